@@ -22,15 +22,39 @@ pub fn counted<N>(number: N, one: &str) -> Counted<'_, N> {
     Counted { number, one }
 }
 
-/// The word for one, or that for any other number.
-pub fn by_count<N: PartialEq + From<u8>>(number: N, one: &'static str, more: &'static str) -> &'static str {
-    if number == N::from(1) { one } else { more }
+/// A number that counts.
+pub trait Count: fmt::Display {
+    /// Whether it is 1, which alone takes the singular.
+    fn is_one(&self) -> bool;
 }
 
-impl<N: fmt::Display + PartialEq + From<u8> + Copy> fmt::Display for Counted<'_, N> {
+macro_rules! counts {
+    ($($number:ty)*) => {
+        $(impl Count for $number {
+            fn is_one(&self) -> bool {
+                *self == 1
+            }
+        })*
+    };
+}
+
+counts!(u8 u16 u32 u64 u128 usize i32 i64 i128);
+
+impl<N: Count> Count for &N {
+    fn is_one(&self) -> bool {
+        N::is_one(self)
+    }
+}
+
+/// The word for one, or that for any other number.
+pub fn by_count(number: impl Count, one: &'static str, more: &'static str) -> &'static str {
+    if number.is_one() { one } else { more }
+}
+
+impl<N: Count> fmt::Display for Counted<'_, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ", self.number)?;
-        if self.number == N::from(1) {
+        if self.number.is_one() {
             return f.write_str(self.one);
         }
         let (stem, end) = plural(self.one);
@@ -41,8 +65,10 @@ impl<N: fmt::Display + PartialEq + From<u8> + Copy> fmt::Display for Counted<'_,
 /// The plural of a noun in two parts.
 fn plural(one: &str) -> (&str, &'static str) {
     let vowel_before_y = ["ay", "ey", "oy"].iter().any(|end| one.ends_with(end));
-    if let Some(stem) = one.strip_suffix("axis") {
-        return (&one[..stem.len() + 2], "es");
+    for (irregular, cut, end) in [("axis", "is", "es"), ("index", "ex", "ices")] {
+        if one.ends_with(irregular) {
+            return (one.strip_suffix(cut).unwrap_or(one), end);
+        }
     }
     match one.strip_suffix('y') {
         Some(stem) if !vowel_before_y => (stem, "ies"),
@@ -87,6 +113,7 @@ mod tests {
             (1, "element", "1 element"),
             (0, "element", "0 elements"),
             (2, "axis", "2 axes"),
+            (2, "index", "2 indices"),
             (2, "entry", "2 entries"),
             (2, "array", "2 arrays"),
             (2, "access", "2 accesses"),

@@ -3,6 +3,7 @@
 use crate::bind;
 use crate::codes;
 use smallvec::SmallVec;
+use wsp_core::words::counted;
 use wsp_core::{AccessKind, FuncId, KernelId, MAX_RANK, Region, StructId, TensorId, limits};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Consumer, Expr, Span, Storage, StructDef, Tensor};
@@ -175,8 +176,8 @@ fn shares_pages(cache: &bind::BoundCache) -> bool {
 
 fn too_long(def: &StructDef) -> Diagnostic {
     Diagnostic::error(codes::DESCRIPTOR_TOO_LONG, format!("descriptor `{}` is too long", def.name))
-        .at(def.span, format!("{} words", def.fields.len()))
-        .note(format!("at most {} words of 32 bits", limits::MAX_PAYLOAD_WORDS))
+        .at(def.span, format!("{}", counted(def.fields.len(), "word")))
+        .note(format!("at most {} of 32 bits", counted(limits::MAX_PAYLOAD_WORDS, "word")))
         .help("put larger data into a tensor and its index into the descriptor")
 }
 

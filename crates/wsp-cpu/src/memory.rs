@@ -12,6 +12,7 @@ use crate::sizing::Sizes;
 use crate::unwritten::Record;
 use std::sync::Arc;
 use wsp_backend::{KvLayout, Recording};
+use wsp_core::words::counted;
 use wsp_core::{DType, TensorId};
 use wsp_ir::Storage;
 use wsp_ir::diag::Diagnostic;
@@ -101,8 +102,9 @@ fn tier_sizes(plan: &LoweredPlan, bound: &Bound, fields: u32) -> Result<Vec<u32>
             let fits = bytes == 0 || (bytes >= fields && u64::from(bytes) % SLOT_ALIGN == 0);
             if !fits {
                 let message = format!(
-                    "a tier of `{}` reserves {bytes} bytes per slot, but the fields of a slot take {fields}",
-                    set.name
+                    "a tier of `{}` reserves {bytes} per slot, but the fields of a slot take {fields}",
+                    set.name,
+                    bytes = counted(bytes, "byte")
                 );
                 return Err(Diagnostic::error(codes::WORKSPACE, message)
                     .at(expr.span, "bytes per slot")
@@ -333,7 +335,7 @@ fn allocate(name: &str, dtype: DType, shape: &[u64]) -> Result<Array, Diagnostic
         let what = match fault {
             ArrayError::TooLarge => format!("`{name}` is too large to be addressed"),
             ArrayError::OutOfMemory { bytes } => {
-                format!("there is no memory for the {bytes} bytes of `{name}`")
+                format!("there is no memory for the {bytes} of `{name}`", bytes = counted(bytes, "byte"))
             }
         };
         Diagnostic::error(codes::TOO_LARGE, what)

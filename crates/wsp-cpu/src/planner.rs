@@ -6,6 +6,7 @@ use crate::tiling;
 use crate::workspace::Workspace;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
+use wsp_core::words::counted;
 use wsp_core::{AxisId, SpaceId};
 use wsp_ir::{AxisEnd, Span, TileSize};
 use wsp_kernel::{Env, Extent, Trap, WsRequest, eval_launch_expr};
@@ -122,11 +123,14 @@ impl<'a> Planner<'a> {
         Err(Trap::new(
             codes::TOO_MANY_LENGTHS,
             format!(
-                "axis `{name}` is given {lengths} lengths, but the indices of the first axis, `{of}`, end at {end}"
+                "axis `{name}` is given {lengths}, but the indices of the first axis, `{of}`, end at {end}",
+                lengths = counted(lengths, "length")
             ),
             Span::default(),
         )
-        .note(format!("length i is that for index i of `{of}`; those from length {end} on would not be used")))
+        .note(format!(
+            "length i is that for index i of `{of}`; those from length {end} on would not be used"
+        )))
     }
 
     /// Where the indices of an axis end, exclusive, if that is known by now.

@@ -6,6 +6,7 @@ use crate::codes;
 use crate::host::Sink;
 use crate::kernels::{Evaluator, KernelTable};
 use crate::planner::Planner;
+use wsp_core::words::counted;
 use wsp_core::{AxisId, KernelId, StructId, limits};
 use wsp_ir::{Dim, Span, Storage};
 use wsp_kernel::{Hints, Trap};
@@ -144,7 +145,7 @@ impl<'p> SizingSink<'p> {
         if self.sizes.total() > u64::from(limits::MAX_DESCRIPTORS) {
             return Err(Trap::new(
                 codes::TOO_MANY_TASKS,
-                format!("more than {} descriptors are generated", limits::MAX_DESCRIPTORS),
+                format!("more than {} are generated", counted(limits::MAX_DESCRIPTORS, "descriptor")),
                 Span::default(),
             )
             .note("use larger tiles"));

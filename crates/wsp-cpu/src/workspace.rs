@@ -1,6 +1,7 @@
 //! Where `PTO_ALLOC_WS` puts slots.
 
 use crate::codes;
+use wsp_core::words::counted;
 use wsp_ir::Span;
 use wsp_kernel::{Trap, WsRequest};
 
@@ -62,8 +63,12 @@ impl Workspace {
             return Err(Trap::new(
                 codes::WORKSPACE,
                 format!(
-                    "workspace of key {:?} was reserved as {} slots of {} bytes and is now asked for as {} of {}",
-                    request.key, held.count, held.slot_bytes, request.count, request.slot_bytes
+                    "workspace of key {:?} was reserved as {} of {} and is now asked for as {} of {}",
+                    request.key,
+                    counted(held.count, "slot"),
+                    counted(held.slot_bytes, "byte"),
+                    request.count,
+                    request.slot_bytes
                 ),
                 Span::default(),
             ));
@@ -123,8 +128,10 @@ impl Workspace {
                 Span::default(),
             )
             .note(format!(
-                "{} bytes are reserved, {} slots of {} bytes more are needed",
-                self.bytes, request.count, request.slot_bytes
+                "{} are reserved, {} of {} more are needed",
+                counted(self.bytes, "byte"),
+                counted(request.count, "slot"),
+                counted(request.slot_bytes, "byte")
             ))
         })?;
         let reservation = Reservation {

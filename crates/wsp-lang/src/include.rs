@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 use wsp_core::limits::MAX_SOURCE_BYTES;
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{FileId, SourceMap, Span};
 
@@ -103,7 +104,10 @@ impl Loader<'_, '_> {
 pub(crate) fn too_large(file: FileId, bytes: usize) -> Diagnostic {
     Diagnostic::error(codes::SOURCE_TOO_LARGE, "the source file is too large")
         .at(Span::new(file, 0, 0), "")
-        .note(format!("it has {bytes} bytes; at most {MAX_SOURCE_BYTES} are accepted"))
+        .note(format!(
+            "it has {bytes}; at most {MAX_SOURCE_BYTES} are accepted",
+            bytes = counted(bytes, "byte")
+        ))
 }
 
 /// The path without `.` and `..`, as far as names tell, so that two ways to write it are equal.

@@ -4,6 +4,7 @@ use crate::codes;
 use crate::include::Reader;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 
 /// Most files of a folder that are looked at.
@@ -46,9 +47,10 @@ pub fn part_of_programs(
             .note(format!("they are {}{more}", named.join(", ")))
             .help(format!("give one of them: `{}`", first.display()));
     Some(match faults.iter().find(|fault| fault.is_error()) {
-        Some(Diagnostic { primary: Some(label), message, .. }) => {
-            error.at(label.span, format!("by itself it has {count} errors, the first: {message}"))
-        }
+        Some(Diagnostic { primary: Some(label), message, .. }) => error.at(
+            label.span,
+            format!("by itself it has {count}, the first: {message}", count = counted(count, "error")),
+        ),
         _ => error,
     })
 }

@@ -1,6 +1,7 @@
 //! Addresses, and bytes of which a run has the address.
 
 use std::fmt;
+use wsp_core::words::counted;
 
 /// An address of memory that is kept somewhere else.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,7 +82,7 @@ impl Bytes {
 
 impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes at {:p}", self.count, self.at.ptr())
+        write!(f, "{} at {:p}", counted(self.count, "byte"), self.at.ptr())
     }
 }
 

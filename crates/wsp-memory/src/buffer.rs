@@ -6,6 +6,7 @@ use std::any::Any;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use wsp_core::words::counted;
 
 /// What keeps memory alive.
 pub type Owner = Arc<dyn Any + Send + Sync>;
@@ -118,7 +119,7 @@ impl Buffer {
 
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes on {}", self.bytes, self.space)
+        write!(f, "{} on {}", counted(self.bytes, "byte"), self.space)
     }
 }
 

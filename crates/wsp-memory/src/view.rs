@@ -5,6 +5,7 @@ use crate::buffer::{Buffer, Space, ViewAccess};
 use crate::overlap::{Sharing, shares_with_itself, sharing};
 use std::fmt;
 use std::sync::Arc;
+use wsp_core::words::counted;
 use wsp_core::{DType, MAX_RANK, Region, TensorId};
 
 /// Elements where they lie: a type, extents, and the bytes from one element to the next along each dimension.
@@ -80,25 +81,41 @@ pub enum ViewFault {
 impl fmt::Display for ViewFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ViewFault::Strides { dims, strides } => write!(f, "{dims} extents and {strides} strides"),
-            ViewFault::Rank { rank } => write!(f, "{rank} dimensions; a tensor has at most {MAX_RANK}"),
+            ViewFault::Strides { dims, strides } => {
+                write!(f, "{dims} and {strides} strides", dims = counted(dims, "extent"))
+            }
+            ViewFault::Rank { rank } => {
+                write!(f, "{rank}; a tensor has at most {MAX_RANK}", rank = counted(rank, "dimension"))
+            }
             ViewFault::NegativeStride { dim, stride } => {
                 write!(
                     f,
-                    "dimension {dim} has a stride of {stride} bytes: elements that lie backwards must be copied"
+                    "dimension {dim} has a stride of {stride}: elements that lie backwards must be copied",
+                    stride = counted(stride, "byte")
                 )
             }
             ViewFault::UnevenStride { dim, stride, size } => write!(
                 f,
-                "dimension {dim} has a stride of {stride} bytes, which is no multiple of the {size} bytes of an element"
+                "dimension {dim} has a stride of {stride}, which is no multiple of the {size} of an element",
+                stride = counted(stride, "byte"),
+                size = counted(size, "byte")
             ),
             ViewFault::TooLarge => f.write_str("the elements span more bytes than can be addressed"),
             ViewFault::Extent { dim, extent } => {
-                write!(f, "dimension {dim} has {extent} elements; boxes reach {}", u32::MAX)
+                write!(
+                    f,
+                    "dimension {dim} has {extent}; boxes reach {}",
+                    u32::MAX,
+                    extent = counted(extent, "element")
+                )
             }
             ViewFault::Null => f.write_str("the address is null"),
             ViewFault::Outside { first, span, bytes } => {
-                write!(f, "the elements take {span} bytes from byte {first} on, of a buffer that has {bytes}")
+                write!(
+                    f,
+                    "the elements take {span} from byte {first} on, of a buffer that has {bytes}",
+                    span = counted(span, "byte")
+                )
             }
         }
     }

@@ -4,6 +4,7 @@ use crate::aicpu::AicpuConfigError;
 use crate::infer::MapError;
 use crate::{ConfigError, Report, Stats};
 use std::fmt;
+use wsp_core::words::counted;
 use wsp_core::{EventId, KernelId, TaskId, limits};
 
 /// Figures of a run that completed, or why it did not.
@@ -128,15 +129,21 @@ impl fmt::Display for Stopped {
         match self {
             Stopped::Stopping => f.write_str("the run is stopping"),
             Stopped::PayloadTooLong { words } => {
-                write!(f, "a payload of {words} words, but at most {} are allowed", limits::MAX_PAYLOAD_WORDS)
+                write!(
+                    f,
+                    "a payload of {words}, but at most {} are allowed",
+                    limits::MAX_PAYLOAD_WORDS,
+                    words = counted(words, "word")
+                )
             }
-            Stopped::TooManyTasks => write!(f, "more than {} tasks", limits::MAX_TASKS),
+            Stopped::TooManyTasks => write!(f, "more than {}", counted(limits::MAX_TASKS, "task")),
             Stopped::TooManyEdges => f.write_str("more than 2147483647 edges"),
             Stopped::WindowOverflow { capacity, active, task } => write!(
                 f,
-                "task {} finds the window of {capacity} full: {active} tasks are in flight; let submissions stall, or \
+                "task {} finds the window of {capacity} full: {active} are in flight; let submissions stall, or \
                  ask for a larger window",
-                task.0
+                task.0,
+                active = counted(active, "task")
             ),
             Stopped::UnknownTask(task) => write!(f, "task {} has not been submitted", task.0),
             Stopped::UnknownEvent(event) => write!(f, "there is no event {}", event.0),

@@ -19,6 +19,7 @@ pub(crate) use unit::{Cores, UnitArgs};
 pub(crate) use values::Setting;
 
 use crate::generate::{self, Pairs};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use values::{engine, mode, named_file, seed, setting};
@@ -43,8 +44,25 @@ pub(crate) struct Cli {
 /// Reads the command line. A number below 0 is the value of the option before it, not an option.
 pub(crate) fn parse(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, clap::Error> {
     let mut command = numbers_below_0(Cli::command());
-    let matches = command.try_get_matches_from_mut(words)?;
+    let words: Vec<std::ffi::OsString> = words.into_iter().collect();
+    let matches = command.try_get_matches_from_mut(&words).map_err(|error| of_a_value(error, &words))?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// A value that begins with `-` behind the name of an option is taken for an option, and no `--` before it helps.
+fn of_a_value(mut error: clap::Error, words: &[std::ffi::OsString]) -> clap::Error {
+    let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidArg) else { return error };
+    let is_value = |pair: &&[std::ffi::OsString]| {
+        let before = pair[0].to_string_lossy();
+        before.starts_with("--") && before.len() > 2 && !before.contains('=') && pair[1] == **value
+    };
+    let tip = words.windows(2).find(is_value).map(|pair| {
+        format!("a value that begins with `-` is written with `=`: `{}={value}`", pair[0].to_string_lossy())
+    });
+    if let (Some(tip), ErrorKind::UnknownArgument) = (tip, error.kind()) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
 }
 
 fn numbers_below_0(command: clap::Command) -> clap::Command {
@@ -235,6 +253,17 @@ mod tests {
         ] {
             assert!(Cli::try_parse_from([&["wsp", "graph"], args].concat()).is_err(), "{args:?}");
         }
+    }
+
+    #[test]
+    fn a_value_that_looks_like_an_option_is_told_how_it_is_written() {
+        let said = |args: &[&str]| {
+            let words = [&["wsp", "run", "a.pto"], args].concat().into_iter().map(Into::into);
+            parse(words).unwrap_err().to_string()
+        };
+        assert!(said(&["--outputs", "-1"]).contains("`--outputs=-1`"), "{}", said(&["--outputs", "-1"]));
+        assert!(!said(&["--nonsense"]).contains("is written with"));
+        assert!(parse(["wsp", "run", "a.pto", "--outputs=-1"].into_iter().map(Into::into)).is_ok());
     }
 
     #[test]

@@ -157,7 +157,7 @@ fn given(
             && tensor_named(module, name)
                 .is_some_and(|id| can_make(module, &pairs, &set, &known, args.seed(), id))
     };
-    let makeable = Makeable { fill: &fill, generate: !takes_cache(module) };
+    let makeable = Makeable { fill: &fill, generate: !takes_cache(module), all: !args.reads_files() };
     let mut arrays = args.read(&wanted, makeable, THE_PROGRAM)?;
     take_bits_as_floats(&mut arrays, names(module).0.iter().map(String::as_str));
     // An output that is made up begins with those values.

@@ -28,6 +28,8 @@ pub(super) struct Makeable<'a> {
     pub(super) fill: &'a dyn Fn(&Arrays, &str) -> bool,
     /// Whether `--generate` is taken beside arrays that are given.
     pub(super) generate: bool,
+    /// Whether `--generate` makes up every array, those that belong together among them: no file is given.
+    pub(super) all: bool,
 }
 
 /// Which arrays are made up.
@@ -212,10 +214,15 @@ impl Offers<'_> {
     /// How to have an array made up; none where that would be refused.
     fn of(&self, name: &str) -> Option<String> {
         let fills = |name: &str| (self.makeable.fill)(self.arrays, name);
-        // `--generate` makes up all that is missing or nothing.
-        let generates = self.makeable.generate && self.missing.iter().all(|name| fills(name));
-        let rest = if generates { ", or all that is missing: `--generate`" } else { "" };
-        fills(name).then(|| format!("or have it made up: `--fill {name}`{rest}"))
+        // `--generate` makes up all that is missing or nothing; beside no array it makes up a cache, too.
+        let all = self.makeable.generate && self.missing.iter().all(|name| fills(name));
+        let rest = if all || self.makeable.all { ", or all that is missing: `--generate`" } else { "" };
+        match fills(name) {
+            true => Some(format!("or have it made up: `--fill {name}`{rest}")),
+            false => {
+                self.makeable.all.then(|| "or have all that is missing made up: `--generate`".to_owned())
+            }
+        }
     }
 }
 

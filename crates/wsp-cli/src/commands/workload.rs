@@ -15,6 +15,7 @@ use crate::engine::workload::{self as engine, Source};
 use crate::files::{check_memory, read_source};
 use std::path::{Path, PathBuf};
 use wsp_core::limits;
+use wsp_core::words::counted;
 use wsp_ir::Module;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{Use, text, warnings};
@@ -84,7 +85,8 @@ pub(super) fn check_graph_memory(
     if tasks > most {
         return Ok(());
     }
-    check_memory(&format!("the graph of {tasks} tasks"), tasks * bytes_per_task).map_err(|fault| vec![fault])
+    check_memory(&format!("the graph of {tasks}", tasks = counted(tasks, "task")), tasks * bytes_per_task)
+        .map_err(|fault| vec![fault])
 }
 
 /// Where a used file is: its path is relative to the file that says it.

@@ -4,6 +4,7 @@ use crate::{codes, machine};
 use std::fs::File;
 use std::io::{Error, ErrorKind};
 use std::path::Path;
+use wsp_core::words::counted;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_plan::ArrayError;
 
@@ -95,7 +96,7 @@ pub(crate) fn check_memory(what: &str, need: u64) -> Result<(), Diagnostic> {
     match machine::available_memory() {
         Some(have) if need > have => {
             Err(Diagnostic::error(codes::NOT_ENOUGH_MEMORY, format!("there is not enough memory for {what}"))
-                .note(format!("it needs {need} bytes; {have} are available"))
+                .note(format!("it needs {need}; {have} are available", need = counted(need, "byte")))
                 .help("free some memory or take less data"))
         }
         _ => Ok(()),

@@ -27,6 +27,7 @@ use fault::{open, shown, unreadable};
 use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use wsp_core::words::counted;
 use wsp_core::{DType, limits};
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
@@ -44,7 +45,7 @@ pub fn read_source(path: &Path) -> Result<String, Diagnostic> {
             codes::BAD_SOURCE_FILE,
             format!("`{}` is too long for a source file", shown(path)),
         )
-        .note(format!("a source file may have {most} bytes"))
+        .note(format!("a source file may have {most}", most = counted(most, "byte")))
         .help("is this the right file? arrays go in with `--inputs FILE.npz`"));
     }
     String::from_utf8(bytes).map_err(|e| {

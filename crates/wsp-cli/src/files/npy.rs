@@ -5,6 +5,7 @@ use super::header::{self, Descr, Header, MAGIC, MAX_HEADER};
 use crate::codes;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::Array;
 
@@ -122,12 +123,19 @@ impl Stream<'_> {
         };
         if length > MAX_HEADER {
             return Err(self
-                .bad_header(format!("it says it is {length} bytes long; at most {MAX_HEADER} are taken"))
+                .bad_header(format!(
+                    "it says it is {length} long; at most {MAX_HEADER} are taken",
+                    length = counted(length, "byte")
+                ))
                 .into());
         }
         if length > self.left {
             return Err(self
-                .bad_header(format!("it says it is {length} bytes long, but {} follow", self.left))
+                .bad_header(format!(
+                    "it says it is {length} long, but {} follow",
+                    self.left,
+                    length = counted(length, "byte")
+                ))
                 .into());
         }
         let mut bytes = vec![0u8; length as usize];
@@ -141,7 +149,7 @@ impl Stream<'_> {
         if header.shape.len() > MAX_RANK {
             return Err(Diagnostic::error(
                 codes::SIZE_MISMATCH,
-                format!("the shape of {} has {} dimensions", self.what, header.shape.len()),
+                format!("the shape of {} has {}", self.what, counted(header.shape.len(), "dimension")),
             )
             .note(format!("arrays have at most {MAX_RANK}"))
             .help("the file is damaged: write it again"));
@@ -162,8 +170,11 @@ impl Stream<'_> {
             format!("{} does not hold what its header says", self.what),
         )
         .note(format!(
-            "shape {:?} with {item} bytes per element needs {need} bytes; {} follow",
-            header.shape, self.left
+            "shape {:?} with {item} per element needs {need}; {} follow",
+            header.shape,
+            self.left,
+            item = counted(item, "byte"),
+            need = counted(need, "byte")
         ));
         Err(if need > self.left {
             fault.help("the file is cut off: write or copy it again")
@@ -176,7 +187,11 @@ impl Stream<'_> {
         let want = buffer.len() as u64;
         if want > self.left {
             return Err(self
-                .bad_header(format!("{want} bytes were expected, {} are left", self.left))
+                .bad_header(format!(
+                    "{want} were expected, {} are left",
+                    self.left,
+                    want = counted(want, "byte")
+                ))
                 .into());
         }
         self.reader.read_exact(buffer).map_err(|e| match e.kind() {
@@ -197,8 +212,8 @@ impl Stream<'_> {
         }
         fault
             .note(format!(
-                "a `.npy` file begins with the bytes \\x93NUMPY, this one has {} bytes: {}",
-                self.left,
+                "a `.npy` file begins with the bytes \\x93NUMPY, this one has {}: {}",
+                counted(self.left, "byte"),
                 seen(start)
             ))
             .help("write it with `numpy.save(\"FILE.npy\", array)`")

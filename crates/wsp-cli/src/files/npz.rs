@@ -6,6 +6,7 @@ use crate::codes;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use wsp_core::words::counted;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_plan::Array;
 use zip::read::ZipFile;
@@ -138,7 +139,7 @@ fn refuse_twice(path: &Path, table: &[String]) -> Result<(), Diagnostic> {
         return Ok(());
     };
     let count = names.iter().filter(|name| **name == twice).count();
-    let message = format!("`{}` holds {count} arrays `{twice}`", shown(path));
+    let message = format!("`{}` holds {count} `{twice}`", shown(path), count = counted(count, "array"));
     Err(Diagnostic::error(codes::TWICE_GIVEN, message)
         .note("which of them is meant is not known")
         .help("write the archive again with one: `numpy.savez(\"FILE.npz\", …)`"))
@@ -194,10 +195,10 @@ fn not_an_archive(path: &Path, start: &[u8], bytes: u64, error: &ZipError) -> Di
     }
     if start.starts_with(b"PK") {
         return fault
-            .note(format!("it begins as one, but its table of contents, which stands at the end, is damaged ({error}); it has {bytes} bytes"))
+            .note(format!("it begins as one, but its table of contents, which stands at the end, is damaged ({error}); it has {bytes}", bytes = counted(bytes, "byte")))
             .help("the file is probably cut off: write or copy it again");
     }
     fault
-        .note(format!("it has {bytes} bytes: {error}"))
+        .note(format!("it has {bytes}: {error}", bytes = counted(bytes, "byte")))
         .help("write it with `numpy.savez(\"FILE.npz\", q=…)`")
 }

@@ -5,6 +5,7 @@ use crate::codes;
 use std::io::Read as _;
 use std::path::Path;
 use wsp_core::limits::MAX_UNIT_BYTES;
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 
 /// The first bytes of a regular file, `most` or as many as it has; none of what cannot be read, which its reader reports.
@@ -29,7 +30,7 @@ pub(crate) fn read_unit_bytes(path: &Path) -> Result<Vec<u8>, Diagnostic> {
             codes::UNIT_TOO_LONG,
             format!("`{}` is too long for a task graph", shown(path)),
         )
-        .note(format!("a unit may have {most} bytes"))
+        .note(format!("a unit may have {most}", most = counted(most, "byte")))
         .help("is this the right file? if so, split the unit"));
     }
     Ok(bytes)

@@ -4,6 +4,7 @@ use super::hash::{Draws, stream};
 use super::spec::{Lens, Spec};
 use crate::{codes, files};
 use std::path::Path;
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 
 /// Requests when the specification does not say.
@@ -82,7 +83,7 @@ fn take(path: &Path, mut lens: Vec<u32>, batch: Option<u32>) -> Result<Vec<u32>,
     if lens.len() < batch as usize {
         return Err(Diagnostic::error(
             codes::BAD_LENGTHS,
-            format!("`{}` has {} lengths, fewer than `batch={batch}`", path.display(), lens.len()),
+            format!("`{}` has {}, fewer than `batch={batch}`", path.display(), counted(lens.len(), "length")),
         )
         .help("leave `batch=` out to take all of them"));
     }

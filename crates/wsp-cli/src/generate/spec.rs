@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use wsp_backend::KvLayout;
 use wsp_core::DType;
+use wsp_core::words::counted;
 use wsp_ir::diag::did_you_mean;
 
 /// Most requests of a made-up batch.
@@ -161,8 +162,8 @@ impl Spec {
             && list.len() != batch as usize
         {
             return error(format!(
-                "`batch={batch}`, but `len` lists {} lengths; leave `batch` out",
-                list.len()
+                "`batch={batch}`, but `len` lists {}; leave `batch` out",
+                counted(list.len(), "length")
             ));
         }
         if !spec.prefix.is_multiple_of(spec.page) {

@@ -7,6 +7,7 @@ use super::features::Features;
 use super::paged::{Cache, Pages};
 use super::rows::Rows;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use wsp_core::words::counted;
 use wsp_plan::Array;
 
 /// The raw arrays of a decode attention problem.
@@ -209,7 +210,11 @@ impl<'a> Attention<'a> {
                 if ascending && indptr.last().map(|&end| u64::from(end)) == Some(total) {
                     return Ok((indptr.len() - 1, heads as usize, 0, dim as usize));
                 }
-                Err(format!("{} row pointers do not cut {total} rows of queries", indptr.len()))
+                Err(format!(
+                    "{} row pointers do not cut {total} of queries",
+                    indptr.len(),
+                    total = counted(total, "row")
+                ))
             }
             (None, other) => Err(format!("queries are [batch, heads, rows, dim], not {other:?}")),
             (Some(_), other) => Err(format!("packed queries are [rows, heads, dim], not {other:?}")),

@@ -4,6 +4,7 @@ use super::rows::Rows;
 use crate::codes;
 use wsp_backend::unravel;
 use wsp_core::DType;
+use wsp_core::words::{by_count, counted};
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::Array;
 
@@ -191,9 +192,18 @@ impl Comparison {
         }
         let mut fault =
             Diagnostic::error(codes::CHECK_FAILED, format!("`{}` differs from {}", self.name, self.other()))
-                .note(format!("{} of {} elements are out of tolerance", self.outside, self.elements));
+                .note(format!(
+                    "{} of {} {} out of tolerance",
+                    self.outside,
+                    counted(self.elements, "element"),
+                    by_count(self.outside, "is", "are")
+                ));
         if self.wrong_nans > 0 {
-            fault = fault.note(format!("{} elements are NaN", self.wrong_nans));
+            fault = fault.note(format!(
+                "{} {} NaN",
+                counted(self.wrong_nans, "element"),
+                by_count(self.wrong_nans, "is", "are")
+            ));
         }
         if let Some(worst) = &self.worst {
             fault = fault.note(format!(

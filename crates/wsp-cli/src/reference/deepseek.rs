@@ -11,6 +11,7 @@ use super::dense::{
 use super::{Comparison, Context, Tolerance, compare, find, one, role};
 use crate::numbers::{Elem, F16};
 use wsp_core::DType;
+use wsp_core::words::counted;
 use wsp_ir::Reference;
 use wsp_ir::diag::Diagnostic;
 
@@ -111,7 +112,8 @@ impl Indexer {
             return Err(unfit(
                 reference,
                 format!(
-                    "{tokens} tokens do not go with scores {scores:?}, outputs {output:?} and the weights"
+                    "{tokens} do not go with scores {scores:?}, outputs {output:?} and the weights",
+                    tokens = counted(tokens, "token")
                 ),
             ));
         }

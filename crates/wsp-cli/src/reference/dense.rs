@@ -3,6 +3,7 @@
 use super::{Comparison, Context, Tolerance, find, one, role, to_f64};
 use crate::codes;
 use std::sync::Mutex;
+use wsp_core::words::counted;
 use wsp_ir::Reference;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::Array;
@@ -119,7 +120,12 @@ pub(super) fn expect_rows(
     }
     Err(unfit(
         reference,
-        format!("{} row pointers do not cut {entries} entries into {rows} rows", indptr.len()),
+        format!(
+            "{} row pointers do not cut {entries} into {rows}",
+            indptr.len(),
+            entries = counted(entries, "entry"),
+            rows = counted(rows, "row")
+        ),
     ))
 }
 

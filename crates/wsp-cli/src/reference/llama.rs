@@ -7,6 +7,7 @@ use super::dense::{
     worst_of_sums,
 };
 use super::{Comparison, Context, Tolerance, compare_by, find, role};
+use wsp_core::words::counted;
 use wsp_ir::Reference;
 use wsp_ir::diag::Diagnostic;
 
@@ -67,7 +68,11 @@ impl Layer {
         if !grouped || head_dim * heads != q_cols || head_dim * kv_heads != kv_cols {
             return Err(unfit(
                 reference,
-                format!("{heads} and {kv_heads} heads do not share {q_cols} and {kv_cols} columns"),
+                format!(
+                    "{heads} and {kv_heads} do not share {q_cols} and {kv_cols}",
+                    kv_heads = counted(kv_heads, "head"),
+                    kv_cols = counted(kv_cols, "column")
+                ),
             ));
         }
         let layer = Layer {

@@ -2,6 +2,7 @@
 
 use super::rows::Rows;
 use wsp_backend::KvLayout;
+use wsp_core::words::counted;
 use wsp_plan::Array;
 
 /// A paged cache of keys and values.
@@ -86,7 +87,10 @@ impl<'a> Pages<'a> {
                 return Err(format!("request {b} holds pages {first}..{end} of {}", indices.len()));
             }
             if last_page_len[b] as usize > self.page_size || (first < end && last_page_len[b] == 0) {
-                return Err(format!("request {b} has {} tokens in its last page", last_page_len[b]));
+                return Err(format!(
+                    "request {b} has {} in its last page",
+                    counted(last_page_len[b], "token")
+                ));
             }
             if let Some(page) = indices[first..end].iter().find(|&&p| u64::from(p) >= pages) {
                 return Err(format!("request {b} holds page {page} of {pages}"));

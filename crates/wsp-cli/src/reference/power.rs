@@ -2,6 +2,7 @@
 
 use super::dense::{Dense, dot, unfit};
 use super::{Comparison, Context, Tolerance, find, one, role};
+use wsp_core::words::counted;
 use wsp_ir::Reference;
 use wsp_ir::diag::Diagnostic;
 
@@ -25,7 +26,11 @@ pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Compa
     if n == 0 || n != cols || length != n {
         return Err(unfit(
             reference,
-            format!("`matrix` is {:?}, `vector` has {length} elements", matrix.shape),
+            format!(
+                "`matrix` is {:?}, `vector` has {length}",
+                matrix.shape,
+                length = counted(length, "element")
+            ),
         ));
     }
     matrix.values.iter_mut().for_each(|x| *x = x.abs());

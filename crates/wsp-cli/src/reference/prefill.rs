@@ -4,6 +4,7 @@ use super::dense::{Dense, attend, by_rows, dot, expect_rows, expect_shape, integ
 use super::{Comparison, Context, Errors, Tolerance, compare, compare_by, find, role};
 use crate::files::to_u32;
 use wsp_backend::KvLayout;
+use wsp_core::words::counted;
 use wsp_ir::Reference;
 use wsp_ir::diag::Diagnostic;
 
@@ -101,7 +102,10 @@ impl Prompts {
             (shape, _) => {
                 return Err(unfit(
                     reference,
-                    format!("pages {shape:?} are not for {heads} heads of {dim} lanes"),
+                    format!(
+                        "pages {shape:?} are not for {heads} of {dim} lanes",
+                        heads = counted(heads, "head")
+                    ),
                 ));
             }
         };

@@ -1,21 +1,24 @@
 //! What AICPUs did in a run.
 
 use super::text::Lines;
-use super::units::{bytes, count};
+use super::units::bytes;
 use pto_wsp::backend::cpu::AicpuFigures;
 use serde_json::{Value, json};
+use wsp_core::words::counted;
 use wsp_runtime::aicpu;
 
 /// Adds what AICPUs did.
 pub(super) fn add(figures: &AicpuFigures, overlapped: u64, lines: &mut Lines) {
     let tasks: Vec<u64> = figures.aicpus.iter().map(|aicpu| aicpu.tasks).collect();
     let each = match (tasks.iter().min(), tasks.iter().max()) {
-        (Some(least), Some(most)) if least != most => format!("{least} to {most} tasks each"),
-        (Some(all), _) => format!("{} each", count(*all, "task")),
+        (Some(least), Some(most)) if least != most => {
+            format!("{least} to {most} each", most = counted(most, "task"))
+        }
+        (Some(all), _) => format!("{} each", counted(*all, "task")),
         _ => String::new(),
     };
-    let number = count(tasks.len() as u64, "AICPU");
-    lines.add("aicpus", &format!("{number} on {}, {each}", count(figures.cores.into(), "core")));
+    let number = counted(tasks.len() as u64, "AICPU");
+    lines.add("aicpus", &format!("{number} on {}, {each}", counted(figures.cores, "core")));
     match &figures.transfer {
         Some(transfer) => {
             let launch = transfer.total() - transfer.program - transfer.configs;
@@ -29,9 +32,10 @@ pub(super) fn add(figures: &AicpuFigures, overlapped: u64, lines: &mut Lines) {
     }
     let total = |figure: fn(&aicpu::AicpuFigures) -> u64| total(figures, figure);
     let mut text = format!(
-        "{} within AICPUs, {} across, {overlapped} tasks done while generating",
-        count(total(|a| a.local_edges), "edge"),
-        total(|a| a.cross_edges)
+        "{} within AICPUs, {} across, {overlapped} done while generating",
+        counted(total(|a| a.local_edges), "edge"),
+        total(|a| a.cross_edges),
+        overlapped = counted(overlapped, "task")
     );
     for (n, what) in [
         (total(|a| a.counter_waits), "waits for counters"),

@@ -1,12 +1,12 @@
 //! What a run that checks finds besides differences: elements that were never written, and those that are no finite numbers.
 
 use super::text::Lines;
-use super::units::count;
 use crate::codes;
 use crate::reference::{Comparison, Special};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use wsp_backend::Unwritten;
+use wsp_core::words::{by_count, counted};
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_plan::{Array, Arrays};
 
@@ -154,8 +154,13 @@ impl Findings {
     /// The error of an output with NaN or infinity that nothing explains.
     fn unexplained(&self, of: &Special) -> Diagnostic {
         let (what, found) = if of.nans.count > 0 { ("NaN", &of.nans) } else { ("infinite", &of.infinities) };
-        let message =
-            format!("{} of {} of `{}` are {what}", found.count, count(of.elements, "element"), of.name);
+        let message = format!(
+            "{} of {} of `{}` {} {what}",
+            found.count,
+            counted(of.elements, "element"),
+            of.name,
+            by_count(found.count, "is", "are")
+        );
         let first = format!("the first is {}", place(&of.name, &found.first));
         let fault = Diagnostic::error(codes::NAN_OUTPUT, message);
         match self.inputs.first() {
@@ -189,7 +194,7 @@ impl Findings {
         for (kind, of) in kinds {
             for (what, found) in [("NaN", &of.nans), ("infinite", &of.infinities)] {
                 if found.count > 0 {
-                    let all = count(of.elements, "element");
+                    let all = counted(of.elements, "element");
                     let first = place(&of.name, &found.first);
                     let text =
                         format!("{} of {all} of {kind}`{}`; the first is {first}", found.count, of.name);
@@ -253,7 +258,7 @@ fn first(count: u64, index: &[u64]) -> Option<&[u64]> {
 }
 
 fn elements(of: &Unwritten) -> String {
-    format!("{} of {} of `{}`", of.elements, count(of.of, "element"), of.tensor)
+    format!("{} of {} of `{}`", of.elements, counted(of.of, "element"), of.tensor)
 }
 
 /// An element as programs write it.

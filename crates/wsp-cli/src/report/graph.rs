@@ -2,9 +2,9 @@
 
 use super::Sources;
 use super::text::Lines;
-use super::units::count;
 use crate::graph::{Fan, Missed, Summary};
 use serde_json::{Value, json};
+use wsp_core::words::counted;
 use wsp_ir::workload::ExecPool;
 
 /// Everything that `wsp graph --summary` prints.
@@ -30,7 +30,7 @@ impl GraphReport {
         self.sources.add_to(&mut lines);
         let order = match s.order_points {
             0 => String::new(),
-            n => format!(", {} of ordered loops", count(n, "order point")),
+            n => format!(", {} of ordered loops", counted(n, "order point")),
         };
         lines.add("tasks", &format!("{}{order}", s.tasks));
         for kernel in &s.kernels {
@@ -44,9 +44,9 @@ impl GraphReport {
         lines.add("edges", &format!("{}{repeated} (deps = {})", s.edges, self.deps));
         lines.add("roots", &s.roots.to_string());
         lines.add("leaves", &s.leaves.to_string());
-        lines.add("critical", &format!("{} on the longest path", count(s.critical_path, "task")));
+        lines.add("critical", &format!("{} on the longest path", counted(s.critical_path, "task")));
         if let Some(widest) = s.widest {
-            lines.add("widest", &format!("{} at level {}", count(widest.tasks, "task"), widest.level));
+            lines.add("widest", &format!("{} at level {}", counted(widest.tasks, "task"), widest.level));
         }
         lines.add("fan-in", &fan(s.fan_in.as_ref()));
         lines.add("fan-out", &fan(s.fan_out.as_ref()));
@@ -56,7 +56,7 @@ impl GraphReport {
                 "missed",
                 &format!(
                     "{} between tasks that nothing orders; the first: {}",
-                    count(missed.count, "hazard"),
+                    counted(missed.count, "hazard"),
                     missed.first
                 ),
             ),

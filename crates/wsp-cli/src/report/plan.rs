@@ -2,11 +2,12 @@
 
 use super::json;
 use super::text::{Lines, tiers};
-use super::units::{bytes, count, millis};
+use super::units::{bytes, millis};
 use super::{DataSummary, Sources, TaskGroup, planned_balance};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 
 /// A type of descriptors.
@@ -105,8 +106,12 @@ impl PlanReport {
         let mut lines = Lines::default();
         self.sources.add_to(&mut lines);
         if let Some(data) = &self.data {
-            let text =
-                format!("{} with {} tokens, the longest {}", data.sequences, data.tokens, data.longest);
+            let text = format!(
+                "{} with {}, the longest {}",
+                data.sequences,
+                counted(data.tokens, "token"),
+                data.longest
+            );
             lines.add("sequences", &text);
         }
         let groups = self.groups();
@@ -116,7 +121,7 @@ impl PlanReport {
             "issued",
             &format!(
                 "{} ({}) in {}",
-                count(self.descriptors.len() as u64, "descriptor"),
+                counted(self.descriptors.len() as u64, "descriptor"),
                 bytes(self.descriptor_bytes()),
                 millis(self.plan)
             ),
@@ -131,14 +136,17 @@ impl PlanReport {
         );
         lines.add(
             "workspace",
-            &format!("{} in {}", bytes(self.workspace_bytes), count(self.workspace_slots, "slot")),
+            &format!("{} in {}", bytes(self.workspace_bytes), counted(self.workspace_slots, "slot")),
         );
         lines.add("schedule", self.schedule.as_deref().unwrap_or("none"));
         for line in &self.schedule_lines {
             lines.add("", line);
         }
         if let Some(balance) = self.planned_balance() {
-            lines.add("balance", &format!("{balance:.2} on {} blocks (longest / mean)", self.max_blocks));
+            lines.add(
+                "balance",
+                &format!("{balance:.2} on {} (longest / mean)", counted(self.max_blocks, "block")),
+            );
         }
         let mut text = lines.finish(&self.program);
         self.table(limit, &mut text);

@@ -1,9 +1,10 @@
 //! The summary of a run for people.
 
-use super::units::{bytes, count, millis};
+use super::units::{bytes, millis};
 use super::{GraphStats, RunReport};
 use crate::reference::Comparison;
 use std::fmt::Write as _;
+use wsp_core::words::counted;
 
 /// A table of two columns, a line per fact.
 #[derive(Default)]
@@ -36,7 +37,7 @@ fn tasks(report: &RunReport, lines: &mut Lines) {
     lines.add("merges", &of(false));
     lines.add(
         "workspace",
-        &format!("{} in {}", bytes(stats.workspace_bytes), count(stats.workspace_slots, "slot")),
+        &format!("{} in {}", bytes(stats.workspace_bytes), counted(stats.workspace_slots, "slot")),
     );
 }
 
@@ -55,9 +56,9 @@ pub(super) fn run(report: &RunReport) -> String {
         lines.add(
             "sequences",
             &format!(
-                "{} with {} tokens, the longest {}; {} of keys and values{seed}",
+                "{} with {}, the longest {}; {} of keys and values{seed}",
                 data.sequences,
-                data.tokens,
+                counted(data.tokens, "token"),
                 data.longest,
                 bytes(data.kv_bytes)
             ),
@@ -70,7 +71,7 @@ pub(super) fn run(report: &RunReport) -> String {
         &format!(
             "run {} on {}; first task after {}; plan {}",
             millis(stats.run),
-            count(u64::from(stats.threads), "thread"),
+            counted(u64::from(stats.threads), "thread"),
             millis(stats.first_task),
             millis(stats.plan)
         ),
@@ -80,10 +81,10 @@ pub(super) fn run(report: &RunReport) -> String {
         lines.add("KV read", &format!("{rate:.2} GB/s"));
     }
     let balance: Vec<String> = [
-        report.planned_balance().map(|b| format!("{b:.2} planned on {} blocks", stats.max_blocks)),
+        report.planned_balance().map(|b| format!("{b:.2} planned on {}", counted(stats.max_blocks, "block"))),
         report
             .measured_balance()
-            .map(|b| format!("{b:.2} measured on {}", count(u64::from(stats.threads), "thread"))),
+            .map(|b| format!("{b:.2} measured on {}", counted(u64::from(stats.threads), "thread"))),
     ]
     .into_iter()
     .flatten()
@@ -105,8 +106,8 @@ pub(super) fn run(report: &RunReport) -> String {
 /// Edges, overlap of generation and execution, and what became of placement and prefetch.
 pub(super) fn graph(graph: &GraphStats) -> String {
     let mut parts = vec![
-        count(graph.edges(), "edge"),
-        format!("{} done while generating", count(graph.overlapped, "task")),
+        counted(graph.edges(), "edge").to_string(),
+        format!("{} done while generating", counted(graph.overlapped, "task")),
     ];
     let placed = graph.affinity_hits + graph.affinity_misses;
     if placed > 0 {
@@ -140,7 +141,7 @@ pub(super) fn comparison(check: &Comparison, wrong: Option<&str>) -> String {
     };
     let nan = match check.nans - check.wrong_nans {
         0 => String::new(),
-        nans => format!(", {} NaN on both sides", count(nans, "element")),
+        nans => format!(", {} NaN on both sides", counted(nans, "element")),
     };
     format!(
         "`{}` {verdict}: max error {:.2e}, {:.1}% of what is allowed{nan}; against {}",

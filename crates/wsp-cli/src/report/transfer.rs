@@ -2,9 +2,10 @@
 
 use super::Sources;
 use super::text::Lines;
-use super::units::{bytes, count};
+use super::units::bytes;
 use crate::engine::workload::Transferred;
 use serde_json::{Value, json};
+use wsp_core::words::counted;
 
 /// Everything that `wsp plan --bytes` prints.
 #[derive(Clone, Debug)]
@@ -37,15 +38,15 @@ impl TransferReport {
             &format!(
                 "{}: {}, {} of expressions, {}, {}, {}",
                 exact(transfer.program),
-                count(*instructions, "instruction word"),
-                count(*words, "word"),
-                count(*axes, "range"),
-                count(*kernels, "kernel"),
-                count(*tensors, "tensor")
+                counted(*instructions, "instruction word"),
+                counted(*words, "word"),
+                counted(*axes, "range"),
+                counted(*kernels, "kernel"),
+                counted(*tensors, "tensor")
             ),
         );
         lines.add("names", &format!("{}, which stay on the host", exact(transfer.names)));
-        lines.add("config", &format!("{} for {}", exact(transfer.configs), count((*aicpus).into(), "AICPU")));
+        lines.add("config", &format!("{} for {}", exact(transfer.configs), counted(*aicpus, "AICPU")));
         let launch = [
             (transfer.values, "values"),
             (transfer.extents, "extents"),
@@ -124,7 +125,11 @@ impl TransferReport {
 
 /// Bytes to the last one, and rounded where there are many.
 fn exact(n: u64) -> String {
-    if n < 10_000 { count(n, "byte") } else { format!("{n} bytes ({})", bytes(n)) }
+    if n < 10_000 {
+        counted(n, "byte").to_string()
+    } else {
+        format!("{n} ({})", bytes(n), n = counted(n, "byte"))
+    }
 }
 
 fn times(all: u64, part: u64) -> f64 {

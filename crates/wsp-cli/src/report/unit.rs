@@ -1,12 +1,13 @@
 //! What a run of a unit of task graphs came to.
 
 use super::text::Lines;
-use super::units::{bytes, count, millis};
+use super::units::{bytes, millis};
 use super::{Check, Findings, Sources, json};
 use crate::engine::unit::UnitFigures;
 use serde_json::{Value, json};
 use wsp_backend::Begin;
 use wsp_core::tg::MemLocation;
+use wsp_core::words::counted;
 
 /// Everything that `wsp run FILE.tg` prints.
 #[derive(Clone, PartialEq, Debug)]
@@ -51,17 +52,17 @@ impl UnitReport {
         };
         lines.add(
             "kernels",
-            &format!("{}{again}, {}", count(stats.kernels, "invocation"), count(stats.blocks, "block")),
+            &format!("{}{again}, {}", counted(stats.kernels, "invocation"), counted(stats.blocks, "block")),
         );
         if stats.checkpoints > 0 {
             let kept =
                 if self.keeps { "" } else { ", which end with the run: `--checkpoints DIR` keeps them" };
-            lines.add("saved", &format!("{}{kept}", count(stats.checkpoints, "checkpoint")));
+            lines.add("saved", &format!("{}{kept}", counted(stats.checkpoints, "checkpoint")));
         }
         let on = match self.devices {
-            1 => count(self.threads.into(), "thread"),
+            1 => counted(self.threads, "thread").to_string(),
             devices => {
-                format!("{} for {}", count(self.threads.into(), "thread"), count(devices.into(), "device"))
+                format!("{} for {}", counted(self.threads, "thread"), counted(devices, "device"))
             }
         };
         lines.add(

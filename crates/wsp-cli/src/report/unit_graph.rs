@@ -1,9 +1,10 @@
 //! What the graphs of a unit come to, as text and JSON.
 
 use super::text::Lines;
-use super::units::{bytes, count};
+use super::units::bytes;
 use crate::unit::GraphFigures;
 use serde_json::{Value, json};
+use wsp_core::words::counted;
 
 /// Everything that `wsp graph FILE.tg` prints.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,12 +61,16 @@ impl UnitGraphReport {
 
 fn graph_text(graph: &GraphFigures) -> String {
     let mut lines = Lines::default();
-    let mut nodes = vec![format!("{} with {}", graph.kernels, count(graph.blocks, "block"))];
+    let mut nodes = vec![format!("{} with {}", graph.kernels, counted(graph.blocks, "block"))];
     if graph.copies > 0 {
-        nodes.push(if graph.copies == 1 { "1 copy".to_owned() } else { format!("{} copies", graph.copies) });
+        nodes.push(if graph.copies == 1 {
+            "1 copy".to_owned()
+        } else {
+            format!("{}", counted(graph.copies, "copy"))
+        });
     }
     if graph.loops > 0 {
-        nodes.push(format!("{} at run time", count(graph.loops, "loop")));
+        nodes.push(format!("{} at run time", counted(graph.loops, "loop")));
     }
     lines.add("kernels", &nodes.join(", "));
     let edges: Vec<String> = graph.edges.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
@@ -74,10 +79,10 @@ fn graph_text(graph: &GraphFigures) -> String {
     lines.add(
         "critical",
         &graph.critical_path.map_or("nodes that wait for each other".to_owned(), |n| {
-            format!("{} on the longest path", count(n, "kernel"))
+            format!("{} on the longest path", counted(n, "kernel"))
         }),
     );
-    lines.add("widest", &format!("{} at one level", count(graph.widest, "kernel")));
+    lines.add("widest", &format!("{} at one level", counted(graph.widest, "kernel")));
     let (allocated, workspace) = (bytes(graph.allocated), bytes(graph.workspace));
     lines.add("memory", &format!("{allocated} for each launch, {workspace} of workspace"));
     lines.finish(&graph.name)

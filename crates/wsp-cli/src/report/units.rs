@@ -1,13 +1,14 @@
 //! Numbers for people.
 
 use std::time::Duration;
+use wsp_core::words::counted;
 
 /// A number of bytes in decimal units.
 pub(crate) fn bytes(n: u64) -> String {
     const UNITS: [(&str, f64); 3] = [("GB", 1e9), ("MB", 1e6), ("KB", 1e3)];
     match UNITS.iter().find(|(_, scale)| n as f64 >= *scale) {
         Some((unit, scale)) => format!("{:.1} {unit}", n as f64 / scale),
-        None => format!("{n} bytes"),
+        None => format!("{n}", n = counted(n, "byte")),
     }
 }
 
@@ -22,11 +23,6 @@ pub(crate) fn millis(time: Duration) -> String {
     }
 }
 
-/// `n` of something, in the plural where due.
-pub(super) fn count(n: u64, one: &str) -> String {
-    format!("{n} {one}{}", if n == 1 { "" } else { "s" })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,6 +34,5 @@ mod tests {
         assert_eq!(bytes(1_070_000_000), "1.1 GB");
         assert_eq!(millis(Duration::from_micros(412)), "0.412 ms");
         assert_eq!(millis(Duration::from_secs(2)), "2000 ms");
-        assert_eq!(count(1, "chunk"), "1 chunk");
     }
 }

@@ -1,13 +1,14 @@
 //! What a run of a workload came to.
 
 use super::text::Lines;
-use super::units::{bytes, count, millis};
+use super::units::{bytes, millis};
 use super::{Findings, GraphStats, Sources, aicpus, json, longest_over_mean, text};
 use crate::codes;
 use crate::reference::{Comparison, SAME_PROGRAM};
 use pto_wsp::backend::cpu::{AicpuFigures, Bodies};
 use serde_json::{Value, json};
 use std::time::Duration;
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 
 /// Everything that `wsp run FILE.wsp` prints.
@@ -117,7 +118,7 @@ impl Check {
                 codes::NOT_SEQUENTIAL,
                 format!("`{}` differs from what a sequential run writes", d.name),
             )
-            .note(format!("{} of {}, the first at {:?}", d.differing, count(d.elements, "element"), d.first))
+            .note(format!("{} of {}, the first at {:?}", d.differing, counted(d.elements, "element"), d.first))
             .help("every pair of tasks that share elements one of them writes must be ordered: use `deps = overlap`")
         };
         all.iter().map(fault).collect()
@@ -155,7 +156,7 @@ impl Check {
                 };
                 format!(
                     "{verdict}: {} ({}) bit for bit as a sequential run writes; against {SAME_PROGRAM}",
-                    count(*tensors, "tensor"),
+                    counted(*tensors, "tensor"),
                     bytes(*n)
                 )
             }
@@ -235,7 +236,7 @@ impl WorkloadReport {
         match &self.time {
             RunTime::Measured { threads, run, first_task, busy, graph, aicpus } => {
                 let first = first_task.map_or(String::new(), |t| format!("; first task after {}", millis(t)));
-                let on = count(u64::from(*threads), "thread");
+                let on = counted(u64::from(*threads), "thread");
                 lines.add("time", &format!("run {} on {on}{first}", millis(*run)));
                 match aicpus {
                     Some(figures) => aicpus::add(figures, graph.overlapped, lines),
@@ -243,14 +244,14 @@ impl WorkloadReport {
                 }
                 if let Some(balance) = longest_over_mean(busy.iter().map(Duration::as_secs_f64)) {
                     let over = match aicpus {
-                        Some(figures) => count(figures.cores.into(), "core"),
+                        Some(figures) => counted(figures.cores.into(), "core"),
                         None => on,
                     };
                     lines.add("balance", &format!("{balance:.2} measured on {over} (longest / mean)"));
                 }
             }
             RunTime::Cycles { makespan, busy } => {
-                let on = count(busy.len() as u64, "worker");
+                let on = counted(busy.len() as u64, "worker");
                 lines.add("time", &format!("{makespan} cycles of virtual time on {on}"));
                 let share = |n: u64| if *makespan == 0 { 0.0 } else { n as f64 * 100.0 / *makespan as f64 };
                 let each: Vec<String> =

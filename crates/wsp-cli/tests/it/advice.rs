@@ -229,3 +229,67 @@ fn results_that_cannot_be_written_are_told_to_machines_too() {
         assert!(err.contains("WSP0509"), "{args:?}: {err}");
     }
 }
+
+#[test]
+fn an_output_to_make_up_without_files_is_told_of_the_other_arrays() {
+    let (code, _, err) = run(&["run", "examples/decode_attention.pto", "--fill", "output"]);
+    assert_eq!(code, 1);
+    let missing: Vec<&str> = err.lines().filter(|line| line.starts_with("error[WSP0550]")).collect();
+    assert_eq!(err.matches("all that is missing").count(), missing.len(), "{err}");
+    let given = ["run", "examples/decode_attention.pto", "--fill", "output", "--generate", "batch=2,len=40"];
+    assert_eq!(run(&given).0, 0);
+}
+
+/// A program whose parameter `K` is read by nothing that a launch runs.
+#[test]
+fn values_and_arrays_of_what_no_run_comes_to_are_not_asked_for() {
+    let program = |items: &str, statement: &str| {
+        format!(
+            "PTO_SHAPE(x, rows, 8)
+             PTO_SHAPE(y, rows, 8)
+             PTO_PARAM(uint32_t, K, 2)
+             {items}
+             PTO_SPACE(S) {{ PTO_AXIS(r, 0, rows) }}
+             struct R {{ uint32_t i; }};
+             PTO_DESCRIPTOR_GEN(S) {{ PTO_SCHEDULED_FOR(r) {{ PTO_EMIT_DESCRIPTOR(R{{ .i = r }}); }} }}
+             PTO_KERNEL_IMPL(k) {{
+                 auto d = PTO_GET_DESCRIPTOR<R>();
+                 VecTile<float, 1, 8> t;
+                 TLOAD(t, x, {{d.i}});
+                 {statement}
+                 TSTORE(y, t, {{d.i}});
+             }}
+             void run(Tensor<float> x, Tensor<float> y) {{ PTO_LAUNCH(S, {{ .x = x, .y = y }}); }}"
+        )
+    };
+    for (items, statement, is_read) in [
+        ("const uint32_t M = K * 2;", "", false),
+        ("uint32_t helper(uint32_t a) { return a + K; }", "", false),
+        ("", "if (false) { TADDS(t, t, (float)K); }", false),
+        ("PTO_SPACE(Other) { PTO_AXIS(q, 0, K) }", "", false),
+        ("PTO_TENSOR(w, float, K, 8)", "", false),
+        ("PTO_REQUIRE(K > 0)", "", true),
+        ("const uint32_t M = K * 2;", "TADDS(t, t, (float)M);", true),
+        ("uint32_t helper(uint32_t a) { return a + K; }", "TADDS(t, t, (float)helper(1));", true),
+    ] {
+        let folder = Folder::with(&[("a.pto", &program(items, statement))]);
+        let (code, _, err) = run(&["run", &folder.at("a.pto"), "--generate", "rows=3", "--set", "K=3"]);
+        assert_eq!(code == 0, is_read, "{items} {statement}: {err}");
+        assert_eq!(err.contains("nothing reads `K`"), !is_read, "{items} {statement}: {err}");
+    }
+    let kernels = "PTO_SHAPE(x, rows, 8)\nPTO_SHAPE(y, rows, 8)\nPTO_SHAPE(z, zr, 8)\nstruct R { uint32_t i; };
+        struct Q { uint32_t j; };
+        PTO_KERNEL_IMPL(one) { auto d = PTO_GET_DESCRIPTOR<R>(); VecTile<float, 1, 8> t; TLOAD(t, x, {d.i}); TSTORE(y, t, {d.i}); }
+        PTO_KERNEL_IMPL(two) { auto d = PTO_GET_DESCRIPTOR<Q>(); VecTile<float, 1, 8> t; TLOAD(t, z, {d.j}); TSTORE(y, t, {d.j}); }\n";
+    let workload = |condition: &str| {
+        format!(
+            "use \"k.pto\";\nworkload main {{ for i in 0..4 {{ one(i); }} if {condition} {{ two(0); }} }}\n"
+        )
+    };
+    for (condition, inputs) in [("0", "x made up"), ("1", "x, z made up")] {
+        let folder = Folder::with(&[("k.pto", kernels), ("w.wsp", &workload(condition))]);
+        let (code, out, err) = run(&["run", &folder.at("w.wsp"), "--generate", "rows=4"]);
+        assert_eq!(code, 0, "{condition}: {err}");
+        assert!(out.contains(&format!("inputs     {inputs}")), "{condition}: {out}");
+    }
+}

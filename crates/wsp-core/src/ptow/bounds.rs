@@ -3,6 +3,7 @@
 use super::eval::{Env, Halt, eval};
 use super::{AxisForm, Launch, MAX_LOOP_DEPTH, Op, Program, Word};
 use crate::limits;
+use crate::words::counted;
 use core::fmt;
 
 /// An operand that is not there.
@@ -136,10 +137,14 @@ impl fmt::Display for BoundsHalt {
             BoundsHalt::Expr(Halt::Waits(slot)) => write!(f, "slot {} has no value yet", slot.0),
             BoundsHalt::Step(step) => write!(f, "the step is {step}; it must be at least 1"),
             BoundsHalt::Row { row, rows } => {
-                write!(f, "row {row} is outside the axis, which has {rows} rows")
+                write!(f, "row {row} is outside the axis, which has {rows}", rows = counted(rows, "row"))
             }
             BoundsHalt::Pointers { row, from, to, columns } => {
-                write!(f, "row {row} is from {from} to {to}, which does not lie within {columns} columns")
+                write!(
+                    f,
+                    "row {row} is from {from} to {to}, which does not lie within {columns}",
+                    columns = counted(columns, "column")
+                )
             }
             BoundsHalt::Iterations(trip) => {
                 write!(f, "{trip} iterations are more than the limit of {}", limits::MAX_GENERATOR_STEPS)

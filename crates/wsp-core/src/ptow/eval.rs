@@ -6,6 +6,7 @@
 use super::{Launch, MAX_EXPR_STACK, MAX_LOOP_DEPTH, Program, Word, X_LAST, XOPS, XOp};
 use crate::SlotId;
 use crate::int::{BinOp, Fault, Int as _, Stack};
+use crate::words::counted;
 use core::fmt;
 
 /// What the names of an expression stand for.
@@ -83,7 +84,11 @@ impl fmt::Display for ExprFault {
             ExprFaultKind::NegOverflow => write!(f, "`neg` of {} does not fit into 64 bits", i64::MIN),
             ExprFaultKind::DivisionByZero { left } => write!(f, "{left} is divided by 0"),
             ExprFaultKind::TableIndex { table, index, len } => {
-                write!(f, "index {index} is outside table {table}, which has {len} elements")
+                write!(
+                    f,
+                    "index {index} is outside table {table}, which has {len}",
+                    len = counted(len, "element")
+                )
             }
             ExprFaultKind::Malformed => {
                 write!(f, "the launch does not give what it names; bind every value and table of the program")

@@ -4,6 +4,7 @@
 //! verifier's business.
 
 use super::{Counts, Header, MAGIC, MAX_NAME_BYTES, MAX_WORDS, PoolHeader, Program, VERSION};
+use crate::words::{by_count, counted};
 use core::fmt;
 use zerocopy::{FromBytes, Immutable, KnownLayout};
 
@@ -113,7 +114,8 @@ impl fmt::Display for ReadError {
         match *self {
             ReadError::Misaligned { remainder } => write!(
                 f,
-                "the program begins {remainder} bytes past a multiple of 4 in memory; copy it to an aligned buffer"
+                "the program begins {remainder} past a multiple of 4 in memory; copy it to an aligned buffer",
+                remainder = counted(remainder, "byte")
             ),
             ReadError::Magic { found } => magic(f, found),
             ReadError::Version { found } => write!(
@@ -125,11 +127,17 @@ impl fmt::Display for ReadError {
             }
             ReadError::TooShort { section, offset, need, have } => write!(
                 f,
-                "byte {offset}: the {} need {need} bytes, {have} are left; the file is cut off or its counts are wrong",
-                section.text()
+                "byte {offset}: the {} need {need}, {have} are left; the file is cut off or its counts are wrong",
+                section.text(),
+                need = counted(need, "byte")
             ),
             ReadError::Trailing { offset, extra } => {
-                write!(f, "byte {offset}: {extra} bytes follow the end of the program")
+                write!(
+                    f,
+                    "byte {offset}: {extra} {} the end of the program",
+                    by_count(extra, "follows", "follow"),
+                    extra = counted(extra, "byte")
+                )
             }
         }
     }

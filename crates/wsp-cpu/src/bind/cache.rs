@@ -6,6 +6,7 @@ use crate::metadata::{ArrayFact, Metadata};
 use std::sync::Arc;
 use wsp_backend::KvLayout;
 use wsp_core::DType;
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 
 /// A cache as bound.
@@ -89,7 +90,7 @@ pub(super) fn bind(
         && table.last_page_len.iter().all(|&last| last <= heads)
     {
         fault.notes.push(format!("`{name}.k` is {:?}, with pages taken as {}", keys.shape(), layout.axes()));
-        let (what, other) = (format!("the table fits pages of {heads} tokens"), layout.other());
+        let (what, other) = (format!("the table fits pages of {}", counted(heads, "token")), layout.other());
         let how = "if heads and tokens stand the other way round, say so";
         fault.help.push(format!("{what}: {how}: `--set kv_layout={other}`"));
         fault.python.push(format!("{what}: {how}: `load(path).program(kv_layout=\"{other}\")`"));
@@ -125,7 +126,7 @@ fn check_pages(
             faults.push(
                 Diagnostic::error(
                     codes::WRONG_RANK,
-                    format!("array `{name}.{field}` has {} dimensions, but a paged cache has 4", array.shape().len()),
+                    format!("array `{name}.{field}` has {}, but a paged cache has 4", counted(array.shape().len(), "dimension")),
                 )
                 .note(format!("its shape is {:?}", array.shape()))
                 .help("shape it [pages, page_size, heads, dim], or [pages, heads, page_size, dim] with `--set kv_layout=HND`")
@@ -206,9 +207,10 @@ fn check_table(
                 format!("`{name}.last_page_len` does not have one entry per request"),
             )
             .note(format!(
-                "it has {}, and `{name}.indptr` has {} for {batch} requests",
+                "it has {}, and `{name}.indptr` has {} for {batch}",
                 table.last_page_len.len(),
-                batch + 1
+                batch + 1,
+                batch = counted(batch, "request")
             )),
         );
         return Vec::new();
@@ -219,7 +221,10 @@ fn check_table(
         faults.push(
             Diagnostic::error(
                 codes::BAD_PAGE,
-                format!("`{name}.indices[{i}]` is page {page}, but there are {pages} pages"),
+                format!(
+                    "`{name}.indices[{i}]` is page {page}, but there are {pages}",
+                    pages = counted(pages, "page")
+                ),
             )
             .note(format!("it belongs to request {request}; valid page ids are 0..{pages}")),
         );
@@ -251,8 +256,13 @@ fn length(held: u32, last: u32, page_size: u32) -> Option<u32> {
 fn last_page_fault(name: &str, request: usize, held: u32, last: u32, page_size: u32) -> Diagnostic {
     let valid =
         if held == 0 { "0, for a request without pages".to_owned() } else { format!("1..={page_size}") };
-    Diagnostic::error(codes::BAD_LAST_PAGE, format!("`{name}.last_page_len[{request}]` is {last}"))
-        .note(format!("request {request} holds {held} pages of {page_size} tokens; valid values are {valid}"))
+    Diagnostic::error(codes::BAD_LAST_PAGE, format!("`{name}.last_page_len[{request}]` is {last}")).note(
+        format!(
+            "request {request} holds {held} of {page_size}; valid values are {valid}",
+            held = counted(held, "page"),
+            page_size = counted(page_size, "token")
+        ),
+    )
 }
 
 /// The number of requests, when `indptr` is a valid row pointer into `indices`.
@@ -295,8 +305,8 @@ fn check_indptr(name: &str, table: &PageTable, faults: &mut Vec<Diagnostic>) -> 
             Diagnostic::error(
                 codes::BAD_INDPTR,
                 format!(
-                    "`{name}.indptr` ends at {last}, but `{name}.indices` has {} entries",
-                    table.indices.len()
+                    "`{name}.indptr` ends at {last}, but `{name}.indices` has {}",
+                    counted(table.indices.len(), "entry")
                 ),
             )
             .help(format!("`{name}.indices` needs at least {last} page ids")),

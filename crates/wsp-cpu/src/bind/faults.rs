@@ -2,6 +2,7 @@
 
 use crate::codes;
 use crate::metadata::{ArrayFact, Metadata};
+use wsp_core::words::counted;
 use wsp_core::{DType, TensorId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::{Dim, Expr, ExprKind, Module};
@@ -34,7 +35,7 @@ pub(super) fn rank_one(name: &str, array: &ArrayFact<'_>) -> Result<(), Diagnost
     }
     Err(Diagnostic::error(
         codes::WRONG_RANK,
-        format!("array `{name}` has {} dimensions, but must have 1", array.shape().len()),
+        format!("array `{name}` has {}, but must have 1", counted(array.shape().len(), "dimension")),
     )
     .note(format!("its shape is {:?}", array.shape()))
     .python(format!("give a list of integers, or an array of one dimension: `{name}.reshape(-1)`")))
@@ -51,8 +52,11 @@ pub(super) fn wrong_float(name: &str, found: DType) -> Diagnostic {
 }
 
 pub(super) fn too_large(name: &str, dim: usize, extent: u64) -> Diagnostic {
-    Diagnostic::error(codes::TOO_LARGE, format!("dimension {dim} of `{name}` has {extent} elements"))
-        .note(format!("extents may not exceed {}", u32::MAX))
+    Diagnostic::error(
+        codes::TOO_LARGE,
+        format!("dimension {dim} of `{name}` has {extent}", extent = counted(extent, "element")),
+    )
+    .note(format!("extents may not exceed {}", u32::MAX))
 }
 
 /// An array whose number of dimensions is not the declared one.
@@ -61,8 +65,8 @@ pub(super) fn wrong_rank(module: &Module, id: TensorId, name: &str, shape: &[u64
     Diagnostic::error(
         codes::WRONG_RANK,
         format!(
-            "array `{name}` has {} dimensions, but `{}` is declared with {}",
-            shape.len(),
+            "array `{name}` has {}, but `{}` is declared with {}",
+            counted(shape.len(), "dimension"),
             tensor.name,
             tensor.dims.len()
         ),

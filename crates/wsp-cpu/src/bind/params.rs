@@ -2,6 +2,7 @@
 
 use super::{Inputs, faults};
 use crate::codes;
+use wsp_core::words::a;
 use wsp_core::{ParamId, TensorId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::{Dim, Expr, ExprKind, Module, Param, ParamSource, ScalarTy, ShapeOwner, Storage};
@@ -173,7 +174,7 @@ pub(crate) fn bad_value(param: &Param, given: ParamValue) -> Diagnostic {
     };
     Diagnostic::error(
         codes::BAD_PARAMETER,
-        format!("`{text}` is not a value of parameter `{}`, which is a {}", param.name, param.ty.c_name()),
+        format!("`{text}` is not a value of parameter `{}`, which is {}", param.name, a(param.ty.c_name())),
     )
     .at(param.span, "declared here")
     .note(range)

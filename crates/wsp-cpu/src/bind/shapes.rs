@@ -4,6 +4,7 @@ use super::params::are_known;
 use super::{Inputs, faults, integers};
 use crate::codes;
 use crate::metadata::ArrayFact;
+use wsp_core::words::counted;
 use wsp_core::{AxisId, CacheId, DType, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Dim, Elem, Expr, ExprKind, Module, Storage};
@@ -175,15 +176,26 @@ fn wrong_cache(
     }
     let what = needed(inputs.module, expr, need);
     let message = match dim {
-        0 => format!("`{name}.indptr` is for {have} requests, but there must be {what}"),
-        2 => format!("the pages of cache `{name}` have {have} heads, but must have {what}"),
-        _ => format!("the heads of cache `{name}` have {have} elements, but must have {what}"),
+        0 => format!(
+            "`{name}.indptr` is for {have}, but there must be {what}",
+            have = counted(have, "request")
+        ),
+        2 => format!(
+            "the pages of cache `{name}` have {have}, but must have {what}",
+            have = counted(have, "head")
+        ),
+        _ => format!(
+            "the heads of cache `{name}` have {have}, but must have {what}",
+            have = counted(have, "element")
+        ),
     };
     let shape = inputs.arrays.get(&format!("{name}.k")).map_or(&[][..], ArrayFact::shape);
     let mut fault = Diagnostic::error(codes::WRONG_EXTENT, message)
         .at(inputs.module.tensors[id.index()].span, "declared here");
     fault = match dim {
-        0 => fault.note(format!("`{name}.indptr` has {} entries, one more than requests", have + 1)),
+        0 => {
+            fault.note(format!("`{name}.indptr` has {}, one more than requests", counted(have + 1, "entry")))
+        }
         _ => fault.note(format!("`{name}.k` is {shape:?}, with pages taken as {}", bound.layout.axes())),
     };
     if dim == 2 && bound.page_size == need {
@@ -259,14 +271,15 @@ fn lengths_agree(inputs: &Inputs<'_>, contents: &[Option<IntArray>]) -> Option<D
         Diagnostic::error(
             codes::LENGTHS_DISAGREE,
             format!(
-                "`{name}[{request}]` is {}, but the pages of request {request} hold {} tokens",
-                lens[request], cache.lengths[request]
+                "`{name}[{request}]` is {}, but the pages of request {request} hold {}",
+                lens[request],
+                counted(cache.lengths[request], "token")
             ),
         )
         .note(format!(
-            "it has {} pages of {} tokens, {} in the last one",
-            cache.indptr[request + 1] - cache.indptr[request],
-            cache.page_size,
+            "it has {} of {}, {} in the last one",
+            counted(cache.indptr[request + 1] - cache.indptr[request], "page"),
+            counted(cache.page_size, "token"),
             cache.last_page_len[request]
         )),
     )

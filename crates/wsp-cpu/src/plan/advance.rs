@@ -9,6 +9,7 @@ use crate::memory;
 use crate::program::one;
 use std::sync::Arc;
 use wsp_core::TensorId;
+use wsp_core::words::{by_count, counted};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{ArrayRef, MetaKind};
 use wsp_kernel::{Env, IntArray};
@@ -88,7 +89,12 @@ impl Plan {
             Growth::To(lengths) if lengths.len() == cache.lengths.len() => Ok(lengths.into()),
             Growth::To(lengths) => {
                 let (have, need) = (lengths.len(), cache.lengths.len());
-                Err(refused(&format!("{have} lengths are given for {need} requests")))
+                Err(refused(&format!(
+                    "{have} {} given for {need}",
+                    by_count(have, "is", "are"),
+                    have = counted(have, "length"),
+                    need = counted(need, "request")
+                )))
             }
         }
     }

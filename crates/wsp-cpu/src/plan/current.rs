@@ -8,6 +8,7 @@ use crate::metadata::Metadata;
 use crate::options::LaunchOptions;
 use crate::program::Program;
 use std::sync::Arc;
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{ArrayRef, MetaKind, ParamSource};
 use wsp_kernel::{IntArray, Value};
@@ -65,8 +66,8 @@ impl Plan {
     fn other_slots(&self, slots: &SlotLayout) -> Option<Diagnostic> {
         (self.slots != *slots).then(|| {
             let (given, planned) = (slots.bytes, self.slots.bytes);
-            let fault =
-                stale(&format!("a workspace slot has {given} bytes, and had {planned} when it was made"));
+            let given = counted(given, "byte");
+            let fault = stale(&format!("a workspace slot has {given}, and had {planned} when it was made"));
             replan(fault.note("element types of the arrays differ"))
         })
     }
@@ -164,7 +165,10 @@ fn differing<T: PartialEq + std::fmt::Display>(what: &str, planned: &[T], given:
     }
     if planned.len() != given.len() {
         let (given, planned) = (given.len(), planned.len());
-        return Some(stale(&format!("{what}` has {given} elements, and had {planned} when it was made")));
+        return Some(stale(&format!(
+            "{what}` has {given}, and had {planned} when it was made",
+            given = counted(given, "element")
+        )));
     }
     let differs = |i: &usize| planned[*i] != given[*i];
     let first = (0..given.len()).find(differs)?;
@@ -189,7 +193,7 @@ fn other_program(planned: &LoweredPlan, given: &LoweredPlan) -> Diagnostic {
     let (a, b) = (planned.options.max_blocks, given.options.max_blocks);
     let fault = match a == b {
         true => fault,
-        false => fault.note(format!("it is for {a} cores, this program for {b}")),
+        false => fault.note(format!("it is for {a}, this program for {b}", a = counted(a, "core"))),
     };
     fault.help("make it with this program's `plan`").python("make it with `plan` of this program")
 }

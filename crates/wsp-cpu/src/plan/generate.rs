@@ -7,6 +7,7 @@ use crate::host::{PlanHost, Sink};
 use crate::planner::{Planner, at};
 use crate::program::{generator_fault, one};
 use crate::workspace::Workspace;
+use wsp_core::words::counted;
 use wsp_core::{StructId, limits};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{ArrayRef, Span};
@@ -48,7 +49,7 @@ impl Sink for FlatSink<'_> {
         if self.flat.len() as u64 + self.missed.descriptors > u64::from(limits::MAX_DESCRIPTORS) {
             return Err(Trap::new(
                 codes::TOO_MANY_TASKS,
-                format!("more than {} descriptors are generated", limits::MAX_DESCRIPTORS),
+                format!("more than {} are generated", counted(limits::MAX_DESCRIPTORS, "descriptor")),
                 Span::default(),
             )
             .note("use larger tiles"));
@@ -197,13 +198,18 @@ impl Plan {
 /// A buffer for so many descriptors of any type of the program.
 pub(super) fn fixed_buffer(plan: &LoweredPlan, descriptors: u32) -> Result<FlatBuffer, Diagnostic> {
     if descriptors > limits::MAX_DESCRIPTORS {
-        let message = format!("room for {descriptors} descriptors is asked for");
+        let message =
+            format!("room for {descriptors} is asked for", descriptors = counted(descriptors, "descriptor"));
         return Err(Diagnostic::error(codes::PLAN_CAPACITY, message)
             .note(format!("a plan has at most {}", limits::MAX_DESCRIPTORS)));
     }
     let longest = plan.module.structs.iter().map(|def| def.fields.len()).max().unwrap_or(0);
     FlatBuffer::fixed(descriptors as usize, longest).ok_or_else(|| {
-        let message = format!("there is no memory for {descriptors} descriptors of up to {longest} words");
+        let message = format!(
+            "there is no memory for {descriptors} of up to {longest}",
+            descriptors = counted(descriptors, "descriptor"),
+            longest = counted(longest, "word")
+        );
         Diagnostic::error(codes::PLAN_CAPACITY, message)
     })
 }

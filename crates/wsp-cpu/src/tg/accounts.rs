@@ -4,6 +4,7 @@ use super::codes;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use wsp_core::tg::MemLocation;
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 
 /// Most holders that a refusal names.
@@ -99,7 +100,8 @@ impl Accounts {
     /// The refusal of the machine itself.
     pub(crate) fn refused_by_machine(&self, claim: &Claim) -> Box<Diagnostic> {
         let held = self.held();
-        let message = format!("the machine has no memory for the {} bytes of {}", claim.bytes, claim.who);
+        let message =
+            format!("the machine has no memory for the {} of {}", counted(claim.bytes, "byte"), claim.who);
         Box::new(described(Diagnostic::error(codes::OUT_OF_MEMORY, message), &held, claim.bytes))
     }
 
@@ -119,19 +121,23 @@ fn refusal(held: &Held, claims: &[Claim], asked: u64, capacity: u64) -> Diagnost
         [one] => one.who.clone(),
         all => {
             let largest = all.iter().max_by_key(|claim| claim.bytes);
-            largest.map_or_else(String::new, |c| format!("{} and {} others", c.who, all.len() - 1))
+            largest.map_or_else(String::new, |c| format!("{} and {}", c.who, counted(all.len() - 1, "other")))
         }
     };
     let message = format!("there is no memory for {who}");
-    let fault =
-        Diagnostic::error(codes::OUT_OF_MEMORY, message).note(format!("the device has {capacity} bytes"));
+    let fault = Diagnostic::error(codes::OUT_OF_MEMORY, message)
+        .note(format!("the device has {capacity}", capacity = counted(capacity, "byte")));
     described(fault, held, asked)
         .help("release tensors that are not needed any more with `MC_FREE`, or raise the capacity: `--memory BYTES`, in Rust `SessionOptions::memory`")
         .python("release tensors that are not needed any more with `MC_FREE`, or raise the capacity: `graph.run(…, memory=BYTES)`")
 }
 
 fn described(mut fault: Diagnostic, held: &Held, asked: u64) -> Diagnostic {
-    fault = fault.note(format!("asked for: {asked} bytes; in use: {} bytes", held.total));
+    fault = fault.note(format!(
+        "asked for: {asked}; in use: {}",
+        counted(held.total, "byte"),
+        asked = counted(asked, "byte")
+    ));
     let mut largest: Vec<(&String, u64)> = held.holders.iter().map(|(who, bytes)| (who, *bytes)).collect();
     largest.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
     if !largest.is_empty() {

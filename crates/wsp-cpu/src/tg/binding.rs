@@ -13,6 +13,7 @@ use crate::workload::KernelFault;
 use std::ops::Range;
 use std::sync::Arc;
 use wsp_core::tg::Scalar;
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::tg::plan::{BindItem, BindTensor};
 
@@ -140,7 +141,10 @@ fn place(
     };
     let part = part.ok_or_else(|| {
         let (name, bytes) = (&shared.table[unit as usize].name, range.bytes());
-        let what = format!("takes {size} bytes from byte {offset} of `{name}`, which has {bytes}");
+        let what = format!(
+            "takes {size} from byte {offset} of `{name}`, which has {bytes}",
+            size = counted(size, "byte")
+        );
         fault(codes::BAD_BINDING, what)
     })?;
     Ok((unit, part))

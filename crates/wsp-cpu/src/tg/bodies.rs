@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::tg::image::NodeKind;
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 use wsp_runtime::tg::{BlockCx, Bodies, NodeCx};
 
@@ -251,8 +252,9 @@ pub(crate) fn run_item(
         range.part(offset, copy.size).ok_or_else(|| {
             let (name, bytes) = (name(unit), range.bytes());
             let message = format!(
-                "copy.{} takes {} bytes from byte {offset} of `{name}`, which has {bytes}",
-                copy.copy, copy.size
+                "copy.{} takes {} from byte {offset} of `{name}`, which has {bytes}",
+                copy.copy,
+                counted(copy.size, "byte")
             );
             located(Diagnostic::error(codes::BAD_BINDING, message))
         })

@@ -4,6 +4,7 @@ use super::memory::TensorRange;
 use crate::workload::{Element, KernelFault};
 use std::fmt;
 use wsp_core::tg::Direction;
+use wsp_core::words::counted;
 use wsp_plan::tg::plan::KernelDef;
 use zerocopy::IntoBytes;
 
@@ -211,7 +212,12 @@ impl fmt::Display for Piece {
 fn whole<T>(bytes: u64, what: Piece) -> Result<usize, KernelFault> {
     let size = size_of::<T>() as u64;
     if !bytes.is_multiple_of(size) {
-        return Err(format!("{what} has {bytes} bytes, no whole number of elements of {size} bytes").into());
+        return Err(format!(
+            "{what} has {bytes}, no whole number of elements of {size}",
+            bytes = counted(bytes, "byte"),
+            size = counted(size, "byte")
+        )
+        .into());
     }
     // Bytes of a buffer fit an address.
     Ok((bytes / size) as usize)
@@ -223,7 +229,11 @@ fn inside<T>(range: &TensorRange, first: usize, len: usize, what: Piece) -> Resu
     let end = first.checked_add(len).and_then(|end| end.checked_mul(size));
     if end.is_none_or(|end| end as u64 > range.bytes()) {
         let has = range.bytes() / size as u64;
-        return Err(format!("{len} elements from {first} on do not lie in {what}, which has {has}").into());
+        return Err(format!(
+            "{len} from {first} on do not lie in {what}, which has {has}",
+            len = counted(len, "element")
+        )
+        .into());
     }
     Ok(first * size)
 }

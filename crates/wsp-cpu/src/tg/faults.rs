@@ -5,6 +5,7 @@ use super::code::{GraphCode, Spans};
 use super::codes;
 use crate::workload::PayloadSlot;
 use std::sync::Arc;
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 use wsp_runtime::tg::{Cause, LaunchFailure, Refused, SyncError};
 
@@ -22,7 +23,10 @@ pub(crate) fn failed(
             (Diagnostic::error(codes::KERNEL_PANICKED, format!("panic in {place}: {message}")), None)
         }
         Cause::Threads { wanted, reason } => {
-            let message = format!("kernels that start together need {wanted} threads at once: {reason}");
+            let message = format!(
+                "kernels that start together need {wanted} at once: {reason}",
+                wanted = counted(wanted, "thread")
+            );
             (Diagnostic::error(codes::REFUSED_LAUNCH, message), None)
         }
         &Cause::Endless { in_loop, most, value } => {
@@ -74,8 +78,11 @@ pub(crate) fn sync(
 
 /// A loop whose condition does not become 0.
 pub(crate) fn endless(graph: Option<&GraphCode>, in_loop: u32, most: u32, value: i64) -> Diagnostic {
-    let fault = Diagnostic::error(codes::TOO_MANY_ROUNDS, format!("a loop goes on after {most} rounds"))
-        .note(format!("its condition is still {value}"));
+    let fault = Diagnostic::error(
+        codes::TOO_MANY_ROUNDS,
+        format!("a loop goes on after {most}", most = counted(most, "round")),
+    )
+    .note(format!("its condition is still {value}"));
     at_loop(fault, graph, in_loop).help("raise `max_iterations`, or look at what writes the condition")
 }
 

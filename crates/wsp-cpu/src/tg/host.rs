@@ -2,6 +2,7 @@
 
 use super::codes;
 use wsp_core::tg::{EvalFault, Scalar};
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::tg::plan::{HostKind, HostOp};
 use wsp_runtime::tg::LaunchId;
@@ -152,7 +153,7 @@ fn negative(count: i64) -> Box<Diagnostic> {
 }
 
 fn endless(most: u64, value: i64) -> Box<Diagnostic> {
-    let message = format!("a `CF_WHILE` of the host goes on after {most} rounds");
+    let message = format!("a `CF_WHILE` of the host goes on after {most}", most = counted(most, "round"));
     Box::new(
         Diagnostic::error(codes::TOO_MANY_ROUNDS, message)
             .note(format!("its condition is still {value}"))

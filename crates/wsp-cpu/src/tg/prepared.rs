@@ -20,6 +20,7 @@ use std::sync::Arc;
 use wsp_core::tg::image::NodeKind;
 use wsp_core::tg::machine::{Fault, Scalars};
 use wsp_core::tg::{Direction, GraphNo, PartitionNo};
+use wsp_core::words::{by_count, counted};
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::tg::plan::KernelDef;
 use wsp_runtime::tg::{Here, HereFault, LocalBodies};
@@ -119,8 +120,12 @@ impl Prepared<'_> {
                 Box::new(faults::count(Some(self.run.code), in_loop, most, value))
             }
             HereFault::Circle(left) => {
-                let message =
-                    format!("{left} nodes of graph `{}` wait for each other", self.run.code.plan.name);
+                let message = format!(
+                    "{left} of graph `{}` {} for each other",
+                    self.run.code.plan.name,
+                    by_count(left, "waits", "wait"),
+                    left = counted(left, "node")
+                );
                 Box::new(Diagnostic::error(codes::STUCK, message))
             }
         })

@@ -25,6 +25,7 @@ use super::host::HostState;
 use super::identity::Identity;
 use wsp_backend::{CheckpointKey, RecordKind};
 use wsp_core::tg::crc::crc32;
+use wsp_core::words::counted;
 use wsp_kernel::StoredState;
 use wsp_runtime::tg::{LaunchEvent, LaunchEvents, SavedEvent};
 
@@ -288,7 +289,7 @@ impl<'a> Reader<'a> {
     ) -> Result<Vec<T>, String> {
         let count = self.u64()?;
         if count > (self.rest.len() / least) as u64 {
-            return Err(format!("a list of {count} items does not fit"));
+            return Err(format!("a list of {count} does not fit", count = counted(count, "item")));
         }
         (0..count).map(|_| item(self)).collect()
     }
@@ -318,7 +319,7 @@ impl<'a> Reader<'a> {
     fn record(&mut self, bytes: &[u8]) -> Result<Record, String> {
         let (sum, length) = (self.u32()?, self.u64()?);
         if length != bytes.len() as u64 {
-            return Err(format!("it has {} of {length} bytes", bytes.len()));
+            return Err(format!("it has {} of {length}", bytes.len(), length = counted(length, "byte")));
         }
         let computed = crc32(&bytes[UNCOVERED..]);
         if computed != sum {
@@ -360,7 +361,11 @@ impl<'a> Reader<'a> {
             })?,
             restorable: self.list(8, |input| Ok(input.raw()?.to_vec()))?,
         };
-        if self.rest.is_empty() { Ok(record) } else { Err(format!("{} bytes are left", self.rest.len())) }
+        if self.rest.is_empty() {
+            Ok(record)
+        } else {
+            Err(format!("{} are left", counted(self.rest.len(), "byte")))
+        }
     }
 
     fn host(&mut self) -> Result<HostState, String> {

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use wsp_backend::Recording;
 use wsp_core::DType;
 use wsp_core::tg::{ExprOp, Instr, MemLocation, TensorNo};
+use wsp_core::words::counted;
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::TgModule;
@@ -398,9 +399,9 @@ pub(crate) fn misfit(info: &TensorInfo, array: Given<'_>) -> Option<Box<Diagnost
         Some(_) => None,
         None => match info.bytes {
             Some(bytes) if bytes != array.bytes as u64 => {
-                let message =
-                    format!("the array for `{name}` has {} bytes, and the tensor {bytes}", array.bytes);
-                fault(message, format!("give an array of {bytes} bytes"))
+                let given = counted(array.bytes, "byte");
+                let message = format!("the array for `{name}` has {given}, and the tensor {bytes}");
+                fault(message, format!("give an array of {}", counted(bytes, "byte")))
             }
             _ => None,
         },

@@ -5,6 +5,7 @@ use super::settings::{affinity, stopped};
 use super::touch::{Touched, Toucher};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
+use wsp_core::words::counted;
 use wsp_core::{ExecPool, Region, SlotId, StreamId, TaskId, limits};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{AccessMode, WorkloadModule};
@@ -134,7 +135,7 @@ impl GraphFault {
                     .python(instead[1])
             }
             GraphFault::TooManyTasks => {
-                let message = format!("the graph has more than {} tasks", limits::MAX_GRAPH_TASKS);
+                let message = format!("the graph has more than {}", counted(limits::MAX_GRAPH_TASKS, "task"));
                 Diagnostic::error(codes::TOO_MANY_TASKS, message).help(instead[0]).python(instead[1])
             }
             GraphFault::Full(reason) => stopped(&reason),

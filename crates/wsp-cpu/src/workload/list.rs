@@ -10,6 +10,7 @@ use super::simulated::{Costed, SimulatedWorkload, failed};
 use super::touch::Toucher;
 use std::sync::atomic::AtomicBool;
 use wsp_core::limits;
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{Deps, WorkloadModule};
 use wsp_plan::workload::{Bindings, LoweredSchedule, check_schedule, count, expand};
@@ -107,7 +108,8 @@ impl Listing<'_> {
         let Listing { module, schedule, bindings, .. } = *self;
         if let Some(tasks) = count(module, bindings).filter(|&tasks| tasks > limits::MAX_GRAPH_TASKS.into()) {
             let most = limits::MAX_GRAPH_TASKS;
-            let message = format!("the graph has {tasks} tasks, but at most {most} can be kept");
+            let tasks = counted(tasks, "task");
+            let message = format!("the graph has {tasks}, but at most {most} can be kept");
             return Err(vec![
                 Diagnostic::error(codes::TOO_MANY_TASKS, message).help(instead[0]).python(instead[1]),
             ]);

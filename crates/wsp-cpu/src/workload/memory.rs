@@ -15,6 +15,7 @@ use super::codes;
 use crate::lent::{lend, take_back};
 use std::sync::Arc;
 use wsp_backend::unravel;
+use wsp_core::words::counted;
 use wsp_core::{DType, MAX_RANK, Region, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
@@ -272,7 +273,7 @@ pub(super) fn no_memory(name: &str, fault: ArrayError) -> Diagnostic {
     let what = match fault {
         ArrayError::TooLarge => format!("tensor `{name}` is too large to be addressed"),
         ArrayError::OutOfMemory { bytes } => {
-            format!("there is no memory for the {bytes} bytes of tensor `{name}`")
+            format!("there is no memory for the {bytes} of tensor `{name}`", bytes = counted(bytes, "byte"))
         }
     };
     Diagnostic::error(codes::NO_MEMORY, what)

@@ -8,6 +8,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use wsp_core::words::counted;
 use wsp_core::{DType, Region};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
@@ -248,8 +249,8 @@ impl KernelCx<'_> {
         if bytes.len() != tensor.box_bytes(&region) {
             let wanted = tensor.box_bytes(&region) / size_of::<T>();
             return Err(format!(
-                "stores {} elements to parameter {n}, whose box has {wanted}",
-                elements.len()
+                "stores {} to parameter {n}, whose box has {wanted}",
+                counted(elements.len(), "element")
             )
             .into());
         }

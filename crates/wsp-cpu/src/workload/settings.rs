@@ -3,6 +3,7 @@
 use super::codes;
 use super::inputs::WorkloadOptions;
 use wsp_core::limits;
+use wsp_core::words::counted;
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{Deps, PoolSizes, Ready, Trace, Window, WindowMode};
@@ -208,8 +209,11 @@ fn threads(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32,
     };
     let wanted = vector.saturating_add(cube);
     if options.threads != 0 && options.threads != wanted {
-        let message =
-            format!("{} threads, but the schedule's pools have {vector} + {cube} workers", options.threads);
+        let message = format!(
+            "{}, but the schedule's pools have {vector} + {cube}",
+            counted(options.threads, "thread"),
+            cube = counted(cube, "worker")
+        );
         return Err(Diagnostic::error(codes::BAD_OPTION, message)
             .help(format!("leave out `--threads`, or ask for {wanted}"))
             .python(format!("leave out `num_threads`, or ask for {wanted}")));

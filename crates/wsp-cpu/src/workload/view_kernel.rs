@@ -5,6 +5,7 @@ use super::memory::{NeverStored, SharedTensor};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use wsp_core::words::counted;
 use wsp_core::{FuncId, MAX_RANK, Region, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::verify::verify;
@@ -118,9 +119,9 @@ impl ViewKernel {
         let modes = modes(kernel);
         if modes.len() != self.views.len() {
             let message = format!(
-                "kernel `{name}` has {} tensor parameters, and its body {} views",
+                "kernel `{name}` has {} tensor parameters, and its body {}",
                 modes.len(),
-                self.views.len()
+                counted(self.views.len(), "view")
             );
             return vec![fault(message)];
         }
@@ -321,13 +322,17 @@ fn description_faults(source: &ViewKernelSource) -> Vec<String> {
         }
     };
     if words != fields.len() {
-        faults.push(format!("the descriptor has {words} words, and sources are given for {}", fields.len()));
+        faults.push(format!(
+            "the descriptor has {words}, and sources are given for {}",
+            fields.len(),
+            words = counted(words, "word")
+        ));
     }
     if module.tensors.len() != views.len() {
         faults.push(format!(
-            "the module has {} tensors, and {} views are described",
-            module.tensors.len(),
-            views.len()
+            "the module has {}, and {} are described",
+            counted(module.tensors.len(), "tensor"),
+            counted(views.len(), "view")
         ));
     }
     for (tensor, shape) in module.tensors.iter().zip(views) {
@@ -349,7 +354,10 @@ fn shape_fault(tensor: &wsp_ir::Tensor, shape: &ViewShape) -> Option<String> {
     let ViewShape { keep, dtype, extents } = shape;
     if tensor.rank() != keep.len() || extents.len() != keep.len() {
         let (rank, kept, known) = (tensor.rank(), keep.len(), extents.len());
-        return Some(format!("rank {rank}, {kept} kept dimensions and {known} extents"));
+        return Some(format!(
+            "rank {rank}, {kept} kept dimensions and {known}",
+            known = counted(known, "extent")
+        ));
     }
     if tensor.elem != Elem::Fixed(*dtype) {
         return Some(format!("its element type is described as `{dtype}`"));

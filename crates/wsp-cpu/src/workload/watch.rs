@@ -2,6 +2,7 @@
 
 use super::memory::SharedTensor;
 use wsp_backend::unravel;
+use wsp_core::words::{by_count, counted};
 use wsp_core::{DType, Region};
 use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
 
@@ -68,7 +69,9 @@ impl Filled {
         let first = unravel(found[0] as u64, &extents);
         let (name, count) = (name(kernel, self.parameter), found.len());
         let said = format!(
-            "`{name}` is declared `out`, and {count} of its {elements} elements are {are}, the first at {first:?}"
+            "`{name}` is declared `out`, and {count} of its {elements} {} {are}, the first at {first:?}",
+            by_count(count, "is", "are"),
+            elements = counted(elements, "element")
         );
         for n in left.into_iter().chain(read) {
             after[n * size..][..size].copy_from_slice(&self.before[n * size..][..size]);

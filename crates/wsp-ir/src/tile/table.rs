@@ -349,7 +349,7 @@ tile_ops! {
             "in row `r`, elements from that column plus `r` on become the value; the column may be below 0";
         "mask_band" [pto("TMASK_BAND", &["tile", "begin", "end", "group", "value"])] [MASK_BAND]
             "in row `r`, elements outside of columns `begin + r / group` up to `end + r / group`, which is not kept, become the value; \
-             `begin` and `end` may be below 0";
+             `begin` and `end` may be below 0, and a `group` of 0 counts as 1";
         "iota" [pto("TCI", &["dst", "start", "[cols]"])] [IOTA]
             "column `c` of every row becomes `start + c`; `start` may be below 0";
         "insert" [pto("TINSERT", &["dst", "src", "row", "col"])] [INSERT]

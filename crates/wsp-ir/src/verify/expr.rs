@@ -7,6 +7,7 @@ use crate::{
     Arg, ArrayRef, BinOp, Const, Elem, Expr, ExprKind, FuncKind, LocalTy, ScalarTy, Span, Tensor, UnOp,
     WsSlot,
 };
+use wsp_core::words::counted;
 use wsp_core::{AxisId, FuncId, LocalId, TensorId, TierSetId};
 
 /// Where an expression stands, which decides what it may name.
@@ -398,7 +399,7 @@ impl<'m> Checker<'m> {
         }
         let (need, have) = (function.params as usize, args.len());
         self.require(need == have, rule::CALL, span, || {
-            format!("`{name}` takes {need} arguments and is given {have}")
+            format!("`{name}` takes {need} and is given {have}", need = counted(need, "argument"))
         });
         for (param, arg) in function.locals.iter().take(need).zip(args) {
             let given = match arg {
@@ -491,7 +492,7 @@ impl<'m> Checker<'m> {
     pub(super) fn indices(&mut self, tensor: &Tensor, index: &[Expr], span: Span) {
         let (need, have, name) = (tensor.rank(), index.len(), &tensor.name);
         self.require(need == have, rule::PLACE, span, || {
-            format!("`{name}` needs {need} indices and has {have}")
+            format!("`{name}` needs {need} and has {have}", need = counted(need, "index"))
         });
         for e in index {
             self.require(e.ty == ScalarTy::U32, rule::PLACE, e.span, || {

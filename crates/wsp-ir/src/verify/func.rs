@@ -3,6 +3,7 @@
 use super::stmt::Flow;
 use super::{Checker, rule};
 use crate::{Elem, FuncKind, Function, Local, LocalTy};
+use wsp_core::words::counted;
 
 /// Checks signature, variables and body of every function.
 pub(super) fn check(cx: &mut Checker<'_>) {
@@ -21,7 +22,11 @@ pub(super) fn check(cx: &mut Checker<'_>) {
 fn signature<'m>(cx: &mut Checker<'m>, function: &'m Function) {
     let (name, span, params) = (&function.name, function.span, function.params as usize);
     cx.require(params <= function.locals.len(), rule::SIGNATURE, span, || {
-        format!("`{name}` has {params} parameters and {} variables", function.locals.len())
+        format!(
+            "`{name}` has {params} and {}",
+            counted(function.locals.len(), "variable"),
+            params = counted(params, "parameter")
+        )
     });
     match function.kind {
         FuncKind::Kernel { descriptor } => {
@@ -34,7 +39,7 @@ fn signature<'m>(cx: &mut Checker<'m>, function: &'m Function) {
                 });
             }
             cx.require(params <= 1, rule::SIGNATURE, span, || {
-                format!("kernel `{name}` has {params} parameters")
+                format!("kernel `{name}` has {params}", params = counted(params, "parameter"))
             });
         }
         FuncKind::Generator { space } => {

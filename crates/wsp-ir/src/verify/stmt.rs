@@ -6,6 +6,7 @@ use crate::{
     AxisEnd, Block, Consumer, Elem, EmitHints, Expr, ExtentSource, FuncKind, LocalTy, ScalarTy, Span, Stmt,
     StmtKind,
 };
+use wsp_core::words::counted;
 use wsp_core::{AxisId, DType, LocalId, StructId};
 
 /// The innermost loop around a statement.
@@ -217,7 +218,7 @@ impl<'m> Checker<'m> {
         };
         let (name, need, have) = (&def.name, def.fields.len(), fields.len());
         self.require(need == have, rule::EMIT, span, || {
-            format!("`{name}` has {need} fields and is given {have}")
+            format!("`{name}` has {need} and is given {have}", need = counted(need, "field"))
         });
         self.require(def.consumer != Consumer::None, rule::EMIT, span, || format!("nobody takes a `{name}`"));
     }
@@ -235,7 +236,11 @@ impl<'m> Checker<'m> {
         {
             let (need, have, name) = (space.axes.len(), vars.len(), &space.name);
             self.require(need == have, rule::SCHEDULED_FOR, span, || {
-                format!("`{name}` has {need} axes and the loop {have} variables")
+                format!(
+                    "`{name}` has {need} and the loop {have}",
+                    need = counted(need, "axis"),
+                    have = counted(have, "variable")
+                )
             });
         }
         for (i, var) in vars.iter().enumerate() {

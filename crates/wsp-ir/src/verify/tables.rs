@@ -6,6 +6,7 @@ use crate::{
     AxisEnd, Consumer, Dim, Elem, Expr, FuncKind, ParamSource, ScalarTy, ShapeOwner, Space, Span,
     SplitPolicy, Storage, StructDef, Tensor, TierSet, TileSize,
 };
+use wsp_core::words::counted;
 use wsp_core::{FuncId, MAX_RANK, SpaceId, StructId, TensorId};
 
 /// Dimensions of a paged cache: request, position, head, lane.
@@ -106,7 +107,7 @@ fn check_tensor<'m>(cx: &mut Checker<'m>, id: TensorId, tensor: &'m Tensor) {
     }
     let rank = tensor.rank();
     cx.require(rank <= MAX_RANK, rule::TENSOR, span, || {
-        format!("`{name}` has {rank} indices; at most {MAX_RANK} are")
+        format!("`{name}` has {rank}; at most {MAX_RANK} are", rank = counted(rank, "index"))
     });
     let paged = match tensor.storage {
         Storage::CacheKeys(cache) => {
@@ -124,7 +125,10 @@ fn check_tensor<'m>(cx: &mut Checker<'m>, id: TensorId, tensor: &'m Tensor) {
     });
     let paged = paged.is_some();
     cx.require(!paged || tensor.dims.len() == CACHE_RANK, rule::TENSOR, span, || {
-        format!("`{name}` is of a cache and has {} dimensions; a cache has {CACHE_RANK}", tensor.dims.len())
+        format!(
+            "`{name}` is of a cache and has {}; a cache has {CACHE_RANK}",
+            counted(tensor.dims.len(), "dimension")
+        )
     });
     for (d, dim) in tensor.dims.iter().enumerate() {
         match dim {

@@ -13,6 +13,7 @@ use crate::tile::Tiles;
 use crate::{Env, Mode, TensorMem, Trap};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
+use wsp_core::words::counted;
 use wsp_core::{AxisId, FuncId, Region, TensorId};
 use wsp_ir::{FuncKind, Module, Span};
 
@@ -115,7 +116,12 @@ impl KernelCode {
         let program = self.code.program();
         let entry = program.entry();
         if let Some(words) = self.words.filter(|words| *words != descriptor.len()) {
-            let message = format!("{} has {words} words, not {}", entry.title, descriptor.len());
+            let message = format!(
+                "{} has {words}, not {}",
+                entry.title,
+                descriptor.len(),
+                words = counted(words, "word")
+            );
             return Err(Trap::internal(message, Span::default()));
         }
         set.written.forget_all();

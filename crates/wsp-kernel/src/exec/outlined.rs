@@ -7,6 +7,7 @@ use super::trap::{ARRAY_BOUNDS, AXIS_UNKNOWN, LOOP_STEP, TIER_INDEX, WORKSPACE_I
 use super::vm::Vm;
 use crate::env::IntArray;
 use crate::{Trap, Value};
+use wsp_core::words::counted;
 use wsp_ir::{ScalarTy, Span};
 
 /// Array elements that count as one step.
@@ -102,8 +103,9 @@ impl<'a> Vm<'a> {
         Value::from_int(ty, value).map(Value::to_bits).ok_or_else(|| {
             let what = if op == Op::ArrayMax { "largest" } else { "sum" };
             let message = format!(
-                "arithmetic overflow: {value}, the {what} of {n} elements, does not fit `{}`",
-                ty.c_name()
+                "arithmetic overflow: {value}, the {what} of {n}, does not fit `{}`",
+                ty.c_name(),
+                n = counted(n, "element")
             );
             Trap::new(super::trap::OVERFLOW, message, span(code, pc))
         })
@@ -233,7 +235,11 @@ fn index_trap(code: &Code, pc: usize, index: u64, len: usize) -> Trap {
         _ => ScalarTy::U64,
     };
     let index = Value::from_bits(ty, index);
-    Trap::new(ARRAY_BOUNDS, format!("index {index} is outside of an array of {len} elements"), origin.span)
+    Trap::new(
+        ARRAY_BOUNDS,
+        format!("index {index} is outside of an array of {len}", len = counted(len, "element")),
+        origin.span,
+    )
 }
 
 fn tier(code: &Code, i: Inst, bits: u64, pc: usize) -> Result<u64, Trap> {

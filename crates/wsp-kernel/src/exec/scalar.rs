@@ -6,6 +6,7 @@ use super::compile::{Compiler, Params, Role};
 use super::kernel::Scratch;
 use super::vm::{self, Buffers, Vm};
 use crate::{Env, Trap, Value};
+use wsp_core::words::{a, counted};
 use wsp_core::{TierSetId, limits};
 use wsp_ir::{Expr, Module, ScalarTy, Span};
 
@@ -119,7 +120,8 @@ impl ScalarCode {
         descriptor: &[u32],
     ) -> Result<(&'s [u64], u64), Trap> {
         if descriptor.len() < self.words {
-            let message = format!("a descriptor of {} words, not {}", descriptor.len(), self.words);
+            let message =
+                format!("a descriptor of {}, not {}", counted(descriptor.len(), "word"), self.words);
             return Err(Trap::internal(message, Span::default()));
         }
         let entry = program.entry();
@@ -209,7 +211,8 @@ impl TierCode {
     /// When none does, or a condition cannot be evaluated.
     pub fn select(&self, scratch: &mut Scratch, env: &Env, value: Value) -> Result<u32, Trap> {
         if value.ty() != self.ty {
-            let message = format!("a `{}` for tiers of `{}`", value.ty().c_name(), self.ty.c_name());
+            let message =
+                format!("{} for tiers of `{}`", a(&format!("`{}`", value.ty().c_name())), self.ty.c_name());
             return Err(Trap::internal(message, Span::default()));
         }
         match &self.how {

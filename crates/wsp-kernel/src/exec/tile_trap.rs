@@ -8,6 +8,7 @@ use super::trap::{
 use crate::Trap;
 use crate::memory::Fault;
 use wsp_core::limits;
+use wsp_core::words::counted;
 use wsp_ir::{Operand, Span, TileOp};
 
 /// A tile that cannot exist.
@@ -15,8 +16,11 @@ use wsp_ir::{Operand, Span, TileOp};
 pub(crate) fn declaration(decl: &TileDecl, fault: Fault, span: Span) -> Trap {
     let message = format!("tile `{}` has a capacity of {} x {}", decl.name, decl.rows, decl.cols);
     match fault {
-        Fault::TileTooLarge { bytes, .. } => Trap::new(TILE_SIZE, message, span)
-            .note(format!("need {bytes} bytes, have {} per tile", limits::MAX_TILE_BYTES)),
+        Fault::TileTooLarge { bytes, .. } => Trap::new(TILE_SIZE, message, span).note(format!(
+            "need {bytes}, have {} per tile",
+            limits::MAX_TILE_BYTES,
+            bytes = counted(bytes, "byte")
+        )),
         Fault::NotFloat { dtype } => {
             Trap::new(TILE_ELEMENT, format!("tile `{}` would hold `{dtype}` elements", decl.name), span)
                 .note("tiles hold real numbers only")
@@ -80,7 +84,10 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
         Fault::StorePastEnd { dim, index, count, extent } => {
             let name = tensor_name(inst, run);
             Trap::new(TENSOR_BOUNDS, format!("a store past the end of dimension {dim} of `{name}`"), span)
-                .note(format!("{count} elements from index {index} on, where the dimension has {extent}"))
+                .note(format!(
+                    "{count} from index {index} on, where the dimension has {extent}",
+                    count = counted(count, "element")
+                ))
         }
         Fault::NeverStored { at } => {
             let trap = never_stored(tensor_name(inst, run), span);
@@ -94,8 +101,12 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
         }
         Fault::SlotMisaligned { offset, slot_bytes } => {
             let name = tensor_name(inst, run);
-            Trap::new(TENSOR_BOUNDS, format!("{offset} is no workspace slot of `{name}`"), span)
-                .note(format!("slots are {slot_bytes} bytes apart; `PTO_ALLOC_WS` gives their offsets"))
+            Trap::new(TENSOR_BOUNDS, format!("{offset} is no workspace slot of `{name}`"), span).note(
+                format!(
+                    "slots are {slot_bytes} apart; `PTO_ALLOC_WS` gives their offsets",
+                    slot_bytes = counted(slot_bytes, "byte")
+                ),
+            )
         }
         Fault::SlotsUneven => {
             let name = tensor_name(inst, run);

@@ -9,6 +9,7 @@ use super::names::Symbol;
 use super::suggest::{Use, has_value};
 use super::tiles::{self, TileCall};
 use crate::ast::{self, ExprKind, Ident, TemplateArg};
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{BinOp, Expr, ExprKind as Ir, KernelEntry, MathFn, ReduceOp, ScalarTy, Span, TileOpKind};
 
@@ -299,7 +300,7 @@ impl Sema<'_> {
             let message = format!("`{}` has a value only for tiles of one row", callee.as_str());
             return Err(self.fail(
                 Diagnostic::error(codes::NOT_ONE_ROW, message)
-                    .at(args[0].span, format!("this tile has {} rows", rows.unwrap_or_default()))
+                    .at(args[0].span, format!("this tile has {}", counted(rows.unwrap_or_default(), "row")))
                     .help(format!("reduce into a tile of one column: `{}(dst, src);`", callee.as_str())),
             ));
         }

@@ -9,6 +9,7 @@ use super::diags::{Reported, Res};
 use super::names::{Named, Symbol, quoted, with_suggestion};
 use super::types::{Head, dtype_of};
 use crate::ast::{self, ExprKind, IntLit, UnaryOp};
+use wsp_core::words::counted;
 use wsp_core::{LocalId, StructId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{BinOp, Const, Expr, ExprKind as Ir, ScalarTy, Span};
@@ -231,7 +232,7 @@ impl Sema<'_> {
                     codes::BAD_ARGUMENT,
                     format!("index {at} of field `{name}` is out of range"),
                 )
-                .at(index.span, format!("`{name}` has {len} elements")),
+                .at(index.span, format!("`{name}` has {len}", len = counted(len, "element"))),
             )),
             None => Err(self.fail(
                 Diagnostic::error(

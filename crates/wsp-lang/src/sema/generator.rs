@@ -10,6 +10,7 @@ use super::names::{Symbol, quoted};
 use super::walk::each_subexpr;
 use crate::ast::{self, ExprKind, FieldInit, Ident};
 use std::collections::BTreeSet;
+use wsp_core::words::counted;
 use wsp_core::{AxisId, LocalId, SpaceId, StructId, TierSetId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{
@@ -258,11 +259,11 @@ impl Sema<'_> {
                 (word..).zip(list).collect()
             }
             (Some(len), None, _) => {
-                let help = format!("give {len} values: `.{name} = {{…}}`");
+                let help = format!("give {len}: `.{name} = {{…}}`", len = counted(len, "value"));
                 return Err(self.mismatch(
                     init.value.span,
                     "this",
-                    &format!("a list of {len} values"),
+                    &format!("a list of {len}", len = counted(len, "value")),
                     Some(help),
                 ));
             }
@@ -279,7 +280,10 @@ impl Sema<'_> {
                 match at.as_const_int().and_then(|v| u32::try_from(v).ok()).filter(|v| *v < len) {
                     Some(at) => vec![(word + at, &init.value)],
                     None => {
-                        return Err(self.bad_argument(index.span, &format!("`{name}` has {len} elements")));
+                        return Err(self.bad_argument(
+                            index.span,
+                            &format!("`{name}` has {len}", len = counted(len, "element")),
+                        ));
                     }
                 }
             }
@@ -413,9 +417,12 @@ impl Sema<'_> {
         }
         let name = self.module.spaces[space.index()].name.clone();
         Err(self.fail(
-            Diagnostic::error(codes::ARGUMENT_COUNT, format!("{} indices for {axes} axes", args.len() - 1))
-                .at(span, format!("space `{name}` has {axes} axes"))
-                .help("after the tier, give one index per axis, in the order of the space"),
+            Diagnostic::error(
+                codes::ARGUMENT_COUNT,
+                format!("{} for {axes}", counted(args.len() - 1, "index"), axes = counted(axes, "axis")),
+            )
+            .at(span, format!("space `{name}` has {axes}", axes = counted(axes, "axis")))
+            .help("after the tier, give one index per axis, in the order of the space"),
         ))
     }
 

@@ -11,6 +11,7 @@ use super::names::Symbol;
 use crate::ast;
 use std::rc::Rc;
 use wsp_core::ParamId;
+use wsp_core::words::a;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{BinOp, Elem, Expr, ExprKind, Param, ParamSource, Requirement, ScalarTy, ShapeOwner, Span};
 
@@ -242,7 +243,7 @@ impl<'a> Sema<'a> {
         if ty.is_int() && value.ty.is_float() {
             return Err(self.fail(
                 Diagnostic::error(codes::TYPE_MISMATCH, format!("{what} is a whole number"))
-                    .at(value.span, format!("this is a `{}`", value.ty.c_name()))
+                    .at(value.span, format!("this is {}", a(&format!("`{}`", value.ty.c_name()))))
                     .help(format!("round it with a cast: `({})(…)`", ty.c_name())),
             ));
         }

@@ -9,6 +9,7 @@ use super::tile_shapes::may_agree;
 use super::types::{Head, role_name};
 use super::walk;
 use crate::ast::{self, ExprKind, Ident, Indirection, TemplateArg, TypeBase};
+use wsp_core::words::a;
 use wsp_core::{LocalId, StructId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::{ArrayRef, BinOp, Block, Expr, ExprKind as Ir, LocalTy, ScalarTy, Span, Stmt, StmtKind};
@@ -78,7 +79,8 @@ impl Sema<'_> {
             (Head::Struct(of), _) => {
                 let (local, ty) = self.descriptor(b, e)?;
                 if ty != of {
-                    let message = format!("a `{}` is passed", self.module.structs[ty.index()].name);
+                    let given = format!("`{}`", self.module.structs[ty.index()].name);
+                    let message = format!("{} is passed", a(&given));
                     let d = Diagnostic::error(codes::TYPE_MISMATCH, message)
                         .at(e.span, "another descriptor type is needed")
                         .label(param.span, "the parameter");
@@ -175,8 +177,8 @@ impl Sema<'_> {
             |cx: &Self, ty: &wsp_ir::TileTy| format!("{} of {}", role_name(ty.role), cx.shape_text(ty));
         let why = if needed.elem == given.elem { String::new() } else { ", with other elements".to_owned() };
         let d = Diagnostic::error(codes::TYPE_MISMATCH, "a tile of another type is passed")
-            .at(span, format!("a {}{why}", text(self, &given)))
-            .label(param.span, format!("a {} is needed", text(self, &needed)));
+            .at(span, format!("{}{why}", a(&text(self, &given))))
+            .label(param.span, format!("{} is needed", a(&text(self, &needed))));
         Err(self.fail(d))
     }
 

@@ -10,6 +10,7 @@ use crate::ast::{self, AssignOp, BinOp, ExprKind, Ident, StmtKind as Ast};
 use crate::lint::leaves;
 use std::collections::BTreeSet;
 use wsp_core::LocalId;
+use wsp_core::words;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Block, Const, Expr, ExprKind as Ir, LocalTy, ScalarTy, Span, Stmt, StmtKind};
 
@@ -216,7 +217,11 @@ impl Sema<'_> {
         if def.axes.len() != names.len() {
             let axes: Vec<&str> =
                 def.axes.iter().map(|a| self.module.axes[a.index()].name.as_str()).collect();
-            let message = format!("{} variables for {} axes", names.len(), axes.len());
+            let message = format!(
+                "{} for {}",
+                words::counted(names.len(), "variable"),
+                words::counted(axes.len(), "axis")
+            );
             let d = Diagnostic::error(codes::SCHEDULED_FOR_ARITY, message)
                 .at(span, format!("space `{}` has the axes {}", def.name, super::names::quoted(&axes)))
                 .label(def.span, "the space")

@@ -10,6 +10,7 @@ use super::body::Body;
 use super::codes;
 use super::diags::Res;
 use crate::ast::{self, ExprKind};
+use wsp_core::words::counted;
 use wsp_core::{LocalId, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Dim, Expr, Place, ScalarTy, Storage};
@@ -130,8 +131,8 @@ impl Sema<'_> {
                 if def.storage == Storage::Workspace { ", the workspace offset among them" } else { "" };
             let message = format!("too many indices for `{}`", def.name);
             let d = Diagnostic::error(codes::TOO_MANY_INDICES, message)
-                .at(list.span, format!("{} indices", items.len()))
-                .label(def.span, format!("it has {rank} dimensions{slot}"));
+                .at(list.span, format!("{}", counted(items.len(), "index")))
+                .label(def.span, format!("it has {rank}{slot}", rank = counted(rank, "dimension")));
             return Err(self.fail(d));
         }
         let mut indices = Indices { given: Vec::new(), marked: None };

@@ -7,6 +7,7 @@ use super::diags::{Reported, Res};
 use super::globals::GlobalDecl;
 use super::names::Symbol;
 use crate::ast::{self, Extent};
+use wsp_core::words::counted;
 use wsp_core::{AxisId, CacheId, DType, MAX_RANK, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{AxisEnd, Cache, Dim, Elem, EntryTy, Expr, ScalarTy, ShapeOwner, Span, Storage};
@@ -251,7 +252,7 @@ impl<'a> Sema<'a> {
         }
         Err(self.fail(
             Diagnostic::error(codes::TOO_MANY_DIMS, "too many dimensions")
-                .at(span, format!("{dims} dimensions"))
+                .at(span, format!("{dims}", dims = counted(dims, "dimension")))
                 .note(format!("a tensor may have {}", MAX_RANK - extra)),
         ))
     }

@@ -8,6 +8,7 @@ use super::names::quoted;
 use super::types::Head;
 use crate::ast::{self, Indirection};
 use std::rc::Rc;
+use wsp_core::words::counted;
 use wsp_core::{FuncId, StructId, TierSetId, limits};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Consumer, Field, ScalarTy, Span};
@@ -72,7 +73,7 @@ impl Sema<'_> {
             format!("descriptor `{}` is too long", decl.name.as_str()),
         )
         .at(field.span, "this field does not fit any more")
-        .note(format!("a descriptor has at most {} words of 32 bits", limits::MAX_PAYLOAD_WORDS))
+        .note(format!("a descriptor has at most {} of 32 bits", counted(limits::MAX_PAYLOAD_WORDS, "word")))
         .help("keep indices and bounds, let the kernel work out the rest")
         .help("or put the data into a tensor and its index into the descriptor");
         self.fail(d)

@@ -6,6 +6,7 @@ use super::codes;
 use super::diags::Res;
 use super::types::role_name;
 use crate::ast::{self, Ident};
+use wsp_core::words::a;
 use wsp_core::{DType, LocalId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Elem, Expr, Operand, Part, Span, TileExtent, TileOp, TileRole, TileTy, TileUse, find_pto};
@@ -188,12 +189,13 @@ impl Sema<'_> {
         let local = &b.locals[tile.index()];
         let (name, declared) = (local.name.clone(), local.span);
         let side = if side == "destination" { side.to_owned() } else { format!("{side} operand") };
-        let message = format!("a `{}` cannot be the {side} of `{}`", role_name(role), callee.as_str());
+        let message =
+            format!("{} cannot be the {side} of `{}`", a(&format!("`{}`", role_name(role))), callee.as_str());
         Err(self.fail(
             Diagnostic::error(codes::MATMUL_ROLE, message)
                 .at(span, format!("the {side}"))
                 .label(declared, "declared here")
-                .help(format!("declare `{name}` as a `{}`", role_name(allowed[0]))),
+                .help(format!("declare `{name}` as {}", a(&format!("`{}`", role_name(allowed[0]))))),
         ))
     }
 

@@ -6,6 +6,7 @@ use super::codes;
 use super::diags::{Reported, Res};
 use super::names::{Symbol, with_suggestion};
 use crate::ast::{self, Indirection, TemplateArg, TypeBase};
+use wsp_core::words::counted;
 use wsp_core::{DType, StructId, limits};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Elem, Expr, ScalarTy, Span, TileRole, TileTy};
@@ -221,7 +222,7 @@ impl Sema<'_> {
     /// `VecTile<T, rows, cols>` and its like.
     pub(crate) fn tile_type(&mut self, b: &mut Body, role: TileRole, ty: &ast::Type) -> Res<TileTy> {
         let [elem, rows, cols] = &ty.args[..] else {
-            let message = format!("`{}` has {} arguments", role_name(role), ty.args.len());
+            let message = format!("`{}` has {}", role_name(role), counted(ty.args.len(), "argument"));
             return Err(self.fail(
                 Diagnostic::error(codes::BAD_TILE_TYPE, message)
                     .at(ty.span, "an element type, rows and columns are needed")
@@ -276,8 +277,15 @@ impl Sema<'_> {
         match (rows.as_const_int(), cols.as_const_int()) {
             (Some(r), Some(c)) if r * c * bytes > i128::from(limits::MAX_TILE_BYTES) => Err(self.fail(
                 Diagnostic::error(codes::BAD_TILE_TYPE, "the tile is too large")
-                    .at(span, format!("{r} × {c} elements, at least {} bytes", r * c * bytes))
-                    .note(format!("a tile may have {} bytes", limits::MAX_TILE_BYTES)),
+                    .at(
+                        span,
+                        format!(
+                            "{r} × {c}, at least {}",
+                            counted(r * c * bytes, "byte"),
+                            c = counted(c, "element")
+                        ),
+                    )
+                    .note(format!("a tile may have {}", counted(limits::MAX_TILE_BYTES, "byte"))),
             )),
             _ => Ok(()),
         }

@@ -10,6 +10,7 @@ use super::types::Head;
 use crate::ast::{self, ExprKind, Ident, Indirection};
 use std::rc::Rc;
 use wsp_core::LocalId;
+use wsp_core::words::a;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Block, Expr, ExprKind as Ir, LocalTy, ScalarTy, Stmt, StmtKind};
 
@@ -218,7 +219,10 @@ impl Sema<'_> {
             Head::Auto => {}
             Head::Struct(id) if id == of => {}
             _ => {
-                let message = format!("the descriptor is a `{}`", self.module.structs[of.index()].name);
+                let message = format!(
+                    "the descriptor is {}",
+                    a(&format!("`{}`", self.module.structs[of.index()].name))
+                );
                 let d = Diagnostic::error(codes::TYPE_MISMATCH, message)
                     .at(ty.span, "another type")
                     .help("write `auto`");

@@ -233,3 +233,17 @@ fn a_letter_that_is_wrong_in_a_form_of_files_never_leads_elsewhere() {
         }
     }
 }
+
+#[test]
+fn messages_have_the_article_and_the_number_of_what_they_name() {
+    let found = kernel("AccTile<float, 8, 8> acc; TMATMUL(t, acc, u); PTO_STORE_SCALAR(x, 1.0f, {d.i});");
+    let text: String = found
+        .iter()
+        .filter(|d| d.is_error())
+        .flat_map(|d| [d.message.clone(), d.primary.as_ref().map(|l| l.text.clone()).unwrap_or_default()])
+        .collect::<Vec<_>>()
+        .join("; ");
+    assert!(text.contains("an `AccTile`"), "{text}");
+    assert!(text.contains("1 index"), "{text}");
+    assert!(!text.contains("1 indices") && !text.contains("a `AccTile`"), "{text}");
+}

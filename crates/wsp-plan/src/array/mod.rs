@@ -6,6 +6,7 @@ use memory::Memory;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_core::DType;
+use wsp_core::words::counted;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Arrays by the names of the host entry's parameters: `q`, `kv.k`, `kv.indptr`, ….
@@ -36,7 +37,9 @@ impl std::fmt::Display for ArrayError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             ArrayError::TooLarge => f.write_str("the shape needs more bytes than can be addressed"),
-            ArrayError::OutOfMemory { bytes } => write!(f, "cannot allocate {bytes} bytes"),
+            ArrayError::OutOfMemory { bytes } => {
+                write!(f, "cannot allocate {bytes}", bytes = counted(bytes, "byte"))
+            }
         }
     }
 }

@@ -33,6 +33,7 @@ use tile::Tiles;
 use wsp_core::TensorId;
 use wsp_core::ptow::interp::AccessMode;
 use wsp_core::ptow::{Launch, Verified};
+use wsp_core::words::counted;
 
 /// Most tiles of all tensors.
 const MAX_TILES: u64 = 1 << 22;
@@ -135,10 +136,14 @@ impl fmt::Display for Mapped {
             Why::Outside { dim } => write!(f, "a box leaves the tensor in dimension {dim}"),
             Why::Empty { dim } => write!(f, "the box is empty in dimension {dim}"),
             Why::Sizes { dim, one, other } => {
-                write!(f, "boxes have {one} and {other} indices in dimension {dim}; tiles have one size")
+                write!(
+                    f,
+                    "boxes have {one} and {other} in dimension {dim}; tiles have one size",
+                    other = counted(other, "index")
+                )
             }
             Why::Overlap { dim, size } => {
-                write!(f, "boxes of {size} indices overlap in part in dimension {dim}")
+                write!(f, "boxes of {size} overlap in part in dimension {dim}", size = counted(size, "index"))
             }
             Why::Repeats { dim } => {
                 write!(f, "several iterations give the same indices in dimension {dim}")

@@ -6,6 +6,7 @@
 use super::codes;
 use crate::{TensorUse, walk};
 use wsp_core::TensorId;
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{BindingSource, Module};
 
@@ -67,8 +68,8 @@ fn different_ranks(module: &Module, a: TensorId, b: TensorId) -> Diagnostic {
     let (a, b) = (&module.tensors[a.index()], &module.tensors[b.index()]);
     let message = format!("`{}` and `{}` are one array, but differ in rank", a.name, b.name);
     Diagnostic::error(codes::ALIAS_RANKS, message)
-        .at(b.span, format!("{} dimensions", b.rank()))
-        .label(a.span, format!("{} dimensions", a.rank()))
+        .at(b.span, format!("{}", counted(b.rank(), "dimension")))
+        .label(a.span, format!("{}", counted(a.rank(), "dimension")))
         .note("the launch binds both to one argument")
         .help("give both the same shape, or bind different arguments")
 }

@@ -3,6 +3,7 @@
 use super::codes;
 use std::fmt;
 use wsp_core::ptow::{Counts, Header, PoolHeader, Program, ReadError, Verified, VerifyError, marks_needed};
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 use zerocopy::IntoBytes;
 
@@ -120,7 +121,7 @@ fn pool_header(program: &Program<'_>) -> PoolHeader {
 
 impl fmt::Debug for ProgramBuf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ProgramBuf({} bytes)", self.bytes)
+        write!(f, "ProgramBuf({})", counted(self.bytes, "byte"))
     }
 }
 

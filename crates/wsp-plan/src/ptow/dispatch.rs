@@ -3,6 +3,7 @@
 use super::{Lowered, codes};
 use crate::workload::LoweredSchedule;
 use wsp_core::ptow::{DispatchConfig, MAX_AICPUS, PartitionParams, PolicyType};
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::Dispatch;
 use zerocopy::IntoBytes;
@@ -51,7 +52,8 @@ fn enough(ranges: usize, n: u16) -> Result<(), Diagnostic> {
     if ranges <= usize::from(n) {
         return Ok(());
     }
-    let message = format!("a static partition of {ranges} ranges needs as many AICPUs");
+    let message =
+        format!("a static partition of {ranges} needs as many AICPUs", ranges = counted(ranges, "range"));
     let fault = Diagnostic::error(codes::AICPUS, message).note(format!("{n} are asked for"));
     Err(fault
         .help(format!("run with `--aicpus {ranges}` or more"))

@@ -2,6 +2,7 @@
 
 use super::codes;
 use std::collections::BTreeSet;
+use wsp_core::words::counted;
 use wsp_core::{FuncId, KernelId, ParamId, TensorId, WorkloadId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{
@@ -306,7 +307,7 @@ fn ordered<'a>(args: &[Arg], fields: &'a [Field]) -> Result<Vec<Arg>, Misfit<'a>
                 near: did_you_mean(name, fields.iter().map(|f| f.name.as_str())),
             })?,
             None if position < fields.len() => position,
-            None => return Err(format!("is given {} arguments", args.len()).into()),
+            None => return Err(format!("is given {}", counted(args.len(), "argument")).into()),
         };
         if of_field[field].replace(arg).is_some() {
             let what = format!("is given `{}` twice", fields[field].name);

@@ -1,6 +1,7 @@
 //! What an AICPU generates: tasks, and the boundaries of ordered scopes, in the order of their ordinals.
 
 use std::fmt;
+use wsp_core::words::counted;
 use wsp_core::{AccessKind, ExecPool, KernelId, Region, SlotId, StreamId, limits};
 
 /// What one AICPU generates, in its own ordinals' order.
@@ -167,7 +168,12 @@ impl fmt::Display for Refused {
                 "it finds the window of {capacity} full; let generation stall, or ask for a larger window"
             ),
             Refused::PayloadTooLong { words } => {
-                write!(f, "a payload of {words} words, but at most {} are allowed", limits::MAX_LOCAL_PARAMS)
+                write!(
+                    f,
+                    "a payload of {words}, but at most {} are allowed",
+                    limits::MAX_LOCAL_PARAMS,
+                    words = counted(words, "word")
+                )
             }
             Refused::NotIncreasing { least } => {
                 write!(f, "ordinals of one AICPU increase: it should be at least {least}")

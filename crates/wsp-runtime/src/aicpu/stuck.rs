@@ -6,6 +6,7 @@ use super::shared::Shared;
 use crate::report::MOST_LISTED;
 use std::collections::BTreeMap;
 use std::fmt;
+use wsp_core::words::counted;
 use wsp_core::{KernelId, SlotId};
 
 /// Somebody who waits.
@@ -110,7 +111,9 @@ impl fmt::Display for AicpuWait {
                 write!(f, "counter {} to reach {} (it is at {reached})", need.counter, need.reached)
             }
             AicpuWait::Slot(slot) => write!(f, "the value of slot {}", slot.0),
-            AicpuWait::Room { in_flight } => write!(f, "room ({in_flight} tasks are in flight)"),
+            AicpuWait::Room { in_flight } => {
+                write!(f, "room ({in_flight} are in flight)", in_flight = counted(in_flight, "task"))
+            }
             AicpuWait::Core => f.write_str("a gate or a core"),
         }
     }

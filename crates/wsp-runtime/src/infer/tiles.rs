@@ -3,6 +3,7 @@
 use super::grid::{Bounds, Tiling, advance};
 use super::{MapError, TaskHandle};
 use crate::infer::RegionMap;
+use wsp_core::words::counted;
 use wsp_core::{MAX_RANK, Region, TensorId};
 
 /// A tile of a tensor registered with a map: means exactly its box, and mixes with boxes of the same tensor. Of use with
@@ -52,7 +53,8 @@ impl std::fmt::Display for TilingError {
         match self {
             TilingError::Rank { shape, tile } => write!(
                 f,
-                "a tensor of {shape} dimensions cannot be cut into tiles of {tile}; give as many extents for both, at most {MAX_RANK}"
+                "a tensor of {shape} cannot be cut into tiles of {tile}; give as many extents for both, at most {MAX_RANK}",
+                shape = counted(shape, "dimension")
             ),
             TilingError::Extent { dim, shape, tile } => write!(
                 f,

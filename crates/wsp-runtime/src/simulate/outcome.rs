@@ -2,6 +2,7 @@
 
 use crate::{ConfigError, Report};
 use std::fmt;
+use wsp_core::words::counted;
 use wsp_core::{TaskId, limits};
 
 /// A simulated run. All times are cycles since its start.
@@ -215,15 +216,16 @@ impl fmt::Display for SimulateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SimulateError::Config(error) => error.fmt(f),
-            SimulateError::TooManyTasks => write!(f, "more than {} tasks", limits::MAX_TASKS),
+            SimulateError::TooManyTasks => write!(f, "more than {}", counted(limits::MAX_TASKS, "task")),
             SimulateError::UnknownTask { task, tasks } => {
                 write!(f, "an edge names task {}, but there are {tasks}, counted from 0", task.0)
             }
             SimulateError::WindowOverflow { capacity, active, task } => write!(
                 f,
-                "task {} finds the window of {capacity} full: {active} tasks are in flight; let submissions stall, or \
+                "task {} finds the window of {capacity} full: {active} are in flight; let submissions stall, or \
                  ask for a larger window",
-                task.0
+                task.0,
+                active = counted(active, "task")
             ),
             SimulateError::TooLong { task } => {
                 write!(f, "task {} would end after cycle {}; scale the costs down", task.0, u64::MAX)

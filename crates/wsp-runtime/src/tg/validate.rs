@@ -9,6 +9,7 @@ use super::trace::{BlockTrace, RunTrace, Trace};
 use std::collections::BTreeMap;
 use std::fmt;
 use wsp_core::tg::image::{Image, LevelRecord, NONE, NodeKind};
+use wsp_core::words::counted;
 
 /// What a trace shows that must not be.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -73,7 +74,12 @@ impl fmt::Display for TraceFault {
             }
             TraceFault::Missing { launch, node } => write!(f, "launch {}: `{node}` did not run", launch.0),
             TraceFault::Blocks { launch, node, blocks, ran } => {
-                write!(f, "launch {}: `{node}` has {blocks} blocks, {ran} ran, or not each once", launch.0)
+                write!(
+                    f,
+                    "launch {}: `{node}` has {blocks}, {ran} ran, or not each once",
+                    launch.0,
+                    blocks = counted(blocks, "block")
+                )
             }
             TraceFault::Gang { launch, kernels } => {
                 write!(f, "launch {}: `{}` did not run together", launch.0, kernels.join("`, `"))

@@ -41,7 +41,7 @@ pub(super) fn load(
         tensors.iter().find(|tensor| tensor.name == name).is_some_and(|tensor| known(tensor).is_ok())
     };
     args.check_generate(tensors.iter().any(|tensor| tensor.is_read), "the unit")?;
-    let makeable = Makeable { fill: &fill, generate: true };
+    let makeable = Makeable { fill: &fill, generate: true, all: false };
     let mut arrays = args.read(&wants.collect::<Vec<_>>(), makeable, "the unit")?;
     let mut data = UnitData::default();
     let bf16 = tensors.iter().filter(|t| t.dtype == Some(DType::Bf16)).map(|t| t.name.as_str());

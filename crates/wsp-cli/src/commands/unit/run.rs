@@ -21,6 +21,7 @@ use std::sync::Arc;
 use wsp_backend::{Args, Begin, CheckpointStore, MemoryStore, Recording, RunOptions, UnitOptions};
 use wsp_core::policy::Hints;
 use wsp_core::tg::{GraphNo, Instr};
+use wsp_core::words::counted;
 use wsp_ir::diag::{Diagnostic, Severity, did_you_mean};
 use wsp_ir::tg::{Namespace, TgModule, verify};
 use wsp_plan::target::CPU_SIM;
@@ -299,7 +300,12 @@ fn differences(check: &Check) -> Vec<Diagnostic> {
             .map(|d| {
                 let message = format!("`{}` differs from what a run on one thread writes", d.name);
                 Diagnostic::error(codes::NOT_ALONE, message)
-                    .note(format!("{} of {} elements, the first at {:?}", d.differing, d.elements, d.first))
+                    .note(format!(
+                        "{} of {}, the first at {:?}",
+                        d.differing,
+                        counted(d.elements, "element"),
+                        d.first
+                    ))
                     .help("`wsp check` names kernels that touch the same bytes without an order between them")
             })
             .collect(),

@@ -267,7 +267,8 @@ fn refuse_options(source: &Source, args: &RunArgs) -> Result<(), Diagnostic> {
             .help("write `--generate` alone, and `--set NAME=VALUE`"));
     }
     if crate::commands::asked_layout(&args.launch).is_some() {
-        return Err(refused("--set kv_layout=…", "is for `.pto` programs"));
+        return Err(refused("--set kv_layout=…", "is for `.pto` programs")
+            .note("the pages of a workload's caches lie as NHD: page, token, head, element"));
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use crate::ptow::{
     DispatchConfig, MAX_AICPUS, MAX_LOOP_DEPTH, MAX_THRESHOLDS, PartitionParams, PolicyType, ThresholdParams,
     Verified,
 };
+use crate::words::counted;
 use core::fmt;
 use zerocopy::FromBytes;
 
@@ -100,7 +101,9 @@ impl fmt::Display for ConfigFault {
             ConfigFault::Depth(depth) => {
                 write!(f, "affinity to the variable at depth {depth}: depths are 0 to {}", MAX_LOOP_DEPTH - 1)
             }
-            ConfigFault::Levels(levels) => write!(f, "{levels} levels: use 1 to {MAX_THRESHOLDS}"),
+            ConfigFault::Levels(levels) => {
+                write!(f, "{levels}: use 1 to {MAX_THRESHOLDS}", levels = counted(levels, "level"))
+            }
             ConfigFault::Thresholds { index, before, bound } => {
                 write!(f, "threshold {index} is {bound}, after {before}: thresholds must increase")
             }
@@ -122,7 +125,8 @@ impl fmt::Display for ConfigFault {
             ConfigFault::Total { end, total } => {
                 write!(
                     f,
-                    "the ranges end at {end}, but there are {total} tasks: give every task to one AICPU"
+                    "the ranges end at {end}, but there are {total}: give every task to one AICPU",
+                    total = counted(total, "task")
                 )
             }
         }

@@ -4,6 +4,7 @@ use super::super::bounds::BoundsHalt;
 use super::super::dispatch::ConfigFault;
 use super::super::eval::ExprFault;
 use crate::limits;
+use crate::words::counted;
 use core::fmt;
 
 /// A program at fault with this launch.
@@ -105,7 +106,7 @@ pub enum Refusal {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "word {}: {} (after {} tasks)", self.word, self.kind, self.ordinal)
+        write!(f, "word {}: {} (after {})", self.word, self.kind, counted(self.ordinal, "task"))
     }
 }
 
@@ -117,7 +118,9 @@ impl fmt::Display for FaultKind {
                 write!(f, "access {access} is {lo}..{hi} in dimension {dim}, whose extent is {extent}")
             }
             FaultKind::Bounds(halt) => halt.fmt(f),
-            FaultKind::Rounds { max } => write!(f, "a WHILE still holds after {max} rounds"),
+            FaultKind::Rounds { max } => {
+                write!(f, "a WHILE still holds after {max}", max = counted(max, "round"))
+            }
             FaultKind::Steps => {
                 write!(f, "the program takes more than {} steps", limits::MAX_GENERATOR_STEPS)
             }
@@ -143,7 +146,11 @@ impl fmt::Display for Refusal {
                 )
             }
             Refusal::Workspace { need, have } => {
-                write!(f, "the interpreter needs {need} words of memory, and has {have}")
+                write!(
+                    f,
+                    "the interpreter needs {need} of memory, and has {have}",
+                    need = counted(need, "word")
+                )
             }
             Refusal::Values { need, have } => {
                 write!(f, "the program names {need} launch-time values; value {have} is not bound")
@@ -152,7 +159,11 @@ impl fmt::Display for Refusal {
                 write!(f, "the program names {need} launch-time tables; table {have} is not bound")
             }
             Refusal::Extents { need, have } => {
-                write!(f, "the program has {need} tensors; tensor {have} has no extents")
+                write!(
+                    f,
+                    "the program has {need}; tensor {have} has no extents",
+                    need = counted(need, "tensor")
+                )
             }
             Refusal::Config(fault) => fault.fmt(f),
         }

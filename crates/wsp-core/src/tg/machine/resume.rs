@@ -6,6 +6,7 @@
 use super::Machine;
 use super::state::{DONE, LEAVING, OPEN, Parts, RESTING, RUNNING};
 use crate::tg::image::{Image, LevelRecord, LoopKind, NONE, NodeKind};
+use crate::words::counted;
 
 /// Why words are not a state of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +41,11 @@ impl core::fmt::Display for StateFault {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             StateFault::Length { expected, found } => {
-                write!(f, "the saved state has {found} words, the graph has {expected}")
+                write!(
+                    f,
+                    "the saved state has {found}, the graph has {expected}",
+                    found = counted(found, "word")
+                )
             }
             StateFault::Graph { expected, found } => {
                 write!(f, "the saved state is of graph {found:08x}, this is {expected:08x}")

@@ -1,6 +1,7 @@
 //! Why bytes are no task-graph unit.
 
 use crate::tg::wire::{DOCUMENT_VERSION, HEADER_BYTES, MAGIC, Section, VERSION};
+use crate::words::{by_count, counted};
 use core::fmt;
 
 /// Why bytes are no task-graph unit. Offsets and sizes are in bytes from the first.
@@ -168,15 +169,22 @@ impl fmt::Display for ReadError {
             }
             ReadError::TooShort { part, offset, need, have } => write!(
                 f,
-                "byte {offset}: the {part} takes {need} bytes, {have} are left; the file is cut off or its counts are wrong"
+                "byte {offset}: the {part} takes {need}, {have} are left; the file is cut off or its counts are wrong",
+                need = counted(need, "byte")
             ),
             ReadError::NotIntegral { offset, left } => write!(
                 f,
-                "byte {offset}: {left} bytes are left for bindings of 32 bytes each; the file is cut off or its counts are \
-                 wrong"
+                "byte {offset}: {left} are left for bindings of 32 bytes each; the file is cut off or its counts are \
+                 wrong",
+                left = counted(left, "byte")
             ),
             ReadError::Trailing { offset, extra } => {
-                write!(f, "byte {offset}: {extra} bytes follow the last section")
+                write!(
+                    f,
+                    "byte {offset}: {extra} {} the last section",
+                    by_count(extra, "follows", "follow"),
+                    extra = counted(extra, "byte")
+                )
             }
             ReadError::Checksum { stored, computed } => write!(
                 f,
@@ -198,7 +206,12 @@ impl fmt::Display for ReadError {
                 }
             }
             ReadError::NotOrdered { section, rows } => {
-                write!(f, "the program order leaves out {rows} rows of section {}", section.name())
+                write!(
+                    f,
+                    "the program order leaves out {rows} of section {}",
+                    section.name(),
+                    rows = counted(rows, "row")
+                )
             }
         }
     }
@@ -240,7 +253,12 @@ fn directory(f: &mut fmt::Formatter<'_>, offset: u64, kind: u32, fault: Director
             write!(f, "ends at byte {end}, the file has {have}; it is cut off")
         }
         DirectoryFault::Size { bytes, count } => {
-            write!(f, "has {bytes} bytes, which {count} rows do not take")
+            write!(
+                f,
+                "has {bytes}, which {count} do not take",
+                bytes = counted(bytes, "byte"),
+                count = counted(count, "row")
+            )
         }
     }
 }

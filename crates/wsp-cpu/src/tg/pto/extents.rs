@@ -3,6 +3,7 @@
 use super::super::memory::TensorRange;
 use super::{text, unknown};
 use std::collections::BTreeSet;
+use wsp_core::words::counted;
 use wsp_core::{DType, ParamId, TensorId};
 use wsp_ir::{Dim, Expr, ExprKind, Module, ParamSource, ScalarTy, Tensor};
 use wsp_kernel::{Value, eval_launch_expr};
@@ -76,7 +77,10 @@ impl<'m> Extents<'m> {
         let name = &tensor.name;
         if shape.len() != tensor.dims.len() {
             let (have, need) = (shape.len(), tensor.dims.len());
-            return Err(format!("`{name}` has {have} dimensions, and the kernel takes {need}"));
+            return Err(format!(
+                "`{name}` has {have}, and the kernel takes {need}",
+                have = counted(have, "dimension")
+            ));
         }
         for (d, (dim, &extent)) in tensor.dims.iter().zip(shape).enumerate() {
             let Dim::Expr(e) = dim else { continue };
@@ -87,7 +91,8 @@ impl<'m> Extents<'m> {
                     let want = self.extent(e)?;
                     if u64::from(want) != extent {
                         return Err(format!(
-                            "dimension {d} of `{name}` has {extent} elements, and the kernel takes {want}"
+                            "dimension {d} of `{name}` has {extent}, and the kernel takes {want}",
+                            extent = counted(extent, "element")
                         ));
                     }
                 }
@@ -121,8 +126,10 @@ impl<'m> Extents<'m> {
         if row == 0 || (!bytes.is_multiple_of(row) && !one.larger) || bytes < row {
             let extent = &self.module.params[id.index()].name;
             return Err(format!(
-                "`{}` is bound to {bytes} bytes, which is no multiple of the {row} bytes for each of `{extent}`",
-                tensor.name
+                "`{}` is bound to {bytes}, which is no multiple of the {row} for each of `{extent}`",
+                tensor.name,
+                bytes = counted(bytes, "byte"),
+                row = counted(row, "byte")
             ));
         }
         self.set(id, bytes / row, &tensor.name)?;
@@ -147,8 +154,10 @@ impl<'m> Extents<'m> {
         }
         let dims = self.dims(one.tensor)?;
         Err(format!(
-            "`{}` is bound to {bytes} bytes, and {dims:?} elements of `{}` take {need}",
-            tensor.name, one.dtype
+            "`{}` is bound to {bytes}, and {dims:?} elements of `{}` take {need}",
+            tensor.name,
+            one.dtype,
+            bytes = counted(bytes, "byte")
         ))
     }
 
@@ -252,10 +261,10 @@ impl<'m> Extents<'m> {
             .map(|id| format!("`{}`", self.module.params[id.index()].name))
             .collect();
         format!(
-            "the extents {} of `{}` do not follow from its {} bytes: one of a tensor can, the others need a number or a `PTO_PARAM`",
+            "the extents {} of `{}` do not follow from its {}: one of a tensor can, the others need a number or a `PTO_PARAM`",
             names.join(" and "),
             tensor.name,
-            one.bytes
+            counted(one.bytes, "byte")
         )
     }
 

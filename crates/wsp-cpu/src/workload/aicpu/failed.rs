@@ -5,6 +5,7 @@ use super::super::library::no_slot;
 use super::super::settings::{cancelled, not_started};
 use super::{Generated, GenerationFault};
 use wsp_core::ptow::interp::Fault;
+use wsp_core::words::counted;
 use wsp_core::{KernelId, SlotId};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
@@ -67,12 +68,13 @@ impl Generated<'_> {
             .at(line.map_or_else(Span::default, |line| line.span), format!("its ranges end at {end}"));
         match then {
             None => fault
-                .note(format!("the workload generates {total} tasks"))
+                .note(format!("the workload generates {total}", total = counted(total, "task")))
                 .help(format!("let the last range end at {total}")),
             Some(then) => fault
                 .note(format!(
-                    "the workload generates {total} tasks before something goes wrong: {}",
-                    then.kind
+                    "the workload generates {total} before something goes wrong: {}",
+                    then.kind,
+                    total = counted(total, "task")
                 ))
                 .note("tasks behind the last range do not run, so what they would write is missing")
                 .help("give every task to a range"),
@@ -88,7 +90,7 @@ impl Generated<'_> {
                 format!("generating tasks went wrong: {}", fault.kind),
             )
             .at(spans.get(fault.word as usize).copied().unwrap_or_default(), "here")
-            .note(format!("after {} tasks", fault.ordinal)),
+            .note(format!("after {}", counted(fault.ordinal, "task"))),
         }
     }
 }

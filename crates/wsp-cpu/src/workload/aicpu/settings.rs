@@ -4,6 +4,7 @@ use super::super::codes;
 use super::super::inputs::WorkloadOptions;
 use super::super::settings::{bad_option, trace, window_mode};
 use wsp_core::limits;
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::Ready;
 use wsp_plan::Support;
@@ -63,7 +64,8 @@ fn window(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32, 
     if each > limits::MAX_LOCAL_WINDOW {
         let most = limits::MAX_LOCAL_WINDOW;
         let fault = bad_option(&format!(
-            "a window of {all} gives {aicpus} AICPUs {each} tasks each, and one has at most {most}"
+            "a window of {all} gives {aicpus} AICPUs {each} each, and one has at most {most}",
+            each = counted(each, "task")
         ));
         let help = format!(
             "ask for a window of at most {}, or for more AICPUs",

@@ -6,6 +6,7 @@ use crate::tg::outline::{Affine, BlockId};
 use wsp_core::tg::{
     ExprOp, IterNo, MAX_EXPR_OPS, MAX_EXPR_STACK, Scalar, ScalarType, Shape, ShapeFault, TensorNo,
 };
+use wsp_core::words::counted;
 
 /// What a scalar may be made of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -83,7 +84,9 @@ impl Checker<'_> {
             }
             ShapeFault::Skip => self
                 .malformed("has an `and` or `or` whose right side is not what the skip before it goes past"),
-            ShapeFault::Values(values) => self.malformed(&format!("gives {values} values instead of 1")),
+            ShapeFault::Values(values) => {
+                self.malformed(&format!("gives {values} instead of 1", values = counted(values, "value")))
+            }
         }
     }
 
@@ -178,7 +181,7 @@ impl Checker<'_> {
 /// How large a tensor is, for a message.
 pub(super) fn bytes_of(bytes: Option<u64>, name: &str) -> String {
     match bytes {
-        Some(bytes) => format!("`{name}` has {bytes} bytes"),
+        Some(bytes) => format!("`{name}` has {bytes}", bytes = counted(bytes, "byte")),
         None => format!("the bytes of `{name}` are not known; they begin with 0"),
     }
 }

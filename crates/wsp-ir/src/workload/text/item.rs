@@ -10,6 +10,7 @@ use crate::workload::{
     AccessMode, Axis, AxisKind, ExecPool, IntExpr, Kernel, KernelParam, Param, ParamKind, ParamSource,
     Signature, Slot, Table, Tensor, Use,
 };
+use wsp_core::words::counted;
 use wsp_core::{AxisId, DType, ParamId, TableId, TensorId, VarId};
 use wsp_syntax::{Tok, shorten};
 
@@ -301,7 +302,7 @@ impl<'t> Parser<'t> {
         }
         let diagnostic = Diagnostic::error(codes::FORM_ARGUMENTS, "too many kernels")
             .at(span, format!("the kernel number {count}"))
-            .note(format!("a file has at most {} kernels", u32::from(u16::MAX) + 1));
+            .note(format!("a file has at most {}", counted(u32::from(u16::MAX) + 1, "kernel")));
         Err(self.report(diagnostic))
     }
 

@@ -2,10 +2,11 @@
 
 use super::channel::{Channels, End};
 use super::expr::Place;
-use super::{Checker, counted, error, rule};
+use super::{Checker, error, rule};
 use crate::Span;
 use crate::workload::{AxisKind, Block, IntExpr, Iteration, Node, NodeKind, Workload};
 use std::collections::BTreeSet;
+use wsp_core::words::counted;
 use wsp_core::{AxisId, LabelId, TensorId, VarId, WorkloadId};
 
 /// A workload while it is checked.
@@ -105,7 +106,11 @@ impl<'m> Checker<'m> {
         self.distinct(workload.labels.iter().map(|label| (&*label.name, label.span)));
         let formals = (workload.params as usize).min(workload.vars.len());
         self.require(formals == workload.params as usize, || {
-            let message = format!("{} formal arguments, but {formals} variables", workload.params);
+            let message = format!(
+                "{} formal arguments, but {formals}",
+                workload.params,
+                formals = counted(formals, "variable")
+            );
             error(rule::UNKNOWN_ID, workload.span, message)
         });
         for var in 0..formals as u32 {
@@ -117,7 +122,11 @@ impl<'m> Checker<'m> {
         self.pipelined.push(body.channels.has_pipeline());
         let (vars, labels) = (workload.vars.len(), workload.labels.len());
         self.require(body.bound.len() >= vars, || {
-            let message = format!("{} of {vars} variables are bound nowhere", vars - body.bound.len());
+            let message = format!(
+                "{} of {vars} are bound nowhere",
+                vars - body.bound.len(),
+                vars = counted(vars, "variable")
+            );
             error(rule::VARIABLE, workload.span, message)
         });
         self.require(body.labels as usize >= labels, || {

@@ -167,8 +167,3 @@ impl<'m> Checker<'m> {
 pub(super) fn error(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(code, message).at(span, "")
 }
-
-/// `1 argument`, `2 arguments`.
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
-}

@@ -1,12 +1,13 @@
 //! The tables of a module: names, parameters, tables, axes, tensors, slots and kernels.
 
 use super::expr::Place;
-use super::{Checker, counted, error, rule};
+use super::{Checker, error, rule};
 use crate::Span;
 use crate::workload::text::words::is_name;
 use crate::workload::{Axis, AxisKind, Kernel, ParamKind, ParamSource, Signature, Table, Tensor};
 use std::collections::BTreeMap;
 use wsp_core::limits::{MAX_TASK_SCALARS, MAX_TASK_TENSORS};
+use wsp_core::words::counted;
 use wsp_core::{AxisId, DType, MAX_RANK};
 
 impl<'m> Checker<'m> {
@@ -28,7 +29,11 @@ impl<'m> Checker<'m> {
         module.kernels.iter().for_each(|kernel| self.kernel(kernel));
         let count = module.kernels.len();
         self.require(count <= usize::from(u16::MAX) + 1, || {
-            error(rule::KERNEL, Span::default(), format!("{count} kernels; at most 65536 have an id"))
+            error(
+                rule::KERNEL,
+                Span::default(),
+                format!("{count}; at most 65536 have an id", count = counted(count, "kernel")),
+            )
         });
     }
 

@@ -1,7 +1,7 @@
 //! Tasks: arguments and labels.
 
 use super::body::Body;
-use super::{Checker, counted, error, rule};
+use super::{Checker, error, rule};
 use crate::Span;
 use crate::workload::{
     Access, AccessMode, Arg, ArgValue, DimRange, Kernel, KernelParam, ParamKind, Signature, Task,
@@ -9,6 +9,7 @@ use crate::workload::{
 use std::collections::BTreeSet;
 use wsp_core::TensorId;
 use wsp_core::limits::MAX_TASK_SCALARS;
+use wsp_core::words::counted;
 
 /// A kernel's parameters as its declaration writes them.
 fn signature(kernel: &str, params: &[KernelParam]) -> String {
@@ -117,7 +118,11 @@ impl<'m> Checker<'m> {
             error(
                 rule::ARGUMENT_COUNT,
                 span,
-                format!("`{name}` is given {gives} arguments; a descriptor has at most {most} fields"),
+                format!(
+                    "`{name}` is given {gives}; a descriptor has at most {most}",
+                    gives = counted(gives, "argument"),
+                    most = counted(most, "field")
+                ),
             )
         });
         let mut names: BTreeSet<&str> = BTreeSet::new();

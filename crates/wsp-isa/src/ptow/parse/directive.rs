@@ -8,6 +8,7 @@ use crate::ptow::print::POOLS;
 use crate::ptow::symbols::{Kind, default_symbol, unusable};
 use std::rc::Rc;
 use wsp_core::ptow::{AxisDescriptor, AxisForm, Counts, KernelDescriptor, Operand, TensorDescriptor};
+use wsp_core::words::a;
 use wsp_core::{DType, MAX_RANK};
 use wsp_ir::diag::Diagnostic;
 use wsp_syntax::{Cursor, Tok, Token, unescape};
@@ -36,7 +37,7 @@ impl Assembler<'_> {
         if let Some(reason) = unusable(kind, index, &name) {
             let fault = Diagnostic::error(
                 codes::EXPECTED,
-                format!("`{name}` cannot be the symbol of a {}", kind.word()),
+                format!("`{name}` cannot be the symbol of {}", a(kind.word())),
             )
             .at(span, reason)
             .help(format!("write `.{} {} \"{name}\"`", kind.word(), default_symbol(kind, index)));
@@ -157,7 +158,7 @@ impl Assembler<'_> {
 
     /// A row of a table, whose symbol is declared.
     fn row_of_table(&mut self, cursor: &mut Cursor<'_>, kind: Kind) -> Parsed<()> {
-        self.ident(cursor, &format!("the name of a {}", kind.word()))?;
+        self.ident(cursor, &format!("the name of {}", a(kind.word())))?;
         let row = self.next_row[kind as usize];
         self.next_row[kind as usize] += 1;
         if cursor.at(Tok::Str) {

@@ -4,6 +4,7 @@ use super::{Assembler, Fixup, Parsed};
 use crate::ptow::codes;
 use crate::ptow::symbols::{Kind, variable};
 use wsp_core::ptow::{Operand, Word};
+use wsp_core::words::a;
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
 use wsp_syntax::{Cursor, Tok, Token};
@@ -35,7 +36,7 @@ impl Assembler<'_> {
     }
 
     fn operand_value(&mut self, cursor: &mut Cursor<'_>, kind: Operand) -> Parsed<u32> {
-        let symbol = |kind: Kind| (kind, format!("the name of a {}", kind.word()));
+        let symbol = |kind: Kind| (kind, format!("the name of {}", a(kind.word())));
         let (kind, what) = match kind {
             Operand::Axis => symbol(Kind::Axis),
             Operand::Kernel => symbol(Kind::Kernel),
@@ -70,7 +71,7 @@ impl Assembler<'_> {
 
     fn numbered(&mut self, cursor: &mut Cursor<'_>, word: &str) -> Parsed<u32> {
         self.word(cursor, word)?;
-        self.number(cursor, &format!("the number of a {word}"), u32::MAX)
+        self.number(cursor, &format!("the number of {}", a(word)), u32::MAX)
     }
 
     fn depth(&mut self, cursor: &mut Cursor<'_>) -> Parsed<u32> {

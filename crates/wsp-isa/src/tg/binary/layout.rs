@@ -7,6 +7,7 @@ use wsp_core::tg::wire::{
     KernelRow, NameRow, ReferenceArgRow, ReferenceRow, Section, SectionRow, SpanRow, TableRow,
 };
 use wsp_core::tg::{ISA_REVISION, OPS};
+use wsp_core::words::counted;
 
 /// A field: where it begins, its name, type and meaning.
 type Field = (usize, &'static str, &'static str, &'static str);
@@ -31,7 +32,11 @@ pub fn reference() -> String {
     }
     page.push_str("\n## Records\n");
     for (name, size, fields) in headers().into_iter().chain(tables()).chain(pools()).chain(declarations()) {
-        let _ = write!(page, "\n### `{name}`: {size} bytes\n\n| at | field | type | |\n|---|---|---|---|\n");
+        let _ = write!(
+            page,
+            "\n### `{name}`: {size}\n\n| at | field | type | |\n|---|---|---|---|\n",
+            size = counted(size, "byte")
+        );
         for (at, field, ty, meaning) in fields {
             let _ = writeln!(page, "| {at} | `{field}` | `{ty}` | {meaning} |");
         }

@@ -7,6 +7,7 @@ use crate::exec::code::{Op, What};
 use crate::exec::tile_code::{PlaceCode, TileCode, TileDecl, TileInst, TileStep};
 use crate::exec::trap::{TILE_ELEMENT, TILE_SIZE};
 use std::collections::BTreeSet;
+use wsp_core::words::counted;
 use wsp_core::{DType, LocalId, MAX_RANK, TensorId, limits};
 use wsp_ir::{
     Block, Elem, Expr, Local, Part, Place, ScalarTy, Span, StmtKind, TileMap, TileOp, TileTy, TileUse,
@@ -54,13 +55,19 @@ impl<'a> FnCompiler<'_, 'a> {
         }
         let bytes = u128::from(rows) * u128::from(cols) * 4;
         if bytes > u128::from(limits::MAX_TILE_BYTES) {
-            return Err(Trap::new(TILE_SIZE, shape, local.span)
-                .note(format!("need {bytes} bytes, have {} per tile", limits::MAX_TILE_BYTES)));
+            return Err(Trap::new(TILE_SIZE, shape, local.span).note(format!(
+                "need {bytes}, have {} per tile",
+                limits::MAX_TILE_BYTES,
+                bytes = counted(bytes, "byte")
+            )));
         }
         let total = self.cx.tile_bytes + bytes as u64;
         if total > MAX_KERNEL_BYTES {
             return Err(Trap::new(TILE_SIZE, "the tiles of the kernel are too large", local.span).note(
-                format!("need {total} bytes up to here, have {MAX_KERNEL_BYTES} for all tiles of a kernel"),
+                format!(
+                    "need {total} up to here, have {MAX_KERNEL_BYTES} for all tiles of a kernel",
+                    total = counted(total, "byte")
+                ),
             ));
         }
         Ok(total)
@@ -193,7 +200,12 @@ impl<'a> FnCompiler<'_, 'a> {
         }
         if index.len() > MAX_RANK || index.len() != declared.rank() {
             return Err(Trap::internal(
-                format!("{} indices for `{}` of rank {}", index.len(), declared.name, declared.rank()),
+                format!(
+                    "{} for `{}` of rank {}",
+                    counted(index.len(), "index"),
+                    declared.name,
+                    declared.rank()
+                ),
                 span,
             ));
         }

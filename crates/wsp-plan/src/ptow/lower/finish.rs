@@ -5,6 +5,7 @@ use super::super::emit::{BodyId, Layout, NameTable, Sections};
 use super::super::{ProgramBuf, codes};
 use super::{Lowered, Lowering, Site};
 use wsp_core::ptow::{KernelDescriptor, MAX_BODY_DEPTH, MAX_LOOP_DEPTH, TensorDescriptor};
+use wsp_core::words::counted;
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, Severity};
 
@@ -126,7 +127,7 @@ impl Lowering<'_> {
 
 fn nested_too_deeply(span: Span, depth: usize) -> Diagnostic {
     Diagnostic::error(codes::TOO_DEEP, "statements nest too deeply for a program")
-        .at(span, format!("{depth} bodies around this; at most {MAX_BODY_DEPTH} are allowed"))
+        .at(span, format!("{depth} around this; at most {MAX_BODY_DEPTH} are allowed", depth = counted(depth, "body")))
         .note(format!(
             "loops, branches, steps and evaluated arguments of calls count; loops are at most {MAX_LOOP_DEPTH} of them"
         ))

@@ -21,6 +21,7 @@ use crate::workload::LoweredSchedule;
 use scope::Scope;
 use std::collections::BTreeMap;
 use wsp_core::ptow::{AxisDescriptor, MAX_LOOP_DEPTH, MAX_WORDS};
+use wsp_core::words::counted;
 use wsp_core::{AxisId, ParamId, TableId};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
@@ -127,7 +128,13 @@ pub fn lower(module: &WorkloadModule, schedule: &LoweredSchedule) -> Result<Lowe
 fn too_many_statements(module: &WorkloadModule, inlined: u64) -> Diagnostic {
     let span = module.entry.map(|entry| module.workloads[entry.index()].span).unwrap_or_default();
     Diagnostic::error(codes::TOO_LARGE, "the workload is too large for a program")
-        .at(span, format!("{inlined} statements, those of called workloads at every call"))
+        .at(
+            span,
+            format!(
+                "{inlined}, those of called workloads at every call",
+                inlined = counted(inlined, "statement")
+            ),
+        )
         .note(format!("a program has at most {MAX_WORDS} instruction words"))
         .help("put repeated calls into a loop")
 }

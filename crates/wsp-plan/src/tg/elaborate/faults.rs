@@ -2,6 +2,7 @@
 
 use super::codes;
 use wsp_core::tg::EvalFault;
+use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::TgModule;
 
@@ -51,8 +52,11 @@ impl Faults {
 
     /// A graph has too many nodes.
     pub(super) fn nodes(&mut self, module: &TgModule, instr: usize, most: u32) {
-        let fault = Diagnostic::error(codes::TOO_MANY_NODES, format!("the graph has more than {most} nodes"))
-            .help("make its loops `SEQUENTIAL`, so that they are not unrolled, or split it");
+        let fault = Diagnostic::error(
+            codes::TOO_MANY_NODES,
+            format!("the graph has more than {most}", most = counted(most, "node")),
+        )
+        .help("make its loops `SEQUENTIAL`, so that they are not unrolled, or split it");
         self.add(module, instr, fault);
     }
 
@@ -79,8 +83,11 @@ impl Faults {
 
     /// A table without the tensor that a constant names.
     pub(super) fn table(&mut self, module: &TgModule, instr: usize, at: i64, len: usize) {
-        let fault = Diagnostic::error(codes::NO_TENSOR, format!("a table of {len} tensors has none at {at}"))
-            .help("take the remainder of a division by the number of tensors");
+        let fault = Diagnostic::error(
+            codes::NO_TENSOR,
+            format!("a table of {len} has none at {at}", len = counted(len, "tensor")),
+        )
+        .help("take the remainder of a division by the number of tensors");
         self.add(module, instr, fault);
     }
 }

@@ -6,6 +6,7 @@ use crate::Support;
 use crate::lower::codes::{NO_EFFECT, NOT_SUPPORTED};
 use crate::target::Target;
 use wsp_core::limits;
+use wsp_core::words::counted;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{Directive, DirectiveKind, PoolSizes, Schedule, WorkloadModule};
 
@@ -65,8 +66,11 @@ fn too_large(directive: &Directive) -> Option<Diagnostic> {
     let DirectiveKind::Pools(PoolSizes::ByUnit { vector, cube }) = directive.kind else { return None };
     let workers = u64::from(vector) + u64::from(cube);
     (workers > u64::from(limits::MAX_THREADS)).then(|| {
-        Diagnostic::error(codes::NUMBER_TOO_LARGE, format!("pools of {workers} workers in all are too many"))
-            .at(directive.span, format!("a run has at most {}", limits::MAX_THREADS))
+        Diagnostic::error(
+            codes::NUMBER_TOO_LARGE,
+            format!("pools of {workers} in all are too many", workers = counted(workers, "worker")),
+        )
+        .at(directive.span, format!("a run has at most {}", limits::MAX_THREADS))
     })
 }
 

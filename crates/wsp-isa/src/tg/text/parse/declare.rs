@@ -8,6 +8,7 @@ use crate::tg::text::tokens::{Sign, Tok};
 use crate::tg::text::words::is_expression_word;
 use wsp_core::DType;
 use wsp_core::tg::{EventNo, GraphNo, ScalarType, Symbol, TensorNo};
+use wsp_core::words::a;
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ArgDecl, ArgSource, ExternTensor, Namespace, RefValue, Reference, Use};
@@ -304,7 +305,7 @@ impl Parser<'_> {
         let from = self.token.start;
         let value = self.constant()?;
         let Ok(number) = u32::try_from(value) else {
-            let what = format!("the number of a {}", space.noun());
+            let what = format!("the number of {}", a(space.noun()));
             return Err(self.out_of_range(self.since(from), value.into(), &what, 0, u32::MAX.into()));
         };
         let mut graph = if space.is_per_graph() { self.graph } else { Some(GraphNo(0)) };

@@ -8,6 +8,7 @@ use crate::tg::text::tokens::{Sign, Tok};
 use rustc_hash::FxHashMap;
 use wsp_core::limits::MAX_DIAGNOSTICS;
 use wsp_core::tg::{ExprOp, GraphNo, Instr, TensorNo, TensorRef};
+use wsp_core::words::a;
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ExternTensor, Namespace, RefValue};
@@ -99,7 +100,7 @@ impl Parser<'_> {
             return self.resolve(space, ident, span, role);
         }
         if !matches!(self.token.tok, Tok::Number(_) | Tok::Ident(_) | Tok::Sign(Sign::LParen | Sign::Minus)) {
-            return Err(self.expected(&format!("a {}", space.noun())));
+            return Err(self.expected(&a(space.noun()).to_string()));
         }
         let value = self.constant()?;
         match u32::try_from(value) {
@@ -108,7 +109,7 @@ impl Parser<'_> {
                 Ok(number)
             }
             Err(_) => {
-                let what = format!("the number of a {}", space.noun());
+                let what = format!("the number of {}", a(space.noun()));
                 Err(self.out_of_range(self.since(start), value.into(), &what, 0, u32::MAX.into()))
             }
         }

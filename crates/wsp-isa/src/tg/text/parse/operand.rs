@@ -5,6 +5,7 @@ use super::{Parsed, Parser};
 use crate::tg::text::codes;
 use crate::tg::text::tokens::{Sign, Tok};
 use wsp_core::tg::*;
+use wsp_core::words::a;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::Namespace;
 
@@ -189,7 +190,7 @@ choices! {
 impl Parser<'_> {
     #[inline]
     fn choice<T: Copy>(&mut self, noun: &str, all: &[(T, &str, &str)]) -> Parsed<T> {
-        let Tok::Ident(ident) = self.token.tok else { return Err(self.expected(&format!("a {noun}"))) };
+        let Tok::Ident(ident) = self.token.tok else { return Err(self.expected(&a(noun).to_string())) };
         let text = self.tokens.idents.row(ident).text;
         match all.iter().find(|(_, name, _)| *name == text) {
             Some((choice, ..)) => {
