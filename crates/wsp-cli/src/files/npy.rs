@@ -233,6 +233,10 @@ impl Stream<'_> {
             Descr::Other(t) if t.ends_with("b1") => {
                 (t.clone(), "an array of bool: save it as `a.astype(\"uint8\")`")
             }
+            Descr::Other(t) if t.ends_with("i1") || t.ends_with("i2") => (
+                t.clone(),
+                "an array of integers of 8 or 16 bits with a sign: save it as `a.astype(\"int32\")`",
+            ),
             Descr::Other(t) if t.contains('c') && !t.starts_with('[') => {
                 (t.clone(), "an array of complex numbers: save real and imaginary part apart")
             }
@@ -363,6 +367,20 @@ mod tests {
         assert_eq!(read(&long).unwrap_err().code, codes::BAD_HEADER);
         long[6] = 9;
         assert_eq!(read(&long).unwrap_err().code, codes::BAD_HEADER);
+    }
+
+    #[test]
+    fn integers_that_no_tensor_has_are_refused_with_the_conversion() {
+        for (descr, size, help) in
+            [("|i1", 1, "int32"), ("<i2", 2, "int32"), (">i2", 2, "int32"), ("|b1", 1, "uint8")]
+        {
+            let fault = read(&npy(&header(descr, "False", "(1,)"), &vec![1; size])).unwrap_err();
+            assert_eq!(fault.code, codes::UNSUPPORTED_TYPE);
+            assert!(fault.help[0].contains(&format!("a.astype(\"{help}\")")), "{descr}: {:?}", fault.help);
+        }
+        for (descr, size) in [("|u1", 1), ("<u2", 2)] {
+            assert!(read(&npy(&header(descr, "False", "(1,)"), &vec![1; size])).is_ok(), "{descr}");
+        }
     }
 
     #[test]
