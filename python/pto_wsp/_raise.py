@@ -4,7 +4,7 @@ help="…")`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -52,6 +52,25 @@ def trace_error(code: int, message: str, **parts: Any) -> errors.WspError:
     if made is not None:
         made.append(error)
     return error
+
+
+def argument_error(code: int, message: str, help: Iterable[str] | str) -> errors.WspError:
+    """An error of what a call is given, at the caller's line."""
+    return _make(errors.ArgumentError, code, message, help=help)
+
+
+def only_by_name(call: str, unnamed: tuple[Any, ...], names: Iterable[str]) -> None:
+    """Refuses what a call is given without a name; `names` are those that it takes."""
+    if not unnamed:
+        return
+    how = ", ".join(f"{name}=…" for name in names) or "X=x"
+    if len(unnamed) == 1 and isinstance(unnamed[0], Mapping):
+        how = "**arrays"
+    raise argument_error(
+        1260,
+        f"`{call}` takes arrays and sizes by name, and {len(unnamed)} of them come without one",
+        f"write `program.{call}({how})`",
+    )
 
 
 schedule_error = partial(_make, errors.ScheduleError)

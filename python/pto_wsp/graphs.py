@@ -15,6 +15,7 @@ that it uses, or functions::
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,8 +23,12 @@ from typing import Any, TypeVar
 
 from . import _core
 from ._arrays import view
+from ._raise import PlacedAtCaller, argument_error
 from ._seam import Span
 from .errors import Diagnostic, KernelError
+from .expr import describe
+from .files import path_of, read, read_text
+from .hints import did_you_mean
 from .kernels.annotations import param_type
 from .kernels.compile import never_stored
 from .kernels.foreign import never_used, returned_value
@@ -31,6 +36,9 @@ from .kernels.source import source_of
 
 __all__ = ["Block", "GraphRun", "TaskGraph"]
 
+_AT_CALLER = PlacedAtCaller()
+_OPTIONS = ("scalars", "events", "threads", "devices", "memory", "enable_debug")
+_BAD_OPTION, _WRONG_VALUE = 1264, 1262
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
 _BYTES_MAGIC = (b"GOTP", b"PTOG")
@@ -67,6 +75,9 @@ class GraphRun:
 
     def __getitem__(self, name: str) -> Any:
         """The array of the tensor `name`. Raises `KeyError` for a tensor that the unit does not write."""
+        if name not in self.outputs:
+            written = ", ".join(f"`{each}`" for each in self.outputs) or "no external tensor"
+            raise KeyError(f"{name!r}: the unit writes {written}")
         return self.outputs[name]
 
 
@@ -88,25 +99,42 @@ class TaskGraph:
         `name` is what messages call it; paths of files that it uses are relative to `folder`. Raises
         `CompileError`.
         """
-        return cls(_core.task_graph_text(text, name, os.fspath(folder)))
+        if not isinstance(text, str):
+            raise argument_error(
+                _WRONG_VALUE,
+                f"the text of a unit is {describe(text)}",
+                "give a string, or read a file: `TaskGraph.from_file(path)`",
+            )
+        with _AT_CALLER:
+            about = path_of(name, 'name="unit.tg"'), path_of(folder, 'folder="units"')
+            return cls(_core.task_graph_text(_whole(text), *about))
 
     @classmethod
     def from_bytes(
         cls, data: bytes, name: str = "<bytes>", folder: str | os.PathLike[str] = "."
     ) -> TaskGraph:
         """The unit that the bytes of a `.ptog` file say. Raises `FormatError`."""
-        return cls(_core.task_graph_bytes(data, name, os.fspath(folder)))
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise argument_error(
+                _WRONG_VALUE,
+                f"the bytes of a unit are {describe(data)}",
+                "give what `graph.to_bytes()` gave, or read a file: `TaskGraph.from_file(path)`",
+            )
+        with _AT_CALLER:
+            about = path_of(name, 'name="unit.ptog"'), path_of(folder, 'folder="units"')
+            return cls(_core.task_graph_bytes(bytes(data), *about))
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> TaskGraph:
-        """The unit in a `.tg` or `.ptog` file. Raises `OSError`, `CompileError` and `FormatError`."""
-        name = os.fspath(path)
-        with open(name, "rb") as file:
-            data = file.read()
+        """The unit in a `.tg` or `.ptog` file. Raises `ArgumentError` for what is no file of text or bytes,
+        `CompileError` and `FormatError`.
+        """
+        name = path_of(path, 'TaskGraph.from_file("unit.tg")')
+        data = read(name)
         folder = os.path.dirname(name) or "."
         if data[:4] in _BYTES_MAGIC or name.endswith(".ptog"):
             return cls.from_bytes(data, name, folder)
-        return cls.from_text(data.decode("utf-8"), name, folder)
+        return cls.from_text(read_text(name), name, folder)
 
     def kernel(self, entry: str, *args: Any) -> Callable[[_Function], _Function]:
         """Makes a function the kernel of the entry symbol `entry`; it runs once per block.
@@ -114,15 +142,23 @@ class TaskGraph:
         There is an annotation per argument, in the order of `MC_BIND` indices: `In[f32]`,
         `Out[f32, 64, None]`, `InOut[i32]`; without a type elements are `u8`. The function takes the `Block`
         and an array per argument: a view of exactly the bytes bound, of one dimension unless the annotation
-        says extents, read-only for `In`. Raises `TypeError` for other annotations and `ValueError` for an
-        entry symbol that has a function.
+        says extents, read-only for `In`. Raises `ArgumentError` for other annotations, for an entry symbol
+        that has a function, and for a function that takes another number of arguments.
         """
+        if not isinstance(entry, str):
+            raise argument_error(
+                _BAD_OPTION,
+                f"the entry symbol is {describe(entry)}",
+                'write `@graph.kernel("double_entry", In[f32], Out[f32])`',
+            )
         described = [_argument(at, annotation) for at, annotation in enumerate(args)]
 
         def decorate(function: _Function) -> _Function:
             if entry in self._functions:
-                raise ValueError(f"`{entry}` has a function already")
-
+                raise argument_error(
+                    _BAD_OPTION, f"`{entry}` has a function already", "give each entry symbol one function"
+                )
+            _takes(function, len(args))
             forgotten = _never_used(function, described)
             # The text of a lambda is not looked at: what it returns is.
             is_lambda = getattr(function, "__name__", "") == "<lambda>"
@@ -140,16 +176,16 @@ class TaskGraph:
 
         return decorate
 
-    def use(self, path: str | os.PathLike[str], **params: int) -> TaskGraph:
+    def use(self, path: str | os.PathLike[str], **params: int | float | bool) -> TaskGraph:
         """Adds the kernels of a `.pto` file to those that the unit uses itself, and sets parameters.
 
         Returns the graph. The file is read when the graph is checked or run.
         """
-        self._files.append(os.fspath(path))
+        self._files.append(path_of(path, 'graph.use("kernels.pto")'))
         self._params.update(params)
         return self
 
-    def set(self, **params: int) -> TaskGraph:
+    def set(self, **params: int | float | bool) -> TaskGraph:
         """Sets parameters of used files. Returns the graph."""
         self._params.update(params)
         return self
@@ -167,6 +203,8 @@ class TaskGraph:
         threads: int = 0,
         devices: int = 1,
         memory: int | None = None,
+        enable_debug: bool = False,
+        **unknown: Any,
     ) -> GraphRun:
         """Runs the unit from its beginning.
 
@@ -177,19 +215,36 @@ class TaskGraph:
         0 is as many as the machine has, `memory` bounds the bytes of a device. Results do not depend on
         `threads`. A unit without `TG_LAUNCH` and `TG_INVOKE` launches each of its graphs once.
 
+        With `enable_debug` blocks run one by one, and it is recorded what they store: `notes` say of each
+        external tensor that the unit writes how many elements nothing has written.
+
         Raises `CompileError` for what is wrong with the unit, `ArgumentError` for inputs that do not fit,
         `KernelError` for kernels that fail, `ExecutionError` for runs that cannot go on.
         """
-        arrays = dict(inputs or {})
+        if unknown:
+            raise _unknown(next(iter(unknown)))
+        if not isinstance(enable_debug, bool):
+            raise argument_error(
+                _BAD_OPTION, f"`enable_debug` is {describe(enable_debug)}", "give `True` or `False`"
+            )
+        if enable_debug and threads not in (0, 1):
+            raise argument_error(
+                _BAD_OPTION,
+                f"`threads={threads!r}` has no effect with `enable_debug=True`, which runs blocks one by one",
+                "leave out one of the two",
+            )
+        arrays = _by_name("inputs", inputs, '{"X": x}')
         given = {
             "inputs": arrays,
-            "scalars": dict(scalars or {}),
-            "events": list(events),
-            "threads": threads,
+            "scalars": _by_name("scalars", scalars, '{"n": 3}'),
+            "events": _names("events", events),
+            "threads": 1 if enable_debug else threads,
             "devices": devices,
             "memory": memory,
+            "record": enable_debug,
         }
-        found = self._core.run(self._kernels(), self._used(), given)
+        with _AT_CALLER:
+            found = self._core.run(self._kernels(), self._used(), given)
         outputs = {name: view(array) for name, array in found["outputs"].items()}
         outputs.update({name: arrays[name] for name in found["written"]})
         return GraphRun(outputs, found["stats"], found["peak"], found["notes"])
@@ -225,10 +280,71 @@ def _argument(at: int, annotation: Any) -> dict[str, Any]:
     """An argument as the compiled core takes it."""
     kind = param_type(annotation)
     if kind is None or kind.kind not in ("in", "out", "inout"):
-        raise TypeError(f"argument {at} is `{annotation!r}`: write `In[f32]`, `Out[f32]` or `InOut[f32]`")
+        raise argument_error(
+            _BAD_OPTION,
+            f"the annotation of argument {at} is {describe(annotation)}",
+            "write `In[f32]`, `Out[f32]` or `InOut[f32]`",
+        )
     return {
         "name": f"argument {at}",
         "direction": kind.kind,
         "dtype": kind.dtype.name if kind.dtype else "u8",
         "dims": None if kind.dims is None else list(kind.dims),
     }
+
+
+def _whole(text: str) -> str:
+    """A text that can be said in UTF-8."""
+    try:
+        text.encode("utf-8")
+    except UnicodeError as fault:
+        raise argument_error(
+            _WRONG_VALUE, f"the text of a unit is no UTF-8: {fault}", "leave the character out"
+        ) from None
+    return text
+
+
+def _takes(function: Any, arguments: int) -> None:
+    """Refuses what cannot be called with a block and so many arrays."""
+    try:
+        inspect.signature(function).bind(*range(arguments + 1))
+    except (TypeError, ValueError) as fault:
+        names = ", ".join(["block", *(f"x{at}" for at in range(arguments))])
+        called = getattr(function, "__name__", describe(function))
+        raise argument_error(
+            _BAD_OPTION,
+            f"`{called}` cannot be called with a block and {arguments} arrays: {fault}",
+            f"write `def {called}({names}):`, or give an annotation per argument",
+        ) from None
+
+
+def _by_name(what: str, given: Any, example: str) -> dict[str, Any]:
+    """What is given by name."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise argument_error(_WRONG_VALUE, f"`{what}` is {describe(given)}", f"write `graph.run({example})`")
+    return dict(given)
+
+
+def _names(what: str, given: Any) -> list[str]:
+    """A list of names."""
+    try:
+        names = None if isinstance(given, (str, bytes)) else list(given)
+    except TypeError:
+        names = None
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise argument_error(
+            _WRONG_VALUE, f"`{what}` are {describe(given)}", f'give a list of names: `{what}=["E"]`'
+        )
+    return names
+
+
+def _unknown(name: str) -> Exception:
+    """The error of an option that `run` does not have."""
+    meant = did_you_mean(name, _OPTIONS)
+    return argument_error(
+        1260,
+        f"`run` takes no argument `{name}`",
+        meant or f'give arrays by name in one dictionary: `graph.run({{"{name}": {name.lower()}}})`',
+    )

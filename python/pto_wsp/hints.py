@@ -17,6 +17,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean `{near[0]}`?" if near else ""
 
 
+def lacks(owner: object, name: str, hint: str) -> AttributeError:
+    """The error of an attribute that a public object does not have: what is meant, or what is near."""
+    kind = type(owner)
+    public = [known for known in dir(kind) if not known.startswith("_")]
+    more = hint or did_you_mean(name, public)
+    return AttributeError(f"a `{kind.__name__}` has no `{name}`" + (f": {more}" if more else ""))
+
+
 def operator_error(sign: str, help: str) -> Exception:
     """An operator that integers and conditions of workloads do not have."""
     return trace_error(
@@ -37,6 +45,10 @@ def number_help() -> str:
         node = source.smallest(span_of_frame(frame)) if source else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
         return "write `for i in P(n):`, or `P(P.range(lo, hi, step))`"
+    if isinstance(node, ast.Subscript):
+        return (
+            "index a `Tensor`, of an array `X = tensor(x)`, or a `Table` of integers: `lens = Table([3, 1])`"
+        )
     return "make it a Python int: bind the size before (`w(n=4)`), or annotate the parameter with `Constexpr`"
 
 

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from pto_wsp import In, InOut, Out, TaskGraph, errors, f16, f32, i32, i64
+from pto_wsp import In, InOut, Out, TaskGraph, errors, f16, f32, i32, i64, u8
 
 SCALE = """
 extern X: f32[64]
@@ -377,3 +377,84 @@ def test_arrays_that_are_copied_are_refused_as_those_that_are_not():
             scaling().run(given)
         assert refused.value.code == code
     scaling().run({"X": column, "Y": wide[:, 1]})
+
+
+ROWS = """
+extern X: f32[8, 4]
+extern Y: f32[8, 4]
+TG_BEGIN(G)
+  TG_KERNEL(K, rows_entry, 4, AIV, 0)
+  MC_BIND(K, 0, X)
+  MC_BIND(K, 1, Y)
+TG_END(G)
+TG_LAUNCH(G, default)
+TG_SYNC(G)
+"""
+
+
+def test_a_debugged_run_says_which_elements_nothing_has_written():
+    graph = TaskGraph.from_text(ROWS)
+
+    @graph.kernel("rows_entry", In[f32, 8, 4], Out[f32, 8, 4])
+    def some_rows(block, x, y):
+        if block.block != 2:
+            y[block.block] = 2 * x[block.block]
+
+    x, y = np.ones((8, 4), np.float32), np.full((8, 4), 5, np.float32)
+    assert graph.run({"X": x, "Y": y}).notes == []
+    run = graph.run({"X": x, "Y": y}, enable_debug=True)
+    (note,) = run.notes
+    assert "20 of 32 elements of `Y` were never written" in note and "Y[2, 0]" in note
+    assert run["Y"] is y and y[:, 0].tolist() == [2, 2, 5, 2, 5, 5, 5, 5]
+    # What holds at the first run holds when the array is the run's own.
+    own = graph.run({"X": x}, enable_debug=True)
+    assert len(own.notes) == 1 and own["Y"][:, 0].tolist() == [2, 2, 0, 2, 0, 0, 0, 0]
+
+
+def test_a_debugged_run_that_writes_everything_has_no_notes():
+    x = np.arange(64, dtype=np.float32)
+    run = scaling().run({"X": x}, enable_debug=True)
+    np.testing.assert_array_equal(run["Y"], 2 * x + 1)
+    assert run.notes == []
+
+
+def test_an_out_that_is_computed_from_what_it_held_fails_a_debugged_run():
+    graph = TaskGraph.from_text(ROWS)
+
+    @graph.kernel("rows_entry", In[f32], Out[f32])
+    def adds(block, x, y):
+        with np.errstate(invalid="ignore"):
+            y[...] = y + x
+
+    with pytest.raises(errors.KernelError, match="32 of its 32 elements are computed from what it held"):
+        graph.run({"X": np.ones((8, 4), np.float32)}, enable_debug=True)
+
+
+def test_short_integers_count_as_written_whole():
+    graph = TaskGraph.from_text(ROWS.replace("f32", "u8"))
+    graph.kernel("rows_entry", In[u8], Out[u8])(lambda block, x, y: y[:1].fill(3))
+    run = graph.run({"X": np.ones((8, 4), np.uint8)}, enable_debug=True)
+    assert run.notes == [] and run["Y"][0, 0] == 3
+
+
+def test_threads_say_nothing_to_a_debugged_run():
+    with pytest.raises(errors.ArgumentError, match="one by one") as refused:
+        scaling().run({"X": np.ones(64, np.float32)}, enable_debug=True, threads=4)
+    assert refused.value.help and refused.value.file == __file__
+
+
+def test_a_function_takes_the_block_and_an_array_per_annotation():
+    graph = TaskGraph.from_text(ROWS)
+    with pytest.raises(errors.ArgumentError, match="a block and 2 arrays") as refused:
+
+        @graph.kernel("rows_entry", In[f32], Out[f32])
+        def without_a_block(x, y):
+            y[...] = x
+
+    assert "def without_a_block(block, x0, x1):" in refused.value.help[0]
+
+
+def test_a_tensor_that_a_unit_does_not_write_is_no_output():
+    run = scaling().run({"X": np.ones(64, np.float32)})
+    with pytest.raises(KeyError, match="the unit writes `Y`"):
+        run["X"]

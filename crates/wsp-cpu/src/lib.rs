@@ -15,6 +15,7 @@ mod lent;
 mod memory;
 mod metadata;
 mod options;
+mod pattern;
 mod plan;
 mod planner;
 mod prefetch;

@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use wsp_backend::Recording;
 use wsp_core::tg::Instr;
 use wsp_cpu::tg::{PtoEntry, Report, Session, SessionOptions, TgKernels};
 use wsp_cpu::workload::{Mode, Payload, PayloadSlot};
@@ -103,7 +104,7 @@ impl TaskGraph {
     ) -> PyResult<Bound<'py, PyList>> {
         let mut sources = self.sources.clone();
         let files = files.read().map_err(|faults| errors::exception(py, &faults, &sources))?;
-        let known = stack::with_room(py, || self.kernels(kernels, &files, &mut sources))?;
+        let known = stack::with_room(py, || self.kernels(kernels, &files, &mut sources, false))?;
         let mut found = self.warnings.clone();
         match known {
             Err(faults) => found.extend(faults),
@@ -156,12 +157,13 @@ impl TaskGraph {
         functions: Vec<kernel::PyKernel>,
         files: &Files,
         sources: &mut SourceMap,
+        watched: bool,
     ) -> Result<TgKernels, Vec<Diagnostic>> {
         let mut kernels = TgKernels::new();
         let called = self.called();
         for function in functions {
             function.is_called(&called)?;
-            function.register(&mut kernels).map_err(|fault| vec![*fault])?;
+            function.register(&mut kernels, watched).map_err(|fault| vec![*fault])?;
         }
         let used = self.unit.uses.iter().map(|file| Path::new(&self.folder).join(self.unit.str(file.path)));
         let used: Vec<String> = used.map(|path| path.display().to_string()).collect();
@@ -206,7 +208,8 @@ impl TaskGraph {
         options.runtime.cancel = Some(cancel);
         options.payload = Some(payload.clone());
         let run = || -> Result<Ran, Vec<Diagnostic>> {
-            let kernels = self.kernels(functions, files, sources)?;
+            let watched = options.recording == Recording::On;
+            let kernels = self.kernels(functions, files, sources, watched)?;
             let mut session = Session::new(&self.unit, &kernels, options)?;
             let mut findings = session.findings().to_vec();
             refuse_contradictions(&findings)?;
@@ -215,6 +218,9 @@ impl TaskGraph {
                 let message = "nothing ran: the unit invoked no kernel and copied nothing";
                 findings.push(Diagnostic::warning(NOTHING_RAN, message));
             }
+            // Elements that kernels have loaded are an input.
+            let unwritten = session.unwritten().into_iter().filter(|left| !left.loaded);
+            findings.extend(unwritten.map(|left| results::never_written(&left.tensor, &left)));
             let outputs = session.outputs().map_err(|fault| vec![*fault])?;
             let written = session.written_in_place();
             Ok(Ran { outputs, written, report, findings })

@@ -164,6 +164,14 @@ impl<'a> TgCx<'a> {
         Ok(arg)
     }
 
+    /// Argument `n` itself, for the body of [`watched`](Self::watched), which records what is stored.
+    ///
+    /// # Errors
+    /// When there is no such argument.
+    pub fn peek(&self, n: usize) -> Result<&'a BoundArg, KernelFault> {
+        self.bound(n)
+    }
+
     fn bound(&self, n: usize) -> Result<&'a BoundArg, KernelFault> {
         self.args.get(n).ok_or_else(|| {
             KernelFault::from(format!("there is no argument {n}: {} are bound", self.args.len()))

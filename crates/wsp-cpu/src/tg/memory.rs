@@ -206,8 +206,16 @@ impl TensorRange {
     /// # Panics
     /// When `from` has another number of bytes.
     pub(crate) fn fill_from(&self, from: &[u8]) {
-        assert_eq!(from.len(), self.bytes, "a range should be filled with as many bytes as it has");
         self.note_store();
+        self.put(from);
+    }
+
+    /// Replaces all bytes, and leaves open which of them are stored.
+    ///
+    /// # Panics
+    /// When `from` has another number of bytes.
+    pub(crate) fn put(&self, from: &[u8]) {
+        assert_eq!(from.len(), self.bytes, "a range should be filled with as many bytes as it has");
         // SAFETY: as many bytes lie in the range; `from` is another piece of memory, since no reference to a buffer's bytes
         // leaves this module; by the argument above nobody looks at the range now.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), self.ptr(), self.bytes) };

@@ -39,6 +39,7 @@ mod takes;
 mod tensors;
 mod touches;
 mod values;
+mod watch;
 
 pub use accounts::{BytesByLocation, Peak};
 pub use codes::CANNOT_RESUME;

@@ -6,11 +6,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use wsp_backend::Recording;
+use wsp_core::limits::MAX_THREADS;
 use wsp_cpu::in_use;
 use wsp_cpu::tg::SessionOptions;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_memory::{Claim, Use, View, is_within_task};
 use wsp_plan::{Arrays, ParamValue};
+use wsp_runtime::tg::MAX_DEVICES;
 use wsp_trace::python::arrays::{BAD_OPTION as BAD_VALUE, WRONG_VALUE};
 
 /// Files of kernels, and values of their parameters.
@@ -67,6 +70,9 @@ pub(super) struct Given<'py> {
     /// Bytes of memory of each device; `None` for as many as the machine has.
     #[pyo3(item)]
     memory: Bound<'py, PyAny>,
+    /// Whether to record what is stored.
+    #[pyo3(item)]
+    record: bool,
 }
 
 impl Given<'_> {
@@ -76,7 +82,10 @@ impl Given<'_> {
         let mut faults = Vec::new();
         for (name, array) in self.inputs.iter() {
             let Ok(name) = name.extract::<String>() else {
-                faults.push(Diagnostic::error(WRONG_VALUE, "names of inputs are strings"));
+                faults.push(
+                    Diagnostic::error(WRONG_VALUE, "a name of `inputs` is no string")
+                        .help("write names in quotes: `graph.run({\"X\": x})`"),
+                );
                 continue;
             };
             match taken(&name, &array) {
@@ -93,10 +102,13 @@ impl Given<'_> {
         let mut options = SessionOptions { scalars: scalars.collect(), ..SessionOptions::default() };
         let mut taken = |taken: Result<(), Diagnostic>| faults.extend(taken.err());
         taken(self.events.extract().map_err(|_| not_names("events")).map(|events| options.events = events));
-        taken(integer("`devices`", &self.devices, 1, u32::MAX).map(|n| options.runtime.devices = n));
-        taken(integer("`threads`", &self.threads, 0, u32::MAX).map(|n| options.runtime.threads = n));
+        taken(integer("`devices`", &self.devices, 1, MAX_DEVICES).map(|n| options.runtime.devices = n));
+        taken(integer("`threads`", &self.threads, 0, MAX_THREADS).map(|n| options.runtime.threads = n));
         if !self.memory.is_none() {
             taken(integer("`memory`", &self.memory, 0, u64::MAX).map(|n| options.memory = Some(n)));
+        }
+        if self.record {
+            options.recording = Recording::On;
         }
         if options.runtime.threads == 0 {
             let machine = std::thread::available_parallelism();

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use wsp_core::DType;
 use wsp_core::tg::Direction;
-use wsp_cpu::tg::{TgCx, TgKernels};
+use wsp_cpu::tg::{BoundArg, TgCx, TgKernels};
 use wsp_cpu::workload::KernelFault;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ArgSignature, KernelSignature};
@@ -63,7 +63,9 @@ impl PyKernel {
     }
 
     /// Gives the entry symbol this function.
-    pub(super) fn register(self, kernels: &mut TgKernels) -> Result<(), Box<Diagnostic>> {
+    ///
+    /// With `watched` it is recorded what the function stores, which takes a run on one thread.
+    pub(super) fn register(self, kernels: &mut TgKernels, watched: bool) -> Result<(), Box<Diagnostic>> {
         let PyKernel { entry, function, args } = self;
         let mut views = Vec::new();
         let mut signature = Vec::new();
@@ -82,7 +84,13 @@ impl PyKernel {
         }
         let signature =
             KernelSignature { name: entry.clone(), args: signature, resident: Vec::new(), workspace: 0 };
-        kernels.register(entry, Some(signature), move |cx| call(&function, &views, cx))
+        kernels.register(entry, Some(signature), move |cx| {
+            if !watched {
+                return call(&function, &views, cx, |cx, n| cx.arg(n));
+            }
+            let dtypes: Vec<DType> = views.iter().map(|view| view.dtype).collect();
+            cx.watched(&dtypes, || call(&function, &views, cx, |cx, n| cx.peek(n)))
+        })
     }
 }
 
@@ -90,9 +98,11 @@ fn unknown(what: &str, name: &str) -> Diagnostic {
     Diagnostic::error(BAD_KERNEL, format!("`{name}` is no {what} of an argument"))
 }
 
+/// How a body gets at an argument.
+type Get = for<'a> fn(&TgCx<'a>, usize) -> Result<&'a BoundArg, KernelFault>;
+
 /// The view of an argument of a block.
-fn view(view: &View, at: usize, cx: &TgCx<'_>) -> Result<KernelArray, KernelFault> {
-    let arg = cx.arg(at)?;
+fn view(view: &View, arg: &BoundArg) -> Result<KernelArray, KernelFault> {
     let (bytes, size) = (arg.range.bytes(), view.dtype.size() as u64);
     let known: u64 = view.dims.iter().flatten().product();
     let open = view.dims.iter().filter(|dim| dim.is_none()).count();
@@ -121,12 +131,13 @@ fn view(view: &View, at: usize, cx: &TgCx<'_>) -> Result<KernelArray, KernelFaul
 }
 
 /// Calls the function for a block.
-fn call(function: &Py<PyAny>, views: &[View], cx: &TgCx<'_>) -> Result<(), KernelFault> {
+fn call(function: &Py<PyAny>, views: &[View], cx: &TgCx<'_>, get: Get) -> Result<(), KernelFault> {
     if cx.args() != views.len() {
         let message = format!("{} arguments are declared, and {} are bound", views.len(), cx.args());
         return Err(message.into());
     }
-    let seen = views.iter().enumerate().map(|(at, of)| view(of, at, cx)).collect::<Result<Vec<_>, _>>()?;
+    let seen =
+        views.iter().enumerate().map(|(at, of)| view(of, get(cx, at)?)).collect::<Result<Vec<_>, _>>()?;
     let called = Python::try_attach(|py| {
         let run = within_task(|| -> PyResult<()> {
             let seen = seen.into_iter().map(|array| Bound::new(py, array)).collect::<PyResult<Vec<_>>>()?;

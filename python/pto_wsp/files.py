@@ -1,0 +1,69 @@
+"""Files that users name: read and written, with errors that say their path."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ._raise import argument_error
+from .expr import describe
+
+_MISSING, _UNREADABLE, _UNWRITABLE = 500, 501, 509
+
+
+def path_of(path: Any, example: str) -> str:
+    """The path that a string or an object such as `pathlib.Path` says."""
+    try:
+        found = os.fsdecode(path)
+        found.encode("utf-8")
+        return found
+    except (TypeError, UnicodeError):
+        raise argument_error(
+            1262, f"the path is {describe(path)}", f"give a string or a `pathlib.Path`: `{example}`"
+        ) from None
+
+
+def read(path: str) -> bytes:
+    """The bytes of a file."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        raise argument_error(_MISSING, f"there is no file `{path}`", _relative(path)) from None
+    except (OSError, ValueError) as fault:
+        raise argument_error(
+            _UNREADABLE, f"file `{path}` cannot be read: {_why(fault)}", "give the path of a file"
+        ) from None
+
+
+def read_text(path: str) -> str:
+    """The text of a file."""
+    try:
+        return read(path).decode("utf-8")
+    except UnicodeDecodeError:
+        raise argument_error(
+            _UNREADABLE, f"file `{path}` is no UTF-8 text", "save it as UTF-8, or give another file"
+        ) from None
+
+
+def write_text(path: str, text: str) -> None:
+    """Writes a file."""
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except (OSError, ValueError) as fault:
+        raise argument_error(
+            _UNWRITABLE,
+            f"file `{path}` cannot be written: {_why(fault)}",
+            "give a path in a folder that exists",
+        ) from None
+
+
+def _relative(path: str) -> str:
+    if os.path.isabs(path):
+        return "give the path of a file that exists"
+    return f"paths are relative to the current folder, `{os.getcwd()}`"
+
+
+def _why(fault: Exception) -> str:
+    return fault.strerror or str(fault) if isinstance(fault, OSError) else str(fault)
