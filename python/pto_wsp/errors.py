@@ -302,13 +302,15 @@ def class_of(code: str | int) -> type[WspError]:
 def from_diagnostics(records: Iterable[Mapping[str, Any]], cause: BaseException | None = None) -> WspError:
     """The error that the compiled core reports: its class follows from the code of the first error.
 
-    Errors without a place, such as those of arguments, get that of the caller's line; the failure of a Python
-    kernel gets the line that raised ``cause``.
+    Errors without a place, such as those of arguments, get that of the caller's line. The failure of a Python
+    kernel gets the line that raised ``cause``, and says what that says where it is an error of this package:
+    its code, its message and its place are those of the cause, its class is that of failed kernels.
     """
     here = caller_span()
-    diagnostics = [Diagnostic.of(_raised(_placed(record, here), cause)) for record in records]
-    first = next((d for d in diagnostics if d.severity == "error"), diagnostics[0])
-    return class_of(first.code)(diagnostics, "\n\n".join(d.rendered for d in diagnostics))
+    placed = [_placed(record, here) for record in records]
+    first = next((record for record in placed if record["severity"] == "error"), placed[0])
+    diagnostics = [Diagnostic.of(_raised(record, cause)) for record in placed]
+    return class_of(first["code"])(diagnostics, "\n\n".join(d.rendered for d in diagnostics))
 
 
 def _placed(record: Mapping[str, Any], here: Span | None) -> Mapping[str, Any]:
@@ -326,6 +328,8 @@ def _placed(record: Mapping[str, Any], here: Span | None) -> Mapping[str, Any]:
 
 def _raised(record: Mapping[str, Any], cause: BaseException | None) -> Mapping[str, Any]:
     """A failed task with the place in the kernel's file that raised."""
+    if isinstance(cause, WspError):
+        return _said_by(cause, record["notes"])
     traceback = None if cause is None else cause.__traceback__
     line, file = None, os.path.abspath(record["file"] or "")
     while traceback is not None:
@@ -342,6 +346,42 @@ def _raised(record: Mapping[str, Any], cause: BaseException | None) -> Mapping[s
         notes=record["notes"],
         help=record["help"] or ["the exception of the kernel is the `__cause__` of this one"],
         sources={record["file"]: _text(record["file"])},
+    )
+
+
+def _said_by(cause: WspError, notes: Sequence[str]) -> Mapping[str, Any]:
+    """What an error says, with notes of the task that raised it."""
+    said = cause._first
+    place = _span_of(said.place)
+    labels = [(span, label.label or "") for label in said.labels if (span := _span_of(label)) is not None]
+    return _core.render(
+        int(said.code.removeprefix("WSP")),
+        said.message,
+        span=place,
+        label=said.place.label or "",
+        labels=labels,
+        notes=[*said.notes, *notes],
+        help=said.help,
+        sources={span[0]: _text(span[0]) for span in [*([place] if place else []), *(s for s, _ in labels)]},
+    )
+
+
+def _span_of(label: Label) -> Span | None:
+    """A place of a finding, whose columns are characters from 1, as a place in bytes from 0."""
+    if label.file is None or label.line is None or label.end_line is None:
+        return None
+    lines = _text(label.file).split("\n")
+
+    def column(line: int, column: int | None) -> int:
+        text = lines[line - 1] if line <= len(lines) else ""
+        return len(text[: (column or 1) - 1].encode())
+
+    return (
+        label.file,
+        label.line,
+        column(label.line, label.column),
+        label.end_line,
+        column(label.end_line, label.end_column),
     )
 
 
@@ -366,15 +406,20 @@ def make(
     sources = {place[0]: _text(place[0]) for place in [*([span] if span else []), *(s for s, _ in other)]}
     record = _core.render(
         code,
-        message,
+        _printable(message),
         span=span,
-        label=label,
-        labels=other,
-        notes=[notes] if isinstance(notes, str) else list(notes),
-        help=[help] if isinstance(help, str) else list(help),
+        label=_printable(label),
+        labels=[(place, _printable(text)) for place, text in other],
+        notes=[*map(_printable, [notes] if isinstance(notes, str) else notes)],
+        help=[*map(_printable, [help] if isinstance(help, str) else help)],
         sources=sources,
     )
     return cls([Diagnostic.of(record)], record["rendered"])
+
+
+def _printable(text: str) -> str:
+    """A text with escapes for what UTF-8 cannot say: halves of characters, in names that users give."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _text(filename: str) -> str:

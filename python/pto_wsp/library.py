@@ -8,6 +8,7 @@ from typing import Any
 from . import _core
 from ._raise import trace_error
 from .expr import as_expr
+from .files import path_of
 from .hints import did_you_mean
 from .nodes import KernelEntry, Task
 from .program import Program, launch_file
@@ -126,4 +127,4 @@ class LibraryKernel:
 
 def load(path: str | os.PathLike[str]) -> Library:
     """The kernels of a `.pto` file. Errors: `CompileError` at the line of the file."""
-    return Library(os.path.abspath(os.fspath(path)))
+    return Library(os.path.abspath(path_of(path, 'load("decode.pto")')))

@@ -9,7 +9,7 @@ from typing import Any
 from . import _core, errors
 from ._arrays import view
 from .dtypes import DTYPES, DType, dtype_of
-from .expr import describe
+from .expr import describe, in_order
 from .spans import caller_span
 
 __all__ = ["empty", "zeros"]
@@ -69,7 +69,7 @@ def _extents(shape: Any) -> tuple[int, ...]:
         extents = (operator.index(shape),)
     except TypeError:
         try:
-            extents = tuple(operator.index(extent) for extent in shape)
+            extents = tuple(operator.index(extent) for extent in in_order(shape))
         except TypeError:
             raise _refused(
                 1265,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from ._core import LIMITS
 from ._raise import compile_error
-from .expr import describe
+from .expr import describe, is_word
 from .hints import did_you_mean
 
 _INTEGERS = {
-    "num_threads": (0, 1024, "threads; 0 takes all cores"),
-    "num_aicpus": (0, 65535, "AICPUs that generate tasks; 0 lets the host do it"),
+    "num_threads": (0, LIMITS["MAX_THREADS"], "threads; 0 takes all cores"),
+    "num_aicpus": (0, LIMITS["MAX_RUN_AICPUS"], "AICPUs that issue tasks; 0 lets the host do it"),
     "optimization_level": (0, 3, "0 runs tile operations in their plain form, 1 to 3 with vector units"),
     "seed": (0, 2**64 - 1, "for random choices of schedules"),
     "max_blocks": (1, 2**32 - 1, "what `PTO_GET_MAX_BLOCKS()` says"),
@@ -59,7 +60,7 @@ def checked_options(target: Any, given: dict[str, Any], also: tuple[str, ...] = 
                 raise compile_error(1221, f"`{name}` is {describe(value)}", help="give `True` or `False`")
             found[name] = value
         elif name in _CHOICES:
-            if value not in _CHOICES[name]:
+            if not is_word(value, _CHOICES[name]):
                 choices = " or ".join(f'`"{choice}"`' for choice in _CHOICES[name])
                 raise compile_error(1221, f"`{name}` is {describe(value)}", help=f"give {choices}")
             found[name] = value
@@ -128,7 +129,7 @@ def launch_options(target: Any, given: dict[str, Any]) -> dict[str, Any]:
         raise compile_error(
             1221, f"`schedule` is {describe(schedule)}", help='give a name: `schedule="Split"`'
         )
-    if layout is not None and layout not in ("NHD", "HND"):
+    if layout is not None and not is_word(layout, ("NHD", "HND")):
         raise compile_error(1221, f"`kv_layout` is {describe(layout)}", help='give `"NHD"` or `"HND"`')
     if "max_blocks" in own:
         own["max_blocks"] = _integer("max_blocks", own["max_blocks"])

@@ -43,7 +43,7 @@ class Channel(Named):
         self.dtype = dtype
         self.ring: Buffer | None = None
         if shape is not None:
-            dims = (shape,) if isinstance(shape, (int, str, Expr)) else tuple(shape)
+            dims = shape if isinstance(shape, (tuple, list)) else (shape,)
             self.ring = Buffer((self.depth, *dims), dtype, name=name)
             self.ring.span = self.span
 

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ._core import LIMITS
 from ._raise import schedule_error
 from ._seam import Span
-from .expr import Expr, describe
+from .expr import Expr, describe, in_order, is_word
 from .keys import trace_key
 from .spans import caller_span
 
@@ -21,7 +22,7 @@ def count_of(value: Any, what: str, least: int = 1, most: int = 2**32 - 1) -> in
     try:
         number = operator.index(value)
     except TypeError:
-        number = -1
+        number = least - 1
     if isinstance(value, (bool, Expr)) or not least <= number <= most:
         shown = repr(value) if isinstance(value, int) else describe(value)
         raise schedule_error(
@@ -66,7 +67,7 @@ class DispatchPolicy:
     def static_partition(ranges: Iterable[tuple[int, int]]) -> DispatchPolicy:
         """The first worker takes tasks `ranges[0]` in elaboration order, half-open, and so on."""
         try:
-            pairs = [tuple(entry) for entry in ranges]
+            pairs = [tuple(entry) for entry in in_order(ranges)]
             parts = tuple((operator.index(lo), operator.index(hi)) for lo, hi in pairs)
         except (TypeError, ValueError):
             raise schedule_error(
@@ -209,9 +210,11 @@ class TaskWindow:
     mode: str
 
     def __init__(self, capacity: int, mode: str = "stall") -> None:
-        object.__setattr__(self, "capacity", count_of(capacity, "the capacity of a window"))
+        object.__setattr__(
+            self, "capacity", count_of(capacity, "the capacity of a window", 1, LIMITS["MAX_TASK_WINDOW"])
+        )
         object.__setattr__(self, "mode", mode)
-        if mode not in ("stall", "abort", "benchmark"):
+        if not is_word(mode, ("stall", "abort", "benchmark")):
             raise schedule_error(
                 1208, f"the mode of a window is {describe(mode)}", help="modes: `stall`, `abort`, `benchmark`"
             )
@@ -233,8 +236,11 @@ class Pools:
     @staticmethod
     def by_unit(vector: int, cube: int) -> Pools:
         """So many workers take vector tasks, so many cube tasks."""
+        most = LIMITS["MAX_THREADS"]
         return Pools(
-            "by_unit", count_of(vector, "`vector` of `by_unit`"), count_of(cube, "`cube` of `by_unit`")
+            "by_unit",
+            count_of(vector, "`vector` of `by_unit`", 1, most),
+            count_of(cube, "`cube` of `by_unit`", 1, most),
         )
 
 

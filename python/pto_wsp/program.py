@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _core, errors
-from ._raise import PlacedAtCaller, compile_error
+from ._raise import PlacedAtCaller, compile_error, only_by_name
 from .expr import describe
+from .files import path_of, write_text
+from .hints import lacks
 from .options import checked_options, compile_part, launch_options, run_part
 from .plans import Capacity, Plan, PlanNeed, by_name, described, make_plan
 from .results import Graph, Simulation, Stats, graph_of, simulation_of
@@ -134,9 +136,13 @@ class Program:
         self._streams = self._core.explain()["streams"] or 0
         return self
 
+    def __getattr__(self, name: str) -> Any:
+        hint = "`program.execute(X=x, …)` runs it" if name in ("run", "launch", "call", "__call__") else ""
+        raise lacks(self, name, hint)
+
     # Running.
 
-    def execute(self, /, **named: Any) -> Stats:
+    def execute(self, /, *unnamed: Any, **named: Any) -> Stats:
         """Runs the program on arrays, tables and sizes by name, and waits for its end.
 
         Sizes that are not given follow from the shapes of arrays. Errors: `ArgumentError` for what is missing
@@ -144,13 +150,14 @@ class Program:
         `KeyboardInterrupt`.
         """
         with _AT_CALLER:
-            figures = self._core.execute({**self._arrays, **named}, self._run_options)
+            figures = self._core.execute(self._given("execute", unnamed, named), self._run_options)
         return self._ended(figures)
 
-    def execute_async(self, /, **named: Any) -> Run:
+    def execute_async(self, /, *unnamed: Any, **named: Any) -> Run:
         """Starts a run on a thread of its own; arrays must not be touched until it has ended."""
         with _AT_CALLER:
-            run = Run(self, self._core.start({**self._arrays, **named}, self._run_options))
+            given = self._given("execute_async", unnamed, named)
+            run = Run(self, self._core.start(given, self._run_options))
         with self._lock:
             self._runs = [*(other for other in self._runs if other._is_owed()), run]
         return run
@@ -181,18 +188,20 @@ class Program:
         """Whether no run of `execute_async` goes on."""
         return all(run.is_complete() for run in self._runs)
 
-    def bind(self, /, **named: Any) -> BoundProgram:
+    def bind(self, /, *unnamed: Any, **named: Any) -> BoundProgram:
         """Checks and binds arrays, tables and sizes once, for any number of calls: `step = program.bind(X=x);
         step()`.
         """
         with _AT_CALLER:
-            return BoundProgram(self, self._core.prepare({**self._arrays, **named}, self._run_options))
+            given = self._given("bind", unnamed, named)
+            return BoundProgram(self, self._core.prepare(given, self._run_options))
 
-    def rebind(self, /, **named: Any) -> None:
+    def rebind(self, /, *unnamed: Any, **named: Any) -> None:
         """Keeps arrays, tables and sizes for the runs to come, of any shape that fits; nothing is compiled
         again.
         """
         known = self._names()
+        only_by_name("rebind", unnamed, self.arguments)
         for name in named:
             if name not in known:
                 raise errors.make(
@@ -203,6 +212,12 @@ class Program:
                     help=f"its arguments: {', '.join(f'`{one}`' for one in known) or 'none'}",
                 )
         self._arrays = {**self._arrays, **named}
+
+    def _given(self, call: str, unnamed: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+        """What a call is given by name, with what `rebind` keeps."""
+        if unnamed:
+            only_by_name(call, unnamed, self.arguments)
+        return {**self._arrays, **named}
 
     def _names(self) -> list[str]:
         tensors = [tensor["name"] for tensor in self._core.tensors if tensor["role"] != "temporary"]
@@ -343,15 +358,16 @@ class Program:
         lines += _table("implementation", [("ready queue", _QUEUES[self._ready]), ("threads", threads)])
         return "\n".join(lines) + "\n"
 
-    def graph(self, /, **named: Any) -> Graph:
+    def graph(self, /, *unnamed: Any, **named: Any) -> Graph:
         """The tasks and their edges for these sizes and tables, without running anything."""
         with _AT_CALLER:
-            return graph_of(self._core.graph({**self._arrays, **named}))
+            return graph_of(self._core.graph(self._given("graph", unnamed, named)))
 
-    def simulate(self, /, **named: Any) -> Simulation:
+    def simulate(self, /, *unnamed: Any, **named: Any) -> Simulation:
         """A run in virtual time: no kernel runs, every task takes the cycles that its kernel costs."""
         with _AT_CALLER:
-            return simulation_of(self._core.simulate({**self._arrays, **named}, self._run_options))
+            given = self._given("simulate", unnamed, named)
+            return simulation_of(self._core.simulate(given, self._run_options))
 
     def trace(self, path: str | os.PathLike[str]) -> None:
         """Writes when and where the tasks of the last profiled run or simulation ran, as JSON for Perfetto.
@@ -365,8 +381,7 @@ class Program:
                 f"program `{self._name}` has no profiled run",
                 help="compile with `enable_profiling=True` and run it, or `simulate` it",
             )
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        write_text(path_of(path, 'program.trace("trace.json")'), text)
 
     # Saving.
 
@@ -397,7 +412,7 @@ class Program:
         if not isinstance(data, (bytes, bytearray, memoryview)):
             try:
                 data = memoryview(data)
-            except TypeError:
+            except (TypeError, ValueError):
                 raise no_program("a program is bytes", f"it is given `{type(data).__name__}`") from None
         about, trace = unpack(bytes(data))
         if files_of(trace):

@@ -7,7 +7,8 @@ import time
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from ._raise import PlacedAtCaller
+from ._raise import PlacedAtCaller, argument_error, only_by_name
+from .expr import describe
 from .results import Stats
 from .spans import caller_span
 from .thrown import warn_thrown_away
@@ -59,6 +60,12 @@ class Run:
 
     def wait(self, timeout: float | None = None) -> Stats | None:
         """As `synchronize`, at most for `timeout` seconds; None when it goes on."""
+        try:
+            timeout = None if timeout is None else float(timeout)
+        except (TypeError, ValueError):
+            raise argument_error(
+                1262, f"`timeout` is {describe(timeout)}", "give seconds: `run.wait(0.5)`, or None for no end"
+            ) from None
         if self._stats is None:
             try:
                 figures = self._core.wait(timeout)
@@ -143,8 +150,9 @@ class BoundProgram:
         """Runs the program; the same as calling it."""
         self._core()
 
-    def rebind(self, /, **named: Any) -> None:
+    def rebind(self, /, *unnamed: Any, **named: Any) -> None:
         """Exchanges arrays, tables and sizes for the runs to come; what is not named stays."""
+        only_by_name("rebind", unnamed, self._program.arguments)
         with _AT_CALLER:
             self._core.rebind(named)
 

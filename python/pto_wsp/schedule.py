@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import wraps
+from inspect import signature
 from itertools import pairwise
 from typing import Any, TypeVar
 
 from ._raise import schedule_error
 from ._seam import Span
-from .expr import Expr, describe
+from .expr import Expr, describe, in_order, is_word
 from .keys import trace_key
 from .policies import (
     Deps,
@@ -48,9 +49,18 @@ class Directive:
 def gives_another(method: Method) -> Method:
     """A method that changes nothing and gives another workload, of which something must be made."""
 
+    takes = signature(method)
+
     @wraps(method)
     def said(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         self._use()
+        try:
+            takes.bind(self, *args, **kwargs)
+        except TypeError as fault:
+            names = ", ".join(name for name in takes.parameters if name != "self")
+            raise schedule_error(
+                1209, f"`{method.__name__}`: {fault}", help=f"write `.{method.__name__}({names})`"
+            ) from None
         made = method(self, *args, **kwargs)
         if made is not self and isinstance(made, Scheduled):
             made._watch(method.__name__, caller_span())
@@ -115,22 +125,32 @@ class Scheduled:
         Bounds increase, and there is one policy more than bounds.
         """
         key = trace_key(metric, "the metric of `dispatch_threshold`")
-        limits = [count_of(bound, "a bound of `dispatch_threshold`", -(2**63), 2**63 - 1) for bound in bounds]
-        chosen = list(policies)
+        given = _listed(bounds, "the bounds of `dispatch_threshold`", "[128, 512]")
+        limits = [count_of(bound, "a bound of `dispatch_threshold`", -(2**63), 2**63 - 1) for bound in given]
+        chosen = _listed(policies, "the policies of `dispatch_threshold`", '["vector", "cube"]')
         for policy in chosen:
-            if not isinstance(policy, DispatchPolicy) and policy not in _UNITS:
+            if not isinstance(policy, DispatchPolicy) and not is_word(policy, _UNITS):
                 raise schedule_error(
                     1209,
                     f"a policy of `dispatch_threshold` is {describe(policy)}",
                     help='give `DispatchPolicy.…` or a unit: `"vector"`, `"cube"`, `"any"`',
                 )
-        if len(chosen) != len(limits) + 1 or any(a >= b for a, b in pairwise(limits)):
+        falls = next(((a, b) for a, b in pairwise(limits) if a >= b), None)
+        if falls is not None:
             raise schedule_error(
                 1211,
-                f"`dispatch_threshold` has {len(limits)} bounds and {len(chosen)} policies",
+                f"the bounds of `dispatch_threshold` do not increase: {falls[0]} stands before {falls[1]}",
                 notes=f"bounds: {limits}",
-                help="bounds increase, and there is one policy more: below the first, between, and from the "
-                "last on",
+                help=f"list each once, from the smallest: `{sorted(set(limits))}`",
+            )
+        if not limits or len(chosen) != len(limits) + 1:
+            raise schedule_error(
+                1211,
+                f"`dispatch_threshold` has bounds {limits} and {len(chosen)} policies",
+                notes="the first policy is for a metric up to the first bound, the last for larger ones",
+                help=f"give one policy more than bounds: {len(limits) + 1} for these"
+                if limits
+                else "give a bound, or write `.dispatch(policy)`",
             )
         return self._one(
             "dispatch_threshold", k="dispatch_threshold", metric=key, bounds=limits, policies=chosen
@@ -190,7 +210,7 @@ class Scheduled:
         """The most tasks that run at once: of all, or of one stream or pool (`per_stream`, `per_pool`); once
         per scope.
         """
-        if scope not in _SCOPES:
+        if not is_word(scope, _SCOPES):
             raise schedule_error(
                 1208,
                 f"the scope of `pipeline_depth` is {describe(scope)}",
@@ -224,6 +244,15 @@ class Scheduled:
             )
         sides = [count_of(side, "a side of the grid of `spatial_map`") for side in grid]
         return self._one("spatial_map", k="spatial_map", grid=sides)
+
+
+def _listed(values: Any, what: str, example: str) -> list[Any]:
+    try:
+        return in_order(values)
+    except TypeError:
+        raise schedule_error(
+            1209, f"{what} are {describe(values)}", help=f"write a list: `{example}`"
+        ) from None
 
 
 def _counted(kind: str, mode: str, count: int | None) -> dict[str, Any]:

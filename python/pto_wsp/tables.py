@@ -8,7 +8,7 @@ from typing import Any
 
 from ._raise import trace_error
 from .dtypes import i64
-from .expr import Expr, as_expr, constant, describe
+from .expr import Expr, as_expr, constant, describe, in_order
 from .spans import caller_span
 from .tensors import Named, extent_of
 
@@ -132,7 +132,7 @@ class Slot(Expr):
 
 def _integers(values: Iterable[int]) -> tuple[int, ...]:
     try:
-        result = tuple(operator.index(value) for value in values)
+        result = tuple(operator.index(value) for value in in_order(values))
     except TypeError:
         raise trace_error(
             1030,

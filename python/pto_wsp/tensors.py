@@ -9,7 +9,7 @@ from ._raise import trace_error
 from ._seam import Span
 from .axes import FixedSize, Size
 from .dtypes import DType, dtype_of, f32
-from .expr import Expr, describe
+from .expr import Expr, describe, in_order
 from .spans import caller_span
 from .texts import text_of
 
@@ -167,7 +167,7 @@ def tensor(array: Any, *, name: str | None = None) -> Tensor:
     """A tensor of an array's shape and type that is bound to the array unless a run gives another one."""
     shape = getattr(array, "shape", None)
     dtype = getattr(array, "dtype", None)
-    if shape is None or dtype is None:
+    if isinstance(array, Tensor) or not isinstance(shape, tuple) or dtype is None:
         view = _memory(array)
         shape, dtype = view.shape or (), _FORMATS.get(view.format)
         if dtype is None:
@@ -309,7 +309,7 @@ def _dims(shape: Any) -> tuple[Any, ...]:
     if isinstance(shape, (int, str, Expr)):
         shape = (shape,)
     try:
-        dims = tuple(extent_of(extent, "an extent of a tensor") for extent in shape)
+        dims = tuple(extent_of(extent, "an extent of a tensor") for extent in in_order(shape))
     except TypeError:
         raise trace_error(
             1028, f"a shape is a tuple, not {describe(shape)}", help='write `("seq", 512)`'

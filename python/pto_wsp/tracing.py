@@ -13,6 +13,7 @@ from typing import Any
 from ._raise import MADE, trace_error
 from ._seam import REQUIRED, ConstexprArg, KernelLike, ParamSpec, ScalarArg, Span, ViewSpec
 from .axes import Size
+from .errors import WspError
 from .expr import Expr, Var, as_expr, constant, describe, reads_slot
 from .linear import known_number, simplified
 from .names import check_name
@@ -95,8 +96,12 @@ class Trace:
         try:
             yield
             self._finish()
-        except BaseException:
+        except BaseException as failure:
             self.failed = True
+            caught = MADE.get()
+            if caught and isinstance(failure, Exception) and not isinstance(failure, WspError):
+                # NumPy catches what an index raises, and raises its own.
+                raise caught[0] from failure
             raise
         finally:
             self.open.clear()

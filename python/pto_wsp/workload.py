@@ -11,6 +11,7 @@ from ._seam import REQUIRED, Span
 from .axes import DenseDyn, FixedSize, Ragged, Sparse
 from .expr import describe
 from .formals import Formal, bind, checked, formals_of, launch_value, signature_text
+from .hints import lacks
 from .nodes import Blocks
 from .postponed import scope_at
 from .schedule import Directive, Scheduled
@@ -77,6 +78,10 @@ class Workload(Scheduled):
 
     def _watch(self, method: str, span: Span | None) -> None:
         object.__setattr__(self, "_gone", warning_when_gone(_thrown_away(self._name, method), span))
+
+    def __getattr__(self, name: str) -> Any:
+        hint = f"compile it first: `{self._name}.compile().{name}(…)`" if name in _OF_PROGRAMS else ""
+        raise lacks(self, name, hint)
 
     def __copy__(self) -> Workload:
         return self
@@ -289,6 +294,10 @@ def _seen(name: str, value: Any) -> Any:
     if isinstance(value, Sparse) and value.name is None:
         return Sparse(value.outer.axis, value.indptr, value.indices, name=name)
     return value
+
+
+_OF_PROGRAMS = ("execute", "execute_async", "bind", "rebind", "graph", "simulate", "explain", "to_bytes")
+"""What programs can do, and workloads cannot."""
 
 
 def _thrown_away(name: str, what: str) -> str:

@@ -23,6 +23,8 @@ from pto_wsp import (
     Table,
     errors,
     f32,
+    kernel,
+    pto,
     python_kernel,
     workload,
 )
@@ -301,3 +303,60 @@ def test_mistake_is_told_by_class_code_line_and_help(case: Misuse) -> None:
 
 def test_there_are_enough_cases() -> None:
     assert len(CASES.all) >= 20
+
+
+# ---- What newcomers type first.
+
+
+@pytest.mark.parametrize("method", ["execute", "bind", "graph", "simulate"])
+def test_a_workload_that_is_run_without_a_compilation(method):
+    with pytest.raises(AttributeError, match=rf"copies\.compile\(\)\.{method}\("):
+        getattr(copies, method)(X=rows(16), Y=rows(16))
+    assert not hasattr(copies, "excute")
+
+
+def test_a_program_has_no_run():
+    with pytest.raises(AttributeError, match=r"program\.execute\(X=x"):
+        copies.compile().run(X=rows(16), Y=rows(16))
+    with pytest.raises(AttributeError, match="did you mean `execute`"):
+        copies.compile().execut(X=rows(16), Y=rows(16))
+
+
+def test_a_run_without_tasks_says_so():
+    @workload
+    def forgets(n):
+        for _ in P(n):
+            copy
+
+    for program, sizes in ((forgets.compile(), {"n": 3}), (copies.compile(), {"X": rows(0), "Y": rows(0)})):
+        (note,) = program.execute(**sizes).notes
+        assert "WSP0545" in note and "nothing ran" in note
+    assert copies.compile().execute(X=rows(16), Y=rows(16)).notes == []
+
+
+def test_an_array_of_numpy_that_is_indexed_in_a_workload():
+    x = rows(16)
+
+    @workload
+    def direct(n):
+        for i in P(n):
+            copy[i](x[i], Y[i])
+
+    with pytest.raises(errors.TraceError) as found:
+        direct.compile()
+    assert "`X = tensor(x)`" in found.value.help[0]
+
+
+def test_an_out_of_a_kernel_that_is_given_a_tile():
+    @kernel
+    def assigns(x: In, y: Out):
+        y = pto.load(x)  # noqa: F841
+
+    @workload
+    def assigned(n):
+        for i in P(n):
+            assigns[i](X[i : i + 1], Y[i : i + 1])
+
+    with pytest.raises(errors.KernelError) as found:
+        assigned.compile()
+    assert found.value.code == "WSP1115" and "`y[...] = value`" in found.value.help[0]

@@ -92,11 +92,58 @@ def test_a_python_kernel_that_gives_its_out_another_value_is_an_error():
         z = w + x
         w = z
 
-    for k in (rebinds, forgets, adds, into_a_copy, looks, into_a_part_of_a_copy, by_other_names):
+    @python_kernel
+    def into_another_type(x: In, y: Out):
+        y.astype("f4")[...] = x
+
+    @python_kernel
+    def of_a_list(x: In, y: Out):
+        [y for y in x]
+
+    @python_kernel
+    def of_a_choice(x: In, y: Out):
+        y = x if y.size else y
+
+    @python_kernel
+    def of_two(x: In, y: Out):
+        twice = x * 2
+        y, z = twice, y  # noqa: F841
+
+    @python_kernel
+    def by_function(x: In, y: Out):
+        np.add(x, 1)
+        print(y.flags, [lambda y: y.fill(1)])
+
+    never_store = (rebinds, forgets, adds, into_a_copy, looks, into_a_part_of_a_copy, by_other_names)
+    for k in (*never_store, into_another_type, of_a_list, of_a_choice, of_two, by_function):
         with pytest.raises(errors.KernelError) as never:
             ran(k, debug=False)
-        cause = never.value.__cause__
-        assert cause.code == f"WSP{codes.NEVER_STORED}" and "y[...]" in cause.help[0]
+        assert never.value.code == f"WSP{codes.NEVER_STORED}", k.name
+        assert "y[...]" in never.value.help[0] and never.value.file == __file__
+
+
+def test_a_failed_task_has_the_code_of_what_it_raised():
+    @python_kernel
+    def runs_another(x: In, y: Out):
+        of(never, *()).compile().execute(x=None)
+
+    @python_kernel
+    def never(x: In, y: Out):
+        y[...] = x
+
+    @python_kernel
+    def fails(x: In, y: Out):
+        raise ValueError("no such row")
+
+    with pytest.raises(errors.KernelError) as nested:
+        ran(runs_another, debug=False)
+    cause = nested.value.__cause__
+    assert isinstance(cause, errors.ArgumentError) and cause.code == nested.value.code == "WSP1259"
+    assert cause.message == nested.value.message and cause.line == nested.value.line
+    assert any("runs_another" in note or "indices" in note for note in nested.value.notes)
+    with pytest.raises(errors.KernelError) as other:
+        ran(fails, debug=False)
+    assert other.value.code == "WSP0856" and isinstance(other.value.__cause__, ValueError)
 
 
 def test_ways_to_write_an_out():
@@ -142,11 +189,26 @@ def test_ways_to_write_an_out():
         helper(y, pto.load(x))
 
     @python_kernel
+    def by_a_kept_type(x: In, y: Out):
+        y.astype("f4", copy=False)[...] = 2 * x
+
+    @python_kernel
+    def by_one_of_two(x: In, y: Out):
+        z, w = y, x
+        target = z if x.size else w
+        target[...] = 2 * w
+
+    @python_kernel
+    def by_rows_of_a_list(x: In, y: Out):
+        [np.multiply(2, row, out=y[at]) for at, row in enumerate(x)]
+
+    @python_kernel
     def by_choice(x: In, y: Out):
         max(y[0:1], key=len)[:] = 2 * x[0]
         min(y[1:], y[1:], key=len)[...] = 2 * x[1:]
 
-    for k in (by_call, by_variable, by_other_names, by_nested, in_place, by_rows, by_helper, by_choice):
+    looked_into = (by_call, by_variable, by_other_names, by_nested, in_place, by_rows, by_helper, by_choice)
+    for k in (*looked_into, by_a_kept_type, by_one_of_two, by_rows_of_a_list):
         assert (ran(k, debug=k is not in_place) == 2).all()
 
 

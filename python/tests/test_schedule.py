@@ -22,6 +22,7 @@ from pto_wsp import (
     Tensor,
     TimingPolicy,
     TracePolicy,
+    _core,
     combine,
     errors,
     f32,
@@ -428,3 +429,60 @@ def test_the_compiler_says_what_to_write_in_python(scheduled, help):
     with pytest.raises(errors.ScheduleError) as caught:
         scheduled().compile()
     assert any(f"`{help}`" in each for each in caught.value.help), caught.value.help
+
+
+def test_texts_of_thresholds_say_what_is_wrong():
+    for bounds, policies, message, help in (
+        ([2, 1], ["vector", "cube", "any"], "do not increase: 2 stands before 1", "`[1, 2]`"),
+        ([1, 2], ["vector", "cube"], "bounds [1, 2] and 2 policies", "3 for these"),
+        ([], ["vector"], "bounds [] and 1 policies", ".dispatch(policy)"),
+    ):
+        with pytest.raises(errors.ScheduleError) as wrong:
+            attention.dispatch_threshold(lambda t: t.b, bounds, policies)
+        assert wrong.value.code == "WSP1211"
+        assert message in wrong.value.message and help in wrong.value.help[0]
+
+
+def test_ranges_are_those_that_hold():
+    limits = _core.LIMITS
+    assert attention.task_graph(window=limits["MAX_TASK_WINDOW"]).compile()
+    for call, most in (
+        (lambda n: attention.task_graph(window=n).directives, limits["MAX_TASK_WINDOW"]),
+        (lambda n: Pools.by_unit(vector=n, cube=1), limits["MAX_THREADS"]),
+        (lambda n: attention.compile(num_aicpus=n), limits["MAX_RUN_AICPUS"]),
+        (lambda n: attention.compile(num_threads=n), limits["MAX_THREADS"]),
+    ):
+        call(most)
+        with pytest.raises(errors.WspError) as wrong:
+            call(most + 1)
+        assert f"to {most}" in wrong.value.help[0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code", "help"),
+    [
+        (
+            lambda: attention.dispatch_threshold("b", [1], ["vector", "cube"]).compile(),
+            "WSP0786",
+            ".task_graph(pools=Pools.by_unit(vector=1, cube=1))",
+        ),
+        (
+            lambda: attention.dispatch(DispatchPolicy.static_partition([(0, 1), (2, 3)])).compile(),
+            "WSP0785",
+            "`[(0, 10), (10, 20)]`",
+        ),
+        (lambda: attention.stream_by("b").compile(), "WSP0786", "`.streams(4)`"),
+        (lambda: attention.priority("b").compile(), "WSP0786", "ReadyPolicy.priority()"),
+        (lambda: attention.timing(TimingPolicy.batched(3)).compile(), "WSP0415", "`.batch_deps(3)`"),
+    ],
+)
+def test_advice_is_in_python(wrong, code, help):
+    with pytest.raises(errors.ScheduleError) as found:
+        wrong()
+    assert found.value.code == code and help in found.value.help[0]
+
+
+def test_a_method_that_is_called_with_other_arguments_shows_its_own():
+    with pytest.raises(errors.ScheduleError, match="wndow") as wrong:
+        attention.task_graph(wndow=3)
+    assert ".task_graph(deps, window, pools, ready, start, trace)" in wrong.value.help[0]

@@ -22,6 +22,7 @@ from pto_wsp import pto
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TUTORIAL = DOCS / "tutorial.md"
 REFERENCE = DOCS / "reference" / "python.md"
+README = DOCS.parent / "README.md"
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def run(page: Path) -> list[tuple[Block, str]]:
     return ran
 
 
-@pytest.mark.parametrize("page", [TUTORIAL, REFERENCE], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [TUTORIAL, REFERENCE, README], ids=lambda page: page.stem)
 def test_code_of_a_page_prints_what_the_page_shows(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(DOCS.parent)
     ran = run(page)

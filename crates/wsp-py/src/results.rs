@@ -12,6 +12,7 @@ use wsp_ir::diag::{self, Code, Diagnostic};
 use wsp_plan::Arrays;
 
 const NEVER_WRITTEN: Code = Code(537);
+const NOTHING_RAN: Code = Code(545);
 
 /// Stands for no worker in lists of workers.
 const NO_WORKER: u32 = u32::MAX;
@@ -60,9 +61,18 @@ pub(crate) fn figures<'py>(
         "first_start_ns": runtime.first_start_ns,
         "generation_ns": runtime.generation_ns,
         "aicpus": outcome.aicpus.as_ref().map(aicpus),
-        "notes": notes(&[outcome.notes.clone(), unwritten(outcome, signature)].concat(), sources),
+        "notes": notes(&[outcome.notes.clone(), nothing_ran(outcome), unwritten(outcome, signature)].concat(), sources),
     });
     errors::python(py, &figures)
+}
+
+/// What to say of a run without tasks.
+fn nothing_ran(outcome: &WorkloadOutcome) -> Vec<Diagnostic> {
+    if outcome.runtime.tasks > 0 {
+        return Vec::new();
+    }
+    let fault = Diagnostic::warning(NOTHING_RAN, "nothing ran: the program has no task for these sizes");
+    vec![fault.help("call kernels in the workload, `k[i](x, y)`, and give sizes that are not 0")]
 }
 
 /// What to say of arrays of the caller of which a run that records it has not written a part.

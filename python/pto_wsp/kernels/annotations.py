@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ..dtypes import DType, dtype_of, u32
+from .. import errors
+from .._seam import caller_span
+from ..dtypes import DTYPES, DType, dtype_of, u32
+from ..expr import describe
 
 __all__ = ["Constexpr", "In", "InOut", "Out", "ParamType", "Scalar", "Tile", "TileType", "View", "param_type"]
 
@@ -84,7 +87,9 @@ else:
 
         def __class_getitem__(cls, item: Any) -> ParamType:
             if dtype_of(item) is not u32:
-                raise TypeError(f"a Scalar is `u32`, not `{_shown(item)}`")
+                raise _refused(
+                    f"the type of a `Scalar` is {describe(item)}", "write `Scalar`, which is `u32`"
+                )
             return ParamType("scalar", u32)
 
     class Constexpr:
@@ -102,10 +107,13 @@ class Tile:
     def __class_getitem__(cls, item: Any) -> TileType:
         parts = item if isinstance(item, tuple) else (item,)
         if len(parts) not in (2, 3) or not all(_is_extent(p) for p in parts[:2]):
-            raise TypeError("write Tile[rows, columns] or Tile[rows, columns, dtype] with numbers from 1 on")
+            raise _refused(
+                f"a tile is said to be {describe(item)}",
+                "write `Tile[rows, columns]` or `Tile[rows, columns, dtype]` with numbers from 1 on",
+            )
         dtype = dtype_of(parts[2]) if len(parts) == 3 else None
         if len(parts) == 3 and dtype is None:
-            raise TypeError(f"`{_shown(parts[2])}` is no element type")
+            raise _no_type(parts[2])
         return TileType(parts[0], parts[1], dtype)
 
 
@@ -133,11 +141,11 @@ def _view_type(cls: type, item: Any) -> ParamType:
         return ParamType(_KINDS[cls], tile.dtype, (tile.rows, tile.cols))
     dtype = dtype_of(parts[0]) if parts else None
     if dtype is None:
-        raise TypeError(f"`{_shown(parts[0]) if parts else ''}` is no element type")
+        raise _no_type(parts[0] if parts else ())
     dims = parts[1:]
     for dim in dims:
         if dim is not None and not _is_extent(dim):
-            raise TypeError(f"`{_shown(dim)}` is no extent: write a number from 1 on, or None for any")
+            raise _refused(f"an extent is {describe(dim)}", "write a number from 1 on, or None for any")
     return ParamType(_KINDS[cls], dtype, tuple(dims) if dims else None)
 
 
@@ -145,5 +153,10 @@ def _is_extent(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
-def _shown(value: Any) -> str:
-    return getattr(value, "__name__", None) or repr(value)
+def _no_type(value: Any) -> errors.WspError:
+    return _refused(f"{describe(value)} is no element type", f"write one of {', '.join(DTYPES)}: `In[f32]`")
+
+
+def _refused(message: str, help: str) -> errors.WspError:
+    """The error of an annotation."""
+    return errors.make(errors.ArgumentError, 1262, message, span=caller_span(), help=help)

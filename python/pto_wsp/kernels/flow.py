@@ -163,7 +163,11 @@ def _keep_type(cx: Cx, name: str, old: Var, value: Value, span: Span) -> Value:
         return value
     if (isinstance(was, Const) and was.value is None) or type(was) is type(value):
         return value
-    help = f"start with a tile: `{name} = pto.zeros((rows, columns))`" if isinstance(value, TileVal) else ""
+    help = ""
+    if isinstance(was, ViewVal):
+        help = f"store into `{name}`: `{name}[...] = value`; or use another name for the value"
+    elif isinstance(value, TileVal):
+        help = f"start with a tile: `{name} = pto.zeros((rows, columns))`"
     raise _type_change(
         cx, name, old, value, span, help or f"use another name for the second value of `{name}`"
     )

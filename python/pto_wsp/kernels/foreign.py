@@ -99,12 +99,12 @@ def returned_value(name: str, function: Any, returned: Any) -> KernelError:
 _SEES_ALL = {"locals", "vars", "eval", "exec"}
 """Functions that see variables without their names."""
 
-_FACTS = frozenset("dtype itemsize nbytes ndim shape size strides".split())
+_FACTS = frozenset("dtype flags itemsize nbytes ndim shape size strides".split())
 """Attributes of an array that are no views of it."""
 
 _COPYING = frozenset(
-    "all any argmax argmin argsort copy cumsum dot flatten item max mean min nonzero prod std sum tobytes "
-    "tolist var".split()
+    "all any argmax argmin argsort astype copy cumsum dot flatten item max mean min nonzero prod std sum "
+    "tobytes tolist var".split()
 )
 """Methods of an array that give something of its own."""
 
@@ -124,7 +124,8 @@ def never_used(source: Source, outs: Sequence[str]) -> str | None:
     """
     nodes = list(ast.walk(source.tree))
     parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
-    names = [node for node in nodes if isinstance(node, ast.Name)]
+    shadowed = _shadowed(nodes)
+    names = [node for node in nodes if isinstance(node, ast.Name) and node not in shadowed]
     if any(node.id in _SEES_ALL for node in names):
         return None
     # `y += x` writes into the array.
@@ -180,7 +181,8 @@ class _Uses:
                 case ast.Attribute(attr=name, ctx=ast.Load()):
                     call = self._parents[at]
                     if isinstance(call, ast.Call) and call.func is at:
-                        if name not in _VIEWING:
+                        # `astype(…, copy=False)` may give the array itself.
+                        if name not in _VIEWING and (name != "astype" or not _may_keep(call)):
                             return name not in _COPYING
                         node = call
                     elif name == "T":
@@ -189,6 +191,14 @@ class _Uses:
                         return name not in _FACTS
                 case ast.Call(args=args) if node in args and _is_one_of(at, _CHOOSING, self._source):
                     node = at
+                case ast.IfExp(test=test):
+                    if node is test:
+                        return False
+                    node = at
+                case ast.Tuple(elts=values) | ast.List(elts=values) if names := _unpacked(
+                    self._parents[at], at
+                ):
+                    return self.may_write(names[values.index(node)])
                 case ast.Call(args=args) if node in args:
                     return not _only_looks(at, self._source)
                 case ast.Assign(targets=targets) if all(isinstance(t, ast.Name) for t in targets):
@@ -196,6 +206,46 @@ class _Uses:
                     return any(self.may_write(t.id) for t in targets if isinstance(t, ast.Name))
                 case _:
                     return True
+
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _shadowed(nodes: Sequence[ast.AST]) -> set[ast.AST]:
+    """The names within comprehensions, and within lambdas, that stand for variables of their own."""
+    found: set[ast.AST] = set()
+    for node in nodes:
+        if isinstance(node, _COMPREHENSIONS):
+            bound = [name for each in node.generators for name in ast.walk(each.target)]
+            own = {name.id for name in bound if isinstance(name, ast.Name)}
+            outside = set(ast.walk(node.generators[0].iter))
+        elif isinstance(node, ast.Lambda):
+            arguments = node.args
+            own = {each.arg for each in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]}
+            outside = {part for each in arguments.defaults for part in ast.walk(each)}
+            outside |= {part for each in arguments.kw_defaults if each for part in ast.walk(each)}
+        else:
+            continue
+        names = [name for name in ast.walk(node) if isinstance(name, ast.Name)]
+        found |= {name for name in names if name.id in own and name not in outside}
+    return found
+
+
+def _may_keep(call: ast.Call) -> bool:
+    """Whether a call of `astype` may give the array itself: it says `copy`."""
+    return len(call.args) > 4 or any(keyword.arg in (None, "copy") for keyword in call.keywords)
+
+
+def _unpacked(at: ast.AST, value: ast.AST) -> list[str] | None:
+    """The variables that the elements of a value go to, as in `y, z = a, y`; None for others."""
+    if not isinstance(at, ast.Assign) or at.value is not value or len(at.targets) != 1:
+        return None
+    target = at.targets[0]
+    if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(value, (ast.Tuple, ast.List)):
+        return None
+    names = [each.id for each in target.elts if isinstance(each, ast.Name)]
+    whole = len(names) == len(target.elts) == len(value.elts)
+    return names if whole and not any(isinstance(each, ast.Starred) for each in value.elts) else None
 
 
 def _only_looks(call: ast.Call, source: Source) -> bool:

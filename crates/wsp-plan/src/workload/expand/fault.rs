@@ -104,7 +104,7 @@ pub(super) fn diagnostic(program: &Program<'_>, fault: &Fault, context: &Context
                 .label(axis.span, "the axis")
         }
         Fault::Rounds { max, span } => {
-            let message = format!("a `while` still holds after {}", count(*max, "round"));
+            let message = format!("the condition of a loop still holds after {}", count(*max, "round"));
             Diagnostic::error(codes::WHILE_LIMIT, message)
                 .at(*span, "")
                 .help("let its tasks make the condition false, or write a larger `max`")
