@@ -10,6 +10,7 @@ from typing import Any
 
 from ._raise import trace_error
 from ._seam import Span
+from .expr import Expr
 from .spans import caller_span, span_of_node, tree_of
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
@@ -132,7 +133,7 @@ def variable_of(thing: Any, functions: tuple[Any, ...] = ()) -> str | None:
 
 
 def _is(value: Any, thing: Any) -> bool:
-    return value is thing or (getattr(value, "op", None) == "slot" and value.args[0] is thing)
+    return value is thing or (isinstance(value, Expr) and value.op == "slot" and value.args[0] is thing)
 
 
 def _target_of(span: Span | None) -> str | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy
 import pytest
 from declared import Declared, ir
-from pto_wsp import P, Program, Tensor, errors, f32, load, workload
+from pto_wsp import In, Out, P, Program, Tensor, errors, f32, load, python_kernel, workload
 
 PTO = Path(__file__).parents[2] / "examples/row_softmax.pto"
 OTHER = Path(__file__).parents[2] / "examples/moe/moe.pto"
@@ -187,3 +187,44 @@ def test_a_broken_file_that_nothing_includes_keeps_its_errors(tmp_path):
     with pytest.raises(errors.CompileError) as caught:
         load(alone)
     assert caught.value.code != "WSP0515" and caught.value.file == str(alone)
+
+
+def test_tensors_are_called_after_their_variables_beside_a_library():
+    lib = load(PTO)
+    x, y = Tensor(("rows", 4), f32), Tensor(("rows", 4), f32)
+
+    @python_kernel
+    def copy(x: In, y: Out):
+        y[...] = x
+
+    @workload
+    def copies(rows):
+        assert lib.path
+        for i in P(rows):
+            copy[i](x[i], y[i])
+
+    assert copies.compile().arguments == {"x": "f32[rows, 4]", "y": "f32[rows, 4]", "rows": "size"}
+
+
+def test_a_debugged_run_of_a_file_says_which_rows_its_kernels_have_not_written(tmp_path):
+    text = PTO.read_text().replace("PTO_AXIS(row, 0, rows)", "PTO_AXIS(row, 0, rows - 16)")
+    (tmp_path / "part.pto").write_text(text.partition("PTO_REFERENCE")[0])
+    lib = load(tmp_path / "part.pto")
+
+    @workload
+    def some(n):
+        for i in P(n):
+            lib.softmax_rows(first=16 * i)
+
+    x, y = numpy.ones((40, 8), numpy.float32), numpy.full((40, 8), 7, numpy.float32)
+    entry = lib.program(enable_debug=True)
+    runs = {
+        "entry": lambda: entry.execute(x=x, y=y),
+        "plan": lambda: entry.execute_plan(entry.plan(x=x, y=y), x=x, y=y),
+        "beside": lambda: entry.execute_async(x=x, y=y).synchronize(),
+        "workload": lambda: some.compile(enable_debug=True).execute(x=x, y=y, n=2),
+    }
+    for name, run in runs.items():
+        (note,) = run().notes
+        assert "64 of 320 elements of `y` were never written" in note and "y[32, 0]" in note, name
+    assert (y[32:] == 7).all() and (y[:32] != 7).all()

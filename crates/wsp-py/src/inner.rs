@@ -55,9 +55,10 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    /// Whether a run with these options stays on the thread of its caller.
+    /// Whether a run with these options stays on the thread of its caller. Kernels of files have threads of their own.
     pub(crate) fn on_caller(&self, options: &WorkloadOptions) -> bool {
-        options.sequential && matches!(self.body, Body::Workload(_))
+        options.sequential
+            && matches!(&self.body, Body::Workload(program) if program.module().uses.is_empty())
     }
 
     /// The workload's module.
