@@ -8,7 +8,7 @@ from typing import Any
 from ._raise import argument_error
 from .expr import describe
 
-_MISSING, _UNREADABLE, _UNWRITABLE = 500, 501, 509
+_MISSING, _UNREADABLE, _UNWRITABLE, _KIND = 500, 501, 509, 1262
 
 
 def path_of(path: Any, example: str) -> str:
@@ -21,6 +21,26 @@ def path_of(path: Any, example: str) -> str:
         raise argument_error(
             1262, f"the path is {describe(path)}", f"give a string or a `pathlib.Path`: `{example}`"
         ) from None
+
+
+_KINDS = {
+    ".pto": ("kernels", "write `load(path)`"),
+    ".tg": ("a task graph", "write `TaskGraph.from_file(path)`"),
+    ".ptog": ("a task graph", "write `TaskGraph.from_file(path)`"),
+    ".wsp": (
+        "a workload as text",
+        "write the workload in Python, with `@workload`, or run the file with `wsp`",
+    ),
+}
+"""Files of PTO-WSP by their endings: what they have, and what takes them."""
+
+
+def refuse_other_kinds(path: str, taken: tuple[str, ...]) -> None:
+    """Refuses a file whose ending says that something else takes it."""
+    ending = os.path.splitext(path)[1]
+    if ending in _KINDS and ending not in taken:
+        what, help = _KINDS[ending]
+        raise argument_error(_KIND, f"`{path}` has {what}, by its ending", help)
 
 
 def read(path: str) -> bytes:

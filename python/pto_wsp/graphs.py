@@ -27,7 +27,7 @@ from ._raise import PlacedAtCaller, argument_error
 from ._seam import Span
 from .errors import Diagnostic, KernelError
 from .expr import describe
-from .files import path_of, read, read_text
+from .files import path_of, read, read_text, refuse_other_kinds
 from .hints import did_you_mean
 from .kernels.annotations import param_type
 from .kernels.compile import never_stored
@@ -130,6 +130,7 @@ class TaskGraph:
         `CompileError` and `FormatError`.
         """
         name = path_of(path, 'TaskGraph.from_file("unit.tg")')
+        refuse_other_kinds(name, (".tg", ".ptog"))
         data = read(name)
         folder = os.path.dirname(name) or "."
         if data[:4] in _BYTES_MAGIC or name.endswith(".ptog"):
@@ -158,7 +159,7 @@ class TaskGraph:
                 raise argument_error(
                     _BAD_OPTION, f"`{entry}` has a function already", "give each entry symbol one function"
                 )
-            _takes(function, len(args))
+            names = _takes(function, len(args))
             forgotten = _never_used(function, described)
             # The text of a lambda is not looked at: what it returns is.
             is_lambda = getattr(function, "__name__", "") == "<lambda>"
@@ -171,7 +172,8 @@ class TaskGraph:
                 if forgotten is not None:
                     raise never_stored(entry, *forgotten, f"`{forgotten[0]}[...] = value`")
 
-            self._functions[entry] = {"entry": entry, "function": call, "args": described}
+            named = [{**each, "name": name} for each, name in zip(described, names, strict=True)]
+            self._functions[entry] = {"entry": entry, "function": call, "args": named}
             return function
 
         return decorate
@@ -286,7 +288,6 @@ def _argument(at: int, annotation: Any) -> dict[str, Any]:
             "write `In[f32]`, `Out[f32]` or `InOut[f32]`",
         )
     return {
-        "name": f"argument {at}",
         "direction": kind.kind,
         "dtype": kind.dtype.name if kind.dtype else "u8",
         "dims": None if kind.dims is None else list(kind.dims),
@@ -304,10 +305,13 @@ def _whole(text: str) -> str:
     return text
 
 
-def _takes(function: Any, arguments: int) -> None:
-    """Refuses what cannot be called with a block and so many arrays."""
+def _takes(function: Any, arguments: int) -> list[str]:
+    """The names of the arrays that a function is called with behind the block; refuses what cannot be."""
     try:
-        inspect.signature(function).bind(*range(arguments + 1))
+        found = inspect.signature(function).bind(*range(arguments + 1))
+        each = [name for name, value in found.arguments.items() if isinstance(value, int)]
+        rest = [f"argument {at}" for at in range(max(0, len(each) - 1), arguments)]
+        return [*each[1:], *rest]
     except (TypeError, ValueError) as fault:
         names = ", ".join(["block", *(f"x{at}" for at in range(arguments))])
         called = getattr(function, "__name__", describe(function))

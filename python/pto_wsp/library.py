@@ -8,7 +8,7 @@ from typing import Any
 from . import _core
 from ._raise import trace_error
 from .expr import as_expr
-from .files import path_of
+from .files import path_of, refuse_other_kinds
 from .hints import did_you_mean
 from .nodes import KernelEntry, Task
 from .program import Program, launch_file
@@ -48,6 +48,8 @@ class Library:
             raise AttributeError(name)
         if name not in self._kernels:
             near = did_you_mean(name, self._kernels)
+            if name in ("compile", "execute", "run", "plan"):
+                near = "`load(path).program(…)` is the program of the file's host entry"
             raise trace_error(
                 1045,
                 f"`{os.path.basename(self._path)}` has no kernel `{name}`",
@@ -127,4 +129,6 @@ class LibraryKernel:
 
 def load(path: str | os.PathLike[str]) -> Library:
     """The kernels of a `.pto` file. Errors: `CompileError` at the line of the file."""
-    return Library(os.path.abspath(path_of(path, 'load("decode.pto")')))
+    name = path_of(path, 'load("decode.pto")')
+    refuse_other_kinds(name, (".pto",))
+    return Library(os.path.abspath(name))

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from pto_wsp import In, InOut, Out, TaskGraph, errors, f16, f32, i32, i64, u8
+from pto_wsp import In, InOut, Out, TaskGraph, errors, f16, f32, i32, i64, load, u8
 
 SCALE = """
 extern X: f32[64]
@@ -458,3 +458,33 @@ def test_a_tensor_that_a_unit_does_not_write_is_no_output():
     run = scaling().run({"X": np.ones(64, np.float32)})
     with pytest.raises(KeyError, match="the unit writes `Y`"):
         run["X"]
+
+
+def test_faults_of_arguments_have_the_names_of_the_function():
+    graph = TaskGraph.from_text(ROWS)
+    graph.kernel("rows_entry", In[f32, 5], Out[f32])(lambda block, given, taken: None)
+    with pytest.raises(errors.KernelError, match=r"argument `given` is f32\[5\], and 128 bytes are bound"):
+        graph.run({"X": np.ones((8, 4), np.float32)})
+    untyped = TaskGraph.from_text(ROWS)
+    untyped.kernel("rows_entry", In, Out)(lambda block, x, y: None)
+    with pytest.raises(errors.CompileError) as other:
+        untyped.run({"X": np.ones((8, 4), np.float32)})
+    assert other.value.code == "WSP1518" and "`In[f32]`" in other.value.help[0]
+
+
+def test_a_parameter_without_a_file_that_has_it():
+    with pytest.raises(errors.CompileError) as surplus:
+        scaling().set(alpha=3).run({"X": np.ones(64, np.float32)})
+    assert "`graph.use(path)`" in surplus.value.help[0]
+
+
+def test_a_file_of_another_kind_names_what_takes_it(tmp_path):
+    for name, call, takes in (
+        ("unit.tg", load, "TaskGraph.from_file"),
+        ("unit.wsp", load, "@workload"),
+        ("kernels.pto", TaskGraph.from_file, "load(path)"),
+    ):
+        (tmp_path / name).write_text("")
+        with pytest.raises(errors.ArgumentError) as other:
+            call(tmp_path / name)
+        assert takes in other.value.help[0]

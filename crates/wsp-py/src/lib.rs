@@ -4,7 +4,7 @@
 //!
 //! [`compile`] makes programs of traces, [`program`] runs them: [`inputs`] binds what a call gives by name, [`arrays`] finds the memory of
 //! arrays, [`pages`] makes such that begin at pages, [`runs`] waits for runs while it looks at signals, [`plans`] keeps what generators emitted, [`kernels`] calls Python functions for tasks, [`graphs`] has task
-//! graphs, [`errors`] makes exceptions of findings.
+//! graphs, [`gone`] says when objects go unused, [`errors`] makes exceptions of findings.
 #![deny(unsafe_code)]
 
 mod arrays;

@@ -80,7 +80,7 @@ fn read(path: &Path) -> Result<String, Diagnostic> {
     let name = path.display();
     let bytes = std::fs::read(path).map_err(|fault| match fault.kind() {
         std::io::ErrorKind::NotFound => Diagnostic::error(FILE_MISSING, format!("there is no file `{name}`"))
-            .help("give the path of a file that exists; `load` takes paths relative to the current folder"),
+            .help("give the path of a file that exists; relative paths start at the current folder"),
         _ => Diagnostic::error(FILE_UNREADABLE, format!("file `{name}` cannot be read"))
             .note(fault.to_string())
             .help("give the path of a `.pto` file"),

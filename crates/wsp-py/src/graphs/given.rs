@@ -181,6 +181,9 @@ pub(super) fn all_known(set: &[(String, ParamValue)], known: &[String]) -> Resul
         let fault = Diagnostic::error(BAD_VALUE, format!("no used file has a parameter `{name}`"));
         match did_you_mean(name, known.iter().map(String::as_str)) {
             Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None if known.is_empty() => {
+                fault.help("leave it out, or use a file that has it: `graph.use(path)`")
+            }
             None => fault.note(format!("parameters: {}", known.join(", "))),
         }
     });

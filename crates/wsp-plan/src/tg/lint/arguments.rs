@@ -233,7 +233,17 @@ fn types(cx: &mut Cx<'_>, binding: &Binding, arg: &ArgSignature, tensor: &Tensor
         let label = format!("{} bound to `{what}`, which takes {}", dtype.name(), wanted.name());
         let found = cx.on(warning(CONTRADICTION, message), binding.at, &label);
         let found = found.label(declared.span, "declared here");
-        cx.report(found.help(format!("declare it as {}, or bind another tensor", wanted.name())));
+        let how = match arg.direction {
+            Direction::In => "In",
+            Direction::Out => "Out",
+            Direction::InOut | Direction::Auto => "InOut",
+        };
+        let found = found.help(format!("declare it as {}, or bind another tensor", wanted.name()));
+        cx.report(found.python(format!(
+            "annotate the function's argument `{how}[{}]`; of a file's kernel, declare the tensor as {}",
+            dtype.name(),
+            wanted.name()
+        )));
     }
 }
 
