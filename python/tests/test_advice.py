@@ -1,0 +1,227 @@
+"""Findings of the compiler and of runs say what to type in Python: each is forced here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pto_wsp import (
+    Channel,
+    Deps,
+    DispatchPolicy,
+    In,
+    Out,
+    P,
+    Pools,
+    Slot,
+    StartPolicy,
+    TaskGraph,
+    TaskWindow,
+    Tensor,
+    TracePolicy,
+    errors,
+    f32,
+    kernel,
+    pto,
+    python_kernel,
+    workload,
+)
+
+X = Tensor(("rows", 8), f32)
+Y = Tensor(("rows", 8), f32)
+AGAIN = Slot(1)
+PIPE = Channel((1, 8), f32, depth=1)
+
+
+@kernel
+def twice(x: In, y: Out):
+    pto.store(y, pto.load(x) * 2.0)
+
+
+@python_kernel
+def stop(again: Out):
+    again[0] = 0
+
+
+@workload
+def rows_of(rows):
+    for i in P(rows):
+        twice[i](X[i : i + 1], Y[i : i + 1])
+
+
+@workload
+def in_order(rows):
+    for i in P.seq(rows):
+        twice[i](X[i : i + 1], Y[i : i + 1])
+
+
+@workload
+def into_one(rows):
+    twice[0](X[0:1], Y[0:1])
+    twice[1](X[1:2], Y[0:1])
+
+
+@workload
+def overlapping(rows):
+    twice[0](X[0:1], Y[0:1])
+    twice[1](X[0:2], Y[0:2])
+
+
+@workload
+def after(rows):
+    first = twice[0](X[0:1], Y[0:1])
+    twice[1](X[1:2], Y[1:2], after=[first])
+
+
+@workload
+def divided(rows, by):
+    for i in P(rows):
+        twice[i](X[i // by : i // by + 1], Y[i : i + 1])
+
+
+@workload
+def past_the_end(rows):
+    for i in P(rows):
+        twice[i](X[i : i + 2], Y[i : i + 2])
+
+
+@workload
+def endless(rows):
+    for _ in P.loop(AGAIN > 0, 3):
+        twice(X[0:1], Y[0:1])
+
+
+@workload
+def until_stopped(rows):
+    for _ in P.loop(AGAIN > 0, 3):
+        stop(AGAIN)
+
+
+@workload
+def piped(rows):
+    with P.pipe():
+        with P.process("load"):
+            for i in P(rows):
+                with PIPE.send() as slot:
+                    twice[i](X[i : i + 1], slot)
+        with P.process("store"):
+            for i in P(rows):
+                with PIPE.consume() as slot:
+                    twice[i](slot, Y[i : i + 1])
+
+
+@workload
+def sends_only(rows):
+    with P.pipe():
+        with P.process("load"):
+            for i in P(rows):
+                with PIPE.send() as slot:
+                    twice[i](X[i : i + 1], slot)
+        with P.process("idle"):
+            pass
+
+
+def arrays():
+    return {"X": np.ones((4, 8), np.float32), "Y": np.zeros((4, 8), np.float32)}
+
+
+def run(w, **sizes):
+    """What runs a workload that is compiled with these options."""
+
+    def called(**options):
+        return lambda: w.compile(**options).execute(**arrays(), **sizes)
+
+    return called
+
+
+CASES = [
+    ("WSP0811", "P.max(n, 1)", run(divided, by=0)()),
+    ("WSP0813", "P.min", run(past_the_end)()),
+    ("WSP0815", "max_rounds", run(endless)()),
+    ("WSP0831", "end at 4", run(rows_of.dispatch(DispatchPolicy.static_partition([(0, 2)])))()),
+    ("WSP0854", "`execute`", lambda: until_stopped.compile().graph(rows=1)),
+    (
+        "WSP0859",
+        ".task_graph(window=TaskWindow(n))",
+        run(in_order.task_graph(window=TaskWindow(1, "abort")))(),
+    ),
+    ("WSP0860", "Deps.hybrid()", run(into_one.task_graph(deps=Deps.explicit()))()),
+    (
+        "WSP0860",
+        "Deps.infer_bytes_overlap()",
+        run(overlapping.task_graph(deps=Deps.infer_tensor_map_exact()))(),
+    ),
+    (
+        "WSP0864",
+        "TracePolicy.measured()",
+        run(rows_of.task_graph(trace=TracePolicy.cycles(lambda t: 5)))(),
+    ),
+    (
+        "WSP0864",
+        "leave out `num_threads`",
+        run(rows_of.task_graph(pools=Pools.by_unit(vector=1, cube=1)))(num_threads=3),
+    ),
+    (
+        "WSP0894",
+        "num_aicpus=2",
+        run(rows_of.dispatch(DispatchPolicy.static_partition([(0, 2), (2, 4)])))(num_aicpus=1),
+    ),
+    ("WSP0898", 'expand="host"', run(piped)(num_aicpus=2, expand="bytecode")),
+    ("WSP0400", 'target="cpu_sim"', lambda: rows_of.compile(target="none at all")),
+]
+
+
+@pytest.mark.parametrize(("code", "help", "wrong"), CASES, ids=[f"{code}-{help}" for code, help, _ in CASES])
+def test_a_failure_says_what_to_type(code, help, wrong):
+    with pytest.raises(errors.WspError) as found:
+        wrong()
+    assert found.value.code == code
+    assert any(help in each for each in found.value.help), found.value.help
+
+
+def test_notes_say_what_to_type():
+    started = rows_of.task_graph(start=StartPolicy.threshold(100), window=2).compile()
+    for notes, code, help in (
+        (after.compile().notes, "WSP0787", ".task_graph(deps=Deps.hybrid())"),
+        (sends_only.compile().notes, "WSP0791", "with PIPE.consume() as slot:"),
+        (started.execute(**arrays()).notes, "WSP0833", "a window of 4 or more"),
+    ):
+        (note,) = notes
+        assert code in note and help in note
+        assert "schedule {" not in note and "consume PIPE as" not in note
+
+
+UNIT = """
+extern X: f32[8]
+extern Y: f32[8]
+arg n: i64
+TG_BEGIN(D)
+  TG_KERNEL(K, copy_entry, 1, AIV, 0)
+  MC_BIND(K, 0, X)
+  MC_BIND(K, 1, Y)
+TG_END(D)
+"""
+
+
+def copying() -> TaskGraph:
+    graph = TaskGraph.from_text(UNIT)
+    graph.kernel("copy_entry", In[f32], Out[f32])(lambda block, x, y: y.__setitem__(slice(None), x))
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("code", "help", "wrong"),
+    [
+        (
+            "WSP1540",
+            '@graph.kernel("copy_entry"',
+            lambda x: TaskGraph.from_text(UNIT).run(x, scalars={"n": 1}),
+        ),
+        ("WSP1544", "graph.run(…, memory=BYTES)", lambda x: copying().run(x, scalars={"n": 1}, memory=8)),
+        ("WSP1546", 'graph.run({"X": array})', lambda x: copying().run(scalars={"n": 1})),
+        ("WSP1547", 'scalars={"n": 1}', lambda x: copying().run(x)),
+    ],
+)
+def test_a_failure_of_a_task_graph_says_what_to_type(code, help, wrong):
+    with pytest.raises(errors.WspError) as found:
+        wrong({"X": np.ones(8, np.float32)})
+    assert found.value.code == code and help in found.value.help[0]
