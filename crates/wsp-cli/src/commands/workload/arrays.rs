@@ -59,7 +59,8 @@ pub(in crate::commands) fn read(
     let pairs = args.generate.clone().unwrap_or_default();
     let library = Library { making: args.making(), pairs: &pairs, seed: args.seed() };
     let fill = |arrays: &Arrays, name: &str| library.can_make(source, arrays, &set, name);
-    let mut arrays = args.read(&wanted, Makeable { fill: &fill, generate: true, all: false }, THE_WORKLOAD)?;
+    let mut arrays =
+        args.read(&wanted, Makeable { fill: &fill, generate: true, all: false }, THE_WORKLOAD)?;
     take_bits(source, &mut arrays);
     if tables_only {
         // An archive of a run holds tensors too.

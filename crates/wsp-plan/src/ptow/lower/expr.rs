@@ -162,7 +162,9 @@ fn is_truth(expr: &IntExpr) -> bool {
 fn too_large(span: Span, needs: usize, most: usize, what: &str) -> Diagnostic {
     Diagnostic::error(codes::EXPRESSION, "an expression is too large for a program")
         .at(span, format!("{needs} {what}; at most {most} are allowed"))
-        .python("give a part of it to a called workload, or let the host generate the tasks: `expand=\"host\"`")
+        .python(
+            "give a part of it to a called workload, or let the host generate the tasks: `expand=\"host\"`",
+        )
 }
 
 /// The word of an operator.
