@@ -21,6 +21,9 @@ const STEPS_OF_WAY: usize = 1 << 22;
 /// What a launch costs of them: no way has more than 4096.
 const STEPS_OF_LAUNCH: usize = 1 << 10;
 
+/// Left sides of the `&&` and `||` around what is read, and whether they are not 0 where it is.
+type Sides = Vec<(Vec<ExprOp>, bool)>;
+
 /// A scalar that decides something.
 struct Test {
     scalar: Scalar,
@@ -68,8 +71,7 @@ enum Statement {
         at: u32,
         /// Of each graph, whether it may.
         writers: Vec<bool>,
-        /// Left sides of the `&&` and `||` around what is read, and whether they are not 0 where it is.
-        sides: Vec<(Vec<ExprOp>, bool)>,
+        sides: Sides,
     },
     If {
         test: Test,
@@ -301,7 +303,7 @@ impl Reader<'_, '_> {
 
     fn reads(&mut self, at: u32, scalar: Scalar, statements: &mut Vec<Statement>) {
         let cx = self.cx;
-        let mut reads: Vec<(Vec<u32>, Vec<(Vec<ExprOp>, bool)>)> = Vec::new();
+        let mut reads: Vec<(Vec<u32>, Sides)> = Vec::new();
         for (at, op) in cx.module.scalar(scalar).iter().enumerate() {
             let ExprOp::Load(tensor, _) = *op else { continue };
             let Some(tensor) = cx.outline.tensor_index(tensor) else { continue };
@@ -494,7 +496,7 @@ impl Follower<'_, '_, '_> {
 }
 
 /// Left sides of the `&&` and `||` around an operation of an expression, and whether they are not 0 where it is done.
-fn sides(ops: &[ExprOp], of: usize) -> Vec<(Vec<ExprOp>, bool)> {
+fn sides(ops: &[ExprOp], of: usize) -> Sides {
     // Where the operations of each value begin.
     let (mut begins, mut sides) = (Vec::new(), Vec::new());
     for (at, op) in ops.iter().enumerate().take(of) {
