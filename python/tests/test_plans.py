@@ -277,7 +277,7 @@ def too_little_room() -> None:
     program().plan(shapes([700]), capacity=Capacity(descriptors=1, workspace_bytes=0))  # here
 
 
-@CASES.add(errors.PlanError, "WSP0580", "1 lengths are given for 2 requests")
+@CASES.add(errors.PlanError, "WSP0580", "1 length is given for 2 requests")
 def lengths_of_other_requests() -> None:
     program().plan(shapes([700, 40])).advance([5])  # here
 

@@ -5,7 +5,7 @@ use super::memory::{NeverStored, SharedTensor};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wsp_core::words::counted;
+use wsp_core::words::{by_count, counted};
 use wsp_core::{FuncId, MAX_RANK, Region, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::verify::verify;
@@ -119,8 +119,8 @@ impl ViewKernel {
         let modes = modes(kernel);
         if modes.len() != self.views.len() {
             let message = format!(
-                "kernel `{name}` has {} tensor parameters, and its body {}",
-                modes.len(),
+                "kernel `{name}` has {}, and its body {}",
+                counted(modes.len(), "tensor parameter"),
                 counted(self.views.len(), "view")
             );
             return vec![fault(message)];
@@ -330,9 +330,10 @@ fn description_faults(source: &ViewKernelSource) -> Vec<String> {
     }
     if module.tensors.len() != views.len() {
         faults.push(format!(
-            "the module has {}, and {} are described",
+            "the module has {}, and {} {} described",
             counted(module.tensors.len(), "tensor"),
-            counted(views.len(), "view")
+            counted(views.len(), "view"),
+            by_count(views.len(), "is", "are")
         ));
     }
     for (tensor, shape) in module.tensors.iter().zip(views) {

@@ -196,9 +196,9 @@ fn kernel(change: impl FnOnce(&mut ViewKernelSource)) -> Result<KernelRegistry, 
 fn a_kernel_that_is_not_what_its_description_says_is_refused() {
     let refused =
         |change: fn(&mut ViewKernelSource), part: &str| expect(kernel(change), 872, &[part, "kernel `k`"]);
-    refused(|s| s.fields.push(FieldSource::Scalar(0)), "1 words, and sources are given for 2");
+    refused(|s| s.fields.push(FieldSource::Scalar(0)), "1 word, and sources are given for 2");
     refused(|s| s.fields[0] = FieldSource::Extent { view: 1, dim: 1 }, "dimension 1 of view 1");
-    refused(|s| s.views.truncate(1), "2 tensors, and 1 views");
+    refused(|s| s.views.truncate(1), "2 tensors, and 1 view is described");
     refused(|s| s.views[0].keep = vec![0, 1], "view `x`: rank 1, 2 kept");
     refused(|s| s.views[0].keep = vec![6], "do not rise, or exceed");
     refused(|s| s.views[1].dtype = DType::F16, "view `y`: its element type");
@@ -242,7 +242,7 @@ fn a_kernel_that_does_not_fit_the_declared_one_is_refused() {
     let text = |params: &str, args: &str| {
         format!("tensor x: f32[8]; tensor y: f32[8]; kernel k({params}); workload main {{ k({args}); }}")
     };
-    expect(fitted(&text("in x, n", "x, 1")), 872, &["1 tensor parameters, and its body 2 views"]);
+    expect(fitted(&text("in x, n", "x, 1")), 872, &["1 tensor parameter, and its body 2 views"]);
     expect(fitted(&text("in x, out y", "x, y")), 872, &["0 scalar parameters", "number 0"]);
     expect(fitted(&text("in x, in y, n", "x, y, 1")), 872, &["stores to `y`, which is declared `in`"]);
     assert!(fitted(&text("in x, inout y, n", "x, y, 1")).is_ok());

@@ -173,7 +173,7 @@ fn residents_give_extents_that_bytes_do_not_tell() {
     let half = PtoResident { dtype: DType::F16, ..resident };
     assert_eq!(fault(half), "`w` holds `f16` elements, and the kernel takes `f32`");
     let flat = PtoResident { shape: &[3], ..resident };
-    assert_eq!(fault(flat), "`w` has 1 dimensions, and the kernel takes 2");
+    assert_eq!(fault(flat), "`w` has 1 dimension, and the kernel takes 2");
     let tall = PtoResident { shape: &[3, 1], ..resident };
     assert_eq!(fault(tall), "dimension 0 of `w` has 3 elements, and the kernel takes 1");
 }
