@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from ._raise import trace_error
 from ._seam import Span
 from .effects import changes, own_nodes
-from .liveness import Flow, loads, stores
+from .liveness import Flow, inside, loads, stores
 from .spans import HAS_COLUMNS, Function, Source, caller_frame, caller_span, span_of_node, tree_of
 from .texts import is_changed, why_changed
 
@@ -286,6 +286,10 @@ def _jumps(body: list[ast.stmt], loop: bool) -> Iterator[ast.AST]:
             yield node
         if isinstance(node, (ast.Break, ast.Continue)) and depth == 0:
             yield node
+        if isinstance(node, ast.BinOp):
+            for operand in inside(node):
+                yield from walk(operand, depth)
+            return
         deeper = depth + 1 if isinstance(node, (ast.For, ast.While)) else depth
         for name, value in ast.iter_fields(node):
             children = value if isinstance(value, list) else [value]

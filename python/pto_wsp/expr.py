@@ -13,8 +13,14 @@ from .hints import number_help, operator_error, truth_error
 from .spans import caller_span
 
 _I64 = range(-(2**63), 2**63)
-_MOST_NODES = 2000
+_MOST_NODES = 100_000
 """The largest expression; one that reuses its own value again and again would grow without end."""
+_MOST_HEIGHT = 128
+"""How deep operations nest, as in the program that is made of them."""
+_CHAINED = _MOST_HEIGHT // 2
+"""From which height on an operand is the beginning of a chain, which a further operator makes no higher."""
+_CHAINS = ({"add", "sub"}, {"mul"})
+"""The operations that make one chain: those of a sum, or of a product."""
 
 _SIGNS = {
     "add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%",
@@ -59,34 +65,66 @@ class Expr:
     raise a `TraceError`.
     """
 
-    __slots__ = ("_linear", "args", "key", "nodes", "op", "read", "span", "vars")
+    __slots__ = (
+        "_args",
+        "_count",
+        "_key",
+        "_linear",
+        "_terms",
+        "height",
+        "nodes",
+        "op",
+        "read",
+        "span",
+        "vars",
+    )
 
     op: str
-    """`const`, `param`, `var`, `slot`, `table`, `len`, `key`, `neg`, `not`, `choose`, or an operation of two
-    operands.
+    """`const`, `param`, `var`, `slot`, `table`, `len`, `key`, `neg`, `not`, `choose`, an operation of two
+    operands, or `chain`: a sum or product of any length from left to right, whose arguments are the first
+    operand and then, in turn, an operation and its right operand.
     """
-    args: tuple[Any, ...]
     nodes: int
-    key: Any
-    """Hashable; equal for expressions of equal form."""
+    height: int
     read: tuple[SlotRead, ...]
     """Where the slots in it were read; empty for a slot by itself, which is read where it is used."""
 
-    def __init__(self, op: str, args: tuple[Any, ...], span: Span | None = None) -> None:
-        operands = [arg for arg in args if isinstance(arg, Expr)]
+    def __init__(
+        self,
+        op: str,
+        args: tuple[Any, ...] | list[Any],
+        span: Span | None = None,
+        chain: Expr | None = None,
+    ) -> None:
+        """`chain` is the chain that the last two arguments are added to, if there is one. A list of arguments
+        may grow behind those that it has now.
+        """
+        operands = [arg for arg in args if isinstance(arg, Expr)] if chain is None else [chain, args[-1]]
         self.op = op
-        self.args = args
+        self._args = args if isinstance(args, tuple) else None
+        self._terms = args
+        self._count = len(args)
         self.span = span
         self.nodes = 1 + sum(operand.nodes for operand in operands)
+        self.height = 1 + max((operand.height for operand in operands), default=0)
+        if chain is not None:
+            self.height = max(chain.height, 1 + args[-1].height)
         if op == "var":
             self.vars: frozenset[Var] = frozenset(args)
         else:
             self.vars = (
                 frozenset().union(*(operand.vars for operand in operands)) if operands else frozenset()
             )
-        self.key = (op, *(arg.key if isinstance(arg, Expr) else arg for arg in args))
+        self._key: Any = None
         self._linear: Any = None
         self.read = _reads(operands)
+        if self.height > _MOST_HEIGHT:
+            raise trace_error(
+                1034,
+                f"the operations of an expression nest more than {_MOST_HEIGHT} deep",
+                notes="a sum or product that grows by a term at a time may have any number of terms: `x + i`",
+                help="take a part of it from a table or a slot, or compute it in a kernel",
+            )
         if self.nodes > _MOST_NODES:
             raise trace_error(
                 1034,
@@ -95,8 +133,39 @@ class Expr:
                 help="compute it in a kernel, in a table, or from fewer terms",
             )
 
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """Operands, and what else the operation takes."""
+        if self._args is None:
+            self._args = tuple(self._terms[: self._count])
+        return self._args
+
+    def extended(self, op: str, right: Expr) -> Expr:
+        """A chain with one more operation. One that grows has its terms once, whatever its length."""
+        terms = self._terms
+        if not isinstance(terms, list) or len(terms) != self._count:
+            terms = [*self.args]
+        terms += (op, right)
+        return Expr("chain", terms, caller_span(), self)
+
+    def goes_on(self, alike: set[str]) -> bool:
+        """Whether it is a chain of one of these operations."""
+        return self.op == "chain" and self._terms[1] in alike
+
+    @property
+    def key(self) -> Any:
+        """Hashable; equal for expressions of equal form."""
+        if self._key is None:
+            self._key = (self.op, *(arg.key if isinstance(arg, Expr) else arg for arg in self.args))
+        return self._key
+
+    def steps(self) -> Iterable[tuple[str, Expr]]:
+        """The operations of a chain with their right operands."""
+        return zip(self.args[1::2], self.args[2::2], strict=True)
+
     def __repr__(self) -> str:
-        return text_of(self)
+        text = text_of(self)
+        return text if len(text) <= 300 else f"{text[:200]} … {text[-50:]}"
 
     def __str__(self) -> str:
         if _names_a_loop(self):
@@ -372,6 +441,19 @@ def binary(op: str, left: Any, right: Any) -> Expr:
         return a
     if (op, x) in (("add", 0), ("mul", 1)) and b.op != "slot":
         return b
+    return _operation(op, a, b)
+
+
+def _operation(op: str, a: Expr, b: Expr) -> Expr:
+    """`a op b`; where one side is high, a sum or a product is a chain."""
+    alike = next((group for group in _CHAINS if op in group), None)
+    # The sides of `-` do not change places.
+    sides = () if alike is None else ((a, b),) if op == "sub" else ((a, b), (b, a))
+    for left, right in sides:
+        if left.goes_on(alike):
+            return left.extended(op, right)
+        if left.height >= _CHAINED:
+            return Expr("chain", (left, op, right), caller_span())
     return Expr(op, (a, b), caller_span())
 
 
@@ -444,6 +526,11 @@ def text_of(expr: Expr, level: int = 0) -> str:
     if op in _LEVELS:
         own = _LEVELS[op]
         text = f"{text_of(args[0], own)} {_SIGNS[op]} {text_of(args[1], own + 1)}"
+        return f"({text})" if own < level else text
+    if op == "chain":
+        own = _LEVELS[args[1]]
+        steps = (f" {_SIGNS[step]} {text_of(arg, own + 1)}" for step, arg in expr.steps())
+        text = text_of(args[0], own) + "".join(steps)
         return f"({text})" if own < level else text
     if op in _FUNCTIONS:
         return f"{_FUNCTIONS[op]}({text_of(args[0])}, {text_of(args[1])})"

@@ -4,6 +4,7 @@ operands of `//` and `%`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,17 +67,39 @@ def _linear(expr: Expr) -> Linear:
         return linear(args[0]).times(-1)
     if op in ("add", "sub"):
         return linear(args[0]).plus(linear(args[1]), 1 if op == "add" else -1)
-    if op == "mul":
-        a, b = linear(args[0]), linear(args[1])
-        if a.value is not None:
-            return b.times(a.value)
-        if b.value is not None:
-            return a.times(b.value)
+    if op == "chain" and args[1] != "mul":
+        return _sum(linear(args[0]), expr.steps())
+    if op in ("mul", "chain"):
+        product: Linear | None = linear(args[0])
+        for factor in (linear(arg) for arg in (args[1:] if op == "mul" else args[2::2])):
+            product = None if product is None else _times(product, factor)
+        if product is not None:
+            return product
     if op in ("floordiv", "ceildiv"):
         exact = _exact_quotient(linear(args[0]), linear(args[1]).value)
         if exact is not None:
             return exact
     return Linear(0, {expr.key: (1, expr)})
+
+
+def _sum(first: Linear, steps: Iterable[tuple[str, Expr]]) -> Linear:
+    """A form plus and minus those of expressions, in one dictionary."""
+    constant, terms = first.constant, dict(first.terms)
+    for op, expr in steps:
+        form, factor = linear(expr), 1 if op == "add" else -1
+        constant += factor * form.constant
+        for key, (count, term) in form.terms.items():
+            total = terms.pop(key, (0, term))[0] + factor * count
+            if total:
+                terms[key] = (total, term)
+    return Linear(constant, terms)
+
+
+def _times(a: Linear, b: Linear) -> Linear | None:
+    """The product, where one of them is a number."""
+    if a.value is not None:
+        return b.times(a.value)
+    return None if b.value is None else a.times(b.value)
 
 
 def _exact_quotient(form: Linear, divisor: int | None) -> Linear | None:
@@ -212,10 +235,15 @@ def _interval(term: Expr) -> tuple[int | None, int | None]:
         if lo is not None and lo >= 0 and least is not None and least > 0:
             return (0, hi)
         return (None, None)
-    if op == "mul":
-        (a, b), (c, d) = ((lower_bound(arg), upper_bound(arg)) for arg in args)
-        if a is not None and c is not None and a >= 0 and c >= 0:
-            return (a * c, b * d if b is not None and d is not None else None)
+    if op == "mul" or (op == "chain" and args[1] == "mul"):
+        low, high = 1, 1
+        for factor in args if op == "mul" else args[::2]:
+            least, most = lower_bound(factor), upper_bound(factor)
+            if least is None or least < 0:
+                return (None, None)
+            low = low * least
+            high = None if high is None or most is None else high * most
+        return (low, high)
     return (None, None)
 
 

@@ -28,7 +28,7 @@ def loads(node: ast.AST | None, prefix: str = "") -> set[str]:
     if isinstance(node, ast.keyword) and node.arg == "after":
         return loads(node.value, "@")
     found: set[str] = set()
-    for child in ast.iter_child_nodes(node):
+    for child in inside(node):
         found |= loads(child, prefix)
     if isinstance(node, _COMPREHENSIONS):
         for generator in node.generators:
@@ -42,6 +42,20 @@ def loads(node: ast.AST | None, prefix: str = "") -> set[str]:
             own |= set(stores(node.body)) - shared
         found -= _both(own)
     return found
+
+
+def inside(node: ast.AST) -> Iterable[ast.AST]:
+    """The children of a node; of an operator its operands with those of the operators on its left, of which
+    there may be thousands.
+    """
+    if not isinstance(node, ast.BinOp):
+        return ast.iter_child_nodes(node)
+    operands: list[ast.AST] = []
+    first: ast.expr = node
+    while isinstance(first, ast.BinOp):
+        operands.append(first.right)
+        first = first.left
+    return [first, *reversed(operands)]
 
 
 def _arguments(args: ast.arguments) -> list[ast.arg]:
@@ -90,7 +104,7 @@ def _collect(node: ast.AST, found: list[str]) -> None:
         found.append(node.name)
     if isinstance(node, ast.MatchMapping) and node.rest:
         found.append(node.rest)
-    for child in ast.iter_child_nodes(node):
+    for child in inside(node):
         _collect(child, found)
 
 

@@ -14,7 +14,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ._seam import Span
-from .texts import line_of, lines_of, text_of
+from .texts import line_of, lines_of, parsed, text_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -155,8 +155,8 @@ def tree_of(filename: str, code: CodeType | None = None) -> Source | None:
 @lru_cache(maxsize=64)
 def _parse(text: str) -> Source | None:
     try:
-        source = Source(ast.parse(text))
-    except SyntaxError:
+        source = Source(parsed(text))
+    except (SyntaxError, RecursionError):
         return None
     for node in ast.walk(source.tree):
         for child in ast.iter_child_nodes(node):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 import __future__
 
+import ast
 import dis
 import linecache
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from types import CodeType
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 _MOST = 8
 """Texts that are kept of one file: those that it had when it was imported again and again."""
@@ -94,11 +98,27 @@ def _split(text: str) -> tuple[str, ...]:
     return tuple(text.splitlines(keepends=True))
 
 
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of a text."""
+    return _anywhere(lambda: ast.parse(text))
+
+
+def _anywhere(parse: Callable[[], T]) -> T:
+    """Parses a text that Python has imported: on a thread of its own where so many functions call each other
+    that the same text, with sums of a thousand terms, is too much for Python.
+    """
+    try:
+        return parse()
+    except RecursionError:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(parse).result()
+
+
 @lru_cache(maxsize=32)
 def _codes(text: str, filename: str, flags: int) -> dict[int, list[CodeType]]:
     try:
-        module = compile(text, filename, "exec", flags, dont_inherit=True)
-    except (SyntaxError, ValueError):
+        module = _anywhere(lambda: compile(text, filename, "exec", flags, dont_inherit=True))
+    except (SyntaxError, ValueError, RecursionError):
         return {}
     found: dict[int, list[CodeType]] = {}
     for code in _within(module):

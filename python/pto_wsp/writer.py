@@ -25,7 +25,9 @@ def _has_more(node: Json, most: int) -> bool:
     left, count = [node], 0
     while left and count <= most:
         count += 1
-        left.extend(part for part in left.pop().values() if isinstance(part, dict))
+        parts = left.pop()
+        left.extend(part for part in parts.values() if isinstance(part, dict))
+        left.extend(part for part in parts.get("of", ()) if isinstance(part, dict))
     return count > most
 
 
@@ -70,6 +72,9 @@ class Writer:
         elif op == "choose":
             c, a, b = (self._expr(arg) for arg in args)
             node = {"k": "choose", "c": c, "a": a, "b": b}
+        elif op == "chain":
+            steps, operands = args[1::2], args[::2]
+            node = {"k": "chain", "ops": list(steps), "of": [self._expr(arg) for arg in operands]}
         elif op in ("floordiv", "mod"):
             node = self._quotient(expr)
         else:

@@ -386,6 +386,12 @@ class Machine:
         if k == "select":
             assert self.ty(x["a"]) == self.ty(x["b"]) == x["ty"]
             return self.expr(x["a"] if self.expr(x["c"]) else x["b"])
+        if k == "chain":
+            value, ty = self.expr(x["of"][0]), x["ty"]
+            for op, operand in zip(x["ops"], x["of"][1:], strict=True):
+                assert self.ty(operand) == ty
+                value = self.operation(op, ty, value, self.expr(operand))
+            return value
         if k == "math":
             a = np.float32(self.expr(x["a"]))
             return float(getattr(np, x["f"])(a))
@@ -428,6 +434,10 @@ class Machine:
             assert x["ty"] == "bool"
             return {"lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b, "eq": a == b, "ne": a != b}[k]
         assert x["ty"] == ty
+        return self.operation(k, ty, a, b)
+
+    def operation(self, k: str, ty: str, a: Any, b: Any) -> Any:
+        """`a k b` of one type, which is that of the result."""
         if k in ("div", "rem", "ceildiv") and ty in RANGES:
             if b == 0:
                 raise Trap("division by zero")

@@ -171,6 +171,8 @@ def is_short(x: Expr) -> bool:
     while open_nodes and left > 0:
         node, left = open_nodes.pop(), left - 1
         open_nodes += [part for part in node.values() if isinstance(part, dict)]
+        if "of" in node:
+            return False
     return not open_nodes
 
 

@@ -44,9 +44,8 @@ def evaluate(cx: Cx, node: ast.expr, dst: int | None = None) -> Value:
             return _attribute(cx, node)
         case ast.Subscript():
             return _subscript(cx, node)
-        case ast.BinOp(left=left, op=op, right=right):
-            a, b = evaluate_all(cx, [left, right])
-            return binary(cx, operators.ARITHMETIC[type(op)], a, b, node, dst)
+        case ast.BinOp():
+            return _operations(cx, node, dst)
         case ast.UnaryOp():
             return _unary(cx, node, dst)
         case ast.BoolOp(op=op, values=operands):
@@ -87,6 +86,27 @@ def evaluate_all(cx: Cx, nodes: Sequence[ast.expr], dsts: Sequence[int | None] =
         cx.builder.block.extend(block)
         values.append(value)
     return values
+
+
+def _operations(cx: Cx, node: ast.BinOp, dst: int | None) -> Value:
+    """`a op b`; those on its left, of which there may be thousands, are evaluated before it."""
+    run: list[ast.BinOp] = []
+    first: ast.expr = node
+    while isinstance(first, ast.BinOp):
+        run.append(first)
+        first = first.left
+    left, value = first, evaluate(cx, first)
+    for step in reversed(run):
+        block: list[Stmt] = []
+        with cx.builder.into(block):
+            right = evaluate(cx, step.right)
+        if block:
+            value = flow.settle(cx, value, cx.span(left))
+        cx.builder.block.extend(block)
+        target = dst if step is node else None
+        value = binary(cx, operators.ARITHMETIC[type(step.op)], value, right, step, target)
+        left = step
+    return value
 
 
 def number(cx: Cx, node: ast.expr) -> Number:

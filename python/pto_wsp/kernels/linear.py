@@ -22,6 +22,11 @@ def linear(x: Expr) -> tuple[dict[str, int], int]:
             return _sum(linear(a), linear(b), 1)
         case {"k": "sub", "a": a, "b": b}:
             return _sum(linear(a), linear(b), -1)
+        case {"k": "chain", "ops": ["add" | "sub", *_] as ops, "of": [first, *rest]}:
+            whole = linear(first)
+            for op, operand in zip(ops, rest, strict=True):
+                whole = _sum(whole, linear(operand), 1 if op == "add" else -1)
+            return whole
         case {"k": "neg", "a": a}:
             return _sum(({}, 0), linear(a), -1)
         case {"k": "mul", "a": a, "b": b}:

@@ -116,8 +116,28 @@ def invariant(*values: Number) -> bool:
     return all(isinstance(v, Const) or v.invariant for v in values)
 
 
+_CHAINED = 64
+"""How many operators nest on the left side of each other before further ones make a chain."""
+_CHAINS = ({"add", "sub"}, {"mul", "div", "rem"})
+"""The operators of one chain: those of a sum, or of a product."""
+
+
 def _make(op: str, a: Expr, b: Expr, ty: str, span: Span) -> Expr:
+    alike = next((group for group in _CHAINS if op in group), ())
+    if a["k"] == "chain" and a["ops"][0] in alike and a["ty"] == ty:
+        return {**a, "ops": [*a["ops"], op], "of": [*a["of"], b], "s": span}
+    if alike and _is_long(a):
+        return {"k": "chain", "ops": [op], "of": [a, b], "ty": ty, "s": span}
     return {"k": op, "a": a, "b": b, "ty": ty, "s": span}
+
+
+def _is_long(x: Expr) -> bool:
+    """Whether operators stand on the left side of each other that are as many as make a chain."""
+    for _ in range(_CHAINED):
+        if "b" not in x:
+            return False
+        x = x["a"]
+    return True
 
 
 def binary(cx: Cx, op: str, a: Number, b: Number, span: Span) -> Number:

@@ -39,7 +39,18 @@ def block(cx: Cx, stmts: list[ast.stmt]) -> End:
         if isinstance(stmt, ast.If) and len(cx.frames) > 1 and _returns(stmt):
             # A helper that returns early: what follows belongs to the ways that do not.
             return _if(cx, stmt, stmts[i + 1 :])
-        end = _statement(cx, stmt)
+        try:
+            end = _statement(cx, stmt)
+        except RecursionError:
+            raise cx.fault(
+                codes.TOO_LARGE,
+                "the operations of this statement nest deeper than Python can follow",
+                cx.head(stmt),
+                notes=[
+                    "sums have as many terms as Python reads; operands on the right, calls and signs nest"
+                ],
+                help="give a part of it to a variable of its own",
+            ) from None
         if end is not End.FALLS:
             return end
     return End.FALLS

@@ -19,6 +19,7 @@ mod cli;
 mod command;
 mod decode;
 mod decode_cases;
+mod deep;
 mod files;
 mod generation;
 mod graph;
