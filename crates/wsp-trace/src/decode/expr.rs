@@ -42,11 +42,14 @@ pub(super) fn operator<T: Copy>(words: &[(&str, T)], word: &str) -> Option<T> {
     words.iter().find(|(known, _)| *known == word).map(|(_, operator)| *operator)
 }
 
-/// The first operand of a chain, and the others behind their operators: `{"k": "chain", "ops": ["add", "sub"], "of": [a, b, c]}`.
+/// The first operand of a chain, and the others behind their operators.
+pub(super) type Chain<T> = (Box<T>, Vec<(BinOp, T)>);
+
+/// A chain: `{"k": "chain", "ops": ["add", "sub"], "of": [a, b, c]}`.
 pub(super) fn chain<'a, T>(
     fields: &mut Fields<'a>,
     operand: impl FnMut(&'a Json<'a>) -> Decoded<T>,
-) -> Decoded<(Box<T>, Vec<(BinOp, T)>)> {
+) -> Decoded<Chain<T>> {
     let ops = fields.required("ops", |json| items(json, |json| json.word(BINARY)))?;
     let operands = fields.required("of", |json| items(json, operand))?;
     let (have, need) = (operands.len(), ops.len() + 1);
