@@ -62,8 +62,7 @@ pub mod prelude {
     pub use wsp_backend::{KvLayout, Recording, Unwritten};
     pub use wsp_core::DType;
     pub use wsp_cpu::{
-        Advance, Balance, Capacity, Growth, LaunchOptions, Metadata, Outcome, Plan, PlanNeed, Program, lend,
-        take_back,
+        Advance, Balance, Capacity, Growth, LaunchOptions, Metadata, Outcome, Plan, PlanNeed, Program,
     };
     pub use wsp_ir::diag::{Diagnostic, render_all};
     pub use wsp_ir::{Module, SourceMap};

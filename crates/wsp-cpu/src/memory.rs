@@ -11,27 +11,42 @@ use crate::planner::launch_u32;
 use crate::sizing::Sizes;
 use crate::unwritten::Record;
 use std::sync::Arc;
-use wsp_backend::{KvLayout, Recording};
+use wsp_backend::{KvLayout, Recording, Unwritten};
 use wsp_core::words::counted;
 use wsp_core::{DType, TensorId};
 use wsp_ir::Storage;
 use wsp_ir::diag::Diagnostic;
-use wsp_kernel::{CacheArrays, EarlyLoads, Env, IntArray, Layout, Paged, Stored, TensorMem, Value};
-use wsp_memory::{Bytes, View};
+use wsp_kernel::{CacheArrays, Env, IntArray, Layout, Paged, TensorMem, Value};
+use wsp_memory::{ByteRange, EarlyLoads, View};
 use wsp_plan::{Array, ArrayError, Arrays, LoweredPlan};
 
 /// Alignment of the fields of a workspace slot and of slots themselves, in bytes.
 const SLOT_ALIGN: u64 = 64;
 
-/// Arrays that the launch itself owns. They outlive the [`Env`] that points into them.
-#[derive(Debug)]
+/// The memory of a launch. It outlives the [`Env`] that points into it.
+#[derive(Debug, Default)]
 pub(crate) struct Owned {
     /// Arrays that some kernel stores to, by the name of the entry parameter.
-    pub(crate) outputs: Vec<(String, Array)>,
-    /// What is stored to them, in a run that records it.
-    pub(crate) records: Vec<Record>,
-    _workspace: Array,
-    temporaries: Vec<Array>,
+    outputs: Vec<(String, View)>,
+    /// Those of them, and of the caller's, that are reported.
+    records: Vec<Record>,
+    /// All memory that tasks have the addresses of.
+    ranges: Vec<ByteRange>,
+}
+
+impl Owned {
+    /// Elements that no task has stored, where that is recorded.
+    pub(crate) fn unwritten(&self) -> Vec<Unwritten> {
+        self.records.iter().flat_map(Record::unwritten).collect()
+    }
+
+    /// The outputs, when no task runs.
+    pub(crate) fn into_outputs(self) -> Arrays {
+        let Owned { outputs, records, ranges } = self;
+        drop((records, ranges));
+        let array = |view: View| view.take_back().expect("a launch should be alone with its outputs");
+        outputs.into_iter().map(|(name, view)| (name, array(view))).collect()
+    }
 }
 
 /// What a launch records of what its tasks store.
@@ -157,44 +172,31 @@ pub(crate) struct Given<'a> {
 /// Memory of a tensor.
 #[derive(Clone)]
 struct Held {
-    ptr: *mut u8,
-    bytes: usize,
-    stored: Option<Arc<Stored>>,
+    range: ByteRange,
     /// Where the elements of an array of the caller do not lie in row-major order without gaps, how they lie.
     layout: Option<Layout>,
 }
 
 impl Held {
-    /// An array that the launch owns and some kernel stores to.
-    fn own(array: &mut Array, early: EarlyLoads, recording: Recording) -> Held {
-        let (ptr, bytes) = (array.bytes_mut().as_mut_ptr(), array.bytes().len());
-        let unit = array.dtype().size();
-        let stored = (recording == Recording::On).then(|| Arc::new(Stored::new(ptr, bytes, unit, early)));
-        Held { ptr, bytes, stored, layout: None }
-    }
-
-    /// An array of the caller, to which some kernel stores if it is `written`.
-    fn callers(view: &View, written: bool, recording: Recording) -> Held {
-        let (ptr, bytes) = (view.ptr(), view.span());
-        let recorded = written && recording == Recording::On;
-        let stored =
-            recorded.then(|| Arc::new(Stored::new(ptr, bytes, view.dtype().size(), EarlyLoads::Noted)));
-        Held { ptr, bytes, stored, layout: (!view.is_dense()).then(|| in_place::layout(view)) }
+    fn of_view(view: &View) -> Held {
+        let layout = (!view.is_dense()).then(|| in_place::layout(view));
+        Held { range: view.range().clone(), layout }
     }
 
     /// Memory that has no value before tasks store to it, in every run. One that does not record tells lines apart, not bytes: of
     /// a slot it knows which fields were stored.
-    fn inner(array: &mut Array, recording: Recording) -> Held {
-        let mut held = Held::own(array, EarlyLoads::Refused, recording);
-        let lines = || Arc::new(Stored::new(held.ptr, held.bytes, SLOT_ALIGN as usize, EarlyLoads::Refused));
-        held.stored = Some(held.stored.take().unwrap_or_else(lines));
-        held
+    fn inner(array: Array, recording: Recording) -> Held {
+        let unit = match recording {
+            Recording::On => array.dtype().size(),
+            Recording::Off => SLOT_ALIGN as usize,
+        };
+        Held { range: array.into_range().recorded(unit, EarlyLoads::Refused), layout: None }
     }
 }
 
 /// Allocates what the launch owns and attaches all memory to `env`.
 ///
-/// The caller keeps what is given and the result alive, and untouched, for as long as `env` is.
+/// The caller keeps the result alive, and what is given untouched, for as long as `env` is.
 pub(crate) fn attach(
     plan: &LoweredPlan,
     bound: &Bound,
@@ -203,12 +205,10 @@ pub(crate) fn attach(
     given: Given<'_>,
     env: &mut Env,
 ) -> Result<Owned, Vec<Diagnostic>> {
-    let mut workspace =
-        allocate("the workspace", DType::U8, &[sizes.workspace_bytes]).map_err(|f| vec![f])?;
+    let workspace = allocate("the workspace", DType::U8, &[sizes.workspace_bytes]).map_err(|f| vec![f])?;
     let recording = given.recording;
-    let workspace_memory = Held::inner(&mut workspace, recording.steps);
-    let (outputs, records, temporaries) = (Vec::new(), Vec::new(), Vec::new());
-    let mut owned = Owned { outputs, records, _workspace: workspace, temporaries };
+    let workspace = Held::inner(workspace, recording.steps);
+    let mut owned = Owned::default();
     let mut launched: Vec<Option<Held>> = vec![None; plan.module.tensors.len()];
     for (i, tensor) in plan.module.tensors.iter().enumerate() {
         let id = TensorId(i as u32);
@@ -218,16 +218,14 @@ pub(crate) fn attach(
         }
         let layout = layout(plan, bound, sizes, slots, id);
         let held = match tensor.storage {
-            Storage::Workspace => workspace_memory.clone(),
+            Storage::Workspace => workspace.clone(),
             Storage::Temporary => {
-                let mut array =
+                let array =
                     allocate(&tensor.name, bound_tensor.dtype, &[elements(&layout)]).map_err(|fault| {
                         let shape = shape_text(bound_tensor, &sizes.resolve(bound_tensor));
                         vec![fault.at(tensor.span, format!("its shape is {shape}"))]
                     })?;
-                let held = Held::inner(&mut array, recording.steps);
-                owned.temporaries.push(array);
-                held
+                Held::inner(array, recording.steps)
             }
             Storage::Launch | Storage::CacheKeys(_) | Storage::CacheValues(_) => {
                 let first = plan.memory[i];
@@ -243,15 +241,13 @@ pub(crate) fn attach(
                 }
             }
         };
-        let layout = held.layout.unwrap_or(layout);
-        // SAFETY: of the three facts of `wsp_memory`: the memory lives in what is given or in `owned`, which the caller keeps, is
-        // initialised, and may be written where kernels store to it; the run has claimed the arrays of the caller, and the rest to itself;
+        // SAFETY: of the three facts of `wsp_memory`: the range is kept in `owned`, which the caller keeps, and may be written where kernels
+        // store to it; the run has claimed the arrays of the caller, and has the rest to itself, or only reads it;
         // accesses of tasks that conflict are ordered by the task graph, which sees every tensor that is written
         // (`TensorUse::written`), and tensors of different arrays share no memory that is written.
-        let bytes = unsafe { Bytes::new(held.ptr, held.bytes) };
-        let mut memory = TensorMem::new(bytes, bound_tensor.dtype, layout);
-        memory.record(held.stored);
-        env.tensors[i] = Some(memory);
+        let bytes = unsafe { held.range.bytes() };
+        env.tensors[i] = Some(TensorMem::new(bytes, bound_tensor.dtype, held.layout.unwrap_or(layout)));
+        owned.ranges.push(held.range);
     }
     Ok(owned)
 }
@@ -283,51 +279,67 @@ fn launch_memory(
     id: TensorId,
     owned: &mut Owned,
 ) -> Result<Option<Held>, Diagnostic> {
-    let (tensor, written) = (&plan.module.tensors[id.index()], plan.tensors[id.index()].written);
+    let written = plan.tensors[id.index()].written;
     let Some(name) = in_place::array_name(plan, bound, id) else { return Ok(None) };
-    // Slots of a cache that belong to no token are not to be written.
-    let is_cache = matches!(tensor.storage, Storage::CacheKeys(_) | Storage::CacheValues(_));
     if let Some(view) = given.views.get(&name) {
-        let held = Held::callers(view, written, given.recording.outputs);
-        if let Some(stored) = held.stored.clone().filter(|_| !is_cache) {
-            owned.records.push(Record::of_view(name, view, stored));
+        if !written || given.recording.outputs == Recording::Off {
+            return Ok(Some(Held::of_view(view)));
         }
+        let view = view.clone().recorded(EarlyLoads::Noted);
+        let held = Held::of_view(&view);
+        report(plan, id, Record { tensor: name, view, given: true }, owned);
         return Ok(Some(held));
     }
-    let recording = given.recording;
-    let given = given.arrays.get(&name);
     if !written {
-        let held = |array: &Array| {
-            let (ptr, bytes) = (array.bytes().as_ptr().cast_mut(), array.bytes().len());
-            Held { ptr, bytes, stored: None, layout: None }
-        };
-        return Ok(given.map(held));
+        let array = given.arrays.get(&name);
+        return Ok(array.map(|array| Held { range: array.range(), layout: None }));
     }
-    let mut array = match given {
+    let view = output(plan, bound, given, id, &name)?;
+    let held = Held::of_view(&view);
+    if given.recording.outputs == Recording::On && view.range().stored().is_some() {
+        let given = given.arrays.contains_key(&name);
+        report(plan, id, Record { tensor: name.clone(), view: view.clone(), given }, owned);
+    }
+    owned.outputs.push((name, view));
+    Ok(Some(held))
+}
+
+/// Memory for a tensor that kernels store to, with the elements of the array that is given for it.
+fn output(
+    plan: &LoweredPlan,
+    bound: &Bound,
+    given: Given<'_>,
+    id: TensorId,
+    name: &str,
+) -> Result<View, Diagnostic> {
+    let (array, early, recording) = match given.arrays.get(name) {
         Some(array) => {
-            let mut copy = allocate(&name, array.dtype(), array.shape())?;
+            let mut copy = allocate(name, array.dtype(), array.shape())?;
             copy.bytes_mut().copy_from_slice(array.bytes());
-            copy
+            (copy, EarlyLoads::Noted, given.recording.outputs)
         }
         None => {
-            let shape: Vec<u64> =
-                fixed_dims(&bound.tensors[id.index()]).iter().map(|&n| u64::from(n)).collect();
-            allocate(&name, bound.tensors[id.index()].dtype, &shape)
-                .map_err(|fault| fault.at(tensor.span, format!("its shape is {shape:?}")))?
+            let tensor = &bound.tensors[id.index()];
+            let shape: Vec<u64> = fixed_dims(tensor).iter().map(|&n| u64::from(n)).collect();
+            let array = allocate(name, tensor.dtype, &shape).map_err(|fault| {
+                fault.at(plan.module.tensors[id.index()].span, format!("its shape is {shape:?}"))
+            })?;
+            // What some kernel loads from is a step.
+            let Recorded { outputs, steps } = given.recording;
+            (array, EarlyLoads::Refused, if plan.tensors[id.index()].read { steps } else { outputs })
         }
     };
-    // What is not given and some kernel loads from is a step.
-    let is_step = given.is_none() && plan.tensors[id.index()].read;
-    let early = if given.is_some() { EarlyLoads::Noted } else { EarlyLoads::Refused };
-    let held = Held::own(&mut array, early, if is_step { recording.steps } else { recording.outputs });
-    let is_reported = recording.outputs == Recording::On && !is_cache;
-    if let Some(stored) = held.stored.clone().filter(|_| is_reported) {
-        let shape = array.shape().to_vec();
-        let (tensor, given) = (name.clone(), given.is_some());
-        owned.records.push(Record { tensor, stored, size: array.dtype().size(), shape, given, view: None });
+    let view =
+        array.lend().map_err(|fault| Diagnostic::error(codes::TOO_LARGE, format!("`{name}`: {fault}")))?;
+    Ok(if recording == Recording::On { view.recorded(early) } else { view })
+}
+
+/// Elements that are never stored are reported, but for slots of a cache: those that belong to no token are not to be written.
+fn report(plan: &LoweredPlan, id: TensorId, record: Record, owned: &mut Owned) {
+    let storage = &plan.module.tensors[id.index()].storage;
+    if !matches!(storage, Storage::CacheKeys(_) | Storage::CacheValues(_)) {
+        owned.records.push(record);
     }
-    owned.outputs.push((name, array));
-    Ok(Some(held))
 }
 
 fn allocate(name: &str, dtype: DType, shape: &[u64]) -> Result<Array, Diagnostic> {

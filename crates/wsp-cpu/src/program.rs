@@ -15,7 +15,6 @@ use crate::runner::KernelRunner;
 use crate::sizing::{Sizes, SizingSink};
 use crate::stats::{DescriptorStats, Outcome, PlanReport, RunStats, TileStats, Times, kernel_stats};
 use crate::submit::SubmitSink;
-use crate::unwritten::Record;
 use crate::workload::{LibraryTasks, settings, stated_tables};
 use std::sync::Arc;
 use wsp_backend::Recording;
@@ -217,8 +216,8 @@ impl Program {
         };
         drop(kernels);
         drop(env);
-        let unwritten = owned.records.iter().flat_map(Record::unwritten).collect();
-        Ok(Outcome { outputs: owned.outputs.into_iter().collect(), unwritten, stats, notes: bound.notes })
+        let unwritten = owned.unwritten();
+        Ok(Outcome { outputs: owned.into_outputs(), unwritten, stats, notes: bound.notes })
     }
 
     /// Everything up to the point where tasks could start, and the generators of the stages.

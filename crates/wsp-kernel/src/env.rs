@@ -1,6 +1,6 @@
 //! What a launch binds: the surroundings in which functions are compiled and run.
 
-use crate::{CodeCache, IntView, Mode, TensorMem, Value};
+use crate::{CodeCache, Mode, Series, TensorMem, Value};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -19,7 +19,7 @@ pub enum IntArray {
     /// `uint64_t` elements.
     U64(Arc<[u64]>),
     /// Elements where they lie.
-    View(IntView),
+    View(TensorMem<Series>),
 }
 
 impl IntArray {
@@ -61,7 +61,7 @@ impl IntArray {
         }
     }
 
-    /// As [`IntView::never_stored`]; copies are of what was stored.
+    /// As [`TensorMem::never_stored`]; copies are of what was stored.
     pub(crate) fn never_stored(&self, first: usize, count: usize) -> Option<usize> {
         match self {
             IntArray::View(view) => view.never_stored(first, count),

@@ -31,9 +31,7 @@ pub use exec::{
     GrowingWord, Hints, KernelCode, PrefetchValue, Rate, ScalarCode, Scratch, TierCode, TierWord, Trap,
     Value, WsRequest, eval_launch_expr,
 };
-pub use memory::{
-    EarlyLoads, Fault, IntView, Layout, Missing, Paged, Shape, Stored, StoredState, TensorMem, Unstored,
-};
+pub use memory::{Fault, Layout, Paged, Series, Shape, TensorMem};
 pub use simd::{Level, Mode};
 
 /// The codes of this crate.

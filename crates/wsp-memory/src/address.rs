@@ -1,5 +1,6 @@
 //! Addresses, and bytes of which a run has the address.
 
+use crate::stored::Stored;
 use std::fmt;
 use wsp_core::words::counted;
 
@@ -14,6 +15,9 @@ unsafe impl Send for Address {}
 unsafe impl Sync for Address {}
 
 impl Address {
+    /// That of nothing.
+    const NULL: Address = Address(std::ptr::null_mut());
+
     /// The address that a pointer has.
     #[inline]
     pub const fn new(ptr: *mut u8) -> Address {
@@ -34,17 +38,19 @@ impl Address {
     }
 }
 
-/// Bytes that kernels of a run read and write, without what keeps them: a view as a task of the run has it, where counting owners
+/// Bytes that kernels of a run read and write, without what keeps them: a range as a task of the run has it, where counting owners
 /// would be an access to memory that all threads share.
 #[derive(Clone, Copy)]
 pub struct Bytes {
     at: Address,
     count: usize,
+    /// The record of what tasks store to them, null where there is none.
+    stored: Address,
 }
 
 impl Bytes {
     /// No bytes.
-    pub const NONE: Bytes = Bytes { at: Address(std::ptr::null_mut()), count: 0 };
+    pub const NONE: Bytes = Bytes { at: Address::NULL, count: 0, stored: Address::NULL };
 
     /// The `count` bytes at `ptr`. They need no alignment.
     ///
@@ -55,7 +61,18 @@ impl Bytes {
     /// * Facts 2 and 3 of [the crate](crate) hold of every access to them.
     #[inline]
     pub unsafe fn new(ptr: *mut u8, count: usize) -> Bytes {
-        Bytes { at: Address(ptr), count }
+        Bytes { at: Address(ptr), count, stored: Address::NULL }
+    }
+
+    /// As [`new`](Self::new), with the record of what tasks store to them.
+    ///
+    /// # Safety
+    /// As for [`new`](Self::new); the record is kept as the bytes are.
+    #[inline]
+    pub(crate) unsafe fn recorded(at: Address, count: usize, stored: Option<&Stored>) -> Bytes {
+        let stored =
+            stored.map_or(Address::NULL, |stored| Address(std::ptr::from_ref(stored).cast_mut().cast()));
+        Bytes { at, count, stored }
     }
 
     /// Address of the first byte.
@@ -70,13 +87,27 @@ impl Bytes {
         self.count
     }
 
-    /// As many bytes elsewhere.
+    /// What tasks store to them, in a run that records that.
+    #[inline]
+    pub fn stored(&self) -> Option<&Stored> {
+        // SAFETY: the address is null or that of a record, which is kept until the value is used for the last time.
+        unsafe { self.stored.ptr().cast::<Stored>().as_ref() }
+    }
+
+    /// The same bytes without the record, for accesses that are recorded otherwise.
+    #[inline]
+    #[must_use]
+    pub fn unrecorded(self) -> Bytes {
+        Bytes { stored: Address::NULL, ..self }
+    }
+
+    /// As many bytes elsewhere in the same buffer.
     ///
     /// # Safety
     /// As for [`new`](Self::new).
     #[inline]
     pub unsafe fn moved_to(self, ptr: *mut u8) -> Bytes {
-        Bytes { at: Address(ptr), count: self.count }
+        Bytes { at: Address(ptr), ..self }
     }
 }
 

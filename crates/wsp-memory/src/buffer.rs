@@ -1,18 +1,18 @@
 //! Bytes, and what keeps them.
 
 use crate::address::Address;
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use crate::range::ByteRange;
+use crate::stored::Stored;
+use memmap2::MmapMut;
 use std::any::Any;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use wsp_core::words::counted;
+use zerocopy::{FromBytes, FromZeros};
 
 /// What keeps memory alive.
 pub type Owner = Arc<dyn Any + Send + Sync>;
-
-/// Least alignment of memory that is allocated here, in bytes: a cache line.
-const LEAST_ALIGNMENT: usize = 64;
 
 /// What may be done with memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -49,9 +49,16 @@ pub struct Buffer {
     space: Space,
     /// Gives the bytes back when the last view of them is dropped.
     owner: Owner,
+    /// Whether the bytes were allocated here, so that no one has them but through buffers.
+    is_own: bool,
+    /// What tasks store to the bytes, in a run that records that.
+    stored: Option<Stored>,
 }
 
 impl Buffer {
+    /// Alignment of memory that is allocated here, in bytes, where no larger one is asked for: a cache line.
+    pub const ALIGNMENT: usize = size_of::<Line>();
+
     /// The `bytes` bytes at `ptr`, which `owner` keeps. They need no alignment.
     ///
     /// # Safety
@@ -67,18 +74,54 @@ impl Buffer {
         access: ViewAccess,
         space: Space,
     ) -> Arc<Buffer> {
-        Arc::new(Buffer { at: Address::new(ptr.as_ptr()), bytes, access, space, owner })
+        let at = Address::new(ptr.as_ptr());
+        Arc::new(Buffer { at, bytes, access, space, owner, is_own: false, stored: None })
     }
 
-    /// Fresh memory of zeros; none if the machine refuses it or `alignment` is no power of two.
+    /// Fresh memory of zeros, at least on a cache line, and on a page where it is large; none if the machine refuses it or `alignment`
+    /// is no power of two.
     pub fn zeros(bytes: usize, alignment: usize) -> Option<Arc<Buffer>> {
-        let layout = Layout::from_size_align(bytes.max(1), alignment.max(LEAST_ALIGNMENT)).ok()?;
-        // SAFETY: the layout has at least one byte.
-        let ptr = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        let owner = Arc::new(Allocation { at: Address::new(ptr.as_ptr()), layout });
-        // SAFETY: the bytes are zeros, are given back when the owner is dropped, and no more than `isize::MAX`, as every layout has;
-        // nobody has the address but views of the buffer.
-        Some(unsafe { Buffer::new(owner, ptr, bytes, ViewAccess::ReadWrite, Space::Host) })
+        if bytes >= OWN_PAGES {
+            return Buffer::pages(bytes, alignment);
+        }
+        let room = room(bytes, alignment, Buffer::ALIGNMENT)?;
+        let mut lines = Line::new_vec_zeroed(room.div_ceil(size_of::<Line>())).ok()?;
+        let first = NonNull::new(lines.as_mut_ptr().cast())?;
+        Some(Buffer::own(Arc::new(lines), first, bytes, alignment))
+    }
+
+    /// Fresh memory of zeros that begins at a page, whatever its size; none as for [`zeros`](Self::zeros). The system is asked for large
+    /// pages.
+    pub fn pages(bytes: usize, alignment: usize) -> Option<Arc<Buffer>> {
+        let mut pages = MmapMut::map_anon(room(bytes, alignment, LEAST_PAGE)?).ok()?;
+        // A wish: systems without large pages refuse it, and small ones do.
+        #[cfg(target_os = "linux")]
+        let _ = pages.advise(memmap2::Advice::HugePage);
+        let first = NonNull::new(pages.as_mut_ptr())?;
+        Some(Buffer::own(Arc::new(pages), first, bytes, alignment))
+    }
+
+    /// Bytes of fresh zeros from `first` on, as many as [`room`] says, which `owner` owns: it keeps them where they are, and does
+    /// not look at them.
+    fn own(owner: Owner, first: NonNull<u8>, bytes: usize, alignment: usize) -> Arc<Buffer> {
+        // SAFETY: the room has the bytes behind the first address that is aligned so.
+        let first = unsafe { first.add(first.align_offset(alignment)) };
+        let (at, access) = (Address::new(first.as_ptr()), ViewAccess::ReadWrite);
+        Arc::new(Buffer { at, bytes, access, space: Space::Host, owner, is_own: true, stored: None })
+    }
+
+    /// Bytes of a buffer, as a buffer of their own with this record.
+    pub(crate) fn of(part: &ByteRange, stored: Option<Stored>) -> Arc<Buffer> {
+        let Buffer { access, space, is_own, .. } = **part.buffer();
+        let (at, bytes, owner) = (part.at(), part.count(), part.buffer().owner.clone());
+        Arc::new(Buffer { at, bytes, access, space, owner, is_own, stored })
+    }
+
+    /// Bytes of a buffer, as a buffer of their own that may only be read.
+    pub(crate) fn read_only(part: &ByteRange) -> Arc<Buffer> {
+        let (at, bytes, owner) = (part.at(), part.count(), part.buffer().owner.clone());
+        let (access, space) = (ViewAccess::ReadOnly, part.buffer().space);
+        Arc::new(Buffer { at, bytes, access, space, owner, is_own: false, stored: None })
     }
 
     /// How many bytes it has.
@@ -102,14 +145,21 @@ impl Buffer {
         self.at.ptr()
     }
 
-    /// Whether a value of this type keeps the bytes.
-    pub fn is_kept_by<T: Any>(&self) -> bool {
-        self.owner.is::<T>()
+    /// What tasks store to it, in a run that records that.
+    #[inline]
+    pub fn stored(&self) -> Option<&Stored> {
+        self.stored.as_ref()
     }
 
-    /// Gives up the buffer for what keeps its bytes.
-    pub fn into_owner(self) -> Owner {
-        self.owner
+    /// The buffer, if its bytes were allocated here and no other buffer, view or array has them, or can get them meanwhile.
+    pub(crate) fn alone(buffer: &mut Arc<Buffer>) -> Option<&mut Buffer> {
+        let buffer = Arc::get_mut(buffer).filter(|buffer| buffer.is_own)?;
+        Arc::get_mut(&mut buffer.owner).is_some().then_some(buffer)
+    }
+
+    /// From now on, nothing is recorded.
+    pub(crate) fn forget_record(&mut self) {
+        self.stored = None;
     }
 
     pub(crate) fn at(&self) -> Address {
@@ -123,34 +173,45 @@ impl fmt::Debug for Buffer {
     }
 }
 
-/// Memory of the allocator.
-struct Allocation {
-    at: Address,
-    layout: Layout,
-}
+/// One cache line.
+#[derive(Clone, Copy, FromBytes)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
 
-impl Drop for Allocation {
-    fn drop(&mut self) {
-        // SAFETY: the bytes came from `alloc_zeroed` with this layout and are given back once.
-        unsafe { dealloc(self.at.ptr(), self.layout) };
-    }
+/// From this many bytes on memory has pages of its own: processors fetch ahead up to the end of a page, and the pages of a KV
+/// cache are often as large as one. Below, allocators recycle memory that has been touched before, which is faster.
+const OWN_PAGES: usize = 32 << 20;
+
+/// What every page begins at a multiple of, in bytes.
+const LEAST_PAGE: usize = 4096;
+
+/// Bytes to ask for, at least one, so that `bytes` of them begin at a multiple of `alignment` where the first begins at one of `least`.
+/// None if that cannot be.
+fn room(bytes: usize, alignment: usize, least: usize) -> Option<usize> {
+    let more = alignment.is_power_of_two().then(|| alignment.saturating_sub(least))?;
+    bytes.max(1).checked_add(more).filter(|room| *room <= isize::MAX as usize)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stored::EarlyLoads;
 
     #[test]
     fn memory_is_aligned_as_asked_and_zero() {
         for alignment in [1, 64, 512, 4096, 1 << 20] {
-            let buffer = Buffer::zeros(100, alignment).expect("it is small");
-            assert!(buffer.ptr().addr().is_multiple_of(alignment), "{alignment}");
-            assert_eq!((buffer.bytes(), buffer.space()), (100, Space::Host));
-            // SAFETY: the buffer has so many bytes, and nobody writes them.
-            assert_eq!(unsafe { std::slice::from_raw_parts(buffer.ptr(), 100) }, [0; 100]);
+            for made in [Buffer::zeros, Buffer::pages] {
+                let buffer = made(100, alignment).expect("it is small");
+                assert!(buffer.ptr().addr().is_multiple_of(alignment.max(64)), "{alignment}");
+                assert_eq!((buffer.bytes(), buffer.space()), (100, Space::Host));
+                // SAFETY: the buffer has so many bytes, and nobody writes them.
+                assert_eq!(unsafe { std::slice::from_raw_parts(buffer.ptr(), 100) }, [0; 100]);
+            }
         }
-        assert!(Buffer::zeros(8, 48 * 3).is_none());
-        assert!(Buffer::zeros(usize::MAX, 64).is_none());
+        let large = Buffer::zeros(OWN_PAGES + 1, 1 << 21).expect("it is not touched");
+        assert!(large.ptr().addr().is_multiple_of(1 << 21));
+        assert!(Buffer::zeros(8, 48 * 3).is_none() && Buffer::zeros(8, 0).is_none());
+        assert!(Buffer::zeros(usize::MAX, 64).is_none() && Buffer::zeros(1 << 60, 64).is_none());
     }
 
     #[test]
@@ -158,9 +219,24 @@ mod tests {
         let owner = Arc::new([7u8; 16]);
         let ptr = NonNull::from(&owner[0]);
         // SAFETY: nobody writes the array.
-        let buffer = unsafe { Buffer::new(owner.clone(), ptr, 16, ViewAccess::ReadOnly, Space::Host) };
+        let mut buffer = unsafe { Buffer::new(owner.clone(), ptr, 16, ViewAccess::ReadOnly, Space::Host) };
         assert_eq!(Arc::strong_count(&owner), 2);
+        assert!(Buffer::alone(&mut buffer).is_none(), "the owner has it too");
+        let recorded = ByteRange::whole(buffer.clone()).recorded(4, EarlyLoads::Noted);
         drop(buffer);
+        assert_eq!(Arc::strong_count(&owner), 2);
+        drop(recorded);
         assert_eq!(Arc::strong_count(&owner), 1);
+    }
+
+    #[test]
+    fn a_record_does_not_hide_that_others_have_the_memory() {
+        let plain = Buffer::zeros(64, 64).expect("it is small");
+        let mut recorded = ByteRange::whole(plain.clone()).recorded(1, EarlyLoads::Refused).into_buffer();
+        assert!(recorded.stored().is_some() && recorded.ptr() == plain.ptr());
+        assert!(Buffer::alone(&mut recorded).is_none());
+        drop(plain);
+        Buffer::alone(&mut recorded).expect("nothing else has it").forget_record();
+        assert!(recorded.stored().is_none());
     }
 }

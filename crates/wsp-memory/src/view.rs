@@ -1,8 +1,9 @@
 //! Elements of a buffer: a type, extents, strides.
 
-use crate::address::Address;
+use crate::address::{Address, Bytes};
 use crate::buffer::{Buffer, Space, ViewAccess};
 use crate::overlap::{Sharing, shares_with_itself, sharing};
+use crate::range::ByteRange;
 use std::fmt;
 use std::sync::Arc;
 use wsp_core::words::counted;
@@ -11,9 +12,8 @@ use wsp_core::{DType, MAX_RANK, Region, TensorId};
 /// Elements where they lie: a type, extents, and the bytes from one element to the next along each dimension.
 #[derive(Clone)]
 pub struct View {
-    buffer: Arc<Buffer>,
-    /// The element whose indices are all 0; of a view without elements, any address.
-    at: Address,
+    /// From the first byte of the element whose indices are all 0 to the last byte of the last element.
+    range: ByteRange,
     dtype: DType,
     access: ViewAccess,
     rank: usize,
@@ -21,8 +21,6 @@ pub struct View {
     dims: [u64; MAX_RANK],
     /// Bytes from one index to the next. Those along dimensions of at most one element, and in views without elements, have no meaning.
     strides: [usize; MAX_RANK],
-    /// Bytes from the first element's first to the last element's last.
-    span: usize,
 }
 
 /// Elements that cannot be used where they lie.
@@ -137,15 +135,12 @@ impl View {
         strides: &[i64],
     ) -> Result<View, ViewFault> {
         let (strides, span) = laid_out(dtype, dims, strides)?;
-        let bytes = buffer.bytes();
-        if first.checked_add(span).is_none_or(|end| end > bytes) {
-            return Err(ViewFault::Outside { first, span, bytes });
-        }
+        let (bytes, access) = (buffer.bytes(), buffer.access());
+        let range = ByteRange::whole(buffer).part(first, span);
+        let range = range.ok_or(ViewFault::Outside { first, span, bytes })?;
         let mut all = [1; MAX_RANK];
         all[..dims.len()].copy_from_slice(dims);
-        let at = address(buffer.at(), first);
-        let (rank, access) = (dims.len(), buffer.access());
-        Ok(View { buffer, at, dtype, access, rank, dims: all, strides, span })
+        Ok(View { range, dtype, access, rank: dims.len(), dims: all, strides })
     }
 
     /// Elements in row-major order without gaps from the begin of a buffer on.
@@ -178,11 +173,10 @@ impl View {
     /// The elements of a box; none where it does not lie in the view. Which tensor it names does not matter.
     pub fn part(&self, region: &Region) -> Option<View> {
         let (ptr, span) = self.extent(region)?;
-        let mut part = View { at: Address::new(ptr), span, ..self.clone() };
-        for d in 0..MAX_RANK {
-            part.dims[d] = u64::from(region.hi[d] - region.lo[d]);
-        }
-        Some(part)
+        // SAFETY: the box lies in the view, and so do the bytes from its first element to its last.
+        let range = unsafe { self.range.moved_to(Address::new(ptr), span) };
+        let dims = std::array::from_fn(|d| u64::from(region.hi[d] - region.lo[d]));
+        Some(View { range, dims, ..*self })
     }
 
     /// Element type.
@@ -213,7 +207,22 @@ impl View {
 
     /// Bytes from the first element's first to the last element's last.
     pub fn span(&self) -> usize {
-        self.span
+        self.range.count()
+    }
+
+    /// Those bytes.
+    pub fn range(&self) -> &ByteRange {
+        &self.range
+    }
+
+    /// The same elements by another range over their bytes.
+    pub(crate) fn with_range(self, f: impl FnOnce(ByteRange) -> ByteRange) -> View {
+        View { range: f(self.range), ..self }
+    }
+
+    /// As [`Buffer::alone`].
+    pub(crate) fn alone(&mut self) -> Option<&mut Buffer> {
+        self.range.alone()
     }
 
     /// What may be done with the elements.
@@ -223,28 +232,23 @@ impl View {
 
     /// Where the elements are.
     pub fn space(&self) -> Space {
-        self.buffer.space()
+        self.range.buffer().space()
     }
 
     /// The buffer that it lies in.
     pub fn buffer(&self) -> &Arc<Buffer> {
-        &self.buffer
-    }
-
-    /// Whether no other view has its buffer, and none can get it meanwhile.
-    pub fn is_sole(&mut self) -> bool {
-        Arc::get_mut(&mut self.buffer).is_some()
+        self.range.buffer()
     }
 
     /// Gives up the view for its buffer.
     pub fn into_buffer(self) -> Arc<Buffer> {
-        self.buffer
+        self.range.into_buffer()
     }
 
     /// Address of the element whose indices are all 0. What is done at it is to rest on the argument of [this crate](crate).
     #[inline]
     pub fn ptr(&self) -> *mut u8 {
-        self.at.ptr()
+        self.range.ptr()
     }
 
     /// Whether the elements lie in row-major order without gaps.
@@ -253,7 +257,7 @@ impl View {
         (0..self.rank).rev().all(|d| {
             let fits = self.dims[d] <= 1 || self.strides[d] == step;
             step = step.saturating_mul(self.dims[d] as usize);
-            fits || self.span == 0
+            fits || self.span() == 0
         })
     }
 
@@ -271,8 +275,8 @@ impl View {
 
     /// Whether both are the same elements at the same place.
     pub(crate) fn is_same(&self, other: &View) -> bool {
-        (self.at, self.dtype, self.dims, self.strides, self.space())
-            == (other.at, other.dtype, other.dims, other.strides, other.space())
+        (self.ptr(), self.dtype, self.dims, self.strides, self.space())
+            == (other.ptr(), other.dtype, other.dims, other.strides, other.space())
     }
 
     /// Whether some byte belongs to an element of this view and to one of the other.
@@ -309,6 +313,18 @@ impl View {
         }
         // A box with elements begins in the view; an empty one stays where that begins.
         Some(if empty { (self.ptr(), 0) } else { (self.ptr().wrapping_add(first), bytes) })
+    }
+
+    /// The bytes of a box from its first element's first to its last element's last, as kernels of a run have them. None where the box
+    /// does not lie in the view.
+    ///
+    /// # Safety
+    /// As for [`ByteRange::bytes`], of the elements of the box.
+    #[inline]
+    pub unsafe fn bytes(&self, region: &Region) -> Option<Bytes> {
+        let (ptr, count) = self.extent(region)?;
+        // SAFETY: the bytes lie in the view, which is kept with the record; the rest is the caller's promise.
+        Some(unsafe { Bytes::recorded(Address::new(ptr), count, self.range.stored()) })
     }
 
     /// The first element of a box that has these extents, if it lies in the view. It must have elements.
@@ -355,12 +371,6 @@ impl fmt::Debug for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{:?}", self.dtype, self.shape())
     }
-}
-
-/// `first` bytes after an address of a buffer that has so many, or ends there.
-fn address(from: Address, first: usize) -> Address {
-    // SAFETY: whoever calls has checked that the offset is at most the bytes of the buffer.
-    Address::new(unsafe { from.ptr().add(first) })
 }
 
 /// Strides of all dimensions, and the bytes that the elements span.

@@ -14,7 +14,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("wsp-ir", &["wsp-core", "wsp-diag", "wsp-syntax"]),
     ("wsp-lang", &["wsp-core", "wsp-syntax", "wsp-ir"]),
     ("wsp-isa", &["wsp-core", "wsp-syntax", "wsp-ir"]),
-    ("wsp-plan", &["wsp-core", "wsp-ir"]),
+    ("wsp-plan", &["wsp-core", "wsp-memory", "wsp-ir"]),
     ("wsp-backend", &["wsp-core", "wsp-memory", "wsp-ir", "wsp-plan"]),
     ("wsp-trace", &["wsp-core", "wsp-ir", "wsp-plan"]),
     ("wsp-kernel", &["wsp-core", "wsp-memory", "wsp-ir"]),

@@ -477,7 +477,7 @@ fn set_inputs(shared: &Shared, options: &SessionOptions) -> Result<(), Box<Diagn
         let range = shared.memory().range(&shared.table, &shared.accounts, at, 0)?;
         range.fill_from(array.bytes());
         // What it begins with is nothing that a kernel has stored.
-        range.stored().into_iter().for_each(wsp_kernel::Stored::forget);
+        range.stored().into_iter().for_each(wsp_memory::Stored::forget);
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wsp_backend::Recording;
 use wsp_core::tg::MemLocation;
 use wsp_ir::diag::Diagnostic;
-use wsp_kernel::{EarlyLoads, Stored};
+use wsp_memory::{EarlyLoads, Stored};
 
 /// Memory for launches of a graph that run one after another.
 #[derive(Debug)]

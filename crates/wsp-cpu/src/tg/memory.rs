@@ -14,43 +14,21 @@
 )]
 
 use std::ptr;
-use std::sync::Arc;
 use wsp_backend::Recording;
 use wsp_core::DType;
 use wsp_core::tg::{EvalFault, ScalarType, TensorNo};
-use wsp_kernel::{EarlyLoads, IntArray, IntView, Layout, Stored, StoredState, TensorMem};
-use wsp_memory::{Address, Buffer, Bytes, View, load_units, store_units};
+use wsp_kernel::{IntArray, Layout, Series, TensorMem};
+use wsp_memory::{Buffer, ByteRange, EarlyLoads, Stored, StoredState, View, load_units, store_units};
 
-/// Bytes of a buffer. A range of no bytes is possible and has an address.
+/// Bytes of a buffer that a session has. A range of no bytes is possible and has an address.
 #[derive(Clone, Debug)]
-pub struct TensorRange {
-    memory: Arc<Memory>,
-    /// The first byte.
-    at: Address,
-    bytes: usize,
-}
-
-/// What ranges of one buffer share.
-#[derive(Debug)]
-struct Memory {
-    buffer: Arc<Buffer>,
-    /// What is stored to the buffer, in a session that records that.
-    stored: Option<Arc<Stored>>,
-}
+pub struct TensorRange(ByteRange);
 
 impl TensorRange {
-    /// Bytes of a buffer from an address on, of which what is stored is recorded, if `recording` says so.
-    fn new(
-        buffer: &Arc<Buffer>,
-        at: *mut u8,
-        bytes: usize,
-        early: EarlyLoads,
-        recording: Recording,
-    ) -> TensorRange {
+    /// Bytes of which what is stored is recorded, if `recording` says so.
+    fn new(range: ByteRange, early: EarlyLoads, recording: Recording) -> TensorRange {
         // Elements of any type may lie there.
-        let stored = (recording == Recording::On).then(|| Arc::new(Stored::new(at, bytes, 1, early)));
-        let memory = Arc::new(Memory { buffer: Arc::clone(buffer), stored });
-        TensorRange { memory, at: Address::new(at), bytes }
+        TensorRange(if recording == Recording::On { range.recorded(1, early) } else { range })
     }
 
     /// Fresh memory of zeros; none if the machine refuses it or `alignment` is no power of two.
@@ -65,32 +43,32 @@ impl TensorRange {
         early: EarlyLoads,
         recording: Recording,
     ) -> Option<TensorRange> {
-        let bytes = usize::try_from(bytes).ok()?;
-        let buffer = Buffer::zeros(bytes, alignment as usize)?;
-        Some(TensorRange::new(&buffer, buffer.ptr(), bytes, early, recording))
+        let buffer = Buffer::zeros(usize::try_from(bytes).ok()?, alignment as usize)?;
+        Some(TensorRange::new(ByteRange::whole(buffer), early, recording))
     }
 
     /// The elements of an array of the caller, which lie in row-major order without gaps. What is stored to them is recorded, if
     /// `recording` says so.
     pub(crate) fn of_view(view: &View, recording: Recording) -> TensorRange {
         assert!(view.is_dense(), "an array with gaps should be refused");
-        TensorRange::new(view.buffer(), view.ptr(), view.span(), EarlyLoads::Noted, recording)
+        TensorRange::new(view.range().clone(), EarlyLoads::Noted, recording)
     }
 
     /// What is stored to its memory, in a session that records that.
+    #[inline]
     pub(crate) fn stored(&self) -> Option<&Stored> {
-        self.memory.stored.as_deref()
+        self.0.stored()
     }
 
     /// Whether all of it was stored, or has values of its own; also where that is not recorded.
     fn may_load(&self) -> bool {
-        self.stored().is_none_or(|stored| stored.may_load(self.ptr(), self.bytes))
+        self.stored().is_none_or(|stored| stored.may_load(self.ptr(), self.0.count()))
     }
 
     /// All of it is stored by what is not looked into.
     pub(crate) fn note_store(&self) {
         if let Some(stored) = self.stored() {
-            stored.store(self.ptr(), self.bytes);
+            stored.store(self.ptr(), self.0.count());
         }
     }
 
@@ -103,34 +81,25 @@ impl TensorRange {
 
     /// `bytes` bytes of it from `at` on; none if it has fewer.
     pub fn part(&self, at: u64, bytes: u64) -> Option<TensorRange> {
-        let end = at.checked_add(bytes)?;
-        if end > self.bytes as u64 {
-            return None;
-        }
-        // SAFETY: so many bytes lie in the range.
-        let first = Address::new(unsafe { self.ptr().add(at as usize) });
-        Some(TensorRange { memory: Arc::clone(&self.memory), at: first, bytes: bytes as usize })
+        self.0.part(usize::try_from(at).ok()?, usize::try_from(bytes).ok()?).map(TensorRange)
     }
 
     /// How many bytes it has.
     #[inline]
     pub fn bytes(&self) -> u64 {
-        self.bytes as u64
+        self.0.count() as u64
     }
 
     /// Address of the first byte, for a kernel of the caller. Valid as long as the range or a clone of it; to be used while
     /// the kernel's block runs, as the direction of its argument allows.
     #[inline]
     pub fn ptr(&self) -> *mut u8 {
-        self.at.ptr()
+        self.0.ptr()
     }
 
     /// Whether some byte belongs to both.
     pub(crate) fn overlaps(&self, other: &TensorRange) -> bool {
-        let (one, two) = (self.ptr().addr(), other.ptr().addr());
-        Arc::ptr_eq(&self.memory.buffer, &other.memory.buffer)
-            && one < two + other.bytes
-            && two < one + self.bytes
+        self.0.overlaps(&other.0)
     }
 
     /// Copies bytes from `at` on into `into`, atomically in units of `unit` bytes where these are aligned.
@@ -140,7 +109,7 @@ impl TensorRange {
     #[inline]
     pub(crate) fn read(&self, at: usize, unit: usize, into: &mut [u8]) {
         assert!(
-            at.checked_add(into.len()).is_some_and(|end| end <= self.bytes),
+            at.checked_add(into.len()).is_some_and(|end| end <= self.0.count()),
             "a read should lie in its range"
         );
         // SAFETY: `at` lies in the range, or is its end.
@@ -160,7 +129,7 @@ impl TensorRange {
     #[inline]
     pub(crate) fn write(&self, at: usize, unit: usize, from: &[u8]) {
         assert!(
-            at.checked_add(from.len()).is_some_and(|end| end <= self.bytes),
+            at.checked_add(from.len()).is_some_and(|end| end <= self.0.count()),
             "a write should lie in its range"
         );
         // SAFETY: `at` lies in the range, or is its end.
@@ -179,7 +148,7 @@ impl TensorRange {
     pub(crate) fn scalar(&self, tensor: TensorNo, offset: i64, ty: ScalarType) -> Result<i64, EvalFault> {
         let size = ty.size() as usize;
         let at = usize::try_from(offset).ok();
-        let inside = at.filter(|at| at.checked_add(size).is_some_and(|end| end <= self.bytes));
+        let inside = at.filter(|at| at.checked_add(size).is_some_and(|end| end <= self.0.count()));
         let may_load = |at: &usize| self.part(*at as u64, size as u64).is_some_and(|part| part.may_load());
         let at = inside.filter(may_load).ok_or(EvalFault::Load { tensor, offset, ty })?;
         let mut bytes = [0u8; 8];
@@ -198,7 +167,7 @@ impl TensorRange {
     /// A copy of the bytes; to be called while nobody writes them.
     pub(crate) fn to_vec(&self) -> Vec<u8> {
         // SAFETY: the bytes are initialised and the buffer is alive; by the argument above nobody writes them now.
-        unsafe { std::slice::from_raw_parts(self.ptr(), self.bytes) }.to_vec()
+        unsafe { std::slice::from_raw_parts(self.ptr(), self.0.count()) }.to_vec()
     }
 
     /// Replaces all bytes.
@@ -215,10 +184,10 @@ impl TensorRange {
     /// # Panics
     /// When `from` has another number of bytes.
     pub(crate) fn put(&self, from: &[u8]) {
-        assert_eq!(from.len(), self.bytes, "a range should be filled with as many bytes as it has");
+        assert_eq!(from.len(), self.0.count(), "a range should be filled with as many bytes as it has");
         // SAFETY: as many bytes lie in the range; `from` is another piece of memory, since no reference to a buffer's bytes
         // leaves this module; by the argument above nobody looks at the range now.
-        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), self.ptr(), self.bytes) };
+        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), self.ptr(), self.0.count()) };
     }
 
     /// Replaces all bytes by those of a checkpoint; none stands for zeros. What was stored to them then is stored, and no more;
@@ -239,10 +208,10 @@ impl TensorRange {
     /// Sets every byte. What is recorded is that no byte has a value then.
     pub(crate) fn fill(&self, byte: u8) {
         if let Some(stored) = self.stored() {
-            stored.erase(self.ptr(), self.bytes);
+            stored.erase(self.ptr(), self.0.count());
         }
         // SAFETY: the bytes lie in the buffer, which is alive; by the argument above nobody looks at them now.
-        unsafe { self.ptr().write_bytes(byte, self.bytes) };
+        unsafe { self.ptr().write_bytes(byte, self.0.count()) };
     }
 
     /// Copies the bytes of `from`, which has as many and may overlap.
@@ -253,47 +222,37 @@ impl TensorRange {
     /// # Panics
     /// When it has another number of bytes.
     pub(crate) fn copy_from(&self, from: &TensorRange) -> Result<(), usize> {
-        assert_eq!(from.bytes, self.bytes, "a copy should have two ends of one size");
+        assert_eq!(from.0.count(), self.0.count(), "a copy should have two ends of one size");
         if let Some(stored) = self.stored() {
-            stored.copy(self.ptr(), self.bytes, from.stored().map(|of| (of, from.ptr().cast_const())))?;
+            stored.copy(self.ptr(), self.0.count(), from.stored().map(|of| (of, from.ptr().cast_const())))?;
         }
         // SAFETY: both ranges have as many bytes in buffers that are alive; by the argument above nobody else uses them
         // now.
-        unsafe { ptr::copy(from.ptr(), self.ptr(), self.bytes) };
+        unsafe { ptr::copy(from.ptr(), self.ptr(), self.0.count()) };
         Ok(())
     }
 
     /// The range as an array of a compiled kernel. It is to be used while a clone of the range is kept, and by blocks of the
     /// kernel that the range is bound to.
     pub(crate) fn tensor_mem(&self, dtype: DType, layout: Layout) -> TensorMem {
-        // SAFETY: the bytes are initialised and the buffer outlives the array, whose maker keeps the range; accesses are as
-        // the argument above says, and checked against the bytes. No allocation exceeds `isize::MAX`.
-        let bytes = unsafe { Bytes::new(self.ptr(), self.bytes) };
-        let mut memory = TensorMem::new(bytes, dtype, layout);
-        memory.record(self.memory.stored.clone());
-        memory
+        // SAFETY: the array's maker keeps the range; accesses are as the argument above says.
+        TensorMem::new(unsafe { self.0.bytes() }, dtype, layout)
     }
 
     /// The range as a list of integers of a compiled kernel; none for real numbers. To be used as
     /// [`tensor_mem`](Self::tensor_mem).
     pub(crate) fn integers(&self, dtype: DType) -> Option<IntArray> {
-        let size = dtype.size();
-        // SAFETY: so many elements lie in the range, whose maker keeps it; accesses are as the argument above says.
-        let bytes = unsafe { Bytes::new(self.ptr(), self.bytes) };
-        let mut view = IntView::new(bytes, self.bytes / size, size, dtype)?;
-        view.record(self.memory.stored.clone());
-        Some(IntArray::View(view))
+        // SAFETY: as in `tensor_mem`.
+        let bytes = unsafe { self.0.bytes() };
+        let stride = dtype.size();
+        TensorMem::integers(bytes, dtype, Series { count: bytes.count() / stride, stride })
+            .map(IntArray::View)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_range_has_three_words() {
-        assert_eq!(size_of::<TensorRange>(), 3 * size_of::<usize>());
-    }
 
     #[test]
     fn a_part_reaches_its_bytes_and_nothing_else() {

@@ -26,7 +26,7 @@ use super::identity::Identity;
 use wsp_backend::{CheckpointKey, RecordKind};
 use wsp_core::tg::crc::crc32;
 use wsp_core::words::counted;
-use wsp_kernel::StoredState;
+use wsp_memory::StoredState;
 use wsp_runtime::tg::{LaunchEvent, LaunchEvents, SavedEvent};
 
 /// First bytes of every record.

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 use wsp_backend::{CheckpointKey, RecordKind};
 use wsp_ir::diag::Diagnostic;
-use wsp_kernel::Stored;
+use wsp_memory::Stored;
 use wsp_runtime::tg::LaunchId;
 
 /// What is between two of its tasks while a checkpoint is taken.

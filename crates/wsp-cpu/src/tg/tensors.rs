@@ -12,8 +12,7 @@ use wsp_core::words::counted;
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::TgModule;
-use wsp_kernel::EarlyLoads;
-use wsp_memory::{View, ViewAccess};
+use wsp_memory::{EarlyLoads, View, ViewAccess};
 use wsp_plan::Array;
 use wsp_plan::tg::plan::{PlanTensor, TensorKind, UnitPlan};
 

@@ -20,7 +20,8 @@ use wsp_backend::Unwritten;
 use wsp_core::{KernelId, Region, SlotId, TaskId, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
-use wsp_kernel::{EarlyLoads, Scratch, Stored, Trap};
+use wsp_kernel::{Scratch, Trap};
+use wsp_memory::{EarlyLoads, Stored};
 use wsp_plan::Arrays;
 use wsp_plan::workload::modes;
 use wsp_runtime::TaskRunner;
@@ -131,7 +132,7 @@ impl Declared {
 
     /// Nothing is stored yet.
     pub(crate) fn forget_stored(&self) {
-        self.tensors.iter().filter_map(SharedTensor::stored).for_each(Stored::forget);
+        self.tensors.iter().filter_map(|tensor| tensor.elements().range().stored()).for_each(Stored::forget);
     }
 
     /// Elements that no task has stored, where that is recorded.
@@ -139,7 +140,7 @@ impl Declared {
         let tensors = self.kernels.module.tensors.iter().zip(&self.tensors).zip(&self.given);
         let unwritten = tensors.flat_map(|((tensor, shared), given)| {
             let given = *given || shared.caller().is_some();
-            unwritten(&tensor.name, &shared.shape(), given, |which| shared.missing(which))
+            unwritten(&tensor.name, &shared.shape(), given, |which| shared.elements().missing(which))
         });
         unwritten.collect()
     }

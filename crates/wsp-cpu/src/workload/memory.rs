@@ -12,15 +12,13 @@
 )]
 
 use super::codes;
-use crate::lent::{lend, take_back};
-use std::sync::Arc;
 use wsp_backend::unravel;
 use wsp_core::words::counted;
 use wsp_core::{DType, MAX_RANK, Region, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
-use wsp_kernel::{EarlyLoads, IntArray, IntView, Layout, Missing, Stored, TensorMem, Unstored};
-use wsp_memory::{Bytes, View};
+use wsp_kernel::{IntArray, Layout, Series, TensorMem};
+use wsp_memory::{Bytes, EarlyLoads, View};
 use wsp_plan::{Array, ArrayError};
 
 /// One tensor.
@@ -29,8 +27,6 @@ pub(crate) struct SharedTensor {
     view: View,
     /// Whether the memory is the caller's.
     is_callers: bool,
-    /// What tasks store to it, in a run that records that.
-    stored: Option<Arc<Stored>>,
 }
 
 /// A task loads an element that no task has stored, of a tensor that begins with none.
@@ -56,13 +52,13 @@ impl SharedTensor {
 
     /// An array of the caller.
     pub(crate) fn of_view(view: View) -> SharedTensor {
-        SharedTensor { view, is_callers: true, stored: None }
+        SharedTensor { view, is_callers: true }
     }
 
     /// An array of this run, whose extents boxes reach.
     fn own(array: Array) -> SharedTensor {
-        let view = lend(array).expect("extents of a tensor have 32 bits");
-        SharedTensor { view, is_callers: false, stored: None }
+        let view = array.lend().expect("extents of a tensor have 32 bits");
+        SharedTensor { view, is_callers: false }
     }
 
     pub(crate) fn dtype(&self) -> DType {
@@ -71,47 +67,18 @@ impl SharedTensor {
 
     /// From now on, what tasks store to it is recorded.
     pub(crate) fn record(&mut self, early: EarlyLoads) {
-        let size = self.dtype().size();
-        let apart = self.view.strides().iter().all(|stride| stride.is_multiple_of(size));
-        let (base, unit) = (self.view.ptr(), if apart { size } else { 1 });
-        self.stored = Some(Arc::new(Stored::new(base, self.view.span(), unit, early)));
+        self.view = self.view.clone().recorded(early);
     }
 
-    /// What tasks store to it, in a run that records that.
-    pub(crate) fn stored(&self) -> Option<&Stored> {
-        self.stored.as_deref()
-    }
-
-    /// These of the elements that no task has stored, in row-major order; none if there are none and where nothing is recorded.
-    pub(crate) fn missing(&self, which: Unstored) -> Option<Missing> {
-        let stored = self.stored.as_deref()?;
-        let each = |piece: &mut dyn FnMut(*const u8, usize)| {
-            self.view.runs(&self.whole(), |offset, bytes| piece(self.view.ptr().wrapping_add(offset), bytes));
-        };
-        stored.missing_in(which, self.dtype().size(), each)
-    }
-
-    /// A task stores to a box.
-    fn note_store(&self, region: &Region) {
-        if let Some(stored) = &self.stored {
-            self.view.runs(region, |offset, bytes| stored.store(self.view.ptr().wrapping_add(offset), bytes));
-        }
+    /// Where its elements lie, with the record of what tasks store to them, in a run that records that.
+    pub(crate) fn elements(&self) -> &View {
+        &self.view
     }
 
     /// A task loads from a box.
     fn note_load(&self, region: &Region) -> Result<(), NeverStored> {
-        let Some(stored) = &self.stored else { return Ok(()) };
-        let (mut before, mut missing) = (0, None);
-        self.view.runs(region, |offset, bytes| {
-            let (at, size) = (self.view.ptr().wrapping_add(offset), self.dtype().size());
-            if missing.is_none() && !stored.may_load(at, bytes) {
-                missing = Some(before + stored.first_gap(at, bytes).map_or(0, |first| (first / size) as u64));
-            }
-            before += (bytes / size) as u64;
-        });
-        missing.map_or(Ok(()), |first| {
-            Err(NeverStored { tensor: region.tensor, index: self.index(region, first) })
-        })
+        let fault = |first| NeverStored { tensor: region.tensor, index: self.index(region, first) };
+        self.view.note_load(region).map_err(fault)
     }
 
     /// The index of element number `at` of a box, in row-major order.
@@ -132,13 +99,13 @@ impl SharedTensor {
 
     /// The array, when no run goes on; none for one of the caller.
     pub(crate) fn into_array(self, name: &str) -> Option<Result<Array, Diagnostic>> {
-        let SharedTensor { view, is_callers, stored } = self;
+        let SharedTensor { view, is_callers } = self;
         if is_callers {
             return None;
         }
         // A kernel of the caller may have kept a view.
-        let kept = |view| SharedTensor { view, is_callers, stored }.to_array();
-        Some(take_back(view).or_else(kept).map_err(|fault| no_memory(name, fault)))
+        let kept = |view| SharedTensor { view, is_callers }.to_array();
+        Some(view.take_back().or_else(kept).map_err(|fault| no_memory(name, fault)))
     }
 
     /// A copy of the elements, when no run goes on.
@@ -186,7 +153,7 @@ impl SharedTensor {
 
     /// Replaces the box's bytes; `from` has exactly [`box_bytes`](Self::box_bytes).
     pub(crate) fn store(&self, region: &Region, from: &[u8]) {
-        self.note_store(region);
+        self.view.note_store(region);
         self.poke(region, from);
     }
 
@@ -204,20 +171,17 @@ impl SharedTensor {
 
     /// An array of no integers, for a view that is not bound yet; none for real numbers.
     pub(crate) fn no_integers(dtype: DType) -> Option<IntArray> {
-        IntView::new(Bytes::NONE, 0, dtype.size(), dtype).map(IntArray::View)
+        TensorMem::integers(Bytes::NONE, dtype, Series { count: 0, stride: 0 }).map(IntArray::View)
     }
 
     /// Binds a view of a compiled kernel to a box, of which it keeps these dimensions. The view ends where the box does, and
     /// is used until its kernel's task ends.
     pub(crate) fn bind(&self, region: &Region, keep: &[u8], view: &mut TensorMem) {
-        let (ptr, bytes) = self.extent(region);
         let size = self.dtype().size() as u64;
         let kept = keep.iter().map(|&d| usize::from(d));
         let strides = self.view.all_strides();
         let kept = kept.map(|d| (region.hi[d] - region.lo[d], strides[d] as u64 / size));
-        // SAFETY: the bytes lie in the view, which outlives the run; tasks use them as the argument above says.
-        view.place(unsafe { Bytes::new(ptr, bytes) }, kept);
-        view.record(self.stored.clone());
+        view.place(self.bytes(region), kept);
     }
 
     /// Binds a view that was last bound to a box of this tensor with these extents to another one, if that has the same.
@@ -237,12 +201,11 @@ impl SharedTensor {
     /// ends.
     pub(crate) fn integers(&self, region: &Region, dim: u8) -> Result<Option<IntArray>, NeverStored> {
         let d = usize::from(dim);
-        let (ptr, bytes) = self.extent(region);
-        let len = if bytes == 0 { 0 } else { (region.hi[d] - region.lo[d]) as usize };
         self.note_load(region)?;
-        // SAFETY: every element lies in the view, which outlives the run; tasks use them as the argument above says.
-        let bytes = unsafe { Bytes::new(ptr, bytes) };
-        Ok(IntView::new(bytes, len, self.view.all_strides()[d], self.dtype()).map(IntArray::View))
+        let bytes = self.bytes(region).unrecorded();
+        let count = if bytes.count() == 0 { 0 } else { (region.hi[d] - region.lo[d]) as usize };
+        let layout = Series { count, stride: self.view.all_strides()[d] };
+        Ok(TensorMem::integers(bytes, self.dtype(), layout).map(IntArray::View))
     }
 
     /// A box for a kernel of the caller, which is taken to load and store all that its mode lets it.
@@ -251,16 +214,20 @@ impl SharedTensor {
             self.note_load(region)?;
         }
         if mode != AccessMode::In {
-            self.note_store(region);
+            self.view.note_store(region);
         }
         let part = self.view.part(region).expect("a box should lie in its tensor, which expansion checks");
+        // A run of the kernel's own records by itself.
+        let part = part.unrecorded();
         Ok(if mode == AccessMode::In { part.read_only() } else { part })
     }
 
-    /// The first element of a box, and the bytes from there to the end of its last element; none in an empty box.
+    /// The bytes of a box for the kernel of a task, which uses them until the task ends.
     #[inline]
-    fn extent(&self, region: &Region) -> (*mut u8, usize) {
-        self.view.extent(region).expect("a box should lie in its tensor, which expansion checks")
+    fn bytes(&self, region: &Region) -> Bytes {
+        // SAFETY: the view outlives the run; tasks use the bytes as the argument above says.
+        let bytes = unsafe { self.view.bytes(region) };
+        bytes.expect("a box should lie in its tensor, which expansion checks")
     }
 }
 

@@ -1,6 +1,7 @@
 //! What tiles and scalars are stored to and loaded from, in runs that record it.
 
-use crate::memory::{Clip, Fault, RowsView, Shape, Stored, TensorMem, Window};
+use crate::memory::{Clip, Fault, RowsView, Shape, TensorMem, Window};
+use wsp_memory::Stored;
 
 /// A tile of this shape was stored.
 #[cold]

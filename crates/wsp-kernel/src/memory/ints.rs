@@ -1,47 +1,39 @@
 //! Integer elements read where they lie.
 
-use super::Stored;
-use std::sync::Arc;
+use super::TensorMem;
 use wsp_core::DType;
 use wsp_ir::ScalarTy;
 use wsp_memory::Bytes;
 
-/// Integers in memory that somebody else owns, evenly spaced. Those of less than 32 bits are read as `uint32_t`.
-#[derive(Clone, Debug)]
-pub struct IntView {
-    bytes: Bytes,
-    len: usize,
+/// The layout of elements along one dimension, evenly spaced. It has no memory of its own, so that a task can be given one for nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Series {
+    /// Elements.
+    pub count: usize,
     /// Bytes between neighbours.
-    stride: usize,
-    dtype: DType,
-    /// What tasks store to the memory, in a run that records that.
-    stored: Option<Arc<Stored>>,
+    pub stride: usize,
 }
 
-impl IntView {
-    /// `len` elements, the first at the first of these bytes, with `stride` bytes from one to the next; none when the type is no
-    /// integer type. Elements need no alignment.
+/// Integers where they lie. Those of less than 32 bits are read as `uint32_t`.
+impl TensorMem<Series> {
+    /// Elements of which the first begins with these bytes; none when the type is no integer type. They need no alignment.
     ///
     /// # Panics
     /// When an element lies outside of the bytes.
-    pub fn new(bytes: Bytes, len: usize, stride: usize, dtype: DType) -> Option<IntView> {
+    pub fn integers(bytes: Bytes, dtype: DType, layout: Series) -> Option<TensorMem<Series>> {
+        let Series { count, stride } = layout;
         let last =
-            len.checked_sub(1).map_or(Some(0), |last| last.checked_mul(stride)?.checked_add(dtype.size()));
+            count.checked_sub(1).map_or(Some(0), |last| last.checked_mul(stride)?.checked_add(dtype.size()));
         assert!(last.is_some_and(|end| end <= bytes.count()), "every element should lie in its bytes");
-        (!dtype.is_float()).then_some(IntView { bytes, len, stride, dtype, stored: None })
-    }
-
-    /// From now on, what functions load is looked up there.
-    pub fn record(&mut self, stored: Option<Arc<Stored>>) {
-        self.stored = stored;
+        (!dtype.is_float()).then_some(TensorMem { bytes, dtype, layout })
     }
 
     /// Of `count` elements from `first` on, the first that may not be loaded, since no task has stored it.
     pub(crate) fn never_stored(&self, first: usize, count: usize) -> Option<usize> {
-        let stored = self.stored.as_deref()?;
-        let at = |index: usize| self.bytes.ptr().cast_const().wrapping_add(index * self.stride);
+        let stored = self.stored()?;
+        let at = |index: usize| self.ptr().cast_const().wrapping_add(index * self.layout.stride);
         let (elements, size) = (first..first + count, self.dtype.size());
-        if self.stride == size && stored.may_load(at(first), count * size) {
+        if self.layout.stride == size && stored.may_load(at(first), count * size) {
             return None;
         }
         elements.into_iter().find(|&index| !stored.may_load(at(index), size))
@@ -49,12 +41,12 @@ impl IntView {
 
     /// Number of elements.
     pub fn len(&self) -> usize {
-        self.len
+        self.layout.count
     }
 
     /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.layout.count == 0
     }
 
     /// The type that elements are read as.
@@ -69,12 +61,12 @@ impl IntView {
 
     /// An element in slot form.
     pub(crate) fn bits(&self, index: usize) -> Option<u64> {
-        if index >= self.len {
+        if index >= self.layout.count {
             return None;
         }
-        // SAFETY: the element exists, so that it lies in the bytes, as `new` checked, which can be read.
+        // SAFETY: the element exists, so that it lies in the bytes, as `integers` checked, which can be read.
         unsafe {
-            let at = self.bytes.ptr().add(index * self.stride);
+            let at = self.ptr().add(index * self.layout.stride);
             Some(super::scalar::read_integer(at, self.dtype))
         }
     }
@@ -83,8 +75,8 @@ impl IntView {
     #[cfg_attr(not(feature = "native"), expect(dead_code, reason = "compiled code reads by address"))]
     pub(crate) fn dense(&self) -> Option<*const u8> {
         let whole = matches!(self.dtype, DType::I32 | DType::U32 | DType::I64 | DType::U64);
-        (whole && self.stride == self.dtype.size() && self.stored.is_none())
-            .then(|| self.bytes.ptr().cast_const())
+        (whole && self.layout.stride == self.dtype.size() && self.stored().is_none())
+            .then(|| self.ptr().cast_const())
     }
 
     /// The first elements, in order.
@@ -92,7 +84,7 @@ impl IntView {
     /// # Panics
     /// When there are fewer.
     pub(crate) fn values(&self, count: usize) -> impl Iterator<Item = i128> + '_ {
-        assert!(count <= self.len, "no more elements should be asked for than there are");
+        assert!(count <= self.layout.count, "no more elements should be asked for than there are");
         let signed = matches!(self.dtype, DType::I32 | DType::I64);
         let value = move |bits: u64| if signed { i128::from(bits.cast_signed()) } else { i128::from(bits) };
         (0..count).filter_map(|index| self.bits(index)).map(value)
@@ -103,16 +95,16 @@ impl IntView {
 mod tests {
     use super::*;
 
-    fn view<T>(elements: &[T], stride: usize, dtype: DType) -> IntView {
-        let len = size_of_val(elements).div_ceil(stride);
+    fn view<T>(elements: &[T], stride: usize, dtype: DType) -> TensorMem<Series> {
+        let count = size_of_val(elements).div_ceil(stride);
         // SAFETY: the tests keep the elements longer than the view, and write none.
         let bytes = unsafe { Bytes::new(elements.as_ptr().cast_mut().cast(), size_of_val(elements)) };
-        IntView::new(bytes, len, stride, dtype).expect("the type is an integer's")
+        TensorMem::integers(bytes, dtype, Series { count, stride }).expect("the type is an integer's")
     }
 
     #[test]
     fn elements_of_every_type_are_read_with_their_sign_and_stride() {
-        let values = |view: IntView| view.values(view.len()).collect::<Vec<_>>();
+        let values = |view: TensorMem<Series>| view.values(view.len()).collect::<Vec<_>>();
         assert_eq!(values(view(&[-1i32, 2, -3], 4, DType::I32)), [-1, 2, -3]);
         assert_eq!(values(view(&[1u32, u32::MAX, 3, 4], 8, DType::U32)), [1, 3]);
         assert_eq!(values(view(&[i64::MIN], 8, DType::I64)), [i64::MIN.into()]);
@@ -121,6 +113,6 @@ mod tests {
         assert_eq!(values(view(&[7u16, u16::MAX], 2, DType::U16)), [7, 65535]);
         assert_eq!(view(&[7u8], 1, DType::U8).ty(), ScalarTy::U32);
         assert_eq!(view(&[7u32, 8], 4, DType::U32).bits(2), None);
-        assert!(IntView::new(Bytes::NONE, 0, 4, DType::F32).is_none());
+        assert!(TensorMem::integers(Bytes::NONE, DType::F32, Series { count: 0, stride: 4 }).is_none());
     }
 }

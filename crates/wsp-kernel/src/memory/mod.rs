@@ -7,14 +7,12 @@
     reason = "the one place that turns indices into addresses; every run of rows is checked against the array's bytes"
 )]
 
-mod bits;
 mod fault;
 mod ints;
 mod layout;
 mod locate;
 mod prefetch;
 mod scalar;
-mod stored;
 mod tensor;
 mod view;
 
@@ -22,12 +20,11 @@ mod view;
 mod tests;
 
 pub use fault::{Fault, Shape};
-pub use ints::IntView;
+pub use ints::Series;
 pub use layout::{Layout, Paged};
 pub(crate) use locate::{Clip, MAX_INDICES, Window};
 pub(crate) use prefetch::prefetch_bytes;
 pub(crate) use scalar::{read_f32, round_to, write_f32};
-pub use stored::{EarlyLoads, Missing, Stored, StoredState, Unstored};
 pub use tensor::TensorMem;
 pub(crate) use view::RowsView;
 use view::Segment;

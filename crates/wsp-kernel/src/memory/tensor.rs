@@ -1,36 +1,40 @@
 //! An array of a launch.
 
-use super::{Layout, Stored};
-use std::sync::Arc;
+use super::Layout;
 use wsp_core::DType;
-use wsp_memory::Bytes;
+use wsp_memory::{Bytes, Stored};
 
-/// An array of a launch: bytes, element type and layout.
+/// An array as kernels have it: bytes, element type and layout, which is a [`Layout`] for tiles and a [`Series`](super::Series) for integers
+/// that are looked up one by one.
 ///
 /// Every access is checked against `bytes`, whatever the layout says; addresses need no alignment.
-#[derive(Debug)]
-pub struct TensorMem {
-    bytes: Bytes,
-    dtype: DType,
-    layout: Layout,
-    /// What tasks store to it, in a run that records that.
-    stored: Option<Arc<Stored>>,
+#[derive(Clone, Debug)]
+pub struct TensorMem<L = Layout> {
+    pub(super) bytes: Bytes,
+    pub(super) dtype: DType,
+    pub(super) layout: L,
+}
+
+impl<L> TensorMem<L> {
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// What tasks store to the array, in a run that records that.
+    pub(crate) fn stored(&self) -> Option<&Stored> {
+        self.bytes.stored()
+    }
+
+    pub(super) fn ptr(&self) -> *mut u8 {
+        self.bytes.ptr()
+    }
 }
 
 impl TensorMem {
     /// An array of these bytes. Tiles that are loaded from it use them until they are reset, overwritten or dropped.
     pub fn new(bytes: Bytes, dtype: DType, layout: Layout) -> TensorMem {
-        TensorMem { bytes, dtype, layout, stored: None }
-    }
-
-    /// From now on, what kernels store to the array is recorded there, and what they load is looked up.
-    pub fn record(&mut self, stored: Option<Arc<Stored>>) {
-        self.stored = stored;
-    }
-
-    /// What tasks store to the array, in a run that records that.
-    pub(crate) fn stored(&self) -> Option<&Stored> {
-        self.stored.as_deref()
+        TensorMem { bytes, dtype, layout }
     }
 
     /// Puts a strided array elsewhere: other bytes, and other extents and strides (in elements) in pairs, outermost
@@ -60,11 +64,6 @@ impl TensorMem {
         self.bytes = unsafe { self.bytes.moved_to(ptr) };
     }
 
-    /// The element type.
-    pub fn dtype(&self) -> DType {
-        self.dtype
-    }
-
     /// The layout.
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -78,9 +77,5 @@ impl TensorMem {
     /// Number of indices that reach one element.
     pub fn rank(&self) -> usize {
         self.layout.rank()
-    }
-
-    pub(super) fn ptr(&self) -> *mut u8 {
-        self.bytes.ptr()
     }
 }

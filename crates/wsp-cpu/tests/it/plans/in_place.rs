@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wsp_backend::Recording;
 use wsp_core::DType;
 use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions};
-use wsp_cpu::{LaunchOptions, Outcome, Program, lend, take_back};
+use wsp_cpu::{LaunchOptions, Outcome, Program};
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_memory::{Buffer, Claim, Use, View};
 use wsp_plan::{Array, Arrays};
@@ -37,7 +37,7 @@ fn counting(shape: &[u64]) -> Array {
 }
 
 fn lent(rows: u64) -> View {
-    lend(counting(&[rows, 2])).unwrap()
+    counting(&[rows, 2]).lend().unwrap()
 }
 
 fn with(views: &[(&str, &View)]) -> LaunchOptions {
@@ -65,11 +65,11 @@ fn written_arrays_of_the_caller_are_written_where_they_lie() {
     for (name, expected) in &copied.outputs {
         let out = Array::zeros(expected.dtype(), expected.shape()).unwrap();
         places.insert(name.clone(), out.bytes().as_ptr());
-        views.insert(name.clone(), lend(out).unwrap());
+        views.insert(name.clone(), out.lend().unwrap());
     }
     for (name, array) in all.clone() {
         match array.dtype().is_float() {
-            true => drop(views.insert(name, lend(array).unwrap())),
+            true => drop(views.insert(name, array.lend().unwrap())),
             false => drop(integers.insert(name, array)),
         }
     }
@@ -78,11 +78,11 @@ fn written_arrays_of_the_caller_are_written_where_they_lie() {
     assert!(outcome.outputs.is_empty(), "the caller has them already");
     let mut views = launch.views;
     for (name, expected) in &copied.outputs {
-        let out = take_back(views.remove(name).unwrap()).expect("no run has it");
+        let out = views.remove(name).unwrap().take_back().expect("no run has it");
         assert_eq!((out.bytes().as_ptr(), out.bytes()), (places[name], expected.bytes()), "{name}");
     }
     // What is only read stays as it was.
-    let read: Arrays = views.into_iter().map(|(name, view)| (name, take_back(view).unwrap())).collect();
+    let read: Arrays = views.into_iter().map(|(name, view)| (name, view.take_back().unwrap())).collect();
     assert!(bits(&read).into_iter().all(|(name, bytes)| all[name].bytes() == bytes));
 }
 
@@ -92,11 +92,11 @@ fn kernels_that_a_workload_calls_write_arrays_of_the_caller_where_they_lie() {
     let program = crate::workloads::library_program(text, TWICE).unwrap_or_else(|f| panic!("{}", report(&f)));
     let (x, y) = (lent(20), counting(&[20, 2]));
     let place = y.bytes().as_ptr();
-    let views = with(&[("x", &x), ("y", &lend(y).unwrap())]).views;
+    let views = with(&[("x", &x), ("y", &y.lend().unwrap())]).views;
     let inputs = WorkloadInputs { views, ..WorkloadInputs::default() };
     let outcome = program.execute(&inputs, &WorkloadOptions { threads: 2, ..WorkloadOptions::default() });
     assert!(outcome.unwrap_or_else(|f| panic!("{}", report(&f))).outputs.is_empty());
-    let y = take_back(inputs.views.into_values().next_back().unwrap()).expect("no run has it");
+    let y = inputs.views.into_values().next_back().unwrap().take_back().expect("no run has it");
     assert_eq!(y.bytes().as_ptr(), place);
     assert!(y.as_slice::<f32>().unwrap().iter().enumerate().all(|(i, y)| *y == 2.0 * i as f32));
 }
@@ -157,9 +157,9 @@ fn integers_pages_with_gaps_and_arrays_that_are_given_twice_are_refused() {
         assert_eq!(faults[0].code, Code(863), "{}", report(&faults));
         report(&faults)
     };
-    let lengths = lend(all["kv_lens"].clone()).unwrap();
+    let lengths = all["kv_lens"].clone().lend().unwrap();
     assert!(said(&[("kv_lens", lengths)], "kv_lens").contains("integers are looked at before tasks run"));
-    let keys = lend(all["kv.k"].clone()).unwrap();
+    let keys = all["kv.k"].clone().lend().unwrap();
     assert!(said(&[("kv.k", keys)], "").contains("to be copied and to be used in place"));
     let shape = all["kv.k"].shape();
     let strides = [shape[1] * shape[2] * shape[3] * 4, shape[2] * shape[3] * 4, shape[3] * 4, 4];

@@ -34,7 +34,7 @@ fn bits(arrays: &Arrays) -> Vec<(&str, &[u8])> {
 
 /// An array that is lent, in place of that of the same name.
 fn lent(args: &Args, name: &str) -> (Args, View) {
-    let view = wsp_cpu::lend(args.arrays[name].clone()).expect("it fits");
+    let view = args.arrays[name].clone().lend().expect("it fits");
     (args.clone().with(name, view.clone()), view)
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_backend::{Args, KvLayout, Recording, RunError, RunOptions, UnitOptions};
 use wsp_core::DType;
-use wsp_cpu::{CpuSimBackend, LaunchOptions, Program, RunStats, take_back};
+use wsp_cpu::{CpuSimBackend, LaunchOptions, Program, RunStats};
 use wsp_ir::SourceMap;
 use wsp_kernel::Mode;
 use wsp_plan::{Array, CompileOptions, LoweredPlan, lower};
@@ -88,11 +88,11 @@ fn written_arrays_are_used_in_place_and_can_be_exchanged() {
     assert!(outcome.outputs.is_empty(), "the caller has them already");
     let (second, other) = lent(&args, "y");
     prepared.rebind(second).expect("it fits as the first does");
-    let y = take_back(view).expect("no run has it");
+    let y = view.take_back().expect("no run has it");
     assert_eq!((y.bytes().as_ptr(), y.bytes()), (place, expected.outputs["y"].bytes()));
     prepared.run().expect("the arrays fit");
     drop(prepared);
-    assert_eq!(take_back(other).expect("no run has it").bytes(), expected.outputs["y"].bytes());
+    assert_eq!(other.take_back().expect("no run has it").bytes(), expected.outputs["y"].bytes());
 }
 
 #[test]

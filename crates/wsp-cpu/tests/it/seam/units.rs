@@ -5,8 +5,8 @@ use crate::tg::common::{all, inputs, integers, kernels, unit};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_backend::{Args, Backend, Begin, CheckpointStore, MemoryStore, RunError, RunOptions, UnitOptions};
+use wsp_cpu::CpuSimBackend;
 use wsp_cpu::tg::{Report, Session, SessionOptions};
-use wsp_cpu::{CpuSimBackend, take_back};
 use wsp_ir::SourceMap;
 use wsp_kernel::Engine;
 use wsp_plan::target::CPU_SIM;
@@ -113,7 +113,7 @@ fn written_arrays_are_used_in_place() {
     assert!(matches!(other, RunError::Refused(_)), "{other}");
     assert!(prepared.run().expect("the arguments are as before").outputs.is_empty());
     drop(prepared);
-    let y = take_back(view).expect("no run has it");
+    let y = view.take_back().expect("no run has it");
     assert_eq!((y.bytes().as_ptr(), y.bytes()), (place, expected.outputs["Y"].bytes()));
 }
 

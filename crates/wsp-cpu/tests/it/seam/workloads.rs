@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use wsp_backend::{Absent, Args, Backend, RunError, RunOptions, WorkloadRunOptions};
 use wsp_core::DType;
+use wsp_cpu::CpuSimBackend;
 use wsp_cpu::workload::{KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram};
-use wsp_cpu::{CpuSimBackend, take_back};
 use wsp_ir::SourceMap;
 use wsp_ir::workload::text::parse;
 use wsp_kernel::{Engine, Level, Mode};
@@ -117,7 +117,7 @@ fn kernels_of_a_used_file_give_the_bits_of_the_program() {
     let workload = WorkloadRunOptions { mixing: true, ..WorkloadRunOptions::default() };
     let refused = program.execute(Args::new(), RunOptions { workload, ..RunOptions::default() });
     assert_eq!(named(&fault(refused)), "mixing");
-    let y = take_back(view).expect("no run has it");
+    let y = view.take_back().expect("no run has it");
     assert_eq!((y.bytes().as_ptr(), y.bytes()), (place, expected.outputs["y"].bytes()));
 }
 
@@ -130,7 +130,7 @@ fn written_arrays_of_declared_kernels_are_used_in_place() {
     let outcome = ran(&*program, &args, &RunOptions::default());
     assert!(outcome.outputs.keys().eq(["part"]));
     drop(args);
-    let total = take_back(view).expect("no run has it");
+    let total = view.take_back().expect("no run has it");
     assert_eq!((total.bytes().as_ptr(), total.bytes()), (place, expected.outputs["total"].bytes()));
 }
 
@@ -210,7 +210,7 @@ fn a_run_that_is_dropped_has_ended() {
     drop(program.execute_async(args.clone(), options).expect("the arrays fit"));
     assert_eq!([&ended, &cancel].map(|flag| flag.load(Ordering::Relaxed)), [true, false]);
     drop(program.execute_async(args, RunOptions::default()).expect("the arrays fit"));
-    assert!(take_back(view).is_ok(), "no run has it");
+    assert!(view.take_back().is_ok(), "no run has it");
 }
 
 #[test]

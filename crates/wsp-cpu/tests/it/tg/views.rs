@@ -8,13 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use wsp_core::tg::Direction;
 use wsp_cpu::tg::{Session, SessionOptions};
-use wsp_cpu::{lend, take_back};
 use wsp_memory::View;
 
 const DOUBLE: &str = "extern X: i64[8]\nextern Y: i64[8]\nTG_BEGIN(G)\nTG_KERNEL(A, double, 2, AIV, 0)\nMC_BIND(A, 0, X)\nMC_BIND(A, 1, Y)\nTG_END(G)";
 
 fn lent(values: &[i64]) -> View {
-    lend(integers(values)).expect("it can be lent")
+    integers(values).lend().expect("it can be lent")
 }
 
 fn with(views: &[(&str, &View)]) -> SessionOptions {
@@ -37,16 +36,16 @@ fn arrays_of_the_caller_are_read_and_written_where_they_lie() {
     });
     let (x, y) = (integers(&[1, 2, 3, 4, 5, 6, 7, 8]), integers(&[0; 8]));
     let places = [&x, &y].map(|array| array.bytes().as_ptr().addr());
-    let (x, y) = (lend(x).expect("it can be lent"), lend(y).expect("it can be lent"));
+    let (x, y) = (x.lend().expect("it can be lent"), y.lend().expect("it can be lent"));
     let mut session = session_with(DOUBLE, &kernels, with(&[("X", &x), ("Y", &y)]));
     session.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
     assert_eq!(seen.map(|seen| seen.load(Ordering::Relaxed)), places);
     assert!(session.outputs().expect("nothing runs").is_empty(), "the caller has it already");
     assert_eq!(session.written_in_place(), ["Y"]);
     assert_eq!(values(&session, "Y"), [2, 4, 6, 8, 10, 12, 14, 16]);
-    let y = take_back(y).expect_err("the session has it");
+    let y = y.take_back().expect_err("the session has it");
     drop(session);
-    let y = take_back(y).expect("no run has it");
+    let y = y.take_back().expect("no run has it");
     assert_eq!(y.bytes().as_ptr().addr(), places[1]);
     assert_eq!(y.as_slice::<i64>(), Some(&[2, 4, 6, 8, 10, 12, 14, 16][..]));
 }
@@ -63,7 +62,7 @@ fn an_array_of_the_caller_and_a_copy_give_the_same_bits() {
     assert_eq!(values(&in_place, "X"), values(&copied, "X"));
     in_place.set_tensor("X", &integers(&[7; 8])).expect("it may be written");
     drop(in_place);
-    assert_eq!(take_back(x).expect("no run has it").as_slice::<i64>(), Some(&[7; 8][..]));
+    assert_eq!(x.take_back().expect("no run has it").as_slice::<i64>(), Some(&[7; 8][..]));
 }
 
 #[test]

@@ -10,26 +10,26 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A set of numbers below a bound.
 #[derive(Debug)]
-pub(super) struct Bits {
+pub(crate) struct Bits {
     words: Box<[AtomicU64]>,
 }
 
 /// Some numbers of a range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Gaps {
+pub(crate) struct Gaps {
     /// How many groups have one of them.
-    pub(super) groups: usize,
-    pub(super) first: Option<usize>,
+    pub(crate) groups: usize,
+    pub(crate) first: Option<usize>,
 }
 
 impl Bits {
     /// The empty set of numbers below `bound`.
-    pub(super) fn new(bound: usize) -> Bits {
+    pub(crate) fn new(bound: usize) -> Bits {
         Bits { words: (0..bound.div_ceil(64)).map(|_| AtomicU64::new(0)).collect() }
     }
 
     /// Adds a range.
-    pub(super) fn insert(&self, begin: usize, end: usize) {
+    pub(crate) fn insert(&self, begin: usize, end: usize) {
         for (word, mask) in self.parts(begin, end) {
             match mask {
                 u64::MAX => word.store(mask, Relaxed),
@@ -41,32 +41,32 @@ impl Bits {
     }
 
     /// Takes a range away.
-    pub(super) fn remove(&self, begin: usize, end: usize) {
+    pub(crate) fn remove(&self, begin: usize, end: usize) {
         self.parts(begin, end).for_each(|(word, mask)| _ = word.fetch_and(!mask, Relaxed));
     }
 
     /// Takes all away.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.words.iter().for_each(|word| word.store(0, Relaxed));
     }
 
     /// Whether it has no number.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.words.iter().all(|word| word.load(Relaxed) == 0)
     }
 
     /// Whether it has every number of a range.
-    pub(super) fn covers(&self, begin: usize, end: usize) -> bool {
+    pub(crate) fn covers(&self, begin: usize, end: usize) -> bool {
         self.parts(begin, end).all(|(word, mask)| word.load(Relaxed) & mask == mask)
     }
 
     /// What it and `other`, which has the same bound, lack together of a range, in groups of so many numbers from its begin on.
-    pub(super) fn gaps(&self, other: Option<&Bits>, begin: usize, end: usize, group: usize) -> Gaps {
+    pub(crate) fn gaps(&self, other: Option<&Bits>, begin: usize, end: usize, group: usize) -> Gaps {
         self.lacks(begin, end, group, |at| !other.map_or(0, |other| other.words[at].load(Relaxed)))
     }
 
     /// What it lacks of a range and `other`, which has the same bound, has, in such groups.
-    pub(super) fn gaps_in(&self, other: &Bits, begin: usize, end: usize, group: usize) -> Gaps {
+    pub(crate) fn gaps_in(&self, other: &Bits, begin: usize, end: usize, group: usize) -> Gaps {
         self.lacks(begin, end, group, |at| other.words[at].load(Relaxed))
     }
 
@@ -96,7 +96,7 @@ impl Bits {
     }
 
     /// Begin and end of each run of neighbours in a range, in order.
-    pub(super) fn runs(&self, begin: usize, end: usize) -> Vec<(usize, usize)> {
+    pub(crate) fn runs(&self, begin: usize, end: usize) -> Vec<(usize, usize)> {
         let mut runs: Vec<(usize, usize)> = Vec::new();
         for (at, (word, mask)) in (begin / 64..).zip(self.parts(begin, end)) {
             let mut left = word.load(Relaxed) & mask;

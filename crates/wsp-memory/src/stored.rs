@@ -1,6 +1,6 @@
 //! Which bytes of some memory tasks have stored.
 
-use super::bits::Bits;
+use crate::bits::Bits;
 
 /// What a load of elements that no task has stored means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
