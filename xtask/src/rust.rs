@@ -99,6 +99,17 @@ fn without_test_files(mut sources: Vec<Source>) -> Vec<Source> {
     sources
 }
 
+/// Whether a text has a word, around which no name goes on.
+pub(crate) fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word)
+        .any(|(at, _)| !text[..at].ends_with(is_of_name) && !text[at + word.len()..].starts_with(is_of_name))
+}
+
+/// Whether names have this character.
+pub(crate) fn is_of_name(c: char) -> bool {
+    c == '_' || c.is_ascii_alphanumeric()
+}
+
 /// Where tests are in what [`code`] gives: whatever has the attribute `test`, `cfg(test)` or `cfg(all(test, …))`.
 fn tests(code: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();

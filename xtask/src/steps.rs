@@ -176,7 +176,9 @@ fn tidy_check(project: &Project) -> Result<bool> {
     for fault in &found.faults {
         println!("{fault}");
     }
-    println!("{}", found.conformance);
+    for line in &found.summary {
+        println!("{line}");
+    }
     Ok(found.faults.is_empty())
 }
 

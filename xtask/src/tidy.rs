@@ -9,7 +9,7 @@
 //! * one crate has a lexer ([`lexers`]);
 //! * the files that name a backend become fewer ([`backends`]);
 //! * at most three files compute integer operators, and one enum lists them ([`evaluators`]);
-//! * memory of tasks is shared by one type ([`shared`]);
+//! * memory of tasks is shared by one type ([`shared`]), and held by three ([`memory`]);
 //! * what is compiled once for each instruction set has no closures ([`vectors`]);
 //! * every row of the conformance pages that holds, in full or in part, has a test ([`conformance`]);
 //! * `Cargo.lock` is there and fits the manifests.
@@ -21,6 +21,7 @@ mod features;
 mod layers;
 mod lexers;
 mod licence;
+mod memory;
 mod paths;
 mod shared;
 mod twins;
@@ -44,8 +45,8 @@ const KERNELS: &str = "crates/wsp-kernel/src";
 pub(crate) struct Findings {
     /// What breaks a rule, a line each, in a stable order.
     pub(crate) faults: Vec<String>,
-    /// How many rows of the conformance pages hold, and how many are not examined.
-    pub(crate) conformance: String,
+    /// How many rows of the conformance pages hold, and how many are not examined; which types hold memory of tasks.
+    pub(crate) summary: Vec<String>,
 }
 
 /// Checks every rule.
@@ -57,6 +58,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     let mut lexers = lexers::Lexers::default();
     let mut backends = backends::Backends::default();
     let mut shared = shared::Shared::default();
+    let mut memory = memory::Memory::default();
     let mut vectors = false;
     for path in files(project.root(), is_own, is_text)? {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
@@ -72,6 +74,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
             lexers.source(&name, &text);
             backends.source(&name, &text);
             shared.source(&name, &text);
+            memory.source(&name, &text);
         }
         let opening = match path.extension().and_then(|e| e.to_str()) {
             Some("rs") => Some("//!"),
@@ -106,16 +109,17 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     faults.extend(lexers.faults());
     faults.extend(backends.faults());
     faults.extend(shared.faults());
-    let conformance = conformance.summary();
+    faults.extend(memory.faults());
+    let summary = vec![conformance.summary(), memory.summary()];
     if !project.root().join("Cargo.lock").is_file() {
         faults.push("Cargo.lock is missing; `cargo generate-lockfile` makes it".to_owned());
-        return Ok(Findings { faults, conformance });
+        return Ok(Findings { faults, summary });
     }
     let packages = project.packages()?;
     faults.extend(features::check(&packages));
     faults.extend(layers::check(&packages));
     faults.extend(licence::check(&packages));
-    Ok(Findings { faults, conformance })
+    Ok(Findings { faults, summary })
 }
 
 /// Whether the first line with text begins so; above a Python file's there may be the line that names its interpreter.

@@ -2,6 +2,8 @@
 //!
 //! The number may only fall. A file that is taken off the list lowers [`NAMING`] in the same commit.
 
+use crate::rust::has_word;
+
 /// Files that name `wsp_cpu`, tests included.
 const NAMING: usize = 29;
 
@@ -20,7 +22,10 @@ pub(super) struct Backends {
 impl Backends {
     /// Takes a file.
     pub(super) fn source(&mut self, name: &str, text: &str) {
-        if name.starts_with("crates/") && !FREE.iter().any(|free| name.starts_with(free)) && names(text) {
+        if name.starts_with("crates/")
+            && !FREE.iter().any(|free| name.starts_with(free))
+            && has_word(text, BACKEND)
+        {
             self.files.push(name.to_owned());
         }
     }
@@ -43,14 +48,6 @@ impl Backends {
         }
         Vec::new()
     }
-}
-
-/// Whether a text names the backend.
-fn names(text: &str) -> bool {
-    let is_of_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
-    text.match_indices(BACKEND).any(|(at, word)| {
-        !text[..at].ends_with(is_of_name) && !text[at + word.len()..].starts_with(is_of_name)
-    })
 }
 
 #[cfg(test)]

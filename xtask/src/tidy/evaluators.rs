@@ -7,7 +7,7 @@
 //! An evaluator is known by its remainder: an arm of a `match` on operators, or a line of a table, whose result is a remainder that is
 //! computed there. Emitted C++ is text, and does not count.
 
-use super::twins::{enums, variants};
+use super::twins::{bodies, variants};
 use crate::rust::Source;
 
 /// Most files that do.
@@ -46,7 +46,7 @@ impl Evaluators {
             return;
         }
         let source = Source::new(inside.to_owned(), text.to_owned());
-        for (title, body) in enums(&source.code) {
+        for (title, body) in bodies(&source.code, "enum") {
             let names = variants(body);
             let has =
                 |operator: &str| names.keys().any(|name| name.strip_prefix('X').unwrap_or(name) == operator);

@@ -4,7 +4,7 @@
 //! other's and at least three, and variants of one name carry the same data. Where they carry different data (a tree and its
 //! compiled form, a policy and what it comes to) a `match` between them translates, and both are needed.
 
-use crate::rust::Source;
+use crate::rust::{Source, is_of_name};
 use std::collections::BTreeMap;
 
 /// Pairs that stay, each with the reason.
@@ -46,7 +46,7 @@ impl Twins {
             return;
         }
         let source = Source::new(inside.to_owned(), text.to_owned());
-        for (title, body) in enums(&source.code) {
+        for (title, body) in bodies(&source.code, "enum") {
             let place = format!("{path} {title}");
             let variants = variants(body);
             self.enums.push(Enum { place, krate: krate.to_owned(), variants });
@@ -86,12 +86,12 @@ fn are_twins(a: &Enum, b: &Enum) -> bool {
     fewer >= 2 && near && few.variants.iter().all(|(name, data)| many.variants.get(name) == Some(data))
 }
 
-/// Names and bodies of the enums of a text.
-pub(super) fn enums(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    text.match_indices("enum ").filter_map(|(at, word)| {
+/// Names and bodies of the enums, or of other types that begin with such a word, of a text.
+pub(super) fn bodies<'t>(text: &'t str, word: &str) -> impl Iterator<Item = (&'t str, &'t str)> {
+    text.match_indices(word).filter_map(|(at, word)| {
         let starts = text[..at].chars().next_back().is_none_or(char::is_whitespace);
-        let rest = &text[at + word.len()..];
-        let open = rest.find(['{', ';', '"']).filter(|at| starts && rest[*at..].starts_with('{'))?;
+        let rest = text[at + word.len()..].strip_prefix(' ').filter(|_| starts)?;
+        let open = rest.find(['{', '(', ';', '"']).filter(|at| rest[*at..].starts_with(['{', '(']))?;
         let title = rest.split(|c: char| !is_of_name(c)).next()?;
         let body = &rest[open + 1..];
         Some((title, &body[..closing(body)?]))
@@ -149,10 +149,6 @@ fn carried(data: &str) -> String {
         spelled.push_str(part.rsplit("::").next().unwrap_or(part).trim());
     }
     spelled.replace(",}", "}").replace(",)", ")")
-}
-
-fn is_of_name(c: char) -> bool {
-    c == '_' || c.is_ascii_alphanumeric()
 }
 
 #[cfg(test)]
