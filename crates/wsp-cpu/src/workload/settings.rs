@@ -210,9 +210,8 @@ fn threads(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32,
     let wanted = vector.saturating_add(cube);
     if options.threads != 0 && options.threads != wanted {
         let message = format!(
-            "{}, but the schedule's pools have {vector} + {cube}",
-            counted(options.threads, "thread"),
-            cube = counted(cube, "worker")
+            "{}, but the schedule's pools have {vector} + {cube} workers",
+            counted(options.threads, "thread")
         );
         return Err(Diagnostic::error(codes::BAD_OPTION, message)
             .help(format!("leave out `--threads`, or ask for {wanted}"))
