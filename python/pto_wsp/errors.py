@@ -284,6 +284,10 @@ _RANGES: tuple[tuple[int, type[WspError]], ...] = (
     (1551, ExecutionError),
     (1564, ArgumentError),
     (1565, ExecutionError),
+    (1600, CompileError),  # backends
+    (1603, ArgumentError),
+    (1605, ExecutionError),
+    (1608, CompileError),
 )
 """First code of each range, with the class of the errors in it."""
 

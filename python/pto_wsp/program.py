@@ -355,7 +355,8 @@ class Program:
         lines += _table("arguments", list(self.arguments.items()))
         lines += _table("notes", [(note,) for note in about["notes"]])
         threads = str(self._options["num_threads"] or "one per core")
-        lines += _table("implementation", [("ready queue", _QUEUES[self._ready]), ("threads", threads)])
+        parts = [("backend", about["backend"]), ("ready queue", _QUEUES[self._ready]), ("threads", threads)]
+        lines += _table("implementation", parts)
         return "\n".join(lines) + "\n"
 
     def graph(self, /, *unnamed: Any, **named: Any) -> Graph:

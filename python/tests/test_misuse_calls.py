@@ -45,6 +45,11 @@ def unknown_target() -> None:
     copies.compile(target="gpu")  # here
 
 
+@CASES.add(errors.CompileError, "WSP1600", "targets that run here: `cpu_sim` (cpu)")
+def target_that_nothing_runs() -> None:
+    copies.compile(target="ascend_910b")  # here
+
+
 @CASES.add(errors.CompileError, "WSP1221", "3")
 def option_out_of_range() -> None:
     copies.compile(optimization_level=9)  # here

@@ -258,6 +258,7 @@ def test_graphs_and_simulations():
 def test_explain_says_what_the_target_does_and_ir_what_the_workload_is():
     program = doubled.streams(2).task_graph(ready=ReadyPolicy.fifo()).compile()
     text = program.explain()
+    assert "`cpu_sim` runs target `cpu_sim` and takes all of the plan" in text
     assert "streams" in text and "scale" in text and "f32[n, 16]" in text and "FIFOReadyQueue" in text
     assert "scale(i, X[" in program.ir
     assert repr(program) == "<program doubled(X: f32[n, 16], Y: f32[n, 16], n: size) for cpu_sim>"

@@ -2,12 +2,13 @@
 
 use crate::Error;
 use std::sync::Arc;
+use wsp_ascend::AscendBackend;
 use wsp_plan::PlanSource;
 
 pub use wsp_backend::{
-    Absent, Arg, Args, Backend, Begin, Expand, Explanation, KernelStats, KvLayout, Outcome, Prepared,
-    Program, Recording, Registry, Released, Run, RunError, RunOptions, Selection, SpaceOptions, Stats,
-    UnitOptions, Unwritten, WorkloadRunOptions,
+    Absent, Arg, Args, Backend, Begin, EmitOptions, Emitted, Expand, Explanation, KernelStats, KvLayout,
+    Outcome, Package, Prepared, Program, Recording, Registry, Released, Run, RunError, RunOptions, Selection,
+    SpaceOptions, Stats, UnitOptions, Unwritten, WorkloadRunOptions,
 };
 pub use wsp_plan::{KernelFile, ProgramKind, Target, UnitSource};
 
@@ -18,15 +19,15 @@ pub mod cpu {
     pub use wsp_cpu::{CODES, CpuSimBackend, PlanReport, PlannedDescriptor, RunStats};
 }
 
-/// The backends that run plans: those that need nothing to be given.
+/// The backends: those that need nothing to be given.
 pub fn registry() -> Registry {
     registry_with(cpu::CpuSimBackend::default())
 }
 
-/// The backends that run plans, with this one for `cpu_sim`.
+/// The backends, with this one for `cpu_sim`.
 pub fn registry_with(cpu: cpu::CpuSimBackend) -> Registry {
     let mut registry = Registry::new();
-    let backends: [Arc<dyn Backend>; 1] = [Arc::new(cpu)];
+    let backends: [Arc<dyn Backend>; 2] = [Arc::new(cpu), Arc::new(AscendBackend)];
     for backend in backends {
         registry.register(backend).expect("names of backends should be distinct");
     }

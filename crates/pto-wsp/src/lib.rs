@@ -33,10 +33,10 @@
 //! let module = module.ok_or_else(|| Error::in_sources(findings, &sources))?;
 //! let program = compile(lower(&module, &CompileOptions::default())?)?;
 //!
-//! let mut x = Array::zeros(DType::F32, &[100])?;
-//! x.as_slice_mut::<f32>().unwrap().fill(1.5);
+//! let x = Array::of(&[100], &[1.5f32; 100])?;
 //! let outcome = program.execute(Args::new().with("x", x), RunOptions::default())?;
 //! assert_eq!(outcome.outputs["y"].as_slice::<f32>().unwrap(), [3.0f32; 100]);
+//! println!("{} tasks in {} ms", outcome.stats.tasks, outcome.stats.elapsed_ms());
 //! # Ok::<(), Error>(())
 //! ```
 #![forbid(unsafe_code)]
@@ -62,7 +62,8 @@ pub mod prelude {
     pub use wsp_backend::{KvLayout, Recording, Unwritten};
     pub use wsp_core::DType;
     pub use wsp_cpu::{
-        Advance, Balance, Capacity, Growth, LaunchOptions, Metadata, Outcome, Plan, PlanNeed, Program,
+        Advance, Balance, Capacity, Growth, LaunchOptions, Metadata, Outcome, Plan, PlanDescriptor, PlanNeed,
+        Program,
     };
     pub use wsp_ir::diag::{Diagnostic, render_all};
     pub use wsp_ir::{Module, SourceMap};

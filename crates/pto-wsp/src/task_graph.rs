@@ -49,8 +49,11 @@ pub use wsp_core::tg::{
     AffinityType, CheckpointNo, CoreType, DependencyType, Direction, FenceScope, GraphNo, LoopMode,
     MemLocation, StreamNo,
 };
-pub use wsp_cpu::tg::{BoundArg, Prepared, Report, Session, SessionOptions, TensorRange, TgCx, TgKernels};
-pub use wsp_cpu::workload::{Element, KernelFault};
+pub use wsp_cpu::tg::{
+    BoundArg, Prepared, Report, Session, SessionOptions, TensorRange, TgCx, TgKernels, check_sizes,
+};
+pub use wsp_cpu::workload::KernelFault;
 pub use wsp_ir::tg::{ArgSignature, Expr, KernelSignature, Signatures, Table, TgBuilder, TgModule, verify};
+pub use wsp_plan::Element;
 pub use wsp_plan::tg::lint;
 pub use wsp_runtime::tg::{CoreCounts, Hints, RuntimeConfig, Stats, Trace, Tracing};

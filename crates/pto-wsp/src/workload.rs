@@ -38,10 +38,10 @@
 //! # }
 //! ```
 
-pub use wsp_backend::{Recording, Unwritten};
+pub use wsp_backend::{Detail, GraphListing, Recording, Unwritten};
 pub use wsp_cpu::workload::{
-    Bodies, Detail, Element, GraphListing, KernelCx, KernelFault, KernelRegistry, WorkloadInputs,
-    WorkloadOptions, WorkloadOutcome, WorkloadProgram,
+    Bodies, KernelCx, KernelFault, KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadOutcome,
+    WorkloadProgram,
 };
 pub use wsp_ir::workload::build::{
     ModuleBuilder, TaskGraphPolicy, affinity, between, hash, range, range_step, round_robin, sized,
@@ -51,4 +51,5 @@ pub use wsp_ir::workload::text::{parse, print};
 pub use wsp_ir::workload::{
     Deps, ExecPool, Gate, GateScope, PoolSizes, Ready, Start, Trace, Window, WindowMode, WorkloadModule,
 };
+pub use wsp_plan::Element;
 pub use wsp_plan::workload::{WorkloadLibrary, WorkloadPlan};

@@ -4,6 +4,9 @@
 
 #![forbid(unsafe_code)]
 
+mod backend;
 pub mod expander;
 pub mod graph;
 mod writer;
+
+pub use backend::AscendBackend;

@@ -1,11 +1,18 @@
 //! Backends, and what they make of plans.
 
 use crate::args::Args;
+use crate::codes::{NO_FILES, NOT_LISTED};
 use crate::error::RunError;
+use crate::graph::{GraphListing, GraphOptions, Simulated};
 use crate::options::RunOptions;
 use crate::outcome::{Explanation, Outcome};
+use crate::package::{EmitOptions, Emitted};
 use crate::run::Run;
+use crate::transfer::Transferred;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use wsp_ir::diag::{Diagnostic, Diagnostics};
+use wsp_memory::Claim;
 use wsp_plan::{PlanSource, Target};
 
 /// What compiles plans for targets.
@@ -24,6 +31,22 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// What it cannot do, kernels without a body, options of the backend that do not fit the plan.
     fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Diagnostics>;
+
+    /// The targets for which it writes files.
+    fn emits(&self) -> &'static [&'static Target] {
+        &[]
+    }
+
+    /// Writes a plan as files for one of these targets.
+    ///
+    /// # Errors
+    /// It writes none for the plan's target, or cannot write all of the plan.
+    fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
+        let _ = options;
+        let message =
+            format!("backend `{}` writes no files for target `{}`", self.name(), plan.target().name);
+        Err(Diagnostic::error(NO_FILES, message).into())
+    }
 }
 
 /// A compiled plan. It may be used from several threads at once; each run is separate.
@@ -33,6 +56,40 @@ pub trait Program: Send + Sync {
     /// # Errors
     /// Arguments and options that do not fit; what only a run tells.
     fn explain(&self, args: &Args, options: &RunOptions) -> Result<Explanation, RunError>;
+
+    /// The tasks and their edges, without running anything.
+    ///
+    /// # Errors
+    /// Arguments that do not fit, tasks that depend on what others compute, more tasks than a graph can have, a program whose tasks only
+    /// a run tells.
+    fn graph(&self, args: &Args, options: &GraphOptions) -> Result<GraphListing, RunError> {
+        let _ = (args, options);
+        Err(unlisted("graph of its tasks"))
+    }
+
+    /// Runs the program in virtual time: no kernel runs, every task takes the cycles that its kernel costs. What it shows is the same each
+    /// time.
+    ///
+    /// # Errors
+    /// As [`graph`](Self::graph), and what would fail a run; options that have no meaning where no kernel runs.
+    fn simulate(&self, args: &Args, options: &RunOptions) -> Result<Simulated, RunError> {
+        let _ = (args, options);
+        Err(unlisted("virtual time"))
+    }
+
+    /// The bytes that a launch on this many AICPUs transfers. Of the arguments only values and tables count.
+    ///
+    /// # Errors
+    /// Arguments that do not fit, a program that AICPUs do not take.
+    fn transfer(
+        &self,
+        args: &Args,
+        aicpus: u16,
+        cancel: Option<&Arc<AtomicBool>>,
+    ) -> Result<Transferred, RunError> {
+        let _ = (args, aicpus, cancel);
+        Err(unlisted("program for AICPUs"))
+    }
 
     /// Checks and binds what a run takes. A program that writes arrays of the caller may hold its claim on them from here on.
     ///
@@ -64,15 +121,36 @@ pub trait Prepared: Send {
     /// Warnings and notes that are known before a run; those of the outcome have them too.
     fn notes(&self) -> &[Diagnostic];
 
-    /// Runs the program.
+    /// Runs the program for what it writes to arrays of the caller; `claim` is what the caller has claimed of them for this run, without
+    /// which the run claims them itself.
     ///
     /// # Errors
     /// Another run uses arrays of the caller and one of both writes them; the first failure. It can be run again.
-    fn run(&mut self) -> Result<Outcome, RunError>;
+    fn launch(&mut self, claim: Option<&Arc<Claim>>) -> Result<(), RunError>;
+
+    /// What the last run gave. Where tasks do not keep what they wrote, it is given once.
+    ///
+    /// # Errors
+    /// The outcome was taken, or nothing has run; there is no memory for a copy of the outputs.
+    fn outcome(&mut self) -> Result<Outcome, RunError>;
+
+    /// Runs the program and gives the outcome.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch) and [`outcome`](Self::outcome).
+    fn run(&mut self) -> Result<Outcome, RunError> {
+        self.launch(None)?;
+        self.outcome()
+    }
 
     /// Takes arguments in place of those of the same names, for the runs to come.
     ///
     /// # Errors
     /// As [`Program::prepare`]. Then the arguments stay as they were.
     fn rebind(&mut self, args: Args) -> Result<(), RunError>;
+}
+
+/// A program has none of this.
+fn unlisted(what: &str) -> RunError {
+    RunError::Refused(Diagnostic::error(NOT_LISTED, format!("the program has no {what}")).into())
 }

@@ -1,5 +1,7 @@
 //! Diagnostic codes of the seam.
 
+use wsp_ir::diag::Code;
+
 wsp_ir::diag::codes! {
     pub(crate) NO_BACKEND = 1600, "no backend runs this",
         "\
@@ -21,4 +23,35 @@ Scalars of task graphs are integers of 64 bits.";
     pub(crate) NOT_STARTED = 1605, "the run has no thread",
         "\
 The system made no thread for a run that goes on while its caller does other things. Wait for other runs first.";
+    pub(crate) NOT_LISTED = 1606, "the program has none of this",
+        "\
+Graphs of tasks, virtual time and transfers are of workloads: their tasks are known before they run.";
+    pub(crate) NO_OUTCOME = 1607, "the outcome was taken",
+        "\
+A prepared program gives the outcome of a run once. Run it again first.";
+    pub NO_FILES = 1608, "no files are written for the target",
+        "\
+`wsp emit FILE --target NAME -o FOLDER` writes a program as files for a target that runs elsewhere. The message lists the targets for which
+some backend writes files, or says what of the program it cannot write. As a note: the target does something else than what is written, which
+is at least as strong.";
+    pub WRONG_ARRAY = 863, "array does not fit what it is for",
+        "\
+An array of the launch has another element type or shape than the tensor or slot of that name, or it has the name of a
+table and is not integers in one dimension. Extents of tensors follow from parameters: set them with `--set name=value`,
+or pass another array.";
+    pub READ_ONLY = 870, "array may only be read",
+        "\
+Tasks write a tensor that is bound to an array of the caller which must not be written, such as a NumPy array whose
+`flags.writeable` is false. Pass an array that may be written, or a copy; or declare the kernels' parameters `in` if they
+only read.";
+    pub SHARED_MEMORY = 871, "arrays share memory that tasks write",
+        "\
+Tensors are bound to arrays of the caller where they lie, and tasks are ordered by the boxes of tensors that they touch. So
+memory that tasks write must belong to one tensor, and to one element of it: two tensors that share memory, or an array
+whose elements share memory with each other (a stride of 0, a sliding window), would give results that depend on chance.
+Arrays that interleave without sharing an element, such as the two halves of every row, are let through.
+Pass a copy of one of the arrays, or declare one tensor and give kernels both parts of it.";
 }
+
+/// Two runs at the same time, one of which writes memory that the other uses.
+pub const IN_USE: Code = Code(1268);

@@ -1,7 +1,8 @@
 //! Why a run gave nothing.
 
+use crate::codes::NO_OUTCOME;
 use std::fmt;
-use wsp_ir::diag::Diagnostics;
+use wsp_ir::diag::{Diagnostic, Diagnostics};
 
 /// Why a run gave nothing. The findings say it, the first of them first; where spans point into sources, who has the sources
 /// renders them.
@@ -9,15 +10,22 @@ use wsp_ir::diag::Diagnostics;
 pub enum RunError {
     /// Arguments or options do not fit, or arrays are in use: no task ran.
     Refused(Diagnostics),
-    /// A task, the generation of tasks or a check of them failed.
+    /// A task, the generation of tasks, an expression of the launch or a check of tasks failed.
     Failed(Diagnostics),
-    /// Nothing could run any more: who waits for what.
+    /// Nothing could run any more: who waits for what. Of task graphs only: tasks of other programs wait for earlier ones.
     Stuck(Diagnostics),
     /// The run was cancelled.
     Cancelled(Diagnostics),
 }
 
 impl RunError {
+    /// The outcome of a prepared program was taken, or it has not run.
+    pub fn no_outcome() -> RunError {
+        let fault =
+            Diagnostic::error(NO_OUTCOME, "the outcome of the last run was taken, or nothing has run");
+        RunError::Refused(fault.help("run it again").into())
+    }
+
     /// The findings.
     pub fn diagnostics(&self) -> &Diagnostics {
         match self {
@@ -52,3 +60,9 @@ impl fmt::Display for RunError {
 }
 
 impl std::error::Error for RunError {}
+
+impl From<RunError> for Vec<Diagnostic> {
+    fn from(error: RunError) -> Vec<Diagnostic> {
+        error.into_diagnostics().0
+    }
+}

@@ -11,25 +11,37 @@
 
 mod args;
 mod backend;
+mod callers;
 mod checkpoint;
-mod codes;
+pub mod claims;
+pub mod codes;
 mod error;
+mod graph;
 mod options;
 mod outcome;
+mod package;
 mod registry;
 mod run;
+mod transfer;
 
 pub use args::{Arg, Args};
 pub use backend::{Backend, Prepared, Program};
+pub use callers::{Payload, PayloadSlot, Poll};
 pub use checkpoint::{CheckpointKey, CheckpointStore, MemoryStore, RecordKind};
 pub use error::RunError;
+pub use graph::{
+    Detail, GraphAccess, GraphKernel, GraphListing, GraphOptions, MOST_LISTED, MissedHazard, ORDER_POINT,
+    Simulated, SimulatedTask,
+};
 pub use options::{
     Absent, Begin, Expand, KvLayout, Recording, Released, RunOptions, SpaceOptions, UnitOptions,
     WorkloadRunOptions,
 };
 pub use outcome::{Explanation, KernelStats, Outcome, Stats, Unwritten, unravel};
+pub use package::{EmitOptions, Emitted, Package};
 pub use registry::{Registry, Selection};
 pub use run::Run;
+pub use transfer::Transferred;
 
 /// The codes of this crate.
 pub const CODES: wsp_ir::diag::Codes = &[codes::CODES];

@@ -1,5 +1,6 @@
 //! How a run goes.
 
+use crate::callers::{PayloadSlot, Poll};
 use crate::checkpoint::CheckpointStore;
 use crate::codes::OPTION_OF_OTHERS;
 use crate::error::RunError;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::policy::Hints;
 use wsp_ir::diag::Diagnostic;
+use wsp_memory::{Claim, View};
 use wsp_plan::ProgramKind;
 use wsp_plan::tg::matrix::DeviceModel;
 
@@ -138,8 +140,17 @@ pub struct RunOptions {
     /// threads, seed, window, AICPUs, hints and schedule, fills memory that is released with a pattern, and is refused with
     /// `trace`.
     pub sequential: bool,
+    /// Runs plain tile operations in place of fast ones. Not of task graphs; refused where no kernel comes from a file.
+    pub plain: bool,
     /// Stops the run when it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
+    /// Asked on the calling thread, now and then, whether to stop: between tasks of a sequential run, and while tasks are generated. Of
+    /// workloads only; refused where the calling thread does neither.
+    pub poll: Option<Poll>,
+    /// Receives what a function of the caller hands over when it fails. Not of programs of spaces, which have none.
+    pub payload: Option<PayloadSlot>,
+    /// The claim that the caller has made on its arrays for the runs; without it each run makes its own.
+    pub claim: Option<Arc<Claim>>,
     /// Of programs of spaces.
     pub spaces: SpaceOptions,
     /// Of workloads.
@@ -195,6 +206,8 @@ pub struct UnitOptions {
     pub begin: Begin,
     /// Where arrays come from, by name, such as `read from x.npy`: messages say it if a checkpoint was saved with other contents.
     pub origins: BTreeMap<String, String>,
+    /// Where arrays of the caller lie of which arguments are copies, by name: they are refused as views are, and not claimed.
+    pub copied: BTreeMap<String, View>,
 }
 
 impl Default for UnitOptions {
@@ -209,6 +222,7 @@ impl Default for UnitOptions {
             checkpoints: None,
             begin: Begin::Start,
             origins: BTreeMap::new(),
+            copied: BTreeMap::new(),
         }
     }
 }
@@ -220,12 +234,22 @@ impl RunOptions {
     /// One for each such option, by its name.
     pub fn check(&self, kind: ProgramKind) -> Result<(), RunError> {
         use ProgramKind::{Spaces, Unit, Workload};
-        let UnitOptions { devices, cores, hints, events, memory, released, checkpoints, begin, origins } =
-            &self.unit;
+        let UnitOptions {
+            devices,
+            cores,
+            hints,
+            events,
+            memory,
+            released,
+            checkpoints,
+            begin,
+            origins,
+            copied,
+        } = &self.unit;
         let WorkloadRunOptions { aicpus, expand, made_up, absent, data_seed, mixing, whole_outs } =
             &self.workload;
         let usual = UnitOptions::default();
-        let given: [(&str, &[ProgramKind], bool); 20] = [
+        let given: [(&str, &[ProgramKind], bool); 24] = [
             ("seed", &[Spaces, Workload], self.seed != 0),
             ("window", &[Spaces, Workload], self.window.is_some()),
             ("kv_layout", &[Spaces], self.spaces.kv_layout != KvLayout::default()),
@@ -245,6 +269,10 @@ impl RunOptions {
             ("checkpoints", &[Unit], checkpoints.is_some()),
             ("begin", &[Unit], *begin != usual.begin),
             ("origins", &[Unit], !origins.is_empty()),
+            ("copied", &[Unit], !copied.is_empty()),
+            ("plain", &[Spaces, Workload], self.plain),
+            ("poll", &[Workload], self.poll.is_some()),
+            ("payload", &[Workload, Unit], self.payload.is_some()),
             ("trace", &[], self.trace && self.sequential),
         ];
         let refused = |(name, kinds, _): (&str, &[ProgramKind], bool)| {

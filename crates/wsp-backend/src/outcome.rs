@@ -70,13 +70,6 @@ pub struct Explanation {
     pub own: Box<dyn Any + Send>,
 }
 
-impl Explanation {
-    /// Tasks of all kernels.
-    pub fn tasks(&self) -> u64 {
-        self.kernels.iter().map(|(_, tasks)| tasks).sum()
-    }
-}
-
 /// Elements of an output that no task has stored, of a run that records what is stored ([`Recording`](crate::Recording)).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unwritten {

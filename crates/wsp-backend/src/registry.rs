@@ -1,7 +1,8 @@
 //! The backends that there are.
 
 use crate::backend::Backend;
-use crate::codes::{BACKEND_EXISTS, NO_BACKEND, UNKNOWN_BACKEND};
+use crate::codes::{BACKEND_EXISTS, NO_BACKEND, NO_FILES, UNKNOWN_BACKEND};
+use crate::package::{EmitOptions, Emitted};
 use std::fmt;
 use std::sync::Arc;
 use wsp_ir::diag::{Diagnostic, Diagnostics, did_you_mean};
@@ -103,6 +104,34 @@ impl Registry {
             .note(format!("targets that run here: {}", listed(runs.into_iter()))))
     }
 
+    /// The target of a name, for which some backend writes files.
+    ///
+    /// # Errors
+    /// There is no such target, or nothing writes files for it: those for which something does.
+    pub fn emitted(&self, name: &str) -> Result<&'static Target, Diagnostic> {
+        let target = Target::named(name)?;
+        let mut all = self.backends.iter().flat_map(|backend| backend.emits());
+        if all.any(|of| *of == target) { Ok(target) } else { Err(self.no_files(target)) }
+    }
+
+    /// Writes a plan as files, by the backend that writes them for its target.
+    ///
+    /// # Errors
+    /// None does, or it cannot write all of the plan.
+    pub fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
+        let target = plan.target();
+        match self.backends.iter().find(|backend| backend.emits().contains(&target)) {
+            Some(backend) => backend.emit(plan, options),
+            None => Err(self.no_files(target).into()),
+        }
+    }
+
+    fn no_files(&self, target: &Target) -> Diagnostic {
+        let all = self.backends.iter().flat_map(|backend| backend.emits().iter().copied());
+        Diagnostic::error(NO_FILES, format!("no backend writes files for target `{}`", target.name))
+            .note(format!("targets with files: {}", listed(all)))
+    }
+
     /// The backend for a plan.
     ///
     /// # Errors
@@ -150,6 +179,7 @@ impl fmt::Display for Selection {
 impl fmt::Display for PassedOver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.why {
+            Why::Targets(targets) if targets.is_empty() => write!(f, "`{}` runs nothing", self.name),
             Why::Targets(targets) => {
                 write!(f, "`{}` runs {}", self.name, listed(targets.iter().copied()))
             }

@@ -230,10 +230,9 @@ note says what the system refused.";
 `wsp run` runs a unit without a reference a second time, on one thread, and compares what both runs wrote bit by bit. They may
 differ only when two kernels touch the same bytes without an order between them, one of them writing: `wsp check` names such
 pairs. The notes name the first element that differs.";
-    pub(crate) CANNOT_EMIT = 1597, "a stage of a task graph cannot be emitted as written",
+    pub(crate) CANNOT_EMIT = 1597, "a stage of a task graph cannot be emitted",
         "\
-`wsp asm --emit cpp` writes C++ for a device. As an error: the graph has something that the platform, or what is emitted, does not
-have, or the unit has no graph. As a note: the platform does something else than what is written, which is at least as strong.";
+`wsp asm --emit image` writes the nodes and edges of a graph, and the unit has none.";
     pub(crate) NOTHING_TO_KEEP = 1598, "a folder for checkpoints, and a unit without checkpoints",
         "\
 `--checkpoints DIR` keeps what `TG_CHECKPOINT` saves, and the unit has no such instruction: nothing would be kept, and a run that is

@@ -9,9 +9,7 @@ use pto_wsp::backend::cpu::{self, CpuSimBackend};
 use pto_wsp::registry_with;
 use std::sync::Arc;
 use std::time::Duration;
-use wsp_backend::{
-    Args, KernelStats, KvLayout, Program, Recording, RunError, RunOptions, SpaceOptions, Unwritten,
-};
+use wsp_backend::{Args, KernelStats, KvLayout, Program, Recording, RunOptions, SpaceOptions, Unwritten};
 use wsp_core::{FuncId, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{BindingSource, Consumer, EntryTy, FuncKind, LaunchTarget, Module, SourceMap, StructDef};
@@ -127,13 +125,30 @@ pub fn compile_for(
 /// # Errors
 /// When the program cannot be lowered.
 pub fn inputs(module: &Module) -> Result<Vec<TensorId>, Vec<Diagnostic>> {
-    let options = CompileOptions::default();
-    let plan = match module.entry.as_ref().map(|entry| entry.launch.target) {
-        Some(LaunchTarget::Kernels) => wsp_plan::lower_library(module, &kernels(module), &options)?,
-        _ => wsp_plan::lower(module, &options)?,
-    };
+    let plan = lowered(module, &CompileOptions::default())?;
     let read = |i: &usize| plan.tensors[*i].read || !plan.tensors[*i].written;
     Ok((0..plan.tensors.len()).filter(read).map(|i| TensorId(i as u32)).collect())
+}
+
+/// What a target does with a program in another way than it says: notes.
+///
+/// # Errors
+/// What the target cannot do.
+pub fn lowered_for(module: &Module, target: &'static Target) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    let options = CompileOptions { target, ..CompileOptions::default() };
+    let plan = match module.entry {
+        None => wsp_plan::lower_library(module, &kernels(module), &options),
+        Some(_) => lowered(module, &options),
+    };
+    Ok(plan?.notes)
+}
+
+/// The plan of a program, or of the kernels of a file that launches nothing.
+fn lowered(module: &Module, options: &CompileOptions) -> Result<LoweredPlan, Vec<Diagnostic>> {
+    match module.entry.as_ref().map(|entry| entry.launch.target) {
+        Some(LaunchTarget::Kernels) => wsp_plan::lower_library(module, &kernels(module), options),
+        _ => wsp_plan::lower(module, options),
+    }
 }
 
 fn kernels(module: &Module) -> Vec<FuncId> {
@@ -165,74 +180,114 @@ pub(crate) fn program(
     selection.backend().compile(plan).map_err(|found| found.0)
 }
 
-/// The findings of a run that gave nothing.
-pub(crate) fn faults(error: RunError) -> Vec<Diagnostic> {
-    error.into_diagnostics().0
+/// A program that is compiled for its target, to be planned and run any number of times.
+pub struct Executable {
+    lowered: Arc<LoweredPlan>,
+    program: Box<dyn Program>,
+    /// Nanoseconds that the compilation took.
+    lowering: u64,
 }
 
-/// Runs the generators only.
+impl Executable {
+    /// Compiles a program.
+    ///
+    /// # Errors
+    /// What is wrong with the schedule, what the target cannot do, nothing that runs it.
+    pub fn new(loaded: &Loaded, options: &Options) -> Result<Executable, Vec<Diagnostic>> {
+        let started = clock::now();
+        let lowered = Arc::new(lower(loaded, options)?);
+        let program = program(&PlanSource::Spaces(lowered.clone()), options.mode, options.engine)?;
+        Ok(Executable { lowered, program, lowering: clock::nanos_since(started) })
+    }
+
+    /// Runs the generators only.
+    ///
+    /// # Errors
+    /// What is wrong with data or parameters, or a fault of a generator.
+    pub fn plan(&self, loaded: &Loaded, options: &Options) -> Result<PlanReport, Vec<Diagnostic>> {
+        let explained = self.program.explain(&args(loaded, options), &run_options(options))?;
+        let lowered = &self.lowered;
+        let module = &lowered.module;
+        let (schedule, schedule_lines) = schedule(lowered);
+        let report = PlanReport {
+            types: module.structs.iter().map(descriptor_type).collect(),
+            max_blocks: lowered.options.max_blocks,
+            schedule,
+            schedule_lines,
+            warnings: warnings(lowered, explained.notes),
+            ..PlanReport::default()
+        };
+        let Ok(plan) = explained.own.downcast::<cpu::PlanReport>() else { return Ok(report) };
+        Ok(PlanReport {
+            descriptors: plan.list.iter().map(|item| descriptor(module, item)).collect(),
+            tiles: plan.tiles.iter().map(|t| (t.axis.clone(), u64::from(t.size))).collect(),
+            workspace_slots: plan.workspace_slots,
+            workspace_bytes: plan.workspace_bytes,
+            plan: Duration::from_nanos(plan.sizing_ns),
+            ..report
+        })
+    }
+
+    /// Runs the program.
+    ///
+    /// # Errors
+    /// What is wrong with data or parameters, or a fault of a generator or kernel.
+    pub fn execute(&self, loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Diagnostic>> {
+        self.run(args(loaded, options), run_options(options))
+    }
+
+    /// Runs the program one task after another with plain tile operations, and records nothing.
+    ///
+    /// # Errors
+    /// As [`execute`](Self::execute).
+    pub fn oracle(&self, loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Diagnostic>> {
+        let recording = Recording::Off;
+        self.run(args(loaded, options), RunOptions { sequential: true, recording, ..run_options(options) })
+    }
+
+    fn run(&self, args: Args, options: RunOptions) -> Result<RunOutcome, Vec<Diagnostic>> {
+        let (lowered, lowering) = (&self.lowered, self.lowering);
+        let outcome = self.program.execute(args, options)?;
+        let stats = &outcome.stats;
+        let (schedule, schedule_lines) = schedule(lowered);
+        let common = RunStats {
+            threads: stats.executors,
+            max_blocks: lowered.options.max_blocks,
+            schedule,
+            schedule_lines,
+            tasks: task_groups(&lowered.module, &stats.kernels),
+            compile: Duration::from_nanos(lowering) + stats.compile,
+            run: stats.run,
+            ..RunStats::default()
+        };
+        Ok(RunOutcome {
+            params: outcome.stats.params,
+            stats: match outcome.own.downcast::<cpu::RunStats>() {
+                Ok(own) => with_own(common, &own, lowering),
+                Err(_) => common,
+            },
+            outputs: outcome.outputs,
+            unwritten: outcome.unwritten,
+            untouched: untouched(lowered),
+            warnings: warnings(lowered, outcome.notes),
+        })
+    }
+}
+
+/// Compiles a program, and runs its generators only.
 ///
 /// # Errors
-/// What is wrong with data, parameters or schedule, or a fault of a generator.
+/// As [`Executable::new`] and [`Executable::plan`].
 pub fn plan(loaded: &Loaded, options: &Options) -> Result<PlanReport, Vec<Diagnostic>> {
-    let lowered = Arc::new(lower(loaded, options)?);
-    let program = program(&PlanSource::Spaces(lowered.clone()), options.mode, options.engine)?;
-    let explained = program.explain(&args(loaded, options), &run_options(options)).map_err(faults)?;
-    let module = &lowered.module;
-    let (schedule, schedule_lines) = schedule(&lowered);
-    let report = PlanReport {
-        types: module.structs.iter().map(descriptor_type).collect(),
-        max_blocks: lowered.options.max_blocks,
-        schedule,
-        schedule_lines,
-        warnings: warnings(&lowered, explained.notes),
-        ..PlanReport::default()
-    };
-    let Ok(plan) = explained.own.downcast::<cpu::PlanReport>() else { return Ok(report) };
-    Ok(PlanReport {
-        descriptors: plan.list.iter().map(|item| descriptor(module, item)).collect(),
-        tiles: plan.tiles.iter().map(|t| (t.axis.clone(), u64::from(t.size))).collect(),
-        workspace_slots: plan.workspace_slots,
-        workspace_bytes: plan.workspace_bytes,
-        plan: Duration::from_nanos(plan.sizing_ns),
-        ..report
-    })
+    Executable::new(loaded, options)?.plan(loaded, options)
 }
 
-/// Runs a program.
+/// Compiles a program, and runs it.
 ///
 /// # Errors
-/// What is wrong with data, parameters or schedule, or a fault of a generator or kernel.
+/// As [`Executable::new`] and [`Executable::execute`].
 pub fn execute(loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Diagnostic>> {
-    let started = clock::now();
-    let lowered = Arc::new(lower(loaded, options)?);
-    let program = program(&PlanSource::Spaces(lowered.clone()), options.mode, options.engine)?;
-    let lowering = clock::nanos_since(started);
-    let mut prepared = program.prepare(args(loaded, options), run_options(options)).map_err(faults)?;
-    let outcome = prepared.run().map_err(faults)?;
-    let stats = &outcome.stats;
-    let (schedule, schedule_lines) = schedule(&lowered);
-    let common = RunStats {
-        threads: stats.executors,
-        max_blocks: lowered.options.max_blocks,
-        schedule,
-        schedule_lines,
-        tasks: task_groups(&lowered.module, &stats.kernels),
-        compile: Duration::from_nanos(lowering) + stats.compile,
-        run: stats.run,
-        ..RunStats::default()
-    };
-    Ok(RunOutcome {
-        params: outcome.stats.params,
-        stats: match outcome.own.downcast::<cpu::RunStats>() {
-            Ok(own) => with_own(common, &own, lowering),
-            Err(_) => common,
-        },
-        outputs: outcome.outputs,
-        unwritten: outcome.unwritten,
-        untouched: untouched(&lowered),
-        warnings: warnings(&lowered, outcome.notes),
-    })
+    Executable::new(loaded, options)?.execute(loaded, options)
 }
 
 /// Counts and times with what `cpu_sim` tells beside; `lowering` is nanoseconds.

@@ -1,10 +1,10 @@
 //! Arrays of the caller that a launch uses where they lie.
 
-use crate::arguments::{self, Argument};
 use crate::bind::Bound;
 use crate::metadata::Metadata;
-use crate::workload::codes::WRONG_ARRAY;
 use std::collections::BTreeMap;
+use wsp_backend::claims::{self, Argument};
+use wsp_backend::codes::WRONG_ARRAY;
 use wsp_core::TensorId;
 use wsp_ir::Storage;
 use wsp_ir::diag::Diagnostic;
@@ -77,7 +77,7 @@ pub(crate) fn callers<'a>(plan: &'a LoweredPlan, bound: &Bound, views: &'a Views
 /// Pages with gaps between elements, arrays that may not be written or are no memory of the host, and such that share memory which
 /// kernels store to.
 pub(crate) fn check(plan: &LoweredPlan, bound: &Bound, views: &Views) -> Result<(), Vec<Diagnostic>> {
-    let mut faults = arguments::refused(&callers(plan, bound, views));
+    let mut faults = claims::refused(&callers(plan, bound, views));
     for cache in &bound.caches {
         for name in ["k", "v"].map(|part| format!("{}.{part}", cache.name)) {
             if let Some(view) = views.get(&name).filter(|view| !view.is_dense()) {

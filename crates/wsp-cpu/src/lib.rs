@@ -3,7 +3,6 @@
 //! [`Program::execute`] binds arrays, runs the generators once to learn every size, and then again on the planner thread
 //! while workers execute the tasks that it emits.
 
-mod arguments;
 mod backend;
 mod bind;
 mod codes;
@@ -29,9 +28,7 @@ mod unwritten;
 pub mod workload;
 mod workspace;
 
-pub use arguments::{in_use, shared_memory};
 pub use backend::CpuSimBackend;
-pub use bind::declared_shape;
 pub use metadata::Metadata;
 pub use options::LaunchOptions;
 pub use plan::{Advance, Balance, Capacity, Growth, Plan, PlanDescriptor, PlanNeed};

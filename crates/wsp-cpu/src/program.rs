@@ -1,6 +1,5 @@
 //! A plan that can be launched any number of times.
 
-use crate::arguments::{claimed, uses};
 use crate::bind::{Bound, Demand, bind};
 use crate::codes;
 use crate::derived;
@@ -15,15 +14,16 @@ use crate::runner::KernelRunner;
 use crate::sizing::{Sizes, SizingSink};
 use crate::stats::{DescriptorStats, Outcome, PlanReport, RunStats, TileStats, Times, kernel_stats};
 use crate::submit::SubmitSink;
-use crate::workload::{LibraryTasks, settings, stated_tables};
+use crate::workload::{LibraryTasks, settings};
 use std::sync::Arc;
 use wsp_backend::Recording;
+use wsp_backend::claims::{claimed, uses};
 use wsp_core::{KernelId, TensorId, limits};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Span, Storage};
 use wsp_kernel::{CodeCache, Env, GeneratorCode, Trap, Value};
 use wsp_memory::Claim;
-use wsp_plan::workload::Bindings;
+use wsp_plan::workload::{Bindings, stated_tables};
 use wsp_plan::{Arrays, LoweredPlan, ReadyOrder};
 use wsp_runtime::{
     ConfigError, Failure, Ready, RunConfig, StartError, Submitter, TracePolicy, Window, clock,
@@ -52,6 +52,16 @@ pub(crate) struct Prepared {
     pub(crate) times: Times,
 }
 
+impl Prepared {
+    /// With the claim that the caller has made on its arrays, in place of that of the options.
+    pub(crate) fn claimed(mut self, claim: Option<&Arc<Claim>>) -> Prepared {
+        if claim.is_some() {
+            self.claim = claim.cloned();
+        }
+        self
+    }
+}
+
 /// A launch of generators whose tasks can start, once.
 pub(crate) struct ReadyLaunch {
     prepared: Prepared,
@@ -60,6 +70,11 @@ pub(crate) struct ReadyLaunch {
 }
 
 impl ReadyLaunch {
+    /// With the claim that the caller has made on its arrays, in place of that of the options.
+    pub(crate) fn claimed(self, claim: Option<&Arc<Claim>>) -> ReadyLaunch {
+        ReadyLaunch { prepared: self.prepared.claimed(claim), ..self }
+    }
+
     /// Warnings.
     pub(crate) fn notes(&self) -> &[Diagnostic] {
         &self.prepared.bound.notes
@@ -74,14 +89,9 @@ pub(crate) struct Launched<'l, 'k> {
 }
 
 impl Program {
-    /// A program from a plan.
-    pub fn new(plan: LoweredPlan) -> Program {
-        Program::of(Arc::new(plan))
-    }
-
-    /// A program from a plan that others have too.
-    pub(crate) fn of(plan: Arc<LoweredPlan>) -> Program {
-        Program { plan, code: CodeCache::default() }
+    /// A program from a plan, which others may have too.
+    pub fn new(plan: impl Into<Arc<LoweredPlan>>) -> Program {
+        Program { plan: plan.into(), code: CodeCache::default() }
     }
 
     /// What it runs: the module with lowered generators.

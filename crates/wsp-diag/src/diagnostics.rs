@@ -37,6 +37,12 @@ impl From<Vec<Diagnostic>> for Diagnostics {
     }
 }
 
+impl From<Diagnostics> for Vec<Diagnostic> {
+    fn from(found: Diagnostics) -> Vec<Diagnostic> {
+        found.0
+    }
+}
+
 impl From<Diagnostic> for Diagnostics {
     fn from(found: Diagnostic) -> Diagnostics {
         Diagnostics(vec![found])

@@ -13,6 +13,22 @@ use wsp_core::DType;
 use wsp_core::words::counted;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+/// An element type of tensors that kernel bodies can hold.
+pub trait Element: FromBytes + IntoBytes + Immutable + Copy {
+    /// As tensors name it.
+    const DTYPE: DType;
+}
+
+macro_rules! elements {
+    ($($ty:ty: $dtype:ident),*) => {$(
+        impl Element for $ty {
+            const DTYPE: DType = DType::$dtype;
+        }
+    )*};
+}
+
+elements!(f32: F32, f64: F64, u8: U8, u16: U16, i32: I32, u32: U32, i64: I64, u64: U64);
+
 /// A dense array in row-major order. Copies share their elements until one of them is written.
 #[derive(Clone)]
 pub struct Array {
@@ -31,6 +47,13 @@ pub enum ArrayError {
         /// Bytes asked for.
         bytes: u64,
     },
+    /// The shape has another number of elements than are given.
+    Elements {
+        /// Elements that are given.
+        given: u64,
+        /// Elements of the shape.
+        of: u64,
+    },
 }
 
 impl std::fmt::Display for ArrayError {
@@ -38,6 +61,9 @@ impl std::fmt::Display for ArrayError {
         match self {
             ArrayError::TooLarge => f.write_str("the shape needs more bytes than can be addressed"),
             ArrayError::OutOfMemory { bytes } => write!(f, "cannot allocate {}", counted(bytes, "byte")),
+            ArrayError::Elements { given, of } => {
+                write!(f, "{} given, and the shape has {of}", counted(given, "element"))
+            }
         }
     }
 }
@@ -51,6 +77,21 @@ impl Array {
     /// When the shape overflows or memory is refused.
     pub fn zeros(dtype: DType, shape: &[u64]) -> Result<Array, ArrayError> {
         Array::made(Buffer::zeros, dtype, shape)
+    }
+
+    /// An array of these elements, in row-major order.
+    ///
+    /// # Errors
+    /// When there are more or fewer elements than the shape has, or memory is refused.
+    pub fn of<T: Element>(shape: &[u64], elements: &[T]) -> Result<Array, ArrayError> {
+        let bytes = size(T::DTYPE, shape)?;
+        if bytes != size_of_val(elements) {
+            let of = (bytes / T::DTYPE.size()) as u64;
+            return Err(ArrayError::Elements { given: elements.len() as u64, of });
+        }
+        let mut array = Array::zeros(T::DTYPE, shape)?;
+        array.bytes_mut().copy_from_slice(elements.as_bytes());
+        Ok(array)
     }
 
     /// An array of zeros that begins at a page of memory, whatever its size. The system is asked for large pages.
@@ -204,6 +245,17 @@ mod tests {
     use crate::access::Unusable;
     use crate::buffer::{Space, ViewAccess};
     use crate::stored::EarlyLoads;
+
+    #[test]
+    fn an_array_is_made_of_elements_that_fill_its_shape() {
+        let array = Array::of(&[2, 3], &[1i64, 2, 3, 4, 5, 6]).expect("six elements fill it");
+        assert_eq!((array.dtype(), array.shape()), (DType::I64, &[2, 3][..]));
+        assert_eq!(array.as_slice::<i64>(), Some(&[1, 2, 3, 4, 5, 6][..]));
+        for elements in [&[0.5f32; 5][..], &[0.5; 7]] {
+            let given = elements.len() as u64;
+            assert_eq!(Array::of(&[2, 3], elements).err(), Some(ArrayError::Elements { given, of: 6 }));
+        }
+    }
 
     #[test]
     fn an_absurd_shape_is_an_error_and_not_an_abort() {

@@ -39,7 +39,7 @@ mod view;
 
 pub use access::{Unusable, load_units, store_units};
 pub use address::{Address, Bytes};
-pub use array::{Array, ArrayError};
+pub use array::{Array, ArrayError, Element};
 pub use buffer::{Buffer, Owner, Space, ViewAccess};
 pub use claim::{Claim, Claimed, Conflict, Use, Uses, is_within_task, within_task};
 pub use overlap::Sharing;

@@ -1,6 +1,6 @@
 //! Arrays that a launch takes and gives.
 
-pub use wsp_memory::{Array, ArrayError};
+pub use wsp_memory::{Array, ArrayError, Element};
 
 use std::collections::BTreeMap;
 

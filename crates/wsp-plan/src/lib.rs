@@ -23,14 +23,14 @@ mod walk;
 pub mod workload;
 
 pub use access::{Access, Bound, SlotLayout, slot_layout, summarise};
-pub use array::{Array, ArrayError, Arrays};
+pub use array::{Array, ArrayError, Arrays, Element};
 pub use capability::{
     CAPABILITIES, aicpu_capabilities, aicpu_capabilities_markdown, capabilities_markdown,
     workload_capabilities, workload_capabilities_markdown,
 };
 pub use lower::{
-    BalancedLine, LoweredPlan, PlanStage, ReadyOrder, ScheduleSummary, TensorUse, array_name, library_entry,
-    lower, lower_library, params_of_launch,
+    BalancedLine, LoweredPlan, PlanStage, ReadyOrder, ScheduleSummary, TensorUse, array_name, declared_shape,
+    library_entry, lower, lower_library, params_of_launch,
 };
 pub use needs::Needs;
 pub use options::{CompileOptions, ParamValue};

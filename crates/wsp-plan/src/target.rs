@@ -5,7 +5,6 @@
 
 use crate::lower::codes::UNKNOWN_TARGET;
 use crate::tg::matrix::DeviceModel;
-use wsp_core::ExecDomain;
 use wsp_core::tg::Platform;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 
@@ -27,8 +26,6 @@ pub struct Target {
     pub aliases: &'static [&'static str],
     /// Its column of the platform matrix.
     pub platform: Platform,
-    /// What executes its tasks.
-    pub domain: ExecDomain,
     /// The cores of one device; the simulation has those of a 910B.
     pub device: DeviceModel,
     /// Whether `.pto` programs and workloads can be lowered for it.
@@ -44,7 +41,6 @@ pub static TARGETS: [Target; 4] = [
         name: "cpu_sim",
         aliases: &["cpu"],
         platform: Platform::Cpu,
-        domain: ExecDomain::HostCpu,
         device: ASCEND_910B,
         plans: Plans::Made,
     },
@@ -52,7 +48,6 @@ pub static TARGETS: [Target; 4] = [
         name: "ascend_910b",
         aliases: &["ascend_npu", "a2"],
         platform: Platform::A2,
-        domain: ExecDomain::AscendAiCore,
         device: ASCEND_910B,
         plans: Plans::NotMade,
     },
@@ -60,7 +55,6 @@ pub static TARGETS: [Target; 4] = [
         name: "ascend_910c",
         aliases: &["a3"],
         platform: Platform::A3,
-        domain: ExecDomain::AscendAiCore,
         device: ASCEND_910B,
         plans: Plans::NotMade,
     },
@@ -68,7 +62,6 @@ pub static TARGETS: [Target; 4] = [
         name: "ascend_950",
         aliases: &["a5"],
         platform: Platform::A5,
-        domain: ExecDomain::AscendAiCore,
         device: DeviceModel { aic: 36, aiv: 72, aicpu: 5, ..ASCEND_910B },
         plans: Plans::NotMade,
     },

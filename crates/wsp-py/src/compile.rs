@@ -8,13 +8,17 @@ use crate::options::{self, Compilation};
 use crate::program::Program;
 use crate::signature::Signature;
 use crate::stack;
+use pto_wsp::backend::cpu::CpuSimBackend;
+use pto_wsp::registry_with;
+use pto_wsp::workload::{KernelRegistry, WorkloadPlan};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
-use wsp_cpu::workload::{KernelRegistry, WorkloadProgram};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
+use wsp_backend::Program as Compiled;
 use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
 use wsp_ir::{FuncKind, Module, SourceMap};
+use wsp_plan::PlanSource;
 use wsp_runtime::clock;
 use wsp_trace::python::arrays::{BAD_OPTION, MISSING, SURPLUS};
 use wsp_trace::{KernelBody, Trace};
@@ -98,7 +102,8 @@ fn link(
     functions: Vec<Option<Py<PyAny>>>,
     compilation: &Compilation,
 ) -> Result<Inner, Vec<Diagnostic>> {
-    let program = WorkloadProgram::new(trace.workload.clone(), library.as_ref(), &compilation.options)?;
+    let plan = WorkloadPlan::new(trace.workload.clone(), library.as_ref(), &compilation.options)?;
+    let plan = Arc::new(plan);
     let mut registry = KernelRegistry::new();
     let (mut bodies, mut declared_only) = (Vec::new(), None);
     let kernels = trace.workload.kernels.iter().zip(trace.bodies.iter().cloned()).zip(functions);
@@ -128,14 +133,16 @@ fn link(
         };
         bodies.push((given.clone(), what));
     }
-    let program = if library.is_none() { program.with_kernels(registry)? } else { program };
-    let written: BTreeSet<String> = program.written().map(str::to_owned).collect();
-    let used = library.as_ref().zip(program.library());
-    let used = used.map(|(module, plan)| library::facts_of_plan(module, plan)).unwrap_or_default();
-    let signature = Signature::new(&trace, &written, used);
-    let warnings = trace.warnings.iter().chain(program.notes()).cloned().collect();
+    let backend = CpuSimBackend { kernels: registry, ..CpuSimBackend::default() };
+    let (program, backend) = compiled(backend, &PlanSource::Workload(plan.clone()))?;
+    let used = library.as_ref().zip(plan.library.as_ref());
+    let used = used.map(|(module, used)| library::facts_of_plan(module, &used.plan)).unwrap_or_default();
+    let signature = Signature::new(&trace, &plan.written(), used);
+    let warnings = trace.warnings.iter().chain(&plan.schedule.notes).cloned().collect();
     Ok(Inner {
-        body: Body::Workload(Box::new(program)),
+        program,
+        backend,
+        body: Body::Workload(plan),
         signature,
         sources: trace.sources,
         declared_only,
@@ -144,6 +151,15 @@ fn link(
         compile_ns: 0,
         timeline: Mutex::new(None),
     })
+}
+
+/// Compiles a plan by the backend that takes it, with what `cpu_sim` is given; and why it is that one.
+fn compiled(
+    backend: CpuSimBackend,
+    plan: &PlanSource,
+) -> Result<(Box<dyn Compiled>, String), Vec<Diagnostic>> {
+    let selection = registry_with(backend).select(plan)?;
+    Ok((selection.backend().compile(plan)?, selection.to_string()))
 }
 
 /// Compiles the host entry of a `.pto` file. Real numbers in row-major order are read and written where they lie, other arrays are
@@ -172,12 +188,15 @@ fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Res
         let message = "option `kv_layout` has no meaning: the file has no paged cache";
         return Err(vec![Diagnostic::error(BAD_OPTION, message).help("leave it out")]);
     }
-    let plan = wsp_plan::lower(&module, &compilation.options)?;
+    let plan = Arc::new(wsp_plan::lower(&module, &compilation.options)?);
     let kernels = module.functions.iter().filter(|f| matches!(f.kind, FuncKind::Kernel { .. }));
     let warnings = plan.notes.clone();
-    let program = Box::new(wsp_cpu::Program::new(plan));
-    let library = library::facts_of_plan(&module, program.lowered());
+    let backend = CpuSimBackend { mode: compilation.mode, ..CpuSimBackend::default() };
+    let (program, backend) = compiled(backend, &PlanSource::Spaces(plan.clone()))?;
+    let library = library::facts_of_plan(&module, &plan);
     Ok(Inner {
+        program,
+        backend,
         signature: Signature { library, ..Signature::default() },
         sources: SourceMap::default(),
         declared_only: None,
@@ -186,7 +205,8 @@ fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Res
         compile_ns: 0,
         timeline: Mutex::new(None),
         body: Body::Launch {
-            program,
+            plan,
+            kept: OnceLock::new(),
             module: Box::default(),
             kv_layout: compilation.kv_layout.unwrap_or_default(),
             mode: compilation.mode,

@@ -10,24 +10,26 @@ use crate::library;
 use crate::results;
 use crate::runs::interruptible;
 use crate::stack;
+use pto_wsp::backend::cpu::{CpuSimBackend, Report};
+use pto_wsp::registry_with;
+use pto_wsp::task_graph::TgKernels;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use wsp_backend::Recording;
+use wsp_backend::{Args, Outcome, Payload, PayloadSlot, Recording, RunOptions};
 use wsp_core::tg::Instr;
-use wsp_cpu::tg::{PtoEntry, Report, Session, SessionOptions, TgKernels};
-use wsp_cpu::workload::{Mode, Payload, PayloadSlot};
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{Code, Diagnostic, Severity};
-use wsp_ir::tg::TgModule;
+use wsp_ir::tg::{Signatures, TgModule};
 use wsp_isa::tg::{binary, text};
+use wsp_kernel::Mode;
 use wsp_plan::target::CPU_SIM;
+use wsp_plan::tg::entry::settable;
 use wsp_plan::tg::{LintOptions, lint};
-use wsp_plan::{Arrays, ParamValue};
+use wsp_plan::{KernelFile, PlanSource, UnitSource};
 use wsp_trace::python::arrays::BAD_OPTION as UNUSED;
 
 const NOTHING_RAN: Code = Code(545);
@@ -67,11 +69,9 @@ pub(crate) fn task_graph_bytes(py: Python<'_>, data: &[u8], name: &str, folder: 
 
 /// What a run gives.
 struct Ran {
-    outputs: Arrays,
-    /// Names of the caller's arrays that the unit writes.
-    written: Vec<String>,
-    report: Report,
-    findings: Vec<Diagnostic>,
+    outcome: Outcome,
+    /// What is to be said beside.
+    notes: Vec<Diagnostic>,
 }
 
 /// Why it failed.
@@ -104,7 +104,7 @@ impl TaskGraph {
     ) -> PyResult<Bound<'py, PyList>> {
         let mut sources = self.sources.clone();
         let files = files.read().map_err(|faults| errors::exception(py, &faults, &sources))?;
-        let known = stack::with_room(py, || self.kernels(kernels, &files, &mut sources, false))?;
+        let known = stack::with_room(py, || self.signatures(kernels, &files, &mut sources))?;
         let mut found = self.warnings.clone();
         match known {
             Err(faults) => found.extend(faults),
@@ -112,11 +112,7 @@ impl TaskGraph {
                 let broken = wsp_ir::tg::verify(&self.unit);
                 let device = CPU_SIM.device;
                 let options = LintOptions { device, ..LintOptions::default() };
-                let linted = if broken.is_empty() {
-                    lint(&self.unit, &known.signatures(), &options)
-                } else {
-                    Vec::new()
-                };
+                let linted = if broken.is_empty() { lint(&self.unit, &known, &options) } else { Vec::new() };
                 found.extend(broken);
                 found.extend(linted);
             }
@@ -136,12 +132,14 @@ impl TaskGraph {
     ) -> PyResult<Bound<'py, PyDict>> {
         let mut sources = self.sources.clone();
         let files = files.read().map_err(|faults| errors::exception(py, &faults, &sources))?;
-        let options = given.options().map_err(|faults| errors::exception(py, &faults, &sources))?;
+        let (args, options) = given.options().map_err(|faults| errors::exception(py, &faults, &sources))?;
         let payload = PayloadSlot::default();
         // Arrays that are copied stay claimed as long as those that are used where they lie.
         let _claim = options.claim.clone();
         let ran = interruptible(py, |cancel| {
-            self.session(kernels, &files, options, cancel, &payload, &mut sources)
+            let options = RunOptions { cancel: Some(cancel), payload: Some(payload.clone()), ..options };
+            let ran = self.ran(kernels, &files, args, options, &mut sources);
+            ran.map_err(|faults| Failed { faults, payload: payload.take() })
         })?;
         match ran {
             Ok(ran) => outcome(py, ran, &sources),
@@ -151,14 +149,28 @@ impl TaskGraph {
 }
 
 impl TaskGraph {
-    /// The kernels: of Python, of files that the unit uses, and of further ones.
+    /// What is known of the kernels before they run.
+    fn signatures(
+        &self,
+        functions: Vec<kernel::PyKernel>,
+        files: &Files,
+        sources: &mut SourceMap,
+    ) -> Result<Signatures, Vec<Diagnostic>> {
+        let (mut kernels, files) = self.kernels(functions, files, sources, false)?;
+        for file in files {
+            kernels.add_library(&file.module, &file.set, Mode::Fast)?;
+        }
+        Ok(kernels.signatures())
+    }
+
+    /// The kernels: functions of Python, and files, those that the unit uses and further ones.
     fn kernels(
         &self,
         functions: Vec<kernel::PyKernel>,
         files: &Files,
         sources: &mut SourceMap,
         watched: bool,
-    ) -> Result<TgKernels, Vec<Diagnostic>> {
+    ) -> Result<(TgKernels, Vec<KernelFile>), Vec<Diagnostic>> {
         let mut kernels = TgKernels::new();
         let called = self.called();
         for function in functions {
@@ -168,23 +180,22 @@ impl TaskGraph {
         let used = self.unit.uses.iter().map(|file| Path::new(&self.folder).join(self.unit.str(file.path)));
         let used: Vec<String> = used.map(|path| path.display().to_string()).collect();
         let added = files.files.iter().filter(|file| !used.contains(file));
-        let mut settable: Vec<String> = Vec::new();
+        let (mut opened, mut known): (Vec<KernelFile>, Vec<String>) = (Vec::new(), Vec::new());
         for path in used.iter().chain(added) {
             let module = Arc::new(library::open(path, sources)?);
-            let own: Vec<String> = PtoEntry::settable(&module).map(str::to_owned).collect();
-            let set: Vec<(String, ParamValue)> =
-                files.params.iter().filter(|(name, _)| own.contains(name)).cloned().collect();
-            kernels.add_library(&module, &set, Mode::Fast)?;
+            let own: Vec<String> = settable(&module).map(str::to_owned).collect();
+            let set = files.params.iter().filter(|(name, _)| own.contains(name)).cloned().collect();
             let entries = module.kernel_entries.iter().map(|entry| entry.function.index());
             if !used.contains(path)
                 && !entries.into_iter().any(|at| called.contains(module.functions[at].name.as_str()))
             {
                 return Err(vec![idle(path)]);
             }
-            settable.extend(own);
+            known.extend(own);
+            opened.push(KernelFile { module, set });
         }
-        given::all_known(&files.params, &settable)?;
-        Ok(kernels)
+        given::all_known(&files.params, &known)?;
+        Ok((kernels, opened))
     }
 
     /// The entry symbols of the unit's kernels.
@@ -196,36 +207,33 @@ impl TaskGraph {
         self.unit.instrs.iter().filter_map(entry).collect()
     }
 
-    fn session(
+    /// Runs the unit.
+    fn ran(
         &self,
         functions: Vec<kernel::PyKernel>,
         files: &Files,
-        mut options: SessionOptions,
-        cancel: Arc<AtomicBool>,
-        payload: &PayloadSlot,
+        args: Args,
+        options: RunOptions,
         sources: &mut SourceMap,
-    ) -> Result<Ran, Failed> {
-        options.runtime.cancel = Some(cancel);
-        options.payload = Some(payload.clone());
-        let run = || -> Result<Ran, Vec<Diagnostic>> {
-            let watched = options.recording == Recording::On;
-            let kernels = self.kernels(functions, files, sources, watched)?;
-            let mut session = Session::new(&self.unit, &kernels, options)?;
-            let mut findings = session.findings().to_vec();
-            refuse_contradictions(&findings)?;
-            let report = session.run()?;
-            if report.stats.kernels == 0 && report.stats.items == 0 {
-                let message = "nothing ran: the unit invoked no kernel and copied nothing";
-                findings.push(Diagnostic::warning(NOTHING_RAN, message));
-            }
-            // Elements that kernels have loaded are an input.
-            let unwritten = session.unwritten().into_iter().filter(|left| !left.loaded);
-            findings.extend(unwritten.map(|left| results::never_written(&left.tensor, &left)));
-            let outputs = session.outputs().map_err(|fault| vec![*fault])?;
-            let written = session.written_in_place();
-            Ok(Ran { outputs, written, report, findings })
-        };
-        run().map_err(|faults| Failed { faults, payload: payload.take() })
+    ) -> Result<Ran, Vec<Diagnostic>> {
+        let watched = options.recording == Recording::On;
+        let (unit_kernels, files) = self.kernels(functions, files, sources, watched)?;
+        let plan: PlanSource = UnitSource { module: self.unit.clone(), files, target: CPU_SIM }.into();
+        let backend = CpuSimBackend { unit_kernels, ..CpuSimBackend::default() };
+        let program = registry_with(backend).select(&plan)?.backend().compile(&plan)?;
+        let mut prepared = program.prepare(args, options)?;
+        refuse_contradictions(prepared.notes())?;
+        let outcome = prepared.run()?;
+        let counts = outcome.own.downcast_ref::<Report>().map(|report| report.stats.items);
+        let mut notes = Vec::new();
+        if outcome.stats.tasks == 0 && counts.is_none_or(|copied| copied == 0) {
+            let message = "nothing ran: the unit invoked no kernel and copied nothing";
+            notes.push(Diagnostic::warning(NOTHING_RAN, message));
+        }
+        // Elements that kernels have loaded are an input.
+        let unwritten = outcome.unwritten.iter().filter(|left| !left.loaded);
+        notes.extend(unwritten.map(|left| results::never_written(&left.tensor, left)));
+        Ok(Ran { outcome, notes })
     }
 }
 
@@ -256,28 +264,29 @@ impl Failed {
 }
 
 fn outcome<'py>(py: Python<'py>, ran: Ran, sources: &SourceMap) -> PyResult<Bound<'py, PyDict>> {
+    let Outcome { outputs: arrays, stats: counts, notes, own, .. } = ran.outcome;
     let outputs = PyDict::new(py);
-    for (name, array) in ran.outputs {
+    for (name, array) in arrays {
         outputs.set_item(name, Bound::new(py, KernelArray::owning(array))?)?;
     }
-    let stats = PyDict::new(py);
-    let counts = ran.report.stats;
-    for (name, count) in [
-        ("launches", counts.launches),
-        ("kernels", counts.kernels),
-        ("dispatches", counts.dispatches),
-        ("blocks", counts.blocks),
-        ("copies", counts.items),
-        ("checkpoints", counts.checkpoints),
-    ] {
-        stats.set_item(name, count)?;
+    let (stats, found) = (PyDict::new(py), PyDict::new(py));
+    stats.set_item("kernels", counts.tasks)?;
+    if let Ok(report) = own.downcast::<Report>() {
+        let counts = report.stats;
+        for (name, count) in [
+            ("launches", counts.launches),
+            ("dispatches", counts.dispatches),
+            ("blocks", counts.blocks),
+            ("copies", counts.items),
+            ("checkpoints", counts.checkpoints),
+        ] {
+            stats.set_item(name, count)?;
+        }
+        found.set_item("written", report.written)?;
+        found.set_item("peak", report.peak.iter().map(|peak| peak.total).collect::<Vec<_>>())?;
     }
-    let found = PyDict::new(py);
     found.set_item("outputs", outputs)?;
-    found.set_item("written", ran.written)?;
     found.set_item("stats", stats)?;
-    found.set_item("peak", ran.report.peak.iter().map(|peak| peak.total).collect::<Vec<_>>())?;
-    let notes = [ran.findings, ran.report.notes].concat();
-    found.set_item("notes", results::notes(&notes, sources))?;
+    found.set_item("notes", results::notes(&[notes, ran.notes].concat(), sources))?;
     Ok(found)
 }

@@ -3,29 +3,34 @@
 use crate::errors;
 use crate::inputs::{self, Arguments, Need};
 use crate::options;
+use crate::outcome::Ran;
 use crate::pages;
 use crate::signature::Signature;
 use crate::timeline::Timeline;
+use pto_wsp::prelude::{LaunchOptions, Plan, Program as PlanProgram};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::{Mutex, PoisonError};
-use wsp_backend::KvLayout;
-use wsp_cpu::workload::{Bodies, Mode, WorkloadOptions, WorkloadOutcome, WorkloadProgram};
-use wsp_cpu::{LaunchOptions, Outcome, Plan};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use wsp_backend::{Absent, Expand, KvLayout, Program, RunOptions};
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_ir::workload::WorkloadModule;
+use wsp_kernel::Mode;
+use wsp_plan::workload::WorkloadPlan;
+use wsp_plan::{LoweredPlan, ProgramKind};
 
 const OF_OTHERS: Code = Code(882);
 
-/// What runs.
+/// What was compiled.
 pub(crate) enum Body {
-    /// A workload with bodies for its kernels.
-    Workload(Box<WorkloadProgram>),
+    /// A workload.
+    Workload(Arc<WorkloadPlan>),
     /// The host entry of a `.pto` file.
     Launch {
-        /// The program of the entry.
-        program: Box<wsp_cpu::Program>,
+        /// Its plan.
+        plan: Arc<LoweredPlan>,
+        /// What keeps descriptors of its generators, as soon as that is asked for.
+        kept: OnceLock<PlanProgram>,
         /// A workload without anything, for what looks at one.
         module: Box<WorkloadModule>,
         /// Order of heads and tokens in pages.
@@ -37,7 +42,11 @@ pub(crate) enum Body {
 
 /// A compiled workload, shared by its program and what runs of it.
 pub(crate) struct Inner {
-    /// What runs.
+    /// What runs it.
+    pub(crate) program: Box<dyn Program>,
+    /// The backend that runs it, and why it is that one.
+    pub(crate) backend: String,
+    /// What was compiled.
     pub(crate) body: Body,
     /// What it takes by name.
     pub(crate) signature: Signature,
@@ -55,24 +64,28 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    /// Whether a run with these options stays on the thread of its caller. Kernels of files have threads of their own.
-    pub(crate) fn on_caller(&self, options: &WorkloadOptions) -> bool {
-        options.sequential
-            && matches!(&self.body, Body::Workload(program) if program.module().uses.is_empty())
+    /// Whether a run with these options stays on the thread of its caller.
+    pub(crate) fn on_caller(&self, options: &RunOptions) -> bool {
+        options.sequential && matches!(&self.body, Body::Workload(plan) if plan.library.is_none())
+    }
+
+    /// Whether functions of the caller may run for its tasks.
+    pub(crate) fn has_functions(&self) -> bool {
+        matches!(self.body, Body::Workload(_))
     }
 
     /// The workload's module.
     pub(crate) fn module(&self) -> &WorkloadModule {
         match &self.body {
-            Body::Workload(program) => program.module(),
+            Body::Workload(plan) => &plan.module,
             Body::Launch { module, .. } => module,
         }
     }
 
     /// The workload, for what only workloads can do; `what` says it.
-    pub(crate) fn workload(&self, py: Python<'_>, what: &str) -> PyResult<&WorkloadProgram> {
+    pub(crate) fn workload(&self, py: Python<'_>, what: &str) -> PyResult<&WorkloadPlan> {
         match &self.body {
-            Body::Workload(program) => Ok(program),
+            Body::Workload(plan) => Ok(plan),
             Body::Launch { .. } => {
                 let message = format!("the host entry of a `.pto` file {what}");
                 Err(errors::fault(
@@ -90,17 +103,12 @@ impl Inner {
     pub(crate) fn execute(
         &self,
         arguments: &Arguments,
-        options: &WorkloadOptions,
-    ) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
-        let mut outcome = match &self.body {
-            Body::Workload(program) => program.execute(&arguments.inputs, options)?,
-            Body::Launch { program, .. } => {
-                let launch = self.launch_options(arguments, options)?;
-                of_launch(program.execute(&arguments.inputs.arrays, &launch)?)
-            }
-        };
-        self.tell(&mut outcome, arguments);
-        Ok(outcome)
+        options: &RunOptions,
+    ) -> Result<Ran, Vec<Diagnostic>> {
+        let ran = self.program.execute(arguments.args.clone(), options.clone());
+        let mut ran = Ran::from(ran?);
+        self.tell(&mut ran, arguments);
+        Ok(ran)
     }
 
     /// Runs a plan.
@@ -111,58 +119,58 @@ impl Inner {
         &self,
         plan: &Plan,
         arguments: &Arguments,
-        options: &WorkloadOptions,
-    ) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
-        let Body::Launch { program, .. } = &self.body else { return Err(vec![of_workload("no plans")]) };
+        options: &RunOptions,
+    ) -> Result<Ran, Vec<Diagnostic>> {
+        let program = self.planner().ok_or_else(|| vec![of_workload("no plans")])?;
         let launch = self.launch_options(arguments, options)?;
-        let mut outcome = of_launch(program.execute_plan(plan, &arguments.inputs.arrays, &launch)?);
-        self.tell(&mut outcome, arguments);
-        Ok(outcome)
+        let mut ran = Ran::from(program.execute_plan(plan, &arguments.args.arrays, &launch)?);
+        self.tell(&mut ran, arguments);
+        Ok(ran)
     }
 
     /// Adds what there is to say of the arrays of a run.
-    fn tell(&self, outcome: &mut WorkloadOutcome, arguments: &Arguments) {
+    fn tell(&self, outcome: &mut Ran, arguments: &Arguments) {
         let caches = self.signature.library.arrays.iter().filter(|array| array.is_cache);
         let caches: Vec<&str> = caches.map(|array| array.name.as_str()).collect();
         outcome.notes.extend(pages::notes(&caches, arguments, &outcome.outputs));
     }
 
-    /// The program of a host entry, for what only these can do.
-    pub(crate) fn launch_program(&self, py: Python<'_>, lacks: &str) -> PyResult<&wsp_cpu::Program> {
-        match &self.body {
-            Body::Launch { program, .. } => Ok(program),
-            Body::Workload(_) => Err(errors::fault(py, of_workload(lacks))),
-        }
+    /// What keeps descriptors of a host entry.
+    fn planner(&self) -> Option<&PlanProgram> {
+        let Body::Launch { plan, kept, .. } = &self.body else { return None };
+        Some(kept.get_or_init(|| PlanProgram::new(plan.clone())))
     }
 
-    /// The options of a run as those of a launch.
+    /// What keeps descriptors of a host entry, for what only these can do.
+    pub(crate) fn launch_program(&self, py: Python<'_>, lacks: &str) -> PyResult<&PlanProgram> {
+        self.planner().ok_or_else(|| errors::fault(py, of_workload(lacks)))
+    }
+
+    /// The options of a run as those of a kept plan.
     ///
     /// # Errors
     /// Options that do not apply.
     pub(crate) fn launch_options(
         &self,
         arguments: &Arguments,
-        options: &WorkloadOptions,
+        options: &RunOptions,
     ) -> Result<LaunchOptions, Vec<Diagnostic>> {
-        if options.aicpus != 0 {
-            let message = "option `aicpus` does not apply to the host entry of a `.pto` file";
-            return Err(vec![Diagnostic::error(OF_OTHERS, message).help("leave it out")]);
-        }
-        let (kv_layout, mode) = match &self.body {
-            Body::Launch { kv_layout, mode, .. } => (*kv_layout, *mode),
-            Body::Workload(_) => Default::default(),
+        options.check(ProgramKind::Spaces)?;
+        let mode = match &self.body {
+            Body::Launch { mode, .. } => *mode,
+            Body::Workload(_) => Mode::default(),
         };
         Ok(LaunchOptions {
             threads: if options.sequential { 1 } else { options.threads },
-            kv_layout,
-            set: arguments.inputs.set.clone(),
+            kv_layout: options.spaces.kv_layout,
+            set: arguments.args.values.clone(),
             window: options.window,
             seed: options.seed,
             trace: options.trace,
             recording: options.recording,
             mode: if options.plain || options.sequential { Mode::Plain } else { mode },
             cancel: options.cancel.clone(),
-            views: arguments.inputs.views.clone(),
+            views: arguments.args.views.clone(),
             claim: options.claim.clone(),
             ..LaunchOptions::default()
         })
@@ -209,11 +217,34 @@ impl Inner {
         &self,
         py: Python<'_>,
         options: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<WorkloadOptions> {
+    ) -> PyResult<RunOptions> {
         match &self.declared_only {
             Some(fault) => Err(errors::exception(py, std::slice::from_ref(fault), &self.sources)),
-            None => options::run(py, options),
+            None => self.own_options(py, options),
         }
+    }
+
+    /// Options of a run or a simulation, with those that the program was compiled with.
+    pub(crate) fn own_options(
+        &self,
+        py: Python<'_>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<RunOptions> {
+        let mut found = options::run(py, options)?;
+        // Without AICPUs it has no meaning, and the package names it in each run.
+        if found.workload.aicpus == 0 {
+            found.workload.expand = Expand::default();
+        }
+        match &self.body {
+            Body::Workload(plan) if plan.library.is_none() => found.workload.absent = Absent::Zeros,
+            // Kernels of a file have no `out` boxes: a run records what they store.
+            Body::Workload(_) => found.workload.whole_outs = false,
+            Body::Launch { kv_layout, .. } => {
+                found.workload.whole_outs = false;
+                found.spaces.kv_layout = *kv_layout;
+            }
+        }
+        Ok(found)
     }
 
     /// The arguments and options of a run.
@@ -222,7 +253,7 @@ impl Inner {
         py: Python<'_>,
         named: Option<&Bound<'_, PyDict>>,
         options: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<(Arguments, WorkloadOptions)> {
+    ) -> PyResult<(Arguments, RunOptions)> {
         let mut options = self.run_options(py, options)?;
         let arguments = self.bound(py, named, Need::Everything, Arguments::claim)?;
         options.claim.clone_from(&arguments.claim);
@@ -234,23 +265,4 @@ impl Inner {
 fn of_workload(lacks: &str) -> Diagnostic {
     Diagnostic::error(OF_OTHERS, format!("a workload has {lacks}"))
         .help("plans are of host entries of `.pto` files: `load(\"file.pto\").program()`")
-}
-
-/// What a launch gives in the form of what workloads give.
-fn of_launch(outcome: Outcome) -> WorkloadOutcome {
-    let Outcome { outputs, unwritten, stats, notes } = outcome;
-    WorkloadOutcome {
-        outputs,
-        unwritten,
-        bodies: Bodies::Library,
-        threads: stats.threads,
-        kernels: stats.kernels,
-        params: Vec::new(),
-        library_params: stats.params,
-        schedule: Vec::new(),
-        run_ns: stats.times.run,
-        runtime: stats.runtime,
-        aicpus: None,
-        notes,
-    }
 }

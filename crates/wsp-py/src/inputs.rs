@@ -8,14 +8,14 @@ pub(crate) use library::{Copied, param_value};
 use crate::arrays::{PyArray, place_of, type_name};
 use crate::integers::{integer_list, is_list, not_integers, of_integers};
 use crate::signature::{Role, Signature, TensorFact};
+use pto_wsp::prelude::Metadata;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use shapes::Origin;
 use std::sync::Arc;
-use wsp_backend::Absent;
+use wsp_backend::Args;
+use wsp_backend::claims::in_use;
 use wsp_core::DType;
-use wsp_cpu::workload::WorkloadInputs;
-use wsp_cpu::{Metadata, in_use};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{IntExprKind, WorkloadModule};
 use wsp_memory::{Claim, Use, View};
@@ -37,7 +37,7 @@ pub(crate) enum Need {
 #[derive(Default)]
 pub(crate) struct Arguments {
     /// What the program is given.
-    pub(crate) inputs: WorkloadInputs,
+    pub(crate) args: Args,
     /// Arrays of a used file that are read in a copy.
     pub(crate) copied: Vec<Copied>,
     /// Arrays of a used file of which only element type and shape are taken.
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// What planning sees of the arrays of a used file.
     pub(crate) fn metadata(&self) -> Metadata<'_> {
-        let whole = Metadata::from(&self.inputs.arrays);
+        let whole = Metadata::from(&self.args.arrays);
         self.shapes.iter().fold(whole, |known, (name, dtype, shape)| known.with_shape(name, *dtype, shape))
     }
 
@@ -76,7 +76,7 @@ impl Arguments {
 
     fn copy(&mut self) -> Result<(), Diagnostic> {
         for copied in &self.copied {
-            self.inputs.arrays.insert(copied.name.clone(), copied.array.to_array(&copied.name)?);
+            self.args.arrays.insert(copied.name.clone(), copied.array.to_array(&copied.name)?);
         }
         Ok(())
     }
@@ -103,7 +103,7 @@ pub(crate) fn bind(
     let mut binder = Binder {
         signature,
         module,
-        inputs: WorkloadInputs { absent: Absent::Zeros, ..WorkloadInputs::default() },
+        args: Args::new(),
         arrays: signature.tensors.iter().map(|_| None).collect(),
         copied: Vec::new(),
         declined: Vec::new(),
@@ -130,7 +130,7 @@ pub(crate) fn bind(
 struct Binder<'a> {
     signature: &'a Signature,
     module: &'a WorkloadModule,
-    inputs: WorkloadInputs,
+    args: Args,
     /// By tensor.
     arrays: Vec<Option<PyArray>>,
     /// Of a used file.
@@ -208,7 +208,7 @@ impl Binder<'_> {
     fn table(&mut self, t: usize, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
         let fact = &self.signature.tables[t];
         let values = self.integers(&fact.given, object)?;
-        self.inputs.arrays.insert(fact.name.clone(), of_integers(&fact.given, &values)?);
+        self.args.arrays.insert(fact.name.clone(), of_integers(&fact.given, &values)?);
         Ok(())
     }
 
@@ -258,10 +258,10 @@ impl Binder<'_> {
                     format!("give it by name: `{}=…`, {}{}", fact.given, fact.dtype, signature.extents(fact));
                 self.faults.push(missing("array", &fact.given, write));
             }
-            let inputs = &self.inputs;
+            let args = &self.args;
             let copied = |name: &String| self.copied.iter().any(|copied| copied.name == *name);
             let given = |name: &String| {
-                inputs.arrays.contains_key(name) || inputs.views.contains_key(name) || copied(name)
+                args.arrays.contains_key(name) || args.views.contains_key(name) || copied(name)
             };
             for array in signature.library.arrays.iter().filter(|a| a.written && !given(&a.name)) {
                 let (name, what) = (&array.name, &array.what);
@@ -285,7 +285,7 @@ impl Binder<'_> {
             }
         }
         for fact in &signature.tables {
-            if !fact.inline && !self.inputs.arrays.contains_key(&fact.name) {
+            if !fact.inline && !self.args.arrays.contains_key(&fact.name) {
                 let write = format!("give a list of integers by name: `{}=[…]`", fact.given);
                 self.faults.push(missing("table", &fact.given, write));
             }
@@ -317,7 +317,7 @@ impl Binder<'_> {
                 Ok(view) => {
                     let (name, written) = (fact.given.clone(), fact.written);
                     self.uses.push(Use { name, view: view.clone(), written });
-                    self.inputs.views.insert(fact.name.clone(), view);
+                    self.args.views.insert(fact.name.clone(), view);
                 }
                 Err(fault) => self.faults.push(fault),
             }
@@ -329,9 +329,9 @@ impl Binder<'_> {
         let set = self.signature.params.iter().zip(&self.sizes);
         let set =
             set.filter_map(|(fact, size)| Some((fact.name.clone(), ParamValue::Int(i128::from((*size)?)))));
-        self.inputs.set.extend(set);
-        let Binder { inputs, copied, shapes, uses, .. } = self;
-        Ok(Arguments { inputs, copied, shapes, uses, claim: None })
+        self.args.values.extend(set);
+        let Binder { args, copied, shapes, uses, .. } = self;
+        Ok(Arguments { args, copied, shapes, uses, claim: None })
     }
 }
 

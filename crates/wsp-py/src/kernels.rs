@@ -1,11 +1,11 @@
 //! Kernels that are Python functions: called for each task with views of its boxes.
 
 use crate::ffi::{Owner, within_task};
+use pto_wsp::workload::{KernelCx, KernelFault};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
 use wsp_core::DType;
-use wsp_cpu::workload::{KernelCx, KernelFault};
 use wsp_memory::{View, ViewAccess};
 use wsp_plan::Array;
 

@@ -19,6 +19,7 @@ mod integers;
 mod kernels;
 mod library;
 mod options;
+mod outcome;
 mod pages;
 mod plans;
 mod prepared;

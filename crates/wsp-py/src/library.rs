@@ -9,10 +9,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use wsp_core::TensorId;
 use wsp_core::limits::MAX_SOURCE_BYTES;
-use wsp_cpu::declared_shape;
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_ir::{BindingSource, Elem, Entry, EntryTy, FuncKind, Module, ParamSource, SourceMap};
-use wsp_plan::{LoweredPlan, array_name, library_entry};
+use wsp_plan::{LoweredPlan, array_name, declared_shape, library_entry};
 use wsp_trace::Trace;
 
 const FILE_MISSING: Code = Code(500);

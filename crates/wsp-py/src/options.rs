@@ -2,13 +2,14 @@
 
 use crate::arrays::type_name;
 use crate::errors;
+use pto_wsp::registry;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
-use wsp_backend::{Expand, KvLayout, Recording};
-use wsp_cpu::workload::{Mode, WorkloadOptions};
+use wsp_backend::{Expand, KvLayout, Recording, RunOptions};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::Deps;
-use wsp_plan::{CompileOptions, Target};
+use wsp_kernel::Mode;
+use wsp_plan::CompileOptions;
 use wsp_trace::python::arrays::BAD_OPTION;
 
 /// Options of a compilation.
@@ -29,7 +30,7 @@ pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> 
     each(py, given, &known, |name, value| {
         match name {
             "target" => {
-                found.options.target = Target::named(&read::<String>(name, value, "a string")?)?;
+                found.options.target = registry().target(&read::<String>(name, value, "a string")?)?;
             }
             "schedule" => found.options.schedule = Some(read(name, value, "a string")?),
             "max_blocks" => found.options.max_blocks = integer(name, value, 1, u32::MAX)?,
@@ -52,15 +53,15 @@ pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> 
 }
 
 /// Reads the options of a run: `threads`, `window`, `seed`, `trace`, `sequential`, `plain`, `aicpus`, `expand`, `whole_outs`.
-pub(crate) fn run(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<WorkloadOptions> {
-    let mut found = WorkloadOptions::default();
+pub(crate) fn run(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<RunOptions> {
+    let mut found = RunOptions::default();
     let known =
         ["threads", "window", "seed", "trace", "sequential", "plain", "aicpus", "expand", "whole_outs"];
     each(py, given, &known, |name, value| {
         match name {
             "whole_outs" => {
-                found.whole_outs = truth(name, value)?;
-                found.recording = if found.whole_outs { Recording::On } else { Recording::Off };
+                found.workload.whole_outs = truth(name, value)?;
+                found.recording = if found.workload.whole_outs { Recording::On } else { Recording::Off };
             }
             "threads" => found.threads = integer(name, value, 0, u32::MAX)?,
             "window" => found.window = Some(integer(name, value, 1, u32::MAX)?),
@@ -68,9 +69,11 @@ pub(crate) fn run(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult
             "trace" => found.trace = truth(name, value)?,
             "sequential" => found.sequential = truth(name, value)?,
             "plain" => found.plain = truth(name, value)?,
-            "aicpus" => found.aicpus = integer(name, value, 0, u16::MAX.into())? as u16,
+            "aicpus" => found.workload.aicpus = integer(name, value, 0, u16::MAX.into())? as u16,
             _ => {
-                found.expand = match read::<String>(name, value, "`\"host\"` or `\"bytecode\"`")?.as_str() {
+                found.workload.expand = match read::<String>(name, value, "`\"host\"` or `\"bytecode\"`")?
+                    .as_str()
+                {
                     "host" => Expand::Host,
                     "bytecode" => Expand::Bytecode,
                     other => return Err(bad(name, &format!("is `{other}`"), "`\"host\"` or `\"bytecode\"`")),

@@ -31,7 +31,7 @@ pub(crate) fn new_array(py: Python<'_>, dtype: &str, shape: Vec<u64>) -> PyResul
 
 fn not_made(fault: ArrayError, dtype: DType, shape: &[u64]) -> Diagnostic {
     let code = match fault {
-        ArrayError::TooLarge => BAD_SHAPE,
+        ArrayError::TooLarge | ArrayError::Elements { .. } => BAD_SHAPE,
         ArrayError::OutOfMemory { .. } => NO_MEMORY,
     };
     Diagnostic::error(code, format!("there is no array {dtype}{shape:?}: {fault}")).help("give smaller sizes")
@@ -54,8 +54,7 @@ pub(crate) fn notes(caches: &[&str], arguments: &Arguments, outputs: &Arrays) ->
 
 /// A large array of real numbers; none for others.
 fn large<'a>(name: &'a str, arguments: &'a Arguments) -> Option<Large<'a>> {
-    let (dtype, address, bytes) = match (arguments.inputs.views.get(name), arguments.inputs.arrays.get(name))
-    {
+    let (dtype, address, bytes) = match (arguments.args.views.get(name), arguments.args.arrays.get(name)) {
         (Some(view), _) => (view.dtype(), view.ptr().addr(), view.span()),
         (None, Some(array)) => (array.dtype(), array.bytes().as_ptr().addr(), array.bytes().len()),
         (None, None) => return None,

@@ -5,14 +5,15 @@ use crate::inner::Inner;
 use crate::inputs::Arguments;
 use crate::integers::{Refused, integer_list};
 use crate::kernels::KernelArray;
+use crate::outcome::Ran;
 use crate::program::Program;
 use crate::runs::{self, interruptible};
+use pto_wsp::prelude::{Advance, Capacity, Growth, LaunchOptions, Plan as Kept, PlanNeed};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+use wsp_backend::RunOptions;
 use wsp_core::DType;
-use wsp_cpu::workload::{WorkloadOptions, WorkloadOutcome};
-use wsp_cpu::{Advance, Capacity, Growth, PlanNeed};
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_plan::Array;
 
@@ -29,7 +30,7 @@ type Descriptor = (u32, String, usize, usize);
 pub(crate) struct Plan {
     inner: Arc<Inner>,
     /// Shared with the views of its words.
-    plan: Arc<RwLock<wsp_cpu::Plan>>,
+    plan: Arc<RwLock<Kept>>,
 }
 
 fn in_use(py: Python<'_>) -> PyErr {
@@ -37,7 +38,7 @@ fn in_use(py: Python<'_>) -> PyErr {
 }
 
 /// A plan to be looked at; none while another thread changes it.
-fn look(plan: &RwLock<wsp_cpu::Plan>) -> Option<RwLockReadGuard<'_, wsp_cpu::Plan>> {
+fn look(plan: &RwLock<Kept>) -> Option<RwLockReadGuard<'_, Kept>> {
     match plan.try_read() {
         Ok(plan) => Some(plan),
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
@@ -55,7 +56,7 @@ impl Plan {
         py: Python<'_>,
         inner: &Arc<Inner>,
         arguments: &Arguments,
-        options: &WorkloadOptions,
+        options: &RunOptions,
         capacity: Option<(u32, u64)>,
     ) -> PyResult<Plan> {
         let program = inner.launch_program(py, "no plans")?;
@@ -65,7 +66,7 @@ impl Plan {
         };
         let made = interruptible(py, |cancel| {
             let options = inner.launch_options(arguments, options)?;
-            let options = wsp_cpu::LaunchOptions { cancel: Some(cancel), ..options };
+            let options = LaunchOptions { cancel: Some(cancel), ..options };
             program.plan(arguments.metadata(), &options, capacity)
         })?;
         let plan = made.map_err(|faults| errors::exception(py, &faults, &inner.sources))?;
@@ -77,12 +78,12 @@ impl Plan {
         py: Python<'_>,
         inner: &Arc<Inner>,
         arguments: &Arguments,
-        options: &WorkloadOptions,
+        options: &RunOptions,
     ) -> PyResult<Need> {
         let program = inner.launch_program(py, "no plans")?;
         let found = interruptible(py, |cancel| {
             let options = inner.launch_options(arguments, options)?;
-            let options = wsp_cpu::LaunchOptions { cancel: Some(cancel), ..options };
+            let options = LaunchOptions { cancel: Some(cancel), ..options };
             program.workspace_query(arguments.metadata(), &options)
         })?;
         found.map(need).map_err(|faults| errors::exception(py, &faults, &inner.sources))
@@ -94,8 +95,8 @@ impl Plan {
         py: Python<'_>,
         inner: &Arc<Inner>,
         arguments: Arguments,
-        options: WorkloadOptions,
-    ) -> PyResult<WorkloadOutcome> {
+        options: RunOptions,
+    ) -> PyResult<Ran> {
         inner.launch_program(py, "no plans")?;
         let plan = &self.plan;
         let ran = runs::executed(py, inner, arguments, options, |arguments, options| {
@@ -104,11 +105,11 @@ impl Plan {
         ran.ok_or_else(|| in_use(py))
     }
 
-    fn plan(&self, py: Python<'_>) -> PyResult<RwLockReadGuard<'_, wsp_cpu::Plan>> {
+    fn plan(&self, py: Python<'_>) -> PyResult<RwLockReadGuard<'_, Kept>> {
         look(&self.plan).ok_or_else(|| in_use(py))
     }
 
-    fn plan_mut(&self, py: Python<'_>) -> PyResult<RwLockWriteGuard<'_, wsp_cpu::Plan>> {
+    fn plan_mut(&self, py: Python<'_>) -> PyResult<RwLockWriteGuard<'_, Kept>> {
         match self.plan.try_write() {
             Ok(plan) => Ok(plan),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),

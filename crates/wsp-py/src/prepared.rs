@@ -13,25 +13,26 @@ use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use wsp_cpu::in_use;
-use wsp_cpu::workload::{PreparedWorkload, WorkloadInputs, WorkloadOptions, WorkloadProgram};
+use wsp_backend::claims::in_use;
+use wsp_backend::{Args, RunError, RunOptions};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{PoolSizes, Trace};
 use wsp_memory::{Claim, Uses};
-use wsp_plan::workload::{bind, count};
-use wsp_plan::{Arrays, ParamValue};
+use wsp_plan::ParamValue;
+use wsp_plan::workload::{WorkloadPlan, bind, count};
+use wsp_trace::python::arrays::BAD_OPTION;
 
 /// A program with its arguments checked and bound, to be run again and again, by one thread at a time.
 #[pyclass(frozen, module = "pto_wsp._core")]
 pub(crate) struct Prepared {
     inner: Arc<Inner>,
-    options: WorkloadOptions,
+    options: RunOptions,
     bound: Arc<Mutex<Bindings>>,
 }
 
 /// What it is bound to.
 struct Bindings {
-    workload: PreparedWorkload,
+    workload: Box<dyn wsp_backend::Prepared>,
     /// Everything by name, as the caller gave it.
     named: Py<PyDict>,
     /// Values of sizes.
@@ -43,6 +44,8 @@ struct Bindings {
     watched: Arc<Watched>,
     cancel: Arc<AtomicBool>,
     on_caller: bool,
+    /// Whether runs record when and where tasks ran.
+    is_traced: bool,
 }
 
 impl Bindings {
@@ -50,22 +53,36 @@ impl Bindings {
         py: Python<'_>,
         inner: &Inner,
         named: Bound<'_, PyDict>,
-        mut options: WorkloadOptions,
+        mut options: RunOptions,
     ) -> PyResult<Bindings> {
         // Read before they are bound: what a run changes between the two is then seen as a change.
         let lists = seen_lists(inner, &named);
-        let Arguments { inputs, uses, .. } = inner.bind(py, Some(&named), Need::Everything)?;
+        let Arguments { args, uses, .. } = inner.bind(py, Some(&named), Need::Everything)?;
         let lists = lists.map_err(|fault| errors::exception(py, &[fault], &inner.sources))?;
-        options.sequential |= alone(inner, &inputs, &options);
+        options.sequential |= alone(inner, &args, &options);
         let on_caller = inner.on_caller(&options);
+        let is_traced = options.trace || measures(inner);
         let cancel = Arc::new(AtomicBool::new(false));
         options.cancel = Some(cancel.clone());
-        let watched = if on_caller { Watched::looking(options) } else { Watched::new(options) };
-        let (set, program) = (inputs.set.clone(), inner.workload(py, "cannot be bound: execute it")?);
-        let workload = py.detach(|| program.prepare(inputs, watched.options().clone()));
-        let workload = workload.map_err(|faults| errors::exception(py, &faults, &inner.sources))?;
+        let watched = if on_caller { Watched::looking(inner, options) } else { Watched::new(inner, options) };
+        if inner.workload(py, "cannot be bound: execute it")?.library.is_some() {
+            let message = "a workload whose kernels are those of a used file cannot be bound";
+            return Err(errors::fault(py, Diagnostic::error(BAD_OPTION, message).help("execute it")));
+        }
+        let set = args.values.clone();
+        let workload = py.detach(|| inner.program.prepare(args, watched.options().clone()));
+        let workload = workload.map_err(|fault| errors::exception(py, &Vec::from(fault), &inner.sources))?;
         let (named, watched, uses) = (named.unbind(), Arc::new(watched), uses.into());
-        Ok(Bindings { workload, named, set, uses, lists, watched, cancel, on_caller })
+        Ok(Bindings { workload, named, set, uses, lists, watched, cancel, on_caller, is_traced })
+    }
+
+    /// Runs it; when and where tasks ran, if that is recorded.
+    fn run(&mut self, claim: &Arc<Claim>) -> Result<Option<Timeline>, RunError> {
+        self.workload.launch(Some(claim))?;
+        if !self.is_traced {
+            return Ok(None);
+        }
+        Ok(Timeline::of_run(&self.workload.outcome()?.into()))
     }
 
     /// Whether a table or a size has other values than those that this was bound with.
@@ -91,25 +108,30 @@ fn seen_lists(inner: &Inner, named: &Bound<'_, PyDict>) -> Result<Vec<SeenList>,
     Ok(lists)
 }
 
+/// Whether the schedule asks for times of tasks.
+fn measures(inner: &Inner) -> bool {
+    matches!(&inner.body, Body::Workload(plan) if plan.schedule.policy.trace != Trace::None)
+}
+
 /// Whether no two tasks could run at once, so that a run need not leave the thread of its caller: there is one task at most, or
 /// one worker and no schedule that tells it more than what tasks say themselves.
-fn alone(inner: &Inner, inputs: &WorkloadInputs, options: &WorkloadOptions) -> bool {
-    let Body::Workload(program) = &inner.body else { return false };
-    let schedule = program.schedule();
-    if options.trace || options.aicpus != 0 || options.plain || schedule.policy.trace != Trace::None {
+fn alone(inner: &Inner, args: &Args, options: &RunOptions) -> bool {
+    let Body::Workload(plan) = &inner.body else { return false };
+    let schedule = &plan.schedule;
+    if options.trace || options.workload.aicpus != 0 || options.plain || measures(inner) {
         return false;
     }
     if options.threads == 1 && schedule.lines.is_empty() {
         return true;
     }
-    schedule.policy.pools == PoolSizes::Shared && tasks(program, inputs).is_some_and(|tasks| tasks <= 1)
+    schedule.policy.pools == PoolSizes::Shared && tasks(plan, args).is_some_and(|tasks| tasks <= 1)
 }
 
 /// The number of tasks, where it is known before they are generated.
-fn tasks(program: &WorkloadProgram, inputs: &WorkloadInputs) -> Option<u64> {
-    let table = |name: &String| Some((name.clone(), inputs.arrays.get(name)?.as_slice::<i64>()?.to_vec()));
-    let tables: BTreeMap<String, Vec<i64>> = inputs.arrays.keys().filter_map(table).collect();
-    count(program.module(), &bind(program.module(), &inputs.set, &tables).ok()?)
+fn tasks(plan: &WorkloadPlan, args: &Args) -> Option<u64> {
+    let table = |name: &String| Some((name.clone(), args.arrays.get(name)?.as_slice::<i64>()?.to_vec()));
+    let tables: BTreeMap<String, Vec<i64>> = args.arrays.keys().filter_map(table).collect();
+    count(&plan.module, &bind(&plan.module, &args.values, &tables).ok()?)
 }
 
 impl Prepared {
@@ -118,7 +140,7 @@ impl Prepared {
         py: Python<'_>,
         inner: &Arc<Inner>,
         named: Bound<'_, PyDict>,
-        options: WorkloadOptions,
+        options: RunOptions,
     ) -> PyResult<Prepared> {
         let bound = Bindings::new(py, inner, named, options.clone())?;
         Ok(Prepared { inner: inner.clone(), options, bound: Arc::new(Mutex::new(bound)) })
@@ -144,9 +166,8 @@ impl Prepared {
         let bound = self.bound.clone();
         let running = Running::spawn(cancel, move || {
             let mut bound = bound.lock().unwrap_or_else(PoisonError::into_inner);
-            let ran = bound.workload.run_claimed(&claim).map(Timeline::of_run);
-            let done = ran.map(|timeline| Done { outcome: None, timeline });
-            done.map_err(|faults| bound.watched.failed(faults))
+            let ran = bound.run(&claim).map(|timeline| Done { outcome: None, timeline });
+            ran.map_err(|error| bound.watched.failed(error.into()))
         })?;
         let _awaited = running.awaited()?;
         running.wait(py, None)?;
@@ -174,9 +195,9 @@ impl Prepared {
         }
         let _awaited = Awaited::new(&bound.cancel)?;
         let workload = &mut bound.workload;
-        match py.detach(|| workload.run_claimed(&claim).map(drop)) {
+        match py.detach(|| workload.launch(Some(&claim))) {
             Ok(()) => Ok(()),
-            Err(faults) => Err(bound.watched.failed(faults).raise(py, &self.inner)),
+            Err(error) => Err(bound.watched.failed(error.into()).raise(py, &self.inner)),
         }
     }
 
@@ -189,17 +210,17 @@ impl Prepared {
         let mut bound = self.lock(py)?;
         let all = bound.named.bind(py).copy()?;
         all.update(named.as_mapping())?;
-        let Arguments { inputs, uses, .. } = self.inner.bind(py, Some(&all), Need::Everything)?;
+        let Arguments { args, uses, .. } = self.inner.bind(py, Some(&all), Need::Everything)?;
         let taken_back = named.values().iter().any(|value| value.is_none());
-        if taken_back || inputs.set != bound.set || !inputs.arrays.is_empty() {
+        if taken_back || args.values != bound.set || !args.arrays.is_empty() {
             *bound = Bindings::new(py, &self.inner, all, self.options.clone())?;
             return Ok(());
         }
         let lists = seen_lists(&self.inner, &all);
         let lists = lists.map_err(|fault| errors::exception(py, &[fault], &self.inner.sources))?;
         let workload = &mut bound.workload;
-        let done = py.detach(|| workload.rebind(Vec::new(), Arrays::new(), inputs.views));
-        done.map_err(|faults| errors::exception(py, &faults, &self.inner.sources))?;
+        let done = py.detach(|| workload.rebind(Args { values: Vec::new(), ..args }));
+        done.map_err(|fault| errors::exception(py, &Vec::from(fault), &self.inner.sources))?;
         bound.named = all.unbind();
         bound.uses = uses.into();
         bound.lists = lists;
@@ -208,7 +229,10 @@ impl Prepared {
 
     /// The figures of the last run.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let bound = self.lock(py)?;
-        results::figures(py, bound.workload.outcome(), &self.inner.signature, &self.inner.sources)
+        let mut bound = self.lock(py)?;
+        let outcome = bound.workload.outcome();
+        let outcome =
+            outcome.map_err(|fault| errors::exception(py, &Vec::from(fault), &self.inner.sources))?;
+        results::figures(py, &outcome.into(), &self.inner.signature, &self.inner.sources)
     }
 }

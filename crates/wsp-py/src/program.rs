@@ -12,7 +12,7 @@ use crate::timeline::Timeline;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::{Arc, PoisonError};
-use wsp_cpu::workload::{Detail, WorkloadOptions};
+use wsp_backend::{Detail, GraphOptions, RunOptions};
 use wsp_ir::workload::ExecPool;
 
 /// A compiled workload. It may be used from several threads at once; each run is separate.
@@ -33,7 +33,7 @@ impl Program {
         py: Python<'_>,
         named: Option<&Bound<'_, PyDict>>,
         options: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<(&Arc<Inner>, Arguments, WorkloadOptions)> {
+    ) -> PyResult<(&Arc<Inner>, Arguments, RunOptions)> {
         let options = self.inner.run_options(py, options)?;
         Ok((&self.inner, self.inner.bind(py, named, Need::Shapes)?, options))
     }
@@ -130,15 +130,14 @@ impl Program {
         deps: Option<&str>,
         missed: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let Arguments { inputs, .. } = self.inner.bind(py, named, Need::Sizes)?;
+        let Arguments { args, .. } = self.inner.bind(py, named, Need::Sizes)?;
         let deps = options::deps(py, deps)?;
         let detail = Detail { missed, ..Detail::default() };
-        let program = self.inner.workload(py, "has no graph of tasks")?;
+        self.inner.workload(py, "has no graph of tasks")?;
         let listed = runs::interruptible(py, |cancel| {
-            let options = WorkloadOptions { cancel: Some(cancel), ..WorkloadOptions::default() };
-            program.graph(&inputs, deps, detail, &options)
+            self.inner.program.graph(&args, &GraphOptions { deps, detail, cancel: Some(cancel) })
         })?;
-        let listed = listed.map_err(|faults| errors::exception(py, &faults, &self.inner.sources))?;
+        let listed = listed.map_err(|fault| errors::exception(py, &Vec::from(fault), &self.inner.sources))?;
         results::graph(py, &listed)
     }
 
@@ -150,13 +149,14 @@ impl Program {
         named: Option<&Bound<'py, PyDict>>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let Arguments { inputs, .. } = self.inner.bind(py, named, Need::Sizes)?;
-        let options = options::run(py, options)?;
-        let program = self.inner.workload(py, "is not simulated")?;
+        let Arguments { args, .. } = self.inner.bind(py, named, Need::Sizes)?;
+        let options = self.inner.own_options(py, options)?;
+        self.inner.workload(py, "is not simulated")?;
         let done = runs::interruptible(py, |cancel| {
-            program.simulate(&inputs, &WorkloadOptions { cancel: Some(cancel), ..options })
+            self.inner.program.simulate(&args, &RunOptions { cancel: Some(cancel), ..options })
         })?;
-        let simulated = done.map_err(|faults| errors::exception(py, &faults, &self.inner.sources))?;
+        let simulated =
+            done.map_err(|fault| errors::exception(py, &Vec::from(fault), &self.inner.sources))?;
         self.inner.keep(Some(Timeline::of_simulation(&simulated)));
         results::simulation(py, &simulated, &self.inner.sources)
     }
@@ -169,14 +169,15 @@ impl Program {
         named: Option<&Bound<'py, PyDict>>,
         aicpus: u16,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let Arguments { inputs, .. } = self.inner.bind(py, named, Need::Sizes)?;
-        let program = self.inner.workload(py, "has no program for AICPUs")?;
-        let moved = runs::interruptible(py, |cancel| program.transfer(&inputs, aicpus, Some(&cancel)))?;
-        let moved = moved.map_err(|faults| errors::exception(py, &faults, &self.inner.sources))?;
+        let Arguments { args, .. } = self.inner.bind(py, named, Need::Sizes)?;
+        self.inner.workload(py, "has no program for AICPUs")?;
+        let program = &self.inner.program;
+        let moved = runs::interruptible(py, |cancel| program.transfer(&args, aicpus, Some(&cancel)))?;
+        let moved = moved.map_err(|fault| errors::exception(py, &Vec::from(fault), &self.inner.sources))?;
         results::transfer(py, &moved, &self.inner.sources)
     }
 
-    /// What the target does with the schedule, the kernels and what runs for them: `schedule`, `kernels`, `notes`.
+    /// What the target does with the schedule, the kernels and what runs for them: `schedule`, `kernels`, `backend`, `notes`.
     fn explain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (about, lines, kernels) = (PyDict::new(py), PyList::empty(py), PyList::empty(py));
         let line = |primitive: &str, support: &str, meaning: &str| -> PyResult<()> {
@@ -188,15 +189,15 @@ impl Program {
         };
         let mut streams = None;
         match &self.inner.body {
-            Body::Workload(program) => {
-                let schedule = program.schedule();
+            Body::Workload(plan) => {
+                let schedule = &plan.schedule;
                 streams = schedule.policy.streams;
                 for each in &schedule.lines {
                     line(each.primitive, each.support.name(), each.meaning)?;
                 }
             }
-            Body::Launch { program, .. } => {
-                for text in program.lowered().stages.iter().flat_map(|stage| &stage.schedule.lines) {
+            Body::Launch { plan, .. } => {
+                for text in plan.stages.iter().flat_map(|stage| &stage.schedule.lines) {
                     let parts: Vec<&str> = text.splitn(3, ": ").collect();
                     line(parts[0], parts.get(1).unwrap_or(&""), parts.get(2).unwrap_or(&""))?;
                 }
@@ -213,6 +214,7 @@ impl Program {
         }
         about.set_item("schedule", lines)?;
         about.set_item("kernels", kernels)?;
+        about.set_item("backend", &self.inner.backend)?;
         about.set_item("streams", streams)?;
         about.set_item("notes", self.notes())?;
         Ok(about)

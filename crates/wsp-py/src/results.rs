@@ -1,12 +1,13 @@
 //! What runs, graphs and simulations give, as Python sees it.
 
 use crate::errors;
+use crate::outcome::Ran;
 use crate::signature::{Role, Signature};
+use pto_wsp::backend::cpu::AicpuFigures;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::json;
-use wsp_backend::Unwritten;
-use wsp_cpu::workload::{AicpuFigures, GraphListing, SimulatedWorkload, WorkloadOutcome, WorkloadTransfer};
+use wsp_backend::{GraphListing, Simulated, SimulatedTask, Transferred, Unwritten};
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{self, Code, Diagnostic};
 use wsp_plan::Arrays;
@@ -26,7 +27,7 @@ pub(crate) fn notes(found: &[Diagnostic], sources: &SourceMap) -> Vec<String> {
 /// The figures of a run.
 pub(crate) fn figures<'py>(
     py: Python<'py>,
-    outcome: &WorkloadOutcome,
+    outcome: &Ran,
     signature: &Signature,
     sources: &SourceMap,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -43,7 +44,7 @@ pub(crate) fn figures<'py>(
         "kernels": outcome.kernels.iter().map(|k| json!([k.name, k.tasks, k.busy_ns])).collect::<Vec<_>>(),
         "params": params.collect::<serde_json::Map<_, _>>(),
         "slots": slots(signature, &outcome.outputs),
-        "schedule": outcome.schedule.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "schedule": outcome.schedule,
         "edges": {
             "raw": edges.raw, "waw": edges.waw, "war": edges.war, "fence": edges.fence, "explicit": edges.explicit,
             "stream": edges.stream,
@@ -67,7 +68,7 @@ pub(crate) fn figures<'py>(
 }
 
 /// What to say of a run without tasks.
-fn nothing_ran(outcome: &WorkloadOutcome) -> Vec<Diagnostic> {
+fn nothing_ran(outcome: &Ran) -> Vec<Diagnostic> {
     if outcome.runtime.tasks > 0 {
         return Vec::new();
     }
@@ -76,7 +77,7 @@ fn nothing_ran(outcome: &WorkloadOutcome) -> Vec<Diagnostic> {
 }
 
 /// What to say of arrays of the caller of which a run that records it has not written a part.
-fn unwritten(outcome: &WorkloadOutcome, signature: &Signature) -> Vec<Diagnostic> {
+fn unwritten(outcome: &Ran, signature: &Signature) -> Vec<Diagnostic> {
     let note = |left: &Unwritten| {
         let fact = signature.tensors.iter().find(|tensor| tensor.name == left.tensor);
         if left.loaded || fact.is_some_and(|tensor| tensor.role != Role::Argument) {
@@ -131,21 +132,22 @@ pub(crate) fn graph<'py>(py: Python<'py>, listing: &GraphListing) -> PyResult<Bo
 /// What a simulation shows.
 pub(crate) fn simulation<'py>(
     py: Python<'py>,
-    simulated: &SimulatedWorkload,
+    simulated: &Simulated,
     sources: &SourceMap,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let SimulatedWorkload { listing, simulation, threads, notes: found } = simulated;
+    let Simulated { listing, makespan, tasks, busy, max_in_flight, window_stalls, schedule: _, notes: found } =
+        simulated;
     let dict = graph(py, listing)?;
-    let tasks = &simulation.tasks;
-    dict.set_item("makespan", simulation.makespan)?;
-    dict.set_item("workers", threads)?;
-    dict.set_item("busy", simulation.workers.iter().map(|w| w.busy).collect::<Vec<_>>())?;
+    let times = |of: fn(&SimulatedTask) -> u64| longs(py, tasks.iter().map(of));
+    dict.set_item("makespan", makespan)?;
+    dict.set_item("workers", busy.len())?;
+    dict.set_item("busy", busy)?;
     dict.set_item("worker", words(py, tasks.iter().map(|t| t.worker.unwrap_or(NO_WORKER))))?;
-    dict.set_item("ready", longs(py, tasks.iter().map(|t| t.ready)))?;
-    dict.set_item("start", longs(py, tasks.iter().map(|t| t.start)))?;
-    dict.set_item("end", longs(py, tasks.iter().map(|t| t.end)))?;
-    dict.set_item("max_in_flight", simulation.max_in_flight)?;
-    dict.set_item("window_stalls", simulation.window_stalls)?;
+    dict.set_item("ready", times(|t| t.ready))?;
+    dict.set_item("start", times(|t| t.start))?;
+    dict.set_item("end", times(|t| t.end))?;
+    dict.set_item("max_in_flight", max_in_flight)?;
+    dict.set_item("window_stalls", window_stalls)?;
     dict.set_item("notes", notes(found, sources))?;
     Ok(dict)
 }
@@ -153,7 +155,7 @@ pub(crate) fn simulation<'py>(
 /// What a launch on AICPUs transfers.
 pub(crate) fn transfer<'py>(
     py: Python<'py>,
-    moved: &WorkloadTransfer,
+    moved: &Transferred,
     sources: &SourceMap,
 ) -> PyResult<Bound<'py, PyAny>> {
     let transfer = &moved.transfer;

@@ -3,6 +3,7 @@
 use crate::errors;
 use crate::inner::Inner;
 use crate::inputs::Arguments;
+use crate::outcome::Ran;
 use crate::registry::{self, Awaited, Registered};
 use crate::results;
 use crate::timeline::Timeline;
@@ -15,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use wsp_cpu::workload::{Payload, PayloadSlot, Poll, WorkloadOptions, WorkloadOutcome};
+use wsp_backend::{Payload, PayloadSlot, Poll, RunOptions};
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_runtime::clock;
 use wsp_trace::python::arrays::{ELSEWHERE, OUTLIVES};
@@ -70,28 +71,28 @@ impl Failed {
 
 /// Options of a run with all that its end is told by.
 pub(crate) struct Watched {
-    options: WorkloadOptions,
+    options: RunOptions,
     payload: PayloadSlot,
     signal: Arc<Mutex<Option<PyErr>>>,
 }
 
 impl Watched {
     /// Of a run on another thread than the caller's.
-    pub(crate) fn new(mut options: WorkloadOptions) -> Watched {
+    pub(crate) fn new(inner: &Inner, mut options: RunOptions) -> Watched {
         let payload = PayloadSlot::default();
-        options.payload = Some(payload.clone());
+        options.payload = inner.has_functions().then(|| payload.clone());
         Watched { options, payload, signal: Arc::default() }
     }
 
     /// Of a run on the caller's thread: it looks at signals itself.
-    pub(crate) fn looking(options: WorkloadOptions) -> Watched {
-        let mut watched = Watched::new(options);
+    pub(crate) fn looking(inner: &Inner, options: RunOptions) -> Watched {
+        let mut watched = Watched::new(inner, options);
         watched.options.poll = Some(signals(&watched.signal));
         watched
     }
 
     /// The options.
-    pub(crate) fn options(&self) -> &WorkloadOptions {
+    pub(crate) fn options(&self) -> &RunOptions {
         &self.options
     }
 
@@ -129,12 +130,12 @@ pub(crate) fn execute(
     py: Python<'_>,
     inner: &Arc<Inner>,
     arguments: Arguments,
-    options: WorkloadOptions,
-) -> PyResult<WorkloadOutcome> {
+    options: RunOptions,
+) -> PyResult<Ran> {
     let outcome = if inner.on_caller(&options) {
         let cancel = Arc::new(AtomicBool::new(false));
         let _awaited = Awaited::new(&cancel)?;
-        let watched = Watched::looking(WorkloadOptions { cancel: Some(cancel), ..options });
+        let watched = Watched::looking(inner, RunOptions { cancel: Some(cancel), ..options });
         let ran = py.detach(|| perform(inner, &arguments, &watched));
         let done = ran.map_err(|failed| failed.raise(py, inner))?;
         inner.keep(done.timeline);
@@ -157,9 +158,9 @@ pub(crate) fn executed(
     py: Python<'_>,
     inner: &Inner,
     arguments: Arguments,
-    mut options: WorkloadOptions,
-    run: impl FnOnce(&Arguments, &WorkloadOptions) -> Option<Result<WorkloadOutcome, Vec<Diagnostic>>> + Send,
-) -> PyResult<Option<WorkloadOutcome>> {
+    mut options: RunOptions,
+    run: impl FnOnce(&Arguments, &RunOptions) -> Option<Result<Ran, Vec<Diagnostic>>> + Send,
+) -> PyResult<Option<Ran>> {
     let ran = interruptible(py, |cancel| {
         options.cancel = Some(cancel);
         let outcome = run(&arguments, &options)?;
@@ -215,7 +216,7 @@ fn perform(inner: &Inner, arguments: &Arguments, watched: &Watched) -> Result<Do
 /// What a run gives that ended well.
 pub(crate) struct Done {
     /// Its figures; none where somebody else keeps them.
-    pub(crate) outcome: Option<WorkloadOutcome>,
+    pub(crate) outcome: Option<Ran>,
     /// When and where tasks ran, if that was recorded.
     pub(crate) timeline: Option<Timeline>,
 }
@@ -248,11 +249,11 @@ impl Running {
     pub(crate) fn start(
         inner: &Arc<Inner>,
         arguments: Arguments,
-        mut options: WorkloadOptions,
+        mut options: RunOptions,
     ) -> PyResult<Arc<Running>> {
         let cancel = Arc::new(AtomicBool::new(false));
         options.cancel = Some(cancel.clone());
-        let watched = Watched::new(options);
+        let watched = Watched::new(inner, options);
         let inner = inner.clone();
         Running::spawn(cancel, move || perform(&inner, &arguments, &watched))
     }
@@ -307,7 +308,7 @@ impl Running {
     ///
     /// # Errors
     /// What failed the run.
-    pub(crate) fn finish(&self, py: Python<'_>, inner: &Inner) -> PyResult<Option<WorkloadOutcome>> {
+    pub(crate) fn finish(&self, py: Python<'_>, inner: &Inner) -> PyResult<Option<Ran>> {
         if self.is_elsewhere() {
             let fault = Diagnostic::error(ELSEWHERE, "the run goes on in the process that started it")
                 .note("this process was forked meanwhile: it has the memory and none of the threads")
@@ -385,7 +386,7 @@ pub(crate) struct Run {
 
 impl Run {
     /// Starts a run.
-    pub(crate) fn start(inner: &Arc<Inner>, arguments: Arguments, options: WorkloadOptions) -> PyResult<Run> {
+    pub(crate) fn start(inner: &Arc<Inner>, arguments: Arguments, options: RunOptions) -> PyResult<Run> {
         let running = Running::start(inner, arguments, options)?;
         Ok(Run { inner: inner.clone(), running, settled: PyOnceLock::new() })
     }

@@ -1,8 +1,9 @@
 //! When and where tasks ran, in the trace event format that Perfetto and chrome://tracing read.
 
+use crate::outcome::Ran;
 use serde_json::json;
 use std::fmt::Write;
-use wsp_cpu::workload::{SimulatedWorkload, WorkloadOutcome};
+use wsp_backend::{Simulated, SimulatedTask};
 use wsp_runtime::clock::Clock;
 
 /// When and where one task ran.
@@ -27,7 +28,7 @@ pub(crate) struct Timeline {
 
 impl Timeline {
     /// That of a run; none of one that recorded no times.
-    pub(crate) fn of_run(outcome: &WorkloadOutcome) -> Option<Timeline> {
+    pub(crate) fn of_run(outcome: &Ran) -> Option<Timeline> {
         let trace = &outcome.runtime.trace;
         let slice = |t: &wsp_runtime::TaskTrace| Slice {
             task: t.task.0,
@@ -46,15 +47,15 @@ impl Timeline {
     }
 
     /// That of a simulation.
-    pub(crate) fn of_simulation(simulated: &SimulatedWorkload) -> Timeline {
-        let lived = (0u32..).zip(&simulated.listing.tasks).zip(&simulated.simulation.tasks);
-        let slice = |((task, &kernel), life): ((u32, &u32), &wsp_runtime::simulate::SimTask)| {
+    pub(crate) fn of_simulation(simulated: &Simulated) -> Timeline {
+        let lived = (0u32..).zip(&simulated.listing.tasks).zip(&simulated.tasks);
+        let slice = |((task, &kernel), life): ((u32, &u32), &SimulatedTask)| {
             let worker = life.worker?;
             Some(Slice { task, kernel, worker, ready: life.ready, start: life.start, end: life.end })
         };
         Timeline {
             clock: Clock::Cycles,
-            workers: simulated.threads,
+            workers: simulated.busy.len() as u32,
             kernels: simulated.listing.kernels.iter().map(|k| k.name.clone()).collect(),
             tasks: lived.filter_map(slice).collect(),
         }

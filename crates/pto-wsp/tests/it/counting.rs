@@ -11,6 +11,7 @@ use wsp_ir::{AxisEnd, ParamSource, ShapeOwner, Span, TileSize};
 use wsp_kernel::{
     Env, Extent, GeneratorCode, GeneratorHost, Hints, Trap, Value, WsRequest, eval_launch_expr,
 };
+use wsp_memory::Claim;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::tg::entry::signature;
 use wsp_plan::tg::plan::HostKind;
@@ -57,7 +58,7 @@ impl Program for Counted {
 
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {
         self.explain(&args, &options)?;
-        Ok(Box::new(Ready { plan: self.0.clone(), args }))
+        Ok(Box::new(Ready { plan: self.0.clone(), args, ran: None }))
     }
 }
 
@@ -65,6 +66,8 @@ impl Program for Counted {
 struct Ready {
     plan: PlanSource,
     args: Args,
+    /// Tasks of the last run, until its outcome is taken.
+    ran: Option<u64>,
 }
 
 impl Prepared for Ready {
@@ -72,8 +75,14 @@ impl Prepared for Ready {
         &[]
     }
 
-    fn run(&mut self) -> Result<Outcome, RunError> {
+    fn launch(&mut self, _: Option<&Arc<Claim>>) -> Result<(), RunError> {
         let tasks = counted(&self.plan, &self.args).map_err(|found| RunError::Failed(found.into()))?;
+        self.ran = Some(tasks);
+        Ok(())
+    }
+
+    fn outcome(&mut self) -> Result<Outcome, RunError> {
+        let tasks = self.ran.take().ok_or_else(RunError::no_outcome)?;
         let stats = Stats { tasks, streams: 1, executors: 1, compile: Duration::ZERO, ..Stats::default() };
         Ok(Outcome {
             outputs: BTreeMap::new(),

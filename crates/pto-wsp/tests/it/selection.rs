@@ -65,7 +65,7 @@ fn with_bodies() -> CpuSimBackend {
 fn a_backend_that_counts_tasks_takes_plans_of_every_kind() {
     let mut registry = registry_with(with_bodies());
     registry.register(counting()).expect("it is the first of its name");
-    assert!(registry.names().eq(["cpu_sim", "count"]));
+    assert!(registry.names().eq(["cpu_sim", "ascend", "count"]));
     let x = Array::zeros(DType::F32, &[100, 3]).expect("it is small");
     let all = [
         (spaces(), Args::new().with("x", x), 7),
@@ -102,7 +102,7 @@ fn what_nothing_runs_is_refused_with_what_each_backend_says() {
     let registry = registry();
     let refused = registry.select(&unit(UNIT, Target::of(Platform::A3))).expect_err("nothing runs it");
     assert_eq!(refused[0].message, "no backend runs this task graph on target `ascend_910c`");
-    assert_eq!(refused[0].notes, ["`cpu_sim` runs `cpu_sim` (cpu)"]);
+    assert_eq!(refused[0].notes, ["`cpu_sim` runs `cpu_sim` (cpu)", "`ascend` runs nothing"]);
     let target = registry.target("a5").expect_err("nothing runs it");
     assert_eq!(target.notes, ["targets that run here: `cpu_sim` (cpu)"]);
     assert_eq!(registry.target("CPU"), Ok(CPU_SIM));

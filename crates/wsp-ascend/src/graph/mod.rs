@@ -13,8 +13,6 @@ mod fences;
 mod unit;
 
 use std::fmt;
-use wsp_core::tg::image::Image;
-use wsp_core::tg::image_file::{ImageHeader, parts};
 use wsp_core::tg::{FenceScope, Platform, Support};
 use wsp_ir::tg::TgModule;
 use wsp_plan::tg::{GraphPlan, UnitPlan};
@@ -23,11 +21,11 @@ use wsp_plan::tg::{GraphPlan, UnitPlan};
 pub const MOST: [(&str, usize); 3] =
     [("arguments of a kernel", 64), ("loops", 256), ("members of a gang", 256)];
 
-/// What an emitted graph includes: paths and contents. `wsp_tg.h` comes with the device library.
-pub const HEADERS: &[(&str, &str)] = &[(
-    "pto/wsp/backend/npu/task_graph.hpp",
-    include_str!("../../include/pto/wsp/backend/npu/task_graph.hpp"),
-)];
+/// What an emitted graph includes: paths and contents.
+pub const HEADERS: &[(&str, &str)] = &[
+    ("pto/wsp/backend/npu/task_graph.hpp", include_str!("../../include/pto/wsp/backend/npu/task_graph.hpp")),
+    ("wsp_tg.h", include_str!("../../../wsp-device/include/wsp_tg.h")),
+];
 
 /// A graph as C++.
 #[derive(Clone, Debug)]
@@ -103,12 +101,6 @@ impl fmt::Display for GraphEmitError {
 }
 
 impl std::error::Error for GraphEmitError {}
-
-/// The bytes of an image, as `wsp_tg_open` takes them.
-pub fn image_bytes(image: &Image<'_>) -> Vec<u8> {
-    let header = ImageHeader::new(image);
-    parts(image, &header).concat()
-}
 
 /// Emits a graph of a planned unit.
 ///

@@ -1,7 +1,7 @@
 //! The translation unit of a graph.
 
 use super::fences::Fence;
-use super::{GraphEmitError, expr, image_bytes};
+use super::{GraphEmitError, expr};
 use crate::writer::Writer;
 use std::fmt::Write as _;
 use wsp_core::tg::{CoreType, FenceScope, Platform, Scalar};
@@ -54,7 +54,7 @@ fn tensors(w: &mut Writer, plan: &UnitPlan) {
 }
 
 fn image(w: &mut Writer, graph: &GraphPlan) {
-    let bytes = image_bytes(&graph.records.image());
+    let bytes = graph.records.image_bytes();
     let words: Vec<String> = bytes
         .chunks_exact(4)
         .map(|word| format!("{:#x}", u32::from_le_bytes([word[0], word[1], word[2], word[3]])))

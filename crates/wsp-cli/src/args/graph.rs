@@ -1,11 +1,11 @@
 //! `wsp graph`.
 
 use super::DataArgs;
-use super::values::{Words, assignment, words};
+use super::values::{Words, assignment, runnable, words};
 use clap::Args;
 use std::path::PathBuf;
 use wsp_ir::workload::Deps;
-use wsp_plan::ParamValue;
+use wsp_plan::{ParamValue, Target};
 
 /// `wsp graph`.
 #[derive(Args, Debug)]
@@ -51,6 +51,10 @@ pub(crate) struct GraphArgs {
     /// Use this schedule instead of the one that the source applies
     #[arg(long, value_name = "NAME")]
     pub(crate) schedule: Option<String>,
+
+    /// Where it is to run [cpu_sim]
+    #[arg(long, value_name = "NAME", value_parser = runnable)]
+    pub(crate) target: Option<&'static Target>,
 
     /// Of task graphs: one more file of kernels; may be repeated
     #[arg(long, value_name = "FILE.pto")]

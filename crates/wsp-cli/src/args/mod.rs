@@ -13,7 +13,9 @@ pub(crate) use bench::{
     BenchType, GenerateSection, PeersArgs, RuntimeSection, SetName,
 };
 pub(crate) use graph::GraphArgs;
-pub(crate) use programs::{AsmArgs, CheckArgs, DisasmArgs, ExplainArgs, PlanArgs, Stage, TargetsArgs};
+pub(crate) use programs::{
+    AsmArgs, CheckArgs, DisasmArgs, EmitArgs, ExplainArgs, PlanArgs, Stage, TargetsArgs,
+};
 pub(crate) use run::RunArgs;
 pub(crate) use unit::{Cores, UnitArgs};
 pub(crate) use values::Setting;
@@ -88,6 +90,8 @@ pub(crate) enum Command {
     Graph(Box<GraphArgs>),
     /// Assemble the text of a task graph, or of a program that generates tasks, and check it
     Asm(AsmArgs),
+    /// Write a task graph as files for a target that runs elsewhere, with everything that they include
+    Emit(EmitArgs),
     /// Print a task graph, or a program that generates tasks, as text
     Disasm(DisasmArgs),
     /// Explain a diagnostic code, or list all of them

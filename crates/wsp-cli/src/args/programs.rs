@@ -1,8 +1,8 @@
-//! `wsp check`, `wsp plan`, `wsp asm`, `wsp disasm`, `wsp explain` and `wsp targets`.
+//! `wsp check`, `wsp plan`, `wsp asm`, `wsp emit`, `wsp disasm`, `wsp explain` and `wsp targets`.
 
-use super::values::target;
+use super::values::{emitted, runnable, stage, target};
 use super::{DataArgs, LaunchArgs};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::path::PathBuf;
 use wsp_plan::Target;
 
@@ -13,7 +13,7 @@ pub(crate) struct CheckArgs {
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Also tell what this target does with the instructions of task graphs: cpu_sim, ascend_910b, ascend_910c, ascend_950, or a2, a3, a5
+    /// Also tell what this target does with schedules and with the instructions of task graphs: cpu_sim, ascend_910b, ascend_910c, ascend_950, or a2, a3, a5
     #[arg(long, value_name = "NAME", value_parser = target)]
     pub(crate) target: Option<&'static Target>,
 
@@ -54,6 +54,10 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) launch: LaunchArgs,
 
+    /// Where it is to run [cpu_sim]
+    #[arg(long, value_name = "NAME", value_parser = runnable)]
+    pub(crate) target: Option<&'static Target>,
+
     /// Print JSON, with every descriptor
     #[arg(long)]
     pub(crate) json: bool,
@@ -87,24 +91,20 @@ pub(crate) struct AsmArgs {
     pub(crate) output: Option<PathBuf>,
 
     /// Of a task graph: write another stage of its way to a device [ptog]
-    #[arg(long, value_name = "STAGE", value_enum)]
+    #[arg(long, value_name = "STAGE", value_parser = stage)]
     pub(crate) emit: Option<Stage>,
 
-    /// Of --emit image and cpp: the graph, by name [the first]
+    /// Of --emit image: the graph, by name [the first]
     #[arg(long, value_name = "NAME")]
     pub(crate) graph: Option<String>,
 
-    /// Of --emit cpp: the target [ascend_910b]
-    #[arg(long, value_name = "NAME", value_parser = target)]
-    pub(crate) target: Option<&'static Target>,
-
-    /// Of --emit image and cpp: one more file of kernels; may be repeated
+    /// Of --emit image: one more file of kernels; may be repeated
     #[arg(long, value_name = "FILE.pto")]
     pub(crate) kernels: Vec<PathBuf>,
 }
 
 /// A stage of a task graph on its way to a device.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stage {
     /// The unit as it was read, as text
     Module,
@@ -112,8 +112,29 @@ pub(crate) enum Stage {
     Ptog,
     /// The nodes and edges of a graph, as the interpreter on the device reads them
     Image,
-    /// C++ of a graph for Ascend; with `--output FILE.cpp` what it includes goes beside it
-    Cpp,
+}
+
+/// `wsp emit`.
+#[derive(Args, Debug)]
+pub(crate) struct EmitArgs {
+    /// The task graph (`.tg`, `.ptog`)
+    pub(crate) file: PathBuf,
+
+    /// The target: ascend_910b, ascend_910c, ascend_950, or a2, a3, a5
+    #[arg(long, value_name = "NAME", value_parser = emitted)]
+    pub(crate) target: &'static Target,
+
+    /// Where the files go
+    #[arg(short, long, value_name = "FOLDER")]
+    pub(crate) output: PathBuf,
+
+    /// One graph, by name [all]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) graph: Option<String>,
+
+    /// One more file of kernels; may be repeated
+    #[arg(long, value_name = "FILE.pto")]
+    pub(crate) kernels: Vec<PathBuf>,
 }
 
 /// `wsp disasm`.

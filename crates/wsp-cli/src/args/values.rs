@@ -1,6 +1,6 @@
 //! Values of options: how they are written, and what is said of those that are written wrong.
 
-use super::Cores;
+use super::{Cores, Stage};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
 use wsp_backend::KvLayout;
@@ -154,6 +154,22 @@ pub(super) fn target(text: &str) -> Result<&'static Target, String> {
 /// A target that some backend runs, by any of its names.
 pub(super) fn runnable(text: &str) -> Result<&'static Target, String> {
     pto_wsp::registry().target(text).map_err(in_a_line)
+}
+
+/// A target for which some backend writes files, by any of its names.
+pub(super) fn emitted(text: &str) -> Result<&'static Target, String> {
+    pto_wsp::registry().emitted(text).map_err(in_a_line)
+}
+
+/// A stage of `wsp asm --emit`.
+pub(super) fn stage(text: &str) -> Result<Stage, String> {
+    match text {
+        "module" => Ok(Stage::Module),
+        "ptog" => Ok(Stage::Ptog),
+        "image" => Ok(Stage::Image),
+        "cpp" => Err("`wsp emit FILE.tg --target NAME -o FOLDER` writes C++".to_owned()),
+        _ => Err("the stages are `module`, `ptog` and `image`".to_owned()),
+    }
 }
 
 fn in_a_line(fault: Diagnostic) -> String {

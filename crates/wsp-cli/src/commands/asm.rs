@@ -43,7 +43,6 @@ fn refuse_options(args: &AsmArgs, kind: Kind) -> Result<(), Diagnostic> {
     let of_units = [
         ("--emit", args.emit.is_some()),
         ("--graph", args.graph.is_some()),
-        ("--target", args.target.is_some()),
         ("--kernels", !args.kernels.is_empty()),
     ];
     if !of_units.iter().any(|(_, given)| *given) {

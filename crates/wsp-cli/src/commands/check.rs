@@ -3,9 +3,12 @@
 use super::kind::{Kind, wrong_kind};
 use super::{Outcome, Session, Warnings, empty, options, unit, workload};
 use crate::args::CheckArgs;
+use crate::engine;
 use crate::reference;
 use std::path::Path;
 use wsp_ir::diag::Diagnostic;
+use wsp_plan::Target;
+use wsp_plan::target::CPU_SIM;
 
 /// What `wsp check` takes, for those who give it something else.
 const TAKES: &str = "`.pto` programs, workloads and task graphs";
@@ -21,10 +24,11 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
     session.warnings = if args.strict { Warnings::Errors } else { Warnings::Shown };
     for (path, kind) in files {
         session.denied.take();
+        let target = args.target.unwrap_or(CPU_SIM);
         let checked = empty::refuse(path).and_then(|()| match kind {
-            Kind::Workload => workload::check(session, path),
+            Kind::Workload => workload::check(session, path, target),
             Kind::UnitText | Kind::UnitBytes => unit::check(session, path, kind, args, &mut idle),
-            Kind::Program | Kind::Unknown => program(session, path),
+            Kind::Program | Kind::Unknown => program(session, path, args.target),
             Kind::GeneratorText | Kind::GeneratorBytes | Kind::Arrays => {
                 Err(vec![wrong_kind(path, kind, TAKES)])
             }
@@ -46,17 +50,24 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
 
 /// Options that only task graphs have a use for.
 fn refuse_options(args: &CheckArgs) -> Result<(), Diagnostic> {
-    let given = [
-        ("--target", args.target.is_some()),
-        ("--devices", args.devices.is_some()),
-        ("--kernels", !args.kernels.is_empty()),
-    ];
+    let given = [("--devices", args.devices.is_some()), ("--kernels", !args.kernels.is_empty())];
     options::refuse(&given, options::OF_UNITS)
 }
 
-fn program(session: &mut Session, path: &Path) -> Result<(), Vec<Diagnostic>> {
+/// What is wrong with a program, and what the target that is asked for cannot do of it.
+fn program(
+    session: &mut Session,
+    path: &Path,
+    target: Option<&'static Target>,
+) -> Result<(), Vec<Diagnostic>> {
     let module = session.compile(path)?.module;
     let faults: Vec<Diagnostic> =
         module.references.iter().filter_map(|r| reference::verify(r).err()).flatten().collect();
-    if faults.is_empty() { Ok(()) } else { Err(faults) }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    if let Some(target) = target {
+        session.warn(&engine::lowered_for(&module, target)?);
+    }
+    Ok(())
 }

@@ -11,9 +11,11 @@ use crate::graph::{Destination, Rows, Summary, write, write_accesses, write_dot,
 use crate::report::GraphReport;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use wsp_cpu::workload::{Detail, WorkloadOptions};
+use std::sync::Arc;
+use wsp_backend::Detail;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::Deps;
+use wsp_plan::target::CPU_SIM;
 
 /// Lists or sums up a graph.
 pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -30,19 +32,19 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
         .map_err(|fault| vec![fault])?;
     options::refuse_unused(args.data.files()).map_err(|fault| vec![fault])?;
     let source = session.read_workload(&args.file)?;
-    let program = engine::link(&source, args.schedule.as_deref())?;
-    session.warn(program.notes());
-    let Given { inputs, sources } =
-        read_arrays(&source, &program, &args.data, args.set.clone(), ArraysFor::Tasks)?;
+    let target = args.target.unwrap_or(CPU_SIM);
+    let plan = Arc::new(engine::plan(&source, args.schedule.as_deref(), None, target)?);
+    session.warn(&plan.schedule.notes);
+    let Given { args: of_run, sources, .. } =
+        read_arrays(&source, &plan, &args.data, args.set.clone(), ArraysFor::Tasks)?;
     args.data.check_seed(&sources.made)?;
     session.terminal.progress("finding dependences");
-    let options = WorkloadOptions::default();
     // Complete dependences miss nothing, so that nobody needs to look.
-    let deps = args.deps.unwrap_or(program.schedule().policy.deps);
+    let deps = args.deps.unwrap_or(plan.schedule.policy.deps);
     let incomplete = matches!(deps, Deps::Exact | Deps::Explicit);
     let detail = Detail { accesses: outputs.args.is_some(), missed: outputs.summary && incomplete };
     check_graph_memory(&source, &args.set, bytes_per_task(detail))?;
-    let listed = engine::graph(&program, &inputs, args.deps, detail, &options)?;
+    let listed = engine::graph(&plan, &of_run, args.deps, detail)?;
     if outputs.args.is_some() {
         refuse_high_ranks(&listed).map_err(|fault| vec![fault])?;
     }

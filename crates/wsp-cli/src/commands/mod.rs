@@ -11,6 +11,7 @@ mod check;
 mod data;
 mod disasm;
 mod doctor;
+mod emit;
 mod empty;
 mod explain;
 mod given;
@@ -139,6 +140,7 @@ impl Session {
             Command::Plan(args) => plan::plan(self, &args),
             Command::Graph(args) => graph::graph(self, &args),
             Command::Asm(args) => asm::asm(self, &args),
+            Command::Emit(args) => emit::emit(self, &args),
             Command::Disasm(args) => disasm::disasm(self, &args),
             Command::Explain(args) => explain::explain(&self.terminal, &args),
             Command::Doctor(args) => doctor::doctor(&self.terminal, &args),

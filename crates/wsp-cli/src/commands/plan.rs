@@ -29,6 +29,7 @@ pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Ve
     let data = data::load(session, &module, &args.data, &args.launch)?;
     let mut options = launch_options(&args.launch, 0);
     options.layout = data.layout;
+    options.target = args.target.unwrap_or(options.target);
     let sources = data.sources();
     let loaded = Loaded { module, arrays: data.arrays };
     let mut report = engine::plan(&loaded, &options)?;

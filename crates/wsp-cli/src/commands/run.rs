@@ -7,7 +7,7 @@ use super::verdict::{RunArrays, Verdict};
 use super::{Outcome, Session, Warnings, data, launch_options, refuse_unread, unit, workload};
 use crate::args::{DataArgs, RunArgs};
 use crate::codes;
-use crate::engine::{self, Loaded, Options, RunOutcome};
+use crate::engine::{self, Executable, Loaded, Options, RunOutcome};
 use crate::machine;
 use crate::reference::{self, Against, Comparison, Context, SM_SCALE, Tolerance, compare as compare_values};
 use crate::report::{DataSummary, RunReport};
@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 use wsp_backend::{KvLayout, Recording};
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_ir::{ExprKind, ParamSource, Reference};
-use wsp_kernel::Mode;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{Array, Arrays, ParamValue};
 
@@ -71,11 +70,12 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
     options.target = args.target.unwrap_or(CPU_SIM);
     options.recording = recording;
     let loaded = Loaded { module, arrays: data.arrays };
-    let outcome = executed(&loaded, &options)?;
+    let program = Executable::new(&loaded, &options)?;
+    let outcome = executed(&program, &loaded, &options)?;
     session.warn(&outcome.warnings);
     let (filled, faults) = outputs.fill(&outcome.outputs, &mut |_| Ok(()));
     let mut verdict = Verdict::new(session, args, check, faults);
-    let checks = judge(session, &mut verdict, &loaded, &options, &outcome, args);
+    let checks = judge(session, &mut verdict, (&program, &loaded), &options, &outcome, args);
     let arrays = RunArrays { inputs: &loaded.arrays, made: &data.made, outputs: &outcome.outputs };
     let mut findings = verdict.findings(outcome.unwritten, arrays, checks.as_deref());
     if options.recording == Recording::On {
@@ -110,10 +110,10 @@ fn refuse_options(args: &RunArgs) -> Result<(), Diagnostic> {
 }
 
 /// Runs a program; of one with tiers, also what its tasks are estimated to cost.
-fn executed(loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Diagnostic>> {
-    let mut outcome = engine::execute(loaded, options)?;
+fn executed(program: &Executable, loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Diagnostic>> {
+    let mut outcome = program.execute(loaded, options)?;
     if outcome.stats.chunks() > 0 {
-        let plan = engine::plan(loaded, options)?;
+        let plan = program.plan(loaded, options)?;
         outcome.stats.costs = plan.descriptors.iter().filter(|d| d.tier.is_some()).map(|d| d.cost).collect();
     }
     Ok(outcome)
@@ -123,7 +123,7 @@ fn executed(loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Diagno
 fn judge(
     session: &Session,
     verdict: &mut Verdict<'_>,
-    loaded: &Loaded,
+    (program, loaded): (&Executable, &Loaded),
     options: &Options,
     outcome: &RunOutcome,
     args: &RunArgs,
@@ -140,7 +140,7 @@ fn judge(
     }
     session.terminal.progress("computing the reference");
     let compared = if loaded.module.references.is_empty() {
-        compare_with_plain(loaded, outcome, options)
+        compare_with_plain(program, loaded, outcome, options)
     } else {
         compare(loaded, outcome, options)
     };
@@ -258,13 +258,12 @@ pub(super) fn compare(
 /// Compares the outputs of a program that names no reference with those of a sequential run on the plain tile
 /// operations: schedule, threads and fast operations must not change what it computes.
 fn compare_with_plain(
+    program: &Executable,
     loaded: &Loaded,
     outcome: &RunOutcome,
     options: &Options,
 ) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
-    let recording = Recording::Off;
-    let plain = Options { mode: Mode::Plain, threads: 1, recording, ..options.clone() };
-    let plain = engine::execute(loaded, &plain)?;
+    let plain = program.oracle(loaded, options)?;
     let mut all = Vec::new();
     for (name, expected) in &plain.outputs {
         let Some(values) = reference::to_f64(expected) else { continue };

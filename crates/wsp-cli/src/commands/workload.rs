@@ -19,7 +19,7 @@ use wsp_core::words::counted;
 use wsp_ir::Module;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{Use, text, warnings};
-use wsp_plan::{ParamValue, library_entry};
+use wsp_plan::{ParamValue, Target, library_entry};
 
 /// Whether a file is a workload, by its name.
 pub(super) fn is_workload(path: &Path) -> bool {
@@ -101,13 +101,17 @@ fn used_files(user: &Path, source: &Source) -> Vec<PathBuf> {
 
 /// What is wrong with a workload as it stands: with itself, its kernels, each of its schedules, and, where every value
 /// has a default, with its tasks.
-pub(super) fn check(session: &mut Session, path: &Path) -> Result<(), Vec<Diagnostic>> {
+pub(super) fn check(
+    session: &mut Session,
+    path: &Path,
+    target: &'static Target,
+) -> Result<(), Vec<Diagnostic>> {
     let source = session.read_workload(path)?;
     let named = source.module.schedules.iter().filter(|s| !s.name.is_empty()).map(|s| Some(s.name.as_str()));
     let mut found = Vec::new();
     for schedule in [None].into_iter().chain(named) {
-        match engine::link(&source, schedule) {
-            Ok(program) => found.extend_from_slice(program.notes()),
+        match engine::plan(&source, schedule, None, target) {
+            Ok(plan) => found.extend(plan.schedule.notes),
             Err(faults) => found.extend(faults),
         }
     }

@@ -1,6 +1,5 @@
 //! Units of task graphs at the boundary to the backend.
 
-use super::faults;
 use pto_wsp::backend::cpu::{Peak, Report};
 use std::time::Duration;
 use wsp_backend::{Args, Outcome, RunOptions, Unwritten};
@@ -55,7 +54,7 @@ pub struct Prepared {
 pub fn prepare(unit: &PlanSource, args: Args, options: RunOptions) -> Result<Prepared, Vec<Diagnostic>> {
     let start = clock::now();
     let program = super::program(unit, Mode::Fast, Engine::default())?;
-    let prepared = program.prepare(args, options).map_err(faults)?;
+    let prepared = program.prepare(args, options)?;
     Ok(Prepared { prepared, time: Duration::from_nanos(clock::nanos_since(start)) })
 }
 
@@ -70,7 +69,7 @@ impl Prepared {
     /// # Errors
     /// The first fault of a kernel, a checkpoint that does not fit.
     pub fn run(mut self) -> Result<UnitOutcome, Vec<Diagnostic>> {
-        let Outcome { outputs, unwritten, stats, notes, own } = self.prepared.run().map_err(faults)?;
+        let Outcome { outputs, unwritten, stats, notes, own } = self.prepared.run()?;
         let counted = Stats { kernels: stats.tasks, ..Stats::default() };
         let report = match own.downcast::<Report>() {
             Ok(report) => *report,

@@ -8,19 +8,18 @@ pub use check::{compare, compare_bits};
 pub use dry::{check_defaults, known_tasks};
 pub use transfer::{Transferred, transfer};
 
-use super::{faults, graph_stats};
+use super::graph_stats;
 use crate::graph::{Graph, GraphAccess, Missed, ORDER_POINT};
 use crate::report::{GraphStats, RunTime, TimedTask, Timeline};
 use pto_wsp::backend::cpu::{Bodies, WorkloadOutcome};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
-use wsp_backend::{Args, Outcome, RunOptions, Unwritten};
-use wsp_cpu::workload::{Detail, WorkloadInputs, WorkloadOptions, WorkloadProgram};
+use wsp_backend::{Args, Detail, GraphOptions, Outcome, Program, RunOptions, Simulated, Unwritten};
 use wsp_ir::Module;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{Deps, ParamSource, WorkloadModule};
 use wsp_kernel::{Engine, Mode};
-use wsp_plan::target::CPU_SIM;
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{Arrays, CompileOptions, ParamValue, PlanSource, Target};
 use wsp_runtime::TaskTrace;
@@ -53,12 +52,12 @@ pub fn plan(
     WorkloadPlan::new(source.module.clone(), source.library.as_ref(), &options).map_err(|found| found.0)
 }
 
-/// The program of [`plan`] for this machine.
+/// What a backend makes of a workload.
 ///
 /// # Errors
-/// As [`plan`].
-pub fn link(source: &Source, schedule: Option<&str>) -> Result<WorkloadProgram, Vec<Diagnostic>> {
-    plan(source, schedule, None, CPU_SIM).map(WorkloadProgram::of)
+/// Nothing runs its target.
+pub fn compiled(plan: &PlanSource) -> Result<Box<dyn Program>, Vec<Diagnostic>> {
+    super::program(plan, Mode::default(), Engine::default())
 }
 
 /// A graph with what `wsp graph` says of it.
@@ -81,14 +80,14 @@ pub struct Listed {
 /// # Errors
 /// Wrong values, faults of the workload, a graph that depends on computed values or is too large.
 pub fn graph(
-    program: &WorkloadProgram,
-    inputs: &WorkloadInputs,
+    plan: &Arc<WorkloadPlan>,
+    args: &Args,
     deps: Option<Deps>,
     detail: Detail,
-    options: &WorkloadOptions,
 ) -> Result<Listed, Vec<Diagnostic>> {
-    let mut listing = program.graph(inputs, deps, detail, options)?;
-    let deps = deps.unwrap_or(program.schedule().policy.deps).word();
+    let program = compiled(&PlanSource::Workload(plan.clone()))?;
+    let mut listing = program.graph(args, &GraphOptions { deps, detail, cancel: None })?;
+    let deps = deps.unwrap_or(plan.schedule.policy.deps).word();
     let tensors = std::mem::take(&mut listing.tensors);
     let count = listing.missed_count;
     let (graph, accesses, missed) = Graph::of(listing);
@@ -158,11 +157,13 @@ impl RunOutcome {
 /// Runs a workload.
 ///
 /// # Errors
-/// Nothing runs its target, wrong values or arrays, faults of the workload, the first fault of a task.
-pub fn execute(plan: &PlanSource, args: &Args, options: &RunOptions) -> Result<RunOutcome, Vec<Diagnostic>> {
-    let program = super::program(plan, Mode::default(), Engine::default())?;
-    let mut prepared = program.prepare(args.clone(), options.clone()).map_err(faults)?;
-    let Outcome { outputs, unwritten, stats, notes, own } = prepared.run().map_err(faults)?;
+/// Wrong values or arrays, faults of the workload, the first fault of a task.
+pub fn execute(
+    program: &dyn Program,
+    args: &Args,
+    options: &RunOptions,
+) -> Result<RunOutcome, Vec<Diagnostic>> {
+    let Outcome { outputs, unwritten, stats, notes, own } = program.execute(args.clone(), options.clone())?;
     let common = RunOutcome {
         outputs,
         unwritten,
@@ -209,19 +210,19 @@ pub fn execute(plan: &PlanSource, args: &Args, options: &RunOptions) -> Result<R
 /// # Errors
 /// Wrong values, faults of the workload, what would fail a run.
 pub fn simulate(
-    program: &WorkloadProgram,
-    inputs: &WorkloadInputs,
-    options: &WorkloadOptions,
+    program: &dyn Program,
+    args: &Args,
+    options: &RunOptions,
 ) -> Result<RunOutcome, Vec<Diagnostic>> {
-    let simulated = program.simulate(inputs, options)?;
-    let (listing, simulation) = (simulated.listing, simulated.simulation);
+    let Simulated { listing, makespan, tasks, busy, schedule, notes, .. } =
+        program.simulate(args, options)?;
     let mut counts = vec![0u64; listing.kernels.len()];
     for &kernel in &listing.tasks {
         counts[kernel as usize] += 1;
     }
     let names = listing.kernels.into_iter().map(|k| k.name);
     // Order points run nowhere and are no tasks: as in a run, these are numbered without them.
-    let lived = listing.tasks.iter().zip(&simulation.tasks);
+    let lived = listing.tasks.iter().zip(&tasks);
     let lived = lived.filter_map(|(&kernel, life)| Some((kernel, life.worker?, life)));
     let trace = (0u32..).zip(lived).map(|(task, (kernel, worker, life))| TimedTask {
         task,
@@ -237,14 +238,11 @@ pub fn simulate(
         bodies: None,
         params: Vec::new(),
         library_params: Vec::new(),
-        schedule_lines: program.schedule().lines.iter().map(ToString::to_string).collect(),
+        schedule_lines: schedule,
         trace: trace.collect(),
         kernels: names.zip(counts).filter(|(name, _)| name != ORDER_POINT).collect(),
-        time: RunTime::Cycles {
-            makespan: simulation.makespan,
-            busy: simulation.workers.iter().map(|worker| worker.busy).collect(),
-        },
-        notes: simulated.notes,
+        time: RunTime::Cycles { makespan, busy },
+        notes,
     })
 }
 

@@ -20,7 +20,7 @@ pub(crate) use output::{Filled, Output, keep_last};
 pub(crate) use program::{read_program, try_program, write_program};
 pub(crate) use unit::{read_beginning, read_unit_bytes, read_unit_text};
 pub use write::write_npz;
-pub(crate) use write::{write_array, write_stream, write_text};
+pub(crate) use write::{write_array, write_bytes, write_stream};
 
 use crate::codes;
 use fault::{open, shown, unreadable};

@@ -37,12 +37,12 @@ pub(crate) fn write_stream(
     keep(vec![Output::at(path)?.fill(fill)?])
 }
 
-/// Writes a text file.
+/// Writes a file.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Diagnostic> {
-    write_stream(path, &mut |out| out.write_all(text.as_bytes()))
+pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
+    write_stream(path, &mut |out| out.write_all(bytes))
 }
 
 /// Writes an array to a `.npy` file; bf16 as `uint16`.

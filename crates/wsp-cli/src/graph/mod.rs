@@ -15,9 +15,9 @@ pub(crate) use output::write;
 pub use rows::Rows;
 pub use summary::{Fan, KernelCount, Missed, Summary, Widest};
 
-pub use wsp_cpu::workload::{GraphAccess, GraphKernel, ORDER_POINT};
+pub use wsp_backend::{GraphAccess, GraphKernel, ORDER_POINT};
 
-use wsp_cpu::workload::{GraphListing, MissedHazard};
+use wsp_backend::{GraphListing, MissedHazard};
 
 /// Tasks and the edges between them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

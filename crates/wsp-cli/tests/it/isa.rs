@@ -124,19 +124,49 @@ fn every_stage_on_the_way_to_a_device_can_be_looked_at() {
     assert_eq!(text, folder.good(&["disasm", "unit.tg"]));
     folder.good(&["asm", "unit.tg", "--emit", "image", "--graph", "G", "-o", "g.image"]);
     assert!(folder.read("g.image").len() > 64);
-    std::fs::create_dir(folder.path("out")).unwrap();
-    folder.good(&["asm", "unit.tg", "--emit", "cpp", "--target", "a3", "-o", "out/g.cpp"]);
-    assert!(String::from_utf8(folder.read("out/g.cpp")).unwrap().contains("relax_entry"));
     for (args, part) in [
         (&["--emit", "image", "--graph", "H"][..], "graph `H`"),
-        (&["--emit", "ptog", "--target", "a2"], "--target"),
         (&["--emit", "module", "--graph", "G"], "--graph"),
-        (&["--emit", "cpp", "--target", "cpu"], "C++"),
     ] {
         let err = folder.bad(&[&["asm", "unit.tg"], args].concat());
         assert!(err.contains(part), "{args:?}: {err}");
     }
-    assert!(folder.bad(&["asm", "relax.pto", "--emit", "cpp"]).contains("--emit"));
+    assert!(folder.bad(&["asm", "relax.pto", "--emit", "image"]).contains("--emit"));
+    let (code, _, err) = folder.wsp(&["asm", "unit.tg", "--emit", "cpp"]);
+    assert!(code == 2 && err.contains("`wsp emit FILE.tg --target NAME -o FOLDER`"), "{err}");
+}
+
+/// What is emitted compiles by itself: every file that it includes lies beside it.
+#[test]
+fn a_unit_is_emitted_with_everything_that_it_includes() {
+    let folder = Folder::new();
+    let listed = folder.good(&["emit", "unit.tg", "--target", "a3", "-o", "new/out"]);
+    let text = String::from_utf8(folder.read("new/out/graph_0_G.cpp")).unwrap();
+    assert!(text.contains("relax_entry"), "{text}");
+    let (mut open, mut seen) = (vec!["graph_0_G.cpp".to_owned()], Vec::new());
+    while let Some(file) = open.pop() {
+        let path = format!("new/out/{file}");
+        assert!(listed.lines().any(|line| line == path), "{path} is not among {listed}");
+        let text = String::from_utf8(folder.read(&path)).unwrap();
+        let included = text.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
+        let included: Vec<String> = included.map(str::to_owned).collect();
+        open.extend(included.into_iter().filter(|name| !seen.contains(name)));
+        seen.push(file);
+    }
+    assert!(seen.contains(&"wsp_tg.h".to_owned()), "{seen:?}");
+    let one = folder.good(&["emit", "unit.tg", "--target", "a3", "-o", "one", "--graph", "G"]);
+    assert_eq!(one.replace("one/", "new/out/"), listed, "the unit has one graph");
+    for (args, part) in [
+        (&["unit.tg", "--target", "a2", "--graph", "H"][..], "graph `H`"),
+        (&["unit.tg", "--target", "a2", "--kernels", "relax.pto"], "--kernels"),
+        (&["relax.pto", "--target", "a2"], "task graphs"),
+    ] {
+        let err = folder.bad(&[&["emit", "-o", "none"], args].concat());
+        assert!(err.contains(part), "{args:?}: {err}");
+    }
+    let (code, _, err) = folder.wsp(&["emit", "unit.tg", "--target", "cpu", "-o", "none"]);
+    assert!(code == 2 && err.contains("no backend writes files for target `cpu_sim`"), "{err}");
+    assert!(!folder.path("none").exists(), "what is refused writes nothing");
 }
 
 /// ISA-IMP-10.

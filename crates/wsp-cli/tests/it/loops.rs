@@ -1,15 +1,18 @@
 //! Loops of `.pto` programs that count mean what the same loops mean that do not, up to the ends of their types.
 
-use wsp_cpu::{LaunchOptions, Program};
+use pto_wsp::backend::cpu::CpuSimBackend;
+use wsp_backend::{Args, Backend, Program, RunOptions};
 use wsp_ir::SourceMap;
 use wsp_kernel::Engine;
-use wsp_plan::{Arrays, CompileOptions, ParamValue, lower};
+use wsp_plan::{CompileOptions, ParamValue, PlanSource, lower};
 
 /// A type with its bits, and whether it has a sign.
 type Int = (&'static str, u32, bool);
 
 const TYPES: [Int; 4] =
     [("int32_t", 32, true), ("uint32_t", 32, false), ("int64_t", 64, true), ("uint64_t", 64, false)];
+/// What runs scalar code.
+const ENGINES: [Engine; 2] = [Engine::Interpreter, Engine::Native];
 /// Passes after which the loops that `break` leaves are left.
 const LEFT: i128 = 3;
 /// More passes than any test runs.
@@ -58,7 +61,8 @@ fn model(var: Int, end: Int, from: i128, to: i128, left: bool) -> Result<Option<
     Err(())
 }
 
-fn program(var: Int, end: Int, head: &str, body: &str) -> Program {
+/// A loop, by each engine.
+fn program(var: Int, end: Int, head: &str, body: &str) -> [Box<dyn Program>; 2] {
     let source = format!(
         "PTO_PARAM({var}, start, 0) PTO_PARAM({end}, n, 0)
          PTO_SHAPE(y, 1, 1)
@@ -77,16 +81,17 @@ fn program(var: Int, end: Int, head: &str, body: &str) -> Program {
     );
     let (module, findings) = wsp_lang::compile("loop.pto", &source, &mut SourceMap::default());
     let module = module.unwrap_or_else(|| panic!("{findings:?}\n{source}"));
-    Program::new(lower(&module, &CompileOptions::default()).unwrap())
+    let plan = PlanSource::from(lower(&module, &CompileOptions::default()).unwrap());
+    ENGINES.map(|engine| CpuSimBackend { engine, ..CpuSimBackend::default() }.compile(&plan).unwrap())
 }
 
-/// The passes of a loop, by one engine; none where it is a fault of the conversions or of the sum.
-fn passes(program: &Program, from: i128, to: i128, engine: Engine) -> Option<i128> {
-    let set = vec![("start".to_owned(), ParamValue::Int(from)), ("n".to_owned(), ParamValue::Int(to))];
-    let options = LaunchOptions { threads: 1, engine, set, ..LaunchOptions::default() };
-    match program.execute(&Arrays::new(), &options) {
+/// The passes of a loop; none where it is a fault of the conversions or of the sum.
+fn passes(program: &dyn Program, from: i128, to: i128) -> Option<i128> {
+    let args = Args::new().with("start", ParamValue::Int(from)).with("n", ParamValue::Int(to));
+    match program.execute(args, RunOptions { threads: 1, ..RunOptions::default() }) {
         Ok(done) => Some(done.outputs["y"].as_slice::<f32>().unwrap()[0] as i128),
-        Err(faults) => {
+        Err(error) => {
+            let faults = error.into_diagnostics();
             assert!(faults.iter().all(|fault| [600, 602].contains(&fault.code.0)), "{faults:?}");
             None
         }
@@ -110,8 +115,8 @@ fn loops_that_count_mean_what_those_that_do_not_mean() {
                 }
                 let Ok(expected) = model(var, end, from, to, left) else { continue };
                 *(if expected.is_some() { &mut done } else { &mut faults }) += 1;
-                for engine in [Engine::Interpreter, Engine::Native] {
-                    let got = [&counted, &other].map(|program| passes(program, from, to, engine));
+                for (at, engine) in ENGINES.into_iter().enumerate() {
+                    let got = [&counted[at], &other[at]].map(|program| passes(&**program, from, to));
                     if got != [expected; 2] {
                         wrong.push(format!(
                             "{} q = {from}; q < ({}){to}; left {left}, {engine:?}: {got:?}, not {expected:?}",

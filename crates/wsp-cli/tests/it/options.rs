@@ -53,6 +53,7 @@ const RUN: &[Row] = &[
 
 const PLAN: &[Row] = &[
     // pto bytes
+    ("", "--target cpu_sim", "= ="),
     ("", "--inputs in.npz", "+ +"),
     ("", "--input {in}={in}.npy", "+ +"),
     ("--inputs more.npz", "--allow-unused", "+ +"),
@@ -89,12 +90,14 @@ const GRAPH: &[Row] = &[
     ("--inputs more.npz", "--allow-unused", "+ + - -"),
     ("", "--allow-unused", "- - - -"),
     ("", "--schedule other", "+ + - -"),
+    ("", "--target cpu_sim", "= = = ="),
     ("", "--kernels idle.pto", "- - - -"),
 ];
 
 const CHECK: &[Row] = &[
     // pto wsp library unit plain
-    ("", "--target a2", "- - - . ="),
+    ("", "--target a2", "! ! ! . ="),
+    ("", "--target cpu_sim", "= = = . ="),
     ("", "--kernels idle.pto", "- - - - -"),
     ("", "--devices 2", "- - - = ="),
     ("", "--strict", "= = = = ="),
@@ -107,8 +110,6 @@ const ASM: &[Row] = &[
     ("", "--emit module", "- - + +"),
     ("--emit image", "--graph H", "- - + +"),
     ("--emit ptog", "--graph H", "- - - -"),
-    ("--emit cpp", "--target a3", "- - . +"),
-    ("--emit image", "--target a3", "- - - -"),
     ("--emit image", "--kernels idle.pto", "- - - -"),
     ("--emit ptog", "--kernels idle.pto", "- - - -"),
 ];
@@ -119,10 +120,12 @@ const DISASM: &[Row] = &[
     ("", "--output out", "+ + +"),
 ];
 
-/// Options of commands that take no file, and of measurements: each is read by the command, and none depends on a kind of file.
+/// Options of commands that take no file, of measurements, and of `emit`, which takes one kind: each is read by the command, and none
+/// depends on a kind of file.
 const OTHERS: &[(&str, &str)] = &[
     ("explain", ""),
     ("doctor", "json"),
+    ("emit", "target output graph kernels"),
     ("config", "json"),
     ("targets", "matrix json"),
     (

@@ -10,6 +10,7 @@ use crate::workload::{KernelRegistry, codes as workload_codes};
 use spaces::SpaceProgram;
 use unit::UnitProgram;
 use workload::TaskProgram;
+use wsp_backend::codes::IN_USE;
 use wsp_backend::{Backend, Program, RunError};
 use wsp_ir::diag::{Diagnostic, Diagnostics};
 use wsp_kernel::{Engine, Mode};
@@ -72,9 +73,13 @@ impl CpuSimBackend {
 
 /// Why a run was not begun.
 fn refused(found: Vec<Diagnostic>) -> RunError {
-    let is_cancelled = is_cancelled(&found);
+    let (is_cancelled, is_of_code) = (is_cancelled(&found), is_of_code(&found));
     let found = Diagnostics(found);
-    if is_cancelled { RunError::Cancelled(found) } else { RunError::Refused(found) }
+    match is_cancelled {
+        true => RunError::Cancelled(found),
+        false if is_of_code => RunError::Failed(found),
+        false => RunError::Refused(found),
+    }
 }
 
 /// Why a run that was begun gave nothing. What is found before its first task refuses it.
@@ -84,11 +89,15 @@ fn failed(found: Vec<Diagnostic>) -> RunError {
     match code {
         _ if is_cancelled => RunError::Cancelled(found),
         Some(tg_codes::STUCK) => RunError::Stuck(found),
-        Some(workload_codes::IN_USE | workload_codes::BAD_OPTION | codes::BAD_OPTION) => {
-            RunError::Refused(found)
-        }
+        Some(IN_USE | workload_codes::BAD_OPTION | codes::BAD_OPTION) => RunError::Refused(found),
         _ => RunError::Failed(found),
     }
+}
+
+/// Whether code of the program failed: generators run when a launch is prepared.
+fn is_of_code(found: &[Diagnostic]) -> bool {
+    let traps = || wsp_kernel::CODES.iter().flat_map(|codes| codes.iter());
+    found.first().is_some_and(|first| traps().any(|trap| trap.code == first.code))
 }
 
 fn is_cancelled(found: &[Diagnostic]) -> bool {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use wsp_backend::{Args, Explanation, Prepared, RunError, RunOptions, SpaceOptions, Stats};
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::{Engine, Mode, Value};
+use wsp_memory::Claim;
 use wsp_plan::{LoweredPlan, ParamValue, ProgramKind};
 
 /// A program of spaces.
@@ -21,7 +22,7 @@ pub(super) struct SpaceProgram {
 
 impl SpaceProgram {
     pub(super) fn new(plan: Arc<LoweredPlan>, backend: &CpuSimBackend) -> SpaceProgram {
-        SpaceProgram { program: Arc::new(Program::of(plan)), mode: backend.mode, engine: backend.engine }
+        SpaceProgram { program: Arc::new(Program::new(plan)), mode: backend.mode, engine: backend.engine }
     }
 
     /// Options as a launch takes them.
@@ -40,6 +41,7 @@ impl SpaceProgram {
             recording: options.recording,
             engine: self.engine,
             views: args.views.clone(),
+            claim: options.claim.clone(),
             cancel: options.cancel.clone(),
             ..LaunchOptions::default()
         };
@@ -47,7 +49,8 @@ impl SpaceProgram {
             return Ok(LaunchOptions { threads: 1, window: Some(1), mode: Mode::Plain, ..common });
         }
         let RunOptions { threads, window, seed, trace, .. } = *options;
-        Ok(LaunchOptions { threads, window, seed, trace, mode: self.mode, ..common })
+        let mode = if options.plain { Mode::Plain } else { self.mode };
+        Ok(LaunchOptions { threads, window, seed, trace, mode, ..common })
     }
 }
 
@@ -75,13 +78,8 @@ impl wsp_backend::Program for SpaceProgram {
         let launch = self.launch_options(&args, &options)?;
         let ready = self.program.ready(&args.arrays, &launch).map_err(refused)?;
         let notes = ready.notes().to_vec();
-        Ok(Box::new(PreparedSpaces {
-            program: self.program.clone(),
-            args,
-            launch,
-            notes,
-            ready: Some(ready),
-        }))
+        let program = self.program.clone();
+        Ok(Box::new(PreparedSpaces { program, args, launch, notes, ready: Some(ready), last: None }))
     }
 }
 
@@ -93,6 +91,8 @@ struct PreparedSpaces {
     notes: Vec<Diagnostic>,
     /// What the next run begins with; a run uses it up.
     ready: Option<ReadyLaunch>,
+    /// What the last run gave, until it is taken.
+    last: Option<Outcome>,
 }
 
 impl Prepared for PreparedSpaces {
@@ -100,13 +100,19 @@ impl Prepared for PreparedSpaces {
         &self.notes
     }
 
-    fn run(&mut self) -> Result<wsp_backend::Outcome, RunError> {
+    fn launch(&mut self, claim: Option<&Arc<Claim>>) -> Result<(), RunError> {
+        self.last = None;
         let ready = match self.ready.take() {
             Some(ready) => ready,
             None => self.program.ready(&self.args.arrays, &self.launch).map_err(refused)?,
         };
-        let outcome = self.program.run(ready, &self.args.arrays).map_err(failed)?;
-        Ok(told(outcome))
+        self.last = Some(self.program.run(ready.claimed(claim), &self.args.arrays).map_err(failed)?);
+        Ok(())
+    }
+
+    fn outcome(&mut self) -> Result<wsp_backend::Outcome, RunError> {
+        let last = self.last.take().ok_or_else(RunError::no_outcome)?;
+        Ok(told(last))
     }
 
     fn rebind(&mut self, args: Args) -> Result<(), RunError> {

@@ -13,6 +13,7 @@ use wsp_core::policy::Hints;
 use wsp_core::tg::Instr;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::TgModule;
+use wsp_memory::Claim;
 use wsp_plan::{ProgramKind, UnitSource};
 use wsp_runtime::clock;
 use wsp_runtime::tg::{CoreCounts, RuntimeConfig, Tracing};
@@ -54,25 +55,40 @@ impl wsp_backend::Program for UnitProgram {
         let session = session.map_err(refused)?;
         let notes = session.findings().to_vec();
         let compiled = self.compiled;
-        Ok(Box::new(PreparedUnit { unit, kernels, args, options, notes, compiled, session: Some(session) }))
+        Ok(Box::new(PreparedUnit {
+            unit,
+            kernels,
+            args,
+            options,
+            notes,
+            compiled,
+            session: Some(session),
+            last: None,
+        }))
     }
 }
 
 /// Options of a session.
 fn session_options(unit: &UnitSource, args: &Args, options: &RunOptions) -> Result<SessionOptions, RunError> {
-    let UnitOptions { devices, cores, hints, events, memory, released, checkpoints, origins, begin: _ } =
-        &options.unit;
+    let UnitOptions {
+        devices,
+        cores,
+        hints,
+        events,
+        memory,
+        released,
+        checkpoints,
+        origins,
+        copied,
+        begin: _,
+    } = &options.unit;
     let cores = cores.unwrap_or(unit.target.device);
-    let usual = match options.threads {
-        0 => std::thread::available_parallelism().map_or(1, |n| n.get() as u32).min(limits::MAX_THREADS),
-        threads => threads,
-    };
-    let (threads, hints, released) = match options.sequential {
-        true => (1, Hints::Ignore, Released::Poison),
-        false => (usual, *hints, *released),
+    let (hints, released) = match options.sequential {
+        true => (Hints::Ignore, Released::Poison),
+        false => (*hints, *released),
     };
     let runtime = RuntimeConfig {
-        threads,
+        threads: threads(options),
         devices: *devices,
         cores: CoreCounts {
             aic: cores.aic,
@@ -90,6 +106,9 @@ fn session_options(unit: &UnitSource, args: &Args, options: &RunOptions) -> Resu
         runtime,
         inputs: args.arrays.clone(),
         views: args.views.clone(),
+        copied: copied.clone(),
+        claim: options.claim.clone(),
+        payload: options.payload.clone(),
         origins: origins.clone(),
         scalars: args.integers()?,
         events: events.clone(),
@@ -97,7 +116,6 @@ fn session_options(unit: &UnitSource, args: &Args, options: &RunOptions) -> Resu
         released,
         recording: options.recording,
         checkpoints: checkpoints.clone(),
-        ..SessionOptions::default()
     })
 }
 
@@ -111,11 +129,16 @@ struct PreparedUnit {
     compiled: Duration,
     /// What the next run begins with: tensors of a session keep what a run leaves in them, so that each run has a session of its own.
     session: Option<Session>,
+    /// What the last run gave, until it is taken.
+    last: Option<Outcome>,
 }
 
 impl PreparedUnit {
-    fn session(&self, args: &Args) -> Result<Session, RunError> {
-        let options = session_options(&self.unit, args, &self.options)?;
+    fn session(&self, args: &Args, claim: Option<&Arc<Claim>>) -> Result<Session, RunError> {
+        let mut options = session_options(&self.unit, args, &self.options)?;
+        if claim.is_some() {
+            options.claim = claim.cloned();
+        }
         Session::new(&self.unit.module, &self.kernels, options).map_err(refused)
     }
 }
@@ -125,10 +148,11 @@ impl Prepared for PreparedUnit {
         &self.notes
     }
 
-    fn run(&mut self) -> Result<Outcome, RunError> {
+    fn launch(&mut self, claim: Option<&Arc<Claim>>) -> Result<(), RunError> {
+        self.last = None;
         let mut session = match self.session.take() {
             Some(session) => session,
-            None => self.session(&self.args)?,
+            None => self.session(&self.args, claim)?,
         };
         let started = clock::now();
         let report = match self.options.unit.begin {
@@ -149,7 +173,12 @@ impl Prepared for PreparedUnit {
         let notes = self.notes.iter().cloned().chain(std::mem::take(&mut report.notes)).collect();
         let unwritten = session.unwritten();
         let outputs = session.outputs().map_err(|fault| failed(vec![*fault]))?;
-        Ok(Outcome { outputs, unwritten, stats, notes, own: Box::new(report) })
+        self.last = Some(Outcome { outputs, unwritten, stats, notes, own: Box::new(report) });
+        Ok(())
+    }
+
+    fn outcome(&mut self) -> Result<Outcome, RunError> {
+        self.last.take().ok_or_else(RunError::no_outcome)
     }
 
     fn rebind(&mut self, args: Args) -> Result<(), RunError> {
@@ -159,7 +188,7 @@ impl Prepared for PreparedUnit {
         let before = self.session.take();
         let had = before.is_some();
         drop(before);
-        match self.session(&all) {
+        match self.session(&all, None) {
             Ok(session) => {
                 self.notes = session.findings().to_vec();
                 (self.args, self.session) = (all, Some(session));
@@ -167,7 +196,7 @@ impl Prepared for PreparedUnit {
             }
             Err(fault) => {
                 if had {
-                    self.session = Some(self.session(&self.args)?);
+                    self.session = Some(self.session(&self.args, None)?);
                 }
                 Err(fault)
             }

@@ -3,17 +3,23 @@
 use super::spaces::param_value;
 use super::{CpuSimBackend, failed, refused};
 use crate::codes::BAD_OPTION;
-use crate::workload::{Detail, ORDER_POINT, PreparedRun, WorkloadInputs, WorkloadOptions, WorkloadProgram};
+use crate::workload::{
+    PreparedRun, SimulatedWorkload, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram,
+};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use wsp_backend::{
-    Absent, Args, Explanation, Outcome, Prepared, RunError, RunOptions, Stats, WorkloadRunOptions,
+    Absent, Args, Detail, Expand, Explanation, GraphListing, GraphOptions, ORDER_POINT, Outcome, Prepared,
+    RunError, RunOptions, Simulated, SimulatedTask, Stats, Transferred, WorkloadRunOptions,
 };
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::Mode;
+use wsp_memory::Claim;
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{ParamValue, ProgramKind};
 use wsp_runtime::clock;
+use wsp_runtime::simulate::SimTask;
 
 /// A workload.
 pub(super) struct TaskProgram {
@@ -39,25 +45,29 @@ impl TaskProgram {
         if self.program.library().is_none() {
             return Ok(());
         }
-        let WorkloadRunOptions { made_up, absent, data_seed, mixing, whole_outs, aicpus: _, expand: _ } =
-            &options.workload;
-        let given = [
-            ("made_up", !made_up.is_empty()),
-            ("absent", *absent != Absent::default()),
-            ("data_seed", *data_seed != 0),
-            ("mixing", *mixing),
-            ("whole_outs", *whole_outs),
-        ];
-        let refused = given.into_iter().filter(|(_, given)| *given).map(|(name, _)| {
-            let message = format!("option `{name}` has no meaning for kernels of a used file");
-            Diagnostic::error(BAD_OPTION, message).help("leave it out")
-        });
-        let refused: Vec<Diagnostic> = refused.collect();
-        if refused.is_empty() { Ok(()) } else { Err(RunError::Refused(refused.into())) }
+        refuse("kernels of a used file", &of_declared(&options.workload))
+    }
+
+    /// Checks and binds what a run takes.
+    fn bound(&self, args: &Args, options: &RunOptions) -> Result<PreparedRun, RunError> {
+        self.check(options)?;
+        let inputs = inputs(args, &options.workload);
+        PreparedRun::new(&self.program, inputs, self.options(options)).map_err(refused)
+    }
+
+    /// Streams that the schedule asks for.
+    fn streams(&self) -> u32 {
+        self.program.schedule().policy.streams.unwrap_or(1)
+    }
+
+    /// What the target does with each statement of the schedule.
+    fn lines(&self) -> Vec<String> {
+        self.program.schedule().lines.iter().map(ToString::to_string).collect()
     }
 
     fn options(&self, options: &RunOptions) -> WorkloadOptions {
         let WorkloadRunOptions { aicpus, expand, whole_outs, .. } = options.workload;
+        let poll = options.poll.clone();
         WorkloadOptions {
             threads: options.threads,
             window: options.window,
@@ -65,14 +75,46 @@ impl TaskProgram {
             trace: options.trace,
             recording: options.recording,
             sequential: options.sequential,
-            plain: self.mode == Mode::Plain,
+            plain: options.plain || self.mode == Mode::Plain,
             aicpus,
             expand,
             whole_outs,
+            claim: options.claim.clone(),
             cancel: options.cancel.clone(),
-            ..WorkloadOptions::default()
+            poll: poll.map(|poll| wsp_kernel::Poll::new(move || poll.stops())),
+            payload: options.payload.clone(),
         }
     }
+}
+
+/// Options of runs of declared kernels, and whether they are given.
+fn of_declared(options: &WorkloadRunOptions) -> [(&'static str, bool); 5] {
+    let WorkloadRunOptions { made_up, absent, data_seed, mixing, whole_outs, aicpus: _, expand: _ } = options;
+    [
+        ("made_up", !made_up.is_empty()),
+        ("absent", *absent != Absent::default()),
+        ("data_seed", *data_seed != 0),
+        ("mixing", *mixing),
+        ("whole_outs", *whole_outs),
+    ]
+}
+
+/// Options of runs, and whether they are given.
+fn of_runs(options: &WorkloadRunOptions) -> Vec<(&'static str, bool)> {
+    let mut all = of_declared(options).to_vec();
+    all.push(("expand", options.expand != Expand::default()));
+    all
+}
+
+/// Refuses options that are given and have no meaning for this.
+fn refuse(what: &str, options: &[(&str, bool)]) -> Result<(), RunError> {
+    let given = options.iter().filter(|(_, given)| *given);
+    let refused = given.map(|(name, _)| {
+        Diagnostic::error(BAD_OPTION, format!("option `{name}` has no meaning for {what}"))
+            .help("leave it out")
+    });
+    let refused: Vec<Diagnostic> = refused.collect();
+    if refused.is_empty() { Ok(()) } else { Err(RunError::Refused(refused.into())) }
 }
 
 /// What a run is given, as the workload takes it.
@@ -91,29 +133,65 @@ fn inputs(args: &Args, options: &WorkloadRunOptions) -> WorkloadInputs {
 impl wsp_backend::Program for TaskProgram {
     fn explain(&self, args: &Args, options: &RunOptions) -> Result<Explanation, RunError> {
         self.check(options)?;
-        let cancel = WorkloadOptions { cancel: options.cancel.clone(), ..WorkloadOptions::default() };
+        refuse("what is listed: no kernel runs", &of_runs(&options.workload))?;
         let inputs = inputs(args, &options.workload);
-        let listing = self.program.graph(&inputs, None, Detail::default(), &cancel).map_err(refused)?;
+        let listing = self.program.graph(&inputs, None, Detail::default(), &self.options(options));
+        let listing = listing.map_err(refused)?;
         let mut kernels: Vec<(String, u64)> =
             listing.kernels.iter().map(|kernel| (kernel.name.clone(), 0)).collect();
         listing.tasks.iter().for_each(|kernel| kernels[*kernel as usize].1 += 1);
         kernels.retain(|(name, _)| name != ORDER_POINT);
-        Ok(Explanation {
-            kernels,
-            schedule: self.program.schedule().lines.iter().map(ToString::to_string).collect(),
-            notes: Vec::new(),
-            own: Box::new(listing),
+        Ok(Explanation { kernels, schedule: self.lines(), notes: Vec::new(), own: Box::new(listing) })
+    }
+
+    fn graph(&self, args: &Args, options: &GraphOptions) -> Result<GraphListing, RunError> {
+        let GraphOptions { deps, detail, cancel } = options;
+        let inputs = inputs(args, &WorkloadRunOptions::default());
+        let cancel = WorkloadOptions { cancel: cancel.clone(), ..WorkloadOptions::default() };
+        self.program.graph(&inputs, *deps, *detail, &cancel).map_err(refused)
+    }
+
+    fn simulate(&self, args: &Args, options: &RunOptions) -> Result<Simulated, RunError> {
+        self.check(options)?;
+        let inputs = inputs(args, &options.workload);
+        let simulated = self.program.simulate(&inputs, &self.options(options)).map_err(refused)?;
+        let SimulatedWorkload { listing, simulation, threads: _, notes } = simulated;
+        let task = |of: &SimTask| {
+            let SimTask { worker, ready, start, end, .. } = *of;
+            SimulatedTask { worker, ready, start, end }
+        };
+        Ok(Simulated {
+            listing,
+            makespan: simulation.makespan,
+            tasks: simulation.tasks.iter().map(task).collect(),
+            busy: simulation.workers.iter().map(|worker| worker.busy).collect(),
+            max_in_flight: simulation.max_in_flight,
+            window_stalls: simulation.window_stalls,
+            schedule: self.lines(),
+            notes,
         })
     }
 
+    fn transfer(
+        &self,
+        args: &Args,
+        aicpus: u16,
+        cancel: Option<&Arc<AtomicBool>>,
+    ) -> Result<Transferred, RunError> {
+        let inputs = inputs(args, &WorkloadRunOptions::default());
+        self.program.transfer(&inputs, aicpus, cancel.map(|flag| &**flag)).map_err(refused)
+    }
+
+    fn execute(&self, args: Args, options: RunOptions) -> Result<Outcome, RunError> {
+        let outcome = self.bound(&args, &options)?.run_once().map_err(failed)?;
+        Ok(told(outcome, self.streams(), self.compiled))
+    }
+
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {
-        self.check(&options)?;
-        let inputs = inputs(&args, &options.workload);
-        let prepared = PreparedRun::new(&self.program, inputs, self.options(&options));
-        let prepared = prepared.map_err(refused)?;
+        let prepared = self.bound(&args, &options)?;
         let notes = prepared.notes();
-        let streams = self.program.schedule().policy.streams.unwrap_or(1);
-        Ok(Box::new(PreparedTasks { prepared, notes, streams, compiled: self.compiled }))
+        let (streams, compiled) = (self.streams(), self.compiled);
+        Ok(Box::new(PreparedTasks { prepared, notes, streams, compiled }))
     }
 }
 
@@ -130,25 +208,13 @@ impl Prepared for PreparedTasks {
         &self.notes
     }
 
-    fn run(&mut self) -> Result<Outcome, RunError> {
-        let mut outcome = self.prepared.run().map_err(failed)?;
-        let own = &mut outcome;
-        let library = own.library_params.iter().map(|(name, value)| (name.clone(), param_value(*value)));
-        let params = own.params.iter().map(|(name, value)| (name.clone(), ParamValue::Int((*value).into())));
-        let shadowed = |name: &str| own.library_params.iter().any(|(other, _)| other == name);
-        let stats = Stats {
-            tasks: own.runtime.tasks,
-            streams: self.streams,
-            executors: own.threads.max(1),
-            compile: self.compiled,
-            run: Duration::from_nanos(own.run_ns),
-            kernels: own.kernels.clone(),
-            params: params.filter(|(name, _)| !shadowed(name)).chain(library).collect(),
-        };
-        let outputs = std::mem::take(&mut own.outputs);
-        let unwritten = std::mem::take(&mut own.unwritten);
-        let notes = std::mem::take(&mut own.notes);
-        Ok(Outcome { outputs, unwritten, stats, notes, own: Box::new(outcome) })
+    fn launch(&mut self, claim: Option<&Arc<Claim>>) -> Result<(), RunError> {
+        self.prepared.launch(claim).map_err(failed)
+    }
+
+    fn outcome(&mut self) -> Result<Outcome, RunError> {
+        let outcome = self.prepared.outcome().map_err(failed)?.ok_or_else(RunError::no_outcome)?;
+        Ok(told(outcome, self.streams, self.compiled))
     }
 
     fn rebind(&mut self, args: Args) -> Result<(), RunError> {
@@ -156,4 +222,25 @@ impl Prepared for PreparedTasks {
         self.notes = self.prepared.notes();
         Ok(())
     }
+}
+
+/// What a run gave, as the seam has it.
+fn told(mut outcome: WorkloadOutcome, streams: u32, compile: Duration) -> Outcome {
+    let own = &mut outcome;
+    let library = own.library_params.iter().map(|(name, value)| (name.clone(), param_value(*value)));
+    let params = own.params.iter().map(|(name, value)| (name.clone(), ParamValue::Int((*value).into())));
+    let shadowed = |name: &str| own.library_params.iter().any(|(other, _)| other == name);
+    let stats = Stats {
+        tasks: own.runtime.tasks,
+        streams,
+        executors: own.threads.max(1),
+        compile,
+        run: Duration::from_nanos(own.run_ns),
+        kernels: own.kernels.clone(),
+        params: params.filter(|(name, _)| !shadowed(name)).chain(library).collect(),
+    };
+    let outputs = std::mem::take(&mut own.outputs);
+    let unwritten = std::mem::take(&mut own.unwritten);
+    let notes = std::mem::take(&mut own.notes);
+    Outcome { outputs, unwritten, stats, notes, own: Box::new(outcome) }
 }

@@ -4,8 +4,9 @@ use crate::codes;
 use crate::metadata::{ArrayFact, Metadata};
 use wsp_core::words::counted;
 use wsp_core::{DType, TensorId};
+use wsp_ir::Module;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::{Dim, Expr, ExprKind, Module};
+use wsp_plan::declared_shape;
 
 /// An array the launch needs and does not have.
 pub(super) fn missing(name: &str, shape: &str, arrays: &Metadata<'_>, wanted: &[String]) -> Diagnostic {
@@ -74,19 +75,4 @@ pub(super) fn wrong_rank(module: &Module, id: TensorId, name: &str, shape: &[u64
     .at(tensor.span, "declared here")
     .note(format!("its shape is {shape:?}, the declared one {}", declared_shape(module, id)))
     .python(format!("give it the shape {}", declared_shape(module, id)))
-}
-
-/// A declared shape as text: `[batch_size, num_qo_heads, 1, HEAD_DIM]`.
-pub fn declared_shape(module: &Module, id: TensorId) -> String {
-    let dims: Vec<String> = module.tensors[id.index()]
-        .dims
-        .iter()
-        .map(|dim| match dim {
-            Dim::Expr(Expr { kind: ExprKind::Param(p), .. }) => module.params[p.index()].name.clone(),
-            Dim::Expr(expr) => expr.as_const_int().map_or_else(|| "…".to_owned(), |v| v.to_string()),
-            Dim::Dynamic => "PTO_DYNAMIC".to_owned(),
-            Dim::Axis(axis) => module.axes[axis.index()].name.clone(),
-        })
-        .collect();
-    format!("[{}]", dims.join(", "))
 }

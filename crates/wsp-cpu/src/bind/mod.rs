@@ -9,7 +9,6 @@ pub(crate) mod params;
 mod shapes;
 
 pub(crate) use cache::BoundCache;
-pub use faults::declared_shape;
 pub(crate) use shapes::{BoundDim, BoundTensor};
 
 use crate::codes;
@@ -134,7 +133,7 @@ fn collect<'a>(
                 let array = arrays.get(&param.name);
                 if array.is_none() && !absent(id) {
                     let fault =
-                        faults::missing(&param.name, &faults::declared_shape(module, id), arrays, &wanted);
+                        faults::missing(&param.name, &wsp_plan::declared_shape(module, id), arrays, &wanted);
                     faults.push(match module.tensors[id.index()].elem {
                         Elem::Fixed(dtype) if !dtype.is_float() => fault,
                         _ => fault.note("it is an input: no kernel that this launch runs stores to it"),

@@ -151,7 +151,7 @@ fn wrong_extent(
     .note(format!(
         "its shape is {:?}, the declared one {}",
         array.shape(),
-        faults::declared_shape(module, id)
+        wsp_plan::declared_shape(module, id)
     ))
 }
 

@@ -14,11 +14,11 @@ use super::shared::{Shared, no_store};
 use super::sizes::check_graph;
 use super::tensors::{Given, TensorTable, take_inputs, take_size};
 use super::touches::{Launches, OpenUses};
-use crate::arguments::{self, Argument};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use wsp_backend::Recording;
+use wsp_backend::claims::{self, Argument};
 use wsp_core::tg::{Direction, ExprOp, Instr, StreamNo};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
@@ -258,11 +258,11 @@ fn claim<'a>(
     };
     let views: Vec<Argument<'_>> = options.views.iter().map(argument).collect();
     let copied = options.copied.iter().map(argument);
-    let faults = arguments::refused(&views.iter().copied().chain(copied).collect::<Vec<_>>());
+    let faults = claims::refused(&views.iter().copied().chain(copied).collect::<Vec<_>>());
     if !faults.is_empty() {
         return Err(faults);
     }
-    arguments::claimed(options.claim.as_ref(), &arguments::uses(views)).map_err(|fault| vec![fault])
+    claims::claimed(options.claim.as_ref(), &claims::uses(views)).map_err(|fault| vec![fault])
 }
 
 /// The arrays of tensors that a kernel names itself; each is there once, however many kernels name it.

@@ -1,10 +1,11 @@
 //! What a kernel sees of its launch: its block, and exactly the bytes that are bound to its arguments.
 
 use super::memory::TensorRange;
-use crate::workload::{Element, KernelFault};
+use crate::workload::KernelFault;
 use std::fmt;
 use wsp_core::tg::Direction;
 use wsp_core::words::counted;
+use wsp_plan::Element;
 use wsp_plan::tg::plan::KernelDef;
 use zerocopy::IntoBytes;
 

@@ -3,8 +3,8 @@
 use super::bodies::{TgFault, cancelled};
 use super::code::{GraphCode, Spans};
 use super::codes;
-use crate::workload::PayloadSlot;
 use std::sync::Arc;
+use wsp_backend::PayloadSlot;
 use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;
 use wsp_runtime::tg::{Cause, LaunchFailure, Refused, SyncError};

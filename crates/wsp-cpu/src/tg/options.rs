@@ -1,8 +1,8 @@
 //! What a session is given besides its unit and kernels.
 
-use crate::workload::PayloadSlot;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use wsp_backend::PayloadSlot;
 use wsp_backend::{CheckpointStore, Recording, Released};
 use wsp_memory::{Claim, View};
 use wsp_plan::Arrays;

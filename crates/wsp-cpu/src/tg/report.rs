@@ -18,6 +18,8 @@ pub struct Report {
     pub resumed: Option<CheckpointKey>,
     /// External events that were signalled, by name: by the caller, and before the checkpoint was saved that a run went on from.
     pub signalled: Vec<String>,
+    /// Names of the caller's arrays that the unit writes where they lie.
+    pub written: Vec<String>,
     /// What was recorded since the last report, if launches are.
     pub trace: Option<Trace>,
 }

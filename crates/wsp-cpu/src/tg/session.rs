@@ -10,11 +10,11 @@ use super::launching::{Pooled, Start};
 use super::scalars;
 use super::shared::{Live, Shared};
 use super::snapshot::Paused;
-use crate::workload::PayloadSlot;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_backend::CheckpointKey;
+use wsp_backend::PayloadSlot;
 use wsp_core::tg::{CheckpointNo, GraphNo, StreamNo};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ArgSource, Namespace, TgModule};
@@ -317,6 +317,7 @@ impl Session {
             notes,
             resumed: self.resumed,
             signalled,
+            written: self.written_in_place(),
             trace: (self.tracing == Tracing::On).then(|| self.runtime.take_trace()),
         }
     }

@@ -35,11 +35,6 @@ parameters; `wsp run` keeps only a window of tasks and takes more than a stored 
         "\
 Fields of descriptors have 32 bits without sign: an argument of a library kernel must lie in 0..=4294967295.
 The message shows the value and the indices of the task.";
-    pub(crate) WRONG_ARRAY = 863, "array does not fit what it is for",
-        "\
-An array of the launch has another element type or shape than the tensor or slot of that name, or it has the name of a
-table and is not integers in one dimension. Extents of tensors follow from parameters: set them with `--set name=value`,
-or pass another array.";
     pub(crate) BAD_OPTION = 864, "option cannot be used",
         "\
 An option of the launch contradicts the schedule or another option, has no meaning for what is asked, or is out of the
@@ -53,18 +48,6 @@ Virtual time counts whole cycles from 0.";
 The program of a workload is correct, but it or its launch asks for something that the AICPUs of this target do not have, or
 generating its tasks went wrong in a way that only AICPUs notice. The message says what. Without `--aicpus` the host
 generates the tasks, and says more of what is wrong with values that tasks compute.";
-    pub(crate) READ_ONLY = 870, "array may only be read",
-        "\
-Tasks write a tensor that is bound to an array of the caller which must not be written, such as a NumPy array whose
-`flags.writeable` is false. Pass an array that may be written, or a copy; or declare the kernels' parameters `in` if they
-only read.";
-    pub(crate) SHARED_MEMORY = 871, "arrays share memory that tasks write",
-        "\
-Tensors are bound to arrays of the caller where they lie, and tasks are ordered by the boxes of tensors that they touch. So
-memory that tasks write must belong to one tensor, and to one element of it: two tensors that share memory, or an array
-whose elements share memory with each other (a stride of 0, a sliding window), would give results that depend on chance.
-Arrays that interleave without sharing an element, such as the two halves of every row, are let through.
-Pass a copy of one of the arrays, or declare one tensor and give kernels both parts of it.";
     pub(crate) VIEW_KERNEL = 872, "a kernel over views cannot be used",
         "\
 A kernel over views of its tasks' boxes does not fit its own description or the kernel that the workload declares: another
@@ -77,6 +60,5 @@ A task gives it something else. The message has the value, and what the kernel t
 }
 pub(crate) const NO_BODY: Code = Code(850);
 pub(crate) const UNKNOWN_KERNEL: Code = Code(851);
-pub(crate) const IN_USE: Code = Code(1268);
 pub(crate) const PARTITION: Code = Code(831);
 pub(crate) const START_FORCED: Code = Code(833);

@@ -3,12 +3,12 @@
 use super::codes;
 use super::declared::{Cause, TaskFault};
 use super::equal::NamedTensor;
-use super::graph::GraphListing;
 use super::memory::NeverStored;
-use super::registry::PayloadSlot;
 use super::settings::{cancelled, not_started, stopped, stuck};
 use super::submit::{SequentialStop, StreamFault};
 use super::tensors::ask_for;
+use wsp_backend::GraphListing;
+use wsp_backend::PayloadSlot;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
 use wsp_plan::workload::ExpandError;

@@ -5,6 +5,7 @@ use super::settings::{affinity, stopped};
 use super::touch::{Touched, Toucher};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
+use wsp_backend::{Detail, GraphAccess, GraphKernel, GraphListing, MOST_LISTED, MissedHazard, ORDER_POINT};
 use wsp_core::words::counted;
 use wsp_core::{ExecPool, Region, SlotId, StreamId, TaskId, limits};
 use wsp_ir::diag::Diagnostic;
@@ -12,71 +13,6 @@ use wsp_ir::workload::{AccessMode, WorkloadModule};
 use wsp_plan::workload::{TaskRecord, TaskSink, modes};
 use wsp_runtime::infer::{Accesses, MapError, unordered_hazards};
 use wsp_runtime::{Deps, Gate, Stopped, TaskGraph, TaskSpec};
-
-/// A kernel of a graph.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct GraphKernel {
-    /// Its name.
-    pub name: String,
-    /// Where it runs.
-    pub unit: ExecPool,
-}
-
-/// An access of a task.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct GraphAccess {
-    /// The task.
-    pub task: u32,
-    /// Its number among the task's accesses.
-    pub arg: u32,
-    /// What the task does with the box.
-    pub mode: AccessMode,
-    /// The box; its tensor is an index into [`GraphListing::tensors`].
-    pub region: Region,
-}
-
-/// Two tasks that touch the same elements and that the graph's edges do not order.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct MissedHazard {
-    /// The task that comes first in elaboration order.
-    pub earlier: u32,
-    /// The other.
-    pub later: u32,
-}
-
-/// The tasks of a workload and the edges between them.
-#[derive(Clone, Debug, Default)]
-pub struct GraphListing {
-    /// Kernels; the last is that of order points.
-    pub kernels: Vec<GraphKernel>,
-    /// Index of the kernel of each task, by id.
-    pub tasks: Vec<u32>,
-    /// `(earlier, later)`, by the later task, in the order in which they were found.
-    pub edges: Vec<(u32, u32)>,
-    /// Names of the tensors.
-    pub tensors: Vec<String>,
-    /// Accesses of all tasks, when asked for.
-    pub accesses: Vec<GraphAccess>,
-    /// The first hazards that the edges do not order, at most [`MOST_LISTED`].
-    pub missed: Vec<MissedHazard>,
-    /// All of them.
-    pub missed_count: u64,
-}
-
-/// Most hazards that a listing names.
-pub const MOST_LISTED: usize = 16;
-
-/// The name of the kernel of order points: where a step of an ordered loop ends and the next may begin.
-pub const ORDER_POINT: &str = "@order";
-
-/// What a listing holds besides tasks and edges.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Detail {
-    /// The list of accesses.
-    pub accesses: bool,
-    /// Hazards that the edges do not order.
-    pub missed: bool,
-}
 
 /// Builds a graph from generated tasks.
 pub(crate) struct GraphSink<'a> {

@@ -1,9 +1,9 @@
 //! What a launch of a workload is given and what it gives.
 
-use super::registry::PayloadSlot;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use wsp_backend::PayloadSlot;
 use wsp_backend::{Absent, Expand, Recording};
 use wsp_kernel::Poll;
 use wsp_memory::{Claim, View};

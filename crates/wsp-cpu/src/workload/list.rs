@@ -3,12 +3,13 @@
 use super::codes;
 use super::equal::{EqualBoxes, NamedTensor, unchecked};
 use super::faults;
-use super::graph::{BuiltGraph, Detail, GraphFault, GraphListing, GraphSink};
+use super::graph::{BuiltGraph, GraphFault, GraphSink};
 use super::inputs::WorkloadOptions;
 use super::settings::{self, RunSettings, run_settings};
 use super::simulated::{Costed, SimulatedWorkload, failed};
 use super::touch::Toucher;
 use std::sync::atomic::AtomicBool;
+use wsp_backend::{Detail, GraphListing};
 use wsp_core::limits;
 use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;

@@ -7,10 +7,10 @@ use super::records::Record;
 use super::registry::KernelRegistry;
 use super::run::{Launch, Way};
 use super::tensors::{Given, callers, in_place};
-use crate::arguments::{self, claimed};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use wsp_backend::claims::{self, claimed};
 use wsp_core::TensorId;
 use wsp_ir::diag::Diagnostic;
 use wsp_memory::{Claim, View};
@@ -98,6 +98,16 @@ impl PreparedWorkload {
         Ok(&self.outcome)
     }
 
+    /// Runs the workload once, and gives the tensors themselves.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub(crate) fn run_once(mut self) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
+        self.run()?;
+        let outputs = self.launch.tasks.into_outputs().map_err(|fault| vec![fault])?;
+        Ok(WorkloadOutcome { outputs, ..self.outcome })
+    }
+
     /// Warnings that are known before a run.
     pub(crate) fn notes(&self) -> &[Diagnostic] {
         &self.launch.notes
@@ -175,9 +185,9 @@ impl PreparedWorkload {
             std::mem::swap(&mut tasks.tensors[at], tensor);
         }
         let all = callers(&tasks.kernels, &tasks.tensors);
-        let faults = arguments::refused(&all);
+        let faults = claims::refused(&all);
         if faults.is_empty() {
-            *uses = arguments::uses(all);
+            *uses = claims::uses(all);
             tasks.forget_boxes();
             tasks.record(&self.inputs, self.options.recording);
             return Ok(true);

@@ -9,6 +9,7 @@ use super::run::LibraryLaunch;
 use std::sync::Arc;
 use wsp_backend::Args;
 use wsp_ir::diag::Diagnostic;
+use wsp_memory::Claim;
 use wsp_plan::Arrays;
 
 /// A workload with everything checked and bound.
@@ -26,6 +27,8 @@ pub(crate) struct PreparedLibrary {
     options: WorkloadOptions,
     /// What the next run begins with; a run uses it up.
     ready: Option<LibraryLaunch>,
+    /// What the last run gave, until it is taken.
+    last: Option<WorkloadOutcome>,
 }
 
 impl PreparedRun {
@@ -50,6 +53,7 @@ impl PreparedRun {
                     inputs,
                     options,
                     ready,
+                    last: None,
                 }))
             }
         })
@@ -63,29 +67,59 @@ impl PreparedRun {
         }
     }
 
-    /// Runs the workload; tensors that are not the caller's begin as they began the first run.
+    /// Runs the workload; tensors that are not the caller's begin as they began the first run. `claim` is that of the caller on its arrays.
     ///
     /// # Errors
     /// Arrays of the caller are in use; faults of the workload, the first fault of a task.
-    pub(crate) fn run(&mut self) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
+    pub(crate) fn launch(&mut self, claim: Option<&Arc<Claim>>) -> Result<(), Vec<Diagnostic>> {
+        match (self, claim) {
+            (PreparedRun::Declared { bound, .. }, None) => bound.run().map(drop),
+            (PreparedRun::Declared { bound, .. }, Some(claim)) => bound.run_claimed(claim).map(drop),
+            (PreparedRun::Library(of), claim) => {
+                let PreparedLibrary { kernels, inputs, options, ready, last } = &mut **of;
+                let ready = match ready.take() {
+                    Some(ready) => ready,
+                    None => LibraryLaunch::new(kernels, inputs, options)?,
+                };
+                *last = Some(ready.claimed(claim).run(kernels, &inputs.arrays, options)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Runs the workload once, and gives what it wrote without a copy.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch).
+    pub(crate) fn run_once(self) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
+        match self {
+            PreparedRun::Declared { bound, .. } => bound.run_once(),
+            PreparedRun::Library(of) => {
+                let PreparedLibrary { kernels, inputs, options, ready, .. } = *of;
+                let ready = match ready {
+                    Some(ready) => ready,
+                    None => LibraryLaunch::new(&kernels, &inputs, &options)?,
+                };
+                ready.run(&kernels, &inputs.arrays, &options)
+            }
+        }
+    }
+
+    /// What the last run gave; of kernels of a used file once. None where nothing has run since.
+    ///
+    /// # Errors
+    /// There is no memory for a copy of the outputs.
+    pub(crate) fn outcome(&mut self) -> Result<Option<WorkloadOutcome>, Vec<Diagnostic>> {
         match self {
             PreparedRun::Declared { program, bound } => {
-                let outcome = bound.run()?.clone();
                 let mut outputs = Arrays::new();
                 for name in program.written() {
                     let output = bound.output(name).map_err(|fault| vec![no_memory(name, fault)])?;
                     outputs.extend(output.map(|array| (name.to_owned(), array)));
                 }
-                Ok(WorkloadOutcome { outputs, ..outcome })
+                Ok(Some(WorkloadOutcome { outputs, ..bound.outcome().clone() }))
             }
-            PreparedRun::Library(of) => {
-                let PreparedLibrary { kernels, inputs, options, ready } = &mut **of;
-                let ready = match ready.take() {
-                    Some(ready) => ready,
-                    None => LibraryLaunch::new(kernels, inputs, options)?,
-                };
-                ready.run(kernels, &inputs.arrays, options)
-            }
+            PreparedRun::Library(of) => Ok(of.last.take()),
         }
     }
 

@@ -1,33 +1,31 @@
 //! A workload that can be listed, simulated and run any number of times.
 
-use super::aicpu::{self, WorkloadTransfer};
+use super::aicpu;
 use super::codes;
 use super::equal::NamedTensor;
-use super::graph::{Detail, GraphListing};
 use super::inputs::{WorkloadInputs, WorkloadOptions};
 use super::library::LibraryTasks;
 use super::list::Listing;
-use super::live_ins::LiveIns;
 use super::outcome::WorkloadOutcome;
 use super::prepared::PreparedWorkload;
 use super::registry::KernelRegistry;
 use super::run;
 use super::settings;
 use super::simulated::SimulatedWorkload;
-use super::tables::{stated_tables, tables};
-use super::tensor_set::TensorSet;
+use super::tables::tables;
 use super::tensors::slots;
 use super::touch::{Stated, Toucher};
 use crate::program::Program;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wsp_core::{ParamId, TensorId};
+use wsp_backend::{Detail, GraphListing, Transferred};
+use wsp_core::ParamId;
+use wsp_ir::Module;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::WorkloadModule;
-use wsp_ir::{BindingSource, Dim, ExprKind, Module, ParamSource, Storage};
-use wsp_plan::workload::{Bindings, LoweredSchedule, WorkloadLibrary, WorkloadPlan, bind, named, written};
-use wsp_plan::{Arrays, CompileOptions, LoweredPlan, TensorUse};
+use wsp_plan::workload::{Bindings, FirstReads, LoweredSchedule, WorkloadLibrary, WorkloadPlan, bind};
+use wsp_plan::{CompileOptions, LoweredPlan};
 use wsp_runtime::Deps;
 
 /// A workload with its schedule and with bodies for its kernels.
@@ -78,14 +76,10 @@ impl WorkloadProgram {
 
     /// The program of a plan.
     pub fn of(plan: WorkloadPlan) -> WorkloadProgram {
-        let WorkloadPlan { mut module, schedule, library, .. } = plan;
+        let (written, FirstReads { needed, unsure }) = (plan.written(), plan.first_reads());
+        let WorkloadPlan { module, schedule, library, .. } = plan;
         let kind = match library {
-            None => {
-                let written = written(&mut module);
-                let LiveIns { needed, unsure, .. } = LiveIns::of(&module);
-                let (needed, unsure) = (names(&module, &needed), names(&module, &unsure));
-                Kind::Declared(Arc::new(DeclaredKernels { module, schedule, written, needed, unsure }))
-            }
+            None => Kind::Declared(Arc::new(DeclaredKernels { module, schedule, written, needed, unsure })),
             Some(WorkloadLibrary { plan, functions }) => Kind::Library(Arc::new(LibraryKernels {
                 program: Program::new(plan),
                 tasks: LibraryTasks { module, functions, schedule },
@@ -142,93 +136,12 @@ impl WorkloadProgram {
         }
     }
 
-    /// Names of the tensors that tasks read before any task writes them, sorted: a run depends on what they begin with. None where
-    /// kernels are those of a used file. Of a tensor that tasks write or read under a condition, or write in part, only a run tells: see
-    /// [`Absent::Refused`](wsp_backend::Absent::Refused).
-    pub fn needed(&self) -> impl Iterator<Item = &str> {
-        let declared = match &self.kind {
-            Kind::Declared(declared) => Some(&declared.needed),
-            Kind::Library(_) => None,
-        };
-        declared.into_iter().flatten().map(String::as_str)
-    }
-
-    /// Names of the tensors that tasks may read before any task writes them, sorted: [`WorkloadProgram::needed`], and those that
-    /// tasks write or read under a condition or write in part.
-    pub fn maybe_needed(&self) -> impl Iterator<Item = &str> {
-        let declared = match &self.kind {
-            Kind::Declared(declared) => Some(declared.needed.union(&declared.unsure)),
-            Kind::Library(_) => None,
-        };
-        declared.into_iter().flatten().map(String::as_str)
-    }
-
-    /// Tensors of a used file that a run takes arrays for: those that kernels which tasks call load from or store to, those that are tables of
-    /// the workload, and others that name an extent which these kernels or the workload need and no array that must be given has; none
-    /// where kernels are declared.
-    pub fn library_tensors(&self) -> Vec<TensorId> {
-        let Kind::Library(library) = &self.kind else { return Vec::new() };
-        let plan = library.program.lowered();
-        let all = || (0..plan.module.tensors.len()).map(|i| TensorId(i as u32));
-        let needs = library.tasks.needs(plan);
-        let known: BTreeSet<ParamId> =
-            all().filter(|&id| is_given(plan, id)).flat_map(|id| extents(plan, id)).collect();
-        let gives_more = |id: TensorId| {
-            let is_array = plan.module.tensors[id.index()].storage == Storage::Launch;
-            let mut unknown = extents(plan, id).filter(|extent| !known.contains(extent));
-            is_array && unknown.any(|extent| needs.params.contains(&extent))
-        };
-        let tables = &library.tasks.module.tables;
-        let is_table =
-            |id| array_of(&plan.module, id).is_some_and(|name| tables.iter().any(|t| t.name == name));
-        all().filter(|&id| library.program.is_used(id) || is_table(id) || gives_more(id)).collect()
-    }
-
-    /// Those of [`library_tensors`](Self::library_tensors) that begin with values which are given: those to which kernels that tasks call do
-    /// not only store, without tables whose elements the workload states.
-    pub fn library_inputs(&self) -> Vec<TensorId> {
-        self.library_those(|used| used.read || !used.written)
-    }
-
-    /// Those of [`library_inputs`](Self::library_inputs) that must be given. Where tasks store to a tensor, only a run knows whether all
-    /// that they load from it was stored before.
-    pub fn library_needed(&self) -> Vec<TensorId> {
-        self.library_those(|used| used.read && !used.written)
-    }
-
-    fn library_those(&self, wanted: impl Fn(TensorUse) -> bool) -> Vec<TensorId> {
-        let Kind::Library(library) = &self.kind else { return Vec::new() };
-        let plan = library.program.lowered();
-        let stated = stated_tables(&library.tasks.module, &Arrays::new());
-        let is_stated = |id| array_of(&plan.module, id).is_some_and(|name| stated.contains_key(name));
-        let those = self.library_tensors().into_iter();
-        those.filter(|id| wanted(plan.tensors[id.index()]) && !is_stated(*id)).collect()
-    }
-
-    /// Tensors of a used file that kernels which tasks call store to; none where kernels are declared.
-    pub fn library_outputs(&self) -> Vec<TensorId> {
-        let Kind::Library(library) = &self.kind else { return Vec::new() };
-        let tensors = &library.program.lowered().tensors;
-        (0..tensors.len()).filter(|i| tensors[*i].written).map(|i| TensorId(i as u32)).collect()
-    }
-
     /// The used file, lowered for the kernels that tasks call; none where kernels are declared.
     pub fn library(&self) -> Option<&LoweredPlan> {
         match &self.kind {
             Kind::Declared(_) => None,
             Kind::Library(library) => Some(library.program.lowered()),
         }
-    }
-
-    /// Whether kernels that tasks call ask for the number of cores ([`CompileOptions::max_blocks`]).
-    pub fn reads_max_blocks(&self) -> bool {
-        self.library().is_some_and(|plan| plan.needs([]).max_blocks)
-    }
-
-    /// Tensors that the workload declares and its tasks access, and those of slots.
-    pub fn accessed(&self) -> BTreeSet<TensorId> {
-        let module = self.module();
-        named(module).tensors.into_iter().chain(module.slots.iter().map(|slot| slot.tensor)).collect()
     }
 
     /// Names of the tensors that some task may write; none where kernels are those of a used file.
@@ -238,11 +151,6 @@ impl WorkloadProgram {
             Kind::Library(_) => None,
         };
         declared.into_iter().flatten().map(String::as_str)
-    }
-
-    /// Warnings of scheduling.
-    pub fn notes(&self) -> &[Diagnostic] {
-        &self.schedule().notes
     }
 
     /// The tasks and their edges, those of the schedule where `deps` is not given, without running anything. Of the options only
@@ -275,7 +183,7 @@ impl WorkloadProgram {
         inputs: &WorkloadInputs,
         aicpus: u16,
         cancel: Option<&AtomicBool>,
-    ) -> Result<WorkloadTransfer, Vec<Diagnostic>> {
+    ) -> Result<Transferred, Vec<Diagnostic>> {
         let options = WorkloadOptions::default();
         self.listing(inputs, &options, |listing, _, _| {
             aicpu::moved(listing.module, listing.schedule, listing.bindings, aicpus, cancel)
@@ -361,41 +269,6 @@ impl WorkloadProgram {
             }
         }
     }
-}
-
-/// Names of tensors, but for those of slots, which begin with the values of their declarations.
-fn names(module: &WorkloadModule, tensors: &TensorSet) -> BTreeSet<String> {
-    let slot = |id: &TensorId| module.slot_of(*id).is_some();
-    tensors.iter().filter(|id| !slot(id)).map(|id| module.tensors[id.index()].name.clone()).collect()
-}
-
-/// The array that a launch binds to a tensor.
-fn array_of(module: &Module, id: TensorId) -> Option<&str> {
-    let entry = module.entry.as_ref()?;
-    let bound = entry.launch.bindings.iter().find(|bound| bound.source == BindingSource::Tensor(id))?;
-    Some(&entry.params[bound.param as usize].name)
-}
-
-/// Whether each launch has an array for a tensor: kernels only load from it, or it is a cache.
-fn is_given(plan: &LoweredPlan, id: TensorId) -> bool {
-    let used = plan.tensors[id.index()];
-    match plan.module.tensors[id.index()].storage {
-        Storage::Launch => used.read && !used.written,
-        Storage::CacheKeys(_) => true,
-        _ => false,
-    }
-}
-
-/// Extents that the shape of a tensor names and arrays give.
-fn extents(plan: &LoweredPlan, id: TensorId) -> impl Iterator<Item = ParamId> {
-    let named = plan.module.tensors[id.index()].dims.iter().filter_map(|dim| match dim {
-        Dim::Expr(expr) => match expr.kind {
-            ExprKind::Param(param) => Some(param),
-            _ => None,
-        },
-        _ => None,
-    });
-    named.filter(|param| matches!(plan.module.params[param.index()].source, ParamSource::Shape { .. }))
 }
 
 /// Values of the workload's parameters.

@@ -3,22 +3,19 @@
 use super::codes;
 use super::memory::{NeverStored, SharedTensor};
 use super::view_kernel::ViewKernel;
-use std::any::Any;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use wsp_backend::Payload;
+use wsp_core::Region;
 use wsp_core::words::counted;
-use wsp_core::{DType, Region};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
 use wsp_kernel::Mode;
 use wsp_memory::View;
-use wsp_plan::ViewKernelSource;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
-
-/// Anything that a failing task hands to the caller of the run.
-pub type Payload = Arc<dyn Any + Send + Sync>;
+use wsp_plan::{Element, ViewKernelSource};
+use zerocopy::IntoBytes;
 
 /// Why a task of a registered kernel failed.
 #[derive(Clone, Debug, Default)]
@@ -45,21 +42,6 @@ impl<S: Into<String>> From<S> for KernelFault {
 impl fmt::Display for KernelFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
-    }
-}
-
-/// Receives the payload of the fault that a run fails with; empty when that has none.
-#[derive(Clone, Default, Debug)]
-pub struct PayloadSlot(Arc<Mutex<Option<Payload>>>);
-
-impl PayloadSlot {
-    /// What the last failed run left, once.
-    pub fn take(&self) -> Option<Payload> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    pub(crate) fn put(&self, payload: Option<Payload>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = payload;
     }
 }
 
@@ -308,19 +290,3 @@ impl KernelCx<'_> {
         self.modes.get(n).copied()
     }
 }
-
-/// An element type of tensors that kernel bodies can hold.
-pub trait Element: FromBytes + IntoBytes + Immutable + Copy {
-    /// As tensors name it.
-    const DTYPE: DType;
-}
-
-macro_rules! elements {
-    ($($ty:ty: $dtype:ident),*) => {$(
-        impl Element for $ty {
-            const DTYPE: DType = DType::$dtype;
-        }
-    )*};
-}
-
-elements!(f32: F32, f64: F64, u8: U8, u16: U16, i32: I32, u32: U32, i64: I64, u64: U64);

@@ -18,15 +18,15 @@ use super::tensors::{Given, callers, slots};
 use super::touch::Stated;
 use super::view_kernel::Interruption;
 use crate::LaunchOptions;
-use crate::arguments::{claimed, uses};
 use crate::program::Prepared;
 use crate::stats::kernel_stats;
 use std::sync::Arc;
 use std::time::Instant;
+use wsp_backend::claims::{claimed, uses};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{Deps, Trace, WorkloadModule};
 use wsp_kernel::Mode;
-use wsp_memory::Uses;
+use wsp_memory::{Claim, Uses};
 use wsp_plan::Arrays;
 use wsp_plan::workload::{Bindings, LoweredSchedule, ScheduleLine, bind, check_schedule, expand};
 use wsp_runtime::{KernelStats, clock};
@@ -322,6 +322,11 @@ impl LibraryLaunch {
     /// Warnings.
     pub(crate) fn notes(&self) -> impl Iterator<Item = &Diagnostic> {
         self.notes.iter().chain(&self.prepared.bound.notes)
+    }
+
+    /// With the claim that the caller has made on its arrays, in place of that of the options.
+    pub(crate) fn claimed(self, claim: Option<&Arc<Claim>>) -> LibraryLaunch {
+        LibraryLaunch { prepared: self.prepared.claimed(claim), ..self }
     }
 
     /// Runs all tasks on the arrays that this was made for.

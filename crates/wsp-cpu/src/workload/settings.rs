@@ -2,6 +2,7 @@
 
 use super::codes;
 use super::inputs::WorkloadOptions;
+use wsp_backend::Recording;
 use wsp_core::limits;
 use wsp_core::words::counted;
 use wsp_ir::Span;
@@ -107,6 +108,8 @@ pub(crate) fn refuse_for_graph(options: &WorkloadOptions) -> Result<(), Diagnost
         ("window", options.window.is_some()),
         ("seed", options.seed != 0),
         ("trace", options.trace),
+        ("recording", options.recording != Recording::Off),
+        ("whole_outs", options.whole_outs),
     ];
     refuse(&given, "a graph, which says nothing of how tasks run")
 }

@@ -2,9 +2,9 @@
 
 use super::codes;
 use super::equal::{EqualBoxes, NamedTensor};
-use super::graph::GraphListing;
 use super::settings::{cancelled, not_started, stuck};
 use super::touch::{Touched, Toucher};
+use wsp_backend::GraphListing;
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;

@@ -1,7 +1,7 @@
 //! Tables of a workload among the arrays of a launch.
 
-use super::codes;
 use std::collections::BTreeMap;
+use wsp_backend::codes::WRONG_ARRAY;
 use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
@@ -21,28 +21,17 @@ pub(crate) fn tables(
         match integers(array).filter(|_| array.shape().len() == 1) {
             Some(Ok(values)) => _ = tables.insert(table.name.clone(), values),
             Some(Err((at, value))) => faults.push(
-                Diagnostic::error(codes::WRONG_ARRAY, format!("`{}[{at}]` is {value}", table.name))
+                Diagnostic::error(WRONG_ARRAY, format!("`{}[{at}]` is {value}", table.name))
                     .at(table.span, format!("elements of a table are at most {}", i64::MAX)),
             ),
             None => faults.push(
-                Diagnostic::error(codes::WRONG_ARRAY, format!("array `{}` is no table", table.name))
+                Diagnostic::error(WRONG_ARRAY, format!("array `{}` is no table", table.name))
                     .at(table.span, "a table has integers in one dimension")
                     .note(format!("the array is {array:?}")),
             ),
         }
     }
     if faults.is_empty() { Ok(tables) } else { Err(faults) }
-}
-
-/// The tables whose elements the workload states and that are not given, as arrays: kernels of a used file may take them too.
-pub fn stated_tables(module: &WorkloadModule, given: &Arrays) -> Arrays {
-    let stated = module.tables.iter().filter(|table| !given.contains_key(&table.name));
-    let array = |values: &[i64]| {
-        let mut array = Array::zeros(DType::I64, &[values.len() as u64]).ok()?;
-        array.as_slice_mut::<i64>()?.copy_from_slice(values);
-        Some(array)
-    };
-    stated.filter_map(|table| Some((table.name.clone(), array(table.values.as_ref()?)?))).collect()
 }
 
 /// The elements of an array of integers, or place and value of the first that does not fit 64 bits with a sign; none for other arrays.

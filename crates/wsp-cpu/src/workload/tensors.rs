@@ -1,15 +1,15 @@
 //! The tensors of declared kernels at the start of a run: made up, given, or the caller's.
 
-use super::codes;
 use super::declared::cell;
 use super::inputs::WorkloadInputs;
 use super::memory::SharedTensor;
 use super::mixing;
 use super::program::DeclaredKernels;
-use crate::arguments::{self, Argument, claimed};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_backend::Absent;
+use wsp_backend::claims::{self, Argument, claimed};
+use wsp_backend::codes::WRONG_ARRAY;
 use wsp_core::{DType, SlotId, TensorId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{Tensor, WorkloadModule};
@@ -41,7 +41,7 @@ impl Given<'_> {
             }
         }
         if faults.is_empty() {
-            faults = arguments::refused(&callers(self.kernels, &all));
+            faults = claims::refused(&callers(self.kernels, &all));
         }
         if faults.is_empty() { Ok(all) } else { Err(faults) }
     }
@@ -51,9 +51,7 @@ impl Given<'_> {
         match (self.inputs.views.get(name), self.inputs.arrays.get(name)) {
             (Some(_), Some(_)) => {
                 let message = format!("tensor `{name}` is given an array to copy and one to use in place");
-                Err(Diagnostic::error(codes::WRONG_ARRAY, message)
-                    .at(tensor.span, "")
-                    .help("give one of them"))
+                Err(Diagnostic::error(WRONG_ARRAY, message).at(tensor.span, "").help("give one of them"))
             }
             (Some(view), None) => in_place(tensor, dims, view),
             (None, Some(array)) => {
@@ -77,13 +75,13 @@ impl Given<'_> {
         let fault = |name: &String| {
             if self.inputs.gives(name) {
                 let message = format!("array `{name}` is given and is to be made up");
-                return Some(Diagnostic::error(codes::WRONG_ARRAY, message).help("leave out one of them"));
+                return Some(Diagnostic::error(WRONG_ARRAY, message).help("leave out one of them"));
             }
             if names.contains(&name.as_str()) {
                 return None;
             }
             let message = format!("there is no tensor `{name}` to make up");
-            let fault = Diagnostic::error(codes::WRONG_ARRAY, message);
+            let fault = Diagnostic::error(WRONG_ARRAY, message);
             Some(match did_you_mean(name, names.iter().copied()) {
                 Some(near) => fault.help(format!("did you mean `{near}`?")),
                 None => fault,
@@ -142,7 +140,7 @@ fn table_views(module: &WorkloadModule, views: &BTreeMap<String, View>) -> Vec<D
     tables
         .map(|table| {
             let message = format!("table `{}` cannot be used in place", table.name);
-            Diagnostic::error(codes::WRONG_ARRAY, message)
+            Diagnostic::error(WRONG_ARRAY, message)
                 .at(table.span, "elements of tables are looked at before tasks run")
                 .help("give an array to copy")
         })
@@ -205,10 +203,10 @@ fn given_slot(
 ) -> Result<i64, Diagnostic> {
     let made = in_place(tensor, dims, view)?;
     let read = Argument { name: &tensor.name, view, written: false, span: Some(tensor.span) };
-    if let Some(fault) = arguments::refused(&[read]).pop() {
+    if let Some(fault) = claims::refused(&[read]).pop() {
         return Err(fault);
     }
-    let _claim = claimed(claim, &arguments::uses([read]))?;
+    let _claim = claimed(claim, &claims::uses([read]))?;
     Ok(slot_value(&made, id))
 }
 
@@ -225,7 +223,7 @@ fn fitting(tensor: &Tensor, dims: &[u32], dtype: DType, shape: &[u64]) -> Result
         return Ok(());
     }
     let declared = format!("{}{dims:?}", tensor.dtype);
-    Err(Diagnostic::error(codes::WRONG_ARRAY, format!("array `{}` does not fit its tensor", tensor.name))
+    Err(Diagnostic::error(WRONG_ARRAY, format!("array `{}` does not fit its tensor", tensor.name))
         .at(tensor.span, format!("{declared} here"))
         .note(format!("the array is {dtype}{shape:?}, and the tensor {declared}")))
 }

@@ -3,9 +3,10 @@
 use crate::workloads::random::{schedule, source, statement};
 use crate::workloads::{outputs, program, report};
 use proptest::prelude::*;
+use wsp_backend::Detail;
 use wsp_backend::Expand;
 use wsp_core::DType;
-use wsp_cpu::workload::{Detail, KernelCx, KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadOutcome};
+use wsp_cpu::workload::{KernelCx, KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadOutcome};
 use wsp_ir::workload::Deps;
 use wsp_plan::Array;
 

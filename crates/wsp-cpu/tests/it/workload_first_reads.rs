@@ -1,7 +1,7 @@
 //! Tensors that tasks read and of which only a run knows whether tasks wrote what is read.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use crate::workloads::{WIDE, program, report};
+use crate::workloads::{WIDE, plan, program, report};
 use wsp_backend::Absent;
 use wsp_backend::Recording;
 use wsp_core::DType;
@@ -179,6 +179,6 @@ fn calls_that_double_at_each_level_are_walked_once() {
     for level in 1..40 {
         text += &format!("workload w{level}() {{ if p {{ call w{0}(); call w{0}(); }} }} ", level - 1);
     }
-    let linked = program(&format!("{text} workload main {{ call w39(); }}"));
-    assert_eq!(linked.needed().collect::<Vec<_>>(), ["t"]);
+    let linked = plan(&format!("{text} workload main {{ call w39(); }}"));
+    assert_eq!(linked.first_reads().needed.iter().collect::<Vec<_>>(), ["t"]);
 }

@@ -1,12 +1,14 @@
 //! Workloads over kernels of a used file: what they compute, and which schedules they refuse.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use crate::workloads::{WIDE, library_program, report};
+use crate::workloads::{WIDE, library_plan, library_program, report};
+use wsp_backend::Detail;
 use wsp_core::{DType, TensorId};
-use wsp_cpu::workload::{Bodies, Detail, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram};
+use wsp_cpu::workload::{Bodies, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram};
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_ir::workload::Deps;
+use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{Array, ParamValue};
 
 /// Kernels over the rows of `x`: one doubles a row into `y`, one adds a row of `y` to one of `z`, one doubles two rows
@@ -285,27 +287,27 @@ fn a_run_takes_the_arrays_that_its_kernels_use() {
             TSTORE(z, t, {d.i});
         }";
     let library = steps("PTO_SHAPE(y, 8, 4)", other);
-    let names = |text: &str, of: fn(&WorkloadProgram) -> Vec<TensorId>| {
-        let program = library_program(text, &library).unwrap();
+    let names = |text: &str, of: fn(&WorkloadPlan) -> Vec<TensorId>| {
+        let plan = library_plan(text, &library).unwrap();
         let (module, found) = wsp_lang::compile("test.pto", &library, &mut SourceMap::default());
         let module = module.unwrap_or_else(|| panic!("{}", report(&found)));
-        let found = of(&program).into_iter().map(|id| module.tensors[id.index()].name.clone());
+        let found = of(&plan).into_iter().map(|id| module.tensors[id.index()].name.clone());
         found.collect::<Vec<_>>().join(" ")
     };
     let main = "workload spare { other(0); } workload main { step(0); all(0); }";
-    assert_eq!(names(main, WorkloadProgram::library_tensors), "x y z");
-    assert_eq!(names(main, WorkloadProgram::library_inputs), "x y");
-    assert_eq!(names(main, WorkloadProgram::library_needed), "x");
+    assert_eq!(names(main, WorkloadPlan::library_tensors), "x y z");
+    assert_eq!(names(main, WorkloadPlan::library_inputs), "x y");
+    assert_eq!(names(main, WorkloadPlan::library_needed), "x");
     // The extent `m` has no array but `v`.
     let takes = format!("param m; {}", main.replace("step(0);", "step(m);"));
-    assert_eq!(names(&takes, WorkloadProgram::library_tensors), "x y z v");
-    assert_eq!(names(&takes, WorkloadProgram::library_inputs), "x y v");
+    assert_eq!(names(&takes, WorkloadPlan::library_tensors), "x y z v");
+    assert_eq!(names(&takes, WorkloadPlan::library_inputs), "x y v");
     let called = main.replace("step(0);", "call spare();");
-    assert_eq!(names(&called, WorkloadProgram::library_tensors), "y z w v");
-    assert_eq!(names(&called, WorkloadProgram::library_needed), "y w v");
+    assert_eq!(names(&called, WorkloadPlan::library_tensors), "y z w v");
+    assert_eq!(names(&called, WorkloadPlan::library_needed), "y w v");
     // A table of the workload is an array of the file that no kernel reads.
     let table = "table w; workload main { step(i = w[0]); all(0); }";
-    assert_eq!(names(table, WorkloadProgram::library_tensors), "x y z w");
+    assert_eq!(names(table, WorkloadPlan::library_tensors), "x y z w");
 }
 
 #[test]

@@ -6,7 +6,8 @@ use crate::workloads::random::{Statement, schedule, source, statement};
 use crate::workloads::{outputs, program, report};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
-use wsp_cpu::workload::{Detail, WorkloadInputs, WorkloadOptions, WorkloadOutcome};
+use wsp_backend::Detail;
+use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions, WorkloadOutcome};
 use wsp_ir::workload::Deps;
 
 /// Windows of schedules.

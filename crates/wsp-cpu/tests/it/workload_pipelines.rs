@@ -5,8 +5,9 @@ use crate::workloads::{WIDE, outputs, program, report, run_error};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use wsp_backend::Detail;
 use wsp_backend::Expand;
-use wsp_cpu::workload::{Detail, WorkloadInputs, WorkloadOptions};
+use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions};
 use wsp_ir::workload::Deps;
 use wsp_plan::ParamValue;
 

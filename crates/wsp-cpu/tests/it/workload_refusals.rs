@@ -1,11 +1,12 @@
 //! What runs, graphs and simulations of declared kernels refuse, and with which words.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use crate::workloads::{WIDE, program, report};
+use crate::workloads::{WIDE, plan, program, report};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use wsp_backend::Detail;
 use wsp_core::DType;
-use wsp_cpu::workload::{Detail, KernelRegistry, WorkloadInputs, WorkloadOptions};
+use wsp_cpu::workload::{KernelRegistry, WorkloadInputs, WorkloadOptions};
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_ir::workload::Deps;
 use wsp_plan::Array;
@@ -201,7 +202,7 @@ fn a_tensor_that_tasks_read_first_must_be_given_or_asked_for() {
             .unwrap();
         program(text).with_kernels(kernels).unwrap()
     };
-    assert_eq!(copy().needed().collect::<Vec<_>>(), ["x"]);
+    assert_eq!(plan(text).first_reads().needed.iter().collect::<Vec<_>>(), ["x"]);
     let given = |name: &str| {
         let mut array = Array::zeros(DType::U32, &[4]).unwrap();
         array.as_slice_mut::<u32>().unwrap().fill(7);

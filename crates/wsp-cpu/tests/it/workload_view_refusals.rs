@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use wsp_backend::Expand;
+use wsp_backend::{Detail, PayloadSlot};
 use wsp_core::DType;
 use wsp_cpu::workload::{
-    Detail, KernelCx, KernelFault, KernelRegistry, Mode, PayloadSlot, Poll, WorkloadInputs, WorkloadOptions,
-    WorkloadOutcome,
+    KernelCx, KernelFault, KernelRegistry, Mode, Poll, WorkloadInputs, WorkloadOptions, WorkloadOutcome,
 };
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_ir::{BinaryTileOp, ExprKind, LocalTy, Operand, ScalarTy, Span, StmtKind, TileOp};

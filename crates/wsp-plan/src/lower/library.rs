@@ -2,8 +2,8 @@
 
 use wsp_core::{CacheId, TensorId};
 use wsp_ir::{
-    Binding, BindingSource, Elem, Entry, EntryParam, EntryTy, Launch, LaunchTarget, Module, ParamSource,
-    Span, Storage,
+    Binding, BindingSource, Dim, Elem, Entry, EntryParam, EntryTy, Expr, ExprKind, Launch, LaunchTarget,
+    Module, ParamSource, Span, Storage,
 };
 
 /// The host entry of a file that has none and whose kernels others call: it takes every array, cache and scalar of the launch
@@ -51,4 +51,19 @@ pub fn array_name(module: &Module, tensor: TensorId) -> Option<String> {
         Storage::CacheValues(cache) => bound_to(BindingSource::Cache(cache)).map(|name| format!("{name}.v")),
         _ => bound_to(BindingSource::Tensor(tensor)).map(str::to_owned),
     }
+}
+
+/// A declared shape as text: `[batch_size, num_qo_heads, 1, HEAD_DIM]`.
+pub fn declared_shape(module: &Module, id: TensorId) -> String {
+    let dims: Vec<String> = module.tensors[id.index()]
+        .dims
+        .iter()
+        .map(|dim| match dim {
+            Dim::Expr(Expr { kind: ExprKind::Param(p), .. }) => module.params[p.index()].name.clone(),
+            Dim::Expr(expr) => expr.as_const_int().map_or_else(|| "…".to_owned(), |v| v.to_string()),
+            Dim::Dynamic => "PTO_DYNAMIC".to_owned(),
+            Dim::Axis(axis) => module.axes[axis.index()].name.clone(),
+        })
+        .collect();
+    format!("[{}]", dims.join(", "))
 }

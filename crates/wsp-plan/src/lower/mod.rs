@@ -8,7 +8,7 @@ mod schedule;
 mod stages;
 
 use crate::{Access, CompileOptions, access, walk};
-pub use library::{array_name, library_entry};
+pub use library::{array_name, declared_shape, library_entry};
 use schedule::{foreign_axes, lower_generator, quoted};
 use stages::StageSource;
 use std::collections::BTreeSet;

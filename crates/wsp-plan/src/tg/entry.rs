@@ -6,7 +6,8 @@ use wsp_core::tg::Direction;
 use wsp_core::{AccessKind, FuncId, ParamId, TensorId};
 use wsp_ir::tg::{ArgSignature, KernelSignature};
 use wsp_ir::{
-    Arg, ArrayRef, Dim, Elem, Expr, ExprKind, KernelEntry, LocalTy, Module, Stmt, StmtKind, Tensor,
+    Arg, ArrayRef, Dim, Elem, Expr, ExprKind, KernelEntry, LocalTy, Module, ParamSource, Stmt, StmtKind,
+    Tensor,
 };
 
 /// What is known of an entry of a verified module before memory is bound to it.
@@ -136,4 +137,10 @@ pub fn parameters(module: &Module, function: FuncId) -> BTreeSet<ParamId> {
         }
     }
     used
+}
+
+/// Names of the parameters of a file of kernels that the user of the file may give values.
+pub fn settable(module: &Module) -> impl Iterator<Item = &str> {
+    let set = |p: &&wsp_ir::Param| matches!(p.source, ParamSource::Set { .. });
+    module.params.iter().filter(set).map(|p| p.name.as_str())
 }

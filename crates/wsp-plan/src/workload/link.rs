@@ -33,7 +33,7 @@ pub(super) fn link(
 }
 
 /// Names of the tensors that some task of a workload with declared kernels may write.
-pub fn written(module: &mut WorkloadModule) -> BTreeSet<String> {
+pub(super) fn written(module: &mut WorkloadModule) -> BTreeSet<String> {
     let WorkloadModule { workloads, kernels, tensors, .. } = module;
     let mut names = BTreeSet::new();
     for workload in workloads {

@@ -6,10 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wsp_backend::Recording;
+use wsp_backend::claims::in_use;
+use wsp_backend::{Args, Recording, RunOptions};
 use wsp_core::limits::MAX_THREADS;
-use wsp_cpu::in_use;
-use wsp_cpu::tg::SessionOptions;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_memory::{Claim, Use, View, is_within_task};
 use wsp_plan::{Arrays, ParamValue};
@@ -76,8 +75,8 @@ pub(super) struct Given<'py> {
 }
 
 impl Given<'_> {
-    /// The options of a session. Arrays whose elements lie next to each other are used where they lie, others are claimed and then copied.
-    pub(super) fn options(&self) -> Result<SessionOptions, Vec<Diagnostic>> {
+    /// Arguments and options of a run. Arrays whose elements lie next to each other are used where they lie, others are claimed and then copied.
+    pub(super) fn options(&self) -> Result<(Args, RunOptions), Vec<Diagnostic>> {
         let (mut copies, mut views) = (Vec::new(), BTreeMap::new());
         let mut faults = Vec::new();
         for (name, array) in self.inputs.iter() {
@@ -97,33 +96,32 @@ impl Given<'_> {
         let scalars = self.scalars.iter().filter_map(|(name, value)| {
             let name = name.to_string();
             let value = integer(&format!("scalar `{name}`"), &value, i64::MIN, i64::MAX);
-            value.map_err(|fault| faults.push(fault)).ok().map(|value| (name, value))
+            let value = value.map_err(|fault| faults.push(fault)).ok()?;
+            Some((name, ParamValue::Int(value.into())))
         });
-        let mut options = SessionOptions { scalars: scalars.collect(), ..SessionOptions::default() };
+        let values = scalars.collect();
+        let mut options = RunOptions::default();
         let mut taken = |taken: Result<(), Diagnostic>| faults.extend(taken.err());
-        taken(self.events.extract().map_err(|_| not_names("events")).map(|events| options.events = events));
-        taken(integer("`devices`", &self.devices, 1, MAX_DEVICES).map(|n| options.runtime.devices = n));
-        taken(integer("`threads`", &self.threads, 0, MAX_THREADS).map(|n| options.runtime.threads = n));
+        taken(
+            self.events.extract().map_err(|_| not_names("events")).map(|events| options.unit.events = events),
+        );
+        taken(integer("`devices`", &self.devices, 1, MAX_DEVICES).map(|n| options.unit.devices = n));
+        taken(integer("`threads`", &self.threads, 0, MAX_THREADS).map(|n| options.threads = n));
         if !self.memory.is_none() {
-            taken(integer("`memory`", &self.memory, 0, u64::MAX).map(|n| options.memory = Some(n)));
+            taken(integer("`memory`", &self.memory, 0, u64::MAX).map(|n| options.unit.memory = Some(n)));
         }
         if self.record {
             options.recording = Recording::On;
-        }
-        if options.runtime.threads == 0 {
-            let machine = std::thread::available_parallelism();
-            options.runtime.threads = machine.map_or(1, |threads| threads.get() as u32);
         }
         if !faults.is_empty() {
             return Err(faults);
         }
         let claim = claimed(&copies, &views).map_err(|fault| vec![fault])?;
         let copied = copies.iter().map(|(name, array, _)| Ok((name.clone(), array.to_array(name)?)));
-        options.inputs = copied.collect::<Result<Arrays, Diagnostic>>().map_err(|fault| vec![fault])?;
-        options.copied = copies.into_iter().map(|(name, _, place)| (name, place)).collect();
+        let arrays = copied.collect::<Result<Arrays, Diagnostic>>().map_err(|fault| vec![fault])?;
+        options.unit.copied = copies.into_iter().map(|(name, _, place)| (name, place)).collect();
         options.claim = Some(Arc::new(claim));
-        options.views = views;
-        Ok(options)
+        Ok((Args { arrays, views, values }, options))
     }
 }
 

@@ -2,14 +2,14 @@
 
 use crate::ffi::within_task;
 use crate::kernels::{KernelArray, summary};
+use pto_wsp::task_graph::{BoundArg, TgCx, TgKernels};
+use pto_wsp::workload::KernelFault;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use wsp_core::DType;
 use wsp_core::tg::Direction;
-use wsp_cpu::tg::{BoundArg, TgCx, TgKernels};
-use wsp_cpu::workload::KernelFault;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ArgSignature, KernelSignature};
 use wsp_trace::python::arrays::BAD_OPTION as BAD_KERNEL;

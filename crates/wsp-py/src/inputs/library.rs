@@ -6,8 +6,8 @@ use crate::integers::{is_list, of_integers};
 use crate::signature::LibraryArray;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
+use wsp_backend::claims::shared_memory;
 use wsp_core::DType;
-use wsp_cpu::shared_memory;
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_memory::{Use, View};
 use wsp_plan::ParamValue;
@@ -69,7 +69,7 @@ impl Binder<'_> {
         }
         self.uses.push(Use { name: name.clone(), view: view.clone(), written });
         match plain {
-            Some(view) => drop(self.inputs.views.insert(name.clone(), view)),
+            Some(view) => drop(self.args.views.insert(name.clone(), view)),
             None => self.copied.push(Copied { name: name.clone(), array, place: view, written }),
         }
         Ok(())
@@ -78,7 +78,7 @@ impl Binder<'_> {
     /// A list of integers of which the program gets a copy.
     fn library_integers(&mut self, name: &str, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
         let listed = self.integers(name, object)?;
-        self.inputs.arrays.insert(name.to_owned(), of_integers(name, &listed)?);
+        self.args.arrays.insert(name.to_owned(), of_integers(name, &listed)?);
         Ok(())
     }
 
@@ -93,7 +93,7 @@ impl Binder<'_> {
     }
 
     pub(super) fn library_param(&mut self, name: &str, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
-        self.inputs.set.push((name.to_owned(), param_value(name, object)?));
+        self.args.values.push((name.to_owned(), param_value(name, object)?));
         Ok(())
     }
 }

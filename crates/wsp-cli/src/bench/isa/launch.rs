@@ -6,10 +6,10 @@ use super::super::runtime::table::Row;
 use super::Plan;
 use super::rerun::{counting, expect_runs};
 use super::unit::{of_pattern, parsed, said};
+use pto_wsp::task_graph::{Session, SessionOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wsp_core::tg::GraphNo;
-use wsp_cpu::tg::{Session, SessionOptions};
 use wsp_runtime::tg::RuntimeConfig;
 
 /// Threads of the sessions.

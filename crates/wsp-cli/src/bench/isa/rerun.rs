@@ -8,11 +8,11 @@ use super::super::runtime::{Field, same_graph};
 use super::Plan;
 use super::plain::Counts;
 use super::unit::{of_pattern, parsed, said};
+use pto_wsp::task_graph::{Session, SessionOptions, TgKernels};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wsp_core::tg::{Direction, GraphNo};
-use wsp_cpu::tg::{Session, SessionOptions, TgKernels};
 use wsp_ir::tg::{ArgSignature, KernelSignature};
 
 /// Nanoseconds per kernel that are asked for.

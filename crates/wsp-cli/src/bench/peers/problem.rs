@@ -1,6 +1,6 @@
 //! The folder that a problem is handed to the peers in.
 
-use crate::files::{no_array, write_array, write_text};
+use crate::files::{no_array, write_array, write_bytes};
 use crate::interrupt::Leftover;
 use serde_json::json;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -94,7 +94,7 @@ impl Workspace {
             "kv_heads": problem.kv_heads,
             "scale": problem.scale,
         });
-        write_text(&self.folder.join("problem.json"), &format!("{sizes:#}\n"))
+        write_bytes(&self.folder.join("problem.json"), format!("{sizes:#}\n").as_bytes())
     }
 }
 

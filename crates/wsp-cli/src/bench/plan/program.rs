@@ -1,9 +1,9 @@
 //! The programs whose plans are measured, and arrays that only say what a plan needs to know.
 
 use crate::codes;
+use pto_wsp::prelude::{LaunchOptions, Program};
 use std::path::Path;
 use wsp_core::DType;
-use wsp_cpu::{LaunchOptions, Program};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Module, SourceMap};
 use wsp_kernel::Engine;

@@ -1,5 +1,6 @@
 //! Units of task graphs as commands meet them: reading them and their kernels, `wsp asm`, `disasm` and `check` of them.
 
+mod asm;
 mod data;
 mod emit;
 mod graph;
@@ -9,7 +10,8 @@ mod references;
 mod run;
 mod settings;
 
-pub(super) use emit::asm;
+pub(super) use asm::asm;
+pub(super) use emit::emit;
 pub(super) use graph::graph;
 pub(super) use kernels::idle;
 pub(super) use run::run;
@@ -18,8 +20,8 @@ use super::disasm::write_listing;
 use super::kind::Kind;
 use super::{Outcome, Session, options};
 use crate::args::{CheckArgs, DisasmArgs};
+use pto_wsp::task_graph::check_sizes;
 use std::path::{Path, PathBuf};
-use wsp_cpu::tg::check_sizes;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::verify;
 use wsp_isa::tg::text;

@@ -10,14 +10,13 @@ use crate::engine::workload::library_values;
 use crate::files::take_bits_as_floats;
 use crate::generate::{Pairs, can_make, check_dtype, extents_of, generate_tensors};
 use crate::report::Sources;
-use std::collections::{BTreeMap, BTreeSet};
-use wsp_backend::Absent;
-use wsp_backend::KvLayout;
+use std::collections::BTreeMap;
+use wsp_backend::{Absent, Args, KvLayout, WorkloadRunOptions};
 use wsp_core::{DType, ParamId, TensorId};
-use wsp_cpu::workload::{WorkloadInputs, WorkloadProgram, stated_tables};
 use wsp_ir::Module;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{IntExprKind, is_param_used};
+use wsp_plan::workload::{FirstReads, WorkloadPlan, stated_tables};
 use wsp_plan::{Arrays, ParamValue};
 
 /// Who takes arrays.
@@ -34,14 +33,16 @@ pub(in crate::commands) enum Purpose {
 
 /// The arrays of a workload.
 pub(in crate::commands) struct Given {
-    pub(in crate::commands) inputs: WorkloadInputs,
+    pub(in crate::commands) args: Args,
+    /// What tensors of declared kernels begin with that no array is given for.
+    pub(in crate::commands) begin: WorkloadRunOptions,
     pub(in crate::commands) sources: Sources,
 }
 
 /// Reads the arrays of a workload, and makes up what is to be.
 pub(in crate::commands) fn read(
     source: &Source,
-    program: &WorkloadProgram,
+    plan: &WorkloadPlan,
     args: &DataArgs,
     set: Vec<(String, ParamValue)>,
     purpose: Purpose,
@@ -51,10 +52,11 @@ pub(in crate::commands) fn read(
     if tables_only {
         refuse_tensors(source, args)?;
     }
-    let wanted = wants(source, program, purpose);
+    let reads = plan.first_reads();
+    let wanted = wants(source, plan, &reads, purpose);
     let is_read = wanted.iter().any(|want| want.needed)
-        || program.maybe_needed().next().is_some()
-        || (source.library.is_some() && !program.library_inputs().is_empty());
+        || !(reads.needed.is_empty() && reads.unsure.is_empty())
+        || (source.library.is_some() && !plan.library_inputs().is_empty());
     args.check_generate(is_read, THE_WORKLOAD)?;
     let pairs = args.generate.clone().unwrap_or_default();
     let library = Library { making: args.making(), pairs: &pairs, seed: args.seed() };
@@ -68,16 +70,22 @@ pub(in crate::commands) fn read(
     }
     let given = arrays.iter().map(|(name, array)| format!("{name} {array:?}")).collect();
     let (made_up, absent) = match purpose {
-        Purpose::Run => tensors_made_up(source, program, args, &arrays),
+        Purpose::Run => tensors_made_up(source, &reads, args, &arrays),
         Purpose::Tasks => (Vec::new(), Absent::Refused),
     };
     let mut made = made_up.clone();
-    made.extend(library.make(source, program, &mut arrays, &set)?);
+    made.extend(library.make(source, plan, &mut arrays, &set)?);
     args.check_made(&made)?;
     let mixing = purpose == Purpose::Run;
     let seed = args.seed();
-    let inputs = WorkloadInputs { set, arrays, made_up, absent, seed, mixing, ..WorkloadInputs::default() };
-    Ok(Given { inputs, sources: Sources { given, made, seed } })
+    let begin = match source.library {
+        None => {
+            WorkloadRunOptions { made_up, absent, data_seed: seed, mixing, ..WorkloadRunOptions::default() }
+        }
+        Some(_) => WorkloadRunOptions::default(),
+    };
+    let of_run = Args { arrays, values: set, ..Args::default() };
+    Ok(Given { args: of_run, begin, sources: Sources { given, made, seed } })
 }
 
 /// Refuses values of parameters that nothing reads.
@@ -122,39 +130,41 @@ fn refuse_tensors(source: &Source, args: &DataArgs) -> Result<(), Vec<Diagnostic
 /// Tensors of declared kernels that are made up, and what the others begin with.
 fn tensors_made_up(
     source: &Source,
-    program: &WorkloadProgram,
+    reads: &FirstReads,
     args: &DataArgs,
     arrays: &Arrays,
 ) -> (Vec<String>, Absent) {
     let making = args.making();
     let tensors = source.module.tensors.iter().map(|t| &t.name).filter(|name| !arrays.contains_key(*name));
-    let read: BTreeSet<&str> = program.maybe_needed().collect();
-    let made = tensors.filter(|name| making.makes(name, read.contains(name.as_str()))).cloned().collect();
+    let made = tensors
+        .filter(|name| making.makes(name, reads.needed.contains(*name) || reads.unsure.contains(*name)))
+        .cloned()
+        .collect();
     // What tasks certainly write first begins with zeros: a part that they leave must not look computed.
     (made, if making.rest { Absent::Zeros } else { Absent::Refused })
 }
 
 /// The arrays that a workload takes; of tables, binding says which are needed.
-fn wants(source: &Source, program: &WorkloadProgram, purpose: Purpose) -> Vec<Want> {
+fn wants(source: &Source, plan: &WorkloadPlan, reads: &FirstReads, purpose: Purpose) -> Vec<Want> {
     let module = &source.module;
-    let needed = |name: &str| purpose == Purpose::Run && program.needed().any(|needed| needed == name);
+    let needed = |name: &str| purpose == Purpose::Run && reads.needed.contains(name);
     let tables = module.tables.iter().map(|t| Want { name: t.name.clone(), needed: false });
-    let accessed = program.accessed();
+    let accessed = plan.accessed();
     let is_taken = |at: usize| accessed.contains(&TensorId(at as u32));
     let tensors = module.tensors.iter().enumerate().filter(|(at, _)| is_taken(*at));
     let tensors = tensors.map(|(_, t)| Want { name: t.name.clone(), needed: needed(&t.name) });
     let mut all: Vec<Want> = tables.chain(tensors).collect();
     if let Some(library) = &source.library {
-        all.extend(library_wants(library, program));
+        all.extend(library_wants(library, plan));
     }
     all
 }
 
 /// The arrays of a used file that a workload takes; of a cache, binding decides which are needed.
-fn library_wants(library: &Module, program: &WorkloadProgram) -> Vec<Want> {
-    let taken = program.library_tensors();
+fn library_wants(library: &Module, plan: &WorkloadPlan) -> Vec<Want> {
+    let taken = plan.library_tensors();
     let is_taken = |id: Option<TensorId>| id.is_none_or(|id| taken.contains(&id));
-    let mut wants = data::wants(library, &program.library_needed());
+    let mut wants = data::wants(library, &plan.library_needed());
     wants.retain(|want| is_taken(data::tensor_named(library, &want.name)));
     wants
 }
@@ -186,12 +196,12 @@ impl Library<'_> {
     fn make(
         &self,
         source: &Source,
-        program: &WorkloadProgram,
+        plan: &WorkloadPlan,
         arrays: &mut Arrays,
         set: &[(String, ParamValue)],
     ) -> Result<Vec<String>, Vec<Diagnostic>> {
         let Some(library) = &source.library else { return Ok(Vec::new()) };
-        let read = program.library_inputs();
+        let read = plan.library_inputs();
         let absent = (0..library.tensors.len()).map(|i| TensorId(i as u32)).filter(|id| {
             let name = data::name_of(library, *id).filter(|name| !arrays.contains_key(*name));
             name.is_some_and(|name| self.making.makes(name, read.contains(id)))

@@ -11,17 +11,18 @@ use std::path::Path;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::ParamValue;
 use wsp_plan::ptow::lower;
+use wsp_plan::target::CPU_SIM;
 
 /// Prints what a device would be given to generate the tasks of a workload, beside what a list of them would take.
 pub(in crate::commands) fn bytes(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let source = session.read_workload(&args.file)?;
     refuse_machine_options(&args.launch).map_err(|fault| vec![fault])?;
     let set = settings(args).map_err(|fault| vec![fault])?;
-    let program = engine::link(&source, args.launch.schedule.as_deref())?;
-    session.warn(program.notes());
-    let Given { inputs, sources } = read(&source, &program, &args.data, set, Purpose::Tasks)?;
+    let plan = engine::plan(&source, args.launch.schedule.as_deref(), None, args.target.unwrap_or(CPU_SIM))?;
+    session.warn(&plan.schedule.notes);
+    let Given { args: of_run, sources, .. } = read(&source, &plan, &args.data, set, Purpose::Tasks)?;
     args.data.check_seed(&sources.made)?;
-    let found = engine::transfer(&program, &inputs, args.aicpus)?;
+    let found = engine::transfer(&plan.into(), &of_run, args.aicpus)?;
     session.warn(&found.notes);
     let report = TransferReport { file: args.file.display().to_string(), sources, found };
     session.print(|| report.text(), || report.json(), &[]);
@@ -36,9 +37,9 @@ pub(in crate::commands) fn program_bytes(
 ) -> Result<Option<Vec<u8>>, Vec<Diagnostic>> {
     if is_workload(path) {
         let source = session.read_workload(path)?;
-        let program = engine::link(&source, schedule)?;
-        session.warn(program.notes());
-        let lowered = lower(program.module(), program.schedule())?;
+        let plan = engine::plan(&source, schedule, None, CPU_SIM)?;
+        session.warn(&plan.schedule.notes);
+        let lowered = lower(&plan.module, &plan.schedule)?;
         session.warn(&lowered.notes);
         return Ok(Some(lowered.program.as_bytes().to_vec()));
     }

@@ -14,12 +14,12 @@ use crate::engine::workload::{self as engine, RunOutcome, Source};
 use crate::graph::Rows;
 use crate::machine;
 use crate::report::{Check, WorkloadReport};
-use wsp_backend::{Args, Expand, KvLayout, Recording, RunOptions, WorkloadRunOptions};
-use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions, WorkloadProgram};
+use wsp_backend::{Args, Expand, KvLayout, Program, Recording, RunOptions, WorkloadRunOptions};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, PoolSizes, Ready, SchedulePolicy, Trace};
+use wsp_plan::ParamValue;
 use wsp_plan::target::CPU_SIM;
-use wsp_plan::{ParamValue, PlanSource};
+use wsp_plan::workload::WorkloadPlan;
 use wsp_runtime::RunConfig;
 
 /// About what a task takes in virtual time, with a few edges.
@@ -33,30 +33,28 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let (set, max_blocks) = settings(&source, &args.launch);
     let target = args.target.unwrap_or(CPU_SIM);
     let plan = engine::plan(&source, args.launch.schedule.as_deref(), max_blocks, target)?;
-    let program = WorkloadProgram::of(plan.clone());
-    let plan = PlanSource::from(plan);
-    if max_blocks.is_some() && !program.reads_max_blocks() {
+    if max_blocks.is_some() && !plan.reads_max_blocks() {
         return Err(vec![
             unread_value("max_blocks").note("no kernel that tasks call asks for the number of cores"),
         ]);
     }
-    session.warn(program.notes());
-    let is_virtual = program.schedule().policy.trace == Trace::Cycles;
+    session.warn(&plan.schedule.notes);
+    let is_virtual = plan.schedule.policy.trace == Trace::Cycles;
     if is_virtual {
         refuse_in_virtual_time(args).map_err(|fault| vec![fault])?;
     }
     refuse_options(&source, args).map_err(|fault| vec![fault])?;
     let wanted = !is_virtual && wants_check(args, source.library.is_some());
     let recording = recording(args, wanted).map_err(|fault| vec![fault])?;
-    check_allowed(&args.allow_unwritten, &written(&source, &program))?;
+    check_allowed(&args.allow_unwritten, &written(&source, &plan))?;
     session.refuse_denied()?;
-    let Given { inputs, sources } = arrays(&source, &program, args, set)?;
-    let options = options(&source, args, &inputs, recording);
-    let of_run =
-        Args { arrays: inputs.arrays.clone(), views: inputs.views.clone(), values: inputs.set.clone() };
+    let Given { args: of_run, begin, sources } = arrays(&source, &plan, args, set)?;
+    let options = options(args, begin, recording);
+    let name = plan.schedule.name.clone();
+    let program = engine::compiled(&plan.into())?;
     let mut outcome = match is_virtual {
-        true => engine::simulate(&program, &inputs, &in_virtual_time(&options))?,
-        false => engine::execute(&plan, &of_run, &options)?,
+        true => engine::simulate(&*program, &of_run, &options)?,
+        false => engine::execute(&*program, &of_run, &options)?,
     };
     session.warn(&outcome.notes);
     let timeline = args.trace.as_ref().map(|_| outcome.timeline(&args.file));
@@ -65,17 +63,17 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         None => Ok(()),
     });
     let mut verdict = Verdict::new(session, args, wanted, faults);
-    let run = Run { source: &source, plan: &plan, args: &of_run, options: &options };
+    let run = Run { source: &source, program: &*program, args: &of_run, options: &options };
     let check = judge(session, &mut verdict, &run, &outcome);
     let unstored = std::mem::take(&mut outcome.unwritten);
-    let arrays = RunArrays { inputs: &inputs.arrays, made: &sources.made, outputs: &outcome.outputs };
+    let arrays = RunArrays { inputs: &of_run.arrays, made: &sources.made, outputs: &outcome.outputs };
     let findings = verdict.findings(unstored, arrays, check.comparisons());
     let report = WorkloadReport {
         program: args.file.display().to_string(),
         bodies: outcome.bodies,
         sources,
         params: outcome.params,
-        schedule: program.schedule().name.clone(),
+        schedule: name,
         schedule_lines: outcome.schedule_lines,
         kernels: outcome.kernels,
         time: outcome.time,
@@ -84,7 +82,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     };
     let differences = match (&report.check, &source.library) {
         (Check::Close(all), Some(library)) => {
-            differences(library, all, &engine::library_values(&source, &inputs.set))
+            differences(library, all, &engine::library_values(&source, &of_run.values))
         }
         (check, _) => check.diagnostics(),
     };
@@ -94,18 +92,18 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
 /// The arrays of a run; in virtual time those that tasks depend on.
 fn arrays(
     source: &Source,
-    program: &WorkloadProgram,
+    plan: &WorkloadPlan,
     args: &RunArgs,
     set: Vec<(String, ParamValue)>,
 ) -> Result<Given, Vec<Diagnostic>> {
-    let policy = &program.schedule().policy;
+    let policy = &plan.schedule.policy;
     if policy.trace != Trace::Cycles {
-        let given = read(source, program, &args.data, set, Purpose::Run)?;
+        let given = read(source, plan, &args.data, set, Purpose::Run)?;
         args.data.check_seed(&given.sources.made)?;
         return Ok(given);
     }
     check_graph_memory(source, &set, SIMULATED_TASK_BYTES)?;
-    let given = read(source, program, &args.data, set, Purpose::Tasks)?;
+    let given = read(source, plan, &args.data, set, Purpose::Tasks)?;
     // Which worker an idle one takes a task from is drawn too.
     if !steals(policy, args) {
         args.data.check_seed(&given.sources.made)?;
@@ -126,35 +124,21 @@ fn steals(policy: &SchedulePolicy, args: &RunArgs) -> bool {
 /// A run, to be compared.
 struct Run<'a> {
     source: &'a Source,
-    plan: &'a PlanSource,
+    program: &'a dyn Program,
     args: &'a Args,
     options: &'a RunOptions,
 }
 
-fn options(source: &Source, args: &RunArgs, inputs: &WorkloadInputs, recording: Recording) -> RunOptions {
+fn options(args: &RunArgs, begin: WorkloadRunOptions, recording: Recording) -> RunOptions {
     let (aicpus, expand) = aicpus(args);
-    let of_declared = WorkloadRunOptions {
-        made_up: inputs.made_up.clone(),
-        absent: inputs.absent,
-        data_seed: inputs.seed,
-        mixing: inputs.mixing,
-        ..WorkloadRunOptions::default()
-    };
-    let workload = if source.library.is_none() { of_declared } else { WorkloadRunOptions::default() };
     RunOptions {
         threads: args.threads.unwrap_or(0),
         seed: if aicpus == 0 { args.data.seed() } else { 0 },
         trace: args.trace.is_some(),
         recording,
-        workload: WorkloadRunOptions { aicpus, expand, ..workload },
+        workload: WorkloadRunOptions { aicpus, expand, ..begin },
         ..RunOptions::default()
     }
-}
-
-/// Options of a run, as a simulation takes them.
-fn in_virtual_time(options: &RunOptions) -> WorkloadOptions {
-    let RunOptions { threads, seed, trace, .. } = *options;
-    WorkloadOptions { threads, seed, trace, ..WorkloadOptions::default() }
 }
 
 /// Compares the outputs of a run that is to be checked.
@@ -194,14 +178,14 @@ fn empty_params<'a>(
 }
 
 /// Names of the outputs.
-fn written(source: &Source, program: &WorkloadProgram) -> Vec<String> {
-    let of_library = source.library.as_ref().map(|library| output_names(library, &program.library_outputs()));
-    program.written().map(str::to_owned).chain(of_library.into_iter().flatten()).collect()
+fn written(source: &Source, plan: &WorkloadPlan) -> Vec<String> {
+    let of_library = source.library.as_ref().map(|library| output_names(library, &plan.library_outputs()));
+    plan.written().into_iter().chain(of_library.into_iter().flatten()).collect()
 }
 
 /// Compares with the references of the used file or, where it names none, with a sequential run.
 fn check(session: &Session, run: &Run<'_>, outcome: &RunOutcome) -> Result<Check, Vec<Diagnostic>> {
-    let Run { source, plan, args, options } = *run;
+    let Run { source, program, args, options } = *run;
     if let Some(library) = source.library.as_ref().filter(|library| !library.references.is_empty()) {
         session.terminal.progress("computing the reference");
         let (outputs, params) = (&outcome.outputs, &outcome.library_params);
@@ -217,7 +201,7 @@ fn check(session: &Session, run: &Run<'_>, outcome: &RunOutcome) -> Result<Check
     session.terminal.progress("running once more, one task after another");
     let recording = Recording::Off;
     let sequential = RunOptions { sequential: true, trace: false, recording, ..options.clone() };
-    let expected = engine::execute(plan, args, &sequential)?;
+    let expected = engine::execute(program, args, &sequential)?;
     engine::compare(outcome, &expected).map_err(|fault| vec![fault])
 }
 

@@ -1,7 +1,9 @@
 //! What a device is given to generate the tasks of a workload.
 
-use wsp_cpu::workload::{WorkloadInputs, WorkloadProgram};
+use super::compiled;
+use wsp_backend::Args;
 use wsp_ir::diag::Diagnostic;
+use wsp_plan::PlanSource;
 use wsp_plan::ptow::{HostList, Transfer};
 
 /// Bytes of a program and its launch, beside those of a list of its tasks.
@@ -28,13 +30,9 @@ pub struct Transferred {
 /// Lowers a workload and counts bytes.
 ///
 /// # Errors
-/// Wrong values or tables, a workload that no program can be made of.
-pub fn transfer(
-    program: &WorkloadProgram,
-    inputs: &WorkloadInputs,
-    aicpus: u16,
-) -> Result<Transferred, Vec<Diagnostic>> {
-    let found = program.transfer(inputs, aicpus, None)?;
+/// Nothing runs its target, wrong values or tables, a workload that no program can be made of.
+pub fn transfer(plan: &PlanSource, args: &Args, aicpus: u16) -> Result<Transferred, Vec<Diagnostic>> {
+    let found = compiled(plan)?.transfer(args, aicpus, None)?;
     let sections = found.program.verified();
     let sections = sections.program();
     let rows = [sections.axes.len(), sections.kernels.len(), sections.tensors.len()];

@@ -159,7 +159,7 @@ fn options_of_others_are_refused_by_name() {
         (&["graph", "unit.tg", "--args", "a.csv"], "--args"),
         (&["graph", "unit.tg", "--input", "X=x.npy"], "--input"),
         (&["graph", "w.wsp", "--kernels", "relax.pto"], "--kernels"),
-        (&["check", "w.wsp", "--target", "a2"], "--target"),
+        (&["check", "w.wsp", "--target", "a2"], "`ascend_910b`"),
         (&["check", "w.wsp", "--kernels", "relax.pto"], "--kernels"),
     ] {
         let err = folder.bad(args);

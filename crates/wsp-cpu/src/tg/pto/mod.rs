@@ -87,13 +87,7 @@ impl fmt::Debug for PtoBound {
 }
 
 impl PtoEntry {
-    /// Names of the values that `set` of [`PtoEntry::all`] may give for a file.
-    pub fn settable(module: &Module) -> impl Iterator<Item = &str> {
-        let set = |p: &&wsp_ir::Param| matches!(p.source, ParamSource::Set { .. });
-        module.params.iter().filter(set).map(|p| p.name.as_str())
-    }
-
-    /// Every entry of a file, in its order. Values of `set` whose names are not [settable](PtoEntry::settable) belong to other
+    /// Every entry of a file, in its order. Values of `set` whose names are not [settable](wsp_plan::tg::entry::settable) belong to other
     /// files; of those given twice the last one counts.
     ///
     /// # Errors

@@ -15,7 +15,6 @@ mod settings;
 
 pub use figures::AicpuFigures;
 pub(crate) use figures::Ran;
-pub use moved::WorkloadTransfer;
 pub(crate) use moved::moved;
 pub(crate) use ready::ReadyAicpus;
 

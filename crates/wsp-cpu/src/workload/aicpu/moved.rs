@@ -1,31 +1,17 @@
 //! What AICPUs are given, without running anything.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use wsp_backend::Transferred;
 use wsp_core::SlotId;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
-use wsp_plan::ptow::{HostList, LaunchData, ProgramBuf, Transfer, dispatch_configs, lower, transfer};
+use wsp_plan::ptow::{HostList, LaunchData, dispatch_configs, lower, transfer};
 use wsp_plan::workload::{
     Bindings, ExpandError, LoweredSchedule, TaskRecord, TaskSink, count, expand, modes,
 };
 
 /// Most tasks whose parameters and accesses are counted one by one.
 const MOST_LOOKED_AT: u64 = 1 << 26;
-
-/// A workload's program, and the bytes of a launch.
-#[derive(Debug)]
-pub struct WorkloadTransfer {
-    /// The program.
-    pub program: ProgramBuf,
-    /// Bytes that a launch transfers.
-    pub transfer: Transfer,
-    /// The list of tasks that a host would transfer instead; none where its length depends on what tasks compute.
-    pub list: Option<HostList>,
-    /// Whether the bytes of the list's rows leave out parameters and accesses: there are too many tasks to look at each.
-    pub rows_only: bool,
-    /// What the program does in another way than the schedule says.
-    pub notes: Vec<Diagnostic>,
-}
 
 /// Lowers a workload and counts bytes.
 ///
@@ -37,7 +23,7 @@ pub(crate) fn moved(
     bindings: &Bindings,
     aicpus: u16,
     cancel: Option<&AtomicBool>,
-) -> Result<WorkloadTransfer, Vec<Diagnostic>> {
+) -> Result<Transferred, Vec<Diagnostic>> {
     let lowered = lower(module, schedule)?;
     dispatch_configs(&lowered, aicpus)?;
     let launch = LaunchData::new(&lowered, module, bindings);
@@ -49,7 +35,7 @@ pub(crate) fn moved(
         Some(_) => listed(module, schedule, bindings, cancel)?,
         None => None,
     };
-    Ok(WorkloadTransfer { program: lowered.program, transfer, list, rows_only, notes: lowered.notes })
+    Ok(Transferred { program: lowered.program, transfer, list, rows_only, notes: lowered.notes })
 }
 
 /// The list that the host would make.

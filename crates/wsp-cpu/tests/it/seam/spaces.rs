@@ -105,6 +105,8 @@ fn what_fails_or_is_refused_says_what_the_program_says() {
     let failed = fault(program.execute(y.clone(), one.clone()));
     assert!(matches!(failed, RunError::Failed(_)), "{failed}");
     assert_eq!(Some(&**failed.diagnostics()), direct.execute(&y.arrays, &launch).err().as_deref());
+    let mut prepared = program.prepare(y.clone(), one.clone()).expect("the arrays fit");
+    assert!(prepared.outcome().is_err_and(|error| error.diagnostics()[0].code.0 == 1607), "nothing has run");
     let missing = Args::new();
     let refused = program.prepare(missing.clone(), one.clone()).err().expect("there is no array");
     assert!(matches!(refused, RunError::Refused(_)), "{refused}");
@@ -114,6 +116,20 @@ fn what_fails_or_is_refused_says_what_the_program_says() {
     let launch = LaunchOptions { threads: 1 << 20, ..LaunchOptions::default() };
     assert!(matches!(refused, RunError::Refused(_)), "{refused}");
     assert_eq!(Some(&**refused.diagnostics()), direct.execute(&y.arrays, &launch).err().as_deref());
+}
+
+/// A generator runs when a launch is prepared; that it fails is no fault of what the launch is given.
+#[test]
+fn a_generator_that_fails_has_failed_and_is_not_refused() {
+    let text = FAILS.replace("tile * 8 + 1000", "8 / (tile - tile)");
+    let program = compiled(plan(&text));
+    let x = Args::new().with("x", Array::zeros(DType::F32, &[16]).expect("it is small"));
+    for failed in [
+        program.prepare(x.clone(), RunOptions::default()).err().expect("it divides by zero"),
+        program.explain(&x, &RunOptions::default()).expect_err("it divides by zero"),
+    ] {
+        assert!(matches!(failed, RunError::Failed(_)), "{failed}");
+    }
 }
 
 #[test]

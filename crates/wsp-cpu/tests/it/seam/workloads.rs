@@ -4,7 +4,9 @@ use super::{bits, compiled, compiled_by, fault, lent, named, ran, twice};
 use crate::workloads::views::reals;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use wsp_backend::{Absent, Args, Backend, RunError, RunOptions, WorkloadRunOptions};
+use wsp_backend::{
+    Absent, Args, Backend, Expand, GraphOptions, Recording, RunError, RunOptions, WorkloadRunOptions,
+};
 use wsp_core::DType;
 use wsp_cpu::CpuSimBackend;
 use wsp_cpu::workload::{KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram};
@@ -211,6 +213,46 @@ fn a_run_that_is_dropped_has_ended() {
     assert_eq!([&ended, &cancel].map(|flag| flag.load(Ordering::Relaxed)), [true, false]);
     drop(program.execute_async(args, RunOptions::default()).expect("the arrays fit"));
     assert!(view.take_back().is_ok(), "no run has it");
+}
+
+#[test]
+fn an_explanation_refuses_what_says_how_tasks_run() {
+    let program = compiled_by(&with(sums()), plan(SUMS, None));
+    let of_workload = |workload| RunOptions { workload, ..RunOptions::default() };
+    let usual = WorkloadRunOptions::default;
+    for (options, name) in [
+        (RunOptions { threads: 2, ..RunOptions::default() }, "threads"),
+        (RunOptions { sequential: true, ..RunOptions::default() }, "sequential"),
+        (RunOptions { recording: Recording::On, ..RunOptions::default() }, "recording"),
+        (of_workload(WorkloadRunOptions { aicpus: 2, ..usual() }), "aicpus"),
+        (of_workload(WorkloadRunOptions { mixing: true, ..usual() }), "mixing"),
+        (of_workload(WorkloadRunOptions { expand: Expand::Host, ..usual() }), "expand"),
+    ] {
+        let refused = program.explain(&args(), &options).expect_err("nothing runs");
+        assert_eq!(named(&refused), name);
+    }
+    assert!(program.explain(&args(), &RunOptions::default()).is_ok());
+}
+
+/// What a run of no outcome, a second look at one and a graph give through the trait.
+#[test]
+fn a_prepared_launch_gives_no_outcome_until_it_is_asked_for() {
+    let program = compiled_by(&with(sums()), plan(SUMS, None));
+    let expected = program.execute(args(), RunOptions::default()).expect("it runs");
+    let mut prepared = program.prepare(args(), RunOptions::default()).expect("it fits");
+    for _ in 0..2 {
+        prepared.launch(None).expect("it runs");
+    }
+    for _ in 0..2 {
+        assert_eq!(bits(&prepared.outcome().expect("it ran").outputs), bits(&expected.outputs));
+    }
+    let listing = program.graph(&args(), &GraphOptions::default()).expect("it is known");
+    assert_eq!(listing.tasks.len() as u64, expected.stats.tasks);
+    let simulated = program.simulate(&args(), &RunOptions::default()).expect("it is known");
+    assert_eq!(
+        (simulated.listing.tasks, simulated.tasks.len()),
+        (listing.tasks.clone(), listing.tasks.len())
+    );
 }
 
 #[test]

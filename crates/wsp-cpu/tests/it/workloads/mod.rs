@@ -7,11 +7,13 @@ pub(crate) mod random;
 #[allow(dead_code, reason = "not every test has kernels over views")]
 pub(crate) mod views;
 
-use wsp_cpu::workload::{Detail, GraphListing, WorkloadInputs, WorkloadOptions, WorkloadProgram};
+use wsp_backend::{Detail, GraphListing};
+use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{Diagnostic, render_all};
 use wsp_ir::workload::{Deps, text::parse};
 use wsp_plan::CompileOptions;
+use wsp_plan::workload::WorkloadPlan;
 
 /// Several workers.
 pub(crate) const WIDE: WorkloadOptions = WorkloadOptions {
@@ -38,10 +40,15 @@ pub(crate) fn report(found: &[Diagnostic]) -> String {
 
 /// A program of declared kernels; warnings are let through.
 pub(crate) fn program(text: &str) -> WorkloadProgram {
+    WorkloadProgram::of(plan(text))
+}
+
+/// The plan of a text.
+pub(crate) fn plan(text: &str) -> WorkloadPlan {
     let mut sources = SourceMap::default();
     let (module, found) = parse("test.wsp", text, &mut sources);
     let module = module.unwrap_or_else(|| panic!("{}", render_all(&found, &sources, false)));
-    WorkloadProgram::new(module, None, &CompileOptions::default())
+    WorkloadPlan::new(module, None, &CompileOptions::default())
         .unwrap_or_else(|found| panic!("{}", render_all(&found, &sources, false)))
 }
 
@@ -67,10 +74,15 @@ pub(crate) fn run_error(text: &str, options: &WorkloadOptions) -> String {
 
 /// A program of kernels of a used file; warnings are let through.
 pub(crate) fn library_program(text: &str, library: &str) -> Result<WorkloadProgram, Vec<Diagnostic>> {
+    library_plan(text, library).map(WorkloadProgram::of)
+}
+
+/// The plan of a text over kernels of a used file.
+pub(crate) fn library_plan(text: &str, library: &str) -> Result<WorkloadPlan, Vec<Diagnostic>> {
     let mut sources = SourceMap::default();
     let (module, found) = parse("test.wsp", &format!("use \"test.pto\"; {text}"), &mut sources);
     let module = module.unwrap_or_else(|| panic!("{}", render_all(&found, &sources, false)));
     let (library, found) = wsp_lang::compile("test.pto", library, &mut sources);
     let library = library.unwrap_or_else(|| panic!("{}", render_all(&found, &sources, false)));
-    WorkloadProgram::new(module, Some(&library), &CompileOptions::default())
+    Ok(WorkloadPlan::new(module, Some(&library), &CompileOptions::default())?)
 }

@@ -2,8 +2,9 @@
 
 use super::{program, report};
 use std::collections::BTreeMap;
+use wsp_backend::{Detail, GraphListing};
 use wsp_core::SlotId;
-use wsp_cpu::workload::{Detail, GraphListing, WorkloadInputs, WorkloadOptions};
+use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions};
 use wsp_ir::SourceMap;
 use wsp_ir::workload::text::parse;
 use wsp_ir::workload::{ExecPool, GateScope, PoolSizes, Ready, SchedulePolicy, Start};

@@ -4,6 +4,7 @@ use super::expr;
 use wsp_core::tg::image::{
     DecisionRecord, GangRecord, GuardRecord, Image, LevelRecord, LoopRecord, NodeRecord,
 };
+use wsp_core::tg::image_file::{ImageHeader, parts};
 use wsp_core::tg::{
     AffinityType, CheckpointNo, CoreType, DeviceNo, Direction, EventNo, ExprOp, GraphNo, IterNo, KernelNo,
     NotifyNo, PartitionNo, Scalar,
@@ -40,6 +41,13 @@ impl Records {
             top: self.top,
             fingerprint: self.fingerprint,
         }
+    }
+
+    /// The bytes of the image, as `wsp_tg_open` takes them.
+    pub fn image_bytes(&self) -> Vec<u8> {
+        let image = self.image();
+        let header = ImageHeader::new(&image);
+        parts(&image, &header).concat()
     }
 }
 

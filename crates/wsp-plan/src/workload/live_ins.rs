@@ -1,13 +1,13 @@
 //! Which tensors tasks read before any task has written them, where that is known before a run.
 
 use super::tensor_set::TensorSet;
+use super::{bodies, constant, modes};
 use std::collections::BTreeMap;
 use wsp_core::{TensorId, WorkloadId};
 use wsp_ir::workload::{
     Access, AccessMode, ArgValue, Block, DimRange, IntExpr, IntExprKind, Iteration, NodeKind, Process, Task,
     WorkloadModule,
 };
-use wsp_plan::workload::{bodies, constant, modes};
 
 /// Tensors of a workload with declared kernels by what their first reads find.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]

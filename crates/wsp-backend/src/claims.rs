@@ -1,6 +1,6 @@
 //! Views that a caller gives a program: what cannot be used where it lies, and the claim of a run on them.
 
-use crate::workload::codes::{IN_USE, READ_ONLY, SHARED_MEMORY, WRONG_ARRAY};
+use crate::codes::{IN_USE, READ_ONLY, SHARED_MEMORY, WRONG_ARRAY};
 use std::sync::Arc;
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
@@ -8,14 +8,15 @@ use wsp_memory::{Claim, Claimed, Conflict, Sharing, Unusable, Use, Uses, View};
 
 /// A tensor that is a view of the caller.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Argument<'a> {
+pub struct Argument<'a> {
     /// The tensor.
-    pub(crate) name: &'a str,
-    pub(crate) view: &'a View,
+    pub name: &'a str,
+    /// Where its elements lie.
+    pub view: &'a View,
     /// Whether tasks may write it.
-    pub(crate) written: bool,
+    pub written: bool,
     /// Its declaration; none of what is declared nowhere.
-    pub(crate) span: Option<Span>,
+    pub span: Option<Span>,
 }
 
 impl Argument<'_> {
@@ -52,7 +53,7 @@ impl Argument<'_> {
 }
 
 /// What keeps a run from using views where they lie: some are not in its memory, may not be written, or share memory that tasks write.
-pub(crate) fn refused(views: &[Argument<'_>]) -> Vec<Diagnostic> {
+pub fn refused(views: &[Argument<'_>]) -> Vec<Diagnostic> {
     let mut faults: Vec<Diagnostic> = views.iter().filter_map(Argument::unusable).collect();
     for (i, one) in views.iter().enumerate() {
         for other in views[i + 1..].iter().filter(|other| one.written || other.written) {
@@ -90,7 +91,7 @@ pub fn shared_memory(one: &Use, other: &Use) -> Option<Diagnostic> {
 }
 
 /// What a run of these arguments claims.
-pub(crate) fn uses<'a>(views: impl IntoIterator<Item = Argument<'a>>) -> Uses {
+pub fn uses<'a>(views: impl IntoIterator<Item = Argument<'a>>) -> Uses {
     let each =
         |of: Argument<'a>| Use { name: of.name.to_owned(), view: of.view.clone(), written: of.written };
     views.into_iter().map(each).collect()
@@ -100,7 +101,7 @@ pub(crate) fn uses<'a>(views: impl IntoIterator<Item = Argument<'a>>) -> Uses {
 ///
 /// # Errors
 /// A run that goes on uses one of the views, and one of both writes it.
-pub(crate) fn claimed(callers: Option<&Arc<Claim>>, uses: &Uses) -> Result<Claimed, Diagnostic> {
+pub fn claimed(callers: Option<&Arc<Claim>>, uses: &Uses) -> Result<Claimed, Diagnostic> {
     Claim::beside(callers, uses).map_err(|conflict| in_use(&conflict))
 }
 

@@ -1,0 +1,102 @@
+//! Ascend behind the seam of backends: it writes files, and runs nothing.
+
+use crate::graph::{GraphSource, emit_graph};
+use std::path::PathBuf;
+use wsp_backend::codes::NO_FILES;
+use wsp_backend::{Backend, EmitOptions, Emitted, Package, Program};
+use wsp_ir::diag::{Diagnostic, Diagnostics, Severity, did_you_mean};
+use wsp_plan::target::TARGETS;
+use wsp_plan::tg::{ElaborateOptions, UnitPlan, elaborate};
+use wsp_plan::{PlanSource, Target, UnitSource};
+
+/// The targets that have AICPUs.
+static ASCEND: [&Target; 3] = [&TARGETS[1], &TARGETS[2], &TARGETS[3]];
+
+/// C++ of task graphs for AICPUs of Ascend accelerators.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AscendBackend;
+
+impl Backend for AscendBackend {
+    fn name(&self) -> &'static str {
+        "ascend"
+    }
+
+    fn targets(&self) -> &'static [&'static Target] {
+        &[]
+    }
+
+    fn supports(&self, _plan: &PlanSource) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Diagnostics> {
+        let message = format!("backend `ascend` writes files and runs no {}", plan.kind());
+        Err(Diagnostic::error(NO_FILES, message).help("run it on `cpu_sim`").into())
+    }
+
+    fn emits(&self) -> &'static [&'static Target] {
+        &ASCEND
+    }
+
+    fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
+        match plan {
+            PlanSource::Unit(unit) => graphs(unit, options),
+            PlanSource::Spaces(_) | PlanSource::Workload(_) => {
+                let message =
+                    format!("backend `ascend` writes files of task graphs, and this is a {}", plan.kind());
+                Err(Diagnostic::error(NO_FILES, message).into())
+            }
+        }
+    }
+}
+
+/// A translation unit for each graph, and what they include.
+fn graphs(unit: &UnitSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
+    let flows = ElaborateOptions { flows: true, ..ElaborateOptions::default() };
+    let plan = elaborate(&unit.module, &options.signatures, &flows)?;
+    let mut emitted = Emitted::default();
+    for at in wanted(&plan, options.graph.as_deref())? {
+        let source = emit_graph(&unit.module, &plan, at, unit.target.platform).map_err(|fault| {
+            let message = format!("there is no C++ for graph `{}`", plan.graphs[at].name);
+            Diagnostic::error(NO_FILES, message).note(fault.to_string())
+        })?;
+        add(&mut emitted, source);
+    }
+    Ok(emitted)
+}
+
+/// Adds the files of a graph; graphs share what they include.
+fn add(emitted: &mut Emitted, source: GraphSource) {
+    let GraphSource { translation_unit, namespace, headers, notes } = source;
+    let Package { files } = &mut emitted.package;
+    files.push((PathBuf::from(format!("{namespace}.cpp")), translation_unit.into_bytes()));
+    for (path, text) in headers {
+        let header = (PathBuf::from(path), text.as_bytes().to_vec());
+        if !files.contains(&header) {
+            files.push(header);
+        }
+    }
+    for note in notes {
+        let note = Diagnostic::new(NO_FILES, Severity::Note, &note);
+        if !emitted.notes.contains(&note) {
+            emitted.notes.push(note);
+        }
+    }
+}
+
+/// The graphs that are asked for.
+fn wanted(plan: &UnitPlan, graph: Option<&str>) -> Result<Vec<usize>, Diagnostic> {
+    let names = || plan.graphs.iter().map(|graph| graph.name.as_str());
+    if plan.graphs.is_empty() {
+        return Err(Diagnostic::error(NO_FILES, "the unit has no graph")
+            .help("define one: `TG_BEGIN(NAME)` … `TG_END(NAME)`"));
+    }
+    let Some(name) = graph else { return Ok((0..plan.graphs.len()).collect()) };
+    names().position(|other| other == name).map(|at| vec![at]).ok_or_else(|| {
+        let fault = Diagnostic::error(NO_FILES, format!("the unit has no graph `{name}`"));
+        match did_you_mean(name, names()) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault.note(format!("it has {}", names().collect::<Vec<_>>().join(", "))),
+        }
+    })
+}

@@ -1,0 +1,118 @@
+//! The tasks of a program and the edges between them, as data.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wsp_core::policy::Deps;
+use wsp_core::{ExecPool, Region};
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::AccessMode;
+
+/// A kernel of a graph.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GraphKernel {
+    /// Its name.
+    pub name: String,
+    /// Where it runs.
+    pub unit: ExecPool,
+}
+
+/// An access of a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GraphAccess {
+    /// The task.
+    pub task: u32,
+    /// Its number among the task's accesses.
+    pub arg: u32,
+    /// What the task does with the box.
+    pub mode: AccessMode,
+    /// The box; its tensor is an index into [`GraphListing::tensors`].
+    pub region: Region,
+}
+
+/// Two tasks that touch the same elements and that the graph's edges do not order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MissedHazard {
+    /// The task that comes first in elaboration order.
+    pub earlier: u32,
+    /// The other.
+    pub later: u32,
+}
+
+/// The tasks of a workload and the edges between them.
+#[derive(Clone, Debug, Default)]
+pub struct GraphListing {
+    /// Kernels; the last is that of order points.
+    pub kernels: Vec<GraphKernel>,
+    /// Index of the kernel of each task, by id.
+    pub tasks: Vec<u32>,
+    /// `(earlier, later)`, by the later task, in the order in which they were found.
+    pub edges: Vec<(u32, u32)>,
+    /// Names of the tensors.
+    pub tensors: Vec<String>,
+    /// Accesses of all tasks, when asked for.
+    pub accesses: Vec<GraphAccess>,
+    /// The first hazards that the edges do not order, at most [`MOST_LISTED`].
+    pub missed: Vec<MissedHazard>,
+    /// All of them.
+    pub missed_count: u64,
+}
+
+/// Most hazards that a listing names.
+pub const MOST_LISTED: usize = 16;
+
+/// The name of the kernel of order points: where a step of an ordered loop ends and the next may begin.
+pub const ORDER_POINT: &str = "@order";
+
+/// What a listing holds besides tasks and edges.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Detail {
+    /// The list of accesses.
+    pub accesses: bool,
+    /// Hazards that the edges do not order.
+    pub missed: bool,
+}
+
+/// What a graph is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct GraphOptions {
+    /// Other dependences than those of the schedule.
+    pub deps: Option<Deps>,
+    /// What it holds besides tasks and edges.
+    pub detail: Detail,
+    /// Stops the listing when it becomes true.
+    pub cancel: Option<Arc<AtomicBool>>,
+}
+
+/// A program in virtual time: no kernel has run, every task has taken what its kernel costs.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    /// Its tasks and edges; ids are those of the simulation.
+    pub listing: GraphListing,
+    /// The cycle in which the last task ended.
+    pub makespan: u64,
+    /// What became of each task, by id.
+    pub tasks: Vec<SimulatedTask>,
+    /// Cycles in which each worker ran tasks.
+    pub busy: Vec<u64>,
+    /// Most tasks in flight at once.
+    pub max_in_flight: u32,
+    /// How often submission waited for the window.
+    pub window_stalls: u64,
+    /// What the target does with each statement of the schedule.
+    pub schedule: Vec<String>,
+    /// Warnings.
+    pub notes: Vec<Diagnostic>,
+}
+
+/// A task in virtual time, in cycles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SimulatedTask {
+    /// The worker that ran it; none for an order point.
+    pub worker: Option<u32>,
+    /// When nothing kept it from running any more.
+    pub ready: u64,
+    /// When it started.
+    pub start: u64,
+    /// When it ended.
+    pub end: u64,
+}

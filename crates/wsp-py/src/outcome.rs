@@ -1,0 +1,81 @@
+//! What a run gave, whatever kind of program it was of.
+
+use pto_wsp::backend::cpu::{AicpuFigures, RunStats, WorkloadOutcome};
+use pto_wsp::prelude::Outcome as LaunchOutcome;
+use wsp_backend::{KernelStats, Outcome, Unwritten};
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::Arrays;
+
+/// What a run gave.
+pub(crate) struct Ran {
+    /// Arrays that tasks wrote and that are not the caller's.
+    pub(crate) outputs: Arrays,
+    /// Elements that no task stored, where that is recorded.
+    pub(crate) unwritten: Vec<Unwritten>,
+    /// Warnings.
+    pub(crate) notes: Vec<Diagnostic>,
+    /// Tasks by kernel.
+    pub(crate) kernels: Vec<KernelStats>,
+    /// From the start of the run to the end of its last task.
+    pub(crate) run_ns: u64,
+    /// Threads that ran tasks; 0 where the caller's did.
+    pub(crate) threads: u32,
+    /// Values of sizes.
+    pub(crate) params: Vec<(String, i64)>,
+    /// What the target does with each directive of the schedule.
+    pub(crate) schedule: Vec<String>,
+    /// Counts of the runtime; only the number of tasks where the backend has no others.
+    pub(crate) runtime: wsp_runtime::Stats,
+    /// What AICPUs did, where they generated the tasks.
+    pub(crate) aicpus: Option<AicpuFigures>,
+}
+
+impl From<Outcome> for Ran {
+    fn from(outcome: Outcome) -> Ran {
+        let Outcome { outputs, unwritten, stats, notes, own } = outcome;
+        let common = Ran {
+            outputs,
+            unwritten,
+            notes,
+            kernels: stats.kernels,
+            run_ns: u64::try_from(stats.run.as_nanos()).unwrap_or(u64::MAX),
+            threads: stats.executors,
+            params: Vec::new(),
+            schedule: Vec::new(),
+            runtime: wsp_runtime::Stats { tasks: stats.tasks, ..wsp_runtime::Stats::default() },
+            aicpus: None,
+        };
+        match own.downcast::<WorkloadOutcome>() {
+            Ok(own) => Ran {
+                threads: own.threads,
+                params: own.params,
+                schedule: own.schedule.iter().map(ToString::to_string).collect(),
+                runtime: own.runtime,
+                aicpus: own.aicpus,
+                ..common
+            },
+            Err(own) => match own.downcast::<RunStats>() {
+                Ok(own) => Ran { runtime: own.runtime, ..common },
+                Err(_) => common,
+            },
+        }
+    }
+}
+
+impl From<LaunchOutcome> for Ran {
+    fn from(outcome: LaunchOutcome) -> Ran {
+        let LaunchOutcome { outputs, unwritten, stats, notes } = outcome;
+        Ran {
+            outputs,
+            unwritten,
+            notes,
+            kernels: stats.kernels,
+            run_ns: stats.times.run,
+            threads: stats.threads,
+            params: Vec::new(),
+            schedule: Vec::new(),
+            runtime: stats.runtime,
+            aicpus: None,
+        }
+    }
+}
