@@ -20,6 +20,9 @@ def render(
 ) -> dict[str, Any]:
     """One finding as a record: its parts, its place, and its text under `rendered`."""
 
+def explain(code: int) -> str | None:
+    """What a code means and what to do."""
+
 def check(trace: bytes) -> str:
     """The `.wsp` text of the workload in a trace, which is checked."""
 

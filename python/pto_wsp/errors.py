@@ -132,8 +132,13 @@ class WspError(Exception):
 
     @property
     def code(self) -> str:
-        """The stable code, such as ``"WSP0777"``; ``wsp explain`` tells more."""
+        """The stable code, such as ``"WSP0777"``."""
         return self._first.code
+
+    @property
+    def explanation(self) -> str:
+        """What the code means and what to do, as ``wsp explain`` prints it."""
+        return _core.explain(int(self.code.removeprefix("WSP"))) or ""
 
     @property
     def message(self) -> str:

@@ -40,6 +40,13 @@ def test_parts_are_attributes_and_the_text_shows_the_line() -> None:
     assert text == error.rendered
 
 
+def test_the_explanation_is_that_of_the_command_line() -> None:
+    text = made().explanation
+    assert text.startswith("WSP1001: ") and len(text.splitlines()) > 2
+    named = [make(errors.ArgumentError, code, "x").explanation for code in (537, 882, 1250)]
+    assert [text[:9] for text in named] == ["WSP0537: ", "WSP0882: ", "WSP1250: "]
+
+
 def test_columns_are_counted_in_characters() -> None:
     name, text = "<cell 1>", "ä = 'ö'; x\n"
 

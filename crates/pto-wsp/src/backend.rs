@@ -16,7 +16,7 @@ pub use wsp_plan::{KernelFile, ProgramKind, Target, UnitSource};
 pub mod cpu {
     pub use wsp_cpu::tg::{CANNOT_RESUME, Peak, Report};
     pub use wsp_cpu::workload::{AicpuFigures, Bodies, WorkloadOutcome};
-    pub use wsp_cpu::{CODES, CpuSimBackend, PlanReport, PlannedDescriptor, RunStats};
+    pub use wsp_cpu::{CpuSimBackend, PlanReport, PlannedDescriptor, RunStats};
 }
 
 /// The backends: those that need nothing to be given.

@@ -50,6 +50,8 @@ pub use wsp_plan as plan;
 pub use wsp_runtime as runtime;
 
 pub mod backend;
+pub mod catalog;
+pub mod codes;
 mod error;
 pub mod task_graph;
 pub mod workload;

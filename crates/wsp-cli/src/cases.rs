@@ -1,8 +1,8 @@
 //! The reference cases of `testdata/decode_cases`: problems by formula with their f64 results.
 
-use crate::codes;
 use crate::files::{Npz, to_u32};
 use crate::generate::{Fill, Names, PageTable, Problem, QueryRows, Side, Unused, Values};
+use pto_wsp::codes;
 use std::path::Path;
 use wsp_backend::KvLayout;
 use wsp_core::DType;

@@ -10,8 +10,6 @@
 mod args;
 pub mod bench;
 pub mod cases;
-pub mod catalog;
-mod codes;
 mod commands;
 pub mod engine;
 pub mod files;

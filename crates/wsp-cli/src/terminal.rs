@@ -1,8 +1,8 @@
 //! Where output goes: results to stdout, diagnostics to stderr.
 
 use crate::args::{Color, ErrorFormat};
-use crate::catalog::to_json;
 use crate::files::written;
+use pto_wsp::catalog::to_json;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 use wsp_core::limits;

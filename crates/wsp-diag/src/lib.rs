@@ -1,7 +1,7 @@
 //! Diagnostics: what is wrong with the user's program or data, as data, with the positions in source files that they name.
 //!
 //! A diagnostic is built where the fault is found and rendered in one place, [`render()`]. Its code is declared beside the check
-//! that reports it ([`codes!`]); each crate exports its codes as `CODES`, and the command line joins them.
+//! that reports it ([`codes!`]); each crate exports its codes as `CODES`, and `pto-wsp` joins them.
 #![forbid(unsafe_code)]
 
 mod codes;

@@ -1,5 +1,6 @@
 //! From diagnostics to exceptions of `pto_wsp.errors`.
 
+use pto_wsp::catalog;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::Value;
@@ -123,6 +124,12 @@ pub(crate) fn render<'py>(
     diagnostic.notes = notes;
     diagnostic.help = help;
     record(py, &diagnostic, &files.map)
+}
+
+/// What a code means and what to do, as `wsp explain` prints it.
+#[pyfunction]
+pub(crate) fn explain(code: u16) -> Option<String> {
+    catalog::lookup(Code(code)).map(catalog::page)
 }
 
 /// The files that places name.

@@ -11,6 +11,7 @@ use crate::results;
 use crate::runs::interruptible;
 use crate::stack;
 use pto_wsp::backend::cpu::{CpuSimBackend, Report};
+use pto_wsp::codes::NOTHING_RAN;
 use pto_wsp::registry_with;
 use pto_wsp::task_graph::TgKernels;
 use pyo3::exceptions::PyException;
@@ -32,7 +33,6 @@ use wsp_plan::tg::{LintOptions, lint};
 use wsp_plan::{KernelFile, PlanSource, UnitSource};
 use wsp_trace::python::arrays::BAD_OPTION as UNUSED;
 
-const NOTHING_RAN: Code = Code(545);
 const CONTRADICTION: Code = Code(1518);
 
 /// A unit of task graphs. It may be used from several threads at once; each run is separate.

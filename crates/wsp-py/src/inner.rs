@@ -7,19 +7,18 @@ use crate::outcome::Ran;
 use crate::pages;
 use crate::signature::Signature;
 use crate::timeline::Timeline;
+use pto_wsp::codes::OPTION_OF_OTHERS;
 use pto_wsp::prelude::{LaunchOptions, Plan, Program as PlanProgram};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wsp_backend::{Absent, Expand, KvLayout, Program, RunOptions};
 use wsp_ir::SourceMap;
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
 use wsp_kernel::Mode;
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{LoweredPlan, ProgramKind};
-
-const OF_OTHERS: Code = Code(882);
 
 /// What was compiled.
 pub(crate) enum Body {
@@ -90,7 +89,7 @@ impl Inner {
                 let message = format!("the host entry of a `.pto` file {what}");
                 Err(errors::fault(
                     py,
-                    Diagnostic::error(OF_OTHERS, message).help("call its kernels in a workload"),
+                    Diagnostic::error(OPTION_OF_OTHERS, message).help("call its kernels in a workload"),
                 ))
             }
         }
@@ -263,6 +262,6 @@ impl Inner {
 
 /// A workload lacks something that host entries have.
 fn of_workload(lacks: &str) -> Diagnostic {
-    Diagnostic::error(OF_OTHERS, format!("a workload has {lacks}"))
+    Diagnostic::error(OPTION_OF_OTHERS, format!("a workload has {lacks}"))
         .help("plans are of host entries of `.pto` files: `load(\"file.pto\").program()`")
 }

@@ -40,6 +40,7 @@ use pyo3::types::PyDict;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(errors::render, module)?)?;
+    module.add_function(wrap_pyfunction!(errors::explain, module)?)?;
     module.add_function(wrap_pyfunction!(trace::check, module)?)?;
     module.add_function(wrap_pyfunction!(trace::kernel_text, module)?)?;
     module.add_function(wrap_pyfunction!(compile::compile, module)?)?;

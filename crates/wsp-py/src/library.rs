@@ -3,6 +3,7 @@
 use crate::errors;
 use crate::signature::{LibraryArray, LibraryFacts};
 use crate::stack;
+use pto_wsp::codes::{BAD_SOURCE_FILE, FILE_MISSING, FILE_UNREADABLE, SEVERAL_LIBRARIES};
 use pyo3::prelude::*;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -14,10 +15,6 @@ use wsp_ir::{BindingSource, Elem, Entry, EntryTy, FuncKind, Module, ParamSource,
 use wsp_plan::{LoweredPlan, array_name, declared_shape, library_entry};
 use wsp_trace::Trace;
 
-const FILE_MISSING: Code = Code(500);
-const FILE_UNREADABLE: Code = Code(501);
-const TOO_LARGE: Code = Code(513);
-const SEVERAL: Code = Code(884);
 const NO_KERNEL: Code = Code(1045);
 
 /// What arrays of keys and values are.
@@ -37,7 +34,7 @@ pub(crate) fn used(trace: &mut Trace, folder: &str) -> Result<Option<Module>, Ve
         [first, second, ..] => {
             let message = "a workload takes its kernels from one file";
             return Err(vec![
-                Diagnostic::error(SEVERAL, message)
+                Diagnostic::error(SEVERAL_LIBRARIES, message)
                     .at(second.span, "a second one here")
                     .label(first.span, "the first one")
                     .help(format!("put the kernels of `{}` into `{}`", second.path, first.path)),
@@ -87,7 +84,7 @@ fn read(path: &Path) -> Result<String, Diagnostic> {
     if bytes.len() > MAX_SOURCE_BYTES as usize {
         let message =
             format!("file `{name}` has {} bytes, and a source at most {MAX_SOURCE_BYTES}", bytes.len());
-        return Err(Diagnostic::error(TOO_LARGE, message));
+        return Err(Diagnostic::error(BAD_SOURCE_FILE, message));
     }
     String::from_utf8(bytes).map_err(|_| {
         let fault = Diagnostic::error(FILE_UNREADABLE, format!("file `{name}` is no UTF-8 text"));

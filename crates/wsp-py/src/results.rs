@@ -4,16 +4,14 @@ use crate::errors;
 use crate::outcome::Ran;
 use crate::signature::{Role, Signature};
 use pto_wsp::backend::cpu::AicpuFigures;
+use pto_wsp::codes::{NEVER_WRITTEN, NOTHING_RAN};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::json;
 use wsp_backend::{GraphListing, Simulated, SimulatedTask, Transferred, Unwritten};
 use wsp_ir::SourceMap;
-use wsp_ir::diag::{self, Code, Diagnostic};
+use wsp_ir::diag::{self, Diagnostic};
 use wsp_plan::Arrays;
-
-const NEVER_WRITTEN: Code = Code(537);
-const NOTHING_RAN: Code = Code(545);
 
 /// Stands for no worker in lists of workers.
 const NO_WORKER: u32 = u32::MAX;

@@ -1,10 +1,10 @@
 //! Wrong command lines, for programs: one object in the shape of every other error.
 
 use super::{Color, ErrorFormat};
-use crate::codes;
 use crate::terminal::Terminal;
 use clap::ValueEnum as _;
 use clap::error::ErrorKind;
+use pto_wsp::codes;
 use std::ffi::OsString;
 use wsp_ir::SourceMap;
 use wsp_ir::diag::Diagnostic;

@@ -3,8 +3,8 @@
 use super::kind::{Kind, of_unknown_kind, wrong_kind};
 use super::{Outcome, Session, options, unit, workload};
 use crate::args::AsmArgs;
-use crate::codes;
 use crate::files::{read_source, try_program, write_program};
+use pto_wsp::codes;
 use wsp_ir::diag::Diagnostic;
 
 /// Assembles a text, or lowers a workload.

@@ -5,8 +5,8 @@ use super::{Outcome, Session, tried};
 use crate::args::BenchIsaArgs;
 use crate::bench::isa::{Plan, columns, measure};
 use crate::bench::runtime::{Row, heading, json, line};
-use crate::codes;
 use crate::machine;
+use pto_wsp::codes;
 use serde_json::json;
 use wsp_ir::diag::Diagnostic;
 

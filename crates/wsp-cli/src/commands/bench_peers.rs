@@ -7,12 +7,12 @@ use crate::bench::peers::{
     Bound, Compared, Fault, Place, Problem, Team, WRONG, Workspace, heading, install, json, line, notes,
 };
 use crate::bench::{Point, lengths};
-use crate::codes;
 use crate::engine::{self, Loaded, Options, RunOutcome};
 use crate::files::{Output, to_u32};
 use crate::generate::Names;
 use crate::machine;
 use crate::reference::{Attention, Cache, Features, PAGED_DECODE_ATTENTION, role};
+use pto_wsp::codes;
 use serde_json::json;
 use std::path::Path;
 use wsp_backend::KvLayout;

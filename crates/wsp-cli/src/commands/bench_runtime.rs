@@ -5,8 +5,8 @@ use super::peers::field;
 use super::{Outcome, Session, tried};
 use crate::args::{BenchRuntimeArgs, RuntimeSection};
 use crate::bench::runtime::{Field, Plan, Row, Scale, heading, json, line};
-use crate::codes;
 use crate::machine;
+use pto_wsp::codes;
 use serde_json::json;
 use wsp_ir::diag::Diagnostic;
 

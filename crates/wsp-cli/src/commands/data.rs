@@ -3,7 +3,6 @@
 use super::given::{Makeable, Want};
 use super::{Session, asked_layout};
 use crate::args::{DataArgs, LaunchArgs};
-use crate::codes;
 use crate::engine;
 use crate::files::take_bits_as_floats;
 use crate::generate::{
@@ -12,6 +11,7 @@ use crate::generate::{
 };
 use crate::reference::{RAGGED_PREFILL, role};
 use crate::report::Sources;
+use pto_wsp::codes;
 use std::collections::BTreeMap;
 use wsp_backend::KvLayout;
 use wsp_core::TensorId;

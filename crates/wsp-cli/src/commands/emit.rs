@@ -3,8 +3,8 @@
 use super::kind::{Kind, wrong_kind};
 use super::{Outcome, Session, unit};
 use crate::args::EmitArgs;
-use crate::codes;
 use crate::files::write_bytes;
+use pto_wsp::codes;
 use std::fmt::Write;
 use std::path::Path;
 use wsp_backend::Package;

@@ -1,8 +1,8 @@
 //! Files that state nothing: every command refuses them in the same words, with what the kind of file begins with.
 
 use super::kind::Kind;
-use crate::codes;
 use crate::files::read_beginning;
+use pto_wsp::codes;
 use std::path::Path;
 use wsp_ir::diag::Diagnostic;
 

@@ -2,9 +2,9 @@
 
 use super::Outcome;
 use crate::args::ExplainArgs;
-use crate::catalog::{all, lookup};
-use crate::codes;
 use crate::terminal::Terminal;
+use pto_wsp::catalog::{all, lookup, page};
+use pto_wsp::codes;
 use wsp_ir::diag::{Code, CodeInfo, Diagnostic};
 
 /// Prints the catalog's text of a code, or all codes.
@@ -38,10 +38,6 @@ fn parse(text: &str) -> Option<Code> {
     let digits = if prefixed { text[3..].trim_start_matches(['-', ' ']) } else { text };
     let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     plain.then(|| digits.parse().ok().map(Code)).flatten()
-}
-
-fn page(info: &CodeInfo) -> String {
-    format!("{}: {}\n\n{}\n", info.code, info.title, info.explanation.trim())
 }
 
 fn list(infos: &[&CodeInfo]) -> String {

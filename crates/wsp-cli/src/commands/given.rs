@@ -3,8 +3,8 @@
 
 use super::options::refuse;
 use crate::args::DataArgs;
-use crate::codes;
 use crate::files::{entry_names, read_inputs};
+use pto_wsp::codes;
 use std::path::{Path, PathBuf};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_plan::Arrays;

@@ -1,7 +1,7 @@
 //! What kind of file a command was given, and what to type instead if it is the wrong one.
 
-use crate::codes;
 use crate::files::read_beginning;
+use pto_wsp::codes;
 use std::path::Path;
 use wsp_core::ptow;
 use wsp_ir::Module;

@@ -29,12 +29,12 @@ mod workload;
 
 use self::kind::{Kind, wrong_kind};
 use crate::args::{BenchCommand, Cli, Command, LaunchArgs, Setting, StatsFormat};
-use crate::catalog::to_json;
-use crate::codes;
 use crate::engine::{Compiled, Options, Purpose};
 use crate::files::{Filled, Output, keep_last, read_source};
 use crate::terminal::Terminal;
 use clap::CommandFactory as _;
+use pto_wsp::catalog::to_json;
+use pto_wsp::codes;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! Options that say nothing about what a command was given: none of them is accepted and passed over.
 
 use super::given::Files;
-use crate::codes;
+use pto_wsp::codes;
 use wsp_ir::diag::Diagnostic;
 
 /// What takes the options of task graphs.

@@ -1,8 +1,8 @@
 //! What `wsp run` writes: tried before the work, complete before it has its name.
 
 use crate::args::RunArgs;
-use crate::codes;
 use crate::files::{Filled, Output, place};
+use pto_wsp::codes;
 use std::io::Write;
 use std::path::PathBuf;
 use wsp_ir::diag::{Diagnostic, did_you_mean};

@@ -3,7 +3,7 @@
 use super::Session;
 use crate::args::PeersArgs;
 use crate::bench::runtime::Field;
-use crate::codes;
+use pto_wsp::codes;
 use std::path::{Path, PathBuf};
 use wsp_ir::diag::Diagnostic;
 

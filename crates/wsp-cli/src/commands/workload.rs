@@ -9,10 +9,10 @@ pub(super) use bytes::{bytes, program_bytes};
 pub(super) use run::run;
 
 use super::Session;
-use crate::codes;
 use crate::engine::Purpose;
 use crate::engine::workload::{self as engine, Source};
 use crate::files::{check_memory, read_source};
+use pto_wsp::codes;
 use std::path::{Path, PathBuf};
 use wsp_core::limits;
 use wsp_core::words::counted;

@@ -1,8 +1,8 @@
 //! Checkpoints of task graphs: a folder with one file for each.
 
 use super::fault::shown;
-use crate::codes;
 use crate::interrupt::Leftover;
+use pto_wsp::codes;
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! What the operating system refuses, as diagnostics.
 
-use crate::{codes, machine};
+use crate::machine;
+use pto_wsp::codes;
 use std::fs::File;
 use std::io::{Error, ErrorKind};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Integer arrays as `u32`, whatever integer type they were saved with.
 
-use crate::codes;
+use pto_wsp::codes;
 use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::Array;

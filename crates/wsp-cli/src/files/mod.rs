@@ -22,8 +22,8 @@ pub(crate) use unit::{read_beginning, read_unit_bytes, read_unit_text};
 pub use write::write_npz;
 pub(crate) use write::{write_array, write_bytes, write_stream};
 
-use crate::codes;
 use fault::{open, shown, unreadable};
+use pto_wsp::codes;
 use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use super::fault::{check_memory, no_array, open_sized, shown, unreadable};
 use super::header::{self, Descr, Header, MAGIC, MAX_HEADER};
-use crate::codes;
+use pto_wsp::codes;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
 use wsp_core::words::counted;

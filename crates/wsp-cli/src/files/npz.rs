@@ -2,7 +2,7 @@
 
 use super::fault::{open_sized, shown, unreadable};
 use super::npy::{Fault, Stream};
-use crate::codes;
+use pto_wsp::codes;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};

@@ -3,8 +3,8 @@
 use super::fault::unwritable;
 use super::place;
 use super::write::write_to;
-use crate::codes;
 use crate::interrupt::{self, Leftover};
+use pto_wsp::codes;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write};
 use std::os::fd::AsFd as _;

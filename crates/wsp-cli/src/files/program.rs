@@ -2,7 +2,7 @@
 
 use super::fault::{open, unreadable, written};
 use super::{Output, place, write_stream};
-use crate::codes;
+use pto_wsp::codes;
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
 use wsp_core::limits::MAX_SOURCE_BYTES;

@@ -1,7 +1,7 @@
 //! Files of task graphs.
 
 use super::fault::{open, shown, unreadable};
-use crate::codes;
+use pto_wsp::codes;
 use std::io::Read as _;
 use std::path::Path;
 use wsp_core::limits::MAX_UNIT_BYTES;

@@ -2,7 +2,8 @@
 
 use super::hash::{Draws, stream};
 use super::spec::{Lens, Spec};
-use crate::{codes, files};
+use crate::files;
+use pto_wsp::codes;
 use std::path::Path;
 use wsp_core::words::counted;
 use wsp_ir::diag::Diagnostic;

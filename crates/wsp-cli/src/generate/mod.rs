@@ -78,7 +78,7 @@ pub fn generate(spec: &Spec, seed: u64, layout: KvLayout, names: &Names) -> Resu
 
 fn too_long() -> Diagnostic {
     Diagnostic::error(
-        crate::codes::TOO_MUCH_DATA,
+        pto_wsp::codes::TOO_MUCH_DATA,
         "a request with the prefix has more tokens than u32 counts",
     )
     .help("take shorter requests, or a smaller `prefix=`")

@@ -1,7 +1,7 @@
 //! Under which names a program wants its data.
 
-use crate::codes;
 use crate::reference::{MLA_DECODE, PAGED_DECODE_ATTENTION, entry_cache, role};
+use pto_wsp::codes;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{EntryTy, Module, Reference};
 

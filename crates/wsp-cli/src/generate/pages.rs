@@ -1,7 +1,7 @@
 //! Page tables.
 
 use super::hash::{Draws, stream};
-use crate::codes;
+use pto_wsp::codes;
 use wsp_ir::diag::Diagnostic;
 
 /// Pages that no request uses: a kernel that reads past its own finds NaN.

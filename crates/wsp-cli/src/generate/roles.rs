@@ -6,10 +6,10 @@ use super::hash::{Draws, stream};
 use super::lengths;
 use super::pairs::Pairs;
 use super::spec::{Lens, Spec};
-use crate::codes;
 use crate::reference::{
     LLAMA_LAYER, MERGE_STATES, MOE_LAYER, RAGGED_PREFILL, ROW_SOFTMAX, TOPK_INDEXER, role,
 };
+use pto_wsp::codes;
 use std::collections::BTreeMap;
 use wsp_core::{ParamId, TensorId};
 use wsp_ir::diag::Diagnostic;

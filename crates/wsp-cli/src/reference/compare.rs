@@ -1,7 +1,7 @@
 //! How far an output is from its reference.
 
 use super::rows::Rows;
-use crate::codes;
+use pto_wsp::codes;
 use wsp_backend::unravel;
 use wsp_core::DType;
 use wsp_core::words::{by_count, counted};

@@ -4,8 +4,8 @@ use super::attention::{Attention, Errors};
 use super::features::Features;
 use super::paged::Cache;
 use super::{Comparison, Context, Tolerance, compare_by, find, role, to_f64};
-use crate::codes;
 use crate::files::to_u32;
+use pto_wsp::codes;
 use wsp_ir::Reference;
 use wsp_ir::diag::Diagnostic;
 

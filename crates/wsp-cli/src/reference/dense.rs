@@ -1,7 +1,7 @@
 //! What the references of layers share: arrays as f64, dot products, softmax, loops over rows.
 
 use super::{Comparison, Context, Tolerance, find, one, role, to_f64};
-use crate::codes;
+use pto_wsp::codes;
 use std::sync::Mutex;
 use wsp_core::words::counted;
 use wsp_ir::Reference;

@@ -26,7 +26,7 @@ pub(crate) use features::alibi_slopes;
 pub use merge::merge;
 pub use paged::Cache;
 
-use crate::codes;
+use pto_wsp::codes;
 use wsp_backend::KvLayout;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::{EntryTy, Module, Reference};

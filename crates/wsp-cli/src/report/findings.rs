@@ -1,8 +1,8 @@
 //! What a run that checks finds besides differences: elements that were never written, and those that are no finite numbers.
 
 use super::text::Lines;
-use crate::codes;
 use crate::reference::{Comparison, Special};
+use pto_wsp::codes;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use wsp_backend::Unwritten;

@@ -3,9 +3,9 @@
 use super::text::Lines;
 use super::units::{bytes, millis};
 use super::{Findings, GraphStats, Sources, aicpus, json, longest_over_mean, text};
-use crate::codes;
 use crate::reference::{Comparison, SAME_PROGRAM};
 use pto_wsp::backend::cpu::{AicpuFigures, Bodies};
+use pto_wsp::codes;
 use serde_json::{Value, json};
 use std::time::Duration;
 use wsp_core::words::counted;

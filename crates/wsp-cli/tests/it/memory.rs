@@ -1,6 +1,6 @@
 //! One array under several names, pages that requests share, tiles: programs whose result must not depend on timing.
 
-use wsp_cli::catalog::lookup;
+use pto_wsp::catalog::lookup;
 use wsp_cli::engine::{Loaded, Options, RunOutcome, compile, execute};
 use wsp_core::DType;
 use wsp_ir::SourceMap;

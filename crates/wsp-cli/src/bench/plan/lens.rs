@@ -1,7 +1,7 @@
 //! Lengths of requests that plans are measured with.
 
-use crate::codes;
 use crate::files::read_source;
+use pto_wsp::codes;
 use std::path::Path;
 use wsp_ir::diag::Diagnostic;
 

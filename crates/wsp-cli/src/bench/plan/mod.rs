@@ -163,5 +163,5 @@ fn same_pieces(case: &Case, batch: &str, have: &[Item], want: Vec<Item>) -> Resu
         return Ok(());
     }
     let message = format!("schedule `{}` does not cut `{batch}` as `wsp_plan::split` does", case.name);
-    Err(vec![Diagnostic::error(crate::codes::CHECK_FAILED, message)])
+    Err(vec![Diagnostic::error(pto_wsp::codes::CHECK_FAILED, message)])
 }

@@ -1,6 +1,6 @@
 //! The programs whose plans are measured, and arrays that only say what a plan needs to know.
 
-use crate::codes;
+use pto_wsp::codes;
 use pto_wsp::prelude::{LaunchOptions, Program};
 use std::path::Path;
 use wsp_core::DType;

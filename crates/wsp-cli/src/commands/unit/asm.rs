@@ -2,11 +2,11 @@
 
 use super::{Kind, NOT_OF_UNITS};
 use crate::args::{AsmArgs, Stage};
-use crate::codes;
 use crate::commands::disasm::write_listing;
 use crate::commands::options::refuse;
 use crate::commands::{Outcome, Session};
 use crate::files::write_program;
+use pto_wsp::codes;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_isa::tg::text;
 use wsp_plan::tg::{ElaborateOptions, UnitPlan, elaborate};

@@ -1,12 +1,12 @@
 //! The tensors of a run of a unit: read from files, or made up.
 
 use crate::args::DataArgs;
-use crate::codes;
 use crate::commands::given::{Makeable, Want};
 use crate::files::take_bits_as_floats;
 use crate::generate::{Scale, make_tensor};
 use crate::report::Sources;
 use crate::unit::UnitTensor;
+use pto_wsp::codes;
 use std::collections::BTreeMap;
 use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;

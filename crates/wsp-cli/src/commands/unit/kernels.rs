@@ -1,10 +1,10 @@
 //! The kernels of a unit: those of the files that it uses, and of files that are given with it.
 
-use crate::codes;
 use crate::commands::Session;
 use crate::commands::options::refused;
 use crate::engine::Purpose;
 use crate::files::{place, read_source};
+use pto_wsp::codes;
 use pto_wsp::task_graph::TgKernels;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,6 @@
 use super::data;
 use super::{Kind, NOT_OF_UNITS, references, settings};
 use crate::args::{Cores, RunArgs, UnitArgs};
-use crate::codes;
 use crate::commands::options::refuse;
 use crate::commands::outputs::{Outputs, check_allowed};
 use crate::commands::run::{Emptiness, recording};
@@ -17,6 +16,7 @@ use crate::reference::Comparison;
 use crate::report::{Check, Sources, UnitReport};
 use crate::unit::tensors;
 use pto_wsp::backend::cpu::CANNOT_RESUME;
+use pto_wsp::codes;
 use std::sync::Arc;
 use wsp_backend::{Args, Begin, CheckpointStore, MemoryStore, Recording, RunOptions, UnitOptions};
 use wsp_core::policy::Hints;

@@ -3,9 +3,9 @@
 use super::NOT_OF_UNITS;
 use super::kernels::UnitKernels;
 use crate::args::Setting;
-use crate::codes;
 use crate::commands::options::{refused, unread_value};
 use crate::commands::run::Empty;
+use pto_wsp::codes;
 use wsp_core::tg::ExprOp;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{RefValue, TgModule};

@@ -2,7 +2,6 @@
 
 use super::Source;
 use crate::args::DataArgs;
-use crate::codes;
 use crate::commands::data;
 use crate::commands::given::{Makeable, Making, Want};
 use crate::commands::options::{refuse, unread_value};
@@ -10,6 +9,7 @@ use crate::engine::workload::library_values;
 use crate::files::take_bits_as_floats;
 use crate::generate::{Pairs, can_make, check_dtype, extents_of, generate_tensors};
 use crate::report::Sources;
+use pto_wsp::codes;
 use std::collections::BTreeMap;
 use wsp_backend::{Absent, Args, KvLayout, WorkloadRunOptions};
 use wsp_core::{DType, ParamId, TensorId};

@@ -3,7 +3,6 @@
 use super::arrays::{Given, Purpose, read};
 use super::{check_graph_memory, used_files};
 use crate::args::{LaunchArgs, RunArgs, Setting};
-use crate::codes;
 use crate::commands::data::{self, output_names};
 use crate::commands::options::{refuse, refused, unread_value};
 use crate::commands::outputs::{Outputs, check_allowed};
@@ -14,6 +13,7 @@ use crate::engine::workload::{self as engine, RunOutcome, Source};
 use crate::graph::Rows;
 use crate::machine;
 use crate::report::{Check, WorkloadReport};
+use pto_wsp::codes;
 use wsp_backend::{Args, Expand, KvLayout, Program, Recording, RunOptions, WorkloadRunOptions};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, PoolSizes, Ready, SchedulePolicy, Trace};

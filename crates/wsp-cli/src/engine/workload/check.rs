@@ -74,7 +74,7 @@ fn index(mut position: u64, shape: &[u64]) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codes;
+    use pto_wsp::codes;
     use wsp_core::DType;
 
     fn arrays(values: &[u32]) -> Arrays {

@@ -1,119 +1,121 @@
-//! Codes of the diagnostics that this crate reports: files, made-up data, checks, graphs and task graphs.
+//! Codes of what the programs report, the command line and the Python package: files, made-up data, checks, graphs and task graphs.
+//!
+//! They stand here because a number means one thing in both programs, and in all crates ([`catalog`](crate::catalog)).
 
-use wsp_ir::diag::Code;
+use wsp_diag::Code;
 
-wsp_ir::diag::codes! {
-    pub(crate) FILE_MISSING = 500, "a file does not exist",
+wsp_diag::codes! {
+    pub FILE_MISSING = 500, "a file does not exist",
         "\
 A path on the command line leads to no file.
 Check it with `ls`; the help line names a file of a similar name in the same folder, if there is one.";
-    pub(crate) FILE_UNREADABLE = 501, "a file cannot be read",
+    pub FILE_UNREADABLE = 501, "a file cannot be read",
         "\
 The file exists, but it is a directory, is not a regular file, may not be read by this user, or the system failed
 while reading it. The note holds what the system said.";
-    pub(crate) NOT_AN_ARCHIVE = 502, "not a whole .npz archive",
+    pub NOT_AN_ARCHIVE = 502, "not a whole .npz archive",
         "\
 `--inputs` takes a zip archive as `numpy.savez` writes it. The table of contents stands at the end of such a file, so
 one that was cut off while it was written or copied cannot be opened. A single array in `.npy` format goes in with
 `--input NAME=FILE.npy`.";
-    pub(crate) BAD_ENTRY = 503, "an entry of an archive is missing or damaged",
+    pub BAD_ENTRY = 503, "an entry of an archive is missing or damaged",
         "\
 The checksum of the entry is wrong, its packed bytes cannot be unpacked, or it claims a size that its bytes cannot
 become. Entries must be stored or deflated, as `numpy.savez` and `numpy.savez_compressed` make them.
 Write the archive again.";
-    pub(crate) NOT_NPY = 504, "not a .npy array",
+    pub NOT_NPY = 504, "not a .npy array",
         "\
 A file or archive entry that should hold an array does not begin with numpy's signature.
 Write it with `numpy.save(\"FILE.npy\", array)`; archives go in with `--inputs FILE.npz`.";
-    pub(crate) BAD_HEADER = 505, "the header of a .npy array is damaged",
+    pub BAD_HEADER = 505, "the header of a .npy array is damaged",
         "\
 The text that describes element type, order and shape cannot be understood, or ends early. The note says where.
 Write the array again with `numpy.save` or `numpy.savez`.";
-    pub(crate) UNSUPPORTED_TYPE = 506, "an array's element type is not supported",
+    pub UNSUPPORTED_TYPE = 506, "an array's element type is not supported",
         "\
 Arrays hold float16, float32, float64, bfloat16 (as ml_dtypes saves it, or as uint16), float8_e4m3fn (as ml_dtypes
 saves it, or as uint8), float8_e5m2, uint8, uint16, int32, uint32, int64 or uint64. int8 and int16 are not taken: save `a.astype(\"int32\")`. Nor are
 objects, text, bool, complex and structured elements: convert with `a.astype(…)`.";
-    pub(crate) SIZE_MISMATCH = 507, "an array's shape and its data disagree",
+    pub SIZE_MISMATCH = 507, "an array's shape and its data disagree",
         "\
 The header's shape needs another number of bytes than follow it. With fewer bytes the file was cut off: write or copy
 it again. With more, several arrays were written to one file: save each by itself.";
-    pub(crate) NOT_ENOUGH_MEMORY = 508, "not enough memory",
+    pub NOT_ENOUGH_MEMORY = 508, "not enough memory",
         "\
 An array, read or made up, needs more memory than this machine (or its control group) has available.
 `wsp doctor` shows how much that is. Take less data, or free some memory.";
-    pub(crate) CANNOT_WRITE = 509, "a file cannot be written",
+    pub CANNOT_WRITE = 509, "a file cannot be written",
         "\
 A file for `--outputs`, `--trace`, `--json`, `--output` or a list cannot be created or filled, or is an input. Paths are tried
 before the work begins; what can only be found out later, such as a full disk or a limit on file sizes, leaves no part of a
 file. Through a link the file that it names is replaced. Outputs go to an archive (`o.npz`), which needs a regular file; lists,
 traces and figures may go to a pipe. The note holds what the system said: check that the folder exists, that it may be
 written to, and that the disk has room.";
-    pub(crate) TWICE_GIVEN = 510, "an array is given twice",
+    pub TWICE_GIVEN = 510, "an array is given twice",
         "\
 Two `--input NAME=FILE.npy` name the same array, or one of them and the archive of `--inputs`, or an array that is given is to
 be made up by `--fill NAME`; or two `--set NAME=VALUE` name the same value. Keep one of them. Or an archive has two entries of one name,
 where `x` and `x.npy` are one: write it again. With `--allow-unused` an array
 of `--input` takes the place of that in the archive.";
-    pub(crate) BAD_INTEGER = 511, "an integer is out of range",
+    pub BAD_INTEGER = 511, "an integer is out of range",
         "\
 Lengths, page ids and row pointers may be saved as any integer type, but their values must lie in 0..=4294967295.
 The message names the first element that does not.";
-    pub(crate) NOT_INTEGERS = 512, "an array should hold integers",
+    pub NOT_INTEGERS = 512, "an array should hold integers",
         "\
 Lengths and page tables are integers. Save the array with `a.astype(\"int32\")` or another integer type.";
-    pub(crate) BAD_SOURCE_FILE = 513, "not a source file",
+    pub BAD_SOURCE_FILE = 513, "not a source file",
         "\
 A `.pto` source is UTF-8 text of moderate length (`wsp config` shows the limit). This file is longer, or holds bytes
 that belong to no character: it is probably another file than the one meant.";
-    pub(crate) UNUSED_ENTRY = 514, "an entry of the archive is not used",
+    pub UNUSED_ENTRY = 514, "an entry of the archive is not used",
         "\
 An entry of the `.npz` has a name that no array of the program has. Often the name is misspelt, and the array that was meant is
 missing: the help names it. `--allow-unused` passes over entries that nothing uses.";
-    pub(crate) BAD_LENGTHS = 520, "a list of lengths is wrong",
+    pub BAD_LENGTHS = 520, "a list of lengths is wrong",
         "\
 `--generate lens=FILE` reads one whole number of tokens per line; empty lines and lines that begin with `#` are passed
 over. With `batch=N` the first N are taken, and there must be so many.";
-    pub(crate) TOO_MUCH_DATA = 521, "made-up data would be too large to count",
+    pub TOO_MUCH_DATA = 521, "made-up data would be too large to count",
         "\
 Page ids are 32 bits wide, and an array's bytes must be countable in 64 bits. Take fewer or shorter requests, or larger
 pages (`page=64`).";
-    pub(crate) CANNOT_GENERATE = 522, "data cannot be made up for this program",
+    pub CANNOT_GENERATE = 522, "data cannot be made up for this program",
         "\
 `--generate`, and a run without data, make the arrays of decode attention (queries, a paged cache and lengths), or
 random tensors for programs without a paged cache. Of decode attention, which parameter is which is taken from the
 program's `PTO_REFERENCE(paged_decode_attention, { .q = …, .kv = …, … })`. Integer arrays are not made up for other
 programs: give them with `--inputs` or `--input`. The same code reports a `layout=` that contradicts
 `--set kv_layout=`.";
-    pub(crate) NO_LAYOUT = 523, "a page layout that changes nothing",
+    pub NO_LAYOUT = 523, "a page layout that changes nothing",
         "\
 `kv_layout` is the order of heads and tokens inside the pages of a paged KV cache. The program takes no such cache, or
 the layouts are given elsewhere (`wsp bench decode --layouts`), so the setting would change nothing.";
-    pub(crate) UNKNOWN_REFERENCE = 530, "unknown reference",
+    pub UNKNOWN_REFERENCE = 530, "unknown reference",
         "\
 `PTO_REFERENCE(name, …)` names a computation that is built in and independent of plans and kernels. The note lists the
 names there are.";
-    pub(crate) BAD_ROLE = 531, "a reference's roles are wrong",
+    pub BAD_ROLE = 531, "a reference's roles are wrong",
         "\
 Each role of a `PTO_REFERENCE` names a parameter of the host entry, or a `PTO_PARAM`.
 `paged_decode_attention` needs `.q`, `.kv` (a PagedKVCache) and `.output`; `.lse`, `.sm_scale` (else 1/sqrt(dim)) and
 others may be given: `docs/reference/pto.md`, \"Host entry\", lists the roles of every reference.";
-    pub(crate) CANNOT_COMPARE = 532, "an output cannot be compared",
+    pub CANNOT_COMPARE = 532, "an output cannot be compared",
         "\
 The reference cannot be computed from the arrays of this run, or an output does not have as many elements as it.
 The note says what does not fit.";
-    pub(crate) CHECK_FAILED = 533, "an output differs from its reference",
+    pub CHECK_FAILED = 533, "an output differs from its reference",
         "\
 Some elements are further from what the output was compared with than rounding explains: the tolerance follows from the
 length of the sums, the sizes of what they add up, and the type of the output (`docs/reference/checks.md`).
 The notes name the worst element. NaN in made-up data stand in cache slots of no request: an output that is NaN comes
 from reading past the tokens of a request, or from 0/0 and (-inf) - (-inf) for an empty one.";
-    pub(crate) NOTHING_TO_CHECK = 534, "nothing to check results with",
+    pub NOTHING_TO_CHECK = 534, "nothing to check results with",
         "\
 A run was to be checked, and no element was compared: no kernel stores to an output, or the outputs have no elements, or every
 element of an output is NaN, which is equal to nothing. A store after a `return` does not run, and makes no output. Or a benchmark was to check a program without `PTO_REFERENCE`: add
 one, or run with `--no-check`.";
-    pub(crate) NEVER_WRITTEN = 537, "elements of an output were never written",
+    pub NEVER_WRITTEN = 537, "elements of an output were never written",
         "\
 A run that checks (`--check`, on by itself for made-up data) or `--strict` records what tasks store. Elements of an
 output that no task stored hold zeros or made-up values, which nothing computed. The note names the first.
@@ -122,121 +124,124 @@ An output that keeps a part of what it began with is an input too: give its arra
 stores them are inputs as well. An output to which tasks have stored nothing at all is reported also where its array is given.
 An output that is meant to be written in part, or not at all, is named with `--allow-unwritten NAME`.
 The code is also that of an array of the launch that no kernel loads from or stores to.";
-    pub(crate) NAN_OUTPUT = 538, "an output is NaN or infinite",
+    pub NAN_OUTPUT = 538, "an output is NaN or infinite",
         "\
 Some elements of an output are NaN, or all are infinite, and the output was compared with nothing but the same program, which
 makes the same. Where every input is finite, look for 0 / 0, 1 / 0, inf - inf, or the logarithm or the root of a negative
 number. Where an input has NaN or infinity, the code is an error of `--strict` only. Where it is meant, name a `PTO_REFERENCE`
 that gives it too, or run with `--no-check`.";
-    pub(crate) UNKNOWN_OUTPUT = 539, "no such output",
+    pub UNKNOWN_OUTPUT = 539, "no such output",
         "\
 `--allow-unwritten NAME` names an output of the program that tasks are meant to write a part of. No output has this name.";
-    pub(crate) BAD_CASE = 540, "not a decode attention case",
+    pub BAD_CASE = 540, "not a decode attention case",
         "\
 A file of reference cases lacks an entry or holds values that cannot be; the note says which.";
-    pub(crate) PEER_FAILED = 541, "a peer of a benchmark failed",
+    pub PEER_FAILED = 541, "a peer of a benchmark failed",
         "\
 `wsp bench decode --peers` runs the programs of `benches/peers/decode` beside the measured one. One of them ended before
 it was told to, or printed something else than the lines that `benches/peers/decode/README.md` describes; the note shows
 the end of what it said. A peer that merely lacks its package is no error: it is left out, and the table says what to
 type. The same code is reported when `--install` cannot install all of the peers.";
-    pub(crate) NOTHING_RAN = 545, "nothing ran",
+    pub NOTHING_RAN = 545, "nothing ran",
         "\
 The program issued no task, so that no output was computed and nothing can be checked: an extent or a parameter is 0 or less,
 or a batch is empty. The note names parameters that are. Where the run was to be checked this is an error, otherwise a
 warning.";
-    pub(crate) OPTIONS_CONTRADICT = 546, "options that cannot be used together",
+    pub OPTIONS_CONTRADICT = 546, "options that cannot be used together",
         "\
 `--generate` makes up the whole batch of a program that takes a paged cache: pages, page tables and lengths belong together, and
 are given together, with `--inputs` or `--input`, or made up together. Beside arrays that are given, single other arrays of such
 a program are made up with `--fill NAME`, with the extents of the cache.";
-    pub(crate) LOADED_UNWRITTEN = 547, "tasks load what none stores",
+    pub LOADED_UNWRITTEN = 547, "tasks load what none stores",
         "\
 Tasks store elements of a tensor, and load others of it that no task stores. Nothing gives the tensor, so that these others are made up.
 Usually the tasks that store it leave out a part: a bound, an index or a condition is wrong. The note names the first element.
 A tensor of which a run updates a part, such as a cache that a step appends a row to, begins with elements: give its array with the
 others, or name it with `--allow-unwritten NAME`. With `--strict` this is an error. A run that checks (on by itself for made-up
 data), and one with `--strict`, looks for it; paged caches are exempt.";
-    pub(crate) USAGE = 548, "the command line is wrong",
+    pub USAGE = 548, "the command line is wrong",
         "\
 An option, a value or a command is misspelt, missing, or not taken there. The message names it, and the help says what to type; `wsp COMMAND --help`
 lists what a command takes. The exit status is 2. With `--error-format json` this is one object, as every error is; for people
 it is printed without the code.";
-    pub(crate) UNKNOWN_CODE = 549, "no such diagnostic",
+    pub UNKNOWN_CODE = 549, "no such diagnostic",
         "\
 `wsp explain` was given a text that is no code, or a number that no diagnostic has. A code is written WSP0031, wsp31 or 31.";
-    pub(crate) NOT_A_WORKLOAD = 880, "not a workload",
+    pub NOT_A_WORKLOAD = 880, "not a workload",
         "\
 `wsp graph` lists the tasks of a workload, a `.wsp` file. The tasks of a `.pto` program depend on its data and are listed
 by `wsp plan FILE.pto`; the edges between them by the figures of `wsp run`.";
-    pub(crate) OUTPUTS_COLLIDE = 881, "an output cannot go there",
+    pub OUTPUTS_COLLIDE = 881, "an output cannot go there",
         "\
 Two outputs go to one file, two go to standard output, or an output would replace a file that is read: a source or an
 array. Give each output a name of its own. With a list on standard output (`-`), the summary is printed only if the list
 goes to a file.";
-    pub(crate) OPTION_OF_OTHERS = 882, "an option does not apply to this program",
+    pub OPTION_OF_OTHERS = 882, "an option does not apply to this program",
         "\
 The option belongs to another kind of program: `--generate` and `kv_layout` to `.pto` programs, `--trace` to workloads; or
 it asks for something that this run does not have: in virtual time (`trace = cycles`) no kernel runs, so there are no
 outputs to write or to check; a task graph is made of parameters and tables, not of tensors; a file of kernels of which the unit calls
 none adds nothing. An option that had no effect is refused, whatever the file. Leave it out.";
-    pub(crate) NOT_SEQUENTIAL = 883, "outputs differ from those of a sequential run",
+    pub NOT_SEQUENTIAL = 883, "outputs differ from those of a sequential run",
         "\
 `wsp run FILE.wsp` runs the workload a second time, one task after another in elaboration order, and compares what both
 runs wrote bit by bit. They may differ only when the schedule leaves out a dependence that the data need
 (`deps = explicit` or `exact`), or when a kernel touches what it does not declare. The notes name the first element that
 differs.";
-    pub(crate) SEVERAL_LIBRARIES = 884, "several used files",
+    pub SEVERAL_LIBRARIES = 884, "several used files",
         "\
 A workload takes its kernels from one file. Put the kernels of the others into it.";
-    pub(crate) MORE_THAN_ROWS = 885, "an access does not fit rows and columns",
+    pub MORE_THAN_ROWS = 885, "an access does not fit rows and columns",
         "\
 `wsp graph --args` writes boxes as rows and columns, so tensors that tasks access must have at most two dimensions.
 Leave out `--args`, or declare the tensor with its first dimensions multiplied.";
-    pub(crate) BINARY_TO_TERMINAL = 922, "program to a terminal",
+    pub BINARY_TO_TERMINAL = 922, "program to a terminal",
         "\
 `wsp asm` would print bytes to a terminal. Give a file with `--output FILE.ptow`, or send its output to a file or to another
 program. `wsp disasm` prints a program as text.";
-    pub(crate) WRONG_KIND = 1590, "the command takes another kind of file",
+    pub WRONG_KIND = 1590, "the command takes another kind of file",
         "\
 The file is a task graph, a workload, a program or a program in bytes, and the command takes another of these. Files in bytes
 are recognised by their first word, whatever they are called; all others by the end of their name: `.pto` programs, `.wsp`
 workloads, `.tg` task graphs as text, `.ptows` programs that generate tasks. The help names commands that take it.";
-    pub(crate) UNIT_TOO_LONG = 1591, "the task graph is too long",
+    pub UNIT_TOO_LONG = 1591, "the task graph is too long",
         "\
 The text or binary of a task graph has more bytes than a unit may have; `wsp config` prints the limit. Check that it is the
 right file, or split the unit.";
-    pub(crate) UNKNOWN_NAME = 1592, "the unit has nothing of this name",
+    pub UNKNOWN_NAME = 1592, "the unit has nothing of this name",
         "\
 An option of `wsp run` names an array, a value or an event. Arrays are given for tensors that the unit declares `extern` and
 for tensors that its kernels keep resident; `--set` for values that it declares with `arg` or `host` and for parameters of its
 files of kernels; `--event` for events that it declares `extern event`.";
-    pub(crate) WRONG_ARRAY = 1593, "the array does not fit the tensor",
+    pub WRONG_ARRAY = 1593, "the array does not fit the tensor",
         "\
 An array has another element type or another number of bytes than the tensor that it is given for. The notes name both. The
 shape may differ, if the elements are as many.";
-    pub(crate) CANNOT_MAKE_TENSOR = 1594, "the data of a tensor cannot be made up",
+    pub CANNOT_MAKE_TENSOR = 1594, "the data of a tensor cannot be made up",
         "\
 Whoever runs a unit provides its `extern` tensors. `wsp run` makes them up from a seed, if their size is known: from their
 declaration, or from a kernel of a file that takes them. Declare the tensor with a type and a shape,
 `extern X: f16[4096, 128]`, or give it with `--input X=FILE.npy`.";
-    pub(crate) NO_CHECKPOINTS = 1595, "checkpoints cannot be kept or found",
+    pub NO_CHECKPOINTS = 1595, "checkpoints cannot be kept or found",
         "\
 `--checkpoints DIR` names a folder, which is made if it is not there. Each checkpoint is written under a name of its own, brought
 to the disk, and only then given its final name, so that a run that is killed at any moment leaves the last complete one. The
 note says what the system refused.";
-    pub(crate) NOT_ALONE = 1596, "outputs differ from those of a run on one thread",
+    pub NOT_ALONE = 1596, "outputs differ from those of a run on one thread",
         "\
 `wsp run` runs a unit without a reference a second time, on one thread, and compares what both runs wrote bit by bit. They may
 differ only when two kernels touch the same bytes without an order between them, one of them writing: `wsp check` names such
 pairs. The notes name the first element that differs.";
-    pub(crate) CANNOT_EMIT = 1597, "a stage of a task graph cannot be emitted",
+    pub CANNOT_EMIT = 1597, "a stage of a task graph cannot be emitted",
         "\
 `wsp asm --emit image` writes the nodes and edges of a graph, and the unit has none.";
-    pub(crate) NOTHING_TO_KEEP = 1598, "a folder for checkpoints, and a unit without checkpoints",
+    pub NOTHING_TO_KEEP = 1598, "a folder for checkpoints, and a unit without checkpoints",
         "\
 `--checkpoints DIR` keeps what `TG_CHECKPOINT` saves, and the unit has no such instruction: nothing would be kept, and a run that is
 killed could only begin anew. Add `TG_CHECKPOINT(GRAPH, NAME)` between tasks of a graph or between statements of the host.";
 }
-pub(crate) const MISSING_ARRAY: Code = Code(550);
-pub(crate) const UNKNOWN_ENTRY: Code = Code(1540);
+
+/// That of an input that is missing, which backends report as well.
+pub const MISSING_ARRAY: Code = Code(550);
+/// That of an entry symbol that no kernel has, which backends report as well.
+pub const UNKNOWN_ENTRY: Code = Code(1540);

@@ -1,12 +1,11 @@
 //! What every code means, of all crates: each declares its codes beside its checks.
 
 use serde_json::Value;
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{self, Code, CodeInfo, Codes, Diagnostic};
+use wsp_diag::{Code, CodeInfo, Codes, Diagnostic, SourceMap};
 
 /// The codes of all crates.
 const CRATES: [Codes; 10] = [
-    diag::CODES,
+    wsp_diag::CODES,
     wsp_ir::CODES,
     wsp_lang::CODES,
     wsp_isa::CODES,
@@ -14,12 +13,12 @@ const CRATES: [Codes; 10] = [
     wsp_backend::CODES,
     wsp_trace::CODES,
     wsp_kernel::CODES,
-    pto_wsp::backend::cpu::CODES,
+    wsp_cpu::CODES,
     &[crate::codes::CODES],
 ];
 
-/// What each code means, by number.
-pub(crate) fn all() -> Vec<&'static CodeInfo> {
+/// What each code means, in the order of their numbers.
+pub fn all() -> Vec<&'static CodeInfo> {
     let groups = CRATES.iter().flat_map(|groups| groups.iter());
     let mut all: Vec<&CodeInfo> = groups.flat_map(|group| group.iter()).collect();
     all.sort_by_key(|info| info.code);
@@ -28,12 +27,17 @@ pub(crate) fn all() -> Vec<&'static CodeInfo> {
 
 /// What a code means.
 pub fn lookup(code: Code) -> Option<&'static CodeInfo> {
-    diag::lookup(&CRATES, code)
+    wsp_diag::lookup(&CRATES, code)
+}
+
+/// Code, title and explanation, as `wsp explain` prints them.
+pub fn page(info: &CodeInfo) -> String {
+    format!("{}: {}\n\n{}\n", info.code, info.title, info.explanation.trim())
 }
 
 /// A diagnostic as JSON, with the title of its code.
-pub(crate) fn to_json(diagnostic: &Diagnostic, sources: &SourceMap) -> Value {
-    let mut json = diag::to_json(diagnostic, sources);
+pub fn to_json(diagnostic: &Diagnostic, sources: &SourceMap) -> Value {
+    let mut json = wsp_diag::to_json(diagnostic, sources);
     json["title"] = lookup(diagnostic.code).map(|info| info.title).into();
     json
 }
