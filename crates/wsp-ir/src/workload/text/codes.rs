@@ -127,8 +127,8 @@ the file that has it, `use \"kernels.pto\";`.";
     /// A schedule statement that does not exist.
     pub(super) UNKNOWN_DIRECTIVE = 735, "unknown statement of a schedule",
         "\
-Schedules have `dispatch`, `dispatch_threshold`, `streams`, `stream_by`, `task_graph`, `pipeline_depth`, `batch_deps`,
-`priority` and `task_window`.";
+No statement of schedules begins with this word. The message lists those that do, or names the nearest; settings such as `deps` and
+`ready` stand in the brackets of `task_graph`.";
     /// A setting of `task_graph` that does not exist.
     pub(super) UNKNOWN_SETTING = 736, "unknown setting of `task_graph`",
         "\
