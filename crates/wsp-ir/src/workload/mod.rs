@@ -29,10 +29,7 @@ pub mod text;
 pub mod verify;
 mod walk;
 
-pub use directive::{
-    BatchDeps, Directive, DirectiveKind, Dispatch, DispatchThreshold, Priority, Schedule, SchedulePolicy,
-    SpatialMap, StreamBy, Streams, ThresholdPolicy, Timing,
-};
+pub use directive::*;
 pub use expr::{IntExpr, IntExprKind};
 pub use lint::{is_param_used, warnings};
 pub use model::{

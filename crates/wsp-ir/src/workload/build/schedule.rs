@@ -1,13 +1,12 @@
-//! Schedules.
+//! Schedules. The method that adds a directive stands in the directive's file.
 
 use super::ModuleBuilder;
 use super::expr::Expr;
 use super::origin::Origin;
 use crate::Span;
 use crate::workload::{
-    BatchDeps, Deps, Directive, DirectiveKind, Dispatch, DispatchThreshold, ExecPool, Gate, GateScope,
-    PoolSizes, Priority, Ready, Schedule, SpatialMap, Start, StreamBy, Streams, ThresholdPolicy, Timing,
-    Trace, Window, WindowMode,
+    Deps, Directive, DirectiveKind, Dispatch, DispatchThreshold, ExecPool, IntExpr, PoolSizes, Ready,
+    Schedule, Start, ThresholdPolicy, Trace, Window,
 };
 
 /// Which worker a task goes to.
@@ -91,8 +90,19 @@ impl<'m> ScheduleBuilder<'m> {
         self
     }
 
-    fn plain(&mut self, kind: impl Into<DirectiveKind>) -> &mut Self {
+    /// Adds a directive without expressions.
+    pub(in crate::workload) fn plain(&mut self, kind: impl Into<DirectiveKind>) -> &mut Self {
         self.push(kind, Origin::default())
+    }
+
+    /// Adds a directive with a key.
+    pub(in crate::workload) fn keyed<K: Into<DirectiveKind>>(
+        &mut self,
+        key: impl Into<Expr>,
+        kind: impl FnOnce(IntExpr) -> K,
+    ) -> &mut Self {
+        let key = key.into();
+        self.push(kind(key.tree), key.origin)
     }
 
     /// Which worker a task goes to.
@@ -112,73 +122,6 @@ impl<'m> ScheduleBuilder<'m> {
         let policies = policies.into_iter().map(|tier| tier.policy).collect();
         let bounds = bounds.into_iter().collect();
         self.push(DispatchThreshold { metric: metric.tree, bounds, policies }, origin)
-    }
-
-    /// Tasks go to so many in-order streams.
-    pub fn streams(&mut self, count: u32) -> &mut Self {
-        self.plain(Streams(count))
-    }
-
-    /// Stream `key % streams`.
-    pub fn stream_by(&mut self, key: impl Into<Expr>) -> &mut Self {
-        let key = key.into();
-        self.push(StreamBy(key.tree), key.origin)
-    }
-
-    /// Larger keys first, with [`Ready::Priority`].
-    pub fn priority(&mut self, key: impl Into<Expr>) -> &mut Self {
-        let key = key.into();
-        self.push(Priority(key.tree), key.origin)
-    }
-
-    /// How dependences are found.
-    pub fn deps(&mut self, deps: Deps) -> &mut Self {
-        self.plain(deps)
-    }
-
-    /// Most tasks in flight, and what happens then.
-    pub fn window(&mut self, capacity: u32, mode: WindowMode) -> &mut Self {
-        self.plain(Window { capacity, mode })
-    }
-
-    /// Workers by execution unit.
-    pub fn pools(&mut self, pools: PoolSizes) -> &mut Self {
-        self.plain(pools)
-    }
-
-    /// Which ready task is next.
-    pub fn ready(&mut self, ready: Ready) -> &mut Self {
-        self.plain(ready)
-    }
-
-    /// When the first task may start.
-    pub fn start(&mut self, start: Start) -> &mut Self {
-        self.plain(start)
-    }
-
-    /// What is recorded.
-    pub fn trace(&mut self, trace: Trace) -> &mut Self {
-        self.plain(trace)
-    }
-
-    /// Most tasks that run at once in a scope.
-    pub fn pipeline_depth(&mut self, capacity: u32, scope: GateScope) -> &mut Self {
-        self.plain(Gate { scope, capacity })
-    }
-
-    /// Completions that a worker gathers before it releases their successors.
-    pub fn batch_deps(&mut self, count: u32) -> &mut Self {
-        self.plain(BatchDeps(count))
-    }
-
-    /// When ready tasks are handed to workers.
-    pub fn timing(&mut self, timing: Timing) -> &mut Self {
-        self.plain(timing)
-    }
-
-    /// Tasks are placed on a grid of `y` rows of `x` tiles.
-    pub fn spatial_map(&mut self, x: u32, y: u32) -> &mut Self {
-        self.plain(SpatialMap { x, y })
     }
 
     /// All settings of `task_graph` at once; those that are None are left to their defaults.

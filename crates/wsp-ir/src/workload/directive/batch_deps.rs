@@ -1,6 +1,7 @@
 //! `batch_deps(n)`.
 
 use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
 use crate::{CapabilityRow, Span, Support};
@@ -9,6 +10,13 @@ use wsp_core::limits::MAX_TASK_WINDOW;
 /// `batch_deps(n)`: a worker gathers this many completions before it releases their successors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BatchDeps(pub u32);
+
+impl ScheduleBuilder<'_> {
+    /// Completions that a worker gathers before it releases their successors.
+    pub fn batch_deps(&mut self, count: u32) -> &mut Self {
+        self.plain(BatchDeps(count))
+    }
+}
 
 impl DirectiveDef for BatchDeps {
     const FORMS: &'static [Form] = &[Form::Statement("batch_deps")];

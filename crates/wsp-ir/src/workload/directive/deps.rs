@@ -1,6 +1,7 @@
 //! `task_graph(deps = …)`.
 
 use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::{CapabilityRow, Support};
 use wsp_core::policy::Deps;
@@ -14,6 +15,13 @@ const SPELLINGS: &[(&str, Deps)] = &[
     ("explicit", Deps::Explicit),
     ("hybrid", Deps::Hybrid),
 ];
+
+impl ScheduleBuilder<'_> {
+    /// How dependences are found.
+    pub fn deps(&mut self, deps: Deps) -> &mut Self {
+        self.plain(deps)
+    }
+}
 
 impl DirectiveDef for Deps {
     const FORMS: &'static [Form] = &[Form::Setting("deps")];

@@ -4,10 +4,18 @@ use super::{
     DirectiveDef, DirectiveInterface, DirectiveKind, Form, MissingRequirement, Schedule, SchedulePolicy,
     capability_rows,
 };
+use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::Checker;
 use crate::{CapabilityRow, Span, Support};
 use wsp_core::policy::{Gate, GateScope};
+
+impl ScheduleBuilder<'_> {
+    /// Most tasks that run at once in a scope.
+    pub fn pipeline_depth(&mut self, capacity: u32, scope: GateScope) -> &mut Self {
+        self.plain(Gate { scope, capacity })
+    }
+}
 
 impl DirectiveDef for Gate {
     const FORMS: &'static [Form] = &[Form::Statement("pipeline_depth")];

@@ -1,6 +1,6 @@
 //! Schedules of workloads: when and where tasks run. They never change a result.
 //!
-//! A statement is one file: its data, its text, its rule, what targets do with it and what it comes to. `directives!` lists
+//! A statement is one file: its data, its text, how Rust adds it, its rule, what targets do with it and what it comes to. `directives!` lists
 //! them; text, rules, capability tables and plans go by that list.
 
 mod batch_deps;

@@ -1,11 +1,19 @@
 //! `task_graph(pools = …)`.
 
 use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::Checker;
 use crate::{CapabilityRow, Span, Support};
 use wsp_core::limits::MAX_THREADS;
 use wsp_core::policy::PoolSizes;
+
+impl ScheduleBuilder<'_> {
+    /// Workers by execution unit.
+    pub fn pools(&mut self, pools: PoolSizes) -> &mut Self {
+        self.plain(pools)
+    }
+}
 
 impl DirectiveDef for PoolSizes {
     const FORMS: &'static [Form] = &[Form::Setting("pools")];

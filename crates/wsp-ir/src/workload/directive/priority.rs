@@ -5,6 +5,7 @@ use super::{
     capability_rows,
 };
 use crate::workload::IntExpr;
+use crate::workload::build::{Expr, ScheduleBuilder};
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
 use crate::{CapabilityRow, Span, Support};
@@ -13,6 +14,13 @@ use wsp_core::policy::Ready;
 /// `priority(key)`: with `ready = priority`, larger keys first.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Priority(pub IntExpr);
+
+impl ScheduleBuilder<'_> {
+    /// Larger keys first, with [`Ready::Priority`].
+    pub fn priority(&mut self, key: impl Into<Expr>) -> &mut Self {
+        self.keyed(key, Priority)
+    }
+}
 
 impl DirectiveDef for Priority {
     const FORMS: &'static [Form] = &[Form::Statement("priority")];

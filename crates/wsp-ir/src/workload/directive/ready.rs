@@ -1,9 +1,17 @@
 //! `task_graph(ready = …)`.
 
 use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::{CapabilityRow, Support};
 use wsp_core::policy::Ready;
+
+impl ScheduleBuilder<'_> {
+    /// Which ready task is next.
+    pub fn ready(&mut self, ready: Ready) -> &mut Self {
+        self.plain(ready)
+    }
+}
 
 impl DirectiveDef for Ready {
     const FORMS: &'static [Form] = &[Form::Setting("ready")];

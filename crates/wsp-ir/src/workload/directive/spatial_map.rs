@@ -1,6 +1,7 @@
 //! `spatial_map((x, y))`.
 
 use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::Checker;
 use crate::{CapabilityRow, Span, Support};
@@ -12,6 +13,13 @@ pub struct SpatialMap {
     pub x: u32,
     /// Rows.
     pub y: u32,
+}
+
+impl ScheduleBuilder<'_> {
+    /// Tasks are placed on a grid of `y` rows of `x` tiles.
+    pub fn spatial_map(&mut self, x: u32, y: u32) -> &mut Self {
+        self.plain(SpatialMap { x, y })
+    }
 }
 
 impl DirectiveDef for SpatialMap {

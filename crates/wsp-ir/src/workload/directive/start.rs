@@ -1,10 +1,18 @@
 //! `task_graph(start = …)`.
 
 use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
 use crate::{CapabilityRow, Span, Support};
 use wsp_core::policy::Start;
+
+impl ScheduleBuilder<'_> {
+    /// When the first task may start.
+    pub fn start(&mut self, start: Start) -> &mut Self {
+        self.plain(start)
+    }
+}
 
 impl DirectiveDef for Start {
     const FORMS: &'static [Form] = &[Form::Setting("start")];

@@ -5,6 +5,7 @@ use super::{
     capability_rows,
 };
 use crate::workload::IntExpr;
+use crate::workload::build::{Expr, ScheduleBuilder};
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
 use crate::{CapabilityRow, Span, Support};
@@ -12,6 +13,13 @@ use crate::{CapabilityRow, Span, Support};
 /// `stream_by(key)`: a task goes to stream `key % streams`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct StreamBy(pub IntExpr);
+
+impl ScheduleBuilder<'_> {
+    /// Stream `key % streams`.
+    pub fn stream_by(&mut self, key: impl Into<Expr>) -> &mut Self {
+        self.keyed(key, StreamBy)
+    }
+}
 
 impl DirectiveDef for StreamBy {
     const FORMS: &'static [Form] = &[Form::Statement("stream_by")];

@@ -1,6 +1,7 @@
 //! `streams(n)`.
 
 use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
 use crate::{CapabilityRow, Span, Support};
@@ -11,6 +12,13 @@ const MAX_STREAMS: u32 = 1 << 16;
 /// `streams(n)`: tasks go to so many in-order streams, in turn unless `stream_by` says otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Streams(pub u32);
+
+impl ScheduleBuilder<'_> {
+    /// Tasks go to so many in-order streams.
+    pub fn streams(&mut self, count: u32) -> &mut Self {
+        self.plain(Streams(count))
+    }
+}
 
 impl DirectiveDef for Streams {
     const FORMS: &'static [Form] = &[Form::Statement("streams")];

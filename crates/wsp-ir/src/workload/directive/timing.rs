@@ -1,6 +1,7 @@
 //! `timing(…)`.
 
 use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
 use crate::{CapabilityRow, Span, Support};
@@ -20,6 +21,13 @@ pub enum Timing {
 }
 
 const WORDS: &[&str] = &["immediate", "batched", "interleaved", "rate_limit"];
+
+impl ScheduleBuilder<'_> {
+    /// When ready tasks are handed to workers.
+    pub fn timing(&mut self, timing: Timing) -> &mut Self {
+        self.plain(timing)
+    }
+}
 
 impl DirectiveDef for Timing {
     const FORMS: &'static [Form] = &[Form::Statement("timing")];

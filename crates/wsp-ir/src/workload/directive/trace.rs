@@ -1,9 +1,17 @@
 //! `task_graph(trace = …)`.
 
 use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::{CapabilityRow, Support};
 use wsp_core::policy::Trace;
+
+impl ScheduleBuilder<'_> {
+    /// What is recorded.
+    pub fn trace(&mut self, trace: Trace) -> &mut Self {
+        self.plain(trace)
+    }
+}
 
 impl DirectiveDef for Trace {
     const FORMS: &'static [Form] = &[Form::Setting("trace")];

@@ -1,11 +1,19 @@
 //! `task_graph(window = …)` and `task_window(n, mode)`.
 
 use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::Checker;
 use crate::{CapabilityRow, Span, Support};
 use wsp_core::limits::MAX_TASK_WINDOW;
 use wsp_core::policy::{Window, WindowMode};
+
+impl ScheduleBuilder<'_> {
+    /// Most tasks in flight, and what happens then.
+    pub fn window(&mut self, capacity: u32, mode: WindowMode) -> &mut Self {
+        self.plain(Window { capacity, mode })
+    }
+}
 
 impl DirectiveDef for Window {
     const FORMS: &'static [Form] = &[Form::Setting("window"), Form::Statement("task_window")];
