@@ -98,8 +98,8 @@ The parts of `static_partition([0..10, 10..20])` are half-open ranges of task nu
 join, so that every task has one worker.";
     pub(in crate::workload) NEEDS = 786, "statement without effect",
         "\
-`stream_by` and `pipeline_depth(n, per_stream)` need `streams(n)`, `priority` needs `ready = priority`, and a level of
-`dispatch_threshold` that is a pool (`vector`, `cube`, `any`) needs `pools = by_unit(v, c)`; without it they would be ignored.";
+A statement acts only together with another that the schedule does not have, as `stream_by` does with `streams(n)`: without it
+the statement would be ignored. The message names both.";
     pub(in crate::workload) AFTER_UNUSED = 787, "`after` without effect",
         "\
 Tasks are ordered by their data. `after` adds an order only with `deps = explicit` or `deps = hybrid`, which no schedule of
