@@ -225,6 +225,15 @@ class Scheduled:
         return self._one("batch_deps", k="batch_deps", n=count_of(n, "the number of `batch_deps`"))
 
     @gives_another
+    def core_groups(self: S, n: int) -> S:
+        """Each `n` workers form a group; under `ReadyPolicy.work_steal()` an idle one takes from its group
+        first.
+        """
+        return self._one(
+            "core_groups", k="core_groups", n=count_of(n, "the number of workers of a group", 1, 1024)
+        )
+
+    @gives_another
     def priority(self: S, key: Callable[[Any], Any] | str) -> S:
         """With `ReadyPolicy.priority()`, larger keys first."""
         return self._one("priority", k="priority", key=trace_key(key, "the key of `priority`"))

@@ -75,6 +75,7 @@ fn config(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<RunCo
         start: schedule.policy.start,
         deps: deps(schedule.policy.deps),
         trace: trace(schedule, options),
+        cores_per_group: schedule.policy.core_groups.unwrap_or(limits::CORES_PER_GROUP),
         seed: options.seed,
         cancel: options.cancel.clone(),
         ..RunConfig::default()

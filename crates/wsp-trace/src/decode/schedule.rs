@@ -3,9 +3,9 @@
 use super::place::At;
 use crate::wire::{Decoded, Fields, Json, items, unknown_word};
 use wsp_ir::workload::{
-    BatchDeps, Deps, Directive, DirectiveKind, Dispatch, DispatchThreshold, ExecPool, Gate, GateScope,
-    PoolSizes, Priority, Ready, Schedule, SpatialMap, Start, StreamBy, Streams, ThresholdPolicy, Timing,
-    Trace, Window, WindowMode,
+    BatchDeps, CoreGroups, Deps, Directive, DirectiveKind, Dispatch, DispatchThreshold, ExecPool, Gate,
+    GateScope, PoolSizes, Priority, Ready, Schedule, SpatialMap, Start, StreamBy, Streams, ThresholdPolicy,
+    Timing, Trace, Window, WindowMode,
 };
 
 /// The forms of a directive.
@@ -22,6 +22,7 @@ pub(super) const FORMS: &[&str] = &[
     "trace",
     "gate",
     "batch_deps",
+    "core_groups",
     "priority",
     "timing",
     "spatial_map",
@@ -63,6 +64,7 @@ impl At<'_> {
                     capacity: count(fields, "capacity")?,
                 }),
                 "batch_deps" => BatchDeps(count(fields, "n")?).into(),
+                "core_groups" => CoreGroups(count(fields, "n")?).into(),
                 "priority" => Priority(fields.required("key", |json| at.expr(json))?).into(),
                 "timing" => DirectiveKind::Timing(timing(fields)?),
                 "spatial_map" => {

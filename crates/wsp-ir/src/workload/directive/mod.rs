@@ -4,6 +4,7 @@
 //! them; text, rules, capability tables and plans go by that list.
 
 mod batch_deps;
+mod core_groups;
 mod deps;
 mod dispatch;
 mod dispatch_threshold;
@@ -21,6 +22,7 @@ mod trace;
 mod window;
 
 pub use batch_deps::BatchDeps;
+pub use core_groups::CoreGroups;
 pub use dispatch::Dispatch;
 pub use dispatch_threshold::{DispatchThreshold, ThresholdPolicy};
 pub use policy::SchedulePolicy;
@@ -256,6 +258,8 @@ directives! {
     Gate(Gate),
     /// `batch_deps(n)`: completions that a worker gathers before it releases their successors.
     BatchDeps(BatchDeps),
+    /// `core_groups(n)`: workers that share a core group.
+    CoreGroups(CoreGroups),
     /// `priority(key)`: which ready task is next, with `ready = priority`.
     Priority(Priority),
     /// `timing(…)`: when ready tasks are handed to workers.

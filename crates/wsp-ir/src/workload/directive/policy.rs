@@ -23,6 +23,8 @@ pub struct SchedulePolicy {
     pub gates: Vec<Gate>,
     /// Completions that a worker gathers before it releases successors; none where the schedule does not say.
     pub batch: Option<u32>,
+    /// Workers that share a core group; none where the schedule does not say.
+    pub core_groups: Option<u32>,
     /// Number of in-order streams, at most 65,536; none without streams.
     pub streams: Option<u32>,
     /// Which stream a task goes to; in turn where the schedule does not say.
