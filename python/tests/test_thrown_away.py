@@ -48,6 +48,7 @@ METHODS = {
     "task_graph": lambda: w.task_graph(deps=Deps.hybrid()),
     "pipeline_depth": lambda: w.pipeline_depth(2),
     "batch_deps": lambda: w.batch_deps(2),
+    "core_groups": lambda: w.core_groups(2),
     "priority": lambda: w.priority("i"),
     "timing": lambda: w.timing(TimingPolicy.immediate()),
     "spatial_map": lambda: w.spatial_map(grid=(2, 2)),

@@ -22,6 +22,7 @@ pub(super) const EFFECTS: &[Effect] = &[
     ("task_graph(start = threshold(n))", start_threshold),
     ("task_graph(trace = cycles)", trace_cycles),
     ("batch_deps(n)", batch_deps),
+    ("core_groups(n)", core_groups),
 ];
 
 /// The AICPU of each of some tasks: with as many threads as AICPUs each has one core, with its number.
@@ -139,6 +140,11 @@ fn start_threshold() {
 fn trace_cycles() {
     assert_eq!(refused(&free(6, "task_graph(trace = cycles);"), On::Aicpus(2, 1)), [864]);
     assert_eq!(refused(&free(6, ""), On::Aicpus(2, 1)), NONE);
+}
+
+fn core_groups() {
+    assert_eq!(refused(&free(6, "core_groups(2);"), On::Aicpus(2, 1)), [864]);
+    assert_eq!(refused(&free(6, "core_groups(2);"), On::Threads(2)), NONE);
 }
 
 fn batch_deps() {

@@ -44,6 +44,7 @@ pub(super) const EFFECTS: &[Effect] = &[
     ("pipeline_depth(n, per_stream)", gate_stream),
     ("pipeline_depth(n, per_pool)", gate_pool),
     ("batch_deps(n)", batch_deps),
+    ("core_groups(n)", core_groups),
     ("priority(key)", priority),
     ("timing(immediate)", timing_immediate),
     ("timing(batched(n))", || not_supported("timing(batched(3));")),
@@ -476,6 +477,30 @@ fn batch_deps() {
     assert_eq!(order_everywhere(&text("")), [2, 5, 1, 4, 0, 3]);
     assert_eq!(order_everywhere(&text("batch_deps(2);")), [2, 1, 5, 4, 0, 3]);
     assert_eq!(order_everywhere(&text("batch_deps(9);")), [2, 1, 0, 5, 4, 3]);
+}
+
+fn core_groups() {
+    // Two tasks, on the first and the last of four workers, make four tasks ready each.
+    let text = |groups: &str| {
+        format!(
+            "axis b = dense(3); tensor x: f32[3]; tensor y: f32[8]; kernel r(inout a, number) cost 10; kernel k(inout c, in a, number) cost 10;
+             workload main {{ parallel for i in b {{ r(x[i], i); }} parallel for i in 0..8 {{ k(y[i], x[1 + i / 4], 3 + i); }} }}
+             schedule {{ dispatch_threshold(b, [1, 2], [work_steal, affinity(0), affinity(3)]); {groups} }}"
+        )
+    };
+    let steal = "task_graph(ready = work_steal, start = after_orchestration);";
+    let in_pairs = |groups: &str| {
+        let found = workers(&text(groups), 4);
+        found[3..7].iter().all(|worker| *worker < 2) && found[7..].iter().all(|worker| *worker > 1)
+    };
+    assert!(in_pairs(&format!("core_groups(2); {steal}")));
+    assert!(in_pairs("core_groups(2); task_graph(start = after_orchestration);"));
+    assert!(!in_pairs(steal));
+    let all = workers(&text(&format!("core_groups(4); {steal}")), 4);
+    assert_eq!(all, workers(&text(steal), 4));
+    for ready in ["fifo", "priority"] {
+        assert_eq!(parsed(&text(&format!("core_groups(2); task_graph(ready = {ready});"))), [786], "{ready}");
+    }
 }
 
 fn priority() {
