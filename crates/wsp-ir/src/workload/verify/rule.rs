@@ -122,4 +122,8 @@ while other processes go on. Write `parallel for`; the tasks of its iterations w
         "\
 Nothing sends to the channel, or nothing consumes from it. A process that consumes from a channel without sends waits for
 ever; sends to a channel that is not consumed from wait once its slots are full.";
+    pub(in crate::workload) SAME_KEY = 792, "key without an axis",
+        "\
+The key of `priority` or `stream_by` names no axis, so every task has the same: the order is that of becoming ready, or all tasks
+go to one stream. Name an axis, as in `priority(row)`, or leave the statement out. This is a warning.";
 }

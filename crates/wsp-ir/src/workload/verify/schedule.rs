@@ -5,7 +5,11 @@ use super::{Checker, error, rule};
 use crate::Span;
 use crate::diag::Diagnostic;
 use crate::workload::directive::MissingRequirement;
-use crate::workload::{Block, Deps, DirectiveKind, IntExpr, NodeKind, Schedule};
+use crate::workload::walk::{self, Reference, Visitor};
+use crate::workload::{
+    Block, Deps, Directive, DirectiveKind, IntExpr, NodeKind, Priority, Schedule, StreamBy,
+};
+use wsp_core::VarId;
 
 impl<'m> Checker<'m> {
     pub(super) fn schedules(&mut self) {
@@ -61,12 +65,32 @@ impl<'m> Checker<'m> {
             let Some(MissingRequirement { message, note, help, python }) =
                 directive.kind.interface().missing_requirement(schedule)
             else {
+                self.varies(directive);
                 continue;
             };
             let diagnostic = error(rule::NEEDS, directive.span, message);
             let diagnostic = note.into_iter().fold(diagnostic, Diagnostic::note);
             self.push(diagnostic.help(help).python(python));
         }
+    }
+
+    /// Warns of a key that tasks do not differ in.
+    fn varies(&mut self, directive: &Directive) {
+        let key = match &directive.kind {
+            DirectiveKind::StreamBy(StreamBy(key)) | DirectiveKind::Priority(Priority(key)) => key,
+            _ => return,
+        };
+        let mut axes = Axes(false);
+        walk::expr(key, &mut axes);
+        if axes.0 {
+            return;
+        }
+        let title = directive.kind.title();
+        let diagnostic =
+            Diagnostic::warning(rule::SAME_KEY, format!("`{title}` has the same key for every task"))
+                .at(directive.span, "no axis stands in it")
+                .help("name an axis of the loops around the tasks in it, or leave the statement out");
+        self.push(diagnostic);
     }
 
     /// Warns of `after` that no schedule uses.
@@ -107,4 +131,17 @@ fn first_after(block: &Block) -> Option<Span> {
         NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => blocks.iter().find_map(first_after),
         NodeKind::Call { .. } => None,
     })
+}
+
+/// Whether an expression names an axis.
+struct Axes(bool);
+
+impl Visitor for Axes {
+    fn reference(&mut self, reference: Reference) {
+        self.0 |= matches!(reference, Reference::Axis(_));
+    }
+
+    fn open(&mut self, _: VarId) {}
+
+    fn close(&mut self) {}
 }
