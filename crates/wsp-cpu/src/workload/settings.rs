@@ -78,7 +78,6 @@ fn config(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<RunCo
         cores_per_group: schedule.policy.core_groups.unwrap_or(limits::CORES_PER_GROUP),
         seed: options.seed,
         cancel: options.cancel.clone(),
-        ..RunConfig::default()
     })
 }
 
