@@ -240,7 +240,7 @@ fn outputs_never_mix_with_each_other_or_replace_what_is_read() {
 
 #[test]
 fn what_is_not_a_workload_is_refused_by_name() {
-    let folder = Folder::with(&[("kernel.pto", ""), ("notes.txt", "")]);
+    let folder = Folder::with(&[("kernel.pto", "x"), ("notes.txt", "x")]);
     for name in ["kernel.pto", "notes.txt", "absent.pto"] {
         let (codes, err) = faults(&["graph", &folder.at(name)]);
         assert_eq!(codes, ["WSP0880"], "{err}");

@@ -236,7 +236,10 @@ fn a_letter_that_is_wrong_in_a_form_of_files_never_leads_elsewhere() {
 
 #[test]
 fn messages_have_the_article_and_the_number_of_what_they_name() {
-    let found = kernel("AccTile<float, 8, 8> acc; TMATMUL(t, acc, u); PTO_STORE_SCALAR(x, 1.0f, {d.i});");
+    let found = kernel(
+        "AccTile<float, 1, 8> acc; AccTile<float, 1, 1> l; RightTile<float, 1, 8> r; TMATMUL(acc, l, r);
+         PTO_STORE_SCALAR(x, 1.0f, {d.i});",
+    );
     let text: String = found
         .iter()
         .filter(|d| d.is_error())

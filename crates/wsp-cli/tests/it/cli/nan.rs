@@ -45,7 +45,7 @@ fn nan_in_an_input_is_named_and_carried_through() {
     // No reference says where it may be.
     let (out, err) = refused(&[&args[..], &["--strict"]].concat());
     assert!(out.contains("`y` WRONG: NaN or infinity, which no independent check explains"), "{out}");
-    assert!(err.contains("WSP0538") && err.contains("1 of 128 elements of `y` are NaN"), "{err}");
+    assert!(err.contains("WSP0538") && err.contains("1 of 128 elements of `y` is NaN"), "{err}");
     assert!(err.contains("input `x` has NaN or infinity"), "{err}");
 }
 

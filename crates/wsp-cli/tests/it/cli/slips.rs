@@ -42,9 +42,11 @@ fn an_empty_file_is_not_ok() {
             );
         }
     }
-    let bytes = folder.at("b.ptog");
-    let (code, _, err) = run(&["asm", &folder.write("b.tg", ""), "-o", &bytes]);
-    assert_eq!(code, 0, "{err}");
+    let (out, err) = refused(&["asm", &folder.write("b.tg", ""), "-o", &folder.at("b.ptog")]);
+    assert!(out.is_empty() && err.contains("WSP0513"), "{out}{err}");
+    let empty = wsp_isa::tg::binary::encode(&wsp_ir::tg::TgModule::default()).expect("nothing fits");
+    let bytes = folder.at("c.ptog");
+    std::fs::write(&bytes, empty).expect("the folder is there");
     let (out, err) = refused(&["check", &bytes]);
     assert!(out.is_empty() && err.contains("WSP0513"), "{out}{err}");
 }

@@ -56,7 +56,7 @@ impl DirectiveInterface for CoreGroups {
         if !schedule.has(|kind| matches!(kind, DirectiveKind::Ready(Ready::Fifo | Ready::Priority))) {
             return None;
         }
-        MissingRequirement::of_directive("core_groups", "ready = work_steal", "leave it out")
+        MissingRequirement::of_directive("core_groups", "ready = work_steal", "leave it out", "leave it out")
     }
 
     fn apply(&self, policy: &mut SchedulePolicy) {
