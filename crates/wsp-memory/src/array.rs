@@ -293,7 +293,7 @@ mod tests {
         let recorded = view.recorded(EarlyLoads::Refused);
         let array = recorded.take_back().expect("no other view is left");
         assert_eq!((array.bytes().as_ptr(), array.bytes()), (address, &[1, 2, 3, 4, 5, 6][..]));
-        assert!(array.range().stored().is_none(), "the next run records by itself");
+        assert!(array.lend().unwrap().range().stored().is_none(), "the next run records by itself");
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl Memory {
         for (title, body) in ["struct", "enum", "union"].iter().flat_map(|word| bodies(&source.code, word)) {
             for (found, (_, words, _)) in self.found.iter_mut().zip(KINDS) {
                 let holds = |word: &&str| (knows || word.starts_with('*')) && has_word(body, word);
-                if words.iter().any(|word| holds(word)) {
+                if words.iter().any(holds) {
                     found.push(format!("{name} {title}"));
                 }
             }

@@ -283,6 +283,22 @@ mod tests {
     }
 
     #[test]
+    fn a_view_of_a_kernel_is_recorded_when_it_is_made_and_has_no_record_itself() {
+        let mut tensor = columns();
+        tensor.record(EarlyLoads::Refused);
+        let region = Region::new(TensorId(3), &[1, 0], &[2, 2]).expect("ranks agree");
+        let refused = NeverStored { tensor: TensorId(3), index: vec![1, 0] };
+        assert_eq!(tensor.view(&region, AccessMode::In).unwrap_err(), refused);
+        let written = tensor.view(&region, AccessMode::Out).expect("nothing is loaded");
+        assert!(written.range().stored().is_none(), "a run inside of the kernel records by itself");
+        assert!(tensor.view(&region, AccessMode::In).is_ok());
+        assert_eq!(
+            tensor.elements().missing(wsp_memory::Unstored::Unused).map(|missing| missing.elements),
+            Some(4)
+        );
+    }
+
+    #[test]
     fn what_a_kernel_only_reads_is_a_view_that_may_not_be_written() {
         let tensor = columns();
         let region = Region::new(TensorId(0), &[1, 0], &[2, 2]).expect("ranks agree");
