@@ -30,7 +30,11 @@ pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> 
     each(py, given, &known, |name, value| {
         match name {
             "target" => {
-                found.options.target = registry().target(&read::<String>(name, value, "a string")?)?;
+                let wanted = read::<String>(name, value, "a string")?;
+                found.options.target = registry().target(&wanted).map_err(|fault| {
+                    let is_told = !fault.help.is_empty();
+                    if is_told { fault } else { fault.help("write `target=\"cpu_sim\"`, or leave it out") }
+                })?;
             }
             "schedule" => found.options.schedule = Some(read(name, value, "a string")?),
             "max_blocks" => found.options.max_blocks = integer(name, value, 1, u32::MAX)?,
