@@ -3,7 +3,9 @@
 use crate::Error;
 use std::sync::Arc;
 use wsp_ascend::AscendBackend;
-use wsp_plan::PlanSource;
+use wsp_ir::workload::WorkloadModule;
+use wsp_plan::workload::WorkloadPlan;
+use wsp_plan::{CompileOptions, PlanSource};
 
 pub use wsp_backend::{
     Absent, Arg, Args, Backend, Begin, EmitOptions, Emitted, Expand, Explanation, KernelStats, KvLayout,
@@ -32,6 +34,21 @@ pub fn registry_with(cpu: cpu::CpuSimBackend) -> Registry {
         registry.register(backend).expect("names of backends should be distinct");
     }
     registry
+}
+
+/// Compiles a workload of declared kernels under one of its schedules, or under that which it applies, by a backend: document 004's
+/// `compile(workload, schedule)`.
+///
+/// # Errors
+/// A workload that breaks a rule, a schedule that the target cannot keep, kernels of the backend that do not fit.
+pub fn compile_workload(
+    backend: &dyn Backend,
+    workload: WorkloadModule,
+    schedule: Option<&str>,
+) -> Result<Box<dyn Program>, Error> {
+    let options = CompileOptions { schedule: schedule.map(str::to_owned), ..CompileOptions::default() };
+    let plan = WorkloadPlan::new(workload, None, &options)?;
+    Ok(backend.compile(&plan.into())?)
 }
 
 /// Compiles a plan by the backend that takes it.

@@ -2,9 +2,9 @@
 //!
 //! ```
 //! use pto_wsp::backend::cpu::CpuSimBackend;
-//! use pto_wsp::backend::{Args, Backend, RunOptions};
+//! use pto_wsp::backend::{Args, RunOptions};
 //! use pto_wsp::prelude::*;
-//! use pto_wsp::workload::{KernelRegistry, ModuleBuilder, WorkloadPlan, sized};
+//! use pto_wsp::workload::{KernelRegistry, ModuleBuilder, sized};
 //!
 //! # fn main() -> Result<(), pto_wsp::Error> {
 //! // Partial sums of a matrix by tiles of rows, then their total. The second kernel waits for the first by its data.
@@ -26,11 +26,10 @@
 //!     let total: f32 = cx.load::<f32>(0)?.iter().sum();
 //!     cx.store(1, &[total])
 //! })?;
-//! let plan = WorkloadPlan::new(m.finish()?.into_inner(), None, &CompileOptions::default())?;
-//! let program = CpuSimBackend { kernels, ..CpuSimBackend::default() }.compile(&plan.into())?;
+//! let backend = CpuSimBackend { kernels, ..CpuSimBackend::default() };
+//! let program = pto_wsp::compile_workload(&backend, m.finish()?.into_inner(), None)?;
 //!
-//! let mut x = Array::zeros(DType::F32, &[256, 8])?;
-//! x.as_slice_mut::<f32>().unwrap().fill(0.5);
+//! let x = Array::of(&[256, 8], &[0.5f32; 2048])?;
 //! let outcome = program.execute(Args::new().with("x", x), RunOptions::default())?;
 //! assert_eq!(outcome.outputs["total"].as_slice::<f32>().unwrap(), [1024.0]);
 //! assert_eq!(outcome.stats.tasks, 17);

@@ -46,7 +46,7 @@ fn the_readme_shows_the_example_of_workloads() {
     for shown in block.lines().skip(1).map(str::trim).filter(|line| !line.is_empty()) {
         assert!(lines.any(|line| line == shown), "the example should have, in this order: {shown}");
     }
-    assert_eq!(block.matches('?').count(), 6);
+    assert_eq!(block.matches('?').count(), 5);
 }
 
 #[test]
