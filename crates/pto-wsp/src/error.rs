@@ -3,8 +3,7 @@
 use std::fmt;
 use wsp_backend::RunError;
 use wsp_cpu::workload::{AlreadyRegistered, KernelFault};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, Diagnostics, render_all};
+use wsp_diag::{Diagnostic, Diagnostics, SourceMap, render_all};
 use wsp_memory::ViewFault;
 use wsp_plan::ArrayError;
 

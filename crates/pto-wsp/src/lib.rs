@@ -43,6 +43,7 @@
 
 pub use wsp_core as core;
 pub use wsp_cpu as cpu;
+pub use wsp_diag as diag;
 pub use wsp_ir as ir;
 pub use wsp_lang as lang;
 pub use wsp_memory as memory;
@@ -67,8 +68,9 @@ pub mod prelude {
         Advance, Balance, Capacity, Growth, LaunchOptions, Metadata, Outcome, Plan, PlanDescriptor, PlanNeed,
         Program,
     };
-    pub use wsp_ir::diag::{Diagnostic, render_all};
-    pub use wsp_ir::{Module, SourceMap};
+    pub use wsp_diag::SourceMap;
+    pub use wsp_diag::{Diagnostic, render_all};
+    pub use wsp_ir::Module;
     pub use wsp_lang::{compile, compile_with};
     pub use wsp_memory::View;
     pub use wsp_plan::{Array, Arrays, CompileOptions, ParamValue, lower};

@@ -4,7 +4,7 @@ use crate::graph::{GraphSource, emit_graph};
 use std::path::PathBuf;
 use wsp_backend::codes::NO_FILES;
 use wsp_backend::{Backend, EmitOptions, Emitted, Package, Program};
-use wsp_ir::diag::{Diagnostic, Diagnostics, Severity, did_you_mean};
+use wsp_diag::{Diagnostic, Diagnostics, Severity, did_you_mean};
 use wsp_plan::target::TARGETS;
 use wsp_plan::tg::{ElaborateOptions, UnitPlan, elaborate};
 use wsp_plan::{PlanSource, Target, UnitSource};

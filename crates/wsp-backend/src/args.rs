@@ -3,7 +3,7 @@
 use crate::codes::WRONG_ARGUMENT;
 use crate::error::RunError;
 use std::collections::BTreeMap;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_memory::View;
 use wsp_plan::{Array, Arrays, ParamValue};
 

@@ -11,7 +11,7 @@ use crate::run::Run;
 use crate::transfer::Transferred;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wsp_ir::diag::{Diagnostic, Diagnostics};
+use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_memory::Claim;
 use wsp_plan::{PlanSource, Target};
 

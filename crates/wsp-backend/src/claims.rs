@@ -2,8 +2,7 @@
 
 use crate::codes::{IN_USE, READ_ONLY, SHARED_MEMORY, WRONG_ARRAY};
 use std::sync::Arc;
-use wsp_ir::Span;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_memory::{Claim, Claimed, Conflict, Sharing, Unusable, Use, Uses, View};
 
 /// A tensor that is a view of the caller.

@@ -1,8 +1,8 @@
 //! Diagnostic codes of the seam.
 
-use wsp_ir::diag::Code;
+use wsp_diag::Code;
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     pub(crate) NO_BACKEND = 1600, "no backend runs this",
         "\
 A target is run by a backend. None of those that there are runs this target, or one does and cannot do all of the program; the

@@ -2,7 +2,7 @@
 
 use crate::codes::NO_OUTCOME;
 use std::fmt;
-use wsp_ir::diag::{Diagnostic, Diagnostics};
+use wsp_diag::{Diagnostic, Diagnostics};
 
 /// Why a run gave nothing. The findings say it, the first of them first; where spans point into sources, who has the sources
 /// renders them.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::policy::Deps;
 use wsp_core::{ExecPool, Region};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
 
 /// A kernel of a graph.

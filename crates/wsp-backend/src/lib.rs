@@ -44,4 +44,4 @@ pub use run::Run;
 pub use transfer::Transferred;
 
 /// The codes of this crate.
-pub const CODES: wsp_ir::diag::Codes = &[codes::CODES];
+pub const CODES: wsp_diag::Codes = &[codes::CODES];

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::policy::Hints;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_memory::{Claim, View};
 use wsp_plan::ProgramKind;
 use wsp_plan::tg::matrix::DeviceModel;

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::time::Duration;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::{Arrays, ParamValue};
 
 /// What a run computed, and how.

@@ -1,7 +1,7 @@
 //! A program as files for a target that runs elsewhere.
 
 use std::path::PathBuf;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::tg::Signatures;
 
 /// What to emit.

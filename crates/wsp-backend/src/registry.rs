@@ -5,7 +5,7 @@ use crate::codes::{BACKEND_EXISTS, NO_BACKEND, NO_FILES, UNKNOWN_BACKEND};
 use crate::package::{EmitOptions, Emitted};
 use std::fmt;
 use std::sync::Arc;
-use wsp_ir::diag::{Diagnostic, Diagnostics, did_you_mean};
+use wsp_diag::{Diagnostic, Diagnostics, did_you_mean};
 use wsp_plan::target::listed;
 use wsp_plan::{PlanSource, Target};
 

@@ -8,7 +8,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// A run on a thread of its own. One that is dropped is waited for, and cancelled before if its options had no flag for that: the flag of a caller
 /// may be that of other runs too.

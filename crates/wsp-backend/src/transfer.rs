@@ -1,6 +1,6 @@
 //! What AICPUs are given to generate tasks themselves.
 
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::ptow::{HostList, ProgramBuf, Transfer};
 
 /// A workload's program, and the bytes of a launch.

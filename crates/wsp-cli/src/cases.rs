@@ -6,7 +6,7 @@ use pto_wsp::codes;
 use std::path::Path;
 use wsp_backend::KvLayout;
 use wsp_core::DType;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 
 /// A decode attention case.

@@ -6,8 +6,7 @@ use pto_wsp::catalog::to_json;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 use wsp_core::limits;
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, Severity, render};
+use wsp_diag::{Diagnostic, Severity, SourceMap, render};
 
 /// Diagnostics with one code and one message that are printed: more of them say nothing new.
 const MOST_ALIKE: usize = 5;
@@ -113,7 +112,7 @@ fn summary(diagnostics: &[Diagnostic], shown: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wsp_ir::diag::Code;
+    use wsp_diag::Code;
 
     #[test]
     fn several_diagnostics_are_counted() {

@@ -1,8 +1,8 @@
 //! Codes of the diagnostics that this crate reports.
 
-use wsp_ir::diag::Code;
+use wsp_diag::Code;
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     pub(crate) MISSING_ARRAY = 550, "an input is missing",
         "A parameter of the host entry, a tensor of a workload that tasks read first, or an `extern` tensor of a task \
             graph that is read has no array or value. Arrays take the names of parameters and tensors; a `PagedKVCache kv` takes \

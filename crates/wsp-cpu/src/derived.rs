@@ -5,7 +5,8 @@ use crate::codes;
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use wsp_core::AxisId;
-use wsp_ir::{Derivation, LaunchArray, MetaKind, Module, Span};
+use wsp_diag::Span;
+use wsp_ir::{Derivation, LaunchArray, MetaKind, Module};
 use wsp_kernel::{Env, IntArray, Trap};
 use wsp_plan::LoweredPlan;
 

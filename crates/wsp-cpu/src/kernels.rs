@@ -5,8 +5,8 @@ use crate::codes;
 use smallvec::SmallVec;
 use wsp_core::words::counted;
 use wsp_core::{AccessKind, FuncId, KernelId, MAX_RANK, Region, StructId, TensorId, limits};
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Consumer, Expr, Span, Storage, StructDef, Tensor};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{Consumer, Expr, Storage, StructDef, Tensor};
 use wsp_kernel::{Env, ScalarCode, Scratch, Trap, Value};
 use wsp_plan::{Access, Bound, LoweredPlan};
 

@@ -37,4 +37,4 @@ pub use sizing::PlannedDescriptor;
 pub use stats::{DescriptorStats, Outcome, PlanReport, RunStats, TileStats, Times};
 
 /// The codes of this crate.
-pub const CODES: wsp_ir::diag::Codes = &[codes::CODES, workload::codes::CODES, tg::codes::CODES];
+pub const CODES: wsp_diag::Codes = &[codes::CODES, workload::codes::CODES, tg::codes::CODES];

@@ -8,7 +8,8 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use wsp_core::words::counted;
 use wsp_core::{AxisId, SpaceId};
-use wsp_ir::{AxisEnd, Span, TileSize};
+use wsp_diag::Span;
+use wsp_ir::{AxisEnd, TileSize};
 use wsp_kernel::{Env, Extent, Trap, WsRequest, eval_launch_expr};
 use wsp_plan::LoweredPlan;
 

@@ -4,8 +4,8 @@ use crate::codes;
 use crate::kernels::{Evaluator, KernelTable};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use wsp_core::{AxisId, KernelId, TaskId};
+use wsp_diag::Diagnostic;
 use wsp_ir::Module;
-use wsp_ir::diag::Diagnostic;
 use wsp_kernel::{Env, KernelCode, Scratch, Trap};
 use wsp_runtime::TaskRunner;
 

@@ -8,7 +8,8 @@ use crate::kernels::{Evaluator, KernelTable};
 use crate::planner::Planner;
 use wsp_core::words::counted;
 use wsp_core::{AxisId, KernelId, StructId, limits};
-use wsp_ir::{Dim, Span, Storage};
+use wsp_diag::Span;
+use wsp_ir::{Dim, Storage};
 use wsp_kernel::{Hints, Trap};
 use wsp_plan::LoweredPlan;
 

@@ -51,7 +51,7 @@ pub struct Outcome {
     /// How.
     pub stats: RunStats,
     /// Warnings.
-    pub notes: Vec<wsp_ir::diag::Diagnostic>,
+    pub notes: Vec<wsp_diag::Diagnostic>,
 }
 
 /// How a launch ran.
@@ -95,7 +95,7 @@ pub struct PlanReport {
     /// Time of the sizing run in nanoseconds.
     pub sizing_ns: u64,
     /// Warnings.
-    pub notes: Vec<wsp_ir::diag::Diagnostic>,
+    pub notes: Vec<wsp_diag::Diagnostic>,
 }
 
 /// Tasks of the kernels with these names, which are numbered as here.

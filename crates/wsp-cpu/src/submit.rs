@@ -7,7 +7,8 @@ use crate::planner::Planner;
 use crate::prefetch::{PrefetchKey, Prefetchable, Sought};
 use crate::runner::KernelRunner;
 use wsp_core::{StructId, TaskId};
-use wsp_ir::{AffinityPolicy, Span};
+use wsp_diag::Span;
+use wsp_ir::AffinityPolicy;
 use wsp_kernel::{Hints, PrefetchValue, Trap};
 use wsp_runtime::{Affinity, Stopped, Submitter, TaskSpec};
 

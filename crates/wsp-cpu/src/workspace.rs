@@ -2,7 +2,7 @@
 
 use crate::codes;
 use wsp_core::words::counted;
-use wsp_ir::Span;
+use wsp_diag::Span;
 use wsp_kernel::{Trap, WsRequest};
 
 /// A reservation: slots side by side for one key.

@@ -1,9 +1,10 @@
 //! Scalar expressions.
 
-use crate::{ScalarTy, Span};
+use crate::ScalarTy;
 use wsp_core::int::{BinOp, UnOp};
 use wsp_core::limits::MAX_NESTING;
 use wsp_core::{AxisId, FuncId, LocalId, ParamId, TensorId, TierSetId};
+use wsp_diag::Span;
 
 /// A typed scalar expression.
 ///

@@ -1,7 +1,8 @@
 //! Functions: kernels, generators and helpers in one structured language.
 
-use crate::{Block, ScalarTy, Span, TileTy};
+use crate::{Block, ScalarTy, TileTy};
 use wsp_core::{LocalId, SpaceId, StructId};
+use wsp_diag::Span;
 
 /// What a function is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -1,7 +1,8 @@
 //! Entries: kernels that task graphs run in blocks over memory that is bound to their parameters.
 
-use crate::{Module, Span};
+use crate::Module;
 use wsp_core::{FuncId, TensorId};
+use wsp_diag::Span;
 
 /// A kernel with parameters, `PTO_KERNEL_IMPL(name, Tensor<T> a, …)`.
 ///

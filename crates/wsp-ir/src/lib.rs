@@ -40,11 +40,9 @@ pub use types::{Elem, ScalarTy, TileRole, TileTy};
 pub use verify::{Verified, into_verified, verify};
 pub use wsp_core::int::{BinOp, UnOp};
 pub use wsp_core::policy::{AffinityPolicy, OrderPolicy};
-pub use wsp_diag as diag;
-pub use wsp_diag::{FileId, SourceMap, Span};
 
 /// The codes of this crate.
-pub const CODES: diag::Codes = &[
+pub const CODES: wsp_diag::Codes = &[
     text::CODES,
     verify::rule::CODES,
     workload::text::codes::CODES,

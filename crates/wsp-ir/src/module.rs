@@ -1,8 +1,9 @@
 //! A module: everything one source file says.
 
-use crate::{Elem, Expr, Function, KernelEntry, ScalarTy, Span};
+use crate::{Elem, Expr, Function, KernelEntry, ScalarTy};
 use wsp_core::policy::{self, AffinityPolicy, OrderPolicy};
 use wsp_core::{AxisId, CacheId, FuncId, GraphId, ParamId, SpaceId, TensorId, TierSetId};
+use wsp_diag::Span;
 
 /// A program before lowering.
 ///

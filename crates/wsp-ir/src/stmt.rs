@@ -1,7 +1,8 @@
 //! Statements.
 
-use crate::{AffinityPolicy, ArrayRef, Expr, Span, TileOp};
+use crate::{AffinityPolicy, ArrayRef, Expr, TileOp};
 use wsp_core::{AxisId, LocalId, ScheduleId, StructId, TensorId};
+use wsp_diag::Span;
 
 /// Statements in order.
 pub type Block = Vec<Stmt>;

@@ -108,7 +108,7 @@ fn main() {
         best("read, check, decode", || decode("unit", &bytes).unwrap());
         best("verify", || wsp_ir::tg::verify(&unit));
         let errors: Vec<_> =
-            wsp_ir::tg::verify(&unit).into_iter().filter(wsp_ir::diag::Diagnostic::is_error).collect();
+            wsp_ir::tg::verify(&unit).into_iter().filter(wsp_diag::Diagnostic::is_error).collect();
         assert!(errors.is_empty(), "{:?}", &errors[..errors.len().min(3)]);
         best("file, read, decode, verify", || {
             let bytes = std::fs::read(&path).unwrap();

@@ -4,7 +4,7 @@
 //! generated from its tables. [`ptow`] is the bytecode from which AICPUs generate their tasks.
 //!
 //! ```
-//! use wsp_ir::SourceMap;
+//! use wsp_diag::SourceMap;
 //! let text = ".value n\n.axis i dense 0 .. n\n.kernel scale vector\n\
 //!             PARALLEL_FOR i, body\nHALT\nbody:\nTASK scale\nPARAM_LOOPVAR i0\nEND\n";
 //! let bytes = wsp_isa::ptow::assemble("scale.ptows", text, &mut SourceMap::default()).unwrap();
@@ -17,5 +17,4 @@ pub mod ptow;
 pub mod tg;
 
 /// The codes of this crate.
-pub const CODES: wsp_ir::diag::Codes =
-    &[ptow::codes::CODES, tg::text::codes::CODES, tg::binary::codes::CODES];
+pub const CODES: wsp_diag::Codes = &[ptow::codes::CODES, tg::text::codes::CODES, tg::binary::codes::CODES];

@@ -17,7 +17,8 @@ use memmap2::MmapMut;
 use std::hint::black_box;
 use std::time::Instant;
 use wsp_core::{DType, FuncId};
-use wsp_ir::{Module, ParamSource, SourceMap, Storage};
+use wsp_diag::SourceMap;
+use wsp_ir::{Module, ParamSource, Storage};
 use wsp_kernel::{Env, KernelCode, Layout, Mode, Paged, Scratch, TensorMem, Value, eval_launch_expr};
 use wsp_memory::Bytes;
 

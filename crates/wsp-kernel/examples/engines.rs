@@ -7,9 +7,10 @@
 
 use std::time::Instant;
 use wsp_core::{AxisId, FuncId, LocalId, SpaceId, StructId, TensorId};
+use wsp_diag::Span;
 use wsp_ir::{
     ArrayRef, BinOp, Consumer, Elem, EmitHints, Expr, ExprKind, Field, FuncKind, Function, LocalTy, Module,
-    ScalarTy, Span, Stmt, StmtKind, Storage, StructDef, Tensor,
+    ScalarTy, Stmt, StmtKind, Storage, StructDef, Tensor,
 };
 use wsp_kernel::{
     Engine, Env, Extent, FlatBuffer, GeneratorCode, GeneratorHost, Hints, IntArray, Trap, WsRequest,

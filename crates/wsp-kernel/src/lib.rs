@@ -35,4 +35,4 @@ pub use memory::{Fault, Layout, Paged, Series, Shape, TensorMem};
 pub use simd::{Level, Mode};
 
 /// The codes of this crate.
-pub const CODES: wsp_ir::diag::Codes = &[exec::trap::codes::CODES];
+pub const CODES: wsp_diag::Codes = &[exec::trap::codes::CODES];

@@ -4,9 +4,10 @@
 use std::alloc::{GlobalAlloc, Layout as MemLayout, System};
 use std::cell::Cell;
 use wsp_core::{DType, FuncId, LocalId, StructId, TensorId};
+use wsp_diag::Span;
 use wsp_ir::{
     BinOp, BinaryTileOp, Consumer, Elem, Expr, ExprKind, Field, FuncKind, Function, LocalTy, Module, Operand,
-    Place, ReduceOp, ScalarTy, Span, Stmt, StmtKind, Storage, StructDef, Tensor, TileOp, TileRole, TileTy,
+    Place, ReduceOp, ScalarTy, Stmt, StmtKind, Storage, StructDef, Tensor, TileOp, TileRole, TileTy,
 };
 use wsp_kernel::{Engine, Env, KernelCode, Layout, Mode, ScalarCode, Scratch, TensorMem};
 use wsp_memory::Bytes;

@@ -17,7 +17,7 @@ mod stmt;
 mod ty;
 
 use std::rc::Rc;
-use wsp_ir::Span;
+use wsp_diag::Span;
 
 pub use expr::{Expr, ExprKind, FieldInit, FloatLit, IntLit, UnaryOp};
 pub use item::{

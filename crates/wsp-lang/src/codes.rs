@@ -1,6 +1,6 @@
 //! Diagnostic codes of the lexer and parser, WSP0001-WSP0099.
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     /// The file is longer than a source file may be.
     pub(crate) SOURCE_TOO_LARGE = 1, "source file too large",
         "\

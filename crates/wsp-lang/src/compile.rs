@@ -10,8 +10,8 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::rc::Rc;
 use wsp_core::limits;
-use wsp_ir::diag::{Diagnostic, Severity};
-use wsp_ir::{FileId, Module, SourceMap};
+use wsp_diag::{Diagnostic, FileId, Severity, SourceMap};
+use wsp_ir::Module;
 
 /// Compiles one file. The text is added to `sources` under `name`, so that the findings can be shown.
 ///
@@ -19,7 +19,7 @@ use wsp_ir::{FileId, Module, SourceMap};
 /// in the order of the text; errors crowd out warnings.
 ///
 /// ```
-/// let mut sources = wsp_ir::SourceMap::default();
+/// let mut sources = wsp_diag::SourceMap::default();
 /// let (module, findings) = wsp_lang::compile("a.pto", "PTO_PARAM(uint32_t, n, 4)", &mut sources);
 /// assert!(findings.is_empty());
 /// assert_eq!(module.expect("no errors").params[0].name, "n");
@@ -35,7 +35,7 @@ pub fn compile(name: &str, text: &str, sources: &mut SourceMap) -> (Option<Modul
 /// includes; `read` is given them joined to it, starting from `name`. Otherwise as [`compile`].
 ///
 /// ```
-/// let mut sources = wsp_ir::SourceMap::default();
+/// let mut sources = wsp_diag::SourceMap::default();
 /// let mut read = |path: &std::path::Path| {
 ///     assert_eq!(path, std::path::Path::new("lib/sizes.pto"));
 ///     Ok("PTO_PARAM(uint32_t, n, 4)".to_owned())
@@ -60,7 +60,7 @@ pub fn compile_with(
 /// has none.
 ///
 /// ```
-/// let mut sources = wsp_ir::SourceMap::default();
+/// let mut sources = wsp_diag::SourceMap::default();
 /// let text = "uint32_t twice(uint32_t n) { uint32_t m = 2; return n + n; }";
 /// let mut read = |_: &std::path::Path| Ok(String::new());
 /// let (module, findings) =

@@ -7,8 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 use wsp_core::limits::MAX_SOURCE_BYTES;
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{FileId, SourceMap, Span};
+use wsp_diag::{Diagnostic, FileId, SourceMap, Span};
 
 /// Most files of one compilation.
 pub(crate) const MAX_FILES: usize = 64;

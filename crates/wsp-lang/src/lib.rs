@@ -21,4 +21,4 @@ pub use parser::parse;
 pub use part::part_of_programs;
 
 /// The codes of this crate.
-pub const CODES: wsp_ir::diag::Codes = &[codes::CODES, sema::codes::CODES, lint::codes::CODES];
+pub const CODES: wsp_diag::Codes = &[codes::CODES, sema::codes::CODES, lint::codes::CODES];

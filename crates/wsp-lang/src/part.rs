@@ -5,7 +5,7 @@ use crate::include::Reader;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// Most files of a folder that are looked at.
 const MOST_BESIDE: usize = 256;

@@ -5,8 +5,7 @@
 
 use crate::codes;
 use crate::number::{self, NumberError};
-use wsp_ir::diag::{Diagnostic, Sink};
-use wsp_ir::{FileId, Span};
+use wsp_diag::{Diagnostic, FileId, Sink, Span};
 use wsp_syntax::{
     Fault, Language, Lexer, Lexicon, Names, Numbers, Rules, Tok, Token, foreign_name, open_comment, shorten,
     tokens,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 use wsp_core::SlotId;
-use wsp_ir::SourceMap;
+use wsp_diag::SourceMap;
 use wsp_ir::workload::text;
 use wsp_plan::ParamValue;
 use wsp_plan::target::CPU_SIM;

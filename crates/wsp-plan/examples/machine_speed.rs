@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::Instant;
 use wsp_core::tg::machine::{Machine, Scalars, Step};
-use wsp_ir::SourceMap;
+use wsp_diag::SourceMap;
 use wsp_ir::tg::Signatures;
 use wsp_plan::tg::{ElaborateOptions, GraphPlan, elaborate};
 

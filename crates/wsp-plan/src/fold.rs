@@ -1,6 +1,7 @@
 //! Making integer expressions: constants are folded, and operands that change nothing are dropped.
 
-use wsp_ir::{BinOp, Const, Expr, ExprKind, ScalarTy, Span, UnOp};
+use wsp_diag::Span;
+use wsp_ir::{BinOp, Const, Expr, ExprKind, ScalarTy, UnOp};
 
 /// A truth value.
 pub(crate) fn truth(value: bool, span: Span) -> Expr {

@@ -41,7 +41,7 @@ pub use view_kernel::{FieldSource, ViewKernelSource, ViewShape};
 pub use wsp_ir::{Capability, Support};
 
 /// The codes of this crate.
-pub const CODES: wsp_ir::diag::Codes = &[
+pub const CODES: wsp_diag::Codes = &[
     lower::codes::CODES,
     workload::codes::CODES,
     ptow::codes::CODES,

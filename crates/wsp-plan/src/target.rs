@@ -6,7 +6,7 @@
 use crate::lower::codes::UNKNOWN_TARGET;
 use crate::tg::matrix::DeviceModel;
 use wsp_core::tg::Platform;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 
 /// Whether `.pto` programs and workloads can be lowered for a target.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

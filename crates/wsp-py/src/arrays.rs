@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
 use wsp_core::DType;
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic};
 use wsp_memory::{View, ViewFault};
 use wsp_plan::Array;
 pub(crate) use wsp_trace::python::arrays::UNSUPPORTED_ELEMENT as UNSUPPORTED;

@@ -5,8 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use wsp_ir::diag::{self, Code, Diagnostic};
-use wsp_ir::{FileId, SourceMap, Span};
+use wsp_diag::{Code, Diagnostic, FileId, SourceMap, Span};
 pub(crate) use wsp_trace::python::arrays::IN_USE;
 
 /// The module that defines the exceptions.
@@ -58,15 +57,15 @@ pub(crate) fn occupied(py: Python<'_>, message: &str, help: &str) -> PyErr {
     fault(py, Diagnostic::error(IN_USE, message).help(help))
 }
 
-/// A finding as Python sees it: what [`diag::to_json`] gives, and its text under `rendered`.
+/// A finding as Python sees it: what [`wsp_diag::to_json`] gives, and its text under `rendered`.
 pub(crate) fn record<'py>(
     py: Python<'py>,
     diagnostic: &Diagnostic,
     sources: &SourceMap,
 ) -> PyResult<Bound<'py, PyAny>> {
     let diagnostic = diagnostic.clone().in_python();
-    let record = python(py, &diag::to_json(&diagnostic, sources))?;
-    record.set_item("rendered", diag::render(&diagnostic, sources, false).trim_end())?;
+    let record = python(py, &wsp_diag::to_json(&diagnostic, sources))?;
+    record.set_item("rendered", wsp_diag::render(&diagnostic, sources, false).trim_end())?;
     Ok(record)
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use wsp_backend::Args;
 use wsp_backend::claims::in_use;
 use wsp_core::DType;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{IntExprKind, WorkloadModule};
 use wsp_memory::{Claim, Use, View};
 use wsp_plan::{Arrays, ParamValue};

@@ -4,7 +4,7 @@ use crate::arrays::IntegerArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyRange, PyTuple};
 use wsp_core::DType;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::Array;
 use wsp_trace::python::arrays::BAD_TABLE;
 

@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use wsp_core::TensorId;
 use wsp_core::limits::MAX_SOURCE_BYTES;
-use wsp_ir::diag::{Code, Diagnostic};
-use wsp_ir::{BindingSource, Elem, Entry, EntryTy, FuncKind, Module, ParamSource, SourceMap};
+use wsp_diag::{Code, Diagnostic, SourceMap};
+use wsp_ir::{BindingSource, Elem, Entry, EntryTy, FuncKind, Module, ParamSource};
 use wsp_plan::{LoweredPlan, array_name, declared_shape, library_entry};
 use wsp_trace::Trace;
 

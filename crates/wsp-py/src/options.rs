@@ -6,7 +6,7 @@ use pto_wsp::registry;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use wsp_backend::{Expand, KvLayout, Recording, RunOptions};
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::Deps;
 use wsp_kernel::Mode;
 use wsp_plan::CompileOptions;

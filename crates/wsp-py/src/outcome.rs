@@ -3,7 +3,7 @@
 use pto_wsp::backend::cpu::{AicpuFigures, RunStats, WorkloadOutcome};
 use pto_wsp::prelude::Outcome as LaunchOutcome;
 use wsp_backend::{KernelStats, Outcome, Unwritten};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 
 /// What a run gave.

@@ -5,7 +5,7 @@ use crate::inputs::Arguments;
 use crate::kernels::KernelArray;
 use pyo3::prelude::*;
 use wsp_core::DType;
-use wsp_ir::diag::{Code, Diagnostic, Severity};
+use wsp_diag::{Code, Diagnostic, Severity};
 use wsp_plan::{Array, ArrayError, Arrays};
 use wsp_trace::python::arrays::{
     BAD_PAGES as BAD_SHAPE, COPIED, OFF_PAGE, UNSUPPORTED_ELEMENT as UNSUPPORTED,

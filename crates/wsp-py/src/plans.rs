@@ -14,7 +14,7 @@ use pyo3::types::{PyBytes, PyDict};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 use wsp_backend::RunOptions;
 use wsp_core::DType;
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic};
 use wsp_plan::Array;
 
 const BAD_GROWTH: Code = Code(580);

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use wsp_backend::claims::in_use;
 use wsp_backend::{Args, RunError, RunOptions};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::{PoolSizes, Trace};
 use wsp_memory::{Claim, Uses};
 use wsp_plan::ParamValue;

@@ -9,8 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::json;
 use wsp_backend::{GraphListing, Simulated, SimulatedTask, Transferred, Unwritten};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{self, Diagnostic};
+use wsp_diag::{Diagnostic, SourceMap};
 use wsp_plan::Arrays;
 
 /// Stands for no worker in lists of workers.
@@ -18,7 +17,7 @@ const NO_WORKER: u32 = u32::MAX;
 
 /// The warnings as text.
 pub(crate) fn notes(found: &[Diagnostic], sources: &SourceMap) -> Vec<String> {
-    let text = |note: &Diagnostic| diag::render(&note.clone().in_python(), sources, false);
+    let text = |note: &Diagnostic| wsp_diag::render(&note.clone().in_python(), sources, false);
     found.iter().map(|note| text(note).trim_end().to_owned()).collect()
 }
 

@@ -17,7 +17,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use wsp_backend::{Payload, PayloadSlot, Poll, RunOptions};
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic};
 use wsp_runtime::clock;
 use wsp_trace::python::arrays::{ELSEWHERE, OUTLIVES};
 

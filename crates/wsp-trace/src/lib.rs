@@ -35,9 +35,8 @@ pub mod python;
 mod wire;
 
 use wsp_core::limits::MAX_DIAGNOSTICS;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, SourceMap, Span};
 use wsp_ir::workload::{WorkloadModule, text};
-use wsp_ir::{SourceMap, Span};
 use wsp_plan::view_kernel::ViewKernelSource;
 
 /// What a document says: IR that keeps the rules of `wsp_ir::workload::verify` and `wsp_ir::verify`.
@@ -149,7 +148,7 @@ pub fn kernel_text(trace: &Trace, kernel: usize) -> String {
 }
 
 /// The codes of this crate.
-pub const CODES: wsp_ir::diag::Codes = &[
+pub const CODES: wsp_diag::Codes = &[
     wire::codes::CODES,
     python::workload::CODES,
     python::workload::SCHEDULE_CODES,

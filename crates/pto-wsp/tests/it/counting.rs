@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{Args, Backend, Explanation, Outcome, Prepared, Program, RunError, RunOptions, Stats};
 use wsp_core::{AxisId, StructId, limits};
-use wsp_ir::diag::{Code, Diagnostic, Diagnostics};
+use wsp_diag::{Code, Diagnostic, Diagnostics, Span};
 use wsp_ir::tg::Signatures;
-use wsp_ir::{AxisEnd, ParamSource, ShapeOwner, Span, TileSize};
+use wsp_ir::{AxisEnd, ParamSource, ShapeOwner, TileSize};
 use wsp_kernel::{
     Env, Extent, GeneratorCode, GeneratorHost, Hints, Trap, Value, WsRequest, eval_launch_expr,
 };

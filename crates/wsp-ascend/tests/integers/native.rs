@@ -4,9 +4,10 @@ use crate::tree::Tree;
 use std::sync::Arc;
 use wsp_core::limits::MAX_GENERATOR_STEPS;
 use wsp_core::{AxisId, DType, FuncId, SpaceId, StructId, TensorId};
+use wsp_diag::Span;
 use wsp_ir::{
     ArrayRef, BinOp, Consumer, Dim, Elem, EmitHints, Expr, ExprKind, Field, FuncKind, Function, LocalTy,
-    Module, ScalarTy, Span, Stmt, StmtKind, Storage, StructDef, Tensor,
+    Module, ScalarTy, Stmt, StmtKind, Storage, StructDef, Tensor,
 };
 use wsp_kernel::{Engine, Env, Extent, GeneratorCode, GeneratorHost, Hints, IntArray, Trap, WsRequest};
 

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 use wsp_core::int::BinOp;
-use wsp_ir::{Const, Expr, ExprKind, ScalarTy, Span, UnOp};
+use wsp_diag::Span;
+use wsp_ir::{Const, Expr, ExprKind, ScalarTy, UnOp};
 
 /// Why an expression has no value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,8 +6,7 @@ use clap::ValueEnum as _;
 use clap::error::ErrorKind;
 use pto_wsp::codes;
 use std::ffi::OsString;
-use wsp_ir::SourceMap;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, SourceMap};
 
 /// Whether a command line that could not be read asks for errors in JSON.
 pub(crate) fn wants_json(words: impl IntoIterator<Item = OsString>) -> bool {

@@ -4,7 +4,7 @@ use super::{Cores, Stage};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
 use wsp_backend::KvLayout;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_kernel::{Engine, Level, Mode};
 use wsp_plan::{ParamValue, Target};
 

@@ -5,7 +5,7 @@ use super::{Outcome, Session, options, unit, workload};
 use crate::args::AsmArgs;
 use crate::files::{read_source, try_program, write_program};
 use pto_wsp::codes;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// Assembles a text, or lowers a workload.
 pub(super) fn asm(session: &mut Session, args: &AsmArgs) -> Result<Outcome, Vec<Diagnostic>> {

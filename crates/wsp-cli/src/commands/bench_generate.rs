@@ -7,7 +7,7 @@ use crate::bench::runtime::{Row, heading, json, line};
 use crate::machine;
 use pto_wsp::codes;
 use serde_json::json;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// Measures, printing a line per figure.
 pub(super) fn generate(session: &mut Session, args: &BenchGenerateArgs) -> Result<Outcome, Vec<Diagnostic>> {

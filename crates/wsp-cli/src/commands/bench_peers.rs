@@ -17,8 +17,8 @@ use serde_json::json;
 use std::path::Path;
 use wsp_backend::KvLayout;
 use wsp_core::DType;
+use wsp_diag::Diagnostic;
 use wsp_ir::Module;
-use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, Arrays, ParamValue};
 
 /// What peers hold beside ours: dense copies in their own orders and types, f32 among them.

@@ -5,7 +5,7 @@ use crate::args::BenchPlanArgs;
 use crate::bench::plan::{CASES, embedded, heading, json, line, measure, notes, of_folder};
 use crate::machine;
 use serde_json::json;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// Measures, printing a line per batch.
 pub(super) fn plan(session: &mut Session, args: &BenchPlanArgs) -> Result<Outcome, Vec<Diagnostic>> {

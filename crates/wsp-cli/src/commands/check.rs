@@ -6,7 +6,7 @@ use crate::args::CheckArgs;
 use crate::engine;
 use crate::reference;
 use std::path::Path;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::Target;
 use wsp_plan::target::CPU_SIM;
 

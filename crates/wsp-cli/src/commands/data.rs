@@ -15,7 +15,7 @@ use pto_wsp::codes;
 use std::collections::BTreeMap;
 use wsp_backend::KvLayout;
 use wsp_core::TensorId;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::{BindingSource, EntryTy, Module, ParamSource};
 use wsp_plan::{Arrays, array_name};
 

@@ -5,7 +5,7 @@ use super::{Outcome, Session, unit, workload};
 use crate::args::DisasmArgs;
 use crate::files::{read_program, try_program, write_program};
 use std::path::Path;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_isa::ptow::{disassemble, not_a_program};
 
 /// Prints a program, or writes its text.

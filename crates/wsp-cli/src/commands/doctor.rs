@@ -6,7 +6,7 @@ use crate::machine;
 use crate::report::bytes;
 use crate::terminal::Terminal;
 use serde_json::json;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_kernel::Engine;
 
 /// Prints what kernels and benchmarks depend on.

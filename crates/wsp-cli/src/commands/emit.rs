@@ -8,7 +8,7 @@ use pto_wsp::codes;
 use std::fmt::Write;
 use std::path::Path;
 use wsp_backend::Package;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// Writes the files of a program into a folder, and lists them.
 pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Vec<Diagnostic>> {

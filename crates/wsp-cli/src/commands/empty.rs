@@ -4,7 +4,7 @@ use super::kind::Kind;
 use crate::files::read_beginning;
 use pto_wsp::codes;
 use std::path::Path;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// Bytes that are looked at. A text with more of them in comments is not taken for empty.
 const MOST: u64 = 1 << 16;

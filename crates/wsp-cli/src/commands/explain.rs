@@ -5,7 +5,7 @@ use crate::args::ExplainArgs;
 use crate::terminal::Terminal;
 use pto_wsp::catalog::{all, lookup, page};
 use pto_wsp::codes;
-use wsp_ir::diag::{Code, CodeInfo, Diagnostic};
+use wsp_diag::{Code, CodeInfo, Diagnostic};
 
 /// Prints the catalog's text of a code, or all codes.
 pub(super) fn explain(terminal: &Terminal, args: &ExplainArgs) -> Result<Outcome, Vec<Diagnostic>> {

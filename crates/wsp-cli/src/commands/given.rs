@@ -6,7 +6,7 @@ use crate::args::DataArgs;
 use crate::files::{entry_names, read_inputs};
 use pto_wsp::codes;
 use std::path::{Path, PathBuf};
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_plan::Arrays;
 
 /// Most names that a message lists.

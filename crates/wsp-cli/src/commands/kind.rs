@@ -4,8 +4,8 @@ use crate::files::read_beginning;
 use pto_wsp::codes;
 use std::path::Path;
 use wsp_core::ptow;
+use wsp_diag::Diagnostic;
 use wsp_ir::Module;
-use wsp_ir::diag::Diagnostic;
 
 /// First word of a task graph in bytes.
 const PTOG_MAGIC: u32 = 0x5054_4F47;

@@ -42,8 +42,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use wsp_backend::KvLayout;
 use wsp_core::ParamId;
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_diag::{Diagnostic, Severity, SourceMap};
 use wsp_plan::{ParamValue, params_of_launch};
 
 /// How a command ended.

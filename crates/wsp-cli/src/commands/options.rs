@@ -2,7 +2,7 @@
 
 use super::given::Files;
 use pto_wsp::codes;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// What takes the options of task graphs.
 pub(super) const OF_UNITS: &str = "is for task graphs (`.tg`, `.ptog`)";

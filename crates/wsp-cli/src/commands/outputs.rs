@@ -5,7 +5,7 @@ use crate::files::{Filled, Output, place};
 use pto_wsp::codes;
 use std::io::Write;
 use std::path::PathBuf;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_plan::Arrays;
 
 /// The files that a run is to write.

@@ -5,7 +5,7 @@ use crate::args::PeersArgs;
 use crate::bench::runtime::Field;
 use pto_wsp::codes;
 use std::path::{Path, PathBuf};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// Where the peers' sources lie, seen from the project's root.
 const SOURCES: &str = "benches/peers";

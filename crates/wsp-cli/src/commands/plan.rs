@@ -5,7 +5,7 @@ use super::{Outcome, Session, data, launch_options, options, refuse_unread, work
 use crate::args::PlanArgs;
 use crate::engine::{self, Loaded};
 use crate::report::DataSummary;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// Runs the generators and prints what they issue.
 pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Vec<Diagnostic>> {

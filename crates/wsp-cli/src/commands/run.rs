@@ -13,7 +13,7 @@ use crate::report::{DataSummary, RunReport};
 use pto_wsp::codes;
 use std::collections::BTreeMap;
 use wsp_backend::{KvLayout, Recording};
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic};
 use wsp_ir::{ExprKind, ParamSource, Reference};
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{Array, Arrays, ParamValue};

@@ -6,7 +6,7 @@ use crate::terminal::Terminal;
 use serde_json::{Value, json};
 use wsp_core::limits;
 use wsp_core::tg::Platform;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::tg::matrix::{MATRIX, PLATFORMS, Row, platform_name, word};
 use wsp_plan::{CAPABILITIES, Capability, Support, Target, aicpu_capabilities, workload_capabilities};

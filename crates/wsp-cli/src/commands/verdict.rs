@@ -8,7 +8,7 @@ use crate::reference::Comparison;
 use crate::report::Findings;
 use serde_json::Value;
 use wsp_backend::Unwritten;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 
 /// The faults of a run so far.

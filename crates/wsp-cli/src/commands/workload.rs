@@ -16,8 +16,8 @@ use pto_wsp::codes;
 use std::path::{Path, PathBuf};
 use wsp_core::limits;
 use wsp_core::words::counted;
+use wsp_diag::Diagnostic;
 use wsp_ir::Module;
-use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{Use, text, warnings};
 use wsp_plan::{ParamValue, Target, library_entry};
 

@@ -3,7 +3,7 @@
 use pto_wsp::backend::cpu::{Peak, Report};
 use std::time::Duration;
 use wsp_backend::{Args, Outcome, RunOptions, Unwritten};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_kernel::{Engine, Mode};
 use wsp_plan::{Arrays, PlanSource};
 use wsp_runtime::clock;

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use wsp_backend::{CheckpointKey, CheckpointStore, RecordKind};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// How names of checkpoints end.
 const EXTENSION: &str = ".checkpoint";

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 use wsp_core::words::counted;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_plan::ArrayError;
 
 /// A path as shown to the user.

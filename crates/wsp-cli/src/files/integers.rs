@@ -2,7 +2,7 @@
 
 use pto_wsp::codes;
 use wsp_core::DType;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::Array;
 
 /// The elements of an integer array.

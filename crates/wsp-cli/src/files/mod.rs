@@ -29,7 +29,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use wsp_core::words::counted;
 use wsp_core::{DType, limits};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 
 /// The text of a source file.

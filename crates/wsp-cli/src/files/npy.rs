@@ -6,7 +6,7 @@ use pto_wsp::codes;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::Array;
 
 /// Most dimensions of an array; numpy itself takes no more.

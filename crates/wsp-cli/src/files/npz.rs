@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use wsp_core::words::counted;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_plan::Array;
 use zip::read::ZipFile;
 use zip::result::ZipError;

@@ -6,7 +6,7 @@ use pto_wsp::codes;
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
 use wsp_core::limits::MAX_SOURCE_BYTES;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// The bytes of a program. Of a file that is longer than any program, only as many as tell that it is none.
 ///

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 use wsp_core::limits::MAX_UNIT_BYTES;
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// The first bytes of a regular file, `most` or as many as it has; none of what cannot be read, which its reader reports.
 pub(crate) fn read_beginning(path: &Path, most: u64) -> Option<Vec<u8>> {

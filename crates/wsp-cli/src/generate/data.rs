@@ -11,7 +11,7 @@ use crate::reference::alibi_slopes;
 use pto_wsp::codes;
 use wsp_backend::KvLayout;
 use wsp_core::DType;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 
 /// Sinks lie in `[-SINK_SCALE, SINK_SCALE)`.

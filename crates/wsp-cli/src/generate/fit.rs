@@ -228,7 +228,7 @@ fn extents(module: &Module, params: &[Option<Value>], name: &str) -> Option<Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wsp_ir::SourceMap;
+    use wsp_diag::SourceMap;
 
     fn compiled(shapes: &str, reference: &str) -> Module {
         let source = format!(

@@ -6,7 +6,7 @@ use crate::files;
 use pto_wsp::codes;
 use std::path::Path;
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// Requests when the specification does not say.
 const DEFAULT_BATCH: u32 = 32;

@@ -27,7 +27,7 @@ pub use tensors::{can_make, check_dtype, extents_asked, generate_tensors};
 pub use unit::{Scale, make_tensor};
 
 use wsp_backend::KvLayout;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 
 /// The seed when none is given.

@@ -2,7 +2,7 @@
 
 use crate::reference::{MLA_DECODE, PAGED_DECODE_ATTENTION, entry_cache, role};
 use pto_wsp::codes;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::{EntryTy, Module, Reference};
 
 /// Names of the host entry's parameters for decode attention data.

@@ -2,7 +2,7 @@
 
 use super::hash::{Draws, stream};
 use pto_wsp::codes;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// Pages that no request uses: a kernel that reads past its own finds NaN.
 const SPARE_PAGES: u64 = 3;

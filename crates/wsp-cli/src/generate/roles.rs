@@ -12,7 +12,7 @@ use crate::reference::{
 use pto_wsp::codes;
 use std::collections::BTreeMap;
 use wsp_core::{ParamId, TensorId};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::{BindingSource, Dim, ExprKind, Module, Reference};
 use wsp_kernel::Value;
 

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use wsp_backend::KvLayout;
 use wsp_core::DType;
 use wsp_core::words::counted;
-use wsp_ir::diag::did_you_mean;
+use wsp_diag::did_you_mean;
 
 /// Most requests of a made-up batch.
 const MAX_BATCH: u32 = 1 << 20;

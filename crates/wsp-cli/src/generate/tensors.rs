@@ -10,7 +10,7 @@ use crate::numbers::{Bf16, Elem as Number, F8E4m3, F8E5m2, F16, F32};
 use pto_wsp::codes;
 use std::collections::BTreeMap;
 use wsp_core::{DType, ParamId, TensorId};
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::{BindingSource, Dim, Elem, EntryParam, EntryTy, Module, ParamSource};
 use wsp_kernel::{Value, eval_launch_expr};
 use wsp_plan::{Array, Arrays, ParamValue};
@@ -337,7 +337,7 @@ fn bad(message: String) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wsp_ir::SourceMap;
+    use wsp_diag::SourceMap;
 
     const SOURCE: &str = "
         PTO_SHAPE(x, rows, cols)

@@ -7,7 +7,7 @@ use super::tensors::fill;
 use crate::files::check_memory;
 use pto_wsp::codes;
 use wsp_core::DType;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::Array;
 
 /// Integers that are made up are below this: small enough to be an index into almost anything.

@@ -4,7 +4,7 @@ use super::Rows;
 use crate::files::{Filled, Output, written};
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// Where one list goes.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,7 +5,7 @@ use pto_wsp::codes;
 use wsp_backend::unravel;
 use wsp_core::DType;
 use wsp_core::words::{by_count, counted};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::Array;
 
 /// Unit roundoff of f32, in which kernels compute.

@@ -6,8 +6,8 @@ use super::paged::Cache;
 use super::{Comparison, Context, Tolerance, compare_by, find, role, to_f64};
 use crate::files::to_u32;
 use pto_wsp::codes;
+use wsp_diag::Diagnostic;
 use wsp_ir::Reference;
-use wsp_ir::diag::Diagnostic;
 
 /// Roles of `paged_decode_attention` that may be left out.
 pub(super) const OPTIONAL: &[&str] = &[

@@ -12,8 +12,8 @@ use super::{Comparison, Context, Tolerance, compare, find, one, role};
 use crate::numbers::{Elem, F16};
 use wsp_core::DType;
 use wsp_core::words::counted;
+use wsp_diag::Diagnostic;
 use wsp_ir::Reference;
-use wsp_ir::diag::Diagnostic;
 
 /// What keeps the root mean square of a row of zeros from being divided by.
 const EPS: f64 = 1e-6;

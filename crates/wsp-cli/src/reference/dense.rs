@@ -4,8 +4,8 @@ use super::{Comparison, Context, Tolerance, find, one, role, to_f64};
 use pto_wsp::codes;
 use std::sync::Mutex;
 use wsp_core::words::counted;
+use wsp_diag::Diagnostic;
 use wsp_ir::Reference;
-use wsp_ir::diag::Diagnostic;
 use wsp_plan::Array;
 
 /// The error of the worst of some million elements, as a multiple of the usual one that the square root of the terms stands for.

@@ -8,8 +8,8 @@ use super::dense::{
 };
 use super::{Comparison, Context, Tolerance, compare_by, find, role};
 use wsp_core::words::counted;
+use wsp_diag::Diagnostic;
 use wsp_ir::Reference;
-use wsp_ir::diag::Diagnostic;
 
 /// The layer with its extents checked. Weights are `[outputs, inputs]`.
 struct Layer {

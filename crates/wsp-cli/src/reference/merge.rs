@@ -2,8 +2,8 @@
 
 use super::dense::{Dense, expect_shape, unfit};
 use super::{Comparison, Context, Errors, Tolerance, compare_by, find, role};
+use wsp_diag::Diagnostic;
 use wsp_ir::Reference;
-use wsp_ir::diag::Diagnostic;
 
 /// Merges the states of each row and compares outputs and, when given, logarithms.
 pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Comparison>, Diagnostic> {

@@ -28,7 +28,7 @@ pub use paged::Cache;
 
 use pto_wsp::codes;
 use wsp_backend::KvLayout;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::{EntryTy, Module, Reference};
 use wsp_plan::{Array, Arrays};
 
@@ -267,7 +267,7 @@ mod tests {
 
     fn reference(name: &str, roles: &[(&str, &str)]) -> Reference {
         let roles = roles.iter().map(|(r, n)| ((*r).to_owned(), (*n).to_owned())).collect();
-        Reference { name: name.to_owned(), roles, span: wsp_ir::Span::default() }
+        Reference { name: name.to_owned(), roles, span: wsp_diag::Span::default() }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::dense::{Dense, by_rows, compare_sums, dot, expect_rows, expect_shape, integers, silu, unfit};
 use super::{Comparison, Context};
+use wsp_diag::Diagnostic;
 use wsp_ir::Reference;
-use wsp_ir::diag::Diagnostic;
 
 /// The problem with its extents checked: expert `e` gets tokens `indices[indptr[e]..indptr[e + 1]]`.
 struct Experts {

@@ -3,8 +3,8 @@
 use super::dense::{Dense, dot, unfit};
 use super::{Comparison, Context, Tolerance, find, one, role};
 use wsp_core::words::counted;
+use wsp_diag::Diagnostic;
 use wsp_ir::Reference;
-use wsp_ir::diag::Diagnostic;
 
 /// Rounds after which the reference gives up: no gap between the first two eigenvalues, as of a matrix of zeros.
 const MOST_ROUNDS: usize = 10_000;

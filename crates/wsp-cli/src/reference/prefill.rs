@@ -5,8 +5,8 @@ use super::{Comparison, Context, Errors, Tolerance, compare, compare_by, find, r
 use crate::files::to_u32;
 use wsp_backend::KvLayout;
 use wsp_core::words::counted;
+use wsp_diag::Diagnostic;
 use wsp_ir::Reference;
-use wsp_ir::diag::Diagnostic;
 
 /// Numbers of a row beside its output.
 const MORE: usize = 4;

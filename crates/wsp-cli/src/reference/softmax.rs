@@ -3,8 +3,8 @@
 use super::compare::U32;
 use super::dense::{Dense, exponentials};
 use super::{Comparison, Context, Tolerance, compare_by, find, role};
+use wsp_diag::Diagnostic;
 use wsp_ir::Reference;
-use wsp_ir::diag::Diagnostic;
 
 /// Computes the softmax of the rows and compares the output.
 ///

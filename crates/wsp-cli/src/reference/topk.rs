@@ -6,8 +6,8 @@ use super::dense::{
     Dense, by_rows, compare_sums, count, dot, expect_rows, expect_shape, integers, relu, unfit,
 };
 use super::{Comparison, Context, Tolerance, find, one, role};
+use wsp_diag::Diagnostic;
 use wsp_ir::Reference;
-use wsp_ir::diag::Diagnostic;
 
 /// Largest whole number up to which `f32` holds all.
 const F32_WHOLE: f64 = (1u32 << 24) as f64;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use wsp_backend::Unwritten;
 use wsp_core::words::{by_count, counted};
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic};
 use wsp_plan::{Array, Arrays};
 
 /// Findings of a run.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// A type of descriptors.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -9,7 +9,7 @@ use pto_wsp::codes;
 use serde_json::{Value, json};
 use std::time::Duration;
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// Everything that `wsp run FILE.wsp` prints.
 #[derive(Clone, PartialEq, Debug)]

@@ -161,7 +161,7 @@ fn entries(module: &TgModule) -> BTreeMap<(GraphNo, KernelNo), &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wsp_ir::SourceMap;
+    use wsp_diag::SourceMap;
     use wsp_ir::tg::KernelSignature;
 
     fn module(text: &str) -> TgModule {

@@ -155,7 +155,8 @@ fn programs_that_break_rules_can_be_looked_at() {
 /// The program that a workload is lowered to; none for one with a pipeline, which the host expands.
 fn lowered(path: &std::path::Path) -> Option<Vec<u8>> {
     let text = std::fs::read_to_string(path).unwrap();
-    let (module, found) = wsp_ir::workload::text::parse("example", &text, &mut wsp_ir::SourceMap::default());
+    let (module, found) =
+        wsp_ir::workload::text::parse("example", &text, &mut wsp_diag::SourceMap::default());
     let module = module.unwrap_or_else(|| panic!("{found:?}"));
     let schedule = wsp_plan::workload::lower_schedule(&module, None, wsp_plan::target::CPU_SIM).unwrap();
     match wsp_plan::ptow::lower(&module, &schedule) {
@@ -179,7 +180,7 @@ fn programs_of_the_examples_survive_the_round_trip() {
             }
             let Some(bytes) = lowered(&path) else { continue };
             let text = wsp_isa::ptow::disassemble(&bytes).unwrap();
-            let again = wsp_isa::ptow::assemble("again", &text, &mut wsp_ir::SourceMap::default());
+            let again = wsp_isa::ptow::assemble("again", &text, &mut wsp_diag::SourceMap::default());
             assert_eq!(again.unwrap(), bytes, "{}\n{text}", path.display());
             assert!(!text.contains(".word"), "{}\n{text}", path.display());
             seen += 1;

@@ -7,7 +7,8 @@ use wsp_cli::engine::{Loaded, Options, RunOutcome, compile, execute};
 use wsp_cli::generate::Names;
 use wsp_cli::reference::{Attention, Cache};
 use wsp_core::DType;
-use wsp_ir::{Module, SourceMap};
+use wsp_diag::SourceMap;
+use wsp_ir::Module;
 use wsp_kernel::Mode;
 use wsp_plan::{Array, Arrays, ParamValue};
 

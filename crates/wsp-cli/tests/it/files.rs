@@ -25,7 +25,7 @@ fn all(_: &str) -> bool {
     true
 }
 
-fn messages(result: Result<Arrays, Vec<wsp_ir::diag::Diagnostic>>) -> Vec<String> {
+fn messages(result: Result<Arrays, Vec<wsp_diag::Diagnostic>>) -> Vec<String> {
     result.unwrap_err().iter().map(|d| format!("{} {}", d.code, d.message)).collect()
 }
 

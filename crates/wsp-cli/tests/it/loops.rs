@@ -2,7 +2,7 @@
 
 use pto_wsp::backend::cpu::CpuSimBackend;
 use wsp_backend::{Args, Backend, Program, RunOptions};
-use wsp_ir::SourceMap;
+use wsp_diag::SourceMap;
 use wsp_kernel::Engine;
 use wsp_plan::{CompileOptions, ParamValue, PlanSource, lower};
 

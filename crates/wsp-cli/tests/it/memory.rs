@@ -3,8 +3,7 @@
 use pto_wsp::catalog::lookup;
 use wsp_cli::engine::{Loaded, Options, RunOutcome, compile, execute};
 use wsp_core::DType;
-use wsp_ir::SourceMap;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, SourceMap};
 use wsp_plan::{Array, Arrays};
 
 fn try_run(text: &str, arrays: &[(&str, Array)]) -> Result<RunOutcome, Vec<Diagnostic>> {

@@ -8,8 +8,8 @@ use wsp_cli::KvLayout;
 use wsp_cli::engine::{Options, RunOutcome, compile, execute};
 use wsp_cli::files::{read_npy, write_npz};
 use wsp_core::DType;
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Module, SourceMap};
+use wsp_diag::{Diagnostic, SourceMap};
+use wsp_ir::Module;
 use wsp_plan::{Array, Arrays, ParamValue};
 
 fn example(name: &str) -> Module {

@@ -10,7 +10,8 @@ use wsp_cli::engine::{Loaded, Options, RunOutcome, compile, execute, inputs};
 use wsp_cli::generate::{Pairs, generate_tensors};
 use wsp_cli::reference::{Comparison, Context, check, verify};
 use wsp_core::DType;
-use wsp_ir::{Module, SourceMap};
+use wsp_diag::SourceMap;
+use wsp_ir::Module;
 use wsp_plan::{Array, ParamValue};
 
 const LLAMA: &str = "llama_layer/layer.pto";

@@ -12,7 +12,7 @@ use unit::UnitProgram;
 use workload::TaskProgram;
 use wsp_backend::codes::IN_USE;
 use wsp_backend::{Backend, Program, RunError};
-use wsp_ir::diag::{Diagnostic, Diagnostics};
+use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_kernel::{Engine, Mode};
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{PlanSource, ProgramKind, Target};

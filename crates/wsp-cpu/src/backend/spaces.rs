@@ -8,7 +8,7 @@ use crate::stats::{Outcome, RunStats};
 use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{Args, Explanation, Prepared, RunError, RunOptions, SpaceOptions, Stats};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_kernel::{Engine, Mode, Value};
 use wsp_memory::Claim;
 use wsp_plan::{LoweredPlan, ParamValue, ProgramKind};

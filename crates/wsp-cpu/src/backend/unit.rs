@@ -11,7 +11,7 @@ use wsp_backend::{
 use wsp_core::limits;
 use wsp_core::policy::Hints;
 use wsp_core::tg::Instr;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::tg::TgModule;
 use wsp_memory::Claim;
 use wsp_plan::{ProgramKind, UnitSource};

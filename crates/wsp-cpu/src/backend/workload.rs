@@ -13,7 +13,7 @@ use wsp_backend::{
     Absent, Args, Detail, Expand, Explanation, GraphListing, GraphOptions, ORDER_POINT, Outcome, Prepared,
     RunError, RunOptions, Simulated, SimulatedTask, Stats, Transferred, WorkloadRunOptions,
 };
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_kernel::Mode;
 use wsp_memory::Claim;
 use wsp_plan::workload::WorkloadPlan;

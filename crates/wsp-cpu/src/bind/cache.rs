@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wsp_backend::KvLayout;
 use wsp_core::DType;
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// A cache as bound.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use crate::codes;
 use crate::metadata::{ArrayFact, Metadata};
 use wsp_core::words::counted;
 use wsp_core::{DType, TensorId};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_plan::declared_shape;
 
 /// An array the launch needs and does not have.

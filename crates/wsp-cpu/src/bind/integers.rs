@@ -4,7 +4,7 @@ use crate::codes;
 use crate::metadata::ArrayFact;
 use std::sync::Arc;
 use wsp_core::DType;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_kernel::IntArray;
 
 /// The elements of an integer array as `u32`.

@@ -15,7 +15,7 @@ use crate::codes;
 use crate::metadata::{ArrayFact, Metadata};
 use crate::options::LaunchOptions;
 use wsp_core::{AxisId, ParamId, TensorId};
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::{BindingSource, Elem, Entry, EntryTy, Expr, Module, Storage};
 use wsp_kernel::{IntArray, Value};
 

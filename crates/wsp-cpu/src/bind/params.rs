@@ -4,7 +4,7 @@ use super::{Inputs, faults};
 use crate::codes;
 use wsp_core::words::a;
 use wsp_core::{ParamId, TensorId};
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::{Dim, Expr, ExprKind, Module, Param, ParamSource, ScalarTy, ShapeOwner, Storage};
 use wsp_kernel::{Value, eval_launch_expr};
 use wsp_plan::ParamValue;

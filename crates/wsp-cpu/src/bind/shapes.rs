@@ -6,7 +6,7 @@ use crate::codes;
 use crate::metadata::ArrayFact;
 use wsp_core::words::counted;
 use wsp_core::{AxisId, CacheId, DType, TensorId};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::{Dim, Elem, Expr, ExprKind, Module, Storage};
 use wsp_kernel::{IntArray, Value, eval_launch_expr};
 

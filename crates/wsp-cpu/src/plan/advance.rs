@@ -10,7 +10,7 @@ use crate::program::one;
 use std::sync::Arc;
 use wsp_core::TensorId;
 use wsp_core::words::{by_count, counted};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::{ArrayRef, MetaKind};
 use wsp_kernel::{Env, IntArray};
 use wsp_plan::LoweredPlan;

@@ -3,7 +3,7 @@
 use super::Plan;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// The load of the fullest core over the mean load of all cores, for two ways of dealing descriptors to cores. 1 is even;
 /// without work it is 1.

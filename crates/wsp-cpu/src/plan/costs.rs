@@ -2,7 +2,7 @@
 
 use super::Plan;
 use crate::kernels::{Evaluator, KernelTable};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_kernel::FlatEvent;
 
 impl Plan {

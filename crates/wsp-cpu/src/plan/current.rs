@@ -9,7 +9,7 @@ use crate::options::LaunchOptions;
 use crate::program::Program;
 use std::sync::Arc;
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::{ArrayRef, MetaKind, ParamSource};
 use wsp_kernel::{IntArray, Value};
 use wsp_plan::{LoweredPlan, arrays_read};

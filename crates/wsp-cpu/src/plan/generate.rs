@@ -9,8 +9,8 @@ use crate::program::{generator_fault, one};
 use crate::workspace::Workspace;
 use wsp_core::words::counted;
 use wsp_core::{StructId, limits};
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{ArrayRef, Span};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::ArrayRef;
 use wsp_kernel::{Env, FlatBuffer, GeneratorCode, Growing, Hints, Rate, Trap};
 use wsp_plan::LoweredPlan;
 

@@ -4,7 +4,7 @@ use super::Plan;
 use super::generate::Run;
 use super::stripes::{Stripe, stripes};
 use std::cmp::Reverse;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::{ArrayRef, LaunchArray, MetaKind};
 use wsp_kernel::{Growing, Rate};
 

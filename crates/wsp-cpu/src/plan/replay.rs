@@ -10,7 +10,7 @@ use crate::program::{Prepared, Program, generator_fault, one};
 use crate::sizing::{Sizes, SizingSink};
 use crate::stats::Outcome;
 use crate::submit::SubmitSink;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_kernel::{FlatEvent, Trap};
 use wsp_plan::Arrays;
 use wsp_runtime::clock;

@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use wsp_core::tg::Scalar;
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::tg::plan::{BindItem, BindTensor};
 
 /// A dispatched kernel.

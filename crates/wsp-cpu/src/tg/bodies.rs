@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_backend::Payload;
 use wsp_core::tg::image::NodeKind;
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_runtime::tg::{BlockCx, Bodies, NodeCx};
 
 /// Why something of a launch failed.

@@ -1,8 +1,8 @@
 //! Codes of the diagnostics that sessions report.
 
-use wsp_ir::diag::Code;
+use wsp_diag::Code;
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     pub(crate) UNKNOWN_ENTRY = 1540, "no kernel has this entry symbol",
         "\
 `TG_KERNEL` names its function by an entry symbol. It is looked up among the entries of the `.pto` files that the unit uses

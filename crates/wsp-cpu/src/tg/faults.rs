@@ -6,7 +6,7 @@ use super::codes;
 use std::sync::Arc;
 use wsp_backend::PayloadSlot;
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_runtime::tg::{Cause, LaunchFailure, Refused, SyncError};
 
 /// A launch that did not complete; what a function handed over goes into the slot.

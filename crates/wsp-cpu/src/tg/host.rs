@@ -3,7 +3,7 @@
 use super::codes;
 use wsp_core::tg::{EvalFault, Scalar};
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::tg::plan::{HostKind, HostOp};
 use wsp_runtime::tg::LaunchId;
 

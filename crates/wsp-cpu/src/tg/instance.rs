@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wsp_backend::Recording;
 use wsp_core::tg::MemLocation;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_memory::{EarlyLoads, Stored};
 
 /// Memory for launches of a graph that run one after another.

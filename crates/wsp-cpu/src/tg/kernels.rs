@@ -7,8 +7,8 @@ use crate::workload::KernelFault;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{KernelSignature, Signatures};
 use wsp_kernel::Mode;
 use wsp_plan::ParamValue;
@@ -52,7 +52,7 @@ struct Known {
 ///     cx.store(1, 0, &doubled)
 /// })?;
 /// assert!(kernels.register("scale_entry", None, |_| Ok(())).is_err());
-/// # Ok::<(), Box<wsp_ir::diag::Diagnostic>>(())
+/// # Ok::<(), Box<wsp_diag::Diagnostic>>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct TgKernels {

@@ -18,7 +18,7 @@ use super::code::{GraphCode, Item};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use wsp_core::tg::{EventNo, IterNo};
-use wsp_ir::Span;
+use wsp_diag::Span;
 use wsp_plan::tg::{GraphEvents, OpenUse, UseWait};
 
 /// What is known of a stream.

@@ -16,8 +16,7 @@ use super::snapshot::Held;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::tg::{GraphNo, PartitionNo, StreamNo};
-use wsp_ir::Span;
-use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::tg::Namespace;
 use wsp_runtime::tg::{Epochs, LaunchId, LaunchOptions};
 

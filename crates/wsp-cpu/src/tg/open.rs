@@ -11,7 +11,7 @@ use super::values::Values;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use wsp_core::tg::image::NONE;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::tg::OpenPair;
 use wsp_plan::tg::plan::GraphPlan;
 

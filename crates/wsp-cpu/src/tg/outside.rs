@@ -11,7 +11,7 @@ use crate::unwritten::unwritten;
 use std::sync::Arc;
 use wsp_backend::{Recording, Unwritten};
 use wsp_core::DType;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_memory::ViewAccess;
 use wsp_plan::tg::plan::TensorKind;
 use wsp_plan::{Array, Arrays};

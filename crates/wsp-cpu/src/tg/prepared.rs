@@ -21,7 +21,7 @@ use wsp_core::tg::image::NodeKind;
 use wsp_core::tg::machine::{Fault, Scalars};
 use wsp_core::tg::{Direction, GraphNo, PartitionNo};
 use wsp_core::words::{by_count, counted};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::tg::plan::KernelDef;
 use wsp_runtime::tg::{Here, HereFault, LocalBodies};
 

@@ -2,7 +2,7 @@
 
 use super::accounts::Peak;
 use wsp_backend::CheckpointKey;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_runtime::tg::{Stats, Trace};
 
 /// What a session did so far.

@@ -13,7 +13,7 @@ use super::session::Session;
 use super::shared::Live;
 use std::cell::RefCell;
 use wsp_core::tg::{Env, EvalFault, ExprOp, IterNo, Scalar, ScalarType, TensorNo, eval};
-use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_diag::{Diagnostic, Severity};
 use wsp_plan::tg::plan::{HostKind, HostOp};
 use wsp_runtime::tg::LaunchId;
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use wsp_backend::Recording;
 use wsp_backend::{CheckpointKey, RecordKind};
 use wsp_core::tg::{CheckpointNo, EventNo, GraphNo, StreamNo};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_memory::ViewAccess;
 use wsp_plan::tg::plan::TensorKind;
 use wsp_runtime::tg::Epochs;
@@ -152,7 +152,7 @@ impl Session {
         let Some(record) = chosen else {
             let fault = passed.into_iter().next().map(|note| Diagnostic {
                 code: codes::OTHER_CHECKPOINT,
-                severity: wsp_ir::diag::Severity::Error,
+                severity: wsp_diag::Severity::Error,
                 ..note
             });
             return fault.map_or(Ok(None), |fault| Err(Box::new(fault)));
@@ -172,7 +172,7 @@ impl Session {
         };
         for fault in damaged.into_iter().chain(passed) {
             let what =
-                Diagnostic { code: codes::PASSED_OVER, severity: wsp_ir::diag::Severity::Warning, ..fault };
+                Diagnostic { code: codes::PASSED_OVER, severity: wsp_diag::Severity::Warning, ..fault };
             self.notes.push(what.note(goes_on.clone()));
         }
         *self.shared.run_state() = RunState { run: record.run, next: last + 1, known: BTreeMap::new() };

@@ -2,7 +2,7 @@
 
 use super::codes;
 use wsp_core::tg::GraphNo;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ArgDecl, Namespace, TgModule};
 
 /// Values by declaration: those given, else their defaults.

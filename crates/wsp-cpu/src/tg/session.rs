@@ -16,7 +16,7 @@ use std::sync::Arc;
 use wsp_backend::CheckpointKey;
 use wsp_backend::PayloadSlot;
 use wsp_core::tg::{CheckpointNo, GraphNo, StreamNo};
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ArgSource, Namespace, TgModule};
 use wsp_plan::tg::plan::UnitPlan;
 use wsp_runtime::tg::{LaunchId, Partition, Runtime, Saved, Stats, StreamId, Trace, Tracing, validate};

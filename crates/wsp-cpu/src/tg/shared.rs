@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use wsp_backend::Released;
 use wsp_backend::{CheckpointKey, CheckpointStore};
 use wsp_core::tg::{EvalFault, GraphNo, TensorNo};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_kernel::Scratch;
 use wsp_memory::Claimed;
 use wsp_runtime::tg::{EventsOf, LaunchId};

@@ -4,7 +4,7 @@ use super::codes;
 use super::kernels::{KernelBody, TgKernels};
 use std::collections::BTreeSet;
 use wsp_core::tg::image::NONE;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::tg::TgModule;
 use wsp_plan::tg::plan::{BindItem, BindTensor, GraphPlan, UnitPlan};
 

@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wsp_core::tg::image::NONE;
 use wsp_core::tg::{Direction, EventNo};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::tg::plan::{ConditionItem, GraphPlan};
 use wsp_plan::tg::runs::Runs;
 use wsp_plan::tg::{LaunchUse, OpenLaunches, OpenUse};

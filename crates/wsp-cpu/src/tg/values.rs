@@ -8,7 +8,7 @@ use super::tensors::released;
 use std::cell::RefCell;
 use std::ops::Range;
 use wsp_core::tg::{Env, EvalFault, ExprOp, IterNo, Scalar, ScalarType, TensorNo, eval};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// Where a launch stands.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! Diagnostic codes of running workloads.
 
-use wsp_ir::diag::Code;
+use wsp_diag::Code;
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     pub(crate) SLOT_IN_GRAPH = 854, "task graph depends on computed values",
         "\
 A condition reads a slot that tasks write, so that which tasks there are is known only while they run.

@@ -18,7 +18,7 @@ use wsp_backend::Absent;
 use wsp_backend::Recording;
 use wsp_backend::Unwritten;
 use wsp_core::{KernelId, Region, SlotId, TaskId, TensorId};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
 use wsp_kernel::{Scratch, Trap};
 use wsp_memory::{EarlyLoads, Stored};

@@ -3,9 +3,9 @@
 use super::codes;
 use super::settings::Boxes;
 use wsp_core::Region;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::Module;
 use wsp_ir::workload::WorkloadModule;
-use wsp_ir::{Module, Span};
 use wsp_runtime::infer::{Accesses, Conflict, MapError, Matching, RegionMap, TensorMap};
 
 /// A tensor as the user knows it.

@@ -9,7 +9,7 @@ use super::submit::{SequentialStop, StreamFault};
 use super::tensors::ask_for;
 use wsp_backend::GraphListing;
 use wsp_backend::PayloadSlot;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
 use wsp_plan::workload::ExpandError;
 use wsp_runtime::Failure;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_backend::{Detail, GraphAccess, GraphKernel, GraphListing, MOST_LISTED, MissedHazard, ORDER_POINT};
 use wsp_core::words::counted;
 use wsp_core::{ExecPool, Region, SlotId, StreamId, TaskId, limits};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::{AccessMode, WorkloadModule};
 use wsp_plan::workload::{TaskRecord, TaskSink, modes};
 use wsp_runtime::infer::{Accesses, MapError, unordered_hazards};

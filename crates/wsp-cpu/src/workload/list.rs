@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use wsp_backend::{Detail, GraphListing};
 use wsp_core::limits;
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::{Deps, WorkloadModule};
 use wsp_plan::workload::{Bindings, LoweredSchedule, check_schedule, count, expand};
 use wsp_runtime::simulate::{SimGraph, Submission, simulate};

@@ -15,7 +15,7 @@ use super::codes;
 use wsp_backend::unravel;
 use wsp_core::words::counted;
 use wsp_core::{DType, MAX_RANK, Region, TensorId};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
 use wsp_kernel::{IntArray, Layout, Series, TensorMem};
 use wsp_memory::{Bytes, EarlyLoads, View};

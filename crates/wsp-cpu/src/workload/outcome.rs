@@ -3,7 +3,7 @@
 use super::aicpu::AicpuFigures;
 use wsp_backend::KernelStats;
 use wsp_backend::Unwritten;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 use wsp_plan::workload::ScheduleLine;
 

@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 use wsp_backend::claims::{self, claimed};
 use wsp_core::TensorId;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_memory::{Claim, View};
 use wsp_plan::{Array, ArrayError, Arrays, ParamValue};
 

@@ -8,7 +8,7 @@ use super::program::{Kind, LibraryKernels, WorkloadProgram};
 use super::run::LibraryLaunch;
 use std::sync::Arc;
 use wsp_backend::Args;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_memory::Claim;
 use wsp_plan::Arrays;
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use wsp_backend::Payload;
 use wsp_core::Region;
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
 use wsp_kernel::Mode;
 use wsp_memory::View;

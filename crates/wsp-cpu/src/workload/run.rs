@@ -23,7 +23,7 @@ use crate::stats::kernel_stats;
 use std::sync::Arc;
 use std::time::Instant;
 use wsp_backend::claims::{claimed, uses};
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{Deps, Trace, WorkloadModule};
 use wsp_kernel::Mode;
 use wsp_memory::{Claim, Uses};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use wsp_backend::codes::WRONG_ARRAY;
 use wsp_core::DType;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
 use wsp_plan::{Array, Arrays};
 

@@ -11,7 +11,7 @@ use wsp_backend::Absent;
 use wsp_backend::claims::{self, Argument, claimed};
 use wsp_backend::codes::WRONG_ARRAY;
 use wsp_core::{DType, SlotId, TensorId};
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{Tensor, WorkloadModule};
 use wsp_memory::{Claim, View};
 use wsp_plan::workload::Bindings;

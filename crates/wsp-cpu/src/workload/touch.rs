@@ -1,7 +1,7 @@
 //! What a generated task touches.
 
 use wsp_core::Region;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::workload::TaskRecord;
 
 /// Boxes of one task.

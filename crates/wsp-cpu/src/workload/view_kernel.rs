@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::words::{by_count, counted};
 use wsp_core::{FuncId, MAX_RANK, Region, TensorId};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::verify::verify;
 use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
 use wsp_ir::{Elem, FuncKind, Storage};

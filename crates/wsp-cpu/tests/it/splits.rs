@@ -4,8 +4,7 @@
 use proptest::prelude::*;
 use wsp_core::DType;
 use wsp_cpu::{LaunchOptions, Program};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, render_all};
+use wsp_diag::{Diagnostic, SourceMap, render_all};
 use wsp_plan::{Array, Arrays, CompileOptions, ParamValue, lower};
 
 const SOURCE: &str = "

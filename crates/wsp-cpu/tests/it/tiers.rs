@@ -3,8 +3,7 @@
 
 use wsp_core::DType;
 use wsp_cpu::{Capacity, LaunchOptions, Program};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, render_all};
+use wsp_diag::{Diagnostic, SourceMap, render_all};
 use wsp_kernel::Engine;
 use wsp_plan::{Array, Arrays, CompileOptions, lower};
 

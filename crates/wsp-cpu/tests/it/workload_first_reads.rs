@@ -6,7 +6,7 @@ use wsp_backend::Absent;
 use wsp_backend::Recording;
 use wsp_core::DType;
 use wsp_cpu::workload::{KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadProgram};
-use wsp_ir::diag::Code;
+use wsp_diag::Code;
 use wsp_plan::{Array, ParamValue};
 
 const KERNELS: &str = "param p = 0; tensor t: u32[4]; tensor y: u32[4]; slot s = 0;

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use wsp_backend::Detail;
 use wsp_core::DType;
 use wsp_cpu::workload::{KernelRegistry, WorkloadInputs, WorkloadOptions};
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic};
 use wsp_ir::workload::Deps;
 use wsp_plan::Array;
 

@@ -12,8 +12,8 @@ use wsp_core::DType;
 use wsp_cpu::workload::{
     KernelCx, KernelFault, KernelRegistry, Mode, Poll, WorkloadInputs, WorkloadOptions, WorkloadOutcome,
 };
-use wsp_ir::diag::{Code, Diagnostic};
-use wsp_ir::{BinaryTileOp, ExprKind, LocalTy, Operand, ScalarTy, Span, StmtKind, TileOp};
+use wsp_diag::{Code, Diagnostic, Span};
+use wsp_ir::{BinaryTileOp, ExprKind, LocalTy, Operand, ScalarTy, StmtKind, TileOp};
 use wsp_memory::{Claim, Use, View};
 use wsp_plan::{FieldSource, ViewKernelSource};
 

@@ -55,7 +55,7 @@ fn fold() -> ViewKernelSource {
     let row = kernel.field("row", FieldSource::Scalar(0));
     let count = kernel.field("count", FieldSource::Extent { view: 1, dim: 0 });
     let load = ExprKind::Load(ArrayRef::Tensor(weight), Box::new(row));
-    let weight_of = wsp_ir::Expr::new(load, ScalarTy::I32, wsp_ir::Span::default());
+    let weight_of = wsp_ir::Expr::new(load, ScalarTy::I32, wsp_diag::Span::default());
     let half = binary(BinOp::Div, cast(count, ScalarTy::F32), cast(u(40), ScalarTy::F32));
     let (t, s) = (kernel.tile("t", 1, 40), kernel.tile("s", 1, 40));
     kernel.load(t, y, None);
@@ -328,7 +328,7 @@ fn integers_of_every_type_are_read_where_they_lie() {
         let o = kernel.view("o", DType::F32, &[0], &[Some(1)]);
         let at = |i| {
             let load = ExprKind::Load(ArrayRef::Tensor(t), Box::new(u(i)));
-            cast(wsp_ir::Expr::new(load, ty, wsp_ir::Span::default()), ScalarTy::F32)
+            cast(wsp_ir::Expr::new(load, ty, wsp_diag::Span::default()), ScalarTy::F32)
         };
         let value = binary(BinOp::Sub, at(1), at(2));
         kernel.stmt(StmtKind::StoreScalar { tensor: o, index: vec![u(0)], value });

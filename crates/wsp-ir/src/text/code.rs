@@ -7,10 +7,11 @@ use super::node::{
 use super::tree::{Fault, Tree};
 use crate::{
     Arg, ArrayRef, BinOp, BinaryTileOp, Const, Derivation, DerivedArray, EmitHints, Expr, ExprKind,
-    ExtentSource, LaunchArray, MathFn, MetaKind, Operand, Place, PrefetchHint, ReduceOp, ScalarTy, Span,
-    Stmt, StmtKind, TileOp, UnOp, UnaryTileOp, WsSlot,
+    ExtentSource, LaunchArray, MathFn, MetaKind, Operand, Place, PrefetchHint, ReduceOp, ScalarTy, Stmt,
+    StmtKind, TileOp, UnOp, UnaryTileOp, WsSlot,
 };
 use wsp_core::{LocalId, ParamId};
+use wsp_diag::Span;
 
 record! {
     "slot" => WsSlot { tiers, tier, key, count, index };

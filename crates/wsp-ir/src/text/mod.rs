@@ -49,10 +49,10 @@ mod tables;
 mod tests;
 mod tree;
 
-use crate::diag::Diagnostic;
-use crate::{BinOp, Const, ExprKind, FileId, Module, SourceMap, Span, StmtKind, UnOp};
+use crate::{BinOp, Const, ExprKind, Module, StmtKind, UnOp};
 use node::{Args, Choice, Names, Parsed, Text};
 use tree::{Fault, Tree};
+use wsp_diag::{Diagnostic, FileId, SourceMap, Span};
 
 /// The version of the text form.
 pub const VERSION: u32 = 1;

@@ -4,8 +4,8 @@
 //! that the list lacks does not compile.
 
 use super::tree::{Fault, Node, Tree};
-use crate::diag::did_you_mean;
 use crate::{Function, Module};
+use wsp_diag::did_you_mean;
 
 /// What parsing yields.
 pub(super) type Parsed<T> = Result<T, Fault>;
@@ -193,7 +193,7 @@ macro_rules! record {
                 }
                 let value = $ty {
                     $($field: args.keyword(stringify!($field))?,)*
-                    $($span: $crate::Span::default())?
+                    $($span: wsp_diag::Span::default())?
                 };
                 args.done()?;
                 Ok(value)
@@ -205,7 +205,7 @@ macro_rules! record {
             fn random(bytes: &mut $crate::text::random::Bytes<'_>) -> $ty {
                 $ty {
                     $($field: $crate::text::random::Random::random(bytes),)*
-                    $($span: $crate::Span::default())?
+                    $($span: wsp_diag::Span::default())?
                 }
             }
         }

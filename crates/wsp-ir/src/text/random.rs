@@ -1,6 +1,7 @@
 //! Values of every node type from a string of bytes, for the round-trip property.
 
-use crate::{Const, EmitHints, Expr, Span, Stmt};
+use crate::{Const, EmitHints, Expr, Stmt};
+use wsp_diag::Span;
 
 /// Bytes that decide; when they run out every decision is the first, which ends all recursion.
 pub(super) struct Bytes<'b> {

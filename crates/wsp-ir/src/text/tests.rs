@@ -5,13 +5,13 @@ mod stack;
 
 use super::random::{Bytes, Random};
 use super::{parse, print};
-use crate::diag::render;
 use crate::verify::MAX_DEPTH;
 use crate::*;
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use stack::on_a_plain_stack;
 use wsp_core::*;
+use wsp_diag::{SourceMap, Span, render};
 
 fn u32s(value: u32) -> Expr {
     Expr::u32(value, Span::default())

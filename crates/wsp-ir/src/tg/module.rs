@@ -1,12 +1,12 @@
 //! The unit.
 
 use super::names::{Names, Namespace, Strings};
-use crate::Span;
 use wsp_core::DType;
 use wsp_core::tg::{
     EventNo, ExprId, ExprOp, GraphNo, Instr, KernelNo, KernelSet, Scalar, ScalarType, StreamNo, Symbol,
     TensorNo, TensorRef,
 };
+use wsp_diag::Span;
 
 /// A unit of the task-graph instruction set. Units are equal if they mean the same.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,8 @@
 //! WSP0327: helpers that call themselves.
 
 use super::{Checker, rule};
-use crate::Span;
 use wsp_core::FuncId;
+use wsp_diag::Span;
 
 /// How far the search has come with a function.
 #[derive(Clone, Copy, PartialEq)]

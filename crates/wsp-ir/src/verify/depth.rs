@@ -2,10 +2,10 @@
 
 use super::{Checker, rule};
 use crate::{
-    AxisEnd, Block, Dim, Expr, ExtentSource, LocalTy, ParamSource, Span, SplitPolicy, Stmt, StmtKind,
-    TileSize,
+    AxisEnd, Block, Dim, Expr, ExtentSource, LocalTy, ParamSource, SplitPolicy, Stmt, StmtKind, TileSize,
 };
 use wsp_core::limits::MAX_NESTING;
+use wsp_diag::Span;
 
 /// Deepest nesting of statements and expressions together.
 pub(crate) const MAX_DEPTH: u32 = MAX_NESTING * 4;

@@ -2,7 +2,8 @@
 
 use super::expr::Scope;
 use super::{Checker, rule};
-use crate::{Binding, BindingSource, Entry, EntryTy, LaunchTarget, ParamSource, Span, Storage};
+use crate::{Binding, BindingSource, Entry, EntryTy, LaunchTarget, ParamSource, Storage};
+use wsp_diag::Span;
 
 /// Checks requirements, entry, bindings and graphs.
 pub(super) fn check(cx: &mut Checker<'_>) {

@@ -1,14 +1,13 @@
 //! Expressions: what may stand where, and the types of operands and results.
 
 use super::{Checker, rule};
-use crate::diag::Code;
 use crate::text::{binary_word, literal_word, unary_word};
 use crate::{
-    Arg, ArrayRef, BinOp, Const, Elem, Expr, ExprKind, FuncKind, LocalTy, ScalarTy, Span, Tensor, UnOp,
-    WsSlot,
+    Arg, ArrayRef, BinOp, Const, Elem, Expr, ExprKind, FuncKind, LocalTy, ScalarTy, Tensor, UnOp, WsSlot,
 };
 use wsp_core::words::counted;
 use wsp_core::{AxisId, FuncId, LocalId, TensorId, TierSetId};
+use wsp_diag::{Code, Span};
 
 /// Where an expression stands, which decides what it may name.
 #[derive(Clone, Copy, PartialEq)]

@@ -85,11 +85,11 @@ mod tile;
 
 pub(crate) use depth::MAX_DEPTH;
 
-use crate::diag::{Code, Diagnostic};
-use crate::{Function, Module, Span};
+use crate::{Function, Module};
 use std::ops::Deref;
 use wsp_core::limits::MAX_DIAGNOSTICS;
 use wsp_core::{FuncId, LocalId, TensorId};
+use wsp_diag::{Code, Diagnostic, Span};
 
 /// A module that keeps every rule of [this module](self).
 ///

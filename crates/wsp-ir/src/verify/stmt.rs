@@ -3,11 +3,12 @@
 use super::expr::Scope;
 use super::{Checker, rule};
 use crate::{
-    AxisEnd, Block, Consumer, Elem, EmitHints, Expr, ExtentSource, FuncKind, LocalTy, ScalarTy, Span, Stmt,
+    AxisEnd, Block, Consumer, Elem, EmitHints, Expr, ExtentSource, FuncKind, LocalTy, ScalarTy, Stmt,
     StmtKind,
 };
 use wsp_core::words::counted;
 use wsp_core::{AxisId, DType, LocalId, StructId};
+use wsp_diag::Span;
 
 /// The innermost loop around a statement.
 #[derive(Clone, Copy, PartialEq)]

@@ -3,11 +3,12 @@
 use super::expr::Scope;
 use super::{Checker, rule};
 use crate::{
-    AxisEnd, Consumer, Dim, Elem, Expr, FuncKind, ParamSource, ScalarTy, ShapeOwner, Space, Span,
-    SplitPolicy, Storage, StructDef, Tensor, TierSet, TileSize,
+    AxisEnd, Consumer, Dim, Elem, Expr, FuncKind, ParamSource, ScalarTy, ShapeOwner, Space, SplitPolicy,
+    Storage, StructDef, Tensor, TierSet, TileSize,
 };
 use wsp_core::words::counted;
 use wsp_core::{FuncId, MAX_RANK, SpaceId, StructId, TensorId};
+use wsp_diag::Span;
 
 /// Dimensions of a paged cache: request, position, head, lane.
 const CACHE_RANK: usize = 4;
@@ -82,7 +83,7 @@ impl<'m> Checker<'m> {
     }
 
     /// The kernel with this id, or a report.
-    fn kernel(&mut self, id: FuncId, span: Span, code: crate::diag::Code) -> Option<Option<StructId>> {
+    fn kernel(&mut self, id: FuncId, span: Span, code: wsp_diag::Code) -> Option<Option<StructId>> {
         let function = self.lookup(&self.module.functions, id.index(), "function", span)?;
         if let FuncKind::Kernel { descriptor } = function.kind {
             return Some(descriptor);

@@ -2,8 +2,9 @@
 
 use super::expr::Scope;
 use super::{Checker, rule};
-use crate::{LocalTy, Part, Place, Span, TileOp, TileTy};
+use crate::{LocalTy, Part, Place, TileOp, TileTy};
 use wsp_core::{LocalId, TensorId};
+use wsp_diag::Span;
 
 impl<'m> Checker<'m> {
     /// The type of a tile variable.

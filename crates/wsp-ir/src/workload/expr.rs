@@ -1,8 +1,9 @@
 //! Integer expressions of workloads.
 
-use crate::{CHAINED, Span};
+use crate::CHAINED;
 use wsp_core::int::{BinOp, UnOp};
 use wsp_core::{AxisId, ParamId, SlotId, TableId, VarId};
+use wsp_diag::Span;
 
 /// An integer expression: 64-bit, checked. Truth values are 0 and 1; anything but 0 is true.
 #[derive(Clone, PartialEq, Debug)]

@@ -2,9 +2,9 @@
 
 use super::walk::{self, Reference, Visitor};
 use super::{AxisKind, ParamSource, WorkloadModule};
-use crate::diag::{Diagnostic, UNUSED_ITEM, is_meant, unused};
 use std::collections::BTreeSet;
 use wsp_core::{ParamId, TensorId, VarId};
+use wsp_diag::{Diagnostic, UNUSED_ITEM, is_meant, unused};
 
 /// Tensors that no task of a verified module is given, but for slots and for those whose names begin with `_`.
 pub fn warnings(module: &WorkloadModule) -> Vec<Diagnostic> {

@@ -1,12 +1,12 @@
 //! The data model of workloads. Ids index the tables of the same module; [`VarId`] and [`LabelId`] those of one workload.
 
 use super::{IntExpr, Schedule};
-use crate::Span;
 use wsp_core::ptow::interp::AccessMode;
 use wsp_core::{
     AxisId, ChannelId, DType, ExecPool, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId,
     WorkloadId,
 };
+use wsp_diag::Span;
 
 /// Everything that one `.wsp` file says.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -4,7 +4,7 @@ use super::{
     ArgValue, AxisKind, Block, DimRange, IntExpr, IntExprKind, Iteration, Node, NodeKind, ParamSource,
     WorkloadModule,
 };
-use crate::Span;
+use wsp_diag::Span;
 
 impl WorkloadModule {
     /// The same module with every position at the start of the first file, so that `==` compares what is said and not

@@ -5,15 +5,14 @@
 
 mod tensors;
 
-use wsp_ir::SourceMap;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::tg::{TgModule, verify};
 
 /// The unit of a text that the reader accepts.
 fn read(text: &str) -> (TgModule, SourceMap) {
     let mut sources = SourceMap::default();
     let (module, found) = wsp_isa::tg::text::parse("unit.tg", text, &mut sources);
-    let shown = wsp_ir::diag::render_all(&found, &sources, false);
+    let shown = wsp_diag::render_all(&found, &sources, false);
     (module.unwrap_or_else(|| panic!("the text should be read:\n{shown}")), sources)
 }
 
@@ -35,16 +34,12 @@ fn check(text: &str) -> Vec<Diagnostic> {
         .collect();
     have.sort_unstable();
     expected.sort_unstable();
-    let shown = wsp_ir::diag::render_all(&found, &sources, false);
+    let shown = wsp_diag::render_all(&found, &sources, false);
     assert_eq!(have, expected, "{shown}");
     for fault in &found {
         assert!(fault.is_error());
         assert!(!fault.help.is_empty(), "{} has no help", fault.message);
-        assert!(
-            wsp_ir::diag::lookup(&[wsp_ir::CODES], fault.code).is_some(),
-            "{} is not explained",
-            fault.code
-        );
+        assert!(wsp_diag::lookup(&[wsp_ir::CODES], fault.code).is_some(), "{} is not explained", fault.code);
     }
     found
 }

@@ -2,8 +2,7 @@
 
 use crate::stack::on_a_plain_stack;
 use wsp_core::DType;
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostics, render};
+use wsp_diag::{Diagnostics, SourceMap, render};
 use wsp_ir::workload::build::{
     Expr, Index, Int, ModuleBuilder, TaskGraphPolicy, affinity, between, hash, range, range_step,
     round_robin, sized, static_partition, work_steal,

@@ -5,8 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Severity, render};
+use wsp_diag::{Severity, SourceMap, render};
 use wsp_ir::workload::text;
 
 /// Codes that no text under the size limit provokes, or that need more than a few lines; each has a test elsewhere.

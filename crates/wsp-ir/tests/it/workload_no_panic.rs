@@ -3,8 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use wsp_core::limits::{MAX_DIAGNOSTICS, MAX_SOURCE_BYTES};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, render};
+use wsp_diag::{Diagnostic, SourceMap, render};
 use wsp_ir::workload::{WorkloadModule, text};
 
 const EXAMPLE: &str = include_str!("workload_text/tour.wsp");

@@ -4,8 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::cell::Cell;
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, render};
+use wsp_diag::{Diagnostic, SourceMap, render};
 use wsp_ir::workload::verify::verify;
 use wsp_ir::workload::{WorkloadModule, text};
 

@@ -4,8 +4,7 @@
 //! code whose message contains the text; every finding must be announced so.
 
 use std::path::PathBuf;
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, render};
+use wsp_diag::{Diagnostic, SourceMap, render};
 use wsp_ir::workload::text;
 
 /// The `wsp` blocks of a page: line of the first line of the block, and its text.

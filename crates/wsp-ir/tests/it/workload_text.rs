@@ -1,11 +1,11 @@
 //! What `.wsp` text means, and that a printed module reads as itself.
 
 use wsp_core::{ParamId, VarId, WorkloadId};
-use wsp_ir::diag::render;
+use wsp_diag::{SourceMap, render};
+use wsp_ir::UnOp;
 use wsp_ir::workload::{
     ArgValue, Block, IntExprKind, NodeKind, ParamSource, Signature, WorkloadModule, text,
 };
-use wsp_ir::{SourceMap, UnOp};
 
 /// Every construct once.
 const TOUR: &str = include_str!("workload_text/tour.wsp");

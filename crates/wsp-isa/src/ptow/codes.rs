@@ -1,6 +1,6 @@
 //! Codes of the assembler's diagnostics.
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     /// The text has more bytes than a source may have.
     pub(super) SOURCE_TOO_LARGE = 910, "program text too large",
         "\

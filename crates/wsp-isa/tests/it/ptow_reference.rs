@@ -7,8 +7,7 @@
 )]
 
 use std::path::Path;
-use wsp_ir::SourceMap;
-use wsp_ir::diag::render_all;
+use wsp_diag::{SourceMap, render_all};
 use wsp_isa::ptow::{assemble, disassemble, encode, reference};
 
 /// Programs in a page: the text of each block, and where it begins.

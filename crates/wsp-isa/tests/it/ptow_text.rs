@@ -5,8 +5,7 @@
 use expect_test::expect;
 use proptest::prelude::*;
 use wsp_core::ptow::{Program, Verified, marks_needed};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::render_all;
+use wsp_diag::{SourceMap, render_all};
 use wsp_isa::ptow::random::{Choices, bytes, mutate, valid_program};
 use wsp_isa::ptow::{AlignedBytes, assemble, disassemble, encode};
 

@@ -15,7 +15,7 @@ use wsp_core::tg::{
     CoreType, DependencyType, Direction, EventNo, ExprId, GraphNo, Instr, KernelNo, KernelSet, MemLocation,
     NodeNo, OPS, PartitionNo, Scalar, Symbol, TensorNo, TensorRef,
 };
-use wsp_ir::Span;
+use wsp_diag::Span;
 use wsp_ir::tg::{Namespace, TgModule};
 use wsp_isa::ptow::random::{Choices, bytes};
 use wsp_isa::tg::binary::{Source, decode, encode, encode_with_source, reference};

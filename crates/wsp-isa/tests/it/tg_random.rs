@@ -4,8 +4,7 @@
 
 use std::collections::BTreeSet;
 use wsp_core::tg::OPS;
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, render_all};
+use wsp_diag::{Diagnostic, SourceMap, render_all};
 use wsp_ir::tg::verify;
 use wsp_isa::tg::random::{Choices, Limits, bytes, mutate_text, valid_unit};
 use wsp_isa::tg::text::{parse, print};

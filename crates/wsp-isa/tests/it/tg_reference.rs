@@ -10,8 +10,7 @@ use std::path::Path;
 use wsp_core::tg::{
     AffinityType, CoreType, DependencyType, FenceScope, ISA_REVISION, MAX_GRAPH_ID, MemLocation, OPS,
 };
-use wsp_ir::SourceMap;
-use wsp_ir::diag::render_all;
+use wsp_diag::{SourceMap, render_all};
 use wsp_isa::tg::reference;
 use wsp_isa::tg::text::{parse, print};
 

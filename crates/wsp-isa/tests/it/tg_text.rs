@@ -6,8 +6,7 @@ use wsp_core::tg::{
     CoreType, DependencyType, Direction, ExprOp, Instr, KernelNo, LoopMode, MemLocation, NodeNo, PartitionNo,
     Scalar, ScalarType, StreamNo, TensorNo, TensorRef,
 };
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Code, Diagnostic, Severity, render_all};
+use wsp_diag::{Code, Diagnostic, Severity, SourceMap, render_all};
 use wsp_ir::tg::{ArgSource, RefValue, TgModule};
 use wsp_isa::tg::text::{parse, print};
 

@@ -2,7 +2,8 @@
 
 use super::code::{Code, Inst, Op, Origin, What};
 use std::collections::BTreeMap;
-use wsp_ir::{ScalarTy, Span};
+use wsp_diag::Span;
+use wsp_ir::ScalarTy;
 
 /// Where a value is. Not to be copied: who has the operand of a temporary gives it back, once; others get it [lent](Operand::lent).
 #[derive(PartialEq, Eq, Debug)]

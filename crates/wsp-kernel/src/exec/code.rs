@@ -7,7 +7,8 @@ use super::host::HintShape;
 use super::tile_code::TileStep;
 use crate::Trap;
 use wsp_core::{AxisId, StructId, TierSetId};
-use wsp_ir::{BinOp, MathFn, ScalarTy, Span, UnOp};
+use wsp_diag::Span;
+use wsp_ir::{BinOp, MathFn, ScalarTy, UnOp};
 
 /// An operation. `dst`, `a` and `b` are those of [`Inst`]: slots unless said otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

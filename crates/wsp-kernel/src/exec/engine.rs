@@ -8,7 +8,7 @@ use super::vm::Vm;
 use crate::{Engine, Env, Trap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use wsp_ir::Span;
+use wsp_diag::Span;
 
 /// Steps that [`Engine::Auto`] interprets of a program before it compiles it. Compiling takes a few milliseconds, a step of the
 /// interpreter a tenth of a microsecond: what runs shorter ends before the compiler would.

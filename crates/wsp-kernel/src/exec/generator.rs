@@ -7,7 +7,8 @@ use super::host::GeneratorHost;
 use super::vm::{self, Buffers, Vm};
 use crate::{Env, Trap};
 use wsp_core::FuncId;
-use wsp_ir::{FuncKind, Module, Span};
+use wsp_diag::Span;
+use wsp_ir::{FuncKind, Module};
 
 /// A generator in the form that runs.
 #[derive(Debug)]

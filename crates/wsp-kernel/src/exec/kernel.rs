@@ -15,7 +15,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wsp_core::words::counted;
 use wsp_core::{AxisId, FuncId, Region, TensorId};
-use wsp_ir::{FuncKind, Module, Span};
+use wsp_diag::Span;
+use wsp_ir::{FuncKind, Module};
 
 /// A kernel in the form that runs. One value serves any number of threads.
 #[derive(Debug)]

@@ -5,7 +5,8 @@
 use super::trap::{DIVISION_BY_ZERO, LOSSY_CONVERSION, OVERFLOW, SHIFT_RANGE};
 use crate::{Trap, Value};
 use wsp_core::int::{self, Int as _};
-use wsp_ir::{BinOp, MathFn, ScalarTy, Span, UnOp};
+use wsp_diag::Span;
+use wsp_ir::{BinOp, MathFn, ScalarTy, UnOp};
 
 /// Why an operator has no result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

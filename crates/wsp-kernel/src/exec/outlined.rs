@@ -8,7 +8,8 @@ use super::vm::Vm;
 use crate::env::IntArray;
 use crate::{Trap, Value};
 use wsp_core::words::counted;
-use wsp_ir::{ScalarTy, Span};
+use wsp_diag::Span;
+use wsp_ir::ScalarTy;
 
 /// Array elements that count as one step.
 const ELEMENTS_PER_STEP: u64 = 16;

@@ -8,7 +8,8 @@ use super::vm::{self, Buffers, Vm};
 use crate::{Env, Trap, Value};
 use wsp_core::words::{a, counted};
 use wsp_core::{TierSetId, limits};
-use wsp_ir::{Expr, Module, ScalarTy, Span};
+use wsp_diag::Span;
+use wsp_ir::{Expr, Module, ScalarTy};
 
 /// The value of an expression over literals and parameters: an extent, a bound, a default, a size.
 ///

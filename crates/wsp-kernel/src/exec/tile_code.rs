@@ -2,7 +2,8 @@
 
 use crate::tile::MatMul;
 use wsp_core::{DType, MAX_RANK};
-use wsp_ir::{Part, ReduceOp, Span, TileOp, TileWork};
+use wsp_diag::Span;
+use wsp_ir::{Part, ReduceOp, TileOp, TileWork};
 
 /// Slots of a place's indices and the dimensions that the tile follows.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -8,7 +8,8 @@ use crate::memory::{Fault, Shape, TensorMem, Window};
 use crate::tile::{MatMul, Tiles, TopK};
 use crate::{Env, Trap};
 use wsp_core::MAX_RANK;
-use wsp_ir::{Operand, Span, TileOp};
+use wsp_diag::Span;
+use wsp_ir::{Operand, TileOp};
 
 /// The tiles of one kernel on one worker.
 pub(crate) struct TileSet {

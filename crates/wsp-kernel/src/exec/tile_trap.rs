@@ -9,7 +9,8 @@ use crate::Trap;
 use crate::memory::Fault;
 use wsp_core::limits;
 use wsp_core::words::counted;
-use wsp_ir::{Operand, Span, TileOp};
+use wsp_diag::Span;
+use wsp_ir::{Operand, TileOp};
 
 /// A tile that cannot exist.
 #[cold]

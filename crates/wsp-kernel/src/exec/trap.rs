@@ -3,8 +3,7 @@
 pub(crate) mod codes;
 
 pub(crate) use codes::*;
-use wsp_ir::Span;
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic, Span};
 
 /// Why a function stopped, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]

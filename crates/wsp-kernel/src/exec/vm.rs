@@ -10,7 +10,8 @@ use crate::{Env, Poll, Trap};
 use std::cell::Cell;
 use wsp_core::int::Int as _;
 use wsp_core::limits;
-use wsp_ir::{BinOp, Span};
+use wsp_diag::Span;
+use wsp_ir::BinOp;
 
 /// Steps between two looks at the cancel flag.
 const POLL_STEPS: u64 = 4096;

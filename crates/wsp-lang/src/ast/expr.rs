@@ -2,7 +2,7 @@
 
 use super::{BinOp, Ident, TemplateArg, Type};
 use std::rc::Rc;
-use wsp_ir::Span;
+use wsp_diag::Span;
 
 /// An expression.
 #[derive(Clone, PartialEq, Debug)]

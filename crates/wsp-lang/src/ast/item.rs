@@ -1,7 +1,7 @@
 //! Top-level constructs other than block forms.
 
 use super::{Block, Expr, Ident, Type};
-use wsp_ir::Span;
+use wsp_diag::Span;
 
 /// An extent: an expression or `PTO_DYNAMIC`.
 #[derive(Clone, PartialEq, Debug)]

@@ -2,7 +2,7 @@
 
 use super::{Expr, Extent, Ident};
 use wsp_core::policy::{self, AffinityPolicy, OrderPolicy};
-use wsp_ir::Span;
+use wsp_diag::Span;
 
 /// `PTO_SPACE(name) { … }`.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,7 +1,7 @@
 //! Statements.
 
 use super::{BinOp, Expr, Ident, Type};
-use wsp_ir::Span;
+use wsp_diag::Span;
 
 /// `{ … }` of statements.
 #[derive(Clone, PartialEq, Debug)]

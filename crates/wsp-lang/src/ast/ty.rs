@@ -1,7 +1,7 @@
 //! Types.
 
 use super::{Expr, Ident};
-use wsp_ir::Span;
+use wsp_diag::Span;
 
 /// A type.
 #[derive(Clone, PartialEq, Debug)]

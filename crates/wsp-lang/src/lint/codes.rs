@@ -1,7 +1,7 @@
 //! Diagnostic codes of warnings, WSP0260-WSP0279.
-pub(crate) use wsp_ir::diag::UNUSED_ITEM;
+pub(crate) use wsp_diag::UNUSED_ITEM;
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     /// A variable of a function that is never read.
     pub(crate) UNUSED_VARIABLE = 260, "variable that is never read",
         "\

@@ -10,8 +10,8 @@ use crate::sema::walk::each_subexpr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use wsp_core::int::Range;
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Const, ExprKind as Ir, Function, Span, StmtKind as IrStmt};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{Const, ExprKind as Ir, Function, StmtKind as IrStmt};
 
 /// The warnings of all functions, of items of spaces and of what a launch must fulfil.
 pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {

@@ -7,7 +7,7 @@ use super::{Program, codes, is_meant, parts, unused};
 use crate::ast::{ExprKind, Extent, Ident, Item, Shape, Struct};
 use std::collections::BTreeSet;
 use wsp_core::StructId;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::{Consumer, Elem, ExprKind as Ir, LocalTy, Module, StmtKind};
 
 /// The warnings of all declarations.

@@ -3,8 +3,8 @@
 use super::{Program, codes, is_meant, parts, unused};
 use std::collections::BTreeSet;
 use wsp_core::{AccessKind, FuncId, SpaceId, TensorId};
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Consumer, ExprKind, FuncKind, Function, LaunchTarget, Module, Span, StmtKind, Storage};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{Consumer, ExprKind, FuncKind, Function, LaunchTarget, Module, StmtKind, Storage};
 
 /// The warnings of a program with a host entry.
 pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {

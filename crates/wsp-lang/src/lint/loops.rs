@@ -4,8 +4,8 @@ use super::ranges::{Known, range, truth};
 use super::{Program, codes, parts};
 use std::collections::BTreeSet;
 use wsp_core::LocalId;
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{BinOp, Block, Const, Expr, ExprKind, Span, StmtKind};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{BinOp, Block, Const, Expr, ExprKind, StmtKind};
 
 /// The warnings of all functions.
 pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {

@@ -29,8 +29,8 @@ pub(crate) use loops::leaves;
 
 use crate::ast;
 use crate::compile::Purpose;
-use wsp_ir::diag::{Diagnostic, is_meant, unused};
-use wsp_ir::{FileId, Module, Span};
+use wsp_diag::{Diagnostic, FileId, Span, is_meant, unused};
+use wsp_ir::Module;
 
 /// What the checks look at: a program without errors.
 pub(crate) struct Program<'a> {

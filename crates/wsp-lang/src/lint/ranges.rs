@@ -126,7 +126,7 @@ fn unequal(a: &Expr, b: &Expr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wsp_ir::Span;
+    use wsp_diag::Span;
 
     fn local() -> Expr {
         Expr::local(LocalId(0), ScalarTy::U32, Span::default())

@@ -7,10 +7,8 @@
 use super::{Program, codes, parts};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{FuncId, LocalId, TensorId, TierSetId};
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{
-    BinOp, Block, Consumer, Expr, ExprKind, FuncKind, Function, Module, Span, StmtKind, Storage, TileOp,
-};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{BinOp, Block, Consumer, Expr, ExprKind, FuncKind, Function, Module, StmtKind, Storage, TileOp};
 
 /// Which slots a call may give: those of its generator and of its tiers whose keys have so many words, which forms do not share.
 type Slots = (usize, TierSetId, usize);

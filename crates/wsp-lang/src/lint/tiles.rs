@@ -7,8 +7,8 @@
 use super::{Program, codes, parts};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::LocalId;
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Block, Expr, ExprKind, Function, LocalTy, Span, Stmt, StmtKind, TileOp};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{Block, Expr, ExprKind, Function, LocalTy, Stmt, StmtKind, TileOp};
 
 /// The warnings of all kernels.
 pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {

@@ -2,7 +2,7 @@
 
 use super::{Program, codes};
 use crate::ast::{Block, Item, Stmt, StmtKind};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// The warnings of all functions.
 pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {

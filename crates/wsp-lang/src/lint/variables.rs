@@ -11,8 +11,7 @@ use crate::ast::{
 use crate::sema::tiles;
 use crate::sema::walk::{each_expr, each_subexpr};
 use std::rc::Rc;
-use wsp_ir::Span;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 
 /// The warnings of all functions.
 pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {

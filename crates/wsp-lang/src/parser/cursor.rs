@@ -5,7 +5,7 @@ use crate::ast::Ident;
 use crate::codes;
 use std::rc::Rc;
 use wsp_core::limits::MAX_NESTING;
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic};
 use wsp_syntax::{Tok, Token, partner, shorten};
 
 impl Parser<'_> {

@@ -7,8 +7,8 @@ use crate::ast::{BinOp, Expr, ExprKind, FieldInit, FloatLit, Ident, IntLit, Temp
 use crate::codes;
 use crate::number::{self, Literal};
 use wsp_core::limits::MAX_NESTING;
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{CHAINED, Span};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::CHAINED;
 use wsp_syntax::{Operators, TERNARY, Tok, Token, infix};
 
 /// Words that mean something in one argument only.

@@ -2,7 +2,7 @@
 
 use super::{Parser, Skip};
 use crate::codes;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_syntax::Tok;
 
 /// C++ keywords without a meaning here, and what to use.

@@ -2,7 +2,7 @@
 
 use super::{Parsed, Parser, Skip};
 use crate::codes;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_syntax::{Tok, Token, shorten};
 
 /// Where a form may stand.

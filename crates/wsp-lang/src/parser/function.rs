@@ -3,8 +3,7 @@
 use super::{Parsed, Parser, Skip};
 use crate::ast::{FnParam, Function, Ident, TemplateParam, Type};
 use crate::codes;
-use wsp_ir::Span;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_syntax::Tok;
 
 impl Parser<'_> {

@@ -7,8 +7,7 @@ use crate::ast::{
     Struct, StructField, Tensor, Type, Workspace,
 };
 use crate::codes;
-use wsp_ir::Span;
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic, Span};
 use wsp_syntax::Tok;
 
 /// What may stand at file level, in a report.

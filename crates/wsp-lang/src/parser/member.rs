@@ -10,8 +10,7 @@ use crate::codes;
 use std::rc::Rc;
 use wsp_core::limits::SPLIT_ALIGN;
 use wsp_core::policy::{AffinityPolicy, OrderPolicy};
-use wsp_ir::Span;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_syntax::{Tok, shorten};
 
 const AFFINITIES: &[&str] = &["PTO_CORE_GROUP", "PTO_CORE_LOCAL", "PTO_SPREAD"];

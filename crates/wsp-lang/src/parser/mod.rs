@@ -28,8 +28,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use wsp_core::limits::MAX_SOURCE_BYTES;
-use wsp_ir::FileId;
-use wsp_ir::diag::{Diagnostic, Sink};
+use wsp_diag::{Diagnostic, FileId, Sink};
 use wsp_syntax::{Cursor, Ends, Tok, Token};
 
 /// Parses one file.

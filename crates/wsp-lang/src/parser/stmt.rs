@@ -4,8 +4,7 @@ use super::form::{Form, Place, lookup};
 use super::{Parsed, Parser, Skip};
 use crate::ast::{AssignOp, BinOp, Block, Decl, Declarator, Expr, ExprKind, IntLit, Stmt, StmtKind, Type};
 use crate::codes;
-use wsp_ir::Span;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_syntax::{Tok, Token};
 
 /// The assignment that a token stands for.

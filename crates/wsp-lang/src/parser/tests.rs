@@ -7,7 +7,7 @@ use super::*;
 use crate::ast::*;
 use expect_test::{Expect, expect};
 use std::fmt::Write;
-use wsp_ir::SourceMap;
+use wsp_diag::SourceMap;
 
 fn parsed(text: &str) -> (File, String) {
     let mut sources = SourceMap::default();

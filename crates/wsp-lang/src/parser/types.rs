@@ -4,8 +4,7 @@ use super::{Parsed, Parser, Skip};
 use crate::ast::{Ident, Indirection, TemplateArg, Type, TypeBase};
 use crate::codes;
 use std::rc::Rc;
-use wsp_ir::Span;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_syntax::{Tok, Token};
 
 /// Scalar types by their fixed names.

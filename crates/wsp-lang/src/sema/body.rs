@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use wsp_core::{LocalId, SpaceId, StructId, TierSetId};
-use wsp_ir::{ArrayRef, Expr, Local, LocalTy, ScalarTy, Span};
+use wsp_diag::Span;
+use wsp_ir::{ArrayRef, Expr, Local, LocalTy, ScalarTy};
 
 /// What the code being lowered is for, which decides what it may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

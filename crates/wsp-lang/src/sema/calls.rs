@@ -10,8 +10,8 @@ use super::suggest::{Use, has_value};
 use super::tiles::{self, TileCall};
 use crate::ast::{self, ExprKind, Ident, TemplateArg};
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{BinOp, Expr, ExprKind as Ir, KernelEntry, MathFn, ReduceOp, ScalarTy, Span, TileOpKind};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{BinOp, Expr, ExprKind as Ir, KernelEntry, MathFn, ReduceOp, ScalarTy, TileOpKind};
 
 impl Sema<'_> {
     /// The value of a call.

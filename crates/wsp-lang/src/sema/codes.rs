@@ -1,6 +1,6 @@
 //! Diagnostic codes of names, types and lowering, WSP0100-WSP0259.
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     pub(crate) REDEFINED = 100, "name defined twice",
         "\
 Two items of a file, two variables of one block, or two parameters have one name. All names of a file except axes

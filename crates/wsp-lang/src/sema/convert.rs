@@ -4,8 +4,8 @@ use super::Sema;
 use super::codes;
 use super::consts::{self, Fault};
 use super::diags::Res;
-use wsp_ir::diag::{Diagnostic, Severity};
-use wsp_ir::{BinOp, Const, Expr, ExprKind, ScalarTy, Span, UnOp};
+use wsp_diag::{Diagnostic, Severity, Span};
+use wsp_ir::{BinOp, Const, Expr, ExprKind, ScalarTy, UnOp};
 
 /// A constant of the given type.
 pub(crate) fn constant(value: Const, ty: ScalarTy, span: Span) -> Expr {

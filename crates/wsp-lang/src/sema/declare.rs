@@ -7,7 +7,8 @@ use super::names::Symbol;
 use super::structs::StructInfo;
 use crate::ast::{self, Item};
 use wsp_core::{AxisId, FuncId, GraphId, ScheduleId, SpaceId, StructId, TensorId, TierSetId};
-use wsp_ir::{Axis, AxisEnd, Elem, Expr, Graph, Schedule, Space, Span, Storage, StructDef, Tensor, TierSet};
+use wsp_diag::Span;
+use wsp_ir::{Axis, AxisEnd, Elem, Expr, Graph, Schedule, Space, Storage, StructDef, Tensor, TierSet};
 
 impl<'a> Sema<'a> {
     /// Gives every item its id and name.

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 use wsp_core::limits;
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{FileId, Span};
+use wsp_diag::{Diagnostic, FileId, Span};
 
 /// Proof that an error has been reported: whoever gets one need not report it again.
 #[derive(Clone, Copy, Debug)]

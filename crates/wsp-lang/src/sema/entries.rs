@@ -11,10 +11,10 @@ use super::types::{Head, dtype_of};
 use crate::ast::{self, Ident, Indirection, TemplateArg, TypeBase};
 use std::collections::BTreeSet;
 use wsp_core::{DType, FuncId, LocalId, StructId, TensorId};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
     Consumer, Elem, Expr, ExprKind as Ir, Field, FuncKind, KernelEntry, KernelParam, LocalTy, ScalarTy,
-    ShapeOwner, Span, Storage, StructDef,
+    ShapeOwner, Storage, StructDef,
 };
 
 /// What the entry whose body is being lowered is given.

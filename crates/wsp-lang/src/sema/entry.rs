@@ -9,8 +9,8 @@ use super::types::{Head, dtype_of};
 use super::walk;
 use crate::ast::{self, ExprKind, FieldInit, Ident, Indirection, StmtKind, TemplateArg};
 use wsp_core::SpaceId;
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Binding, BindingSource, Entry, EntryParam, EntryTy, Launch, LaunchTarget, Span};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{Binding, BindingSource, Entry, EntryParam, EntryTy, Launch, LaunchTarget};
 
 /// The host entry, before its launch is lowered.
 pub(crate) struct EntryDecl<'a> {

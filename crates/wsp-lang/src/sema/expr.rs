@@ -11,8 +11,8 @@ use super::types::{Head, dtype_of};
 use crate::ast::{self, ExprKind, IntLit, UnaryOp};
 use wsp_core::words::counted;
 use wsp_core::{LocalId, StructId};
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{BinOp, Const, Expr, ExprKind as Ir, ScalarTy, Span};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{BinOp, Const, Expr, ExprKind as Ir, ScalarTy};
 
 /// The type C gives an integer literal, in decimal: the first of `int`, 64-bit and unsigned 64-bit that holds it.
 fn literal(lit: IntLit, span: Span) -> Expr {

@@ -9,8 +9,8 @@ use super::walk;
 use crate::ast::{self, ExprKind, Ident, Indirection, TemplateArg};
 use std::collections::BTreeMap;
 use wsp_core::{FuncId, SpaceId, StructId};
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Block, Const, FuncKind, KernelParam, LocalTy, Span};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{Block, Const, FuncKind, KernelParam, LocalTy};
 
 /// A kernel and the descriptor type it asks for.
 pub(crate) struct KernelDecl<'a> {

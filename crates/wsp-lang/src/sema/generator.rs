@@ -12,9 +12,9 @@ use crate::ast::{self, ExprKind, FieldInit, Ident};
 use std::collections::BTreeSet;
 use wsp_core::words::counted;
 use wsp_core::{AxisId, LocalId, SpaceId, StructId, TierSetId};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
-    BinOp, Const, EmitHints, Expr, ExprKind as Ir, ExtentSource, LocalTy, ScalarTy, Span, StmtKind, TileSize,
+    BinOp, Const, EmitHints, Expr, ExprKind as Ir, ExtentSource, LocalTy, ScalarTy, StmtKind, TileSize,
     WsSlot,
 };
 

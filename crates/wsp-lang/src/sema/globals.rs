@@ -12,8 +12,8 @@ use crate::ast;
 use std::rc::Rc;
 use wsp_core::ParamId;
 use wsp_core::words::a;
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{BinOp, Elem, Expr, ExprKind, Param, ParamSource, Requirement, ScalarTy, ShapeOwner, Span};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{BinOp, Elem, Expr, ExprKind, Param, ParamSource, Requirement, ScalarTy, ShapeOwner};
 
 /// Bytes to which every field of a workspace slot, and the slot, is aligned.
 pub(crate) const SLOT_ALIGN: u32 = 64;

@@ -7,7 +7,7 @@ use super::diags::Res;
 use super::names::{Symbol, with_suggestion};
 use crate::ast::{self, Ident};
 use wsp_core::TensorId;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::{DependencyRef, EntryParam, Reference, Stage};
 
 impl Sema<'_> {

@@ -8,9 +8,9 @@ use super::functions::{Instance, Role};
 use super::types::Head;
 use crate::ast::{self, Ident, Indirection, TemplateArg};
 use wsp_core::FuncId;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
-    Arg, ArrayRef, Block, Const, Expr, ExprKind as Ir, FuncKind, LocalTy, ScalarTy, Span, Stmt, StmtKind,
+    Arg, ArrayRef, Block, Const, Expr, ExprKind as Ir, FuncKind, LocalTy, ScalarTy, Stmt, StmtKind,
 };
 
 impl Sema<'_> {

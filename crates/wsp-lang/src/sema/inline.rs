@@ -11,8 +11,8 @@ use super::walk;
 use crate::ast::{self, ExprKind, Ident, Indirection, TemplateArg, TypeBase};
 use wsp_core::words::a;
 use wsp_core::{LocalId, StructId};
-use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::{ArrayRef, BinOp, Block, Expr, ExprKind as Ir, LocalTy, ScalarTy, Span, Stmt, StmtKind};
+use wsp_diag::{Diagnostic, Span, did_you_mean};
+use wsp_ir::{ArrayRef, BinOp, Block, Expr, ExprKind as Ir, LocalTy, ScalarTy, Stmt, StmtKind};
 
 /// What a caller passes for a parameter.
 enum Passed {

@@ -11,8 +11,8 @@ use crate::lint::leaves;
 use std::collections::BTreeSet;
 use wsp_core::LocalId;
 use wsp_core::words;
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Block, Const, Expr, ExprKind as Ir, LocalTy, ScalarTy, Span, Stmt, StmtKind};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{Block, Const, Expr, ExprKind as Ir, LocalTy, ScalarTy, Stmt, StmtKind};
 
 /// The parts of `for (init; cond; step) body`.
 type ForParts<'a> = (Option<&'a ast::Stmt>, Option<&'a ast::Expr>, &'a [ast::Stmt], &'a ast::Stmt);

@@ -45,8 +45,8 @@ use diags::{Diags, Reported, Res};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use wsp_core::{FuncId, StructId, TensorId, limits};
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{FileId, Module, Span};
+use wsp_diag::{Diagnostic, FileId, Span};
+use wsp_ir::Module;
 
 pub(crate) use builtins::{SEARCH_NAME, SEARCH_SOURCE};
 

@@ -9,8 +9,8 @@ use super::tiles;
 use crate::ast::Ident;
 use std::rc::Rc;
 use wsp_core::{CacheId, FuncId, GraphId, ScheduleId, SpaceId, StructId, TensorId, TierSetId};
-use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::{Span, Storage};
+use wsp_diag::{Diagnostic, Span, did_you_mean};
+use wsp_ir::Storage;
 
 /// What a file-level name stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,7 +131,7 @@ impl Sema<'_> {
         &mut self,
         ident: &Ident,
         what: &'static str,
-        code: wsp_ir::diag::Code,
+        code: wsp_diag::Code,
         pick: impl Fn(Symbol) -> Option<T>,
     ) -> Res<T> {
         match self.lookup(ident.as_str()) {

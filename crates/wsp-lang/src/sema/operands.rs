@@ -9,7 +9,7 @@ use super::names::{Named, Symbol, quoted, with_suggestion};
 use super::types::element_scalar;
 use crate::ast::{self, BinOp, ExprKind, Ident};
 use wsp_core::{CacheId, LocalId, TensorId};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::{ArrayRef, Elem, Expr, MetaKind, ScalarTy, Storage};
 
 impl Sema<'_> {

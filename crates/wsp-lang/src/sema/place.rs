@@ -12,7 +12,7 @@ use super::diags::Res;
 use crate::ast::{self, ExprKind};
 use wsp_core::words::counted;
 use wsp_core::{LocalId, TensorId};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::{Dim, Expr, Place, ScalarTy, Storage};
 
 /// Which way a tile goes.

@@ -7,8 +7,8 @@ use super::names::with_suggestion;
 use crate::ast::{self, ScheduleMember};
 use std::rc::Rc;
 use wsp_core::{ScheduleId, SpaceId};
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Affinity, Order, Prefetch, Span, Split};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{Affinity, Order, Prefetch, Split};
 
 impl Sema<'_> {
     /// Lowers every schedule.

@@ -9,8 +9,8 @@ use super::names::Symbol;
 use crate::ast::{self, Extent};
 use wsp_core::words::counted;
 use wsp_core::{AxisId, CacheId, DType, MAX_RANK, TensorId};
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{AxisEnd, Cache, Dim, Elem, EntryTy, Expr, ScalarTy, ShapeOwner, Span, Storage};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{AxisEnd, Cache, Dim, Elem, EntryTy, Expr, ScalarTy, ShapeOwner, Storage};
 
 /// `PTO_SHAPE` and what it became.
 pub(crate) struct ShapeDecl<'a> {

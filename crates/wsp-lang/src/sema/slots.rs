@@ -10,8 +10,8 @@ use super::diags::Res;
 use super::names::quoted;
 use crate::ast;
 use wsp_core::{FuncId, LocalId, TierSetId};
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{BinOp, Consumer, Expr, ExprKind as Ir, ScalarTy, Span};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{BinOp, Consumer, Expr, ExprKind as Ir, ScalarTy};
 
 /// The tiers that the slots at hand may be of.
 enum Tiers {

@@ -8,7 +8,7 @@ use super::globals::stranger;
 use super::names::with_suggestion;
 use crate::ast::{self, Extent, SpaceMember, TileSize};
 use wsp_core::{AxisId, LocalId, SpaceId};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::{AxisEnd, AxisTile, Expr, ExprKind, ScalarTy, TileSize as IrTileSize};
 
 impl Sema<'_> {

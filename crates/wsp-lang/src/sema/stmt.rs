@@ -11,8 +11,8 @@ use super::suggest::Use;
 use super::tiles;
 use crate::ast::{self, AssignOp, BinOp, ExprKind, StmtKind as Ast, UnaryOp};
 use wsp_core::LocalId;
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Block, Const, Expr, LocalTy, ScalarTy, Span, Stmt, StmtKind};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{Block, Const, Expr, LocalTy, ScalarTy, Stmt, StmtKind};
 
 /// Where what tiles are computed with is listed.
 const TILE_OPERATIONS: &str =

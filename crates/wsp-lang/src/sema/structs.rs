@@ -10,8 +10,8 @@ use crate::ast::{self, Indirection};
 use std::rc::Rc;
 use wsp_core::words::counted;
 use wsp_core::{FuncId, StructId, TierSetId, limits};
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Consumer, Field, ScalarTy, Span};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{Consumer, Field, ScalarTy};
 
 /// A descriptor type as declared.
 pub(crate) struct StructInfo<'a> {

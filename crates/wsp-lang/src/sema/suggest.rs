@@ -9,7 +9,7 @@ use super::names::Symbol;
 use super::tiles;
 use crate::ast::{self, Ident};
 use std::collections::BTreeSet;
-use wsp_ir::diag::{Diagnostic, nearest};
+use wsp_diag::{Diagnostic, nearest};
 use wsp_ir::{PythonForm, ReduceOp, TileOpKind, TileOpRow};
 
 /// Most names that one help line lists.

@@ -10,8 +10,8 @@ use super::names::Symbol;
 use super::walk;
 use crate::ast;
 use wsp_core::FuncId;
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{BinOp, Const, Expr, ExprKind, ScalarTy, Span, Tier};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{BinOp, Const, Expr, ExprKind, ScalarTy, Tier};
 
 /// Tier sets with more tiers are not searched for unreachable ones, nor conditions for more free names.
 const MOST_COMPARED: usize = 256;

@@ -9,10 +9,10 @@ use super::place::Access;
 use super::tiles::TileCall;
 use crate::ast::{self, ExprKind, Ident};
 use wsp_core::{AccessKind, LocalId, TensorId};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
-    BinaryTileOp, Expr, LocalTy, Operand, Place, PtoWord, ReduceOp, ScalarTy, Span, StmtKind, TileOp,
-    TileOpKind, TileOpRow, TileSource, TileTy, UnaryTileOp,
+    BinaryTileOp, Expr, LocalTy, Operand, Place, PtoWord, ReduceOp, ScalarTy, StmtKind, TileOp, TileOpKind,
+    TileOpRow, TileSource, TileTy, UnaryTileOp,
 };
 
 impl Sema<'_> {

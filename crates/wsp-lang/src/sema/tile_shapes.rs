@@ -8,8 +8,8 @@ use super::types::role_name;
 use crate::ast::{self, Ident};
 use wsp_core::words::a;
 use wsp_core::{DType, LocalId};
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Elem, Expr, Operand, Part, Span, TileExtent, TileOp, TileRole, TileTy, TileUse, find_pto};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{Elem, Expr, Operand, Part, TileExtent, TileOp, TileRole, TileTy, TileUse, find_pto};
 
 /// A tile of an operation.
 #[derive(Clone, Copy)]

@@ -8,8 +8,8 @@ use super::names::{Symbol, with_suggestion};
 use crate::ast::{self, Indirection, TemplateArg, TypeBase};
 use wsp_core::words::counted;
 use wsp_core::{DType, StructId, limits};
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Elem, Expr, ScalarTy, Span, TileRole, TileTy};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{Elem, Expr, ScalarTy, TileRole, TileTy};
 
 /// What the name of a type says, before its arguments and indirection are looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,7 +11,7 @@ use crate::ast::{self, ExprKind, Ident, Indirection};
 use std::rc::Rc;
 use wsp_core::LocalId;
 use wsp_core::words::a;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::{Block, Expr, ExprKind as Ir, LocalTy, ScalarTy, Stmt, StmtKind};
 
 /// Largest expression over parameters that a constant variable stands for, in nodes.

@@ -2,8 +2,7 @@
 
 use crate::stack::on_a_plain_stack;
 use std::collections::BTreeSet;
-use wsp_ir::SourceMap;
-use wsp_ir::diag::render;
+use wsp_diag::{SourceMap, render};
 
 /// What most of the programs below need.
 const PRELUDE: &str = "

@@ -2,7 +2,8 @@
 
 use crate::stack::on_a_plain_stack;
 use wsp_core::limits::MAX_NESTING;
-use wsp_ir::{BinOp, Expr, ExprKind, Module, ScalarTy, SourceMap, StmtKind, text, verify};
+use wsp_diag::SourceMap;
+use wsp_ir::{BinOp, Expr, ExprKind, Module, ScalarTy, StmtKind, text, verify};
 use wsp_lang::Purpose;
 
 const NO_CODES: [u16; 0] = [];

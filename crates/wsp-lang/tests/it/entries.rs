@@ -1,8 +1,8 @@
 //! Kernels with parameters become entries: their parameters, residents, block numbers and single elements.
 
 use wsp_core::DType;
-use wsp_ir::diag::render;
-use wsp_ir::{Elem, KernelParam, Module, ScalarTy, SourceMap, StmtKind, Storage, text, verify};
+use wsp_diag::{SourceMap, render};
+use wsp_ir::{Elem, KernelParam, Module, ScalarTy, StmtKind, Storage, text, verify};
 
 #[track_caller]
 fn compile(program: &str) -> Module {

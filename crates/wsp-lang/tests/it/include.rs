@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use wsp_ir::diag::{Code, Diagnostic, render_all};
-use wsp_ir::{Module, SourceMap};
+use wsp_diag::{Code, Diagnostic, SourceMap, render_all};
+use wsp_ir::Module;
 
 const NOT_THERE: Code = Code(500);
 

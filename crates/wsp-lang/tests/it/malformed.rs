@@ -5,8 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Severity, render};
+use wsp_diag::{Severity, SourceMap, render};
 
 struct Case<'a> {
     name: &'a str,

@@ -1,7 +1,6 @@
 //! What is said of frequent slips, with what is probably meant.
 
-use wsp_ir::SourceMap;
-use wsp_ir::diag::render;
+use wsp_diag::{SourceMap, render};
 
 const PROGRAM: &str = "
 PTO_SHAPE(x, rows, 64)

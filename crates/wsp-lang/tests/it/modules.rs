@@ -3,12 +3,12 @@
 mod tiles;
 
 use wsp_core::{AxisId, DType, FuncId, LocalId, TensorId};
-use wsp_ir::diag::render;
+use wsp_diag::{SourceMap, render};
 use wsp_ir::verify::verify;
 use wsp_ir::{
     Arg, BinOp, Const, Consumer, Dim, Elem, EntryTy, Expr, ExprKind, ExtentSource, FuncKind, Function,
-    LaunchTarget, LocalTy, MathFn, Module, Operand, ParamSource, ScalarTy, SourceMap, Stmt, StmtKind,
-    Storage, TileOp, TileRole, UnOp,
+    LaunchTarget, LocalTy, MathFn, Module, Operand, ParamSource, ScalarTy, Stmt, StmtKind, Storage, TileOp,
+    TileRole, UnOp,
 };
 
 #[track_caller]

@@ -3,8 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use wsp_core::limits::MAX_DIAGNOSTICS;
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{FileId, SourceMap};
+use wsp_diag::{Diagnostic, FileId, SourceMap};
 
 const EXAMPLE: &str = include_str!("../../../../examples/decode_attention.pto");
 const ENTRIES: &str = include_str!("../../../../examples/deepseek/indexer.pto");

@@ -4,8 +4,7 @@
 //! whose message contains the text; every error and every warning must be announced so. A block that starts with `//! fragment` is not compiled.
 
 use std::path::PathBuf;
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, Severity, render};
+use wsp_diag::{Diagnostic, Severity, SourceMap, render};
 
 /// The `pto` blocks of a page: line of the first line of the block, and its text.
 fn blocks(page: &str) -> Vec<(usize, String)> {

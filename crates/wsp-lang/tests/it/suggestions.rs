@@ -1,7 +1,7 @@
 //! What is suggested for a wrong name is a name that is right at that place, or nothing is suggested.
 
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{SourceMap, TILE_OPS};
+use wsp_diag::{Diagnostic, SourceMap};
+use wsp_ir::TILE_OPS;
 
 /// A kernel with a statement.
 fn kernel(statement: &str) -> Vec<Diagnostic> {

@@ -6,8 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{CODES, Diagnostic, render};
+use wsp_diag::{CODES, Diagnostic, SourceMap, render};
 use wsp_lang::Purpose;
 
 /// Compiles with warnings; files that are included lie in the folder of the program.
@@ -136,7 +135,7 @@ fn a_constant_without_a_value_is_an_error_outside_of_branches_only() {
             "struct R {{ uint32_t i; }};
              PTO_KERNEL_IMPL(k) {{ auto d = PTO_GET_DESCRIPTOR<R>(); uint32_t n = d.i; {statement} }}"
         );
-        let (_, found) = wsp_lang::compile("a.pto", &program, &mut wsp_ir::SourceMap::default());
+        let (_, found) = wsp_lang::compile("a.pto", &program, &mut wsp_diag::SourceMap::default());
         let found: Vec<bool> = found.iter().filter(|d| d.code.0 == 122).map(|d| d.is_error()).collect();
         found
     };

@@ -7,7 +7,8 @@ use super::walk::Walker;
 use super::{Access, Bound};
 use crate::fold;
 use wsp_core::{AccessKind, TensorId};
-use wsp_ir::{Expr, ScalarTy, Span, Storage};
+use wsp_diag::Span;
+use wsp_ir::{Expr, ScalarTy, Storage};
 
 /// More boxes than this of one tensor and mode become the whole tensor: each costs time per task.
 const MAX_BOXES: usize = 12;

@@ -2,7 +2,8 @@
 
 use crate::fold;
 use wsp_core::TensorId;
-use wsp_ir::{Dim, Elem, Expr, Module, ScalarTy, Span, Storage};
+use wsp_diag::Span;
+use wsp_ir::{Dim, Elem, Expr, Module, ScalarTy, Storage};
 
 /// Every field starts on a cache line, and a slot is a whole number of them.
 const ALIGN: u32 = 64;

@@ -5,7 +5,8 @@ use super::sym;
 use crate::{fold, walk};
 use std::collections::BTreeSet;
 use wsp_core::LocalId;
-use wsp_ir::{Block, Expr, Function, LocalTy, ScalarTy, Span, StmtKind, TileTy};
+use wsp_diag::Span;
+use wsp_ir::{Block, Expr, Function, LocalTy, ScalarTy, StmtKind, TileTy};
 
 /// What is known of a scalar. Expressions are over descriptor fields, parameters and loop variables in scope.
 #[derive(Clone, PartialEq, Debug)]

@@ -119,7 +119,8 @@ fn difference_from(e: &Expr, a: &Expr) -> Option<Expr> {
 mod tests {
     use super::*;
     use wsp_core::ParamId;
-    use wsp_ir::{ScalarTy, Span};
+    use wsp_diag::Span;
+    use wsp_ir::ScalarTy;
 
     fn p(i: u32) -> Expr {
         Expr::new(ExprKind::Param(ParamId(i)), ScalarTy::U32, Span::default())

@@ -6,7 +6,8 @@ use super::sym;
 use super::walk::Walker;
 use crate::fold;
 use wsp_core::LocalId;
-use wsp_ir::{Expr, LocalTy, Part, Place, ScalarTy, Span, TileExtent, TileOp, TileWork};
+use wsp_diag::Span;
+use wsp_ir::{Expr, LocalTy, Part, Place, ScalarTy, TileExtent, TileOp, TileWork};
 
 impl Walker<'_> {
     /// One tile operation.

@@ -7,7 +7,7 @@ use super::codes;
 use crate::{TensorUse, walk};
 use wsp_core::TensorId;
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::{BindingSource, Module};
 
 /// Makes functions name the first tensor of each argument only; returns, per tensor, the one that stands for it.

@@ -1,6 +1,6 @@
 //! Diagnostic codes of lowering.
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     pub(crate) UNKNOWN_TARGET = 400, "the target is not known, or does not take the program",
         "A program is made for one target of a table. The table has no such name, or programs of this kind are neither \
             compiled for the target nor run by a backend. The message lists the targets that will do; `cpu_sim` runs on this machine.";

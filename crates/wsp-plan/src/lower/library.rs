@@ -1,9 +1,10 @@
 //! The host entry of a library of kernels.
 
 use wsp_core::{CacheId, TensorId};
+use wsp_diag::Span;
 use wsp_ir::{
     Binding, BindingSource, Dim, Elem, Entry, EntryParam, EntryTy, Expr, ExprKind, Launch, LaunchTarget,
-    Module, ParamSource, Span, Storage,
+    Module, ParamSource, Storage,
 };
 
 /// The host entry of a file that has none and whose kernels others call: it takes every array, cache and scalar of the launch

@@ -13,7 +13,7 @@ use schedule::{foreign_axes, lower_generator, quoted};
 use stages::StageSource;
 use std::collections::BTreeSet;
 use wsp_core::{AxisId, FuncId, ParamId, ScheduleId, SpaceId, TensorId};
-use wsp_ir::diag::{Diagnostic, Severity, did_you_mean};
+use wsp_diag::{Diagnostic, Severity, did_you_mean};
 use wsp_ir::{ArrayRef, DerivedArray, Expr, ExprKind, FuncKind, LaunchArray, Module, StmtKind};
 
 /// How ready tasks are picked.

@@ -4,9 +4,9 @@ use crate::lower::codes;
 use crate::{Access, TensorUse, arrays_read, walk};
 use std::collections::BTreeSet;
 use wsp_core::{AccessKind, FuncId, GraphId, SpaceId, TensorId};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
-    ArrayRef, BindingSource, Consumer, DependencyRef, Graph, LaunchTarget, Module, Span, StmtKind, Storage,
+    ArrayRef, BindingSource, Consumer, DependencyRef, Graph, LaunchTarget, Module, StmtKind, Storage,
 };
 
 /// A stage before its generator is lowered.

@@ -4,7 +4,7 @@ use super::codes;
 use std::fmt;
 use wsp_core::ptow::{Counts, Header, PoolHeader, Program, ReadError, Verified, VerifyError, marks_needed};
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use zerocopy::IntoBytes;
 
 /// A valid program in memory of its own, aligned to 8 bytes.

@@ -1,6 +1,6 @@
 //! Diagnostic codes of programs.
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     pub(super) TOO_LARGE = 890, "a workload is too large for a program",
         "\
 A program has at most 65,536 instruction words and 65,535 words of expressions, and numbers its rows with 16 bits. Calls are

@@ -4,7 +4,7 @@ use super::{Lowered, codes};
 use crate::workload::LoweredSchedule;
 use wsp_core::ptow::{DispatchConfig, MAX_AICPUS, PartitionParams, PolicyType};
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::Dispatch;
 use zerocopy::IntoBytes;
 

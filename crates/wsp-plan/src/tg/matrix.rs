@@ -14,10 +14,10 @@
 use crate::target::Target;
 use wsp_core::policy::Hints;
 use wsp_core::tg::{FenceScope, Instr, Op, Platform, Support};
-use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_diag::{Diagnostic, Severity};
 use wsp_ir::tg::TgModule;
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     /// An instruction that the platform does not have.
     NOT_THERE = 1525, "the platform does not have this instruction",
         "\

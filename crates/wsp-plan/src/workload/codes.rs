@@ -1,6 +1,6 @@
 //! Diagnostic codes of binding, expansion and workload schedules.
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     pub(super) UNKNOWN_NAME = 800, "a value is given for a name that the workload does not have",
         "`--set NAME=N` sets a `param` of the file, and `--input NAME=FILE.npy` binds an array to a `table`. \
             No declaration has this name, or it is one of the other kind.";

@@ -4,8 +4,7 @@ use super::Bindings;
 use super::codes;
 use wsp_core::int::{self, BinOp, Int as _, UnOp};
 use wsp_core::{AxisId, SlotId, TableId, VarId};
-use wsp_ir::Span;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{IntExpr, IntExprKind, WorkloadModule};
 
 /// What names stand for while an expression is evaluated.

@@ -4,12 +4,12 @@ use super::codes;
 use std::collections::BTreeSet;
 use wsp_core::words::counted;
 use wsp_core::{FuncId, KernelId, ParamId, TensorId, WorkloadId};
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_ir::workload::{
     AccessMode, Arg, ArgValue, Block, Kernel, NodeKind, ParamKind, ParamSource, Signature, Task,
     WorkloadModule,
 };
-use wsp_ir::{Field, FuncKind, Function, Module, ScalarTy, Span};
+use wsp_ir::{Field, FuncKind, Function, Module, ScalarTy};
 
 /// The function of each kernel of the workload; none for kernels that are only declared.
 pub type Functions = Vec<Option<FuncId>>;

@@ -5,8 +5,8 @@ use super::schedule::{LoweredSchedule, lower_schedule};
 use crate::lower::{LoweredPlan, lower_library};
 use crate::options::CompileOptions;
 use wsp_core::FuncId;
+use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_ir::Module;
-use wsp_ir::diag::{Diagnostic, Diagnostics};
 use wsp_ir::workload::WorkloadModule;
 use wsp_ir::workload::verify::verify;
 

@@ -2,6 +2,7 @@
 
 use crate::support::machine::{Event, Machine};
 use wsp_core::AccessKind;
+use wsp_diag::SourceMap;
 use wsp_ir::*;
 use wsp_plan::{Bound, CompileOptions, LoweredPlan, TensorUse, lower, slot_layout};
 

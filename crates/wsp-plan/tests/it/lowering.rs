@@ -3,7 +3,7 @@
 use crate::support::build::*;
 use wsp_core::tg::Platform;
 use wsp_core::*;
-use wsp_ir::diag::{Diagnostic, Severity, lookup};
+use wsp_diag::{Diagnostic, Severity, SourceMap, lookup};
 use wsp_ir::*;
 use wsp_plan::{CompileOptions, LoweredPlan, Target, TensorUse, lower};
 

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use wsp_core::ptow::interp::Mode;
-use wsp_ir::diag::Code;
+use wsp_diag::Code;
 use wsp_ir::workload::verify::verify;
 use wsp_ir::workload::{Block, DirectiveKind, Dispatch, NodeKind, Schedule, WorkloadModule};
 use wsp_plan::ptow::{DispatchPlan, LaunchData, lower};
@@ -155,7 +155,7 @@ fn example(path: &[&str]) -> String {
 
 /// Applies a policy in place of the module's schedule.
 fn with_policy(module: &WorkloadModule, directives: &[DirectiveKind]) -> LoweredSchedule {
-    let span = wsp_ir::Span::default();
+    let span = wsp_diag::Span::default();
     let directives = directives.iter().cloned().map(|kind| wsp_ir::workload::Directive { kind, span });
     let chosen = Schedule { name: String::new(), directives: directives.collect(), span };
     schedule(&WorkloadModule { schedules: vec![chosen], ..module.clone() })

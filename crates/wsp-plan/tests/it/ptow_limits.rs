@@ -3,7 +3,7 @@
 use crate::workload_support::{module, schedule};
 use std::fmt::Write as _;
 use wsp_core::ptow::MAX_WORDS;
-use wsp_ir::diag::{Code, Severity};
+use wsp_diag::{Code, Severity};
 use wsp_plan::ptow::{DispatchPlan, Lowered, dispatch_configs, lower};
 
 fn lowered(source: &str) -> Lowered {

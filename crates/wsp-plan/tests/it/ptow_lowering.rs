@@ -3,7 +3,7 @@
 use crate::workload_support::{bound, module, schedule, try_bind};
 use wsp_core::ptow::{AxisForm, DispatchConfig, Op, PolicyType, XOp};
 use wsp_core::{AxisId, ParamId, TableId};
-use wsp_ir::diag::Code;
+use wsp_diag::Code;
 use wsp_ir::workload::ExecPool;
 use wsp_plan::ptow::{
     DispatchPlan, HostList, LaunchData, Lowered, ProgramBuf, VarKind, dispatch_configs, lower, statements,

@@ -3,7 +3,7 @@
 use crate::support::build::*;
 use crate::support::machine::{Event, Machine};
 use wsp_core::*;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::*;
 use wsp_plan::{CompileOptions, LoweredPlan, ReadyOrder, lower};
 

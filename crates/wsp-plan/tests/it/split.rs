@@ -3,7 +3,7 @@
 use crate::support::machine::{Event, Machine};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use wsp_ir::*;
+use wsp_diag::SourceMap;
 use wsp_plan::split::{self, Item, Policy, Work};
 use wsp_plan::{CompileOptions, LoweredPlan, lower};
 

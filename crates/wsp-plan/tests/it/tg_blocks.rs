@@ -2,7 +2,7 @@
 
 use crate::tg_launches::unit;
 use crate::tg_lint::{kernels, read};
-use wsp_ir::diag::Severity;
+use wsp_diag::Severity;
 use wsp_plan::tg::{LintOptions, check};
 
 /// How the races of a unit are told where `N` has a value, and whether something is left to the run.

@@ -4,7 +4,7 @@ use crate::randomised::{Numbers, cases};
 use crate::tg_launches::{BOTH, Step, races, unit};
 use crate::tg_lint::{check, findings, findings_with};
 use std::collections::BTreeMap;
-use wsp_ir::diag::Severity;
+use wsp_diag::Severity;
 
 /// `first` under one condition, `second` under the other.
 fn twice(first: &str, second: &str) -> String {

@@ -1,7 +1,7 @@
 //! What conditions and counts of graphs load, against launches on other streams that write it and against the host.
 
 use crate::tg_lint::{check, findings, kernels, read};
-use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_diag::{Diagnostic, Severity};
 use wsp_plan::tg::{LintOptions, OpenLaunches, UsedBy};
 
 /// Graph `G` that does something with bytes of `T`, graph `J`, and a host.

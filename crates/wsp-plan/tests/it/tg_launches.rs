@@ -3,7 +3,7 @@
 use crate::randomised::{Numbers, cases};
 use crate::tg_lint::{check, findings, findings_with, kernels, read};
 use std::collections::BTreeMap;
-use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_diag::{Diagnostic, Severity};
 use wsp_plan::tg::{LintOptions, OpenLaunches};
 
 /// Graphs `NAME` with one kernel, of entry `w`, `r` or `rw`, on the bytes of `T` given.

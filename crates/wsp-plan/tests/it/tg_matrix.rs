@@ -2,8 +2,7 @@
 
 use wsp_core::policy::Hints;
 use wsp_core::tg::{OPS, Op, Platform, Support};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_diag::{Diagnostic, Severity, SourceMap};
 use wsp_ir::tg::{TgModule, verify};
 use wsp_plan::Target;
 use wsp_plan::tg::matrix::{MATRIX, PLATFORMS, UnitTarget, diagnose, platform_name, support, word};
@@ -71,9 +70,9 @@ TG_SYNC(G)
 fn read(text: &str) -> TgModule {
     let mut sources = SourceMap::default();
     let (module, found) = wsp_isa::tg::text::parse("unit.tg", text, &mut sources);
-    let module = module.unwrap_or_else(|| panic!("{}", wsp_ir::diag::render_all(&found, &sources, false)));
+    let module = module.unwrap_or_else(|| panic!("{}", wsp_diag::render_all(&found, &sources, false)));
     let faults = verify(&module);
-    assert!(faults.is_empty(), "{}", wsp_ir::diag::render_all(&faults, &sources, false));
+    assert!(faults.is_empty(), "{}", wsp_diag::render_all(&faults, &sources, false));
     module
 }
 
@@ -137,7 +136,7 @@ fn what_a_unit_is_told_follows_the_table() {
         }
         for finding in &found {
             assert!(
-                wsp_ir::diag::lookup(&[wsp_plan::CODES], finding.code).is_some(),
+                wsp_diag::lookup(&[wsp_plan::CODES], finding.code).is_some(),
                 "{} is not explained",
                 finding.code
             );

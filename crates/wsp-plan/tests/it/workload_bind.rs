@@ -3,7 +3,7 @@
 use crate::workload_support::{module, try_bind};
 use std::collections::BTreeMap;
 use wsp_core::{ParamId, SlotId, TableId, TensorId};
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic};
 use wsp_plan::ParamValue;
 use wsp_plan::workload::bind;
 

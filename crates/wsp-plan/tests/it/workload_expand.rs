@@ -1,7 +1,7 @@
 //! What elaboration generates, and the faults that it reports.
 
 use crate::workload_support::{Event, bound, expanded, fault, module, tasks, try_bind};
-use wsp_ir::diag::Code;
+use wsp_diag::Code;
 use wsp_plan::workload::{ExpandError, LoweredSchedule, TaskRecord, TaskSink, count, expand};
 
 fn indices(source: &str) -> Vec<Vec<i64>> {

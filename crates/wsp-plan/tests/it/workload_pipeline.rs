@@ -3,7 +3,7 @@
 use crate::workload_support::{bound, expanded, fault, module, tasks, try_bind};
 use std::cell::Cell;
 use wsp_core::SlotId;
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic};
 use wsp_plan::workload::{ExpandError, LoweredSchedule, TaskRecord, TaskSink, count, expand};
 
 /// Three stages over `n` tiles; the first scalar of a task is its stage.

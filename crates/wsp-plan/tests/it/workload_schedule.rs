@@ -2,7 +2,7 @@
 
 use crate::workload_support::{bound, expanded, fault, module, schedule, tasks};
 use wsp_core::tg::Platform;
-use wsp_ir::diag::{Code, Severity};
+use wsp_diag::{Code, Severity};
 use wsp_ir::workload::{
     Deps, ExecPool, Gate, GateScope, PoolSizes, Ready, Start, Trace, Window, WindowMode, WorkloadModule,
 };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wsp_backend::claims::in_use;
 use wsp_backend::{Args, Recording, RunOptions};
 use wsp_core::limits::MAX_THREADS;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_memory::{Claim, Use, View, is_within_task};
 use wsp_plan::{Arrays, ParamValue};
 use wsp_runtime::tg::MAX_DEVICES;

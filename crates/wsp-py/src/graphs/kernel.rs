@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use wsp_core::DType;
 use wsp_core::tg::Direction;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ArgSignature, KernelSignature};
 use wsp_trace::python::arrays::BAD_OPTION as BAD_KERNEL;
 

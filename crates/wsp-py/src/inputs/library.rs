@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use wsp_backend::claims::shared_memory;
 use wsp_core::DType;
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic};
 use wsp_memory::{Use, View};
 use wsp_plan::ParamValue;
 

@@ -3,7 +3,7 @@
 use super::Binder;
 use crate::arrays::PyArray;
 use crate::signature::{TensorFact, value};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::IntExprKind;
 use wsp_trace::python::arrays::{CONTRADICTION, WRONG_SHAPE};
 

@@ -16,7 +16,7 @@ pub(crate) use place::NOWHERE;
 use crate::wire::{self, Decoded, Fault, Fields, Json, codes};
 use crate::{GivenNames, KernelBody};
 use place::At;
-use wsp_ir::SourceMap;
+use wsp_diag::SourceMap;
 use wsp_ir::workload::{Signature, WorkloadModule};
 
 /// What a document says, before the rules of the IR are checked.

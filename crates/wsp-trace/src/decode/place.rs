@@ -2,7 +2,7 @@
 
 use crate::wire::{Decoded, Fault, Fields, Json, codes, items};
 use wsp_core::limits::MAX_NESTING;
-use wsp_ir::{FileId, SourceMap, Span};
+use wsp_diag::{FileId, SourceMap, Span};
 
 /// The place of what has none: a file that no map has, so that diagnostics show no line.
 pub(crate) const NOWHERE: Span = Span { file: FileId(u32::MAX), start: 0, end: 0 };

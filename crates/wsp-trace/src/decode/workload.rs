@@ -167,7 +167,7 @@ impl At<'_> {
     }
 
     /// Something that has a name and nothing else.
-    fn named<T>(self, json: &Json<'_>, make: impl FnOnce(String, wsp_ir::Span) -> T) -> Decoded<T> {
+    fn named<T>(self, json: &Json<'_>, make: impl FnOnce(String, wsp_diag::Span) -> T) -> Decoded<T> {
         self.form(json, |fields, at| Ok(make(fields.name()?, at.span)))
     }
 

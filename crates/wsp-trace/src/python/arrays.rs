@@ -1,6 +1,6 @@
 //! What callers of Python programs give: arrays, sizes, names. Codes 1250 to 1299.
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     pub NOT_AN_ARRAY = 1250, "not an array",
         "\
 A value given for a tensor is no array that can be used in place. Arrays are objects with the buffer protocol, with

@@ -1,6 +1,6 @@
 //! The source of kernels written in Python: WSP1100-WSP1199.
 
-use wsp_ir::diag::{Code, CodeInfo};
+use wsp_diag::{Code, CodeInfo};
 
 /// The codes of this group.
 pub(crate) const CODES: &[CodeInfo] = &[

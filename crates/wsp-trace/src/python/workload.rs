@@ -1,6 +1,6 @@
 //! Workloads of the Python package: WSP1000-WSP1099, its schedules, options and saved programs: WSP1200-WSP1249.
 
-use wsp_ir::diag::{Code, CodeInfo};
+use wsp_diag::{Code, CodeInfo};
 
 /// What workload functions do.
 pub(crate) const CODES: &[CodeInfo] = &[

@@ -1,7 +1,6 @@
 //! What is wrong with a document.
 
-use wsp_ir::Span;
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic, Span};
 
 pub(crate) mod codes;
 

@@ -3,7 +3,7 @@
 use super::tree::quoted;
 use super::{Decoded, Fault, Json, MAX_NAME, MAX_TOGETHER, codes};
 use std::borrow::Cow;
-use wsp_ir::diag::did_you_mean;
+use wsp_diag::did_you_mean;
 
 /// An object while it is decoded. [`Fields::done`] reports a field that nobody asked for.
 #[derive(Debug)]

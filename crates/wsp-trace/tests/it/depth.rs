@@ -4,7 +4,7 @@ use crate::stack::on_a_plain_stack;
 use crate::support::{kernel, small};
 use serde_json::{Value, json};
 use wsp_core::limits::MAX_NESTING;
-use wsp_ir::diag::Code;
+use wsp_diag::Code;
 
 const TASK: &str = r#"{"k": "task", "kernel": 0, "args": [{"tensor": 0}]}"#;
 const ONE: &str = r#"{"k": "float", "v": 1, "ty": "f32"}"#;

@@ -2,7 +2,7 @@
 
 use crate::support::{fault_text, faults, good, kernel, small, tour};
 use serde_json::{Value, json};
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic};
 
 /// The only finding of a document.
 fn fault(document: &Value) -> Diagnostic {
@@ -343,7 +343,7 @@ fn a_fault_shows_the_users_line() {
 #[test]
 fn files_are_there_when_the_rest_is_not() {
     let (sources, _) = faults(&with("/workload", json!(3)));
-    assert_eq!(sources.file(wsp_ir::FileId(0)).map(|file| &*file.name), Some("small.py"));
+    assert_eq!(sources.file(wsp_diag::FileId(0)).map(|file| &*file.name), Some("small.py"));
 }
 
 #[test]

@@ -4,8 +4,7 @@ use crate::support::{faults, good, small};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Code, render};
+use wsp_diag::{Code, SourceMap, render};
 use wsp_ir::workload::text;
 use wsp_trace::{Trace, workload_text};
 

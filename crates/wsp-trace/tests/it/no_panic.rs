@@ -3,7 +3,7 @@
 use crate::support::{TOUR, tour};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use wsp_ir::diag::{lookup, render};
+use wsp_diag::{lookup, render};
 use wsp_trace::{kernel_text, workload_text};
 
 /// Reads bytes, and uses what comes of them.

@@ -2,7 +2,7 @@
 
 use crate::support::{faults, good, kernel, small};
 use serde_json::json;
-use wsp_ir::diag::to_json;
+use wsp_diag::to_json;
 use wsp_ir::workload::{ArgValue, NodeKind};
 
 #[test]
@@ -23,7 +23,7 @@ fn what_has_no_place_has_that_of_the_form_around_it() {
         "over": {"k": "range", "lo": 0, "hi": 4}, "body": [{"k": "task", "kernel": 0, "s": 1, "args": [access]}]}]));
     document["workload"]["workloads"][0]["vars"] = json!([{"name": "i"}]);
     let trace = good(&document);
-    let cut = |span: wsp_ir::Span| {
+    let cut = |span: wsp_diag::Span| {
         trace.sources.file(span.file).map(|f| &f.text[span.start as usize..span.end as usize])
     };
     let outer = &trace.workload.workloads[0].body[0];
@@ -67,6 +67,6 @@ fn places_outside_their_file_are_moved_to_its_end() {
     for place in [json!([0, 1, 9999, 1, 99999]), json!([0, 900, 0, 901, 3]), json!([0, max, max, max, max])] {
         document["spans"][0] = place;
         let (sources, found) = faults(&document);
-        assert!(wsp_ir::diag::render(&found[0], &sources, false).contains("small.py"));
+        assert!(wsp_diag::render(&found[0], &sources, false).contains("small.py"));
     }
 }

@@ -3,7 +3,7 @@
 use crate::support::{good, tour};
 use expect_test::expect_file;
 use wsp_core::DType;
-use wsp_ir::SourceMap;
+use wsp_diag::SourceMap;
 use wsp_ir::workload::text;
 use wsp_plan::view_kernel::{FieldSource, ViewShape};
 use wsp_trace::{KernelBody, kernel_text, workload_text};

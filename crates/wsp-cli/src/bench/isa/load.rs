@@ -6,7 +6,7 @@ use super::super::runtime::table::{Row, Target};
 use super::unit::{large, parsed, said};
 use super::{Plan, plain};
 use std::hint::black_box;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::tg::{Names, TgModule, verify};
 use wsp_isa::tg::binary::{decode, encode};
 

@@ -2,8 +2,7 @@
 
 use super::super::runtime::pattern::Pattern;
 use std::fmt::Write as _;
-use wsp_ir::SourceMap;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::tg::TgModule;
 use wsp_isa::tg::text::parse;
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_backend::KvLayout;
 use wsp_core::DType;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::{Array, ArrayError};
 
 /// What peers compute: decode attention over a paged cache.

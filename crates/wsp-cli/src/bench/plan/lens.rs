@@ -3,7 +3,7 @@
 use crate::files::read_source;
 use pto_wsp::codes;
 use std::path::Path;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// One batch.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -11,7 +11,7 @@ pub(crate) use table::{heading, json, line, notes};
 use program::{KV_HEADS, arrays, options};
 use pto_wsp::prelude::{Advance, Capacity, Growth, Plan, Program};
 use std::hint::black_box;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_kernel::Engine;
 use wsp_plan::split::{Item, Policy, Work, balance, balance_of_shares};
 use wsp_runtime::clock;

@@ -7,7 +7,7 @@ use crate::commands::options::refuse;
 use crate::commands::{Outcome, Session};
 use crate::files::write_program;
 use pto_wsp::codes;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_isa::tg::text;
 use wsp_plan::tg::{ElaborateOptions, UnitPlan, elaborate};
 

@@ -9,7 +9,7 @@ use crate::unit::UnitTensor;
 use pto_wsp::codes;
 use std::collections::BTreeMap;
 use wsp_core::DType;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 
 /// Where a tensor comes from that the user gives.

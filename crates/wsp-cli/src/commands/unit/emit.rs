@@ -5,7 +5,7 @@ use crate::args::EmitArgs;
 use crate::commands::Session;
 use pto_wsp::registry;
 use wsp_backend::{EmitOptions, Emitted};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::UnitSource;
 
 /// The files of a unit for a target.

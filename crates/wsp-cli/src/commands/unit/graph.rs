@@ -7,7 +7,7 @@ use crate::commands::options::{refuse, refused};
 use crate::commands::{Outcome, Session};
 use crate::report::UnitGraphReport;
 use crate::unit::{GraphFigures, UnitGraph, drawn_edges, write_unit_dot, write_unit_edges, write_unit_tasks};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::tg::plan::TensorKind;
 use wsp_plan::tg::{ElaborateOptions, elaborate};
 

@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wsp_core::tg::{GraphNo, Instr};
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_ir::tg::{Namespace, Signatures, TgModule};
-use wsp_ir::{Module, ParamSource, Span};
+use wsp_ir::{Module, ParamSource};
 use wsp_kernel::Mode;
 use wsp_plan::{KernelFile, ParamValue};
 

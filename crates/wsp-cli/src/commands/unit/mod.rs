@@ -22,7 +22,7 @@ use super::{Outcome, Session, options};
 use crate::args::{CheckArgs, DisasmArgs};
 use pto_wsp::task_graph::check_sizes;
 use std::path::{Path, PathBuf};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::tg::verify;
 use wsp_isa::tg::text;
 use wsp_plan::target::CPU_SIM;

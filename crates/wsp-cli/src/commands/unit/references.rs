@@ -5,8 +5,8 @@ use crate::reference::{self, Comparison, Context};
 use std::collections::BTreeMap;
 use wsp_backend::KvLayout;
 use wsp_core::tg::GraphNo;
+use wsp_diag::Diagnostic;
 use wsp_ir::Reference;
-use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::{Namespace, RefValue, TgModule};
 use wsp_plan::Arrays;
 

@@ -22,7 +22,7 @@ use wsp_backend::{Args, Begin, CheckpointStore, MemoryStore, Recording, RunOptio
 use wsp_core::policy::Hints;
 use wsp_core::tg::{GraphNo, Instr};
 use wsp_core::words::counted;
-use wsp_ir::diag::{Diagnostic, Severity, did_you_mean};
+use wsp_diag::{Diagnostic, Severity, did_you_mean};
 use wsp_ir::tg::{Namespace, TgModule, verify};
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::tg::matrix::{self, DeviceModel};

@@ -7,7 +7,7 @@ use crate::commands::options::{refused, unread_value};
 use crate::commands::run::Empty;
 use pto_wsp::codes;
 use wsp_core::tg::ExprOp;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{RefValue, TgModule};
 use wsp_plan::ParamValue;
 

@@ -8,7 +8,7 @@ use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::workload as engine;
 use crate::report::TransferReport;
 use std::path::Path;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::ParamValue;
 use wsp_plan::ptow::lower;
 use wsp_plan::target::CPU_SIM;

@@ -15,7 +15,7 @@ use crate::machine;
 use crate::report::{Check, WorkloadReport};
 use pto_wsp::codes;
 use wsp_backend::{Args, Expand, KvLayout, Program, Recording, RunOptions, WorkloadRunOptions};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, PoolSizes, Ready, SchedulePolicy, Trace};
 use wsp_plan::ParamValue;
 use wsp_plan::target::CPU_SIM;

@@ -4,7 +4,7 @@ use super::RunOutcome;
 use crate::reference::{self, Tolerance, compare as compare_values};
 use crate::report::{Check, Difference};
 use pto_wsp::backend::cpu::Bodies;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 
 /// Compares a run with a sequential one: bit by bit, or, where kernels of a used file ran on fast tile operations and the

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use wsp_core::{SlotId, limits};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, WorkloadModule};
 use wsp_plan::workload::{
     ExpandError, TaskRecord, TaskSink, bind, check_schedule, count, expand, lower_schedule,

@@ -2,7 +2,7 @@
 
 use super::compiled;
 use wsp_backend::Args;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::PlanSource;
 use wsp_plan::ptow::{HostList, Transfer};
 

@@ -12,7 +12,8 @@ use wsp_cli::KvLayout;
 use wsp_cli::cases::Case;
 use wsp_cli::engine::{Loaded, Options, compile, execute};
 use wsp_core::DType;
-use wsp_ir::{Module, SourceMap};
+use wsp_diag::SourceMap;
+use wsp_ir::Module;
 use wsp_kernel::{Engine, Level, Mode};
 use wsp_plan::{Array, Arrays, ParamValue};
 

@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use wsp_core::{DType, FuncId, ParamId, TensorId};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::tg::KernelSignature;
 use wsp_ir::{Elem, KernelEntry, Module, ParamSource};
 use wsp_kernel::{Env, KernelCode, Layout, Mode, Poll, Scratch, Trap, Value, eval_launch_expr};

@@ -2,8 +2,7 @@
 
 use super::*;
 use wsp_core::tg::Direction;
-use wsp_ir::SourceMap;
-use wsp_ir::diag::render;
+use wsp_diag::{SourceMap, render};
 
 fn entries_with(program: &str, set: &[(&str, i64)]) -> Result<Vec<PtoEntry>, Vec<Diagnostic>> {
     let mut sources = SourceMap::default();

@@ -8,7 +8,7 @@ use super::Generated;
 use super::issue::Issue;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::SlotId;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::workload::{TaskRecord, TaskSink, expand};
 
 /// Under `exact`: refuses boxes that overlap without being equal. The host looks at all tasks, as no AICPU sees them all.

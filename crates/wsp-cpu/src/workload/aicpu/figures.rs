@@ -2,7 +2,7 @@
 
 use super::super::codes;
 use wsp_core::TaskId;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::ptow::Transfer;
 use wsp_runtime::aicpu::{self, AicpuStats, AicpuTrace, CoreFigures};
 use wsp_runtime::{Stats, TaskTrace, WorkerStats};

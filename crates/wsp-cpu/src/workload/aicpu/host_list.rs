@@ -6,7 +6,7 @@ use super::issue::Issue;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::{KernelId, Region, SlotId, TensorId, limits};
-use wsp_ir::Span;
+use wsp_diag::Span;
 use wsp_ir::workload::Task;
 use wsp_plan::workload::{Placement, TaskRecord, TaskSink};
 use wsp_runtime::aicpu::{AfterEdges, Emit, Generator, Progress, Slots};

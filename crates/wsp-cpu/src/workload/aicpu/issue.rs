@@ -5,7 +5,7 @@ use super::super::library::LibraryTouch;
 use super::super::records::Numbers;
 use super::super::touch::Toucher;
 use wsp_core::{KernelId, Region};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_plan::workload::TaskRecord;
 use wsp_runtime::aicpu::Need;
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_backend::Transferred;
 use wsp_core::SlotId;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
 use wsp_plan::ptow::{HostList, LaunchData, dispatch_configs, lower, transfer};
 use wsp_plan::workload::{

@@ -5,7 +5,7 @@ use super::settings::settings;
 use crate::workload::inputs::WorkloadOptions;
 use crate::workload::settings::not_started;
 use wsp_core::ptow::DispatchConfig;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
 use wsp_plan::expected::Expected;
 use wsp_plan::ptow::{DispatchPlan, LaunchData, Lowered, check_ranges, dispatch_configs, lower};

@@ -5,7 +5,7 @@ use super::super::inputs::WorkloadOptions;
 use super::super::settings::{bad_option, trace, window_mode};
 use wsp_core::limits;
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::Ready;
 use wsp_plan::Support;
 use wsp_plan::workload::{LoweredSchedule, ScheduleLine};

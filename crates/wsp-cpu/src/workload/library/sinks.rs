@@ -11,7 +11,7 @@ use crate::planner::Planner;
 use crate::runner::KernelRunner;
 use crate::sizing::SizingSink;
 use wsp_core::{SlotId, StreamId};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
 use wsp_plan::workload::{TaskRecord, TaskSink};
 use wsp_runtime::{Stopped, Submitter, TaskSpec};

@@ -3,7 +3,7 @@
 use super::data::{DECODE, arrays, bits, options, program, report};
 use proptest::prelude::*;
 use wsp_cpu::{Advance, Capacity, Growth, Plan, PlanNeed};
-use wsp_ir::diag::Code;
+use wsp_diag::Code;
 
 /// Stage, type and words of each descriptor, what the plan needs, and its tiles.
 type Contents = (Vec<(u32, u32, Vec<u32>)>, PlanNeed, Vec<(String, u32)>);

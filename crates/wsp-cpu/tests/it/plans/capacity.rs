@@ -2,7 +2,7 @@
 
 use super::data::{DECODE, arrays, options, program};
 use wsp_cpu::{Capacity, Growth};
-use wsp_ir::diag::Code;
+use wsp_diag::Code;
 
 const FULL: Code = Code(579);
 

@@ -2,8 +2,7 @@
 
 use wsp_core::DType;
 use wsp_cpu::{LaunchOptions, Program};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, render_all};
+use wsp_diag::{Diagnostic, SourceMap, render_all};
 use wsp_plan::{Array, Arrays, CompileOptions, ParamValue, lower};
 
 pub(crate) const DECODE: &str = include_str!("../../../../../examples/decode_attention.pto");

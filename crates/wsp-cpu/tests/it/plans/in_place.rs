@@ -7,7 +7,7 @@ use wsp_backend::Recording;
 use wsp_core::DType;
 use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions};
 use wsp_cpu::{LaunchOptions, Outcome, Program};
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic};
 use wsp_memory::{Buffer, Claim, Use, View};
 use wsp_plan::{Array, Arrays};
 

@@ -3,7 +3,7 @@
 use super::data::{DECODE, arrays, options, program};
 use wsp_core::DType;
 use wsp_cpu::{Capacity, LaunchOptions, Metadata, Plan, Program};
-use wsp_ir::diag::Code;
+use wsp_diag::Code;
 use wsp_plan::{Array, Arrays};
 
 /// What a host knows before tensors are there: their shapes, and the integers.

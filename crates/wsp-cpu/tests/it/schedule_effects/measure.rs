@@ -7,7 +7,7 @@ use wsp_backend::Absent;
 use wsp_cpu::workload::{
     KernelCx, KernelRegistry, SimulatedWorkload, WorkloadInputs, WorkloadOptions, WorkloadOutcome,
 };
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// Names of kernels that tests register.
 const KERNELS: [&str; 4] = ["k", "v", "c", "r"];

@@ -4,8 +4,7 @@ use super::Effect;
 use crate::splits::report;
 use wsp_core::DType;
 use wsp_cpu::{Capacity, LaunchOptions, Outcome, Program};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, SourceMap};
 use wsp_plan::{Array, Arrays, CompileOptions, ReadyOrder, lower};
 
 pub(super) const EFFECTS: &[Effect] = &[

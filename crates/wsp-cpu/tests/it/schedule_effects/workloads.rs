@@ -8,7 +8,7 @@ use super::measure::{
 use crate::workloads::{program, report};
 use wsp_backend::Absent;
 use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions, WorkloadProgram};
-use wsp_ir::SourceMap;
+use wsp_diag::SourceMap;
 use wsp_ir::workload::text::parse;
 use wsp_plan::CompileOptions;
 

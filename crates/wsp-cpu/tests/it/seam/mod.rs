@@ -6,7 +6,7 @@ mod workloads;
 
 use wsp_backend::{Args, Backend, Outcome, Prepared, Program, RunError, RunOptions};
 use wsp_cpu::CpuSimBackend;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_memory::View;
 use wsp_plan::{Arrays, PlanSource};
 

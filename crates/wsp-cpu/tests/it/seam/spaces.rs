@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use wsp_backend::{Args, KvLayout, Recording, RunError, RunOptions, UnitOptions};
 use wsp_core::DType;
 use wsp_cpu::{CpuSimBackend, LaunchOptions, Program, RunStats};
-use wsp_ir::SourceMap;
+use wsp_diag::SourceMap;
 use wsp_kernel::Mode;
 use wsp_plan::{Array, CompileOptions, LoweredPlan, lower};
 

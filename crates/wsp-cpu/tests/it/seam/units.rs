@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_backend::{Args, Backend, Begin, CheckpointStore, MemoryStore, RunError, RunOptions, UnitOptions};
 use wsp_cpu::CpuSimBackend;
 use wsp_cpu::tg::{Report, Session, SessionOptions};
-use wsp_ir::SourceMap;
+use wsp_diag::SourceMap;
 use wsp_kernel::Engine;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{KernelFile, UnitSource};

@@ -10,7 +10,7 @@ use wsp_backend::{
 use wsp_core::DType;
 use wsp_cpu::CpuSimBackend;
 use wsp_cpu::workload::{KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram};
-use wsp_ir::SourceMap;
+use wsp_diag::SourceMap;
 use wsp_ir::workload::text::parse;
 use wsp_kernel::{Engine, Level, Mode};
 use wsp_plan::workload::WorkloadPlan;

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::ops::Range;
 use wsp_core::tg::Direction;
 use wsp_cpu::tg::{Session, SessionOptions, TgKernels};
-use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_diag::{Diagnostic, Severity};
 
 /// The kernels of all, and `look`, which reads.
 pub(super) fn with_look() -> TgKernels {

@@ -9,8 +9,7 @@ pub(crate) mod views;
 
 use wsp_backend::{Detail, GraphListing};
 use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions, WorkloadProgram};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, render_all};
+use wsp_diag::{Diagnostic, SourceMap, render_all};
 use wsp_ir::workload::{Deps, text::parse};
 use wsp_plan::CompileOptions;
 use wsp_plan::workload::WorkloadPlan;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wsp_backend::{Detail, GraphListing};
 use wsp_core::SlotId;
 use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions};
-use wsp_ir::SourceMap;
+use wsp_diag::SourceMap;
 use wsp_ir::workload::text::parse;
 use wsp_ir::workload::{ExecPool, GateScope, PoolSizes, Ready, SchedulePolicy, Start};
 use wsp_plan::workload::{LoweredSchedule, Placement, TaskRecord, TaskSink, bind, expand, lower_schedule};

@@ -5,10 +5,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_core::{DType, FuncId, LocalId, StructId, TensorId};
+use wsp_diag::{FileId, Span};
 use wsp_ir::{
-    BinOp, BinaryTileOp, Block, Const, Consumer, Dim, Elem, Expr, ExprKind, Field, FileId, FuncKind,
-    Function, LocalTy, Module, Operand, Place, ScalarTy, Span, Stmt, StmtKind, Storage, StructDef, Tensor,
-    TileOp, TileRole, TileTy,
+    BinOp, BinaryTileOp, Block, Const, Consumer, Dim, Elem, Expr, ExprKind, Field, FuncKind, Function,
+    LocalTy, Module, Operand, Place, ScalarTy, Stmt, StmtKind, Storage, StructDef, Tensor, TileOp, TileRole,
+    TileTy,
 };
 use wsp_memory::{Buffer, Space, View, ViewAccess};
 use wsp_plan::{Array, FieldSource, ViewKernelSource, ViewShape};

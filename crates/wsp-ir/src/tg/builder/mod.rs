@@ -10,14 +10,13 @@ pub use ops::*;
 
 use super::module::{ArgDecl, ArgSource, ExternTensor, RefValue, Reference, TgModule, Use};
 use super::names::Namespace;
-use crate::Span;
-use crate::diag::Diagnostic;
 use rustc_hash::FxHashMap;
 use wsp_core::DType;
 use wsp_core::tg::{
     BarrierNo, CheckpointNo, EventNo, GraphNo, Instr, IterNo, KernelNo, NotifyNo, PartitionNo, ScalarType,
     StreamNo, Symbol, TensorNo,
 };
+use wsp_diag::{Diagnostic, Span};
 
 /// Builds a unit, instruction by instruction, in program order.
 ///

@@ -1,8 +1,8 @@
 //! A fault of structure while it is being told.
 
-use crate::diag::{Diagnostic, Sink};
 use crate::tg::TgModule;
 use crate::tg::verify::rule::Placed as _;
+use wsp_diag::{Diagnostic, Sink};
 
 /// A fault that is being told; it is reported when it is dropped.
 pub(super) struct Fault<'a> {
@@ -17,7 +17,7 @@ impl Fault<'_> {
         self
     }
 
-    pub(super) fn label(&mut self, span: crate::Span, text: &str) -> &mut Self {
+    pub(super) fn label(&mut self, span: wsp_diag::Span, text: &str) -> &mut Self {
         self.diagnostic = self.diagnostic.take().map(|d| d.label(span, text));
         self
     }

@@ -15,9 +15,9 @@ pub use blocks::{Block, BlockId, BlockKind, Blocks};
 pub use number_map::NumberMap;
 
 use super::TgModule;
-use crate::diag::Sink;
 use std::ops::Range;
 use wsp_core::tg::{CoreType, GraphNo, KernelNo, MemLocation, PartitionNo, TensorNo};
+use wsp_diag::Sink;
 
 /// A graph, in the order of definition.
 #[derive(Clone, PartialEq, Eq, Debug)]

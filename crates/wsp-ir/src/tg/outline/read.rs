@@ -5,13 +5,13 @@ use super::{
     BlockId, BlockKind, Blocks, CopyDef, FreeDef, GraphDef, Home, KernelDef, NumberMap, Outline,
     PartitionDef, TensorDef,
 };
-use crate::diag::{Code, Diagnostic, Sink};
 use crate::tg::verify::rule::{self, Placed as _};
 use crate::tg::{Namespace, TgModule};
 use wsp_core::tg::{
     GraphNo, Instr, IterNo, KernelNo, MAX_CONTROL_DEPTH, MAX_GRAPH_ID, MemLocation, NodeNo, OPS, PartitionNo,
     Scope, TensorNo,
 };
+use wsp_diag::{Code, Diagnostic, Sink};
 
 /// Where each instruction may stand, by its code.
 const SCOPES: [Scope; 256] = {

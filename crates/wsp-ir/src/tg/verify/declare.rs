@@ -1,11 +1,10 @@
 //! Declarations: external tensors and events, declared scalars, references, used files.
 
 use super::{Checker, Report as _, rule};
-use crate::Span;
-use crate::diag::Diagnostic;
 use crate::tg::{Namespace, RefValue};
 use rustc_hash::FxHashMap;
 use wsp_core::tg::{GraphNo, ScalarType, TensorNo};
+use wsp_diag::{Diagnostic, Span};
 
 impl Checker<'_> {
     pub(super) fn declarations(&mut self) {

@@ -170,7 +170,7 @@ impl Checker<'_> {
         });
         let graph = self.outline.graphs[kernel.graph as usize].no;
         let name = self.module.name(Namespace::Kernel, graph, kernel.no.0);
-        crate::diag::Diagnostic::error(
+        wsp_diag::Diagnostic::error(
             rule::ARG_TWICE,
             format!("argument {arg} of kernel `{name}` is bound twice"),
         )
@@ -220,7 +220,7 @@ impl Checker<'_> {
         let kernel = self.outline.kernels[kernel as usize];
         let name = self.kernel_name(kernel.no);
         let message = format!("argument {arg} of kernel `{name}` is not bound, but a later one is");
-        crate::diag::Diagnostic::error(rule::ARG_HOLE, message)
+        wsp_diag::Diagnostic::error(rule::ARG_HOLE, message)
             .on(self.module, kernel.at, "the kernel")
             .help(format!("add MC_BIND({name}, {arg}, …), or number its arguments from 0 without a hole"))
             .report(self);

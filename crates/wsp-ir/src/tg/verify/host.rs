@@ -3,11 +3,11 @@
 use super::rule::{self, Placed as _};
 use super::scalar::Source;
 use super::{Checker, Report as _, listed};
-use crate::diag::{Diagnostic, did_you_mean};
 use crate::tg::Namespace;
 use crate::tg::outline::{BlockId, Outline};
 use rustc_hash::FxHashSet;
 use wsp_core::tg::{CheckpointNo, GraphNo, Instr, PartitionNo, Scalar};
+use wsp_diag::{Diagnostic, did_you_mean};
 
 /// What the rules of the host remember.
 pub(super) struct Seen {

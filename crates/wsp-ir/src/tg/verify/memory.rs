@@ -3,10 +3,10 @@
 use super::rule::{self, Placed as _};
 use super::scalar::{Source, bytes_of};
 use super::{Checker, Report as _};
-use crate::diag::did_you_mean;
 use crate::tg::Namespace;
 use crate::tg::outline::{Affine, BlockId, FreeDef, Home, KernelDef, Outline, TensorDef};
 use wsp_core::tg::{ExprId, GraphNo, KernelNo, Scalar, TensorNo, TensorRef};
+use wsp_diag::did_you_mean;
 
 /// Releases of one tensor that are compared with each use of it.
 const MAX_FREES_SEEN: usize = 64;
@@ -79,7 +79,7 @@ impl Checker<'_> {
         let name = self.tensor_name(no);
         let message = format!("unknown tensor `{name}`");
         if self.faults.is_full() {
-            return self.report(crate::diag::Diagnostic::error(rule::UNKNOWN_TENSOR, message));
+            return self.report(wsp_diag::Diagnostic::error(rule::UNKNOWN_TENSOR, message));
         }
         let names: Vec<String> =
             self.outline.tensors.iter().take(10_000).map(|t| self.tensor_name(t.no)).collect();

@@ -43,9 +43,9 @@ mod sync;
 
 use super::outline::{BlockId, Blocks, NumberMap, Outline};
 use super::{Namespace, TgModule};
-use crate::diag::{Code, Diagnostic, Sink, did_you_mean};
 use rule::Placed as _;
 use wsp_core::tg::{GraphNo, Instr, KernelNo, TensorNo};
+use wsp_diag::{Code, Diagnostic, Sink, did_you_mean};
 
 /// Everything that breaks a rule of the instruction set, in program order; empty for a unit that can be planned. What
 /// breaks the structure of a unit hides the rest.

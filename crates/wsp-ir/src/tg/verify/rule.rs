@@ -1,7 +1,7 @@
 //! The codes of the rules, and how a finding names the instruction it is about.
 
-use crate::diag::Diagnostic;
 use crate::tg::TgModule;
+use wsp_diag::Diagnostic;
 
 wsp_diag::codes! {
     pub(in crate::tg) LEVEL = 1450, "an instruction in the wrong place",

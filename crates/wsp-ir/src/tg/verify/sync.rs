@@ -2,12 +2,12 @@
 
 use super::rule::{self, Placed as _};
 use super::{Checker, Report as _};
-use crate::diag::Diagnostic;
 use crate::tg::outline::NumberMap;
 use crate::tg::{Namespace, TgModule};
 use wsp_core::tg::{
     BarrierNo, DependencyType, DeviceNo, EventNo, GraphNo, Instr, KernelNo, KernelSet, NodeNo, NotifyNo,
 };
+use wsp_diag::Diagnostic;
 
 /// What the rules of cores and synchronisation remember.
 pub(super) struct Seen {

@@ -8,6 +8,7 @@ use super::depth::MAX_DEPTH;
 use super::{into_verified, verify};
 use crate::*;
 use wsp_core::*;
+use wsp_diag::{FileId, Span};
 
 const AT: Span = Span { file: FileId(0), start: 0, end: 0 };
 

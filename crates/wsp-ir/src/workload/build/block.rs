@@ -4,9 +4,9 @@ use super::expr::{Expr, Index};
 use super::origin::{Origin, Owner};
 use super::place::{Argument, Kernel, Label, Over, Row, Value, Workload};
 use super::{ModuleBuilder, Tensor};
-use crate::Span;
 use crate::workload::{self as model, Access, Arg, ArgValue, Block, IntExpr, Node, NodeKind};
 use wsp_core::{LabelId, VarId};
+use wsp_diag::Span;
 
 /// Writes the statements of one block of a workload, in order.
 pub struct WorkloadBuilder<'m> {

@@ -3,9 +3,9 @@
 use super::expr::{Expr, Index};
 use super::origin::Owner;
 use super::{Kernel, ModuleBuilder};
-use crate::Span;
 use crate::workload::{self as model, AccessMode, ExecPool, KernelParam, ParamKind, Signature};
 use wsp_core::{KernelId, VarId};
+use wsp_diag::Span;
 
 /// Declares a kernel; [`KernelBuilder::finish`] ends it.
 #[must_use = "`finish` declares the kernel"]

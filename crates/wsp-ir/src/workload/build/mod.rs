@@ -59,9 +59,8 @@ pub use schedule::{
 use self::origin::{Origin, Owner};
 use super::verify::{VerifiedWorkload, into_verified, rule};
 use super::{AxisKind, IntExpr, ParamSource, WorkloadModule};
-use crate::Span;
-use crate::diag::{Diagnostic, Diagnostics};
 use wsp_core::{AxisId, DType, ParamId, SlotId, TableId, TensorId, WorkloadId};
+use wsp_diag::{Diagnostic, Diagnostics, Span};
 
 /// Builds a module.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use super::block::WorkloadBuilder;
 use super::expr::{Expr, Index};
 use super::origin::{Origin, Owner};
-use crate::Span;
 use crate::workload::{self as model, Block, NodeKind, Process};
 use wsp_core::{ChannelId, VarId};
+use wsp_diag::Span;
 
 /// A channel of a workload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,11 +3,11 @@
 use super::ModuleBuilder;
 use super::expr::Expr;
 use super::origin::Origin;
-use crate::Span;
 use crate::workload::{
     Deps, Directive, DirectiveKind, Dispatch, DispatchThreshold, ExecPool, IntExpr, PoolSizes, Ready,
     Schedule, Start, ThresholdPolicy, Trace, Window,
 };
+use wsp_diag::Span;
 
 /// Which worker a task goes to.
 #[derive(Clone, PartialEq, Debug)]

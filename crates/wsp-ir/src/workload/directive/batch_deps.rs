@@ -4,8 +4,9 @@ use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_r
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
-use crate::{CapabilityRow, Span, Support};
+use crate::{CapabilityRow, Support};
 use wsp_core::limits::MAX_TASK_WINDOW;
+use wsp_diag::Span;
 
 /// `batch_deps(n)`: a worker gathers this many completions before it releases their successors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

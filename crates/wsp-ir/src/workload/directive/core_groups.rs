@@ -7,9 +7,10 @@ use super::{
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
-use crate::{CapabilityRow, Span, Support};
+use crate::{CapabilityRow, Support};
 use wsp_core::limits::MAX_THREADS;
 use wsp_core::policy::Ready;
+use wsp_diag::Span;
 
 /// `core_groups(n)`: workers that share a core group, from which an idle one takes tasks first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

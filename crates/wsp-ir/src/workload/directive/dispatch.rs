@@ -4,7 +4,8 @@ use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_r
 use crate::workload::IntExpr;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::{Checker, error, rule};
-use crate::{CapabilityRow, Span, Support};
+use crate::{CapabilityRow, Support};
+use wsp_diag::Span;
 
 /// `dispatch(policy)`: which worker (AICPU) a task goes to.
 #[derive(Clone, PartialEq, Debug)]

@@ -7,9 +7,10 @@ use super::{
 use crate::workload::IntExpr;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::{Checker, error, rule};
-use crate::{CapabilityRow, Span, Support};
+use crate::{CapabilityRow, Support};
 use wsp_core::ExecPool;
 use wsp_core::policy::PoolSizes;
+use wsp_diag::Span;
 
 /// `dispatch_threshold(metric, [t0, t1, …], [p0, p1, p2, …])`: policy `n` for a task for which `n` thresholds are not above
 /// the metric; thresholds increase, and there is one policy more than thresholds.

@@ -7,8 +7,9 @@ use super::{
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::Checker;
-use crate::{CapabilityRow, Span, Support};
+use crate::{CapabilityRow, Support};
 use wsp_core::policy::{Gate, GateScope};
+use wsp_diag::Span;
 
 impl ScheduleBuilder<'_> {
     /// Most tasks that run at once in a scope.

@@ -35,8 +35,9 @@ pub use timing::Timing;
 use super::IntExpr;
 use super::text::{Parsed, Parser, Printer};
 use super::verify::Checker;
-use crate::{CapabilityRow, Span};
+use crate::CapabilityRow;
 use wsp_core::policy::{Deps, Gate, PoolSizes, Ready, Start, Trace, Window};
+use wsp_diag::Span;
 
 /// A schedule. Expressions in it are over parameters, tables and [`super::IntExprKind::Axis`].
 #[derive(Clone, PartialEq, Debug, Default)]

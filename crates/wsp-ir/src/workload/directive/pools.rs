@@ -4,9 +4,10 @@ use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_r
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::Checker;
-use crate::{CapabilityRow, Span, Support};
+use crate::{CapabilityRow, Support};
 use wsp_core::limits::MAX_THREADS;
 use wsp_core::policy::PoolSizes;
+use wsp_diag::Span;
 
 impl ScheduleBuilder<'_> {
     /// Workers by execution unit.

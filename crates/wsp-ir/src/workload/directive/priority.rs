@@ -8,8 +8,9 @@ use crate::workload::IntExpr;
 use crate::workload::build::{Expr, ScheduleBuilder};
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
-use crate::{CapabilityRow, Span, Support};
+use crate::{CapabilityRow, Support};
 use wsp_core::policy::Ready;
+use wsp_diag::Span;
 
 /// `priority(key)`: with `ready = priority`, larger keys first.
 #[derive(Clone, PartialEq, Debug)]

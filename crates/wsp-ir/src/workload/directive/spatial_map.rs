@@ -4,7 +4,8 @@ use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_r
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::Checker;
-use crate::{CapabilityRow, Span, Support};
+use crate::{CapabilityRow, Support};
+use wsp_diag::Span;
 
 /// `spatial_map((x, y))`: tasks are placed on a grid of tiles.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -4,8 +4,9 @@ use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_r
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
-use crate::{CapabilityRow, Span, Support};
+use crate::{CapabilityRow, Support};
 use wsp_core::policy::Start;
+use wsp_diag::Span;
 
 impl ScheduleBuilder<'_> {
     /// When the first task may start.

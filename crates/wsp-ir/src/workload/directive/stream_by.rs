@@ -8,7 +8,8 @@ use crate::workload::IntExpr;
 use crate::workload::build::{Expr, ScheduleBuilder};
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
-use crate::{CapabilityRow, Span, Support};
+use crate::{CapabilityRow, Support};
+use wsp_diag::Span;
 
 /// `stream_by(key)`: a task goes to stream `key % streams`.
 #[derive(Clone, PartialEq, Debug)]

@@ -4,7 +4,8 @@ use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_r
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
-use crate::{CapabilityRow, Span, Support};
+use crate::{CapabilityRow, Support};
+use wsp_diag::Span;
 
 /// The largest number of streams: their ids have 16 bits.
 const MAX_STREAMS: u32 = 1 << 16;

@@ -4,7 +4,8 @@ use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_r
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
-use crate::{CapabilityRow, Span, Support};
+use crate::{CapabilityRow, Support};
+use wsp_diag::Span;
 
 /// `timing(…)`: when ready tasks are handed to workers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

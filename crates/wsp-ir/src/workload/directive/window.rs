@@ -4,9 +4,10 @@ use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_r
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::Checker;
-use crate::{CapabilityRow, Span, Support};
+use crate::{CapabilityRow, Support};
 use wsp_core::limits::MAX_TASK_WINDOW;
 use wsp_core::policy::{Window, WindowMode};
+use wsp_diag::Span;
 
 impl ScheduleBuilder<'_> {
     /// Most tasks in flight, and what happens then.

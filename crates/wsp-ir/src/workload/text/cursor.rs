@@ -2,9 +2,8 @@
 
 use super::words::{RESERVED, STATEMENTS};
 use super::{Parsed, Parser, Skip, codes};
-use crate::Span;
-use crate::diag::{Code, Diagnostic};
 use wsp_core::limits::MAX_NESTING;
+use wsp_diag::{Code, Diagnostic, Span};
 use wsp_syntax::{Tok, Token, partner};
 
 impl<'t> Parser<'t> {

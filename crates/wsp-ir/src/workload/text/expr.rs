@@ -3,10 +3,10 @@
 use super::scope::Entity;
 use super::words::FUNCTIONS;
 use super::{Parsed, Parser, Skip, codes};
-use crate::diag::{Diagnostic, did_you_mean};
 use crate::workload::{IntExpr, IntExprKind};
-use crate::{BinOp, CHAINED, Span, UnOp};
+use crate::{BinOp, CHAINED, UnOp};
 use wsp_core::limits::MAX_NESTING;
+use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_syntax::{Operators, TERNARY, Tok, Token, infix, integer};
 
 /// An expression and the height of its tree.

@@ -4,14 +4,13 @@ use super::outline::{Item, ItemKind};
 use super::scope::Entity;
 use super::words::Words;
 use super::{Parsed, Parser, Skip, codes};
-use crate::Span;
-use crate::diag::{Diagnostic, did_you_mean};
 use crate::workload::{
     AccessMode, Axis, AxisKind, ExecPool, IntExpr, Kernel, KernelParam, Param, ParamKind, ParamSource,
     Signature, Slot, Table, Tensor, Use,
 };
 use wsp_core::words::counted;
 use wsp_core::{AxisId, DType, ParamId, TableId, TensorId, VarId};
+use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_syntax::{Tok, shorten};
 
 impl<'t> Parser<'t> {

@@ -36,10 +36,9 @@ pub(super) use wsp_syntax::Tok;
 use self::scope::Scope;
 use super::WorkloadModule;
 use super::verify::verify;
-use crate::diag::{Diagnostic, Sink};
-use crate::{FileId, SourceMap, Span};
 use std::ops::{Deref, DerefMut};
 use wsp_core::limits::MAX_SOURCE_BYTES;
+use wsp_diag::{Diagnostic, FileId, Sink, SourceMap, Span};
 use wsp_syntax::{Cursor, Ends, Token};
 
 /// Reads a `.wsp` file, adds it to `sources` under `name`, and checks it.
@@ -49,7 +48,8 @@ use wsp_syntax::{Cursor, Ends, Token};
 /// source order.
 ///
 /// ```
-/// use wsp_ir::{SourceMap, workload::text};
+/// use wsp_ir::workload::text;
+/// use wsp_diag::SourceMap;
 /// let source = "param n = 4; tensor x: f32[n]; kernel scale(inout x);
 ///               workload main { parallel for i in 0..n { scale(x[i]); } }";
 /// let (module, diagnostics) = text::parse("scale.wsp", source, &mut SourceMap::default());

@@ -3,8 +3,8 @@
 use super::scope::Entity;
 use super::words::ITEMS;
 use super::{Parser, codes};
-use crate::diag::Diagnostic;
 use wsp_core::{AxisId, KernelId, ParamId, SlotId, TableId, TensorId, WorkloadId};
+use wsp_diag::Diagnostic;
 use wsp_syntax::Tok;
 
 /// The kinds of items.

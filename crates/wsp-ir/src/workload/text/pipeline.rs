@@ -1,9 +1,9 @@
 //! Channels, pipelines and what their processes do with channels.
 
 use super::{Parsed, Parser, Skip, codes};
-use crate::diag::{Diagnostic, did_you_mean};
 use crate::workload::{Block, Channel, NodeKind, Process};
 use wsp_core::{ChannelId, VarId};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_syntax::{Tok, shorten};
 
 impl<'t> Parser<'t> {

@@ -3,7 +3,7 @@
 use super::codes;
 use super::words::ITEMS;
 use super::{Parser, Skip};
-use crate::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_syntax::{Tok, Token};
 
 impl Parser<'_> {

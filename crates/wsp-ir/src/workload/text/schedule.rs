@@ -1,10 +1,9 @@
 //! Schedules.
 
 use super::{Parsed, Parser, Skip, codes};
-use crate::Span;
-use crate::diag::{Code, Diagnostic, did_you_mean};
 use crate::workload::directive::Form;
 use crate::workload::{Directive, DirectiveKind, Schedule};
+use wsp_diag::{Code, Diagnostic, Span, did_you_mean};
 use wsp_syntax::{Tok, Token, shorten};
 
 /// The statement that holds settings.

@@ -2,10 +2,9 @@
 
 use super::codes;
 use super::{Parser, Skip};
-use crate::Span;
-use crate::diag::{Diagnostic, did_you_mean};
 use std::collections::BTreeMap;
 use wsp_core::{AxisId, ChannelId, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId, WorkloadId};
+use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_syntax::shorten;
 
 /// What a name stands for.

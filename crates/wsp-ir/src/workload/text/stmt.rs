@@ -3,10 +3,9 @@
 use super::scope::Entity;
 use super::words::{PIPELINE_STATEMENTS, STATEMENTS};
 use super::{Parsed, Parser, Skip, codes};
-use crate::Span;
-use crate::diag::{Diagnostic, did_you_mean};
 use crate::workload::{Block, IntExpr, Iteration, Node, NodeKind, Var, Workload};
 use wsp_core::{AxisId, VarId, WorkloadId};
+use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_syntax::{Tok, shorten};
 
 /// What a loop says of its iterations.

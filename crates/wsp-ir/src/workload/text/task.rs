@@ -3,12 +3,11 @@
 use super::scope::Entity;
 use super::words::is_name;
 use super::{Parsed, Parser, Skip, codes};
-use crate::Span;
-use crate::diag::{Diagnostic, did_you_mean};
 use crate::workload::{
     Access, Arg, ArgValue, DimRange, ExecPool, Kernel, Label, NodeKind, ParamKind, Signature, Task,
 };
 use wsp_core::{KernelId, LabelId, TensorId};
+use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_syntax::{Tok, shorten};
 
 impl<'t> Parser<'t> {

@@ -4,8 +4,7 @@
 //! without a report of its own.
 
 use super::codes;
-use crate::diag::{Diagnostic, Sink};
-use crate::{FileId, Span};
+use wsp_diag::{Diagnostic, FileId, Sink, Span};
 use wsp_syntax::{
     Fault, Language, Lexer, Lexicon, Names, Numbers, Rules, Tok, Token, foreign_name, open_comment, shorten,
     tokens,

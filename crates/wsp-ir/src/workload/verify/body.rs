@@ -3,11 +3,11 @@
 use super::channel::{Channels, End};
 use super::expr::Place;
 use super::{Checker, error, rule};
-use crate::Span;
 use crate::workload::{AxisKind, Block, IntExpr, Iteration, Node, NodeKind, Workload};
 use std::collections::BTreeSet;
 use wsp_core::words::counted;
 use wsp_core::{AxisId, LabelId, TensorId, VarId, WorkloadId};
+use wsp_diag::Span;
 
 /// A workload while it is checked.
 pub(super) struct Body<'m> {

@@ -3,10 +3,9 @@
 use super::body::Body;
 use super::expr::Place;
 use super::{Checker, error, rule};
-use crate::Span;
-use crate::diag::Diagnostic;
 use crate::workload::{Process, Workload};
 use wsp_core::{ChannelId, WorkloadId};
+use wsp_diag::{Diagnostic, Span};
 
 /// What a process does with a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

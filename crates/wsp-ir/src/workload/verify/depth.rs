@@ -1,11 +1,11 @@
 //! How deep statements and expressions nest. Every other check recurses and so relies on this one.
 
 use super::{Checker, error, rule};
-use crate::Span;
 use crate::workload::{
     Arg, ArgValue, AxisKind, Block, DimRange, IntExpr, IntExprKind, Iteration, Node, NodeKind, ParamSource,
 };
 use wsp_core::limits::MAX_NESTING;
+use wsp_diag::Span;
 
 /// A statement that is one level too deep, or an expression that is too high.
 struct TooDeep {

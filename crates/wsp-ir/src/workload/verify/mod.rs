@@ -74,10 +74,9 @@ mod task;
 mod tests;
 
 use super::WorkloadModule;
-use crate::Span;
-use crate::diag::{Code, Diagnostic};
 use std::ops::Deref;
 use wsp_core::limits::MAX_DIAGNOSTICS;
+use wsp_diag::{Code, Diagnostic, Span};
 
 /// A module that keeps every rule of [this module](self).
 ///

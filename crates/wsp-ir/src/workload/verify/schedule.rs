@@ -2,14 +2,13 @@
 
 use super::expr::Place;
 use super::{Checker, error, rule};
-use crate::Span;
-use crate::diag::Diagnostic;
 use crate::workload::directive::MissingRequirement;
 use crate::workload::walk::{self, Reference, Visitor};
 use crate::workload::{
     Block, Deps, Directive, DirectiveKind, IntExpr, NodeKind, Priority, Schedule, StreamBy,
 };
 use wsp_core::VarId;
+use wsp_diag::{Diagnostic, Span};
 
 impl<'m> Checker<'m> {
     pub(super) fn schedules(&mut self) {

@@ -2,13 +2,13 @@
 
 use super::expr::Place;
 use super::{Checker, error, rule};
-use crate::Span;
 use crate::workload::text::words::is_name;
 use crate::workload::{Axis, AxisKind, Kernel, ParamKind, ParamSource, Signature, Table, Tensor};
 use std::collections::BTreeMap;
 use wsp_core::limits::{MAX_TASK_SCALARS, MAX_TASK_TENSORS};
 use wsp_core::words::counted;
 use wsp_core::{AxisId, DType, MAX_RANK};
+use wsp_diag::Span;
 
 impl<'m> Checker<'m> {
     pub(super) fn tables(&mut self) {

@@ -2,7 +2,6 @@
 
 use super::body::Body;
 use super::{Checker, error, rule};
-use crate::Span;
 use crate::workload::{
     Access, AccessMode, Arg, ArgValue, DimRange, Kernel, KernelParam, ParamKind, Signature, Task,
 };
@@ -10,6 +9,7 @@ use std::collections::BTreeSet;
 use wsp_core::TensorId;
 use wsp_core::limits::MAX_TASK_SCALARS;
 use wsp_core::words::counted;
+use wsp_diag::Span;
 
 /// A kernel's parameters as its declaration writes them.
 fn signature(kernel: &str, params: &[KernelParam]) -> String {

@@ -3,7 +3,7 @@
 mod body;
 
 use wsp_core::{AxisId, DType, ParamId, TableId, TensorId};
-use wsp_ir::Span;
+use wsp_diag::Span;
 use wsp_ir::workload::{
     AccessMode, Axis, AxisKind, BatchDeps, Deps, Directive, DirectiveKind, Dispatch, DispatchThreshold,
     ExecPool, Gate, GateScope, IntExpr, IntExprKind, Kernel, KernelParam, Param, ParamKind, ParamSource,

@@ -3,8 +3,7 @@
 use super::{Assembler, Parsed, Skip};
 use crate::ptow::codes;
 use wsp_core::ptow::Word;
-use wsp_ir::Span;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_syntax::{Cursor, Tok, Token, integer};
 
 /// Names that a wrong one is compared with.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use wsp_core::ptow::{AxisDescriptor, AxisForm, Counts, KernelDescriptor, Operand, TensorDescriptor};
 use wsp_core::words::a;
 use wsp_core::{DType, MAX_RANK};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_syntax::{Cursor, Tok, Token, unescape};
 
 /// Directives without a table of their own.
@@ -116,7 +116,7 @@ impl Assembler<'_> {
     fn unknown_directive(&mut self, token: Token) -> super::Skip {
         let name = self.text_of(token).get(1..).unwrap_or("");
         let all = Kind::ALL.into_iter().map(Kind::word).chain(OTHERS).chain([WORD]);
-        let meant = wsp_ir::diag::did_you_mean(name, all);
+        let meant = wsp_diag::did_you_mean(name, all);
         let fault = Diagnostic::error(codes::UNKNOWN_WORD, format!("no directive is called `.{name}`"))
             .at(self.span_of(token), "");
         let fault = match meant {

@@ -8,7 +8,7 @@ use crate::ptow::operators::{Form, constant, form};
 use crate::ptow::symbols::{Kind, variable};
 use wsp_core::int::BinOp;
 use wsp_core::ptow::{Operand, Word, X_LAST, XOPS, XOp};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_syntax::{Cursor, Operators, PREFIX, TERNARY, Tok, Token, infix};
 
 /// Expressions inside each other.

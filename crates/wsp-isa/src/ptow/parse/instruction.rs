@@ -8,7 +8,7 @@ use crate::ptow::usage::usage;
 use wsp_core::ptow::{
     DIM_IMMEDIATE, DimKind, Ext, Group, OPS, Op, OpInfo, Operand, POLICY_POOL, PolicyType, Word,
 };
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_syntax::{Cursor, Tok, Token};
 
 /// Most words that extend an instruction.

@@ -22,8 +22,7 @@ use std::rc::Rc;
 use wsp_core::limits::MAX_SOURCE_BYTES;
 use wsp_core::ptow::verify::Place;
 use wsp_core::ptow::{Program, ReadError, Section, Verified, VerifyError, Word, marks_needed};
-use wsp_ir::diag::{Diagnostic, Sink};
-use wsp_ir::{FileId, SourceMap, Span};
+use wsp_diag::{Diagnostic, FileId, Sink, SourceMap, Span};
 use wsp_syntax::{Cursor, Ends, Tok, Token};
 
 /// Reads the text of a program, adds it to `sources` under `name`, and checks the program.

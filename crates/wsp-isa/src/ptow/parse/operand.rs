@@ -5,8 +5,7 @@ use crate::ptow::codes;
 use crate::ptow::symbols::{Kind, variable};
 use wsp_core::ptow::{Operand, Word};
 use wsp_core::words::a;
-use wsp_ir::Span;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_syntax::{Cursor, Tok, Token};
 
 /// Where a place goes once all places are known.

@@ -3,8 +3,7 @@
 //! Total over any text: what is no token is reported, and the rest of its line is left out.
 
 use crate::ptow::codes;
-use wsp_ir::diag::{Diagnostic, Sink};
-use wsp_ir::{FileId, Span};
+use wsp_diag::{Diagnostic, FileId, Sink, Span};
 use wsp_syntax::{Fault, Language, Lexer, Lexicon, Names, Numbers, Rules, Tok, Token, unescape};
 
 struct Ptows;

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::rc::Rc;
 use wsp_core::ptow::{Operand, Program, ReadError, Word, XOp};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// Bytes of inline expressions in all; those behind them are named by their place.
 const MAX_INLINE: usize = 1 << 20;

@@ -1,6 +1,6 @@
 //! Codes of the diagnostics of the binary form.
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     /// Bytes that are no task graph, or of another version.
     pub(super) NOT_A_UNIT = 1430, "not a task graph in binary form",
         "\

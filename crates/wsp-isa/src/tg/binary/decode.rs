@@ -6,11 +6,10 @@ use wsp_core::DType;
 use wsp_core::tg::read::{Ptog, ReadError};
 use wsp_core::tg::wire::{DOCUMENT_VERSION, SpanRow};
 use wsp_core::tg::{EventNo, GraphNo, KernelNo, ScalarType, Symbol, TensorNo};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, FileId, Span};
 use wsp_ir::tg::{
     ArgDecl, ArgSource, ExternTensor, Names, Namespace, RefValue, Reference, SetPool, Strings, TgModule, Use,
 };
-use wsp_ir::{FileId, Span};
 
 /// The unit that the bytes of a file hold. `name` is that of the file, for messages.
 ///

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use wsp_core::tg::read::Ptog;
 use wsp_core::tg::{Instr, TensorNo, TensorRef};
-use wsp_ir::Span;
+use wsp_diag::Span;
 use wsp_ir::tg::{ExternTensor, TgModule};
 
 /// The unit of four tables. What they leave open: the graph is number 0, entries are called `entry_` and their offset, and

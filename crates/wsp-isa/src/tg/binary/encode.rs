@@ -11,8 +11,7 @@ use wsp_core::tg::wire::{
 use wsp_core::tg::{
     Direction, ExprId, ISA_REVISION, Instr, KernelNo, PartitionNo, Scalar, Symbol, TensorNo, TensorRef,
 };
-use wsp_ir::Span;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::tg::{RefValue, TgModule};
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{Immutable, IntoBytes};

@@ -1,6 +1,6 @@
 //! Codes of the diagnostics of this text form.
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     /// The text has more bytes than are read.
     pub(super) TOO_LARGE = 1400, "task-graph text too long",
         "\

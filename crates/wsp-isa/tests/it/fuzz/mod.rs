@@ -12,7 +12,7 @@ use wsp_core::ptow::prefix::Prefixes;
 use wsp_core::ptow::summary::{summarise, summary_words};
 use wsp_core::ptow::verify::Style;
 use wsp_core::ptow::{Op, Program, Verified, marks_needed};
-use wsp_ir::SourceMap;
+use wsp_diag::SourceMap;
 use wsp_isa::ptow::random::{Choices, Temper, bytes, dispatch, launch};
 use wsp_isa::ptow::{AlignedBytes, disassemble, encode};
 
@@ -73,7 +73,7 @@ fn round_trip(input: &[u8]) {
     if text.len() <= wsp_core::limits::MAX_SOURCE_BYTES as usize {
         let mut sources = SourceMap::default();
         let again = encode("input", &text, &mut sources)
-            .unwrap_or_else(|found| panic!("{}\n{text}", wsp_ir::diag::render_all(&found, &sources, false)));
+            .unwrap_or_else(|found| panic!("{}\n{text}", wsp_diag::render_all(&found, &sources, false)));
         assert!(again == input, "the text gives other bytes:\n{text}");
     }
 }

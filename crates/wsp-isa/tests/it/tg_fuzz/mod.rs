@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 use wsp_core::tg::crc::crc32_without;
 use wsp_core::tg::read::{CHECKSUM_OFFSET, Ptog, ReadError};
 use wsp_core::tg::wire::{MAGIC, VERSION};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::tg::{TgModule, verify};
 use wsp_isa::ptow::random::Choices;
 use wsp_isa::tg::binary::{decode, encode};
@@ -133,7 +132,7 @@ fn written(text: &str, far: bool, features: &mut Features) {
     }
     let errors = rules(&unit, features);
     if far {
-        let rendered = wsp_ir::diag::render_all(&found, &sources, false);
+        let rendered = wsp_diag::render_all(&found, &sources, false);
         assert!(found.is_empty() || !rendered.is_empty());
         let bytes = encode(&unit);
         let again = bytes.map(|bytes| decode("again", &bytes));

@@ -9,8 +9,8 @@ use wsp_core::tg::{
     ExprOp, FenceScope, GraphNo, Instr, IterNo, KernelNo, KernelSet, LoopMode, MemLocation, NodeNo, NotifyNo,
     PartitionNo, Scalar, ScalarType, StreamNo, Symbol, TensorNo, TensorRef,
 };
+use wsp_diag::{FileId, Span};
 use wsp_ir::tg::{ArgDecl, ArgSource, ExternTensor, Namespace, RefValue, Reference, SetPool, TgModule, Use};
-use wsp_ir::{FileId, Span};
 use wsp_isa::ptow::random::Choices;
 
 /// What instructions may refer to.

@@ -6,7 +6,8 @@ use crate::exec::asm::Operand;
 use crate::exec::code::{AxisSite, EmitSite, Op, What, WsSite};
 use crate::exec::host::HintShape;
 use wsp_core::{AxisId, StructId};
-use wsp_ir::{EmitHints, Expr, ExtentSource, ScalarTy, Span, WsSlot};
+use wsp_diag::Span;
+use wsp_ir::{EmitHints, Expr, ExtentSource, ScalarTy, WsSlot};
 
 impl<'a> FnCompiler<'_, 'a> {
     /// Compiles `u32` operands that are needed at the same time.

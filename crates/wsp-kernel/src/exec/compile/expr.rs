@@ -7,7 +7,8 @@ use crate::exec::ops;
 use crate::exec::tile_code::TileInst;
 use crate::{Trap, Value};
 use wsp_core::{FuncId, LocalId, ParamId};
-use wsp_ir::{Arg, ArrayRef, BinOp, Const, Expr, ExprKind, LocalTy, MathFn, ReduceOp, ScalarTy, Span, UnOp};
+use wsp_diag::Span;
+use wsp_ir::{Arg, ArrayRef, BinOp, Const, Expr, ExprKind, LocalTy, MathFn, ReduceOp, ScalarTy, UnOp};
 
 impl<'a> FnCompiler<'_, 'a> {
     /// Compiles an expression. The result is in `want` or wherever it already lies; see [`FnCompiler::expr_into`].

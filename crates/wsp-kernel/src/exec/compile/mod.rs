@@ -15,7 +15,8 @@ use super::trap::{TOO_COMPLEX, UNBOUND};
 use crate::{Env, Trap, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{FuncId, TensorId, limits};
-use wsp_ir::{Expr, FuncKind, Function, Local, LocalTy, Module, ScalarTy, Span};
+use wsp_diag::Span;
+use wsp_ir::{Expr, FuncKind, Function, Local, LocalTy, Module, ScalarTy};
 
 /// Who runs the code, which decides what it may do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

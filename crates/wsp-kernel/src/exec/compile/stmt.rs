@@ -6,7 +6,8 @@ use crate::exec::asm::Label;
 use crate::exec::code::{Op, What};
 use crate::exec::tile_code::TileInst;
 use wsp_core::LocalId;
-use wsp_ir::{Block, Expr, ScalarTy, Span, Stmt, StmtKind};
+use wsp_diag::Span;
+use wsp_ir::{Block, Expr, ScalarTy, Stmt, StmtKind};
 
 impl<'a> FnCompiler<'_, 'a> {
     pub(super) fn block(&mut self, block: &'a Block) -> Result<(), Trap> {

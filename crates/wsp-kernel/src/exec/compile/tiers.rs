@@ -6,7 +6,8 @@ use crate::exec::code::{Op, Thresholds, What};
 use crate::exec::trap::TIER_INDEX;
 use crate::{Trap, Value};
 use wsp_core::TierSetId;
-use wsp_ir::{BinOp, Expr, ExprKind, ScalarTy, Span, TierSet};
+use wsp_diag::Span;
+use wsp_ir::{BinOp, Expr, ExprKind, ScalarTy, TierSet};
 
 impl<'a> FnCompiler<'_, 'a> {
     /// The index of the first tier whose condition holds for a value.

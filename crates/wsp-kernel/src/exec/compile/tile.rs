@@ -9,9 +9,8 @@ use crate::exec::trap::{TILE_ELEMENT, TILE_SIZE};
 use std::collections::BTreeSet;
 use wsp_core::words::counted;
 use wsp_core::{DType, LocalId, MAX_RANK, TensorId, limits};
-use wsp_ir::{
-    Block, Elem, Expr, Local, Part, Place, ScalarTy, Span, StmtKind, TileMap, TileOp, TileTy, TileUse,
-};
+use wsp_diag::Span;
+use wsp_ir::{Block, Elem, Expr, Local, Part, Place, ScalarTy, StmtKind, TileMap, TileOp, TileTy, TileUse};
 
 /// Most bytes that the tiles of one kernel may take together.
 const MAX_KERNEL_BYTES: u64 = 16 * limits::MAX_TILE_BYTES;

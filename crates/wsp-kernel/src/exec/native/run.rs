@@ -7,7 +7,8 @@ use crate::env::IntArray;
 use crate::exec::vm::Vm;
 use std::any::Any;
 use std::cell::Cell;
-use wsp_ir::{ScalarTy, Span};
+use wsp_diag::Span;
+use wsp_ir::ScalarTy;
 use wsp_memory::Address;
 
 /// A run. Compiled code reads and writes the fields from the top down to `vm`.

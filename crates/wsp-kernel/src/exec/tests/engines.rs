@@ -240,7 +240,7 @@ impl GeneratorHost for Keeper {
     fn emit(&mut self, descriptor: StructId, fields: &[u32], hints: Hints<'_>) -> Result<(), Trap> {
         self.flat
             .emit(descriptor, fields, hints)
-            .map_err(|_| Trap::new(wsp_ir::diag::Code(650), "no more", Span::default()))
+            .map_err(|_| Trap::new(wsp_diag::Code(650), "no more", Span::default()))
     }
 
     fn flat(&mut self) -> Option<&mut FlatBuffer> {

@@ -17,9 +17,10 @@ use super::engine::Runnable;
 use super::vm::{Buffers, Vm};
 use crate::{Engine, Env, Extent, GeneratorCode, GeneratorHost, Hints, Trap, Value, WsRequest};
 use wsp_core::{AxisId, FuncId, LocalId, SpaceId, StructId, TensorId};
+use wsp_diag::{FileId, Span};
 use wsp_ir::{
-    ArrayRef, BinOp, Const, Elem, Expr, ExprKind, Field, FileId, FuncKind, Function, LocalTy, Module, Param,
-    ParamSource, ScalarTy, Span, Stmt, StmtKind, Storage, StructDef, Tensor,
+    ArrayRef, BinOp, Const, Elem, Expr, ExprKind, Field, FuncKind, Function, LocalTy, Module, Param,
+    ParamSource, ScalarTy, Stmt, StmtKind, Storage, StructDef, Tensor,
 };
 
 /// A position that tells one expression from another.
@@ -187,7 +188,7 @@ impl GeneratorHost for Recorder {
     fn emit(&mut self, descriptor: StructId, fields: &[u32], hints: Hints<'_>) -> Result<(), Trap> {
         assert_eq!(descriptor.index(), fields.len());
         if self.stop_after.is_some_and(|n| self.tasks.len() >= n) {
-            return Err(Trap::new(wsp_ir::diag::Code(650), "no more", Span::default()));
+            return Err(Trap::new(wsp_diag::Code(650), "no more", Span::default()));
         }
         self.tasks.push(fields.to_vec());
         self.hints.push(format!(
@@ -222,8 +223,7 @@ impl GeneratorHost for Recorder {
     }
 
     fn axis_tile(&mut self, axis: AxisId) -> Result<u32, Trap> {
-        self.tile
-            .ok_or_else(|| Trap::new(wsp_ir::diag::Code(651), format!("axis {}", axis.0), Span::default()))
+        self.tile.ok_or_else(|| Trap::new(wsp_diag::Code(651), format!("axis {}", axis.0), Span::default()))
     }
 
     fn axis_extent(&mut self, _: AxisId) -> Result<u32, Trap> {

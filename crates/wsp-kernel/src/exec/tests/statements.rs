@@ -271,11 +271,11 @@ fn a_statement_that_lowering_replaces_is_an_internal_error() {
 
 #[test]
 fn a_trap_becomes_a_diagnostic_with_its_place_and_notes() {
-    let trap = Trap::new(wsp_ir::diag::Code(604), "index 3", at(9)).note("here");
-    let diagnostic = wsp_ir::diag::Diagnostic::from(trap);
+    let trap = Trap::new(wsp_diag::Code(604), "index 3", at(9)).note("here");
+    let diagnostic = wsp_diag::Diagnostic::from(trap);
     assert_eq!(diagnostic.primary.map(|p| p.span), Some(at(9)));
     assert_eq!(diagnostic.notes, ["here"]);
-    assert!(wsp_ir::diag::lookup(&[crate::CODES], diagnostic.code).is_some());
+    assert!(wsp_diag::lookup(&[crate::CODES], diagnostic.code).is_some());
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl GeneratorHost for Reserving {
             .entry((r.set.0, r.key.to_vec()))
             .or_insert_with(|| (std::mem::replace(&mut self.bytes, end), r.count, r.slot_bytes));
         if (held.1, held.2) != (r.count, r.slot_bytes) {
-            return Err(Trap::new(wsp_ir::diag::Code(650), "another reservation", Span::default()));
+            return Err(Trap::new(wsp_diag::Code(650), "another reservation", Span::default()));
         }
         Ok(held.0 + r.index * r.slot_bytes as u32)
     }

@@ -1,6 +1,6 @@
 //! Codes of what stops a function.
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     /// `+ - * <<` or negation left the range of the type.
     pub(crate) OVERFLOW = 600, "arithmetic overflow",
         "\

@@ -2,7 +2,7 @@
 
 use super::*;
 use wsp_core::policy::OrderPolicy;
-use wsp_ir::Span;
+use wsp_diag::Span;
 
 #[test]
 fn operators_bind_as_in_c() {

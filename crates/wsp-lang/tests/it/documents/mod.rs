@@ -4,11 +4,11 @@
 mod text;
 
 use text::*;
-use wsp_ir::diag::{Diagnostic, render};
+use wsp_diag::{Diagnostic, SourceMap, render};
 use wsp_ir::verify::verify;
 use wsp_ir::{
-    ArrayRef, AxisEnd, Consumer, Dim, ExprKind, FuncKind, MetaKind, Module, OrderPolicy, SourceMap, Stmt,
-    StmtKind, TileOp, TileSize,
+    ArrayRef, AxisEnd, Consumer, Dim, ExprKind, FuncKind, MetaKind, Module, OrderPolicy, Stmt, StmtKind,
+    TileOp, TileSize,
 };
 
 /// Shapes of the decode attention of the document.

@@ -7,10 +7,10 @@ use crate::lower::codes;
 use crate::{fold, walk};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{AxisId, CacheId, DType, LocalId};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
     ArrayRef, Axis, AxisEnd, Block, Derivation, DerivedArray, Elem, Expr, ExprKind, Function, LaunchArray,
-    LocalTy, MetaKind, Module, ScalarTy, Space, Span, StmtKind, TileSize,
+    LocalTy, MetaKind, Module, ScalarTy, Space, StmtKind, TileSize,
 };
 
 /// Most dynamic axes of a space: loops that look for a largest extent nest in each other.

@@ -16,7 +16,8 @@ use super::axes::{self, Lengths, Rows};
 use super::split::{Maker, wide};
 use crate::fold;
 use crate::lower::BalancedLine;
-use wsp_ir::{AxisEnd, BinOp, Block, Derivation, Expr, ExprKind, ScalarTy, Span, Stmt};
+use wsp_diag::Span;
+use wsp_ir::{AxisEnd, BinOp, Block, Derivation, Expr, ExprKind, ScalarTy, Stmt};
 
 /// The cuts of a balanced split for the indices at hand.
 pub(super) struct Balanced {

@@ -7,10 +7,8 @@ use super::split::Split;
 use crate::lower::codes;
 use crate::{fold, walk};
 use wsp_core::{AxisId, LocalId};
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{
-    Block, EmitHints, Expr, ExprKind, LocalTy, PrefetchHint, ScalarTy, Schedule, Span, Stmt, StmtKind,
-};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{Block, EmitHints, Expr, ExprKind, LocalTy, PrefetchHint, ScalarTy, Schedule, Stmt, StmtKind};
 
 /// The body: items that PTO_WHERE excludes are skipped, workspace is reserved by the extent of its axis, and every
 /// emitted task carries what the schedule says of it.

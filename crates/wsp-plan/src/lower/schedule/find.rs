@@ -3,7 +3,8 @@
 use crate::walk;
 use std::collections::BTreeMap;
 use wsp_core::{AxisId, LocalId, ScheduleId};
-use wsp_ir::{ArrayRef, Block, Expr, ExprKind, ExtentSource, Span, Stmt, StmtKind};
+use wsp_diag::Span;
+use wsp_ir::{ArrayRef, Block, Expr, ExprKind, ExtentSource, Stmt, StmtKind};
 
 /// A statement that concerns the schedule.
 #[derive(Clone, Copy)]

@@ -10,8 +10,8 @@ use super::split::Split;
 use crate::lower::codes;
 use crate::{fold, walk};
 use wsp_core::{AxisId, LocalId};
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Block, Expr, ExprKind, LocalTy, ScalarTy, Span, Stmt, StmtKind};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{Block, Expr, ExprKind, LocalTy, ScalarTy, Stmt, StmtKind};
 
 /// Which of the three forms a body uses, with the place of the first.
 #[derive(Clone, Copy, Default)]

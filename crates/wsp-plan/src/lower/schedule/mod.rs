@@ -23,9 +23,9 @@ use find::{SetExtentStmt, Site, Statements};
 use nest::Nest;
 use split::Split;
 use wsp_core::{AxisId, FuncId, LocalId, ScheduleId, SpaceId};
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_ir::{
-    Block, Expr, ExtentSource, Function, LocalTy, Module, OrderPolicy, ScalarTy, Schedule, Space, Span, Stmt,
+    Block, Expr, ExtentSource, Function, LocalTy, Module, OrderPolicy, ScalarTy, Schedule, Space, Stmt,
     StmtKind,
 };
 

@@ -15,8 +15,9 @@ use super::axes::NestAxis;
 use super::rename::{self, Renaming};
 use crate::fold;
 use wsp_core::LocalId;
+use wsp_diag::Span;
 use wsp_ir::{
-    ArrayRef, BinOp, Block, Expr, ExprKind, Function, LocalTy, OrderPolicy, ScalarTy, Span, Stmt, StmtKind,
+    ArrayRef, BinOp, Block, Expr, ExprKind, Function, LocalTy, OrderPolicy, ScalarTy, Stmt, StmtKind,
 };
 
 /// What the nest is built from.

@@ -10,7 +10,8 @@ use crate::fold;
 use crate::lower::BalancedLine;
 use std::collections::BTreeSet;
 use wsp_core::{AxisId, LocalId};
-use wsp_ir::{BinOp, Block, Expr, ExprKind, Function, LocalTy, ScalarTy, Span, Stmt, StmtKind};
+use wsp_diag::Span;
+use wsp_ir::{BinOp, Block, Expr, ExprKind, Function, LocalTy, ScalarTy, Stmt, StmtKind};
 
 /// A split axis.
 pub(super) struct Split {

@@ -4,7 +4,7 @@ use super::axes::{AxisCx, Item, Lengths, NestAxis};
 use super::find::Statements;
 use super::split::{Maker, Split};
 use crate::lower::{codes, errors};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::{Axis, AxisEnd, Derivation, Function, Order, OrderPolicy, Schedule, SplitPolicy, TileSize};
 
 /// The split of each axis of the space, where the schedule has one.

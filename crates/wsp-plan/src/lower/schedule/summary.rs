@@ -4,8 +4,8 @@ use crate::capability;
 use crate::lower::codes;
 use crate::{Capability, Support};
 use crate::{ReadyOrder, ScheduleSummary};
-use wsp_ir::diag::{Diagnostic, Severity};
-use wsp_ir::{Module, OrderPolicy, Schedule, Space, Span, SplitPolicy, TileSize};
+use wsp_diag::{Diagnostic, Severity, Span};
+use wsp_ir::{Module, OrderPolicy, Schedule, Space, SplitPolicy, TileSize};
 
 /// Of a generator with plain loops only.
 pub(super) fn of_plain_loops() -> ScheduleSummary {

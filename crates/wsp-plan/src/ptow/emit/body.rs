@@ -1,7 +1,7 @@
 //! Bodies: rows of instructions, and how they are laid out one behind the other.
 
 use wsp_core::ptow::{Op, Word};
-use wsp_ir::Span;
+use wsp_diag::Span;
 
 /// A body that is being written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,8 +7,7 @@ use super::scope::{Binding, Scope};
 use super::{Lowering, SiteVar, VarKind};
 use wsp_core::ptow::{MAX_LOOP_DEPTH, Op, Word};
 use wsp_core::{VarId, WorkloadId};
-use wsp_ir::Span;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{Block, IntExpr, IntExprKind, Node, NodeKind};
 
 /// No expression, in 32 bits.

@@ -6,9 +6,9 @@ use super::Lowering;
 use super::scope::{Binding, Scope};
 use wsp_core::ptow::{MAX_EXPR_STACK, MAX_EXPR_WORDS, XOp};
 use wsp_core::{ParamId, SlotId, TableId};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{IntExpr, IntExprKind};
-use wsp_ir::{BinOp, Span, UnOp};
+use wsp_ir::{BinOp, UnOp};
 
 impl<'m> Lowering<'m> {
     /// The first word of an expression of a statement.

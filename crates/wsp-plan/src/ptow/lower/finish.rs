@@ -6,8 +6,7 @@ use super::super::{ProgramBuf, codes};
 use super::{Lowered, Lowering, Site};
 use wsp_core::ptow::{KernelDescriptor, MAX_BODY_DEPTH, MAX_LOOP_DEPTH, TensorDescriptor};
 use wsp_core::words::counted;
-use wsp_ir::Span;
-use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_diag::{Diagnostic, Severity, Span};
 
 /// No name.
 const NO_NAME: u16 = u16::MAX;

@@ -23,8 +23,7 @@ use std::collections::BTreeMap;
 use wsp_core::ptow::{AxisDescriptor, MAX_LOOP_DEPTH, MAX_WORDS};
 use wsp_core::words::counted;
 use wsp_core::{AxisId, ParamId, TableId};
-use wsp_ir::Span;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{Deps, WorkloadModule};
 
 /// A workload as a program.

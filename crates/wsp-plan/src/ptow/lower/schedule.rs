@@ -8,8 +8,7 @@ use super::{Lowering, VarKind};
 use crate::workload::LoweredSchedule;
 use wsp_core::AxisId;
 use wsp_core::ptow::{MAX_THRESHOLDS, Op, POLICY_POOL, PolicyType, Word};
-use wsp_ir::Span;
-use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::workload::{Dispatch, DispatchThreshold, ExecPool, IntExpr, IntExprKind, ThresholdPolicy};
 
 /// A policy of a filter, and its depth or key.

@@ -52,7 +52,7 @@ impl<'m> Scope<'m> {
         &self.workload.vars[var.index()].name
     }
 
-    pub(super) fn span(&self, var: VarId) -> wsp_ir::Span {
+    pub(super) fn span(&self, var: VarId) -> wsp_diag::Span {
         self.workload.vars[var.index()].span
     }
 

@@ -1,7 +1,7 @@
 //! Task statements by number, and how many statements there are when calls are inlined.
 
 use wsp_core::WorkloadId;
-use wsp_ir::Span;
+use wsp_diag::Span;
 use wsp_ir::workload::{Block, Node, NodeKind, Task, WorkloadModule};
 
 /// A task statement of a module.

@@ -5,8 +5,7 @@ use super::super::emit::BodyId;
 use super::scope::{Binding, Scope};
 use super::{Lowering, OpenSite};
 use wsp_core::ptow::{DIM_IMMEDIATE, DimKind, Op};
-use wsp_ir::Span;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{
     Access, AccessMode, ArgValue, DimRange, IntExpr, IntExprKind, ParamKind, Signature, Task,
 };

@@ -1,6 +1,6 @@
 //! Codes of plans of units.
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     pub(super) CIRCLE = 1530, "instructions of a graph wait for each other",
         "\
 The edges of a graph form a circle, so that none of its instructions could ever start. Beside the edges that `TG_DEPEND`, events and

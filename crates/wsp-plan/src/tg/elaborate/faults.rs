@@ -3,7 +3,7 @@
 use super::codes;
 use wsp_core::tg::EvalFault;
 use wsp_core::words::counted;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::tg::TgModule;
 
 /// Most faults that are kept.

@@ -33,7 +33,7 @@ use source::{Item, Source, TOP, WorkKind};
 use std::collections::HashMap;
 use unit::Unit;
 use wsp_core::tg::{ExprOp, GraphNo, Instr, Scalar};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::tg::{Namespace, Signatures, TgModule};
 
 /// Plans a unit that `wsp_ir::tg::verify` finds no error in. Directions of arguments come from the signatures of kernels; where neither they nor the

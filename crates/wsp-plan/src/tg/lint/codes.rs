@@ -1,6 +1,6 @@
 //! Codes of the findings.
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     pub(super) CYCLE = 1500, "something waits for itself",
         "\
 Edges, barriers, events, gangs and decisions on data form a circle: no kernel in it can ever start. The circle is printed whole, each of its

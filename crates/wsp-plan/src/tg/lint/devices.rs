@@ -19,7 +19,7 @@ use crate::tg::Certainty;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use wsp_core::tg::{ExprOp, Instr, KernelNo, MemLocation, NotifyNo, TensorNo};
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic};
 use wsp_ir::tg::outline::{Affine, BlockId, BlockKind, Blocks, Home, NumberMap, Variable};
 
 /// Steps after which accesses of devices are not compared any further.

@@ -11,7 +11,7 @@ use crate::tg::Certainty;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use wsp_core::tg::{Direction, Instr, TensorNo};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 
 /// Steps after which ways that hold in some rounds only are not looked for: whether they order something is then not decided.
 const MOST_STEPS_IN_ROUNDS: usize = 1 << 21;

@@ -41,7 +41,7 @@ pub use launches::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, Use
 pub use open::{OpenEnd, OpenPair};
 use order::{Node, Order, Rounds};
 use wsp_core::tg::{GraphNo, Platform};
-use wsp_ir::diag::{Code, Diagnostic, Severity};
+use wsp_diag::{Code, Diagnostic, Severity};
 use wsp_ir::tg::outline::{Home, Outline};
 use wsp_ir::tg::{Namespace, Signatures, TgModule, verify_with_outline};
 

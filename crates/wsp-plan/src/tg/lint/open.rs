@@ -6,8 +6,7 @@ use super::order::Node;
 use super::pairs::Pair;
 use super::{AT_LAUNCH, Cx, NOT_ALL, note, warning};
 use wsp_core::tg::{Direction, ExprOp, GraphNo, Instr, IterNo, Scalar, TensorRef};
-use wsp_ir::Span;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::tg::{Namespace, TgModule};
 
 /// Pairs that are reported one by one.

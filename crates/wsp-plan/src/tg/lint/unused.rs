@@ -2,8 +2,7 @@
 
 use super::{Cx, NEVER_READ, NEVER_USED, NEVER_WRITTEN, note, warning};
 use wsp_core::tg::{Direction, GraphNo, Instr, PartitionNo, TensorNo};
-use wsp_ir::Span;
-use wsp_ir::diag::{Diagnostic, UNUSED_ITEM, is_meant, unused};
+use wsp_diag::{Diagnostic, Span, UNUSED_ITEM, is_meant, unused};
 use wsp_ir::tg::outline::{Home, NumberMap};
 use wsp_ir::tg::{Namespace, RefValue};
 

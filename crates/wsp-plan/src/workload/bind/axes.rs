@@ -3,7 +3,7 @@
 use super::super::codes;
 use super::{Binder, count};
 use wsp_core::TableId;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::{Axis, AxisKind};
 
 /// What of an axis is the same for the whole launch.

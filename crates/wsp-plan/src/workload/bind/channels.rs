@@ -2,7 +2,7 @@
 
 use super::super::codes;
 use super::Binder;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::Channel;
 
 impl Binder<'_> {

@@ -10,8 +10,7 @@ use super::eval::{Closed, Halt, NotClosed, Values, count, eval};
 use crate::ParamValue;
 use std::collections::BTreeMap;
 use wsp_core::{AxisId, ChannelId, ParamId, SlotId, TableId, TensorId, WorkloadId};
-use wsp_ir::Span;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{IntExpr, ParamSource, WorkloadModule};
 
 pub(super) use axes::AxisRange;

@@ -3,7 +3,7 @@
 use super::super::codes;
 use crate::ParamValue;
 use std::collections::BTreeMap;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{ParamSource, WorkloadModule};
 
 /// The values given for parameters, by id.

@@ -7,7 +7,7 @@ use super::program::{
 };
 use std::ops::Range;
 use wsp_core::{KernelId, Region};
-use wsp_ir::Span;
+use wsp_diag::Span;
 use wsp_ir::workload::{
     Access, AccessMode, ArgValue, DimRange, IntExpr, IntExprKind, ParamKind, Signature, Task, WorkloadModule,
 };

@@ -10,7 +10,7 @@ use super::program::{
 use std::collections::BTreeMap;
 use std::ops::Range;
 use wsp_core::{AxisId, ChannelId, VarId, WorkloadId};
-use wsp_ir::Span;
+use wsp_diag::Span;
 use wsp_ir::workload::{
     AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, Workload, WorkloadModule,
 };

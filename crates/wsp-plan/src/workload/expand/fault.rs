@@ -5,8 +5,7 @@ use super::super::eval::{self, count};
 use super::super::schedule::NoPlace;
 use super::program::{Program, Site, SiteArg};
 use wsp_core::{AxisId, limits};
-use wsp_ir::Span;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 
 /// What is wrong.
 #[derive(Debug)]

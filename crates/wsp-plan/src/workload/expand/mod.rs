@@ -24,8 +24,7 @@ use super::Bindings;
 use super::schedule::LoweredSchedule;
 pub use super::schedule::{Dispatched, Placement};
 use wsp_core::{KernelId, Region, SlotId};
-use wsp_ir::Span;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{Task, WorkloadModule};
 
 /// A task as it is generated.

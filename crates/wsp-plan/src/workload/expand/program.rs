@@ -8,7 +8,7 @@ use super::super::Bindings;
 use super::super::schedule::Placer;
 use std::ops::Range;
 use wsp_core::{AxisId, KernelId, MAX_RANK, Region, VarId, WorkloadId};
-use wsp_ir::Span;
+use wsp_diag::Span;
 use wsp_ir::workload::{Access, ExecPool, IntExpr, Task, WorkloadModule};
 
 /// A compiled module. Ids are indices into its vectors.

@@ -3,8 +3,7 @@
 use super::super::eval::count as counted;
 use super::super::{Bindings, codes, count};
 use super::LoweredSchedule;
-use wsp_ir::Span;
-use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::workload::{Start, Window, WindowMode, WorkloadModule};
 
 /// Findings on a schedule that need the module's tasks: errors for combinations that cannot work, warnings and notes for

@@ -7,7 +7,7 @@ use crate::lower::codes::{NO_EFFECT, NOT_SUPPORTED};
 use crate::target::Target;
 use wsp_core::limits;
 use wsp_core::words::counted;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{Directive, DirectiveKind, PoolSizes, Schedule, WorkloadModule};
 
 /// What the chosen schedule of a verified module, or else its unnamed one, comes to on a target.

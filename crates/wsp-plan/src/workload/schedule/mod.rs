@@ -10,9 +10,9 @@ pub use place::{Dispatched, Placement};
 pub(super) use place::{NoPlace, Placer};
 
 use crate::{Capability, Support};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::CapabilityRow;
 use wsp_ir::workload::{Dispatch, DispatchThreshold, SchedulePolicy};
-use wsp_ir::{CapabilityRow, Span};
 
 /// What a schedule comes to on a target. The default is that of a module without one.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -3,7 +3,7 @@
 use super::super::eval::{Halt, Scope, eval};
 use super::LoweredSchedule;
 use wsp_core::ptow::dispatch::mix;
-use wsp_ir::Span;
+use wsp_diag::Span;
 use wsp_ir::workload::{Dispatch, DispatchThreshold, ExecPool, IntExpr, SchedulePolicy, ThresholdPolicy};
 
 /// Where and when a task runs.

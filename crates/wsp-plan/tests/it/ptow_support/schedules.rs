@@ -2,8 +2,9 @@
 
 use crate::workload_support::random::Rng;
 use wsp_core::{AxisId, ParamId, TableId};
+use wsp_diag::Span;
+use wsp_ir::BinOp;
 use wsp_ir::workload::*;
-use wsp_ir::{BinOp, Span};
 
 /// The directives of a schedule; `tasks` is how many tasks there are, where that is known.
 pub(crate) fn random_schedule(rng: &mut Rng, tasks: Option<u64>) -> Schedule {

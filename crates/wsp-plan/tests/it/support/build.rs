@@ -1,6 +1,7 @@
 //! IR by hand.
 
 use wsp_core::*;
+use wsp_diag::Span;
 use wsp_ir::*;
 
 pub(crate) fn sp() -> Span {

@@ -1,8 +1,7 @@
 //! Conditions that never change, launches that wait for later ones, and units that break a rule.
 
 use super::{check, graph, kernels};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::Severity;
+use wsp_diag::{Severity, SourceMap};
 use wsp_plan::tg::{LintOptions, lint};
 
 /// ISA-CF-05, ISA-CF-09.

@@ -2,7 +2,7 @@
 
 use super::{check, check_with, graph, kernels, read};
 use wsp_core::tg::Platform;
-use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_diag::{Diagnostic, Severity};
 use wsp_plan::Target;
 use wsp_plan::tg::matrix::DeviceModel;
 use wsp_plan::tg::{LintOptions, lint};

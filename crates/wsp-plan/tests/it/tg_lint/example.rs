@@ -1,8 +1,7 @@
 //! The example of document 000, section 8, and what it is repaired by.
 
 use super::{read, repaired};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, Severity, render_all};
+use wsp_diag::{Diagnostic, Severity, SourceMap, render_all};
 use wsp_ir::tg::Signatures;
 use wsp_plan::tg::{LintOptions, lint};
 

@@ -1,7 +1,7 @@
 //! What is left to the run, what is not compared, and what is not shown.
 
 use super::{check, findings, graph};
-use wsp_ir::diag::Severity;
+use wsp_diag::Severity;
 
 /// ISA-MC-03, ISA-TG-21: bytes that follow from declared scalars, memory or the iteration are left to the run, and that is said.
 #[test]

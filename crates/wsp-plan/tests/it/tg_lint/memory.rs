@@ -3,7 +3,7 @@
 use super::{bound, check, check_with, graph, kernels};
 use wsp_core::DType;
 use wsp_core::tg::Direction;
-use wsp_ir::diag::Severity;
+use wsp_diag::Severity;
 use wsp_ir::tg::{ArgSignature, KernelSignature};
 use wsp_plan::tg::LintOptions;
 

@@ -14,8 +14,7 @@ mod random;
 mod rounds;
 
 use wsp_core::tg::Direction;
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, Severity, render_all};
+use wsp_diag::{Diagnostic, Severity, SourceMap, render_all};
 use wsp_ir::tg::{ArgSignature, KernelSignature, Signatures, TgModule, verify};
 use wsp_plan::tg::{LintOptions, lint};
 
@@ -84,7 +83,7 @@ fn check_with(text: &str, signatures: &Signatures, options: &LintOptions) -> Vec
         let is_told = !finding.help.is_empty() || finding.severity == Severity::Note;
         assert!(is_told, "{} has no help", finding.message);
         assert!(
-            wsp_ir::diag::lookup(&[wsp_ir::CODES, wsp_plan::CODES], finding.code).is_some(),
+            wsp_diag::lookup(&[wsp_ir::CODES, wsp_plan::CODES], finding.code).is_some(),
             "{} is not explained",
             finding.code
         );

@@ -2,7 +2,7 @@
 
 use super::{bound, check, check_and_repair, check_with, graph, kernels, repaired};
 use wsp_core::tg::Direction;
-use wsp_ir::diag::Severity;
+use wsp_diag::Severity;
 use wsp_ir::tg::{ArgSignature, KernelSignature};
 use wsp_plan::tg::LintOptions;
 

@@ -5,7 +5,7 @@ use crate::randomised::{Numbers, cases};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::tg::image::NONE;
 use wsp_core::tg::{Direction, IterNo};
-use wsp_ir::diag::Severity;
+use wsp_diag::Severity;
 use wsp_plan::tg::plan::{BindItem, BindTensor, KernelItem};
 use wsp_plan::tg::{Checked, ElaborateOptions, GraphPlan, LintOptions, check, elaborate};
 

@@ -7,7 +7,7 @@ use super::source::{FORMS, checked, module, plan, planned};
 use wsp_core::tg::Direction;
 use wsp_core::tg::image::NodeKind;
 use wsp_core::tg::machine::Fault;
-use wsp_ir::diag::Code;
+use wsp_diag::Code;
 use wsp_ir::tg::{ArgSignature, KernelSignature, Signatures};
 use wsp_plan::tg::elaborate;
 use wsp_plan::tg::plan::EdgeKind;

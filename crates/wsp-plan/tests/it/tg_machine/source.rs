@@ -1,7 +1,6 @@
 //! From text to modules and plans.
 
-use wsp_ir::SourceMap;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::tg::{Signatures, TgModule};
 use wsp_plan::tg::{ElaborateOptions, UnitPlan, elaborate};
 

@@ -6,8 +6,7 @@ pub(crate) mod random;
 
 use std::collections::BTreeMap;
 use wsp_core::{Region, SlotId};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::workload::{WorkloadModule, text};
 use wsp_plan::ParamValue;
 use wsp_plan::target::CPU_SIM;
@@ -20,7 +19,7 @@ use wsp_plan::workload::{
 pub(crate) fn module(source: &str) -> WorkloadModule {
     let mut sources = SourceMap::default();
     let (module, found) = text::parse("test.wsp", source, &mut sources);
-    module.unwrap_or_else(|| panic!("{}", wsp_ir::diag::render_all(&found, &sources, false)))
+    module.unwrap_or_else(|| panic!("{}", wsp_diag::render_all(&found, &sources, false)))
 }
 
 /// Bindings with integers set and tables bound.

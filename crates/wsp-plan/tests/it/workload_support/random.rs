@@ -3,8 +3,9 @@
 use wsp_core::{
     AxisId, ChannelId, DType, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId, WorkloadId,
 };
+use wsp_diag::Span;
 use wsp_ir::workload::*;
-use wsp_ir::{BinOp, Span, UnOp};
+use wsp_ir::{BinOp, UnOp};
 
 /// A generator of numbers.
 pub(crate) struct Rng(u64);

@@ -3,7 +3,7 @@
 //! Users do not write traces. One of these means that a front end and a compiler are of different releases, that a document is damaged,
 //! or that there is a fault of ours.
 
-wsp_ir::diag::codes! {
+wsp_diag::codes! {
     pub(crate) NOT_JSON = 1300, "a trace is not JSON",
         "\
 A trace is one JSON document in UTF-8. The message says what a reader of JSON expected, the note at which line and column of

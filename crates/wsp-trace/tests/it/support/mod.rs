@@ -2,8 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use serde_json::{Value, json};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, render};
+use wsp_diag::{Diagnostic, SourceMap, render};
 use wsp_trace::Trace;
 
 /// A document with every form in it.

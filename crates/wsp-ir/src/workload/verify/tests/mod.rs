@@ -2,7 +2,6 @@
 
 use super::verify;
 use crate::BinOp;
-use crate::SourceMap;
 use crate::workload::{
     Access, ArgValue, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, Task, WorkloadModule, text,
 };
@@ -10,6 +9,7 @@ use wsp_core::limits::MAX_NESTING;
 use wsp_core::{
     AxisId, ChannelId, DType, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId, WorkloadId,
 };
+use wsp_diag::SourceMap;
 
 const BASE: &str = "
 use \"k.pto\";
@@ -94,7 +94,7 @@ fn every_id_and_operator_is_checked() {
         assert_eq!(scalar(IntExprKind::Chain(Box::new(6.into()), mixed.clone())), [764], "{mixed:?}");
     }
     let access =
-        |tensor| ArgValue::Access(Access { tensor, ranges: Vec::new(), span: crate::Span::default() });
+        |tensor| ArgValue::Access(Access { tensor, ranges: Vec::new(), span: wsp_diag::Span::default() });
     assert_eq!(codes(|m| task(&mut main_of(m)[3]).args[0].value = access(TensorId(far))), [761]);
     assert_eq!(codes(|m| task(&mut main_of(m)[3]).kernel = KernelId(99)), [761]);
     assert_eq!(codes(|m| task(&mut main_of(m)[4]).after = vec![LabelId(far)]), [761]);
@@ -230,7 +230,7 @@ fn what_is_nested_too_deeply_is_not_walked() {
         codes(move |m| {
             for _ in 1..depth {
                 let inner = std::mem::take(main_of(m));
-                let node = Node { kind: NodeKind::Combine(vec![inner]), span: crate::Span::default() };
+                let node = Node { kind: NodeKind::Combine(vec![inner]), span: wsp_diag::Span::default() };
                 *main_of(m) = vec![node];
             }
         })
@@ -244,8 +244,8 @@ fn what_is_nested_too_deeply_is_not_walked() {
 #[test]
 fn an_expression_that_is_too_deep_is_shown_whole_with_what_to_write() {
     let mut module = base();
-    let name = crate::Span::new(crate::FileId(0), 1, 2);
-    let whole = crate::Span::new(crate::FileId(0), 10, 50);
+    let name = wsp_diag::Span::new(wsp_diag::FileId(0), 1, 2);
+    let whole = wsp_diag::Span::new(wsp_diag::FileId(0), 10, 50);
     let leaf = IntExpr { span: name, ..IntExpr::from(1) };
     let deep =
         (0..MAX_NESTING).fold(leaf, |tree, _| value(IntExprKind::Unary(crate::UnOp::Neg, Box::new(tree))));
@@ -276,7 +276,7 @@ fn findings_are_bounded() {
     let found = codes(|m| {
         let node = Node {
             kind: NodeKind::Call { workload: WorkloadId(9), args: Vec::new() },
-            span: crate::Span::default(),
+            span: wsp_diag::Span::default(),
         };
         main_of(m).extend(vec![node; 500]);
     });

@@ -9,8 +9,7 @@ use crate::tg::text::words::is_expression_word;
 use wsp_core::DType;
 use wsp_core::tg::{EventNo, GraphNo, ScalarType, Symbol, TensorNo};
 use wsp_core::words::a;
-use wsp_ir::Span;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_ir::tg::{ArgDecl, ArgSource, ExternTensor, Namespace, RefValue, Reference, Use};
 
 /// Kinds of numbers as `name` calls them.

@@ -14,8 +14,7 @@ use wsp_core::int::BinOp;
 use wsp_core::tg::{
     EvalFault, ExprId, ExprOp, IterNo, MAX_EXPR_OPS, Op, Scalar, ScalarType, TensorNo, binary,
 };
-use wsp_ir::Span;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_ir::tg::{ExternTensor, Namespace};
 use wsp_syntax::{Operators, PREFIX, infix};
 

@@ -6,7 +6,7 @@ use crate::tg::text::codes;
 use crate::tg::text::tokens::{Sign, Tok};
 use wsp_core::for_each_tg_op;
 use wsp_core::tg::*;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 
 /// What an operand does with a name: some instructions define what they name.
 const fn role(op: Op, operand: &str) -> Role {
@@ -156,7 +156,7 @@ impl Parser<'_> {
         if !is_given {
             return Ok(());
         }
-        let span = wsp_ir::Span::new(self.file, given.start, given.end);
+        let span = wsp_diag::Span::new(self.file, given.start, given.end);
         let message = format!("`{}` is given twice", self.text_at(span));
         let fault = self.with_usage(Diagnostic::error(codes::OPERANDS, message).at(span, ""));
         Err(self.report(fault))
@@ -164,7 +164,7 @@ impl Parser<'_> {
 
     #[cold]
     fn unknown_operand(&mut self, given: Given) -> super::Skip {
-        let span = wsp_ir::Span::new(self.file, given.start, given.end);
+        let span = wsp_diag::Span::new(self.file, given.start, given.end);
         let name = self.text_at(span);
         let (mnemonic, operands) = self.op.map_or(("", &[][..]), |op| {
             let info = op.info();
@@ -183,7 +183,7 @@ impl Parser<'_> {
     #[cold]
     fn missing(&mut self, operand: &str) -> super::Skip {
         let mnemonic = self.op.map_or("", |op| op.info().mnemonic);
-        let end = wsp_ir::Span::new(self.file, self.taken.saturating_sub(1), self.taken);
+        let end = wsp_diag::Span::new(self.file, self.taken.saturating_sub(1), self.taken);
         let fault = Diagnostic::error(codes::OPERANDS, format!("`{mnemonic}` needs `{operand}`"))
             .at(end, "the operands end here");
         let fault = self.with_usage(fault);

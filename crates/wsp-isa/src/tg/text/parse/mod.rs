@@ -20,9 +20,8 @@ use super::tokens::{Sign, Tok, Token, Tokens};
 use super::words::STATEMENTS;
 use wsp_core::limits::MAX_UNIT_BYTES;
 use wsp_core::tg::{ExprOp, GraphNo, Instr, OPS, Op, Symbol};
-use wsp_ir::diag::{Diagnostic, Sink, did_you_mean};
+use wsp_diag::{Diagnostic, FileId, Sink, SourceMap, Span, did_you_mean};
 use wsp_ir::tg::TgModule;
-use wsp_ir::{FileId, SourceMap, Span};
 
 /// The statement is broken, and that is reported.
 #[derive(Debug)]

@@ -9,8 +9,7 @@ use rustc_hash::FxHashMap;
 use wsp_core::limits::MAX_DIAGNOSTICS;
 use wsp_core::tg::{ExprOp, GraphNo, Instr, TensorNo, TensorRef};
 use wsp_core::words::a;
-use wsp_ir::Span;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_ir::tg::{ExternTensor, Namespace, RefValue};
 
 /// What an operand does with a name.

@@ -6,7 +6,7 @@ use crate::tg::text::codes;
 use crate::tg::text::tokens::{Sign, Tok};
 use wsp_core::tg::*;
 use wsp_core::words::a;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::Namespace;
 
 /// A type of operands that can be read.

@@ -4,8 +4,7 @@ use super::{Parser, Skip};
 use crate::tg::text::codes;
 use crate::tg::text::idents::Ident;
 use crate::tg::text::tokens::{Fault, Tok};
-use wsp_ir::Span;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_diag::{Diagnostic, Span, did_you_mean};
 
 /// Names that a wrong one is compared with.
 pub(super) const MAX_CANDIDATES: usize = 1024;

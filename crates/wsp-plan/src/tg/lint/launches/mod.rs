@@ -39,7 +39,7 @@ use stuck::Stuck;
 use unlaunched::Needs;
 use ways::{Launch, Way, ways};
 use wsp_core::tg::{ExprOp, GraphNo, Instr, MemLocation, Scalar, StreamNo, TensorRef};
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::Diagnostic;
 use wsp_ir::tg::outline::{BlockKind, Home, Variable};
 
 /// Steps after which launches are not compared any further.

@@ -9,8 +9,7 @@ use super::{Checker, Steps, launched_by, verb_of, waits_for};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use wsp_core::tg::{Direction, EventNo, ExprOp, GraphNo, Instr, IterNo, Scalar, TensorRef};
-use wsp_ir::Span;
-use wsp_ir::diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 
 /// What a run compares of launches on different streams.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

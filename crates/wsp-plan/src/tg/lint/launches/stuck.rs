@@ -10,7 +10,7 @@ use super::order::LaunchOrder;
 use super::ways::Way;
 use std::collections::BTreeMap;
 use wsp_core::tg::{EventNo, GraphNo, Instr};
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic};
 use wsp_ir::tg::Namespace;
 
 /// A wait that is never over.

@@ -5,7 +5,7 @@ use super::waits_for;
 use super::ways::Way;
 use std::collections::BTreeMap;
 use wsp_core::tg::{GraphNo, Instr};
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic};
 use wsp_ir::tg::Namespace;
 use wsp_ir::tg::outline::BlockId;
 
