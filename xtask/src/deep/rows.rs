@@ -67,6 +67,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(20_000),
     },
     Row {
+        name: "devices that wait for each other's notifications",
+        cargo: &["--package", "wsp-plan", "--test", "it", "tg_notices::waits_of_devices"],
+        cases: Some(20_000),
+    },
+    Row {
         name: "races of random task graphs whose bytes are known when they run",
         cargo: &["--package", "wsp-cpu", "--test", "it", "tg::open::races_of_random_graphs"],
         cases: Some(20_000),

@@ -23,6 +23,7 @@ mod tg_launches;
 mod tg_lint;
 mod tg_machine;
 mod tg_matrix;
+mod tg_notices;
 mod workload_bind;
 mod workload_expand;
 mod workload_graphs;

@@ -58,7 +58,8 @@ TG_DEPEND(A, B, BARRIER) orders every kernel up to A before every kernel from B 
     pub(super) NEVER_HAPPENS = 1515, "a launch that waits for ever",
         "\
 A graph waits for an event that only launches signal which come later: after the host has waited for the first, by TG_SYNC or by what it loads, or behind
-it on the same stream, or by other events behind it, or never. An error if it is so whichever way the conditions and loops of the host go, else a note.";
+it on the same stream, or by other events behind it, or never. Or a device waits for more notifications than another sends, or devices wait for each other,
+each before it sends: each notification lets one wait through. An error if it is so whichever way the conditions and loops of the host go, else a note.";
     pub(super) NEVER_RUNS = 1516, "a loop that never runs",
         "\
 The count or the condition of the loop is 0.";

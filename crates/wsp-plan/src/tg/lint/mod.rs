@@ -108,6 +108,7 @@ pub fn check(
         cores::check(&mut cx, &order);
         launches::check(&mut cx, &order);
         devices::check(&mut cx, &order);
+        launches::check_notices(&mut cx);
     }
     arguments::check(&mut cx);
     unused::check(&mut cx);

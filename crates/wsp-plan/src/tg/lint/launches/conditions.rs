@@ -67,11 +67,12 @@ impl Forms {
 
     /// The number that a scalar is, if it is known.
     pub(super) fn number(&mut self, cx: &Cx<'_>, scalar: Scalar, now: &Now<'_>) -> Option<i64> {
-        match self.item(cx, scalar, now) {
-            Item::Number(sum) if sum.terms.is_empty() => i64::try_from(sum.constant).ok(),
-            Item::Truth(Condition::Known(is_true)) => Some(i64::from(is_true)),
-            _ => None,
-        }
+        self.item(cx, scalar, now).known()
+    }
+
+    /// The number that some operations make, if it is known.
+    pub(super) fn number_of(&mut self, cx: &Cx<'_>, ops: &[ExprOp], now: &Now<'_>) -> Option<i64> {
+        self.item_of(cx, ops, now).known()
     }
 
     fn item(&mut self, cx: &Cx<'_>, scalar: Scalar, now: &Now<'_>) -> Item {

@@ -10,7 +10,8 @@ use super::ways::ways;
 use super::{Steps, parts};
 use crate::tg::Certainty;
 use std::collections::BTreeSet;
-use wsp_core::tg::{ExprOp, Instr};
+use wsp_core::tg::ExprOp;
+use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::Variable;
 
 /// A launch: the graph, and the iteration if it is known.
@@ -42,12 +43,7 @@ impl OnDevice {
         is_common: &dyn Fn(u32) -> bool,
         steps: &mut Steps,
     ) -> OnDevice {
-        let value = |op: &ExprOp| match *op {
-            ExprOp::Device => Some(i64::from(device)),
-            ExprOp::Devices => cx.options.devices.map(i64::from),
-            _ => None,
-        };
-        let known = with_values(cx.known, &value);
+        let known = of_device(cx, device, cx.options.devices);
         let cx = &cx.with_known(known.as_ref().unwrap_or(cx.known));
         let (surely, maybe, is_whole) = launched(cx);
         let (parts, mut forms, mut uses) = (parts(cx), Forms::default(), Vec::new());
@@ -111,17 +107,18 @@ impl OnDevice {
     }
 }
 
+/// The unit with the number of a device, and that of all if it is known, in their places; none if it names neither.
+pub(super) fn of_device(cx: &Cx<'_>, device: u32, devices: Option<u32>) -> Option<TgModule> {
+    let value = |op: &ExprOp| match *op {
+        ExprOp::Device => Some(i64::from(device)),
+        ExprOp::Devices => devices.map(i64::from),
+        _ => None,
+    };
+    with_values(cx.known, &value)
+}
+
 /// Launches that are made whatever is not known, those that may be, and whether there are no others.
 pub(super) fn launched(cx: &Cx<'_>) -> (BTreeSet<Launched>, BTreeSet<Launched>, bool) {
-    let launches = |instr: &Instr| {
-        matches!(instr, Instr::TgLaunch { .. } | Instr::TgInvoke { .. } | Instr::TgRestore { .. })
-    };
-    if !cx.module.instrs.iter().any(launches) {
-        // Each is launched once.
-        let all: BTreeSet<Launched> =
-            (0..cx.outline.graphs.len() as u32).map(|graph| (graph, Some(0))).collect();
-        return (all.clone(), all, true);
-    }
     let (mut surely, mut maybe) = (None::<BTreeSet<Launched>>, BTreeSet::new());
     let is_whole = ways(cx, |way, _| {
         let here: BTreeSet<Launched> =

@@ -81,6 +81,15 @@ pub(super) fn one_of(condition: Condition, then: Condition, otherwise: Condition
 }
 
 impl Item {
+    /// The number that it is, if that is known.
+    pub(super) fn known(&self) -> Option<i64> {
+        match self {
+            Item::Number(sum) if sum.terms.is_empty() => i64::try_from(sum.constant).ok(),
+            Item::Truth(Condition::Known(is_true)) => Some(i64::from(*is_true)),
+            _ => None,
+        }
+    }
+
     pub(super) fn clamped(cut: Clamped) -> Item {
         match cut.within.value() {
             Some(value) => number(value),

@@ -9,7 +9,10 @@ mod conditions;
 mod each_device;
 mod events;
 mod items;
+mod joint;
 mod laid;
+mod laid_way;
+mod notices;
 mod open;
 mod order;
 mod restores;
@@ -29,6 +32,7 @@ pub(super) use arms::Arms;
 use conditions::{Condition, Forms, is_of_launch};
 pub(super) use each_device::OnDevice;
 use events::Events;
+pub(super) use notices::check as check_notices;
 pub use open::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UseWait, UsedBy};
 use open::{by_event, user_of};
 use order::LaunchOrder;
@@ -77,9 +81,6 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
             Instr::TgRestore { .. } => has_restore = true,
             _ => {}
         }
-    }
-    if streams.is_empty() && !has_restore {
-        return;
     }
     // Launches on one stream are in order; what the host releases or restores is in none.
     let has_streams = streams.len() > 1;
@@ -476,7 +477,8 @@ fn moves(cx: &Cx<'_>, access: &Access) -> bool {
 /// The name of the graph that an instruction launches.
 fn launched_by(cx: &Cx<'_>, at: u32) -> String {
     match cx.module.instrs[at as usize] {
-        Instr::TgLaunch { graph_id, .. }
+        Instr::TgBegin { graph_id }
+        | Instr::TgLaunch { graph_id, .. }
         | Instr::TgInvoke { graph_id, .. }
         | Instr::TgRestore { graph_id, .. } => {
             cx.outline.graph(graph_id).map_or_else(String::new, |graph| cx.graph_name(graph))

@@ -3,7 +3,7 @@
 //! A launch that waits for an event waits for ever where no launch signals it, and where the one that does comes behind it: behind a wait of the host
 //! for it, behind it on its stream, or by events. On a way of the host that is a circle of edges that surely hold.
 
-use super::super::{Cx, NEVER_HAPPENS, error, note};
+use super::super::{AT_LAUNCH, Cx, NEVER_HAPPENS, error, note};
 use super::events::Events;
 use super::launched_by;
 use super::order::LaunchOrder;
@@ -65,6 +65,14 @@ impl Stuck {
         for ((at, _), found) in &self.found {
             tell(cx, *at, found, events, is_whole && found.ways == self.ways);
         }
+        let waits = (0..cx.outline.graphs.len() as u32).any(|graph| !events.waits_of(graph).is_empty());
+        if !is_whole && waits {
+            let message = "whether launches wait for events for ever was not looked at to the end";
+            let found = note(AT_LAUNCH, message)
+                .note("the host has too many ways through its conditions and loops, or too many launches")
+                .note("a run stops where nothing goes on");
+            cx.report(found.help("make launches that wait for events in fewer blocks and loops"));
+        }
     }
 }
 
@@ -117,6 +125,13 @@ fn tell(cx: &mut Cx<'_>, at: u32, found: &Found, events: &Events<'_>, always: bo
         return cx.report(told.help(format!("signal it: SY_SIGNAL({name}, KERNEL)")));
     };
     told = told.note(format!("signalled by {}", by.join(", ")));
+    if matches!(cx.module.instrs[at as usize], Instr::TgBegin { .. }) {
+        told =
+            told.note("the host launches nothing, so each graph is launched once, in order, on one stream");
+        return cx.report(
+            told.help(format!("write {first} before, or launch the graphs: TG_LAUNCH({graph}, STREAM)")),
+        );
+    }
     let help = format!("launch {first} before, or on another stream and before the host waits");
     cx.report(told.help(help));
 }

@@ -112,6 +112,7 @@ pub(super) struct Launch {
 }
 
 /// A tensor that the host releases or restores.
+#[derive(Clone, Copy)]
 pub(super) struct Free {
     pub(super) tensor: u32,
     pub(super) at: u32,
@@ -121,7 +122,7 @@ pub(super) struct Free {
 }
 
 /// What stands on one way.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Way {
     pub(super) launches: Vec<Launch>,
     pub(super) frees: Vec<Free>,
@@ -143,6 +144,11 @@ pub(super) struct Way {
 }
 
 impl Way {
+    /// What its decisions leave open.
+    pub(super) fn known(&self) -> &Known {
+        &self.known
+    }
+
     /// Whether conditions may go so on it, all of them.
     pub(super) fn allows(&self, forms: &Forms, conditions: &[(Condition, bool)], steps: &mut Steps) -> bool {
         self.known.allows(forms, conditions, steps)
@@ -172,21 +178,31 @@ impl Way {
 }
 
 /// Calls `found` with every way until it says `false`. `false` if there are too many ways, or one is too long and ends early.
-pub(super) fn ways(cx: &Cx<'_>, mut found: impl FnMut(&Way, &mut Forms) -> bool) -> bool {
-    let restores = Restores::new(cx);
-    let (forms, variables) = (Forms::default(), HashSet::new());
+pub(super) fn ways(cx: &Cx<'_>, found: impl FnMut(&Way, &mut Forms) -> bool) -> bool {
+    ways_where(cx, &mut Forms::default(), &Known::default(), found)
+}
+
+/// The same of the ways that something which is known leaves open.
+pub(super) fn ways_where(
+    cx: &Cx<'_>,
+    forms: &mut Forms,
+    known: &Known,
+    mut found: impl FnMut(&Way, &mut Forms) -> bool,
+) -> bool {
+    let (restores, variables) = (Restores::new(cx), HashSet::new());
     let mut reader = Reader { cx, at: 0, forms, restores, variables };
-    let statements = reader.block();
-    let Reader { mut forms, restores, .. } = reader;
+    let statements = reader.host();
+    let restores = reader.restores;
     let (mut choices, mut is_whole) = (Choices::default(), true);
     for number in 0..2 * MOST_WAYS {
         if number >= MOST_WAYS {
             choices = Choices::drawn(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         }
-        let (mut way, mut steps) = (Way::default(), Steps::new(STEPS_OF_WAY));
+        let mut way = Way { known: known.clone(), ..Way::default() };
+        let mut steps = Steps::new(STEPS_OF_WAY);
         let mut follower = Follower {
             cx,
-            forms: &mut forms,
+            forms: &mut *forms,
             restores: &restores,
             way: &mut way,
             choices: &mut choices,
@@ -196,23 +212,38 @@ pub(super) fn ways(cx: &Cx<'_>, mut found: impl FnMut(&Way, &mut Forms) -> bool)
         follower.follow(&statements);
         way.is_whole = !steps.are_over();
         is_whole &= way.is_whole;
-        if !found(&way, &mut forms) || (number < MOST_WAYS && !choices.advance()) {
+        if !found(&way, forms) || (number < MOST_WAYS && !choices.advance()) {
             return is_whole;
         }
     }
     false
 }
 
-struct Reader<'c, 'm> {
+struct Reader<'f, 'c, 'm> {
     cx: &'c Cx<'m>,
     at: u32,
-    forms: Forms,
+    forms: &'f mut Forms,
     restores: Restores,
     /// Variables of loops that statements so far depend on.
     variables: HashSet<IterNo>,
 }
 
-impl Reader<'_, '_> {
+impl Reader<'_, '_, '_> {
+    /// The statements of the host. Where they launch nothing, a run launches each graph once: those that are written, then those that are fused.
+    fn host(&mut self) -> Vec<Statement> {
+        let mut statements = self.block();
+        if !launches_something(self.cx) {
+            let graphs = &self.cx.outline.graphs;
+            let mut order: Vec<u32> = (0..graphs.len() as u32).collect();
+            order.sort_by_key(|graph| graphs[*graph as usize].parts.is_some());
+            statements.extend(order.into_iter().map(|graph| {
+                let (stream, iteration, at) = (StreamNo(0), Scalar::Const(0), graphs[graph as usize].at);
+                Statement::Launch { graph, stream, iteration, at }
+            }));
+        }
+        statements
+    }
+
     /// Statements from the instruction at hand on, up to the end of their block.
     fn block(&mut self) -> Vec<Statement> {
         let cx = self.cx;
@@ -515,6 +546,13 @@ fn sides(ops: &[ExprOp], of: usize) -> Sides {
         }
     }
     sides
+}
+
+/// Whether the host launches a graph anywhere.
+pub(super) fn launches_something(cx: &Cx<'_>) -> bool {
+    cx.module.instrs.iter().any(|instr| {
+        matches!(instr, Instr::TgLaunch { .. } | Instr::TgInvoke { .. } | Instr::TgRestore { .. })
+    })
 }
 
 /// The round of the loop whose variable an operation pushes.

@@ -1,0 +1,367 @@
+//! Devices that wait for each other's notifications, against an oracle that tries every order of waits.
+
+use crate::randomised::{Numbers, cases};
+use crate::tg_lint::{kernels, read};
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write;
+use wsp_ir::diag::Severity;
+use wsp_plan::tg::{LintOptions, lint};
+
+/// Whether a unit waits for ever.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Hangs {
+    Never,
+    Sometimes,
+    Always,
+}
+
+/// What the checker says on that many devices; `None` is a unit whose number of devices is not known.
+fn said(text: &str, devices: Option<u32>) -> Vec<(Severity, String)> {
+    let options = LintOptions { devices, ..LintOptions::default() };
+    let found = lint(&read(text).0, &kernels(), &options);
+    let of = found.into_iter().filter(|finding| finding.code.0 == 1515);
+    of.map(|finding| (finding.severity, finding.message)).collect()
+}
+
+fn found(text: &str, devices: u32) -> Hangs {
+    match said(text, Some(devices)).iter().map(|(severity, _)| *severity).min() {
+        None => Hangs::Never,
+        Some(Severity::Error) => Hangs::Always,
+        Some(_) => Hangs::Sometimes,
+    }
+}
+
+const KERNEL: &str = "TG_KERNEL(K, e, 1, AIV, 0)\n";
+
+/// A graph `G` of two devices: what each does, and a launch of it.
+fn two(first: &str, second: &str) -> String {
+    format!(
+        "TG_BEGIN(G)\nCF_IF(device == 0)\n{first}CF_ELSE\n{second}CF_ENDIF\nTG_END(G)\nTG_LAUNCH(G, default)\n"
+    )
+}
+
+/// ISA-SY-05: a device that waits for what another sends only behind a notification of the first.
+#[test]
+fn devices_that_wait_for_each_other_are_an_error() {
+    let waits = |from: u32, name: &str, kernel: &str| {
+        format!("SY_WAIT_NOTIFY({from}, {name}, before = {kernel})\nTG_KERNEL({kernel}, e, 1, AIV, 0)\n")
+    };
+    let first = format!("{}SY_NOTIFY(1, Q, after = A)\n", waits(1, "P", "A"));
+    let second = format!("{}SY_NOTIFY(0, P, after = B)\n", waits(0, "Q", "B"));
+    let text = two(&first, &second);
+    let told = said(&text, Some(2));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].1.contains("devices wait for each other"), "{told:?}");
+    // One device waits for nothing, and where their number is not known there may be one.
+    assert!(said(&text, Some(1)).is_empty());
+    assert_eq!(said(&text, None)[0].0, Severity::Warning);
+    // A host that launches nothing launches each graph once.
+    assert_eq!(found(&text.replace("TG_LAUNCH(G, default)\n", ""), 2), Hangs::Always);
+    let in_order = second
+        .replace("after = B", "after = C")
+        .replace("SY_NOTIFY", "TG_KERNEL(C, e, 1, AIV, 0)\nSY_NOTIFY");
+    assert_eq!(found(&two(&first, &in_order), 2), Hangs::Never);
+}
+
+/// Each notification lets one wait through.
+#[test]
+fn waits_are_counted() {
+    for mode in ["", ", SEQUENTIAL"] {
+        for (waits, sends) in [(2, 2), (3, 2), (2, 3), (1, 0)] {
+            let first =
+                format!("CF_LOOP({waits}, i{mode})\nSY_WAIT_NOTIFY(1, P, before = K)\n{KERNEL}CF_ENDLOOP\n");
+            let second = format!(
+                "CF_LOOP({sends}, i{mode})\nTG_KERNEL(L, e, 1, AIV, 0)\nSY_NOTIFY(0, P, after = L)\nCF_ENDLOOP\n"
+            );
+            let hangs = if waits > sends { Hangs::Always } else { Hangs::Never };
+            assert_eq!(found(&two(&first, &second), 2), hangs, "{waits} waits, {sends} sent{mode}");
+        }
+    }
+}
+
+/// What conditions leave open is a note, and what rounds and iterations decide is decided.
+#[test]
+fn kernels_that_may_be_skipped_leave_it_open() {
+    let waits = format!("SY_WAIT_NOTIFY(1, P, before = K)\n{KERNEL}");
+    let sends = "TG_KERNEL(L, e, 1, AIV, 0)\nSY_NOTIFY(0, P, after = L)\n";
+    let when = |condition: &str, then: &str| format!("CF_IF({condition})\n{then}CF_ENDIF\n");
+    let with_arg = |text: String| format!("arg a: i64\n{text}");
+    assert_eq!(found(&with_arg(two(&waits, &when("a == 1", sends))), 2), Hangs::Sometimes);
+    assert_eq!(found(&with_arg(two(&when("a == 1", &waits), &when("a == 1", sends))), 2), Hangs::Never);
+    assert_eq!(found(&two(&waits, &when("iteration == 1", sends)), 2), Hangs::Always);
+    assert_eq!(found(&two(&waits, &when("iteration == 0", sends)), 2), Hangs::Never);
+    let broken = |rounds: u32| {
+        format!(
+            "CF_LOOP(4, i)\nCF_BREAK(i == {rounds})\nSY_WAIT_NOTIFY(1, P, before = K)\n{KERNEL}CF_ENDLOOP\n"
+        )
+    };
+    assert_eq!(found(&two(&broken(1), sends), 2), Hangs::Never);
+    assert_eq!(found(&two(&broken(2), sends), 2), Hangs::Always);
+    assert_eq!(found(&two(&broken(0), &when("iteration == 1", sends)), 2), Hangs::Never);
+    // Hosts of all devices see one value of a scalar.
+    let host = "CF_IF(a == 1)\nTG_LAUNCH(G, default)\nCF_ENDIF\n";
+    let text = with_arg(two(&waits, sends)).replace("TG_LAUNCH(G, default)\n", host);
+    assert_eq!(found(&text, 2), Hangs::Never);
+    let text = with_arg(two(&waits, &when("iteration == 1", sends))).replace("TG_LAUNCH(G, default)\n", host);
+    assert_eq!(found(&text, 2), Hangs::Sometimes);
+}
+
+/// A host whose launches are more than are followed is said to be so.
+#[test]
+fn too_many_launches_are_said() {
+    let graphs = format!(
+        "TG_BEGIN(A)\n{KERNEL}SY_WAIT(E, K)\nTG_END(A)\nTG_BEGIN(B)\n{KERNEL}SY_SIGNAL(E, K)\nTG_END(B)\n"
+    );
+    let host =
+        format!("CF_LOOP(250, i)\n{}CF_ENDLOOP\nTG_LAUNCH(A, default)\n", "TG_INVOKE(B, i)\n".repeat(20));
+    let text = graphs + &host;
+    let found = lint(&read(&text).0, &kernels(), &LintOptions::default());
+    assert!(found.iter().any(|finding| finding.message.contains("not looked at to the end")), "{found:?}");
+}
+
+/// A host that launches nothing has each graph launched once, in the order in which they are written.
+#[test]
+fn graphs_that_nothing_launches_are_searched_for_hangs() {
+    let [waits, signals] = [("A", "SY_WAIT(E, K)"), ("B", "SY_SIGNAL(E, K)")]
+        .map(|(graph, what)| format!("TG_BEGIN({graph})\n{KERNEL}{what}\nTG_END({graph})\n"));
+    assert_eq!(found(&format!("{waits}{signals}"), 1), Hangs::Always);
+    assert_eq!(found(&format!("{signals}{waits}"), 1), Hangs::Never);
+}
+
+/// A unit is checked for every value of its arguments, of which the default is one.
+#[test]
+fn a_default_rules_nothing_out() {
+    let kernel = |name: &str| format!("TG_KERNEL({name}, w, 1, AIV, 0)\nMC_BIND({name}, 0, T)\n");
+    let arm = format!("CF_IF(a == 1)\n{}{}CF_ENDIF\n", kernel("K"), kernel("L"));
+    let text =
+        format!("extern T: u8[64]\narg a: i64 = 2\nTG_BEGIN(G)\n{arm}TG_END(G)\nTG_LAUNCH(G, default)\n");
+    let races = |value: Option<i64>| {
+        let found =
+            wsp_plan::tg::check(&read(&text).0, &kernels(), &LintOptions::default(), &[value]).findings;
+        found.iter().filter(|finding| finding.code.0 == 1501).count()
+    };
+    assert_eq!([None, Some(1), Some(2)].map(races), [1, 1, 0]);
+}
+
+/// From a device, to a device, the notification.
+type Channel = (u64, u64, u64);
+
+/// What is done, and behind what.
+#[derive(Default)]
+struct Oracle {
+    behind: Vec<u128>,
+    sends: Vec<Option<Channel>>,
+    waits: Vec<Option<Channel>>,
+}
+
+impl Oracle {
+    fn add(&mut self, behind: u128, sends: Option<Channel>, waits: Option<Channel>) -> u128 {
+        self.behind.push(behind);
+        self.sends.push(sends);
+        self.waits.push(waits);
+        1 << (self.behind.len() - 1)
+    }
+
+    /// Tries every order. `None` if there are too many.
+    fn hangs(&self) -> Option<Hangs> {
+        let count = self.behind.len();
+        let is_done = |done: u128, at: usize| done >> at & 1 == 1;
+        let (mut seen, mut open) = (HashSet::new(), vec![0u128]);
+        let (mut ends, mut stops) = (false, false);
+        while let Some(mut done) = open.pop() {
+            let may = |done: u128, at: usize| !is_done(done, at) && self.behind[at] & !done == 0;
+            while let Some(next) = (0..count).find(|&at| may(done, at) && self.waits[at].is_none()) {
+                done |= 1 << next;
+            }
+            if !seen.insert(done) {
+                continue;
+            }
+            if seen.len() > 20_000 {
+                return None;
+            }
+            let left = |channel: Channel| {
+                let of = |list: &[Option<Channel>]| {
+                    (0..count).filter(|&at| is_done(done, at) && list[at] == Some(channel)).count()
+                };
+                of(&self.sends) > of(&self.waits)
+            };
+            let next = (0..count).filter(|&at| may(done, at) && self.waits[at].is_some_and(left));
+            let before = open.len();
+            open.extend(next.map(|at| done | 1 << at));
+            if open.len() == before {
+                let is_end = done.count_ones() as usize == count;
+                (ends, stops) = (ends | is_end, stops | !is_end);
+            }
+        }
+        Some(match (ends, stops) {
+            (true, false) => Hangs::Never,
+            (true, true) => Hangs::Sometimes,
+            _ => Hangs::Always,
+        })
+    }
+}
+
+/// The last of each notification that a graph waits for or sends, in program order.
+type Last = BTreeMap<(bool, Channel), u128>;
+
+/// What a kernel waits for and sends.
+#[derive(Clone, Default)]
+struct Kernel {
+    waits: Vec<Channel>,
+    sends: Vec<Channel>,
+}
+
+/// Kernels of graphs of devices, with notifications from kernel to kernel and some that none sends or none waits for.
+fn kernels_of(devices: u64, numbers: &mut Numbers) -> Vec<Vec<Vec<Kernel>>> {
+    let mut graph = |_| vec![Kernel::default(); 1 + numbers.below(3) as usize];
+    let mut all: Vec<Vec<Vec<Kernel>>> = (0..devices).map(|_| (0..2).map(&mut graph).collect()).collect();
+    for message in 0..1 + numbers.below(4) {
+        let ends = [numbers.below(devices), numbers.below(devices)];
+        let channel = (ends[0], ends[1], numbers.below(2));
+        let is_odd = message > 0 && numbers.below(8) == 0;
+        for (device, is_sent) in ends.into_iter().zip([true, false]) {
+            let graphs = &mut all[device as usize];
+            let graph = &mut graphs[numbers.below(2) as usize];
+            let at = numbers.below(graph.len() as u64) as usize;
+            match is_sent {
+                true if is_odd && numbers.below(2) == 0 => {}
+                true => graph[at].sends.push(channel),
+                false if is_odd && numbers.below(2) == 0 => {}
+                false => graph[at].waits.push(channel),
+            }
+        }
+    }
+    all
+}
+
+/// A unit of devices with graphs of their own.
+struct Drawn {
+    text: String,
+    oracle: Oracle,
+    devices: u64,
+}
+
+impl Drawn {
+    fn new(numbers: &mut Numbers) -> Drawn {
+        let devices = 2 + numbers.below(2);
+        let text = "TG_BEGIN(OTHER)\nTG_KERNEL(K, e, 1, AIV, 0)\nSY_NOTIFY(0, N0)\nSY_NOTIFY(0, N1)\nTG_END(OTHER)\n";
+        // A notification that no graph sends is another error.
+        let mut drawn = Drawn { text: text.to_owned(), oracle: Oracle::default(), devices };
+        let (mut host, all) = (String::new(), kernels_of(devices, numbers));
+        for (device, graphs) in (0..).zip(&all) {
+            _ = writeln!(host, "CF_IF(device == {device})");
+            let (mut streams, mut waited) = ([0u128; 2], 0u128);
+            for (graph, kernels) in (0..).zip(graphs) {
+                let stream = numbers.below(2);
+                let begin = streams[stream as usize] | waited;
+                let end = drawn.graph((device, graph), kernels, begin, numbers);
+                streams[stream as usize] |= end;
+                _ = writeln!(host, "TG_LAUNCH(G{device}{graph}, {})", stream + 1);
+                if numbers.below(2) == 0 {
+                    waited |= end;
+                    _ = writeln!(host, "TG_SYNC(G{device}{graph})");
+                }
+            }
+            host.push_str("CF_ENDIF\n");
+        }
+        drawn.text.push_str(&host);
+        drawn
+    }
+
+    /// Writes a graph, and says what is done when it is complete.
+    fn graph(
+        &mut self,
+        (device, graph): (u64, u64),
+        kernels: &[Kernel],
+        begin: u128,
+        numbers: &mut Numbers,
+    ) -> u128 {
+        let (mut last, mut all, mut plain) = (Last::new(), 0u128, Vec::<(u64, u128)>::new());
+        let mut edges = String::new();
+        _ = writeln!(self.text, "TG_BEGIN(G{device}{graph})");
+        for (kernel, Kernel { waits, sends }) in (0..).zip(kernels) {
+            let mode = numbers.below(12);
+            let rounds = if mode < 2 { 1 + numbers.below(2) } else { 1 };
+            match mode {
+                0 => _ = writeln!(self.text, "CF_LOOP({rounds}, i{kernel})"),
+                1 => _ = writeln!(self.text, "CF_LOOP({rounds}, i{kernel}, SEQUENTIAL)"),
+                _ => {}
+            }
+            _ = writeln!(self.text, "TG_KERNEL(K{kernel}, e, 1, AIV, 0)");
+            for (from, _, notify) in waits {
+                _ = writeln!(self.text, "SY_WAIT_NOTIFY({from}, N{notify}, before = K{kernel})");
+            }
+            for (_, to, notify) in sends {
+                _ = writeln!(self.text, "SY_NOTIFY({to}, N{notify}, after = K{kernel})");
+            }
+            let mut behind = begin;
+            if mode < 2 {
+                self.text.push_str("CF_ENDLOOP\n");
+            } else if let Some((other, nodes)) = plain.last().filter(|_| numbers.below(2) == 0) {
+                _ = writeln!(edges, "TG_DEPEND(K{other}, K{kernel})");
+                behind |= nodes;
+            }
+            let mut loops = begin;
+            if mode == 1 {
+                // A loop that runs round by round comes as a whole behind what uses the same notifications.
+                let uses = waits.iter().map(|of| (false, *of)).chain(sends.iter().map(|of| (true, *of)));
+                loops = uses.filter_map(|of| last.get(&of)).fold(begin, |all, of| all | of);
+            }
+            let (mut whole, mut node) = (0, 0);
+            for _ in 0..rounds {
+                let around = loops | if mode == 1 { whole } else { 0 };
+                let mut held = behind | around;
+                for of in waits {
+                    let before = around | last.get(&(false, *of)).copied().unwrap_or(0);
+                    let wait = self.oracle.add(before, None, Some(*of));
+                    last.insert((false, *of), wait);
+                    held |= wait;
+                    whole |= wait;
+                }
+                node = self.oracle.add(held, None, None);
+                whole |= node;
+                for of in sends {
+                    let before = around | node | last.get(&(true, *of)).copied().unwrap_or(0);
+                    let sent = self.oracle.add(before, Some(*of), None);
+                    last.insert((true, *of), sent);
+                    whole |= sent;
+                }
+            }
+            if mode == 1 {
+                waits.iter().for_each(|of| _ = last.insert((false, *of), whole));
+                sends.iter().for_each(|of| _ = last.insert((true, *of), whole));
+            }
+            if mode >= 2 {
+                plain.push((kernel, node));
+            }
+            all |= whole;
+        }
+        _ = writeln!(self.text, "{edges}TG_END(G{device}{graph})");
+        all
+    }
+}
+
+/// An error is a unit that always waits for ever, and every such unit is an error.
+#[test]
+fn waits_of_devices_are_judged_as_every_order_of_them_says() {
+    let (mut counts, mut numbers) = (BTreeMap::<(Hangs, Hangs), u64>::new(), Numbers::of_seed(25));
+    let (all, mut skipped) = (cases(2_000), 0);
+    for _ in 0..all {
+        let drawn = Drawn::new(&mut numbers);
+        let Some(hangs) = drawn.oracle.hangs() else {
+            skipped += 1;
+            continue;
+        };
+        let told = found(&drawn.text, drawn.devices as u32);
+        let (is_false, is_missed) =
+            (told == Hangs::Always && hangs != told, hangs == Hangs::Always && told != hangs);
+        assert!(!is_false && !is_missed, "{hangs:?}, said {told:?}:\n{}", drawn.text);
+        *counts.entry((hangs, told)).or_default() += 1;
+    }
+    println!("{all} cases: {counts:?}, {skipped} with too many orders");
+    assert!(skipped * 10 < all, "{skipped} of {all} were not compared");
+    let count = |of: &[(Hangs, Hangs)]| of.iter().filter_map(|of| counts.get(of)).sum::<u64>();
+    assert!(count(&[(Hangs::Always, Hangs::Always)]) * 10 > all, "{counts:?}");
+    assert!(count(&[(Hangs::Never, Hangs::Never)]) * 10 > all, "{counts:?}");
+    assert_eq!(count(&[(Hangs::Sometimes, Hangs::Never)]), 0, "{counts:?}");
+}
