@@ -4,7 +4,7 @@ use crate::randomised::{Numbers, cases};
 use crate::tg_lint::{kernels, read};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
-use wsp_ir::diag::Severity;
+use wsp_diag::Severity;
 use wsp_plan::tg::{LintOptions, lint};
 
 /// Whether a unit waits for ever.

@@ -15,7 +15,7 @@ use crate::tg::elaborate::elaborate;
 use crate::tg::plan::{ElaborateOptions, UnitPlan};
 use std::collections::BTreeMap;
 use wsp_core::tg::{GraphNo, Instr};
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic};
 use wsp_ir::tg::{Namespace, TgModule};
 
 /// Devices that are looked at together.
