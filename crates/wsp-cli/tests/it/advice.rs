@@ -44,12 +44,11 @@ fn folder() -> Folder {
 }
 
 /// The options of `wsp asm`, each with the words that give it.
-const OPTIONS: [(&str, &[&str]); 7] = [
-    ("--emit", &["--emit", "cpp"]),
+const OPTIONS: [(&str, &[&str]); 6] = [
+    ("--emit", &["--emit", "module"]),
     ("--emit", &["--emit", "image"]),
     ("--emit", &["--emit", "ptog"]),
     ("--graph", &["--graph", "G"]),
-    ("--target", &["--target", "a2"]),
     ("--schedule", &["--schedule", "s"]),
     ("--kernels", &["--kernels", "k.pto"]),
 ];
@@ -89,9 +88,12 @@ fn advice_of_the_assembler_works_in_one_step() {
         }
     }
     assert!(advised > 30, "{advised}");
-    let (_, _, err) = asm("u.tg", &[4]);
-    assert!(err.contains("`--target` is for `--emit cpp`") && err.contains("or add `--emit cpp`"), "{err}");
-    let (code, _, err) = asm("u.tg", &[0, 4]);
+    let (_, _, err) = asm("u.tg", &[3]);
+    assert!(
+        err.contains("`--graph` is for `--emit image`") && err.contains("or add `--emit image`"),
+        "{err}"
+    );
+    let (code, _, err) = asm("u.tg", &[1, 3]);
     assert_eq!(code, 0, "{err}");
 }
 
