@@ -13,8 +13,8 @@ use wsp_core::tg::image::{LevelRecord, NONE, NodeKind, NodeRecord};
 use wsp_core::tg::machine::Scalars;
 use wsp_runtime::clock;
 use wsp_runtime::tg::{
-    BlockCx, Bodies, Graph, GraphParts, Here, KernelInfo, LaunchOptions, LocalBodies, NodeCx, Runtime,
-    RuntimeConfig,
+    BlockCx, Bodies, Graph, GraphParts, InlineExecutor, KernelInfo, LaunchOptions, LocalBodies, NodeCx,
+    Runtime, RuntimeConfig,
 };
 
 const KERNELS: u32 = 10_000;
@@ -125,7 +125,7 @@ fn least(mut run: impl FnMut()) -> f64 {
 fn here(graph: &Graph) -> f64 {
     let bound = (0..u64::from(KERNELS)).map(|k| [k..k + 64, 2 * k..2 * k + 64]).collect();
     let mut local = Local { bound, sum: 0 };
-    let mut here = Here::new(graph).expect("the example's graph should run on one thread");
+    let mut here = InlineExecutor::new(graph).expect("the example's graph should run on one thread");
     least(|| {
         let Ok(()) = here.run(&mut local) else { unreachable!("nothing fails") };
     })

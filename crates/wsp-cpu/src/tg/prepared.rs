@@ -23,12 +23,12 @@ use wsp_core::tg::{Direction, GraphNo, PartitionNo};
 use wsp_core::words::{by_count, counted};
 use wsp_diag::Diagnostic;
 use wsp_plan::tg::plan::KernelDef;
-use wsp_runtime::tg::{Here, HereFault, LocalBodies};
+use wsp_runtime::tg::{InlineExecutor, InlineFault, LocalBodies};
 
 /// A graph with everything bound: [`invoke`](Self::invoke) only runs it, on the calling thread. Nothing is elaborated, allocated
 /// or bound again, save bindings that the iteration changes.
 pub struct Prepared<'s> {
-    here: Here<'s>,
+    here: InlineExecutor<'s>,
     run: LocalRun<'s>,
 }
 
@@ -81,7 +81,7 @@ impl Session {
         self.shared.waited_for_all()?;
         let instance = self.instance_for_prepared(index)?;
         let (code, shared): (&GraphCode, &Shared) = (&self.codes[index], &self.shared);
-        let here = Here::new(&code.runtime).map_err(|reason| {
+        let here = InlineExecutor::new(&code.runtime).map_err(|reason| {
             let message = format!("graph `{}` cannot run on one thread: {reason}", code.plan.name);
             Box::new(Diagnostic::error(codes::REFUSED_LAUNCH, message))
         })?;
@@ -112,14 +112,14 @@ impl Prepared<'_> {
     pub fn invoke(&mut self, iteration: i64) -> Result<(), Box<Diagnostic>> {
         self.run.begin(iteration)?;
         self.here.run(&mut self.run).map_err(|fault| match fault {
-            HereFault::Run(Fault::Condition(fault)) => fault.diagnostic,
-            HereFault::Run(Fault::Endless { in_loop, most, value }) => {
+            InlineFault::Run(Fault::Condition(fault)) => fault.diagnostic,
+            InlineFault::Run(Fault::Endless { in_loop, most, value }) => {
                 Box::new(faults::endless(Some(self.run.code), in_loop, most, value))
             }
-            HereFault::Run(Fault::Count { in_loop, most, value }) => {
+            InlineFault::Run(Fault::Count { in_loop, most, value }) => {
                 Box::new(faults::count(Some(self.run.code), in_loop, most, value))
             }
-            HereFault::Circle(left) => {
+            InlineFault::Cycle(left) => {
                 let message = format!(
                     "{left} of graph `{}` {} for each other",
                     self.run.code.plan.name,

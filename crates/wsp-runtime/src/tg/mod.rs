@@ -2,7 +2,7 @@
 //!
 //! A [`Graph`] is an image with what must be known of its nodes. A [`Runtime`] launches it: the image's machine says which
 //! nodes are ready, worker threads run their blocks, and each block holds logical cores of its device meanwhile. What a
-//! kernel does is the caller's, as [`Bodies`]. [`Here`] runs a graph on the calling thread instead, for graphs whose kernels
+//! kernel does is the caller's, as [`Bodies`]. [`InlineExecutor`] runs a graph on the calling thread instead, for graphs whose kernels
 //! are short.
 //!
 //! **Level:** the device machine: graphs, dependences, control flow, cores.
@@ -18,7 +18,7 @@ mod failure;
 mod gang;
 mod graph;
 mod hang;
-mod here;
+mod inline;
 mod launch;
 mod pick;
 mod placement;
@@ -41,7 +41,7 @@ pub use events::{Epochs, LaunchEvent, LaunchEvents, SavedEvent};
 pub use failure::{Cause, LaunchFailure, Place, Refused, SyncError};
 pub use graph::{Affinity, EventInfo, Graph, GraphFault, GraphParts, KernelInfo, NotifyInfo, Partition};
 pub use hang::HangReport;
-pub use here::{Here, HereFault, LocalBodies, NotHere};
+pub use inline::{InlineExecutor, InlineFault, LocalBodies, NotInline};
 pub use launch::{LaunchId, LaunchOptions, Stats, StreamId};
 pub use runtime::{EventsOf, Runtime, Saved};
 pub use trace::{BlockTrace, LaunchTrace, RunTrace, Trace};

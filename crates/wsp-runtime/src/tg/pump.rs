@@ -381,7 +381,7 @@ impl<B: Bodies> State<B> {
     }
 }
 
-/// Whether a graph can be left to one thread: see [`Here`](super::Here).
+/// Whether a graph can be left to one thread: see [`InlineExecutor`](super::InlineExecutor).
 pub(crate) fn waits_for_others(graph: &Graph) -> bool {
     !graph.foreign_events().is_empty() || graph.has_notifications()
 }

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex};
 use wsp_core::tg::CoreType;
 use wsp_core::tg::image::LoopKind;
 use wsp_core::tg::machine::Scalars;
-use wsp_runtime::tg::{CoreCounts, Graph, Here, Hints, LaunchOptions, LocalBodies, RuntimeConfig, validate};
+use wsp_runtime::tg::{
+    CoreCounts, Graph, Hints, InlineExecutor, LaunchOptions, LocalBodies, RuntimeConfig, validate,
+};
 
 /// Numbers that follow from a seed.
 struct Random(u64);
@@ -166,7 +168,7 @@ impl LocalBodies for OneByOne<'_> {
 fn one_by_one(seed: u64, kernels: u64, times: u32) -> Vec<u64> {
     let sample = sample(seed, kernels, Gangs::Without);
     let values = Values::new(&sample);
-    let mut here = Here::new(&sample.graph).unwrap();
+    let mut here = InlineExecutor::new(&sample.graph).unwrap();
     let mut bodies = OneByOne { values: &values, graph: &sample.graph, seed };
     (0..times).for_each(|_| here.run(&mut bodies).unwrap());
     values.list()

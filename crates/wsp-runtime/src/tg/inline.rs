@@ -37,57 +37,59 @@ pub trait LocalBodies: Scalars {
 
 /// Why a graph cannot run on one thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum NotHere {
+pub enum NotInline {
     /// It has gangs: their blocks run at the same time.
     Gangs,
     /// It has events of other graphs, or notifications.
     Others,
 }
 
-impl fmt::Display for NotHere {
+impl fmt::Display for NotInline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            NotHere::Gangs => "kernels that start together need a thread each; launch the graph on a runtime",
-            NotHere::Others => {
+            NotInline::Gangs => {
+                "kernels that start together need a thread each; launch the graph on a runtime"
+            }
+            NotInline::Others => {
                 "the graph waits for events or notifications of others; launch it on a runtime"
             }
         })
     }
 }
 
-impl std::error::Error for NotHere {}
+impl std::error::Error for NotInline {}
 
 /// Why a run on the calling thread did not complete.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum HereFault<F> {
+pub enum InlineFault<F> {
     /// A body, a condition or a loop.
     Run(Fault<F>),
     /// The nodes that are left wait for each other: the number of them.
-    Circle(u32),
+    Cycle(u32),
 }
 
 /// A graph that runs on the calling thread, again and again.
 #[derive(Debug)]
-pub struct Here<'g> {
+pub struct InlineExecutor<'g> {
     graph: &'g Graph,
     image: Image<'g>,
     words: Vec<u32>,
 }
 
-impl<'g> Here<'g> {
+impl<'g> InlineExecutor<'g> {
     /// Prepares for runs of a graph.
     ///
     /// # Errors
     /// It cannot run on one thread.
-    pub fn new(graph: &'g Graph) -> Result<Here<'g>, NotHere> {
+    pub fn new(graph: &'g Graph) -> Result<InlineExecutor<'g>, NotInline> {
         if graph.gangs() > 0 {
-            return Err(NotHere::Gangs);
+            return Err(NotInline::Gangs);
         }
         if waits_for_others(graph) {
-            return Err(NotHere::Others);
+            return Err(NotInline::Others);
         }
         let image = graph.image();
-        Ok(Here { graph, image, words: vec![0; image.state_words()] })
+        Ok(InlineExecutor { graph, image, words: vec![0; image.state_words()] })
     }
 
     /// The graph.
@@ -99,7 +101,7 @@ impl<'g> Here<'g> {
     ///
     /// # Errors
     /// A body or a condition failed, or nodes wait for each other. The next run begins anew.
-    pub fn run<L: LocalBodies>(&mut self, bodies: &mut L) -> Result<(), HereFault<L::Fault>> {
+    pub fn run<L: LocalBodies>(&mut self, bodies: &mut L) -> Result<(), InlineFault<L::Fault>> {
         Machine::start(&self.image, &mut self.words);
         drive(&self.image, &mut self.words, bodies)
     }
@@ -107,12 +109,12 @@ impl<'g> Here<'g> {
     /// Runs the graph on from a saved state.
     ///
     /// # Errors
-    /// As [`Here::run`]; the outer error is that the state does not fit the graph.
+    /// As [`InlineExecutor::run`]; the outer error is that the state does not fit the graph.
     pub fn resume<L: LocalBodies>(
         &mut self,
         state: &[u32],
         bodies: &mut L,
-    ) -> Result<Result<(), HereFault<L::Fault>>, StateFault> {
+    ) -> Result<Result<(), InlineFault<L::Fault>>, StateFault> {
         self.graph.check_state(state)?;
         self.words.copy_from_slice(state);
         self.graph.resume(&mut self.words)?;
@@ -125,10 +127,10 @@ fn drive<L: LocalBodies>(
     image: &Image<'_>,
     words: &mut [u32],
     bodies: &mut L,
-) -> Result<(), HereFault<L::Fault>> {
+) -> Result<(), InlineFault<L::Fault>> {
     loop {
         let Some(checkpoint) = drive_to_checkpoint(image, words, bodies)? else { return Ok(()) };
-        bodies.checkpoint(checkpoint, words).map_err(|fault| HereFault::Run(Fault::Condition(fault)))?;
+        bodies.checkpoint(checkpoint, words).map_err(|fault| InlineFault::Run(Fault::Condition(fault)))?;
     }
 }
 
@@ -137,11 +139,11 @@ fn drive_to_checkpoint<L: LocalBodies>(
     image: &Image<'_>,
     words: &mut [u32],
     bodies: &mut L,
-) -> Result<Option<u32>, HereFault<L::Fault>> {
+) -> Result<Option<u32>, InlineFault<L::Fault>> {
     let mut machine = Machine::attach(image, words).expect("the state of a graph should be one of its image");
-    let failed = |fault| HereFault::Run(Fault::Condition(fault));
+    let failed = |fault| InlineFault::Run(Fault::Condition(fault));
     loop {
-        match machine.next(bodies).map_err(HereFault::Run)? {
+        match machine.next(bodies).map_err(InlineFault::Run)? {
             Step::Run(node) => {
                 let record = &image.nodes[node as usize];
                 if record.kind == NodeKind::Kernel as u32 {
@@ -159,7 +161,7 @@ fn drive_to_checkpoint<L: LocalBodies>(
                 }
             }
             Step::Signal(_) => {}
-            Step::Gang(_) | Step::Idle => return Err(HereFault::Circle(machine.waiting().count() as u32)),
+            Step::Gang(_) | Step::Idle => return Err(InlineFault::Cycle(machine.waiting().count() as u32)),
             Step::Done => return Ok(None),
         }
     }
