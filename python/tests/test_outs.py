@@ -231,7 +231,7 @@ def test_what_is_left_unwritten_is_counted_and_stays_as_it_was():
         x, y = np.ones((4, 4), np.float32), np.full((4, 4), -7, np.float32)
         with pytest.raises(errors.KernelError) as left:
             of(k).compile(enable_debug=True).execute(x=x, y=y)
-        assert f"{count} of its 16 elements are not written, the first at {first}" in left.value.message
+        assert f"{count} of its 16 elements (is|are) not written, the first at {first}" in left.value.message
         assert (y == -7).sum() == count
         assert np.isfinite(ran(k, debug=False)).all()
 
@@ -381,7 +381,7 @@ def test_what_a_task_leaves_is_as_it_was(dtype, part):
     if dtype in SHORT:
         w.compile(enable_debug=True).execute(y=y)
     else:
-        with pytest.raises(errors.KernelError, match="elements are not written"):
+        with pytest.raises(errors.KernelError, match="elements (is|are) not written"):
             w.compile(enable_debug=True).execute(y=y)
     assert y.tobytes() == want.tobytes()
 
