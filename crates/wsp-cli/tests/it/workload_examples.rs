@@ -69,3 +69,16 @@ fn every_workload_of_the_examples_passes_its_check() {
         assert!(run(&["check", &format!("examples/{example}.wsp")]).contains(": ok"));
     }
 }
+
+#[test]
+fn the_workload_of_the_readme_runs_as_printed() {
+    let readme = include_str!("../../../../README.md");
+    let from = readme.find("```wsp").expect("it has a workload");
+    let block = readme[from + "```wsp".len()..].split("```").next().expect("a block should end");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("readme.wsp");
+    #[expect(clippy::disallowed_methods, reason = "a test writes the file")]
+    std::fs::write(&path, block).unwrap();
+    let out = run(&["run", &path.display().to_string()]);
+    assert!(out.contains("  check      ok"), "{out}");
+}

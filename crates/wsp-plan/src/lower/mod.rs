@@ -201,6 +201,14 @@ pub fn params_of_launch(module: &Module) -> BTreeSet<ParamId> {
     crate::needs::of_launch(&module, &spaces, &generators, &kernels)
 }
 
+/// The parameters that a run reads whose tasks call these kernels of a file: of the kernels, of the file's arrays, of what it
+/// requires and compares with. Values of the others change nothing.
+pub fn params_of_kernels(module: &Module, kernels: &BTreeSet<FuncId>) -> BTreeSet<ParamId> {
+    let mut module = module.clone();
+    branches::decide(&mut module);
+    crate::needs::of_launch(&module, &[], &[], kernels)
+}
+
 /// What each function of the module accesses. Kernels do not change in lowering, so this holds for the plan.
 fn summaries(module: &Module) -> Vec<Vec<Access>> {
     (0..module.functions.len()).map(|i| access::summarise(module, FuncId(i as u32))).collect()

@@ -9,12 +9,13 @@ use pto_wsp::task_graph::TgKernels;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use wsp_core::FuncId;
 use wsp_core::tg::{GraphNo, Instr};
 use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_ir::tg::{Namespace, Signatures, TgModule};
 use wsp_ir::{Module, ParamSource};
 use wsp_kernel::Mode;
-use wsp_plan::{KernelFile, ParamValue};
+use wsp_plan::{KernelFile, ParamValue, params_of_kernels};
 
 /// Kernels by entry symbol.
 #[derive(Debug, Default)]
@@ -29,6 +30,8 @@ pub(super) struct UnitKernels {
     pub(super) idle: Vec<PathBuf>,
     /// Parameters of the files.
     params: BTreeSet<String>,
+    /// Those of them that a kernel which the unit calls reads.
+    read: BTreeSet<String>,
 }
 
 impl UnitKernels {
@@ -49,6 +52,11 @@ impl UnitKernels {
     /// Whether a file has a parameter of this name.
     pub(super) fn has_param(&self, name: &str) -> bool {
         self.params.contains(name)
+    }
+
+    /// Whether a kernel that the unit calls reads a parameter of this name.
+    pub(super) fn reads_param(&self, name: &str) -> bool {
+        self.read.contains(name)
     }
 
     /// The parameters of all files.
@@ -135,11 +143,14 @@ impl Session {
             let added = read.kernels.add_library(&file, &own, Mode::Fast);
             added.map_err(|faults| faults.into_iter().map(located).collect::<Vec<_>>())?;
             read.modules.push(KernelFile { module: file.clone(), set: own });
-            let entries =
-                file.kernel_entries.iter().map(|entry| &file.functions[entry.function.index()].name);
-            if span.is_none() && !entries.into_iter().any(|entry| called.contains(entry.as_str())) {
+            let entries = file.kernel_entries.iter().map(|entry| entry.function);
+            let called: BTreeSet<FuncId> =
+                entries.filter(|id| called.contains(file.functions[id.index()].name.as_str())).collect();
+            if span.is_none() && called.is_empty() {
                 read.idle.push(path.clone());
             }
+            let of_called = params_of_kernels(&file, &called);
+            read.read.extend(of_called.iter().map(|id| file.params[id.index()].name.clone()));
             let chosen = file.params.iter().filter(|param| matches!(param.source, ParamSource::Set { .. }));
             read.params.extend(chosen.map(|param| param.name.clone()));
             read.files.push(path);

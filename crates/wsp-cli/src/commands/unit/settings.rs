@@ -29,7 +29,7 @@ pub(super) fn named(settings: &[Setting]) -> Result<Vec<(String, ParamValue)>, D
 /// Values of declared scalars. A name may be that of a scalar, of a parameter, or of both.
 ///
 /// # Errors
-/// A name that is neither; a scalar that nothing reads; a value that is no integer.
+/// A name that is neither; a scalar or a parameter that nothing reads; a value that is no integer.
 pub(super) fn scalars(
     module: &TgModule,
     kernels: &UnitKernels,
@@ -40,16 +40,16 @@ pub(super) fn scalars(
     let mut values = Vec::new();
     let mut faults = Vec::new();
     for (name, value) in set {
-        let Some(arg) = arg(name) else {
-            if !kernels.has_param(name) {
-                faults.push(unknown(name, declared.iter().copied().chain(kernels.params())));
-            }
+        let arg = arg(name);
+        if arg.is_none() && !kernels.has_param(name) {
+            faults.push(unknown(name, declared.iter().copied().chain(kernels.params())));
             continue;
-        };
-        if !(is_read(module, name) || kernels.has_param(name)) {
+        }
+        if !(is_read(module, name) || kernels.reads_param(name)) {
             faults.push(unread_value(name));
             continue;
         }
+        let Some(arg) = arg else { continue };
         match integer(*value) {
             Some(value) => values.push((name.clone(), value)),
             None => {

@@ -10,14 +10,14 @@ use crate::files::take_bits_as_floats;
 use crate::generate::{Pairs, can_make, check_dtype, extents_of, generate_tensors};
 use crate::report::Sources;
 use pto_wsp::codes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wsp_backend::{Absent, Args, KvLayout, WorkloadRunOptions};
 use wsp_core::{DType, ParamId, TensorId};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
 use wsp_ir::workload::{IntExprKind, is_param_used};
 use wsp_plan::workload::{FirstReads, WorkloadPlan, stated_tables};
-use wsp_plan::{Arrays, ParamValue};
+use wsp_plan::{Arrays, ParamValue, params_of_kernels};
 
 /// Who takes arrays.
 const THE_WORKLOAD: &str = "the workload";
@@ -47,7 +47,7 @@ pub(in crate::commands) fn read(
     set: Vec<(String, ParamValue)>,
     purpose: Purpose,
 ) -> Result<Given, Vec<Diagnostic>> {
-    refuse_unread(source, &set)?;
+    refuse_unread(source, plan, &set)?;
     let tables_only = purpose == Purpose::Tasks && source.library.is_none();
     if tables_only {
         refuse_tensors(source, args)?;
@@ -88,12 +88,22 @@ pub(in crate::commands) fn read(
     Ok(Given { args: of_run, begin, sources: Sources { given, made, seed } })
 }
 
-/// Refuses values of parameters that nothing reads.
-fn refuse_unread(source: &Source, set: &[(String, ParamValue)]) -> Result<(), Vec<Diagnostic>> {
-    let module = &source.module;
-    let shared = |name: &str| source.library.as_ref().is_some_and(|of| of.param_named(name).is_some());
-    let unread = |name: &str| module.param_named(name).is_some_and(|id| !is_param_used(module, id));
-    let unread = set.iter().filter(|(name, _)| unread(name) && !shared(name));
+/// Refuses values of parameters that neither the workload nor a kernel that its tasks call reads.
+fn refuse_unread(
+    source: &Source,
+    plan: &WorkloadPlan,
+    set: &[(String, ParamValue)],
+) -> Result<(), Vec<Diagnostic>> {
+    let (module, library) = (&source.module, source.library.as_ref());
+    let called = plan.library.iter().flat_map(|of| of.plan.called.iter().flatten()).copied().collect();
+    let of_kernels = library.map_or_else(BTreeSet::new, |library| params_of_kernels(library, &called));
+    let is_unread = |name: &str| {
+        let (own, shared) = (module.param_named(name), library.and_then(|of| of.param_named(name)));
+        let is_read = own.is_some_and(|id| is_param_used(module, id))
+            || shared.is_some_and(|id| of_kernels.contains(&id));
+        (own.is_some() || shared.is_some()) && !is_read
+    };
+    let unread = set.iter().filter(|(name, _)| is_unread(name));
     let faults: Vec<Diagnostic> = unread.map(|(name, _)| unread_value(name)).collect();
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }

@@ -256,3 +256,88 @@ fn only_arrays_of_the_launch_can_be_given_where_nothing_is_stored() {
     assert!(err.contains("WSP0616") && !err.contains("or give the array"), "{err}");
     assert!(err.contains("an array of the launch (`PTO_SHAPE`) may be given instead"), "{err}");
 }
+
+#[test]
+fn values_of_parameters_that_no_called_kernel_reads_are_refused() {
+    let folder = Folder::new();
+    folder.write(
+        "kernels.pto",
+        "PTO_PARAM(uint32_t, USED, 1) PTO_PARAM(uint32_t, NOBODY, 1) PTO_PARAM(uint32_t, DEAD, 1) PTO_PARAM(uint32_t, OTHER, 1)
+         PTO_SHAPE(x, 4, 8) PTO_SHAPE(y, 4, 8)
+         struct D { uint32_t f; };
+         struct E { uint32_t f; };
+         PTO_KERNEL_IMPL(copy) {
+             auto d = PTO_GET_DESCRIPTOR<D>();
+             VecTile<float, 4, 8> t;
+             TLOAD(t, x, {d.f});
+             TMULS(t, t, float(USED));
+             if (false) { TADDS(t, t, float(DEAD)); }
+             TSTORE(y, t, {d.f});
+         }
+         PTO_KERNEL_IMPL(more) {
+             auto d = PTO_GET_DESCRIPTOR<E>();
+             VecTile<float, 4, 8> t;
+             TLOAD(t, x, {d.f * OTHER});
+             TSTORE(y, t, {d.f});
+         }",
+    );
+    let workload = folder.write("main.wsp", "use \"kernels.pto\"; workload main { copy(0); }");
+    folder.write(
+        "entries.pto",
+        "PTO_PARAM(float, USED, 1.0f) PTO_PARAM(float, NOBODY, 1.0f) PTO_PARAM(float, DEAD, 1.0f) PTO_PARAM(float, OTHER, 1.0f)
+         PTO_SHAPE(x, rows, 8) PTO_SHAPE(y, rows, 8)
+         PTO_KERNEL_IMPL(copy, Tensor<float> x, Tensor<float> y) {
+             VecTile<float, 4, 8> t;
+             TLOAD(t, x, {0});
+             TMULS(t, t, USED);
+             if (false) { TADDS(t, t, DEAD); }
+             TSTORE(y, t, {0});
+         }
+         PTO_KERNEL_IMPL(more, Tensor<float> x, Tensor<float> y) {
+             VecTile<float, 4, 8> t;
+             TLOAD(t, x, {0});
+             TMULS(t, t, OTHER);
+             TSTORE(y, t, {0});
+         }",
+    );
+    let unit = folder.write(
+        "main.tg",
+        "use \"entries.pto\"\nextern X: f32[4, 8]\nextern Y: f32[4, 8]\nTG_BEGIN(G)\n  TG_KERNEL(A, copy, 1, AIV, 0)\n  MC_BIND(A, 0, X)\n  MC_BIND(A, 1, Y)\nTG_END(G)\nTG_LAUNCH(G, 0)\nTG_SYNC(G)\n",
+    );
+    for program in [&workload, &unit] {
+        let (code, out, err) = run(&["run", program, "--set", "USED=2"]);
+        assert_eq!(code, 0, "{program}: {out}{err}");
+        for name in ["NOBODY", "DEAD", "OTHER"] {
+            let (_, err) = refused(&["run", program, "--set", &format!("{name}=2")]);
+            assert!(
+                err.contains("WSP0882") && err.contains(&format!("nothing reads `{name}`")),
+                "{program}: {err}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_argument_of_a_host_entry_is_given_also_where_a_constant_rules_its_use_out() {
+    let folder = Folder::new();
+    let program = folder.write(
+        "branch.pto",
+        "PTO_SHAPE(x, rows, 8) PTO_SHAPE(z, rows, 8) PTO_SHAPE(y, rows, 8)
+         PTO_SPACE(S) { PTO_AXIS(i, 0, rows) PTO_TILE(i, 1) }
+         struct D { uint32_t f; };
+         PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(tile) { PTO_EMIT_DESCRIPTOR(D{ .f = tile }); } }
+         PTO_KERNEL_IMPL(k) {
+             auto d = PTO_GET_DESCRIPTOR<D>();
+             VecTile<float, 1, 8> t;
+             TLOAD(t, x, {d.f});
+             if (false) { TLOAD(t, z, {d.f}); }
+             TSTORE(y, t, {d.f});
+         }
+         void run(Tensor<float> x, Tensor<float> z, Tensor<float> y) { PTO_LAUNCH(S, { .x = x, .z = z, .y = y }); }",
+    );
+    let [x, z] = ["x", "z"].map(|name| folder.array(name, "6, 8", &[1.0; 48]));
+    let (_, err) = refused(&["run", &program, "--input", &x]);
+    assert!(err.contains("WSP0550") && err.contains("`z`"), "{err}");
+    let (code, out, err) = run(&["run", &program, "--input", &x, "--input", &z]);
+    assert_eq!(code, 0, "{out}{err}");
+}
