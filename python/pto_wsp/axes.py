@@ -77,9 +77,9 @@ class Dense:
         return size.args[0] if size.op == "const" else size
 
     def __repr__(self) -> str:
-        inner = f"{self.start}:{self.end}" if self.start.key != ("const", 0) else f"{self.end}"
-        step = "" if self.step.key == ("const", 1) else f":{self.step}"
-        return f"Dense[{inner}{step}]"
+        if self.step.key != ("const", 1):
+            return f"Dense[{self.start}:{self.end}:{self.step}]"
+        return f"Dense[{self.start}:{self.end}]" if self.start.key != ("const", 0) else f"Dense[{self.end}]"
 
     def __iter__(self) -> Any:
         raise _not_a_loop(repr(self))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import numpy as np
 import pytest
 from pto_wsp import (
@@ -225,3 +227,37 @@ def test_a_failure_of_a_task_graph_says_what_to_type(code, help, wrong):
     with pytest.raises(errors.WspError) as found:
         wrong({"X": np.ones(8, np.float32)})
     assert found.value.code == code and help in found.value.help[0]
+
+
+BY_RANGE = {
+    "P.range(rows)": range(40),
+    "P.range(2, rows)": range(2, 40),
+    "P.range(0, rows, 16)": range(0, 40, 16),
+    "P.range(3, rows, 16)": range(3, 40, 16),
+    "Dense[1:rows:7]": range(1, 40, 7),
+}
+
+
+@pytest.mark.parametrize("loop", BY_RANGE)
+def test_the_loop_that_is_advised_for_a_range_does_what_the_range_says(loop, tmp_path):
+    """The advice is put in the place of the loop, and run."""
+
+    def of(index: int, statement: str):
+        file = tmp_path / f"ranges_{index}.py"
+        file.write_text(
+            "from pto_wsp import Dense, Out, P, Tensor, f32, python_kernel, workload\n"
+            'Y = Tensor(("rows", 1), f32)\n'
+            "@python_kernel\ndef one(y: Out):\n    y[...] = 1\n"
+            f"@workload\ndef w(rows):\n    {statement}\n        one(Y[i : i + 1])\n"
+        )
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.w
+
+    with pytest.raises(errors.TraceError) as wrong:
+        of(0, f"for i in {loop}:").compile()
+    (help,) = wrong.value.help
+    y = np.zeros((40, 1), np.float32)
+    of(1, help.split("`")[1]).compile().execute(Y=y)
+    assert np.nonzero(y[:, 0])[0].tolist() == list(BY_RANGE[loop])
