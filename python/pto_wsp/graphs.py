@@ -19,6 +19,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from . import _core
@@ -29,10 +30,12 @@ from .errors import Diagnostic, KernelError
 from .expr import describe
 from .files import path_of, read, read_text, refuse_other_kinds
 from .hints import did_you_mean
+from .kernels import codes
 from .kernels.annotations import param_type
 from .kernels.compile import never_stored
 from .kernels.foreign import never_used, returned_value
 from .kernels.source import source_of
+from .kernels.twice import call_twice, may_read
 
 __all__ = ["Block", "GraphRun", "TaskGraph"]
 
@@ -160,15 +163,26 @@ class TaskGraph:
                     _BAD_OPTION, f"`{entry}` has a function already", "give each entry symbol one function"
                 )
             names = _takes(function, len(args))
-            forgotten = _never_used(function, described)
+            forgotten, doubtful = _uses_of_outs(function, described)
             # The text of a lambda is not looked at: what it returns is.
             is_lambda = getattr(function, "__name__", "") == "<lambda>"
 
-            def call(block: tuple[Any, ...], arrays: tuple[Any, ...]) -> None:
+            def call(block: tuple[Any, ...], arrays: tuple[Any, ...], debug: bool = False) -> None:
                 views = [*map(view, arrays)]
-                returned = function(Block(*block), *views)
-                if is_lambda and returned is not None and not any(returned is each for each in views):
-                    raise returned_value(entry, function, returned)
+
+                def once() -> None:
+                    returned = function(Block(*block), *views)
+                    if is_lambda and returned is not None and not any(returned is each for each in views):
+                        raise returned_value(entry, function, returned)
+
+                if debug:
+                    marked = [
+                        (name, each, at in doubtful)
+                        for at, (name, each) in enumerate(zip(names, views, strict=True))
+                    ]
+                    call_twice(once, marked, codes.FAULT_OF_A_BLOCK, f"kernel `{block[0]}`")
+                else:
+                    once()
                 if forgotten is not None:
                     raise never_stored(entry, *forgotten, f"`{forgotten[0]}[...] = value`")
 
@@ -246,7 +260,7 @@ class TaskGraph:
             "record": enable_debug,
         }
         with _AT_CALLER:
-            found = self._core.run(self._kernels(), self._used(), given)
+            found = self._core.run(self._kernels(enable_debug), self._used(), given)
         outputs = {name: view(array) for name, array in found["outputs"].items()}
         outputs.update({name: arrays[name] for name in found["written"]})
         return GraphRun(outputs, found["stats"], found["peak"], found["notes"])
@@ -259,23 +273,29 @@ class TaskGraph:
         """The unit as the bytes of a `.ptog` file."""
         return self._core.to_bytes()
 
-    def _kernels(self) -> list[dict[str, Any]]:
-        return list(self._functions.values())
+    def _kernels(self, debug: bool = False) -> list[dict[str, Any]]:
+        each = self._functions.values()
+        return [{**k, "function": partial(k["function"], debug=True)} for k in each] if debug else list(each)
 
     def _used(self) -> dict[str, Any]:
         return {"files": self._files, "params": self._params}
 
 
-def _never_used(function: Any, described: list[dict[str, Any]]) -> tuple[str, Span] | None:
-    """The name of an `Out` argument that the function never looks at, and its place; None without a text."""
+def _uses_of_outs(function: Any, described: list[dict[str, Any]]) -> tuple[tuple[str, Span] | None, set[int]]:
+    """The name of an `Out` argument that the function never looks at, and its place; none without a text. The
+    numbers of those that it may read.
+    """
+    outs = [at for at, each in enumerate(described) if each["direction"] == "out"]
     try:
         source = source_of(function, "python_kernel")
     except KernelError:
-        return None
+        return None, set(outs)
     names = source.code.co_varnames[1 : source.code.co_argcount]
-    outs = [name for name, each in zip(names, described, strict=False) if each["direction"] == "out"]
-    found = never_used(source, outs)
-    return None if found is None else (found, source.span)
+    named = {names[at]: at for at in outs if at < len(names)}
+    found = never_used(source, list(named))
+    doubtful = {named[name] for name in may_read(source, list(named))}
+    doubtful |= {at for at in outs if at >= len(names)}
+    return (None if found is None else (found, source.span)), doubtful
 
 
 def _argument(at: int, annotation: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import threading
@@ -104,6 +105,8 @@ class Program:
         name: str,
         ready: str,
     ) -> Program:
+        if options["enable_debug"]:
+            callables = {name: functools.partial(each, debug=True) for name, each in callables.items()}
         with _AT_CALLER:
             core = _core.compile(trace, options=compile_part(options), callables=callables)
         return cls._made(core, trace, options, callables, arrays, name, ready)

@@ -488,3 +488,19 @@ def test_a_file_of_another_kind_names_what_takes_it(tmp_path):
         with pytest.raises(errors.ArgumentError) as other:
             call(tmp_path / name)
         assert takes in other.value.help[0]
+
+
+def test_integers_that_are_computed_from_what_an_out_held_fail_a_debugged_run():
+    text = "extern Y: i32[4]\nTG_BEGIN(G)\nTG_KERNEL(K, add, 1, AIV, 0)\nMC_BIND(K, 0, Y)\nTG_END(G)\n"
+
+    def adds(block, y):
+        y[:] = y + 1
+
+    for function in (adds, lambda block, y: np.add(y, 1, out=y)):
+        graph = TaskGraph.from_text(text)
+        graph.kernel("add", Out[i32])(function)
+        y = np.full(4, 5, np.int32)
+        assert graph.run({"Y": y})["Y"].tolist() == [6] * 4
+        with pytest.raises(errors.KernelError, match="what `y` held before") as found:
+            graph.run({"Y": y}, enable_debug=True)
+        assert found.value.code == "WSP1542" and y.tolist() == [6] * 4

@@ -15,9 +15,15 @@ from pto_wsp import (
     Tensor,
     errors,
     f32,
+    i32,
+    i64,
     kernel,
     pto,
     python_kernel,
+    u8,
+    u16,
+    u32,
+    u64,
     workload,
 )
 from pto_wsp.dtypes import dtype_of
@@ -447,3 +453,113 @@ def test_all_values_of_short_elements_are_written_without_a_complaint():
         w.compile(enable_debug=True).execute(y=y)
         with np.errstate(over="ignore"):
             assert (y == np.arange(65536).astype(numpy)).all()
+
+
+def of_integers(k, dtype=i32):
+    """A workload of one task that writes four numbers."""
+
+    @workload
+    def w(x: Tensor[f32, 4], z: Tensor[f32, 4], y: Tensor[dtype, 4]):
+        k(x, z, y)
+
+    return w
+
+
+def debugged(w, dtype="i4"):
+    """What a workload with integers writes, as it is compiled and to be debugged, and what fails."""
+    results = []
+    for debug in (False, True):
+        x, z, y = np.ones(4, "f4"), np.full(4, 3, "f4"), np.full(4, 5, dtype)
+        try:
+            w.compile(enable_debug=debug).execute(x=x, z=z, y=y)
+            results.append((z.tolist(), y.tolist()))
+        except errors.KernelError as error:
+            results.append((z.tolist(), y.tolist(), error))
+    return results
+
+
+def add_one(y):
+    y += 1
+
+
+@python_kernel
+def computes(x: In, z: InOut, y: Out):
+    z += 1
+    y[:] = y + 1
+
+
+@python_kernel
+def computes_in_place(x: In, z: InOut, y: Out):
+    y += 1
+
+
+@python_kernel
+def computes_elsewhere(x: In, z: InOut, y: Out):
+    add_one(y[:])
+
+
+@python_kernel
+def computes_one(x: In, z: InOut, y: Out):
+    y[:3] = 7
+    y[3] = y[3] + 1
+
+
+@python_kernel
+def computes_another_array(x: In, z: InOut, y: Out):
+    z[:] = y % 100
+    y[:] = 0
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize(
+    ("k", "said"),
+    [
+        (computes, "of the elements of `y`, 4 in all, 4 are computed"),
+        (computes_in_place, "of the elements of `y`, 4 in all, 4 are computed"),
+        (computes_elsewhere, "of the elements of `y`, 4 in all, 4 are computed"),
+        (computes_one, "of the elements of `y`, 4 in all, 1 is computed"),
+        (computes_another_array, "of the elements of `z`, 4 in all, 4 are computed"),
+    ],
+    ids=lambda case: getattr(case, "name", ""),
+)
+def test_integers_that_are_computed_from_what_an_out_held_fail_a_debugged_run(k, said, dtype):
+    of = {"u1": u8, "u2": u16, "i4": i32, "u4": u32, "i8": i64, "u8": u64}[dtype]
+    _, (z, y, error) = debugged(of_integers(k, of), dtype)
+    assert error.code == "WSP0856" and said in error.message and "what `y` held before" in error.message
+    assert error.help == ["declare `y` as `InOut`, or write all of it before it is read"]
+    assert set(y) <= {0, 5, 7}
+    assert set(z) <= {3, 4}
+
+
+def test_an_out_of_integers_may_be_read_when_it_is_written():
+    calls = []
+
+    @python_kernel
+    def counts(x: In, z: InOut, y: Out):
+        y[:] = 1
+        np.cumsum(y, out=y)
+        z += y
+
+    @python_kernel
+    def only_writes(x: In, z: InOut, y: Out):
+        calls.append(len(y))
+        np.add(x, y.shape[0], out=y, casting="unsafe")
+        y[0] = x[0]
+        y.T[1:] = len(calls)
+
+    plain, debug = debugged(of_integers(counts))
+    assert plain == debug == ([4, 5, 6, 7], [1, 2, 3, 4])
+    plain, debug = debugged(of_integers(only_writes))
+    assert calls == [4, 4], "a function in whose text an `Out` is only written runs once"
+    assert (plain, debug) == (([3] * 4, [1, 1, 1, 1]), ([3] * 4, [1, 2, 2, 2]))
+
+
+def test_elements_that_a_function_leaves_are_found_beside_those_that_it_reads():
+    @python_kernel
+    def leaves_one(x: In, z: InOut, y: Out):
+        y[:3] = 2
+        y[:2] = y[:2] + 1
+
+    _, (_, y, error) = debugged(of_integers(leaves_one))
+    assert "1 of its 4 elements is not written, the first at [3]" in error.message
+    assert y == [3, 3, 2, 5]

@@ -14,6 +14,7 @@ from ..errors import KernelError
 from . import codes
 from .compile import never_stored
 from .source import Source
+from .twice import call_twice, may_read
 
 if TYPE_CHECKING:
     from .kernel import Param
@@ -49,16 +50,17 @@ def task_function(
     params: Sequence[Param],
     views: Sequence[ViewSpec],
     constants: dict[str, Any],
-) -> Callable[[Sequence[Any], Sequence[int]], None]:
+) -> Callable[..., None]:
     """What runs a task: arrays without the dimensions that are indexed, then numbers and constants, by
-    name.
+    name. With `debug` an `Out` whose elements it computes from what was there is an error, for integers too.
     """
 
     function = source.function
     outs = {param.name: param.span for param in params if param.type.kind == "out"}
     forgotten = never_used(source, list(outs))
+    doubtful = may_read(source, list(outs))
 
-    def run(boxes: Sequence[Any], scalars: Sequence[int]) -> None:
+    def run(boxes: Sequence[Any], scalars: Sequence[int], debug: bool = False) -> None:
         from .._arrays import to_memoryview, to_numpy
 
         numbers = iter(scalars[ncoords:])
@@ -72,12 +74,24 @@ def task_function(
                 arguments[param.name] = _array(box, view, to_numpy, to_memoryview)
         outer = getattr(_task, "coords", None)
         _task.coords = tuple(scalars[:ncoords])
-        try:
+
+        def call() -> None:
             returned = function(**arguments)
+            if returned is not None:
+                raise returned_value(function.__name__, function, returned)
+
+        try:
+            if debug and doubtful:
+                arrays = [
+                    (param.name, arguments[param.name], param.name in doubtful)
+                    for param in params
+                    if param.type.kind in ("in", "out", "inout")
+                ]
+                call_twice(call, arrays, codes.FAULT_OF_A_TASK, f"kernel `{source.name}`")
+            else:
+                call()
         finally:
             _task.coords = outer
-        if returned is not None:
-            raise returned_value(function.__name__, function, returned)
         if forgotten is not None:
             raise never_stored(source.name, forgotten, outs[forgotten], f"`{forgotten}[...] = value`")
 
