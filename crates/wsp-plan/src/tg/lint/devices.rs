@@ -18,7 +18,7 @@ use super::{Cx, LAUNCHES, NOT_ALL, error, warning};
 use crate::tg::Certainty;
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use wsp_core::tg::{ExprOp, Instr, KernelNo, MemLocation, NotifyNo, TensorNo};
+use wsp_core::tg::{ExprOp, Instr, KernelNo, MemLocation, NotifyNo, Scalar, TensorNo};
 use wsp_diag::{Code, Diagnostic};
 use wsp_ir::tg::outline::{Affine, BlockId, BlockKind, Blocks, Home, NumberMap, Variable};
 
@@ -164,18 +164,27 @@ impl Checker<'_, '_> {
         found
     }
 
-    /// Whether a device may wait for another: for a notification, or until memory that all have holds something.
+    /// Whether a device may wait for another: for a notification, or in a loop that goes on until memory that all have holds something.
     fn may_wait(&self) -> bool {
         let is_common = |tensor: TensorNo| {
             self.cx.outline.tensor_index(tensor).is_some_and(|tensor| self.is_common(tensor))
         };
+        let loads = |scalar: Scalar| {
+            let ops = self.cx.module.scalar(scalar).iter();
+            ops.filter_map(|op| match op {
+                ExprOp::Load(tensor, _) => Some(*tensor),
+                _ => None,
+            })
+            .any(is_common)
+        };
+        let blocks = &self.cx.outline.blocks;
+        let may_leave = |at: u32| blocks.outwards(blocks.around(at)).any(|(_, block)| block.breaks);
         self.notices.iter().any(|notice| !notice.is_sent)
-            || self
-                .cx
-                .module
-                .exprs
-                .iter()
-                .any(|op| matches!(op, ExprOp::Load(tensor, _) if is_common(*tensor)))
+            || (0..).zip(&self.cx.module.instrs).any(|(at, instr)| match *instr {
+                Instr::CfWhile { condition, .. } => loads(condition),
+                Instr::CfIf { condition } | Instr::CfBreak { condition } => loads(condition) && may_leave(at),
+                _ => false,
+            })
     }
 
     /// Whether all devices have one memory for a tensor.

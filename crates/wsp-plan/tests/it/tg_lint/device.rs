@@ -158,7 +158,7 @@ fn bytes_that_devices_share_are_apart_or_in_order() {
 fn what_conditions_load_is_compared_between_devices() {
     let found = |first: &str, second: &str, open: &str, close: &str| {
         let text = format!(
-            "extern S: i32[16]\nextern T: u8[1024]\nTG_BEGIN(G)\nCF_IF(device == 0)\nTG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, S)\n{first}CF_ELSE\n{second}{open}TG_KERNEL(B, w, 1, AIV, 0)\nMC_BIND(B, 0, T, device * 64, 64)\n{close}CF_ENDIF\nTG_END(G)\nTG_LAUNCH(G, default)\n"
+            "extern R: i32[16]\nextern S: i32[16]\nextern T: u8[1024]\nTG_BEGIN(G)\nCF_IF(device == 0)\nTG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, S)\n{first}CF_ELSE\n{second}{open}TG_KERNEL(B, w, 1, AIV, 0)\nMC_BIND(B, 0, T, device * 64, 64)\n{close}CF_ENDIF\nTG_END(G)\nTG_LAUNCH(G, default)\n"
         );
         let found =
             lint(&read(&text).0, &kernels(), &LintOptions { devices: Some(2), ..LintOptions::default() });
@@ -170,10 +170,23 @@ fn what_conditions_load_is_compared_between_devices() {
     };
     for (open, close) in [("CF_IF(load(S, 4))\n", "CF_ENDIF\n"), ("CF_LOOP(load(S, 4), i)\n", "CF_ENDLOOP\n")]
     {
-        assert_eq!(found("", "", open, close), [Severity::Warning], "{open}");
+        assert_eq!(found("", "", open, close), [Severity::Error], "{open}");
         let (send, wait) = ("SY_NOTIFY(1, 5)\n", "SY_WAIT_NOTIFY(0, 5)\n");
         assert_eq!(found(send, wait, open, close), [], "{open}");
     }
+    // Whether it loads is not known, or it may wait until the other device has written.
+    for (open, close) in [
+        ("CF_IF(load(R) && load(S, 4))\n", "CF_ENDIF\n"),
+        ("CF_WHILE(load(S, 4), 9)\n", "CF_ENDWHILE\n"),
+        ("CF_LOOP(9, i)\nCF_BREAK(load(S, 4))\n", "CF_ENDLOOP\n"),
+        ("CF_LOOP(9, i)\nCF_IF(load(S, 4))\nCF_BREAK(i == 1)\nCF_ENDIF\n", "CF_ENDLOOP\n"),
+    ] {
+        assert_eq!(found("", "", open, close), [Severity::Warning], "{open}");
+    }
+    assert_eq!(
+        found("", "", "CF_LOOP(9, i)\nCF_IF(load(S, 4))\n", "CF_ENDIF\nCF_ENDLOOP\n"),
+        [Severity::Error]
+    );
     assert_eq!(found("", "", "", ""), []);
 }
 

@@ -7,7 +7,7 @@ use super::super::overlap::{Values, overlap_in_any_round};
 use super::conditions::{Condition, Forms};
 use super::runs::{needs, runs_its_loops};
 use super::ways::ways;
-use super::{Steps, parts};
+use super::{Steps, is_conditional, parts};
 use crate::tg::Certainty;
 use std::collections::BTreeSet;
 use wsp_core::tg::ExprOp;
@@ -63,7 +63,8 @@ impl OnDevice {
                 }
                 let is_sure = surely.contains(&(graph, iteration))
                     && goes.iter().all(|(holds, _)| matches!(holds, Condition::Known(_)))
-                    && runs_its_loops(cx, access);
+                    && runs_its_loops(cx, access)
+                    && !is_conditional(access);
                 uses.push(Use { access: *access, iteration, is_sure });
             }
         }
