@@ -282,6 +282,34 @@ fn memory_that_a_launch_may_use_is_not_released() {
     assert!(found[0].is_error() && found[0].help == ["TG_SYNC(G)"], "{found:#?}");
 }
 
+/// ISA-TG-25: what no round runs meets nothing, whether its loop is unrolled or not.
+#[test]
+fn arms_that_no_round_runs_meet_no_other_launch() {
+    let found = |mode: &str, body: &str| {
+        let kernel = "TG_KERNEL(K, w, 1, AIV, 0)\nMC_BIND(K, 0, X)\n";
+        let text = format!(
+            "extern X: i32[4]\nTG_BEGIN(G)\nCF_LOOP(2, i{mode})\n{}CF_ENDLOOP\nTG_END(G)\nTG_BEGIN(H)\n{kernel}TG_END(H)\nTG_LAUNCH(G, 1)\nTG_LAUNCH(H, 2)\n",
+            body.replace("KERNEL\n", kernel)
+        );
+        findings(&text).iter().filter(|found| found.code.0 == 1521).count()
+    };
+    for mode in ["", ", SEQUENTIAL"] {
+        for (body, expected) in [
+            ("CF_IF(i == 2)\nKERNEL\nCF_ENDIF\n", 0),
+            ("CF_IF(i < 2)\nCF_ELSE\nKERNEL\nCF_ENDIF\n", 0),
+            ("CF_LOOP(i - 1, j)\nKERNEL\nCF_ENDLOOP\n", 0),
+            ("CF_BREAK(i == 0)\nKERNEL\n", 0),
+            ("CF_BREAK(i == 0)\nCF_IF(i == 1)\nKERNEL\nCF_ENDIF\n", 0),
+            ("CF_IF(i == 1)\nKERNEL\nCF_ENDIF\nCF_BREAK(i == 0)\n", 0),
+            ("CF_IF(i == 1)\nKERNEL\nCF_ENDIF\n", 1),
+            ("CF_LOOP(i, j)\nKERNEL\nCF_ENDLOOP\n", 1),
+            ("CF_BREAK(i == 1)\nKERNEL\n", 1),
+        ] {
+            assert_eq!(found(mode, body), expected, "{mode} {body}");
+        }
+    }
+}
+
 /// ISA-MC-02: a launch that may take a tensor has to be over before it is released; in a unit that saves checkpoints, one whose graph names it.
 #[test]
 fn a_release_waits_for_launches_that_may_take_the_tensor() {
@@ -304,6 +332,14 @@ fn a_release_waits_for_launches_that_may_take_the_tensor() {
         assert_eq!(told(&table("iteration"), &format!("TG_INVOKE(G, {iteration})"), ""), severity);
     }
     assert_eq!(told(&read("T"), "TG_LAUNCH(G, 1)", ""), Some(Severity::Error));
+    // Rounds say which tensors a launch takes, and which arms it runs.
+    for (rounds, severity) in [(1, None), (2, Some(Severity::Error))] {
+        let of = |body: &str, mode: &str| format!("CF_LOOP({rounds}, i{mode})\n{body}CF_ENDLOOP\n");
+        let (table, arm) = (table("i % 2"), format!("CF_IF(i == 1)\n{}CF_ENDIF\n", read("T")));
+        for graph in [of(&table, ""), of(&arm, ""), of(&arm, ", SEQUENTIAL")] {
+            assert_eq!(told(&graph, "TG_LAUNCH(G, 1)", ""), severity, "{graph}");
+        }
+    }
     assert_eq!(told(&table("N"), "TG_LAUNCH(G, 1)\nTG_SYNC(G)", ""), None);
     let saved = "TG_CHECKPOINT(G, 0)\n";
     assert_eq!(told(&table("iteration"), "TG_INVOKE(G, 0)", saved), Some(Severity::Error));

@@ -28,6 +28,50 @@ fn launches_that_wait_for_later_ones_are_told() {
     check(&text);
 }
 
+/// ISA-SY-06: a kernel in a loop waits where some round surely runs it, whether the loop is unrolled or not.
+#[test]
+fn launches_that_wait_in_some_round_are_told() {
+    let told = |open: &str, close: &str| {
+        let text = format!(
+            "arg N: i64\nTG_BEGIN(0)\n{open}TG_KERNEL(0, e, 1, AIV, 0)\n{close}SY_WAIT(E, 0)\nTG_END(0)\nTG_BEGIN(1)\nTG_KERNEL(0, e, 1, AIV, 0)\nSY_SIGNAL(E, 0)\nTG_END(1)\nTG_LAUNCH(0, s)\nTG_SYNC(0)\nTG_LAUNCH(1, s)\n"
+        );
+        let found = super::findings(&text).into_iter().filter(|found| found.code.0 == 1515);
+        found.map(|found| found.severity).collect::<Vec<_>>()
+    };
+    let end = "CF_ENDLOOP\n";
+    for mode in ["", ", SEQUENTIAL"] {
+        for (open, close, is_told) in [
+            ("", "CF_BREAK(i == 0)\n", true),
+            ("CF_BREAK(i == 1)\n", "", true),
+            ("CF_BREAK(i == 0)\n", "", false),
+            ("CF_BREAK(N == i)\n", "", false),
+            ("CF_LOOP(i, j)\n", end, true),
+            ("CF_LOOP(i - 1, j)\n", end, false),
+            ("CF_LOOP(N, j)\n", end, false),
+            ("CF_IF(i == 1)\n", "CF_ENDIF\n", true),
+            ("CF_IF(i == 2)\n", "CF_ENDIF\n", false),
+            ("CF_IF(i == N)\n", "CF_ENDIF\n", false),
+            // A break of an earlier round.
+            ("CF_IF(i == 1)\n", "CF_ENDIF\nCF_BREAK(i == 0)\n", false),
+            ("CF_IF(i == 1)\n", "CF_ENDIF\nCF_BREAK(N)\n", false),
+        ] {
+            let found = told(&format!("CF_LOOP(2, i{mode})\n{open}"), &format!("{close}{end}"));
+            assert_eq!(found == [Severity::Error], is_told, "{mode} {open} {close}: {found:?}");
+        }
+    }
+    // What stands beside the kernel that waits in a round in which that is skipped is not behind the signal.
+    let text = |arm: &str| {
+        format!(
+            "extern X: i32[4]\nTG_BEGIN(0)\nCF_LOOP(2, i, SEQUENTIAL)\n{arm}TG_KERNEL(0, e, 1, AIV, 0)\n{}TG_KERNEL(1, w, 1, AIV, 0)\nMC_BIND(1, 0, X)\nTG_DEPEND(0, 1)\nCF_ENDLOOP\nSY_WAIT(E, 0)\nTG_END(0)\nTG_BEGIN(1)\nTG_KERNEL(0, w, 1, AIV, 0)\nMC_BIND(0, 0, X)\nSY_SIGNAL(E, 0)\nTG_END(1)\nTG_LAUNCH(1, s)\nTG_LAUNCH(0, t)\n",
+            if arm.is_empty() { "" } else { "CF_ENDIF\n" }
+        )
+    };
+    let races = |arm: &str| {
+        super::findings(&text(arm)).iter().filter(|found| matches!(found.code.0, 1521 | 1522)).count()
+    };
+    assert_eq!([races(""), races("CF_IF(i == 1)\n")], [0, 1]);
+}
+
 /// ISA-SY-06: the same where the host has conditions and loops, or waits by what it loads. Where only some ways wait for ever, a note says so.
 #[test]
 fn launches_that_wait_for_ever_are_told_along_all_ways_of_the_host() {

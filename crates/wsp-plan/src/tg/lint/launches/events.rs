@@ -6,6 +6,7 @@ use super::super::order::Order;
 use super::super::reach::Lane;
 use super::conditions::Forms;
 use super::laid::{Ends, LaidOut};
+use super::rounds::in_some_round;
 use super::skips::runs;
 use super::{STEPS_TO_KEEP, Steps};
 use crate::tg::Certainty;
@@ -70,7 +71,10 @@ impl<'o> Events<'o> {
             for (event, nodes) in uses {
                 let (sure, open): (Vec<u32>, Vec<u32>) = nodes.into_iter().partition(&mut is_sure);
                 let surely_waits = |node: &u32| {
-                    laid_out(&laid, cx).surely_waits(graph, event, cx.outline.kernels[*node as usize].at)
+                    let kernel = &cx.outline.kernels[*node as usize];
+                    let place = (kernel.block, kernel.at);
+                    laid_out(&laid, cx).surely_waits(graph, event, kernel.at)
+                        || in_some_round(cx, &mut Forms::default(), place, None) == Certainty::Surely
                 };
                 let of_rounds: Vec<u32> = open.iter().copied().filter(surely_waits).collect();
                 for (nodes, is_of_rounds) in [(sure, false), (of_rounds, true)] {

@@ -16,6 +16,7 @@ mod notices;
 mod open;
 mod order;
 mod restores;
+mod rounds;
 mod runs;
 mod skips;
 mod stuck;
@@ -232,7 +233,12 @@ impl<'o> Checker<'o> {
         let from = uses.partition_point(|&at| self.list[at].tensor < tensor);
         let uses = uses[from..].iter().map(|&at| &self.list[at]);
         let mut uses = uses.take_while(|access| access.tensor == tensor);
-        uses.any(|access| self.saves || may_take(cx, (way, &mut *forms), access, launch, &mut self.steps))
+        let graph = cx.graph_no(launch.graph);
+        uses.any(|access| {
+            self.saves
+                || (may_take(cx, (way, &mut *forms), access, launch, &mut self.steps)
+                    && self.events.laid(cx).may_meet(cx, [(graph, access); 2]))
+        })
     }
 
     fn pair(

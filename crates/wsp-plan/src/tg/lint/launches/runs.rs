@@ -3,6 +3,7 @@
 use super::super::Cx;
 use super::super::access::Access;
 use super::conditions::{Condition, Forms, Now};
+use crate::tg::Certainty;
 use wsp_core::tg::{ExprOp, Instr, Scalar};
 use wsp_ir::tg::outline::{Block, BlockId, BlockKind};
 
@@ -20,6 +21,10 @@ pub(super) fn needs(
         if block.breaks {
             needs.extend(left(cx, forms, (id, block), access, &now));
         }
+    }
+    let is_in_loop = cx.outline.blocks.innermost_loop(access.block).is_some();
+    if is_in_loop && forms.in_some_round(cx, access, iteration) == Certainty::Never {
+        needs.push((Condition::Known(false), true));
     }
     needs
 }
