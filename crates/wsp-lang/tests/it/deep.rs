@@ -37,12 +37,12 @@ fn compile(program: &str) -> (Module, Vec<u16>) {
 
 /// The value that the kernel gives `y` last.
 fn value_of_y(module: &Module) -> &Expr {
-    let values =
+    let mut values =
         module.functions.iter().flat_map(|function| &function.body).filter_map(|stmt| match &stmt.kind {
             StmtKind::Assign { value, .. } => Some(value),
             _ => None,
         });
-    values.last().expect("`y` is assigned to")
+    values.next_back().expect("`y` is assigned to")
 }
 
 /// The operators of a sum or a product from left to right, and how many nodes are above its first operand.
@@ -118,6 +118,9 @@ fn sums_at_launch_have_any_number_of_terms() {
     });
 }
 
+/// What nests: its name, a text of it that is so deep, and the greatest depth.
+type Form<'a> = (&'a str, &'a dyn Fn(usize) -> String, usize);
+
 #[test]
 fn statements_and_expressions_nest_as_deep_as_documented() {
     let times = |before: &str, inner: &str, behind: &str, n: usize| {
@@ -127,7 +130,7 @@ fn statements_and_expressions_nest_as_deep_as_documented() {
     let value = |e: String| format!("y = {e};");
     let all = MAX_NESTING as usize;
     on_a_plain_stack(move || {
-        let forms: [(&str, &dyn Fn(usize) -> String, usize); 20] = [
+        let forms: [Form; 20] = [
             ("if", &|n| times("if (x < 9) { ", "y = y + 1.0f;", " }", n), all),
             ("if without braces", &|n| times("if (x < 9) ", "y = y + 1.0f;", "", n), all),
             ("else", &|n| times("if (x < 9) { y = 2.0f; } else ", "y = 1.0f;", "", n), all),
