@@ -22,7 +22,7 @@ use zerocopy::IntoBytes;
 pub struct KernelFault {
     /// What is said of it.
     pub message: String,
-    /// What the caller of the run is given besides, see [`PayloadSlot`].
+    /// What the caller of the run is given besides, see [`PayloadSlot`](wsp_backend::PayloadSlot).
     pub payload: Option<Payload>,
 }
 
@@ -114,7 +114,7 @@ impl KernelRegistry {
     /// tile operations for every run, so that results do not depend on how tasks are run.
     ///
     /// # Errors
-    /// When the name has a body, the module breaks a rule of [`wsp_ir::verify`], does not fit its description, or cannot be
+    /// When the name has a body, the module breaks a rule of [`wsp_ir::verify()`], does not fit its description, or cannot be
     /// compiled. Whether it fits the kernel that a workload declares, [`WorkloadProgram::with_kernels`] says.
     ///
     /// [`WorkloadProgram::with_kernels`]: super::WorkloadProgram::with_kernels
