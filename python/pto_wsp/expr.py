@@ -17,6 +17,17 @@ _MOST_NODES = 100_000
 """The largest expression; one that reuses its own value again and again would grow without end."""
 _MOST_HEIGHT = 128
 """How deep operations nest, as in the program that is made of them."""
+_TOO_DEEP: dict[str, dict[str, str]] = {
+    "number": {
+        "notes": "a sum or product that grows by a term at a time may have any number of terms: `x + i`",
+        "help": "take a part of it from a table or a slot, or compute it in a kernel",
+    },
+    "condition": {
+        "notes": "a chain of conditions nests by one for each `&` or `|`",
+        "help": "join conditions in pairs, `(a & b) & (c & d)`; for `&` write `with P.when(a), P.when(b):`",
+    },
+}
+"""What to say of operations that nest too deeply."""
 _CHAINED = _MOST_HEIGHT // 2
 """From which height on an operand is the beginning of a chain, which a further operator makes no higher."""
 _CHAINS = ({"add", "sub"}, {"mul"})
@@ -122,8 +133,7 @@ class Expr:
             raise trace_error(
                 1034,
                 f"the operations of an expression nest more than {_MOST_HEIGHT} deep",
-                notes="a sum or product that grows by a term at a time may have any number of terms: `x + i`",
-                help="take a part of it from a table or a slot, or compute it in a kernel",
+                **_TOO_DEEP["condition" if op in ("and", "or") else "number"],
             )
         if self.nodes > _MOST_NODES:
             raise trace_error(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import Any
 
@@ -75,7 +76,9 @@ def write_text(path: str, text: str) -> None:
         raise argument_error(
             _UNWRITABLE,
             f"file `{path}` cannot be written: {_why(fault)}",
-            "give a path in a folder that exists",
+            "make room there, or give a path on another disk"
+            if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT)
+            else "give a path in a folder that exists",
         ) from None
 
 

@@ -30,12 +30,11 @@ from .errors import Diagnostic, KernelError
 from .expr import describe
 from .files import path_of, read, read_text, refuse_other_kinds
 from .hints import did_you_mean
-from .kernels import codes
 from .kernels.annotations import param_type
 from .kernels.compile import never_stored
 from .kernels.foreign import never_used, returned_value
 from .kernels.source import source_of
-from .kernels.twice import call_twice, may_read
+from .kernels.twice import FAULT_OF_A_BLOCK, call_twice, may_read
 
 __all__ = ["Block", "GraphRun", "TaskGraph"]
 
@@ -180,7 +179,7 @@ class TaskGraph:
                         (name, each, at in doubtful)
                         for at, (name, each) in enumerate(zip(names, views, strict=True))
                     ]
-                    call_twice(once, marked, codes.FAULT_OF_A_BLOCK, f"kernel `{block[0]}`")
+                    call_twice(once, marked, FAULT_OF_A_BLOCK, f"kernel `{block[0]}`")
                 else:
                     once()
                 if forgotten is not None:
@@ -197,7 +196,9 @@ class TaskGraph:
 
         Returns the graph. The file is read when the graph is checked or run.
         """
-        self._files.append(path_of(path, 'graph.use("kernels.pto")'))
+        name = path_of(path, 'graph.use("kernels.pto")')
+        refuse_other_kinds(name, (".pto",))
+        self._files.append(name)
         self._params.update(params)
         return self
 

@@ -23,7 +23,7 @@ _OF_LAUNCHES = ("schedule", "max_blocks", "kv_layout")
 """Options of host entries of files; of a workload these are said by the workload."""
 _REFUSED = {
     "num_streams": "write `.streams(n)` on the workload",
-    "grid": "write `.spatial_map(grid=(x, y))` on the workload",
+    "grid": "leave it out: no target has a grid; `.dispatch(DispatchPolicy.affinity(key))` places tasks",
 }
 DEFAULTS: dict[str, Any] = {
     "num_threads": 0,
@@ -110,12 +110,17 @@ def _integer(name: str, value: Any) -> int:
 
 
 def _unknown(name: str, also: tuple[str, ...]) -> Exception:
-    known = [*DEFAULTS, *also, *_REFUSED]
+    known = [*DEFAULTS, *also]
     return compile_error(
         1220,
         f"`compile` has no option `{name}`",
         notes=f"options: {', '.join(f'`{option}`' for option in ['target', *known])}",
-        help=did_you_mean(name, known) or "leave it out, or say it with a method of the workload",
+        help=did_you_mean(name, known)
+        or (
+            f"give a parameter of the file to a run: `program.execute({name}=…)`"
+            if also
+            else "leave it out, or say it with a method of the workload"
+        ),
     )
 
 

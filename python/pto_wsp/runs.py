@@ -69,7 +69,8 @@ class Run:
         if self._stats is None:
             try:
                 figures = self._core.wait(timeout)
-            except Exception:
+            except BaseException:
+                # Ctrl-C stops the run: its caller has seen that, too.
                 self._raised = True
                 raise
             self._stats = None if figures is None else self._program._ended(figures)

@@ -405,6 +405,8 @@ def _argument(
 def _wrong_kind(what: str, wanted: str, value: Any, span: Span | None) -> Exception:
     if isinstance(value, Table):
         help = f"a table is read by the workload: `{value.shown}[i]`; for a kernel declare a `Tensor`"
+    elif wanted == "an integer" and isinstance(value, Indexable):
+        help = "annotate the parameter `In` and read elements in the kernel, or give an element of a `Table`"
     elif hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
         help = "declare `X = Tensor(shape, dtype)` and bind it in a run, or use `X = tensor(array)`"
     elif wanted == "a tensor":

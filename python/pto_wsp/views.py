@@ -116,6 +116,12 @@ class _Dimension:
             return simplified(self.extent + value)
         most = upper_bound(value)
         if most is not None and most < 0:
+            least = lower_bound(value)
+            if least is not None and least > most:
+                raise self.outside(
+                    f"`{value!r}` has no value, as its loop has no iterations",
+                    "give the loop a range with indices: `P(n)` with an `n` from 1 on",
+                )
             raise self.outside(f"`{value!r}` is negative", "only numbers count from the end: `x[-1]`")
         return value
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,15 +16,19 @@ from pto_wsp import (
     Out,
     P,
     Pools,
+    Scalar,
     Slot,
     StartPolicy,
+    Table,
     TaskGraph,
     TaskWindow,
     Tensor,
     TracePolicy,
     errors,
+    f16,
     f32,
     kernel,
+    load,
     pto,
     python_kernel,
     workload,
@@ -261,3 +267,103 @@ def test_the_loop_that_is_advised_for_a_range_does_what_the_range_says(loop, tmp
     y = np.zeros((40, 1), np.float32)
     of(1, help.split("`")[1]).compile().execute(Y=y)
     assert np.nonzero(y[:, 0])[0].tolist() == list(BY_RANGE[loop])
+
+
+@kernel
+def scaled(x: In, y: Out, n: Scalar):
+    pto.store(y, pto.load(x) * n)
+
+
+@kernel
+def halved(x: In, y: Out):
+    pto.store(y, pto.load(x).astype(f16))
+
+
+def of(call):
+    """What compiles a workload of one loop."""
+
+    @workload
+    def w(rows):
+        for i in P(rows):
+            call(i)
+
+    return w.compile
+
+
+@workload
+def of_a_table(n, t: Table):
+    for i in P(n):
+        scaled[i](X[i : i + 1], Y[i : i + 1], t[i])
+
+
+@workload
+def of_nothing(rows):
+    for i in P(-3):
+        twice[i](X[i : i + 1], Y[i : i + 1])
+
+
+@workload
+def of_a_chain(rows):
+    for i in P(rows):
+        condition = i >= 0
+        for j in range(200):
+            condition = condition & (i + j >= 0)
+        with P.when(condition):
+            twice[i](X[i : i + 1], Y[i : i + 1])
+
+
+def given(**named):
+    return lambda: rows_of.compile().execute(**{**arrays(), **named})
+
+
+MISTAKES = [
+    ("WSP1250", "`t=[5]`", lambda: of_a_table.compile().execute(**arrays(), t=5)),
+    ("WSP1250", "a list of integers", lambda: of_a_table.compile().execute(**arrays(), t={0: 1})),
+    ("WSP1250", "np.load(path)", given(X="x.npy")),
+    ("WSP1250", "program.execute(**X)", given(X={"X": np.ones(3)})),
+    ("WSP1250", "sorted(X)", given(X={1.0, 2.0})),
+    ("WSP1252", "np.frombuffer(Y, np.float32).copy()", given(Y=bytearray(128))),
+    ("WSP1022", "annotate the parameter `In`", of(lambda i: scaled[i](X[i], Y[i], X))),
+    ("WSP1111", "pto.cast(tile, f16)", of(lambda i: halved[i](X[i : i + 1], Y[i : i + 1]))),
+    ("WSP1025", "an `n` from 1 on", of_nothing.compile),
+    ("WSP1034", "with P.when(a), P.when(b):", of_a_chain.compile),
+    ("WSP1262", "with `@workload`", lambda: copying().use("tasks.wsp")),
+    ("WSP1222", "no target has a grid", lambda: rows_of.compile(grid=(2, 2))),
+]
+
+
+@pytest.mark.parametrize(
+    ("code", "help", "wrong"), MISTAKES, ids=[f"{code}-{help}" for code, help, _ in MISTAKES]
+)
+def test_a_mistake_is_answered_with_what_to_write(code, help, wrong):
+    with pytest.raises(errors.WspError) as found:
+        wrong()
+    assert found.value.code == code
+    assert any(help in each for each in found.value.help), found.value.help
+
+
+def test_options_that_every_value_of_is_refused_are_not_listed():
+    with pytest.raises(errors.CompileError) as found:
+        rows_of.compile(threads=3)
+    (options,) = found.value.notes
+    assert "`num_threads`" in options and "num_streams" not in options and "grid" not in options
+
+
+def test_a_parameter_of_a_file_is_given_to_a_run(tmp_path):
+    file = tmp_path / "k.pto"
+    file.write_text((Path(__file__).parents[2] / "examples" / "row_softmax.pto").read_text())
+    with pytest.raises(errors.CompileError) as found:
+        load(file).program(eps=1e-3)
+    assert "program.execute(eps=…)" in found.value.help[0]
+
+
+def test_a_full_disk_is_told_as_one(monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    program = rows_of.compile(enable_profiling=True)
+    program.execute(**arrays())
+    monkeypatch.setattr("builtins.open", full)
+    with pytest.raises(errors.ArgumentError) as found:
+        program.trace("trace.json")
+    assert found.value.code == "WSP0509" and "make room there" in found.value.help[0]

@@ -368,7 +368,7 @@ def streams_as_an_option():
     doubled.compile(num_streams=4)
 
 
-@case(1222, errors.CompileError, ".spatial_map")
+@case(1222, errors.CompileError, "DispatchPolicy.affinity")
 def grid_as_an_option():
     doubled.compile(grid=(4, 2))
 

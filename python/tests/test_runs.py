@@ -10,9 +10,11 @@ import pathlib
 import subprocess
 import sys
 import threading
+import warnings
 from typing import Any
 
 import numpy as np
+import pto_wsp
 import pytest
 from copying import PARALLEL, SEQUENTIAL, copy, pair, program, trace
 from pto_wsp import _core, errors
@@ -265,3 +267,32 @@ run.wait()
 print(status, "late" if took > 3 else "at once")
 """
     assert printed(script) == "0 at once\n"
+
+
+def test_ctrl_c_in_a_wait_is_not_warned_of() -> None:
+    @pto_wsp.python_kernel
+    def interrupts(y: pto_wsp.Out):
+        y[...] = 1
+        if not interrupted.is_set():
+            interrupted.set()
+            _thread.interrupt_main()
+
+    Y = pto_wsp.Tensor((1,), pto_wsp.f32)
+
+    @pto_wsp.workload
+    def endless():
+        for _ in pto_wsp.P(10**9):
+            interrupts(Y)
+
+    interrupted = threading.Event()
+    run = endless.compile().execute_async(Y=np.zeros(1, np.float32))
+    with pytest.raises(KeyboardInterrupt):
+        run.synchronize()
+    run.cancel()
+    while not run.is_complete():
+        pass
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        del run
+        gc.collect()
+    assert not told

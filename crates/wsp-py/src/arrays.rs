@@ -306,6 +306,13 @@ fn not_an_array(name: &str, object: &Bound<'_, PyAny>) -> Diagnostic {
         "list" | "tuple" | "int" | "float" => {
             fault.help(format!("make it one: `{name} = np.asarray({name}, dtype=np.float32)`"))
         }
+        "str" | "Path" | "PosixPath" => fault.help(format!("give the array of the file: `{name} = np.load(path)`")),
+        "dict" => fault.help(format!(
+            "give one array; a dictionary of arguments is unpacked: `program.execute(**{name})`"
+        )),
+        "set" | "frozenset" => fault.help(format!(
+            "a set has no order; make it an array: `{name} = np.array(sorted({name}), dtype=np.float32)`"
+        )),
         _ => fault.help(
             "give an object with the buffer protocol, `__array_interface__` or `__dlpack__`, such as a NumPy array or a \
              CPU tensor of PyTorch",

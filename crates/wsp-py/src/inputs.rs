@@ -192,7 +192,7 @@ impl Binder<'_> {
         }
         let array = PyArray::of(name, object)?;
         if array.dtype != fact.dtype {
-            return Err(wrong_type(fact, array.dtype));
+            return Err(wrong_type(fact, array.dtype, object.hasattr("astype").unwrap_or(false)));
         }
         if array.dims().len() != fact.dims.len() {
             let extents = self.signature.extents(fact);
@@ -354,7 +354,8 @@ fn writable(name: &str, array: &PyArray) -> Result<(), Diagnostic> {
         .help(format!("give an array of your own: `{name} = np.array({name})`")))
 }
 
-fn wrong_type(fact: &TensorFact, have: DType) -> Diagnostic {
+/// `converts`: what is given has a method for other types of elements, as arrays have and bytes have not.
+fn wrong_type(fact: &TensorFact, have: DType, converts: bool) -> Diagnostic {
     let (name, want) = (&fact.given, fact.dtype);
     let message = format!("array `{name}` has elements of type {have}, and its tensor {want}");
     let numpy = match want {
@@ -371,6 +372,11 @@ fn wrong_type(fact: &TensorFact, have: DType) -> Diagnostic {
         DType::I64 => "np.int64",
         DType::U64 => "np.uint64",
     };
+    let converted = if converts {
+        format!("{name}.astype({numpy})")
+    } else {
+        format!("np.frombuffer({name}, {numpy}).copy()")
+    };
     Diagnostic::error(WRONG_TYPE, message)
-        .help(format!("convert it, `{name} = {name}.astype({numpy})`, or declare the tensor with {have}"))
+        .help(format!("convert it, `{name} = {converted}`, or declare the tensor with {have}"))
 }

@@ -1,12 +1,12 @@
 //! Lists of integers, as Python has them.
 
-use crate::arrays::IntegerArray;
+use crate::arrays::{IntegerArray, type_name};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyRange, PyTuple};
 use wsp_core::DType;
 use wsp_diag::Diagnostic;
 use wsp_plan::Array;
-use wsp_trace::python::arrays::BAD_TABLE;
+use wsp_trace::python::arrays::{BAD_TABLE, NOT_AN_ARRAY};
 
 /// Why something is no list of integers.
 pub(crate) enum Refused {
@@ -21,13 +21,21 @@ pub(crate) fn integer_list(name: &str, object: &Bound<'_, PyAny>) -> Result<Vec<
     if is_list(object) {
         return object.extract().map_err(|error: PyErr| Refused::Elements(error.to_string()));
     }
-    let array = IntegerArray::of(name, object).map_err(|fault| Refused::Array(Box::new(fault)))?;
+    let array = IntegerArray::of(name, object).map_err(|fault| {
+        Refused::Array(Box::new(if fault.code == NOT_AN_ARRAY { no_list(name, object) } else { fault }))
+    })?;
     if array.dims().len() != 1 {
         return Err(Refused::Elements(format!("it has {} dimensions", array.dims().len())));
     }
     array.values().ok_or_else(|| {
         Refused::Elements(format!("its elements are of type {}, or one does not fit", array.what()))
     })
+}
+
+fn no_list(name: &str, object: &Bound<'_, PyAny>) -> Diagnostic {
+    let message = format!("`{name}` is no list of integers, but `{}`", type_name(object));
+    Diagnostic::error(NOT_AN_ARRAY, message)
+        .help(format!("give a list of integers, or an array of integers with one dimension: `{name}=[5]`"))
 }
 
 /// Integers that a caller may change in place, with the values that they had.

@@ -203,6 +203,8 @@ def _no_attribute(cx: Cx, what: str, name: str, known: list[str], node: ast.AST)
     help = did_you_mean(name, known) or f"{what} has {listed}"
     if name in TABLE:
         help = f"write `pto.{name}(…)`"
+    elif name in ("astype", "to", "type"):
+        help = "write `pto.cast(tile, f16)` with the element type"
     return cx.fault(codes.UNKNOWN_ATTRIBUTE, f"{what} has no `{name}`", node, help=help)
 
 

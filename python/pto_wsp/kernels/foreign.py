@@ -14,7 +14,7 @@ from ..errors import KernelError
 from . import codes
 from .compile import never_stored
 from .source import Source
-from .twice import call_twice, may_read
+from .twice import FAULT_OF_A_TASK, call_twice, may_read
 
 if TYPE_CHECKING:
     from .kernel import Param
@@ -87,7 +87,7 @@ def task_function(
                     for param in params
                     if param.type.kind in ("in", "out", "inout")
                 ]
-                call_twice(call, arrays, codes.FAULT_OF_A_TASK, f"kernel `{source.name}`")
+                call_twice(call, arrays, FAULT_OF_A_TASK, f"kernel `{source.name}`")
             else:
                 call()
         finally:

@@ -47,9 +47,10 @@ def block(cx: Cx, stmts: list[ast.stmt]) -> End:
                 "the operations of this statement nest deeper than Python can follow",
                 cx.head(stmt),
                 notes=[
-                    "sums have as many terms as Python reads; operands on the right, calls and signs nest"
+                    "sums have as many terms as Python reads; operands on the right, calls, signs and "
+                    "each `elif` of a chain nest"
                 ],
-                help="give a part of it to a variable of its own",
+                help="give a part of it to a variable of its own, or write several `if` in place of `elif`",
             ) from None
         if end is not End.FALLS:
             return end

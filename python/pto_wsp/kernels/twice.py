@@ -14,6 +14,9 @@ from typing import Any
 from . import codes
 from .source import Source
 
+FAULT_OF_A_TASK, FAULT_OF_A_BLOCK = 856, 1542
+"""The codes of what fails a task of a workload, and a block of a task graph."""
+
 _SEES_ALL = {"locals", "vars", "eval", "exec"}
 """Functions that see variables without their names."""
 
@@ -95,9 +98,10 @@ def call_twice(
             raise codes.kernel_error(
                 code,
                 f"{what} failed: of the elements of `{name}`, {array.size} in all, {count} "
-                f"{'is' if count == 1 else 'are'} computed from what {read} held before, the first at {place}",
+                f"{'is' if count == 1 else 'are'} computed from what {read} held before, "
+                f"the first at {place}",
                 None,
-                notes=["two calls of the function, over other elements of an `Out`, differ"],
+                notes=["two calls of it, over other elements of an `Out`, differ"],
                 help=f"declare {read} as `InOut`, or write all of it before it is read",
             )
 
