@@ -194,7 +194,7 @@ macro_rules! for_each_tg_op {
             0x83 SY_NOTIFY SyNotify sy_notify "7.4" Graph [No No Yes Na] {
                 device_id: DeviceNo, notify_id: NotifyNo, after: KernelNo = KernelNo::NONE
             };
-            /// Kernels defined from here on in the same body, or the one named, start after a notification of another device.
+            /// Kernels and copies from here on in the same body, or the kernel named, start after a notification of another device.
             0x84 SY_WAIT_NOTIFY SyWaitNotify sy_wait_notify "7.5" Graph [No No Yes Na] {
                 device_id: DeviceNo, notify_id: NotifyNo, before: KernelNo = KernelNo::NONE
             };

@@ -305,11 +305,20 @@ fn nesting_up_to_the_limit_is_read_and_printed() {
     ));
     let heads: Vec<String> = (0..127).map(|i| format!("i{i} in 0..n")).collect();
     check(&format!("param n; kernel k();\nworkload main {{ for {} {{ k(); }} }}", heads.join(", ")));
-    for text in [
-        format!("param n = 1{};", " + 1".repeat(127)),
-        format!("param n = {}1{};", "-(".repeat(127), ")".repeat(127)),
+    let is_read = |open: &str, count: usize, close: &str| {
+        let text = format!("param n = {}1{};", open.repeat(count), close.repeat(count));
+        parse(&text).0.is_some()
+    };
+    assert!(is_read("", 127, " + 1"));
+    for (open, close, most) in [
+        ("!", "", 127),
+        ("-(", ")", 127),
+        ("1 + (", ")", 127),
+        ("1 ? 2 : ", "", 127),
+        ("1 == 1 ? 2 : ", "", 126),
+        ("(", ")", 256),
     ] {
-        assert!(parse(&text).0.is_some());
+        assert_eq!([most, most + 1].map(|count| is_read(open, count, close)), [true, false], "{open}");
     }
 }
 

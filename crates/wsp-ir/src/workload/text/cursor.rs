@@ -127,9 +127,8 @@ impl<'t> Parser<'t> {
     /// Runs a part of the grammar of statements one level deeper.
     pub(super) fn nested<T>(&mut self, part: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= MAX_NESTING {
-            return Err(
-                self.too_deep("statements", "move the inner ones to a workload of their own, and `call` it")
-            );
+            let note = format!("statements nest at most {MAX_NESTING} deep");
+            return Err(self.too_deep(note, "move the inner ones to a workload of their own, and `call` it"));
         }
         self.depth += 1;
         let result = part(self);
@@ -137,10 +136,10 @@ impl<'t> Parser<'t> {
         result
     }
 
-    pub(super) fn too_deep(&mut self, what: &str, help: &str) -> Skip {
+    pub(super) fn too_deep(&mut self, note: String, help: &str) -> Skip {
         let diagnostic = Diagnostic::error(codes::NESTED_TOO_DEEPLY, "nested too deeply")
             .at(self.span(), "one level too many")
-            .note(format!("{what} nest at most {MAX_NESTING} deep"))
+            .note(note)
             .help(help);
         self.report(diagnostic)
     }

@@ -102,15 +102,16 @@ impl<'t> Parser<'t> {
     }
 
     fn expression_too_deep(&mut self) -> Skip {
-        self.too_deep(
-            "operators of an expression",
-            "name a part of it with `let`, or use parentheses to balance it",
-        )
+        let note = format!(
+            "an expression has at most {MAX_NESTING} levels, with parentheses {}; a name or a number is one",
+            2 * MAX_NESTING
+        );
+        self.too_deep(note, "name a part of it with `let`, or use parentheses to balance it")
     }
 
     /// Runs a part of the grammar of expressions one level deeper. Parentheses cost a level, though they make no node.
     fn deeper<T>(&mut self, part: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.expr_depth > 2 * MAX_NESTING {
+        if self.expr_depth >= 2 * MAX_NESTING {
             return Err(self.expression_too_deep());
         }
         self.expr_depth += 1;

@@ -70,7 +70,7 @@ fn expr(tree: &IntExpr) -> Depth {
     }
     let help = "balance it with parentheses, or take a part of it from a table or a slot";
     // What is too deep inside may be a name, whose place is that of its declaration.
-    Err(TooDeep { span: tree.span, what: "operators of an expression", help })
+    Err(TooDeep { span: tree.span, what: "levels of an expression, names and numbers among them,", help })
 }
 
 /// Whether an expression that is at `level` of its tree is not too high.

@@ -7,7 +7,7 @@
 //!
 //! Form
 //!
-//! * **WSP0760** operators nest at most `MAX_NESTING` deep, and so do statements, those of called workloads included;
+//! * **WSP0760** an expression has at most `MAX_NESTING` levels, and statements nest as deep, those of called workloads included;
 //!   when they do not, nothing else is checked.
 //! * **WSP0761** every id is an index of its table.
 //! * **WSP0762** a name is a letter or `_`, then letters, digits and `_`, and no keyword. Parameters, tables, axes,

@@ -3,7 +3,7 @@
 wsp_diag::codes! {
     pub(in crate::workload) TOO_DEEP = 760, "workload nested too deeply",
         "\
-Statements, those of called workloads included, or the operators of an expression nest deeper than a limit (`wsp config`
+Statements, those of called workloads included, or the levels of an expression nest deeper than a limit (`wsp config`
 prints it). Later steps recurse as deep as a workload nests. Flatten the calls, or name parts of the expression.";
     pub(in crate::workload) UNKNOWN_ID = 761, "unknown id in a workload",
         "\

@@ -1,6 +1,6 @@
 //! The reference page, `docs/reference/tg.md`: the table of instructions with what it refers to, and what stands before it.
 
-use super::text::default_text;
+use super::text::{MAX_NESTING, default_text};
 use super::usage;
 use std::fmt::Write as _;
 use wsp_core::tg::*;
@@ -180,6 +180,8 @@ fn limits() -> String {
          | iterations of a loop that is unrolled | {UNROLL_LIMIT} |\n\
          | rounds of a `CF_WHILE` that says nothing else | {MAX_WHILE_ITERATIONS} |\n\
          | operations of an expression | {} |\n\
+         | values that an expression keeps at a time, as `1 + (1 + (1 + 1))` keeps 4 | {MAX_EXPR_STACK} |\n\
+         | expressions in each other, the whole one included, by parentheses, signs, functions and right operands | {MAX_NESTING} |\n\
          | bytes of a text | {} |\n\n\
          This is revision {major}.{minor} of the instruction set.\n",
         wsp_core::tg::MAX_EXPR_OPS,

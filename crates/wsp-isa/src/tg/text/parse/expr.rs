@@ -19,7 +19,7 @@ use wsp_ir::tg::{ExternTensor, Namespace};
 use wsp_syntax::{Operators, PREFIX, infix};
 
 /// Expressions inside each other. What is nested more deeply is printed as `postfix(…)`.
-pub(in crate::tg::text) const MAX_NESTING: u32 = 300;
+pub(in crate::tg) const MAX_NESTING: u32 = 300;
 
 /// The value of an operation on constants. `a` does not matter to operations of one operand.
 fn value(op: ExprOp, a: i64, b: i64) -> Result<i64, EvalFault> {

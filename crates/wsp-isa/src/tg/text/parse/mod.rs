@@ -12,7 +12,7 @@ mod postfix;
 mod report;
 
 pub(super) use self::declare::SPACES;
-pub(in crate::tg::text) use self::expr::MAX_NESTING;
+pub(in crate::tg) use self::expr::MAX_NESTING;
 use self::numbers::{Numbers, Role};
 use super::codes;
 use super::idents::{Ident, NOTHING};
