@@ -230,8 +230,9 @@ note says what the system refused.";
     pub NOT_ALONE = 1596, "outputs differ from those of a run on one thread",
         "\
 `wsp run` runs a unit without a reference a second time, on one thread, and compares what both runs wrote bit by bit. They may
-differ only when two kernels touch the same bytes without an order between them, one of them writing: `wsp check` names such
-pairs. The notes name the first element that differs.";
+differ only when two kernels touch the same bytes without an order between them, one of them writing. `wsp check` names such
+pairs (WSP1501, WSP1521); what devices share and it cannot decide is a warning (WSP1519), also where the pair is surely in no order.
+The notes name the first element that differs.";
     pub CANNOT_EMIT = 1597, "a stage of a task graph cannot be emitted",
         "\
 `wsp asm --emit image` writes the nodes and edges of a graph, and the unit has none.";

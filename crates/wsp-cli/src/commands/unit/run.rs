@@ -306,7 +306,7 @@ fn differences(check: &Check) -> Vec<Diagnostic> {
                         counted(d.elements, "element"),
                         d.first
                     ))
-                    .help("`wsp check` names kernels that touch the same bytes without an order between them")
+                    .help("order kernels that touch the same bytes: `wsp check` names those of a device (WSP1501, WSP1521), and what it does not compare between devices (WSP1519)")
             })
             .collect(),
     }
