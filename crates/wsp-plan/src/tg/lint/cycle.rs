@@ -2,7 +2,7 @@
 
 use super::order::{Edge, Node, Order, Point, Why};
 use super::{CYCLE, Cx, error};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use wsp_core::tg::GraphNo;
 use wsp_ir::tg::Namespace;
 
@@ -87,19 +87,21 @@ fn shortest(order: &Order, start: u32, gone: &[bool]) -> Vec<Edge> {
 fn tell(cx: &mut Cx<'_>, order: &Order, mut cycle: Vec<Edge>) {
     let first = (0..cycle.len()).min_by_key(|&at| cycle[at].from).unwrap_or(0);
     cycle.rotate_left(first);
-    let mut path: Vec<String> = cycle.iter().map(|edge| name(cx, order, edge.from)).collect();
+    let graphs: BTreeSet<u32> = cycle.iter().filter_map(|edge| graph_of(cx, edge.from)).collect();
+    let name = |node: u32| name(cx, order, node, graphs.len() > 1);
+    let mut path: Vec<String> = cycle.iter().map(|edge| name(edge.from)).collect();
     path.push(path[0].clone());
     path.dedup();
     let mut found = error(CYCLE, format!("{} waits for itself: {}", path[0], path.join(" → ")));
-    for (at, edge) in cycle.iter().enumerate() {
-        let text = describe(cx, order, edge);
+    let texts: Vec<String> =
+        cycle.iter().map(|edge| describe(order, edge, [name(edge.from), name(edge.to)])).collect();
+    for (at, (edge, text)) in cycle.iter().zip(texts).enumerate() {
         found = if at == 0 { cx.on(found, edge.origin, &text) } else { cx.and(found, edge.origin, &text) };
     }
     cx.report(found.help("remove one of these, or put what is to follow into another launch"));
 }
 
-fn describe(cx: &Cx<'_>, order: &Order, edge: &Edge) -> String {
-    let (from, to) = (name(cx, order, edge.from), name(cx, order, edge.to));
+fn describe(order: &Order, edge: &Edge, [from, to]: [String; 2]) -> String {
     match edge.why {
         Why::After | Why::Data(_) => format!("{to} after {from}"),
         Why::Join => match (order.point(edge.from), order.point(edge.to)) {
@@ -114,9 +116,26 @@ fn describe(cx: &Cx<'_>, order: &Order, edge: &Edge) -> String {
     }
 }
 
-fn name(cx: &Cx<'_>, order: &Order, node: u32) -> String {
+/// The graph of a kernel or copy.
+fn graph_of(cx: &Cx<'_>, node: u32) -> Option<u32> {
+    let kernels = &cx.outline.kernels;
+    match kernels.get(node as usize) {
+        Some(kernel) => Some(kernel.graph),
+        None => {
+            let copy = node - kernels.len() as u32;
+            let graph = cx.outline.graphs.iter().position(|graph| graph.copies.contains(&copy));
+            graph.map(|graph| graph as u32)
+        }
+    }
+}
+
+/// What messages call a node; `says_graph` if its graph is to be said too.
+fn name(cx: &Cx<'_>, order: &Order, node: u32, says_graph: bool) -> String {
     match order.point(node) {
-        None => format!("`{}`", cx.node_name(Node(node))),
+        None => match graph_of(cx, node).filter(|_| says_graph) {
+            Some(graph) => format!("`{}` of graph `{}`", cx.node_name(Node(node)), cx.graph_name(graph)),
+            None => format!("`{}`", cx.node_name(Node(node))),
+        },
         Some(Point::Event(event)) => {
             format!("event `{}`", cx.module.name(Namespace::Event, GraphNo(0), event.0))
         }

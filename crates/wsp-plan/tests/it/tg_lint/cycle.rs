@@ -47,5 +47,29 @@ fn graphs_that_wait_for_each_other_are_found() {
     };
     let text = graph(0, "E", "F", " //! 1500") + &graph(1, "F", "E", "");
     let found = check(&text);
-    assert_eq!(found[0].message, "`K0` waits for itself: `K0` → event `F` → `K1` → event `E` → `K0`");
+    assert_eq!(
+        found[0].message,
+        "`K0` of graph `0` waits for itself: `K0` of graph `0` → event `F` → `K1` of graph `1` → event `E` → `K0` of graph `0`"
+    );
+}
+
+/// ISA-SY-06: an event that several graphs signal is one of the last launch before the wait, so graphs that could wait for each other need not.
+#[test]
+fn events_that_several_graphs_signal_make_no_circle_of_graphs() {
+    let graph = |name: &str, uses: &[&str]| {
+        let uses: String = uses.iter().map(|of| format!("{of}, K)\n")).collect();
+        format!("TG_BEGIN({name})\nTG_KERNEL(K, e, 1, AIV, 0)\n{uses}TG_END({name})\n")
+    };
+    let graphs = graph("A", &["SY_SIGNAL(E", "SY_SIGNAL(F"])
+        + &graph("B", &["SY_WAIT(F", "SY_SIGNAL(E"])
+        + &graph("D", &["SY_WAIT(E", "SY_SIGNAL(F"]);
+    check(&(graphs.clone() + "TG_LAUNCH(A, 1)\nTG_LAUNCH(D, 2)\nTG_LAUNCH(B, 3)\n"));
+    // Each waits for the first launch behind it.
+    let without = "TG_LAUNCH(D, 2) //! 1515\nTG_LAUNCH(B, 3)\n";
+    check(&(graphs.replace("TG_BEGIN(A)", "TG_BEGIN(A) //! 1504") + without));
+    // In one graph the signals are its own.
+    check(
+        &(graph("A", &["SY_SIGNAL(E"])
+            + "TG_BEGIN(B)\nTG_KERNEL(K, e, 1, AIV, 0)\nSY_SIGNAL(E, K) //! 1500\nSY_WAIT(E, K)\nTG_END(B)\n"),
+    );
 }

@@ -4,7 +4,8 @@ use super::rounds::{Needs, Rounds};
 use super::{Edge, Point, Why};
 use crate::tg::lint::access::Accesses;
 use crate::tg::lint::pairs::CopyOrder;
-use wsp_core::tg::{DependencyType, Instr, KernelNo, NodeNo};
+use std::collections::{HashMap, HashSet};
+use wsp_core::tg::{DependencyType, EventNo, Instr, KernelNo, NodeNo};
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::{BlockId, BlockKind, NumberMap, Outline};
 
@@ -47,7 +48,8 @@ struct Builder<'m> {
     decisions: Vec<(u32, u32)>,
     /// The gang's start of each kernel.
     gang: NumberMap,
-    events: NumberMap,
+    /// The points of events; of an event that several graphs signal each graph has its own, as which launch a wait is for follows from the host.
+    events: HashMap<(EventNo, Option<u32>), u32>,
     extern_events: NumberMap,
     join_edges: usize,
 }
@@ -72,7 +74,7 @@ impl<'m> Builder<'m> {
             borders: vec![None; outline.blocks.len()],
             decisions: Vec::new(),
             gang: map(),
-            events: map(),
+            events: HashMap::new(),
             extern_events,
             join_edges: 0,
         }
@@ -262,6 +264,7 @@ impl<'m> Builder<'m> {
 
     fn instructions(&mut self) {
         let mut kernels = NumberMap::new(self.module.instrs.len());
+        let shared = self.signalled_by_several();
         for graph in 0..self.outline.graphs.len() as u32 {
             let def = &self.outline.graphs[graph as usize];
             if def.parts.is_some() {
@@ -269,7 +272,7 @@ impl<'m> Builder<'m> {
             }
             self.outline.kernel_map(graph, &mut kernels);
             self.gangs(def.at, def.end, &kernels);
-            self.events(def.at, def.end, &kernels);
+            self.events((graph, def.at, def.end), &kernels, &shared);
             let mut barriers = Vec::new();
             for at in def.at..def.end {
                 match self.module.instrs[at as usize] {
@@ -296,7 +299,7 @@ impl<'m> Builder<'m> {
             }
             self.barriers(def.at, def.end, &barriers);
         }
-        self.event_edges();
+        self.event_edges(&shared);
     }
 
     /// A checkpoint comes after everything before it in its graph, and before everything behind it; a break is such a cut in
@@ -419,8 +422,28 @@ impl<'m> Builder<'m> {
         }
     }
 
+    /// Events that kernels of several graphs signal.
+    fn signalled_by_several(&self) -> HashSet<EventNo> {
+        let (mut by, mut shared, mut graph) = (HashMap::new(), HashSet::new(), None);
+        for instr in &self.module.instrs {
+            match *instr {
+                Instr::TgBegin { graph_id } => graph = Some(graph_id),
+                Instr::SySignal { event_id, .. } if *by.entry(event_id).or_insert(graph) != graph => {
+                    shared.insert(event_id);
+                }
+                _ => {}
+            }
+        }
+        shared
+    }
+
     /// Makes the points of events: each in the innermost block around all that signal it or wait for it.
-    fn events(&mut self, begin: u32, end: u32, kernels: &NumberMap) {
+    fn events(
+        &mut self,
+        (graph, begin, end): (u32, u32, u32),
+        kernels: &NumberMap,
+        shared: &HashSet<EventNo>,
+    ) {
         for at in begin..end {
             let (event, kernel) = match self.module.instrs[at as usize] {
                 Instr::SySignal { event_id, src_kernel } => (event_id, src_kernel),
@@ -429,7 +452,8 @@ impl<'m> Builder<'m> {
             };
             let Some(kernel) = kernels.get(kernel.0) else { continue };
             let block = self.block(kernel);
-            match self.events.get(event.0) {
+            let key = (event, shared.contains(&event).then_some(graph));
+            match self.events.get(&key).copied() {
                 Some(point) => {
                     let (meet, ..) = self.outline.blocks.meet(self.block(point), block);
                     let at = point - self.base();
@@ -437,36 +461,34 @@ impl<'m> Builder<'m> {
                 }
                 None => {
                     let point = self.point(Point::Event(event), block);
-                    self.events.insert(event.0, point);
+                    self.events.insert(key, point);
                 }
             }
         }
     }
 
-    fn event_edges(&mut self) {
+    fn event_edges(&mut self, shared: &HashSet<EventNo>) {
         let mut kernels = NumberMap::new(self.module.instrs.len());
+        let mut graph = None;
         for at in 0..self.module.instrs.len() as u32 {
-            match self.module.instrs[at as usize] {
+            let (event, kernel, signals) = match self.module.instrs[at as usize] {
                 Instr::TgBegin { graph_id } => {
-                    if let Some(graph) = self.outline.graph(graph_id) {
+                    graph = self.outline.graph(graph_id);
+                    if let Some(graph) = graph {
                         self.outline.kernel_map(graph, &mut kernels);
                     }
+                    continue;
                 }
                 Instr::SySignal { event_id, src_kernel } if self.extern_events.get(event_id.0).is_none() => {
-                    if let (Some(point), Some(kernel)) =
-                        (self.events.get(event_id.0), kernels.get(src_kernel.0))
-                    {
-                        self.edge(kernel, point, Why::Event, at);
-                    }
+                    (event_id, src_kernel, true)
                 }
-                Instr::SyWait { event_id, dst_kernel } => {
-                    if let (Some(point), Some(kernel)) =
-                        (self.events.get(event_id.0), kernels.get(dst_kernel.0))
-                    {
-                        self.edge(point, kernel, Why::Event, at);
-                    }
-                }
-                _ => {}
+                Instr::SyWait { event_id, dst_kernel } => (event_id, dst_kernel, false),
+                _ => continue,
+            };
+            let key = (event, graph.filter(|_| shared.contains(&event)));
+            if let (Some(&point), Some(kernel)) = (self.events.get(&key), kernels.get(kernel.0)) {
+                let (from, to) = if signals { (kernel, point) } else { (point, kernel) };
+                self.edge(from, to, Why::Event, at);
             }
         }
     }
