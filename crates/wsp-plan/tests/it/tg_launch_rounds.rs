@@ -93,6 +93,8 @@ struct Random {
     waits: bool,
     /// Rows that `H` touches.
     rows: Range<u64>,
+    /// The iteration of `H`, if its first row goes by that.
+    iteration: Option<u64>,
     scalar: u64,
     is_last: bool,
 }
@@ -108,6 +110,7 @@ impl Random {
             event: 0,
             waits: false,
             rows: 0..0,
+            iteration: None,
             scalar: 0,
             is_last: false,
         };
@@ -123,10 +126,11 @@ impl Random {
         }
         made.event = made.numbers.below(made.kernels as u64) as usize;
         made.waits = made.numbers.below(3) > 0;
-        let first = made.numbers.below(6);
+        let first = 1 + made.numbers.below(5);
         made.rows = first..first + 1 + made.numbers.below(2);
         made.scalar = made.numbers.below(2);
         made.is_last = made.numbers.below(2) == 0;
+        made.iteration = Some(made.numbers.below(6)).filter(|iteration| *iteration < 3);
         made
     }
 
@@ -186,13 +190,19 @@ impl Random {
         let [of_g, of_h] = if self.waits { ["WAIT", "SIGNAL"] } else { ["SIGNAL", "WAIT"] };
         let (event, rows) = (self.event, &self.rows);
         text += &format!("SY_{of_g}(E, K{event})\nTG_END(G)\n");
-        let (first, size) = (4 * rows.start, 4 * (rows.end - rows.start));
+        let size = 4 * (rows.end - rows.start);
+        let (first, launch) = match self.iteration {
+            Some(iteration) => (
+                format!("4 * ({} - {} + iteration % 2)", rows.start, iteration % 2),
+                format!("TG_INVOKE(H, {iteration})\n"),
+            ),
+            None => ((4 * rows.start).to_string(), "TG_LAUNCH(H, 1)\n".to_owned()),
+        };
         text += &format!("TG_BEGIN(H)\nTG_KERNEL(A, rw, 1, AIV, 0)\nMC_BIND(A, 0, T, {first}, {size})\n");
         text += &format!("SY_{of_h}(E, A)\nTG_END(H)\n");
-        text + if self.is_last {
-            "TG_LAUNCH(H, 1)\nTG_LAUNCH(G, 2)\n"
-        } else {
-            "TG_LAUNCH(G, 2)\nTG_LAUNCH(H, 1)\n"
+        match self.is_last {
+            true => text + &launch + "TG_LAUNCH(G, 2)\n",
+            false => text + "TG_LAUNCH(G, 2)\n" + &launch,
         }
     }
 
@@ -351,4 +361,19 @@ fn waits_and_signals_in_rounds_order_what_a_run_has_behind_and_before_them() {
     }
     println!("{seen:?}");
     assert!(seen[0] > cases(600) / 5 && seen[2] > cases(600) / 5, "{seen:?}");
+}
+
+/// ISA-TG-24, ISA-SY-01, ISA-SY-02: rounds are looked up with the bytes that a launch has by its iteration, of the kernel in a loop and of the other.
+#[test]
+fn bytes_by_the_iteration_choose_rounds_of_waits_and_signals() {
+    let found = |text: &str| {
+        let checked: Checked = check(&read(text).0, &kernels(), &LintOptions::default(), &[]);
+        (checked.findings.iter().any(|finding| finding.code.0 == 1521), checked.launches.uses.is_empty())
+    };
+    let signals = "extern X: u8[4]\nextern T: u8[8]\nTG_BEGIN(G)\nCF_LOOP(2, i)\nTG_KERNEL(A, f, 1, AIV, 0)\nMC_BIND(A, 0, X)\nMC_BIND(A, 1, T, 4 * i, 4)\nTG_KERNEL(C, f, 1, AIV, 0)\nMC_BIND(C, 0, X)\nMC_BIND(C, 1, T, 4 * ((i + 1) % 2), 4)\nSY_SIGNAL(E, C)\nCF_ENDLOOP\nTG_END(G)\nTG_BEGIN(H)\nTG_KERNEL(Q, r, 1, AIV, 0)\nMC_BIND(Q, 0, T, 4 * (iteration % 2), 4)\nSY_WAIT(E, Q)\nTG_END(H)\nTG_LAUNCH(G, 1)\nTG_INVOKE(H, 0)\n";
+    assert_eq!(found(signals), (false, true));
+    assert_eq!(found(&signals.replace("TG_INVOKE(H, 0)", "TG_INVOKE(H, 1)")), (true, true));
+    let waits = "extern X: u8[4]\nextern T: u8[8]\nextern Y: u8[8]\nTG_BEGIN(G)\nTG_KERNEL(A, f, 1, AIV, 0)\nMC_BIND(A, 0, X)\nMC_BIND(A, 1, T, 4 * ((iteration + 1) % 2), 4)\nSY_SIGNAL(E, A)\nTG_END(G)\nTG_BEGIN(H)\nCF_LOOP(2, i)\nTG_KERNEL(W, f, 1, AIV, 0)\nMC_BIND(W, 0, X)\nMC_BIND(W, 1, Y, 4 * ((i + 1) % 2), 4)\nSY_WAIT(E, W)\nTG_KERNEL(Q, f, 1, AIV, 0)\nMC_BIND(Q, 0, T, 4 * i, 4)\nMC_BIND(Q, 1, Y, 4 * i, 4)\nCF_ENDLOOP\nTG_END(H)\nTG_INVOKE(G, 0)\nTG_LAUNCH(H, 2)\n";
+    assert_eq!(found(waits), (false, true));
+    assert_eq!(found(&waits.replace("TG_INVOKE(G, 0)", "TG_INVOKE(G, 1)")), (true, true));
 }

@@ -5,7 +5,7 @@ use super::super::access::Access;
 use super::super::order::Order;
 use super::super::reach::Lane;
 use super::conditions::Forms;
-use super::laid::{Ends, LaidOut};
+use super::laid::{Ends, LaidOut, Use};
 use super::rounds::in_some_round;
 use super::skips::runs;
 use super::{STEPS_TO_KEEP, Steps};
@@ -110,30 +110,28 @@ impl<'o> Events<'o> {
     pub(super) fn is_before_signal(
         &mut self,
         cx: &Cx<'_>,
-        graph: u32,
         ends: Ends<'_>,
         event: EventNo,
         steps: &mut Steps,
     ) -> bool {
-        let node = ends.0.node;
+        let (graph, node) = (ends.0.graph, ends.0.access.node);
         let nodes = |events: &Events<'_>| (vec![node], signalling(&events.signals, graph, event));
         self.leads(Question::BeforeSignal(graph, node, event), nodes, steps)
-            || self.laid(cx).is_before(cx, cx.graph_no(graph), ends, event)
+            || self.laid(cx).is_before(cx, ends, event)
     }
 
     /// Whether an access starts after a wait of its graph, in such rounds.
     pub(super) fn is_behind_wait(
         &mut self,
         cx: &Cx<'_>,
-        graph: u32,
         wait: u32,
         ends: Ends<'_>,
         steps: &mut Steps,
     ) -> bool {
-        let node = ends.0.node;
+        let (graph, node) = (ends.0.graph, ends.0.access.node);
         let nodes = |events: &Events<'_>| (events.waiting(graph, wait), vec![node]);
         self.leads(Question::BehindWait(graph, wait, node), nodes, steps)
-            || self.is_laid_behind(cx, graph, wait, ends)
+            || self.is_laid_behind(cx, wait, ends)
     }
 
     /// Whether a wait of a graph comes before it signals an event.
@@ -159,9 +157,9 @@ impl<'o> Events<'o> {
         if wait.is_of_rounds { Vec::new() } else { wait.nodes.clone() }
     }
 
-    fn is_laid_behind(&self, cx: &Cx<'_>, graph: u32, wait: u32, ends: Ends<'_>) -> bool {
-        let wait = &self.waits[graph as usize][wait as usize];
-        self.laid(cx).is_behind(cx, cx.graph_no(graph), wait, ends)
+    fn is_laid_behind(&self, cx: &Cx<'_>, wait: u32, ends: Ends<'_>) -> bool {
+        let wait = &self.waits[ends.0.graph as usize][wait as usize];
+        self.laid(cx).is_behind(cx, wait, ends)
     }
 
     /// Of each of some accesses of a graph the events that it signals only when the access is complete.
@@ -175,7 +173,7 @@ impl<'o> Events<'o> {
         };
         let of = |(access, reached): (&&Access, Vec<bool>)| {
             let is_before = |(of, reached): &(&(EventNo, u32), bool)| {
-                *reached || self.laid(cx).is_before(cx, cx.graph_no(graph), (access, None), of.0)
+                *reached || self.laid(cx).is_before(cx, (Use { graph, access, iteration: None }, None), of.0)
             };
             let found = signals.iter().zip(reached).filter(is_before);
             let mut events: Vec<EventNo> = found.map(|((event, _), _)| *event).collect();
@@ -197,7 +195,8 @@ impl<'o> Events<'o> {
         let reached = self.order.ordered().reached(&lanes);
         let of = |at: usize| {
             let is_behind = |(wait, reached): &(u32, &Vec<bool>)| {
-                reached[at] || self.is_laid_behind(cx, graph, *wait, (accesses[at], None))
+                let of = Use { graph, access: accesses[at], iteration: None };
+                reached[at] || self.is_laid_behind(cx, *wait, (of, None))
             };
             let found = (0..).zip(&reached).filter(is_behind);
             found.map(|(wait, _)| wait).collect()

@@ -7,11 +7,12 @@ use super::super::Cx;
 use super::super::access::Access;
 use super::events::Wait;
 use crate::tg::elaborate::elaborate;
-use crate::tg::plan::{BindItem, BindTensor, ElaborateOptions, GraphPlan, UnitPlan};
-use std::collections::{BTreeMap, HashMap};
+use crate::tg::plan::{BindTensor, ElaborateOptions, GraphPlan, UnitPlan};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use wsp_core::tg::image::{NONE, NodeKind};
-use wsp_core::tg::{EventNo, GraphNo, Scalar, TensorNo};
+use wsp_core::tg::{EventNo, ExprOp, GraphNo, Scalar, TensorNo};
+use wsp_ir::tg::outline::{Affine, Variable};
 
 /// An access of one round.
 struct Round {
@@ -19,12 +20,13 @@ struct Round {
     node: u32,
     /// The tensor, if a plan says which of several it is.
     tensor: Option<TensorNo>,
-    /// Its bytes, if they are numbers in a plan.
-    bytes: Option<Range<u64>>,
+    /// Of a binding the first byte and the bytes, in the expressions of the plan.
+    bytes: Option<(Scalar, Scalar)>,
 }
 
 /// A graph as it is laid out.
 struct Laid {
+    exprs: Vec<ExprOp>,
     /// By the instruction of the binding, the copy or the condition.
     rounds: HashMap<u32, Vec<Round>>,
     /// Of each event and each kernel that waits for it, by instruction, whether nodes come behind such a wait.
@@ -35,11 +37,21 @@ struct Laid {
     before: BTreeMap<EventNo, Vec<bool>>,
 }
 
+/// An access of a launch: with its graph, and the iteration if that is known.
+#[derive(Clone, Copy)]
+pub(super) struct Use<'a> {
+    pub(super) graph: u32,
+    pub(super) access: &'a Access,
+    pub(super) iteration: Option<i64>,
+}
+
 /// An access, and one of another launch that it may meet, if there is one.
-pub(super) type Ends<'a> = (&'a Access, Option<&'a Access>);
+pub(super) type Ends<'a> = (Use<'a>, Option<Use<'a>>);
 
 /// The graphs of a unit.
 pub(super) struct LaidOut {
+    /// Declared scalars with values.
+    scalars: Vec<(Variable, i64)>,
     graphs: HashMap<GraphNo, Laid>,
 }
 
@@ -49,17 +61,22 @@ impl LaidOut {
         let plan = elaborate(cx.module, cx.signatures, &ElaborateOptions::default());
         let laid =
             |unit: UnitPlan| unit.graphs.iter().map(|graph| (graph.no, Laid::new(&unit, graph))).collect();
-        LaidOut { graphs: plan.map_or_else(|_| HashMap::new(), laid) }
+        let scalars = cx.module.exprs.iter().zip(&cx.known.exprs).filter_map(|ops| match ops {
+            (ExprOp::Arg(arg), ExprOp::Const(value)) => Some((Variable::Arg(*arg), *value)),
+            _ => None,
+        });
+        let scalars: BTreeSet<(Variable, i64)> = scalars.collect();
+        LaidOut { scalars: scalars.into_iter().collect(), graphs: plan.map_or_else(|_| HashMap::new(), laid) }
     }
 
     /// Whether an access comes behind a wait, in all rounds in which it may touch bytes of another, if one is given.
-    pub(super) fn is_behind(&self, cx: &Cx<'_>, graph: GraphNo, wait: &Wait, ends: Ends<'_>) -> bool {
-        self.all(cx, graph, ends, |graph| graph.waited(cx, wait))
+    pub(super) fn is_behind(&self, cx: &Cx<'_>, wait: &Wait, ends: Ends<'_>) -> bool {
+        self.all(cx, ends, |graph| graph.waited(cx, wait))
     }
 
     /// Whether an access comes before a signal in all of these rounds.
-    pub(super) fn is_before(&self, cx: &Cx<'_>, graph: GraphNo, ends: Ends<'_>, event: EventNo) -> bool {
-        self.all(cx, graph, ends, |graph| graph.before.get(&event).into_iter().collect())
+    pub(super) fn is_before(&self, cx: &Cx<'_>, ends: Ends<'_>, event: EventNo) -> bool {
+        self.all(cx, ends, |graph| graph.before.get(&event).into_iter().collect())
     }
 
     /// Whether a wait comes before a signal.
@@ -81,48 +98,84 @@ impl LaidOut {
     }
 
     /// Whether two accesses of launches may touch the same bytes in some round of each.
-    pub(super) fn may_meet(&self, cx: &Cx<'_>, [a, b]: [(GraphNo, &Access); 2]) -> bool {
-        let rounds = |(graph, access): (GraphNo, &Access)| -> Option<Vec<Range<u64>>> {
-            let rounds = self.graphs.get(&graph)?.rounds.get(&access.at).map_or(&[][..], Vec::as_slice);
-            let tensor = cx.outline.tensors[access.tensor as usize].no;
-            let of_tensor = rounds.iter().filter(move |round| round.tensor.is_none_or(|of| of == tensor));
-            let bytes = |round: &Round| round.bytes.clone().unwrap_or(access.low..access.high);
-            let mut all: Vec<Range<u64>> = of_tensor.map(bytes).collect();
-            all.sort_unstable_by_key(|bytes| (bytes.start, bytes.end));
-            all.dedup();
-            Some(all)
+    pub(super) fn may_meet(&self, cx: &Cx<'_>, [a, b]: [Use<'_>; 2]) -> bool {
+        let of_b = self.bytes_of(cx, b);
+        self.bytes_of(cx, a).iter().any(|bytes| meets_one(&of_b, bytes))
+    }
+
+    /// Bytes that an access may touch in its rounds, in order and apart from each other.
+    fn bytes_of(&self, cx: &Cx<'_>, of: Use<'_>) -> Vec<Range<u64>> {
+        let Some(graph) = self.graphs.get(&cx.graph_no(of.graph)) else {
+            return vec![of.access.low..of.access.high];
         };
-        let (Some(of_a), Some(of_b)) = (rounds(a), rounds(b)) else { return true };
-        of_a.iter().any(|a| {
-            let mut near = of_b.iter().take_while(|b| b.start < a.end);
-            near.any(|b| a.start < b.end)
-        })
+        let mut all: Vec<Range<u64>> =
+            graph.rounds_of(cx, &self.scalars, of).map(|(_, bytes)| bytes).collect();
+        all.sort_unstable_by_key(|bytes| (bytes.start, bytes.end));
+        all.dedup_by(|next, last| {
+            let joins = next.start <= last.end;
+            if joins {
+                last.end = last.end.max(next.end);
+            }
+            joins
+        });
+        all
     }
 
     fn all<'l>(
         &'l self,
         cx: &Cx<'_>,
-        graph: GraphNo,
         (access, other): Ends<'_>,
         of: impl Fn(&'l Laid) -> Vec<&'l Vec<bool>>,
     ) -> bool {
-        let tensor = cx.outline.tensors[access.tensor as usize].no;
-        let meets = |round: &&Round| {
-            let is_apart =
-                |(bytes, other): (&Range<u64>, &Access)| bytes.end <= other.low || other.high <= bytes.start;
-            round.tensor.is_none_or(|of| of == tensor)
-                && !round.bytes.as_ref().zip(other).is_some_and(is_apart)
-        };
-        self.graphs.get(&graph).is_some_and(|graph| {
-            let rounds = graph.rounds.get(&access.at).map_or(&[][..], Vec::as_slice);
-            let of = of(graph);
-            let is_so = |round: &Round| of.iter().any(|of| of[round.node as usize]);
-            !of.is_empty() && rounds.iter().filter(meets).all(is_so)
-        })
+        let Some(graph) = self.graphs.get(&cx.graph_no(access.graph)) else { return false };
+        let of = of(graph);
+        if of.is_empty() {
+            return false;
+        }
+        let other = other.map(|other| self.bytes_of(cx, other));
+        let meets = |bytes: &Range<u64>| other.as_ref().is_none_or(|other| meets_one(other, bytes));
+        let mut rounds = graph.rounds_of(cx, &self.scalars, access).filter(|(_, bytes)| meets(bytes));
+        rounds.all(|(round, _)| of.iter().any(|of| of[round.node as usize]))
     }
 }
 
+/// Whether a range meets one of some that are in order and apart from each other.
+fn meets_one(of: &[Range<u64>], bytes: &Range<u64>) -> bool {
+    let near = of.partition_point(|of| of.end <= bytes.start);
+    of.get(near).is_some_and(|of| of.start < bytes.end)
+}
+
 impl Laid {
+    /// The rounds in which an access may be one to its tensor, each with the bytes that it may touch.
+    fn rounds_of(
+        &self,
+        cx: &Cx<'_>,
+        scalars: &[(Variable, i64)],
+        Use { access, iteration, .. }: Use<'_>,
+    ) -> impl Iterator<Item = (&Round, Range<u64>)> {
+        let tensor = cx.outline.tensors[access.tensor as usize].no;
+        let hull = access.low..access.high;
+        let iteration = iteration.map(|iteration| (Variable::Iteration, iteration));
+        let values: Vec<(Variable, i64)> = iteration.into_iter().chain(scalars.iter().copied()).collect();
+        let rounds = self.rounds.get(&access.at).map_or(&[][..], Vec::as_slice).iter();
+        let of_tensor = rounds.filter(move |round| round.tensor.is_none_or(|of| of == tensor));
+        let number = move |scalar: Scalar| match scalar {
+            Scalar::Const(number) => u64::try_from(number).ok(),
+            Scalar::Expr(expr) => {
+                let ops = self.exprs.get(expr.0 as usize..)?;
+                let end = ops.iter().position(|op| *op == ExprOp::End)?;
+                let value = Affine::on_top(&ops[..end], &values)?;
+                u64::try_from(value.as_constant()?).ok()
+            }
+        };
+        of_tensor.map(move |round| {
+            let numbers = round.bytes.and_then(|(first, size)| number(first).zip(number(size)));
+            let bytes = numbers
+                .map(|(first, size)| first..if size == 0 { u64::MAX } else { first.saturating_add(size) });
+            (round, bytes.unwrap_or(hull.clone()))
+        })
+    }
+
     /// What comes behind the kernels of a wait.
     fn waited(&self, cx: &Cx<'_>, wait: &Wait) -> Vec<&Vec<bool>> {
         let behind = if wait.is_of_rounds { &self.surely } else { &self.behind };
@@ -146,12 +199,13 @@ impl Laid {
         let tops = tops(plan);
         let is_top = |node: u32| tops[node as usize] == node;
         let mut laid = Laid {
+            exprs: plan.exprs.clone(),
             rounds: HashMap::new(),
             behind: BTreeMap::new(),
             before: BTreeMap::new(),
             surely: BTreeMap::new(),
         };
-        let mut add = |instr: u32, node: u32, tensor: Option<TensorNo>, bytes: Option<Range<u64>>| {
+        let mut add = |instr: u32, node: u32, tensor: Option<TensorNo>, bytes: Option<(Scalar, Scalar)>| {
             let node = tops[node as usize];
             laid.rounds.entry(instr).or_default().push(Round { node, tensor, bytes });
         };
@@ -161,7 +215,7 @@ impl Laid {
                     BindTensor::One(tensor) => Some(unit.tensors[tensor as usize].no),
                     BindTensor::Table { .. } => None,
                 };
-                add(bind.instr, kernel.node, tensor, bytes(bind));
+                add(bind.instr, kernel.node, tensor, Some((bind.offset, bind.size)));
             }
         }
         plan.copies.iter().for_each(|of| add(of.instr, of.node, None, None));
@@ -187,13 +241,6 @@ impl Laid {
         }
         laid
     }
-}
-
-/// The bytes of a binding, if they are numbers.
-fn bytes(bind: &BindItem) -> Option<Range<u64>> {
-    let number = |scalar: Scalar| scalar.as_const().and_then(|number| u64::try_from(number).ok());
-    let (first, size) = (number(bind.offset)?, number(bind.size)?);
-    Some(first..if size == 0 { u64::MAX } else { first.saturating_add(size) })
 }
 
 /// Of each node the one of the graph's own level that it is, or in which it stands.

@@ -33,6 +33,7 @@ pub(super) use arms::Arms;
 use conditions::{Condition, Forms, is_of_launch};
 pub(super) use each_device::OnDevice;
 use events::Events;
+use laid::Use;
 pub(super) use notices::check as check_notices;
 pub use open::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UseWait, UsedBy};
 use open::{by_event, user_of};
@@ -324,7 +325,8 @@ impl<'o> Checker<'o> {
                 if !(a.writes() || b.writes()) {
                     continue;
                 }
-                let ends = [(cx.graph_no(first), a), (cx.graph_no(second), b)];
+                let of = |graph, access| Use { graph, access, iteration: None };
+                let ends = [of(first, a), of(second, b)];
                 let is_sure = meets(cx, a, b).filter(|_| self.events.laid(cx).may_meet(cx, ends));
                 if let Some(is_sure) = is_sure {
                     self.steps.spend(STEPS_TO_KEEP);

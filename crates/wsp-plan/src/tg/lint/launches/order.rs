@@ -11,8 +11,9 @@ use super::super::Cx;
 use super::super::access::Access;
 use super::conditions::Forms;
 use super::events::Events;
+use super::laid::Use;
 use super::skips::runs;
-use super::ways::Way;
+use super::ways::{Launch, Way};
 use super::{STEPS_TO_KEEP, Steps};
 use crate::tg::Certainty;
 use std::collections::{BTreeMap, HashMap};
@@ -279,16 +280,20 @@ impl LaunchOrder {
         may: bool,
         steps: &mut Steps,
     ) -> bool {
+        let [of_a, of_b] = [(first, a), (second, b)].map(|(launch, access)| {
+            let Launch { graph, iteration, .. } = way.launches[launch];
+            Use { graph, access, iteration }
+        });
         let mut from = vec![begin(first) + 1];
         let signals = (first, EventNo(0))..=(first, EventNo(u32::MAX));
         for (&(_, event), &place) in self.signals.range(signals) {
-            if steps.spend(1) && events.is_before_signal(cx, self.graphs[first], (a, Some(b)), event, steps) {
+            if steps.spend(1) && events.is_before_signal(cx, (of_a, Some(of_b)), event, steps) {
                 from.push(place);
             }
         }
         let mut to = vec![begin(second)];
         for (&(_, wait), of) in self.waits.range((second, 0)..=(second, u32::MAX)) {
-            if steps.spend(1) && events.is_behind_wait(cx, self.graphs[second], wait, (b, Some(a)), steps) {
+            if steps.spend(1) && events.is_behind_wait(cx, wait, (of_b, Some(of_a)), steps) {
                 to.push(of.place);
                 // Whatever makes the access take place may make the kernel run that waits.
                 let kernel = |kernel| (kernel, way.launches[second].iteration);
