@@ -234,11 +234,11 @@ impl<'o> Checker<'o> {
         let from = uses.partition_point(|&at| self.list[at].tensor < tensor);
         let uses = uses[from..].iter().map(|&at| &self.list[at]);
         let mut uses = uses.take_while(|access| access.tensor == tensor);
-        let graph = cx.graph_no(launch.graph);
+        let of = |access| Use { graph: launch.graph, access, iteration: None };
         uses.any(|access| {
             self.saves
                 || (may_take(cx, (way, &mut *forms), access, launch, &mut self.steps)
-                    && self.events.laid(cx).may_meet(cx, [(graph, access); 2]))
+                    && self.events.laid(cx).may_meet(cx, [of(access); 2]))
         })
     }
 
