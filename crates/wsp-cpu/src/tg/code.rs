@@ -126,6 +126,15 @@ pub(crate) enum Item {
 }
 
 impl Item {
+    /// The node of a kernel or copy in the plan.
+    pub(super) fn node(self, plan: &GraphPlan) -> Option<u32> {
+        match self {
+            Item::Kernel(at) => Some(plan.kernels[at as usize].node),
+            Item::Copy(at) => Some(plan.copies[at as usize].node),
+            Item::Condition(_) => None,
+        }
+    }
+
     /// Numbers of the unrolled loops around it.
     pub(super) fn fixed(self, plan: &GraphPlan) -> FixedItem {
         match self {

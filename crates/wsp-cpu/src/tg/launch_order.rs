@@ -60,9 +60,9 @@ impl Known {
         self.0.get(&stream).is_some_and(|of| of.done >= launch)
     }
 
-    fn has_signalled(&self, stream: u32, launch: u64, events: &[EventNo]) -> bool {
-        let of = self.0.get(&stream).filter(|of| of.running == launch);
-        of.is_some_and(|of| events.iter().any(|event| of.signalled.contains(event)))
+    /// Events that a launch is known to have signalled.
+    fn signalled(&self, stream: u32, launch: u64) -> Option<&BTreeSet<EventNo>> {
+        self.0.get(&stream).filter(|of| of.running == launch).map(|of| &of.signalled)
     }
 }
 
@@ -142,23 +142,42 @@ impl Entry {
         !is_over && (!may_skip || self.started.iter().any(|(of, _)| *of == wait))
     }
 
-    /// Whether a wait counts for a use: its kernel runs in every launch, or had started in the round of the use.
-    fn counts_for(&self, wait: &UseWait, of: UseOf<'_>) -> bool {
-        let Wait { is_over, may_skip, .. } = self.waits[wait.wait as usize];
-        let plan = &self.launch.code.plan;
-        let round = |item: Item| -> Vec<Option<i64>> {
+    /// Whether a wait counts for a use: that comes behind it in the plan. Of a kernel that may be skipped those that had started count.
+    fn counts_for(&self, number: u32, of: UseOf<'_>) -> bool {
+        let Wait { is_over, may_skip, event, .. } = self.waits[number as usize];
+        let (plan, order) = (&self.launch.code.plan, self.launch.code.uses.order());
+        let listed = of.of.waits.iter().find(|wait| wait.wait == number);
+        let node = of.item.and_then(|item| item.node(plan));
+        if is_over || !may_skip {
+            return !is_over && (listed.is_some() || node.is_some_and(|node| order.is_behind(node, event)));
+        }
+        let round = |item: Item, wait: &UseWait| -> Vec<Option<i64>> {
             let numbers = plan.fixed_of(item.fixed(plan));
             let number =
                 |iter: &IterNo| numbers.iter().rev().find(|(of, _)| of == iter).map(|(_, number)| *number);
             wait.iters.iter().map(number).collect()
         };
-        let is_in_round = |kernel: Item| match of.item.map(|item| round(kernel).cmp(&round(item))) {
-            _ if wait.iters.is_empty() => true,
-            Some(std::cmp::Ordering::Equal) => true,
-            earlier => wait.is_carried && earlier == Some(std::cmp::Ordering::Less),
+        let is_in_round = |kernel: Item, wait: &UseWait| {
+            wait.iters.is_empty() || of.item.is_some_and(|item| round(kernel, wait) == round(item, wait))
         };
-        let mut started = self.started.iter().take(of.started as usize);
-        !is_over && (!may_skip || started.any(|(of, kernel)| *of == wait.wait && is_in_round(*kernel)))
+        let started = self.started.iter().take(of.started as usize);
+        let started: Vec<Item> =
+            started.filter(|(wait, _)| *wait == number).map(|(_, kernel)| *kernel).collect();
+        let leads = |node: u32| {
+            order.leads(plan, started.iter().filter_map(|kernel| kernel.node(plan)).collect(), node)
+        };
+        listed.is_some_and(|wait| started.iter().any(|kernel| is_in_round(*kernel, wait)))
+            || node.is_some_and(leads)
+    }
+
+    /// Whether a use is complete before its launch signals one of some events.
+    fn signals_behind(&self, of: UseOf<'_>, events: &BTreeSet<EventNo>) -> bool {
+        let (plan, order) = (&self.launch.code.plan, self.launch.code.uses.order());
+        let node = of.item.and_then(|item| item.node(plan));
+        let is_behind = |event: &EventNo| {
+            of.of.signals.contains(event) || node.is_some_and(|node| order.is_before(node, *event))
+        };
+        events.iter().any(is_behind)
     }
 
     /// Waits of which it is not known whether they count.
@@ -334,10 +353,12 @@ impl LaunchOrder {
             return true;
         };
         let (stream, at) = (first.launch.stream, one.launch);
-        let knows =
-            |known: &Known| known.has_done(stream, at) || known.has_signalled(stream, at, &one.of.signals);
-        let waits = other.of.waits.iter().filter(|wait| second.counts_for(wait, other));
-        knows(&second.begin) || waits.filter_map(|wait| second.behind.get(wait.wait as usize)).any(knows)
+        let knows = |known: &Known| {
+            let signalled = known.signalled(stream, at);
+            known.has_done(stream, at) || signalled.is_some_and(|events| first.signals_behind(one, events))
+        };
+        let mut behind = (0..).zip(&second.behind);
+        knows(&second.begin) || behind.any(|(wait, known)| knows(known) && second.counts_for(wait, other))
     }
 
     /// A launch that is entered.

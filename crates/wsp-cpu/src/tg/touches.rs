@@ -19,7 +19,7 @@ use wsp_core::tg::{Direction, EventNo};
 use wsp_diag::Diagnostic;
 use wsp_plan::tg::plan::{ConditionItem, GraphPlan};
 use wsp_plan::tg::runs::Runs;
-use wsp_plan::tg::{LaunchUse, OpenLaunches, OpenUse};
+use wsp_plan::tg::{EventOrder, LaunchUse, OpenLaunches, OpenUse};
 
 /// Launches that are kept before any is forgotten.
 const FEWEST_KEPT: usize = 64;
@@ -33,6 +33,8 @@ pub(crate) struct OpenUses {
     conditions: Vec<Uses>,
     /// Of each kernel its waits, if a launch may skip it.
     waits: Vec<Vec<u32>>,
+    /// What of it comes before signals and behind waits.
+    order: EventOrder,
     /// Whether its launches find out while they run which bytes they use.
     is_late: bool,
 }
@@ -87,7 +89,13 @@ impl OpenUses {
             skipped.iter().filter(|(_, kernel)| *kernel == instr).map(|(at, _)| *at).collect()
         };
         let waits = plan.kernels.iter().map(|kernel| waits_of(kernel.def)).collect();
-        OpenUses { kernels, copies, conditions, waits, is_late }
+        let order = events.map(|_| EventOrder::new(plan)).unwrap_or_default();
+        OpenUses { kernels, copies, conditions, waits, order, is_late }
+    }
+
+    /// What of the graph comes before signals and behind waits.
+    pub(super) fn order(&self) -> &EventOrder {
+        &self.order
     }
 
     /// The waits of a kernel that a launch may skip.
@@ -127,7 +135,7 @@ struct Touch {
     of: u32,
     /// How many of the launch's kernels that wait and may be skipped had started; [`u32::MAX`] if the use was entered before the launch began.
     started: u32,
-    /// What uses the bytes, where it matters in which round of unrolled loops it stands.
+    /// What uses the bytes, if events of its graph may order it.
     item: Option<Item>,
 }
 
@@ -287,8 +295,8 @@ impl Launches {
         let plan = &values.code.plan;
         for &of in &of.uses {
             let open = &self.uses[of as usize];
-            let has_rounds = open.waits.iter().any(|wait| !wait.iters.is_empty());
-            let touch = Touch { launch, of, started, item: has_rounds.then_some(item) };
+            let has_events = self.events.contains_key(&plan.no.0);
+            let touch = Touch { launch, of, started, item: has_events.then_some(item) };
             let bytes: Vec<(u32, Range<u64>)> = match item {
                 Item::Kernel(at) => {
                     let binds = plan.binds_of(&plan.kernels[at as usize]);

@@ -12,7 +12,7 @@ pub mod runs;
 pub use certainty::Certainty;
 pub use elaborate::elaborate;
 pub use lint::{
-    Checked, EventWait, GraphEvents, LaunchUse, LintOptions, OpenEnd, OpenLaunches, OpenPair, OpenUse,
-    UseWait, UsedBy, check, lint,
+    Checked, EventOrder, EventWait, GraphEvents, LaunchUse, LintOptions, OpenEnd, OpenLaunches, OpenPair,
+    OpenUse, UseWait, UsedBy, check, lint,
 };
 pub use plan::{ElaborateOptions, GraphPlan, UnitPlan};

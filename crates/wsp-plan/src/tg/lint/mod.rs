@@ -37,7 +37,7 @@ mod unused;
 use super::matrix::DeviceModel;
 use access::Accesses;
 use codes::*;
-pub use launches::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UseWait, UsedBy};
+pub use launches::{EventOrder, EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UseWait, UsedBy};
 pub use open::{OpenEnd, OpenPair};
 use order::{Node, Order, Rounds};
 use wsp_core::tg::{GraphNo, Platform};

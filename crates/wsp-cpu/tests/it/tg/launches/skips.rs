@@ -78,6 +78,45 @@ fn a_wait_of_one_round_orders_no_other_round() {
     }
 }
 
+/// ISA-SY-02, ISA-CF-03, A-11: other bytes than those that are compared bring a round behind what earlier rounds wait for, if they are the same.
+#[test]
+fn bytes_of_other_kernels_bring_a_round_behind_an_earlier_wait() {
+    let open = "CF_LOOP(2, i)\nCF_IF(load(L, 8 * i, i64))\n";
+    for (bytes, refused) in [("64, 8", [true, false, false]), ("64 + 8 * i, 8", [true, true, false])] {
+        let rest = format!(
+            "CF_ENDIF\nTG_KERNEL(P, inc, 1, AIV, 0)\nMC_BIND(P, 0, T, {bytes})\n{}TG_DEPEND(W, P)\nTG_DEPEND(P, Q)\nCF_ENDLOOP\n",
+            Q.replace("inc", "look").replace("8 * N", "24")
+        );
+        let text = text(&[signals(), waits(open, &rest, "")], "TG_LAUNCH(G, 1)\nTG_LAUNCH(H, 2)\n");
+        let words = [[0, 1], [1, 0], [1, 1]];
+        let found = words.map(|[first, second]| is_refused(&text, 3, &[first, second, 0, 0]));
+        assert_eq!(found, refused, "{text}");
+    }
+}
+
+/// ISA-SY-01, ISA-SY-02, ISA-CF-03: rounds are looked up with the bytes of a run also where only that knows the iteration.
+#[test]
+fn bytes_by_an_iteration_that_is_loaded_choose_the_rounds() {
+    let one = |name: &str, entry: &str, bytes: &str| {
+        format!("TG_KERNEL({name}, {entry}, 1, AIV, 0)\nMC_BIND({name}, 0, T, {bytes}, 8)\n")
+    };
+    let by_iteration = "8 * (iteration % 2)";
+    let rounds = [one("A", "inc", "8 * i"), one("C", "inc", "8 * ((i + 1) % 2)")].concat();
+    let signals = format!("TG_BEGIN(G)\nCF_LOOP(2, i)\n{rounds}SY_SIGNAL(E, C)\nCF_ENDLOOP\nTG_END(G)\n");
+    let waits = graph("H", "look", "8 * (iteration % 2), 8", "SY_WAIT(E, A)\n");
+    let of_signals = text(&[signals, waits], "TG_LAUNCH(G, 1)\nTG_INVOKE(H, load(L, 0, i64))\n");
+    let signals = format!("TG_BEGIN(G)\n{}SY_SIGNAL(E, A)\nTG_END(G)\n", one("A", "inc", by_iteration));
+    let rounds = [one("W", "inc", "64 + 8 * ((i + 1) % 2)"), one("P", "inc", "64 + 8 * i")].concat();
+    let waits = format!(
+        "TG_BEGIN(H)\nCF_LOOP(2, i)\n{rounds}SY_WAIT(E, W)\n{}TG_DEPEND(P, Q)\nCF_ENDLOOP\nTG_END(H)\n",
+        one("Q", "look", "8 * i")
+    );
+    let of_waits = text(&[signals, waits], "TG_INVOKE(G, load(L, 0, i64))\nTG_LAUNCH(H, 2)\n");
+    for (text, refused) in [(of_signals, [false, true]), (of_waits, [true, false])] {
+        assert_eq!([0, 1].map(|first| is_refused(&text, 3, &[first, 0, 0, 0])), refused, "{text}");
+    }
+}
+
 /// ISA-TG-25: where values of arguments say that a kernel is skipped, the checks before the run refuse it.
 #[test]
 fn what_arguments_skip_is_refused_before_the_run() {

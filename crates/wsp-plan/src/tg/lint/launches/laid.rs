@@ -187,15 +187,12 @@ impl Laid {
         let records = &plan.records;
         let count = records.nodes.len();
         let decides = [NodeKind::Decide as u32, NodeKind::Break as u32];
-        let succs = |node: usize| {
-            let record = &records.nodes[node];
-            &records.succs[record.first as usize..record.end as usize]
-        };
+        let succs = |node: u32| succs(plan, node);
         let mut preds = vec![Vec::new(); count];
-        (0..count)
-            .for_each(|node| succs(node).iter().for_each(|next| preds[*next as usize].push(node as u32)));
-        let after = |from: u32| reached(count, from, &|node| succs(node as usize));
-        let ahead = |from: u32| reached(count, from, &|node| &preds[node as usize]);
+        (0..count as u32)
+            .for_each(|node| succs(node).iter().for_each(|next| preds[*next as usize].push(node)));
+        let after = |from: u32| reached(count, vec![from], &succs);
+        let ahead = |from: u32| reached(count, vec![from], &|node| &preds[node as usize]);
         let tops = tops(plan);
         let is_top = |node: u32| tops[node as usize] == node;
         let mut laid = Laid {
@@ -228,7 +225,7 @@ impl Laid {
             plan.kernels.iter().map(|of| (of.node, plan.defs[of.def as usize].instr)).collect();
         for wait in plan.event_waits.iter().filter(|wait| is_top(wait.node)) {
             let (is_sure, reached) = (records.nodes[wait.node as usize].guard == NONE, after(wait.node));
-            for instr in succs(wait.node as usize).iter().filter_map(|node| kernels.get(node)) {
+            for instr in succs(wait.node).iter().filter_map(|node| kernels.get(node)) {
                 let key = (wait.event, *instr);
                 join(laid.behind.entry(key).or_default(), &reached);
                 if is_sure {
@@ -241,6 +238,68 @@ impl Laid {
         }
         laid
     }
+}
+
+/// Which nodes of a plan come before signals and behind waits for events.
+#[derive(Debug, Default)]
+pub struct EventOrder {
+    tops: Vec<u32>,
+    /// Of each event, whether nodes of the graph's own level come before a signal of it.
+    before: BTreeMap<EventNo, Vec<bool>>,
+    /// Of each event, whether they come behind a wait for it that takes place in every launch.
+    behind: BTreeMap<EventNo, Vec<bool>>,
+}
+
+impl EventOrder {
+    /// That of a graph.
+    pub fn new(plan: &GraphPlan) -> EventOrder {
+        let mut preds = vec![Vec::new(); plan.records.nodes.len()];
+        (0..preds.len() as u32)
+            .for_each(|node| succs(plan, node).iter().for_each(|next| preds[*next as usize].push(node)));
+        let tops = tops(plan);
+        let (mut signals, mut waits) = (BTreeMap::<_, Vec<u32>>::new(), BTreeMap::<_, Vec<u32>>::new());
+        plan.signals.iter().for_each(|of| signals.entry(of.event).or_default().push(of.node));
+        let is_sure =
+            |node: u32| tops[node as usize] == node && plan.records.nodes[node as usize].guard == NONE;
+        for wait in plan.event_waits.iter().filter(|wait| is_sure(wait.node)) {
+            waits.entry(wait.event).or_default().push(wait.node);
+        }
+        let ahead = |nodes: Vec<u32>| reached(preds.len(), nodes, &|node| &preds[node as usize]);
+        let after = |nodes: Vec<u32>| reached(preds.len(), nodes, &|node| succs(plan, node));
+        let before = signals.into_iter().map(|(event, nodes)| (event, ahead(nodes))).collect();
+        let behind = waits.into_iter().map(|(event, nodes)| (event, after(nodes))).collect();
+        EventOrder { tops, before, behind }
+    }
+
+    /// Whether a node is complete before the graph signals an event.
+    pub fn is_before(&self, node: u32, event: EventNo) -> bool {
+        self.has(&self.before, node, event)
+    }
+
+    /// Whether a node starts behind a wait for an event in every launch.
+    pub fn is_behind(&self, node: u32, event: EventNo) -> bool {
+        self.has(&self.behind, node, event)
+    }
+
+    /// Whether a node is one of some, or comes behind one of them.
+    pub fn leads(&self, plan: &GraphPlan, from: Vec<u32>, to: u32) -> bool {
+        let top = |node: u32| self.tops[node as usize];
+        let out = from.iter().map(|node| top(*node)).filter(|of| *of != top(to)).collect();
+        let reaches = |from: Vec<u32>, to: u32| {
+            !from.is_empty() && reached(self.tops.len(), from, &|node| succs(plan, node))[to as usize]
+        };
+        reaches(from, to) || reaches(out, top(to))
+    }
+
+    fn has(&self, of: &BTreeMap<EventNo, Vec<bool>>, node: u32, event: EventNo) -> bool {
+        let top = self.tops.get(node as usize);
+        top.zip(of.get(&event)).is_some_and(|(top, of)| of[*top as usize])
+    }
+}
+
+fn succs(plan: &GraphPlan, node: u32) -> &[u32] {
+    let record = &plan.records.nodes[node as usize];
+    &plan.records.succs[record.first as usize..record.end as usize]
 }
 
 /// Of each node the one of the graph's own level that it is, or in which it stands.
@@ -261,9 +320,9 @@ fn tops(plan: &GraphPlan) -> Vec<u32> {
     tops
 }
 
-/// Nodes that some steps lead to from a node, and that node.
-fn reached<'s>(count: usize, from: u32, next: &dyn Fn(u32) -> &'s [u32]) -> Vec<bool> {
-    let (mut seen, mut open) = (vec![false; count], vec![from]);
+/// Nodes that some steps lead to from one of some nodes, and these.
+fn reached<'s>(count: usize, from: Vec<u32>, next: &dyn Fn(u32) -> &'s [u32]) -> Vec<bool> {
+    let (mut seen, mut open) = (vec![false; count], from);
     while let Some(node) = open.pop() {
         if !std::mem::replace(&mut seen[node as usize], true) {
             open.extend_from_slice(next(node));

@@ -33,6 +33,7 @@ pub(super) use arms::Arms;
 use conditions::{Condition, Forms, is_of_launch};
 pub(super) use each_device::OnDevice;
 use events::Events;
+pub use laid::EventOrder;
 use laid::Use;
 pub(super) use notices::check as check_notices;
 pub use open::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UseWait, UsedBy};

@@ -8,8 +8,9 @@ use super::events::{Events, Wait};
 use super::{Checker, Steps, launched_by, verb_of, waits_for};
 use std::collections::BTreeSet;
 use std::ops::Range;
-use wsp_core::tg::{Direction, EventNo, ExprOp, GraphNo, Instr, IterNo, Scalar, TensorRef};
+use wsp_core::tg::{Direction, EventNo, GraphNo, Instr, IterNo};
 use wsp_diag::{Diagnostic, Span};
+use wsp_ir::tg::outline::Block;
 
 /// What a run compares of launches on different streams.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -35,7 +36,7 @@ pub struct OpenUse {
     pub user: UsedBy,
     /// Where it stands.
     pub span: Span,
-    /// Events that the graph signals only when this is complete.
+    /// Events that the graph signals only when this is complete, in every round; for the others see [`EventOrder`](super::EventOrder).
     pub signals: Vec<EventNo>,
     /// Waits of the graph before it does this.
     pub waits: Vec<UseWait>,
@@ -48,8 +49,6 @@ pub struct UseWait {
     pub wait: u32,
     /// Variables of the unrolled loops around both, the outermost first: a kernel that a launch may skip is waited for in the same round.
     pub iters: Vec<IterNo>,
-    /// Whether the use comes behind that of the round before, so that what is waited for in an earlier round counts too.
-    pub is_carried: bool,
 }
 
 /// Who uses bytes.
@@ -263,8 +262,7 @@ impl Checker<'_> {
                 let (user, name) = user_of(cx, access);
                 let waits = waits.into_iter().map(|wait| {
                     let of = &self.events.waits_of(graph)[wait as usize];
-                    let (iters, is_carried) = rounds_of_both(cx, of, access);
-                    UseWait { wait, iters, is_carried }
+                    UseWait { wait, iters: rounds_of_both(cx, of, access) }
                 });
                 let waits = waits.collect();
                 uses.push(OpenUse {
@@ -288,34 +286,19 @@ impl Checker<'_> {
     }
 }
 
-/// Variables of the unrolled loops around an access and a wait that a launch may skip, and whether the access of a round comes behind that of the
-/// round before.
-fn rounds_of_both(cx: &Cx<'_>, wait: &Wait, access: &Access) -> (Vec<IterNo>, bool) {
-    let Some(kernel) = wait.nodes.first().filter(|_| !wait.is_sure) else { return (Vec::new(), false) };
+/// Variables of the unrolled loops around an access and a wait that a launch may skip.
+fn rounds_of_both(cx: &Cx<'_>, wait: &Wait, access: &Access) -> Vec<IterNo> {
+    let Some(kernel) = wait.nodes.first().filter(|_| !wait.is_sure) else { return Vec::new() };
     let (blocks, rounds) = (&cx.outline.blocks, cx.rounds());
     let (meet, ..) = blocks.meet(cx.outline.kernels[*kernel as usize].block, access.block);
-    let (mut iters, mut end) = (Vec::new(), meet);
-    for (id, block) in
-        blocks.outwards(meet).filter(|(id, block)| block.kind.is_loop() && rounds.is_unrolled(*id))
-    {
-        if let Instr::CfLoop { iterator, .. } = cx.module.instrs[block.open as usize] {
-            (iters, end) = ([&[iterator], iters.as_slice()].concat(), blocks.get(id).parent);
-        }
-    }
-    (iters, touches_the_same(cx, access) && rounds.writes_each_round(access, end))
-}
-
-/// Whether an access touches the same bytes in each round of a launch.
-fn touches_the_same(cx: &Cx<'_>, access: &Access) -> bool {
-    let Instr::McBind { tensor_id, offset, size, .. } = &cx.module.instrs[access.at as usize] else {
-        return access.exact;
+    let loops = blocks.outwards(meet).filter(|(id, block)| block.kind.is_loop() && rounds.is_unrolled(*id));
+    let iter = |(_, block): (_, &Block)| match cx.module.instrs[block.open as usize] {
+        Instr::CfLoop { iterator, .. } => Some(iterator),
+        _ => None,
     };
-    let index = match *tensor_id {
-        TensorRef::Table { index, .. } => Scalar::Expr(index),
-        _ => Scalar::Const(0),
-    };
-    let mut ops = [*offset, *size, index].into_iter().flat_map(|of| cx.module.scalar(of));
-    ops.all(|op| !matches!(op, ExprOp::Iter(_)))
+    let mut iters: Vec<IterNo> = loops.filter_map(iter).collect();
+    iters.reverse();
+    iters
 }
 
 pub(super) fn launched_graphs(cx: &Cx<'_>) -> impl Iterator<Item = u32> {
