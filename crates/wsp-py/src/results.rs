@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::json;
 use wsp_backend::{GraphListing, Simulated, SimulatedTask, Transferred, Unwritten};
+use wsp_core::words::by_count;
 use wsp_diag::{Diagnostic, SourceMap};
 use wsp_plan::Arrays;
 
@@ -87,7 +88,8 @@ fn unwritten(outcome: &Ran, signature: &Signature) -> Vec<Diagnostic> {
 
 /// What to say of an array of which a part was not written.
 pub(crate) fn never_written(name: &str, left: &Unwritten) -> Diagnostic {
-    let message = format!("{} of {} elements of `{name}` were never written", left.elements, left.of);
+    let were = by_count(left.elements, "was", "were");
+    let message = format!("{} of {} elements of `{name}` {were} never written", left.elements, left.of);
     let first = format!("the first is `{name}{:?}`; they are as they were before the run", left.first);
     Diagnostic::warning(NEVER_WRITTEN, message).note(first)
 }

@@ -66,9 +66,9 @@ pub(crate) struct PlanArgs {
     #[arg(long, conflicts_with = "limit")]
     pub(crate) bytes: bool,
 
-    /// AICPUs of --bytes
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), default_value_t = 8, requires = "bytes")]
-    pub(crate) aicpus: u16,
+    /// AICPUs of --bytes; 8 unless given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) aicpus: Option<u16>,
 
     /// Descriptors printed
     #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "json")]
@@ -112,6 +112,17 @@ pub(crate) enum Stage {
     Ptog,
     /// The nodes and edges of a graph, as the interpreter on the device reads them
     Image,
+}
+
+impl Stage {
+    /// How the names of its files end.
+    pub(crate) fn end(self) -> &'static str {
+        match self {
+            Stage::Module => "tg",
+            Stage::Ptog => "ptog",
+            Stage::Image => "image",
+        }
+    }
 }
 
 /// `wsp emit`.

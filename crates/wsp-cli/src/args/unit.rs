@@ -47,8 +47,8 @@ pub(crate) struct UnitArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) checkpoints: Option<PathBuf>,
 
-    /// Continue from the last checkpoint; without one, from the start
-    #[arg(long, requires = "checkpoints")]
+    /// Continue from the last checkpoint of --checkpoints; without one, from the start
+    #[arg(long)]
     pub(crate) resume: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use super::kind::{Kind, of_unknown_kind, wrong_kind};
 use super::{Outcome, Session, options, unit, workload};
-use crate::args::AsmArgs;
+use crate::args::{AsmArgs, Stage};
 use crate::files::{read_source, try_program, write_program};
 use pto_wsp::codes;
 use wsp_diag::Diagnostic;
@@ -11,7 +11,11 @@ use wsp_diag::Diagnostic;
 pub(super) fn asm(session: &mut Session, args: &AsmArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let name = args.file.display().to_string();
     let kind = Kind::of(&args.file);
-    try_program(&args.file, args.output.as_deref()).map_err(|fault| vec![fault])?;
+    let end = match (kind.is_unit(), args.emit) {
+        (true, emit) => emit.unwrap_or(Stage::Ptog).end(),
+        (false, _) => "ptow",
+    };
+    try_program(&args.file, args.output.as_deref(), end).map_err(|fault| vec![fault])?;
     if kind.is_unit() {
         return unit::asm(session, args, kind);
     }
@@ -21,7 +25,7 @@ pub(super) fn asm(session: &mut Session, args: &AsmArgs) -> Result<Outcome, Vec<
     }
     refuse_options(args, kind).map_err(|fault| vec![fault])?;
     if let Some(bytes) = workload::program_bytes(session, &args.file, args.schedule.as_deref())? {
-        write_program(&args.file, args.output.as_deref(), &bytes).map_err(|fault| vec![fault])?;
+        write_program(&args.file, args.output.as_deref(), end, &bytes).map_err(|fault| vec![fault])?;
         return Ok(Outcome::Done);
     }
     if kind == Kind::GeneratorBytes {
@@ -34,7 +38,7 @@ pub(super) fn asm(session: &mut Session, args: &AsmArgs) -> Result<Outcome, Vec<
     let text = read_source(&args.file).map_err(|fault| vec![fault])?;
     let bytes = wsp_isa::ptow::assemble(&name, &text, &mut session.sources)
         .map_err(|faults| of_unknown_kind(kind, faults))?;
-    write_program(&args.file, args.output.as_deref(), &bytes).map_err(|fault| vec![fault])?;
+    write_program(&args.file, args.output.as_deref(), end, &bytes).map_err(|fault| vec![fault])?;
     Ok(Outcome::Done)
 }
 

@@ -142,7 +142,7 @@ fn given(
         return Err(vec![
             Diagnostic::error(codes::OPTIONS_CONTRADICT, message)
                 .note("pages, page tables and lengths of a cache belong together")
-                .help("give all arrays, or make single ones up with `--fill NAME`"),
+                .help("leave out the files, or give every array that follows from the cache; others can be made up with `--fill NAME`"),
         ]);
     }
     let inputs = engine::inputs(module)?;

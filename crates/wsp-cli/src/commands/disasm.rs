@@ -11,7 +11,8 @@ use wsp_isa::ptow::{disassemble, not_a_program};
 /// Prints a program, or writes its text.
 pub(super) fn disasm(session: &mut Session, args: &DisasmArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let kind = Kind::of(&args.file);
-    try_program(&args.file, args.output.as_deref()).map_err(|fault| vec![fault])?;
+    let end = if kind.is_unit() { "tg" } else { "ptows" };
+    try_program(&args.file, args.output.as_deref(), end).map_err(|fault| vec![fault])?;
     if kind.is_unit() {
         return unit::disasm(session, args, kind);
     }
@@ -26,15 +27,16 @@ pub(super) fn disasm(session: &mut Session, args: &DisasmArgs) -> Result<Outcome
     let name = args.file.display().to_string();
     let text =
         disassemble(&bytes).map_err(|error| of_unknown_kind(kind, vec![not_a_program(&name, &error)]))?;
-    write_listing(session, &args.file, args.output.as_deref(), &text).map_err(|fault| vec![fault])?;
+    write_listing(session, &args.file, args.output.as_deref(), end, &text).map_err(|fault| vec![fault])?;
     Ok(Outcome::Done)
 }
 
-/// Prints a text, or writes it to a file.
+/// Prints a text, or writes it to a file whose name ends in `end`.
 pub(super) fn write_listing(
     session: &Session,
     source: &Path,
     to: Option<&Path>,
+    end: &str,
     text: &str,
 ) -> Result<(), Diagnostic> {
     match to.filter(|path| path.as_os_str() != "-") {
@@ -42,6 +44,6 @@ pub(super) fn write_listing(
             session.terminal.print(text);
             Ok(())
         }
-        to => write_program(source, to, text.as_bytes()),
+        to => write_program(source, to, end, text.as_bytes()),
     }
 }

@@ -5,6 +5,7 @@ use super::{Outcome, Session, data, launch_options, options, refuse_unread, work
 use crate::args::PlanArgs;
 use crate::engine::{self, Loaded};
 use crate::report::DataSummary;
+use pto_wsp::codes;
 use wsp_diag::Diagnostic;
 
 /// Runs the generators and prints what they issue.
@@ -18,6 +19,13 @@ pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Ve
                     .note("what a `.pto` program generates are descriptors, which `wsp plan` lists"),
             ]),
         };
+    }
+    if args.aicpus.is_some() {
+        return Err(vec![match workload::is_workload(&args.file) {
+            true => Diagnostic::error(codes::OPTIONS_CONTRADICT, "`--aicpus` needs `--bytes`")
+                .help("add `--bytes`"),
+            false => options::refused("--aicpus", options::OF_WORKLOADS),
+        }]);
     }
     let given = [("--isa", args.launch.isa.is_some())];
     options::refuse(&given, "has no meaning: generators have no tile operations")

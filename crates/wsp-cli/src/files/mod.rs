@@ -53,7 +53,7 @@ pub fn read_source(path: &Path) -> Result<String, Diagnostic> {
         let line = e.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1;
         Diagnostic::error(codes::BAD_SOURCE_FILE, format!("`{}` is not UTF-8 text", shown(path)))
             .note(format!("byte {at}, in line {line}, belongs to no character"))
-            .help("save the file as UTF-8; if it is not a text file, give the `.pto` source instead")
+            .help("give a file of text, saved as UTF-8")
     })
 }
 

@@ -20,8 +20,8 @@ const OTHERS: [&str; 11] = ["npy", "json", "txt", "csv", "pto", "wsp", "tg", "pt
 /// Ends of names of programs and arrays.
 const SOURCES: [&str; 8] = ["pto", "wsp", "tg", "ptog", "ptow", "ptows", "npz", "npy"];
 
-/// Ends of names of files that no assembler or disassembler writes.
-const NEVER_ASSEMBLED: [&str; 5] = ["pto", "wsp", "npz", "npy", "py"];
+/// Ends of names of files of which an assembler or disassembler writes one kind at a time, and of Python.
+const ASSEMBLED: [&str; 9] = ["pto", "wsp", "tg", "ptog", "ptow", "ptows", "npz", "npy", "py"];
 
 /// A file whose path, folder and permissions were tried before the work.
 #[derive(Debug)]
@@ -85,13 +85,14 @@ impl Output {
         Output::at(path)
     }
 
-    /// Tries a path for what is assembled or disassembled.
+    /// Tries a path for what is assembled or disassembled: a file whose name ends in `end`, or as those of no other kind do.
     ///
     /// # Errors
-    /// As [`Output::at`]; a name that ends as those of kernel files, workloads and arrays do.
-    pub(crate) fn assembled_at(path: &Path) -> Result<Output, Diagnostic> {
-        let help = || "give `--output` another name: `.ptow`, `.ptows`, `.ptog`, `.tg` or `.cpp`".to_owned();
-        refuse_ends(path, &NEVER_ASSEMBLED, "kernel files, workloads and arrays", help)?;
+    /// As [`Output::at`]; a name that ends as those of another kind of program and of arrays do.
+    pub(crate) fn assembled_at(path: &Path, end: &str) -> Result<Output, Diagnostic> {
+        let help = || format!("write `{}`", path.with_extension(end).display());
+        let others: Vec<&str> = ASSEMBLED.into_iter().filter(|other| *other != end).collect();
+        refuse_ends(path, &others, "files of another kind than is written", help)?;
         Output::at(path)
     }
 

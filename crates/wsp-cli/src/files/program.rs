@@ -22,15 +22,15 @@ pub(crate) fn read_program(path: &Path) -> Result<Vec<u8>, Diagnostic> {
 /// Tries the file that what is made of `source` goes to, before it is made; standard output is none, and `-`.
 ///
 /// # Errors
-/// When it cannot be written, would replace `source`, or has the name of a file that people write: a kernel file that
-/// `source` uses is not to be lost to a slip.
-pub(crate) fn try_program(source: &Path, to: Option<&Path>) -> Result<(), Diagnostic> {
+/// When it cannot be written, would replace `source`, or has the name of another kind of file than those that end in `end`: a
+/// kernel file that `source` uses is not to be lost to a slip.
+pub(crate) fn try_program(source: &Path, to: Option<&Path>, end: &str) -> Result<(), Diagnostic> {
     match to.filter(|path| path.as_os_str() != "-") {
         Some(path) if place(path) == place(source) => {
             let what = format!("`{}` is what is read and would be overwritten", path.display());
             Err(Diagnostic::error(codes::OUTPUTS_COLLIDE, what).help("give `--output` another file"))
         }
-        Some(path) => Output::assembled_at(path).map(|_| ()),
+        Some(path) => Output::assembled_at(path, end).map(|_| ()),
         None => Ok(()),
     }
 }
@@ -39,11 +39,16 @@ pub(crate) fn try_program(source: &Path, to: Option<&Path>) -> Result<(), Diagno
 /// terminal.
 ///
 /// # Errors
-/// When it cannot be written, or would replace `source`.
-pub(crate) fn write_program(source: &Path, to: Option<&Path>, bytes: &[u8]) -> Result<(), Diagnostic> {
+/// When it cannot be written, would replace `source`, or has the name of another kind of file.
+pub(crate) fn write_program(
+    source: &Path,
+    to: Option<&Path>,
+    end: &str,
+    bytes: &[u8],
+) -> Result<(), Diagnostic> {
     match to.filter(|path| path.as_os_str() != "-") {
         Some(path) => {
-            try_program(source, to)?;
+            try_program(source, to, end)?;
             write_stream(path, &mut |out| out.write_all(bytes))
         }
         None => {

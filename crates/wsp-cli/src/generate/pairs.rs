@@ -55,6 +55,9 @@ impl Pairs {
     }
 }
 
+/// Ends of names of files that are run: no key has one.
+const FILES: [&str; 4] = [".pto", ".wsp", ".tg", ".ptog"];
+
 impl FromStr for Pairs {
     type Err = SpecError;
 
@@ -69,6 +72,9 @@ impl FromStr for Pairs {
                 );
             }
             let Some((key, value)) = pair.split_once('=') else {
+                if FILES.iter().any(|end| pair.ends_with(end)) {
+                    return error(format!("`{pair}` is a file: write it first, `{pair} --generate`"));
+                }
                 return error(format!(
                     "`{pair}` has no value: write `{pair}=VALUE`; for a paged cache, {}",
                     usage(pair)

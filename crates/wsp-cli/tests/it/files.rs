@@ -255,7 +255,8 @@ fn what_is_assembled_never_replaces_a_kernel_file_or_a_workload() {
         for command in ["asm", "disasm"] {
             let (code, out, err) = place.wsp(&[command, "small.wsp", "-o", name]);
             assert_eq!((code, out.as_str()), (1, ""), "{command} {name}: {err}");
-            assert!(err.contains(name) && err.contains("`.ptow`"), "{command} {name}: {err}");
+            let instead = if command == "asm" { ".ptow`" } else { ".ptows`" };
+            assert!(err.contains(name) && err.contains(instead), "{command} {name}: {err}");
         }
         assert_eq!(std::fs::read_to_string(place.path(name)).unwrap(), "kept");
     }

@@ -117,12 +117,22 @@ fn extent(inputs: &Inputs<'_>, param: &Param, of: ShapeOwner, dim: u32) -> Resul
 /// An extent that is needed and named only by a tensor without an array.
 fn unknown_extent(inputs: &Inputs<'_>, param: &Param, of: TensorId) -> Diagnostic {
     let tensor = &inputs.module.tensors[of.index()].name;
-    let message = format!("extent `{}` is named only by `{tensor}`, which is not an input", param.name);
+    let message =
+        format!("extent `{}` is by itself a dimension of `{tensor}` only, which is not an input", param.name);
     let fault = Diagnostic::error(codes::EXTENT_UNKNOWN, message).at(param.span, "no array gives it a value");
     let fault = match inputs.of_tensor[of.index()] {
         Some((name, _)) => fault
             .help(format!("give it: `--input {name}=FILE.npy`"))
             .python(format!("give it by name: `{name}=…`")),
+        None => fault,
+    };
+    let given = inputs
+        .module
+        .params
+        .iter()
+        .filter(|of| matches!(of.source, ParamSource::Shape { .. }) && of.name != param.name);
+    let fault = match did_you_mean(&param.name, given.map(|of| of.name.as_str())) {
+        Some(near) => fault.help(format!("did you mean the extent `{near}`?")),
         None => fault,
     };
     let source =

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use wsp_backend::Released;
 use wsp_backend::{CheckpointKey, CheckpointStore};
 use wsp_core::tg::{EvalFault, GraphNo, TensorNo};
+use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_kernel::Scratch;
 use wsp_memory::Claimed;
@@ -238,8 +239,11 @@ impl Shared {
                 false => format!("no {ty:?} can be read at byte {offset} of `{name}`: it was released"),
             };
         }
-        let bytes = info.bytes.map_or_else(|| "an unknown number of".to_owned(), |bytes| bytes.to_string());
-        format!("no {ty:?} can be read at byte {offset} of `{}`, which has {bytes} bytes", info.name)
+        let bytes = info.bytes.map_or_else(
+            || "an unknown number of bytes".to_owned(),
+            |bytes| counted(bytes, "byte").to_string(),
+        );
+        format!("no {ty:?} can be read at byte {offset} of `{}`, which has {bytes}", info.name)
     }
 
     /// The run whose records are saved. Locked after memory and view.

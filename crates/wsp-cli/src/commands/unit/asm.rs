@@ -19,13 +19,15 @@ pub(in crate::commands) fn asm(
 ) -> Result<Outcome, Vec<Diagnostic>> {
     refuse_options(args).map_err(|fault| vec![fault])?;
     let output = args.output.as_deref();
-    let written = match args.emit.unwrap_or(Stage::Ptog) {
+    let stage = args.emit.unwrap_or(Stage::Ptog);
+    let end = stage.end();
+    let written = match stage {
         Stage::Module => {
             let module = session.read_verified(&args.file, kind)?;
-            write_listing(session, &args.file, output, &text::print(&module))
+            write_listing(session, &args.file, output, end, &text::print(&module))
         }
-        Stage::Ptog => write_program(&args.file, output, &session.unit_bytes(&args.file, kind)?),
-        Stage::Image => write_program(&args.file, output, &image(session, args, kind)?),
+        Stage::Ptog => write_program(&args.file, output, end, &session.unit_bytes(&args.file, kind)?),
+        Stage::Image => write_program(&args.file, output, end, &image(session, args, kind)?),
     };
     written.map_err(|fault| vec![fault])?;
     Ok(Outcome::Done)

@@ -40,7 +40,7 @@ pub(super) fn disasm(
     }
     let module = session.read_unit(&args.file, kind)?;
     let text = text::print(&module);
-    write_listing(session, &args.file, args.output.as_deref(), &text).map_err(|fault| vec![fault])?;
+    write_listing(session, &args.file, args.output.as_deref(), "tg", &text).map_err(|fault| vec![fault])?;
     Ok(Outcome::Done)
 }
 

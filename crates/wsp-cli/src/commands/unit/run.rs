@@ -197,7 +197,12 @@ fn refuse_options(args: &RunArgs) -> Result<(), Diagnostic> {
         ("--aicpus", args.aicpus.is_some()),
         ("--expand", args.expand.is_some()),
     ];
-    refuse(&given, NOT_OF_UNITS)
+    refuse(&given, NOT_OF_UNITS)?;
+    if args.unit.resume && args.unit.checkpoints.is_none() {
+        return Err(Diagnostic::error(codes::OPTIONS_CONTRADICT, "`--resume` needs `--checkpoints`")
+            .help("add the folder of the run that is to go on: `--checkpoints FOLDER`"));
+    }
+    Ok(())
 }
 
 /// Events that are signalled must be external ones of the unit.

@@ -13,6 +13,9 @@ use wsp_plan::ParamValue;
 use wsp_plan::ptow::lower;
 use wsp_plan::target::CPU_SIM;
 
+/// AICPUs that generate the tasks, unless `--aicpus` says it.
+const AICPUS: u16 = 8;
+
 /// Prints what a device would be given to generate the tasks of a workload, beside what a list of them would take.
 pub(in crate::commands) fn bytes(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let source = session.read_workload(&args.file)?;
@@ -22,7 +25,7 @@ pub(in crate::commands) fn bytes(session: &mut Session, args: &PlanArgs) -> Resu
     session.warn(&plan.schedule.notes);
     let Given { args: of_run, sources, .. } = read(&source, &plan, &args.data, set, Purpose::Tasks)?;
     args.data.check_seed(&sources.made)?;
-    let found = engine::transfer(&plan.into(), &of_run, args.aicpus)?;
+    let found = engine::transfer(&plan.into(), &of_run, args.aicpus.unwrap_or(AICPUS))?;
     session.warn(&found.notes);
     let report = TransferReport { file: args.file.display().to_string(), sources, found };
     session.print(|| report.text(), || report.json(), &[]);

@@ -5,6 +5,54 @@ use super::{root, run};
 use std::process::Command;
 
 #[test]
+fn a_file_behind_generate_is_named_as_one() {
+    let (code, _, err) = run(&["run", "--generate", "br.pto"]);
+    assert!(code == 2 && err.contains("`br.pto` is a file: write it first, `br.pto --generate`"), "{err}");
+}
+
+#[test]
+fn advice_to_give_a_file_says_what_makes_up_the_other_arrays() {
+    let folder = Folder::new();
+    let text = |table: &str| {
+        format!(
+            "param batch = 8; table lens{table}; tensor x: f32[batch]; tensor y: f32[batch]; kernel k(in x, out y, n); workload main {{ for i in 0..batch {{ k(x[i..i + 1], y[i..i + 1], lens[i]); }} }}"
+        )
+    };
+    let values = folder.write("values.wsp", &text("[batch] = [1, 2, 3, 4, 5, 6, 7, 8]"));
+    let absent = folder.write("absent.wsp", &text("[batch]"));
+    for (args, code) in
+        [(&["run", &values, "--set", "batch=9"][..], "WSP0803"), (&["run", &absent], "WSP0801")]
+    {
+        let (_, err) = refused(args);
+        assert!(err.contains(code) && err.contains("makes up the other arrays with `--generate`"), "{err}");
+    }
+}
+
+#[test]
+fn a_cost_below_0_is_an_error_of_the_check() {
+    let folder = Folder::new();
+    let text = "tensor y: f32[4]; kernel k(out y) cost -10; workload main { k(y[0..4]); }";
+    let (_, err) = refused(&["check", &folder.write("cost.wsp", text)]);
+    assert!(err.contains("WSP0866") && err.contains("the cost of kernel `k` is -10"), "{err}");
+}
+
+#[test]
+fn an_extent_below_0_asks_for_larger_sizes() {
+    let folder = Folder::new();
+    let text = "param n = 4; tensor y: f32[n]; kernel k(out y); workload main { k(y[0..4]); }";
+    let (_, err) = refused(&["run", &folder.write("extent.wsp", text), "--set", "n=-1"]);
+    assert!(err.contains("WSP0806") && err.contains("set larger sizes"), "{err}");
+}
+
+#[test]
+fn a_schedule_with_another_ready_policy_is_told_to_change_it() {
+    let folder = Folder::new();
+    let text = "axis b = dense(4); tensor y: f32[4]; kernel k(out y); workload main { parallel for i in b { k(y[i..i + 1]); } } schedule { priority(b); task_graph(ready = fifo); }";
+    let (_, err) = refused(&["check", &folder.write("ready.wsp", text)]);
+    assert!(err.contains("WSP0786") && err.contains("change `ready` to `ready = priority`"), "{err}");
+}
+
+#[test]
 fn tensors_of_a_used_file_without_a_host_entry_have_their_own_names() {
     let folder = Folder::new();
     folder.write("rows.pto", LIBRARY);

@@ -150,6 +150,8 @@ fn options_of_others_are_refused_by_name() {
         (&["run", "w.wsp", "--devices", "2"], "--devices"),
         (&["run", "w.wsp", "--resume", "--checkpoints", "d"], "--checkpoints"),
         (&["run", "relax.pto", "--hints"], "--hints"),
+        (&["run", "relax.pto", "--resume"], "--resume"),
+        (&["plan", "relax.pto", "--aicpus", "4"], "--aicpus"),
         (&["run", "relax.pto", "--cores", "aic=2"], "--cores"),
         (&["run", "relax.pto", "--event", "E"], "--event"),
         (&["run", "relax.pto", "--memory", "1G"], "--memory"),
@@ -167,6 +169,29 @@ fn options_of_others_are_refused_by_name() {
     }
     for args in [&["run", "unit.tg", "--resume"][..], &["run", "unit.tg", "--devices", "0"]] {
         assert_eq!(folder.wsp(args).0, 2, "{args:?}");
+    }
+}
+
+#[test]
+fn what_is_assembled_goes_to_no_name_of_another_kind() {
+    let folder = Folder::new();
+    folder.write("w.wsp", b"tensor y: f32[4]; kernel k(out y); workload main { k(y[0..4]); }\n");
+    folder.good(&["asm", "unit.tg", "-o", "unit.ptog"]);
+    for (args, to, instead) in [
+        (&["asm", "unit.ptog"][..], "q.tg", "q.ptog"),
+        (&["asm", "unit.tg", "--emit", "module"], "q.ptog", "q.tg"),
+        (&["asm", "unit.tg", "--emit", "image"], "q.ptog", "q.image"),
+        (&["asm", "w.wsp"], "q.ptog", "q.ptow"),
+        (&["asm", "w.wsp"], "q.ptows", "q.ptow"),
+        (&["disasm", "unit.ptog"], "q.ptog", "q.tg"),
+        (&["disasm", "w.wsp"], "q.ptow", "q.ptows"),
+    ] {
+        let err = folder.bad(&[args, &["-o", to]].concat());
+        assert!(
+            err.contains("WSP0509") && err.contains(&format!("write `{instead}`")),
+            "{args:?} {to}: {err}"
+        );
+        folder.good(&[args, &["-o", instead]].concat());
     }
 }
 

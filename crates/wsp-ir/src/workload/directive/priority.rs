@@ -52,12 +52,15 @@ impl DirectiveInterface for Priority {
         if schedule.has(|kind| matches!(kind, DirectiveKind::Ready(Ready::Priority))) {
             return None;
         }
-        MissingRequirement::of_directive(
-            "priority",
-            "ready = priority",
-            "add `task_graph(ready = priority);`",
-            "add `.task_graph(ready=ReadyPolicy.priority())`",
-        )
+        let (help, python) = match schedule.has(|kind| matches!(kind, DirectiveKind::Ready(_))) {
+            true => {
+                ("change `ready` to `ready = priority`", "change `ready` to `ready=ReadyPolicy.priority()`")
+            }
+            false => {
+                ("add `task_graph(ready = priority);`", "add `.task_graph(ready=ReadyPolicy.priority())`")
+            }
+        };
+        MissingRequirement::of_directive("priority", "ready = priority", help, python)
     }
 
     fn exprs(&self) -> Vec<&IntExpr> {

@@ -106,7 +106,10 @@ impl<'t> Parser<'t> {
             "an expression has at most {MAX_NESTING} levels, with parentheses {}; a name or a number is one",
             2 * MAX_NESTING
         );
-        self.too_deep(note, "name a part of it with `let`, or use parentheses to balance it")
+        self.too_deep(
+            note,
+            "name a part of it with `let`, or use parentheses to balance it; each sign before a part is a level too",
+        )
     }
 
     /// Runs a part of the grammar of expressions one level deeper. Parentheses cost a level, though they make no node.

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use wsp_core::tg::{
     DependencyType, Direction, ExprOp, Instr, KernelNo, Scalar, ScalarType, TensorNo, TensorRef,
 };
+use wsp_core::words::counted;
 use wsp_ir::tg::outline::{Affine, NumberMap, Variable};
 use wsp_ir::tg::{ArgSignature, KernelSignature};
 
@@ -78,10 +79,12 @@ fn missing(cx: &mut Cx<'_>, kernel: u32, bound: u32, signature: &KernelSignature
     let Instr::TgKernel { workspace_size, .. } = cx.module.instrs[def.at as usize] else { return };
     if workspace_size < signature.workspace {
         let message = format!("kernel `{name}` has too little workspace");
-        let found = cx.on(error(TOO_SMALL, message), def.at, &format!("{workspace_size} bytes"));
+        let found = cx.on(error(TOO_SMALL, message), def.at, &counted(workspace_size, "byte").to_string());
         let need = signature.workspace;
         cx.report(
-            found.note(format!("`{}` needs {need} bytes", signature.name)).help(format!("give it {need}")),
+            found
+                .note(format!("`{}` needs {}", signature.name, counted(need, "byte")))
+                .help(format!("give it {need}")),
         );
     }
 }
@@ -120,9 +123,13 @@ fn bytes(
             let (name, what) = (cx.kernel_name(binding.kernel), &arg.name);
             let message =
                 format!("argument {} of kernel `{name}` is bound to too few bytes", binding.arg_index);
-            let found = cx.on(error(TOO_SMALL, message), binding.at, &format!("{have} bytes"));
+            let found = cx.on(
+                error(TOO_SMALL, message),
+                binding.at,
+                &format!("{have} {}", if have == 1 { "byte" } else { "bytes" }),
+            );
             let found = found.note(format!("`{what}` takes at least {need}: {}", shape(arg)));
-            cx.report(found.help(format!("bind at least {need} bytes")));
+            cx.report(found.help(format!("bind at least {}", counted(need, "byte"))));
             return;
         }
     }
@@ -152,11 +159,11 @@ fn alignment(cx: &mut Cx<'_>, binding: &Binding, arg: &ArgSignature, offset: Sca
     let message = format!("argument {} of kernel `{name}` is bound at a misaligned byte", binding.arg_index);
     let label = match value.terms.is_empty() {
         true => format!("byte {}", value.constant),
-        false => format!("{first} bytes behind a multiple of {size}"),
+        false => format!("{first} {} behind a multiple of {size}", if first == 1 { "byte" } else { "bytes" }),
     };
     let found = cx.on(warning(MISALIGNED, message), binding.at, &label);
     let dtype = arg.dtype.map_or("", |dtype| dtype.name());
-    let found = found.note(format!("`{what}` takes elements of {size} bytes, `{dtype}`"));
+    let found = found.note(format!("`{what}` takes elements of {}, `{dtype}`", counted(size as u64, "byte")));
     cx.report(found.help(format!("bind it at a multiple of {size}")));
 }
 
@@ -177,7 +184,7 @@ fn loads(cx: &mut Cx<'_>, at: u32, scalar: Scalar) {
         let name = module.name(wsp_ir::tg::Namespace::Tensor, wsp_core::tg::GraphNo(0), tensor.0);
         let message = format!("a number of `{name}` is read at a misaligned byte");
         let found = cx.on(warning(MISALIGNED, message), at, &format!("byte {byte}"));
-        let found = found.note(format!("a {ty:?} has {size} bytes"));
+        let found = found.note(format!("a {ty:?} has {}", counted(size as u64, "byte")));
         cx.report(found.help(format!("read it at a multiple of {size}")));
     }
 }

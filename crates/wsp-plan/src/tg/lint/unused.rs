@@ -2,6 +2,7 @@
 
 use super::{Cx, NEVER_READ, NEVER_USED, NEVER_WRITTEN, note, warning};
 use wsp_core::tg::{Direction, GraphNo, Instr, PartitionNo, TensorNo};
+use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, Span, UNUSED_ITEM, is_meant, unused};
 use wsp_ir::tg::outline::{Home, NumberMap};
 use wsp_ir::tg::{Namespace, RefValue};
@@ -53,8 +54,9 @@ fn tensors(cx: &mut Cx<'_>) {
             continue;
         }
         if uses.is_empty() {
-            let label =
-                tensor.bytes.map_or(String::new(), |bytes| format!("{bytes} bytes that nothing uses"));
+            let label = tensor
+                .bytes
+                .map_or(String::new(), |bytes| format!("{} that nothing uses", counted(bytes, "byte")));
             let finding = cx.on(warning(NEVER_USED, format!("`{name}` is never used")), tensor.at, &label);
             found.push(finding.help(format!("remove MC_ALLOC({name}, …), or bind it to a kernel")));
         } else if uses.iter().all(|access| access.direction == Direction::Out) {

@@ -13,6 +13,9 @@ use wsp_core::{AxisId, ChannelId, ParamId, SlotId, TableId, TensorId, WorkloadId
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{IntExpr, ParamSource, WorkloadModule};
 
+/// What a run that reads files does not do by itself, to be said where a file is asked for.
+const BESIDE_FILES: &str = "where files are read, `wsp run` makes up the other arrays with `--generate`";
+
 pub(super) use axes::AxisRange;
 
 /// What a module's parameters, tables, axes, tensors and slots are in one launch.
@@ -164,13 +167,15 @@ impl Binder<'_> {
         reason: &str,
     ) {
         let message = format!("table `{}` has {}, not {wanted}", table.name, count(len as u64, "element"));
-        self.found.push(
-            Diagnostic::error(codes::TABLE_LENGTH, message)
-                .at(table.span, "")
-                .label(because, reason)
-                .help(format!("bind an array of {wanted} with `--input {}=FILE.npy`", table.name))
-                .python(format!("give {wanted} integers: `{}=[…]`", table.name)),
-        );
+        let found = Diagnostic::error(codes::TABLE_LENGTH, message)
+            .at(table.span, "")
+            .label(because, reason)
+            .help(format!("bind an array of {wanted} with `--input {}=FILE.npy`", table.name))
+            .python(format!("give {wanted} integers: `{}=[…]`", table.name));
+        self.found.push(match self.module.tensors.is_empty() {
+            true => found,
+            false => found.help(BESIDE_FILES),
+        });
     }
 
     /// Initial values of slots.

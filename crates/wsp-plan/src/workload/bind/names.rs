@@ -1,6 +1,7 @@
 //! Names of a launch: what is given is known and of the right kind, and nothing is missing.
 
 use super::super::codes;
+use super::BESIDE_FILES;
 use crate::ParamValue;
 use std::collections::BTreeMap;
 use wsp_diag::{Diagnostic, did_you_mean};
@@ -124,5 +125,7 @@ fn missing(
     for (_, span, _) in &all[1..] {
         diagnostic = diagnostic.label(*span, "");
     }
-    Some(diagnostic.help(format!("add `{}`", typed.join(" "))))
+    let diagnostic = diagnostic.help(format!("add `{}`", typed.join(" ")));
+    let binds_files = typed.iter().any(|typed| typed.starts_with("--input"));
+    Some(if binds_files && !module.tensors.is_empty() { diagnostic.help(BESIDE_FILES) } else { diagnostic })
 }

@@ -20,12 +20,13 @@ impl Binder<'_> {
             };
             shape.push(u32::try_from(value).unwrap_or_else(|_| {
                 let message = format!("dimension {dim} of tensor `{}` has extent {value}", tensor.name);
+                let sizes = if value < 0 { "larger" } else { "smaller" };
                 self.found.push(
                     Diagnostic::error(codes::TENSOR_EXTENT, message)
                         .at(expr.span, format!("extents are 0 to {}", u32::MAX))
                         .label(tensor.span, "the tensor")
-                        .help("set smaller sizes")
-                        .python("give smaller sizes"),
+                        .help(format!("set {sizes} sizes"))
+                        .python(format!("give {sizes} sizes")),
                 );
                 0
             }));
