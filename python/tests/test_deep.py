@@ -228,3 +228,40 @@ def work():
     with pytest.raises(errors.WspError) as caught:
         module.work.compile()
     assert "nest" in str(caught.value) and "help" in str(caught.value)
+
+
+def test_a_chain_of_branches_that_is_too_long_is_told_what_nests(tmp_path):
+    def of(folder: str, branches: int):
+        (tmp_path / folder).mkdir()
+        chain = "".join(f"    elif n == {n}:\n        y[...] = t * {n}.0\n" for n in range(branches))
+        module = imported(
+            tmp_path / folder,
+            f"""
+from pto_wsp import In, Out, P, Scalar, Tensor, f32, kernel, pto, workload
+
+X = Tensor((8, 1), f32)
+Y = Tensor((8, 1), f32)
+
+@kernel
+def k(x: In, y: Out, n: Scalar):
+    t = pto.load(x)
+    if n == 9999:
+        y[...] = t
+{chain}    else:
+        y[...] = t
+
+@workload
+def work():
+    for i in P(8):
+        k[i](X[i], Y[i], i)
+""",
+        )
+        return module.work
+
+    y = np.zeros((8, 1), np.float32)
+    of("short", 200).compile().execute(X=np.ones((8, 1), np.float32), Y=y)
+    assert y[:, 0].tolist() == [*range(8)]
+    with pytest.raises(errors.KernelError) as caught:
+        of("long", 400).compile()
+    assert caught.value.code == "WSP1136"
+    assert "each `elif` of a chain nest" in caught.value.notes[0] and "several `if`" in caught.value.help[0]
