@@ -106,7 +106,7 @@ impl LaidOut {
     /// Bytes that an access may touch in its rounds, in order and apart from each other.
     fn bytes_of(&self, cx: &Cx<'_>, of: Use<'_>) -> Vec<Range<u64>> {
         let Some(graph) = self.graphs.get(&cx.graph_no(of.graph)) else {
-            return vec![of.access.low..of.access.high];
+            return std::iter::once(of.access.low..of.access.high).collect();
         };
         let mut all: Vec<Range<u64>> =
             graph.rounds_of(cx, &self.scalars, of).map(|(_, bytes)| bytes).collect();
