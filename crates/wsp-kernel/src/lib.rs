@@ -7,7 +7,8 @@
 //! **Invariant:** knows no scheduling; what a generator emits goes to a [`GeneratorHost`].
 //!
 //! ```
-//! use wsp_ir::{BinOp, Expr, Module, Span};
+//! use wsp_diag::Span;
+//! use wsp_ir::{BinOp, Expr, Module};
 //! use wsp_kernel::{Value, eval_launch_expr};
 //!
 //! let at = Span::default();

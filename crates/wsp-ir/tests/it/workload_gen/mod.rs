@@ -186,7 +186,9 @@ fn kernels(b: &mut Bytes<'_>, m: &mut WorkloadModule) {
             Signature::Declared(params)
         };
         let values = Values { vars: (0..scalars).collect(), ..Values::of_params(m.params.len()) };
+        // A number of cycles is not negative.
         let cost = b.maybe().then(|| expr(b, &values, 1));
+        let cost = cost.filter(|cost| cost.as_const().is_none_or(|cycles| cycles >= 0));
         let unit = b.pick(&[ExecPool::Any, ExecPool::Vector, ExecPool::Cube]);
         m.kernels.push(Kernel { name: format!("k{i}"), signature, unit, cost, span: span() });
     }
