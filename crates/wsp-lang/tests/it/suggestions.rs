@@ -142,7 +142,7 @@ fn names_of_other_languages_are_answered_with_those_of_this_one() {
     }
 }
 
-/// Each help has the call that is right, as far as it can be written without knowing the operands.
+/// Each help has the right call, with the parts that do not depend on the operands.
 #[test]
 fn functions_of_numbers_and_of_tiles_name_each_other() {
     for (statement, help) in [
@@ -207,7 +207,7 @@ fn a_misspelt_form_is_answered_with_the_right_one_or_told_where_the_near_one_sta
     }
 }
 
-/// Every form, as far as another has not the same name, each letter of it wrong in turn.
+/// Every form whose name no other form has, each letter of it wrong in turn.
 #[test]
 fn a_letter_that_is_wrong_in_a_form_of_files_never_leads_elsewhere() {
     for name in [
