@@ -39,10 +39,6 @@ The message shows the value and the indices of the task.";
         "\
 An option of the launch contradicts the schedule or another option, has no meaning for what is asked, or is out of the
 range that the message names; or the machine has no more threads to give.";
-    pub(crate) COST = 866, "cost is no number of cycles",
-        "\
-The `cost` of a kernel gives a negative number for some task, or the costs together exceed 2^64 cycles.
-Virtual time counts whole cycles from 0.";
     pub(crate) PROGRAM_REFUSED = 867, "AICPUs do not take the program",
         "\
 The program of a workload is correct, but it or its launch asks for something that the AICPUs of this target do not have, or

@@ -7,6 +7,7 @@ use super::touch::{Touched, Toucher};
 use wsp_backend::GraphListing;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::WorkloadModule;
+use wsp_ir::workload::verify::COST;
 use wsp_kernel::Trap;
 use wsp_plan::workload::{Bindings, TaskRecord};
 use wsp_runtime::StartError;
@@ -31,7 +32,7 @@ fn cost(module: &WorkloadModule, bindings: &Bindings, task: &TaskRecord<'_>) -> 
     let Some(expr) = &kernel.cost else { return Ok(1) };
     let cycles = bindings.evaluate(module, expr, task.scalars).map_err(|fault| *fault)?;
     u64::try_from(cycles).map_err(|_| {
-        Diagnostic::error(codes::COST, format!("the cost of a task of kernel `{}` is {cycles}", kernel.name))
+        Diagnostic::error(COST, format!("the cost of a task of kernel `{}` is {cycles}", kernel.name))
             .at(expr.span, "cycles must not be negative")
             .note(format!("in the task with the indices {:?}", task.indices))
     })
@@ -46,7 +47,7 @@ pub(crate) fn failed(error: &SimulateError) -> Diagnostic {
             .python("write `.task_graph(window=TaskWindow(n))`, or a larger `n`"),
         SimulateError::Cancelled => cancelled(),
         SimulateError::Stuck(report) => stuck(report),
-        SimulateError::TooLong { .. } => Diagnostic::error(codes::COST, error.to_string()),
+        SimulateError::TooLong { .. } => Diagnostic::error(COST, error.to_string()),
         SimulateError::TooManyTasks => Diagnostic::error(codes::TOO_MANY_TASKS, error.to_string()),
         SimulateError::UnknownTask { .. } => Trap::internal(error.to_string(), Span::default()).into(),
     }

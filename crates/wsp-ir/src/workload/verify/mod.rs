@@ -74,6 +74,7 @@ mod task;
 mod tests;
 
 use super::WorkloadModule;
+pub use rule::COST;
 use std::ops::Deref;
 use wsp_core::limits::MAX_DIAGNOSTICS;
 use wsp_diag::{Code, Diagnostic, Span};

@@ -126,7 +126,9 @@ ever; sends to a channel that is not consumed from wait once its slots are full.
         "\
 The key of `priority` or `stream_by` names no axis, so every task has the same: the order is that of becoming ready, or all tasks
 go to one stream. Name an axis, as in `priority(row)`, or leave the statement out. This is a warning.";
+    /// Reported by runs in virtual time as well.
+    pub COST = 866, "cost is no number of cycles",
+        "\
+The `cost` of a kernel gives a negative number for some task, or the costs together exceed 2^64 cycles.
+Virtual time counts whole cycles from 0.";
 }
-
-/// Of a cost that is no number of cycles, as a run in virtual time finds it too.
-pub(in crate::workload) const COST: wsp_diag::Code = wsp_diag::Code(866);
