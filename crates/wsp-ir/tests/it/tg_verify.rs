@@ -444,6 +444,17 @@ fn expressions_that_no_text_gives_are_refused() {
     }
 }
 
+/// A text may keep 64 values at a time, and no more.
+#[test]
+fn expressions_that_nest_too_deep_to_the_right_are_refused() {
+    let codes = |depth: usize| {
+        let sum = format!("{}iteration{}", "(iteration + ".repeat(depth), ")".repeat(depth));
+        let (module, _) = read(&in_graph(&format!("CF_IF({sum})\nCF_ENDIF")));
+        verify(&module).iter().map(|fault| fault.code.0).collect::<Vec<_>>()
+    };
+    assert_eq!([codes(63), codes(64)], [vec![], vec![1493]]);
+}
+
 /// ISA-TG-12, ISA-TG-16, ISA-MC-03, ISA-MC-11, ISA-CA-03: the numbers that binaries hold.
 #[test]
 fn choices_have_the_numbers_of_the_document() {

@@ -147,10 +147,13 @@ A table has at least one tensor, and its index stays inside of it.";
         "\
 What is declared has a name or number of its own; external tensors have a type and dimensions of at least 1 or neither; defaults fit
 their type; references name tensors and scalars of the unit.";
-    pub(in crate::tg) MALFORMED = 1493, "a unit that no text gives",
+    pub(in crate::tg) MALFORMED = 1493, "an operand or an expression that is not one",
         "\
-An operand refers to a string, a set or an expression that the unit does not have, or an expression is not complete. Texts do not give
-such units: the file was damaged, or the tool that wrote it is at fault.";
+An expression keeps more than 64 values at a time: parentheses that open to the right, 64 in each other, do; write sums from left to
+right, or split the condition. The other cases are in no text, but in files of bytes that were damaged or written by a tool that is at
+fault, and in units that a program builds: an expression that does not end, gives no value or more than one, takes one that nothing gives,
+or skips what is not the right side of its `&&` or `||`; a declared scalar or a set of kernels that the unit does not have; a kernel
+without an entry symbol.";
     pub(in crate::tg) TOO_MANY = 1499, "too many faults",
         "\
 Only the first faults of a unit are shown. Repair them and check again.";
