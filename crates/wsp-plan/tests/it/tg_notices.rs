@@ -119,6 +119,29 @@ fn too_many_launches_are_said() {
     assert!(found.iter().any(|finding| finding.message.contains("not looked at to the end")), "{found:?}");
 }
 
+/// More devices than are followed are said to be so, also where only their numbers in notifications tell how many there are.
+#[test]
+fn too_many_devices_are_said() {
+    let wait = |from: u32| {
+        format!(
+            "TG_BEGIN(G)\n{KERNEL}SY_WAIT_NOTIFY({from}, N, before = K)\nSY_NOTIFY(0, N, after = K)\nTG_END(G)\n"
+        )
+    };
+    let left = |from: u32, devices: Option<u32>| {
+        let options = LintOptions { devices, ..LintOptions::default() };
+        let found = lint(&read(&wait(from)).0, &kernels(), &options);
+        let left = found.into_iter().filter(|finding| finding.code.0 == 1519);
+        left.map(|finding| (finding.severity, finding.message)).collect::<Vec<_>>()
+    };
+    let said = |devices: u32| {
+        let message = format!("whether {devices} devices wait for notifications for ever was not looked at");
+        vec![(Severity::Warning, message)]
+    };
+    assert_eq!(left(1, Some(17)), said(17));
+    assert_eq!(left(40, None), said(41));
+    assert!(left(1, Some(16)).is_empty() && left(15, None).is_empty());
+}
+
 /// A host that launches nothing has each graph launched once, in the order in which they are written.
 #[test]
 fn graphs_that_nothing_launches_are_searched_for_hangs() {

@@ -1,6 +1,7 @@
 //! The kernels of a unit: those of the files that it uses, and of files that are given with it.
 
 use crate::commands::Session;
+use crate::commands::kind::Kind;
 use crate::commands::options::refused;
 use crate::engine::Purpose;
 use crate::files::{place, read_source};
@@ -134,7 +135,9 @@ impl Session {
                 Some(span) if fault.primary.is_none() => fault.at(span, "used here"),
                 _ => fault,
             };
-            let text = read_source(&path).map_err(|fault| vec![located(fault)])?;
+            let text = read_source(&path).map_err(|fault| {
+                vec![located(if span.is_some() { missing_of_bytes(unit, fault) } else { fault })]
+            })?;
             let file = self.compile_text(&path.display().to_string(), text, Purpose::Library)?;
             let file = Arc::new(file.module);
             refuse_other(&path, &file).map_err(|fault| vec![located(fault)])?;
@@ -157,6 +160,17 @@ impl Session {
         }
         Ok(read)
     }
+}
+
+/// A file of a unit in bytes that is missing: the bytes may lie in another folder than their text.
+fn missing_of_bytes(unit: &Path, fault: Diagnostic) -> Diagnostic {
+    if fault.code != codes::FILE_MISSING || Kind::of(unit) != Kind::UnitBytes {
+        return fault;
+    }
+    let name = unit.file_name().unwrap_or_default().to_string_lossy();
+    fault
+        .note(format!("files that a unit uses are looked for from the folder of `{name}`, as from that of its text"))
+        .help(format!("write the bytes beside their text, `wsp asm FOLDER/UNIT.tg -o FOLDER/{name}`, or copy the file to where it is looked for"))
 }
 
 /// Refuses a program that has no kernels for task graphs.

@@ -31,6 +31,22 @@ fn partitions_outside_of_the_device_are_refused() {
     folder.good(&["run", "small.tg", "--hints", "--cores", "aic=4,aiv=50"]);
 }
 
+/// Bytes in another folder than their text do not find the kernels, and say why and what to type.
+#[test]
+fn bytes_in_another_folder_say_where_kernels_are_looked_for() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("other")).expect("a folder is made");
+    folder.good(&["asm", "unit.tg", "-o", "other/unit.ptog"]);
+    for command in ["check", "run", "graph"] {
+        let err = folder.bad(&[command, "other/unit.ptog"]);
+        let said =
+            ["WSP0500", "from the folder of `unit.ptog`", "wsp asm FOLDER/UNIT.tg -o FOLDER/unit.ptog"];
+        assert!(said.iter().all(|part| err.contains(part)), "{command}: {err}");
+    }
+    folder.good(&["asm", "unit.tg", "-o", "unit.ptog"]);
+    folder.good(&["check", "unit.ptog"]);
+}
+
 /// ISA-TG-21, ISA-MC-12: what `check` cannot compare it says, and `run` compares.
 #[test]
 fn a_race_that_values_make_is_left_to_the_run_and_found_there() {

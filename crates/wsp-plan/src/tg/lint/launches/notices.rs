@@ -5,7 +5,7 @@
 //! so one way through the order decides. Where it is open whether a kernel runs, or which of two waits comes first, what lets most go on says what is
 //! an error, and what lets least go on what may happen.
 
-use super::super::{AT_LAUNCH, Cx, NEVER_HAPPENS, error, note, warning};
+use super::super::{AT_LAUNCH, Cx, NEVER_HAPPENS, NOT_ALL, error, note, warning};
 use super::conditions::Forms;
 use super::each_device::of_device;
 use super::joint::{Mode, Wait};
@@ -50,8 +50,11 @@ pub(in super::super) fn check(cx: &mut Cx<'_>) {
     }
     let last = cx.module.instrs.iter().filter_map(named).max().unwrap_or(0);
     let devices = cx.options.devices.unwrap_or(last.saturating_add(1).max(2));
-    if !(2..=MOST_DEVICES).contains(&devices) {
+    if devices < 2 {
         return;
+    }
+    if devices > MOST_DEVICES {
+        return not_looked_at(cx, devices);
     }
     let each: Option<Vec<Device>> = (0..devices).map(|device| Device::new(cx, device, devices)).collect();
     let Some(each) = each else { return };
@@ -102,6 +105,15 @@ pub(in super::super) fn check(cx: &mut Cx<'_>) {
             .note("a run stops where nothing goes on");
         cx.report(cut.help("send and wait in fewer blocks and loops"));
     }
+}
+
+/// Says that there are more devices than are followed.
+fn not_looked_at(cx: &mut Cx<'_>, devices: u32) {
+    let message = format!("whether {devices} devices wait for notifications for ever was not looked at");
+    let found = warning(NOT_ALL, message)
+        .note(format!("up to {MOST_DEVICES} devices are followed; a run stops where nothing goes on"));
+    let help = format!("check it for fewer devices: `--devices {MOST_DEVICES}`");
+    cx.report(found.help(help));
 }
 
 impl Device {
