@@ -226,7 +226,7 @@ class Scheduled:
 
     @gives_another
     def core_groups(self: S, n: int) -> S:
-        """Each `n` workers form a group; under `ReadyPolicy.work_steal()` an idle one takes from its group
+        """With `ReadyPolicy.work_steal()`, each `n` workers form a group, and an idle one takes from its group
         first.
         """
         return self._one(

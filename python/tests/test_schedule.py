@@ -115,7 +115,10 @@ def test_the_second_sample_of_document_003_runs_as_printed():
             ["pipeline_depth(2);", "pipeline_depth(3, per_pool);"],
         ),
         (lambda w: w.batch_deps(5), ["batch_deps(5);"]),
-        (lambda w: w.core_groups(2), ["core_groups(2);"]),
+        (
+            lambda w: w.task_graph(ready=ReadyPolicy.work_steal()).core_groups(2),
+            ["task_graph(ready = work_steal);", "core_groups(2);"],
+        ),
         (
             lambda w: w.task_graph(ready=ReadyPolicy.priority()).priority(lambda t: -t.b),
             ["task_graph(ready = priority);", "priority(-batch_axis);"],

@@ -147,7 +147,7 @@ fn every_construct_is_the_same_in_rust_and_in_text() {
         s.dispatch(static_partition([0..10, 10..20]));
     });
     m.schedule_named("any", |s| {
-        s.dispatch(work_steal()).core_groups(2).timing(Timing::Immediate);
+        s.dispatch(work_steal()).core_groups(2).timing(Timing::Immediate).ready(Ready::WorkSteal);
     });
     m.schedule_named("grid", |s| {
         s.spatial_map(4, 2).timing(Timing::Batched(3));

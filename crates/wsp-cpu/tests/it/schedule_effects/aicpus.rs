@@ -143,8 +143,9 @@ fn trace_cycles() {
 }
 
 fn core_groups() {
-    assert_eq!(refused(&free(6, "core_groups(2);"), On::Aicpus(2, 1)), [864]);
-    assert_eq!(refused(&free(6, "core_groups(2);"), On::Threads(2)), NONE);
+    let text = free(6, "core_groups(2); task_graph(ready = work_steal);");
+    assert_eq!(refused(&text, On::Aicpus(2, 1)), [864]);
+    assert_eq!(refused(&text, On::Threads(2)), NONE);
 }
 
 fn batch_deps() {

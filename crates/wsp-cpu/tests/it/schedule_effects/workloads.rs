@@ -480,27 +480,43 @@ fn batch_deps() {
 }
 
 fn core_groups() {
-    // Two tasks, on the first and the last of four workers, make four tasks ready each.
-    let text = |groups: &str| {
+    // Two tasks, on the first and the last worker, make four tasks ready for each four workers.
+    let text = |workers: u32, groups: &str| {
         format!(
-            "axis b = dense(3); tensor x: f32[3]; tensor y: f32[8]; kernel r(inout a, number) cost 10; kernel k(inout c, in a, number) cost 10;
-             workload main {{ parallel for i in b {{ r(x[i], i); }} parallel for i in 0..8 {{ k(y[i], x[1 + i / 4], 3 + i); }} }}
-             schedule {{ dispatch_threshold(b, [1, 2], [work_steal, affinity(0), affinity(3)]); {groups} }}"
+            "axis b = dense(3); tensor x: f32[3]; tensor y: f32[2 * {workers}]; kernel r(inout a, number) cost 10; kernel k(inout c, in a, number) cost 10;
+             workload main {{ parallel for i in b {{ r(x[i], i); }} parallel for i in 0..2 * {workers} {{ k(y[i], x[1 + i / {workers}], 3 + i); }} }}
+             schedule {{ dispatch_threshold(b, [1, 2], [work_steal, affinity(0), affinity({workers} - 1)]); {groups} }}"
         )
     };
     let steal = "task_graph(ready = work_steal, start = after_orchestration);";
-    let in_pairs = |groups: &str| {
-        let found = workers(&text(groups), 4);
-        found[3..7].iter().all(|worker| *worker < 2) && found[7..].iter().all(|worker| *worker > 1)
-    };
-    assert!(in_pairs(&format!("core_groups(2); {steal}")));
-    assert!(in_pairs("core_groups(2); task_graph(start = after_orchestration);"));
-    assert!(!in_pairs(steal));
-    let all = workers(&text(&format!("core_groups(4); {steal}")), 4);
-    assert_eq!(all, workers(&text(steal), 4));
-    for ready in ["fifo", "priority"] {
-        assert_eq!(parsed(&text(&format!("core_groups(2); task_graph(ready = {ready});"))), [786], "{ready}");
+    let placed = |threads: u32, groups: &str| workers(&text(threads, &format!("{groups} {steal}")), threads);
+    for threads in [4, 8] {
+        let half = threads / 2;
+        let halves = placed(threads, &format!("core_groups({half});"));
+        let (first, second) = halves[3..].split_at(threads as usize);
+        assert!(first.iter().all(|worker| *worker < half), "{halves:?}");
+        assert!(second.iter().all(|worker| *worker >= half), "{halves:?}");
+        let one = placed(threads, &format!("core_groups({threads});"));
+        let four = placed(threads, &format!("core_groups({});", threads / 4));
+        assert!(one != halves && halves != four && four != one, "{one:?} {halves:?} {four:?}");
+        assert_eq!(placed(threads, "core_groups(4);"), placed(threads, ""));
     }
+    for ready in ["fifo", "priority", "auto"] {
+        assert_eq!(
+            parsed(&text(4, &format!("core_groups(2); task_graph(ready = {ready});"))),
+            [786],
+            "{ready}"
+        );
+    }
+    assert_eq!(parsed(&text(4, "core_groups(2);")), [786]);
+    for named in ["round_robin", "affinity(b)", "hash(b)", "static_partition([0..6])"] {
+        assert_eq!(
+            parsed(&free(6, &format!("core_groups(2); {steal} dispatch({named});"))),
+            [786],
+            "{named}"
+        );
+    }
+    assert_eq!(parsed(&free(6, &format!("core_groups(2); {steal} dispatch(work_steal);"))), NONE);
 }
 
 fn priority() {

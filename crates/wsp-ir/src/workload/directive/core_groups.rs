@@ -1,8 +1,8 @@
 //! `core_groups(n)`.
 
 use super::{
-    DirectiveDef, DirectiveInterface, DirectiveKind, Form, MissingRequirement, Schedule, SchedulePolicy,
-    capability_rows,
+    DirectiveDef, DirectiveInterface, DirectiveKind, Dispatch, Form, MissingRequirement, Schedule,
+    SchedulePolicy, ThresholdPolicy, capability_rows,
 };
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
@@ -30,7 +30,7 @@ impl DirectiveDef for CoreGroups {
         CoreGroups(_) => CapabilityRow::new(
             "core_groups(n)",
             Support::Enforced,
-            "each `n` workers that follow each other form a group, and under `work_steal` an idle one takes from those of its group first",
+            "each `n` workers that follow each other form a group, and an idle one takes from those of its group first: it needs `ready = work_steal`, and tasks that `dispatch` gives to no worker",
         )
         .on_aicpus(
             Support::Error,
@@ -52,15 +52,48 @@ impl DirectiveInterface for CoreGroups {
         checker.count(self.0, MAX_THREADS, "workers of a group", span);
     }
 
-    /// Under `auto` workers may steal, and whether they do follows from their number at run time.
+    /// Under `ready = auto` the number of workers decides whether they steal; so the schedule says that they do.
     fn missing_requirement(&self, schedule: &Schedule) -> Option<MissingRequirement> {
-        if !schedule.has(|kind| matches!(kind, DirectiveKind::Ready(Ready::Fifo | Ready::Priority))) {
-            return None;
+        if !schedule.has(|kind| matches!(kind, DirectiveKind::Ready(Ready::WorkSteal))) {
+            let [help, python] = match schedule.has(|kind| matches!(kind, DirectiveKind::Ready(_))) {
+                true => [
+                    "change `ready` to `ready = work_steal`, or leave `core_groups` out",
+                    "change `ready` to `ready=ReadyPolicy.work_steal()`, or leave `.core_groups` out",
+                ],
+                false => [
+                    "add `task_graph(ready = work_steal);`, or leave `core_groups` out",
+                    "add `.task_graph(ready=ReadyPolicy.work_steal())`, or leave `.core_groups` out",
+                ],
+            };
+            return MissingRequirement::of_directive("core_groups", "ready = work_steal", help, python);
         }
-        MissingRequirement::of_directive("core_groups", "ready = work_steal", "leave it out", "leave it out")
+        (!leaves_tasks_to_any_worker(schedule)).then(|| MissingRequirement {
+            message: "`core_groups` has no effect where `dispatch` gives every task to a worker".to_owned(),
+            note: Some("an idle worker takes from its group what no worker was named for"),
+            help: "write `dispatch(work_steal);`, or leave `core_groups` out",
+            python: "write `.dispatch(DispatchPolicy.work_steal())`, or leave `.core_groups` out",
+        })
     }
 
     fn apply(&self, policy: &mut SchedulePolicy) {
         policy.core_groups = Some(self.0);
     }
+}
+
+/// Whether the schedule may have tasks for which it names no worker.
+fn leaves_tasks_to_any_worker(schedule: &Schedule) -> bool {
+    let names_worker = |dispatch: &Dispatch| !matches!(dispatch, Dispatch::WorkSteal);
+    let all = || schedule.directives.iter().map(|directive| &directive.kind);
+    let plainly =
+        !all().any(|kind| matches!(kind, DirectiveKind::Dispatch(dispatch) if names_worker(dispatch)));
+    let threshold = all().find_map(|kind| match kind {
+        DirectiveKind::DispatchThreshold(threshold) => Some(threshold),
+        _ => None,
+    });
+    threshold.map_or(plainly, |threshold| {
+        threshold.policies.iter().any(|policy| match policy {
+            ThresholdPolicy::Dispatch(dispatch) => !names_worker(dispatch),
+            ThresholdPolicy::Pool(_) => plainly,
+        })
+    })
 }

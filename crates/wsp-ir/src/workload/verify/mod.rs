@@ -59,7 +59,8 @@
 //! * **WSP0784** streams, gates, batches, windows and workers of a pool are at least 1; streams at most 65,536, windows at
 //!   most `MAX_TASK_WINDOW`.
 //! * **WSP0785** the parts of a static partition are half-open, begin at 0 and join.
-//! * **WSP0786** `stream_by` and gates per stream need `streams`; `priority` needs `ready = priority`.
+//! * **WSP0786** `stream_by` and gates per stream need `streams`; `priority` needs `ready = priority`, and
+//!   `core_groups` `ready = work_steal` and tasks without a worker.
 //! * **WSP0787** (a warning) `after` stands in a module none of whose schedules has `deps = explicit` or `hybrid`.
 
 mod body;
