@@ -18,7 +18,7 @@ mod unit;
 
 pub use data::{Fill, Problem, QueryRows, Values};
 pub(crate) use data::{Side, Unused};
-pub use fit::{extents_of, unsolved};
+pub use fit::{extents_of, known_params, unsolved};
 pub use names::Names;
 pub use pages::PageTable;
 pub use pairs::{Pairs, SpecError};

@@ -146,7 +146,7 @@ impl Table {
 }
 
 /// The name that plays a role, if any does.
-fn given<'a>(reference: &'a Reference, what: &str) -> Option<&'a str> {
+pub(super) fn given<'a>(reference: &'a Reference, what: &str) -> Option<&'a str> {
     reference.roles.iter().find(|(role, _)| role == what).map(|(_, name)| name.as_str())
 }
 

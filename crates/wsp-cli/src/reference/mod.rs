@@ -141,7 +141,7 @@ pub const REFERENCES: &[ReferenceInfo] = &[
     ReferenceInfo {
         name: POWER_ITERATION,
         required: &["matrix", "vector", "value"],
-        optional: &[],
+        optional: &[power::STOP],
         check: power::check,
     },
 ];

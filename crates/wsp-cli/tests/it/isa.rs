@@ -295,8 +295,11 @@ fn two_devices_notify_each_other() {
 fn a_loop_on_a_value_of_the_device_converges() {
     let folder = Folder::new();
     let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/power_iteration.tg");
-    let out = folder.good(&["run", &unit.display().to_string()]);
-    assert!(out.contains("`VALUE` ok"), "{out}");
+    for limit in ["2", "1e-1", "1e-3", "1e-6", "1e-8"] {
+        let set = format!("tolerance={limit}");
+        let out = folder.good(&["run", &unit.display().to_string(), "--set", &set]);
+        assert!(out.contains("`VALUE` ok") && out.contains("`VECTOR` ok"), "{out}");
+    }
 }
 
 /// ISA-EX-01, ISA-EX-02, ISA-EX-04.

@@ -1,5 +1,6 @@
 //! The references that a unit names, as programs name theirs.
 
+use crate::generate::known_params;
 use crate::machine;
 use crate::reference::{self, Comparison, Context};
 use std::collections::BTreeMap;
@@ -8,7 +9,7 @@ use wsp_core::tg::GraphNo;
 use wsp_diag::Diagnostic;
 use wsp_ir::Reference;
 use wsp_ir::tg::{Namespace, RefValue, TgModule};
-use wsp_plan::Arrays;
+use wsp_plan::{Arrays, KernelFile, UnitSource};
 
 /// The references of a unit. A tensor plays its role under its name; a number under the name of the role, and a declared scalar
 /// under its own, see [`values`].
@@ -49,9 +50,15 @@ pub(super) fn verify(module: &TgModule) -> Vec<Diagnostic> {
     references(module).iter().filter_map(|r| reference::verify(r).err()).flatten().collect()
 }
 
-/// Numbers of a reference: those that it is given, and declared scalars with their values in this run.
-fn values(module: &TgModule, at: usize, scalars: &[(String, i64)]) -> BTreeMap<String, f64> {
+/// Numbers of a reference, with their values in this run: those that it is given, else declared scalars, else parameters of the
+/// kernels.
+fn values(unit: &UnitSource, at: usize, scalars: &[(String, i64)]) -> BTreeMap<String, f64> {
     let mut values = BTreeMap::new();
+    for KernelFile { module, set } in &unit.files {
+        let known = module.params.iter().zip(known_params(module, set));
+        values.extend(known.filter_map(|(param, value)| Some((param.name.clone(), value?.as_f64()))));
+    }
+    let module = &unit.module;
     for arg in &module.args {
         let name = module.str(arg.name);
         let set = scalars.iter().rev().find(|(n, _)| n == name).map(|(_, value)| *value);
@@ -72,14 +79,14 @@ fn values(module: &TgModule, at: usize, scalars: &[(String, i64)]) -> BTreeMap<S
 /// # Errors
 /// When a reference is named wrong or cannot be computed.
 pub(super) fn compare(
-    module: &TgModule,
+    unit: &UnitSource,
     inputs: &Arrays,
     outputs: &Arrays,
     scalars: &[(String, i64)],
 ) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
     let mut all = Vec::new();
-    for (at, reference) in references(module).iter().enumerate() {
-        let values = values(module, at, scalars);
+    for (at, reference) in references(&unit.module).iter().enumerate() {
+        let values = values(unit, at, scalars);
         let cx = Context {
             inputs,
             outputs,

@@ -272,7 +272,7 @@ fn compare(session: &Session, ready: &Ready, ran: &UnitOutcome) -> Result<Check,
     let Ready { unit, args, scalars, options, .. } = ready;
     if !unit.module.references.is_empty() {
         session.terminal.progress("computing the reference");
-        let all = references::compare(&unit.module, &args.arrays, &ran.outputs, scalars)?;
+        let all = references::compare(unit, &args.arrays, &ran.outputs, scalars)?;
         return Ok(Check::Close(all));
     }
     session.terminal.progress("running once more, on one thread");
