@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use wsp_core::Region;
 
-/// Why no run can use a view so, whoever else uses it.
+/// Why no run can use a view so, alone or beside others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unusable {
     /// The host does not reach its elements by address.
@@ -51,7 +51,7 @@ impl View {
     pub unsafe fn read(&self, region: &Region, into: &mut Vec<u8>) {
         into.reserve(self.box_bytes(region));
         self.runs(region, |offset, bytes| {
-            // SAFETY: `runs` yields ranges inside of the view, which are initialised; nobody writes them now.
+            // SAFETY: `runs` yields ranges inside of the view, which are initialised; nothing writes them now.
             into.extend_from_slice(unsafe { std::slice::from_raw_parts(self.ptr().add(offset), bytes) });
         });
     }
@@ -68,7 +68,7 @@ impl View {
         let mut at = 0;
         self.runs(region, |offset, bytes| {
             let part = &from[at..at + bytes];
-            // SAFETY: `runs` yields ranges inside of the view; nobody else uses them now.
+            // SAFETY: `runs` yields ranges inside of the view; nothing else uses them now.
             unsafe { ptr::copy_nonoverlapping(part.as_ptr(), self.ptr().add(offset), bytes) };
             at += bytes;
         });
@@ -89,8 +89,8 @@ impl View {
 /// Copies bytes from `from` on into `into`, atomically in units of `unit` bytes where these are aligned.
 ///
 /// # Safety
-/// The bytes lie in a buffer of the host that somebody keeps, and facts 2 and 3 of [the crate](crate) hold of this access, where calls of
-/// this function and of [`store_units`] may meet.
+/// The bytes lie in a buffer of the host that is kept, and facts 2 and 3 of [the crate](crate) hold of this access, where
+/// calls of this function and of [`store_units`] may meet.
 #[inline]
 pub unsafe fn load_units(from: *mut u8, unit: usize, into: &mut [u8]) {
     let whole = from.addr() | into.len();
@@ -146,7 +146,7 @@ mod tests {
         let buffer = Buffer::zeros(bytes, 64).expect("it is small");
         let all = View::dense(buffer.clone(), DType::U32, &[bytes as u64 / 4]).expect("it fits");
         let counted: Vec<u8> = (0..bytes as u32 / 4).flat_map(u32::to_ne_bytes).collect();
-        // SAFETY: nobody else has the buffer.
+        // SAFETY: nothing else has the buffer.
         unsafe { all.write(&all.whole(), &counted) };
         View::new(buffer, 0, DType::U32, dims, strides).expect("it fits")
     }
@@ -157,7 +157,7 @@ mod tests {
 
     fn load(view: &View, lo: &[u32], hi: &[u32]) -> Vec<u32> {
         let mut bytes = Vec::new();
-        // SAFETY: nobody else has the buffer.
+        // SAFETY: nothing else has the buffer.
         unsafe { view.read(&Region::new(TensorId(0), lo, hi).expect("ranks agree"), &mut bytes) };
         words(&bytes)
     }
@@ -183,7 +183,7 @@ mod tests {
         let view = counting(&[4, 4], &[16, 4]);
         let region = Region::new(TensorId(0), &[1, 2], &[3, 4]).expect("ranks agree");
         let bytes: Vec<u8> = [100u32, 101, 102, 103].iter().flat_map(|v| v.to_ne_bytes()).collect();
-        // SAFETY: nobody else has the buffer.
+        // SAFETY: nothing else has the buffer.
         unsafe { view.write(&region, &bytes) };
         let all = [0, 1, 2, 3, 4, 5, 100, 101, 8, 9, 102, 103, 12, 13, 14, 15];
         assert_eq!(load(&view, &[0, 0], &[4, 4]), all);
@@ -201,7 +201,7 @@ mod tests {
             for at in [0, 1, 4, 8, 13] {
                 let value: Vec<u8> = (0..16).map(|i| i * 3 + at as u8 + unit as u8).collect();
                 let mut back = [0; 16];
-                // SAFETY: the bytes lie in the buffer, which nobody else has.
+                // SAFETY: the bytes lie in the buffer, which nothing else has.
                 unsafe {
                     store_units(view.ptr().add(at), unit, &value);
                     load_units(view.ptr().add(at), unit, &mut back);

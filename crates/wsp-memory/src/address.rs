@@ -38,8 +38,8 @@ impl Address {
     }
 }
 
-/// Bytes that kernels of a run read and write, without what keeps them: a range as a task of the run has it, where counting owners
-/// would be an access to memory that all threads share.
+/// Bytes that kernels of a run read and write, without what keeps them: a range as a task of the run has it, where counting
+/// owners would be an access to memory that all threads share.
 #[derive(Clone, Copy)]
 pub struct Bytes {
     at: Address,

@@ -1,9 +1,10 @@
 //! Arrays: elements that are values, which safe code reads and writes.
 //!
-//! Of the memory of an array, allocated by [`Buffer::zeros`] or [`Buffer::pages`]: it is had by arrays, which are copies of each other, and
-//! by [ranges](Array::range) of buffers that may only be read. One that is written is alone: it has been given memory of its own, unless no
-//! other has its memory. What makes a view or a range to be written, [`lend`](Array::lend) and [`into_range`](Array::into_range), takes
-//! the array, and gives it memory of its own too; [`View::take_back`] makes an array when no view is left.
+//! Of the memory of an array, allocated by [`Buffer::zeros`] or [`Buffer::pages`]: it is had by arrays, which are copies of each
+//! other, and by [ranges](Array::range) of buffers that may only be read. One that is written is alone: it has been given memory
+//! of its own, unless no other has its memory. What makes a view or a range to be written, [`lend`](Array::lend) and
+//! [`into_range`](Array::into_range), takes the array, and gives it memory of its own too; [`View::take_back`] makes an array
+//! when no view is left.
 
 use crate::buffer::Buffer;
 use crate::range::ByteRange;
@@ -135,7 +136,8 @@ impl Array {
 
     /// The elements as little-endian bytes; starts on a 64-byte boundary, from 32 MiB on at a page.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: so many bytes lie in the buffer, which is kept and initialised. Nothing writes them while the array is borrowed, by the argument above.
+        // SAFETY: so many bytes lie in the buffer, which is kept and initialised. Nothing writes them while the array is
+        // borrowed, by the argument above.
         unsafe { std::slice::from_raw_parts(self.range.ptr(), self.range.count()) }
     }
 
@@ -158,7 +160,8 @@ impl Array {
         }
     }
 
-    /// Its bytes where they lie, which may only be read. The array may be dropped or written meanwhile: what is written gets other memory.
+    /// Its bytes where they lie, which may only be read. The array may be dropped or written meanwhile: what is written gets
+    /// other memory.
     pub fn range(&self) -> ByteRange {
         ByteRange::whole(Buffer::read_only(&self.range))
     }
@@ -211,8 +214,8 @@ impl View {
     /// The elements as an array, where they lie: with what runs wrote to an array that was [lent](Array::lend).
     ///
     /// # Errors
-    /// The view, where another one or a claim still has its memory or may get it, where the memory is no array's, and where the elements do
-    /// not lie in row-major order without gaps from its begin on.
+    /// The view, where another one or a claim still has its memory or may get it, where the memory is no array's, and where the
+    /// elements do not lie in row-major order without gaps from its begin on.
     pub fn take_back(mut self) -> Result<Array, View> {
         if !self.is_dense() || self.ptr() != self.buffer().ptr() {
             return Err(self);

@@ -2,9 +2,9 @@
 //!
 //! # Protocol
 //! A bit is set, cleared and read by tasks that access its unit. The task graph orders tasks that access a unit that one of them
-//! writes, and so their accesses of its bit; `missing` and the like are asked when no task runs. Bits of other units in a word are
-//! kept by atomic read-modify-write operations. So no operation orders another, and all are relaxed. Where a unit is more than what
-//! tasks store at a time, several may set its bit, and one that loads what was stored before it sees the bit set.
+//! writes, and so their accesses of its bit; `missing` and the like are asked when no task runs. Bits of other units in a word
+//! are kept by atomic read-modify-write operations. So no operation orders another, and all are relaxed. Where a unit is more
+//! than what tasks store at a time, several may set its bit, and one that loads what was stored before it sees the bit set.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

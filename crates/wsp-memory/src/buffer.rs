@@ -63,10 +63,10 @@ impl Buffer {
     ///
     /// # Safety
     /// While `owner` or a copy of it is kept:
-    /// * In the space of the host every byte is valid for reads, and for writes under [`ViewAccess::ReadWrite`], from any thread, and is
-    ///   initialised. `bytes` is at most `isize::MAX`.
-    /// * While a [`Claim`](crate::Claim) on a view of the buffer is held, nobody but its holder writes an element of that view; and nobody
-    ///   but its holder reads one where the claim is to write.
+    /// * In the space of the host every byte is valid for reads, and for writes under [`ViewAccess::ReadWrite`], from any thread,
+    ///   and is initialised. `bytes` is at most `isize::MAX`.
+    /// * While a [`Claim`](crate::Claim) on a view of the buffer is held, only its holder writes an element of that view; and
+    ///   only its holder reads one where the claim is to write.
     pub unsafe fn new(
         owner: Owner,
         ptr: NonNull<u8>,
@@ -78,8 +78,8 @@ impl Buffer {
         Arc::new(Buffer { at, bytes, access, space, owner, is_own: false, stored: None })
     }
 
-    /// Fresh memory of zeros, at least on a cache line, and on a page where it is large; none if the machine refuses it or `alignment`
-    /// is no power of two.
+    /// Fresh memory of zeros, at least on a cache line, and on a page where it is large; none if the machine refuses it or
+    /// `alignment` is no power of two.
     pub fn zeros(bytes: usize, alignment: usize) -> Option<Arc<Buffer>> {
         if bytes >= OWN_PAGES {
             return Buffer::pages(bytes, alignment);
@@ -90,8 +90,8 @@ impl Buffer {
         Some(Buffer::own(Arc::new(lines), first, bytes, alignment))
     }
 
-    /// Fresh memory of zeros that begins at a page, whatever its size; none as for [`zeros`](Self::zeros). The system is asked for large
-    /// pages.
+    /// Fresh memory of zeros that begins at a page, whatever its size; none as for [`zeros`](Self::zeros). The system is asked
+    /// for large pages.
     pub fn pages(bytes: usize, alignment: usize) -> Option<Arc<Buffer>> {
         let mut pages = MmapMut::map_anon(room(bytes, alignment, LEAST_PAGE)?).ok()?;
         // A wish: systems without large pages refuse it, and small ones do.
@@ -185,8 +185,8 @@ const OWN_PAGES: usize = 32 << 20;
 /// What every page begins at a multiple of, in bytes.
 const LEAST_PAGE: usize = 4096;
 
-/// Bytes to ask for, at least one, so that `bytes` of them begin at a multiple of `alignment` where the first begins at one of `least`.
-/// None if that cannot be.
+/// Bytes to ask for, at least one, so that `bytes` of them begin at a multiple of `alignment` where the first begins at one of
+/// `least`. None if that cannot be.
 fn room(bytes: usize, alignment: usize, least: usize) -> Option<usize> {
     let more = alignment.is_power_of_two().then(|| alignment.saturating_sub(least))?;
     bytes.max(1).checked_add(more).filter(|room| *room <= isize::MAX as usize)
@@ -204,7 +204,7 @@ mod tests {
                 let buffer = made(100, alignment).expect("it is small");
                 assert!(buffer.ptr().addr().is_multiple_of(alignment.max(64)), "{alignment}");
                 assert_eq!((buffer.bytes(), buffer.space()), (100, Space::Host));
-                // SAFETY: the buffer has so many bytes, and nobody writes them.
+                // SAFETY: the buffer has so many bytes, and nothing writes them.
                 assert_eq!(unsafe { std::slice::from_raw_parts(buffer.ptr(), 100) }, [0; 100]);
             }
         }
@@ -218,7 +218,7 @@ mod tests {
     fn owners_are_kept_as_long_as_the_buffer() {
         let owner = Arc::new([7u8; 16]);
         let ptr = NonNull::from(&owner[0]);
-        // SAFETY: nobody writes the array.
+        // SAFETY: nothing writes the array.
         let mut buffer = unsafe { Buffer::new(owner.clone(), ptr, 16, ViewAccess::ReadOnly, Space::Host) };
         assert_eq!(Arc::strong_count(&owner), 2);
         assert!(Buffer::alone(&mut buffer).is_none(), "the owner has it too");

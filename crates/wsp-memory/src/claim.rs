@@ -69,7 +69,8 @@ thread_local! {
 /// Runs a kernel of the caller on this thread. What it runs itself is a part of its task and makes no claims.
 ///
 /// # Safety
-/// Runs inside of it use only memory that the kernel's task may use in the same way, or that no other run has, and end before it does.
+/// Runs inside of it use only memory that the kernel's task may use in the same way, or that no other run has, and end before it
+/// does.
 pub unsafe fn within_task<R>(kernel: impl FnOnce() -> R) -> R {
     struct Leave;
     impl Drop for Leave {
@@ -114,8 +115,8 @@ impl Claim {
         Ok(Claim { id: Some(id), uses, lent })
     }
 
-    /// What a run needs beside the claim that its caller has made for it: nothing, where that has all of its views and no other run
-    /// has it; else a claim of its own.
+    /// What a run needs beside the claim that its caller has made for it: nothing, where that has all of its views and no other
+    /// run has it; else a claim of its own.
     ///
     /// # Errors
     /// As [`of`](Self::of).
@@ -212,7 +213,7 @@ mod tests {
         let (name, other) = ("y".to_owned(), "a".to_owned());
         assert_eq!(refused, Conflict { name, writes: true, other, other_writes: false });
         drop((first.expect("it is read"), second.expect("it is read")));
-        let writer = claim("y", &x, true).expect("nobody has it any more");
+        let writer = claim("y", &x, true).expect("no claim is held any more");
         assert!(
             claim("x", &x, false).unwrap_err().note().contains("writes it, as `y`, and this one reads it")
         );
@@ -223,7 +224,7 @@ mod tests {
     #[test]
     fn parts_that_share_no_byte_are_claimed_apart_and_others_are_not() {
         let x = matrix();
-        let _upper = claim("upper", &rows(&x, 0, 4), true).expect("nobody has it");
+        let _upper = claim("upper", &rows(&x, 0, 4), true).expect("no claim is held");
         assert!(claim("lower", &rows(&x, 4, 8), true).is_ok());
         assert_eq!(claim("middle", &rows(&x, 3, 5), false).unwrap_err().other, "upper");
         // The same memory by another way.
@@ -234,7 +235,7 @@ mod tests {
     #[test]
     fn the_claim_of_a_caller_serves_one_run_at_a_time() {
         let x = matrix();
-        let callers = Arc::new(claim("x", &x, true).expect("nobody has it"));
+        let callers = Arc::new(claim("x", &x, true).expect("no claim is held"));
         let own = uses("x of the program", &x, true);
         let run = Claim::beside(Some(&callers), &own).expect("the caller has claimed it for the run");
         let refused = Claim::beside(Some(&callers), &own).unwrap_err();
@@ -247,7 +248,7 @@ mod tests {
     #[test]
     fn a_claim_to_read_is_none_to_write() {
         let x = matrix();
-        let callers = Arc::new(claim("x", &x, false).expect("nobody has it"));
+        let callers = Arc::new(claim("x", &x, false).expect("no claim is held"));
         assert!(Claim::beside(Some(&callers), &uses("x", &x, true)).is_err());
         assert!(Claim::beside(Some(&callers), &uses("x", &x, false)).is_ok());
     }
@@ -255,7 +256,7 @@ mod tests {
     #[test]
     fn what_runs_inside_of_a_task_claims_nothing() {
         let x = matrix();
-        let _outer = claim("x", &x, true).expect("nobody has it");
+        let _outer = claim("x", &x, true).expect("no claim is held");
         // SAFETY: nothing reads or writes an element.
         assert!(unsafe { within_task(|| is_within_task() && claim("x", &x, true).is_ok()) });
         assert!(!is_within_task());

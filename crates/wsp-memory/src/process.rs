@@ -18,8 +18,8 @@ pub fn forked() {
     RUNNING.begin();
 }
 
-/// A value of each process, behind a lock. The child of a fork has another one than its parent, whose lock a thread may hold that the
-/// child does not have.
+/// A value of each process, behind a lock. The child of a fork has another one than its parent, whose lock a thread may hold that
+/// the child does not have.
 #[derive(Debug)]
 pub struct PerProcess<T> {
     own: Mutex<T>,

@@ -5,6 +5,7 @@ use crate::buffer::Buffer;
 use crate::stored::{EarlyLoads, Missing, Stored, Unstored};
 use std::fmt;
 use std::sync::Arc;
+use wsp_core::words::counted;
 
 /// Bytes of a buffer. A range of no bytes is possible and has an address.
 #[derive(Clone)]
@@ -56,8 +57,8 @@ impl ByteRange {
         self.buffer.space() == other.buffer.space() && one < two + other.count && two < one + self.count
     }
 
-    /// The same bytes, of which what tasks store is recorded from now on, in units of `unit` bytes: see [`Stored::new`]. Other ranges of
-    /// the bytes do not have the record.
+    /// The same bytes, of which what tasks store is recorded from now on, in units of `unit` bytes: see [`Stored::new`]. Other
+    /// ranges of the bytes do not have the record.
     #[must_use]
     pub fn recorded(self, unit: usize, early: EarlyLoads) -> ByteRange {
         let stored = Stored::new(self.ptr(), self.count, unit, early);
@@ -84,8 +85,8 @@ impl ByteRange {
     /// The bytes as kernels of a run have them, with the record of what they store.
     ///
     /// # Safety
-    /// The range or a clone of it is kept, and facts 2 and 3 of [the crate](crate) hold of every access, until the value, its copies and all
-    /// that is made of them are dropped or used for the last time. What may not be written is not.
+    /// The range or a clone of it is kept, and facts 2 and 3 of [the crate](crate) hold of every access, until the value, its
+    /// copies and all that is made of them are dropped or used for the last time. What may not be written is not.
     #[inline]
     pub unsafe fn bytes(&self) -> Bytes {
         // SAFETY: the bytes lie in the buffer, which the range keeps with the record; the rest is the caller's promise.
@@ -117,7 +118,7 @@ impl ByteRange {
 
 impl fmt::Debug for ByteRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes at {:p}", self.count, self.at.ptr())
+        write!(f, "{} at {:p}", counted(self.count, "byte"), self.at.ptr())
     }
 }
 
@@ -139,6 +140,15 @@ mod tests {
         assert_eq!(all.part(8, 0).expect("the end").count(), 0);
         assert!(part.overlaps(&all.part(5, 2).expect("it lies inside")));
         assert!(!part.overlaps(&all.part(6, 2).expect("it lies inside")));
+    }
+
+    #[test]
+    fn a_range_is_shown_with_its_count_and_address() {
+        let all = ByteRange::whole(Buffer::zeros(8, 64).expect("it is small"));
+        for (count, says) in [(0, "0 bytes at "), (1, "1 byte at "), (8, "8 bytes at ")] {
+            let part = all.part(0, count).expect("it lies inside");
+            assert_eq!(format!("{part:?}"), format!("{says}{:p}", all.ptr()));
+        }
     }
 
     #[test]

@@ -30,7 +30,8 @@ impl View {
     /// A task loads from a box.
     ///
     /// # Errors
-    /// No task has stored some elements of it, and they have no value: the number of the first of them in row-major order of the box.
+    /// No task has stored some elements of it, and they have no value: the number of the first of them in row-major order of the
+    /// box.
     pub fn note_load(&self, region: &Region) -> Result<(), u64> {
         let Some(stored) = self.range().stored() else { return Ok(()) };
         let (mut before, mut missing, size) = (0, None, self.dtype().size());

@@ -11,8 +11,8 @@ pub enum EarlyLoads {
     Noted,
 }
 
-/// The bytes of one piece of memory that were stored in a run that records them, a bit per unit. A unit of which a part is stored counts
-/// as stored.
+/// The bytes of one piece of memory that were stored in a run that records them, a bit per unit. A unit of which a part is stored
+/// counts as stored.
 #[derive(Debug)]
 pub struct Stored {
     base: usize,
@@ -52,9 +52,9 @@ pub struct StoredState {
 }
 
 impl Stored {
-    /// Nothing of the `bytes` bytes at `base` is stored yet. `unit`, a power of two, says in how many bytes from there on nothing is told
-    /// apart: where all that tasks store and load begins and ends at multiples of it, the record is exact; else some loads of what
-    /// nothing has stored are not found.
+    /// Nothing of the `bytes` bytes at `base` is stored yet. `unit`, a power of two, says in how many bytes from there on nothing
+    /// is told apart: where all that tasks store and load begins and ends at multiples of it, the record is exact; else some
+    /// loads of what nothing has stored are not found.
     pub fn new(base: *const u8, bytes: usize, unit: usize, early: EarlyLoads) -> Stored {
         let bits = || Bits::new(bytes.div_ceil(unit));
         let loaded_early = (early == EarlyLoads::Noted).then(bits);
@@ -77,12 +77,12 @@ impl Stored {
         self.loaded_early.as_ref().inspect(|early| early.insert(begin, end)).is_some()
     }
 
-    /// `bytes` bytes from `at` on were copied from `source`: those were stored that were in `from`, and the others have no value any
-    /// more. All were stored where `from` is not recorded, and where it has values of its own.
+    /// `bytes` bytes from `at` on were copied from `source`: those were stored that were in `from`, and the others have no value
+    /// any more. All were stored where `from` is not recorded, and where it has values of its own.
     ///
     /// # Errors
-    /// The copy would replace values that this memory has of its own by bytes without one: the first of these, counted from `source`.
-    /// Nothing is recorded then.
+    /// The copy would replace values that this memory has of its own by bytes without one: the first of these, counted from
+    /// `source`. Nothing is recorded then.
     pub fn copy(&self, at: *const u8, bytes: usize, from: Option<(&Stored, *const u8)>) -> Result<(), usize> {
         let gap = from.filter(|(from, source)| !from.may_load(*source, bytes));
         let Some((from, source)) = gap else {
@@ -138,13 +138,14 @@ impl Stored {
         self.loaded_early.iter().for_each(Bits::clear);
     }
 
-    /// These elements, of `size` bytes, of which some byte was not stored, the first of them counted from the begin of the memory; none if there are none.
+    /// These elements, of `size` bytes, of which some byte was not stored, the first of them counted from the begin of the
+    /// memory; none if there are none.
     pub fn missing(&self, which: Unstored, size: usize) -> Option<Missing> {
         self.missing_in(which, size, |piece| piece(std::ptr::without_provenance(self.base), self.bytes))
     }
 
-    /// As [`missing`](Self::missing), of the elements in the pieces of the memory that `each` calls its argument with: begin and bytes
-    /// of each. Elements are counted from the first of these.
+    /// As [`missing`](Self::missing), of the elements in the pieces of the memory that `each` calls its argument with: begin and
+    /// bytes of each. Elements are counted from the first of these.
     pub fn missing_in(
         &self,
         which: Unstored,

@@ -19,7 +19,8 @@ pub struct View {
     rank: usize,
     /// Extents, of 32 bits; 1 along the dimensions that it lacks, as in boxes.
     dims: [u64; MAX_RANK],
-    /// Bytes from one index to the next. Those along dimensions of at most one element, and in views without elements, have no meaning.
+    /// Bytes from one index to the next. Those along dimensions of at most one element, and in views without elements, have no
+    /// meaning.
     strides: [usize; MAX_RANK],
 }
 
@@ -122,8 +123,8 @@ impl fmt::Display for ViewFault {
 impl std::error::Error for ViewFault {}
 
 impl View {
-    /// Elements of a buffer, of which the one with index 0 in every dimension begins at byte `first`, with `dims` elements and a stride in
-    /// bytes along each dimension, outermost first. They may be written if the buffer may be.
+    /// Elements of a buffer, of which the one with index 0 in every dimension begins at byte `first`, with `dims` elements and a
+    /// stride in bytes along each dimension, outermost first. They may be written if the buffer may be.
     ///
     /// # Errors
     /// What cannot be used in place, see [`ViewFault`]. Strides of dimensions of at most one element do not matter.
@@ -156,7 +157,8 @@ impl View {
         View::new(buffer, 0, dtype, dims, &strides)
     }
 
-    /// Bytes from the first element's first to the last element's last of elements that lie so: what a buffer over them has at least.
+    /// Bytes from the first element's first to the last element's last of elements that lie so: what a buffer over them has at
+    /// least.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -261,7 +263,7 @@ impl View {
         })
     }
 
-    /// The box of all elements; of tensor 0, which nobody looks at.
+    /// The box of all elements; of tensor 0, which is not looked at.
     pub fn whole(&self) -> Region {
         // No extent has more than 32 bits.
         Region { tensor: TensorId(0), lo: [0; MAX_RANK], hi: self.dims.map(|extent| extent as u32) }
@@ -294,8 +296,8 @@ impl View {
         shares_with_itself(self)
     }
 
-    /// The first element of a box, and the bytes from there to the end of its last element, 0 in an empty box. None where the box does
-    /// not lie in the view.
+    /// The first element of a box, and the bytes from there to the end of its last element, 0 in an empty box. None where the box
+    /// does not lie in the view.
     #[inline]
     pub fn extent(&self, region: &Region) -> Option<(*mut u8, usize)> {
         let (mut inside, mut empty, mut first, mut bytes) = (true, false, 0usize, self.dtype.size());
@@ -315,8 +317,8 @@ impl View {
         Some(if empty { (self.ptr(), 0) } else { (self.ptr().wrapping_add(first), bytes) })
     }
 
-    /// The bytes of a box from its first element's first to its last element's last, as kernels of a run have them. None where the box
-    /// does not lie in the view.
+    /// The bytes of a box from its first element's first to its last element's last, as kernels of a run have them. None where
+    /// the box does not lie in the view.
     ///
     /// # Safety
     /// As for [`ByteRange::bytes`], of the elements of the box.
