@@ -11,7 +11,6 @@
 
 mod args;
 mod backend;
-mod callers;
 mod checkpoint;
 pub mod claims;
 pub mod codes;
@@ -20,13 +19,13 @@ mod graph;
 mod options;
 mod outcome;
 mod package;
+mod payload;
 mod registry;
 mod run;
 mod transfer;
 
 pub use args::{Arg, Args};
 pub use backend::{Backend, Prepared, Program};
-pub use callers::{Payload, PayloadSlot, Poll};
 pub use checkpoint::{CheckpointKey, CheckpointStore, MemoryStore, RecordKind};
 pub use error::RunError;
 pub use graph::{
@@ -39,6 +38,7 @@ pub use options::{
 };
 pub use outcome::{Explanation, KernelStats, Outcome, Stats, Unwritten, unravel};
 pub use package::{EmitOptions, Emitted, Package};
+pub use payload::{Payload, PayloadSlot};
 pub use registry::{Registry, Selection};
 pub use run::Run;
 pub use transfer::Transferred;

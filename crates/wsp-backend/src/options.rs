@@ -1,12 +1,13 @@
 //! How a run goes.
 
-use crate::callers::{PayloadSlot, Poll};
 use crate::checkpoint::CheckpointStore;
 use crate::codes::OPTION_OF_OTHERS;
 use crate::error::RunError;
+use crate::payload::PayloadSlot;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use wsp_core::Poll;
 use wsp_core::policy::Hints;
 use wsp_diag::Diagnostic;
 use wsp_memory::{Claim, View};
@@ -146,7 +147,7 @@ pub struct RunOptions {
     pub cancel: Option<Arc<AtomicBool>>,
     /// Asked on the calling thread, now and then, whether to stop: between tasks of a sequential run, and while tasks are generated. Of
     /// workloads only; refused where the calling thread does neither.
-    pub poll: Option<Poll>,
+    pub poll: Option<Arc<dyn Poll>>,
     /// Receives what a function of the caller hands over when it fails. Not of programs of spaces, which have none.
     pub payload: Option<PayloadSlot>,
     /// The claim that the caller has made on its arrays for the runs; without it each run makes its own.

@@ -1,7 +1,6 @@
-//! What goes between a run and functions of its caller: what stops it, what they fail with.
+//! What a run that fails hands to its caller from a function of the caller.
 
 use std::any::Any;
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Anything that a failing task hands to the caller of the run.
@@ -20,27 +19,5 @@ impl PayloadSlot {
     /// Leaves what a failed run has to hand over.
     pub fn put(&self, payload: Option<Payload>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = payload;
-    }
-}
-
-/// Asked now and then whether to stop. It is asked often: what takes time it should do now and then only.
-#[derive(Clone)]
-pub struct Poll(Arc<dyn Fn() -> bool + Send + Sync>);
-
-impl Poll {
-    /// Asks `stop`, which answers `true` to stop.
-    pub fn new(stop: impl Fn() -> bool + Send + Sync + 'static) -> Poll {
-        Poll(Arc::new(stop))
-    }
-
-    /// Whether to stop.
-    pub fn stops(&self) -> bool {
-        (self.0)()
-    }
-}
-
-impl fmt::Debug for Poll {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Poll")
     }
 }

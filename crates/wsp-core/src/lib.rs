@@ -22,6 +22,7 @@ pub mod limits;
 pub mod local_queue;
 pub mod pod;
 pub mod policy;
+mod poll;
 pub mod ptow;
 mod region;
 pub mod tg;
@@ -34,4 +35,5 @@ pub use id::{
     SlotId, SpaceId, StreamId, StructId, TableId, TaskId, TensorId, TierSetId, VarId, WorkloadId,
 };
 pub use policy::ExecPool;
+pub use poll::Poll;
 pub use region::{AccessKind, MAX_RANK, Region};

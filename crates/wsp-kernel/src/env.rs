@@ -1,10 +1,9 @@
 //! What a launch binds: the surroundings in which functions are compiled and run.
 
 use crate::{CodeCache, Mode, Series, TensorMem, Value};
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use wsp_core::{AxisId, CacheId, DType, TensorId, limits};
+use wsp_core::{AxisId, CacheId, DType, Poll, TensorId, limits};
 use wsp_ir::{ArrayRef, DerivedArray, MetaKind, Module, ScalarTy};
 
 /// A read-only integer array.
@@ -83,28 +82,6 @@ pub struct CacheArrays {
     pub last_page_len: IntArray,
 }
 
-/// Asks whether to stop.
-#[derive(Clone)]
-pub struct Poll(Arc<dyn Fn() -> bool + Send + Sync>);
-
-impl Poll {
-    /// Asks `stop`, which answers `true` to stop. It is asked often: what takes time it should do now and then only.
-    pub fn new(stop: impl Fn() -> bool + Send + Sync + 'static) -> Poll {
-        Poll(Arc::new(stop))
-    }
-
-    /// Whether to stop.
-    pub fn stops(&self) -> bool {
-        (self.0)()
-    }
-}
-
-impl fmt::Debug for Poll {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Poll")
-    }
-}
-
 /// What runs the scalar parts of functions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Engine {
@@ -165,7 +142,7 @@ pub struct Env {
     /// Set from outside to stop kernels.
     pub cancel: Option<Arc<AtomicBool>>,
     /// Asked now and then while a function runs.
-    pub poll: Option<Poll>,
+    pub poll: Option<Arc<dyn Poll>>,
     /// Whether a tile may stay in the memory it is loaded from, where nothing is stored to that tensor. Not so when another
     /// tensor that is stored to shares its memory.
     pub loads_in_place: bool,

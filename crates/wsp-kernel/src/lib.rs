@@ -26,7 +26,7 @@ mod memory;
 mod simd;
 mod tile;
 
-pub use env::{CacheArrays, Engine, Env, IntArray, Poll};
+pub use env::{CacheArrays, Engine, Env, IntArray};
 pub use exec::{
     CodeCache, Extent, FlatBuffer, FlatEvent, FlatFull, FlatSite, GeneratorCode, GeneratorHost, Growing,
     GrowingWord, Hints, KernelCode, PrefetchValue, Rate, ScalarCode, Scratch, TierCode, TierWord, Trap,

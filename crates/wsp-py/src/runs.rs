@@ -16,7 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use wsp_backend::{Payload, PayloadSlot, Poll, RunOptions};
+use wsp_backend::{Payload, PayloadSlot, RunOptions};
+use wsp_core::Poll;
 use wsp_diag::{Code, Diagnostic};
 use wsp_runtime::clock;
 use wsp_trace::python::arrays::{ELSEWHERE, OUTLIVES};
@@ -107,9 +108,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Looks at signals now and then; stops when a handler raises, and leaves what it raised in `found`.
-fn signals(found: &Arc<Mutex<Option<PyErr>>>) -> Poll {
+fn signals(found: &Arc<Mutex<Option<PyErr>>>) -> Arc<dyn Poll> {
     let (found, last) = (found.clone(), Mutex::new(clock::now()));
-    Poll::new(move || {
+    Arc::new(move || {
         let Ok(mut last) = last.try_lock() else { return false };
         if clock::now().saturating_duration_since(*last) < LOOK {
             return false;

@@ -67,7 +67,6 @@ impl TaskProgram {
 
     fn options(&self, options: &RunOptions) -> WorkloadOptions {
         let WorkloadRunOptions { aicpus, expand, whole_outs, .. } = options.workload;
-        let poll = options.poll.clone();
         WorkloadOptions {
             threads: options.threads,
             window: options.window,
@@ -81,7 +80,7 @@ impl TaskProgram {
             whole_outs,
             claim: options.claim.clone(),
             cancel: options.cancel.clone(),
-            poll: poll.map(|poll| wsp_kernel::Poll::new(move || poll.stops())),
+            poll: options.poll.clone(),
             payload: options.payload.clone(),
         }
     }

@@ -64,7 +64,7 @@ pub(crate) fn bind(
     let residents = def.residents.iter();
     let residents: Vec<PtoResident<'_>> =
         residents.map(|of| PtoResident { range: &of.range, dtype: of.dtype, shape: &of.shape }).collect();
-    let stop = PtoStop { cancel: shared.cancel.clone(), poll: None };
+    let stop = PtoStop { cancel: shared.cancel.clone() };
     let workspace = workspace.unwrap_or(&shared.nothing);
     let bound = entry.bind(&ranges, &residents, workspace, &stop).map_err(|what| {
         let message = format!("kernel `{}` cannot run: {what}", plan.kernel_name(item));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_backend::PayloadSlot;
 use wsp_backend::{Absent, Expand, Recording};
-use wsp_kernel::Poll;
+use wsp_core::Poll;
 use wsp_memory::{Claim, View};
 use wsp_plan::{Arrays, ParamValue};
 
@@ -86,7 +86,7 @@ pub struct WorkloadOptions {
     /// Asked on the calling thread, now and then, whether to stop: in a sequential run of declared kernels between tasks and
     /// within kernels over views, in a run with workers while tasks are generated. Refused where the calling thread does
     /// neither: on AICPUs and for kernels of a used file.
-    pub poll: Option<Poll>,
+    pub poll: Option<Arc<dyn Poll>>,
     /// Receives what the failing task of a registered kernel hands over.
     pub payload: Option<PayloadSlot>,
 }

@@ -41,4 +41,4 @@ pub use prepared::PreparedWorkload;
 pub use program::WorkloadProgram;
 pub use registry::{AlreadyRegistered, KernelCx, KernelFault, KernelRegistry};
 pub use simulated::SimulatedWorkload;
-pub use wsp_kernel::{Mode, Poll};
+pub use wsp_kernel::Mode;

@@ -194,7 +194,7 @@ impl Launch {
         counts: &'a mut [KernelStats],
     ) -> Sequential<'a> {
         counts.fill(KernelStats::default());
-        Sequential::new(&self.tasks, options.cancel.as_deref(), options.poll.as_ref(), counts)
+        Sequential::new(&self.tasks, options.cancel.as_deref(), options.poll.as_deref(), counts)
     }
 }
 
@@ -265,7 +265,7 @@ fn in_parallel(
             declared: tasks,
             submitter,
             numbers: Numbers::default(),
-            poll: options.poll.as_ref(),
+            poll: options.poll.as_deref(),
             workers: config.threads,
             explicit: config.deps.takes_edges(),
             equal: EqualBoxes::new(*boxes),

@@ -6,8 +6,7 @@ use super::records::{Arguments, Numbers, Record};
 use super::settings::affinity;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
-use wsp_core::{SlotId, StreamId, TaskId};
-use wsp_kernel::Poll;
+use wsp_core::{Poll, SlotId, StreamId, TaskId};
 use wsp_plan::workload::{TaskRecord, TaskSink};
 use wsp_runtime::{KernelStats, Stopped, Submitter, TaskSpec};
 
@@ -22,7 +21,7 @@ pub(crate) struct Sequential<'a> {
     declared: &'a Declared,
     worker: MutexGuard<'a, Worker>,
     cancel: Option<&'a AtomicBool>,
-    poll: Option<&'a Poll>,
+    poll: Option<&'a dyn Poll>,
     /// Tasks until the poll is asked again.
     unasked: u32,
     /// Tasks of each kernel so far.
@@ -45,7 +44,7 @@ impl<'a> Sequential<'a> {
     pub(crate) fn new(
         declared: &'a Declared,
         cancel: Option<&'a AtomicBool>,
-        poll: Option<&'a Poll>,
+        poll: Option<&'a dyn Poll>,
         counts: &'a mut [KernelStats],
     ) -> Sequential<'a> {
         Sequential {
@@ -141,7 +140,7 @@ pub(crate) struct Streaming<'a, 's, 'r> {
     pub(crate) declared: &'a Declared,
     pub(crate) submitter: &'s mut Submitter<'r, Declared>,
     pub(crate) numbers: Numbers,
-    pub(crate) poll: Option<&'a Poll>,
+    pub(crate) poll: Option<&'a dyn Poll>,
     pub(crate) workers: u32,
     /// Whether tasks wait for what `after` names.
     pub(crate) explicit: bool,

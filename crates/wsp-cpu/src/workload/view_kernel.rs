@@ -6,12 +6,12 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::words::{by_count, counted};
-use wsp_core::{FuncId, MAX_RANK, Region, TensorId};
+use wsp_core::{FuncId, MAX_RANK, Poll, Region, TensorId};
 use wsp_diag::Diagnostic;
 use wsp_ir::verify::verify;
 use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
 use wsp_ir::{Elem, FuncKind, Storage};
-use wsp_kernel::{Env, KernelCode, Mode, Poll, Scratch, Trap};
+use wsp_kernel::{Env, KernelCode, Mode, Scratch, Trap};
 use wsp_plan::workload::modes;
 use wsp_plan::{FieldSource, ViewKernelSource, ViewShape};
 
@@ -62,7 +62,7 @@ impl Bound {
 pub(crate) struct Interruption {
     pub(crate) cancel: Option<Arc<AtomicBool>>,
     /// Where kernels run on the thread that asks.
-    pub(crate) poll: Option<Poll>,
+    pub(crate) poll: Option<Arc<dyn Poll>>,
 }
 
 /// Why a task did not run to its end.

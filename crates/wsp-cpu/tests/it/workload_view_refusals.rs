@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use wsp_backend::Expand;
 use wsp_backend::{Detail, PayloadSlot};
-use wsp_core::DType;
+use wsp_core::{DType, Poll};
 use wsp_cpu::workload::{
-    KernelCx, KernelFault, KernelRegistry, Mode, Poll, WorkloadInputs, WorkloadOptions, WorkloadOutcome,
+    KernelCx, KernelFault, KernelRegistry, Mode, WorkloadInputs, WorkloadOptions, WorkloadOutcome,
 };
 use wsp_diag::{Code, Diagnostic, Span};
 use wsp_ir::{BinaryTileOp, ExprKind, LocalTy, Operand, ScalarTy, StmtKind, TileOp};
@@ -358,9 +358,9 @@ fn a_poll_stops_runs_between_tasks_and_within_kernels() {
         Ok(())
     }));
     let program = program.unwrap();
-    let stop_after = |n: u32| {
+    let stop_after = |n: u32| -> Option<Arc<dyn Poll>> {
         let asked = AtomicU32::new(0);
-        Some(Poll::new(move || asked.fetch_add(1, Ordering::Relaxed) >= n))
+        Some(Arc::new(move || asked.fetch_add(1, Ordering::Relaxed) >= n))
     };
     let options = WorkloadOptions { poll: stop_after(10), ..sequential() };
     expect(program.execute(&WorkloadInputs::all_made_up(0), &options), 574, &["cancelled"]);
@@ -402,7 +402,7 @@ fn a_raised_flag_stops_a_kernel_over_views() {
 
 #[test]
 fn options_that_would_have_no_effect_are_refused() {
-    let poll = Some(Poll::new(|| false));
+    let poll: Option<Arc<dyn Poll>> = Some(Arc::new(|| false));
     let inputs = WorkloadInputs::all_made_up(0);
     let with_poll = WorkloadOptions { poll: poll.clone(), ..WorkloadOptions::default() };
     let on_aicpus = WorkloadOptions { aicpus: 2, ..with_poll.clone() };

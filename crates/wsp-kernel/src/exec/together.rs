@@ -10,7 +10,7 @@ use super::tile_code::TileStep;
 use super::tile_run::{TileRun, TileSet};
 use super::vm::Buffers;
 use crate::tile::{MatMul, Tiles, multiply_together};
-use crate::{Env, Poll, Trap};
+use crate::{Env, Trap};
 
 const MOST: usize = KernelCode::MOST_TOGETHER;
 
@@ -134,7 +134,7 @@ impl Replay<'_> {
         }
         for at in 0..members[first].recording.len() {
             // Each of them, begun anew, sees for itself that it is to stop.
-            if self.env.cancelled() || self.env.poll.as_ref().is_some_and(Poll::stops) {
+            if self.env.cancelled() || self.env.poll.as_ref().is_some_and(|poll| poll.stops()) {
                 return 0;
             }
             let (step, _) = members[first].recording.get(script, at);

@@ -6,7 +6,7 @@ use super::native::Row;
 use super::outlined::{binary_trap, span};
 use super::tile_run::TileRun;
 use super::trap::{CANCELLED, STEP_LIMIT};
-use crate::{Env, Poll, Trap};
+use crate::{Env, Trap};
 use std::cell::Cell;
 use wsp_core::int::Int as _;
 use wsp_core::limits;
@@ -254,7 +254,7 @@ impl<'a> Vm<'a> {
             return Err(Trap::new(STEP_LIMIT, message, span(code, pc))
                 .note("every loop iteration and every call is a step"));
         }
-        if self.cancelled() || self.env.poll.as_ref().is_some_and(Poll::stops) {
+        if self.cancelled() || self.env.poll.as_ref().is_some_and(|poll| poll.stops()) {
             return Err(self.cancel_trap(span(code, pc)));
         }
         self.check_at = self.steps.saturating_add(POLL_STEPS).min(self.limit);

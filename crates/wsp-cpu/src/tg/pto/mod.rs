@@ -19,7 +19,7 @@ use wsp_core::{DType, FuncId, ParamId, TensorId};
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::KernelSignature;
 use wsp_ir::{Elem, KernelEntry, Module, ParamSource};
-use wsp_kernel::{Env, KernelCode, Layout, Mode, Poll, Scratch, Trap, Value, eval_launch_expr};
+use wsp_kernel::{Env, KernelCode, Layout, Mode, Scratch, Trap, Value, eval_launch_expr};
 use wsp_plan::ParamValue;
 use wsp_plan::tg::entry::{functions, parameters, signature};
 
@@ -62,8 +62,6 @@ pub struct PtoResident<'a> {
 pub struct PtoStop {
     /// Stops them when it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
-    /// Asked now and then where kernels run on the thread that asks.
-    pub poll: Option<Poll>,
 }
 
 /// An entry with memory: what the blocks of one dispatch share.
@@ -169,7 +167,6 @@ impl PtoEntry {
         let mut env = Env::new(&self.module, params);
         env.mode = self.mode;
         env.cancel.clone_from(&stop.cancel);
-        env.poll.clone_from(&stop.poll);
         for (one, range) in given.iter().filter_map(|one| Some((one, one.range?))) {
             let dims = extents.dims(one.tensor)?;
             if dims.len() == 1 && !one.dtype.is_float() {

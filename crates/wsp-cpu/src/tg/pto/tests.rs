@@ -293,7 +293,7 @@ fn a_flag_from_outside_stops_a_block() {
     let entry = entry(
         "PTO_SHAPE(x, rows) PTO_KERNEL_IMPL(k, Tensor<float> x) { while (true) { PTO_STORE_SCALAR(x, 1.0f, {0}); } }",
     );
-    let stop = PtoStop { cancel: Some(Arc::new(AtomicBool::new(true))), poll: None };
+    let stop = PtoStop { cancel: Some(Arc::new(AtomicBool::new(true))) };
     let bound = entry.bind(&[floats(&[0.0])], &[], &nothing(), &stop).expect("the arguments fit");
     assert!(bound.run(&mut Scratch::new(), 0, 1).unwrap_err().is_cancelled());
 }
