@@ -172,6 +172,25 @@ mod tests {
     }
 
     #[test]
+    fn elements_that_follow_each_other_are_one_run() {
+        let runs = |view: &View, lo: &[u32], hi: &[u32]| {
+            let mut runs = Vec::new();
+            view.runs(&Region::new(TensorId(0), lo, hi).expect("ranks agree"), |offset, bytes| {
+                runs.push((offset, bytes));
+            });
+            runs
+        };
+        let dense = counting(&[3, 4, 5], &[80, 20, 4]);
+        assert_eq!(runs(&dense, &[0, 0, 0], &[3, 4, 5]), [(0, 240)]);
+        assert_eq!(runs(&dense, &[1, 0, 0], &[3, 4, 5]), [(80, 160)]);
+        assert_eq!(runs(&dense, &[0, 1, 0], &[2, 3, 5]), [(20, 40), (100, 40)]);
+        assert_eq!(runs(&dense, &[0, 2, 1], &[3, 3, 2]), [(44, 4), (124, 4), (204, 4)]);
+        assert_eq!(runs(&counting(&[2, 3], &[16, 4]), &[0, 0], &[2, 3]), [(0, 12), (16, 12)]);
+        assert_eq!(runs(&counting(&[2, 3], &[0, 4]), &[0, 0], &[2, 3]), [(0, 12), (0, 12)]);
+        assert_eq!(runs(&counting(&[], &[]), &[], &[]), [(0, 4)]);
+    }
+
+    #[test]
     fn elements_that_lie_apart_are_found_one_by_one() {
         let view = counting(&[3, 2], &[20, 8]);
         assert_eq!(load(&view, &[0, 0], &[3, 2]), [0, 2, 5, 7, 10, 12]);

@@ -342,26 +342,31 @@ impl View {
         fits.then(|| self.ptr().wrapping_add(first))
     }
 
-    /// Calls `f` with offset from [`ptr`](Self::ptr) and length in bytes of every contiguous run of a box, in row-major order. A
-    /// box that does not lie in the view has none.
+    /// Calls `f` with offset from [`ptr`](Self::ptr) and length in bytes of every contiguous run of a box, in row-major order: a dense
+    /// view is one. A box that does not lie in the view has none.
     pub fn runs(&self, region: &Region, mut f: impl FnMut(usize, usize)) {
         if self.extent(region).is_none_or(|(_, bytes)| bytes == 0) {
             return;
         }
-        let (rank, size) = (self.rank, self.dtype.size());
-        let Some(last) = rank.checked_sub(1) else {
-            f(0, size);
-            return;
+        // The inner dimensions whose elements follow each other are one run.
+        let (mut outer, mut bytes) = (self.rank, self.dtype.size());
+        while let Some(d) = outer.checked_sub(1) {
+            let count = (region.hi[d] - region.lo[d]) as usize;
+            if count > 1 && self.strides[d] != bytes {
+                break;
+            }
+            (outer, bytes) = (d, bytes * count);
+        }
+        // Of the others, the innermost is stepped through, and the rest counted.
+        let last = outer.saturating_sub(1);
+        let (count, step) = match outer {
+            0 => (1, 0),
+            _ => ((region.hi[last] - region.lo[last]) as usize, self.strides[last]),
         };
-        let (count, stride) = ((region.hi[last] - region.lo[last]) as usize, self.strides[last]);
         let mut index = region.lo;
         loop {
-            let offset: usize = (0..rank).map(|d| index[d] as usize * self.strides[d]).sum();
-            if stride == size || count == 1 {
-                f(offset, count * size);
-            } else {
-                (0..count).for_each(|i| f(offset + i * stride, size));
-            }
+            let offset: usize = (0..self.rank).map(|d| index[d] as usize * self.strides[d]).sum();
+            (0..count).for_each(|i| f(offset + i * step, bytes));
             let Some(next) = (0..last).rev().find(|&d| index[d] + 1 < region.hi[d]) else { return };
             index[next] += 1;
             index[next + 1..last].copy_from_slice(&region.lo[next + 1..last]);
