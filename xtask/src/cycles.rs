@@ -1,4 +1,4 @@
-//! `cargo xtask cycles`: files of a crate that use each other in circles.
+//! `cargo xtask cycles`: files of a crate that use each other in cycles.
 //!
 //! A file uses another when it has a path from `crate::` or `super::` on that names the module of the other, or something in it. A
 //! name that a module takes from elsewhere by `use` (and hands on, as `lib.rs` does) counts for the file that it comes from. Tests are left

@@ -8,7 +8,7 @@
 //!   by name. What a missing tool keeps from running is skipped, printed with the reason, and never counted as passed.
 //! * `cross` runs the tests of the kernels for AArch64, on another machine with QEMU; `test` does without.
 //! * `tidy` checks the project's own rules only.
-//! * `lines`, `cycles` and `times` measure the project itself: lines of code, files that use each other in circles, processor time of a
+//! * `lines`, `cycles` and `times` measure the project itself: lines of code, files that use each other in cycles, processor time of a
 //!   cold build. The first lines of their files say what counts.
 //! * `bench --against BINARY` compares the speed of this build of `wsp` with another's, row by row.
 //! * `bless` rewrites expected texts from what the code yields; read the difference before keeping it.

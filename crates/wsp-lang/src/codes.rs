@@ -228,7 +228,7 @@ The statement before this `else` is not an `if`. An `if` without braces has one 
     /// A file that includes itself, directly or by a detour.
     pub(crate) INCLUDE_CYCLE = 51, "file that includes itself",
         "\
-Files that include each other in a circle have no first one. All names of a program are visible in all of its files,
+Files that include each other in a cycle have no first one. All names of a program are visible in all of its files,
 whatever their order, so a file need not include what another one brings; move what both need to a third file.";
     /// More files than a program may have.
     pub(crate) TOO_MANY_FILES = 52, "too many files",

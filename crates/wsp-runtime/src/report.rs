@@ -39,7 +39,7 @@ pub struct Report {
     pub unfinished: u64,
     /// Who waits for whom, the first of them: the source, then by id.
     pub waits: Vec<(Party, Vec<Party>)>,
-    /// Parties each of which waits for the next, and the last for the first; empty if nothing closes a circle.
+    /// Parties each of which waits for the next, and the last for the first; empty if nothing closes a cycle.
     pub cycle: Vec<Party>,
 }
 
@@ -60,7 +60,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no task can start, but {} wait", self.unfinished)?;
         if let Some(first) = self.cycle.first() {
-            write!(f, "\n  a circle:")?;
+            write!(f, "\n  a cycle:")?;
             for party in &self.cycle {
                 write!(f, " {party} waits for")?;
             }
@@ -99,7 +99,7 @@ pub(crate) fn report(unfinished: u64, mut waits: Vec<Wait>, name: impl Fn(u32) -
     Report { unfinished, waits: listed, cycle }
 }
 
-/// The nodes of a circle among the waits, which are sorted, in the order of waiting and from the smallest on.
+/// The nodes of a cycle among the waits, which are sorted, in the order of waiting and from the smallest on.
 pub(crate) fn cycle(waits: &[Wait]) -> Vec<u32> {
     let first_of = |node: u32| waits.partition_point(|wait| wait.waiting < node);
     // Whether a node that the walk has reached is still on its path.
@@ -134,11 +134,11 @@ pub(crate) fn cycle(waits: &[Wait]) -> Vec<u32> {
 
 /// The end of a path that begins at `node`, turned so that its smallest node is first.
 fn from_smallest(path: &[(u32, usize)], node: u32) -> Vec<u32> {
-    let mut circle: Vec<u32> =
+    let mut cycle: Vec<u32> =
         path.iter().map(|&(on_path, _)| on_path).skip_while(|&on_path| on_path != node).collect();
-    let smallest = (0..circle.len()).min_by_key(|&i| circle[i]).unwrap_or(0);
-    circle.rotate_left(smallest);
-    circle
+    let smallest = (0..cycle.len()).min_by_key(|&i| cycle[i]).unwrap_or(0);
+    cycle.rotate_left(smallest);
+    cycle
 }
 
 #[cfg(test)]
@@ -154,22 +154,22 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_found_and_told_from_its_smallest_member() {
+    fn a_cycle_is_found_and_told_from_its_smallest_member() {
         let report = report(4, waits(&[(9, 4), (4, 2), (2, 9), (11, 9), (3, 1)]), name);
         let ids: Vec<Party> = [2, 9, 4].map(name).to_vec();
         assert_eq!(report.cycle, ids);
         let text = report.to_string();
-        assert!(text.starts_with("no task can start, but 4 wait\n  a circle: task 2 (kernel 7) waits for"));
+        assert!(text.starts_with("no task can start, but 4 wait\n  a cycle: task 2 (kernel 7) waits for"));
         assert!(text.contains("\n  task 11 (kernel 7) waits for task 9 (kernel 7)"), "{text}");
     }
 
     #[test]
-    fn waits_without_a_circle_have_none() {
+    fn waits_without_a_cycle_have_none() {
         assert_eq!(report(2, waits(&[(3, 1), (2, 1), (3, 2), (3, 2)]), name).cycle, []);
     }
 
     #[test]
-    fn a_node_that_waits_for_itself_is_a_circle() {
+    fn a_node_that_waits_for_itself_is_a_cycle() {
         assert_eq!(report(1, waits(&[(3, 3)]), name).cycle, [name(3)]);
     }
 }

@@ -250,7 +250,7 @@ fn first_of<'g>(graph: &'g GraphPlan, record: &LoopRecord) -> impl Iterator<Item
     body.filter(|&node| graph.records.needs.get(node) == Some(&0))
 }
 
-/// Nodes, each behind its predecessors, a body behind the node of its loop, and what is behind a loop behind the end of its body; those on a circle
+/// Nodes, each behind its predecessors, a body behind the node of its loop, and what is behind a loop behind the end of its body; those on a cycle
 /// last.
 fn in_order(graph: &GraphPlan) -> Vec<usize> {
     let records = &graph.records;

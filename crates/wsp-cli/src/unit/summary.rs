@@ -19,7 +19,7 @@ pub struct GraphFigures {
     pub loops: u64,
     /// Edges by kind, in the order of their names.
     pub edges: BTreeMap<&'static str, u64>,
-    /// Kernels on the longest path; none of a graph with a circle, whose nodes wait for each other.
+    /// Kernels on the longest path; none of a graph with a cycle, whose nodes wait for each other.
     pub critical_path: Option<u64>,
     /// Kernels of the level that has most: those that as many kernels precede on the longest path to them.
     pub widest: u64,
@@ -59,7 +59,7 @@ struct Paths<'g> {
     graph: &'g UnitGraph,
     /// Kernels on the longest path that ends with each node, counted within its body.
     end: Vec<u64>,
-    /// Whether there is no circle.
+    /// Whether there is no cycle.
     complete: bool,
 }
 
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_has_no_longest_path() {
+    fn a_cycle_has_no_longest_path() {
         let kernel = (NodeKind::Kernel, None);
         assert_eq!(GraphFigures::of(&graph(&[kernel; 2], &[(0, 1), (1, 0)], &[])).critical_path, None);
         assert_eq!(GraphFigures::of(&graph(&[], &[], &[])).critical_path, Some(0));

@@ -247,7 +247,7 @@ impl Image<'_> {
     ///
     /// # Errors
     ///
-    /// The first fault. Whether edges form circles is not looked at: a run of such a graph ends with nodes that wait.
+    /// The first fault. Whether edges form cycles is not looked at: a run of such a graph ends with nodes that wait.
     pub fn check(&self, scratch: &mut [u32]) -> Result<(), ImageFault> {
         check::check(self, scratch)
     }

@@ -55,7 +55,7 @@ The name is defined, but as something else than what is needed: for instance a t
 The message says what it is and what is needed.";
     pub(crate) CYCLE = 120, "value depends on itself",
         "\
-The value of a constant or parameter needs, directly or through others, its own value. Break the circle by giving
+The value of a constant or parameter needs, directly or through others, its own value. Break the cycle by giving
 one of them a value of its own.";
     pub(crate) NOT_LAUNCH_KNOWN = 121, "not known at launch",
         "\

@@ -150,7 +150,7 @@ impl TaskGraph {
 
     /// Adds an edge between two tasks of the graph, in whatever order they were submitted.
     ///
-    /// Edges may close a circle: then the run reports it.
+    /// Edges may close a cycle: then the run reports it.
     ///
     /// # Errors
     /// There is no such task, or edges are not given in this graph.

@@ -124,7 +124,7 @@ impl SimGraphBuilder {
         self.add(Node::Point(Point::Order))
     }
 
-    /// Makes `after` wait for `before`. The two may have any order, and close a circle: the simulation reports it.
+    /// Makes `after` wait for `before`. The two may have any order, and close a cycle: the simulation reports it.
     ///
     /// # Errors
     /// [`SimulateError::UnknownTask`] for an id that was not given out.
@@ -224,7 +224,7 @@ impl SimGraph {
     }
 
     /// Cycles along the most expensive path, which no number of workers can undercut; saturates. `None` when edges close a
-    /// circle, or an event is never signalled.
+    /// cycle, or an event is never signalled.
     pub fn span(&self) -> Option<u64> {
         let mut open = self.predecessors.clone();
         let mut starts = vec![0_u64; self.len()];
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_has_no_span() {
+    fn a_cycle_has_no_span() {
         let edges = [(0, 1), (1, 0)].map(|(a, b)| (TaskId(a), TaskId(b)));
         assert_eq!(SimGraph::new([cost(1); 2], edges).unwrap().span(), None);
     }

@@ -8,7 +8,7 @@ use wsp_core::TaskId;
 impl Engine<'_> {
     /// The report on a run whose tasks wait for each other.
     ///
-    /// A party that waits for many names some of them, which is enough: each waits for another in turn, so that a circle
+    /// A party that waits for many names some of them, which is enough: each waits for another in turn, so that a cycle
     /// closes whichever way one goes.
     pub(super) fn report(&self) -> Report {
         let graph = self.graph;

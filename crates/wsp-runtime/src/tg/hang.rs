@@ -19,16 +19,16 @@ pub struct HangReport {
     pub waits: Vec<(String, Vec<String>)>,
     /// How many waits there are in all.
     pub total: usize,
-    /// Parties each of which waits for the next, and the last for the first; empty if nothing closes a circle.
-    pub circle: Vec<String>,
+    /// Parties each of which waits for the next, and the last for the first; empty if nothing closes a cycle.
+    pub cycle: Vec<String>,
 }
 
 impl fmt::Display for HangReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "nothing runs and nothing can start")?;
-        if let Some(first) = self.circle.first() {
-            write!(f, "\n  a circle:")?;
-            for party in &self.circle {
+        if let Some(first) = self.cycle.first() {
+            write!(f, "\n  a cycle:")?;
+            for party in &self.cycle {
                 write!(f, " {party} waits for")?;
             }
             write!(f, " {first}")?;
@@ -171,9 +171,9 @@ impl<B: Bodies> State<B> {
         let listed = nodes.iter().take(MOST_LISTED).map(|group| {
             (name(group[0].waiting), group.iter().take(MOST_LISTED).map(|wait| name(wait.on)).collect())
         });
-        let circle = cycle(&list).into_iter().map(name).collect();
+        let cycle = cycle(&list).into_iter().map(name).collect();
         let (waits, total) = (listed.collect(), nodes.len());
-        HangReport { stuck, waits, total, circle }
+        HangReport { stuck, waits, total, cycle }
     }
 
     /// A launch that has not begun waits for the one before it in its stream, and for those that it comes after.

@@ -84,7 +84,7 @@ impl<B: Bodies> State<B> {
             outcome.and_then(|outcome| outcome.result.as_ref().err().cloned())
         };
         let after = launch.after.iter().find_map(failed);
-        // Only what was submitted before: so launches never wait for each other in a circle.
+        // Only what was submitted before: so launches never wait for each other in a cycle.
         launch.after.retain(|after| self.launches.contains_key(after));
         self.launched.insert(launch.graph.key());
         if self.config.tracing == Tracing::On {

@@ -87,7 +87,7 @@ fn exact_dependences_see_equal_boxes_only_and_overlap_yields_both_producers() {
 }
 
 #[test]
-fn a_circle_is_reported_and_printed_and_the_graph_can_be_mended_by_building_it_again() {
+fn a_cycle_is_reported_and_printed_and_the_graph_can_be_mended_by_building_it_again() {
     let mut graph = TaskGraph::new(Deps::Explicit);
     for round in 0..2 {
         for kernel in 0..4 {
@@ -108,7 +108,7 @@ fn a_circle_is_reported_and_printed_and_the_graph_can_be_mended_by_building_it_a
             let Err(Failure::Stuck(report)) = outcome else { panic!("{outcome:?}") };
             let party = |i: u32| Party::Task { task: TaskId(i), kernel: KernelId(i as u16) };
             assert_eq!((report.unfinished, &report.cycle[..]), (3, &[party(1), party(3), party(2)][..]));
-            assert!(report.to_string().contains("a circle: task 1 (kernel 1) waits for task 3 (kernel 3)"));
+            assert!(report.to_string().contains("a cycle: task 1 (kernel 1) waits for task 3 (kernel 3)"));
             assert_eq!(runner.ran(), [0]);
         }
         graph.clear();

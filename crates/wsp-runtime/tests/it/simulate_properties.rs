@@ -120,7 +120,7 @@ fn stream_depth(config: &RunConfig) -> usize {
 }
 
 fn run(workload: &Workload, config: &RunConfig) -> Simulation {
-    simulate(&workload.graph(), config).expect("edges to later tasks should close no circle")
+    simulate(&workload.graph(), config).expect("edges to later tasks should close no cycle")
 }
 
 /// Workers that may run a task.
@@ -384,7 +384,7 @@ proptest! {
     }
 
     #[test]
-    fn a_circle_is_reported_whatever_else_there_is(
+    fn a_cycle_is_reported_whatever_else_there_is(
         mut work in workload(0..20),
         config in config(),
         from in any::<prop::sample::Index>(),

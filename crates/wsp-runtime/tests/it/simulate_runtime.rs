@@ -98,7 +98,7 @@ proptest! {
             let config = RunConfig { ready, ..RunConfig::default() };
             let runner = Recorder::default();
             graph.run(&config, &runner).expect("no task should fail");
-            let simulation = simulated(&graph, &config).expect("edges to later tasks should close no circle");
+            let simulation = simulated(&graph, &config).expect("edges to later tasks should close no cycle");
             prop_assert_eq!(
                 runner.0.into_inner().expect("no task should panic"),
                 order(&graph, &simulation),
@@ -142,10 +142,10 @@ fn what_is_stuck_is_reported_as_by_a_run() {
     graph.submit(TaskSpec { waits: &[never], ..TaskSpec::default() }).unwrap();
     let config = RunConfig::default();
     let Err(Failure::Stuck(real)) = graph.run(&config, &Recorder::default()) else {
-        panic!("a circle should be reported");
+        panic!("a cycle should be reported");
     };
     let Err(SimulateError::Stuck(report)) = simulated(&graph, &config) else {
-        panic!("a circle should be reported");
+        panic!("a cycle should be reported");
     };
     assert_eq!(report, real);
     assert!(report.waits.iter().any(|(_, on)| on.contains(&Party::UnsignalledEvent(never))), "{report}");

@@ -185,9 +185,9 @@ fn an_event_that_nobody_signals_is_reported() {
     assert!(runtime.sync_all().is_ok());
 }
 
-/// ISA-SY-06: launches that wait for each other's events form a circle.
+/// ISA-SY-06: launches that wait for each other's events form a cycle.
 #[test]
-fn launches_that_wait_for_each_other_are_reported_as_a_circle() {
+fn launches_that_wait_for_each_other_are_reported_as_a_cycle() {
     let a = waits_and_signals("A", Some((1, "ONE")), Some((2, "TWO")));
     let b = waits_and_signals("B", Some((2, "TWO")), Some((1, "ONE")));
     let runtime = runtime(2);
@@ -195,23 +195,23 @@ fn launches_that_wait_for_each_other_are_reported_as_a_circle() {
     launch(&runtime, &a, &Script::idle());
     runtime.launch(&b, Script::idle(), LaunchOptions::on(other)).unwrap();
     let report = stuck(&runtime);
-    let circle = report.circle.join(" > ");
+    let cycle = report.cycle.join(" > ");
     for party in ["event `ONE`", "event `TWO`", "A_K of launch 1", "B_K of launch 2"] {
-        assert!(circle.contains(party), "{report}");
+        assert!(cycle.contains(party), "{report}");
     }
     assert_eq!(report.stuck.len(), 2);
 }
 
 /// ISA-SY-06: a signaller behind the launch that waits for it, in the same stream.
 #[test]
-fn a_signaller_behind_its_waiter_in_a_stream_is_reported_as_a_circle() {
+fn a_signaller_behind_its_waiter_in_a_stream_is_reported_as_a_cycle() {
     let waits = waits_and_signals("W", Some((1, "ONE")), None);
     let signals = waits_and_signals("S", None, Some((1, "ONE")));
     let runtime = runtime(1);
     launch(&runtime, &waits, &Script::idle());
     launch(&runtime, &signals, &Script::idle());
     let report = stuck(&runtime);
-    assert!(report.circle.join(" > ").contains("launch 2 of `S`"), "{report}");
+    assert!(report.cycle.join(" > ").contains("launch 2 of `S`"), "{report}");
 }
 
 /// ISA-SY-06.
@@ -228,9 +228,9 @@ fn a_notification_that_nobody_sends_is_reported() {
     assert!(report.contains("notification `HALO` of device 1, which nobody is left to send"), "{report}");
 }
 
-/// ISA-SY-06: edges in a circle, which no check has refused.
+/// ISA-SY-06: edges in a cycle, which no check has refused.
 #[test]
-fn edges_in_a_circle_are_reported_by_name() {
+fn edges_in_a_cycle_are_reported_by_name() {
     let mut build = Build::new("G");
     let [a, b, c] = ["A", "B", "C"].map(|name| build.vector(name, 1));
     build.chain(&[(a, b), (b, c), (c, b)]);
@@ -238,7 +238,7 @@ fn edges_in_a_circle_are_reported_by_name() {
     let runtime = runtime(2);
     launch(&runtime, &graph, &Script::idle());
     let report = stuck(&runtime);
-    assert_eq!(report.circle, ["B of launch 1 of `G`", "C of launch 1 of `G`"], "{report}");
+    assert_eq!(report.cycle, ["B of launch 1 of `G`", "C of launch 1 of `G`"], "{report}");
 }
 
 #[test]

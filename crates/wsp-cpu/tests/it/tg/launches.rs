@@ -503,7 +503,7 @@ fn races_of_random_launches_are_found_when_their_bytes_are_known() {
         let made = Session::new(&unit(&text), &kernels, options(&[("N", random.scalar as i64)], &memory));
         let mut session = match made {
             Ok(session) => session,
-            // Whether events of a unit go in a circle does not depend on which graphs are launched, and whether an event has a signal not on which kernels are
+            // Whether events of a unit go in a cycle does not depend on which graphs are launched, and whether an event has a signal not on which kernels are
             // skipped.
             Err(found) if found.iter().any(|found| matches!(found.code.0, 1500 | 1515)) => continue,
             Err(found) => {

@@ -1,9 +1,9 @@
 //! Codes of plans of units.
 
 wsp_diag::codes! {
-    pub(super) CIRCLE = 1530, "instructions of a graph wait for each other",
+    pub(super) CYCLE = 1530, "instructions of a graph wait for each other",
         "\
-The edges of a graph form a circle, so that none of its instructions could ever start. Beside the edges that `TG_DEPEND`, events and
+The edges of a graph form a cycle, so that none of its instructions could ever start. Beside the edges that `TG_DEPEND`, events and
 barriers declare, copies, releases and conditions are ordered by the bytes they touch: after everything before them in program order that touches the
 same bytes, and before everything behind them. A copy that a kernel should wait for must stand before that kernel, or be named in
 a `TG_DEPEND` with it.";

@@ -41,10 +41,10 @@ impl Faults {
     }
 
     /// Nodes wait for each other.
-    pub(super) fn circle(&mut self, module: &TgModule, names: &[String], instr: Option<u32>) {
+    pub(super) fn cycle(&mut self, module: &TgModule, names: &[String], instr: Option<u32>) {
         let mut path = names.to_vec();
         path.extend(names.first().cloned());
-        let fault = Diagnostic::error(codes::CIRCLE, "instructions of a graph wait for each other")
+        let fault = Diagnostic::error(codes::CYCLE, "instructions of a graph wait for each other")
             .note(format!("each waits for the one before: {}", path.join(" -> ")))
             .help("leave out one of the edges; copies, releases and conditions follow program order where they touch the same bytes");
         self.add(module, instr.map_or(usize::MAX, |instr| instr as usize), fault);

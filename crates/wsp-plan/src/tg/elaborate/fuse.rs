@@ -63,7 +63,7 @@ pub(super) fn batches(emit: &mut Emit<'_, '_>, first_defs: &[u32]) {
     }
 }
 
-/// How many edges the longest way from the start to each node has; none of nodes behind a circle.
+/// How many edges the longest way from the start to each node has; none of nodes behind a cycle.
 fn depths(emit: &Emit<'_, '_>) -> Vec<Option<u32>> {
     let gates = emit.nodes.iter().enumerate().filter(|(_, draft)| draft.gate != NONE);
     let mut edges: Vec<(u32, u32)> = emit.edges.iter().map(|&(from, to, _)| (from, to)).collect();

@@ -17,9 +17,9 @@ pub(super) fn finish(mut emit: Emit<'_, '_>) -> GraphPlan {
     successors(&mut plan, edges);
     renumber(&mut plan, &places);
     plan.records.fingerprint = plan.records.image().fingerprint_of();
-    if let Some(circle) = circle(&plan) {
-        let names: Vec<String> = circle.iter().map(|&node| plan.node_name(node)).collect();
-        emit.faults.circle(emit.unit.module, &names, plan.instr_of(circle[0]));
+    if let Some(cycle) = cycle(&plan) {
+        let names: Vec<String> = cycle.iter().map(|&node| plan.node_name(node)).collect();
+        emit.faults.cycle(emit.unit.module, &names, plan.instr_of(cycle[0]));
     }
     plan
 }
@@ -150,8 +150,8 @@ fn renumber(plan: &mut GraphPlan, places: &[u32]) {
     }
 }
 
-/// Nodes that wait for each other in a circle, each for the one before it.
-fn circle(plan: &GraphPlan) -> Option<Vec<u32>> {
+/// Nodes that wait for each other in a cycle, each for the one before it.
+fn cycle(plan: &GraphPlan) -> Option<Vec<u32>> {
     let records = &plan.records;
     let mut open = records.needs.clone();
     let mut ready: Vec<u32> = (0..open.len() as u32).filter(|&node| open[node as usize] == 0).collect();
@@ -177,14 +177,14 @@ fn circle(plan: &GraphPlan) -> Option<Vec<u32>> {
     while seen.insert(node) {
         node = before[node as usize];
     }
-    let mut circle = vec![node];
+    let mut cycle = vec![node];
     let mut at = before[node as usize];
     while at != node {
-        circle.push(at);
+        cycle.push(at);
         at = before[at as usize];
     }
-    circle.reverse();
-    Some(circle)
+    cycle.reverse();
+    Some(cycle)
 }
 
 impl GraphPlan {

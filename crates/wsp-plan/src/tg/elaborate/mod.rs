@@ -41,7 +41,7 @@ use wsp_ir::tg::{Namespace, Signatures, TgModule};
 ///
 /// # Errors
 ///
-/// Circles of instructions that wait for each other, graphs with too many nodes, gangs across loops, constants that have no value; and,
+/// Cycles of instructions that wait for each other, graphs with too many nodes, gangs across loops, constants that have no value; and,
 /// for a module that was not verified, whatever is missing in it.
 pub fn elaborate(
     module: &TgModule,

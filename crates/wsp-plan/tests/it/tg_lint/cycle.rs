@@ -2,9 +2,9 @@
 
 use super::check;
 
-/// ISA-TG-21: the whole circle, each link with its place.
+/// ISA-TG-21: the whole cycle, each link with its place.
 #[test]
-fn a_circle_is_printed_with_its_whole_path() {
+fn a_cycle_is_printed_with_its_whole_path() {
     let text = "TG_BEGIN(0)\nTG_KERNEL(A, e, 1, AIV, 0)\nTG_KERNEL(B, e, 1, AIV, 0)\nTG_KERNEL(C, e, 1, AIV, 0)\nTG_DEPEND(A, B) //! 1500\nTG_DEPEND(B, C)\nTG_DEPEND(C, A)\nTG_END(0)\n";
     let found = check(text);
     assert_eq!(found[0].message, "`A` waits for itself: `A` → `B` → `C` → `A`");
@@ -14,7 +14,7 @@ fn a_circle_is_printed_with_its_whole_path() {
 
 /// ISA-TG-20: a hint orders nothing.
 #[test]
-fn a_soft_edge_closes_no_circle() {
+fn a_soft_edge_closes_no_cycle() {
     check(
         "TG_BEGIN(0)\nTG_KERNEL(A, e, 1, AIV, 0)\nTG_KERNEL(B, e, 1, AIV, 0)\nTG_DEPEND(A, B)\nTG_DEPEND(B, A, SOFT)\nTG_END(0)\n",
     );
@@ -23,9 +23,9 @@ fn a_soft_edge_closes_no_circle() {
     );
 }
 
-/// ISA-SY-06: circles through events, gangs and barriers.
+/// ISA-SY-06: cycles through events, gangs and barriers.
 #[test]
-fn circles_through_events_gangs_and_barriers_are_found() {
+fn cycles_through_events_gangs_and_barriers_are_found() {
     let kernels = "TG_KERNEL(A, e, 1, AIV, 0)\nTG_KERNEL(B, e, 1, AIV, 0)\nTG_KERNEL(C, e, 1, AIV, 0)\n";
     let graph = |body: &str| format!("TG_BEGIN(0)\n{kernels}{body}\nTG_END(0)\n");
     let found = check(&graph("SY_SIGNAL(E, B)\nSY_WAIT(E, A)\nTG_DEPEND(A, B) //! 1500"));
@@ -55,7 +55,7 @@ fn graphs_that_wait_for_each_other_are_found() {
 
 /// ISA-SY-06: an event that several graphs signal is one of the last launch before the wait, so graphs that could wait for each other need not.
 #[test]
-fn events_that_several_graphs_signal_make_no_circle_of_graphs() {
+fn events_that_several_graphs_signal_make_no_cycle_of_graphs() {
     let graph = |name: &str, uses: &[&str]| {
         let uses: String = uses.iter().map(|of| format!("{of}, K)\n")).collect();
         format!("TG_BEGIN({name})\nTG_KERNEL(K, e, 1, AIV, 0)\n{uses}TG_END({name})\n")

@@ -165,9 +165,9 @@ fn a_decision_on_data_orders_its_arms_behind_the_writer() {
     let text = "extern T: u8[64]\nextern C: i32[1]\nTG_BEGIN(G)\nTG_KERNEL(A, f, 1, AIV, 0)\nMC_BIND(A, 0, T)\nMC_BIND(A, 1, C)\nCF_IF(load(C))\nTG_KERNEL(B, w, 1, AIV, 0)\nMC_BIND(B, 0, T)\nCF_ENDIF\nTG_END(G)\n";
     check(text);
     check(&text.replace("load(C)", "iteration").replace("MC_BIND(B, 0, T)", "MC_BIND(B, 0, T) //! 1501"));
-    // A writer that waits for an arm closes a circle.
-    let circle = text.replace("CF_IF(load(C))", "CF_IF(load(C)) //! 1500");
-    check(&circle.replace("TG_END", "TG_DEPEND(B, A)\nTG_END"));
+    // A writer that waits for an arm closes a cycle.
+    let cycle = text.replace("CF_IF(load(C))", "CF_IF(load(C)) //! 1500");
+    check(&cycle.replace("TG_END", "TG_DEPEND(B, A)\nTG_END"));
 }
 
 /// ISA-MC-09, ISA-MC-05: copies stand in program order with the kernels that use their bytes, and show what they copy.

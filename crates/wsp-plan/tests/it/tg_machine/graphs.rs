@@ -107,12 +107,12 @@ fn a_soft_edge_is_a_hint_and_orders_nothing() {
 
 /// ISA-TG-21.
 #[test]
-fn a_circle_is_refused_with_its_whole_path() {
+fn a_cycle_is_refused_with_its_whole_path() {
     let text = graph(
         &["A", "B", "C", "D"],
         "TG_DEPEND(A, B)\nTG_DEPEND(B, C, DATA, T)\nSY_SIGNAL(0, C)\nSY_WAIT(0, A)\nTG_DEPEND(C, D)",
     );
-    let found = planned(&text, &FORMS[0]).expect_err("it is a circle");
+    let found = planned(&text, &FORMS[0]).expect_err("it is a cycle");
     assert_eq!(found[0].code, Code(1530));
     let path = &found[0].notes[0];
     assert!(
