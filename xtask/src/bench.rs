@@ -3,17 +3,17 @@
 //! Each benchmark of `wsp bench` is run nine times with each binary, one right after the other, so that a machine that is slower for a
 //! while is so for both; every other time the other one begins. Of each row the table has the medians of both, and the median of the nine
 //! ratios with the interval that contains the true one in 96 of 100 cases: the second smallest and the second largest ratio. A ratio says
-//! how much more ours takes: where a figure is a rate, it is theirs over ours. A row is slower when its ratio is above 1.05 and
+//! how much more ours takes: where a measurement is a rate, it is theirs over ours. A row is slower when its ratio is above 1.05 and
 //! its interval above 1, and then the command fails.
 //!
 //! Only what `wsp` measures is looked at: not calls from Python. Rows that one binary lacks are printed and compared with nothing.
 
-mod figures;
+mod measurements;
 
 use crate::project::Project;
 use crate::readme;
 use anyhow::{Context, Result, bail, ensure};
-use figures::{Better, Figure, KINDS, Kind};
+use measurements::{Better, KINDS, Kind, Measurement};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -29,7 +29,7 @@ const MOST: f64 = 1.05;
 /// How it is called.
 const USAGE: &str = "usage: cargo xtask bench --against BINARY [decode | plan | runtime | generate | isa …]";
 
-/// Figures of one row, run by run.
+/// Measurements of one row, run by run.
 #[derive(Default)]
 struct Row {
     better: Better,
@@ -87,7 +87,9 @@ fn measure(kind: &Kind, binaries: [&Path; 2], folder: &Path) -> Result<BTreeMap<
         for turn in 0..2 {
             let whose = (round + turn) % 2;
             eprint!("\r{} {} of {ROUNDS} ", kind.name, round + 1);
-            for Figure { name, better, value } in kind.figures(&once(kind, binaries[whose], folder)?)? {
+            for Measurement { name, better, value } in
+                kind.measurements(&once(kind, binaries[whose], folder)?)?
+            {
                 let row = rows.entry(name).or_default();
                 row.better = better;
                 if whose == 0 { &mut row.ours } else { &mut row.theirs }.push(value);
@@ -142,7 +144,7 @@ fn line(kind: &str, name: &str, row: &Row) -> (String, bool) {
     let mut text = format!("{:<62}", format!("{kind} {name}"));
     let ratios = ratios(row);
     if ratios.len() < ROUNDS {
-        let of = |figures: &[f64]| format!("{} of {ROUNDS}", figures.len());
+        let of = |measurements: &[f64]| format!("{} of {ROUNDS}", measurements.len());
         let _ = writeln!(text, "{:>11}{:>11}  runs have it: not compared", of(&row.ours), of(&row.theirs));
         return (text, false);
     }

@@ -73,7 +73,7 @@ pub struct RunStats {
     pub workspace_slots: u64,
     /// Times.
     pub times: Times,
-    /// The task graph's own figures.
+    /// The task graph's own statistics.
     pub runtime: wsp_runtime::Stats,
 }
 
@@ -103,11 +103,11 @@ pub(crate) fn kernel_stats<'n>(
     names: impl Iterator<Item = &'n str>,
     runtime: &wsp_runtime::Stats,
 ) -> Vec<KernelStats> {
-    let figures = runtime.kernels.iter().map(Some).chain(std::iter::repeat(None));
-    let named = names.zip(figures).map(|(name, figures)| KernelStats {
+    let stats = runtime.kernels.iter().map(Some).chain(std::iter::repeat(None));
+    let named = names.zip(stats).map(|(name, stats)| KernelStats {
         name: name.to_owned(),
-        tasks: figures.map_or(0, |k| k.tasks),
-        busy_ns: figures.and_then(|k| k.busy_ns).unwrap_or(0),
+        tasks: stats.map_or(0, |k| k.tasks),
+        busy_ns: stats.and_then(|k| k.busy_ns).unwrap_or(0),
     });
     named.collect()
 }

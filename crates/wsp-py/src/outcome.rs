@@ -1,6 +1,6 @@
 //! What a run gave, whatever kind of program it was of.
 
-use pto_wsp::backend::cpu::{AicpuFigures, RunStats, WorkloadOutcome};
+use pto_wsp::backend::cpu::{AicpuOutcome, RunStats, WorkloadOutcome};
 use pto_wsp::prelude::Outcome as LaunchOutcome;
 use wsp_backend::{KernelStats, Outcome, Unwritten};
 use wsp_diag::Diagnostic;
@@ -27,7 +27,7 @@ pub(crate) struct Ran {
     /// Counts of the runtime; only the number of tasks where the backend has no others.
     pub(crate) runtime: wsp_runtime::Stats,
     /// What AICPUs did, where they generated the tasks.
-    pub(crate) aicpus: Option<AicpuFigures>,
+    pub(crate) aicpus: Option<AicpuOutcome>,
 }
 
 impl From<Outcome> for Ran {

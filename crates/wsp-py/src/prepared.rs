@@ -233,6 +233,6 @@ impl Prepared {
         let outcome = bound.workload.outcome();
         let outcome =
             outcome.map_err(|fault| errors::exception(py, &Vec::from(fault), &self.inner.sources))?;
-        results::figures(py, &outcome.into(), &self.inner.signature, &self.inner.sources)
+        results::stats(py, &outcome.into(), &self.inner.signature, &self.inner.sources)
     }
 }

@@ -52,7 +52,7 @@ impl Program {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (arguments, options) = self.inner.launch(py, named, options)?;
         let outcome = runs::execute(py, &self.inner, arguments, options)?;
-        results::figures(py, &outcome, &self.inner.signature, &self.inner.sources)
+        results::stats(py, &outcome, &self.inner.signature, &self.inner.sources)
     }
 
     /// Runs the generators of a host entry and keeps what they emit; `capacity` is descriptors and bytes of workspace.
@@ -91,7 +91,7 @@ impl Program {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (arguments, options) = self.inner.launch(py, named, options)?;
         let outcome = plan.run(py, &self.inner, arguments, options)?;
-        results::figures(py, &outcome, &self.inner.signature, &self.inner.sources)
+        results::stats(py, &outcome, &self.inner.signature, &self.inner.sources)
     }
 
     /// Starts a run on a thread of its own.

@@ -3,7 +3,7 @@
 use crate::errors;
 use crate::outcome::Ran;
 use crate::signature::{Role, Signature};
-use pto_wsp::backend::cpu::AicpuFigures;
+use pto_wsp::backend::cpu::AicpuOutcome;
 use pto_wsp::codes::{NEVER_WRITTEN, NOTHING_RAN};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -22,8 +22,8 @@ pub(crate) fn notes(found: &[Diagnostic], sources: &SourceMap) -> Vec<String> {
     found.iter().map(|note| text(note).trim_end().to_owned()).collect()
 }
 
-/// The figures of a run.
-pub(crate) fn figures<'py>(
+/// The statistics of a run.
+pub(crate) fn stats<'py>(
     py: Python<'py>,
     outcome: &Ran,
     signature: &Signature,
@@ -35,7 +35,7 @@ pub(crate) fn figures<'py>(
         let given = signature.params.iter().find(|p| p.name == *name).map_or(name, |p| &p.given);
         (given.clone(), json!(value))
     });
-    let figures = json!({
+    let stats = json!({
         "tasks": runtime.tasks,
         "threads": outcome.threads,
         "run_ns": outcome.run_ns,
@@ -62,7 +62,7 @@ pub(crate) fn figures<'py>(
         "aicpus": outcome.aicpus.as_ref().map(aicpus),
         "notes": notes(&[outcome.notes.clone(), nothing_ran(outcome), unwritten(outcome, signature)].concat(), sources),
     });
-    errors::python(py, &figures)
+    errors::python(py, &stats)
 }
 
 /// What to say of a run without tasks.
@@ -101,8 +101,8 @@ fn slots(signature: &Signature, outputs: &Arrays) -> serde_json::Map<String, ser
     slots.filter_map(|slot| Some((slot.given.clone(), json!(value(&slot.name)?)))).collect()
 }
 
-fn aicpus(figures: &AicpuFigures) -> serde_json::Value {
-    let each = figures.aicpus.iter().map(|a| {
+fn aicpus(outcome: &AicpuOutcome) -> serde_json::Value {
+    let each = outcome.aicpus.iter().map(|a| {
         json!({
             "tasks": a.tasks, "local_edges": a.local_edges, "cross_edges": a.cross_edges, "notices": a.notices,
             "window_stalls": a.window_stalls, "max_in_flight": a.max_in_flight,
@@ -110,8 +110,8 @@ fn aicpus(figures: &AicpuFigures) -> serde_json::Value {
     });
     json!({
         "each": each.collect::<Vec<_>>(),
-        "cores": figures.cores,
-        "transfer_bytes": figures.transfer.as_ref().map(|transfer| transfer.total()),
+        "cores": outcome.cores,
+        "transfer_bytes": outcome.transfer.as_ref().map(|transfer| transfer.total()),
     })
 }
 
@@ -159,7 +159,7 @@ pub(crate) fn transfer<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let transfer = &moved.transfer;
     let list = moved.list.as_ref();
-    let figures = json!({
+    let stats = json!({
         "total": transfer.total(),
         "program": transfer.program,
         "names": transfer.names,
@@ -173,7 +173,7 @@ pub(crate) fn transfer<'py>(
         })),
         "notes": notes(&moved.notes, sources),
     });
-    errors::python(py, &figures)
+    errors::python(py, &stats)
 }
 
 fn words<'py>(py: Python<'py>, values: impl Iterator<Item = u32>) -> Bound<'py, PyBytes> {

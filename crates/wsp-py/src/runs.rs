@@ -397,7 +397,7 @@ impl Run {
         let settled = self.settled.get_or_init(py, || {
             let outcome = self.running.finish(py, &self.inner)?;
             let outcome = outcome.ok_or_else(|| internal("a run has no outcome").raise(py, &self.inner))?;
-            Ok(results::figures(py, &outcome, &self.inner.signature, &self.inner.sources)?.unbind())
+            Ok(results::stats(py, &outcome, &self.inner.signature, &self.inner.sources)?.unbind())
         });
         match settled {
             Ok(figures) => Ok(figures.clone_ref(py)),

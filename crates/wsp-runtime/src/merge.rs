@@ -1,4 +1,4 @@
-//! The figures of a run from those of its threads.
+//! The statistics of a run from those of its threads.
 
 use crate::shared::{Cause, Failed};
 use crate::worker::WorkerReport;

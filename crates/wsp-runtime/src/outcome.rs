@@ -7,7 +7,7 @@ use std::fmt;
 use wsp_core::words::counted;
 use wsp_core::{EventId, KernelId, TaskId, limits};
 
-/// Figures of a run that completed, or why it did not.
+/// Statistics of a run that completed, or why it did not.
 pub type Outcome<F, E> = Result<Stats, Failure<F, E>>;
 
 /// Why a run did not complete. Tasks that were running have finished; the others were never started.

@@ -1,10 +1,10 @@
-//! Figures and traces of a run.
+//! Statistics and traces of a run.
 
 use crate::infer::Hazard;
 use wsp_core::{KernelId, TaskId};
 
-/// Figures of a run. Times are nanoseconds since the run's start; those of tasks need
-/// [`TracePolicy::Totals`](crate::TracePolicy::Totals) or more. Figures that depend on timing differ from run to run.
+/// Statistics of a run. Times are nanoseconds since the run's start; those of tasks need
+/// [`TracePolicy::Totals`](crate::TracePolicy::Totals) or more. Statistics that depend on timing differ from run to run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
     /// Tasks submitted; all of them ran.

@@ -197,9 +197,9 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         if report.kernels.len() <= kernel.index() {
             report.kernels.resize(kernel.index() + 1, KernelStats::default());
         }
-        let figures = &mut report.kernels[kernel.index()];
-        figures.tasks += 1;
-        *figures.busy_ns.get_or_insert(0) += busy;
+        let of_kernel = &mut report.kernels[kernel.index()];
+        of_kernel.tasks += 1;
+        *of_kernel.busy_ns.get_or_insert(0) += busy;
         if shared.trace == TracePolicy::Measured {
             let (submitted_ns, ready_ns) = shared.store.moments(node);
             report.trace.push(TaskTrace {

@@ -37,7 +37,7 @@ pub(super) fn decode(session: &mut Session, args: &BenchArgs) -> Result<Outcome,
         );
         return Err(vec![fault.help(format!("write `--layouts {}`", layout.name().to_lowercase()))]);
     }
-    let figures = tried(args.json.as_ref())?;
+    let output = tried(args.json.as_ref())?;
     let started = clock::now();
     let module = match &args.file {
         Some(path) => session.compile(path)?.module,
@@ -45,7 +45,7 @@ pub(super) fn decode(session: &mut Session, args: &BenchArgs) -> Result<Outcome,
     };
     let source_ms = ms(Duration::from_nanos(clock::nanos_since(started)));
     if let Some(programs) = &args.peers {
-        return bench_peers::decode(session, args, &module, programs, figures);
+        return bench_peers::decode(session, args, &module, programs, output);
     }
     session.terminal.print(&print(&[]));
     let (mut rows, mut skipped) = (Vec::new(), Vec::new());
@@ -71,7 +71,7 @@ pub(super) fn decode(session: &mut Session, args: &BenchArgs) -> Result<Outcome,
     all["source_to_first_task_ms"] = json!(source_to_first_task_ms);
     all["rows"] = json(&rows);
     all["skipped"] = json!(skipped);
-    session.keep_figures(figures, &all)
+    session.keep_stats(output, &all)
 }
 
 /// Sets and element types that are asked for.

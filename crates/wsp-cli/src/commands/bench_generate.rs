@@ -11,7 +11,7 @@ use wsp_diag::Diagnostic;
 
 /// Measures, printing a line per figure.
 pub(super) fn generate(session: &mut Session, args: &BenchGenerateArgs) -> Result<Outcome, Vec<Diagnostic>> {
-    let figures = tried(args.json.as_ref())?;
+    let output = tried(args.json.as_ref())?;
     let plan = if args.quick {
         Plan::quick(args.rounds.unwrap_or(1))
     } else {
@@ -40,7 +40,7 @@ pub(super) fn generate(session: &mut Session, args: &BenchGenerateArgs) -> Resul
         "rounds": plan.rounds,
         "rows": json(&PEERS, &rows),
     });
-    session.keep_figures(figures, &all)
+    session.keep_stats(output, &all)
 }
 
 fn failed(section: GenerateSection, fault: &str) -> Diagnostic {

@@ -12,7 +12,7 @@ use wsp_diag::Diagnostic;
 
 /// Measures, printing a line per figure.
 pub(super) fn isa(session: &mut Session, args: &BenchIsaArgs) -> Result<Outcome, Vec<Diagnostic>> {
-    let figures = tried(args.json.as_ref())?;
+    let output = tried(args.json.as_ref())?;
     let plan = if args.quick {
         Plan::quick(args.rounds.unwrap_or(1))
     } else {
@@ -47,5 +47,5 @@ pub(super) fn isa(session: &mut Session, args: &BenchIsaArgs) -> Result<Outcome,
         "rows": json(&names, &rows),
         "missing": field.missing,
     });
-    session.keep_figures(figures, &all)
+    session.keep_stats(output, &all)
 }

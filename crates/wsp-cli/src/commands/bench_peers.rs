@@ -51,7 +51,7 @@ pub(super) fn decode(
     args: &BenchArgs,
     module: &Module,
     programs: &Path,
-    figures: Option<Output>,
+    output: Option<Output>,
 ) -> Result<Outcome, Vec<Diagnostic>> {
     let place = Place::new(programs).map_err(|what| {
         let fault = Diagnostic::error(codes::FILE_MISSING, what);
@@ -80,7 +80,7 @@ pub(super) fn decode(
     all["rows"] = json(&found.rows);
     all["missing"] = json!(found.missing);
     all["skipped"] = json!(found.skipped);
-    session.keep_figures(figures, &all)
+    session.keep_stats(output, &all)
 }
 
 /// What was measured, and what was not.

@@ -9,7 +9,7 @@ use wsp_diag::Diagnostic;
 
 /// Measures, printing a line per batch.
 pub(super) fn plan(session: &mut Session, args: &BenchPlanArgs) -> Result<Outcome, Vec<Diagnostic>> {
-    let figures = tried(args.json.as_ref())?;
+    let output = tried(args.json.as_ref())?;
     let batches = match &args.lens {
         Some(folder) => of_folder(folder),
         None => embedded(),
@@ -37,5 +37,5 @@ pub(super) fn plan(session: &mut Session, args: &BenchPlanArgs) -> Result<Outcom
     let all = json!({
         "machine": machine, "optimised": !cfg!(debug_assertions), "repeats": args.repeats, "rows": json(&rows),
     });
-    session.keep_figures(figures, &all)
+    session.keep_stats(output, &all)
 }

@@ -13,7 +13,7 @@ use wsp_diag::Diagnostic;
 /// Measures, printing a line per figure.
 pub(super) fn runtime(session: &mut Session, args: &BenchRuntimeArgs) -> Result<Outcome, Vec<Diagnostic>> {
     refuse_options(args).map_err(|fault| vec![fault])?;
-    let figures = tried(args.json.as_ref())?;
+    let output = tried(args.json.as_ref())?;
     let scale = match (args.quick, args.full) {
         (true, _) => Scale::Quick,
         (_, true) => Scale::Full,
@@ -59,7 +59,7 @@ pub(super) fn runtime(session: &mut Session, args: &BenchRuntimeArgs) -> Result<
         "rows": json(&names, &rows),
         "missing": field.missing,
     });
-    session.keep_figures(figures, &all)
+    session.keep_stats(output, &all)
 }
 
 /// Whether a section is measured that peers have too.

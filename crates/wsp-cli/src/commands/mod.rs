@@ -180,9 +180,9 @@ impl Session {
         Ok(compiled)
     }
 
-    /// Writes figures to a file that was tried before, where there is one, as the last thing that a command does.
-    fn keep_figures(&self, to: Option<Output>, figures: &Value) -> Result<Outcome, Vec<Diagnostic>> {
-        let filled = to.map(|output| output.fill_text(&format!("{figures:#}\n"))).transpose();
+    /// Writes statistics to a file that was tried before, where there is one, as the last thing that a command does.
+    fn keep_stats(&self, to: Option<Output>, stats: &Value) -> Result<Outcome, Vec<Diagnostic>> {
+        let filled = to.map(|output| output.fill_text(&format!("{stats:#}\n"))).transpose();
         self.keep([filled.map_err(|fault| vec![fault])?])
     }
 
@@ -263,7 +263,7 @@ impl Session {
 
 /// Tries the file of an option, before the work whose results it takes.
 fn tried(path: Option<&PathBuf>) -> Result<Option<Output>, Vec<Diagnostic>> {
-    path.map(|path| Output::figures_at(path)).transpose().map_err(|fault| vec![fault])
+    path.map(|path| Output::data_at(path)).transpose().map_err(|fault| vec![fault])
 }
 
 /// Options of a launch as typed.

@@ -23,7 +23,7 @@ impl Outputs {
     pub(super) fn of(args: &RunArgs, used: &[PathBuf]) -> Result<Outputs, Vec<Diagnostic>> {
         refuse_to_overwrite(args, used).map_err(|fault| vec![fault])?;
         let arrays = args.outputs.as_ref().map(|path| Output::archive_at(path)).transpose();
-        let trace = args.trace.as_ref().map(|path| Output::figures_at(path)).transpose();
+        let trace = args.trace.as_ref().map(|path| Output::data_at(path)).transpose();
         match (arrays, trace) {
             (Ok(arrays), Ok(trace)) => Ok(Outputs { arrays, trace }),
             (arrays, trace) => Err(arrays.err().into_iter().chain(trace.err()).collect()),

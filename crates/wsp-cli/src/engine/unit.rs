@@ -19,7 +19,7 @@ pub struct UnitOutcome {
     /// Warnings and notes, of the checks before the run and of the run.
     pub notes: Vec<Diagnostic>,
     /// Counts and times.
-    pub figures: UnitFigures,
+    pub stats: UnitStats,
     /// Whether the run went on from a checkpoint.
     pub resumed: bool,
     /// External events that were signalled: for this run, and before the checkpoint was saved that it went on from.
@@ -30,9 +30,9 @@ pub struct UnitOutcome {
 
 /// Counts and times of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct UnitFigures {
+pub struct UnitStats {
     /// Launches, kernels, dispatches and blocks.
-    pub stats: Stats,
+    pub counts: Stats,
     /// From checked instructions to finished graphs, with memory.
     pub prepare: Duration,
     /// From the first statement of the host to the last.
@@ -81,12 +81,7 @@ impl Prepared {
             notes,
             resumed: report.resumed.is_some(),
             signalled: report.signalled,
-            figures: UnitFigures {
-                stats: report.stats,
-                prepare: self.time,
-                run: stats.run,
-                peak: report.peak,
-            },
+            stats: UnitStats { counts: report.stats, prepare: self.time, run: stats.run, peak: report.peak },
             trace: report.trace.unwrap_or_default(),
         })
     }

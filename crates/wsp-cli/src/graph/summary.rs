@@ -3,7 +3,7 @@
 use super::Graph;
 use wsp_ir::workload::ExecPool;
 
-/// The figures of a graph. Levels and paths count tasks; order points lie on paths and have no length.
+/// The statistics of a graph. Levels and paths count tasks; order points lie on paths and have no length.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Summary {
     /// Tasks, order points left out.

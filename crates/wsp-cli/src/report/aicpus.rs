@@ -2,14 +2,14 @@
 
 use super::text::Lines;
 use super::units::bytes;
-use pto_wsp::backend::cpu::AicpuFigures;
+use pto_wsp::backend::cpu::AicpuOutcome;
 use serde_json::{Value, json};
 use wsp_core::words::counted;
 use wsp_runtime::aicpu;
 
 /// Adds what AICPUs did.
-pub(super) fn add(figures: &AicpuFigures, overlapped: u64, lines: &mut Lines) {
-    let tasks: Vec<u64> = figures.aicpus.iter().map(|aicpu| aicpu.tasks).collect();
+pub(super) fn add(outcome: &AicpuOutcome, overlapped: u64, lines: &mut Lines) {
+    let tasks: Vec<u64> = outcome.aicpus.iter().map(|aicpu| aicpu.tasks).collect();
     let each = match (tasks.iter().min(), tasks.iter().max()) {
         (Some(least), Some(most)) if least != most => {
             format!("{least} to {most} each", most = counted(most, "task"))
@@ -18,8 +18,8 @@ pub(super) fn add(figures: &AicpuFigures, overlapped: u64, lines: &mut Lines) {
         _ => String::new(),
     };
     let number = counted(tasks.len() as u64, "AICPU");
-    lines.add("aicpus", &format!("{number} on {}, {each}", counted(figures.cores, "core")));
-    match &figures.transfer {
+    lines.add("aicpus", &format!("{number} on {}, {each}", counted(outcome.cores, "core")));
+    match &outcome.transfer {
         Some(transfer) => {
             let launch = transfer.total() - transfer.program - transfer.configs;
             let [program, configs, launch] = [transfer.program, transfer.configs, launch].map(bytes);
@@ -30,7 +30,7 @@ pub(super) fn add(figures: &AicpuFigures, overlapped: u64, lines: &mut Lines) {
         }
         None => lines.add("given", "a list of all tasks, made by the host"),
     }
-    let total = |figure: fn(&aicpu::AicpuFigures) -> u64| total(figures, figure);
+    let total = |number: fn(&aicpu::AicpuStats) -> u64| total(outcome, number);
     let mut text = format!(
         "{} within AICPUs, {} across, {overlapped} done while generating",
         counted(total(|a| a.local_edges), "edge"),
@@ -53,8 +53,8 @@ pub(super) fn add(figures: &AicpuFigures, overlapped: u64, lines: &mut Lines) {
 }
 
 /// The same for machines.
-pub(super) fn json(figures: &AicpuFigures) -> Value {
-    let each = |aicpu: &aicpu::AicpuFigures| {
+pub(super) fn json(outcome: &AicpuOutcome) -> Value {
+    let each = |aicpu: &aicpu::AicpuStats| {
         json!({
             "tasks": aicpu.tasks,
             "local_edges": aicpu.local_edges,
@@ -71,18 +71,18 @@ pub(super) fn json(figures: &AicpuFigures) -> Value {
         })
     };
     json!({
-        "cores": figures.cores,
-        "bytes": figures.transfer.map(|t| json!({
+        "cores": outcome.cores,
+        "bytes": outcome.transfer.map(|t| json!({
             "program": t.program,
             "configs": t.configs,
             "values": t.values,
             "extents": t.extents,
             "tables": t.table_rows + t.tables,
         })),
-        "each": figures.aicpus.iter().map(each).collect::<Vec<_>>(),
+        "each": outcome.aicpus.iter().map(each).collect::<Vec<_>>(),
     })
 }
 
-fn total(figures: &AicpuFigures, figure: fn(&aicpu::AicpuFigures) -> u64) -> u64 {
-    figures.aicpus.iter().map(figure).sum()
+fn total(outcome: &AicpuOutcome, number: fn(&aicpu::AicpuStats) -> u64) -> u64 {
+    outcome.aicpus.iter().map(number).sum()
 }

@@ -16,7 +16,7 @@ pub struct GraphReport {
     pub deps: String,
     /// Where the arrays come from.
     pub sources: Sources,
-    /// The figures.
+    /// The statistics.
     pub summary: Summary,
     /// With exact dependences: the hazards that have no edge.
     pub missed: Option<Missed>,

@@ -80,7 +80,7 @@ pub struct RunStats {
     pub graph: GraphStats,
 }
 
-/// Figures of the task graph; all but the hazards depend on timing.
+/// Statistics of the task graph; all but the hazards depend on timing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct GraphStats {
     /// Edges from a write to a later read; like the next two, only to tasks that were unfinished.

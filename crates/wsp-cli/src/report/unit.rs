@@ -3,7 +3,7 @@
 use super::text::Lines;
 use super::units::{bytes, millis};
 use super::{Check, Findings, Sources, json};
-use crate::engine::unit::UnitFigures;
+use crate::engine::unit::UnitStats;
 use serde_json::{Value, json};
 use wsp_backend::Begin;
 use wsp_core::tg::MemLocation;
@@ -27,7 +27,7 @@ pub struct UnitReport {
     /// How the run began.
     pub begin: Begin,
     /// Counts and times.
-    pub figures: UnitFigures,
+    pub stats: UnitStats,
     /// Against a reference, or a run on one thread.
     pub check: Check,
     /// What else was found.
@@ -37,7 +37,7 @@ pub struct UnitReport {
 impl UnitReport {
     /// For people.
     pub fn text(&self) -> String {
-        let (figures, stats) = (&self.figures, &self.figures.stats);
+        let (stats, counts) = (&self.stats, &self.stats.counts);
         let mut lines = Lines::default();
         lines.add("inputs", &self.sources.text());
         if !self.scalars.is_empty() {
@@ -45,19 +45,19 @@ impl UnitReport {
             lines.add("values", &scalars.join(", "));
         }
         let resumed = if self.begin == Begin::Resume { ", from a checkpoint" } else { "" };
-        lines.add("launches", &format!("{}{resumed}", stats.launches));
-        let again = match stats.kernels.saturating_sub(stats.dispatches) {
+        lines.add("launches", &format!("{}{resumed}", counts.launches));
+        let again = match counts.kernels.saturating_sub(counts.dispatches) {
             0 => String::new(),
             resident => format!(", {resident} of them resident"),
         };
         lines.add(
             "kernels",
-            &format!("{}{again}, {}", counted(stats.kernels, "invocation"), counted(stats.blocks, "block")),
+            &format!("{}{again}, {}", counted(counts.kernels, "invocation"), counted(counts.blocks, "block")),
         );
-        if stats.checkpoints > 0 {
+        if counts.checkpoints > 0 {
             let kept =
                 if self.keeps { "" } else { ", which end with the run: `--checkpoints DIR` keeps them" };
-            lines.add("saved", &format!("{}{kept}", counted(stats.checkpoints, "checkpoint")));
+            lines.add("saved", &format!("{}{kept}", counted(counts.checkpoints, "checkpoint")));
         }
         let on = match self.devices {
             1 => counted(self.threads, "thread").to_string(),
@@ -67,7 +67,7 @@ impl UnitReport {
         };
         lines.add(
             "time",
-            &format!("run {} on {on}; prepared in {}", millis(figures.run), millis(figures.prepare)),
+            &format!("run {} on {on}; prepared in {}", millis(stats.run), millis(stats.prepare)),
         );
         lines.add("memory", &self.memory_text());
         self.check.add_to(&self.findings, &mut lines);
@@ -86,13 +86,13 @@ impl UnitReport {
                 _ => format!("{} ({})", bytes(peak.total), parts.join(", ")),
             }
         };
-        let all: Vec<String> = self.figures.peak.iter().map(one).filter(|text| !text.is_empty()).collect();
+        let all: Vec<String> = self.stats.peak.iter().map(one).filter(|text| !text.is_empty()).collect();
         if all.is_empty() { "none".to_owned() } else { format!("{} at most", all.join("; ")) }
     }
 
     /// For machines.
     pub fn json(&self) -> Value {
-        let figures = &self.figures;
+        let stats = &self.stats;
         let peak = |peak: &pto_wsp::backend::cpu::Peak| {
             let places = MemLocation::ALL.iter().zip(peak.by_location);
             let places: serde_json::Map<String, Value> =
@@ -105,15 +105,15 @@ impl UnitReport {
             "threads": self.threads,
             "devices": self.devices,
             "resumed": self.begin == Begin::Resume,
-            "launches": figures.stats.launches,
-            "kernels": figures.stats.kernels,
-            "dispatches": figures.stats.dispatches,
-            "blocks": figures.stats.blocks,
-            "copies": figures.stats.items,
-            "checkpoints": figures.stats.checkpoints,
+            "launches": stats.counts.launches,
+            "kernels": stats.counts.kernels,
+            "dispatches": stats.counts.dispatches,
+            "blocks": stats.counts.blocks,
+            "copies": stats.counts.items,
+            "checkpoints": stats.counts.checkpoints,
             "checkpoints_kept": self.keeps,
-            "time_ms": { "prepare": json::ms(&figures.prepare), "run": json::ms(&figures.run) },
-            "memory": figures.peak.iter().map(peak).collect::<Vec<_>>(),
+            "time_ms": { "prepare": json::ms(&stats.prepare), "run": json::ms(&stats.run) },
+            "memory": stats.peak.iter().map(peak).collect::<Vec<_>>(),
             "check": self.check.json(&self.findings),
         });
         let mut all = self.sources.with_json(all);
@@ -139,8 +139,8 @@ mod tests {
             scalars: vec![("STEPS".to_owned(), 10)],
             keeps: false,
             begin: Begin::Start,
-            figures: UnitFigures {
-                stats: Stats { launches: 10, kernels: 40, dispatches: 31, blocks: 960, ..Stats::default() },
+            stats: UnitStats {
+                counts: Stats { launches: 10, kernels: 40, dispatches: 31, blocks: 960, ..Stats::default() },
                 prepare: Duration::from_micros(120),
                 run: Duration::from_millis(12),
                 peak: vec![Peak { by_location: [4_000_000, 0, 0, 500_000], total: 4_500_000 }],

@@ -2,7 +2,7 @@
 
 use super::text::Lines;
 use super::units::bytes;
-use crate::unit::GraphFigures;
+use crate::unit::GraphStats;
 use serde_json::{Value, json};
 use wsp_core::words::counted;
 
@@ -12,7 +12,7 @@ pub struct UnitGraphReport {
     /// The unit's file.
     pub program: String,
     /// Its graphs.
-    pub graphs: Vec<GraphFigures>,
+    pub graphs: Vec<GraphStats>,
     /// Bytes of its external tensors, as far as they are known.
     pub external: u64,
     /// External tensors whose bytes are not known.
@@ -59,7 +59,7 @@ impl UnitGraphReport {
     }
 }
 
-fn graph_text(graph: &GraphFigures) -> String {
+fn graph_text(graph: &GraphStats) -> String {
     let mut lines = Lines::default();
     let mut nodes = vec![format!("{} with {}", graph.kernels, counted(graph.blocks, "block"))];
     if graph.copies > 0 {
@@ -88,7 +88,7 @@ fn graph_text(graph: &GraphFigures) -> String {
     lines.finish(&graph.name)
 }
 
-fn graph_json(graph: &GraphFigures) -> Value {
+fn graph_json(graph: &GraphStats) -> Value {
     json!({
         "name": graph.name,
         "kernels": graph.kernels,
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_summary_has_a_part_for_each_graph() {
-        let graph = GraphFigures {
+        let graph = GraphStats {
             name: "ATTENTION".to_owned(),
             kernels: 4,
             blocks: 96,

@@ -4,7 +4,7 @@ use super::text::Lines;
 use super::units::{bytes, millis};
 use super::{Findings, GraphStats, Sources, aicpus, json, longest_over_mean, text};
 use crate::reference::{Comparison, SAME_PROGRAM};
-use pto_wsp::backend::cpu::{AicpuFigures, Bodies};
+use pto_wsp::backend::cpu::{AicpuOutcome, Bodies};
 use pto_wsp::codes;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -52,7 +52,7 @@ pub enum RunTime {
         /// What the task graph did.
         graph: GraphStats,
         /// What AICPUs did, where they generated the tasks.
-        aicpus: Option<Box<AicpuFigures>>,
+        aicpus: Option<Box<AicpuOutcome>>,
     },
     /// In virtual time: no kernel ran.
     Cycles {
@@ -239,12 +239,12 @@ impl WorkloadReport {
                 let on = counted(u64::from(*threads), "thread");
                 lines.add("time", &format!("run {} on {on}{first}", millis(*run)));
                 match aicpus {
-                    Some(figures) => aicpus::add(figures, graph.overlapped, lines),
+                    Some(outcome) => aicpus::add(outcome, graph.overlapped, lines),
                     None => lines.add("graph", &text::graph(graph)),
                 }
                 if let Some(balance) = longest_over_mean(busy.iter().map(Duration::as_secs_f64)) {
                     let over = match aicpus {
-                        Some(figures) => counted(figures.cores.into(), "core"),
+                        Some(outcome) => counted(outcome.cores.into(), "core"),
                         None => on,
                     };
                     lines.add("balance", &format!("{balance:.2} measured on {over} (longest / mean)"));

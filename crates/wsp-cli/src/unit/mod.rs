@@ -1,4 +1,4 @@
-//! Units of task graphs as the command line sees them: their graphs as lists and figures, and the tensors that whoever runs them
+//! Units of task graphs as the command line sees them: their graphs as lists and statistics, and the tensors that whoever runs them
 //! provides.
 
 mod graph;
@@ -10,5 +10,5 @@ mod tensors;
 pub use graph::{UnitEdge, UnitGraph, UnitNode};
 pub use listing::{write_unit_dot, write_unit_edges, write_unit_tasks};
 pub use picture::{DrawnEdge, drawn_edges};
-pub use summary::GraphFigures;
+pub use summary::GraphStats;
 pub use tensors::{UnitTensor, tensors};

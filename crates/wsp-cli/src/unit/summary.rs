@@ -4,9 +4,9 @@ use super::UnitGraph;
 use std::collections::BTreeMap;
 use wsp_core::tg::image::NodeKind;
 
-/// The figures of a graph. Levels and paths count kernels; of a loop that runs at run time one iteration counts.
+/// The statistics of a graph. Levels and paths count kernels; of a loop that runs at run time one iteration counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct GraphFigures {
+pub struct GraphStats {
     /// Its name.
     pub name: String,
     /// Kernels; those of unrolled loops once for each iteration.
@@ -29,9 +29,9 @@ pub struct GraphFigures {
     pub workspace: u64,
 }
 
-impl GraphFigures {
+impl GraphStats {
     /// Of a graph: linear in its nodes and edges.
-    pub fn of(graph: &UnitGraph) -> GraphFigures {
+    pub fn of(graph: &UnitGraph) -> GraphStats {
         let count = |kind: NodeKind| graph.nodes.iter().filter(|node| node.kind == kind).count() as u64;
         let mut edges = BTreeMap::new();
         for edge in &graph.edges {
@@ -39,7 +39,7 @@ impl GraphFigures {
         }
         let blocks = graph.nodes.iter().filter_map(|node| node.kernel.as_ref());
         let paths = Paths::of(graph);
-        GraphFigures {
+        GraphStats {
             name: graph.name.clone(),
             kernels: count(NodeKind::Kernel),
             blocks: blocks.map(|(_, _, blocks)| u64::from(*blocks)).sum(),
@@ -168,9 +168,9 @@ mod tests {
         let kernel = (NodeKind::Kernel, None);
         let mut diamond = graph(&[kernel; 4], &[(0, 1), (0, 2), (1, 3), (2, 3)], &[]);
         diamond.edges.push(UnitEdge { src: 3, dst: 0, kind: None });
-        let figures = GraphFigures::of(&diamond);
-        assert_eq!((figures.kernels, figures.blocks, figures.widest), (4, 12, 2));
-        assert_eq!((figures.critical_path, figures.edges["after"], figures.edges["soft"]), (Some(3), 4, 1));
+        let stats = GraphStats::of(&diamond);
+        assert_eq!((stats.kernels, stats.blocks, stats.widest), (4, 12, 2));
+        assert_eq!((stats.critical_path, stats.edges["after"], stats.edges["soft"]), (Some(3), 4, 1));
     }
 
     #[test]
@@ -190,14 +190,14 @@ mod tests {
             &[(0, 1), (2, 3), (3, 4), (5, 6), (6, 7)],
             &[1, 3],
         );
-        let figures = GraphFigures::of(&nested);
-        assert_eq!((figures.critical_path, figures.widest, figures.loops), (Some(1 + 1 + 2), 1, 2));
+        let stats = GraphStats::of(&nested);
+        assert_eq!((stats.critical_path, stats.widest, stats.loops), (Some(1 + 1 + 2), 1, 2));
     }
 
     #[test]
     fn a_cycle_has_no_longest_path() {
         let kernel = (NodeKind::Kernel, None);
-        assert_eq!(GraphFigures::of(&graph(&[kernel; 2], &[(0, 1), (1, 0)], &[])).critical_path, None);
-        assert_eq!(GraphFigures::of(&graph(&[], &[], &[])).critical_path, Some(0));
+        assert_eq!(GraphStats::of(&graph(&[kernel; 2], &[(0, 1), (1, 0)], &[])).critical_path, None);
+        assert_eq!(GraphStats::of(&graph(&[], &[], &[])).critical_path, Some(0));
     }
 }

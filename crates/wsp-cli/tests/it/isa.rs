@@ -181,7 +181,7 @@ fn a_unit_in_bytes_gives_what_its_text_gives() {
 }
 
 #[test]
-fn a_run_takes_tensors_and_values_and_gives_tensors_and_figures() {
+fn a_run_takes_tensors_and_values_and_gives_tensors_and_statistics() {
     let folder = Folder::new();
     let mut x = Array::zeros(DType::F32, &[64, 64]).unwrap();
     x.as_slice_mut::<f32>().unwrap().fill(4.0);

@@ -34,7 +34,7 @@ mod watch;
 pub(crate) use library::LibraryTasks;
 pub(crate) use prepared_run::PreparedRun;
 
-pub use aicpu::AicpuFigures;
+pub use aicpu::AicpuOutcome;
 pub use inputs::{WorkloadInputs, WorkloadOptions};
 pub use outcome::{Bodies, WorkloadOutcome};
 pub use prepared::PreparedWorkload;

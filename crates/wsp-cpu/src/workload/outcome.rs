@@ -1,6 +1,6 @@
 //! What a run of a workload gives.
 
-use super::aicpu::AicpuFigures;
+use super::aicpu::AicpuOutcome;
 use wsp_backend::KernelStats;
 use wsp_backend::Unwritten;
 use wsp_diag::Diagnostic;
@@ -42,10 +42,10 @@ pub struct WorkloadOutcome {
     pub schedule: Vec<ScheduleLine>,
     /// From the start of generation to the end of the last task, in nanoseconds.
     pub run_ns: u64,
-    /// The runtime's own figures; of a sequential run only the number of tasks.
+    /// The runtime's own statistics; of a sequential run only the number of tasks.
     pub runtime: wsp_runtime::Stats,
     /// What AICPUs did, where they generated the tasks.
-    pub aicpus: Option<AicpuFigures>,
+    pub aicpus: Option<AicpuOutcome>,
     /// Warnings.
     pub notes: Vec<Diagnostic>,
 }

@@ -113,7 +113,7 @@ impl Launch {
         }
     }
 
-    /// Runs all tasks, on arrays that are claimed, and puts the figures of the run into `outcome`. A list in `kept` gets the tasks of a sequential run, and
+    /// Runs all tasks, on arrays that are claimed, and puts the statistics of the run into `outcome`. A list in `kept` gets the tasks of a sequential run, and
     /// goes away when they are too many or depend on what tasks compute.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ impl Launch {
                 let ran = generated.declared(ready, &self.tasks)?;
                 outcome.notes.clone_from(&self.notes);
                 outcome.notes.extend(ran.notes);
-                (outcome.runtime, outcome.aicpus) = (ran.stats, Some(ran.figures));
+                (outcome.runtime, outcome.aicpus) = (ran.stats, Some(ran.aicpus));
             }
         }
         outcome.unwritten = self.tasks.unwritten();
@@ -201,9 +201,9 @@ impl Launch {
 /// Puts what the runtime has counted where users look.
 fn finish(outcome: &mut WorkloadOutcome, started: Instant) {
     outcome.run_ns = clock::nanos_since(started);
-    for (kernel, figures) in outcome.kernels.iter_mut().zip(&outcome.runtime.kernels) {
-        kernel.tasks = figures.tasks;
-        kernel.busy_ns = figures.busy_ns.unwrap_or(0);
+    for (kernel, stats) in outcome.kernels.iter_mut().zip(&outcome.runtime.kernels) {
+        kernel.tasks = stats.tasks;
+        kernel.busy_ns = stats.busy_ns.unwrap_or(0);
     }
 }
 
@@ -354,14 +354,14 @@ impl LibraryLaunch {
                 let tensors = NamedTensor::of_library(&program.lowered().module);
                 let generated =
                     Generated { module, schedule, bindings: &bindings, options, tensors: &tensors };
-                let mut figures = None;
+                let mut aicpus = None;
                 let outcome = program.launch_with(prepared, arrays, ready.threads(), |launched| {
                     let ran = generated.library(&mut ready, program, tasks, &launched)?;
                     notes.extend(ran.notes);
-                    figures = Some(ran.figures);
+                    aicpus = Some(ran.aicpus);
                     Ok(ran.stats)
                 })?;
-                (outcome, figures)
+                (outcome, aicpus)
             }
         };
         let stats = outcome.stats;

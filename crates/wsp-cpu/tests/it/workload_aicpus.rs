@@ -105,9 +105,9 @@ fn affinity_gives_every_second_batch_to_the_same_aicpu() {
         workload main { parallel for b in batch { parallel for h in heads { attn(q[b, h], o[b, h]); } } }
         schedule { dispatch(affinity(batch)); }";
     let outcome = run(text, &on(2, Expand::Bytecode));
-    let figures = outcome.aicpus.expect("figures of AICPUs");
-    assert_eq!(figures.aicpus.iter().map(|aicpu| aicpu.tasks).collect::<Vec<_>>(), [16, 16]);
-    assert!(figures.transfer.expect("a program").program <= 512);
+    let on_aicpus = outcome.aicpus.expect("figures of AICPUs");
+    assert_eq!(on_aicpus.aicpus.iter().map(|aicpu| aicpu.tasks).collect::<Vec<_>>(), [16, 16]);
+    assert!(on_aicpus.transfer.expect("a program").program <= 512);
 }
 
 /// Attention by batch: nothing of one sequence is needed by another.
@@ -121,8 +121,8 @@ fn affinity_to_what_data_belong_to_leaves_no_edges_between_aicpus() {
         schedule { dispatch(affinity(batch)); }";
     for aicpus in [1, 2, 3, 6, 16] {
         let outcome = run(text, &on(aicpus, Expand::Bytecode));
-        let figures = outcome.aicpus.expect("figures of AICPUs");
-        assert_eq!(figures.aicpus.iter().map(|aicpu| aicpu.cross_edges).sum::<u64>(), 0);
+        let on_aicpus = outcome.aicpus.expect("figures of AICPUs");
+        assert_eq!(on_aicpus.aicpus.iter().map(|aicpu| aicpu.cross_edges).sum::<u64>(), 0);
         assert_eq!(outcome.runtime.tasks, 108);
     }
 }
@@ -188,8 +188,8 @@ fn counted_tiles_order_tasks_of_all_aicpus() {
                 WorkloadOptions { seed, window: Some(u32::from(aicpus)), ..on(aicpus, Expand::Bytecode) };
             assert_eq!(outputs(text, &options), expected);
             let traced = run(text, &WorkloadOptions { trace: true, ..options });
-            let figures = traced.aicpus.as_ref().expect("figures of AICPUs");
-            assert_eq!(figures.aicpus.iter().map(|a| a.local_edges + a.cross_edges).sum::<u64>(), 0);
+            let on_aicpus = traced.aicpus.as_ref().expect("figures of AICPUs");
+            assert_eq!(on_aicpus.aicpus.iter().map(|a| a.local_edges + a.cross_edges).sum::<u64>(), 0);
             respects_the_graph(text, &traced).unwrap();
         }
     }
@@ -247,8 +247,8 @@ fn too_many_aicpus_and_too_many_ranges_are_refused() {
     for expand in [Expand::Bytecode, Expand::Host] {
         assert_eq!(refused(text, &on(2, expand)), [894], "{expand:?}");
     }
-    let figures = run(text, &on(4, Expand::Bytecode)).aicpus.expect("figures of AICPUs");
-    assert_eq!(figures.aicpus.iter().map(|aicpu| aicpu.tasks).collect::<Vec<_>>(), [2, 2, 4, 0]);
+    let on_aicpus = run(text, &on(4, Expand::Bytecode)).aicpus.expect("figures of AICPUs");
+    assert_eq!(on_aicpus.aicpus.iter().map(|aicpu| aicpu.tasks).collect::<Vec<_>>(), [2, 2, 4, 0]);
 }
 
 /// How many tasks there are is known at the end only, and some belong to no range. Where the one that ends the loop is

@@ -3,7 +3,7 @@
 use super::queue::CoreTask;
 use super::ready::Unit;
 use super::shared::Shared;
-use super::stats::CoreFigures;
+use super::stats::CoreStats;
 use crate::shared::message;
 use crate::sync::{AtomicU64, Ordering};
 use crate::{KernelStats, PoolSizes, TaskRunner, clock};
@@ -74,14 +74,14 @@ pub(super) struct Core {
     pub(super) id: u32,
     links: Vec<usize>,
     next: usize,
-    pub(super) figures: CoreFigures,
+    pub(super) stats: CoreStats,
     pub(super) kernels: Vec<KernelStats>,
 }
 
 impl Core {
     pub(super) fn new(shared: &Shared, id: u32) -> Core {
         let links = shared.links.iter().enumerate().filter(|(_, link)| link.core == id).map(|(at, _)| at);
-        Core { id, links: links.collect(), next: 0, figures: CoreFigures::default(), kernels: Vec::new() }
+        Core { id, links: links.collect(), next: 0, stats: CoreStats::default(), kernels: Vec::new() }
     }
 
     /// Runs at most one task, of its AICPUs in turn; whether there was one.
@@ -153,10 +153,10 @@ impl Core {
         }
         let of_kernel = &mut self.kernels[kernel.index()];
         of_kernel.tasks += 1;
-        self.figures.tasks += 1;
+        self.stats.tasks += 1;
         if let Some(busy_ns) = busy_ns {
             *of_kernel.busy_ns.get_or_insert(0) += busy_ns;
-            *self.figures.busy_ns.get_or_insert(0) += busy_ns;
+            *self.stats.busy_ns.get_or_insert(0) += busy_ns;
         }
     }
 }

@@ -257,8 +257,8 @@ impl<G: Generator> Driven<G> {
             }
             _ => {}
         }
-        self.aicpu.figures.window_stalls += u64::from(matches!(now, Stall::Window { .. }));
-        self.aicpu.figures.map_stalls += u64::from(now == Stall::Map && self.stall != Stall::Map);
+        self.aicpu.stats.window_stalls += u64::from(matches!(now, Stall::Window { .. }));
+        self.aicpu.stats.map_stalls += u64::from(now == Stall::Map && self.stall != Stall::Map);
         self.stall = now;
     }
 }
@@ -374,11 +374,11 @@ impl Emitter<'_> {
     /// Finds out what the task of a filled slot waits for, except the conflicts that are searched later.
     fn begin_waits(&mut self, slot: u16) {
         let shared = self.shared;
-        let Aicpu { queue, step_waits, counter_waits, unresolved, figures, .. } = &mut *self.aicpu;
+        let Aicpu { queue, step_waits, counter_waits, unresolved, stats, .. } = &mut *self.aicpu;
         let task = queue.task_mut(slot);
         if let Some(step) = task.step.as_ref().filter(|step| step.waits_for().is_some()) {
             task.fanin += 1;
-            figures.scope_waits += 1;
+            stats.scope_waits += 1;
             match step_waits.last_mut() {
                 Some((last, slots)) if std::sync::Arc::ptr_eq(last, step) => slots.push(slot),
                 _ => step_waits.push((step.clone(), vec![slot])),
@@ -386,7 +386,7 @@ impl Emitter<'_> {
         }
         if counter_waits.add(slot, &task.needs, &shared.counters) {
             task.fanin += 1;
-            figures.counter_waits += 1;
+            stats.counter_waits += 1;
         }
         // A task whose stream starts its tasks in order must know that all before it were announced.
         let has_turn = task.stream.is_some() && shared.gates.orders_streams();
@@ -409,9 +409,9 @@ impl Emit for Emitter<'_> {
         *self.next_ordinal = task.ordinal + 1;
         self.room -= 1;
         self.taken += 1;
-        let Aicpu { figures, queue, .. } = &mut *self.aicpu;
-        figures.tasks += 1;
-        figures.max_in_flight = figures.max_in_flight.max(queue.in_flight());
+        let Aicpu { stats, queue, .. } = &mut *self.aicpu;
+        stats.tasks += 1;
+        stats.max_in_flight = stats.max_in_flight.max(queue.in_flight());
         Ok(())
     }
 

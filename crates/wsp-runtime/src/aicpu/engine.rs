@@ -12,7 +12,7 @@ use super::remote::RemoteWaits;
 use super::ring::OutOfSequence;
 use super::scopes::{ScopeStack, Step};
 use super::shared::Shared;
-use super::stats::{AicpuFigures, AicpuTrace, WindowStall};
+use super::stats::{AicpuStats, AicpuTrace, WindowStall};
 use super::tensor_map::MapCache;
 use crate::TracePolicy;
 use crate::sync::Ordering;
@@ -68,7 +68,7 @@ pub(super) struct Aicpu {
     pub(super) done: Vec<u16>,
     /// Boxes of own tasks in the map.
     pub(super) accesses: u32,
-    pub(super) figures: AicpuFigures,
+    pub(super) stats: AicpuStats,
     pub(super) stalls: Vec<WindowStall>,
     pub(super) trace: Vec<AicpuTrace>,
     found: Vec<Producer>,
@@ -102,7 +102,7 @@ impl Aicpu {
             cores,
             done: Vec::new(),
             accesses: 0,
-            figures: AicpuFigures::default(),
+            stats: AicpuStats::default(),
             stalls: Vec::new(),
             trace: Vec::new(),
             found: Vec::new(),
@@ -239,10 +239,10 @@ impl Aicpu {
 
     fn notify(&mut self, shared: &Shared, other: u16, slot: u16) {
         let outbox = &mut self.outbox[usize::from(other)];
-        self.figures.notices += 1;
+        self.stats.notices += 1;
         // Notices of one sender stay in order.
         if !outbox.is_empty() || !shared.notify(self.id, other, slot) {
-            self.figures.ring_stalls += 1;
+            self.stats.ring_stalls += 1;
             self.kept_notices += 1;
             outbox.push_back(slot);
         }
@@ -359,13 +359,13 @@ impl Aicpu {
                     continue;
                 }
                 self.queue.add_successor(producer.slot, slot);
-                self.figures.local_edges += 1;
+                self.stats.local_edges += 1;
             } else {
                 if registration.register(producer.generation, self.id) == Registered::Complete {
                     continue;
                 }
                 self.remote.add(producer, slot);
-                self.figures.cross_edges += 1;
+                self.stats.cross_edges += 1;
             }
             self.queue.task_mut(slot).fanin += 1;
         }
@@ -390,7 +390,7 @@ impl Aicpu {
                     did = true;
                     break;
                 }
-                self.figures.deferred += u64::from(!ready.was_refused);
+                self.stats.deferred += u64::from(!ready.was_refused);
                 did |= !ready.was_refused;
                 self.gated.push(ready.refused());
             }

@@ -73,7 +73,7 @@ mod tests;
 pub use config::{AfterEdges, AicpuConfig, AicpuConfigError, Interleaving, ReadyOrder};
 pub use failure::AicpuFailure;
 pub use generator::{AicpuTask, Emit, Generator, Need, NoSlots, Progress, Refused, Slots};
-pub use stats::{AicpuFigures, AicpuStats, AicpuTrace, CoreFigures, WindowStall};
+pub use stats::{AicpuRunStats, AicpuStats, AicpuTrace, CoreStats, WindowStall};
 pub use stuck::{AicpuParty, AicpuWait, StuckReport};
 
 use crate::{KernelStats, StartError, TaskRunner, clock};
@@ -198,7 +198,7 @@ impl Aicpus {
         mut generators: Vec<G>,
         runner: &R,
         slots: &dyn Slots,
-    ) -> Result<AicpuStats, AicpuFailure<R::Failure, G::Fault>> {
+    ) -> Result<AicpuRunStats, AicpuFailure<R::Failure, G::Fault>> {
         assert_eq!(generators.len(), self.count as usize, "each AICPU has a generator");
         let started = clock::now();
         self.threads.after_fork().map_err(AicpuFailure::Start)?;
@@ -251,21 +251,21 @@ fn with_cancelled<F, G>(failure: AicpuFailure<F, G>, dropped: u64) -> AicpuFailu
     }
 }
 
-/// Puts the figures of all crews together.
-fn stats<G: Generator>(shared: &Shared, crews: &[Crew<G>]) -> AicpuStats {
+/// Puts the statistics of all crews together.
+fn stats<G: Generator>(shared: &Shared, crews: &[Crew<G>]) -> AicpuRunStats {
     let (generation_ns, overlapped) = shared.generation();
-    let mut stats = AicpuStats {
-        aicpus: vec![AicpuFigures::default(); usize::from(shared.aicpus())],
-        cores: vec![CoreFigures::default(); shared.topology.units.len()],
+    let mut stats = AicpuRunStats {
+        aicpus: vec![AicpuStats::default(); usize::from(shared.aicpus())],
+        cores: vec![CoreStats::default(); shared.topology.units.len()],
         first_task_ns: shared.first_task_ns(),
         generation_ns,
         overlapped,
         wall_ns: shared.now(),
         forced_starts: shared.forced_starts.load(crate::sync::Ordering::Relaxed),
-        ..AicpuStats::default()
+        ..AicpuRunStats::default()
     };
     for core in crews.iter().flat_map(|crew| &crew.cores) {
-        stats.cores[core.id as usize] = core.figures;
+        stats.cores[core.id as usize] = core.stats;
         if stats.kernels.len() < core.kernels.len() {
             stats.kernels.resize(core.kernels.len(), KernelStats::default());
         }
@@ -278,9 +278,9 @@ fn stats<G: Generator>(shared: &Shared, crews: &[Crew<G>]) -> AicpuStats {
     }
     for driven in crews.iter().flat_map(|crew| &crew.aicpus) {
         let aicpu = &driven.aicpu;
-        let figures = AicpuFigures { ready_overflows: aicpu.ready.overflows(), ..aicpu.figures };
-        stats.aicpus[usize::from(aicpu.id)] = figures;
-        stats.tasks += figures.tasks;
+        let own = AicpuStats { ready_overflows: aicpu.ready.overflows(), ..aicpu.stats };
+        stats.aicpus[usize::from(aicpu.id)] = own;
+        stats.tasks += own.tasks;
         stats.stalls.extend(&aicpu.stalls);
         stats.trace.extend(&aicpu.trace);
     }

@@ -1,17 +1,17 @@
-//! Figures and traces of a run on AICPUs.
+//! Statistics and traces of a run on AICPUs.
 
 use crate::KernelStats;
 use wsp_core::KernelId;
 
-/// Figures of a run. Times are nanoseconds since the run's start. Figures that depend on timing differ from run to run.
+/// Statistics of a run. Times are nanoseconds since the run's start. Statistics that depend on timing differ from run to run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct AicpuStats {
+pub struct AicpuRunStats {
     /// Tasks generated; all of them ran.
     pub tasks: u64,
     /// One entry per AICPU.
-    pub aicpus: Vec<AicpuFigures>,
+    pub aicpus: Vec<AicpuStats>,
     /// One entry per core: vector cores first, when they are told apart.
-    pub cores: Vec<CoreFigures>,
+    pub cores: Vec<CoreStats>,
     /// One entry per kernel id, up to the largest that ran.
     pub kernels: Vec<KernelStats>,
     /// When the first task started; nothing if there was none.
@@ -31,16 +31,16 @@ pub struct AicpuStats {
     pub trace: Vec<AicpuTrace>,
 }
 
-impl AicpuStats {
-    /// Sums of one figure over all AICPUs.
-    pub fn total(&self, figure: impl Fn(&AicpuFigures) -> u64) -> u64 {
-        self.aicpus.iter().map(figure).sum()
+impl AicpuRunStats {
+    /// Sums of one number over all AICPUs.
+    pub fn total(&self, number: impl Fn(&AicpuStats) -> u64) -> u64 {
+        self.aicpus.iter().map(number).sum()
     }
 }
 
 /// One AICPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct AicpuFigures {
+pub struct AicpuStats {
     /// Tasks that it generated.
     pub tasks: u64,
     /// Edges from its own tasks to its own, of those that were not complete when the later was resolved.
@@ -69,7 +69,7 @@ pub struct AicpuFigures {
 
 /// One core.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct CoreFigures {
+pub struct CoreStats {
     /// Tasks that it ran.
     pub tasks: u64,
     /// Time in tasks, if they were timed.

@@ -102,7 +102,7 @@ impl TaskGraph {
         if !all {
             return Err(Failure::Stuck(stuck::explain(&self.core, &self.events)));
         }
-        let stats = Stats { wall_ns, deferred, ..self.figures() };
+        let stats = Stats { wall_ns, deferred, ..self.known_stats() };
         let mut stats = merge(stats, reports.into_iter().map(|(_, report)| report));
         self.add_predecessors(&mut stats, &config.gates);
         Ok(stats)
@@ -145,12 +145,12 @@ impl TaskGraph {
             workers: vec![worker],
             affinity: AffinityStats { hits: placed, misses: 0 },
             wall_ns: clock::nanos_since(start),
-            ..self.figures()
+            ..self.known_stats()
         })
     }
 
     /// What is known without a run.
-    fn figures(&self) -> Stats {
+    fn known_stats(&self) -> Stats {
         Stats {
             tasks: self.tasks(),
             edges: self.edges,

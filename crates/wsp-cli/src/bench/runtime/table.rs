@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
-/// What is asked of a figure.
+/// What is asked of a measurement.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Target {
     /// Small is good.
@@ -19,15 +19,15 @@ impl Target {
         }
     }
 
-    fn is_met(self, figure: f64) -> bool {
+    fn is_met(self, number: f64) -> bool {
         match self {
-            Target::AtMost(most) => figure <= most,
-            Target::AtLeast(least) => figure >= least,
+            Target::AtMost(most) => number <= most,
+            Target::AtLeast(least) => number >= least,
         }
     }
 }
 
-/// One figure of ours beside those of the peers.
+/// One measurement of ours beside those of the peers.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Row {
     /// What was run.
@@ -36,20 +36,20 @@ pub(crate) struct Row {
     pub(crate) workers: u32,
     /// What was measured, with its unit.
     pub(crate) measure: &'static str,
-    /// Our figure; of times, that on the wall.
+    /// Our measurement; of times, that on the wall.
     pub(crate) ours: f64,
     /// Of times, what all threads computed.
     pub(crate) cpu: Option<f64>,
     /// What is asked of it.
     pub(crate) target: Option<Target>,
-    /// Figures of the peers, in the order of the heading.
+    /// Measurements of the peers, in the order of the heading.
     pub(crate) peers: Vec<Option<f64>>,
     /// What they computed, as [`Row::cpu`].
     pub(crate) peers_cpu: Vec<Option<f64>>,
 }
 
 impl Row {
-    /// A row without figures.
+    /// A row without measurements.
     pub(crate) fn plain(name: &str, workers: u32, measure: &'static str) -> Row {
         let (peers, peers_cpu) = (Vec::new(), Vec::new());
         Row {
@@ -76,22 +76,22 @@ pub(crate) fn heading(peers: &[&str]) -> String {
     text
 }
 
-/// One line: our figure, its target, and each peer's figure with how many times ours it is.
+/// One line: our measurement, its target, and each peer's measurement with how many times ours it is.
 pub(crate) fn line(row: &Row) -> String {
-    let cpu = row.cpu.map(figure).unwrap_or_default();
+    let cpu = row.cpu.map(number).unwrap_or_default();
     let mut text =
-        format!("{:<18}{:>2} {:<18}{:>8}{cpu:>8}", row.name, row.workers, row.measure, figure(row.ours));
+        format!("{:<18}{:>2} {:<18}{:>8}{cpu:>8}", row.name, row.workers, row.measure, number(row.ours));
     match row.target {
         Some(target) => {
             let verdict = if target.is_met(row.ours) { "pass" } else { "over" };
-            let _ = write!(text, "{:>8} {verdict:<4}", figure(target.value()));
+            let _ = write!(text, "{:>8} {verdict:<4}", number(target.value()));
         }
         None => text.push_str(&" ".repeat(13)),
     }
     for peer in &row.peers {
         let cell = match peer {
-            Some(theirs) if row.ours.is_nan() => figure(*theirs),
-            Some(theirs) => format!("{} ({}x)", figure(*theirs), ratio(theirs / row.ours)),
+            Some(theirs) if row.ours.is_nan() => number(*theirs),
+            Some(theirs) => format!("{} ({}x)", number(*theirs), ratio(theirs / row.ours)),
             None => "-".to_owned(),
         };
         let _ = write!(text, " {cell:>15}");
@@ -102,7 +102,7 @@ pub(crate) fn line(row: &Row) -> String {
 }
 
 /// A number with three digits that say something.
-fn figure(value: f64) -> String {
+fn number(value: f64) -> String {
     match value.abs() {
         size if size.is_nan() => "-".to_owned(),
         size if size >= 100.0 => format!("{value:.0}"),
@@ -119,8 +119,8 @@ fn ratio(value: f64) -> String {
 /// The rows for machines.
 pub(crate) fn json(peers: &[&str], rows: &[Row]) -> Value {
     let one = |row: &Row| {
-        let theirs = |figures: &[Option<f64>]| -> Map<String, Value> {
-            peers.iter().zip(figures).map(|(name, figure)| ((*name).to_owned(), json!(figure))).collect()
+        let theirs = |numbers: &[Option<f64>]| -> Map<String, Value> {
+            peers.iter().zip(numbers).map(|(name, number)| ((*name).to_owned(), json!(number))).collect()
         };
         json!({
             "name": row.name,

@@ -6,7 +6,7 @@ use crate::commands::graph::{Outputs, list};
 use crate::commands::options::{refuse, refused};
 use crate::commands::{Outcome, Session};
 use crate::report::UnitGraphReport;
-use crate::unit::{GraphFigures, UnitGraph, drawn_edges, write_unit_dot, write_unit_edges, write_unit_tasks};
+use crate::unit::{GraphStats, UnitGraph, drawn_edges, write_unit_dot, write_unit_edges, write_unit_tasks};
 use wsp_diag::Diagnostic;
 use wsp_plan::tg::plan::TensorKind;
 use wsp_plan::tg::{ElaborateOptions, elaborate};
@@ -45,7 +45,7 @@ pub(in crate::commands) fn graph(
         let unknown = plan.tensors.iter().filter(|tensor| tensor.bytes.is_none());
         let report = UnitGraphReport {
             program: name,
-            graphs: graphs.iter().map(GraphFigures::of).collect(),
+            graphs: graphs.iter().map(GraphStats::of).collect(),
             external: bytes(TensorKind::Extern),
             unknown: unknown.map(|tensor| tensor.name.clone()).collect(),
             allocated: bytes(TensorKind::Unit),

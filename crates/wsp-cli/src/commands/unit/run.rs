@@ -72,7 +72,7 @@ pub(in crate::commands) fn run(
         scalars: ready.scalars.clone(),
         keeps: args.unit.checkpoints.is_some(),
         begin: if ran.resumed { Begin::Resume } else { Begin::Start },
-        figures: ran.figures,
+        stats: ran.stats,
         check,
         findings,
     };
@@ -107,7 +107,7 @@ fn ran(
 
 /// Compares the outputs of a run that is to be checked.
 fn judge(session: &Session, verdict: &mut Verdict<'_>, ready: &Ready, ran: &UnitOutcome) -> Check {
-    let stats = &ran.figures.stats;
+    let stats = &ran.stats.counts;
     if !ran.resumed && stats.kernels == 0 && stats.items == 0 {
         let empty = settings::empty(&ready.unit.module, &ready.scalars);
         verdict.nothing_ran(&Emptiness { what: "the unit invoked no kernel and copied nothing", empty });

@@ -6,16 +6,16 @@
 mod bytecode;
 mod check;
 mod failed;
-mod figures;
 mod host_list;
 mod issue;
 mod moved;
+mod outcome;
 mod ready;
 mod settings;
 
-pub use figures::AicpuFigures;
-pub(crate) use figures::Ran;
 pub(crate) use moved::moved;
+pub use outcome::AicpuOutcome;
+pub(crate) use outcome::Ran;
 pub(crate) use ready::ReadyAicpus;
 
 use self::bytecode::Bytecode;

@@ -1,11 +1,11 @@
 //! Tests of whole runs, with scripted generators.
 
 mod failures;
-mod figures;
 mod oracle;
 mod policies;
 mod random;
 mod scripted;
+mod statistics;
 mod steps;
 mod streams;
 mod twice;
@@ -18,7 +18,7 @@ fn run_aicpus<R: TaskRunner, G: Generator>(
     generators: Vec<G>,
     runner: &R,
     slots: &dyn Slots,
-) -> Result<AicpuStats, AicpuFailure<R::Failure, G::Fault>> {
+) -> Result<AicpuRunStats, AicpuFailure<R::Failure, G::Fault>> {
     let aicpus = Aicpus::new(config, generators.len() as u32);
     aicpus.map_err(AicpuFailure::Start)?.run(generators, runner, slots)
 }

@@ -75,7 +75,7 @@ fn what_is_released_together_starts_in_the_order_of_ordinals() {
 #[test]
 fn tasks_start_when_the_policy_lets_them() {
     let measured = |start| AicpuConfig { start, trace: TracePolicy::Measured, ..AicpuConfig::default() };
-    let before_first = |stats: &AicpuStats| {
+    let before_first = |stats: &AicpuRunStats| {
         let first = stats.trace.iter().map(|task| task.started_ns).min().expect("tasks ran");
         stats.trace.iter().filter(|task| task.generated_ns <= first).count()
     };

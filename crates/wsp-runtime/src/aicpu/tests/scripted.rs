@@ -312,7 +312,7 @@ impl Slots for Memory {
 }
 
 /// Runs a script and checks results and order against a sequential run.
-pub(super) fn check(script: &Script, aicpus: u16, config: &AicpuConfig) -> AicpuStats {
+pub(super) fn check(script: &Script, aicpus: u16, config: &AicpuConfig) -> AicpuRunStats {
     let memory = Memory::new(script);
     let config = AicpuConfig { counters: CELLS * TENSORS, ..config.clone() };
     let stats = match run_aicpus(&config, script.generators(aicpus), &memory, &memory) {
@@ -337,7 +337,7 @@ pub(super) fn check(script: &Script, aicpus: u16, config: &AicpuConfig) -> Aicpu
 }
 
 /// By the trace, where there is one, tasks of a stream start in the order of ordinals.
-fn check_starts(script: &Script, stats: &AicpuStats) {
+fn check_starts(script: &Script, stats: &AicpuRunStats) {
     let streams: Vec<Option<u16>> = script.tasks().map(|task| task.stream).collect();
     let mut newest = BTreeMap::new();
     for task in &stats.trace {

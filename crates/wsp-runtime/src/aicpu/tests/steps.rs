@@ -112,8 +112,8 @@ fn a_notice_that_finds_the_ring_full_is_kept_and_sent_later() {
         assert!(bench.run_core(0));
         assert_eq!(bench.steps(0, &[PollAicoreCompletion]), [true]);
     }
-    let figures = bench.driven[0].aicpu.figures;
-    assert_eq!((figures.notices, figures.ring_stalls), (3, 2));
+    let stats = bench.driven[0].aicpu.stats;
+    assert_eq!((stats.notices, stats.ring_stalls), (3, 2));
     assert!(!bench.driven[0].aicpu.is_drained());
     let mut sent = 0;
     while !bench.driven[0].aicpu.is_drained() {
@@ -157,7 +157,7 @@ fn a_step_of_a_scope_waits_for_tasks_of_other_aicpus_without_edges() {
     assert_eq!(bench.steps(1, &[PollCounters, DispatchReadyTasks]), [false, false]);
     assert!(bench.step(0, DispatchReadyTasks) && bench.run_core(0) && bench.step(0, PollAicoreCompletion));
     assert_eq!(bench.steps(1, &[PollCounters, DispatchReadyTasks]), [true, true]);
-    assert_eq!(bench.driven[1].aicpu.figures.scope_waits, 1);
+    assert_eq!(bench.driven[1].aicpu.stats.scope_waits, 1);
     // All generators are past the scope: its counter is forgotten, by the first to look.
     assert_eq!(bench.shared.scopes.len(), 0);
 }

@@ -4,14 +4,14 @@ use super::super::codes;
 use wsp_core::TaskId;
 use wsp_diag::Diagnostic;
 use wsp_plan::ptow::Transfer;
-use wsp_runtime::aicpu::{self, AicpuStats, AicpuTrace, CoreFigures};
+use wsp_runtime::aicpu::{self, AicpuRunStats, AicpuTrace, CoreStats};
 use wsp_runtime::{Stats, TaskTrace, WorkerStats};
 
 /// What AICPUs did in a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct AicpuFigures {
+pub struct AicpuOutcome {
     /// One entry per AICPU.
-    pub aicpus: Vec<aicpu::AicpuFigures>,
+    pub aicpus: Vec<aicpu::AicpuStats>,
     /// Cores that ran the tasks.
     pub cores: u32,
     /// Bytes that the AICPUs were given; none where the host has made a list.
@@ -20,15 +20,15 @@ pub struct AicpuFigures {
 
 /// A run on AICPUs.
 pub(crate) struct Ran {
-    /// Figures that all runs have; cores are its workers.
+    /// Statistics that all runs have; cores are its workers.
     pub(crate) stats: Stats,
-    pub(crate) figures: AicpuFigures,
+    pub(crate) aicpus: AicpuOutcome,
     /// What is done in another way than the schedule says.
     pub(crate) notes: Vec<Diagnostic>,
 }
 
 impl Ran {
-    pub(super) fn new(stats: AicpuStats, transfer: Option<Transfer>, mut notes: Vec<Diagnostic>) -> Ran {
+    pub(super) fn new(stats: AicpuRunStats, transfer: Option<Transfer>, mut notes: Vec<Diagnostic>) -> Ran {
         if stats.forced_starts > 0 {
             let what = "tasks started before the schedule says: AICPUs had no room for more";
             notes.push(
@@ -38,9 +38,8 @@ impl Ran {
                     .python("write a larger window, or `.task_graph(start=StartPolicy.immediate())`"),
             );
         }
-        let figures =
-            AicpuFigures { cores: stats.cores.len() as u32, aicpus: stats.aicpus.clone(), transfer };
-        let sum = |figure: fn(&aicpu::AicpuFigures) -> u64| stats.total(figure);
+        let aicpus = AicpuOutcome { cores: stats.cores.len() as u32, aicpus: stats.aicpus.clone(), transfer };
+        let sum = |number: fn(&aicpu::AicpuStats) -> u64| stats.total(number);
         let stats = Stats {
             tasks: stats.tasks,
             max_in_flight: stats.aicpus.iter().map(|aicpu| aicpu.max_in_flight).sum(),
@@ -56,11 +55,11 @@ impl Ran {
             kernels: stats.kernels,
             ..Stats::default()
         };
-        Ran { stats, figures, notes }
+        Ran { stats, aicpus, notes }
     }
 }
 
-fn worker(core: &CoreFigures) -> WorkerStats {
+fn worker(core: &CoreStats) -> WorkerStats {
     WorkerStats { tasks: core.tasks, busy_ns: core.busy_ns, ..WorkerStats::default() }
 }
 

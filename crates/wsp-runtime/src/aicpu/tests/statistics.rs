@@ -35,6 +35,6 @@ fn a_notice_is_sent_once_per_task_and_waiting_aicpu() {
     let script = Script::new(tasks);
     let config = AicpuConfig { start: crate::Start::AfterOrchestration, ..AicpuConfig::default() };
     let stats = check(&script, 4, &config);
-    let figures: Vec<_> = stats.aicpus.iter().map(|aicpu| (aicpu.cross_edges, aicpu.notices)).collect();
-    assert_eq!(figures, [(0, 3), (4, 0), (4, 0), (4, 0)]);
+    let counts: Vec<_> = stats.aicpus.iter().map(|aicpu| (aicpu.cross_edges, aicpu.notices)).collect();
+    assert_eq!(counts, [(0, 3), (4, 0), (4, 0), (4, 0)]);
 }

@@ -1,4 +1,4 @@
-//! What each benchmark is run with, and the figures in what it writes.
+//! What each benchmark is run with, and the measurements in what it writes.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -12,9 +12,9 @@ pub(super) struct Kind {
     pub(super) arguments: &'static [&'static str],
     /// Fields that tell rows apart.
     keys: &'static [&'static str],
-    /// Places of a row's figures.
-    figures: &'static [&'static str],
-    /// Places of figures beside the rows; another `wsp` may write fewer.
+    /// Places of a row's measurements.
+    measurements: &'static [&'static str],
+    /// Places of measurements beside the rows; another `wsp` may write fewer.
     beside: &'static [&'static str],
 }
 
@@ -24,14 +24,14 @@ pub(super) const KINDS: [Kind; 5] = [
         name: "decode",
         arguments: &["--sets", "a,d", "--repeats", "3"],
         keys: &["set", "dtype", "layout", "threads"],
-        figures: &["/ms", "/first_task_ms"],
+        measurements: &["/ms", "/first_task_ms"],
         beside: &["/source_ms", "/source_to_first_task_ms"],
     },
     Kind {
         name: "plan",
         arguments: &["--repeats", "11"],
         keys: &["schedule", "lengths", "cores"],
-        figures: &["/plan/median_us", "/update/time/median_us"],
+        measurements: &["/plan/median_us", "/update/time/median_us"],
         beside: &[],
     },
     table(
@@ -42,12 +42,12 @@ pub(super) const KINDS: [Kind; 5] = [
     table("isa", &["--no-peers", "--rounds", "1"]),
 ];
 
-/// A benchmark that writes rows of one figure each.
+/// A benchmark that writes rows of one measurement each.
 const fn table(name: &'static str, arguments: &'static [&'static str]) -> Kind {
-    Kind { name, arguments, keys: &["name", "workers", "measure"], figures: &["/ours"], beside: &[] }
+    Kind { name, arguments, keys: &["name", "workers", "measure"], measurements: &["/ours"], beside: &[] }
 }
 
-/// Which of two figures is better.
+/// Which of two measurements is better.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) enum Better {
     /// The smaller one: a time, or a size.
@@ -57,17 +57,17 @@ pub(super) enum Better {
     More,
 }
 
-/// One figure of a run.
+/// One measurement of a run.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Figure {
+pub(super) struct Measurement {
     pub(super) name: String,
     pub(super) better: Better,
     pub(super) value: f64,
 }
 
 impl Kind {
-    /// The figures of a run; those that it could not take are left out.
-    pub(super) fn figures(&self, all: &Value) -> Result<Vec<Figure>> {
+    /// The measurements of a run; those that it could not take are left out.
+    pub(super) fn measurements(&self, all: &Value) -> Result<Vec<Measurement>> {
         let rows =
             all["rows"].as_array().with_context(|| format!("`wsp bench {}` wrote no rows", self.name))?;
         let mut found = Vec::new();
@@ -76,23 +76,23 @@ impl Kind {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             });
-            self.add(&keys.collect::<Vec<_>>().join(", "), self.figures, row, &mut found)?;
+            self.add(&keys.collect::<Vec<_>>().join(", "), self.measurements, row, &mut found)?;
         }
         let beside: Vec<&str> = self.beside.iter().copied().filter(|at| all.pointer(at).is_some()).collect();
         self.add("", &beside, all, &mut found)?;
         ensure!(!found.is_empty(), "`wsp bench {}` measured nothing", self.name);
         let mut names = BTreeSet::new();
-        let again = found.iter().find(|figure| !names.insert(&figure.name));
+        let again = found.iter().find(|measurement| !names.insert(&measurement.name));
         ensure!(
             again.is_none(),
             "`wsp bench {}` has two rows {:?}",
             self.name,
-            again.map(|figure| &figure.name)
+            again.map(|measurement| &measurement.name)
         );
         Ok(found)
     }
 
-    fn add(&self, row: &str, places: &[&str], of: &Value, found: &mut Vec<Figure>) -> Result<()> {
+    fn add(&self, row: &str, places: &[&str], of: &Value, found: &mut Vec<Measurement>) -> Result<()> {
         for place in places {
             let value = of.pointer(place);
             let value =
@@ -101,7 +101,7 @@ impl Kind {
             let name = format!("{row}{}", what.replace('/', " ")).trim().to_owned();
             let rate = ["/s", "/ms"].iter().any(|unit| name.ends_with(unit));
             let better = if rate { Better::More } else { Better::Less };
-            found.extend(value.as_f64().map(|value| Figure { name, better, value }));
+            found.extend(value.as_f64().map(|value| Measurement { name, better, value }));
         }
         Ok(())
     }
@@ -114,11 +114,11 @@ mod tests {
 
     fn of(kind: &str, all: &Value) -> Result<Vec<(String, Better, f64)>> {
         let kind = KINDS.iter().find(|known| known.name == kind).context("a kind")?;
-        Ok(kind.figures(all)?.into_iter().map(|f| (f.name, f.better, f.value)).collect())
+        Ok(kind.measurements(all)?.into_iter().map(|f| (f.name, f.better, f.value)).collect())
     }
 
     #[test]
-    fn figures_have_the_names_of_their_rows() {
+    fn measurements_have_the_names_of_their_rows() {
         let row = json!({ "set": "a", "dtype": "f16", "layout": "NHD", "threads": 2, "ms": 31.5, "first_task_ms": 1.25 });
         assert_eq!(
             of("decode", &json!({ "rows": [row], "source_ms": 4.5 }))
