@@ -29,7 +29,7 @@ struct Made {
     stream: i64,
     priority: i64,
     params: Vec<i64>,
-    boxes: Vec<(u64, String)>,
+    regions: Vec<(u64, String)>,
     after: Vec<i64>,
     indices: Vec<i64>,
 }
@@ -70,7 +70,7 @@ impl TaskSink for OnHost {
             stream: task.place.stream.map_or(-1, i64::from),
             priority: i64::from(task.place.priority),
             params: task.scalars.to_vec(),
-            boxes: task.boxes.iter().map(|region| (u64::from(region.tensor.0), bounds(region))).collect(),
+            regions: task.regions.iter().map(|region| (u64::from(region.tensor.0), bounds(region))).collect(),
             after: if self.keeps_after { task.after.iter().map(|o| *o as i64).collect() } else { Vec::new() },
             indices: task.indices.to_vec(),
         });
@@ -110,7 +110,7 @@ fn made(line: &str) -> Made {
         stream: number(5),
         priority: number(6),
         params: Vec::new(),
-        boxes: Vec::new(),
+        regions: Vec::new(),
         after: Vec::new(),
         indices: Vec::new(),
     };
@@ -120,10 +120,10 @@ fn made(line: &str) -> Made {
             ("p" | "a" | "v" | "i", _) => section = token,
             ("b", _) => {
                 section = token;
-                made.boxes.push((number(at + 1) as u64, String::new()));
+                made.regions.push((number(at + 1) as u64, String::new()));
             }
             (token, "b") if token.contains(':') => {
-                made.boxes.last_mut().expect("a box").1 += &format!(" {token}");
+                made.regions.last_mut().expect("a box").1 += &format!(" {token}");
             }
             (_, "p") => made.params.push(number(at)),
             (_, "a") => made.after.push(number(at)),

@@ -49,7 +49,7 @@ impl View {
     /// # Safety
     /// Facts 2 and 3 of [the crate](crate) hold of this access, and the view is in the memory of the host.
     pub unsafe fn read(&self, region: &Region, into: &mut Vec<u8>) {
-        into.reserve(self.box_bytes(region));
+        into.reserve(self.region_bytes(region));
         self.runs(region, |offset, bytes| {
             // SAFETY: `runs` yields ranges inside of the view, which are initialised; nothing writes them now.
             into.extend_from_slice(unsafe { std::slice::from_raw_parts(self.ptr().add(offset), bytes) });
@@ -64,7 +64,7 @@ impl View {
     /// # Safety
     /// As for [`read`](Self::read), and the view may be written.
     pub unsafe fn write(&self, region: &Region, from: &[u8]) {
-        assert_eq!(from.len(), self.box_bytes(region), "a store should have the size of its box");
+        assert_eq!(from.len(), self.region_bytes(region), "a store should have the size of its box");
         let mut at = 0;
         self.runs(region, |offset, bytes| {
             let part = &from[at..at + bytes];

@@ -270,7 +270,7 @@ impl View {
     }
 
     /// Bytes of the elements of a box, without those that lie between them.
-    pub fn box_bytes(&self, region: &Region) -> usize {
+    pub fn region_bytes(&self, region: &Region) -> usize {
         let extents = region.lo.iter().zip(&region.hi).map(|(lo, hi)| (hi - lo) as usize);
         self.dtype.size() * extents.product::<usize>()
     }

@@ -18,7 +18,7 @@ enum Order {
     /// None.
     Free,
     /// Each task updates the cell of the task [`CELLS`] before it.
-    Boxes,
+    Regions,
     /// The same, by counts.
     Counts,
     /// Each task reads what the task before it wrote.
@@ -57,7 +57,7 @@ impl Generator for Strided {
             }];
             let taken = match self.order {
                 Order::Free => out.task(&task),
-                Order::Boxes => out.task(&AicpuTask { writes: &own, ..task }),
+                Order::Regions => out.task(&AicpuTask { writes: &own, ..task }),
                 Order::Counts => out.task(&AicpuTask { needs: &need, ..task }),
                 Order::Chain => out.task(&AicpuTask { reads: &before, writes: &own, ..task }),
             };
@@ -86,7 +86,7 @@ impl TaskRunner for Nothing {
 
 fn main() {
     let tasks = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(1_000_000);
-    for order in [Order::Free, Order::Boxes, Order::Counts, Order::Chain] {
+    for order in [Order::Free, Order::Regions, Order::Counts, Order::Chain] {
         for (aicpus, threads) in [(1, 1), (4, 1), (2, 2), (16, 2)] {
             let generator = |next| Strided { next, stride: aicpus, tasks, order };
             let config = AicpuConfig {

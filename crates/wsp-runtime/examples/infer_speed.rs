@@ -37,7 +37,7 @@ impl Graph {
     }
 
     /// Builds the boxes of each task in a small buffer and shows them.
-    fn boxes(&self, mut task: impl FnMut(u32, &[Region], &[Region])) {
+    fn regions(&self, mut task: impl FnMut(u32, &[Region], &[Region])) {
         let mut buffer = [Region { tensor: TensorId(0), lo: [0; 6], hi: [1; 6] }; 16];
         for (id, &(first, reads, writes)) in (0..).zip(&self.tasks) {
             let (reads, all) = (usize::from(reads), usize::from(reads + writes));
@@ -91,7 +91,7 @@ fn report(name: &str, what: &str, tasks: usize, accesses: usize, edges: u64, nan
     );
 }
 
-fn measure_boxes(name: &str, what: &str, graph: &Graph, map: &mut RegionMap<u32>) {
+fn measure_regions(name: &str, what: &str, graph: &Graph, map: &mut RegionMap<u32>) {
     if !wanted(name, what) {
         return;
     }
@@ -99,7 +99,7 @@ fn measure_boxes(name: &str, what: &str, graph: &Graph, map: &mut RegionMap<u32>
     let nanos = best(|| {
         edges = 0;
         map.clear();
-        graph.boxes(|task, reads, writes| {
+        graph.regions(|task, reads, writes| {
             let done = map.infer(
                 task,
                 Accesses::new(reads, writes),
@@ -124,7 +124,7 @@ fn measure_first(name: &str, graph: &Graph) {
     let nanos = best(|| {
         edges = 0;
         let mut map = RegionMap::<u32>::growing(Matching::Overlap);
-        graph.boxes(|task, reads, writes| {
+        graph.regions(|task, reads, writes| {
             let done = map.infer(
                 task,
                 Accesses::new(reads, writes),
@@ -151,7 +151,7 @@ fn measure_window(name: &str, graph: &Graph) {
     let nanos = best(|| {
         edges = 0;
         map.clear();
-        graph.boxes(|task, reads, writes| {
+        graph.regions(|task, reads, writes| {
             let oldest = task.saturating_sub(8192);
             let done = map.infer(
                 SlotTask { task, slot: task % 8192 },
@@ -223,18 +223,18 @@ fn measure_tiles(name: &str, graph: &Graph, pitch: u32) {
 fn measure(name: &str, graph: &Graph, pitch: u32) {
     if wanted(name, "making boxes only") {
         let nanos = best(|| {
-            graph.boxes(|task, reads, writes| {
+            graph.regions(|task, reads, writes| {
                 black_box((task, reads, writes));
             });
         });
         report(name, "making boxes only", graph.tasks.len(), graph.accesses.len(), 0, nanos);
     }
     measure_first(name, graph);
-    measure_boxes(name, "boxes", graph, &mut RegionMap::growing(Matching::Overlap));
+    measure_regions(name, "boxes", graph, &mut RegionMap::growing(Matching::Overlap));
     let capacity =
-        Capacity { tensors: 1 << 18, boxes: 1 << 18, readers: 1 << 21, overlaps: 1 << 18, accesses: 64 };
-    measure_boxes(name, "boxes, fixed map", graph, &mut RegionMap::fixed(Matching::Overlap, capacity));
-    measure_boxes(name, "boxes, equal", graph, &mut RegionMap::growing(Matching::Equal));
+        Capacity { tensors: 1 << 18, regions: 1 << 18, readers: 1 << 21, overlaps: 1 << 18, accesses: 64 };
+    measure_regions(name, "boxes, fixed map", graph, &mut RegionMap::fixed(Matching::Overlap, capacity));
+    measure_regions(name, "boxes, equal", graph, &mut RegionMap::growing(Matching::Equal));
     measure_window(name, graph);
     measure_tiles(name, graph, pitch);
     measure_graph(name, graph, pitch);
@@ -246,7 +246,7 @@ fn measure_graph(name: &str, graph: &Graph, pitch: u32) {
     if wanted(name, "graph, boxes") {
         let nanos = best(|| {
             built.clear();
-            graph.boxes(|_, reads, writes| {
+            graph.regions(|_, reads, writes| {
                 built.submit(TaskSpec { reads, writes, ..TaskSpec::default() }).expect("the graph has room");
             });
         });
@@ -281,7 +281,7 @@ impl TaskRunner for Nothing {
 }
 
 /// A stream of independent tasks that access one box, or nothing.
-fn measure_stream(what: &str, tasks: u32, boxes: usize) {
+fn measure_stream(what: &str, tasks: u32, regions: usize) {
     if !wanted("stream, independent", what) {
         return;
     }
@@ -292,7 +292,7 @@ fn measure_stream(what: &str, tasks: u32, boxes: usize) {
                 let row = task % 4096 * 32;
                 (region.lo[0], region.hi[0], region.hi[1]) = (row, row + 32, 128);
                 region.tensor = TensorId(task / 4096 % 4);
-                let writes = &[region][..boxes];
+                let writes = &[region][..regions];
                 submitter.submit(TaskSpec { writes, ..TaskSpec::default() }).map(drop)
             })
         });
@@ -321,12 +321,12 @@ fn random(tasks: u32, step: u32, mut task: impl FnMut(&[Region], &[Region])) {
 }
 
 fn measure_random(name: &str, tasks: u32, step: u32) {
-    let mut boxes: Vec<Region> = Vec::new();
-    random(tasks, step, |reads, writes| boxes.extend(reads.iter().chain(writes)));
+    let mut regions: Vec<Region> = Vec::new();
+    random(tasks, step, |reads, writes| regions.extend(reads.iter().chain(writes)));
     let round = |map: &mut RegionMap<u32>| {
         let mut edges = 0u64;
         map.clear();
-        for (task, mine) in (0..).zip(boxes.chunks_exact(3)) {
+        for (task, mine) in (0..).zip(regions.chunks_exact(3)) {
             let accesses = Accesses::new(&mine[..2], &mine[2..]);
             map.infer(task, accesses, |_| true, |_, _| edges += 1).expect("the map grows");
         }
@@ -335,12 +335,12 @@ fn measure_random(name: &str, tasks: u32, step: u32) {
     let mut edges = 0;
     if wanted(name, "boxes, first time") {
         let nanos = best(|| edges = round(&mut RegionMap::growing(Matching::Overlap)));
-        report(name, "boxes, first time", tasks as usize, boxes.len(), edges, nanos);
+        report(name, "boxes, first time", tasks as usize, regions.len(), edges, nanos);
     }
     if wanted(name, "boxes") {
         let mut map = RegionMap::growing(Matching::Overlap);
         let nanos = best(|| edges = round(&mut map));
-        report(name, "boxes", tasks as usize, boxes.len(), edges, nanos);
+        report(name, "boxes", tasks as usize, regions.len(), edges, nanos);
     }
 }
 

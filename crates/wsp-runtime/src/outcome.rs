@@ -117,7 +117,7 @@ pub enum Stopped {
     /// An edge was given, but [`Deps`](crate::Deps) says that edges come from boxes alone.
     EdgeNotTaken,
     /// Writers of a box were asked for, but [`Deps`](crate::Deps) says that boxes are not looked at.
-    BoxesNotKept,
+    RegionsNotKept,
     /// A step or the end of an ordered scope without its beginning.
     NoOrderedScope,
     /// The accesses of a task cannot be recorded: a tile of no tensor registered here, or too many distinct boxes.
@@ -151,7 +151,7 @@ impl fmt::Display for Stopped {
             Stopped::EdgeNotTaken => {
                 f.write_str("edges are inferred from boxes; to give some too, ask for hybrid dependences")
             }
-            Stopped::BoxesNotKept => f.write_str(
+            Stopped::RegionsNotKept => f.write_str(
                 "dependences are explicit, so the writers of a box are not known; ask for hybrid ones",
             ),
             Stopped::NoOrderedScope => f.write_str("no ordered scope has begun"),

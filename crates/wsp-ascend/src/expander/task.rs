@@ -28,12 +28,12 @@ impl Emitter<'_> {
             writer.require(&format!("({rule}.pool < 0 || configure(s, outside))"), word);
         }
         let params = self.params(writer, word, task, scope);
-        let boxes = self.boxes(writer, word, task, scope);
+        let regions = self.regions(writer, word, task, scope);
         let after = after(writer, task);
         let vars = listed(writer, "vars", scope.variables.iter());
         let indices = listed(writer, "indices", scope.variables.iter().filter(|variable| variable.is_index));
         let place = format!("s.ordinal, {word}, {kernel}, pool, -1, 0");
-        writer.line(format!("Task task{{{place}, {params}, {boxes}, {after}, {vars}, {indices}}};"));
+        writer.line(format!("Task task{{{place}, {params}, {regions}, {after}, {vars}, {indices}}};"));
         match scope.streams {
             None => {}
             Some((streams, None)) => {
@@ -81,7 +81,7 @@ impl Emitter<'_> {
     }
 
     /// The boxes; what names them in the record.
-    fn boxes(&mut self, writer: &mut Writer, word: u32, task: &Task, scope: &Scope) -> String {
+    fn regions(&mut self, writer: &mut Writer, word: u32, task: &Task, scope: &Scope) -> String {
         if task.accesses.is_empty() {
             return "nullptr, 0".to_owned();
         }

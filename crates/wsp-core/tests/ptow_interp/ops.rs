@@ -265,9 +265,9 @@ fn parameters_and_boxes_follow_the_variables() {
     let events = check(&module(vec![dense(1, 4)], vec![over(Op::ParallelFor, 0, body)]));
     let Event::Task(last) = &events[2] else { panic!("a task") };
     assert_eq!(last.params, [-7, 3, 103]);
-    assert_eq!(last.boxes[0].2[..2], [(3, 4), (24, 32)]);
-    assert_eq!(last.boxes[1].2[..2], [(3, 5), (0, 1)]);
-    assert_eq!(last.boxes[2].2[..2], [(0, 1), (0, 64)]);
+    assert_eq!(last.regions[0].2[..2], [(3, 4), (24, 32)]);
+    assert_eq!(last.regions[1].2[..2], [(3, 5), (0, 1)]);
+    assert_eq!(last.regions[2].2[..2], [(0, 1), (0, 64)]);
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(crate) struct Got {
     pub(crate) kernel: u16,
     pub(crate) pool: u8,
     pub(crate) params: Vec<i64>,
-    pub(crate) boxes: Vec<Box_>,
+    pub(crate) regions: Vec<AccessedRegion>,
     pub(crate) after: Vec<u64>,
     pub(crate) label: Option<u32>,
     pub(crate) stream: Option<u16>,
@@ -33,7 +33,7 @@ pub(crate) struct Got {
 }
 
 /// What it does to a box, its tensor, and its bounds.
-pub(crate) type Box_ = (AccessMode, u32, Vec<(u32, u32)>);
+pub(crate) type AccessedRegion = (AccessMode, u32, Vec<(u32, u32)>);
 
 /// The launch.
 #[derive(Clone, Debug, Default)]
@@ -268,7 +268,7 @@ impl Oracle<'_> {
         }
         for (op, tensor, dims) in &task.accesses {
             let region = self.region(*op, *tensor, dims)?;
-            got.boxes.push(region);
+            got.regions.push(region);
         }
         for label in &task.after {
             if let Some(task) = self.labels[usize::from(*label)].filter(|task| !got.after.contains(task)) {
@@ -295,7 +295,7 @@ impl Oracle<'_> {
         Ok(())
     }
 
-    fn region(&mut self, op: Op, tensor: u16, dims: &[Dim]) -> Run<Box_> {
+    fn region(&mut self, op: Op, tensor: u16, dims: &[Dim]) -> Run<AccessedRegion> {
         let mode = match op {
             Op::IoInput => AccessMode::In,
             Op::IoOutput => AccessMode::Out,

@@ -42,7 +42,7 @@ impl Host for Recorder {
     type Stop = Refused;
 
     fn task(&mut self, task: &Task<'_>) -> Result<(), Refused> {
-        let boxes = task.regions.iter().zip(task.modes).map(|(region, mode)| {
+        let regions = task.regions.iter().zip(task.modes).map(|(region, mode)| {
             let bounds = region.lo.iter().copied().zip(region.hi.iter().copied()).collect();
             (*mode, region.tensor.0, bounds)
         });
@@ -51,7 +51,7 @@ impl Host for Recorder {
             kernel: task.kernel.0,
             pool: task.pool as u8,
             params: task.params.to_vec(),
-            boxes: boxes.collect(),
+            regions: regions.collect(),
             after: task.after.to_vec(),
             label: task.label.map(|label| label.0),
             stream: task.stream,

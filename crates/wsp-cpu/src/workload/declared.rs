@@ -163,7 +163,7 @@ impl Declared {
     }
 
     /// Forgets what views were bound to: tensors have changed.
-    pub(crate) fn forget_boxes(&mut self) {
+    pub(crate) fn forget_regions(&mut self) {
         for worker in &mut self.workers {
             let worker = worker.get_mut().unwrap_or_else(PoisonError::into_inner);
             worker.bound.iter_mut().flatten().for_each(Bound::forget);
@@ -187,7 +187,7 @@ impl Declared {
     #[cold]
     fn run_watched(&self, worker: &mut Worker, task: Arguments<'_>) -> Result<(), Cause> {
         let number = task.kernel.index();
-        let watch = Watch::begin(&self.tensors, &self.modes[number], task.boxes);
+        let watch = Watch::begin(&self.tensors, &self.modes[number], task.regions);
         let ran = catch_unwind(AssertUnwindSafe(|| self.run_body(worker, task)));
         let left = watch.end(&self.tensors, &self.kernels.module.kernels[number]);
         ran.unwrap_or_else(|panic| resume_unwind(panic))?;
@@ -202,7 +202,7 @@ impl Declared {
                     worker.bound.resize_with(number + 1, || None);
                 }
                 let bound = worker.bound[number].get_or_insert_with(|| kernel.bound(&self.interruption));
-                kernel.run(bound, &mut worker.scratch, &self.tensors, task.scalars, task.boxes)?;
+                kernel.run(bound, &mut worker.scratch, &self.tensors, task.scalars, task.regions)?;
                 Ok(())
             }
             Some(KernelBody::Function(body)) => {
@@ -210,7 +210,7 @@ impl Declared {
                     name: &self.kernels.module.kernels[number].name,
                     modes: &self.modes[number],
                     scalars: task.scalars,
-                    boxes: task.boxes,
+                    regions: task.regions,
                     tensors: &self.tensors,
                     scratch: &mut worker.bytes,
                     refused: OnceCell::new(),
@@ -221,9 +221,9 @@ impl Declared {
             }
             None => {
                 let modes = self.modes[number].iter().copied();
-                let boxes: SmallVec<[(AccessMode, Region); 4]> =
-                    modes.zip(task.boxes.iter().copied()).collect();
-                mixing::run(&self.tensors, task.kernel.0, task.scalars, &boxes, &mut worker.bytes)
+                let regions: SmallVec<[(AccessMode, Region); 4]> =
+                    modes.zip(task.regions.iter().copied()).collect();
+                mixing::run(&self.tensors, task.kernel.0, task.scalars, &regions, &mut worker.bytes)
                     .map_err(Cause::NeverStored)
             }
         }

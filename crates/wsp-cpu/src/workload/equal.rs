@@ -1,7 +1,7 @@
 //! Under `exact`: checks that the boxes of a run are equal or disjoint, so that dependences between equal boxes are all.
 
 use super::codes;
-use super::settings::Boxes;
+use super::settings::RegionRule;
 use wsp_core::Region;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::Module;
@@ -39,24 +39,24 @@ impl NamedTensor {
 
 /// Looks at the boxes of every task before it is submitted.
 #[derive(Debug)]
-pub(crate) struct EqualBoxes {
+pub(crate) struct EqualRegions {
     seen: Option<RegionMap<u32>>,
 }
 
 /// Why a task is not submitted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum BoxFault {
+pub(crate) enum RegionFault {
     /// Two boxes overlap and differ, which dependences between equal boxes do not see.
     Missed(Conflict<u32>),
     /// The boxes of the run cannot be kept for this check.
     Unchecked(MapError),
 }
 
-impl EqualBoxes {
+impl EqualRegions {
     /// A check, where boxes must be checked.
-    pub(crate) fn new(boxes: Boxes) -> EqualBoxes {
-        let checks = boxes == Boxes::EqualOrDisjoint;
-        EqualBoxes { seen: checks.then(|| RegionMap::growing(Matching::Equal)) }
+    pub(crate) fn new(regions: RegionRule) -> EqualRegions {
+        let checks = regions == RegionRule::EqualOrDisjoint;
+        EqualRegions { seen: checks.then(|| RegionMap::growing(Matching::Equal)) }
     }
 
     /// Looks at the next task.
@@ -65,21 +65,21 @@ impl EqualBoxes {
         ordinal: u64,
         reads: &[Region],
         writes: &[Region],
-    ) -> Result<(), BoxFault> {
+    ) -> Result<(), RegionFault> {
         let Some(map) = &mut self.seen else { return Ok(()) };
         // A run has fewer than 2^31 tasks: the runtime takes no more.
         let infer = map.infer(ordinal as u32, Accesses::new(reads, writes), |_| true, |_, _| {});
-        infer.map_err(BoxFault::Unchecked)?;
-        map.conflicts().first().map_or(Ok(()), |&conflict| Err(BoxFault::Missed(conflict)))
+        infer.map_err(RegionFault::Unchecked)?;
+        map.conflicts().first().map_or(Ok(()), |&conflict| Err(RegionFault::Missed(conflict)))
     }
 }
 
-impl BoxFault {
+impl RegionFault {
     /// As the user sees it.
     pub(crate) fn diagnostic(self, tensors: &[NamedTensor]) -> Diagnostic {
         let conflict = match self {
-            BoxFault::Missed(conflict) => conflict,
-            BoxFault::Unchecked(reason) => return unchecked(&reason),
+            RegionFault::Missed(conflict) => conflict,
+            RegionFault::Unchecked(reason) => return unchecked(&reason),
         };
         let tensor = &tensors[conflict.region.tensor.index()];
         let [other, this] = [&conflict.other_region, &conflict.region].map(|region| tensor.bounds(region));

@@ -36,7 +36,7 @@ pub(crate) fn failed(
         }
         Failure::Source(error) => generation(error, |fault| match fault {
             StreamFault::Stopped(reason) => stopped(&reason),
-            StreamFault::Boxes(fault) => fault.diagnostic(&NamedTensor::of_workload(module)),
+            StreamFault::Regions(fault) => fault.diagnostic(&NamedTensor::of_workload(module)),
         }),
         Failure::Cancelled => cancelled(),
         Failure::Start(fault) => not_started(&fault),
@@ -72,7 +72,7 @@ pub(crate) fn task(module: &WorkloadModule, fault: TaskFault, payload: Option<&P
     if let Some(slot) = payload {
         slot.put(handed);
     }
-    let tensors = record.boxes.iter().map(|region| names[region.tensor.index()].bounds(region));
+    let tensors = record.regions.iter().map(|region| names[region.tensor.index()].bounds(region));
     let args: Vec<String> = record.scalars.iter().map(i64::to_string).chain(tensors).collect();
     diagnostic
         .note(format!("in the task with the indices {:?}", record.indices.as_slice()))

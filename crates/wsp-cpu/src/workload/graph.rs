@@ -34,14 +34,14 @@ pub(crate) struct GraphSink<'a> {
 }
 
 /// Boxes that a task reads, and those that it writes.
-type TaskBoxes = (SmallVec<[Region; 4]>, SmallVec<[Region; 2]>);
+type TaskRegions = (SmallVec<[Region; 4]>, SmallVec<[Region; 2]>);
 
 /// A graph with what its tasks touch, as far as that was asked for.
 pub(crate) struct BuiltGraph {
     pub(crate) graph: TaskGraph,
     accesses: Vec<GraphAccess>,
     /// Boxes of every task, to look for hazards that the edges miss; order points touch nothing.
-    touched: Vec<TaskBoxes>,
+    touched: Vec<TaskRegions>,
 }
 
 /// Why a graph cannot be built.
@@ -136,7 +136,7 @@ impl<'a> GraphSink<'a> {
             let writes = touched.writes.iter().map(|region| (AccessMode::Out, region));
             accesses.extend(reads.chain(writes).zip(0..).map(access));
         } else {
-            accesses.extend(modes.iter().copied().zip(task.boxes).zip(0..).map(access));
+            accesses.extend(modes.iter().copied().zip(task.regions).zip(0..).map(access));
         }
     }
 }
@@ -162,8 +162,8 @@ impl BuiltGraph {
         let mut missed = Vec::new();
         if detail.missed {
             self.touched.resize_with(graph.len(), Default::default);
-            let boxes = self.touched.iter().map(|(reads, writes)| Accesses::new(reads, writes));
-            missed = unordered_hazards(&boxes.collect::<Vec<_>>(), &edges)?;
+            let regions = self.touched.iter().map(|(reads, writes)| Accesses::new(reads, writes));
+            missed = unordered_hazards(&regions.collect::<Vec<_>>(), &edges)?;
         }
         let first = missed.iter().take(MOST_LISTED);
         let kernel_of = |t| if graph.is_order_point(t) { order } else { u32::from(graph.kernel(t).0) };

@@ -1,7 +1,7 @@
 //! Lists and simulates a workload: its tasks are generated, and none runs.
 
 use super::codes;
-use super::equal::{EqualBoxes, NamedTensor, unchecked};
+use super::equal::{EqualRegions, NamedTensor, unchecked};
 use super::faults;
 use super::graph::{BuiltGraph, GraphFault, GraphSink};
 use super::inputs::WorkloadOptions;
@@ -68,11 +68,11 @@ impl Listing<'_> {
     ) -> Result<SimulatedWorkload, Vec<Diagnostic>> {
         let Listing { module, schedule, bindings, .. } = *self;
         let notes = settings::checked(check_schedule(module, bindings, schedule))?;
-        let RunSettings { config, boxes } = run_settings(schedule, options).map_err(|fault| vec![fault])?;
+        let RunSettings { config, regions } = run_settings(schedule, options).map_err(|fault| vec![fault])?;
         // A run would refuse what its dependences miss, and so does this.
         let missed = schedule.policy.deps == Deps::Explicit;
         let detail = Detail { missed, ..Detail::default() };
-        let equal = EqualBoxes::new(boxes);
+        let equal = EqualRegions::new(regions);
         let mut costed = Costed { module, bindings, inner: toucher, costs: Vec::new(), equal, tensors };
         let built = self.build(&mut costed, config.deps, detail, config.threads, RUN_INSTEAD)?;
         let mut costs = costed.costs.into_iter();

@@ -129,8 +129,8 @@ impl SharedTensor {
     }
 
     /// Bytes that a box has. The box must lie in the tensor.
-    pub(crate) fn box_bytes(&self, region: &Region) -> usize {
-        self.view.box_bytes(region)
+    pub(crate) fn region_bytes(&self, region: &Region) -> usize {
+        self.view.region_bytes(region)
     }
 
     /// Number of dimensions.
@@ -151,7 +151,7 @@ impl SharedTensor {
         unsafe { self.view.read(region, into) };
     }
 
-    /// Replaces the box's bytes; `from` has exactly [`box_bytes`](Self::box_bytes).
+    /// Replaces the box's bytes; `from` has exactly [`region_bytes`](Self::region_bytes).
     pub(crate) fn store(&self, region: &Region, from: &[u8]) {
         self.view.note_store(region);
         self.poke(region, from);

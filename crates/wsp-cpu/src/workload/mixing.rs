@@ -55,7 +55,7 @@ pub(crate) fn fill(tensor: &SharedTensor, whole: &Region, seed: u64) {
 
 fn write(tensor: &SharedTensor, region: &Region, digest: u64, scratch: &mut Vec<u8>) {
     scratch.clear();
-    let elements = tensor.box_bytes(region) / tensor.dtype().size();
+    let elements = tensor.region_bytes(region) / tensor.dtype().size();
     for index in 0..elements as u64 {
         element(tensor.dtype(), digest, index, scratch);
     }
@@ -67,19 +67,19 @@ pub(crate) fn run(
     tensors: &[SharedTensor],
     kernel: u16,
     scalars: &[i64],
-    boxes: &[(AccessMode, Region)],
+    regions: &[(AccessMode, Region)],
     scratch: &mut Vec<u8>,
 ) -> Result<(), NeverStored> {
     let mut digest = mix(u64::from(kernel));
     for scalar in scalars {
         digest = absorb(digest, &scalar.to_le_bytes());
     }
-    for (_, region) in boxes.iter().filter(|(mode, _)| *mode != AccessMode::Out) {
+    for (_, region) in regions.iter().filter(|(mode, _)| *mode != AccessMode::Out) {
         scratch.clear();
         tensors[region.tensor.index()].load(region, scratch)?;
         digest = absorb(digest, scratch);
     }
-    for (number, (_, region)) in boxes.iter().enumerate().filter(|(_, (mode, _))| *mode != AccessMode::In) {
+    for (number, (_, region)) in regions.iter().enumerate().filter(|(_, (mode, _))| *mode != AccessMode::In) {
         write(&tensors[region.tensor.index()], region, mix(digest ^ number as u64), scratch);
     }
     Ok(())
@@ -131,8 +131,8 @@ mod tests {
     fn elements_outside_the_written_boxes_keep_their_bits() {
         let before = bytes(tensors());
         let all = tensors();
-        let boxes = [(AccessMode::Out, region(0, 2, 3))];
-        run(&all, 3, &[7], &boxes, &mut Vec::new()).expect("nothing is recorded");
+        let regions = [(AccessMode::Out, region(0, 2, 3))];
+        run(&all, 3, &[7], &regions, &mut Vec::new()).expect("nothing is recorded");
         let after = bytes(all);
         assert_eq!(after[1], before[1]);
         assert_eq!([&after[0][..8], &after[0][12..]], [&before[0][..8], &before[0][12..]]);

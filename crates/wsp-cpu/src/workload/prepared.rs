@@ -188,7 +188,7 @@ impl PreparedWorkload {
         let faults = claims::refused(&all);
         if faults.is_empty() {
             *uses = claims::uses(all);
-            tasks.forget_boxes();
+            tasks.forget_regions();
             tasks.record(&self.inputs, self.options.recording);
             return Ok(true);
         }

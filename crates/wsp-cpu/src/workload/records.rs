@@ -12,15 +12,15 @@ pub(crate) struct Arguments<'a> {
     /// Values of the scalar parameters.
     pub(crate) scalars: &'a [i64],
     /// Boxes of the tensor parameters.
-    pub(crate) boxes: &'a [Region],
+    pub(crate) regions: &'a [Region],
     /// Indices of the loops around it, outermost first.
     pub(crate) indices: &'a [i64],
 }
 
 impl<'a> From<&TaskRecord<'a>> for Arguments<'a> {
     fn from(task: &TaskRecord<'a>) -> Arguments<'a> {
-        let TaskRecord { kernel, scalars, boxes, indices, .. } = *task;
-        Arguments { kernel, scalars, boxes, indices }
+        let TaskRecord { kernel, scalars, regions, indices, .. } = *task;
+        Arguments { kernel, scalars, regions, indices }
     }
 }
 
@@ -29,7 +29,7 @@ impl<'a> From<&TaskRecord<'a>> for Arguments<'a> {
 pub(crate) struct Record {
     pub(crate) kernel: KernelId,
     pub(crate) scalars: SmallVec<[i64; 4]>,
-    pub(crate) boxes: SmallVec<[Region; 4]>,
+    pub(crate) regions: SmallVec<[Region; 4]>,
     pub(crate) indices: SmallVec<[i64; 4]>,
 }
 
@@ -42,8 +42,8 @@ impl Record {
 
     /// What it was made of.
     pub(crate) fn arguments(&self) -> Arguments<'_> {
-        let Record { kernel, scalars, boxes, indices } = self;
-        Arguments { kernel: *kernel, scalars, boxes, indices }
+        let Record { kernel, scalars, regions, indices } = self;
+        Arguments { kernel: *kernel, scalars, regions, indices }
     }
 
     /// Becomes another task.
@@ -54,7 +54,7 @@ impl Record {
         }
         self.kernel = task.kernel;
         copy(&mut self.scalars, task.scalars);
-        copy(&mut self.boxes, task.boxes);
+        copy(&mut self.regions, task.regions);
         copy(&mut self.indices, task.indices);
     }
 }

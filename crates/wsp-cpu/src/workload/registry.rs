@@ -163,7 +163,7 @@ pub struct KernelCx<'a> {
     /// Modes of the tensor parameters.
     pub(crate) modes: &'a [AccessMode],
     pub(crate) scalars: &'a [i64],
-    pub(crate) boxes: &'a [Region],
+    pub(crate) regions: &'a [Region],
     pub(crate) tensors: &'a [SharedTensor],
     pub(crate) scratch: &'a mut Vec<u8>,
     /// The first load that was refused: then the task fails, whatever its body makes of that.
@@ -188,8 +188,8 @@ impl KernelCx<'_> {
     }
 
     /// Boxes of the tensor parameters, in declared order, by element indices of their tensors.
-    pub fn boxes(&self) -> &[Region] {
-        self.boxes
+    pub fn regions(&self) -> &[Region] {
+        self.regions
     }
 
     /// Extents of the box of tensor parameter `n`, outermost dimension first.
@@ -209,7 +209,7 @@ impl KernelCx<'_> {
     /// them, see [`Absent::Refused`](wsp_backend::Absent::Refused).
     pub fn load<T: Element>(&mut self, n: usize) -> Result<Vec<T>, KernelFault> {
         self.check::<T>(n, AccessMode::Out, "load from")?;
-        let region = self.boxes[n];
+        let region = self.regions[n];
         self.scratch.clear();
         let loaded = self.tensors[region.tensor.index()].load(&region, self.scratch);
         loaded.map_err(|fault| self.refuse(n, fault))?;
@@ -225,11 +225,11 @@ impl KernelCx<'_> {
     /// When there is no such parameter, it is declared `in`, its elements have another type, or their number differs.
     pub fn store<T: Element>(&mut self, n: usize, elements: &[T]) -> Result<(), KernelFault> {
         self.check::<T>(n, AccessMode::In, "store to")?;
-        let region = self.boxes[n];
+        let region = self.regions[n];
         let tensor = &self.tensors[region.tensor.index()];
         let bytes = elements.as_bytes();
-        if bytes.len() != tensor.box_bytes(&region) {
-            let wanted = tensor.box_bytes(&region) / size_of::<T>();
+        if bytes.len() != tensor.region_bytes(&region) {
+            let wanted = tensor.region_bytes(&region) / size_of::<T>();
             return Err(format!(
                 "stores {} to parameter {n}, whose box has {wanted}",
                 counted(elements.len(), "element")
@@ -259,10 +259,10 @@ impl KernelCx<'_> {
     }
 
     fn parameter(&self, n: usize) -> Result<(&Region, &SharedTensor), KernelFault> {
-        let region = self.boxes.get(n).ok_or_else(|| {
+        let region = self.regions.get(n).ok_or_else(|| {
             KernelFault::from(format!(
                 "there is no tensor parameter {n}: the kernel has {}",
-                self.boxes.len()
+                self.regions.len()
             ))
         })?;
         Ok((region, &self.tensors[region.tensor.index()]))

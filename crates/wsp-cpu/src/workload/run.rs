@@ -3,7 +3,7 @@
 use super::aicpu::{Generated, ReadyAicpus};
 use super::codes;
 use super::declared::Declared;
-use super::equal::{EqualBoxes, NamedTensor};
+use super::equal::{EqualRegions, NamedTensor};
 use super::faults;
 use super::inputs::{WorkloadInputs, WorkloadOptions};
 use super::list::Listing;
@@ -259,7 +259,7 @@ fn in_parallel(
     options: &WorkloadOptions,
 ) -> Result<wsp_runtime::Stats, Vec<Diagnostic>> {
     let DeclaredKernels { module, schedule, .. } = kernels;
-    let RunSettings { config, boxes } = settings;
+    let RunSettings { config, regions } = settings;
     let run = wsp_runtime::run(config, tasks, |submitter| {
         let mut sink = Streaming {
             declared: tasks,
@@ -268,7 +268,7 @@ fn in_parallel(
             poll: options.poll.as_deref(),
             workers: config.threads,
             explicit: config.deps.takes_edges(),
-            equal: EqualBoxes::new(*boxes),
+            equal: EqualRegions::new(*regions),
         };
         expand(module, bindings, schedule, &mut sink).map(|_| ())
     });

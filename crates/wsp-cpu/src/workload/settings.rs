@@ -13,7 +13,7 @@ use wsp_runtime::{Affinity, Report, RunConfig, StartError, Stopped, TracePolicy}
 
 /// What the boxes of tasks must be for the dependences of a run to be all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Boxes {
+pub(crate) enum RegionRule {
     /// Anything.
     Any,
     /// Equal or disjoint.
@@ -24,7 +24,7 @@ pub(crate) enum Boxes {
 #[derive(Clone, Debug)]
 pub(crate) struct RunSettings {
     pub(crate) config: RunConfig,
-    pub(crate) boxes: Boxes,
+    pub(crate) regions: RegionRule,
 }
 
 /// The settings of a run.
@@ -36,12 +36,12 @@ pub(crate) fn run_settings(
     options: &WorkloadOptions,
 ) -> Result<RunSettings, Diagnostic> {
     if options.sequential {
-        return Ok(RunSettings { config: one_by_one(options), boxes: Boxes::Any });
+        return Ok(RunSettings { config: one_by_one(options), regions: RegionRule::Any });
     }
     let config = config(schedule, options)?;
     config.validate().map_err(|fault| bad_option(&fault.to_string()))?;
     let exact = schedule.policy.deps == Deps::Exact;
-    Ok(RunSettings { config, boxes: if exact { Boxes::EqualOrDisjoint } else { Boxes::Any } })
+    Ok(RunSettings { config, regions: if exact { RegionRule::EqualOrDisjoint } else { RegionRule::Any } })
 }
 
 /// One task after another, each submitted when the one before is complete.
@@ -168,7 +168,7 @@ pub(crate) fn stopped(reason: &Stopped) -> Diagnostic {
             .help("write `task_window(n, stall)`, or a larger `n`")
             .python("write `.task_graph(window=TaskWindow(n))`, or a larger `n`"),
         Stopped::Stopping => cancelled(),
-        Stopped::BoxesNotKept => Diagnostic::error(codes::SLOT_IN_GRAPH, reason.to_string())
+        Stopped::RegionsNotKept => Diagnostic::error(codes::SLOT_IN_GRAPH, reason.to_string())
             .help("write `task_graph(deps = hybrid)`: a condition that reads a slot waits for the tasks that write it")
             .python("write `.task_graph(deps=Deps.hybrid())`: a condition that reads a slot waits for the tasks that write it"),
         Stopped::TooManyTasks | Stopped::TooManyEdges | Stopped::Map(_) => {

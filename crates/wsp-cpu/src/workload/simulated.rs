@@ -1,7 +1,7 @@
 //! A workload in virtual time: nothing runs, and every task takes what its kernel is said to cost.
 
 use super::codes;
-use super::equal::{EqualBoxes, NamedTensor};
+use super::equal::{EqualRegions, NamedTensor};
 use super::settings::{cancelled, not_started, stuck};
 use super::touch::{Touched, Toucher};
 use wsp_backend::GraphListing;
@@ -60,7 +60,7 @@ pub(crate) struct Costed<'a> {
     pub(crate) inner: &'a mut dyn Toucher,
     /// Costs of the tasks so far.
     pub(crate) costs: Vec<u64>,
-    pub(crate) equal: EqualBoxes,
+    pub(crate) equal: EqualRegions,
     pub(crate) tensors: &'a [NamedTensor],
 }
 

@@ -1,7 +1,7 @@
 //! Generated tasks of declared kernels, run at once or handed to the runtime.
 
 use super::declared::{Declared, TaskFault, Worker, cell};
-use super::equal::{BoxFault, EqualBoxes};
+use super::equal::{EqualRegions, RegionFault};
 use super::records::{Arguments, Numbers, Record};
 use super::settings::affinity;
 use std::sync::MutexGuard;
@@ -126,7 +126,7 @@ pub(crate) enum StreamFault {
     /// The runtime takes no more.
     Stopped(Stopped),
     /// The boxes of the task cannot be.
-    Boxes(BoxFault),
+    Regions(RegionFault),
 }
 
 impl From<Stopped> for StreamFault {
@@ -144,7 +144,7 @@ pub(crate) struct Streaming<'a, 's, 'r> {
     pub(crate) workers: u32,
     /// Whether tasks wait for what `after` names.
     pub(crate) explicit: bool,
-    pub(crate) equal: EqualBoxes,
+    pub(crate) equal: EqualRegions,
 }
 
 /// The tasks that `after` names: ids of a run count tasks only, as ordinals do.
@@ -157,7 +157,7 @@ impl TaskSink for Streaming<'_, '_, '_> {
     type Error = StreamFault;
 
     fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), StreamFault> {
-        self.equal.check(task.ordinal, task.reads, task.writes).map_err(StreamFault::Boxes)?;
+        self.equal.check(task.ordinal, task.reads, task.writes).map_err(StreamFault::Regions)?;
         let number = self.declared.records.put(&mut self.numbers, task.into());
         let after = if self.explicit { earlier(task) } else { Vec::new() };
         let spec = TaskSpec {

@@ -48,12 +48,12 @@ pub(crate) struct Bound {
 /// A tensor and the extents of a box of it.
 type Extents = (TensorId, [u32; MAX_RANK]);
 /// Those of no box.
-const NO_BOX: Extents = (TensorId(u32::MAX), [0; MAX_RANK]);
+const NO_REGION: Extents = (TensorId(u32::MAX), [0; MAX_RANK]);
 
 impl Bound {
     /// Forgets what views were bound to: a tensor is no longer where it was.
     pub(crate) fn forget(&mut self) {
-        self.last.fill(NO_BOX);
+        self.last.fill(NO_REGION);
     }
 }
 
@@ -151,7 +151,7 @@ impl ViewKernel {
         Bound {
             env,
             words: Vec::with_capacity(self.source.fields.len()),
-            last: vec![NO_BOX; self.views.len()],
+            last: vec![NO_REGION; self.views.len()],
         }
     }
 
@@ -165,9 +165,9 @@ impl ViewKernel {
         scratch: &mut Scratch,
         tensors: &[SharedTensor],
         scalars: &[i64],
-        boxes: &[Region],
+        regions: &[Region],
     ) -> Result<(), ViewFault> {
-        for (v, region) in boxes.iter().enumerate() {
+        for (v, region) in regions.iter().enumerate() {
             self.bind(bound, v, region, &tensors[region.tensor.index()])?;
         }
         let Bound { env, words, .. } = bound;
@@ -180,11 +180,11 @@ impl ViewKernel {
                 }
                 FieldSource::Extent { view, dim } => {
                     let d = usize::from(self.source.views[view as usize].keep[dim as usize]);
-                    boxes[view as usize].hi[d] - boxes[view as usize].lo[d]
+                    regions[view as usize].hi[d] - regions[view as usize].lo[d]
                 }
             });
         }
-        env.loads_in_place = !self.stores_to_what_it_loads(boxes);
+        env.loads_in_place = !self.stores_to_what_it_loads(regions);
         self.code.run(scratch, env, words).map_err(|trap| ViewFault::Trap(Box::new(trap)))
     }
 
@@ -218,11 +218,11 @@ impl ViewKernel {
     }
 
     /// Whether a view that the kernel stores to shares elements with another.
-    fn stores_to_what_it_loads(&self, boxes: &[Region]) -> bool {
+    fn stores_to_what_it_loads(&self, regions: &[Region]) -> bool {
         let shared = |v: usize, other: usize| {
-            other != v && boxes[other].tensor == boxes[v].tensor && boxes[other].overlaps(&boxes[v])
+            other != v && regions[other].tensor == regions[v].tensor && regions[other].overlaps(&regions[v])
         };
-        self.stored.iter().any(|&v| (0..boxes.len()).any(|other| shared(v, other)))
+        self.stored.iter().any(|&v| (0..regions.len()).any(|other| shared(v, other)))
     }
 
     /// Checks a box against what the view was compiled for.

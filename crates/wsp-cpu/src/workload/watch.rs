@@ -22,12 +22,12 @@ pub(crate) struct Watch(Vec<Filled>);
 
 impl Watch {
     /// Fills the boxes of the `out` parameters that no other parameter of the task sees and whose elements have a [`pattern`].
-    pub(crate) fn begin(tensors: &[SharedTensor], modes: &[AccessMode], boxes: &[Region]) -> Watch {
+    pub(crate) fn begin(tensors: &[SharedTensor], modes: &[AccessMode], regions: &[Region]) -> Watch {
         let alone =
-            |at: usize| (0..boxes.len()).all(|other| other == at || !boxes[other].overlaps(&boxes[at]));
-        let outs =
-            (0..boxes.len()).filter(|&at| modes[at] == AccessMode::Out && !boxes[at].is_empty() && alone(at));
-        Watch(outs.filter_map(|at| Filled::new(tensors, boxes[at], at)).collect())
+            |at: usize| (0..regions.len()).all(|other| other == at || !regions[other].overlaps(&regions[at]));
+        let outs = (0..regions.len())
+            .filter(|&at| modes[at] == AccessMode::Out && !regions[at].is_empty() && alone(at));
+        Watch(outs.filter_map(|at| Filled::new(tensors, regions[at], at)).collect())
     }
 
     /// What the task left unwritten, which then is as it was before; none where every element was written.
@@ -41,7 +41,7 @@ impl Filled {
     /// None where tasks may compute any value, so that nobody can tell what they have written.
     fn new(tensors: &[SharedTensor], region: Region, parameter: usize) -> Option<Filled> {
         let tensor = &tensors[region.tensor.index()];
-        let pattern = pattern(tensor.dtype(), tensor.box_bytes(&region))?;
+        let pattern = pattern(tensor.dtype(), tensor.region_bytes(&region))?;
         let mut before = Vec::new();
         tensor.peek(&region, &mut before);
         tensor.poke(&region, &pattern);

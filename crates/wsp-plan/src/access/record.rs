@@ -11,7 +11,7 @@ use wsp_diag::Span;
 use wsp_ir::{Expr, ScalarTy, Storage};
 
 /// More boxes than this of one tensor and mode become the whole tensor: each costs time per task.
-const MAX_BOXES: usize = 12;
+const MAX_REGIONS: usize = 12;
 
 /// How far an access reaches along each dimension from its index on; 1 where nothing is said.
 pub(super) struct Reach<'a> {
@@ -88,7 +88,7 @@ impl Walker<'_> {
                 return;
             }
         }
-        if self.accesses.iter().filter(|a| same(a)).count() < MAX_BOXES {
+        if self.accesses.iter().filter(|a| same(a)).count() < MAX_REGIONS {
             self.accesses.push(access);
             return;
         }

@@ -76,7 +76,7 @@ impl Tiles {
         if found.iter().all(|(.., access)| access.mode == AccessMode::In) {
             return Ok(Tiles { start, end: start, accesses: Vec::new() });
         }
-        let mut boxes = Vec::new();
+        let mut regions = Vec::new();
         for (index, site, number, access) in found {
             let fault = |why| Mapped { word: site.word, why };
             if !site.is_counted {
@@ -89,16 +89,16 @@ impl Tiles {
                     return Err(fault(Why::Outside { dim }));
                 }
             }
-            boxes.push((index, site, number, access.mode, dims));
+            regions.push((index, site, number, access.mode, dims));
         }
         let shapes: Vec<(u32, &[Dim])> =
-            boxes.iter().map(|(_, site, .., dims)| (site.word, &dims[..])).collect();
+            regions.iter().map(|(_, site, .., dims)| (site.word, &dims[..])).collect();
         let (grid, tiles) = grid(extents, &shapes)?;
         let end = u32::try_from(u64::from(start) + tiles).ok().filter(|end| u64::from(*end) <= MAX_TILES);
-        let last = boxes.last().map_or(0, |(_, site, ..)| site.word);
+        let last = regions.last().map_or(0, |(_, site, ..)| site.word);
         let end = end.ok_or(Mapped { word: last, why: Why::TooMany })?;
         let mut accesses = Vec::new();
-        for (index, site, number, mode, dims) in boxes {
+        for (index, site, number, mode, dims) in regions {
             let tiled = tiled(site, dims, &grid).map_err(|why| Mapped { word: site.word, why })?;
             accesses.push(Tiled { site: index, number, writes: mode != AccessMode::In, ..tiled });
         }
@@ -163,11 +163,11 @@ impl Places {
 }
 
 /// The tiling that all boxes of a tensor share, and how many tiles there are.
-fn grid(extents: &[u32], boxes: &[(u32, &[Dim])]) -> Result<(Vec<Grid>, u64), Mapped> {
-    let Some((_, first)) = boxes.first() else { return Ok((Vec::new(), 0)) };
+fn grid(extents: &[u32], regions: &[(u32, &[Dim])]) -> Result<(Vec<Grid>, u64), Mapped> {
+    let Some((_, first)) = regions.first() else { return Ok((Vec::new(), 0)) };
     let mut grid = Vec::new();
     for (dim, Dim { lo, len: size }) in (0u8..).zip(*first) {
-        for (word, dims) in boxes {
+        for (word, dims) in regions {
             let fault = |why| Mapped { word: *word, why };
             let Dim { lo: other, len } = &dims[usize::from(dim)];
             if *len < 1 {
@@ -189,7 +189,7 @@ fn grid(extents: &[u32], boxes: &[(u32, &[Dim])]) -> Result<(Vec<Grid>, u64), Ma
         let across = u64::from(*extent).div_ceil(grid.size.unsigned_abs());
         tiles = tiles.and_then(|tiles| tiles.checked_mul(across));
     }
-    let last = boxes.last().map_or(0, |(word, _)| *word);
+    let last = regions.last().map_or(0, |(word, _)| *word);
     let tiles = tiles.filter(|tiles| *tiles <= MAX_TILES);
     tiles.map(|tiles| (grid, tiles)).ok_or(Mapped { word: last, why: Why::TooMany })
 }

@@ -290,11 +290,11 @@ fn chains_have_the_boxes_of_nested_operators() {
 
 #[test]
 fn every_touched_element_lies_in_a_box() {
-    let (mut touched, mut tight, mut boxes) = (0u32, 0u32, 0u32);
+    let (mut touched, mut tight, mut regions) = (0u32, 0u32, 0u32);
     for seed in 0..2500 {
         let module = module(seed, seed % 2 == 1);
         let accesses = summarise(&module, FuncId(0));
-        boxes += accesses.len() as u32;
+        regions += accesses.len() as u32;
         let ranges = accesses.iter().filter(|a| a.bounds.iter().all(|b| matches!(b, Bound::Range { .. })));
         tight += ranges.count() as u32;
         let mut r = Random::new(seed + 1_000_000);
@@ -323,7 +323,7 @@ fn every_touched_element_lies_in_a_box() {
             }
         }
     }
-    println!("{touched} elements, {tight} of {boxes} boxes bounded");
+    println!("{touched} elements, {tight} of {regions} boxes bounded");
     assert!(touched > 30_000, "only {touched} elements touched: the kernels say little");
-    assert!(tight * 2 > boxes, "{tight} of {boxes} boxes are bounded in every dimension");
+    assert!(tight * 2 > regions, "{tight} of {regions} boxes are bounded in every dimension");
 }

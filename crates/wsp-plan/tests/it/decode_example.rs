@@ -40,7 +40,7 @@ fn machine<'a>(plan: &'a LoweredPlan, lens: &[u32], chunk: u32) -> Machine<'a> {
 }
 
 /// The boxes of a tensor for one descriptor; `None` for a dimension taken whole.
-fn boxes(
+fn regions(
     plan: &LoweredPlan,
     kernel: &str,
     tensor: &str,
@@ -82,15 +82,15 @@ fn a_chunk_reads_its_own_query_heads_and_tokens() {
     let plan = plan();
     for kernel in TIERS {
         let task = chunk_task(5);
-        let q = boxes(&plan, kernel, "q", AccessKind::Read, &task);
+        let q = regions(&plan, kernel, "q", AccessKind::Read, &task);
         assert_eq!(q, [[Some((1, 2)), Some((RATIO, 2 * RATIO)), Some((0, 1)), Some((0, DIM))]]);
         for cache in ["k_cache", "v_cache"] {
-            let tokens = boxes(&plan, kernel, cache, AccessKind::Read, &task);
+            let tokens = regions(&plan, kernel, cache, AccessKind::Read, &task);
             assert_eq!(tokens, [[Some((1, 2)), Some((16, 24)), Some((1, 2)), Some((0, DIM))]]);
         }
         let mut empty = task;
         empty[5] = 16;
-        assert!(boxes(&plan, kernel, "k_cache", AccessKind::Read, &empty).is_empty());
+        assert!(regions(&plan, kernel, "k_cache", AccessKind::Read, &empty).is_empty());
     }
 }
 
@@ -100,12 +100,12 @@ fn a_chunk_of_several_writes_exactly_its_slot() {
     for kernel in TIERS {
         let task = chunk_task(5);
         for partial in ["partial_o", "partial_m", "partial_d"] {
-            let written = boxes(&plan, kernel, partial, AccessKind::Write, &task);
+            let written = regions(&plan, kernel, partial, AccessKind::Write, &task);
             assert_eq!(written.len(), 1);
             assert_eq!(written[0][0], Some((4096, 4096 + slot(&plan))));
         }
-        assert!(boxes(&plan, kernel, "output", AccessKind::Write, &task).is_empty());
-        assert!(boxes(&plan, kernel, "lse", AccessKind::Write, &task).is_empty());
+        assert!(regions(&plan, kernel, "output", AccessKind::Write, &task).is_empty());
+        assert!(regions(&plan, kernel, "lse", AccessKind::Write, &task).is_empty());
     }
 }
 
@@ -114,11 +114,11 @@ fn an_only_chunk_writes_the_output_of_its_heads() {
     let plan = plan();
     for kernel in TIERS {
         let task = chunk_task(1);
-        let output = boxes(&plan, kernel, "output", AccessKind::Write, &task);
+        let output = regions(&plan, kernel, "output", AccessKind::Write, &task);
         assert_eq!(output, [[Some((1, 2)), Some((RATIO, 2 * RATIO)), Some((0, 1)), Some((0, DIM))]]);
-        let lse = boxes(&plan, kernel, "lse", AccessKind::Write, &task);
+        let lse = regions(&plan, kernel, "lse", AccessKind::Write, &task);
         assert_eq!(lse, [[Some((1, 2)), Some((RATIO, 2 * RATIO))]]);
-        assert!(boxes(&plan, kernel, "partial_o", AccessKind::Write, &task).is_empty());
+        assert!(regions(&plan, kernel, "partial_o", AccessKind::Write, &task).is_empty());
     }
 }
 
@@ -128,12 +128,12 @@ fn a_merge_reads_the_slots_of_its_chunks_and_no_others() {
     let size = slot(&plan);
     assert_eq!(size % 64, 0);
     // batch, head, chunks, workspace.
-    let read = boxes(&plan, "merge_partial_outputs", "partial_o", AccessKind::Read, &[1, 0, 7, 4096]);
+    let read = regions(&plan, "merge_partial_outputs", "partial_o", AccessKind::Read, &[1, 0, 7, 4096]);
     assert_eq!(read, [[Some((4096, 4096 + 7 * size)), Some((0, RATIO)), Some((0, DIM))]]);
-    let output = boxes(&plan, "merge_partial_outputs", "output", AccessKind::Write, &[1, 0, 7, 4096]);
+    let output = regions(&plan, "merge_partial_outputs", "output", AccessKind::Write, &[1, 0, 7, 4096]);
     assert_eq!(output, [[Some((1, 2)), Some((0, RATIO)), Some((0, 1)), Some((0, DIM))]]);
     assert!(
-        boxes(&plan, "merge_partial_outputs", "partial_o", AccessKind::Read, &[1, 0, 0, 4096]).is_empty()
+        regions(&plan, "merge_partial_outputs", "partial_o", AccessKind::Read, &[1, 0, 0, 4096]).is_empty()
     );
 }
 

@@ -57,13 +57,13 @@ impl Host for Keep {
 
 /// Keeps the boxes of the tasks that the host's expansion generates.
 #[derive(Default)]
-struct Boxes(Vec<Vec<Region>>);
+struct Regions(Vec<Vec<Region>>);
 
-impl TaskSink for Boxes {
+impl TaskSink for Regions {
     type Error = Infallible;
 
     fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), Infallible> {
-        self.0.push(task.boxes.to_vec());
+        self.0.push(task.regions.to_vec());
         Ok(())
     }
 
@@ -106,9 +106,9 @@ fn compare(module: &WorkloadModule, bindings: &Bindings) -> (Expected, Tally) {
     let data = LaunchData::new(&lowered, module, bindings);
     let (verified, launch) = (lowered.program.verified(), data.as_launch());
     let expected = Expected::analyse(&verified, &launch);
-    let mut boxes = Boxes::default();
+    let mut regions = Regions::default();
     // A fault ends both ways at the same task.
-    let _ = expand(module, bindings, &schedule(module), &mut boxes);
+    let _ = expand(module, bindings, &schedule(module), &mut regions);
     let mut workspace = vec![0; workspace_words(&verified)];
     let config = DispatchConfig::round_robin(1, 0);
     let mut interpreter =
@@ -116,7 +116,7 @@ fn compare(module: &WorkloadModule, bindings: &Bindings) -> (Expected, Tally) {
             .unwrap_or_else(|refusal| panic!("{refusal}"));
     let mut keep = Keep::default();
     while let Ok(Progress::Yielded) = interpreter.run(&mut keep, u32::MAX, u32::MAX) {}
-    assert_eq!(keep.0.len(), boxes.0.len());
+    assert_eq!(keep.0.len(), regions.0.len());
     let mut tally = Tally::default();
     for tensor in 0..module.tensors.len() as u32 {
         match expected.tracking(TensorId(tensor)) {
@@ -135,8 +135,8 @@ fn compare(module: &WorkloadModule, bindings: &Bindings) -> (Expected, Tally) {
     }
     assert_eq!(expected.is_complete(), tally.mapped == 0);
     let mut seen: BTreeMap<(u32, [u32; 6], [u32; 6]), Seen> = BTreeMap::new();
-    for (task, boxes) in keep.0.iter().zip(&boxes.0) {
-        assert_eq!(&task.regions, boxes);
+    for (task, regions) in keep.0.iter().zip(&regions.0) {
+        assert_eq!(&task.regions, regions);
         let mut needs = Vec::new();
         expected.needs(task.site, &task.vars, &mut needs);
         tally.needs += needs.len() as u64;
@@ -184,9 +184,9 @@ fn disjoint(seen: &BTreeMap<(u32, [u32; 6], [u32; 6]), Seen>, tiles: u32) {
     assert!(numbers.last().is_none_or(|last| *last < tiles));
     let region =
         |(tensor, lo, hi): &(u32, [u32; 6], [u32; 6])| Region { tensor: TensorId(*tensor), lo: *lo, hi: *hi };
-    let boxes: Vec<Region> = seen.keys().map(region).take(300).collect();
-    for (at, one) in boxes.iter().enumerate() {
-        assert!(boxes[..at].iter().all(|other| !one.overlaps(other)), "{one:?}");
+    let regions: Vec<Region> = seen.keys().map(region).take(300).collect();
+    for (at, one) in regions.iter().enumerate() {
+        assert!(regions[..at].iter().all(|other| !one.overlaps(other)), "{one:?}");
     }
 }
 

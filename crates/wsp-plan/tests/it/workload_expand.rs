@@ -102,8 +102,8 @@ fn arguments_are_sorted_into_what_is_read_and_written() {
     let source = "tensor x: f32[8]; kernel k(out a, in b, n, inout c);
         workload main { k(x[0..1], x[1..2], 7, x[2..3]); }";
     let task = &tasks(source, &[])[0];
-    let firsts = |boxes: &[wsp_core::Region]| boxes.iter().map(|b| b.lo[0]).collect::<Vec<_>>();
-    assert_eq!(firsts(&task.boxes), [0, 1, 2]);
+    let firsts = |regions: &[wsp_core::Region]| regions.iter().map(|b| b.lo[0]).collect::<Vec<_>>();
+    assert_eq!(firsts(&task.regions), [0, 1, 2]);
     assert_eq!(firsts(&task.reads), [1, 2]);
     assert_eq!(firsts(&task.writes), [0, 2]);
     assert_eq!(task.scalars, [7]);
@@ -114,7 +114,7 @@ fn boxes_at_the_edges_are_allowed_and_may_be_empty() {
     let source = "param n = 0; tensor x: f32[8]; tensor e: f32[n]; kernel k(in a);
         workload main { k(x[8..8]); k(x[0 +: 8]); k(x[7]); k(e); k(e[0..0]); }";
     let bounds: Vec<(u32, u32)> =
-        tasks(source, &[]).iter().map(|t| (t.boxes[0].lo[0], t.boxes[0].hi[0])).collect();
+        tasks(source, &[]).iter().map(|t| (t.regions[0].lo[0], t.regions[0].hi[0])).collect();
     assert_eq!(bounds, [(8, 8), (0, 8), (7, 8), (0, 0), (0, 0)]);
 }
 
@@ -151,7 +151,7 @@ fn indices_beyond_31_bits_are_exact() {
          workload main {{ parallel for i in {big}..{big} + 3 {{ k(x[i - {big}], i * 2); }} }}"
     );
     let seen: Vec<(u32, i64)> =
-        tasks(&source, &[]).iter().map(|t| (t.boxes[0].lo[0], t.scalars[0])).collect();
+        tasks(&source, &[]).iter().map(|t| (t.regions[0].lo[0], t.scalars[0])).collect();
     assert_eq!(seen, [(0, 2 * big), (1, 2 * big + 2), (2, 2 * big + 4)]);
     let far = i64::MAX / 4 + 1;
     let source =

@@ -55,7 +55,7 @@ fn listed(module: &WorkloadModule, tasks: &[Seen]) -> Vec<Row> {
     let row = |task: &Seen| {
         let kernel = &module.kernels[task.kernel as usize];
         // Arguments that are read stand before those that are written.
-        let accesses = task.boxes.iter().enumerate().map(|(n, region)| {
+        let accesses = task.regions.iter().enumerate().map(|(n, region)| {
             let dir = if n < task.reads.len() { "in" } else { "out" };
             (dir.to_owned(), module.tensors[region.tensor.index()].name.clone(), place(region))
         });
@@ -77,7 +77,7 @@ fn check(example_name: &str, set: &[(&str, i64)], reference_name: &str, unit: i6
     let module = module(&source);
     let ours = tasks(&source, set);
     for task in &ours {
-        assert_eq!([&task.reads[..], &task.writes[..]].concat(), task.boxes, "reads stand before writes");
+        assert_eq!([&task.reads[..], &task.writes[..]].concat(), task.regions, "reads stand before writes");
     }
     let (ours, theirs) = (listed(&module, &ours), reference(reference_name, unit));
     for (id, (our, their)) in ours.iter().zip(&theirs).enumerate() {

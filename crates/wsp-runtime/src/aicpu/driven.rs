@@ -12,7 +12,7 @@ use crate::{TracePolicy, WindowMode};
 use wsp_core::{AccessKind, Region, SlotId, limits};
 
 /// Boxes that most tasks have at most, with that of a stream.
-const USUAL_BOXES: u32 = limits::MAX_TASK_TENSORS + 1;
+const USUAL_REGIONS: u32 = limits::MAX_TASK_TENSORS + 1;
 
 /// A step of the loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -231,7 +231,7 @@ impl<G: Generator> Driven<G> {
         let in_map = if self.aicpu.accesses >= share {
             0
         } else {
-            ((share - self.aicpu.accesses) / USUAL_BOXES).max(1)
+            ((share - self.aicpu.accesses) / USUAL_REGIONS).max(1)
         };
         let now = if in_window == 0 {
             let timed = config.window_mode == WindowMode::Benchmark;
@@ -326,7 +326,7 @@ impl Emitter<'_> {
         local.stream = task.stream;
         local.priority = task.priority;
         local.fanin = 1;
-        local.boxes = 0;
+        local.regions = 0;
         local.needs.extend_from_slice(task.needs);
         local.after.clear();
         local.after.extend_from_slice(task.after);
@@ -367,7 +367,7 @@ impl Emitter<'_> {
             let place = map.insert(shard, entry);
             task.accesses.push(Published { object, shard, place, region, access });
         }
-        task.boxes += 1;
+        task.regions += 1;
         *accesses += 1;
     }
 

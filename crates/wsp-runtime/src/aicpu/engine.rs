@@ -214,7 +214,7 @@ impl Aicpu {
         for access in task.accesses.drain(..) {
             self.cache.object(access.object).remove(access.shard, access.place, &access.region);
         }
-        self.accesses -= task.boxes;
+        self.accesses -= task.regions;
         if shared.config.after == AfterEdges::Kept {
             shared.directory.remove(task.ordinal);
         }

@@ -148,7 +148,7 @@ pub(super) struct LocalTask {
     pub(super) fanin: u32,
     pub(super) accesses: Vec<Published>,
     /// How many boxes those are.
-    pub(super) boxes: u32,
+    pub(super) regions: u32,
     pub(super) after: Vec<u64>,
     pub(super) needs: Vec<Need>,
     /// The ordered step that it belongs to.

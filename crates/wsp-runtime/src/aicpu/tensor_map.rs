@@ -416,7 +416,7 @@ mod tests {
             .all(|entry| reached.contains(&entry.ordinal))
     }
 
-    fn boxes() -> impl Strategy<Value = (Region, AccessKind)> {
+    fn regions() -> impl Strategy<Value = (Region, AccessKind)> {
         let side = prop_oneof![4 => 1..4u32, 1 => 4..40u32];
         (0..20u32, 0..20u32, side.clone(), side, prop::bool::ANY).prop_map(
             |(row, column, rows, columns, write)| {
@@ -429,9 +429,9 @@ mod tests {
     proptest! {
         #[test]
         fn every_conflict_is_found_or_waited_for_by_one_that_is(
-            list in proptest::collection::vec((boxes(), prop::bool::weighted(0.2)), 1..40),
+            list in proptest::collection::vec((regions(), prop::bool::weighted(0.2)), 1..40),
             order in any::<u64>(),
-            (probe, access) in boxes(),
+            (probe, access) in regions(),
         ) {
             let map = SharedAccesses::new();
             let mut all: Vec<Entry> =

@@ -3,8 +3,8 @@
 mod settle;
 
 use super::grid::{Axes, Bounds, Grid, Tiling, cell_at};
-use super::index::{BoxIndex, Side};
-use super::table::BoxTable;
+use super::index::{RegionIndex, Side};
+use super::table::RegionTable;
 use super::{Capacity, MapError, NIL, Store};
 use rustc_hash::FxHashMap;
 use wsp_core::{MAX_RANK, Region, TensorId};
@@ -17,7 +17,7 @@ const REGRID_AT: u32 = 32;
 /// Cells that any grid may have, however few boxes the tensor has.
 const CELLS_AT_LEAST: usize = 4096;
 /// Cells that a grid may have per box of its tensor.
-const CELLS_PER_BOX: usize = 16;
+const CELLS_PER_REGION: usize = 16;
 /// Most places of a map: links keep two bits beside a place.
 pub(super) const MAX_PLACES: u32 = 1 << 30;
 
@@ -93,8 +93,8 @@ pub(super) struct Geometry {
     cells: Vec<u32>,
     direct: Vec<Finder>,
     sparse: FxHashMap<TensorId, Finder>,
-    table: BoxTable,
-    index: BoxIndex,
+    table: RegionTable,
+    index: RegionIndex,
     /// The most of each; [`MAX_PLACES`] boxes if the map grows.
     limit: Capacity,
     cell_limit: usize,
@@ -103,30 +103,31 @@ pub(super) struct Geometry {
 
 impl Geometry {
     pub(super) fn growing() -> Geometry {
-        let limit = Capacity { tensors: NIL, boxes: MAX_PLACES, readers: NIL, overlaps: NIL, accesses: NIL };
+        let limit =
+            Capacity { tensors: NIL, regions: MAX_PLACES, readers: NIL, overlaps: NIL, accesses: NIL };
         Geometry::sized(0, 0, 1, limit, MAX_PLACES as usize)
     }
 
     pub(super) fn fixed(capacity: Capacity) -> Geometry {
-        let boxes = capacity.boxes as usize;
-        let cells = 1 + CELLS_PER_BOX * boxes;
-        Geometry::sized(boxes, capacity.tensors as usize, cells, capacity, cells)
+        let regions = capacity.regions as usize;
+        let cells = 1 + CELLS_PER_REGION * regions;
+        Geometry::sized(regions, capacity.tensors as usize, cells, capacity, cells)
     }
 
-    fn sized(boxes: usize, tensors: usize, cells: usize, limit: Capacity, cell_limit: usize) -> Geometry {
+    fn sized(regions: usize, tensors: usize, cells: usize, limit: Capacity, cell_limit: usize) -> Geometry {
         let mut store = Vec::with_capacity(cells);
         store.push(NIL);
         Geometry {
-            places: Vec::with_capacity(boxes),
-            vacant: Vec::with_capacity(boxes),
+            places: Vec::with_capacity(regions),
+            vacant: Vec::with_capacity(regions),
             tensors: Vec::with_capacity(tensors),
             axes: Vec::with_capacity(tensors),
             cells: store,
             direct: vec![Finder::NONE; DIRECT],
             sparse: FxHashMap::with_capacity_and_hasher(tensors, Default::default()),
-            table: BoxTable::new(boxes),
-            index: BoxIndex::new(2 * boxes),
-            grows: limit.boxes == MAX_PLACES,
+            table: RegionTable::new(regions),
+            index: RegionIndex::new(2 * regions),
+            grows: limit.regions == MAX_PLACES,
             limit,
             cell_limit,
         }
@@ -242,7 +243,7 @@ impl Geometry {
         let place = self.take_place(tensor, region)?;
         let bounds = self.places[place as usize].bounds();
         if self.tensors[tensor as usize].grid.is_none() {
-            self.set_grid(tensor, Tiling::of_box(&bounds), [0; MAX_RANK]);
+            self.set_grid(tensor, Tiling::of_region(&bounds), [0; MAX_RANK]);
         }
         self.settle(tensor, place);
         if self.tensors[tensor as usize].off_grid >= self.tensors[tensor as usize].regrid_at {
@@ -259,8 +260,8 @@ impl Geometry {
                 self.places[place as usize] = taken;
                 place
             }
-            None if self.places.len() >= self.limit.boxes as usize => {
-                return Err(MapError::Full { store: Store::Boxes, capacity: self.limit.boxes });
+            None if self.places.len() >= self.limit.regions as usize => {
+                return Err(MapError::Full { store: Store::Regions, capacity: self.limit.regions });
             }
             None => {
                 self.places.push(taken);
@@ -285,7 +286,7 @@ impl Geometry {
     /// Shows the other published places of a side that overlap a place, some perhaps twice.
     pub(super) fn overlapping(&self, place: u32, side: Side, mut show: impl FnMut(u32)) {
         let about = &self.places[place as usize];
-        self.overlapping_box(about.tensor, &about.bounds(), side, about.standing, |other| {
+        self.overlapping_bounds(about.tensor, &about.bounds(), side, about.standing, |other| {
             if other != place {
                 show(other);
             }
@@ -295,12 +296,12 @@ impl Geometry {
     /// Shows the published places of a side that overlap a box that is not empty, some perhaps twice.
     pub(super) fn overlapping_region(&self, region: &Region, side: Side, show: impl FnMut(u32)) {
         if let Some(tensor) = self.tensor(region.tensor) {
-            self.overlapping_box(tensor, &Bounds::of(region), side, Standing::OffGrid, show);
+            self.overlapping_bounds(tensor, &Bounds::of(region), side, Standing::OffGrid, show);
         }
     }
 
     /// If the box itself stands on the grid, the others there are disjoint.
-    fn overlapping_box(
+    fn overlapping_bounds(
         &self,
         tensor: u32,
         bounds: &Bounds,
@@ -380,10 +381,10 @@ impl Geometry {
         if self.tensors[tensor as usize].count > 0 {
             return Ok(None);
         }
-        let full = MapError::Full { store: Store::Boxes, capacity: self.limit.boxes };
+        let full = MapError::Full { store: Store::Regions, capacity: self.limit.regions };
         let (first, start) = (self.places.len(), self.cells.len());
         let cells = Grid::cells(&bits).filter(|cells| start + cells <= NIL as usize).ok_or(full)?;
-        if first + tiles.len() > self.limit.boxes as usize {
+        if first + tiles.len() > self.limit.regions as usize {
             return Err(full);
         }
         let grid = Grid::new(tiling, bits, start as u32);

@@ -69,15 +69,15 @@ pub(super) struct Tiling {
 
 impl Tiling {
     /// The tiling in which this box is a tile.
-    pub(super) fn of_box(bounds: &Bounds) -> Tiling {
+    pub(super) fn of_region(bounds: &Bounds) -> Tiling {
         let pitch: [u32; MAX_RANK] = std::array::from_fn(|d| bounds.extent(d).min(MAX_PITCH));
         Tiling { origin: std::array::from_fn(|d| bounds.lo[d] % pitch[d]), pitch }
     }
 
     /// This tiling with the widest tiles whose first indices still include those of all these boxes.
-    pub(super) fn widened(mut self, boxes: impl Iterator<Item = Bounds>) -> Tiling {
+    pub(super) fn widened(mut self, regions: impl Iterator<Item = Bounds>) -> Tiling {
         let mut common = [0; MAX_RANK];
-        for bounds in boxes {
+        for bounds in regions {
             for (d, common) in common.iter_mut().enumerate() {
                 *common = gcd(*common, bounds.lo[d].abs_diff(self.origin[d]));
             }
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn tails_and_smaller_boxes_lie_in_tiles_and_larger_or_shifted_ones_do_not() {
-        let tiling = Tiling::of_box(&bounds([5, 0], [10, 8]));
+        let tiling = Tiling::of_region(&bounds([5, 0], [10, 8]));
         assert_eq!(
             tiling.tile_of(&bounds([25, 8], [10, 3])).map(|tile| tile[..2].to_vec()),
             Some(vec![2, 1])
@@ -280,8 +280,8 @@ mod tests {
 
     #[test]
     fn regular_strides_widen_the_tiles() {
-        let boxes = [0, 3 << 14, 5 << 14, 7 << 14].map(|row| bounds([row, 0], [32, 128]));
-        let tiling = Tiling::of_box(&boxes[1]).widened(boxes.into_iter());
+        let regions = [0, 3 << 14, 5 << 14, 7 << 14].map(|row| bounds([row, 0], [32, 128]));
+        let tiling = Tiling::of_region(&regions[1]).widened(regions.into_iter());
         assert_eq!(
             (tiling.origin[..2].to_vec(), tiling.pitch[..2].to_vec()),
             (vec![0, 0], vec![1 << 14, 128])
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn cells_near_a_box_are_shown_once_even_when_tiles_share_cells() {
-        let grid = Grid::new(Tiling::of_box(&bounds([0, 0], [4, 4])), [1, 2, 0, 0, 0, 0], 0);
+        let grid = Grid::new(Tiling::of_region(&bounds([0, 0], [4, 4])), [1, 2, 0, 0, 0, 0], 0);
         let mut seen = Vec::new();
         grid.cells_near(&bounds([2, 2], [100, 5]), |cell| seen.push(cell));
         seen.sort_unstable();

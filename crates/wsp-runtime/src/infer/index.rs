@@ -41,7 +41,7 @@ struct Entry {
 
 /// The index of all tensors. A tensor is the `u32` of its first class, or [`NIL`].
 #[derive(Debug)]
-pub(super) struct BoxIndex {
+pub(super) struct RegionIndex {
     classes: Vec<Class>,
     entries: Vec<Entry>,
     buckets: Vec<u32>,
@@ -55,10 +55,10 @@ fn cell(lo: u32, log2: u8) -> u32 {
     lo.checked_shr(u32::from(log2)).unwrap_or(0)
 }
 
-impl BoxIndex {
+impl RegionIndex {
     /// Room for `entries` entries, of which a place takes one per side.
-    pub(super) fn new(entries: usize) -> BoxIndex {
-        BoxIndex {
+    pub(super) fn new(entries: usize) -> RegionIndex {
+        RegionIndex {
             classes: Vec::with_capacity(entries),
             entries: Vec::with_capacity(entries),
             buckets: vec![NIL; entries.max(16).next_power_of_two()],
@@ -197,13 +197,13 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_near_includes_what_a_scan_finds_and_nothing_twice(
-            boxes in proptest::collection::vec((bounds(), any::<bool>(), any::<bool>()), 0..150),
+            regions in proptest::collection::vec((bounds(), any::<bool>(), any::<bool>()), 0..150),
             queries in proptest::collection::vec((bounds(), any::<bool>(), any::<bool>()), 1..30),
         ) {
             let side = |written| if written { Side::Written } else { Side::ReadOnly };
-            let mut index = BoxIndex::new(0);
+            let mut index = RegionIndex::new(0);
             let mut heads = [NIL; 2];
-            for (place, (bounds, written, tensor)) in boxes.iter().enumerate() {
+            for (place, (bounds, written, tensor)) in regions.iter().enumerate() {
                 let head = &mut heads[usize::from(*tensor)];
                 *head = index.insert(*head, side(*written), place as u32, bounds);
             }
@@ -214,10 +214,10 @@ mod tests {
                 found.sort_unstable();
                 found.dedup();
                 prop_assert_eq!(shown, found.len());
-                prop_assert!(found.iter().all(|&place| (boxes[place].1, boxes[place].2) == (written, tensor)));
-                found.retain(|&place| boxes[place].0.overlaps(&query));
-                let expected: Vec<usize> = (0..boxes.len())
-                    .filter(|&i| boxes[i].0.overlaps(&query) && (boxes[i].1, boxes[i].2) == (written, tensor))
+                prop_assert!(found.iter().all(|&place| (regions[place].1, regions[place].2) == (written, tensor)));
+                found.retain(|&place| regions[place].0.overlaps(&query));
+                let expected: Vec<usize> = (0..regions.len())
+                    .filter(|&i| regions[i].0.overlaps(&query) && (regions[i].1, regions[i].2) == (written, tensor))
                     .collect();
                 prop_assert_eq!(found, expected);
             }

@@ -183,7 +183,7 @@ pub struct Capacity {
     /// Tensors ever used.
     pub tensors: u32,
     /// Distinct boxes in use at a time.
-    pub boxes: u32,
+    pub regions: u32,
     /// Readers remembered at a time, beyond one per box. A task needs as many free ones as it reads.
     pub readers: u32,
     /// Pairs of overlapping boxes at a time.
@@ -198,7 +198,7 @@ pub enum Store {
     /// [`Capacity::tensors`].
     Tensors,
     /// [`Capacity::boxes`].
-    Boxes,
+    Regions,
     /// [`Capacity::readers`].
     Readers,
     /// [`Capacity::overlaps`].
@@ -230,7 +230,7 @@ impl std::fmt::Display for MapError {
             MapError::Full { store, capacity } => {
                 let what = match store {
                     Store::Tensors => "tensors",
-                    Store::Boxes => "distinct boxes",
+                    Store::Regions => "distinct boxes",
                     Store::Readers => "readers",
                     Store::Overlaps => "pairs of overlapping boxes",
                     Store::Accesses => "accesses of one task",

@@ -30,7 +30,8 @@ pub struct RegionMap<H> {
 impl<H: TaskHandle> RegionMap<H> {
     /// A map that grows as needed.
     pub fn growing(matching: Matching) -> RegionMap<H> {
-        let limit = Capacity { tensors: NIL, boxes: NIL, readers: NIL - 1, overlaps: NIL - 1, accesses: NIL };
+        let limit =
+            Capacity { tensors: NIL, regions: NIL, readers: NIL - 1, overlaps: NIL - 1, accesses: NIL };
         RegionMap::sized(matching, Geometry::growing(), limit, [0; 5])
     }
 
@@ -39,29 +40,29 @@ impl<H: TaskHandle> RegionMap<H> {
         let cut = |n: u32| n.min(1 << 29);
         let limit = Capacity {
             tensors: cut(capacity.tensors),
-            boxes: cut(capacity.boxes),
+            regions: cut(capacity.regions),
             readers: cut(capacity.readers),
             overlaps: cut(capacity.overlaps),
             accesses: cut(capacity.accesses),
         };
-        let [boxes, readers] = [limit.boxes, limit.readers].map(|n| n as usize);
+        let [regions, readers] = [limit.regions, limit.readers].map(|n| n as usize);
         let sizes = [
-            boxes,
+            regions,
             readers,
             2 * limit.overlaps as usize,
             limit.accesses as usize,
-            2 * (2 * boxes + readers) + 2,
+            2 * (2 * regions + readers) + 2,
         ];
         RegionMap::sized(matching, Geometry::fixed(limit), limit, sizes)
     }
 
     fn sized(matching: Matching, geometry: Geometry, limit: Capacity, sizes: [usize; 5]) -> RegionMap<H> {
-        let [boxes, readers, links, accesses, found] = sizes;
+        let [regions, readers, links, accesses, found] = sizes;
         RegionMap {
             geometry,
             tasks: Tasks {
                 matching,
-                users: Vec::with_capacity(boxes),
+                users: Vec::with_capacity(regions),
                 readers: ListPool::new(readers, limit.readers as usize),
                 links: ListPool::new(links, (2 * limit.overlaps as usize).min(NIL as usize - 1)),
                 gather: Gather::new(found),
@@ -70,7 +71,7 @@ impl<H: TaskHandle> RegionMap<H> {
                 debt: 0,
             },
             accessed: Vec::with_capacity(accesses),
-            near: Vec::with_capacity(2 * boxes),
+            near: Vec::with_capacity(2 * regions),
             sweep_at: SWEEP_AT_LEAST,
             limit,
         }
@@ -101,8 +102,8 @@ impl<H: TaskHandle> RegionMap<H> {
         bits: [u8; MAX_RANK],
         total: usize,
     ) -> Result<u32, TilingError> {
-        let boxes = Sized { boxes: tiled.boxes(), left: total };
-        let first = self.geometry.register(tiled.tensor(), tiled.tiling(), bits, boxes);
+        let regions = Sized { regions: tiled.regions(), left: total };
+        let first = self.geometry.register(tiled.tensor(), tiled.tiling(), bits, regions);
         let first = first.map_err(TilingError::Map)?.ok_or(TilingError::InUse(tiled.tensor()))?;
         self.tasks.users.resize(self.geometry.len(), Users { flags: PINNED, ..Users::NOBODY });
         Ok(first)
@@ -125,7 +126,7 @@ impl<H: TaskHandle> RegionMap<H> {
     /// Puts the places of accesses to boxes into `accessed`, reads first, if there is nothing to prepare. Returns how many
     /// are read.
     #[inline(always)]
-    fn find_boxes(&mut self, accesses: &Accesses<'_>) -> Option<usize> {
+    fn find_regions(&mut self, accesses: &Accesses<'_>) -> Option<usize> {
         let Accesses { reads, writes, tile_reads: [], tile_writes: [] } = accesses else { return None };
         if reads.len() + writes.len() > self.limit.accesses as usize
             || self.tasks.readers.available() < reads.len()
@@ -176,15 +177,15 @@ impl<H: TaskHandle> RegionMap<H> {
             return Err(MapError::Full { store: Store::Readers, capacity: self.limit.readers });
         }
         self.accessed.clear();
-        self.prepare_boxes(accesses.reads, SEEN)?;
+        self.prepare_regions(accesses.reads, SEEN)?;
         self.prepare_tiles(accesses.tile_reads, SEEN)?;
         let reads = self.accessed.len();
-        self.prepare_boxes(accesses.writes, WRITTEN)?;
+        self.prepare_regions(accesses.writes, WRITTEN)?;
         self.prepare_tiles(accesses.tile_writes, WRITTEN)?;
         Ok(reads)
     }
 
-    fn prepare_boxes(&mut self, regions: &[Region], kind: u8) -> Result<(), MapError> {
+    fn prepare_regions(&mut self, regions: &[Region], kind: u8) -> Result<(), MapError> {
         for region in regions.iter().filter(|region| !region.is_empty()) {
             let place = match self.geometry.find(region) {
                 Some((place, _)) => place,
@@ -272,7 +273,7 @@ impl<H: TaskHandle> TensorMap<H> for RegionMap<H> {
             self.tasks.gather.finish(found);
             return Ok(());
         }
-        let reads = match self.find_boxes(&accesses) {
+        let reads = match self.find_regions(&accesses) {
             Some(reads) => reads,
             None => self.prepare_or_sweep(&accesses, &live)?,
         };
@@ -331,7 +332,7 @@ impl<H: TaskHandle> TensorMap<H> for RegionMap<H> {
 
 /// The boxes of tiles with their number.
 struct Sized<I> {
-    boxes: I,
+    regions: I,
     left: usize,
 }
 
@@ -340,7 +341,7 @@ impl<I: Iterator> Iterator for Sized<I> {
 
     fn next(&mut self) -> Option<I::Item> {
         self.left = self.left.saturating_sub(1);
-        self.boxes.next()
+        self.regions.next()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

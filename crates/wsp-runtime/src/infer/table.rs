@@ -13,7 +13,7 @@ const WEIGHTS: [u32; MAX_RANK] =
 
 /// Hash table from boxes to places. Removing is rebuilding.
 #[derive(Debug)]
-pub(super) struct BoxTable {
+pub(super) struct RegionTable {
     slots: Vec<u32>,
     used: usize,
 }
@@ -31,10 +31,10 @@ fn hash(tensor: u32, bounds: &Bounds) -> u32 {
     hash ^ hash >> 9 ^ hash >> 18
 }
 
-impl BoxTable {
-    /// Room for `boxes` boxes.
-    pub(super) fn new(boxes: usize) -> BoxTable {
-        BoxTable { slots: vec![NIL; (2 * boxes).max(16).next_power_of_two()], used: 0 }
+impl RegionTable {
+    /// Room for `regions` boxes.
+    pub(super) fn new(regions: usize) -> RegionTable {
+        RegionTable { slots: vec![NIL; (2 * regions).max(16).next_power_of_two()], used: 0 }
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -64,13 +64,13 @@ impl BoxTable {
         tensor: u32,
         bounds: &Bounds,
         place: u32,
-        box_of: impl Fn(u32) -> (u32, Bounds),
+        region_of: impl Fn(u32) -> (u32, Bounds),
     ) {
         if 2 * (self.used + 1) > self.slots.len() {
             let larger = vec![NIL; 2 * self.slots.len()];
             for moved in std::mem::replace(&mut self.slots, larger) {
                 if moved != NIL {
-                    let (tensor, bounds) = box_of(moved);
+                    let (tensor, bounds) = region_of(moved);
                     self.put(hash(tensor, &bounds), moved);
                 }
             }
@@ -105,13 +105,13 @@ mod tests {
     }
 
     /// Slots looked at when every box is looked up once.
-    fn probes(boxes: &[Bounds]) -> usize {
-        let mut table = BoxTable::new(boxes.len());
-        for (place, bounds) in boxes.iter().enumerate() {
+    fn probes(regions: &[Bounds]) -> usize {
+        let mut table = RegionTable::new(regions.len());
+        for (place, bounds) in regions.iter().enumerate() {
             table.insert(0, bounds, place as u32, |_| unreachable!("there is room"));
         }
         let probes = std::cell::Cell::new(0);
-        for (place, bounds) in boxes.iter().enumerate() {
+        for (place, bounds) in regions.iter().enumerate() {
             let found = table.find(0, bounds, |other| {
                 probes.set(probes.get() + 1);
                 other as usize == place
@@ -130,9 +130,9 @@ mod tests {
                 let tiles: Vec<Bounds> =
                     (0..1000).map(|i| bounds([i / 32 * stride, i % 32 * 64], [32, 64])).collect();
                 let windows: Vec<Bounds> = (0..1000).map(|i| bounds([i, 0], [size, 128])).collect();
-                for boxes in [rows, columns, tiles, windows] {
-                    let probes = probes(&boxes);
-                    assert!(probes < 8 * boxes.len(), "stride {stride} size {size}: {probes}");
+                for regions in [rows, columns, tiles, windows] {
+                    let probes = probes(&regions);
+                    assert!(probes < 8 * regions.len(), "stride {stride} size {size}: {probes}");
                 }
             }
         }

@@ -164,7 +164,7 @@ impl TiledTensor {
     }
 
     /// The boxes of all tiles, in order of their numbers.
-    pub(super) fn boxes(&self) -> impl Iterator<Item = Bounds> {
+    pub(super) fn regions(&self) -> impl Iterator<Item = Bounds> {
         let counts = self.counts.map(u64::from);
         let mut at = Some([0; MAX_RANK]);
         std::iter::from_fn(move || {

@@ -1,10 +1,10 @@
 //! Tasks that are submitted while others run, in a window of slots that are used again and again.
 
-mod boxes;
 pub(crate) mod completion;
 mod edges;
 mod order;
 mod recent;
+mod regions;
 mod run;
 mod segmented;
 pub(crate) mod slot;

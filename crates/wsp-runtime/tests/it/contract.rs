@@ -201,7 +201,7 @@ fn what_cannot_be_submitted_is_refused_without_effect() {
         assert_eq!(submitter.ordered_step(), Err(Stopped::NoOrderedScope));
         let unknown = TaskSpec { after: &[TaskId(0)], ..TaskSpec::default() };
         assert_eq!(submitter.submit(unknown), Err(Stopped::UnknownTask(TaskId(0))));
-        assert_eq!(submitter.await_writers(&cells(0, 0, 1)), Err(Stopped::BoxesNotKept));
+        assert_eq!(submitter.await_writers(&cells(0, 0, 1)), Err(Stopped::RegionsNotKept));
         Ok::<(), Stopped>(())
     })
     .unwrap();

@@ -37,11 +37,11 @@ static COUNTING: Counting = Counting;
 /// Each store is the largest in one of them, or next to it.
 #[test]
 fn a_map_tells_the_bytes_that_it_has_allocated() {
-    let few = Capacity { tensors: 1, boxes: 1, readers: 1, overlaps: 1, accesses: 1 };
+    let few = Capacity { tensors: 1, regions: 1, readers: 1, overlaps: 1, accesses: 1 };
     for capacity in [
         few,
         Capacity { tensors: 7 << 10, ..few },
-        Capacity { boxes: 10_000, ..few },
+        Capacity { regions: 10_000, ..few },
         Capacity { readers: 10_000, ..few },
         Capacity { overlaps: 10_000, ..few },
         Capacity { accesses: 100_000, ..few },

@@ -57,8 +57,8 @@ fn a_partial_overwrite_leaves_both_producers_and_a_covering_one_only_the_last() 
 #[test]
 fn a_task_does_not_wait_for_itself_and_empty_boxes_touch_nothing() {
     let mut map = overlap();
-    let boxes = [rows(0, 0, 64), rows(0, 32, 96), rows(0, 7, 7)];
-    assert_eq!(submit(&mut map, 0, &boxes, &boxes), []);
+    let regions = [rows(0, 0, 64), rows(0, 32, 96), rows(0, 7, 7)];
+    assert_eq!(submit(&mut map, 0, &regions, &regions), []);
     assert_eq!(submit(&mut map, 1, &[rows(0, 7, 7)], &[rows(0, 50, 50)]), []);
     assert_eq!(submit(&mut map, 2, &[rows(0, 50, 51)], &[]), [(0, Hazard::Raw)]);
 }
@@ -158,7 +158,7 @@ fn memory_of_boxes_that_are_written_once_is_that_of_the_tasks_in_flight() {
     assert!(map.bytes() <= most, "{} of {most}", map.bytes());
 }
 
-const SMALL: Capacity = Capacity { tensors: 2, boxes: 8, readers: 16, overlaps: 8, accesses: 4 };
+const SMALL: Capacity = Capacity { tensors: 2, regions: 8, readers: 16, overlaps: 8, accesses: 4 };
 
 fn refused(map: &mut RegionMap<u32>, reads: &[Region], writes: &[Region]) -> MapError {
     map.infer(99, Accesses::new(reads, writes), |_| true, |_, _| panic!("nothing is shown"))
@@ -174,13 +174,13 @@ fn a_full_map_refuses_says_what_is_full_and_has_lost_nothing() {
     }
     let more = [rows(0, 0, 32), rows(1, 0, 32)];
     let error = refused(&mut map, &[], &more);
-    assert_eq!(error, full(Store::Boxes, 8));
+    assert_eq!(error, full(Store::Regions, 8));
     assert_eq!(
         error.to_string(),
         "the tensor map is full: it holds 8 distinct boxes; let tasks complete, or give it a larger capacity"
     );
     assert_eq!(submit(&mut map, 8, &[rows(0, 0, 32)], &[]), [(0, Hazard::Raw)]);
-    assert_eq!(refused(&mut map, &[rows(0, 0, 1), rows(0, 1, 2)], &[]), full(Store::Boxes, 8));
+    assert_eq!(refused(&mut map, &[rows(0, 0, 1), rows(0, 1, 2)], &[]), full(Store::Regions, 8));
     // Tasks 0 to 3 complete: the same request fits, and what is live is still known.
     let mut found = Vec::new();
     let live = |task: u32| task > 3;
@@ -203,7 +203,7 @@ fn a_full_map_refuses_says_what_is_full_and_has_lost_nothing() {
 
 #[test]
 fn a_fixed_map_does_not_allocate() {
-    let capacity = Capacity { tensors: 64, boxes: 2000, readers: 2000, overlaps: 20_000, accesses: 4 };
+    let capacity = Capacity { tensors: 64, regions: 2000, readers: 2000, overlaps: 20_000, accesses: 4 };
     let mut map = RegionMap::<SlotTask>::fixed(Matching::Overlap, capacity);
     let bytes = map.bytes();
     let mut state = 1u32;
@@ -221,7 +221,7 @@ fn a_fixed_map_does_not_allocate() {
 
 #[test]
 fn a_fixed_map_has_room_for_what_one_access_finds() {
-    let capacity = Capacity { tensors: 1, boxes: 500, readers: 1, overlaps: 500, accesses: 1 };
+    let capacity = Capacity { tensors: 1, regions: 500, readers: 1, overlaps: 500, accesses: 1 };
     let mut map = RegionMap::fixed(Matching::Overlap, capacity);
     (0..499).for_each(|i| assert!(submit(&mut map, i, &[], &[rows(0, 32 * i, 32 * i + 32)]).is_empty()));
     let bytes = map.bytes();

@@ -45,7 +45,7 @@ impl Scan {
         let forgotten = |(i, old): (usize, &Region)| {
             task.writes[i + 1..].iter().any(|new| new != old && related(old, new) && new.covers(old))
         };
-        let kept = task.writes.iter().enumerate().filter(|&box_| !forgotten(box_));
+        let kept = task.writes.iter().enumerate().filter(|&region| !forgotten(region));
         self.writes.extend(kept.map(|(_, region)| (id, *region)));
         found.sort_unstable();
         found.dedup_by_key(|(other, _)| *other);
@@ -82,7 +82,7 @@ fn conflict(a: &Task, b: &Task) -> bool {
     any(&a.writes, &b.reads) || any(&a.writes, &b.writes) || any(&a.reads, &b.writes)
 }
 
-const ROOM: Capacity = Capacity { tensors: 8, boxes: 1500, readers: 1500, overlaps: 50_000, accesses: 16 };
+const ROOM: Capacity = Capacity { tensors: 8, regions: 1500, readers: 1500, overlaps: 50_000, accesses: 16 };
 
 /// A box of any rank from 1 to 4. Tensors 0 to 3 have tiles with parts and neighbours, 5000 has anything.
 fn region() -> impl Strategy<Value = Region> + Clone {
@@ -254,7 +254,7 @@ proptest! {
     }
 
     #[test]
-    fn tiles_mean_their_boxes(program in program(tiles_and_boxes(), 90)) {
+    fn tiles_mean_their_boxes(program in program(tiles_and_regions(), 90)) {
         let mut map = RegionMap::<u32>::growing(Matching::Overlap);
         let tiled = map.register(TensorId(0), &SHAPE, &TILE).expect("it is not in use");
         let counts = [0, 1, 2].map(|d| tiled.counts()[d]);
@@ -311,7 +311,7 @@ proptest! {
 #[test]
 fn a_box_inside_a_later_one_of_its_task_is_forgotten() {
     let rows = |lo, hi| Region::new(TensorId(0), &[lo], &[hi]).expect("ranks agree");
-    let writes = |boxes: &[Region]| Task { reads: Vec::new(), writes: boxes.to_vec() };
+    let writes = |regions: &[Region]| Task { reads: Vec::new(), writes: regions.to_vec() };
     let mut map = RegionMap::growing(Matching::Overlap);
     inferred(&mut map, &[writes(&[rows(4, 8), rows(4, 11)]), writes(&[rows(4, 7)])]);
     // Nobody wrote these rows and no others, as far as is known: the latest writer of some of them counts.
@@ -323,7 +323,7 @@ const SHAPE: [u32; 3] = [6, 16, 9];
 const TILE: [u32; 3] = [4, 4, 4];
 
 /// Tiles of the registered tensor, parts of them, and boxes over several.
-fn tiles_and_boxes() -> impl Strategy<Value = Region> + Clone {
+fn tiles_and_regions() -> impl Strategy<Value = Region> + Clone {
     ([0..2u32, 0..4u32, 0..3u32], 0..6u32).prop_map(|(at, how)| {
         let lo: [u32; 3] = std::array::from_fn(|d| at[d] * TILE[d]);
         let hi: [u32; 3] = std::array::from_fn(|d| (lo[d] + TILE[d]).min(SHAPE[d]));

@@ -71,7 +71,7 @@ const GRAPHS: [&str; 6] = [
 ];
 
 const ROOM: Capacity =
-    Capacity { tensors: 400, boxes: 6000, readers: 60_000, overlaps: 100_000, accesses: 8 };
+    Capacity { tensors: 400, regions: 6000, readers: 60_000, overlaps: 100_000, accesses: 8 };
 
 #[test]
 fn the_newest_writers_of_equal_boxes_are_the_recorded_edges_edge_for_edge() {

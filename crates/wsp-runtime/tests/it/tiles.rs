@@ -54,21 +54,21 @@ fn given(
     list: &[Access],
     tiles: impl Fn(&Access) -> bool,
 ) -> (Vec<TileRef>, Vec<Region>) {
-    let (mut refs, mut boxes) = (Vec::new(), Vec::new());
+    let (mut refs, mut regions) = (Vec::new(), Vec::new());
     for access in list {
         let tensor = &tensors[access.tensor];
         let at = [access.row % tensor.counts()[0], access.column % tensor.counts()[1]];
         let mut region = tensor.region(&at).expect("tiles of the shapes above are valid");
         if access.wide {
             region.hi[0] += 1;
-            boxes.push(region);
+            regions.push(region);
         } else if tiles(access) {
             refs.push(tensor.tile(&at).expect("tiles of the shapes above are valid"));
         } else {
-            boxes.push(region);
+            regions.push(region);
         }
     }
-    (refs, boxes)
+    (refs, regions)
 }
 
 /// Shows every task with its accesses as tiles where `tiles` says so.
@@ -118,11 +118,11 @@ proptest! {
     #[test]
     fn tiles_mean_their_boxes(program in program()) {
         for deps in [Deps::Exact, Deps::Overlap, Deps::Hybrid, Deps::Explicit] {
-            let boxes = graph_of(deps, &program, |_| false);
+            let regions = graph_of(deps, &program, |_| false);
             for tiles in [|_: &Access| true, |access: &Access| access.as_tile] {
                 let graph = graph_of(deps, &program, tiles);
-                prop_assert_eq!(edges(deps, &graph), edges(deps, &boxes));
-                prop_assert_eq!(graph.edge_stats(), boxes.edge_stats());
+                prop_assert_eq!(edges(deps, &graph), edges(deps, &regions));
+                prop_assert_eq!(graph.edge_stats(), regions.edge_stats());
             }
         }
     }

@@ -102,8 +102,8 @@ impl Host for Handing<'_> {
 
     fn task(&mut self, task: &Task<'_>) -> Result<(), Refused> {
         let of = |skipped: AccessMode| -> SmallVec<[Region; 4]> {
-            let boxes = task.regions.iter().zip(task.modes).filter(|(_, mode)| **mode != skipped);
-            boxes.map(|(region, _)| *region).collect()
+            let regions = task.regions.iter().zip(task.modes).filter(|(_, mode)| **mode != skipped);
+            regions.map(|(region, _)| *region).collect()
         };
         let (reads, writes) = (of(AccessMode::Out), of(AccessMode::In));
         self.0.task(&AicpuTask {

@@ -69,15 +69,15 @@ fn hand_written(outer: u32, inner: u32) -> Took {
     let mut sum = Sum::default();
     let mut ordinal = 0;
     let mut params = [0i64; 2];
-    let mut boxes = [Region { tensor: TensorId(0), lo: [0; 6], hi: [1; 6] }];
+    let mut regions = [Region { tensor: TensorId(0), lo: [0; 6], hi: [1; 6] }];
     for a in 0..outer {
         params[0] = a.into();
-        (boxes[0].lo[0], boxes[0].hi[0]) = (a, a + 1);
+        (regions[0].lo[0], regions[0].hi[0]) = (a, a + 1);
         for b in 0..inner {
             params[1] = b.into();
-            (boxes[0].lo[1], boxes[0].hi[1]) = (b * 32, b * 32 + 32);
+            (regions[0].lo[1], regions[0].hi[1]) = (b * 32, b * 32 + 32);
             // The task is in memory when it is handed over, as it is for whoever runs it.
-            sum.take(ordinal, black_box(&params), black_box(&boxes));
+            sum.take(ordinal, black_box(&params), black_box(&regions));
             ordinal += 1;
         }
     }

@@ -57,7 +57,7 @@ impl TaskSink for Sum {
 
     #[inline]
     fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), Infallible> {
-        self.take(task.ordinal, task.scalars, task.boxes);
+        self.take(task.ordinal, task.scalars, task.regions);
         Ok(())
     }
 

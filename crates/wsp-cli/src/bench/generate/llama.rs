@@ -141,7 +141,7 @@ impl TaskSink for Writing {
         let node = TaskNodePod { id: task.ordinal as u32, kernel: task.kernel.0, ..TaskNodePod::default() };
         self.write(node.as_bytes());
         self.write(task.scalars.as_bytes());
-        for region in task.boxes {
+        for region in task.regions {
             let mut io = TaskIo::default();
             io.region.base = region.tensor.0.into();
             (io.region.row_off, io.region.rows) = (region.lo[2] as i32, (region.hi[2] - region.lo[2]) as i32);

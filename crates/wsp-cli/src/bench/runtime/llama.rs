@@ -179,8 +179,8 @@ mod tests {
         emit(&mut |task: LlamaTask<'_>| {
             let id = kernels.len();
             kernels.push(format!("{id},{}", KERNELS[task.kernel as usize]));
-            let boxes = task.reads.iter().map(|r| ("in", r)).chain(task.writes.iter().map(|w| ("out", w)));
-            args.extend(boxes.enumerate().map(|(arg, (dir, r))| {
+            let regions = task.reads.iter().map(|r| ("in", r)).chain(task.writes.iter().map(|w| ("out", w)));
+            args.extend(regions.enumerate().map(|(arg, (dir, r))| {
                 let tensor = TENSORS[r.tensor.0 as usize];
                 let (rows, columns) = (r.hi[0] - r.lo[0], r.hi[1] - r.lo[1]);
                 format!("{id},{arg},{dir},{tensor},{},{},{rows},{columns}", r.lo[0] / unit, r.lo[1])

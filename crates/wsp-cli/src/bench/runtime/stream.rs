@@ -105,10 +105,10 @@ fn submit(
             submitter.submit(TaskSpec::default())?;
             continue;
         };
-        let mut boxes = [Region { tensor: TensorId(0), lo: [0; 6], hi: [1; 6] }];
-        (boxes[0].lo[0], boxes[0].hi[0]) = (cell, cell + 1);
+        let mut regions = [Region { tensor: TensorId(0), lo: [0; 6], hi: [1; 6] }];
+        (regions[0].lo[0], regions[0].hi[0]) = (cell, cell + 1);
         let submitted: TaskId =
-            submitter.submit(TaskSpec { reads: &boxes, writes: &boxes, ..TaskSpec::default() })?;
+            submitter.submit(TaskSpec { reads: &regions, writes: &regions, ..TaskSpec::default() })?;
         debug_assert_eq!(submitted.0, task);
     }
     Ok(())

@@ -9,7 +9,7 @@ use super::super::{DIM_IMMEDIATE, DimKind, Launch, Op, Program, Word};
 use super::AccessMode;
 use super::linear::{Along, LEVELS, Line, Quiet};
 use super::machine::{Stop, after, argument_count};
-use super::values::{Scope, box_bounds, mode};
+use super::values::{Scope, mode, region_bounds};
 use crate::{ExecPool, MAX_RANK, Region, TensorId};
 
 /// Most parameters, boxes, and arguments of a kind that change, of all statements of a body. A power of two.
@@ -317,7 +317,7 @@ impl Fields {
         }
         for late in site.late_bounds.of(&self.late_bounds.items) {
             let word = program.words.get(late.word as usize)?;
-            let (lo, hi) = box_bounds(word, late.extent, &mut value).ok()?;
+            let (lo, hi) = region_bounds(word, late.extent, &mut value).ok()?;
             if !(0 <= lo && lo <= hi && hi <= i64::from(late.extent)) {
                 return None;
             }

@@ -207,7 +207,7 @@ impl Record {
                 *hi = *extent;
                 continue;
             };
-            let (first, end) = box_bounds(dim_word, *extent, &mut value)?;
+            let (first, end) = region_bounds(dim_word, *extent, &mut value)?;
             if !(0 <= first && first <= end && end <= i64::from(*extent)) {
                 return Err(Stop::Fault(FaultKind::Outside {
                     access: self.access_count as u8,
@@ -237,7 +237,7 @@ pub(super) fn mode(word: &Word) -> Option<AccessMode> {
 }
 
 /// The bounds that a dimension's word says.
-pub(super) fn box_bounds<S>(
+pub(super) fn region_bounds<S>(
     word: &Word,
     extent: u32,
     value: &mut impl FnMut(u32) -> Result<i64, Stop<S>>,

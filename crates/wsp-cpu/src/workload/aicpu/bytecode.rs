@@ -126,7 +126,7 @@ impl<I: Issue> Host for Handing<'_, '_, I> {
             span: statement.span,
             reads,
             writes,
-            boxes: task.regions,
+            regions: task.regions,
             after: task.after,
             place: Placement {
                 dispatch: None,
@@ -145,7 +145,8 @@ impl<I: Issue> Host for Handing<'_, '_, I> {
         needs.clear();
         needs.extend(counted.iter().map(need));
         let mapped = |region: &Region| matches!(expected.tracking(region.tensor), Tracking::Mapped(_));
-        let of = |boxes: &[Region]| boxes.iter().copied().filter(mapped).collect::<SmallVec<[Region; 4]>>();
+        let of =
+            |regions: &[Region]| regions.iter().copied().filter(mapped).collect::<SmallVec<[Region; 4]>>();
         let (reads, writes) = (of(issued.reads), of(issued.writes));
         let issued = Issued { reads: &reads, writes: &writes, needs, ..issued };
         Ok(self.out.task(&runtime_task(&record, task.pool, &issued))?)

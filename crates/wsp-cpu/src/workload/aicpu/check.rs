@@ -1,9 +1,9 @@
 //! What is checked of the tasks of a workload before AICPUs generate them.
 
-use super::super::equal::EqualBoxes;
+use super::super::equal::EqualRegions;
 use super::super::faults;
 use super::super::graph::GraphFault;
-use super::super::settings::Boxes;
+use super::super::settings::RegionRule;
 use super::Generated;
 use super::issue::Issue;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,11 +12,14 @@ use wsp_diag::Diagnostic;
 use wsp_plan::workload::{TaskRecord, TaskSink, expand};
 
 /// Under `exact`: refuses boxes that overlap without being equal. The host looks at all tasks, as no AICPU sees them all.
-pub(super) fn equal_boxes<I: Issue>(generated: &Generated<'_>, issue: &mut I) -> Result<(), Vec<Diagnostic>> {
+pub(super) fn equal_regions<I: Issue>(
+    generated: &Generated<'_>,
+    issue: &mut I,
+) -> Result<(), Vec<Diagnostic>> {
     let mut sink = Comparing {
         generated,
         issue,
-        equal: EqualBoxes::new(Boxes::EqualOrDisjoint),
+        equal: EqualRegions::new(RegionRule::EqualOrDisjoint),
         cancel: generated.options.cancel.as_deref(),
     };
     let expanded = expand(generated.module, generated.bindings, generated.schedule, &mut sink);
@@ -27,7 +30,7 @@ pub(super) fn equal_boxes<I: Issue>(generated: &Generated<'_>, issue: &mut I) ->
 struct Comparing<'c, 'g, I> {
     generated: &'c Generated<'g>,
     issue: &'c mut I,
-    equal: EqualBoxes,
+    equal: EqualRegions,
     cancel: Option<&'c AtomicBool>,
 }
 
@@ -35,7 +38,7 @@ impl<I: Issue> TaskSink for Comparing<'_, '_, I> {
     type Error = Box<Diagnostic>;
 
     fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), Box<Diagnostic>> {
-        let (reads, writes) = self.issue.boxes(task).map_err(Box::new)?;
+        let (reads, writes) = self.issue.regions(task).map_err(Box::new)?;
         let checked = self.equal.check(task.ordinal, reads, writes);
         checked.map_err(|fault| Box::new(fault.diagnostic(self.generated.tensors)))
     }

@@ -21,7 +21,10 @@ pub(super) trait Issue: Send {
     ///
     /// # Errors
     /// As [`Issue::issue`].
-    fn boxes<'t>(&'t mut self, task: &'t TaskRecord<'_>) -> Result<(&'t [Region], &'t [Region]), Diagnostic>;
+    fn regions<'t>(
+        &'t mut self,
+        task: &'t TaskRecord<'_>,
+    ) -> Result<(&'t [Region], &'t [Region]), Diagnostic>;
 }
 
 /// What the runtime is given.
@@ -59,7 +62,10 @@ impl Issue for IssueDeclared<'_> {
         Ok(Issued { kernel: task.kernel, payload: &self.number, reads, writes, needs: &[] })
     }
 
-    fn boxes<'t>(&'t mut self, task: &'t TaskRecord<'_>) -> Result<(&'t [Region], &'t [Region]), Diagnostic> {
+    fn regions<'t>(
+        &'t mut self,
+        task: &'t TaskRecord<'_>,
+    ) -> Result<(&'t [Region], &'t [Region]), Diagnostic> {
         Ok((task.reads, task.writes))
     }
 }
@@ -75,7 +81,10 @@ impl Issue for IssueLibrary<'_> {
         Ok(Issued { kernel, payload, reads: touched.reads, writes: touched.writes, needs: &[] })
     }
 
-    fn boxes<'t>(&'t mut self, task: &'t TaskRecord<'_>) -> Result<(&'t [Region], &'t [Region]), Diagnostic> {
+    fn regions<'t>(
+        &'t mut self,
+        task: &'t TaskRecord<'_>,
+    ) -> Result<(&'t [Region], &'t [Region]), Diagnostic> {
         self.0.touch(task)?;
         let touched = self.0.touched(task);
         Ok((touched.reads, touched.writes))

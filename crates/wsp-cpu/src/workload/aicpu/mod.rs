@@ -117,7 +117,7 @@ impl Generated<'_> {
         fault: impl FnOnce(TaskFailure<R::Failure>) -> Diagnostic,
     ) -> Result<Ran, Vec<Diagnostic>> {
         if self.schedule.policy.deps == Deps::Exact {
-            check::equal_boxes(self, &mut issue())?;
+            check::equal_regions(self, &mut issue())?;
         }
         let ReadyAicpus { aicpus, source } = ready;
         match source {

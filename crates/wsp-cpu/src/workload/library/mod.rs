@@ -7,7 +7,7 @@ pub(crate) use sinks::no_slot;
 pub(crate) use touch::LibraryTouch;
 
 use self::sinks::{Sizing, SubmitFault, Submitting};
-use super::equal::{EqualBoxes, NamedTensor};
+use super::equal::{EqualRegions, NamedTensor};
 use super::faults::generation;
 use super::settings::{RunSettings, stopped};
 use super::tables::tables;
@@ -144,13 +144,13 @@ impl LibraryTasks {
             submitter,
             workers: settings.config.threads,
             explicit: settings.config.deps.takes_edges(),
-            equal: EqualBoxes::new(settings.boxes),
+            equal: EqualRegions::new(settings.regions),
         };
         let expanded = expand(&self.module, bindings, &self.schedule, &mut sink);
         let fault = |fault| match fault {
             SubmitFault::Task(fault) => fault,
             SubmitFault::Stopped(reason) => stopped(&reason),
-            SubmitFault::Boxes(fault) => fault.diagnostic(&NamedTensor::of_library(&planner.plan.module)),
+            SubmitFault::Regions(fault) => fault.diagnostic(&NamedTensor::of_library(&planner.plan.module)),
         };
         expanded.map(|_| ()).map_err(|error| generation(error, fault))
     }

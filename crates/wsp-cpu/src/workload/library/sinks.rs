@@ -1,7 +1,7 @@
 //! Receivers of the tasks of library kernels: one counts them, one hands them to the runtime.
 
 use super::super::codes;
-use super::super::equal::{BoxFault, EqualBoxes};
+use super::super::equal::{EqualRegions, RegionFault};
 use super::super::settings::affinity;
 use super::super::submit::earlier;
 use super::super::touch::Toucher;
@@ -24,7 +24,7 @@ pub(super) enum SubmitFault {
     /// A task cannot be.
     Task(Diagnostic),
     /// Its boxes cannot be.
-    Boxes(BoxFault),
+    Regions(RegionFault),
 }
 
 /// Counts tasks.
@@ -83,7 +83,7 @@ pub(super) struct Submitting<'a, 's, 'r, 'k> {
     pub(super) workers: u32,
     /// Whether tasks wait for what `after` names.
     pub(super) explicit: bool,
-    pub(super) equal: EqualBoxes,
+    pub(super) equal: EqualRegions,
 }
 
 impl TaskSink for Submitting<'_, '_, '_, '_> {
@@ -92,7 +92,7 @@ impl TaskSink for Submitting<'_, '_, '_, '_> {
     fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), SubmitFault> {
         self.touch.touch(task).map_err(SubmitFault::Task)?;
         let touched = self.touch.touched(task);
-        self.equal.check(task.ordinal, touched.reads, touched.writes).map_err(SubmitFault::Boxes)?;
+        self.equal.check(task.ordinal, touched.reads, touched.writes).map_err(SubmitFault::Regions)?;
         let after = if self.explicit { earlier(task) } else { Vec::new() };
         let spec = TaskSpec {
             kernel: self.touch.kernel,

@@ -160,12 +160,12 @@ fn stream_by() {
 }
 
 /// Two tasks, the second with the larger priority, whose boxes are these.
-fn two(boxes: [&str; 2], after: &str, deps: &str) -> String {
+fn two(regions: [&str; 2], after: &str, deps: &str) -> String {
     format!(
         "axis b = dense(1); axis c = dense(2); tensor x: f32[8]; kernel k(inout a, number) cost 10;
          workload main {{ parallel for i in b {{ let first = k(x[{}], 0); parallel for j in c {{ k(x[{}], 1 + j) {after}; }} }} }}
          schedule {{ task_graph(deps = {deps}, ready = priority, start = after_orchestration); priority(c); }}",
-        boxes[0], boxes[1]
+        regions[0], regions[1]
     )
 }
 
@@ -458,7 +458,7 @@ fn gate_stream() {
         [4, 3, 0, 2, 1]
     );
     // Without dependences between them two tasks of a stream meet, with them they do not.
-    let meet = |boxes: &str| most_in_flight(&depth(2).replace("x[i]", boxes), On::Threads(6), 1);
+    let meet = |regions: &str| most_in_flight(&depth(2).replace("x[i]", regions), On::Threads(6), 1);
     assert_eq!(meet("x[i / 4]"), [1, 1, 1, 0]);
 }
 

@@ -62,7 +62,7 @@ impl Printer {
         match statement {
             Statement::Task(kernel, args) => {
                 let i = self.index();
-                let boxes = [
+                let regions = [
                     "".to_owned(),
                     format!("[{i} % 8]"),
                     format!("[({i} * 3) % 8, 2..6]"),
@@ -70,7 +70,7 @@ impl Printer {
                     format!("[.., ({i} * 5) % 8]"),
                     format!("[{i} % 8 .. 8, {i} % 7 +: 2]"),
                 ];
-                let args: Vec<String> = args.iter().map(|&(t, b)| format!("t{t}{}", boxes[b])).collect();
+                let args: Vec<String> = args.iter().map(|&(t, b)| format!("t{t}{}", regions[b])).collect();
                 let _ = write!(self.text, "k{kernel}({}, {i}); ", args.join(", "));
             }
             Statement::Loop(kind, n, body) => {

@@ -229,7 +229,7 @@ impl Task<'_, '_> {
     fn add(self, name: Option<String>, value: Argument) -> Self {
         let value = match value.0 {
             Value::Scalar(value) => ArgValue::Scalar(self.of.accept(value)),
-            Value::Box(part) => {
+            Value::Region(part) => {
                 let Tensor { id, owner } = part.tensor;
                 self.of.check(Origin::of_module(owner));
                 part.bounds.iter().for_each(|bound| self.of.check(bound.origin));

@@ -49,8 +49,8 @@ pub use expr::{Expr, Index, Int, Param, Slot, Table};
 pub use kernel::KernelBuilder;
 pub use pipeline::{Channel, Processes};
 pub use place::{
-    Argument, Bound, Bounds, DenseAxis, Kernel, Label, Over, RaggedAxis, Row, SparseAxis, Tensor, TensorBox,
-    Workload, between, range, range_step, sized,
+    Argument, Bound, Bounds, DenseAxis, Kernel, Label, Over, RaggedAxis, Row, SparseAxis, Tensor,
+    TensorRegion, Workload, between, range, range_step, sized,
 };
 pub use schedule::{
     Policy, ScheduleBuilder, TaskGraphPolicy, Tier, affinity, hash, round_robin, static_partition, work_steal,

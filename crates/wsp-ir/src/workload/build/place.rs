@@ -242,7 +242,7 @@ tuple_bounds!(A B C D E F);
 
 /// A box of a tensor.
 #[derive(Clone, PartialEq, Debug)]
-pub struct TensorBox {
+pub struct TensorRegion {
     pub(super) tensor: Tensor,
     pub(super) bounds: Vec<Bound>,
 }
@@ -250,8 +250,8 @@ pub struct TensorBox {
 impl Tensor {
     /// A box of it; dimensions after the given ones are whole.
     #[must_use]
-    pub fn at(self, bounds: impl Bounds) -> TensorBox {
-        TensorBox { tensor: self, bounds: bounds.list() }
+    pub fn at(self, bounds: impl Bounds) -> TensorRegion {
+        TensorRegion { tensor: self, bounds: bounds.list() }
     }
 }
 
@@ -262,18 +262,18 @@ pub struct Argument(pub(super) Value);
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Value {
     Scalar(Expr),
-    Box(TensorBox),
+    Region(TensorRegion),
 }
 
-impl From<TensorBox> for Argument {
-    fn from(part: TensorBox) -> Argument {
-        Argument(Value::Box(part))
+impl From<TensorRegion> for Argument {
+    fn from(part: TensorRegion) -> Argument {
+        Argument(Value::Region(part))
     }
 }
 
 impl From<Tensor> for Argument {
     fn from(tensor: Tensor) -> Argument {
-        Argument(Value::Box(TensorBox { tensor, bounds: Vec::new() }))
+        Argument(Value::Region(TensorRegion { tensor, bounds: Vec::new() }))
     }
 }
 

@@ -23,8 +23,8 @@ impl<'m> Lowering<'m> {
             return self.report(too_many(span, count));
         }
         let label = task.label.filter(|_| self.keeps_after);
-        let [params, boxes, afters] = counts.map(|count| count as u32);
-        let operands = (u32::from(task.kernel.0), params | boxes << 8 | afters << 16);
+        let [params, regions, afters] = counts.map(|count| count as u32);
+        let operands = (u32::from(task.kernel.0), params | regions << 8 | afters << 16);
         let place = self.instr(body, Op::Task, usize::from(label.is_some()), operands, span);
         if let Some(label) = label {
             self.ext(body, (scope.label(label), 0), span);

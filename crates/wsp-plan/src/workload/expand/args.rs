@@ -3,7 +3,8 @@
 use super::affine::{Form, form, is_small, names_slot};
 use super::compile::{Compiler, Depth, Within};
 use super::program::{
-    FastBox, FastScalar, Op, Partial, Places, Site, SiteArg, Sum, TreeBox, TreeScalar, Upper, set_bounds,
+    FastRegion, FastScalar, Op, Partial, Places, Site, SiteArg, Sum, TreeRegion, TreeScalar, Upper,
+    set_bounds,
 };
 use std::ops::Range;
 use wsp_core::{KernelId, Region};
@@ -18,7 +19,7 @@ impl<'m> Compiler<'m> {
         let mut args = Vec::with_capacity(task.args.len());
         let scalars = self.program.scalar_count;
         let layout = self.layout(task);
-        let mut boxes = layout.places.iter();
+        let mut places = layout.places.iter();
         let mut late = false;
         for arg in &task.args {
             match &arg.value {
@@ -28,8 +29,8 @@ impl<'m> Compiler<'m> {
                     late |= names_slot(expr);
                 }
                 ArgValue::Access(access) => {
-                    let places = *boxes.next().expect("the layout should have a place for every box");
-                    args.push(SiteArg::Box { access, places });
+                    let places = *places.next().expect("the layout should have a place for every box");
+                    args.push(SiteArg::Region { access, places });
                     late |= access.ranges.iter().flat_map(bounds_of).any(names_slot);
                 }
             }
@@ -37,14 +38,14 @@ impl<'m> Compiler<'m> {
         for arg in &args {
             match arg {
                 SiteArg::Scalar { expr, at } if !late => self.scalar(expr, *at, site, within),
-                SiteArg::Box { access, places } => self.access(access, *places, site, within, late),
+                SiteArg::Region { access, places } => self.access(access, *places, site, within, late),
                 SiteArg::Scalar { .. } => {}
             }
         }
         self.program.sites.push(Site {
             kernel: task.kernel,
             unit: self.program.module.kernels[task.kernel.index()].unit,
-            boxes: layout.boxes,
+            regions: layout.regions,
             reads: layout.reads,
             writes: layout.writes,
             scalars: scalars..self.program.scalar_count,
@@ -70,14 +71,14 @@ impl<'m> Compiler<'m> {
             self.program.regions.len() as u32 - 1
         };
         let mut places: Vec<Places> = modes.iter().map(|(access, _)| Places::new(add(access))).collect();
-        let boxes = first..first + places.len() as u32;
+        let regions = first..first + places.len() as u32;
         let reads = modes.iter().take_while(|(_, mode)| *mode == AccessMode::In).count();
         if modes[reads..].iter().all(|(_, mode)| *mode == AccessMode::Out) {
             let middle = first + reads as u32;
-            return Layout { reads: first..middle, writes: middle..boxes.end, boxes, places };
+            return Layout { reads: first..middle, writes: middle..regions.end, regions, places };
         }
         let mut part = |skipped: AccessMode| {
-            let mut range = boxes.end..boxes.end;
+            let mut range = regions.end..regions.end;
             for (index, (access, mode)) in modes.iter().enumerate() {
                 if *mode != skipped {
                     let at = add(access);
@@ -88,7 +89,7 @@ impl<'m> Compiler<'m> {
             range
         };
         let (reads, writes) = (part(AccessMode::Out), part(AccessMode::In));
-        Layout { boxes, reads, writes, places }
+        Layout { regions, reads, writes, places }
     }
 
     /// When an expression's value changes: the level of its deepest variable.
@@ -129,12 +130,12 @@ impl<'m> Compiler<'m> {
                 match self.fast_bounds(range, within.base) {
                     Some((lo, hi)) => {
                         let extent = i64::from(*extent);
-                        let fast = FastBox { lo, hi, extent, site, places, dim };
-                        self.levels[level].fast_boxes.push(fast);
+                        let fast = FastRegion { lo, hi, extent, site, places, dim };
+                        self.levels[level].fast_regions.push(fast);
                     }
                     None => {
-                        let tree = TreeBox { access, site, base: within.base, places, dim };
-                        self.levels[level].boxes.push(tree);
+                        let tree = TreeRegion { access, site, base: within.base, places, dim };
+                        self.levels[level].tree_regions.push(tree);
                     }
                 }
             }
@@ -203,7 +204,7 @@ fn number(part: i128) -> i64 {
 
 /// Where the boxes of a statement are.
 struct Layout {
-    boxes: Range<u32>,
+    regions: Range<u32>,
     reads: Range<u32>,
     writes: Range<u32>,
     places: Vec<Places>,

@@ -4,8 +4,8 @@ use super::super::Bindings;
 use super::super::bind::AxisRange;
 use super::super::schedule::{LoweredSchedule, Placer};
 use super::program::{
-    Branch, Call, Channel, FastBox, FastScalar, Frame, Level, Loop, Op, Over, Partial, Pipeline, Process,
-    Program, Sum, Transfer, TreeBox, TreeScalar, While,
+    Branch, Call, Channel, FastRegion, FastScalar, Frame, Level, Loop, Op, Over, Partial, Pipeline, Process,
+    Program, Sum, Transfer, TreeRegion, TreeScalar, While,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -58,8 +58,8 @@ fn empty<'m>(module: &'m WorkloadModule, bindings: &'m Bindings, placer: Placer<
         transfers: Vec::new(),
         sites: Vec::new(),
         levels: Vec::new(),
-        fast_boxes: Vec::new(),
-        boxes: Vec::new(),
+        fast_regions: Vec::new(),
+        tree_regions: Vec::new(),
         fast_scalars: Vec::new(),
         scalars: Vec::new(),
         partials: Vec::new(),
@@ -125,8 +125,8 @@ fn mark_calls(block: &Block, reached: &mut [bool]) {
 #[derive(Default)]
 pub(super) struct Pending<'m> {
     pub(super) partials: Vec<Partial>,
-    pub(super) fast_boxes: Vec<FastBox>,
-    pub(super) boxes: Vec<TreeBox<'m>>,
+    pub(super) fast_regions: Vec<FastRegion>,
+    pub(super) tree_regions: Vec<TreeRegion<'m>>,
     pub(super) fast_scalars: Vec<FastScalar>,
     pub(super) scalars: Vec<TreeScalar<'m>>,
 }
@@ -182,8 +182,8 @@ impl<'m> Compiler<'m> {
             let program = &mut self.program;
             program.levels.push(Level {
                 partials: append(&mut program.partials, pending.partials),
-                fast_boxes: append(&mut program.fast_boxes, pending.fast_boxes),
-                boxes: append(&mut program.boxes, pending.boxes),
+                fast_regions: append(&mut program.fast_regions, pending.fast_regions),
+                tree_regions: append(&mut program.tree_regions, pending.tree_regions),
                 fast_scalars: append(&mut program.fast_scalars, pending.fast_scalars),
                 scalars: append(&mut program.scalars, pending.scalars),
             });

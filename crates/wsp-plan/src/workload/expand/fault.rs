@@ -126,8 +126,8 @@ fn too_many_steps() -> Diagnostic {
 /// A box that does not lie within its tensor.
 fn outside(program: &Program<'_>, site: &Site<'_>, arg: usize, (dim, lo, hi): (u8, i64, i64)) -> Diagnostic {
     let module = program.module;
-    let SiteArg::Box { access, .. } = &site.args[arg] else {
-        return Diagnostic::error(codes::BOX_OUTSIDE, "a box lies outside its tensor").at(site.span, "");
+    let SiteArg::Region { access, .. } = &site.args[arg] else {
+        return Diagnostic::error(codes::REGION_OUTSIDE, "a box lies outside its tensor").at(site.span, "");
     };
     let tensor = &module.tensors[access.tensor.index()];
     let shape = program.bindings.shape(access.tensor);
@@ -138,7 +138,7 @@ fn outside(program: &Program<'_>, site: &Site<'_>, arg: usize, (dim, lo, hi): (u
         format!("a box of tensor `{}` lies outside it", tensor.name)
     };
     let extent = shape[dim as usize];
-    Diagnostic::error(codes::BOX_OUTSIDE, message)
+    Diagnostic::error(codes::REGION_OUTSIDE, message)
         .at(access.span, format!("dimension {dim}: {lo}..{hi}, and the extent is {extent}"))
         .label(tensor.span, format!("its extents are {shape:?}"))
         .note(format!("argument {} of `{kernel}`", arg + 1))

@@ -52,8 +52,8 @@ pub(super) struct Machine<'p, 'm> {
     /// Arguments at fault, by statement.
     at_fault: Vec<u32>,
     /// Whether each argument is among them: fast boxes, boxes, scalars.
-    fast_boxes_bad: Vec<bool>,
-    boxes_bad: Vec<bool>,
+    fast_tree_regions_bad: Vec<bool>,
+    tree_regions_bad: Vec<bool>,
     scalars_bad: Vec<bool>,
     /// Ids and indices of the loops around, outermost first.
     pub(super) path: Vec<u32>,
@@ -82,8 +82,8 @@ impl<'p, 'm> Machine<'p, 'm> {
             regions: program.regions.clone(),
             scalars: vec![0; program.scalar_count as usize],
             at_fault: vec![0; program.sites.len()],
-            fast_boxes_bad: vec![false; program.fast_boxes.len()],
-            boxes_bad: vec![false; program.boxes.len()],
+            fast_tree_regions_bad: vec![false; program.fast_regions.len()],
+            tree_regions_bad: vec![false; program.tree_regions.len()],
             scalars_bad: vec![false; program.scalars.len()],
             path: Vec::new(),
             indices: Vec::new(),
@@ -241,12 +241,12 @@ impl<'p, 'm> Machine<'p, 'm> {
         for partial in part(&program.partials, &level.partials) {
             self.registers[partial.to as usize] = partial.sum.value(&self.registers);
         }
-        self.refresh_fast(level.fast_boxes.clone());
+        self.refresh_fast(level.fast_regions.clone());
         for scalar in part(&program.fast_scalars, &level.fast_scalars) {
             self.scalars[scalar.at as usize] = scalar.sum.value(&self.registers);
         }
-        if !level.boxes.is_empty() || !level.scalars.is_empty() {
-            self.refresh_trees(level.boxes.clone(), level.scalars.clone());
+        if !level.tree_regions.is_empty() || !level.scalars.is_empty() {
+            self.refresh_trees(level.tree_regions.clone(), level.scalars.clone());
         }
     }
 
@@ -254,7 +254,9 @@ impl<'p, 'm> Machine<'p, 'm> {
     fn refresh_fast(&mut self, range: Range<u32>) {
         let program = self.program;
         let range = range.start as usize..range.end as usize;
-        for (fast, bad) in program.fast_boxes[range.clone()].iter().zip(&mut self.fast_boxes_bad[range]) {
+        for (fast, bad) in
+            program.fast_regions[range.clone()].iter().zip(&mut self.fast_tree_regions_bad[range])
+        {
             let lo = fast.lo.value(&self.registers);
             let hi = match &fast.hi {
                 Upper::Len(len) => lo.wrapping_add(*len),
@@ -270,11 +272,11 @@ impl<'p, 'm> Machine<'p, 'm> {
         }
     }
 
-    fn refresh_trees(&mut self, boxes: Range<u32>, scalars: Range<u32>) {
+    fn refresh_trees(&mut self, tree_regions: Range<u32>, scalars: Range<u32>) {
         let program = self.program;
         let values = &program.bindings.values;
-        for index in boxes.start as usize..boxes.end as usize {
-            let tree = &program.boxes[index];
+        for index in tree_regions.start as usize..tree_regions.end as usize {
+            let tree = &program.tree_regions[index];
             let registers = &self.registers[tree.base as usize..];
             let extent = program.bindings.shape(tree.access.tensor)[tree.dim as usize];
             let bounds = bounds(tree.access, tree.dim, extent, &mut Quiet { values, registers });
@@ -282,7 +284,7 @@ impl<'p, 'm> Machine<'p, 'm> {
             if let Some((lo, hi)) = inside {
                 set_bounds(&mut self.regions, &tree.places, tree.dim, lo, hi);
             }
-            let bad = &mut self.boxes_bad[index];
+            let bad = &mut self.tree_regions_bad[index];
             if inside.is_some() == *bad {
                 mark(&mut self.at_fault[tree.site as usize], bad);
             }
@@ -325,7 +327,7 @@ impl<'p, 'm> Machine<'p, 'm> {
             span: site.span,
             reads: part(&self.regions, &site.reads),
             writes: part(&self.regions, &site.writes),
-            boxes: part(&self.regions, &site.boxes),
+            regions: part(&self.regions, &site.regions),
             after: if site.after.is_empty() { &[] } else { &self.after },
             place,
             indices: &self.indices,
@@ -349,7 +351,7 @@ impl<'p, 'm> Machine<'p, 'm> {
             let mut live = Live { values, registers, axes: &self.axes, sink };
             match arg {
                 SiteArg::Scalar { expr, at } => self.scalars[*at as usize] = eval(expr, &mut live)?,
-                SiteArg::Box { access, places } => {
+                SiteArg::Region { access, places } => {
                     for (dim, extent) in (0u8..).zip(program.bindings.shape(access.tensor)) {
                         let (lo, hi) = bounds(access, dim, *extent, &mut live)?;
                         if !is_inside(lo, hi, *extent) {

@@ -45,7 +45,7 @@ pub struct TaskRecord<'a> {
     /// Boxes that it writes: arguments that are `out` or `inout`, in the order of the declaration.
     pub writes: &'a [Region],
     /// Boxes of all arguments, in the order of the declaration.
-    pub boxes: &'a [Region],
+    pub regions: &'a [Region],
     /// Ordinals of the tasks that `after` names, without repetition. A label whose statement generated no task since its
     /// workload was entered names none.
     pub after: &'a [u64],

@@ -30,8 +30,8 @@ pub(super) struct Program<'m> {
     pub(super) sites: Vec<Site<'m>>,
     /// What to bring up to date: once, on entry of a workload, on each iteration of a loop.
     pub(super) levels: Vec<Level>,
-    pub(super) fast_boxes: Vec<FastBox>,
-    pub(super) boxes: Vec<TreeBox<'m>>,
+    pub(super) fast_regions: Vec<FastRegion>,
+    pub(super) tree_regions: Vec<TreeRegion<'m>>,
     pub(super) fast_scalars: Vec<FastScalar>,
     pub(super) scalars: Vec<TreeScalar<'m>>,
     pub(super) partials: Vec<Partial>,
@@ -177,7 +177,7 @@ pub(super) struct Site<'m> {
     pub(super) kernel: KernelId,
     pub(super) unit: ExecPool,
     /// Its boxes, by argument; then those read and those written, which may be parts of the same.
-    pub(super) boxes: Range<u32>,
+    pub(super) regions: Range<u32>,
     pub(super) reads: Range<u32>,
     pub(super) writes: Range<u32>,
     pub(super) scalars: Range<u32>,
@@ -194,7 +194,7 @@ pub(super) struct Site<'m> {
 /// An argument of a statement, in the order of evaluation.
 pub(super) enum SiteArg<'m> {
     Scalar { expr: &'m IntExpr, at: u32 },
-    Box { access: &'m Access, places: Places },
+    Region { access: &'m Access, places: Places },
 }
 
 /// Where one box is kept: by argument, and again among those read or written.
@@ -223,8 +223,8 @@ impl Places {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Level {
     pub(super) partials: Range<u32>,
-    pub(super) fast_boxes: Range<u32>,
-    pub(super) boxes: Range<u32>,
+    pub(super) fast_regions: Range<u32>,
+    pub(super) tree_regions: Range<u32>,
     pub(super) fast_scalars: Range<u32>,
     pub(super) scalars: Range<u32>,
 }
@@ -257,7 +257,7 @@ pub(super) struct Partial {
 
 /// Bounds of a box in one dimension.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FastBox {
+pub(super) struct FastRegion {
     pub(super) lo: Sum,
     pub(super) hi: Upper,
     pub(super) extent: i64,
@@ -276,7 +276,7 @@ pub(super) enum Upper {
 }
 
 /// Bounds of a box in one dimension, by evaluating expressions.
-pub(super) struct TreeBox<'m> {
+pub(super) struct TreeRegion<'m> {
     pub(super) access: &'m Access,
     pub(super) site: u32,
     pub(super) base: u32,

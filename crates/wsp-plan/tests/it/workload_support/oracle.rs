@@ -353,7 +353,7 @@ impl<'m> Oracle<'m> {
             scalars: Vec::new(),
             reads: Vec::new(),
             writes: Vec::new(),
-            boxes: Vec::new(),
+            regions: Vec::new(),
             after: Vec::new(),
             place: Placement { pool: kernel.unit, ..Placement::default() },
             indices: self.indices.clone(),
@@ -367,7 +367,7 @@ impl<'m> Oracle<'m> {
                         Signature::Declared(params) => params[n].kind,
                         Signature::Library => ParamKind::Tensor(AccessMode::InOut),
                     };
-                    seen.boxes.push(region);
+                    seen.regions.push(region);
                     if mode != ParamKind::Tensor(AccessMode::Out) {
                         seen.reads.push(region);
                     }

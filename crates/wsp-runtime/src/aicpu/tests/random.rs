@@ -33,7 +33,7 @@ pub(super) struct Features {
 
 pub(super) const ALL: Features = Features { scopes: true, reads_values: true, counted: true };
 
-fn boxes(random: &mut Random) -> Vec<Region> {
+fn regions(random: &mut Random) -> Vec<Region> {
     let count = random.below(3);
     let one = |random: &mut Random| {
         let (tensor, lo) = (random.below(u64::from(TENSORS)) as u32, random.below(u64::from(CELLS)) as u32);
@@ -54,8 +54,8 @@ fn task(random: &mut Random, ordinal: u64) -> ScriptTask {
         pool: random.pick(&[ExecPool::Any, ExecPool::Vector, ExecPool::Cube]),
         stream: random.one_in(6).then(|| random.below(2) as u16),
         priority: random.below(5) as i32 - 2,
-        reads: boxes(random),
-        writes: boxes(random),
+        reads: regions(random),
+        writes: regions(random),
         after,
         needs: Vec::new(),
     }

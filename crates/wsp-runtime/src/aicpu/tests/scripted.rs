@@ -200,7 +200,7 @@ impl Generator for Walk<'_> {
 
 impl Walk<'_> {
     fn hand_over(&self, task: &ScriptTask, out: &mut dyn Emit) -> Result<(), Refused> {
-        let by_boxes = |regions: &[Region]| -> Vec<Region> {
+        let by_regions = |regions: &[Region]| -> Vec<Region> {
             regions.iter().filter(|region| region.tensor.0 < self.script.counted_from).copied().collect()
         };
         out.task(&AicpuTask {
@@ -209,8 +209,8 @@ impl Walk<'_> {
             pool: task.pool,
             stream: task.stream.map(StreamId),
             priority: task.priority,
-            reads: &by_boxes(&task.reads),
-            writes: &by_boxes(&task.writes),
+            reads: &by_regions(&task.reads),
+            writes: &by_regions(&task.writes),
             after: &task.after,
             payload: &[self.value],
             needs: &task.needs,

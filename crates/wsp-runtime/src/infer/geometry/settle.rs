@@ -2,7 +2,7 @@
 
 use super::super::NIL;
 use super::super::grid::{Grid, Tiling, move_owners};
-use super::{CELLS_AT_LEAST, CELLS_PER_BOX, Geometry, REGRID_AT, Standing};
+use super::{CELLS_AT_LEAST, CELLS_PER_REGION, Geometry, REGRID_AT, Standing};
 use wsp_core::MAX_RANK;
 
 impl Geometry {
@@ -62,7 +62,7 @@ impl Geometry {
 
     /// Replaces the tensor's grid by an empty one, if there may be so many cells.
     pub(super) fn set_grid(&mut self, tensor: u32, tiling: Tiling, bits: [u8; MAX_RANK]) -> bool {
-        let most = CELLS_AT_LEAST.max(CELLS_PER_BOX * self.tensors[tensor as usize].count as usize);
+        let most = CELLS_AT_LEAST.max(CELLS_PER_REGION * self.tensors[tensor as usize].count as usize);
         match Grid::cells(&bits) {
             Some(cells) if cells <= most && self.cells.len() + cells <= self.cell_limit => {
                 let grid = Grid::new(tiling, bits, self.cells.len() as u32);
@@ -90,7 +90,7 @@ impl Geometry {
         let like = bounds(&place);
         let alike =
             places.iter().map(bounds).filter(|b| (0..MAX_RANK).all(|d| b.extent(d) == like.extent(d)));
-        let tiling = Tiling::of_box(&like).widened(alike);
+        let tiling = Tiling::of_region(&like).widened(alike);
         let mut tiles: Vec<[u32; MAX_RANK]> =
             places.iter().filter_map(|place| tiling.tile_of(&bounds(place))).collect();
         tiles.sort_unstable();

@@ -28,7 +28,7 @@ impl<R: TaskRunner> Submitter<'_, R> {
     /// The run is stopping, or boxes are not looked at.
     pub fn await_writers(&mut self, region: &Region) -> Result<(), Stopped> {
         if !self.deps.infers() {
-            return Err(Stopped::BoxesNotKept);
+            return Err(Stopped::RegionsNotKept);
         }
         loop {
             if self.cancelled() {
