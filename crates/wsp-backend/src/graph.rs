@@ -41,7 +41,7 @@ pub struct MissedHazard {
 /// The tasks of a workload and the edges between them.
 #[derive(Clone, Debug, Default)]
 pub struct GraphListing {
-    /// Kernels; the last is that of order points.
+    /// Kernels; the last is that of barrier nodes.
     pub kernels: Vec<GraphKernel>,
     /// Index of the kernel of each task, by id.
     pub tasks: Vec<u32>,
@@ -60,8 +60,9 @@ pub struct GraphListing {
 /// Most hazards that a listing names.
 pub const MOST_LISTED: usize = 16;
 
-/// The name of the kernel of order points: where a step of an ordered loop ends and the next may begin.
-pub const ORDER_POINT: &str = "@order";
+/// The name of the kernel of barrier nodes: where a step of an ordered loop ends and the next may begin. Lists and reports call them
+/// order points.
+pub const BARRIER_NODE: &str = "@order";
 
 /// What a listing holds besides tasks and edges.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -107,7 +108,7 @@ pub struct Simulated {
 /// A task in virtual time, in cycles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SimulatedTask {
-    /// The worker that ran it; none for an order point.
+    /// The worker that ran it; none for a barrier node.
     pub worker: Option<u32>,
     /// When nothing kept it from running any more.
     pub ready: u64,

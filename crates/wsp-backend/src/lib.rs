@@ -29,7 +29,7 @@ pub use backend::{Backend, Prepared, Program};
 pub use checkpoint::{CheckpointKey, CheckpointStore, MemoryStore, RecordKind};
 pub use error::RunError;
 pub use graph::{
-    Detail, GraphAccess, GraphKernel, GraphListing, GraphOptions, MOST_LISTED, MissedHazard, ORDER_POINT,
+    BARRIER_NODE, Detail, GraphAccess, GraphKernel, GraphListing, GraphOptions, MOST_LISTED, MissedHazard,
     Simulated, SimulatedTask,
 };
 pub use options::{

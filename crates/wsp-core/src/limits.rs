@@ -50,7 +50,7 @@ limits! {
     MAX_WHILE_ROUNDS: u32 = 1 << 20;
     /// Most diagnostics printed for one file.
     MAX_DIAGNOSTICS: u32 = 50;
-    /// Most tasks and order points of one run or one stored graph.
+    /// Most tasks and barrier nodes of one run or one stored graph.
     MAX_TASKS: u32 = (1 << 31) - 1;
     /// Most tasks of one graph in memory.
     MAX_GRAPH_TASKS: u32 = 1 << 25;

@@ -70,7 +70,7 @@ pub struct TaskNodePod {
 }
 
 impl TaskNodePod {
-    /// The kernel of rows that run nothing: relays and order points.
+    /// The kernel of rows that run nothing: relays and barrier nodes.
     pub const NO_KERNEL: u16 = u16::MAX;
     /// No stream, and no core in particular.
     pub const NONE: u16 = u16::MAX;

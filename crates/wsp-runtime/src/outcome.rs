@@ -95,7 +95,7 @@ pub enum Stopped {
         /// Words of the payload.
         words: usize,
     },
-    /// There already are [`limits::MAX_TASKS`] tasks and order points.
+    /// There already are [`limits::MAX_TASKS`] tasks and barrier nodes.
     TooManyTasks,
     /// There already are as many edges as can be counted.
     TooManyEdges,

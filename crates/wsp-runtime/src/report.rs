@@ -22,7 +22,7 @@ pub enum Party {
     /// An event.
     Event(EventId),
     /// A fence, or a step of an ordered scope.
-    OrderPoint(u32),
+    BarrierNode(u32),
     /// The source, which has a task to submit.
     Source,
     /// The window, all of whose tasks wait.
@@ -49,7 +49,7 @@ impl fmt::Display for Party {
             Party::Task { task, kernel } => write!(f, "task {} (kernel {})", task.0, kernel.0),
             Party::UnsignalledEvent(event) => write!(f, "event {}, which no task signals", event.0),
             Party::Event(event) => write!(f, "event {}", event.0),
-            Party::OrderPoint(point) => write!(f, "order point {point}"),
+            Party::BarrierNode(point) => write!(f, "order point {point}"),
             Party::Source => f.write_str("the source"),
             Party::Window { capacity } => write!(f, "a slot of the window of {capacity}"),
         }

@@ -1,12 +1,12 @@
 //! Ordered scopes: all tasks of a step before all tasks of the next, at one edge in and one edge out per task.
 //!
 //! When a step has ended and another task comes, the tasks of the step are joined: one is followed through itself, several
-//! through an order point that all of them lead to. So an order point comes after what it waits for and before what waits
+//! through a barrier node that all of them lead to. So a barrier node comes after what it waits for and before what waits
 //! for it, and there is none that nothing waits for. What the last step of a scope leaves belongs to the step around it.
 
-/// How order points are made.
+/// How barrier nodes are made.
 pub(crate) trait Orders {
-    /// A task or an order point.
+    /// A task or a barrier node.
     type Handle: Copy;
 
     /// Whether somebody may still have to wait for it.
@@ -171,7 +171,7 @@ impl<H: Copy> Scopes<H> {
 mod tests {
     use super::*;
 
-    /// Numbers tasks and order points; those below `complete` need no waiting for.
+    /// Numbers tasks and barrier nodes; those below `complete` need no waiting for.
     #[derive(Default)]
     struct Record {
         next: u32,
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_point_is_made_when_the_next_step_has_a_task() {
+    fn a_barrier_node_is_made_when_the_next_step_has_a_task() {
         let mut record = Record::default();
         record.scopes.begin();
         assert_eq!([record.task(), record.task()], [(0, None), (1, None)]);

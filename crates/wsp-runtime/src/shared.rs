@@ -34,7 +34,7 @@ pub(crate) struct Failed<F> {
 
 /// Where tasks and edges are stored: what a worker needs to run a task and to release those that wait for it.
 pub(crate) trait Store: Sync {
-    /// The task in a node; `None` for an order point, which completes without running.
+    /// The task in a node; `None` for a barrier node, which completes without running.
     fn task(&self, node: u32) -> Option<TaskId>;
 
     /// Shows kernel and payload.

@@ -55,7 +55,7 @@ pub struct EdgeStats {
     pub waw: u64,
     /// A write after a read.
     pub war: u64,
-    /// From or to an order point: a fence, an event, a step of an ordered scope; and those of ordered scopes between two
+    /// From or to a barrier node: a fence, an event, a step of an ordered scope; and those of ordered scopes between two
     /// tasks.
     pub fence: u64,
     /// Given by the submitter.
@@ -149,7 +149,7 @@ pub struct TaskTrace {
     /// When its kernel returned.
     pub finished_ns: u64,
     /// Tasks it waited for through edges of their own, ascending; without those that were complete when it was submitted,
-    /// and those before an order point.
+    /// and those before a barrier node.
     pub preds: Vec<TaskId>,
     /// Fences before it.
     pub fences: u32,

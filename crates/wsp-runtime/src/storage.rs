@@ -20,7 +20,7 @@ pub struct KernelBundle {
 /// A task graph without state.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TaskGraphStorage {
-    /// Tasks and order points under the ids they have in the graph, then relays.
+    /// Tasks and barrier nodes under the ids they have in the graph, then relays.
     pub tasks: Vec<TaskNodePod>,
     /// Successors of all rows, those of one row side by side.
     pub fanout_edges: Vec<u32>,
@@ -99,7 +99,7 @@ impl TaskGraphStorage {
             successors[from.index()].push(to.0);
         }
         for task in (0..graph.len() as u32).map(TaskId) {
-            let (args, io) = if graph.is_order_point(task) { (&[][..], &[][..]) } else { details(task) };
+            let (args, io) = if graph.is_barrier_node(task) { (&[][..], &[][..]) } else { details(task) };
             let row = header(graph, task, domain);
             let num_u64_args = counted(task, "arguments", args.len(), limits::MAX_TASK_ARGS)?;
             let num_io = counted(task, "accesses", io.len(), limits::MAX_TASK_IO)?;
@@ -214,7 +214,7 @@ impl TaskGraphStorage {
 /// A row without arguments, accesses and successors.
 fn header(graph: &TaskGraph, task: TaskId, domain: ExecDomain) -> TaskNodePod {
     let attributes = graph.attributes(task);
-    let is_point = graph.is_order_point(task);
+    let is_point = graph.is_barrier_node(task);
     let KernelId(kernel) = graph.kernel(task);
     let affinity = match attributes.affinity {
         Affinity::Local(worker) => u16::try_from(worker).unwrap_or(TaskNodePod::NONE),
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn order_points_run_nothing_and_keep_their_order() {
+    fn barrier_nodes_run_nothing_and_keep_their_order() {
         let mut graph = TaskGraph::new(Deps::Overlap);
         graph.ordered_begin();
         for _ in 0..2 {
@@ -334,10 +334,10 @@ mod tests {
         graph.ordered_end().unwrap();
         let storage = store(&graph);
         let order = executed(&storage);
-        let kinds: Vec<bool> = order.iter().map(|&id| graph.is_order_point(TaskId(id))).collect();
+        let kinds: Vec<bool> = order.iter().map(|&id| graph.is_barrier_node(TaskId(id))).collect();
         assert_eq!(kinds, [false; 6]);
         let tasks: Vec<u32> =
-            (0..graph.len() as u32).filter(|&id| !graph.is_order_point(TaskId(id))).collect();
+            (0..graph.len() as u32).filter(|&id| !graph.is_barrier_node(TaskId(id))).collect();
         let first: Vec<bool> = order.iter().map(|id| tasks[..3].contains(id)).collect();
         assert_eq!(first, [true, true, true, false, false, false]);
     }

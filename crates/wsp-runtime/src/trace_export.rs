@@ -38,7 +38,7 @@ pub fn write_chrome_trace<N: Display>(
 /// Writes a simulated run of a graph: a row per worker, and on it the tasks that it ran.
 ///
 /// Each task carries its id and kernel, the cycles in which it was submitted and ready, what its start waited for last, and
-/// whether it lies on the run's critical path. `name` is what it is called. Order points have no row and are left out.
+/// whether it lies on the run's critical path. `name` is what it is called. Barrier nodes have no row and are left out.
 ///
 /// # Errors
 /// Those of `out`, to which much is written in small pieces.

@@ -52,7 +52,7 @@ pub(crate) struct Worker<'s, 'r, R: TaskRunner, S: Store> {
     gathered: Vec<u32>,
     /// Nodes completed since the store was last told.
     completed: u64,
-    /// Scratch: tasks (with their ids) and order points that a completion released.
+    /// Scratch: tasks (with their ids) and barrier nodes that a completion released.
     released: Vec<(TaskId, u32)>,
     points: Vec<u32>,
     /// Scratch: what is queued by priority.
@@ -267,7 +267,7 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         self.queue_released();
     }
 
-    /// Closes the edges from a node and hands it back, with all order points that this completes.
+    /// Closes the edges from a node and hands it back, with all barrier nodes that this completes.
     #[inline]
     fn release(&mut self, node: u32) {
         self.release_one(node);

@@ -9,7 +9,7 @@ pub use dry::{check_defaults, known_tasks};
 pub use transfer::{Transferred, transfer};
 
 use super::graph_stats;
-use crate::graph::{Graph, GraphAccess, Missed, ORDER_POINT};
+use crate::graph::{BARRIER_NODE, Graph, GraphAccess, Missed};
 use crate::report::{GraphStats, RunTime, TimedTask, Timeline};
 use pto_wsp::backend::cpu::{Bodies, WorkloadOutcome};
 use std::path::Path;
@@ -221,7 +221,7 @@ pub fn simulate(
         counts[kernel as usize] += 1;
     }
     let names = listing.kernels.into_iter().map(|k| k.name);
-    // Order points run nowhere and are no tasks: as in a run, these are numbered without them.
+    // Barrier nodes run nowhere and are no tasks: as in a run, these are numbered without them.
     let lived = listing.tasks.iter().zip(&tasks);
     let lived = lived.filter_map(|(&kernel, life)| Some((kernel, life.worker?, life)));
     let trace = (0u32..).zip(lived).map(|(task, (kernel, worker, life))| TimedTask {
@@ -240,7 +240,7 @@ pub fn simulate(
         library_params: Vec::new(),
         schedule_lines: schedule,
         trace: trace.collect(),
-        kernels: names.zip(counts).filter(|(name, _)| name != ORDER_POINT).collect(),
+        kernels: names.zip(counts).filter(|(name, _)| name != BARRIER_NODE).collect(),
         time: RunTime::Cycles { makespan, busy },
         notes,
     })

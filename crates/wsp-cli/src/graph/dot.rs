@@ -1,9 +1,9 @@
 //! Graphs in the DOT language of Graphviz.
 
-use super::{Graph, ORDER_POINT, Rows};
+use super::{BARRIER_NODE, Graph, Rows};
 use wsp_ir::workload::ExecPool;
 
-/// Writes a digraph: a node per task, a point per order point; repeated edges once, with how many they are.
+/// Writes a digraph: a node per task, a point per barrier node; repeated edges once, with how many they are.
 ///
 /// # Errors
 /// What the writer says, or that the work is to stop.
@@ -14,7 +14,7 @@ pub fn write_dot(rows: &mut Rows<'_>, graph: &Graph, name: &str) -> std::io::Res
     for (id, &kernel) in (0u32..).zip(graph.tasks()) {
         rows.text("  ").number(id);
         match tails[kernel as usize].as_str() {
-            tail if graph.kernels()[kernel as usize].name == ORDER_POINT => rows.text(tail).end()?,
+            tail if graph.kernels()[kernel as usize].name == BARRIER_NODE => rows.text(tail).end()?,
             tail => rows.text(" [label=\"").number(id).text(tail).end()?,
         }
     }
@@ -31,7 +31,7 @@ pub fn write_dot(rows: &mut Rows<'_>, graph: &Graph, name: &str) -> std::io::Res
 
 /// What follows the id of a node: the rest of its label and its looks. Units differ by shape, so that no colour is needed.
 fn tail(name: &str, unit: ExecPool) -> String {
-    if name == ORDER_POINT {
+    if name == BARRIER_NODE {
         return " [shape=point];".to_owned();
     }
     let looks = match unit {
@@ -58,7 +58,7 @@ mod tests {
         let kernels = vec![
             kernel("norm", ExecPool::Vector),
             kernel("gemm", ExecPool::Cube),
-            kernel(ORDER_POINT, ExecPool::Any),
+            kernel(BARRIER_NODE, ExecPool::Any),
         ];
         let graph = Graph::new(kernels, vec![0, 2, 1], vec![(0, 1), (0, 2), (0, 2), (1, 2)]);
         let mut out = Vec::new();

@@ -15,7 +15,7 @@ pub(crate) use output::write;
 pub use rows::Rows;
 pub use summary::{Fan, KernelCount, Missed, Summary, Widest};
 
-pub use wsp_backend::{GraphAccess, GraphKernel, ORDER_POINT};
+pub use wsp_backend::{BARRIER_NODE, GraphAccess, GraphKernel};
 
 use wsp_backend::{GraphListing, MissedHazard};
 
@@ -74,9 +74,9 @@ impl Graph {
         &self.kernels[self.tasks[task as usize] as usize]
     }
 
-    /// For each kernel, whether its tasks are order points.
+    /// For each kernel, whether its tasks are barrier nodes.
     fn order_kernels(&self) -> Vec<bool> {
-        self.kernels.iter().map(|k| k.name == ORDER_POINT).collect()
+        self.kernels.iter().map(|k| k.name == BARRIER_NODE).collect()
     }
 }
 
@@ -99,14 +99,14 @@ pub(crate) mod tests {
         GraphKernel { name: name.to_owned(), unit }
     }
 
-    /// A graph of up to 12 tasks, some of them order points, with repeated edges in random order.
+    /// A graph of up to 12 tasks, some of them barrier nodes, with repeated edges in random order.
     pub(crate) fn random_graph(seed: u64) -> Graph {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let kernels = vec![
             kernel("a", ExecPool::Vector),
             kernel("b", ExecPool::Cube),
             kernel("c", ExecPool::Any),
-            kernel(ORDER_POINT, ExecPool::Any),
+            kernel(BARRIER_NODE, ExecPool::Any),
         ];
         let count = 1 + random.below(12);
         let tasks: Vec<u32> = (0..count).map(|_| random.below(4)).collect();

@@ -3,26 +3,26 @@
 use super::Graph;
 use wsp_ir::workload::ExecPool;
 
-/// The statistics of a graph. Levels and paths count tasks; order points lie on paths and have no length.
+/// The statistics of a graph. Levels and paths count tasks; barrier nodes lie on paths and have no length.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Summary {
-    /// Tasks, order points left out.
+    /// Tasks, barrier nodes left out.
     pub tasks: u64,
-    /// Order points.
-    pub order_points: u64,
+    /// Barrier nodes.
+    pub barrier_nodes: u64,
     /// Edges with multiplicity.
     pub edges: u64,
-    /// Pairs of tasks, or order points, with an edge.
+    /// Pairs of tasks, or barrier nodes, with an edge.
     pub distinct_edges: u64,
-    /// Tasks and order points to which no edge leads.
+    /// Tasks and barrier nodes to which no edge leads.
     pub roots: u64,
-    /// Tasks and order points from which no edge leads.
+    /// Tasks and barrier nodes from which no edge leads.
     pub leaves: u64,
     /// Tasks on the longest path.
     pub critical_path: u64,
     /// The level with the most tasks, the first of equals; none without tasks.
     pub widest: Option<Widest>,
-    /// The most edges, each pair once, that lead to one task or order point; none without edges.
+    /// The most edges, each pair once, that lead to one task or barrier node; none without edges.
     pub fan_in: Option<Fan>,
     /// The most that lead from one.
     pub fan_out: Option<Fan>,
@@ -88,7 +88,7 @@ impl Summary {
         let tasks: u64 = kernels.iter().map(|k| k.tasks).sum();
         Summary {
             tasks,
-            order_points: graph.tasks().len() as u64 - tasks,
+            barrier_nodes: graph.tasks().len() as u64 - tasks,
             edges: graph.edges().len() as u64,
             distinct_edges: walk.fan_in.iter().map(|&n| u64::from(n)).sum(),
             roots: zeros(&walk.fan_in),
@@ -166,13 +166,13 @@ fn fan(graph: &Graph, counts: &[u32]) -> Option<Fan> {
 mod tests {
     use super::*;
     use crate::graph::tests::{kernel, random_graph};
-    use crate::graph::{GraphKernel, ORDER_POINT};
+    use crate::graph::{BARRIER_NODE, GraphKernel};
 
     fn of(tasks: &[u32], edges: &[(u32, u32)]) -> Summary {
         let kernels: Vec<GraphKernel> = vec![
             kernel("a", ExecPool::Vector),
             kernel("b", ExecPool::Cube),
-            kernel(ORDER_POINT, ExecPool::Any),
+            kernel(BARRIER_NODE, ExecPool::Any),
         ];
         Summary::of(&Graph::new(kernels, tasks.to_vec(), edges.to_vec()))
     }
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_diamond_with_a_double_edge() {
         let s = of(&[0, 1, 1, 0], &[(0, 1), (0, 2), (1, 3), (2, 3), (1, 3)]);
-        assert_eq!((s.tasks, s.order_points, s.edges, s.distinct_edges), (4, 0, 5, 4));
+        assert_eq!((s.tasks, s.barrier_nodes, s.edges, s.distinct_edges), (4, 0, 5, 4));
         assert_eq!((s.roots, s.leaves, s.critical_path), (1, 1, 3));
         assert_eq!(s.widest, Some(Widest { level: 1, tasks: 2 }));
         assert_eq!(s.fan_in, Some(Fan { edges: 2, task: 3, kernel: "a".to_owned() }));
@@ -197,17 +197,17 @@ mod tests {
     }
 
     #[test]
-    fn order_points_lie_on_paths_and_have_no_length() {
-        // Two steps of two tasks with an order point between them.
+    fn barrier_nodes_lie_on_paths_and_have_no_length() {
+        // Two steps of two tasks with a barrier node between them.
         let s = of(&[0, 0, 2, 0, 0], &[(0, 2), (1, 2), (2, 3), (2, 4)]);
-        assert_eq!((s.tasks, s.order_points, s.critical_path), (4, 1, 2));
+        assert_eq!((s.tasks, s.barrier_nodes, s.critical_path), (4, 1, 2));
         assert_eq!(s.widest, Some(Widest { level: 0, tasks: 2 }));
         assert_eq!(s.kernels.len(), 1);
     }
 
     /// The longest path that ends with a node, by trying every edge to it.
     fn longest(graph: &Graph, id: u32) -> u64 {
-        let own = u64::from(graph.kernel_of(id).name != ORDER_POINT);
+        let own = u64::from(graph.kernel_of(id).name != BARRIER_NODE);
         let to = graph.edges().iter().filter(|e| e.1 == id);
         own + to.map(|e| longest(graph, e.0)).max().unwrap_or(0)
     }
@@ -223,7 +223,7 @@ mod tests {
             let into = |id: u32| pairs.iter().filter(|e| e.1 == id).count() as u64;
             let from = |id: u32| pairs.iter().filter(|e| e.0 == id).count() as u64;
             let real: Vec<u32> =
-                ids.iter().copied().filter(|&id| graph.kernel_of(id).name != ORDER_POINT).collect();
+                ids.iter().copied().filter(|&id| graph.kernel_of(id).name != BARRIER_NODE).collect();
             assert_eq!(summary.tasks, real.len() as u64);
             assert_eq!(summary.distinct_edges, pairs.len() as u64);
             assert_eq!(summary.roots, ids.iter().filter(|&&id| into(id) == 0).count() as u64);

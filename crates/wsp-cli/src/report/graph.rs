@@ -28,7 +28,7 @@ impl GraphReport {
         let s = &self.summary;
         let mut lines = Lines::default();
         self.sources.add_to(&mut lines);
-        let order = match s.order_points {
+        let order = match s.barrier_nodes {
             0 => String::new(),
             n => format!(", {} of ordered loops", counted(n, "order point")),
         };
@@ -72,7 +72,7 @@ impl GraphReport {
             "program": self.program,
             "deps": self.deps,
             "tasks": s.tasks,
-            "order_points": s.order_points,
+            "order_points": s.barrier_nodes,
             "edges": s.edges,
             "distinct_edges": s.distinct_edges,
             "roots": s.roots,
@@ -111,7 +111,7 @@ fn fan_json(fan: &Fan) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{Graph, GraphKernel, ORDER_POINT};
+    use crate::graph::{BARRIER_NODE, Graph, GraphKernel};
     use expect_test::expect;
 
     fn report(tasks: &[u32], edges: &[(u32, u32)], missed: Option<Missed>) -> GraphReport {
@@ -119,7 +119,7 @@ mod tests {
         let kernels = vec![
             kernel("norm", ExecPool::Vector),
             kernel("gemm", ExecPool::Cube),
-            kernel(ORDER_POINT, ExecPool::Any),
+            kernel(BARRIER_NODE, ExecPool::Any),
         ];
         let graph = Graph::new(kernels, tasks.to_vec(), edges.to_vec());
         GraphReport {

@@ -132,7 +132,7 @@ const STEPS: &str = "
     }";
 
 #[test]
-fn order_points_stand_between_the_steps_of_an_ordered_loop() {
+fn barrier_nodes_stand_between_the_steps_of_an_ordered_loop() {
     let folder = Folder::with(&[("steps.wsp", STEPS)]);
     let file = folder.at("steps.wsp");
     let tasks = printed(&["graph", &file, "--tasks", "-"]);
@@ -154,7 +154,7 @@ fn order_points_stand_between_the_steps_of_an_ordered_loop() {
 
 #[test]
 fn an_ordered_loop_orders_all_tasks_of_a_step() {
-    // Each task of a step writes what the next step's write; three in a step, so that an order point has three before it.
+    // Each task of a step writes what the next step's write; three in a step, so that a barrier node has three before it.
     let loops = "tensor x: f32[3]; kernel fill(out y);
         workload main { for i in 0..3 { for j in 0..1 { parallel for k in 0..3 { fill(x[k]); } } } }";
     let folder = Folder::with(&[("loops.wsp", loops)]);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use wsp_backend::{
-    Absent, Args, Detail, Expand, Explanation, GraphListing, GraphOptions, ORDER_POINT, Outcome, Prepared,
+    Absent, Args, BARRIER_NODE, Detail, Expand, Explanation, GraphListing, GraphOptions, Outcome, Prepared,
     RunError, RunOptions, Simulated, SimulatedTask, Stats, Transferred, WorkloadRunOptions,
 };
 use wsp_diag::Diagnostic;
@@ -139,7 +139,7 @@ impl wsp_backend::Program for TaskProgram {
         let mut kernels: Vec<(String, u64)> =
             listing.kernels.iter().map(|kernel| (kernel.name.clone(), 0)).collect();
         listing.tasks.iter().for_each(|kernel| kernels[*kernel as usize].1 += 1);
-        kernels.retain(|(name, _)| name != ORDER_POINT);
+        kernels.retain(|(name, _)| name != BARRIER_NODE);
         Ok(Explanation { kernels, schedule: self.lines(), notes: Vec::new(), own: Box::new(listing) })
     }
 

@@ -5,7 +5,7 @@ use super::settings::{affinity, stopped};
 use super::touch::{Touched, Toucher};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
-use wsp_backend::{Detail, GraphAccess, GraphKernel, GraphListing, MOST_LISTED, MissedHazard, ORDER_POINT};
+use wsp_backend::{BARRIER_NODE, Detail, GraphAccess, GraphKernel, GraphListing, MOST_LISTED, MissedHazard};
 use wsp_core::words::counted;
 use wsp_core::{ExecPool, Region, SlotId, StreamId, TaskId, limits};
 use wsp_diag::Diagnostic;
@@ -21,7 +21,7 @@ pub(crate) struct GraphSink<'a> {
     /// Modes of each kernel's tensor parameters, where accesses are kept.
     modes: Vec<Vec<AccessMode>>,
     built: BuiltGraph,
-    /// Tasks by ordinal: order points have ids too.
+    /// Tasks by ordinal: barrier nodes have ids too.
     ids: Vec<TaskId>,
     /// Slots that some task writes.
     written: Vec<bool>,
@@ -40,7 +40,7 @@ type TaskRegions = (SmallVec<[Region; 4]>, SmallVec<[Region; 2]>);
 pub(crate) struct BuiltGraph {
     pub(crate) graph: TaskGraph,
     accesses: Vec<GraphAccess>,
-    /// Boxes of every task, to look for hazards that the edges miss; order points touch nothing.
+    /// Boxes of every task, to look for hazards that the edges miss; barrier nodes touch nothing.
     touched: Vec<TaskRegions>,
 }
 
@@ -156,7 +156,7 @@ impl BuiltGraph {
         let graph = &self.graph;
         let order = module.kernels.len() as u32;
         let kernels = module.kernels.iter().map(|k| GraphKernel { name: k.name.clone(), unit: k.unit });
-        let point = GraphKernel { name: ORDER_POINT.to_owned(), unit: ExecPool::Any };
+        let point = GraphKernel { name: BARRIER_NODE.to_owned(), unit: ExecPool::Any };
         let all = (0..graph.len() as u32).map(TaskId);
         let edges: Vec<(u32, u32)> = graph.edges_under(gates).map(|(a, b)| (a.0, b.0)).collect();
         let mut missed = Vec::new();
@@ -166,7 +166,7 @@ impl BuiltGraph {
             missed = unordered_hazards(&regions.collect::<Vec<_>>(), &edges)?;
         }
         let first = missed.iter().take(MOST_LISTED);
-        let kernel_of = |t| if graph.is_order_point(t) { order } else { u32::from(graph.kernel(t).0) };
+        let kernel_of = |t| if graph.is_barrier_node(t) { order } else { u32::from(graph.kernel(t).0) };
         Ok(GraphListing {
             kernels: kernels.chain([point]).collect(),
             tasks: all.map(kernel_of).collect(),

@@ -42,7 +42,7 @@ fn respects_the_graph(text: &str, outcome: &WorkloadOutcome) -> Result<(), TestC
         )
         .unwrap_or_else(|faults| panic!("{}", report(&faults)));
     let order = listing.kernels.len() as u32 - 1;
-    // Ids of a listing count order points too.
+    // Ids of a listing count barrier nodes too.
     let tasks: Vec<Option<usize>> = listing
         .tasks
         .iter()

@@ -40,7 +40,7 @@ proptest! {
         let listing = program
             .graph(&WorkloadInputs::all_made_up(0), Some(Deps::Overlap), Detail::default(), &WorkloadOptions::default())
             .unwrap_or_else(|f| panic!("{}", report(&f)));
-        // Ids of a listing count order points too.
+        // Ids of a listing count barrier nodes too.
         let order = listing.kernels.len() as u32 - 1;
         let tasks: Vec<Option<usize>> = listing
             .tasks

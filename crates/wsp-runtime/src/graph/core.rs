@@ -15,10 +15,10 @@ pub(crate) const NIL: u32 = u32::MAX;
 
 const INLINE_WORDS: usize = 2;
 const LEN_SHIFT: u32 = 16;
-/// The node is an order point: it completes without running.
-const ORDER_POINT: u32 = 1 << 24;
+/// The node is a barrier node: it completes without running.
+const BARRIER_NODE: u32 = 1 << 24;
 
-/// A task or an order point.
+/// A task or a barrier node.
 #[derive(Debug)]
 #[repr(align(32))]
 pub(crate) struct Node {
@@ -45,8 +45,8 @@ impl Node {
     }
 
     #[inline(always)]
-    pub(crate) fn is_order_point(&self) -> bool {
-        self.code & ORDER_POINT != 0
+    pub(crate) fn is_barrier_node(&self) -> bool {
+        self.code & BARRIER_NODE != 0
     }
 
     #[inline(always)]
@@ -135,7 +135,7 @@ pub(crate) struct Core {
     /// Nodes without predecessors.
     roots: u32,
     edge_count: u64,
-    order_points: u32,
+    barrier_nodes: u32,
     /// Some edge leads to an earlier task.
     backward: bool,
     /// Some node may have a successor with a smaller id than one added before.
@@ -151,12 +151,12 @@ impl Core {
         self.attributes.clear();
         self.roots = 0;
         self.edge_count = 0;
-        self.order_points = 0;
+        self.barrier_nodes = 0;
         self.backward = false;
         self.unsorted = false;
     }
 
-    /// Tasks and order points.
+    /// Tasks and barrier nodes.
     #[inline]
     pub(crate) fn len(&self) -> u32 {
         self.nodes.len() as u32
@@ -170,8 +170,8 @@ impl Core {
         self.roots
     }
 
-    pub(crate) fn order_points(&self) -> u32 {
-        self.order_points
+    pub(crate) fn barrier_nodes(&self) -> u32 {
+        self.barrier_nodes
     }
 
     pub(crate) fn has_backward_edges(&self) -> bool {
@@ -223,10 +223,10 @@ impl Core {
         self.add(code, inline, after.len() as u32)
     }
 
-    /// Adds an order point without edges. An `open` one has one to come: see [`close`](Self::close).
-    pub(crate) fn add_order_point(&mut self, open: bool) -> u32 {
-        self.order_points += 1;
-        let node = self.add(ORDER_POINT, [0; INLINE_WORDS], 0);
+    /// Adds a barrier node without edges. An `open` one has one to come: see [`close`](Self::close).
+    pub(crate) fn add_barrier_node(&mut self, open: bool) -> u32 {
+        self.barrier_nodes += 1;
+        let node = self.add(BARRIER_NODE, [0; INLINE_WORDS], 0);
         if open {
             self.count_edge_to(node);
         }
@@ -267,7 +267,7 @@ impl Core {
         self.count_edge_to(to);
     }
 
-    /// Adds the edge that an open order point has to come.
+    /// Adds the edge that an open barrier node has to come.
     pub(crate) fn link_open(&mut self, from: u32, to: u32) {
         self.edge_count += 1;
         self.backward |= to <= from;
@@ -306,8 +306,8 @@ impl Core {
     }
 
     #[inline]
-    pub(crate) fn is_order_point(&self, node: u32) -> bool {
-        self.nodes[node as usize].code & ORDER_POINT != 0
+    pub(crate) fn is_barrier_node(&self, node: u32) -> bool {
+        self.nodes[node as usize].code & BARRIER_NODE != 0
     }
 
     #[inline]
@@ -363,7 +363,7 @@ impl Core {
         let mut core = Core {
             words: self.words.clone(),
             attributes: self.attributes.clone(),
-            order_points: self.order_points,
+            barrier_nodes: self.barrier_nodes,
             backward: self.backward,
             unsorted: true,
             ..Core::default()
@@ -469,6 +469,6 @@ mod tests {
         }
         assert!((0..=16).all(|len| core.payload(len) == &words[..len as usize]));
         assert_eq!(core.kernel(16), KernelId(u16::MAX));
-        assert!(!core.is_order_point(16));
+        assert!(!core.is_barrier_node(16));
     }
 }

@@ -30,7 +30,7 @@ struct Event {
 
 /// Tasks and the order among them, in memory.
 ///
-/// Tasks and order points (fences, events, steps of ordered scopes) share one numbering, in order of submission.
+/// Tasks and barrier nodes (fences, events, steps of ordered scopes) share one numbering, in order of submission.
 /// [`clear`](Self::clear) keeps the memory for the next graph.
 ///
 /// ```
@@ -174,7 +174,7 @@ impl TaskGraph {
     pub fn event(&mut self) -> Result<EventId, Stopped> {
         self.check_records(0)?;
         let event = EventId(self.events.len() as u32);
-        self.events.push(Event { node: self.core.add_order_point(true), signalled: false });
+        self.events.push(Event { node: self.core.add_barrier_node(true), signalled: false });
         Ok(event)
     }
 
@@ -212,11 +212,11 @@ impl TaskGraph {
     pub fn fence(&mut self) -> Result<(), Stopped> {
         let tasks = self.since_fence..self.core.len();
         self.check_records(tasks.len() as u64)?;
-        if tasks.clone().all(|node| self.core.is_order_point(node)) {
+        if tasks.clone().all(|node| self.core.is_barrier_node(node)) {
             return Ok(());
         }
-        let point = self.core.add_order_point(false);
-        for node in tasks.filter(|&node| !self.core.is_order_point(node)).collect::<Vec<_>>() {
+        let point = self.core.add_barrier_node(false);
+        for node in tasks.filter(|&node| !self.core.is_barrier_node(node)).collect::<Vec<_>>() {
             self.core.link(node, point);
             self.edges.fence += 1;
         }
@@ -243,19 +243,19 @@ impl TaskGraph {
         self.hazards = [0; HAZARDS];
     }
 
-    /// Tasks and order points.
+    /// Tasks and barrier nodes.
     pub fn len(&self) -> usize {
         self.core.len() as usize
     }
 
-    /// Whether there is no task and no order point.
+    /// Whether there is no task and no barrier node.
     pub fn is_empty(&self) -> bool {
         self.core.len() == 0
     }
 
     /// Tasks.
     pub fn tasks(&self) -> u64 {
-        u64::from(self.core.len() - self.core.order_points())
+        u64::from(self.core.len() - self.core.barrier_nodes())
     }
 
     /// Edges, counting every one between the same two tasks.
@@ -292,7 +292,7 @@ impl TaskGraph {
     /// # Panics
     /// When there is no such task.
     pub fn predecessor_count(&self, task: TaskId) -> u32 {
-        let unsignalled = self.core.is_order_point(task.0)
+        let unsignalled = self.core.is_barrier_node(task.0)
             && self.events.iter().any(|event| event.node == task.0 && !event.signalled);
         self.core.fan_in(task.0) - u32::from(unsignalled)
     }
@@ -307,7 +307,7 @@ impl TaskGraph {
         count
     }
 
-    /// The kernel of a task; of an order point, kernel 0.
+    /// The kernel of a task; of a barrier node, kernel 0.
     ///
     /// # Panics
     /// When there is no such task.
@@ -315,7 +315,7 @@ impl TaskGraph {
         self.core.kernel(task.0)
     }
 
-    /// The payload of a task; of an order point, nothing.
+    /// The payload of a task; of a barrier node, nothing.
     ///
     /// # Panics
     /// When there is no such task.
@@ -327,8 +327,8 @@ impl TaskGraph {
     ///
     /// # Panics
     /// When there is neither.
-    pub fn is_order_point(&self, task: TaskId) -> bool {
-        self.core.is_order_point(task.0)
+    pub fn is_barrier_node(&self, task: TaskId) -> bool {
+        self.core.is_barrier_node(task.0)
     }
 
     /// Where a task runs and when it is preferred.
@@ -341,7 +341,7 @@ impl TaskGraph {
         &self.stream_edges
     }
 
-    /// The order point of each event, ascending, and whether a task signals it.
+    /// The barrier node of each event, ascending, and whether a task signals it.
     pub(crate) fn event_points(&self) -> impl Iterator<Item = (TaskId, bool)> + '_ {
         self.events.iter().map(|event| (TaskId(event.node), event.signalled))
     }
@@ -416,7 +416,7 @@ impl TaskGraph {
         }
     }
 
-    /// What the next task waits for in its scopes: perhaps an order point, which is then added.
+    /// What the next task waits for in its scopes: perhaps a barrier node, which is then added.
     #[cold]
     fn scope_token(&mut self) -> Option<u32> {
         let TaskGraph { core, scopes, edges, .. } = self;
@@ -488,7 +488,7 @@ impl Orders for Linker<'_> {
         if let [one] = members.as_slice() {
             return Some(*one);
         }
-        let point = self.core.add_order_point(false);
+        let point = self.core.add_barrier_node(false);
         members.iter().for_each(|&member| self.core.link(member, point));
         self.edges.fence += members.len() as u64;
         Some(point)

@@ -166,7 +166,7 @@ impl TaskGraph {
         }
         let mut preds: Vec<Vec<TaskId>> = vec![Vec::new(); self.len()];
         for (from, to) in self.edges_under(gates) {
-            if !self.is_order_point(from) {
+            if !self.is_barrier_node(from) {
                 preds[to.index()].push(from);
             }
         }

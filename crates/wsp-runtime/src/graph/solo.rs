@@ -176,7 +176,7 @@ impl ReadySet for ByPriority {
 
 /// How the run went.
 pub(super) struct Ran<F> {
-    /// Tasks and order points that completed or were dropped.
+    /// Tasks and barrier nodes that completed or were dropped.
     pub(super) completed: u32,
     /// Tasks among them that were dropped.
     pub(super) dropped: u64,
@@ -191,14 +191,14 @@ pub(super) struct Solo<'g, R: TaskRunner, Q> {
     nodes: &'g [Node],
     runner: &'g R,
     cancel: Option<&'g AtomicBool>,
-    /// Tasks may have to be dropped, because there is a flag or some task has failed; or there are order points.
+    /// Tasks may have to be dropped, because there is a flag or some task has failed; or there are barrier nodes.
     careful: bool,
     /// Edges make for no surprise: successors are tasks, and come in descending order.
     simple: bool,
     ready: Q,
     /// Scratch: what the present completion released.
     released: Vec<u32>,
-    /// Order points to complete.
+    /// Barrier nodes to complete.
     points: Vec<u32>,
     /// The next node to look at for one that is ready from the beginning, and how many of those are left.
     cursor: u32,
@@ -216,8 +216,8 @@ impl<'g, R: TaskRunner, Q: ReadySet> Solo<'g, R, Q> {
             nodes: core.nodes(),
             runner,
             cancel,
-            careful: cancel.is_some() || core.order_points() > 0,
-            simple: core.order_points() == 0 && core.successors_descend(),
+            careful: cancel.is_some() || core.barrier_nodes() > 0,
+            simple: core.barrier_nodes() == 0 && core.successors_descend(),
             ready: Q::default(),
             released: Vec::new(),
             points: Vec::new(),
@@ -313,7 +313,7 @@ impl<'g, R: TaskRunner, Q: ReadySet> Solo<'g, R, Q> {
     /// Whether it is a task, and not to be dropped.
     #[inline(never)]
     fn is_to_run(&mut self, node: u32, record: &Node) -> bool {
-        if record.is_order_point() {
+        if record.is_barrier_node() {
             return false;
         }
         // Relaxed: it only matters that the flag is seen soon.
@@ -382,7 +382,7 @@ impl<'g, R: TaskRunner, Q: ReadySet> Solo<'g, R, Q> {
         None
     }
 
-    /// Releases the successors of a node, with order points among them, and in whatever order they come.
+    /// Releases the successors of a node, with barrier nodes among them, and in whatever order they come.
     #[inline(never)]
     fn complete(&mut self, record: &Node) {
         self.released.clear();
@@ -403,7 +403,7 @@ impl<'g, R: TaskRunner, Q: ReadySet> Solo<'g, R, Q> {
         core.each_successor_of(record, |to| {
             let record = &nodes[to as usize];
             if record.count_down_alone() {
-                if record.is_order_point() {
+                if record.is_barrier_node() {
                     points.push(to);
                 } else {
                     released.push(to);

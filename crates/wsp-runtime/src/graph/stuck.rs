@@ -22,17 +22,17 @@ pub(super) fn explain(core: &Core, events: &[Event]) -> Report {
     for on in left() {
         core.each_successor(on, |waiting| waits.push(Wait { waiting, on }));
     }
-    let unfinished = left().filter(|&node| !core.is_order_point(node)).count() as u64;
+    let unfinished = left().filter(|&node| !core.is_barrier_node(node)).count() as u64;
     report(unfinished, waits, |node| party(core, events, node))
 }
 
 fn party(core: &Core, events: &[Event], node: u32) -> Party {
-    if !core.is_order_point(node) {
+    if !core.is_barrier_node(node) {
         return Party::Task { task: TaskId(node), kernel: core.kernel(node) };
     }
     match events.iter().position(|event| event.node == node) {
         Some(i) if events[i].signalled => Party::Event(EventId(i as u32)),
         Some(i) => Party::UnsignalledEvent(EventId(i as u32)),
-        None => Party::OrderPoint(node),
+        None => Party::BarrierNode(node),
     }
 }

@@ -79,7 +79,7 @@ impl Stored {
 impl Store for Stored {
     #[inline]
     fn task(&self, node: u32) -> Option<TaskId> {
-        if self.core.is_order_point(node) { None } else { Some(TaskId(node)) }
+        if self.core.is_barrier_node(node) { None } else { Some(TaskId(node)) }
     }
 
     #[inline]

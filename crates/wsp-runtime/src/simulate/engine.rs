@@ -195,7 +195,7 @@ impl<'g> Engine<'g> {
         self.batches[worker as usize] = batch;
     }
 
-    /// Closes the edges from a node, and from the order points that this completes.
+    /// Closes the edges from a node, and from the barrier nodes that this completes.
     fn release(&mut self, node: u32, worker: u32, cause: WhyLate) {
         let mut points = Vec::new();
         let (mut node, mut cause) = (node, cause);
@@ -215,7 +215,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Notes that a node is ready. An order point is complete at once: then it is the caller's to release.
+    /// Notes that a node is ready. A barrier node is complete at once: then it is the caller's to release.
     fn make_ready(&mut self, node: u32, worker: u32, cause: WhyLate) -> bool {
         let life = &mut self.out.tasks[node as usize];
         (life.ready, life.cause) = (self.now, cause);

@@ -30,7 +30,7 @@ pub(super) enum Node {
     Point(Point),
 }
 
-/// What an order point stands for.
+/// What a barrier node stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Point {
     /// A fence, or a step of an ordered scope.
@@ -45,7 +45,7 @@ pub(super) enum Point {
 pub enum Submission {
     /// A source submits them while others run: window and start policy hold.
     Streamed {
-        /// Cycles that the source takes to generate each task, before it submits it. Order points take none.
+        /// Cycles that the source takes to generate each task, before it submits it. Barrier nodes take none.
         generation_cycles: u64,
     },
     /// All are there from the start, as in a stored graph: there is no window, and they start at once.
@@ -59,7 +59,7 @@ impl Default for Submission {
     }
 }
 
-/// Makes a [`SimGraph`]. Tasks and order points get consecutive ids in the order in which they are added, which is the
+/// Makes a [`SimGraph`]. Tasks and barrier nodes get consecutive ids in the order in which they are added, which is the
 /// order of elaboration.
 #[derive(Clone, Debug, Default)]
 pub struct SimGraphBuilder {
@@ -120,7 +120,7 @@ impl SimGraphBuilder {
     ///
     /// # Errors
     /// [`SimulateError::TooManyTasks`].
-    pub fn order_point(&mut self) -> Result<TaskId, SimulateError> {
+    pub fn barrier_node(&mut self) -> Result<TaskId, SimulateError> {
         self.add(Node::Point(Point::Order))
     }
 
@@ -195,7 +195,7 @@ impl SimGraph {
         Ok(builder.build())
     }
 
-    /// Tasks and order points.
+    /// Tasks and barrier nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -210,7 +210,7 @@ impl SimGraph {
         self.successors.len()
     }
 
-    /// The task, or `None` for an order point and for an id that is not of this graph.
+    /// The task, or `None` for a barrier node and for an id that is not of this graph.
     pub fn task(&self, id: TaskId) -> Option<&SimTaskSpec> {
         match self.nodes.get(id.index()) {
             Some(Node::Task(spec)) => Some(spec),

@@ -31,7 +31,7 @@
 //! what is meant for others. Unlike a thread it does not hesitate to do so, so no worker idles while there is a task that
 //! it may run. Among idle workers the one with a task of its own comes first, then the smallest number.
 //!
-//! The window holds tasks, not order points. A place is free again when the completion is released. As in every run,
+//! The window holds tasks, not barrier nodes. A place is free again when the completion is released. As in every run,
 //! [`Deps`](crate::Deps) has had its say when the graph was made, and whatever
 //! [`TracePolicy`](crate::TracePolicy) asks for, all times are told: they cost nothing here.
 //!

@@ -8,7 +8,7 @@ use wsp_core::{TaskId, limits};
 /// A simulated run. All times are cycles since its start.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Simulation {
-    /// One entry per task and order point, in the order of ids.
+    /// One entry per task and barrier node, in the order of ids.
     pub tasks: Vec<SimTask>,
     /// When the last of them was complete.
     pub makespan: u64,
@@ -30,7 +30,7 @@ pub struct Simulation {
     pub deferred: u64,
 }
 
-/// The life of one task or order point. `submitted <= ready <= start <= end`.
+/// The life of one task or barrier node. `submitted <= ready <= start <= end`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SimTask {
     /// When it was submitted.
@@ -41,7 +41,7 @@ pub struct SimTask {
     pub start: u64,
     /// When it was complete.
     pub end: u64,
-    /// The worker that ran it; `None` for an order point.
+    /// The worker that ran it; `None` for a barrier node.
     pub worker: Option<u32>,
     /// What its start waited for last.
     pub cause: WhyLate,
@@ -55,7 +55,7 @@ pub enum WhyLate {
         /// The task whose completion last made the source go on after a full window, if one did.
         resumed_by: Option<TaskId>,
     },
-    /// A task or an order point before it.
+    /// A task or a barrier node before it.
     Predecessor(TaskId),
     /// The release of a task before it, which was complete, but kept in the batch of its worker.
     Batch {
@@ -108,7 +108,7 @@ pub struct SimOverflow {
 /// One step of a critical path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathStep {
-    /// A task or an order point.
+    /// A task or a barrier node.
     pub task: TaskId,
     /// Why it did not start earlier; names the step before.
     pub cause: WhyLate,
@@ -183,13 +183,13 @@ impl fmt::Display for WhyLate {
 pub enum SimulateError {
     /// The configuration.
     Config(ConfigError),
-    /// More than [`limits::MAX_TASKS`] tasks and order points.
+    /// More than [`limits::MAX_TASKS`] tasks and barrier nodes.
     TooManyTasks,
     /// An edge names a task that does not exist.
     UnknownTask {
         /// The task.
         task: TaskId,
-        /// Tasks and order points there are.
+        /// Tasks and barrier nodes there are.
         tasks: u32,
     },
     /// The window is full and its mode is [`WindowMode::Abort`](crate::WindowMode::Abort).

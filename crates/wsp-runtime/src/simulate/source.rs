@@ -62,7 +62,7 @@ impl Source {
         self.blocked_since.is_some()
     }
 
-    /// Tasks and order points submitted.
+    /// Tasks and barrier nodes submitted.
     pub(super) fn submitted(&self) -> u32 {
         self.next
     }

@@ -7,7 +7,7 @@ use crate::graph::all_but;
 use wsp_core::{EventId, KernelId, TaskId};
 
 impl SimGraph {
-    /// The tasks, order points and edges of a stored graph, under the same ids. `cost` tells the cycles of a task from its
+    /// The tasks, barrier nodes and edges of a stored graph, under the same ids. `cost` tells the cycles of a task from its
     /// kernel and its payload.
     ///
     /// # Errors
@@ -21,7 +21,7 @@ impl SimGraph {
         let mut builder = SimGraphBuilder::new();
         builder.submission(submission);
         for id in (0..graph.len() as u32).map(TaskId) {
-            let node = if graph.is_order_point(id) {
+            let node = if graph.is_barrier_node(id) {
                 // Events are numbered in the order of their points.
                 match events.next_if(|&((point, _), _)| point == id) {
                     Some(((_, true), event)) => Node::Point(Point::Event(event)),

@@ -36,7 +36,7 @@ impl Engine<'_> {
         let unfinished = (0..submitted).filter(waiting).count() as u64;
         report(unfinished, waits, |node| match graph.nodes.get(node as usize) {
             Some(Node::Task(spec)) => Party::Task { task: TaskId(node), kernel: spec.kernel },
-            Some(Node::Point(Point::Order)) => Party::OrderPoint(node),
+            Some(Node::Point(Point::Order)) => Party::BarrierNode(node),
             Some(&Node::Point(Point::Event(event))) => Party::Event(event),
             Some(&Node::Point(Point::UnsignalledEvent(event))) => Party::UnsignalledEvent(event),
             None if node == source => Party::Source,

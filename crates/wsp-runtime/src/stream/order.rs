@@ -1,4 +1,4 @@
-//! Order points while tasks run: fences, events, and the steps of ordered scopes.
+//! Barrier nodes while tasks run: fences, events, and the steps of ordered scopes.
 
 use super::edges::EdgeBook;
 use super::slot::NIL;
@@ -90,7 +90,7 @@ impl<R: TaskRunner> Submitter<'_, R> {
         self.with_scopes(|scopes, planner| scopes.add(access, planner));
     }
 
-    /// Makes an order point that waits for those of `members` that are not complete.
+    /// Makes a barrier node that waits for those of `members` that are not complete.
     fn point_after(&mut self, members: &[SlotTask]) -> SlotTask {
         // First, because taking a slot may free those of members.
         let point = self.window.take_point();

@@ -24,7 +24,7 @@ use wsp_core::{KernelId, TaskId, limits};
 pub(crate) const NIL: u32 = u32::MAX;
 /// The successor list of a completed task.
 pub(crate) const CLOSED: u32 = u32::MAX - 1;
-/// Set in the id of an order point, which completes without running; the other bits count them.
+/// Set in the id of a barrier node, which completes without running; the other bits count them.
 pub(crate) const POINT: u32 = 1 << 31;
 /// In place of the number of prefetch targets: the task has started.
 const STARTED: u32 = u32::MAX;
@@ -37,7 +37,7 @@ const WORDS: usize = limits::MAX_PAYLOAD_WORDS as usize;
 /// A task in flight. With a descriptor of up to eight words all that a run without prefetches touches is one cache line.
 #[repr(C, align(128))]
 pub(crate) struct Slot {
-    /// Task id, that of an order point, or [`NIL`] while the planner writes the record.
+    /// Task id, that of a barrier node, or [`NIL`] while the planner writes the record.
     task: AtomicU32,
     /// Kernel in the low half, payload length in the high half.
     code: AtomicU32,

@@ -58,7 +58,7 @@ impl<R: TaskRunner> Submitter<'_, R> {
         match self.events.iter().position(|event| event.point.task == id) {
             Some(i) if self.events[i].signalled => Party::Event(EventId(i as u32)),
             Some(i) => Party::UnsignalledEvent(EventId(i as u32)),
-            None => Party::OrderPoint(id & !POINT),
+            None => Party::BarrierNode(id & !POINT),
         }
     }
 }

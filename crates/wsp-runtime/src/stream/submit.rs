@@ -27,7 +27,7 @@ enum Origin {
     Order,
 }
 
-/// A task or order point to wait for.
+/// A task or barrier node to wait for.
 #[derive(Clone, Copy)]
 pub(super) struct Pred {
     access: SlotTask,
@@ -35,7 +35,7 @@ pub(super) struct Pred {
 }
 
 impl Pred {
-    /// For an order point.
+    /// For a barrier node.
     pub(super) fn order(access: SlotTask) -> Pred {
         Pred { access, origin: Origin::Order }
     }

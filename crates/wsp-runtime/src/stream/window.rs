@@ -24,7 +24,7 @@ struct Note {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Stuck;
 
-/// Slots and edges as the planner sees them. Tasks count against the window, order points do not.
+/// Slots and edges as the planner sees them. Tasks count against the window, barrier nodes do not.
 pub(super) struct Window<'r, R: TaskRunner> {
     shared: &'r Shared<'r, R, Stream>,
     notes: Vec<Note>,
@@ -33,7 +33,7 @@ pub(super) struct Window<'r, R: TaskRunner> {
     capacity: u32,
     in_use: u32,
     look_at: u32,
-    /// Order points made so far.
+    /// Barrier nodes made so far.
     points: u32,
     pub(super) edges: EdgeBook,
     pub(super) peak: u32,
@@ -105,7 +105,7 @@ impl<'r, R: TaskRunner> Window<'r, R> {
         self.take_slot(task)
     }
 
-    /// A slot for an order point, with the id it gets.
+    /// A slot for a barrier node, with the id it gets.
     pub(super) fn take_point(&mut self) -> SlotTask {
         let task = POINT | self.points;
         // One id looks like no id at all.

@@ -374,10 +374,10 @@ fn a_window_full_of_tasks_that_wait_for_a_later_one_is_reported() {
 }
 
 #[test]
-fn an_order_point_takes_no_time_and_no_place() {
+fn a_barrier_node_takes_no_time_and_no_place() {
     let mut builder = SimGraphBuilder::new();
     let before: Vec<TaskId> = (0..2).map(|_| builder.task(cost(100)).unwrap()).collect();
-    let point = builder.order_point().unwrap();
+    let point = builder.barrier_node().unwrap();
     let after: Vec<TaskId> = (0..2).map(|_| builder.task(cost(100)).unwrap()).collect();
     for task in before {
         builder.depend(task, point).unwrap();

@@ -85,7 +85,7 @@ fn simulated(graph: &TaskGraph, config: &RunConfig) -> Result<Simulation, Simula
 /// The tasks in the order in which they start.
 fn order(graph: &TaskGraph, simulation: &Simulation) -> Vec<u32> {
     let mut tasks: Vec<u32> =
-        (0..graph.len() as u32).filter(|&id| !graph.is_order_point(TaskId(id))).collect();
+        (0..graph.len() as u32).filter(|&id| !graph.is_barrier_node(TaskId(id))).collect();
     tasks.sort_by_key(|&id| simulation.tasks[id as usize].start);
     tasks
 }

@@ -134,7 +134,7 @@ fn a_simulation_is_exported_task_by_task() {
     let mut builder = SimGraphBuilder::new();
     let spec = SimTaskSpec { cost: 1500, kernel: KernelId(4), ..SimTaskSpec::default() };
     let first = builder.task(spec).unwrap();
-    let point = builder.order_point().unwrap();
+    let point = builder.barrier_node().unwrap();
     let second = builder.task(SimTaskSpec { cost: 1, ..spec }).unwrap();
     let third = builder.task(SimTaskSpec { cost: 1, ..spec }).unwrap();
     builder.depend(first, point).unwrap();

@@ -22,7 +22,7 @@ pub(crate) struct Order {
     schedule: LoweredSchedule,
     places: Vec<Placement>,
     listing: GraphListing,
-    /// The number of each node of the listing among tasks; none for an order point.
+    /// The number of each node of the listing among tasks; none for a barrier node.
     numbers: Vec<Option<usize>>,
 }
 
@@ -68,7 +68,7 @@ impl Order {
         let listing = program(text)
             .graph(&WorkloadInputs::all_made_up(0), None, Detail::default(), &WorkloadOptions::default())
             .unwrap_or_else(|found| panic!("{}", report(&found)));
-        // Ids of a listing count order points too.
+        // Ids of a listing count barrier nodes too.
         let point = listing.kernels.len() as u32 - 1;
         let mut tasks = 0..;
         let numbers = listing.tasks.iter().map(|&kernel| if kernel == point { None } else { tasks.next() });
@@ -187,7 +187,7 @@ impl Order {
         started
     }
 
-    /// A node without open edges: a task is ready, an order point, or a task that is complete, closes the edges from it.
+    /// A node without open edges: a task is ready, a barrier node, or a task that is complete, closes the edges from it.
     fn pass(&self, node: usize, open: &mut [u32], ready: &mut Vec<usize>, complete: bool) {
         if self.numbers[node].is_some() && !complete {
             return ready.push(node);
