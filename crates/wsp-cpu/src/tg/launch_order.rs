@@ -164,7 +164,8 @@ impl Entry {
         let started: Vec<Item> =
             started.filter(|(wait, _)| *wait == number).map(|(_, kernel)| *kernel).collect();
         let leads = |node: u32| {
-            order.leads(plan, started.iter().filter_map(|kernel| kernel.node(plan)).collect(), node)
+            let started: Vec<u32> = started.iter().filter_map(|kernel| kernel.node(plan)).collect();
+            order.leads(plan, &started, node)
         };
         listed.is_some_and(|wait| started.iter().any(|kernel| is_in_round(*kernel, wait)))
             || node.is_some_and(leads)

@@ -1,4 +1,5 @@
-//! Waits and signals in loops that are unrolled, against an oracle that lays the rounds out one by one and follows its own edges.
+//! Waits and signals in loops, unrolled and sequential ones in each other, against an oracle that lays the rounds out one by one and follows its own
+//! edges.
 
 use crate::randomised::{Numbers, cases};
 use crate::tg_lint::{kernels, read};
@@ -13,8 +14,8 @@ const ROWS: u64 = 12;
 struct Row {
     form: u64,
     base: u64,
-    /// Which of the loops around it it goes by.
-    by: usize,
+    /// The unrolled loops around it that it goes by.
+    by: [usize; 2],
 }
 
 impl Row {
@@ -34,9 +35,8 @@ impl Row {
         self.base + moved
     }
 
-    fn text(self, loops: &[usize]) -> String {
-        let name = |at: usize| loops.get(at).map_or("0".to_owned(), |of| format!("i{of}"));
-        let (i, j) = (name(self.by), name(0));
+    fn text(self) -> String {
+        let [i, j] = self.by.map(|of| format!("i{of}"));
         let base = self.base;
         match self.form {
             0 => format!("4 * {base}"),
@@ -70,7 +70,22 @@ enum Item {
         rows: u64,
     },
     If(When, Vec<Item>, Vec<Item>),
-    Loop(usize, u64, Vec<Item>),
+    Loop(Loop, Vec<Item>),
+}
+
+/// A loop that has a number.
+#[derive(Clone, Copy, Debug)]
+struct Loop {
+    of: usize,
+    count: u64,
+    is_sequential: bool,
+}
+
+/// A part of a level: a kernel, a copy, or a loop that runs round by round. Its begin and its end are points.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Part {
+    begin: usize,
+    end: usize,
 }
 
 /// A kernel or a copy of one round.
@@ -79,6 +94,84 @@ struct Node {
     rounds: Vec<(usize, u64)>,
     touches: Vec<(Range<u64>, bool)>,
     runs: bool,
+    /// Where it stands: the sequential loops around it, each with its round, from the outside in, and itself.
+    parts: Vec<(Part, u64)>,
+}
+
+impl Node {
+    /// Whether two are in the same round of all loops around both.
+    fn is_in_round_of(&self, other: &Node) -> bool {
+        let is_same =
+            |(of, number): &(usize, u64)| other.rounds.iter().all(|(to, other)| of != to || number == other);
+        self.rounds.iter().all(is_same)
+    }
+}
+
+/// What a part of a level touches: rows, whether it writes them, and whether a copy does.
+type Touches = Vec<(Range<u64>, bool, bool)>;
+
+/// A graph with its rounds: points, and edges between them.
+#[derive(Default)]
+struct Rounds {
+    edges: Vec<Vec<usize>>,
+    nodes: Vec<Node>,
+    /// Parts of the graph's own level with the kernels that stand in them.
+    tops: Vec<(Part, Vec<usize>)>,
+}
+
+impl Rounds {
+    fn point(&mut self) -> usize {
+        self.edges.push(Vec::new());
+        self.edges.len() - 1
+    }
+
+    /// The parts of the innermost level around two nodes; none where rounds of a sequential loop order them anyway.
+    fn parts_of(&self, first: usize, second: usize) -> Option<(Part, Part)> {
+        let mut parts = self.nodes[first].parts.iter().zip(&self.nodes[second].parts);
+        let ((a, _), (b, _)) = parts.find(|(a, b)| a != b)?;
+        (a != b).then_some((*a, *b))
+    }
+
+    /// What a part touches; a loop as one range for all kernels in it that read, and so on.
+    fn touches(&self, part: Part) -> Touches {
+        let mut all = Touches::new();
+        for node in self.nodes.iter().filter(|node| node.parts.iter().any(|(of, _)| *of == part)) {
+            let is_whole = node.parts.last().is_some_and(|(of, _)| *of == part);
+            for (rows, writes) in &node.touches {
+                let is_copy = node.kernel.is_none();
+                let of_kind =
+                    all.iter_mut().find(|(_, also, of_copy)| (*also, *of_copy) == (*writes, is_copy));
+                match of_kind.filter(|_| !is_whole) {
+                    Some((hull, ..)) => *hull = hull.start.min(rows.start)..hull.end.max(rows.end),
+                    None => all.push((rows.clone(), *writes, is_copy)),
+                }
+            }
+        }
+        all
+    }
+
+    /// Points that come behind one.
+    fn behind(&self, point: usize) -> Vec<bool> {
+        let (mut seen, mut open) = (vec![false; self.edges.len()], vec![point]);
+        while let Some(point) = open.pop() {
+            if !std::mem::replace(&mut seen[point], true) {
+                open.extend(&self.edges[point]);
+            }
+        }
+        seen
+    }
+
+    /// A point behind all rounds of a kernel: where the graph signals an event of it.
+    fn signal(&mut self, kernel: usize) -> usize {
+        let signal = self.point();
+        let parts = self.tops.iter().filter(|(_, kernels)| kernels.contains(&kernel));
+        parts.for_each(|(part, _)| self.edges[part.end].push(signal));
+        signal
+    }
+
+    fn rounds_of(&self, kernel: usize) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(move |node| node.kernel == Some(kernel))
+    }
 }
 
 /// A random graph `G`, which waits for what `H` signals or signals what it waits for.
@@ -97,11 +190,14 @@ struct Random {
     iteration: Option<u64>,
     scalar: u64,
     is_last: bool,
+    /// Whether conditions name rounds of sequential loops.
+    picks: bool,
 }
 
 impl Random {
-    fn of(seed: u64) -> Random {
+    fn of(seed: u64, picks: bool) -> Random {
         let mut made = Random {
+            picks,
             numbers: Numbers::of_seed(seed),
             items: Vec::new(),
             depends: Vec::new(),
@@ -134,12 +230,16 @@ impl Random {
         made
     }
 
-    fn row(&mut self, loops: &[usize]) -> Row {
+    fn row(&mut self, loops: &[Loop]) -> Row {
+        let loops: Vec<usize> = loops.iter().filter(|of| !of.is_sequential).map(|of| of.of).collect();
         let form = if loops.is_empty() { 0 } else { self.numbers.below(10) };
-        Row { form, base: self.numbers.below(4), by: self.numbers.below(loops.len().max(1) as u64) as usize }
+        let mut by =
+            || loops.get(self.numbers.below(loops.len().max(1) as u64) as usize).copied().unwrap_or(0);
+        let by = [by(), by()];
+        Row { form, base: self.numbers.below(4), by }
     }
 
-    fn body(&mut self, loops: &mut Vec<usize>) -> Vec<Item> {
+    fn body(&mut self, loops: &mut Vec<Loop>) -> Vec<Item> {
         let mut items = Vec::new();
         for _ in 0..1 + self.numbers.below(3) {
             match self.numbers.below(9) {
@@ -157,24 +257,26 @@ impl Random {
                     let when = match self.numbers.below(4) {
                         0 => When::Scalar(self.numbers.below(2)),
                         1 => When::Iteration(self.numbers.below(2)),
-                        _ if loops.is_empty() => When::Scalar(self.numbers.below(2)),
-                        _ => When::Round(
-                            loops[self.numbers.below(loops.len() as u64) as usize],
-                            self.numbers.below(2),
-                        ),
+                        _ => {
+                            let named = loops.iter().filter(|of| self.picks || !of.is_sequential);
+                            let named: Vec<usize> = named.map(|of| of.of).collect();
+                            let drawn = self.numbers.below(named.len().max(1) as u64) as usize;
+                            let round = self.numbers.below(2);
+                            named.get(drawn).map_or(When::Scalar(round), |of| When::Round(*of, round))
+                        }
                     };
                     let then = self.body(loops);
                     let otherwise = if self.numbers.below(3) == 0 { self.body(loops) } else { Vec::new() };
                     items.push(Item::If(when, then, otherwise));
                 }
-                _ if loops.len() < 2 => {
-                    let of = self.loops;
+                _ if loops.len() < 3 => {
+                    let count = 1 + self.numbers.below(if loops.len() < 2 { 4 } else { 2 });
+                    let of = Loop { of: self.loops, count, is_sequential: self.numbers.below(2) == 0 };
                     self.loops += 1;
                     loops.push(of);
-                    let count = 1 + self.numbers.below(4);
                     let body = self.body(loops);
                     loops.pop();
-                    items.push(Item::Loop(of, count, body));
+                    items.push(Item::Loop(of, body));
                 }
                 _ => {}
             }
@@ -182,14 +284,19 @@ impl Random {
         items
     }
 
-    fn text(&self) -> String {
+    /// The text of `G`, with what it says of events.
+    fn graph(&self, events: &str) -> String {
         let bytes = 4 * ROWS;
         let mut text = format!("arg N: i64\nextern T: u8[{bytes}]\nTG_BEGIN(G)\n");
-        write(&self.items, &mut Vec::new(), &mut text);
+        write(&self.items, &mut text);
         self.depends.iter().for_each(|(a, b)| text += &format!("TG_DEPEND(K{a}, K{b}, DATA, T)\n"));
+        text + events + "TG_END(G)\n"
+    }
+
+    fn text(&self) -> String {
         let [of_g, of_h] = if self.waits { ["WAIT", "SIGNAL"] } else { ["SIGNAL", "WAIT"] };
         let (event, rows) = (self.event, &self.rows);
-        text += &format!("SY_{of_g}(E, K{event})\nTG_END(G)\n");
+        let mut text = self.graph(&format!("SY_{of_g}(E, K{event})\n"));
         let size = 4 * (rows.end - rows.start);
         let (first, launch) = match self.iteration {
             Some(iteration) => (
@@ -206,105 +313,184 @@ impl Random {
         }
     }
 
+    /// `G` with its rounds.
+    fn rounds(&self) -> Rounds {
+        let mut made = Rounds::default();
+        let level = [made.point(), made.point()];
+        self.lay_out(&self.items, (&mut Vec::new(), &[]), (true, true), level, &mut made);
+        for second in 1..made.nodes.len() {
+            for first in 0..second {
+                let Some((a, b)) = made.parts_of(first, second) else { continue };
+                let (one, other) = (&made.nodes[first], &made.nodes[second]);
+                let (is_same, ends) = (one.is_in_round_of(other), one.kernel.zip(other.kernel));
+                let is_edge = |ends: (usize, usize)| is_same && self.depends.contains(&ends);
+                let back = ends.is_some_and(|(a, b)| is_edge((b, a)));
+                let touches = made.touches(b);
+                let meets = |(rows, writes, is_copy): &(Range<u64>, bool, bool)| {
+                    let mut touches = touches.iter();
+                    touches.any(|(of, also, of_copy)| {
+                        let is_ordered = *is_copy || *of_copy || !is_same;
+                        is_ordered && (*writes || *also) && rows.start < of.end && of.start < rows.end
+                    })
+                };
+                if ends.is_some_and(is_edge) || made.touches(a).iter().any(meets) {
+                    made.edges[a.end].push(b.begin);
+                }
+                if back {
+                    made.edges[b.end].push(a.begin);
+                }
+            }
+        }
+        made
+    }
+
     /// Whether a kernel or copy of `G` meets `H` in no order.
     fn races(&self) -> bool {
-        let mut nodes = Vec::new();
-        self.lay_out(&self.items, &mut Vec::new(), (true, true), &mut nodes);
-        let count = nodes.len();
-        let mut before = vec![vec![false; count]; count];
-        for (at, one) in nodes.iter().enumerate() {
-            for (to, other) in nodes.iter().enumerate().skip(at + 1) {
-                let same_rounds = |(of, number): &(usize, u64)| {
-                    other.rounds.iter().all(|(to, other)| of != to || number == other)
-                };
-                let is_same = one.rounds.iter().all(same_rounds);
-                let meets = one.touches.iter().any(|(a, writes)| {
-                    other
-                        .touches
-                        .iter()
-                        .any(|(b, also)| (*writes || *also) && a.start < b.end && b.start < a.end)
-                });
-                let is_copy = one.kernel.is_none() || other.kernel.is_none();
-                before[at][to] |= meets && (is_copy || !is_same);
-                let ends = one.kernel.zip(other.kernel);
-                let is_edge = |ends: (usize, usize)| self.depends.contains(&ends);
-                if is_same && let Some((a, b)) = ends {
-                    before[at][to] |= is_edge((a, b));
-                    before[to][at] |= is_edge((b, a));
-                }
-            }
-        }
-        for middle in 0..count {
-            for one in 0..count {
-                for other in 0..count {
-                    before[one][other] |= before[one][middle] && before[middle][other];
-                }
-            }
-        }
-        let of_event = |at: &usize| nodes[*at].kernel == Some(self.event);
-        let is_ordered = |at: usize| match self.waits {
-            true => (0..count).filter(of_event).any(|of| nodes[of].runs && (of == at || before[of][at])),
-            false => (0..count).filter(of_event).any(|of| of == at || before[at][of]),
+        let mut rounds = self.rounds();
+        let (signal, event) = (rounds.signal(self.event), self.event);
+        let own = |node: &Node| node.parts.last().map(|(part, _)| *part);
+        let waits: Vec<Part> = rounds.rounds_of(event).filter(|node| node.runs).filter_map(own).collect();
+        let behind: Vec<Vec<bool>> = waits.iter().map(|part| rounds.behind(part.begin)).collect();
+        let is_ordered = |node: &Node| match (self.waits, own(node)) {
+            (true, Some(part)) => behind.iter().any(|behind| behind[part.begin]),
+            (false, Some(part)) => rounds.behind(part.end)[signal],
+            _ => false,
         };
         let meets = |node: &Node| {
             node.touches.iter().any(|(rows, _)| rows.start < self.rows.end && self.rows.start < rows.end)
         };
-        (0..count).any(|at| nodes[at].runs && meets(&nodes[at]) && !is_ordered(at))
+        rounds.nodes.iter().any(|node| node.runs && meets(node) && !is_ordered(node))
+    }
+
+    /// `G` waits for what `H` signals behind a wait for what a kernel of `G` signals.
+    fn text_of_pair(&self, signals: usize) -> String {
+        let text = self.graph(&format!("SY_WAIT(E, K{})\nSY_SIGNAL(F, K{signals})\n", self.event));
+        let text =
+            text + "TG_BEGIN(H)\nTG_KERNEL(A, e, 1, AIV, 0)\nSY_WAIT(F, A)\nSY_SIGNAL(E, A)\nTG_END(H)\n";
+        match self.is_last {
+            true => text + "TG_LAUNCH(H, 1)\nTG_LAUNCH(G, 2)\n",
+            false => text + "TG_LAUNCH(G, 2)\nTG_LAUNCH(H, 1)\n",
+        }
+    }
+
+    /// Whether a kernel that waits comes before the signal of another, so that `G` and `H` wait for each other.
+    fn hangs(&self, signals: usize) -> bool {
+        let mut rounds = self.rounds();
+        let signal = rounds.signal(signals);
+        let mut waits = rounds.rounds_of(self.event).filter(|node| node.runs);
+        waits.any(|node| node.parts.last().is_some_and(|(part, _)| rounds.behind(part.begin)[signal]))
     }
 
     /// Adds the kernels and copies of all rounds. Which are ruled out by numbers touch nothing, and those of arms that are not taken do not run.
     fn lay_out(
         &self,
         items: &[Item],
-        rounds: &mut Vec<(usize, u64)>,
+        (rounds, around): (&mut Vec<(usize, u64)>, &[(Part, u64)]),
         (stands, runs): (bool, bool),
-        nodes: &mut Vec<Node>,
+        [begin, end]: [usize; 2],
+        made: &mut Rounds,
     ) {
         for item in items {
-            let mut add = |kernel: Option<usize>, touches: Vec<(Range<u64>, bool)>| {
+            let add = |part: Part, kernels: Vec<usize>, made: &mut Rounds| {
+                made.edges[begin].push(part.begin);
+                made.edges[part.end].push(end);
+                if around.is_empty() {
+                    made.tops.push((part, kernels));
+                }
+            };
+            let mut node = |kernel: Option<usize>, touches: Vec<(Range<u64>, bool)>| {
+                let part = Part { begin: made.point(), end: made.point() };
+                made.edges[part.begin].push(part.end);
+                add(part, kernel.into_iter().collect(), made);
                 let touches = if stands { touches } else { Vec::new() };
-                nodes.push(Node { kernel, rounds: rounds.clone(), touches, runs: stands && runs });
+                let parts = around.iter().copied().chain([(part, 0)]).collect();
+                let rounds = rounds.clone();
+                made.nodes.push(Node { kernel, rounds, touches, runs: stands && runs, parts });
             };
             match item {
                 Item::Kernel(kernel, from, to) => {
-                    let number = |at: usize| rounds.get(at).map_or(0, |(_, number)| *number);
+                    let number = |of: usize| rounds.iter().find(|(to, _)| of == *to).map_or(0, |(_, at)| *at);
                     let row = |row: &Row| {
-                        let row = row.of(number(row.by), number(0));
+                        let row = row.of(number(row.by[0]), number(row.by[1]));
                         row..row + 1
                     };
-                    add(Some(*kernel), vec![(row(from), false), (row(to), true)]);
+                    node(Some(*kernel), vec![(row(from), false), (row(to), true)]);
                 }
                 Item::Copy { from, to, rows } => {
-                    add(None, vec![(*from..from + rows, false), (*to..to + rows, true)]);
+                    node(None, vec![(*from..from + rows, false), (*to..to + rows, true)]);
                 }
                 Item::If(when, then, otherwise) => {
                     let (is_fixed, is_so) = match *when {
-                        When::Round(of, round) => (true, rounds.contains(&(of, round))),
+                        When::Round(of, round) => (!self.is_sequential(of), rounds.contains(&(of, round))),
                         When::Scalar(scalar) => (false, scalar == self.scalar),
                         When::Iteration(iteration) => (false, iteration == 0),
                     };
                     for (items, is_so) in [(then, is_so), (otherwise, !is_so)] {
                         let goes = (stands && (is_so || !is_fixed), runs && (is_so || is_fixed));
-                        self.lay_out(items, rounds, goes, nodes);
+                        self.lay_out(items, (&mut *rounds, around), goes, [begin, end], made);
                     }
                 }
-                Item::Loop(of, count, body) => {
+                Item::Loop(Loop { of, count, is_sequential: false }, body) => {
                     for round in 0..*count {
                         rounds.push((*of, round));
-                        self.lay_out(body, rounds, (stands, runs), nodes);
+                        self.lay_out(body, (&mut *rounds, around), (stands, runs), [begin, end], made);
                         rounds.pop();
                     }
+                }
+                Item::Loop(Loop { of, count, .. }, body) => {
+                    let part = Part { begin: made.point(), end: made.point() };
+                    add(part, kernels_in(body), made);
+                    let mut last = part.begin;
+                    for round in 0..*count {
+                        let next = made.point();
+                        made.edges[last].push(next);
+                        rounds.push((*of, round));
+                        let around: Vec<(Part, u64)> =
+                            around.iter().copied().chain([(part, round)]).collect();
+                        self.lay_out(body, (&mut *rounds, &around), (stands, runs), [last, next], made);
+                        rounds.pop();
+                        last = next;
+                    }
+                    made.edges[last].push(part.end);
                 }
             }
         }
     }
+
+    fn is_sequential(&self, of: usize) -> bool {
+        let mut open: Vec<&Item> = self.items.iter().collect();
+        while let Some(item) = open.pop() {
+            match item {
+                Item::Loop(found, _) if found.of == of => return found.is_sequential,
+                Item::Loop(_, body) => open.extend(body),
+                Item::If(_, then, otherwise) => open.extend(then.iter().chain(otherwise)),
+                _ => {}
+            }
+        }
+        false
+    }
 }
 
-fn write(items: &[Item], loops: &mut Vec<usize>, text: &mut String) {
+fn kernels_in(items: &[Item]) -> Vec<usize> {
+    let of = |item: &Item| match item {
+        Item::Kernel(kernel, ..) => vec![*kernel],
+        Item::Copy { .. } => Vec::new(),
+        Item::If(_, then, otherwise) => [kernels_in(then), kernels_in(otherwise)].concat(),
+        Item::Loop(_, body) => kernels_in(body),
+    };
+    items.iter().flat_map(of).collect()
+}
+
+/// What is found, a line each.
+fn told(checked: &Checked) -> String {
+    checked.findings.iter().map(|found| format!("{} {}\n", found.code, found.message)).collect()
+}
+
+fn write(items: &[Item], text: &mut String) {
     for item in items {
         match item {
             Item::Kernel(kernel, from, to) => {
-                let (from, to) = (from.text(loops), to.text(loops));
+                let (from, to) = (from.text(), to.text());
                 *text += &format!(
                     "TG_KERNEL(K{kernel}, f, 1, AIV, 0)\nMC_BIND(K{kernel}, 0, T, {from}, 4)\nMC_BIND(K{kernel}, 1, T, {to}, 4)\n"
                 );
@@ -319,18 +505,17 @@ fn write(items: &[Item], loops: &mut Vec<usize>, text: &mut String) {
                     When::Iteration(iteration) => format!("iteration == {iteration}"),
                 };
                 *text += &format!("CF_IF({condition})\n");
-                write(then, loops, text);
+                write(then, text);
                 if !otherwise.is_empty() {
                     *text += "CF_ELSE\n";
-                    write(otherwise, loops, text);
+                    write(otherwise, text);
                 }
                 *text += "CF_ENDIF\n";
             }
-            Item::Loop(of, count, body) => {
-                *text += &format!("CF_LOOP({count}, i{of})\n");
-                loops.push(*of);
-                write(body, loops, text);
-                loops.pop();
+            Item::Loop(Loop { of, count, is_sequential }, body) => {
+                let how = if *is_sequential { ", SEQUENTIAL" } else { "" };
+                *text += &format!("CF_LOOP({count}, i{of}{how})\n");
+                write(body, text);
                 *text += "CF_ENDLOOP\n";
             }
         }
@@ -344,7 +529,7 @@ fn waits_and_signals_in_rounds_order_what_a_run_has_behind_and_before_them() {
     // Races that are told, and that are left to the run; what is none, and what only the run knows to be none.
     let mut seen = [0u64; 4];
     for seed in 0..cases(600) {
-        let random = Random::of(seed);
+        let random = Random::of(seed, false);
         let text = random.text();
         let scalars = [Some(random.scalar as i64)];
         let checked: Checked = check(&read(&text).0, &kernels(), &LintOptions::default(), &scalars);
@@ -354,13 +539,34 @@ fn waits_and_signals_in_rounds_order_what_a_run_has_behind_and_before_them() {
         let is_told = checked.findings.iter().any(|finding| finding.code.0 == 1521);
         let is_left = !checked.launches.uses.is_empty();
         let races = random.races();
-        let what = || format!("{seed}, N = {}\n{text}{:#?}", random.scalar, checked.findings);
+        let what = || format!("{seed}, N = {}\n{text}{}", random.scalar, told(&checked));
         assert!(!races || is_told || is_left, "a race is not told: {}", what());
         assert!(races || !is_told, "what is told is no race: {}", what());
         seen[if races { usize::from(!is_told) } else { 2 + usize::from(is_left) }] += 1;
     }
     println!("{seen:?}");
     assert!(seen[0] > cases(600) / 5 && seen[2] > cases(600) / 5, "{seen:?}");
+}
+
+/// ISA-SY-06, ISA-CF-07: a graph that waits in some round of its loops before it signals what the other graph waits for is told to hang, in every nest of
+/// unrolled and sequential loops, and no other.
+#[test]
+fn waits_in_rounds_before_a_signal_are_told_to_hang_and_no_others() {
+    let mut seen = [0u64; 2];
+    for seed in 0..cases(600) {
+        let mut random = Random::of(seed, true);
+        let signals = random.numbers.below(random.kernels as u64) as usize;
+        let text = random.text_of_pair(signals);
+        let scalars = [Some(random.scalar as i64)];
+        let checked: Checked = check(&read(&text).0, &kernels(), &LintOptions::default(), &scalars);
+        let is_told = checked.findings.iter().any(|finding| [1500, 1515].contains(&finding.code.0));
+        let hangs = random.hangs(signals);
+        let what = || format!("{seed}, N = {}\n{text}{}", random.scalar, told(&checked));
+        assert!(is_told || !hangs, "a hang is not told: {}", what());
+        assert!(hangs || !is_told, "what is told does not hang: {}", what());
+        seen[usize::from(hangs)] += 1;
+    }
+    assert!(seen.iter().all(|count| *count > cases(600) / 8), "{seen:?}");
 }
 
 /// ISA-TG-24, ISA-SY-01, ISA-SY-02: rounds are looked up with the bytes that a launch has by its iteration, of the kernel in a loop and of the other.

@@ -1,8 +1,8 @@
 //! What is probably not meant in a unit that breaks no rule, or what a device would not forgive.
 //!
 //! Errors are what cannot run, or gives a result that depends on time:
-//! * what waits for itself, by edges, barriers, events, gangs and decisions on data (`cycle`); a graph that waits for one that
-//!   cannot be launched before it is complete (`launches::stuck`);
+//! * what waits for itself in a graph, by edges, barriers, events, gangs and decisions on data (`cycle`); launches that wait for each other, or for one
+//!   that cannot be made before they are complete (`launches::stuck`);
 //! * two kernels that touch the same bytes in no order, one of which writes (`flow`);
 //! * arguments that are missing, too small or too many for a kernel's signature (`arguments`);
 //! * launches that touch the same bytes in no order, and memory that the host releases under a launch (`launches`); bytes that several devices

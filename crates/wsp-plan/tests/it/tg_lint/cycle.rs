@@ -37,20 +37,32 @@ fn cycles_through_events_gangs_and_barriers_are_found() {
     check(&graph("TG_DEPEND(A, B, BARRIER) //! 1500\nTG_DEPEND(C, A)"));
 }
 
-/// ISA-SY-06: two graphs that wait for each other.
+/// ISA-SY-06: two graphs that wait for each other: which launch a wait is for follows from the host.
 #[test]
 fn graphs_that_wait_for_each_other_are_found() {
-    let graph = |no: u32, wait: &str, signal: &str, mark: &str| {
+    let graph = |name: &str, wait: &str, signal: &str| {
         format!(
-            "TG_BEGIN({no})\nTG_KERNEL(K{no}, e, 1, AIV, 0)\nSY_WAIT({wait}, K{no})\nSY_SIGNAL({signal}, K{no}){mark}\nTG_END({no})\n"
+            "TG_BEGIN({name})\nTG_KERNEL(K, e, 1, AIV, 0)\nSY_WAIT({wait}, K)\nSY_SIGNAL({signal}, K)\nTG_END({name})\n"
         )
     };
-    let text = graph(0, "E", "F", " //! 1500") + &graph(1, "F", "E", "");
-    let found = check(&text);
-    assert_eq!(
-        found[0].message,
-        "`K0` of graph `0` waits for itself: `K0` of graph `0` → event `F` → `K1` of graph `1` → event `E` → `K0` of graph `0`"
-    );
+    let text = graph("G", "E", "F") + &graph("H", "F", "E");
+    let found = check(&(text.clone() + "TG_LAUNCH(G, 1) //! 1515\nTG_LAUNCH(H, 2)\n"));
+    assert_eq!(found[0].message, "graph `G` waits for event `E`, which no launch can signal by then");
+    assert_eq!(found[0].labels.len(), 2, "both waits");
+    assert!(found[0].help[0].starts_with("remove one of these waits"), "{found:#?}");
+    check(&text.replacen("TG_BEGIN(G)", "TG_BEGIN(G) //! 1515", 1));
+    // In turn, behind a first launch that waits for none.
+    let first = "TG_BEGIN(A)\nTG_KERNEL(K, e, 1, AIV, 0)\nSY_SIGNAL(E, K)\nTG_END(A)\n";
+    let turns = "TG_LAUNCH(G, 1)\nTG_LAUNCH(H, 2)\n".repeat(3);
+    check(&(first.to_owned() + &text + "TG_LAUNCH(A, 1)\n" + &turns));
+}
+
+/// ISA-SY-06: launches of two graphs in turn, the first of which waits for none.
+#[test]
+fn launches_in_turn_of_which_the_first_skips_its_wait_are_no_circle() {
+    let text = "TG_BEGIN(G)\nCF_IF(iteration > 0)\nTG_KERNEL(W, e, 1, AIV, 0)\nCF_ENDIF\nTG_KERNEL(K, e, 1, AIV, 0)\nTG_DEPEND(W, K)\nSY_WAIT(E, W)\nSY_SIGNAL(F, K)\nTG_END(G)\nTG_BEGIN(H)\nTG_KERNEL(K, e, 1, AIV, 0)\nSY_WAIT(F, K)\nSY_SIGNAL(E, K)\nTG_END(H)\n";
+    check(&(text.to_owned() + "TG_INVOKE(G, 0)\nTG_LAUNCH(H, 1)\nTG_INVOKE(G, 1)\nTG_LAUNCH(H, 1)\n"));
+    check(&(text.to_owned() + "TG_INVOKE(G, 1) //! 1515\nTG_LAUNCH(H, 1)\n"));
 }
 
 /// ISA-SY-06: an event that several graphs signal is one of the last launch before the wait, so graphs that could wait for each other need not.

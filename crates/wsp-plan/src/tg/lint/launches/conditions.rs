@@ -64,7 +64,7 @@ impl Forms {
         if let Some(&known) = self.in_rounds.get(&key) {
             return known;
         }
-        let found = in_some_round(cx, self, (access.block, access.place), iteration);
+        let found = in_some_round(cx, self, (access.block, access.place), iteration, &[]);
         self.in_rounds.insert(key, found);
         found
     }

@@ -6,7 +6,6 @@ use super::super::order::Order;
 use super::super::reach::Lane;
 use super::conditions::Forms;
 use super::laid::{Ends, LaidOut, Use};
-use super::rounds::in_some_round;
 use super::skips::runs;
 use super::{STEPS_TO_KEEP, Steps};
 use crate::tg::Certainty;
@@ -38,6 +37,8 @@ pub(super) struct Events<'o> {
     waits: Vec<Vec<Wait>>,
     /// Whether nodes are, or come before, one of others: answers so far.
     led: HashMap<Question, bool>,
+    /// Whether rounds of a wait come before a signal, by graph, wait, event, iteration, and how surely they take place at least.
+    laid_before: HashMap<(u32, u32, EventNo, Option<i64>, Certainty), bool>,
 }
 
 /// A question of order within a graph.
@@ -72,9 +73,7 @@ impl<'o> Events<'o> {
                 let (sure, open): (Vec<u32>, Vec<u32>) = nodes.into_iter().partition(&mut is_sure);
                 let surely_waits = |node: &u32| {
                     let kernel = &cx.outline.kernels[*node as usize];
-                    let place = (kernel.block, kernel.at);
-                    laid_out(&laid, cx).surely_waits(graph, event, kernel.at)
-                        || in_some_round(cx, &mut Forms::default(), place, None) == Certainty::Surely
+                    laid_out(&laid, cx).surely_waits(cx, graph, (event, kernel.at), None)
                 };
                 let of_rounds: Vec<u32> = open.iter().copied().filter(surely_waits).collect();
                 for (nodes, is_of_rounds) in [(sure, false), (of_rounds, true)] {
@@ -89,7 +88,14 @@ impl<'o> Events<'o> {
         };
         let graphs = cx.outline.graphs.iter();
         let waits = graphs.zip(merged(&waits)).map(|(graph, uses)| of(graph.no, uses)).collect();
-        Events { order, laid, signals: merged(&signals), waits, led: HashMap::new() }
+        Events {
+            order,
+            laid,
+            signals: merged(&signals),
+            waits,
+            led: HashMap::new(),
+            laid_before: HashMap::new(),
+        }
     }
 
     /// The unit as a run lays it out.
@@ -134,21 +140,43 @@ impl<'o> Events<'o> {
             || self.is_laid_behind(cx, wait, ends)
     }
 
-    /// Whether a wait of a graph comes before it signals an event.
+    /// Whether a wait of a graph comes before it signals an event, in rounds in which the wait takes place at least so surely where a launch has this
+    /// iteration.
     pub(super) fn waits_before(
         &mut self,
         cx: &Cx<'_>,
-        graph: u32,
-        wait: u32,
-        signalled: EventNo,
+        (graph, wait): (u32, u32),
+        (signalled, iteration, least): (EventNo, Option<i64>, Certainty),
         steps: &mut Steps,
     ) -> bool {
         let ends = |events: &Events<'_>| {
             (events.waiting(graph, wait), signalling(&events.signals, graph, signalled))
         };
-        let of = &self.waits[graph as usize][wait as usize];
-        let is_laid = self.laid(cx).waits_before(cx, cx.graph_no(graph), of, signalled);
-        is_laid || self.leads(Question::WaitsBefore(graph, wait, signalled), ends, steps)
+        if self.leads(Question::WaitsBefore(graph, wait, signalled), ends, steps) {
+            return true;
+        }
+        let key = (graph, wait, signalled, iteration, least);
+        if let Some(&answer) = self.laid_before.get(&key) {
+            return answer;
+        }
+        steps.spend(STEPS_TO_KEEP);
+        let of = (cx.graph_no(graph), &self.waits[graph as usize][wait as usize]);
+        let answer = self.laid(cx).waits_before(cx, of, (signalled, iteration, least));
+        self.laid_before.insert(key, answer);
+        answer
+    }
+
+    /// Whether a kernel of a wait runs in some round of a launch with an iteration, if that is known.
+    pub(super) fn surely_waits(
+        &self,
+        cx: &Cx<'_>,
+        (graph, wait): (u32, u32),
+        iteration: Option<i64>,
+    ) -> bool {
+        let Wait { event, nodes, .. } = &self.waits[graph as usize][wait as usize];
+        let at = |node: &u32| cx.outline.kernels[*node as usize].at;
+        let mut kernels = nodes.iter().map(at);
+        kernels.any(|at| self.laid(cx).surely_waits(cx, cx.graph_no(graph), (*event, at), iteration))
     }
 
     /// Kernels that wait whenever what edges lead to runs, in the same round.

@@ -5,18 +5,20 @@
 
 use super::super::Cx;
 use super::super::access::Access;
+use super::conditions::Forms;
 use super::events::Wait;
+use super::rounds::in_some_round;
+use crate::tg::Certainty;
 use crate::tg::elaborate::elaborate;
-use crate::tg::plan::{BindTensor, ElaborateOptions, GraphPlan, UnitPlan};
+use crate::tg::plan::{BindTensor, ElaborateOptions, GraphPlan, KernelItem, UnitPlan};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
-use wsp_core::tg::image::{NONE, NodeKind};
-use wsp_core::tg::{EventNo, ExprOp, GraphNo, Scalar, TensorNo};
+use wsp_core::tg::image::{LoopKind, NONE, NodeKind};
+use wsp_core::tg::{EventNo, ExprOp, GraphNo, IterNo, Scalar, TensorNo};
 use wsp_ir::tg::outline::{Affine, Variable};
 
 /// An access of one round.
 struct Round {
-    /// The node of the graph's own level; for what stands in a loop that runs round by round the loop's node.
     node: u32,
     /// The tensor, if a plan says which of several it is.
     tensor: Option<TensorNo>,
@@ -29,12 +31,37 @@ struct Laid {
     exprs: Vec<ExprOp>,
     /// By the instruction of the binding, the copy or the condition.
     rounds: HashMap<u32, Vec<Round>>,
+    /// Every round of every wait.
+    waits: Vec<LaidWait>,
     /// Of each event and each kernel that waits for it, by instruction, whether nodes come behind such a wait.
     behind: BTreeMap<(EventNo, u32), Vec<bool>>,
     /// The same of waits that take place in every launch.
     surely: BTreeMap<(EventNo, u32), Vec<bool>>,
     /// Of each signal, whether nodes come before it.
     before: BTreeMap<EventNo, Vec<bool>>,
+}
+
+/// A kernel that waits, in one round of the unrolled loops around it.
+struct LaidWait {
+    event: EventNo,
+    /// The kernel's instruction.
+    instr: u32,
+    node: u32,
+    /// Numbers of these loops.
+    fixed: Vec<(IterNo, i64)>,
+    /// Whether it runs in every launch, by what the plan says.
+    is_certain: bool,
+}
+
+impl LaidWait {
+    /// Whether the kernel runs in some round of the other loops around it, in a launch with an iteration, if that is known.
+    fn runs(&self, cx: &Cx<'_>, iteration: Option<i64>) -> Certainty {
+        if self.is_certain {
+            return Certainty::Surely;
+        }
+        let place = (cx.outline.blocks.around(self.instr), self.instr);
+        in_some_round(cx, &mut Forms::default(), place, iteration, &self.fixed)
+    }
 }
 
 /// An access of a launch: with its graph, and the iteration if that is known.
@@ -59,8 +86,9 @@ impl LaidOut {
     /// Those of a unit; none if a run does not lay it out.
     pub(super) fn new(cx: &Cx<'_>) -> LaidOut {
         let plan = elaborate(cx.module, cx.signatures, &ElaborateOptions::default());
-        let laid =
-            |unit: UnitPlan| unit.graphs.iter().map(|graph| (graph.no, Laid::new(&unit, graph))).collect();
+        let laid = |unit: UnitPlan| {
+            unit.graphs.iter().map(|graph| (graph.no, Laid::new(cx, &unit, graph))).collect()
+        };
         let scalars = cx.module.exprs.iter().zip(&cx.known.exprs).filter_map(|ops| match ops {
             (ExprOp::Arg(arg), ExprOp::Const(value)) => Some((Variable::Arg(*arg), *value)),
             _ => None,
@@ -79,22 +107,32 @@ impl LaidOut {
         self.all(cx, ends, |graph| graph.before.get(&event).into_iter().collect())
     }
 
-    /// Whether a wait comes before a signal.
-    pub(super) fn waits_before(&self, cx: &Cx<'_>, graph: GraphNo, wait: &Wait, event: EventNo) -> bool {
-        self.graphs.get(&graph).is_some_and(|graph| {
-            let before = graph.before.get(&event);
-            let leads = |behind: &Vec<bool>| {
-                before.is_some_and(|before| {
-                    behind.iter().zip(before).any(|(behind, before)| *behind && *before)
-                })
-            };
-            graph.waited(cx, wait).into_iter().any(leads)
-        })
+    /// Whether a round of a wait comes before a signal, of those that take place at least so surely in a launch with an iteration, if that is known.
+    pub(super) fn waits_before(
+        &self,
+        cx: &Cx<'_>,
+        (graph, wait): (GraphNo, &Wait),
+        (event, iteration, least): (EventNo, Option<i64>, Certainty),
+    ) -> bool {
+        let Some(graph) = self.graphs.get(&graph) else { return false };
+        let instrs: Vec<u32> = wait.nodes.iter().map(|node| cx.outline.kernels[*node as usize].at).collect();
+        let before = graph.before.get(&event);
+        let is_before = |of: &&LaidWait| before.is_some_and(|before| before[of.node as usize]);
+        let of_wait = graph.waits.iter().filter(|of| of.event == wait.event && instrs.contains(&of.instr));
+        of_wait.filter(is_before).any(|of| of.runs(cx, iteration) >= least)
     }
 
-    /// Whether a kernel waits for an event in some round of every launch.
-    pub(super) fn surely_waits(&self, graph: GraphNo, event: EventNo, instr: u32) -> bool {
-        self.graphs.get(&graph).is_some_and(|graph| graph.surely.contains_key(&(event, instr)))
+    /// Whether a kernel waits for an event in some round of every launch, or of those with an iteration.
+    pub(super) fn surely_waits(
+        &self,
+        cx: &Cx<'_>,
+        graph: GraphNo,
+        (event, instr): (EventNo, u32),
+        iteration: Option<i64>,
+    ) -> bool {
+        let waits = self.graphs.get(&graph).into_iter().flat_map(|graph| &graph.waits);
+        let mut of_kernel = waits.filter(|of| (of.event, of.instr) == (event, instr));
+        of_kernel.any(|of| of.runs(cx, iteration) == Certainty::Surely)
     }
 
     /// Whether two accesses of launches may touch the same bytes in some round of each.
@@ -183,27 +221,19 @@ impl Laid {
         wait.nodes.iter().filter_map(of).collect()
     }
 
-    fn new(unit: &UnitPlan, plan: &GraphPlan) -> Laid {
+    fn new(cx: &Cx<'_>, unit: &UnitPlan, plan: &GraphPlan) -> Laid {
         let records = &plan.records;
-        let count = records.nodes.len();
         let decides = [NodeKind::Decide as u32, NodeKind::Break as u32];
-        let succs = |node: u32| succs(plan, node);
-        let mut preds = vec![Vec::new(); count];
-        (0..count as u32)
-            .for_each(|node| succs(node).iter().for_each(|next| preds[*next as usize].push(node)));
-        let after = |from: u32| reached(count, vec![from], &succs);
-        let ahead = |from: u32| reached(count, vec![from], &|node| &preds[node as usize]);
-        let tops = tops(plan);
-        let is_top = |node: u32| tops[node as usize] == node;
+        let levels = Levels::new(plan);
         let mut laid = Laid {
             exprs: plan.exprs.clone(),
             rounds: HashMap::new(),
+            waits: Vec::new(),
             behind: BTreeMap::new(),
-            before: BTreeMap::new(),
+            before: before_signals(plan, &levels),
             surely: BTreeMap::new(),
         };
         let mut add = |instr: u32, node: u32, tensor: Option<TensorNo>, bytes: Option<(Scalar, Scalar)>| {
-            let node = tops[node as usize];
             laid.rounds.entry(instr).or_default().push(Round { node, tensor, bytes });
         };
         for kernel in &plan.kernels {
@@ -221,30 +251,42 @@ impl Laid {
             let decision = &records.decisions[record.item as usize];
             add(plan.conditions[decision.condition as usize].instr, node, None, None);
         }
-        let kernels: HashMap<u32, u32> =
-            plan.kernels.iter().map(|of| (of.node, plan.defs[of.def as usize].instr)).collect();
-        for wait in plan.event_waits.iter().filter(|wait| is_top(wait.node)) {
-            let (is_sure, reached) = (records.nodes[wait.node as usize].guard == NONE, after(wait.node));
-            for instr in succs(wait.node).iter().filter_map(|node| kernels.get(node)) {
-                let key = (wait.event, *instr);
-                join(laid.behind.entry(key).or_default(), &reached);
-                if is_sure {
-                    join(laid.surely.entry(key).or_default(), &reached);
+        laid.waits(cx, plan, &levels);
+        laid
+    }
+
+    /// Enters what comes behind the waits of a graph.
+    fn waits(&mut self, cx: &Cx<'_>, plan: &GraphPlan, levels: &Levels) {
+        let mut kernels: HashMap<u32, Vec<&KernelItem>> = HashMap::new();
+        plan.kernels.iter().for_each(|of| kernels.entry(of.node).or_default().push(of));
+        for wait in &plan.event_waits {
+            for kernel in plan.succs_of(wait.node).iter().filter_map(|node| kernels.get(node)).flatten() {
+                let wait = LaidWait {
+                    event: wait.event,
+                    instr: plan.defs[kernel.def as usize].instr,
+                    node: wait.node,
+                    fixed: plan.fixed_of(kernel.fixed).to_vec(),
+                    is_certain: levels.is_certain(plan, wait.node),
+                };
+                let (runs, key) = (wait.runs(cx, None), (wait.event, wait.instr));
+                if runs != Certainty::Never {
+                    join(self.behind.entry(key).or_default(), &levels.behind(plan, wait.node, |_| true));
                 }
+                if runs == Certainty::Surely {
+                    let in_each = |node: u32| is_certain_in_level(plan, node);
+                    join(self.surely.entry(key).or_default(), &levels.behind(plan, wait.node, in_each));
+                }
+                self.waits.push(wait);
             }
         }
-        for signal in &plan.signals {
-            join(laid.before.entry(signal.event).or_default(), &ahead(signal.node));
-        }
-        laid
     }
 }
 
 /// Which nodes of a plan come before signals and behind waits for events.
 #[derive(Debug, Default)]
 pub struct EventOrder {
-    tops: Vec<u32>,
-    /// Of each event, whether nodes of the graph's own level come before a signal of it.
+    levels: Levels,
+    /// Of each event, whether nodes come before a signal of it.
     before: BTreeMap<EventNo, Vec<bool>>,
     /// Of each event, whether they come behind a wait for it that takes place in every launch.
     behind: BTreeMap<EventNo, Vec<bool>>,
@@ -253,82 +295,123 @@ pub struct EventOrder {
 impl EventOrder {
     /// That of a graph.
     pub fn new(plan: &GraphPlan) -> EventOrder {
-        let mut preds = vec![Vec::new(); plan.records.nodes.len()];
-        (0..preds.len() as u32)
-            .for_each(|node| succs(plan, node).iter().for_each(|next| preds[*next as usize].push(node)));
-        let tops = tops(plan);
-        let (mut signals, mut waits) = (BTreeMap::<_, Vec<u32>>::new(), BTreeMap::<_, Vec<u32>>::new());
-        plan.signals.iter().for_each(|of| signals.entry(of.event).or_default().push(of.node));
-        let is_sure =
-            |node: u32| tops[node as usize] == node && plan.records.nodes[node as usize].guard == NONE;
-        for wait in plan.event_waits.iter().filter(|wait| is_sure(wait.node)) {
-            waits.entry(wait.event).or_default().push(wait.node);
+        let levels = Levels::new(plan);
+        let mut behind = BTreeMap::new();
+        for wait in plan.event_waits.iter().filter(|wait| levels.is_certain(plan, wait.node)) {
+            join(behind.entry(wait.event).or_default(), &levels.behind(plan, wait.node, |_| true));
         }
-        let ahead = |nodes: Vec<u32>| reached(preds.len(), nodes, &|node| &preds[node as usize]);
-        let after = |nodes: Vec<u32>| reached(preds.len(), nodes, &|node| succs(plan, node));
-        let before = signals.into_iter().map(|(event, nodes)| (event, ahead(nodes))).collect();
-        let behind = waits.into_iter().map(|(event, nodes)| (event, after(nodes))).collect();
-        EventOrder { tops, before, behind }
+        EventOrder { before: before_signals(plan, &levels), behind, levels }
     }
 
     /// Whether a node is complete before the graph signals an event.
     pub fn is_before(&self, node: u32, event: EventNo) -> bool {
-        self.has(&self.before, node, event)
+        has(&self.before, node, event)
     }
 
     /// Whether a node starts behind a wait for an event in every launch.
     pub fn is_behind(&self, node: u32, event: EventNo) -> bool {
-        self.has(&self.behind, node, event)
+        has(&self.behind, node, event)
     }
 
     /// Whether a node is one of some, or comes behind one of them.
-    pub fn leads(&self, plan: &GraphPlan, from: Vec<u32>, to: u32) -> bool {
-        let top = |node: u32| self.tops[node as usize];
-        let out = from.iter().map(|node| top(*node)).filter(|of| *of != top(to)).collect();
-        let reaches = |from: Vec<u32>, to: u32| {
-            !from.is_empty() && reached(self.tops.len(), from, &|node| succs(plan, node))[to as usize]
-        };
-        reaches(from, to) || reaches(out, top(to))
-    }
-
-    fn has(&self, of: &BTreeMap<EventNo, Vec<bool>>, node: u32, event: EventNo) -> bool {
-        let top = self.tops.get(node as usize);
-        top.zip(of.get(&event)).is_some_and(|(top, of)| of[*top as usize])
+    pub fn leads(&self, plan: &GraphPlan, from: &[u32], to: u32) -> bool {
+        from.iter().any(|node| self.levels.behind(plan, *node, |_| true)[to as usize])
     }
 }
 
-fn succs(plan: &GraphPlan, node: u32) -> &[u32] {
-    let record = &plan.records.nodes[node as usize];
-    &plan.records.succs[record.first as usize..record.end as usize]
+fn has(of: &BTreeMap<EventNo, Vec<bool>>, node: u32, event: EventNo) -> bool {
+    of.get(&event).is_some_and(|of| of.get(node as usize).is_some_and(|has| *has))
 }
 
-/// Of each node the one of the graph's own level that it is, or in which it stands.
-fn tops(plan: &GraphPlan) -> Vec<u32> {
-    let mut tops: Vec<u32> = (0..plan.records.nodes.len() as u32).collect();
-    // The loops around a node have it in their bodies, the outermost as well.
-    let mut around = vec![NONE; tops.len()];
-    for record in &plan.records.loops {
-        for node in record.body.first..record.body.first + record.body.len {
-            around[node as usize] = record.node;
+/// Of each event whether nodes are complete before a graph signals it.
+fn before_signals(plan: &GraphPlan, levels: &Levels) -> BTreeMap<EventNo, Vec<bool>> {
+    let mut preds = vec![Vec::new(); plan.records.nodes.len()];
+    for node in 0..preds.len() as u32 {
+        plan.succs_of(node).iter().for_each(|next| preds[*next as usize].push(node));
+    }
+    let mut signals = BTreeMap::<EventNo, Vec<u32>>::new();
+    plan.signals.iter().for_each(|of| signals.entry(of.event).or_default().push(of.node));
+    let ahead = |nodes: Vec<u32>| {
+        let mut seen = vec![false; preds.len()];
+        reach(&mut seen, nodes, &|node| &preds[node as usize]);
+        levels.with_bodies(plan, seen)
+    };
+    signals.into_iter().map(|(event, nodes)| (event, ahead(nodes))).collect()
+}
+
+/// The levels of a plan: its own, and the bodies of loops that run round by round.
+#[derive(Debug, Default)]
+struct Levels {
+    /// Of each node the loop in whose body it stands, by place among the loops.
+    around: Vec<Option<u32>>,
+}
+
+impl Levels {
+    fn new(plan: &GraphPlan) -> Levels {
+        let mut around = vec![None; plan.records.nodes.len()];
+        for (at, record) in (0..).zip(&plan.records.loops) {
+            let body = record.body.first as usize..(record.body.first + record.body.len) as usize;
+            around[body].fill(Some(at));
+        }
+        Levels { around }
+    }
+
+    /// The node of the loop in whose body a node stands.
+    fn parent(&self, plan: &GraphPlan, node: u32) -> Option<u32> {
+        self.around[node as usize].map(|at| plan.records.loops[at as usize].node)
+    }
+
+    /// Whether a node runs in every launch, by what the plan says without values of scalars.
+    fn is_certain(&self, plan: &GraphPlan, node: u32) -> bool {
+        let parent = |of: &u32| self.parent(plan, *of);
+        std::iter::successors(Some(node), parent).all(|of| is_certain_in_level(plan, of))
+    }
+
+    /// Whether nodes come behind one. In the loops around that, also in the same round, as long as it runs in each, which `in_each` says of the
+    /// node and then of each loop.
+    fn behind(&self, plan: &GraphPlan, node: u32, in_each: impl Fn(u32) -> bool) -> Vec<bool> {
+        let mut seen = vec![false; self.around.len()];
+        let (mut at, mut from, mut is_in_each) = (node, vec![node], in_each(node));
+        loop {
+            let parent = self.parent(plan, at);
+            if is_in_each || parent.is_none() {
+                reach(&mut seen, from, &|node| plan.succs_of(node));
+            }
+            let Some(parent) = parent else { return self.with_bodies(plan, seen) };
+            is_in_each &= in_each(parent);
+            (at, from) = (parent, plan.succs_of(parent).to_vec());
         }
     }
-    for top in &mut tops {
-        while around[*top as usize] != NONE {
-            *top = around[*top as usize];
+
+    /// With the bodies of the loops among some nodes.
+    fn with_bodies(&self, plan: &GraphPlan, mut seen: Vec<bool>) -> Vec<bool> {
+        for node in 0..seen.len() as u32 {
+            let mut around = std::iter::successors(Some(node), |of| self.parent(plan, *of));
+            seen[node as usize] = around.any(|of| seen[of as usize]);
         }
+        seen
     }
-    tops
 }
 
-/// Nodes that some steps lead to from one of some nodes, and these.
-fn reached<'s>(count: usize, from: Vec<u32>, next: &dyn Fn(u32) -> &'s [u32]) -> Vec<bool> {
-    let (mut seen, mut open) = (vec![false; count], from);
+/// Whether a node runs in every round of the loop in whose body it stands, and has a round if it is a loop, by what the plan says.
+fn is_certain_in_level(plan: &GraphPlan, node: u32) -> bool {
+    let record = plan.records.nodes[node as usize];
+    let has_rounds = || {
+        let of = &plan.records.loops[record.item as usize];
+        let count = plan.conditions[of.condition as usize].value;
+        of.kind == LoopKind::Count as u32 && matches!(count, Scalar::Const(count) if count > 0)
+    };
+    record.guard == NONE && (record.kind != NodeKind::Loop as u32 || has_rounds())
+}
+
+/// Adds nodes that some steps lead to from one of some nodes, and these.
+fn reach<'s>(seen: &mut [bool], from: Vec<u32>, next: &dyn Fn(u32) -> &'s [u32]) {
+    let mut open = from;
     while let Some(node) = open.pop() {
         if !std::mem::replace(&mut seen[node as usize], true) {
             open.extend_from_slice(next(node));
         }
     }
-    seen
 }
 
 fn join(all: &mut Vec<bool>, more: &[bool]) {

@@ -6,6 +6,7 @@ use super::super::order::Node;
 use super::super::{AT_LAUNCH, Cx, LAUNCHES, note};
 use super::events::{Events, Wait};
 use super::{Checker, Steps, launched_by, verb_of, waits_for};
+use crate::tg::Certainty;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use wsp_core::tg::{Direction, EventNo, GraphNo, Instr, IterNo};
@@ -326,7 +327,7 @@ fn events_of(cx: &Cx<'_>, events: &mut Events<'_>, graph: u32) -> Option<GraphEv
     let mut before = Vec::new();
     let numbers = 0..waits.len() as u32;
     for (wait, &signal) in numbers.flat_map(|wait| signals.iter().map(move |signal| (wait, signal))) {
-        if events.waits_before(cx, graph, wait, signal, &mut steps) {
+        if events.waits_before(cx, (graph, wait), (signal, None, Certainty::Maybe), &mut steps) {
             before.push((wait, signal));
         }
     }

@@ -30,6 +30,8 @@ pub(super) struct LaunchOrder {
     signals: BTreeMap<(usize, EventNo), u32>,
     /// Waits, by launch and place among those of its graph.
     waits: BTreeMap<(usize, u32), Waits>,
+    /// Places of waits that surely take place in some round, of kernels that others may skip: launches, and places among the waits of their graphs.
+    of_rounds: Vec<(u32, (usize, u32))>,
     /// Waits that surely take place, for what no launch signals.
     unsignalled: Vec<(usize, u32)>,
     /// Of some places, which others come behind: a bit each. With the edges that may hold, and without.
@@ -64,6 +66,7 @@ impl LaunchOrder {
             open: BTreeMap::new(),
             signals: BTreeMap::new(),
             waits: BTreeMap::new(),
+            of_rounds: Vec::new(),
             unsignalled: Vec::new(),
             behind: HashMap::new(),
         };
@@ -117,7 +120,7 @@ impl LaunchOrder {
                 if takes_place == Certainty::Never || has_fired == Certainty::Surely {
                     continue;
                 }
-                let place = self.place();
+                let (place, of_launch) = (self.place(), (launch.graph, number));
                 self.edge(place, begin(at) + 1);
                 let signal =
                     bound(by, at).and_then(|signal| self.signals.get(&(signal, wait.event)).copied());
@@ -130,26 +133,42 @@ impl LaunchOrder {
                 }
                 let skips = signal.zip(open).filter(|_| has_fired == Certainty::Never);
                 self.waits.insert((at, number), Waits { place, skips });
-                self.signals_behind(cx, at, number, events, steps);
+                let is_known = wait.is_of_rounds;
+                let least = if is_known { Certainty::Surely } else { Certainty::Maybe };
+                self.signals_behind(cx, (at, place), (of_launch, launch.iteration, least), events, steps);
+                // That some round waits holds the launch back, but not what comes behind other rounds.
+                if takes_place == Certainty::Maybe
+                    && has_fired == Certainty::Never
+                    && events.surely_waits(cx, of_launch, launch.iteration)
+                {
+                    let place = self.place();
+                    self.edge(place, begin(at) + 1);
+                    match signal {
+                        Some(signal) => self.edge(signal, place),
+                        None => self.unsignalled.push((at, number)),
+                    }
+                    self.of_rounds.push((place, (at, number)));
+                    let of = (of_launch, launch.iteration, Certainty::Surely);
+                    self.signals_behind(cx, (at, place), of, events, steps);
+                }
             }
         }
     }
 
-    /// Edges from a wait to what its launch signals behind it.
+    /// Edges from a wait of a launch, at a place, to what the launch signals behind it, in rounds in which it takes place so surely at least.
     fn signals_behind(
         &mut self,
         cx: &Cx<'_>,
-        at: usize,
-        wait: u32,
+        (at, place): (usize, u32),
+        (wait, iteration, least): ((u32, u32), Option<i64>, Certainty),
         events: &mut Events<'_>,
         steps: &mut Steps,
     ) {
-        let (graph, place) = (self.graphs[at], self.waits[&(at, wait)].place);
-        for signalled in events.signalled_by(graph) {
+        for signalled in events.signalled_by(wait.0) {
             if !steps.spend(1) {
                 return;
             }
-            if events.waits_before(cx, graph, wait, signalled, steps)
+            if events.waits_before(cx, wait, (signalled, iteration, least), steps)
                 && let Some(&signal) = self.signals.get(&(at, signalled))
             {
                 self.edge(place, signal);
@@ -173,7 +192,7 @@ impl LaunchOrder {
 
     /// Places of waits for events: launches, and places among the waits of their graphs.
     pub(super) fn places_of_waits(&self) -> impl Iterator<Item = (u32, (usize, u32))> {
-        self.waits.iter().map(|(wait, of)| (of.place, *wait))
+        self.waits.iter().map(|(wait, of)| (of.place, *wait)).chain(self.of_rounds.iter().copied())
     }
 
     /// The launch whose begin a place is.

@@ -10,17 +10,19 @@ use wsp_ir::tg::outline::{Block, BlockId};
 /// Rounds that are gone through, those of all loops around a place together.
 const MOST_ROUNDS: usize = 1024;
 
-/// Whether what stands at an instruction in a block runs in some round of the loops around it, in a launch with an iteration, if that is known.
+/// Whether what stands at an instruction in a block runs in some round of the loops around it, in a launch with an iteration, if that is known; of
+/// loops whose variables have numbers in `fixed` only that round counts.
 pub(super) fn in_some_round(
     cx: &Cx<'_>,
     forms: &mut Forms,
     (block, place): (BlockId, u32),
     iteration: Option<i64>,
+    fixed: &[(IterNo, i64)],
 ) -> Certainty {
     let mut around: Vec<BlockId> = cx.outline.blocks.outwards(block).map(|(id, _)| id).collect();
     around.reverse();
     let values = Vec::new();
-    Rounds { cx, forms, around, place, iteration, values, left: MOST_ROUNDS }.within(0)
+    Rounds { cx, forms, around, place, iteration, fixed, values, left: MOST_ROUNDS }.within(0)
 }
 
 struct Rounds<'r, 'm> {
@@ -30,6 +32,7 @@ struct Rounds<'r, 'm> {
     around: Vec<BlockId>,
     place: u32,
     iteration: Option<i64>,
+    fixed: &'r [(IterNo, i64)],
     /// Of each variable of the loops that are entered the round, if it is known, from the outside in.
     values: Vec<(IterNo, Option<i64>)>,
     /// Rounds that may still be gone through.
@@ -65,6 +68,8 @@ impl Rounds<'_, '_> {
             return self.breaks(id, block).before.min(self.within(at + 1));
         };
         let count = self.evaluate(|forms, cx, now| forms.number(cx, count, now));
+        let fixed = self.fixed.iter().find(|(iter, _)| *iter == iterator).map(|(_, number)| *number);
+        let is_meant = |round: i64| fixed.is_none_or(|fixed| fixed == round);
         let (mut found, mut goes_on) = (Certainty::Never, Certainty::Surely);
         for round in 0..count.unwrap_or(1) {
             if self.left == 0 {
@@ -73,7 +78,7 @@ impl Rounds<'_, '_> {
             self.left -= 1;
             self.values.push((iterator, count.map(|_| round)));
             let breaks = self.breaks(id, block);
-            if breaks.before != Certainty::Never {
+            if breaks.before != Certainty::Never && is_meant(round) {
                 found = found.max(goes_on.min(breaks.before).min(self.within(at + 1)));
             }
             self.values.pop();

@@ -20,6 +20,8 @@ struct Found {
     kernel: u32,
     /// What the launch that signals comes behind.
     behind: Option<Behind>,
+    /// Other kernels that wait in a circle with it.
+    others: Vec<(EventNo, u32)>,
     /// On how many ways it is so.
     ways: usize,
 }
@@ -46,17 +48,21 @@ impl Stuck {
     pub(super) fn way(&mut self, way: &Way, order: &LaunchOrder, events: &Events<'_>, is_whole: bool) {
         self.ways += 1;
         let mut found = BTreeMap::new();
-        let mut add = |(launch, number): (usize, u32), behind: Option<Behind>| {
-            let of = &way.launches[launch];
-            let wait = &events.waits_of(of.graph)[number as usize];
-            found.entry((of.at, wait.event)).or_insert((wait.nodes[0], behind));
+        let wait_of = |(launch, number): (usize, u32)| {
+            let wait = &events.waits_of(way.launches[launch].graph)[number as usize];
+            (wait.event, wait.nodes[0])
         };
-        order.unsignalled().iter().filter(|_| is_whole).for_each(|wait| add(*wait, None));
-        if let Some((wait, behind)) = circle(way, order) {
-            add(wait, behind);
+        let mut add = |of: (usize, u32), behind: Option<Behind>, others: Vec<(EventNo, u32)>| {
+            let (event, kernel) = wait_of(of);
+            found.entry((way.launches[of.0].at, event)).or_insert((kernel, behind, others));
+        };
+        order.unsignalled().iter().filter(|_| is_whole).for_each(|wait| add(*wait, None, Vec::new()));
+        if let Some(Circle { wait, behind, others }) = circle(way, order) {
+            add(wait, behind, others.into_iter().map(wait_of).collect());
         }
-        for ((at, event), (kernel, behind)) in found {
-            self.found.entry((at, event)).or_insert(Found { event, kernel, behind, ways: 0 }).ways += 1;
+        for ((at, event), (kernel, behind, others)) in found {
+            let found = Found { event, kernel, behind, others, ways: 0 };
+            self.found.entry((at, event)).or_insert(found).ways += 1;
         }
     }
 
@@ -76,8 +82,16 @@ impl Stuck {
     }
 }
 
-/// A wait in a circle of edges that surely hold, if there is one, and what on the circle keeps the launch from coming that signals.
-fn circle(way: &Way, order: &LaunchOrder) -> Option<((usize, u32), Option<Behind>)> {
+/// Launches that wait for each other.
+struct Circle {
+    wait: (usize, u32),
+    /// What keeps the launch from coming that signals.
+    behind: Option<Behind>,
+    others: Vec<(usize, u32)>,
+}
+
+/// A wait in a circle of edges that surely hold, if there is one.
+fn circle(way: &Way, order: &LaunchOrder) -> Option<Circle> {
     let circle = order.circle()?;
     // Nothing but a wait for an event leads back to an earlier launch.
     let waits: BTreeMap<u32, (usize, u32)> = order.places_of_waits().collect();
@@ -92,7 +106,8 @@ fn circle(way: &Way, order: &LaunchOrder) -> Option<((usize, u32), Option<Behind
         (Some(_), Some(launch)) => Some(Behind::Stream(way.launches[launch].at)),
         _ => order.host_wait(*to).map(|wait| Behind::Host(way.waits[wait])),
     });
-    Some((wait, behind.next()))
+    let others = circle.iter().filter_map(|place| waits.get(place)).filter(|other| **other != wait);
+    Some(Circle { wait, behind: behind.next(), others: others.copied().collect() })
 }
 
 fn tell(cx: &mut Cx<'_>, at: u32, found: &Found, events: &Events<'_>, always: bool) {
@@ -108,8 +123,11 @@ fn tell(cx: &mut Cx<'_>, at: u32, found: &Found, events: &Events<'_>, always: bo
         }
     };
     let mut told = cx.on(of(NEVER_HAPPENS, message), at, "launched here");
-    if let Some(wait) = wait_of(cx, found) {
-        told = cx.and(told, wait, "waits here");
+    let is_circle = found.behind.is_none() && !found.others.is_empty();
+    for (number, of) in std::iter::once((found.event, found.kernel)).chain(found.others.clone()).enumerate() {
+        if let Some(wait) = wait_of(cx, of).filter(|_| number == 0 || is_circle) {
+            told = cx.and(told, wait, "waits here");
+        }
     }
     told = match found.behind {
         Some(Behind::Host(wait)) if wait != at => cx.and(told, wait, "the host waits here for ever"),
@@ -132,16 +150,22 @@ fn tell(cx: &mut Cx<'_>, at: u32, found: &Found, events: &Events<'_>, always: bo
             told.help(format!("write {first} before, or launch the graphs: TG_LAUNCH({graph}, STREAM)")),
         );
     }
+    if is_circle {
+        told = told.note("these launches wait for each other, in whatever order they are made");
+        return cx.report(told.help(format!(
+            "remove one of these waits, or launch before a graph that signals `{name}` and waits for none of them"
+        )));
+    }
     let help = format!("launch {first} before, or on another stream and before the host waits");
     cx.report(told.help(help));
 }
 
 /// The instruction by which a kernel waits.
-fn wait_of(cx: &Cx<'_>, found: &Found) -> Option<u32> {
-    let kernel = &cx.outline.kernels[found.kernel as usize];
+fn wait_of(cx: &Cx<'_>, (event, kernel): (EventNo, u32)) -> Option<u32> {
+    let kernel = &cx.outline.kernels[kernel as usize];
     let graph = &cx.outline.graphs[kernel.graph as usize];
     (graph.at..graph.end).find(|&at| match cx.module.instrs[at as usize] {
-        Instr::SyWait { event_id, dst_kernel } => event_id == found.event && dst_kernel == kernel.no,
+        Instr::SyWait { event_id, dst_kernel } => event_id == event && dst_kernel == kernel.no,
         _ => false,
     })
 }

@@ -4,7 +4,7 @@ use super::rounds::{Needs, Rounds};
 use super::{Edge, Point, Why};
 use crate::tg::lint::access::Accesses;
 use crate::tg::lint::pairs::CopyOrder;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use wsp_core::tg::{DependencyType, EventNo, Instr, KernelNo, NodeNo};
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::{BlockId, BlockKind, NumberMap, Outline};
@@ -48,8 +48,8 @@ struct Builder<'m> {
     decisions: Vec<(u32, u32)>,
     /// The gang's start of each kernel.
     gang: NumberMap,
-    /// The points of events; of an event that several graphs signal each graph has its own, as which launch a wait is for follows from the host.
-    events: HashMap<(EventNo, Option<u32>), u32>,
+    /// The points of events: each graph has its own, as which launch of another graph a wait is for follows from the host.
+    events: HashMap<(EventNo, u32), u32>,
     extern_events: NumberMap,
     join_edges: usize,
 }
@@ -264,7 +264,6 @@ impl<'m> Builder<'m> {
 
     fn instructions(&mut self) {
         let mut kernels = NumberMap::new(self.module.instrs.len());
-        let shared = self.signalled_by_several();
         for graph in 0..self.outline.graphs.len() as u32 {
             let def = &self.outline.graphs[graph as usize];
             if def.parts.is_some() {
@@ -272,7 +271,7 @@ impl<'m> Builder<'m> {
             }
             self.outline.kernel_map(graph, &mut kernels);
             self.gangs(def.at, def.end, &kernels);
-            self.events((graph, def.at, def.end), &kernels, &shared);
+            self.events((graph, def.at, def.end), &kernels);
             let mut barriers = Vec::new();
             for at in def.at..def.end {
                 match self.module.instrs[at as usize] {
@@ -299,7 +298,7 @@ impl<'m> Builder<'m> {
             }
             self.barriers(def.at, def.end, &barriers);
         }
-        self.event_edges(&shared);
+        self.event_edges();
     }
 
     /// A checkpoint comes after everything before it in its graph, and before everything behind it; a break is such a cut in
@@ -422,28 +421,8 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// Events that kernels of several graphs signal.
-    fn signalled_by_several(&self) -> HashSet<EventNo> {
-        let (mut by, mut shared, mut graph) = (HashMap::new(), HashSet::new(), None);
-        for instr in &self.module.instrs {
-            match *instr {
-                Instr::TgBegin { graph_id } => graph = Some(graph_id),
-                Instr::SySignal { event_id, .. } if *by.entry(event_id).or_insert(graph) != graph => {
-                    shared.insert(event_id);
-                }
-                _ => {}
-            }
-        }
-        shared
-    }
-
     /// Makes the points of events: each in the innermost block around all that signal it or wait for it.
-    fn events(
-        &mut self,
-        (graph, begin, end): (u32, u32, u32),
-        kernels: &NumberMap,
-        shared: &HashSet<EventNo>,
-    ) {
+    fn events(&mut self, (graph, begin, end): (u32, u32, u32), kernels: &NumberMap) {
         for at in begin..end {
             let (event, kernel) = match self.module.instrs[at as usize] {
                 Instr::SySignal { event_id, src_kernel } => (event_id, src_kernel),
@@ -452,7 +431,7 @@ impl<'m> Builder<'m> {
             };
             let Some(kernel) = kernels.get(kernel.0) else { continue };
             let block = self.block(kernel);
-            let key = (event, shared.contains(&event).then_some(graph));
+            let key = (event, graph);
             match self.events.get(&key).copied() {
                 Some(point) => {
                     let (meet, ..) = self.outline.blocks.meet(self.block(point), block);
@@ -467,7 +446,7 @@ impl<'m> Builder<'m> {
         }
     }
 
-    fn event_edges(&mut self, shared: &HashSet<EventNo>) {
+    fn event_edges(&mut self) {
         let mut kernels = NumberMap::new(self.module.instrs.len());
         let mut graph = None;
         for at in 0..self.module.instrs.len() as u32 {
@@ -485,8 +464,8 @@ impl<'m> Builder<'m> {
                 Instr::SyWait { event_id, dst_kernel } => (event_id, dst_kernel, false),
                 _ => continue,
             };
-            let key = (event, graph.filter(|_| shared.contains(&event)));
-            if let (Some(&point), Some(kernel)) = (self.events.get(&key), kernels.get(kernel.0)) {
+            let point = graph.and_then(|graph| self.events.get(&(event, graph)).copied());
+            if let (Some(point), Some(kernel)) = (point, kernels.get(kernel.0)) {
                 let (from, to) = if signals { (kernel, point) } else { (point, kernel) };
                 self.edge(from, to, Why::Event, at);
             }
