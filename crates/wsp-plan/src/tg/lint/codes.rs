@@ -74,8 +74,8 @@ In Python another direction or type is an error: a function would see the bytes 
     pub(super) NOT_ALL = 1519, "not everything was checked, or shown",
         "\
 Kernels of a graph are compared pair by pair, up to some number of steps: a unit in which very many kernels touch the same bytes is not compared
-to the end. Not compared are also bytes that several devices share where neither `device` keeps them apart nor a notification orders them,
-more than 16384 pairs of kernels of a graph whose bytes are known only when it runs, and what the host releases or restores where it has too many ways
+to the end. Not compared are also bytes that several devices share where scalars, memory or the order of waits say whether they meet,
+waits of more than 16 devices, more than 16384 pairs of kernels of a graph whose bytes are known only when it runs, and what the host releases or restores where it has too many ways
 or launches. What is not compared at all is a warning; pairs of kernels
 that every run compares are a note. Launches on different streams that cannot be compared here are compared by every run (WSP1522). Of more than
 1000 findings the rest is counted, and as grave as the gravest of them.";

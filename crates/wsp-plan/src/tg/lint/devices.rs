@@ -6,17 +6,18 @@
 //! * if the bytes of each device are its own: they move with `device`, by no less than what all of them span on one device;
 //! * if one runs on one device, which then notifies, and the other behind a wait for that notification, each in a graph that is launched once.
 //!
-//! All others are compared device by device where there are few: that two of them touch the same bytes is an error if both accesses surely take place, and
-//! no device waits for another; a warning where it is not known that several devices run the unit. Of every other tensor a warning says that it was not compared.
+//! All others are compared device by device where there are few, and where devices or rounds leave it open, in the one order of what all devices do: that two
+//! of them touch the same bytes is an error if both accesses surely take place, and no notification orders them; a warning where it is not known that several
+//! devices run the unit. Of every other tensor a warning says that it was not compared.
 
 use super::access::Access;
-use super::launches::{OnDevice, Steps, parts, with_loads};
+use super::launches::{MOST_DEVICES, Met, OnDevice, Steps, devices, met_between, parts, with_loads};
 use super::order::Order;
 use super::overlap::range_of;
 use super::reach::Lane;
 use super::{Cx, LAUNCHES, NOT_ALL, error, warning};
 use crate::tg::Certainty;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use wsp_core::tg::{ExprOp, Instr, KernelNo, MemLocation, NotifyNo, Scalar, TensorNo};
 use wsp_diag::{Code, Diagnostic};
@@ -24,10 +25,6 @@ use wsp_ir::tg::outline::{Affine, BlockId, BlockKind, Blocks, Home, NumberMap, V
 
 /// Steps after which accesses of devices are not compared any further.
 const MOST_STEPS: usize = 40_000_000;
-/// Devices that run a unit which speaks of devices.
-const FEWEST: u32 = 2;
-/// Devices of which each is compared with each.
-const MOST_DEVICES: u32 = 16;
 
 pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
     if !is_for_several(cx) {
@@ -120,31 +117,42 @@ struct Checker<'c, 'm> {
     notices: Vec<Notice>,
 }
 
-/// Whether two devices touch the same bytes of a tensor.
-enum Met {
-    Never,
-    Maybe,
-    Surely([u32; 2], Access, Access),
-}
-
 impl Checker<'_, '_> {
     /// Of tensors, each with two accesses to it, whether devices touch the same bytes of it.
     fn device_by_device(&self, open: &[(Access, Access)], steps: &mut Steps) -> Vec<Met> {
         let tensors: BTreeSet<u32> = open.iter().map(|(a, _)| a.tensor).collect();
-        let devices = self.cx.options.devices.unwrap_or(FEWEST).min(MOST_DEVICES);
+        if tensors.is_empty() {
+            return Vec::new();
+        }
+        let devices = devices(self.cx).min(MOST_DEVICES);
         let is_common = |tensor: u32| tensors.contains(&tensor);
-        let each: Vec<OnDevice> = match tensors.is_empty() {
-            true => Vec::new(),
-            false => (0..devices)
-                .map(|device| OnDevice::new(self.cx, &self.list, device, &is_common, steps))
-                .collect(),
-        };
-        let is_whole = self.cx.options.devices == Some(devices) && each.iter().all(|device| device.is_whole);
-        tensors.iter().map(|tensor| self.met(&each, is_whole, *tensor, steps)).collect()
+        let each: Vec<OnDevice> = (0..devices)
+            .map(|device| OnDevice::new(self.cx, &self.list, device, &is_common, steps))
+            .collect();
+        let are_all = self.cx.options.devices == Some(devices);
+        let is_whole = are_all && each.iter().all(|device| device.is_whole);
+        let may_poll = self.may_poll();
+        let mut met: BTreeMap<u32, Met> =
+            tensors.iter().map(|of| (*of, self.met(&each, (is_whole, may_poll), *of, steps))).collect();
+        let left: BTreeSet<u32> =
+            met.iter().filter(|(_, met)| matches!(met, Met::Maybe)).map(|(tensor, _)| *tensor).collect();
+        if !left.is_empty() && !may_poll {
+            let between = met_between(self.cx, &self.list, &left, steps).unwrap_or_default();
+            met.extend(between.into_iter().filter(|(_, met)| are_all || !matches!(met, Met::Never)));
+        }
+        met.into_values().collect()
     }
 
-    /// Whether devices touch the same bytes of a tensor; `is_whole` says that these devices do nothing else, and are all.
-    fn met(&self, each: &[OnDevice], is_whole: bool, tensor: u32, steps: &mut Steps) -> Met {
+    /// Whether devices touch the same bytes of a tensor; `is_whole` says that these devices do nothing else, and are all, and `may_poll` that one may wait
+    /// for memory.
+    fn met(
+        &self,
+        each: &[OnDevice],
+        (is_whole, may_poll): (bool, bool),
+        tensor: u32,
+        steps: &mut Steps,
+    ) -> Met {
+        let may_wait = may_poll || self.notices.iter().any(|notice| !notice.is_sent);
         let mut found = if is_whole { Met::Never } else { Met::Maybe };
         let pairs = each.iter().enumerate().flat_map(|(at, a)| each[at + 1..].iter().map(move |b| (a, b)));
         for (first, second) in pairs {
@@ -153,7 +161,7 @@ impl Checker<'_, '_> {
                 let Some((a, b, overlap)) = meeting else { return Met::Maybe };
                 match overlap {
                     Certainty::Never => {}
-                    Certainty::Surely if !self.may_wait() => {
+                    Certainty::Surely if !may_wait => {
                         return Met::Surely([first.device, second.device], a, b);
                     }
                     _ if self.is_in_order(&a, &b) => {}
@@ -164,8 +172,8 @@ impl Checker<'_, '_> {
         found
     }
 
-    /// Whether a device may wait for another: for a notification, or in a loop that goes on until memory that all have holds something.
-    fn may_wait(&self) -> bool {
+    /// Whether a device may wait for another in a loop that goes on until memory that all have holds something.
+    fn may_poll(&self) -> bool {
         let is_common = |tensor: TensorNo| {
             self.cx.outline.tensor_index(tensor).is_some_and(|tensor| self.is_common(tensor))
         };
@@ -179,12 +187,11 @@ impl Checker<'_, '_> {
         };
         let blocks = &self.cx.outline.blocks;
         let may_leave = |at: u32| blocks.outwards(blocks.around(at)).any(|(_, block)| block.breaks);
-        self.notices.iter().any(|notice| !notice.is_sent)
-            || (0..).zip(&self.cx.module.instrs).any(|(at, instr)| match *instr {
-                Instr::CfWhile { condition, .. } => loads(condition),
-                Instr::CfIf { condition } | Instr::CfBreak { condition } => loads(condition) && may_leave(at),
-                _ => false,
-            })
+        (0..).zip(&self.cx.module.instrs).any(|(at, instr)| match *instr {
+            Instr::CfWhile { condition, .. } => loads(condition),
+            Instr::CfIf { condition } | Instr::CfBreak { condition } => loads(condition) && may_leave(at),
+            _ => false,
+        })
     }
 
     /// Whether all devices have one memory for a tensor.

@@ -123,7 +123,8 @@ pub(super) fn range_of(module: &TgModule, outline: &Outline, access: &Access) ->
     range_where(module, outline, access, &[])
 }
 
-fn range_where(
+/// The same with values in the place of some variables.
+pub(super) fn range_where(
     module: &TgModule,
     outline: &Outline,
     access: &Access,

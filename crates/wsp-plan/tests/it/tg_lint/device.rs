@@ -240,19 +240,92 @@ fn devices_are_compared_one_by_one() {
         unit(&format!("CF_LOOP({count}, i)\n{}CF_ENDLOOP\n", kernel(bytes)), launch)
     };
     assert_eq!(with(&rounds(", i * 64, 64", "4"), Some(2)), sure);
-    assert_eq!(with(&rounds(", (device % 2) * 64 + i * 64, 64", "4"), Some(2)), maybe);
+    assert_eq!(with(&rounds(", (device % 2) * 64 + i * 64, 64", "4"), Some(2)), sure);
+    assert_eq!(with(&rounds(", (device + i * (device == 2)) % 4 * 64, 64", "3"), Some(2)), None);
+    assert_eq!(with(&rounds(", (device + i * (device == 2)) % 4 * 64, 64", "3"), Some(3)), sure);
+    assert_eq!(with(&rounds(", (device % 2) * 64 + i * 64, 64", "load(T)"), Some(2)), maybe);
     assert_eq!(with(&rounds(", (device % 2) * 256 + i * 64, 64", "4"), Some(2)), None);
     let invoke = |g: &str| unit(&kernel(g), "CF_LOOP(3, i)\nTG_INVOKE(G, i)\nCF_ENDLOOP");
     assert_eq!(with(&invoke(", iteration * 64, 64"), Some(2)), sure);
     assert_eq!(with(&invoke(", (iteration * 2 + device) * 64, 64"), Some(2)), None);
     assert_eq!(with(&invoke(", (iteration * 2 + device) * 64, 64"), Some(3)), sure);
-    // Nobody says what a kernel does, and what waits may be in order.
+    // Nobody says what a kernel does, and a wait that holds nothing back orders nothing.
     let unknown = kernel("").replace(", w,", ", other,");
     assert_eq!(with(&unit(&unknown, launch), Some(2)), maybe);
     let waits = unit(&format!("{}SY_NOTIFY(1, 5)\nSY_WAIT_NOTIFY(0, 5)\n", kernel("")), launch);
-    assert_eq!(with(&waits, Some(2)), maybe);
+    assert_eq!(with(&waits, Some(2)), sure);
     let reads = unit(&kernel(""), &format!("CF_WHILE(load(T))\nCF_ENDWHILE\n{launch}"));
     assert_eq!(with(&reads, Some(2)), maybe);
+}
+
+/// ISA-SY-04, ISA-SY-05: notifications order two devices also by way of others and round by round; what no chain of them orders is an error, and what
+/// depends on values a warning.
+#[test]
+fn chains_of_notifications_order_devices() {
+    let kernel = |name: &str, entry: &str, bytes: &str| {
+        format!("TG_KERNEL({name}, {entry}, 1, AIV, 0)\nMC_BIND({name}, 0, T{bytes})\n")
+    };
+    let unit = |graphs: &[&str]| {
+        let mut text = "extern T: u8[1024]\narg a: i64\n".to_owned();
+        let host = (0..).zip(graphs).map(|(device, graph)| {
+            text += &format!("TG_BEGIN(G{device})\n{graph}TG_END(G{device})\n");
+            format!("CF_IF(device == {device})\nTG_LAUNCH(G{device}, default)\nCF_ENDIF\n")
+        });
+        let host: String = host.collect();
+        text + &host
+    };
+    let told = |graphs: &[&str]| {
+        let options = LintOptions { devices: Some(graphs.len() as u32), ..LintOptions::default() };
+        let found = lint(&read(&unit(graphs)).0, &kernels(), &options);
+        let found = found.iter().filter(|found| matches!(found.code.0, 1519 | 1521));
+        found.map(|found| (found.code.0, found.severity)).collect::<Vec<_>>()
+    };
+    let (sure, maybe) = (vec![(1521, Severity::Error)], vec![(1519, Severity::Warning)]);
+    let writes = kernel("A", "w", "") + "SY_NOTIFY(1, N, A)\n";
+    let reads = "SY_WAIT_NOTIFY(0, N, B)\n".to_owned() + &kernel("B", "r", "");
+    let relays = reads.clone() + "SY_NOTIFY(2, M, B)\n";
+    let last = "SY_WAIT_NOTIFY(1, M, C)\n".to_owned() + &kernel("C", "r", "");
+    let (free, none) = (kernel("C", "r", ""), Vec::new());
+    assert_eq!(told(&[&writes, &reads, &free]), sure, "the third waits for nothing");
+    assert_eq!(told(&[&writes, &relays, &last]), none, "the second hands on what it waited for");
+    let before = kernel("B", "r", "").replace("TG_KERNEL", "SY_WAIT_NOTIFY(0, N, D)\nTG_KERNEL")
+        + "SY_NOTIFY(2, M, B)\nTG_KERNEL(D, e, 1, AIV, 0)\n";
+    assert_eq!(told(&[&writes, &before, &last]), sure, "the second sends before it waits");
+    // Rounds: the first notification says that the first round is complete, and no more.
+    for mode in ["", ", SEQUENTIAL"] {
+        let rounds = format!(
+            "CF_LOOP(2, i{mode})\n{}SY_NOTIFY(1, N, A)\nCF_ENDLOOP\n",
+            kernel("A", "w", ", i * 64, 64")
+        );
+        let read = |round: u32| {
+            format!("SY_WAIT_NOTIFY(0, N, B)\n{}", kernel("B", "r", &format!(", {round} * 64, 64")))
+        };
+        for (round, expected) in [(0, &none), (1, &sure)] {
+            assert_eq!(&told(&[&rounds, &read(round)]), expected, "round {round}{mode}");
+        }
+        let both =
+            format!("SY_WAIT_NOTIFY(0, N, D)\nTG_KERNEL(D, e, 1, AIV, 0)\nTG_DEPEND(D, B)\n{}", read(1));
+        assert_eq!(told(&[&rounds, &both]), none, "two waits{mode}");
+    }
+    // What may be skipped, or comes in rounds that are not counted.
+    let arm = |body: &str| format!("CF_IF(a == 1)\n{body}CF_ENDIF\n");
+    assert_eq!(told(&[&writes, &arm(&kernel("B", "r", ""))]), maybe);
+    let held =
+        format!("{}{}", arm("SY_WAIT_NOTIFY(0, N, D)\nTG_KERNEL(D, e, 1, AIV, 0)\n"), kernel("B", "r", ""));
+    assert_eq!(told(&[&writes, &(held.clone() + "TG_DEPEND(D, B)\n")]), maybe);
+    assert_eq!(told(&[&writes, &held]), sure, "nothing waits for the arm");
+    let event = format!(
+        "TG_KERNEL(S, e, 1, AIV, 0)\nSY_WAIT_NOTIFY(0, N, S)\nSY_SIGNAL(E, S)\nTG_END(G1)\nTG_BEGIN(H)\n{}{}TG_DEPEND(D, B)\n",
+        arm("TG_KERNEL(D, e, 1, AIV, 0)\nSY_WAIT(E, D)\n"),
+        kernel("B", "r", "")
+    );
+    let text = unit(&[&writes, &event])
+        .replace("TG_DEPEND(D, B)\nTG_END(G1)", "TG_DEPEND(D, B)\nTG_END(H)")
+        .replace("TG_LAUNCH(G1, default)", "TG_LAUNCH(G1, 1)\nTG_LAUNCH(H, 2)");
+    let found = lint(&read(&text).0, &kernels(), &LintOptions { devices: Some(2), ..LintOptions::default() });
+    let found: Vec<u16> =
+        found.iter().map(|found| found.code.0).filter(|code| [1519, 1521].contains(code)).collect();
+    assert_eq!(found, [1519], "an event may hold it back");
 }
 
 /// Ranges of random units, against an oracle that touches the bytes.

@@ -14,6 +14,9 @@ use wsp_core::tg::ExprOp;
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::Variable;
 
+/// Devices that are looked at together.
+pub(in super::super) const MOST_DEVICES: u32 = 16;
+
 /// A launch: the graph, and the iteration if it is known.
 type Launched = (u32, Option<i64>);
 

@@ -31,11 +31,12 @@ pub(super) enum Does {
     Nothing,
     /// Sends, once or in rounds that are not counted.
     Sends(Channel, Certainty, bool),
-    Waits(Wait, Certainty),
+    /// Waits, once or in rounds that are not counted.
+    Waits(Wait, Certainty, bool),
 }
 
 /// How what is open goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Mode {
     /// No wait for a notification holds anything back.
     WithoutNotifications,
@@ -45,12 +46,16 @@ pub(super) enum Mode {
     Taken,
     /// They are skipped.
     Left,
+    /// So that nothing goes on that may be held back: kernels that may be skipped wait and do not send, and each wait is the last.
+    Least,
 }
 
 /// The order: points with edges.
 #[derive(Default)]
 pub(super) struct Joint {
     succs: Vec<Vec<u32>>,
+    /// Edges to waits of kernels that may be skipped.
+    open: BTreeMap<u32, Vec<u32>>,
     does: Vec<Does>,
     /// Of each wait, those for the same notifications that surely come before it, and those that surely come behind it.
     mates: BTreeMap<u32, Mates>,
@@ -61,6 +66,8 @@ struct Went {
     sent: BTreeMap<Channel, u64>,
     /// Waits that are not over.
     waiting: BTreeMap<Channel, Vec<u32>>,
+    /// Which points were complete.
+    done: Vec<bool>,
     is_complete: bool,
 }
 
@@ -82,16 +89,32 @@ impl Joint {
         self.succs[from as usize].push(to);
     }
 
+    pub(super) fn open_edge(&mut self, from: u32, to: u32) {
+        self.open.entry(from).or_default().push(to);
+    }
+
+    /// How many points there are.
+    pub(super) fn len(&self) -> usize {
+        self.does.len()
+    }
+
+    /// What is complete when nothing goes on any more, where one point never is.
+    pub(super) fn done_without(&self, point: u32, mode: Mode) -> Vec<bool> {
+        self.go(mode, Some(point)).done
+    }
+
     /// Whether something waits for ever that no notification would let go on.
     pub(super) fn hangs_anyway(&self) -> bool {
-        !self.go(Mode::WithoutNotifications).is_complete
+        !self.go(Mode::WithoutNotifications, None).is_complete
     }
 
     /// Waits for notifications that are not over when nothing goes on any more, in the order of devices and instructions.
     pub(super) fn stuck(&self, mode: Mode) -> Vec<Wait> {
-        let Went { sent, waiting, is_complete } = self.go(mode);
+        let Went { sent, waiting, is_complete, .. } = self.go(mode, None);
+        let totals = self.totals(mode);
         // Waits in no order were each taken to be the first.
-        let is_short = |wait: &Wait| self.total(wait, mode) > sent.get(&wait.channel()).copied().unwrap_or(0);
+        let is_short =
+            |wait: &Wait| totals[&wait.channel()] > sent.get(&wait.channel()).copied().unwrap_or(0);
         let mut stuck: Vec<Wait> = match is_complete {
             true => self.waits(mode).filter(is_short).collect(),
             false => waiting.values().flatten().filter_map(|point| self.wait(*point)).collect(),
@@ -101,14 +124,19 @@ impl Joint {
         stuck
     }
 
-    fn go(&self, mode: Mode) -> Went {
-        let mut needs = vec![0u32; self.succs.len()];
-        self.succs.iter().flatten().for_each(|next| needs[*next as usize] += 1);
+    /// Goes on until nothing can any more; `without` is held back for ever.
+    fn go(&self, mode: Mode, without: Option<u32>) -> Went {
+        let totals = self.totals(mode);
+        let (mut needs, mut done) = (vec![0u32; self.succs.len()], vec![false; self.succs.len()]);
+        let open = self.open.values().filter(|_| mode == Mode::Least);
+        self.succs.iter().chain(open).flatten().for_each(|next| needs[*next as usize] += 1);
         let mut ready: Vec<u32> =
             (0..needs.len() as u32).filter(|point| needs[*point as usize] == 0).collect();
         let (mut sent, mut waiting) = (BTreeMap::<Channel, u64>::new(), BTreeMap::<Channel, Vec<u32>>::new());
-        let mut complete = 0;
         while let Some(point) = ready.pop() {
+            if without == Some(point) {
+                continue;
+            }
             match self.does[point as usize] {
                 Does::Sends(channel, certainty, many) if is_done(certainty, mode, mode == Mode::Most) => {
                     let count = sent.entry(channel).or_default();
@@ -120,26 +148,28 @@ impl Joint {
                     let count = *count;
                     let held = waiting.remove(&channel).unwrap_or_default();
                     let (over, held): (Vec<u32>, Vec<u32>) =
-                        held.into_iter().partition(|wait| self.need(*wait, mode) <= count);
+                        held.into_iter().partition(|wait| self.need(*wait, mode, &totals) <= count);
                     waiting.insert(channel, held);
                     for wait in over {
-                        complete += 1;
-                        self.complete(wait, &mut needs, &mut ready);
+                        done[wait as usize] = true;
+                        self.complete(wait, mode, &mut needs, &mut ready);
                     }
                 }
-                Does::Waits(wait, certainty)
-                    if is_done(certainty, mode, false)
-                        && sent.get(&wait.channel()).copied().unwrap_or(0) < self.need(point, mode) =>
+                Does::Waits(wait, certainty, _)
+                    if is_done(certainty, mode, mode == Mode::Least)
+                        && sent.get(&wait.channel()).copied().unwrap_or(0)
+                            < self.need(point, mode, &totals) =>
                 {
                     waiting.entry(wait.channel()).or_default().push(point);
                     continue;
                 }
                 _ => {}
             }
-            complete += 1;
-            self.complete(point, &mut needs, &mut ready);
+            done[point as usize] = true;
+            self.complete(point, mode, &mut needs, &mut ready);
         }
-        Went { sent, waiting, is_complete: complete == self.does.len() }
+        let is_complete = done.iter().all(|done| *done);
+        Went { sent, waiting, done, is_complete }
     }
 
     /// How many times a device waits so, and how many notifications it is sent, at most.
@@ -152,42 +182,51 @@ impl Joint {
             }
             _ => None,
         });
-        (self.total(wait, Mode::Most), sends.sum())
+        (self.totals(Mode::Most).get(&wait.channel()).copied().unwrap_or(0), sends.sum())
     }
 
     fn waits(&self, mode: Mode) -> impl Iterator<Item = Wait> {
         self.does.iter().filter_map(move |does| match does {
-            Does::Waits(wait, certainty) if is_done(*certainty, mode, false) => Some(*wait),
+            Does::Waits(wait, certainty, _) if is_done(*certainty, mode, mode == Mode::Least) => Some(*wait),
             _ => None,
         })
     }
 
-    /// All waits for the notifications of one.
-    fn total(&self, wait: &Wait, mode: Mode) -> u64 {
-        self.waits(mode).filter(|other| other.channel() == wait.channel()).count() as u64
+    /// How many waits there are for the same notifications.
+    fn totals(&self, mode: Mode) -> BTreeMap<Channel, u64> {
+        let mut totals = BTreeMap::new();
+        self.waits(mode).for_each(|wait| *totals.entry(wait.channel()).or_default() += 1);
+        for does in self.does.iter().filter(|_| mode == Mode::Least) {
+            if let Does::Waits(wait, _, true) = does {
+                totals.insert(wait.channel(), u64::MAX);
+            }
+        }
+        totals
     }
 
     fn wait(&self, point: u32) -> Option<Wait> {
         match self.does[point as usize] {
-            Does::Waits(wait, _) => Some(wait),
+            Does::Waits(wait, ..) => Some(wait),
             _ => None,
         }
     }
 
     /// How many notifications must have been sent for a wait to be over.
-    fn need(&self, point: u32, mode: Mode) -> u64 {
+    fn need(&self, point: u32, mode: Mode, totals: &BTreeMap<Channel, u64>) -> u64 {
         let mates = self.mates.get(&point).copied().unwrap_or_default();
         match mode {
             Mode::WithoutNotifications => 0,
             Mode::Most => 1 + mates.before,
-            Mode::Taken | Mode::Left => {
-                self.wait(point).map_or(0, |wait| self.total(&wait, mode).saturating_sub(mates.behind).max(1))
-            }
+            Mode::Taken | Mode::Left | Mode::Least => self.wait(point).map_or(0, |wait| {
+                let total = totals.get(&wait.channel()).copied().unwrap_or(0);
+                if total == u64::MAX { total } else { total.saturating_sub(mates.behind).max(1) }
+            }),
         }
     }
 
-    fn complete(&self, point: u32, needs: &mut [u32], ready: &mut Vec<u32>) {
-        for &next in &self.succs[point as usize] {
+    fn complete(&self, point: u32, mode: Mode, needs: &mut [u32], ready: &mut Vec<u32>) {
+        let open = self.open.get(&point).filter(|_| mode == Mode::Least);
+        for &next in self.succs[point as usize].iter().chain(open.into_iter().flatten()) {
             needs[next as usize] -= 1;
             if needs[next as usize] == 0 {
                 ready.push(next);
@@ -198,7 +237,7 @@ impl Joint {
     /// Looks which waits for the same notifications are in order.
     pub(super) fn mates(&mut self, steps: &mut Steps) {
         let sure = |does: &Does| match does {
-            Does::Waits(wait, Certainty::Surely) => Some(wait.channel()),
+            Does::Waits(wait, Certainty::Surely, _) => Some(wait.channel()),
             _ => None,
         };
         let waits: Vec<(u32, Channel)> =

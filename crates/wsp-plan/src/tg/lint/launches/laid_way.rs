@@ -6,31 +6,47 @@ use super::conditions::{Condition, Forms};
 use super::joint::{Does, Joint, Wait};
 use super::ways::Way;
 use crate::tg::Certainty;
-use crate::tg::plan::{GraphPlan, NotifyItem, UnitPlan};
-use std::collections::{BTreeMap, HashMap};
+use crate::tg::plan::{FixedItem, GraphPlan, NotifyItem, UnitPlan};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use wsp_core::tg::image::{
     GuardRecord, LevelRecord, LoopKind, LoopRecord, NONE, NodeKind, WHEN_NONZERO, WHEN_SKIPPED, WHEN_ZERO,
 };
 use wsp_core::tg::{EventNo, ExprOp, Scalar};
+use wsp_ir::tg::outline::Variable;
 
 /// Steps that one way costs at most.
 const MOST_STEPS: usize = 4_000_000;
 /// Rounds of a loop that are followed one by one.
 const MOST_ROUNDS: i64 = 1 << 14;
 
-/// The order of the ways of hosts, each with the plan of its device. `None` if it is too long, or goes on from a checkpoint.
+/// What a node of a launch does, in a round of the loops around it.
+pub(super) struct Done {
+    pub(super) device: u32,
+    /// The binding, the copy, the condition or the count.
+    pub(super) instr: u32,
+    pub(super) point: u32,
+    /// Whether it does.
+    pub(super) is_done: Certainty,
+    /// The rounds, and the iteration if it is known.
+    pub(super) values: Vec<(Variable, i64)>,
+}
+
+/// The order of the ways of hosts, each with the plan of its device, and what some instructions do in it. `None` if it is too long, or goes on from a
+/// checkpoint.
 pub(super) fn laid_way<'p>(
     cx: &Cx<'_>,
     forms: &mut Forms,
     hosts: impl Iterator<Item = (&'p UnitPlan, &'p Way)>,
-) -> Option<Joint> {
+    asked: &HashSet<u32>,
+) -> Option<(Joint, Vec<Done>)> {
     let hosts: Vec<(&UnitPlan, &Way)> = hosts.collect();
     // Each device knows what those before it decided.
     let known = hosts.last()?.1;
     let devices = hosts.len() as u32;
     let joint = Joint::default();
     let mut steps = Steps::new(MOST_STEPS);
-    let mut builder = Builder { cx, forms, known, joint, steps: &mut steps, device: 0, devices };
+    let done = Vec::new();
+    let mut builder = Builder { cx, forms, known, joint, steps: &mut steps, device: 0, devices, asked, done };
     for (device, (plan, way)) in (0..).zip(&hosts) {
         if !way.is_whole || way.launches.iter().any(|launch| launch.is_restored) {
             return None;
@@ -38,9 +54,9 @@ pub(super) fn laid_way<'p>(
         builder.device = device;
         builder.host(plan, way)?;
     }
-    let Builder { mut joint, .. } = builder;
+    let Builder { mut joint, done, .. } = builder;
     joint.mates(&mut steps);
-    (!steps.are_over()).then_some(joint)
+    (!steps.are_over()).then_some((joint, done))
 }
 
 struct Builder<'b, 'c, 'm> {
@@ -51,19 +67,27 @@ struct Builder<'b, 'c, 'm> {
     steps: &'b mut Steps,
     device: u32,
     devices: u32,
+    /// Instructions of which it is noted what they do.
+    asked: &'b HashSet<u32>,
+    done: Vec<Done>,
 }
+
+/// Bindings, copies, conditions and counts by node, each with the numbers of the unrolled loops around it.
+type Instrs = HashMap<u32, Vec<(u32, FixedItem)>>;
 
 /// A launch that is laid out: its begin, its end, and what it has to do with events.
 struct Launched {
     begin: u32,
     end: u32,
     signals: BTreeMap<EventNo, Vec<u32>>,
-    waits: Vec<(EventNo, u32)>,
+    /// Waits, and whether each takes place in every such launch.
+    waits: Vec<(EventNo, u32, bool)>,
 }
 
 /// What is around the nodes of a level.
 struct Around<'p> {
     plan: &'p GraphPlan,
+    instrs: &'p Instrs,
     iteration: Option<i64>,
     /// Loops around it, with their rounds if those are known.
     rounds: Vec<(u32, Option<i64>)>,
@@ -107,12 +131,15 @@ impl Builder<'_, '_, '_> {
     /// A wait for an event is for the signal of the last launch before its own that signals it, else for that of the first.
     fn events(&mut self, launches: &[Launched]) {
         for (at, launch) in launches.iter().enumerate() {
-            for (event, wait) in &launch.waits {
+            for (event, wait, is_sure) in &launch.waits {
                 let signals = |other: &&Launched| other.signals.contains_key(event);
                 let by =
                     launches[..at].iter().rev().find(signals).or_else(|| launches[at..].iter().find(signals));
                 for &signal in by.iter().flat_map(|other| &other.signals[event]) {
-                    self.edge(signal, *wait);
+                    match is_sure {
+                        true => self.edge(signal, *wait),
+                        false => self.joint.open_edge(signal, *wait),
+                    }
                 }
             }
         }
@@ -122,7 +149,10 @@ impl Builder<'_, '_, '_> {
         let (begin, end) = (self.point(Does::Nothing), self.point(Does::Nothing));
         self.edge(begin, end);
         let mut made = Launched { begin, end, signals: BTreeMap::new(), waits: Vec::new() };
-        let around = Around { plan, iteration, rounds: Vec::new(), runs: Certainty::Surely, many: false };
+        let instrs = instrs(plan, self.asked);
+        let instrs = &instrs;
+        let around =
+            Around { plan, instrs, iteration, rounds: Vec::new(), runs: Certainty::Surely, many: false };
         self.level(&around, plan.records.top, (begin, end), &mut made);
         made
     }
@@ -185,25 +215,43 @@ impl Builder<'_, '_, '_> {
                 let wait = Wait { device: self.device, from: device.0, notify: notify.0, at: instr };
                 // A device that there is not sends nothing, and none waits for it.
                 match wait.from < self.devices {
-                    true => Does::Waits(wait, on),
+                    true => Does::Waits(wait, on, around.many),
                     false => Does::Nothing,
                 }
             }
             _ => Does::Nothing,
         };
         let point = self.point(does);
+        self.note(around, node, (point, on));
         match NodeKind::from_code(record.kind) {
             Some(NodeKind::Signal) => {
                 let event = plan.signals[record.item as usize].event;
                 made.signals.entry(event).or_default().push(point);
             }
-            Some(NodeKind::WaitEvent) if on == Certainty::Surely => {
-                made.waits.push((plan.event_waits[record.item as usize].event, point));
+            Some(NodeKind::WaitEvent) if on != Certainty::Never => {
+                let event = plan.event_waits[record.item as usize].event;
+                made.waits.push((event, point, on == Certainty::Surely));
             }
             Some(NodeKind::Loop) => return (point, self.rounds(around, record.item, (point, on), made)),
             _ => {}
         }
         (point, point)
+    }
+
+    /// Notes what a node does that is asked for.
+    fn note(&mut self, around: &Around<'_>, node: u32, (point, is_done): (u32, Certainty)) {
+        for (instr, fixed) in around.instrs.get(&node).into_iter().flatten() {
+            let fixed = around.plan.fixed_of(*fixed).iter().map(|(iter, number)| (*iter, *number));
+            let rounds = around.rounds.iter().filter_map(|(at, round)| {
+                let iter = around.plan.loops[*at as usize].iter?;
+                Some((iter, (*round)?))
+            });
+            let rounds = rounds.chain(fixed).map(|(iter, number)| (Variable::Loop(iter), number));
+            let iteration = around.iteration.map(|iteration| (Variable::Iteration, iteration));
+            let values: Vec<(Variable, i64)> = rounds.chain(iteration).collect();
+            self.steps.spend(4 + values.len());
+            self.done.push(Done { device: self.device, instr: *instr, point, is_done, values });
+        }
     }
 
     /// The rounds of a loop that runs one after the other, and the point behind them.
@@ -311,6 +359,34 @@ impl Builder<'_, '_, '_> {
             scalar => self.forms.number_of(self.cx, ops(around, scalar), &|op| now(around, op)),
         }
     }
+}
+
+/// Those of a graph that are asked for.
+fn instrs(plan: &GraphPlan, asked: &HashSet<u32>) -> Instrs {
+    let mut instrs = Instrs::new();
+    let mut add = |node: u32, instr: u32, fixed: FixedItem| {
+        if asked.contains(&instr) {
+            instrs.entry(node).or_default().push((instr, fixed));
+        }
+    };
+    if asked.is_empty() {
+        return instrs;
+    }
+    for kernel in &plan.kernels {
+        plan.binds_of(kernel).iter().for_each(|bind| add(kernel.node, bind.instr, kernel.fixed));
+    }
+    plan.copies.iter().for_each(|copy| add(copy.node, copy.instr, copy.fixed));
+    let mut decides = |node: u32, condition: u32| {
+        let condition = &plan.conditions[condition as usize];
+        add(node, condition.instr, condition.fixed);
+    };
+    plan.records.loops.iter().for_each(|record| decides(record.node, record.condition));
+    for (node, record) in (0..).zip(&plan.records.nodes) {
+        if matches!(NodeKind::from_code(record.kind), Some(NodeKind::Decide | NodeKind::Break)) {
+            decides(node, plan.records.decisions[record.item as usize].condition);
+        }
+    }
+    instrs
 }
 
 /// The operations of a scalar of a graph.

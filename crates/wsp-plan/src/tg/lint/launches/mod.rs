@@ -4,6 +4,7 @@
 //! (`order`, `events`) are compared access by access. What cannot be compared is handed over to the run (`open`).
 
 mod arms;
+mod between;
 mod choices;
 mod conditions;
 mod each_device;
@@ -30,12 +31,13 @@ use super::overlap::{overlap, overlap_where, takes};
 use super::{Cx, LAUNCHES, NOT_ALL, error, warning};
 use crate::tg::Certainty;
 pub(super) use arms::Arms;
+pub(super) use between::{Met, met_between};
 use conditions::{Condition, Forms, is_of_launch};
-pub(super) use each_device::OnDevice;
+pub(super) use each_device::{MOST_DEVICES, OnDevice};
 use events::Events;
 pub use laid::EventOrder;
 use laid::Use;
-pub(super) use notices::check as check_notices;
+pub(super) use notices::{check as check_notices, devices};
 pub use open::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UseWait, UsedBy};
 use open::{by_event, user_of};
 use order::LaunchOrder;

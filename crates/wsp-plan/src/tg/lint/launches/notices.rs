@@ -7,26 +7,24 @@
 
 use super::super::{AT_LAUNCH, Cx, NEVER_HAPPENS, NOT_ALL, error, note, warning};
 use super::conditions::Forms;
-use super::each_device::of_device;
+use super::each_device::{MOST_DEVICES, of_device};
 use super::joint::{Mode, Wait};
 use super::laid_way::laid_way;
 use super::ways::{Way, ways_where};
 use crate::tg::elaborate::elaborate;
 use crate::tg::plan::{ElaborateOptions, UnitPlan};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use wsp_core::tg::{GraphNo, Instr};
 use wsp_diag::{Code, Diagnostic};
 use wsp_ir::tg::{Namespace, TgModule};
 
-/// Devices that are looked at together.
-const MOST_DEVICES: u32 = 16;
 /// Ways of all hosts together that are followed.
 const MOST_TOGETHER: usize = 128;
 
 /// A device: the unit as it sees it, and as it lays it out.
-struct Device {
-    known: Option<TgModule>,
-    plan: UnitPlan,
+pub(super) struct Device {
+    pub(super) known: Option<TgModule>,
+    pub(super) plan: UnitPlan,
 }
 
 /// A wait that is never over, or may not be.
@@ -41,15 +39,10 @@ struct Found {
 }
 
 pub(in super::super) fn check(cx: &mut Cx<'_>) {
-    let named = |instr: &Instr| match *instr {
-        Instr::SyNotify { device_id, .. } | Instr::SyWaitNotify { device_id, .. } => Some(device_id.0),
-        _ => None,
-    };
     if !cx.module.instrs.iter().any(|instr| matches!(instr, Instr::SyWaitNotify { .. })) {
         return;
     }
-    let last = cx.module.instrs.iter().filter_map(named).max().unwrap_or(0);
-    let devices = cx.options.devices.unwrap_or(last.saturating_add(1).max(2));
+    let devices = devices(cx);
     if devices < 2 {
         return;
     }
@@ -59,13 +52,14 @@ pub(in super::super) fn check(cx: &mut Cx<'_>) {
     let each: Option<Vec<Device>> = (0..devices).map(|device| Device::new(cx, device, devices)).collect();
     let Some(each) = each else { return };
     let (together, mut is_whole) = together(cx, &each);
+    let asked = HashSet::new();
     let (mut found, mut ways): (BTreeMap<(u32, u32), Found>, usize) = (BTreeMap::new(), 0);
     let mut hangs = 0;
     let mut forms = together.forms;
     for way in &together.ways {
         ways += 1;
         let hosts = each.iter().zip(way).map(|(device, way)| (&device.plan, way));
-        let Some(joint) = laid_way(cx, &mut forms, hosts) else {
+        let Some((joint, _)) = laid_way(cx, &mut forms, hosts, &asked) else {
             is_whole = false;
             continue;
         };
@@ -107,6 +101,15 @@ pub(in super::super) fn check(cx: &mut Cx<'_>) {
     }
 }
 
+/// How many devices run the unit: where that is not known, those that notifications name, and at least two.
+pub(in super::super) fn devices(cx: &Cx<'_>) -> u32 {
+    let named = cx.module.instrs.iter().filter_map(|instr| match *instr {
+        Instr::SyNotify { device_id, .. } | Instr::SyWaitNotify { device_id, .. } => Some(device_id.0),
+        _ => None,
+    });
+    cx.options.devices.unwrap_or_else(|| named.max().unwrap_or(0).saturating_add(1).max(2))
+}
+
 /// Says that there are more devices than are followed.
 fn not_looked_at(cx: &mut Cx<'_>, devices: u32) {
     let message = format!("whether {devices} devices wait for notifications for ever was not looked at");
@@ -117,7 +120,7 @@ fn not_looked_at(cx: &mut Cx<'_>, devices: u32) {
 }
 
 impl Device {
-    fn new(cx: &Cx<'_>, device: u32, devices: u32) -> Option<Device> {
+    pub(super) fn new(cx: &Cx<'_>, device: u32, devices: u32) -> Option<Device> {
         let known = of_device(cx, device, Some(devices));
         let module = known.as_ref().unwrap_or(cx.known);
         let plan = elaborate(module, cx.signatures, &ElaborateOptions::default()).ok()?;
@@ -126,13 +129,13 @@ impl Device {
 }
 
 /// Ways of the hosts of all devices that may go together.
-struct Together {
-    ways: Vec<Vec<Way>>,
-    forms: Forms,
+pub(super) struct Together {
+    pub(super) ways: Vec<Vec<Way>>,
+    pub(super) forms: Forms,
 }
 
 /// Those of some devices, and whether they are all.
-fn together(cx: &Cx<'_>, each: &[Device]) -> (Together, bool) {
+pub(super) fn together(cx: &Cx<'_>, each: &[Device]) -> (Together, bool) {
     let mut all = Together { ways: vec![Vec::new()], forms: Forms::default() };
     let mut is_whole = true;
     for device in each {
