@@ -45,7 +45,7 @@ pub trait Backend: Send + Sync {
         let _ = options;
         let message =
             format!("backend `{}` writes no files for target `{}`", self.name(), plan.target().name);
-        Err(Diagnostic::error(NO_FILES, message).into())
+        Err(Diagnostic::error(NO_FILES, message).help("choose another target, or another backend").into())
     }
 }
 

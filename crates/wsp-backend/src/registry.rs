@@ -129,7 +129,7 @@ impl Registry {
     fn no_files(&self, target: &Target) -> Diagnostic {
         let all = self.backends.iter().flat_map(|backend| backend.emits().iter().copied());
         Diagnostic::error(NO_FILES, format!("no backend writes files for target `{}`", target.name))
-            .note(format!("targets with files: {}", listed(all)))
+            .help(format!("choose a target with files: {}", listed(all)))
     }
 
     /// The backend for a plan.

@@ -1,7 +1,7 @@
 //! `wsp bench`.
 
 use super::LaunchArgs;
-use super::values::{Words, engine, seed, words};
+use super::values::{Words, engine, number, seed, words};
 use crate::generate;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub(crate) struct BenchPlanArgs {
 
     /// Numbers of cores to plan for
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "72,132",
-          value_parser = clap::value_parser!(u32).range(1..=65536))]
+          value_parser = number::<u32>(1..=65536))]
     pub(crate) cores: Vec<u32>,
 
     /// What runs the generators: auto, interpreter, native
@@ -40,7 +40,7 @@ pub(crate) struct BenchPlanArgs {
     pub(crate) engine: Option<Engine>,
 
     /// Measurements of which the median is taken, after some to warm up
-    #[arg(long, value_name = "N", default_value_t = 51, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 51, value_parser = number::<u32>(1..=100_000))]
     pub(crate) repeats: u32,
 
     /// Write the figures as JSON
@@ -56,7 +56,7 @@ pub(crate) struct BenchIsaArgs {
     pub(crate) quick: bool,
 
     /// Measurements of which the median is taken, after one to warm up [7; quick: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1000))]
     pub(crate) rounds: Option<u32>,
 
     #[command(flatten)]
@@ -105,11 +105,11 @@ pub(crate) struct BenchRuntimeArgs {
     pub(crate) full: bool,
 
     /// Measurements of which the median is taken, after one to warm up [5; quick: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1000))]
     pub(crate) repeats: Option<u32>,
 
     /// Times that ours and the peers are measured in turn [3; quick: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1000))]
     pub(crate) rounds: Option<u32>,
 
     #[command(flatten)]
@@ -138,7 +138,7 @@ pub(crate) struct BenchGenerateArgs {
     pub(crate) quick: bool,
 
     /// Measurements of which the median is taken, after one to warm up [5; quick: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1000))]
     pub(crate) rounds: Option<u32>,
 
     /// Write the figures as JSON
@@ -207,11 +207,11 @@ pub(crate) struct BenchArgs {
 
     /// Numbers of worker threads
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,2",
-          value_parser = clap::value_parser!(u32).range(1..=1024))]
+          value_parser = number::<u32>(1..=1024))]
     pub(crate) threads: Vec<u32>,
 
     /// Runs of which the median is taken, after one to warm up
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = number::<u32>(1..=1000))]
     pub(crate) repeats: u32,
 
     /// Seed of the data

@@ -51,7 +51,8 @@ pub(crate) fn parse(words: impl IntoIterator<Item = std::ffi::OsString>) -> Resu
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// A value that begins with `-` behind the name of an option is taken for an option, and no `--` before it helps.
+/// A value that begins with `-` behind the name of an option is taken for an option. No `--` before it helps, and none does before
+/// the name of an option that the command does not have.
 fn of_a_value(mut error: clap::Error, words: &[std::ffi::OsString]) -> clap::Error {
     let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidArg) else { return error };
     let is_value = |pair: &&[std::ffi::OsString]| {
@@ -61,8 +62,14 @@ fn of_a_value(mut error: clap::Error, words: &[std::ffi::OsString]) -> clap::Err
     let tip = words.windows(2).find(is_value).map(|pair| {
         format!("a value that begins with `-` is written with `=`: `{}={value}`", pair[0].to_string_lossy())
     });
-    if let (Some(tip), ErrorKind::UnknownArgument) = (tip, error.kind()) {
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    match (tip, error.kind()) {
+        (Some(tip), ErrorKind::UnknownArgument) => {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        }
+        (None, ErrorKind::UnknownArgument) if value.starts_with("--") => {
+            error.remove(ContextKind::Suggested);
+        }
+        _ => {}
     }
     error
 }

@@ -1,6 +1,6 @@
 //! `wsp check`, `wsp plan`, `wsp asm`, `wsp emit`, `wsp disasm`, `wsp explain` and `wsp targets`.
 
-use super::values::{emitted, runnable, stage, target};
+use super::values::{emitted, folder, number, runnable, stage, target};
 use super::{DataArgs, LaunchArgs};
 use clap::Args;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub(crate) struct CheckArgs {
     pub(crate) target: Option<&'static Target>,
 
     /// How many devices run a task graph, as `wsp run --devices` has them
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=64))]
     pub(crate) devices: Option<u32>,
 
     /// One more file of kernels for task graphs; may be repeated
@@ -67,11 +67,11 @@ pub(crate) struct PlanArgs {
     pub(crate) bytes: bool,
 
     /// AICPUs of --bytes; 8 unless given
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = number::<u16>(1..=1024))]
     pub(crate) aicpus: Option<u16>,
 
     /// Descriptors printed
-    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "json")]
+    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "json", value_parser = number::<usize>(0..=u64::MAX))]
     pub(crate) limit: usize,
 }
 
@@ -136,7 +136,7 @@ pub(crate) struct EmitArgs {
     pub(crate) target: &'static Target,
 
     /// Where the files go
-    #[arg(short, long, value_name = "FOLDER")]
+    #[arg(short, long, value_name = "FOLDER", value_parser = folder)]
     pub(crate) output: PathBuf,
 
     /// One graph, by name [all]

@@ -1,7 +1,7 @@
 //! `wsp run`.
 
 use super::unit::UnitArgs;
-use super::values::{Words, runnable, words};
+use super::values::{Words, number, runnable, words};
 use super::{DataArgs, LaunchArgs, StatsFormat};
 use clap::Args;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ pub(crate) struct RunArgs {
     pub(crate) target: Option<&'static Target>,
 
     /// Worker threads [one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1024))]
     pub(crate) threads: Option<u32>,
 
     /// Compare the outputs with the program's reference in f64, or with a plain run on one thread [made-up data and declared kernels: on]
@@ -53,7 +53,7 @@ pub(crate) struct RunArgs {
     pub(crate) stats: StatsFormat,
 
     /// Let so many AICPUs generate the tasks of a workload, each its own, and issue them
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=32))]
+    #[arg(long, value_name = "N", value_parser = number::<u16>(1..=32))]
     pub(crate) aicpus: Option<u16>,
 
     /// Who makes the tasks of a workload [with --aicpus: bytecode, else host]

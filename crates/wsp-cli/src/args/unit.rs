@@ -1,6 +1,6 @@
 //! Options of `wsp run` that only task graphs take.
 
-use super::values::{bytes, cores};
+use super::values::{bytes, cores, number};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub(crate) struct Cores {
 #[command(next_help_heading = "Options of task graphs (.tg, .ptog)")]
 pub(crate) struct UnitArgs {
     /// Simulated devices, each of which runs the unit [1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=64))]
     pub(crate) devices: Option<u32>,
 
     /// Let kernels have the cores that CA_ instructions ask for: affinity, partitions, requests

@@ -2,6 +2,7 @@
 
 use super::{Cores, Stage};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use wsp_backend::KvLayout;
 use wsp_diag::Diagnostic;
@@ -180,6 +181,28 @@ fn in_a_line(fault: Diagnostic) -> String {
 /// `--seed N`.
 pub(super) fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
+}
+
+/// A whole number in a range.
+pub(super) fn number<T: TryFrom<u64> + Clone + Send + Sync + 'static>(
+    range: RangeInclusive<u64>,
+) -> impl TypedValueParser<Value = T> {
+    move |text: &str| {
+        let found = text.parse().ok().filter(|n| range.contains(n)).and_then(|n| T::try_from(n).ok());
+        found.ok_or_else(|| format!("write a whole number from {} to {}", range.start(), range.end()))
+    }
+}
+
+/// A folder for several files, which is made where there is none.
+pub(super) fn folder(text: &str) -> Result<PathBuf, String> {
+    if text == "-" {
+        return Err("several files do not go to standard output: write a folder, as in `-o out`".to_owned());
+    }
+    let path = PathBuf::from(text);
+    match path.ancestors().find(|path| path.exists()).filter(|path| !path.is_dir()) {
+        Some(file) => Err(format!("`{}` is a file: write another folder, as in `-o out`", file.display())),
+        None => Ok(path),
+    }
 }
 
 /// A number of bytes, such as `4096` or `2G`.

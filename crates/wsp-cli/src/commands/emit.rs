@@ -28,9 +28,9 @@ fn write(folder: &Path, package: &Package) -> Result<String, Diagnostic> {
     let mut listing = String::new();
     for (path, bytes) in &package.files {
         let path = folder.join(path);
-        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        made.map_err(|fault| {
-            let message = format!("there is no folder for `{}`", path.display());
+        let folder = path.parent().unwrap_or(folder);
+        std::fs::create_dir_all(folder).map_err(|fault| {
+            let message = format!("folder `{}` cannot be made", folder.display());
             Diagnostic::error(codes::CANNOT_WRITE, message).note(fault.to_string())
         })?;
         write_bytes(&path, bytes)?;

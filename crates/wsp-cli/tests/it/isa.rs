@@ -164,6 +164,13 @@ fn a_unit_is_emitted_with_everything_that_it_includes() {
         let err = folder.bad(&[&["emit", "-o", "none"], args].concat());
         assert!(err.contains(part), "{args:?}: {err}");
     }
+    for (output, part) in
+        [("-", "write a folder"), ("unit.tg", "is a file"), ("unit.tg/out", "`unit.tg` is a file")]
+    {
+        let (code, out, err) = folder.wsp(&["emit", "unit.tg", "--target", "a2", "-o", output]);
+        assert!(code == 2 && out.is_empty() && err.contains(part), "{output}: {err}");
+    }
+    assert!(!folder.path("-").exists());
     let (code, _, err) = folder.wsp(&["emit", "unit.tg", "--target", "cpu", "-o", "none"]);
     assert!(code == 2 && err.contains("no backend writes files for target `cpu_sim`"), "{err}");
     assert!(!folder.path("none").exists(), "what is refused writes nothing");

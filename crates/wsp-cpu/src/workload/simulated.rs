@@ -35,6 +35,8 @@ fn cost(module: &WorkloadModule, bindings: &Bindings, task: &TaskRecord<'_>) -> 
         Diagnostic::error(COST, format!("the cost of a task of kernel `{}` is {cycles}", kernel.name))
             .at(expr.span, "cycles must not be negative")
             .note(format!("in the task with the indices {:?}", task.indices))
+            .help("write `max(cost, 0)`, or set other values")
+            .python("give `TracePolicy.cycles` a function that is 0 or more for every task")
     })
 }
 

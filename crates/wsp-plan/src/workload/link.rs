@@ -1,15 +1,19 @@
 //! Ties a workload to the file of kernels that it uses.
 
 use super::codes;
+use super::eval::constant;
 use std::collections::BTreeSet;
 use wsp_core::words::counted;
 use wsp_core::{FuncId, KernelId, ParamId, TensorId, WorkloadId};
-use wsp_diag::{Diagnostic, Span, did_you_mean};
+use wsp_diag::{Code, Diagnostic, Span, did_you_mean};
 use wsp_ir::workload::{
     AccessMode, Arg, ArgValue, Block, Kernel, NodeKind, ParamKind, ParamSource, Signature, Task,
     WorkloadModule,
 };
 use wsp_ir::{Field, FuncKind, Function, Module, ScalarTy};
+
+/// Of a cost that is no number of cycles, as a run in virtual time finds it too.
+const COST: Code = Code(866);
 
 /// The function of each kernel of the workload; none for kernels that are only declared.
 pub type Functions = Vec<Option<FuncId>>;
@@ -19,7 +23,7 @@ pub(super) fn link(
     module: &mut WorkloadModule,
     library: Option<&Module>,
 ) -> Result<Functions, Vec<Diagnostic>> {
-    let mut faults = Vec::new();
+    let mut faults: Vec<Diagnostic> = module.kernels.iter().filter_map(negative_cost).collect();
     let functions: Functions =
         module.kernels.iter().map(|kernel| function(kernel, library, &mut faults)).collect();
     if let Some(library) = library {
@@ -30,6 +34,14 @@ pub(super) fn link(
         }
     }
     if faults.is_empty() { Ok(functions) } else { Err(faults) }
+}
+
+/// A cost that is below 0 whatever the parameters and integers of a task are.
+fn negative_cost(kernel: &Kernel) -> Option<Diagnostic> {
+    let cost = kernel.cost.as_ref()?;
+    let cycles = constant(cost).filter(|cycles| *cycles < 0)?;
+    let message = format!("the cost of kernel `{}` is {cycles}", kernel.name);
+    Some(Diagnostic::error(COST, message).at(cost.span, "").help("give a number of cycles from 0"))
 }
 
 /// Names of the tensors that some task of a workload with declared kernels may write.

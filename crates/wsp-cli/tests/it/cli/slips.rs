@@ -31,9 +31,14 @@ fn advice_to_give_a_file_says_what_makes_up_the_other_arrays() {
 #[test]
 fn a_cost_below_0_is_an_error_of_the_check() {
     let folder = Folder::new();
-    let text = "tensor y: f32[4]; kernel k(out y) cost -10; workload main { k(y[0..4]); }";
-    let (_, err) = refused(&["check", &folder.write("cost.wsp", text)]);
-    assert!(err.contains("WSP0866") && err.contains("the cost of kernel `k` is -10"), "{err}");
+    for (cost, cycles) in [("-10", -10), ("0-3", -3), ("2 * (1 - 4)", -6), ("(1 < 2 ? 3 - 9 : 7)", -6)] {
+        let text = format!("tensor y: f32[4]; kernel k(out y) cost {cost}; workload main {{ k(y[0..4]); }}");
+        let (_, err) = refused(&["check", &folder.write("cost.wsp", &text)]);
+        assert!(
+            err.contains("WSP0866") && err.contains(&format!("the cost of kernel `k` is {cycles}")),
+            "{err}"
+        );
+    }
 }
 
 #[test]

@@ -175,9 +175,10 @@ impl<'t> Parser<'t> {
                     .help("strings stand in `use \"kernels.pto\";` only");
                 Err(self.report(diagnostic))
             }
-            _ => Err(self
-                .foreign_operator()
-                .unwrap_or_else(|| self.unexpected(codes::EXPECTED_EXPRESSION, "an expression"))),
+            _ => Err(self.foreign_operator().unwrap_or_else(|| {
+                let help = "write a number, a name, or an expression of these such as `2 * n + 1`";
+                self.unexpected_help(codes::EXPECTED_EXPRESSION, "an expression", help)
+            })),
         }
     }
 
@@ -195,13 +196,13 @@ impl<'t> Parser<'t> {
         let token = self.bump();
         let value = integer(self.text_of(token), false).unwrap_or(u64::MAX);
         let signed = if negative { 0i64.checked_sub_unsigned(value) } else { i64::try_from(value).ok() };
-        signed.ok_or_else(|| self.number_too_large(token, &format!("{}", i64::MAX)))
+        signed.ok_or_else(|| self.number_too_large(token, i64::MAX as u64))
     }
 
-    fn number_too_large(&mut self, token: Token, largest: &str) -> Skip {
+    fn number_too_large(&mut self, token: Token, largest: u64) -> Skip {
         let diagnostic = Diagnostic::error(codes::NUMBER_OUT_OF_RANGE, "the number is too large")
             .at(self.span_of(token), "")
-            .note(format!("at most {largest} can stand here"));
+            .help(format!("write a number that is at most {largest}"));
         self.report(diagnostic)
     }
 
@@ -209,7 +210,8 @@ impl<'t> Parser<'t> {
     pub(in crate::workload) fn integer(&mut self, what: &str) -> Parsed<i64> {
         let negative = self.eat(Tok::Minus);
         if !self.at(Tok::Number) {
-            return Err(self.unexpected(codes::EXPECTED_EXPRESSION, what));
+            let help = "write the number itself, such as `8`: no name and no expression can stand here";
+            return Err(self.unexpected_help(codes::EXPECTED_EXPRESSION, what, help));
         }
         self.signed_number(negative)
     }
@@ -217,12 +219,13 @@ impl<'t> Parser<'t> {
     /// Reads a number that is at most `largest`.
     pub(in crate::workload) fn count(&mut self, what: &str, largest: u64) -> Parsed<u64> {
         if !self.at(Tok::Number) {
-            return Err(self.unexpected(codes::EXPECTED_EXPRESSION, what));
+            let help = "write the number itself, such as `8`: no sign, name or expression can stand here";
+            return Err(self.unexpected_help(codes::EXPECTED_EXPRESSION, what, help));
         }
         let token = self.bump();
         let value = integer(self.text_of(token), false).unwrap_or(u64::MAX);
         if value > largest {
-            return Err(self.number_too_large(token, &largest.to_string()));
+            return Err(self.number_too_large(token, largest));
         }
         Ok(value)
     }

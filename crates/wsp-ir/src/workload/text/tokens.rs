@@ -91,7 +91,7 @@ fn fault_of(fault: Fault, text: &str, span: Span) -> (Diagnostic, Option<Tok>) {
         }
         Fault::LargeNumber => Diagnostic::error(codes::NUMBER_OUT_OF_RANGE, "the number is too large")
             .at(span, "does not fit 64 bits")
-            .note(format!("the largest integer is {}", i64::MAX)),
+            .help(format!("write a number that is at most {}", i64::MAX)),
     };
     (said, Some(Tok::Bad))
 }

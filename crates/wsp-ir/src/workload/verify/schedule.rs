@@ -50,10 +50,10 @@ impl<'m> Checker<'m> {
     pub(in crate::workload) fn count(&mut self, count: u32, most: u32, what: &str, span: Span) {
         self.require((1..=most).contains(&count), || {
             let diagnostic = error(rule::COUNT, span, format!("the number of {what} is {count}"));
-            diagnostic.note(if most == u32::MAX {
-                "it is at least 1".to_owned()
+            diagnostic.help(if most == u32::MAX {
+                "give a number from 1".to_owned()
             } else {
-                format!("it is 1 to {most}")
+                format!("give a number from 1 to {most}")
             })
         });
     }

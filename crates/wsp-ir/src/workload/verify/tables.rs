@@ -208,10 +208,6 @@ impl<'m> Checker<'m> {
         }
         if let Some(cost) = &kernel.cost {
             self.expr(cost, &Place::Cost(scalars));
-            if let Some(cycles) = cost.as_const().filter(|cycles| *cycles < 0) {
-                let message = format!("the cost of kernel `{}` is {cycles}", kernel.name);
-                self.push(error(rule::COST, cost.span, message).help("give a number of cycles from 0"));
-            }
         }
         self.place.clear();
     }
