@@ -84,8 +84,8 @@ impl Buffer {
         if bytes >= OWN_PAGES {
             return Buffer::pages(bytes, alignment);
         }
-        let room = room(bytes, alignment, Buffer::ALIGNMENT)?;
-        let mut lines = Line::new_vec_zeroed(room.div_ceil(size_of::<Line>())).ok()?;
+        let padded = padded(bytes, alignment, Buffer::ALIGNMENT)?;
+        let mut lines = Line::new_vec_zeroed(padded.div_ceil(size_of::<Line>())).ok()?;
         let first = NonNull::new(lines.as_mut_ptr().cast())?;
         Some(Buffer::own(Arc::new(lines), first, bytes, alignment))
     }
@@ -93,7 +93,7 @@ impl Buffer {
     /// Fresh memory of zeros that begins at a page, whatever its size; none as for [`zeros`](Self::zeros). The system is asked
     /// for large pages.
     pub fn pages(bytes: usize, alignment: usize) -> Option<Arc<Buffer>> {
-        let mut pages = MmapMut::map_anon(room(bytes, alignment, LEAST_PAGE)?).ok()?;
+        let mut pages = MmapMut::map_anon(padded(bytes, alignment, LEAST_PAGE)?).ok()?;
         // A wish: systems without large pages refuse it, and small ones do.
         #[cfg(target_os = "linux")]
         let _ = pages.advise(memmap2::Advice::HugePage);
@@ -187,9 +187,9 @@ const LEAST_PAGE: usize = 4096;
 
 /// Bytes to ask for, at least one, so that `bytes` of them begin at a multiple of `alignment` where the first begins at one of
 /// `least`. None if that cannot be.
-fn room(bytes: usize, alignment: usize, least: usize) -> Option<usize> {
+fn padded(bytes: usize, alignment: usize, least: usize) -> Option<usize> {
     let more = alignment.is_power_of_two().then(|| alignment.saturating_sub(least))?;
-    bytes.max(1).checked_add(more).filter(|room| *room <= isize::MAX as usize)
+    bytes.max(1).checked_add(more).filter(|bytes| *bytes <= isize::MAX as usize)
 }
 
 #[cfg(test)]

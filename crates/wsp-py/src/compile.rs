@@ -40,7 +40,7 @@ pub(crate) fn compile(
     let started = clock::now();
     let compilation = options::compilation(py, options)?;
     let (callables, folder) = (callables.unwrap_or_default(), library_dir.unwrap_or_default());
-    let made = stack::with_room(py, || program(trace, callables, folder, &compilation))?;
+    let made = stack::on_large_stack(py, || program(trace, callables, folder, &compilation))?;
     let mut inner = made.map_err(|(sources, faults)| errors::exception(py, &faults, &sources))?;
     inner.compile_ns = clock::nanos_since(started);
     Ok(Program::new(inner))
@@ -174,7 +174,7 @@ pub(crate) fn load_program(
     let started = clock::now();
     let compilation = options::compilation(py, options)?;
     let mut sources = SourceMap::default();
-    let made = stack::with_room(py, || launch(path, &compilation, &mut sources))?;
+    let made = stack::on_large_stack(py, || launch(path, &compilation, &mut sources))?;
     let mut inner = made.map_err(|faults| errors::exception(py, &faults, &sources))?;
     inner.compile_ns = clock::nanos_since(started);
     inner.sources = sources;

@@ -49,7 +49,7 @@ pub(crate) struct TaskGraph {
 #[pyfunction]
 pub(crate) fn task_graph_text(py: Python<'_>, source: &str, name: &str, folder: &str) -> PyResult<TaskGraph> {
     let mut sources = SourceMap::default();
-    let (unit, warnings) = stack::with_room(py, || text::parse(name, source, &mut sources))?;
+    let (unit, warnings) = stack::on_large_stack(py, || text::parse(name, source, &mut sources))?;
     match unit {
         Some(unit) => Ok(TaskGraph { unit, sources, warnings, folder: folder.to_owned() }),
         None => Err(errors::exception(py, &warnings, &sources)),
@@ -103,7 +103,7 @@ impl TaskGraph {
     ) -> PyResult<Bound<'py, PyList>> {
         let mut sources = self.sources.clone();
         let files = files.read().map_err(|faults| errors::exception(py, &faults, &sources))?;
-        let known = stack::with_room(py, || self.signatures(kernels, &files, &mut sources))?;
+        let known = stack::on_large_stack(py, || self.signatures(kernels, &files, &mut sources))?;
         let mut found = self.warnings.clone();
         match known {
             Err(faults) => found.extend(faults),

@@ -155,7 +155,7 @@ fn described(module: &Module, entry: &Entry, param: u32) -> (String, bool) {
 #[pyfunction]
 pub(crate) fn library<'py>(py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyAny>> {
     let mut sources = SourceMap::default();
-    let compiled = stack::with_room(py, || open(path, &mut sources))?;
+    let compiled = stack::on_large_stack(py, || open(path, &mut sources))?;
     let module = compiled.map_err(|faults| errors::exception(py, &faults, &sources))?;
     let kernels = module.functions.iter().filter_map(|function| {
         let FuncKind::Kernel { descriptor } = function.kind else { return None };

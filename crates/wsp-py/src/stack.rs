@@ -11,11 +11,11 @@ use std::thread;
 /// Several times what reading, checking, compiling and printing the deepest document take without optimisations.
 const STACK_BYTES: usize = 16 << 20;
 
-/// Does something on a stack that has room, with the interpreter released, and waits for it.
+/// Does something on a large stack, with the interpreter released, and waits for it.
 ///
 /// # Errors
 /// The operating system makes no thread.
-pub(crate) fn with_room<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
+pub(crate) fn on_large_stack<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
     let done = py.detach(|| {
         thread::scope(|scope| {
             let thread = thread::Builder::new().name("pto-wsp-compile".to_owned()).stack_size(STACK_BYTES);

@@ -8,7 +8,7 @@ use wsp_trace::Trace;
 
 /// What `print` makes of a trace, which is checked.
 fn printed<R: Send>(py: Python<'_>, json: &[u8], print: impl FnOnce(&Trace) -> R + Send) -> PyResult<R> {
-    let read = stack::with_room(py, || wsp_trace::read(json).map(|trace| print(&trace)))?;
+    let read = stack::on_large_stack(py, || wsp_trace::read(json).map(|trace| print(&trace)))?;
     read.map_err(|(sources, faults)| errors::exception(py, &faults, &sources))
 }
 

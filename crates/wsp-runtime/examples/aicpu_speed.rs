@@ -41,8 +41,8 @@ fn cell(at: u64) -> Region {
 impl Generator for Strided {
     type Fault = ();
 
-    fn generate(&mut self, room: u32, out: &mut dyn Emit) -> Progress<()> {
-        for _ in 0..room {
+    fn generate(&mut self, free: u32, out: &mut dyn Emit) -> Progress<()> {
+        for _ in 0..free {
             let ordinal = self.next;
             if ordinal >= self.tasks {
                 return Progress::Finished;

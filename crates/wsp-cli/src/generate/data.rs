@@ -186,10 +186,10 @@ impl Problem {
         let (heads, dim) = (u64::from(self.q_heads), u64::from(self.dim));
         let mut array = match &self.rows {
             QueryRows::Each(rows) => {
-                room("`q`", self.dtype, &[self.lens.len() as u64, heads, u64::from(*rows), dim])?
+                zeros("`q`", self.dtype, &[self.lens.len() as u64, heads, u64::from(*rows), dim])?
             }
             QueryRows::Packed(rows) => {
-                room("`q`", self.dtype, &[rows.iter().map(|&n| u64::from(n)).sum(), heads, dim])?
+                zeros("`q`", self.dtype, &[rows.iter().map(|&n| u64::from(n)).sum(), heads, dim])?
             }
         };
         match self.dtype {
@@ -232,7 +232,7 @@ impl Problem {
             wide(self.kv_heads),
             wide(self.dim),
         );
-        let mut array = room("a KV cache", self.kv_dtype, &shape)?;
+        let mut array = zeros("a KV cache", self.kv_dtype, &shape)?;
         match self.kv_dtype {
             DType::F16 => self.fill_pages::<F16>(side, unused, &mut array),
             DType::Bf16 => self.fill_pages::<Bf16>(side, unused, &mut array),
@@ -307,7 +307,7 @@ impl Problem {
     }
 }
 
-fn room(what: &str, dtype: DType, shape: &[u64]) -> Result<Array, Diagnostic> {
+fn zeros(what: &str, dtype: DType, shape: &[u64]) -> Result<Array, Diagnostic> {
     let bytes = shape.iter().try_fold(dtype.size() as u64, |total, &n| total.checked_mul(n));
     let Some(bytes) = bytes else {
         return Err(Diagnostic::error(codes::TOO_MUCH_DATA, format!("made-up {what} is too large to count"))
@@ -319,13 +319,13 @@ fn room(what: &str, dtype: DType, shape: &[u64]) -> Result<Array, Diagnostic> {
 }
 
 fn numbers(values: &[f32]) -> Result<Array, Diagnostic> {
-    let mut array = room("numbers of heads", DType::F32, &[values.len() as u64])?;
+    let mut array = zeros("numbers of heads", DType::F32, &[values.len() as u64])?;
     array.as_slice_mut::<f32>().expect("the array should hold f32").copy_from_slice(values);
     Ok(array)
 }
 
 fn integers(values: &[u32]) -> Result<Array, Diagnostic> {
-    let mut array = room("a page table", DType::U32, &[values.len() as u64])?;
+    let mut array = zeros("a page table", DType::U32, &[values.len() as u64])?;
     array.as_slice_mut::<u32>().expect("the array should hold u32").copy_from_slice(values);
     Ok(array)
 }

@@ -157,9 +157,10 @@ impl<'m> Recipe<'m> {
                 .help(format!("give them with `--input {}=FILE.npy`", param.name)));
         };
         self.refuse_clash(param)?;
-        let no_room = || bad(format!("`{}` does not fit memory", param.name)).at(param.span, "declared here");
-        let mut array = Array::zeros(DType::U32, &[values.len() as u64]).map_err(|_| no_room())?;
-        array.as_slice_mut::<u32>().ok_or_else(no_room)?.copy_from_slice(values);
+        let no_memory =
+            || bad(format!("`{}` does not fit memory", param.name)).at(param.span, "declared here");
+        let mut array = Array::zeros(DType::U32, &[values.len() as u64]).map_err(|_| no_memory())?;
+        array.as_slice_mut::<u32>().ok_or_else(no_memory)?.copy_from_slice(values);
         Ok(array)
     }
 

@@ -35,19 +35,19 @@ pub fn make_tensor(
     scale: Scale,
     seed: u64,
 ) -> Result<Array, Diagnostic> {
-    let no_room = |why: String| {
+    let no_memory = |why: String| {
         Diagnostic::error(codes::CANNOT_MAKE_TENSOR, format!("`{name}` cannot be made up"))
             .note(why)
             .help("take a smaller tensor")
     };
     let bytes = shape.iter().try_fold(dtype.size() as u64, |total, &n| total.checked_mul(n));
-    let bytes = bytes.ok_or_else(|| no_room(format!("the bytes of {dtype}{shape:?} cannot be counted")))?;
+    let bytes = bytes.ok_or_else(|| no_memory(format!("the bytes of {dtype}{shape:?} cannot be counted")))?;
     check_memory(&format!("`{name}`"), bytes)?;
     let stream = name
         .bytes()
         .fold(key(seed, shape.len() as u64), |key, byte| super::hash::splitmix64(key ^ u64::from(byte)));
     if dtype == DType::F64 || !dtype.is_float() {
-        let mut array = Array::zeros(dtype, shape).map_err(|fault| no_room(fault.to_string()))?;
+        let mut array = Array::zeros(dtype, shape).map_err(|fault| no_memory(fault.to_string()))?;
         fill_numbers(&mut array, stream);
         return Ok(array);
     }
@@ -59,7 +59,7 @@ pub fn make_tensor(
         _ => Values::Random { center: 0.0, scale: 1.0 },
     };
     fill(dtype, shape, &values, stream)
-        .ok_or_else(|| no_room(format!("{dtype}{shape:?} does not fit memory")))
+        .ok_or_else(|| no_memory(format!("{dtype}{shape:?} does not fit memory")))
 }
 
 /// Fills integers and numbers of 8 bytes.

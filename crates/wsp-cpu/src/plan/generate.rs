@@ -181,7 +181,7 @@ pub(super) fn need(run: &Run<'_>) -> Result<PlanNeed, Vec<Diagnostic>> {
 
 impl Plan {
     /// Whether what was generated fits.
-    pub(super) fn check_room(&self, missed: Missed) -> Result<(), Vec<Diagnostic>> {
+    pub(super) fn check_capacity(&self, missed: Missed) -> Result<(), Vec<Diagnostic>> {
         let Capacity::Fixed { descriptors, workspace_bytes } = self.capacity else { return Ok(()) };
         let mut faults = Vec::new();
         if missed.descriptors > 0 {

@@ -249,7 +249,7 @@ impl Plan {
         let (settled, missed) = run.fill(&self.generators, &mut self.flat, &mut self.workspace)?;
         self.generated_ns = clock::nanos_since(started);
         self.settled = settled;
-        self.check_room(missed)?;
+        self.check_capacity(missed)?;
         self.whole = true;
         Ok(())
     }

@@ -159,7 +159,7 @@ macro_rules! tile_forms {
                 start: E = Column "the number of column 0",
                 /// At most this many columns.
                 cols: Option<E> = MaybeCount,
-            } [gives Room(), AtMost(cols); work Each(dst)]
+            } [gives Capacity(), AtMost(cols); work Each(dst)]
 
             /// `TINSERT(dst, src, row, col)`: the valid part of `src` replaces as many elements of the valid part of `dst`, from
             /// (`row`, `col`) on, which must have room for it.
@@ -184,7 +184,7 @@ macro_rules! tile_forms {
                 row: E = Count,
                 /// First column, `u32`.
                 col: E = Count,
-            } [gives Room(), Room(); work Each(dst); apart "a part of a tile goes to another tile"]
+            } [gives Capacity(), Capacity(); work Each(dst); apart "a part of a tile goes to another tile"]
 
             /// `TTOPK(values, indices, src, first)`: each row of `values` and `indices` keeps the largest of what it holds and of
             /// the row of `src`, whose column `c` has the index `first + c`; as many as fit. Rows run from the largest value to
@@ -198,7 +198,7 @@ macro_rules! tile_forms {
                 src: T = In,
                 /// Index of column 0 of `src`, `u32`; indices stay below 2^24, where `f32` holds every whole number.
                 first: E = Count,
-            } [gives Rows(src), Room(); work Both(src, values); apart "a selection takes three different tiles"]
+            } [gives Rows(src), Capacity(); work Both(src, values); apart "a selection takes three different tiles"]
         }
     };
 }

@@ -108,7 +108,7 @@ pub enum TileExtent<'a, T = LocalId, E = Expr> {
     /// One.
     One,
     /// All that the destination has room for, or less.
-    Room,
+    Capacity,
     /// All that the destination has room for, or the number where that is smaller.
     AtMost(Option<&'a E>),
 }

@@ -119,7 +119,7 @@ fn extent(extent: TileExtent<'_, &'static str, &'static str>) -> String {
         TileExtent::Cols(tile) => format!("columns of `{tile}`"),
         TileExtent::Outer(tile, _) => format!("columns of `{tile}`, or rows where it is transposed"),
         TileExtent::One => "1".to_owned(),
-        TileExtent::Room => "at most the capacity".to_owned(),
+        TileExtent::Capacity => "at most the capacity".to_owned(),
         TileExtent::AtMost(asked) => format!("at most the capacity and `{}`", asked.unwrap()),
     }
 }

@@ -69,7 +69,7 @@ pub struct FlatBuffer {
     recent: u16,
     stage: u32,
     descriptors: usize,
-    room: Room,
+    capacity: Capacity,
 }
 
 /// Room for words, sites and values of hints.
@@ -77,7 +77,7 @@ type Spare<'a> = (&'a mut [MaybeUninit<u32>], &'a mut [MaybeUninit<u16>], &'a mu
 
 /// Limits of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Room {
+struct Capacity {
     /// None where the buffer may move.
     words: Option<usize>,
     descriptors: usize,
@@ -86,19 +86,19 @@ struct Room {
 impl FlatBuffer {
     /// A buffer that grows as it must, up to so many descriptors.
     pub fn growing(descriptors: usize) -> FlatBuffer {
-        FlatBuffer::new(Room { words: None, descriptors })
+        FlatBuffer::new(Capacity { words: None, descriptors })
     }
 
     /// A buffer for so many descriptors of at most so many words each; it never moves. None where there is no memory for it.
     pub fn fixed(descriptors: usize, fields: usize) -> Option<FlatBuffer> {
         let words = descriptors.checked_mul(fields)?;
-        let mut buffer = FlatBuffer::new(Room { words: Some(words), descriptors });
+        let mut buffer = FlatBuffer::new(Capacity { words: Some(words), descriptors });
         buffer.words.try_reserve_exact(words).ok()?;
         buffer.sites.try_reserve_exact(descriptors).ok()?;
         Some(buffer)
     }
 
-    fn new(room: Room) -> FlatBuffer {
+    fn new(capacity: Capacity) -> FlatBuffer {
         FlatBuffer {
             words: Vec::new(),
             sites: Vec::new(),
@@ -107,7 +107,7 @@ impl FlatBuffer {
             recent: 0,
             stage: 0,
             descriptors: 0,
-            room,
+            capacity,
         }
     }
 
@@ -149,8 +149,8 @@ impl FlatBuffer {
     /// When the buffer is full.
     #[inline]
     pub(crate) fn push(&mut self, site: u16, fields: &[u32], hints: &[u32]) -> Result<(), FlatFull> {
-        let fits = self.room.words.is_none_or(|words| words - self.words.len() >= fields.len());
-        if self.descriptors == self.room.descriptors || !fits {
+        let fits = self.capacity.words.is_none_or(|words| words - self.words.len() >= fields.len());
+        if self.descriptors == self.capacity.descriptors || !fits {
             return Err(FlatFull);
         }
         self.words.extend_from_slice(fields);
@@ -184,8 +184,8 @@ impl FlatBuffer {
     #[cfg_attr(not(feature = "native"), expect(dead_code, reason = "compiled code writes by address"))]
     pub(crate) fn spare(&mut self, count: usize, fields: usize, hints: usize) -> Spare<'_> {
         let (mut words, mut sites) = (count.saturating_mul(fields), count);
-        sites = sites.min(self.room.descriptors - self.descriptors);
-        match self.room.words {
+        sites = sites.min(self.capacity.descriptors - self.descriptors);
+        match self.capacity.words {
             Some(most) => words = words.min(most - self.words.len()),
             None => self.words.reserve(words),
         }

@@ -81,10 +81,10 @@ impl Tiles {
 
     /// `TEXTRACT`: what `src` has from a row and column on, at most the capacity of `dst`.
     pub(crate) fn extract(&mut self, dst: usize, src: usize, (row, col): (u32, u32)) {
-        let (have, room) = (self.tiles[src].shape, self.tiles[dst].capacity);
+        let (have, capacity) = (self.tiles[src].shape, self.tiles[dst].capacity);
         let shape = Shape::new(
-            have.rows.saturating_sub(row).min(room.rows),
-            have.cols.saturating_sub(col).min(room.cols),
+            have.rows.saturating_sub(row).min(capacity.rows),
+            have.cols.saturating_sub(col).min(capacity.cols),
         );
         self.own(src);
         let from = self.grid(src);

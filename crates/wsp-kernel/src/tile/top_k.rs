@@ -28,13 +28,13 @@ impl Tiles {
         let TopK { values, indices, src } = tiles;
         assert!(values != indices && values != src && indices != src, "compilation should have refused it");
         let (from, have) = (self.tiles[src].shape, self.tiles[values].shape);
-        let room = self.tiles[values].capacity.cols.min(self.tiles[indices].capacity.cols);
+        let capacity = self.tiles[values].capacity.cols.min(self.tiles[indices].capacity.cols);
         let held = if have.rows == 0 { 0 } else { have.cols };
         if held > 0 {
             self.check_shape(values, Shape::new(from.rows, held))?;
         }
         self.check_shape(indices, have)?;
-        let shape = Shape::new(from.rows, held.saturating_add(from.cols).min(room));
+        let shape = Shape::new(from.rows, held.saturating_add(from.cols).min(capacity));
         self.check_fit(values, shape)?;
         self.check_fit(indices, shape)?;
         let last = u64::from(first) + u64::from(from.cols);

@@ -94,7 +94,7 @@ impl Sema<'_> {
                 may_agree(have, &self.tile_ty(b, *tile).cols)
             }
             TileExtent::One => may_be_one(have),
-            TileExtent::Room | TileExtent::AtMost(_) => true,
+            TileExtent::Capacity | TileExtent::AtMost(_) => true,
         };
         if agrees(&rows, &to.rows) && agrees(&cols, &to.cols) {
             return Ok(());
@@ -103,7 +103,7 @@ impl Sema<'_> {
             (TileExtent::Rows(_), TileExtent::One) => "one value per row",
             (TileExtent::One, TileExtent::Cols(_)) => "one value per column",
             (TileExtent::Cols(_), TileExtent::Rows(_)) => "rows and columns exchanged",
-            (TileExtent::Rows(_), TileExtent::Room) => "one list per row",
+            (TileExtent::Rows(_), TileExtent::Capacity) => "one list per row",
             _ => "another shape",
         };
         let from = self.tile_ty(b, source.tile);

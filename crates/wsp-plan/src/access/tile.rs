@@ -34,7 +34,7 @@ impl Walker<'_> {
             TileExtent::Rows(tile) | TileExtent::Outer(tile, true) => self.shape(state, tile).rows,
             TileExtent::Cols(tile) | TileExtent::Outer(tile, false) => self.shape(state, tile).cols,
             TileExtent::One => Expr::u32(1, Span::default()),
-            TileExtent::Room => all,
+            TileExtent::Capacity => all,
             TileExtent::AtMost(asked) => self.at_most(state, asked, all),
         };
         let (rows, cols) = op.gives()?;

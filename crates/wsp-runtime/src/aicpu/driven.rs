@@ -164,16 +164,17 @@ impl<G: Generator> Driven<G> {
             return Ok(true);
         }
         self.step_tasks = self.step_tasks.saturating_mul(2).min(shared.config.step_tasks);
-        let room = self.room(shared);
-        let asks = room > 0 || self.aicpu.queue.room() == 0 && shared.config.window_mode == WindowMode::Abort;
+        let free = self.free_places(shared);
+        let asks =
+            free > 0 || self.aicpu.queue.free_slots() == 0 && shared.config.window_mode == WindowMode::Abort;
         if !asks {
             return Ok(false);
         }
         let id = self.aicpu.id;
         let before = shared.watermark_of(id);
         let Driven { aicpu, generator, next_ordinal, .. } = self;
-        let mut emitter = Emitter { aicpu, shared, slots, room, taken: 0, next_ordinal, refused: None };
-        let progress = generator.generate(room.max(1), &mut emitter);
+        let mut emitter = Emitter { aicpu, shared, slots, free, taken: 0, next_ordinal, refused: None };
+        let progress = generator.generate(free.max(1), &mut emitter);
         let Emitter { taken, refused, .. } = emitter;
         shared.generated.fetch_add(taken, Ordering::AcqRel);
         if let Some((ordinal, refused)) = refused {
@@ -223,9 +224,9 @@ impl<G: Generator> Driven<G> {
     }
 
     /// Tasks that there is room for, and a record of having to wait.
-    fn room(&mut self, shared: &Shared) -> u32 {
+    fn free_places(&mut self, shared: &Shared) -> u32 {
         let config = &shared.config;
-        let in_window = self.aicpu.queue.room();
+        let in_window = self.aicpu.queue.free_slots();
         // A share per AICPU: one that is far ahead leaves room for those behind.
         let share = (config.map_entries / u32::from(shared.aicpus())).max(1);
         let in_map = if self.aicpu.accesses >= share {
@@ -268,7 +269,7 @@ struct Emitter<'a> {
     aicpu: &'a mut Aicpu,
     shared: &'a Shared,
     slots: &'a dyn Slots,
-    room: u32,
+    free: u32,
     taken: u64,
     next_ordinal: &'a mut u64,
     /// The first refusal, and where.
@@ -285,11 +286,11 @@ impl Emitter<'_> {
             return Err(refused);
         }
         let queue = &self.aicpu.queue;
-        if queue.room() == 0 && self.shared.config.window_mode == WindowMode::Abort {
+        if queue.free_slots() == 0 && self.shared.config.window_mode == WindowMode::Abort {
             return Err(Refused::WindowFull { capacity: queue.capacity() });
         }
-        if self.room == 0 {
-            return Err(Refused::NoRoom);
+        if self.free == 0 {
+            return Err(Refused::TooMany);
         }
         if task.payload.len() > limits::MAX_LOCAL_PARAMS as usize {
             return Err(Refused::PayloadTooLong { words: task.payload.len() });
@@ -403,11 +404,11 @@ impl Emit for Emitter<'_> {
         if let Err(refused) = self.check(task) {
             return self.refuse(task.ordinal, refused);
         }
-        let Some(slot) = self.aicpu.queue.take() else { return self.refuse(task.ordinal, Refused::NoRoom) };
+        let Some(slot) = self.aicpu.queue.take() else { return self.refuse(task.ordinal, Refused::TooMany) };
         self.enter(task, slot);
         self.begin_waits(slot);
         *self.next_ordinal = task.ordinal + 1;
-        self.room -= 1;
+        self.free -= 1;
         self.taken += 1;
         let Aicpu { stats, queue, .. } = &mut *self.aicpu;
         stats.tasks += 1;

@@ -95,11 +95,11 @@ impl Gates {
     pub(super) fn enter(&self, stream: Option<StreamId>, pool: ExecPool, ordinal: u64) -> bool {
         let Book { held, turns } = &mut *self.lock();
         let mut turn = stream.filter(|_| self.orders_streams).and_then(|stream| turns.get_mut(&stream));
-        let has_room = |(gate, kind): (usize, Kind)| {
+        let has_capacity = |(gate, kind): (usize, Kind)| {
             held.get(&(gate, kind)).copied().unwrap_or(0) < self.gates[gate].capacity
         };
         let is_next = turn.as_ref().is_none_or(|turn| turn.outside.first() == Some(&ordinal));
-        let enters = is_next && self.kinds(stream, pool).all(has_room);
+        let enters = is_next && self.kinds(stream, pool).all(has_capacity);
         if enters {
             self.kinds(stream, pool).for_each(|key| *held.entry(key).or_insert(0) += 1);
             if let Some(turn) = &mut turn {

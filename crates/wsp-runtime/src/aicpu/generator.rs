@@ -11,10 +11,10 @@ pub trait Generator: Send {
     /// What can be wrong with the program or its data.
     type Fault: Send;
 
-    /// Goes on: hands over at most `room` tasks, which is at least 1, and takes bounded time.
+    /// Goes on: hands over at most `free` tasks, which is at least 1, and takes bounded time.
     ///
     /// When `out` refuses something the run ends, and the generator should return.
-    fn generate(&mut self, room: u32, out: &mut dyn Emit) -> Progress<Self::Fault>;
+    fn generate(&mut self, free: u32, out: &mut dyn Emit) -> Progress<Self::Fault>;
 
     /// All own tasks with smaller ordinals were handed over; `u64::MAX` when finished. Never decreases. After a task was
     /// handed over it is above the task's ordinal; while the generator waits for a slot, it is at least the ordinal that
@@ -25,8 +25,8 @@ pub trait Generator: Send {
 impl<G: Generator> Generator for &mut G {
     type Fault = G::Fault;
 
-    fn generate(&mut self, room: u32, out: &mut dyn Emit) -> Progress<G::Fault> {
-        (**self).generate(room, out)
+    fn generate(&mut self, free: u32, out: &mut dyn Emit) -> Progress<G::Fault> {
+        (**self).generate(free, out)
     }
 
     fn watermark(&self) -> u64 {
@@ -123,7 +123,7 @@ pub trait Emit {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Refused {
     /// More tasks than there was room for.
-    NoRoom,
+    TooMany,
     /// The window is full, and its mode is [`WindowMode::Abort`](crate::WindowMode::Abort).
     WindowFull {
         /// Its capacity, in tasks.
@@ -162,7 +162,7 @@ pub enum Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Refused::NoRoom => f.write_str("the generator handed over more tasks than there was room for"),
+            Refused::TooMany => f.write_str("the generator handed over more tasks than there was room for"),
             Refused::WindowFull { capacity } => write!(
                 f,
                 "it finds the window of {capacity} full; let generation stall, or ask for a larger window"

@@ -197,12 +197,12 @@ impl LocalTaskQueue {
         self.capacity
     }
 
-    pub(super) fn room(&self) -> u32 {
+    pub(super) fn free_slots(&self) -> u32 {
         self.free.len() as u32 + self.capacity - self.tasks.len() as u32
     }
 
     pub(super) fn in_flight(&self) -> u32 {
-        self.capacity() - self.room()
+        self.capacity() - self.free_slots()
     }
 
     /// A free slot, now in flight.
@@ -308,7 +308,7 @@ mod tests {
     fn slots_come_back_in_the_order_of_completion() {
         let mut queue = LocalTaskQueue::new(3);
         let slots: Vec<u16> = std::iter::from_fn(|| queue.take()).collect();
-        assert_eq!((slots, queue.room(), queue.take()), (vec![0, 1, 2], 0, None));
+        assert_eq!((slots, queue.free_slots(), queue.take()), (vec![0, 1, 2], 0, None));
         queue.release(2);
         queue.release(0);
         assert_eq!((queue.in_flight(), queue.occupied().collect::<Vec<_>>()), (1, vec![1]));

@@ -64,7 +64,7 @@ pub enum AicpuWait {
     /// A computed value.
     Slot(SlotId),
     /// A place in the window or in the map.
-    Room {
+    Place {
         /// Tasks in flight.
         in_flight: u32,
     },
@@ -111,7 +111,7 @@ impl fmt::Display for AicpuWait {
                 write!(f, "counter {} to reach {} (it is at {reached})", need.counter, need.reached)
             }
             AicpuWait::Slot(slot) => write!(f, "the value of slot {}", slot.0),
-            AicpuWait::Room { in_flight } => {
+            AicpuWait::Place { in_flight } => {
                 write!(f, "room ({in_flight} are in flight)", in_flight = counted(in_flight, "task"))
             }
             AicpuWait::Core => f.write_str("a gate or a core"),
@@ -145,7 +145,7 @@ pub(super) fn report<G: Generator>(shared: &Shared, aicpus: &[Driven<G>]) -> Stu
         let wait = match driven.generation {
             Generation::Finished => continue,
             Generation::Waits { slot } => AicpuWait::Slot(slot),
-            Generation::Goes => AicpuWait::Room { in_flight: driven.aicpu.queue.in_flight() },
+            Generation::Goes => AicpuWait::Place { in_flight: driven.aicpu.queue.in_flight() },
         };
         let aicpu = driven.aicpu.id;
         let generator = AicpuParty::Generator { aicpu: aicpu.into(), watermark: shared.watermark_of(aicpu) };

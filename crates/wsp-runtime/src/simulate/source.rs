@@ -28,7 +28,7 @@ pub(super) struct Source {
     /// Tasks submitted and not released.
     active: u32,
     /// The task with whose completion the window was last no longer full.
-    made_room: u32,
+    freed_by: u32,
 }
 
 impl Source {
@@ -49,7 +49,7 @@ impl Source {
             blocked_since: None,
             resumed: None,
             active: 0,
-            made_room: 0,
+            freed_by: 0,
         }
     }
 
@@ -70,7 +70,7 @@ impl Source {
     /// A place in the window is released, with the completion of `task`.
     pub(super) fn leave(&mut self, task: u32) {
         if self.active >= self.capacity {
-            self.made_room = task;
+            self.freed_by = task;
         }
         self.active -= 1;
     }
@@ -151,7 +151,7 @@ impl Engine<'_> {
     fn unblock(&mut self, task: TaskId) {
         let Some(since) = self.source.blocked_since.take() else { return };
         let waited = self.now - since;
-        self.source.resumed = Some((self.now, self.source.made_room));
+        self.source.resumed = Some((self.now, self.source.freed_by));
         self.out.stalled_cycles += waited;
         if self.source.mode == WindowMode::Benchmark {
             self.out.overflows.push(SimOverflow { task, waited, high_water: self.out.max_in_flight });

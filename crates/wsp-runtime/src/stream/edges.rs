@@ -84,7 +84,7 @@ impl EdgeBook {
     }
 
     /// Allows for so many more edges than are taken, whatever the limit.
-    pub(crate) fn make_room(&mut self, edges: usize) {
+    pub(crate) fn reserve(&mut self, edges: usize) {
         self.limit = self.limit.max(self.in_use.saturating_add(edges as u32));
     }
 

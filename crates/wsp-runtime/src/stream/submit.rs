@@ -141,7 +141,7 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
         self.check(&spec, plain)?;
         let task = self.next_task;
         if self.window.is_full() {
-            self.wait_for_room(task)?;
+            self.wait_for_slot(task)?;
         }
         let token = if self.ordered { self.scope_token() } else { None };
         let access = SlotTask { task, slot: self.window.take(task) };
@@ -262,7 +262,7 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
 
     /// The window is full: waits, or refuses the task.
     #[cold]
-    fn wait_for_room(&mut self, task: u32) -> Result<(), Stopped> {
+    fn wait_for_slot(&mut self, task: u32) -> Result<(), Stopped> {
         let active = self.window.in_use();
         if self.mode == WindowMode::Abort {
             return Err(Stopped::WindowOverflow { capacity: self.capacity, active, task: TaskId(task) });
@@ -377,7 +377,7 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
             self.force_start();
             if self.window.wait_for_one().is_err() {
                 // What holds the edges waits for tasks yet to come.
-                self.window.edges.make_room(needed);
+                self.window.edges.reserve(needed);
             }
         }
         self.window.edge_stalls += u64::from(waited);

@@ -82,7 +82,7 @@ fn conflict(a: &Task, b: &Task) -> bool {
     any(&a.writes, &b.reads) || any(&a.writes, &b.writes) || any(&a.reads, &b.writes)
 }
 
-const ROOM: Capacity = Capacity { tensors: 8, regions: 1500, readers: 1500, overlaps: 50_000, accesses: 16 };
+const FIXED: Capacity = Capacity { tensors: 8, regions: 1500, readers: 1500, overlaps: 50_000, accesses: 16 };
 
 /// A box of any rank from 1 to 4. Tensors 0 to 3 have tiles with parts and neighbours, 5000 has anything.
 fn region() -> impl Strategy<Value = Region> + Clone {
@@ -140,7 +140,7 @@ proptest! {
     #[test]
     fn edges_are_those_of_a_scan_in_fixed_and_growing_maps_and_again_after_clear(program in program(region(), 90)) {
         let expected = scanned(&program, overlap);
-        for mut map in [RegionMap::growing(Matching::Overlap), RegionMap::fixed(Matching::Overlap, ROOM)] {
+        for mut map in [RegionMap::growing(Matching::Overlap), RegionMap::fixed(Matching::Overlap, FIXED)] {
             prop_assert_eq!(&inferred(&mut map, &program), &expected);
             map.clear();
             prop_assert_eq!(&inferred(&mut map, &program), &expected);
@@ -168,7 +168,7 @@ proptest! {
     #[test]
     fn equal_matching_is_a_scan_for_equal_boxes(program in program(region(), 90)) {
         let expected = scanned(&program, equal);
-        for mut map in [RegionMap::growing(Matching::Equal), RegionMap::fixed(Matching::Equal, ROOM)] {
+        for mut map in [RegionMap::growing(Matching::Equal), RegionMap::fixed(Matching::Equal, FIXED)] {
             prop_assert_eq!(&inferred(&mut map, &program), &expected);
         }
     }

@@ -70,13 +70,13 @@ const GRAPHS: [&str; 6] = [
     "softmax_8tiles_tail",
 ];
 
-const ROOM: Capacity =
+const FIXED: Capacity =
     Capacity { tensors: 400, regions: 6000, readers: 60_000, overlaps: 100_000, accesses: 8 };
 
 #[test]
 fn the_newest_writers_of_equal_boxes_are_the_recorded_edges_edge_for_edge() {
     for graph in GRAPHS {
-        for mut map in [RegionMap::growing(Matching::EqualRaw), RegionMap::fixed(Matching::EqualRaw, ROOM)] {
+        for mut map in [RegionMap::growing(Matching::EqualRaw), RegionMap::fixed(Matching::EqualRaw, FIXED)] {
             let mut made = edges(&mut map, &tasks(graph, 1));
             // The files list edges by source, and those of one source as they were made.
             made.sort_by_key(|(from, _, _)| *from);
@@ -92,7 +92,7 @@ fn the_newest_writers_of_equal_boxes_are_the_recorded_edges_edge_for_edge() {
 
 fn hazards(tasks: &[Task]) -> usize {
     let growing = edges(&mut RegionMap::growing(Matching::Overlap), tasks);
-    assert_eq!(growing, edges(&mut RegionMap::fixed(Matching::Overlap, ROOM), tasks));
+    assert_eq!(growing, edges(&mut RegionMap::fixed(Matching::Overlap, FIXED), tasks));
     growing.len()
 }
 

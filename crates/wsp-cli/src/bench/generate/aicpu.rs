@@ -80,8 +80,8 @@ struct Bytecode<'a> {
 impl Generator for Bytecode<'_> {
     type Fault = interp::Fault;
 
-    fn generate(&mut self, room: u32, out: &mut dyn Emit) -> Progress<interp::Fault> {
-        match self.interpreter.run(&mut Handing(out), room, STEPS) {
+    fn generate(&mut self, free: u32, out: &mut dyn Emit) -> Progress<interp::Fault> {
+        match self.interpreter.run(&mut Handing(out), free, STEPS) {
             Ok(interp::Progress::Yielded) | Err(_) => Progress::More,
             Ok(interp::Progress::Waits(slot)) => Progress::Waits(slot),
             Ok(interp::Progress::Finished) => Progress::Finished,

@@ -69,9 +69,9 @@ impl<I> Bytecode<'_, I> {
 impl<I: Issue> Generator for Bytecode<'_, I> {
     type Fault = GenerationFault;
 
-    fn generate(&mut self, room: u32, out: &mut dyn Emit) -> Progress<GenerationFault> {
+    fn generate(&mut self, free: u32, out: &mut dyn Emit) -> Progress<GenerationFault> {
         let mut host = Handing { adapter: &mut self.adapter, out };
-        match self.interpreter.run(&mut host, room, STEPS) {
+        match self.interpreter.run(&mut host, free, STEPS) {
             Ok(interp::Progress::Yielded) => Progress::More,
             Ok(interp::Progress::Waits(slot)) => Progress::Waits(slot),
             Ok(interp::Progress::Finished) => self.finished(),

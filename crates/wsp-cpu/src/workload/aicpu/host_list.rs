@@ -189,8 +189,8 @@ const ENTRIES: usize = 4096;
 impl<I: Issue> Generator for Share<'_, '_, I> {
     type Fault = GenerationFault;
 
-    fn generate(&mut self, room: u32, out: &mut dyn Emit) -> Progress<GenerationFault> {
-        let mut left = room;
+    fn generate(&mut self, free: u32, out: &mut dyn Emit) -> Progress<GenerationFault> {
+        let mut left = free;
         for _ in 0..ENTRIES {
             let Some(item) = self.list.items.get(self.next) else {
                 self.watermark = u64::MAX;

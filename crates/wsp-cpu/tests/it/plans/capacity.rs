@@ -24,17 +24,17 @@ fn a_query_says_exactly_what_a_plan_needs() {
 fn a_fixed_plan_takes_what_was_asked_for_and_one_less_is_an_error() {
     let (program, options, given) = (program(DECODE, 8), options(64), arrays(&[300, 65], 1));
     let need = program.workspace_query(&given, &options).unwrap();
-    let room = |less_descriptors: u32, less_bytes: u64| Capacity::Fixed {
+    let fixed = |less_descriptors: u32, less_bytes: u64| Capacity::Fixed {
         descriptors: need.descriptors as u32 - less_descriptors,
         workspace_bytes: need.workspace_bytes - less_bytes,
     };
-    assert_eq!(program.plan(&given, &options, room(0, 0)).unwrap().need(), need);
-    for (capacity, want) in [(room(1, 0), need.descriptors), (room(0, 1), need.workspace_bytes)] {
+    assert_eq!(program.plan(&given, &options, fixed(0, 0)).unwrap().need(), need);
+    for (capacity, want) in [(fixed(1, 0), need.descriptors), (fixed(0, 1), need.workspace_bytes)] {
         let found = program.plan(&given, &options, capacity).unwrap_err();
         assert_eq!(found[0].code, FULL);
         assert!(found[0].message.contains(&format!("needs {want} ")), "{}", found[0].message);
     }
-    assert_eq!(program.plan(&given, &options, room(1, 1)).unwrap_err().len(), 2);
+    assert_eq!(program.plan(&given, &options, fixed(1, 1)).unwrap_err().len(), 2);
     let absurd = Capacity::Fixed { descriptors: u32::MAX, workspace_bytes: 0 };
     assert_eq!(program.plan(&given, &options, absurd).unwrap_err()[0].code, FULL);
 }

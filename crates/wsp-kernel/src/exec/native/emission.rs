@@ -72,7 +72,7 @@ impl Lent {
         let [most, most_hints] = self.most;
         if let Some(flat) = vm.host.as_deref_mut().and_then(|host| host.flat()) {
             let (words, sites, hints) = flat.spare(RESERVED, most, most_hints);
-            let fit = |room: usize, most: usize| room.checked_div(most).unwrap_or(usize::MAX);
+            let fit = |capacity: usize, most: usize| capacity.checked_div(most).unwrap_or(usize::MAX);
             let left = fit(words.len(), most).min(fit(hints.len(), most_hints)).min(sites.len());
             let sites = sites[..left].as_mut_ptr_range();
             self.next_word = words.as_mut_ptr().cast();

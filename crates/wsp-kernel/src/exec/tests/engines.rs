@@ -306,10 +306,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn random_programs_do_the_same_on_both_engines(seed: u64, limit in 1u64..20_000, room in 0usize..40) {
+    fn random_programs_do_the_same_on_both_engines(seed: u64, limit in 1u64..20_000, capacity in 0usize..40) {
         if Engine::Native.is_available() {
             let (m, env) = program(seed);
-            let flat = || if room == 0 { FlatBuffer::growing(usize::MAX) } else { FlatBuffer::fixed(room, 4).unwrap() };
+            let flat = || if capacity == 0 { FlatBuffer::growing(usize::MAX) } else { FlatBuffer::fixed(capacity, 4).unwrap() };
             let want = run_on(Engine::Interpreter, &m, &env, limit, flat());
             let got = run_on(Engine::Native, &m, &env, limit, flat());
             prop_assert_eq!(got, want);

@@ -1,6 +1,6 @@
 //! Loads that the load before them foresaw.
 
-use super::{Array, Matrix, Random, all_kernels, get, room, set, window};
+use super::{Array, Matrix, Random, all_kernels, empty_tile, get, set, window};
 use crate::memory::{Layout, Paged, Shape};
 use crate::tile::MatMul;
 use wsp_core::DType;
@@ -49,9 +49,9 @@ fn a_load_that_was_foreseen_finds_what_a_first_load_finds() {
     let (mut second, other_layout) = cache(&[90, 90]);
     let (first, second) = (first.mem(layout), second.mem(other_layout));
     for (name, mut tiles) in all_kernels() {
-        let walked = room(&mut tiles, 32, LANES, DType::Bf16);
-        let fresh = room(&mut tiles, 32, LANES, DType::Bf16);
-        let unit = room(&mut tiles, 32, 32, DType::F32);
+        let walked = empty_tile(&mut tiles, 32, LANES, DType::Bf16);
+        let fresh = empty_tile(&mut tiles, 32, LANES, DType::Bf16);
+        let unit = empty_tile(&mut tiles, 32, 32, DType::F32);
         let mut check = |mem, index: &[u32; 4], rows: Option<u32>| {
             tiles.load(walked, mem, window(index, 1, 3), rows, None, true).unwrap();
             tiles.clear(fresh);
@@ -60,7 +60,7 @@ fn a_load_that_was_foreseen_finds_what_a_first_load_finds() {
             let want: Matrix = get(&mut tiles, fresh);
             // As the right operand of a product with the unit matrix: that leaves it in place, so that it foresees the next load.
             let rows = tiles.shape(walked).rows;
-            let product = room(&mut tiles, 32, LANES, DType::F32);
+            let product = empty_tile(&mut tiles, 32, LANES, DType::F32);
             set(&mut tiles, unit, &identity(rows));
             let of_walked =
                 MatMul { dst: product, a: unit, b: walked, transpose_b: false, accumulate: false };
@@ -94,10 +94,10 @@ fn the_last_product_of_a_run_asks_for_the_first_rows_of_the_next() {
     let mem = array.mem(layout);
     // Only what stays in its array is asked for.
     for (name, mut tiles) in all_kernels().into_iter().filter(|(_, tiles)| tiles.views) {
-        let walked = room(&mut tiles, 32, LANES, DType::Bf16);
-        let unit = room(&mut tiles, 32, 32, DType::F32);
-        let product = room(&mut tiles, 32, LANES, DType::F32);
-        let all = room(&mut tiles, 32, LANES, DType::Bf16);
+        let walked = empty_tile(&mut tiles, 32, LANES, DType::Bf16);
+        let unit = empty_tile(&mut tiles, 32, 32, DType::F32);
+        let product = empty_tile(&mut tiles, 32, LANES, DType::F32);
+        let all = empty_tile(&mut tiles, 32, LANES, DType::Bf16);
         // Per run, what is asked for after the rows in use: known when the step from head to head has come back, and another one
         // has not since.
         let runs = [([0, 0, 0, 0], None), ([0, 0, 1, 0], None), ([0, 0, 2, 0], Some([0, 0, 3, 0]))];

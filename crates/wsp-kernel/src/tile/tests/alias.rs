@@ -1,6 +1,6 @@
 //! Destinations that are operands too.
 
-use super::{Matrix, Random, all_kernels, array_of, bits, get, put, room, window};
+use super::{Matrix, Random, all_kernels, array_of, bits, empty_tile, get, put, window};
 use crate::tile::{MatMul, Tiles};
 use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, Operand, UnaryTileOp};
@@ -11,7 +11,7 @@ const OP: BinaryTileOp = BinaryTileOp::Sub;
 fn same(operands: [&Matrix; 2], alias: usize, run: impl Fn(&mut Tiles, usize, usize, usize)) {
     for (name, mut tiles) in all_kernels() {
         let fresh = operands.map(|m| grown(&mut tiles, m));
-        let dst = room(&mut tiles, 40, 40, DType::F32);
+        let dst = empty_tile(&mut tiles, 40, 40, DType::F32);
         run(&mut tiles, dst, fresh[0], fresh[1]);
         let want = get(&mut tiles, dst);
 
@@ -25,7 +25,7 @@ fn same(operands: [&Matrix; 2], alias: usize, run: impl Fn(&mut Tiles, usize, us
 
 /// A tile with room for any result here.
 fn grown(tiles: &mut Tiles, matrix: &Matrix) -> usize {
-    let id = room(tiles, 40, 40, DType::F32);
+    let id = empty_tile(tiles, 40, 40, DType::F32);
     super::set(tiles, id, matrix);
     id
 }
@@ -79,7 +79,7 @@ fn writing_a_tile_that_lies_in_an_array_leaves_the_array_alone() {
         let (mut array, layout) = array_of(&source, DType::F16);
         let before = array.bytes.clone();
         let mem = array.mem(layout);
-        let tile = room(&mut tiles, 6, 6, DType::F16);
+        let tile = empty_tile(&mut tiles, 6, 6, DType::F16);
         let load =
             |tiles: &mut Tiles| tiles.load(tile, &mem, window(&[0, 0], 0, 1), None, None, true).unwrap();
         load(&mut tiles);

@@ -1,6 +1,6 @@
 //! Element-wise operations against plain loops and f64.
 
-use super::{COLS, Matrix, Random, all_kernels, assert_close, bits, get, put, room, set};
+use super::{COLS, Matrix, Random, all_kernels, assert_close, bits, empty_tile, get, put, set};
 use crate::memory::{Fault, Shape, round_to};
 use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, Operand, UnaryTileOp};
@@ -26,7 +26,7 @@ fn unary_operations_round_once_in_every_element_type() {
                 let src = Matrix::random(&mut random, rows, cols, elem);
                 let a = put(&mut tiles, &src, elem);
                 for &op in UnaryTileOp::ALL.iter().filter(|op| op.ulps() == 0) {
-                    let dst = room(&mut tiles, rows, cols, elem);
+                    let dst = empty_tile(&mut tiles, rows, cols, elem);
                     tiles.unary(op, dst, a).unwrap();
                     let want: Vec<f32> = src.values.iter().map(|&x| round_to(elem, op.plain()(x))).collect();
                     assert_bits(&get(&mut tiles, dst), &want, &format!("{name} {op:?} {elem}"));
@@ -50,7 +50,7 @@ fn binary_operations_take_tiles_columns_rows_and_scalars() {
                 let [ta, tb, tc, tr] = [&a, &b, &column, &row].map(|m| put(&mut tiles, m, elem));
                 let op = BinaryTileOp::ALL[i % BinaryTileOp::ALL.len()];
                 for rhs in [Operand::Tile(tb), Operand::Column(tc), Operand::Row(tr), Operand::Scalar(0.75)] {
-                    let dst = room(&mut tiles, rows, cols, elem);
+                    let dst = empty_tile(&mut tiles, rows, cols, elem);
                     tiles.binary(op, dst, ta, rhs).unwrap();
                     let mut want = Vec::new();
                     for r in 0..rows as usize {
@@ -82,7 +82,7 @@ fn maximum_and_minimum_keep_nan() {
         for (op, pick) in
             [(BinaryTileOp::Max, f32::max as fn(f32, f32) -> f32), (BinaryTileOp::Min, f32::min)]
         {
-            let dst = room(&mut tiles, 1, shape.cols, DType::F32);
+            let dst = empty_tile(&mut tiles, 1, shape.cols, DType::F32);
             tiles.binary(op, dst, a, Operand::Tile(b)).unwrap();
             let want: Vec<f32> = values
                 .iter()
@@ -135,7 +135,7 @@ fn operands_of_another_shape_and_results_that_do_not_fit_are_faults() {
         let a = Matrix::random(&mut random, 3, 5, DType::F32);
         let b = Matrix::random(&mut random, 3, 4, DType::F32);
         let (a, b) = (put(&mut tiles, &a, DType::F32), put(&mut tiles, &b, DType::F32));
-        let small = room(&mut tiles, 2, 9, DType::F32);
+        let small = empty_tile(&mut tiles, 2, 9, DType::F32);
         let before = bits(&get(&mut tiles, a));
         let mismatch = Fault::ShapeMismatch { have: Shape::new(3, 4), need: Shape::new(3, 5) };
         assert_eq!(tiles.binary(BinaryTileOp::Add, a, a, Operand::Tile(b)), Err(mismatch));

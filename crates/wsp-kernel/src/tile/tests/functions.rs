@@ -1,6 +1,6 @@
 //! Accuracy and special values of the functions of one tile.
 
-use super::{Matrix, all_kernels, get, put, room};
+use super::{Matrix, all_kernels, empty_tile, get, put};
 use crate::memory::Shape;
 use wsp_core::DType;
 use wsp_ir::UnaryTileOp;
@@ -15,7 +15,7 @@ fn ulps(have: f32, want: f64) -> f64 {
 fn apply(tiles: &mut super::Tiles, op: UnaryTileOp, values: &[f32]) -> Vec<f32> {
     let shape = Shape::new(1, values.len() as u32);
     let src = put(tiles, &Matrix { shape, values: values.to_vec() }, DType::F32);
-    let dst = room(tiles, 1, shape.cols, DType::F32);
+    let dst = empty_tile(tiles, 1, shape.cols, DType::F32);
     tiles.unary(op, dst, src).unwrap();
     get(tiles, dst).values
 }

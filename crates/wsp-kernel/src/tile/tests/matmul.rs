@@ -1,6 +1,8 @@
 //! Matrix products against f64, over shapes, types and paged rows.
 
-use super::{Array, COLS, Matrix, Random, all_kernels, assert_close, bits, get, put, room, set, window};
+use super::{
+    Array, COLS, Matrix, Random, all_kernels, assert_close, bits, empty_tile, get, put, set, window,
+};
 use crate::memory::{Fault, Layout, Paged, Shape, round_to};
 use crate::tile::{MatMul, Tiles};
 use wsp_core::DType;
@@ -69,7 +71,7 @@ fn cache(random: &mut Random, rows: &Matrix, dtype: DType, page_size: u32, heads
 
 fn multiply(tiles: &mut Tiles, a: usize, b: usize, transpose_b: bool, c: Option<&Matrix>) -> Matrix {
     let (sa, sb) = (tiles.shape(a), tiles.shape(b));
-    let dst = room(tiles, sa.rows, if transpose_b { sb.rows } else { sb.cols }, DType::F32);
+    let dst = empty_tile(tiles, sa.rows, if transpose_b { sb.rows } else { sb.cols }, DType::F32);
     if let Some(c) = c {
         set(tiles, dst, c);
     }
@@ -104,7 +106,7 @@ fn check(
         for page_size in [1, 3, 16, 64] {
             let mut cache = cache(random, &b, dtype, page_size, 3, 1);
             let mem = cache.array.mem(cache.layout.clone());
-            let view = room(tiles, brows, bcols, dtype);
+            let view = empty_tile(tiles, brows, bcols, dtype);
             tiles.load(view, &mem, window(&[0, 0, 1, 0], 1, 3), None, None, true).unwrap();
             let have = multiply(tiles, ta, view, transpose_b, c);
             assert_close(&have, &sums, tolerance, &what);
@@ -155,7 +157,7 @@ fn an_element_does_not_depend_on_what_is_multiplied_beside_it() {
                 let b = Matrix::random(&mut random, b.0, b.1, dtype);
                 let (mut array, layout) = super::array_of(&b, dtype);
                 let mem = array.mem(layout);
-                let tb = room(&mut tiles, b.shape.rows, b.shape.cols, dtype);
+                let tb = empty_tile(&mut tiles, b.shape.rows, b.shape.cols, dtype);
                 tiles.load(tb, &mem, window(&[0, 0], 0, 1), None, None, true).unwrap();
                 let ta = put(&mut tiles, &a, DType::F32);
                 let all = multiply(&mut tiles, ta, tb, transpose_b, None);
@@ -183,7 +185,7 @@ fn the_inner_dimension_is_the_smaller_one() {
         let (sums, sizes) = product(&a, &v, false, None);
         let have = multiply(&mut tiles, ta, tv, false, None);
         assert_close(&have, &sums, |i| 1e-6 * sizes[i] + 1e-9, name);
-        let nothing = room(&mut tiles, 9, 40, DType::F16);
+        let nothing = empty_tile(&mut tiles, 9, 40, DType::F16);
         set(&mut tiles, nothing, &Matrix { shape: Shape::new(0, 40), values: Vec::new() });
         let have = multiply(&mut tiles, ta, nothing, false, None);
         assert!(have.shape == Shape::new(4, 40) && have.values.iter().all(|&x| x == 0.0), "{name}");
@@ -197,7 +199,7 @@ fn an_operand_may_fill_a_corner_of_its_tile() {
         for transpose_b in [true, false] {
             let a = Matrix::random(&mut random, 4, 5, DType::F32);
             let b = Matrix::random(&mut random, 5, 5, DType::F32);
-            let (ta, tb) = (put(&mut tiles, &a, DType::F32), room(&mut tiles, 300, 1000, DType::F32));
+            let (ta, tb) = (put(&mut tiles, &a, DType::F32), empty_tile(&mut tiles, 300, 1000, DType::F32));
             set(&mut tiles, tb, &b);
             let (sums, sizes) = product(&a, &b, transpose_b, None);
             let have = multiply(&mut tiles, ta, tb, transpose_b, None);
@@ -214,7 +216,7 @@ fn a_narrow_destination_is_rounded() {
         let b = Matrix::random(&mut random, 5, 20, DType::F32);
         let (ta, tb) = (put(&mut tiles, &a, DType::F32), put(&mut tiles, &b, DType::F32));
         let full = multiply(&mut tiles, ta, tb, true, None);
-        let dst = room(&mut tiles, 3, 5, DType::Bf16);
+        let dst = empty_tile(&mut tiles, 3, 5, DType::Bf16);
         tiles.matmul(MatMul { dst, a: ta, b: tb, transpose_b: true, accumulate: false }).unwrap();
         let want: Vec<u32> = full.values.iter().map(|&x| round_to(DType::Bf16, x).to_bits()).collect();
         assert_eq!(bits(&get(&mut tiles, dst)), want, "{name}");
@@ -228,13 +230,13 @@ fn shapes_that_do_not_fit_are_faults() {
         let a = Matrix::random(&mut random, 4, 16, DType::F32);
         let b = Matrix::random(&mut random, 8, 16, DType::F32);
         let (a, b) = (put(&mut tiles, &a, DType::F32), put(&mut tiles, &b, DType::F32));
-        let dst = room(&mut tiles, 4, 7, DType::F32);
+        let dst = empty_tile(&mut tiles, 4, 7, DType::F32);
         let product = MatMul { dst, a, b, transpose_b: true, accumulate: false };
         assert_eq!(
             tiles.matmul(product),
             Err(Fault::Capacity { have: Shape::new(4, 7), need: Shape::new(4, 8) })
         );
-        let dst = room(&mut tiles, 4, 8, DType::F32);
+        let dst = empty_tile(&mut tiles, 4, 8, DType::F32);
         let product = MatMul { dst, accumulate: true, ..product };
         let fault = Fault::ShapeMismatch { have: Shape::new(0, 0), need: Shape::new(4, 8) };
         assert_eq!(tiles.matmul(product), Err(fault));

@@ -106,7 +106,7 @@ pub(super) fn set(tiles: &mut Tiles, id: usize, matrix: &Matrix) {
 }
 
 /// An empty tile of a capacity that is full of NaN.
-pub(super) fn room(tiles: &mut Tiles, rows: u32, cols: u32, elem: DType) -> usize {
+pub(super) fn empty_tile(tiles: &mut Tiles, rows: u32, cols: u32, elem: DType) -> usize {
     let id = tiles.add(Shape::new(rows, cols), elem).unwrap();
     set(tiles, id, &Matrix { shape: Shape::new(0, 0), values: Vec::new() });
     id

@@ -1,6 +1,6 @@
 //! Bands, positions, and parts of tiles that move between tiles.
 
-use super::{Matrix, Random, all_kernels, get, put, room};
+use super::{Matrix, Random, all_kernels, empty_tile, get, put};
 use crate::memory::{Fault, Shape};
 use wsp_core::DType;
 
@@ -30,7 +30,7 @@ fn a_band_keeps_its_columns_and_moves_right_with_each_group_of_rows() {
 #[test]
 fn positions_count_from_the_start_in_every_row() {
     for (name, mut tiles) in all_kernels() {
-        let id = room(&mut tiles, 2, 20, DType::F32);
+        let id = empty_tile(&mut tiles, 2, 20, DType::F32);
         tiles.iota(id, -5, Some(18));
         let have = get(&mut tiles, id);
         assert_eq!(have.shape, Shape::new(2, 18), "{name}");
@@ -62,7 +62,7 @@ fn what_is_inserted_is_extracted_and_the_rest_stays() {
                     assert_eq!(have.at(r, c), want, "{name} at ({row}, {col}): ({r}, {c})");
                 }
             }
-            let back = room(&mut tiles, 3, 17, DType::F32);
+            let back = empty_tile(&mut tiles, 3, 17, DType::F32);
             tiles.extract(back, dst, (row, col));
             assert_eq!(get(&mut tiles, back).values, part.values, "{name} at ({row}, {col})");
         }
@@ -74,7 +74,7 @@ fn an_extract_ends_with_its_source_and_an_insert_needs_room() {
     let whole = Matrix::random(&mut Random::new(73), 5, 9, DType::F32);
     for (name, mut tiles) in all_kernels() {
         let src = put(&mut tiles, &whole, DType::F32);
-        let dst = room(&mut tiles, 4, 4, DType::Bf16);
+        let dst = empty_tile(&mut tiles, 4, 4, DType::Bf16);
         for (at, want) in [((3, 7), (2, 2)), ((5, 0), (0, 4)), ((0, u32::MAX), (4, 0)), ((1, 1), (4, 4))] {
             tiles.extract(dst, src, at);
             assert_eq!(get(&mut tiles, dst).shape, Shape::new(want.0, want.1), "{name} {at:?}");

@@ -1,6 +1,6 @@
 //! Row and column reductions.
 
-use super::{COLS, Matrix, Random, all_kernels, assert_close, bits, get, put, room};
+use super::{COLS, Matrix, Random, all_kernels, assert_close, bits, empty_tile, get, put};
 use crate::memory::{Fault, Shape};
 use wsp_core::DType;
 use wsp_ir::ReduceOp;
@@ -31,7 +31,7 @@ fn rows_and_columns_reduce_over_the_valid_part_only() {
                 let a = put(&mut tiles, &src, DType::F32);
                 for op in OPS {
                     let what = format!("{name} {op:?}");
-                    let column = room(&mut tiles, rows, 1, DType::F32);
+                    let column = empty_tile(&mut tiles, rows, 1, DType::F32);
                     tiles.row_reduce(op, column, a).unwrap();
                     let row_of = |r: usize| (0..cols as usize).map(move |c| (r, c));
                     let want: Vec<f64> = (0..rows as usize)
@@ -39,7 +39,7 @@ fn rows_and_columns_reduce_over_the_valid_part_only() {
                         .collect();
                     assert_close(&get(&mut tiles, column), &want, |_| tolerance(op), &what);
 
-                    let row = room(&mut tiles, 1, cols, DType::F32);
+                    let row = empty_tile(&mut tiles, 1, cols, DType::F32);
                     tiles.col_reduce(op, row, a).unwrap();
                     let want: Vec<f64> = (0..cols as usize)
                         .map(|c| reduce(op, (0..rows as usize).map(|r| src.at(r, c))))
@@ -58,7 +58,8 @@ fn a_reduction_may_overwrite_its_operand() {
         let src = Matrix::random(&mut random, 5, 33, DType::F32);
         for op in OPS {
             let (a, b) = (put(&mut tiles, &src, DType::F32), put(&mut tiles, &src, DType::F32));
-            let (column, row) = (room(&mut tiles, 5, 1, DType::F32), room(&mut tiles, 1, 33, DType::F32));
+            let (column, row) =
+                (empty_tile(&mut tiles, 5, 1, DType::F32), empty_tile(&mut tiles, 1, 33, DType::F32));
             tiles.row_reduce(op, column, a).unwrap();
             tiles.row_reduce(op, a, a).unwrap();
             assert_eq!(bits(&get(&mut tiles, a)), bits(&get(&mut tiles, column)), "{name} {op:?}");
@@ -90,7 +91,7 @@ fn a_value_is_taken_of_one_row() {
             put(&mut tiles, &Matrix { shape: Shape::new(1, 3), values: vec![2.0, 7.0, -1.0] }, DType::F16);
         assert_eq!(tiles.row_scalar(ReduceOp::Max, a), Ok(7.0));
         assert_eq!(tiles.row_scalar(ReduceOp::Sum, a), Ok(8.0));
-        let empty = room(&mut tiles, 1, 3, DType::F32);
+        let empty = empty_tile(&mut tiles, 1, 3, DType::F32);
         assert_eq!(tiles.row_scalar(ReduceOp::Max, empty), Ok(f32::NEG_INFINITY));
         assert_eq!(tiles.row_scalar(ReduceOp::Sum, empty), Ok(0.0));
         let two = put(&mut tiles, &Matrix { shape: Shape::new(2, 1), values: vec![2.0, 7.0] }, DType::F32);
@@ -106,7 +107,7 @@ fn transposition_swaps_rows_and_columns_also_in_place() {
         for (rows, cols) in [(0, 3), (1, 1), (4, 17), (17, 4), (16, 33)] {
             let src = Matrix::random(&mut random, rows, cols, DType::F32);
             let a = put(&mut tiles, &src, DType::F32);
-            let b = room(&mut tiles, 40, 40, DType::F32);
+            let b = empty_tile(&mut tiles, 40, 40, DType::F32);
             tiles.transpose(b, a).unwrap();
             let once = get(&mut tiles, b);
             assert_eq!(once.shape, Shape::new(cols, rows));

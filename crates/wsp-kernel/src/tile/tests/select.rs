@@ -1,6 +1,6 @@
 //! Causal masks and selections, against loops over elements.
 
-use super::{Matrix, Random, bits, get, put, room};
+use super::{Matrix, Random, bits, empty_tile, get, put};
 use crate::memory::{Fault, Shape};
 use crate::simd::Mode;
 use crate::tile::{Tiles, TopK};
@@ -48,7 +48,8 @@ fn selections_of_pieces_are_the_beginning_of_a_stable_sort() {
         [(1, 1, &[9, 4][..]), (3, 8, &[3, 2, 60]), (2, 50, &[16, 1, 16]), (2, 5, &[0, 7])]
     {
         let mut tiles = Tiles::new(Mode::Fast);
-        let (values, indices) = (room(&mut tiles, 4, k, DType::F32), room(&mut tiles, 4, k, DType::F32));
+        let (values, indices) =
+            (empty_tile(&mut tiles, 4, k, DType::F32), empty_tile(&mut tiles, 4, k, DType::F32));
         let mut all = vec![Vec::new(); rows as usize];
         for &cols in pieces {
             let mut piece = Matrix::random(&mut random, rows, cols, DType::F32);
@@ -83,7 +84,8 @@ fn places_for_entries_to_come_keep_their_index_until_an_entry_takes_them() {
 fn selections_that_cannot_be_leave_the_lists_as_they_are() {
     let mut tiles = Tiles::new(Mode::Fast);
     let row = |values: &[f32]| Matrix { shape: Shape::new(1, values.len() as u32), values: values.to_vec() };
-    let (values, indices) = (room(&mut tiles, 2, 2, DType::F32), room(&mut tiles, 2, 2, DType::F32));
+    let (values, indices) =
+        (empty_tile(&mut tiles, 2, 2, DType::F32), empty_tile(&mut tiles, 2, 2, DType::F32));
     let src = put(&mut tiles, &row(&[1.0, 3.0, 2.0]), DType::F32);
     let lists = TopK { values, indices, src };
     let last = (1 << 24) - 3;
@@ -94,6 +96,6 @@ fn selections_that_cannot_be_leave_the_lists_as_they_are() {
     let mismatch = tiles.top_k(TopK { src: two, ..lists }, 0);
     assert_eq!(mismatch, Err(Fault::ShapeMismatch { have: Shape::new(1, 2), need: Shape::new(2, 2) }));
     assert_eq!((bits(&get(&mut tiles, values)), bits(&get(&mut tiles, indices))), before);
-    let narrow = room(&mut tiles, 1, 1, DType::F32);
+    let narrow = empty_tile(&mut tiles, 1, 1, DType::F32);
     assert!(tiles.top_k(TopK { indices: narrow, ..lists }, 0).is_err(), "lists of different lengths");
 }

@@ -1,6 +1,6 @@
 //! Products of several runs, taken in turns.
 
-use super::{Matrix, Random, all_kernels, array_of, bits, get, room, set, window};
+use super::{Matrix, Random, all_kernels, array_of, bits, empty_tile, get, set, window};
 use crate::memory::TensorMem;
 use crate::tile::{MatMul, Tiles, multiply_together};
 use wsp_core::DType;
@@ -18,9 +18,9 @@ struct Run {
 impl Run {
     /// A run whose right operand are the first rows of one head, where they lie.
     fn new(mut tiles: Tiles, keys: &TensorMem, head: u32, rows: u32, left: &Matrix, right: u32) -> Run {
-        let a = room(&mut tiles, left.shape.rows, left.shape.cols, DType::F32);
-        let b = room(&mut tiles, rows, LANES, DType::F32);
-        let c = room(&mut tiles, left.shape.rows, right, DType::F32);
+        let a = empty_tile(&mut tiles, left.shape.rows, left.shape.cols, DType::F32);
+        let b = empty_tile(&mut tiles, rows, LANES, DType::F32);
+        let c = empty_tile(&mut tiles, left.shape.rows, right, DType::F32);
         set(&mut tiles, a, left);
         tiles.fill(c, 0.5, None, None);
         tiles.load(b, keys, window(&[0, head * LANES], 0, 1), Some(rows), None, true).unwrap();

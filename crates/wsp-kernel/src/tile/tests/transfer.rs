@@ -1,6 +1,6 @@
 //! Loads, stores, masks and transposes.
 
-use super::{Array, COLS, Matrix, Random, all_kernels, array_of, bits, get, put, room, window};
+use super::{Array, COLS, Matrix, Random, all_kernels, array_of, bits, empty_tile, get, put, window};
 use crate::memory::{Fault, Layout, Shape, Window, round_to};
 use wsp_core::DType;
 
@@ -18,7 +18,7 @@ fn a_load_rounds_to_the_tile_in_place_or_copied() {
                     let (mut array, layout) = array_of(&source, dtype);
                     let mem = array.mem(layout);
                     for allow_view in [false, true] {
-                        let tile = room(&mut tiles, rows + 1, cols + 1, elem);
+                        let tile = empty_tile(&mut tiles, rows + 1, cols + 1, elem);
                         tiles.load(tile, &mem, window(&[0, 0], 0, 1), None, None, allow_view).unwrap();
                         let have = get(&mut tiles, tile);
                         let want: Vec<u32> =
@@ -38,7 +38,7 @@ fn a_load_takes_what_there_is() {
         let source = Matrix::random(&mut Random::new(31), 10, 20, DType::F16);
         let (mut array, layout) = array_of(&source, DType::F16);
         let mem = array.mem(layout);
-        let tile = room(&mut tiles, 4, 16, DType::F16);
+        let tile = empty_tile(&mut tiles, 4, 16, DType::F16);
         for (index, rows, cols, want) in [
             ([0, 0], None, None, Shape::new(4, 16)),
             ([8, 10], None, None, Shape::new(2, 10)),
@@ -66,7 +66,7 @@ fn columns_may_be_apart() {
         for dtype in [DType::F32, DType::F16, DType::Bf16, DType::F8E4m3, DType::F8E5m2] {
             let (mut array, layout) = array_of(&source, dtype);
             let mem = array.mem(layout);
-            let tile = room(&mut tiles, 33, 7, DType::F32);
+            let tile = empty_tile(&mut tiles, 33, 7, DType::F32);
             // Columns along the array's rows: the transposed matrix.
             tiles.load(tile, &mem, window(&[0, 0], 1, 0), None, None, true).unwrap();
             let have = get(&mut tiles, tile);
@@ -133,7 +133,7 @@ fn a_store_past_the_end_is_a_fault_and_writes_nothing() {
 #[test]
 fn arrays_of_integers_are_refused() {
     for (_, mut tiles) in all_kernels() {
-        let tile = room(&mut tiles, 1, 1, DType::F32);
+        let tile = empty_tile(&mut tiles, 1, 1, DType::F32);
         let mut array = Array::poisoned(4, DType::I32);
         let mem = array.mem(Layout::Strided { dims: vec![2, 2], strides: vec![2, 1] });
         let fault = Fault::NotFloat { dtype: DType::I32 };
@@ -192,7 +192,7 @@ fn every_byte_of_an_8_bit_float_is_widened_to_its_value() {
         for (dtype, table) in tables {
             let mut array = Array { bytes: (0..=255).collect(), dtype };
             let mem = array.mem(Layout::Strided { dims: vec![1, 256], strides: vec![0, 1] });
-            let tile = room(&mut tiles, 1, 256, DType::F32);
+            let tile = empty_tile(&mut tiles, 1, 256, DType::F32);
             tiles.load(tile, &mem, window(&[0, 0], 0, 1), None, None, false).unwrap();
             for (byte, (have, want)) in get(&mut tiles, tile).values.iter().zip(table).enumerate() {
                 let same = have.to_bits() == want.to_bits() || (have.is_nan() && want.is_nan());

@@ -242,10 +242,10 @@ fn who_waits_for_a_generator_that_never_goes_on_is_told() {
     }
     impl Generator for Either<'_> {
         type Fault = String;
-        fn generate(&mut self, room: u32, out: &mut dyn Emit) -> Progress<String> {
+        fn generate(&mut self, free: u32, out: &mut dyn Emit) -> Progress<String> {
             match self {
-                Either::Walk(walk) => walk.generate(room, out),
-                Either::Silent(silent) => silent.generate(room, out),
+                Either::Walk(walk) => walk.generate(free, out),
+                Either::Silent(silent) => silent.generate(free, out),
             }
         }
         fn watermark(&self) -> u64 {

@@ -158,8 +158,8 @@ pub(super) struct Walk<'s> {
 impl Generator for Walk<'_> {
     type Fault = String;
 
-    fn generate(&mut self, room: u32, out: &mut dyn Emit) -> Progress<String> {
-        let mut left = room;
+    fn generate(&mut self, free: u32, out: &mut dyn Emit) -> Progress<String> {
+        let mut left = free;
         for _ in 0..8 {
             let Some(item) = self.script.items.get(self.next) else {
                 self.ordinal = u64::MAX;
