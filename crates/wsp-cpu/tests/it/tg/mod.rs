@@ -14,4 +14,5 @@ mod prepared;
 mod random;
 mod run;
 mod saved;
+mod turns;
 mod views;

@@ -112,7 +112,9 @@ impl Reader<'_, '_> {
             }
             Instr::SyWait { event_id, dst_kernel } => {
                 if let Some(work) = self.kernel(at, dst_kernel) {
-                    of_event(events, event_id).waits.push(work);
+                    let event = of_event(events, event_id);
+                    let is_earlier = self.unit.earlier.contains(&(at as u32));
+                    if is_earlier { &mut event.earlier } else { &mut event.waits }.push(work);
                 }
             }
             Instr::SyNotify { after, .. } => {
@@ -185,12 +187,16 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn event(&mut self, event: EventSource) {
-        let no = self.source.no;
+    fn event(&mut self, mut event: EventSource) {
+        let (no, earlier) = (self.source.no, std::mem::take(&mut event.earlier));
         let others = self.unit.events.get(&event.event);
-        if others.is_some_and(|uses| uses.waits.iter().any(|&graph| graph != no)) && !event.signals.is_empty()
-        {
+        let is_told = others.is_some_and(|uses| uses.waits.iter().any(|&graph| graph != no));
+        if (is_told || !earlier.is_empty()) && !event.signals.is_empty() {
             self.source.told.push(event.clone());
+        }
+        if !earlier.is_empty() {
+            let (event, waits) = (event.event, earlier);
+            self.source.foreign.push(EventSource { event, waits, ..EventSource::default() });
         }
         if event.waits.is_empty() {
             return;

@@ -126,6 +126,8 @@ pub(super) struct EventSource {
     pub(super) event: EventNo,
     pub(super) signals: Vec<u32>,
     pub(super) waits: Vec<u32>,
+    /// Works that wait for another launch, though the graph signals the event as well.
+    pub(super) earlier: Vec<u32>,
 }
 
 /// Works that start together.

@@ -2,10 +2,10 @@
 
 use super::Faults;
 use crate::tg::plan::{PlanArg, PlanEvent, PlanPartition, PlanTensor, TensorKind};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use wsp_core::tg::{DEFAULT_ALIGNMENT, EventNo, ExprOp, GraphNo, Instr, MemLocation, TensorNo, TensorRef};
-use wsp_ir::tg::{Namespace, TgModule};
+use wsp_ir::tg::{Namespace, TgModule, earlier_waits};
 
 /// A graph among the instructions, without its begin and end.
 #[derive(Clone, Debug)]
@@ -33,6 +33,8 @@ pub(super) struct Unit<'m> {
     /// Tensors of graphs.
     private: HashMap<(GraphNo, TensorNo), u32>,
     pub(super) events: BTreeMap<EventNo, EventUse>,
+    /// Waits for events that their graphs signal too, which are for other launches.
+    pub(super) earlier: BTreeSet<u32>,
 }
 
 impl<'m> Unit<'m> {
@@ -44,6 +46,7 @@ impl<'m> Unit<'m> {
             shared: HashMap::new(),
             private: HashMap::new(),
             events: BTreeMap::new(),
+            earlier: earlier_waits(module),
         };
         unit.find_graphs(faults);
         for declared in &module.externs {

@@ -4,7 +4,8 @@ wsp_diag::codes! {
     pub(super) CYCLE = 1500, "something waits for itself",
         "\
 Edges, barriers, events, gangs and decisions on data form a circle: no kernel in it can ever start. The circle is printed whole, each of its
-links as a place. Remove one link; what is to follow in a next round stands in a CF_LOOP or is launched again.";
+links as a place. Remove one link; what is to follow in a next round stands in a CF_LOOP or is launched again. A wait for an event of an earlier launch
+of the same graph has a TG_DEPEND from the kernel that waits to the one that signals.";
     pub(super) RACE = 1501, "two kernels use the same bytes in no order",
         "\
 One of the two writes, and no edge, barrier, event or condition says who comes first: the result depends on time. Add the edge of the
@@ -58,7 +59,7 @@ TG_DEPEND(A, B, BARRIER) orders every kernel up to A before every kernel from B 
     pub(super) NEVER_HAPPENS = 1515, "a launch that waits for ever",
         "\
 A graph waits for an event that only launches signal which come later: after the host has waited for the first, by TG_SYNC or by what it loads, or behind
-it on the same stream, or by other events behind it, or never. Or a device waits for more notifications than another sends, or devices wait for each other,
+it on the same stream, or by other events behind it, or never; so do launches that wait for each other's events. Or a device waits for more notifications than another sends, or devices wait for each other,
 each before it sends: each notification lets one wait through. An error if it is so whichever way the conditions and loops of the host go, else a note.";
     pub(super) NEVER_RUNS = 1516, "a loop that never runs",
         "\

@@ -12,6 +12,7 @@ use crate::tg::Certainty;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wsp_core::tg::{EventNo, GraphNo, Instr};
+use wsp_ir::tg::earlier_waits;
 use wsp_ir::tg::outline::NumberMap;
 
 /// Nodes by event.
@@ -274,7 +275,7 @@ fn signalling(uses: &[Uses], graph: u32, event: EventNo) -> Vec<u32> {
     uses[graph as usize].get(&event).cloned().unwrap_or_default()
 }
 
-/// Per graph kernels that signal events of other graphs, and kernels that wait for events of others.
+/// Per graph kernels that signal events, and kernels that wait for those of other launches.
 fn uses(cx: &Cx<'_>) -> (BTreeMap<u32, Uses>, BTreeMap<u32, Uses>) {
     let (mut signals, mut waits) = (BTreeMap::new(), BTreeMap::new());
     let mut kernels = NumberMap::new(cx.module.instrs.len());
@@ -284,7 +285,9 @@ fn uses(cx: &Cx<'_>) -> (BTreeMap<u32, Uses>, BTreeMap<u32, Uses>) {
             uses.entry(graph).or_default().entry(event).or_default().push(node);
         }
     };
-    for instr in &cx.module.instrs {
+    let earlier = earlier_waits(cx.module);
+    let mut others: BTreeMap<u32, Uses> = BTreeMap::new();
+    for (at, instr) in (0..).zip(&cx.module.instrs) {
         match *instr {
             Instr::TgBegin { graph_id } => {
                 graph = cx.outline.graph(graph_id);
@@ -296,17 +299,24 @@ fn uses(cx: &Cx<'_>) -> (BTreeMap<u32, Uses>, BTreeMap<u32, Uses>) {
                 add(&mut signals, graph, event_id, kernels.get(src_kernel.0));
             }
             Instr::SyWait { event_id, dst_kernel } => {
-                add(&mut waits, graph, event_id, kernels.get(dst_kernel.0));
+                let uses = if earlier.contains(&at) { &mut others } else { &mut waits };
+                add(uses, graph, event_id, kernels.get(dst_kernel.0));
             }
             _ => {}
         }
     }
-    // The caller may signal an external event at any time. A graph that signals an event waits for its own signal.
+    // The caller may signal an external event at any time. A graph that signals an event waits for its own signal, or before that for one of another launch.
     let external: BTreeSet<EventNo> = cx.module.extern_events.iter().map(|(event, _)| *event).collect();
     signals.values_mut().for_each(|uses| uses.retain(|event, _| !external.contains(event)));
     for (graph, uses) in &mut waits {
         let own = |event: &EventNo| signals.get(graph).is_some_and(|signals| signals.contains_key(event));
         uses.retain(|event, _| !external.contains(event) && !own(event));
+    }
+    for (graph, uses) in others {
+        let of_graph = waits.entry(graph).or_default();
+        for (event, nodes) in uses.into_iter().filter(|(event, _)| !external.contains(event)) {
+            of_graph.entry(event).or_default().extend(nodes);
+        }
     }
     (signals, waits)
 }

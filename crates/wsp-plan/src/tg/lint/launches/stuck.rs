@@ -33,6 +33,8 @@ enum Behind {
     Host(u32),
     /// A launch on the same stream, by the instruction of the later one.
     Stream(u32),
+    /// Nothing but events: launches wait for each other, or one for itself.
+    Events,
 }
 
 /// What ways so far say.
@@ -58,7 +60,7 @@ impl Stuck {
         };
         order.unsignalled().iter().filter(|_| is_whole).for_each(|wait| add(*wait, None, Vec::new()));
         if let Some(Circle { wait, behind, others }) = circle(way, order) {
-            add(wait, behind, others.into_iter().map(wait_of).collect());
+            add(wait, Some(behind), others.into_iter().map(wait_of).collect());
         }
         for ((at, event), (kernel, behind, others)) in found {
             let found = Found { event, kernel, behind, others, ways: 0 };
@@ -86,7 +88,7 @@ impl Stuck {
 struct Circle {
     wait: (usize, u32),
     /// What keeps the launch from coming that signals.
-    behind: Option<Behind>,
+    behind: Behind,
     others: Vec<(usize, u32)>,
 }
 
@@ -107,7 +109,7 @@ fn circle(way: &Way, order: &LaunchOrder) -> Option<Circle> {
         _ => order.host_wait(*to).map(|wait| Behind::Host(way.waits[wait])),
     });
     let others = circle.iter().filter_map(|place| waits.get(place)).filter(|other| **other != wait);
-    Some(Circle { wait, behind: behind.next(), others: others.copied().collect() })
+    Some(Circle { wait, behind: behind.next().unwrap_or(Behind::Events), others: others.copied().collect() })
 }
 
 fn tell(cx: &mut Cx<'_>, at: u32, found: &Found, events: &Events<'_>, always: bool) {
@@ -123,7 +125,7 @@ fn tell(cx: &mut Cx<'_>, at: u32, found: &Found, events: &Events<'_>, always: bo
         }
     };
     let mut told = cx.on(of(NEVER_HAPPENS, message), at, "launched here");
-    let is_circle = found.behind.is_none() && !found.others.is_empty();
+    let is_circle = matches!(found.behind, Some(Behind::Events));
     for (number, of) in std::iter::once((found.event, found.kernel)).chain(found.others.clone()).enumerate() {
         if let Some(wait) = wait_of(cx, of).filter(|_| number == 0 || is_circle) {
             told = cx.and(told, wait, "waits here");
@@ -151,9 +153,12 @@ fn tell(cx: &mut Cx<'_>, at: u32, found: &Found, events: &Events<'_>, always: bo
         );
     }
     if is_circle {
-        told = told.note("these launches wait for each other, in whatever order they are made");
+        told = told.note(match found.others.is_empty() {
+            true => "the first launch that signals it is this one, behind the wait".to_owned(),
+            false => "these launches wait for each other".to_owned(),
+        });
         return cx.report(told.help(format!(
-            "remove one of these waits, or launch before a graph that signals `{name}` and waits for none of them"
+            "remove a wait, or launch before it a graph that signals `{name}` and does not wait so"
         )));
     }
     let help = format!("launch {first} before, or on another stream and before the host waits");

@@ -4,10 +4,10 @@ use super::rounds::{Needs, Rounds};
 use super::{Edge, Point, Why};
 use crate::tg::lint::access::Accesses;
 use crate::tg::lint::pairs::CopyOrder;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use wsp_core::tg::{DependencyType, EventNo, Instr, KernelNo, NodeNo};
-use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::{BlockId, BlockKind, NumberMap, Outline};
+use wsp_ir::tg::{TgModule, earlier_waits};
 
 /// Edges made of joins of many kernels, over all graphs, beyond which they are left out.
 const MAX_JOIN_EDGES: usize = 1 << 24;
@@ -51,6 +51,8 @@ struct Builder<'m> {
     /// The points of events: each graph has its own, as which launch of another graph a wait is for follows from the host.
     events: HashMap<(EventNo, u32), u32>,
     extern_events: NumberMap,
+    /// Waits for other launches, of events that the graph signals as well.
+    earlier: BTreeSet<u32>,
     join_edges: usize,
 }
 
@@ -76,6 +78,7 @@ impl<'m> Builder<'m> {
             gang: map(),
             events: HashMap::new(),
             extern_events,
+            earlier: earlier_waits(module),
             join_edges: 0,
         }
     }
@@ -426,7 +429,9 @@ impl<'m> Builder<'m> {
         for at in begin..end {
             let (event, kernel) = match self.module.instrs[at as usize] {
                 Instr::SySignal { event_id, src_kernel } => (event_id, src_kernel),
-                Instr::SyWait { event_id, dst_kernel } => (event_id, dst_kernel),
+                Instr::SyWait { event_id, dst_kernel } if !self.earlier.contains(&at) => {
+                    (event_id, dst_kernel)
+                }
                 _ => continue,
             };
             let Some(kernel) = kernels.get(kernel.0) else { continue };
@@ -461,7 +466,9 @@ impl<'m> Builder<'m> {
                 Instr::SySignal { event_id, src_kernel } if self.extern_events.get(event_id.0).is_none() => {
                     (event_id, src_kernel, true)
                 }
-                Instr::SyWait { event_id, dst_kernel } => (event_id, dst_kernel, false),
+                Instr::SyWait { event_id, dst_kernel } if !self.earlier.contains(&at) => {
+                    (event_id, dst_kernel, false)
+                }
                 _ => continue,
             };
             let point = graph.and_then(|graph| self.events.get(&(event, graph)).copied());

@@ -54,7 +54,8 @@ struct Notification {
 
 // What a graph runs on. `launch`, `copy`, `await_event` and `await_notify` start something and return; `wait` returns a node
 // of those that is over, or `NONE` when nothing runs. Everything else is over when it returns. A node of several kernels, which are
-// one dispatch, is launched part by part, and is over when all of them are.
+// one dispatch, is launched part by part, and is over when all of them are. `await_event` is for the signal of the last launch before
+// this one that signals the event, or else of the first behind it; a graph that awaits an event and signals it awaits another launch.
 class Device {
 public:
     static constexpr uint32_t NONE = UINT32_MAX;
