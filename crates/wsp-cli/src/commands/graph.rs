@@ -123,11 +123,11 @@ impl Outputs {
         let mut taken: BTreeMap<PathBuf, &str> = BTreeMap::new();
         let inputs = args.data.inputs.iter().chain(args.data.input.iter().map(|(_, path)| path));
         let read: Vec<PathBuf> = [&args.file].into_iter().chain(inputs).map(|path| place(path)).collect();
-        let mut stdout = self.summary.then_some("the summary");
+        let mut stdout = self.summary.then(|| "the summary".to_owned());
         for (option, to) in self.lists() {
             let path = match to {
                 Destination::File(path) => path,
-                Destination::Stdout => match stdout.replace(option) {
+                Destination::Stdout => match stdout.replace(format!("`{option}`")) {
                     None => continue,
                     Some(other) => {
                         let what = format!("{other} and `{option}` both go to standard output");

@@ -219,7 +219,7 @@ pub(super) fn number(key: &str, value: &str, low: u32, high: u32) -> Result<u32,
     match value.replace('_', "").parse::<u32>() {
         Ok(n) if (low..=high).contains(&n) => Ok(n),
         Ok(n) => error(format!("`{key}={n}` is out of range: {low}..={high}")),
-        Err(_) => error(format!("`{key}` takes a whole number in {low}..={high}, not `{value}`")),
+        Err(_) => error(format!("`{key}` takes a whole number from {low} to {high}, not `{value}`")),
     }
 }
 

@@ -191,8 +191,10 @@ pub fn check_dtype(module: &Module, pairs: &Pairs, made: &[String]) -> Result<()
     if module.entry.as_ref().is_some_and(takes) {
         return Ok(());
     }
-    Err(bad(format!("`dtype={value}` has no meaning: every array that is made up has a type of its own"))
-        .help(format!("leave out `dtype={value}`, or declare a tensor of any type: `Tensor x`")))
+    Err(bad(format!(
+        "`--generate dtype={value}` has no meaning: every array that is made up has a type of its own"
+    ))
+    .help(format!("leave out `dtype={value}`, or declare a tensor of any type: `Tensor x`")))
 }
 
 /// The element type of inputs that take any; keys that mean nothing are refused on the way.
@@ -206,16 +208,17 @@ fn element(module: &Module, pairs: &Pairs) -> Result<DType, Diagnostic> {
     let mut elem = DType::F32;
     for (key, value) in pairs.iter() {
         if key == "dtype" {
-            elem = dtype(value).map_err(|fault| bad(fault.to_string()))?;
+            elem = dtype(value).map_err(|fault| bad(format!("`--generate`: {fault}")))?;
         } else if !extents.contains(&key) && !roles::takes(module, key) {
             let known: Vec<&str> = extents.iter().copied().chain(["dtype"]).collect();
-            let fault = bad(format!("no shape of this program names an extent `{key}`"));
+            let fault =
+                bad(format!("`--generate {key}={value}`: no shape of this program names an extent `{key}`"));
             if module.param_named(key).is_some() {
                 return Err(fault.help(format!("`{key}` is a parameter: `--set {key}={value}`")));
             }
             return Err(match did_you_mean(key, known.iter().copied()) {
-                Some(near) => fault.help(format!("did you mean `{near}=`?")),
-                None => fault.help(format!("known are {}", known.join(", "))),
+                Some(near) => fault.help(format!("did you mean `--generate {near}={value}`?")),
+                None => fault.help(format!("`--generate` takes {}", known.join(", "))),
             });
         }
     }
@@ -241,14 +244,15 @@ fn params(
             (ParamSource::Shape { .. }, _) if follows.is_some() => {
                 if let (Some((key, _)), Some(n)) = (pairs.iter().find(|(key, _)| *key == param.name), follows)
                 {
-                    return Err(bad(format!("`{key}` is {n} here: it follows from the data")));
+                    return Err(bad(format!("`--generate {key}=…` has no meaning: `{key}` is {n} here, which follows from the data")
+                        ));
                 }
                 follows.copied().map(Value::U32)
             }
             (ParamSource::Shape { .. }, _) => {
                 let asked = pairs.iter().find(|(key, _)| *key == param.name);
                 let extent = asked.map_or(Ok(DEFAULT_EXTENT), |(key, value)| number(key, value, 0, u32::MAX));
-                Some(Value::U32(extent.map_err(|fault| bad(fault.to_string()))?))
+                Some(Value::U32(extent.map_err(|fault| bad(format!("`--generate`: {fault}")))?))
             }
             (ParamSource::Set { .. } | ParamSource::Entry, Some(given)) => Some(given),
             (ParamSource::Set { default: expr } | ParamSource::Derived(expr), _) => {
@@ -392,7 +396,7 @@ mod tests {
 
     #[test]
     fn an_unknown_extent_is_refused_with_the_nearest_one() {
-        assert_eq!(make("row=3").unwrap_err().help, ["did you mean `rows=`?"]);
+        assert_eq!(make("row=3").unwrap_err().help, ["did you mean `--generate rows=3`?"]);
         assert!(make("rows=many").unwrap_err().message.contains("whole number"));
         assert!(make("rows=4294967295,cols=4294967295").unwrap_err().message.contains("cannot be made up"));
     }

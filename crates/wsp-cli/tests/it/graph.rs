@@ -234,6 +234,8 @@ fn outputs_never_mix_with_each_other_or_replace_what_is_read() {
     ] {
         let (codes, err) = faults(&[&["graph", &file], lists].concat());
         assert_eq!(codes, ["WSP0881"], "{lists:?}: {err}");
+        let is_first = lists[..2] == ["--tasks", "-"];
+        assert_eq!(err.contains("`--tasks` and `--edges` both go to standard output"), is_first, "{err}");
     }
     assert_eq!(folder.read("steps.wsp"), STEPS);
 }

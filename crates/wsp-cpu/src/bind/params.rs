@@ -215,10 +215,19 @@ fn unknown_names(inputs: &Inputs<'_>) -> Vec<Diagnostic> {
             .at(p.span, "declared here"),
             None => Diagnostic::error(codes::UNKNOWN_PARAMETER, format!("there is no parameter `{name}`")),
         };
+        let extents = params.iter().filter(|p| matches!(p.source, ParamSource::Shape { .. }));
+        let mut extents = extents.map(|p| p.name.as_str());
         faults.push(match did_you_mean(name, names.iter().copied()) {
             Some(near) => fault.help(format!("did you mean `{near}`?")),
-            None if names.is_empty() => fault.note("there is nothing that can be set"),
-            None => fault.help(format!("parameters that can be set: {}", names.join(", "))),
+            None => match extents.clone().find(|extent| *extent == name).or(did_you_mean(name, &mut extents))
+            {
+                Some(extent) => fault
+                    .note(format!("`{extent}` is an extent of arrays"))
+                    .help(format!("give arrays that have it, or make them up: `--generate {extent}=N`"))
+                    .python(format!("give arrays that have the extent `{extent}`")),
+                None if names.is_empty() => fault.note("there is nothing that can be set"),
+                None => fault.help(format!("parameters that can be set: {}", names.join(", "))),
+            },
         });
     }
     faults

@@ -1,6 +1,7 @@
 //! Types.
 
 use super::{Expr, Ident};
+use std::borrow::Cow;
 use wsp_diag::Span;
 
 /// A type.
@@ -56,6 +57,23 @@ impl Type {
         match &self.base {
             TypeBase::Named(ident) => Some(ident.as_str()),
             TypeBase::DtypeOf(_) => None,
+        }
+    }
+
+    /// The only template argument, as the type of elements that stands there. A name alone is one too.
+    pub fn element(&self) -> Option<Cow<'_, Type>> {
+        match &self.args[..] {
+            [TemplateArg::Type(ty)] => Some(Cow::Borrowed(ty)),
+            [TemplateArg::Expr(expr)] => expr.as_name().map(|name| {
+                Cow::Owned(Type {
+                    is_const: false,
+                    base: TypeBase::Named(name),
+                    args: Vec::new(),
+                    indirection: Indirection::None,
+                    span: expr.span,
+                })
+            }),
+            _ => None,
         }
     }
 }

@@ -8,7 +8,7 @@ use super::functions::KernelDecl;
 use super::names::{Named, Symbol};
 use super::shapes::ShapeDecl;
 use super::types::{Head, dtype_of};
-use crate::ast::{self, Ident, Indirection, TemplateArg, TypeBase};
+use crate::ast::{self, Ident, Indirection, TypeBase};
 use std::collections::BTreeSet;
 use wsp_core::{DType, FuncId, LocalId, StructId, TensorId};
 use wsp_diag::{Diagnostic, Span};
@@ -95,10 +95,10 @@ impl<'a> Sema<'a> {
             TypeBase::Named(ident) if param.ty.indirection == Indirection::None => ident.as_str(),
             _ => "",
         };
-        match (name, &param.ty.args[..]) {
-            ("Tensor", [TemplateArg::Type(elem)]) => self.stored_type(elem).map(|dtype| (false, dtype)),
-            ("Workspace", [TemplateArg::Type(elem)]) => self.stored_type(elem).map(|dtype| (true, dtype)),
-            ("Tensor" | "Workspace", _) => Err(self.fail(
+        match (name, param.ty.element()) {
+            ("Tensor", Some(elem)) => self.stored_type(&elem).map(|dtype| (false, dtype)),
+            ("Workspace", Some(elem)) => self.stored_type(&elem).map(|dtype| (true, dtype)),
+            ("Tensor" | "Workspace", None) => Err(self.fail(
                 Diagnostic::error(codes::BAD_ENTRY_PARAM, "the elements of a parameter have a type")
                     .at(param.ty.span, "says nothing of them")
                     .help(format!("for instance `{name}<float> {}`", param.name.as_str())),

@@ -7,7 +7,7 @@ use super::globals::GlobalDecl;
 use super::names::{Named, Symbol, quoted, with_suggestion};
 use super::types::{Head, dtype_of};
 use super::walk;
-use crate::ast::{self, ExprKind, FieldInit, Ident, Indirection, StmtKind, TemplateArg};
+use crate::ast::{self, ExprKind, FieldInit, Ident, Indirection, StmtKind};
 use wsp_core::SpaceId;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Binding, BindingSource, Entry, EntryParam, EntryTy, Launch, LaunchTarget};
@@ -162,9 +162,9 @@ impl<'a> Sema<'a> {
     fn entry_type(&mut self, ty: &ast::Type) -> Res<EntryTy> {
         let by_value = ty.indirection != Indirection::Pointer;
         match self.head(ty)? {
-            Head::Tensor if by_value => match &ty.args[..] {
-                [] => Ok(EntryTy::Tensor(None)),
-                [TemplateArg::Type(t)] => match self.head(t)? {
+            Head::Tensor if by_value && ty.args.is_empty() => Ok(EntryTy::Tensor(None)),
+            Head::Tensor if by_value => match ty.element() {
+                Some(t) => match self.head(&t)? {
                     Head::Element(dtype) => Ok(EntryTy::Tensor(Some(dtype))),
                     Head::Scalar(scalar) if dtype_of(scalar).is_some() => {
                         Ok(EntryTy::Tensor(dtype_of(scalar)))
@@ -175,7 +175,7 @@ impl<'a> Sema<'a> {
                         "for instance `Tensor<float>`",
                     )),
                 },
-                _ => Err(self.not_allowed(
+                None => Err(self.not_allowed(
                     ty.span,
                     "a tensor has one element type",
                     "for instance `Tensor<float>`",

@@ -249,3 +249,19 @@ fn messages_have_the_article_and_the_number_of_what_they_name() {
     assert!(text.contains("an `AccTile`"), "{text}");
     assert!(text.contains("3 indices") && !text.contains("a `AccTile`"), "{text}");
 }
+
+#[test]
+fn the_elements_of_a_tensor_are_a_type_that_is_near() {
+    for program in [
+        "PTO_KERNEL_IMPL(k, Tensor<flaot> x) { }",
+        "PTO_KERNEL_IMPL(k, Workspace<flaot> x) { }",
+        "void run(Tensor<flaot> x) { PTO_LAUNCH(S, { .x = x }); }",
+    ] {
+        let (_, found) = wsp_lang::compile("a.pto", program, &mut SourceMap::default());
+        let first = found.iter().find(|d| d.code.0 == 104).expect(program);
+        assert_eq!(
+            (&first.message[..], &first.help[0][..]),
+            ("unknown type `flaot`", "did you mean `float`?")
+        );
+    }
+}

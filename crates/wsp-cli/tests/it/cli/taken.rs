@@ -341,3 +341,17 @@ fn an_argument_of_a_host_entry_is_given_also_where_a_constant_rules_its_use_out(
     let (code, out, err) = run(&["run", &program, "--input", &x, "--input", &z]);
     assert_eq!(code, 0, "{out}{err}");
 }
+
+#[test]
+fn extents_that_are_set_are_made_up_by_generate() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/row_softmax.pto");
+    for (args, code, help) in [
+        (["--set", "rows=4"], "WSP0558", "`--generate rows=N`"),
+        (["--set", "colz=4"], "WSP0558", "`--generate cols=N`"),
+        (["--generate", "colz=4"], "WSP0522", "did you mean `--generate cols=4`?"),
+        (["--generate", "dtype=int"], "WSP0522", "`--generate`"),
+    ] {
+        let (_, err) = refused(&["run", file, args[0], args[1]]);
+        assert!(err.contains(code) && err.contains(help), "{args:?}: {err}");
+    }
+}
