@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use wsp_diag::{Severity, SourceMap, render};
+use wsp_diag::{Diagnostic, Severity, SourceMap, render};
 use wsp_ir::workload::text;
 
 /// Codes that no text under the size limit provokes, or that need more than a few lines; each has a test elsewhere.
@@ -115,4 +115,68 @@ fn words_that_leave_a_block_are_not_taken_for_kernels() {
         let help = "a workload states tasks and is not left early: put what may be left out in `if c { … }`";
         assert_eq!(found[0].help, [help], "{word}");
     }
+}
+
+/// Places for a piece of text: each has one `@`.
+const PLACES: &[&str] = &[
+    "@",
+    "workload main { @ }",
+    "workload main { @; }",
+    "workload main { for i in @ { } }",
+    "workload main { k(x[@]); }",
+    "workload main { pipeline { @ } }",
+    "workload main { pipeline { process p { @ } } }",
+    "schedule { @ }",
+    "schedule { @; }",
+    "schedule { task_graph(@); }",
+    "kernel k(@);",
+    "axis a = @;",
+];
+
+/// From here on codes are of names and rules; those before are of what stands where it cannot.
+const FIRST_OF_NAMES: u16 = 730;
+
+/// Whether a piece of text can be read in one of the places, whatever its names are. What `…` stands for is left out.
+fn is_read_somewhere(piece: &str) -> bool {
+    let piece = piece.replace("… i …", "k(i);").replace("[…]", "[1]").replace('…', "");
+    PLACES.iter().any(|place| {
+        let (_, found) = text::parse("a.wsp", &place.replace('@', &piece), &mut SourceMap::default());
+        found.iter().all(|diagnostic| diagnostic.code.0 >= FIRST_OF_NAMES)
+    })
+}
+
+/// Whether a finding remains when the text that it is about is replaced.
+fn remains(finding: &Diagnostic, source: &str, by: &str) -> bool {
+    let span = finding.primary.as_ref().expect("every finding has a place").span;
+    let (before, after) = (&source[..span.start as usize], &source[span.end as usize..]);
+    let (_, found) = text::parse("a.wsp", &[before, by, after].concat(), &mut SourceMap::default());
+    let starts = |d: &Diagnostic| d.primary.as_ref().map(|label| label.span.start);
+    found.iter().any(|other| other.code == finding.code && starts(other) == Some(span.start))
+}
+
+#[test]
+fn what_advice_shows_is_read_and_names_that_are_meant_are_right() {
+    let (mut count, mut failures) = (0, BTreeSet::new());
+    for case in all_cases().into_iter().flat_map(|(_, cases)| cases) {
+        let (_, found) = text::parse("a.wsp", &case.source, &mut SourceMap::default());
+        let advice = found.iter().flat_map(|finding| finding.help.iter().map(move |help| (finding, help)));
+        for (finding, help) in advice {
+            let meant = help.strip_prefix("did you mean `").and_then(|rest| rest.strip_suffix("`?"));
+            let is_wrong = |piece: &&str| match meant {
+                Some(_) => remains(finding, &case.source, piece),
+                // A word or a sign by itself, and an option, are no text of a file.
+                None => {
+                    piece.contains(|c: char| !c.is_alphanumeric() && !"_\"-".contains(c))
+                        && !is_read_somewhere(piece)
+                }
+            };
+            let pieces = help.split('`').skip(1).step_by(2).filter(|piece| !piece.starts_with("--"));
+            count += pieces.clone().count();
+            failures.extend(
+                pieces.filter(is_wrong).map(|piece| format!("{}: `{piece}` in \"{help}\"", finding.code)),
+            );
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+    assert!(count >= 150, "only {count} pieces of text");
 }

@@ -370,6 +370,15 @@ fn blocks_are_indented() {
     );
 }
 
+/// Whether what advice shows ends a fault of a line of a graph: in place of what the fault is at, of the line, or declared before.
+fn corrects(piece: &str, code: u16, at: &str, line: &str) -> bool {
+    [["", &line.replacen(at, piece, 1)], ["", piece], [piece, line]].iter().any(|[declared, line]| {
+        let text = format!("{declared}\nTG_BEGIN(G)\nTG_KERNEL(KERN_A, k, 1, AIV, 0)\n{line}\nTG_END(G)\n");
+        let (_, found) = parse("test.tg", &text, &mut SourceMap::default());
+        found.iter().all(|d| !d.is_error() || d.code != Code(code))
+    })
+}
+
 #[test]
 fn mistakes_are_reported_where_they_are() {
     let inside =
@@ -440,6 +449,11 @@ fn mistakes_are_reported_where_they_are() {
         let (found_code, found_at, found_message, found_help) = inside(line);
         assert_eq!((found_code, found_at.as_str(), found_message.as_str()), (code, at, message), "{line}");
         assert!(found_help.contains(help), "{line}: {found_help}");
+        // The form of a statement, and a sign by itself, are no text of a unit.
+        let is_form = found_help.starts_with("it is written");
+        for piece in found_help.split('`').skip(1).step_by(2).filter(|piece| !is_form && *piece != "\"") {
+            assert!(corrects(piece, code, &found_at, line), "{line}: {found_help}");
+        }
     }
     let (code, at, message, help) = fault("TG_BEGIN(GRAPH)\nTG_END(GRAPH)\nTG_LAUNCH(GRAPHS, default)\n");
     assert_eq!((code, at.as_str(), message.as_str()), (1406, "GRAPHS", "no graph is called `GRAPHS`"));

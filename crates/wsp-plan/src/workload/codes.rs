@@ -35,7 +35,7 @@ wsp_diag::codes! {
         "The right operand of `/`, `%` or `ceildiv` is 0. Guard the expression: `n != 0 ? a / n : 0` evaluates \
             only the branch that is taken.";
     pub(super) TABLE_INDEX = 812, "an index is outside its table",
-        "A table of n elements has the indices 0 to n - 1. `len(table)` is n. Bind a longer array, or leave out \
+        "A table `t` of n elements has the indices 0 to n - 1, and `len(t)` is n. Bind a longer array, or leave out \
             the access with an `if`.";
     pub(super) REGION_OUTSIDE = 813, "a box lies outside its tensor",
         "A task accesses `[lo, hi)` in each dimension, with 0 <= lo <= hi <= extent; a box with lo = hi is \

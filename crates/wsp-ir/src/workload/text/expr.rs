@@ -277,7 +277,9 @@ impl<'t> Parser<'t> {
         let diagnostic = Diagnostic::error(codes::UNDECLARED_NAME, message).at(span, "");
         let help = match did_you_mean(name, FUNCTIONS.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => "there are `min(a, b)`, `max(a, b)`, `ceildiv(a, b)` and `len(table)`".to_owned(),
+            None => {
+                "there are `min(a, b)`, `max(a, b)`, `ceildiv(a, b)` and `len(t)` of a table `t`".to_owned()
+            }
         };
         self.report(diagnostic.help(help))
     }
