@@ -9,16 +9,12 @@
 
 mod args;
 pub mod bench;
-pub mod cases;
 mod commands;
 pub mod engine;
 pub mod files;
-pub mod generate;
 pub mod graph;
 mod interrupt;
 mod machine;
-mod numbers;
-pub mod reference;
 pub mod report;
 mod terminal;
 pub mod unit;

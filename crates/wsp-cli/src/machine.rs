@@ -1,39 +1,6 @@
-//! What this machine has: memory, cores, SIMD, caches. Reads `/proc` and `/sys` where they exist.
+//! What this machine has: SIMD, caches, pages. Reads `/proc` and `/sys` where they exist.
 
 use std::fs;
-
-/// Bytes of memory that can be taken without pushing others out; `None` where the system does not say.
-pub(crate) fn available_memory() -> Option<u64> {
-    let machine = meminfo("MemAvailable:")?;
-    Some(machine.min(group_memory_left().unwrap_or(u64::MAX)))
-}
-
-/// Bytes of memory installed.
-pub(crate) fn total_memory() -> Option<u64> {
-    meminfo("MemTotal:")
-}
-
-fn meminfo(key: &str) -> Option<u64> {
-    field_kib(&fs::read_to_string("/proc/meminfo").ok()?, key)
-}
-
-fn field_kib(text: &str, key: &str) -> Option<u64> {
-    let line = text.lines().find_map(|l| l.strip_prefix(key))?;
-    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
-}
-
-/// What the control group may still take, if it is limited.
-fn group_memory_left() -> Option<u64> {
-    let read = |name: &str| {
-        fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok().and_then(|t| t.trim().parse::<u64>().ok())
-    };
-    Some(read("memory.max")?.saturating_sub(read("memory.current")?))
-}
-
-/// Worker threads that the machine runs at once.
-pub(crate) fn cores() -> u32 {
-    std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
-}
 
 /// The processor's name.
 pub(crate) fn processor() -> Option<String> {
@@ -106,23 +73,5 @@ pub(crate) fn simd_level() -> &'static str {
         "avx2"
     } else {
         "portable"
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn memory_lines_are_in_kibibytes() {
-        let text = "MemTotal:       100 kB\nMemAvailable:    42 kB\n";
-        assert_eq!(field_kib(text, "MemAvailable:"), Some(42 * 1024));
-        assert_eq!(field_kib(text, "MemFree:"), None);
-        assert_eq!(field_kib("MemAvailable: lots\n", "MemAvailable:"), None);
-    }
-
-    #[test]
-    fn a_machine_has_a_core() {
-        assert!(cores() >= 1);
     }
 }

@@ -68,6 +68,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "pto-wsp",
         ],
     ),
+    ("wsp-check", &["wsp-core", "wsp-diag", "wsp-ir", "wsp-plan", "wsp-backend", "wsp-kernel", "pto-wsp"]),
     (
         "wsp-cli",
         &[
@@ -82,6 +83,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wsp-kernel",
             "wsp-runtime",
             "pto-wsp",
+            "wsp-check",
         ],
     ),
     ("xtask", &[]),

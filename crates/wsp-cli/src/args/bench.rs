@@ -2,10 +2,10 @@
 
 use super::LaunchArgs;
 use super::values::{Words, engine, number, seed, words};
-use crate::generate;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use wsp_backend::KvLayout;
+use wsp_check::generate;
 use wsp_kernel::Engine;
 
 /// What can be measured.

@@ -20,11 +20,11 @@ pub(crate) use run::RunArgs;
 pub(crate) use unit::{Cores, UnitArgs};
 pub(crate) use values::Setting;
 
-use crate::generate::{self, Pairs};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use values::{engine, mode, named_file, seed, setting};
+use wsp_check::generate::{self, Pairs};
 use wsp_kernel::{Engine, Mode};
 
 /// Workloads, schedules and backends kept apart: compile, check and run `.pto` programs, `.wsp` workloads and `.tg` task graphs.

@@ -6,12 +6,12 @@ use crate::args::{BenchArgs, BenchType, SetName};
 use crate::bench::runtime::measure::{Span, median};
 use crate::bench::{Point, Row, describe, doubt, json, lengths, print, read_time};
 use crate::engine::{self, Loaded, Options, Purpose};
-use crate::generate::{Lens, Names, Spec, generate};
 use crate::machine;
 use crate::report::{DataSummary, bytes};
 use pto_wsp::codes;
 use serde_json::{Value, json};
 use std::time::Duration;
+use wsp_check::generate::{Lens, Names, Origin, Spec, generate};
 use wsp_core::DType;
 use wsp_diag::Diagnostic;
 use wsp_ir::Module;
@@ -94,7 +94,7 @@ pub(super) fn setting(args: &BenchArgs) -> Value {
     };
     json!({
         "machine": {
-            "processor": machine::processor(), "cores": machine::cores(), "simd": machine::simd_level(),
+            "processor": machine::processor(), "cores": wsp_check::cores(), "simd": machine::simd_level(),
         },
         "isa": isa,
         "engine": if native { "native" } else { "interpreter" },
@@ -114,7 +114,7 @@ pub(super) fn kv_bytes(point: Point) -> u64 {
 /// Why a point that takes so many bytes cannot be measured here.
 pub(super) fn too_large(point: Point, takes: u64) -> Option<String> {
     let need = takes + SPARE_BYTES;
-    let have = machine::available_memory()?;
+    let have = wsp_check::available_memory()?;
     (need > have).then(|| {
         format!(
             "skipped {:?} {} {} ({}): it needs {}, and {} are available",
@@ -149,7 +149,7 @@ pub(super) fn arrays(
         ..Spec::default()
     };
     session.terminal.progress(&format!("making up {}", describe(point.set)));
-    generate(&spec, args.seed, point.layout, names).map_err(|fault| vec![fault])
+    generate(&spec, Origin::of(args.seed), point.layout, names).map_err(|fault| vec![fault])
 }
 
 /// A mere read of the keys and values of a program's arrays by as many threads, page by page what tokens take of them.

@@ -33,7 +33,7 @@ pub(super) fn generate(session: &mut Session, args: &BenchGenerateArgs) -> Resul
         });
         measured.map_err(|fault| vec![failed(section, &fault)])?;
     }
-    let machine = json!({ "processor": machine::processor(), "cores": machine::cores() });
+    let machine = json!({ "processor": machine::processor(), "cores": wsp_check::cores() });
     let all = json!({
         "machine": machine,
         "optimised": !cfg!(debug_assertions),

@@ -38,7 +38,7 @@ pub(super) fn isa(session: &mut Session, args: &BenchIsaArgs) -> Result<Outcome,
     });
     measured
         .map_err(|fault| vec![Diagnostic::error(codes::CHECK_FAILED, format!("`wsp bench isa`: {fault}"))])?;
-    let machine = json!({ "processor": machine::processor(), "cores": machine::cores() });
+    let machine = json!({ "processor": machine::processor(), "cores": wsp_check::cores() });
     let all = json!({
         "machine": machine,
         "optimised": !cfg!(debug_assertions),

@@ -8,14 +8,14 @@ use crate::bench::peers::{
 };
 use crate::bench::{Point, lengths};
 use crate::engine::{self, Loaded, Options, RunOutcome};
-use crate::files::{Output, to_u32};
-use crate::generate::Names;
-use crate::machine;
-use crate::reference::{Attention, Cache, Features, PAGED_DECODE_ATTENTION, role};
+use crate::files::Output;
 use pto_wsp::codes;
 use serde_json::json;
 use std::path::Path;
 use wsp_backend::KvLayout;
+use wsp_check::generate::Names;
+use wsp_check::reference::{Attention, Cache, Features, PAGED_DECODE_ATTENTION, role};
+use wsp_check::to_u32;
 use wsp_core::DType;
 use wsp_diag::Diagnostic;
 use wsp_ir::Module;
@@ -141,7 +141,7 @@ impl Case {
         }
         let (layout, first) = &loaded[0];
         // Only the program knows what it scales by.
-        let mut once = launch_options(&args.launch, machine::cores());
+        let mut once = launch_options(&args.launch, wsp_check::cores());
         once.layout = *layout;
         let outcome = engine::execute(first, &once)?;
         largest_error(first, &outcome, &once)?;
@@ -267,7 +267,7 @@ fn expected(
     let out_lanes = q.shape().last().copied().unwrap_or(1) as usize;
     let features = Features::default();
     let problem = Attention { q, q_indptr: None, cache, prefix: None, out_lanes, sm_scale, features };
-    let dense = problem.dense(machine::cores() as usize).map_err(|why| {
+    let dense = problem.dense(wsp_check::cores() as usize).map_err(|why| {
         Diagnostic::error(codes::CANNOT_COMPARE, "the reference cannot be computed from these arrays")
             .note(why)
     })?;

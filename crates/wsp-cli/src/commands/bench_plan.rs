@@ -33,7 +33,7 @@ pub(super) fn plan(session: &mut Session, args: &BenchPlanArgs) -> Result<Outcom
         }
     }
     session.terminal.print(notes());
-    let machine = json!({ "processor": machine::processor(), "cores": machine::cores() });
+    let machine = json!({ "processor": machine::processor(), "cores": wsp_check::cores() });
     let all = json!({
         "machine": machine, "optimised": !cfg!(debug_assertions), "repeats": args.repeats, "rows": json(&rows),
     });

@@ -50,7 +50,7 @@ pub(super) fn runtime(session: &mut Session, args: &BenchRuntimeArgs) -> Result<
         });
         measured.map_err(|fault| vec![failed(section, &fault)])?;
     }
-    let machine = json!({ "processor": machine::processor(), "cores": machine::cores() });
+    let machine = json!({ "processor": machine::processor(), "cores": wsp_check::cores() });
     let all = json!({
         "machine": machine,
         "optimised": !cfg!(debug_assertions),

@@ -5,15 +5,15 @@ use super::{Session, asked_layout};
 use crate::args::{DataArgs, LaunchArgs};
 use crate::engine;
 use crate::files::take_bits_as_floats;
-use crate::generate::{
-    Names, Pairs, Spec, can_make, check_dtype, extents_asked, extents_of, generate, generate_tensors,
-    unsolved,
-};
-use crate::reference::{RAGGED_PREFILL, role};
 use crate::report::Sources;
 use pto_wsp::codes;
 use std::collections::BTreeMap;
 use wsp_backend::KvLayout;
+use wsp_check::generate::{
+    Names, Pairs, Spec, can_make, check_dtype, extents_asked, extents_of, generate, generate_tensors,
+    unsolved,
+};
+use wsp_check::reference::{RAGGED_PREFILL, role};
 use wsp_core::TensorId;
 use wsp_diag::Diagnostic;
 use wsp_ir::{BindingSource, EntryTy, Module, ParamSource};
@@ -84,7 +84,7 @@ pub(super) fn load(
         args.check_generate(!inputs.is_empty(), THE_PROGRAM)?;
         let set = super::params(launch);
         let none = BTreeMap::new();
-        let arrays = generate_tensors(module, &pairs, &set, &none, args.seed(), &|id| inputs.contains(&id));
+        let arrays = generate_tensors(module, &pairs, &set, &none, args.origin(), &|id| inputs.contains(&id));
         let arrays = arrays.map_err(|fault| vec![fault])?;
         let data = Data::made(arrays, asked.unwrap_or_default(), args.seed());
         args.check_seed(&data.made)?;
@@ -109,7 +109,7 @@ pub(super) fn load(
     }
     let layout = spec.layout.or(asked).unwrap_or_default();
     let names = Names::of(module).map_err(|fault| vec![fault])?;
-    let mut arrays = generate(&spec, args.seed(), layout, &names).map_err(|fault| vec![fault])?;
+    let mut arrays = generate(&spec, args.origin(), layout, &names).map_err(|fault| vec![fault])?;
     let mut others = others(module, &arrays)?;
     let filled = args.fill.iter().filter(|name| !arrays.contains_key(*name));
     others.extend(filled.filter_map(|name| tensor_named(module, name)));
@@ -120,7 +120,7 @@ pub(super) fn load(
             true => pairs.and("len", &first_lengths(&arrays, &names.kv, spec.page)),
             false => pairs,
         };
-        let made = generate_tensors(module, &pairs, &set, &known, args.seed(), &|id| others.contains(&id));
+        let made = generate_tensors(module, &pairs, &set, &known, args.origin(), &|id| others.contains(&id));
         arrays.extend(made.map_err(|fault| vec![fault])?);
     }
     let data = Data::made(arrays, layout, args.seed());
@@ -152,10 +152,10 @@ fn given(
     let layout = asked.unwrap_or_default();
     let fill = |arrays: &Arrays, name: &str| {
         let known = extents_of(module, arrays, layout);
-        let settled = extents_asked(module, &pairs, &set, &known, args.seed());
+        let settled = extents_asked(module, &pairs, &set, &known, args.origin());
         settled.is_ok_and(|settled| unsolved(module, name, arrays, &settled, &pairs).is_empty())
             && tensor_named(module, name)
-                .is_some_and(|id| can_make(module, &pairs, &set, &known, args.seed(), id))
+                .is_some_and(|id| can_make(module, &pairs, &set, &known, args.origin(), id))
     };
     let makeable = Makeable { fill: &fill, generate: !takes_cache(module), all: !args.reads_files() };
     let mut arrays = args.read(&wanted, makeable, THE_PROGRAM)?;
@@ -177,7 +177,7 @@ fn given(
     }
     session.terminal.progress("making up data");
     let known = extents_of(module, &arrays, layout);
-    let settled = extents_asked(module, &pairs, &set, &known, args.seed()).map_err(|fault| vec![fault])?;
+    let settled = extents_asked(module, &pairs, &set, &known, args.origin()).map_err(|fault| vec![fault])?;
     let open = made.iter().flat_map(|want| unsolved(module, &want.name, &arrays, &settled, &pairs));
     let open: Vec<Diagnostic> =
         open.map(|(name, extent, given)| cannot_tell(name, extent, given, takes_cache(module))).collect();
@@ -185,7 +185,7 @@ fn given(
         return Err(open);
     }
     let wanted = |id: TensorId| name_of(module, id).is_some_and(|name| made.iter().any(|w| w.name == name));
-    let more = generate_tensors(module, &pairs, &set, &known, args.seed(), &wanted);
+    let more = generate_tensors(module, &pairs, &set, &known, args.origin(), &wanted);
     let more = more.map_err(|fault| vec![fault])?;
     let made: Vec<String> = more.keys().cloned().collect();
     args.check_made(&made)?;

@@ -30,7 +30,7 @@ fn text() -> String {
             format!("{} on {} {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH),
         ),
         ("processor", machine::processor().unwrap_or_else(unknown)),
-        ("cores", machine::cores().to_string()),
+        ("cores", wsp_check::cores().to_string()),
         ("SIMD", format!("{} kernels", machine::simd_level())),
         ("engine", engine().to_owned()),
         ("features", listed(&features)),
@@ -38,7 +38,11 @@ fn text() -> String {
         ("caches", machine::caches().join(", ")),
         (
             "memory",
-            format!("{} available of {}", size(machine::available_memory()), size(machine::total_memory())),
+            format!(
+                "{} available of {}",
+                size(wsp_check::available_memory()),
+                size(wsp_check::total_memory())
+            ),
         ),
         ("page size", machine::page_size().map_or_else(unknown, |n| format!("{n} bytes"))),
         ("huge pages", machine::huge_pages().unwrap_or_else(unknown)),
@@ -71,10 +75,10 @@ fn advice() -> Vec<String> {
             "no vector instructions that the fast kernels know: expect runs several times slower".to_owned(),
         );
     }
-    if machine::cores() == 1 {
+    if wsp_check::cores() == 1 {
         advice.push("one core only: the planner and the workers share it".to_owned());
     }
-    if machine::available_memory().is_some_and(|n| n < 2_000_000_000) {
+    if wsp_check::available_memory().is_some_and(|n| n < 2_000_000_000) {
         advice.push(
             "less than 2 GB of memory available: `wsp bench decode` will skip the large sets".to_owned(),
         );
@@ -90,12 +94,12 @@ fn as_json() -> serde_json::Value {
         "os": std::env::consts::OS,
         "arch": std::env::consts::ARCH,
         "processor": machine::processor(),
-        "cores": machine::cores(),
+        "cores": wsp_check::cores(),
         "simd": machine::simd_level(),
         "engine": engine(),
         "features": features,
         "caches": machine::caches(),
-        "memory": { "total": machine::total_memory(), "available": machine::available_memory() },
+        "memory": { "total": wsp_check::total_memory(), "available": wsp_check::available_memory() },
         "page_size": machine::page_size(),
         "huge_pages": machine::huge_pages(),
         "notes": advice(),

@@ -3,9 +3,10 @@
 
 use super::options::refuse;
 use crate::args::DataArgs;
-use crate::files::{entry_names, read_inputs};
+use crate::files::{entry_names, read_inputs, read_source};
 use pto_wsp::codes;
 use std::path::{Path, PathBuf};
+use wsp_check::generate::Origin;
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_plan::Arrays;
 
@@ -66,7 +67,12 @@ impl DataArgs {
 
     /// The seed of made-up data.
     pub(super) fn seed(&self) -> u64 {
-        self.seed.unwrap_or(crate::generate::DEFAULT_SEED)
+        self.seed.unwrap_or(wsp_check::generate::DEFAULT_SEED)
+    }
+
+    /// What made-up data come from.
+    pub(super) fn origin(&self) -> Origin<'static> {
+        Origin { seed: self.seed(), read: &read_source }
     }
 
     /// Reads the arrays that `what` takes.

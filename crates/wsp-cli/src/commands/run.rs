@@ -7,12 +7,13 @@ use super::verdict::{RunArrays, Verdict};
 use super::{Outcome, Session, Warnings, data, launch_options, refuse_unread, unit, workload};
 use crate::args::{DataArgs, RunArgs};
 use crate::engine::{self, Executable, Loaded, Options, RunOutcome};
-use crate::machine;
-use crate::reference::{self, Against, Comparison, Context, SM_SCALE, Tolerance, compare as compare_values};
 use crate::report::{DataSummary, RunReport};
 use pto_wsp::codes;
 use std::collections::BTreeMap;
 use wsp_backend::{KvLayout, Recording};
+use wsp_check::reference::{
+    self, Against, Comparison, Context, SM_SCALE, Tolerance, compare as compare_values,
+};
 use wsp_diag::{Code, Diagnostic};
 use wsp_ir::{ExprKind, ParamSource, Reference};
 use wsp_plan::target::CPU_SIM;
@@ -290,7 +291,7 @@ pub(super) fn compare_arrays(
             ParamValue::Bool(b) => f64::from(u8::from(b)),
         })
     };
-    let cx = Context { inputs, outputs, params: &value, layout, threads: machine::cores() as usize };
+    let cx = Context { inputs, outputs, params: &value, layout, threads: wsp_check::cores() as usize };
     let mut all = Vec::new();
     for mut reference in module.references.iter().cloned() {
         reference.roles.retain(|(role, name)| role != SM_SCALE || is_stated(module, name, set));

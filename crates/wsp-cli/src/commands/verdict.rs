@@ -4,10 +4,10 @@ use super::run::{Emptiness, given_arrays, nothing_compared};
 use super::{Outcome, Session};
 use crate::args::RunArgs;
 use crate::files::Filled;
-use crate::reference::Comparison;
 use crate::report::Findings;
 use serde_json::Value;
 use wsp_backend::Unwritten;
+use wsp_check::reference::Comparison;
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 

@@ -1,13 +1,10 @@
 //! What the operating system refuses, as diagnostics.
 
-use crate::machine;
 use pto_wsp::codes;
 use std::fs::File;
 use std::io::{Error, ErrorKind};
 use std::path::Path;
-use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, did_you_mean};
-use wsp_plan::ArrayError;
 
 /// A path as shown to the user.
 pub(super) fn shown(path: &Path) -> String {
@@ -90,23 +87,4 @@ pub(crate) fn written(wrote: std::io::Result<()>) -> Result<(), Diagnostic> {
         }
         _ => Ok(()),
     }
-}
-
-/// Refuses what the machine has no memory for, before it is asked for.
-pub(crate) fn check_memory(what: &str, need: u64) -> Result<(), Diagnostic> {
-    match machine::available_memory() {
-        Some(have) if need > have => {
-            Err(Diagnostic::error(codes::NOT_ENOUGH_MEMORY, format!("there is not enough memory for {what}"))
-                .note(format!("it needs {need}; {have} are available", need = counted(need, "byte")))
-                .help("free some memory or take less data"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// An array that cannot be made.
-pub(crate) fn no_array(what: &str, error: ArrayError) -> Diagnostic {
-    Diagnostic::error(codes::NOT_ENOUGH_MEMORY, format!("there is not enough memory for {what}"))
-        .note(error.to_string())
-        .help("free some memory or take less data")
 }

@@ -3,7 +3,6 @@
 mod checkpoints;
 mod fault;
 mod header;
-mod integers;
 mod npy;
 mod npz;
 mod output;
@@ -12,8 +11,7 @@ mod unit;
 mod write;
 
 pub use checkpoints::CheckpointFolder;
-pub(crate) use fault::{check_memory, no_array, written};
-pub use integers::to_u32;
+pub(crate) use fault::written;
 pub use npy::read_npy;
 pub use npz::Npz;
 pub(crate) use output::{Filled, Output, keep_last};
@@ -61,14 +59,6 @@ pub fn read_source(path: &Path) -> Result<String, Diagnostic> {
 pub(crate) fn files_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     entries.flatten().map(|entry| folder.join(entry.file_name())).collect()
-}
-
-/// The text of a small data file, such as a list of lengths.
-///
-/// # Errors
-/// As [`read_source`].
-pub(crate) fn read_text(path: &Path) -> Result<String, Diagnostic> {
-    read_source(path)
 }
 
 /// Reads the arrays of `--inputs` and `--input`.

@@ -1,10 +1,11 @@
 //! Reads the `.npy` format.
 
-use super::fault::{check_memory, no_array, open_sized, shown, unreadable};
+use super::fault::{open_sized, shown, unreadable};
 use super::header::{self, Descr, Header, MAGIC, MAX_HEADER};
 use pto_wsp::codes;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
+use wsp_check::{check_memory, no_array};
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_plan::Array;

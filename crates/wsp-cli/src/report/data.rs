@@ -1,9 +1,9 @@
 //! What the data of a run amount to.
 
 use super::text::Lines;
-use crate::files::to_u32;
 use serde_json::Value;
 use wsp_backend::KvLayout;
+use wsp_check::to_u32;
 use wsp_ir::{EntryTy, Module};
 use wsp_plan::Arrays;
 
@@ -109,14 +109,14 @@ impl Sources {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::{Names, generate};
+    use wsp_check::generate::{Names, Origin, generate};
 
     #[test]
     fn tokens_and_bytes_are_those_of_the_requests() {
         let names = Names { q: "q".to_owned(), kv: "kv".to_owned(), ..Names::default() };
         for layout in [KvLayout::Nhd, KvLayout::Hnd] {
             let spec = "len=5/0/33,heads=4/2,dim=8,dtype=f16".parse().unwrap();
-            let arrays = generate(&spec, 1, layout, &names).unwrap();
+            let arrays = generate(&spec, Origin::of(1), layout, &names).unwrap();
             let mut data = DataSummary::default();
             data.add("kv", &arrays, layout).unwrap();
             assert_eq!(

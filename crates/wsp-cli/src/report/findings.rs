@@ -1,11 +1,11 @@
 //! What a run that checks finds besides differences: elements that were never written, and those that are no finite numbers.
 
 use super::text::Lines;
-use crate::reference::{Comparison, Special};
 use pto_wsp::codes;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use wsp_backend::Unwritten;
+use wsp_check::reference::{Comparison, Special};
 use wsp_core::words::{by_count, counted};
 use wsp_diag::{Code, Diagnostic};
 use wsp_plan::{Array, Arrays};

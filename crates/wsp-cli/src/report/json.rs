@@ -1,9 +1,9 @@
 //! The summary of a run for machines.
 
 use super::{GraphStats, RunReport, RunStats, TaskGroup};
-use crate::reference::Comparison;
 use serde_json::{Value, json};
 use std::time::Duration;
+use wsp_check::reference::Comparison;
 
 pub(super) fn run(report: &RunReport) -> Value {
     let stats = &report.stats;

@@ -27,8 +27,8 @@ pub use unit_graph::UnitGraphReport;
 pub(crate) use units::bytes;
 pub use workload::{Check, Difference, RunTime, WorkloadReport};
 
-use crate::reference::Comparison;
 use std::time::Duration;
+use wsp_check::reference::Comparison;
 
 /// Tasks of one kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -188,7 +188,7 @@ impl RunReport {
 
 #[cfg(test)]
 pub(crate) fn sample() -> RunReport {
-    use crate::reference::{Against, Tolerance, Worst};
+    use wsp_check::reference::{Against, Tolerance, Worst};
     let group = |descriptor: &str, kernel: &str, tier: Option<u32>, tasks: u64| TaskGroup {
         descriptor: descriptor.to_owned(),
         kernel: kernel.to_owned(),

@@ -2,8 +2,8 @@
 
 use super::units::{bytes, millis};
 use super::{GraphStats, RunReport};
-use crate::reference::Comparison;
 use std::fmt::Write as _;
+use wsp_check::reference::Comparison;
 use wsp_core::words::counted;
 
 /// A table of two columns, a line per fact.

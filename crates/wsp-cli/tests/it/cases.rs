@@ -1,12 +1,12 @@
 //! The dense reference against results computed elsewhere, on data made by formula.
 
 use crate::command::root;
+use crate::decode_cases::{Case, MergeCase};
 use crate::decode_cases::{cases, is_latent, merges, names};
+use wsp_check::generate::Names;
+use wsp_check::reference::{Attention, Cache, Dense, Features, merge, to_f64};
+use wsp_check::to_u32;
 use wsp_cli::KvLayout;
-use wsp_cli::cases::{Case, MergeCase};
-use wsp_cli::files::to_u32;
-use wsp_cli::generate::Names;
-use wsp_cli::reference::{Attention, Cache, Dense, Features, merge, to_f64};
 use wsp_plan::Arrays;
 
 /// Two f64 computations of sums of at most some ten thousand terms.

@@ -1,11 +1,11 @@
 //! Decode attention against the reference cases: every case, both layouts, several threads and schedules.
 
 use crate::command::root;
+use crate::decode_cases::{Case, MergeCase};
+use wsp_check::generate::Names;
+use wsp_check::reference::{Attention, Cache};
 use wsp_cli::KvLayout;
-use wsp_cli::cases::{Case, MergeCase};
 use wsp_cli::engine::{Loaded, Options, RunOutcome, compile, execute};
-use wsp_cli::generate::Names;
-use wsp_cli::reference::{Attention, Cache};
 use wsp_core::DType;
 use wsp_diag::SourceMap;
 use wsp_ir::Module;
@@ -119,7 +119,7 @@ fn bf16_data_match_the_dense_reference_as_f16_data_do() {
     problem.kv_dtype = DType::Bf16;
     let arrays = problem.arrays(&names()).unwrap();
     let loaded = Loaded { module: program, arrays };
-    let table = |field: &str| wsp_cli::files::to_u32(field, &loaded.arrays[&format!("kv.{field}")]).unwrap();
+    let table = |field: &str| wsp_check::to_u32(field, &loaded.arrays[&format!("kv.{field}")]).unwrap();
     let (indptr, indices, last_page_len) = (table("indptr"), table("indices"), table("last_page_len"));
     let cache = Cache {
         k: &loaded.arrays["kv.k"],

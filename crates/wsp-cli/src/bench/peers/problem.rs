@@ -1,12 +1,13 @@
 //! The folder that a problem is handed to the peers in.
 
-use crate::files::{no_array, write_array, write_bytes};
+use crate::files::{write_array, write_bytes};
 use crate::interrupt::Leftover;
 use serde_json::json;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_backend::KvLayout;
+use wsp_check::no_array;
 use wsp_core::DType;
 use wsp_diag::Diagnostic;
 use wsp_plan::{Array, ArrayError};

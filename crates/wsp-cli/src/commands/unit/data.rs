@@ -3,11 +3,11 @@
 use crate::args::DataArgs;
 use crate::commands::given::{Makeable, Want};
 use crate::files::take_bits_as_floats;
-use crate::generate::{Scale, make_tensor};
 use crate::report::Sources;
 use crate::unit::UnitTensor;
 use pto_wsp::codes;
 use std::collections::BTreeMap;
+use wsp_check::generate::{Scale, make_tensor};
 use wsp_core::DType;
 use wsp_diag::Diagnostic;
 use wsp_plan::{Array, Arrays};

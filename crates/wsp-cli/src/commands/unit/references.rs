@@ -1,10 +1,9 @@
 //! The references that a unit names, as programs name theirs.
 
-use crate::generate::known_params;
-use crate::machine;
-use crate::reference::{self, Comparison, Context};
 use std::collections::BTreeMap;
 use wsp_backend::KvLayout;
+use wsp_check::generate::known_params;
+use wsp_check::reference::{self, Comparison, Context};
 use wsp_core::tg::GraphNo;
 use wsp_diag::Diagnostic;
 use wsp_ir::Reference;
@@ -92,7 +91,7 @@ pub(super) fn compare(
             outputs,
             params: &|name| values.get(name).copied(),
             layout: KvLayout::default(),
-            threads: machine::cores() as usize,
+            threads: wsp_check::cores() as usize,
         };
         all.extend(reference::check(reference, &cx)?);
     }

@@ -11,14 +11,13 @@ use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::unit::{self as engine, Prepared, UnitOutcome};
 use crate::engine::workload::compare_bits;
 use crate::files::CheckpointFolder;
-use crate::machine;
-use crate::reference::Comparison;
 use crate::report::{Check, Sources, UnitReport};
 use crate::unit::tensors;
 use pto_wsp::backend::cpu::CANNOT_RESUME;
 use pto_wsp::codes;
 use std::sync::Arc;
 use wsp_backend::{Args, Begin, CheckpointStore, MemoryStore, Recording, RunOptions, UnitOptions};
+use wsp_check::reference::Comparison;
 use wsp_core::policy::Hints;
 use wsp_core::tg::{GraphNo, Instr};
 use wsp_core::words::counted;
@@ -163,7 +162,7 @@ fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<(Ready, 
     }
     let begin = if args.unit.resume && store.is_some() { Begin::Resume } else { Begin::Start };
     let options = RunOptions {
-        threads: args.threads.unwrap_or_else(machine::cores),
+        threads: args.threads.unwrap_or_else(wsp_check::cores),
         trace: args.trace.is_some(),
         unit: UnitOptions {
             devices: args.unit.devices.unwrap_or(1),

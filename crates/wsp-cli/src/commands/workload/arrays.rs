@@ -7,11 +7,11 @@ use crate::commands::given::{Makeable, Making, Want};
 use crate::commands::options::{refuse, unread_value};
 use crate::engine::workload::library_values;
 use crate::files::take_bits_as_floats;
-use crate::generate::{Pairs, can_make, check_dtype, extents_of, generate_tensors};
 use crate::report::Sources;
 use pto_wsp::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_backend::{Absent, Args, KvLayout, WorkloadRunOptions};
+use wsp_check::generate::{Origin, Pairs, can_make, check_dtype, extents_of, generate_tensors};
 use wsp_core::{DType, ParamId, TensorId};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
@@ -59,7 +59,7 @@ pub(in crate::commands) fn read(
         || (source.library.is_some() && !plan.library_inputs().is_empty());
     args.check_generate(is_read, THE_WORKLOAD)?;
     let pairs = args.generate.clone().unwrap_or_default();
-    let library = Library { making: args.making(), pairs: &pairs, seed: args.seed() };
+    let library = Library { making: args.making(), pairs: &pairs, origin: args.origin() };
     let fill = |arrays: &Arrays, name: &str| library.can_make(source, arrays, &set, name);
     let mut arrays =
         args.read(&wanted, Makeable { fill: &fill, generate: true, all: false }, THE_WORKLOAD)?;
@@ -190,7 +190,7 @@ fn take_bits(source: &Source, arrays: &mut Arrays) {
 struct Library<'a> {
     making: Making<'a>,
     pairs: &'a Pairs,
-    seed: u64,
+    origin: Origin<'a>,
 }
 
 impl Library<'_> {
@@ -199,7 +199,7 @@ impl Library<'_> {
         let Some(library) = &source.library else { return true };
         let (values, known) = (library_values(source, set), known_extents(source, library, arrays));
         data::tensor_named(library, name)
-            .is_some_and(|id| can_make(library, self.pairs, &values, &known, self.seed, id))
+            .is_some_and(|id| can_make(library, self.pairs, &values, &known, self.origin, id))
     }
 
     /// Makes up arrays that are not given; their names.
@@ -223,7 +223,7 @@ impl Library<'_> {
         let values = library_values(source, set);
         let known = known_extents(source, library, arrays);
         let made =
-            generate_tensors(library, self.pairs, &values, &known, self.seed, &|id| absent.contains(&id));
+            generate_tensors(library, self.pairs, &values, &known, self.origin, &|id| absent.contains(&id));
         let made = made.map_err(|fault| vec![fault])?;
         let names: Vec<String> = made.keys().cloned().collect();
         check_dtype(library, self.pairs, &names).map_err(|fault| vec![fault])?;

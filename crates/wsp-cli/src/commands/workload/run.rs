@@ -11,7 +11,6 @@ use crate::commands::verdict::{RunArrays, Verdict};
 use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::workload::{self as engine, RunOutcome, Source};
 use crate::graph::Rows;
-use crate::machine;
 use crate::report::{Check, WorkloadReport};
 use pto_wsp::codes;
 use wsp_backend::{Args, Expand, KvLayout, Program, Recording, RunOptions, WorkloadRunOptions};
@@ -115,7 +114,7 @@ fn arrays(
 fn steals(policy: &SchedulePolicy, args: &RunArgs) -> bool {
     let workers = match policy.pools {
         PoolSizes::ByUnit { vector, cube } => vector.saturating_add(cube),
-        PoolSizes::Shared => args.threads.unwrap_or_else(machine::cores),
+        PoolSizes::Shared => args.threads.unwrap_or_else(wsp_check::cores),
     };
     let config = RunConfig { threads: workers, ready: policy.ready, ..RunConfig::default() };
     config.ready_policy() == Ready::WorkSteal

@@ -1,9 +1,9 @@
 //! Compares what a run wrote with what a sequential run writes.
 
 use super::RunOutcome;
-use crate::reference::{self, Tolerance, compare as compare_values};
 use crate::report::{Check, Difference};
 use pto_wsp::backend::cpu::Bodies;
+use wsp_check::reference::{self, Tolerance, compare as compare_values};
 use wsp_diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 

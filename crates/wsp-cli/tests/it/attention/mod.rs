@@ -5,11 +5,11 @@ mod prefill;
 mod targets;
 
 use crate::command::root;
+use crate::decode_cases::Case;
 use crate::decode_cases::{cases, merges, names};
 use std::collections::BTreeMap;
 use targets::{TARGETS, Target};
 use wsp_cli::KvLayout;
-use wsp_cli::cases::Case;
 use wsp_cli::engine::{Loaded, Options, compile, execute};
 use wsp_core::DType;
 use wsp_diag::SourceMap;

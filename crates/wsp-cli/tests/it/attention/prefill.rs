@@ -1,11 +1,11 @@
 //! Prompts beside decoding requests, which only `prefill_decode.pto` has.
 
 use super::{allowed, combinations, module, share};
+use crate::decode_cases::Case;
 use crate::decode_cases::{cases, names};
+use wsp_check::generate::QueryRows;
 use wsp_cli::KvLayout;
-use wsp_cli::cases::Case;
 use wsp_cli::engine::{Loaded, Options, execute};
-use wsp_cli::generate::QueryRows;
 use wsp_core::DType;
 use wsp_plan::{Array, Arrays, ParamValue};
 

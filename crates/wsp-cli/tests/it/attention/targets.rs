@@ -1,8 +1,8 @@
 //! Which program computes which case.
 
+use crate::decode_cases::{Case, Extras};
 use crate::decode_cases::{is_latent, names};
-use wsp_cli::cases::{Case, Extras};
-use wsp_cli::generate::{Names, QueryRows};
+use wsp_check::generate::{Names, QueryRows};
 use wsp_plan::ParamValue;
 
 /// Programs by what a case adds to plain attention.

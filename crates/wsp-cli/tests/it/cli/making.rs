@@ -2,15 +2,25 @@
 
 use super::checks::{COPY, Folder, json, refused, rows};
 use super::{EXAMPLE, run};
+use wsp_check::generate::{Names, Origin, generate};
 use wsp_cli::KvLayout;
 use wsp_cli::files::{Npz, write_npz};
-use wsp_cli::generate::{Names, generate};
 
 #[track_caller]
 fn good(args: &[&str]) -> String {
     let (code, out, err) = run(args);
     assert_eq!((code, err.as_str()), (0, ""), "{args:?}: {out}");
     out
+}
+
+#[test]
+fn lengths_come_from_a_file() {
+    let folder = Folder::new();
+    let lens = folder.write("lens.txt", "5\n7\n");
+    let out = good(&["run", EXAMPLE, "--generate", &format!("lens={lens}")]);
+    assert!(out.contains("sequences  2 with 12 tokens"), "{out}");
+    let (_, err) = refused(&["run", EXAMPLE, "--generate", "lens=none.txt"]);
+    assert!(err.contains("there is no file `none.txt`"), "{err}");
 }
 
 /// `--fill` names some, `--generate` makes up the rest of what is read.
@@ -73,7 +83,7 @@ fn what_is_made_up_beside_a_cache_has_its_extents() {
     };
     for (layout, set) in [(KvLayout::Nhd, "kv_layout=NHD"), (KvLayout::Hnd, "kv_layout=HND")] {
         let spec = "len=5/9/70,heads=4/2,dim=48,page=8".parse().unwrap();
-        let mut arrays = generate(&spec, 1, layout, &names).unwrap();
+        let mut arrays = generate(&spec, Origin::of(1), layout, &names).unwrap();
         arrays.remove("q");
         let file = folder.at("cache.npz");
         write_npz(file.as_ref(), &arrays).unwrap();

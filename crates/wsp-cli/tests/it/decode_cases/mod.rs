@@ -1,9 +1,12 @@
 //! The case files of `testdata/decode_cases`.
 
+mod case;
+
+pub(crate) use case::{Case, Extras, MergeCase};
+
 use crate::command::root;
 use std::path::PathBuf;
-use wsp_cli::cases::{Case, MergeCase};
-use wsp_cli::generate::{Names, QueryRows, Values};
+use wsp_check::generate::{Names, QueryRows, Values};
 
 /// Names of all files, those of merges apart.
 fn files(merges: bool) -> Vec<PathBuf> {

@@ -1,8 +1,8 @@
 //! How long each request is.
 
 use super::hash::{Draws, stream};
+use super::origin::Origin;
 use super::spec::{Lens, Spec};
-use crate::files;
 use pto_wsp::codes;
 use std::path::Path;
 use wsp_core::words::counted;
@@ -22,12 +22,12 @@ mod ragged {
 }
 
 /// The length of each request.
-pub(super) fn draw(spec: &Spec, seed: u64) -> Result<Vec<u32>, Diagnostic> {
+pub(super) fn draw(spec: &Spec, origin: Origin<'_>) -> Result<Vec<u32>, Diagnostic> {
     let batch = spec.batch.unwrap_or(DEFAULT_BATCH);
-    let mut draws = Draws::new(seed, stream::LENGTHS);
+    let mut draws = Draws::new(origin.seed, stream::LENGTHS);
     Ok(match &spec.lens {
         Lens::List(list) => list.clone(),
-        Lens::File(path) => take(path, read(path)?, spec.batch)?,
+        Lens::File(path) => take(path, list(path, &(origin.read)(path)?)?, spec.batch)?,
         &Lens::Fixed(n) => vec![n; batch as usize],
         &Lens::Uniform(low, high) => {
             let width = u64::from(high - low) + 1;
@@ -59,8 +59,8 @@ fn lognormal(draws: &mut Draws, mu: f64, sigma: f64, most: u32) -> u32 {
     ((mu + sigma * draws.normal()).exp().round() as u32).clamp(1, most)
 }
 
-fn read(path: &Path) -> Result<Vec<u32>, Diagnostic> {
-    let text = files::read_text(path)?;
+/// The lengths that the text of a file lists, one per line.
+fn list(path: &Path, text: &str) -> Result<Vec<u32>, Diagnostic> {
     let mut lens = Vec::new();
     for (i, line) in text.lines().enumerate() {
         let word = line.trim();
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn lens(spec: &str) -> Vec<u32> {
-        draw(&spec.parse().unwrap(), 1).unwrap()
+        draw(&spec.parse().unwrap(), Origin::of(1)).unwrap()
     }
 
     #[test]
@@ -114,15 +114,23 @@ mod tests {
 
     #[test]
     fn a_list_file_is_read_line_by_line() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("lens.txt");
-        std::fs::write(&path, "# lengths\n5\n\n 7 \n").unwrap();
-        assert_eq!(read(&path).unwrap(), [5, 7]);
-        assert_eq!(take(&path, vec![5, 7], Some(1)).unwrap(), [5]);
-        assert!(take(&path, vec![5, 7], Some(3)).is_err());
-        std::fs::write(&path, "5\nmany\n").unwrap();
-        assert!(read(&path).unwrap_err().message.starts_with("line 2 of"));
-        std::fs::write(&path, "-5\n").unwrap();
-        assert_eq!(read(&path).unwrap_err().code, codes::BAD_LENGTHS);
+        let drawn = |spec: &str, text: &str| {
+            let read = |path: &Path| {
+                assert_eq!(path, Path::new("lens.txt"));
+                Ok(text.to_owned())
+            };
+            draw(&spec.parse().unwrap(), Origin { seed: 1, read: &read })
+        };
+        assert_eq!(drawn("lens=lens.txt", "# lengths\n5\n\n 7 \n").unwrap(), [5, 7]);
+        assert_eq!(drawn("lens=lens.txt,batch=1", "5\n7\n").unwrap(), [5]);
+        assert!(drawn("lens=lens.txt,batch=3", "5\n7\n").is_err());
+        assert!(drawn("lens=lens.txt", "5\nmany\n").unwrap_err().message.starts_with("line 2 of"));
+        assert_eq!(drawn("lens=lens.txt", "-5\n").unwrap_err().code, codes::BAD_LENGTHS);
+    }
+
+    #[test]
+    fn without_files_a_list_file_is_refused() {
+        let fault = draw(&"lens=lens.txt".parse().unwrap(), Origin::of(1)).unwrap_err();
+        assert_eq!(fault.code, codes::BAD_LENGTHS);
     }
 }

@@ -285,7 +285,13 @@ mod tests {
         let module = compiled(shapes, DECODE);
         let names = Names::of(&module).unwrap();
         let spec: Spec = "len=3/4,heads=4/2,dim=8".parse().unwrap();
-        let arrays = crate::generate::generate(&spec, 1, wsp_backend::KvLayout::Nhd, &names).unwrap();
+        let arrays = crate::generate::generate(
+            &spec,
+            crate::generate::Origin::of(1),
+            wsp_backend::KvLayout::Nhd,
+            &names,
+        )
+        .unwrap();
         let extents = spec.extents(&module, &names, &arrays);
         let of = |name: &str| extents.get(&module.param_named(name).unwrap()).copied();
         let have = ["batch", "heads", "kv_heads", "dim", "lanes"].map(of);

@@ -25,7 +25,7 @@ pub struct Pairs(Vec<(String, String)>);
 
 impl Pairs {
     /// Keys and values in the order typed.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 

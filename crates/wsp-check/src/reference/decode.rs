@@ -4,7 +4,7 @@ use super::attention::{Attention, Errors};
 use super::features::Features;
 use super::paged::Cache;
 use super::{Comparison, Context, Tolerance, compare_by, find, role, to_f64};
-use crate::files::to_u32;
+use crate::to_u32;
 use pto_wsp::codes;
 use wsp_diag::Diagnostic;
 use wsp_ir::Reference;

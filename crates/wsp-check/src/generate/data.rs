@@ -4,8 +4,8 @@ use super::fill::{self, Uneven, parallel};
 use super::hash::{key, stream};
 use super::names::Names;
 use super::pages::{Owner, PageTable};
-use crate::files::{check_memory, no_array};
-use crate::machine;
+use crate::cores;
+use crate::memory::{check_memory, no_array};
 use crate::numbers::{Bf16, Elem, F8E4m3, F8E5m2, F16, F32};
 use crate::reference::alibi_slopes;
 use pto_wsp::codes;
@@ -101,7 +101,7 @@ pub struct Problem {
 
 /// Keys or values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Side {
+pub enum Side {
     /// Keys.
     Keys,
     /// Values.
@@ -110,7 +110,7 @@ pub(crate) enum Side {
 
 /// What stands in slots that belong to no request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Unused {
+pub enum Unused {
     /// NaN.
     Poison,
     /// What the formula gives.
@@ -182,7 +182,7 @@ impl Problem {
     }
 
     /// Queries, in the shape that [`QueryRows`] says.
-    pub(crate) fn queries(&self) -> Result<Array, Diagnostic> {
+    pub fn queries(&self) -> Result<Array, Diagnostic> {
         let (heads, dim) = (u64::from(self.q_heads), u64::from(self.dim));
         let mut array = match &self.rows {
             QueryRows::Each(rows) => {
@@ -224,7 +224,7 @@ impl Problem {
     }
 
     /// The pages of keys or values.
-    pub(crate) fn pages(&self, side: Side, unused: Unused) -> Result<Array, Diagnostic> {
+    pub fn pages(&self, side: Side, unused: Unused) -> Result<Array, Diagnostic> {
         let wide = u64::from;
         let shape = self.layout.shape(
             wide(self.table.pages),
@@ -251,7 +251,7 @@ impl Problem {
         };
         let key = key(self.seed, tid);
         let page_elems = self.page_size as usize * self.kv_heads as usize * self.dim as usize;
-        let threads = machine::cores().min(8) as usize;
+        let threads = cores().min(8) as usize;
         parallel(E::slice_mut(array), page_elems, threads, |page, out| {
             let owner = owners[page];
             let first = page as u64 * page_elems as u64;

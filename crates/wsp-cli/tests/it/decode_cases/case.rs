@@ -1,96 +1,84 @@
 //! The reference cases of `testdata/decode_cases`: problems by formula with their f64 results.
 
-use crate::files::{Npz, to_u32};
-use crate::generate::{Fill, Names, PageTable, Problem, QueryRows, Side, Unused, Values};
 use pto_wsp::codes;
 use std::path::Path;
 use wsp_backend::KvLayout;
+use wsp_check::generate::{Fill, Names, PageTable, Problem, QueryRows, Side, Unused, Values};
+use wsp_check::to_u32;
+use wsp_cli::files::Npz;
 use wsp_core::DType;
 use wsp_diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 
 /// A decode attention case.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub(crate) struct Case {
     /// What its arrays are made from; in NHD until [`Case::arrays`] asks otherwise.
-    pub problem: Problem,
+    pub(crate) problem: Problem,
     /// What products of queries and keys are multiplied by.
-    pub sm_scale: f64,
+    pub(crate) sm_scale: f64,
     /// What is added to plain attention.
-    pub extras: Extras,
+    pub(crate) extras: Extras,
     /// Lanes of an output.
-    pub out_lanes: usize,
+    pub(crate) out_lanes: usize,
     /// The largest absolute value of a logit with some weight; 0 where it is of no interest.
-    pub max_logit: f64,
+    pub(crate) max_logit: f64,
     /// Outputs `[batch, q_heads, rows, out_lanes]`, of packed queries `[all rows, q_heads, out_lanes]`.
-    pub o: Vec<f64>,
+    pub(crate) o: Vec<f64>,
     /// `log2` of sums of exponentials, as outputs without lanes.
-    pub lse: Vec<f64>,
+    pub(crate) lse: Vec<f64>,
     /// Results of parts of a request, when the case has them.
-    pub partials: Option<Partials>,
+    pub(crate) partials: Option<Partials>,
     input_check: Vec<f64>,
 }
 
 /// What a case adds to plain attention; arrays of it are made with the others.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Extras {
+pub(crate) struct Extras {
     /// Bound of logits; 0 for none.
-    pub soft_cap: f64,
+    pub(crate) soft_cap: f64,
     /// Tokens seen before a query's own; negative for all.
-    pub window_left: i64,
+    pub(crate) window_left: i64,
     /// Whether heads have the slopes of ALiBi.
-    pub alibi: bool,
+    pub(crate) alibi: bool,
     /// Whether heads have sinks.
-    pub sinks: bool,
+    pub(crate) sinks: bool,
     /// The base of rotary embeddings; 0 for none.
-    pub rope_theta: f64,
+    pub(crate) rope_theta: f64,
     /// What stored keys are multiplied by.
-    pub k_scale: f64,
+    pub(crate) k_scale: f64,
     /// What stored values are multiplied by.
-    pub v_scale: f64,
+    pub(crate) v_scale: f64,
 }
 
 /// Results of the chunks of each request.
 #[derive(Clone, Debug)]
-pub struct Partials {
+pub(crate) struct Partials {
     /// Tokens per chunk.
-    pub chunk: u32,
+    pub(crate) chunk: u32,
     /// Per request, outputs `[chunks, q_heads, dim]`.
-    pub o: Vec<Vec<f64>>,
+    pub(crate) o: Vec<Vec<f64>>,
     /// Per request, `[chunks, q_heads]`.
-    pub lse: Vec<Vec<f64>>,
+    pub(crate) lse: Vec<Vec<f64>>,
 }
 
 /// Partial results and what their merge gives.
 #[derive(Clone, Debug)]
-pub struct MergeCase {
+pub(crate) struct MergeCase {
     /// Rows to merge.
-    pub rows: usize,
+    pub(crate) rows: usize,
     /// Partial results per row.
-    pub states: usize,
+    pub(crate) states: usize,
     /// Elements per result.
-    pub dim: usize,
+    pub(crate) dim: usize,
     /// Partial outputs `[rows, states, dim]`.
-    pub v: Vec<f32>,
+    pub(crate) v: Vec<f32>,
     /// Their `log2` sums `[rows, states]`.
-    pub s: Vec<f64>,
+    pub(crate) s: Vec<f64>,
     /// Merged outputs `[rows, dim]`.
-    pub v_merged: Vec<f64>,
+    pub(crate) v_merged: Vec<f64>,
     /// Merged `log2` sums `[rows]`.
-    pub s_merged: Vec<f64>,
-}
-
-impl Extras {
-    /// Plain attention.
-    pub const NONE: Extras = Extras {
-        soft_cap: 0.0,
-        window_left: -1,
-        alibi: false,
-        sinks: false,
-        rope_theta: 0.0,
-        k_scale: 1.0,
-        v_scale: 1.0,
-    };
+    pub(crate) s_merged: Vec<f64>,
 }
 
 impl Case {
@@ -98,7 +86,7 @@ impl Case {
     ///
     /// # Errors
     /// When the file is not such a case.
-    pub fn load(path: &Path) -> Result<Case, Diagnostic> {
+    pub(crate) fn load(path: &Path) -> Result<Case, Diagnostic> {
         let npz = Npz::open(path)?;
         let entries = npz.names();
         let case = CaseFile { npz, entries, path }.case()?;
@@ -110,7 +98,7 @@ impl Case {
     ///
     /// # Errors
     /// When memory does not suffice.
-    pub fn arrays(&self, layout: KvLayout, names: &Names) -> Result<Arrays, Diagnostic> {
+    pub(crate) fn arrays(&self, layout: KvLayout, names: &Names) -> Result<Arrays, Diagnostic> {
         Problem { layout, ..self.problem.clone() }.arrays(names)
     }
 
@@ -149,7 +137,7 @@ impl MergeCase {
     ///
     /// # Errors
     /// When the file is not such a case.
-    pub fn load(path: &Path) -> Result<MergeCase, Diagnostic> {
+    pub(crate) fn load(path: &Path) -> Result<MergeCase, Diagnostic> {
         let mut npz = Npz::open(path)?;
         let v = npz.read("v")?;
         let &[rows, states, dim] = v.shape() else {
@@ -361,5 +349,5 @@ fn bad(path: &Path, why: &str) -> Diagnostic {
 
 /// Elements of a float array as f64.
 fn reals(array: &Array) -> Vec<f64> {
-    crate::reference::to_f64(array).unwrap_or_default()
+    wsp_check::reference::to_f64(array).unwrap_or_default()
 }

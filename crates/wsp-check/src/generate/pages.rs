@@ -53,7 +53,7 @@ impl PageTable {
             indptr.push(u32::try_from(held).map_err(|_| too_many(held))?);
         }
         let pages = u32::try_from(used + SPARE_PAGES).map_err(|_| too_many(used))?;
-        crate::files::check_memory("the page table", held.saturating_add(u64::from(pages)) * 8)?;
+        crate::check_memory("the page table", held.saturating_add(u64::from(pages)) * 8)?;
         let mut ids: Vec<u32> = (0..pages).collect();
         let mut draws = Draws::new(seed, stream::PAGES);
         for i in (1..ids.len()).rev() {

@@ -3,6 +3,7 @@
 
 use super::fill::{Uneven, parallel, random, uneven};
 use super::hash::{key, unit};
+use super::origin::Origin;
 use super::pairs::Pairs;
 use super::roles::{self, Inputs, Values};
 use super::spec::{dtype, number};
@@ -35,10 +36,10 @@ pub fn generate_tensors(
     pairs: &Pairs,
     set: &[(String, ParamValue)],
     known: &BTreeMap<ParamId, u32>,
-    seed: u64,
+    origin: Origin<'_>,
     is_input: &dyn Fn(TensorId) -> bool,
 ) -> Result<Arrays, Diagnostic> {
-    let recipe = Recipe::new(module, pairs, set, known, seed)?;
+    let recipe = Recipe::new(module, pairs, set, known, origin)?;
     let mut arrays = Arrays::new();
     for (param, id) in entry_tensors(module).filter(|(_, id)| is_input(*id)) {
         arrays.insert(param.name.clone(), recipe.make(param, id)?);
@@ -55,9 +56,9 @@ pub fn extents_asked(
     pairs: &Pairs,
     set: &[(String, ParamValue)],
     known: &BTreeMap<ParamId, u32>,
-    seed: u64,
+    origin: Origin<'_>,
 ) -> Result<BTreeMap<ParamId, u32>, Diagnostic> {
-    Ok(Recipe::new(module, pairs, set, known, seed)?.wanted.extents)
+    Ok(Recipe::new(module, pairs, set, known, origin)?.wanted.extents)
 }
 
 /// Whether [`generate_tensors`] makes an array for a tensor of the launch, if there is memory for it.
@@ -66,10 +67,10 @@ pub fn can_make(
     pairs: &Pairs,
     set: &[(String, ParamValue)],
     known: &BTreeMap<ParamId, u32>,
-    seed: u64,
+    origin: Origin<'_>,
     tensor: TensorId,
 ) -> bool {
-    let Ok(recipe) = Recipe::new(module, pairs, set, known, seed) else { return false };
+    let Ok(recipe) = Recipe::new(module, pairs, set, known, origin) else { return false };
     entry_tensors(module).find(|(_, id)| *id == tensor).is_some_and(|(param, id)| match param.ty {
         EntryTy::Array(_) => recipe.integers(param).is_ok(),
         _ => recipe.form(param, id).is_ok_and(|(dtype, _)| fill(dtype, &[0], &PLAIN, 0).is_some()),
@@ -105,20 +106,20 @@ impl<'m> Recipe<'m> {
         pairs: &Pairs,
         set: &[(String, ParamValue)],
         known: &BTreeMap<ParamId, u32>,
-        seed: u64,
+        origin: Origin<'_>,
     ) -> Result<Recipe<'m>, Diagnostic> {
         let elem = element(module, pairs)?;
         // Sizes decide what the reference asks for, and that decides the extents which are left.
         let before = Inputs { extents: known.clone(), ..Inputs::default() };
         let sizes = params(module, pairs, set, &before)?;
-        let mut wanted = roles::inputs(module, pairs, &sizes, seed)?;
+        let mut wanted = roles::inputs(module, pairs, &sizes, origin)?;
         let clash = known.iter().find_map(|(id, &has)| {
             let asked = wanted.extents.get(id).copied().filter(|&asked| asked != has)?;
             Some((module.params[id.index()].name.as_str(), has, asked))
         });
         wanted.extents.extend(known);
         let params = params(module, pairs, set, &wanted)?;
-        Ok(Recipe { module, elem, wanted, clash, params, seed })
+        Ok(Recipe { module, elem, wanted, clash, params, seed: origin.seed })
     }
 
     fn make(&self, param: &EntryParam, id: TensorId) -> Result<Array, Diagnostic> {
@@ -128,7 +129,7 @@ impl<'m> Recipe<'m> {
         let (dtype, shape) = self.form(param, id)?;
         let bytes = shape.iter().try_fold(dtype.size() as u64, |total, &n| total.checked_mul(n));
         if let Some(bytes) = bytes {
-            crate::files::check_memory(&format!("`{}` of {dtype}{shape:?}", param.name), bytes)?;
+            crate::check_memory(&format!("`{}` of {dtype}{shape:?}", param.name), bytes)?;
         }
         let values = self.wanted.values.get(&param.name).unwrap_or(&PLAIN);
         fill(dtype, &shape, values, key(self.seed, u64::from(id.0) + 1)).ok_or_else(|| {
@@ -293,7 +294,7 @@ pub(super) fn fill(dtype: DType, shape: &[u64], values: &Values, stream: u64) ->
 
 fn fill_as<E: Number>(array: &mut Array, values: &Values, stream: u64) {
     let cols = array.shape().last().map_or(1, |&n| n.max(1) as usize);
-    let threads = crate::machine::cores() as usize;
+    let threads = crate::cores() as usize;
     let out = E::slice_mut(array);
     let (center, scale, steps) = match values {
         Values::Given(given) => {
@@ -360,7 +361,14 @@ mod tests {
     }
 
     fn make(spec: &str) -> Result<Arrays, Diagnostic> {
-        generate_tensors(&compiled(SOURCE), &spec.parse().unwrap(), &[], &BTreeMap::new(), 1, &|_| true)
+        generate_tensors(
+            &compiled(SOURCE),
+            &spec.parse().unwrap(),
+            &[],
+            &BTreeMap::new(),
+            Origin::of(1),
+            &|_| true,
+        )
     }
 
     #[test]
@@ -370,7 +378,10 @@ mod tests {
         for name in ["n", "rows"] {
             let set = [(name.to_owned(), ParamValue::Int(5))];
             let arrays =
-                generate_tensors(&module, &Pairs::default(), &set, &BTreeMap::new(), 1, &|_| true).unwrap();
+                generate_tensors(&module, &Pairs::default(), &set, &BTreeMap::new(), Origin::of(1), &|_| {
+                    true
+                })
+                .unwrap();
             assert_eq!(arrays["x"].shape(), [5, 256], "{name}");
         }
     }

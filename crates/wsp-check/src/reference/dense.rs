@@ -62,7 +62,7 @@ pub(super) fn integers(
     what: &str,
 ) -> Result<Vec<usize>, Diagnostic> {
     let name = role(reference, what)?;
-    let values = crate::files::to_u32(name, find(reference, cx.inputs, name)?)?;
+    let values = crate::to_u32(name, find(reference, cx.inputs, name)?)?;
     Ok(values.into_iter().map(|n| n as usize).collect())
 }
 

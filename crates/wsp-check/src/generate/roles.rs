@@ -4,6 +4,7 @@
 use super::fill::Uneven;
 use super::hash::{Draws, stream};
 use super::lengths;
+use super::origin::Origin;
 use super::pairs::Pairs;
 use super::spec::{Lens, Spec};
 use crate::reference::{
@@ -74,9 +75,9 @@ pub(super) fn inputs(
     module: &Module,
     pairs: &Pairs,
     params: &[Option<Value>],
-    seed: u64,
+    origin: Origin<'_>,
 ) -> Result<Inputs, Diagnostic> {
-    let mut maker = Maker { module, pairs, params, seed, made: Inputs::default() };
+    let mut maker = Maker { module, pairs, params, origin, made: Inputs::default() };
     for reference in &module.references {
         match reference.name.as_str() {
             LLAMA_LAYER => maker.llama(reference)?,
@@ -95,7 +96,7 @@ struct Maker<'a> {
     module: &'a Module,
     pairs: &'a Pairs,
     params: &'a [Option<Value>],
-    seed: u64,
+    origin: Origin<'a>,
     made: Inputs,
 }
 
@@ -132,7 +133,7 @@ impl Maker<'_> {
                 .map_err(|fault| cannot(reference, fault.to_string()))?,
             None => 2.min(experts),
         };
-        let routing = Routing::draw(tokens, experts, routes, self.seed);
+        let routing = Routing::draw(tokens, experts, routes, self.origin.seed);
         let entries = routing.indices.len() as u32;
         self.force(reference, "indices", entries)?;
         self.force(reference, "weights", entries)?;
@@ -166,7 +167,7 @@ impl Maker<'_> {
             spec.lens = Lens::List(default.to_vec());
         }
         let mut indptr = vec![0u32];
-        for length in lengths::draw(&spec, self.seed)? {
+        for length in lengths::draw(&spec, self.origin)? {
             let end = indptr.last().and_then(|end| end.checked_add(length));
             indptr.push(end.ok_or_else(|| cannot(reference, "more than 2^32 tokens".to_owned()))?);
         }

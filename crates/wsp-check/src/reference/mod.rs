@@ -19,8 +19,9 @@ mod softmax;
 mod topk;
 
 pub use attention::{Attention, Dense, Errors};
-pub(crate) use compare::SAME_PROGRAM;
-pub use compare::{Against, Comparison, Elements, Special, Tolerance, Worst, compare, compare_by};
+pub use compare::{
+    Against, Comparison, Elements, SAME_PROGRAM, Special, Tolerance, Worst, compare, compare_by,
+};
 pub use features::Features;
 pub(crate) use features::alibi_slopes;
 pub use merge::merge;
@@ -233,7 +234,10 @@ fn find<'a>(reference: &Reference, arrays: &'a Arrays, name: &str) -> Result<&'a
 }
 
 /// The name that plays a role.
-pub(crate) fn role<'a>(reference: &'a Reference, name: &str) -> Result<&'a str, Diagnostic> {
+///
+/// # Errors
+/// When the reference names none.
+pub fn role<'a>(reference: &'a Reference, name: &str) -> Result<&'a str, Diagnostic> {
     let found = reference.roles.iter().find(|(role, _)| role == name);
     found.map(|(_, value)| value.as_str()).ok_or_else(|| {
         Diagnostic::error(codes::BAD_ROLE, format!("`{}` lacks the role `{name}`", reference.name))

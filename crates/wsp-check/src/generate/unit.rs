@@ -4,7 +4,7 @@ use super::fill::Uneven;
 use super::hash::{Draws, key};
 use super::roles::Values;
 use super::tensors::fill;
-use crate::files::check_memory;
+use crate::check_memory;
 use pto_wsp::codes;
 use wsp_core::DType;
 use wsp_diag::Diagnostic;

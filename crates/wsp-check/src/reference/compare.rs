@@ -81,7 +81,7 @@ impl Against {
 }
 
 /// What a run of the same program is worth as a check.
-pub(crate) const SAME_PROGRAM: &str = "the same program on one thread: not an independent check";
+pub const SAME_PROGRAM: &str = "the same program on one thread: not an independent check";
 
 /// Some elements of an array.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

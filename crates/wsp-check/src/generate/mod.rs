@@ -9,6 +9,7 @@ mod fit;
 mod hash;
 mod lengths;
 mod names;
+mod origin;
 mod pages;
 mod pairs;
 mod roles;
@@ -16,10 +17,10 @@ mod spec;
 mod tensors;
 mod unit;
 
-pub use data::{Fill, Problem, QueryRows, Values};
-pub(crate) use data::{Side, Unused};
+pub use data::{Fill, Problem, QueryRows, Side, Unused, Values};
 pub use fit::{extents_of, known_params, unsolved};
 pub use names::Names;
+pub use origin::Origin;
 pub use pages::PageTable;
 pub use pairs::{Pairs, SpecError};
 pub use spec::{HELP, Lens, Spec};
@@ -39,8 +40,14 @@ pub const DEFAULT_SEED: u64 = 1;
 ///
 /// # Errors
 /// When a list of lengths cannot be read, or the data would not fit u32 counts or memory.
-pub fn generate(spec: &Spec, seed: u64, layout: KvLayout, names: &Names) -> Result<Arrays, Diagnostic> {
-    let mut lens = lengths::draw(spec, seed)?;
+pub fn generate(
+    spec: &Spec,
+    origin: Origin<'_>,
+    layout: KvLayout,
+    names: &Names,
+) -> Result<Arrays, Diagnostic> {
+    let seed = origin.seed;
+    let mut lens = lengths::draw(spec, origin)?;
     for length in &mut lens {
         *length = length.checked_add(spec.prefix).ok_or_else(too_long)?;
     }
@@ -48,7 +55,7 @@ pub fn generate(spec: &Spec, seed: u64, layout: KvLayout, names: &Names) -> Resu
     let tokens: u64 = lens.iter().map(|&n| u64::from(n)).sum();
     let kv_dtype = spec.kv_dtype.unwrap_or(spec.dtype);
     let row = u64::from(spec.kv_heads) * u64::from(spec.dim) * 2 * kv_dtype.size() as u64;
-    crate::files::check_memory("the KV cache", tokens.saturating_mul(row))?;
+    crate::check_memory("the KV cache", tokens.saturating_mul(row))?;
     let rows = match names.q_indptr {
         // A request asks with tokens that it has.
         Some(_) => QueryRows::Packed(lens.iter().map(|&n| n.min(spec.rows)).collect()),
@@ -94,7 +101,7 @@ mod tests {
     }
 
     fn make(spec: &str) -> Arrays {
-        generate(&spec.parse().unwrap(), 7, KvLayout::Nhd, &names()).unwrap()
+        generate(&spec.parse().unwrap(), Origin::of(7), KvLayout::Nhd, &names()).unwrap()
     }
 
     #[test]
@@ -135,7 +142,7 @@ mod tests {
         let indices = shared["kv.indices"].as_slice::<u32>().unwrap();
         assert_eq!((&indices[..2], &indices[..2]), (&indices[3..5], &indices[5..7]));
         let names = Names { prefix: Some("prefix".to_owned()), lens: None, ..names() };
-        let apart = generate(&spec.parse().unwrap(), 7, KvLayout::Nhd, &names).unwrap();
+        let apart = generate(&spec.parse().unwrap(), Origin::of(7), KvLayout::Nhd, &names).unwrap();
         assert_eq!(apart["prefix.indptr"].as_slice::<u32>().unwrap(), [0, 2]);
         assert_eq!(apart["kv.indptr"].as_slice::<u32>().unwrap(), [0, 1, 1, 4]);
         let numbers = |name: &str| {
@@ -148,7 +155,7 @@ mod tests {
     fn several_queries_and_numbers_of_heads_are_made() {
         let names = Names { slopes: Some("slopes".to_owned()), sinks: Some("sinks".to_owned()), ..names() };
         let spec: Spec = "len=5/9,heads=4/2,dim=8,rows=3,kv_dtype=f8e4m3".parse().unwrap();
-        let arrays = generate(&spec, 7, KvLayout::Nhd, &names).unwrap();
+        let arrays = generate(&spec, Origin::of(7), KvLayout::Nhd, &names).unwrap();
         assert_eq!(arrays["q"].shape(), [2, 4, 3, 8]);
         assert_eq!((arrays["kv.k"].dtype(), arrays["kv.k"].shape()), (DType::F8E4m3, &[5u64, 16, 2, 8][..]));
         assert_eq!(arrays["slopes"].as_slice::<f32>().unwrap(), [0.25, 0.0625, 0.015625, 0.00390625]);
@@ -185,8 +192,8 @@ mod tests {
     #[test]
     fn more_data_than_the_machine_holds_is_refused_before_it_is_made() {
         let spec = "batch=65536,len=1048576,heads=128/128,dim=1024".parse().unwrap();
-        assert!(generate(&spec, 1, KvLayout::Nhd, &names()).is_err());
+        assert!(generate(&spec, Origin::of(1), KvLayout::Nhd, &names()).is_err());
         let spec = "batch=1,len=4000000000,page=1,heads=4096/4096,dim=4096,dtype=f32".parse().unwrap();
-        assert!(generate(&spec, 1, KvLayout::Nhd, &names()).is_err());
+        assert!(generate(&spec, Origin::of(1), KvLayout::Nhd, &names()).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::dense::{Dense, attend, by_rows, dot, expect_rows, expect_shape, integers, number, unfit};
 use super::{Comparison, Context, Errors, Tolerance, compare, compare_by, find, role};
-use crate::files::to_u32;
+use crate::to_u32;
 use wsp_backend::KvLayout;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
