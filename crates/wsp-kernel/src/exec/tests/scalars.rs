@@ -194,6 +194,24 @@ fn a_deep_expression_is_an_error_and_not_a_stack_overflow() {
     });
 }
 
+#[test]
+fn expressions_that_nest_as_deep_as_they_may_are_compiled_and_run() {
+    // The statement is one level, its value another.
+    let operators = 5 * wsp_core::limits::MAX_NESTING - 2;
+    let sum = |operators: u32, join: fn(Expr, Expr) -> Expr| {
+        let mut f = Build::helper(ScalarTy::U32);
+        let x = f.var("x", ScalarTy::U32);
+        let value = (0..operators).fold(v(x), |deep, _| join(deep, v(x)));
+        returned(&module(vec![f.body(vec![let_(x, u(1)), return_(value)])]), Vec::new())
+    };
+    on_a_plain_stack(move || {
+        for join in [add, |deep, x| add(x, deep)] {
+            assert_eq!(sum(operators, join), Ok(Value::U32(operators + 1)));
+            assert_eq!(sum(operators + 1, join).unwrap_err().code.0, 624);
+        }
+    });
+}
+
 /// A helper that adds up, subtracts or multiplies variables of these values: with nested operators, and as a chain.
 fn both_ways(ty: ScalarTy, first: Const, rest: &[(BinOp, Const)]) -> [Module; 2] {
     let mut f = Build::helper(ty);
