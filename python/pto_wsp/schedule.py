@@ -226,9 +226,7 @@ class Scheduled:
 
     @gives_another
     def core_groups(self: S, n: int) -> S:
-        """With `ReadyPolicy.work_steal()`, each `n` workers form a group, and an idle one takes from its group
-        first.
-        """
+        """With `ReadyPolicy.work_steal()`, each `n` workers form a group; an idle one takes from it first."""
         return self._one(
             "core_groups", k="core_groups", n=count_of(n, "the number of workers of a group", 1, 1024)
         )

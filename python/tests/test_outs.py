@@ -14,6 +14,8 @@ from pto_wsp import (
     Scalar,
     Tensor,
     errors,
+    f8e4m3,
+    f8e5m2,
     f32,
     i32,
     i64,
@@ -529,6 +531,14 @@ def test_integers_that_are_computed_from_what_an_out_held_fail_a_debugged_run(k,
     assert error.help == ["declare `y` as `InOut`, or write all of it before it is read"]
     assert set(y) <= {0, 5, 7}
     assert set(z) <= {3, 4}
+
+
+@pytest.mark.parametrize(("of", "name"), [(f8e4m3, "float8_e4m3fn"), (f8e5m2, "float8_e5m2")])
+def test_floats_of_8_bits_that_are_computed_from_what_an_out_held_fail_a_debugged_run(of, name):
+    plain, (z, y, error) = debugged(of_integers(computes, of), getattr(ml_dtypes, name))
+    assert plain == ([4] * 4, [6] * 4)
+    assert error.code == "WSP0856" and "of the elements of `y`, 4 in all, 4 are computed" in error.message
+    assert (z, y) == ([4] * 4, [5] * 4)
 
 
 def test_an_out_of_integers_may_be_read_when_it_is_written():

@@ -1,8 +1,8 @@
-"""Functions that may read an `Out` of integers before they write it: called twice to debug them.
+"""Functions that may read an `Out` of integers or 8-bit floats first: called twice to debug them.
 
-An `Out` holds a pattern then: NaN for real numbers. What is computed from a pattern of integers looks like
-any other integer. So a second call begins with the complement of each bit, and what differs comes from
-what was there.
+An `Out` holds a pattern then: NaN for real numbers of 16 bits or more. What is computed from a pattern of
+others looks like any other number. So a second call begins with the complement of each bit, and what
+differs comes from what was there.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def call_twice(
         array
         for _, array, _, marked in written
         if marked
-        and array.dtype.kind in "iu"
+        and (array.dtype.kind in "iu" or array.itemsize == 1)
         and not any(other is not array and numpy.may_share_memory(other, array) for _, other, _ in arrays)
     ]
     if not looked_at:
@@ -83,12 +83,12 @@ def call_twice(
     for _, array, before, _ in written:
         array[...] = before
     for array in looked_at:
-        numpy.invert(array, out=array)
+        array[...] = _complement(array)
     call()
     read = ", ".join(f"`{name}`" for name, array, _, _ in written if any(array is each for each in looked_at))
     for (name, array, before, _), result in zip(written, first, strict=True):
         differ = (_bits(result) != _bits(array)).any(axis=1).reshape(array.shape)
-        begun = ~before if any(array is each for each in looked_at) else before
+        begun = _complement(before) if any(array is each for each in looked_at) else before
         left = (_bits(result) == _bits(before)).all(axis=1) & (_bits(array) == _bits(begun)).all(axis=1)
         array[differ] = before[differ]
         differ &= ~left.reshape(array.shape)
@@ -104,6 +104,14 @@ def call_twice(
                 notes=["two calls of it, over other elements of an `Out`, differ"],
                 help=f"declare {read} as `InOut`, or write all of it before it is read",
             )
+
+
+def _complement(array: Any) -> Any:
+    """The array with every bit turned."""
+    import numpy
+
+    bits = array.view(numpy.uint8) if array.itemsize == 1 else array
+    return numpy.invert(bits).view(array.dtype)
 
 
 def _bits(array: Any) -> Any:
