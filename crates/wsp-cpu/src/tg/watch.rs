@@ -100,9 +100,17 @@ mod tests {
         "extern Y: f32[4]\nextern Z: i32[4]\nextern W: f8e4m3[4]\nTG_BEGIN(G)\nTG_KERNEL(K, k, 1, AIV, 0)
 MC_BIND(K, 0, Y)\nMC_BIND(K, 1, Z)\nMC_BIND(K, 2, W)\nTG_END(G)\nTG_LAUNCH(G, default)\nTG_SYNC(G)";
 
-    /// Runs the unit with a kernel that replaces the bytes of its three outputs by what `of` makes of them: elements that nothing has
-    /// stored by name, and the bytes of each before and after.
-    fn run(of: fn(usize, &mut [u8])) -> Result<(Vec<(String, u64)>, Vec<[Vec<u8>; 2]>), Vec<Diagnostic>> {
+    /// What a run of the unit leaves.
+    #[derive(Debug)]
+    struct Left {
+        /// Elements that nothing has stored, by output.
+        unwritten: Vec<(String, u64)>,
+        /// The bytes of each output before the block and after it.
+        bytes: Vec<[Vec<u8>; 2]>,
+    }
+
+    /// Runs the unit with a kernel that replaces the bytes of its three outputs by what `of` makes of them.
+    fn run(of: fn(usize, &mut [u8])) -> Result<Left, Vec<Diagnostic>> {
         let args = (0..3).map(|n| ArgSignature::new(format!("a{n}"), Direction::Out)).collect();
         let before = Arc::new(Mutex::new(Vec::new()));
         let held = Arc::clone(&before);
@@ -129,15 +137,16 @@ MC_BIND(K, 0, Y)\nMC_BIND(K, 1, Z)\nMC_BIND(K, 2, W)\nTG_END(G)\nTG_LAUNCH(G, de
         let before = std::mem::take(&mut *before.lock().expect("no test panics here"));
         let after =
             ["Y", "Z", "W"].map(|name| session.tensor(name).expect("it is declared").bytes().to_vec());
-        Ok((unwritten, before.into_iter().zip(after).map(|(before, after)| [before, after]).collect()))
+        let bytes = before.into_iter().zip(after).map(|(before, after)| [before, after]).collect();
+        Ok(Left { unwritten, bytes })
     }
 
     #[test]
     fn what_a_body_stores_is_recorded_and_the_rest_is_as_it_was() {
-        let (unwritten, outputs) =
+        let Left { unwritten, bytes } =
             run(|n, bytes| bytes[..[8, 4, 1][n]].fill(0)).expect("nothing is computed");
         assert_eq!(unwritten, [("Y".to_owned(), 2), ("Z".to_owned(), 3)], "8-bit floats have no pattern");
-        for ([before, after], stored) in outputs.iter().zip([8, 4, 1]) {
+        for ([before, after], stored) in bytes.iter().zip([8, 4, 1]) {
             assert!(after[..stored].iter().all(|byte| *byte == 0));
             assert_eq!(after[stored..], before[stored..]);
         }
