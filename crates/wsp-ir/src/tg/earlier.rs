@@ -28,10 +28,10 @@ pub fn earlier_waits(module: &TgModule) -> BTreeSet<u32> {
                 }
             },
             Instr::SySignal { event_id, src_kernel } => {
-                graph.events.entry(event_id).or_default().0.push(src_kernel.into());
+                graph.events.entry(event_id).or_default().signals.push(src_kernel.into());
             }
             Instr::SyWait { event_id, dst_kernel } => {
-                graph.events.entry(event_id).or_default().1.push((dst_kernel.into(), at));
+                graph.events.entry(event_id).or_default().waits.push((dst_kernel.into(), at));
             }
             Instr::TgEnd { .. } => graph.waits(&mut found),
             _ => {}
@@ -51,8 +51,14 @@ struct Graph {
     before: HashMap<NodeNo, Vec<NodeNo>>,
     /// The last node before each barrier, and the first behind it.
     barriers: Vec<(NodeNo, NodeNo)>,
-    /// Who signals an event, and who waits for it by which instruction.
-    events: BTreeMap<EventNo, (Vec<NodeNo>, Vec<(NodeNo, u32)>)>,
+    events: BTreeMap<EventNo, Event>,
+}
+
+/// Who signals an event, and who waits for it by which instruction.
+#[derive(Default)]
+struct Event {
+    signals: Vec<NodeNo>,
+    waits: Vec<(NodeNo, u32)>,
 }
 
 impl Graph {
@@ -63,9 +69,10 @@ impl Graph {
 
     fn waits(&self, found: &mut BTreeSet<u32>) {
         let joins = self.joins();
-        for (signals, waits) in
-            self.events.values().filter(|(signals, waits)| !signals.is_empty() && !waits.is_empty())
-        {
+        for Event { signals, waits } in self.events.values() {
+            if signals.is_empty() || waits.is_empty() {
+                continue;
+            }
             let before = self.up_to(signals, &joins);
             found.extend(waits.iter().filter(|(node, _)| before.contains(node)).map(|(_, at)| *at));
         }

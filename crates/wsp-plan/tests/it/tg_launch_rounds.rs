@@ -317,7 +317,7 @@ impl Random {
     fn rounds(&self) -> Rounds {
         let mut made = Rounds::default();
         let level = [made.point(), made.point()];
-        self.lay_out(&self.items, (&mut Vec::new(), &[]), (true, true), level, &mut made);
+        self.lay_out(&self.items, &mut Vec::new(), &[], (true, true), level, &mut made);
         for second in 1..made.nodes.len() {
             for first in 0..second {
                 let Some((a, b)) = made.parts_of(first, second) else { continue };
@@ -385,7 +385,8 @@ impl Random {
     fn lay_out(
         &self,
         items: &[Item],
-        (rounds, around): (&mut Vec<(usize, u64)>, &[(Part, u64)]),
+        rounds: &mut Vec<(usize, u64)>,
+        around: &[(Part, u64)],
         (stands, runs): (bool, bool),
         [begin, end]: [usize; 2],
         made: &mut Rounds,
@@ -427,13 +428,13 @@ impl Random {
                     };
                     for (items, is_so) in [(then, is_so), (otherwise, !is_so)] {
                         let goes = (stands && (is_so || !is_fixed), runs && (is_so || is_fixed));
-                        self.lay_out(items, (&mut *rounds, around), goes, [begin, end], made);
+                        self.lay_out(items, rounds, around, goes, [begin, end], made);
                     }
                 }
                 Item::Loop(Loop { of, count, is_sequential: false }, body) => {
                     for round in 0..*count {
                         rounds.push((*of, round));
-                        self.lay_out(body, (&mut *rounds, around), (stands, runs), [begin, end], made);
+                        self.lay_out(body, rounds, around, (stands, runs), [begin, end], made);
                         rounds.pop();
                     }
                 }
@@ -447,7 +448,7 @@ impl Random {
                         rounds.push((*of, round));
                         let around: Vec<(Part, u64)> =
                             around.iter().copied().chain([(part, round)]).collect();
-                        self.lay_out(body, (&mut *rounds, &around), (stands, runs), [last, next], made);
+                        self.lay_out(body, rounds, &around, (stands, runs), [last, next], made);
                         rounds.pop();
                         last = next;
                     }

@@ -28,7 +28,7 @@ fn a_soft_edge_closes_no_cycle() {
 fn cycles_through_events_gangs_and_barriers_are_found() {
     let kernels = "TG_KERNEL(A, e, 1, AIV, 0)\nTG_KERNEL(B, e, 1, AIV, 0)\nTG_KERNEL(C, e, 1, AIV, 0)\n";
     let graph = |body: &str| format!("TG_BEGIN(0)\n{kernels}{body}\nTG_END(0)\n");
-    let found = check(&graph("SY_SIGNAL(E, B) //! 1500\nSY_WAIT(E, A)\nSY_SIGNAL(F, A)\nSY_WAIT(F, B)"));
+    let found = check(&graph("SY_SIGNAL(E, B)\nSY_WAIT(E, A)\nSY_SIGNAL(F, A) //! 1500\nSY_WAIT(F, B)"));
     assert_eq!(found[0].message, "`A` waits for itself: `A` → event `F` → `B` → event `E` → `A`");
     check(&graph("SY_SIGNAL(E, A)\nSY_WAIT(E, B)\nTG_DEPEND(A, B)"));
     let found = check(&graph("SY_BARRIER({A, C}, 0)\nTG_DEPEND(A, B) //! 1500\nTG_DEPEND(B, C)"));
