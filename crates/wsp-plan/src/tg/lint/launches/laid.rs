@@ -31,8 +31,8 @@ struct Laid {
     exprs: Vec<ExprOp>,
     /// By the instruction of the binding, the copy or the condition.
     rounds: HashMap<u32, Vec<Round>>,
-    /// Every round of every wait.
-    waits: Vec<LaidWait>,
+    /// Rounds in which kernels wait, by event and kernel.
+    waits: BTreeMap<(EventNo, u32), Vec<LaidWait>>,
     /// Of each event and each kernel that waits for it, by instruction, whether nodes come behind such a wait.
     behind: BTreeMap<(EventNo, u32), Vec<bool>>,
     /// The same of waits that take place in every launch.
@@ -43,7 +43,6 @@ struct Laid {
 
 /// A kernel that waits, in one round of the unrolled loops around it.
 struct LaidWait {
-    event: EventNo,
     /// The kernel's instruction.
     instr: u32,
     node: u32,
@@ -115,11 +114,10 @@ impl LaidOut {
         (event, iteration, least): (EventNo, Option<i64>, Certainty),
     ) -> bool {
         let Some(graph) = self.graphs.get(&graph) else { return false };
-        let instrs: Vec<u32> = wait.nodes.iter().map(|node| cx.outline.kernels[*node as usize].at).collect();
-        let before = graph.before.get(&event);
-        let is_before = |of: &&LaidWait| before.is_some_and(|before| before[of.node as usize]);
-        let of_wait = graph.waits.iter().filter(|of| of.event == wait.event && instrs.contains(&of.instr));
-        of_wait.filter(is_before).any(|of| of.runs(cx, iteration) >= least)
+        let Some(before) = graph.before.get(&event) else { return false };
+        let of_kernel = |node: &u32| graph.waits.get(&(wait.event, cx.outline.kernels[*node as usize].at));
+        let mut rounds = wait.nodes.iter().filter_map(of_kernel).flatten();
+        rounds.any(|of| before[of.node as usize] && of.runs(cx, iteration) >= least)
     }
 
     /// Whether a kernel waits for an event in some round of every launch, or of those with an iteration.
@@ -130,9 +128,9 @@ impl LaidOut {
         (event, instr): (EventNo, u32),
         iteration: Option<i64>,
     ) -> bool {
-        let waits = self.graphs.get(&graph).into_iter().flat_map(|graph| &graph.waits);
-        let mut of_kernel = waits.filter(|of| (of.event, of.instr) == (event, instr));
-        of_kernel.any(|of| of.runs(cx, iteration) == Certainty::Surely)
+        let mut rounds =
+            self.graphs.get(&graph).and_then(|graph| graph.waits.get(&(event, instr))).into_iter().flatten();
+        rounds.any(|of| of.runs(cx, iteration) == Certainty::Surely)
     }
 
     /// Whether two accesses of launches may touch the same bytes in some round of each.
@@ -228,7 +226,7 @@ impl Laid {
         let mut laid = Laid {
             exprs: plan.exprs.clone(),
             rounds: HashMap::new(),
-            waits: Vec::new(),
+            waits: BTreeMap::new(),
             behind: BTreeMap::new(),
             before: before_signals(plan, &levels),
             surely: BTreeMap::new(),
@@ -259,24 +257,23 @@ impl Laid {
     fn waits(&mut self, cx: &Cx<'_>, plan: &GraphPlan, levels: &Levels) {
         let mut kernels: HashMap<u32, Vec<&KernelItem>> = HashMap::new();
         plan.kernels.iter().for_each(|of| kernels.entry(of.node).or_default().push(of));
-        for wait in &plan.event_waits {
-            for kernel in plan.succs_of(wait.node).iter().filter_map(|node| kernels.get(node)).flatten() {
-                let wait = LaidWait {
-                    event: wait.event,
-                    instr: plan.defs[kernel.def as usize].instr,
-                    node: wait.node,
-                    fixed: plan.fixed_of(kernel.fixed).to_vec(),
-                    is_certain: levels.is_certain(plan, wait.node),
-                };
-                let (runs, key) = (wait.runs(cx, None), (wait.event, wait.instr));
+        for item in &plan.event_waits {
+            let kernels = plan.succs_of(item.node).iter().filter_map(|node| kernels.get(node)).flatten();
+            let behind = levels.behind(plan, item.node, |_| true);
+            let in_each = levels.behind(plan, item.node, |node| is_certain_in_level(plan, node));
+            let is_certain = levels.is_certain(plan, item.node);
+            for kernel in kernels {
+                let instr = plan.defs[kernel.def as usize].instr;
+                let fixed = plan.fixed_of(kernel.fixed).to_vec();
+                let wait = LaidWait { instr, node: item.node, fixed, is_certain };
+                let (runs, key) = (wait.runs(cx, None), (item.event, instr));
                 if runs != Certainty::Never {
-                    join(self.behind.entry(key).or_default(), &levels.behind(plan, wait.node, |_| true));
+                    join(self.behind.entry(key).or_default(), &behind);
                 }
                 if runs == Certainty::Surely {
-                    let in_each = |node: u32| is_certain_in_level(plan, node);
-                    join(self.surely.entry(key).or_default(), &levels.behind(plan, wait.node, in_each));
+                    join(self.surely.entry(key).or_default(), &in_each);
                 }
-                self.waits.push(wait);
+                self.waits.entry(key).or_default().push(wait);
             }
         }
     }
