@@ -67,6 +67,16 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(20_000),
     },
     Row {
+        name: "waits in loops of random task graphs before what they signal",
+        cargo: &["--package", "wsp-plan", "--test", "it", "tg_launch_rounds::waits_in_rounds"],
+        cases: Some(20_000),
+    },
+    Row {
+        name: "random launches that wait for each other in turn",
+        cargo: &["--package", "wsp-cpu", "--test", "it", "tg::turns::launches_wait"],
+        cases: Some(20_000),
+    },
+    Row {
         name: "devices that wait for each other's notifications",
         cargo: &["--package", "wsp-plan", "--test", "it", "tg_notices::waits_of_devices"],
         cases: Some(20_000),
