@@ -15,6 +15,28 @@ fn control_flow_that_always_goes_one_way_is_told() {
     check(&graph("CF_WHILE(1)\nCF_BREAK(load(T))\nCF_ENDWHILE"));
 }
 
+/// ISA-CF-05: a break orders what stands before it in its loop and what stands behind it, in every round, and nothing where it never leaves.
+#[test]
+fn a_break_orders_what_is_before_and_behind_it() {
+    let races = |condition: &str, rest: &str| {
+        let kernel = |name: &str, entry: &str| {
+            format!("TG_KERNEL({name}, {entry}, 1, AIV, 0)\nMC_BIND({name}, 0, T)\n")
+        };
+        let text = format!(
+            "extern T: u8[64]\nextern L: i64[8]\nTG_BEGIN(G)\nCF_LOOP(2, i)\n{}CF_BREAK({condition}){rest}\n{}CF_ENDLOOP\nTG_END(G)\nTG_LAUNCH(G, default)\n",
+            kernel("A", "w"),
+            kernel("B", "w")
+        );
+        super::findings(&text).iter().any(|found| matches!(found.code.0, 1501 | 1522))
+    };
+    assert_eq!(
+        ["load(L, 0, i64)", "i == 1", "iteration == 1", "0"].map(|of| races(of, "")),
+        [false, false, false, true]
+    );
+    // Only in its own loop.
+    assert!(races("0", "\nCF_LOOP(2, j)\nCF_BREAK(load(L, 0, i64))\nCF_ENDLOOP"));
+}
+
 /// ISA-SY-06, ISA-SY-02: a launch behind which the one that signals can never come.
 #[test]
 fn launches_that_wait_for_later_ones_are_told() {

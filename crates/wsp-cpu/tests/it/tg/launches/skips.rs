@@ -78,11 +78,35 @@ fn a_wait_of_one_round_orders_no_other_round() {
     }
 }
 
+/// ISA-SY-01, ISA-CF-01, A-11: a kernel that is skipped signals its event all the same, once what it comes behind is complete.
+#[test]
+fn a_kernel_that_is_skipped_signals() {
+    let before = "TG_KERNEL(P, inc, 1, AIV, 0)\nMC_BIND(P, 0, T, 8 * N, 8)\n";
+    for [open, close] in BLOCKS {
+        for (edge, refused) in [("TG_DEPEND(P, A)\n", false), ("", true)] {
+            let signals = format!(
+                "TG_BEGIN(G)\n{before}{open}TG_KERNEL(A, look, 1, AIV, 0)\nMC_BIND(A, 0, T, 256, 8)\n{close}{edge}SY_SIGNAL(E, A)\nTG_END(G)\n"
+            );
+            let text = text(
+                &[signals, graph("H", "inc", "8 * N, 8", "SY_WAIT(E, A)\n")],
+                "TG_LAUNCH(G, 1)\nTG_LAUNCH(H, 2)\n",
+            );
+            assert_eq!(is_refused(&text, 3, &[0, 2, 0, 0]), refused, "{text}");
+        }
+    }
+}
+
 /// ISA-SY-02, ISA-CF-03, A-11: other bytes than those that are compared bring a round behind what earlier rounds wait for, if they are the same.
 #[test]
 fn bytes_of_other_kernels_bring_a_round_behind_an_earlier_wait() {
     let open = "CF_LOOP(2, i)\nCF_IF(load(L, 8 * i, i64))\n";
-    for (bytes, refused) in [("64, 8", [true, false, false]), ("64 + 8 * i, 8", [true, true, false])] {
+    // Bytes that only a run knows are all of the tensor where rounds are laid out.
+    let by_run = "64 + 8 * i + 0 * iteration, 8";
+    for (bytes, refused) in [
+        ("64, 8", [true, false, false]),
+        ("64 + 8 * i, 8", [true, true, false]),
+        (by_run, [true, false, false]),
+    ] {
         let rest = format!(
             "CF_ENDIF\nTG_KERNEL(P, inc, 1, AIV, 0)\nMC_BIND(P, 0, T, {bytes})\n{}TG_DEPEND(W, P)\nTG_DEPEND(P, Q)\nCF_ENDLOOP\n",
             Q.replace("inc", "look").replace("8 * N", "24")
