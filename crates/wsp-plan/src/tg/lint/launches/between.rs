@@ -60,6 +60,9 @@ pub(in super::super) fn met_between(
     for way in &ways {
         let hosts = each.iter().zip(way).map(|(device, way)| (&device.plan, way));
         let (joint, done) = laid_way(cx, &mut forms, hosts, &asked)?;
+        if !steps.spend(4 * joint.len() + 16 * done.len()) {
+            return None;
+        }
         let mut uses: BTreeMap<u32, Vec<Use<'_>>> = BTreeMap::new();
         for done in &done {
             for access in &accesses[&done.instr] {
@@ -77,6 +80,9 @@ pub(in super::super) fn met_between(
                 _ => Met::Maybe,
             };
             all.insert(tensor, met);
+        }
+        if all.values().all(|met| matches!(met, Met::Maybe)) {
+            break;
         }
     }
     Some(all)
