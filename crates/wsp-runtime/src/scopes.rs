@@ -66,7 +66,7 @@ impl<H: Copy> Unfinished<H> {
 }
 
 #[derive(Clone, Debug)]
-struct Scope<H> {
+struct OrderedScope<H> {
     /// Tasks of the step at hand.
     members: Unfinished<H>,
     /// Tasks of the step before, until they are joined.
@@ -82,7 +82,7 @@ struct Scope<H> {
 /// The scopes that have begun and not ended, the innermost last.
 #[derive(Clone, Debug)]
 pub(crate) struct Scopes<H> {
-    stack: Vec<Scope<H>>,
+    stack: Vec<OrderedScope<H>>,
 }
 
 impl<H> Default for Scopes<H> {
@@ -102,7 +102,7 @@ impl<H: Copy> Scopes<H> {
 
     pub(crate) fn begin(&mut self) {
         let waits = self.stack.last().is_some_and(|scope| scope.waits);
-        self.stack.push(Scope {
+        self.stack.push(OrderedScope {
             members: Unfinished::default(),
             finished: Vec::new(),
             token: None,
@@ -117,7 +117,7 @@ impl<H: Copy> Scopes<H> {
         if scope.token.is_some() || !scope.waits {
             return scope.token;
         }
-        let waits = |scope: &Scope<H>| scope.token.is_some() || !scope.finished.is_empty();
+        let waits = |scope: &OrderedScope<H>| scope.token.is_some() || !scope.finished.is_empty();
         let at = self.stack.iter().rposition(waits)?;
         let scope = &mut self.stack[at];
         if !scope.finished.is_empty() {

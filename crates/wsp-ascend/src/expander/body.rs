@@ -10,7 +10,7 @@ use crate::writer::Writer;
 
 /// What holds where a statement stands.
 #[derive(Clone)]
-pub(super) struct Scope {
+pub(super) struct ExpansionCx {
     /// Variables in scope, outermost first.
     pub(super) variables: Vec<Variable>,
     /// The configuration, then the filters around, outermost first.
@@ -20,7 +20,7 @@ pub(super) struct Scope {
     pub(super) priority: Option<u32>,
 }
 
-impl Scope {
+impl ExpansionCx {
     /// The name of the rule that decides.
     pub(super) fn rule(&self) -> &str {
         self.filters.last().map_or("rule", |in_force| &in_force.rule)
@@ -29,14 +29,14 @@ impl Scope {
 
 impl Emitter<'_> {
     /// A body. What its attributes set holds to its end.
-    pub(super) fn body(&mut self, writer: &mut Writer, body: &Body, scope: &Scope) {
+    pub(super) fn body(&mut self, writer: &mut Writer, body: &Body, scope: &ExpansionCx) {
         let mut scope = scope.clone();
         for statement in &body.statements {
             self.statement(writer, statement, &mut scope);
         }
     }
 
-    fn statement(&mut self, writer: &mut Writer, statement: &Statement, scope: &mut Scope) {
+    fn statement(&mut self, writer: &mut Writer, statement: &Statement, scope: &mut ExpansionCx) {
         let word = statement.word;
         match &statement.kind {
             Kind::Loop(loop_) => self.for_loop(writer, word, loop_, scope),
@@ -88,7 +88,7 @@ impl Emitter<'_> {
         (word, condition): (u32, u32),
         then: &Body,
         otherwise: Option<&Body>,
-        scope: &Scope,
+        scope: &ExpansionCx,
     ) {
         writer.line(format!("// {word}: COND"));
         writer.open("{");
@@ -105,7 +105,7 @@ impl Emitter<'_> {
         writer.close("}");
     }
 
-    fn bind(&mut self, writer: &mut Writer, (word, value): (u32, u32), body: &Body, scope: &Scope) {
+    fn bind(&mut self, writer: &mut Writer, (word, value): (u32, u32), body: &Body, scope: &ExpansionCx) {
         writer.open(format!("{{  // {word}: LET"));
         let value = self.expr(value, &scope.variables);
         writer.line(format!("const Int let_{word} = {value};"));
@@ -119,8 +119,14 @@ impl Emitter<'_> {
     }
 
     /// The scope inside a statement that brings a variable, which is defined.
-    fn inner(&mut self, writer: &mut Writer, scope: &Scope, variable: Variable, axis: Option<u16>) -> Scope {
-        let mut inner = Scope { variables: with(&scope.variables, variable), ..scope.clone() };
+    fn inner(
+        &mut self,
+        writer: &mut Writer,
+        scope: &ExpansionCx,
+        variable: Variable,
+        axis: Option<u16>,
+    ) -> ExpansionCx {
+        let mut inner = ExpansionCx { variables: with(&scope.variables, variable), ..scope.clone() };
         self.look_at_variable(writer, &mut inner.filters, axis, &inner.variables);
         inner
     }
@@ -131,7 +137,7 @@ impl Emitter<'_> {
         word: u32,
         (condition, most): (u32, Option<u32>),
         body: &Body,
-        scope: &Scope,
+        scope: &ExpansionCx,
     ) {
         writer.line(format!("// {word}: WHILE"));
         writer.open("{");
@@ -162,7 +168,7 @@ impl Emitter<'_> {
         writer.close("}");
     }
 
-    fn for_loop(&mut self, writer: &mut Writer, word: u32, loop_: &Loop, scope: &Scope) {
+    fn for_loop(&mut self, writer: &mut Writer, word: u32, loop_: &Loop, scope: &ExpansionCx) {
         let mnemonic = loop_.op.info().mnemonic;
         let axis = &self.names.axes[usize::from(loop_.axis)];
         writer.line(format!("// {word}: {mnemonic} over {axis}"));
@@ -213,7 +219,7 @@ impl Emitter<'_> {
         writer: &mut Writer,
         word: u32,
         loop_: &Loop,
-        scope: &Scope,
+        scope: &ExpansionCx,
         relation: &Relation,
     ) -> Visits {
         let summary = &loop_.body.summary;
@@ -248,7 +254,7 @@ impl Emitter<'_> {
     }
 
     /// Where the owner follows from the loop's variable in even steps, finds the iterations of this AICPU.
-    fn by_key(&mut self, writer: &mut Writer, word: u32, loop_: &Loop, scope: &Scope) -> bool {
+    fn by_key(&mut self, writer: &mut Writer, word: u32, loop_: &Loop, scope: &ExpansionCx) -> bool {
         let policy = match scope.filters.last().map(|in_force| &in_force.filter) {
             Some(Filter::Policy(policy)) if !loop_.is_sparse() => *policy,
             _ => return false,
@@ -278,7 +284,14 @@ impl Emitter<'_> {
     }
 
     /// Goes on to the next iteration when this one has no task of this AICPU.
-    fn leave_out(&mut self, writer: &mut Writer, word: u32, loop_: &Loop, inner: &Scope, visits: &Visits) {
+    fn leave_out(
+        &mut self,
+        writer: &mut Writer,
+        word: u32,
+        loop_: &Loop,
+        inner: &ExpansionCx,
+        visits: &Visits,
+    ) {
         let rule = inner.rule();
         match visits {
             Visits::All | Visits::Found => {}

@@ -1,6 +1,6 @@
 //! Task statements as C++.
 
-use super::body::Scope;
+use super::body::ExpansionCx;
 use super::emitter::Emitter;
 use super::expr::Variable;
 use super::filter::deciding;
@@ -9,7 +9,7 @@ use crate::writer::Writer;
 use wsp_core::ExecPool;
 
 impl Emitter<'_> {
-    pub(super) fn task(&mut self, writer: &mut Writer, word: u32, task: &Task, scope: &Scope) {
+    pub(super) fn task(&mut self, writer: &mut Writer, word: u32, task: &Task, scope: &ExpansionCx) {
         let kernel = &self.names.kernels[usize::from(task.kernel)];
         writer.line(format!("// {word}: TASK {kernel}"));
         writer.open(format!("if (s.mine({})) {{", scope.rule()));
@@ -59,7 +59,7 @@ impl Emitter<'_> {
     }
 
     /// The parameters; what names them in the record.
-    fn params(&mut self, writer: &mut Writer, word: u32, task: &Task, scope: &Scope) -> String {
+    fn params(&mut self, writer: &mut Writer, word: u32, task: &Task, scope: &ExpansionCx) -> String {
         if task.params.is_empty() {
             return "nullptr, 0".to_owned();
         }
@@ -81,7 +81,7 @@ impl Emitter<'_> {
     }
 
     /// The boxes; what names them in the record.
-    fn regions(&mut self, writer: &mut Writer, word: u32, task: &Task, scope: &Scope) -> String {
+    fn regions(&mut self, writer: &mut Writer, word: u32, task: &Task, scope: &ExpansionCx) -> String {
         if task.accesses.is_empty() {
             return "nullptr, 0".to_owned();
         }
@@ -92,7 +92,13 @@ impl Emitter<'_> {
         format!("boxes, {}", task.accesses.len())
     }
 
-    fn access(&mut self, writer: &mut Writer, (word, at): (u32, usize), access: &Access, scope: &Scope) {
+    fn access(
+        &mut self,
+        writer: &mut Writer,
+        (word, at): (u32, usize),
+        access: &Access,
+        scope: &ExpansionCx,
+    ) {
         let tensor = &self.names.tensors[usize::from(access.tensor)];
         let rank = self.program.tensors.get(usize::from(access.tensor)).map_or(0, |tensor| tensor.rank);
         writer.line(format!("s.whole(boxes[{at}], {tensor}, AccessMode::{}, {rank});", access.mode));

@@ -1,7 +1,7 @@
 //! The translation unit of an expander, from top to bottom.
 
 use super::ExpanderNames;
-use super::body::Scope;
+use super::body::ExpansionCx;
 use super::emitter::Emitter;
 use super::expr::words;
 use super::filter::InForce;
@@ -120,8 +120,12 @@ fn expand(emitter: &mut Emitter<'_>, body: &Body) -> String {
     let mut writer = Writer::default();
     writer.open("static bool expand(State& s) {");
     writer.line("[[maybe_unused]] const Rule rule = s.by_config();");
-    let scope =
-        Scope { variables: Vec::new(), filters: vec![InForce::config()], streams: None, priority: None };
+    let scope = ExpansionCx {
+        variables: Vec::new(),
+        filters: vec![InForce::config()],
+        streams: None,
+        priority: None,
+    };
     emitter.body(&mut writer, body, &scope);
     writer.line("return true;");
     writer.close("}");

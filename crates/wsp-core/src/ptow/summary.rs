@@ -162,7 +162,7 @@ pub fn summarise<'m>(program: &Program<'_>, launch: &Launch<'_>, memory: &'m mut
                 Summary::NOTHING
             }
             Some(op) => {
-                let mut scope = Scope { program, launch, entries, at: at as u32, steps };
+                let mut scope = SummaryCx { program, launch, entries, at: at as u32, steps };
                 let statement = scope.statement(op, word);
                 steps = scope.steps;
                 statement
@@ -225,7 +225,7 @@ fn depths(program: &Program<'_>, entries: &mut [Entry]) {
 }
 
 /// Where a statement is looked at; the entries of all that follows are complete.
-struct Scope<'s, 'a> {
+struct SummaryCx<'s, 'a> {
     program: &'s Program<'a>,
     launch: &'s Launch<'a>,
     entries: &'s [Entry],
@@ -234,7 +234,7 @@ struct Scope<'s, 'a> {
     steps: u32,
 }
 
-impl Scope<'_, '_> {
+impl SummaryCx<'_, '_> {
     fn statement(&mut self, op: Op, word: &Word) -> Summary {
         match op {
             Op::Task => {

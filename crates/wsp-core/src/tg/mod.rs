@@ -17,7 +17,7 @@ mod shape;
 pub mod wire;
 
 pub use eval::{ConstEnv, Env, EvalFault, MAX_EXPR_STACK, binary, eval};
-pub use op::{Instr, OPS, Op, OpInfo, OperandInfo, Platform, Scope, Support};
+pub use op::{Instr, InstrScope, OPS, Op, OpInfo, OperandInfo, Platform, Support};
 pub use operand::{
     AffinityType, BarrierNo, CheckpointNo, CoreType, DependencyType, DeviceNo, Direction, EventNo,
     FenceScope, GraphNo, IterNo, KernelNo, KernelSet, LoopMode, MemLocation, NodeNo, NotifyNo, OperandKind,

@@ -9,7 +9,7 @@ use super::scalar::Scalar;
 
 /// Where an instruction may stand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Scope {
+pub enum InstrScope {
     /// Outside of graphs: a statement of the host.
     Unit,
     /// Inside of a graph.
@@ -70,7 +70,7 @@ pub struct OpInfo {
     /// Its section of document 000.
     pub section: &'static str,
     /// Where it may stand.
-    pub scope: Scope,
+    pub scope: InstrScope,
     /// What A2, A3, A5 and the CPU do with it.
     pub support: [Support; 4],
     /// Its operands in order; those that can be left out come last.
@@ -234,7 +234,7 @@ macro_rules! table {
             mnemonic: stringify!($mnemonic),
             meaning: concat!($($doc),*),
             section: $section,
-            scope: Scope::$scope,
+            scope: InstrScope::$scope,
             support: [$(Support::$support),*],
             operands: &[$(OperandInfo {
                 name: stringify!($operand),

@@ -1,6 +1,6 @@
 //! The host entry, its launch, what it requires, and graphs: WSP0328 and the ids of WSP0301.
 
-use super::expr::Scope;
+use super::expr::ExprPlace;
 use super::{Checker, rule};
 use crate::{Binding, BindingSource, Entry, EntryTy, LaunchTarget, ParamSource, Storage};
 use wsp_diag::Span;
@@ -9,7 +9,7 @@ use wsp_diag::Span;
 pub(super) fn check(cx: &mut Checker<'_>) {
     let module = cx.module;
     for requirement in &module.requirements {
-        cx.condition(&requirement.cond, Scope::Launch { params: module.params.len() });
+        cx.condition(&requirement.cond, ExprPlace::Launch { params: module.params.len() });
     }
     for graph in &module.graphs {
         for stage in &graph.stages {

@@ -11,7 +11,7 @@ use wsp_diag::{Code, Span};
 
 /// Where an expression stands, which decides what it may name.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Scope {
+pub(super) enum ExprPlace {
     /// Evaluated at launch, over the first `params` parameters.
     Launch {
         /// How many parameters are known.
@@ -30,7 +30,7 @@ pub(super) enum Scope {
 
 impl<'m> Checker<'m> {
     /// Checks an expression and everything in it.
-    pub(super) fn expr(&mut self, expr: &'m Expr, scope: Scope) {
+    pub(super) fn expr(&mut self, expr: &'m Expr, scope: ExprPlace) {
         if !self.may_stand(expr, scope) {
             return;
         }
@@ -51,7 +51,7 @@ impl<'m> Checker<'m> {
     }
 
     /// Checks an expression that must be a truth value.
-    pub(super) fn condition(&mut self, expr: &'m Expr, scope: Scope) {
+    pub(super) fn condition(&mut self, expr: &'m Expr, scope: ExprPlace) {
         self.expr(expr, scope);
         self.require(expr.ty == ScalarTy::Bool, rule::CONDITION, expr.span, || {
             format!("a condition must be `bool`, not `{}`", expr.ty.name())
@@ -60,14 +60,14 @@ impl<'m> Checker<'m> {
 
     /// Checks an expression of the current function that must have a type.
     pub(super) fn typed(&mut self, expr: &'m Expr, ty: ScalarTy, code: Code, what: &str) {
-        self.expr(expr, Scope::Body);
+        self.expr(expr, ExprPlace::Body);
         self.require(expr.ty == ty, code, expr.span, || {
             format!("{what} must be `{}`, not `{}`", ty.name(), expr.ty.name())
         });
     }
 
     /// Whether this form of expression is allowed here; reports when not.
-    fn may_stand(&mut self, expr: &Expr, scope: Scope) -> bool {
+    fn may_stand(&mut self, expr: &Expr, scope: ExprPlace) -> bool {
         let kind = self.function.map(|f| f.kind);
         let fault = match &expr.kind {
             ExprKind::Const(_)
@@ -79,13 +79,15 @@ impl<'m> Checker<'m> {
             | ExprKind::Select(..)
             | ExprKind::Math(..) => None,
             ExprKind::Selector => {
-                (scope != Scope::TierCondition).then_some((rule::SELECTOR, "tier conditions"))
+                (scope != ExprPlace::TierCondition).then_some((rule::SELECTOR, "tier conditions"))
             }
             ExprKind::Local(_) => match scope {
-                Scope::Body | Scope::Constraint { .. } => None,
-                Scope::Launch { .. } | Scope::TierCondition => Some((rule::NOT_AT_LAUNCH, "functions")),
+                ExprPlace::Body | ExprPlace::Constraint { .. } => None,
+                ExprPlace::Launch { .. } | ExprPlace::TierCondition => {
+                    Some((rule::NOT_AT_LAUNCH, "functions"))
+                }
             },
-            _ if scope != Scope::Body => Some((rule::NOT_AT_LAUNCH, "functions")),
+            _ if scope != ExprPlace::Body => Some((rule::NOT_AT_LAUNCH, "functions")),
             ExprKind::Field(..)
             | ExprKind::TileMax(_)
             | ExprKind::TileSum(_)
@@ -117,7 +119,7 @@ impl<'m> Checker<'m> {
     }
 
     /// The rule of one node; its operands are checked apart.
-    fn node(&mut self, expr: &'m Expr, scope: Scope) {
+    fn node(&mut self, expr: &'m Expr, scope: ExprPlace) {
         let span = expr.span;
         match &expr.kind {
             ExprKind::Const(value) => self.literal(*value, expr.ty, span),
@@ -279,18 +281,18 @@ impl<'m> Checker<'m> {
         });
     }
 
-    fn param(&mut self, id: usize, expr: &Expr, scope: Scope) {
+    fn param(&mut self, id: usize, expr: &Expr, scope: ExprPlace) {
         let Some(param) = self.lookup(&self.module.params, id, "parameter", expr.span) else { return };
         self.yields(expr, param.ty);
-        if let Scope::Launch { params } = scope {
+        if let ExprPlace::Launch { params } = scope {
             self.require(id < params, rule::PARAM_ORDER, expr.span, || {
                 format!("`{}` is not known yet where it is used", param.name)
             });
         }
     }
 
-    fn local_value(&mut self, id: LocalId, expr: &Expr, scope: Scope) {
-        if let Scope::Constraint { axes } = scope {
+    fn local_value(&mut self, id: LocalId, expr: &Expr, scope: ExprPlace) {
+        if let ExprPlace::Constraint { axes } = scope {
             self.require(id.index() < axes, rule::UNKNOWN_ID, expr.span, || {
                 format!("axis {} does not exist; there are {axes}", id.index())
             });

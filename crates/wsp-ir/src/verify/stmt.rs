@@ -1,6 +1,6 @@
 //! Statements: WSP0315 to WSP0323.
 
-use super::expr::Scope;
+use super::expr::ExprPlace;
 use super::{Checker, rule};
 use crate::{
     AxisEnd, Block, Consumer, Elem, EmitHints, Expr, ExtentSource, FuncKind, LocalTy, ScalarTy, Stmt,
@@ -41,7 +41,7 @@ impl<'m> Checker<'m> {
             }
             StmtKind::Assign { local, value } => self.assign(*local, value, span),
             StmtKind::If { cond, then, otherwise } => {
-                self.condition(cond, Scope::Body);
+                self.condition(cond, ExprPlace::Body);
                 self.block(then, flow);
                 self.block(otherwise, flow);
             }
@@ -50,7 +50,7 @@ impl<'m> Checker<'m> {
                 self.loop_body(&[*var], body, Flow::Loop, span);
             }
             StmtKind::While { cond, step, body } => {
-                self.condition(cond, Scope::Body);
+                self.condition(cond, ExprPlace::Body);
                 self.block(step, Flow::NoLoop);
                 self.block(body, Flow::Loop);
             }
@@ -97,7 +97,7 @@ impl<'m> Checker<'m> {
             }
             StmtKind::Tile(op) => self.tile_op(op, span),
             StmtKind::StoreScalar { tensor, index, value } => {
-                index.iter().for_each(|e| self.expr(e, Scope::Body));
+                index.iter().for_each(|e| self.expr(e, ExprPlace::Body));
                 let Some(elem) = self.element(*tensor, index, span) else { return };
                 let narrow = matches!(elem, Elem::Fixed(DType::U8 | DType::U16));
                 self.require(!narrow, rule::TILE, span, || "integers of less than 32 bits are not stored".into());

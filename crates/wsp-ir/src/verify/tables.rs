@@ -1,6 +1,6 @@
 //! Parameters, tensors, caches, axes, spaces, tiers and descriptor types: WSP0301 to WSP0308.
 
-use super::expr::Scope;
+use super::expr::ExprPlace;
 use super::{Checker, rule};
 use crate::{
     AxisEnd, Consumer, Dim, Elem, Expr, FuncKind, ParamSource, ScalarTy, ShapeOwner, Space, SplitPolicy,
@@ -44,7 +44,7 @@ fn params(cx: &mut Checker<'_>) {
     for (i, param) in module.params.iter().enumerate() {
         match &param.source {
             ParamSource::Set { default: value } | ParamSource::Derived(value) => {
-                cx.expr(value, Scope::Launch { params: i });
+                cx.expr(value, ExprPlace::Launch { params: i });
                 let (name, want, have) = (&param.name, param.ty.name(), value.ty.name());
                 cx.require(want == have, rule::OPERAND, value.span, || {
                     format!("parameter `{name}` is `{want}` and its value `{have}`")
@@ -76,7 +76,7 @@ fn params(cx: &mut Checker<'_>) {
 impl<'m> Checker<'m> {
     /// An integer that is known at launch.
     pub(super) fn launch_int(&mut self, value: &'m Expr, what: &str) {
-        self.expr(value, Scope::Launch { params: self.module.params.len() });
+        self.expr(value, ExprPlace::Launch { params: self.module.params.len() });
         self.require(value.ty.is_int(), rule::OPERAND, value.span, || {
             format!("{what} must be an integer, not `{}`", value.ty.name())
         });
@@ -190,7 +190,7 @@ fn check_space<'m>(cx: &mut Checker<'m>, id: SpaceId, space: &'m Space, seen: &m
         }
     }
     for constraint in &space.constraints {
-        cx.condition(constraint, Scope::Constraint { axes: space.axes.len() });
+        cx.condition(constraint, ExprPlace::Constraint { axes: space.axes.len() });
     }
     if let Some(generator) = space.generator
         && let Some(function) = cx.lookup(&module.functions, generator.index(), "function", space.span)
@@ -212,7 +212,7 @@ fn check_tiers<'m>(cx: &mut Checker<'m>, set: &'m TierSet) {
             format!("the default tier of `{name}` must be its last and only one")
         });
         if let Some(cond) = &tier.cond {
-            cx.condition(cond, Scope::TierCondition);
+            cx.condition(cond, ExprPlace::TierCondition);
         }
         if let Some(bytes) = &tier.workspace {
             cx.launch_int(bytes, "a workspace size");

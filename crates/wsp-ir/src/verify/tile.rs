@@ -1,6 +1,6 @@
 //! Tile operations: WSP0324 to WSP0326.
 
-use super::expr::Scope;
+use super::expr::ExprPlace;
 use super::{Checker, rule};
 use crate::{LocalTy, Part, Place, TileOp, TileTy};
 use wsp_core::{LocalId, TensorId};
@@ -40,7 +40,7 @@ impl<'m> Checker<'m> {
     }
 
     fn place(&mut self, tile: Option<&TileTy>, tensor: TensorId, at: &'m Place, span: Span) {
-        at.index.iter().for_each(|e| self.expr(e, Scope::Body));
+        at.index.iter().for_each(|e| self.expr(e, ExprPlace::Body));
         let Some(tensor) = self.float_tensor(tensor, span) else { return };
         self.indices(tensor, &at.index, span);
         let (rank, name) = (tensor.rank(), &tensor.name);

@@ -8,7 +8,7 @@ use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{IntExpr, IntExprKind, WorkloadModule};
 
 /// What names stand for while an expression is evaluated.
-pub(super) trait Scope {
+pub(super) trait Environment {
     /// Why a slot has no value.
     type Stop;
 
@@ -64,7 +64,7 @@ pub(super) enum FaultKind {
 }
 
 /// Evaluates an expression. Recursion is bounded by the verified nesting of expressions.
-pub(super) fn eval<S: Scope>(expr: &IntExpr, scope: &mut S) -> Result<i64, Halt<S::Stop>> {
+pub(super) fn eval<S: Environment>(expr: &IntExpr, scope: &mut S) -> Result<i64, Halt<S::Stop>> {
     let fault = |kind| Halt::Fault(Fault { span: expr.span, kind });
     match &expr.kind {
         IntExprKind::Const(value) => Ok(*value),
@@ -140,7 +140,7 @@ pub(super) struct Closed<'a>(pub(super) &'a Values);
 #[derive(Debug)]
 pub(super) struct NotClosed;
 
-impl Scope for Closed<'_> {
+impl Environment for Closed<'_> {
     type Stop = NotClosed;
 
     fn values(&self) -> &Values {
@@ -166,7 +166,7 @@ pub(super) struct Given<'a> {
     pub(super) vars: &'a [i64],
 }
 
-impl Scope for Given<'_> {
+impl Environment for Given<'_> {
     type Stop = NotClosed;
 
     fn values(&self) -> &Values {

@@ -9,7 +9,7 @@ use super::super::{DIM_IMMEDIATE, DimKind, Launch, Op, Program, Word};
 use super::AccessMode;
 use super::linear::{Along, LEVELS, Line, Quiet};
 use super::machine::{Stop, after, argument_count};
-use super::values::{Scope, mode, region_bounds};
+use super::values::{LoopVars, mode, region_bounds};
 use crate::{ExecPool, MAX_RANK, Region, TensorId};
 
 /// Most parameters, boxes, and arguments of a kind that change, of all statements of a body. A power of two.
@@ -306,7 +306,7 @@ impl Fields {
         site: &FastSite,
         program: &Program<'_>,
         launch: &Launch<'_>,
-        scope: &Scope,
+        scope: &LoopVars,
     ) -> Option<()> {
         let mut value = |expr| eval(program, launch, expr, &mut Quiet(scope)).map_err(Stop::<()>::from);
         for late in site.late_params.of(&self.late_params.items) {

@@ -9,7 +9,7 @@ use super::super::bounds::Bounds;
 use super::super::eval::{Env, unary};
 use super::super::{Launch, MAX_EXPR_STACK, MAX_EXPR_WORDS, Program, Word, X_LAST, XOp};
 use super::frame::Attrs;
-use super::values::Scope;
+use super::values::LoopVars;
 use crate::SlotId;
 use crate::int::Affine;
 
@@ -32,14 +32,14 @@ pub(super) struct Along<'s, 'a> {
     pub(super) program: &'s Program<'a>,
     pub(super) launch: &'s Launch<'a>,
     /// Variables outside; those of the loops are the next.
-    pub(super) scope: &'s Scope,
+    pub(super) scope: &'s LoopVars,
     pub(super) attrs: Attrs,
     /// The loops, the innermost first. Each has an iteration.
     pub(super) levels: &'s [LoopLevel],
 }
 
 /// Variables, and slots without values.
-pub(super) struct Quiet<'s>(pub(super) &'s Scope);
+pub(super) struct Quiet<'s>(pub(super) &'s LoopVars);
 
 impl Env for Quiet<'_> {
     #[inline]

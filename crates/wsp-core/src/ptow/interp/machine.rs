@@ -8,7 +8,7 @@ use super::super::{Launch, Op, Program, Word};
 use super::frame::{Attrs, Frames, Kind};
 use super::owner::Own;
 use super::strip::Strip;
-use super::values::{Live, NO_TASK, Record, Scope};
+use super::values::{Live, LoopVars, NO_TASK, Record};
 use super::{Fault, FaultKind, Host, InterpStats, Mode, Ordered, Progress, Task};
 use crate::{ExecPool, KernelId, LabelId, SlotId, limits};
 
@@ -65,7 +65,7 @@ pub struct Interpreter<'a> {
     pub(super) outer_filters: &'a mut [u32],
     pub(super) pc: u32,
     pub(super) frames: Frames<'a>,
-    pub(super) scope: Scope,
+    pub(super) scope: LoopVars,
     pub(super) attrs: Attrs,
     pub(super) own: Own<'a>,
     pub(super) ordinal: u64,

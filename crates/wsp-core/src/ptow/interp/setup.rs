@@ -8,7 +8,7 @@ use super::frame::{Attrs, Frames};
 use super::machine::{Interpreter, Pending};
 use super::owner::Own;
 use super::strip::Strip;
-use super::values::{NO_TASK, Record, Scope};
+use super::values::{LoopVars, NO_TASK, Record};
 use super::{InterpStats, Mode, Refusal};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -90,7 +90,7 @@ impl<'a> Interpreter<'a> {
             outer_filters,
             pc: 0,
             frames: Frames::new(),
-            scope: Scope::new(),
+            scope: LoopVars::new(),
             attrs: Attrs::NONE,
             own: Own::Test,
             ordinal: 0,

@@ -13,7 +13,7 @@ use super::linear::{Along, LEVELS, LoopLevel, Quiet};
 use super::machine::{Budget, Interpreter, Stop, after, pool_of};
 use super::owner::{Mine, Own};
 use super::pace::Pace;
-use super::values::Scope;
+use super::values::LoopVars;
 use super::{FaultKind, Host, Mode, Ordered, Task};
 use crate::{KernelId, LabelId, limits};
 
@@ -94,7 +94,7 @@ impl Strip {
 
     /// Gives the variable of the innermost loop its value of an iteration.
     #[inline]
-    fn settle_innermost(&self, scope: &mut Scope, launch: &Launch<'_>, at: u64) {
+    fn settle_innermost(&self, scope: &mut LoopVars, launch: &Launch<'_>, at: u64) {
         let inner = &self.levels[0].bounds;
         if inner.is_sparse() {
             scope.set(inner.variable(launch, at), inner.index(at));

@@ -14,7 +14,7 @@ pub(super) const NO_AXIS: u32 = u32::MAX;
 
 /// Loop variables in scope.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scope {
+pub(super) struct LoopVars {
     /// How many there are.
     pub(super) depth: usize,
     /// Their values and positions.
@@ -26,9 +26,9 @@ pub(super) struct Scope {
     index_count: usize,
 }
 
-impl Scope {
-    pub(super) fn new() -> Scope {
-        Scope {
+impl LoopVars {
+    pub(super) fn new() -> LoopVars {
+        LoopVars {
             depth: 0,
             vars: Vars::default(),
             axes: [NO_AXIS; MAX_LOOP_DEPTH],
@@ -110,7 +110,7 @@ impl Scope {
 
 /// The names of an expression while a program runs.
 pub(super) struct Live<'s, H> {
-    pub(super) scope: &'s Scope,
+    pub(super) scope: &'s LoopVars,
     pub(super) host: &'s mut H,
     pub(super) ordinal: u64,
 }

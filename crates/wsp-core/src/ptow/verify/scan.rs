@@ -14,7 +14,7 @@ const MAX_STREAMS: u32 = 1 << 16;
 
 /// What stands around an instruction.
 #[derive(Clone, Copy)]
-pub(super) struct Scope {
+pub(super) struct Nesting {
     /// Loop variables.
     vars: u8,
     /// Bodies.
@@ -23,20 +23,20 @@ pub(super) struct Scope {
     selects: u16,
 }
 
-/// What is remembered of a word that a body begins at: [`Scope`], never all zeros. Other words are all zeros.
+/// What is remembered of a word that a body begins at: [`Nesting`], never all zeros. Other words are all zeros.
 pub(super) type Mark = [u8; 4];
 
-impl Scope {
-    const OUTERMOST: Scope = Scope { vars: 0, bodies: 1, selects: 0 };
+impl Nesting {
+    const OUTERMOST: Nesting = Nesting { vars: 0, bodies: 1, selects: 0 };
 
     fn mark(self) -> Mark {
         let [low, high] = self.selects.to_le_bytes();
         [self.vars, self.bodies, low, high]
     }
 
-    fn from_mark(mark: Mark) -> Option<Scope> {
+    fn from_mark(mark: Mark) -> Option<Nesting> {
         let [vars, bodies, low, high] = mark;
-        (bodies != 0).then(|| Scope { vars, bodies, selects: u16::from_le_bytes([low, high]) })
+        (bodies != 0).then(|| Nesting { vars, bodies, selects: u16::from_le_bytes([low, high]) })
     }
 
     fn over(self) -> Over {
@@ -44,13 +44,13 @@ impl Scope {
     }
 
     /// One more variable, which is not a SELECT's.
-    fn plus_variable(self) -> Scope {
-        Scope { vars: self.vars.saturating_add(1), ..self }
+    fn plus_variable(self) -> Nesting {
+        Nesting { vars: self.vars.saturating_add(1), ..self }
     }
 
     /// The scope of a body of an instruction.
-    fn inside(self, op: Op, place: Place) -> Checked<Scope> {
-        let mut inner = Scope { bodies: self.bodies.saturating_add(1), ..self };
+    fn inside(self, op: Op, place: Place) -> Checked<Nesting> {
+        let mut inner = Nesting { bodies: self.bodies.saturating_add(1), ..self };
         if usize::from(inner.bodies) > MAX_BODY_DEPTH {
             return broken(Rule::V11, place, inner.bodies, Allowed::AtMost(MAX_BODY_DEPTH as i64));
         }
@@ -112,7 +112,7 @@ pub(super) struct Scan<'p, 'm> {
     style: Style,
     /// Whether AXIS_* may still come.
     prologue: bool,
-    scope: Scope,
+    scope: Nesting,
     wanted: Wanted,
 }
 
@@ -127,7 +127,7 @@ impl<'p, 'm> Scan<'p, 'm> {
         for (form, axis) in forms.iter_mut().zip(program.axes) {
             *form = axis.form;
         }
-        let (scope, wanted) = (Scope::OUTERMOST, Wanted::default());
+        let (scope, wanted) = (Nesting::OUTERMOST, Wanted::default());
         Scan { program, marks, forms, style, prologue: true, scope, wanted }
     }
 
@@ -141,7 +141,7 @@ impl<'p, 'm> Scan<'p, 'm> {
                 break;
             }
             let mark = self.marks.get(at as usize).copied().unwrap_or_default();
-            let Some(scope) = Scope::from_mark(mark) else {
+            let Some(scope) = Nesting::from_mark(mark) else {
                 return broken(Rule::V10, Place::Word(at), at, Allowed::Named);
             };
             self.scope = scope;
@@ -181,7 +181,7 @@ impl<'p, 'm> Scan<'p, 'm> {
 
     /// Refuses a word within a body that was named as the begin of another.
     fn not_named(&self, at: u32) -> Checked {
-        match self.marks.get(at as usize).copied().and_then(Scope::from_mark) {
+        match self.marks.get(at as usize).copied().and_then(Nesting::from_mark) {
             Some(_) => broken(Rule::V09, Place::Word(at), at, Allowed::Named),
             None => Ok(()),
         }
@@ -470,7 +470,7 @@ impl<'p, 'm> Scan<'p, 'm> {
         let Some(mark) = self.marks.get_mut(at as usize) else {
             return broken(Rule::V07, place, at, Allowed::Below(count));
         };
-        if Scope::from_mark(*mark).is_some() {
+        if Nesting::from_mark(*mark).is_some() {
             return broken(Rule::V08, place, at, Allowed::Named);
         }
         *mark = inner.mark();

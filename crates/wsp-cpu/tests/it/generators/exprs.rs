@@ -6,7 +6,7 @@ use super::rng::Rng;
 
 /// What expressions may use.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scope {
+pub(super) struct ExprNames {
     /// Types of launch values.
     pub(super) known: Vec<Ty>,
     pub(super) vars: Vec<(usize, Ty)>,
@@ -38,7 +38,7 @@ fn literal(r: &mut Rng) -> Ex {
     }
 }
 
-fn leaf(r: &mut Rng, s: &Scope) -> Ex {
+fn leaf(r: &mut Rng, s: &ExprNames) -> Ex {
     for _ in 0..6 {
         match r.below(7) {
             0 | 1 if !s.vars.is_empty() => return Ex::Var(s.vars[r.below(s.vars.len())].0),
@@ -54,7 +54,7 @@ fn leaf(r: &mut Rng, s: &Scope) -> Ex {
 }
 
 /// An index that exists, for the most part.
-fn index(r: &mut Rng, s: &Scope, funcs: &[Func], depth: u32) -> Ex {
+fn index(r: &mut Rng, s: &ExprNames, funcs: &[Func], depth: u32) -> Ex {
     match r.below(8) {
         0 => {
             let value = leaf(r, s);
@@ -75,7 +75,7 @@ pub(super) fn fitting(r: &mut Rng, e: Ex, ty: Ty) -> Ex {
 }
 
 /// The expression, with literals in place of parts that the front end refuses.
-pub(super) fn mended(r: &mut Rng, s: &Scope, funcs: &[Func], mut e: Ex) -> Ex {
+pub(super) fn mended(r: &mut Rng, s: &ExprNames, funcs: &[Func], mut e: Ex) -> Ex {
     if has_no_value(&e) {
         return small(r);
     }
@@ -105,7 +105,7 @@ pub(super) fn mended(r: &mut Rng, s: &Scope, funcs: &[Func], mut e: Ex) -> Ex {
 }
 
 /// An expression of some type.
-pub(super) fn expr(r: &mut Rng, s: &Scope, funcs: &[Func], depth: u32) -> Ex {
+pub(super) fn expr(r: &mut Rng, s: &ExprNames, funcs: &[Func], depth: u32) -> Ex {
     if depth == 0 {
         return leaf(r, s);
     }
@@ -113,7 +113,7 @@ pub(super) fn expr(r: &mut Rng, s: &Scope, funcs: &[Func], depth: u32) -> Ex {
     mended(r, s, funcs, e)
 }
 
-fn any(r: &mut Rng, s: &Scope, funcs: &[Func], depth: u32) -> Ex {
+fn any(r: &mut Rng, s: &ExprNames, funcs: &[Func], depth: u32) -> Ex {
     let sub = |r: &mut Rng| Box::new(expr(r, s, funcs, depth - 1));
     match r.below(20) {
         0..=2 => leaf(r, s),

@@ -1,7 +1,7 @@
 //! Tasks that load what others have stored to their slots, and some that do not find it.
 
 use super::ast::{Ex, Kind, NO_SLOT, Op, St, Ty};
-use super::exprs::{Scope, expr, fitting};
+use super::exprs::{ExprNames, expr, fitting};
 use super::random::Gen;
 use super::rng::Rng;
 
@@ -54,7 +54,7 @@ impl Gen<'_> {
             g.top.fixed.extend(vars);
             let [b, h, c] = vars;
             let mut body = Vec::new();
-            let outer = Scope { vars: vec![(b, Ty::U32)], ..g.top.clone() };
+            let outer = ExprNames { vars: vec![(b, Ty::U32)], ..g.top.clone() };
             // The same for all items of a key.
             let value = expr(r, &outer, &[], 3);
             let tier = Ex::Select(0, Box::new(fitting(r, value, Ty::U32)));

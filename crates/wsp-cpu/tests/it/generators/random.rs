@@ -1,7 +1,7 @@
 //! Random programs.
 
 use super::ast::{Arr, Ex, Func, Kind, Launch, NO_SLOT, Op, Prog, Space, St, Tier, Ty};
-use super::exprs::{Scope, expr, fitting, mended, small};
+use super::exprs::{ExprNames, expr, fitting, mended, small};
 use super::rng::Rng;
 
 const TYPES: [Ty; 5] = [Ty::U32, Ty::U32, Ty::I32, Ty::I64, Ty::U64];
@@ -17,7 +17,7 @@ pub(super) fn program(seed: u64) -> Prog {
             Launch::Param(ty, _) | Launch::Const(ty, _) => *ty,
         })
         .collect();
-    let top = Scope { known: numbers, ..Scope::default() };
+    let top = ExprNames { known: numbers, ..ExprNames::default() };
     let mut funcs: Vec<Func> = Vec::new();
     for _ in 0..r.below(3) {
         funcs.push(helper(r, &top, &funcs));
@@ -111,12 +111,12 @@ fn space(r: &mut Rng) -> Space {
     Space { second: (first, first + 1 + r.below(2) as u32), tile, schedule }
 }
 
-fn tiers(r: &mut Rng, top: &Scope, funcs: &[Func], paged: bool) -> Vec<Tier> {
+fn tiers(r: &mut Rng, top: &ExprNames, funcs: &[Func], paged: bool) -> Vec<Tier> {
     let count = r.below(4);
     let (mut bound, style) = (boundary(r) / 2, r.below(4));
     let equal = r.one_in(3).then(|| 1 + r.below(3) as u32);
     let tier = |r: &mut Rng, cond: Option<Ex>| {
-        let scope = Scope {
+        let scope = ExprNames {
             fields: true,
             arrays: if paged { vec![Arr::Vals] } else { vec![Arr::Lens, Arr::Vals] },
             ..top.clone()
@@ -157,7 +157,7 @@ fn tiers(r: &mut Rng, top: &Scope, funcs: &[Func], paged: bool) -> Vec<Tier> {
                 Box::new(number(u32::MAX / 2 - bound / 2)),
             ),
             _ => {
-                let scope = Scope { selector: true, ..top.clone() };
+                let scope = ExprNames { selector: true, ..top.clone() };
                 let side = |r: &mut Rng, depth| expr(r, &scope, &[], depth);
                 let op = [Op::Le, Op::Lt, Op::Gt, Op::Ge, Op::Eq, Op::Ne][r.below(6)];
                 let left = Ex::Bin(
@@ -190,10 +190,10 @@ fn tiers(r: &mut Rng, top: &Scope, funcs: &[Func], paged: bool) -> Vec<Tier> {
     all
 }
 
-fn helper(r: &mut Rng, top: &Scope, funcs: &[Func]) -> Func {
+fn helper(r: &mut Rng, top: &ExprNames, funcs: &[Func]) -> Func {
     let (arrays, params) = (r.below(2), 1 + r.below(2));
     let locals: Vec<Ty> = (0..params).map(|_| TYPES[r.below(5)]).collect();
-    let scope = Scope {
+    let scope = ExprNames {
         arrays: (0..arrays).map(Arr::Param).collect(),
         vars: locals.iter().copied().enumerate().collect(),
         ..top.clone()
@@ -211,9 +211,9 @@ fn helper(r: &mut Rng, top: &Scope, funcs: &[Func]) -> Func {
 }
 
 /// A function that emits one task; its first parameter is the row.
-fn inline(r: &mut Rng, top: &Scope, funcs: &[Func], sets: usize) -> Func {
+fn inline(r: &mut Rng, top: &ExprNames, funcs: &[Func], sets: usize) -> Func {
     let locals = vec![Ty::U32, Ty::U32];
-    let scope = Scope {
+    let scope = ExprNames {
         arrays: vec![Arr::Vals],
         vars: locals.iter().copied().enumerate().collect(),
         sets,
@@ -232,7 +232,7 @@ fn inline(r: &mut Rng, top: &Scope, funcs: &[Func], sets: usize) -> Func {
 /// Statements of one function.
 pub(super) struct Gen<'s> {
     /// What is in scope.
-    pub(super) top: Scope,
+    pub(super) top: ExprNames,
     funcs: Vec<Func>,
     pub(super) sets: &'s [Vec<Tier>],
     locals: Vec<Ty>,
@@ -312,7 +312,7 @@ impl Gen<'_> {
 
     /// A condition over what is known everywhere in a block.
     fn outer_condition(&self, r: &mut Rng) -> Ex {
-        let scope = Scope { vars: Vec::new(), ..self.top.clone() };
+        let scope = ExprNames { vars: Vec::new(), ..self.top.clone() };
         let test = Ex::Bin(Op::Gt, Box::new(expr(r, &scope, &[], 2)), Box::new(small(r)));
         mended(r, &scope, &[], test)
     }

@@ -8,14 +8,14 @@ use super::{
 use crate::tg::verify::rule::{self, Placed as _};
 use crate::tg::{Namespace, TgModule};
 use wsp_core::tg::{
-    GraphNo, Instr, IterNo, KernelNo, MAX_CONTROL_DEPTH, MAX_GRAPH_ID, MemLocation, NodeNo, OPS, PartitionNo,
-    Scope, TensorNo,
+    GraphNo, Instr, InstrScope, IterNo, KernelNo, MAX_CONTROL_DEPTH, MAX_GRAPH_ID, MemLocation, NodeNo, OPS,
+    PartitionNo, TensorNo,
 };
 use wsp_diag::{Code, Diagnostic, Sink};
 
 /// Where each instruction may stand, by its code.
-const SCOPES: [Scope; 256] = {
-    let mut scopes = [Scope::Both; 256];
+const SCOPES: [InstrScope; 256] = {
+    let mut scopes = [InstrScope::Both; 256];
     let mut at = 0;
     while at < OPS.len() {
         scopes[OPS[at].op as usize] = OPS[at].scope;
@@ -105,8 +105,8 @@ impl Reader<'_, '_> {
     #[inline]
     fn instr(&mut self, instr: &Instr) {
         match (SCOPES[instr.op() as usize], self.graph) {
-            (Scope::Graph, None) => return self.outside(instr),
-            (Scope::Unit, Some(graph)) => return self.inside(instr, graph),
+            (InstrScope::Graph, None) => return self.outside(instr),
+            (InstrScope::Unit, Some(graph)) => return self.inside(instr, graph),
             _ => {}
         }
         match *instr {

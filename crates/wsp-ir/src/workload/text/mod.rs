@@ -33,7 +33,7 @@ pub use print::print;
 pub use words::is_name;
 pub(super) use wsp_syntax::Tok;
 
-use self::scope::Scope;
+use self::scope::VisibleNames;
 use super::WorkloadModule;
 use super::verify::verify;
 use std::ops::{Deref, DerefMut};
@@ -97,7 +97,7 @@ pub(super) struct Parser<'t> {
     unclosed: bool,
     /// The first block of the item whose `}` stands further left than the line that opens it.
     suspect: Option<Token>,
-    scope: Scope<'t>,
+    scope: VisibleNames<'t>,
     module: WorkloadModule,
     sink: Sink,
 }
@@ -124,7 +124,7 @@ impl<'t> Parser<'t> {
             expr_depth: 0,
             unclosed: false,
             suspect: None,
-            scope: Scope::default(),
+            scope: VisibleNames::default(),
             module: WorkloadModule::default(),
             sink: Sink::default(),
         }

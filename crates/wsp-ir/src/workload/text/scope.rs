@@ -38,7 +38,7 @@ impl Entity {
 
 /// The names that are visible.
 #[derive(Default)]
-pub(super) struct Scope<'t> {
+pub(super) struct VisibleNames<'t> {
     /// How many entries each table will have: parameters, tables, axes, tensors, slots, kernels, workloads.
     pub(super) counts: [u32; 7],
     globals: BTreeMap<&'t str, (Entity, Span)>,
@@ -50,7 +50,7 @@ pub(super) struct Scope<'t> {
     locals: Vec<(&'t str, VarId, Span)>,
 }
 
-impl<'t> Scope<'t> {
+impl<'t> VisibleNames<'t> {
     /// What a name of the file stands for, and where it is declared.
     pub(super) fn global(&self, name: &str) -> Option<(Entity, Span)> {
         self.globals.get(name).copied()

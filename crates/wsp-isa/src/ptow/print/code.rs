@@ -18,7 +18,7 @@ enum Piece<'p> {
 
 /// What surrounds a body.
 #[derive(Clone, Default)]
-struct Scope {
+struct BodyCx {
     depth: u32,
     text: String,
 }
@@ -28,8 +28,8 @@ impl<'p> Printer<'p> {
     pub(super) fn code(&mut self) {
         let pieces = self.pieces();
         self.labels = labels(&pieces);
-        let mut scopes: BTreeMap<u32, Scope> = BTreeMap::new();
-        let mut scope = Scope::default();
+        let mut scopes: BTreeMap<u32, BodyCx> = BTreeMap::new();
+        let mut scope = BodyCx::default();
         for (at, piece) in &pieces {
             if self.labels.contains(at) {
                 scope = scopes.remove(at).unwrap_or_default();
@@ -74,7 +74,7 @@ impl<'p> Printer<'p> {
     }
 
     /// Notes what surrounds the bodies of an instruction.
-    fn enter(&mut self, found: &Instruction<'_>, outer: &Scope, scopes: &mut BTreeMap<u32, Scope>) {
+    fn enter(&mut self, found: &Instruction<'_>, outer: &BodyCx, scopes: &mut BTreeMap<u32, BodyCx>) {
         let op = found.info.op;
         let mut scope = outer.clone();
         let variable = format!("i{}", outer.depth);

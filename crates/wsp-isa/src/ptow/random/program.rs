@@ -2,7 +2,7 @@
 
 use super::Choices;
 use super::expr::{Names, Over, expression};
-use super::statement::Scope;
+use super::statement::StatementCx;
 use crate::ptow::image::{EmptyPool, Image};
 use crate::ptow::names::{self, NO_NAME};
 use std::collections::{HashMap, VecDeque};
@@ -41,7 +41,7 @@ pub fn valid_program(choices: &mut Choices<'_>) -> Vec<u8> {
 pub(super) struct Body {
     /// The word that names it, and whether its first operand does.
     pub(super) word: usize,
-    pub(super) scope: Scope,
+    pub(super) scope: StatementCx,
 }
 
 pub(super) struct Builder<'c, 'b> {
@@ -136,7 +136,7 @@ impl Builder<'_, '_> {
 
     fn code(&mut self) {
         self.prologue();
-        self.body(Scope::default(), Op::Halt);
+        self.body(StatementCx::default(), Op::Halt);
         while let Some(Body { word, scope }) = self.bodies.pop_front() {
             let at = self.image.words.len() as u32;
             if let Some(word) = self.image.words.get_mut(word) {
@@ -171,12 +171,12 @@ impl Builder<'_, '_> {
 
     fn setter(&mut self, op: Op, row: u16) {
         let info = op.info();
-        let operand2 = self.operand(info.operand2, Scope::default());
+        let operand2 = self.operand(info.operand2, StatementCx::default());
         let at = self.push(Word { opcode: op.code(), flags: 0, operand1: row, operand2 });
-        self.extend(at, info, Scope::default());
+        self.extend(at, info, StatementCx::default());
     }
 
-    fn body(&mut self, scope: Scope, end: Op) {
+    fn body(&mut self, scope: StatementCx, end: Op) {
         while !self.choices.is_spent() && self.image.words.len() < MAX_WORDS && !self.choices.once_in(4) {
             self.statement(scope);
         }
@@ -217,7 +217,7 @@ impl Builder<'_, '_> {
     }
 
     /// An operand that is no body.
-    pub(super) fn operand(&mut self, kind: Operand, scope: Scope) -> u32 {
+    pub(super) fn operand(&mut self, kind: Operand, scope: StatementCx) -> u32 {
         let counts = self.image.counts;
         let count = match kind {
             Operand::Expr => return self.expr(scope.over()),

@@ -13,20 +13,20 @@ const MAX_ARGUMENTS: usize = 3;
 
 /// What stands around a statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Scope {
+pub(super) struct StatementCx {
     pub(super) vars: u8,
     bodies: u8,
     selects: u16,
 }
 
-impl Scope {
+impl StatementCx {
     pub(super) fn over(self) -> Over {
         Over::Body { vars: self.vars, selects: self.selects }
     }
 
-    fn inside(self, op: Op) -> Scope {
+    fn inside(self, op: Op) -> StatementCx {
         let select = if op == Op::Select { 1 << self.vars } else { 0 };
-        Scope {
+        StatementCx {
             vars: self.vars + u8::from(binds(op)),
             bodies: self.bodies + 1,
             selects: self.selects | select,
@@ -36,7 +36,7 @@ impl Scope {
 
 impl Builder<'_, '_> {
     /// A statement.
-    pub(super) fn statement(&mut self, scope: Scope) {
+    pub(super) fn statement(&mut self, scope: StatementCx) {
         let groups = [Group::Statement, Group::Attribute, Group::Csp];
         let rows: Vec<&OpInfo> = OPS
             .iter()
@@ -62,7 +62,7 @@ impl Builder<'_, '_> {
     }
 
     /// Whether there is anything to name, and room for what is inside.
-    fn is_possible(&self, info: &OpInfo, scope: Scope) -> bool {
+    fn is_possible(&self, info: &OpInfo, scope: StatementCx) -> bool {
         let counts = self.image.counts;
         let named = |kind: Operand| match kind {
             Operand::Label => counts.labels > 0,
@@ -76,7 +76,7 @@ impl Builder<'_, '_> {
     }
 
     /// A loop over an axis that fits; a LET when none does.
-    fn over_axis(&mut self, op: Op, scope: Scope) {
+    fn over_axis(&mut self, op: Op, scope: StatementCx) {
         let fits = |(form, need): (&AxisForm, &u8)| {
             let sparse = *form == AxisForm::Sparse;
             (op == Op::Select) == sparse && *need <= scope.vars
@@ -100,7 +100,7 @@ impl Builder<'_, '_> {
     }
 
     /// An instruction without rules of its own.
-    fn plain(&mut self, info: &'static OpInfo, scope: Scope) {
+    fn plain(&mut self, info: &'static OpInfo, scope: StatementCx) {
         let condition = if info.op == Op::While { scope.inside(info.op) } else { scope };
         let operand1 = match info.ext {
             Ext::Counted(..) => self.choices.below(4) as u16,
@@ -133,7 +133,7 @@ impl Builder<'_, '_> {
     }
 
     /// The extension words of the instruction at `head`, as the table says.
-    pub(super) fn extend(&mut self, head: usize, info: &OpInfo, scope: Scope) {
+    pub(super) fn extend(&mut self, head: usize, info: &OpInfo, scope: StatementCx) {
         let (count, one, two) = match info.ext {
             Ext::None | Ext::Dims | Ext::Policy => return,
             Ext::Optional(one, two) => (usize::from(self.choices.once_in(2)), one, two),
@@ -158,7 +158,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn task(&mut self, scope: Scope) {
+    fn task(&mut self, scope: StatementCx) {
         let kernel = self.operand(Operand::Kernel, scope) as u16;
         let head = self.push(word(Op::Task, kernel, 0));
         if self.image.counts.labels > 0 && self.choices.once_in(2) {
@@ -180,7 +180,7 @@ impl Builder<'_, '_> {
         self.set_operand2(head, counts);
     }
 
-    fn has_argument(&self, op: Op, scope: Scope) -> bool {
+    fn has_argument(&self, op: Op, scope: StatementCx) -> bool {
         match op {
             Op::ParamLoopvar => scope.vars > 0,
             Op::IoInput | Op::IoOutput | Op::IoInout => !self.image.tensors.is_empty(),
@@ -189,7 +189,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn argument(&mut self, info: &OpInfo, scope: Scope) {
+    fn argument(&mut self, info: &OpInfo, scope: StatementCx) {
         let operand1 = self.operand(info.operand1, scope) as u16;
         let operand2 = self.operand(info.operand2, scope);
         let at = self.push(word(info.op, operand1, operand2));

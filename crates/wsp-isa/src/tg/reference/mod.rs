@@ -28,11 +28,11 @@ const CATEGORIES: [(&str, &str, &str); 5] = [
     ("SY_", "Synchronisation", "Order kernels of different graphs, devices, or at the same time."),
 ];
 
-fn scope(scope: Scope) -> &'static str {
+fn scope(scope: InstrScope) -> &'static str {
     match scope {
-        Scope::Unit => "on the host",
-        Scope::Graph => "in graphs",
-        Scope::Both => "in graphs and on the host",
+        InstrScope::Unit => "on the host",
+        InstrScope::Graph => "in graphs",
+        InstrScope::Both => "in graphs and on the host",
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Nest<'a> {
 
 /// What is known where a loop is about to open; per position of the space.
 #[derive(Clone)]
-struct Scope {
+struct LoopCx {
     /// The variable that holds the index.
     index: Vec<Option<LocalId>>,
     /// A narrower range that the index keeps to.
@@ -47,7 +47,7 @@ impl Nest<'_> {
     /// The nest with the body in its innermost loop.
     pub(super) fn build(mut self, body: Block) -> Block {
         let count = self.axes.len();
-        let scope = Scope {
+        let scope = LoopCx {
             index: vec![None; count],
             range: vec![None; count],
             deferred: Vec::new(),
@@ -65,10 +65,10 @@ impl Nest<'_> {
     pub(super) fn end_in_body(&mut self, axis: usize) -> (Block, Expr) {
         let index = self.axes.iter().map(|axis| Some(axis.var)).collect();
         let range = vec![None; self.axes.len()];
-        self.end(axis, &Scope { index, range, deferred: Vec::new(), pending: Vec::new() })
+        self.end(axis, &LoopCx { index, range, deferred: Vec::new(), pending: Vec::new() })
     }
 
-    fn level(&mut self, level: usize, scope: Scope, body: Block) -> Block {
+    fn level(&mut self, level: usize, scope: LoopCx, body: Block) -> Block {
         let Some(&(axis, policy)) = self.order.get(level) else { return body };
         match (policy, self.order.get(level + 1)) {
             (OrderPolicy::Interleaved(n), Some(_)) => self.interleaved(level, axis, n, scope, body),
@@ -78,7 +78,7 @@ impl Nest<'_> {
     }
 
     /// `for group { … }`, with the loop over the group's members left for further inside.
-    fn interleaved(&mut self, level: usize, axis: usize, n: u32, mut scope: Scope, body: Block) -> Block {
+    fn interleaved(&mut self, level: usize, axis: usize, n: u32, mut scope: LoopCx, body: Block) -> Block {
         let (mut out, lo, hi) = self.range(axis, &mut scope);
         let group = self.cut(&mut out, (axis, "group"), n, lo, hi);
         scope.range[axis] = Some(self.part_range(&group));
@@ -94,7 +94,7 @@ impl Nest<'_> {
         level: usize,
         (axis, next): (usize, usize),
         n: u32,
-        mut scope: Scope,
+        mut scope: LoopCx,
         body: Block,
     ) -> Block {
         // The blocks reach as far as any value of this axis has items.
@@ -107,7 +107,7 @@ impl Nest<'_> {
     }
 
     /// A loop over single values, deferred loops inside it, and then what comes next.
-    fn plain(&mut self, level: usize, axis: usize, mut scope: Scope, body: Block) -> Block {
+    fn plain(&mut self, level: usize, axis: usize, mut scope: LoopCx, body: Block) -> Block {
         let (mut out, lo, hi) = self.range(axis, &mut scope);
         let var = self.axes[axis].var;
         scope.index[axis] = Some(var);
@@ -143,7 +143,7 @@ impl Nest<'_> {
     }
 
     /// The inside of a loop over single values: deferred loops, the last one outermost.
-    fn opened(&mut self, level: usize, deferred: &[usize], mut scope: Scope, body: Block) -> Block {
+    fn opened(&mut self, level: usize, deferred: &[usize], mut scope: LoopCx, body: Block) -> Block {
         let innermost = deferred.is_empty() && level + 1 == self.order.len();
         let checks = self.checks(innermost, &mut scope);
         let inner = match deferred.split_last() {
@@ -164,8 +164,8 @@ impl Nest<'_> {
     }
 
     /// What tells that an item exists, for the axes whose exact end has become known.
-    fn checks(&mut self, innermost: bool, scope: &mut Scope) -> Vec<(Block, Expr)> {
-        let known = |axis: &usize, scope: &Scope| {
+    fn checks(&mut self, innermost: bool, scope: &mut LoopCx) -> Vec<(Block, Expr)> {
+        let known = |axis: &usize, scope: &LoopCx| {
             let uses = &self.axes[*axis].extent.uses;
             scope.index[*axis].is_some() && uses.iter().all(|used| scope.index[*used].is_some())
         };
@@ -185,7 +185,7 @@ impl Nest<'_> {
     }
 
     /// First index and exclusive end of an axis's loop here, after the statements that compute them.
-    fn range(&mut self, axis: usize, scope: &mut Scope) -> (Block, Expr, Expr) {
+    fn range(&mut self, axis: usize, scope: &mut LoopCx) -> (Block, Expr, Expr) {
         let axes = self.axes;
         let uses = &axes[axis].extent.uses;
         let exact = uses.iter().all(|used| scope.index[*used].is_some());
@@ -214,7 +214,7 @@ impl Nest<'_> {
     }
 
     /// The end of an axis: exact where the indices that it needs are known, else the largest over the others.
-    fn end(&mut self, axis: usize, scope: &Scope) -> (Block, Expr) {
+    fn end(&mut self, axis: usize, scope: &LoopCx) -> (Block, Expr) {
         let axes = self.axes;
         let uses = axes[axis].extent.uses.iter().copied();
         let mut unknown: Vec<usize> = uses.filter(|used| scope.index[*used].is_none()).collect();
@@ -234,7 +234,7 @@ impl Nest<'_> {
         (out, self.read(largest))
     }
 
-    fn largest_end(&mut self, axis: usize, unknown: &[usize], mut scope: Scope, largest: LocalId) -> Block {
+    fn largest_end(&mut self, axis: usize, unknown: &[usize], mut scope: LoopCx, largest: LocalId) -> Block {
         let Some((&over, rest)) = unknown.split_first() else {
             let (mut out, end) = self.exact_end(axis, &scope);
             let value = fold::max(self.read(largest), end);
@@ -253,7 +253,7 @@ impl Nest<'_> {
         out
     }
 
-    fn exact_end(&mut self, axis: usize, scope: &Scope) -> (Block, Expr) {
+    fn exact_end(&mut self, axis: usize, scope: &LoopCx) -> (Block, Expr) {
         let axes = self.axes;
         let mut map: Renaming =
             axes.iter().zip(&scope.index).filter_map(|(axis, index)| Some((axis.var, (*index)?))).collect();

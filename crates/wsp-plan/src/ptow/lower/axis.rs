@@ -1,6 +1,6 @@
 //! Axes: rows of their table, made when the first loop over them is written.
 
-use super::scope::{Binding, Scope};
+use super::scope::{Binding, InlinedWorkload};
 use super::{AxisRow, Lowering, VarKind};
 use wsp_core::AxisId;
 use wsp_core::ptow::{AxisDescriptor, AxisForm, Op};
@@ -16,7 +16,7 @@ pub(super) struct Over {
 
 impl<'m> Lowering<'m> {
     /// A loop over an iteration.
-    pub(super) fn over(&mut self, op: Op, iteration: &'m Iteration, scope: &Scope<'m>) -> Over {
+    pub(super) fn over(&mut self, op: Op, iteration: &'m Iteration, scope: &InlinedWorkload<'m>) -> Over {
         match iteration {
             Iteration::Axis(axis) => {
                 Over { op, row: self.axis(*axis), kind: VarKind::Axis(*axis), outer: None }
@@ -35,13 +35,19 @@ impl<'m> Lowering<'m> {
     }
 
     /// A loop over a row of an axis.
-    pub(super) fn over_row(&mut self, op: Op, axis: AxisId, row: &IntExpr, scope: &Scope<'m>) -> Over {
+    pub(super) fn over_row(
+        &mut self,
+        op: Op,
+        axis: AxisId,
+        row: &IntExpr,
+        scope: &InlinedWorkload<'m>,
+    ) -> Over {
         let outer = self.outer(row, scope);
         Over { op, row: self.axis(axis), kind: VarKind::Axis(axis), outer }
     }
 
     /// The expression of a row; none where it is the innermost variable.
-    fn outer(&mut self, row: &IntExpr, scope: &Scope<'m>) -> Option<u32> {
+    fn outer(&mut self, row: &IntExpr, scope: &InlinedWorkload<'m>) -> Option<u32> {
         if let IntExprKind::Var(var) = &row.kind
             && let Binding::Depth(depth) = scope.binding(*var)
             && depth as usize + 1 == self.vars.len()

@@ -3,7 +3,7 @@
 use super::super::codes;
 use super::super::emit::{BodyId, Place};
 use super::axis::Over;
-use super::scope::{Binding, Scope};
+use super::scope::{Binding, InlinedWorkload};
 use super::{Lowering, SiteVar, VarKind};
 use wsp_core::ptow::{MAX_LOOP_DEPTH, Op, Word};
 use wsp_core::{VarId, WorkloadId};
@@ -17,7 +17,7 @@ const MAX_EXT: usize = u8::MAX as usize;
 
 impl<'m> Lowering<'m> {
     /// Writes the statements of a block into a body. Recursion is bounded by the verified nesting of statements.
-    pub(super) fn block(&mut self, block: &'m Block, scope: &mut Scope<'m>, body: BodyId) {
+    pub(super) fn block(&mut self, block: &'m Block, scope: &mut InlinedWorkload<'m>, body: BodyId) {
         for node in block {
             self.node(node, scope, body);
         }
@@ -42,7 +42,7 @@ impl<'m> Lowering<'m> {
         self.instr(body, Op::ExtWord, 0, operands, span)
     }
 
-    fn node(&mut self, node: &'m Node, scope: &mut Scope<'m>, body: BodyId) {
+    fn node(&mut self, node: &'m Node, scope: &mut InlinedWorkload<'m>, body: BodyId) {
         let span = node.span;
         match &node.kind {
             NodeKind::Task(task) => self.task(task, scope, body, span),
@@ -94,13 +94,19 @@ impl<'m> Lowering<'m> {
     }
 
     /// Writes a block into a body of its own that a word names.
-    fn inner(&mut self, place: Place, block: &'m Block, scope: &mut Scope<'m>) {
+    fn inner(&mut self, place: Place, block: &'m Block, scope: &mut InlinedWorkload<'m>) {
         let inner = self.bodies.body();
         self.bodies.link(place, inner);
         self.block(block, scope, inner);
     }
 
-    fn branches(&mut self, op: Op, blocks: &'m [Block], scope: &mut Scope<'m>, (body, span): (BodyId, Span)) {
+    fn branches(
+        &mut self,
+        op: Op,
+        blocks: &'m [Block],
+        scope: &mut InlinedWorkload<'m>,
+        (body, span): (BodyId, Span),
+    ) {
         self.instr(body, op, blocks.len(), (blocks.len() as u32, 0), span);
         let places: Vec<Place> = blocks.iter().map(|_| self.ext(body, (0, 0), span)).collect();
         for (place, block) in places.into_iter().zip(blocks) {
@@ -113,7 +119,7 @@ impl<'m> Lowering<'m> {
         over: &Over,
         (var, position): (VarId, Option<VarId>),
         block: &'m Block,
-        scope: &mut Scope<'m>,
+        scope: &mut InlinedWorkload<'m>,
         (body, span): (BodyId, Span),
     ) {
         let ext = usize::from(over.outer.is_some());
@@ -148,7 +154,7 @@ impl<'m> Lowering<'m> {
         &mut self,
         workload: WorkloadId,
         args: &'m [IntExpr],
-        scope: &mut Scope<'m>,
+        scope: &mut InlinedWorkload<'m>,
         (mut body, span): (BodyId, Span),
     ) {
         let called = &self.module.workloads[workload.index()];
@@ -171,7 +177,7 @@ impl<'m> Lowering<'m> {
         if self.keeps_after && labels > 0 {
             self.instr(body, Op::Reset, 0, (first_label, labels), span);
         }
-        let mut inner = Scope::new(called, bindings, first_label, self.first_statement(workload));
+        let mut inner = InlinedWorkload::new(called, bindings, first_label, self.first_statement(workload));
         self.block(&called.body, &mut inner, body);
         self.vars.truncate(depth);
     }
@@ -183,7 +189,7 @@ impl<'m> Lowering<'m> {
 }
 
 /// What an argument stands for when it needs no variable: it cannot be at fault, and is the same in the whole copy.
-fn plain(arg: &IntExpr, scope: &Scope<'_>) -> Option<Binding> {
+fn plain(arg: &IntExpr, scope: &InlinedWorkload<'_>) -> Option<Binding> {
     match &arg.kind {
         IntExprKind::Const(value) => Some(Binding::Const(*value)),
         IntExprKind::Param(param) => Some(Binding::Param(*param)),

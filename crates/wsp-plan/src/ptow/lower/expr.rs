@@ -3,7 +3,7 @@
 use super::super::codes;
 use super::super::emit::Postfix;
 use super::Lowering;
-use super::scope::{Binding, Scope};
+use super::scope::{Binding, InlinedWorkload};
 use wsp_core::ptow::{MAX_EXPR_STACK, MAX_EXPR_WORDS, XOp};
 use wsp_core::{ParamId, SlotId, TableId};
 use wsp_diag::{Diagnostic, Span};
@@ -12,7 +12,7 @@ use wsp_ir::{BinOp, UnOp};
 
 impl<'m> Lowering<'m> {
     /// The first word of an expression of a statement.
-    pub(super) fn expr(&mut self, expr: &IntExpr, scope: &Scope<'m>) -> u32 {
+    pub(super) fn expr(&mut self, expr: &IntExpr, scope: &InlinedWorkload<'m>) -> u32 {
         self.written(expr, Some(scope))
     }
 
@@ -21,7 +21,7 @@ impl<'m> Lowering<'m> {
         self.written(expr, None)
     }
 
-    fn written(&mut self, expr: &IntExpr, scope: Option<&Scope<'m>>) -> u32 {
+    fn written(&mut self, expr: &IntExpr, scope: Option<&InlinedWorkload<'m>>) -> u32 {
         let mut words = Postfix::default();
         self.write(expr, scope, &mut words);
         let fault = if words.len() > MAX_EXPR_WORDS {
@@ -45,7 +45,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Appends an expression. Recursion is bounded by the verified nesting of expressions.
-    fn write(&mut self, expr: &IntExpr, scope: Option<&Scope<'m>>, words: &mut Postfix) {
+    fn write(&mut self, expr: &IntExpr, scope: Option<&InlinedWorkload<'m>>, words: &mut Postfix) {
         match &expr.kind {
             IntExprKind::Const(value) => words.constant(*value),
             IntExprKind::Param(param) => words.push(XOp::XValue, self.value(*param)),
@@ -103,7 +103,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Appends `&& right` or `|| right`, behind the left operand.
-    fn lazy(&mut self, op: BinOp, right: &IntExpr, scope: Option<&Scope<'m>>, words: &mut Postfix) {
+    fn lazy(&mut self, op: BinOp, right: &IntExpr, scope: Option<&InlinedWorkload<'m>>, words: &mut Postfix) {
         let left_is_zero = words.skip(XOp::XSkipZero);
         let end = if op == BinOp::And {
             self.truth(right, scope, words);
@@ -122,7 +122,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Appends an expression as 0 or 1.
-    fn truth(&mut self, expr: &IntExpr, scope: Option<&Scope<'m>>, words: &mut Postfix) {
+    fn truth(&mut self, expr: &IntExpr, scope: Option<&InlinedWorkload<'m>>, words: &mut Postfix) {
         self.write(expr, scope, words);
         if !is_truth(expr) {
             words.push(XOp::XNot, 0);

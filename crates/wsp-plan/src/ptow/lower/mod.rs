@@ -18,7 +18,7 @@ use super::dispatch::DispatchPlan;
 use super::emit::{Bodies, ExprPool, Place};
 use super::{ProgramBuf, codes};
 use crate::workload::LoweredSchedule;
-use scope::Scope;
+use scope::InlinedWorkload;
 use std::collections::BTreeMap;
 use wsp_core::ptow::{AxisDescriptor, MAX_LOOP_DEPTH, MAX_WORDS};
 use wsp_core::words::counted;
@@ -118,7 +118,7 @@ pub fn lower(module: &WorkloadModule, schedule: &LoweredSchedule) -> Result<Lowe
     let workload = &module.workloads[entry.index()];
     lowering.next_label = workload.labels.len() as u32;
     let statements = lowering.bodies.body();
-    let mut scope = Scope::new(workload, Vec::new(), 0, lowering.first_statement(entry));
+    let mut scope = InlinedWorkload::new(workload, Vec::new(), 0, lowering.first_statement(entry));
     lowering.block(&workload.body, &mut scope, statements);
     let (outermost, dispatch) = lowering.schedule(schedule, statements);
     lowering.finish(outermost, dispatch)

@@ -19,7 +19,7 @@ pub(super) enum Binding {
 }
 
 /// One inlined copy of a workload.
-pub(super) struct Scope<'m> {
+pub(super) struct InlinedWorkload<'m> {
     workload: &'m Workload,
     /// By variable. The verifier lets expressions name only those that are in scope, whose entries are set.
     bindings: Vec<Binding>,
@@ -28,16 +28,16 @@ pub(super) struct Scope<'m> {
     next_statement: u32,
 }
 
-impl<'m> Scope<'m> {
+impl<'m> InlinedWorkload<'m> {
     /// A copy with these arguments; an entry has none.
     pub(super) fn new(
         workload: &'m Workload,
         mut arguments: Vec<Binding>,
         first_label: u32,
         first_statement: u32,
-    ) -> Scope<'m> {
+    ) -> InlinedWorkload<'m> {
         arguments.resize(workload.vars.len(), Binding::Const(0));
-        Scope { workload, bindings: arguments, first_label, next_statement: first_statement }
+        InlinedWorkload { workload, bindings: arguments, first_label, next_statement: first_statement }
     }
 
     pub(super) fn bind(&mut self, var: VarId, binding: Binding) {

@@ -2,7 +2,7 @@
 
 use super::super::codes;
 use super::super::emit::BodyId;
-use super::scope::{Binding, Scope};
+use super::scope::{Binding, InlinedWorkload};
 use super::{Lowering, OpenSite};
 use wsp_core::ptow::{DIM_IMMEDIATE, DimKind, Op};
 use wsp_diag::{Diagnostic, Span};
@@ -15,7 +15,7 @@ const MAX_COUNT: usize = u8::MAX as usize;
 
 impl<'m> Lowering<'m> {
     /// Writes a task: parameters, then boxes, each in the order of the arguments, then `AFTER`s.
-    pub(super) fn task(&mut self, task: &'m Task, scope: &mut Scope<'m>, body: BodyId, span: Span) {
+    pub(super) fn task(&mut self, task: &'m Task, scope: &mut InlinedWorkload<'m>, body: BodyId, span: Span) {
         let after = if self.keeps_after { task.after.as_slice() } else { &[] };
         let scalars = || task.args.iter().filter(|arg| matches!(arg.value, ArgValue::Scalar(_))).count();
         let counts = [scalars(), task.args.len() - scalars(), after.len()];
@@ -46,7 +46,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    fn param(&mut self, expr: &IntExpr, scope: &Scope<'m>, body: BodyId, span: Span) {
+    fn param(&mut self, expr: &IntExpr, scope: &InlinedWorkload<'m>, body: BodyId, span: Span) {
         let binding = match &expr.kind {
             IntExprKind::Var(var) => Some(scope.binding(*var)),
             IntExprKind::Const(value) => Some(Binding::Const(*value)),
@@ -80,7 +80,7 @@ impl<'m> Lowering<'m> {
         &mut self,
         access: &'m Access,
         mode: AccessMode,
-        scope: &Scope<'m>,
+        scope: &InlinedWorkload<'m>,
         (body, span): (BodyId, Span),
     ) {
         let op = match mode {
@@ -108,7 +108,7 @@ impl<'m> Lowering<'m> {
         kind: DimKind,
         lo: &IntExpr,
         other: &IntExpr,
-        scope: &Scope<'m>,
+        scope: &InlinedWorkload<'m>,
     ) -> (DimKind, u8, (u32, u32)) {
         let lo = self.expr(lo, scope);
         let constant = match &other.kind {

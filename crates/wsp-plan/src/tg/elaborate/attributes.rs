@@ -2,7 +2,7 @@
 
 use super::reader::Reader;
 use super::source::{
-    BarrierSource, BindSource, DeclaredEdge, DefSource, EventSource, GangSource, Scope, TOP, WorkKind,
+    BarrierSource, BindSource, DeclaredEdge, DefSource, EventSource, GangSource, TOP, WorkKind, WorkScope,
 };
 use crate::tg::plan::EdgeKind;
 use std::collections::BTreeMap;
@@ -170,7 +170,7 @@ impl Reader<'_, '_> {
         let mut scope = self.source.around_all([end - 1, start].into_iter());
         self.source.orders[scope as usize].barriers.push(BarrierSource { end, start });
         while scope != TOP {
-            let Scope { parent, first, end, .. } = self.source.scopes[scope as usize];
+            let WorkScope { parent, first, end, .. } = self.source.scopes[scope as usize];
             let barriers = &mut self.source.orders[parent as usize].barriers;
             barriers.extend([BarrierSource { end: first, start: first }, BarrierSource { end, start: end }]);
             scope = parent;

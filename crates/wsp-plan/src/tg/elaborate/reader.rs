@@ -2,7 +2,7 @@
 
 use super::Faults;
 use super::source::{
-    DefSource, Holds, Item, LoopSort, LoopSource, Scope, ScopeOrders, Source, TOP, Work, WorkKind,
+    DefSource, Holds, Item, LoopSort, LoopSource, ScopeOrders, Source, TOP, Work, WorkKind, WorkScope,
 };
 use super::unit::{GraphSpan, Unit};
 use crate::tg::plan::KernelDef;
@@ -19,7 +19,7 @@ pub(super) fn read(
 ) -> Source {
     let source = Source {
         no: span.no,
-        scopes: vec![Scope { parent: TOP, depth: 0, first: 0, end: 0 }],
+        scopes: vec![WorkScope { parent: TOP, depth: 0, first: 0, end: 0 }],
         ..Source::default()
     };
     let mut reader = Reader {
@@ -142,7 +142,7 @@ impl Reader<'_, '_> {
         self.at += 1;
         self.scope = self.source.scopes.len() as u32;
         let (first, nested) = (self.source.works.len() as u32, self.source.scopes[parent as usize].depth + 1);
-        self.source.scopes.push(Scope { parent, depth: nested, first, end: first });
+        self.source.scopes.push(WorkScope { parent, depth: nested, first, end: first });
         let scope = self.scope;
         let body = self.block(depth + 1);
         self.source.scopes[scope as usize].end = self.source.works.len() as u32;

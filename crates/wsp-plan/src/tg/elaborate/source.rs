@@ -53,7 +53,7 @@ pub(super) struct Work {
 
 /// A loop, or the graph. The works in it, also those of loops in it, are `first..end`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scope {
+pub(super) struct WorkScope {
     pub(super) parent: u32,
     pub(super) depth: u32,
     pub(super) first: u32,
@@ -152,7 +152,7 @@ pub(super) struct Source {
     pub(super) no: GraphNo,
     pub(super) items: Vec<Item>,
     pub(super) works: Vec<Work>,
-    pub(super) scopes: Vec<Scope>,
+    pub(super) scopes: Vec<WorkScope>,
     pub(super) orders: Vec<ScopeOrders>,
     /// Events of other graphs that works wait for.
     pub(super) foreign: Vec<EventSource>,

@@ -1,6 +1,6 @@
 //! What names stand for in the expressions of a statement and of a schedule, and the bounds of boxes.
 
-use super::super::eval::{Halt, NotClosed, Scope, Values, eval};
+use super::super::eval::{Environment, Halt, NotClosed, Values, eval};
 use super::TaskSink;
 use wsp_core::{AxisId, SlotId, VarId};
 use wsp_ir::workload::{Access, DimRange};
@@ -11,7 +11,7 @@ pub(super) fn is_inside(lo: i64, hi: i64, extent: u32) -> bool {
 }
 
 /// The bounds of a box in one dimension.
-pub(super) fn bounds<S: Scope>(
+pub(super) fn bounds<S: Environment>(
     access: &Access,
     dim: u8,
     extent: u32,
@@ -40,7 +40,7 @@ pub(super) struct Live<'a, S> {
     pub(super) sink: &'a mut S,
 }
 
-impl<S: TaskSink> Scope for Live<'_, S> {
+impl<S: TaskSink> Environment for Live<'_, S> {
     type Stop = S::Error;
 
     fn values(&self) -> &Values {
@@ -66,7 +66,7 @@ pub(super) struct Quiet<'a> {
     pub(super) registers: &'a [i64],
 }
 
-impl Scope for Quiet<'_> {
+impl Environment for Quiet<'_> {
     type Stop = NotClosed;
 
     fn values(&self) -> &Values {
@@ -92,7 +92,7 @@ pub(super) struct OfSchedule<'a> {
     pub(super) axes: &'a [i64],
 }
 
-impl Scope for OfSchedule<'_> {
+impl Environment for OfSchedule<'_> {
     type Stop = NotClosed;
 
     fn values(&self) -> &Values {

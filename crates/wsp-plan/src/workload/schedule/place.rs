@@ -1,6 +1,6 @@
 //! Where a task goes: the expressions of a schedule, evaluated for one task.
 
-use super::super::eval::{Halt, Scope, eval};
+use super::super::eval::{Environment, Halt, eval};
 use super::LoweredSchedule;
 use wsp_core::ptow::dispatch::mix;
 use wsp_diag::Span;
@@ -96,7 +96,7 @@ impl<'s> Placer<'s> {
     }
 
     /// The place of a task.
-    pub(crate) fn place<S: Scope>(
+    pub(crate) fn place<S: Environment>(
         &self,
         ordinal: u64,
         unit: ExecPool,
@@ -134,7 +134,7 @@ impl<'s> Placer<'s> {
 }
 
 /// What a policy says of a task.
-fn dispatched<S: Scope>(
+fn dispatched<S: Environment>(
     dispatch: &Dispatch,
     ordinal: u64,
     scope: &mut S,
