@@ -77,7 +77,7 @@ pub fn check_with(
 ) -> (Option<Module>, Vec<Diagnostic>) {
     let Compiled { module, tree, built_in, root, mut findings } = front(name, text, sources, read);
     if let Some(module) = &module {
-        findings.extend(lint::warnings(&lint::Program { tree: &tree, module, root, built_in, purpose }));
+        findings.extend(lint::warnings(&lint::LintInput { tree: &tree, module, root, built_in, purpose }));
     }
     (module, arranged(findings))
 }

@@ -1,6 +1,6 @@
 //! Compiled code that several launches share.
 
-use super::code::{Code, Op, Program, What};
+use super::code::{Code, CompiledFunction, Op, What};
 use super::native::Native;
 use std::fmt;
 use std::sync::atomic::AtomicU64;
@@ -26,7 +26,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// The compiled form, now at the latest; none when the program is too large.
-    pub(crate) fn compiled(&self, program: &Program) -> Option<&Native> {
+    pub(crate) fn compiled(&self, program: &CompiledFunction) -> Option<&Native> {
         self.native.get_or_init(|| Native::compile(program)).as_ref()
     }
 }
@@ -40,7 +40,7 @@ impl CodeCache {
     }
 
     /// The entry of a program: an earlier one whose machine code is the same, else a fresh one.
-    pub(crate) fn entry(&self, program: &Program) -> Arc<Shared> {
+    pub(crate) fn entry(&self, program: &CompiledFunction) -> Arc<Shared> {
         let key = key(program);
         // A panic leaves the list whole: what is added is complete.
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,7 +69,7 @@ impl fmt::Debug for Shared {
 }
 
 /// Everything that machine code depends on. Each list has its length before it, so that no two programs have one key.
-fn key(program: &Program) -> Vec<u64> {
+fn key(program: &CompiledFunction) -> Vec<u64> {
     let mut key = vec![program.funcs.len() as u64];
     for code in &program.funcs {
         function_key(code, &mut key);

@@ -275,7 +275,7 @@ pub(crate) struct Code {
 
 /// A compiled function with the helpers it calls.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Program {
+pub(crate) struct CompiledFunction {
     /// Callees before callers; the last one is the entry.
     pub(crate) funcs: Vec<Code>,
 }
@@ -351,7 +351,7 @@ impl Code {
     }
 }
 
-impl Program {
+impl CompiledFunction {
     pub(crate) fn entry(&self) -> &Code {
         self.funcs.last().expect("a program should have an entry")
     }

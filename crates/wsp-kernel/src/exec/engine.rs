@@ -1,7 +1,7 @@
 //! Which engine runs a program.
 
 use super::cache::Shared;
-use super::code::Program;
+use super::code::CompiledFunction;
 use super::native::Native;
 use super::trap::TOO_COMPLEX;
 use super::vm::Vm;
@@ -17,7 +17,7 @@ const INTERPRETED_STEPS: u64 = 20_000;
 /// A program with what runs it.
 #[derive(Debug)]
 pub(crate) struct Runnable {
-    program: Program,
+    program: CompiledFunction,
     engine: Engine,
     /// Arrays of the surroundings that it was compiled for: its array numbers are below this.
     arrays: usize,
@@ -29,7 +29,7 @@ impl Runnable {
     ///
     /// # Errors
     /// [`Engine::Native`] is asked for and cannot have the program.
-    pub(crate) fn new(program: Program, env: &Env) -> Result<Runnable, Trap> {
+    pub(crate) fn new(program: CompiledFunction, env: &Env) -> Result<Runnable, Trap> {
         let engine = match env.engine {
             Engine::Auto if !Native::is_supported() => Engine::Interpreter,
             engine => engine,
@@ -53,7 +53,7 @@ impl Runnable {
     }
 
     /// The program.
-    pub(crate) fn program(&self) -> &Program {
+    pub(crate) fn program(&self) -> &CompiledFunction {
         &self.program
     }
 

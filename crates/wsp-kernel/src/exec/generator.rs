@@ -1,6 +1,6 @@
 //! Generators: compiled and run once per launch.
 
-use super::code::Program;
+use super::code::CompiledFunction;
 use super::compile::{Compiler, Role};
 use super::engine::Runnable;
 use super::host::GeneratorHost;
@@ -32,7 +32,7 @@ impl GeneratorCode {
     }
 
     /// The code that the interpreter runs.
-    pub(super) fn program(&self) -> &Program {
+    pub(super) fn program(&self) -> &CompiledFunction {
         self.code.program()
     }
 

@@ -1,6 +1,6 @@
 //! In place of the compiler, where this build has none.
 
-use super::code::Program;
+use super::code::CompiledFunction;
 use super::vm::Vm;
 use crate::Trap;
 
@@ -19,7 +19,7 @@ impl Native {
     }
 
     /// Compiles a program: never.
-    pub(crate) fn compile(_: &Program) -> Option<Native> {
+    pub(crate) fn compile(_: &CompiledFunction) -> Option<Native> {
         None
     }
 

@@ -3,7 +3,7 @@
 //! What scalar code does must not depend on tiles then, so that of a kernel with an operation that yields a scalar there is no
 //! [`Script`]. Nor is there one of a kernel that loads what it stores: so a run that fails can be begun anew.
 
-use super::code::Program;
+use super::code::CompiledFunction;
 use super::tile_code::{TileDecl, TileInst, TileStep};
 use crate::Trap;
 use crate::simd::PACK_ROWS;
@@ -32,7 +32,7 @@ struct Line {
 
 impl Script {
     /// Numbers the operations of a program; none if runs of it cannot be recorded.
-    pub(crate) fn new(program: &mut Program, tiles: &[TileDecl]) -> Option<Script> {
+    pub(crate) fn new(program: &mut CompiledFunction, tiles: &[TileDecl]) -> Option<Script> {
         let mut lines = Vec::new();
         for step in program.funcs.iter_mut().flat_map(|code| &mut code.tiles) {
             step.number = lines.len() as u32;

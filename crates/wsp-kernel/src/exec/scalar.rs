@@ -1,7 +1,7 @@
 //! Expressions outside of functions: over parameters, over descriptors, over selectors.
 
 use super::asm::Operand;
-use super::code::{Op, Program, Thresholds, What};
+use super::code::{CompiledFunction, Op, Thresholds, What};
 use super::compile::{Compiler, Params, Role};
 use super::kernel::Scratch;
 use super::vm::{self, Buffers, Vm};
@@ -42,10 +42,10 @@ pub(crate) fn eval_with(module: &Module, env: &Env, params: Params<'_>, expr: &E
 #[derive(Debug)]
 pub struct ScalarCode {
     /// All expressions in one program, and the slots their values are left in.
-    all: Program,
+    all: CompiledFunction,
     slots: Vec<u32>,
     /// Each as a program of its own, for when one of them stops: the others still have a value.
-    each: Vec<(Program, ScalarTy)>,
+    each: Vec<(CompiledFunction, ScalarTy)>,
     /// Words that a descriptor must have.
     words: usize,
 }
@@ -115,7 +115,7 @@ impl ScalarCode {
     /// Runs a program on a descriptor; gives its frame and what it returned.
     fn start<'s>(
         &self,
-        program: &Program,
+        program: &CompiledFunction,
         scratch: &'s mut Scratch,
         env: &Env,
         descriptor: &[u32],
@@ -143,7 +143,7 @@ fn interpret(vm: &mut Vm<'_>, frame: &mut [u64]) -> Result<u64, Trap> {
 }
 
 /// A program that leaves the values of expressions in slots and returns the last one.
-fn scalar_program(module: &Module, env: &Env, exprs: &[Expr]) -> Result<(Program, Vec<u32>), Trap> {
+fn scalar_program(module: &Module, env: &Env, exprs: &[Expr]) -> Result<(CompiledFunction, Vec<u32>), Trap> {
     let mut compiler = Compiler::new(module, env, Role::Summary);
     let mut slots = Vec::with_capacity(exprs.len());
     compiler.scalars(|f| {
@@ -173,7 +173,7 @@ enum How {
     /// Bisection.
     Thresholds(Thresholds),
     /// One condition after the other; the value goes to the slot.
-    Conditions(Program, u32),
+    Conditions(CompiledFunction, u32),
 }
 
 impl TierCode {

@@ -1,6 +1,6 @@
 //! A run of one program, and the interpreter.
 
-use super::code::{Code, Op, Program};
+use super::code::{Code, CompiledFunction, Op};
 use super::host::GeneratorHost;
 use super::native::Row;
 use super::outlined::{binary_trap, span};
@@ -27,7 +27,7 @@ pub(crate) struct Buffers {
 
 /// A run of one program.
 pub(crate) struct Vm<'a> {
-    pub(crate) program: &'a Program,
+    pub(crate) program: &'a CompiledFunction,
     pub(crate) env: &'a Env,
     /// Fields and keys on their way to the host.
     pub(crate) words: &'a mut Vec<u32>,
@@ -72,7 +72,12 @@ fn bits32(value: f32) -> u64 {
 }
 
 impl<'a> Vm<'a> {
-    pub(crate) fn new(program: &'a Program, env: &'a Env, buffers: &'a mut Buffers, limit: u64) -> Vm<'a> {
+    pub(crate) fn new(
+        program: &'a CompiledFunction,
+        env: &'a Env,
+        buffers: &'a mut Buffers,
+        limit: u64,
+    ) -> Vm<'a> {
         let Buffers { words, rows, sites, known } = buffers;
         let check_at = POLL_STEPS.min(limit);
         Vm {

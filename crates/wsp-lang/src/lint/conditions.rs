@@ -4,7 +4,7 @@
 //! program makes once, and no finding. `while (true)` is how a loop is written that `break` ends; see [`super::loops`].
 
 use super::ranges::{Known, truth};
-use super::{Program, codes, parts};
+use super::{LintInput, codes, parts};
 use crate::ast::{self, Block, Expr, ExprKind, Item, SpaceMember, Stmt, StmtKind};
 use crate::sema::walk::each_subexpr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Const, ExprKind as Ir, Function, StmtKind as IrStmt};
 
 /// The warnings of all functions, of items of spaces and of what a launch must fulfil.
-pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {
+pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
     let asked = Asked::of(program);
     let mut values: BTreeMap<Span, BTreeMap<bool, &'static str>> = BTreeMap::new();
     let mut undecided: BTreeSet<Span> = BTreeSet::new();
@@ -104,7 +104,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(program: &Program<'_>) -> Asked {
+    fn of(program: &LintInput<'_>) -> Asked {
         let mut asked = Asked::default();
         for item in &program.tree.items {
             if let Item::Const(c) = item {

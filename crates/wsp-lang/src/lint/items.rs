@@ -3,7 +3,7 @@
 //! Only a file with a host entry is a whole program; what the others declare may serve those who include or use them.
 
 use super::mentions::Mentions;
-use super::{Program, codes, is_meant, parts, unused};
+use super::{LintInput, codes, is_meant, parts, unused};
 use crate::ast::{ExprKind, Extent, Ident, Item, Shape, Struct};
 use std::collections::BTreeSet;
 use wsp_core::StructId;
@@ -11,7 +11,7 @@ use wsp_diag::Diagnostic;
 use wsp_ir::{Consumer, Elem, ExprKind as Ir, LocalTy, Module, StmtKind};
 
 /// The warnings of all declarations.
-pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {
+pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
     if program.module.entry.is_none() {
         return Vec::new();
     }
@@ -54,7 +54,7 @@ fn unused_array(name: &Ident) -> Diagnostic {
 }
 
 /// Whether an array of the launch is used: by name, or for an extent that no other array gives.
-fn is_used(program: &Program<'_>, shape: &Shape, mentions: &Mentions) -> bool {
+fn is_used(program: &LintInput<'_>, shape: &Shape, mentions: &Mentions) -> bool {
     let name = shape.name.as_str();
     let cache = program.module.caches.iter().any(|cache| cache.name == name);
     let parts = if cache { &["k_cache", "v_cache"][..] } else { &[] };
@@ -72,7 +72,7 @@ fn is_used(program: &Program<'_>, shape: &Shape, mentions: &Mentions) -> bool {
 }
 
 /// The names that a shape gives values to and no other shape does.
-fn own_extents<'a>(program: &'a Program<'_>, shape: &'a Shape) -> impl Iterator<Item = &'a str> {
+fn own_extents<'a>(program: &'a LintInput<'_>, shape: &'a Shape) -> impl Iterator<Item = &'a str> {
     let others: BTreeSet<&str> = program
         .tree
         .items
@@ -113,7 +113,11 @@ fn fields_read(module: &Module) -> BTreeSet<(StructId, u32)> {
 }
 
 /// Fields of an emitted descriptor that are set and that no kernel reads.
-fn unread_fields(program: &Program<'_>, decl: &Struct, read: &BTreeSet<(StructId, u32)>) -> Vec<Diagnostic> {
+fn unread_fields(
+    program: &LintInput<'_>,
+    decl: &Struct,
+    read: &BTreeSet<(StructId, u32)>,
+) -> Vec<Diagnostic> {
     let module = program.module;
     let Some(index) = module.structs.iter().position(|def| def.name == decl.name.as_str()) else {
         return Vec::new();

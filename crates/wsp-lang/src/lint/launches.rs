@@ -1,13 +1,13 @@
 //! What a launch reaches: its spaces, the kernels that their generators emit tasks for, and the tensors of these.
 
-use super::{Program, codes, is_meant, parts, unused};
+use super::{LintInput, codes, is_meant, parts, unused};
 use std::collections::BTreeSet;
 use wsp_core::{AccessKind, FuncId, SpaceId, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Consumer, ExprKind, FuncKind, Function, LaunchTarget, Module, StmtKind, Storage};
 
 /// The warnings of a program with a host entry.
-pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {
+pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
     let module = program.module;
     let Some(entry) = &module.entry else { return Vec::new() };
     let spaces = launched_spaces(module, entry.launch.target);
@@ -27,7 +27,7 @@ pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {
     found
 }
 
-fn never(program: &Program<'_>, what: &str, name: &str, span: Span) -> Option<Diagnostic> {
+fn never(program: &LintInput<'_>, what: &str, name: &str, span: Span) -> Option<Diagnostic> {
     let help = match what {
         "kernel" => "emit a descriptor that it takes, or name it in the tiers that a descriptor picks from",
         _ => "launch it, make it a stage of the graph that is launched, or remove it",
@@ -97,7 +97,7 @@ fn accesses(function: &Function) -> (BTreeSet<TensorId>, BTreeSet<TensorId>) {
 }
 
 /// Tensors that are read or expected, and that no launched kernel writes; those that are written and never read.
-fn tensors(program: &Program<'_>, kernels: &BTreeSet<FuncId>) -> Vec<Diagnostic> {
+fn tensors(program: &LintInput<'_>, kernels: &BTreeSet<FuncId>) -> Vec<Diagnostic> {
     let module = program.module;
     let (mut all_loaded, mut all_stored) = (BTreeSet::<TensorId>::new(), BTreeSet::<TensorId>::new());
     let (mut loaded, mut stored) = (BTreeSet::new(), BTreeSet::new());

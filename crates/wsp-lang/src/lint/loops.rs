@@ -1,14 +1,14 @@
 //! Loops that cannot end: what the loop does to what the condition reads leaves the condition true, and no `break` or `return` leaves them.
 
 use super::ranges::{Known, range, truth};
-use super::{Program, codes, parts};
+use super::{LintInput, codes, parts};
 use std::collections::BTreeSet;
 use wsp_core::LocalId;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{BinOp, Block, Const, Expr, ExprKind, StmtKind};
 
 /// The warnings of all functions.
-pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {
+pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for function in &program.module.functions {
         parts::each_stmt(&function.body, &mut |stmt| match &stmt.kind {

@@ -33,7 +33,7 @@ use wsp_diag::{Diagnostic, FileId, Span, is_meant, unused};
 use wsp_ir::Module;
 
 /// What the checks look at: a program without errors.
-pub(crate) struct Program<'a> {
+pub(crate) struct LintInput<'a> {
     /// Its text as a tree, all files together.
     pub(crate) tree: &'a ast::File,
     /// What was made of it.
@@ -46,7 +46,7 @@ pub(crate) struct Program<'a> {
     pub(crate) purpose: Purpose,
 }
 
-impl Program<'_> {
+impl LintInput<'_> {
     /// Whether a declaration stands in a file whose declarations all serve this program: one with a host entry.
     fn owns(&self, span: Span) -> bool {
         self.purpose == Purpose::Program && self.module.entry.is_some() && span.file == self.root
@@ -59,7 +59,7 @@ impl Program<'_> {
 }
 
 /// All warnings of a program, each place once.
-pub(crate) fn warnings(program: &Program<'_>) -> Vec<Diagnostic> {
+pub(crate) fn warnings(program: &LintInput<'_>) -> Vec<Diagnostic> {
     let mut found = variables::check(program);
     found.extend(items::check(program));
     found.extend(launches::check(program));

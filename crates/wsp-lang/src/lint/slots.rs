@@ -4,7 +4,7 @@
 //! nothing but the value of such calls leads to these slots, for loads and for stores; what else a field may be leads a store to any
 //! slot, and a load to none that is known. Loads under conditions, and of perhaps no row, do not count.
 
-use super::{Program, codes, parts};
+use super::{LintInput, codes, parts};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{FuncId, LocalId, TensorId, TierSetId};
 use wsp_diag::{Diagnostic, Span};
@@ -27,7 +27,7 @@ struct Accessed {
 }
 
 /// The warnings of a program.
-pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {
+pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
     let module = program.module;
     let kernels: BTreeMap<FuncId, Kernel> = module
         .functions

@@ -4,14 +4,14 @@
 //! is no finding. In the first pass of a loop nothing of a later pass is there: a read that every first pass reaches needs
 //! a write before the loop, or earlier in its body.
 
-use super::{Program, codes, parts};
+use super::{LintInput, codes, parts};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::LocalId;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Block, Expr, ExprKind, Function, LocalTy, Stmt, StmtKind, TileOp};
 
 /// The warnings of all kernels.
-pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {
+pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for function in &program.module.functions {
         let mut flow = Flow { function, loops: Vec::new(), reads: BTreeMap::new() };

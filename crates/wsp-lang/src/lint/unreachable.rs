@@ -1,11 +1,11 @@
 //! Statements that no path reaches: those after `return`, `break` or `continue`, or after an `if` of which both branches end so.
 
-use super::{Program, codes};
+use super::{LintInput, codes};
 use crate::ast::{Block, Item, Stmt, StmtKind};
 use wsp_diag::Diagnostic;
 
 /// The warnings of all functions.
-pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {
+pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for item in &program.tree.items {
         match item {

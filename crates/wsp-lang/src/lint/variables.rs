@@ -4,7 +4,7 @@
 //! Assigning is no use, nor is what an assignment or a tile operation reads of the variable that it writes:
 //! `x = x + 1;` and `TADD(t, t, u);` do not use `x` and `t`.
 
-use super::{Program, codes, is_meant};
+use super::{LintInput, codes, is_meant};
 use crate::ast::{
     AssignOp, Block, Decl, Expr, ExprKind, FnParam, Ident, Item, Stmt, StmtKind, TemplateArg, Type, TypeBase,
 };
@@ -14,7 +14,7 @@ use std::rc::Rc;
 use wsp_diag::{Diagnostic, Span};
 
 /// The warnings of all functions.
-pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {
+pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
     let mut scopes = Scopes::default();
     for item in &program.tree.items {
         match item {

@@ -161,7 +161,7 @@ fn an_extent_is_set_once_and_for_sure() {
 
 #[test]
 fn the_first_axis_has_one_extent() {
-    let mut p = Program::new(vec![axis("a", n(0), None, None)]);
+    let mut p = LaunchedSpace::new(vec![axis("a", n(0), None, None)]);
     let extent = ExtentSource::PerOuter(ArrayRef::Tensor(TensorId(0)));
     p.before = vec![s(StmtKind::SetExtent { axis: AxisId(0), extent, last: None })];
     assert_eq!(refused(&p.module(None), &options(None)).code.0, 409);
@@ -169,7 +169,7 @@ fn the_first_axis_has_one_extent() {
 
 #[test]
 fn an_axis_without_tiles_has_no_last_elements() {
-    let mut p = Program::new(vec![axis("a", n(0), Some(param(0)), None), axis("b", n(0), None, None)]);
+    let mut p = LaunchedSpace::new(vec![axis("a", n(0), Some(param(0)), None), axis("b", n(0), None, None)]);
     let extent = || ExtentSource::Scalar(n(30));
     p.before = vec![s(StmtKind::SetExtent { axis: AxisId(1), extent: extent(), last: Some(n(4)) })];
     let found = refused(&p.module(None), &options(None));
@@ -181,14 +181,14 @@ fn an_axis_without_tiles_has_no_last_elements() {
 
 #[test]
 fn so_many_dynamic_axes_are_refused() {
-    let p = Program::new((0..9).map(|i| axis(&format!("a{i}"), n(0), None, None)).collect());
+    let p = LaunchedSpace::new((0..9).map(|i| axis(&format!("a{i}"), n(0), None, None)).collect());
     assert_eq!(refused(&p.module(None), &options(None)).code.0, 417);
 }
 
 #[test]
 fn eight_axes_that_each_depend_on_all_before_stay_small_in_reverse_order() {
     let axes = (0..8).map(|i| axis(&format!("a{i}"), n(0), None, None)).collect();
-    let mut p = Program::new(axes);
+    let mut p = LaunchedSpace::new(axes);
     for i in 0..8 {
         let sum = p.vars[..i].iter().fold(n(1), |sum, var| op(BinOp::Add, sum, v(*var)));
         p.body.push(skip_if(op(BinOp::Ge, v(p.vars[i]), op(BinOp::Rem, sum, n(2)))));

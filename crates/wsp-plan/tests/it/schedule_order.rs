@@ -144,7 +144,7 @@ fn a_strict_axis_stays_strict_across_blocks() {
 
 #[test]
 fn an_index_counts_tiles_on_a_tiled_axis_and_elements_on_another() {
-    let p = Program::new(vec![
+    let p = LaunchedSpace::new(vec![
         axis("t", n(3), Some(n(10)), Some(TileSize::Fixed(n(3)))),
         axis("u", n(3), Some(n(5)), None),
     ]);
@@ -154,7 +154,7 @@ fn an_index_counts_tiles_on_a_tiled_axis_and_elements_on_another() {
 
 #[test]
 fn an_axis_that_ends_before_it_starts_has_no_items() {
-    let p = Program::new(vec![
+    let p = LaunchedSpace::new(vec![
         axis("t", param(0), Some(param(1)), Some(TileSize::Fixed(n(3)))),
         axis("u", n(0), Some(n(5)), None),
     ]);
@@ -169,7 +169,7 @@ fn an_axis_that_ends_before_it_starts_has_no_items() {
 
 #[test]
 fn a_space_without_axes_has_one_item() {
-    let mut p = Program::new(vec![]);
+    let mut p = LaunchedSpace::new(vec![]);
     p.fields = vec![n(42)];
     let got = events(&p.module(None), &Input { params: [0; 3], lens: vec![], tile: 1 });
     assert_eq!(got.len(), 1);
@@ -180,7 +180,7 @@ fn a_space_without_axes_has_one_item() {
 #[test]
 fn indices_near_the_top_of_u32_do_not_overflow() {
     let top = u32::MAX;
-    let p = Program::new(vec![
+    let p = LaunchedSpace::new(vec![
         axis("a", n(top - 3), Some(n(top)), None),
         axis("b", n(top - 2), Some(n(top)), None),
     ]);
@@ -327,7 +327,7 @@ fn the_lengths_of_the_only_cache_are_the_last_resort() {
 
 #[test]
 fn workspace_is_reserved_by_the_extent_of_the_current_outer_index() {
-    let alloc = |p: &mut Program| {
+    let alloc = |p: &mut LaunchedSpace| {
         let only = Tier { cond: None, kernel: FuncId(1), workspace: Some(n(64)), span: sp() };
         p.module.tier_sets =
             vec![TierSet { name: "T".into(), selector: None, tiers: vec![only], span: sp() }];
@@ -340,7 +340,7 @@ fn workspace_is_reserved_by_the_extent_of_the_current_outer_index() {
         };
         Expr::new(ExprKind::AllocWs(Box::new(slot)), ScalarTy::U32, sp())
     };
-    let counts = |p: &Program, lens: &[u32]| -> Vec<(u32, u32, u32)> {
+    let counts = |p: &LaunchedSpace, lens: &[u32]| -> Vec<(u32, u32, u32)> {
         let input = Input { params: [lens.len() as u32, 1, 0], lens: lens.to_vec(), tile: 2 };
         let allocs = events(&p.module(None), &input).into_iter().filter_map(|e| match e {
             Event::Alloc { key, count, index } => Some((key[0], count, index)),
@@ -382,7 +382,7 @@ fn emitted_tasks_carry_affinity_and_prefetch() {
 #[test]
 fn two_ragged_axes_may_depend_on_each_other_one_way() {
     // groups of an expert: g < lens[e]; experts: e < p2.
-    let mut p = Program::new(vec![axis("expert", n(0), None, None), axis("group", n(0), None, None)]);
+    let mut p = LaunchedSpace::new(vec![axis("expert", n(0), None, None), axis("group", n(0), None, None)]);
     let count = p.local("count");
     let (e, g) = (p.vars[0], p.vars[1]);
     p.body = vec![

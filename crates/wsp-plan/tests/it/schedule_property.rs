@@ -95,7 +95,7 @@ fn program(case: &Case) -> Module {
         };
         axis(&format!("a{i}"), start, end, tile)
     });
-    let mut p = Program::new(axes.collect());
+    let mut p = LaunchedSpace::new(axes.collect());
     for (i, bound) in case.bounds.iter().enumerate() {
         match bound {
             Bound::Guard { factors, k } => {

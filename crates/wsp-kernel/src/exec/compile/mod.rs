@@ -9,7 +9,7 @@ mod tile;
 pub(crate) use tile::f32_bytes;
 
 use super::asm::{Asm, Label, Operand};
-use super::code::{Code, Op, Origin, Program, What};
+use super::code::{Code, CompiledFunction, Op, Origin, What};
 use super::tile_code::TileDecl;
 use super::trap::{TOO_COMPLEX, UNBOUND};
 use crate::{Env, Trap, Value};
@@ -35,7 +35,7 @@ pub(crate) struct Compiler<'a> {
     env: &'a Env,
     params: Params<'a>,
     role: Role,
-    program: Program,
+    program: CompiledFunction,
     /// Compiled helpers; none while one is under way.
     helpers: BTreeMap<FuncId, Option<usize>>,
     /// Helpers under way.
@@ -82,7 +82,7 @@ impl<'a> Compiler<'a> {
             env,
             params,
             role,
-            program: Program::default(),
+            program: CompiledFunction::default(),
             helpers: BTreeMap::new(),
             depth: 0,
             nesting: 0,
@@ -113,7 +113,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    pub(crate) fn into_program(self) -> Program {
+    pub(crate) fn into_program(self) -> CompiledFunction {
         self.program
     }
 

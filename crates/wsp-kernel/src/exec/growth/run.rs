@@ -2,7 +2,7 @@
 
 use super::linear::{Reach, above, linear};
 use super::{Growing, Rate, TierOf};
-use crate::exec::code::{Code, Inst, Op, Program, What};
+use crate::exec::code::{Code, CompiledFunction, Inst, Op, What};
 use crate::exec::ops;
 use crate::exec::outlined::binary_trap;
 use crate::exec::vm::Vm;
@@ -21,7 +21,7 @@ pub(super) struct Mark {
 /// A run that finds out.
 pub(super) struct Run<'a> {
     pub(super) vm: Vm<'a>,
-    pub(super) program: &'a Program,
+    pub(super) program: &'a CompiledFunction,
     /// By the number of the array.
     pub(super) rates: Vec<Rate>,
     pub(super) reach: Reach,

@@ -2,7 +2,7 @@
 
 use super::helpers::{self, Helper};
 use super::run::Run;
-use crate::exec::code::{Code, Inst, Op, Program};
+use crate::exec::code::{Code, CompiledFunction, Inst, Op};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{
@@ -21,7 +21,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    pub(super) fn of_all(program: &Program) -> Vec<Shape> {
+    pub(super) fn of_all(program: &CompiledFunction) -> Vec<Shape> {
         let mut shapes = vec![Shape { args: 0 }; program.funcs.len()];
         for site in program.funcs.iter().flat_map(|code| &code.calls) {
             shapes[site.func].args = site.args.len();
@@ -63,7 +63,7 @@ pub(super) struct Translator<'t> {
 
 /// Fills `func`, whose signature is set, with function number `index` of a program.
 pub(super) fn translate(
-    program: &Program,
+    program: &CompiledFunction,
     index: usize,
     shapes: &[Shape],
     funcs: &[FuncRef],

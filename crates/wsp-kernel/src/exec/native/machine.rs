@@ -1,7 +1,7 @@
 //! The compiler for this machine, and one module of code per program.
 
 use super::function::{self, Shape};
-use crate::exec::code::Program;
+use crate::exec::code::CompiledFunction;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
@@ -20,7 +20,7 @@ pub(super) enum Effort {
 
 impl Effort {
     /// Of a program: thorough for what emits tasks.
-    fn of(program: &Program) -> Effort {
+    fn of(program: &CompiledFunction) -> Effort {
         if program.entry().emits.is_empty() { Effort::Fast } else { Effort::Thorough }
     }
 
@@ -58,7 +58,7 @@ pub(super) fn isa(effort: Effort) -> Option<&'static OwnedTargetIsa> {
 }
 
 /// Compiles the functions of a program; gives the address of the entry.
-pub(super) fn compile(program: &Program) -> Option<(JITModule, *const u8)> {
+pub(super) fn compile(program: &CompiledFunction) -> Option<(JITModule, *const u8)> {
     let isa = isa(Effort::of(program))?;
     let mut module = JITModule::new(JITBuilder::with_isa(isa.clone(), default_libcall_names()));
     match define_all(&mut module, program) {
@@ -74,7 +74,7 @@ pub(super) fn compile(program: &Program) -> Option<(JITModule, *const u8)> {
     }
 }
 
-fn define_all(module: &mut JITModule, program: &Program) -> Option<FuncId> {
+fn define_all(module: &mut JITModule, program: &CompiledFunction) -> Option<FuncId> {
     let target = module.target_config();
     let shapes = Shape::of_all(program);
     let mut context = module.make_context();

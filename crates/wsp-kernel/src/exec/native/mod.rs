@@ -4,7 +4,7 @@
 //! stand in line. Everything else is a call of [`Vm::outlined`](super::vm::Vm::outlined), which finds its operands in the frame;
 //! so traps are those of the interpreter word for word, and so are steps and cancellation.
 //!
-//! **Invariant:** the machine code depends on the [`Program`] alone. Arrays and the host are found through [`Run`].
+//! **Invariant:** the machine code depends on the [`CompiledFunction`] alone. Arrays and the host are found through [`Run`].
 
 #![allow(unsafe_code, reason = "runs machine code that Cranelift made, and is called back by it")]
 
@@ -19,7 +19,7 @@ mod machine;
 mod run;
 mod workspace;
 
-use super::code::Program;
+use super::code::CompiledFunction;
 use super::vm::Vm;
 use crate::Trap;
 use cranelift_jit::JITModule;
@@ -48,7 +48,7 @@ impl Native {
     }
 
     /// Compiles a program; none when it is too large for the compiler.
-    pub(crate) fn compile(program: &Program) -> Option<Native> {
+    pub(crate) fn compile(program: &CompiledFunction) -> Option<Native> {
         let (module, entry) = machine::compile(program)?;
         // SAFETY: `function` gives entries this signature, and the code lives as long as the module.
         let entry = unsafe { std::mem::transmute::<*const u8, Entry>(entry) };

@@ -4,8 +4,8 @@ use super::super::Bindings;
 use super::super::bind::AxisRange;
 use super::super::schedule::{LoweredSchedule, Placer};
 use super::program::{
-    Branch, Call, Channel, FastRegion, FastScalar, Frame, Level, Loop, Op, Over, Partial, Pipeline, Process,
-    Program, Sum, Transfer, TreeRegion, TreeScalar, While,
+    Branch, Call, Channel, CompiledModule, FastRegion, FastScalar, Frame, Level, Loop, Op, Over, Partial,
+    Pipeline, Process, Sum, Transfer, TreeRegion, TreeScalar, While,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub(super) fn compile<'m>(
     bindings: &'m Bindings,
     schedule: &'m LoweredSchedule,
     entry: WorkloadId,
-) -> Program<'m> {
+) -> CompiledModule<'m> {
     let placer = Placer::new(schedule);
     let axes = axes_used(module, &placer);
     let program = empty(module, bindings, placer);
@@ -40,8 +40,8 @@ pub(super) fn compile<'m>(
     compiler.finish(entry)
 }
 
-fn empty<'m>(module: &'m WorkloadModule, bindings: &'m Bindings, placer: Placer<'m>) -> Program<'m> {
-    Program {
+fn empty<'m>(module: &'m WorkloadModule, bindings: &'m Bindings, placer: Placer<'m>) -> CompiledModule<'m> {
+    CompiledModule {
         module,
         bindings,
         placer,
@@ -139,7 +139,7 @@ pub(super) struct Depth {
 }
 
 pub(super) struct Compiler<'m> {
-    pub(super) program: Program<'m>,
+    pub(super) program: CompiledModule<'m>,
     axes: Vec<bool>,
     pub(super) levels: Vec<Pending<'m>>,
     /// Of the workload being compiled: its variables' depths.
@@ -175,7 +175,7 @@ impl<'m> Compiler<'m> {
         self.program.ops.push(Op::Return(id));
     }
 
-    fn finish(mut self, entry: WorkloadId) -> Program<'m> {
+    fn finish(mut self, entry: WorkloadId) -> CompiledModule<'m> {
         self.program.entry = self.program.workloads[entry.index()].start;
         self.program.ops.push(Op::Halt);
         for pending in std::mem::take(&mut self.levels) {

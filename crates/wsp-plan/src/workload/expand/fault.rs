@@ -3,7 +3,7 @@
 use super::super::codes;
 use super::super::eval::{self, count};
 use super::super::schedule::NoPlace;
-use super::program::{Program, Site, SiteArg};
+use super::program::{CompiledModule, Site, SiteArg};
 use wsp_core::{AxisId, limits};
 use wsp_diag::{Diagnostic, Span};
 
@@ -84,7 +84,7 @@ pub(super) struct Context<'c> {
 }
 
 /// The diagnostic of a fault, with the indices of the loops around it.
-pub(super) fn diagnostic(program: &Program<'_>, fault: &Fault, context: &Context<'_>) -> Diagnostic {
+pub(super) fn diagnostic(program: &CompiledModule<'_>, fault: &Fault, context: &Context<'_>) -> Diagnostic {
     let module = program.module;
     let diagnostic = match fault {
         Fault::Expr(fault) => fault.diagnostic(module, &program.bindings.values),
@@ -124,7 +124,12 @@ fn too_many_steps() -> Diagnostic {
 }
 
 /// A box that does not lie within its tensor.
-fn outside(program: &Program<'_>, site: &Site<'_>, arg: usize, (dim, lo, hi): (u8, i64, i64)) -> Diagnostic {
+fn outside(
+    program: &CompiledModule<'_>,
+    site: &Site<'_>,
+    arg: usize,
+    (dim, lo, hi): (u8, i64, i64),
+) -> Diagnostic {
     let module = program.module;
     let SiteArg::Region { access, .. } = &site.args[arg] else {
         return Diagnostic::error(codes::REGION_OUTSIDE, "a box lies outside its tensor").at(site.span, "");
@@ -162,7 +167,7 @@ fn no_place(none: &NoPlace, span: Span) -> Diagnostic {
 }
 
 /// Who waits for what in a pipeline.
-fn deadlocked(program: &Program<'_>, deadlock: &Deadlock) -> Diagnostic {
+fn deadlocked(program: &CompiledModule<'_>, deadlock: &Deadlock) -> Diagnostic {
     let span = program.pipelines[deadlock.pipeline as usize].span;
     let mut diagnostic =
         Diagnostic::error(codes::DEADLOCK, "no process of the pipeline can go on").at(span, "");
@@ -200,7 +205,7 @@ fn deadlocked(program: &Program<'_>, deadlock: &Deadlock) -> Diagnostic {
 }
 
 /// Adds where elaboration was.
-fn located(program: &Program<'_>, diagnostic: Diagnostic, context: &Context<'_>) -> Diagnostic {
+fn located(program: &CompiledModule<'_>, diagnostic: Diagnostic, context: &Context<'_>) -> Diagnostic {
     let diagnostic = match indices(program, context.loops, context.indices) {
         Some(indices) => diagnostic.note(format!("at {indices}")),
         None => diagnostic,
@@ -209,7 +214,7 @@ fn located(program: &Program<'_>, diagnostic: Diagnostic, context: &Context<'_>)
 }
 
 /// `i = 1, j = 2`, for loops and their indices; none without loops.
-fn indices(program: &Program<'_>, loops: &[u32], indices: &[i64]) -> Option<String> {
+fn indices(program: &CompiledModule<'_>, loops: &[u32], indices: &[i64]) -> Option<String> {
     let name = |id: u32| {
         let loop_ = &program.loops[id as usize];
         &program.module.workloads[loop_.workload.index()].vars[loop_.var.index()].name

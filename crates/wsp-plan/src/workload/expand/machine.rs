@@ -4,7 +4,7 @@ use super::super::eval::{Halt, NotClosed, eval};
 use super::affine::REGISTER_BOUND;
 use super::fault::{self, Fault};
 use super::pipeline::Turns;
-use super::program::{Op, Program, Site, SiteArg, Upper, set_bounds};
+use super::program::{CompiledModule, Op, Site, SiteArg, Upper, set_bounds};
 use super::scope::{Live, OfSchedule, Quiet, bounds, is_inside};
 use super::{ExpandError, ExpandStats, Placement, TaskRecord, TaskSink};
 use std::ops::Range;
@@ -37,7 +37,7 @@ pub(super) struct LoopState {
 
 /// The state of a run. What is indexed by ids of the program is as long as there.
 pub(super) struct Machine<'p, 'm> {
-    pub(super) program: &'p Program<'m>,
+    pub(super) program: &'p CompiledModule<'m>,
     registers: Vec<i64>,
     pub(super) axes: Vec<i64>,
     pub(super) loops: Vec<LoopState>,
@@ -70,7 +70,7 @@ pub(super) struct Machine<'p, 'm> {
 }
 
 impl<'p, 'm> Machine<'p, 'm> {
-    pub(super) fn new(program: &'p Program<'m>) -> Machine<'p, 'm> {
+    pub(super) fn new(program: &'p CompiledModule<'m>) -> Machine<'p, 'm> {
         Machine {
             program,
             registers: vec![0; program.register_count as usize],

@@ -10,7 +10,7 @@
 use super::TaskSink;
 use super::fault::{Deadlock, Fault, Waiting, Want};
 use super::machine::{Machine, Stop};
-use super::program::{Op, Program};
+use super::program::{CompiledModule, Op};
 use std::mem::{swap, take};
 
 /// Counts of tokens of a channel, since its pipeline began.
@@ -67,7 +67,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    pub(super) fn new(program: &Program<'_>) -> Turns {
+    pub(super) fn new(program: &CompiledModule<'_>) -> Turns {
         Turns {
             pipeline: 0,
             current: 0,

@@ -12,7 +12,7 @@ use wsp_diag::Span;
 use wsp_ir::workload::{Access, ExecPool, IntExpr, Task, WorkloadModule};
 
 /// A compiled module. Ids are indices into its vectors.
-pub(super) struct Program<'m> {
+pub(super) struct CompiledModule<'m> {
     pub(super) module: &'m WorkloadModule,
     pub(super) bindings: &'m Bindings,
     pub(super) placer: Placer<'m>,

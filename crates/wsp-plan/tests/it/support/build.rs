@@ -103,7 +103,7 @@ pub(crate) fn schedule(name: &str, order: Vec<Order>) -> Schedule {
 }
 
 /// A launched space with a generator that emits the indices of every item, for one kernel that does nothing.
-pub(crate) struct Program {
+pub(crate) struct LaunchedSpace {
     pub(crate) module: Module,
     pub(crate) vars: Vec<LocalId>,
     /// Before the loop.
@@ -114,8 +114,8 @@ pub(crate) struct Program {
     pub(crate) fields: Vec<Expr>,
 }
 
-impl Program {
-    pub(crate) fn new(axes: Vec<Axis>) -> Program {
+impl LaunchedSpace {
+    pub(crate) fn new(axes: Vec<Axis>) -> LaunchedSpace {
         let mut generator = function("gen", FuncKind::Generator { space: SpaceId(0) });
         let vars: Vec<LocalId> = axes.iter().map(|a| scalar(&mut generator, &a.name)).collect();
         let mut kernel = function("k", FuncKind::Kernel { descriptor: Some(StructId(0)) });
@@ -147,7 +147,7 @@ impl Program {
             }),
             ..Module::default()
         };
-        Program { module, vars, before: vec![], body: vec![], fields: vec![] }
+        LaunchedSpace { module, vars, before: vec![], body: vec![], fields: vec![] }
     }
 
     pub(crate) fn local(&mut self, name: &str) -> LocalId {
@@ -177,8 +177,8 @@ impl Program {
 }
 
 /// `batch (p0) × chunk (dynamic) × head (p1)`, where chunks are bounded by `if (chunk >= lens[batch]) continue;`.
-pub(crate) fn decode() -> Program {
-    let mut p = Program::new(vec![
+pub(crate) fn decode() -> LaunchedSpace {
+    let mut p = LaunchedSpace::new(vec![
         axis("batch", n(0), Some(param(0)), None),
         axis("chunk", n(0), None, Some(TileSize::Auto)),
         axis("head", n(0), Some(param(1)), None),
