@@ -8,7 +8,7 @@ use wsp_core::{AccessKind, FuncId, KernelId, MAX_RANK, Region, StructId, TensorI
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Consumer, Expr, Storage, StructDef, Tensor};
 use wsp_kernel::{Env, ScalarCode, Scratch, Trap, Value};
-use wsp_plan::{Access, Bound, LoweredPlan};
+use wsp_plan::{Bound, KernelAccess, LoweredPlan};
 
 /// Boxes that a task touches.
 #[derive(Debug, Default)]
@@ -195,7 +195,7 @@ fn reachable(plan: &LoweredPlan, consumer: Consumer) -> Vec<FuncId> {
 impl LaunchKernel {
     fn new(plan: &LoweredPlan, func: FuncId, shared: &[bool], env: &Env) -> Result<LaunchKernel, Trap> {
         let accesses = &plan.accesses[func.index()];
-        let written = |access: &&Access| plan.tensors[access.tensor.index()].written;
+        let written = |access: &&KernelAccess| plan.tensors[access.tensor.index()].written;
         let ordering = AccessSet::new(plan, accesses.iter().filter(written), shared, env)?;
         let read_only = accesses.iter().filter(|a| !written(a) && a.mode == AccessKind::Read);
         let inputs = AccessSet::new(plan, read_only, &[], env)?;
@@ -237,12 +237,13 @@ impl LaunchKernel {
 impl AccessSet {
     fn new<'a>(
         plan: &LoweredPlan,
-        accesses: impl Iterator<Item = &'a Access>,
+        accesses: impl Iterator<Item = &'a KernelAccess>,
         shared: &[bool],
         env: &Env,
     ) -> Result<AccessSet, Trap> {
         // Request and position say where in memory an element is unless pages are shared.
-        let anywhere = |access: &Access, dim| dim < 2 && shared.get(access.tensor.index()) == Some(&true);
+        let anywhere =
+            |access: &KernelAccess, dim| dim < 2 && shared.get(access.tensor.index()) == Some(&true);
         let mut exprs: Vec<Expr> = Vec::new();
         let mut place = |expr: &Expr| {
             exprs.push(expr.clone());

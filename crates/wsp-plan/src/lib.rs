@@ -22,7 +22,7 @@ pub mod view_kernel;
 mod walk;
 pub mod workload;
 
-pub use access::{Access, Bound, SlotLayout, slot_layout, summarise};
+pub use access::{Bound, KernelAccess, SlotLayout, slot_layout, summarise};
 pub use array::{Array, ArrayError, Arrays, Element};
 pub use capability::{
     CAPABILITIES, aicpu_capabilities, aicpu_capabilities_markdown, capabilities_markdown,

@@ -10,7 +10,7 @@
 #[path = "../tests/it/infer_common/mod.rs"]
 mod infer_common;
 
-use infer_common::{Access, bgemm_loops, llama, llama_flat, llama_table};
+use infer_common::{TileAccess, bgemm_loops, llama, llama_flat, llama_table};
 use std::hint::black_box;
 use wsp_core::{KernelId, Region, TaskId, TensorId};
 use wsp_runtime::infer::{
@@ -22,11 +22,11 @@ use wsp_runtime::{Deps, RunConfig, TaskGraph, TaskRunner, TaskSpec, clock, run};
 #[derive(Default)]
 struct Graph {
     tasks: Vec<(u32, u8, u8)>,
-    accesses: Vec<Access>,
+    accesses: Vec<TileAccess>,
 }
 
 impl Graph {
-    fn of(generate: impl FnOnce(&mut dyn FnMut(&[Access], &[Access]))) -> Graph {
+    fn of(generate: impl FnOnce(&mut dyn FnMut(&[TileAccess], &[TileAccess]))) -> Graph {
         let mut graph = Graph::default();
         generate(&mut |reads, writes| {
             graph.tasks.push((graph.accesses.len() as u32, reads.len() as u8, writes.len() as u8));
@@ -174,7 +174,7 @@ fn tiles_of(
     pitch: u32,
     mut register: impl FnMut(TensorId, &[u32], &[u32]) -> Option<TiledTensor>,
 ) -> Option<Vec<TileRef>> {
-    let mut rows: Vec<(u32, Access)> = Vec::new();
+    let mut rows: Vec<(u32, TileAccess)> = Vec::new();
     for access in &graph.accesses {
         if access.tensor as usize >= rows.len() {
             rows.resize(access.tensor as usize + 1, (0, *access));
@@ -187,7 +187,7 @@ fn tiles_of(
         .map(|(tensor, (rows, one))| register(TensorId(tensor), &[*rows, one.cols], &[pitch, one.cols]))
         .collect();
     let tensors = tensors?;
-    let tile = |access: &Access| tensors[access.tensor as usize].tile(&[access.row / pitch, 0]);
+    let tile = |access: &TileAccess| tensors[access.tensor as usize].tile(&[access.row / pitch, 0]);
     graph.accesses.iter().map(tile).collect()
 }
 

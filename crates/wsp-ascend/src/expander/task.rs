@@ -4,7 +4,7 @@ use super::body::ExpansionCx;
 use super::emitter::Emitter;
 use super::expr::Variable;
 use super::filter::deciding;
-use super::tree::{Access, Dim, Param, Second, Task};
+use super::tree::{Dim, Param, Second, Task, TaskAccess};
 use crate::writer::Writer;
 use wsp_core::ExecPool;
 
@@ -96,7 +96,7 @@ impl Emitter<'_> {
         &mut self,
         writer: &mut Writer,
         (word, at): (u32, usize),
-        access: &Access,
+        access: &TaskAccess,
         scope: &ExpansionCx,
     ) {
         let tensor = &self.names.tensors[usize::from(access.tensor)];

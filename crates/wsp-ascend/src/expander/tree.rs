@@ -85,7 +85,7 @@ pub(super) struct Task {
     pub(super) kernel: u16,
     pub(super) label: Option<u16>,
     pub(super) params: Vec<Param>,
-    pub(super) accesses: Vec<Access>,
+    pub(super) accesses: Vec<TaskAccess>,
     pub(super) after: Vec<u16>,
 }
 
@@ -97,7 +97,7 @@ pub(super) enum Param {
 }
 
 /// A box that a task reads or writes.
-pub(super) struct Access {
+pub(super) struct TaskAccess {
     /// `in`, `out` or `in_out`.
     pub(super) mode: &'static str,
     pub(super) tensor: u16,
@@ -329,7 +329,7 @@ impl<'a, 'p> Reader<'a, 'p> {
             _ => return Err(malformed),
         };
         let dims: Option<Vec<Dim>> = self.extensions(at)?.iter().map(dim).collect();
-        let access = Access { mode, tensor: word.operand1, dims: dims.ok_or(malformed)? };
+        let access = TaskAccess { mode, tensor: word.operand1, dims: dims.ok_or(malformed)? };
         task.accesses.push(access);
         Ok(())
     }

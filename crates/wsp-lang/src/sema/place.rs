@@ -17,7 +17,7 @@ use wsp_ir::{Dim, Expr, Place, ScalarTy, Storage};
 
 /// Which way a tile goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Access {
+pub(crate) enum TileDirection {
     /// From the tensor.
     Load,
     /// To the tensor.
@@ -40,7 +40,7 @@ impl Sema<'_> {
         tensor: TensorId,
         tile: LocalId,
         list: &ast::Expr,
-        access: Access,
+        access: TileDirection,
     ) -> Res<Place> {
         let Indices { mut given, marked } = self.index_list(b, tensor, list, true)?;
         let rank = self.module.tensors[tensor.index()].rank();
@@ -58,7 +58,7 @@ impl Sema<'_> {
             Some(at) => Some(at),
             None => self.default_row_dim(tensor, named, col_dim),
         };
-        let verb = if access == Access::Load { "loaded from" } else { "stored to" };
+        let verb = if access == TileDirection::Load { "loaded from" } else { "stored to" };
         if col_dim.is_none() && ty.cols.as_const_int().is_some_and(|c| c != 1) {
             let message = format!("a tile of {} cannot be {verb} one column", self.shape_text(&ty));
             return Err(self.bad_place(

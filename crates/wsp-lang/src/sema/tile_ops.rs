@@ -5,7 +5,7 @@ use super::body::{Binding, Body, BodyKind};
 use super::codes;
 use super::diags::{Reported, Res};
 use super::names::{Named, Symbol};
-use super::place::Access;
+use super::place::TileDirection;
 use super::tiles::TileCall;
 use crate::ast::{self, ExprKind, Ident};
 use wsp_core::{AccessKind, LocalId, TensorId};
@@ -121,7 +121,7 @@ struct Arguments<'s, 'm> {
     row: &'static TileOpRow,
     args: &'s [ast::Expr],
     /// The tensor, and the tile that was named last: what a place is for.
-    tensor: Option<(TensorId, Access)>,
+    tensor: Option<(TensorId, TileDirection)>,
     tile: Option<LocalId>,
     /// The right operand is in `PTO_TRANSPOSE`.
     transposed: bool,
@@ -202,7 +202,7 @@ impl TileSource<LocalId, Expr, Place> for Arguments<'_, '_> {
     fn tensor(&mut self, field: &'static str, access: AccessKind) -> Res<TensorId> {
         let tensor = self.sema.float_tensor(self.b, self.needed(field));
         let tensor = self.keep(tensor);
-        let access = if access == AccessKind::Read { Access::Load } else { Access::Store };
+        let access = if access == AccessKind::Read { TileDirection::Load } else { TileDirection::Store };
         self.tensor = tensor.map(|tensor| (tensor, access));
         Ok(tensor.unwrap_or(TensorId(0)))
     }

@@ -45,7 +45,7 @@ pub enum Bound {
 
 /// A box of a tensor that a kernel may touch.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Access {
+pub struct KernelAccess {
     /// The tensor.
     pub tensor: TensorId,
     /// How.

@@ -4,7 +4,7 @@ use super::path;
 use super::state::{State, Value};
 use super::sym;
 use super::walk::Walker;
-use super::{Access, Bound};
+use super::{Bound, KernelAccess};
 use crate::fold;
 use wsp_core::{AccessKind, TensorId};
 use wsp_diag::Span;
@@ -44,14 +44,14 @@ impl Walker<'_> {
                 self.bound(state, start, count)
             })
             .collect();
-        self.push(Access { tensor, mode, guard: path::guard(state), bounds });
+        self.push(KernelAccess { tensor, mode, guard: path::guard(state), bounds });
     }
 
     /// Notes that all of a tensor may be touched.
     pub(super) fn record_all(&mut self, state: &State, tensor: TensorId, mode: AccessKind) {
         let Some(declared) = self.module.tensors.get(tensor.index()) else { return };
         let bounds = vec![Bound::All; declared.rank()];
-        self.push(Access { tensor, mode, guard: path::guard(state), bounds });
+        self.push(KernelAccess { tensor, mode, guard: path::guard(state), bounds });
     }
 
     /// `[start, start + count)` over all values of the loop variables.
@@ -73,9 +73,9 @@ impl Walker<'_> {
         }
     }
 
-    fn push(&mut self, access: Access) {
-        let same = |a: &Access| a.tensor == access.tensor && a.mode == access.mode;
-        let whole = |a: &Access| a.guard.is_none() && a.bounds.iter().all(|b| *b == Bound::All);
+    fn push(&mut self, access: KernelAccess) {
+        let same = |a: &KernelAccess| a.tensor == access.tensor && a.mode == access.mode;
+        let whole = |a: &KernelAccess| a.guard.is_none() && a.bounds.iter().all(|b| *b == Bound::All);
         if self.accesses.iter().any(|a| same(a) && whole(a)) {
             return;
         }
@@ -94,6 +94,6 @@ impl Walker<'_> {
         }
         let bounds = vec![Bound::All; access.bounds.len()];
         self.accesses.retain(|a| !same(a));
-        self.accesses.push(Access { guard: None, bounds, ..access });
+        self.accesses.push(KernelAccess { guard: None, bounds, ..access });
     }
 }

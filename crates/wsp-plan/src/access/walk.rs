@@ -5,7 +5,7 @@ use super::path;
 use super::record::Reach;
 use super::state::{Shape, State, Value};
 use super::sym;
-use super::{Access, slot_layout};
+use super::{KernelAccess, slot_layout};
 use crate::{fold, walk};
 use std::collections::BTreeSet;
 use wsp_core::{AccessKind, FuncId, LocalId};
@@ -14,7 +14,7 @@ use wsp_ir::{
 };
 
 /// What a task of a kernel may touch; empty for other functions.
-pub fn summarise(module: &Module, kernel: FuncId) -> Vec<Access> {
+pub fn summarise(module: &Module, kernel: FuncId) -> Vec<KernelAccess> {
     let Some(func) = module.functions.get(kernel.index()) else { return Vec::new() };
     if !matches!(func.kind, FuncKind::Kernel { .. }) {
         return Vec::new();
@@ -34,7 +34,7 @@ pub(super) struct Walker<'a> {
     pub(super) slot_bytes: Expr,
     /// Loops around.
     pub(super) ranges: Ranges,
-    pub(super) accesses: Vec<Access>,
+    pub(super) accesses: Vec<KernelAccess>,
 }
 
 impl Walker<'_> {

@@ -28,14 +28,14 @@ pub(super) struct Site {
     pub(super) word: u32,
     /// Outermost first.
     pub(super) loops: Vec<Loop>,
-    pub(super) accesses: Vec<Access>,
+    pub(super) accesses: Vec<NestAccess>,
     /// Whether all that decides how often it runs is among its loops.
     pub(super) is_counted: bool,
 }
 
 /// An access of a statement.
 #[derive(Clone, Debug)]
-pub(super) struct Access {
+pub(super) struct NestAccess {
     pub(super) tensor: TensorId,
     pub(super) mode: AccessMode,
     /// The bounds of every dimension; none when one of them is no sum.
@@ -231,7 +231,7 @@ impl Walk<'_> {
         });
         let dims = dims.collect();
         if let Some(site) = self.nest.sites.last_mut() {
-            site.accesses.push(Access { tensor, mode, dims });
+            site.accesses.push(NestAccess { tensor, mode, dims });
         }
     }
 

@@ -7,7 +7,7 @@ mod library;
 mod schedule;
 mod stages;
 
-use crate::{Access, CompileOptions, access, walk};
+use crate::{CompileOptions, KernelAccess, access, walk};
 pub use library::{array_name, declared_shape, library_entry};
 use schedule::{foreign_axes, lower_generator, quoted};
 use stages::StageSource;
@@ -88,7 +88,7 @@ pub struct LoweredPlan {
     /// What runs, in elaboration order.
     pub stages: Vec<PlanStage>,
     /// Accesses of each function of the module; empty for those that are not kernels.
-    pub accesses: Vec<Vec<Access>>,
+    pub accesses: Vec<Vec<KernelAccess>>,
     /// Use of each tensor of the module by the kernels of the stages.
     pub tensors: Vec<TensorUse>,
     /// The tensor whose memory each tensor of the module has: itself, or the first that the launch binds to the same
@@ -210,7 +210,7 @@ pub fn params_of_kernels(module: &Module, kernels: &BTreeSet<FuncId>) -> BTreeSe
 }
 
 /// What each function of the module accesses. Kernels do not change in lowering, so this holds for the plan.
-fn summaries(module: &Module) -> Vec<Vec<Access>> {
+fn summaries(module: &Module) -> Vec<Vec<KernelAccess>> {
     (0..module.functions.len()).map(|i| access::summarise(module, FuncId(i as u32))).collect()
 }
 
@@ -247,7 +247,7 @@ fn last_elements(module: &Module, stages: &[PlanStage]) -> Vec<(AxisId, Expr)> {
 /// What these kernels do with each tensor; tensors of one memory have one use.
 fn uses(
     module: &Module,
-    accesses: &[Vec<Access>],
+    accesses: &[Vec<KernelAccess>],
     memory: &[TensorId],
     kernels: &BTreeSet<FuncId>,
 ) -> Vec<TensorUse> {

@@ -1,7 +1,7 @@
 //! What a launch runs: its stages, the kernels they reach, and what those do with tensors.
 
 use crate::lower::codes;
-use crate::{Access, TensorUse, arrays_read, walk};
+use crate::{KernelAccess, TensorUse, arrays_read, walk};
 use std::collections::BTreeSet;
 use wsp_core::{AccessKind, FuncId, GraphId, SpaceId, TensorId};
 use wsp_diag::{Diagnostic, Span};
@@ -77,7 +77,7 @@ pub(super) fn kernels_of(module: &Module, generator: FuncId) -> BTreeSet<FuncId>
 /// What these kernels do with each tensor of the module.
 pub(super) fn tensor_uses(
     module: &Module,
-    accesses: &[Vec<Access>],
+    accesses: &[Vec<KernelAccess>],
     kernels: &BTreeSet<FuncId>,
 ) -> Vec<TensorUse> {
     let mut uses = vec![TensorUse::default(); module.tensors.len()];

@@ -5,7 +5,7 @@ use crate::support::machine::{Event, Machine};
 use crate::support::random::Random;
 use wsp_core::*;
 use wsp_ir::*;
-use wsp_plan::{Access, Bound, slot_layout, summarise};
+use wsp_plan::{Bound, KernelAccess, slot_layout, summarise};
 
 /// Tensor 0: `[12, 9]`; tensor 1: `[5, 7, 11]`; tensor 2: workspace `[4, 3]` per slot.
 const SHAPES: [&[u32]; 3] = [&[12, 9], &[5, 7, 11], &[4096, 4, 3]];
@@ -262,7 +262,7 @@ fn module(seed: u64, chains: bool) -> Module {
 }
 
 /// Whether the element lies in the box, evaluated as the summary's documentation says.
-fn holds(machine: &mut Machine<'_>, access: &Access, index: &[u32], slot: u32) -> bool {
+fn holds(machine: &mut Machine<'_>, access: &KernelAccess, index: &[u32], slot: u32) -> bool {
     let shape = &SHAPES[access.tensor.index()];
     access.bounds.iter().enumerate().all(|(dim, bound)| match bound {
         Bound::All => true,

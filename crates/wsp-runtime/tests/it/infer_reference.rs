@@ -1,6 +1,6 @@
 //! Inference against recorded graphs, and against hazard counts known for them.
 
-use crate::infer_common::{Access, bgemm_loops, llama, llama_flat, llama_table};
+use crate::infer_common::{TileAccess, bgemm_loops, llama, llama_flat, llama_table};
 use std::collections::BTreeMap;
 use std::io::Read;
 use wsp_core::{Region, TensorId};
@@ -42,10 +42,10 @@ fn tasks(graph: &str, row: u32) -> Vec<Task> {
     tasks
 }
 
-fn generated(generate: impl FnOnce(&mut dyn FnMut(&[Access], &[Access]))) -> Vec<Task> {
+fn generated(generate: impl FnOnce(&mut dyn FnMut(&[TileAccess], &[TileAccess]))) -> Vec<Task> {
     let mut tasks = Vec::new();
     generate(&mut |reads, writes| {
-        let regions = |list: &[Access]| list.iter().map(|access| access.region()).collect();
+        let regions = |list: &[TileAccess]| list.iter().map(|access| access.region()).collect();
         tasks.push(Task { reads: regions(reads), writes: regions(writes) });
     });
     tasks

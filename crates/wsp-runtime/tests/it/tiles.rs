@@ -10,7 +10,7 @@ const SHAPES: [([u32; 2], [u32; 2]); 3] = [([6, 5], [2, 2]), ([9, 1], [4, 1]), (
 
 /// One access: the tensor, its tile by position, the tile after it for a box of two tiles, and how it is given.
 #[derive(Clone, Copy, Debug)]
-struct Access {
+struct GivenAccess {
     tensor: usize,
     row: u32,
     column: u32,
@@ -20,14 +20,14 @@ struct Access {
 
 #[derive(Clone, Debug)]
 struct Task {
-    reads: Vec<Access>,
-    writes: Vec<Access>,
+    reads: Vec<GivenAccess>,
+    writes: Vec<GivenAccess>,
     after: Vec<usize>,
 }
 
-fn access() -> impl Strategy<Value = Access> {
+fn access() -> impl Strategy<Value = GivenAccess> {
     (0..3usize, 0..3u32, 0..3u32, prop::bool::weighted(0.2), any::<bool>())
-        .prop_map(|(tensor, row, column, wide, as_tile)| Access { tensor, row, column, wide, as_tile })
+        .prop_map(|(tensor, row, column, wide, as_tile)| GivenAccess { tensor, row, column, wide, as_tile })
 }
 
 fn program() -> impl Strategy<Value = Vec<Task>> {
@@ -51,8 +51,8 @@ fn tiled(
 /// The tiles and boxes of some accesses; boxes only, if `tiles` gives no tile.
 fn given(
     tensors: &[TiledTensor],
-    list: &[Access],
-    tiles: impl Fn(&Access) -> bool,
+    list: &[GivenAccess],
+    tiles: impl Fn(&GivenAccess) -> bool,
 ) -> (Vec<TileRef>, Vec<Region>) {
     let (mut refs, mut regions) = (Vec::new(), Vec::new());
     for access in list {
@@ -75,7 +75,7 @@ fn given(
 fn submit(
     program: &[Task],
     tensors: &[TiledTensor],
-    tiles: fn(&Access) -> bool,
+    tiles: fn(&GivenAccess) -> bool,
     edges: bool,
     mut task: impl FnMut(TaskSpec<'_>),
 ) {
@@ -98,7 +98,7 @@ fn submit(
     }
 }
 
-fn graph_of(deps: Deps, program: &[Task], tiles: fn(&Access) -> bool) -> TaskGraph {
+fn graph_of(deps: Deps, program: &[Task], tiles: fn(&GivenAccess) -> bool) -> TaskGraph {
     let mut graph = TaskGraph::new(deps);
     let tensors = tiled(|tensor, shape, tile| graph.tiled(tensor, shape, tile));
     submit(program, &tensors, tiles, deps.takes_edges(), |spec| assert!(graph.submit(spec).is_ok()));
@@ -119,7 +119,7 @@ proptest! {
     fn tiles_mean_their_boxes(program in program()) {
         for deps in [Deps::Exact, Deps::Overlap, Deps::Hybrid, Deps::Explicit] {
             let regions = graph_of(deps, &program, |_| false);
-            for tiles in [|_: &Access| true, |access: &Access| access.as_tile] {
+            for tiles in [|_: &GivenAccess| true, |access: &GivenAccess| access.as_tile] {
                 let graph = graph_of(deps, &program, tiles);
                 prop_assert_eq!(edges(deps, &graph), edges(deps, &regions));
                 prop_assert_eq!(graph.edge_stats(), regions.edge_stats());

@@ -72,12 +72,12 @@ impl Maker<'_, '_> {
     }
 
     /// Tensors that the open graph may use in a direction.
-    fn usable(&self, writes: Access) -> Vec<usize> {
+    fn usable(&self, writes: TensorAccess) -> Vec<usize> {
         let graph = self.current.graph;
         let free = |tensor: &Tensor| match (self.is_run(), writes) {
             (false, _) => true,
-            (true, Access::Reads) => tensor.written_by.is_none_or(|by| by == graph),
-            (true, Access::Writes) => {
+            (true, TensorAccess::Reads) => tensor.written_by.is_none_or(|by| by == graph),
+            (true, TensorAccess::Writes) => {
                 tensor.written_by.is_none_or(|by| by == graph) && tensor.read_by.iter().all(|by| *by == graph)
             }
         };
@@ -85,19 +85,19 @@ impl Maker<'_, '_> {
         (0..self.tensors.len()).filter(|&at| visible(&self.tensors[at]) && free(&self.tensors[at])).collect()
     }
 
-    fn pick(&mut self, access: Access, but: &[usize]) -> Option<usize> {
+    fn pick(&mut self, access: TensorAccess, but: &[usize]) -> Option<usize> {
         let usable: Vec<usize> = self.usable(access).into_iter().filter(|at| !but.contains(at)).collect();
         self.choices.pick(&usable).copied()
     }
 
     /// Tensors that the open graph can name.
     pub(super) fn visible_tensors(&self) -> Vec<TensorNo> {
-        self.usable(Access::Reads).into_iter().map(|at| self.tensors[at].no).collect()
+        self.usable(TensorAccess::Reads).into_iter().map(|at| self.tensors[at].no).collect()
     }
 
     /// A tensor that a condition can read, and that is allocated already.
     pub(super) fn readable(&mut self) -> Option<TensorNo> {
-        let at = self.pick(Access::Reads, &[])?;
+        let at = self.pick(TensorAccess::Reads, &[])?;
         let tensor = &mut self.tensors[at];
         if self.limits.purpose == Purpose::Run {
             // Nothing orders a condition with a kernel that writes the tensor later: nobody may.
@@ -120,7 +120,7 @@ impl Maker<'_, '_> {
                 _ if self.is_run() => Direction::In,
                 _ => Direction::Auto,
             };
-            let access = if direction == Direction::In { Access::Reads } else { Access::Writes };
+            let access = if direction == Direction::In { TensorAccess::Reads } else { TensorAccess::Writes };
             let Some(at) = self.pick(access, &bound) else { break };
             if may_wait == MayWait::No && self.is_used(at, access) {
                 break;
@@ -131,13 +131,14 @@ impl Maker<'_, '_> {
         }
     }
 
-    fn is_used(&self, at: usize, access: Access) -> bool {
+    fn is_used(&self, at: usize, access: TensorAccess) -> bool {
         let tensor = &self.tensors[at];
-        self.is_run() && (tensor.writer.is_some() || (access == Access::Writes && !tensor.readers.is_empty()))
+        self.is_run()
+            && (tensor.writer.is_some() || (access == TensorAccess::Writes && !tensor.readers.is_empty()))
     }
 
     /// Takes note of a use, with the edges that it needs.
-    fn uses(&mut self, at: usize, node: NodeNo, access: Access) {
+    fn uses(&mut self, at: usize, node: NodeNo, access: TensorAccess) {
         if !self.is_run() {
             return;
         }
@@ -146,18 +147,18 @@ impl Maker<'_, '_> {
         if let Some(writer) = writer.filter(|writer| *writer != node) {
             self.b.tg_depend(writer, node).dep_type(DependencyType::Data).tensor_id(no);
         }
-        if access == Access::Writes {
+        if access == TensorAccess::Writes {
             for reader in readers.into_iter().filter(|reader| *reader != node) {
                 self.b.tg_depend(reader, node);
             }
         }
         let tensor = &mut self.tensors[at];
         match access {
-            Access::Reads => {
+            TensorAccess::Reads => {
                 tensor.readers.push(node);
                 tensor.read_by.push(graph);
             }
-            Access::Writes => {
+            TensorAccess::Writes => {
                 tensor.writer = Some(node);
                 tensor.readers.clear();
                 tensor.written_by = Some(graph);
@@ -176,7 +177,7 @@ impl Maker<'_, '_> {
         };
         let offset = if kind == 2 { offset.max(0) } else { offset };
         let size = if kind == 0 { 0 } else { 4 * self.choices.below(8) as i64 };
-        let second = if kind == 4 && !self.is_run() { self.pick(Access::Reads, &[at]) } else { None };
+        let second = if kind == 4 && !self.is_run() { self.pick(TensorAccess::Reads, &[at]) } else { None };
         let tensor = match second {
             Some(other) => {
                 let index = (self.scalar_of_binding() % 2).max(0);
@@ -191,8 +192,8 @@ impl Maker<'_, '_> {
 
     /// Copies between two tensors.
     pub(super) fn copy(&mut self) {
-        let Some(from) = self.pick(Access::Reads, &[]) else { return };
-        let Some(to) = self.pick(Access::Writes, &[from]) else { return };
+        let Some(from) = self.pick(TensorAccess::Reads, &[]) else { return };
+        let Some(to) = self.pick(TensorAccess::Writes, &[from]) else { return };
         let (src, dst) = (self.tensors[from].no, self.tensors[to].no);
         let size = 8 + 8 * self.choices.below(3) as u64;
         let offset = 8 * self.choices.below(4) as u64;
@@ -200,8 +201,8 @@ impl Maker<'_, '_> {
         let copy = if self.choices.once_in(2) { copy.src_offset(offset) } else { copy };
         let copy = if self.choices.once_in(2) { copy.dst_offset(offset) } else { copy };
         let node = copy.node();
-        self.uses(from, node, Access::Reads);
-        self.uses(to, node, Access::Writes);
+        self.uses(from, node, TensorAccess::Reads);
+        self.uses(to, node, TensorAccess::Writes);
         self.current.nodes.push(node);
     }
 
@@ -216,7 +217,7 @@ impl Maker<'_, '_> {
 
 /// What is done with a tensor.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum TensorAccess {
     Reads,
     Writes,
 }

@@ -5,7 +5,7 @@ use wsp_core::{Region, TensorId};
 
 /// Something that a task does with a tile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Access {
+pub(crate) struct TileAccess {
     /// Tensor, from 0.
     pub(crate) tensor: u32,
     /// First row.
@@ -16,7 +16,7 @@ pub(crate) struct Access {
     pub(crate) cols: u32,
 }
 
-impl Access {
+impl TileAccess {
     /// The access as a box.
     pub(crate) fn region(self) -> Region {
         let mut region = Region { tensor: TensorId(self.tensor), lo: [0; 6], hi: [1; 6] };
@@ -27,12 +27,12 @@ impl Access {
     }
 }
 
-fn tile(tensor: u32, row: u32) -> Access {
-    Access { tensor, row, rows: 32, cols: 128 }
+fn tile(tensor: u32, row: u32) -> TileAccess {
+    TileAccess { tensor, row, rows: 32, cols: 128 }
 }
 
-fn whole(tensor: u32) -> Access {
-    Access { tensor, row: 0, rows: 128, cols: 128 }
+fn whole(tensor: u32) -> TileAccess {
+    TileAccess { tensor, row: 0, rows: 128, cols: 128 }
 }
 
 /// Tensors of the two LLaMA graphs.
@@ -84,7 +84,7 @@ pub(crate) mod llama {
 
 /// The accesses of one layer slice over `seq` tokens, in tiles of 32 rows that begin every 64: 16M + 3M² tasks with
 /// M = seq / 64. Shows reads and writes of each task.
-pub(crate) fn llama_table(seq: u32, mut task: impl FnMut(&[Access], &[Access])) {
+pub(crate) fn llama_table(seq: u32, mut task: impl FnMut(&[TileAccess], &[TileAccess])) {
     let rows = || (0..seq / 64).map(|i| 64 * i);
     for row in rows() {
         task(&[tile(0, row), whole(1)], &[tile(2, row)]);
@@ -116,7 +116,7 @@ pub(crate) fn llama_table(seq: u32, mut task: impl FnMut(&[Access], &[Access])) 
 }
 
 /// The same with complete data flow, in tiles of 32 rows: 16K + 3K² tasks with K = seq / 32.
-pub(crate) fn llama_flat(seq: u32, mut task: impl FnMut(&[Access], &[Access])) {
+pub(crate) fn llama_flat(seq: u32, mut task: impl FnMut(&[TileAccess], &[TileAccess])) {
     let rows = || (0..seq / 32).map(|i| 32 * i);
     for row in rows() {
         task(&[tile(0, row)], &[tile(2, row)]);
@@ -150,7 +150,12 @@ pub(crate) fn llama_flat(seq: u32, mut task: impl FnMut(&[Access], &[Access])) {
 
 /// A batch of products of n x n x n tiles as nested loops; every product goes to a tensor of its own if `ring` is `None`,
 /// else to the tiles of one in turn.
-pub(crate) fn bgemm_loops(batch: u32, n: u32, ring: Option<u32>, mut task: impl FnMut(&[Access], &[Access])) {
+pub(crate) fn bgemm_loops(
+    batch: u32,
+    n: u32,
+    ring: Option<u32>,
+    mut task: impl FnMut(&[TileAccess], &[TileAccess]),
+) {
     let (a, b, c, mut product) = (0, 1, 2, 0);
     for base in (0..batch).map(|i| i * n * n) {
         for (k, i, j) in (0..n).flat_map(|k| (0..n).flat_map(move |i| (0..n).map(move |j| (k, i, j)))) {
