@@ -1,6 +1,6 @@
 //! `wsp bench decode`: measures the decode attention program on fixed batches.
 
-use super::run::compare;
+use super::comparison::compare;
 use super::{Outcome, Session, bench_peers, launch_options, tried};
 use crate::args::{BenchArgs, BenchType, SetName};
 use crate::bench::runtime::measure::{Span, median};

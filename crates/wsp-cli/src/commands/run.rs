@@ -1,5 +1,7 @@
 //! `wsp run`: compile, run, check, summarise.
 
+use super::comparison::{compare, compare_with_plain, differences};
+use super::emptiness::{Emptiness, Empty};
 use super::kind::{Kind, refuse_entries, wrong_kind};
 use super::options::{self, refuse_unused};
 use super::outputs::{Outputs, check_allowed};
@@ -7,17 +9,13 @@ use super::verdict::{RunArrays, Verdict};
 use super::{Outcome, Session, Warnings, data, launch_options, refuse_unread, unit, workload};
 use crate::args::{DataArgs, RunArgs};
 use crate::engine::{self, Executable, Loaded, Options, RunOutcome};
+use wsp_check::reference::{self, Comparison};
 use crate::report::{DataSummary, RunReport};
-use pto_wsp::codes;
-use std::collections::BTreeMap;
-use wsp_backend::{KvLayout, Recording};
-use wsp_check::reference::{
-    self, Against, Comparison, Context, SM_SCALE, Tolerance, compare as compare_values,
-};
-use wsp_diag::{Code, Diagnostic};
-use wsp_ir::{ExprKind, ParamSource, Reference};
+use wsp_backend::Recording;
+use wsp_diag::Diagnostic;
+use wsp_ir::ParamSource;
+use wsp_plan::ParamValue;
 use wsp_plan::target::CPU_SIM;
-use wsp_plan::{Array, Arrays, ParamValue};
 
 /// Runs a program, a workload or a task graph.
 pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -193,147 +191,4 @@ pub(super) fn recording(args: &RunArgs, check: bool) -> Result<Recording, Diagno
     let refused = options::refuse(&given, "has no meaning: this run does not record what tasks store");
     refused.map_err(|fault| fault.help("or have it recorded: `--strict`"))?;
     Ok(Recording::Off)
-}
-
-/// The arrays that the user gives: those that are not made up.
-pub(super) fn given_arrays<'a>(arrays: &'a Arrays, made: &[String]) -> BTreeMap<&'a str, &'a Array> {
-    let of_user = arrays.iter().filter(|(name, _)| !made.contains(name));
-    of_user.map(|(name, array)| (name.as_str(), array)).collect()
-}
-
-/// A run of no task.
-pub(super) struct Emptiness<'a> {
-    /// What there was none of.
-    pub(super) what: &'a str,
-    /// Values that may be the reason.
-    pub(super) empty: Vec<Empty<'a>>,
-}
-
-/// A value that is 0 or less.
-pub(super) struct Empty<'a> {
-    pub(super) name: &'a str,
-    pub(super) value: i128,
-    /// The option that gives it another one, if there is one.
-    pub(super) option: Option<&'static str>,
-    /// Whether the user has chosen it.
-    pub(super) is_chosen: bool,
-}
-
-impl Emptiness<'_> {
-    /// As an error or a warning.
-    pub(super) fn diagnostic(&self, new: impl Fn(Code, String) -> Diagnostic) -> Diagnostic {
-        let fault = new(codes::NOTHING_RAN, format!("nothing ran: {}", self.what));
-        let values: Vec<String> =
-            self.empty.iter().map(|Empty { name, value, .. }| format!("`{name}` is {value}")).collect();
-        let fault = if values.is_empty() { fault } else { fault.note(values.join(", ")) };
-        // A default of 0 may be meant where the user has chosen another value that is.
-        let any_chosen = self.empty.iter().any(|of| of.is_chosen);
-        let others = self.empty.iter().filter(|of| of.is_chosen == any_chosen);
-        let options = others.filter_map(|of| Some(format!("{} {}=1", of.option?, of.name)));
-        let options: Vec<String> = options.collect();
-        let help = "choose values and arrays for which the loops have rounds";
-        fault.help(match options.as_slice() {
-            [] => help.to_owned(),
-            _ => format!("{help}, such as `{}`", options.join(" ")),
-        })
-    }
-}
-
-/// What to say of a run that was to be checked, and of which no element was compared.
-pub(super) fn nothing_compared(why: &str) -> Diagnostic {
-    Diagnostic::error(codes::NOTHING_TO_CHECK, format!("nothing was compared: {why}")).help(
-        "store what the program computes to an output of at least one element, or run with `--no-check`",
-    )
-}
-
-/// Compares the outputs of a run with every reference of its program.
-pub(super) fn compare(
-    loaded: &Loaded,
-    outcome: &RunOutcome,
-    options: &Options,
-) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
-    let Options { layout, set, .. } = options;
-    compare_arrays(&loaded.module, &loaded.arrays, &outcome.outputs, &outcome.params, set, *layout)
-}
-
-/// Compares the outputs of a program that names no reference with those of a sequential run on the plain tile
-/// operations: schedule, threads and fast operations must not change what it computes.
-fn compare_with_plain(
-    program: &Executable,
-    loaded: &Loaded,
-    outcome: &RunOutcome,
-    options: &Options,
-) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
-    let plain = program.oracle(loaded, options)?;
-    let mut all = Vec::new();
-    for (name, expected) in &plain.outputs {
-        let Some(values) = reference::to_f64(expected) else { continue };
-        let tolerance = Tolerance::of_itself(expected.dtype(), &values);
-        let compared = compare_values(name, &outcome.outputs[name], &values, tolerance);
-        all.push(compared.map_err(|fault| vec![fault])?);
-    }
-    Ok(all)
-}
-
-/// Compares arrays with every reference of a program; `set` are the parameters that the user sets.
-pub(super) fn compare_arrays(
-    module: &wsp_ir::Module,
-    inputs: &Arrays,
-    outputs: &Arrays,
-    params: &[(String, ParamValue)],
-    set: &[(String, ParamValue)],
-    layout: KvLayout,
-) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
-    let value = |name: &str| {
-        params.iter().find(|(n, _)| n == name).map(|(_, value)| match *value {
-            ParamValue::Int(n) => n as f64,
-            ParamValue::Float(x) => x,
-            ParamValue::Bool(b) => f64::from(u8::from(b)),
-        })
-    };
-    let cx = Context { inputs, outputs, params: &value, layout, threads: wsp_check::cores() as usize };
-    let mut all = Vec::new();
-    for mut reference in module.references.iter().cloned() {
-        reference.roles.retain(|(role, name)| role != SM_SCALE || is_stated(module, name, set));
-        all.extend(reference::check(&reference, &cx)?);
-    }
-    Ok(all)
-}
-
-/// Whether the reference takes a parameter from the program: what the program computes from sizes, the reference computes too.
-fn is_stated(module: &wsp_ir::Module, name: &str, set: &[(String, ParamValue)]) -> bool {
-    set.iter().any(|(n, _)| n == name) || !has_computed_default(module, name)
-}
-
-/// What is wrong with outputs that were compared. Where their reference computes the scale itself, that is said.
-pub(super) fn differences(
-    module: &wsp_ir::Module,
-    checks: &[Comparison],
-    set: &[(String, ParamValue)],
-) -> Vec<Diagnostic> {
-    let own = |check: &Comparison| {
-        let compared = |reference: &&Reference| {
-            check.against == Against::Reference(reference.name.clone())
-                && reference.roles.iter().any(|(_, name)| *name == check.name)
-        };
-        let mut roles = module.references.iter().filter(compared).flat_map(|reference| &reference.roles);
-        roles.find(|(role, name)| role == SM_SCALE && !is_stated(module, name, set))
-    };
-    let faults = checks.iter().filter_map(|check| Some((check.diagnostic()?, own(check))));
-    faults
-        .map(|(fault, own)| match own {
-            None => fault,
-            Some((_, name)) => fault
-                .note(format!("the reference does not take `{name}` from the program, whose default is computed: it has 1 / sqrt(lanes) of its own"))
-                .help(format!("`--set {name}=…` gives both the same")),
-        })
-        .collect()
-}
-
-/// Whether a parameter has a default that is more than a number.
-fn has_computed_default(module: &wsp_ir::Module, name: &str) -> bool {
-    module.params.iter().find(|param| param.name == name).is_some_and(|param| match &param.source {
-        ParamSource::Set { default } => !matches!(default.kind, ExprKind::Const(_)),
-        _ => false,
-    })
 }

@@ -1,15 +1,17 @@
 //! What is wrong with a run, as it is found: the same for programs, workloads and task graphs.
 
-use super::run::{Emptiness, given_arrays, nothing_compared};
+use super::emptiness::Emptiness;
 use super::{Outcome, Session};
 use crate::args::RunArgs;
 use crate::files::Filled;
 use crate::report::Findings;
+use pto_wsp::codes;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use wsp_backend::Unwritten;
 use wsp_check::reference::Comparison;
 use wsp_diag::Diagnostic;
-use wsp_plan::Arrays;
+use wsp_plan::{Array, Arrays};
 
 /// The faults of a run so far.
 pub(super) struct Verdict<'a> {
@@ -97,4 +99,17 @@ impl<'a> Verdict<'a> {
         self.session.print(summary.0, summary.1, &self.faults);
         self.session.keep_after(&self.faults, filled)
     }
+}
+
+/// The arrays that the user gives: those that are not made up.
+fn given_arrays<'a>(arrays: &'a Arrays, made: &[String]) -> BTreeMap<&'a str, &'a Array> {
+    let of_user = arrays.iter().filter(|(name, _)| !made.contains(name));
+    of_user.map(|(name, array)| (name.as_str(), array)).collect()
+}
+
+/// What to say of a run that was to be checked, and of which no element was compared.
+fn nothing_compared(why: &str) -> Diagnostic {
+    Diagnostic::error(codes::NOTHING_TO_CHECK, format!("nothing was compared: {why}")).help(
+        "store what the program computes to an output of at least one element, or run with `--no-check`",
+    )
 }

@@ -3,9 +3,10 @@
 use super::data;
 use super::{Kind, NOT_OF_UNITS, references, settings};
 use crate::args::{Cores, RunArgs, UnitArgs};
+use crate::commands::emptiness::Emptiness;
 use crate::commands::options::refuse;
 use crate::commands::outputs::{Outputs, check_allowed};
-use crate::commands::run::{Emptiness, recording};
+use crate::commands::run::recording;
 use crate::commands::verdict::{RunArrays, Verdict};
 use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::unit::{self as engine, Prepared, UnitOutcome};

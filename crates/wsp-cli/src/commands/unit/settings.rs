@@ -3,8 +3,8 @@
 use super::NOT_OF_UNITS;
 use super::kernels::UnitKernels;
 use crate::args::Setting;
+use crate::commands::emptiness::Empty;
 use crate::commands::options::{refused, unread_value};
-use crate::commands::run::Empty;
 use pto_wsp::codes;
 use wsp_core::tg::ExprOp;
 use wsp_diag::{Diagnostic, did_you_mean};

@@ -3,10 +3,12 @@
 use super::arrays::{Given, Purpose, read};
 use super::{check_graph_memory, used_files};
 use crate::args::{LaunchArgs, RunArgs, Setting};
+use crate::commands::comparison::{compare_arrays, differences};
 use crate::commands::data::{self, output_names};
+use crate::commands::emptiness::{Emptiness, Empty};
 use crate::commands::options::{refuse, refused, unread_value};
 use crate::commands::outputs::{Outputs, check_allowed};
-use crate::commands::run::{Emptiness, Empty, compare_arrays, differences, recording};
+use crate::commands::run::recording;
 use crate::commands::verdict::{RunArrays, Verdict};
 use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::workload::{self as engine, RunOutcome, Source};

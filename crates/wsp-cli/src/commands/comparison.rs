@@ -1,0 +1,101 @@
+//! Comparing what a program computes with its references, or with a run on plain tile operations.
+
+use crate::engine::{Executable, Loaded, Options, RunOutcome};
+use wsp_check::machine;
+use wsp_check::reference::{self, Against, Comparison, Context, SM_SCALE, Tolerance, compare as compare_values};
+use wsp_backend::KvLayout;
+use wsp_diag::Diagnostic;
+use wsp_ir::{ExprKind, ParamSource, Reference};
+use wsp_plan::{Arrays, ParamValue};
+
+/// Compares the outputs of a run with every reference of its program.
+pub(super) fn compare(
+    loaded: &Loaded,
+    outcome: &RunOutcome,
+    options: &Options,
+) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
+    let Options { layout, set, .. } = options;
+    compare_arrays(&loaded.module, &loaded.arrays, &outcome.outputs, &outcome.params, set, *layout)
+}
+
+/// Compares the outputs of a program that names no reference with those of a sequential run on the plain tile
+/// operations: schedule, threads and fast operations must not change what it computes.
+pub(super) fn compare_with_plain(
+    program: &Executable,
+    loaded: &Loaded,
+    outcome: &RunOutcome,
+    options: &Options,
+) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
+    let plain = program.oracle(loaded, options)?;
+    let mut all = Vec::new();
+    for (name, expected) in &plain.outputs {
+        let Some(values) = reference::to_f64(expected) else { continue };
+        let tolerance = Tolerance::of_itself(expected.dtype(), &values);
+        let compared = compare_values(name, &outcome.outputs[name], &values, tolerance);
+        all.push(compared.map_err(|fault| vec![fault])?);
+    }
+    Ok(all)
+}
+
+/// Compares arrays with every reference of a program; `set` are the parameters that the user sets.
+pub(super) fn compare_arrays(
+    module: &wsp_ir::Module,
+    inputs: &Arrays,
+    outputs: &Arrays,
+    params: &[(String, ParamValue)],
+    set: &[(String, ParamValue)],
+    layout: KvLayout,
+) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
+    let value = |name: &str| {
+        params.iter().find(|(n, _)| n == name).map(|(_, value)| match *value {
+            ParamValue::Int(n) => n as f64,
+            ParamValue::Float(x) => x,
+            ParamValue::Bool(b) => f64::from(u8::from(b)),
+        })
+    };
+    let cx = Context { inputs, outputs, params: &value, layout, threads: machine::cores() as usize };
+    let mut all = Vec::new();
+    for mut reference in module.references.iter().cloned() {
+        reference.roles.retain(|(role, name)| role != SM_SCALE || is_stated(module, name, set));
+        all.extend(reference::check(&reference, &cx)?);
+    }
+    Ok(all)
+}
+
+/// What is wrong with outputs that were compared. Where their reference computes the scale itself, that is said.
+pub(super) fn differences(
+    module: &wsp_ir::Module,
+    checks: &[Comparison],
+    set: &[(String, ParamValue)],
+) -> Vec<Diagnostic> {
+    let own = |check: &Comparison| {
+        let compared = |reference: &&Reference| {
+            check.against == Against::Reference(reference.name.clone())
+                && reference.roles.iter().any(|(_, name)| *name == check.name)
+        };
+        let mut roles = module.references.iter().filter(compared).flat_map(|reference| &reference.roles);
+        roles.find(|(role, name)| role == SM_SCALE && !is_stated(module, name, set))
+    };
+    let faults = checks.iter().filter_map(|check| Some((check.diagnostic()?, own(check))));
+    faults
+        .map(|(fault, own)| match own {
+            None => fault,
+            Some((_, name)) => fault
+                .note(format!("the reference does not take `{name}` from the program, whose default is computed: it has 1 / sqrt(lanes) of its own"))
+                .help(format!("`--set {name}=…` gives both the same")),
+        })
+        .collect()
+}
+
+/// Whether the reference takes a parameter from the program: what the program computes from sizes, the reference computes too.
+fn is_stated(module: &wsp_ir::Module, name: &str, set: &[(String, ParamValue)]) -> bool {
+    set.iter().any(|(n, _)| n == name) || !has_computed_default(module, name)
+}
+
+/// Whether a parameter has a default that is more than a number.
+fn has_computed_default(module: &wsp_ir::Module, name: &str) -> bool {
+    module.params.iter().find(|param| param.name == name).is_some_and(|param| match &param.source {
+        ParamSource::Set { default } => !matches!(default.kind, ExprKind::Const(_)),
+        _ => false,
+    })
+}
