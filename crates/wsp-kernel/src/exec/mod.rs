@@ -12,6 +12,7 @@ mod flat;
 mod generator;
 mod growth;
 mod host;
+mod interpreter;
 mod kernel;
 #[cfg(all(
     feature = "native",
