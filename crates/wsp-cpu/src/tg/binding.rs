@@ -6,7 +6,7 @@ use super::codes;
 use super::cx::{BoundArg, TgCx};
 use super::kernels::KernelBody;
 use super::memory::TensorRange;
-use super::pto::{PtoResident, PtoStop};
+use super::pto::PtoResident;
 use super::shared::Shared;
 use super::values::Values;
 use crate::workload::KernelFault;
@@ -64,9 +64,8 @@ pub(crate) fn bind(
     let residents = def.residents.iter();
     let residents: Vec<PtoResident<'_>> =
         residents.map(|of| PtoResident { range: &of.range, dtype: of.dtype, shape: &of.shape }).collect();
-    let stop = PtoStop { cancel: shared.cancel.clone() };
     let workspace = workspace.unwrap_or(&shared.nothing);
-    let bound = entry.bind(&ranges, &residents, workspace, &stop).map_err(|what| {
+    let bound = entry.bind(&ranges, &residents, workspace, shared.cancel.as_ref()).map_err(|what| {
         let message = format!("kernel `{}` cannot run: {what}", plan.kernel_name(item));
         let fault = Diagnostic::error(codes::BAD_BINDING, message);
         let fault = Spans::located(fault, &values.code.spans.kernels, kernel.def, "this kernel");

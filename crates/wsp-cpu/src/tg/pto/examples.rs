@@ -99,7 +99,7 @@ fn attention(top_k: usize, blocks: u32) -> Attention {
                 PtoResident { range, dtype: DType::F16, shape }
             })
             .collect();
-        let bound = entry.bind(args, &residents, &workspace, &PtoStop::default()).expect("the arguments fit");
+        let bound = entry.bind(args, &residents, &workspace, None).expect("the arguments fit");
         let mut scratch = Scratch::new();
         (0..blocks).for_each(|block| bound.run(&mut scratch, block, blocks).expect("the kernel runs"));
     }

@@ -57,13 +57,6 @@ pub struct PtoResident<'a> {
     pub shape: &'a [u64],
 }
 
-/// What stops kernels from outside.
-#[derive(Clone, Debug, Default)]
-pub struct PtoStop {
-    /// Stops them when it becomes true.
-    pub cancel: Option<Arc<AtomicBool>>,
-}
-
 /// An entry with memory: what the blocks of one dispatch share.
 pub struct PtoBound {
     code: Arc<KernelCode>,
@@ -149,7 +142,7 @@ impl PtoEntry {
     }
 
     /// Binds memory: `args` in the order of the arguments, `residents` in the order of the signature. Extents that are not
-    /// known yet follow from the bytes. Of ranges that share memory, blocks may store to one only.
+    /// known yet follow from the bytes. Of ranges that share memory, blocks may store to one only. Blocks stop when `cancel` becomes true.
     ///
     /// # Errors
     /// What does not fit, in words and numbers.
@@ -158,7 +151,7 @@ impl PtoEntry {
         args: &[TensorRange],
         residents: &[PtoResident<'_>],
         workspace: &TensorRange,
-        stop: &PtoStop,
+        cancel: Option<&Arc<AtomicBool>>,
     ) -> Result<PtoBound, String> {
         let given = self.given(args, residents, workspace)?;
         let mut extents = Extents::new(&self.module, &self.known);
@@ -166,7 +159,7 @@ impl PtoEntry {
         let params = extents.values(&self.used)?;
         let mut env = Env::new(&self.module, params);
         env.mode = self.mode;
-        env.cancel.clone_from(&stop.cancel);
+        env.cancel = cancel.cloned();
         for (one, range) in given.iter().filter_map(|one| Some((one, one.range?))) {
             let dims = extents.dims(one.tensor)?;
             if dims.len() == 1 && !one.dtype.is_float() {

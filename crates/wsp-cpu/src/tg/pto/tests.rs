@@ -39,7 +39,7 @@ pub(super) fn nothing() -> TensorRange {
 
 /// Runs every block on one scratch.
 pub(super) fn run(entry: &PtoEntry, args: &[TensorRange], workspace: &TensorRange, blocks: u32) {
-    let bound = entry.bind(args, &[], workspace, &PtoStop::default()).expect("the arguments fit");
+    let bound = entry.bind(args, &[], workspace, None).expect("the arguments fit");
     let mut scratch = Scratch::new();
     for block in 0..blocks {
         bound.run(&mut scratch, block, blocks).expect("the kernel runs");
@@ -73,7 +73,7 @@ fn rows_follow_from_bytes_and_blocks_share_the_work() {
 fn a_block_touches_its_own_part_only() {
     let entry = entry(DOUBLE);
     let args = [floats(&[1.0; 16]), floats(&[0.0; 16])];
-    let bound = entry.bind(&args, &[], &nothing(), &PtoStop::default()).expect("the arguments fit");
+    let bound = entry.bind(&args, &[], &nothing(), None).expect("the arguments fit");
     bound.run(&mut Scratch::new(), 1, 3).expect("the kernel runs");
     let ones = |r: usize| read(&args[1])[r * 4..][..4].iter().all(|v| *v == 2.0);
     assert_eq!([0, 1, 2, 3].map(ones), [false, true, false, false]);
@@ -135,10 +135,7 @@ fn an_extent_in_a_product_follows_from_a_later_argument() {
     let row = |value| [value; 4];
     assert_eq!(read(&args[0]), [row(1.0), row(0.0), row(1.0), row(0.0)].concat());
     let few = [floats(&[0.0; 12]), floats(&[1.0; 8])];
-    entry
-        .bind(&few, &[], &nothing(), &PtoStop::default())
-        .map(|_| ())
-        .expect_err("it has three rows, not four");
+    entry.bind(&few, &[], &nothing(), None).map(|_| ()).expect_err("it has three rows, not four");
 }
 
 #[test]
@@ -165,10 +162,10 @@ fn residents_give_extents_that_bytes_do_not_tell() {
     );
     let (weights, args) = (floats(&[1.0, 2.0, 3.0]), [floats(&[1.0; 6]), floats(&[0.0; 6])]);
     let resident = PtoResident { range: &weights, dtype: DType::F32, shape: &[1, 3] };
-    let bound = entry.bind(&args, &[resident], &nothing(), &PtoStop::default()).expect("the arguments fit");
+    let bound = entry.bind(&args, &[resident], &nothing(), None).expect("the arguments fit");
     bound.run(&mut Scratch::new(), 0, 1).expect("the kernel runs");
     assert_eq!(read(&args[1]), [1.0, 2.0, 3.0, 1.0, 2.0, 3.0]);
-    let fault = |resident| entry.bind(&args, &[resident], &nothing(), &PtoStop::default()).unwrap_err();
+    let fault = |resident| entry.bind(&args, &[resident], &nothing(), None).unwrap_err();
     let half = PtoResident { dtype: DType::F16, ..resident };
     assert_eq!(fault(half), "`w` holds `f16` elements, and the kernel takes `f32`");
     let flat = PtoResident { shape: &[3], ..resident };
@@ -194,7 +191,7 @@ fn each_block_has_its_slot_of_the_workspace() {
     // Three slots and a part of another.
     run(&entry, &args, &TensorRange::zeros(30, 1).expect("it is small"), 2);
     assert_eq!(read(&args[1]), [1.0, 2.0, 3.0, 4.0]);
-    let none = entry.bind(&args, &[], &nothing(), &PtoStop::default()).unwrap_err();
+    let none = entry.bind(&args, &[], &nothing(), None).unwrap_err();
     assert_eq!(none, "`slot` is bound to 0 bytes, which is no multiple of the 8 bytes for each of `slots`");
 }
 
@@ -223,7 +220,7 @@ fn bytes_that_do_not_fit_are_refused_with_the_numbers() {
     let fault = |x: usize, y: usize| {
         let args = [TensorRange::zeros(x as u64, 1), TensorRange::zeros(y as u64, 1)];
         let args = args.map(|range| range.expect("it is small"));
-        entry.bind(&args, &[], &nothing(), &PtoStop::default()).unwrap_err()
+        entry.bind(&args, &[], &nothing(), None).unwrap_err()
     };
     assert_eq!(
         fault(20, 16),
@@ -231,14 +228,14 @@ fn bytes_that_do_not_fit_are_refused_with_the_numbers() {
     );
     assert_eq!(fault(32, 16), "`y` is bound to 16 bytes, and [2, 4] elements of `f32` take 32");
     assert_eq!(fault(32, 48), "`y` is bound to 48 bytes, and [2, 4] elements of `f32` take 32");
-    let few = entry.bind(&[nothing()], &[], &nothing(), &PtoStop::default()).unwrap_err();
+    let few = entry.bind(&[nothing()], &[], &nothing(), None).unwrap_err();
     assert_eq!(few, "`double_rows` takes 2 arguments, and 1 are bound");
 }
 
 #[test]
 fn extents_that_nothing_tells_are_refused_by_name() {
     let two = entry("PTO_SHAPE(x, rows, cols) PTO_KERNEL_IMPL(k, Tensor<float> x) { }");
-    let fault = two.bind(&[floats(&[0.0; 4])], &[], &nothing(), &PtoStop::default()).unwrap_err();
+    let fault = two.bind(&[floats(&[0.0; 4])], &[], &nothing(), None).unwrap_err();
     assert!(
         fault.starts_with("the extents `rows` and `cols` of `x` do not follow from its 16 bytes"),
         "{fault}"
@@ -250,7 +247,7 @@ fn extents_that_nothing_tells_are_refused_by_name() {
         &[],
     );
     let other = other.expect("the parameters fit").remove(0);
-    let fault = other.bind(&[floats(&[0.0; 4])], &[], &nothing(), &PtoStop::default()).unwrap_err();
+    let fault = other.bind(&[floats(&[0.0; 4])], &[], &nothing(), None).unwrap_err();
     assert_eq!(fault, "`cols` follows from no tensor that the kernel is given");
 }
 
@@ -258,8 +255,7 @@ fn extents_that_nothing_tells_are_refused_by_name() {
 fn a_requirement_is_checked_with_the_extents_found() {
     let entry =
         entry("PTO_SHAPE(x, rows) PTO_REQUIRE(rows % 4 == 0) PTO_KERNEL_IMPL(k, Tensor<float> x) { }");
-    let bind =
-        |n: usize| entry.bind(&[floats(&vec![0.0; n])], &[], &nothing(), &PtoStop::default()).map(drop);
+    let bind = |n: usize| entry.bind(&[floats(&vec![0.0; n])], &[], &nothing(), None).map(drop);
     assert_eq!(bind(8), Ok(()));
     assert_eq!(bind(6), Err("a `PTO_REQUIRE` is false: rows = 6".to_owned()));
 }
@@ -283,7 +279,7 @@ fn a_fault_in_a_block_stops_it_with_its_place() {
         "PTO_SHAPE(x, rows) PTO_KERNEL_IMPL(k, Tensor<float> x) { PTO_STORE_SCALAR(x, 1.0f, {rows}); }",
     );
     let args = [floats(&[0.0; 4])];
-    let bound = entry.bind(&args, &[], &nothing(), &PtoStop::default()).expect("the arguments fit");
+    let bound = entry.bind(&args, &[], &nothing(), None).expect("the arguments fit");
     let trap = bound.run(&mut Scratch::new(), 0, 1).unwrap_err();
     assert_eq!(trap.message, "index 4 is outside of dimension 0 of `x`");
 }
@@ -293,8 +289,8 @@ fn a_flag_from_outside_stops_a_block() {
     let entry = entry(
         "PTO_SHAPE(x, rows) PTO_KERNEL_IMPL(k, Tensor<float> x) { while (true) { PTO_STORE_SCALAR(x, 1.0f, {0}); } }",
     );
-    let stop = PtoStop { cancel: Some(Arc::new(AtomicBool::new(true))) };
-    let bound = entry.bind(&[floats(&[0.0])], &[], &nothing(), &stop).expect("the arguments fit");
+    let cancel = Arc::new(AtomicBool::new(true));
+    let bound = entry.bind(&[floats(&[0.0])], &[], &nothing(), Some(&cancel)).expect("the arguments fit");
     assert!(bound.run(&mut Scratch::new(), 0, 1).unwrap_err().is_cancelled());
 }
 
