@@ -1,7 +1,7 @@
 //! Waits of a graph for an event that it signals itself, but behind the wait.
 //!
 //! A wait in a graph that signals the event is for its own signal: an edge like others. Where the kernel that waits signals the event, or comes before one
-//! that does by `TG_DEPEND`, that would be a circle, so the wait is for another launch, as if the graph did not signal: the last before its own that
+//! that does by `TG_DEPEND`, that would be a cycle, so the wait is for another launch, as if the graph did not signal: the last before its own that
 //! signals the event, of whichever graph.
 
 use super::TgModule;

@@ -121,10 +121,10 @@ impl Random {
     }
 }
 
-/// ISA-SY-01, ISA-SY-02, ISA-SY-06: units whose launches wait in a circle, or for what none signals, are refused, and no others are; those in which all is in
+/// ISA-SY-01, ISA-SY-02, ISA-SY-06: units whose launches wait in a cycle, or for what none signals, are refused, and no others are; those in which all is in
 /// order give the numbers of that order.
 #[test]
-fn launches_wait_for_the_last_signal_before_them_and_only_circles_of_launches_are_refused() {
+fn launches_wait_for_the_last_signal_before_them_and_only_cycles_of_launches_are_refused() {
     let mut seen = [0u64; 3];
     for seed in 0..cases(2000) {
         let random = Random::of(seed);

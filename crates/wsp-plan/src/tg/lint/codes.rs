@@ -3,7 +3,7 @@
 wsp_diag::codes! {
     pub(super) CYCLE = 1500, "something waits for itself",
         "\
-Edges, barriers, events, gangs and decisions on data form a circle: no kernel in it can ever start. The circle is printed whole, each of its
+Edges, barriers, events, gangs and decisions on data form a cycle: no kernel in it can ever start. The cycle is printed whole, each of its
 links as a place. Remove one link; what is to follow in a next round stands in a CF_LOOP or is launched again. A wait for an event of an earlier launch
 of the same graph has a TG_DEPEND from the kernel that waits to the one that signals.";
     pub(super) RACE = 1501, "two kernels use the same bytes in no order",

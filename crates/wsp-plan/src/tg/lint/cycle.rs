@@ -6,10 +6,10 @@ use std::collections::{BTreeSet, VecDeque};
 use wsp_core::tg::GraphNo;
 use wsp_ir::tg::Namespace;
 
-/// Most circles that are told of one unit.
+/// Most cycles that are told of one unit.
 const MAX_CYCLES: usize = 8;
 
-/// Reports circles of an order that has some: each time the shortest through a node, without nodes that were in one before.
+/// Reports cycles of an order that has some: each time the shortest through a node, without nodes that were in one before.
 pub(super) fn report(cx: &mut Cx<'_>, order: &Order) {
     let nodes = order.first.len() - 1;
     let mut gone = vec![false; nodes];
@@ -23,7 +23,7 @@ pub(super) fn report(cx: &mut Cx<'_>, order: &Order) {
     }
 }
 
-/// A node on a circle of nodes that are not gone: what is left when whatever waits for nothing has been taken away, and
+/// A node on a cycle of nodes that are not gone: what is left when whatever waits for nothing has been taken away, and
 /// then a walk against the edges until a node comes again.
 fn node_on_cycle(order: &Order, gone: &[bool]) -> Option<u32> {
     let nodes = gone.len();
@@ -56,7 +56,7 @@ fn node_on_cycle(order: &Order, gone: &[bool]) -> Option<u32> {
     Some(at)
 }
 
-/// The shortest circle through a node.
+/// The shortest cycle through a node.
 fn shortest(order: &Order, start: u32, gone: &[bool]) -> Vec<Edge> {
     let mut by: Vec<Option<Edge>> = vec![None; gone.len()];
     let mut open = VecDeque::from([start]);

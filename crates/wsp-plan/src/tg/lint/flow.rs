@@ -301,7 +301,7 @@ impl Flow<'_> {
         cx.report(found.help(help.unwrap_or_else(apart)));
     }
 
-    /// The edge that orders two kernels; none if a gang makes every one a circle.
+    /// The edge that orders two kernels; none if a gang makes every one a cycle.
     pub(super) fn order_of(&self, cx: &Cx<'_>, a: &Access, b: &Access) -> Option<String> {
         let (first, second) = match (self.may_follow(a.node, b.node), self.may_follow(b.node, a.node)) {
             (true, _) => (a, b),

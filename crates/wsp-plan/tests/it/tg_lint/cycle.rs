@@ -58,7 +58,7 @@ fn graphs_that_wait_for_each_other_are_found() {
 
 /// ISA-SY-06: launches of two graphs in turn, the first of which waits for none.
 #[test]
-fn launches_in_turn_of_which_the_first_skips_its_wait_are_no_circle() {
+fn launches_in_turn_of_which_the_first_skips_its_wait_are_no_cycle() {
     let text = "TG_BEGIN(G)\nCF_IF(iteration > 0)\nTG_KERNEL(W, e, 1, AIV, 0)\nCF_ENDIF\nTG_KERNEL(K, e, 1, AIV, 0)\nTG_DEPEND(W, K)\nSY_WAIT(E, W)\nSY_SIGNAL(F, K)\nTG_END(G)\nTG_BEGIN(H)\nTG_KERNEL(K, e, 1, AIV, 0)\nSY_WAIT(F, K)\nSY_SIGNAL(E, K)\nTG_END(H)\n";
     check(&(text.to_owned() + "TG_INVOKE(G, 0)\nTG_LAUNCH(H, 1)\nTG_INVOKE(G, 1)\nTG_LAUNCH(H, 1)\n"));
     check(&(text.to_owned() + "TG_INVOKE(G, 1) //! 1515\nTG_LAUNCH(H, 1)\n"));

@@ -211,8 +211,8 @@ impl LaunchOrder {
         (place as usize).checked_sub(2 * self.graphs.len()).filter(|wait| *wait < self.host_waits)
     }
 
-    /// Places in a circle of edges that surely hold, in this order, if there is one.
-    pub(super) fn circle(&self) -> Option<Vec<u32>> {
+    /// Places in a cycle of edges that surely hold, in this order, if there is one.
+    pub(super) fn cycle(&self) -> Option<Vec<u32>> {
         let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.edges.len()];
         let mut waiting = vec![0u32; self.edges.len()];
         for (from, to) in
@@ -238,9 +238,9 @@ impl LaunchOrder {
             place = *before[place as usize].iter().find(|before| waiting[**before as usize] > 0)?;
         }
         let first = walked.iter().position(|of| *of == place)?;
-        let mut circle = walked.split_off(first);
-        circle.reverse();
-        Some(circle)
+        let mut cycle = walked.split_off(first);
+        cycle.reverse();
+        Some(cycle)
     }
 
     /// Whether there are edges that may hold.

@@ -1,7 +1,7 @@
 //! Launches that wait for launches which cannot come.
 //!
 //! A launch that waits for an event waits for ever where no launch signals it, and where the one that does comes behind it: behind a wait of the host
-//! for it, behind it on its stream, or by events. On a way of the host that is a circle of edges that surely hold.
+//! for it, behind it on its stream, or by events. On a way of the host that is a cycle of edges that surely hold.
 
 use super::super::{AT_LAUNCH, Cx, NEVER_HAPPENS, error, note};
 use super::events::Events;
@@ -20,7 +20,7 @@ struct Found {
     kernel: u32,
     /// What the launch that signals comes behind.
     behind: Option<Behind>,
-    /// Other kernels that wait in a circle with it.
+    /// Other kernels that wait in a cycle with it.
     others: Vec<(EventNo, u32)>,
     /// On how many ways it is so.
     ways: usize,
@@ -59,7 +59,7 @@ impl Stuck {
             found.entry((way.launches[of.0].at, event)).or_insert((kernel, behind, others));
         };
         order.unsignalled().iter().filter(|_| is_whole).for_each(|wait| add(*wait, None, Vec::new()));
-        if let Some(Circle { wait, behind, others }) = circle(way, order) {
+        if let Some(Cycle { wait, behind, others }) = cycle(way, order) {
             add(wait, Some(behind), others.into_iter().map(wait_of).collect());
         }
         for ((at, event), (kernel, behind, others)) in found {
@@ -85,31 +85,31 @@ impl Stuck {
 }
 
 /// Launches that wait for each other.
-struct Circle {
+struct Cycle {
     wait: (usize, u32),
     /// What keeps the launch from coming that signals.
     behind: Behind,
     others: Vec<(usize, u32)>,
 }
 
-/// A wait in a circle of edges that surely hold, if there is one.
-fn circle(way: &Way, order: &LaunchOrder) -> Option<Circle> {
-    let circle = order.circle()?;
+/// A wait in a cycle of edges that surely hold, if there is one.
+fn cycle(way: &Way, order: &LaunchOrder) -> Option<Cycle> {
+    let cycle = order.cycle()?;
     // Nothing but a wait for an event leads back to an earlier launch.
     let waits: BTreeMap<u32, (usize, u32)> = order.places_of_waits().collect();
-    let (start, wait) = circle
+    let (start, wait) = cycle
         .iter()
         .enumerate()
         .filter_map(|(at, place)| Some((at, *waits.get(place)?)))
         .min_by_key(|(_, wait)| *wait)?;
-    let around = circle[start..].iter().chain(&circle[..start]);
+    let around = cycle[start..].iter().chain(&cycle[..start]);
     let pairs = around.clone().zip(around.skip(1));
     let mut behind = pairs.filter_map(|(from, to)| match (order.launch_of_end(*from), order.begun(*to)) {
         (Some(_), Some(launch)) => Some(Behind::Stream(way.launches[launch].at)),
         _ => order.host_wait(*to).map(|wait| Behind::Host(way.waits[wait])),
     });
-    let others = circle.iter().filter_map(|place| waits.get(place)).filter(|other| **other != wait);
-    Some(Circle { wait, behind: behind.next().unwrap_or(Behind::Events), others: others.copied().collect() })
+    let others = cycle.iter().filter_map(|place| waits.get(place)).filter(|other| **other != wait);
+    Some(Cycle { wait, behind: behind.next().unwrap_or(Behind::Events), others: others.copied().collect() })
 }
 
 fn tell(cx: &mut Cx<'_>, at: u32, found: &Found, events: &Events<'_>, always: bool) {
@@ -125,9 +125,9 @@ fn tell(cx: &mut Cx<'_>, at: u32, found: &Found, events: &Events<'_>, always: bo
         }
     };
     let mut told = cx.on(of(NEVER_HAPPENS, message), at, "launched here");
-    let is_circle = matches!(found.behind, Some(Behind::Events));
+    let is_cycle = matches!(found.behind, Some(Behind::Events));
     for (number, of) in std::iter::once((found.event, found.kernel)).chain(found.others.clone()).enumerate() {
-        if let Some(wait) = wait_of(cx, of).filter(|_| number == 0 || is_circle) {
+        if let Some(wait) = wait_of(cx, of).filter(|_| number == 0 || is_cycle) {
             told = cx.and(told, wait, "waits here");
         }
     }
@@ -152,7 +152,7 @@ fn tell(cx: &mut Cx<'_>, at: u32, found: &Found, events: &Events<'_>, always: bo
             told.help(format!("write {first} before, or launch the graphs: TG_LAUNCH({graph}, STREAM)")),
         );
     }
-    if is_circle {
+    if is_cycle {
         told = told.note(match found.others.is_empty() {
             true => "the first launch that signals it is this one, behind the wait".to_owned(),
             false => "these launches wait for each other".to_owned(),

@@ -141,7 +141,7 @@ impl Order {
         Ordered { first: &self.ranked_first, to: &self.ranked_to }
     }
 
-    /// Reads the order of a unit; what goes in circles is reported, and then there is no order.
+    /// Reads the order of a unit; what goes in cycles is reported, and then there is no order.
     pub(super) fn new(cx: &mut Cx<'_>) -> Order {
         let copies = CopyOrder::new(cx.module, cx.outline, cx.accesses);
         if let Some(tensor) = copies.left_out {
