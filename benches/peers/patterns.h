@@ -1,4 +1,4 @@
-// The graphs that every program builds. README.md defines them; `pattern.rs` of the command `wsp bench runtime` holds the
+// The graphs that every program builds. README.md defines them; `pattern.rs` of the command `cargo xtask bench runtime` holds the
 // same definitions, and the checksums of both sides are compared.
 #pragma once
 

@@ -1,12 +1,16 @@
-//! `cargo xtask bench --against BINARY [BENCH…]`: this build of `wsp` and another one, in turn.
+//! `cargo xtask bench NAME [OPTION…]`: builds the benchmarks and runs one with these options.
 //!
-//! Each benchmark of `wsp bench` is run nine times with each binary, one right after the other, so that a machine that is slower for a
+//! `cargo xtask bench --against BINARY [NAME…]`: the benchmarks of this build and of another one, in turn. The other one is a program of
+//! benchmarks as this one is, or an older `wsp` that has them as its command `bench`: the exit status of `BINARY bench decode --help` and of
+//! `BINARY decode --help` says which.
+//!
+//! Each benchmark is run nine times with each binary, one right after the other, so that a machine that is slower for a
 //! while is so for both; every other time the other one begins. Of each row the table has the medians of both, and the median of the nine
 //! ratios with the interval that contains the true one in 96 of 100 cases: the second smallest and the second largest ratio. A ratio says
 //! how much more ours takes: where a measurement is a rate, it is theirs over ours. A row is slower when its ratio is above 1.05 and
 //! its interval above 1, and then the command fails.
 //!
-//! Only what `wsp` measures is looked at: not calls from Python. Rows that one binary lacks are printed and compared with nothing.
+//! Only what this program measures is looked at: not calls from Python. Rows that one binary lacks are printed and compared with nothing.
 
 mod measurements;
 
@@ -27,7 +31,42 @@ const OUTSIDE: usize = 1;
 /// The largest ratio that is not slower.
 const MOST: f64 = 1.05;
 /// How it is called.
-const USAGE: &str = "usage: cargo xtask bench --against BINARY [decode | plan | runtime | generate | isa …]";
+const USAGE: &str = "usage: cargo xtask bench decode | plan | runtime | generate | isa [OPTION…]\n       \
+                     cargo xtask bench --against BINARY [decode | plan | runtime | generate | isa …]";
+
+/// A program that measures.
+struct Benchmarks {
+    path: PathBuf,
+    /// What stands before the name of a benchmark.
+    command: &'static [&'static str],
+}
+
+impl Benchmarks {
+    /// The program of a path, which is asked what it takes.
+    fn at(path: PathBuf) -> Result<Benchmarks> {
+        let takes = |words: &[&str]| {
+            let asked = Command::new(&path).args(words).stdin(Stdio::null()).output();
+            Ok(asked.with_context(|| format!("{} cannot be run", path.display()))?.status.success())
+        };
+        let command = command(takes)?;
+        let command = command.with_context(|| {
+            format!(
+                "{} has no benchmarks: give a `wsp-bench`, or a `wsp` with the command `bench`",
+                path.display()
+            )
+        })?;
+        Ok(Benchmarks { path, command })
+    }
+}
+
+/// What stands before the name of a benchmark in a program that takes these words or does not; none where it has no benchmarks.
+fn command(takes: impl Fn(&[&str]) -> Result<bool>) -> Result<Option<&'static [&'static str]>> {
+    Ok(match () {
+        () if takes(&["bench", "decode", "--help"])? => Some(&["bench"]),
+        () if takes(&["decode", "--help"])? => Some(&[]),
+        () => None,
+    })
+}
 
 /// Measurements of one row, run by run.
 #[derive(Default)]
@@ -37,17 +76,26 @@ struct Row {
     theirs: Vec<f64>,
 }
 
-/// Measures and prints the table; whether no row is slower.
+/// Runs a benchmark, or compares; whether all went well.
 pub(crate) fn run(project: &Project, words: &[&str]) -> Result<bool> {
-    let ["--against", binary, names @ ..] = words else { bail!(USAGE) };
+    match words {
+        ["--against", binary, names @ ..] => compare(project, binary, names),
+        [] | ["--against"] => bail!(USAGE),
+        _ => Ok(Command::new(built(project)?).args(words).status()?.success()),
+    }
+}
+
+/// Measures and prints the table; whether no row is slower.
+fn compare(project: &Project, binary: &str, names: &[&str]) -> Result<bool> {
     let known = |name: &&str| KINDS.iter().any(|kind| kind.name == *name);
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
         bail!("there is no benchmark `{unknown}`\n{USAGE}");
     }
     let theirs = std::path::absolute(binary)?;
     ensure!(theirs.is_file(), "{} is no file", theirs.display());
-    let ours = built(project)?;
-    println!("ours {}, theirs {}; {ROUNDS} runs of each in turn", ours.display(), theirs.display());
+    let theirs = Benchmarks::at(theirs)?;
+    let ours = Benchmarks { path: built(project)?, command: &[] };
+    println!("ours {}, theirs {}; {ROUNDS} runs of each in turn", ours.path.display(), theirs.path.display());
     print!("{}", heading());
     let mut slower = 0;
     for kind in KINDS.iter().filter(|kind| names.is_empty() || names.contains(&kind.name)) {
@@ -61,34 +109,35 @@ pub(crate) fn run(project: &Project, words: &[&str]) -> Result<bool> {
     Ok(slower == 0)
 }
 
-/// Builds `wsp` as the first command of the README does, and finds it.
+/// Builds the benchmarks with the options of the README's first command, and finds the program.
 fn built(project: &Project) -> Result<PathBuf> {
     let text =
         std::fs::read_to_string(project.root().join("README.md")).context("README.md cannot be read")?;
     let run = readme::first_run(&text).context("README.md shows no `cargo run …` in a `sh` block")?;
-    let mut cargo = project.cargo(&["build", "--message-format", "json-render-diagnostics"]);
+    let mut cargo =
+        project.cargo(&["build", "--package", "wsp-bench", "--message-format", "json-render-diagnostics"]);
     let output =
         cargo.args(readme::build_options(run)).stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "the build failed");
-    executable(&String::from_utf8_lossy(&output.stdout)).context("cargo does not say where `wsp` is")
+    executable(&String::from_utf8_lossy(&output.stdout)).context("cargo does not say where `wsp-bench` is")
 }
 
-/// The program `wsp` in cargo's messages.
+/// The program `wsp-bench` in cargo's messages.
 fn executable(messages: &str) -> Option<PathBuf> {
     let all = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let mut programs = all.filter(|message| message["target"]["name"] == "wsp");
+    let mut programs = all.filter(|message| message["target"]["name"] == "wsp-bench");
     programs.find_map(|message| message["executable"].as_str().map(PathBuf::from))
 }
 
 /// All runs of one benchmark: ours, then theirs, then theirs, then ours, and so on.
-fn measure(kind: &Kind, binaries: [&Path; 2], folder: &Path) -> Result<BTreeMap<String, Row>> {
+fn measure(kind: &Kind, programs: [&Benchmarks; 2], folder: &Path) -> Result<BTreeMap<String, Row>> {
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
     for round in 0..ROUNDS {
         for turn in 0..2 {
             let whose = (round + turn) % 2;
             eprint!("\r{} {} of {ROUNDS} ", kind.name, round + 1);
             for Measurement { name, better, value } in
-                kind.measurements(&once(kind, binaries[whose], folder)?)?
+                kind.measurements(&once(kind, programs[whose], folder)?)?
             {
                 let row = rows.entry(name).or_default();
                 row.better = better;
@@ -101,10 +150,11 @@ fn measure(kind: &Kind, binaries: [&Path; 2], folder: &Path) -> Result<BTreeMap<
 }
 
 /// What one run of a benchmark writes.
-fn once(kind: &Kind, binary: &Path, folder: &Path) -> Result<Value> {
+fn once(kind: &Kind, program: &Benchmarks, folder: &Path) -> Result<Value> {
     let file = std::env::temp_dir().join(format!("wsp-bench-{}.json", std::process::id()));
-    let mut command = Command::new(binary);
-    command.args(["bench", kind.name]).args(kind.arguments).arg("--json").arg(&file).current_dir(folder);
+    let mut command = Command::new(&program.path);
+    command.args(program.command).arg(kind.name).args(kind.arguments);
+    command.arg("--json").arg(&file).current_dir(folder);
     let output =
         command.stdin(Stdio::null()).output().with_context(|| format!("{command:?} cannot be run"))?;
     ensure!(
@@ -205,11 +255,20 @@ mod tests {
     }
 
     #[test]
+    fn benchmarks_are_a_program_or_a_command_of_another() {
+        let of = |known: &[&str]| command(|words| Ok(words == known)).unwrap();
+        assert_eq!(of(&["bench", "decode", "--help"]), Some(&["bench"][..]));
+        assert_eq!(of(&["decode", "--help"]), Some(&[][..]));
+        assert_eq!(of(&["plan", "--help"]), None);
+        assert!(command(|_| bail!("no program")).is_err());
+    }
+
+    #[test]
     fn the_program_is_where_cargo_says() {
         let messages = "{\"reason\":\"compiler-artifact\",\"target\":{\"name\":\"wsp_cli\"},\"executable\":null}\n\
-                        {\"reason\":\"compiler-artifact\",\"target\":{\"name\":\"wsp\"},\"executable\":\"/t/wsp\"}\n\
+                        {\"reason\":\"compiler-artifact\",\"target\":{\"name\":\"wsp-bench\"},\"executable\":\"/t/wsp-bench\"}\n\
                         {\"reason\":\"build-finished\",\"success\":true}\n";
-        assert_eq!(executable(messages), Some(PathBuf::from("/t/wsp")));
+        assert_eq!(executable(messages), Some(PathBuf::from("/t/wsp-bench")));
         assert_eq!(executable("{}\n"), None);
     }
 }

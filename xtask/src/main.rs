@@ -10,7 +10,7 @@
 //! * `tidy` checks the project's own rules only.
 //! * `lines`, `cycles` and `times` measure the project itself: lines of code, files that use each other in cycles, processor time of a
 //!   cold build. The first lines of their files say what counts.
-//! * `bench --against BINARY` compares the speed of this build of `wsp` with another's, row by row.
+//! * `bench NAME` builds the benchmarks and runs one; `bench --against BINARY` compares them with those of another build, row by row.
 //! * `bless` rewrites expected texts from what the code yields; read the difference before keeping it.
 //!
 //! Python packages that the tests need are installed below `target`. A tool that is missing is named, with the command that
@@ -70,7 +70,7 @@ fn run() -> Result<bool> {
         ["bless"] => steps::bless(&project),
         _ => bail!(
             "usage: cargo xtask test | deep [STEP…] | python | cross | tidy | lines | cycles | times [OPTION…] | \
-             bench --against BINARY [BENCH…] | bless"
+             bench NAME [OPTION…] | bench --against BINARY [NAME…] | bless"
         ),
     }
 }

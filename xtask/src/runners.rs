@@ -17,13 +17,14 @@ pub(crate) struct Tally {
 /// What `cargo test` runs, in turn: unit and integration tests of libraries, of the command line, and the code in documentation.
 ///
 /// Libraries are compiled without optimisation and with all assertions: that takes a quarter of the time, and most tests are short. The
-/// command line is tested as users build it, in the build of the README's command, and so once more is what reads deep programs on the stack
+/// command line and the benchmarks are tested as users build them, in the build of the README's command, and so once more is what reads deep programs on the stack
 /// that there is. With all assertions too the command line is a row of `cargo xtask deep`.
 const TESTS: [&[&str]; 3] = [
-    &["--workspace", "--exclude=wsp-cli", "--lib", "--bins", "--tests"],
+    &["--workspace", "--exclude=wsp-cli", "--exclude=wsp-bench", "--lib", "--bins", "--tests"],
     &[
         "--release",
         "--package=wsp-cli",
+        "--package=wsp-bench",
         "--package=wsp-lang",
         "--package=wsp-trace",
         "--lib",

@@ -1,4 +1,4 @@
-"""What the peers of `wsp bench decode` share: the problem, the clock, and the lines that go in and out.
+"""What the peers of `cargo xtask bench decode` share: the problem, the clock, and the lines that go in and out.
 
 `README.md` describes the folder that a problem comes in and the lines. A peer is a program that calls
 `serve` with its version and a function that makes its forms: ways to compute the problem, each with data in
@@ -30,7 +30,7 @@ def reply(line: dict[str, Any]) -> None:
     print(json.dumps(line), file=_REPLIES, flush=True)
 
 
-def absent(what: str, install: str = "wsp bench decode --peers --install") -> NoReturn:
+def absent(what: str, install: str = "cargo xtask bench decode --peers --install") -> NoReturn:
     """Says what this peer lacks and what to type, and ends."""
     reply({"missing": what, "install": install})
     sys.exit(0)

@@ -90,7 +90,7 @@ programs: give them with `--inputs` or `--input`. The same code reports a `layou
     pub NO_LAYOUT = 523, "a page layout that changes nothing",
         "\
 `kv_layout` is the order of heads and tokens inside the pages of a paged KV cache. The program takes no such cache, or
-the layouts are given elsewhere (`wsp bench decode --layouts`), so the setting would change nothing.";
+the layouts are given elsewhere (`cargo xtask bench decode --layouts`), so the setting would change nothing.";
     pub UNKNOWN_REFERENCE = 530, "unknown reference",
         "\
 `PTO_REFERENCE(name, …)` names a computation that is built in and independent of plans and kernels. The note lists the
@@ -138,7 +138,7 @@ that gives it too, or run with `--no-check`.";
 A file of reference cases lacks an entry or holds values that cannot be; the note says which.";
     pub PEER_FAILED = 541, "a peer of a benchmark failed",
         "\
-`wsp bench decode --peers` runs the programs of `benches/peers/decode` beside the measured one. One of them ended before
+`cargo xtask bench decode --peers` runs the programs of `benches/peers/decode` beside the measured one. One of them ended before
 it was told to, or printed something else than the lines that `benches/peers/decode/README.md` describes; the note shows
 the end of what it said. A peer that merely lacks its package is no error: it is left out, and the table says what to
 type. The same code is reported when `--install` cannot install all of the peers.";

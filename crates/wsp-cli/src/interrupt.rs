@@ -31,16 +31,16 @@ enum Item {
 
 /// Something that a signal which ends the program removes or ends, as long as this is not dropped.
 #[derive(Debug)]
-pub(crate) struct Leftover(u64);
+pub struct Leftover(u64);
 
 impl Leftover {
     /// A file that is not complete.
-    pub(crate) fn file(path: PathBuf) -> Leftover {
+    pub fn file(path: PathBuf) -> Leftover {
         register().insert(Item::File(path))
     }
 
     /// A folder of files that serve one command.
-    pub(crate) fn folder(path: PathBuf) -> Leftover {
+    pub fn folder(path: PathBuf) -> Leftover {
         register().insert(Item::Folder(path))
     }
 }
@@ -160,7 +160,7 @@ pub(crate) fn last<E>(work: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
 ///
 /// # Errors
 /// As [`Command::spawn`].
-pub(crate) fn start(command: &mut Command) -> std::io::Result<(Child, Leftover)> {
+pub fn start(command: &mut Command) -> std::io::Result<(Child, Leftover)> {
     command.process_group(0);
     // Held until the process is known, so that none is started that a signal does not end.
     let mut register = register();
@@ -182,7 +182,7 @@ pub(crate) fn start(command: &mut Command) -> std::io::Result<(Child, Leftover)>
 ///
 /// # Errors
 /// As [`Command::output`].
-pub(crate) fn output(command: &mut Command) -> std::io::Result<Output> {
+pub fn output(command: &mut Command) -> std::io::Result<Output> {
     let (child, _leftover) =
         start(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()))?;
     child.wait_with_output()

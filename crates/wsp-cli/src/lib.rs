@@ -2,21 +2,20 @@
 //!
 //! **Invariant:** the only crate that touches files, environment, clocks for reporting, and the terminal.
 //!
-//! The binary `wsp` is [`main`]. The modules are public so that integration tests share its loaders, generators and
-//! references.
+//! The binary `wsp` is [`main`]. The modules are public so that integration tests and the benchmarks share its files,
+//! messages and engine.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "this is the crate that reads files and clocks")]
 
-mod args;
-pub mod bench;
-mod commands;
+pub mod args;
+pub mod commands;
 pub mod engine;
 pub mod files;
 pub mod graph;
-mod interrupt;
-mod machine;
+pub mod interrupt;
+pub mod machine;
 pub mod report;
-mod terminal;
+pub mod terminal;
 pub mod unit;
 
 pub use wsp_backend::KvLayout;
@@ -28,9 +27,15 @@ use std::process::ExitCode;
 /// 0: done. 1: diagnostics were printed or a check failed. 2: the command line is wrong. 130, 143, 129: ended by
 /// Ctrl-C, SIGTERM, SIGHUP, with nothing written.
 pub fn main() -> ExitCode {
+    program(commands::dispatch)
+}
+
+/// A program with the messages and signals of `wsp` and a command line of its own, which `run` is given. The exit codes are those of
+/// [`main`].
+pub fn program<C: clap::Parser>(run: impl FnOnce(C) -> commands::Outcome) -> ExitCode {
     interrupt::install();
     match args::parse(std::env::args_os()) {
-        Ok(cli) => commands::dispatch(cli).into(),
+        Ok(cli) => run(cli).into(),
         Err(error) => {
             let is_json = args::usage::wants_json(std::env::args_os());
             if error.use_stderr() && is_json {

@@ -3,7 +3,7 @@
 use std::fs;
 
 /// The processor's name.
-pub(crate) fn processor() -> Option<String> {
+pub fn processor() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|l| l.starts_with("model name") || l.starts_with("Model"))?;
     line.split_once(':').map(|(_, name)| name.trim().to_owned())
@@ -64,7 +64,7 @@ pub(crate) fn features() -> Vec<Feature> {
 }
 
 /// The widest vector instructions that kernels can use here.
-pub(crate) fn simd_level() -> &'static str {
+pub fn simd_level() -> &'static str {
     let features = features();
     let has = |names: &[&str]| names.iter().all(|n| features.iter().any(|f| f.name == *n && f.present));
     if has(&["avx512f", "avx512bw", "avx512vl"]) {

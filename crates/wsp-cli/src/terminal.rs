@@ -1,6 +1,6 @@
 //! Where output goes: results to stdout, diagnostics to stderr.
 
-use crate::args::{Color, ErrorFormat};
+use crate::args::{Color, ErrorFormat, MessageArgs};
 use crate::files::written;
 use pto_wsp::catalog::to_json;
 use std::collections::BTreeMap;
@@ -13,14 +13,15 @@ const MOST_ALIKE: usize = 5;
 
 /// How to print.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Terminal {
+pub struct Terminal {
     color: bool,
     format: ErrorFormat,
 }
 
 impl Terminal {
     /// Decides about colour once, by flag and environment.
-    pub(crate) fn new(format: ErrorFormat, color: Color) -> Terminal {
+    pub(crate) fn new(messages: &MessageArgs) -> Terminal {
+        let &MessageArgs { error_format: format, color } = messages;
         let color = match color {
             Color::Always => true,
             Color::Never => false,
@@ -30,7 +31,7 @@ impl Terminal {
     }
 
     /// Prints a result.
-    pub(crate) fn print(&self, text: &str) {
+    pub fn print(&self, text: &str) {
         let mut out = std::io::stdout().lock();
         self.must_be_written(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
     }
@@ -50,7 +51,7 @@ impl Terminal {
     }
 
     /// Prints what a long command is doing; only to a person.
-    pub(crate) fn progress(&self, text: &str) {
+    pub fn progress(&self, text: &str) {
         let mut err = std::io::stderr().lock();
         if err.is_terminal() && self.format == ErrorFormat::Text {
             let _ = writeln!(err, "{text}");

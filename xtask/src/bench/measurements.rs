@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A benchmark of `wsp bench`.
+/// A benchmark.
 pub(super) struct Kind {
     /// As it is typed.
     pub(super) name: &'static str,
@@ -14,7 +14,7 @@ pub(super) struct Kind {
     keys: &'static [&'static str],
     /// Places of a row's measurements.
     measurements: &'static [&'static str],
-    /// Places of measurements beside the rows; another `wsp` may write fewer.
+    /// Places of measurements beside the rows; another program may write fewer.
     beside: &'static [&'static str],
 }
 
@@ -69,7 +69,7 @@ impl Kind {
     /// The measurements of a run; those that it could not take are left out.
     pub(super) fn measurements(&self, all: &Value) -> Result<Vec<Measurement>> {
         let rows =
-            all["rows"].as_array().with_context(|| format!("`wsp bench {}` wrote no rows", self.name))?;
+            all["rows"].as_array().with_context(|| format!("the benchmark `{}` wrote no rows", self.name))?;
         let mut found = Vec::new();
         for row in rows {
             let keys = self.keys.iter().map(|key| match &row[*key] {
@@ -80,12 +80,12 @@ impl Kind {
         }
         let beside: Vec<&str> = self.beside.iter().copied().filter(|at| all.pointer(at).is_some()).collect();
         self.add("", &beside, all, &mut found)?;
-        ensure!(!found.is_empty(), "`wsp bench {}` measured nothing", self.name);
+        ensure!(!found.is_empty(), "the benchmark `{}` measured nothing", self.name);
         let mut names = BTreeSet::new();
         let again = found.iter().find(|measurement| !names.insert(&measurement.name));
         ensure!(
             again.is_none(),
-            "`wsp bench {}` has two rows {:?}",
+            "the benchmark `{}` has two rows {:?}",
             self.name,
             again.map(|measurement| &measurement.name)
         );
@@ -96,7 +96,7 @@ impl Kind {
         for place in places {
             let value = of.pointer(place);
             let value =
-                value.with_context(|| format!("a row of `wsp bench {}` has no `{place}`", self.name))?;
+                value.with_context(|| format!("a row of the benchmark `{}` has no `{place}`", self.name))?;
             let what = if *place == "/ours" { "" } else { place };
             let name = format!("{row}{}", what.replace('/', " ")).trim().to_owned();
             let rate = ["/s", "/ms"].iter().any(|unit| name.ends_with(unit));

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// What users build: `wsp` and the extension module of the Python package.
-const PROGRAMS: [&str; 2] = ["wsp-cli", "wsp-py"];
+/// What users build: `wsp`, the extension module of the Python package, and the benchmarks of both.
+const PROGRAMS: [&str; 3] = ["wsp-cli", "wsp-py", "wsp-bench"];
 
 /// Libraries of the workspace with default features, and dependencies of the workspace's crates that turn some of another crate of it on.
 /// Those of tests only are free.
@@ -13,7 +13,7 @@ pub(super) fn check(packages: &[Value]) -> Vec<String> {
         let name = package["name"].as_str().unwrap_or_default();
         let default = package["features"]["default"].as_array().is_some_and(|features| !features.is_empty());
         if default && !PROGRAMS.contains(&name) {
-            faults.push(format!("{name}: has default features; only {} may", PROGRAMS.join(" and ")));
+            faults.push(format!("{name}: has default features; only {} may", PROGRAMS.join(", ")));
         }
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
             let asks = dependency["features"].as_array().is_some_and(|features| !features.is_empty());

@@ -86,6 +86,23 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wsp-check",
         ],
     ),
+    (
+        "wsp-bench",
+        &[
+            "wsp-core",
+            "wsp-diag",
+            "wsp-ir",
+            "wsp-lang",
+            "wsp-isa",
+            "wsp-plan",
+            "wsp-backend",
+            "wsp-kernel",
+            "wsp-runtime",
+            "pto-wsp",
+            "wsp-check",
+            "wsp-cli",
+        ],
+    ),
     ("xtask", &[]),
     ("peer-rayon", &[]),
 ];

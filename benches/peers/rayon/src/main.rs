@@ -11,9 +11,9 @@
 )]
 #![allow(dead_code, reason = "the shared files hold more than this program uses")]
 
-#[path = "../../../../crates/wsp-cli/src/bench/runtime/measure.rs"]
+#[path = "../../../src/runtime/measure.rs"]
 mod measure;
-#[path = "../../../../crates/wsp-cli/src/bench/runtime/pattern.rs"]
+#[path = "../../../src/runtime/pattern.rs"]
 mod pattern;
 mod records;
 

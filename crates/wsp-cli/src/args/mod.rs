@@ -1,6 +1,5 @@
 //! What can be typed.
 
-mod bench;
 mod graph;
 mod programs;
 mod run;
@@ -8,22 +7,18 @@ mod unit;
 pub(crate) mod usage;
 mod values;
 
-pub(crate) use bench::{
-    BenchArgs, BenchClock, BenchCommand, BenchGenerateArgs, BenchIsaArgs, BenchPlanArgs, BenchRuntimeArgs,
-    BenchType, GenerateSection, PeersArgs, RuntimeSection, SetName,
-};
 pub(crate) use graph::GraphArgs;
 pub(crate) use programs::{
     AsmArgs, CheckArgs, DisasmArgs, EmitArgs, ExplainArgs, PlanArgs, Stage, TargetsArgs,
 };
 pub(crate) use run::RunArgs;
 pub(crate) use unit::{Cores, UnitArgs};
-pub(crate) use values::Setting;
+pub use values::{Setting, Words, engine, number, seed, words};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
-use values::{engine, mode, named_file, seed, setting};
+use values::{mode, named_file, setting};
 use wsp_check::generate::{self, Pairs};
 use wsp_kernel::{Engine, Mode};
 
@@ -31,6 +26,16 @@ use wsp_kernel::{Engine, Mode};
 #[derive(Parser, Debug)]
 #[command(name = "wsp", version, max_term_width = 110)]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) messages: MessageArgs,
+
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// How messages are printed.
+#[derive(Args, Debug)]
+pub struct MessageArgs {
     /// How errors and warnings are printed
     #[arg(long, global = true, value_enum, display_order = 100, default_value_t = ErrorFormat::Text)]
     pub(crate) error_format: ErrorFormat,
@@ -38,17 +43,17 @@ pub(crate) struct Cli {
     /// When errors and warnings are coloured
     #[arg(long, global = true, value_enum, display_order = 101, default_value_t = Color::Auto)]
     pub(crate) color: Color,
-
-    #[command(subcommand)]
-    pub(crate) command: Option<Command>,
 }
 
 /// Reads the command line. A number below 0 is the value of the option before it, not an option.
-pub(crate) fn parse(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, clap::Error> {
-    let mut command = numbers_below_0(Cli::command());
+pub(crate) fn parse<C: Parser>(
+    words: impl IntoIterator<Item = std::ffi::OsString>,
+) -> Result<C, clap::Error> {
+    let mut command = numbers_below_0(C::command());
     let words: Vec<std::ffi::OsString> = words.into_iter().collect();
-    let matches = command.try_get_matches_from_mut(&words).map_err(|error| of_a_value(error, &words))?;
-    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    let matches =
+        command.try_get_matches_from_mut(&words).map_err(|error| elsewhere(of_a_value(error, &words)))?;
+    C::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
 /// A value that begins with `-` behind the name of an option is taken for an option. No `--` before it helps, and none does before
@@ -70,6 +75,17 @@ fn of_a_value(mut error: clap::Error, words: &[std::ffi::OsString]) -> clap::Err
             error.remove(ContextKind::Suggested);
         }
         _ => {}
+    }
+    error
+}
+
+/// The benchmarks are no command.
+fn elsewhere(mut error: clap::Error) -> clap::Error {
+    let is_bench =
+        error.get(ContextKind::InvalidSubcommand) == Some(&ContextValue::String("bench".to_owned()));
+    if is_bench {
+        let tip = "benchmarks are a program of their own: `cargo xtask bench`";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error
 }
@@ -105,9 +121,6 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Describe this machine as the program sees it
     Doctor(JsonArgs),
-    /// Measure
-    #[command(subcommand)]
-    Bench(BenchCommand),
     /// Print every limit and constant
     Config(JsonArgs),
     /// Print what each target does with each schedule primitive, or each platform with each instruction of task graphs
@@ -161,7 +174,7 @@ pub(crate) enum Color {
 
 /// How the summary is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum StatsFormat {
+pub enum StatsFormat {
     /// For people
     Text,
     /// One JSON object
@@ -206,27 +219,28 @@ pub(crate) struct DataArgs {
 
 /// How a program is launched.
 #[derive(Args, Debug)]
-pub(crate) struct LaunchArgs {
+pub struct LaunchArgs {
     /// Set a parameter of the program, or kv_layout (NHD, HND) or max_blocks; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
-    pub(crate) set: Vec<Setting>,
+    pub set: Vec<Setting>,
 
     /// Use this schedule instead of those the source applies
     #[arg(long, value_name = "NAME")]
-    pub(crate) schedule: Option<String>,
+    pub schedule: Option<String>,
 
     /// Instruction set of tile operations: auto, plain, portable, avx2, avx512, avx512_bf16, neon
     #[arg(long, value_name = "NAME", value_parser = mode)]
-    pub(crate) isa: Option<Mode>,
+    pub isa: Option<Mode>,
 
     /// What runs scalar code: auto, interpreter, native
     #[arg(long, value_name = "NAME", value_parser = engine)]
-    pub(crate) engine: Option<Engine>,
+    pub engine: Option<Engine>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::CommandFactory as _;
     use wsp_ir::workload::Deps;
     use wsp_plan::ParamValue;
 
@@ -270,11 +284,11 @@ mod tests {
     fn a_value_that_looks_like_an_option_is_told_how_it_is_written() {
         let said = |args: &[&str]| {
             let words = [&["wsp", "run", "a.pto"], args].concat().into_iter().map(Into::into);
-            parse(words).unwrap_err().to_string()
+            parse::<Cli>(words).unwrap_err().to_string()
         };
         assert!(said(&["--outputs", "-1"]).contains("`--outputs=-1`"), "{}", said(&["--outputs", "-1"]));
         assert!(!said(&["--nonsense"]).contains("is written with"));
-        assert!(parse(["wsp", "run", "a.pto", "--outputs=-1"].into_iter().map(Into::into)).is_ok());
+        assert!(parse::<Cli>(["wsp", "run", "a.pto", "--outputs=-1"].into_iter().map(Into::into)).is_ok());
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! Wrong command lines, for programs: one object in the shape of every other error.
 
-use super::{Color, ErrorFormat};
+use super::{Color, ErrorFormat, MessageArgs};
 use crate::terminal::Terminal;
 use clap::ValueEnum as _;
-use clap::error::ErrorKind;
 use pto_wsp::codes;
 use std::ffi::OsString;
 use wsp_diag::{Diagnostic, SourceMap};
@@ -20,7 +19,8 @@ pub(crate) fn wants_json(words: impl IntoIterator<Item = OsString>) -> bool {
 
 /// Where errors go while the command line is not read.
 pub(crate) fn terminal(is_json: bool) -> Terminal {
-    Terminal::new(if is_json { ErrorFormat::Json } else { ErrorFormat::Text }, Color::Auto)
+    let error_format = if is_json { ErrorFormat::Json } else { ErrorFormat::Text };
+    Terminal::new(&MessageArgs { error_format, color: Color::Auto })
 }
 
 /// Prints what is wrong with a command line.
@@ -30,11 +30,6 @@ pub(crate) fn report(error: &clap::Error) {
 
 fn diagnostic(error: &clap::Error) -> Diagnostic {
     let text = error.render().to_string();
-    // The help of a group of commands, which says what there is.
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let message = "a command or an argument is missing";
-        return Diagnostic::error(codes::USAGE, message).note(text.trim());
-    }
     let mut parts = text.trim().split("\n\n").map(str::trim);
     let first = parts.next().unwrap_or_default();
     let found = Diagnostic::error(codes::USAGE, on_one_line(first.trim_start_matches("error: ")));

@@ -14,7 +14,7 @@ const MOST_CORES: u32 = 4096;
 
 /// One `--set NAME=VALUE`.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Setting {
+pub enum Setting {
     /// `kv_layout=…`
     Layout(KvLayout),
     /// `max_blocks=…`
@@ -24,10 +24,10 @@ pub(crate) enum Setting {
 }
 
 /// The words that an option takes: each with its value and what `--help` says of it, if anything.
-pub(super) type Words<T> = &'static [(&'static str, T, &'static str)];
+pub type Words<T> = &'static [(&'static str, T, &'static str)];
 
 /// Reads one of the words of a type that another crate has.
-pub(super) fn words<T: Copy + Send + Sync + 'static>(words: Words<T>) -> impl TypedValueParser<Value = T> {
+pub fn words<T: Copy + Send + Sync + 'static>(words: Words<T>) -> impl TypedValueParser<Value = T> {
     let possible = words.iter().map(|(word, _, help)| {
         let value = PossibleValue::new(*word);
         if help.is_empty() { value } else { value.help(*help) }
@@ -40,7 +40,7 @@ pub(super) fn words<T: Copy + Send + Sync + 'static>(words: Words<T>) -> impl Ty
 
 impl Setting {
     /// What is set.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         match self {
             Setting::Layout(_) => "kv_layout",
             Setting::MaxBlocks(_) => "max_blocks",
@@ -66,7 +66,7 @@ pub(super) fn mode(text: &str) -> Result<Mode, String> {
 }
 
 /// `--engine NAME`.
-pub(super) fn engine(text: &str) -> Result<Engine, String> {
+pub fn engine(text: &str) -> Result<Engine, String> {
     match Engine::from_name(text) {
         Some(engine) if engine.is_available() => Ok(engine),
         Some(_) => {
@@ -179,12 +179,12 @@ fn in_a_line(fault: Diagnostic) -> String {
 }
 
 /// `--seed N`.
-pub(super) fn seed(text: &str) -> Result<u64, String> {
+pub fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
 }
 
 /// A whole number in a range.
-pub(super) fn number<T: TryFrom<u64> + Clone + Send + Sync + 'static>(
+pub fn number<T: TryFrom<u64> + Clone + Send + Sync + 'static>(
     range: RangeInclusive<u64>,
 ) -> impl TypedValueParser<Value = T> {
     move |text: &str| {

@@ -1,15 +1,16 @@
 //! Comparing what a program computes with its references, or with a run on plain tile operations.
 
 use crate::engine::{Executable, Loaded, Options, RunOutcome};
-use wsp_check::machine;
-use wsp_check::reference::{self, Against, Comparison, Context, SM_SCALE, Tolerance, compare as compare_values};
 use wsp_backend::KvLayout;
+use wsp_check::reference::{
+    self, Against, Comparison, Context, SM_SCALE, Tolerance, compare as compare_values,
+};
 use wsp_diag::Diagnostic;
 use wsp_ir::{ExprKind, ParamSource, Reference};
 use wsp_plan::{Arrays, ParamValue};
 
 /// Compares the outputs of a run with every reference of its program.
-pub(super) fn compare(
+pub fn compare(
     loaded: &Loaded,
     outcome: &RunOutcome,
     options: &Options,
@@ -53,7 +54,7 @@ pub(super) fn compare_arrays(
             ParamValue::Bool(b) => f64::from(u8::from(b)),
         })
     };
-    let cx = Context { inputs, outputs, params: &value, layout, threads: machine::cores() as usize };
+    let cx = Context { inputs, outputs, params: &value, layout, threads: wsp_check::cores() as usize };
     let mut all = Vec::new();
     for mut reference in module.references.iter().cloned() {
         reference.roles.retain(|(role, name)| role != SM_SCALE || is_stated(module, name, set));

@@ -80,7 +80,8 @@ fn advice() -> Vec<String> {
     }
     if wsp_check::available_memory().is_some_and(|n| n < 2_000_000_000) {
         advice.push(
-            "less than 2 GB of memory available: `wsp bench decode` will skip the large sets".to_owned(),
+            "less than 2 GB of memory available: `cargo xtask bench decode` will skip the large sets"
+                .to_owned(),
         );
     }
     advice

@@ -1,12 +1,6 @@
 //! One module per command.
 
 mod asm;
-mod bench;
-mod bench_generate;
-mod bench_isa;
-mod bench_peers;
-mod bench_plan;
-mod bench_runtime;
 mod check;
 mod comparison;
 mod data;
@@ -21,7 +15,6 @@ mod graph;
 mod kind;
 mod options;
 mod outputs;
-mod peers;
 mod plan;
 mod run;
 mod tables;
@@ -29,8 +22,11 @@ mod unit;
 mod verdict;
 mod workload;
 
+pub use comparison::compare;
+pub use options::refuse;
+
 use self::kind::{Kind, wrong_kind};
-use crate::args::{BenchCommand, Cli, Command, LaunchArgs, Setting, StatsFormat};
+use crate::args::{Cli, Command, LaunchArgs, MessageArgs, Setting, StatsFormat};
 use crate::engine::{Compiled, Options, Purpose};
 use crate::files::{Filled, Output, keep_last, read_source};
 use crate::terminal::Terminal;
@@ -49,7 +45,7 @@ use wsp_plan::{ParamValue, params_of_launch};
 
 /// How a command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Outcome {
+pub enum Outcome {
     /// As asked.
     Done,
     /// Diagnostics were printed, or a check failed.
@@ -69,11 +65,11 @@ impl From<Outcome> for ExitCode {
 }
 
 /// What every command needs.
-pub(crate) struct Session {
+pub struct Session {
     /// Where output goes.
-    pub(crate) terminal: Terminal,
+    pub terminal: Terminal,
     /// Source files so far.
-    pub(crate) sources: SourceMap,
+    pub sources: SourceMap,
     /// How the result is printed.
     format: StatsFormat,
     /// Whether it has been printed.
@@ -95,34 +91,32 @@ enum Warnings {
 
 /// Runs what was typed.
 pub(crate) fn dispatch(cli: Cli) -> Outcome {
-    let terminal = Terminal::new(cli.error_format, cli.color);
     let Some(command) = cli.command else {
-        terminal.print(&format!("{}\n", Cli::command().render_long_help()));
+        Terminal::new(&cli.messages).print(&format!("{}\n", Cli::command().render_long_help()));
         return Outcome::Done;
     };
-    let mut session = Session {
-        terminal,
-        sources: SourceMap::default(),
-        format: command.format(),
-        has_result: Cell::new(false),
-        warnings: Warnings::Shown,
-        denied: RefCell::default(),
-    };
-    let result = set_once(&command).map_err(|fault| vec![fault]);
+    let mut session = Session::new(&cli.messages, command.format());
+    let result = set_once(settings(&command)).map_err(|fault| vec![fault]);
     let result = result.and_then(|()| command.file().map_or(Ok(()), empty::refuse));
     let result = result.and_then(|()| session.run(command));
     result.unwrap_or_else(|faults| session.fail(&faults))
 }
 
-/// Refuses a value that is set twice.
-fn set_once(command: &Command) -> Result<(), Diagnostic> {
-    let names: Vec<&str> = match command {
+/// The names that `--set` gives values.
+fn settings(command: &Command) -> Vec<&str> {
+    match command {
         Command::Run(args) => args.launch.set.iter().map(Setting::name).collect(),
         Command::Plan(args) => args.launch.set.iter().map(Setting::name).collect(),
-        Command::Bench(BenchCommand::Decode(args)) => args.launch.set.iter().map(Setting::name).collect(),
         Command::Graph(args) => args.set.iter().map(|(name, _)| name.as_str()).collect(),
         _ => Vec::new(),
-    };
+    }
+}
+
+/// Refuses a value that is set twice.
+///
+/// # Errors
+/// For the first name that is there before.
+pub fn set_once<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), Diagnostic> {
     let mut known = BTreeSet::new();
     match names.into_iter().find(|name| !known.insert(*name)) {
         None => Ok(()),
@@ -134,6 +128,18 @@ fn set_once(command: &Command) -> Result<(), Diagnostic> {
 }
 
 impl Session {
+    /// A session that has read nothing yet.
+    pub fn new(messages: &MessageArgs, format: StatsFormat) -> Session {
+        Session {
+            terminal: Terminal::new(messages),
+            sources: SourceMap::default(),
+            format,
+            has_result: Cell::new(false),
+            warnings: Warnings::Shown,
+            denied: RefCell::default(),
+        }
+    }
+
     fn run(&mut self, command: Command) -> Result<Outcome, Vec<Diagnostic>> {
         match command {
             Command::Run(args) => run::run(self, &args),
@@ -145,18 +151,16 @@ impl Session {
             Command::Disasm(args) => disasm::disasm(self, &args),
             Command::Explain(args) => explain::explain(&self.terminal, &args),
             Command::Doctor(args) => doctor::doctor(&self.terminal, &args),
-            Command::Bench(BenchCommand::Decode(args)) => bench::decode(self, &args),
-            Command::Bench(BenchCommand::Generate(args)) => bench_generate::generate(self, &args),
-            Command::Bench(BenchCommand::Isa(args)) => bench_isa::isa(self, &args),
-            Command::Bench(BenchCommand::Plan(args)) => bench_plan::plan(self, &args),
-            Command::Bench(BenchCommand::Runtime(args)) => bench_runtime::runtime(self, &args),
             Command::Config(args) => tables::config(&self.terminal, &args),
             Command::Targets(args) => tables::targets(&self.terminal, &args),
         }
     }
 
     /// Reads and compiles a program; prints its warnings.
-    fn compile(&mut self, path: &Path) -> Result<Compiled, Vec<Diagnostic>> {
+    ///
+    /// # Errors
+    /// What is wrong with the file or the source.
+    pub fn compile(&mut self, path: &Path) -> Result<Compiled, Vec<Diagnostic>> {
         match Kind::of(path) {
             Kind::Workload => return Err(vec![workload::not_a_program(path)]),
             Kind::Program => {}
@@ -169,7 +173,10 @@ impl Session {
     }
 
     /// Compiles a program; prints its warnings.
-    fn compile_text(
+    ///
+    /// # Errors
+    /// What is wrong with the source.
+    pub fn compile_text(
         &mut self,
         name: &str,
         text: String,
@@ -183,7 +190,10 @@ impl Session {
     }
 
     /// Writes statistics to a file that was tried before, where there is one, as the last thing that a command does.
-    fn keep_stats(&self, to: Option<Output>, stats: &Value) -> Result<Outcome, Vec<Diagnostic>> {
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn keep_stats(&self, to: Option<Output>, stats: &Value) -> Result<Outcome, Vec<Diagnostic>> {
         let filled = to.map(|output| output.fill_text(&format!("{stats:#}\n"))).transpose();
         self.keep([filled.map_err(|fault| vec![fault])?])
     }
@@ -201,7 +211,7 @@ impl Session {
     }
 
     /// Reports what has stopped a command. A result for machines that is not printed yet is the list of errors alone.
-    fn fail(&self, faults: &[Diagnostic]) -> Outcome {
+    pub fn fail(&self, faults: &[Diagnostic]) -> Outcome {
         self.terminal.report(faults, &self.sources);
         if self.format == StatsFormat::Json && !self.has_result.get() {
             self.print(String::new, || json!({}), faults);
@@ -264,12 +274,15 @@ impl Session {
 }
 
 /// Tries the file of an option, before the work whose results it takes.
-fn tried(path: Option<&PathBuf>) -> Result<Option<Output>, Vec<Diagnostic>> {
+///
+/// # Errors
+/// When it could not be written.
+pub fn tried(path: Option<&PathBuf>) -> Result<Option<Output>, Vec<Diagnostic>> {
     path.map(|path| Output::data_at(path)).transpose().map_err(|fault| vec![fault])
 }
 
 /// Options of a launch as typed.
-fn launch_options(launch: &LaunchArgs, threads: u32) -> Options {
+pub fn launch_options(launch: &LaunchArgs, threads: u32) -> Options {
     let mut options = Options {
         threads,
         schedule: launch.schedule.clone(),
@@ -320,6 +333,6 @@ fn params(launch: &LaunchArgs) -> Vec<(String, ParamValue)> {
 }
 
 /// The page layout that `--set kv_layout=…` asks for.
-fn asked_layout(launch: &LaunchArgs) -> Option<KvLayout> {
+pub fn asked_layout(launch: &LaunchArgs) -> Option<KvLayout> {
     launch.set.iter().rev().find_map(|s| if let Setting::Layout(layout) = s { Some(*layout) } else { None })
 }

@@ -13,7 +13,7 @@ pub(super) const OF_WORKLOADS: &str = "is for workloads (`.wsp`)";
 ///
 /// # Errors
 /// For them, with the help to leave all of them out.
-pub(super) fn refuse(options: &[(&str, bool)], why: &str) -> Result<(), Diagnostic> {
+pub fn refuse(options: &[(&str, bool)], why: &str) -> Result<(), Diagnostic> {
     let given: Vec<String> =
         options.iter().filter(|(_, given)| *given).map(|(o, _)| format!("`{o}`")).collect();
     let Some(first) = given.first() else { return Ok(()) };

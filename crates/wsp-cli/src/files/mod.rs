@@ -14,11 +14,12 @@ pub use checkpoints::CheckpointFolder;
 pub(crate) use fault::written;
 pub use npy::read_npy;
 pub use npz::Npz;
-pub(crate) use output::{Filled, Output, keep_last};
+pub use output::Output;
+pub(crate) use output::{Filled, keep_last};
 pub(crate) use program::{read_program, try_program, write_program};
 pub(crate) use unit::{read_beginning, read_unit_bytes, read_unit_text};
-pub use write::write_npz;
-pub(crate) use write::{write_array, write_bytes, write_stream};
+pub(crate) use write::write_stream;
+pub use write::{write_array, write_bytes, write_npz};
 
 use fault::{open, shown, unreadable};
 use pto_wsp::codes;

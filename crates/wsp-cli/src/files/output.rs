@@ -25,7 +25,7 @@ const ASSEMBLED: [&str; 9] = ["pto", "wsp", "tg", "ptog", "ptow", "ptows", "npz"
 
 /// A file whose path, folder and permissions were tried before the work.
 #[derive(Debug)]
-pub(crate) struct Output {
+pub struct Output {
     /// As the user wrote it.
     path: PathBuf,
     /// The regular file that it names, through all links; none for devices and pipes, which are written as they are.
@@ -79,7 +79,7 @@ impl Output {
     ///
     /// # Errors
     /// As [`Output::at`]; a name that ends as those of programs and arrays do.
-    pub(crate) fn data_at(path: &Path) -> Result<Output, Diagnostic> {
+    pub fn data_at(path: &Path) -> Result<Output, Diagnostic> {
         let help = || format!("write `{}`", path.with_extension("json").display());
         refuse_ends(path, &SOURCES, "programs and arrays", help)?;
         Output::at(path)

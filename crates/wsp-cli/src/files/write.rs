@@ -41,7 +41,7 @@ pub(crate) fn write_stream(
 ///
 /// # Errors
 /// When the file cannot be written.
-pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
     write_stream(path, &mut |out| out.write_all(bytes))
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub(crate) fn write_array(path: &Path, array: &Array) -> Result<(), Diagnostic> {
+pub fn write_array(path: &Path, array: &Array) -> Result<(), Diagnostic> {
     write_stream(path, &mut |mut out| write_npy(&mut out, array))
 }
 

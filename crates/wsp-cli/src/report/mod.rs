@@ -24,7 +24,7 @@ pub use trace::{TimedTask, Timeline};
 pub use transfer::TransferReport;
 pub use unit::UnitReport;
 pub use unit_graph::UnitGraphReport;
-pub(crate) use units::bytes;
+pub use units::bytes;
 pub use workload::{Check, Difference, RunTime, WorkloadReport};
 
 use std::time::Duration;

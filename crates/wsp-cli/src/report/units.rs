@@ -4,7 +4,7 @@ use std::time::Duration;
 use wsp_core::words::counted;
 
 /// A number of bytes in decimal units.
-pub(crate) fn bytes(n: u64) -> String {
+pub fn bytes(n: u64) -> String {
     const UNITS: [(&str, f64); 3] = [("GB", 1e9), ("MB", 1e6), ("KB", 1e3)];
     match UNITS.iter().find(|(_, scale)| n as f64 >= *scale) {
         Some((unit, scale)) => format!("{:.1} {unit}", n as f64 / scale),

@@ -189,7 +189,6 @@ fn errors_for_machines_are_one_object_per_line_on_standard_error() {
         &["asm", &workload, "-o", &workload],
         &["disasm", &workload, "--schedule", "t"],
         &["disasm", &pto],
-        &["bench"],
         &["targets", "--nonsense"],
         &["config", "surplus"],
     ] {

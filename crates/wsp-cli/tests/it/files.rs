@@ -237,13 +237,9 @@ fn paths_of_outputs_are_tried_before_the_work() {
         assert_eq!((code, out.as_str()), (1, ""), "{options:?}: {err}");
         assert!(err.contains(part), "{options:?}: {err}");
     }
-    for command in
-        [&["graph", "endless.wsp", "--dot", "none/g.dot"][..], &["bench", "plan", "--json", "none/b.json"]]
-    {
-        let (code, out, err) = place.wsp(command);
-        assert_eq!((code, out.as_str()), (1, ""), "{command:?}: {err}");
-        assert!(err.contains("mkdir -p none"), "{command:?}: {err}");
-    }
+    let (code, out, err) = place.wsp(&["graph", "endless.wsp", "--dot", "none/g.dot"]);
+    assert_eq!((code, out.as_str()), (1, ""), "{err}");
+    assert!(err.contains("mkdir -p none"), "{err}");
     assert_eq!(place.names(), before);
 }
 
@@ -350,37 +346,6 @@ fn a_signal_ends_a_run_with_its_own_status_and_nothing_is_written() {
         assert_eq!(signalled(command.spawn().unwrap(), signal), Some(status), "{signal}");
         assert_eq!(place.names(), before, "{signal}");
     }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_benchmark_ends_at_once_where_it_stands() {
-    let place = Workplace::new();
-    let before = place.names();
-    let mut command = heedful(&["bench", "plan", "--json", "b.json"]);
-    let mut child = command.current_dir(place.0.path()).stdout(Stdio::piped()).spawn().unwrap();
-    // The heading comes before the first measurement.
-    let mut heading = [0u8; 1];
-    child.stdout.take().unwrap().read_exact(&mut heading).unwrap();
-    assert_eq!(signalled(child, "-INT"), Some(130));
-    assert_eq!(place.names(), before);
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn signals_that_were_ignored_at_the_start_stay_ignored() {
-    let place = Workplace::new();
-    let mut command = Command::new("sh");
-    command.args(["-c", "trap '' INT TERM HUP; exec \"$0\" bench plan"]).arg(env!("CARGO_BIN_EXE_wsp"));
-    let mut child = command.current_dir(place.0.path()).stdout(Stdio::piped()).spawn().unwrap();
-    // The heading comes when signals are taken over.
-    let mut heading = [0u8; 1];
-    child.stdout.take().unwrap().read_exact(&mut heading).unwrap();
-    let of = |which| mask(child.id(), which) & (1 | 1 << 1 | 1 << 14);
-    let masks = (of("SigIgn"), of("SigCgt"), of("SigBlk"));
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert_eq!(masks, (1 | 1 << 1 | 1 << 14, 0, 0));
 }
 
 #[cfg(target_os = "linux")]

@@ -359,20 +359,6 @@ fn the_example_of_the_document_has_its_known_defects() {
 }
 
 #[test]
-fn the_benchmark_prints_every_row_and_writes_it() {
-    let folder = Folder::new();
-    let text = folder.good(&["bench", "isa", "--quick", "--no-peers", "--json", "rows.json"]);
-    let all: Value = serde_json::from_slice(&folder.read("rows.json")).unwrap();
-    let rows = all["rows"].as_array().unwrap();
-    for (name, count) in
-        [("assemble", 3), ("load", 3), ("load, no names", 3), ("invoke random", 1), ("launch random", 2)]
-    {
-        assert_eq!(rows.iter().filter(|row| row["name"] == name).count(), count, "{name}");
-        assert!(text.contains(name), "{text}");
-    }
-}
-
-#[test]
 fn tensors_of_a_unit_are_not_made_up_beside_others() {
     let folder = Folder::new();
     let array = || Array::zeros(DType::F32, &[64, 64]).unwrap();

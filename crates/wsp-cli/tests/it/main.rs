@@ -11,9 +11,6 @@
 mod advice;
 mod asm;
 mod attention;
-mod bench_peers;
-mod bench_plan;
-mod bench_runtime;
 mod cases;
 mod cli;
 mod command;

@@ -120,7 +120,7 @@ const DISASM: &[Row] = &[
     ("", "--output out", "+ + +"),
 ];
 
-/// Options of commands that take no file, of measurements, and of `emit`, which takes one kind: each is read by the command, and none
+/// Options of commands that take no file, and of `emit`, which takes one kind: each is read by the command, and none
 /// depends on a kind of file.
 const OTHERS: &[(&str, &str)] = &[
     ("explain", ""),
@@ -128,14 +128,6 @@ const OTHERS: &[(&str, &str)] = &[
     ("emit", "target output graph kernels"),
     ("config", "json"),
     ("targets", "matrix json"),
-    (
-        "bench decode",
-        "set schedule isa engine sets dtypes layouts threads repeats seed check clock peers install json",
-    ),
-    ("bench generate", "sections quick rounds json"),
-    ("bench isa", "quick rounds peers no-peers taskflow json"),
-    ("bench plan", "lens cores engine repeats json"),
-    ("bench runtime", "sections quick full repeats rounds peers no-peers taskflow json"),
 ];
 
 /// The options of a command, as its help lists them.
@@ -268,12 +260,11 @@ fn every_command_and_every_option_has_its_place_in_a_table() {
         let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap().to_owned();
         let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
         let names = names.map(|line| line.split_whitespace().next().unwrap().to_owned());
-        names.filter(|name| !["help", "bench"].contains(&name.as_str())).collect::<Vec<_>>()
+        names.filter(|name| name != "help").collect::<Vec<_>>()
     };
     let mut all: Vec<String> = ["run", "plan", "graph", "check", "asm", "disasm"].map(str::to_owned).into();
     all.extend(OTHERS.iter().map(|(command, _)| (*command).to_owned()));
     let mut found = commands(&[]);
-    found.extend(commands(&["bench"]).iter().map(|name| format!("bench {name}")));
     found.sort();
     all.sort();
     assert_eq!(found, all);

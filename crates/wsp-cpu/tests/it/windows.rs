@@ -143,7 +143,7 @@ fn the_cost_model_sees_what_a_window_shows() {
     assert_ne!(tiles(&lengths, 300), tiles(&lengths, u32::MAX));
 }
 
-/// Ragged lengths, as `wsp bench plan` has them.
+/// Ragged lengths, as `cargo xtask bench plan` has them.
 fn ragged() -> Vec<u32> {
     include_str!("../../../../testdata/lens/lens_lognormal4k_64.txt")
         .lines()

@@ -144,7 +144,6 @@ fn numbers_below_0_are_values_of_the_option_before_them() {
     for (args, part) in [
         (&["run", EXAMPLE, "--seed", "-1"][..], range),
         (&["run", EXAMPLE, "--seed", "18446744073709551616"], range),
-        (&["bench", "decode", "--seed", "-1"], range),
         (&["run", EXAMPLE, "--threads", "-1"], "write a whole number from 1 to 1024"),
         (&["plan", EXAMPLE, "--limit", "x"], "write a whole number from 0 to"),
         (&["plan", EXAMPLE, "--aicpus", "x"], "write a whole number from 1 to 1024"),
@@ -204,8 +203,6 @@ fn wrong_command_lines_are_json_where_errors_are() {
         }
         assert!(run(line).2.lines().count() > 1, "{line:?}");
     }
-    let (code, _, err) = run(&["--error-format", "json", "bench"]);
-    assert!(code == 2 && json(&err)["message"] == "a command or an argument is missing", "{err}");
     let (code, out, err) = run(&["run", "--error-format", "json", "--help"]);
     assert!(code == 0 && out.contains("Usage:") && err.is_empty(), "{err}");
     let (code, _, err) = run(&["run", "--error-format", "xml"]);
