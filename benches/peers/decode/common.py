@@ -1,4 +1,4 @@
-"""What the peers of `cargo xtask bench decode` share: the problem, the clock, and the lines that go in and out.
+"""What the peers of the benchmark `decode` share: the problem, the clock, and the lines that go in and out.
 
 `README.md` describes the folder that a problem comes in and the lines. A peer is a program that calls
 `serve` with its version and a function that makes its forms: ways to compute the problem, each with data in

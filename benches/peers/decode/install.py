@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Installs what the peers of `cargo xtask bench decode` need: `python3 benches/peers/decode/install.py [FOLDER]`.
+"""Installs what the peers of the benchmark `decode` need: `python3 benches/peers/decode/install.py [FOLDER]`.
 
 FOLDER, by default `target/peers/decode`, becomes a virtual environment with the packages of
 `requirements.txt`, and gets llama.cpp's CPU kernels, built for this machine from the sources that the package

@@ -1,4 +1,4 @@
-"""llama.cpp as a peer of `cargo xtask bench decode`: the CPU kernel behind `ggml_flash_attn_ext`, through ctypes.
+"""llama.cpp as a peer of the benchmark `decode`: the CPU kernel behind `ggml_flash_attn_ext`, through ctypes.
 
 One graph computes all requests: a node each, or one node for all where they are of one length. Keys and
 values lie with heads first, which that kernel likes best, and in the order of llama.cpp's own cache, tokens

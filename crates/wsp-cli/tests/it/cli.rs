@@ -47,7 +47,7 @@ fn a_wrong_command_line_exits_with_2_and_says_what_to_type() {
         (&["run", EXAMPLE, "--set", "chunk"], "--set chunk=8"),
         (&["run", EXAMPLE, "--set", "kv_layout=x"], "NHD"),
         (&["run", EXAMPLE, "--input", "q.npy"], "NAME=FILE.npy"),
-        (&["run", EXAMPLE, "--threads", "0"], "1..=1024"),
+        (&["run", EXAMPLE, "--threads", "0"], "write a whole number from 1 to 1024"),
         (&["run", EXAMPLE, "--generate", "batch=1", "--inputs", "a.npz"], "cannot be used with"),
         (&["bench", "decode"], "`cargo xtask bench`"),
     ] {

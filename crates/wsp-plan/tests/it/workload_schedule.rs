@@ -83,7 +83,11 @@ fn every_row_of_the_table_is_reached_by_its_directive() {
             .replace("[0..n, …]", "[0..10]");
         let with =
             if filled.contains("stream_by") || filled.contains("per_stream") { "streams(2); " } else { "" };
-        let ready = if filled.starts_with("priority") { "task_graph(ready = priority); " } else { "" };
+        let ready = match () {
+            () if filled.starts_with("priority") => "task_graph(ready = priority); ",
+            () if filled.starts_with("core_groups") => "task_graph(ready = work_steal); ",
+            () => "",
+        };
         format!("{with}{ready}{filled};")
     };
     for primitive in rows {
