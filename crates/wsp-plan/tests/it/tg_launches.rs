@@ -269,6 +269,31 @@ fn events_order_launches() {
     check(&text.replace("TG_LAUNCH(G", &format!("{third}TG_LAUNCH(G")));
 }
 
+/// ISA-SY-03: members of a gang start together, so each comes behind the waits of the others.
+#[test]
+fn a_wait_of_a_member_of_a_gang_holds_all_members() {
+    let kernel = |name: &str, rest: &str| format!("TG_KERNEL({name}, rw, 1, AIV, 0)\n{rest}");
+    let graph = |name: &str, body: &str| format!("TG_BEGIN({name})\n{body}TG_END({name})\n");
+    let gang = |of_wait: &str, of_other: &str| {
+        graph(
+            "G",
+            &format!(
+                "{}SY_WAIT(F, W)\n{of_wait}{}{of_other}SY_BARRIER({{W, S}}, 0)\n",
+                kernel("W", "MC_BIND(W, 0, Y)\n"),
+                kernel("S", "MC_BIND(S, 0, Z)\n")
+            ),
+        )
+    };
+    let tensors = "extern X: u8[64]\nextern Y: u8[64]\nextern Z: u8[64]\n";
+    let signal = graph("T", &kernel("A", "MC_BIND(A, 0, Z)\nSY_SIGNAL(F, A)\n"));
+    check(&format!("{tensors}{signal}{}TG_LAUNCH(T, 1)\nTG_LAUNCH(G, 2)\n", gang("", "")));
+    let waits = graph("H", &kernel("Q", "MC_BIND(Q, 0, X)\nSY_WAIT(E, Q)\nSY_SIGNAL(F, Q)\n"));
+    for (of_wait, of_other) in [("", "SY_SIGNAL(E, S)\n"), ("SY_SIGNAL(E, W)\n", "")] {
+        let gang = gang(of_wait, of_other);
+        check(&format!("{tensors}{gang}{waits}TG_LAUNCH(G, 1) //! 1515\nTG_LAUNCH(H, 2)\n"));
+    }
+}
+
 /// ISA-MC-02.
 #[test]
 fn memory_that_a_launch_may_use_is_not_released() {

@@ -329,9 +329,19 @@ fn before_signals(plan: &GraphPlan, levels: &Levels) -> BTreeMap<EventNo, Vec<bo
     let mut signals = BTreeMap::<EventNo, Vec<u32>>::new();
     plan.signals.iter().for_each(|of| signals.entry(of.event).or_default().push(of.node));
     let ahead = |nodes: Vec<u32>| {
-        let mut seen = vec![false; preds.len()];
-        reach(&mut seen, nodes, &|node| &preds[node as usize]);
-        levels.with_bodies(plan, seen)
+        let mut all = Vec::new();
+        for signal in nodes {
+            let mut seen = vec![false; preds.len()];
+            reach(&mut seen, vec![signal], |node, open| {
+                open.extend_from_slice(&preds[node as usize]);
+                if starts_with_gang(plan, node, signal) {
+                    let members = gang_of(plan, node).iter();
+                    members.for_each(|member| open.extend_from_slice(&preds[*member as usize]));
+                }
+            });
+            join(&mut all, &seen);
+        }
+        levels.with_bodies(plan, all)
     };
     signals.into_iter().map(|(event, nodes)| (event, ahead(nodes))).collect()
 }
@@ -368,16 +378,28 @@ impl Levels {
     /// node and then of each loop.
     fn behind(&self, plan: &GraphPlan, node: u32, in_each: impl Fn(u32) -> bool) -> Vec<bool> {
         let mut seen = vec![false; self.around.len()];
+        let mut skipped = Vec::new();
+        let mut after = |of: u32, node: u32, open: &mut Vec<u32>| {
+            for &next in plan.succs_of(node) {
+                open.push(next);
+                let starts = starts_with_gang(plan, next, of);
+                if starts { &mut *open } else { &mut skipped }.extend_from_slice(gang_of(plan, next));
+            }
+        };
         let (mut at, mut from, mut is_in_each) = (node, vec![node], in_each(node));
         loop {
             let parent = self.parent(plan, at);
             if is_in_each || parent.is_none() {
-                reach(&mut seen, from, &|node| plan.succs_of(node));
+                reach(&mut seen, from, |node, open| after(at, node, open));
             }
-            let Some(parent) = parent else { return self.with_bodies(plan, seen) };
+            let Some(parent) = parent else { break };
             is_in_each &= in_each(parent);
-            (at, from) = (parent, plan.succs_of(parent).to_vec());
+            from = Vec::new();
+            after(parent, parent, &mut from);
+            at = parent;
         }
+        skipped.into_iter().for_each(|node| seen[node as usize] = true);
+        self.with_bodies(plan, seen)
     }
 
     /// With the bodies of the loops among some nodes.
@@ -402,13 +424,27 @@ fn is_certain_in_level(plan: &GraphPlan, node: u32) -> bool {
 }
 
 /// Adds nodes that some steps lead to from one of some nodes, and these.
-fn reach<'s>(seen: &mut [bool], from: Vec<u32>, next: &dyn Fn(u32) -> &'s [u32]) {
+fn reach(seen: &mut [bool], from: Vec<u32>, mut next: impl FnMut(u32, &mut Vec<u32>)) {
     let mut open = from;
     while let Some(node) = open.pop() {
         if !std::mem::replace(&mut seen[node as usize], true) {
-            open.extend_from_slice(next(node));
+            next(node, &mut open);
         }
     }
+}
+
+/// The members of the gang of a node, itself among them: they start together, so each starts behind all that one of them does.
+fn gang_of<'p>(plan: &'p GraphPlan, node: u32) -> &'p [u32] {
+    let records = &plan.records;
+    let gang = records.gangs.get(records.nodes[node as usize].gang as usize);
+    gang.map_or(&[], |gang| &records.members[gang.first as usize..(gang.first + gang.len) as usize])
+}
+
+/// Whether a member of a gang starts with it where another node runs. One that is skipped is complete without the others, so what comes behind it
+/// does not come behind what they wait for.
+fn starts_with_gang(plan: &GraphPlan, member: u32, other: u32) -> bool {
+    let [member, other] = [member, other].map(|node| plan.records.nodes[node as usize].guard);
+    member == NONE || member == other
 }
 
 fn join(all: &mut Vec<bool>, more: &[bool]) {
