@@ -94,6 +94,86 @@ fn launches_that_wait_in_some_round_are_told() {
     assert_eq!([races(""), races("CF_IF(i == 1)\n")], [0, 1]);
 }
 
+/// ISA-SY-06: where a condition of the graph decides whether the kernel that waits runs, a note says so; none where it runs in no such launch.
+#[test]
+fn launches_that_may_wait_for_ever_by_conditions_of_graphs_are_told() {
+    let kernel = |rest: &str| format!("TG_KERNEL(0, e, 1, AIV, 0)\n{rest}");
+    let told = |[open, close]: [&str; 2], rest: &str| {
+        let text = format!(
+            "arg N: i64\nextern L: i64[1]\nTG_BEGIN(0)\n{open}{}{close}TG_END(0)\n{rest}",
+            kernel("SY_WAIT(E, 0)\nSY_SIGNAL(F, 0)\n")
+        );
+        let found = super::findings(&text).into_iter().filter(|found| found.code.0 == 1515);
+        found.map(|found| (found.severity, found.message)).collect::<Vec<_>>()
+    };
+    let signal = |open: &str, wait: &str, close: &str| {
+        format!("TG_BEGIN(1)\n{open}{}{close}TG_END(1)\n", kernel(&format!("{wait}SY_SIGNAL(E, 0)\n")))
+    };
+    let behind = signal("", "", "") + "TG_LAUNCH(0, s)\nTG_SYNC(0)\nTG_LAUNCH(1, t)\n";
+    let turns = "TG_LAUNCH(0, s)\nTG_LAUNCH(1, t)\n";
+    let wait = "SY_WAIT(F, 0)\n";
+    let (arm, end) = (["CF_IF(N == 1)\n", "CF_ENDIF\n"], "CF_ENDIF\n");
+    let message = "graph `0` may wait for event `E` for ever, where the conditions and loops of graphs let its kernel run";
+    for (blocks, rest, is_told) in [
+        (arm, behind.clone(), true),
+        (["CF_IF(load(L, 0, i64) == 1)\n", end], behind.clone(), true),
+        (["CF_WHILE(load(L, 0, i64) == 1)\n", "CF_ENDWHILE\n"], behind.clone(), true),
+        (["CF_LOOP(N, i)\n", "CF_ENDLOOP\n"], behind.clone(), true),
+        (["CF_IF(iteration == 1)\n", end], behind.clone(), false),
+        (arm, signal("", "", "") + turns, false),
+        (arm, signal("", wait, "") + turns, true),
+        (arm, signal("CF_IF(N == 1)\n", wait, end) + turns, true),
+        (arm, signal("CF_IF(N == 2)\n", wait, end) + turns, false),
+        // How often the host launches it is not known, and the first launch waits for nothing.
+        (
+            ["CF_IF(iteration > 0)\n", end],
+            signal("", wait, "") + "CF_LOOP(N, i)\nTG_INVOKE(0, i)\nTG_LAUNCH(1, t)\nCF_ENDLOOP\n",
+            false,
+        ),
+    ] {
+        let expected = if is_told { vec![(Severity::Note, message.to_owned())] } else { vec![] };
+        assert_eq!(told(blocks, &rest), expected, "{blocks:?}\n{rest}");
+    }
+}
+
+/// ISA-SY-06: what surely waits for ever on one device is an error, whatever the others do.
+#[test]
+fn launches_that_wait_for_ever_on_one_device_are_told() {
+    let told = |devices: Option<u32>, [host, graph]: [&str; 2]| {
+        let arm = |condition: &str, body: &str| match condition {
+            "" => body.to_owned(),
+            _ => format!("CF_IF({condition})\n{body}CF_ENDIF\n"),
+        };
+        let kernel = "TG_KERNEL(0, e, 1, AIV, 0)\n";
+        let text = format!(
+            "TG_BEGIN(0)\n{}TG_END(0)\nTG_BEGIN(1)\n{kernel}SY_SIGNAL(E, 0)\nTG_END(1)\n{}",
+            arm(graph, &format!("{kernel}SY_WAIT(E, 0)\n")),
+            arm(host, "TG_LAUNCH(0, s)\nTG_SYNC(0)\nTG_LAUNCH(1, t)\n")
+        );
+        let options = LintOptions { devices, ..LintOptions::default() };
+        let found = wsp_plan::tg::check(&super::read(&text).0, &super::kernels(), &options, &[]).findings;
+        let found: Vec<_> = found.into_iter().filter(|found| found.code.0 == 1515).collect();
+        assert!(found.len() < 2, "{found:#?}");
+        found.first().map(|found| (found.severity, found.message.clone()))
+    };
+    let on = |device: u32| {
+        let message = "graph `0` waits for event `E`, which no launch can signal by then";
+        Some((Severity::Error, format!("on device {device} {message}")))
+    };
+    for places in [["device == 0", ""], ["", "device == 0"]] {
+        for devices in [Some(2), None] {
+            assert_eq!(told(devices, places), on(0), "{devices:?} {places:?}");
+        }
+    }
+    for places in [["device == 1", ""], ["", "device == 1"], ["device == devices - 1", ""]] {
+        assert_eq!(told(Some(2), places), on(1), "{places:?}");
+    }
+    let is_error =
+        |of: Option<(Severity, String)>| of.is_some_and(|(severity, _)| severity == Severity::Error);
+    assert!(!is_error(told(None, ["device == 1", ""])), "there may be one device");
+    assert!(!is_error(told(Some(2), ["device == 2", ""])));
+}
+
 /// ISA-SY-06: the same where the host has conditions and loops, or waits by what it loads. Where only some ways wait for ever, a note says so.
 #[test]
 fn launches_that_wait_for_ever_are_told_along_all_ways_of_the_host() {
@@ -142,7 +222,7 @@ fn launches_that_wait_for_ever_are_told_along_all_ways_of_the_host() {
         ("TG_LAUNCH(3, s)\nTG_LAUNCH(4, t)\nTG_LAUNCH(1, u)\nTG_SYNC(3)\n", vec![]),
         ("TG_LAUNCH(4, t)\nTG_LAUNCH(3, s)\nTG_LAUNCH(1, s)\n", error.clone()),
         // A kernel in an arm, which waits only if it runs.
-        ("TG_LAUNCH(5, s)\nTG_SYNC(5)\nTG_LAUNCH(1, t)\n", vec![]),
+        ("TG_LAUNCH(5, s)\nTG_SYNC(5)\nTG_LAUNCH(1, t)\n", note),
     ] {
         assert_eq!(told(host, None), expected, "{host}");
     }

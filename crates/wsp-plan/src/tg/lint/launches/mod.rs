@@ -33,6 +33,7 @@ use crate::tg::Certainty;
 pub(super) use arms::Arms;
 pub(super) use between::{Met, met_between};
 use conditions::{Condition, Forms, is_of_launch};
+use each_device::of_device;
 pub(super) use each_device::{MOST_DEVICES, OnDevice};
 use events::Events;
 pub use laid::EventOrder;
@@ -106,6 +107,9 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
     needs.report(cx, is_whole);
     if let Some(mut checker) = checker {
         checker.is_cut |= !is_whole || checker.steps.are_over();
+        if checker.stuck.is_open() {
+            checker.each_device(cx, order);
+        }
         checker.report(cx);
     }
 }
@@ -199,7 +203,8 @@ impl<'o> Checker<'o> {
 
     fn way(&mut self, cx: &Cx<'_>, way: &Way, forms: &mut Forms) {
         let mut order = LaunchOrder::new(cx, (way, &mut *forms), &mut self.events, &mut self.steps);
-        self.stuck.way(way, &order, &self.events, way.is_whole && !self.steps.are_over());
+        let is_whole = way.is_whole && !self.steps.are_over();
+        self.stuck.way(cx, (way, &mut *forms), (&order, &self.events), is_whole, &mut self.steps);
         let compared = if self.has_streams || self.host_writes { way.launches.len() } else { 0 };
         for first in 0..compared {
             for second in first + 1..way.launches.len() {
@@ -221,6 +226,25 @@ impl<'o> Checker<'o> {
             });
             if let Some(user) = user {
                 self.frees.entry((free.at, free.tensor)).or_insert(way.launches[user].at);
+            }
+        }
+    }
+
+    /// Looks on each device by itself for launches that wait for ever; where it is not known how many there are, on the first.
+    fn each_device(&mut self, cx: &Cx<'_>, order: &Order) {
+        for device in 0..cx.options.devices.unwrap_or(1).min(MOST_DEVICES) {
+            let Some(known) = of_device(cx, device, cx.options.devices) else { return };
+            let cx = &cx.with_known(&known);
+            let (mut stuck, mut steps) = (Stuck::default(), Steps::new(MOST_STEPS));
+            let mut events = Events::new(cx, order, &parts(cx), &mut steps);
+            let is_whole = ways(cx, |way, forms| {
+                let order = LaunchOrder::new(cx, (way, &mut *forms), &mut events, &mut steps);
+                let is_whole = way.is_whole && !steps.are_over();
+                stuck.way(cx, (way, forms), (&order, &events), is_whole, &mut steps);
+                !steps.are_over()
+            });
+            if is_whole && !steps.are_over() {
+                self.stuck.on_device(device, stuck);
             }
         }
     }

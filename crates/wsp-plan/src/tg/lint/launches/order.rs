@@ -32,8 +32,8 @@ pub(super) struct LaunchOrder {
     waits: BTreeMap<(usize, u32), Waits>,
     /// Places of waits that surely take place in some round, of kernels that others may skip: launches, and places among the waits of their graphs.
     of_rounds: Vec<(u32, (usize, u32))>,
-    /// Waits that surely take place, for what no launch signals.
-    unsignalled: Vec<(usize, u32)>,
+    /// Waits for what no launch signals, and whether they surely take place.
+    unsignalled: Vec<((usize, u32), bool)>,
     /// Of some places, which others come behind: a bit each. With the edges that may hold, and without.
     behind: HashMap<(u32, bool), Vec<u64>>,
 }
@@ -128,8 +128,7 @@ impl LaunchOrder {
                 match signal {
                     Some(signal) if is_sure => self.edge(signal, place),
                     Some(signal) => self.open.entry(signal).or_default().push(place),
-                    None if is_sure => self.unsignalled.push((at, number)),
-                    None => {}
+                    None => self.unsignalled.push(((at, number), is_sure)),
                 }
                 let skips = signal.zip(open).filter(|_| has_fired == Certainty::Never);
                 self.waits.insert((at, number), Waits { place, skips });
@@ -145,7 +144,7 @@ impl LaunchOrder {
                     self.edge(place, begin(at) + 1);
                     match signal {
                         Some(signal) => self.edge(signal, place),
-                        None => self.unsignalled.push((at, number)),
+                        None => self.unsignalled.push(((at, number), true)),
                     }
                     self.of_rounds.push((place, (at, number)));
                     let of = (of_launch, launch.iteration, Certainty::Surely);
@@ -185,8 +184,8 @@ impl LaunchOrder {
         self.edges[from as usize].push(to);
     }
 
-    /// Waits that surely take place, for what no launch signals: launches, and places among the waits of their graphs.
-    pub(super) fn unsignalled(&self) -> &[(usize, u32)] {
+    /// Waits for what no launch signals, and whether they surely take place: launches, and places among the waits of their graphs.
+    pub(super) fn unsignalled(&self) -> &[((usize, u32), bool)] {
         &self.unsignalled
     }
 
@@ -211,22 +210,26 @@ impl LaunchOrder {
         (place as usize).checked_sub(2 * self.graphs.len()).filter(|wait| *wait < self.host_waits)
     }
 
-    /// Places in a cycle of edges that surely hold, in this order, if there is one.
-    pub(super) fn cycle(&self) -> Option<Vec<u32>> {
+    /// Places in a cycle of edges that surely hold, and of those that may and lead to places that are `taken`, in this order, if there is one.
+    pub(super) fn cycle(&self, taken: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
+        let next = |place: u32| {
+            let open = self.open.get(&place).into_iter().flatten().filter(|to| taken(**to));
+            self.edges[place as usize].iter().chain(open).copied()
+        };
         let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.edges.len()];
         let mut waiting = vec![0u32; self.edges.len()];
-        for (from, to) in
-            self.edges.iter().enumerate().flat_map(|(from, to)| to.iter().map(move |to| (from, to)))
-        {
-            before[*to as usize].push(from as u32);
-            waiting[*to as usize] += 1;
+        for from in 0..self.edges.len() as u32 {
+            for to in next(from) {
+                before[to as usize].push(from);
+                waiting[to as usize] += 1;
+            }
         }
         let mut ready: Vec<usize> = (0..waiting.len()).filter(|place| waiting[*place] == 0).collect();
         while let Some(place) = ready.pop() {
-            for &next in &self.edges[place] {
-                waiting[next as usize] -= 1;
-                if waiting[next as usize] == 0 {
-                    ready.push(next as usize);
+            for to in next(place as u32) {
+                waiting[to as usize] -= 1;
+                if waiting[to as usize] == 0 {
+                    ready.push(to as usize);
                 }
             }
         }

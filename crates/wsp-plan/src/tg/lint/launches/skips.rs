@@ -4,6 +4,7 @@ use super::super::Cx;
 use super::super::access::Access;
 use super::Steps;
 use super::conditions::{Condition, Forms};
+use super::rounds::in_some_round;
 use super::runs::{need, needs};
 use super::ways::Way;
 use crate::tg::Certainty;
@@ -54,4 +55,24 @@ pub(super) fn runs(
         true => Certainty::Surely,
         false => Certainty::Maybe,
     }
+}
+
+/// Whether some kernels may all run in launches of their graphs, each of an iteration, on a way. Loops that breaks leave may go on.
+pub(super) fn may_all_run(
+    cx: &Cx<'_>,
+    (way, forms): (&Way, &mut Forms),
+    kernels: impl Iterator<Item = (u32, Option<i64>)>,
+    steps: &mut Steps,
+) -> bool {
+    let mut needed: Vec<(Condition, bool)> = Vec::new();
+    for (kernel, iteration) in kernels {
+        let now = |op: ExprOp| iteration.filter(|_| op == ExprOp::Iteration);
+        let kernel = &cx.outline.kernels[kernel as usize];
+        if in_some_round(cx, forms, (kernel.block, kernel.at), iteration, &[]) == Certainty::Never {
+            return false;
+        }
+        let around = cx.outline.blocks.outwards(kernel.block);
+        needed.extend(around.filter_map(|(_, block)| need(cx, forms, block, &now)));
+    }
+    way.allows(forms, &needed, steps)
 }

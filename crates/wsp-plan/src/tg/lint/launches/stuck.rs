@@ -4,9 +4,12 @@
 //! for it, behind it on its stream, or by events. On a way of the host that is a cycle of edges that surely hold.
 
 use super::super::{AT_LAUNCH, Cx, NEVER_HAPPENS, error, note};
+use super::Steps;
+use super::conditions::Forms;
 use super::events::Events;
 use super::launched_by;
 use super::order::LaunchOrder;
+use super::skips::may_all_run;
 use super::ways::Way;
 use std::collections::BTreeMap;
 use wsp_core::tg::{EventNo, GraphNo, Instr};
@@ -22,8 +25,12 @@ struct Found {
     behind: Option<Behind>,
     /// Other kernels that wait in a cycle with it.
     others: Vec<(EventNo, u32)>,
-    /// On how many ways it is so.
+    /// On how many ways it is surely so.
     ways: usize,
+    /// Whether it is so on some way where a kernel runs that its graph may skip.
+    is_open: bool,
+    /// A device on which it is surely so, if it is not on all.
+    device: Option<u32>,
 }
 
 /// What keeps a launch from coming.
@@ -47,31 +54,74 @@ pub(super) struct Stuck {
 
 impl Stuck {
     /// Takes a way up; `is_whole` says whether all of its launches are in the order.
-    pub(super) fn way(&mut self, way: &Way, order: &LaunchOrder, events: &Events<'_>, is_whole: bool) {
+    pub(super) fn way(
+        &mut self,
+        cx: &Cx<'_>,
+        (way, forms): (&Way, &mut Forms),
+        (order, events): (&LaunchOrder, &Events<'_>),
+        is_whole: bool,
+        steps: &mut Steps,
+    ) {
         self.ways += 1;
         let mut found = BTreeMap::new();
         let wait_of = |(launch, number): (usize, u32)| {
             let wait = &events.waits_of(way.launches[launch].graph)[number as usize];
             (wait.event, wait.nodes[0])
         };
-        let mut add = |of: (usize, u32), behind: Option<Behind>, others: Vec<(EventNo, u32)>| {
+        let mut add = |of: (usize, u32), behind: Option<Behind>, others: Vec<(EventNo, u32)>, is_sure| {
             let (event, kernel) = wait_of(of);
-            found.entry((way.launches[of.0].at, event)).or_insert((kernel, behind, others));
+            found.entry((way.launches[of.0].at, event)).or_insert((kernel, behind, others, is_sure));
         };
-        order.unsignalled().iter().filter(|_| is_whole).for_each(|wait| add(*wait, None, Vec::new()));
-        if let Some(Cycle { wait, behind, others }) = cycle(way, order) {
-            add(wait, Some(behind), others.into_iter().map(wait_of).collect());
+        // Whether a kernel runs may go by the iteration, which a loop of the host gives: then nothing is said of those that may be skipped.
+        let is_known = |launch: usize| way.launches[launch].iteration.is_some();
+        let unsignalled = order.unsignalled().iter().filter(|_| is_whole);
+        for &(wait, is_sure) in unsignalled.filter(|((launch, _), is_sure)| *is_sure || is_known(*launch)) {
+            add(wait, None, Vec::new(), is_sure);
         }
-        for ((at, event), (kernel, behind, others)) in found {
-            let found = Found { event, kernel, behind, others, ways: 0 };
-            self.found.entry((at, event)).or_insert(found).ways += 1;
+        let waits: BTreeMap<u32, (usize, u32)> = order.places_of_waits().collect();
+        let told = |places: Option<Vec<u32>>| places.and_then(|places| cycle(way, order, &waits, &places));
+        let mut is_sure = true;
+        let mut stuck = told(order.cycle(|_| false));
+        if stuck.is_none() && order.is_open() {
+            is_sure = false;
+            stuck = told(order.cycle(|place| waits.get(&place).is_some_and(|(launch, _)| is_known(*launch))));
+            stuck = stuck.filter(|Cycle { wait, others, .. }| {
+                let waits = std::iter::once(wait).chain(others);
+                let kernels = waits.map(|wait| (wait_of(*wait).1, way.launches[wait.0].iteration));
+                may_all_run(cx, (way, forms), kernels, steps)
+            });
+        }
+        if let Some(Cycle { wait, behind, others }) = stuck {
+            add(wait, Some(behind), others.into_iter().map(wait_of).collect(), is_sure);
+        }
+        for ((at, event), (kernel, behind, others, is_sure)) in found {
+            let found = Found { event, kernel, behind, others, ways: 0, is_open: false, device: None };
+            let found = self.found.entry((at, event)).or_insert(found);
+            found.ways += usize::from(is_sure);
+            found.is_open |= !is_sure;
+        }
+    }
+
+    /// Whether something waits for ever, but not on all ways.
+    pub(super) fn is_open(&self) -> bool {
+        self.found.values().any(|found| found.ways < self.ways)
+    }
+
+    /// Takes up what waits for ever on all ways of the host of a device, which `of` has followed.
+    pub(super) fn on_device(&mut self, device: u32, of: Stuck) {
+        for (place, mut found) in of.found.into_iter().filter(|(_, found)| found.ways == of.ways) {
+            let known =
+                self.found.remove(&place).filter(|known| known.device.is_some() || known.ways == self.ways);
+            found.device = Some(device);
+            self.found.insert(place, known.unwrap_or(found));
         }
     }
 
     /// `is_whole` says whether there are no other ways.
     pub(super) fn report(&self, cx: &mut Cx<'_>, events: &Events<'_>, is_whole: bool) {
         for ((at, _), found) in &self.found {
-            tell(cx, *at, found, events, is_whole && found.ways == self.ways);
+            let always = found.device.is_some() || (is_whole && found.ways == self.ways);
+            tell(cx, *at, found, events, always);
         }
         let waits = (0..cx.outline.graphs.len() as u32).any(|graph| !events.waits_of(graph).is_empty());
         if !is_whole && waits {
@@ -92,11 +142,14 @@ struct Cycle {
     others: Vec<(usize, u32)>,
 }
 
-/// A wait in a cycle of edges that surely hold, if there is one.
-fn cycle(way: &Way, order: &LaunchOrder) -> Option<Cycle> {
-    let cycle = order.cycle()?;
+/// A wait in a cycle of places, if there is one; `waits` are those of the order by place.
+fn cycle(
+    way: &Way,
+    order: &LaunchOrder,
+    waits: &BTreeMap<u32, (usize, u32)>,
+    cycle: &[u32],
+) -> Option<Cycle> {
     // Nothing but a wait for an event leads back to an earlier launch.
-    let waits: BTreeMap<u32, (usize, u32)> = order.places_of_waits().collect();
     let (start, wait) = cycle
         .iter()
         .enumerate()
@@ -117,10 +170,17 @@ fn tell(cx: &mut Cx<'_>, at: u32, found: &Found, events: &Events<'_>, always: bo
     let graph = launched_by(cx, at);
     let (of, message): (fn(Code, String) -> Diagnostic, _) = match always {
         true => {
-            (error, format!("graph `{graph}` waits for event `{name}`, which no launch can signal by then"))
+            let on = found.device.map_or_else(String::new, |device| format!("on device {device} "));
+            (
+                error,
+                format!("{on}graph `{graph}` waits for event `{name}`, which no launch can signal by then"),
+            )
         }
         false => {
-            let ways = "as the conditions and loops of the host may go";
+            let ways = match found.is_open {
+                true => "where the conditions and loops of graphs let its kernel run",
+                false => "as the conditions and loops of the host may go",
+            };
             (note, format!("graph `{graph}` may wait for event `{name}` for ever, {ways}"))
         }
     };
