@@ -184,17 +184,20 @@ macro_rules! for_each_tg_op {
 
             /// The completion of a kernel is one of those that the event needs.
             0x80 SY_SIGNAL SySignal sy_signal "7.1" Graph [Yes Yes Yes Yes] { event_id: EventNo, src_kernel: KernelNo };
-            /// A kernel starts after the event.
+            /// A kernel starts after the event: of its own graph where that signals it, else of the last launch before that does. A kernel that signals
+            /// the event, or comes by `TG_DEPEND` before one that does, waits for an earlier launch, of its own graph or another.
             0x81 SY_WAIT SyWait sy_wait "7.2" Graph [Yes Yes Yes Yes] { event_id: EventNo, dst_kernel: KernelNo };
             /// Kernels that start together, once all are ready and there are cores for all.
             0x82 SY_BARRIER SyBarrier sy_barrier "7.3" Graph [Yes Yes Yes Yes] {
                 kernel_set: KernelSet, barrier_id: BarrierNo
             };
-            /// Notifies another device when a kernel is complete: the last defined, or the one named.
+            /// Notifies another device when a kernel is complete: the last defined, or the one named. Those of one notification to one device are sent in
+            /// the order of the text: a later one waits for all before it in its graph.
             0x83 SY_NOTIFY SyNotify sy_notify "7.4" Graph [No No Yes Na] {
                 device_id: DeviceNo, notify_id: NotifyNo, after: KernelNo = KernelNo::NONE
             };
-            /// Kernels and copies from here on in the same body, or the kernel named, start after a notification of another device.
+            /// Kernels and copies from here on in the same body, or the kernel named, start after a notification of another device. Waits for one notification
+            /// of one device take place in the order of the text: a later one waits for all before it in its graph.
             0x84 SY_WAIT_NOTIFY SyWaitNotify sy_wait_notify "7.5" Graph [No No Yes Na] {
                 device_id: DeviceNo, notify_id: NotifyNo, before: KernelNo = KernelNo::NONE
             };

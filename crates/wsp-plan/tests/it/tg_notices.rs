@@ -40,6 +40,27 @@ fn two(first: &str, second: &str) -> String {
     )
 }
 
+/// ISA-SY-04, ISA-SY-05: where the order of the text makes devices wait for each other, a note says that there is one; with one statement each there is none.
+#[test]
+fn a_hang_by_the_order_of_the_text_names_that_order() {
+    let notes = |sends: &str, waits: &str| {
+        let kernel = |name: &str| format!("TG_KERNEL({name}, e, 1, AIV, 0)\n");
+        let first = format!("{}{}SY_WAIT_NOTIFY(1, BACK, before = L)\n{sends}", kernel("K"), kernel("L"));
+        let second = format!("{}{}{waits}SY_NOTIFY(0, BACK, after = M)\n", kernel("M"), kernel("N"));
+        let options = LintOptions { devices: Some(2), ..LintOptions::default() };
+        let found = lint(&read(&two(&first, &second)).0, &kernels(), &options);
+        let found = found.into_iter().filter(|finding| finding.code.0 == 1515);
+        found
+            .map(|finding| finding.notes.iter().any(|note| note.contains("in the order of the text")))
+            .collect::<Vec<_>>()
+    };
+    let [of_k, of_l] = ["K", "L"].map(|kernel| format!("SY_NOTIFY(1, GO, after = {kernel})\n"));
+    let wait = "SY_WAIT_NOTIFY(0, GO, before = M)\n";
+    assert_eq!(notes(&(of_l.clone() + &of_k), wait), [true]);
+    assert!(notes(&(of_k + &of_l), wait).is_empty());
+    assert_eq!(notes(&of_l, wait), [false]);
+}
+
 /// ISA-SY-05: a device that waits for what another sends only behind a notification of the first.
 #[test]
 fn devices_that_wait_for_each_other_are_an_error() {

@@ -98,7 +98,27 @@ fn tell(cx: &mut Cx<'_>, order: &Order, mut cycle: Vec<Edge>) {
     for (at, (edge, text)) in cycle.iter().zip(texts).enumerate() {
         found = if at == 0 { cx.on(found, edge.origin, &text) } else { cx.and(found, edge.origin, &text) };
     }
-    cx.report(found.help("remove one of these, or put what is to follow into another launch"));
+    found = found.help("remove one of these, or put what is to follow into another launch");
+    cx.report(match for_earlier(cx, order, &cycle) {
+        Some([wait, signal]) => found.help(format!(
+            "if `{wait}` is to wait for the signal of an earlier launch, say that it comes before this one: TG_DEPEND({wait}, {signal})"
+        )),
+        None => found,
+    });
+}
+
+/// Of a cycle through an event a kernel that waits for it and one that signals it, if an edge from the first to the second makes the wait one for an
+/// earlier launch. Members of a gang have no such edge.
+fn for_earlier(cx: &Cx<'_>, order: &Order, cycle: &[Edge]) -> Option<[String; 2]> {
+    if cycle.iter().any(|edge| matches!(order.point(edge.from), Some(Point::Gang(_)))) {
+        return None;
+    }
+    let pairs = cycle.iter().zip(cycle.iter().cycle().skip(1));
+    let mut found = pairs.filter(|(signal, wait)| {
+        let is_event = matches!(order.point(signal.to), Some(Point::Event(_)));
+        is_event && [signal.from, wait.to].iter().all(|node| (*node as usize) < cx.outline.kernels.len())
+    });
+    found.next().map(|(signal, wait)| [wait.to, signal.from].map(|node| cx.node_name(Node(node))))
 }
 
 fn describe(order: &Order, edge: &Edge, [from, to]: [String; 2]) -> String {

@@ -30,9 +30,15 @@ fn cycles_through_events_gangs_and_barriers_are_found() {
     let graph = |body: &str| format!("TG_BEGIN(0)\n{kernels}{body}\nTG_END(0)\n");
     let found = check(&graph("SY_SIGNAL(E, B)\nSY_WAIT(E, A)\nSY_SIGNAL(F, A) //! 1500\nSY_WAIT(F, B)"));
     assert_eq!(found[0].message, "`A` waits for itself: `A` → event `F` → `B` → event `E` → `A`");
+    // What the help says to write makes one of the waits one for an earlier launch.
+    assert!(found[0].help[1].ends_with(": TG_DEPEND(B, A)"), "{found:#?}");
+    let signal = "TG_BEGIN(1)\nTG_KERNEL(S, e, 1, AIV, 0)\nSY_SIGNAL(F, S)\nTG_END(1)\n";
+    let mended = graph("SY_SIGNAL(E, B)\nSY_WAIT(E, A)\nSY_SIGNAL(F, A)\nSY_WAIT(F, B)\nTG_DEPEND(B, A)");
+    check(&format!("{signal}{mended}TG_LAUNCH(1, 1)\nTG_LAUNCH(0, 1)\n"));
     check(&graph("SY_SIGNAL(E, A)\nSY_WAIT(E, B)\nTG_DEPEND(A, B)"));
     let found = check(&graph("SY_BARRIER({A, C}, 0)\nTG_DEPEND(A, B) //! 1500\nTG_DEPEND(B, C)"));
     assert_eq!(found[0].message, "`A` waits for itself: `A` → `B` → gang → `A`");
+    assert_eq!(found[0].help.len(), 1, "no event");
     check(&graph("TG_DEPEND(A, B, BARRIER) //! 1500\nTG_DEPEND(C, A)"));
 }
 

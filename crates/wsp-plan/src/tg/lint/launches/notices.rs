@@ -199,6 +199,12 @@ fn tell(cx: &mut Cx<'_>, found: &Found, devices: u32, always: bool) {
         Some(sender) => cx.and(told, sender as u32, &format!("device {from} sends it here")),
         None => told,
     };
+    let mut stuck = std::iter::once(&found.wait).chain(&found.others);
+    if waits <= sent && stuck.any(|wait| is_in_text_order(cx, wait)) {
+        told = told.note(
+            "the SY_NOTIFY of one notification to one device, and its SY_WAIT_NOTIFY, take place in the order of the text: each waits for those before it",
+        );
+    }
     let help = match waits > sent {
         true => format!("send it for each wait, on device {from}: SY_NOTIFY({device}, {name})"),
         false => {
@@ -208,4 +214,21 @@ fn tell(cx: &mut Cx<'_>, found: &Found, devices: u32, always: bool) {
         }
     };
     cx.report(told.help(help));
+}
+
+/// Whether several statements send a notification, or wait for it.
+fn is_in_text_order(cx: &Cx<'_>, wait: &Wait) -> bool {
+    let (mut sends, mut waits) = (0, 0);
+    for instr in &cx.module.instrs {
+        match *instr {
+            Instr::SyNotify { device_id, notify_id, .. } => {
+                sends += u32::from((device_id.0, notify_id.0) == (wait.device, wait.notify));
+            }
+            Instr::SyWaitNotify { device_id, notify_id, .. } => {
+                waits += u32::from((device_id.0, notify_id.0) == (wait.from, wait.notify));
+            }
+            _ => {}
+        }
+    }
+    sends > 1 || waits > 1
 }
