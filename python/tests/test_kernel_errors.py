@@ -17,7 +17,7 @@ import pytest
 from pto_wsp import errors, pto
 from pto_wsp._seam import ConstexprArg, ScalarArg, ViewSpec
 from pto_wsp.dtypes import f16, f32, f64
-from pto_wsp.kernels import Constexpr, In, Out, Scalar, Tile, codes, kernel, python_kernel
+from pto_wsp.kernels import Constexpr, In, InOut, Out, Scalar, Tile, codes, kernel, python_kernel
 
 
 @dataclass(frozen=True)
@@ -683,6 +683,47 @@ def tile_of_doubles():
         pto.store(y, pto.cast(pto.load(x), f64))
 
     return k
+
+
+def of_f64(k):
+    """Specialises a kernel whose views are of `f64`."""
+    compiled(k, dtype="f64")
+
+
+@mistake(codes.ELEMENTS, "pto.load(x", "@python_kernel")
+def tile_from_a_view_of_f64():
+    @kernel
+    def k(x: In):
+        pto.load(x, dtype=f32)
+
+    of_f64(k)
+
+
+@mistake(codes.ELEMENTS, "pto.store(y", "a tensor of f32")
+def tile_to_a_view_of_f64():
+    @kernel
+    def k(y: Out):
+        pto.store(y, pto.full((64, 128), 1.0))
+
+    of_f64(k)
+
+
+@mistake(codes.ELEMENTS, "0, 1", "a tensor of f32")
+def element_of_a_view_of_f64():
+    @kernel
+    def k(x: In, y: Out):
+        y[0, 0] = x[0, 1]
+
+    of_f64(k)
+
+
+@mistake(codes.ELEMENTS, "y[0, 0]", "a tensor of f32")
+def element_stored_to_a_view_of_f64():
+    @kernel
+    def k(y: Out):
+        y[0, 0] = 1.0
+
+    of_f64(k)
 
 
 @mistake(codes.RANGE, "200", "index is from 0 to 127")

@@ -316,17 +316,6 @@ def test_narrow_types_round_every_step_and_wide_ones_once(dtype):
 
 
 @kernel
-def doubles(x: In, y: Out):
-    pto.store(y, pto.load(x) + 1)
-
-
-def test_f64_arrays_load_as_f32():
-    x, y = normal(3, 4, dtype=np.float64), zeros(3, 4, dtype=np.float64)
-    run(doubles, x=x, y=y)
-    assert (y == x.astype(np.float32) + np.float32(1)).all()
-
-
-@kernel
 def slices(x: In, y: InOut, half: Scalar):
     y[:, 0:4] = pto.load(x[:, half : half + 4])
     y[1:3, 4:] += pto.load(x[1:3, :4])

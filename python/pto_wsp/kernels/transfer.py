@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from .._seam import Span
-from ..dtypes import f32, f64
+from ..dtypes import f64
 from . import codes, tiles, views
 from .context import Cx
 from .emit import Expr
@@ -27,6 +27,7 @@ def load_element(cx: Cx, view: ViewVal, span: Span) -> Number:
     _readable(cx, param, span)
     index = [_word(cx, value, span) for _, value in view.fixed]
     if param.dtype.is_float:
+        _not_f64(cx, param, span)
         return Scalar({"k": "load_scalar", "tensor": view.view, "index": index, "s": span}, "f32")
     if len(index) != 1:
         raise cx.fault(
@@ -81,6 +82,19 @@ def _floats(cx: Cx, param: ViewParam, at: ast.AST) -> None:
             at,
             help=f"read its elements one by one: `{param.name}[i]`",
         )
+    _not_f64(cx, param, at)
+
+
+def _not_f64(cx: Cx, param: ViewParam, at: ast.AST | Span) -> None:
+    """Kernels compute in `f32`: what an `f64` holds beyond it would be lost."""
+    if param.dtype is f64:
+        raise cx.fault(
+            codes.ELEMENTS,
+            f"`{param.name}` holds f64 elements, and tiles and scalars hold f32",
+            at,
+            labels=[(param.span, "declared here")],
+            help=["use a tensor of f32", "or compute in f64 with NumPy: a `@python_kernel`"],
+        )
 
 
 def _place(cx: Cx, view: ViewVal, span: Span) -> list[Expr]:
@@ -120,7 +134,7 @@ def load(
         d is None or (d.extent is not None and d.extent == room[i] and steady[i])
         for i, d in enumerate((rows, cols))
     )
-    elem = dtype or (f32.name if param.dtype is f64 else param.dtype.name)
+    elem = dtype or param.dtype.name
     limits = [_limit(cx, d, room[i], want[i] if want else None, span) for i, d in enumerate((rows, cols))]
     out = tiles.make(cx, param.name, (room[0], room[1], elem), full, span, dst)
     cx.builder.stmt(
@@ -281,6 +295,7 @@ def store_element(cx: Cx, view: ViewVal, value: Value, at: ast.AST) -> None:
             at,
             help="use a tensor of f32 for the results",
         )
+    _not_f64(cx, param, at)
     index = [_word(cx, number, span) for _, number in view.fixed]
     cx.stored.add(view, (None, None), None)
     cx.builder.stmt("store_scalar", span, tensor=view.view, index=index, value=expr(cx, value, "f32", span))

@@ -9,7 +9,7 @@ use super::names::{Named, Symbol, quoted, with_suggestion};
 use super::types::element_scalar;
 use crate::ast::{self, BinOp, ExprKind, Ident};
 use wsp_core::{CacheId, LocalId, TensorId};
-use wsp_diag::Diagnostic;
+use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{ArrayRef, Elem, Expr, MetaKind, ScalarTy, Storage};
 
 impl Sema<'_> {
@@ -182,8 +182,22 @@ impl Sema<'_> {
                 .help("read integers as an array: `name[i]`");
                 Err(self.fail(d))
             }
-            _ => Ok(id),
+            _ => self.no_doubles(id, e.span),
         }
+    }
+
+    /// Kernels compute in `f32`: what an element of `f64` holds beyond it would be lost.
+    pub(crate) fn no_doubles(&mut self, id: TensorId, at: Span) -> Res<TensorId> {
+        let tensor = &self.module.tensors[id.index()];
+        if tensor.elem != Elem::Fixed(wsp_core::DType::F64) {
+            return Ok(id);
+        }
+        let message = format!("tensor `{}` holds `double`, and tiles and scalars hold `float`", tensor.name);
+        let d = Diagnostic::error(codes::TYPE_MISMATCH, message)
+            .at(at, "its elements do not fit here")
+            .label(tensor.span, "defined here")
+            .help("declare its elements as `float`, and give it an array of f32");
+        Err(self.fail(d))
     }
 
     /// An operand that must be a tile.

@@ -301,6 +301,16 @@ const ALONE: &[(u16, &str, &str)] = &[
     (240, "PTO_SHAPE(a, n, 8) PTO_KERNEL_IMPL(k, Tensor a) { }", "Tensor"),
     (240, "PTO_SHAPE(a, n, 8) PTO_KERNEL_IMPL(k, Tensor<float> a, uint32_t m) { }", "uint32_t m"),
     (
+        130,
+        "PTO_SHAPE(a, n, 8) PTO_KERNEL_IMPL(k, Tensor<double> a) { VecTile<float, 1, 8> x; TLOAD(x, a, {0}); }",
+        "a",
+    ),
+    (
+        130,
+        "PTO_SHAPE(a, n, 8) PTO_KERNEL_IMPL(k, Tensor<double> a) { PTO_STORE_SCALAR(a, 1.0f, {0, 0}); }",
+        "a",
+    ),
+    (
         240,
         "PTO_SHAPE(a, n) PTO_SHAPE(b, m) PTO_KERNEL_IMPL(k, Workspace<float> a, Workspace<half> b) { }",
         "Workspace<half> b",
