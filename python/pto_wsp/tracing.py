@@ -15,7 +15,7 @@ from ._seam import REQUIRED, ConstexprArg, KernelLike, ParamSpec, ScalarArg, Spa
 from .axes import Size
 from .errors import WspError
 from .expr import Expr, Var, as_expr, constant, describe, reads_slot
-from .linear import known_number, simplified
+from .linear import known_number, linear, simplified
 from .names import check_name
 from .nodes import Cond, KernelEntry, Loop, Node, Pipeline, Process, RaggedDomain, Select, Task, While
 from .slotuses import SlotUses
@@ -196,6 +196,14 @@ class Trace:
             or (isinstance(owner, Loop) and owner.var is not var and isinstance(owner.domain, RaggedDomain))
             for owner in inner
         )
+
+    def idle(self) -> bool:
+        """Whether what is traced now lies in a loop that surely has no iterations."""
+        bounds = ((at.owner.var.lo, at.owner.var.hi) for at in self.open if isinstance(at.owner, Loop))
+        counts = (
+            linear(hi).plus(linear(lo), -1).value for lo, hi in bounds if lo is not None and hi is not None
+        )
+        return any(count is not None and count < 0 for count in counts)
 
     def usable(self, expr: Expr, what: str, span: Span | None = None) -> Expr:
         """The expression, all of whose variables are in scope."""

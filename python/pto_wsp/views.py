@@ -83,12 +83,17 @@ class _Dimension:
     """One dimension of a view that is indexed."""
 
     def __init__(self, view: View, dim: int) -> None:
+        from .tracing import current_or_none
+
         entry = view.ranges[dim]
         assert not isinstance(entry, Index)
         self.view = view
         self.entry = entry
         self.position = view.kept.index(dim)
         self.extent: Expr = entry.extent
+        trace = current_or_none()
+        self.idle = trace is not None and trace.idle()
+        """Whether no iteration takes the subscript, so that no index is outside."""
 
     def apply(self, item: Any) -> Whole | Index | Part:
         if isinstance(item, TileSlice):
@@ -115,17 +120,13 @@ class _Dimension:
         if value.op == "const" and value.args[0] < 0:
             return simplified(self.extent + value)
         most = upper_bound(value)
-        if most is not None and most < 0:
-            least = lower_bound(value)
-            if least is not None and least > most:
-                raise self.outside(
-                    f"`{value!r}` has no value, as its loop has no iterations",
-                    "give the loop a range with indices: `P(n)` with an `n` from 1 on",
-                )
+        if most is not None and most < 0 and not self.idle:
             raise self.outside(f"`{value!r}` is negative", "only numbers count from the end: `x[-1]`")
         return value
 
     def index(self, at: Expr) -> Index:
+        if self.idle:
+            return Index(self.shifted(at))
         worst = _attained(at)
         if at_most(self.extent, at) or _below_zero(at):
             raise self.outside(f"index `{at!r}` is outside it", "indices are 0 to the extent - 1")
@@ -150,6 +151,8 @@ class _Dimension:
             return self.entry
         lo = constant(0) if item.start is None else self.from_end(as_expr(item.start, "the start of a slice"))
         hi = self.extent if item.stop is None else self.from_end(as_expr(item.stop, "the end of a slice"))
+        if self.idle:
+            return self.part(lo, hi)
         span = linear(hi).plus(linear(lo), -1).value
         if span is not None and span < 0:
             raise self.outside(f"`{lo!r}:{hi!r}` ends before it starts", "write `lo:hi` with `lo <= hi`")
@@ -170,6 +173,8 @@ class _Dimension:
         lo = item.start + item.at * item.length
         hi = lo + item.length
         end = self.extent if item.end is None else item.end
+        if self.idle:
+            return self.part(lo, hi)
         if at_most(self.extent, lo) and not at_most(self.extent, constant(0)):
             raise self.outside(
                 f"`{item!r}` starts at or behind its end", "count tiles with `P.ceildiv(extent, n)`"

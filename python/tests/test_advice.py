@@ -297,12 +297,6 @@ def of_a_table(n, t: Table):
 
 
 @workload
-def of_nothing(rows):
-    for i in P(-3):
-        twice[i](X[i : i + 1], Y[i : i + 1])
-
-
-@workload
 def of_a_chain(rows):
     for i in P(rows):
         condition = i >= 0
@@ -325,7 +319,6 @@ MISTAKES = [
     ("WSP1252", "np.frombuffer(Y, np.float32).copy()", given(Y=bytearray(128))),
     ("WSP1022", "annotate the parameter `In`", of(lambda i: scaled[i](X[i], Y[i], X))),
     ("WSP1111", "pto.cast(tile, f16)", of(lambda i: halved[i](X[i : i + 1], Y[i : i + 1]))),
-    ("WSP1025", "an `n` from 1 on", of_nothing.compile),
     ("WSP1034", "with P.when(a), P.when(b):", of_a_chain.compile),
     ("WSP1262", "with `@workload`", lambda: copying().use("tasks.wsp")),
     ("WSP1222", "no target has a grid", lambda: rows_of.compile(grid=(2, 2))),

@@ -17,7 +17,7 @@ import pytest
 from pto_wsp import errors, pto
 from pto_wsp._seam import ConstexprArg, ScalarArg, ViewSpec
 from pto_wsp.dtypes import f16, f32, f64
-from pto_wsp.kernels import Constexpr, In, InOut, Out, Scalar, Tile, codes, kernel, python_kernel
+from pto_wsp.kernels import Constexpr, In, Out, Scalar, Tile, codes, kernel, python_kernel
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from pto_wsp import (
     Buffer,
+    Constexpr,
     In,
     Out,
     P,
@@ -22,6 +23,7 @@ from pto_wsp import (
     kernel,
     pto,
     python_kernel,
+    tile,
     workload,
 )
 from pto_wsp.expr import Expr
@@ -148,3 +150,21 @@ def test_a_python_kernel_that_returns_a_value_is_told() -> None:
         uses.compile().execute(X=x, Y=y)
     cause = caught.value.__cause__
     assert isinstance(cause, errors.KernelError) and cause.code == "WSP1128" and "y[...]" in str(cause)
+
+
+@workload
+def doubled_in_parts(rows, first: Constexpr):
+    for i in P(first):
+        double[i](X[i : i + 1], Y[i : i + 1])
+    for i in P(P.ceildiv(first, 2)):
+        double[i](X[tile(i, 2)][0:1], Y[i - 1 : i])
+    for i in P(P.range(first, rows)):
+        double[i](X[i : i + 1], Y[i : i + 1])
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_a_loop_that_surely_has_no_iterations_is_no_fault(rows):
+    x, y = np.ones((rows, 64), np.float32), np.zeros((rows, 64), np.float32)
+    workload = doubled_in_parts(rows, first=0)
+    assert workload.compile().execute(X=x, Y=y).num_tasks == rows
+    assert (y == 2).all()
