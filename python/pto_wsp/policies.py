@@ -259,7 +259,7 @@ class TimingPolicy:
     @staticmethod
     def batched(n: int) -> TimingPolicy:
         """`n` at a time."""
-        return TimingPolicy("batched", count_of(n, "the number of `batched`"))
+        return TimingPolicy("batched", count_of(n, "the number of `batched`", 1, LIMITS["MAX_TASK_WINDOW"]))
 
     @staticmethod
     def interleaved(n: int) -> TimingPolicy:

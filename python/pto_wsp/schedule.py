@@ -9,6 +9,7 @@ from inspect import signature
 from itertools import pairwise
 from typing import Any, TypeVar
 
+from ._core import LIMITS
 from ._raise import schedule_error
 from ._seam import Span
 from .expr import Expr, describe, in_order, is_word
@@ -222,7 +223,11 @@ class Scheduled:
     @gives_another
     def batch_deps(self: S, n: int) -> S:
         """A worker gathers `n` completions before it releases their successors."""
-        return self._one("batch_deps", k="batch_deps", n=count_of(n, "the number of `batch_deps`"))
+        return self._one(
+            "batch_deps",
+            k="batch_deps",
+            n=count_of(n, "the number of `batch_deps`", 1, LIMITS["MAX_TASK_WINDOW"]),
+        )
 
     @gives_another
     def core_groups(self: S, n: int) -> S:

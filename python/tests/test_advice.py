@@ -16,6 +16,7 @@ from pto_wsp import (
     Out,
     P,
     Pools,
+    ReadyPolicy,
     Scalar,
     Slot,
     StartPolicy,
@@ -23,6 +24,7 @@ from pto_wsp import (
     TaskGraph,
     TaskWindow,
     Tensor,
+    TimingPolicy,
     TracePolicy,
     errors,
     f16,
@@ -320,6 +322,31 @@ MISTAKES = [
     ("WSP1022", "annotate the parameter `In`", of(lambda i: scaled[i](X[i], Y[i], X))),
     ("WSP1111", "pto.cast(tile, f16)", of(lambda i: halved[i](X[i : i + 1], Y[i : i + 1]))),
     ("WSP1034", "with P.when(a), P.when(b):", of_a_chain.compile),
+    ("WSP1250", "`np.uint32` for integers", given(X={1, 2})),
+    ("WSP1208", "1 to 1048576", lambda: rows_of.batch_deps(0)),
+    ("WSP1208", "1 to 1048576", lambda: rows_of.timing(TimingPolicy.batched(2**32 - 1))),
+    ("WSP1260", "bound.rebind(", lambda: rows_of.compile().bind(**arrays())(X=1)),
+    ("WSP1260", "bound.rebind(", lambda: rows_of.compile().bind(**arrays())(1)),
+    (
+        "WSP0864",
+        "leave out `num_aicpus`",
+        lambda: (
+            rows_of.core_groups(2)
+            .task_graph(ready=ReadyPolicy.work_steal())
+            .compile(num_aicpus=2)
+            .execute(**arrays())
+        ),
+    ),
+    (
+        "WSP0819",
+        "-2147483648 to 2147483647",
+        lambda: (
+            rows_of.task_graph(ready=ReadyPolicy.priority())
+            .priority(lambda t: 2**31 + t.i)
+            .compile()
+            .execute(**arrays())
+        ),
+    ),
     ("WSP1262", "with `@workload`", lambda: copying().use("tasks.wsp")),
     ("WSP1222", "no target has a grid", lambda: rows_of.compile(grid=(2, 2))),
 ]

@@ -311,7 +311,8 @@ fn not_an_array(name: &str, object: &Bound<'_, PyAny>) -> Diagnostic {
             "give one array; a dictionary of arguments is unpacked: `program.execute(**{name})`"
         )),
         "set" | "frozenset" => fault.help(format!(
-            "a set has no order; make it an array: `{name} = np.array(sorted({name}), dtype=np.float32)`"
+            "a set has no order; make it an array: `{name} = np.array(sorted({name}), dtype=np.float32)`, or \
+             `np.uint32` for integers"
         )),
         _ => fault.help(
             "give an object with the buffer protocol, `__array_interface__` or `__dlpack__`, such as a NumPy array or a \

@@ -9,7 +9,7 @@ use crate::results;
 use crate::runs::{Done, Running, Watched};
 use crate::timeline::Timeline;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -20,7 +20,7 @@ use wsp_ir::workload::{PoolSizes, Trace};
 use wsp_memory::{Claim, Uses};
 use wsp_plan::ParamValue;
 use wsp_plan::workload::{WorkloadPlan, bind, count};
-use wsp_trace::python::arrays::BAD_OPTION;
+use wsp_trace::python::arrays::{BAD_OPTION, SURPLUS};
 
 /// A program with its arguments checked and bound, to be run again and again, by one thread at a time.
 #[pyclass(frozen, module = "pto_wsp._core")]
@@ -178,7 +178,18 @@ impl Prepared {
 #[pymethods]
 impl Prepared {
     /// Runs the program; the arrays hold the results then. Tables and sizes have the values that they have at present.
-    fn __call__(&self, py: Python<'_>) -> PyResult<()> {
+    #[pyo3(signature = (*unnamed, **named))]
+    fn __call__(
+        &self,
+        py: Python<'_>,
+        unnamed: &Bound<'_, PyTuple>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        if !unnamed.is_empty() || named.is_some_and(|named| !named.is_empty()) {
+            let fault = Diagnostic::error(SURPLUS, "a bound program is called without arguments")
+                .help("exchange arrays and sizes before the call: `bound.rebind(X=x)`, then `bound()`");
+            return Err(errors::exception(py, &[fault], &self.inner.sources));
+        }
         let mut bound = self.lock(py)?;
         if bound.has_changed(py) {
             let all = bound.named.bind(py).copy()?;

@@ -82,7 +82,10 @@ fn refuse(schedule: &LoweredSchedule) -> Result<(), Vec<Diagnostic>> {
         schedule.lines.iter().map(ScheduleLine::on_aicpus).filter(|line| line.support == Support::Error);
     let refused = lines.map(|line| {
         let message = format!("AICPUs do not support `{}`", line.primitive);
-        Diagnostic::error(codes::BAD_OPTION, message).at(line.span, line.meaning)
+        Diagnostic::error(codes::BAD_OPTION, message)
+            .at(line.span, line.meaning)
+            .help("leave out `--aicpus`, or this part of the schedule")
+            .python("leave out `num_aicpus`, or this part of the schedule")
     });
     let refused: Vec<Diagnostic> = refused.collect();
     if refused.is_empty() { Ok(()) } else { Err(refused) }

@@ -34,7 +34,7 @@ impl DirectiveDef for CoreGroups {
         )
         .on_aicpus(
             Support::Error,
-            "an AICPU issues its own tasks only, so its cores have no groups; leave out `--aicpus`",
+            "an AICPU issues its own tasks only, so its cores have no groups",
         ),
     }
 

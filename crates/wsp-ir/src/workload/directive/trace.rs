@@ -34,7 +34,7 @@ impl DirectiveDef for Trace {
         )
         .on_aicpus(
             Support::Error,
-            "virtual time has no AICPUs; leave out `--aicpus`",
+            "virtual time has no AICPUs",
         ),
     }
 

@@ -162,6 +162,11 @@ fn no_place(none: &NoPlace, span: Span) -> Diagnostic {
             Diagnostic::error(codes::NO_PLACE, format!("a priority of {value} does not fit into 32 bits"))
                 .at(*key, "")
                 .label(span, "of this task")
+                .help(format!(
+                    "give a key from {} to {}: divide it, or take the smaller of it and a limit",
+                    i32::MIN,
+                    i32::MAX
+                ))
         }
     }
 }
