@@ -377,6 +377,13 @@ def test_a_parameter_of_a_file_is_given_to_a_run(tmp_path):
     assert "program.execute(eps=…)" in found.value.help[0]
 
 
+def test_arrays_of_a_cache_are_given_in_a_dictionary():
+    file = Path(__file__).parents[2] / "examples" / "attention" / "decode.pto"
+    with pytest.raises(errors.WspError) as found:
+        load(file).program(schedule="Fixed").plan({"q": Tensor((1, 8, 1, 64), f16)})
+    assert '`"kv.k": …`' in " ".join(found.value.help)
+
+
 def test_a_full_disk_is_told_as_one(monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -15,7 +15,7 @@ pub(super) fn missing(name: &str, shape: &str, arrays: &Metadata<'_>, wanted: &[
     if given.is_empty() {
         fault = fault
             .help("give arrays with `--inputs FILE.npz`; where none is given, all are made up")
-            .python(format!("give it by name: `{name}=…`"));
+            .python(by_name(name));
     } else {
         fault = fault.note(format!("the arrays given are {}", given.join(", ")));
         // What another parameter takes is not misspelt.
@@ -24,10 +24,18 @@ pub(super) fn missing(name: &str, shape: &str, arrays: &Metadata<'_>, wanted: &[
             Some(near) => fault.help(format!("rename `{near}` to `{name}`")),
             None => fault
                 .help(format!("add `{name}` to the inputs, or `--input {name}=FILE.npy`"))
-                .python(format!("give it by name: `{name}=…`")),
+                .python(by_name(name)),
         };
     }
     fault
+}
+
+/// How Python gives an array: names of the arrays of a cache have a dot, which no name of an argument has.
+fn by_name(name: &str) -> String {
+    match name.contains('.') {
+        true => format!("give it by name, in a dictionary of the arrays: `\"{name}\": …`"),
+        false => format!("give it by name: `{name}=…`"),
+    }
 }
 
 pub(super) fn rank_one(name: &str, array: &ArrayFact<'_>) -> Result<(), Diagnostic> {
