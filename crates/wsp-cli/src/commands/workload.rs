@@ -109,16 +109,20 @@ pub(super) fn check(
 ) -> Result<(), Vec<Diagnostic>> {
     let source = session.read_workload(path)?;
     let named = source.module.schedules.iter().filter(|s| !s.name.is_empty()).map(|s| Some(s.name.as_str()));
-    let mut found = Vec::new();
+    let (mut found, mut plans) = (Vec::new(), Vec::new());
     for schedule in [None].into_iter().chain(named) {
         match engine::plan(&source, schedule, None, target) {
-            Ok(plan) => found.extend(plan.schedule.notes),
+            Ok(plan) => plans.push(plan),
             Err(faults) => found.extend(faults),
         }
     }
+    found.extend(plans.iter().flat_map(|plan| plan.schedule.notes.iter().cloned()));
     if !found.iter().any(Diagnostic::is_error) {
         session.terminal.progress("expanding");
         found.extend(engine::check_defaults(&source.module));
+    }
+    if !found.iter().any(Diagnostic::is_error) {
+        found.extend(plans.iter().flat_map(engine::check_order));
     }
     // Schedules share faults of the kernels.
     let mut distinct: Vec<Diagnostic> = Vec::new();

@@ -197,6 +197,12 @@ fn kernels_of_a_used_file_run_for_real() {
     assert!(printed(&["check", &file]).contains(": ok"));
 }
 
+/// A workload of these tasks under a task graph of this kind.
+fn scheduled(tasks: &str, graph: &str) -> String {
+    let kernels = "kernel f(inout a); kernel g(inout a, k) cost 10 / (k - 3);";
+    format!("tensor x: f32[8, 64]; {kernels} workload main {{ {tasks} }} schedule {{ task_graph({graph}); }}")
+}
+
 #[test]
 fn a_workload_is_checked_with_its_schedules_kernels_and_defaults() {
     let folder = Folder::with(&[
@@ -206,6 +212,11 @@ fn a_workload_is_checked_with_its_schedules_kernels_and_defaults() {
         ("two.wsp", "use \"rows.pto\"; use \"rows.pto\"; workload main { double_row(0); }"),
         ("kernel.wsp", "use \"rows.pto\"; workload main { double_rows(0); }"),
         ("outside.wsp", "tensor x: f32[4]; kernel k(in x); workload main { for i in 0..5 { k(x[i]); } }"),
+        ("explicit.wsp", &scheduled("f(x); f(x);", "deps = explicit")),
+        ("after.wsp", &scheduled("let a = f(x); f(x) after a;", "deps = explicit")),
+        ("exact.wsp", &scheduled("f(x[0..4]); f(x[2..6]);", "deps = exact")),
+        ("cost.wsp", &scheduled("g(x, 3);", "trace = cycles")),
+        ("unused_cost.wsp", &scheduled("g(x, 3);", "deps = explicit")),
     ]);
     assert!(printed(&["check", &folder.at("chain.wsp")]).ends_with("chain.wsp: ok\n"));
     for (name, code, part) in [
@@ -213,10 +224,16 @@ fn a_workload_is_checked_with_its_schedules_kernels_and_defaults() {
         ("two.wsp", "WSP0884", "one file"),
         ("kernel.wsp", "WSP0851", "did you mean `double_row`"),
         ("outside.wsp", "WSP0813", "x"),
+        ("explicit.wsp", "WSP0860", "nothing orders them"),
+        ("exact.wsp", "WSP0860", "overlap and are not equal"),
+        ("cost.wsp", "WSP0811", "division by zero"),
     ] {
         let (codes, err) = faults(&["check", &folder.at(name)]);
         assert_eq!(codes, [code], "{name}: {err}");
         assert!(err.contains(part), "{name}: {err}");
+    }
+    for name in ["after.wsp", "unused_cost.wsp"] {
+        assert!(printed(&["check", &folder.at(name), "--strict"]).ends_with(": ok\n"), "{name}");
     }
     for name in ["llama_table", "llama_flat", "bgemm_tree", "bgemm_loops", "softmax", "pipeline"] {
         let file = format!("examples/graphs/{name}.wsp");

@@ -2,22 +2,59 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use wsp_backend::{Args, RunOptions};
+use wsp_core::policy::{Deps, Trace};
 use wsp_core::{SlotId, limits};
 use wsp_diag::Diagnostic;
-use wsp_ir::workload::{ParamSource, WorkloadModule};
+use wsp_ir::workload::{ParamSource, SchedulePolicy, WorkloadModule};
 use wsp_plan::workload::{
-    ExpandError, TaskRecord, TaskSink, bind, check_schedule, count, expand, lower_schedule,
+    ExpandError, TaskRecord, TaskSink, WorkloadPlan, bind, check_schedule, count, expand, lower_schedule,
 };
 use wsp_plan::{CompileOptions, ParamValue};
 
 /// What is to be said of the tasks that a workload has when every value is its default, as far as these are known: up to
 /// the first that other tasks decide on, and not beyond very many. Nothing when some value has no default.
 pub fn check_defaults(module: &WorkloadModule) -> Vec<Diagnostic> {
-    let unset = module.params.iter().any(|p| matches!(p.source, ParamSource::Set(None)));
-    if unset || module.tables.iter().any(|t| t.values.is_none()) || module.entry.is_none() {
+    match has_defaults(module) {
+        true => expand_defaults(module).unwrap_or_else(|faults| faults),
+        false => Vec::new(),
+    }
+}
+
+/// Most tasks of which the order and the costs are checked.
+const MOST_ORDERED: u64 = 1 << 16;
+
+/// What a schedule's dependences miss between the tasks that a workload has when every value is its default, and what is wrong with
+/// costs that it asks for. Nothing of more tasks than 65,536, of tasks that others decide on, and of kernels of a used file.
+pub fn check_order(plan: &WorkloadPlan) -> Vec<Diagnostic> {
+    let (module, policy) = (&plan.module, &plan.schedule.policy);
+    let is_virtual = policy.trace == Trace::Cycles;
+    let may_miss = matches!(policy.deps, Deps::Exact | Deps::Explicit);
+    let is_known = has_defaults(module) && module.slots.is_empty() && plan.library.is_none();
+    let is_small = || known_tasks(module, &[]).is_some_and(|tasks| tasks <= MOST_ORDERED);
+    if !(is_virtual || may_miss) || !is_known || !is_small() {
         return Vec::new();
     }
-    expand_defaults(module).unwrap_or_else(|faults| faults)
+    let mut plan = plan.clone();
+    // What is found must not follow from how many workers this machine has, nor from costs that no run asks for.
+    plan.schedule.policy = SchedulePolicy {
+        deps: policy.deps,
+        streams: policy.streams,
+        stream_by: policy.stream_by.clone(),
+        ..SchedulePolicy::default()
+    };
+    if !is_virtual {
+        plan.module.kernels.iter_mut().for_each(|kernel| kernel.cost = None);
+    }
+    let Ok(program) = super::compiled(&plan.into()) else { return Vec::new() };
+    let simulated = program.simulate(&Args::default(), &RunOptions::default());
+    simulated.err().map_or_else(Vec::new, Into::into)
+}
+
+/// Whether every value that the tasks depend on has a default.
+fn has_defaults(module: &WorkloadModule) -> bool {
+    let unset = module.params.iter().any(|p| matches!(p.source, ParamSource::Set(None)));
+    !unset && module.tables.iter().all(|t| t.values.is_some()) && module.entry.is_some()
 }
 
 /// How many tasks a launch has, where parameters alone say so.
