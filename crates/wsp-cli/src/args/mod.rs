@@ -51,18 +51,18 @@ pub(crate) fn parse<C: Parser>(
 ) -> Result<C, clap::Error> {
     let mut command = numbers_below_0(C::command());
     let words: Vec<std::ffi::OsString> = words.into_iter().collect();
-    let matches =
-        command.try_get_matches_from_mut(&words).map_err(|error| elsewhere(of_a_value(error, &words)))?;
+    let matches = command.try_get_matches_from_mut(&words);
+    let matches = matches.map_err(|error| elsewhere(of_a_value(error, &words, &command)))?;
     C::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
 /// A value that begins with `-` behind the name of an option is taken for an option. No `--` before it helps, and none does before
 /// the name of an option that the command does not have.
-fn of_a_value(mut error: clap::Error, words: &[std::ffi::OsString]) -> clap::Error {
+fn of_a_value(mut error: clap::Error, words: &[std::ffi::OsString], command: &clap::Command) -> clap::Error {
     let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidArg) else { return error };
     let is_value = |pair: &&[std::ffi::OsString]| {
         let before = pair[0].to_string_lossy();
-        before.starts_with("--") && before.len() > 2 && !before.contains('=') && pair[1] == **value
+        before.strip_prefix("--").is_some_and(|long| takes_value(command, long)) && pair[1] == **value
     };
     let tip = words.windows(2).find(is_value).map(|pair| {
         format!("a value that begins with `-` is written with `=`: `{}={value}`", pair[0].to_string_lossy())
@@ -77,6 +77,13 @@ fn of_a_value(mut error: clap::Error, words: &[std::ffi::OsString]) -> clap::Err
         _ => {}
     }
     error
+}
+
+/// Whether some command has an option with this name and a value.
+fn takes_value(command: &clap::Command, long: &str) -> bool {
+    let mut options = command.get_arguments().filter(|arg| arg.get_action().takes_values());
+    options.any(|arg| arg.get_long() == Some(long))
+        || command.get_subcommands().any(|inner| takes_value(inner, long))
 }
 
 /// The benchmarks are no command.

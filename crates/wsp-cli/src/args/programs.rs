@@ -136,7 +136,7 @@ pub(crate) struct EmitArgs {
     pub(crate) target: &'static Target,
 
     /// Where the files go
-    #[arg(short, long, value_name = "FOLDER", value_parser = folder)]
+    #[arg(short, long, value_name = "FOLDER", value_parser = folder())]
     pub(crate) output: PathBuf,
 
     /// One graph, by name [all]

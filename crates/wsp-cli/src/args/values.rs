@@ -1,7 +1,7 @@
 //! Values of options: how they are written, and what is said of those that are written wrong.
 
 use super::{Cores, Stage};
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use wsp_backend::KvLayout;
@@ -103,7 +103,7 @@ pub(super) fn setting(text: &str) -> Result<Setting, String> {
             .ok_or_else(|| format!("`kv_layout` is NHD ([pages, page_size, heads, dim]) or HND ([pages, heads, page_size, dim]), not `{value}`")),
         "max_blocks" => match value.parse::<u32>() {
             Ok(n) if n > 0 => Ok(Setting::MaxBlocks(n)),
-            _ => Err(format!("`max_blocks` is a whole number from 1, not `{value}`")),
+            _ => Err(format!("`max_blocks` is a whole number from 1 to {}, not `{value}`", u32::MAX)),
         },
         _ => param_value(value)
             .map(|value| Setting::Param(name.to_owned(), value))
@@ -194,11 +194,14 @@ pub fn number<T: TryFrom<u64> + Clone + Send + Sync + 'static>(
 }
 
 /// A folder for several files, which is made where there is none.
-pub(super) fn folder(text: &str) -> Result<PathBuf, String> {
-    if text == "-" {
+pub(super) fn folder() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(usable_folder)
+}
+
+fn usable_folder(path: PathBuf) -> Result<PathBuf, String> {
+    if path.as_os_str() == "-" {
         return Err("several files do not go to standard output: write a folder, as in `-o out`".to_owned());
     }
-    let path = PathBuf::from(text);
     match path.ancestors().find(|path| path.exists()).filter(|path| !path.is_dir()) {
         Some(file) => Err(format!("`{}` is a file: write another folder, as in `-o out`", file.display())),
         None => Ok(path),

@@ -1,6 +1,6 @@
 //! `wsp check`: diagnostics only.
 
-use super::kind::{Kind, wrong_kind};
+use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
 use super::{Outcome, Session, Warnings, empty, options, unit, workload};
 use crate::args::CheckArgs;
 use crate::engine;
@@ -9,9 +9,6 @@ use wsp_check::reference;
 use wsp_diag::Diagnostic;
 use wsp_plan::Target;
 use wsp_plan::target::CPU_SIM;
-
-/// What `wsp check` takes, for those who give it something else.
-const TAKES: &str = "`.pto` programs, workloads and task graphs";
 
 /// Compiles programs and prints what is wrong with them.
 pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -28,9 +25,10 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
         let checked = empty::refuse(path).and_then(|()| match kind {
             Kind::Workload => workload::check(session, path, target),
             Kind::UnitText | Kind::UnitBytes => unit::check(session, path, kind, args, &mut idle),
+            Kind::Unknown if path.is_file() => Err(vec![wrong_kind(path, kind, ALL_THAT_RUN)]),
             Kind::Program | Kind::Unknown => program(session, path, args.target),
             Kind::GeneratorText | Kind::GeneratorBytes | Kind::Arrays => {
-                Err(vec![wrong_kind(path, kind, TAKES)])
+                Err(vec![wrong_kind(path, kind, ALL_THAT_RUN)])
             }
         });
         match checked {

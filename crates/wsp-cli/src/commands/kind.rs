@@ -10,6 +10,9 @@ use wsp_ir::Module;
 /// First word of a task graph in bytes.
 const PTOG_MAGIC: u32 = 0x5054_4F47;
 
+/// What `wsp run` and `wsp check` take.
+pub(super) const ALL_THAT_RUN: &str = "`.pto` programs, workloads and task graphs";
+
 /// What a file holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {

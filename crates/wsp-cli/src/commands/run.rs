@@ -2,7 +2,7 @@
 
 use super::comparison::{compare, compare_with_plain, differences};
 use super::emptiness::{Emptiness, Empty};
-use super::kind::{Kind, refuse_entries, wrong_kind};
+use super::kind::{ALL_THAT_RUN, Kind, refuse_entries, wrong_kind};
 use super::options::{self, refuse_unused};
 use super::outputs::{Outputs, check_allowed};
 use super::verdict::{RunArrays, Verdict};
@@ -28,7 +28,11 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         Kind::UnitText | Kind::UnitBytes => unit::run(session, args, kind)?,
         Kind::GeneratorText | Kind::GeneratorBytes | Kind::Arrays => {
             refuse_unit_options(args)?;
-            return Err(vec![wrong_kind(&args.file, kind, "`.pto` programs, workloads and task graphs")]);
+            return Err(vec![wrong_kind(&args.file, kind, ALL_THAT_RUN)]);
+        }
+        // What is not there, or is a folder, is told where it is read.
+        Kind::Unknown if args.file.is_file() => {
+            return Err(vec![wrong_kind(&args.file, kind, ALL_THAT_RUN)]);
         }
         Kind::Workload => {
             refuse_unit_options(args)?;

@@ -164,9 +164,12 @@ fn a_unit_is_emitted_with_everything_that_it_includes() {
         let err = folder.bad(&[&["emit", "-o", "none"], args].concat());
         assert!(err.contains(part), "{args:?}: {err}");
     }
-    for (output, part) in
-        [("-", "write a folder"), ("unit.tg", "is a file"), ("unit.tg/out", "`unit.tg` is a file")]
-    {
+    for (output, part) in [
+        ("", "a value is required"),
+        ("-", "write a folder"),
+        ("unit.tg", "is a file"),
+        ("unit.tg/out", "`unit.tg` is a file"),
+    ] {
         let (code, out, err) = folder.wsp(&["emit", "unit.tg", "--target", "a2", "-o", output]);
         assert!(code == 2 && out.is_empty() && err.contains(part), "{output}: {err}");
     }

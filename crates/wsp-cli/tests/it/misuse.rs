@@ -155,6 +155,8 @@ fn files_of_another_kind_than_their_name_says_are_one_error() {
             let (code, err) = wsp(&[command, &file]);
             assert_eq!((code, err.matches("error[").count()), (Some(1), 1), "{command} {name}: {err}");
             assert!(err.contains(said) && err.contains("`.wsp`"), "{err}");
+            let takes = "this command takes `.pto` programs, workloads and task graphs";
+            assert!(name == "w.pto" || command == "plan" || err.contains(takes), "{command} {name}: {err}");
         }
     }
     let library = at("library.pto", "PTO_KERNEL_IMPL(k) { }");

@@ -48,6 +48,7 @@ pub(in crate::commands) fn read(
     purpose: Purpose,
 ) -> Result<Given, Vec<Diagnostic>> {
     refuse_unread(source, plan, &set)?;
+    refuse_stated(source, args)?;
     let tables_only = purpose == Purpose::Tasks && source.library.is_none();
     if tables_only {
         refuse_tensors(source, args)?;
@@ -105,6 +106,21 @@ fn refuse_unread(
     };
     let unread = set.iter().filter(|(name, _)| is_unread(name));
     let faults: Vec<Diagnostic> = unread.map(|(name, _)| unread_value(name)).collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// Refuses to make up tables whose values the workload states.
+fn refuse_stated(source: &Source, args: &DataArgs) -> Result<(), Vec<Diagnostic>> {
+    let stated = |name: &str| source.module.tables.iter().any(|t| t.name == name && t.values.is_some());
+    let faults: Vec<Diagnostic> = args
+        .fill
+        .iter()
+        .filter(|name| stated(name))
+        .map(|name| {
+            let message = format!("`{name}` cannot be made up: {THE_WORKLOAD} states its values");
+            Diagnostic::error(codes::CANNOT_GENERATE, message).help(format!("leave out `--fill {name}`"))
+        })
+        .collect();
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 

@@ -218,3 +218,47 @@ fn a_constant_without_a_value_is_a_fault_of_the_runs_that_need_it() {
     let (_, err) = refused(&["check", &folder.rows("rows", &format!("uint64_t n = {large}; {COPY}"))]);
     assert!(err.contains("this does not fit 128 bits with a sign"), "{err}");
 }
+
+#[test]
+fn an_option_behind_a_flag_is_not_taken_for_its_value() {
+    let (code, _, err) = run(&["check", "a.wsp", "--strict", "--set", "n=3"]);
+    assert!(code == 2 && err.contains("unexpected argument '--set'") && !err.contains("tip:"), "{err}");
+    let (_, _, err) = run(&["run", "a.wsp", "--schedule", "--fast"]);
+    assert!(err.contains("`--schedule=--fast`"), "{err}");
+}
+
+#[test]
+fn a_number_of_cores_that_is_too_large_is_told_the_largest() {
+    let (code, _, err) = run(&["run", "a.pto", "--set", "max_blocks=4294967296"]);
+    assert!(code == 2 && err.contains("from 1 to 4294967295, not `4294967296`"), "{err}");
+}
+
+#[test]
+fn a_table_with_values_is_not_made_up() {
+    let folder = Folder::new();
+    let text = "table lens = [3, 1]; tensor y: f32[4]; kernel k(out y, n); workload main { k(y, lens[0]); }";
+    let file = folder.write("lens.wsp", text);
+    let (_, err) = refused(&["run", &file, "--fill", "lens", "--generate"]);
+    assert!(
+        err.contains("the workload states its values") && err.contains("leave out `--fill lens`"),
+        "{err}"
+    );
+}
+
+#[test]
+fn core_groups_beside_a_threshold_are_told_of_its_policies() {
+    let folder = Folder::new();
+    let schedule = |policies: &str| {
+        format!(
+            "axis b = dense(4); tensor y: f32[4]; kernel k(out y); workload main {{ parallel for i in b {{ k(y[i..i + 1]); }} }} schedule {{ dispatch_threshold(b, [2], [{policies}]); core_groups(2); task_graph(ready = work_steal); }}"
+        )
+    };
+    let (_, err) = refused(&["check", &folder.write("named.wsp", &schedule("round_robin, affinity(b)"))]);
+    assert!(
+        err.contains("where `dispatch_threshold` gives every task")
+            && err.contains("write `work_steal` for a policy of `dispatch_threshold`"),
+        "{err}"
+    );
+    let (code, out, err) = run(&["check", &folder.write("any.wsp", &schedule("round_robin, work_steal"))]);
+    assert_eq!(code, 0, "{out}{err}");
+}

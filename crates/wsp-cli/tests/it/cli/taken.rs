@@ -100,6 +100,8 @@ fn settings_of_a_workload_over_a_used_file_are_its_own() {
     assert!(err.contains("there is no parameter `nn`") && err.contains("did you mean `n`?"), "{err}");
     let (_, err) = refused(&["run", &copies, "--set", "whatever=3"]);
     assert!(err.contains("parameters that can be set: more, n\n"), "{err}");
+    let (_, err) = refused(&["run", &copies, "--set", "rows=3"]);
+    assert!(err.contains("where all arrays are made up, write `--generate rows=N`"), "{err}");
     let (_, err) = refused(&["run", &copies, "--set", "max_blocks=3"]);
     assert!(err.contains("WSP0882") && err.contains("`--set max_blocks=…`"), "{err}");
     let (_, err) = refused(&["run", &cores, "--set", "whatever=3"]);

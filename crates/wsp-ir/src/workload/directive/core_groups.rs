@@ -67,11 +67,27 @@ impl DirectiveInterface for CoreGroups {
             };
             return MissingRequirement::of_directive("core_groups", "ready = work_steal", help, python);
         }
-        (!leaves_tasks_to_any_worker(schedule)).then(|| MissingRequirement {
-            message: "`core_groups` has no effect where `dispatch` gives every task to a worker".to_owned(),
+        if leaves_tasks_to_any_worker(schedule) {
+            return None;
+        }
+        let by_threshold = schedule.has(|kind| matches!(kind, DirectiveKind::DispatchThreshold(_)));
+        let [directive, help, python] = match by_threshold {
+            true => [
+                "dispatch_threshold",
+                "write `work_steal` for a policy of `dispatch_threshold`, or leave `core_groups` out",
+                "write `DispatchPolicy.work_steal()` for a policy of `.dispatch_threshold`, or leave `.core_groups` out",
+            ],
+            false => [
+                "dispatch",
+                "write `dispatch(work_steal);`, or leave `core_groups` out",
+                "write `.dispatch(DispatchPolicy.work_steal())`, or leave `.core_groups` out",
+            ],
+        };
+        Some(MissingRequirement {
+            message: format!("`core_groups` has no effect where `{directive}` gives every task to a worker"),
             note: Some("an idle worker takes from its group what no worker was named for"),
-            help: "write `dispatch(work_steal);`, or leave `core_groups` out",
-            python: "write `.dispatch(DispatchPolicy.work_steal())`, or leave `.core_groups` out",
+            help,
+            python,
         })
     }
 
