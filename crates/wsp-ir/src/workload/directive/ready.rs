@@ -47,11 +47,11 @@ impl DirectiveDef for Ready {
         Ready::Priority => CapabilityRow::new(
             "task_graph(ready = priority)",
             Support::Enforced,
-            "of the ready tasks that a worker may take, the one with the largest `priority` starts first, the oldest of equals",
+            "of the ready tasks that a worker may take, the one with the largest `priority` starts first, of equals the one that became ready first",
         )
         .on_aicpus(
             Support::Enforced,
-            "of an AICPU's ready tasks, the one with the largest `priority` starts first, the oldest of equals",
+            "of an AICPU's ready tasks, the one with the largest `priority` starts first, of equals the one that became ready first",
         ),
     }
 
