@@ -133,9 +133,6 @@ that gives it too, or run with `--no-check`.";
     pub UNKNOWN_OUTPUT = 539, "no such output",
         "\
 `--allow-unwritten NAME` names an output of the program that tasks are meant to write a part of. No output has this name.";
-    pub BAD_CASE = 540, "not a decode attention case",
-        "\
-A file of reference cases lacks an entry or holds values that cannot be; the note says which.";
     pub PEER_FAILED = 541, "a peer of a benchmark failed",
         "\
 `cargo xtask bench decode --peers` runs the programs of `benches/peers/decode` beside the measured one. One of them ended before

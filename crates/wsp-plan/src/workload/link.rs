@@ -5,15 +5,13 @@ use super::eval::constant;
 use std::collections::BTreeSet;
 use wsp_core::words::counted;
 use wsp_core::{FuncId, KernelId, ParamId, TensorId, WorkloadId};
-use wsp_diag::{Code, Diagnostic, Span, did_you_mean};
+use wsp_diag::{Diagnostic, Span, did_you_mean};
+use wsp_ir::workload::verify::COST;
 use wsp_ir::workload::{
     AccessMode, Arg, ArgValue, Block, Kernel, NodeKind, ParamKind, ParamSource, Signature, Task,
     WorkloadModule,
 };
 use wsp_ir::{Field, FuncKind, Function, Module, ScalarTy};
-
-/// Of a cost that is no number of cycles, as a run in virtual time finds it too.
-const COST: Code = Code(866);
 
 /// The function of each kernel of the workload; none for kernels that are only declared.
 pub type Functions = Vec<Option<FuncId>>;

@@ -343,7 +343,7 @@ fn heads_first(values: &[f64], rows: usize, heads: usize, lanes: usize) -> Vec<f
 }
 
 fn bad(path: &Path, why: &str) -> Diagnostic {
-    Diagnostic::error(codes::BAD_CASE, format!("`{}` is not a decode attention case", path.display()))
+    Diagnostic::error(codes::BAD_SOURCE_FILE, format!("`{}` is not a decode attention case", path.display()))
         .note(why.to_owned())
 }
 
