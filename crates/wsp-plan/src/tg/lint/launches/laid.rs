@@ -434,7 +434,7 @@ fn reach(seen: &mut [bool], from: Vec<u32>, mut next: impl FnMut(u32, &mut Vec<u
 }
 
 /// The members of the gang of a node, itself among them: they start together, so each starts behind all that one of them does.
-fn gang_of<'p>(plan: &'p GraphPlan, node: u32) -> &'p [u32] {
+fn gang_of(plan: &GraphPlan, node: u32) -> &[u32] {
     let records = &plan.records;
     let gang = records.gangs.get(records.nodes[node as usize].gang as usize);
     gang.map_or(&[], |gang| &records.members[gang.first as usize..(gang.first + gang.len) as usize])
