@@ -391,8 +391,8 @@ const LOAD: PythonForm = function(
      The room of the tile is that of the view, where its extents are constants or bounded (`X[tile(i, 64)]`), \
      or what `shape = (rows, columns)` says: constants, or integers with a bound. What lies past the end of the \
      view is not valid. A view of one dimension is one row, or one column with `shape=(n, 1)`; `view.T` loads \
-     transposed. `dtype` converts while loading; without it tiles have the type of the view, `f32` for `f64`.\n\n\
-     Errors: an unknown extent without `shape`, a view of integers, an `Out` view.",
+     transposed. `dtype` converts while loading; without it tiles have the type of the view.\n\n\
+     Errors: an unknown extent without `shape`, a view of integers or of `f64`, an `Out` view.",
 );
 
 const STORE: PythonForm = function(
