@@ -43,6 +43,25 @@ fn no_edge_is_proposed_that_a_gang_forbids() {
     assert_eq!(found[0].help, ["TG_DEPEND(A, C, DATA, T)"]);
 }
 
+/// ISA-SY-03: members that an arm skips do not wait for each other.
+#[test]
+fn a_gang_in_an_arm_orders_what_stands_in_the_arm() {
+    let kernel = |name: &str| format!("TG_KERNEL({name}, e, 1, AIV, 0)\n");
+    let user = "TG_KERNEL(Q, r, 1, AIV, 0)\nMC_BIND(Q, 0, T)\nTG_DEPEND(S, Q)\n";
+    let races = |body: &str| {
+        let text = format!(
+            "arg a: i64\nextern T: u8[64]\nextern L: i64[8]\nTG_BEGIN(G)\nTG_KERNEL(P, w, 1, AIV, 0)\nMC_BIND(P, 0, T)\n{body}TG_END(G)\nTG_LAUNCH(G, default)\n"
+        );
+        super::findings(&text).iter().any(|found| matches!(found.code.0, 1501 | 1522))
+    };
+    let both = format!("{}{}TG_DEPEND(P, W)\nSY_BARRIER({{W, S}}, R)\n", kernel("W"), kernel("S"));
+    assert!(!races(&format!("{both}{user}")));
+    for condition in ["a == 1", "load(L, 0, i64)", "0"] {
+        assert!(races(&format!("CF_IF({condition})\n{both}CF_ENDIF\n{user}")), "{condition}");
+        assert!(!races(&format!("CF_IF({condition})\n{both}{user}CF_ENDIF\n")), "{condition}");
+    }
+}
+
 /// ISA-CA-05.
 #[test]
 fn partitions_lie_in_the_device() {

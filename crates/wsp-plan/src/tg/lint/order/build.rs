@@ -116,15 +116,29 @@ impl<'m> Builder<'m> {
 
     fn edge(&mut self, from: u32, to: u32, why: Why, origin: u32) {
         let (a, b) = (self.block(from), self.block(to));
-        let to = match self.border(b, a) {
-            Some((begin, _)) => begin,
-            None => self.gang.get(to).filter(|_| why != Why::Gang).unwrap_or(to),
-        };
+        let outside = self.border(b, a).map(|(begin, _)| begin);
         // What the node itself shows stays with the node.
-        self.push(from, to, why, origin);
-        if let Some((_, end)) = self.border(a, b) {
-            self.push(end, to, why, origin);
+        for from in [Some(from), self.border(a, b).map(|(_, end)| end)].into_iter().flatten() {
+            match outside {
+                Some(begin) => self.push(from, begin, why, origin),
+                None if why == Why::Gang => self.push(from, to, why, origin),
+                None => self.lead(from, to, why, origin),
+            }
         }
+    }
+
+    /// An edge to a node, or to the start of its gang. A member that an arm may skip waits for what leads to it and not for its gang.
+    fn lead(&mut self, from: u32, to: u32, why: Why, origin: u32) {
+        let start = self.gang.get(to);
+        start.into_iter().for_each(|start| self.push(from, start, why, origin));
+        if start.is_none() || self.arm(self.block(to)).is_some() {
+            self.push(from, to, why, origin);
+        }
+    }
+
+    /// The innermost arm of a condition around a block.
+    fn arm(&self, block: BlockId) -> Option<BlockId> {
+        self.outline.blocks.outwards(block).find(|(_, def)| def.kind.is_arm()).map(|(id, _)| id)
     }
 
     fn push(&mut self, from: u32, to: u32, why: Why, origin: u32) {
@@ -190,8 +204,7 @@ impl<'m> Builder<'m> {
             let mut around = self.outline.blocks.outwards(self.block(node));
             let innermost = around.find(|(around, _)| self.borders[around.0 as usize].is_some());
             if innermost.is_some_and(|(around, _)| around == id) {
-                let first = self.gang.get(node).unwrap_or(node);
-                self.push(begin, first, Why::Control, open);
+                self.lead(begin, node, Why::Control, open);
                 self.push(node, end, Why::Control, open);
             }
         }
@@ -419,8 +432,10 @@ impl<'m> Builder<'m> {
             let start = self.point(Point::Gang(at), self.block(first));
             for member in members {
                 self.gang.insert(member, start);
+                self.need(self.arm(self.block(member)).map(Needs::Running));
                 self.edge(start, member, Why::Gang, at);
             }
+            self.need(None);
         }
     }
 

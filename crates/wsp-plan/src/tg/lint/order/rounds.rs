@@ -19,6 +19,8 @@ pub(super) enum Needs {
     Leaving(u32),
     /// That what stands in this block is not ruled out.
     Standing(BlockId),
+    /// That this arm is taken.
+    Running(BlockId),
 }
 
 /// Rounds of loops: the loop and its variable's number.
@@ -246,6 +248,7 @@ impl Rounds<'_> {
         };
         match needs {
             Needs::Standing(block) => stands(*block),
+            Needs::Running(arm) => is_around_pair(*arm),
             Needs::Leaving(at) => {
                 let block = self.outline.blocks.around(*at);
                 let number = match self.module.instrs[*at as usize] {
