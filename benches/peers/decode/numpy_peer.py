@@ -1,4 +1,4 @@
-"""numpy as a peer of the benchmark `decode`: products of matrices in f32, the query heads of a group as rows."""
+"""numpy as a peer of `decode`: products of matrices in f32, the query heads of a group as rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""onnxruntime as a peer of the benchmark `decode`: its CPU kernels of GroupQueryAttention and MultiHeadAttention.
+"""onnxruntime as a peer of `decode`: its CPU kernels of GroupQueryAttention and MultiHeadAttention.
 
 One session computes all requests: one node where they are of one length, else a node per request, so that
 nothing is padded. Caches are bound as they lie, and past and present of GroupQueryAttention share memory, so

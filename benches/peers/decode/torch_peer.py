@@ -1,4 +1,4 @@
-"""PyTorch as a peer of the benchmark `decode`: `scaled_dot_product_attention`, query heads of a group as rows."""
+"""PyTorch as a peer of `decode`: `scaled_dot_product_attention`, query heads of a group as rows."""
 
 from __future__ import annotations
 
