@@ -59,6 +59,10 @@ pub(crate) enum Fault {
     UnpublishedCompletion = 12,
     /// No worker is woken for the next task of a stream.
     TurnUntold = 13,
+    /// The epoch is not advanced before tasks start because nothing else can go on.
+    UnannouncedStart = 14,
+    /// It is not advanced after that.
+    UntoldStart = 15,
 }
 
 /// The fault of the model that runs.

@@ -1,7 +1,10 @@
 //! Models of what AICPUs share, for loom, each with faults that it finds.
 
+use super::config::AicpuConfig;
 use super::registration::{Registered, Registration};
 use super::ring::NotifyRing;
+use super::shared::Shared;
+use crate::Start;
 use crate::models::check;
 use crate::sync::Fault;
 use loom::sync::atomic::{AtomicU32, Ordering};
@@ -68,5 +71,33 @@ fn notices_arrive_once_in_order_with_what_was_written_before() {
             }
         }
         reader.join().unwrap();
+    });
+}
+
+/// Nothing else can go on, so that two threads start what a start policy holds back, while a third looks for something to do. Who finds the
+/// start made finds a later epoch, and who looked before it has not looked in the last epoch: no thread takes the run for stuck.
+#[test]
+fn a_start_that_is_forced_ends_the_epoch_in_which_it_was_looked_for() {
+    check(&[Fault::UnannouncedStart, Fault::UntoldStart], || {
+        let config =
+            AicpuConfig { window: 1, ring: 1, start: Start::AfterOrchestration, ..AicpuConfig::default() };
+        let shared = Arc::new(Shared::new(&config, 1));
+        let forces = |shared: &Shared| {
+            if !shared.force_start() {
+                assert_ne!(shared.epoch(), 0, "it takes the run for stuck");
+            }
+        };
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || forces(&shared))
+        };
+        let looks = {
+            let shared = shared.clone();
+            thread::spawn(move || (shared.epoch(), shared.has_started()))
+        };
+        forces(&shared);
+        other.join().unwrap();
+        let (epoch, found) = looks.join().unwrap();
+        assert!(found || epoch != shared.epoch(), "who looked before the start has seen the last epoch");
     });
 }

@@ -9,7 +9,7 @@ use super::queue::SharedQueue;
 use super::ring::NotifyRing;
 use super::scopes::ScopeTable;
 use super::tensor_map::GlobalTensorMap;
-use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Fault, Ordering, has};
 use crate::{Start, clock};
 use crossbeam_utils::CachePadded;
 use std::time::Instant;
@@ -198,10 +198,16 @@ impl Shared {
         if self.started.load(Ordering::Acquire) {
             return false;
         }
-        // Before the start, so that who finds it made finds a later epoch too, and does not take this one for the last.
-        self.advance_epoch();
+        // Before the start, so that who finds it made finds a later epoch too, and does not take this one for the last. And after it, so
+        // that who looked in the later epoch, but before the start, looks again.
+        if !has(Fault::UnannouncedStart) {
+            self.advance_epoch();
+        }
         if !self.started.swap(true, Ordering::AcqRel) {
             self.forced_starts.fetch_add(1, Ordering::Relaxed);
+        }
+        if !has(Fault::UntoldStart) {
+            self.advance_epoch();
         }
         true
     }
