@@ -205,9 +205,13 @@ fn scheduled(tasks: &str, graph: &str) -> String {
 
 #[test]
 fn a_workload_is_checked_with_its_schedules_kernels_and_defaults() {
+    // A stream of which two tasks may be in flight orders no accesses.
+    let depth = scheduled("f(x); f(x);", "deps = explicit")
+        .replace("schedule {", "schedule { streams(1); pipeline_depth(2, per_stream);");
     let folder = Folder::with(&[
         ("chain.wsp", CHAIN),
         ("rows.pto", LIBRARY),
+        ("depth.wsp", &depth),
         ("missing.wsp", "use \"row.pto\"; workload main { double_row(0); }"),
         ("two.wsp", "use \"rows.pto\"; use \"rows.pto\"; workload main { double_row(0); }"),
         ("kernel.wsp", "use \"rows.pto\"; workload main { double_rows(0); }"),
@@ -225,6 +229,7 @@ fn a_workload_is_checked_with_its_schedules_kernels_and_defaults() {
         ("kernel.wsp", "WSP0851", "did you mean `double_row`"),
         ("outside.wsp", "WSP0813", "x"),
         ("explicit.wsp", "WSP0860", "nothing orders them"),
+        ("depth.wsp", "WSP0860", "nothing orders them"),
         ("exact.wsp", "WSP0860", "overlap and are not equal"),
         ("cost.wsp", "WSP0811", "division by zero"),
     ] {

@@ -41,6 +41,7 @@ pub fn check_order(plan: &WorkloadPlan) -> Vec<Diagnostic> {
         deps: policy.deps,
         streams: policy.streams,
         stream_by: policy.stream_by.clone(),
+        gates: policy.gates.clone(),
         ..SchedulePolicy::default()
     };
     if !is_virtual {
