@@ -74,8 +74,8 @@ fn notices_arrive_once_in_order_with_what_was_written_before() {
     });
 }
 
-/// Nothing else can go on, so that two threads start what a start policy holds back, while a third looks for something to do. Who finds the
-/// start made finds a later epoch, and who looked before it has not looked in the last epoch: no thread takes the run for stuck.
+/// Nothing else can go on, so that two threads start what a start policy holds back, while a third looks for something to do. A thread that
+/// finds the start made finds a later epoch, and one that looked before it has not looked in the last epoch: none takes the run for stuck.
 #[test]
 fn a_start_that_is_forced_ends_the_epoch_in_which_it_was_looked_for() {
     check(&[Fault::UnannouncedStart, Fault::UntoldStart], || {
@@ -98,6 +98,9 @@ fn a_start_that_is_forced_ends_the_epoch_in_which_it_was_looked_for() {
         forces(&shared);
         other.join().unwrap();
         let (epoch, found) = looks.join().unwrap();
-        assert!(found || epoch != shared.epoch(), "who looked before the start has seen the last epoch");
+        assert!(
+            found || epoch != shared.epoch(),
+            "a thread that looked before the start has seen the last epoch"
+        );
     });
 }

@@ -198,8 +198,8 @@ impl Shared {
         if self.started.load(Ordering::Acquire) {
             return false;
         }
-        // Before the start, so that who finds it made finds a later epoch too, and does not take this one for the last. And after it, so
-        // that who looked in the later epoch, but before the start, looks again.
+        // Before the start, so that a thread that finds it made finds a later epoch too, and does not take this one for the last. And after
+        // it, so that a thread that looked in the later epoch, but before the start, looks again.
         if !has(Fault::UnannouncedStart) {
             self.advance_epoch();
         }
