@@ -30,7 +30,7 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
             refuse_unit_options(args)?;
             return Err(vec![wrong_kind(&args.file, kind, ALL_THAT_RUN)]);
         }
-        // What is not there, or is a folder, is told where it is read.
+        // A path without a file, or of a folder, is an error of the read.
         Kind::Unknown if args.file.is_file() => {
             return Err(vec![wrong_kind(&args.file, kind, ALL_THAT_RUN)]);
         }

@@ -1,5 +1,5 @@
-//! Units of task graphs as the command line sees them: their graphs as lists and statistics, and the tensors that whoever runs them
-//! provides.
+//! Units of task graphs as the command line sees them: their graphs as lists and statistics, and the tensors that a run
+//! is given.
 
 mod graph;
 mod listing;

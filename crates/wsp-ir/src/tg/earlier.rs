@@ -40,7 +40,7 @@ pub fn earlier_waits(module: &TgModule) -> BTreeSet<u32> {
     found
 }
 
-/// A graph as far as it is read.
+/// The part of a graph that is read.
 #[derive(Default)]
 struct Graph {
     /// Kernels and copies, with their places among these.

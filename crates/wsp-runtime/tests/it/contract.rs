@@ -465,7 +465,7 @@ fn a_step_of_many_tasks_costs_one_edge_in_and_one_out_per_task() {
         (0..100).for_each(|_| assert!(graph.submit(TaskSpec::default()).is_ok()));
         graph.ordered_step().unwrap();
     }
-    // Nobody waits for the last step: it has no barrier node.
+    // No task waits for the last step: it has no barrier node.
     assert_eq!((graph.len(), graph.edge_count()), (302, 200 + 200));
     assert!(graph.edges().all(|(from, to)| from < to));
 }

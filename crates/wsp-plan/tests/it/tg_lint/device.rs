@@ -268,7 +268,7 @@ fn devices_are_compared_one_by_one() {
     assert_eq!(with(&invoke(", iteration * 64, 64"), Some(2)), sure);
     assert_eq!(with(&invoke(", (iteration * 2 + device) * 64, 64"), Some(2)), None);
     assert_eq!(with(&invoke(", (iteration * 2 + device) * 64, 64"), Some(3)), sure);
-    // Nobody says what a kernel does, and a wait that holds nothing back orders nothing.
+    // The text does not say what a kernel does, and a wait that holds nothing back orders nothing.
     let unknown = kernel("").replace(", w,", ", other,");
     assert_eq!(with(&unit(&unknown, launch), Some(2)), maybe);
     let waits = unit(&format!("{}SY_NOTIFY(1, 5)\nSY_WAIT_NOTIFY(0, 5)\n", kernel("")), launch);
