@@ -1,7 +1,9 @@
 //! What elaboration can find wrong, as diagnostics.
 
 use super::codes;
+use crate::tg::plan::GraphPlan;
 use wsp_core::tg::EvalFault;
+use wsp_core::tg::image::NodeKind;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::TgModule;
@@ -40,14 +42,37 @@ impl Faults {
         self.add(module, instr, fault);
     }
 
-    /// Nodes wait for each other.
-    pub(super) fn cycle(&mut self, module: &TgModule, names: &[String], instr: Option<u32>) {
-        let mut path = names.to_vec();
-        path.extend(names.first().cloned());
-        let fault = Diagnostic::error(codes::CYCLE, "instructions of a graph wait for each other")
-            .note(format!("each waits for the one before: {}", path.join(" -> ")))
-            .help("leave out one of the edges; copies, releases and conditions follow program order where they touch the same bytes");
-        self.add(module, instr.map_or(usize::MAX, |instr| instr as usize), fault);
+    /// Nodes wait for each other, each for the one before it.
+    pub(super) fn cycle(&mut self, module: &TgModule, plan: &GraphPlan, cycle: &[u32]) {
+        let mut path: Vec<String> = cycle.iter().map(|&node| plan.node_name(node)).collect();
+        path.extend(path.first().cloned());
+        let mut fault = Diagnostic::error(codes::CYCLE, "instructions of a graph wait for each other")
+            .note(format!("each waits for the one before: {}", path.join(" -> ")));
+        let mut instrs: Vec<u32> = cycle.iter().filter_map(|&node| plan.instr_of(node)).collect();
+        let first = instrs.first().copied();
+        instrs.sort_unstable();
+        instrs.dedup();
+        for instr in instrs.iter().filter(|instr| Some(**instr) != first) {
+            if let Some(&span) = module.spans.get(*instr as usize) {
+                fault = fault.label(span, "in the cycle");
+            }
+        }
+        let around = cycle.iter().zip(cycle.iter().cycle().skip(1));
+        if around.clone().any(|(before, node)| plan.gang_of(*node).contains(before)) {
+            fault = fault.note(
+                "the kernels of an SY_BARRIER start together: each waits for what one of them waits for",
+            );
+        }
+        let is_notice = |node: &&u32| matches!(plan.kind_of(**node), NodeKind::Notify | NodeKind::WaitNotify);
+        if cycle.iter().any(|node| is_notice(&node)) {
+            fault = fault.note(
+                "the SY_NOTIFY of one notification to one device, and its SY_WAIT_NOTIFY, take place in the order of the text; a loop that runs round by round waits as a whole",
+            );
+        }
+        let fault = fault.help(
+            "leave out one of the edges; copies, releases and conditions follow program order where they touch the same bytes",
+        );
+        self.add(module, first.map_or(usize::MAX, |instr| instr as usize), fault);
     }
 
     /// A graph has too many nodes.

@@ -2,7 +2,7 @@
 
 use super::emit::Emit;
 use crate::tg::plan::{EdgeKind, GraphPlan};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use wsp_core::tg::image::{GangRecord, LevelRecord, NONE, NodeKind, NodeRecord};
 
 /// Finishes the graph.
@@ -18,8 +18,7 @@ pub(super) fn finish(mut emit: Emit<'_, '_>) -> GraphPlan {
     renumber(&mut plan, &places);
     plan.records.fingerprint = plan.records.image().fingerprint_of();
     if let Some(cycle) = cycle(&plan) {
-        let names: Vec<String> = cycle.iter().map(|&node| plan.node_name(node)).collect();
-        emit.faults.cycle(emit.unit.module, &names, plan.instr_of(cycle[0]));
+        emit.faults.cycle(emit.unit.module, &plan, &cycle);
     }
     plan
 }
@@ -150,29 +149,55 @@ fn renumber(plan: &mut GraphPlan, places: &[u32]) {
     }
 }
 
-/// Nodes that wait for each other in a cycle, each for the one before it.
+/// Nodes that wait for each other in a cycle, each for the one before it: by edges, and as members of gangs that may all run in one launch. A member that
+/// is skipped waits for no other.
 fn cycle(plan: &GraphPlan) -> Option<Vec<u32>> {
     let records = &plan.records;
+    cycle_where(plan, |_| true)?;
+    let guards: BTreeSet<u32> =
+        records.members.iter().map(|member| records.nodes[*member as usize].guard).chain([NONE]).collect();
+    guards.into_iter().find_map(|on| {
+        let parent = |guard: &u32| Some(records.guards.get(*guard as usize)?.parent);
+        let around: Vec<u32> = std::iter::successors(Some(on), parent).collect();
+        cycle_where(plan, |guard| guard == NONE || around.contains(&guard))
+    })
+}
+
+/// The same, where members of gangs run whose guard `runs`.
+fn cycle_where(plan: &GraphPlan, runs: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
+    let records = &plan.records;
+    // Members that run are complete when every member is ready.
+    let mut missing: Vec<u32> = records.gangs.iter().map(|gang| gang.len).collect();
     let mut open = records.needs.clone();
     let mut ready: Vec<u32> = (0..open.len() as u32).filter(|&node| open[node as usize] == 0).collect();
-    let mut done = 0;
+    let mut done = vec![false; open.len()];
     while let Some(node) = ready.pop() {
-        done += 1;
-        for &to in plan.succs_of(node) {
-            open[to as usize] -= 1;
-            if open[to as usize] == 0 {
-                ready.push(to);
+        let NodeRecord { gang, guard, .. } = records.nodes[node as usize];
+        let mut complete = if gang == NONE || !runs(guard) { vec![node] } else { Vec::new() };
+        if gang != NONE {
+            missing[gang as usize] -= 1;
+            let started = plan.gang_of(node).iter().filter(|_| missing[gang as usize] == 0);
+            complete.extend(started.filter(|of| runs(records.nodes[**of as usize].guard)));
+        }
+        for node in complete {
+            done[node as usize] = true;
+            for &to in plan.succs_of(node) {
+                open[to as usize] -= 1;
+                if open[to as usize] == 0 {
+                    ready.push(to);
+                }
             }
         }
     }
-    if done == open.len() {
-        return None;
-    }
     let mut before = vec![NONE; open.len()];
-    for node in (0..open.len() as u32).filter(|&node| open[node as usize] > 0) {
+    for node in (0..open.len() as u32).filter(|&node| !done[node as usize]) {
         plan.succs_of(node).iter().for_each(|&to| before[to as usize] = node);
     }
-    let mut node = before.iter().position(|&node| node != NONE && open[node as usize] > 0)? as u32;
+    for node in (0..open.len() as u32).filter(|&node| !done[node as usize] && open[node as usize] == 0) {
+        let late = plan.gang_of(node).iter().find(|other| open[**other as usize] > 0);
+        before[node as usize] = late.copied().unwrap_or(NONE);
+    }
+    let mut node = done.iter().position(|done| !done)? as u32;
     let mut seen = HashSet::new();
     while seen.insert(node) {
         node = before[node as usize];
@@ -192,6 +217,14 @@ impl GraphPlan {
     pub fn succs_of(&self, node: u32) -> &[u32] {
         let record = self.records.nodes[node as usize];
         &self.records.succs[record.first as usize..record.end as usize]
+    }
+
+    /// The members of the gang of a node, itself among them; none if it is in no gang. They start together, so each starts behind all that one of them
+    /// does.
+    pub fn gang_of(&self, node: u32) -> &[u32] {
+        let records = &self.records;
+        let gang = records.gangs.get(records.nodes[node as usize].gang as usize);
+        gang.map_or(&[], |gang| &records.members[gang.first as usize..(gang.first + gang.len) as usize])
     }
 
     /// What kind of node it is.

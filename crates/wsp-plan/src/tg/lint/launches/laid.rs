@@ -335,7 +335,7 @@ fn before_signals(plan: &GraphPlan, levels: &Levels) -> BTreeMap<EventNo, Vec<bo
             reach(&mut seen, vec![signal], |node, open| {
                 open.extend_from_slice(&preds[node as usize]);
                 if starts_with_gang(plan, node, signal) {
-                    let members = gang_of(plan, node).iter();
+                    let members = plan.gang_of(node).iter();
                     members.for_each(|member| open.extend_from_slice(&preds[*member as usize]));
                 }
             });
@@ -383,7 +383,7 @@ impl Levels {
             for &next in plan.succs_of(node) {
                 open.push(next);
                 let starts = starts_with_gang(plan, next, of);
-                if starts { &mut *open } else { &mut skipped }.extend_from_slice(gang_of(plan, next));
+                if starts { &mut *open } else { &mut skipped }.extend_from_slice(plan.gang_of(next));
             }
         };
         let (mut at, mut from, mut is_in_each) = (node, vec![node], in_each(node));
@@ -431,13 +431,6 @@ fn reach(seen: &mut [bool], from: Vec<u32>, mut next: impl FnMut(u32, &mut Vec<u
             next(node, &mut open);
         }
     }
-}
-
-/// The members of the gang of a node, itself among them: they start together, so each starts behind all that one of them does.
-fn gang_of(plan: &GraphPlan, node: u32) -> &[u32] {
-    let records = &plan.records;
-    let gang = records.gangs.get(records.nodes[node as usize].gang as usize);
-    gang.map_or(&[], |gang| &records.members[gang.first as usize..(gang.first + gang.len) as usize])
 }
 
 /// Whether a member of a gang starts with it where another node runs. One that is skipped is complete without the others, so what comes behind it
