@@ -584,3 +584,47 @@ fn bytes_by_the_iteration_choose_rounds_of_waits_and_signals() {
     assert_eq!(found(waits), (false, true));
     assert_eq!(found(&waits.replace("TG_INVOKE(G, 0)", "TG_INVOKE(G, 1)")), (true, true));
 }
+
+/// Findings of a unit of these codes, with their severities.
+fn found(text: &str, codes: &[u16]) -> Vec<(u16, wsp_diag::Severity)> {
+    let all = check(&read(text).0, &kernels(), &LintOptions::default(), &[]).findings;
+    all.iter().map(|of| (of.code.0, of.severity)).filter(|(code, _)| codes.contains(code)).collect()
+}
+
+/// ISA-SY-01, ISA-SY-02: kernels inside and outside of a loop wait for an event that a kernel in the loop signals: those inside for that of their round, those
+/// outside for all rounds.
+#[test]
+fn an_event_of_a_loop_is_waited_for_inside_and_outside_of_it() {
+    let unit = |mode: &str, more: &str| {
+        let kernel = |name: &str| {
+            let tensor = if name == "K0" { "V" } else { "X" };
+            format!("TG_KERNEL({name}, w, 1, AIV, 0)\nMC_BIND({name}, 0, {tensor})\n")
+        };
+        format!(
+            "extern X: u8[64]\nextern V: u8[64]\nTG_BEGIN(A)\n{}CF_LOOP(2, i{mode})\n{}{}CF_ENDLOOP\nSY_SIGNAL(E0, K2)\nSY_WAIT(E0, K0)\nSY_WAIT(E0, K1)\n{more}TG_END(A)\nTG_LAUNCH(A, 1)\n",
+            kernel("K0"),
+            kernel("K1"),
+            kernel("K2")
+        )
+    };
+    for mode in ["", ", SEQUENTIAL"] {
+        let text = unit(mode, "");
+        assert_eq!(found(&text, &[1500, 1501, 1530]), [], "{mode}");
+        let plan = wsp_plan::tg::elaborate(&read(&text).0, &kernels(), &Default::default());
+        let plan = plan.unwrap_or_else(|found| panic!("{mode}: {found:?}"));
+        let graph = &plan.graphs[0];
+        let of = |name: &str| -> Vec<u32> {
+            let kernels = (0..).zip(&graph.kernels);
+            kernels
+                .filter(|(at, _)| graph.kernel_name(*at).starts_with(name))
+                .map(|(_, of)| of.node)
+                .collect()
+        };
+        // Within a round the one that waits comes behind the one that signals.
+        let pairs: Vec<(u32, u32)> = of("K2").into_iter().zip(of("K1")).collect();
+        assert_eq!(pairs.len(), if mode.is_empty() { 2 } else { 1 });
+        assert!(pairs.iter().all(|(signals, waits)| graph.succs_of(*signals).contains(waits)), "{mode}");
+    }
+    // Two kernels of one round that wait for each other are a cycle all the same.
+    assert_eq!(found(&unit(", SEQUENTIAL", "SY_SIGNAL(E1, K1)\nSY_WAIT(E1, K2)\n"), &[1500]).len(), 1);
+}

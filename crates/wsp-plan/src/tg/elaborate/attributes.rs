@@ -204,8 +204,29 @@ impl Reader<'_, '_> {
         if event.signals.is_empty() {
             self.source.foreign.push(event);
         } else {
-            let works = event.signals.iter().chain(&event.waits).copied();
-            let scope = self.source.around_all(works);
+            self.own_event(&event);
+        }
+    }
+
+    /// Signals come before waits of the same graph as by an edge from each to each: in every round of the loops around both.
+    fn own_event(&mut self, event: &EventSource) {
+        let mut waits_in: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for &wait in &event.waits {
+            waits_in.entry(self.source.works[wait as usize].scope).or_default().push(wait);
+        }
+        let mut groups: BTreeMap<(u32, Vec<u32>), Vec<u32>> = BTreeMap::new();
+        for (scope, waits) in waits_in {
+            let mut signals: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+            for &signal in &event.signals {
+                let around = self.source.around(scope, self.source.works[signal as usize].scope);
+                signals.entry(around).or_default().push(signal);
+            }
+            for group in signals {
+                groups.entry(group).or_default().extend(&waits);
+            }
+        }
+        for ((scope, signals), waits) in groups {
+            let event = EventSource { event: event.event, signals, waits, ..EventSource::default() };
             self.source.orders[scope as usize].events.push(event);
         }
     }

@@ -4,7 +4,7 @@ use super::rounds::{Needs, Rounds};
 use super::{Edge, Point, Why};
 use crate::tg::lint::access::Accesses;
 use crate::tg::lint::pairs::CopyOrder;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::tg::{DependencyType, EventNo, Instr, KernelNo, NodeNo};
 use wsp_ir::tg::outline::{BlockId, BlockKind, NumberMap, Outline};
 use wsp_ir::tg::{TgModule, earlier_waits};
@@ -48,8 +48,6 @@ struct Builder<'m> {
     decisions: Vec<(u32, u32)>,
     /// The gang's start of each kernel.
     gang: NumberMap,
-    /// The points of events: each graph has its own, as which launch of another graph a wait is for follows from the host.
-    events: HashMap<(EventNo, u32), u32>,
     extern_events: NumberMap,
     /// Waits for other launches, of events that the graph signals as well.
     earlier: BTreeSet<u32>,
@@ -76,7 +74,6 @@ impl<'m> Builder<'m> {
             borders: vec![None; outline.blocks.len()],
             decisions: Vec::new(),
             gang: map(),
-            events: HashMap::new(),
             extern_events,
             earlier: earlier_waits(module),
             join_edges: 0,
@@ -287,7 +284,7 @@ impl<'m> Builder<'m> {
             }
             self.outline.kernel_map(graph, &mut kernels);
             self.gangs(def.at, def.end, &kernels);
-            self.events((graph, def.at, def.end), &kernels);
+            self.events(def.at, def.end, &kernels);
             let mut barriers = Vec::new();
             for at in def.at..def.end {
                 match self.module.instrs[at as usize] {
@@ -314,7 +311,6 @@ impl<'m> Builder<'m> {
             }
             self.barriers(def.at, def.end, &barriers);
         }
-        self.event_edges();
     }
 
     /// A checkpoint comes after everything before it in its graph, and before everything behind it; a break is such a cut in
@@ -439,59 +435,53 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// Makes the points of events: each in the innermost block around all that signal it or wait for it.
-    fn events(&mut self, (graph, begin, end): (u32, u32, u32), kernels: &NumberMap) {
+    /// Makes the points of events that a graph signals and waits for, with their edges: signals come before waits as by an edge from each to each, in
+    /// every round of the loops around both.
+    fn events(&mut self, begin: u32, end: u32, kernels: &NumberMap) {
+        // Kernels that signal and those that wait, each with the instruction.
+        let mut uses: BTreeMap<EventNo, [Vec<(u32, u32)>; 2]> = BTreeMap::new();
         for at in begin..end {
-            let (event, kernel) = match self.module.instrs[at as usize] {
-                Instr::SySignal { event_id, src_kernel } => (event_id, src_kernel),
+            let (event, kernel, waits) = match self.module.instrs[at as usize] {
+                Instr::SySignal { event_id, src_kernel } => (event_id, src_kernel, 0),
                 Instr::SyWait { event_id, dst_kernel } if !self.earlier.contains(&at) => {
-                    (event_id, dst_kernel)
+                    (event_id, dst_kernel, 1)
                 }
                 _ => continue,
             };
-            let Some(kernel) = kernels.get(kernel.0) else { continue };
-            let block = self.block(kernel);
-            let key = (event, graph);
-            match self.events.get(&key).copied() {
-                Some(point) => {
-                    let (meet, ..) = self.outline.blocks.meet(self.block(point), block);
-                    let at = point - self.base();
-                    self.point_block[at as usize] = meet;
-                }
-                None => {
-                    let point = self.point(Point::Event(event), block);
-                    self.events.insert(key, point);
-                }
+            let kernel = kernels.get(kernel.0).filter(|_| self.extern_events.get(event.0).is_none());
+            kernel.into_iter().for_each(|kernel| uses.entry(event).or_default()[waits].push((kernel, at)));
+        }
+        for (event, [signals, waits]) in uses {
+            for [signals, waits] in self.in_one_loop(&signals, &waits) {
+                let ends = signals.iter().chain(&waits);
+                let blocks = ends.map(|(kernel, _)| self.block(*kernel));
+                let Some(block) = blocks.reduce(|a, b| self.outline.blocks.meet(a, b).0) else { continue };
+                let point = self.point(Point::Event(event), block);
+                signals.into_iter().for_each(|(kernel, at)| self.edge(kernel, point, Why::Event, at));
+                waits.into_iter().for_each(|(kernel, at)| self.edge(point, kernel, Why::Event, at));
             }
         }
     }
 
-    fn event_edges(&mut self) {
-        let mut kernels = NumberMap::new(self.module.instrs.len());
-        let mut graph = None;
-        for at in 0..self.module.instrs.len() as u32 {
-            let (event, kernel, signals) = match self.module.instrs[at as usize] {
-                Instr::TgBegin { graph_id } => {
-                    graph = self.outline.graph(graph_id);
-                    if let Some(graph) = graph {
-                        self.outline.kernel_map(graph, &mut kernels);
-                    }
-                    continue;
-                }
-                Instr::SySignal { event_id, src_kernel } if self.extern_events.get(event_id.0).is_none() => {
-                    (event_id, src_kernel, true)
-                }
-                Instr::SyWait { event_id, dst_kernel } if !self.earlier.contains(&at) => {
-                    (event_id, dst_kernel, false)
-                }
-                _ => continue,
-            };
-            let point = graph.and_then(|graph| self.events.get(&(event, graph)).copied());
-            if let (Some(point), Some(kernel)) = (point, kernels.get(kernel.0)) {
-                let (from, to) = if signals { (kernel, point) } else { (point, kernel) };
-                self.edge(from, to, Why::Event, at);
+    /// Kernels that signal an event and kernels that wait for it, so that each group has one innermost loop around each that signals and each that waits.
+    fn in_one_loop(&self, signals: &[(u32, u32)], waits: &[(u32, u32)]) -> Vec<[Vec<(u32, u32)>; 2]> {
+        let blocks = &self.outline.blocks;
+        let mut waits_in: BTreeMap<Option<BlockId>, Vec<(u32, u32)>> = BTreeMap::new();
+        for wait in waits {
+            waits_in.entry(blocks.innermost_loop(self.block(wait.0))).or_default().push(*wait);
+        }
+        let mut groups: BTreeMap<(Option<BlockId>, Vec<(u32, u32)>), Vec<(u32, u32)>> = BTreeMap::new();
+        for waits in waits_in.into_values() {
+            let mut signals_in: BTreeMap<Option<BlockId>, Vec<(u32, u32)>> = BTreeMap::new();
+            for signal in signals {
+                let (meet, ..) = blocks.meet(self.block(waits[0].0), self.block(signal.0));
+                signals_in.entry(blocks.innermost_loop(meet)).or_default().push(*signal);
+            }
+            for group in signals_in {
+                groups.entry(group).or_default().extend(&waits);
             }
         }
+        groups.into_iter().map(|((_, signals), waits)| [signals, waits]).collect()
     }
 
     /// Copies are in program order with whoever else uses their bytes.
