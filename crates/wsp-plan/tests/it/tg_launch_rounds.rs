@@ -591,6 +591,33 @@ fn found(text: &str, codes: &[u16]) -> Vec<(u16, wsp_diag::Severity)> {
     all.iter().map(|of| (of.code.0, of.severity)).filter(|(code, _)| codes.contains(code)).collect()
 }
 
+/// ISA-SY-02: rounds of a sequential loop come behind what an earlier round waits for; the round that waits, and those before, do not.
+#[test]
+fn rounds_behind_one_that_waits_are_in_order_with_what_was_waited_for() {
+    let unit = |body: &str| {
+        format!(
+            "extern X: u8[64]\nTG_BEGIN(A)\nTG_KERNEL(K0, w, 1, AIV, 0)\nMC_BIND(K0, 0, X, 16, 16)\nSY_SIGNAL(E0, K0)\nTG_END(A)\nTG_BEGIN(B)\nCF_LOOP(3, i, SEQUENTIAL)\n{body}CF_ENDLOOP\nSY_WAIT(E0, K0)\nTG_END(B)\nTG_LAUNCH(A, 3)\nTG_LAUNCH(B, 1)\n"
+        )
+    };
+    let kernel = |first: &str| format!("TG_KERNEL(K1, w, 1, AIV, 0)\nMC_BIND(K1, 0, X, {first}, 16)\n");
+    let when = |condition: &str, what: &str| format!("CF_IF({condition})\n{what}CF_ENDIF\n");
+    let waits = "TG_KERNEL(K0, e, 1, AIV, 0)\n";
+    let races =
+        |first: &str, second: &str| !found(&unit(&(first.to_owned() + second)), &[1521, 1522]).is_empty();
+    assert!(!races(waits, &kernel("16 * i")));
+    assert!(!races(waits, &when("i > 0", &kernel("16"))));
+    assert!(!races(&when("i == 1", waits), &when("i == 2", &kernel("16"))));
+    // The first round touches the bytes itself, and no earlier one waits.
+    assert!(races(waits, &kernel("16")));
+    assert!(races(waits, &kernel("16 - 8 * i")));
+    assert!(races(&when("i == 1", waits), &when("i > 0", &kernel("16"))));
+    assert!(races(&when("i == 2", waits), &when("i == 1", &kernel("16"))));
+    // Whether a round waits is not known.
+    let of_arg = |text: String| format!("arg a: i64\n{text}");
+    let open = unit(&(when("i == a", waits) + &when("i == 2", &kernel("16"))));
+    assert!(!found(&of_arg(open), &[1521, 1522]).is_empty());
+}
+
 /// ISA-SY-01, ISA-SY-02: kernels inside and outside of a loop wait for an event that a kernel in the loop signals: those inside for that of their round, those
 /// outside for all rounds.
 #[test]
@@ -627,4 +654,35 @@ fn an_event_of_a_loop_is_waited_for_inside_and_outside_of_it() {
     }
     // Two kernels of one round that wait for each other are a cycle all the same.
     assert_eq!(found(&unit(", SEQUENTIAL", "SY_SIGNAL(E1, K1)\nSY_WAIT(E1, K2)\n"), &[1500]).len(), 1);
+}
+
+/// ISA-SY-06: what the host's conditions say of scalars decides in which rounds kernels wait, and with which iteration a graph is launched.
+#[test]
+fn what_waits_for_ever_goes_by_conditions_of_the_host_and_rounds_together() {
+    use wsp_diag::Severity::{Error, Note};
+    let unit = |condition: &str, host: &str| {
+        format!(
+            "extern L: i64[1]\narg a: i64\nTG_BEGIN(A)\nCF_LOOP(3, i, SEQUENTIAL)\nCF_IF({condition})\nTG_KERNEL(K0, e, 1, AIV, 0)\nSY_WAIT(E, K0)\nCF_ENDIF\nCF_ENDLOOP\nTG_END(A)\nTG_BEGIN(S)\nTG_KERNEL(K0, e, 1, AIV, 0)\nSY_SIGNAL(E, K0)\nTG_END(S)\n{host}TG_LAUNCH(S, 2)\n"
+        )
+    };
+    let said = |condition: &str, host: &str| -> Vec<_> {
+        found(&unit(condition, host), &[1515]).into_iter().map(|(_, severity)| severity).collect()
+    };
+    let launch = "TG_LAUNCH(A, 1)\nTG_SYNC(A)\n";
+    let when = |condition: &str, what: &str| format!("CF_IF({condition})\n{what}CF_ENDIF\n");
+    assert_eq!(said("i == a", &when("a == 1", launch)), [Note]);
+    assert_eq!(said("i == a", &when("a == 3", launch)), []);
+    assert_eq!(said("i + a == 3", &when("a == 3", launch)), [Note]);
+    // The iteration follows from the host's condition, or is not known.
+    assert_eq!(said("i == iteration", &when("a == 1", "TG_INVOKE(A, a)\nTG_SYNC(A)\n")), [Note]);
+    assert_eq!(said("i == iteration", &when("a == 3", "TG_INVOKE(A, a)\nTG_SYNC(A)\n")), []);
+    assert_eq!(said("i == iteration", "TG_INVOKE(A, load(L, 0, i64))\nTG_SYNC(A)\n"), [Note]);
+    // Where every way hangs it is an error, whichever launch does.
+    let each = format!(
+        "CF_IF(a > 1)\nTG_INVOKE(A, 2)\nTG_SYNC(A)\nCF_ELSE\nCF_IF(a == 1)\n{launch}CF_ELSE\nTG_INVOKE(A, 1)\nTG_SYNC(A)\nCF_ENDIF\nCF_ENDIF\n"
+    );
+    assert_eq!(said("i == 1 || i == iteration", &each), [Error, Error, Error]);
+    let each = format!("CF_IF(a == 1)\n{launch}CF_ELSE\nTG_INVOKE(A, 2)\nTG_SYNC(A)\nCF_ENDIF\n");
+    assert_eq!(said("i == a || i == iteration - 1", &each), [Error, Error]);
+    assert_eq!(said("i == a && iteration == 0 || i == iteration - 3", &each), [Note]);
 }

@@ -64,7 +64,8 @@ impl Forms {
         if let Some(&known) = self.in_rounds.get(&key) {
             return known;
         }
-        let found = in_some_round(cx, self, (access.block, access.place), iteration, &[]);
+        let known = Known::default();
+        let found = in_some_round(cx, (&known, self), (access.block, access.place), iteration, &[]);
         self.in_rounds.insert(key, found);
         found
     }
@@ -90,6 +91,20 @@ impl Forms {
     /// The number that a scalar is, if it is known.
     pub(super) fn number(&mut self, cx: &Cx<'_>, scalar: Scalar, now: &Now<'_>) -> Option<i64> {
         self.item(cx, scalar, now).known()
+    }
+
+    /// The same on a way of which something is known.
+    pub(super) fn number_on(
+        &mut self,
+        cx: &Cx<'_>,
+        scalar: Scalar,
+        now: &Now<'_>,
+        known: &Known,
+    ) -> Option<i64> {
+        match self.item(cx, scalar, now) {
+            Item::Number(sum) => known.value(self, &sum),
+            item => item.known(),
+        }
     }
 
     /// The number that some operations make, if it is known.
@@ -331,9 +346,7 @@ impl Forms {
         let Some(&(_, first)) = sum.terms.first() else {
             return Condition::Known(range.contains(sum.constant));
         };
-        // The form has no factor in common, and the first of its factors is positive.
-        let common = sum.terms.iter().fold(0, |common, term| gcd(common, term.1.abs())) * first.signum();
-        let terms: Vec<(u32, i128)> = sum.terms.iter().map(|term| (term.0, term.1 / common)).collect();
+        let (common, terms) = form_of(sum, first);
         let ends = [range.low, range.high].map(|end| if end.abs() == FAR { end } else { end - sum.constant });
         let (low, high) = if common < 0 { (-ends[1], -ends[0]) } else { (ends[0], ends[1]) };
         let common = common.abs();
@@ -349,7 +362,23 @@ impl Forms {
     }
 }
 
+/// The form of a sum whose first factor this is, and what it is a multiple of: the form has no factor in common, and the first of its factors is
+/// positive.
+fn form_of(sum: &Sum, first: i128) -> (i128, Vec<(u32, i128)>) {
+    let common = sum.terms.iter().fold(0, |common, term| gcd(common, term.1.abs())) * first.signum();
+    (common, sum.terms.iter().map(|term| (term.0, term.1 / common)).collect())
+}
+
 impl Known {
+    /// The number that a sum is, if nothing else is left of where its form may lie.
+    fn value(&self, forms: &Forms, sum: &Sum) -> Option<i64> {
+        let Some(&(_, first)) = sum.terms.first() else { return i64::try_from(sum.constant).ok() };
+        let (common, terms) = form_of(sum, first);
+        let [range] = self.forms.get(forms.forms.get(&terms)?)?.as_slice() else { return None };
+        let value = range.value()?.checked_mul(common)?.checked_add(sum.constant)?;
+        i64::try_from(value).ok()
+    }
+
     /// Whether a condition holds; `choose` decides where it may or may not, and what follows is kept.
     pub(super) fn decide(
         &mut self,

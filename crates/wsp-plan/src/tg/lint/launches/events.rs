@@ -4,7 +4,7 @@ use super::super::Cx;
 use super::super::access::Access;
 use super::super::order::Order;
 use super::super::reach::Lane;
-use super::conditions::Forms;
+use super::conditions::{Forms, Known};
 use super::laid::{Ends, LaidOut, Use};
 use super::skips::runs;
 use super::{STEPS_TO_KEEP, Steps};
@@ -74,7 +74,8 @@ impl<'o> Events<'o> {
                 let (sure, open): (Vec<u32>, Vec<u32>) = nodes.into_iter().partition(&mut is_sure);
                 let surely_waits = |node: &u32| {
                     let kernel = &cx.outline.kernels[*node as usize];
-                    laid_out(&laid, cx).surely_waits(cx, graph, (event, kernel.at), None)
+                    let unknown = (&Known::default(), &mut Forms::default());
+                    laid_out(&laid, cx).surely_waits(cx, unknown, graph, (event, kernel.at), None)
                 };
                 let of_rounds: Vec<u32> = open.iter().copied().filter(surely_waits).collect();
                 for (nodes, is_of_rounds) in [(sure, false), (of_rounds, true)] {
@@ -167,17 +168,19 @@ impl<'o> Events<'o> {
         answer
     }
 
-    /// Whether a kernel of a wait runs in some round of a launch with an iteration, if that is known.
+    /// Whether a kernel of a wait runs in some round of a launch with an iteration, if that is known, where forms lie so.
     pub(super) fn surely_waits(
         &self,
         cx: &Cx<'_>,
+        (known, forms): (&Known, &mut Forms),
         (graph, wait): (u32, u32),
         iteration: Option<i64>,
     ) -> bool {
         let Wait { event, nodes, .. } = &self.waits[graph as usize][wait as usize];
         let at = |node: &u32| cx.outline.kernels[*node as usize].at;
         let mut kernels = nodes.iter().map(at);
-        kernels.any(|at| self.laid(cx).surely_waits(cx, cx.graph_no(graph), (*event, at), iteration))
+        let graph = cx.graph_no(graph);
+        kernels.any(|at| self.laid(cx).surely_waits(cx, (known, &mut *forms), graph, (*event, at), iteration))
     }
 
     /// Kernels that wait whenever what edges lead to runs, in the same round.

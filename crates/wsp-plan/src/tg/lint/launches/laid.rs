@@ -5,17 +5,20 @@
 
 use super::super::Cx;
 use super::super::access::Access;
-use super::conditions::Forms;
+use super::conditions::{Forms, Known};
 use super::events::Wait;
 use super::rounds::in_some_round;
 use crate::tg::Certainty;
 use crate::tg::elaborate::elaborate;
-use crate::tg::plan::{BindTensor, ElaborateOptions, GraphPlan, KernelItem, UnitPlan};
+use crate::tg::plan::{BindTensor, ElaborateOptions, FixedItem, GraphPlan, KernelItem, UnitPlan};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use wsp_core::tg::image::{LoopKind, NONE, NodeKind};
 use wsp_core::tg::{EventNo, ExprOp, GraphNo, IterNo, Scalar, TensorNo};
 use wsp_ir::tg::outline::{Affine, Variable};
+
+/// Rounds of a loop in which a wait is looked for that later rounds come behind.
+const MOST_TURNS: i64 = 16;
 
 /// An access of one round.
 struct Round {
@@ -24,11 +27,25 @@ struct Round {
     tensor: Option<TensorNo>,
     /// Of a binding the first byte and the bytes, in the expressions of the plan.
     bytes: Option<(Scalar, Scalar)>,
+    /// Numbers of the unrolled loops around it.
+    fixed: FixedItem,
+}
+
+/// A round of a loop that runs round by round: the loop's place in the plan, its variable, the number.
+#[derive(Clone, Copy)]
+struct Turn {
+    at: u32,
+    iter: IterNo,
+    number: i64,
 }
 
 /// A graph as it is laid out.
 struct Laid {
     exprs: Vec<ExprOp>,
+    /// Numbers of unrolled loops, as the plan has them.
+    fixed: Vec<(IterNo, i64)>,
+    /// Of each node the outermost loop of known count that runs round by round around it, by place and variable.
+    turns: Vec<Option<(u32, IterNo)>>,
     /// By the instruction of the binding, the copy or the condition.
     rounds: HashMap<u32, Vec<Round>>,
     /// Rounds in which kernels wait, by event and kernel.
@@ -55,11 +72,24 @@ struct LaidWait {
 impl LaidWait {
     /// Whether the kernel runs in some round of the other loops around it, in a launch with an iteration, if that is known.
     fn runs(&self, cx: &Cx<'_>, iteration: Option<i64>) -> Certainty {
+        self.runs_where(cx, (&Known::default(), &mut Forms::default()), iteration, None)
+    }
+
+    /// The same where forms lie so, and in one round of a loop, if one is given.
+    fn runs_where(
+        &self,
+        cx: &Cx<'_>,
+        known: (&Known, &mut Forms),
+        iteration: Option<i64>,
+        turn: Option<Turn>,
+    ) -> Certainty {
         if self.is_certain {
             return Certainty::Surely;
         }
         let place = (cx.outline.blocks.around(self.instr), self.instr);
-        in_some_round(cx, &mut Forms::default(), place, iteration, &self.fixed)
+        let turn = turn.map(|turn| (turn.iter, turn.number));
+        let fixed: Vec<(IterNo, i64)> = self.fixed.iter().copied().chain(turn).collect();
+        in_some_round(cx, known, place, iteration, &fixed)
     }
 }
 
@@ -98,7 +128,44 @@ impl LaidOut {
 
     /// Whether an access comes behind a wait, in all rounds in which it may touch bytes of another, if one is given.
     pub(super) fn is_behind(&self, cx: &Cx<'_>, wait: &Wait, ends: Ends<'_>) -> bool {
-        self.all(cx, ends, |graph| graph.waited(cx, wait))
+        self.all(cx, ends, |graph| graph.waited(cx, wait)) || self.is_in_later_rounds(cx, wait, ends)
+    }
+
+    /// Whether an access comes behind a wait because that surely takes place in an earlier round of a loop which is around both and runs round by round:
+    /// up to that round the access may not touch bytes of the other.
+    fn is_in_later_rounds(&self, cx: &Cx<'_>, wait: &Wait, (access, other): Ends<'_>) -> bool {
+        let Some(graph) = self.graphs.get(&cx.graph_no(access.graph)) else { return false };
+        let kernels = wait.nodes.iter().map(|node| (wait.event, cx.outline.kernels[*node as usize].at));
+        let waits: Vec<&LaidWait> = kernels.filter_map(|key| graph.waits.get(&key)).flatten().collect();
+        let other = other.map(|other| self.bytes_of(cx, other));
+        let meets = |bytes: &Range<u64>| other.as_ref().is_none_or(|other| meets_one(other, bytes));
+        let behind = graph.waited(cx, wait);
+        let mut forms = Forms::default();
+        let mut rounds = graph.rounds_of(cx, &self.scalars, access, None).filter(|(_, bytes)| meets(bytes));
+        rounds.all(|(round, _)| {
+            if behind.iter().any(|behind| behind[round.node as usize]) {
+                return true;
+            }
+            let Some((at, iter)) = graph.turns[round.node as usize] else { return false };
+            let waits = waits.iter().filter(|of| graph.turns[of.node as usize] == Some((at, iter)));
+            let waits: Vec<&&LaidWait> = waits.collect();
+            (0..if waits.is_empty() { 0 } else { MOST_TURNS })
+                .map(|number| Turn { at, iter, number })
+                .find_map(|turn| {
+                    let mut in_turn = graph.rounds_of(cx, &self.scalars, access, Some(turn));
+                    let bytes = in_turn.find(|(of, _)| of.node == round.node && of.bytes == round.bytes);
+                    let takes = bytes.is_none_or(|(_, bytes)| meets(&bytes))
+                        && graph.may_run(cx, &mut forms, access, round, turn);
+                    if takes {
+                        return Some(false);
+                    }
+                    let known = Known::default();
+                    let mut runs =
+                        |of: &LaidWait| of.runs_where(cx, (&known, &mut forms), access.iteration, Some(turn));
+                    waits.iter().any(|of| runs(of) == Certainty::Surely).then_some(true)
+                })
+                == Some(true)
+        })
     }
 
     /// Whether an access comes before a signal in all of these rounds.
@@ -124,13 +191,14 @@ impl LaidOut {
     pub(super) fn surely_waits(
         &self,
         cx: &Cx<'_>,
+        (known, forms): (&Known, &mut Forms),
         graph: GraphNo,
         (event, instr): (EventNo, u32),
         iteration: Option<i64>,
     ) -> bool {
         let mut rounds =
             self.graphs.get(&graph).and_then(|graph| graph.waits.get(&(event, instr))).into_iter().flatten();
-        rounds.any(|of| of.runs(cx, iteration) == Certainty::Surely)
+        rounds.any(|of| of.runs_where(cx, (known, &mut *forms), iteration, None) == Certainty::Surely)
     }
 
     /// Whether two accesses of launches may touch the same bytes in some round of each.
@@ -145,7 +213,7 @@ impl LaidOut {
             return std::iter::once(of.access.low..of.access.high).collect();
         };
         let mut all: Vec<Range<u64>> =
-            graph.rounds_of(cx, &self.scalars, of).map(|(_, bytes)| bytes).collect();
+            graph.rounds_of(cx, &self.scalars, of, None).map(|(_, bytes)| bytes).collect();
         all.sort_unstable_by_key(|bytes| (bytes.start, bytes.end));
         all.dedup_by(|next, last| {
             let joins = next.start <= last.end;
@@ -170,7 +238,7 @@ impl LaidOut {
         }
         let other = other.map(|other| self.bytes_of(cx, other));
         let meets = |bytes: &Range<u64>| other.as_ref().is_none_or(|other| meets_one(other, bytes));
-        let mut rounds = graph.rounds_of(cx, &self.scalars, access).filter(|(_, bytes)| meets(bytes));
+        let mut rounds = graph.rounds_of(cx, &self.scalars, access, None).filter(|(_, bytes)| meets(bytes));
         rounds.all(|(round, _)| of.iter().any(|of| of[round.node as usize]))
     }
 }
@@ -182,17 +250,20 @@ fn meets_one(of: &[Range<u64>], bytes: &Range<u64>) -> bool {
 }
 
 impl Laid {
-    /// The rounds in which an access may be one to its tensor, each with the bytes that it may touch.
+    /// The rounds in which an access may be one to its tensor, each with the bytes that it may touch, in one round of a loop if one is given.
     fn rounds_of(
         &self,
         cx: &Cx<'_>,
         scalars: &[(Variable, i64)],
         Use { access, iteration, .. }: Use<'_>,
+        turn: Option<Turn>,
     ) -> impl Iterator<Item = (&Round, Range<u64>)> {
         let tensor = cx.outline.tensors[access.tensor as usize].no;
         let hull = access.low..access.high;
         let iteration = iteration.map(|iteration| (Variable::Iteration, iteration));
-        let values: Vec<(Variable, i64)> = iteration.into_iter().chain(scalars.iter().copied()).collect();
+        let turn = turn.map(|turn| (Variable::Loop(IterNo(turn.at)), turn.number));
+        let values: Vec<(Variable, i64)> =
+            turn.into_iter().chain(iteration).chain(scalars.iter().copied()).collect();
         let rounds = self.rounds.get(&access.at).map_or(&[][..], Vec::as_slice).iter();
         let of_tensor = rounds.filter(move |round| round.tensor.is_none_or(|of| of == tensor));
         let number = move |scalar: Scalar| match scalar {
@@ -212,6 +283,14 @@ impl Laid {
         })
     }
 
+    /// Whether an access may take place in a round of a loop.
+    fn may_run(&self, cx: &Cx<'_>, forms: &mut Forms, of: Use<'_>, round: &Round, turn: Turn) -> bool {
+        let fixed = &self.fixed[round.fixed.first as usize..][..round.fixed.len as usize];
+        let fixed: Vec<(IterNo, i64)> = fixed.iter().copied().chain([(turn.iter, turn.number)]).collect();
+        let place = (of.access.block, of.access.place);
+        in_some_round(cx, (&Known::default(), forms), place, of.iteration, &fixed) != Certainty::Never
+    }
+
     /// What comes behind the kernels of a wait.
     fn waited(&self, cx: &Cx<'_>, wait: &Wait) -> Vec<&Vec<bool>> {
         let behind = if wait.is_of_rounds { &self.surely } else { &self.behind };
@@ -225,29 +304,34 @@ impl Laid {
         let levels = Levels::new(plan);
         let mut laid = Laid {
             exprs: plan.exprs.clone(),
+            fixed: plan.fixed.clone(),
+            turns: (0..records.nodes.len() as u32).map(|node| levels.turn(plan, node)).collect(),
             rounds: HashMap::new(),
             waits: BTreeMap::new(),
             behind: BTreeMap::new(),
             before: before_signals(plan, &levels),
             surely: BTreeMap::new(),
         };
-        let mut add = |instr: u32, node: u32, tensor: Option<TensorNo>, bytes: Option<(Scalar, Scalar)>| {
-            laid.rounds.entry(instr).or_default().push(Round { node, tensor, bytes });
-        };
+        let mut add = |instr: u32, round: Round| laid.rounds.entry(instr).or_default().push(round);
+        let whole = |node: u32, fixed: FixedItem| Round { node, tensor: None, bytes: None, fixed };
         for kernel in &plan.kernels {
             for bind in plan.binds_of(kernel) {
                 let tensor = match bind.tensor {
                     BindTensor::One(tensor) => Some(unit.tensors[tensor as usize].no),
                     BindTensor::Table { .. } => None,
                 };
-                add(bind.instr, kernel.node, tensor, Some((bind.offset, bind.size)));
+                let bytes = Some((bind.offset, bind.size));
+                add(bind.instr, Round { node: kernel.node, tensor, bytes, fixed: kernel.fixed });
             }
         }
-        plan.copies.iter().for_each(|of| add(of.instr, of.node, None, None));
-        plan.loops.iter().zip(&records.loops).for_each(|(of, record)| add(of.instr, record.node, None, None));
+        plan.copies.iter().for_each(|of| add(of.instr, whole(of.node, of.fixed)));
+        let decided = |condition: u32| plan.conditions[condition as usize];
+        for (of, record) in plan.loops.iter().zip(&records.loops) {
+            add(of.instr, whole(record.node, decided(record.condition).fixed));
+        }
         for (node, record) in (0..).zip(&records.nodes).filter(|(_, record)| decides.contains(&record.kind)) {
-            let decision = &records.decisions[record.item as usize];
-            add(plan.conditions[decision.condition as usize].instr, node, None, None);
+            let condition = decided(records.decisions[record.item as usize].condition);
+            add(condition.instr, whole(node, condition.fixed));
         }
         laid.waits(cx, plan, &levels);
         laid
@@ -366,6 +450,15 @@ impl Levels {
     /// The node of the loop in whose body a node stands.
     fn parent(&self, plan: &GraphPlan, node: u32) -> Option<u32> {
         self.around[node as usize].map(|at| plan.records.loops[at as usize].node)
+    }
+
+    /// The outermost loop around a node, by place and variable, if it is one of a count.
+    fn turn(&self, plan: &GraphPlan, node: u32) -> Option<(u32, IterNo)> {
+        let loop_of = |node: u32| self.around[node as usize];
+        let around =
+            std::iter::successors(loop_of(node), |at| loop_of(plan.records.loops[*at as usize].node));
+        let at = around.last()?;
+        Some((at, plan.loops[at as usize].iter?))
     }
 
     /// Whether a node runs in every launch, by what the plan says without values of scalars.

@@ -138,7 +138,7 @@ impl LaunchOrder {
                 // That some round waits holds the launch back, but not what comes behind other rounds.
                 if takes_place == Certainty::Maybe
                     && has_fired == Certainty::Never
-                    && events.surely_waits(cx, of_launch, launch.iteration)
+                    && events.surely_waits(cx, (way.known(), &mut *forms), of_launch, launch.iteration)
                 {
                     let place = self.place();
                     self.edge(place, begin(at) + 1);

@@ -14,6 +14,8 @@ pub(super) struct Goes {
     pub(super) stream: StreamNo,
     /// The iteration, if it is known.
     pub(super) iteration: Option<i64>,
+    /// Whether that is another one in each round of a loop of the host, or may be.
+    pub(super) by_rounds: bool,
     /// The instruction of its graph that it goes on from.
     pub(super) from: u32,
     /// Whether it goes on from a checkpoint.
@@ -102,6 +104,6 @@ impl Restores {
             way.of(graph).filter(|launch| launch.stream == stream).map(|launch| launch.iteration);
         let newest = iterations.next_back().flatten();
         let iteration = newest.filter(|_| is_plain || iterations.all(|of| of == newest));
-        Some(Goes { stream, iteration, from, is_restored: true })
+        Some(Goes { stream, iteration, by_rounds: iteration.is_none(), from, is_restored: true })
     }
 }

@@ -1,7 +1,8 @@
 //! Whether what stands in loops of a graph runs in some round of them.
 
 use super::super::Cx;
-use super::conditions::{Condition, Forms};
+use super::Steps;
+use super::conditions::{Condition, Forms, Known};
 use super::runs::need;
 use crate::tg::Certainty;
 use wsp_core::tg::{ExprOp, Instr, IterNo};
@@ -9,24 +10,27 @@ use wsp_ir::tg::outline::{Block, BlockId};
 
 /// Rounds that are gone through, those of all loops around a place together.
 const MOST_ROUNDS: usize = 1024;
+/// Steps in which conditions are held against what is known.
+const MOST_STEPS: usize = 1 << 16;
 
-/// Whether what stands at an instruction in a block runs in some round of the loops around it, in a launch with an iteration, if that is known; of
-/// loops whose variables have numbers in `fixed` only that round counts.
+/// Whether what stands at an instruction in a block runs in some round of the loops around it, in a launch with an iteration, if that is known, and where
+/// forms lie so; of loops whose variables have numbers in `fixed` only that round counts.
 pub(super) fn in_some_round(
     cx: &Cx<'_>,
-    forms: &mut Forms,
+    (known, forms): (&Known, &mut Forms),
     (block, place): (BlockId, u32),
     iteration: Option<i64>,
     fixed: &[(IterNo, i64)],
 ) -> Certainty {
     let mut around: Vec<BlockId> = cx.outline.blocks.outwards(block).map(|(id, _)| id).collect();
     around.reverse();
-    let values = Vec::new();
-    Rounds { cx, forms, around, place, iteration, fixed, values, left: MOST_ROUNDS }.within(0)
+    let (values, steps) = (Vec::new(), Steps::new(MOST_STEPS));
+    Rounds { cx, known, forms, around, place, iteration, fixed, values, left: MOST_ROUNDS, steps }.within(0)
 }
 
 struct Rounds<'r, 'm> {
     cx: &'r Cx<'m>,
+    known: &'r Known,
     forms: &'r mut Forms,
     /// From the outside in.
     around: Vec<BlockId>,
@@ -37,6 +41,7 @@ struct Rounds<'r, 'm> {
     values: Vec<(IterNo, Option<i64>)>,
     /// Rounds that may still be gone through.
     left: usize,
+    steps: Steps,
 }
 
 /// What the breaks of a loop say in one round.
@@ -96,7 +101,15 @@ impl Rounds<'_, '_> {
             None => Certainty::Surely,
             Some((Condition::Known(holds), goes)) if holds == goes => Certainty::Surely,
             Some((Condition::Known(_), _)) => Certainty::Never,
-            Some(_) => Certainty::Maybe,
+            Some((condition, goes)) => {
+                let mut may =
+                    |goes| self.known.allows(self.forms, &[(condition.clone(), goes)], &mut self.steps);
+                match (may(goes), may(!goes)) {
+                    (true, false) => Certainty::Surely,
+                    (false, true) => Certainty::Never,
+                    _ => Certainty::Maybe,
+                }
+            }
         }
     }
 

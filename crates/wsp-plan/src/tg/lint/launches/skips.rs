@@ -68,7 +68,8 @@ pub(super) fn may_all_run(
     for (kernel, iteration) in kernels {
         let now = |op: ExprOp| iteration.filter(|_| op == ExprOp::Iteration);
         let kernel = &cx.outline.kernels[kernel as usize];
-        if in_some_round(cx, forms, (kernel.block, kernel.at), iteration, &[]) == Certainty::Never {
+        let place = (kernel.block, kernel.at);
+        if in_some_round(cx, (way.known(), &mut *forms), place, iteration, &[]) == Certainty::Never {
             return false;
         }
         let around = cx.outline.blocks.outwards(kernel.block);

@@ -50,6 +50,8 @@ pub(super) struct Stuck {
     /// By the instruction of the launch that waits, and the event.
     found: BTreeMap<(u32, EventNo), Found>,
     ways: usize,
+    /// Ways on which something surely waits for ever.
+    hung: usize,
 }
 
 impl Stuck {
@@ -72,8 +74,8 @@ impl Stuck {
             let (event, kernel) = wait_of(of);
             found.entry((way.launches[of.0].at, event)).or_insert((kernel, behind, others, is_sure));
         };
-        // Whether a kernel runs may go by the iteration, which a loop of the host gives: then nothing is said of those that may be skipped.
-        let is_known = |launch: usize| way.launches[launch].iteration.is_some();
+        // Whether a kernel runs may go by the round of a loop of the host: then nothing is said of those that may be skipped.
+        let is_known = |launch: usize| !way.launches[launch].by_rounds;
         let unsignalled = order.unsignalled().iter().filter(|_| is_whole);
         for &(wait, is_sure) in unsignalled.filter(|((launch, _), is_sure)| *is_sure || is_known(*launch)) {
             add(wait, None, Vec::new(), is_sure);
@@ -94,6 +96,7 @@ impl Stuck {
         if let Some(Cycle { wait, behind, others }) = stuck {
             add(wait, Some(behind), others.into_iter().map(wait_of).collect(), is_sure);
         }
+        self.hung += usize::from(found.values().any(|(.., is_sure)| *is_sure));
         for ((at, event), (kernel, behind, others, is_sure)) in found {
             let found = Found { event, kernel, behind, others, ways: 0, is_open: false, device: None };
             let found = self.found.entry((at, event)).or_insert(found);
@@ -104,14 +107,14 @@ impl Stuck {
 
     /// Whether something waits for ever, but not on all ways.
     pub(super) fn is_open(&self) -> bool {
-        self.found.values().any(|found| found.ways < self.ways)
+        self.hung < self.ways && !self.found.is_empty()
     }
 
-    /// Takes up what waits for ever on all ways of the host of a device, which `of` has followed.
+    /// Takes up what waits for ever where something does on all ways of the host of a device, which `of` has followed.
     pub(super) fn on_device(&mut self, device: u32, of: Stuck) {
-        for (place, mut found) in of.found.into_iter().filter(|(_, found)| found.ways == of.ways) {
-            let known =
-                self.found.remove(&place).filter(|known| known.device.is_some() || known.ways == self.ways);
+        let all = of.found.into_iter().filter(|(_, found)| found.ways > 0 && of.hung == of.ways);
+        for (place, mut found) in all {
+            let known = self.found.remove(&place).filter(|known| known.device.is_some());
             found.device = Some(device);
             self.found.insert(place, known.unwrap_or(found));
         }
@@ -120,7 +123,7 @@ impl Stuck {
     /// `is_whole` says whether there are no other ways.
     pub(super) fn report(&self, cx: &mut Cx<'_>, events: &Events<'_>, is_whole: bool) {
         for ((at, _), found) in &self.found {
-            let always = found.device.is_some() || (is_whole && found.ways == self.ways);
+            let always = found.device.is_some() || (is_whole && found.ways > 0 && self.hung == self.ways);
             tell(cx, *at, found, events, always);
         }
         let waits = (0..cx.outline.graphs.len() as u32).any(|graph| !events.waits_of(graph).is_empty());

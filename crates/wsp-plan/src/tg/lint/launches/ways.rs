@@ -97,6 +97,8 @@ pub(super) struct Launch {
     pub(super) at: u32,
     /// The iteration, if it is known.
     pub(super) iteration: Option<i64>,
+    /// Whether it is not known because it is another one in each round of a loop of the host, or may be.
+    pub(super) by_rounds: bool,
     /// The instruction of its graph that it goes on from: what stands before was complete when it was saved.
     pub(super) from: u32,
     /// Whether it goes on from a checkpoint.
@@ -388,8 +390,11 @@ impl Follower<'_, '_, '_> {
         }
         match statement {
             Statement::Launch { graph, stream, iteration, at } => {
+                let is_round = |op: &ExprOp| matches!(op, ExprOp::Iter(_));
+                let has_rounds = self.cx.module.scalar(*iteration).iter().any(is_round);
                 let iteration = self.number(*iteration);
-                let goes = Goes { stream: *stream, iteration, from: 0, is_restored: false };
+                let by_rounds = has_rounds && iteration.is_none();
+                let goes = Goes { stream: *stream, iteration, by_rounds, from: 0, is_restored: false };
                 self.launch(*graph, *at, goes);
             }
             Statement::Sync { graph, at } => {
@@ -453,19 +458,31 @@ impl Follower<'_, '_, '_> {
 
     fn number(&mut self, scalar: Scalar) -> Option<i64> {
         let rounds = &self.rounds;
-        self.forms.number(self.cx, scalar, &|op| round(rounds, op))
+        self.forms.number_on(self.cx, scalar, &|op| round(rounds, op), &self.way.known)
     }
 
     fn launch(&mut self, graph: u32, at: u32, goes: Goes) {
         if !self.steps.spend(STEPS_OF_LAUNCH) {
             return;
         }
-        let (way, Goes { stream, iteration, from, is_restored }) = (&mut *self.way, goes);
+        let (way, Goes { stream, iteration, by_rounds, from, is_restored }) = (&mut *self.way, goes);
         let before = way.last.insert(stream, way.launches.len());
         way.launched.insert(graph);
         let (waits, skipped) = (way.waits.len(), way.skipped);
-        let launch =
-            Launch { graph, stream, at, iteration, from, is_restored, before, waits, over: None, skipped };
+        let over = None;
+        let launch = Launch {
+            graph,
+            stream,
+            at,
+            iteration,
+            by_rounds,
+            from,
+            is_restored,
+            before,
+            waits,
+            over,
+            skipped,
+        };
         way.launches.push(launch);
     }
 
@@ -513,7 +530,7 @@ impl Follower<'_, '_, '_> {
         let now = &self.rounds;
         let now = |op| round(now, op);
         let is_none = match *rounds {
-            Rounds::Count(scalar) => match self.forms.number(self.cx, scalar, &now) {
+            Rounds::Count(scalar) => match self.forms.number_on(self.cx, scalar, &now, &self.way.known) {
                 Some(count) => return (count.max(0), true),
                 None => self.forms.is_none(self.cx, scalar, &now),
             },
