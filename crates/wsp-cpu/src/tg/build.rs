@@ -115,10 +115,11 @@ fn check(
     let scalars: Vec<Option<i64>> =
         module.args.iter().zip(scalars).map(|(arg, value)| is_fixed(arg).then_some(value)).collect();
     let lint = LintOptions { platform: None, device, devices: Some(options.runtime.devices) };
-    let checked = tg::check(module, signatures, &lint, &scalars);
+    let mut checked = tg::check(module, signatures, &lint, &scalars);
     // What is left to the run is no finding of it.
-    found.extend(checked.findings.into_iter().filter(|found| found.code != codes::LEFT_OPEN));
-    Ok(Checked { findings: refused(found)?, open: checked.open, launches: checked.launches })
+    let findings = std::mem::take(&mut checked.findings);
+    found.extend(findings.into_iter().filter(|found| found.code != codes::LEFT_OPEN));
+    Ok(Checked { findings: refused(found)?, ..checked })
 }
 
 /// Puts a session together and sets its first values.
@@ -153,6 +154,7 @@ fn make(
     })?;
     let mut shared = shared.with_claim(claim);
     shared.launches = Launches::new(checked.launches, devices);
+    shared.releases_are_open = checked.releases_are_open;
     for code in &codes {
         let written = code.tensors.iter().filter(|tensor| tensor.written);
         written.for_each(|tensor| shared.memory().set_written(tensor.unit as usize));

@@ -140,6 +140,7 @@ impl Session {
             self.withdraw(start.device, number);
             faults::refused(&reason)
         })?;
+        let is_of_host = start.owed || start.behind.is_some();
         let host = &mut view.hosts[start.device as usize];
         if let Some(behind) = start.behind {
             *host = behind;
@@ -153,6 +154,7 @@ impl Session {
             id,
             code,
             device: start.device,
+            is_of_host,
             stream: start.stream.0,
             iteration: start.iteration,
             partition: start.partition.0,

@@ -5,6 +5,7 @@ use super::codes;
 use super::host::HostState;
 use super::memory::TensorRange;
 use super::session::Session;
+use super::shared::Live;
 use super::takes::taken;
 use super::tensors::TensorInfo;
 use crate::unwritten::unwritten;
@@ -48,7 +49,7 @@ impl Session {
                     .help("allocate it outside of the graph, or declare it `extern`"),
             ));
         }
-        self.check_unused(at, 0)?;
+        self.check_unused(at, 0, |_| false)?;
         self.shared.memory().range(&self.shared.table, &self.shared.accounts, at, 0)
     }
 
@@ -135,7 +136,9 @@ impl Session {
             let message = format!("`{}` is no tensor that the unit allocates outside of graphs", info.name);
             return Err(Box::new(Diagnostic::error(codes::UNKNOWN_NAME, message)));
         }
-        self.check_unused(at, device)?;
+        // What a host releases under its own launches the checks before the run have refused: a kernel that surely does not run is no use.
+        let is_compared = behind.is_some() && !self.shared.releases_are_open;
+        self.check_unused(at, device, |live| is_compared && live.is_of_host && live.device == device)?;
         let shared = &self.shared;
         if shared.released == wsp_backend::Released::Poison
             && let Some(range) = shared.memory().held(at, device)
@@ -172,11 +175,17 @@ impl Session {
         Ok(())
     }
 
-    /// Refuses what needs that no launch in flight uses a tensor.
-    fn check_unused(&self, at: usize, device: u32) -> Result<(), Box<Diagnostic>> {
+    /// Refuses what needs that no launch in flight uses a tensor, but for those of which it is known.
+    fn check_unused(
+        &self,
+        at: usize,
+        device: u32,
+        is_known: impl Fn(&Live) -> bool,
+    ) -> Result<(), Box<Diagnostic>> {
         let shared_by_all = super::tensors::is_shared(&self.shared.table[at]);
         let view = self.shared.view();
         let here = view.live.iter().filter(|live| shared_by_all || live.device == device);
+        let here = here.filter(|live| !is_known(live));
         let launches: Vec<Arc<LaunchBodies>> = here.filter_map(|live| live.bodies.upgrade()).collect();
         drop(view);
         // A launch that is saved is resumed with the memory of all that its graph names.

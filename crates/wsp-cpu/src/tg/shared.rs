@@ -38,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) restores: Vec<(u32, u32)>,
     /// What is compared of launches on different streams.
     pub(crate) launches: Option<Launches>,
+    /// Whether a release of the host is compared with the launches of the host: the checks before the run have not gone through all of its ways.
+    pub(crate) releases_are_open: bool,
     /// Events of the runtime.
     pub(crate) events: OnceLock<EventsOf<LaunchBodies>>,
     /// Memory of no bytes.
@@ -85,6 +87,8 @@ pub(crate) struct Live {
     pub(crate) id: LaunchId,
     pub(crate) code: Arc<GraphCode>,
     pub(crate) device: u32,
+    /// Whether a statement of the host has made it.
+    pub(crate) is_of_host: bool,
     pub(crate) stream: u32,
     pub(crate) iteration: i64,
     pub(crate) partition: u32,
@@ -123,6 +127,7 @@ impl Shared {
             identity,
             restores,
             launches: None,
+            releases_are_open: true,
             events: OnceLock::new(),
             nothing: TensorRange::zeros(0, 1)?,
             unbound: Arc::new(Bound::Function(Box::default())),

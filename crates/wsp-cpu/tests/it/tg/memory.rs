@@ -183,6 +183,40 @@ fn what_a_launch_does_not_take_of_a_table_can_be_released() {
     assert!(free_of(&loaded, 0).is_err());
 }
 
+/// ISA-MC-05: whether a host may release what a launch in flight names does not depend on when the launch ends. `A` ends behind the release, which a
+/// kernel of a launch behind that lets it do; the kernel that is bound to `V` has no round in which it runs.
+#[test]
+fn a_host_may_release_under_a_launch_what_no_round_of_it_uses() {
+    let mut kernels = kernels();
+    let gate = Arc::new(std::sync::Barrier::new(2));
+    kernels.replace("one", signature(&[Direction::Out]), move |_| {
+        gate.wait();
+        Ok(())
+    });
+    let text = |rounds: u32| {
+        let in_round = format!(
+            "CF_LOOP({rounds}, i, SEQUENTIAL)\nCF_IF(i == 2)\nTG_KERNEL(N, inc, 1, AIV, 0)\nMC_BIND(N, 0, V)\nCF_ENDIF\nCF_ENDLOOP\n"
+        );
+        let waits = |graph: &str, tensor: &str, more: &str| {
+            format!(
+                "TG_BEGIN({graph})\n{more}TG_KERNEL(K, one, 1, AIV, 0)\nMC_BIND(K, 0, {tensor})\nTG_END({graph})\n"
+            )
+        };
+        let fill = "TG_BEGIN(I)\nMC_COPY(X, V, 64, 0, 0)\nTG_END(I)\n";
+        let host = "TG_LAUNCH(I, default)\nTG_SYNC(I)\nTG_LAUNCH(A, 1)\nMC_FREE(V)\nTG_LAUNCH(B, 2)\nTG_SYNC(A)\nTG_SYNC(B)\n";
+        format!(
+            "extern X: i64[8]\nextern Y: i64[8]\nextern Z: i64[8]\nMC_ALLOC(V, 64)\n{fill}{}{}{host}",
+            waits("A", "Y", &in_round),
+            waits("B", "Z", "")
+        )
+    };
+    let options = || SessionOptions { inputs: inputs(&[("X", &[1; 8])]), ..threads(2) };
+    let mut session = session_with(&text(2), &kernels, options());
+    session.run().expect("no launch uses `V`");
+    let refused = Session::new(&unit(&text(3)), &kernels, options()).expect_err("the third round uses `V`");
+    assert!(all(&refused).contains("`V` is released while a launch of graph `A` may use it"));
+}
+
 /// ISA-MC-05, ISA-MC-09: a release in a graph comes after everything before it that uses the tensor.
 #[test]
 fn a_release_in_a_graph_comes_after_all_users() {

@@ -68,6 +68,8 @@ pub struct Checked {
     pub open: Vec<OpenPair>,
     /// What a run has to compare of launches on different streams.
     pub launches: OpenLaunches,
+    /// Whether a run has to look whether a launch of its host uses what that releases: the ways of the host were not all gone through.
+    pub releases_are_open: bool,
 }
 
 /// Findings on a unit that [`verify`](wsp_ir::tg::verify) has nothing against, in program order; none for one that it refuses. Kernels
@@ -99,6 +101,7 @@ pub fn check(
         found: Vec::new(),
         open: Vec::new(),
         launches: OpenLaunches::default(),
+        releases_are_open: false,
         more: 0,
         gravest: Severity::Note,
     };
@@ -114,7 +117,8 @@ pub fn check(
     unused::check(&mut cx);
     control::check(&mut cx);
     let (open, launches) = (std::mem::take(&mut cx.open), std::mem::take(&mut cx.launches));
-    Checked { findings: cx.finish(), open, launches }
+    let releases_are_open = cx.releases_are_open;
+    Checked { findings: cx.finish(), open, launches, releases_are_open }
 }
 
 /// What every part of the checker reads, and what they have found.
@@ -129,6 +133,7 @@ struct Cx<'m> {
     found: Vec<Diagnostic>,
     open: Vec<OpenPair>,
     launches: OpenLaunches,
+    releases_are_open: bool,
     /// Findings beyond those kept: how many, and the gravest of them.
     more: usize,
     gravest: Severity,
@@ -142,6 +147,7 @@ impl<'m> Cx<'m> {
             found: Vec::new(),
             open: Vec::new(),
             launches: OpenLaunches::default(),
+            releases_are_open: false,
             more: 0,
             gravest: Severity::Note,
             ..*self

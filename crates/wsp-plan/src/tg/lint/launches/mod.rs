@@ -384,6 +384,7 @@ impl<'o> Checker<'o> {
             cx.report(waits_for(cx, found, *launch));
         }
         if self.is_cut && self.host_writes {
+            cx.releases_are_open = true;
             let message = "not all that the host releases or restores was compared with launches";
             let found = warning(NOT_ALL, message)
                 .note("the host has too many ways through its conditions and loops, or too many launches");
