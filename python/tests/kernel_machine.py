@@ -205,6 +205,9 @@ class Machine:
 
     def do_store(self, s: dict[str, Any]) -> None:
         src = self.locals[s["src"]].get()
+        for name, have in zip(("rows", "cols"), src.shape, strict=True):
+            if name in s and self.expr(s[name]) < have:
+                raise Trap(f"{src.shape} past the end of a slice")
         index, _, _ = self.window(s, src.shape, True)
         array = self.arrays[s["tensor"]]
         row_dim, col_dim = s.get("row_dim"), s.get("col_dim")

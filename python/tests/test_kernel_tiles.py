@@ -10,7 +10,7 @@ import types
 
 import numpy as np
 import pytest
-from kernel_machine import run
+from kernel_machine import Trap, run
 from pto_wsp import Tensor, errors, f32, pto, workload
 from pto_wsp.kernels import In, Out, Scalar, kernel
 
@@ -271,3 +271,32 @@ def test_exponentials_below_the_least_normal_number(function, level):
     wanted = np.zeros(below.sum()) if level == 2 else exact[below]
     assert np.allclose(y[below], wanted, rtol=0, atol=2.0**-149)
     assert abs(first[0, 0] - exact[0, 0]) <= 2.0**-149
+
+
+@kernel
+def into_a_slice(x: In, y: Out, n: Scalar, rows: Scalar):
+    t = pto.load(x, shape=(8, 4))
+    pto.store(y[:rows, :n], t)
+
+
+@pytest.mark.parametrize(
+    ("n", "rows", "said"), [(4, 3, "has 5 rows, the slice 3 rows"), (2, 5, "has 4 columns, the slice 2 columns")]
+)
+def test_a_tile_that_is_larger_than_its_slice_is_named_with_both_sizes(n, rows, said):
+    a, b = Tensor(("M", "N"), f32), Tensor(("R", "N"), f32)
+
+    @workload
+    def whole(n, rows):
+        into_a_slice(a, b, n, rows)
+
+    x, y = np.ones((5, 4), np.float32), np.zeros((8, 4), np.float32)
+    with pytest.raises(Trap):
+        run(into_a_slice, x=x, y=y, n=n, rows=rows)
+    run(into_a_slice, x=x, y=y, n=4, rows=5)
+    assert y.sum() == 20
+    with pytest.raises(errors.KernelError) as raised:
+        whole.compile().execute(a=x, b=y, n=n, rows=rows)
+    text = str(raised.value)
+    assert "tile `t` is larger than the slice of `y`" in text
+    assert said in text and "pto.store(y[:rows, :n], t)" in text and "load or store fewer rows" in text
+    assert "overflow" not in text

@@ -180,7 +180,7 @@ def _room(cx: Cx, view: ViewVal, dim: ViewDim | None, want: int | None, which: i
 
 
 def _limit(cx: Cx, dim: ViewDim | None, room: int, want: Number | None, span: Span) -> Expr | None:
-    """The most elements to load, where neither the room nor the end of the parameter sees to it."""
+    """The most elements to load or to store, where neither the room of the tile nor the end of the parameter sees to it."""
     if dim is None:
         return None
     ends = [n for n in (dim.length, want) if n is not None and not (isinstance(n, Const) and n.value >= room)]
@@ -214,8 +214,7 @@ def store(cx: Cx, view: ViewVal, value: Value, at: ast.AST) -> None:
     column = value.shape[1] == 1 and value.shape[0] > 1
     rows, cols = _follow(view, column)
     _fits(cx, view, (rows, cols), value, at)
-    for dim, number in ((rows, 0), (cols, 1)):
-        _stay_inside(cx, dim, value, number, span)
+    limits = [_limit(cx, d, value.shape[i], None, span) for i, d in enumerate((rows, cols))]
     cx.stored.add(view, (rows, cols), value)
     cx.builder.stmt(
         "store",
@@ -225,6 +224,8 @@ def store(cx: Cx, view: ViewVal, value: Value, at: ast.AST) -> None:
         index=_place(cx, view, span),
         row_dim=rows.axis if rows else None,
         col_dim=cols.axis if cols else None,
+        rows=limits[0],
+        cols=limits[1],
     )
     cx.release(value)
 
@@ -252,20 +253,6 @@ def _fits(
                 if too_small
                 else "slice the view elsewhere, or store a smaller tile",
             )
-
-
-def _stay_inside(cx: Cx, dim: ViewDim | None, value: TileVal, number: int, span: Span) -> None:
-    """A slice may end before its parameter does, where a store would not stop by itself: the run stops at
-    a negative rest.
-    """
-    if dim is None or dim.length is None:
-        return
-    if isinstance(dim.length, Const) and value.shape[number] <= dim.length.value:
-        return
-    have: Expr = {"k": "tile_rows" if number == 0 else "tile_cols", "tile": value.local, "s": span}
-    rest = {"k": "sub", "a": _word(cx, dim.length, span), "b": have, "ty": "u32", "s": span}
-    local = cx.builder.scalar("rest_of_slice", "u32", span)
-    cx.builder.stmt("assign", span, local=local, value=rest)
 
 
 def _extent_text(dim: ViewDim | None) -> str:

@@ -23,7 +23,7 @@ macro_rules! tile_forms {
                 cols: Option<E> = MaybeCount,
             } [gives AtMost(rows), AtMost(cols); work Each(dst)]
 
-            /// `TSTORE(tensor, src, {…})`: the valid part; past the end of the tensor stops the run.
+            /// `TSTORE(tensor, src, {…})`: the valid part; past the end of the tensor, or of `rows` or `cols`, stops the run.
             Store "store" {
                 /// Destination.
                 tensor: TensorId = To,
@@ -31,6 +31,10 @@ macro_rules! tile_forms {
                 src: T = In,
                 /// Where it starts.
                 at: P = At,
+                /// The rows of the place, where a slice ends before the tensor does; traces of Python have it.
+                rows: Option<E> = MaybeCount,
+                /// The columns of the place.
+                cols: Option<E> = MaybeCount,
             } [work Each(src)]
 
             /// `TASSIGN(dst, value[, rows[, cols]])`: every element of the valid part becomes the value. Valid rows are the smaller of

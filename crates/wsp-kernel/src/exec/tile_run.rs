@@ -214,7 +214,11 @@ impl TileRun<'_> {
                 let (rows, cols) = (rows.map(word), cols.map(word));
                 self.load(dst, at, (rows, cols), span, env, frame)?;
             }
-            TileOp::Store { src, ref at, .. } => {
+            TileOp::Store { src, ref at, rows, cols, .. } => {
+                let (have, rows, cols) = (tiles.shape(src), rows.map(word), cols.map(word));
+                if rows.is_some_and(|rows| have.rows > rows) || cols.is_some_and(|cols| have.cols > cols) {
+                    return Err(Some(Fault::StorePastSlice { have, rows, cols }));
+                }
                 let mut index = [0; MAX_RANK];
                 let (memory, window) = (memory(env, at)?, window(at, frame, &mut index));
                 tiles.store(memory, src, window)?;

@@ -90,6 +90,18 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
                     count = counted(count, "element")
                 ))
         }
+        Fault::StorePastSlice { have, rows, cols } => {
+            let sizes = [("row", have.rows, rows), ("column", have.cols, cols)];
+            let past = sizes.iter().filter_map(|(what, have, room)| {
+                let room = (*room).filter(|room| have > room)?;
+                let (have, room) = (counted(u64::from(*have), what), counted(u64::from(room), what));
+                Some(format!("the tile has {have}, the slice {room}"))
+            });
+            let tile = inst.tiles().first().map_or("?", |tile| &run.decls[*tile].name);
+            let name = tensor_name(inst, run);
+            let message = format!("tile `{tile}` is larger than the slice of `{name}` that it is stored to");
+            past.fold(Trap::new(TENSOR_BOUNDS, message, span), Trap::note)
+        }
         Fault::NeverStored { at } => {
             let trap = never_stored(tensor_name(inst, run), span);
             match inst {

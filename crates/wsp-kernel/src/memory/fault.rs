@@ -57,6 +57,15 @@ pub enum Fault {
         /// Elements the dimension has here.
         extent: u64,
     },
+    /// A store would run past the end of the slice that it is given.
+    StorePastSlice {
+        /// The valid part of the tile.
+        have: Shape,
+        /// Rows of the slice, where it ends before the tensor does.
+        rows: Option<u32>,
+        /// Columns likewise.
+        cols: Option<u32>,
+    },
     /// An index list does not have one index per dimension, or names a dimension that the tensor does not have.
     Rank {
         /// Indices given.

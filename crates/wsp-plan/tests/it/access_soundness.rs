@@ -171,7 +171,7 @@ impl Maker {
             6 if !self.tiles.is_empty() => {
                 let src = *self.r.pick(&self.tiles);
                 let (tensor, at) = self.place();
-                out.push(s(StmtKind::Tile(TileOp::Store { tensor, src, at })));
+                out.push(s(StmtKind::Tile(TileOp::Store { tensor, src, at, rows: None, cols: None })));
             }
             7 => {
                 let (tensor, at) = self.place();

@@ -26,7 +26,11 @@ fn tile_operands_are_float_tiles() {
     let matmul = TileOp::MatMul { dst: TILE, a: TILE, b: INDEX, transpose_b: false, accumulate: true };
     breaks_in(KERNEL, 325, StmtKind::Tile(matmul));
     let at = Place { index: vec![int(0)], row_dim: Some(0), col_dim: None };
-    breaks_in(KERNEL, 325, StmtKind::Tile(TileOp::Store { tensor: LENS, src: TILE, at }));
+    breaks_in(
+        KERNEL,
+        325,
+        StmtKind::Tile(TileOp::Store { tensor: LENS, src: TILE, at, rows: None, cols: None }),
+    );
     breaks_in(KERNEL, 325, assign(FLOAT, expr(ExprKind::TileMax(TILE), ScalarTy::F32)));
     breaks(325, |m| {
         let LocalTy::Tile(tile) = &mut m.functions[KERNEL.index()].locals[TILE.index()].ty else { return };

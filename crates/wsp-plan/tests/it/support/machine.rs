@@ -215,7 +215,7 @@ impl<'a> Machine<'a> {
                 self.touch_tile(*tensor, false, &index, at, (r, c))?;
                 (*dst, (r, c))
             }
-            TileOp::Store { tensor, src, at } => {
+            TileOp::Store { tensor, src, at, .. } => {
                 let index = self.all(&at.index)?;
                 return self.touch_tile(*tensor, true, &index, at, self.valid[src]);
             }
