@@ -144,7 +144,7 @@ def launch_options(target: Any, given: dict[str, Any]) -> dict[str, Any]:
 def compile_part(options: dict[str, Any]) -> dict[str, Any]:
     """What the compiler takes."""
     names = ("target", "optimization_level", *_OF_LAUNCHES)
-    return {name: options[name] for name in names if name in options}
+    return {**{name: options[name] for name in names if name in options}, "aicpus": options["num_aicpus"]}
 
 
 def run_part(options: dict[str, Any]) -> dict[str, Any]:

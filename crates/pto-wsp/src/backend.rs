@@ -17,7 +17,7 @@ pub use wsp_plan::{KernelFile, ProgramKind, Target, UnitSource};
 /// The simulation on this machine, and what it tells of plans and runs beside what every backend does.
 pub mod cpu {
     pub use wsp_cpu::tg::{CANNOT_RESUME, Peak, Report};
-    pub use wsp_cpu::workload::{AicpuOutcome, Bodies, WorkloadOutcome};
+    pub use wsp_cpu::workload::{AicpuOutcome, Bodies, WorkloadOutcome, check_aicpus};
     pub use wsp_cpu::{CpuSimBackend, PlanReport, PlannedDescriptor, RunStats};
 }
 

@@ -8,7 +8,7 @@ use crate::options::{self, Compilation};
 use crate::program::Program;
 use crate::signature::Signature;
 use crate::stack;
-use pto_wsp::backend::cpu::CpuSimBackend;
+use pto_wsp::backend::cpu::{CpuSimBackend, check_aicpus};
 use pto_wsp::registry_with;
 use pto_wsp::workload::{KernelRegistry, WorkloadPlan};
 use pyo3::prelude::*;
@@ -104,6 +104,9 @@ fn link(
 ) -> Result<Inner, Vec<Diagnostic>> {
     let plan = WorkloadPlan::new(trace.workload.clone(), library.as_ref(), &compilation.options)?;
     let plan = Arc::new(plan);
+    if compilation.aicpus != 0 {
+        check_aicpus(&plan.schedule, compilation.aicpus)?;
+    }
     let mut registry = KernelRegistry::new();
     let (mut bodies, mut declared_only) = (Vec::new(), None);
     let kernels = trace.workload.kernels.iter().zip(trace.bodies.iter().cloned()).zip(functions);

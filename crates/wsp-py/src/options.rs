@@ -20,13 +20,16 @@ pub(crate) struct Compilation {
     pub(crate) mode: Mode,
     /// Order of heads and tokens in pages of caches, of a host entry; none where it is not said.
     pub(crate) kv_layout: Option<KvLayout>,
+    /// AICPUs that are to generate the tasks; 0 for none.
+    pub(crate) aicpus: u16,
 }
 
 /// Reads the options of a compilation: `target`, `schedule`, `max_blocks`, `kv_layout`,
-/// `optimization_level`.
+/// `optimization_level`, `aicpus`.
 pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Compilation> {
-    let mut found = Compilation { options: CompileOptions::default(), mode: Mode::Fast, kv_layout: None };
-    let known = ["target", "schedule", "max_blocks", "kv_layout", "optimization_level"];
+    let mut found =
+        Compilation { options: CompileOptions::default(), mode: Mode::Fast, kv_layout: None, aicpus: 0 };
+    let known = ["target", "schedule", "max_blocks", "kv_layout", "optimization_level", "aicpus"];
     each(py, given, &known, |name, value| {
         match name {
             "target" => {
@@ -46,6 +49,7 @@ pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> 
                     other => return Err(bad(name, &format!("is `{other}`"), wanted)),
                 }
             }
+            "aicpus" => found.aicpus = integer(name, value, 0, u16::MAX.into())? as u16,
             _ => {
                 let level = integer(name, value, 0, 3)?;
                 found.mode = if level == 0 { Mode::Plain } else { Mode::Fast };

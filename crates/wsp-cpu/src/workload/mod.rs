@@ -34,7 +34,7 @@ mod watch;
 pub(crate) use library::LibraryTasks;
 pub(crate) use prepared_run::PreparedRun;
 
-pub use aicpu::AicpuOutcome;
+pub use aicpu::{AicpuOutcome, check_aicpus};
 pub use inputs::{WorkloadInputs, WorkloadOptions};
 pub use outcome::{Bodies, WorkloadOutcome};
 pub use prepared::PreparedWorkload;

@@ -262,3 +262,18 @@ fn core_groups_beside_a_threshold_are_told_of_its_policies() {
     let (code, out, err) = run(&["check", &folder.write("any.wsp", &schedule("round_robin, work_steal"))]);
     assert_eq!(code, 0, "{out}{err}");
 }
+
+#[test]
+fn a_program_for_aicpus_is_refused_where_they_do_not_keep_the_schedule() {
+    let folder = Folder::new();
+    let text = "axis b = dense(4); tensor y: f32[4]; kernel k(out y); workload main { parallel for i in b { k(y[i..i + 1]); } } schedule { core_groups(2); task_graph(ready = work_steal); }";
+    let file = folder.write("groups.wsp", text);
+    for args in
+        [["plan", "--bytes", "--aicpus=2"], ["plan", "--bytes", "--json"], ["run", "--expand", "bytecode"]]
+    {
+        let (_, err) = refused(&[&args[..], &[&file]].concat());
+        assert!(err.contains("AICPUs do not support `core_groups(n)`"), "{err}");
+    }
+    let (code, out, err) = run(&["check", &file]);
+    assert_eq!(code, 0, "{out}{err}");
+}

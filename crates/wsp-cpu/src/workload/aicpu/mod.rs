@@ -17,6 +17,7 @@ pub(crate) use moved::moved;
 pub use outcome::AicpuOutcome;
 pub(crate) use outcome::Ran;
 pub(crate) use ready::ReadyAicpus;
+pub use settings::check_aicpus;
 
 use self::bytecode::Bytecode;
 use self::failed::TaskFailure;

@@ -1,5 +1,6 @@
 //! What AICPUs are given, without running anything.
 
+use super::check_aicpus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_backend::Transferred;
 use wsp_core::SlotId;
@@ -16,7 +17,7 @@ const MOST_LOOKED_AT: u64 = 1 << 26;
 /// Lowers a workload and counts bytes.
 ///
 /// # Errors
-/// No program can be made of the workload; a fault of its tasks; cancellation.
+/// A schedule that AICPUs do not keep; no program can be made of the workload; a fault of its tasks; cancellation.
 pub(crate) fn moved(
     module: &WorkloadModule,
     schedule: &LoweredSchedule,
@@ -24,6 +25,7 @@ pub(crate) fn moved(
     aicpus: u16,
     cancel: Option<&AtomicBool>,
 ) -> Result<Transferred, Vec<Diagnostic>> {
+    check_aicpus(schedule, aicpus)?;
     let lowered = lower(module, schedule)?;
     dispatch_configs(&lowered, aicpus)?;
     let launch = LaunchData::new(&lowered, module, bindings);

@@ -8,6 +8,7 @@ use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::Ready;
 use wsp_plan::Support;
+use wsp_plan::ptow::check_ranges;
 use wsp_plan::workload::{LoweredSchedule, ScheduleLine};
 use wsp_runtime::aicpu::{AfterEdges, AicpuConfig, Interleaving, ReadyOrder};
 
@@ -19,7 +20,7 @@ pub(crate) fn settings(
     schedule: &LoweredSchedule,
     options: &WorkloadOptions,
 ) -> Result<AicpuConfig, Vec<Diagnostic>> {
-    refuse(schedule)?;
+    check_aicpus(schedule, options.aicpus)?;
     let one = |fault: Diagnostic| vec![fault];
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let threads = if options.threads == 0 { cores.min(limits::MAX_THREADS) } else { options.threads };
@@ -76,17 +77,20 @@ fn window(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32, 
     Ok(each)
 }
 
-/// Refuses what the capability table refuses.
-fn refuse(schedule: &LoweredSchedule) -> Result<(), Vec<Diagnostic>> {
+/// Whether AICPUs, so many, keep a schedule.
+///
+/// # Errors
+/// Directives that the capability table refuses on AICPUs; fewer AICPUs than ranges of a static partition.
+pub fn check_aicpus(schedule: &LoweredSchedule, aicpus: u16) -> Result<(), Vec<Diagnostic>> {
     let lines =
         schedule.lines.iter().map(ScheduleLine::on_aicpus).filter(|line| line.support == Support::Error);
     let refused = lines.map(|line| {
         let message = format!("AICPUs do not support `{}`", line.primitive);
         Diagnostic::error(codes::BAD_OPTION, message)
             .at(line.span, line.meaning)
-            .help("leave out `--aicpus`, or this part of the schedule")
+            .help("leave out this part of the schedule, or `--aicpus`, `--expand bytecode` and `--bytes`: then the host generates the tasks")
             .python("leave out `num_aicpus`, or this part of the schedule")
     });
-    let refused: Vec<Diagnostic> = refused.collect();
+    let refused: Vec<Diagnostic> = refused.chain(check_ranges(schedule, aicpus).err()).collect();
     if refused.is_empty() { Ok(()) } else { Err(refused) }
 }
