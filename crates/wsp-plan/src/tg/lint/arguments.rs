@@ -238,7 +238,7 @@ fn types(cx: &mut Cx<'_>, binding: &Binding, arg: &ArgSignature, tensor: &Tensor
         let message =
             format!("argument {} of kernel `{name}` is bound to elements of another type", binding.arg_index);
         let label = format!("{} bound to `{what}`, which takes {}", dtype.name(), wanted.name());
-        let found = cx.on(warning(CONTRADICTION, message), binding.at, &label);
+        let found = cx.on(error(CONTRADICTION, message), binding.at, &label);
         let found = found.label(declared.span, "declared here");
         let how = match arg.direction {
             Direction::In => "In",

@@ -71,8 +71,8 @@ The condition is a constant, or a CF_WHILE reads what nothing in the loop writes
     pub(super) CONTRADICTION = 1518, "a binding contradicts the kernel",
         "\
 The direction of a binding, or the type or the shape of an external tensor, is not what the kernel's signature says. The signature is right: it comes
-from the kernel. Shapes are compared where both have as many dimensions, without the first, which says how many rows there are.
-In Python another direction or type is an error: a function would see the bytes as elements of another type.";
+from the kernel. Another type is an error: the kernel would read the bytes as other numbers. Shapes are compared where both have as many dimensions,
+without the first, which says how many rows there are. In Python another direction is an error too.";
     pub(super) NOT_ALL = 1519, "not everything was checked, or shown",
         "\
 Kernels of a graph are compared pair by pair, up to some number of steps: a unit in which very many kernels touch the same bytes is not compared

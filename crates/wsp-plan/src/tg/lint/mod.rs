@@ -4,7 +4,7 @@
 //! * what waits for itself in a graph, by edges, barriers, events, gangs and decisions on data (`cycle`); launches that wait for each other, or for one
 //!   that cannot be made before they are complete (`launches::stuck`);
 //! * two kernels that touch the same bytes in no order, one of which writes (`flow`);
-//! * arguments that are missing, too small or too many for a kernel's signature (`arguments`);
+//! * arguments that are missing, too small, too many or of another type for a kernel's signature (`arguments`);
 //! * launches that touch the same bytes in no order, and memory that the host releases under a launch (`launches`); bytes that several devices
 //!   use are a warning where they are not surely apart or in order (`devices`);
 //! * gangs, requests and partitions beyond the device (`cores`).

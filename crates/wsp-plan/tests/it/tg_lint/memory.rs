@@ -90,11 +90,12 @@ fn arguments_fit_the_signature() {
     check(&unit("4096)", "MC_BIND(0, 0, Q, 0, 127) //! 1507\nMC_BIND(0, 1, O)"));
     check(&unit("4096)", "MC_BIND(0, 0, Q, 192) //! 1507\nMC_BIND(0, 1, O)"));
     check(&unit("4096)", "MC_BIND(0, 0, Q, direction = OUT) //! 1518\nMC_BIND(0, 1, O)"));
-    check(
+    let found = check(
         &unit("4096)", "MC_BIND(0, 0, Q)\nMC_BIND(0, 1, O)")
             .replace("extern Q: f16", "extern Q: bf16")
             .replace("MC_BIND(0, 0, Q)", "MC_BIND(0, 0, Q) //! 1518"),
     );
+    assert!(found[0].is_error(), "{found:#?}");
 }
 
 /// ISA-TG-18: an edge for what the first kernel does not write.
