@@ -90,6 +90,7 @@ impl SlotLayout {
                 .ok_or_else(|| {
                     Diagnostic::error(codes::WORKSPACE, "a workspace slot exceeds 4 GiB")
                         .at(tensor.span, "with this field")
+                        .help("give the fields of `PTO_WORKSPACE` smaller extents: all of them together take less than 4 GiB")
                 })?;
             offsets[i] = u32::try_from(end).expect("the end of a slot is checked to fit 32 bits");
             end = field;

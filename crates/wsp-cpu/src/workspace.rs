@@ -71,6 +71,9 @@ impl Workspace {
                     request.slot_bytes
                 ),
                 Span::default(),
+            )
+            .help(
+                "ask for a key with one tier and one number of slots, or make what differs a part of the key",
             ));
         }
         Ok(held.base + request.index * request.slot_bytes as u32)
@@ -133,6 +136,7 @@ impl Workspace {
                 counted(request.count, "slot"),
                 counted(request.slot_bytes, "byte")
             ))
+            .help("take larger chunks, so that there are fewer slots, or smaller fields of `PTO_WORKSPACE`")
         })?;
         let reservation = Reservation {
             base: u32::try_from(self.bytes).expect("offsets up to the end are checked to fit 32 bits"),

@@ -84,7 +84,7 @@ impl Target {
             let known = TARGETS.iter().flat_map(|of| [of.name].into_iter().chain(of.aliases.iter().copied()));
             match did_you_mean(name, known) {
                 Some(near) => fault.help(format!("did you mean `{near}`?")),
-                None => fault.python("write `target=\"cpu_sim\"`"),
+                None => fault.help("take target `cpu_sim`").python("write `target=\"cpu_sim\"`"),
             }
         })
     }
@@ -105,7 +105,9 @@ impl Target {
         let message = format!("neither programs nor workloads can be compiled for target `{}`", self.name);
         let made = TARGETS.iter().filter(|of| of.plans == Plans::Made);
         Err(Diagnostic::error(UNKNOWN_TARGET, message)
-            .note(format!("the table of what schedules say has {} only", listed(made))))
+            .note(format!("the table of what schedules say has {} only", listed(made)))
+            .help("take target `cpu_sim`, which is taken where none is named")
+            .python("write `target=\"cpu_sim\"`, or leave it out"))
     }
 }
 

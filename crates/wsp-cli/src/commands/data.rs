@@ -224,7 +224,7 @@ pub(super) fn output_names(module: &Module, written: &[TensorId]) -> Vec<String>
 pub(super) fn wants(module: &Module, inputs: &[TensorId]) -> Vec<Want> {
     let needed = |name: &str| inputs.iter().any(|&id| name_of(module, id) == Some(name));
     let (data, tables) = names(module);
-    data.into_iter().chain(tables).map(|name| Want { needed: needed(&name), name }).collect()
+    data.into_iter().chain(tables).map(|name| Want { needed: needed(&name), name, stated: false }).collect()
 }
 
 /// Whether prompts are appended to the cache, so that they have to fit its first requests.

@@ -20,6 +20,8 @@ pub(super) struct Want {
     pub(super) name: String,
     /// Whether a run depends on what it holds, so that something must give it.
     pub(super) needed: bool,
+    /// Whether the program states its values, which may be given others, but are not made up.
+    pub(super) stated: bool,
 }
 
 /// What can be made up of the arrays that are missing, so that messages offer no more.
@@ -232,6 +234,20 @@ impl Offers<'_> {
     }
 }
 
+/// Which arrays a name may mean.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    All,
+    /// Those that can be made up.
+    MadeUp,
+}
+
+impl Of {
+    fn takes(self, want: &Want) -> bool {
+        self == Of::All || !want.stated
+    }
+}
+
 /// What is wrong with names.
 struct Faults<'a> {
     wanted: &'a [Want],
@@ -242,9 +258,9 @@ struct Faults<'a> {
 
 impl Faults<'_> {
     /// Names that are taken and not given, those that are needed first.
-    fn absent(&self) -> impl Iterator<Item = &str> {
-        let absent = |needed: bool| {
-            let of_kind = self.wanted.iter().filter(move |want| want.needed == needed);
+    fn absent(&self, of: Of) -> impl Iterator<Item = &str> {
+        let absent = move |needed: bool| {
+            let of_kind = self.wanted.iter().filter(move |want| want.needed == needed && of.takes(want));
             of_kind.map(|want| want.name.as_str()).filter(|name| !self.given.contains(name))
         };
         absent(true).chain(absent(false))
@@ -255,16 +271,17 @@ impl Faults<'_> {
     }
 
     /// What was probably meant by a name that nothing uses.
-    fn meant(&self, fault: Diagnostic, name: &str) -> Diagnostic {
-        match did_you_mean(name, self.absent()) {
+    fn meant(&self, fault: Diagnostic, name: &str, of: Of) -> Diagnostic {
+        match did_you_mean(name, self.absent(of)) {
             Some(near) if self.needs(near) => fault.help(format!("did you mean `{near}`, which is missing?")),
             Some(near) => fault.help(format!("did you mean `{near}`?")),
-            None => fault.note(self.takes()),
+            None => fault.note(self.takes(of)),
         }
     }
 
-    fn takes(&self) -> String {
-        let names: Vec<String> = self.wanted.iter().map(|want| format!("`{}`", want.name)).collect();
+    fn takes(&self, of: Of) -> String {
+        let wanted = self.wanted.iter().filter(|want| of.takes(want));
+        let names: Vec<String> = wanted.map(|want| format!("`{}`", want.name)).collect();
         match names.len() {
             0 => "it takes no arrays".to_owned(),
             n if n > SHOWN => format!("it takes {} and {} more", names[..SHOWN].join(", "), n - SHOWN),
@@ -275,13 +292,13 @@ impl Faults<'_> {
     fn unused_entry(&self, name: &str, archive: Option<&Path>) -> Diagnostic {
         let archive = archive.map_or(String::new(), |path| path.display().to_string());
         let message = format!("{} takes no array `{name}`, an entry of `{archive}`", self.what);
-        self.meant(Diagnostic::error(codes::UNUSED_ENTRY, message), name)
+        self.meant(Diagnostic::error(codes::UNUSED_ENTRY, message), name, Of::All)
             .help("`--allow-unused` passes over entries that nothing uses")
     }
 
     fn unused_array(&self, name: &str) -> Diagnostic {
         let message = format!("{} takes no array `{name}`", self.what);
-        self.meant(Diagnostic::error(codes::OPTION_OF_OTHERS, message), name)
+        self.meant(Diagnostic::error(codes::OPTION_OF_OTHERS, message), name, Of::All)
     }
 
     fn twice(&self, name: &str, archive: Option<&Path>) -> Diagnostic {
@@ -318,6 +335,6 @@ impl Faults<'_> {
             return None;
         }
         let message = format!("{} takes no array `{name}` that could be made up", self.what);
-        Some(self.meant(Diagnostic::error(codes::OPTION_OF_OTHERS, message), name))
+        Some(self.meant(Diagnostic::error(codes::OPTION_OF_OTHERS, message), name, Of::MadeUp))
     }
 }

@@ -123,11 +123,15 @@ impl fmt::Display for ReadError {
                 "byte 4: version {found} of the format, this reader takes version {VERSION}; generate the program again"
             ),
             ReadError::TooMany { section, offset, count, most } => {
-                write!(f, "byte {offset}: the {} count {count}, at most {most} are allowed", section.text())
+                write!(
+                    f,
+                    "byte {offset}: the count of the {} is {count}, at most {most} are allowed",
+                    section.text()
+                )
             }
             ReadError::TooShort { section, offset, need, have } => write!(
                 f,
-                "byte {offset}: the {} need {need}, {have} are left; the file is cut off or its counts are wrong",
+                "byte {offset}: {need} are needed for the {}, {have} left; the file is cut off or its counts are wrong",
                 section.text(),
                 need = counted(need, "byte")
             ),

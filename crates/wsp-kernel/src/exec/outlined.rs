@@ -122,6 +122,7 @@ impl<'a> Vm<'a> {
                     format!("the tile of axis `{}` is not known", site.name),
                     Span::default(),
                 )
+                .help("give the axis a tile in its space, as `PTO_TILE(axis, 64)`; where it is `PTO_AUTO`, call `PTO_SET_TILE(axis, size)` first")
             });
         }
         let Some(host) = self.host.as_deref_mut() else {
@@ -143,7 +144,8 @@ impl<'a> Vm<'a> {
                 if word(i.b) == 0 {
                     let message = format!("a tile of 0 elements on axis `{}`", site.name);
                     return Err(Trap::new(AXIS_UNKNOWN, message, Span::default())
-                        .note("the tile of an axis is at least 1"));
+                        .note("the tile of an axis is at least 1")
+                        .help("set 1 or more: `PTO_SET_TILE(axis, PTO_MAX(size, 1))`"));
                 }
                 host.set_tile(site.axis, word(i.b))?;
             }

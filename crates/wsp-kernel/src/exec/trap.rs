@@ -18,12 +18,14 @@ pub struct Trap {
     pub notes: Vec<String>,
     /// Another place that has to do with it, and what it is.
     pub label: Option<(Span, String)>,
+    /// What to do, where the code does not say it.
+    pub help: Option<&'static str>,
 }
 
 impl Trap {
     /// A trap without notes.
     pub fn new(code: Code, message: impl Into<String>, span: Span) -> Trap {
-        Trap { code, message: message.into(), span, notes: Vec::new(), label: None }
+        Trap { code, message: message.into(), span, notes: Vec::new(), label: None, help: None }
     }
 
     /// A fault of PTO-WSP itself: something the verifier or lowering rules out.
@@ -46,6 +48,13 @@ impl Trap {
         self
     }
 
+    /// Says what to do.
+    #[must_use]
+    pub fn help(mut self, text: &'static str) -> Trap {
+        self.help = Some(text);
+        self
+    }
+
     /// Whether the run was cancelled from outside, which is no fault of the program.
     pub fn is_cancelled(&self) -> bool {
         self.code == CANCELLED
@@ -59,7 +68,7 @@ impl From<Trap> for Diagnostic {
         if let Some((span, text)) = trap.label {
             diagnostic = diagnostic.label(span, text);
         }
-        diagnostic.help.extend(help(trap.code).map(str::to_owned));
+        diagnostic.help.extend(trap.help.or_else(|| help(trap.code)).map(str::to_owned));
         diagnostic
     }
 }

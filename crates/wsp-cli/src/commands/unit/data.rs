@@ -36,7 +36,7 @@ pub(super) fn load(
     args: &DataArgs,
 ) -> Result<UnitData, Vec<Diagnostic>> {
     let used = tensors.iter().filter(|tensor| tensor.is_used);
-    let wants = used.map(|tensor| Want { name: tensor.name.clone(), needed: tensor.is_read });
+    let wants = used.map(|tensor| Want { name: tensor.name.clone(), needed: tensor.is_read, stated: false });
     let fill = |_: &Arrays, name: &str| {
         tensors.iter().find(|tensor| tensor.name == name).is_some_and(|tensor| known(tensor).is_ok())
     };

@@ -15,7 +15,7 @@ use wsp_check::generate::{Origin, Pairs, can_make, check_dtype, extents_of, gene
 use wsp_core::{DType, ParamId, TensorId};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
-use wsp_ir::workload::{IntExprKind, is_param_used};
+use wsp_ir::workload::{IntExprKind, Table, is_param_used};
 use wsp_plan::workload::{FirstReads, WorkloadPlan, stated_tables};
 use wsp_plan::{Arrays, ParamValue, params_of_kernels};
 
@@ -48,13 +48,13 @@ pub(in crate::commands) fn read(
     purpose: Purpose,
 ) -> Result<Given, Vec<Diagnostic>> {
     refuse_unread(source, plan, &set)?;
-    refuse_stated(source, args)?;
     let tables_only = purpose == Purpose::Tasks && source.library.is_none();
     if tables_only {
         refuse_tensors(source, args)?;
     }
     let reads = plan.first_reads();
     let wanted = wants(source, plan, &reads, purpose);
+    refuse_stated(&wanted, args)?;
     let is_read = wanted.iter().any(|want| want.needed)
         || !(reads.needed.is_empty() && reads.unsure.is_empty())
         || (source.library.is_some() && !plan.library_inputs().is_empty());
@@ -110,8 +110,8 @@ fn refuse_unread(
 }
 
 /// Refuses to make up tables whose values the workload states.
-fn refuse_stated(source: &Source, args: &DataArgs) -> Result<(), Vec<Diagnostic>> {
-    let stated = |name: &str| source.module.tables.iter().any(|t| t.name == name && t.values.is_some());
+fn refuse_stated(wanted: &[Want], args: &DataArgs) -> Result<(), Vec<Diagnostic>> {
+    let stated = |name: &str| wanted.iter().any(|want| want.name == name && want.stated);
     let faults: Vec<Diagnostic> = args
         .fill
         .iter()
@@ -174,11 +174,13 @@ fn tensors_made_up(
 fn wants(source: &Source, plan: &WorkloadPlan, reads: &FirstReads, purpose: Purpose) -> Vec<Want> {
     let module = &source.module;
     let needed = |name: &str| purpose == Purpose::Run && reads.needed.contains(name);
-    let tables = module.tables.iter().map(|t| Want { name: t.name.clone(), needed: false });
+    let stated = |t: &Table| t.values.is_some();
+    let tables =
+        module.tables.iter().map(|t| Want { name: t.name.clone(), needed: false, stated: stated(t) });
     let accessed = plan.accessed();
     let is_taken = |at: usize| accessed.contains(&TensorId(at as u32));
     let tensors = module.tensors.iter().enumerate().filter(|(at, _)| is_taken(*at));
-    let tensors = tensors.map(|(_, t)| Want { name: t.name.clone(), needed: needed(&t.name) });
+    let tensors = tensors.map(|(_, t)| Want { name: t.name.clone(), needed: needed(&t.name), stated: false });
     let mut all: Vec<Want> = tables.chain(tensors).collect();
     if let Some(library) = &source.library {
         all.extend(library_wants(library, plan));

@@ -243,6 +243,37 @@ fn a_table_with_values_is_not_made_up() {
         err.contains("the workload states its values") && err.contains("leave out `--fill lens`"),
         "{err}"
     );
+    let (_, err) = refused(&["run", &file, "--fill", "b"]);
+    assert!(err.contains("it takes `y`\n"), "{err}");
+}
+
+#[test]
+fn a_schedule_with_a_number_that_is_too_large_is_told_one_that_is_accepted() {
+    let folder = Folder::new();
+    let text = |setting: &str| {
+        format!(
+            "axis b = dense(4); tensor y: f32[4]; kernel k(out y) on vector; workload main {{ parallel for i in b {{ k(y[i..i + 1]); }} }} schedule {{ {setting} }}"
+        )
+    };
+    let groups = |n: &str| text(&format!("task_graph(ready = work_steal); core_groups({n});"));
+    let (_, err) = refused(&["check", &folder.write("groups.wsp", &groups("5000000000"))]);
+    assert!(err.contains("WSP0706") && err.contains("write a number that is at most 1024\n"), "{err}");
+    assert_eq!(run(&["check", &folder.write("most.wsp", &groups("1024"))]).0, 0);
+    let pools = |v: &str| text(&format!("task_graph(pools = by_unit({v}, 512));"));
+    let (_, err) = refused(&["check", &folder.write("pools.wsp", &pools("513"))]);
+    assert!(err.contains("WSP0834") && err.contains("two numbers that add up to at most 1024"), "{err}");
+    let (code, out, err) = run(&["check", &folder.write("fit.wsp", &pools("512"))]);
+    assert_eq!(code, 0, "{out}{err}");
+    let (_, err) = refused(&["check", &folder.write("fit.wsp", &pools("512")), "--target", "a3"]);
+    assert!(err.contains("WSP0400") && err.contains("take target `cpu_sim`"), "{err}");
+    assert_eq!(run(&["check", &folder.write("fit.wsp", &pools("512")), "--target", "cpu_sim"]).0, 0);
+}
+
+#[test]
+fn a_text_that_is_taken_for_a_program_of_aicpus_is_told_how_many_bytes_are_needed() {
+    let folder = Folder::new();
+    let (_, err) = refused(&["disasm", &folder.write("x.txt", "hi\n")]);
+    assert!(err.contains("24 bytes are needed for the header, 3 left"), "{err}");
 }
 
 #[test]

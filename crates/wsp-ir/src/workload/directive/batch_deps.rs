@@ -35,7 +35,7 @@ impl DirectiveDef for BatchDeps {
     }
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<BatchDeps> {
-        parser.count32("the number of completions").map(BatchDeps)
+        parser.count32("the number of completions", MAX_TASK_WINDOW).map(BatchDeps)
     }
 }
 

@@ -39,7 +39,7 @@ impl DirectiveDef for CoreGroups {
     }
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<CoreGroups> {
-        parser.count32("the number of workers of a group").map(CoreGroups)
+        parser.count32("the number of workers of a group", MAX_THREADS).map(CoreGroups)
     }
 }
 

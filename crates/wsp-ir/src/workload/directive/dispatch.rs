@@ -140,12 +140,12 @@ impl DirectiveInterface for Dispatch {
 }
 
 fn task_range(parser: &mut Parser<'_>) -> Parsed<(u64, u64)> {
-    let start = parser.count("the number of a task", u64::MAX)?;
+    let start = parser.count("the number of a task", u64::MAX, u64::MAX)?;
     if parser.at(Tok::RangeIncl) {
         return Err(parser.bad_range());
     }
     parser.expect(Tok::Range, "`..` and the end of the range")?;
-    Ok((start, parser.count("the number of a task", u64::MAX)?))
+    Ok((start, parser.count("the number of a task", u64::MAX, u64::MAX)?))
 }
 
 fn keyed(printer: &mut Printer<'_>, word: &str, key: &IntExpr) {

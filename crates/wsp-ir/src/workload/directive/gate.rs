@@ -40,7 +40,7 @@ impl DirectiveDef for Gate {
     }
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<Gate> {
-        let capacity = parser.count32("the number of tasks that run at once")?;
+        let capacity = parser.count32("the number of tasks that run at once", u32::MAX)?;
         let scope = if parser.eat(Tok::Comma) && !parser.at(Tok::RParen) {
             parser.one_of("scope", GateScope::WORDS)?
         } else {

@@ -46,9 +46,9 @@ impl DirectiveDef for PoolSizes {
             }
         }
         let open = parser.open("`(` after `by_unit`", "write `by_unit(3, 1)`")?;
-        let vector = parser.count32("the number of workers for vector tasks")?;
+        let vector = parser.count32("the number of workers for vector tasks", MAX_THREADS)?;
         parser.expect(Tok::Comma, "`,` and the number of workers for cube tasks")?;
-        let cube = parser.count32("the number of workers for cube tasks")?;
+        let cube = parser.count32("the number of workers for cube tasks", MAX_THREADS)?;
         parser.close(open, "`)` after the numbers of workers")?;
         Ok(PoolSizes::ByUnit { vector, cube })
     }

@@ -36,9 +36,9 @@ impl DirectiveDef for SpatialMap {
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<SpatialMap> {
         let open = parser.open("`(` and the extents of the grid", "write `spatial_map((4, 4))`")?;
-        let x = parser.count32("the number of tiles of a row")?;
+        let x = parser.count32("the number of tiles of a row", u32::MAX)?;
         parser.expect(Tok::Comma, "`,` and the number of rows")?;
-        let y = parser.count32("the number of rows")?;
+        let y = parser.count32("the number of rows", u32::MAX)?;
         parser.close(open, "`)` after the extents of the grid")?;
         Ok(SpatialMap { x, y })
     }

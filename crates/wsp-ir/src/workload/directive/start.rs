@@ -56,7 +56,7 @@ impl DirectiveDef for Start {
             }
         }
         let open = parser.open("`(` after `threshold`", "write `threshold(100)`")?;
-        let count = parser.count32("the number of tasks")?;
+        let count = parser.count32("the number of tasks", u32::MAX)?;
         parser.close(open, "`)` after the number of tasks")?;
         Ok(Start::Threshold(count))
     }

@@ -33,7 +33,7 @@ impl DirectiveDef for Streams {
     }
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<Streams> {
-        parser.count32("the number of streams").map(Streams)
+        parser.count32("the number of streams", MAX_STREAMS).map(Streams)
     }
 }
 

@@ -69,7 +69,7 @@ impl DirectiveDef for Timing {
             _ => return Err(parser.unknown_word(name, span, "way of timing", WORDS)),
         };
         let open = parser.open(&format!("`(` after `{name}`"), &format!("write `{name}(4)`"))?;
-        let count = parser.count32("a number")?;
+        let count = parser.count32("a number", u32::MAX)?;
         parser.close(open, "`)` after the number")?;
         Ok(timing(count))
     }

@@ -54,7 +54,7 @@ impl DirectiveDef for Window {
             return capacity_and_mode(parser);
         }
         if !parser.at(Tok::LParen) {
-            return parser.count32("the number of tasks in flight").map(Window::stall);
+            return parser.count32("the number of tasks in flight", MAX_TASK_WINDOW).map(Window::stall);
         }
         let open = parser.bump();
         let window = capacity_and_mode(parser)?;
@@ -80,7 +80,7 @@ impl DirectiveInterface for Window {
 
 /// `n` or `n, mode`.
 fn capacity_and_mode(parser: &mut Parser<'_>) -> Parsed<Window> {
-    let capacity = parser.count32("the number of tasks in flight")?;
+    let capacity = parser.count32("the number of tasks in flight", MAX_TASK_WINDOW)?;
     let mode = if parser.eat(Tok::Comma) && !parser.at(Tok::RParen) {
         parser.one_of("window mode", WindowMode::WORDS)?
     } else {

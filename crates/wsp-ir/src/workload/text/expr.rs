@@ -216,8 +216,8 @@ impl<'t> Parser<'t> {
         self.signed_number(negative)
     }
 
-    /// Reads a number that is at most `largest`.
-    pub(in crate::workload) fn count(&mut self, what: &str, largest: u64) -> Parsed<u64> {
+    /// Reads a number that is at most `largest`. The message for a larger one names `told`.
+    pub(in crate::workload) fn count(&mut self, what: &str, largest: u64, told: u64) -> Parsed<u64> {
         if !self.at(Tok::Number) {
             let help = "write the number itself, such as `8`: no sign, name or expression can stand here";
             return Err(self.unexpected_help(codes::EXPECTED_EXPRESSION, what, help));
@@ -225,7 +225,7 @@ impl<'t> Parser<'t> {
         let token = self.bump();
         let value = integer(self.text_of(token), false).unwrap_or(u64::MAX);
         if value > largest {
-            return Err(self.number_too_large(token, largest));
+            return Err(self.number_too_large(token, told));
         }
         Ok(value)
     }

@@ -115,8 +115,9 @@ impl<'t> Parser<'t> {
         })
     }
 
-    pub(in crate::workload) fn count32(&mut self, what: &str) -> Parsed<u32> {
-        self.count(what, U32).map(|count| count as u32)
+    /// Reads a count of 32 bits. What is larger is told the `most` that there may be, which is checked with the rules of schedules.
+    pub(in crate::workload) fn count32(&mut self, what: &str, most: u32) -> Parsed<u32> {
+        self.count(what, U32, most.into()).map(|count| count as u32)
     }
 
     /// Reads the `(` behind a word.

@@ -93,6 +93,7 @@ fn a_tile_of_zero_is_refused_before_the_host_sees_it() {
     let mut host = Recorder::default();
     let trap = run_in(&m, &Env::new(&m, Vec::new()), &mut host).unwrap_err();
     assert_eq!((trap.code.0, trap.message.as_str()), (622, "a tile of 0 elements on axis `kv`"));
+    assert!(trap.help.is_some_and(|help| help.contains("PTO_MAX(size, 1)")), "{trap:?}");
     assert!(host.log.is_empty());
 }
 

@@ -71,6 +71,10 @@ fn too_large(directive: &Directive) -> Option<Diagnostic> {
             format!("pools of {workers} in all are too many", workers = counted(workers, "worker")),
         )
         .at(directive.span, format!("a run has at most {}", limits::MAX_THREADS))
+        .help(format!(
+            "give `by_unit(vector, cube)` two numbers that add up to at most {}",
+            limits::MAX_THREADS
+        ))
     })
 }
 
