@@ -61,18 +61,6 @@ impl TaskSink for Sum {
         Ok(())
     }
 
-    fn ordered_begin(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn ordered_step(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn ordered_end(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
-
     fn slot(&mut self, _: SlotId) -> Result<i64, Infallible> {
         Ok(0)
     }

@@ -151,18 +151,6 @@ impl TaskSink for Writing {
         Ok(())
     }
 
-    fn ordered_begin(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn ordered_step(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn ordered_end(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
-
     fn slot(&mut self, _: SlotId) -> Result<i64, Infallible> {
         Ok(0)
     }

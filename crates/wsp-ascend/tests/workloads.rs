@@ -90,10 +90,6 @@ impl TaskSink for OnHost {
         self.boundary()
     }
 
-    fn ordered_end(&mut self) -> Result<(), TooLong> {
-        Ok(())
-    }
-
     fn slot(&mut self, slot: SlotId) -> Result<i64, TooLong> {
         Ok(((u64::from(slot.0) + self.tasks.len() as u64) % 3) as i64)
     }

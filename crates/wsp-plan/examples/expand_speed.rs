@@ -23,18 +23,6 @@ impl TaskSink for Fold {
         Ok(())
     }
 
-    fn ordered_begin(&mut self) -> Result<(), ()> {
-        Ok(())
-    }
-
-    fn ordered_step(&mut self) -> Result<(), ()> {
-        Ok(())
-    }
-
-    fn ordered_end(&mut self) -> Result<(), ()> {
-        Ok(())
-    }
-
     fn slot(&mut self, _: SlotId) -> Result<i64, ()> {
         Ok(0)
     }

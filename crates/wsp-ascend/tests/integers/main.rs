@@ -94,18 +94,6 @@ impl TaskSink for First {
         Ok(())
     }
 
-    fn ordered_begin(&mut self) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    fn ordered_step(&mut self) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    fn ordered_end(&mut self) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
     fn slot(&mut self, _: wsp_core::SlotId) -> Result<i64, Self::Error> {
         Ok(0)
     }

@@ -97,18 +97,6 @@ impl TaskSink for Sequential<'_> {
         Ok(())
     }
 
-    fn ordered_begin(&mut self) -> Result<(), SequentialStop> {
-        Ok(())
-    }
-
-    fn ordered_step(&mut self) -> Result<(), SequentialStop> {
-        Ok(())
-    }
-
-    fn ordered_end(&mut self) -> Result<(), SequentialStop> {
-        Ok(())
-    }
-
     fn slot(&mut self, slot: SlotId) -> Result<i64, SequentialStop> {
         // Which tasks there are depends on what tasks compute.
         self.kept = None;

@@ -67,18 +67,6 @@ impl TaskSink for Regions {
         Ok(())
     }
 
-    fn ordered_begin(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn ordered_step(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn ordered_end(&mut self) -> Result<(), Infallible> {
-        Ok(())
-    }
-
     fn slot(&mut self, _: SlotId) -> Result<i64, Infallible> {
         Ok(slot_value(self.0.len() as u64))
     }

@@ -214,18 +214,6 @@ impl TaskSink for Few {
         Ok(())
     }
 
-    fn ordered_begin(&mut self) -> Result<(), &'static str> {
-        Ok(())
-    }
-
-    fn ordered_step(&mut self) -> Result<(), &'static str> {
-        Ok(())
-    }
-
-    fn ordered_end(&mut self) -> Result<(), &'static str> {
-        Ok(())
-    }
-
     fn slot(&mut self, _: wsp_core::SlotId) -> Result<i64, &'static str> {
         Err("no slots")
     }

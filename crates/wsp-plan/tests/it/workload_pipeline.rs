@@ -223,18 +223,6 @@ impl TaskSink for Until {
         Ok(())
     }
 
-    fn ordered_begin(&mut self) -> Result<(), ()> {
-        Ok(())
-    }
-
-    fn ordered_step(&mut self) -> Result<(), ()> {
-        Ok(())
-    }
-
-    fn ordered_end(&mut self) -> Result<(), ()> {
-        Ok(())
-    }
-
     fn slot(&mut self, _: SlotId) -> Result<i64, ()> {
         Ok(0)
     }

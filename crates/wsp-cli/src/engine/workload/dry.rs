@@ -100,18 +100,6 @@ impl TaskSink for Looking {
         Ok(())
     }
 
-    fn ordered_begin(&mut self) -> Result<(), Enough> {
-        Ok(())
-    }
-
-    fn ordered_step(&mut self) -> Result<(), Enough> {
-        Ok(())
-    }
-
-    fn ordered_end(&mut self) -> Result<(), Enough> {
-        Ok(())
-    }
-
     fn slot(&mut self, _: SlotId) -> Result<i64, Enough> {
         Err(Enough)
     }

@@ -118,18 +118,6 @@ impl TaskSink for Looking {
         Ok(())
     }
 
-    fn ordered_begin(&mut self) -> Result<(), SlotId> {
-        Ok(())
-    }
-
-    fn ordered_step(&mut self) -> Result<(), SlotId> {
-        Ok(())
-    }
-
-    fn ordered_end(&mut self) -> Result<(), SlotId> {
-        Ok(())
-    }
-
     fn slot(&mut self, slot: SlotId) -> Result<i64, SlotId> {
         Err(slot)
     }

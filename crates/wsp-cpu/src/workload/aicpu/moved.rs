@@ -77,18 +77,6 @@ impl TaskSink for Counting<'_> {
         Ok(())
     }
 
-    fn ordered_begin(&mut self) -> Result<(), SlotId> {
-        Ok(())
-    }
-
-    fn ordered_step(&mut self) -> Result<(), SlotId> {
-        Ok(())
-    }
-
-    fn ordered_end(&mut self) -> Result<(), SlotId> {
-        Ok(())
-    }
-
     fn slot(&mut self, slot: SlotId) -> Result<i64, SlotId> {
         Err(slot)
     }

@@ -44,18 +44,6 @@ impl TaskSink for Sizing<'_, '_, '_> {
         Ok(self.inner.count(self.planner, kernel, descriptor, &words)?)
     }
 
-    fn ordered_begin(&mut self) -> Result<(), Diagnostic> {
-        Ok(())
-    }
-
-    fn ordered_step(&mut self) -> Result<(), Diagnostic> {
-        Ok(())
-    }
-
-    fn ordered_end(&mut self) -> Result<(), Diagnostic> {
-        Ok(())
-    }
-
     fn slot(&mut self, slot: SlotId) -> Result<i64, Diagnostic> {
         Err(no_slot(self.module, slot))
     }

@@ -36,18 +36,6 @@ impl TaskSink for Places {
         Ok(())
     }
 
-    fn ordered_begin(&mut self) -> Result<(), ()> {
-        Ok(())
-    }
-
-    fn ordered_step(&mut self) -> Result<(), ()> {
-        Ok(())
-    }
-
-    fn ordered_end(&mut self) -> Result<(), ()> {
-        Ok(())
-    }
-
     fn slot(&mut self, _: SlotId) -> Result<i64, ()> {
         Err(())
     }

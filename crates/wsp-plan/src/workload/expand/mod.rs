@@ -67,23 +67,29 @@ pub trait TaskSink {
     fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), Self::Error>;
 
     /// An ordered scope begins with its first step: a `for`, a `while` or a `sequential`. Scopes nest. One without steps
-    /// does not begin.
+    /// does not begin. A sink to which order does not matter leaves this method and the next two out.
     ///
     /// # Errors
     /// Ends the expansion.
-    fn ordered_begin(&mut self) -> Result<(), Self::Error>;
+    fn ordered_begin(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// The next step of the innermost ordered scope begins: its tasks start after all tasks of the scope so far.
     ///
     /// # Errors
     /// Ends the expansion.
-    fn ordered_step(&mut self) -> Result<(), Self::Error>;
+    fn ordered_step(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// The innermost ordered scope ends.
     ///
     /// # Errors
     /// Ends the expansion.
-    fn ordered_end(&mut self) -> Result<(), Self::Error>;
+    fn ordered_end(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// The value of a slot once every task so far that writes it is complete; its initial value before any has.
     ///
