@@ -54,10 +54,11 @@ pub mod backend;
 pub mod catalog;
 pub mod codes;
 mod error;
+mod one_shot;
 pub mod task_graph;
 pub mod workload;
 
-pub use backend::{compile, compile_workload, registry, registry_with};
+pub use backend::{compile, registry, registry_with};
 pub use error::Error;
 
 /// What a program that compiles and runs a source needs.

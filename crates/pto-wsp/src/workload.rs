@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use pto_wsp::backend::cpu::CpuSimBackend;
-//! use pto_wsp::backend::{Args, RunOptions};
+//! use pto_wsp::backend::{Args, Backend, RunOptions};
 //! use pto_wsp::prelude::*;
 //! use pto_wsp::workload::{KernelRegistry, ModuleBuilder, sized};
 //!
@@ -27,7 +27,7 @@
 //!     cx.store(1, &[total])
 //! })?;
 //! let backend = CpuSimBackend { kernels, ..CpuSimBackend::default() };
-//! let program = pto_wsp::compile_workload(&backend, m.finish()?.into_inner(), None)?;
+//! let program = backend.compile_workload(m.finish()?.into_inner(), None)?;
 //!
 //! let x = Array::of(&[256, 8], &[0.5f32; 2048])?;
 //! let outcome = program.execute(Args::new().with("x", x), RunOptions::default())?;

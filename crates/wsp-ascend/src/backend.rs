@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use wsp_backend::codes::NO_FILES;
 use wsp_backend::{Backend, EmitOptions, Emitted, Package, Program};
 use wsp_diag::{Diagnostic, Diagnostics, Severity, did_you_mean};
+use wsp_ir::workload::StatementKind;
 use wsp_plan::target::TARGETS;
 use wsp_plan::tg::{ElaborateOptions, UnitPlan, elaborate};
 use wsp_plan::{PlanSource, Target, UnitSource};
@@ -25,8 +26,9 @@ impl Backend for AscendBackend {
         &[]
     }
 
-    fn supports(&self, _plan: &PlanSource) -> Vec<Diagnostic> {
-        Vec::new()
+    /// None: of what is behind the seam, it writes task graphs only.
+    fn supports_statement(&self, _: StatementKind) -> bool {
+        false
     }
 
     fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Diagnostics> {

@@ -1,7 +1,7 @@
 //! Backends, and what they make of plans.
 
 use crate::args::Args;
-use crate::codes::{NO_FILES, NOT_LISTED};
+use crate::codes::{NO_FILES, NOT_LISTED, NOT_TAKEN};
 use crate::error::RunError;
 use crate::graph::{GraphListing, GraphOptions, Simulated};
 use crate::options::RunOptions;
@@ -11,9 +11,12 @@ use crate::run::Run;
 use crate::transfer::Transferred;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wsp_diag::{Diagnostic, Diagnostics};
+use wsp_diag::{Diagnostic, Diagnostics, Span};
+use wsp_ir::Support;
+use wsp_ir::workload::{StatementKind, WorkloadModule, each_node};
 use wsp_memory::Claim;
-use wsp_plan::{PlanSource, Target};
+use wsp_plan::workload::WorkloadPlan;
+use wsp_plan::{CompileOptions, PlanSource, Target};
 
 /// What compiles plans for targets.
 pub trait Backend: Send + Sync {
@@ -23,14 +26,48 @@ pub trait Backend: Send + Sync {
     /// The targets that it runs.
     fn targets(&self) -> &'static [&'static Target];
 
-    /// What of a plan for one of its targets it cannot do; empty where it takes all of the plan.
-    fn supports(&self, plan: &PlanSource) -> Vec<Diagnostic>;
+    /// Whether it takes this kind of statements of workloads: document 004's `supports(NodeKind)`. Unless a backend says something else, it
+    /// takes what the table of statements does not refuse.
+    fn supports_statement(&self, kind: StatementKind) -> bool {
+        kind.row().host.support != Support::Error
+    }
+
+    /// What of a plan for one of its targets it cannot do; empty where it takes all of the plan. Unless a backend says something else, these are
+    /// the statements of a workload that it does [not take](Self::supports_statement).
+    fn supports(&self, plan: &PlanSource) -> Vec<Diagnostic> {
+        match plan {
+            PlanSource::Workload(plan) => statements(&plan.module)
+                .into_iter()
+                .filter(|(kind, _)| !self.supports_statement(*kind))
+                .map(|(kind, span)| not_taken(self.name(), kind, span))
+                .collect(),
+            PlanSource::Spaces(_) | PlanSource::Unit(_) => Vec::new(),
+        }
+    }
 
     /// Compiles a plan for one of its targets.
     ///
     /// # Errors
     /// What it cannot do, kernels without a body, options of the backend that do not fit the plan.
     fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Diagnostics>;
+
+    /// Compiles a workload of declared kernels under one of its schedules, or under the one that it applies. It is document 004's
+    /// `compile(workload, schedule)`, and `compile(pipeline, schedule)` where the workload is a pipeline.
+    ///
+    /// # Errors
+    /// A workload that breaks a rule, a schedule that the target cannot keep; as [`compile`](Self::compile).
+    fn compile_workload(
+        &self,
+        workload: WorkloadModule,
+        schedule: Option<&str>,
+    ) -> Result<Box<dyn Program>, Diagnostics> {
+        let options = CompileOptions { schedule: schedule.map(str::to_owned), ..CompileOptions::default() };
+        let plan = WorkloadPlan::new(workload, None, &options)?.into();
+        match self.supports(&plan) {
+            found if found.is_empty() => self.compile(&plan),
+            found => Err(found.into()),
+        }
+    }
 
     /// The targets for which it writes files.
     fn emits(&self) -> &'static [&'static Target] {
@@ -148,6 +185,29 @@ pub trait Prepared: Send {
     /// # Errors
     /// As [`Program::prepare`]. Then the arguments stay as they were.
     fn rebind(&mut self, args: Args) -> Result<(), RunError>;
+}
+
+/// The statements of the workloads that the entry of a module reaches, each kind once, in the order of the text.
+fn statements(module: &WorkloadModule) -> Vec<(StatementKind, Span)> {
+    let reached = module.entry.map(|entry| module.reached(entry)).unwrap_or_default();
+    let mut found: Vec<(StatementKind, Span)> = Vec::new();
+    for (workload, _) in module.workloads.iter().zip(reached).filter(|(_, reached)| *reached) {
+        each_node(&workload.body, &mut |node| {
+            let kind = node.kind.statement();
+            if found.iter().all(|(other, _)| *other != kind) {
+                found.push((kind, node.span));
+            }
+        });
+    }
+    found
+}
+
+/// A statement that a backend does not take.
+fn not_taken(backend: &str, kind: StatementKind, span: Span) -> Diagnostic {
+    let primitive = kind.row().host.primitive;
+    Diagnostic::error(NOT_TAKEN, format!("backend `{backend}` takes no `{primitive}`"))
+        .at(span, "the first of them")
+        .help("choose another target, or another backend")
 }
 
 /// A program has none of this.

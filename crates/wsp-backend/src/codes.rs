@@ -34,6 +34,10 @@ A prepared program gives the outcome of a run once. Run it again first.";
 `wsp emit FILE --target NAME -o FOLDER` writes a program as files for a target that runs elsewhere. The message lists the targets for which
 some backend writes files, or says what of the program it cannot write. As a note: the target does something else than what is written, which
 is at least as strong.";
+    pub(crate) NOT_TAKEN = 1609, "a statement that a backend does not take",
+        "\
+A backend says which kinds of statements of workloads it takes; `wsp targets` lists what `cpu_sim` does with each. A workload with another one is
+run by another backend of its target, if there is one.";
     pub WRONG_ARRAY = 863, "array does not fit what it is for",
         "\
 An array of the launch has another element type or shape than the tensor or slot of that name, or it has the name of a

@@ -2,7 +2,7 @@
 
 use crate::target::CPU_SIM;
 use std::fmt::Write;
-use wsp_ir::workload::DirectiveKind;
+use wsp_ir::workload::{DirectiveKind, StatementKind};
 use wsp_ir::{AffinityPolicy, AxisTile, Capability, OrderPolicy, SplitPolicy, Support, TileSize};
 
 macro_rules! table {
@@ -70,6 +70,16 @@ pub fn aicpu_capabilities() -> impl Iterator<Item = Capability> {
     DirectiveKind::rows().filter_map(|row| row.aicpus)
 }
 
+/// The table of the statements of workloads.
+pub fn statement_capabilities() -> impl Iterator<Item = Capability> {
+    StatementKind::ALL.iter().map(|kind| kind.row().host)
+}
+
+/// What differs from [`statement_capabilities`] where AICPUs generate the tasks (`--aicpus N`).
+pub fn aicpu_statement_capabilities() -> impl Iterator<Item = Capability> {
+    StatementKind::ALL.iter().filter_map(|kind| kind.row().aicpus)
+}
+
 /// The rows for a tile.
 pub(crate) fn of_tile(tile: &AxisTile) -> impl Iterator<Item = &'static Capability> {
     let size = match tile.size {
@@ -134,6 +144,16 @@ pub fn aicpu_capabilities_markdown() -> String {
     markdown(aicpu_capabilities())
 }
 
+/// The table of the statements of workloads as Markdown, as the reference prints it; ends with a newline.
+pub fn statement_capabilities_markdown() -> String {
+    markdown(statement_capabilities())
+}
+
+/// The table of what differs where AICPUs generate the tasks, as Markdown; ends with a newline.
+pub fn aicpu_statement_capabilities_markdown() -> String {
+    markdown(aicpu_statement_capabilities())
+}
+
 fn markdown(table: impl Iterator<Item = Capability>) -> String {
     let mut out = format!("| primitive | `{}` | what it means |\n|---|---|---|\n", CPU_SIM.name);
     for row in table {
@@ -152,6 +172,17 @@ mod tests {
         let tables =
             [capabilities_markdown(), workload_capabilities_markdown(), aicpu_capabilities_markdown()];
         for table in tables {
+            assert!(page.contains(&table), "the page should hold:\n{table}");
+        }
+    }
+
+    #[test]
+    fn the_reference_pages_print_what_becomes_of_statements() {
+        let pages = [
+            (include_str!("../../../docs/reference/wsp.md"), statement_capabilities_markdown()),
+            (include_str!("../../../docs/reference/generation.md"), aicpu_statement_capabilities_markdown()),
+        ];
+        for (page, table) in pages {
             assert!(page.contains(&table), "the page should hold:\n{table}");
         }
     }

@@ -25,8 +25,9 @@ pub mod workload;
 pub use access::{Bound, KernelAccess, SlotLayout, slot_layout, summarise};
 pub use array::{Array, ArrayError, Arrays, Element};
 pub use capability::{
-    CAPABILITIES, aicpu_capabilities, aicpu_capabilities_markdown, capabilities_markdown,
-    workload_capabilities, workload_capabilities_markdown,
+    CAPABILITIES, aicpu_capabilities, aicpu_capabilities_markdown, aicpu_statement_capabilities,
+    aicpu_statement_capabilities_markdown, capabilities_markdown, statement_capabilities,
+    statement_capabilities_markdown, workload_capabilities, workload_capabilities_markdown,
 };
 pub use lower::{
     BalancedLine, LoweredPlan, PlanStage, ReadyOrder, ScheduleSummary, TensorUse, array_name, declared_shape,

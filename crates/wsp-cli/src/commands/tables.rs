@@ -9,7 +9,10 @@ use wsp_core::tg::Platform;
 use wsp_diag::Diagnostic;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::tg::matrix::{MATRIX, PLATFORMS, Row, platform_name, word};
-use wsp_plan::{CAPABILITIES, Capability, Support, Target, aicpu_capabilities, workload_capabilities};
+use wsp_plan::{
+    CAPABILITIES, Capability, Support, Target, aicpu_capabilities, aicpu_statement_capabilities,
+    statement_capabilities, workload_capabilities,
+};
 
 /// Prints every limit.
 pub(super) fn config(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -42,7 +45,9 @@ pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome
             "targets": [CPU_SIM.name],
             "primitives": CAPABILITIES.iter().copied().map(row).collect::<Value>(),
             "workload_primitives": workload_capabilities().map(row).collect::<Value>(),
+            "workload_statements": statement_capabilities().map(row).collect::<Value>(),
             "aicpu_primitives": aicpu_capabilities().map(row).collect::<Value>(),
+            "aicpu_statements": aicpu_statement_capabilities().map(row).collect::<Value>(),
         }));
     } else {
         let heading = |what: &str| [what.to_owned(), CPU_SIM.name.to_owned(), String::new()];
@@ -52,8 +57,10 @@ pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome
             .chain(CAPABILITIES.iter().copied().map(row))
             .chain([heading("primitive of `.wsp`")])
             .chain(workload_capabilities().map(row))
+            .chain([heading("statement of `.wsp`")])
+            .chain(statement_capabilities().map(row))
             .chain([heading("with `--aicpus N`")])
-            .chain(aicpu_capabilities().map(row))
+            .chain(aicpu_capabilities().chain(aicpu_statement_capabilities()).map(row))
             .collect();
         terminal.print(&columns(&rows));
     }

@@ -39,11 +39,6 @@ impl Backend for CpuSimBackend {
         &[CPU_SIM]
     }
 
-    /// Everything: what it cannot do is refused when a plan is made for its target.
-    fn supports(&self, _plan: &PlanSource) -> Vec<Diagnostic> {
-        Vec::new()
-    }
-
     fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Diagnostics> {
         self.refuse_options(plan.kind())?;
         Ok(match plan {

@@ -25,6 +25,7 @@ mod expr;
 mod lint;
 mod model;
 mod spans;
+mod statement;
 pub mod text;
 pub mod verify;
 mod walk;
@@ -37,6 +38,7 @@ pub use model::{
     Node, NodeKind, Param, ParamKind, ParamSource, Process, Signature, Slot, Table, Task, Tensor, Use, Var,
     Workload, WorkloadModule,
 };
+pub use statement::{StatementKind, each_node};
 pub use wsp_core::ExecPool;
 pub use wsp_core::policy::{Deps, Gate, GateScope, PoolSizes, Ready, Start, Trace, Window, WindowMode};
 pub use wsp_core::ptow::interp::AccessMode;

@@ -83,7 +83,7 @@ pub fn named(module: &WorkloadModule) -> Named {
                 NodeKind::Cond { condition, then, otherwise } if condition.as_const().is_some() => {
                     left.push(if condition.as_const() == Some(0) { otherwise } else { then });
                 }
-                kind => left.extend(bodies(kind)),
+                kind => left.extend(kind.bodies()),
             }
         }
     }
@@ -105,22 +105,6 @@ pub fn modes(kernel: &Kernel) -> Vec<AccessMode> {
         .iter()
         .filter_map(|p| if let ParamKind::Tensor(mode) = p.kind { Some(mode) } else { None })
         .collect()
-}
-
-/// The blocks inside a statement.
-pub fn bodies(kind: &NodeKind) -> Vec<&Block> {
-    match kind {
-        NodeKind::ParallelFor { body, .. }
-        | NodeKind::ForEach { body, .. }
-        | NodeKind::Select { body, .. }
-        | NodeKind::While { body, .. }
-        | NodeKind::Send { body, .. }
-        | NodeKind::Consume { body, .. } => vec![body],
-        NodeKind::Pipeline { processes } => processes.iter().map(|process| &process.body).collect(),
-        NodeKind::Cond { then, otherwise, .. } => vec![then, otherwise],
-        NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => blocks.iter().collect(),
-        NodeKind::Task(_) | NodeKind::Call { .. } => Vec::new(),
-    }
 }
 
 /// Calls `f` for every task statement with its place, in the order of the text.

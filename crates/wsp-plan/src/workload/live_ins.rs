@@ -1,7 +1,7 @@
 //! Which tensors tasks read before any task has written them, where that is known before a run.
 
 use super::tensor_set::TensorSet;
-use super::{bodies, constant, modes};
+use super::{constant, modes};
 use std::collections::BTreeMap;
 use wsp_core::{TensorId, WorkloadId};
 use wsp_ir::workload::{
@@ -181,7 +181,7 @@ impl Walk<'_> {
                     }
                     all |= &self.writes[workload];
                 }
-                kind => bodies(kind).into_iter().for_each(|body| all |= &self.writes(body)),
+                kind => kind.bodies().into_iter().for_each(|body| all |= &self.writes(body)),
             }
         }
         all

@@ -24,7 +24,7 @@ pub use count::count;
 pub use eval::constant;
 pub(crate) use expand::no_workload;
 pub use expand::{Dispatched, ExpandError, ExpandStats, Placement, TaskRecord, TaskSink, expand};
-pub use link::{Functions, Named, bodies, modes, named};
+pub use link::{Functions, Named, modes, named};
 pub use plan::{WorkloadLibrary, WorkloadPlan};
 pub use schedule::{LoweredSchedule, ScheduleLine, check_schedule, lower_schedule};
 pub use takes::{FirstReads, stated_tables};

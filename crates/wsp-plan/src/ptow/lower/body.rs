@@ -88,7 +88,7 @@ impl<'m> Lowering<'m> {
             NodeKind::Sequential(blocks) => self.branches(Op::Sequential, blocks, scope, (body, span)),
             NodeKind::Call { workload, args } => self.call(*workload, args, scope, (body, span)),
             NodeKind::Pipeline { .. } | NodeKind::Send { .. } | NodeKind::Consume { .. } => {
-                self.report(pipeline(span));
+                self.report(not_generated(node));
             }
         }
     }
@@ -209,10 +209,12 @@ fn too_deep(span: Span, vars: &[SiteVar]) -> Diagnostic {
         .help("merge loops, or compute an index from that of another")
 }
 
-/// Processes keep their place while others go on; a program has no such instruction.
-fn pipeline(span: Span) -> Diagnostic {
+/// What AICPUs do not generate, by the row of the statement.
+fn not_generated(node: &Node) -> Diagnostic {
+    let row = node.kind.statement().row();
+    let says = row.aicpus.as_ref().map_or(row.host.meaning, |aicpus| aicpus.meaning);
     Diagnostic::error(codes::PIPELINE, "a pipeline is expanded by the host")
-        .at(span, "AICPUs cannot generate its tasks")
+        .at(node.span, says)
         .help("leave out `--aicpus`, or let the host generate the tasks for them: `--expand host`")
         .python("leave out `num_aicpus`, or let the host generate the tasks for them: `expand=\"host\"`")
 }

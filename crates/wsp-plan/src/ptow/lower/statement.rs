@@ -2,7 +2,7 @@
 
 use wsp_core::WorkloadId;
 use wsp_diag::Span;
-use wsp_ir::workload::{Block, Node, NodeKind, Task, WorkloadModule};
+use wsp_ir::workload::{NodeKind, Task, WorkloadModule, each_node};
 
 /// A task statement of a module.
 #[derive(Clone, Copy, Debug)]
@@ -54,34 +54,4 @@ pub(super) fn inlined(module: &WorkloadModule, entry: WorkloadId) -> u64 {
         counts.push(count);
     }
     counts.last().copied().unwrap_or(0)
-}
-
-/// Visits every statement, outer ones first.
-fn each_node<'m>(block: &'m Block, visit: &mut impl FnMut(&'m Node)) {
-    for node in block {
-        visit(node);
-        match &node.kind {
-            NodeKind::Task(_) | NodeKind::Call { .. } => {}
-            NodeKind::ParallelFor { body, .. }
-            | NodeKind::ForEach { body, .. }
-            | NodeKind::Select { body, .. }
-            | NodeKind::While { body, .. }
-            | NodeKind::Send { body, .. }
-            | NodeKind::Consume { body, .. } => each_node(body, visit),
-            NodeKind::Pipeline { processes } => {
-                for process in processes {
-                    each_node(&process.body, visit);
-                }
-            }
-            NodeKind::Cond { then, otherwise, .. } => {
-                each_node(then, visit);
-                each_node(otherwise, visit);
-            }
-            NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
-                for block in blocks {
-                    each_node(block, visit);
-                }
-            }
-        }
-    }
 }

@@ -32,7 +32,7 @@ pub(super) fn compile<'m>(
         scopes: Vec::new(),
         partials: BTreeMap::new(),
     };
-    for (index, reached) in reached(module, entry).into_iter().enumerate() {
+    for (index, reached) in module.reached(entry).into_iter().enumerate() {
         if reached {
             compiler.workload(WorkloadId(index as u32));
         }
@@ -82,43 +82,6 @@ fn axes_used(module: &WorkloadModule, placer: &Placer<'_>) -> Vec<bool> {
         });
     }
     used
-}
-
-/// Which workloads the entry reaches. A call names an earlier workload, so one pass from the last is enough.
-fn reached(module: &WorkloadModule, entry: WorkloadId) -> Vec<bool> {
-    let mut reached = vec![false; module.workloads.len()];
-    reached[entry.index()] = true;
-    for index in (0..module.workloads.len()).rev() {
-        if reached[index] {
-            mark_calls(&module.workloads[index].body, &mut reached);
-        }
-    }
-    reached
-}
-
-fn mark_calls(block: &Block, reached: &mut [bool]) {
-    for node in block {
-        match &node.kind {
-            NodeKind::Call { workload, .. } => reached[workload.index()] = true,
-            NodeKind::Task(_) => {}
-            NodeKind::ParallelFor { body, .. }
-            | NodeKind::ForEach { body, .. }
-            | NodeKind::Select { body, .. }
-            | NodeKind::While { body, .. }
-            | NodeKind::Send { body, .. }
-            | NodeKind::Consume { body, .. } => mark_calls(body, reached),
-            NodeKind::Pipeline { processes } => {
-                processes.iter().for_each(|process| mark_calls(&process.body, reached));
-            }
-            NodeKind::Cond { then, otherwise, .. } => {
-                mark_calls(then, reached);
-                mark_calls(otherwise, reached);
-            }
-            NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
-                blocks.iter().for_each(|block| mark_calls(block, reached));
-            }
-        }
-    }
 }
 
 /// What to bring up to date on one level, while compiling.
