@@ -1,11 +1,11 @@
 //! The folder that a problem is handed to the peers in.
 
+use pto_wsp::npy::no_array;
 use serde_json::json;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_backend::KvLayout;
-use wsp_check::no_array;
 use wsp_cli::files::{write_array, write_bytes};
 use wsp_cli::interrupt::Leftover;
 use wsp_core::DType;

@@ -4,6 +4,10 @@
 //! loops over kernels, [`task_graph`] for units of the task-graph instruction set; what follows runs a `.pto` source; [`runtime`] is
 //! the task graph by itself. Everything that goes wrong is an [`Error`].
 //!
+//! Arguments are made of vectors, slices and arrays of numbers (one dimension), of [`Array`](memory::Array)s of any shape, of the bytes of `.npy` files ([`npy`]),
+//! and of [`View`](memory::View)s, which are used where they lie. `half::f16` and `half::bf16` are numbers. With the feature `ndarray`, arrays and views of that crate are
+//! arguments too; it is off, as the crate takes time to build.
+//!
 //! With the feature `native` scalar code that runs long is compiled for this machine, without it it is interpreted. Results are the same.
 //!
 //! ```
@@ -54,6 +58,7 @@ pub mod backend;
 pub mod catalog;
 pub mod codes;
 mod error;
+pub mod npy;
 mod one_shot;
 pub mod task_graph;
 pub mod workload;

@@ -5,7 +5,7 @@ use crate::error::RunError;
 use std::collections::BTreeMap;
 use wsp_diag::Diagnostic;
 use wsp_memory::View;
-use wsp_plan::{Array, Arrays, ParamValue};
+use wsp_plan::{Array, Arrays, Element, ParamValue};
 
 /// An argument.
 #[derive(Clone, Debug)]
@@ -112,6 +112,48 @@ impl From<Array> for Arg {
     }
 }
 
+/// One dimension, with as many elements as the vector has.
+impl<T: Element> From<Vec<T>> for Arg {
+    fn from(elements: Vec<T>) -> Arg {
+        Arg::from(elements.as_slice())
+    }
+}
+
+/// One dimension, with as many elements as the slice has.
+impl<T: Element> From<&[T]> for Arg {
+    fn from(elements: &[T]) -> Arg {
+        let array = Array::of(&[elements.len() as u64], elements);
+        Arg::Array(array.expect("memory for a copy should be there, as for a vector's"))
+    }
+}
+
+/// One dimension, with as many elements as the array has.
+impl<T: Element, const N: usize> From<[T; N]> for Arg {
+    fn from(elements: [T; N]) -> Arg {
+        Arg::from(elements.as_slice())
+    }
+}
+
+/// The extents of the array, and its elements in row-major order, whatever their strides are.
+#[cfg(feature = "ndarray")]
+impl<T: Element, D: ndarray::Dimension> From<ndarray::ArrayView<'_, T, D>> for Arg {
+    fn from(view: ndarray::ArrayView<'_, T, D>) -> Arg {
+        let shape: Vec<u64> = view.shape().iter().map(|&extent| extent as u64).collect();
+        let elements = view.as_standard_layout();
+        let elements = elements.as_slice().expect("the standard layout should have no gaps");
+        let array = Array::of(&shape, elements);
+        Arg::Array(array.expect("memory for a copy should be there, as for a vector's"))
+    }
+}
+
+/// As of a view of it.
+#[cfg(feature = "ndarray")]
+impl<T: Element, D: ndarray::Dimension> From<ndarray::Array<T, D>> for Arg {
+    fn from(array: ndarray::Array<T, D>) -> Arg {
+        Arg::from(array.view())
+    }
+}
+
 impl From<View> for Arg {
     fn from(view: View) -> Arg {
         Arg::View(view)
@@ -159,6 +201,42 @@ mod tests {
         args.replace(Args::new().with("x", array).with("n", 5));
         assert_eq!((args.arrays.len(), args.views.len()), (1, 0));
         assert_eq!(args.values, [("n".to_owned(), ParamValue::Int(5))]);
+    }
+
+    #[test]
+    fn vectors_and_slices_are_arrays_of_one_dimension() {
+        let args = Args::new()
+            .with("a", vec![1.5f32, 2.5])
+            .with("b", &[3i64, 4, 5][..])
+            .with("c", [half::f16::from_f32(0.5)])
+            .with("d", vec![half::bf16::from_f32(-2.0); 4])
+            .with("e", Vec::<u8>::new());
+        let of = |name: &str| (args.arrays[name].dtype(), args.arrays[name].shape().to_vec());
+        let all = ["a", "b", "c", "d", "e"].map(of);
+        let dims = [(DType::F32, 2), (DType::I64, 3), (DType::F16, 1), (DType::Bf16, 4), (DType::U8, 0)];
+        assert_eq!(all, dims.map(|(dtype, extent)| (dtype, vec![extent])));
+        assert_eq!(args.arrays["b"].as_slice::<i64>(), Some(&[3, 4, 5][..]));
+        assert_eq!(args.arrays["c"].bytes(), 0x3800u16.to_le_bytes());
+        assert_eq!(args.arrays["d"].as_slice::<u16>(), Some(&[0xc000; 4][..]));
+    }
+
+    #[cfg(feature = "ndarray")]
+    #[test]
+    fn arrays_of_ndarray_keep_their_extents_and_come_in_row_major_order() {
+        let array = ndarray::arr2(&[[1i32, 2, 3], [4, 5, 6]]);
+        let args = Args::new()
+            .with("columns", array.t())
+            .with("point", ndarray::arr0(7f64).into_dyn())
+            .with("parts", array.slice_axis(ndarray::Axis(1), ndarray::Slice::new(0, None, 2)))
+            .with("whole", array);
+        let of = |name: &str| {
+            let array = &args.arrays[name];
+            (array.shape().to_vec(), array.as_slice::<i32>().map(<[i32]>::to_vec))
+        };
+        assert_eq!(of("whole"), (vec![2, 3], Some(vec![1, 2, 3, 4, 5, 6])));
+        assert_eq!(of("columns"), (vec![3, 2], Some(vec![1, 4, 2, 5, 3, 6])));
+        assert_eq!(of("parts"), (vec![2, 2], Some(vec![1, 3, 4, 6])));
+        assert_eq!((of("point").0, args.arrays["point"].as_slice::<f64>()), (vec![], Some(&[7.0][..])));
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod numbers;
 pub mod reference;
 
 pub use integers::to_u32;
-pub use memory::{available_memory, check_memory, no_array, total_memory};
+pub use memory::{available_memory, check_memory, total_memory};
 
 /// Threads that the machine runs at once; at least 1.
 pub fn cores() -> u32 {

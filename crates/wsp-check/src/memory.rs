@@ -4,7 +4,6 @@ use pto_wsp::codes;
 use std::fs;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
-use wsp_plan::ArrayError;
 
 /// Refuses what the machine has no memory for, before it is asked for; `need` is in bytes.
 ///
@@ -19,13 +18,6 @@ pub fn check_memory(what: &str, need: u64) -> Result<(), Diagnostic> {
         }
         _ => Ok(()),
     }
-}
-
-/// An array that cannot be made.
-pub fn no_array(what: &str, error: ArrayError) -> Diagnostic {
-    Diagnostic::error(codes::NOT_ENOUGH_MEMORY, format!("there is not enough memory for {what}"))
-        .note(error.to_string())
-        .help("free some memory or take less data")
 }
 
 /// Bytes of memory that can be taken without pushing others out; `None` where the system does not say. Reads `/proc` and `/sys`.

@@ -28,7 +28,9 @@ macro_rules! elements {
     )*};
 }
 
-elements!(f32: F32, f64: F64, u8: U8, u16: U16, i32: I32, u32: U32, i64: I64, u64: U64);
+elements!(
+    f32: F32, f64: F64, half::f16: F16, half::bf16: Bf16, u8: U8, u16: U16, i32: I32, u32: U32, i64: I64, u64: U64
+);
 
 /// A dense array in row-major order. Copies share their elements until one of them is written.
 #[derive(Clone)]

@@ -1,5 +1,6 @@
 //! Integration tests, in one program: they link once.
 
+mod arguments;
 mod counting;
 mod document_004;
 mod errors;

@@ -2,7 +2,6 @@
 
 mod checkpoints;
 mod fault;
-mod header;
 mod npy;
 mod npz;
 mod output;

@@ -1,11 +1,12 @@
 //! Reads `.npz` archives: zip files of `.npy` entries, stored or deflated.
 
 use super::fault::{open_sized, shown, unreadable};
-use super::npy::{Fault, Stream};
 use pto_wsp::codes;
+use pto_wsp::npy::{Fault, MAGIC, Stream};
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use wsp_check::check_memory;
 use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_plan::Array;
@@ -75,7 +76,7 @@ impl Npz {
         let mut file = self.archive.by_index(index).map_err(|e| damaged(&what, &e.to_string()))?;
         check_entry(&what, &file, self.bytes)?;
         let left = file.size();
-        let value = match read(&mut Stream { what: &what, reader: &mut file, left }) {
+        let value = match read(&mut Stream { what: &what, reader: &mut file, left, admit: check_memory }) {
             Ok(value) => value,
             Err(Fault::Diagnostic(fault)) => return Err(*fault),
             Err(Fault::Io(e)) => return Err(damaged(&what, &e.to_string())),
@@ -188,7 +189,7 @@ fn damaged(what: &str, why: &str) -> Diagnostic {
 fn not_an_archive(path: &Path, start: &[u8], bytes: u64, error: &ZipError) -> Diagnostic {
     let fault =
         Diagnostic::error(codes::NOT_AN_ARCHIVE, format!("`{}` is not a whole `.npz` archive", shown(path)));
-    if start == super::header::MAGIC {
+    if start == MAGIC {
         return fault
             .note("it is a single array in `.npy` format")
             .help(format!("name it: `--input NAME={}`", shown(path)));

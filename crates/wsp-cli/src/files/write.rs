@@ -1,7 +1,7 @@
 //! Writes files that replace others only when complete, and `.npz` archives that `numpy.load` reads.
 
-use super::header::{MAGIC, print};
 use super::output::{Output, keep};
+use pto_wsp::npy::{MAGIC, print};
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;

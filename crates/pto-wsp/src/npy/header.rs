@@ -3,7 +3,7 @@
 use wsp_core::DType;
 
 /// What starts every `.npy` file.
-pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
+pub const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// Longest header taken; numpy's own are below 200 bytes unless types are structured.
 pub(super) const MAX_HEADER: u64 = 1 << 16;
@@ -76,7 +76,7 @@ pub(super) fn parse(text: &str) -> Result<Header, String> {
 }
 
 /// The header text of an array in C order, without magic, version and length.
-pub(super) fn print(descr: &str, shape: &[u64]) -> String {
+pub fn print(descr: &str, shape: &[u64]) -> String {
     let extents: Vec<String> = shape.iter().map(u64::to_string).collect();
     let comma = if shape.len() == 1 { "," } else { "" };
     format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}{comma}), }}", extents.join(", "))
