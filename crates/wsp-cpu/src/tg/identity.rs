@@ -7,13 +7,13 @@ use super::code::GraphCode;
 use super::kernels::KernelBody;
 use super::memory::TensorRange;
 use super::options::SessionOptions;
-use super::record::{Reader, Writer};
 use rustc_hash::FxHasher;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::hash::Hasher as _;
 use std::sync::Arc;
 use wsp_backend::Recording;
+use wsp_memory::{Reader, Writer};
 use wsp_plan::tg::plan::{GraphPlan, UnitPlan};
 
 /// What a run is.

@@ -24,17 +24,11 @@
 use super::host::HostState;
 use super::identity::Identity;
 use wsp_backend::{CheckpointKey, RecordKind};
-use wsp_core::tg::crc::crc32;
-use wsp_core::words::counted;
-use wsp_memory::StoredState;
+use wsp_memory::{Form, Reader, StoredState, Unreadable, Writer};
 use wsp_runtime::tg::{LaunchEvent, LaunchEvents, SavedEvent};
 
-/// First bytes of every record.
-const MAGIC: [u8; 4] = *b"WSPC";
-/// Layout of records.
-const VERSION: u32 = 4;
-/// Bytes before what the checksum covers: magic, version, checksum.
-const UNCOVERED: usize = 12;
+/// What every record begins with.
+const FORM: Form = Form { magic: *b"WSPC", version: 4, name: "checkpoint" };
 
 /// A saved state.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -90,25 +84,6 @@ pub(crate) struct SavedTensor {
     pub(crate) stored: Option<StoredState>,
 }
 
-/// Why bytes are no record.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Unreadable {
-    /// Another program wrote them: one that knows another layout.
-    Layout(u32),
-    Damaged(String),
-}
-
-impl std::fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Unreadable::Layout(version) => {
-                write!(f, "it has layout {version}, and this program reads layout {VERSION}")
-            }
-            Unreadable::Damaged(reason) => f.write_str(reason),
-        }
-    }
-}
-
 impl Record {
     /// The record that marks the beginning of a run.
     pub(crate) fn is_start(&self) -> bool {
@@ -126,20 +101,19 @@ impl Record {
 
     /// Its bytes.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = Writer { bytes: Vec::new() };
-        out.bytes.extend(MAGIC);
-        out.u32(VERSION);
-        out.u32(0);
-        out.u64(0);
+        FORM.write(|out| self.write(out))
+    }
+
+    fn write(&self, out: &mut Writer) {
         for word in [self.run, self.sequence] {
             out.u64(word);
         }
         for word in [self.graph, self.checkpoint, self.device] {
             out.u32(word);
         }
-        self.identity.write(&mut out);
-        out.host(&self.host);
-        out.list(&self.launches, Writer::launch);
+        self.identity.write(out);
+        write_host(out, &self.host);
+        out.list(&self.launches, write_launch);
         out.list(&self.events, |out, event| {
             out.u32(event.event);
             out.u64(event.opened);
@@ -165,12 +139,6 @@ impl Record {
             });
         });
         out.list(&self.restorable, |out, record| out.raw(record));
-        let mut bytes = out.bytes;
-        let length = bytes.len() as u64;
-        bytes[12..20].copy_from_slice(&length.to_le_bytes());
-        let sum = crc32(&bytes[UNCOVERED..]);
-        bytes[8..12].copy_from_slice(&sum.to_le_bytes());
-        bytes
     }
 
     /// The record that has these bytes.
@@ -178,172 +146,29 @@ impl Record {
     /// # Errors
     /// Why there is none.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Record, Unreadable> {
-        let mut input = Reader { rest: bytes };
-        let version = input.head().map_err(Unreadable::Damaged)?;
-        if version != VERSION {
-            return Err(Unreadable::Layout(version));
-        }
-        input.record(bytes).map_err(Unreadable::Damaged)
-    }
-}
-
-/// Writes the parts of a record.
-pub(super) struct Writer {
-    bytes: Vec<u8>,
-}
-
-impl Writer {
-    pub(super) fn u32(&mut self, value: u32) {
-        self.bytes.extend(value.to_le_bytes());
+        FORM.read(bytes, Record::read)
     }
 
-    pub(super) fn u64(&mut self, value: u64) {
-        self.bytes.extend(value.to_le_bytes());
-    }
-
-    pub(super) fn raw(&mut self, bytes: &[u8]) {
-        self.u64(bytes.len() as u64);
-        self.bytes.extend(bytes);
-    }
-
-    pub(super) fn list<T>(&mut self, items: &[T], mut item: impl FnMut(&mut Writer, &T)) {
-        self.u64(items.len() as u64);
-        for one in items {
-            item(self, one);
-        }
-    }
-
-    fn host(&mut self, host: &HostState) {
-        self.u32(host.at);
-        self.list(&host.loops, |out, (number, count)| {
-            out.u64(number.cast_unsigned());
-            out.u64(count.cast_unsigned());
-        });
-        self.list(&host.launched, |out, graph| out.u32(*graph));
-        self.list(&host.released, |out, tensor| out.u32(*tensor));
-        self.list(&host.priorities, |out, (graph, priority)| {
-            out.u32(*graph);
-            out.u32(u32::from(priority.cast_unsigned()));
-        });
-    }
-
-    fn launch(&mut self, launch: &SavedLaunch) {
-        for word in [launch.graph, launch.stream, launch.partition] {
-            self.u32(word);
-        }
-        self.u64(launch.iteration.cast_unsigned());
-        self.list(&launch.scalars, |out, value| out.u64(value.cast_unsigned()));
-        for events in [&launch.events.waits, &launch.events.signals] {
-            self.list(events, |out, event| {
-                out.u32(event.event);
-                out.u64(event.epoch);
-                out.u32(u32::from(event.fired));
-            });
-        }
-        self.list(launch.words.as_slice(), |out, words| out.list(words, |out, word| out.u32(*word)));
-    }
-}
-
-/// Reads the parts of a record.
-pub(super) struct Reader<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Result<&'a [u8], String> {
-        let (taken, rest) = self.rest.split_at_checked(count).ok_or_else(|| "it ends early".to_owned())?;
-        self.rest = rest;
-        Ok(taken)
-    }
-
-    pub(super) fn u32(&mut self) -> Result<u32, String> {
-        Ok(u32::from_le_bytes(self.take(4)?.try_into().expect("as many bytes should be taken")))
-    }
-
-    pub(super) fn u64(&mut self) -> Result<u64, String> {
-        Ok(u64::from_le_bytes(self.take(8)?.try_into().expect("as many bytes should be taken")))
-    }
-
-    fn flag(&mut self) -> Result<bool, String> {
-        match self.u32()? {
-            0 => Ok(false),
-            1 => Ok(true),
-            other => Err(format!("a flag is {other}")),
-        }
-    }
-
-    fn raw(&mut self) -> Result<&'a [u8], String> {
-        let count = self.u64()?;
-        self.take(usize::try_from(count).unwrap_or(usize::MAX))
-    }
-
-    pub(super) fn text(&mut self) -> Result<String, String> {
-        Ok(String::from_utf8_lossy(self.raw()?).into_owned())
-    }
-
-    /// A list whose items have at least `least` bytes each, so that no count asks for more memory than the record has.
-    pub(super) fn list<T>(
-        &mut self,
-        least: usize,
-        mut item: impl FnMut(&mut Reader<'a>) -> Result<T, String>,
-    ) -> Result<Vec<T>, String> {
-        let count = self.u64()?;
-        if count > (self.rest.len() / least) as u64 {
-            return Err(format!("a list of {count} does not fit", count = counted(count, "item")));
-        }
-        (0..count).map(|_| item(self)).collect()
-    }
-
-    /// A list of at most one item.
-    fn option<T>(
-        &mut self,
-        least: usize,
-        item: impl FnMut(&mut Reader<'a>) -> Result<T, String>,
-    ) -> Result<Option<T>, String> {
-        let mut list = self.list(least, item)?;
-        if list.len() > 1 {
-            return Err(format!("it has {} of what there is one of", list.len()));
-        }
-        Ok(list.pop())
-    }
-
-    /// What comes before the checksum: the version.
-    fn head(&mut self) -> Result<u32, String> {
-        if self.take(4)? != MAGIC {
-            return Err("it is no checkpoint".to_owned());
-        }
-        self.u32()
-    }
-
-    /// What comes behind the version; `bytes` are those of the whole record.
-    fn record(&mut self, bytes: &[u8]) -> Result<Record, String> {
-        let (sum, length) = (self.u32()?, self.u64()?);
-        if length != bytes.len() as u64 {
-            return Err(format!("it has {} of {length}", bytes.len(), length = counted(length, "byte")));
-        }
-        let computed = crc32(&bytes[UNCOVERED..]);
-        if computed != sum {
-            return Err(format!("its checksum is {sum:#010x}, and that of its bytes {computed:#010x}"));
-        }
-        let record = Record {
-            run: self.u64()?,
-            sequence: self.u64()?,
-            graph: self.u32()?,
-            checkpoint: self.u32()?,
-            device: self.u32()?,
-            identity: Identity::read(self)?,
-            host: self.host()?,
-            launches: self.list(60, Reader::launch)?,
-            events: self.list(20, |input| {
+    fn read(input: &mut Reader<'_>) -> Result<Record, String> {
+        Ok(Record {
+            run: input.u64()?,
+            sequence: input.u64()?,
+            graph: input.u32()?,
+            checkpoint: input.u32()?,
+            device: input.u32()?,
+            identity: Identity::read(input)?,
+            host: read_host(input)?,
+            launches: input.list(60, read_launch)?,
+            events: input.list(20, |input| {
                 Ok(SavedEvent {
                     event: input.u32()?,
                     opened: input.u64()?,
                     fired: input.list(8, Reader::u64)?,
                 })
             })?,
-            signalled: self.list(4, Reader::u32)?,
-            obstacle: self.text()?,
-            tensors: self.list(32, |input| {
+            signalled: input.list(4, Reader::u32)?,
+            obstacle: input.text()?,
+            tensors: input.list(32, |input| {
                 Ok(SavedTensor {
                     owner: input.option(8, |input| Ok((input.u32()?, input.u32()?)))?,
                     tensor: input.u32()?,
@@ -351,7 +176,7 @@ impl<'a> Reader<'a> {
                     bytes: input.raw()?.to_vec(),
                     stored: input.option(16, |input| {
                         let range =
-                            |input: &mut Reader<'a>| Ok((input.u64()? as usize, input.u64()? as usize));
+                            |input: &mut Reader<'_>| Ok((input.u64()? as usize, input.u64()? as usize));
                         Ok(StoredState {
                             ranges: input.list(16, range)?,
                             loaded_early: input.list(16, range)?,
@@ -359,50 +184,79 @@ impl<'a> Reader<'a> {
                     })?,
                 })
             })?,
-            restorable: self.list(8, |input| Ok(input.raw()?.to_vec()))?,
-        };
-        if self.rest.is_empty() {
-            Ok(record)
-        } else {
-            Err(format!("{} are left", counted(self.rest.len(), "byte")))
-        }
-    }
-
-    fn host(&mut self) -> Result<HostState, String> {
-        Ok(HostState {
-            at: self.u32()?,
-            loops: self.list(16, |input| Ok((input.u64()?.cast_signed(), input.u64()?.cast_signed())))?,
-            launched: self.list(4, Reader::u32)?,
-            released: self.list(4, Reader::u32)?,
-            priorities: self.list(8, |input| {
-                let graph = input.u32()?;
-                let priority = u8::try_from(input.u32()?).map_err(|_| "a priority is out of range")?;
-                Ok((graph, priority.cast_signed()))
-            })?,
+            restorable: input.list(8, |input| Ok(input.raw()?.to_vec()))?,
         })
     }
+}
 
-    fn launch(&mut self) -> Result<SavedLaunch, String> {
-        let event = |input: &mut Reader<'a>| {
-            Ok(LaunchEvent { event: input.u32()?, epoch: input.u64()?, fired: input.flag()? })
-        };
-        let (graph, stream, partition) = (self.u32()?, self.u32()?, self.u32()?);
-        Ok(SavedLaunch {
-            graph,
-            stream,
-            partition,
-            iteration: self.u64()?.cast_signed(),
-            scalars: self.list(8, |input| Ok(input.u64()?.cast_signed()))?,
-            events: LaunchEvents { waits: self.list(16, event)?, signals: self.list(16, event)? },
-            words: self.option(8, |input| input.list(4, Reader::u32))?,
-        })
+fn write_host(out: &mut Writer, host: &HostState) {
+    out.u32(host.at);
+    out.list(&host.loops, |out, (number, count)| {
+        out.u64(number.cast_unsigned());
+        out.u64(count.cast_unsigned());
+    });
+    out.list(&host.launched, |out, graph| out.u32(*graph));
+    out.list(&host.released, |out, tensor| out.u32(*tensor));
+    out.list(&host.priorities, |out, (graph, priority)| {
+        out.u32(*graph);
+        out.u32(u32::from(priority.cast_unsigned()));
+    });
+}
+
+fn write_launch(out: &mut Writer, launch: &SavedLaunch) {
+    for word in [launch.graph, launch.stream, launch.partition] {
+        out.u32(word);
     }
+    out.u64(launch.iteration.cast_unsigned());
+    out.list(&launch.scalars, |out, value| out.u64(value.cast_unsigned()));
+    for events in [&launch.events.waits, &launch.events.signals] {
+        out.list(events, |out, event| {
+            out.u32(event.event);
+            out.u64(event.epoch);
+            out.u32(u32::from(event.fired));
+        });
+    }
+    out.list(launch.words.as_slice(), |out, words| out.list(words, |out, word| out.u32(*word)));
+}
+
+fn read_host(input: &mut Reader<'_>) -> Result<HostState, String> {
+    Ok(HostState {
+        at: input.u32()?,
+        loops: input.list(16, |input| Ok((input.u64()?.cast_signed(), input.u64()?.cast_signed())))?,
+        launched: input.list(4, Reader::u32)?,
+        released: input.list(4, Reader::u32)?,
+        priorities: input.list(8, |input| {
+            let graph = input.u32()?;
+            let priority = u8::try_from(input.u32()?).map_err(|_| "a priority is out of range")?;
+            Ok((graph, priority.cast_signed()))
+        })?,
+    })
+}
+
+fn read_launch(input: &mut Reader<'_>) -> Result<SavedLaunch, String> {
+    let event = |input: &mut Reader<'_>| {
+        Ok(LaunchEvent { event: input.u32()?, epoch: input.u64()?, fired: input.flag()? })
+    };
+    let (graph, stream, partition) = (input.u32()?, input.u32()?, input.u32()?);
+    Ok(SavedLaunch {
+        graph,
+        stream,
+        partition,
+        iteration: input.u64()?.cast_signed(),
+        scalars: input.list(8, |input| Ok(input.u64()?.cast_signed()))?,
+        events: LaunchEvents { waits: input.list(16, event)?, signals: input.list(16, event)? },
+        words: input.option(8, |input| input.list(4, Reader::u32))?,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::identity::{InputIdentity, KernelIdentity};
     use super::*;
+    use wsp_core::tg::crc::crc32;
+
+    /// Bytes before what the checksum covers.
+    const UNCOVERED: usize = 12;
 
     fn record() -> Record {
         let event = |event, fired| LaunchEvent { event, epoch: 7, fired };
@@ -489,7 +343,7 @@ mod tests {
     fn a_record_of_another_layout_is_told_from_a_damaged_one() {
         let mut bytes = record().encode();
         bytes[4] = 1;
-        assert_eq!(Record::decode(&bytes), Err(Unreadable::Layout(1)));
+        assert_eq!(Record::decode(&bytes), Err(Unreadable::Layout { found: 1, known: 4 }));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::identity::Difference;
 use super::instance::Instance;
 use super::launching::Start;
 use super::outside::read_only;
-use super::record::{Record, SavedTensor, Unreadable};
+use super::record::{Record, SavedTensor};
 use super::session::Session;
 use super::shared::{no_store, store_failed};
 use super::snapshot::{RunState, called, unusable};
@@ -17,7 +17,7 @@ use wsp_backend::Recording;
 use wsp_backend::{CheckpointKey, RecordKind};
 use wsp_core::tg::{CheckpointNo, EventNo, GraphNo, StreamNo};
 use wsp_diag::Diagnostic;
-use wsp_memory::ViewAccess;
+use wsp_memory::{Unreadable, ViewAccess};
 use wsp_plan::tg::plan::TensorKind;
 use wsp_runtime::tg::Epochs;
 
@@ -196,7 +196,7 @@ impl Session {
                     let help = "run the unit from the beginning: leave out `--resume`";
                     return Err(Box::new(unreadable(key, &reason).help(help)));
                 }
-                Some(Err(reason @ Unreadable::Layout(_))) => other_layout.push(*unreadable(key, &reason)),
+                Some(Err(reason @ Unreadable::Layout { .. })) => other_layout.push(*unreadable(key, &reason)),
                 Some(Err(reason)) => damaged.push(*unreadable(key, &reason)),
             }
         }
