@@ -28,9 +28,9 @@ mod tile;
 
 pub use env::{CacheArrays, Engine, Env, IntArray};
 pub use exec::{
-    CodeCache, Extent, FlatBuffer, FlatEvent, FlatFull, FlatSite, GeneratorCode, GeneratorHost, Growing,
-    GrowingWord, Hints, KernelCode, PrefetchValue, Rate, ScalarCode, Scratch, TierCode, TierWord, Trap,
-    Value, WsRequest, eval_launch_expr,
+    CodeCache, CodeStatistics, Extent, FlatBuffer, FlatEvent, FlatFull, FlatSite, GeneratorCode,
+    GeneratorHost, Growing, GrowingWord, Hints, KernelCode, PrefetchValue, Rate, ScalarCode, Scratch,
+    TierCode, TierWord, Trap, Value, WsRequest, eval_launch_expr,
 };
 pub use memory::{Fault, Layout, Paged, Series, Shape, TensorMem};
 pub use simd::{Level, Mode};

@@ -1,19 +1,37 @@
 //! Compiled code that several launches share.
 
 use super::code::{Code, CompiledFunction, Op, What};
-use super::native::Native;
+use super::native::{Image, Native};
 use std::fmt;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use wsp_memory::{Reader, Writer};
 
 /// Programs that a cache keeps.
 const KEPT: usize = 64;
 
 /// Code compiled for this machine, kept from launch to launch. Copies share what they keep; the last one frees it.
 ///
-/// Launches of one module with the same parameters compile each function once, and count its steps together.
+/// Launches of one module with the same parameters compile each function once, and count its steps together. What it keeps can be
+/// written, and read by another process of the same build ([`machine`](Self::machine)).
 #[derive(Clone, Default)]
-pub struct CodeCache(Arc<Mutex<Vec<Arc<Shared>>>>);
+pub struct CodeCache(Arc<Mutex<Entries>>);
+
+#[derive(Default)]
+struct Entries {
+    programs: Vec<Arc<Shared>>,
+    /// Code that was read and that no program of this process has asked for yet.
+    read: Vec<(Vec<u64>, Image)>,
+}
+
+/// How much code there is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CodeStatistics {
+    /// Programs of which the machine code was read.
+    pub taken: usize,
+    /// Programs that this process has compiled.
+    pub compiled: usize,
+}
 
 /// What runs of the same code share.
 pub(crate) struct Shared {
@@ -22,6 +40,8 @@ pub(crate) struct Shared {
     pub(crate) steps: AtomicU64,
     /// None within when the program is too large.
     pub(crate) native: OnceLock<Option<Native>>,
+    /// Whether its code was read.
+    is_taken: bool,
 }
 
 impl Shared {
@@ -29,30 +49,86 @@ impl Shared {
     pub(crate) fn compiled(&self, program: &CompiledFunction) -> Option<&Native> {
         self.native.get_or_init(|| Native::compile(program)).as_ref()
     }
+
+    fn is_compiled(&self) -> bool {
+        matches!(self.native.get(), Some(Some(_)))
+    }
 }
 
 impl CodeCache {
+    /// What machine code depends on beside the program that it is of and the build of this crate: the compiler, its settings, and the
+    /// instructions of this machine. Empty where nothing is compiled.
+    pub fn machine() -> String {
+        Native::machine()
+    }
+
+    /// How much code was read, and how much compiled.
+    pub fn statistics(&self) -> CodeStatistics {
+        let entries = self.entries();
+        let (taken, compiled): (Vec<_>, Vec<_>) =
+            entries.programs.iter().filter(|one| one.is_compiled()).partition(|one| one.is_taken);
+        CodeStatistics { taken: taken.len(), compiled: compiled.len() }
+    }
+
     /// For tests: programs that it knows, and those of them that are compiled.
     #[cfg(test)]
     pub(crate) fn counts(&self) -> (usize, usize) {
-        let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        (entries.len(), entries.iter().filter(|entry| entry.native.get().is_some()).count())
+        let programs = &self.entries().programs;
+        (programs.len(), programs.iter().filter(|one| one.is_compiled()).count())
+    }
+
+    /// Writes all code.
+    pub fn write(&self, out: &mut Writer) {
+        let entries = self.entries();
+        let compiled =
+            entries.programs.iter().filter_map(|one| Some((&one.key, one.native.get()?.as_ref()?.image()?)));
+        let read = entries.read.iter().map(|(key, image)| (key, image));
+        let all: Vec<(&Vec<u64>, &Image)> = compiled.chain(read).take(KEPT).collect();
+        out.list(&all, |out, (key, image)| {
+            out.list(key, |out, word| out.u64(*word));
+            image.write(out);
+        });
+    }
+
+    /// Reads code that [`write`](Self::write) has written. Programs with that code need no compiler any more.
+    ///
+    /// The code runs as it is read: bytes must be those that the same build has written on a machine with the same
+    /// [`machine`](Self::machine), which their reader has checked by a checksum and a key, and they are as trusted as the program itself.
+    ///
+    /// # Errors
+    /// The bytes end early, or name what is not there; then nothing is taken.
+    pub fn read(&self, input: &mut Reader<'_>) -> Result<(), String> {
+        let read = input.list(16, |input| {
+            let key = input.list(8, Reader::u64)?;
+            let functions = key.first().map_or(0, |count| *count as usize);
+            Ok((key, Image::read(input, functions)?))
+        })?;
+        self.entries().read = read;
+        Ok(())
     }
 
     /// The entry of a program: an earlier one whose machine code is the same, else a fresh one.
     pub(crate) fn entry(&self, program: &CompiledFunction) -> Arc<Shared> {
         let key = key(program);
-        // A panic leaves the list whole: what is added is complete.
-        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = entries.iter().find(|entry| entry.key == key) {
+        let mut entries = self.entries();
+        if let Some(entry) = entries.programs.iter().find(|entry| entry.key == key) {
             return entry.clone();
         }
-        if entries.len() >= KEPT {
-            entries.remove(0);
+        if entries.programs.len() >= KEPT {
+            entries.programs.remove(0);
         }
-        let entry = Arc::new(Shared { key, steps: AtomicU64::new(0), native: OnceLock::new() });
-        entries.push(entry.clone());
+        let read = entries.read.iter().position(|(of, _)| *of == key);
+        let taken = read.and_then(|at| Native::of(program, entries.read.swap_remove(at).1));
+        let is_taken = taken.is_some();
+        let native = taken.map_or_else(OnceLock::new, |native| OnceLock::from(Some(native)));
+        let entry = Arc::new(Shared { key, steps: AtomicU64::new(0), native, is_taken });
+        entries.programs.push(entry.clone());
         entry
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        // A panic leaves the lists whole: what is added is complete.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

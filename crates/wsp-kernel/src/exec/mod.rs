@@ -46,7 +46,7 @@ pub(crate) fn has_native() -> bool {
     native::Native::is_supported()
 }
 
-pub use cache::CodeCache;
+pub use cache::{CodeCache, CodeStatistics};
 pub use flat::{FlatBuffer, FlatEvent, FlatFull, FlatSite};
 pub use generator::GeneratorCode;
 pub use growth::{Growing, GrowingWord, Rate, TierWord};

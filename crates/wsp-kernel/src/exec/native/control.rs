@@ -1,7 +1,7 @@
 //! Steps, the ends of counted loops, and calls.
 
 use super::function::Translator;
-use super::helpers;
+use super::helpers::Helper;
 use super::run::Run;
 use crate::exec::code::{Inst, Op};
 use cranelift_codegen::ir::InstBuilder;
@@ -21,7 +21,7 @@ impl Translator<'_> {
         self.b.ins().brif(due, look, &[], next, &[]);
         self.b.switch_to_block(look);
         self.b.set_cold_block(look);
-        self.call_checked(helpers::check, pc);
+        self.call_checked(Helper::Check, pc);
         self.b.ins().jump(next, &[]);
         self.b.switch_to_block(next);
     }
@@ -58,7 +58,7 @@ impl Translator<'_> {
         self.b.ins().brif(status, failed, &[], next, &[]);
         self.b.switch_to_block(failed);
         self.b.set_cold_block(failed);
-        self.call_checked(helpers::called_from, pc);
+        self.call_checked(Helper::CalledFrom, pc);
         self.b.ins().jump(self.stopped, &[]);
         self.b.switch_to_block(next);
         let value = self.load_run(offset_of!(Run<'_, '_>, value));

@@ -1,6 +1,6 @@
 //! One function in Cranelift's terms: blocks, jumps, steps and calls.
 
-use super::helpers::{self, Helper};
+use super::helpers::Helper;
 use super::run::Run;
 use crate::exec::code::{Code, CompiledFunction, Inst, Op};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -197,7 +197,7 @@ impl Translator<'_> {
         self.b.switch_to_block(self.fault);
         self.b.set_cold_block(self.fault);
         let [pc, a, b] = [0; 3].map(|_| self.b.append_block_param(self.fault, I64));
-        let status = self.call_helper(helpers::fault, pc, [a, b]);
+        let status = self.call_helper(Helper::Fault, pc, [a, b]);
         self.b.ins().return_(&[status]);
 
         self.b.switch_to_block(self.stopped);
@@ -327,7 +327,9 @@ impl Translator<'_> {
     }
 
     fn call_helper(&mut self, helper: Helper, pc: Value, [a, b]: [Value; 2]) -> Value {
-        let address = self.b.ins().iconst(I64, helper as usize as i64);
+        let flags = MemFlagsData::trusted().with_readonly();
+        let table = self.b.ins().load(I64, flags, self.run, offset_of!(Run<'_, '_>, helpers) as i32);
+        let address = self.b.ins().load(I64, flags, table, (helper as usize * size_of::<usize>()) as i32);
         let index = self.b.ins().iconst(I64, self.index);
         let args = [self.run, self.frame, index, pc, a, b];
         let call = self.b.ins().call_indirect(self.helper, address, &args);
@@ -345,7 +347,7 @@ impl Translator<'_> {
     /// Has the instruction run outside, and takes its value over.
     pub(super) fn outlined(&mut self, pc: usize, i: Inst) {
         self.spill(i);
-        self.call_checked(helpers::outlined, pc);
+        self.call_checked(Helper::Outlined, pc);
         if writes(i.op) {
             let value = self.load_run(offset_of!(Run<'_, '_>, value));
             self.set(i.dst, value);

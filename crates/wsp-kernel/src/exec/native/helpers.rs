@@ -9,8 +9,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const STOPS: i64 = 1;
 
+/// The helpers by number. Compiled code finds them through [`Run::helpers`], so that it holds no address of this process.
+pub(super) static HELPERS: [Entry; 5] = [outlined, alloc_ws, fault, check, called_from];
+
+/// The number of a helper in [`HELPERS`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Helper {
+    Outlined,
+    AllocWs,
+    Fault,
+    Check,
+    CalledFrom,
+}
+
 /// A function with the run, the frame of the function that calls, its number, the number of the instruction and two operands.
-pub(super) type Helper = unsafe extern "C" fn(*mut Run<'_, '_>, *mut u64, i64, i64, u64, u64) -> i64;
+pub(super) type Entry = unsafe extern "C" fn(*mut Run<'_, '_>, *mut u64, i64, i64, u64, u64) -> i64;
 
 /// Runs `f` so that neither traps nor panics leave it otherwise than through the run.
 fn guarded(run: &mut Run<'_, '_>, f: impl FnOnce(&mut Run<'_, '_>) -> Result<u64, Trap>) -> i64 {
@@ -53,7 +66,7 @@ unsafe fn on_frame(
 ///
 /// # Safety
 /// Compiled code calls it with its own run and a frame of the function.
-pub(super) unsafe extern "C" fn outlined(
+unsafe extern "C" fn outlined(
     run: *mut Run<'_, '_>,
     frame: *mut u64,
     func: i64,
@@ -91,7 +104,7 @@ fn ask(run: &mut Run<'_, '_>, code: &Code, pc: usize, frame: &[u64]) -> Result<u
 ///
 /// # Safety
 /// As for [`outlined`].
-pub(super) unsafe extern "C" fn alloc_ws(
+unsafe extern "C" fn alloc_ws(
     run: *mut Run<'_, '_>,
     frame: *mut u64,
     func: i64,
@@ -112,7 +125,7 @@ pub(super) unsafe extern "C" fn alloc_ws(
 ///
 /// # Safety
 /// As for [`outlined`].
-pub(super) unsafe extern "C" fn fault(
+unsafe extern "C" fn fault(
     run: *mut Run<'_, '_>,
     frame: *mut u64,
     func: i64,
@@ -138,14 +151,7 @@ pub(super) unsafe extern "C" fn fault(
 ///
 /// # Safety
 /// As for [`outlined`].
-pub(super) unsafe extern "C" fn check(
-    run: *mut Run<'_, '_>,
-    _: *mut u64,
-    func: i64,
-    pc: i64,
-    _: u64,
-    _: u64,
-) -> i64 {
+unsafe extern "C" fn check(run: *mut Run<'_, '_>, _: *mut u64, func: i64, pc: i64, _: u64, _: u64) -> i64 {
     // SAFETY: as in `outlined`.
     let run = unsafe { &mut *run };
     guarded(run, |run| {
@@ -160,7 +166,7 @@ pub(super) unsafe extern "C" fn check(
 ///
 /// # Safety
 /// As for [`outlined`].
-pub(super) unsafe extern "C" fn called_from(
+unsafe extern "C" fn called_from(
     run: *mut Run<'_, '_>,
     _: *mut u64,
     func: i64,

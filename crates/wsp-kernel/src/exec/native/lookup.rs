@@ -1,7 +1,7 @@
 //! Elements of arrays, and tiers.
 
 use super::function::Translator;
-use super::helpers;
+use super::helpers::Helper;
 use super::run::{ROW_TYPES, Row, Run};
 use crate::exec::code::Inst;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -32,7 +32,7 @@ impl Translator<'_> {
         self.b.switch_to_block(outside);
         self.b.set_cold_block(outside);
         self.spill(i);
-        self.call_checked(helpers::outlined, pc);
+        self.call_checked(Helper::Outlined, pc);
         let converted = self.load_run(offset_of!(Run<'_, '_>, value));
         self.b.ins().jump(next, &[converted.into()]);
 

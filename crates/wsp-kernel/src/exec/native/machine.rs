@@ -1,12 +1,14 @@
 //! The compiler for this machine, and one module of code per program.
 
 use super::function::{self, Shape};
+use super::image::{FunctionImage, Image};
 use crate::exec::code::CompiledFunction;
+use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Module, default_libcall_names};
+use cranelift_module::{FuncId, Module, ModuleReloc, default_libcall_names};
 use std::sync::OnceLock;
 
 /// What code is worth.
@@ -57,11 +59,58 @@ pub(super) fn isa(effort: Effort) -> Option<&'static OwnedTargetIsa> {
         .as_ref()
 }
 
-/// Compiles the functions of a program; gives the address of the entry.
-pub(super) fn compile(program: &CompiledFunction) -> Option<(JITModule, *const u8)> {
+/// What code depends on beside the program: the compiler, what it is set to, and the instructions of this machine.
+pub(super) fn describe() -> String {
+    let Some(isa) = isa(Effort::Fast) else { return String::new() };
+    let features: Vec<String> = isa.isa_flags().iter().map(ToString::to_string).collect();
+    format!("{} {} {} {}", cranelift_codegen::VERSION, isa.triple(), isa.flags(), features.join(" "))
+}
+
+/// Compiles the functions of a program.
+pub(super) fn compile(program: &CompiledFunction) -> Option<Image> {
     let isa = isa(Effort::of(program))?;
     let mut module = JITModule::new(JITBuilder::with_isa(isa.clone(), default_libcall_names()));
-    match define_all(&mut module, program) {
+    let functions = translate_all(&mut module, program);
+    // SAFETY: the module has no code: nothing is defined in it.
+    unsafe { module.free_memory() };
+    Some(Image { functions: functions? })
+}
+
+/// The code of each function; the module knows their names.
+fn translate_all(module: &mut JITModule, program: &CompiledFunction) -> Option<Vec<FunctionImage>> {
+    let target = module.target_config();
+    let shapes = Shape::of_all(program);
+    let mut context = module.make_context();
+    let mut builder = FunctionBuilderContext::new();
+    let mut ids: Vec<FuncId> = Vec::with_capacity(program.funcs.len());
+    let mut functions = Vec::with_capacity(program.funcs.len());
+    for index in 0..program.funcs.len() {
+        context.func.signature = shapes[index].signature(module.isa());
+        let id = module.declare_anonymous_function(&context.func.signature).ok()?;
+        ids.push(id);
+        let declared: Vec<_> =
+            ids.iter().map(|id| module.declare_func_in_func(*id, &mut context.func)).collect();
+        function::translate(program, index, &shapes, &declared, &mut context.func, &mut builder, target);
+        context.compile(module.isa(), &mut ControlPlane::default()).ok()?;
+        let code = context.compiled_code()?;
+        let relocations = code.buffer.relocs().iter();
+        functions.push(FunctionImage {
+            alignment: u64::from(code.buffer.alignment),
+            bytes: code.code_buffer().to_vec(),
+            relocations: relocations
+                .map(|one| ModuleReloc::from_mach_reloc(one, &context.func, id))
+                .collect(),
+        });
+        module.clear_context(&mut context);
+    }
+    Some(functions)
+}
+
+/// Puts the code of a program where it can run; gives the address of the entry.
+pub(super) fn place(program: &CompiledFunction, image: &Image) -> Option<(JITModule, *const u8)> {
+    let isa = isa(Effort::of(program))?;
+    let mut module = JITModule::new(JITBuilder::with_isa(isa.clone(), default_libcall_names()));
+    match define_all(&mut module, program, image) {
         Some(entry) => {
             let address = module.get_finalized_function(entry);
             Some((module, address))
@@ -74,22 +123,15 @@ pub(super) fn compile(program: &CompiledFunction) -> Option<(JITModule, *const u
     }
 }
 
-fn define_all(module: &mut JITModule, program: &CompiledFunction) -> Option<FuncId> {
-    let target = module.target_config();
-    let shapes = Shape::of_all(program);
-    let mut context = module.make_context();
-    let mut builder = FunctionBuilderContext::new();
-    let mut ids: Vec<FuncId> = Vec::with_capacity(program.funcs.len());
-    for index in 0..program.funcs.len() {
-        context.func.signature = shapes[index].signature(module.isa());
-        let id = module.declare_anonymous_function(&context.func.signature).ok()?;
-        ids.push(id);
-        let declared: Vec<_> =
-            ids.iter().map(|id| module.declare_func_in_func(*id, &mut context.func)).collect();
-        function::translate(program, index, &shapes, &declared, &mut context.func, &mut builder, target);
-        module.define_function(id, &mut context).ok()?;
-        module.clear_context(&mut context);
+fn define_all(module: &mut JITModule, program: &CompiledFunction, image: &Image) -> Option<FuncId> {
+    let mut last = None;
+    for (shape, function) in Shape::of_all(program).into_iter().zip(&image.functions) {
+        let signature = shape.signature(module.isa());
+        let id = module.declare_anonymous_function(&signature).ok()?;
+        let FunctionImage { alignment, bytes, relocations } = function;
+        module.define_function_bytes(id, *alignment, bytes, relocations).ok()?;
+        last = Some(id);
     }
     module.finalize_definitions().ok()?;
-    ids.last().copied()
+    last
 }

@@ -14,6 +14,7 @@ mod convert;
 mod emission;
 mod function;
 mod helpers;
+mod image;
 mod lookup;
 mod machine;
 mod run;
@@ -23,6 +24,7 @@ use super::code::CompiledFunction;
 use super::vm::Vm;
 use crate::Trap;
 use cranelift_jit::JITModule;
+pub(crate) use image::Image;
 pub(crate) use run::Row;
 use run::Run;
 use std::fmt;
@@ -37,6 +39,7 @@ type Entry = unsafe extern "C" fn(*mut Run<'_, '_>, *mut u64) -> i64;
 /// A compiled program.
 pub(crate) struct Native {
     entry: Entry,
+    image: Image,
     /// Owns the machine code.
     module: Mutex<Option<JITModule>>,
 }
@@ -47,12 +50,28 @@ impl Native {
         machine::isa(machine::Effort::Fast).is_some()
     }
 
+    /// What machine code depends on beside the program and this build: the compiler, its settings, and the instructions of this machine.
+    pub(crate) fn machine() -> String {
+        machine::describe()
+    }
+
     /// Compiles a program; none when it is too large for the compiler.
     pub(crate) fn compile(program: &CompiledFunction) -> Option<Native> {
-        let (module, entry) = machine::compile(program)?;
+        Native::of(program, machine::compile(program)?)
+    }
+
+    /// Machine code of a program, from [`compile`](Self::compile) in this process or in another one of the same build on such a
+    /// machine; none where there is no memory to run it in.
+    pub(crate) fn of(program: &CompiledFunction, image: Image) -> Option<Native> {
+        let (module, entry) = machine::place(program, &image)?;
         // SAFETY: `function` gives entries this signature, and the code lives as long as the module.
         let entry = unsafe { std::mem::transmute::<*const u8, Entry>(entry) };
-        Some(Native { entry, module: Mutex::new(Some(module)) })
+        Some(Native { entry, image, module: Mutex::new(Some(module)) })
+    }
+
+    /// The code, to be kept; none where it holds what only this process knows.
+    pub(crate) fn image(&self) -> Option<&Image> {
+        Some(&self.image).filter(|image| image.can_be_kept())
     }
 
     /// Runs the entry of the program that this was compiled from, on slots from [`super::vm::frame`].

@@ -1,6 +1,7 @@
 //! What compiled code shares with the rest of a run.
 
 use super::emission::Lent;
+use super::helpers::{Entry, HELPERS};
 use super::workspace;
 use crate::Trap;
 use crate::env::IntArray;
@@ -23,6 +24,8 @@ pub(super) struct Run<'r, 'a> {
     pub(super) rows: *const Row,
     /// What is known of reservations: [`super::workspace`].
     pub(super) known: *const Cell<u64>,
+    /// What compiled code calls, by the numbers of [`Helper`](super::helpers::Helper).
+    pub(super) helpers: *const Entry,
     pub(super) lent: Lent,
     pub(super) vm: &'r mut Vm<'a>,
     pub(super) stopped: Option<Stopped>,
@@ -78,7 +81,7 @@ impl<'r, 'a> Run<'r, 'a> {
         vm.known.resize(workspace::words(vm.program.entry()), Cell::new(0));
         let (steps, check_at, rows, known) = (vm.steps, vm.check_at, vm.rows.as_ptr(), vm.known.as_ptr());
         let lent = Lent::new(vm);
-        Run { steps, check_at, value: 0, rows, known, lent, vm, stopped: None }
+        Run { steps, check_at, value: 0, rows, known, helpers: HELPERS.as_ptr(), lent, vm, stopped: None }
     }
 
     /// The outcome when the code has returned.

@@ -1,7 +1,7 @@
 //! Slots of workspace whose reservation the host has told of already.
 
 use super::function::Translator;
-use super::helpers;
+use super::helpers::Helper;
 use super::run::Run;
 use crate::exec::code::{Code, Inst, WsSite};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -76,7 +76,7 @@ impl Translator<'_> {
 
         self.b.switch_to_block(ask);
         self.spill(i);
-        self.call_checked(helpers::alloc_ws, pc);
+        self.call_checked(Helper::AllocWs, pc);
         let asked = self.load_run(offset_of!(Run<'_, '_>, value));
         self.b.ins().jump(next, &[asked.into()]);
 

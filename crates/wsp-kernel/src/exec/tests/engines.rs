@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::exec::compile::{Compiler, Role};
-use crate::{FlatBuffer, FlatEvent, IntArray};
+use crate::{CodeCache, CodeStatistics, FlatBuffer, FlatEvent, IntArray};
 use proptest::prelude::*;
 use wsp_ir::Arg;
+use wsp_memory::{Form, Reader};
 
 const U32: ScalarTy = ScalarTy::U32;
 const TYPES: [ScalarTy; 4] = [ScalarTy::U32, ScalarTy::I32, ScalarTy::U64, ScalarTy::I64];
@@ -302,6 +303,15 @@ fn run_on(engine: Engine, m: &Module, env: &Env, limit: u64, flat: FlatBuffer) -
     (result, steps, kept(&host.flat))
 }
 
+const FORM: Form = Form { magic: *b"code", version: 1, name: "code" };
+
+/// What another process has of this code.
+fn reread(code: &CodeCache) -> CodeCache {
+    let (bytes, read) = (FORM.write(|out| code.write(out)), CodeCache::default());
+    FORM.read(&bytes, |input| read.read(input)).expect("what is written should be read");
+    read
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -312,7 +322,11 @@ proptest! {
             let flat = || if capacity == 0 { FlatBuffer::growing(usize::MAX) } else { FlatBuffer::fixed(capacity, 4).unwrap() };
             let want = run_on(Engine::Interpreter, &m, &env, limit, flat());
             let got = run_on(Engine::Native, &m, &env, limit, flat());
-            prop_assert_eq!(got, want);
+            prop_assert_eq!(&got, &want);
+            let code = reread(&env.code);
+            let kept = run_on(Engine::Native, &m, &Env { code: code.clone(), ..env }, limit, flat());
+            prop_assert_eq!(&kept, &want);
+            prop_assert_eq!(code.statistics(), CodeStatistics { taken: 1, compiled: 0 });
         }
     }
 }
@@ -387,6 +401,64 @@ fn code_is_compiled_when_launches_together_have_run_for_long_and_kept_for_the_ne
     GeneratorCode::compile(&other, FuncId(0), &Env { code: cache.clone(), ..Env::new(&other, Vec::new()) })
         .unwrap();
     assert_eq!(cache.counts(), (2, 1));
+}
+
+#[test]
+fn code_that_was_kept_runs_from_the_first_step_on_and_is_kept_with_what_comes_beside_it() {
+    if !Engine::Native.is_available() {
+        return;
+    }
+    let launch = |count: u32, engine: Engine, code: &CodeCache| {
+        let m = counting(count);
+        let env = Env { engine, code: code.clone(), ..Env::new(&m, Vec::new()) };
+        let generator = GeneratorCode::compile(&m, FuncId(0), &env).unwrap();
+        let mut host = Keeper { flat: FlatBuffer::growing(usize::MAX), panics: false };
+        generator.run(&env, &mut host, 1_000_000).unwrap();
+        kept(&host.flat)
+    };
+    let first = CodeCache::default();
+    launch(5, Engine::Native, &first);
+    launch(9, Engine::Native, &first);
+    let second = reread(&first);
+    assert_eq!(second.statistics(), CodeStatistics::default());
+    assert_eq!(launch(9, Engine::Auto, &second), launch(9, Engine::Interpreter, &CodeCache::default()));
+    assert_eq!(second.statistics(), CodeStatistics { taken: 1, compiled: 0 });
+    launch(7, Engine::Native, &second);
+    // What was not asked for is kept too.
+    let third = reread(&second);
+    for count in [5, 7, 9] {
+        launch(count, Engine::Native, &third);
+    }
+    assert_eq!(third.statistics(), CodeStatistics { taken: 3, compiled: 0 });
+}
+
+#[test]
+fn code_whose_parts_do_not_fit_is_not_taken() {
+    if !Engine::Native.is_available() {
+        return;
+    }
+    let (m, env) = program(3);
+    let _ = run_on(Engine::Native, &m, &env, 1000, FlatBuffer::growing(usize::MAX));
+    let bytes = FORM.write(|out| env.code.write(out));
+    let body = &bytes[20..];
+    let read = |body: &[u8]| {
+        let bytes = FORM.write(|out| body.chunks(4).for_each(|word| out.u32(word_of(word))));
+        FORM.read(&bytes, |input: &mut Reader<'_>| CodeCache::default().read(input))
+    };
+    let whole = body.len() / 4 * 4;
+    for cut in (0..whole.min(4000)).step_by(4) {
+        assert!(read(&body[..cut]).is_err(), "cut to {cut}");
+        // The checksum is right, so that the reader is asked: it ends, and nothing runs.
+        let mut other = body.to_vec();
+        other[cut..cut + 4].fill(0xff);
+        let _ = read(&other);
+    }
+}
+
+fn word_of(bytes: &[u8]) -> u32 {
+    let mut word = [0; 4];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u32::from_le_bytes(word)
 }
 
 #[cfg(target_os = "linux")]
