@@ -3,6 +3,9 @@
 //! The checker hands over pairs of bindings that nothing orders, or of which the second may not see what the first wrote, if they have bytes in
 //! common. Bindings that depend on nothing but declared scalars and the iteration are compared before the launch begins; the others when a kernel
 //! is dispatched, with all that was dispatched before in the same round of the loops around both.
+//!
+//! Where two have bytes in common, the graph as it is laid out decides: rounds of unrolled loops and copies that touch the same bytes bring kernels
+//! into an order that the text does not say.
 
 use super::binding::locate;
 use super::code::When;
@@ -12,8 +15,11 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use wsp_core::tg::image::NONE;
 use wsp_diag::Diagnostic;
-use wsp_plan::tg::OpenPair;
 use wsp_plan::tg::plan::GraphPlan;
+use wsp_plan::tg::{EventOrder, OpenPair};
+
+/// Answers on the order of nodes that are kept: of so many pairs of nodes.
+const MOST_KEPT: usize = 1 << 24;
 
 /// The pairs of a graph.
 #[derive(Debug, Default)]
@@ -23,6 +29,9 @@ pub(crate) struct OpenPairs {
     of_kernel: Vec<Vec<(u32, usize)>>,
     /// Of each kernel, as it runs, the loops that run at run time around it.
     loops: Vec<Vec<u32>>,
+    order: EventOrder,
+    /// By node, which nodes come behind it; of nodes for which it was asked.
+    behind: Mutex<BTreeMap<u32, Vec<bool>>>,
 }
 
 /// Addresses that kernels were bound to: first and one past the last, apart from each other.
@@ -33,7 +42,8 @@ type Addresses = BTreeMap<usize, usize>;
 struct Met {
     /// Rounds of the loops around both that run at run time. They run one after another, so the last is enough.
     rounds: Vec<u32>,
-    ends: [Addresses; 2],
+    /// By node.
+    ends: [BTreeMap<u32, Addresses>; 2],
 }
 
 /// What kernels of a launch were bound to so far: by pair, and by the numbers of unrolled loops around both.
@@ -61,7 +71,7 @@ impl OpenPairs {
             }
         }
         let loops = plan.kernels.iter().map(|kernel| loops_around(plan, kernel.node)).collect();
-        OpenPairs { pairs, of_kernel, loops }
+        OpenPairs { pairs, of_kernel, loops, order: EventOrder::new(plan), behind: Mutex::default() }
     }
 
     /// Whether no kernel has to be compared.
@@ -102,20 +112,61 @@ impl OpenPairs {
             if met.rounds != rounds {
                 *met = Met { rounds, ..Met::default() };
             }
-            if let Some((low, high)) = common(&met.ends[1 - end], first, last) {
+            let meeting = met.ends[1 - end].iter().find_map(|(&other, addresses)| {
+                let (low, high) = common(addresses, first, last)?;
+                let nodes = if end == 0 { [kernel.node, other] } else { [other, kernel.node] };
+                Some((self.finding(plan, pair, nodes)?, low, high))
+            });
+            if let Some((found, low, high)) = meeting {
                 drop(all);
                 let name = &shared.table[tensor as usize].name;
-                let found = pair.finding().note(format!(
+                let found = found.note(format!(
                     "this launch binds them to bytes in common: {} to {} of `{name}`",
                     low - base,
                     high - base
                 ));
                 shared.found(values.facts().into_iter().fold(found, Diagnostic::note))?;
             } else {
-                insert(&mut met.ends[end], first, last);
+                insert(met.ends[end].entry(kernel.node).or_default(), first, last);
             }
         }
         Ok(())
+    }
+
+    /// What is to be said of the nodes of the two ends of a pair that have bytes in common.
+    fn finding(&self, plan: &GraphPlan, pair: &OpenPair, nodes: [u32; 2]) -> Option<Diagnostic> {
+        if !pair.is_race {
+            return pair.unseen(0);
+        }
+        let [a, b] = nodes;
+        let first = match (self.leads(plan, a, b), self.leads(plan, b, a)) {
+            // Kernels of one dispatch are one node.
+            _ if a == b => return Some(pair.race()),
+            (false, false) => return Some(pair.race()),
+            (is_first, _) => usize::from(!is_first),
+        };
+        let is_seen = pair.is_fenced || self.shows(plan, nodes[first], nodes[1 - first]);
+        if is_seen { None } else { pair.unseen(first) }
+    }
+
+    /// Whether a node is another one or comes behind it, in the same round of loops that run at run time.
+    fn leads(&self, plan: &GraphPlan, from: u32, to: u32) -> bool {
+        let mut behind = self.behind.lock().unwrap_or_else(PoisonError::into_inner);
+        if behind.len() * plan.records.nodes.len() > MOST_KEPT {
+            behind.clear();
+        }
+        behind.entry(from).or_insert_with(|| self.order.led_to(plan, from))[to as usize]
+    }
+
+    /// Whether a node comes behind another by an edge that makes visible what that, or a loop around it, wrote.
+    fn shows(&self, plan: &GraphPlan, from: u32, to: u32) -> bool {
+        let around = loops_around(plan, from).into_iter().map(|of| plan.records.loops[of as usize].node);
+        std::iter::once(from).chain(around).any(|node| {
+            let record = plan.records.nodes[node as usize];
+            let edges = &plan.edges[record.first as usize..record.end as usize];
+            let shown = plan.succs_of(node).iter().zip(edges).filter(|(_, kind)| kind.shows());
+            shown.into_iter().any(|(&next, _)| self.leads(plan, next, to))
+        })
     }
 
     /// Compares all kernels of a launch that surely run and whose bytes are known before it begins.

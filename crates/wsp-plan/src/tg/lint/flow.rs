@@ -108,7 +108,8 @@ fn pairs(
                 elsewhere.extend(arms.in_other_launches(cx, a, b).then_some(*pair));
                 Certainty::Never
             }
-            meets => meets,
+            // What values of scalars decide is left to the run, which knows the order of the rounds and which kernels it starts.
+            _ => overlap(cx.module, outline, a, b),
         };
         if meets == Certainty::Maybe {
             open.push(*pair);
@@ -219,12 +220,7 @@ impl Flow<'_> {
 
     /// Per pair whether the second sees what the first wrote.
     pub(super) fn visible(&self, cx: &Cx<'_>, pairs: &[Pair]) -> Vec<bool> {
-        let mut fences = Vec::new();
-        for (at, instr) in cx.module.instrs.iter().enumerate() {
-            if matches!(instr, Instr::McFence { .. }) {
-                fences.push(at as u32);
-            }
-        }
+        let fences = fences(cx);
         let mut answers: Vec<bool> = pairs.iter().map(|pair| self.fenced(cx, &fences, *pair)).collect();
         let mut lanes = Vec::new();
         let mut asked = Vec::new();
@@ -264,7 +260,7 @@ impl Flow<'_> {
     }
 
     /// Whether a fence stands between the two, and runs when they do.
-    fn fenced(&self, cx: &Cx<'_>, fences: &[u32], pair: Pair) -> bool {
+    pub(super) fn fenced(&self, cx: &Cx<'_>, fences: &[u32], pair: Pair) -> bool {
         let (a, b) = (self.first(pair), self.second(pair));
         let between = &fences[fences.partition_point(|at| *at < a.place)..];
         between.iter().take_while(|at| **at < b.place).any(|&at| {
@@ -376,6 +372,12 @@ impl Flow<'_> {
         }
         found
     }
+}
+
+/// The fences of a unit, in the order of the text.
+pub(super) fn fences(cx: &Cx<'_>) -> Vec<u32> {
+    let instrs = (0..).zip(&cx.module.instrs);
+    instrs.filter(|(_, instr)| matches!(instr, Instr::McFence { .. })).map(|(at, _)| at).collect()
 }
 
 pub(super) fn verb(access: &Access) -> &'static str {

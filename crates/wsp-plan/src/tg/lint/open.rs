@@ -1,7 +1,7 @@
 //! Pairs of kernels whose bytes are known only when the graph runs.
 
 use super::access::Access;
-use super::flow::Flow;
+use super::flow::{Flow, fences};
 use super::order::Node;
 use super::pairs::Pair;
 use super::{AT_LAUNCH, Cx, NOT_ALL, note, warning};
@@ -14,7 +14,8 @@ const MOST_TOLD: usize = 16;
 /// Pairs that are left to the run.
 const MOST_OPEN: usize = 1 << 14;
 
-/// Two kernels of a graph that are in no order, or of which the second may not see what the first wrote, if a run binds them to bytes in common.
+/// Two kernels of a graph that are in no order, or of which the second may not see what the first wrote, if a run binds them to bytes in common and
+/// does not lay them out in such an order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OpenPair {
     /// The graph that defines them.
@@ -27,8 +28,10 @@ pub struct OpenPair {
     pub loops: Vec<u32>,
     /// The tensor, or one of several.
     pub tensor: String,
-    /// Whether they are in no order; else what the first writes is not made visible.
+    /// Whether they are in no order that the program states; else what the first writes is not made visible.
     pub is_race: bool,
+    /// Whether a fence between the two makes visible what one of them writes.
+    pub is_fenced: bool,
     /// Whether it was guessed what one of the two does.
     pub is_guess: bool,
     /// What ends it.
@@ -92,9 +95,9 @@ impl Flow<'_> {
         let unseen = follows.iter().zip(&visible).filter(|(_, seen)| !**seen).map(|(pair, _)| (*pair, false));
         let mut open: Vec<(Pair, bool)> = races.chain(unseen).collect();
         open.sort_unstable();
-        let count = open.len();
+        let (count, fences) = (open.len(), fences(cx));
         for (at, (pair, is_race)) in open.into_iter().take(MOST_OPEN).enumerate() {
-            let Some(made) = self.open_pair(cx, pair, is_race) else { continue };
+            let Some(made) = self.open_pair(cx, (pair, &fences), is_race) else { continue };
             if at < MOST_TOLD {
                 self.tell_open(cx, pair, &made);
             }
@@ -117,12 +120,13 @@ impl Flow<'_> {
     /// Keeps for the run kernels that it may start both, as their conditions go: it stops at the second.
     pub(super) fn left_to_arms(&self, cx: &mut Cx<'_>, pairs: &[Pair]) {
         let rest = MOST_OPEN.saturating_sub(cx.open.len());
-        let made: Vec<OpenPair> =
-            pairs.iter().filter_map(|pair| self.open_pair(cx, *pair, true)).take(rest).collect();
+        let fences = fences(cx);
+        let made = pairs.iter().filter_map(|pair| self.open_pair(cx, (*pair, &fences), true));
+        let made: Vec<OpenPair> = made.take(rest).collect();
         cx.open.extend(made);
     }
 
-    fn open_pair(&self, cx: &Cx<'_>, pair: Pair, is_race: bool) -> Option<OpenPair> {
+    fn open_pair(&self, cx: &Cx<'_>, (pair, fences): (Pair, &[u32]), is_race: bool) -> Option<OpenPair> {
         let mut places = [pair.first, pair.second];
         if is_race && self.list[places[0] as usize].place > self.list[places[1] as usize].place {
             places.reverse();
@@ -158,6 +162,7 @@ impl Flow<'_> {
             loops,
             tensor,
             is_race,
+            is_fenced: self.fenced(cx, fences, Pair { first: places[0], second: places[1] }),
             is_guess: places.iter().any(|at| self.guessed[*at as usize]),
             help,
             ends,
@@ -221,23 +226,30 @@ pub(super) fn depends_on(cx: &Cx<'_>, access: &Access) -> String {
 }
 
 impl OpenPair {
-    /// What a run says whose kernels met.
-    pub fn finding(&self) -> Diagnostic {
+    /// What a run says whose kernels met in no order.
+    pub fn race(&self) -> Diagnostic {
         let [a, b] = &self.ends;
-        let is_sure = self.is_race && !self.is_guess;
-        let (code, message) = match self.is_race {
-            true => (super::RACE, format!("`{}` and `{}` use `{}` in no order", a.name, b.name, self.tensor)),
-            false => (
-                super::NO_DATA_EDGE,
-                format!("`{}` may not see `{}` as `{}` wrote it", b.name, self.tensor, a.name),
-            ),
-        };
-        let found =
-            if is_sure { Diagnostic::error(code, message) } else { Diagnostic::warning(code, message) };
-        let found = match a.span == Span::default() {
+        let of = if self.is_guess { Diagnostic::warning } else { Diagnostic::error };
+        let message = format!("`{}` and `{}` use `{}` in no order", a.name, b.name, self.tensor);
+        self.at_both(of(super::RACE, message)).help(self.help.clone())
+    }
+
+    /// What a run says where one end comes first and writes what the other may not see; nothing if the other does not read it.
+    pub fn unseen(&self, first: usize) -> Option<Diagnostic> {
+        let (a, b) = (&self.ends[first], &self.ends[1 - first]);
+        if a.direction == Direction::In || b.direction == Direction::Out {
+            return None;
+        }
+        let message = format!("`{}` may not see `{}` as `{}` wrote it", b.name, self.tensor, a.name);
+        let found = self.at_both(Diagnostic::warning(super::NO_DATA_EDGE, message));
+        Some(found.help(format!("TG_DEPEND({}, {}, DATA, {})", a.name, b.name, self.tensor)))
+    }
+
+    fn at_both(&self, found: Diagnostic) -> Diagnostic {
+        let [a, b] = &self.ends;
+        match a.span == Span::default() {
             true => found,
             false => found.at(b.span, "bound here").label(a.span, "bound here"),
-        };
-        found.help(self.help.clone())
+        }
     }
 }

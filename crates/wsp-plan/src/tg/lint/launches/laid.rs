@@ -396,7 +396,12 @@ impl EventOrder {
 
     /// Whether a node is one of some, or comes behind one of them.
     pub fn leads(&self, plan: &GraphPlan, from: &[u32], to: u32) -> bool {
-        from.iter().any(|node| self.levels.behind(plan, *node, |_| true)[to as usize])
+        from.iter().any(|node| self.led_to(plan, *node)[to as usize])
+    }
+
+    /// Of each node whether it is one, or comes behind it; of nodes in a loop that runs at run time, in the same round.
+    pub fn led_to(&self, plan: &GraphPlan, from: u32) -> Vec<bool> {
+        self.levels.behind(plan, from, |_| true)
     }
 }
 
