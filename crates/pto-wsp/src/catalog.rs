@@ -4,12 +4,13 @@ use serde_json::Value;
 use wsp_diag::{Code, CodeInfo, Codes, Diagnostic, SourceMap};
 
 /// The codes of all crates.
-const CRATES: [Codes; 10] = [
+const CRATES: [Codes; 11] = [
     wsp_diag::CODES,
     wsp_ir::CODES,
     wsp_lang::CODES,
     wsp_isa::CODES,
     wsp_plan::CODES,
+    wsp_tg::CODES,
     wsp_backend::CODES,
     wsp_trace::CODES,
     wsp_kernel::CODES,

@@ -55,5 +55,5 @@ pub use wsp_cpu::tg::{
 pub use wsp_cpu::workload::KernelFault;
 pub use wsp_ir::tg::{ArgSignature, Expr, KernelSignature, Signatures, Table, TgBuilder, TgModule, verify};
 pub use wsp_plan::Element;
-pub use wsp_plan::tg::lint;
 pub use wsp_runtime::tg::{CoreCounts, Hints, RuntimeConfig, Stats, Trace, Tracing};
+pub use wsp_tg::lint;

@@ -7,8 +7,8 @@ use wsp_backend::{Backend, EmitOptions, Emitted, Package, Program};
 use wsp_diag::{Diagnostic, Diagnostics, Severity, did_you_mean};
 use wsp_ir::workload::StatementKind;
 use wsp_plan::target::TARGETS;
-use wsp_plan::tg::{ElaborateOptions, UnitPlan, elaborate};
 use wsp_plan::{PlanSource, Target, UnitSource};
+use wsp_tg::{ElaborateOptions, UnitPlan, elaborate};
 
 /// The targets that have AICPUs.
 static ASCEND: [&Target; 3] = [&TARGETS[1], &TARGETS[2], &TARGETS[3]];

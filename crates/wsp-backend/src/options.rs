@@ -12,7 +12,7 @@ use wsp_core::policy::Hints;
 use wsp_diag::Diagnostic;
 use wsp_memory::{Claim, View};
 use wsp_plan::ProgramKind;
-use wsp_plan::tg::matrix::DeviceModel;
+use wsp_plan::target::DeviceModel;
 
 /// Order of tokens and heads inside a page of a KV cache.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

@@ -7,6 +7,7 @@
 mod access;
 mod array;
 mod capability;
+pub mod entry;
 pub mod expected;
 mod fold;
 mod lower;
@@ -17,7 +18,6 @@ mod reads;
 mod source;
 pub mod split;
 pub mod target;
-pub mod tg;
 pub mod view_kernel;
 mod walk;
 pub mod workload;
@@ -37,16 +37,9 @@ pub use needs::Needs;
 pub use options::{CompileOptions, ParamValue};
 pub use reads::arrays_read;
 pub use source::{KernelFile, PlanSource, ProgramKind, UnitSource};
-pub use target::Target;
+pub use target::{DeviceModel, Target};
 pub use view_kernel::{FieldSource, ViewKernelSource, ViewShape};
 pub use wsp_ir::{Capability, Support};
 
 /// The codes of this crate.
-pub const CODES: wsp_diag::Codes = &[
-    lower::codes::CODES,
-    workload::codes::CODES,
-    ptow::codes::CODES,
-    tg::lint::codes::CODES,
-    tg::matrix::CODES,
-    tg::elaborate::codes::CODES,
-];
+pub const CODES: wsp_diag::Codes = &[lower::codes::CODES, workload::codes::CODES, ptow::codes::CODES];

@@ -4,7 +4,6 @@
 //! schedules say take names, platforms and devices from it.
 
 use crate::lower::codes::UNKNOWN_TARGET;
-use crate::tg::matrix::DeviceModel;
 use wsp_core::tg::Platform;
 use wsp_diag::{Diagnostic, did_you_mean};
 
@@ -15,6 +14,28 @@ pub enum Plans {
     Made,
     /// It has none.
     NotMade,
+}
+
+/// The cores of one device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DeviceModel {
+    /// Cube cores.
+    pub aic: u32,
+    /// Vector cores.
+    pub aiv: u32,
+    /// Threads of the AICPU that run kernels and hand out work.
+    pub aicpu: u32,
+    /// Vector cores that one block of an `AIC_AIV` kernel takes beside its cube core.
+    pub aiv_per_aic: u32,
+    /// Parts of the L2 cache, each of which serves as many cores.
+    pub l2_domains: u32,
+}
+
+impl Default for DeviceModel {
+    /// A 910B.
+    fn default() -> DeviceModel {
+        Target::of(Platform::A2).device
+    }
 }
 
 /// A target.

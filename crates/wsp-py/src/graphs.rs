@@ -26,10 +26,10 @@ use wsp_diag::{Code, Diagnostic, Severity, SourceMap};
 use wsp_ir::tg::{Signatures, TgModule};
 use wsp_isa::tg::{binary, text};
 use wsp_kernel::Mode;
+use wsp_plan::entry::settable;
 use wsp_plan::target::CPU_SIM;
-use wsp_plan::tg::entry::settable;
-use wsp_plan::tg::{LintOptions, lint};
 use wsp_plan::{KernelFile, PlanSource, UnitSource};
+use wsp_tg::{LintOptions, lint};
 use wsp_trace::python::arrays::BAD_OPTION as UNUSED;
 
 const CONTRADICTION: Code = Code(1518);

@@ -57,11 +57,7 @@ const AREAS: [Area; 5] = [
         files: &["crates/wsp-core/src/ptow/**/*.rs"],
         others: &["wsp-plan", "wsp-cpu"],
     },
-    Area {
-        package: "wsp-core",
-        files: &["crates/wsp-core/src/tg/**/*.rs"],
-        others: &["wsp-isa", "wsp-plan"],
-    },
+    Area { package: "wsp-core", files: &["crates/wsp-core/src/tg/**/*.rs"], others: &["wsp-isa", "wsp-tg"] },
     Area {
         package: "wsp-runtime",
         files: &[

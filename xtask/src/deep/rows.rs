@@ -58,17 +58,17 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "races of launches on random hosts",
-        cargo: &["--package", "wsp-plan", "--test", "it", "tg_launches::races_of_random_hosts"],
+        cargo: &["--package", "wsp-tg", "--test", "it", "tg_launches::races_of_random_hosts"],
         cases: Some(100_000),
     },
     Row {
         name: "waits and signals in rounds of random task graphs",
-        cargo: &["--package", "wsp-plan", "--test", "it", "tg_launch_rounds::waits_and_signals"],
+        cargo: &["--package", "wsp-tg", "--test", "it", "tg_launch_rounds::waits_and_signals"],
         cases: Some(20_000),
     },
     Row {
         name: "waits in loops of random task graphs before what they signal",
-        cargo: &["--package", "wsp-plan", "--test", "it", "tg_launch_rounds::waits_in_rounds"],
+        cargo: &["--package", "wsp-tg", "--test", "it", "tg_launch_rounds::waits_in_rounds"],
         cases: Some(20_000),
     },
     Row {
@@ -78,7 +78,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "devices that wait for each other's notifications",
-        cargo: &["--package", "wsp-plan", "--test", "it", "tg_notices::waits_of_devices"],
+        cargo: &["--package", "wsp-tg", "--test", "it", "tg_notices::waits_of_devices"],
         cases: Some(20_000),
     },
     Row {

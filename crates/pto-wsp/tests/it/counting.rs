@@ -12,12 +12,12 @@ use wsp_kernel::{
     Env, Extent, GeneratorCode, GeneratorHost, Hints, Trap, Value, WsRequest, eval_launch_expr,
 };
 use wsp_memory::Claim;
+use wsp_plan::entry::signature;
 use wsp_plan::target::CPU_SIM;
-use wsp_plan::tg::entry::signature;
-use wsp_plan::tg::plan::HostKind;
-use wsp_plan::tg::{ElaborateOptions, elaborate};
 use wsp_plan::workload::{bind, count};
 use wsp_plan::{LoweredPlan, PlanSource, Target, UnitSource};
+use wsp_tg::plan::HostKind;
+use wsp_tg::{ElaborateOptions, elaborate};
 
 /// Counts tasks.
 pub(crate) struct Counting;

@@ -13,8 +13,8 @@ use std::ops::Range;
 use wsp_core::tg::image::{LoopKind, LoopRecord, NONE, NodeKind};
 use wsp_core::tg::{FenceScope, Instr};
 use wsp_ir::tg::TgModule;
-use wsp_plan::tg::GraphPlan;
-use wsp_plan::tg::plan::{EdgeKind, Flow, FlowFrom};
+use wsp_tg::GraphPlan;
+use wsp_tg::plan::{EdgeKind, Flow, FlowFrom};
 
 /// A fence before a node, and the edges for which it is there.
 #[derive(Clone, PartialEq, Eq, Debug)]

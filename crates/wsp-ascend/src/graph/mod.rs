@@ -15,7 +15,7 @@ mod unit;
 use std::fmt;
 use wsp_core::tg::{FenceScope, Platform, Support};
 use wsp_ir::tg::TgModule;
-use wsp_plan::tg::{GraphPlan, UnitPlan};
+use wsp_tg::{GraphPlan, UnitPlan};
 
 /// Most arguments of a kernel, most loops of a graph, most members of a gang: what the header has room for.
 pub const MOST: [(&str, usize); 3] =

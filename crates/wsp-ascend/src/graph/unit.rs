@@ -5,8 +5,8 @@ use super::{GraphEmitError, expr};
 use crate::writer::Writer;
 use std::fmt::Write as _;
 use wsp_core::tg::{CoreType, FenceScope, Platform, Scalar};
-use wsp_plan::tg::plan::{BindItem, BindTensor, KernelItem};
-use wsp_plan::tg::{GraphPlan, UnitPlan};
+use wsp_tg::plan::{BindItem, BindTensor, KernelItem};
+use wsp_tg::{GraphPlan, UnitPlan};
 
 /// Words of an image in a line.
 const WORDS_PER_LINE: usize = 12;

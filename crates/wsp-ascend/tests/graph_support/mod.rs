@@ -16,8 +16,8 @@ use wsp_core::tg::machine::{Fault, Machine, Scalars, Step};
 use wsp_core::tg::{Env, EvalFault, IterNo, Platform, Scalar, ScalarType, TensorNo, eval};
 use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::tg::{Signatures, TgModule, verify};
-use wsp_plan::tg::plan::{BindTensor, ElaborateOptions};
-use wsp_plan::tg::{GraphPlan, UnitPlan, elaborate};
+use wsp_tg::plan::{BindTensor, ElaborateOptions};
+use wsp_tg::{GraphPlan, UnitPlan, elaborate};
 
 /// Most lines of a run that is compared.
 const MOST_LINES: usize = 2000;

@@ -30,9 +30,9 @@ use wsp_ir::workload::WorkloadModule;
 use wsp_ir::{ExprKind, Module};
 use wsp_kernel::{Trap, Value, eval_launch_expr};
 use wsp_plan::ptow::{LaunchData, Lowered, dispatch_configs, lower};
-use wsp_plan::tg::elaborate;
-use wsp_plan::tg::plan::ElaborateOptions;
 use wsp_plan::workload::{Bindings, ExpandError, TaskRecord, TaskSink, expand};
+use wsp_tg::elaborate;
+use wsp_tg::plan::ElaborateOptions;
 
 /// Expressions of a program.
 const EACH: usize = 24;

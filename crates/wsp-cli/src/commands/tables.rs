@@ -8,11 +8,11 @@ use wsp_core::limits;
 use wsp_core::tg::Platform;
 use wsp_diag::Diagnostic;
 use wsp_plan::target::CPU_SIM;
-use wsp_plan::tg::matrix::{MATRIX, PLATFORMS, Row, platform_name, word};
 use wsp_plan::{
     CAPABILITIES, Capability, Support, Target, aicpu_capabilities, aicpu_statement_capabilities,
     statement_capabilities, workload_capabilities,
 };
+use wsp_tg::matrix::{MATRIX, PLATFORMS, Row, platform_name, word};
 
 /// Prints every limit.
 pub(super) fn config(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, Vec<Diagnostic>> {

@@ -2,8 +2,8 @@
 
 use wsp_core::tg::CoreType;
 use wsp_core::tg::image::{NONE, NodeKind};
-use wsp_plan::tg::plan::EdgeKind;
-use wsp_plan::tg::{GraphPlan, UnitPlan};
+use wsp_tg::plan::EdgeKind;
+use wsp_tg::{GraphPlan, UnitPlan};
 
 /// A node of a graph.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -145,7 +145,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::unit::UnitEdge;
-    use wsp_plan::tg::plan::EdgeKind;
+    use wsp_tg::plan::EdgeKind;
 
     fn written(write: impl Fn(&mut Rows<'_>, &[UnitGraph]) -> std::io::Result<()>) -> String {
         let node = |kind, name: &str, kernel| UnitNode { kind, name: name.to_owned(), kernel, body: None };

@@ -4,8 +4,8 @@ use super::{UnitEdge, UnitGraph};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::tg::image::{GuardRecord, NONE, NodeKind, WHEN_NONZERO};
 use wsp_core::tg::{Direction, ExprOp};
-use wsp_plan::tg::plan::EdgeKind;
-use wsp_plan::tg::{GraphPlan, UnitPlan};
+use wsp_tg::plan::EdgeKind;
+use wsp_tg::{GraphPlan, UnitPlan};
 
 /// An edge of a picture.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

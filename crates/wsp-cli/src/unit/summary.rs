@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use crate::unit::{UnitEdge, UnitNode};
     use wsp_core::tg::CoreType;
-    use wsp_plan::tg::plan::EdgeKind;
+    use wsp_tg::plan::EdgeKind;
 
     fn graph(kinds: &[(NodeKind, Option<u32>)], edges: &[(u32, u32)], loops: &[u32]) -> UnitGraph {
         let node = |&(kind, body): &(NodeKind, Option<u32>)| UnitNode {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use wsp_core::tg::Scalar;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
-use wsp_plan::tg::plan::{BindItem, BindTensor};
+use wsp_tg::plan::{BindItem, BindTensor};
 
 /// A dispatched kernel.
 #[derive(Debug)]

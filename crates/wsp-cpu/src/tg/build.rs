@@ -21,10 +21,10 @@ use std::sync::Arc;
 use wsp_core::tg::{Instr, StreamNo};
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::{ArgDecl, ArgSource, Signatures, TgModule, verify};
-use wsp_plan::tg::matrix::DeviceModel;
-use wsp_plan::tg::plan::{ElaborateOptions, HostKind, UnitPlan};
-use wsp_plan::tg::{self, Checked, LintOptions, elaborate};
+use wsp_plan::target::DeviceModel;
 use wsp_runtime::tg::Runtime;
+use wsp_tg::plan::{ElaborateOptions, HostKind, UnitPlan};
+use wsp_tg::{Checked, LintOptions, elaborate};
 
 impl Session {
     /// Checks a unit, elaborates it, and gives it kernels, memory and first values.
@@ -115,7 +115,7 @@ fn check(
     let scalars: Vec<Option<i64>> =
         module.args.iter().zip(scalars).map(|(arg, value)| is_fixed(arg).then_some(value)).collect();
     let lint = LintOptions { platform: None, device, devices: Some(options.runtime.devices) };
-    let mut checked = tg::check(module, signatures, &lint, &scalars);
+    let mut checked = wsp_tg::check(module, signatures, &lint, &scalars);
     // What is left to the run is no finding of it.
     let findings = std::mem::take(&mut checked.findings);
     found.extend(findings.into_iter().filter(|found| found.code != codes::LEFT_OPEN));
@@ -193,7 +193,7 @@ fn make(
 
 /// Graphs and checkpoints that the host restores.
 fn restores(plan: &UnitPlan, codes: &[Arc<GraphCode>]) -> Vec<(u32, u32)> {
-    let restored = |op: &wsp_plan::tg::plan::HostOp| match op.kind {
+    let restored = |op: &wsp_tg::plan::HostOp| match op.kind {
         HostKind::Restore { graph, checkpoint } => Some((codes[graph as usize].plan.no.0, checkpoint.0)),
         _ => None,
     };

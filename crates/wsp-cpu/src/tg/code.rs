@@ -11,8 +11,8 @@ use wsp_core::DType;
 use wsp_core::tg::{ExprOp, Scalar};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::tg::TgModule;
-use wsp_plan::tg::plan::{BindTensor, FixedItem, GraphPlan, KernelItem};
 use wsp_runtime::tg::Graph;
+use wsp_tg::plan::{BindTensor, FixedItem, GraphPlan, KernelItem};
 
 /// A graph that can be launched.
 #[derive(Debug)]
@@ -163,7 +163,7 @@ pub(crate) fn when(plan: &GraphPlan, kernel: &KernelItem) -> When {
         };
         ops.map(of).max().unwrap_or(When::Always)
     };
-    let of_bind = |bind: &wsp_plan::tg::plan::BindItem| {
+    let of_bind = |bind: &wsp_tg::plan::BindItem| {
         let index = match bind.tensor {
             BindTensor::One(_) => When::Always,
             BindTensor::Table { index, .. } => of(index),

@@ -6,7 +6,7 @@ use std::fmt;
 use wsp_core::tg::Direction;
 use wsp_core::words::counted;
 use wsp_plan::Element;
-use wsp_plan::tg::plan::KernelDef;
+use wsp_tg::plan::KernelDef;
 use zerocopy::IntoBytes;
 
 /// An argument of a kernel: bytes, and what the kernel may do with them.

@@ -15,8 +15,8 @@ use wsp_backend::Recording;
 use wsp_core::tg::{Direction, ExprOp, MemLocation};
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::{KernelSignature, TgModule};
-use wsp_plan::tg::plan::{BindItem, GraphPlan, UnitPlan};
 use wsp_runtime::tg::Graph;
+use wsp_tg::plan::{BindItem, GraphPlan, UnitPlan};
 
 /// Tensors that a graph reads and writes, and bodies for its kernels.
 pub(super) fn code(

@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 use wsp_core::tg::EventNo;
-use wsp_plan::tg::plan::{EventItem, GraphPlan, NotifyItem, PlanPartition, UnitPlan};
 use wsp_runtime::tg::{
     Affinity, CoreRange, EventInfo, Granted, GraphParts, KernelInfo, NotifyInfo, Partition,
 };
+use wsp_tg::plan::{EventItem, GraphPlan, NotifyItem, PlanPartition, UnitPlan};
 
 /// What the runtime knows of a graph.
 pub(super) fn parts(plan: &GraphPlan, unit: &UnitPlan) -> GraphParts {

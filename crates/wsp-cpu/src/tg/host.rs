@@ -4,8 +4,8 @@ use super::codes;
 use wsp_core::tg::{EvalFault, Scalar};
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
-use wsp_plan::tg::plan::{HostKind, HostOp};
 use wsp_runtime::tg::LaunchId;
+use wsp_tg::plan::{HostKind, HostOp};
 
 /// Where a run stands: between two statements.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -14,7 +14,7 @@ use std::hash::Hasher as _;
 use std::sync::Arc;
 use wsp_backend::Recording;
 use wsp_memory::{Reader, Writer};
-use wsp_plan::tg::plan::{GraphPlan, UnitPlan};
+use wsp_tg::plan::{GraphPlan, UnitPlan};
 
 /// What a run is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

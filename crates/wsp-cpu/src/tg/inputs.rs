@@ -11,7 +11,7 @@ use wsp_core::tg::Direction;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::tg::Signatures;
 use wsp_memory::{Claimed, Stored, View};
-use wsp_plan::tg::plan::{TensorKind, UnitPlan};
+use wsp_tg::plan::{TensorKind, UnitPlan};
 
 /// External tensors whose size is not declared get the size that kernels of known shapes need.
 pub(super) fn take_sizes(table: &mut TensorTable, plan: &UnitPlan, signatures: &Signatures) {

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use wsp_core::tg::{EventNo, IterNo};
 use wsp_diag::Span;
-use wsp_plan::tg::{GraphEvents, OpenUse, UseWait};
+use wsp_tg::{GraphEvents, OpenUse, UseWait};
 
 /// What is known of a stream.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use wsp_core::tg::image::NONE;
 use wsp_diag::Diagnostic;
-use wsp_plan::tg::plan::GraphPlan;
-use wsp_plan::tg::{EventOrder, OpenPair};
+use wsp_tg::plan::GraphPlan;
+use wsp_tg::{EventOrder, OpenPair};
 
 /// Answers on the order of nodes that are kept: of so many pairs of nodes.
 const MOST_KEPT: usize = 1 << 24;

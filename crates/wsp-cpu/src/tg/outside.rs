@@ -14,8 +14,8 @@ use wsp_backend::{Recording, Unwritten};
 use wsp_core::DType;
 use wsp_diag::Diagnostic;
 use wsp_memory::ViewAccess;
-use wsp_plan::tg::plan::TensorKind;
 use wsp_plan::{Array, Arrays};
+use wsp_tg::plan::TensorKind;
 
 impl Session {
     /// The contents of a tensor of the unit: of an external one, with its declared elements; of others, as bytes. A tensor that

@@ -22,8 +22,8 @@ use wsp_core::tg::machine::{Fault, Scalars};
 use wsp_core::tg::{Direction, GraphNo, PartitionNo};
 use wsp_core::words::{by_count, counted};
 use wsp_diag::Diagnostic;
-use wsp_plan::tg::plan::KernelDef;
 use wsp_runtime::tg::{InlineExecutor, InlineFault, LocalBodies};
+use wsp_tg::plan::KernelDef;
 
 /// A graph with everything bound: [`invoke`](Self::invoke) only runs it, on the calling thread. Nothing is elaborated, allocated
 /// or bound again, save bindings that the iteration changes.

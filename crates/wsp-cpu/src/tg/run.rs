@@ -14,8 +14,8 @@ use super::shared::Live;
 use std::cell::RefCell;
 use wsp_core::tg::{Env, EvalFault, ExprOp, IterNo, Scalar, ScalarType, TensorNo, eval};
 use wsp_diag::{Diagnostic, Severity};
-use wsp_plan::tg::plan::{HostKind, HostOp};
 use wsp_runtime::tg::LaunchId;
+use wsp_tg::plan::{HostKind, HostOp};
 
 /// How far the host program of a device is.
 #[derive(Clone, PartialEq, Eq, Debug)]

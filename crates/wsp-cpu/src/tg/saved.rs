@@ -18,8 +18,8 @@ use wsp_backend::{CheckpointKey, RecordKind};
 use wsp_core::tg::{CheckpointNo, EventNo, GraphNo, StreamNo};
 use wsp_diag::Diagnostic;
 use wsp_memory::{Unreadable, ViewAccess};
-use wsp_plan::tg::plan::TensorKind;
 use wsp_runtime::tg::Epochs;
+use wsp_tg::plan::TensorKind;
 
 /// The records of a store that can be read, of its newest run, the newest record first; and why others cannot.
 struct Found {

@@ -18,8 +18,8 @@ use wsp_backend::PayloadSlot;
 use wsp_core::tg::{CheckpointNo, GraphNo, StreamNo};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ArgSource, Namespace, TgModule};
-use wsp_plan::tg::plan::UnitPlan;
 use wsp_runtime::tg::{LaunchId, Partition, Runtime, Saved, Stats, StreamId, Trace, Tracing, validate};
+use wsp_tg::plan::UnitPlan;
 
 /// A unit that is checked, elaborated and given memory and kernels.
 ///

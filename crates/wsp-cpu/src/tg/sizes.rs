@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use wsp_core::tg::image::NONE;
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::TgModule;
-use wsp_plan::tg::plan::{BindItem, BindTensor, GraphPlan, UnitPlan};
+use wsp_tg::plan::{BindItem, BindTensor, GraphPlan, UnitPlan};
 
 /// Kernels of a unit that no run can bind, by the sizes of their tensors that the unit says: the extents of an entry of a `.pto` file follow
 /// from the bytes of its arguments, which have to agree. A kernel in an arm that may not be taken is a warning.

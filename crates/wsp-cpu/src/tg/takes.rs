@@ -8,8 +8,8 @@ use super::open::loops_around;
 use super::values::Values;
 use wsp_core::tg::image::{NONE, WHEN_NONZERO, WHEN_SKIPPED, WHEN_ZERO};
 use wsp_core::tg::{ExprOp, Scalar};
-use wsp_plan::tg::Certainty;
-use wsp_plan::tg::plan::{BindItem, BindTensor};
+use wsp_tg::Certainty;
+use wsp_tg::plan::{BindItem, BindTensor};
 
 /// How a launch uses a tensor of the unit, as a note; `None` if it does not.
 pub(super) fn taken(values: &Values<'_>, unit: u32) -> Option<String> {

@@ -13,7 +13,7 @@ use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_ir::tg::TgModule;
 use wsp_memory::{EarlyLoads, View, ViewAccess};
 use wsp_plan::Array;
-use wsp_plan::tg::plan::{PlanTensor, TensorKind, UnitPlan};
+use wsp_tg::plan::{PlanTensor, TensorKind, UnitPlan};
 
 /// What freed memory is filled with, so that what still reads it does not look right.
 pub(crate) const POISON: u8 = 0xa5;

@@ -17,9 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wsp_core::tg::image::NONE;
 use wsp_core::tg::{Direction, EventNo};
 use wsp_diag::Diagnostic;
-use wsp_plan::tg::plan::{ConditionItem, GraphPlan};
-use wsp_plan::tg::runs::Runs;
-use wsp_plan::tg::{EventOrder, LaunchUse, OpenLaunches, OpenUse};
+use wsp_tg::plan::{ConditionItem, GraphPlan};
+use wsp_tg::runs::Runs;
+use wsp_tg::{EventOrder, LaunchUse, OpenLaunches, OpenUse};
 
 /// Launches that are kept before any is forgotten.
 const FEWEST_KEPT: usize = 64;
@@ -73,7 +73,7 @@ impl OpenUses {
                 is_early: *when != When::Dispatch && runs(kernel.node),
             })
             .collect();
-        let copy = |copy: &wsp_plan::tg::plan::CopyItem| Uses {
+        let copy = |copy: &wsp_tg::plan::CopyItem| Uses {
             uses: of(copy.instr).collect(),
             is_early: runs(copy.node),
         };

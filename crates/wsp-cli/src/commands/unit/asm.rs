@@ -9,7 +9,7 @@ use crate::files::write_program;
 use pto_wsp::codes;
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_isa::tg::text;
-use wsp_plan::tg::{ElaborateOptions, UnitPlan, elaborate};
+use wsp_tg::{ElaborateOptions, UnitPlan, elaborate};
 
 /// Writes a stage of a unit.
 pub(in crate::commands) fn asm(

@@ -8,8 +8,8 @@ use crate::commands::{Outcome, Session};
 use crate::report::UnitGraphReport;
 use crate::unit::{GraphStats, UnitGraph, drawn_edges, write_unit_dot, write_unit_edges, write_unit_tasks};
 use wsp_diag::Diagnostic;
-use wsp_plan::tg::plan::TensorKind;
-use wsp_plan::tg::{ElaborateOptions, elaborate};
+use wsp_tg::plan::TensorKind;
+use wsp_tg::{ElaborateOptions, elaborate};
 
 /// Lists or sums up the graphs of a unit.
 pub(in crate::commands) fn graph(

@@ -26,8 +26,8 @@ use wsp_diag::Diagnostic;
 use wsp_ir::tg::verify;
 use wsp_isa::tg::text;
 use wsp_plan::target::CPU_SIM;
-use wsp_plan::tg::matrix::{UnitTarget, diagnose};
-use wsp_plan::tg::{ElaborateOptions, LintOptions, elaborate, lint};
+use wsp_tg::matrix::{UnitTarget, diagnose};
+use wsp_tg::{ElaborateOptions, LintOptions, elaborate, lint};
 
 /// Prints a unit as text, also one that breaks rules.
 pub(super) fn disasm(

@@ -25,9 +25,10 @@ use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, Severity, did_you_mean};
 use wsp_ir::tg::{Namespace, TgModule, verify};
 use wsp_plan::target::CPU_SIM;
-use wsp_plan::tg::matrix::{self, DeviceModel};
+use wsp_plan::target::DeviceModel;
 use wsp_plan::{ParamValue, PlanSource, UnitSource};
 use wsp_runtime::tg::write_graph_chrome_trace;
+use wsp_tg::matrix;
 
 /// A unit with all that its run needs.
 struct Ready {

@@ -21,7 +21,7 @@ use wsp_ir::tg::KernelSignature;
 use wsp_ir::{Elem, KernelEntry, Module, ParamSource};
 use wsp_kernel::{Env, KernelCode, Layout, Mode, Scratch, Trap, Value, eval_launch_expr};
 use wsp_plan::ParamValue;
-use wsp_plan::tg::entry::{functions, parameters, signature};
+use wsp_plan::entry::{functions, parameters, signature};
 
 /// Versions of an entry that are kept, one for each list of extents that it was bound to.
 const KEPT_VERSIONS: usize = 16;
@@ -78,7 +78,7 @@ impl fmt::Debug for PtoBound {
 }
 
 impl PtoEntry {
-    /// Every entry of a file, in its order. Values of `set` whose names are not [settable](wsp_plan::tg::entry::settable) belong to other
+    /// Every entry of a file, in its order. Values of `set` whose names are not [settable](wsp_plan::entry::settable) belong to other
     /// files; of those given twice the last one counts.
     ///
     /// # Errors

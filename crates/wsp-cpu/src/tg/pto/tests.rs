@@ -270,7 +270,7 @@ fn parameters_are_set_and_unfit_values_refused() {
     assert_eq!(faults[0].code, crate::codes::BAD_PARAMETER);
     let mut sources = SourceMap::default();
     let module = wsp_lang::compile("t.pto", program, &mut sources).0.expect("it compiles");
-    assert_eq!(wsp_plan::tg::entry::settable(&module).collect::<Vec<_>>(), ["D"]);
+    assert_eq!(wsp_plan::entry::settable(&module).collect::<Vec<_>>(), ["D"]);
 }
 
 #[test]

@@ -1,0 +1,14 @@
+//! Integration tests, in one program: they link once.
+
+#[path = "../../../wsp-core/tests/randomised/mod.rs"]
+mod randomised;
+mod tg_any_unit;
+mod tg_blocks;
+mod tg_conditions;
+mod tg_launch_loads;
+mod tg_launch_rounds;
+mod tg_launches;
+mod tg_lint;
+mod tg_machine;
+mod tg_matrix;
+mod tg_notices;
