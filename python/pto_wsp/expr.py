@@ -372,14 +372,19 @@ def _names_a_loop(expr: Expr) -> bool:
 
 def constant(value: int, span: Span | None = None) -> Expr:
     """The expression of a number of 64 bits."""
+    check_bits(value, "compute it in a kernel")
+    return Expr("const", (value,), span)
+
+
+def check_bits(value: int, help: str) -> None:
+    """Refuses a number of more than 64 bits with sign."""
     if value not in _I64:
         raise trace_error(
             1034,
             f"{value} is not an integer of 64 bits",
             notes=f"they are {-(2**63)} to {2**63 - 1}",
-            help="compute it in a kernel, or put it into a table",
+            help=help,
         )
-    return Expr("const", (value,), span)
 
 
 def as_expr(value: Any, what: str = "the operand") -> Expr:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ._raise import trace_error
 from .dtypes import i64
-from .expr import Expr, as_expr, constant, describe, in_order
+from .expr import Expr, as_expr, check_bits, describe, in_order
 from .spans import caller_span
 from .tensors import Named, extent_of
 
@@ -141,5 +141,5 @@ def _integers(values: Iterable[int]) -> tuple[int, ...]:
             '`Table(length="batch")`',
         ) from None
     for value in result:
-        constant(value)
+        check_bits(value, "a table holds integers of 64 bits with sign: give it numbers of that range")
     return result

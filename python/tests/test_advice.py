@@ -323,6 +323,7 @@ MISTAKES = [
     ("WSP1111", "pto.cast(tile, f16)", of(lambda i: halved[i](X[i : i + 1], Y[i : i + 1]))),
     ("WSP1034", "with P.when(a), P.when(b):", of_a_chain.compile),
     ("WSP1250", "`np.uint32` for integers", given(X={1, 2})),
+    ("WSP1034", "give it numbers of that range", lambda: Table([2**63])),
     ("WSP1208", "1 to 1048576", lambda: rows_of.batch_deps(0)),
     ("WSP1208", "1 to 1048576", lambda: rows_of.timing(TimingPolicy.batched(2**32 - 1))),
     ("WSP1260", "bound.rebind(", lambda: rows_of.compile().bind(**arrays())(X=1)),

@@ -22,6 +22,7 @@ from pto_wsp import (
     kernel,
     pto,
     python_kernel,
+    tile,
     u8,
     u16,
     u32,
@@ -242,6 +243,40 @@ def test_what_is_left_unwritten_is_counted_and_stays_as_it_was():
         assert f"{count} of its 16 elements are not written, the first at {first}" in left.value.message
         assert (y == -7).sum() == count
         assert np.isfinite(ran(k, debug=False)).all()
+
+
+def test_what_no_store_reaches_of_rows_that_are_bounded_is_noted():
+    @kernel
+    def left(x: In, y: Out):
+        y[:, :32] = pto.load(x[:, :32])
+
+    @kernel
+    def upper(x: In, y: Out):
+        y[:8] = pto.load(x[:8])
+
+    @kernel
+    def whole(x: In, y: Out):
+        y[:, :32] = pto.load(x[:, :32])
+        y[:, 32:] = pto.load(x[:, 32:])
+
+    @kernel
+    def every(x: In, y: Out):
+        y[...] = pto.load(x)
+
+    def notes(k):
+        x, y = Tensor(("rows", 64), f32), Tensor(("rows", 64), f32)
+
+        @workload
+        def tiles(rows):
+            for i in P(P.ceildiv(rows, 16)):
+                k[i](x[tile(i, 16)], y[tile(i, 16)])
+
+        return tiles.compile().notes
+
+    for k, count in ((left, 512), (upper, 512), (whole, None), (every, None)):
+        found = notes(k)
+        assert len(found) == (count is not None), found
+        assert count is None or f"stores to {count} of the up to 1024 elements of `y`" in found[0]
 
 
 def test_what_no_store_reaches_is_noted_where_it_is_known():

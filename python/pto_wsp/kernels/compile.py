@@ -33,8 +33,9 @@ def never_stored(kernel: str, name: str, span: Span, how: str) -> Exception:
 def _partly(kernel: str, param: ViewParam, left: int, total: int) -> str:
     """What a program notes of an `Out` of which no store reaches a part."""
     file, line = param.span[0], param.span[1]
+    of = f"{total}" if None not in param.extents else f"up to {total}"
     return (
-        f"kernel `{kernel}` stores to {total - left} of the {total} elements of `{param.name}`, an `Out`: "
+        f"kernel `{kernel}` stores to {total - left} of the {of} elements of `{param.name}`, an `Out`: "
         f"the other {left} stay as they are; declare it `InOut` if that is meant ({file}:{line})"
     )
 

@@ -24,11 +24,12 @@ class Coverage:
             axis: (at.value, at.value + 1) if isinstance(at, Const) else None for axis, at in view.fixed
         }
         for dim in view.dims:
+            # A tile that is not full stores no more than its room.
             extent = 1
             for number, along in enumerate(dims):
                 if along is not None and along.axis == dim.axis and value is not None:
-                    extent = value.shape[number] if value.full[number] else 0
-            known = extent > 0 and isinstance(dim.start, Const)
+                    extent = value.shape[number]
+            known = isinstance(dim.start, Const)
             box[dim.axis] = (dim.start.value, dim.start.value + extent) if known else None
         parts = [box[axis] for axis in sorted(box)]
         whole = tuple(part for part in parts if part is not None)
@@ -39,10 +40,11 @@ class Coverage:
         return param.index in self._boxes
 
     def missing(self, param: ViewParam) -> tuple[int, int] | None:
-        """How many elements of a parameter no store reaches, and how many it has; None where that is not
-        known, or none is missing.
+        """How many elements of a parameter no store reaches, and how many it has, or may have where an extent
+        is bounded only; None where that is not known, or none is missing.
         """
-        boxes, extents = self._boxes.get(param.index, []), param.extents
+        boxes = self._boxes.get(param.index, [])
+        extents = [most if known is None else known for known, most in zip(param.extents, param.most, strict=True)]
         known = [box for box in boxes if box is not None and len(box) == len(extents)]
         if len(known) < len(boxes) or any(extent is None for extent in extents):
             return None
