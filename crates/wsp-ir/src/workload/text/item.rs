@@ -322,6 +322,9 @@ impl<'t> Parser<'t> {
             self.bump();
         }
         let (name, span) = self.name("`in`, `out` or `inout` and a name, or the name of an integer")?;
+        if mode.is_none() && self.at(Tok::Ident) {
+            return Err(self.unknown_word(name, span, "mode of a parameter", &["in", "out", "inout"]));
+        }
         let kind = mode.map_or(ParamKind::Scalar, ParamKind::Tensor);
         Ok((KernelParam { name: name.to_owned(), kind }, span))
     }
