@@ -331,9 +331,7 @@ MISTAKES = [
     (
         "WSP0864",
         "leave out `num_aicpus`",
-        lambda: (
-            rows_of.core_groups(2).task_graph(ready=ReadyPolicy.work_steal()).compile(num_aicpus=2)
-        ),
+        lambda: rows_of.core_groups(2).task_graph(ready=ReadyPolicy.work_steal()).compile(num_aicpus=2),
     ),
     (
         "WSP0819",

@@ -280,7 +280,8 @@ def into_a_slice(x: In, y: Out, n: Scalar, rows: Scalar):
 
 
 @pytest.mark.parametrize(
-    ("n", "rows", "said"), [(4, 3, "has 5 rows, the slice 3 rows"), (2, 5, "has 4 columns, the slice 2 columns")]
+    ("n", "rows", "said"),
+    [(4, 3, "has 5 rows, the slice 3 rows"), (2, 5, "has 4 columns, the slice 2 columns")],
 )
 def test_a_tile_that_is_larger_than_its_slice_is_named_with_both_sizes(n, rows, said):
     a, b = Tensor(("M", "N"), f32), Tensor(("R", "N"), f32)

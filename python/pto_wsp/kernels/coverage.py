@@ -44,7 +44,8 @@ class Coverage:
         is bounded only; None where that is not known, or none is missing.
         """
         boxes = self._boxes.get(param.index, [])
-        extents = [most if known is None else known for known, most in zip(param.extents, param.most, strict=True)]
+        bounds = zip(param.extents, param.most, strict=True)
+        extents = [most if known is None else known for known, most in bounds]
         known = [box for box in boxes if box is not None and len(box) == len(extents)]
         if len(known) < len(boxes) or any(extent is None for extent in extents):
             return None

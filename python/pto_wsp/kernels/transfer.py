@@ -180,7 +180,9 @@ def _room(cx: Cx, view: ViewVal, dim: ViewDim | None, want: int | None, which: i
 
 
 def _limit(cx: Cx, dim: ViewDim | None, room: int, want: Number | None, span: Span) -> Expr | None:
-    """The most elements to load or to store, where neither the room of the tile nor the end of the parameter sees to it."""
+    """The most elements to load or to store, where neither the room of the tile nor the end of the parameter
+    sees to it.
+    """
     if dim is None:
         return None
     ends = [n for n in (dim.length, want) if n is not None and not (isinstance(n, Const) and n.value >= room)]
