@@ -364,6 +364,13 @@ fn kernels_of(devices: u64, numbers: &mut Numbers) -> Vec<Vec<Vec<Kernel>>> {
             }
         }
     }
+    // One notification of the first of three kernels and of the second.
+    for (device, graphs) in (0..).zip(&mut all) {
+        for graph in graphs.iter_mut().filter(|graph| graph.len() > 2 && numbers.below(4) == 0) {
+            let channel = (device, (device + 1) % devices, 0);
+            graph[..2].iter_mut().for_each(|kernel| kernel.sends.push(channel));
+        }
+    }
     for kernel in all.iter_mut().flatten().flatten() {
         kernel.uses = Some((numbers.below(PLACES), numbers.below(2) == 0)).filter(|_| numbers.below(3) == 0);
     }
@@ -419,7 +426,7 @@ impl Drawn {
         let mut edges = String::new();
         _ = writeln!(self.text, "TG_BEGIN(G{device}{graph})");
         for (kernel, Kernel { waits, sends, uses }) in (0..).zip(kernels) {
-            let mode = numbers.below(8);
+            let mode = if kernel == 1 && numbers.below(3) == 0 { 1 } else { numbers.below(8) };
             let rounds = if mode < 2 { 1 + numbers.below(2) } else { 1 };
             match mode {
                 0 => _ = writeln!(self.text, "CF_LOOP({rounds}, i{kernel})"),
