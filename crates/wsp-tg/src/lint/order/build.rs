@@ -32,6 +32,10 @@ pub(super) fn build(rounds: Rounds<'_>, accesses: &Accesses, copies: CopyOrder) 
     Built { points, point_block, edges, needs }
 }
 
+/// A kernel that signals an event or waits for it, with the instruction.
+type End = (u32, u32);
+type Ends = Vec<End>;
+
 struct Builder<'m> {
     module: &'m TgModule,
     outline: &'m Outline,
@@ -438,8 +442,7 @@ impl<'m> Builder<'m> {
     /// Makes the points of events that a graph signals and waits for, with their edges: signals come before waits as by an edge from each to each, in
     /// every round of the loops around both.
     fn events(&mut self, begin: u32, end: u32, kernels: &NumberMap) {
-        // Kernels that signal and those that wait, each with the instruction.
-        let mut uses: BTreeMap<EventNo, [Vec<(u32, u32)>; 2]> = BTreeMap::new();
+        let mut uses: BTreeMap<EventNo, [Ends; 2]> = BTreeMap::new();
         for at in begin..end {
             let (event, kernel, waits) = match self.module.instrs[at as usize] {
                 Instr::SySignal { event_id, src_kernel } => (event_id, src_kernel, 0),
@@ -464,15 +467,15 @@ impl<'m> Builder<'m> {
     }
 
     /// Kernels that signal an event and kernels that wait for it, so that each group has one innermost loop around each that signals and each that waits.
-    fn in_one_loop(&self, signals: &[(u32, u32)], waits: &[(u32, u32)]) -> Vec<[Vec<(u32, u32)>; 2]> {
+    fn in_one_loop(&self, signals: &[End], waits: &[End]) -> Vec<[Ends; 2]> {
         let blocks = &self.outline.blocks;
-        let mut waits_in: BTreeMap<Option<BlockId>, Vec<(u32, u32)>> = BTreeMap::new();
+        let mut waits_in: BTreeMap<Option<BlockId>, Ends> = BTreeMap::new();
         for wait in waits {
             waits_in.entry(blocks.innermost_loop(self.block(wait.0))).or_default().push(*wait);
         }
-        let mut groups: BTreeMap<(Option<BlockId>, Vec<(u32, u32)>), Vec<(u32, u32)>> = BTreeMap::new();
+        let mut groups: BTreeMap<(Option<BlockId>, Ends), Ends> = BTreeMap::new();
         for waits in waits_in.into_values() {
-            let mut signals_in: BTreeMap<Option<BlockId>, Vec<(u32, u32)>> = BTreeMap::new();
+            let mut signals_in: BTreeMap<Option<BlockId>, Ends> = BTreeMap::new();
             for signal in signals {
                 let (meet, ..) = blocks.meet(self.block(waits[0].0), self.block(signal.0));
                 signals_in.entry(blocks.innermost_loop(meet)).or_default().push(*signal);
