@@ -172,6 +172,7 @@ fn make(
     let session = Session {
         by_no: codes.iter().enumerate().map(|(at, code)| (code.plan.no, at)).collect(),
         pools: codes.iter().map(|_| Vec::new()).collect(),
+        most_live: super::session::FEWEST_LIVE,
         partitions: partitions(&plan),
         next_stream: streams.max().unwrap_or(1),
         module: module.clone(),

@@ -90,6 +90,7 @@ impl Session {
     /// Launches a graph.
     pub(super) fn start(&mut self, start: Start) -> Result<LaunchId, Box<Diagnostic>> {
         self.shared.check_cancel()?;
+        self.forget_complete();
         let code = Arc::clone(&self.codes[start.graph]);
         let stream = self.stream(start.device, start.stream)?;
         let (instance, mut after) = self.acquire(&start)?;
@@ -198,19 +199,19 @@ impl Session {
         }
     }
 
-    /// Launches of the same graph on other streams that write what this one writes.
+    /// Launches of the same graph on other streams that write what this one writes: the last that has each memory comes behind all others that had it.
     fn earlier(&mut self, start: &Start, code: &GraphCode) -> Vec<LaunchId> {
         if !code.tensors.iter().any(|tensor| tensor.written && !tensor.own) {
             return Vec::new();
         }
-        let of_graph = |live: &&Live| {
-            live.code.plan.no == code.plan.no
-                && live.device == start.device
-                && live.stream != start.stream.0
-                && !live.has_ended()
+        let earlier: Vec<LaunchId> = {
+            let (view, pool) = (self.shared.view(), &self.pools[start.graph]);
+            let last = pool.iter().filter(|pooled| pooled.device == start.device).filter_map(|p| p.last);
+            let live = last.filter_map(|id| view.live(id));
+            live.filter(|live| live.stream != start.stream.0 && !live.has_ended())
+                .map(|live| live.id)
+                .collect()
         };
-        let earlier: Vec<LaunchId> =
-            self.shared.view().live.iter().filter(of_graph).map(|live| live.id).collect();
         if !earlier.is_empty() {
             self.note_serialised(&code.plan.name, "they write tensors that are not their own");
         }
@@ -234,8 +235,9 @@ impl Session {
         let code = Arc::clone(&self.codes[start.graph]);
         let (unit, epoch) = self.unit_ranges(&code, start.device)?;
         let ended = {
-            let view = self.shared.view();
-            let busy: Vec<LaunchId> = view.live.iter().filter(|l| !l.has_ended()).map(|l| l.id).collect();
+            let (view, last) = (self.shared.view(), self.pools[start.graph].iter().filter_map(|p| p.last));
+            let is_busy = |id: &LaunchId| view.live(*id).is_some_and(|live| !live.has_ended());
+            let busy: Vec<LaunchId> = last.filter(is_busy).collect();
             move |pooled: &Pooled| pooled.last.is_none_or(|last| !busy.contains(&last))
         };
         let pool = &mut self.pools[start.graph];
@@ -277,9 +279,9 @@ impl Session {
                 .find(|p| p.device == start.device && p.instance.epoch() == epoch && p.last.is_some());
             if let Some((instance, last)) = other.map(|p| (Arc::clone(&p.instance), p.last)) {
                 self.note_serialised(&code.plan.name, "there is memory for one of them only");
-                let still = |live: &Live| Some(live.id) == last && !live.has_ended();
-                let after = self.shared.view().live.iter().filter(|l| still(l)).map(|l| l.id).collect();
-                return Ok((instance, after));
+                let view = self.shared.view();
+                let last = last.and_then(|id| view.live(id)).filter(|live| !live.has_ended());
+                return Ok((instance, last.map(|live| live.id).into_iter().collect()));
             }
             // What other graphs have is free when they are complete.
             if !self.shared.view().live.is_empty() {

@@ -89,6 +89,10 @@ impl Session {
             if hosts.iter().all(|progress| *progress == Progress::Ended) {
                 return Ok(());
             }
+            // One that made launches may have been told of the end of those that another waits for.
+            if waited.iter().any(|id| self.shared.view().live(*id).is_none()) {
+                continue;
+            }
             // The host whose launch ends first goes on.
             let next = match waited.as_slice() {
                 [only] => *only,
@@ -127,8 +131,8 @@ impl Session {
             match progress {
                 Progress::Ended => return Ok(()),
                 Progress::Waits(on) => {
-                    let live = self.shared.view();
-                    on.retain(|id| live.live.iter().any(|live| live.id == *id));
+                    let view = self.shared.view();
+                    on.retain(|id| view.live(*id).is_some());
                     if !on.is_empty() {
                         return Ok(());
                     }

@@ -21,6 +21,9 @@ use wsp_ir::tg::{ArgSource, Namespace, TgModule};
 use wsp_runtime::tg::{LaunchId, Partition, Runtime, Saved, Stats, StreamId, Trace, Tracing, validate};
 use wsp_tg::plan::UnitPlan;
 
+/// Launches that may be in flight before those that are complete are forgotten.
+pub(super) const FEWEST_LIVE: usize = 256;
+
 /// A unit that is checked, elaborated and given memory and kernels.
 ///
 /// [`run`](Session::run) does what its host program says. The other methods do single steps of it, on the first device. Tensors
@@ -47,6 +50,8 @@ pub struct Session {
     pub(super) next_stream: u32,
     /// By graph.
     pub(super) pools: Vec<Vec<Pooled>>,
+    /// How many launches there are that may be in flight when those that are complete are forgotten.
+    pub(super) most_live: usize,
     /// Ends its launches before what they use goes away.
     pub(super) runtime: Runtime<LaunchBodies>,
 }
@@ -187,14 +192,14 @@ impl Session {
     pub(super) fn wait(&mut self, of: impl Fn(&Live) -> bool) -> Result<(), Box<Diagnostic>> {
         let wanted: Vec<LaunchId> = self.shared.view().live.iter().filter(|l| of(l)).map(|l| l.id).collect();
         let mut first = Ok(());
-        for id in wanted {
+        for &id in &wanted {
             let result = self.runtime.sync(id);
             {
                 let mut view = self.shared.view();
-                if let (Err(_), Some(live)) = (&result, view.live.iter().find(|live| live.id == id)) {
+                if let (Err(_), Some(live)) = (&result, view.live(id)) {
                     view.failed = Some(live.code.plan.name.clone());
                 }
-                view.live.retain(|live| live.id != id);
+                view.told(id);
             }
             match result {
                 Ok(stats) => self.stats.add(&stats),
@@ -204,7 +209,20 @@ impl Session {
                 Err(_) => {}
             }
         }
+        self.shared.view().live.retain(|live| wanted.binary_search(&live.id).is_err());
         first
+    }
+
+    /// Forgets launches that have ended well, once there are twice as many launches as were left the last time.
+    pub(super) fn forget_complete(&mut self) {
+        if self.shared.view().live.len() < self.most_live {
+            return;
+        }
+        let (complete, stats) = self.runtime.take_complete();
+        self.stats.add(&stats);
+        let mut view = self.shared.view();
+        view.live.retain(|live| complete.binary_search(&live.id).is_err());
+        self.most_live = FEWEST_LIVE.max(2 * view.live.len());
     }
 
     /// Signals an external event.
@@ -320,5 +338,45 @@ impl Session {
             written: self.written_in_place(),
             trace: (self.tracing == Tracing::On).then(|| self.runtime.take_trace()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tg::{SessionOptions, TgCx, TgKernels};
+    use crate::workload::KernelFault;
+    use wsp_diag::SourceMap;
+
+    const TEXT: &str = "extern T: i64[8]\nextern U: i64[8]\nTG_BEGIN(G)\nTG_KERNEL(A, good, 1, AIV, 0)\nMC_BIND(A, 0, T, direction = INOUT)\nTG_END(G)\nTG_BEGIN(F)\nTG_KERNEL(B, bad, 1, AIV, 0)\nMC_BIND(B, 0, U, direction = INOUT)\nTG_END(F)\n";
+
+    #[test]
+    fn launches_that_are_complete_are_forgotten_where_the_host_waits_for_none() {
+        let (module, _) = wsp_isa::tg::text::parse("test.tg", TEXT, &mut SourceMap::default());
+        let mut kernels = TgKernels::new();
+        kernels.register("good", None, |_| Ok(())).expect("it is registered once");
+        let fault = |_: &mut TgCx<'_>| Err(KernelFault::from("it fails".to_owned()));
+        kernels.register("bad", None, fault).expect("it is registered once");
+        let module = module.expect("the text is right");
+        let session = Session::new(&module, &kernels, SessionOptions::default());
+        let mut session = session.expect("the unit may run");
+        let [good, bad] = ["G", "F"].map(|name| session.graph(name).expect("it is there"));
+        let stream = session.create_stream().expect("there is room for one");
+        let first = session.launch(bad, stream).expect("it is submitted");
+        let ended = |session: &Session, id| session.runtime.has_ended(id) != Ok(false);
+        while !ended(&session, first) {
+            std::thread::yield_now();
+        }
+        let count = 4 * FEWEST_LIVE;
+        for _ in 0..count {
+            let id = session.launch(good, session.default_stream()).expect("it is submitted");
+            while !ended(&session, id) {
+                std::thread::yield_now();
+            }
+            assert!(session.shared.view().live.len() <= FEWEST_LIVE);
+        }
+        session.sync(good).expect("all are well");
+        assert_eq!(session.report().stats.launches, count as u64);
+        session.sync(bad).expect_err("a launch that failed is told when it is waited for");
     }
 }

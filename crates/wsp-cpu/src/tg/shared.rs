@@ -103,6 +103,24 @@ impl Live {
     }
 }
 
+impl View {
+    fn place(&self, id: LaunchId) -> Option<usize> {
+        self.live.binary_search_by_key(&id, |live| live.id).ok()
+    }
+
+    /// A launch whose end the session has not been told of.
+    pub(crate) fn live(&self, id: LaunchId) -> Option<&Live> {
+        self.place(id).map(|at| &self.live[at])
+    }
+
+    /// The session is told that a launch has ended, and forgets it soon.
+    pub(crate) fn told(&mut self, id: LaunchId) {
+        if let Some(at) = self.place(id) {
+            self.live[at].bodies = Weak::new();
+        }
+    }
+}
+
 impl Shared {
     /// None if the machine has no memory.
     pub(crate) fn new(

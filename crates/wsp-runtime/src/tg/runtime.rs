@@ -145,6 +145,18 @@ impl<B: Bodies> Runtime<B> {
         self.sync_these(ids)
     }
 
+    /// Takes the outcomes of all launches that have ended well: which, in order, and their counts. Those that failed are left to be waited for.
+    pub fn take_complete(&self) -> (Vec<LaunchId>, Stats) {
+        let (mut complete, mut stats) = (Vec::new(), Stats::default());
+        self.shared.lock().outcomes.retain(|id, outcome| {
+            let Ok(counts) = &outcome.result else { return true };
+            stats.add(counts);
+            complete.push(*id);
+            false
+        });
+        (complete, stats)
+    }
+
     /// Waits until one of the launches has ended, well or not, and returns the first of them that has.
     ///
     /// # Errors
