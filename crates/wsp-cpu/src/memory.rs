@@ -197,7 +197,7 @@ impl Held {
 
 /// Allocates what the launch owns and attaches all memory to `env`.
 ///
-/// The caller keeps the result alive, and what is given untouched, for as long as `env` is.
+/// The caller keeps the result alive, and what is given untouched, until `env` is [detached](detach) or dropped; it runs nothing where this fails.
 pub(crate) fn attach(
     plan: &LoweredPlan,
     bound: &Bound,
@@ -206,6 +206,7 @@ pub(crate) fn attach(
     given: Given<'_>,
     env: &mut Env,
 ) -> Result<Owned, Vec<Diagnostic>> {
+    detach(env);
     let workspace = allocate("the workspace", DType::U8, &[sizes.workspace_bytes]).map_err(|f| vec![f])?;
     let recording = given.recording;
     let workspace = Held::inner(workspace, recording.steps);
@@ -251,6 +252,11 @@ pub(crate) fn attach(
         owned.ranges.push(held.range);
     }
     Ok(owned)
+}
+
+/// Takes the memory of tensors out of `env`, which may stay when what was attached goes.
+pub(crate) fn detach(env: &mut Env) {
+    env.tensors.fill_with(|| None);
 }
 
 /// Two tensors of one argument have one shape. With an array, that each agrees with it says so already.

@@ -10,7 +10,7 @@ use crate::memory::{self, Recorded, SlotLayout};
 use crate::metadata::Metadata;
 use crate::options::LaunchOptions;
 use crate::planner::{self, Planner, at};
-use crate::runner::KernelRunner;
+use crate::runner::{self, KernelRunner};
 use crate::sizing::{Sizes, SizingSink};
 use crate::stats::{DescriptorStats, Outcome, PlanReport, RunStats, TileStats, Times, kernel_stats};
 use crate::submit::SubmitSink;
@@ -21,7 +21,7 @@ use wsp_backend::claims::{claimed, uses};
 use wsp_core::{KernelId, TensorId, limits};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::Storage;
-use wsp_kernel::{CodeCache, Env, GeneratorCode, Trap, Value};
+use wsp_kernel::{CodeCache, Env, GeneratorCode, KernelCode, Trap, Value};
 use wsp_memory::Claim;
 use wsp_plan::workload::{Bindings, stated_tables};
 use wsp_plan::{Arrays, LoweredPlan, ReadyOrder};
@@ -37,7 +37,7 @@ pub struct Program {
     code: CodeCache,
 }
 
-/// A launch that is bound, compiled and sized.
+/// A launch that is bound, compiled and sized. It can be run any number of times, as long as no run fails.
 pub(crate) struct Prepared {
     pub(crate) bound: Bound,
     pub(crate) env: Env,
@@ -48,21 +48,13 @@ pub(crate) struct Prepared {
     /// Arrays of the caller.
     views: Views,
     /// The claim that the caller has made on them.
-    claim: Option<Arc<Claim>>,
+    pub(crate) claim: Option<Arc<Claim>>,
+    /// The kernels, from the first run on.
+    codes: Option<Vec<KernelCode>>,
     pub(crate) times: Times,
 }
 
-impl Prepared {
-    /// With the claim that the caller has made on its arrays, in place of that of the options.
-    pub(crate) fn claimed(mut self, claim: Option<&Arc<Claim>>) -> Prepared {
-        if claim.is_some() {
-            self.claim = claim.cloned();
-        }
-        self
-    }
-}
-
-/// A launch of generators whose tasks can start, once.
+/// A launch of generators whose tasks can start, any number of times, as long as no run fails.
 pub(crate) struct ReadyLaunch {
     prepared: Prepared,
     generators: Vec<GeneratorCode>,
@@ -70,9 +62,9 @@ pub(crate) struct ReadyLaunch {
 }
 
 impl ReadyLaunch {
-    /// With the claim that the caller has made on its arrays, in place of that of the options.
-    pub(crate) fn claimed(self, claim: Option<&Arc<Claim>>) -> ReadyLaunch {
-        ReadyLaunch { prepared: self.prepared.claimed(claim), ..self }
+    /// Has the runs to come use this claim of the caller on its arrays; without it each run makes its own.
+    pub(crate) fn claim(&mut self, claim: Option<&Arc<Claim>>) {
+        self.prepared.claim = claim.cloned();
     }
 
     /// Warnings.
@@ -127,7 +119,7 @@ impl Program {
     /// # Errors
     /// What is wrong with the arrays, the options or the plan; the first fault of a kernel. The program stays usable.
     pub fn execute(&self, arrays: &Arrays, options: &LaunchOptions) -> Result<Outcome, Vec<Diagnostic>> {
-        self.run(self.ready(arrays, options)?, arrays)
+        self.run(&mut self.ready(arrays, options)?, arrays)
     }
 
     /// Everything up to the point where tasks could start.
@@ -143,16 +135,16 @@ impl Program {
         Ok(ReadyLaunch { prepared, generators, config: self.config(options)? })
     }
 
-    /// Runs the tasks of a launch, which was made ready for these arrays.
+    /// Runs the tasks of a launch, which was made ready for these arrays. One that failed is not run again.
     ///
     /// # Errors
     /// There is no memory, arrays of the caller are in use; the first fault of a generator or kernel.
-    pub(crate) fn run(&self, ready: ReadyLaunch, arrays: &Arrays) -> Result<Outcome, Vec<Diagnostic>> {
+    pub(crate) fn run(&self, ready: &mut ReadyLaunch, arrays: &Arrays) -> Result<Outcome, Vec<Diagnostic>> {
         let ReadyLaunch { prepared, generators, config } = ready;
-        self.launch(prepared, arrays, &config, |planner, kernels, submitter| {
+        self.launch(prepared, arrays, config, |planner, kernels, submitter| {
             let env = planner.env;
             let mut host = PlanHost { planner, sink: SubmitSink::new(kernels, submitter) };
-            for (i, (stage, code)) in self.plan.stages.iter().zip(&generators).enumerate() {
+            for (i, (stage, code)) in self.plan.stages.iter().zip(&*generators).enumerate() {
                 host.enter(i as u32, stage.space);
                 code.run(env, &mut host, limits::MAX_GENERATOR_STEPS).map_err(generator_fault)?;
             }
@@ -166,7 +158,7 @@ impl Program {
     /// There is no memory, the configuration cannot be; the fault of the source or the first of a kernel.
     pub(crate) fn launch(
         &self,
-        prepared: Prepared,
+        prepared: &mut Prepared,
         arrays: &Arrays,
         config: &RunConfig,
         source: impl for<'k> FnOnce(
@@ -183,51 +175,58 @@ impl Program {
         })
     }
 
-    /// Runs kernels on `threads` threads as `run` has it, and collects what they wrote.
+    /// Runs kernels on `threads` threads as `run` has it, and collects what they wrote. What was prepared can be run again, unless this fails: then tiles of
+    /// axes are as generators left them.
     ///
     /// # Errors
     /// Arrays or kernels that cannot be, and those of `run`.
     pub(crate) fn launch_with(
         &self,
-        prepared: Prepared,
+        prepared: &mut Prepared,
         arrays: &Arrays,
         threads: u32,
         run: impl for<'k> FnOnce(Launched<'_, 'k>) -> Result<wsp_runtime::Stats, Vec<Diagnostic>>,
     ) -> Result<Outcome, Vec<Diagnostic>> {
-        let Prepared { bound, mut env, slots, kernels, sizes, recording, views, claim, mut times } = prepared;
-        let callers = in_place::callers(&self.plan, &bound, &views);
+        let Prepared { bound, env, slots, kernels, sizes, recording, views, claim, codes, times } = prepared;
+        let callers = in_place::callers(&self.plan, bound, views);
         // Dropped after everything that has addresses of the caller's arrays.
         let _claim = claimed(claim.as_ref(), &uses(callers)).map_err(|fault| vec![fault])?;
         let started = clock::now();
-        let given = memory::Given { arrays, views: &views, recording };
-        let owned = memory::attach(&self.plan, &bound, &sizes, &slots, given, &mut env)?;
+        let given = memory::Given { arrays, views, recording: *recording };
+        let owned = memory::attach(&self.plan, bound, sizes, slots, given, env)?;
         times.allocate = clock::nanos_since(started);
-        let started = clock::now();
-        let runner = KernelRunner::new(&self.plan.module, &kernels, &env, threads as usize)?;
+        let codes = match codes {
+            Some(codes) => codes,
+            None => {
+                let started = clock::now();
+                let compiled = runner::kernel_codes(&self.plan.module, kernels, env)?;
+                times.compile += clock::nanos_since(started);
+                codes.insert(compiled)
+            }
+        };
+        let runner = KernelRunner::new(kernels, codes, env, threads as usize);
         runner.check_tiles(&self.plan.module, &sizes.changed_tiles).map_err(|fault| vec![fault])?;
-        times.compile += clock::nanos_since(started);
 
         let (started, computed) = (clock::now(), clock::computed_nanos());
-        let planner = Planner::new(&self.plan, &bound, &env);
-        let runtime = run(Launched { runner: &runner, kernels: &kernels, planner })?;
+        let planner = Planner::new(&self.plan, bound, env);
+        let runtime = run(Launched { runner: &runner, kernels, planner })?;
         times.run = clock::nanos_since(started);
         times.run_computed = clock::computed_nanos().saturating_sub(computed);
         drop(runner);
         let stats = RunStats {
             threads,
             kernels: kernel_stats(kernels.all().iter().map(|k| k.name.as_str()), &runtime),
-            descriptors: self.descriptor_stats(&sizes),
-            tiles: self.tile_stats(&sizes),
+            descriptors: self.descriptor_stats(sizes),
+            tiles: self.tile_stats(sizes),
             workspace_bytes: sizes.workspace_bytes,
             workspace_slots: sizes.workspace_slots,
-            params: self.params(&bound),
-            times,
+            params: self.params(bound),
+            times: *times,
             runtime,
         };
-        drop(kernels);
-        drop(env);
+        memory::detach(env);
         let unwritten = owned.unwritten();
-        Ok(Outcome { outputs: owned.into_outputs(), unwritten, stats, notes: bound.notes })
+        Ok(Outcome { outputs: owned.into_outputs(), unwritten, stats, notes: bound.notes.clone() })
     }
 
     /// Everything up to the point where tasks could start, and the generators of the stages.
@@ -315,7 +314,7 @@ impl Program {
         let recording = Recorded { outputs: options.recording, steps: options.recording };
         let sizes = Sizes::default();
         let (views, claim) = (options.views.clone(), options.claim.clone());
-        Ok(Prepared { bound, env, slots, kernels, sizes, recording, views, claim, times })
+        Ok(Prepared { bound, env, slots, kernels, sizes, recording, views, claim, codes: None, times })
     }
 
     /// What generators see of arrays: shapes, integers, page tables.

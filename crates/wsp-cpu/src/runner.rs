@@ -12,7 +12,7 @@ use wsp_runtime::TaskRunner;
 /// The kernels of a launch with a scratch space per worker.
 pub(crate) struct KernelRunner<'a> {
     kernels: &'a KernelTable,
-    codes: Vec<KernelCode>,
+    codes: &'a [KernelCode],
     /// How many tasks of each kernel are taken together at most.
     together: Vec<usize>,
     env: &'a Env,
@@ -27,38 +27,46 @@ struct Worker {
     evaluator: Evaluator,
 }
 
+/// Compiles every kernel of a table for these surroundings. Memory of tensors may be exchanged afterwards, for such of the same layout.
+///
+/// # Errors
+/// What is wrong with kernels, each fault once.
+pub(crate) fn kernel_codes(
+    module: &Module,
+    kernels: &KernelTable,
+    env: &Env,
+) -> Result<Vec<KernelCode>, Vec<Diagnostic>> {
+    let compiled = kernels.all().iter().map(|kernel| KernelCode::compile(module, kernel.func, env));
+    let (codes, faults): (Vec<_>, Vec<_>) = compiled.partition(Result::is_ok);
+    // Kernels that share an inline function share its faults.
+    let mut different: Vec<Diagnostic> = Vec::new();
+    for fault in faults.into_iter().filter_map(Result::err).map(Diagnostic::from) {
+        if !different.contains(&fault) {
+            different.push(fault);
+        }
+    }
+    if different.is_empty() { Ok(codes.into_iter().filter_map(Result::ok).collect()) } else { Err(different) }
+}
+
 impl<'a> KernelRunner<'a> {
-    /// Compiles every kernel of the table for these surroundings.
+    /// Runs the kernels of the table, which were compiled for these surroundings.
     pub(crate) fn new(
-        module: &Module,
         kernels: &'a KernelTable,
+        codes: &'a [KernelCode],
         env: &'a Env,
         workers: usize,
-    ) -> Result<KernelRunner<'a>, Vec<Diagnostic>> {
-        let compiled = kernels.all().iter().map(|kernel| KernelCode::compile(module, kernel.func, env));
-        let (codes, faults): (Vec<_>, Vec<_>) = compiled.partition(Result::is_ok);
-        if !faults.is_empty() {
-            // Kernels that share an inline function share its faults.
-            let mut different: Vec<Diagnostic> = Vec::new();
-            for fault in faults.into_iter().filter_map(Result::err).map(Diagnostic::from) {
-                if !different.contains(&fault) {
-                    different.push(fault);
-                }
-            }
-            return Err(different);
-        }
-        let codes: Vec<KernelCode> = codes.into_iter().filter_map(Result::ok).collect();
+    ) -> KernelRunner<'a> {
         let most = |code: &KernelCode| if code.gains_together(env) { KernelCode::MOST_TOGETHER } else { 1 };
         let together = codes.iter().map(most).collect();
         let workers = (0..workers).map(|_| Mutex::default()).collect();
-        Ok(KernelRunner { kernels, codes, together, env, workers })
+        KernelRunner { kernels, codes, together, env, workers }
     }
 }
 
 impl KernelRunner<'_> {
     /// A kernel sees one tile per axis: tasks that run while the generator goes on would see either of two.
     pub(crate) fn check_tiles(&self, module: &Module, changed: &[AxisId]) -> Result<(), Diagnostic> {
-        for (kernel, code) in self.kernels.all().iter().zip(&self.codes) {
+        for (kernel, code) in self.kernels.all().iter().zip(self.codes) {
             let Some(axis) = code.axes().find(|axis| changed.contains(axis)) else { continue };
             let axis = &module.axes[axis.index()];
             let message =

@@ -89,7 +89,7 @@ struct PreparedSpaces {
     args: Args,
     launch: LaunchOptions,
     notes: Vec<Diagnostic>,
-    /// What the next run begins with; a run uses it up.
+    /// What the next run begins with; none after a run that failed.
     ready: Option<ReadyLaunch>,
     /// What the last run gave, until it is taken.
     last: Option<Outcome>,
@@ -102,11 +102,13 @@ impl Prepared for PreparedSpaces {
 
     fn launch(&mut self, claim: Option<&Arc<Claim>>) -> Result<(), RunError> {
         self.last = None;
-        let ready = match self.ready.take() {
+        let mut ready = match self.ready.take() {
             Some(ready) => ready,
             None => self.program.ready(&self.args.arrays, &self.launch).map_err(refused)?,
         };
-        self.last = Some(self.program.run(ready.claimed(claim), &self.args.arrays).map_err(failed)?);
+        ready.claim(claim.or(self.launch.claim.as_ref()));
+        self.last = Some(self.program.run(&mut ready, &self.args.arrays).map_err(failed)?);
+        self.ready = Some(ready);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Task graphs behind the seam.
 
 use super::{CpuSimBackend, failed, refused};
-use crate::tg::{Session, SessionOptions, TgKernels};
+use crate::tg::{CheckedUnit, Session, SessionOptions, TgKernels};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,8 +51,9 @@ impl wsp_backend::Program for UnitProgram {
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {
         options.check(ProgramKind::Unit)?;
         let (unit, kernels) = (self.unit.clone(), self.kernels.clone());
-        let session = Session::new(&unit.module, &kernels, session_options(&unit, &args, &options)?);
-        let session = session.map_err(refused)?;
+        let begin = session_options(&unit, &args, &options)?;
+        let checked = CheckedUnit::new(&unit.module, &kernels, &begin).map_err(refused)?;
+        let session = checked.session(begin).map_err(refused)?;
         let notes = session.findings().to_vec();
         let compiled = self.compiled;
         Ok(Box::new(PreparedUnit {
@@ -62,6 +63,7 @@ impl wsp_backend::Program for UnitProgram {
             options,
             notes,
             compiled,
+            checked,
             session: Some(session),
             last: None,
         }))
@@ -127,6 +129,8 @@ struct PreparedUnit {
     options: RunOptions,
     notes: Vec<Diagnostic>,
     compiled: Duration,
+    /// What sessions of these arguments have in common.
+    checked: CheckedUnit,
     /// What the next run begins with: tensors of a session keep what a run leaves in them, so that each run has a session of its own.
     session: Option<Session>,
     /// What the last run gave, until it is taken.
@@ -134,12 +138,16 @@ struct PreparedUnit {
 }
 
 impl PreparedUnit {
-    fn session(&self, args: &Args, claim: Option<&Arc<Claim>>) -> Result<Session, RunError> {
-        let mut options = session_options(&self.unit, args, &self.options)?;
+    /// A session with the arguments, for one run.
+    fn session(&mut self, claim: Option<&Arc<Claim>>) -> Result<Session, RunError> {
+        let mut options = session_options(&self.unit, &self.args, &self.options)?;
         if claim.is_some() {
             options.claim = claim.cloned();
         }
-        Session::new(&self.unit.module, &self.kernels, options).map_err(refused)
+        if !self.checked.is_lasting() {
+            self.checked = CheckedUnit::new(&self.unit.module, &self.kernels, &options).map_err(refused)?;
+        }
+        self.checked.session(options).map_err(refused)
     }
 }
 
@@ -152,7 +160,7 @@ impl Prepared for PreparedUnit {
         self.last = None;
         let mut session = match self.session.take() {
             Some(session) => session,
-            None => self.session(&self.args, claim)?,
+            None => self.session(claim)?,
         };
         let started = clock::now();
         let report = match self.options.unit.begin {
@@ -184,19 +192,19 @@ impl Prepared for PreparedUnit {
     fn rebind(&mut self, args: Args) -> Result<(), RunError> {
         let mut all = self.args.clone();
         all.replace(args);
+        let begin = session_options(&self.unit, &all, &self.options)?;
+        let checked = CheckedUnit::new(&self.unit.module, &self.kernels, &begin).map_err(refused)?;
         // The session that was made claims arrays which the next one may take again.
-        let before = self.session.take();
-        let had = before.is_some();
-        drop(before);
-        match self.session(&all, None) {
+        let had = self.session.take().is_some();
+        match checked.session(begin).map_err(refused) {
             Ok(session) => {
                 self.notes = session.findings().to_vec();
-                (self.args, self.session) = (all, Some(session));
+                (self.args, self.checked, self.session) = (all, checked, Some(session));
                 Ok(())
             }
             Err(fault) => {
                 if had {
-                    self.session = Some(self.session(&self.args, None)?);
+                    self.session = Some(self.session(None)?);
                 }
                 Err(fault)
             }

@@ -38,7 +38,7 @@ impl Program {
         }
         *sizes = plan.sizes(&mut Planner::new(self.lowered(), bound, env), kernels).map_err(one)?;
         times.sizing = clock::nanos_since(started);
-        self.launch(prepared, arrays, &config, |planner, kernels, submitter| {
+        self.launch(&mut prepared, arrays, &config, |planner, kernels, submitter| {
             plan.replay(planner, &mut SubmitSink::new(kernels, submitter)).map_err(generator_fault)
         })
     }

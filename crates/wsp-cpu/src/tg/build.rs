@@ -7,7 +7,7 @@ use super::graph_code::code;
 use super::graph_parts::partitions;
 use super::identity::Identity;
 use super::inputs::{check_gaps, check_inputs, claim, given, set_inputs, take_sizes};
-use super::kernels::TgKernels;
+use super::kernels::{KernelBody, TgKernels};
 use super::open::OpenPairs;
 use super::options::SessionOptions;
 use super::scalars;
@@ -18,13 +18,25 @@ use super::tensors::{TensorTable, take_inputs};
 use super::touches::{Launches, OpenUses};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use wsp_core::tg::{Instr, StreamNo};
+use wsp_core::tg::{Direction, Instr, StreamNo};
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::{ArgDecl, ArgSource, Signatures, TgModule, verify};
 use wsp_plan::target::DeviceModel;
 use wsp_runtime::tg::Runtime;
 use wsp_tg::plan::{ElaborateOptions, HostKind, UnitPlan};
 use wsp_tg::{Checked, LintOptions, elaborate};
+
+/// A unit that is checked, elaborated and tied to kernels for what it is given: what all sessions have in common that begin with the same.
+#[derive(Debug)]
+pub(crate) struct CheckedUnit {
+    module: Arc<TgModule>,
+    /// Without its graphs.
+    plan: Arc<UnitPlan>,
+    table: TensorTable,
+    codes: Vec<Arc<GraphCode>>,
+    scalars: Vec<i64>,
+    checked: Checked,
+}
 
 impl Session {
     /// Checks a unit, elaborates it, and gives it kernels, memory and first values.
@@ -37,35 +49,134 @@ impl Session {
         kernels: &TgKernels,
         options: SessionOptions,
     ) -> Result<Session, Vec<Diagnostic>> {
+        CheckedUnit::new(module, kernels, &options)?.session(options)
+    }
+}
+
+impl CheckedUnit {
+    /// Checks and elaborates a unit.
+    ///
+    /// # Errors
+    /// As [`Session::new`], but for what memory, events and claims are refused for.
+    pub(crate) fn new(
+        module: &TgModule,
+        kernels: &TgKernels,
+        options: &SessionOptions,
+    ) -> Result<CheckedUnit, Vec<Diagnostic>> {
         let signatures = kernels.signatures();
-        let mut checked = check(module, kernels, &signatures, &options)?;
+        let mut checked = check(module, kernels, &signatures, options)?;
         let mut plan = elaborate(module, &signatures, &ElaborateOptions::default())?;
         let scalars = scalars::values(module, &options.scalars)?;
         let mut table = TensorTable::new(&plan, module);
         table.recording = options.recording;
         let named: BTreeSet<&str> =
             signatures.iter().flat_map(|kernel| &kernel.resident).map(|of| of.name.as_str()).collect();
-        check_gaps(&options)?;
-        take_inputs(&mut table, given(&options), &|name| named.contains(name))?;
+        check_gaps(options)?;
+        take_inputs(&mut table, given(options), &|name| named.contains(name))?;
         take_sizes(&mut table, &plan, &signatures);
         let graphs = std::mem::take(&mut plan.graphs);
         let mut residents = BTreeMap::new();
-        let codes = graphs
+        let mut codes = graphs
             .into_iter()
             .enumerate()
-            .map(|(at, graph)| code(graph, at as u32, &plan, module, kernels, &options, &mut residents))
+            .map(|(at, graph)| code(graph, at as u32, &plan, module, kernels, options, &mut residents))
             .collect::<Result<Vec<_>, _>>()?;
         check_inputs(&table, &codes)?;
         let bytes = |unit: u32| table[unit as usize].bytes;
         let sizes = codes.iter().flat_map(|code| check_graph(&code.plan, module, kernels, &bytes));
         checked.findings.extend(sizes);
         checked.findings = refused(checked.findings)?;
-        let mut codes = codes;
         for code in &mut codes {
             code.open = OpenPairs::new(&code.plan, &checked.open);
             code.uses = OpenUses::new(&code.plan, &code.whens, &checked.launches);
         }
-        make(module, plan, table, codes, scalars, checked, options)
+        let (module, plan) = (Arc::new(module.clone()), Arc::new(plan));
+        let codes = codes.into_iter().map(Arc::new).collect();
+        Ok(CheckedUnit { module, plan, table, codes, scalars, checked })
+    }
+
+    /// Whether every session begins with what the first began with: no kernel stores to a tensor that it names itself, of which sessions share
+    /// one copy.
+    pub(crate) fn is_lasting(&self) -> bool {
+        self.codes.iter().flat_map(|code| &code.defs).all(|def| match &def.body {
+            KernelBody::Function(_) => true,
+            KernelBody::Pto(entry) => {
+                entry.signature().resident.iter().all(|of| of.direction == Direction::In)
+            }
+        })
+    }
+
+    /// A session of the unit, which begins with what it is given. The options are those for which it was checked, but for the claim.
+    ///
+    /// # Errors
+    /// There is no memory, an event is unknown; arrays of the caller cannot be used, or are in use.
+    pub(crate) fn session(&self, options: SessionOptions) -> Result<Session, Vec<Diagnostic>> {
+        let CheckedUnit { module, plan, codes, .. } = self;
+        let claim = claim(&self.table, &self.codes, &options)?;
+        let devices = options.runtime.devices;
+        let accounts = (0..devices).map(|_| Accounts::new(options.memory)).collect();
+        let mut events = Vec::new();
+        for event in &options.events {
+            events.push(scalars::event(module, event).map_err(|fault| vec![*fault])?);
+        }
+        // Only checkpoints ask whose they are.
+        let mut identity = Identity::default();
+        if options.checkpoints.is_some() {
+            identity = Identity::new(plan, codes, &options);
+            let names = plan.args.iter().map(|arg| arg.name.clone());
+            identity.scalars = names.zip(self.scalars.iter().copied()).collect();
+        }
+        let restores = restores(plan, codes);
+        let shared = Shared::new(
+            self.table.clone(),
+            accounts,
+            identity,
+            restores,
+            self.scalars.clone(),
+            plan.host_loops,
+            &options,
+        );
+        let shared = shared.ok_or_else(|| {
+            vec![Diagnostic::error(codes::OUT_OF_MEMORY, "the machine has no memory for a session")]
+        })?;
+        let mut shared = shared.with_claim(claim);
+        shared.launches = Launches::new(self.checked.launches.clone(), devices);
+        shared.releases_are_open = self.checked.releases_are_open;
+        for code in codes {
+            let written = code.tensors.iter().filter(|tensor| tensor.written);
+            written.for_each(|tensor| shared.memory().set_written(tensor.unit as usize));
+        }
+        set_inputs(&shared, &options).map_err(|fault| vec![*fault])?;
+        let tracing = options.runtime.tracing;
+        let runtime = Runtime::new(options.runtime)
+            .map_err(|fault| vec![Diagnostic::error(codes::BAD_OPTION, fault.to_string())])?;
+        // Only this thread has set them.
+        let _ = shared.events.set(runtime.events());
+        let streams = module.instrs.iter().filter_map(|instr| match instr {
+            Instr::TgLaunch { stream: StreamNo(number), .. } => Some(number + 1),
+            _ => None,
+        });
+        let session = Session {
+            by_no: codes.iter().enumerate().map(|(at, code)| (code.plan.no, at)).collect(),
+            pools: codes.iter().map(|_| Vec::new()).collect(),
+            most_live: super::session::FEWEST_LIVE,
+            partitions: partitions(plan),
+            next_stream: streams.max().unwrap_or(1),
+            module: module.clone(),
+            plan: plan.clone(),
+            shared: Arc::new(shared),
+            codes: codes.clone(),
+            findings: self.checked.findings.clone(),
+            notes: Vec::new(),
+            resumed: None,
+            stats: wsp_runtime::tg::Stats::default(),
+            payload: options.payload,
+            tracing,
+            streams: BTreeMap::new(),
+            runtime,
+        };
+        events.into_iter().for_each(|event| session.give_signal(event));
+        Ok(session)
     }
 }
 
@@ -120,76 +231,6 @@ fn check(
     let findings = std::mem::take(&mut checked.findings);
     found.extend(findings.into_iter().filter(|found| found.code != codes::LEFT_OPEN));
     Ok(Checked { findings: refused(found)?, ..checked })
-}
-
-/// Puts a session together and sets its first values.
-fn make(
-    module: &TgModule,
-    plan: UnitPlan,
-    table: TensorTable,
-    codes: Vec<GraphCode>,
-    scalars: Vec<i64>,
-    checked: Checked,
-    options: SessionOptions,
-) -> Result<Session, Vec<Diagnostic>> {
-    let claim = claim(&table, &codes, &options)?;
-    let devices = options.runtime.devices;
-    let accounts = (0..devices).map(|_| Accounts::new(options.memory)).collect();
-    let mut events = Vec::new();
-    for event in &options.events {
-        events.push(scalars::event(module, event).map_err(|fault| vec![*fault])?);
-    }
-    let codes: Vec<Arc<GraphCode>> = codes.into_iter().map(Arc::new).collect();
-    // Only checkpoints ask whose they are.
-    let mut identity = Identity::default();
-    if options.checkpoints.is_some() {
-        identity = Identity::new(&plan, &codes, &options);
-        let names = plan.args.iter().map(|arg| arg.name.clone());
-        identity.scalars = names.zip(scalars.iter().copied()).collect();
-    }
-    let restores = restores(&plan, &codes);
-    let shared = Shared::new(table, accounts, identity, restores, scalars, plan.host_loops, &options);
-    let shared = shared.ok_or_else(|| {
-        vec![Diagnostic::error(codes::OUT_OF_MEMORY, "the machine has no memory for a session")]
-    })?;
-    let mut shared = shared.with_claim(claim);
-    shared.launches = Launches::new(checked.launches, devices);
-    shared.releases_are_open = checked.releases_are_open;
-    for code in &codes {
-        let written = code.tensors.iter().filter(|tensor| tensor.written);
-        written.for_each(|tensor| shared.memory().set_written(tensor.unit as usize));
-    }
-    set_inputs(&shared, &options).map_err(|fault| vec![*fault])?;
-    let tracing = options.runtime.tracing;
-    let runtime = Runtime::new(options.runtime)
-        .map_err(|fault| vec![Diagnostic::error(codes::BAD_OPTION, fault.to_string())])?;
-    // Only this thread has set them.
-    let _ = shared.events.set(runtime.events());
-    let streams = module.instrs.iter().filter_map(|instr| match instr {
-        Instr::TgLaunch { stream: StreamNo(number), .. } => Some(number + 1),
-        _ => None,
-    });
-    let session = Session {
-        by_no: codes.iter().enumerate().map(|(at, code)| (code.plan.no, at)).collect(),
-        pools: codes.iter().map(|_| Vec::new()).collect(),
-        most_live: super::session::FEWEST_LIVE,
-        partitions: partitions(&plan),
-        next_stream: streams.max().unwrap_or(1),
-        module: module.clone(),
-        plan,
-        shared: Arc::new(shared),
-        codes,
-        findings: checked.findings,
-        notes: Vec::new(),
-        resumed: None,
-        stats: wsp_runtime::tg::Stats::default(),
-        payload: options.payload,
-        tracing,
-        streams: BTreeMap::new(),
-        runtime,
-    };
-    events.into_iter().for_each(|event| session.give_signal(event));
-    Ok(session)
 }
 
 /// Graphs and checkpoints that the host restores.

@@ -6,6 +6,7 @@ use super::kernels::KernelBody;
 use super::options::SessionOptions;
 use super::shared::Shared;
 use super::tensors::{Given, TensorTable, take_size};
+use std::sync::Arc;
 use wsp_backend::claims::{self, Argument};
 use wsp_core::tg::Direction;
 use wsp_diag::{Diagnostic, Span};
@@ -56,7 +57,7 @@ pub(super) fn check_gaps(options: &SessionOptions) -> Result<(), Vec<Diagnostic>
 /// What cannot be used where it lies, and what is in use by a run that goes on.
 pub(super) fn claim<'a>(
     table: &TensorTable,
-    codes: &[GraphCode],
+    codes: &[Arc<GraphCode>],
     options: &'a SessionOptions,
 ) -> Result<Claimed, Vec<Diagnostic>> {
     let written = |at: usize| {

@@ -45,6 +45,7 @@ mod values;
 mod watch;
 
 pub use accounts::{BytesByLocation, Peak};
+pub(crate) use build::CheckedUnit;
 pub use codes::CANNOT_RESUME;
 pub use cx::{BoundArg, TgCx};
 pub use kernels::TgKernels;

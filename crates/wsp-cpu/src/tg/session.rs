@@ -31,8 +31,8 @@ pub(super) const FEWEST_LIVE: usize = 256;
 /// an undefined state.
 #[derive(Debug)]
 pub struct Session {
-    pub(super) module: TgModule,
-    pub(super) plan: UnitPlan,
+    pub(super) module: Arc<TgModule>,
+    pub(super) plan: Arc<UnitPlan>,
     pub(super) shared: Arc<Shared>,
     /// Graphs in the order in which they were defined.
     pub(super) codes: Vec<Arc<GraphCode>>,

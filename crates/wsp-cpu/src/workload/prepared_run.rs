@@ -20,12 +20,12 @@ pub(crate) enum PreparedRun {
     Library(Box<PreparedLibrary>),
 }
 
-/// A workload over kernels of a used file: bound for one run, and again for each further one.
+/// A workload over kernels of a used file: bound once, and again after a run that failed.
 pub(crate) struct PreparedLibrary {
     kernels: Arc<LibraryKernels>,
     inputs: WorkloadInputs,
     options: WorkloadOptions,
-    /// What the next run begins with; a run uses it up.
+    /// What the next run begins with; none after a run that failed.
     ready: Option<LibraryLaunch>,
     /// What the last run gave, until it is taken.
     last: Option<WorkloadOutcome>,
@@ -77,11 +77,13 @@ impl PreparedRun {
             (PreparedRun::Declared { bound, .. }, Some(claim)) => bound.run_claimed(claim).map(drop),
             (PreparedRun::Library(of), claim) => {
                 let PreparedLibrary { kernels, inputs, options, ready, last } = &mut **of;
-                let ready = match ready.take() {
-                    Some(ready) => ready,
+                *last = None;
+                let mut next = match ready.take() {
+                    Some(next) => next,
                     None => LibraryLaunch::new(kernels, inputs, options)?,
                 };
-                *last = Some(ready.claimed(claim).run(kernels, &inputs.arrays, options)?);
+                *last = Some(next.run(kernels, &inputs.arrays, options, claim)?);
+                *ready = Some(next);
                 Ok(())
             }
         }
@@ -96,11 +98,11 @@ impl PreparedRun {
             PreparedRun::Declared { bound, .. } => bound.run_once(),
             PreparedRun::Library(of) => {
                 let PreparedLibrary { kernels, inputs, options, ready, .. } = *of;
-                let ready = match ready {
+                let mut ready = match ready {
                     Some(ready) => ready,
                     None => LibraryLaunch::new(&kernels, &inputs, &options)?,
                 };
-                ready.run(&kernels, &inputs.arrays, &options)
+                ready.run(&kernels, &inputs.arrays, &options, None)
             }
         }
     }

@@ -281,16 +281,18 @@ pub(crate) fn library(
     inputs: &WorkloadInputs,
     options: &WorkloadOptions,
 ) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
-    LibraryLaunch::new(kernels, inputs, options)?.run(kernels, &inputs.arrays, options)
+    LibraryLaunch::new(kernels, inputs, options)?.run(kernels, &inputs.arrays, options, None)
 }
 
-/// A run of kernels of a used file with everything checked and bound, once.
+/// Runs of kernels of a used file with everything checked and bound. After one that failed there is no other.
 pub(crate) struct LibraryLaunch {
     prepared: Prepared,
     bindings: Bindings,
     way: Way,
     /// Warnings.
     notes: Vec<Diagnostic>,
+    /// Whether there was a run.
+    has_run: bool,
 }
 
 impl LibraryLaunch {
@@ -316,7 +318,7 @@ impl LibraryLaunch {
             Listing { module, schedule, bindings: &bindings, slots, cancel }.check_order(&mut touch)?;
         }
         let way = Way::new(module, schedule, &bindings, options)?;
-        Ok(LibraryLaunch { prepared, bindings, way, notes })
+        Ok(LibraryLaunch { prepared, bindings, way, notes, has_run: false })
     }
 
     /// Warnings.
@@ -324,39 +326,39 @@ impl LibraryLaunch {
         self.notes.iter().chain(&self.prepared.bound.notes)
     }
 
-    /// With the claim that the caller has made on its arrays, in place of that of the options.
-    pub(crate) fn claimed(self, claim: Option<&Arc<Claim>>) -> LibraryLaunch {
-        LibraryLaunch { prepared: self.prepared.claimed(claim), ..self }
-    }
-
-    /// Runs all tasks on the arrays that this was made for.
+    /// Runs all tasks on the arrays that this was made for. `claim` is that of the caller on its arrays for this run, in place of that of the options.
     ///
     /// # Errors
     /// Faults of the workload, the first fault of a task.
     pub(crate) fn run(
-        self,
+        &mut self,
         kernels: &LibraryKernels,
         arrays: &Arrays,
         options: &WorkloadOptions,
+        claim: Option<&Arc<Claim>>,
     ) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
         let LibraryKernels { program, tasks } = kernels;
-        let LibraryLaunch { prepared, bindings, way, mut notes } = self;
+        if std::mem::replace(&mut self.has_run, true) {
+            self.way.arm();
+        }
+        let LibraryLaunch { prepared, bindings, way, notes, .. } = self;
+        prepared.claim = claim.or(options.claim.as_ref()).cloned();
+        let mut notes = notes.clone();
         let (module, schedule) = (&tasks.module, &tasks.schedule);
         let (outcome, aicpus) = match way {
             Way::OneByOne(settings) | Way::Workers(settings) => {
                 let ran =
                     program.launch(prepared, arrays, &settings.config, |planner, kernels, submitter| {
-                        tasks.submit(&bindings, planner, kernels, submitter, &settings)
+                        tasks.submit(bindings, planner, kernels, submitter, settings)
                     })?;
                 (ran, None)
             }
-            Way::Aicpus(mut ready) => {
+            Way::Aicpus(ready) => {
                 let tensors = NamedTensor::of_library(&program.lowered().module);
-                let generated =
-                    Generated { module, schedule, bindings: &bindings, options, tensors: &tensors };
+                let generated = Generated { module, schedule, bindings, options, tensors: &tensors };
                 let mut aicpus = None;
                 let outcome = program.launch_with(prepared, arrays, ready.threads(), |launched| {
-                    let ran = generated.library(&mut ready, program, tasks, &launched)?;
+                    let ran = generated.library(ready, program, tasks, &launched)?;
                     notes.extend(ran.notes);
                     aicpus = Some(ran.aicpus);
                     Ok(ran.stats)
@@ -372,7 +374,7 @@ impl LibraryLaunch {
             bodies: Bodies::Library,
             threads: stats.threads,
             kernels: stats.kernels,
-            params: params(module, &bindings),
+            params: params(module, bindings),
             library_params: stats.params,
             schedule: lines(schedule, options),
             run_ns: stats.times.run,

@@ -4,6 +4,8 @@ mod spaces;
 mod units;
 mod workloads;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_backend::{Args, Backend, Outcome, Prepared, Program, RunError, RunOptions};
 use wsp_cpu::CpuSimBackend;
 use wsp_diag::Diagnostic;
@@ -45,6 +47,21 @@ fn twice(mut prepared: Box<dyn Prepared>) -> Outcome {
     assert_eq!(bits(&first.outputs), bits(&second.outputs), "each run begins as the first");
     assert_eq!(first.stats.tasks, second.stats.tasks);
     second
+}
+
+/// Runs a prepared program before and after a run that is cancelled; the outputs of both are equal.
+fn around_a_cancelled_run(program: &dyn Program, args: &Args, options: RunOptions) {
+    let cancel = Arc::new(AtomicBool::new(false));
+    let options = RunOptions { cancel: Some(cancel.clone()), ..options };
+    let mut prepared = program.prepare(args.clone(), options).unwrap_or_else(|fault| panic!("{fault}"));
+    let first = prepared.run().unwrap_or_else(|fault| panic!("{fault}"));
+    cancel.store(true, Ordering::Relaxed);
+    assert!(matches!(prepared.run(), Err(RunError::Cancelled(_))));
+    assert!(prepared.outcome().is_err(), "the run gave nothing");
+    cancel.store(false, Ordering::Relaxed);
+    let next = prepared.run().unwrap_or_else(|fault| panic!("{fault}"));
+    assert_eq!(bits(&first.outputs), bits(&next.outputs), "each run begins as the first");
+    assert_eq!(first.stats.tasks, next.stats.tasks);
 }
 
 /// The option that is refused, by its name.

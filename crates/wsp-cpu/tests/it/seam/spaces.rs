@@ -1,6 +1,6 @@
 //! Programs of spaces behind the seam.
 
-use super::{bits, compiled, compiled_by, fault, lent, named, ran, twice};
+use super::{around_a_cancelled_run, bits, compiled, compiled_by, fault, lent, named, ran, twice};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_backend::{Args, KvLayout, Recording, RunError, RunOptions, UnitOptions};
@@ -61,6 +61,24 @@ fn the_bits_are_those_of_the_program() {
     assert_eq!(explained.kernels, [("softmax_rows".to_owned(), 3)]);
     let again = twice(program.prepare(args, options).expect("the arrays fit"));
     assert_eq!(bits(&again.outputs), bits(&expected.outputs));
+}
+
+/// The times of what is done before a run are those of the preparation, for all of its runs.
+#[test]
+fn a_prepared_program_is_bound_sized_and_compiled_once() {
+    let mut prepared =
+        compiled(plan(SOFTMAX)).prepare(args(), RunOptions::default()).expect("the arrays fit");
+    let mut before = || {
+        let own = prepared.run().expect("the arrays fit").own.downcast::<RunStats>();
+        let times = own.expect("it is what the program tells").times;
+        (times.bind, times.compile, times.sizing)
+    };
+    assert_eq!(before(), before());
+}
+
+#[test]
+fn a_run_that_is_cancelled_leaves_the_next_as_it_was() {
+    around_a_cancelled_run(&*compiled(plan(SOFTMAX)), &args(), RunOptions::default());
 }
 
 #[test]

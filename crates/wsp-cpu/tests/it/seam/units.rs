@@ -1,6 +1,6 @@
 //! Task graphs behind the seam.
 
-use super::{bits, compiled_by, fault, lent, named, ran, twice};
+use super::{around_a_cancelled_run, bits, compiled_by, fault, lent, named, ran, twice};
 use crate::tg::common::{all, inputs, integers, kernels, unit};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,6 +77,44 @@ fn the_bits_are_those_of_the_session_and_each_run_begins_as_the_first() {
     let sequential = RunOptions { sequential: true, ..RunOptions::default() };
     assert_eq!(bits(&ran(&*program, &x(), &sequential).outputs), bits(&outputs));
     assert!(program.explain(&x(), &RunOptions::default()).is_err(), "only a run tells");
+}
+
+#[test]
+fn a_run_that_is_cancelled_leaves_the_next_as_it_was() {
+    around_a_cancelled_run(&*compiled_by(&backend(), source(TWICE)), &x(), RunOptions::default());
+}
+
+/// A kernel of a file doubles an array that it names itself, of which the unit has a copy.
+#[test]
+fn a_run_begins_with_the_array_that_a_kernel_names_itself_as_it_was_given() {
+    let file = "
+PTO_SHAPE(y, 1, 8)
+PTO_RESIDENT(kept, float, 1, 8)
+PTO_KERNEL_IMPL(double_kept, Tensor<float> y) {
+    VecTile<float, 1, 8> t;
+    TLOAD(t, kept, {0});
+    TMULS(t, t, 2.0f);
+    TSTORE(kept, t, {0});
+    TSTORE(y, t, {0});
+}
+";
+    let text = "
+extern Y: f32[1, 8]
+TG_BEGIN(G)
+  TG_KERNEL(A, double_kept, 1, AIV, 0)
+  MC_BIND(A, 0, Y)
+TG_END(G)
+TG_LAUNCH(G, default)
+TG_SYNC(G)
+";
+    let (module, found) = wsp_lang::compile("test.pto", file, &mut SourceMap::default());
+    let files =
+        vec![KernelFile { module: Arc::new(module.unwrap_or_else(|| panic!("{found:?}"))), set: Vec::new() }];
+    let program =
+        compiled_by(&CpuSimBackend::default(), UnitSource { module: unit(text), files, target: CPU_SIM });
+    let args = Args::new().with("kept", crate::workloads::views::reals(&[1, 8], (0..8).map(|i| i as f32)));
+    let outcome = twice(program.prepare(args, RunOptions::default()).expect("the arrays fit"));
+    assert_eq!(outcome.outputs["Y"].as_slice::<f32>().map(|y| y[7]), Some(14.0));
 }
 
 #[test]

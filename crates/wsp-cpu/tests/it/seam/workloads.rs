@@ -1,6 +1,6 @@
 //! Workloads behind the seam.
 
-use super::{bits, compiled, compiled_by, fault, lent, named, ran, twice};
+use super::{around_a_cancelled_run, bits, compiled, compiled_by, fault, lent, named, ran, twice};
 use crate::workloads::views::reals;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -121,6 +121,23 @@ fn kernels_of_a_used_file_give_the_bits_of_the_program() {
     assert_eq!(named(&fault(refused)), "mixing");
     let y = view.take_back().expect("no run has it");
     assert_eq!((y.bytes().as_ptr(), y.bytes()), (place, expected.outputs["y"].bytes()));
+}
+
+#[test]
+fn a_run_of_kernels_of_a_used_file_begins_as_the_first_on_aicpus_and_after_one_that_is_cancelled() {
+    let text = "use \"test.pto\"; workload main { parallel for i in 0..3 { twice(first = i * 8); } }";
+    let args = Args::new()
+        .with("x", reals(&[24], (0..24).map(|i| i as f32)))
+        .with("y", Array::zeros(DType::F32, &[24]).expect("it is small"));
+    let program = compiled(plan(text, Some(TWICE)));
+    let expected = ran(&*program, &args, &RunOptions::default());
+    for aicpus in [0, 2] {
+        let workload = WorkloadRunOptions { aicpus, ..WorkloadRunOptions::default() };
+        let options = RunOptions { threads: 2, workload, ..RunOptions::default() };
+        let again = twice(program.prepare(args.clone(), options.clone()).expect("the arrays fit"));
+        assert_eq!(bits(&again.outputs), bits(&expected.outputs));
+        around_a_cancelled_run(&*program, &args, options);
+    }
 }
 
 #[test]
