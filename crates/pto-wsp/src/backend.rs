@@ -8,15 +8,15 @@ use wsp_plan::PlanSource;
 pub use crate::one_shot::OneShot;
 pub use wsp_backend::{
     Absent, Arg, Args, Backend, Begin, EmitOptions, Emitted, Expand, Explanation, KernelStats, KvLayout,
-    Outcome, Package, Prepared, Program, Recording, Registry, Released, Run, RunError, RunOptions, Selection,
-    SpaceOptions, Stats, UnitOptions, Unwritten, WorkloadRunOptions,
+    Outcome, Package, Peak, Prepared, Program, Recording, Registry, Released, Run, RunError, RunOptions,
+    Selection, SpaceOptions, Stats, UnitOptions, UnitResult, Unwritten, WorkloadRunOptions,
 };
 pub use wsp_ir::workload::StatementKind;
 pub use wsp_plan::{KernelFile, ProgramKind, Target, UnitSource};
 
 /// The simulation on this machine, and what it tells of plans and runs beside what every backend does.
 pub mod cpu {
-    pub use wsp_cpu::tg::{CANNOT_RESUME, Peak, Report};
+    pub use wsp_cpu::tg::Report;
     pub use wsp_cpu::workload::{AicpuOutcome, Bodies, WorkloadOutcome, check_aicpus};
     pub use wsp_cpu::{CpuSimBackend, PlanReport, PlannedDescriptor, RunStats};
 }

@@ -38,6 +38,12 @@ is at least as strong.";
         "\
 A backend says which kinds of statements of workloads it takes; `wsp targets` lists what `cpu_sim` does with each. A workload with another one is
 run by another backend of its target, if there is one.";
+    /// A checkpoint was saved that a run cannot be resumed from.
+    pub CANNOT_RESUME = 1575, "a checkpoint that no run can be resumed from",
+        "\
+A checkpoint has the state of its graph, and of the run if nothing else is in flight: launches on other streams, or on other
+devices, are not brought to a halt for it. Its graph can be restored from it with `TG_RESTORE`; `--resume` takes an older one, or
+begins anew. Launch the graphs on one stream, or wait for the other launches before the checkpoint.";
     pub WRONG_ARRAY = 863, "array does not fit what it is for",
         "\
 An array of the launch has another element type or shape than the tensor or slot of that name, or it has the name of a

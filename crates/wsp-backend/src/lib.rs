@@ -36,7 +36,9 @@ pub use options::{
     Absent, Begin, Expand, KvLayout, Recording, Released, RunOptions, SpaceOptions, UnitOptions,
     WorkloadRunOptions,
 };
-pub use outcome::{Explanation, KernelStats, Outcome, Stats, Unwritten, unravel};
+pub use outcome::{
+    BytesByLocation, Explanation, KernelStats, Outcome, Peak, Stats, UnitResult, Unwritten, unravel,
+};
 pub use package::{EmitOptions, Emitted, Package};
 pub use payload::{Payload, PayloadSlot};
 pub use registry::{Registry, Selection};

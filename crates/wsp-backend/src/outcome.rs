@@ -1,7 +1,9 @@
 //! What a run gives.
 
+use crate::checkpoint::CheckpointKey;
 use std::any::Any;
 use std::time::Duration;
+use wsp_core::tg::MemLocation;
 use wsp_diag::Diagnostic;
 use wsp_plan::{Arrays, ParamValue};
 
@@ -16,8 +18,35 @@ pub struct Outcome {
     pub stats: Stats,
     /// Warnings and notes of the run; those of lowering are the plan's.
     pub notes: Vec<Diagnostic>,
+    /// Of a run of a task graph.
+    pub unit: UnitResult,
     /// What the backend tells beside, in a type of its own.
     pub own: Box<dyn Any + Send>,
+}
+
+/// What a run of a task graph gives beside arrays and statistics.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct UnitResult {
+    /// The checkpoint that the run went on from, if it did.
+    pub resumed: Option<CheckpointKey>,
+    /// External events that were signalled, by name: by the caller, and before the checkpoint was saved that the run went on from.
+    pub signalled: Vec<String>,
+    /// Names of the caller's arrays that the unit writes where they lie.
+    pub written: Vec<String>,
+    /// Most memory in use, by device. Memory that all devices share counts for the first.
+    pub peak: Vec<Peak>,
+}
+
+/// Bytes by place of memory: `GM`, `L2`, `HBM`, `SHARED`, by their numbers.
+pub type BytesByLocation = [u64; MemLocation::ALL.len()];
+
+/// What a device held at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Peak {
+    /// By place of memory; these need not have been reached at the same time.
+    pub by_location: BytesByLocation,
+    /// In all.
+    pub total: u64,
 }
 
 /// How a program ran.

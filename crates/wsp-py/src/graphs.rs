@@ -263,7 +263,7 @@ impl Failed {
 }
 
 fn outcome<'py>(py: Python<'py>, ran: Ran, sources: &SourceMap) -> PyResult<Bound<'py, PyDict>> {
-    let Outcome { outputs: arrays, stats: counts, notes, own, .. } = ran.outcome;
+    let Outcome { outputs: arrays, stats: counts, notes, unit, own, .. } = ran.outcome;
     let outputs = PyDict::new(py);
     for (name, array) in arrays {
         outputs.set_item(name, Bound::new(py, KernelArray::owning(array))?)?;
@@ -281,9 +281,9 @@ fn outcome<'py>(py: Python<'py>, ran: Ran, sources: &SourceMap) -> PyResult<Boun
         ] {
             stats.set_item(name, count)?;
         }
-        found.set_item("written", report.written)?;
-        found.set_item("peak", report.peak.iter().map(|peak| peak.total).collect::<Vec<_>>())?;
     }
+    found.set_item("written", unit.written)?;
+    found.set_item("peak", unit.peak.iter().map(|peak| peak.total).collect::<Vec<_>>())?;
     found.set_item("outputs", outputs)?;
     found.set_item("stats", stats)?;
     found.set_item("notes", results::notes(&[notes, ran.notes].concat(), sources))?;

@@ -32,7 +32,7 @@ pub(crate) struct Ran {
 
 impl From<Outcome> for Ran {
     fn from(outcome: Outcome) -> Ran {
-        let Outcome { outputs, unwritten, stats, notes, own } = outcome;
+        let Outcome { outputs, unwritten, stats, notes, own, .. } = outcome;
         let common = Ran {
             outputs,
             unwritten,

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use wsp_backend::{Args, Backend, Explanation, Outcome, Prepared, Program, RunError, RunOptions, Stats};
+use wsp_backend::{
+    Args, Backend, Explanation, Outcome, Prepared, Program, RunError, RunOptions, Stats, UnitResult,
+};
 use wsp_core::{AxisId, StructId, limits};
 use wsp_diag::{Code, Diagnostic, Diagnostics, Span};
 use wsp_ir::tg::Signatures;
@@ -89,6 +91,7 @@ impl Prepared for Ready {
             unwritten: Vec::new(),
             stats,
             notes: Vec::new(),
+            unit: UnitResult::default(),
             own: Box::new(()),
         })
     }

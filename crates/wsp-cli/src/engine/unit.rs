@@ -1,6 +1,7 @@
 //! Units of task graphs at the boundary to the backend.
 
-use pto_wsp::backend::cpu::{Peak, Report};
+use pto_wsp::backend::Peak;
+use pto_wsp::backend::cpu::Report;
 use std::time::Duration;
 use wsp_backend::{Args, Outcome, RunOptions, Unwritten};
 use wsp_diag::Diagnostic;
@@ -69,7 +70,7 @@ impl Prepared {
     /// # Errors
     /// The first fault of a kernel, a checkpoint that does not fit.
     pub fn run(mut self) -> Result<UnitOutcome, Vec<Diagnostic>> {
-        let Outcome { outputs, unwritten, stats, notes, own } = self.prepared.run()?;
+        let Outcome { outputs, unwritten, stats, notes, unit, own } = self.prepared.run()?;
         let counted = Stats { kernels: stats.tasks, ..Stats::default() };
         let report = match own.downcast::<Report>() {
             Ok(report) => *report,
@@ -79,9 +80,9 @@ impl Prepared {
             outputs,
             unwritten,
             notes,
-            resumed: report.resumed.is_some(),
-            signalled: report.signalled,
-            stats: UnitStats { counts: report.stats, prepare: self.time, run: stats.run, peak: report.peak },
+            resumed: unit.resumed.is_some(),
+            signalled: unit.signalled,
+            stats: UnitStats { counts: report.stats, prepare: self.time, run: stats.run, peak: unit.peak },
             trace: report.trace.unwrap_or_default(),
         })
     }

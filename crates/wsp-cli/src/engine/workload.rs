@@ -163,7 +163,8 @@ pub fn execute(
     args: &Args,
     options: &RunOptions,
 ) -> Result<RunOutcome, Vec<Diagnostic>> {
-    let Outcome { outputs, unwritten, stats, notes, own } = program.execute(args.clone(), options.clone())?;
+    let Outcome { outputs, unwritten, stats, notes, own, .. } =
+        program.execute(args.clone(), options.clone())?;
     let common = RunOutcome {
         outputs,
         unwritten,

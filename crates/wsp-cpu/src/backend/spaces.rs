@@ -7,7 +7,7 @@ use crate::program::{Program, ReadyLaunch};
 use crate::stats::{Outcome, RunStats};
 use std::sync::Arc;
 use std::time::Duration;
-use wsp_backend::{Args, Explanation, Prepared, RunError, RunOptions, SpaceOptions, Stats};
+use wsp_backend::{Args, Explanation, Prepared, RunError, RunOptions, SpaceOptions, Stats, UnitResult};
 use wsp_diag::Diagnostic;
 use wsp_kernel::{Engine, Mode, Value};
 use wsp_memory::Claim;
@@ -141,7 +141,8 @@ fn told(outcome: Outcome) -> wsp_backend::Outcome {
         kernels: kernels.clone(),
         params: params.iter().map(|(name, value)| (name.clone(), param_value(*value))).collect(),
     };
-    wsp_backend::Outcome { outputs, unwritten, stats: told, notes, own: Box::new(stats) }
+    let unit = UnitResult::default();
+    wsp_backend::Outcome { outputs, unwritten, stats: told, notes, unit, own: Box::new(stats) }
 }
 
 /// The value of a parameter as the seam has it.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{
     Args, Begin, Explanation, Outcome, Prepared, Released, RunError, RunOptions, Stats, UnitOptions,
+    UnitResult,
 };
 use wsp_core::limits;
 use wsp_core::policy::Hints;
@@ -181,7 +182,13 @@ impl Prepared for PreparedUnit {
         let notes = self.notes.iter().cloned().chain(std::mem::take(&mut report.notes)).collect();
         let unwritten = session.unwritten();
         let outputs = session.outputs().map_err(|fault| failed(vec![*fault]))?;
-        self.last = Some(Outcome { outputs, unwritten, stats, notes, own: Box::new(report) });
+        let unit = UnitResult {
+            resumed: report.resumed,
+            signalled: std::mem::take(&mut report.signalled),
+            written: std::mem::take(&mut report.written),
+            peak: std::mem::take(&mut report.peak),
+        };
+        self.last = Some(Outcome { outputs, unwritten, stats, notes, unit, own: Box::new(report) });
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use wsp_backend::{
     Absent, Args, BARRIER_NODE, Detail, Expand, Explanation, GraphListing, GraphOptions, Outcome, Prepared,
-    RunError, RunOptions, Simulated, SimulatedTask, Stats, Transferred, WorkloadRunOptions,
+    RunError, RunOptions, Simulated, SimulatedTask, Stats, Transferred, UnitResult, WorkloadRunOptions,
 };
 use wsp_diag::Diagnostic;
 use wsp_kernel::Mode;
@@ -241,5 +241,5 @@ fn told(mut outcome: WorkloadOutcome, streams: u32, compile: Duration) -> Outcom
     let outputs = std::mem::take(&mut own.outputs);
     let unwritten = std::mem::take(&mut own.unwritten);
     let notes = std::mem::take(&mut own.notes);
-    Outcome { outputs, unwritten, stats, notes, own: Box::new(outcome) }
+    Outcome { outputs, unwritten, stats, notes, unit: UnitResult::default(), own: Box::new(outcome) }
 }

@@ -3,17 +3,13 @@
 use super::codes;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use wsp_backend::{BytesByLocation, Peak};
 use wsp_core::tg::MemLocation;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 
 /// Most holders that a refusal names.
 const NAMED: usize = 5;
-/// Places of memory.
-const LOCATIONS: usize = MemLocation::ALL.len();
-
-/// Bytes by place of memory: `GM`, `L2`, `HBM`, `SHARED`, by their numbers.
-pub type BytesByLocation = [u64; LOCATIONS];
 
 /// The memory of one device.
 #[derive(Debug, Default)]
@@ -40,15 +36,6 @@ pub(crate) struct Claim {
     pub(crate) who: String,
     pub(crate) bytes: u64,
     pub(crate) location: MemLocation,
-}
-
-/// What a device held at most.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Peak {
-    /// By place of memory; these need not have been reached at the same time.
-    pub by_location: BytesByLocation,
-    /// In all.
-    pub total: u64,
 }
 
 impl Accounts {

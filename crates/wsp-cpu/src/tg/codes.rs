@@ -100,12 +100,6 @@ The run was stopped from outside. Blocks that were running have ended; nothing e
         "\
 The runtime cannot run the graph as it is: kernels that start together need more cores than there are, or a partition lacks
 cores for a kernel. The notes have the numbers.";
-    /// A checkpoint was saved that a run cannot be resumed from.
-    pub CANNOT_RESUME = 1575, "a checkpoint that no run can be resumed from",
-        "\
-A checkpoint has the state of its graph, and of the run if nothing else is in flight: launches on other streams, or on other
-devices, are not brought to a halt for it. Its graph can be restored from it with `TG_RESTORE`; `--resume` takes an older one, or
-begins anew. Launch the graphs on one stream, or wait for the other launches before the checkpoint.";
     pub(crate) PASSED_OVER = 1576, "a checkpoint was passed over",
         "\
 A run was resumed, and a checkpoint that may be newer than the one it went on from cannot be used: it cannot be read, or other

@@ -44,9 +44,7 @@ mod touches;
 mod values;
 mod watch;
 
-pub use accounts::{BytesByLocation, Peak};
 pub(crate) use build::CheckedUnit;
-pub use codes::CANNOT_RESUME;
 pub use cx::{BoundArg, TgCx};
 pub use kernels::TgKernels;
 pub use memory::TensorRange;

@@ -1,7 +1,6 @@
 //! What a run did.
 
-use super::accounts::Peak;
-use wsp_backend::CheckpointKey;
+use wsp_backend::{CheckpointKey, Peak};
 use wsp_diag::Diagnostic;
 use wsp_runtime::tg::{Stats, Trace};
 

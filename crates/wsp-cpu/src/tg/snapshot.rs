@@ -14,6 +14,7 @@ use super::tensors::UnitMemory;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
+use wsp_backend::codes::CANNOT_RESUME;
 use wsp_backend::{CheckpointKey, RecordKind};
 use wsp_diag::Diagnostic;
 use wsp_memory::Stored;
@@ -338,7 +339,7 @@ fn saved(live: &Live) -> SavedLaunch {
 pub(super) fn unusable(graph: &str, checkpoint: u32, obstacle: &str) -> Diagnostic {
     let message =
         format!("no run can be resumed from checkpoint {checkpoint} of graph `{graph}`: {obstacle}");
-    Diagnostic::warning(codes::CANNOT_RESUME, message)
+    Diagnostic::warning(CANNOT_RESUME, message)
         .help("wait for the other launches first, `TG_SYNC`; or launch the graphs on one stream")
 }
 

@@ -149,7 +149,9 @@ fn written_arrays_are_used_in_place() {
     let mut prepared = program.prepare(args, RunOptions::default()).expect("the arrays fit");
     let other = prepared.rebind(x().with("X", integers(&[1; 9]))).expect_err("it has 9 elements");
     assert!(matches!(other, RunError::Refused(_)), "{other}");
-    assert!(prepared.run().expect("the arguments are as before").outputs.is_empty());
+    let outcome = prepared.run().expect("the arguments are as before");
+    assert!(outcome.outputs.is_empty());
+    assert_eq!(outcome.unit.written, ["Y"]);
     drop(prepared);
     let y = view.take_back().expect("no run has it");
     assert_eq!((y.bytes().as_ptr(), y.bytes()), (place, expected.outputs["Y"].bytes()));
@@ -198,8 +200,8 @@ fn a_run_goes_on_from_a_checkpoint_and_options_of_others_are_refused() {
     let first = ran(&*program, &x(), &kept(Begin::Start));
     let resumed = ran(&*program, &x(), &kept(Begin::Resume));
     assert_eq!(bits(&resumed.outputs), bits(&first.outputs));
-    let report = resumed.own.downcast::<Report>().expect("it is what the session tells");
-    assert!(report.resumed.is_some());
+    assert!(first.unit.resumed.is_none() && resumed.unit.resumed.is_some());
+    assert!(first.unit.peak.iter().all(|device| device.total >= 64), "each launch has a tensor of 64 bytes");
     let refused = program.execute(x(), RunOptions { seed: 3, ..kept(Begin::Start) });
     assert_eq!(named(&fault(refused)), "seed");
     let interpreted = CpuSimBackend { engine: Engine::Interpreter, ..backend() };
