@@ -72,6 +72,15 @@ that belong to no character: it is probably another file than the one meant.";
         "\
 An entry of the `.npz` has a name that no array of the program has. Often the name is misspelt, and the array that was meant is
 missing: the help names it. `--allow-unused` passes over entries that nothing uses.";
+    pub NO_CACHE = 516, "a folder cannot be a cache of plans",
+        "\
+The folder of `--cache FOLDER`, or of `compile(cache=…)`, cannot be made, cannot be written to, or may be written to by every user of this
+machine. It is tried before the work begins. Entries hold machine code, which runs with the rights of the program: take a folder of
+your own (`chmod o-w FOLDER`). The folder around it must be there.";
+    pub CACHE_ENTRY = 517, "an entry of a cache of plans is damaged or cannot be kept",
+        "\
+The checksum of an entry is wrong, it ends early, or it is none: it is not used, the program is compiled, and the entry is written anew.
+Or an entry cannot be written, because the disk is full or the folder is gone. Neither changes what the program does.";
     pub BAD_LENGTHS = 520, "a list of lengths is wrong",
         "\
 `--generate lens=FILE` reads one whole number of tokens per line; empty lines and lines that begin with `#` are passed

@@ -55,6 +55,7 @@ pub use wsp_plan as plan;
 pub use wsp_runtime as runtime;
 
 pub mod backend;
+pub mod cache;
 pub mod catalog;
 pub mod codes;
 mod error;

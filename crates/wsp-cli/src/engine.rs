@@ -13,7 +13,7 @@ use wsp_backend::{Args, KernelStats, KvLayout, Program, Recording, RunOptions, S
 use wsp_core::{FuncId, TensorId};
 use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::{BindingSource, Consumer, EntryTy, FuncKind, LaunchTarget, Module, StructDef};
-use wsp_kernel::{Engine, Mode};
+use wsp_kernel::{CodeCache, Engine, Mode};
 pub use wsp_lang::Purpose;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{Arrays, CompileOptions, LoweredPlan, ParamValue, PlanSource, Target};
@@ -58,6 +58,8 @@ pub struct Options {
     pub engine: Engine,
     /// Whether to record what tasks store.
     pub recording: Recording,
+    /// Where machine code is kept, if anywhere.
+    pub code: Option<CodeCache>,
 }
 
 impl Default for Options {
@@ -72,7 +74,17 @@ impl Default for Options {
             mode: Mode::default(),
             engine: Engine::default(),
             recording: Recording::Off,
+            code: None,
         }
+    }
+}
+
+impl Options {
+    /// What a plan depends on.
+    pub fn compile(&self) -> CompileOptions {
+        let (schedule, target) = (self.schedule.clone(), self.target);
+        let usual = CompileOptions { schedule, target, ..CompileOptions::default() };
+        CompileOptions { max_blocks: self.max_blocks.unwrap_or(usual.max_blocks), ..usual }
     }
 }
 
@@ -166,7 +178,7 @@ pub fn outputs(module: &Module) -> Result<Vec<TensorId>, Vec<Diagnostic>> {
     Ok((0..plan.tensors.len()).filter(|i| plan.tensors[*i].written).map(|i| TensorId(i as u32)).collect())
 }
 
-/// Compiles a plan by the backend that takes it, with these tile operations and this engine on `cpu_sim`.
+/// Compiles a plan by the backend that takes it, with these tile operations, this engine and this machine code on `cpu_sim`.
 ///
 /// # Errors
 /// Nothing runs its target, or what runs it cannot do all of it.
@@ -174,8 +186,9 @@ pub(crate) fn program(
     plan: &PlanSource,
     mode: Mode,
     engine: Engine,
+    code: Option<CodeCache>,
 ) -> Result<Box<dyn Program>, Vec<Diagnostic>> {
-    let registry = registry_with(CpuSimBackend { mode, engine, ..CpuSimBackend::default() });
+    let registry = registry_with(CpuSimBackend { mode, engine, code, ..CpuSimBackend::default() });
     let selection = registry.select(plan).map_err(|found| found.0)?;
     selection.backend().compile(plan).map_err(|found| found.0)
 }
@@ -196,7 +209,12 @@ impl Executable {
     pub fn new(loaded: &Loaded, options: &Options) -> Result<Executable, Vec<Diagnostic>> {
         let started = clock::now();
         let lowered = Arc::new(lower(loaded, options)?);
-        let program = program(&PlanSource::Spaces(lowered.clone()), options.mode, options.engine)?;
+        let program = program(
+            &PlanSource::Spaces(lowered.clone()),
+            options.mode,
+            options.engine,
+            options.code.clone(),
+        )?;
         Ok(Executable { lowered, program, lowering: clock::nanos_since(started) })
     }
 
@@ -342,12 +360,7 @@ fn graph_stats(runtime: &wsp_runtime::Stats) -> GraphStats {
 }
 
 fn lower(loaded: &Loaded, options: &Options) -> Result<LoweredPlan, Vec<Diagnostic>> {
-    let (schedule, target) = (options.schedule.clone(), options.target);
-    let mut compile = CompileOptions { schedule, target, ..CompileOptions::default() };
-    if let Some(max_blocks) = options.max_blocks {
-        compile.max_blocks = max_blocks;
-    }
-    wsp_plan::lower(&loaded.module, &compile)
+    wsp_plan::lower(&loaded.module, &options.compile())
 }
 
 fn args(loaded: &Loaded, options: &Options) -> Args {

@@ -37,6 +37,8 @@ limits! {
     MAX_SOURCE_BYTES: u32 = 4 << 20;
     /// Longest text or binary of a task-graph unit, in bytes.
     MAX_UNIT_BYTES: u32 = 256 << 20;
+    /// Bytes of all entries of a cache of plans, unless it is opened with another bound.
+    CACHE_BYTES: u64 = 64 << 20;
     /// Largest tile, in bytes.
     MAX_TILE_BYTES: u64 = 16 << 20;
     /// Most descriptors that one run may emit.

@@ -86,6 +86,11 @@ impl Program {
         Program { plan: plan.into(), code: CodeCache::default() }
     }
 
+    /// Keeps machine code there, where a place is given.
+    pub(crate) fn with_code(self, code: Option<&CodeCache>) -> Program {
+        Program { code: code.cloned().unwrap_or(self.code), ..self }
+    }
+
     /// What it runs: the module with lowered generators.
     pub fn lowered(&self) -> &LoweredPlan {
         &self.plan

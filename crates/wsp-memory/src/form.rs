@@ -189,6 +189,11 @@ impl<'b> Reader<'b> {
         self.take(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
+    /// All that is left.
+    pub fn rest(&mut self) -> &'b [u8] {
+        std::mem::take(&mut self.rest)
+    }
+
     /// Text with its count of bytes before it.
     ///
     /// # Errors

@@ -25,6 +25,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE.pto")]
     pub(crate) kernels: Vec<PathBuf>,
 
+    /// Keep in this folder that a workload is right, and do not look at its tasks again while it and what it uses stay as they are
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) cache: Option<PathBuf>,
+
     /// Take warnings for errors: a file with one is not ok, and the exit status is 1
     #[arg(long)]
     pub(crate) strict: bool,
@@ -57,6 +61,10 @@ pub(crate) struct PlanArgs {
     /// Where it is to run [cpu_sim]
     #[arg(long, value_name = "NAME", value_parser = runnable)]
     pub(crate) target: Option<&'static Target>,
+
+    /// Keep machine code of generators in this folder, and take what an earlier run has kept
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) cache: Option<PathBuf>,
 
     /// Print JSON, with every descriptor
     #[arg(long)]

@@ -52,6 +52,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value_t = StatsFormat::Text)]
     pub(crate) stats: StatsFormat,
 
+    /// Keep machine code of generators and kernels in this folder, and take what an earlier run has kept: for `.pto` programs, and workloads over their kernels
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) cache: Option<PathBuf>,
+
     /// Let so many AICPUs generate the tasks of a workload, each its own, and issue them
     #[arg(long, value_name = "N", value_parser = number::<u16>(1..=32))]
     pub(crate) aicpus: Option<u16>,

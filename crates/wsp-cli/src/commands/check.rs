@@ -4,6 +4,7 @@ use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
 use super::{Outcome, Session, Warnings, empty, options, unit, workload};
 use crate::args::CheckArgs;
 use crate::engine;
+use pto_wsp::cache::PlanCache;
 use std::path::Path;
 use wsp_check::reference;
 use wsp_diag::Diagnostic;
@@ -17,23 +18,31 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
         refuse_options(args).map_err(|fault| vec![fault])?;
     }
     let mut outcome = Outcome::Done;
+    let cache = args.cache.as_ref().map(|folder| PlanCache::open(folder)).transpose();
+    let cache = cache.map_err(|fault| vec![fault])?;
     let mut idle = args.kernels.clone();
     session.warnings = if args.strict { Warnings::Errors } else { Warnings::Shown };
     for (path, kind) in files {
         session.denied.take();
         let target = args.target.unwrap_or(CPU_SIM);
         let checked = empty::refuse(path).and_then(|()| match kind {
-            Kind::Workload => workload::check(session, path, target),
-            Kind::UnitText | Kind::UnitBytes => unit::check(session, path, kind, args, &mut idle),
+            Kind::Workload => workload::check(session, path, target, cache.as_ref()),
+            _ if cache.is_some() => Err(vec![not_kept()]),
+            Kind::UnitText | Kind::UnitBytes => {
+                unit::check(session, path, kind, args, &mut idle).map(|()| None)
+            }
             Kind::Unknown if path.is_file() => Err(vec![wrong_kind(path, kind, ALL_THAT_RUN)]),
-            Kind::Program | Kind::Unknown => program(session, path, args.target),
+            Kind::Program | Kind::Unknown => program(session, path, args.target).map(|()| None),
             Kind::GeneratorText | Kind::GeneratorBytes | Kind::Arrays => {
                 Err(vec![wrong_kind(path, kind, ALL_THAT_RUN)])
             }
         });
         match checked {
-            Ok(()) if session.is_denied() => outcome = Outcome::Failed,
-            Ok(()) => session.terminal.print(&format!("{}: ok\n", path.display())),
+            Ok(_) if session.is_denied() => outcome = Outcome::Failed,
+            Ok(found) => {
+                let found = found.map_or(String::new(), |found| format!(", cache {found}"));
+                session.terminal.print(&format!("{}: ok{found}\n", path.display()));
+            }
             Err(diagnostics) => {
                 session.terminal.report(&diagnostics, &session.sources);
                 outcome = Outcome::Failed;
@@ -44,6 +53,11 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
         return Err(idle.iter().map(|path| unit::idle(path)).collect());
     }
     Ok(outcome)
+}
+
+/// `--cache` for a file whose check looks at no tasks.
+fn not_kept() -> Diagnostic {
+    options::refused("--cache", options::OF_WORKLOADS).note("other files are checked in a few milliseconds")
 }
 
 /// Options that only task graphs have a use for.

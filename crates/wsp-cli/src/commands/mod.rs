@@ -1,6 +1,7 @@
 //! One module per command.
 
 mod asm;
+mod cached;
 mod check;
 mod comparison;
 mod data;

@@ -1,7 +1,7 @@
 //! `wsp plan`: what would run.
 
 use super::kind::refuse_entries;
-use super::{Outcome, Session, data, launch_options, options, refuse_unread, workload};
+use super::{Outcome, Session, cached, data, launch_options, options, refuse_unread, workload};
 use crate::args::PlanArgs;
 use crate::engine::{self, Loaded};
 use crate::report::DataSummary;
@@ -12,6 +12,9 @@ use wsp_diag::Diagnostic;
 pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Vec<Diagnostic>> {
     options::refuse_unused(args.data.files()).map_err(|fault| vec![fault])?;
     if args.bytes {
+        let given = [("--cache", args.cache.is_some())];
+        options::refuse(&given, "has no meaning: the bytes of a program hold no machine code")
+            .map_err(|fault| vec![fault])?;
         return match workload::is_workload(&args.file) {
             true => workload::bytes(session, args),
             false => Err(vec![
@@ -34,10 +37,12 @@ pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Ve
     refuse_unread(&compiled, &args.launch)?;
     let module = compiled.module;
     refuse_entries(&args.file, &module).map_err(|fault| vec![fault])?;
-    let data = data::load(session, &module, &args.data, &args.launch)?;
     let mut options = launch_options(&args.launch, 0);
-    options.layout = data.layout;
     options.target = args.target.unwrap_or(options.target);
+    let cached = cached::find(session, args.cache.as_ref(), options.engine, &options.compile())?;
+    options.code = cached::code(cached.as_ref());
+    let data = data::load(session, &module, &args.data, &args.launch)?;
+    options.layout = data.layout;
     let sources = data.sources();
     let loaded = Loaded { module, arrays: data.arrays };
     let mut report = engine::plan(&loaded, &options)?;
@@ -45,6 +50,8 @@ pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Ve
     report.program = args.file.display().to_string();
     report.data = DataSummary::of(&loaded.module, &loaded.arrays, data.layout);
     report.sources = sources;
+    cached::keep(session, cached.as_ref());
+    report.cache = cached.map(|cached| cached.figures());
     session.print(|| report.text(args.limit), || report.json(), &[]);
     Ok(Outcome::Done)
 }

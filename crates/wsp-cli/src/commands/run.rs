@@ -6,7 +6,7 @@ use super::kind::{ALL_THAT_RUN, Kind, refuse_entries, wrong_kind};
 use super::options::{self, refuse_unused};
 use super::outputs::{Outputs, check_allowed};
 use super::verdict::{RunArrays, Verdict};
-use super::{Outcome, Session, Warnings, data, launch_options, refuse_unread, unit, workload};
+use super::{Outcome, Session, Warnings, cached, data, launch_options, refuse_unread, unit, workload};
 use crate::args::{DataArgs, RunArgs};
 use crate::engine::{self, Executable, Loaded, Options, RunOutcome};
 use crate::report::{DataSummary, RunReport};
@@ -67,11 +67,13 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
         check_allowed(&args.allow_unwritten, &data::output_names(&module, &engine::outputs(&module)?))?;
     }
     session.refuse_denied()?;
-    let data = data::load(session, &module, &args.data, &args.launch)?;
     let mut options = launch_options(&args.launch, args.threads.unwrap_or(0));
-    options.layout = data.layout;
     options.target = args.target.unwrap_or(CPU_SIM);
     options.recording = recording;
+    let cached = cached::find(session, args.cache.as_ref(), options.engine, &options.compile())?;
+    options.code = cached::code(cached.as_ref());
+    let data = data::load(session, &module, &args.data, &args.launch)?;
+    options.layout = data.layout;
     let loaded = Loaded { module, arrays: data.arrays };
     let program = Executable::new(&loaded, &options)?;
     let outcome = executed(&program, &loaded, &options)?;
@@ -84,6 +86,7 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
     if options.recording == Recording::On {
         findings.untouched = outcome.untouched;
     }
+    cached::keep(session, cached.as_ref());
     let summary = DataSummary::of(&loaded.module, &loaded.arrays, data.layout);
     let all_made = data.made.len() == loaded.arrays.len();
     let shown = |name: &String| summary.is_none() && (all_made || !data.made.contains(name));
@@ -99,6 +102,7 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
         stats: outcome.stats,
         checks: checks.unwrap_or_default(),
         findings,
+        cache: cached.map(|cached| cached.figures()),
     };
     let differences = differences(&loaded.module, &report.checks, &options.set);
     verdict.finish(differences, &report.findings, (|| report.text(), || report.json()), filled)

@@ -12,6 +12,7 @@ use super::Session;
 use crate::engine::Purpose;
 use crate::engine::workload::{self as engine, Source};
 use crate::files::read_source;
+use pto_wsp::cache::{PlanCache, PlanKey};
 use pto_wsp::codes;
 use std::path::{Path, PathBuf};
 use wsp_check::check_memory;
@@ -20,7 +21,7 @@ use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_ir::Module;
 use wsp_ir::workload::{Use, text, warnings};
-use wsp_plan::{ParamValue, Target, library_entry};
+use wsp_plan::{CompileOptions, ParamValue, Target, library_entry};
 
 /// Whether a file is a workload, by its name.
 pub(super) fn is_workload(path: &Path) -> bool {
@@ -101,13 +102,24 @@ fn used_files(user: &Path, source: &Source) -> Vec<PathBuf> {
 }
 
 /// What is wrong with a workload as it stands: with itself, its kernels, each of its schedules, and, where every value
-/// has a default, with its tasks.
+/// has a default, with its tasks. A workload that a cache knows to be right is not looked at again. Gives what the cache had of it.
 pub(super) fn check(
     session: &mut Session,
     path: &Path,
     target: &'static Target,
-) -> Result<(), Vec<Diagnostic>> {
+    cache: Option<&PlanCache>,
+) -> Result<Option<String>, Vec<Diagnostic>> {
+    let first = session.sources.names().count();
     let source = session.read_workload(path)?;
+    let options = CompileOptions { target, ..CompileOptions::default() };
+    let cached =
+        cache.map(|cache| cache.find(PlanKey::of_files(&session.sources, first, &options).for_use("check")));
+    if let Some(cached) = &cached {
+        session.warn(cached.note().as_slice());
+        if cached.is_checked() {
+            return Ok(Some(cached.found()));
+        }
+    }
     let named = source.module.schedules.iter().filter(|s| !s.name.is_empty()).map(|s| Some(s.name.as_str()));
     let (mut found, mut plans) = (Vec::new(), Vec::new());
     for schedule in [None].into_iter().chain(named) {
@@ -135,5 +147,13 @@ pub(super) fn check(
         return Err(distinct);
     }
     session.warn(&distinct);
-    Ok(())
+    let Some(cached) = cached else { return Ok(None) };
+    let found = cached.found();
+    // What was found is said again by the next check.
+    if distinct.is_empty()
+        && let Err(note) = cached.keep_checked()
+    {
+        session.warn(&[note]);
+    }
+    Ok(Some(found))
 }

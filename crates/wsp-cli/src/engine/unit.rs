@@ -54,7 +54,7 @@ pub struct Prepared {
 /// Nothing runs its target; what the checks find, wrong tensors or values.
 pub fn prepare(unit: &PlanSource, args: Args, options: RunOptions) -> Result<Prepared, Vec<Diagnostic>> {
     let start = clock::now();
-    let program = super::program(unit, Mode::Fast, Engine::default())?;
+    let program = super::program(unit, Mode::Fast, Engine::default(), None)?;
     let prepared = program.prepare(args, options)?;
     Ok(Prepared { prepared, time: Duration::from_nanos(clock::nanos_since(start)) })
 }

@@ -1,6 +1,7 @@
 //! The summary of a run for machines.
 
 use super::{GraphStats, RunReport, RunStats, TaskGroup};
+use pto_wsp::cache::{CacheUse, Miss};
 use serde_json::{Value, json};
 use std::time::Duration;
 use wsp_check::reference::Comparison;
@@ -42,7 +43,19 @@ pub(super) fn run(report: &RunReport) -> Value {
         "untouched": report.findings.untouched,
     });
     report.findings.add_json(&mut all);
+    add_cache(&mut all, report.cache.as_ref());
     all
+}
+
+/// What a cache had of a program, where one was asked for: `miss` is null for a hit.
+pub(super) fn add_cache(all: &mut Value, cache: Option<&CacheUse>) {
+    let Some(CacheUse { miss, taken, compiled }) = cache else { return };
+    let differs: Vec<&str> = match miss {
+        Some(Miss::Differs(parts)) => parts.iter().map(|part| part.word()).collect(),
+        _ => Vec::new(),
+    };
+    let miss = miss.as_ref().map(Miss::word);
+    all["cache"] = json!({ "miss": miss, "differs": differs, "taken": taken, "compiled": compiled });
 }
 
 pub(super) fn tiles(tiles: &[(String, u64)]) -> Value {

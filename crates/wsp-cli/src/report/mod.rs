@@ -27,6 +27,7 @@ pub use unit_graph::UnitGraphReport;
 pub use units::bytes;
 pub use workload::{Check, Difference, RunTime, WorkloadReport};
 
+use pto_wsp::cache::CacheUse;
 use std::time::Duration;
 use wsp_check::reference::Comparison;
 
@@ -156,6 +157,8 @@ pub struct RunReport {
     pub checks: Vec<Comparison>,
     /// What else was found.
     pub findings: Findings,
+    /// What a cache had of it, where one was asked for.
+    pub cache: Option<CacheUse>,
 }
 
 impl RunReport {
@@ -245,5 +248,6 @@ pub(crate) fn sample() -> RunReport {
             tolerance: Tolerance { abs: 1e-3, rel: 1e-3 },
         }],
         findings: Findings::default(),
+        cache: None,
     }
 }

@@ -4,6 +4,7 @@ use super::json;
 use super::text::{Lines, tiers};
 use super::units::{bytes, millis};
 use super::{DataSummary, Sources, TaskGroup, planned_balance};
+use pto_wsp::cache::CacheUse;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -63,6 +64,8 @@ pub struct PlanReport {
     pub plan: Duration,
     /// Warnings and notes.
     pub warnings: Vec<Diagnostic>,
+    /// What a cache had of it, where one was asked for.
+    pub cache: Option<CacheUse>,
 }
 
 impl PlanReport {
@@ -148,6 +151,7 @@ impl PlanReport {
                 &format!("{balance:.2} on {} (longest / mean)", counted(self.max_blocks, "block")),
             );
         }
+        lines.cache(self.cache.as_ref());
         let mut text = lines.finish(&self.program);
         self.table(limit, &mut text);
         text
@@ -202,7 +206,7 @@ impl PlanReport {
                 })
             })
             .collect();
-        let report = json!({
+        let mut report = json!({
             "program": self.program,
             "data": self.data.map(|d| json!({
                 "sequences": d.sequences, "tokens": d.tokens, "longest": d.longest, "kv_bytes": d.kv_bytes,
@@ -218,6 +222,7 @@ impl PlanReport {
             "types": types,
             "descriptors": descriptors,
         });
+        json::add_cache(&mut report, self.cache.as_ref());
         self.sources.with_json(report)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::units::{bytes, millis};
 use super::{GraphStats, RunReport};
+use pto_wsp::cache::CacheUse;
 use std::fmt::Write as _;
 use wsp_check::reference::Comparison;
 use wsp_core::words::counted;
@@ -13,6 +14,13 @@ pub(crate) struct Lines(String);
 impl Lines {
     pub(crate) fn add(&mut self, name: &str, value: &str) {
         let _ = writeln!(self.0, "  {name:<10} {value}");
+    }
+
+    /// What a cache had of a program.
+    pub(super) fn cache(&mut self, cache: Option<&CacheUse>) {
+        if let Some(cache) = cache {
+            self.add("cache", &cache.to_string());
+        }
     }
 
     pub(crate) fn finish(self, title: &str) -> String {
@@ -76,6 +84,7 @@ pub(super) fn run(report: &RunReport) -> String {
             millis(stats.plan)
         ),
     );
+    lines.cache(report.cache.as_ref());
     lines.add("graph", &graph(&stats.graph));
     if let Some(rate) = report.kv_gb_per_s() {
         lines.add("KV read", &format!("{rate:.2} GB/s"));

@@ -4,6 +4,7 @@ use super::text::Lines;
 use super::units::{bytes, millis};
 use super::{Findings, GraphStats, Sources, aicpus, json, longest_over_mean, text};
 use pto_wsp::backend::cpu::{AicpuOutcome, Bodies};
+use pto_wsp::cache::CacheUse;
 use pto_wsp::codes;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -34,6 +35,8 @@ pub struct WorkloadReport {
     pub check: Check,
     /// What else was found.
     pub findings: Findings,
+    /// What a cache had of it, where one was asked for.
+    pub cache: Option<CacheUse>,
 }
 
 /// How long a run took.
@@ -208,6 +211,7 @@ impl WorkloadReport {
         lines.add("tasks", &text::tiers(groups));
         lines.add("schedule", self.schedule_text());
         self.time_text(&mut lines);
+        lines.cache(self.cache.as_ref());
         self.check.add_to(&self.findings, &mut lines);
         lines.finish(&self.program)
     }
@@ -274,6 +278,7 @@ impl WorkloadReport {
         });
         let mut all = self.sources.with_json(all);
         self.findings.add_json(&mut all);
+        json::add_cache(&mut all, self.cache.as_ref());
         let time = match &self.time {
             RunTime::Cycles { makespan, busy } => json!({
                 "virtual_time": { "cycles": makespan, "worker_busy": busy },
@@ -326,6 +331,7 @@ mod tests {
             time,
             check,
             findings: Findings::default(),
+            cache: None,
         }
     }
 

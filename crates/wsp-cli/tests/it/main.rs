@@ -11,6 +11,7 @@
 mod advice;
 mod asm;
 mod attention;
+mod cache;
 mod cases;
 mod cli;
 mod command;

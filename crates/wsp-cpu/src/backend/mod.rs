@@ -13,7 +13,7 @@ use workload::TaskProgram;
 use wsp_backend::codes::IN_USE;
 use wsp_backend::{Backend, Program, RunError};
 use wsp_diag::{Diagnostic, Diagnostics};
-use wsp_kernel::{Engine, Mode};
+use wsp_kernel::{CodeCache, Engine, Mode};
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{PlanSource, ProgramKind, Target};
 
@@ -28,6 +28,9 @@ pub struct CpuSimBackend {
     pub mode: Mode,
     /// What runs scalar code of programs of spaces.
     pub engine: Engine,
+    /// Where machine code of scalar functions is kept, of programs of spaces and of workloads over kernels of a used file; each
+    /// program has its own where it is none.
+    pub code: Option<CodeCache>,
 }
 
 impl Backend for CpuSimBackend {
@@ -58,6 +61,9 @@ impl CpuSimBackend {
         };
         if kind != ProgramKind::Spaces && self.engine != Engine::default() {
             return refused("engine", "has no meaning for");
+        }
+        if kind == ProgramKind::Unit && self.code.is_some() {
+            return refused("code", "has no meaning for");
         }
         if kind == ProgramKind::Workload && !matches!(self.mode, Mode::Fast | Mode::Plain) {
             return refused("mode", "is `auto` or `plain` for");

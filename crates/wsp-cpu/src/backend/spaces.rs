@@ -22,7 +22,8 @@ pub(super) struct SpaceProgram {
 
 impl SpaceProgram {
     pub(super) fn new(plan: Arc<LoweredPlan>, backend: &CpuSimBackend) -> SpaceProgram {
-        SpaceProgram { program: Arc::new(Program::new(plan)), mode: backend.mode, engine: backend.engine }
+        let program = Program::new(plan).with_code(backend.code.as_ref());
+        SpaceProgram { program: Arc::new(program), mode: backend.mode, engine: backend.engine }
     }
 
     /// Options as a launch takes them.

@@ -31,7 +31,8 @@ pub(super) struct TaskProgram {
 impl TaskProgram {
     pub(super) fn new(plan: &WorkloadPlan, backend: &CpuSimBackend) -> Result<TaskProgram, Vec<Diagnostic>> {
         let started = clock::now();
-        let program = WorkloadProgram::of(plan.clone()).with_kernels(backend.kernels.clone())?;
+        let program = WorkloadProgram::of(plan.clone(), backend.code.as_ref());
+        let program = program.with_kernels(backend.kernels.clone())?;
         let compiled = Duration::from_nanos(clock::nanos_since(started));
         Ok(TaskProgram { program: Arc::new(program), mode: backend.mode, compiled })
     }

@@ -24,6 +24,7 @@ use wsp_core::ParamId;
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
 use wsp_ir::workload::WorkloadModule;
+use wsp_kernel::CodeCache;
 use wsp_plan::workload::{Bindings, FirstReads, LoweredSchedule, WorkloadLibrary, WorkloadPlan, bind};
 use wsp_plan::{CompileOptions, LoweredPlan};
 use wsp_runtime::Deps;
@@ -71,17 +72,17 @@ impl WorkloadProgram {
         library: Option<&Module>,
         options: &CompileOptions,
     ) -> Result<WorkloadProgram, Vec<Diagnostic>> {
-        Ok(WorkloadProgram::of(WorkloadPlan::new(module, library, options).map_err(|found| found.0)?))
+        Ok(WorkloadProgram::of(WorkloadPlan::new(module, library, options).map_err(|found| found.0)?, None))
     }
 
-    /// The program of a plan.
-    pub fn of(plan: WorkloadPlan) -> WorkloadProgram {
+    /// The program of a plan; machine code of kernels of its used file is kept in `code`, where that is given.
+    pub fn of(plan: WorkloadPlan, code: Option<&CodeCache>) -> WorkloadProgram {
         let (written, FirstReads { needed, unsure }) = (plan.written(), plan.first_reads());
         let WorkloadPlan { module, schedule, library, .. } = plan;
         let kind = match library {
             None => Kind::Declared(Arc::new(DeclaredKernels { module, schedule, written, needed, unsure })),
             Some(WorkloadLibrary { plan, functions }) => Kind::Library(Arc::new(LibraryKernels {
-                program: Program::new(plan),
+                program: Program::new(plan).with_code(code),
                 tasks: LibraryTasks { module, functions, schedule },
             })),
         };

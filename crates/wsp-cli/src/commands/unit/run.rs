@@ -197,6 +197,7 @@ fn refuse_options(args: &RunArgs) -> Result<(), Diagnostic> {
         ("--schedule", args.launch.schedule.is_some()),
         ("--aicpus", args.aicpus.is_some()),
         ("--expand", args.expand.is_some()),
+        ("--cache", args.cache.is_some()),
     ];
     refuse(&given, NOT_OF_UNITS)?;
     if args.unit.resume && args.unit.checkpoints.is_none() {

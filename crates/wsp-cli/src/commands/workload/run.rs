@@ -3,6 +3,7 @@
 use super::arrays::{Given, Purpose, read};
 use super::{check_graph_memory, used_files};
 use crate::args::{LaunchArgs, RunArgs, Setting};
+use crate::commands::cached;
 use crate::commands::comparison::{compare_arrays, differences};
 use crate::commands::data::{self, output_names};
 use crate::commands::emptiness::{Emptiness, Empty};
@@ -18,6 +19,7 @@ use pto_wsp::codes;
 use wsp_backend::{Args, Expand, KvLayout, Program, Recording, RunOptions, WorkloadRunOptions};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, PoolSizes, Ready, SchedulePolicy, Trace};
+use wsp_kernel::Engine;
 use wsp_plan::ParamValue;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::workload::WorkloadPlan;
@@ -40,6 +42,12 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         ]);
     }
     session.warn(&plan.schedule.notes);
+    let runs_code = source.library.is_some() && plan.schedule.policy.trace != Trace::Cycles;
+    refuse(
+        &[("--cache", args.cache.is_some() && !runs_code)],
+        "has no meaning: no kernel of a used file runs",
+    )
+    .map_err(|fault| vec![fault])?;
     let is_virtual = plan.schedule.policy.trace == Trace::Cycles;
     if is_virtual {
         refuse_in_virtual_time(args).map_err(|fault| vec![fault])?;
@@ -49,10 +57,11 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let recording = recording(args, wanted).map_err(|fault| vec![fault])?;
     check_allowed(&args.allow_unwritten, &written(&source, &plan))?;
     session.refuse_denied()?;
+    let cached = cached::find(session, args.cache.as_ref(), Engine::default(), &plan.options)?;
     let Given { args: of_run, begin, sources } = arrays(&source, &plan, args, set)?;
     let options = options(args, begin, recording);
     let name = plan.schedule.name.clone();
-    let program = engine::compiled(&plan.into())?;
+    let program = engine::compiled(&plan.into(), cached::code(cached.as_ref()))?;
     let mut outcome = match is_virtual {
         true => engine::simulate(&*program, &of_run, &options)?,
         false => engine::execute(&*program, &of_run, &options)?,
@@ -69,6 +78,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let unstored = std::mem::take(&mut outcome.unwritten);
     let arrays = RunArrays { inputs: &of_run.arrays, made: &sources.made, outputs: &outcome.outputs };
     let findings = verdict.findings(unstored, arrays, check.comparisons());
+    cached::keep(session, cached.as_ref());
     let report = WorkloadReport {
         program: args.file.display().to_string(),
         bodies: outcome.bodies,
@@ -80,6 +90,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         time: outcome.time,
         check,
         findings,
+        cache: cached.map(|cached| cached.figures()),
     };
     let differences = match (&report.check, &source.library) {
         (Check::Close(all), Some(library)) => {

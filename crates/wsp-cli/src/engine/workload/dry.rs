@@ -47,7 +47,7 @@ pub fn check_order(plan: &WorkloadPlan) -> Vec<Diagnostic> {
     if !is_virtual {
         plan.module.kernels.iter_mut().for_each(|kernel| kernel.cost = None);
     }
-    let Ok(program) = super::compiled(&plan.into()) else { return Vec::new() };
+    let Ok(program) = super::compiled(&plan.into(), None) else { return Vec::new() };
     let simulated = program.simulate(&Args::default(), &RunOptions::default());
     simulated.err().map_or_else(Vec::new, Into::into)
 }

@@ -32,7 +32,7 @@ pub struct Transferred {
 /// # Errors
 /// Nothing runs its target, wrong values or tables, a workload that no program can be made of.
 pub fn transfer(plan: &PlanSource, args: &Args, aicpus: u16) -> Result<Transferred, Vec<Diagnostic>> {
-    let found = compiled(plan)?.transfer(args, aicpus, None)?;
+    let found = compiled(plan, None)?.transfer(args, aicpus, None)?;
     let sections = found.program.verified();
     let sections = sections.program();
     let rows = [sections.axes.len(), sections.kernels.len(), sections.tensors.len()];

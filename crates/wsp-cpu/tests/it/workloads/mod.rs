@@ -39,7 +39,7 @@ pub(crate) fn report(found: &[Diagnostic]) -> String {
 
 /// A program of declared kernels; warnings are let through.
 pub(crate) fn program(text: &str) -> WorkloadProgram {
-    WorkloadProgram::of(plan(text))
+    WorkloadProgram::of(plan(text), None)
 }
 
 /// The plan of a text.
