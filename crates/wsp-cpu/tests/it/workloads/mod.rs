@@ -73,7 +73,7 @@ pub(crate) fn run_error(text: &str, options: &WorkloadOptions) -> String {
 
 /// A program of kernels of a used file; warnings are let through.
 pub(crate) fn library_program(text: &str, library: &str) -> Result<WorkloadProgram, Vec<Diagnostic>> {
-    library_plan(text, library).map(WorkloadProgram::of)
+    library_plan(text, library).map(|plan| WorkloadProgram::of(plan, None))
 }
 
 /// The plan of a text over kernels of a used file.
