@@ -14,10 +14,10 @@ use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, Severity};
 use wsp_kernel::CodeCache;
 
-/// How names of entries end.
-const ENTRY: &str = ".plan";
+/// How names of entries end. No other file of the folder is read or removed.
+const ENTRY: &str = ".wsp-plan";
 /// How names of entries end that are being written, or were when a process was killed.
-const PARTIAL: &str = ".partial";
+const PARTIAL: &str = ".wsp-partial";
 /// Characters of the name of a program that names of its entries have.
 const SHOWN: usize = 40;
 /// Entries of one program that are compared with a key for which there is none.
@@ -74,7 +74,7 @@ impl PlanCache {
     pub fn find(&self, key: PlanKey) -> CachedPlan {
         let (mut code, mut is_checked) = (CodeCache::default(), false);
         let path = self.path(&key);
-        let miss = match load(&path).map(|bytes| read(&bytes, &key)) {
+        let miss = match self.load(&path).map(|bytes| read(&bytes, &key)) {
             Some(Ok(Found::Same { is_checked: was_checked, code: kept })) => {
                 (code, is_checked) = (kept, was_checked);
                 // An entry whose time cannot be set is taken for one that is used less often.
@@ -91,6 +91,17 @@ impl PlanCache {
         CachedPlan { cache: self.clone(), key, miss, code, is_checked }
     }
 
+    /// The bytes of an entry. What is no regular file, or larger than all entries may be, is none.
+    fn load(&self, path: &Path) -> Option<Vec<u8>> {
+        let about = fs::metadata(path).ok()?;
+        if !about.is_file() || about.len() > self.most_bytes {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        File::open(path).ok()?.read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
+
     /// In what the entry of the same program differs that has the most in common with a key.
     fn nearest(&self, key: &PlanKey) -> Option<Vec<Part>> {
         let start = format!("{}-", shown(key.name()));
@@ -98,7 +109,7 @@ impl PlanCache {
         of_program.retain(|entry| name_of(&entry.path).starts_with(&start));
         of_program.sort_by_key(|entry| std::cmp::Reverse(entry.used));
         let differences =
-            of_program.iter().take(COMPARED).filter_map(|entry| match read(&load(&entry.path)?, key) {
+            of_program.iter().take(COMPARED).filter_map(|entry| match read(&self.load(&entry.path)?, key) {
                 Ok(Found::Other(parts)) if !parts.is_empty() => Some(parts),
                 _ => None,
             });
@@ -195,16 +206,6 @@ fn is_open_to_all(folder: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_open_to_all(_: &Path) -> bool {
     false
-}
-
-/// The bytes of a regular file within the bound of all entries: another file is none that was written here.
-fn load(path: &Path) -> Option<Vec<u8>> {
-    if !fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    File::open(path).ok()?.read_to_end(&mut bytes).ok()?;
-    Some(bytes)
 }
 
 fn name_of(path: &Path) -> String {

@@ -172,6 +172,9 @@ fn what_was_used_least_recently_goes_when_the_bound_is_reached() {
     cache.find(of(0)).keep().unwrap();
     let path = entries(folder.path()).remove(0);
     let bytes = std::fs::metadata(&path).unwrap().len();
+    // What others have put there is neither counted nor removed.
+    let foreign = folder.path().join("cache/foreign.plan");
+    std::fs::File::create(&foreign).unwrap().set_len(100 * bytes).unwrap();
     let bounded = cache.clone().with_most_bytes(3 * bytes + bytes / 2);
     let long_ago = std::time::SystemTime::UNIX_EPOCH;
     let is_of = |path: &Path, n: u32| path.to_string_lossy().contains(&format!("p{n}_"));
@@ -190,6 +193,7 @@ fn what_was_used_least_recently_goes_when_the_bound_is_reached() {
     bounded.find(of(3)).keep().unwrap();
     let there = |n: u32| entries(folder.path()).iter().any(|path| is_of(path, n));
     assert_eq!([0, 1, 2, 3].map(there), [true, true, false, true]);
+    assert!(foreign.exists());
     // An entry that is too large for the bound is not written.
     let small = cache.with_most_bytes(10);
     assert_eq!(small.find(of(9)).keep().unwrap_err().code, CACHE_ENTRY);

@@ -30,6 +30,7 @@ const RUN: &[Row] = &[
     ("", "--target cpu_sim", "= = = = = ="),
     ("--outputs out.npz", "--isa portable", "= - - - - -"),
     ("--outputs out.npz", "--engine interpreter", "= - - - - -"),
+    ("", "--cache kept", "+ - - + - -"),
     ("", "--outputs out.npz", "+ + - + + +"),
     ("", "--threads 3", "+ + + + + +"),
     ("--inputs in.npz", "--check", "+ = - + + +"),
@@ -65,6 +66,7 @@ const PLAN: &[Row] = &[
     ("", "--schedule other", "+ ="),
     ("", "--isa portable", "- -"),
     ("", "--engine interpreter", "= -"),
+    ("", "--cache kept", "+ -"),
     ("", "--json", "+ +"),
     ("", "--bytes", "- ."),
     ("", "--aicpus 2", "- +"),
@@ -100,6 +102,7 @@ const CHECK: &[Row] = &[
     ("", "--target cpu_sim", "= = = . ="),
     ("", "--kernels idle.pto", "- - - - -"),
     ("", "--devices 2", "- - - = ="),
+    ("", "--cache kept", "- + + - -"),
     ("", "--strict", "= = = = ="),
 ];
 
