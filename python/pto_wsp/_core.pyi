@@ -42,7 +42,8 @@ def compile(
     callables: Mapping[str, Callable[[tuple[KernelArray, ...], tuple[int, ...]], object]] | None = None,
     library_dir: str | None = None,
 ) -> Program:
-    """Compiles a trace. Options: `target`, `schedule`, `max_blocks`, `kv_layout`, `optimization_level`."""
+    """Compiles a trace. Options: `target`, `schedule`, `max_blocks`, `kv_layout`, `cache`,
+    `optimization_level`."""
 
 def new_array(dtype: str, shape: Sequence[int]) -> KernelArray:
     """An array of zeros that begins at a page of memory."""

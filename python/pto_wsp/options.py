@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from typing import Any
 
 from ._core import LIMITS
@@ -19,7 +20,7 @@ _INTEGERS = {
 }
 _TRUTHS = ("enable_profiling", "enable_debug")
 _CHOICES = {"expand": ("host", "bytecode")}
-_OF_LAUNCHES = ("schedule", "max_blocks", "kv_layout")
+_OF_LAUNCHES = ("schedule", "max_blocks", "kv_layout", "cache")
 """Options of host entries of files; of a workload these are said by the workload."""
 _REFUSED = {
     "num_streams": "write `.streams(n)` on the workload",
@@ -136,9 +137,24 @@ def launch_options(target: Any, given: dict[str, Any]) -> dict[str, Any]:
         )
     if layout is not None and not is_word(layout, ("NHD", "HND")):
         raise compile_error(1221, f"`kv_layout` is {describe(layout)}", help='give `"NHD"` or `"HND"`')
+    if "cache" in own:
+        own["cache"] = _folder(own["cache"])
     if "max_blocks" in own:
         own["max_blocks"] = _integer("max_blocks", own["max_blocks"])
     return {**options, **own}
+
+
+def _folder(path: Any) -> str:
+    """The path of a folder as text."""
+    try:
+        found = os.fspath(path)
+    except TypeError:
+        found = None
+    if not isinstance(found, str) or not found:
+        raise compile_error(
+            1221, f"`cache` is {describe(path)}", help='give the path of a folder: `cache="plans"`'
+        )
+    return found
 
 
 def compile_part(options: dict[str, Any]) -> dict[str, Any]:

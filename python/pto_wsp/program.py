@@ -359,6 +359,8 @@ class Program:
         lines += _table("notes", [(note,) for note in about["notes"]])
         threads = str(self._options["num_threads"] or "one per core")
         parts = [("backend", about["backend"]), ("ready queue", _QUEUES[self._ready]), ("threads", threads)]
+        if about["cache"] is not None:
+            parts.append(("cache", about["cache"]))
         lines += _table("implementation", parts)
         return "\n".join(lines) + "\n"
 

@@ -87,7 +87,7 @@ impl Program {
     }
 
     /// Keeps machine code there, where a place is given.
-    pub(crate) fn with_code(self, code: Option<&CodeCache>) -> Program {
+    pub fn with_code(self, code: Option<&CodeCache>) -> Program {
         Program { code: code.cloned().unwrap_or(self.code), ..self }
     }
 

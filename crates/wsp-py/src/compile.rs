@@ -9,6 +9,7 @@ use crate::program::Program;
 use crate::signature::Signature;
 use crate::stack;
 use pto_wsp::backend::cpu::{CpuSimBackend, check_aicpus};
+use pto_wsp::cache::{CachedPlan, PlanCache, PlanKey};
 use pto_wsp::registry_with;
 use pto_wsp::workload::{KernelRegistry, WorkloadPlan};
 use pyo3::prelude::*;
@@ -18,6 +19,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use wsp_backend::Program as Compiled;
 use wsp_diag::{Code, Diagnostic, SourceMap, did_you_mean};
 use wsp_ir::{FuncKind, Module};
+use wsp_kernel::Engine;
 use wsp_plan::PlanSource;
 use wsp_runtime::clock;
 use wsp_trace::python::arrays::{BAD_OPTION, MISSING, SURPLUS};
@@ -152,6 +154,7 @@ fn link(
         warnings,
         bodies,
         compile_ns: 0,
+        cached: None,
         timeline: Mutex::new(None),
     })
 }
@@ -184,6 +187,17 @@ pub(crate) fn load_program(
     Ok(Program::new(inner))
 }
 
+/// What the cache that is asked for has of a file.
+fn cached(compilation: &Compilation, sources: &SourceMap) -> Result<Option<CachedPlan>, Vec<Diagnostic>> {
+    let Some(folder) = &compilation.cache else { return Ok(None) };
+    if !Engine::Native.is_available() {
+        let message = "option `cache` has no meaning: this build interprets scalar code";
+        return Err(vec![Diagnostic::error(BAD_OPTION, message).help("leave it out")]);
+    }
+    let cache = PlanCache::open(folder).map_err(|fault| vec![fault])?;
+    Ok(Some(cache.find(PlanKey::of_files(sources, 0, &compilation.options))))
+}
+
 /// The program of a file's host entry.
 fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Result<Inner, Vec<Diagnostic>> {
     let module = library::open(path, sources)?;
@@ -191,10 +205,13 @@ fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Res
         let message = "option `kv_layout` has no meaning: the file has no paged cache";
         return Err(vec![Diagnostic::error(BAD_OPTION, message).help("leave it out")]);
     }
+    let cached = cached(compilation, sources)?;
     let plan = Arc::new(wsp_plan::lower(&module, &compilation.options)?);
     let kernels = module.functions.iter().filter(|f| matches!(f.kind, FuncKind::Kernel { .. }));
-    let warnings = plan.notes.clone();
-    let backend = CpuSimBackend { mode: compilation.mode, ..CpuSimBackend::default() };
+    let damaged = cached.as_ref().and_then(CachedPlan::note);
+    let warnings = plan.notes.iter().cloned().chain(damaged).collect();
+    let code = cached.as_ref().map(CachedPlan::code);
+    let backend = CpuSimBackend { mode: compilation.mode, code, ..CpuSimBackend::default() };
     let (program, backend) = compiled(backend, &PlanSource::Spaces(plan.clone()))?;
     let library = library::facts_of_plan(&module, &plan);
     Ok(Inner {
@@ -206,6 +223,7 @@ fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Res
         warnings,
         bodies: kernels.map(|f| (f.name.clone(), "library")).collect(),
         compile_ns: 0,
+        cached,
         timeline: Mutex::new(None),
         body: Body::Launch {
             plan,

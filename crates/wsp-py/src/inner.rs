@@ -7,6 +7,7 @@ use crate::outcome::Ran;
 use crate::pages;
 use crate::signature::Signature;
 use crate::timeline::Timeline;
+use pto_wsp::cache::CachedPlan;
 use pto_wsp::codes::OPTION_OF_OTHERS;
 use pto_wsp::prelude::{LaunchOptions, Plan, Program as PlanProgram};
 use pyo3::prelude::*;
@@ -15,7 +16,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wsp_backend::{Absent, Expand, KvLayout, Program, RunOptions};
 use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::workload::WorkloadModule;
-use wsp_kernel::Mode;
+use wsp_kernel::{CodeCache, Mode};
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{LoweredPlan, ProgramKind};
 
@@ -57,6 +58,8 @@ pub(crate) struct Inner {
     /// Kernels as the user named them, with what runs for their tasks.
     pub(crate) bodies: Vec<(String, &'static str)>,
     pub(crate) compile_ns: u64,
+    /// What a cache has of it, if one was asked for.
+    pub(crate) cached: Option<CachedPlan>,
     /// When and where tasks ran, of the last run that recorded it.
     pub(crate) timeline: Mutex<Option<Timeline>>,
 }
@@ -106,7 +109,18 @@ impl Inner {
         let ran = self.program.execute(arguments.args.clone(), options.clone());
         let mut ran = Ran::from(ran?);
         self.tell(&mut ran, arguments);
+        ran.notes.extend(self.keep_code());
         Ok(ran)
+    }
+
+    /// Keeps machine code that runs have made since the last one; a note where that cannot be.
+    pub(crate) fn keep_code(&self) -> Option<Diagnostic> {
+        self.cached.as_ref()?.keep().err()
+    }
+
+    /// Where machine code goes.
+    fn code(&self) -> Option<CodeCache> {
+        self.cached.as_ref().map(CachedPlan::code)
     }
 
     /// Runs a plan.
@@ -123,6 +137,7 @@ impl Inner {
         let launch = self.launch_options(arguments, options)?;
         let mut ran = Ran::from(program.execute_plan(plan, &arguments.args.arrays, &launch)?);
         self.tell(&mut ran, arguments);
+        ran.notes.extend(self.keep_code());
         Ok(ran)
     }
 
@@ -136,7 +151,7 @@ impl Inner {
     /// What keeps descriptors of a host entry.
     fn planner(&self) -> Option<&PlanProgram> {
         let Body::Launch { plan, kept, .. } = &self.body else { return None };
-        Some(kept.get_or_init(|| PlanProgram::new(plan.clone())))
+        Some(kept.get_or_init(|| PlanProgram::new(plan.clone()).with_code(self.code().as_ref())))
     }
 
     /// What keeps descriptors of a host entry, for what only these can do.

@@ -5,6 +5,7 @@ use crate::errors;
 use pto_wsp::registry;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
+use std::path::PathBuf;
 use wsp_backend::{Expand, KvLayout, Recording, RunOptions};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::Deps;
@@ -22,14 +23,21 @@ pub(crate) struct Compilation {
     pub(crate) kv_layout: Option<KvLayout>,
     /// AICPUs that are to generate the tasks; 0 for none.
     pub(crate) aicpus: u16,
+    /// The folder of a cache, of a host entry.
+    pub(crate) cache: Option<PathBuf>,
 }
 
 /// Reads the options of a compilation: `target`, `schedule`, `max_blocks`, `kv_layout`,
-/// `optimization_level`, `aicpus`.
+/// `cache`, `optimization_level`, `aicpus`.
 pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Compilation> {
-    let mut found =
-        Compilation { options: CompileOptions::default(), mode: Mode::Fast, kv_layout: None, aicpus: 0 };
-    let known = ["target", "schedule", "max_blocks", "kv_layout", "optimization_level", "aicpus"];
+    let mut found = Compilation {
+        options: CompileOptions::default(),
+        mode: Mode::Fast,
+        kv_layout: None,
+        aicpus: 0,
+        cache: None,
+    };
+    let known = ["target", "schedule", "max_blocks", "kv_layout", "cache", "optimization_level", "aicpus"];
     each(py, given, &known, |name, value| {
         match name {
             "target" => {
@@ -41,6 +49,7 @@ pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> 
             }
             "schedule" => found.options.schedule = Some(read(name, value, "a string")?),
             "max_blocks" => found.options.max_blocks = integer(name, value, 1, u32::MAX)?,
+            "cache" => found.cache = Some(read(name, value, "the path of a folder")?),
             "kv_layout" => {
                 let wanted = "`\"NHD\"` or `\"HND\"`";
                 found.kv_layout = match read::<String>(name, value, wanted)?.as_str() {

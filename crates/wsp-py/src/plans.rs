@@ -70,6 +70,8 @@ impl Plan {
             program.plan(arguments.metadata(), &options, capacity)
         })?;
         let plan = made.map_err(|faults| errors::exception(py, &faults, &inner.sources))?;
+        // That it cannot be kept is said by runs.
+        let _ = inner.keep_code();
         Ok(Plan { inner: inner.clone(), plan: Arc::new(RwLock::new(plan)) })
     }
 

@@ -217,6 +217,8 @@ impl Program {
         about.set_item("backend", &self.inner.backend)?;
         about.set_item("streams", streams)?;
         about.set_item("notes", self.notes())?;
+        let cached = self.inner.cached.as_ref();
+        about.set_item("cache", cached.map(|cached| cached.figures().to_string()))?;
         Ok(about)
     }
 

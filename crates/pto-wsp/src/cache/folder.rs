@@ -1,12 +1,13 @@
 //! The folder of a cache: finding entries, replacing them, and keeping all of them within a bound.
 
-use super::{CachedPlan, Found, Miss, Part, PlanKey, read};
+use super::{CachedPlan, Found, Miss, NONE_KEPT, Part, PlanKey, read};
 use crate::codes::{CACHE_ENTRY, NO_CACHE};
 use rustc_hash::FxHasher;
 use std::fs::{self, File};
 use std::hash::Hasher as _;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
 use std::time::SystemTime;
 use tempfile::NamedTempFile;
 use wsp_core::limits::CACHE_BYTES;
@@ -88,7 +89,8 @@ impl PlanCache {
             Some(Err(reason)) => Some(Miss::Damaged(reason.to_string())),
             None => Some(self.nearest(&key).map_or(Miss::New, Miss::Differs)),
         };
-        CachedPlan { cache: self.clone(), key, miss, code, is_checked }
+        let kept = AtomicUsize::new(if miss.is_none() { 0 } else { NONE_KEPT });
+        CachedPlan { cache: self.clone(), key, miss, code, is_checked, kept }
     }
 
     /// The bytes of an entry. What is no regular file, or larger than all entries may be, is none.

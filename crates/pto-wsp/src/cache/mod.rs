@@ -19,6 +19,7 @@ pub use folder::PlanCache;
 pub use key::{Part, PlanKey};
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use wsp_diag::{Diagnostic, Severity};
 use wsp_kernel::{CodeCache, CodeStatistics};
 use wsp_memory::{Form, Unreadable};
@@ -92,7 +93,12 @@ pub struct CachedPlan {
     miss: Option<Miss>,
     code: CodeCache,
     is_checked: bool,
+    /// Scalar functions that were compiled when the entry was written last; none where there is no entry.
+    kept: AtomicUsize,
 }
+
+/// There is no entry.
+const NONE_KEPT: usize = usize::MAX;
 
 impl CachedPlan {
     /// Machine code: that of the entry, and that of what is compiled from now on. It goes into
@@ -136,12 +142,13 @@ impl CachedPlan {
         self.cache.keep(&self.key, &self.entry())
     }
 
-    /// Keeps what was compiled since the entry was found, if anything was.
+    /// Keeps what was compiled since the entry was found or written, if anything was; of a miss, that there is an entry.
     ///
     /// # Errors
     /// A note: the entry cannot be written. The program is none the worse for it.
     pub fn keep(&self) -> Result<(), Diagnostic> {
-        match self.miss.is_none() && self.code.statistics().compiled == 0 {
+        let compiled = self.code.statistics().compiled;
+        match self.kept.swap(compiled, Ordering::Relaxed) == compiled {
             true => Ok(()),
             false => self.cache.keep(&self.key, &self.entry()),
         }
