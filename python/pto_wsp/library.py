@@ -39,8 +39,8 @@ class Library:
 
         Options are those of `Workload.compile`, and `schedule`, the name of one that the file has;
         `max_blocks`, the number of cores that generators see; `kv_layout`, `"NHD"` or `"HND"`, the order of
-        tokens and heads in the pages of caches; `cache`, a folder that keeps machine code for other processes,
-        of which `explain()` says hit, or miss and what differs.
+        tokens and heads in the pages of caches; `cache`, a folder that keeps machine code for other
+        processes, of which `explain()` says hit, or miss and what differs.
         """
         return launch_file(self._path, target, options)
 
