@@ -109,7 +109,7 @@ FORMS: dict[str, Form] = {
     "rowsum": Form("row_reduce", "sum", ()),
     "rsqrt": Form("unary", "rsqrt", ()),
     "sqrt": Form("unary", "sqrt", ()),
-    "store": Form("store", None, ()),
+    "store": Form("store", None, (("rows", "u32"), ("cols", "u32"))),
     "tanh": Form("unary", "tanh", ()),
     "topk": Form("top_k", None, (("first", "u32"),)),
     "transpose": Form("transpose", None, ()),
