@@ -112,13 +112,16 @@ impl OpenPairs {
             if met.rounds != rounds {
                 *met = Met { rounds, ..Met::default() };
             }
-            let meeting = met.ends[1 - end].iter().find_map(|(&other, addresses)| {
+            let meeting = met.ends[1 - end].iter().filter_map(|(&other, addresses)| {
                 let (low, high) = common(addresses, first, last)?;
                 let nodes = if end == 0 { [kernel.node, other] } else { [other, kernel.node] };
                 Some((self.finding(plan, pair, nodes)?, low, high))
             });
-            if let Some((found, low, high)) = meeting {
-                drop(all);
+            // One that stops the run counts more than one that is told.
+            let worst = meeting.max_by_key(|(found, ..)| found.is_error());
+            insert(met.ends[end].entry(kernel.node).or_default(), first, last);
+            drop(all);
+            if let Some((found, low, high)) = worst {
                 let name = &shared.table[tensor as usize].name;
                 let found = found.note(format!(
                     "this launch binds them to bytes in common: {} to {} of `{name}`",
@@ -126,8 +129,6 @@ impl OpenPairs {
                     high - base
                 ));
                 shared.found(values.facts().into_iter().fold(found, Diagnostic::note))?;
-            } else {
-                insert(met.ends[end].entry(kernel.node).or_default(), first, last);
             }
         }
         Ok(())
