@@ -93,12 +93,13 @@ impl Session {
             if waited.iter().any(|id| self.shared.view().live(*id).is_none()) {
                 continue;
             }
-            // The host whose launch ends first goes on.
-            let next = match waited.as_slice() {
-                [only] => *only,
-                some => self.runtime.wait_any(some).map_err(|reason| faults::refused(&reason))?,
-            };
-            self.wait(|live| live.id == next)?;
+            // Of several hosts the one whose launch ends first goes on.
+            if hosts.len() > 1 {
+                self.runtime.wait_any(&waited).map_err(|reason| faults::refused(&reason))?;
+                waited.retain(|id| self.runtime.has_ended(*id) == Ok(true));
+            }
+            waited.sort_unstable();
+            self.wait(|live| waited.binary_search(&live.id).is_ok())?;
         }
     }
 
