@@ -372,11 +372,11 @@ impl<B: Bodies> State<B> {
         }
         let stream = self.streams.at(launch.stream);
         let at = stream.queue.iter().position(|&queued| queued == id).unwrap_or(0);
-        let behind: Vec<LaunchId> = stream.queue.split_off(at).into_iter().skip(1).collect();
-        stream.queue.extend(&behind);
+        stream.queue.remove(at);
         let graph = launch.graph.key();
         let result = match launch.failure {
             Some(failure) => {
+                let behind: BTreeSet<LaunchId> = stream.queue.range(at..).copied().collect();
                 stream.failure = Some(failure.clone());
                 let comes_after = |(&other, launch): (&LaunchId, &Launch<B>)| {
                     (behind.contains(&other) || launch.after.contains(&id)).then_some(other)
