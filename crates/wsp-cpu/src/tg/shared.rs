@@ -284,10 +284,7 @@ pub(crate) fn no_store() -> Box<Diagnostic> {
     Box::new(
         Diagnostic::error(codes::NO_STORE, "there is no place to keep checkpoints")
             .help("name a folder: `--checkpoints DIR`")
-            .python(
-                "runs in Python keep no checkpoints: leave out TG_CHECKPOINT, or run the file with \
-                 `wsp run FILE --checkpoints DIR`",
-            ),
+            .python("leave out TG_CHECKPOINT: runs in Python keep no checkpoints"),
     )
 }
 
