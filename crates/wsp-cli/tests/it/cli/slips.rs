@@ -42,6 +42,14 @@ fn a_cost_below_0_is_an_error_of_the_check() {
 }
 
 #[test]
+fn a_check_of_costs_finds_the_same_on_any_number_of_cpus() {
+    let folder = Folder::new();
+    let text = "tensor x: i64[8]; kernel f(inout x) cost 4000000000000000000; workload main { parallel for i in 0..5 { f(x[i]); } } schedule { task_graph(trace = cycles); }";
+    let (_, err) = refused(&["check", &folder.write("cost.wsp", text)]);
+    assert!(err.contains("WSP0866") && err.contains("task 4 would end after cycle"), "{err}");
+}
+
+#[test]
 fn an_extent_below_0_asks_for_larger_sizes() {
     let folder = Folder::new();
     let text = "param n = 4; tensor y: f32[n]; kernel k(out y); workload main { k(y[0..4]); }";
