@@ -74,9 +74,9 @@ An entry of the `.npz` has a name that no array of the program has. Often the na
 missing: the help names it. `--allow-unused` passes over entries that nothing uses.";
     pub NO_CACHE = 516, "a folder cannot be a cache of plans",
         "\
-The folder of `--cache FOLDER`, or of `compile(cache=…)`, cannot be made, cannot be written to, or may be written to by every user of this
-machine. It is tried before the work begins. Entries hold machine code, which runs with the rights of the program: take a folder of
-your own (`chmod o-w FOLDER`). The folder around it must be there.";
+The folder of `--cache FOLDER`, or in Python of `load(path).program(cache=FOLDER)`, cannot be made, cannot be written to, belongs to another user, or may
+be written to by its group or by others; or an entry in it is so. It is tried before the work begins. Entries hold machine code, which runs with the
+rights of the program: take a folder of your own (`chmod go-w FOLDER`). The folder around it must be there.";
     pub CACHE_ENTRY = 517, "an entry of a cache of plans is damaged or cannot be kept",
         "\
 The checksum of an entry is wrong, it ends early, or it is none: it is not used, the program is compiled, and the entry is written anew.

@@ -195,7 +195,7 @@ fn cached(compilation: &Compilation, sources: &SourceMap) -> Result<Option<Cache
         return Err(vec![Diagnostic::error(BAD_OPTION, message).help("leave it out")]);
     }
     let cache = PlanCache::open(folder).map_err(|fault| vec![fault])?;
-    Ok(Some(cache.find(PlanKey::of_files(sources, 0, &compilation.options))))
+    cache.find(PlanKey::of_files(sources, 0, &compilation.options)).map(Some).map_err(|fault| vec![fault])
 }
 
 /// The program of a file's host entry.

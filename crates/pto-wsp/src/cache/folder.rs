@@ -3,9 +3,9 @@
 use super::{CachedPlan, Found, Miss, NONE_KEPT, Part, PlanKey, read};
 use crate::codes::{CACHE_ENTRY, NO_CACHE};
 use rustc_hash::FxHasher;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::hash::Hasher as _;
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{Error, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
 use std::time::SystemTime;
@@ -43,27 +43,24 @@ impl PlanCache {
     /// [`CACHE_BYTES`] at most.
     ///
     /// # Errors
-    /// It cannot be made or written to, is no folder, or every user may write to it.
+    /// It cannot be made or written to, is no folder, belongs to another user, or others may write to it.
     pub fn open(folder: &Path) -> Result<PlanCache, Diagnostic> {
         let cache = PlanCache { folder: folder.to_owned(), most_bytes: CACHE_BYTES };
-        let made = if folder.is_dir() { Ok(()) } else { make(folder) };
-        made.and_then(|()| cache.partial().map(drop)).map_err(|fault| {
-            let help = match fault.kind() {
-                ErrorKind::NotFound => "make the folder around it first",
-                _ => "give a folder that can be written to",
-            };
+        let refused = |fault: Error, help: &str| {
             let message = format!("`{}` cannot be a cache of plans", folder.display());
             Diagnostic::error(NO_CACHE, message).note(fault.to_string()).help(help)
-        })?;
-        match is_open_to_all(folder) {
-            false => Ok(cache),
-            true => Err(Diagnostic::error(
-                NO_CACHE,
-                format!("`{}` may be written to by every user", folder.display()),
-            )
-            .note("entries hold machine code, which runs with your rights")
-            .help(format!("close it: `chmod o-w {}`, or give a folder of your own", folder.display()))),
+        };
+        const WRITABLE: &str = "give a folder that can be written to";
+        if !folder.is_dir() {
+            make(folder).map_err(|fault| match fault.kind() {
+                ErrorKind::NotFound => refused(fault, "make the folder around it first"),
+                _ => refused(fault, WRITABLE),
+            })?;
         }
+        let about = fs::metadata(folder).map_err(|fault| refused(fault, WRITABLE))?;
+        refuse_others(folder, &about)?;
+        cache.partial().map_err(|fault| refused(fault, WRITABLE))?;
+        Ok(cache)
     }
 
     /// With another bound on the bytes of all entries together.
@@ -72,10 +69,13 @@ impl PlanCache {
     }
 
     /// What is kept of a program.
-    pub fn find(&self, key: PlanKey) -> CachedPlan {
+    ///
+    /// # Errors
+    /// Its entry belongs to another user, or others may write to it.
+    pub fn find(&self, key: PlanKey) -> Result<CachedPlan, Diagnostic> {
         let (mut code, mut is_checked) = (CodeCache::default(), false);
         let path = self.path(&key);
-        let miss = match self.load(&path).map(|bytes| read(&bytes, &key)) {
+        let miss = match self.load(&path)?.map(|bytes| read(&bytes, &key)) {
             Some(Ok(Found::Same { is_checked: was_checked, code: kept })) => {
                 (code, is_checked) = (kept, was_checked);
                 // An entry whose time cannot be set is taken for one that is used less often.
@@ -85,23 +85,26 @@ impl PlanCache {
                     .and_then(|file| file.set_modified(SystemTime::now()));
                 None
             }
-            Some(Ok(Found::Other(parts))) => Some(Miss::Differs(parts)),
             Some(Err(reason)) => Some(Miss::Damaged(reason.to_string())),
-            None => Some(self.nearest(&key).map_or(Miss::New, Miss::Differs)),
+            Some(Ok(Found::Other(_))) | None => Some(self.nearest(&key).map_or(Miss::New, Miss::Differs)),
         };
         let kept = AtomicUsize::new(if miss.is_none() { 0 } else { NONE_KEPT });
-        CachedPlan { cache: self.clone(), key, miss, code, is_checked, kept }
+        Ok(CachedPlan { cache: self.clone(), key, miss, code, is_checked, kept })
     }
 
     /// The bytes of an entry. What is no regular file, or larger than all entries may be, is none.
-    fn load(&self, path: &Path) -> Option<Vec<u8>> {
-        let about = fs::metadata(path).ok()?;
-        if !about.is_file() || about.len() > self.most_bytes {
-            return None;
-        }
+    ///
+    /// # Errors
+    /// It belongs to another user, or others may write to it.
+    fn load(&self, path: &Path) -> Result<Option<Vec<u8>>, Diagnostic> {
+        let is_entry = |about: &Metadata| about.is_file() && about.len() <= self.most_bytes;
+        // A pipe is not opened.
+        let is_there = fs::metadata(path).is_ok_and(|about| is_entry(&about));
+        let Some(mut file) = is_there.then(|| File::open(path).ok()).flatten() else { return Ok(None) };
+        let Ok(about) = file.metadata() else { return Ok(None) };
+        refuse_others(path, &about)?;
         let mut bytes = Vec::new();
-        File::open(path).ok()?.read_to_end(&mut bytes).ok()?;
-        Some(bytes)
+        Ok(file.read_to_end(&mut bytes).ok().map(|_| bytes))
     }
 
     /// In what the entry of the same program differs that has the most in common with a key.
@@ -110,11 +113,12 @@ impl PlanCache {
         let mut of_program = self.entries();
         of_program.retain(|entry| name_of(&entry.path).starts_with(&start));
         of_program.sort_by_key(|entry| std::cmp::Reverse(entry.used));
-        let differences =
-            of_program.iter().take(COMPARED).filter_map(|entry| match read(&self.load(&entry.path)?, key) {
+        let differences = of_program.iter().take(COMPARED).filter_map(|entry| {
+            match read(&self.load(&entry.path).ok()??, key) {
                 Ok(Found::Other(parts)) if !parts.is_empty() => Some(parts),
                 _ => None,
-            });
+            }
+        });
         differences.min_by_key(Vec::len)
     }
 
@@ -198,16 +202,32 @@ fn make(folder: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Whether every user may put files into a folder.
+/// Refuses a folder or an entry that another user can have filled.
 #[cfg(unix)]
-fn is_open_to_all(folder: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::metadata(folder).is_ok_and(|about| about.permissions().mode() & 0o002 != 0)
+fn refuse_others(path: &Path, about: &Metadata) -> Result<(), Diagnostic> {
+    use std::os::unix::fs::MetadataExt as _;
+    let (user, owner, shown) = (rustix::process::geteuid().as_raw(), about.uid(), path.display());
+    let (what, help) = if owner != user {
+        let what = format!("`{shown}` belongs to user {owner}, and this process runs as user {user}");
+        (what, "give a folder of your own".to_owned())
+    } else if about.mode() & 0o022 != 0 {
+        let what = format!("others may write to `{shown}`: its mode is {:04o}", about.mode() & 0o7777);
+        (
+            what,
+            format!(
+                "give a folder of your own, or close it if you trust what is there: `chmod go-w {shown}`"
+            ),
+        )
+    } else {
+        return Ok(());
+    };
+    let note = "entries of a cache hold machine code, which runs with your rights";
+    Err(Diagnostic::error(NO_CACHE, what).note(note).help(help))
 }
 
 #[cfg(not(unix))]
-fn is_open_to_all(_: &Path) -> bool {
-    false
+fn refuse_others(_: &Path, _: &Metadata) -> Result<(), Diagnostic> {
+    Ok(())
 }
 
 fn name_of(path: &Path) -> String {

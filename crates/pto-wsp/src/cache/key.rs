@@ -106,8 +106,11 @@ impl PlanKey {
         &self.name
     }
 
-    /// The parts that another key has otherwise.
+    /// The parts that another key of the same program has otherwise; none if it is of a program of another name.
     pub(super) fn differs(&self, other: &PlanKey) -> Vec<Part> {
+        if self.name != other.name {
+            return Vec::new();
+        }
         let parts = Part::ALL.into_iter().zip(self.parts.iter().zip(&other.parts));
         parts.filter(|(_, (own, others))| own != others).map(|(part, _)| part).collect()
     }

@@ -8,7 +8,8 @@
 //! that is whole, or none. When all entries together are larger than the bound, those that were used least recently go.
 //!
 //! Machine code runs as it is read. An entry that is damaged is not used, which its checksum shows; one that somebody has made is as good as
-//! who has made it. So entries can be read and written by their owner only, and a folder that others may write to is refused.
+//! who has made it. So entries can be read and written by their owner only, and a folder or an entry that belongs to another user, or that group
+//! or others may write to, is refused.
 
 mod folder;
 mod key;

@@ -65,14 +65,14 @@ fn what_is_kept_is_found_by_another_cache_wherever_the_folder_is() {
         return;
     }
     let folder = folder();
-    let first = cache(&folder).find(key());
+    let first = cache(&folder).find(key()).unwrap();
     assert_eq!(first.figures(), CacheUse { miss: Some(Miss::New), taken: 0, compiled: 0 });
     let without = run(&first);
     assert_eq!(first.figures().compiled, 2);
     first.keep().unwrap();
     let moved = folder.path().join("moved");
     std::fs::rename(folder.path().join("cache"), &moved).unwrap();
-    let second = PlanCache::open(&moved).unwrap().find(key());
+    let second = PlanCache::open(&moved).unwrap().find(key()).unwrap();
     assert_eq!(run(&second), without);
     assert_eq!(second.figures(), CacheUse { miss: None, taken: 2, compiled: 0 });
     assert_eq!(second.figures().to_string(), "hit; machine code of scalar functions: 2 taken, 0 compiled");
@@ -82,22 +82,22 @@ fn what_is_kept_is_found_by_another_cache_wherever_the_folder_is() {
 fn a_miss_says_which_parts_of_the_key_differ() {
     let folder = folder();
     let cache = cache(&folder);
-    cache.find(key()).keep().unwrap();
+    cache.find(key()).unwrap().keep().unwrap();
     for part in Part::ALL {
-        let other = cache.find(key().with(part, "another"));
+        let other = cache.find(key().with(part, "another")).unwrap();
         assert_eq!(other.figures().miss, Some(Miss::Differs(vec![part])));
         assert!(other.found().starts_with(&format!("miss, {part} differ")), "{}", other.found());
     }
-    let both = cache.find(key().with(Part::Source, "another").with(Part::Target, "there"));
+    let both = cache.find(key().with(Part::Source, "another").with(Part::Target, "there")).unwrap();
     assert_eq!(both.found(), "miss, the source, the target differ");
     // The nearest entry is the one that it is compared with.
-    cache.find(key().with(Part::Source, "another")).keep().unwrap();
-    let both = cache.find(key().with(Part::Source, "another").with(Part::Target, "there"));
+    cache.find(key().with(Part::Source, "another")).unwrap().keep().unwrap();
+    let both = cache.find(key().with(Part::Source, "another").with(Part::Target, "there")).unwrap();
     assert_eq!(both.found(), "miss, the target differs");
     let unlike = PlanKey::new("other.pto", SOURCE, &[], &CompileOptions::default());
-    assert_eq!(cache.find(unlike).figures().miss, Some(Miss::New));
-    assert_eq!(cache.find(key().for_use("check")).figures().miss, Some(Miss::New));
-    assert_eq!(cache.find(key()).figures().miss, None);
+    assert_eq!(cache.find(unlike).unwrap().figures().miss, Some(Miss::New));
+    assert_eq!(cache.find(key().for_use("check")).unwrap().figures().miss, Some(Miss::New));
+    assert_eq!(cache.find(key()).unwrap().figures().miss, None);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn an_entry_with_a_byte_that_was_flipped_or_without_its_end_is_a_miss_and_is_rep
     }
     let folder = folder();
     let cache = cache(&folder);
-    let first = cache.find(key());
+    let first = cache.find(key()).unwrap();
     let without = run(&first);
     first.keep().unwrap();
     let path = entries(folder.path()).remove(0);
@@ -131,7 +131,7 @@ fn an_entry_with_a_byte_that_was_flipped_or_without_its_end_is_a_miss_and_is_rep
     let good = read();
     let damaged = |bytes: &[u8], what: &str| {
         write(bytes);
-        let found = cache.find(key());
+        let found = cache.find(key()).unwrap();
         assert!(matches!(found.figures().miss, Some(Miss::Damaged(_))), "{what}: {}", found.found());
         assert_eq!(found.note().map(|note| note.code), Some(CACHE_ENTRY), "{what}");
         found
@@ -155,12 +155,12 @@ fn an_entry_with_a_byte_that_was_flipped_or_without_its_end_is_a_miss_and_is_rep
 fn an_entry_under_the_name_of_another_key_is_not_taken_for_it() {
     let folder = folder();
     let cache = cache(&folder);
-    cache.find(key()).keep_checked().unwrap();
+    cache.find(key()).unwrap().keep_checked().unwrap();
     let first = entries(folder.path()).remove(0);
-    cache.find(key().with(Part::Source, "another")).keep().unwrap();
+    cache.find(key().with(Part::Source, "another")).unwrap().keep().unwrap();
     let second = entries(folder.path()).into_iter().find(|path| *path != first).unwrap();
     std::fs::copy(&first, &second).unwrap();
-    let found = cache.find(key().with(Part::Source, "another"));
+    let found = cache.find(key().with(Part::Source, "another")).unwrap();
     assert_eq!((found.figures().miss, found.is_checked()), (Some(Miss::Differs(vec![Part::Source])), false));
 }
 
@@ -169,7 +169,7 @@ fn what_was_used_least_recently_goes_when_the_bound_is_reached() {
     let folder = folder();
     let cache = cache(&folder);
     let of = |n: u32| PlanKey::new(&format!("p{n}.pto"), SOURCE, &[], &CompileOptions::default());
-    cache.find(of(0)).keep().unwrap();
+    cache.find(of(0)).unwrap().keep().unwrap();
     let path = entries(folder.path()).remove(0);
     let bytes = std::fs::metadata(&path).unwrap().len();
     // What others have put there is neither counted nor removed.
@@ -184,19 +184,19 @@ fn what_was_used_least_recently_goes_when_the_bound_is_reached() {
         std::fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
     };
     for n in 1..3 {
-        bounded.find(of(n)).keep().unwrap();
+        bounded.find(of(n)).unwrap().keep().unwrap();
         set(n, u64::from(n));
     }
     set(0, 3);
     // A hit is a use: the entry that was written first stays, that which was used before goes.
-    assert_eq!(bounded.find(of(1)).found(), "hit");
-    bounded.find(of(3)).keep().unwrap();
+    assert_eq!(bounded.find(of(1)).unwrap().found(), "hit");
+    bounded.find(of(3)).unwrap().keep().unwrap();
     let there = |n: u32| entries(folder.path()).iter().any(|path| is_of(path, n));
     assert_eq!([0, 1, 2, 3].map(there), [true, true, false, true]);
     assert!(foreign.exists());
     // An entry that is too large for the bound is not written.
     let small = cache.with_most_bytes(10);
-    assert_eq!(small.find(of(9)).keep().unwrap_err().code, CACHE_ENTRY);
+    assert_eq!(small.find(of(9)).unwrap().keep().unwrap_err().code, CACHE_ENTRY);
     assert!(!there(9) && there(1));
 }
 
@@ -208,14 +208,14 @@ fn two_that_write_one_entry_at_the_same_time_leave_a_whole_one() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..50 {
-                    let found = cache.find(key());
+                    let found = cache.find(key()).unwrap();
                     assert!(matches!(found.figures().miss, None | Some(Miss::New)), "{}", found.found());
                     cache.keep(&key(), &found.entry()).unwrap();
                 }
             });
         }
     });
-    assert_eq!(cache.find(key()).found(), "hit");
+    assert_eq!(cache.find(key()).unwrap().found(), "hit");
     assert_eq!(entries(folder.path()).len(), 1);
 }
 
@@ -231,24 +231,83 @@ fn a_folder_that_cannot_be_written_is_refused_and_one_that_goes_is_a_note() {
         let fault = PlanCache::open(&path).unwrap_err();
         assert_eq!((fault.code, fault.help.join("")), (NO_CACHE, help.to_owned()), "{}", path.display());
     }
-    let found = cache(&folder).find(key());
+    let found = cache(&folder).find(key()).unwrap();
     std::fs::remove_dir_all(folder.path().join("cache")).unwrap();
     assert_eq!(found.keep().unwrap_err().code, CACHE_ENTRY);
 }
 
-#[cfg(unix)]
 #[test]
-fn entries_are_for_their_owner_and_a_folder_for_all_is_refused() {
-    use std::fs::{Permissions, set_permissions};
-    use std::os::unix::fs::PermissionsExt as _;
+fn a_copied_entry_of_another_program_is_no_entry_of_this_one() {
     let folder = folder();
     let cache = cache(&folder);
-    cache.find(key()).keep().unwrap();
-    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&entries(folder.path())[0]), 0o600);
-    let path = folder.path().join("cache");
-    assert_eq!(mode(&path), 0o700);
-    set_permissions(&path, Permissions::from_mode(0o777)).unwrap();
-    let fault = PlanCache::open(&path).unwrap_err();
-    assert!(fault.message.contains("every user"), "{fault:?}");
+    cache.find(key()).unwrap().keep_checked().unwrap();
+    let first = entries(folder.path()).remove(0);
+    // Both names look alike in the names of entries.
+    let other = || PlanKey::new("twice_pto", SOURCE, &[], &CompileOptions::default());
+    cache.find(other()).unwrap().keep().unwrap();
+    let second = entries(folder.path()).into_iter().find(|path| *path != first).unwrap();
+    std::fs::copy(&first, &second).unwrap();
+    let found = cache.find(other()).unwrap();
+    assert_eq!((found.figures().miss, found.is_checked()), (Some(Miss::New), false));
+}
+
+#[cfg(unix)]
+mod of_others {
+    use super::*;
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::{PermissionsExt as _, chown};
+
+    fn set(path: &Path, mode: u32) {
+        set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn refused<T: std::fmt::Debug>(got: Result<T, Diagnostic>, says: &str) {
+        let fault = got.expect_err(says);
+        assert!(fault.code == NO_CACHE && fault.message.contains(says), "{fault:?}");
+    }
+
+    #[test]
+    fn entries_are_for_their_owner_and_those_that_others_may_write_to_are_refused() {
+        let folder = folder();
+        let cache = cache(&folder);
+        cache.find(key()).unwrap().keep().unwrap();
+        let (path, entry) = (folder.path().join("cache"), entries(folder.path()).remove(0));
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&entry), mode(&path)), (0o600, 0o700));
+        for open in [0o777, 0o775, 0o702] {
+            set(&path, open);
+            refused(PlanCache::open(&path), "others may write to");
+        }
+        set(&path, 0o755);
+        assert!(PlanCache::open(&path).is_ok());
+        for open in [0o666, 0o660, 0o602] {
+            set(&entry, open);
+            refused(cache.find(key()), "others may write to");
+        }
+        set(&entry, 0o644);
+        assert_eq!(cache.find(key()).unwrap().found(), "hit");
+    }
+
+    #[test]
+    fn a_folder_and_an_entry_of_another_user_are_refused() {
+        // Root alone can give a file to another user.
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let folder = folder();
+        let cache = cache(&folder);
+        cache.find(key()).unwrap().keep().unwrap();
+        let (path, entry) = (folder.path().join("cache"), entries(folder.path()).remove(0));
+        chown(&entry, Some(1), None).unwrap();
+        refused(cache.find(key()), "belongs to user 1");
+        chown(&path, Some(1), None).unwrap();
+        refused(PlanCache::open(&path), "belongs to user 1");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_that_is_there_and_takes_no_files_is_not_told_to_be_made() {
+        let fault = PlanCache::open(Path::new("/proc")).unwrap_err();
+        assert!(!fault.help.join("").contains("around it"), "{fault:?}");
+    }
 }

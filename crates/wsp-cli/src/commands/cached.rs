@@ -21,7 +21,8 @@ pub(super) fn find(
     let Some(folder) = folder else { return Ok(None) };
     refuse_interpreter(engine).map_err(|fault| vec![fault])?;
     let cache = PlanCache::open(folder).map_err(|fault| vec![fault])?;
-    let found = cache.find(PlanKey::of_files(&session.sources, 0, options));
+    let key = PlanKey::of_files(&session.sources, 0, options);
+    let found = cache.find(key).map_err(|fault| vec![fault])?;
     session.warn(found.note().as_slice());
     Ok(Some(found))
 }

@@ -4,7 +4,6 @@ use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
 use super::{Outcome, Session, Warnings, empty, options, unit, workload};
 use crate::args::CheckArgs;
 use crate::engine;
-use pto_wsp::cache::PlanCache;
 use std::path::Path;
 use wsp_check::reference;
 use wsp_diag::Diagnostic;
@@ -18,16 +17,14 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
         refuse_options(args).map_err(|fault| vec![fault])?;
     }
     let mut outcome = Outcome::Done;
-    let cache = args.cache.as_ref().map(|folder| PlanCache::open(folder)).transpose();
-    let cache = cache.map_err(|fault| vec![fault])?;
     let mut idle = args.kernels.clone();
     session.warnings = if args.strict { Warnings::Errors } else { Warnings::Shown };
     for (path, kind) in files {
         session.denied.take();
         let target = args.target.unwrap_or(CPU_SIM);
         let checked = empty::refuse(path).and_then(|()| match kind {
-            Kind::Workload => workload::check(session, path, target, cache.as_ref()),
-            _ if cache.is_some() => Err(vec![not_kept()]),
+            Kind::Workload => workload::check(session, path, target, args.cache.as_deref()),
+            _ if args.cache.is_some() && path.is_file() => Err(vec![not_kept()]),
             Kind::UnitText | Kind::UnitBytes => {
                 unit::check(session, path, kind, args, &mut idle).map(|()| None)
             }

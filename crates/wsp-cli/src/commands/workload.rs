@@ -107,13 +107,14 @@ pub(super) fn check(
     session: &mut Session,
     path: &Path,
     target: &'static Target,
-    cache: Option<&PlanCache>,
+    cache: Option<&Path>,
 ) -> Result<Option<String>, Vec<Diagnostic>> {
     let first = session.sources.names().count();
     let source = session.read_workload(path)?;
     let options = CompileOptions { target, ..CompileOptions::default() };
-    let cached =
-        cache.map(|cache| cache.find(PlanKey::of_files(&session.sources, first, &options).for_use("check")));
+    let key = || PlanKey::of_files(&session.sources, first, &options).for_use("check");
+    let cached = cache.map(|folder| PlanCache::open(folder)?.find(key())).transpose();
+    let cached = cached.map_err(|fault| vec![fault])?;
     if let Some(cached) = &cached {
         session.warn(cached.note().as_slice());
         if cached.is_checked() {

@@ -149,6 +149,16 @@ fn a_cache_without_effect_is_refused_before_the_work() {
     refused(&["run", "examples/graphs/softmax.wsp"], 1, "no kernel of a used file runs");
     refused(&["run", "examples/thousand_steps.tg"], 1, "`--cache` has no meaning for a task graph");
     refused(&["plan", "examples/graphs/softmax.wsp", "--bytes"], 1, "hold no machine code");
+    // The file is read before the folder is made.
+    refused(&["check", "examples/thousand_steps.tg"], 1, "`--cache` is for workloads");
+    refused(&["check", &folder.at("none.wsp")], 1, "none.wsp");
+    let is_told_of = |path: &str| {
+        let (with, without) = (run(&["check", path, "--cache", &cache]), run(&["check", path]));
+        assert_eq!(with, without);
+        assert!(with.0 != 0 && !folder.path("cache").exists(), "{path}");
+    };
+    is_told_of(&folder.at(""));
+    is_told_of(&folder.at("none.tg"));
     let (code, _, err) = run(&["run", &program, "--cache", &folder.at("none/cache")]);
     assert!(code == 1 && (err.contains("WSP0516") || err.contains("interprets")), "{err}");
     let (code, _, err) = run(&["check", &program, "--cache", &cache]);
