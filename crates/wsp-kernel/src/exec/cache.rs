@@ -7,8 +7,10 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use wsp_memory::{Reader, Writer};
 
-/// Programs that a cache keeps.
-const KEPT: usize = 64;
+/// Programs that a cache keeps in memory, and beside them those that a generator or a kernel still holds.
+const KEPT: usize = 512;
+/// Programs with code that was read and not asked for, which are written beside those of this process.
+const OLDER: usize = 64;
 
 /// Code compiled for this machine, kept from launch to launch. Copies share what they keep; the last one frees it.
 ///
@@ -20,8 +22,21 @@ pub struct CodeCache(Arc<Mutex<Entries>>);
 #[derive(Default)]
 struct Entries {
     programs: Vec<Arc<Shared>>,
-    /// Code that was read and that no program of this process has asked for yet.
+    /// Code that was read and that no program of this process has asked for yet, the newest first.
     read: Vec<(Vec<u64>, Image)>,
+    /// What became of programs that are kept no more.
+    gone: CodeStatistics,
+}
+
+impl Entries {
+    /// Makes room for a program: the oldest go that nothing holds.
+    fn make_room(&mut self) {
+        while self.programs.len() >= KEPT {
+            let Some(at) = self.programs.iter().position(|one| Arc::strong_count(one) == 1) else { return };
+            let oldest = self.programs.remove(at);
+            self.gone.count(&oldest);
+        }
+    }
 }
 
 /// How much code there is.
@@ -31,6 +46,16 @@ pub struct CodeStatistics {
     pub taken: usize,
     /// Programs that this process has compiled.
     pub compiled: usize,
+}
+
+impl CodeStatistics {
+    fn count(&mut self, one: &Shared) {
+        match (one.is_compiled(), one.is_taken) {
+            (false, _) => {}
+            (true, true) => self.taken += 1,
+            (true, false) => self.compiled += 1,
+        }
+    }
 }
 
 /// What runs of the same code share.
@@ -65,9 +90,9 @@ impl CodeCache {
     /// How much code was read, and how much compiled.
     pub fn statistics(&self) -> CodeStatistics {
         let entries = self.entries();
-        let (taken, compiled): (Vec<_>, Vec<_>) =
-            entries.programs.iter().filter(|one| one.is_compiled()).partition(|one| one.is_taken);
-        CodeStatistics { taken: taken.len(), compiled: compiled.len() }
+        let mut statistics = entries.gone;
+        entries.programs.iter().for_each(|one| statistics.count(one));
+        statistics
     }
 
     /// For tests: programs that it knows, and those of them that are compiled.
@@ -77,13 +102,13 @@ impl CodeCache {
         (programs.len(), programs.iter().filter(|one| one.is_compiled()).count())
     }
 
-    /// Writes all code.
+    /// Writes all code of this process, and the newest of what was read and not asked for.
     pub fn write(&self, out: &mut Writer) {
         let entries = self.entries();
         let compiled =
             entries.programs.iter().filter_map(|one| Some((&one.key, one.native.get()?.as_ref()?.image()?)));
-        let read = entries.read.iter().map(|(key, image)| (key, image));
-        let all: Vec<(&Vec<u64>, &Image)> = compiled.chain(read).take(KEPT).collect();
+        let read = entries.read.iter().map(|(key, image)| (key, image)).take(OLDER);
+        let all: Vec<(&Vec<u64>, &Image)> = compiled.chain(read).collect();
         out.list(&all, |out, (key, image)| {
             out.list(key, |out, word| out.u64(*word));
             image.write(out);
@@ -114,11 +139,9 @@ impl CodeCache {
         if let Some(entry) = entries.programs.iter().find(|entry| entry.key == key) {
             return entry.clone();
         }
-        if entries.programs.len() >= KEPT {
-            entries.programs.remove(0);
-        }
+        entries.make_room();
         let read = entries.read.iter().position(|(of, _)| *of == key);
-        let taken = read.and_then(|at| Native::of(program, entries.read.swap_remove(at).1));
+        let taken = read.and_then(|at| Native::of(program, entries.read.remove(at).1));
         let is_taken = taken.is_some();
         let native = taken.map_or_else(OnceLock::new, |native| OnceLock::from(Some(native)));
         let entry = Arc::new(Shared { key, steps: AtomicU64::new(0), native, is_taken });

@@ -403,19 +403,55 @@ fn code_is_compiled_when_launches_together_have_run_for_long_and_kept_for_the_ne
     assert_eq!(cache.counts(), (2, 1));
 }
 
+/// Runs a generator of so many tasks with the code that is there.
+fn launch(count: u32, engine: Engine, code: &CodeCache) -> Vec<(u32, Vec<u32>)> {
+    let m = counting(count);
+    let env = Env { engine, code: code.clone(), ..Env::new(&m, Vec::new()) };
+    let generator = GeneratorCode::compile(&m, FuncId(0), &env).unwrap();
+    let mut host = Keeper { flat: FlatBuffer::growing(usize::MAX), panics: false };
+    generator.run(&env, &mut host, 1_000_000).unwrap();
+    kept(&host.flat)
+}
+
+#[test]
+fn all_code_of_this_process_is_kept_and_the_newest_of_what_it_did_not_ask_for() {
+    if !Engine::Native.is_available() {
+        return;
+    }
+    let launch_all = |code: &CodeCache| {
+        for count in 0..70 {
+            launch(count, Engine::Native, code);
+        }
+        code.statistics()
+    };
+    let first = CodeCache::default();
+    assert_eq!(launch_all(&first), CodeStatistics { taken: 0, compiled: 70 });
+    let second = reread(&first);
+    assert_eq!(launch_all(&second), CodeStatistics { taken: 70, compiled: 0 });
+    let third = reread(&second);
+    launch(100, Engine::Native, &third);
+    assert_eq!(launch_all(&reread(&third)), CodeStatistics { taken: 64, compiled: 6 });
+}
+
+#[test]
+fn programs_that_go_for_room_stay_counted() {
+    if !Engine::Native.is_available() {
+        return;
+    }
+    let code = CodeCache::default();
+    launch(1, Engine::Native, &code);
+    for count in 2..600 {
+        launch(count, Engine::Interpreter, &code);
+    }
+    assert_eq!(code.counts(), (512, 0));
+    assert_eq!(code.statistics(), CodeStatistics { taken: 0, compiled: 1 });
+}
+
 #[test]
 fn code_that_was_kept_runs_from_the_first_step_on_and_is_kept_with_what_comes_beside_it() {
     if !Engine::Native.is_available() {
         return;
     }
-    let launch = |count: u32, engine: Engine, code: &CodeCache| {
-        let m = counting(count);
-        let env = Env { engine, code: code.clone(), ..Env::new(&m, Vec::new()) };
-        let generator = GeneratorCode::compile(&m, FuncId(0), &env).unwrap();
-        let mut host = Keeper { flat: FlatBuffer::growing(usize::MAX), panics: false };
-        generator.run(&env, &mut host, 1_000_000).unwrap();
-        kept(&host.flat)
-    };
     let first = CodeCache::default();
     launch(5, Engine::Native, &first);
     launch(9, Engine::Native, &first);
