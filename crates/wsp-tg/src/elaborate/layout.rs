@@ -153,66 +153,66 @@ fn renumber(plan: &mut GraphPlan, places: &[u32]) {
 /// is skipped waits for no other.
 fn cycle(plan: &GraphPlan) -> Option<Vec<u32>> {
     let records = &plan.records;
-    cycle_where(plan, |_| true)?;
+    plan.cycle_where(|_| true)?;
     let guards: BTreeSet<u32> =
         records.members.iter().map(|member| records.nodes[*member as usize].guard).chain([NONE]).collect();
     guards.into_iter().find_map(|on| {
         let parent = |guard: &u32| Some(records.guards.get(*guard as usize)?.parent);
         let around: Vec<u32> = std::iter::successors(Some(on), parent).collect();
-        cycle_where(plan, |guard| guard == NONE || around.contains(&guard))
+        plan.cycle_where(|guard| guard == NONE || around.contains(&guard))
     })
 }
 
-/// The same, where members of gangs run whose guard `runs`.
-fn cycle_where(plan: &GraphPlan, runs: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
-    let records = &plan.records;
-    // Members that run are complete when every member is ready.
-    let mut missing: Vec<u32> = records.gangs.iter().map(|gang| gang.len).collect();
-    let mut open = records.needs.clone();
-    let mut ready: Vec<u32> = (0..open.len() as u32).filter(|&node| open[node as usize] == 0).collect();
-    let mut done = vec![false; open.len()];
-    while let Some(node) = ready.pop() {
-        let NodeRecord { gang, guard, .. } = records.nodes[node as usize];
-        let mut complete = if gang == NONE || !runs(guard) { vec![node] } else { Vec::new() };
-        if gang != NONE {
-            missing[gang as usize] -= 1;
-            let started = plan.gang_of(node).iter().filter(|_| missing[gang as usize] == 0);
-            complete.extend(started.filter(|of| runs(records.nodes[**of as usize].guard)));
-        }
-        for node in complete {
-            done[node as usize] = true;
-            for &to in plan.succs_of(node) {
-                open[to as usize] -= 1;
-                if open[to as usize] == 0 {
-                    ready.push(to);
+impl GraphPlan {
+    /// Nodes that wait for each other in a cycle, each for the one before it, where members of gangs run whose guard `runs`.
+    pub(crate) fn cycle_where(&self, runs: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
+        let records = &self.records;
+        // Members that run are complete when every member is ready.
+        let mut missing: Vec<u32> = records.gangs.iter().map(|gang| gang.len).collect();
+        let mut open = records.needs.clone();
+        let mut ready: Vec<u32> = (0..open.len() as u32).filter(|&node| open[node as usize] == 0).collect();
+        let mut done = vec![false; open.len()];
+        while let Some(node) = ready.pop() {
+            let NodeRecord { gang, guard, .. } = records.nodes[node as usize];
+            let mut complete = if gang == NONE || !runs(guard) { vec![node] } else { Vec::new() };
+            if gang != NONE {
+                missing[gang as usize] -= 1;
+                let started = self.gang_of(node).iter().filter(|_| missing[gang as usize] == 0);
+                complete.extend(started.filter(|of| runs(records.nodes[**of as usize].guard)));
+            }
+            for node in complete {
+                done[node as usize] = true;
+                for &to in self.succs_of(node) {
+                    open[to as usize] -= 1;
+                    if open[to as usize] == 0 {
+                        ready.push(to);
+                    }
                 }
             }
         }
+        let mut before = vec![NONE; open.len()];
+        for node in (0..open.len() as u32).filter(|&node| !done[node as usize]) {
+            self.succs_of(node).iter().for_each(|&to| before[to as usize] = node);
+        }
+        for node in (0..open.len() as u32).filter(|&node| !done[node as usize] && open[node as usize] == 0) {
+            let late = self.gang_of(node).iter().find(|other| open[**other as usize] > 0);
+            before[node as usize] = late.copied().unwrap_or(NONE);
+        }
+        let mut node = done.iter().position(|done| !done)? as u32;
+        let mut seen = HashSet::new();
+        while seen.insert(node) {
+            node = before[node as usize];
+        }
+        let mut cycle = vec![node];
+        let mut at = before[node as usize];
+        while at != node {
+            cycle.push(at);
+            at = before[at as usize];
+        }
+        cycle.reverse();
+        Some(cycle)
     }
-    let mut before = vec![NONE; open.len()];
-    for node in (0..open.len() as u32).filter(|&node| !done[node as usize]) {
-        plan.succs_of(node).iter().for_each(|&to| before[to as usize] = node);
-    }
-    for node in (0..open.len() as u32).filter(|&node| !done[node as usize] && open[node as usize] == 0) {
-        let late = plan.gang_of(node).iter().find(|other| open[**other as usize] > 0);
-        before[node as usize] = late.copied().unwrap_or(NONE);
-    }
-    let mut node = done.iter().position(|done| !done)? as u32;
-    let mut seen = HashSet::new();
-    while seen.insert(node) {
-        node = before[node as usize];
-    }
-    let mut cycle = vec![node];
-    let mut at = before[node as usize];
-    while at != node {
-        cycle.push(at);
-        at = before[at as usize];
-    }
-    cycle.reverse();
-    Some(cycle)
-}
 
-impl GraphPlan {
     /// The successors of a node.
     pub fn succs_of(&self, node: u32) -> &[u32] {
         let record = self.records.nodes[node as usize];

@@ -60,8 +60,8 @@ TG_DEPEND(A, B, BARRIER) orders every kernel up to A before every kernel from B 
         "\
 A graph waits for an event that only launches signal which come later: after the host has waited for the first, by TG_SYNC or by what it loads, or behind
 it on the same stream, or by other events behind it, or never; so do launches that wait for each other's events. Or a device waits for more notifications than another sends, or devices wait for each other,
-each before it sends: each notification lets one wait through. An error if it is so whichever way the conditions and loops of the host go, on one device at
-least; a note if conditions and loops of the host decide, or those of a graph around a kernel that waits.";
+each before it sends: each notification lets one wait through. Or gangs of one graph, in arms that may run together, wait for each other. An error if it is so whichever way the conditions and loops of the host go, on one device at
+least; a note if conditions and loops of the host decide, or those of a graph around a kernel or a gang that waits.";
     pub(super) NEVER_RUNS = 1516, "a loop that never runs",
         "\
 The count or the condition of the loop is 0.";

@@ -186,7 +186,7 @@ impl Flow<'_> {
     /// and passes for one in order.
     fn is_behind(&self, cx: &Cx<'_>, pair: Pair, shown: Option<TensorNo>, steps: &mut Steps) -> bool {
         let ends = [self.first(pair), self.second(pair)];
-        if cx.rounds().is_behind((self.order, cx.known), ends, shown, steps) {
+        if cx.rounds().is_behind((cx, self.order), ends, shown, steps) {
             return true;
         }
         if steps.are_over() {

@@ -112,6 +112,7 @@ pub fn check(
         launches::check(&mut cx, &order);
         devices::check(&mut cx, &order);
         launches::check_notices(&mut cx);
+        launches::check_gangs(&mut cx);
     }
     arguments::check(&mut cx);
     unused::check(&mut cx);

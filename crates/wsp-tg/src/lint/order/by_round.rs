@@ -3,6 +3,7 @@
 use super::rounds::{Numbers, Rounds};
 use super::{Edge, Node, Order};
 use crate::Certainty;
+use crate::lint::Cx;
 use crate::lint::access::Access;
 use crate::lint::launches::Steps;
 use crate::lint::overlap::overlap_where;
@@ -25,7 +26,7 @@ impl Rounds<'_> {
     /// answer is `false`.
     pub(in super::super) fn is_behind(
         &self,
-        (order, known): (&Order, &TgModule),
+        (cx, order): (&Cx<'_>, &Order),
         pair: [&Access; 2],
         shown: Option<TensorNo>,
         steps: &mut Steps,
@@ -40,7 +41,7 @@ impl Rounds<'_> {
             loops.extend(self.rounds_around(access.block, Some(meet), which));
         }
         let mut is_behind = |numbers: &Numbers| {
-            self.is_apart(known, pair, numbers) || self.leads(order, pair, shown, numbers, steps)
+            self.is_apart(cx.known, pair, numbers) || self.leads((cx, order), pair, shown, numbers, steps)
         };
         self.each_round(&loops, &mut Vec::new(), &mut is_behind)
     }
@@ -120,7 +121,7 @@ impl Rounds<'_> {
     /// Whether one node leads to another with these numbers. Of loops around neither, a way goes through some round.
     fn leads(
         &self,
-        order: &Order,
+        (cx, order): (&Cx<'_>, &Order),
         pair: [&Access; 2],
         shown: Option<TensorNo>,
         numbers: &Numbers,
@@ -149,7 +150,7 @@ impl Rounds<'_> {
                     let mut both = here.clone();
                     both.extend(there.iter().filter(|number| !here.contains(number)));
                     if seen.contains(&(next, there.clone()))
-                        || needs.is_some_and(|needs| !self.holds(needs, pair, &both))
+                        || needs.is_some_and(|needs| !self.holds(cx, needs, pair, &both, steps))
                     {
                         return true;
                     }

@@ -147,19 +147,37 @@ impl Order {
         if let Some(tensor) = copies.left_out {
             cx.not_all_users(tensor);
         }
-        let mut order = Order::of(cx.outline, build::build(cx.rounds(), cx.accesses, copies));
+        let mut built = build::build(cx.rounds(), cx.accesses, copies);
+        let mut order = Order::of(cx.outline, &built);
         order.rank();
+        if order.rank.is_empty() {
+            // Of two gangs in both arms of one condition one starts: a member of the other is skipped, and waits for no gang.
+            let is_apart = |edge: &Edge| order.starts_other_arm(cx.outline, edge);
+            built.edges.retain(|edge| !is_apart(edge));
+            order = Order::of(cx.outline, &built);
+            order.rank();
+        }
         if order.rank.is_empty() {
             cycle::report(cx, &order);
         }
         order
     }
 
-    fn of(outline: &Outline, Built { points, point_block, edges, needs }: Built) -> Order {
+    /// Whether an edge leads to the start of a gang all of whose members stand in the other arm of a condition.
+    fn starts_other_arm(&self, outline: &Outline, edge: &Edge) -> bool {
+        let from = self.block(outline, edge.from);
+        matches!(self.point(edge.to), Some(Point::Gang(_)))
+            && self.from(Node(edge.to)).iter().all(|member| {
+                member.why == Why::Gang && outline.blocks.exclude(from, self.block(outline, member.to))
+            })
+    }
+
+    fn of(outline: &Outline, built: &Built) -> Order {
+        let Built { points, point_block, edges, needs } = built;
         let (kernels, copies) = (outline.kernels.len() as u32, outline.copies.len() as u32);
         let nodes = (kernels + copies) as usize + points.len();
         let mut first = vec![0u32; nodes + 1];
-        for edge in &edges {
+        for edge in edges {
             first[edge.from as usize + 1] += 1;
         }
         for at in 0..nodes {
@@ -167,7 +185,7 @@ impl Order {
         }
         let mut next = first.clone();
         let mut sorted = edges.clone();
-        for edge in &edges {
+        for edge in edges {
             let at = &mut next[edge.from as usize];
             sorted[*at as usize] = *edge;
             *at += 1;
@@ -175,14 +193,14 @@ impl Order {
         Order {
             kernels,
             copies,
-            points,
-            point_block,
+            points: points.clone(),
+            point_block: point_block.clone(),
             edges: sorted,
             first,
             rank: Vec::new(),
             ranked_first: Vec::new(),
             ranked_to: Vec::new(),
-            needs,
+            needs: needs.clone(),
         }
     }
 

@@ -3,7 +3,9 @@
 //! A run lays the rounds of unrolled loops out one by one, with numbers in the place of their variables: a copy is then in order with a kernel in those
 //! rounds in which they touch the same bytes, and what a number rules out is not there to be ordered by its bytes.
 
+use super::super::Cx;
 use super::super::access::Access;
+use super::super::launches::{Steps, runs_with};
 use std::collections::BTreeMap;
 use wsp_core::int::Range;
 use wsp_core::tg::{ConstEnv, ExprOp, Instr, LoopMode, Scalar, TensorRef, UNROLL_LIMIT, eval};
@@ -239,7 +241,14 @@ impl Rounds<'_> {
     }
 
     /// Whether an edge holds in a round where both ends of a pair run.
-    pub(super) fn holds(&self, needs: &Needs, pair: [&Access; 2], numbers: &Numbers) -> bool {
+    pub(super) fn holds(
+        &self,
+        cx: &Cx<'_>,
+        needs: &Needs,
+        pair: [&Access; 2],
+        numbers: &Numbers,
+        steps: &mut Steps,
+    ) -> bool {
         let is_around_pair =
             |id: BlockId| pair.iter().any(|access| self.outline.blocks.is_within(access.block, id));
         let stands = |block: BlockId| {
@@ -248,7 +257,7 @@ impl Rounds<'_> {
         };
         match needs {
             Needs::Standing(block) => stands(*block),
-            Needs::Running(arm) => is_around_pair(*arm),
+            Needs::Running(arm) => is_around_pair(*arm) || runs_with(cx, *arm, pair, steps),
             Needs::Leaving(at) => {
                 let block = self.outline.blocks.around(*at);
                 let number = match self.module.instrs[*at as usize] {

@@ -62,6 +62,81 @@ fn a_gang_in_an_arm_orders_what_stands_in_the_arm() {
     }
 }
 
+/// ISA-SY-03: an arm orders what stands outside of it where it surely runs.
+#[test]
+fn a_gang_in_an_arm_that_surely_runs_orders_what_stands_outside() {
+    let races = |arm: &str, user: &str, scalars: &[Option<i64>]| {
+        let [user, end] = if user.is_empty() {
+            [String::new(), String::new()]
+        } else {
+            [format!("CF_IF({user})\n"), "CF_ENDIF\n".to_owned()]
+        };
+        let text = format!(
+            "arg n: i64\nextern T: u8[64]\nextern L: i64[8]\nTG_BEGIN(G)\nTG_KERNEL(P, w, 1, AIV, 0)\nMC_BIND(P, 0, T)\n\
+             CF_IF({arm})\nTG_KERNEL(W, e, 1, AIV, 0)\nTG_KERNEL(S, e, 1, AIV, 0)\nTG_DEPEND(P, W)\nSY_BARRIER({{W, S}}, R)\nCF_ENDIF\n\
+             {user}TG_KERNEL(Q, r, 1, AIV, 0)\nMC_BIND(Q, 0, T)\nTG_DEPEND(S, Q)\n{end}TG_END(G)\nTG_LAUNCH(G, default)\n"
+        );
+        super::findings_with(&text, scalars).iter().any(|found| matches!(found.code.0, 1501 | 1522))
+    };
+    let [open, one] = [None, Some(1)];
+    assert!(!races("1", "", &[open]) && races("0", "", &[open]));
+    assert!(!races("n", "", &[one]) && races("n", "", &[open]) && races("n", "", &[Some(0)]));
+    assert!(!races("n", "n", &[open]) && !races("n > 0", "n == 3", &[open]));
+    assert!(races("n == 3", "n > 0", &[open]) && races("load(L, 0, i64)", "load(L, 0, i64)", &[open]));
+}
+
+/// ISA-SY-03: gangs in arms that run together wait for each other, through a loop and the order of the text of two waits; in arms of which one runs they do not.
+#[test]
+fn gangs_in_arms_that_run_together_do_not_wait_for_each_other() {
+    let kernel = |name: &str| format!("TG_KERNEL({name}, e, 1, AIV, 0)\n");
+    let found = |first: &str, second: &str, scalars: &[Option<i64>]| {
+        let text = format!(
+            "arg n: i64\narg m: i64\nextern L: i64[8]\nTG_BEGIN(G)\nCF_IF(device == 0)\nCF_LOOP(2, i, SEQUENTIAL)\nSY_WAIT_NOTIFY(1, N)\n{}CF_ENDLOOP\n\
+             {first}SY_WAIT_NOTIFY(1, N, before = K4)\n{}{}SY_BARRIER({{K4, K5}}, S)\n{second}{}{}SY_BARRIER({{K0, K1}}, R)\nCF_ENDIF\n\
+             TG_DEPEND(K1, K2)\nTG_DEPEND(K5, K0)\nCF_ELSE\n{}CF_ENDIF\nTG_END(G)\nTG_LAUNCH(G, default)\n",
+            kernel("K2"),
+            kernel("K4"),
+            kernel("K5"),
+            kernel("K0"),
+            kernel("K1"),
+            "SY_NOTIFY(0, N)\n".repeat(3),
+        );
+        let found = super::findings_with(&text, scalars);
+        found.into_iter().filter(|found| found.code.0 == 1515).map(|found| found.severity).collect::<Vec<_>>()
+    };
+    let (open, one) = (&[None, None], &[Some(1), Some(1)]);
+    let both =
+        |first: &str, second: &str| (format!("CF_IF({first})\n"), format!("CF_ENDIF\nCF_IF({second})\n"));
+    for (first, second) in [("n", "m"), ("n", "n"), ("n > 0", "n == 2"), ("load(L, 0, i64)", "n")] {
+        let (first, second) = both(first, second);
+        assert_eq!(found(&first, &second, open), [Severity::Note], "{first}{second}");
+    }
+    let (first, second) = both("m", "n");
+    assert_eq!(found(&first, &second, one), [Severity::Error]);
+    assert_eq!(found(&first, &second, &[Some(1), Some(0)]), []);
+    let (first, second) = both("n == 1", "n > 1");
+    assert_eq!(found(&first, &second, open), []);
+    assert_eq!(found("CF_IF(load(L, 0, i64))\n", "CF_ELSE\n", open), []);
+}
+
+/// ISA-SY-03: an edge to a member in the other arm holds nothing up that runs.
+#[test]
+fn gangs_in_both_arms_of_a_condition_are_in_no_cycle() {
+    let pair = |a: &str, b: &str| {
+        format!("TG_KERNEL({a}, e, 1, AIV, 0)\nTG_KERNEL({b}, e, 1, AIV, 0)\nSY_BARRIER({{{a}, {b}}}, {a})\n")
+    };
+    let unit = |between: &str| {
+        format!(
+            "arg n: i64\nTG_BEGIN(G)\nCF_IF(n)\n{}{between}\n{}CF_ENDIF\nTG_DEPEND(A, C)\nTG_DEPEND(D, B)\nTG_END(G)\nTG_LAUNCH(G, default)\n",
+            pair("A", "B"),
+            pair("C", "D")
+        )
+    };
+    let codes = |text: &str| super::findings(text).iter().map(|found| found.code.0).collect::<Vec<_>>();
+    assert_eq!(codes(&unit("CF_ELSE")), [0u16; 0]);
+    assert_eq!(codes(&unit("")), [1500]);
+}
+
 /// ISA-CA-05.
 #[test]
 fn partitions_lie_in_the_device() {

@@ -1,6 +1,6 @@
 //! Random graphs against an oracle that looks at all pairs.
 
-use super::{findings, repaired};
+use super::{findings, findings_with, repaired};
 use proptest::prelude::*;
 
 /// A random graph: kernels with a use of one of three tensors each, and edges forward.
@@ -231,5 +231,59 @@ proptest! {
         let race = (0..count).any(|a| (a + 1..count).any(|b| meet(a, b) && !after[a][b]));
         let found = findings(&(text + "TG_END(G)\n"));
         prop_assert_eq!(found.iter().any(|finding| finding.code.0 == 1501), race, "{:?}", found);
+    }
+}
+
+/// Conditions of two declared scalars, and of memory.
+const CONDITIONS: [&str; 8] = ["n", "m", "n == 1", "n > 1", "n == m", "1", "0", "load(L, 0, i64)"];
+/// The one of memory, which may have another value each time.
+const LOADS: usize = 7;
+
+/// Arms, each in the one before: its condition, and whether it is the one of `CF_IF`.
+type Nested = Vec<(usize, bool)>;
+
+fn nested() -> impl Strategy<Value = Nested> {
+    proptest::collection::vec((0..CONDITIONS.len(), any::<bool>()), 0..3)
+}
+
+fn in_arms(arms: &Nested, body: &str) -> String {
+    arms.iter().rev().fold(body.to_owned(), |body, &(condition, is_then)| {
+        let otherwise = if is_then { "" } else { "CF_ELSE\n" };
+        format!("CF_IF({})\n{otherwise}{body}CF_ENDIF\n", CONDITIONS[condition])
+    })
+}
+
+/// Whether arms run, as far as memory lets them.
+fn arms_run(arms: &Nested, [n, m]: [i64; 2], load: impl Fn(bool) -> bool) -> bool {
+    arms.iter().all(|&(condition, is_then)| match condition {
+        LOADS => load(is_then),
+        _ => is_then == [n != 0, m != 0, n == 1, n > 1, n == m, true, false][condition],
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+    /// ISA-SY-03: a writer and a reader that only a gang in arms orders are a race where for some values the reader runs and the gang may not.
+    #[test]
+    fn races_behind_gangs_in_arms_are_those_of_some_values(
+        gang in nested(),
+        reader in nested(),
+        scalars in [proptest::option::of(0i64..4), proptest::option::of(0i64..4)],
+    ) {
+        let body = "TG_KERNEL(W, e, 1, AIV, 0)\nTG_KERNEL(S, e, 1, AIV, 0)\nTG_DEPEND(P, W)\nSY_BARRIER({W, S}, R)\n";
+        let user = "TG_KERNEL(Q, r, 1, AIV, 0)\nMC_BIND(Q, 0, T)\nTG_DEPEND(S, Q)\n";
+        let text = format!(
+            "arg n: i64\narg m: i64\nextern T: u8[64]\nextern L: i64[8]\nTG_BEGIN(G)\nTG_KERNEL(P, w, 1, AIV, 0)\nMC_BIND(P, 0, T)\n{}{}TG_END(G)\nTG_LAUNCH(G, default)\n",
+            in_arms(&gang, body), in_arms(&reader, user)
+        );
+        let values = |known: Option<i64>| known.map_or((0..4).collect::<Vec<i64>>(), |known| vec![known]);
+        let race = values(scalars[0]).into_iter().any(|n| values(scalars[1]).into_iter().any(|m| {
+            arms_run(&reader, [n, m], |_| true) && !arms_run(&gang, [n, m], |_| false)
+        }));
+        let found = findings_with(&text, &scalars).iter().any(|found| matches!(found.code.0, 1501 | 1522));
+        prop_assert!(found || !race, "a race is missed: {}", text);
+        if scalars.iter().all(Option::is_some) {
+            prop_assert_eq!(found, race, "{}", text);
+        }
     }
 }
