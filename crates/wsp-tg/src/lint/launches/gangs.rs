@@ -157,8 +157,8 @@ fn tell(cx: &mut Cx<'_>, graph: &GraphPlan, cycle: &[u32], goes: &Goes, is_sure:
     let mut found =
         of(NEVER_HAPPENS, format!("a launch of graph `{name}` {how} for ever: gangs wait for each other"));
     let mut at: Vec<u32> = goes
-        .iter()
-        .map(|(decision, _)| graph.records.decisions[*decision as usize].condition)
+        .keys()
+        .map(|decision| graph.records.decisions[*decision as usize].condition)
         .map(|condition| graph.conditions[condition as usize].instr)
         .collect();
     at.sort_unstable();
