@@ -2,6 +2,7 @@
 
 use super::code::GraphCode;
 use super::codes;
+use super::first_reads::read_first;
 use super::kernels::KernelBody;
 use super::options::SessionOptions;
 use super::shared::Shared;
@@ -86,17 +87,27 @@ pub(super) fn claim<'a>(
     claims::claimed(options.claim.as_ref(), &claims::uses(views)).map_err(|fault| vec![fault])
 }
 
-/// External tensors that are read and neither given nor written have nothing to read.
-pub(super) fn check_inputs(table: &TensorTable, codes: &[GraphCode]) -> Result<(), Vec<Diagnostic>> {
+/// External tensors that are read before they are surely written, and not given, have nothing to read.
+pub(super) fn check_inputs(
+    table: &TensorTable,
+    plan: &UnitPlan,
+    codes: &[GraphCode],
+) -> Result<(), Vec<Diagnostic>> {
+    let first = read_first(table, plan, codes);
     let mut faults = Vec::new();
     for (at, info) in table.iter() {
         if info.home != TensorKind::Extern || info.given {
             continue;
         }
         let uses = || codes.iter().flat_map(|code| &code.tensors).filter(|of| of.unit as usize == at);
-        if uses().next().is_some() && !uses().any(|of| of.written) {
+        let is_written = uses().any(|of| of.written);
+        if first.contains(&(at as u32)) || (uses().next().is_some() && !is_written) {
             let message = format!("no array is given for external tensor `{}`, which is read", info.name);
             let fault = Diagnostic::error(codes::BAD_INPUT, message);
+            let fault = match is_written {
+                true => fault.note("it may be read before anything has written all that is read; only what is written first begins with zeros"),
+                false => fault,
+            };
             let fault = info.declared(fault).help(format!("give one: `--input {}=FILE.npy`", info.name));
             faults.push(fault.python(format!("give one: `graph.run({{\"{}\": array}})`", info.name)));
         }

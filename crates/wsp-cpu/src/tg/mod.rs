@@ -14,6 +14,7 @@ mod code;
 pub(crate) mod codes;
 mod cx;
 mod faults;
+mod first_reads;
 mod graph_code;
 mod graph_parts;
 mod host;

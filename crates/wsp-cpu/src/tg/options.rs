@@ -13,8 +13,8 @@ use wsp_runtime::tg::RuntimeConfig;
 pub struct SessionOptions {
     /// Threads, devices, cores, hints, tracing, and the flag that cancels.
     pub runtime: RuntimeConfig,
-    /// External tensors, and tensors that kernels name themselves, by name; they are copied. External tensors that the unit writes begin
-    /// with zeros if they are not given.
+    /// External tensors, and tensors that kernels name themselves, by name; they are copied. External tensors begin with
+    /// zeros if they are not given and kernels and copies only write them, or surely write first what others read.
     pub inputs: Arrays,
     /// The same, as arrays of the caller that are read and written where they lie, and are not among the outputs. They are claimed as
     /// long as the session lives.

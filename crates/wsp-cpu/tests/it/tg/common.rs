@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use wsp_core::DType;
-use wsp_core::tg::Direction;
+use wsp_core::tg::{Direction, GraphNo};
 use wsp_cpu::tg::{Session, SessionOptions, TgCx, TgKernels};
 use wsp_cpu::workload::KernelFault;
 use wsp_diag::{Diagnostic, SourceMap, render_all};
-use wsp_ir::tg::{ArgSignature, KernelSignature, TgModule};
+use wsp_ir::tg::{ArgSignature, KernelSignature, Namespace, TgModule};
 use wsp_plan::{Array, Arrays};
 use wsp_runtime::tg::RuntimeConfig;
 
@@ -30,9 +30,23 @@ pub(crate) fn session(text: &str, options: SessionOptions) -> Session {
     session_with(text, &kernels(), options)
 }
 
-/// A session of a text.
+/// Options with zeros for external tensors of declared elements that they do not give: kernels may read them.
+pub(crate) fn with_zeros(module: &TgModule, mut options: SessionOptions) -> SessionOptions {
+    for tensor in &module.externs {
+        let name = module.name(Namespace::Tensor, GraphNo(0), tensor.tensor.0);
+        if let Some(dtype) = tensor.dtype.filter(|_| !options.views.contains_key(&name)) {
+            let zeros = || Array::zeros(dtype, &tensor.shape).expect("it is small");
+            options.inputs.entry(name).or_insert_with(zeros);
+        }
+    }
+    options
+}
+
+/// A session of a text; external tensors that are not given begin with zeros.
 pub(crate) fn session_with(text: &str, kernels: &TgKernels, options: SessionOptions) -> Session {
-    Session::new(&unit(text), kernels, options).unwrap_or_else(|faults| panic!("{}", all(&faults)))
+    let module = unit(text);
+    let options = with_zeros(&module, options);
+    Session::new(&module, kernels, options).unwrap_or_else(|faults| panic!("{}", all(&faults)))
 }
 
 /// What a text is refused for.

@@ -253,7 +253,8 @@ fn shared_memory_is_seen_by_all_graphs() {
 fn launches_without_memory_of_their_own_run_one_after_another() {
     let text = "extern Y: i64[4]\nTG_BEGIN(G)\nMC_ALLOC(T, 64)\nTG_KERNEL(A, one, 1, AIV, 0)\nMC_BIND(A, 0, T)\nTG_END(G)\nTG_LAUNCH(G, s1)\nTG_LAUNCH(G, s2)\nTG_SYNC(G)";
     let run = |memory| {
-        let mut session = session(text, SessionOptions { memory: Some(memory), ..threads(2) });
+        let options = SessionOptions { memory: Some(memory), ..threads(2) };
+        let mut session = Session::new(&unit(text), &kernels(), options).expect("it may run");
         let report = session.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
         (report.stats.launches, all(&report.notes), report.peak[0].total)
     };

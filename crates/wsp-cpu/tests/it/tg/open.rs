@@ -1,6 +1,6 @@
 //! Kernels whose bytes are known only when the graph runs: declared scalars, the iteration, rounds of loops.
 
-use super::common::{all, inputs, kernels, session, signature, threads, unit, values};
+use super::common::{all, inputs, kernels, session, signature, threads, unit, values, with_zeros};
 use crate::randomised::{Numbers, cases};
 use std::ops::Range;
 use wsp_core::tg::Direction;
@@ -8,7 +8,9 @@ use wsp_cpu::tg::{Session, SessionOptions, TgKernels};
 
 /// What a run of a text ends with: nothing, or what is wrong with it.
 fn ended(text: &str, kernels: &TgKernels, options: SessionOptions) -> Result<(), String> {
-    let mut session = Session::new(&unit(text), kernels, options).map_err(|faults| all(&faults))?;
+    let module = unit(text);
+    let mut session =
+        Session::new(&module, kernels, with_zeros(&module, options)).map_err(|faults| all(&faults))?;
     session.run().map(|_| ()).map_err(|faults| all(&faults))
 }
 

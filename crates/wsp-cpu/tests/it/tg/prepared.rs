@@ -1,10 +1,10 @@
 //! Graphs that are bound once and run on the calling thread.
 
-use super::common::{all, inputs, kernels, session, session_with, signature, threads, values};
+use super::common::{all, inputs, kernels, session, session_with, signature, threads, unit, values};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use wsp_core::tg::Direction;
-use wsp_cpu::tg::SessionOptions;
+use wsp_cpu::tg::{Session, SessionOptions};
 use wsp_runtime::tg::RuntimeConfig;
 
 /// ISA-TG-27: bindings follow the iteration.
@@ -45,7 +45,8 @@ fn nothing_is_built_again_when_a_prepared_graph_is_invoked() {
             text += &format!("TG_DEPEND(K{}, K{kernel}, DATA, T)\n", kernel - 1);
         }
     }
-    let mut session = session_with(&(text + "TG_END(G)"), &kernels, threads(1));
+    let module = unit(&(text + "TG_END(G)"));
+    let mut session = Session::new(&module, &kernels, threads(1)).expect("it may run");
     let graph = session.graph("G").unwrap();
     let before = session.report().peak[0];
     let mut prepared = session.prepare(graph).expect("it can run here");

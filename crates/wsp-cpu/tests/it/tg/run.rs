@@ -424,3 +424,60 @@ fn a_statement_of_the_host_without_a_value_is_named_with_its_place() {
     let faults = session(&text, options).run().expect_err("nothing can be divided by zero");
     assert!(faults[0].primary.is_some(), "{faults:?}");
 }
+
+/// ISA-MC-01: what is read before it is surely written is given; only what is written first begins with zeros.
+#[test]
+fn an_external_tensor_that_is_read_before_it_is_written_must_be_given() {
+    let head = "extern X: i64[8]\nextern T: i64[8]\nextern Y: i64[8]\n";
+    let kernel = |name: &str, of: &str, binds: &[&str]| {
+        let binds: String =
+            (0..).zip(binds).map(|(n, tensor)| format!("MC_BIND({name}, {n}, {tensor})\n")).collect();
+        format!("TG_KERNEL({name}, {of}, 1, AIV, 0)\n{binds}")
+    };
+    let graph = |name: &str, body: &str| format!("TG_BEGIN({name})\n{body}TG_END({name})\n");
+    let (one, inc) = (kernel("A", "one", &["T"]), kernel("B", "inc", &["T"]));
+    let copy = kernel("B", "copy", &["T", "Y"]);
+    let edge = "TG_DEPEND(A, B, DATA, T)\n";
+    let launch = |names: &[&str]| -> String {
+        names.iter().map(|name| format!("TG_LAUNCH({name}, default)\nTG_SYNC({name})\n")).collect()
+    };
+    let begin = |text: &str| Session::new(&unit(text), &kernels(), threads(1)).map(|_| ());
+    let refused = [
+        // Read and written by one kernel.
+        format!("{head}{}{}", graph("G", &inc), launch(&["G"])),
+        // Written in part.
+        format!(
+            "{head}{}{}",
+            graph("G", &format!("{}{copy}{edge}", one.replace("0, T)", "0, T, 8)"))),
+            launch(&["G"])
+        ),
+        // Written under a condition.
+        format!(
+            "{head}arg N: i64 = 0\n{}{}",
+            graph("G", &format!("CF_IF(N)\n{one}CF_ENDIF\n{copy}{edge}")),
+            launch(&["G"])
+        ),
+        // Written by a later launch.
+        format!("{head}{}{}{}", graph("G", &one), graph("H", &copy), launch(&["H", "G"])),
+    ];
+    for text in &refused {
+        let found = all(&begin(text).expect_err(text));
+        assert!(
+            found.contains("WSP1546") && found.contains("external tensor `T`, which is read"),
+            "{text}{found}"
+        );
+    }
+    let accepted = [
+        format!("{head}{}{}", graph("G", &format!("{one}{copy}{edge}")), launch(&["G"])),
+        format!("{head}{}{}{}", graph("G", &one), graph("H", &copy), launch(&["G", "H"])),
+        format!(
+            "{head}arg N: i64 = 2\n{}{}CF_LOOP(N, i)\n{}CF_ENDLOOP\n",
+            graph("G", &one),
+            graph("H", &copy),
+            launch(&["G", "H"])
+        ),
+    ];
+    for text in &accepted {
+        begin(text).unwrap_or_else(|found| panic!("{text}{}", all(&found)));
+    }
+}
