@@ -117,11 +117,12 @@ fn tier_sizes(plan: &LoweredPlan, bound: &Bound, fields: u32) -> Result<Vec<u32>
             let bytes = launch_u32(plan, bound, expr)?;
             let fits = bytes == 0 || (bytes >= fields && u64::from(bytes) % SLOT_ALIGN == 0);
             if !fits {
-                let message = format!(
-                    "a tier of `{}` reserves {bytes} per slot, but the fields of a slot take {fields}",
-                    set.name,
-                    bytes = counted(bytes, "byte")
-                );
+                let what = match bytes < fields {
+                    true => format!("but the fields of a slot take {fields}"),
+                    false => format!("which is no multiple of {SLOT_ALIGN}"),
+                };
+                let bytes = counted(bytes, "byte");
+                let message = format!("a tier of `{}` reserves {bytes} per slot, {what}", set.name);
                 return Err(Diagnostic::error(codes::WORKSPACE, message)
                     .at(expr.span, "bytes per slot")
                     .note(format!("a slot has at least its fields, and a multiple of {SLOT_ALIGN} bytes"))

@@ -232,9 +232,10 @@ fn a_merge_that_cannot_know_where_slots_lie_is_refused() {
     let code = |text: &str| run(text, &[1, 2]).unwrap_err()[0].code.0;
     assert_eq!(code(&merging(FOUR, PLAIN, "PTO_SLOT_BYTES")), 175);
     // Less than the fields of a slot, and no whole lines.
-    for bytes in ["64", "2050"] {
+    for (bytes, why) in [("64", "but the fields of a slot take"), ("1048577", "which is no multiple of 64")] {
         let tiers = format!("PTO_TIER(len <= 2, k2, {bytes}) PTO_DEFAULT(k8, {bytes})");
-        assert_eq!(code(&merging(&tiers, PLAIN, "PTO_SLOT_BYTES")), 570, "{bytes}");
+        let fault = run(&merging(&tiers, PLAIN, "PTO_SLOT_BYTES"), &[1, 2]).unwrap_err().remove(0);
+        assert!(fault.code.0 == 570 && fault.message.contains(why), "{fault:?}");
     }
 }
 
