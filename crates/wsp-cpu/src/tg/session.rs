@@ -348,7 +348,7 @@ mod tests {
     use crate::workload::KernelFault;
     use wsp_diag::SourceMap;
 
-    const TEXT: &str = "extern T: i64[8]\nextern U: i64[8]\nTG_BEGIN(G)\nTG_KERNEL(A, good, 1, AIV, 0)\nMC_BIND(A, 0, T, direction = INOUT)\nTG_END(G)\nTG_BEGIN(F)\nTG_KERNEL(B, bad, 1, AIV, 0)\nMC_BIND(B, 0, U, direction = INOUT)\nTG_END(F)\n";
+    const TEXT: &str = "extern T: i64[8]\nextern U: i64[8]\nTG_BEGIN(G)\nTG_KERNEL(A, good, 1, AIV, 0)\nMC_BIND(A, 0, T, direction = OUT)\nTG_END(G)\nTG_BEGIN(F)\nTG_KERNEL(B, bad, 1, AIV, 0)\nMC_BIND(B, 0, U, direction = OUT)\nTG_END(F)\n";
 
     #[test]
     fn launches_that_are_complete_are_forgotten_where_the_host_waits_for_none() {
