@@ -116,10 +116,10 @@ impl Iterate {
     /// One round in f32, each sum in the order of the columns or against it. The length alone is summed in f64: its error changes all
     /// elements alike, and the next round takes it back.
     fn next_in_f32(&self, matrix: &Dense, backward: bool) -> Iterate {
-        let add = |sum: f64, (a, b): (&f64, &f64)| in_f32(sum + in_f32(a * b));
+        let add = |sum: f32, (a, b): (&f64, &f64)| sum + *a as f32 * *b as f32;
         let sum = |row: &[f64], vector: &[f64]| {
             let terms = row.iter().zip(vector);
-            if backward { terms.rev().fold(0.0, add) } else { terms.fold(0.0, add) }
+            f64::from(if backward { terms.rev().fold(0.0, add) } else { terms.fold(0.0, add) })
         };
         self.next_by(matrix, sum, in_f32)
     }
@@ -150,8 +150,7 @@ impl Iterate {
     }
 }
 
-/// Rounds to f32. Of two numbers in f32, f64 has the product exactly and a sum that rounds to f32 as the sum itself does
-/// (S. Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30, 1995).
+/// Rounds to f32.
 fn in_f32(x: f64) -> f64 {
     f64::from(x as f32)
 }
@@ -233,7 +232,7 @@ mod tests {
     }
 
     /// Power iteration in f32 with sums of its own, of at most 1500 rounds.
-    fn in_order(matrix: &[f32], n: usize, stop: f32, sum: &dyn Fn(&[f32]) -> f32) -> (f32, Vec<f32>, usize) {
+    fn in_order(matrix: &[f32], n: usize, stop: f32, sum: &Sum) -> (f32, Vec<f32>, usize) {
         let mut vector = vec![(n as f32).sqrt().recip(); n];
         let (mut value, mut rounds) = (0.0f32, 0);
         loop {
@@ -315,7 +314,9 @@ mod tests {
         order.iter().map(|i| terms[*i]).sum()
     }
 
-    const ORDERS: [&dyn Fn(&[f32]) -> f32; 5] =
+    type Sum = dyn Fn(&[f32]) -> f32;
+
+    const ORDERS: [&Sum; 5] =
         [&|terms| terms.iter().sum(), &|terms| terms.iter().rev().sum(), &lanes, &pairs, &shuffled];
 
     /// A matrix of one of eight kinds.
@@ -326,7 +327,7 @@ mod tests {
             let x = 0.1 + 0.9 * random(seed, at);
             let on = if row == col { diagonal(row) } else { 0.0 };
             match kind {
-                0 => x - 2.0 * x * f32::from(at % 3 == 0),
+                0 => x - 2.0 * x * f32::from(at.is_multiple_of(3)),
                 1 => on + 3e-5 * x,
                 2 => on + 1e-3 * x,
                 3 => x * 10f32.powf(-6.0 * random(seed, n * n + row)),
