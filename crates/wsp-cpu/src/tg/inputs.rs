@@ -87,7 +87,7 @@ pub(super) fn claim<'a>(
     claims::claimed(options.claim.as_ref(), &claims::uses(views)).map_err(|fault| vec![fault])
 }
 
-/// External tensors that are read before they are surely written, and not given, have nothing to read.
+/// External tensors that are read before anything can have written them, and not given, have nothing to read.
 pub(super) fn check_inputs(
     table: &TensorTable,
     plan: &UnitPlan,
@@ -105,7 +105,7 @@ pub(super) fn check_inputs(
             let message = format!("no array is given for external tensor `{}`, which is read", info.name);
             let fault = Diagnostic::error(codes::BAD_INPUT, message);
             let fault = match is_written {
-                true => fault.note("it may be read before anything has written all that is read; only what is written first begins with zeros"),
+                true => fault.note("it is read before anything can have written all that is read; only what is written first begins with zeros"),
                 false => fault,
             };
             let fault = info.declared(fault).help(format!("give one: `--input {}=FILE.npy`", info.name));

@@ -14,7 +14,7 @@ pub struct SessionOptions {
     /// Threads, devices, cores, hints, tracing, and the flag that cancels.
     pub runtime: RuntimeConfig,
     /// External tensors, and tensors that kernels name themselves, by name; they are copied. External tensors begin with
-    /// zeros if they are not given and kernels and copies only write them, or surely write first what others read.
+    /// zeros if they are not given, unless kernels or copies read them before others can have written them: those have to be given.
     pub inputs: Arrays,
     /// The same, as arrays of the caller that are read and written where they lie, and are not among the outputs. They are claimed as
     /// long as the session lives.

@@ -425,7 +425,7 @@ fn a_statement_of_the_host_without_a_value_is_named_with_its_place() {
     assert!(faults[0].primary.is_some(), "{faults:?}");
 }
 
-/// ISA-MC-01: what is read before it is surely written is given; only what is written first begins with zeros.
+/// ISA-MC-01: what is surely read before it is written is given; only what is written first begins with zeros.
 #[test]
 fn an_external_tensor_that_is_read_before_it_is_written_must_be_given() {
     let head = "extern X: i64[8]\nextern T: i64[8]\nextern Y: i64[8]\n";
@@ -451,10 +451,16 @@ fn an_external_tensor_that_is_read_before_it_is_written_must_be_given() {
             graph("G", &format!("{}{copy}{edge}", one.replace("0, T)", "0, T, 8)"))),
             launch(&["G"])
         ),
-        // Written under a condition.
+        // Written by what comes behind.
         format!(
-            "{head}arg N: i64 = 0\n{}{}",
-            graph("G", &format!("CF_IF(N)\n{one}CF_ENDIF\n{copy}{edge}")),
+            "{head}{}{}",
+            graph("G", &format!("{one}{copy}{}", "TG_DEPEND(B, A, AFTER)\n")),
+            launch(&["G"])
+        ),
+        // Read and written by rounds.
+        format!(
+            "{head}{}{}",
+            graph("G", &format!("CF_LOOP(8, i)\n{}CF_ENDLOOP\n", inc.replace("0, T)", "0, T, 8 * i, 8)"))),
             launch(&["G"])
         ),
         // Written by a later launch.
@@ -469,6 +475,20 @@ fn an_external_tensor_that_is_read_before_it_is_written_must_be_given() {
     }
     let accepted = [
         format!("{head}{}{}", graph("G", &format!("{one}{copy}{edge}")), launch(&["G"])),
+        // Written by rounds, and under a condition.
+        format!(
+            "{head}arg N: i64 = 1\n{}{}",
+            graph(
+                "G",
+                &format!(
+                    "CF_IF(N)\nCF_LOOP(8, i)\n{}CF_ENDLOOP\nCF_ENDIF\n{copy}TG_DEPEND(A, B, DATA, T)\n",
+                    one.replace("0, T)", "0, T, 8 * i, 8)")
+                )
+            ),
+            launch(&["G"])
+        ),
+        // Each graph is launched once, in order.
+        format!("{head}{}{}", graph("G", &one), graph("H", &copy)),
         format!("{head}{}{}{}", graph("G", &one), graph("H", &copy), launch(&["G", "H"])),
         format!(
             "{head}arg N: i64 = 2\n{}{}CF_LOOP(N, i)\n{}CF_ENDLOOP\n",
