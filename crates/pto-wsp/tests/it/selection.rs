@@ -67,10 +67,11 @@ fn a_backend_that_counts_tasks_takes_plans_of_every_kind() {
     registry.register(counting()).expect("it is the first of its name");
     assert!(registry.names().eq(["cpu_sim", "ascend", "count"]));
     let x = Array::zeros(DType::F32, &[100, 3]).expect("it is small");
+    let both = Array::zeros(DType::I64, &[8]).expect("it is small");
     let all = [
         (spaces(), Args::new().with("x", x), 7),
         (workload(), Args::new().with("n", 11), 10),
-        (unit(UNIT, CPU_SIM), Args::new(), 6),
+        (unit(UNIT, CPU_SIM), Args::new().with("X", both), 6),
     ];
     for (plan, args, tasks) in all {
         let run = |name: &str| {
