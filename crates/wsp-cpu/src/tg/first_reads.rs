@@ -2,8 +2,10 @@
 
 use super::code::GraphCode;
 use super::tensors::TensorTable;
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::tg::Direction;
+use wsp_tg::EventOrder;
 use wsp_tg::plan::{BindItem, GraphPlan, HostKind, UnitPlan};
 
 /// Most nodes, edges and uses to look at for one tensor of a graph.
@@ -88,16 +90,15 @@ impl Firsts {
             stores.entry(of.tensor).or_default().extend(of.bytes.map(|bytes| (of.node, bytes)));
         }
         let records = (plan.records.nodes.len() + plan.records.succs.len()) as u64;
-        let mut steps = 0;
+        let (order, mut steps) = (LazyCell::new(|| EventOrder::new(plan)), 0);
         let load = |of: &Use| {
             let stores = stores.get(&of.tensor).map_or(&[][..], Vec::as_slice);
             steps += records + stores.len() as u64;
             let before = match steps > MOST_STEPS || stores.is_empty() {
                 true => stores.iter().map(|(_, bytes)| *bytes).collect(),
                 false => {
-                    let behind = behind(plan, of.node);
-                    let may_come_first =
-                        |(node, _): &&(u32, Bytes)| *node != of.node && !behind[*node as usize];
+                    let behind = order.led_to(plan, of.node);
+                    let may_come_first = |(node, _): &&(u32, Bytes)| !behind[*node as usize];
                     stores.iter().filter(may_come_first).map(|(_, bytes)| *bytes).collect()
                 }
             };
@@ -164,19 +165,4 @@ fn covers(ranges: impl Iterator<Item = Bytes>, (mut low, high): Bytes) -> bool {
         }
     }
     low >= high
-}
-
-/// Of each node, whether edges lead to it from this one.
-fn behind(plan: &GraphPlan, node: u32) -> Vec<bool> {
-    let mut is_behind = vec![false; plan.records.nodes.len()];
-    let mut next = vec![node];
-    while let Some(node) = next.pop() {
-        let of = plan.records.nodes[node as usize];
-        for &succ in &plan.records.succs[of.first as usize..of.end as usize] {
-            if !std::mem::replace(&mut is_behind[succ as usize], true) {
-                next.push(succ);
-            }
-        }
-    }
-    is_behind
 }

@@ -457,6 +457,15 @@ fn an_external_tensor_that_is_read_before_it_is_written_must_be_given() {
             graph("G", &format!("{one}{copy}{}", "TG_DEPEND(B, A, AFTER)\n")),
             launch(&["G"])
         ),
+        // Written by a loop behind it.
+        format!(
+            "{head}arg N: i64 = 2\n{}{}",
+            graph(
+                "G",
+                &format!("{copy}CF_LOOP(N, i, SEQUENTIAL)\n{one}CF_ENDLOOP\nTG_DEPEND(B, A, AFTER)\n")
+            ),
+            launch(&["G"])
+        ),
         // Read and written by rounds.
         format!(
             "{head}{}{}",
