@@ -1,10 +1,7 @@
 //! Says what this build is made of, for what is kept by one build and read by no other ([`cache`](../src/cache/mod.rs)): the compiler, its
 //! settings, the versions of libraries and the text of every crate of the project. Folders and times do not matter.
 
-#![allow(
-    clippy::disallowed_methods,
-    reason = "a build script is told by the environment and by files what it builds"
-)]
+#![allow(clippy::disallowed_methods, reason = "the environment and files say what a build script builds")]
 
 use std::env::{var, var_os};
 use std::hash::{DefaultHasher, Hasher};

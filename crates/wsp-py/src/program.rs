@@ -218,7 +218,7 @@ impl Program {
         about.set_item("streams", streams)?;
         about.set_item("notes", self.notes())?;
         let cached = self.inner.cached.as_ref();
-        about.set_item("cache", cached.map(|cached| cached.figures().to_string()))?;
+        about.set_item("cache", cached.map(|cached| cached.statistics().to_string()))?;
         Ok(about)
     }
 

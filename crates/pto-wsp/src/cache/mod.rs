@@ -7,8 +7,8 @@
 //! hold no paths, so the folder may be moved. An entry is written beside its place and then given its name: another process finds an entry
 //! that is whole, or none. When all entries together are larger than the bound, those that were used least recently go.
 //!
-//! Machine code runs as it is read. An entry that is damaged is not used, which its checksum shows; one that somebody has made is as good as
-//! who has made it. So entries can be read and written by their owner only, and a folder or an entry that belongs to another user, or that group
+//! Machine code runs as it is read. An entry that is damaged is not used, which its checksum shows; one that was forged runs with the rights
+//! of the process. So entries can be read and written by their owner only, and a folder or an entry that belongs to another user, or that group
 //! or others may write to, is refused.
 
 mod folder;
@@ -119,7 +119,7 @@ impl CachedPlan {
     }
 
     /// What of the program was compiled, and what was there.
-    pub fn figures(&self) -> CacheUse {
+    pub fn statistics(&self) -> CacheUse {
         let CodeStatistics { taken, compiled } = self.code.statistics();
         CacheUse { miss: self.miss.clone(), taken, compiled }
     }
@@ -182,7 +182,7 @@ enum Found {
     Other(Vec<Part>),
 }
 
-/// What an entry says to who asks for a key.
+/// What an entry says of a key.
 fn read(bytes: &[u8], key: &PlanKey) -> Result<Found, Unreadable> {
     FORM.read(bytes, |input| {
         let found = PlanKey::read(input)?;

@@ -66,16 +66,16 @@ fn what_is_kept_is_found_by_another_cache_wherever_the_folder_is() {
     }
     let folder = folder();
     let first = cache(&folder).find(key()).unwrap();
-    assert_eq!(first.figures(), CacheUse { miss: Some(Miss::New), taken: 0, compiled: 0 });
+    assert_eq!(first.statistics(), CacheUse { miss: Some(Miss::New), taken: 0, compiled: 0 });
     let without = run(&first);
-    assert_eq!(first.figures().compiled, 2);
+    assert_eq!(first.statistics().compiled, 2);
     first.keep().unwrap();
     let moved = folder.path().join("moved");
     std::fs::rename(folder.path().join("cache"), &moved).unwrap();
     let second = PlanCache::open(&moved).unwrap().find(key()).unwrap();
     assert_eq!(run(&second), without);
-    assert_eq!(second.figures(), CacheUse { miss: None, taken: 2, compiled: 0 });
-    assert_eq!(second.figures().to_string(), "hit; machine code of scalar functions: 2 taken, 0 compiled");
+    assert_eq!(second.statistics(), CacheUse { miss: None, taken: 2, compiled: 0 });
+    assert_eq!(second.statistics().to_string(), "hit; machine code of scalar functions: 2 taken, 0 compiled");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_miss_says_which_parts_of_the_key_differ() {
     cache.find(key()).unwrap().keep().unwrap();
     for part in Part::ALL {
         let other = cache.find(key().with(part, "another")).unwrap();
-        assert_eq!(other.figures().miss, Some(Miss::Differs(vec![part])));
+        assert_eq!(other.statistics().miss, Some(Miss::Differs(vec![part])));
         assert!(other.found().starts_with(&format!("miss, {part} differ")), "{}", other.found());
     }
     let both = cache.find(key().with(Part::Source, "another").with(Part::Target, "there")).unwrap();
@@ -95,9 +95,9 @@ fn a_miss_says_which_parts_of_the_key_differ() {
     let both = cache.find(key().with(Part::Source, "another").with(Part::Target, "there")).unwrap();
     assert_eq!(both.found(), "miss, the target differs");
     let unlike = PlanKey::new("other.pto", SOURCE, &[], &CompileOptions::default());
-    assert_eq!(cache.find(unlike).unwrap().figures().miss, Some(Miss::New));
-    assert_eq!(cache.find(key().for_use("check")).unwrap().figures().miss, Some(Miss::New));
-    assert_eq!(cache.find(key()).unwrap().figures().miss, None);
+    assert_eq!(cache.find(unlike).unwrap().statistics().miss, Some(Miss::New));
+    assert_eq!(cache.find(key().for_use("check")).unwrap().statistics().miss, Some(Miss::New));
+    assert_eq!(cache.find(key()).unwrap().statistics().miss, None);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn an_entry_with_a_byte_that_was_flipped_or_without_its_end_is_a_miss_and_is_rep
     let damaged = |bytes: &[u8], what: &str| {
         write(bytes);
         let found = cache.find(key()).unwrap();
-        assert!(matches!(found.figures().miss, Some(Miss::Damaged(_))), "{what}: {}", found.found());
+        assert!(matches!(found.statistics().miss, Some(Miss::Damaged(_))), "{what}: {}", found.found());
         assert_eq!(found.note().map(|note| note.code), Some(CACHE_ENTRY), "{what}");
         found
     };
@@ -161,7 +161,10 @@ fn an_entry_under_the_name_of_another_key_is_not_taken_for_it() {
     let second = entries(folder.path()).into_iter().find(|path| *path != first).unwrap();
     std::fs::copy(&first, &second).unwrap();
     let found = cache.find(key().with(Part::Source, "another")).unwrap();
-    assert_eq!((found.figures().miss, found.is_checked()), (Some(Miss::Differs(vec![Part::Source])), false));
+    assert_eq!(
+        (found.statistics().miss, found.is_checked()),
+        (Some(Miss::Differs(vec![Part::Source])), false)
+    );
 }
 
 #[test]
@@ -209,7 +212,7 @@ fn two_that_write_one_entry_at_the_same_time_leave_a_whole_one() {
             scope.spawn(|| {
                 for _ in 0..50 {
                     let found = cache.find(key()).unwrap();
-                    assert!(matches!(found.figures().miss, None | Some(Miss::New)), "{}", found.found());
+                    assert!(matches!(found.statistics().miss, None | Some(Miss::New)), "{}", found.found());
                     cache.keep(&key(), &found.entry()).unwrap();
                 }
             });
@@ -248,7 +251,7 @@ fn a_copied_entry_of_another_program_is_no_entry_of_this_one() {
     let second = entries(folder.path()).into_iter().find(|path| *path != first).unwrap();
     std::fs::copy(&first, &second).unwrap();
     let found = cache.find(other()).unwrap();
-    assert_eq!((found.figures().miss, found.is_checked()), (Some(Miss::New), false));
+    assert_eq!((found.statistics().miss, found.is_checked()), (Some(Miss::New), false));
 }
 
 #[cfg(unix)]

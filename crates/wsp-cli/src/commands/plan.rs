@@ -51,7 +51,7 @@ pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Ve
     report.data = DataSummary::of(&loaded.module, &loaded.arrays, data.layout);
     report.sources = sources;
     cached::keep(session, cached.as_ref());
-    report.cache = cached.map(|cached| cached.figures());
+    report.cache = cached.map(|cached| cached.statistics());
     session.print(|| report.text(args.limit), || report.json(), &[]);
     Ok(Outcome::Done)
 }

@@ -102,7 +102,7 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
         stats: outcome.stats,
         checks: checks.unwrap_or_default(),
         findings,
-        cache: cached.map(|cached| cached.figures()),
+        cache: cached.map(|cached| cached.statistics()),
     };
     let differences = differences(&loaded.module, &report.checks, &options.set);
     verdict.finish(differences, &report.findings, (|| report.text(), || report.json()), filled)

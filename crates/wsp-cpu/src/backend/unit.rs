@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{
     Args, Begin, Explanation, Outcome, Prepared, Released, RunError, RunOptions, Stats, UnitOptions,
-    UnitResult,
 };
 use wsp_core::limits;
 use wsp_core::policy::Hints;
@@ -182,12 +181,7 @@ impl Prepared for PreparedUnit {
         let notes = self.notes.iter().cloned().chain(std::mem::take(&mut report.notes)).collect();
         let unwritten = session.unwritten();
         let outputs = session.outputs().map_err(|fault| failed(vec![*fault]))?;
-        let unit = UnitResult {
-            resumed: report.resumed,
-            signalled: std::mem::take(&mut report.signalled),
-            written: std::mem::take(&mut report.written),
-            peak: std::mem::take(&mut report.peak),
-        };
+        let unit = report.unit.clone();
         self.last = Some(Outcome { outputs, unwritten, stats, notes, unit, own: Box::new(report) });
         Ok(())
     }

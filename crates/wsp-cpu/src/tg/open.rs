@@ -117,7 +117,7 @@ impl OpenPairs {
                 let nodes = if end == 0 { [kernel.node, other] } else { [other, kernel.node] };
                 Some((self.finding(plan, pair, nodes)?, low, high))
             });
-            // One that stops the run counts more than one that is told.
+            // An error counts more than a warning.
             let worst = meeting.max_by_key(|(found, ..)| found.is_error());
             insert(met.ends[end].entry(kernel.node).or_default(), first, last);
             drop(all);

@@ -13,8 +13,7 @@ use super::snapshot::Paused;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wsp_backend::CheckpointKey;
-use wsp_backend::PayloadSlot;
+use wsp_backend::{CheckpointKey, PayloadSlot, UnitResult};
 use wsp_core::tg::{CheckpointNo, GraphNo, StreamNo};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ArgSource, Namespace, TgModule};
@@ -329,13 +328,16 @@ impl Session {
         let named = |event: &u32| self.module.name(Namespace::Event, GraphNo(0), *event);
         let signalled = self.shared.view().signalled.iter().map(named).collect();
         let notes = self.notes.iter().chain(self.shared.notes().iter()).cloned().collect();
-        Report {
-            stats: self.stats,
-            peak: self.shared.accounts.iter().map(super::accounts::Accounts::peak).collect(),
-            notes,
+        let unit = UnitResult {
             resumed: self.resumed,
             signalled,
             written: self.written_in_place(),
+            peak: self.shared.accounts.iter().map(super::accounts::Accounts::peak).collect(),
+        };
+        Report {
+            stats: self.stats,
+            notes,
+            unit,
             trace: (self.tracing == Tracing::On).then(|| self.runtime.take_trace()),
         }
     }
@@ -377,6 +379,6 @@ mod tests {
         }
         session.sync(good).expect("all are well");
         assert_eq!(session.report().stats.launches, count as u64);
-        session.sync(bad).expect_err("a launch that failed is told when it is waited for");
+        session.sync(bad).expect_err("a launch that failed is an error of the wait");
     }
 }

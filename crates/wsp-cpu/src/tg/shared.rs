@@ -113,7 +113,7 @@ impl View {
         self.place(id).map(|at| &self.live[at])
     }
 
-    /// The session is told that a launch has ended, and forgets it soon.
+    /// Notes that the end of a launch was reported: the session forgets the launch soon.
     pub(crate) fn told(&mut self, id: LaunchId) {
         if let Some(at) = self.place(id) {
             self.live[at].bodies = Weak::new();

@@ -90,7 +90,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         time: outcome.time,
         check,
         findings,
-        cache: cached.map(|cached| cached.figures()),
+        cache: cached.map(|cached| cached.statistics()),
     };
     let differences = match (&report.check, &source.library) {
         (Check::Close(all), Some(library)) => {

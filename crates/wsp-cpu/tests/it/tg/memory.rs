@@ -89,8 +89,8 @@ fn too_large_an_allocation_is_refused_with_the_largest_users() {
 fn the_peak_of_memory_is_reported_by_place() {
     let text = "MC_ALLOC(A, 1000, location = HBM)\nTG_BEGIN(G)\nMC_ALLOC(T, 2048)\nMC_ALLOC(U, 512, location = L2)\nTG_KERNEL(K, copy, 1, AIV, 0)\nMC_BIND(K, 0, A, 0, 512)\nMC_BIND(K, 1, U)\nTG_END(G)\nTG_LAUNCH(G, default)\nTG_SYNC(G)\nMC_FREE(A)\nMC_ALLOC(C, 900, location = HBM)";
     let report = session(text, threads(1)).run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
-    assert_eq!(report.peak[0].by_location, [2048, 512, 1000, 0]);
-    assert_eq!(report.peak[0].total, 3560);
+    assert_eq!(report.unit.peak[0].by_location, [2048, 512, 1000, 0]);
+    assert_eq!(report.unit.peak[0].total, 3560);
 }
 
 /// ISA-MC-05: released outside of a graph, a tensor cannot be used or released again; what is in use cannot be released.
@@ -225,7 +225,7 @@ fn a_release_in_a_graph_comes_after_all_users() {
     let mut session = session(text, options);
     let report = session.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
     assert_eq!(values(&session, "Y"), [2; 8]);
-    assert_eq!((report.stats.launches, report.peak[0].total), (3, 128));
+    assert_eq!((report.stats.launches, report.unit.peak[0].total), (3, 128));
 }
 
 /// ISA-MC-09, ISA-MC-10.
@@ -256,7 +256,7 @@ fn launches_without_memory_of_their_own_run_one_after_another() {
         let options = SessionOptions { memory: Some(memory), ..threads(2) };
         let mut session = Session::new(&unit(text), &kernels(), options).expect("it may run");
         let report = session.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
-        (report.stats.launches, all(&report.notes), report.peak[0].total)
+        (report.stats.launches, all(&report.notes), report.unit.peak[0].total)
     };
     let (launches, notes, peak) = run(1000);
     assert_eq!((launches, notes.as_str()), (2, ""));

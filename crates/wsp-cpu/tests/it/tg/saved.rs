@@ -282,7 +282,7 @@ fn a_checkpoint_saved_while_launches_are_entered_again_has_all_of_them() {
     assert!(said.contains("cut off"), "{said}");
     let mut last = session_with(text, &kernels(false), signalled());
     let report = last.resume().unwrap_or_else(|faults| panic!("{}", all(&faults)));
-    assert_eq!(report.resumed.map(|key| key.checkpoint), Some(1));
+    assert_eq!(report.unit.resumed.map(|key| key.checkpoint), Some(1));
     assert_eq!((values(&last, "X"), values(&last, "Y")), (vec![steps(3); 4], vec![steps(1); 4]));
 }
 
@@ -391,7 +391,7 @@ fn a_run_is_resumed_from_the_newest_checkpoint_that_it_can_be_resumed_from() {
     let options = SessionOptions { events: vec!["F".to_owned()], ..kept(&store) };
     let mut resumed = session_with(&text, &cut_off(i64::MAX), options);
     let report = resumed.resume().unwrap_or_else(|faults| panic!("{}", all(&faults)));
-    assert!(report.resumed.is_some() && all(&report.notes).contains("WSP1576"), "{:?}", report.notes);
+    assert!(report.unit.resumed.is_some() && all(&report.notes).contains("WSP1576"), "{:?}", report.notes);
     assert_eq!((values(&resumed, "X"), values(&resumed, "Y")), (vec![steps(1); 4], vec![steps(2); 4]));
 }
 

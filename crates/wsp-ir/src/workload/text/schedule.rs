@@ -115,7 +115,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Reads a count of 32 bits. What is larger is told the `most` that there may be, which is checked with the rules of schedules.
+    /// Reads a count of 32 bits. The error for a larger number says the `most` that there may be; the rules of schedules check that bound.
     pub(in crate::workload) fn count32(&mut self, what: &str, most: u32) -> Parsed<u32> {
         self.count(what, U32, most.into()).map(|count| count as u32)
     }

@@ -1,7 +1,7 @@
 //! Gangs in several arms of a graph that wait for each other where all of these arms run.
 //!
-//! Elaboration refuses cycles of what stands in one arm and the blocks around it. Here arms that do not stand in each other are tried together, as far as
-//! their conditions go together.
+//! Elaboration refuses cycles of what stands in one arm and the blocks around it. Here arms that do not stand in each other are tried together where
+//! their conditions can hold together.
 
 use super::super::{Cx, NEVER_HAPPENS, error, note};
 use super::conditions::{Condition, Forms, Known};

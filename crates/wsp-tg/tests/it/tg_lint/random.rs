@@ -253,7 +253,7 @@ fn in_arms(arms: &Nested, body: &str) -> String {
     })
 }
 
-/// Whether arms run, as far as memory lets them.
+/// Whether arms run, which memory may decide.
 fn arms_run(arms: &Nested, [n, m]: [i64; 2], load: impl Fn(bool) -> bool) -> bool {
     arms.iter().all(|&(condition, is_then)| match condition {
         LOADS => load(is_then),

@@ -39,7 +39,7 @@ fn what_was_stored_before_a_checkpoint_is_known_after_it() {
     session_with(text, &halves(true), recorded(&store)).run().expect_err("it is cut off");
     let mut resumed = session_with(text, &halves(false), recorded(&store));
     let report = resumed.resume().unwrap_or_else(|faults| panic!("{}", all(&faults)));
-    assert!(report.resumed.is_some());
+    assert!(report.unit.resumed.is_some());
     assert_eq!(unwritten(&resumed), expected);
 }
 
