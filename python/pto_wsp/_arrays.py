@@ -1,4 +1,4 @@
-"""What a Python kernel sees of its task's boxes: NumPy arrays, or memoryviews; never a copy."""
+"""What a Python kernel sees of its task's regions: NumPy arrays, or memoryviews; never a copy."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def to_numpy(array: KernelArray) -> Any:
 def to_memoryview(array: KernelArray) -> memoryview:
     """``array`` as a memoryview over the same memory, read-only where the kernel may only read.
 
-    Elements of bf16 and the 8-bit floats are seen as their bits. Raises ``BufferError`` for a box whose
+    Elements of bf16 and the 8-bit floats are seen as their bits. Raises ``BufferError`` for a region whose
     elements do not lie next to each other, which takes NumPy.
     """
     expected = array.nbytes
     for extent, stride in zip(array.shape, array.strides, strict=False):
         expected //= max(extent, 1)
         if extent > 1 and stride != expected:
-            raise BufferError("elements of this box do not lie next to each other; install NumPy to see it")
+            raise BufferError("elements of this region do not lie next to each other; install NumPy to see it")
     memory = (ctypes.c_char * array.nbytes).from_address(array.address)
     # The ctypes object is what the memoryview holds: it holds what keeps the memory.
     memory._owner = array

@@ -229,7 +229,7 @@ class Prepared:
         """The figures of the last run."""
 
 class KernelArray:
-    """Elements in memory: the box of a tensor that a task was given, or an array that a run made."""
+    """Elements in memory: the region of a tensor that a task was given, or an array that a run made."""
 
     @property
     def __array_interface__(self) -> dict[str, Any]: ...

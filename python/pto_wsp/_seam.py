@@ -43,7 +43,7 @@ class ParamSpec:
 
 @dataclass(frozen=True, slots=True)
 class ViewSpec:
-    """What is known about the box that a task gives to a tensor parameter.
+    """What is known about the region that a task gives to a tensor parameter.
 
     `dtype` is the name of the element type. `keep` are the dimensions of the tensor that the view keeps, in
     order; the others have one index. A view of which every dimension is indexed keeps the last one, with

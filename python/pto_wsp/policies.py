@@ -93,12 +93,12 @@ class Deps:
 
     @staticmethod
     def infer_tensor_map_exact() -> Deps:
-        """Between tasks with equal boxes; boxes that overlap and differ are an error."""
+        """Between tasks with equal regions; regions that overlap and differ are an error."""
         return Deps("exact")
 
     @staticmethod
     def infer_bytes_overlap() -> Deps:
-        """Between tasks whose boxes share an element; what holds when nothing is said."""
+        """Between tasks whose regions share an element; what holds when nothing is said."""
         return Deps("overlap")
 
     @staticmethod

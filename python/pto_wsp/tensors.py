@@ -230,7 +230,7 @@ class Part:
 
 
 class View(Indexable):
-    """A box of a tensor, as tasks read and write it; made by indexing tensors and views."""
+    """A region of a tensor, as tasks read and write it; made by indexing tensors and views."""
 
     __slots__ = ("base", "ranges")
 

@@ -426,7 +426,7 @@ def _wrong_kind(what: str, wanted: str, value: Any, span: Span | None) -> Except
 
 
 def view_spec(view: View) -> ViewSpec:
-    """What is known about a box."""
+    """What is known about a region."""
     keep = view.kept
     dtype = view.base.dtype.name
     if not keep:

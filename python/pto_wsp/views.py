@@ -1,4 +1,4 @@
-"""Indexing: which box of its tensor a view of a view is, checked where sizes are known."""
+"""Indexing: which region of its tensor a view of a view is, checked where sizes are known."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class _Dimension:
             raise trace_error(
                 1027,
                 f"condition `{item!r}` in a subscript of `{self.view!r}`",
-                notes="in NumPy a condition in a subscript chooses elements, which no box does",
+                notes="in NumPy a condition in a subscript chooses elements, which no region does",
                 help="for the index 1 where it holds, else 0, write `P.select(condition, 1, 0)`",
             )
         return self.index(self.from_end(as_expr(item, f"an index of `{self.view!r}`")))
@@ -144,8 +144,8 @@ class _Dimension:
             raise trace_error(
                 1024,
                 f"a slice of `{self.view!r}` has the step {item.step!r}",
-                notes="a task reads and writes boxes without gaps",
-                help="give the kernel the box, and take every n-th element there",
+                notes="a task reads and writes regions without gaps",
+                help="give the kernel the region, and take every n-th element there",
             )
         if item.start is None and item.stop is None:
             return self.entry
@@ -194,7 +194,7 @@ class _Dimension:
         return simplified(self.entry.lo + at) if isinstance(self.entry, Part) else simplified(at)
 
     def inside(self, lo: Expr, hi: Expr) -> None:
-        """Requires what lies inside a part: a run checks boxes against tensors, not against views of them."""
+        """Requires what lies inside a part: a run checks regions against tensors, not against views of them."""
         if isinstance(self.entry, Whole):
             return
         least = lower_bound(lo)
@@ -202,7 +202,7 @@ class _Dimension:
             raise trace_error(
                 1026,
                 f"`{lo!r}:{hi!r}` may lie outside dimension {self.position} of `{self.view!r}`",
-                notes=f"its extent there is `{self.extent!r}`; boxes are checked against tensors, not "
+                notes=f"its extent there is `{self.extent!r}`; regions are checked against tensors, not "
                 "against views",
                 help="index the tensor itself, or use a bound that shows it, such as `for j in P(extent // "
                 "n)`",

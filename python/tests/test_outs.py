@@ -342,7 +342,7 @@ def test_a_python_kernel_that_may_write_its_out_is_run():
         assert (ran(k, debug=False) == 2).all()
 
 
-def test_each_task_fills_its_own_box_and_the_rest_of_an_array_stays():
+def test_each_task_fills_its_own_region_and_the_rest_of_an_array_stays():
     @kernel
     def fill(y: Out):
         pto.store(y, pto.full((2, 4), 3.0))
@@ -357,7 +357,7 @@ def test_each_task_fills_its_own_box_and_the_rest_of_an_array_stays():
     assert ((y == 3).all(1) == [True, True, False, False] * 2).all()
 
 
-def test_a_box_that_another_parameter_sees_is_left_alone():
+def test_a_region_that_another_parameter_sees_is_left_alone():
     @python_kernel
     def twice(x: In, y: Out):
         y[0] = 2 * x[0]

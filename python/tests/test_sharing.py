@@ -406,7 +406,7 @@ def test_a_table_that_a_run_writes_is_not_read_meanwhile(held):
     assert (y == x[[1, 1]]).all()
 
 
-def test_a_python_kernel_may_run_a_program_on_its_own_box():
+def test_a_python_kernel_may_run_a_program_on_its_own_region():
     @kernel
     def double(x: InOut):
         pto.store(x, pto.load(x) * 2.0)

@@ -349,7 +349,7 @@ def test_bounds_of_extents_that_depend_on_the_index():
     assert (found.extents, found.most) == ((None, 64), (4, 64))
 
 
-def test_boxes_of_views_of_views():
+def test_regions_of_views_of_views():
     @workload
     def w(n):
         for i in P(n // 16):

@@ -199,7 +199,7 @@ differs.";
 A workload takes its kernels from one file. Put the kernels of the others into it.";
     pub MORE_THAN_ROWS = 885, "an access does not fit rows and columns",
         "\
-`wsp graph --args` writes boxes as rows and columns, so tensors that tasks access must have at most two dimensions.
+`wsp graph --args` writes regions as rows and columns, so tensors that tasks access must have at most two dimensions.
 Leave out `--args`, or declare the tensor with its first dimensions multiplied.";
     pub BINARY_TO_TERMINAL = 922, "program to a terminal",
         "\

@@ -56,7 +56,7 @@ Tasks write a tensor that is bound to an array of the caller which must not be w
 only read.";
     pub SHARED_MEMORY = 871, "arrays share memory that tasks write",
         "\
-Tensors are bound to arrays of the caller where they lie, and tasks are ordered by the boxes of tensors that they touch. So
+Tensors are bound to arrays of the caller where they lie, and tasks are ordered by the regions of tensors that they touch. So
 memory that tasks write must belong to one tensor, and to one element of it: two tensors that share memory, or an array
 whose elements share memory with each other (a stride of 0, a sliding window), would give results that depend on chance.
 Arrays that interleave without sharing an element, such as the two halves of every row, are let through.

@@ -23,9 +23,9 @@ pub struct GraphAccess {
     pub task: u32,
     /// Its number among the task's accesses.
     pub arg: u32,
-    /// What the task does with the box.
+    /// What the task does with the region.
     pub mode: AccessMode,
-    /// The box; its tensor is an index into [`GraphListing::tensors`].
+    /// The region; its tensor is an index into [`GraphListing::tensors`].
     pub region: Region,
 }
 

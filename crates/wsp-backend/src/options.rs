@@ -182,7 +182,7 @@ pub struct WorkloadRunOptions {
     pub data_seed: u64,
     /// Has tasks of kernels without a body mix what they read into what they write. Without it such a kernel is an error.
     pub mixing: bool,
-    /// Fails tasks of declared kernels that leave elements of a box unwritten which their kernel declares `out`.
+    /// Fails tasks of declared kernels that leave elements of a region unwritten which their kernel declares `out`.
     pub whole_outs: bool,
 }
 

@@ -36,7 +36,7 @@ pub struct LocalTask {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct GlobalTensorMapEntry {
-    /// The box.
+    /// The region.
     pub region: TensorRegion2D,
     /// Which AICPU has the task.
     pub producer_aicpu: u16,

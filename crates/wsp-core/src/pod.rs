@@ -5,7 +5,7 @@
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// A box of a tensor of up to two dimensions, in elements; rows are dimension 0, columns dimension 1.
+/// A region of a tensor of up to two dimensions, in elements; rows are dimension 0, columns dimension 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct TensorRegion2D {
@@ -25,7 +25,7 @@ pub struct TensorRegion2D {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct TaskIo {
-    /// The box.
+    /// The region.
     pub region: TensorRegion2D,
     /// 0 for an input, 1 for an output.
     pub is_output: u8,

@@ -1,4 +1,4 @@
-//! Boxes over tensors: what a task reads or writes.
+//! Regions over tensors: what a task reads or writes.
 
 use crate::TensorId;
 
@@ -14,13 +14,13 @@ pub enum AccessKind {
     Write,
 }
 
-/// A half-open box `[lo, hi)` in the index space of one tensor.
+/// A half-open region `[lo, hi)` in the index space of one tensor.
 ///
 /// Dimensions past the tensor's rank are `[0, 1)`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(C)]
 pub struct Region {
-    /// The tensor the box lies in.
+    /// The tensor the region lies in.
     pub tensor: TensorId,
     /// First index of each dimension.
     pub lo: [u32; MAX_RANK],
@@ -29,7 +29,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// A box from its bounds; `None` when the ranks differ or exceed [`MAX_RANK`].
+    /// A region from its bounds; `None` when the ranks differ or exceed [`MAX_RANK`].
     pub fn new(tensor: TensorId, lo: &[u32], hi: &[u32]) -> Option<Region> {
         if lo.len() != hi.len() || lo.len() > MAX_RANK {
             return None;
@@ -40,18 +40,18 @@ impl Region {
         Some(region)
     }
 
-    /// Whether no element lies in the box.
+    /// Whether no element lies in the region.
     pub fn is_empty(&self) -> bool {
         self.lo.iter().zip(&self.hi).any(|(lo, hi)| lo >= hi)
     }
 
-    /// Whether two boxes of the same tensor share an element.
+    /// Whether two regions of the same tensor share an element.
     pub fn overlaps(&self, other: &Region) -> bool {
         self.tensor == other.tensor
             && (0..MAX_RANK).all(|d| self.lo[d].max(other.lo[d]) < self.hi[d].min(other.hi[d]))
     }
 
-    /// Whether every element of `other` lies in this box.
+    /// Whether every element of `other` lies in this region.
     pub fn covers(&self, other: &Region) -> bool {
         self.tensor == other.tensor
             && (other.is_empty()
@@ -68,13 +68,13 @@ mod tests {
     }
 
     #[test]
-    fn adjacent_boxes_do_not_overlap() {
+    fn adjacent_regions_do_not_overlap() {
         assert!(!region(&[0, 0], &[4, 4]).overlaps(&region(&[4, 0], &[8, 4])));
         assert!(region(&[0, 0], &[5, 4]).overlaps(&region(&[4, 0], &[8, 4])));
     }
 
     #[test]
-    fn empty_boxes_overlap_nothing_and_are_covered_by_everything() {
+    fn empty_regions_overlap_nothing_and_are_covered_by_everything() {
         let empty = region(&[3], &[3]);
         assert!(empty.is_empty());
         assert!(!empty.overlaps(&region(&[0], &[9])));
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_of_different_tensors_never_overlap() {
+    fn regions_of_different_tensors_never_overlap() {
         let mut other = region(&[0], &[9]);
         other.tensor = TensorId(2);
         assert!(!region(&[0], &[9]).overlaps(&other));

@@ -10,12 +10,12 @@ use wsp_ir::{Consumer, Expr, Storage, StructDef, Tensor};
 use wsp_kernel::{Env, ScalarCode, Scratch, Trap, Value};
 use wsp_plan::{Bound, KernelAccess, LoweredPlan};
 
-/// Boxes that a task touches.
+/// Regions that a task touches.
 #[derive(Debug, Default)]
 pub(crate) struct Touched {
-    /// Boxes it may load from.
+    /// Regions it may load from.
     pub(crate) reads: SmallVec<[Region; 4]>,
-    /// Boxes it may store to.
+    /// Regions it may store to.
     pub(crate) writes: SmallVec<[Region; 4]>,
 }
 
@@ -153,7 +153,7 @@ fn too_many(def: &StructDef) -> Diagnostic {
         .note(format!("at most {}", u32::from(u16::MAX) + 1))
 }
 
-/// Per tensor, whether it is written and one page of it stands for several places: then boxes that are apart may be one
+/// Per tensor, whether it is written and one page of it stands for several places: then regions that are apart may be one
 /// memory.
 fn shared_pages(plan: &LoweredPlan, bound: &bind::Bound) -> Vec<bool> {
     let shared = |(i, tensor): (usize, &Tensor)| match tensor.storage {
@@ -289,7 +289,7 @@ impl AccessSet {
 }
 
 impl AccessCode {
-    /// The box of the evaluated bounds; none when the guard is false or the box is empty. A guard that cannot be evaluated
+    /// The region of the evaluated bounds; none when the guard is false or the region is empty. A guard that cannot be evaluated
     /// excludes nothing, and a bound that cannot be evaluated bounds nothing.
     fn region(&self, values: &[Option<Value>]) -> Option<Region> {
         if self.guard.is_some_and(|guard| values[guard] == Some(Value::Bool(false))) {

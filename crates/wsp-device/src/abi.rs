@@ -73,9 +73,9 @@ pub struct PtowTask {
     pub ordinal: u64,
     /// Parameters.
     pub params: *const i64,
-    /// Boxes.
+    /// Regions.
     pub regions: *const Region,
-    /// What it does to each box: 0 reads, 1 writes, 2 both.
+    /// What it does to each region: 0 reads, 1 writes, 2 both.
     pub modes: *const u8,
     /// Ordinals of the tasks that it waits for.
     pub after: *const u64,
@@ -97,7 +97,7 @@ pub struct PtowTask {
     pub pool: u8,
     /// How many parameters there are.
     pub num_params: u8,
-    /// How many boxes there are.
+    /// How many regions there are.
     pub num_regions: u8,
     /// How many tasks it waits for.
     pub num_after: u8,

@@ -44,7 +44,7 @@ impl View {
         }
     }
 
-    /// Appends the elements of a box in row-major order.
+    /// Appends the elements of a region in row-major order.
     ///
     /// # Safety
     /// Facts 2 and 3 of [the crate](crate) hold of this access, and the view is in the memory of the host.
@@ -56,7 +56,7 @@ impl View {
         });
     }
 
-    /// Replaces the elements of a box.
+    /// Replaces the elements of a region.
     ///
     /// # Panics
     /// When `from` has not as many bytes as they.
@@ -64,7 +64,7 @@ impl View {
     /// # Safety
     /// As for [`read`](Self::read), and the view may be written.
     pub unsafe fn write(&self, region: &Region, from: &[u8]) {
-        assert_eq!(from.len(), self.region_bytes(region), "a store should have the size of its box");
+        assert_eq!(from.len(), self.region_bytes(region), "a store should have the size of its region");
         let mut at = 0;
         self.runs(region, |offset, bytes| {
             let part = &from[at..at + bytes];
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_box_is_read_in_row_major_order() {
+    fn a_region_is_read_in_row_major_order() {
         let view = counting(&[3, 4, 5], &[80, 20, 4]);
         assert_eq!(load(&view, &[1, 1, 2], &[3, 3, 4]), [27, 28, 32, 33, 47, 48, 52, 53]);
         assert_eq!(load(&view, &[2, 3, 4], &[3, 4, 5]), [59]);

@@ -177,7 +177,7 @@ impl Array {
     /// A view of all elements where they lie, for a run. [`View::take_back`] gives the array back.
     ///
     /// # Errors
-    /// More dimensions than a tensor may have, or a longer one than boxes reach.
+    /// More dimensions than a tensor may have, or a longer one than regions reach.
     pub fn lend(self) -> Result<View, ViewFault> {
         let (dtype, shape) = (self.dtype, self.shape.clone());
         View::dense(self.into_range().into_buffer(), dtype, &shape)

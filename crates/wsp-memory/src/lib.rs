@@ -14,8 +14,8 @@
 //!    access: of two runs that go on at the same time neither writes a byte that the other one uses. A view whose buffer only
 //!    the run has needs none.
 //! 3. *Accesses of one run do not meet.* Of two accesses to one byte, one of them a plain write, the first has ended before
-//!    the second begins. Tasks access only the boxes that they state, or that are found by looking at their code, and the run
-//!    orders tasks whose boxes conflict. [`load_units`] and [`store_units`] are atomic unit by unit, and may meet each other.
+//!    the second begins. Tasks access only the regions that they state, or that are found by looking at their code, and the run
+//!    orders tasks whose regions conflict. [`load_units`] and [`store_units`] are atomic unit by unit, and may meet each other.
 //!
 //! What reads and writes is `unsafe`, and requires 2 and 3 of its caller, which is a run. Safe functions read and write elements
 //! of an [`Array`] only: no run writes memory while an array has it, which `array.rs` argues.

@@ -20,18 +20,18 @@ impl View {
         self.with_range(ByteRange::unrecorded)
     }
 
-    /// A task stores to a box.
+    /// A task stores to a region.
     pub fn note_store(&self, region: &Region) {
         if let Some(stored) = self.range().stored() {
             self.runs(region, |offset, bytes| stored.store(self.ptr().wrapping_add(offset), bytes));
         }
     }
 
-    /// A task loads from a box.
+    /// A task loads from a region.
     ///
     /// # Errors
     /// No task has stored some elements of it, and they have no value: the number of the first of them in row-major order of the
-    /// box.
+    /// region.
     pub fn note_load(&self, region: &Region) -> Result<(), u64> {
         let Some(stored) = self.range().stored() else { return Ok(()) };
         let (mut before, mut missing, size) = (0, None, self.dtype().size());

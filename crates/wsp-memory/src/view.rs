@@ -17,7 +17,7 @@ pub struct View {
     dtype: DType,
     access: ViewAccess,
     rank: usize,
-    /// Extents, of 32 bits; 1 along the dimensions that it lacks, as in boxes.
+    /// Extents, of 32 bits; 1 along the dimensions that it lacks, as in regions.
     dims: [u64; MAX_RANK],
     /// Bytes from one index to the next. Those along dimensions of at most one element, and in views without elements, have no
     /// meaning.
@@ -57,7 +57,7 @@ pub enum ViewFault {
     },
     /// The elements span more bytes than can be addressed.
     TooLarge,
-    /// More elements along a dimension than boxes reach.
+    /// More elements along a dimension than regions reach.
     Extent {
         /// The dimension.
         dim: usize,
@@ -103,7 +103,7 @@ impl fmt::Display for ViewFault {
             ViewFault::Extent { dim, extent } => {
                 write!(
                     f,
-                    "dimension {dim} has {extent}; boxes reach {}",
+                    "dimension {dim} has {extent}; regions reach {}",
                     u32::MAX,
                     extent = counted(extent, "element")
                 )
@@ -172,10 +172,10 @@ impl View {
         View { access: ViewAccess::ReadOnly, ..self }
     }
 
-    /// The elements of a box; none where it does not lie in the view. Which tensor it names does not matter.
+    /// The elements of a region; none where it does not lie in the view. Which tensor it names does not matter.
     pub fn part(&self, region: &Region) -> Option<View> {
         let (ptr, span) = self.extent(region)?;
-        // SAFETY: the box lies in the view, and so do the bytes from its first element to its last.
+        // SAFETY: the region lies in the view, and so do the bytes from its first element to its last.
         let range = unsafe { self.range.moved_to(Address::new(ptr), span) };
         let dims = std::array::from_fn(|d| u64::from(region.hi[d] - region.lo[d]));
         Some(View { range, dims, ..*self })
@@ -263,13 +263,13 @@ impl View {
         })
     }
 
-    /// The box of all elements; of tensor 0, which is not looked at.
+    /// The region of all elements; of tensor 0, which is not looked at.
     pub fn whole(&self) -> Region {
         // No extent has more than 32 bits.
         Region { tensor: TensorId(0), lo: [0; MAX_RANK], hi: self.dims.map(|extent| extent as u32) }
     }
 
-    /// Bytes of the elements of a box, without those that lie between them.
+    /// Bytes of the elements of a region, without those that lie between them.
     pub fn region_bytes(&self, region: &Region) -> usize {
         let extents = region.lo.iter().zip(&region.hi).map(|(lo, hi)| (hi - lo) as usize);
         self.dtype.size() * extents.product::<usize>()
@@ -296,7 +296,7 @@ impl View {
         shares_with_itself(self)
     }
 
-    /// The first element of a box, and the bytes from there to the end of its last element, 0 in an empty box. None where the box
+    /// The first element of a region, and the bytes from there to the end of its last element, 0 in an empty region. None where the region
     /// does not lie in the view.
     #[inline]
     pub fn extent(&self, region: &Region) -> Option<(*mut u8, usize)> {
@@ -305,7 +305,7 @@ impl View {
             let (lo, hi) = (region.lo[d], region.hi[d]);
             inside &= lo <= hi && u64::from(hi) <= self.dims[d];
             empty |= lo == hi;
-            // What wraps belongs to a box that has no element or does not lie in the view.
+            // What wraps belongs to a region that has no element or does not lie in the view.
             first = first.wrapping_add((lo as usize).wrapping_mul(self.strides[d]));
             let reach = (hi as usize).wrapping_sub(lo as usize).wrapping_sub(1);
             bytes = bytes.wrapping_add(reach.wrapping_mul(self.strides[d]));
@@ -313,15 +313,15 @@ impl View {
         if !inside {
             return None;
         }
-        // A box with elements begins in the view; an empty one stays where that begins.
+        // A region with elements begins in the view; an empty one stays where that begins.
         Some(if empty { (self.ptr(), 0) } else { (self.ptr().wrapping_add(first), bytes) })
     }
 
-    /// The bytes of a box from its first element's first to its last element's last, as kernels of a run have them. None where
-    /// the box does not lie in the view.
+    /// The bytes of a region from its first element's first to its last element's last, as kernels of a run have them. None where
+    /// the region does not lie in the view.
     ///
     /// # Safety
-    /// As for [`ByteRange::bytes`], of the elements of the box.
+    /// As for [`ByteRange::bytes`], of the elements of the region.
     #[inline]
     pub unsafe fn bytes(&self, region: &Region) -> Option<Bytes> {
         let (ptr, count) = self.extent(region)?;
@@ -329,21 +329,21 @@ impl View {
         Some(unsafe { Bytes::recorded(Address::new(ptr), count, self.range.stored()) })
     }
 
-    /// The first element of a box that has these extents, if it lies in the view. It must have elements.
+    /// The first element of a region that has these extents, if it lies in the view. It must have elements.
     #[inline]
     pub fn first_of(&self, region: &Region, extents: &[u32; MAX_RANK]) -> Option<*mut u8> {
         let (mut fits, mut first) = (true, 0usize);
         for (d, extent) in extents.iter().enumerate().take(self.rank) {
             let (lo, hi) = (region.lo[d], region.hi[d]);
             fits &= lo <= hi && u64::from(hi) <= self.dims[d] && hi.wrapping_sub(lo) == *extent;
-            // What wraps belongs to a box that does not lie in the view.
+            // What wraps belongs to a region that does not lie in the view.
             first = first.wrapping_add((lo as usize).wrapping_mul(self.strides[d]));
         }
         fits.then(|| self.ptr().wrapping_add(first))
     }
 
-    /// Calls `f` with offset from [`ptr`](Self::ptr) and length in bytes of every contiguous run of a box, in row-major order: a dense
-    /// view is one. A box that does not lie in the view has none.
+    /// Calls `f` with offset from [`ptr`](Self::ptr) and length in bytes of every contiguous run of a region, in row-major order: a dense
+    /// view is one. A region that does not lie in the view has none.
     pub fn runs(&self, region: &Region, mut f: impl FnMut(usize, usize)) {
         if self.extent(region).is_none_or(|(_, bytes)| bytes == 0) {
             return;
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_has_the_elements_of_its_box_and_a_box_outside_is_none() {
+    fn a_part_has_the_elements_of_its_region_and_a_region_outside_is_none() {
         let view =
             View::dense(Buffer::zeros(60, 64).expect("it is small"), DType::U32, &[3, 5]).expect("it fits");
         let region = |lo: [u32; 2], hi: [u32; 2]| Region::new(TensorId(9), &lo, &hi).expect("ranks agree");

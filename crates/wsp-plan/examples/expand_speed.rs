@@ -10,7 +10,7 @@ use wsp_plan::ParamValue;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::workload::{TaskRecord, TaskSink, bind, count, expand, lower_schedule};
 
-/// Looks at every box, so that none can be left out.
+/// Looks at every region, so that none can be left out.
 struct Fold(u64);
 
 impl TaskSink for Fold {

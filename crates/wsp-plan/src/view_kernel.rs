@@ -1,13 +1,13 @@
-//! Kernels over views of their tasks' boxes, before compilation.
+//! Kernels over views of their tasks' regions, before compilation.
 //!
-//! A task of a workload gives its kernel scalars and boxes of tensors. A view kernel is a function that sees each box as a
-//! tensor of its own, a *view*: index 0 is where the box begins, and nothing outside it can be reached. Front ends make
+//! A task of a workload gives its kernel scalars and regions of tensors. A view kernel is a function that sees each region as a
+//! tensor of its own, a *view*: index 0 is where the region begins, and nothing outside it can be reached. Front ends make
 //! [`ViewKernelSource`]s; a backend checks and compiles them.
 
 use wsp_core::DType;
 use wsp_ir::Module;
 
-/// A kernel over views of its task's boxes, before compilation.
+/// A kernel over views of its task's regions, before compilation.
 #[derive(Clone, Debug)]
 pub struct ViewKernelSource {
     /// Exactly one kernel function; tensor `v` of the module is view `v`, with storage `Launch` and as many dimensions as
@@ -22,7 +22,7 @@ pub struct ViewKernelSource {
 /// What a view kernel was compiled for, of one of its views.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ViewShape {
-    /// The dimensions of the box that the view keeps, in rising order; the box has one element along every other.
+    /// The dimensions of the region that the view keeps, in rising order; the region has one element along every other.
     pub keep: Vec<u8>,
     /// Type of the elements.
     pub dtype: DType,

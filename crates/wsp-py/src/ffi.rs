@@ -53,7 +53,7 @@ pub(crate) fn view(shared: &Shared, dtype: DType, strides: &[i64]) -> Result<Vie
 
 /// Runs a kernel that is a Python function on this thread: what it runs itself is a part of its task, and makes no claims on arrays.
 pub(crate) fn within_task<R>(kernel: impl FnOnce() -> R) -> R {
-    // SAFETY: a function has the boxes of its task, and what it got hold of before. That other tasks do not use what it writes is a duty
+    // SAFETY: a function has the regions of its task, and what it got hold of before. That other tasks do not use what it writes is a duty
     // of its author, as for every function that is called on several threads. What it runs is waited for: a run that may
     // go on is refused inside of a task (`runs::may_go_on`).
     unsafe { wsp_memory::within_task(kernel) }

@@ -250,7 +250,7 @@ impl Inner {
         }
         match &self.body {
             Body::Workload(plan) if plan.library.is_none() => found.workload.absent = Absent::Zeros,
-            // Kernels of a file have no `out` boxes: a run records what they store.
+            // Kernels of a file have no `out` regions: a run records what they store.
             Body::Workload(_) => found.workload.whole_outs = false,
             Body::Launch { kv_layout, .. } => {
                 found.workload.whole_outs = false;

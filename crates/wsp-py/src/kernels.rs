@@ -1,4 +1,4 @@
-//! Kernels that are Python functions: called for each task with views of its boxes.
+//! Kernels that are Python functions: called for each task with views of its regions.
 
 use crate::ffi::{Owner, within_task};
 use pto_wsp::workload::{KernelCx, KernelFault};
@@ -9,7 +9,7 @@ use wsp_core::DType;
 use wsp_memory::{View, ViewAccess};
 use wsp_plan::Array;
 
-/// Elements in memory: the box of a tensor that a task was given, where it lies, or an array that a run made.
+/// Elements in memory: the region of a tensor that a task was given, where it lies, or an array that a run made.
 ///
 /// It has `__array_interface__`, so that `numpy.asarray` makes an array of it without a copy. It holds the memory.
 #[pyclass(frozen, module = "pto_wsp._core")]

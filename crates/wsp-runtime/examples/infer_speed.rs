@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p wsp-runtime --example infer_speed`
 //!
-//! Every graph is inferred again and again into one map that is cleared in between; the best round counts. "boxes" builds a
+//! Every graph is inferred again and again into one map that is cleared in between; the best round counts. "regions" builds a
 //! `Region` per access and looks it up, "tiles" passes tile numbers of registered tensors; "graph" builds a stored graph with
 //! all edges. Making the accesses is timed alone and shown, not taken off. Arguments choose lines that contain one of them.
 #![allow(clippy::print_stdout, reason = "it reports to a person")]
@@ -36,7 +36,7 @@ impl Graph {
         graph
     }
 
-    /// Builds the boxes of each task in a small buffer and shows them.
+    /// Builds the regions of each task in a small buffer and shows them.
     fn regions(&self, mut task: impl FnMut(u32, &[Region], &[Region])) {
         let mut buffer = [Region { tensor: TensorId(0), lo: [0; 6], hi: [1; 6] }; 16];
         for (id, &(first, reads, writes)) in (0..).zip(&self.tasks) {
@@ -115,9 +115,9 @@ fn measure_regions(name: &str, what: &str, graph: &Graph, map: &mut RegionMap<u3
     report(name, what, graph.tasks.len(), graph.accesses.len(), edges, nanos);
 }
 
-/// Into a map that knows no box yet.
+/// Into a map that knows no region yet.
 fn measure_first(name: &str, graph: &Graph) {
-    if !wanted(name, "boxes, first time") {
+    if !wanted(name, "regions, first time") {
         return;
     }
     let mut edges = 0;
@@ -137,12 +137,12 @@ fn measure_first(name: &str, graph: &Graph) {
             done.expect("the map grows");
         });
     });
-    report(name, "boxes, first time", graph.tasks.len(), graph.accesses.len(), edges, nanos);
+    report(name, "regions, first time", graph.tasks.len(), graph.accesses.len(), edges, nanos);
 }
 
 /// As a stream: only the last tasks are live.
 fn measure_window(name: &str, graph: &Graph) {
-    let what = "boxes, window of 8192";
+    let what = "regions, window of 8192";
     if !wanted(name, what) {
         return;
     }
@@ -168,7 +168,7 @@ fn measure_window(name: &str, graph: &Graph) {
     report(name, what, graph.tasks.len(), graph.accesses.len(), edges, nanos);
 }
 
-/// The accesses of a graph as tile numbers, with its tensors registered. `None` where a box is no tile.
+/// The accesses of a graph as tile numbers, with its tensors registered. `None` where a region is no tile.
 fn tiles_of(
     graph: &Graph,
     pitch: u32,
@@ -221,20 +221,20 @@ fn measure_tiles(name: &str, graph: &Graph, pitch: u32) {
 }
 
 fn measure(name: &str, graph: &Graph, pitch: u32) {
-    if wanted(name, "making boxes only") {
+    if wanted(name, "making regions only") {
         let nanos = best(|| {
             graph.regions(|task, reads, writes| {
                 black_box((task, reads, writes));
             });
         });
-        report(name, "making boxes only", graph.tasks.len(), graph.accesses.len(), 0, nanos);
+        report(name, "making regions only", graph.tasks.len(), graph.accesses.len(), 0, nanos);
     }
     measure_first(name, graph);
-    measure_regions(name, "boxes", graph, &mut RegionMap::growing(Matching::Overlap));
+    measure_regions(name, "regions", graph, &mut RegionMap::growing(Matching::Overlap));
     let capacity =
         Capacity { tensors: 1 << 18, regions: 1 << 18, readers: 1 << 21, overlaps: 1 << 18, accesses: 64 };
-    measure_regions(name, "boxes, fixed map", graph, &mut RegionMap::fixed(Matching::Overlap, capacity));
-    measure_regions(name, "boxes, equal", graph, &mut RegionMap::growing(Matching::Equal));
+    measure_regions(name, "regions, fixed map", graph, &mut RegionMap::fixed(Matching::Overlap, capacity));
+    measure_regions(name, "regions, equal", graph, &mut RegionMap::growing(Matching::Equal));
     measure_window(name, graph);
     measure_tiles(name, graph, pitch);
     measure_graph(name, graph, pitch);
@@ -243,14 +243,14 @@ fn measure(name: &str, graph: &Graph, pitch: u32) {
 /// As a stored graph, built in warm memory with all its edges.
 fn measure_graph(name: &str, graph: &Graph, pitch: u32) {
     let mut built = TaskGraph::new(Deps::Overlap);
-    if wanted(name, "graph, boxes") {
+    if wanted(name, "graph, regions") {
         let nanos = best(|| {
             built.clear();
             graph.regions(|_, reads, writes| {
                 built.submit(TaskSpec { reads, writes, ..TaskSpec::default() }).expect("the graph has room");
             });
         });
-        report(name, "graph, boxes", graph.tasks.len(), graph.accesses.len(), built.edge_count(), nanos);
+        report(name, "graph, regions", graph.tasks.len(), graph.accesses.len(), built.edge_count(), nanos);
     }
     let mut built = TaskGraph::new(Deps::Overlap);
     if wanted(name, "graph, tiles")
@@ -280,7 +280,7 @@ impl TaskRunner for Nothing {
     }
 }
 
-/// A stream of independent tasks that access one box, or nothing.
+/// A stream of independent tasks that access one region, or nothing.
 fn measure_stream(what: &str, tasks: u32, regions: usize) {
     if !wanted("stream, independent", what) {
         return;
@@ -301,7 +301,7 @@ fn measure_stream(what: &str, tasks: u32, regions: usize) {
     report("stream, independent", what, tasks as usize, tasks as usize, 0, nanos);
 }
 
-/// Random boxes of two dimensions; `step` 1 puts them anywhere.
+/// Random regions of two dimensions; `step` 1 puts them anywhere.
 fn random(tasks: u32, step: u32, mut task: impl FnMut(&[Region], &[Region])) {
     let mut state = 0x2545_F491u32;
     let mut next = |below: u32| {
@@ -333,14 +333,14 @@ fn measure_random(name: &str, tasks: u32, step: u32) {
         black_box(edges)
     };
     let mut edges = 0;
-    if wanted(name, "boxes, first time") {
+    if wanted(name, "regions, first time") {
         let nanos = best(|| edges = round(&mut RegionMap::growing(Matching::Overlap)));
-        report(name, "boxes, first time", tasks as usize, regions.len(), edges, nanos);
+        report(name, "regions, first time", tasks as usize, regions.len(), edges, nanos);
     }
-    if wanted(name, "boxes") {
+    if wanted(name, "regions") {
         let mut map = RegionMap::growing(Matching::Overlap);
         let nanos = best(|| edges = round(&mut map));
-        report(name, "boxes", tasks as usize, regions.len(), edges, nanos);
+        report(name, "regions", tasks as usize, regions.len(), edges, nanos);
     }
 }
 
@@ -355,7 +355,7 @@ fn main() {
     measure("bgemm_loops 4x8, ring", &Graph::of(|task| bgemm_loops(4, 8, Some(256), task)), 32);
     measure("bgemm_loops 4x32, ring", &Graph::of(|task| bgemm_loops(4, 32, Some(1024), task)), 32);
     measure_random("random tiles", 20_000, 32);
-    measure_random("random boxes", 2_000, 1);
-    measure_stream("no box", 1 << 18, 0);
-    measure_stream("one box", 1 << 18, 1);
+    measure_random("random regions", 2_000, 1);
+    measure_stream("no region", 1 << 18, 0);
+    measure_stream("one region", 1 << 18, 1);
 }

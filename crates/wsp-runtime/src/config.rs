@@ -57,7 +57,7 @@ pub struct RunConfig {
 }
 
 impl Default for RunConfig {
-    /// One worker, the default window, dependences from boxes, no gates, no trace.
+    /// One worker, the default window, dependences from regions, no gates, no trace.
     fn default() -> RunConfig {
         RunConfig {
             threads: 1,

@@ -1,4 +1,4 @@
-//! The way from boxes to predecessors, whatever the mode and the store.
+//! The way from regions to predecessors, whatever the mode and the store.
 
 use crate::Deps;
 use crate::infer::{
@@ -60,7 +60,7 @@ impl<H: TaskHandle> Inference<H> {
         self.map.get_or_insert_with(|| Box::new(RegionMap::growing(matching))).register(tensor, shape, tile)
     }
 
-    /// Shows every live task that wrote to a place of the box and was not hidden by a later write.
+    /// Shows every live task that wrote to a place of the region and was not hidden by a later write.
     pub(crate) fn writers(&mut self, region: &Region, live: impl Fn(H) -> bool, mut found: impl FnMut(H)) {
         let begin = self.begin;
         if let Some(map) = &mut self.map {
@@ -72,7 +72,7 @@ impl<H: TaskHandle> Inference<H> {
         }
     }
 
-    /// All tasks below this number are before all later ones, whatever their boxes.
+    /// All tasks below this number are before all later ones, whatever their regions.
     pub(crate) fn begin_at(&mut self, task: u32) {
         self.begin = task;
     }

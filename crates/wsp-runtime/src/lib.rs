@@ -3,7 +3,7 @@
 //! A *source* on the calling thread submits tasks in elaboration order while workers execute those that are ready:
 //!
 //! 1. [`Submitter::submit`] takes a slot of the *window*, or parks until one is free.
-//! 2. The boxes that the task reads and writes become edges from earlier tasks (RAW, WAR, WAW).
+//! 2. The regions that the task reads and writes become edges from earlier tasks (RAW, WAR, WAW).
 //! 3. With no edge open the task enters the *ready queue* that its affinity and the policy name.
 //! 4. A worker runs it through the caller's [`TaskRunner`].
 //! 5. Its completion releases its successors; the planner takes the slot back when it next needs one.
@@ -59,10 +59,10 @@
 //! tasks it cannot happen: the oldest unfinished task never waits for another. A task that never returns is the caller's to
 //! avoid.
 //!
-//! **Invariant:** knows neither the IR nor what a kernel computes: a task is a kernel number, up to 16 words, and boxes.
+//! **Invariant:** knows neither the IR nor what a kernel computes: a task is a kernel number, up to 16 words, and regions.
 //!
 //! **Invariant:** which thread runs a task, and when, never shows in what the tasks compute: with [`Deps::Overlap`], any
-//! two tasks whose boxes conflict run in the order of their ids.
+//! two tasks whose regions conflict run in the order of their ids.
 #![forbid(unsafe_code)]
 
 mod config;

@@ -114,13 +114,13 @@ pub enum Stopped {
     UnknownEvent(EventId),
     /// Another task already signals the event.
     SignalledTwice(EventId),
-    /// An edge was given, but [`Deps`](crate::Deps) says that edges come from boxes alone.
+    /// An edge was given, but [`Deps`](crate::Deps) says that edges come from regions alone.
     EdgeNotTaken,
-    /// Writers of a box were asked for, but [`Deps`](crate::Deps) says that boxes are not looked at.
+    /// Writers of a region were asked for, but [`Deps`](crate::Deps) says that regions are not looked at.
     RegionsNotKept,
     /// A step or the end of an ordered scope without its beginning.
     NoOrderedScope,
-    /// The accesses of a task cannot be recorded: a tile of no tensor registered here, or too many distinct boxes.
+    /// The accesses of a task cannot be recorded: a tile of no tensor registered here, or too many distinct regions.
     Map(MapError),
 }
 
@@ -149,10 +149,10 @@ impl fmt::Display for Stopped {
             Stopped::UnknownEvent(event) => write!(f, "there is no event {}", event.0),
             Stopped::SignalledTwice(event) => write!(f, "a second task signals event {}", event.0),
             Stopped::EdgeNotTaken => {
-                f.write_str("edges are inferred from boxes; to give some too, ask for hybrid dependences")
+                f.write_str("edges are inferred from regions; to give some too, ask for hybrid dependences")
             }
             Stopped::RegionsNotKept => f.write_str(
-                "dependences are explicit, so the writers of a box are not known; ask for hybrid ones",
+                "dependences are explicit, so the writers of a region are not known; ask for hybrid ones",
             ),
             Stopped::NoOrderedScope => f.write_str("no ordered scope has begun"),
             Stopped::Map(error) => error.fmt(f),

@@ -84,7 +84,7 @@ impl EdgeStats {
         }
     }
 
-    /// Edges made by boxes.
+    /// Edges made by regions.
     pub fn hazards(&self) -> u64 {
         self.raw + self.waw + self.war
     }

@@ -24,12 +24,12 @@ pub struct TaskSpec<'a> {
     pub kernel: KernelId,
     /// The descriptor: at most [`MAX_PAYLOAD_WORDS`](wsp_core::limits::MAX_PAYLOAD_WORDS) words.
     pub payload: &'a [u32],
-    /// Boxes the task may load from. Boxes of tensors that no task writes can be left out.
+    /// Regions the task may load from. Regions of tensors that no task writes can be left out.
     pub reads: &'a [Region],
-    /// Boxes the task may store to.
+    /// Regions the task may store to.
     pub writes: &'a [Region],
     /// Tiles the task may load from, of tensors registered with the graph or run ([`TaskGraph::tiled`](crate::TaskGraph::tiled),
-    /// [`Submitter::tiled`](crate::Submitter::tiled)). A tile means its box, and is found faster.
+    /// [`Submitter::tiled`](crate::Submitter::tiled)). A tile means its region, and is found faster.
     pub tile_reads: &'a [TileRef],
     /// Tiles the task may store to.
     pub tile_writes: &'a [TileRef],
@@ -54,21 +54,21 @@ pub struct TaskSpec<'a> {
 }
 
 impl<'a> TaskSpec<'a> {
-    /// All boxes and tiles.
+    /// All regions and tiles.
     #[inline(always)]
     pub(crate) fn accesses(&self) -> Accesses<'a> {
         let TaskSpec { reads, writes, tile_reads, tile_writes, .. } = *self;
         Accesses { reads, writes, tile_reads, tile_writes }
     }
 
-    /// Whether there is a box or a tile.
+    /// Whether there is a region or a tile.
     #[inline(always)]
     pub(crate) fn has_accesses(&self) -> bool {
         let TaskSpec { reads, writes, tile_reads, tile_writes, .. } = self;
         !(reads.is_empty() && writes.is_empty() && tile_reads.is_empty() && tile_writes.is_empty())
     }
 
-    /// Whether nothing but boxes and `after` orders it, and it may run anywhere.
+    /// Whether nothing but regions and `after` orders it, and it may run anywhere.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
         self.affinity == Affinity::Any

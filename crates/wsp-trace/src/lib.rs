@@ -84,7 +84,7 @@ pub enum KernelBody {
         /// The key.
         key: String,
     },
-    /// A function over views of the task's boxes.
+    /// A function over views of the task's regions.
     Compiled(Box<ViewKernelSource>),
 }
 

@@ -60,18 +60,18 @@ def task_function(
     forgotten = never_used(source, list(outs))
     doubtful = may_read(source, list(outs))
 
-    def run(boxes: Sequence[Any], scalars: Sequence[int], debug: bool = False) -> None:
+    def run(regions: Sequence[Any], scalars: Sequence[int], debug: bool = False) -> None:
         from .._arrays import to_memoryview, to_numpy
 
         numbers = iter(scalars[ncoords:])
-        given = iter(zip(boxes, views, strict=True))
+        given = iter(zip(regions, views, strict=True))
         arguments = dict(constants)
         for param in params:
             if param.type.kind == "scalar":
                 arguments[param.name] = next(numbers)
             elif param.type.kind != "constexpr":
-                box, view = next(given)
-                arguments[param.name] = _array(box, view, to_numpy, to_memoryview)
+                region, view = next(given)
+                arguments[param.name] = _array(region, view, to_numpy, to_memoryview)
         outer = getattr(_task, "coords", None)
         _task.coords = tuple(scalars[:ncoords])
 
@@ -291,12 +291,12 @@ def _found(node: ast.expr, source: Source) -> Any:
 
 
 def _array(
-    box: Any, view: ViewSpec, to_numpy: Callable[[Any], Any], to_memoryview: Callable[[Any], Any]
+    region: Any, view: ViewSpec, to_numpy: Callable[[Any], Any], to_memoryview: Callable[[Any], Any]
 ) -> Any:
     try:
-        array = to_numpy(box)
+        array = to_numpy(region)
     except ImportError:
         # Without NumPy there are no views of fewer dimensions: those that are indexed stay, with one element.
-        return to_memoryview(box)
+        return to_memoryview(region)
     index = tuple(slice(None) if d in view.keep else 0 for d in range(array.ndim))
     return array[index]

@@ -264,7 +264,7 @@ def kernel(function: Any = None, *, unit: str = "any", cost: Any = None) -> Any:
 
 def python_kernel(function: Any = None, *, unit: str = "any", cost: Any = None) -> Any:
     """Makes a kernel of a Python function, which is called for every task with NumPy arrays that are views
-    of the task's boxes.
+    of the task's regions.
     """
     return _decorate(PythonKernel, function, unit, cost)
 
@@ -308,7 +308,7 @@ def _parameters(source: Source, scope: dict[str, Any]) -> tuple[Param, ...]:
             codes.METHOD,
             f"kernel `{source.name}` is a method of `{owner}`",
             source.span,
-            notes=[f"a task gives its kernel boxes and numbers, and no `{first}`"],
+            notes=[f"a task gives its kernel regions and numbers, and no `{first}`"],
             help=f"decorate a function inside of a method, where it sees `{first}`, or leave `{first}` out",
         )
     params = []

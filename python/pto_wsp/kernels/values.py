@@ -1,7 +1,7 @@
 """What an expression of a kernel is while the kernel is compiled.
 
 A `Const` is known to Python, a `Scalar` is computed by the running kernel, a `TileVal` lies in a tile, a
-`ViewVal` is a box of a parameter. Numbers are `Const` or `Scalar`.
+`ViewVal` is a region of a parameter. Numbers are `Const` or `Scalar`.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class ViewDim:
 
 @dataclass(frozen=True, slots=True)
 class ViewVal:
-    """A box of the parameter `view`: its dimensions, and the indices on the others."""
+    """A region of the parameter `view`: its dimensions, and the indices on the others."""
 
     view: int
     dims: tuple[ViewDim, ...]

@@ -80,7 +80,7 @@ impl Emitter<'_> {
         format!("params, {}", task.params.len())
     }
 
-    /// The boxes; what names them in the record.
+    /// The regions; what names them in the record.
     fn regions(&mut self, writer: &mut Writer, word: u32, task: &Task, scope: &ExpansionCx) -> String {
         if task.accesses.is_empty() {
             return "nullptr, 0".to_owned();

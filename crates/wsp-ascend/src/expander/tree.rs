@@ -96,7 +96,7 @@ pub(super) enum Param {
     Expr(u32),
 }
 
-/// A box that a task reads or writes.
+/// A region that a task reads or writes.
 pub(super) struct TaskAccess {
     /// `in`, `out` or `in_out`.
     pub(super) mode: &'static str,
@@ -104,7 +104,7 @@ pub(super) struct TaskAccess {
     pub(super) dims: Vec<Dim>,
 }
 
-/// A dimension of a box; further ones are whole.
+/// A dimension of a region; further ones are whole.
 pub(super) enum Dim {
     Whole,
     Index(u32),

@@ -66,8 +66,8 @@ const DEPS: Words<Deps> = &[
     (
         "exact",
         Deps::Exact,
-        "Reads after writes of equal boxes: an edge from the newest writer for each argument",
+        "Reads after writes of equal regions: an edge from the newest writer for each argument",
     ),
-    ("overlap", Deps::Overlap, "Every hazard between overlapping boxes: an edge for each pair of tasks"),
+    ("overlap", Deps::Overlap, "Every hazard between overlapping regions: an edge for each pair of tasks"),
     ("explicit", Deps::Explicit, "`after` and ordered loops only"),
 ];

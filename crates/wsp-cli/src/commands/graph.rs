@@ -178,7 +178,7 @@ fn not_a_workload(path: &Path, kind: Kind) -> Diagnostic {
     }
 }
 
-/// Refuses boxes that rows and columns cannot tell apart.
+/// Refuses regions that rows and columns cannot tell apart.
 fn refuse_high_ranks(listed: &engine::Listed) -> Result<(), Diagnostic> {
     let flat = |a: &crate::graph::GraphAccess| {
         a.region.lo[2..].iter().all(|&lo| lo == 0) && a.region.hi[2..].iter().all(|&hi| hi == 1)

@@ -61,7 +61,7 @@ pub struct KernelCount {
     pub tasks: u64,
 }
 
-/// Hazards of overlapping boxes that a graph has no edge for.
+/// Hazards of overlapping regions that a graph has no edge for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Missed {
     /// How many pairs of tasks.

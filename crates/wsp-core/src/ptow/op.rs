@@ -175,11 +175,11 @@ ops! {
     ParamConst "PARAM_CONST" = 0x21, Argument (None, Imm) Ext::None;
     /// A parameter that is the variable of an enclosing loop.
     ParamLoopvar "PARAM_LOOPVAR" = 0x22, Argument (Depth, None) Ext::None;
-    /// A box that is read, one extension word per leading dimension; further dimensions are whole.
+    /// A region that is read, one extension word per leading dimension; further dimensions are whole.
     IoInput "IO_INPUT" = 0x23, Argument (Tensor, None) Ext::Dims;
-    /// A box that is written.
+    /// A region that is written.
     IoOutput "IO_OUTPUT" = 0x24, Argument (Tensor, None) Ext::Dims;
-    /// A box that is read and written.
+    /// A region that is read and written.
     IoInout "IO_INOUT" = 0x25, Argument (Tensor, None) Ext::Dims;
     /// A parameter that is an expression.
     ParamExpr "PARAM_EXPR" = 0x26, Argument (None, Expr) Ext::None;
@@ -239,7 +239,7 @@ impl Op {
     }
 }
 
-/// What bounds a dimension of a box: bits 0-3 of `flags` of its extension word.
+/// What bounds a dimension of a region: bits 0-3 of `flags` of its extension word.
 ///
 /// `operand1` is the expression of the first index. `operand2` belongs to the kind; with bit 4 of `flags`
 /// ([`DIM_IMMEDIATE`]) it is an integer with sign, else an expression.

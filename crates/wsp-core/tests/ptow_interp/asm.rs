@@ -42,7 +42,7 @@ pub(crate) fn mul(left: X, right: X) -> X {
     bin(XOp::XMul, left, right)
 }
 
-/// A dimension of a box.
+/// A dimension of a region.
 #[derive(Clone, Debug)]
 pub(crate) enum Dim {
     Whole,

@@ -251,7 +251,7 @@ fn labels_name_their_last_task_until_they_are_reset() {
 }
 
 #[test]
-fn parameters_and_boxes_follow_the_variables() {
+fn parameters_and_regions_follow_the_variables() {
     let body = vec![Node::Task(TaskNode {
         kernel: 1,
         params: vec![Param::Const(-7), Param::Loopvar(0), Param::Expr(add(v(0), X::Value(1)))],

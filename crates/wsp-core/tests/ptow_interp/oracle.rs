@@ -32,7 +32,7 @@ pub(crate) struct Got {
     pub(crate) owner: u16,
 }
 
-/// What it does to a box, its tensor, and its bounds.
+/// What it does to a region, its tensor, and its bounds.
 pub(crate) type AccessedRegion = (AccessMode, u32, Vec<(u32, u32)>);
 
 /// The launch.

@@ -25,7 +25,7 @@ Use a larger window, or `stall`, with which generation waits.";
     pub(crate) MISSED_HAZARD = 860, "dependences of the schedule miss a hazard",
         "\
 Two tasks touch the same elements, one of them writes, and the dependences that the schedule asks for do not order them,
-so that the result would depend on luck. `exact` sees equal boxes only: make the boxes equal or disjoint, or use
+so that the result would depend on luck. `exact` sees equal regions only: make the regions equal or disjoint, or use
 `deps = overlap`. `explicit` sees `after`, ordered loops and streams only: add what is missing, or use `deps = hybrid`.";
     pub(crate) TOO_MANY_TASKS = 861, "too many tasks",
         "\
@@ -46,12 +46,12 @@ generating its tasks went wrong in a way that only AICPUs notice. The message sa
 generates the tasks, and says more of what is wrong with values that tasks compute.";
     pub(crate) VIEW_KERNEL = 872, "a kernel over views cannot be used",
         "\
-A kernel over views of its tasks' boxes does not fit its own description or the kernel that the workload declares: another
+A kernel over views of its tasks' regions does not fit its own description or the kernel that the workload declares: another
 number of views, dimensions or descriptor words, a scalar that is not there, or a store to a parameter that is declared
 `in`. The message has the numbers of both.";
     pub(crate) VIEW_ARGUMENT = 873, "a task does not fit its kernel",
         "\
-A kernel over views was compiled for boxes of certain extents and element types, and for scalars of 32 bits without a sign.
+A kernel over views was compiled for regions of certain extents and element types, and for scalars of 32 bits without a sign.
 A task gives it something else. The message has the value, and what the kernel takes; the notes say which task it is.";
 }
 pub(crate) const NO_BODY: Code = Code(850);

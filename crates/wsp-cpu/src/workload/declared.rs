@@ -39,7 +39,7 @@ pub(crate) struct Declared {
     /// Whether each tensor was given to the launch, where what tasks store is recorded.
     given: Vec<bool>,
     interruption: Interruption,
-    /// Whether a task that leaves elements of its `out` boxes unwritten has failed.
+    /// Whether a task that leaves elements of its `out` regions unwritten has failed.
     pub(crate) whole_outs: bool,
     /// Each worker locks its own only.
     workers: Vec<Mutex<Worker>>,
@@ -183,7 +183,7 @@ impl Declared {
         }
     }
 
-    /// Runs a task whose `out` boxes it must fill.
+    /// Runs a task whose `out` regions it must fill.
     #[cold]
     fn run_watched(&self, worker: &mut Worker, task: Arguments<'_>) -> Result<(), Cause> {
         let number = task.kernel.index();
@@ -281,7 +281,7 @@ impl Slots for Declared {
     }
 }
 
-/// The box of a tensor of one element.
+/// The region of a tensor of one element.
 pub(crate) fn cell(tensor: TensorId) -> Region {
     Region::new(tensor, &[0], &[1]).expect("one dimension is within the limit")
 }

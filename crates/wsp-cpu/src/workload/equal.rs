@@ -1,4 +1,4 @@
-//! Under `exact`: checks that the boxes of a run are equal or disjoint, so that dependences between equal boxes are all.
+//! Under `exact`: checks that the regions of a run are equal or disjoint, so that dependences between equal regions are all.
 
 use super::codes;
 use super::settings::RegionRule;
@@ -29,7 +29,7 @@ impl NamedTensor {
         named.map(|t| NamedTensor { name: t.name.clone(), rank: t.dims.len(), span: t.span }).collect()
     }
 
-    /// A box as it is written in a program.
+    /// A region as it is written in a program.
     pub(crate) fn bounds(&self, region: &Region) -> String {
         let dims: Vec<String> =
             (0..self.rank).map(|d| format!("{}..{}", region.lo[d], region.hi[d])).collect();
@@ -37,7 +37,7 @@ impl NamedTensor {
     }
 }
 
-/// Looks at the boxes of every task before it is submitted.
+/// Looks at the regions of every task before it is submitted.
 #[derive(Debug)]
 pub(crate) struct EqualRegions {
     seen: Option<RegionMap<u32>>,
@@ -46,14 +46,14 @@ pub(crate) struct EqualRegions {
 /// Why a task is not submitted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RegionFault {
-    /// Two boxes overlap and differ, which dependences between equal boxes do not see.
+    /// Two regions overlap and differ, which dependences between equal regions do not see.
     Missed(Conflict<u32>),
-    /// The boxes of the run cannot be kept for this check.
+    /// The regions of the run cannot be kept for this check.
     Unchecked(MapError),
 }
 
 impl EqualRegions {
-    /// A check, where boxes must be checked.
+    /// A check, where regions must be checked.
     pub(crate) fn new(regions: RegionRule) -> EqualRegions {
         let checks = regions == RegionRule::EqualOrDisjoint;
         EqualRegions { seen: checks.then(|| RegionMap::growing(Matching::Equal)) }
@@ -94,7 +94,7 @@ impl RegionFault {
     }
 }
 
-/// The boxes of a run or a graph cannot be kept.
+/// The regions of a run or a graph cannot be kept.
 pub(crate) fn unchecked(reason: &MapError) -> Diagnostic {
     Diagnostic::error(codes::TOO_MANY_TASKS, reason.to_string())
         .help("set smaller parameters")

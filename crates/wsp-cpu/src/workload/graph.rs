@@ -33,14 +33,14 @@ pub(crate) struct GraphSink<'a> {
     cancel: Option<&'a AtomicBool>,
 }
 
-/// Boxes that a task reads, and those that it writes.
+/// Regions that a task reads, and those that it writes.
 type TaskRegions = (SmallVec<[Region; 4]>, SmallVec<[Region; 2]>);
 
 /// A graph with what its tasks touch, as far as that was asked for.
 pub(crate) struct BuiltGraph {
     pub(crate) graph: TaskGraph,
     accesses: Vec<GraphAccess>,
-    /// Boxes of every task, to look for hazards that the edges miss; barrier nodes touch nothing.
+    /// Regions of every task, to look for hazards that the edges miss; barrier nodes touch nothing.
     touched: Vec<TaskRegions>,
 }
 
@@ -145,7 +145,7 @@ impl BuiltGraph {
     /// The list of what was built, with the edges that hold in a run with these gates.
     ///
     /// # Errors
-    /// There are too many boxes to look for hazards among them.
+    /// There are too many regions to look for hazards among them.
     pub(crate) fn listing(
         mut self,
         module: &WorkloadModule,

@@ -75,8 +75,8 @@ pub struct WorkloadOptions {
     pub aicpus: u16,
     /// Who makes the tasks that AICPUs issue. Without AICPUs it has no meaning.
     pub expand: Expand,
-    /// Fails tasks of declared kernels that leave elements of a box unwritten which their kernel declares `out`: the box is filled
-    /// with a pattern before the task and compared afterwards. What was not written is then as it was before the task. Boxes of
+    /// Fails tasks of declared kernels that leave elements of a region unwritten which their kernel declares `out`: the region is filled
+    /// with a pattern before the task and compared afterwards. What was not written is then as it was before the task. Regions of
     /// `u8`, `u16`, `f8e4m3` and `f8e5m2`, which have too few values for a pattern, are not looked at.
     pub whole_outs: bool,
     /// The claim on the views that the caller has made for this run; without it the run makes its own. One run at a time has it.

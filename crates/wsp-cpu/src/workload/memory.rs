@@ -1,9 +1,9 @@
-//! The tensors of declared kernels: views that tasks read and write by boxes.
+//! The tensors of declared kernels: views that tasks read and write by regions.
 //!
-//! An access is a call of `load`, `store`, `peek` or `poke`, the run of a kernel that is bound to the box by `bind`, `integers` or `view`, or
+//! An access is a call of `load`, `store`, `peek` or `poke`, the run of a kernel that is bound to the region by `bind`, `integers` or `view`, or
 //! setting a tensor up while no task runs. Of the three facts of [`wsp_memory`]: a view of the caller is claimed by the run, and other
-//! tensors have memory of their own; only tasks of the run access tensors, each its own boxes, and the run orders tasks
-//! whose boxes conflict: dependences are inferred from these boxes, or, where a schedule states them, checked against these boxes
+//! tensors have memory of their own; only tasks of the run access tensors, each its own regions, and the run orders tasks
+//! whose regions conflict: dependences are inferred from these regions, or, where a schedule states them, checked against these regions
 //! before the run. A source that reads a slot has waited for the tasks that write it. Views of the caller share no memory
 //! unless no task writes either: what does is refused before the run, as is what may only be read and tasks write.
 #![allow(
@@ -55,7 +55,7 @@ impl SharedTensor {
         SharedTensor { view, is_callers: true }
     }
 
-    /// An array of this run, whose extents boxes reach.
+    /// An array of this run, whose extents regions reach.
     fn own(array: Array) -> SharedTensor {
         let view = array.lend().expect("extents of a tensor have 32 bits");
         SharedTensor { view, is_callers: false }
@@ -75,13 +75,13 @@ impl SharedTensor {
         &self.view
     }
 
-    /// A task loads from a box.
+    /// A task loads from a region.
     fn note_load(&self, region: &Region) -> Result<(), NeverStored> {
         let fault = |first| NeverStored { tensor: region.tensor, index: self.index(region, first) };
         self.view.note_load(region).map_err(fault)
     }
 
-    /// The index of element number `at` of a box, in row-major order.
+    /// The index of element number `at` of a region, in row-major order.
     fn index(&self, region: &Region, at: u64) -> Vec<u64> {
         let extents: Vec<u64> = extents(region).take(self.rank()).map(|n| n as u64).collect();
         unravel(at, &extents).into_iter().zip(region.lo).map(|(i, lo)| i + u64::from(lo)).collect()
@@ -123,12 +123,12 @@ impl SharedTensor {
         unsafe { self.view.clear() };
     }
 
-    /// The box of all elements; of tensor 0, which no caller looks at.
+    /// The region of all elements; of tensor 0, which no caller looks at.
     pub(crate) fn whole(&self) -> Region {
         self.view.whole()
     }
 
-    /// Bytes that a box has. The box must lie in the tensor.
+    /// Bytes that a region has. The region must lie in the tensor.
     pub(crate) fn region_bytes(&self, region: &Region) -> usize {
         self.view.region_bytes(region)
     }
@@ -138,7 +138,7 @@ impl SharedTensor {
         self.view.rank()
     }
 
-    /// Appends the box's bytes in row-major order.
+    /// Appends the region's bytes in row-major order.
     pub(crate) fn load(&self, region: &Region, into: &mut Vec<u8>) -> Result<(), NeverStored> {
         self.note_load(region)?;
         self.peek(region, into);
@@ -147,11 +147,11 @@ impl SharedTensor {
 
     /// [`load`](Self::load) of no task, which is not recorded.
     pub(crate) fn peek(&self, region: &Region, into: &mut Vec<u8>) {
-        // SAFETY: the task may read the box, by the argument above.
+        // SAFETY: the task may read the region, by the argument above.
         unsafe { self.view.read(region, into) };
     }
 
-    /// Replaces the box's bytes; `from` has exactly [`region_bytes`](Self::region_bytes).
+    /// Replaces the region's bytes; `from` has exactly [`region_bytes`](Self::region_bytes).
     pub(crate) fn store(&self, region: &Region, from: &[u8]) {
         self.view.note_store(region);
         self.poke(region, from);
@@ -159,11 +159,11 @@ impl SharedTensor {
 
     /// [`store`](Self::store) of no task, which is not recorded.
     pub(crate) fn poke(&self, region: &Region, from: &[u8]) {
-        // SAFETY: the task may write the box, by the argument above.
+        // SAFETY: the task may write the region, by the argument above.
         unsafe { self.view.write(region, from) };
     }
 
-    /// Memory for a view of a compiled kernel with these dimensions, to be bound to a box before the kernel runs.
+    /// Memory for a view of a compiled kernel with these dimensions, to be bound to a region before the kernel runs.
     pub(crate) fn unbound(dtype: DType, rank: usize) -> TensorMem {
         let layout = Layout::Strided { dims: vec![0; rank], strides: vec![0; rank] };
         TensorMem::new(Bytes::NONE, dtype, layout)
@@ -174,7 +174,7 @@ impl SharedTensor {
         TensorMem::integers(Bytes::NONE, dtype, Series { count: 0, stride: 0 }).map(IntArray::View)
     }
 
-    /// Binds a view of a compiled kernel to a box, of which it keeps these dimensions. The view ends where the box does, and
+    /// Binds a view of a compiled kernel to a region, of which it keeps these dimensions. The view ends where the region does, and
     /// is used until its kernel's task ends.
     pub(crate) fn bind(&self, region: &Region, keep: &[u8], view: &mut TensorMem) {
         let size = self.dtype().size() as u64;
@@ -184,20 +184,20 @@ impl SharedTensor {
         view.place(self.bytes(region), kept);
     }
 
-    /// Binds a view that was last bound to a box of this tensor with these extents to another one, if that has the same.
+    /// Binds a view that was last bound to a region of this tensor with these extents to another one, if that has the same.
     #[inline]
     pub(crate) fn bind_like(&self, region: &Region, extents: &[u32; MAX_RANK], view: &mut TensorMem) -> bool {
-        // Empty boxes have no first element.
+        // Empty regions have no first element.
         let Some(first) = self.view.first_of(region, extents).filter(|_| view.bytes() != 0) else {
             return false;
         };
-        // SAFETY: the box lies in the view and has as many elements as the one before, so as many bytes lie there; tasks use
+        // SAFETY: the region lies in the view and has as many elements as the one before, so as many bytes lie there; tasks use
         // them as the argument above says.
         unsafe { view.move_to(first) };
         true
     }
 
-    /// The elements of a box along one dimension as integers; none where they are real numbers. Used until the kernel's task
+    /// The elements of a region along one dimension as integers; none where they are real numbers. Used until the kernel's task
     /// ends.
     pub(crate) fn integers(&self, region: &Region, dim: u8) -> Result<Option<IntArray>, NeverStored> {
         let d = usize::from(dim);
@@ -208,7 +208,7 @@ impl SharedTensor {
         Ok(TensorMem::integers(bytes, self.dtype(), layout).map(IntArray::View))
     }
 
-    /// A box for a kernel of the caller, which is taken to load and store all that its mode lets it.
+    /// A region for a kernel of the caller, which is taken to load and store all that its mode lets it.
     pub(crate) fn view(&self, region: &Region, mode: AccessMode) -> Result<View, NeverStored> {
         if mode != AccessMode::Out {
             self.note_load(region)?;
@@ -216,18 +216,18 @@ impl SharedTensor {
         if mode != AccessMode::In {
             self.view.note_store(region);
         }
-        let part = self.view.part(region).expect("a box should lie in its tensor, which expansion checks");
+        let part = self.view.part(region).expect("a region should lie in its tensor, which expansion checks");
         // A run of the kernel's own records by itself.
         let part = part.unrecorded();
         Ok(if mode == AccessMode::In { part.read_only() } else { part })
     }
 
-    /// The bytes of a box for the kernel of a task, which uses them until the task ends.
+    /// The bytes of a region for the kernel of a task, which uses them until the task ends.
     #[inline]
     fn bytes(&self, region: &Region) -> Bytes {
         // SAFETY: the view outlives the run; tasks use the bytes as the argument above says.
         let bytes = unsafe { self.view.bytes(region) };
-        bytes.expect("a box should lie in its tensor, which expansion checks")
+        bytes.expect("a region should lie in its tensor, which expansion checks")
     }
 }
 
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_view_reaches_its_box_and_nothing_else() {
+    fn a_bound_view_reaches_its_region_and_nothing_else() {
         let tensor = columns();
         let region = Region::new(TensorId(0), &[1, 1], &[3, 2]).expect("ranks agree");
         let mut view = SharedTensor::unbound(DType::U32, 2);

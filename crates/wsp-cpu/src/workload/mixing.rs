@@ -62,7 +62,7 @@ fn write(tensor: &SharedTensor, region: &Region, digest: u64, scratch: &mut Vec<
     tensor.store(region, scratch);
 }
 
-/// Runs one task: reads every box that it may read, then writes every box that it may write.
+/// Runs one task: reads every region that it may read, then writes every region that it may write.
 pub(crate) fn run(
     tensors: &[SharedTensor],
     kernel: u16,
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_outside_the_written_boxes_keep_their_bits() {
+    fn elements_outside_the_written_regions_keep_their_bits() {
         let before = bytes(tensors());
         let all = tensors();
         let regions = [(AccessMode::Out, region(0, 2, 3))];

@@ -26,7 +26,7 @@ pub struct WorkloadOutcome {
     /// Tensors that tasks may write, by name.
     pub outputs: Arrays,
     /// Elements of tensors that tasks may write and none has stored; empty where the run does not record what is stored. A kernel
-    /// of the caller that takes a box as memory ([`KernelCx::view`](super::KernelCx::view)) counts as storing all of it.
+    /// of the caller that takes a region as memory ([`KernelCx::view`](super::KernelCx::view)) counts as storing all of it.
     pub unwritten: Vec<Unwritten>,
     /// What ran.
     pub bodies: Bodies,

@@ -11,7 +11,7 @@ pub(crate) struct Arguments<'a> {
     pub(crate) kernel: KernelId,
     /// Values of the scalar parameters.
     pub(crate) scalars: &'a [i64],
-    /// Boxes of the tensor parameters.
+    /// Regions of the tensor parameters.
     pub(crate) regions: &'a [Region],
     /// Indices of the loops around it, outermost first.
     pub(crate) indices: &'a [i64],

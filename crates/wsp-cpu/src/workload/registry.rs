@@ -110,7 +110,7 @@ impl KernelRegistry {
         self.bodies.insert(name.into(), KernelBody::Function(Arc::new(body)));
     }
 
-    /// Gives a kernel its body: a function over views of its tasks' boxes, compiled once. `mode` picks the implementation of
+    /// Gives a kernel its body: a function over views of its tasks' regions, compiled once. `mode` picks the implementation of
     /// tile operations for every run, so that results do not depend on how tasks are run.
     ///
     /// # Errors
@@ -187,12 +187,12 @@ impl KernelCx<'_> {
         self.scalars
     }
 
-    /// Boxes of the tensor parameters, in declared order, by element indices of their tensors.
+    /// Regions of the tensor parameters, in declared order, by element indices of their tensors.
     pub fn regions(&self) -> &[Region] {
         self.regions
     }
 
-    /// Extents of the box of tensor parameter `n`, outermost dimension first.
+    /// Extents of the region of tensor parameter `n`, outermost dimension first.
     ///
     /// # Errors
     /// When there is no such parameter.
@@ -231,7 +231,7 @@ impl KernelCx<'_> {
         if bytes.len() != tensor.region_bytes(&region) {
             let wanted = tensor.region_bytes(&region) / size_of::<T>();
             return Err(format!(
-                "stores {} to parameter {n}, whose box has {wanted}",
+                "stores {} to parameter {n}, whose region has {wanted}",
                 counted(elements.len(), "element")
             )
             .into());
@@ -240,7 +240,7 @@ impl KernelCx<'_> {
         Ok(())
     }
 
-    /// The box of tensor parameter `n`, for a body that reads and writes it by address: until it returns, and as
+    /// The region of tensor parameter `n`, for a body that reads and writes it by address: until it returns, and as
     /// [`View::access`] says. The view keeps the memory from going away, also after the task.
     ///
     /// # Errors

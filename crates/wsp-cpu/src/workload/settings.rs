@@ -11,7 +11,7 @@ use wsp_kernel::Trap;
 use wsp_plan::workload::{LoweredSchedule, Placement};
 use wsp_runtime::{Affinity, Report, RunConfig, StartError, Stopped, TracePolicy};
 
-/// What the boxes of tasks must be for the dependences of a run to be all.
+/// What the regions of tasks must be for the dependences of a run to be all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RegionRule {
     /// Anything.
@@ -156,7 +156,7 @@ pub(crate) fn checked(found: Vec<Diagnostic>) -> Result<Vec<Diagnostic>, Vec<Dia
 
 /// How the runtime finds dependences.
 ///
-/// Between boxes that are equal or disjoint, which a run under `exact` checks, overlap and equality are the same.
+/// Between regions that are equal or disjoint, which a run under `exact` checks, overlap and equality are the same.
 pub(crate) fn deps(deps: Deps) -> Deps {
     if deps == Deps::Exact { Deps::Overlap } else { deps }
 }

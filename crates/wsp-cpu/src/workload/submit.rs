@@ -113,7 +113,7 @@ impl TaskSink for Sequential<'_> {
 pub(crate) enum StreamFault {
     /// The runtime takes no more.
     Stopped(Stopped),
-    /// The boxes of the task cannot be.
+    /// The regions of the task cannot be.
     Regions(RegionFault),
 }
 

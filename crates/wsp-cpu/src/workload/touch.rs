@@ -4,24 +4,24 @@ use wsp_core::Region;
 use wsp_diag::Diagnostic;
 use wsp_plan::workload::TaskRecord;
 
-/// Boxes of one task.
+/// Regions of one task.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Touched<'t> {
-    /// Boxes that it may read.
+    /// Regions that it may read.
     pub(crate) reads: &'t [Region],
-    /// Boxes that it may write.
+    /// Regions that it may write.
     pub(crate) writes: &'t [Region],
 }
 
 /// Tells what tasks touch.
 pub(crate) trait Toucher {
-    /// Boxes of this task.
+    /// Regions of this task.
     ///
     /// # Errors
     /// The task cannot be: an argument does not fit its descriptor.
     fn touch<'t>(&'t mut self, task: &'t TaskRecord<'_>) -> Result<Touched<'t>, Diagnostic>;
 
-    /// Boxes of the last task, once more. `task` is that task.
+    /// Regions of the last task, once more. `task` is that task.
     fn touched<'t>(&'t self, task: &'t TaskRecord<'_>) -> Touched<'t>;
 }
 

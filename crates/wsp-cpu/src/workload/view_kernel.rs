@@ -1,4 +1,4 @@
-//! Kernels over views of their tasks' boxes: compiled once, bound to the boxes of every task.
+//! Kernels over views of their tasks' regions: compiled once, bound to the regions of every task.
 
 use super::codes;
 use super::memory::{NeverStored, SharedTensor};
@@ -30,13 +30,13 @@ pub(crate) struct ViewKernel {
 /// What binding a view needs to know of it.
 #[derive(Debug)]
 struct View {
-    /// Bit `d`: dimension `d` of the box is kept.
+    /// Bit `d`: dimension `d` of the region is kept.
     kept: u8,
     /// Whether kernels may read its elements as integers.
     integers: bool,
 }
 
-/// What a worker needs to run one kernel: its surroundings, bound to another task's boxes each time.
+/// What a worker needs to run one kernel: its surroundings, bound to another task's regions each time.
 #[derive(Debug)]
 pub(crate) struct Bound {
     env: Env,
@@ -45,9 +45,9 @@ pub(crate) struct Bound {
     last: Vec<Extents>,
 }
 
-/// A tensor and the extents of a box of it.
+/// A tensor and the extents of a region of it.
 type Extents = (TensorId, [u32; MAX_RANK]);
-/// Those of no box.
+/// Those of no region.
 const NO_REGION: Extents = (TensorId(u32::MAX), [0; MAX_RANK]);
 
 impl Bound {
@@ -188,7 +188,7 @@ impl ViewKernel {
         self.code.run(scratch, env, words).map_err(|trap| ViewFault::Trap(Box::new(trap)))
     }
 
-    /// Binds a view to the box of a task. Most boxes are as large as the one before, and then only move.
+    /// Binds a view to the region of a task. Most regions are as large as the one before, and then only move.
     #[inline]
     fn bind(
         &self,
@@ -225,7 +225,7 @@ impl ViewKernel {
         self.stored.iter().any(|&v| (0..regions.len()).any(|other| shared(v, other)))
     }
 
-    /// Checks a box against what the view was compiled for.
+    /// Checks a region against what the view was compiled for.
     fn check(&self, v: usize, tensor: &SharedTensor, region: &Region) -> Result<(), ViewFault> {
         let shape = &self.source.views[v];
         let mut fits = tensor.dtype() == shape.dtype;
@@ -265,7 +265,7 @@ impl ViewKernel {
         }
         let have: Vec<u32> = (0..tensor.rank()).map(|d| region.hi[d] - region.lo[d]).collect();
         ViewFault::Argument(format!(
-            "`{name}` is given a box of {have:?} elements, and the kernel was compiled for [{wanted}]"
+            "`{name}` is given a region of {have:?} elements, and the kernel was compiled for [{wanted}]"
         ))
     }
 

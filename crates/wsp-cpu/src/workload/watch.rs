@@ -1,4 +1,4 @@
-//! Elements of `out` boxes that a task leaves unwritten, found by filling the boxes with a pattern before it runs.
+//! Elements of `out` regions that a task leaves unwritten, found by filling the regions with a pattern before it runs.
 
 use super::memory::SharedTensor;
 use crate::pattern::{pattern, quiet_nan};
@@ -7,7 +7,7 @@ use wsp_core::Region;
 use wsp_core::words::{by_count, counted};
 use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
 
-/// The box of an `out` parameter while its task runs.
+/// The region of an `out` parameter while its task runs.
 struct Filled {
     region: Region,
     parameter: usize,
@@ -17,11 +17,11 @@ struct Filled {
     pattern: Vec<u8>,
 }
 
-/// The boxes of a task's `out` parameters, filled with a pattern.
+/// The regions of a task's `out` parameters, filled with a pattern.
 pub(crate) struct Watch(Vec<Filled>);
 
 impl Watch {
-    /// Fills the boxes of the `out` parameters that no other parameter of the task sees and whose elements have a [`pattern`].
+    /// Fills the regions of the `out` parameters that no other parameter of the task sees and whose elements have a [`pattern`].
     pub(crate) fn begin(tensors: &[SharedTensor], modes: &[AccessMode], regions: &[Region]) -> Watch {
         let alone =
             |at: usize| (0..regions.len()).all(|other| other == at || !regions[other].overlaps(&regions[at]));

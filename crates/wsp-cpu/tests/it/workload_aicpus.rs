@@ -281,7 +281,7 @@ fn a_partition_that_ends_before_the_tasks_is_reported() {
 
 /// The fault of a program on AICPUs is that of the host, word for word.
 #[test]
-fn a_box_outside_its_tensor_is_reported_as_by_the_host() {
+fn a_region_outside_its_tensor_is_reported_as_by_the_host() {
     let text = "
         tensor x: f32[8];
         kernel k(inout a);
@@ -296,7 +296,7 @@ fn a_box_outside_its_tensor_is_reported_as_by_the_host() {
 }
 
 #[test]
-fn exact_dependences_refuse_boxes_that_overlap_and_differ() {
+fn exact_dependences_refuse_regions_that_overlap_and_differ() {
     let text = "
         tensor x: f32[8];
         kernel k(inout a);

@@ -119,7 +119,7 @@ fn explicit_dependences_that_miss_a_hazard_of_library_kernels_are_refused() {
 }
 
 #[test]
-fn exact_dependences_refuse_library_kernels_whose_boxes_overlap_and_differ() {
+fn exact_dependences_refuse_library_kernels_whose_regions_overlap_and_differ() {
     let text = "workload main { double_row(1); double_two(0); } schedule { task_graph(deps = exact); }";
     let message = report(&run(text, &WIDE).unwrap_err());
     assert!(message.contains("`y[1..2, 0..4]` and `y[0..2, 0..4]` overlap and are not equal"), "{message}");
@@ -146,7 +146,7 @@ fn an_outcome_tells_the_parameters_of_the_workload_and_those_of_the_used_file() 
 }
 
 #[test]
-fn a_graph_lists_the_boxes_of_library_kernels() {
+fn a_graph_lists_the_regions_of_library_kernels() {
     let detail = Detail { accesses: true, missed: true };
     let program = linked(&sum("", ""));
     let listing =

@@ -106,7 +106,7 @@ fn a_partial_overwrite_yields_both_producers_and_the_first_task_counts() {
 }
 
 #[test]
-fn a_run_under_exact_dependences_refuses_boxes_that_overlap_and_differ() {
+fn a_run_under_exact_dependences_refuses_regions_that_overlap_and_differ() {
     let text = "tensor x: f32[8]; tensor y: f32[1]; kernel make(out x); kernel use_it(in x, out y);
         workload main { make(x); make(x[2..4]); use_it(x, y); } schedule { task_graph(deps = exact); }";
     let message = run_error(text, &WIDE);
@@ -198,7 +198,7 @@ fn a_window_that_aborts_says_so() {
 }
 
 #[test]
-fn kernels_see_boxes_in_row_major_order_and_must_keep_to_their_modes() {
+fn kernels_see_regions_in_row_major_order_and_must_keep_to_their_modes() {
     let text = "tensor a: f32[4, 4]; tensor b: f32[4]; kernel sum(in a, out b);
         workload main { parallel for i in 0..2 { sum(a[1..3, 2*i +: 2], b[i]); } }";
     let mut registry = KernelRegistry::new();
@@ -235,7 +235,7 @@ fn kernels_see_boxes_in_row_major_order_and_must_keep_to_their_modes() {
 }
 
 #[test]
-fn a_box_that_is_watched_is_recorded_as_its_task_stores_it() {
+fn a_region_that_is_watched_is_recorded_as_its_task_stores_it() {
     let text = "tensor x: f32[6]; kernel part(n, out y);
         workload main { for i in 0..2 { part(i, x[2*i +: 2]); } }";
     let mut registry = KernelRegistry::new();
@@ -254,7 +254,7 @@ fn a_box_that_is_watched_is_recorded_as_its_task_stores_it() {
 }
 
 #[test]
-fn a_box_whose_task_panics_is_as_it_was_where_nothing_was_stored() {
+fn a_region_whose_task_panics_is_as_it_was_where_nothing_was_stored() {
     let text = "tensor x: f32[3]; kernel lost(out y); workload main { lost(x); }";
     let mut registry = KernelRegistry::new();
     registry.register("lost", |_: &mut wsp_cpu::workload::KernelCx<'_>| panic!("lost my way")).unwrap();

@@ -10,7 +10,7 @@ use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions};
 /// Rows and columns of the tensor.
 const SHAPE: [u64; 2] = [7, 11];
 
-/// What a task does with a box.
+/// What a task does with a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Use {
     Store,
@@ -18,7 +18,7 @@ enum Use {
     Change,
 }
 
-/// A task: its kernel, the rows and the columns of its box, and whether its condition holds.
+/// A task: its kernel, the rows and the columns of its region, and whether its condition holds.
 type Task = (Use, [(u64, u64); 2], bool);
 
 fn task() -> impl Strategy<Value = Task> {

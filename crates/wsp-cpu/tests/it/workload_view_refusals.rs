@@ -266,15 +266,15 @@ fn a_task_that_does_not_fit_its_kernel_is_reported_with_the_task() {
     expect(
         run(&text("f32[4, 7]", "x[i]", "i")),
         873,
-        &["`x` is given a box of [1, 7]", "[1, 8]", task, "x[2..3, 0..7]"],
+        &["`x` is given a region of [1, 7]", "[1, 8]", task, "x[2..3, 0..7]"],
     );
-    expect(run(&text("f32[4, 8]", "x[i - 2 +: 2]", "i")), 873, &["a box of [2, 8]"]);
+    expect(run(&text("f32[4, 8]", "x[i - 2 +: 2]", "i")), 873, &["a region of [2, 8]"]);
     expect(run(&text("f16[4, 8]", "x[i]", "i")), 873, &["`f16`", "`f32`"]);
     expect(run(&text("f32[4, 8]", "x[i]", "-i")), 873, &["`n` is -2", "4294967295", task]);
     expect(run(&text("f32[4, 8]", "x[i]", "4294967294 + i")), 873, &["`n` is 4294967296"]);
 }
 
-/// A kernel that stores past its box in task 2.
+/// A kernel that stores past its region in task 2.
 fn overreaching() -> KernelRegistry {
     let mut kernel = Kernel::new("k");
     kernel.view("x", DType::F32, &[1], &[Some(8)]);
@@ -290,7 +290,7 @@ fn overreaching() -> KernelRegistry {
 }
 
 #[test]
-fn a_kernel_cannot_reach_outside_its_box_and_its_trap_keeps_code_and_place() {
+fn a_kernel_cannot_reach_outside_its_region_and_its_trap_keeps_code_and_place() {
     let lent = Lent::reals([0.0; 128]);
     let program = program(PAIR).with_kernels(overreaching()).unwrap();
     let threads = WorkloadOptions { threads: 2, ..WorkloadOptions::default() };
@@ -432,7 +432,7 @@ fn options_that_would_have_no_effect_are_refused() {
 
 #[test]
 fn a_fill_of_a_part_is_stored_as_it_is() {
-    // A tile that was filled in part is stored in part, inside the box.
+    // A tile that was filled in part is stored in part, inside the region.
     let text = "tensor y: f32[2, 8]; kernel k(out y); workload main { k(y[1]); }";
     let mut kernel = Kernel::new("k");
     let y = kernel.view("y", DType::F32, &[1], &[Some(8)]);

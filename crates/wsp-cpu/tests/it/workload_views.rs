@@ -94,7 +94,7 @@ fn closures() -> KernelRegistry {
     registry
 }
 
-/// The same through the addresses of the boxes.
+/// The same through the addresses of the regions.
 fn foreign() -> KernelRegistry {
     let mut registry = closures();
     registry.replace("fold", |cx: &mut KernelCx<'_>| {
@@ -112,21 +112,21 @@ fn foreign() -> KernelRegistry {
     registry
 }
 
-#[allow(unsafe_code, reason = "reads an element of a box")]
+#[allow(unsafe_code, reason = "reads an element of a region")]
 fn load_i32(view: &View, i: isize) -> i32 {
-    // SAFETY: the element lies in the box, which the task may read.
+    // SAFETY: the element lies in the region, which the task may read.
     unsafe { view.ptr().offset(i * view.strides()[0].cast_signed()).cast::<i32>().read_unaligned() }
 }
 
-#[allow(unsafe_code, reason = "reads an element of a box")]
+#[allow(unsafe_code, reason = "reads an element of a region")]
 fn load_f32(view: &View, dim: usize, i: isize) -> f32 {
-    // SAFETY: the element lies in the box, which the task may read.
+    // SAFETY: the element lies in the region, which the task may read.
     unsafe { view.ptr().offset(i * view.strides()[dim].cast_signed()).cast::<f32>().read_unaligned() }
 }
 
-#[allow(unsafe_code, reason = "writes an element of a box")]
+#[allow(unsafe_code, reason = "writes an element of a region")]
 fn store_f32(view: &View, i: isize, value: f32) {
-    // SAFETY: the element lies in the box, which the task may write.
+    // SAFETY: the element lies in the region, which the task may write.
     unsafe { view.ptr().offset(i * view.strides()[0].cast_signed()).cast::<f32>().write_unaligned(value) }
 }
 
@@ -311,7 +311,7 @@ fn a_kernel_that_stores_to_what_it_has_loaded_keeps_what_it_loaded() {
 
 #[test]
 fn integers_of_every_type_are_read_where_they_lie() {
-    // A table of bytes, of which a task reads elements 1 and 2 of its box, and its length.
+    // A table of bytes, of which a task reads elements 1 and 2 of its region, and its length.
     for dtype in [DType::U8, DType::U16, DType::I32, DType::U32, DType::I64, DType::U64] {
         let text = format!(
             "tensor t: {}[4]; tensor o: f32[1]; kernel k(in t, out o); workload main {{ k(t[1..4], o); }}",
@@ -466,7 +466,7 @@ fn views_of_a_prepared_workload_are_exchanged_in_place() {
 
 #[test]
 fn compiled_kernels_follow_views_that_are_exchanged() {
-    // The boxes of both runs are alike; what lies between their elements is not.
+    // The regions of both runs are alike; what lies between their elements is not.
     let text = "tensor x: f32[4, 4]; tensor y: f32[4, 4]; kernel k(in x, out y);
         workload main { for i in 0..4 { k(x[i], y[i]); } }";
     let mut kernel = Kernel::new("k");

@@ -100,7 +100,7 @@ pub(crate) fn program() -> Image {
     image
 }
 
-/// A task with boxes and a label, and one that waits for it.
+/// A task with regions and a label, and one that waits for it.
 fn ragged_body(image: &Image, outer: u16, inner: u16, sum: u16) -> Vec<Item> {
     assert!(image.tensors.len() == 2);
     vec![

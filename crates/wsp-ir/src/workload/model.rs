@@ -180,7 +180,7 @@ pub struct KernelParam {
 pub enum ParamKind {
     /// An integer.
     Scalar,
-    /// A box of a tensor.
+    /// A region of a tensor.
     Tensor(AccessMode),
 }
 
@@ -400,11 +400,11 @@ pub struct Arg {
 pub enum ArgValue {
     /// An integer.
     Scalar(IntExpr),
-    /// A box of a tensor.
+    /// A region of a tensor.
     Access(Access),
 }
 
-/// A box of a tensor.
+/// A region of a tensor.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Access {
     /// The tensor.

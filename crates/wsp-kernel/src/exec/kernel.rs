@@ -167,7 +167,7 @@ impl Scratch {
         Scratch::default()
     }
 
-    /// Asks the processor to fetch the first cache lines of a box of an array. Parts outside the array are left out; nothing
+    /// Asks the processor to fetch the first cache lines of a region of an array. Parts outside the array are left out; nothing
     /// changes.
     pub fn prefetch(&mut self, array: &TensorMem, region: &Region) {
         array.prefetch(region, &mut self.rows);

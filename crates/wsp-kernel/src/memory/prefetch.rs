@@ -3,14 +3,14 @@
 use super::{Clip, RowsView, Shape, TensorMem, Window};
 use wsp_core::Region;
 
-/// Most that is fetched of one box: a query, not its keys and values. A task asks for the rest of what it reads in a row in
+/// Most that is fetched of one region: a query, not its keys and values. A task asks for the rest of what it reads in a row in
 /// time, so that more would only keep the task waiting that runs meanwhile.
 const MOST_BYTES: u64 = 4096;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
 impl TensorMem {
-    /// Asks the processor to fetch the cache lines of a box of at most [`MOST_BYTES`]; a larger one is left to the task that reads
+    /// Asks the processor to fetch the cache lines of a region of at most [`MOST_BYTES`]; a larger one is left to the task that reads
     /// it. Parts outside the array are left out; nothing but `view` changes, which then has the rows that were asked for.
     pub(crate) fn prefetch(&self, region: &Region, view: &mut RowsView) {
         view.clear();
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_box_is_asked_for_as_far_as_it_exists() {
+    fn a_small_region_is_asked_for_as_far_as_it_exists() {
         assert_eq!(asked(3, 19), (16, 64));
         assert_eq!(asked(98, 107), (2, 64));
         assert_eq!(asked(99, u32::MAX), (1, 64));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_box_is_left_to_its_task() {
+    fn a_large_region_is_left_to_its_task() {
         assert_eq!(asked(3, 20), (0, 0));
         assert_eq!(asked(0, u32::MAX), (0, 0));
     }

@@ -1,4 +1,4 @@
-//! Boxes from indices.
+//! Regions from indices.
 
 use super::path;
 use super::state::{State, Value};
@@ -10,7 +10,7 @@ use wsp_core::{AccessKind, TensorId};
 use wsp_diag::Span;
 use wsp_ir::{Expr, ScalarTy, Storage};
 
-/// More boxes than this of one tensor and mode become the whole tensor: each costs time per task.
+/// More regions than this of one tensor and mode become the whole tensor: each costs time per task.
 const MAX_REGIONS: usize = 12;
 
 /// How far an access reaches along each dimension from its index on; 1 where nothing is said.

@@ -1,16 +1,16 @@
 //! Expected accesses: how many accesses of a tile come before one of a task, told from the task alone.
 //!
 //! A task that several AICPUs generate parts of the neighbours of has to wait until all of them have told what they
-//! generate, unless it can compute what they will tell. [`Expected`] does so for tensors whose boxes are *tiles*: any
+//! generate, unless it can compute what they will tell. [`Expected`] does so for tensors whose regions are *tiles*: any
 //! two of them are equal or disjoint. An access of a tile then may begin as soon as so many accesses of the tile are
 //! complete ([`Need`]): a write after all that come before it in elaboration order, a read after the writes among these.
 //!
 //! # Which tensors
 //! A tensor is counted ([`Tracking::Counted`]) when, for all accesses of all statements that generate tasks:
 //! * the loops around have bounds that are known at launch (`nest`);
-//! * the bounds of the box are sums of scaled loop variables;
-//! * in each dimension all boxes have one size, and begin at a common base plus multiples of it;
-//! * of the iterations of the loops whose variables the bounds name, no two give the same box: in each dimension the
+//! * the bounds of the region are sums of scaled loop variables;
+//! * in each dimension all regions have one size, and begin at a common base plus multiples of it;
+//! * of the iterations of the loops whose variables the bounds name, no two give the same region: in each dimension the
 //!   factors, from the smallest up, exceed what the smaller ones come to in sum, as the places of a number system do.
 //!
 //! A tensor that no task writes needs nothing ([`Tracking::ReadOnly`]). Of others [`Tracking::Mapped`] tells why.
@@ -66,7 +66,7 @@ pub enum Tracking {
     ReadOnly,
     /// Its accesses are counted.
     Counted,
-    /// Its boxes must be compared.
+    /// Its regions must be compared.
     Mapped(Mapped),
 }
 
@@ -84,23 +84,23 @@ pub struct Mapped {
 pub enum Why {
     /// It holds a computed slot, which the program reads.
     Slot,
-    /// A descriptor generator or a process makes tasks with unknown boxes.
+    /// A descriptor generator or a process makes tasks with unknown regions.
     Unknown,
     /// An access is in a loop, a condition or a round whose number of times is not known at launch.
     Nest,
-    /// Bounds of a box are no sums of scaled loop variables.
+    /// Bounds of a region are no sums of scaled loop variables.
     Bounds,
-    /// A box leaves the tensor in this dimension, and the program is at fault there.
+    /// A region leaves the tensor in this dimension, and the program is at fault there.
     Outside {
         /// The dimension.
         dim: u8,
     },
-    /// A box is empty in this dimension.
+    /// A region is empty in this dimension.
     Empty {
         /// The dimension.
         dim: u8,
     },
-    /// Boxes differ in size.
+    /// Regions differ in size.
     Sizes {
         /// The dimension.
         dim: u8,
@@ -109,14 +109,14 @@ pub enum Why {
         /// Size of another.
         other: i64,
     },
-    /// Boxes of one size overlap in part.
+    /// Regions of one size overlap in part.
     Overlap {
         /// The dimension.
         dim: u8,
         /// The size.
         size: i64,
     },
-    /// Several iterations give the same box in a way that is not told by which variables it names.
+    /// Several iterations give the same region in a way that is not told by which variables it names.
     Repeats {
         /// The dimension.
         dim: u8,
@@ -130,20 +130,24 @@ impl fmt::Display for Mapped {
         write!(f, "word {}: ", self.word)?;
         match self.why {
             Why::Slot => write!(f, "it holds a computed slot"),
-            Why::Unknown => write!(f, "tasks are generated whose boxes the program does not say"),
+            Why::Unknown => write!(f, "tasks are generated whose regions the program does not say"),
             Why::Nest => write!(f, "how often the statement runs is not known at launch"),
-            Why::Bounds => write!(f, "the bounds of the box are no sums of scaled loop variables"),
-            Why::Outside { dim } => write!(f, "a box leaves the tensor in dimension {dim}"),
-            Why::Empty { dim } => write!(f, "the box is empty in dimension {dim}"),
+            Why::Bounds => write!(f, "the bounds of the region are no sums of scaled loop variables"),
+            Why::Outside { dim } => write!(f, "a region leaves the tensor in dimension {dim}"),
+            Why::Empty { dim } => write!(f, "the region is empty in dimension {dim}"),
             Why::Sizes { dim, one, other } => {
                 write!(
                     f,
-                    "boxes have {one} and {other} in dimension {dim}; tiles have one size",
+                    "regions have {one} and {other} in dimension {dim}; tiles have one size",
                     other = counted(other, "index")
                 )
             }
             Why::Overlap { dim, size } => {
-                write!(f, "boxes of {size} overlap in part in dimension {dim}", size = counted(size, "index"))
+                write!(
+                    f,
+                    "regions of {size} overlap in part in dimension {dim}",
+                    size = counted(size, "index")
+                )
             }
             Why::Repeats { dim } => {
                 write!(f, "several iterations give the same indices in dimension {dim}")

@@ -1,4 +1,4 @@
-//! Statements that generate tasks, the loops around them, and their boxes as sums over the numbers of iterations.
+//! Statements that generate tasks, the loops around them, and their regions as sums over the numbers of iterations.
 
 use wsp_core::TensorId;
 use wsp_core::int::Affine;
@@ -87,7 +87,7 @@ fn range(form: &Form, loops: &[Loop]) -> Option<(i64, i64)> {
 pub(super) struct Nest {
     /// In elaboration order.
     pub(super) sites: Vec<Site>,
-    /// An instruction that makes tasks with boxes that the program does not say.
+    /// An instruction that makes tasks with regions that the program does not say.
     pub(super) unknown: Option<u32>,
 }
 

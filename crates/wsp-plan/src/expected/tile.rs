@@ -162,7 +162,7 @@ impl Places {
     }
 }
 
-/// The tiling that all boxes of a tensor share, and how many tiles there are.
+/// The tiling that all regions of a tensor share, and how many tiles there are.
 fn grid(extents: &[u32], regions: &[(u32, &[Dim])]) -> Result<(Vec<Grid>, u64), Mapped> {
     let Some((_, first)) = regions.first() else { return Ok((Vec::new(), 0)) };
     let mut grid = Vec::new();

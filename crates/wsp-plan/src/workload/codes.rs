@@ -37,8 +37,8 @@ wsp_diag::codes! {
     pub(super) TABLE_INDEX = 812, "an index is outside its table",
         "A table `t` of n elements has the indices 0 to n - 1, and `len(t)` is n. Bind a longer array, or leave out \
             the access with an `if`.";
-    pub(super) REGION_OUTSIDE = 813, "a box lies outside its tensor",
-        "A task accesses `[lo, hi)` in each dimension, with 0 <= lo <= hi <= extent; a box with lo = hi is \
+    pub(super) REGION_OUTSIDE = 813, "a region lies outside its tensor",
+        "A task accesses `[lo, hi)` in each dimension, with 0 <= lo <= hi <= extent; a region with lo = hi is \
             empty and allowed. The message names dimension, bounds and extent, and the note the indices of the loops around \
             the task. Where the last tile is short, end it with `min(hi, extent)`.";
     pub(super) LOOP_STEP = 814, "the step of a loop is below 1",

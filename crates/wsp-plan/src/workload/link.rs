@@ -61,7 +61,7 @@ pub(super) fn written(module: &mut WorkloadModule) -> BTreeSet<String> {
 pub struct Named {
     /// Kernels.
     pub kernels: BTreeSet<KernelId>,
-    /// Tensors of boxes.
+    /// Tensors of regions.
     pub tensors: BTreeSet<TensorId>,
 }
 
@@ -90,7 +90,7 @@ pub fn named(module: &WorkloadModule) -> Named {
     found
 }
 
-/// Tensors of the boxes of a task.
+/// Tensors of the regions of a task.
 fn accesses(task: &Task) -> impl Iterator<Item = TensorId> {
     task.args.iter().filter_map(|arg| match &arg.value {
         ArgValue::Access(access) => Some(access.tensor),

@@ -209,7 +209,7 @@ impl Walk<'_> {
     }
 }
 
-/// The boxes of a task.
+/// The regions of a task.
 struct Accesses<'a>(Vec<(&'a Access, AccessMode)>);
 
 impl<'a> Accesses<'a> {
@@ -230,7 +230,7 @@ impl<'a> Accesses<'a> {
     }
 }
 
-/// Whether a box has no indices in a dimension, whatever the run.
+/// Whether a region has no indices in a dimension, whatever the run.
 fn is_empty(range: &DimRange) -> bool {
     match range {
         DimRange::Whole | DimRange::Index(_) => false,

@@ -1,4 +1,4 @@
-//! Random kernels: whatever element a run touches lies in a box of the summary.
+//! Random kernels: whatever element a run touches lies in a region of the summary.
 
 use crate::support::build::*;
 use crate::support::machine::{Event, Machine};
@@ -261,7 +261,7 @@ fn module(seed: u64, chains: bool) -> Module {
     }
 }
 
-/// Whether the element lies in the box, evaluated as the summary's documentation says.
+/// Whether the element lies in the region, evaluated as the summary's documentation says.
 fn holds(machine: &mut Machine<'_>, access: &KernelAccess, index: &[u32], slot: u32) -> bool {
     let shape = &SHAPES[access.tensor.index()];
     access.bounds.iter().enumerate().all(|(dim, bound)| match bound {
@@ -278,7 +278,7 @@ fn holds(machine: &mut Machine<'_>, access: &KernelAccess, index: &[u32], slot: 
 }
 
 #[test]
-fn chains_have_the_boxes_of_nested_operators() {
+fn chains_have_the_regions_of_nested_operators() {
     let mut chains = 0;
     for seed in 0..1000 {
         let [nested, chained] = [false, true].map(|chains| module(seed, chains));
@@ -289,7 +289,7 @@ fn chains_have_the_boxes_of_nested_operators() {
 }
 
 #[test]
-fn every_touched_element_lies_in_a_box() {
+fn every_touched_element_lies_in_a_region() {
     let (mut touched, mut tight, mut regions) = (0u32, 0u32, 0u32);
     for seed in 0..2500 {
         let module = module(seed, seed % 2 == 1);
@@ -323,7 +323,7 @@ fn every_touched_element_lies_in_a_box() {
             }
         }
     }
-    println!("{touched} elements, {tight} of {regions} boxes bounded");
+    println!("{touched} elements, {tight} of {regions} regions bounded");
     assert!(touched > 30_000, "only {touched} elements touched: the kernels say little");
-    assert!(tight * 2 > regions, "{tight} of {regions} boxes are bounded in every dimension");
+    assert!(tight * 2 > regions, "{tight} of {regions} regions are bounded in every dimension");
 }

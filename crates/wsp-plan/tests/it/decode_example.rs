@@ -39,7 +39,7 @@ fn machine<'a>(plan: &'a LoweredPlan, lens: &[u32], chunk: u32) -> Machine<'a> {
     machine
 }
 
-/// The boxes of a tensor for one descriptor; `None` for a dimension taken whole.
+/// The regions of a tensor for one descriptor; `None` for a dimension taken whole.
 fn regions(
     plan: &LoweredPlan,
     kernel: &str,

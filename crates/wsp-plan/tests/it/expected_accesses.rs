@@ -55,7 +55,7 @@ impl Host for Keep {
     }
 }
 
-/// Keeps the boxes of the tasks that the host's expansion generates.
+/// Keeps the regions of the tasks that the host's expansion generates.
 #[derive(Default)]
 struct Regions(Vec<Vec<Region>>);
 
@@ -72,7 +72,7 @@ impl TaskSink for Regions {
     }
 }
 
-/// Accesses of a box so far.
+/// Accesses of a region so far.
 #[derive(Clone, Copy, Default, Debug)]
 struct Seen {
     tile: u32,
@@ -164,11 +164,11 @@ fn check(
     }
 }
 
-/// Whether different boxes are different tiles and do not overlap.
+/// Whether different regions are different tiles and do not overlap.
 fn disjoint(seen: &BTreeMap<(u32, [u32; 6], [u32; 6]), Seen>, tiles: u32) {
     let mut numbers: Vec<u32> = seen.values().map(|seen| seen.tile).collect();
     numbers.sort_unstable();
-    assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "two boxes are one tile");
+    assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "two regions are one tile");
     assert!(numbers.last().is_none_or(|last| *last < tiles));
     let region =
         |(tensor, lo, hi): &(u32, [u32; 6], [u32; 6])| Region { tensor: TensorId(*tensor), lo: *lo, hi: *hi };
@@ -204,7 +204,7 @@ fn examples_are_counted() {
 }
 
 #[test]
-fn boxes_of_different_sizes_are_left_to_the_map() {
+fn regions_of_different_sizes_are_left_to_the_map() {
     let (expected, tally) = example("graphs/llama_table", &[("seq", 256)]);
     assert!(tally.counted > 10 && tally.mapped == 2, "{tally:?}");
     let whys: Vec<Why> = (0..29)
@@ -238,7 +238,7 @@ fn why(body: &str, expected: Why) {
 }
 
 #[test]
-fn tiles_are_boxes_of_one_size_on_a_grid() {
+fn tiles_are_regions_of_one_size_on_a_grid() {
     for body in [
         "w(x); r1(x);",
         "parallel for i in 0..n { w(x[i*16 +: 16, ..]); } parallel for i in 0..n { r1(x[48 - i*16 +: 16, ..]); }",
@@ -299,7 +299,7 @@ fn numbers_do_not_take_longer_with_larger_extents() {
     assert_eq!(needs, []);
 }
 
-/// A rectangular program whose boxes are tiles for the most part.
+/// A rectangular program whose regions are tiles for the most part.
 struct Rectangular {
     rng: Rng,
     text: String,

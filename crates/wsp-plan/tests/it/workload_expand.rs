@@ -110,7 +110,7 @@ fn arguments_are_sorted_into_what_is_read_and_written() {
 }
 
 #[test]
-fn boxes_at_the_edges_are_allowed_and_may_be_empty() {
+fn regions_at_the_edges_are_allowed_and_may_be_empty() {
     let source = "param n = 0; tensor x: f32[8]; tensor e: f32[n]; kernel k(in a);
         workload main { k(x[8..8]); k(x[0 +: 8]); k(x[7]); k(e); k(e[0..0]); }";
     let bounds: Vec<(u32, u32)> =
@@ -126,7 +126,7 @@ fn a_fault_of_a_task_that_is_never_generated_is_none() {
 }
 
 #[test]
-fn a_box_outside_its_tensor_names_everything() {
+fn a_region_outside_its_tensor_names_everything() {
     let source = "tensor x: f32[8, 4]; kernel k(n, in a);
         workload main { parallel for i in 0..9 { parallel for j in 0..2 { k(0, x[i, j*2 +: 3]); } } }";
     let (diagnostic, before) = fault(source, &[]);

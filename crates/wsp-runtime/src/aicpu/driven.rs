@@ -11,7 +11,7 @@ use crate::sync::Ordering;
 use crate::{TracePolicy, WindowMode};
 use wsp_core::{AccessKind, Region, SlotId, limits};
 
-/// Boxes that most tasks have at most, with that of a stream.
+/// Regions that most tasks have at most, with that of a stream.
 const USUAL_REGIONS: u32 = limits::MAX_TASK_TENSORS + 1;
 
 /// A step of the loop.

@@ -66,7 +66,7 @@ pub(super) struct Aicpu {
     pub(super) cores: Vec<Attached>,
     /// Completed tasks that have not been released.
     pub(super) done: Vec<u16>,
-    /// Boxes of own tasks in the map.
+    /// Regions of own tasks in the map.
     pub(super) accesses: u32,
     pub(super) stats: AicpuStats,
     pub(super) stalls: Vec<WindowStall>,

@@ -60,9 +60,9 @@ pub struct AicpuTask<'t> {
     pub stream: Option<StreamId>,
     /// Under [`ReadyOrder::Priority`](super::ReadyOrder::Priority) the larger goes first.
     pub priority: i32,
-    /// Boxes it may load from. Boxes of tensors that no task writes can be left out, and so can those whose order `needs` keeps.
+    /// Regions it may load from. Regions of tensors that no task writes can be left out, and so can those whose order `needs` keeps.
     pub reads: &'t [Region],
-    /// Boxes it may store to.
+    /// Regions it may store to.
     pub writes: &'t [Region],
     /// Ordinals of tasks that must be complete before it starts; all smaller than its own.
     pub after: &'t [u64],
@@ -75,7 +75,7 @@ pub struct AicpuTask<'t> {
 /// An access to a tile whose earlier accesses have been counted beforehand.
 ///
 /// A read waits until so many writes of the tile are complete, a write until so many accesses are, reads and writes
-/// together. With the numbers of those that come before it in elaboration order, tasks of one tile run as their boxes
+/// together. With the numbers of those that come before it in elaboration order, tasks of one tile run as their regions
 /// would order them, and no AICPU has to know how far the others have generated. A task names a tile once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Need {
@@ -197,7 +197,7 @@ impl std::error::Error for Refused {}
 
 /// The values that tasks compute and generators read.
 pub trait Slots: Sync {
-    /// The box that a slot's writers write; nothing if there is no such slot.
+    /// The region that a slot's writers write; nothing if there is no such slot.
     fn region(&self, slot: SlotId) -> Option<Region>;
 
     /// Its value at this moment. Called when the tasks that should have written it are complete, and no other runs.

@@ -8,14 +8,14 @@
 //!
 //! # Dependences
 //!
-//! * **Boxes.** An access is put into a map that all AICPUs share when its task is generated (`tensor_map.rs`), and leaves it when
+//! * **Regions.** An access is put into a map that all AICPUs share when its task is generated (`tensor_map.rs`), and leaves it when
 //!   the task is complete. Each AICPU publishes its *watermark*: all its tasks with smaller ordinals are in the map. A task
 //!   looks for conflicts when all watermarks are above its ordinal; then no task before it can be missing, and those after it
 //!   are passed over by their ordinals. It waits for each task that it finds, on its own AICPU through a list of successors
 //!   (`queue.rs`), on another by adding its AICPU to a word of that task's slot (`registration.rs`) and getting a notice when
-//!   it is complete (`ring.rs`). Streams are boxes too, and `after` names tasks that are found in a directory by then.
+//!   it is complete (`ring.rs`). Streams are regions too, and `after` names tasks that are found in a directory by then.
 //! * **Counts.** A task may instead know how many earlier accesses of a tile there are ([`Need`]), and waits for the tile's
-//!   counters without regard to watermarks. All accesses to a tensor are ordered by its boxes, or all by counts.
+//!   counters without regard to watermarks. All accesses to a tensor are ordered by its regions, or all by counts.
 //! * **Ordered scopes** count their complete tasks (`scopes.rs`).
 //! * **Slots.** A generator that reads a computed value waits until all watermarks have reached the ordinal at which it
 //!   stands and every writer before it is complete. A task at this ordinal or behind it does not look for conflicts, and so

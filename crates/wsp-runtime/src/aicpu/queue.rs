@@ -147,7 +147,7 @@ pub(super) struct LocalTask {
     /// What it still waits for.
     pub(super) fanin: u32,
     pub(super) accesses: Vec<Published>,
-    /// How many boxes those are.
+    /// How many regions those are.
     pub(super) regions: u32,
     pub(super) after: Vec<u64>,
     pub(super) needs: Vec<Need>,

@@ -1,11 +1,11 @@
 //! The accesses in flight of all AICPUs: the map in which a task finds those before it that it conflicts with.
 //!
-//! Each tensor has a grid of its own, whose first box gives the extent of a tile. The tiles are shared out among a few
-//! locks; a box is listed under every tile that it touches, or, if these are many, once per lock among the wide boxes. So
-//! two boxes that overlap meet under some lock. Lists are in the order of ordinals, which is nearly that of arrival.
+//! Each tensor has a grid of its own, whose first region gives the extent of a tile. The tiles are shared out among a few
+//! locks; a region is listed under every tile that it touches, or, if these are many, once per lock among the wide regions. So
+//! two regions that overlap meet under some lock. Lists are in the order of ordinals, which is nearly that of arrival.
 //!
-//! A search goes from the youngest to the oldest and stops at a write that covers the box searched for: whatever is older
-//! and overlaps the box overlaps that write too, which therefore waits for it.
+//! A search goes from the youngest to the oldest and stops at a write that covers the region searched for: whatever is older
+//! and overlaps the region overlaps that write too, which therefore waits for it.
 
 use super::queue::Producer;
 use crate::sync::{Mutex, MutexGuard};
@@ -14,12 +14,12 @@ use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock, PoisonError};
 use wsp_core::{AccessKind, MAX_RANK, Region, StreamId, TensorId};
 
-/// Most tiles that a box is listed under.
+/// Most tiles that a region is listed under.
 const MOST_CELLS: u64 = 16;
 /// Locks that the tiles of a tensor are shared out among.
 const SHARDS: usize = 8;
 
-/// What is ordered by boxes.
+/// What is ordered by regions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Object {
     Tensor(TensorId),
@@ -63,7 +63,7 @@ fn shard_of(cell: &Cell) -> usize {
     mixed as usize % SHARDS
 }
 
-/// The accesses of one tensor under one lock. Boxes are not empty.
+/// The accesses of one tensor under one lock. Regions are not empty.
 #[derive(Debug, Default)]
 pub(super) struct TensorAccesses {
     shard: usize,
@@ -75,7 +75,7 @@ pub(super) struct TensorAccesses {
     spare: Vec<Vec<u32>>,
 }
 
-/// First and last tile of a box on each dimension.
+/// First and last tile of a region on each dimension.
 struct Span {
     first: Cell,
     last: Cell,
@@ -218,7 +218,7 @@ fn search<'e>(
 /// One tensor's accesses, shared.
 #[derive(Debug)]
 pub(super) struct SharedAccesses {
-    /// The extent of a tile: that of the tensor's first box.
+    /// The extent of a tile: that of the tensor's first region.
     pitch: OnceLock<[u32; MAX_RANK]>,
     shards: [CachePadded<Mutex<TensorAccesses>>; SHARDS],
 }
@@ -239,7 +239,7 @@ impl SharedAccesses {
         self.shards[usize::from(shard)].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The locks under which a box is listed and searched for, ascending. The box is not empty.
+    /// The locks under which a region is listed and searched for, ascending. The region is not empty.
     pub(super) fn shards(&self, region: &Region) -> impl Iterator<Item = u8> + use<> {
         let span = Span::of(region, self.pitch(region));
         let mask = if span.is_wide() {

@@ -72,9 +72,9 @@ pub struct TaskGraph {
     streams: FxHashMap<StreamId, u32>,
     /// The edges that streams made.
     stream_edges: Vec<(u32, u32)>,
-    /// Edges that boxes did not make.
+    /// Edges that regions did not make.
     edges: EdgeStats,
-    /// Edges that boxes made, by hazard.
+    /// Edges that regions made, by hazard.
     hazards: [u64; HAZARDS],
 }
 
@@ -131,7 +131,7 @@ impl TaskGraph {
     /// let (upper, lower) = (x.tile(&[0, 0]).unwrap(), x.tile(&[1, 0]).unwrap());
     /// graph.submit(TaskSpec { tile_writes: &[upper], ..TaskSpec::default() }).unwrap();
     /// graph.submit(TaskSpec { tile_writes: &[lower], ..TaskSpec::default() }).unwrap();
-    /// // Tiles and boxes of a tensor mix.
+    /// // Tiles and regions of a tensor mix.
     /// let both = x.region(&[1, 0]).unwrap();
     /// graph.submit(TaskSpec { tile_reads: &[upper], reads: &[both], ..TaskSpec::default() }).unwrap();
     /// assert!(graph.edges().eq([(TaskId(0), TaskId(2)), (TaskId(1), TaskId(2))]));
@@ -393,7 +393,7 @@ impl TaskGraph {
         if u64::from(self.core.len()) >= MOST_RECORDS { Stopped::TooManyTasks } else { Stopped::TooManyEdges }
     }
 
-    /// Adds a task with the edges that are given and those that boxes make.
+    /// Adds a task with the edges that are given and those that regions make.
     #[inline(never)]
     fn add_inferred(&mut self, spec: &TaskSpec<'_>) -> Result<u32, Stopped> {
         let TaskGraph { core, inference, hazards, preds, .. } = self;

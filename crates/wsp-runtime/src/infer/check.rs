@@ -1,5 +1,5 @@
 //! Which hazards a set of edges leaves unordered: a check of programs that give their dependences themselves, or have
-//! them inferred by equality of boxes.
+//! them inferred by equality of regions.
 
 use super::{Accesses, Hazard, MapError, Matching, RegionMap, TensorMap};
 
@@ -23,7 +23,7 @@ pub struct Unordered {
 ///
 /// # Errors
 ///
-/// [`MapError::Full`] with more than 2³⁰ boxes.
+/// [`MapError::Full`] with more than 2³⁰ regions.
 pub fn unordered_hazards(tasks: &[Accesses<'_>], edges: &[(u32, u32)]) -> Result<Vec<Unordered>, MapError> {
     let before = Predecessors::new(tasks.len(), edges);
     let mut map = RegionMap::<u32>::growing(Matching::Overlap);

@@ -1,4 +1,4 @@
-//! The distinct boxes in use, as places: finding one by equality, and those that overlap it.
+//! The distinct regions in use, as places: finding one by equality, and those that overlap it.
 
 mod settle;
 
@@ -12,16 +12,16 @@ use wsp_core::{MAX_RANK, Region, TensorId};
 /// Tensors with smaller ids are found without hashing, in a map that never allocates and in one that does.
 const DIRECT: usize = 1 << 12;
 const DIRECT_GROWN: usize = 1 << 18;
-/// Boxes off a tensor's grid at which another grid is first considered.
+/// Regions off a tensor's grid at which another grid is first considered.
 const REGRID_AT: u32 = 32;
-/// Cells that any grid may have, however few boxes the tensor has.
+/// Cells that any grid may have, however few regions the tensor has.
 const CELLS_AT_LEAST: usize = 4096;
-/// Cells that a grid may have per box of its tensor.
+/// Cells that a grid may have per region of its tensor.
 const CELLS_PER_REGION: usize = 16;
 /// Most places of a map: links keep two bits beside a place.
 pub(super) const MAX_PLACES: u32 = 1 << 30;
 
-/// One distinct box.
+/// One distinct region.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     region: Region,
@@ -50,7 +50,7 @@ enum Standing {
     OffGrid,
 }
 
-/// What finding a box of a tensor takes, beside its [`Axes`].
+/// What finding a region of a tensor takes, beside its [`Axes`].
 #[derive(Clone, Copy, Debug)]
 struct Finder {
     tensor: u32,
@@ -75,7 +75,7 @@ struct Tensor {
     places: u32,
     count: u32,
     off_grid: u32,
-    /// Boxes off the grid at which another is considered.
+    /// Regions off the grid at which another is considered.
     regrid_at: u32,
     /// First of its classes in the index.
     classes: u32,
@@ -95,7 +95,7 @@ pub(super) struct Geometry {
     sparse: FxHashMap<TensorId, Finder>,
     table: RegionTable,
     index: RegionIndex,
-    /// The most of each; [`MAX_PLACES`] boxes if the map grows.
+    /// The most of each; [`MAX_PLACES`] regions if the map grows.
     limit: Capacity,
     cell_limit: usize,
     grows: bool,
@@ -155,7 +155,7 @@ impl Geometry {
         self.vacant.len()
     }
 
-    /// The box of a place.
+    /// The region of a place.
     pub(super) fn region(&self, place: u32) -> Region {
         self.places[place as usize].region
     }
@@ -164,7 +164,7 @@ impl Geometry {
         self.places[place as usize].region.covers(&self.places[other as usize].region)
     }
 
-    /// The place of a box, if it has one, and its side, if it is published.
+    /// The place of a region, if it has one, and its side, if it is published.
     #[inline(always)]
     pub(super) fn find(&self, region: &Region) -> Option<(u32, Option<Side>)> {
         let finder = match self.direct.get(region.tensor.index()) {
@@ -237,7 +237,7 @@ impl Geometry {
         Ok(tensor)
     }
 
-    /// Gives a box that is not empty and has none a place.
+    /// Gives a region that is not empty and has none a place.
     pub(super) fn create(&mut self, region: &Region) -> Result<u32, MapError> {
         let tensor = self.tensor_or_insert(region.tensor)?;
         let place = self.take_place(tensor, region)?;
@@ -293,14 +293,14 @@ impl Geometry {
         });
     }
 
-    /// Shows the published places of a side that overlap a box that is not empty, some perhaps twice.
+    /// Shows the published places of a side that overlap a region that is not empty, some perhaps twice.
     pub(super) fn overlapping_region(&self, region: &Region, side: Side, show: impl FnMut(u32)) {
         if let Some(tensor) = self.tensor(region.tensor) {
             self.overlapping_bounds(tensor, &Bounds::of(region), side, Standing::OffGrid, show);
         }
     }
 
-    /// If the box itself stands on the grid, the others there are disjoint.
+    /// If the region itself stands on the grid, the others there are disjoint.
     fn overlapping_bounds(
         &self,
         tensor: u32,

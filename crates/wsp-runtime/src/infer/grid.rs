@@ -1,7 +1,7 @@
-//! A tiling of one tensor: boxes that are tiles, or lie within one, are found by arithmetic.
+//! A tiling of one tensor: regions that are tiles, or lie within one, are found by arithmetic.
 //!
 //! The index space is cut into tiles of one extent, and tiles are mapped to *cells*, whose number is a power of two on
-//! each dimension: tile `q` lies in cell `q mod cells`. A cell names at most one box, its *owner*, which lies within one
+//! each dimension: tile `q` lies in cell `q mod cells`. A cell names at most one region, its *owner*, which lies within one
 //! tile. Owners of different cells lie in different tiles, so they are disjoint.
 
 use super::NIL;
@@ -10,7 +10,7 @@ use wsp_core::{MAX_RANK, Region};
 /// Largest tile extent: up to here the division by multiplication is exact.
 const MAX_PITCH: u32 = 1 << 31;
 
-/// The bounds of a box.
+/// The bounds of a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Bounds {
     pub(super) lo: [u32; MAX_RANK],
@@ -26,7 +26,7 @@ impl Bounds {
         (0..MAX_RANK).all(|d| self.lo[d].max(other.lo[d]) < self.hi[d].min(other.hi[d]))
     }
 
-    /// Width on a dimension; the box is not empty.
+    /// Width on a dimension; the region is not empty.
     pub(super) fn extent(&self, d: usize) -> u32 {
         self.hi[d] - self.lo[d]
     }
@@ -46,7 +46,7 @@ pub(super) struct Axis {
 /// The dimensions on which a grid tells cells apart; the first `axis_count` of them count.
 pub(super) type Axes = [Axis; MAX_RANK];
 
-/// The cell in which a box that begins here would be owner if it can be one anywhere, counted from the grid's first.
+/// The cell in which a region that begins here would be owner if it can be one anywhere, counted from the grid's first.
 #[inline(always)]
 pub(super) fn cell_at(axes: &Axes, axis_count: u32, lo: &[u32; MAX_RANK]) -> u32 {
     let mut cell = 0;
@@ -68,13 +68,13 @@ pub(super) struct Tiling {
 }
 
 impl Tiling {
-    /// The tiling in which this box is a tile.
+    /// The tiling in which this region is a tile.
     pub(super) fn of_region(bounds: &Bounds) -> Tiling {
         let pitch: [u32; MAX_RANK] = std::array::from_fn(|d| bounds.extent(d).min(MAX_PITCH));
         Tiling { origin: std::array::from_fn(|d| bounds.lo[d] % pitch[d]), pitch }
     }
 
-    /// This tiling with the widest tiles whose first indices still include those of all these boxes.
+    /// This tiling with the widest tiles whose first indices still include those of all these regions.
     pub(super) fn widened(mut self, regions: impl Iterator<Item = Bounds>) -> Tiling {
         let mut common = [0; MAX_RANK];
         for bounds in regions {
@@ -91,7 +91,7 @@ impl Tiling {
         self
     }
 
-    /// The tile in which the box lies, if it lies in one.
+    /// The tile in which the region lies, if it lies in one.
     pub(super) fn tile_of(&self, bounds: &Bounds) -> Option<[u32; MAX_RANK]> {
         let mut tile = [0; MAX_RANK];
         for (d, tile) in tile.iter_mut().enumerate() {
@@ -184,7 +184,7 @@ impl Grid {
         bits
     }
 
-    /// Shows every cell whose owner may overlap the box, each once.
+    /// Shows every cell whose owner may overlap the region, each once.
     pub(super) fn cells_near(&self, bounds: &Bounds, mut show: impl FnMut(usize)) {
         let mut first = [0; MAX_RANK];
         let mut count = [1; MAX_RANK];
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn tails_and_smaller_boxes_lie_in_tiles_and_larger_or_shifted_ones_do_not() {
+    fn tails_and_smaller_regions_lie_in_tiles_and_larger_or_shifted_ones_do_not() {
         let tiling = Tiling::of_region(&bounds([5, 0], [10, 8]));
         assert_eq!(
             tiling.tile_of(&bounds([25, 8], [10, 3])).map(|tile| tile[..2].to_vec()),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_near_a_box_are_shown_once_even_when_tiles_share_cells() {
+    fn cells_near_a_region_are_shown_once_even_when_tiles_share_cells() {
         let grid = Grid::new(Tiling::of_region(&bounds([0, 0], [4, 4])), [1, 2, 0, 0, 0, 0], 0);
         let mut seen = Vec::new();
         grid.cells_near(&bounds([2, 2], [100, 5]), |cell| seen.push(cell));

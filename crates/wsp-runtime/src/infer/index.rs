@@ -1,14 +1,14 @@
-//! Finds the boxes off the grid that overlap a given one.
+//! Finds the regions off the grid that overlap a given one.
 //!
-//! Boxes whose extents have the same binary logarithms, dimension by dimension, form a *class*. Each class has a grid of
-//! its own with cells of these extents, and a box is filed under the cell of its first index, so a lookup visits in each
-//! class the few cells in which an overlapping box can begin, or the whole class where that is less.
+//! Regions whose extents have the same binary logarithms, dimension by dimension, form a *class*. Each class has a grid of
+//! its own with cells of these extents, and a region is filed under the cell of its first index, so a lookup visits in each
+//! class the few cells in which an overlapping region can begin, or the whole class where that is less.
 
 use super::NIL;
 use super::grid::{Bounds, advance};
 use wsp_core::MAX_RANK;
 
-/// Which places of a tensor: a read looks for written ones only, so that boxes which are only read cost nothing to each
+/// Which places of a tensor: a read looks for written ones only, so that regions which are only read cost nothing to each
 /// other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Side {
@@ -123,7 +123,7 @@ impl RegionIndex {
         (hash >> 32) as usize & (self.buckets.len() - 1)
     }
 
-    /// Shows the places of one side of a tensor that begin near enough to overlap the box. Not all of them do, and a
+    /// Shows the places of one side of a tensor that begin near enough to overlap the region. Not all of them do, and a
     /// read-only place may since have been written.
     pub(super) fn near(&self, head: u32, side: Side, bounds: &Bounds, mut show: impl FnMut(u32)) {
         let mut at = head;

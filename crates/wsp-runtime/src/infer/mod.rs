@@ -1,25 +1,25 @@
-//! Dependence inference: which earlier tasks a task must wait for, from the boxes that both access.
+//! Dependence inference: which earlier tasks a task must wait for, from the regions that both access.
 //!
-//! A read waits for the last writers of every box that it overlaps (RAW). A write waits for the last writers (WAW) and for
-//! those who read since (WAR). A box that one later write covers is forgotten with its writer and readers: whoever
+//! A read waits for the last writers of every region that it overlaps (RAW). A write waits for the last writers (WAW) and for
+//! those who read since (WAR). A region that one later write covers is forgotten with its writer and readers: whoever
 //! overlaps it overlaps that write, and is ordered through it. A write that covers only a part leaves both. So every
 //! conflicting pair is ordered by a path of edges, with one edge per ordered pair, named by the first hazard of RAW, WAW
 //! and WAR that applies.
 //!
 //! # How it works
 //!
-//! Every distinct box of a tensor in use is a *place* with a last writer and the readers since. Places of one tensor that
+//! Every distinct region of a tensor in use is a *place* with a last writer and the readers since. Places of one tensor that
 //! overlap, and of which at least one was written, are linked once, when the second of them is first used. So an access
 //! finds its place, looks at it, and follows its links, of which tiled programs have none.
 //! * `grid.rs`: places that are tiles of a tensor are found by arithmetic.
 //! * `table.rs`: all other places are found by a hash.
-//! * `index.rs`: what a box off the grid overlaps, for the links.
-//! * `geometry.rs`: the three together. It knows boxes, not tasks.
+//! * `index.rs`: what a region off the grid overlaps, for the links.
+//! * `geometry.rs`: the three together. It knows regions, not tasks.
 //! * `tasks.rs`: places, links and tasks, and what an access waits for.
 //! * `region_map.rs`, `sweep.rs`: the map as a whole.
 //! * `check.rs`: which hazards a given set of edges leaves unordered.
 //!
-//! **Invariant:** the edges, their hazards and their order depend on the tasks and boxes alone, not on capacities, grids,
+//! **Invariant:** the edges, their hazards and their order depend on the tasks and regions alone, not on capacities, grids,
 //! hashes or on what was dropped before.
 
 mod check;
@@ -131,12 +131,12 @@ impl TaskHandle for SlotTask {
     }
 }
 
-/// The boxes that one task accesses. A box that it reads and writes stands in both lists. Empty boxes touch nothing.
+/// The regions that one task accesses. A region that it reads and writes stands in both lists. Empty regions touch nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Accesses<'a> {
-    /// Boxes read.
+    /// Regions read.
     pub reads: &'a [Region],
-    /// Boxes written.
+    /// Regions written.
     pub writes: &'a [Region],
     /// Tiles read, of tensors registered with the map.
     pub tile_reads: &'a [TileRef],
@@ -145,7 +145,7 @@ pub struct Accesses<'a> {
 }
 
 impl<'a> Accesses<'a> {
-    /// Accesses given as boxes.
+    /// Accesses given as regions.
     pub fn new(reads: &'a [Region], writes: &'a [Region]) -> Accesses<'a> {
         Accesses { reads, writes, ..Accesses::default() }
     }
@@ -169,10 +169,10 @@ impl<'a> Accesses<'a> {
 pub enum Matching {
     /// Those that overlap it: complete.
     Overlap,
-    /// Those of the equal box: complete if any two boxes of a tensor are equal or disjoint, or only read. What that leaves
+    /// Those of the equal region: complete if any two regions of a tensor are equal or disjoint, or only read. What that leaves
     /// out is reported by [`TensorMap::conflicts`].
     Equal,
-    /// The newest writer of the equal box, for each read: RAW only, an edge per read. The edges of the pto-isa-lh
+    /// The newest writer of the equal region, for each read: RAW only, an edge per read. The edges of the pto-isa-lh
     /// runtime; neither complete nor checked.
     EqualRaw,
 }
@@ -182,11 +182,11 @@ pub enum Matching {
 pub struct Capacity {
     /// Tensors ever used.
     pub tensors: u32,
-    /// Distinct boxes in use at a time.
+    /// Distinct regions in use at a time.
     pub regions: u32,
-    /// Readers remembered at a time, beyond one per box. A task needs as many free ones as it reads.
+    /// Readers remembered at a time, beyond one per region. A task needs as many free ones as it reads.
     pub readers: u32,
-    /// Pairs of overlapping boxes at a time.
+    /// Pairs of overlapping regions at a time.
     pub overlaps: u32,
     /// Accesses of one task.
     pub accesses: u32,
@@ -197,7 +197,7 @@ pub struct Capacity {
 pub enum Store {
     /// [`Capacity::tensors`].
     Tensors,
-    /// [`Capacity::boxes`].
+    /// [`Capacity::regions`].
     Regions,
     /// [`Capacity::readers`].
     Readers,
@@ -230,9 +230,9 @@ impl std::fmt::Display for MapError {
             MapError::Full { store, capacity } => {
                 let what = match store {
                     Store::Tensors => "tensors",
-                    Store::Regions => "distinct boxes",
+                    Store::Regions => "distinct regions",
                     Store::Readers => "readers",
-                    Store::Overlaps => "pairs of overlapping boxes",
+                    Store::Overlaps => "pairs of overlapping regions",
                     Store::Accesses => "accesses of one task",
                 };
                 write!(
@@ -256,16 +256,16 @@ impl std::fmt::Display for MapError {
 
 impl std::error::Error for MapError {}
 
-/// A hazard between unequal boxes, which [`Matching::Equal`] does not turn into an edge.
+/// A hazard between unequal regions, which [`Matching::Equal`] does not turn into an edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Conflict<H> {
     /// The task that was recorded when it was found.
     pub task: H,
-    /// Its box.
+    /// Its region.
     pub region: Region,
     /// The earlier task.
     pub other: H,
-    /// The earlier task's box: not equal, but overlapping.
+    /// The earlier task's region: not equal, but overlapping.
     pub other_region: Region,
     /// What kind it is.
     pub hazard: Hazard,
@@ -289,10 +289,10 @@ pub trait TensorMap<H: TaskHandle> {
         found: impl FnMut(H, Hazard),
     ) -> Result<(), MapError>;
 
-    /// Shows the last writers of every box that overlaps `region`, each once, in ascending order.
+    /// Shows the last writers of every region that overlaps `region`, each once, in ascending order.
     fn writers_of(&mut self, region: &Region, found: impl FnMut(H));
 
-    /// The last writer of `region` itself, or else the latest of a box that overlaps it. A box that is covered by a later
+    /// The last writer of `region` itself, or else the latest of a region that overlaps it. A region that is covered by a later
     /// one, of the same task or of another, is forgotten.
     fn find_producer(&mut self, region: &Region) -> Option<H>;
 
@@ -305,6 +305,6 @@ pub trait TensorMap<H: TaskHandle> {
     /// Forgets all tasks and keeps the memory.
     fn clear(&mut self);
 
-    /// Hazards that [`Matching::Equal`] found and made no edge of: the first of them, one per pair of boxes.
+    /// Hazards that [`Matching::Equal`] found and made no edge of: the first of them, one per pair of regions.
     fn conflicts(&self) -> &[Conflict<H>];
 }

@@ -89,7 +89,7 @@ impl<H: TaskHandle> RegionMap<H> {
             + (self.accessed.capacity() + self.near.capacity()) * size_of::<u32>()
     }
 
-    /// Pairs of boxes for which [`Matching::Equal`] has made no edge though tasks conflict; see [`TensorMap::conflicts`]
+    /// Pairs of regions for which [`Matching::Equal`] has made no edge though tasks conflict; see [`TensorMap::conflicts`]
     /// for the first of them.
     pub fn conflict_count(&self) -> u64 {
         self.tasks.conflict_count
@@ -123,7 +123,7 @@ impl<H: TaskHandle> RegionMap<H> {
             && self.tasks.matching != Matching::EqualRaw
     }
 
-    /// Puts the places of accesses to boxes into `accessed`, reads first, if there is nothing to prepare. Returns how many
+    /// Puts the places of accesses to regions into `accessed`, reads first, if there is nothing to prepare. Returns how many
     /// are read.
     #[inline(always)]
     fn find_regions(&mut self, accesses: &Accesses<'_>) -> Option<usize> {
@@ -330,7 +330,7 @@ impl<H: TaskHandle> TensorMap<H> for RegionMap<H> {
     }
 }
 
-/// The boxes of tiles with their number.
+/// The regions of tiles with their number.
 struct Sized<I> {
     regions: I,
     left: usize,

@@ -1,7 +1,7 @@
-//! Finds boxes off the grid by equality: open addressing over place numbers.
+//! Finds regions off the grid by equality: open addressing over place numbers.
 //!
 //! The hash keeps neighbours together: tiles next to each other hash to slots at a small fixed distance. Folding the high
-//! bits in keeps boxes at regular strides apart, and scattering by the low bits boxes that overlap.
+//! bits in keeps regions at regular strides apart, and scattering by the low bits regions that overlap.
 
 use super::NIL;
 use super::grid::Bounds;
@@ -11,7 +11,7 @@ use wsp_core::MAX_RANK;
 const WEIGHTS: [u32; MAX_RANK] =
     [0x0002_0005, 0x0000_1003, 0x0008_0021, 0x0010_0007, 0x0040_000B, 0x0080_0011];
 
-/// Hash table from boxes to places. Removing is rebuilding.
+/// Hash table from regions to places. Removing is rebuilding.
 #[derive(Debug)]
 pub(super) struct RegionTable {
     slots: Vec<u32>,
@@ -32,7 +32,7 @@ fn hash(tensor: u32, bounds: &Bounds) -> u32 {
 }
 
 impl RegionTable {
-    /// Room for `regions` boxes.
+    /// Room for `regions` regions.
     pub(super) fn new(regions: usize) -> RegionTable {
         RegionTable { slots: vec![NIL; (2 * regions).max(16).next_power_of_two()], used: 0 }
     }
@@ -41,7 +41,7 @@ impl RegionTable {
         self.slots.capacity() * size_of::<u32>()
     }
 
-    /// The place of a box, told by `is_it`.
+    /// The place of a region, told by `is_it`.
     #[inline]
     pub(super) fn find(&self, tensor: u32, bounds: &Bounds, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mask = self.slots.len() - 1;
@@ -58,7 +58,7 @@ impl RegionTable {
         }
     }
 
-    /// Adds a box that is not there; `box_of` tells the boxes of those that are, should they have to move.
+    /// Adds a region that is not there; `region_of` tells the regions of those that are, should they have to move.
     pub(super) fn insert(
         &mut self,
         tensor: u32,
@@ -104,7 +104,7 @@ mod tests {
         Bounds::of(&Region::new(TensorId(0), &lo, &[lo[0] + size[0], lo[1] + size[1]]).expect("ranks agree"))
     }
 
-    /// Slots looked at when every box is looked up once.
+    /// Slots looked at when every region is looked up once.
     fn probes(regions: &[Bounds]) -> usize {
         let mut table = RegionTable::new(regions.len());
         for (place, bounds) in regions.iter().enumerate() {

@@ -5,7 +5,7 @@ use super::geometry::Geometry;
 use super::list::ListPool;
 use super::{Conflict, Hazard, Matching, NIL, TaskHandle};
 
-/// Conflicts that are kept with their boxes.
+/// Conflicts that are kept with their regions.
 pub(super) const CONFLICTS_KEPT: usize = 64;
 
 /// Published as read.

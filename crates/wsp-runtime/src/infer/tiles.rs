@@ -1,4 +1,4 @@
-//! Tensors registered with their tiling: accesses by tile number, without a box.
+//! Tensors registered with their tiling: accesses by tile number, without a region.
 
 use super::grid::{Bounds, Tiling, advance};
 use super::{MapError, TaskHandle};
@@ -6,7 +6,7 @@ use crate::infer::RegionMap;
 use wsp_core::words::counted;
 use wsp_core::{MAX_RANK, Region, TensorId};
 
-/// A tile of a tensor registered with a map: means exactly its box, and mixes with boxes of the same tensor. Of use with
+/// A tile of a tensor registered with a map: means exactly its region, and mixes with regions of the same tensor. Of use with
 /// the map that gave it out only.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TileRef(pub u32);
@@ -42,7 +42,7 @@ pub enum TilingError {
         /// The tile's extent.
         tile: u32,
     },
-    /// The tensor is registered already, or boxes of it have been recorded.
+    /// The tensor is registered already, or regions of it have been recorded.
     InUse(TensorId),
     /// There is no room for so many tiles.
     Map(MapError),
@@ -99,7 +99,7 @@ impl TiledTensor {
         Some(TileRef(self.first + number))
     }
 
-    /// The box of the tile with this index; `None` as for [`tile`](Self::tile).
+    /// The region of the tile with this index; `None` as for [`tile`](Self::tile).
     pub fn region(&self, index: &[u32]) -> Option<Region> {
         self.tile(index)?;
         let mut at = [0; MAX_RANK];
@@ -119,7 +119,7 @@ impl TiledTensor {
 
 impl<H: TaskHandle> RegionMap<H> {
     /// Registers a tensor of this shape (in elements) with tiles of these extents, before its first access. Its tiles are
-    /// then named without a box, and are never forgotten. Of a fixed map it takes a box per tile, and it allocates.
+    /// then named without a region, and are never forgotten. Of a fixed map it takes a region per tile, and it allocates.
     ///
     /// # Errors
     ///
@@ -163,7 +163,7 @@ impl TiledTensor {
         Tiling { origin: [0; MAX_RANK], pitch: self.tile }
     }
 
-    /// The boxes of all tiles, in order of their numbers.
+    /// The regions of all tiles, in order of their numbers.
     pub(super) fn regions(&self) -> impl Iterator<Item = Bounds> {
         let counts = self.counts.map(u64::from);
         let mut at = Some([0; MAX_RANK]);

@@ -1,4 +1,4 @@
-//! The planner and boxes: tensors registered with their tiles, and waiting for the writers of a box.
+//! The planner and regions: tensors registered with their tiles, and waiting for the writers of a region.
 
 use super::stuck::SourceWait;
 use super::submit::Submitter;
@@ -21,11 +21,11 @@ impl<R: TaskRunner> Submitter<'_, R> {
         self.inference.tiled(tensor, shape, tile)
     }
 
-    /// Waits until every task that wrote to a place of the box, and was not hidden by a later write, is complete: the
+    /// Waits until every task that wrote to a place of the region, and was not hidden by a later write, is complete: the
     /// source may then read what they wrote.
     ///
     /// # Errors
-    /// The run is stopping, or boxes are not looked at.
+    /// The run is stopping, or regions are not looked at.
     pub fn await_writers(&mut self, region: &Region) -> Result<(), Stopped> {
         if !self.deps.infers() {
             return Err(Stopped::RegionsNotKept);

@@ -12,7 +12,7 @@ use wsp_core::{EventId, Region, TaskId};
 pub(super) enum SourceWait<'r> {
     /// Room for a task.
     Window,
-    /// The writers of a box.
+    /// The writers of a region.
     Writers(&'r Region),
     /// The end of all tasks.
     End,

@@ -73,7 +73,7 @@ fn task_0_is_found_as_a_producer() {
 }
 
 #[test]
-fn exact_dependences_see_equal_boxes_only_and_overlap_yields_both_producers() {
+fn exact_dependences_see_equal_regions_only_and_overlap_yields_both_producers() {
     let edges = |deps| {
         let mut graph = TaskGraph::new(deps);
         graph.submit(task(&[], &[], &[cells(0, 0, 4)])).unwrap();

@@ -1,4 +1,4 @@
-//! Many readers, many boxes, little room, misuse.
+//! Many readers, many regions, little room, misuse.
 
 use wsp_core::{MAX_RANK, Region, TaskId, TensorId};
 use wsp_runtime::infer::{
@@ -55,7 +55,7 @@ fn a_partial_overwrite_leaves_both_producers_and_a_covering_one_only_the_last() 
 }
 
 #[test]
-fn a_task_does_not_wait_for_itself_and_empty_boxes_touch_nothing() {
+fn a_task_does_not_wait_for_itself_and_empty_regions_touch_nothing() {
     let mut map = overlap();
     let regions = [rows(0, 0, 64), rows(0, 32, 96), rows(0, 7, 7)];
     assert_eq!(submit(&mut map, 0, &regions, &regions), []);
@@ -81,7 +81,7 @@ fn every_reader_of_a_tile_is_waited_for_once_however_many() {
 }
 
 #[test]
-fn all_of_100_distinct_boxes_are_found() {
+fn all_of_100_distinct_regions_are_found() {
     let mut map = overlap();
     for i in 0..100 {
         submit(&mut map, i, &[], &[rows(0, 32 * i, 32 * i + 32)]);
@@ -144,7 +144,7 @@ fn memory_of_a_stream_is_that_of_the_tasks_in_flight() {
 }
 
 #[test]
-fn memory_of_boxes_that_are_written_once_is_that_of_the_tasks_in_flight() {
+fn memory_of_regions_that_are_written_once_is_that_of_the_tasks_in_flight() {
     let mut map = overlap();
     let mut most = 0;
     for task in 0..200_000u32 {
@@ -177,7 +177,7 @@ fn a_full_map_refuses_says_what_is_full_and_has_lost_nothing() {
     assert_eq!(error, full(Store::Regions, 8));
     assert_eq!(
         error.to_string(),
-        "the tensor map is full: it holds 8 distinct boxes; let tasks complete, or give it a larger capacity"
+        "the tensor map is full: it holds 8 distinct regions; let tasks complete, or give it a larger capacity"
     );
     assert_eq!(submit(&mut map, 8, &[rows(0, 0, 32)], &[]), [(0, Hazard::Raw)]);
     assert_eq!(refused(&mut map, &[rows(0, 0, 1), rows(0, 1, 2)], &[]), full(Store::Regions, 8));
@@ -230,7 +230,7 @@ fn a_fixed_map_has_room_for_what_one_access_finds() {
 }
 
 #[test]
-fn a_conflict_of_unequal_boxes_is_reported_once_with_both_tasks_and_boxes() {
+fn a_conflict_of_unequal_regions_is_reported_once_with_both_tasks_and_regions() {
     let mut map = RegionMap::growing(Matching::Equal);
     let (tile, both) = (rows(0, 32, 64), rows(0, 0, 64));
     submit(&mut map, 0, &[], &[tile]);
@@ -288,7 +288,7 @@ fn the_number_that_is_no_task_is_refused() {
 }
 
 #[test]
-fn boxes_at_the_far_end_of_the_index_space_are_boxes() {
+fn regions_at_the_far_end_of_the_index_space_are_regions() {
     let mut map = overlap();
     let end = |lo: u32| Region::new(TensorId(u32::MAX - 1), &[lo], &[u32::MAX]).unwrap();
     let all = Region::new(TensorId(u32::MAX - 1), &[0], &[u32::MAX]).unwrap();

@@ -41,7 +41,7 @@ impl Scan {
         self.reads.retain(|(_, old)| !covered(old));
         self.writes.retain(|(_, old)| !covered(old));
         self.reads.extend(task.reads.iter().map(|region| (id, *region)));
-        // Of a task's own boxes, one that a later one covers is forgotten as well.
+        // Of a task's own regions, one that a later one covers is forgotten as well.
         let forgotten = |(i, old): (usize, &Region)| {
             task.writes[i + 1..].iter().any(|new| new != old && related(old, new) && new.covers(old))
         };
@@ -84,7 +84,7 @@ fn conflict(a: &Task, b: &Task) -> bool {
 
 const FIXED: Capacity = Capacity { tensors: 8, regions: 1500, readers: 1500, overlaps: 50_000, accesses: 16 };
 
-/// A box of any rank from 1 to 4. Tensors 0 to 3 have tiles with parts and neighbours, 5000 has anything.
+/// A region of any rank from 1 to 4. Tensors 0 to 3 have tiles with parts and neighbours, 5000 has anything.
 fn region() -> impl Strategy<Value = Region> + Clone {
     let bounds =
         |lo: Vec<u32>, hi: Vec<u32>, tensor| Region::new(TensorId(tensor), &lo, &hi).expect("ranks agree");
@@ -110,7 +110,7 @@ fn region() -> impl Strategy<Value = Region> + Clone {
     prop_oneof![5 => tiles, 2 => anything, 2 => rows]
 }
 
-/// Boxes of which any two of a tensor are equal or disjoint.
+/// Regions of which any two of a tensor are equal or disjoint.
 fn tile() -> impl Strategy<Value = Region> + Clone {
     (0..3u32, 0..3u32, 0..3u32, prop::bool::weighted(0.1)).prop_map(|(tensor, row, column, empty)| {
         let lo = [row * 7 + tensor, column * 5];
@@ -166,7 +166,7 @@ proptest! {
     }
 
     #[test]
-    fn equal_matching_is_a_scan_for_equal_boxes(program in program(region(), 90)) {
+    fn equal_matching_is_a_scan_for_equal_regions(program in program(region(), 90)) {
         let expected = scanned(&program, equal);
         for mut map in [RegionMap::growing(Matching::Equal), RegionMap::fixed(Matching::Equal, FIXED)] {
             prop_assert_eq!(&inferred(&mut map, &program), &expected);
@@ -254,7 +254,7 @@ proptest! {
     }
 
     #[test]
-    fn tiles_mean_their_boxes(program in program(tiles_and_regions(), 90)) {
+    fn tiles_mean_their_regions(program in program(tiles_and_regions(), 90)) {
         let mut map = RegionMap::<u32>::growing(Matching::Overlap);
         let tiled = map.register(TensorId(0), &SHAPE, &TILE).expect("it is not in use");
         let counts = [0, 1, 2].map(|d| tiled.counts()[d]);
@@ -266,7 +266,7 @@ proptest! {
         let expected = scanned(&program, overlap);
         for round in 0..2 {
             for (id, task) in (0..).zip(&program) {
-                // Every other task names the boxes that are tiles by their numbers.
+                // Every other task names the regions that are tiles by their numbers.
                 let named = |regions: &[Region]| -> (Vec<Region>, Vec<TileRef>) {
                     let name = |region: &Region| tiles.iter().find(|(tile, _)| tile == region).map(|(_, tile)| *tile);
                     let rest = regions.iter().filter(|r| (id + round) % 2 == 0 || name(r).is_none()).copied();
@@ -284,7 +284,7 @@ proptest! {
     }
 
     #[test]
-    fn writers_of_a_box_are_those_of_a_scan_and_the_producer_is_its_own_or_the_latest(
+    fn writers_of_a_region_are_those_of_a_scan_and_the_producer_is_its_own_or_the_latest(
         program in program(region(), 60),
         queries in proptest::collection::vec(region(), 20),
     ) {
@@ -309,7 +309,7 @@ proptest! {
 }
 
 #[test]
-fn a_box_inside_a_later_one_of_its_task_is_forgotten() {
+fn a_region_inside_a_later_one_of_its_task_is_forgotten() {
     let rows = |lo, hi| Region::new(TensorId(0), &[lo], &[hi]).expect("ranks agree");
     let writes = |regions: &[Region]| Task { reads: Vec::new(), writes: regions.to_vec() };
     let mut map = RegionMap::growing(Matching::Overlap);
@@ -322,7 +322,7 @@ fn a_box_inside_a_later_one_of_its_task_is_forgotten() {
 const SHAPE: [u32; 3] = [6, 16, 9];
 const TILE: [u32; 3] = [4, 4, 4];
 
-/// Tiles of the registered tensor, parts of them, and boxes over several.
+/// Tiles of the registered tensor, parts of them, and regions over several.
 fn tiles_and_regions() -> impl Strategy<Value = Region> + Clone {
     ([0..2u32, 0..4u32, 0..3u32], 0..6u32).prop_map(|(at, how)| {
         let lo: [u32; 3] = std::array::from_fn(|d| at[d] * TILE[d]);

@@ -74,7 +74,7 @@ const FIXED: Capacity =
     Capacity { tensors: 400, regions: 6000, readers: 60_000, overlaps: 100_000, accesses: 8 };
 
 #[test]
-fn the_newest_writers_of_equal_boxes_are_the_recorded_edges_edge_for_edge() {
+fn the_newest_writers_of_equal_regions_are_the_recorded_edges_edge_for_edge() {
     for graph in GRAPHS {
         for mut map in [RegionMap::growing(Matching::EqualRaw), RegionMap::fixed(Matching::EqualRaw, FIXED)] {
             let mut made = edges(&mut map, &tasks(graph, 1));

@@ -8,7 +8,7 @@ use wsp_runtime::{Deps, Ready, RunConfig, Stopped, Submitter, TaskGraph, TaskRun
 
 const SHAPES: [([u32; 2], [u32; 2]); 3] = [([6, 5], [2, 2]), ([9, 1], [4, 1]), ([3, 3], [3, 3])];
 
-/// One access: the tensor, its tile by position, the tile after it for a box of two tiles, and how it is given.
+/// One access: the tensor, its tile by position, the tile after it for a region of two tiles, and how it is given.
 #[derive(Clone, Copy, Debug)]
 struct GivenAccess {
     tensor: usize,
@@ -48,7 +48,7 @@ fn tiled(
         .collect()
 }
 
-/// The tiles and boxes of some accesses; boxes only, if `tiles` gives no tile.
+/// The tiles and regions of some accesses; regions only, if `tiles` gives no tile.
 fn given(
     tensors: &[TiledTensor],
     list: &[GivenAccess],
@@ -105,7 +105,7 @@ fn graph_of(deps: Deps, program: &[Task], tiles: fn(&GivenAccess) -> bool) -> Ta
     graph
 }
 
-/// Edges as they were made; those of equal boxes are made in order of reads, so tiles and boxes are sorted first.
+/// Edges as they were made; those of equal regions are made in order of reads, so tiles and regions are sorted first.
 fn edges(deps: Deps, graph: &TaskGraph) -> Vec<(TaskId, TaskId)> {
     let mut edges: Vec<_> = graph.edges().collect();
     if deps == Deps::Exact {
@@ -116,7 +116,7 @@ fn edges(deps: Deps, graph: &TaskGraph) -> Vec<(TaskId, TaskId)> {
 
 proptest! {
     #[test]
-    fn tiles_mean_their_boxes(program in program()) {
+    fn tiles_mean_their_regions(program in program()) {
         for deps in [Deps::Exact, Deps::Overlap, Deps::Hybrid, Deps::Explicit] {
             let regions = graph_of(deps, &program, |_| false);
             for tiles in [|_: &GivenAccess| true, |access: &GivenAccess| access.as_tile] {

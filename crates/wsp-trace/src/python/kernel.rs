@@ -19,7 +19,7 @@ pub(crate) const CODES: &[CodeInfo] = &[
     CodeInfo {
         code: Code(1102),
         title: "a parameter of a kernel has no annotation",
-        explanation: "Annotations say what a parameter takes: `In`, `Out` and `InOut` are boxes of tensors, `Scalar` is an integer \
+        explanation: "Annotations say what a parameter takes: `In`, `Out` and `InOut` are regions of tensors, `Scalar` is an integer \
             of the task, `Constexpr` a value that Python knows when the kernel is compiled.",
     },
     CodeInfo {
@@ -32,7 +32,7 @@ pub(crate) const CODES: &[CodeInfo] = &[
     CodeInfo {
         code: Code(1104),
         title: "a kernel takes a fixed list of parameters",
-        explanation: "`*args` and `**kwargs` cannot be parameters of a kernel: its tasks have one box or number per parameter.",
+        explanation: "`*args` and `**kwargs` cannot be parameters of a kernel: its tasks have one region or number per parameter.",
     },
     CodeInfo {
         code: Code(1105),
@@ -242,7 +242,7 @@ pub(crate) const CODES: &[CodeInfo] = &[
     CodeInfo {
         code: Code(1139),
         title: "a kernel is a method",
-        explanation: "A task gives its kernel boxes of tensors, integers and constants, and no `self`. Decorate a function inside of a method, \
+        explanation: "A task gives its kernel regions of tensors, integers and constants, and no `self`. Decorate a function inside of a method, \
             which sees `self` as a variable around it, or leave `self` out.",
     },
     CodeInfo {

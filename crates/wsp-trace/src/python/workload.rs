@@ -175,7 +175,7 @@ declared with `Tensor(shape, dtype)` and bound in a run, or used as `tensor(arra
     CodeInfo {
         code: Code(1024),
         title: "a slice with a step",
-        explanation: "Tasks read and write boxes without gaps. Give the kernel the box, and take every n-th element there.",
+        explanation: "Tasks read and write regions without gaps. Give the kernel the region, and take every n-th element there.",
     },
     CodeInfo {
         code: Code(1025),
@@ -188,7 +188,7 @@ end, as in Python; negative expressions do not. `tile(i, n)` stops at the end of
         code: Code(1026),
         title: "a view that may not lie inside the view it is of",
         explanation: "\
-A run checks boxes against tensors, not against the views that they were cut from; so what is cut from a part must be known to
+A run checks regions against tensors, not against the views that they were cut from; so what is cut from a part must be known to
 lie inside it. Index the tensor itself, or use bounds that show it.",
     },
     CodeInfo {

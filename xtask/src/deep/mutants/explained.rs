@@ -66,7 +66,7 @@ pub(super) const EXPLAINED: &[Explained] = &[
         file: "crates/wsp-runtime/src/infer/table.rs",
         change: "replace << with >> in hash",
         line: "let low = lo ^ lo >> log2 >> log2;",
-        reason: "another hash of a box finds the same boxes",
+        reason: "another hash of a region finds the same regions",
     },
     Explained {
         file: "crates/wsp-cpu/src/tg/bodies.rs",

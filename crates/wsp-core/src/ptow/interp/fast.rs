@@ -12,7 +12,7 @@ use super::machine::{Stop, after, argument_count};
 use super::values::{LoopVars, mode, region_bounds};
 use crate::{ExecPool, MAX_RANK, Region, TensorId};
 
-/// Most parameters, boxes, and arguments of a kind that change, of all statements of a body. A power of two.
+/// Most parameters, regions, and arguments of a kind that change, of all statements of a body. A power of two.
 const MAX_FIELDS: usize = 32;
 
 /// A range of places.
@@ -121,7 +121,7 @@ struct MovingParam {
     place: u8,
 }
 
-/// Bounds of a box in a dimension that are lines.
+/// Bounds of a region in a dimension that are lines.
 #[derive(Clone, Copy, Debug, Default)]
 struct MovingBounds {
     lo: Moving,
@@ -160,7 +160,7 @@ impl Default for Late {
     }
 }
 
-/// Bounds of a box in a dimension that are evaluated: those of an extension word.
+/// Bounds of a region in a dimension that are evaluated: those of an extension word.
 #[derive(Clone, Copy, Debug, Default)]
 struct LateBounds {
     word: u32,
@@ -300,7 +300,7 @@ impl Fields {
         }
     }
 
-    /// Evaluates the arguments of a statement that are no lines; none when one has no value, or a box lies outside.
+    /// Evaluates the arguments of a statement that are no lines; none when one has no value, or a region lies outside.
     pub(super) fn evaluate(
         &mut self,
         site: &FastSite,
@@ -342,7 +342,7 @@ impl Fields {
         self.params.push(line.map_or(0, |line| line.offset))
     }
 
-    /// Sets the bounds of the last box in a dimension.
+    /// Sets the bounds of the last region in a dimension.
     fn bounds(&mut self, dim: usize, (lo, hi): (Line, Line)) -> Option<()> {
         let place = self.regions.count.checked_sub(1)?;
         let region = self.regions.at(place);

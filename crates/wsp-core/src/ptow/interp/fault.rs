@@ -23,7 +23,7 @@ pub struct Fault {
 pub enum FaultKind {
     /// An expression.
     Expr(ExprFault),
-    /// A box does not lie within its tensor.
+    /// A region does not lie within its tensor.
     Outside {
         /// Which access of the task, from 0.
         access: u8,

@@ -75,7 +75,7 @@ pub enum Ordered {
     End,
 }
 
-/// What a task does to a box.
+/// What a task does to a region.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum AccessMode {
@@ -101,9 +101,9 @@ pub struct Task<'t> {
     pub pool: ExecPool,
     /// Its parameters.
     pub params: &'t [i64],
-    /// Its boxes, in the order of the accesses; a box may be empty.
+    /// Its regions, in the order of the accesses; a region may be empty.
     pub regions: &'t [Region],
-    /// What it does to each box.
+    /// What it does to each region.
     pub modes: &'t [AccessMode],
     /// Ordinals of the tasks that it waits for, without repetition.
     pub after: &'t [u64],

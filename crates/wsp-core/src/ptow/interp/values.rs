@@ -183,7 +183,7 @@ impl Record {
     /// Adds the access of an instruction: `value` evaluates an expression.
     ///
     /// # Errors
-    /// When a bound has no value, or the box does not lie within its tensor.
+    /// When a bound has no value, or the region does not lie within its tensor.
     pub(super) fn access<S>(
         &mut self,
         program: &Program<'_>,
@@ -226,7 +226,7 @@ impl Record {
     }
 }
 
-/// What the instruction of an access does to its box.
+/// What the instruction of an access does to its region.
 pub(super) fn mode(word: &Word) -> Option<AccessMode> {
     match Op::from_code(word.opcode) {
         Some(Op::IoInput) => Some(AccessMode::In),

@@ -197,7 +197,7 @@ fn need(need: &expected::Need) -> Need {
     Need { counter: need.tile, access, reached: need.reached() }
 }
 
-/// Boxes that are read, and those that are written.
+/// Regions that are read, and those that are written.
 fn split(task: &Task<'_>, reads: &mut SmallVec<[Region; 4]>, writes: &mut SmallVec<[Region; 4]>) {
     reads.clear();
     writes.clear();

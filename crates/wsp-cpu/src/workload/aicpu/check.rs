@@ -11,7 +11,7 @@ use wsp_core::SlotId;
 use wsp_diag::Diagnostic;
 use wsp_plan::workload::{TaskRecord, TaskSink, expand};
 
-/// Under `exact`: refuses boxes that overlap without being equal. The host looks at all tasks, as no AICPU sees them all.
+/// Under `exact`: refuses regions that overlap without being equal. The host looks at all tasks, as no AICPU sees them all.
 pub(super) fn equal_regions<I: Issue>(
     generated: &Generated<'_>,
     issue: &mut I,
@@ -26,7 +26,7 @@ pub(super) fn equal_regions<I: Issue>(
     expanded.map(|_| ()).map_err(|error| vec![faults::generation(error, |fault| *fault)])
 }
 
-/// Compares the boxes of every task with those before it.
+/// Compares the regions of every task with those before it.
 struct Comparing<'c, 'g, I> {
     generated: &'c Generated<'g>,
     issue: &'c mut I,
@@ -57,8 +57,8 @@ impl<I: Issue> TaskSink for Comparing<'_, '_, I> {
 
     fn slot(&mut self, slot: SlotId) -> Result<i64, Box<Diagnostic>> {
         let instead = [
-            "write `task_graph(deps = overlap)`: `exact` compares all boxes before tasks run on AICPUs",
-            "write `.task_graph(deps=Deps.infer_bytes_overlap())`: exact dependences compare all boxes before tasks run on \
+            "write `task_graph(deps = overlap)`: `exact` compares all regions before tasks run on AICPUs",
+            "write `.task_graph(deps=Deps.infer_bytes_overlap())`: exact dependences compare all regions before tasks run on \
              AICPUs",
         ];
         Err(Box::new(GraphFault::Computed(slot).diagnostic(self.generated.module, instead)))

@@ -17,7 +17,7 @@ pub(super) trait Issue: Send {
     /// The task cannot be: an argument does not fit its descriptor.
     fn issue<'t>(&'t mut self, task: &TaskRecord<'t>) -> Result<Issued<'t>, Diagnostic>;
 
-    /// Boxes that the task reads, and those that it writes, without taking it in.
+    /// Regions that the task reads, and those that it writes, without taking it in.
     ///
     /// # Errors
     /// As [`Issue::issue`].
@@ -34,11 +34,11 @@ pub(super) struct Issued<'t> {
     pub(super) kernel: KernelId,
     /// Words of its descriptor.
     pub(super) payload: &'t [u32],
-    /// Boxes it reads.
+    /// Regions it reads.
     pub(super) reads: &'t [Region],
-    /// Boxes it writes.
+    /// Regions it writes.
     pub(super) writes: &'t [Region],
-    /// Accesses that have been counted beforehand, which are not among the boxes.
+    /// Accesses that have been counted beforehand, which are not among the regions.
     pub(super) needs: &'t [Need],
 }
 

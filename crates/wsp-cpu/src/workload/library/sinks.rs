@@ -23,7 +23,7 @@ pub(super) enum SubmitFault {
     Stopped(Stopped),
     /// A task cannot be.
     Task(Diagnostic),
-    /// Its boxes cannot be.
+    /// Its regions cannot be.
     Regions(RegionFault),
 }
 

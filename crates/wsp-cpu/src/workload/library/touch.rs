@@ -14,7 +14,7 @@ use wsp_plan::workload::TaskRecord;
 /// Descriptor words of a task.
 type Words = SmallVec<[u32; 16]>;
 
-/// Boxes from the summaries of library kernels.
+/// Regions from the summaries of library kernels.
 pub(crate) struct LibraryTouch<'a> {
     module: &'a WorkloadModule,
     callees: Callees,
@@ -54,7 +54,7 @@ impl LibraryTouch<'_> {
         (self.kernel, &self.words)
     }
 
-    /// Boxes of the last task.
+    /// Regions of the last task.
     pub(crate) fn last(&self) -> Touched<'_> {
         Touched { reads: &self.last.reads, writes: &self.last.writes }
     }

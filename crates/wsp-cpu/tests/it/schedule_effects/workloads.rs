@@ -159,7 +159,7 @@ fn stream_by() {
     assert_eq!(starts(&free(6, "streams(2); stream_by(b / 3);"), 6), [0, 10, 20, 0, 10, 20]);
 }
 
-/// Two tasks, the second with the larger priority, whose boxes are these.
+/// Two tasks, the second with the larger priority, whose regions are these.
 fn two(regions: [&str; 2], after: &str, deps: &str) -> String {
     format!(
         "axis b = dense(1); axis c = dense(2); tensor x: f32[8]; kernel k(inout a, number) cost 10;

@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use std::fmt::Write;
 
-/// A statement: a task on boxes of small tensors, or a nest of others.
+/// A statement: a task on regions of small tensors, or a nest of others.
 #[derive(Clone, Debug)]
 pub(crate) enum Statement {
-    /// Kernel, and per argument a tensor and a choice of box.
+    /// Kernel, and per argument a tensor and a choice of region.
     Task(usize, [(usize, usize); 3]),
     Loop(&'static str, u32, Vec<Statement>),
     Choice(u32, Vec<Statement>, Vec<Statement>),

@@ -1,4 +1,4 @@
-//! What loops run over, and boxes of tensors.
+//! What loops run over, and regions of tensors.
 
 use super::expr::{Expr, Index, Param, Slot};
 use super::origin::{Origin, Owner};
@@ -6,7 +6,7 @@ use crate::workload::{DimRange, IntExprKind, Iteration};
 use std::ops::{Range, RangeFull, RangeTo};
 use wsp_core::{AxisId, KernelId, LabelId, TensorId, WorkloadId};
 
-/// A tensor. As an argument it is all of it; [`Tensor::at`] is a box of it.
+/// A tensor. As an argument it is all of it; [`Tensor::at`] is a region of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tensor {
     pub(super) id: TensorId,
@@ -138,7 +138,7 @@ impl<T: Into<Expr>> From<Range<T>> for Over {
     }
 }
 
-/// The bounds of a box in one dimension: an index, `lo..hi`, [`sized`], or `..` for all of it.
+/// The bounds of a region in one dimension: an index, `lo..hi`, [`sized`], or `..` for all of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bound {
     pub(super) range: DimRange,
@@ -240,7 +240,7 @@ tuple_bounds!(A B C D);
 tuple_bounds!(A B C D E);
 tuple_bounds!(A B C D E F);
 
-/// A box of a tensor.
+/// A region of a tensor.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TensorRegion {
     pub(super) tensor: Tensor,
@@ -248,14 +248,14 @@ pub struct TensorRegion {
 }
 
 impl Tensor {
-    /// A box of it; dimensions after the given ones are whole.
+    /// A region of it; dimensions after the given ones are whole.
     #[must_use]
     pub fn at(self, bounds: impl Bounds) -> TensorRegion {
         TensorRegion { tensor: self, bounds: bounds.list() }
     }
 }
 
-/// An argument of a task: an integer, a tensor or a box of one.
+/// An argument of a task: an integer, a tensor or a region of one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Argument(pub(super) Value);
 

@@ -30,12 +30,12 @@ impl DirectiveDef for Deps {
         Deps::Exact => CapabilityRow::new(
             "task_graph(deps = exact)",
             Support::Enforced,
-            "tasks wait for those that access the same box, and boxes that overlap without being equal are an error",
+            "tasks wait for those that access the same region, and regions that overlap without being equal are an error",
         ),
         Deps::Overlap => CapabilityRow::new(
             "task_graph(deps = overlap)",
             Support::Enforced,
-            "tasks wait for those that access a box that shares an element with theirs, when one of the two writes",
+            "tasks wait for those that access a region that shares an element with theirs, when one of the two writes",
         ),
         Deps::Explicit => CapabilityRow::new(
             "task_graph(deps = explicit)",

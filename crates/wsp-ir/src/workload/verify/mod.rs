@@ -37,9 +37,9 @@
 //! Statements
 //!
 //! * **WSP0772** a task gives each parameter of a declared kernel one argument, and at most `MAX_TASK_SCALARS` to another.
-//! * **WSP0773** an integer's argument is an integer, a tensor's a box; descriptors hold integers only.
+//! * **WSP0773** an integer's argument is an integer, a tensor's a region; descriptors hold integers only.
 //! * **WSP0774** arguments of declared kernels have no names; named ones follow the others, each name once.
-//! * **WSP0775** a box has at most as many bounds as its tensor has dimensions.
+//! * **WSP0775** a region has at most as many bounds as its tensor has dimensions.
 //! * **WSP0776** no bound of a task that writes a slot reads that slot.
 //! * **WSP0777** `for` runs over a dense axis without an index, or over a ragged axis with one; `select` over a sparse one.
 //! * **WSP0778** a step that is a number is at least 1.

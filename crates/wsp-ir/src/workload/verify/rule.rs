@@ -52,7 +52,7 @@ arguments.";
 A task gives each parameter of its kernel one argument. The message shows the declaration.";
     pub(in crate::workload) ARGUMENT_KIND = 773, "kind of an argument",
         "\
-A kernel's `in`, `out` and `inout` parameters take tensors or boxes of them, the others integers; the fields of a
+A kernel's `in`, `out` and `inout` parameters take tensors or regions of them, the others integers; the fields of a
 descriptor are integers. Often two arguments are swapped.";
     pub(in crate::workload) ARGUMENT_NAME = 774, "named argument",
         "\
@@ -60,7 +60,7 @@ Fields of a descriptor may be set by name: `attn(row = i, first = 0);`, named on
 of a kernel that is declared in the file come in the order of its parameters.";
     pub(in crate::workload) RANK = 775, "too many bounds",
         "\
-A box has more bounds than its tensor has dimensions.";
+A region has more bounds than its tensor has dimensions.";
     pub(in crate::workload) SLOT_CYCLE = 776, "slot read in its own task's bounds",
         "\
 A task writes a slot and one of its bounds reads that slot. Bounds are known before a task runs. Use two slots.";

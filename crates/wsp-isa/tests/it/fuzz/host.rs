@@ -63,7 +63,7 @@ impl Host for Recorder {
         }
         for region in task.regions {
             for (lo, hi) in region.lo.iter().zip(&region.hi) {
-                assert!(lo <= hi, "a box does not end before it begins");
+                assert!(lo <= hi, "a region does not end before it begins");
                 hash = hash.with(u64::from(*lo)).with(u64::from(*hi));
             }
         }

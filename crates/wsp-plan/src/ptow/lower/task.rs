@@ -14,7 +14,7 @@ use wsp_ir::workload::{
 const MAX_COUNT: usize = u8::MAX as usize;
 
 impl<'m> Lowering<'m> {
-    /// Writes a task: parameters, then boxes, each in the order of the arguments, then `AFTER`s.
+    /// Writes a task: parameters, then regions, each in the order of the arguments, then `AFTER`s.
     pub(super) fn task(&mut self, task: &'m Task, scope: &mut InlinedWorkload<'m>, body: BodyId, span: Span) {
         let after = if self.keeps_after { task.after.as_slice() } else { &[] };
         let scalars = || task.args.iter().filter(|arg| matches!(arg.value, ArgValue::Scalar(_))).count();
@@ -64,7 +64,7 @@ impl<'m> Lowering<'m> {
         };
     }
 
-    /// How a task uses an argument that is a box. Of a box that a library kernel is given nothing is known.
+    /// How a task uses an argument that is a region. Of a region that a library kernel is given nothing is known.
     fn mode(&self, task: &Task, index: usize) -> AccessMode {
         let declared: &[_] = match &self.module.kernels[task.kernel.index()].signature {
             Signature::Declared(params) => params,

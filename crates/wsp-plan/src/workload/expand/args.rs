@@ -29,7 +29,7 @@ impl<'m> Compiler<'m> {
                     late |= names_slot(expr);
                 }
                 ArgValue::Access(access) => {
-                    let places = *places.next().expect("the layout should have a place for every box");
+                    let places = *places.next().expect("the layout should have a place for every region");
                     args.push(SiteArg::Region { access, places });
                     late |= access.ranges.iter().flat_map(bounds_of).any(names_slot);
                 }
@@ -60,7 +60,7 @@ impl<'m> Compiler<'m> {
         self.program.ops.push(Op::Task(site));
     }
 
-    /// Makes the boxes of a statement: by argument, then those read, then those written. Where the arguments are those
+    /// Makes the regions of a statement: by argument, then those read, then those written. Where the arguments are those
     /// read and then those written, all three are one.
     fn layout(&mut self, task: &Task) -> Layout {
         let modes = modes(self.program.module, task.kernel, task);
@@ -116,7 +116,7 @@ impl<'m> Compiler<'m> {
         }
     }
 
-    /// Registers every dimension of a box where it changes; of a late statement, only those that are whole.
+    /// Registers every dimension of a region where it changes; of a late statement, only those that are whole.
     fn access(&mut self, access: &'m Access, places: Places, site: u32, within: Within, late: bool) {
         let shape = self.program.bindings.shape(access.tensor).to_vec();
         for (dim, extent) in shape.iter().enumerate() {
@@ -202,7 +202,7 @@ fn number(part: i128) -> i64 {
     i64::try_from(part).expect("numbers of small forms should have 32 bits")
 }
 
-/// Where the boxes of a statement are.
+/// Where the regions of a statement are.
 struct Layout {
     regions: Range<u32>,
     reads: Range<u32>,
@@ -210,7 +210,7 @@ struct Layout {
     places: Vec<Places>,
 }
 
-/// The boxes of a statement and what it does to them. Of a box that a library kernel is given nothing is known.
+/// The regions of a statement and what it does to them. Of a region that a library kernel is given nothing is known.
 fn modes<'t>(module: &WorkloadModule, kernel: KernelId, task: &'t Task) -> Vec<(&'t Access, AccessMode)> {
     let declared: &[_] = match &module.kernels[kernel.index()].signature {
         Signature::Declared(params) => params,

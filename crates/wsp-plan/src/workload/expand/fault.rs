@@ -12,7 +12,7 @@ use wsp_diag::{Diagnostic, Span};
 pub(super) enum Fault {
     /// An expression.
     Expr(eval::Fault),
-    /// A box of a statement does not lie within its tensor; the statement, the argument, and the bounds.
+    /// A region of a statement does not lie within its tensor; the statement, the argument, and the bounds.
     Outside { site: u32, arg: u32, dim: u8, lo: i64, hi: i64 },
     /// A step of a range below 1.
     Step { value: i64, span: Span },
@@ -123,7 +123,7 @@ fn too_many_steps() -> Diagnostic {
         .note(format!("the limit is {} iterations and calls in all", limits::MAX_GENERATOR_STEPS))
 }
 
-/// A box that does not lie within its tensor.
+/// A region that does not lie within its tensor.
 fn outside(
     program: &CompiledModule<'_>,
     site: &Site<'_>,
@@ -132,23 +132,24 @@ fn outside(
 ) -> Diagnostic {
     let module = program.module;
     let SiteArg::Region { access, .. } = &site.args[arg] else {
-        return Diagnostic::error(codes::REGION_OUTSIDE, "a box lies outside its tensor").at(site.span, "");
+        return Diagnostic::error(codes::REGION_OUTSIDE, "a region lies outside its tensor")
+            .at(site.span, "");
     };
     let tensor = &module.tensors[access.tensor.index()];
     let shape = program.bindings.shape(access.tensor);
     let kernel = &module.kernels[site.kernel.index()].name;
     let message = if hi < lo {
-        format!("a box of tensor `{}` ends before it begins", tensor.name)
+        format!("a region of tensor `{}` ends before it begins", tensor.name)
     } else {
-        format!("a box of tensor `{}` lies outside it", tensor.name)
+        format!("a region of tensor `{}` lies outside it", tensor.name)
     };
     let extent = shape[dim as usize];
     Diagnostic::error(codes::REGION_OUTSIDE, message)
         .at(access.span, format!("dimension {dim}: {lo}..{hi}, and the extent is {extent}"))
         .label(tensor.span, format!("its extents are {shape:?}"))
         .note(format!("argument {} of `{kernel}`", arg + 1))
-        .help("let the loop end earlier, or bound the box by the extent with `min`")
-        .python("keep the box inside the tensor: a shorter loop, a smaller tile, a larger tensor, or `P.min` with the extent")
+        .help("let the loop end earlier, or bound the region by the extent with `min`")
+        .python("keep the region inside the tensor: a shorter loop, a smaller tile, a larger tensor, or `P.min` with the extent")
 }
 
 fn no_place(none: &NoPlace, span: Span) -> Diagnostic {

@@ -51,7 +51,7 @@ pub(super) struct Machine<'p, 'm> {
     scalars: Vec<i64>,
     /// Arguments at fault, by statement.
     at_fault: Vec<u32>,
-    /// Whether each argument is among them: fast boxes, boxes, scalars.
+    /// Whether each argument is among them: fast regions, regions, scalars.
     fast_tree_regions_bad: Vec<bool>,
     tree_regions_bad: Vec<bool>,
     scalars_bad: Vec<bool>,

@@ -40,11 +40,11 @@ pub struct TaskRecord<'a> {
     pub task: &'a Task,
     /// Where its statement stands.
     pub span: Span,
-    /// Boxes that it reads: arguments that are `in` or `inout`, in the order of the declaration. Boxes may be empty.
+    /// Regions that it reads: arguments that are `in` or `inout`, in the order of the declaration. Regions may be empty.
     pub reads: &'a [Region],
-    /// Boxes that it writes: arguments that are `out` or `inout`, in the order of the declaration.
+    /// Regions that it writes: arguments that are `out` or `inout`, in the order of the declaration.
     pub writes: &'a [Region],
-    /// Boxes of all arguments, in the order of the declaration.
+    /// Regions of all arguments, in the order of the declaration.
     pub regions: &'a [Region],
     /// Ordinals of the tasks that `after` names, without repetition. A label whose statement generated no task since its
     /// workload was entered names none.
@@ -127,7 +127,7 @@ pub enum ExpandError<E> {
 
 /// Generates the tasks of a verified module's entry workload, in elaboration order.
 ///
-/// `bindings` are of the same module. Every argument is checked: boxes lie within their tensors, arithmetic fits.
+/// `bindings` are of the same module. Every argument is checked: regions lie within their tensors, arithmetic fits.
 ///
 /// # Errors
 /// The first fault, with the indices of the loops around it; what the sink says; cancellation. The tasks before it have

@@ -35,7 +35,7 @@ pub(super) struct CompiledModule<'m> {
     pub(super) fast_scalars: Vec<FastScalar>,
     pub(super) scalars: Vec<TreeScalar<'m>>,
     pub(super) partials: Vec<Partial>,
-    /// Boxes of all statements, as far as they never change.
+    /// Regions of all statements, as far as they never change.
     pub(super) regions: Vec<Region>,
     pub(super) scalar_count: u32,
     pub(super) register_count: u32,
@@ -176,7 +176,7 @@ pub(super) struct Call<'m> {
 pub(super) struct Site<'m> {
     pub(super) kernel: KernelId,
     pub(super) unit: ExecPool,
-    /// Its boxes, by argument; then those read and those written, which may be parts of the same.
+    /// Its regions, by argument; then those read and those written, which may be parts of the same.
     pub(super) regions: Range<u32>,
     pub(super) reads: Range<u32>,
     pub(super) writes: Range<u32>,
@@ -197,7 +197,7 @@ pub(super) enum SiteArg<'m> {
     Region { access: &'m Access, places: Places },
 }
 
-/// Where one box is kept: by argument, and again among those read or written.
+/// Where one region is kept: by argument, and again among those read or written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places {
     at: [u32; 3],
@@ -255,7 +255,7 @@ pub(super) struct Partial {
     pub(super) sum: Sum,
 }
 
-/// Bounds of a box in one dimension.
+/// Bounds of a region in one dimension.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FastRegion {
     pub(super) lo: Sum,
@@ -275,7 +275,7 @@ pub(super) enum Upper {
     Sum(Sum),
 }
 
-/// Bounds of a box in one dimension, by evaluating expressions.
+/// Bounds of a region in one dimension, by evaluating expressions.
 pub(super) struct TreeRegion<'m> {
     pub(super) access: &'m Access,
     pub(super) site: u32,
@@ -299,7 +299,7 @@ pub(super) struct TreeScalar<'m> {
     pub(super) at: u32,
 }
 
-/// Sets bounds of a box in one dimension, wherever it is kept. Bounds lie within an extent.
+/// Sets bounds of a region in one dimension, wherever it is kept. Bounds lie within an extent.
 #[inline]
 pub(super) fn set_bounds(regions: &mut [Region], places: &Places, dim: u8, lo: i64, hi: i64) {
     debug_assert!((dim as usize) < MAX_RANK, "verified ranks are within the limit");

@@ -1,4 +1,4 @@
-//! What names stand for in the expressions of a statement and of a schedule, and the bounds of boxes.
+//! What names stand for in the expressions of a statement and of a schedule, and the bounds of regions.
 
 use super::super::eval::{Environment, Halt, NotClosed, Values, eval};
 use super::TaskSink;
@@ -10,7 +10,7 @@ pub(super) fn is_inside(lo: i64, hi: i64, extent: u32) -> bool {
     0 <= lo && lo <= hi && hi <= i64::from(extent)
 }
 
-/// The bounds of a box in one dimension.
+/// The bounds of a region in one dimension.
 pub(super) fn bounds<S: Environment>(
     access: &Access,
     dim: u8,

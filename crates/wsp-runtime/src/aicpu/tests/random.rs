@@ -64,7 +64,7 @@ fn task(random: &mut Random, ordinal: u64) -> ScriptTask {
 /// A random script of about so many tasks.
 pub(super) fn script(seed: u64, tasks: u64, features: Features) -> Script {
     let mut random = Random(seed);
-    // A value is read of a tensor whose boxes order it.
+    // A value is read of a tensor whose regions order it.
     let counted_from =
         if features.counted && random.one_in(2) { 1 + random.below(2) as u32 } else { TENSORS };
     let (mut items, mut depth, mut ordinal) = (Vec::new(), 0, 0);

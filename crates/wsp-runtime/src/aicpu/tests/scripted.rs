@@ -41,7 +41,7 @@ pub(super) enum Item {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Script {
     pub(super) items: Vec<Item>,
-    /// Tensors from this one on are ordered by counts instead of boxes.
+    /// Tensors from this one on are ordered by counts instead of regions.
     pub(super) counted_from: u32,
 }
 

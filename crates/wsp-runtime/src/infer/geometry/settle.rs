@@ -75,7 +75,7 @@ impl Geometry {
         }
     }
 
-    /// When many boxes are off the grid: changes to the tiling that one of them suggests if that holds more boxes, or
+    /// When many regions are off the grid: changes to the tiling that one of them suggests if that holds more regions, or
     /// to more cells if the tiling is the same.
     pub(super) fn reconsider_grid(&mut self, tensor: u32, place: u32) {
         let known = &mut self.tensors[tensor as usize];

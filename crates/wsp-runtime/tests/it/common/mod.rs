@@ -76,7 +76,7 @@ pub(crate) fn config(threads: u32, window: u32, ready: Ready) -> RunConfig {
     RunConfig { threads, window: Window::stall(window), ready, cores_per_group: 2, ..RunConfig::default() }
 }
 
-/// A box of a tensor of one dimension.
+/// A region of a tensor of one dimension.
 pub(crate) fn cells(tensor: u32, lo: u32, hi: u32) -> Region {
     Region::new(TensorId(tensor), &[lo], &[hi]).expect("ranks agree")
 }

@@ -1,4 +1,4 @@
-//! Random programs: boxes of three small tensors, and every kind of order.
+//! Random programs: regions of three small tensors, and every kind of order.
 
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -17,7 +17,7 @@ pub(crate) struct TileAccess {
 }
 
 impl TileAccess {
-    /// The access as a box.
+    /// The access as a region.
     pub(crate) fn region(self) -> Region {
         let mut region = Region { tensor: TensorId(self.tensor), lo: [0; 6], hi: [1; 6] };
         region.lo[0] = self.row;

@@ -1,4 +1,4 @@
-//! Bodies of kernels: functions over views of their tasks' boxes.
+//! Bodies of kernels: functions over views of their tasks' regions.
 
 mod expr;
 mod stmt;

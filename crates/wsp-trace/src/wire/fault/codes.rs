@@ -42,6 +42,6 @@ and kernels are checked by their verifiers, WSP0761 and WSP0301.";
     pub(crate) BODY = 1308, "the body of a kernel does not fit the kernel",
         "\
 There is one body per kernel of the workload, in its order. A kernel of a used file has the body `library`, a declared one any
-other. A compiled body has one view per tensor parameter, and a view keeps one or more dimensions of its box in rising order,
+other. A compiled body has one view per tensor parameter, and a view keeps one or more dimensions of its region in rising order,
 with an extent, or `null`, for each.";
 }
