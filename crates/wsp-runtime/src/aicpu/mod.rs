@@ -213,8 +213,9 @@ impl Aicpus {
             // Few tasks at first: the first of the run waits for those that its AICPU generates with it, and for a step of all others.
             crews[usize::from(aicpu.id) % threads as usize].aicpus.push(Driven::new(aicpu, generator, 1));
         }
+        // From the last thread on: where there are more threads than cores, AICPUs are driven while tasks run.
         for core in cores {
-            crews[(core.id % threads) as usize].cores.push(core);
+            crews[(threads - 1 - core.id % threads) as usize].cores.push(core);
         }
         let run = Run::new(shared, runner, slots);
         let crews = drive::drive_all(&run, &self.threads, crews);

@@ -106,6 +106,18 @@ fn all_runs_have_the_same_threads() {
 }
 
 #[test]
+fn where_threads_are_more_than_cores_those_of_aicpus_run_no_task() {
+    let pools = crate::PoolSizes::ByUnit { vector: 3, cube: 3 };
+    let config = AicpuConfig { threads: 9, pools, ..AicpuConfig::default() };
+    let script = Script::new((0..500).map(|i| ScriptTask { owner: i % 3, ..ScriptTask::default() }));
+    let (mut aicpus, notes) = (Aicpus::new(&config, 3).expect("it can be"), Notes::default());
+    aicpus.run(script.generators(3), &notes, &NoSlots).expect("it runs");
+    let seen = notes.0.into_inner().unwrap();
+    assert_eq!(seen.len(), 500);
+    assert!(seen.iter().all(|(worker, _)| (3..9).contains(worker)), "{seen:?}");
+}
+
+#[test]
 fn aicpus_can_be_dropped_with_and_without_a_run() {
     for runs in 0..3 {
         let script = script(runs, 20, ALL);
