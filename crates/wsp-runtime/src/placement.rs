@@ -1,6 +1,7 @@
 //! Where a task is to run, in the terms of the queues.
 
 use crate::{Affinity, PoolSizes, RunConfig};
+use std::ops::Range;
 use wsp_core::{ExecPool, StreamId, limits};
 
 const INDEX_BITS: u32 = 11;
@@ -88,6 +89,17 @@ impl Topology {
         Topology { first, threads, groups: threads.div_ceil(cores_per_group), cores_per_group }
     }
 
+    /// Its workers, among all.
+    pub(crate) fn workers(self) -> Range<u32> {
+        self.first..self.first + self.threads
+    }
+
+    /// The workers of one of its groups, among all.
+    pub(crate) fn group(self, group: u32) -> Range<u32> {
+        let first = self.first + group * self.cores_per_group;
+        first..self.workers().end.min(first + self.cores_per_group)
+    }
+
     /// Group of a worker, which is counted within the pool.
     pub(crate) fn group_of(self, worker: u32) -> u32 {
         worker / self.cores_per_group
@@ -162,6 +174,23 @@ impl Division {
         }
     }
 
+    /// The workers that take from a pool, among all; `None` is what may run in any of several.
+    pub(crate) fn workers(&self, pool: Option<usize>) -> Range<u32> {
+        let parts = self.parts();
+        pool.map_or(0..parts[parts.len() - 1].workers().end, |pool| parts[pool].workers())
+    }
+
+    /// The group of a worker within its pool.
+    pub(crate) fn group_of(&self, worker: u32) -> u32 {
+        let part = self.parts()[self.pool_of_worker(worker)];
+        part.group_of(worker - part.first)
+    }
+
+    /// The workers of a worker's group, among all.
+    pub(crate) fn neighbours(&self, worker: u32) -> Range<u32> {
+        self.parts()[self.pool_of_worker(worker)].group(self.group_of(worker))
+    }
+
     /// The pool a worker belongs to.
     pub(crate) fn pool_of_worker(&self, worker: u32) -> usize {
         self.parts().iter().rposition(|part| part.first <= worker).unwrap_or(0)
@@ -213,5 +242,17 @@ mod tests {
         assert_eq!(division.route(Affinity::Local(5), ExecPool::Cube, &mut turn), Route::Worker(2));
         assert_eq!(division.route(Affinity::Local(5), ExecPool::Any, &mut turn), Route::Any);
         assert_eq!(division.pool_of(ExecPool::Any), None);
+        assert_eq!([Some(0), Some(1), None].map(|pool| division.workers(pool)), [0..2, 2..5, 0..5]);
+    }
+
+    #[test]
+    fn groups_of_units_are_apart() {
+        let pools = PoolSizes::ByUnit { vector: 3, cube: 5 };
+        let division =
+            Division::new(&RunConfig { threads: 8, cores_per_group: 2, pools, ..RunConfig::default() });
+        let groups: Vec<u32> = (0..8).map(|worker| division.group_of(worker)).collect();
+        assert_eq!(groups, [0, 0, 1, 0, 0, 1, 1, 2]);
+        let neighbours: Vec<Range<u32>> = (0..8).map(|worker| division.neighbours(worker)).collect();
+        assert_eq!(neighbours, [0..2, 0..2, 2..3, 3..5, 3..5, 5..7, 5..7, 7..8]);
     }
 }

@@ -64,6 +64,18 @@ impl Places {
         pools.rev().find(|&pool| self.first(pool) <= place).filter(|_| place < self.any())
     }
 
+    /// The pool of a place, and where in it.
+    pub(crate) fn route(self, place: u32) -> (Option<usize>, Route) {
+        let Some(pool) = self.pool(place) else { return (None, Route::Any) };
+        let groups = self.0.parts()[pool].groups;
+        let route = match (place - self.first(pool)).checked_sub(1) {
+            None => Route::Any,
+            Some(group) if group < groups => Route::Group(group),
+            Some(worker) => Route::Worker(worker - groups),
+        };
+        (Some(pool), route)
+    }
+
     /// The greatest of what the places that a worker may take from in a round have; only places of the greatest reach that have
     /// something count. `worker` is counted within its pool.
     pub(crate) fn best<T: Ord>(
@@ -125,10 +137,15 @@ mod tests {
         let cube = [Route::Any, Route::Group(0), Route::Group(1), Route::Worker(0), Route::Worker(2)];
         assert_eq!(cube.map(|route| of(ExecPool::Cube, route)), [4, 5, 6, 7, 9]);
         assert_eq!((of(ExecPool::Any, Route::Any), places().len()), (10, 11));
-        assert_eq!(
-            [0, 3, 4, 9, 10].map(|place| places().pool(place)),
-            [Some(0), Some(0), Some(1), Some(1), None]
-        );
+        let routes = [
+            (0, (Some(0), Route::Any)),
+            (3, (Some(0), Route::Worker(1))),
+            (4, (Some(1), Route::Any)),
+            (6, (Some(1), Route::Group(1))),
+            (9, (Some(1), Route::Worker(2))),
+            (10, (None, Route::Any)),
+        ];
+        assert_eq!(routes.map(|(place, _)| places().route(place)), routes.map(|(_, route)| route));
     }
 
     #[test]

@@ -3,15 +3,13 @@
 use super::engine::{Engine, NOBODY, STARTED};
 use super::graph::{Node, SimTaskSpec};
 use super::outcome::{SimulateError, WhyLate};
-use super::policy::{Route, kind};
 use crate::Ready;
 use crate::gates::Candidate;
-use crate::placement::Placement;
+use crate::placement::{Placement, Route};
 use crate::places::Reach;
 use crate::ranked::{Key, Rank, key};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::ops::Range;
 use wsp_core::{ExecPool, TaskId};
 
 /// Where a worker found a task.
@@ -42,13 +40,14 @@ impl Engine<'_> {
         let steals = self.policy == Ready::WorkSteal;
         // To the deques from the largest id on, because the owner takes what came last.
         for &(task, worker) in released.iter().rev().filter(|&&(_, worker)| steals && worker != NOBODY) {
-            if let Some(class) = self.own_class(task, worker) {
-                self.places[task as usize] = self.machine.place(class, Route::Any);
-                self.ready[class].push_own(task, worker);
+            if let Some(kind) = self.own_kind(task, worker) {
+                self.asked[task as usize] =
+                    self.spec(task).map_or(0, |spec| self.places.of(placement(&spec)));
+                self.ready[kind].push_own(task, worker);
             }
         }
         for &(task, worker) in &released {
-            if !steals || worker == NOBODY || self.own_class(task, worker).is_none() {
+            if !steals || worker == NOBODY || self.own_kind(task, worker).is_none() {
                 self.queue(task);
             }
         }
@@ -56,25 +55,43 @@ impl Engine<'_> {
         self.released = released;
     }
 
-    /// The class of a task that goes to the deque of the worker that released it.
-    fn own_class(&self, task: u32, worker: u32) -> Option<usize> {
+    /// Which of the ready tasks a task of a pool is.
+    fn kind(&self, pool: ExecPool) -> usize {
+        self.division.pool_of(pool).unwrap_or(self.division.parts().len())
+    }
+
+    /// The pool of ready tasks; `None` for those that several may run.
+    fn pool(&self, kind: usize) -> Option<usize> {
+        Some(kind).filter(|&kind| kind < self.division.parts().len())
+    }
+
+    /// Which of the ready tasks a task is that goes to the deque of the worker that released it.
+    fn own_kind(&self, task: u32, worker: u32) -> Option<usize> {
         let spec = self.spec(task)?;
-        let class = self.machine.class_of(kind(spec.pool));
-        let is_free = self.machine.route(spec.affinity, class, &mut 0) == Route::Any;
-        (is_free && self.machine.members(class).contains(&worker)).then_some(class)
+        let kind = self.kind(spec.pool);
+        let is_free = self.route(&spec, &mut 0) == Route::Any;
+        (is_free && self.division.workers(self.pool(kind)).contains(&worker)).then_some(kind)
+    }
+
+    /// Where in its pool a task is to run.
+    fn route(&self, spec: &SimTaskSpec, turn: &mut u32) -> Route {
+        let route = self.division.route(spec.affinity, spec.pool, turn);
+        self.division.pool_of(spec.pool).map_or(Route::Any, |pool| self.division.parts()[pool].plain(route))
     }
 
     fn queue(&mut self, task: u32) {
         let Some(spec) = self.spec(task) else { return };
-        let class = self.machine.class_of(kind(spec.pool));
-        let route = self.machine.route(spec.affinity, class, &mut self.turns[class]);
-        let place = self.machine.place(class, route);
-        self.places[task as usize] = place;
+        let kind = self.kind(spec.pool);
+        let mut turn = self.turns[kind];
+        let route = self.route(&spec, &mut turn);
+        self.turns[kind] = turn;
+        let place = self.places.of(Placement { route, ..placement(&spec) });
+        self.asked[task as usize] = place;
         self.queued += 1;
         if self.policy == Ready::Priority {
             self.ranked.push(task, place, (spec.priority, Reverse(self.queued)));
         } else {
-            self.ready[class].push(task, route);
+            self.ready[kind].push(task, route, &self.division);
         }
     }
 
@@ -85,7 +102,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Gives tasks to idle workers until either is used up. The classes of single units come before that of any unit, except
+    /// Gives tasks to idle workers until either is used up. The pools come before what any of them may run, except
     /// by priority.
     pub(super) fn dispatch(&mut self) -> Result<(), SimulateError> {
         if self.open_since.is_none() {
@@ -96,8 +113,8 @@ impl Engine<'_> {
         }
         loop {
             let running = self.ends.len();
-            (0..self.machine.classes()).try_for_each(|class| self.serve_in_turn(class))?;
-            // A start lets the next task of its stream go, which may belong to a class that was served before.
+            (0..self.ready.len()).try_for_each(|kind| self.serve_in_turn(kind))?;
+            // A start lets the next task of its stream go, which may belong to a pool that was served before.
             if self.ends.len() == running {
                 return Ok(());
             }
@@ -123,12 +140,12 @@ impl Engine<'_> {
     }
 
     /// First those that a gate refused and now admits, where they are meant to go; then what is queued.
-    fn serve_in_turn(&mut self, class: usize) -> Result<(), SimulateError> {
+    fn serve_in_turn(&mut self, kind: usize) -> Result<(), SimulateError> {
         loop {
-            let waited = self.first_waited(Some(class));
+            let waited = self.first_waited(Some(kind));
             match waited.filter(|offer| offer.reach == Reach::Own) {
                 Some(offer) => self.start_waited(offer)?,
-                None if self.serve_queues(class)? => {}
+                None if self.serve_queues(kind)? => {}
                 None => match waited {
                     Some(offer) => self.start_waited(offer)?,
                     None => return Ok(()),
@@ -138,20 +155,20 @@ impl Engine<'_> {
     }
 
     /// Takes one task: own tasks first, then those of the group, then those of all, then those of others. Whether there was one.
-    fn serve_queues(&mut self, class: usize) -> Result<bool, SimulateError> {
-        let members: Range<u32> = self.machine.members(class);
-        let Some(idle) = self.idle.first_in(members).filter(|_| !self.ready[class].is_empty()) else {
+    fn serve_queues(&mut self, kind: usize) -> Result<bool, SimulateError> {
+        let members = self.division.workers(self.pool(kind));
+        let Some(idle) = self.idle.first_in(members).filter(|_| !self.ready[kind].is_empty()) else {
             return Ok(false);
         };
-        let ready = &mut self.ready[class];
-        let (worker, task, found) = if let Some(worker) = ready.first_with_own(&self.idle, &self.machine) {
+        let ready = &mut self.ready[kind];
+        let (worker, task, found) = if let Some(worker) = ready.first_with_own(&self.idle, &self.division) {
             (worker, ready.pop_own(worker), Found::Ready)
-        } else if let Some(worker) = ready.first_with_group(&self.idle, &self.machine) {
-            (worker, ready.pop_group(self.machine.group_of(worker)), Found::Ready)
+        } else if let Some(worker) = ready.first_with_group(&self.idle, &self.division) {
+            (worker, ready.pop_group(self.division.group_of(worker)), Found::Ready)
         } else if let Some(task) = ready.pop_common() {
             (idle, Some(task), Found::Ready)
         } else {
-            (idle, ready.steal(idle, &self.machine, &mut self.victims), Found::Stolen)
+            (idle, ready.steal(idle, &self.division, &mut self.victims), Found::Stolen)
         };
         let Some(task) = task else { return Ok(false) };
         let rank = self.gates.next_rank();
@@ -159,11 +176,11 @@ impl Engine<'_> {
         Ok(true)
     }
 
-    /// The first task, of one class or of all, that a gate had refused and that may start.
-    fn first_waited(&mut self, class: Option<usize>) -> Option<Offer> {
+    /// The first task, of one pool or of all, that a gate had refused and that may start.
+    fn first_waited(&mut self, kind: Option<usize>) -> Option<Offer> {
         let places: BTreeSet<u32> = self.gates.open_places().collect();
-        let in_class = |place: &u32| class.is_none_or(|class| self.machine.route_of(*place).0 == class);
-        let places: Vec<u32> = places.into_iter().filter(in_class).collect();
+        let is_of = |place: &u32| kind.is_none_or(|kind| self.places.route(*place).0 == self.pool(kind));
+        let places: Vec<u32> = places.into_iter().filter(is_of).collect();
         let mut best = None;
         for place in places {
             if let Some(rank) = self.gates.first(place) {
@@ -175,30 +192,36 @@ impl Engine<'_> {
 
     /// The idle worker that would take the first task of a place, if there is one.
     fn offer_of(&self, place: u32, rank: Rank) -> Option<Offer> {
-        let (class, route) = self.machine.route_of(place);
-        let members = self.machine.members(class);
+        let (pool, route) = self.places.route(place);
+        let members = self.division.workers(pool);
         let first = self.idle.first_in(members.clone())?;
         let (reach, worker) = match route {
-            Route::Any => (Reach::Own, self.idle_without_own(class).unwrap_or(first)),
-            Route::Group(group) => match self.idle.first_in(self.machine.group(group)) {
+            Route::Any => (Reach::Own, self.idle_without_own(pool).unwrap_or(first)),
+            Route::Group(group) => match self.idle.first_in(self.division.parts()[pool?].group(group)) {
                 Some(worker) => (Reach::Own, worker),
                 None => (Reach::Group, first),
             },
-            Route::Worker(worker) => match self.idle.first_in(worker..worker + 1) {
-                Some(worker) => (Reach::Own, worker),
-                None => (Reach::Worker, first),
-            },
+            Route::Worker(worker) => {
+                match self.idle.first_in(members.start + worker..members.start + worker + 1) {
+                    Some(worker) => (Reach::Own, worker),
+                    None => (Reach::Worker, first),
+                }
+            }
         };
-        let for_several = self.machine.classes() > 1 && class == kind(ExecPool::Any);
-        Some(Offer { reach, key: key(rank, for_several), place, worker })
+        Some(Offer { reach, key: key(rank, pool.is_none()), place, worker })
     }
 
     /// The first idle worker for which no task by priority is meant.
-    fn idle_without_own(&self, class: usize) -> Option<u32> {
-        let own: BTreeSet<u32> = self.ranked.firsts().map(|(place, _)| place).collect();
-        let mut members = self.machine.members(class);
+    fn idle_without_own(&self, pool: Option<usize>) -> Option<u32> {
+        let mut members = self.division.workers(pool);
+        let first = members.start;
+        let worker_of = |(place, _)| match self.places.route(place) {
+            (of, Route::Worker(worker)) if of == pool => Some(first + worker),
+            _ => None,
+        };
+        let own: BTreeSet<u32> = self.ranked.firsts().filter_map(worker_of).collect();
         while let Some(worker) = self.idle.first_in(members.clone()) {
-            if !own.contains(&self.machine.place(class, Route::Worker(worker))) {
+            if !own.contains(&worker) {
                 return Some(worker);
             }
             members.start = worker + 1;
@@ -216,7 +239,7 @@ impl Engine<'_> {
     /// Starts a task on an idle worker if the gates admit it; else the task steps aside.
     fn offer(&mut self, task: u32, worker: u32, rank: Rank, found: Found) -> Result<(), SimulateError> {
         let Some(spec) = self.spec(task) else { return Ok(()) };
-        let place = self.places[task as usize];
+        let place = self.asked[task as usize];
         if self.gates.enter(Candidate { rank, node: task, placement: placement(&spec), place }) {
             return self.start(task, worker, found);
         }

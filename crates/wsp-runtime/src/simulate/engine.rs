@@ -2,13 +2,14 @@
 
 use super::graph::{Node, SimGraph};
 use super::outcome::{SimTask, SimWorker, SimulateError, Simulation, WhyLate};
-use super::policy::{KINDS, Machine, Victims};
 use super::ranked::RankedTasks;
 use super::ready::ReadyTasks;
 use super::source::Source;
+use super::victims::Victims;
 use super::workers::WorkerSet;
 use crate::gates::Book;
-use crate::placement::Placement;
+use crate::placement::{Division, Placement};
+use crate::places::Places;
 use crate::{Gate, Ready, RunConfig};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -39,7 +40,8 @@ pub(super) struct Engine<'g> {
     reduced: Option<SimGraph>,
     pub(super) config: &'g RunConfig,
     pub(super) policy: Ready,
-    pub(super) machine: Machine,
+    pub(super) division: Division,
+    pub(super) places: Places,
     pub(super) now: u64,
     /// Since when tasks may start.
     pub(super) open_since: Option<u64>,
@@ -48,16 +50,16 @@ pub(super) struct Engine<'g> {
     pub(super) open_edges: Vec<u32>,
     /// What has become ready in this cycle and is not queued yet, and the worker that released it.
     pub(super) released: Vec<(u32, u32)>,
-    /// Ready tasks by class.
+    /// Ready tasks of each pool, and last those that several pools may run, where there are several.
     pub(super) ready: Vec<ReadyTasks>,
     /// Ready tasks by priority instead.
     pub(super) ranked: RankedTasks,
     /// Counts what entered a ready queue.
     pub(super) queued: u64,
     /// The place that each queued task asks for.
-    pub(super) places: Vec<u32>,
-    /// Tasks to spread so far, by class.
-    pub(super) turns: [u32; KINDS],
+    pub(super) asked: Vec<u32>,
+    /// Tasks to spread so far, by pool.
+    pub(super) turns: Vec<u32>,
     pub(super) victims: Victims,
     /// The gates, and the tasks that they refused.
     pub(super) gates: Book,
@@ -76,7 +78,9 @@ pub(super) struct Engine<'g> {
 
 impl<'g> Engine<'g> {
     fn new(graph: &'g SimGraph, config: &'g RunConfig) -> Engine<'g> {
-        let machine = Machine::new(config);
+        let division = Division::new(config);
+        let pools = division.parts().len();
+        let kinds = (0..pools).map(Some).chain((pools > 1).then_some(None));
         let workers = config.threads;
         let mut idle = WorkerSet::new(workers);
         (0..workers).for_each(|worker| idle.insert(worker));
@@ -92,11 +96,11 @@ impl<'g> Engine<'g> {
             before_on_stream: reduced.as_ref().map_or_else(Vec::new, |_| graph.before_on_streams()),
             reduced,
             released: Vec::new(),
-            ready: (0..machine.classes()).map(|class| ReadyTasks::new(&machine, class)).collect(),
+            ready: kinds.map(|pool| ReadyTasks::new(&division, pool)).collect(),
             ranked: RankedTasks::default(),
             queued: 0,
-            places: vec![0; graph.len()],
-            turns: [0; KINDS],
+            asked: vec![0; graph.len()],
+            turns: vec![0; pools + 1],
             victims: Victims::new(config.seed),
             gates: Book::new(&config.gates),
             idle,
@@ -111,7 +115,8 @@ impl<'g> Engine<'g> {
             },
             graph,
             config,
-            machine,
+            places: Places::new(division),
+            division,
         }
     }
 
@@ -171,7 +176,7 @@ impl<'g> Engine<'g> {
     /// Releases the batches of idle workers; whether there were any.
     fn release_of_idle(&mut self) -> bool {
         let mut any = false;
-        while let Some(worker) = self.idle.first_common(&self.holding, 0..self.machine.workers) {
+        while let Some(worker) = self.idle.first_common(&self.holding, 0..self.config.threads) {
             self.release_batch(worker);
             any = true;
         }

@@ -45,12 +45,12 @@ mod dispatch;
 mod engine;
 mod graph;
 mod outcome;
-mod policy;
 mod ranked;
 mod ready;
 mod source;
 mod stored;
 mod stuck;
+mod victims;
 mod workers;
 
 pub use engine::simulate;

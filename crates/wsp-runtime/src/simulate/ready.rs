@@ -1,15 +1,16 @@
-//! Ready tasks of one class, and the order in which workers find them.
+//! Ready tasks of one pool, and the order in which workers find them.
 
-use super::policy::{Machine, Route, Victims};
+use super::victims::Victims;
 use super::workers::WorkerSet;
+use crate::placement::{Division, Route};
 use std::collections::VecDeque;
 
-/// The ready tasks of one class of a [`Machine`].
+/// The ready tasks of one pool of a [`Division`], or of those that several pools may run.
 ///
 /// A common queue, one per core group and an inbox per worker are first in, first out; a worker's deque gives its owner
 /// what came last and a thief what came first.
 pub(super) struct ReadyTasks {
-    class: usize,
+    pool: Option<usize>,
     queued: usize,
     common: VecDeque<u32>,
     groups: Vec<VecDeque<u32>>,
@@ -22,18 +23,20 @@ pub(super) struct ReadyTasks {
 }
 
 impl ReadyTasks {
-    pub(super) fn new(machine: &Machine, class: usize) -> ReadyTasks {
+    pub(super) fn new(division: &Division, pool: Option<usize>) -> ReadyTasks {
         let queues = |n: u32| (0..n).map(|_| VecDeque::new()).collect();
+        let groups = pool.map_or(0, |pool| division.parts()[pool].groups);
+        let workers = division.workers(None).end;
         ReadyTasks {
-            class,
+            pool,
             queued: 0,
             common: VecDeque::new(),
-            groups: queues(machine.groups()),
-            inboxes: queues(machine.workers),
-            deques: queues(machine.workers),
-            in_groups: WorkerSet::new(machine.groups()),
-            in_inboxes: WorkerSet::new(machine.workers),
-            in_deques: WorkerSet::new(machine.workers),
+            groups: queues(groups),
+            inboxes: queues(workers),
+            deques: queues(workers),
+            in_groups: WorkerSet::new(groups),
+            in_inboxes: WorkerSet::new(workers),
+            in_deques: WorkerSet::new(workers),
         }
     }
 
@@ -41,8 +44,8 @@ impl ReadyTasks {
         self.queued == 0
     }
 
-    /// Queues a task where its route says.
-    pub(super) fn push(&mut self, task: u32, route: Route) {
+    /// Queues a task where its route says, which is one of the pool.
+    pub(super) fn push(&mut self, task: u32, route: Route, division: &Division) {
         self.queued += 1;
         match route {
             Route::Any => self.common.push_back(task),
@@ -51,6 +54,7 @@ impl ReadyTasks {
                 self.in_groups.insert(group);
             }
             Route::Worker(worker) => {
+                let worker = division.workers(self.pool).start + worker;
                 self.inboxes[worker as usize].push_back(task);
                 self.in_inboxes.insert(worker);
             }
@@ -65,8 +69,8 @@ impl ReadyTasks {
     }
 
     /// An idle worker that has a task of its own.
-    pub(super) fn first_with_own(&self, idle: &WorkerSet, machine: &Machine) -> Option<u32> {
-        let members = machine.members(self.class);
+    pub(super) fn first_with_own(&self, idle: &WorkerSet, division: &Division) -> Option<u32> {
+        let members = division.workers(self.pool);
         let inbox = idle.first_common(&self.in_inboxes, members.clone());
         let deque = idle.first_common(&self.in_deques, members);
         [inbox, deque].into_iter().flatten().min()
@@ -82,10 +86,11 @@ impl ReadyTasks {
     }
 
     /// An idle worker whose group has a task.
-    pub(super) fn first_with_group(&self, idle: &WorkerSet, machine: &Machine) -> Option<u32> {
-        let mut groups = 0..machine.groups();
+    pub(super) fn first_with_group(&self, idle: &WorkerSet, division: &Division) -> Option<u32> {
+        let part = division.parts()[self.pool?];
+        let mut groups = 0..part.groups;
         while let Some(group) = self.in_groups.first_in(groups.clone()) {
-            if let Some(worker) = idle.first_in(machine.group(group)) {
+            if let Some(worker) = idle.first_in(part.group(group)) {
                 return Some(worker);
             }
             groups.start = group + 1;
@@ -113,11 +118,10 @@ impl ReadyTasks {
 
     /// Takes what is meant for another: from a deque of the worker's group, from any deque, from another group's queue,
     /// from another worker's inbox.
-    pub(super) fn steal(&mut self, thief: u32, machine: &Machine, victims: &mut Victims) -> Option<u32> {
-        let members = machine.members(self.class);
-        let group = machine.group_of(thief);
+    pub(super) fn steal(&mut self, thief: u32, division: &Division, victims: &mut Victims) -> Option<u32> {
+        let members = division.workers(self.pool);
         if self.in_deques.first_in(members.clone()).is_some() {
-            let victim = [machine.group(group), members.clone()].into_iter().find_map(|range| {
+            let victim = [division.neighbours(thief), members.clone()].into_iter().find_map(|range| {
                 let first = victims.first(&range);
                 self.in_deques.first_around(range, first)
             });
@@ -126,7 +130,9 @@ impl ReadyTasks {
                 return self.took_from_deque(victim, task);
             }
         }
-        if let Some(group) = self.in_groups.first_around(0..machine.groups(), group + 1) {
+        let groups = self.groups.len() as u32;
+        if let Some(group) = self.in_groups.first_around(0..groups, groups.min(division.group_of(thief) + 1))
+        {
             return self.pop_group(group);
         }
         let inbox = self.in_inboxes.first_around(members, thief + 1)?;
