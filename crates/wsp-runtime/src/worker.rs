@@ -345,15 +345,17 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
     /// Whether the policy lets this worker run a node that it has just released, ahead of all queues.
     #[inline]
     fn runs_at_once(&self, node: u32) -> bool {
-        if self.next.is_some() || !self.takes(self.shared.store.placement(node)) {
+        // Older ones may wait at a gate, and go first when it opens.
+        if self.next.is_some()
+            || self.shared.gates.is_some()
+            || !self.takes(self.shared.store.placement(node))
+        {
             return false;
         }
         match self.shared.policy() {
             Ready::WorkSteal => true,
-            // In and out of an empty queue, unless older ones wait at a gate.
-            Ready::Fifo => {
-                self.shared.gates.is_none() && self.shared.queues.pools[self.finder.pool].common.is_empty()
-            }
+            // In and out of an empty queue.
+            Ready::Fifo => self.shared.queues.pools[self.finder.pool].common.is_empty(),
             _ => false,
         }
     }

@@ -27,6 +27,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(5_000),
     },
     Row {
+        name: "the order of one worker and of virtual time, with gates, on random programs",
+        cargo: &["--package", "wsp-runtime", "--test", "it", "one_simulated_worker"],
+        cases: Some(10_000),
+    },
+    Row {
         name: "random .pto generators",
         cargo: &["--package", "wsp-cpu", "--test", "it", "generators::"],
         cases: Some(100_000),

@@ -18,9 +18,7 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
     /// The next node, with its permits where there are gates; waits for one. `None` when the run is closed and nothing is left.
     #[inline]
     pub(super) fn take(&mut self) -> Option<u32> {
-        if let Some(next) = self.next.take()
-            && self.may_start(next)
-        {
+        if let Some(next) = self.next.take() {
             return Some(next);
         }
         if let Some(found) = self.look(0) {
@@ -105,13 +103,6 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
                 return Some(node);
             }
         }
-    }
-
-    /// Whether a task that did not come out of a queue gets its permits; without them it waits at a gate.
-    #[inline]
-    fn may_start(&self, node: u32) -> bool {
-        let Some(gates) = &self.shared.gates else { return true };
-        gates.with(|book| gates.enter(book, node, self.shared.store.placement(node), None))
     }
 
     /// Looks into the queues once.

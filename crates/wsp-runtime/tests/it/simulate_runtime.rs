@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use std::sync::Mutex;
 use wsp_core::{ExecPool, KernelId, StreamId, TaskId};
 use wsp_runtime::simulate::{SimGraph, SimulateError, Simulation, Submission, simulate};
-use wsp_runtime::{Deps, Failure, Party, Ready, RunConfig, TaskGraph, TaskRunner, TaskSpec};
+use wsp_runtime::{Deps, Failure, Gate, GateScope, Party, Ready, RunConfig, TaskGraph, TaskRunner, TaskSpec};
 
 /// Notes which task runs when.
 #[derive(Default)]
@@ -21,7 +21,14 @@ impl TaskRunner for Recorder {
 /// One thing that a program says.
 #[derive(Clone, Debug)]
 enum Step {
-    Task { after: Vec<prop::sample::Index>, stream: Option<u16>, priority: i32, signals: bool, waits: bool },
+    Task {
+        after: Vec<prop::sample::Index>,
+        stream: Option<u16>,
+        pool: ExecPool,
+        priority: i32,
+        signals: bool,
+        waits: bool,
+    },
     Fence,
     Begin,
     Next,
@@ -31,19 +38,26 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let task = (
         prop::collection::vec(any::<prop::sample::Index>(), 0..3),
-        prop_oneof![3 => Just(None), 1 => (0_u16..3).prop_map(Some)],
+        prop_oneof![2 => Just(None), 1 => (0_u16..3).prop_map(Some)],
+        prop_oneof![Just(ExecPool::Any), Just(ExecPool::Vector), Just(ExecPool::Cube)],
         -2..3,
         any::<bool>(),
         any::<bool>(),
     );
-    let task = task.prop_map(|(after, stream, priority, signals, waits)| Step::Task {
+    let task = task.prop_map(|(after, stream, pool, priority, signals, waits)| Step::Task {
         after,
         stream,
+        pool,
         priority,
         signals,
         waits,
     });
     prop_oneof![12 => task, 1 => Just(Step::Fence), 1 => Just(Step::Begin), 2 => Just(Step::Next), 1 => Just(Step::End)]
+}
+
+fn gates() -> impl Strategy<Value = Vec<Gate>> {
+    let scope = prop_oneof![Just(GateScope::Global), Just(GateScope::PerStream), Just(GateScope::PerPool)];
+    prop::collection::vec((scope, 1_u32..4).prop_map(|(scope, capacity)| Gate { scope, capacity }), 0..3)
 }
 
 /// The graph of a program. Steps and ends without a scope say nothing.
@@ -53,7 +67,7 @@ fn graph_of(steps: &[Step]) -> TaskGraph {
     let mut happened = Vec::new();
     for step in steps {
         match step {
-            Step::Task { after, stream, priority, signals, waits } => {
+            Step::Task { after, stream, pool, priority, signals, waits } => {
                 let chosen = after.iter().filter(|_| !tasks.is_empty());
                 let after: Vec<TaskId> = chosen.map(|index| tasks[index.index(tasks.len())]).collect();
                 let waited = if *waits { happened.last().copied() } else { None };
@@ -61,6 +75,7 @@ fn graph_of(steps: &[Step]) -> TaskGraph {
                 let spec = TaskSpec {
                     after: &after,
                     stream: stream.map(StreamId),
+                    pool: *pool,
                     priority: *priority,
                     waits: waited.as_slice(),
                     signals,
@@ -91,11 +106,17 @@ fn order(graph: &TaskGraph, simulation: &Simulation) -> Vec<u32> {
 }
 
 proptest! {
+    #![proptest_config(crate::cases::cases(256))]
+
     #[test]
-    fn one_simulated_worker_takes_tasks_in_the_order_of_a_real_one(steps in prop::collection::vec(step(), 0..60)) {
+    fn one_simulated_worker_takes_tasks_in_the_order_of_a_real_one(
+        steps in prop::collection::vec(step(), 0..60),
+        gates in gates(),
+        batch in prop_oneof![2 => Just(1_u32), 1 => 2..5_u32],
+    ) {
         let mut graph = graph_of(&steps);
         for ready in [Ready::Auto, Ready::Fifo, Ready::WorkSteal, Ready::Priority] {
-            let config = RunConfig { ready, ..RunConfig::default() };
+            let config = RunConfig { ready, gates: gates.clone(), batch, ..RunConfig::default() };
             let runner = Recorder::default();
             graph.run(&config, &runner).expect("no task should fail");
             let simulation = simulated(&graph, &config).expect("edges to later tasks should close no cycle");
