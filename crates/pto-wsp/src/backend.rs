@@ -18,7 +18,7 @@ pub use wsp_plan::{KernelFile, ProgramKind, Target, UnitSource};
 pub mod cpu {
     pub use wsp_cpu::tg::Report;
     pub use wsp_cpu::workload::{AicpuOutcome, Bodies, WorkloadOutcome, check_aicpus};
-    pub use wsp_cpu::{CpuSimBackend, PlanReport, PlannedDescriptor, RunStats};
+    pub use wsp_cpu::{CpuSimBackend, PlanReport, PlannedDescriptor, RunStats, check_defaults};
 }
 
 /// Ascend accelerators: files for them.

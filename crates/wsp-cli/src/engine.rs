@@ -5,6 +5,7 @@ pub mod workload;
 
 use crate::files::{files_in, read_source};
 use crate::report::{Descriptor, DescriptorType, GraphStats, PlanReport, RunStats, TaskGroup};
+pub use pto_wsp::backend::cpu::check_defaults;
 use pto_wsp::backend::cpu::{self, CpuSimBackend};
 use pto_wsp::registry_with;
 use std::sync::Arc;

@@ -6,6 +6,7 @@
 mod backend;
 mod bind;
 mod codes;
+mod defaults;
 mod derived;
 mod host;
 mod in_place;
@@ -29,6 +30,7 @@ pub mod workload;
 mod workspace;
 
 pub use backend::CpuSimBackend;
+pub use defaults::check_defaults;
 pub use metadata::Metadata;
 pub use options::LaunchOptions;
 pub use plan::{Advance, Balance, Capacity, Growth, Plan, PlanDescriptor, PlanNeed};

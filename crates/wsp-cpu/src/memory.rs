@@ -15,7 +15,7 @@ use wsp_backend::{KvLayout, Recording, Unwritten};
 use wsp_core::words::counted;
 use wsp_core::{DType, TensorId};
 use wsp_diag::Diagnostic;
-use wsp_ir::Storage;
+use wsp_ir::{Module, Storage};
 use wsp_kernel::{CacheArrays, Env, IntArray, Layout, Paged, TensorMem, Value};
 use wsp_memory::{ByteRange, EarlyLoads, View};
 use wsp_plan::{Array, ArrayError, Arrays, LoweredPlan};
@@ -73,10 +73,10 @@ pub(crate) struct SlotLayout {
 
 impl SlotLayout {
     /// Fields in declared order, each on a 64-byte boundary.
-    pub(crate) fn new(plan: &LoweredPlan, bound: &Bound) -> Result<SlotLayout, Diagnostic> {
-        let mut offsets = vec![0; plan.module.tensors.len()];
+    pub(crate) fn new(module: &Module, bound: &Bound) -> Result<SlotLayout, Diagnostic> {
+        let mut offsets = vec![0; module.tensors.len()];
         let mut end: u64 = 0;
-        for (i, tensor) in plan.module.tensors.iter().enumerate() {
+        for (i, tensor) in module.tensors.iter().enumerate() {
             if tensor.storage != Storage::Workspace {
                 continue;
             }
@@ -96,7 +96,7 @@ impl SlotLayout {
             end = field;
         }
         let bytes = u32::try_from(end).expect("the end of a slot is checked to fit 32 bits");
-        let sizes = tier_sizes(plan, bound, bytes)?;
+        let sizes = tier_sizes(module, bound, bytes)?;
         let apart = match &sizes[..] {
             [] => Some(bytes),
             [first, rest @ ..] => rest.iter().all(|size| size == first).then_some(*first),
@@ -106,15 +106,15 @@ impl SlotLayout {
 }
 
 /// Bytes that tiers reserve per slot, of those that reserve any: at least those of its fields, and whole lines.
-fn tier_sizes(plan: &LoweredPlan, bound: &Bound, fields: u32) -> Result<Vec<u32>, Diagnostic> {
+fn tier_sizes(module: &Module, bound: &Bound, fields: u32) -> Result<Vec<u32>, Diagnostic> {
     let mut sizes = Vec::new();
     if fields == 0 {
         return Ok(sizes);
     }
-    for set in &plan.module.tier_sets {
+    for set in &module.tier_sets {
         let sizes_of_tiers = set.tiers.iter().filter_map(|tier| tier.workspace.as_ref());
         for expr in sizes_of_tiers.filter(|expr| bound.knows(expr)) {
-            let bytes = launch_u32(plan, bound, expr)?;
+            let bytes = launch_u32(module, bound, expr)?;
             let fits = bytes == 0 || (bytes >= fields && u64::from(bytes) % SLOT_ALIGN == 0);
             if !fits {
                 let what = match bytes < fields {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wsp_core::words::counted;
 use wsp_core::{AxisId, SpaceId};
 use wsp_diag::Span;
-use wsp_ir::{AxisEnd, TileSize};
+use wsp_ir::{AxisEnd, Module, TileSize};
 use wsp_kernel::{Env, Extent, Trap, WsRequest, eval_launch_expr};
 use wsp_plan::LoweredPlan;
 
@@ -218,7 +218,7 @@ impl<'a> Planner<'a> {
     }
 
     fn launch_u32(&self, expr: &wsp_ir::Expr) -> Result<u32, Trap> {
-        launch_u32(self.plan, self.bound, expr)
+        launch_u32(&self.plan.module, self.bound, expr)
     }
 }
 
@@ -226,8 +226,8 @@ impl<'a> Planner<'a> {
 ///
 /// # Errors
 /// When it stops, or has another value.
-pub(crate) fn launch_u32(plan: &LoweredPlan, bound: &Bound, expr: &wsp_ir::Expr) -> Result<u32, Trap> {
-    let value = eval_launch_expr(&plan.module, expr, &bound.params)?;
+pub(crate) fn launch_u32(module: &Module, bound: &Bound, expr: &wsp_ir::Expr) -> Result<u32, Trap> {
+    let value = eval_launch_expr(module, expr, &bound.params)?;
     value.as_u32().ok_or_else(|| {
         Trap::new(codes::TOO_LARGE, format!("{value} is not a valid extent"), expr.span)
             .note("extents lie in 0..=4294967295")
@@ -245,7 +245,7 @@ pub(crate) fn settle_fixed_tiles(plan: &LoweredPlan, bound: &Bound, env: &Env) -
         if let Some(TileSize::Fixed(expr)) = axis.tile.as_ref().map(|tile| &tile.size)
             && bound.knows(expr)
         {
-            env.set_axis_tile(AxisId(i as u32), launch_u32(plan, bound, expr)?);
+            env.set_axis_tile(AxisId(i as u32), launch_u32(&plan.module, bound, expr)?);
         }
     }
     Ok(())
@@ -253,18 +253,18 @@ pub(crate) fn settle_fixed_tiles(plan: &LoweredPlan, bound: &Bound, env: &Env) -
 
 /// How many last elements there are at most of the axes of which generators say so.
 pub(crate) fn last_elements(plan: &LoweredPlan, bound: &Bound) -> Result<Vec<(AxisId, u32)>, Trap> {
-    plan.last.iter().map(|(axis, last)| Ok((*axis, launch_u32(plan, bound, last)?))).collect()
+    plan.last.iter().map(|(axis, last)| Ok((*axis, launch_u32(&plan.module, bound, last)?))).collect()
 }
 
 /// Extents of the axes whose bounds are known at launch.
-pub(crate) fn axis_extents(plan: &LoweredPlan, bound: &Bound) -> Result<Vec<Option<u32>>, Trap> {
-    plan.module
+pub(crate) fn axis_extents(module: &Module, bound: &Bound) -> Result<Vec<Option<u32>>, Trap> {
+    module
         .axes
         .iter()
         .map(|axis| {
             if let Some(TileSize::Fixed(expr)) = axis.tile.as_ref().map(|tile| &tile.size)
                 && bound.knows(expr)
-                && launch_u32(plan, bound, expr)? == 0
+                && launch_u32(module, bound, expr)? == 0
             {
                 return Err(empty_tile(&axis.name, expr.span));
             }
@@ -272,7 +272,7 @@ pub(crate) fn axis_extents(plan: &LoweredPlan, bound: &Bound) -> Result<Vec<Opti
             if !(bound.knows(&axis.start) && bound.knows(end)) {
                 return Ok(None);
             }
-            let (start, end) = (launch_u32(plan, bound, &axis.start)?, launch_u32(plan, bound, end)?);
+            let (start, end) = (launch_u32(module, bound, &axis.start)?, launch_u32(module, bound, end)?);
             match end.checked_sub(start) {
                 Some(extent) => Ok(Some(extent)),
                 None => Err(Trap::new(

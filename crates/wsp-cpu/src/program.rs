@@ -361,8 +361,8 @@ impl Program {
         let mut bound = bind(&self.plan.module, &arrays, options, demand)?;
         in_place::check(&self.plan, &bound, &options.views)?;
         bound.last = planner::last_elements(&self.plan, &bound).map_err(one)?;
-        let extents = planner::axis_extents(&self.plan, &bound).map_err(one)?;
-        let slots = SlotLayout::new(&self.plan, &bound).map_err(|fault| vec![fault])?;
+        let extents = planner::axis_extents(&self.plan.module, &bound).map_err(one)?;
+        let slots = SlotLayout::new(&self.plan.module, &bound).map_err(|fault| vec![fault])?;
         let mut env = memory::metadata(&self.plan, &bound, extents);
         planner::settle_fixed_tiles(&self.plan, &bound, &env).map_err(one)?;
         derived::derive(&self.plan, &bound, &mut env).map_err(one)?;

@@ -63,7 +63,7 @@ fn refuse_options(args: &CheckArgs) -> Result<(), Diagnostic> {
     options::refuse(&given, options::OF_UNITS)
 }
 
-/// What is wrong with a program, and what the target that is asked for cannot do of it.
+/// What is wrong with a program and with its defaults, and what the target that is asked for cannot do of it.
 fn program(
     session: &mut Session,
     path: &Path,
@@ -74,6 +74,9 @@ fn program(
         module.references.iter().filter_map(|r| reference::verify(r).err()).flatten().collect();
     if !faults.is_empty() {
         return Err(faults);
+    }
+    if module.entry.is_some() {
+        engine::check_defaults(&module)?;
     }
     if let Some(target) = target {
         session.warn(&engine::lowered_for(&module, target)?);

@@ -85,20 +85,30 @@ pub(crate) fn bind(
                 .help("add a function that calls `PTO_LAUNCH(Space, { .name = parameter, … })`"),
         ]);
     };
-    let inputs = collect(module, entry, arrays, options, demand)?;
+    let bound = bind_values(collect(module, entry, arrays, options, demand)?)?;
+    assert_eq!(bound.caches.len(), module.caches.len(), "every cache of an entry is bound or reported");
+    Ok(Bound { notes: unused_arrays(entry, arrays, demand.others), ..bound })
+}
+
+/// Binds what a module says by itself: parameters that have defaults, and what follows from them. There is no array and no cache.
+pub(crate) fn bind_defaults(module: &Module) -> Result<Bound, Vec<Diagnostic>> {
+    bind_values(Inputs {
+        module,
+        arrays: &Metadata::new(),
+        options: &LaunchOptions::default(),
+        demand: Demand { absent: &|_| true, needed: &|_| false, others: &[], settings: &[] },
+        caches: vec![None; module.caches.len()],
+        of_tensor: vec![None; module.tensors.len()],
+    })
+}
+
+/// Values and shapes, and whether the program takes them.
+fn bind_values(inputs: Inputs<'_>) -> Result<Bound, Vec<Diagnostic>> {
     let params = params::bind(&inputs)?;
     let (tensors, integers) = shapes::bind(&inputs, &params)?;
-    params::check_requirements(module, &params)?;
-    let caches =
-        inputs.caches.into_iter().map(|c| c.expect("every cache of an entry is bound or reported")).collect();
-    Ok(Bound {
-        params,
-        caches,
-        tensors,
-        integers,
-        last: Vec::new(),
-        notes: unused_arrays(entry, arrays, demand.others),
-    })
+    params::check_requirements(inputs.module, &params)?;
+    let caches = inputs.caches.into_iter().flatten().collect();
+    Ok(Bound { params, caches, tensors, integers, last: Vec::new(), notes: Vec::new() })
 }
 
 /// Finds the array of every entry parameter.

@@ -52,6 +52,7 @@ fn value_of(
         }
         (ParamSource::Shape { of, dim }, _) => match given_shape(inputs, id, *of, *dim) {
             (ShapeOwner::Tensor(of), _) if !has_array(inputs, of) && !(inputs.demand.needed)(id) => Ok(None),
+            (ShapeOwner::Cache(of), _) if inputs.caches[of.index()].is_none() => Ok(None),
             (of, dim) => extent(inputs, param, of, dim).map(Some),
         },
         (ParamSource::Entry, None) if !(inputs.demand.needed)(id) => Ok(None),
@@ -92,7 +93,9 @@ fn given_shape(inputs: &Inputs<'_>, id: ParamId, of: ShapeOwner, dim: u32) -> (S
 fn extent(inputs: &Inputs<'_>, param: &Param, of: ShapeOwner, dim: u32) -> Result<Value, Diagnostic> {
     match of {
         ShapeOwner::Cache(id) => {
-            let cache = inputs.caches[id.index()].as_ref().expect("caches are bound before parameters");
+            let cache = inputs.caches[id.index()]
+                .as_ref()
+                .expect("the extent of a cache that is not bound is not asked for");
             Ok(Value::U32(match dim {
                 0 => u32::try_from(cache.lengths.len())
                     .map_err(|_| faults::too_large(&cache.name, 0, cache.lengths.len() as u64))?,

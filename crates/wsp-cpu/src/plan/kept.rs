@@ -29,7 +29,7 @@ impl Plan {
         }
         let source = (line.lengths, line.last);
         let lengths = derived::elements(&self.lowered, &self.bound, source, &self.env).ok()?;
-        let number = |expr| launch_u32(&self.lowered, &self.bound, expr).ok();
+        let number = |expr| launch_u32(&self.lowered.module, &self.bound, expr).ok();
         let start = number(&line.start)? as usize;
         let end = start.checked_add(number(&line.count)? as usize)?;
         let lengths = lengths.get(start..end)?;

@@ -194,3 +194,44 @@ fn the_folder_around_that_of_checkpoints_is_not_made() {
     let (code, out, err) = run(&[&kept[..], &["--resume", "--no-check"]].concat());
     assert_eq!(code, 0, "{out}{err}");
 }
+
+/// What follows from constants and defaults alone is laid out by `wsp check` as by a run.
+#[test]
+fn check_refuses_slots_tiles_and_extents_of_constants_that_every_run_refuses() {
+    let folder = Folder::new();
+    let text = "
+PTO_PARAM(uint32_t, tile, 64)
+PTO_SHAPE(x, n)
+PTO_SHAPE(y, n)
+PTO_SPACE(S) { PTO_AXIS(i, 0, n) PTO_TILE(i, tile) }
+PTO_WORKSPACE(w, float, 1000)
+PTO_TIER_DEF(T) { PTO_DEFAULT(k, SLOT) }
+struct D { uint32_t tier, first, ws; };
+PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(i) { uint32_t tier = PTO_SELECT_TIER(T, 1); \
+        PTO_EMIT_DESCRIPTOR(D{ .tier = tier, .first = PTO_ITEM_BEGIN(i), .ws = PTO_ALLOC_WS(tier, i) }); } }
+PTO_KERNEL_IMPL(k) { auto d = PTO_GET_DESCRIPTOR<D>(); VecTile<float, 64, 1> t; TLOAD(t, x, {d.first}); TSTORE(y, t, {d.first}); }
+void go(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(S, { .x = x, .y = y }); }
+";
+    let check = |slot: &str| run(&["check", &folder.write("slots.pto", &text.replace("SLOT", slot))]);
+    for (slot, says) in [
+        ("64", "but the fields of a slot take 4032"),
+        ("4100", "which is no multiple of 64"),
+        ("tile", "take 4032"),
+    ] {
+        let (code, out, err) = check(slot);
+        assert!(code == 1 && err.contains("WSP0570") && err.contains(says), "{slot}: {out}{err}");
+        assert!(err.contains("every parameter is taken at its default"), "{err}");
+        let (_, of_run) = refused(&["run", &folder.at("slots.pto"), "--generate", "n=128"]);
+        assert!(of_run.contains("WSP0570") && of_run.contains(says), "{slot}: {of_run}");
+    }
+    // What arrays decide is left to the run.
+    for slot in ["PTO_SLOT_BYTES", "4032", "n"] {
+        let (code, out, err) = check(slot);
+        assert_eq!((code, out.ends_with(": ok\n")), (0, true), "{slot}: {out}{err}");
+    }
+    let of_array = text.replace("float, 1000", "float, n").replace("SLOT", "64");
+    assert_eq!(run(&["check", &folder.write("of_array.pto", &of_array)]).0, 0);
+    let tile = text.replace("tile, 64", "tile, 0").replace("SLOT", "4032");
+    let (_, err) = refused(&["check", &folder.write("tile.pto", &tile)]);
+    assert!(err.contains("WSP0572") && err.contains("the tile of axis `i` has 0 elements"), "{err}");
+}
