@@ -81,7 +81,7 @@ impl CheckedUnit {
             .enumerate()
             .map(|(at, graph)| code(graph, at as u32, &plan, module, kernels, options, &mut residents))
             .collect::<Result<Vec<_>, _>>()?;
-        check_inputs(&table, &plan, &codes)?;
+        check_inputs(&table, &plan, &codes, (&scalars, options.runtime.devices))?;
         let bytes = |unit: u32| table[unit as usize].bytes;
         let sizes = codes.iter().flat_map(|code| check_graph(&code.plan, module, kernels, &bytes));
         checked.findings.extend(sizes);

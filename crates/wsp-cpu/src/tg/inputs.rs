@@ -92,8 +92,9 @@ pub(super) fn check_inputs(
     table: &TensorTable,
     plan: &UnitPlan,
     codes: &[GraphCode],
+    (scalars, devices): (&[i64], u32),
 ) -> Result<(), Vec<Diagnostic>> {
-    let first = read_first(table, plan, codes);
+    let first = read_first(table, plan, codes, scalars, devices);
     let mut faults = Vec::new();
     for (at, info) in table.iter() {
         if info.home != TensorKind::Extern || info.given {

@@ -15,6 +15,7 @@ pub(crate) mod codes;
 mod cx;
 mod faults;
 mod first_reads;
+mod first_uses;
 mod graph_code;
 mod graph_parts;
 mod host;

@@ -438,6 +438,8 @@ fn an_external_tensor_that_is_read_before_it_is_written_must_be_given() {
     let (one, inc) = (kernel("A", "one", &["T"]), kernel("B", "inc", &["T"]));
     let copy = kernel("B", "copy", &["T", "Y"]);
     let edge = "TG_DEPEND(A, B, DATA, T)\n";
+    let rounds =
+        format!("CF_LOOP(N, i, SEQUENTIAL)\n{}CF_ENDLOOP\n", one.replace("0, T)", "0, T, 8 * i, 8)"));
     let launch = |names: &[&str]| -> String {
         names.iter().map(|name| format!("TG_LAUNCH({name}, default)\nTG_SYNC({name})\n")).collect()
     };
@@ -474,6 +476,50 @@ fn an_external_tensor_that_is_read_before_it_is_written_must_be_given() {
         ),
         // Written by a later launch.
         format!("{head}{}{}{}", graph("G", &one), graph("H", &copy), launch(&["H", "G"])),
+        // Written in an arm, by rounds and by a launch that the values of the run leave out.
+        format!(
+            "{head}arg N: i64 = 0\n{}{}",
+            graph("G", &format!("CF_IF(N)\n{one}CF_ENDIF\n{copy}{edge}")),
+            launch(&["G"])
+        ),
+        format!(
+            "{head}arg N: i64 = 0\n{}{}",
+            graph("G", &format!("CF_LOOP(N, i)\n{one}CF_ENDLOOP\n{copy}{edge}")),
+            launch(&["G"])
+        ),
+        format!(
+            "{head}arg N: i64 = 0\n{}{}CF_IF(N)\n{}CF_ENDIF\n{}",
+            graph("G", &one),
+            graph("H", &copy),
+            launch(&["G"]),
+            launch(&["H"])
+        ),
+        format!(
+            "{head}{}{}{}",
+            graph("G", &format!("CF_IF(iteration == 1)\n{one}CF_ENDIF\n")),
+            graph("H", &copy),
+            launch(&["G", "H"])
+        ),
+        // Of eight elements seven are written.
+        format!("{head}arg N: i64 = 7\n{}{}", graph("G", &format!("{rounds}{copy}{edge}")), launch(&["G"])),
+        format!(
+            "{head}arg N: i64 = 8\n{}{}",
+            graph("G", &format!("{}{copy}{edge}", one.replace("0, T)", "0, T, N, 56)"))),
+            launch(&["G"])
+        ),
+        // A round reads what the round behind it writes.
+        format!(
+            "{head}arg N: i64 = 4\n{}{}",
+            graph(
+                "G",
+                &format!(
+                    "CF_LOOP(N, i, SEQUENTIAL)\n{}{}TG_DEPEND(B, A, AFTER)\nCF_ENDLOOP\n",
+                    copy.replace("0, T)", "0, T, 8 * i, 8)").replace("1, Y)", "1, Y, 0, 8)"),
+                    one.replace("0, T)", "0, T, 8 * i, 8)")
+                )
+            ),
+            launch(&["G"])
+        ),
     ];
     for text in &refused {
         let found = all(&begin(text).expect_err(text));
@@ -505,8 +551,50 @@ fn an_external_tensor_that_is_read_before_it_is_written_must_be_given() {
             graph("H", &copy),
             launch(&["G", "H"])
         ),
+        format!("{head}arg N: i64 = 8\n{}{}", graph("G", &format!("{rounds}{copy}{edge}")), launch(&["G"])),
+        // What is read in an arm and by rounds that the values of the run leave out.
+        format!(
+            "{head}arg N: i64 = 0\n{}{}",
+            graph(
+                "G",
+                &format!(
+                    "CF_IF(N)\n{copy}CF_ENDIF\nCF_LOOP(N, i)\n{}CF_ENDLOOP\n{one}",
+                    copy.replace("(B,", "(C,")
+                )
+            ),
+            launch(&["G"])
+        ),
+        format!(
+            "{head}arg N: i64 = 0\n{}{}CF_IF(N)\n{}CF_ENDIF\n{}",
+            graph("G", &one),
+            graph("H", &copy),
+            launch(&["H"]),
+            launch(&["G", "H"])
+        ),
+        // A round reads what the round before it has written.
+        format!(
+            "{head}arg N: i64 = 4\n{}{}",
+            graph(
+                "G",
+                &format!(
+                    "{}TG_DEPEND(C, B, AFTER)\nCF_LOOP(N, i, SEQUENTIAL)\n{}{}TG_DEPEND(B, A, AFTER)\nCF_ENDLOOP\n",
+                    one.replace("(A,", "(C,").replace("0, T)", "0, T, 0, 8)"),
+                    copy.replace("0, T)", "0, T, 8 * i, 8)").replace("1, Y)", "1, Y, 0, 8)"),
+                    one.replace("0, T)", "0, T, 8 * i + 8, 8)")
+                )
+            ),
+            launch(&["G"])
+        ),
     ];
     for text in &accepted {
         begin(text).unwrap_or_else(|found| panic!("{text}{}", all(&found)));
     }
+    // What is loaded decides.
+    let text = format!(
+        "{head}{}{}",
+        graph("G", &format!("CF_IF(load(X, 0, i64))\n{one}CF_ENDIF\n{copy}{edge}")),
+        launch(&["G"])
+    );
+    let options = SessionOptions { inputs: inputs(&[("X", &[0; 8])]), ..threads(1) };
+    Session::new(&unit(&text), &kernels(), options).unwrap_or_else(|found| panic!("{text}{}", all(&found)));
 }
