@@ -18,20 +18,84 @@ fn nans(dtype: DType) -> Option<[&'static [u8]; 2]> {
     }
 }
 
-/// What arithmetic makes of the pattern; none for integers.
-pub(crate) fn quiet_nan(dtype: DType) -> Option<&'static [u8]> {
-    nans(dtype).map(|[_, quiet]| quiet)
+/// What became of an element that held a [`Fill`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fate {
+    /// It was written.
+    Stored,
+    /// It holds what it was filled with.
+    Left,
+    /// It follows from what it, or another element, was filled with.
+    Computed,
 }
 
-/// Bytes for elements that are not written: for real numbers of 16 bits or more a NaN that no operation gives, for integers of 32 bits
-/// or more numbers that look random and differ from element to element. Other elements have too few values for one that no task writes.
-pub(crate) fn pattern(dtype: DType, bytes: usize) -> Option<Vec<u8>> {
-    match (nans(dtype), dtype) {
-        (Some([signalling, _]), _) => Some(signalling.iter().copied().cycle().take(bytes).collect()),
-        (None, DType::U8 | DType::U16 | DType::F8E4m3 | DType::F8E5m2) => None,
-        (None, _) => {
-            let word = |n: u64| (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).to_ne_bytes();
-            Some((0..).flat_map(word).take(bytes).collect())
+/// What memory holds before a body that is to write it, so that what the body leaves there, and what it computes from that, is found.
+///
+/// Real numbers of 16 bits or more hold a NaN that no operation gives, and one call tells both. Others hold numbers that look random. Any of them
+/// may be a result as well, so that it takes a second call, over the complement of each bit, to tell them apart.
+#[derive(Debug)]
+pub(crate) struct Fill {
+    dtype: DType,
+    bytes: Vec<u8>,
+}
+
+impl Fill {
+    /// For elements of a type in so many bytes.
+    pub(crate) fn new(dtype: DType, bytes: usize) -> Fill {
+        let bytes = match nans(dtype) {
+            Some([signalling, _]) => signalling.iter().copied().cycle().take(bytes).collect(),
+            None => {
+                let word = |n: u64| (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).to_ne_bytes();
+                (0..).flat_map(word).take(bytes).collect()
+            }
+        };
+        Fill { dtype, bytes }
+    }
+
+    /// For a body that is called once; none for elements of 8 and 16 bits that have too few values for one that no body writes.
+    pub(crate) fn of_one_call(dtype: DType, bytes: usize) -> Option<Fill> {
+        let is_small = matches!(dtype, DType::U8 | DType::U16 | DType::F8E4m3 | DType::F8E5m2);
+        (!is_small).then(|| Fill::new(dtype, bytes))
+    }
+
+    /// Whether one call does not tell what is written.
+    pub(crate) fn takes_two_calls(&self) -> bool {
+        nans(self.dtype).is_none()
+    }
+
+    /// What memory holds before the first call.
+    pub(crate) fn first(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// What memory holds before the second call.
+    pub(crate) fn second(&self) -> Vec<u8> {
+        match self.takes_two_calls() {
+            true => self.bytes.iter().map(|byte| !byte).collect(),
+            false => self.bytes.clone(),
+        }
+    }
+
+    /// What became of an element, by what memory holds after the last call and, where there were two, after the first.
+    pub(crate) fn fate(&self, element: usize, first: Option<&[u8]>, last: &[u8]) -> Fate {
+        let size = self.dtype.size();
+        let at = element * size..(element + 1) * size;
+        let (held, last) = (&self.bytes[at.clone()], &last[at.clone()]);
+        let is_left = match first {
+            None => last == held,
+            Some(first) if self.takes_two_calls() => {
+                first[at.clone()] == *held && last.iter().zip(held).all(|(now, held)| *now == !*held)
+            }
+            Some(first) => first[at.clone()] == *held && last == held,
+        };
+        let is_computed = || {
+            first.is_some_and(|first| first[at] != *last)
+                || nans(self.dtype).is_some_and(|[_, quiet]| last == quiet)
+        };
+        match is_left {
+            true => Fate::Left,
+            false if is_computed() => Fate::Computed,
+            false => Fate::Stored,
         }
     }
 }

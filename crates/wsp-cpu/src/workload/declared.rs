@@ -174,7 +174,7 @@ impl Declared {
     #[inline]
     pub(crate) fn run_task(&self, worker: &mut Worker, task: Arguments<'_>) -> Result<(), Box<TaskFault>> {
         let run = catch_unwind(AssertUnwindSafe(|| {
-            if self.whole_outs { self.run_watched(worker, task) } else { self.run_body(worker, task) }
+            if self.whole_outs { self.run_watched(worker, task) } else { self.run_body(worker, task, None) }
         }));
         match run {
             Ok(Ok(())) => Ok(()),
@@ -187,14 +187,27 @@ impl Declared {
     #[cold]
     fn run_watched(&self, worker: &mut Worker, task: Arguments<'_>) -> Result<(), Cause> {
         let number = task.kernel.index();
-        let watch = Watch::begin(&self.tensors, &self.modes[number], task.regions);
-        let ran = catch_unwind(AssertUnwindSafe(|| self.run_body(worker, task)));
-        let left = watch.end(&self.tensors, &self.kernels.module.kernels[number]);
+        let (modes, body) = (&self.modes[number], &self.bodies[number]);
+        let watch = match body {
+            Some(KernelBody::Function(_)) => Watch::of_function(&self.tensors, modes, task.regions),
+            Some(KernelBody::Views(_)) | None => Watch::of_body(&self.tensors, modes, task.regions),
+        };
+        let mut run = || catch_unwind(AssertUnwindSafe(|| self.run_body(worker, task, Some(&watch))));
+        let mut ran = run();
+        if matches!(ran, Ok(Ok(()))) && watch.begin_second() {
+            ran = run();
+        }
+        let left = watch.end(&self.kernels.module.kernels[number]);
         ran.unwrap_or_else(|panic| resume_unwind(panic))?;
         left.map_or(Ok(()), |what| Err(Cause::Fault(what.into())))
     }
 
-    fn run_body(&self, worker: &mut Worker, task: Arguments<'_>) -> Result<(), Cause> {
+    fn run_body(
+        &self,
+        worker: &mut Worker,
+        task: Arguments<'_>,
+        watch: Option<&Watch<'_>>,
+    ) -> Result<(), Cause> {
         let number = task.kernel.index();
         match &self.bodies[number] {
             Some(KernelBody::Views(kernel)) => {
@@ -214,6 +227,7 @@ impl Declared {
                     tensors: &self.tensors,
                     scratch: &mut worker.bytes,
                     refused: OnceCell::new(),
+                    watch,
                 };
                 let ran = body(&mut cx);
                 cx.refused.into_inner().map_or(Ok(()), |fault| Err(Cause::NeverStored(fault)))?;

@@ -75,9 +75,10 @@ pub struct WorkloadOptions {
     pub aicpus: u16,
     /// Who makes the tasks that AICPUs issue. Without AICPUs it has no meaning.
     pub expand: Expand,
-    /// Fails tasks of declared kernels that leave elements of a region unwritten which their kernel declares `out`: the region is filled
-    /// with a pattern before the task and compared afterwards. What was not written is then as it was before the task. Regions of
-    /// `u8`, `u16`, `f8e4m3` and `f8e5m2`, which have too few values for a pattern, are not looked at.
+    /// Fails tasks of declared kernels that leave elements of a region unwritten which their kernel declares `out`, or compute elements from
+    /// what it held; these are then as they were before the task. What [`KernelCx::store`](super::KernelCx::store) replaces is written. A region whose
+    /// address a body is given is filled with a pattern and compared afterwards; a function over such regions of integers or 8-bit floats is
+    /// called twice, over other patterns. Of compiled kernels regions of `u8`, `u16`, `f8e4m3` and `f8e5m2` are not looked at.
     pub whole_outs: bool,
     /// The claim on the views that the caller has made for this run; without it the run makes its own. One run at a time has it.
     pub claim: Option<Arc<Claim>>,

@@ -3,6 +3,7 @@
 use super::codes;
 use super::memory::{NeverStored, SharedTensor};
 use super::view_kernel::ViewKernel;
+use super::watch::{Access, Watch};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -168,6 +169,8 @@ pub struct KernelCx<'a> {
     pub(crate) scratch: &'a mut Vec<u8>,
     /// The first load that was refused: then the task fails, whatever its body makes of that.
     pub(crate) refused: OnceCell<NeverStored>,
+    /// What looks for elements that are left unwritten, if they are looked for.
+    pub(crate) watch: Option<&'a Watch<'a>>,
 }
 
 impl fmt::Debug for KernelCx<'_> {
@@ -237,19 +240,38 @@ impl KernelCx<'_> {
             .into());
         }
         tensor.store(&region, bytes);
+        self.watch.into_iter().for_each(|watch| watch.replace(n));
         Ok(())
     }
 
     /// The region of tensor parameter `n`, for a body that reads and writes it by address: until it returns, and as
     /// [`View::access`] says. The view keeps the memory from going away, also after the task.
     ///
+    /// A run that looks for elements that tasks leave unwritten calls a body twice for a task that is given the view of an `out` region of
+    /// integers or of 8-bit floats, with all that it may write as before: it is to do the same both times.
+    ///
     /// # Errors
     /// When there is no such parameter, or it is not declared `out` and no task has stored some of the elements, see
     /// [`Absent::Refused`](wsp_backend::Absent::Refused).
     pub fn view(&self, n: usize) -> Result<View, KernelFault> {
+        self.given(n, Access::Any)
+    }
+
+    /// [`view`](Self::view) for a body whose caller sees to it that no integer and no 8-bit float follows from what an `out` region holds: the
+    /// body is called once. Of `out` regions of `u8`, `u16`, `f8e4m3` and `f8e5m2` nothing is found to be unwritten then.
+    ///
+    /// # Errors
+    /// As [`view`](Self::view).
+    pub fn view_unread(&self, n: usize) -> Result<View, KernelFault> {
+        self.given(n, Access::Unread)
+    }
+
+    fn given(&self, n: usize, access: Access) -> Result<View, KernelFault> {
         let (region, tensor) = self.parameter(n)?;
         let view = tensor.view(region, self.mode(n).unwrap_or(AccessMode::InOut));
-        view.map_err(|fault| self.refuse(n, fault))
+        let view = view.map_err(|fault| self.refuse(n, fault))?;
+        self.watch.into_iter().for_each(|watch| watch.give(n, access));
+        Ok(view)
     }
 
     fn refuse(&self, n: usize, fault: NeverStored) -> KernelFault {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::workloads::views::{Kernel, Lent, binary, cast, reals, u};
-use crate::workloads::{program, report};
+use crate::workloads::{WIDE, program, report};
 use std::collections::BTreeMap;
 use wsp_backend::{Absent, Expand};
 use wsp_core::DType;
@@ -520,4 +520,59 @@ fn a_statement_that_is_never_reached_needs_no_memory() {
     let outcome =
         with(text, registry).execute(&inputs, &sequential()).unwrap_or_else(|f| panic!("{}", report(&f)));
     assert_eq!(outcome.runtime.tasks, 1);
+}
+
+#[allow(unsafe_code, reason = "writes bytes of a region")]
+fn store_bytes(view: &View, first: usize, bytes: &[u8]) {
+    // SAFETY: the bytes lie in the region, which the task may write.
+    unsafe { view.ptr().add(first).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) }
+}
+
+/// A run that looks for elements that are left unwritten tells those that a function computes from what was there, and takes no result for
+/// what was there.
+#[test]
+fn functions_over_addresses_are_found_to_leave_or_to_read_what_they_are_to_write() {
+    let run = |dtype: &str, body: fn(&mut KernelCx<'_>) -> Result<(), KernelFault>| {
+        let text = format!("tensor x: {dtype}[4]; kernel k(out y); workload main {{ k(x); }}");
+        let mut registry = KernelRegistry::new();
+        registry.register("k", body).unwrap();
+        let program = program(&text).with_kernels(registry).unwrap();
+        let options = WorkloadOptions { sequential: true, whole_outs: true, ..WIDE };
+        let ran = program.execute(&WorkloadInputs::all_made_up(0), &options);
+        ran.map(|outcome| outcome.outputs["x"].bytes().to_vec()).map_err(|faults| report(&faults))
+    };
+    // What such a run puts into the first elements of integers, which a result may be as well.
+    const HELD: [u64; 2] =
+        [0x9e37_79b9_7f4a_7c15_u64.rotate_left(29), 0x3c6e_f372_fe94_f82a_u64.rotate_left(29)];
+    let held: Vec<u8> = HELD.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let all = |cx: &mut KernelCx<'_>| {
+        let held: Vec<u8> = HELD.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        store_bytes(&cx.view(0)?, 0, &held);
+        Ok(())
+    };
+    assert_eq!(run("i32", all).unwrap(), held);
+    let stored = |cx: &mut KernelCx<'_>| {
+        let held = HELD.map(|word| word.to_ne_bytes()).concat();
+        let numbers: Vec<i32> =
+            held.chunks(4).map(|of| i32::from_ne_bytes([of[0], of[1], of[2], of[3]])).collect();
+        cx.store(0, &numbers)
+    };
+    assert_eq!(run("i32", stored).unwrap(), held);
+    let counts = |cx: &mut KernelCx<'_>| {
+        let view = cx.view(0)?;
+        for i in 0..4 {
+            store_bytes(&view, 4 * i, &load_i32(&view, i.cast_signed()).wrapping_add(1).to_ne_bytes());
+        }
+        Ok(())
+    };
+    let fault = run("i32", counts).unwrap_err();
+    assert!(fault.contains("4 of its 4 elements are computed from what it held before the task"), "{fault}");
+    let part = |cx: &mut KernelCx<'_>| {
+        store_bytes(&cx.view(0)?, 0, &[7, 7]);
+        Ok(())
+    };
+    let fault = run("u8", part).unwrap_err();
+    assert!(fault.contains("2 of its 4 elements are not written, the first at [2]"), "{fault}");
+    let nothing = run("u8", |_| Ok(())).unwrap_err();
+    assert!(nothing.contains("4 of its 4 elements are not written"), "{nothing}");
 }
