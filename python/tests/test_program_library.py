@@ -167,6 +167,10 @@ def test_the_host_entry_of_a_file_is_a_program():
     assert "softmax_rows" in program.explain()
     with pytest.raises(errors.CompileError, match="from a file"):
         program.to_bytes()
+    with pytest.raises(errors.CompileError) as caught:
+        program.bind(x=x, y=y)
+    assert caught.value.message == "the host entry of a `.pto` file cannot be bound"
+    assert caught.value.help == ["give the same arguments to `execute`, which binds them at each run"]
 
 
 def test_a_file_that_programs_include_is_one_error_that_names_them():

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use wsp_core::tg::crc::crc32;
-use wsp_core::words::counted;
+use wsp_core::words::{by_count, counted};
 
 /// Bytes before what the checksum covers: magic, version, checksum.
 const UNCOVERED: usize = 12;
@@ -102,7 +102,10 @@ impl Form {
         let value = read(input)?;
         match input.rest.is_empty() {
             true => Ok(value),
-            false => Err(format!("{} are left", counted(input.rest.len(), "byte"))),
+            false => {
+                let left = input.rest.len();
+                Err(format!("{} {} left", counted(left, "byte"), by_count(left, "is", "are")))
+            }
         }
     }
 }

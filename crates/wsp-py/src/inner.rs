@@ -83,16 +83,13 @@ impl Inner {
         }
     }
 
-    /// The workload, for what only workloads can do; `what` says it.
-    pub(crate) fn workload(&self, py: Python<'_>, what: &str) -> PyResult<&WorkloadPlan> {
+    /// The workload, for what only workloads can do: `what` says it, and `help` what a host entry can do.
+    pub(crate) fn workload(&self, py: Python<'_>, what: &str, help: &str) -> PyResult<&WorkloadPlan> {
         match &self.body {
             Body::Workload(plan) => Ok(plan),
             Body::Launch { .. } => {
                 let message = format!("the host entry of a `.pto` file {what}");
-                Err(errors::fault(
-                    py,
-                    Diagnostic::error(OPTION_OF_OTHERS, message).help("call its kernels in a workload"),
-                ))
+                Err(errors::fault(py, Diagnostic::error(OPTION_OF_OTHERS, message).help(help)))
             }
         }
     }

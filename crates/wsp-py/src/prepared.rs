@@ -22,6 +22,9 @@ use wsp_plan::ParamValue;
 use wsp_plan::workload::{WorkloadPlan, bind, count};
 use wsp_trace::python::arrays::{BAD_OPTION, SURPLUS};
 
+/// What to do with a program that is bound at each run.
+const EXECUTE: &str = "give the same arguments to `execute`, which binds them at each run";
+
 /// A program with its arguments checked and bound, to be run again and again, by one thread at a time.
 #[pyclass(frozen, module = "pto_wsp._core")]
 pub(crate) struct Prepared {
@@ -65,9 +68,9 @@ impl Bindings {
         let cancel = Arc::new(AtomicBool::new(false));
         options.cancel = Some(cancel.clone());
         let watched = if on_caller { Watched::looking(inner, options) } else { Watched::new(inner, options) };
-        if inner.workload(py, "cannot be bound: execute it")?.library.is_some() {
+        if inner.workload(py, "cannot be bound", EXECUTE)?.library.is_some() {
             let message = "a workload whose kernels are those of a used file cannot be bound";
-            return Err(errors::fault(py, Diagnostic::error(BAD_OPTION, message).help("execute it")));
+            return Err(errors::fault(py, Diagnostic::error(BAD_OPTION, message).help(EXECUTE)));
         }
         let set = args.values.clone();
         let workload = py.detach(|| inner.program.prepare(args, watched.options().clone()));
@@ -171,7 +174,10 @@ impl Prepared {
         })?;
         let _awaited = running.awaited()?;
         running.wait(py, None)?;
-        running.finish(py, &self.inner).map(drop)
+        let ended = running.finish(py, &self.inner).map(drop);
+        // That it cannot be kept is said by `execute`.
+        let _ = self.inner.keep_code();
+        ended
     }
 }
 
@@ -207,7 +213,10 @@ impl Prepared {
         let _awaited = Awaited::new(&bound.cancel)?;
         let workload = &mut bound.workload;
         match py.detach(|| workload.launch(Some(&claim))) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                let _ = self.inner.keep_code();
+                Ok(())
+            }
             Err(error) => Err(bound.watched.failed(error.into()).raise(py, &self.inner)),
         }
     }

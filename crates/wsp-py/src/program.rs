@@ -15,6 +15,9 @@ use std::sync::{Arc, PoisonError};
 use wsp_backend::{Detail, GraphOptions, RunOptions};
 use wsp_ir::workload::ExecPool;
 
+/// What to do with a host entry that has no tasks of a workload.
+const IN_A_WORKLOAD: &str = "call its kernels in a workload";
+
 /// A compiled workload. It may be used from several threads at once; each run is separate.
 #[pyclass(frozen, module = "pto_wsp._core")]
 pub(crate) struct Program {
@@ -133,7 +136,7 @@ impl Program {
         let Arguments { args, .. } = self.inner.bind(py, named, Need::Sizes)?;
         let deps = options::deps(py, deps)?;
         let detail = Detail { missed, ..Detail::default() };
-        self.inner.workload(py, "has no graph of tasks")?;
+        self.inner.workload(py, "has no graph of tasks", IN_A_WORKLOAD)?;
         let listed = runs::interruptible(py, |cancel| {
             self.inner.program.graph(&args, &GraphOptions { deps, detail, cancel: Some(cancel) })
         })?;
@@ -151,7 +154,7 @@ impl Program {
     ) -> PyResult<Bound<'py, PyDict>> {
         let Arguments { args, .. } = self.inner.bind(py, named, Need::Sizes)?;
         let options = self.inner.own_options(py, options)?;
-        self.inner.workload(py, "is not simulated")?;
+        self.inner.workload(py, "is not simulated", IN_A_WORKLOAD)?;
         let done = runs::interruptible(py, |cancel| {
             self.inner.program.simulate(&args, &RunOptions { cancel: Some(cancel), ..options })
         })?;
@@ -170,7 +173,7 @@ impl Program {
         aicpus: u16,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Arguments { args, .. } = self.inner.bind(py, named, Need::Sizes)?;
-        self.inner.workload(py, "has no program for AICPUs")?;
+        self.inner.workload(py, "has no program for AICPUs", IN_A_WORKLOAD)?;
         let program = &self.inner.program;
         let moved = runs::interruptible(py, |cancel| program.transfer(&args, aicpus, Some(&cancel)))?;
         let moved = moved.map_err(|fault| errors::exception(py, &Vec::from(fault), &self.inner.sources))?;

@@ -17,7 +17,7 @@ pub use header::{MAGIC, print};
 use crate::codes;
 use header::{Descr, Header, MAX_HEADER};
 use std::io::{ErrorKind, Read};
-use wsp_core::words::counted;
+use wsp_core::words::{by_count, counted};
 use wsp_diag::Diagnostic;
 use wsp_plan::{Array, ArrayError};
 
@@ -194,9 +194,10 @@ impl Stream<'_> {
             format!("{} does not hold what its header says", self.what),
         )
         .note(format!(
-            "shape {:?} with {item} per element needs {need}; {} follow",
+            "shape {:?} with {item} per element needs {need}; {} {follow}",
             header.shape,
             self.left,
+            follow = by_count(self.left, "follows", "follow"),
             item = counted(item, "byte"),
             need = counted(need, "byte")
         ));
@@ -212,8 +213,10 @@ impl Stream<'_> {
         if want > self.left {
             return Err(self
                 .bad_header(format!(
-                    "{want} were expected, {} are left",
+                    "{want} {were} expected, {} {are} left",
                     self.left,
+                    were = by_count(want, "was", "were"),
+                    are = by_count(self.left, "is", "are"),
                     want = counted(want, "byte")
                 ))
                 .into());
@@ -364,6 +367,13 @@ mod tests {
         let fault = read(&npy(&header("<f8", "False", "(9000000000000000000, 9)"), &[0; 8])).unwrap_err();
         assert_eq!(fault.code, codes::SIZE_MISMATCH);
         assert!(fault.message.contains("absurdly"), "{}", fault.message);
+    }
+
+    #[test]
+    fn one_byte_follows_and_two_follow() {
+        let notes = |data: &[u8]| read(&npy(&header("<f4", "False", "(2,)"), data)).unwrap_err().notes;
+        assert_eq!(notes(&[0]), ["shape [2] with 4 bytes per element needs 8 bytes; 1 follows"]);
+        assert_eq!(notes(&[0; 2]), ["shape [2] with 4 bytes per element needs 8 bytes; 2 follow"]);
     }
 
     #[test]

@@ -544,3 +544,10 @@ fn the_page_is_not_stale() {
     let stored = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(stored == page, "docs/reference/ptog.md is stale: `WSP_BLESS=1 cargo test -p wsp-isa` writes it");
 }
+
+#[test]
+fn one_byte_is_left_and_two_are() {
+    let said = |left| ReadError::NotIntegral { offset: 4, left }.to_string();
+    assert!(said(1).starts_with("byte 4: 1 byte is left for bindings"), "{}", said(1));
+    assert!(said(2).starts_with("byte 4: 2 bytes are left for bindings"), "{}", said(2));
+}

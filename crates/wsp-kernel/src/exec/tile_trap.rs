@@ -8,7 +8,7 @@ use super::trap::{
 use crate::Trap;
 use crate::memory::Fault;
 use wsp_core::limits;
-use wsp_core::words::counted;
+use wsp_core::words::{by_count, counted};
 use wsp_diag::Span;
 use wsp_ir::{Operand, TileOp};
 
@@ -83,11 +83,12 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
                 .note(format!("dimension {dim} has {extent} here"))
         }
         Fault::StorePastEnd { dim, index, count, extent } => {
-            let name = tensor_name(inst, run);
+            let (name, left) = (tensor_name(inst, run), extent.saturating_sub(index));
             Trap::new(TENSOR_BOUNDS, format!("a store past the end of dimension {dim} of `{name}`"), span)
                 .note(format!(
-                    "{count} from index {index} on, where the dimension has {extent}",
-                    count = counted(count, "element")
+                    "{count} from index {index} on, where {left} of {extent} {are} left",
+                    count = counted(count, "element"),
+                    are = by_count(left, "is", "are")
                 ))
         }
         Fault::StorePastSlice { have, rows, cols } => {

@@ -88,7 +88,9 @@ fn help(code: Code) -> Option<&'static str> {
             "indices and numbers of rows count from 0: bound the value first, or leave out the case"
         }
         ARRAY_BOUNDS => "leave out indices from the array's length on with a condition",
-        TENSOR_BOUNDS => "take an index that lies inside, load or store fewer rows (0 if none are meant)",
+        TENSOR_BOUNDS => {
+            "take an index that lies inside, load or store fewer rows or columns (0 if none are meant)"
+        }
         NEVER_STORED => {
             "store the element first, in a task that this one depends on; an array of the launch (`PTO_SHAPE`) may be given instead"
         }

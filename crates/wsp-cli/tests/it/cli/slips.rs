@@ -266,6 +266,13 @@ fn a_schedule_with_a_number_that_is_too_large_is_told_one_that_is_accepted() {
     let groups = |n: &str| text(&format!("task_graph(ready = work_steal); core_groups({n});"));
     let (_, err) = refused(&["check", &folder.write("groups.wsp", &groups("5000000000"))]);
     assert!(err.contains("WSP0706") && err.contains("write a number that is at most 1024\n"), "{err}");
+    let batched = |n: &str| {
+        format!("kernel k(i); workload main {{ for i in 0..2 {{ k(i); }} }} schedule {{ batch_deps({n}); }}")
+    };
+    for n in ["4294967296", "99999999999999999999"] {
+        let (_, err) = refused(&["check", &folder.write("batched.wsp", &batched(n))]);
+        assert!(err.contains("WSP0706") && err.contains("write a number that is at most 1048576\n"), "{err}");
+    }
     assert_eq!(run(&["check", &folder.write("most.wsp", &groups("1024"))]).0, 0);
     let pools = |v: &str| text(&format!("task_graph(pools = by_unit({v}, 512));"));
     let (_, err) = refused(&["check", &folder.write("pools.wsp", &pools("513"))]);

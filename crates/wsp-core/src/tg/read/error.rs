@@ -169,13 +169,15 @@ impl fmt::Display for ReadError {
             }
             ReadError::TooShort { part, offset, need, have } => write!(
                 f,
-                "byte {offset}: the {part} takes {need}, {have} are left; the file is cut off or its counts are wrong",
-                need = counted(need, "byte")
+                "byte {offset}: the {part} takes {need}, {have} {are} left; the file is cut off or its counts are wrong",
+                need = counted(need, "byte"),
+                are = by_count(have, "is", "are")
             ),
             ReadError::NotIntegral { offset, left } => write!(
                 f,
-                "byte {offset}: {left} are left for bindings of 32 bytes each; the file is cut off or its counts are \
+                "byte {offset}: {left} {are} left for bindings of 32 bytes each; the file is cut off or its counts are \
                  wrong",
+                are = by_count(left, "is", "are"),
                 left = counted(left, "byte")
             ),
             ReadError::Trailing { offset, extra } => {

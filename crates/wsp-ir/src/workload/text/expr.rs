@@ -200,8 +200,10 @@ impl<'t> Parser<'t> {
     }
 
     fn number_too_large(&mut self, token: Token, largest: u64) -> Skip {
+        let fits = integer(self.text_of(token), false).is_ok_and(|value| i64::try_from(value).is_ok());
+        let label = if fits { "" } else { "does not fit 64 bits" };
         let diagnostic = Diagnostic::error(codes::NUMBER_OUT_OF_RANGE, "the number is too large")
-            .at(self.span_of(token), "")
+            .at(self.span_of(token), label)
             .help(format!("write a number that is at most {largest}"));
         self.report(diagnostic)
     }
@@ -223,11 +225,8 @@ impl<'t> Parser<'t> {
             return Err(self.unexpected_help(codes::EXPECTED_EXPRESSION, what, help));
         }
         let token = self.bump();
-        let value = integer(self.text_of(token), false).unwrap_or(u64::MAX);
-        if value > largest {
-            return Err(self.number_too_large(token, told));
-        }
-        Ok(value)
+        let value = integer(self.text_of(token), false).ok().filter(|value| *value <= largest);
+        value.ok_or_else(|| self.number_too_large(token, told))
     }
 
     /// `min(a, b)` and the like.

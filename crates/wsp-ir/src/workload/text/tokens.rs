@@ -63,7 +63,12 @@ impl Lexicon for Wsp {
 pub(super) fn lex(file: FileId, text: &str) -> (Vec<Token>, Sink) {
     let mut sink = Sink::default();
     let tokens = tokens(text, |_: &mut Lexer<Wsp>, token| {
-        let Some(fault) = token.fault else { return Some(token.kind) };
+        let fault = match token.fault {
+            None => return Some(token.kind),
+            // What reads the number says how large it may be there.
+            Some(Fault::LargeNumber) => return Some(Tok::Number),
+            Some(fault) => fault,
+        };
         let (diagnostic, kind) = fault_of(fault, token.text(text), Span::new(file, token.start, token.end));
         sink.push(diagnostic);
         kind
@@ -81,7 +86,7 @@ fn fault_of(fault: Fault, text: &str, span: Span) -> (Diagnostic, Option<Tok>) {
         Fault::OpenString | Fault::Escape => Diagnostic::error(codes::BAD_STRING, "string without an end")
             .at(span, "this `\"` has no partner on its line")
             .help("close it with `\"`"),
-        Fault::Number => {
+        Fault::Number | Fault::LargeNumber => {
             let message = format!("`{}` is not an integer", shorten(text));
             Diagnostic::error(codes::MALFORMED_NUMBER, message).at(span, "").help(if text.contains('.') {
                 "workloads compute with integers only"
@@ -89,9 +94,6 @@ fn fault_of(fault: Fault, text: &str, span: Span) -> (Diagnostic, Option<Tok>) {
                 "an integer is written `42`, `0x2A` or `1_000_000`"
             })
         }
-        Fault::LargeNumber => Diagnostic::error(codes::NUMBER_OUT_OF_RANGE, "the number is too large")
-            .at(span, "does not fit 64 bits")
-            .help(format!("write a number that is at most {}", i64::MAX)),
     };
     (said, Some(Tok::Bad))
 }

@@ -381,7 +381,7 @@ fn faults_of_tile_operations_name_tiles_and_numbers() {
         vec![load_rows(a, X, u(0), None), store_rows(Y, a, u(3))]
     });
     assert_eq!((trap.code.0, trap.message.as_str()), (610, "a store past the end of dimension 0 of `y`"));
-    assert_eq!(trap.notes, ["3 elements from index 3 on, where the dimension has 5"]);
+    assert_eq!(trap.notes, ["3 elements from index 3 on, where 2 of 5 are left"]);
 
     let trap = fault(&|_| {
         let index = vec![u(1), u(4)];

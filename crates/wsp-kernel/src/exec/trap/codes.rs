@@ -56,7 +56,7 @@ A load starts past the end of a dimension, a store would go past it, or a worksp
 follow, but every other index must exist; a store is never cut off. Where nothing is left of a load, its
 tile has no value, and using it is a fault, unless the load asks for 0 rows or columns itself, or begins at
 index 0 of a dimension that has no element.
-Load fewer rows (the optional arguments of `TLOAD`), or check the indices that the descriptor carries.";
+Load fewer rows or columns (the optional arguments of `TLOAD`), or check the indices that the descriptor carries.";
     /// Operands of a tile operation whose shapes do not go together.
     pub(crate) TILE_SHAPE = 611, "tile shapes do not go together",
         "\
