@@ -20,7 +20,7 @@ _INTEGERS = {
 }
 _TRUTHS = ("enable_profiling", "enable_debug")
 _CHOICES = {"expand": ("host", "bytecode")}
-_OF_LAUNCHES = ("schedule", "max_blocks", "kv_layout", "cache")
+_OF_LAUNCHES = ("schedule", "max_blocks", "kv_layout")
 """Options of host entries of files; of a workload these are said by the workload."""
 _REFUSED = {
     "num_streams": "write `.streams(n)` on the workload",
@@ -39,8 +39,8 @@ DEFAULTS: dict[str, Any] = {
 
 
 def checked_options(target: Any, given: dict[str, Any], also: tuple[str, ...] = ()) -> dict[str, Any]:
-    """All options with their values. `num_streams` and `grid` may be None, which says nothing. What is taken
-    `also` is named where an option is unknown.
+    """All options with their values. `num_streams`, `grid` and `cache` may be None, which says nothing. What is
+    taken `also` is named where an option is unknown.
     """
     if not isinstance(target, str):
         raise compile_error(1221, f"`target` is {describe(target)}", help='write `target="cpu_sim"`')
@@ -65,6 +65,9 @@ def checked_options(target: Any, given: dict[str, Any], also: tuple[str, ...] = 
                 choices = " or ".join(f'`"{choice}"`' for choice in _CHOICES[name])
                 raise compile_error(1221, f"`{name}` is {describe(value)}", help=f"give {choices}")
             found[name] = value
+        elif name == "cache":
+            if value is not None:
+                found[name] = _folder(value)
         else:
             raise _unknown(name, also)
     _agree(found)
@@ -111,7 +114,7 @@ def _integer(name: str, value: Any) -> int:
 
 
 def _unknown(name: str, also: tuple[str, ...]) -> Exception:
-    known = [*DEFAULTS, *also]
+    known = [*DEFAULTS, "cache", *also]
     return compile_error(
         1220,
         f"`compile` has no option `{name}`",
@@ -137,8 +140,6 @@ def launch_options(target: Any, given: dict[str, Any]) -> dict[str, Any]:
         )
     if layout is not None and not is_word(layout, ("NHD", "HND")):
         raise compile_error(1221, f"`kv_layout` is {describe(layout)}", help='give `"NHD"` or `"HND"`')
-    if "cache" in own:
-        own["cache"] = _folder(own["cache"])
     if "max_blocks" in own:
         own["max_blocks"] = _integer("max_blocks", own["max_blocks"])
     return {**options, **own}
@@ -159,7 +160,7 @@ def _folder(path: Any) -> str:
 
 def compile_part(options: dict[str, Any]) -> dict[str, Any]:
     """What the compiler takes."""
-    names = ("target", "optimization_level", *_OF_LAUNCHES)
+    names = ("target", "optimization_level", "cache", *_OF_LAUNCHES)
     return {**{name: options[name] for name in names if name in options}, "aicpus": options["num_aicpus"]}
 
 

@@ -401,7 +401,9 @@ class Program:
                 notes=f"they are {names}",
                 help="write them with `@kernel`, or save the source and compile it again",
             )
-        about = {"options": self._options, "name": self._name, "ready": self._ready}
+        # A folder of this machine is nothing for another one.
+        options = {name: value for name, value in self._options.items() if name != "cache"}
+        about = {"options": options, "name": self._name, "ready": self._ready}
         if not self._trace or files_of(self._trace):
             raise compile_error(
                 1223,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pto_wsp import Program, errors, load
+from pto_wsp import Out, Program, Scalar, Tensor, errors, f32, kernel, load, pto, python_kernel, workload
 
 SOURCE = """
 PTO_SHAPE(x, n)
@@ -81,3 +81,76 @@ def test_a_folder_that_cannot_be_a_cache_is_an_error(tmp_path: Path) -> None:
         load(tmp_path / "twice.pto").program(cache=tmp_path / "twice.pto")
     with pytest.raises(errors.CompileError, match="give the path of a folder"):
         load(tmp_path / "twice.pto").program(cache=3)
+
+
+@kernel
+def steps(y: Out, n: Scalar):
+    total = 0
+    for i in range(n):
+        total = (total * 3 + i) % 1000
+    y[0] = total
+
+
+def counted(folder: Path | None, n: int) -> tuple[Program, float]:
+    Y = Tensor((1,), f32)
+
+    @workload
+    def count(n):
+        steps(Y, n)
+
+    program = count.compile(cache=folder)
+    y = np.zeros(1, np.float32)
+    program.execute(n=n, Y=y)
+    return program, float(y[0])
+
+
+def test_a_workload_takes_the_code_of_its_kernels_that_another_process_kept(tmp_path: Path) -> None:
+    long = 30_000
+    _, right = counted(None, long)
+    first, value = counted(tmp_path / "plans", long)
+    assert cached(first) == (
+        "miss, nothing is kept of this program; machine code of scalar functions: 0 taken, 1 compiled"
+    )
+    code = (
+        "import sys; sys.path[:0] = eval(sys.argv[2]); from pathlib import Path; import test_cache as t; "
+        "program, value = t.counted(Path(sys.argv[1]), 3); print(t.cached(program)); print(value)"
+    )
+    paths = [str(Path(__file__).parent), *sys.path]
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "plans"), repr(paths)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert ran.stdout.splitlines() == ["hit; machine code of scalar functions: 1 taken, 0 compiled", "5.0"]
+    assert value == right
+    assert "cache" not in Program.from_bytes(first.to_bytes()).options
+
+
+def test_bound_programs_keep_code_too(tmp_path: Path) -> None:
+    Y = Tensor((1,), f32)
+
+    @workload
+    def count(n):
+        steps(Y, n)
+
+    program = count.compile(cache=tmp_path)
+    y = np.zeros(1, np.float32)
+    program.bind(n=30_000, Y=y)()
+    again = count.compile(cache=tmp_path)
+    assert cached(again) == "hit; machine code of scalar functions: 1 taken, 0 compiled"
+
+
+def test_a_cache_of_a_workload_without_compiled_kernels_is_an_error(tmp_path: Path) -> None:
+    Y = Tensor((1,), f32)
+
+    @python_kernel
+    def one(y: Out):
+        y[...] = 1
+
+    @workload
+    def w():
+        one(Y)
+
+    with pytest.raises(errors.CompileError, match="WSP1264.*no kernel is compiled"):
+        w.compile(cache=tmp_path)
+    with pytest.raises(errors.CompileError, match="give the path of a folder"):
+        w.compile(cache=3)

@@ -15,12 +15,13 @@ use pto_wsp::workload::{KernelRegistry, WorkloadPlan};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 use wsp_backend::Program as Compiled;
 use wsp_diag::{Code, Diagnostic, SourceMap, did_you_mean};
 use wsp_ir::{FuncKind, Module};
 use wsp_kernel::Engine;
-use wsp_plan::PlanSource;
+use wsp_plan::{CompileOptions, PlanSource};
 use wsp_runtime::clock;
 use wsp_trace::python::arrays::{BAD_OPTION, MISSING, SURPLUS};
 use wsp_trace::{KernelBody, Trace};
@@ -109,7 +110,12 @@ fn link(
     if compilation.aicpus != 0 {
         check_aicpus(&plan.schedule, compilation.aicpus)?;
     }
-    let mut registry = KernelRegistry::new();
+    let cached = match &compilation.cache {
+        Some(folder) => Some(cached(folder, key_of(&trace, library.as_ref(), &compilation.options)?)?),
+        None => None,
+    };
+    let code = cached.as_ref().map(CachedPlan::code);
+    let mut registry = KernelRegistry::with_code(code.clone().unwrap_or_default());
     let (mut bodies, mut declared_only) = (Vec::new(), None);
     let kernels = trace.workload.kernels.iter().zip(trace.bodies.iter().cloned()).zip(functions);
     for (k, ((kernel, body), function)) in kernels.enumerate() {
@@ -138,12 +144,13 @@ fn link(
         };
         bodies.push((given.clone(), what));
     }
-    let backend = CpuSimBackend { kernels: registry, ..CpuSimBackend::default() };
+    let backend = CpuSimBackend { kernels: registry, code, ..CpuSimBackend::default() };
     let (program, backend) = compiled(backend, &PlanSource::Workload(plan.clone()))?;
     let used = library.as_ref().zip(plan.library.as_ref());
     let used = used.map(|(module, used)| library::facts_of_plan(module, &used.plan)).unwrap_or_default();
     let signature = Signature::new(&trace, &plan.written(), used);
-    let warnings = trace.warnings.iter().chain(&plan.schedule.notes).cloned().collect();
+    let damaged = cached.as_ref().and_then(CachedPlan::note);
+    let warnings = trace.warnings.iter().chain(&plan.schedule.notes).cloned().chain(damaged).collect();
     Ok(Inner {
         program,
         backend,
@@ -154,7 +161,7 @@ fn link(
         warnings,
         bodies,
         compile_ns: 0,
-        cached: None,
+        cached,
         timeline: Mutex::new(None),
     })
 }
@@ -187,15 +194,40 @@ pub(crate) fn load_program(
     Ok(Program::new(inner))
 }
 
-/// What the cache that is asked for has of a file.
-fn cached(compilation: &Compilation, sources: &SourceMap) -> Result<Option<CachedPlan>, Vec<Diagnostic>> {
-    let Some(folder) = &compilation.cache else { return Ok(None) };
+/// The key of a workload: its text and that of each kernel that is compiled, without the places in Python's files.
+///
+/// # Errors
+/// No kernel has code that is compiled.
+fn key_of(
+    trace: &Trace,
+    library: Option<&Module>,
+    options: &CompileOptions,
+) -> Result<PlanKey, Vec<Diagnostic>> {
+    let kernels = trace.workload.kernels.iter().zip(&trace.bodies);
+    let compiled = kernels.filter_map(|(kernel, body)| match body {
+        KernelBody::Compiled(source) => Some((kernel.name.clone(), wsp_ir::text::print(&source.module))),
+        KernelBody::Foreign { .. } | KernelBody::Library | KernelBody::None => None,
+    });
+    let used = library.map(|module| ("kernels of a file".to_owned(), wsp_ir::text::print(module)));
+    let texts: Vec<(String, String)> = compiled.chain(used).collect();
+    if texts.is_empty() {
+        let message = "option `cache` has no meaning: it keeps machine code, and no kernel is compiled";
+        return Err(vec![Diagnostic::error(BAD_OPTION, message).help("leave it out, or write `@kernel`")]);
+    }
+    let texts: Vec<(String, &str)> = texts.iter().map(|(name, text)| (name.clone(), &**text)).collect();
+    let entry = trace.workload.entry.map(|id| &trace.workload.workloads[id.index()]);
+    let name = entry.map_or("", |entry| &entry.name);
+    Ok(PlanKey::new(name, &wsp_ir::workload::text::print(&trace.workload), &texts, options))
+}
+
+/// What the cache in a folder has of a program.
+fn cached(folder: &Path, key: PlanKey) -> Result<CachedPlan, Vec<Diagnostic>> {
     if !Engine::Native.is_available() {
         let message = "option `cache` has no meaning: this build interprets scalar code";
         return Err(vec![Diagnostic::error(BAD_OPTION, message).help("leave it out")]);
     }
     let cache = PlanCache::open(folder).map_err(|fault| vec![fault])?;
-    cache.find(PlanKey::of_files(sources, 0, &compilation.options)).map(Some).map_err(|fault| vec![fault])
+    cache.find(key).map_err(|fault| vec![fault])
 }
 
 /// The program of a file's host entry.
@@ -205,7 +237,8 @@ fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Res
         let message = "option `kv_layout` has no meaning: the file has no paged cache";
         return Err(vec![Diagnostic::error(BAD_OPTION, message).help("leave it out")]);
     }
-    let cached = cached(compilation, sources)?;
+    let key = || PlanKey::of_files(sources, 0, &compilation.options);
+    let cached = compilation.cache.as_ref().map(|folder| cached(folder, key())).transpose()?;
     let plan = Arc::new(wsp_plan::lower(&module, &compilation.options)?);
     let kernels = module.functions.iter().filter(|f| matches!(f.kind, FuncKind::Kernel { .. }));
     let damaged = cached.as_ref().and_then(CachedPlan::note);

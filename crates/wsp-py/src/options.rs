@@ -23,7 +23,7 @@ pub(crate) struct Compilation {
     pub(crate) kv_layout: Option<KvLayout>,
     /// AICPUs that are to generate the tasks; 0 for none.
     pub(crate) aicpus: u16,
-    /// The folder of a cache, of a host entry.
+    /// The folder of a cache.
     pub(crate) cache: Option<PathBuf>,
 }
 

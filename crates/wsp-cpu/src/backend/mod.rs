@@ -29,7 +29,7 @@ pub struct CpuSimBackend {
     /// What runs scalar code of programs of spaces.
     pub engine: Engine,
     /// Where machine code of scalar functions is kept, of programs of spaces and of workloads over kernels of a used file; each
-    /// program has its own where it is none.
+    /// program has its own where it is none. That of kernels over views is where the registry keeps it.
     pub code: Option<CodeCache>,
 }
 

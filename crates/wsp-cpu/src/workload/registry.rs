@@ -13,7 +13,7 @@ use wsp_core::Region;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
-use wsp_kernel::Mode;
+use wsp_kernel::{CodeCache, Mode};
 use wsp_memory::View;
 use wsp_plan::{Element, ViewKernelSource};
 use zerocopy::IntoBytes;
@@ -59,6 +59,8 @@ pub(crate) enum KernelBody {
 #[derive(Clone, Default)]
 pub struct KernelRegistry {
     bodies: BTreeMap<String, KernelBody>,
+    /// Machine code of kernels over views.
+    code: CodeCache,
 }
 
 impl fmt::Debug for KernelRegistry {
@@ -83,6 +85,11 @@ impl KernelRegistry {
     /// No kernels.
     pub fn new() -> KernelRegistry {
         KernelRegistry::default()
+    }
+
+    /// No kernels; machine code of kernels over views will be kept there.
+    pub fn with_code(code: CodeCache) -> KernelRegistry {
+        KernelRegistry { code, ..KernelRegistry::default() }
     }
 
     /// Gives a kernel its body.
@@ -130,7 +137,7 @@ impl KernelRegistry {
             let message = AlreadyRegistered(name).to_string();
             return Err(vec![Diagnostic::error(codes::VIEW_KERNEL, message)]);
         }
-        let kernel = ViewKernel::new(&name, source, mode)?;
+        let kernel = ViewKernel::new(&name, source, mode, &self.code)?;
         self.bodies.insert(name, KernelBody::Views(Arc::new(kernel)));
         Ok(())
     }

@@ -11,7 +11,7 @@ use wsp_diag::Diagnostic;
 use wsp_ir::verify::verify;
 use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
 use wsp_ir::{Elem, FuncKind, Storage};
-use wsp_kernel::{Env, KernelCode, Mode, Scratch, Trap};
+use wsp_kernel::{CodeCache, Env, KernelCode, Mode, Scratch, Trap};
 use wsp_plan::workload::modes;
 use wsp_plan::{FieldSource, ViewKernelSource, ViewShape};
 
@@ -77,7 +77,7 @@ pub(crate) enum ViewFault {
 }
 
 impl ViewKernel {
-    /// Checks and compiles a kernel.
+    /// Checks and compiles a kernel; its machine code is kept in `code`.
     ///
     /// # Errors
     /// Every fault of the module and of its description, else what keeps it from being compiled.
@@ -85,6 +85,7 @@ impl ViewKernel {
         name: &str,
         mut source: ViewKernelSource,
         mode: Mode,
+        code: &CodeCache,
     ) -> Result<ViewKernel, Vec<Diagnostic>> {
         let named = |fault: Diagnostic| fault.note(format!("in kernel `{name}`"));
         let faults: Vec<Diagnostic> =
@@ -97,7 +98,7 @@ impl ViewKernel {
             let fault = |message| named(Diagnostic::error(codes::VIEW_KERNEL, message));
             return Err(faults.into_iter().map(fault).collect());
         }
-        let env = surroundings(&source, mode);
+        let env = Env { code: code.clone(), ..surroundings(&source, mode) };
         let code = KernelCode::compile(&source.module, FuncId(0), &env);
         let code = code.map_err(|trap| vec![named(Diagnostic::from(trap))])?;
         let view = |shape: &ViewShape| View {
