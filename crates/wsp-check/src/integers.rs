@@ -1,7 +1,6 @@
 //! Integer arrays as `u32`, whatever integer type they were saved with.
 
 use pto_wsp::codes;
-use wsp_core::DType;
 use wsp_diag::Diagnostic;
 use wsp_plan::Array;
 
@@ -10,39 +9,22 @@ use wsp_plan::Array;
 /// # Errors
 /// When they are not integers, or one is negative or above `u32::MAX`; the diagnostic says which.
 pub fn to_u32(name: &str, array: &Array) -> Result<Vec<u32>, Diagnostic> {
-    match array.dtype() {
-        DType::U8 => narrow(name, array.as_slice::<u8>()),
-        DType::U16 => narrow(name, array.as_slice::<u16>()),
-        DType::I32 => narrow(name, array.as_slice::<i32>()),
-        DType::U32 => narrow(name, array.as_slice::<u32>()),
-        DType::I64 => narrow(name, array.as_slice::<i64>()),
-        DType::U64 => narrow(name, array.as_slice::<u64>()),
-        other => {
-            Err(Diagnostic::error(codes::NOT_INTEGERS, format!("array `{name}` holds {other}, not integers"))
-                .help(format!("save `{name}` as uint32, int32 or int64")))
-        }
-    }
-}
-
-fn narrow<S: Copy + Into<i128>>(name: &str, values: Option<&[S]>) -> Result<Vec<u32>, Diagnostic> {
-    let values = values.expect("the slice type should match the element type");
-    values
-        .iter()
-        .enumerate()
-        .map(|(i, &v)| {
-            let v: i128 = v.into();
-            u32::try_from(v).map_err(|_| {
-                Diagnostic::error(codes::BAD_INTEGER, format!("`{name}[{i}]` is {v}"))
-                    .note(format!("lengths, page ids and row pointers lie in 0..={}", u32::MAX))
-                    .help(format!("correct element {i} of `{name}`"))
-            })
-        })
-        .collect()
+    let integers = array.integers().ok_or_else(|| {
+        let message = format!("array `{name}` holds {}, not integers", array.dtype());
+        Diagnostic::error(codes::NOT_INTEGERS, message)
+            .help(format!("save `{name}` as uint32, int32 or int64"))
+    })?;
+    integers.map_err(|(i, v)| {
+        Diagnostic::error(codes::BAD_INTEGER, format!("`{name}[{i}]` is {v}"))
+            .note(format!("lengths, page ids and row pointers lie in 0..={}", u32::MAX))
+            .help(format!("correct element {i} of `{name}`"))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wsp_core::DType;
 
     fn array<T: Copy>(dtype: DType, values: &[T], bytes: impl Fn(T) -> Vec<u8>) -> Array {
         let mut array = Array::zeros(dtype, &[values.len() as u64]).unwrap();

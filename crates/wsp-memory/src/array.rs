@@ -191,6 +191,28 @@ impl Array {
         <[T]>::ref_from_bytes(self.bytes()).ok()
     }
 
+    /// The elements of an array of integers as integers of another type, or place and value of the first that does not fit; none for other arrays.
+    pub fn integers<T: TryFrom<i128>, C: FromIterator<T>>(&self) -> Option<Result<C, (usize, i128)>> {
+        fn all<S: Copy + Into<i128>, T: TryFrom<i128>, C: FromIterator<T>>(
+            elements: &[S],
+        ) -> Result<C, (usize, i128)> {
+            let fits = |(at, &n): (usize, &S)| {
+                let n: i128 = n.into();
+                T::try_from(n).map_err(|_| (at, n))
+            };
+            elements.iter().enumerate().map(fits).collect()
+        }
+        Some(match self.dtype {
+            DType::U8 => all(self.as_slice::<u8>()?),
+            DType::U16 => all(self.as_slice::<u16>()?),
+            DType::I32 => all(self.as_slice::<i32>()?),
+            DType::U32 => all(self.as_slice::<u32>()?),
+            DType::I64 => all(self.as_slice::<i64>()?),
+            DType::U64 => all(self.as_slice::<u64>()?),
+            _ => return None,
+        })
+    }
+
     /// The elements as values of a plain type, to be written.
     pub fn as_slice_mut<T: FromBytes + IntoBytes + Immutable + KnownLayout>(&mut self) -> Option<&mut [T]> {
         if size_of::<T>() != self.dtype.size() {

@@ -8,7 +8,7 @@ use crate::reference::{MLA_DECODE, role};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_backend::KvLayout;
 use wsp_core::{DType, ParamId};
-use wsp_ir::{BindingSource, Dim, Expr, ExprKind, Module, ParamSource, ScalarTy};
+use wsp_ir::{BindingSource, Dim, Expr, ExprKind, Module, ParamSource};
 use wsp_kernel::{Value, eval_launch_expr};
 use wsp_plan::{Array, Arrays, ParamValue};
 
@@ -188,15 +188,7 @@ pub fn known_params(module: &Module, set: &[(String, ParamValue)]) -> Vec<Option
     let mut values: Vec<Option<Value>> = Vec::new();
     for param in &module.params {
         let set = set.iter().rev().find(|(name, _)| *name == param.name);
-        let given = set.and_then(|(_, value)| match (param.ty, *value) {
-            (ScalarTy::F32, ParamValue::Int(n)) => Some(Value::F32(n as f32)),
-            (ScalarTy::F32, ParamValue::Float(x)) => Some(Value::F32(x as f32)),
-            (ScalarTy::F64, ParamValue::Int(n)) => Some(Value::F64(n as f64)),
-            (ScalarTy::F64, ParamValue::Float(x)) => Some(Value::F64(x)),
-            (ScalarTy::Bool, ParamValue::Bool(b)) => Some(Value::Bool(b)),
-            (ty, ParamValue::Int(n)) => Value::from_int(ty, n),
-            (_, ParamValue::Float(_) | ParamValue::Bool(_)) => None,
-        });
+        let given = set.and_then(|(_, value)| Value::of(param.ty, *value));
         values.push(match (&param.source, given) {
             (ParamSource::Set { .. }, Some(given)) => Some(given),
             (ParamSource::Set { default: expr } | ParamSource::Derived(expr), _) => {

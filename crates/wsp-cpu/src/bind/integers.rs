@@ -33,15 +33,11 @@ fn convert<T: TryFrom<i128>>(name: &str, array: &ArrayFact<'_>, want: &str) -> R
                 .help("give the whole array: generators read page tables, lengths and other integers"));
         }
     };
-    match array.dtype() {
-        DType::U8 => narrow(name, array.as_slice::<u8>(), want),
-        DType::U16 => narrow(name, array.as_slice::<u16>(), want),
-        DType::I32 => narrow(name, array.as_slice::<i32>(), want),
-        DType::U32 => narrow(name, array.as_slice::<u32>(), want),
-        DType::I64 => narrow(name, array.as_slice::<i64>(), want),
-        DType::U64 => narrow(name, array.as_slice::<u64>(), want),
-        other => Err(no_integers(name, other, want)),
-    }
+    let integers = array.integers().ok_or_else(|| no_integers(name, array.dtype(), want))?;
+    integers.map_err(|(i, v)| {
+        Diagnostic::error(codes::BAD_INTEGER, format!("`{name}[{i}]` is {v}, which does not fit {want}"))
+            .help("lengths, page ids and row pointers lie in 0..=4294967295")
+    })
 }
 
 fn no_integers(name: &str, found: DType, want: &str) -> Diagnostic {
@@ -49,26 +45,4 @@ fn no_integers(name: &str, found: DType, want: &str) -> Diagnostic {
     Diagnostic::error(codes::WRONG_DTYPE, message)
         .help(format!("save `{name}` as {want}"))
         .python(format!("give a list of integers, or `{name}.astype(\"{want}\")`"))
-}
-
-fn narrow<S: Copy + Into<i128>, T: TryFrom<i128>>(
-    name: &str,
-    values: Option<&[S]>,
-    want: &str,
-) -> Result<Arc<[T]>, Diagnostic> {
-    let values = values.expect("the slice type should match the element type");
-    values
-        .iter()
-        .enumerate()
-        .map(|(i, &v)| {
-            let v: i128 = v.into();
-            T::try_from(v).map_err(|_| {
-                Diagnostic::error(
-                    codes::BAD_INTEGER,
-                    format!("`{name}[{i}]` is {v}, which does not fit {want}"),
-                )
-                .help("lengths, page ids and row pointers lie in 0..=4294967295")
-            })
-        })
-        .collect()
 }

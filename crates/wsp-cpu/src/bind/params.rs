@@ -41,7 +41,7 @@ fn value_of(
     let given = inputs.options.set.iter().rev().find(|(name, _)| is_this(name)).map(|(_, value)| *value);
     match (&param.source, given) {
         (ParamSource::Set { .. } | ParamSource::Entry, Some(given)) => {
-            coerce(given, param.ty).map(Some).ok_or_else(|| bad_value(param, given))
+            Value::of(param.ty, given).map(Some).ok_or_else(|| bad_value(param, given))
         }
         // What is needed follows from what is needed.
         (ParamSource::Set { default: expr } | ParamSource::Derived(expr), _) if !are_known(expr, earlier) => {
@@ -144,28 +144,6 @@ fn unknown_extent(inputs: &Inputs<'_>, param: &Param, of: TensorId) -> Diagnosti
         true => fault.help(source),
         false => fault.help(source.clone()).python(source),
     }
-}
-
-/// A user's value as a value of a type, when nothing is lost.
-pub(crate) fn coerce(given: ParamValue, ty: ScalarTy) -> Option<Value> {
-    match (ty, given) {
-        (ScalarTy::Bool, ParamValue::Bool(b)) => Some(Value::Bool(b)),
-        (ScalarTy::Bool, ParamValue::Int(i @ 0..=1)) => Some(Value::Bool(i == 1)),
-        (ScalarTy::I32, ParamValue::Int(i)) => i32::try_from(i).ok().map(Value::I32),
-        (ScalarTy::U32, ParamValue::Int(i)) => u32::try_from(i).ok().map(Value::U32),
-        (ScalarTy::I64, ParamValue::Int(i)) => i64::try_from(i).ok().map(Value::I64),
-        (ScalarTy::U64, ParamValue::Int(i)) => u64::try_from(i).ok().map(Value::U64),
-        (ScalarTy::F32, ParamValue::Int(i)) => finite(i as f32),
-        (ScalarTy::F64, ParamValue::Int(i)) => Some(Value::F64(i as f64)),
-        (ScalarTy::F32, ParamValue::Float(x)) => finite(x as f32),
-        (ScalarTy::F64, ParamValue::Float(x)) => Some(Value::F64(x)),
-        _ => None,
-    }
-}
-
-/// None for a number that is too large for an `f32`.
-fn finite(value: f32) -> Option<Value> {
-    value.is_finite().then_some(Value::F32(value))
 }
 
 /// The report of a value that a parameter does not take.

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use wsp_backend::codes::WRONG_ARRAY;
-use wsp_core::DType;
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
-use wsp_plan::{Array, Arrays};
+use wsp_plan::Arrays;
 
 /// Elements of the workload's tables that the arrays hold: integers in one dimension.
 ///
@@ -18,7 +17,7 @@ pub(crate) fn tables(
     let (mut tables, mut faults) = (BTreeMap::new(), Vec::new());
     for table in &module.tables {
         let Some(array) = arrays.get(&table.name) else { continue };
-        match integers(array).filter(|_| array.shape().len() == 1) {
+        match array.integers().filter(|_: &Result<Vec<i64>, _>| array.shape().len() == 1) {
             Some(Ok(values)) => _ = tables.insert(table.name.clone(), values),
             Some(Err((at, value))) => faults.push(
                 Diagnostic::error(WRONG_ARRAY, format!("`{}[{at}]` is {value}", table.name))
@@ -32,21 +31,4 @@ pub(crate) fn tables(
         }
     }
     if faults.is_empty() { Ok(tables) } else { Err(faults) }
-}
-
-/// The elements of an array of integers, or place and value of the first that does not fit 64 bits with a sign; none for other arrays.
-fn integers(array: &Array) -> Option<Result<Vec<i64>, (usize, u64)>> {
-    fn all<T: Copy + Into<i64>>(elements: &[T]) -> Vec<i64> {
-        elements.iter().map(|&n| n.into()).collect()
-    }
-    let fits = |(at, &n): (usize, &u64)| i64::try_from(n).map_err(|_| (at, n));
-    Some(match array.dtype() {
-        DType::U8 => Ok(all(array.as_slice::<u8>()?)),
-        DType::U16 => Ok(all(array.as_slice::<u16>()?)),
-        DType::I32 => Ok(all(array.as_slice::<i32>()?)),
-        DType::U32 => Ok(all(array.as_slice::<u32>()?)),
-        DType::I64 => Ok(all(array.as_slice::<i64>()?)),
-        DType::U64 => array.as_slice::<u64>()?.iter().enumerate().map(fits).collect(),
-        _ => return None,
-    })
 }

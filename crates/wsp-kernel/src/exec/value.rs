@@ -1,7 +1,7 @@
 //! Scalar values and their 64-bit form in the slots of a running function.
 
 use core::fmt;
-use wsp_ir::ScalarTy;
+use wsp_ir::{Const, ScalarTy};
 
 /// A scalar value with its type.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -76,6 +76,23 @@ impl Value {
             Value::Bool(v) => f64::from(u8::from(v)),
             Value::I32(v) => f64::from(v),
             Value::U32(v) => f64::from(v),
+        }
+    }
+
+    /// What a user gives as a value of the given type, as which 0 and 1 are truth values and integers real numbers too; `None` when it is none of that
+    /// type, or does not fit.
+    pub fn of(ty: ScalarTy, given: Const) -> Option<Value> {
+        // None for a number that is too large for an `f32`.
+        let finite = |value: f32| value.is_finite().then_some(Value::F32(value));
+        match (ty, given) {
+            (ScalarTy::Bool, Const::Bool(b)) => Some(Value::Bool(b)),
+            (ScalarTy::Bool, Const::Int(i @ 0..=1)) => Some(Value::Bool(i == 1)),
+            (ScalarTy::F32, Const::Int(i)) => finite(i as f32),
+            (ScalarTy::F64, Const::Int(i)) => Some(Value::F64(i as f64)),
+            (ScalarTy::F32, Const::Float(x)) => finite(x as f32),
+            (ScalarTy::F64, Const::Float(x)) => Some(Value::F64(x)),
+            (_, Const::Int(i)) => Value::from_int(ty, i),
+            _ => None,
         }
     }
 

@@ -9,7 +9,7 @@ mod extents;
 mod tests;
 
 use super::memory::TensorRange;
-use crate::bind::params::{bad_value, coerce};
+use crate::bind::params::bad_value;
 use extents::{Extents, Given};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -276,7 +276,7 @@ fn known_values(
         let given = set.iter().rev().find(|(name, _)| *name == param.name).map(|(_, value)| *value);
         let value = match (&param.source, given) {
             (ParamSource::Set { .. }, Some(value)) => {
-                coerce(value, param.ty).map(Some).ok_or_else(|| bad_value(param, value))
+                Value::of(param.ty, value).map(Some).ok_or_else(|| bad_value(param, value))
             }
             (ParamSource::Set { default: e } | ParamSource::Derived(e), _) => match unknown(e, &known) {
                 Some(_) => Ok(None),
