@@ -39,8 +39,8 @@ DEFAULTS: dict[str, Any] = {
 
 
 def checked_options(target: Any, given: dict[str, Any], also: tuple[str, ...] = ()) -> dict[str, Any]:
-    """All options with their values. `num_streams`, `grid` and `cache` may be None, which says nothing. What is
-    taken `also` is named where an option is unknown.
+    """All options with their values. `num_streams`, `grid` and `cache` may be None, which says nothing. What
+    is taken `also` is named where an option is unknown.
     """
     if not isinstance(target, str):
         raise compile_error(1221, f"`target` is {describe(target)}", help='write `target="cpu_sim"`')

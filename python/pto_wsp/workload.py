@@ -262,9 +262,8 @@ class Workload(Scheduled):
         """A program for a target.
 
         `num_threads` (0: all), `num_aicpus`, `expand` (`"host"` or `"bytecode"`), `optimization_level` (0 to
-        3), `enable_profiling`, `enable_debug`, `seed`, `cache` (a folder that keeps machine code of kernels for
-        other processes). Errors: `TraceError`, `KernelError`, `ScheduleError`,
-        `CompileError`.
+        3), `enable_profiling`, `enable_debug`, `seed`, `cache` (a folder that keeps machine code of kernels
+        for other processes). Errors: `TraceError`, `KernelError`, `ScheduleError`, `CompileError`.
         """
         from .program import compile_workload
 

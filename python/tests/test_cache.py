@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pto_wsp import Out, Program, Scalar, Tensor, errors, f32, kernel, load, pto, python_kernel, workload
+from pto_wsp import Out, Program, Scalar, Tensor, errors, f32, kernel, load, python_kernel, workload
 
 SOURCE = """
 PTO_SHAPE(x, n)
