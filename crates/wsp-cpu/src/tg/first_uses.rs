@@ -19,7 +19,7 @@ const MOST_VISITS: u64 = 1 << 14;
 /// First byte, and one past the last.
 pub(super) type Bytes = (u64, u64);
 
-/// Numbers of the loops around a use that run at run time, the outermost first, as far as their rounds are known one by one.
+/// Numbers of the loops around a use that run at run time, the outermost first: of those whose rounds are known one by one.
 pub(super) type Rounds = Rc<[(u32, i64)]>;
 
 /// A kernel or copy that reads or writes bytes of a tensor.
