@@ -30,12 +30,18 @@ pub(crate) struct OpenPairs {
     /// Of each kernel, as it runs, the loops that run at run time around it.
     loops: Vec<Vec<u32>>,
     order: EventOrder,
-    /// By node, which nodes come behind it; of nodes for which it was asked.
-    behind: Mutex<BTreeMap<u32, Vec<bool>>>,
+    /// Of nodes for which it was asked.
+    behind: Mutex<Behind>,
 }
 
 /// Addresses that kernels were bound to: first and one past the last, apart from each other.
 type Addresses = BTreeMap<usize, usize>;
+
+/// Which nodes come behind a node, by that and by guards of gangs that are on.
+type Behind = BTreeMap<(u32, Vec<u32>), Vec<bool>>;
+
+/// A graph, and the guards of members of gangs that are on in a launch of it.
+type Running<'p> = (&'p GraphPlan, &'p [u32]);
 
 /// What the two ends of a pair were bound to.
 #[derive(Debug, Default)]
@@ -112,10 +118,17 @@ impl OpenPairs {
             if met.rounds != rounds {
                 *met = Met { rounds, ..Met::default() };
             }
-            let meeting = met.ends[1 - end].iter().filter_map(|(&other, addresses)| {
-                let (low, high) = common(addresses, first, last)?;
+            let meets = met.ends[1 - end].iter().filter_map(|(&other, addresses)| {
                 let nodes = if end == 0 { [kernel.node, other] } else { [other, kernel.node] };
-                Some((self.finding(plan, pair, nodes)?, low, high))
+                Some((nodes, common(addresses, first, last)?))
+            });
+            let mut meets = meets.peekable();
+            let on = match meets.peek() {
+                Some(_) => EventOrder::guards_on(plan, |condition| values.value(condition).ok()),
+                None => Vec::new(),
+            };
+            let meeting = meets.filter_map(|(nodes, (low, high))| {
+                Some((self.finding((plan, &on), pair, nodes)?, low, high))
             });
             // An error counts more than a warning.
             let worst = meeting.max_by_key(|(found, ..)| found.is_error());
@@ -135,38 +148,40 @@ impl OpenPairs {
     }
 
     /// What is to be said of the nodes of the two ends of a pair that have bytes in common.
-    fn finding(&self, plan: &GraphPlan, pair: &OpenPair, nodes: [u32; 2]) -> Option<Diagnostic> {
+    fn finding(&self, of: Running<'_>, pair: &OpenPair, nodes: [u32; 2]) -> Option<Diagnostic> {
         if !pair.is_race {
             return pair.unseen(0);
         }
         let [a, b] = nodes;
-        let first = match (self.leads(plan, a, b), self.leads(plan, b, a)) {
+        let first = match (self.leads(of, a, b), self.leads(of, b, a)) {
             // Kernels of one dispatch are one node.
             _ if a == b => return Some(pair.race()),
             (false, false) => return Some(pair.race()),
             (is_first, _) => usize::from(!is_first),
         };
-        let is_seen = pair.is_fenced || self.shows(plan, nodes[first], nodes[1 - first]);
+        let is_seen = pair.is_fenced || self.shows(of, nodes[first], nodes[1 - first]);
         if is_seen { None } else { pair.unseen(first) }
     }
 
     /// Whether a node is another one or comes behind it, in the same round of loops that run at run time.
-    fn leads(&self, plan: &GraphPlan, from: u32, to: u32) -> bool {
+    fn leads(&self, (plan, on): Running<'_>, from: u32, to: u32) -> bool {
         let mut behind = self.behind.lock().unwrap_or_else(PoisonError::into_inner);
         if behind.len() * plan.records.nodes.len() > MOST_KEPT {
             behind.clear();
         }
-        behind.entry(from).or_insert_with(|| self.order.led_to(plan, from))[to as usize]
+        let behind = behind.entry((from, on.to_vec()));
+        behind.or_insert_with(|| self.order.led_to_where(plan, from, on))[to as usize]
     }
 
     /// Whether a node comes behind another by an edge that makes visible what that, or a loop around it, wrote.
-    fn shows(&self, plan: &GraphPlan, from: u32, to: u32) -> bool {
+    fn shows(&self, of: Running<'_>, from: u32, to: u32) -> bool {
+        let plan = of.0;
         let around = loops_around(plan, from).into_iter().map(|of| plan.records.loops[of as usize].node);
         std::iter::once(from).chain(around).any(|node| {
             let record = plan.records.nodes[node as usize];
             let edges = &plan.edges[record.first as usize..record.end as usize];
             let shown = plan.succs_of(node).iter().zip(edges).filter(|(_, kind)| kind.shows());
-            shown.into_iter().any(|(&next, _)| self.leads(plan, next, to))
+            shown.into_iter().any(|(&next, _)| self.leads(of, next, to))
         })
     }
 

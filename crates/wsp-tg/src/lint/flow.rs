@@ -1,7 +1,7 @@
 //! Kernels that touch the same bytes: in which order, and whether one sees what the other wrote.
 
 use super::access::Access;
-use super::launches::{Arms, Steps};
+use super::launches::{Arms, Asked, InOrder, LaidPairs, Steps};
 use super::order::{Node, Order, Why};
 use super::overlap::overlap;
 use super::pairs::{Finder, Guess, Pair};
@@ -17,36 +17,20 @@ use wsp_diag::Diagnostic;
 const MOST_STEPS_IN_ROUNDS: usize = 1 << 21;
 
 pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
-    let mut list = cx.accesses.list.clone();
-    let mut guessed = vec![false; list.len()];
-    let mut arms = Arms::new();
-    let Pairs { sure: pairs, open, elsewhere } = pairs(cx, order, &mut list, &mut guessed, &mut arms);
-    let flow = Flow { order, list: &list, guessed: &guessed, undecided: RefCell::default() };
-    let ordered = flow.ordered(cx, &pairs);
-    let mut conditional = Vec::new();
-    for (pair, _) in pairs.iter().zip(&ordered).filter(|(_, is_ordered)| !**is_ordered) {
-        let together = arms.together(cx, flow.first(*pair), flow.second(*pair));
-        flow.race(cx, *pair, together);
-        conditional.extend((together == Certainty::Maybe).then_some(*pair));
-    }
-    let ordered_elsewhere = flow.ordered(cx, &elsewhere);
-    conditional.extend(
-        elsewhere.iter().zip(ordered_elsewhere).filter(|(_, ordered)| !ordered).map(|(pair, _)| *pair),
-    );
-    let seen: Vec<Pair> = pairs
-        .iter()
-        .zip(&ordered)
-        .filter(|(pair, ordered)| **ordered && flow.first(**pair).writes() && flow.second(**pair).reads())
-        .map(|(pair, _)| *pair)
-        .collect();
-    for (pair, is_visible) in seen.iter().zip(flow.visible(cx, &seen)) {
-        if !is_visible {
-            flow.unseen(cx, *pair);
+    let (mut arms, laid) = (Arms::new(), RefCell::new(LaidPairs::new()));
+    // A write takes the place of what comes before it. Where edges are left out, or what comes later here comes before as the graph is laid out, all
+    // pairs are compared.
+    for replaces in [order.is_whole, false] {
+        let mut list = cx.accesses.list.clone();
+        let mut guessed = vec![false; list.len()];
+        let pairs = pairs(cx, order, (&mut list, &mut guessed), replaces, &mut arms);
+        let flow = Flow { order, list: &list, guessed: &guessed, laid: &laid, kept: RefCell::default() };
+        let ordered = [&pairs.sure, &pairs.open, &pairs.elsewhere].map(|pairs| flow.ordered(cx, pairs));
+        if !replaces || !laid.borrow().are_reversed() {
+            flow.report(cx, &pairs, ordered, &mut arms);
+            break;
         }
     }
-    flow.left_open(cx, &open);
-    flow.left_to_arms(cx, &conditional);
-    flow.not_decided(cx);
     unknown_directions(cx);
 }
 
@@ -63,15 +47,16 @@ struct Pairs {
 fn pairs(
     cx: &mut Cx<'_>,
     order: &Order,
-    list: &mut [Access],
-    guessed: &mut [bool],
+    (list, guessed): (&mut [Access], &mut [bool]),
+    replaces: bool,
     arms: &mut Arms,
 ) -> Pairs {
     let (module, outline, accesses) = (cx.known, cx.outline, cx.accesses);
     let gives = |access: &Access| accesses.gives(access.node, access.tensor);
     let takes = |access: &Access| accesses.takes(access.node, access.tensor);
+    let replacing = if replaces { 0 } else { u32::MAX };
     let mut finder =
-        Finder { blocks: &outline.blocks, replacing: 0, list, guessed, pairs: Vec::new(), steps: 0 };
+        Finder { blocks: &outline.blocks, replacing, list, guessed, pairs: Vec::new(), steps: 0 };
     let mut left_out = None;
     for tensor in 0..outline.tensors.len() as u32 {
         let range = accesses.first[tensor as usize]..accesses.first[tensor as usize + 1];
@@ -126,15 +111,65 @@ fn pairs(
     Pairs { sure: pairs, open, elsewhere }
 }
 
-pub(super) struct Flow<'a> {
+pub(super) struct Flow<'a, 'm> {
     pub(super) order: &'a Order,
     pub(super) list: &'a [Access],
     pub(super) guessed: &'a [bool],
-    /// Pairs of which it takes too many steps to tell whether they are in order.
-    undecided: RefCell<BTreeSet<Pair>>,
+    laid: &'a RefCell<LaidPairs<'m>>,
+    kept: RefCell<Kept>,
 }
 
-impl Flow<'_> {
+/// Pairs of which more is to be said than whether they are in order.
+#[derive(Default)]
+struct Kept {
+    /// It takes too many steps to tell whether they are in order.
+    undecided: BTreeSet<Pair>,
+    /// They are in order with the iterations of the host's launches, and not with every other.
+    by_iteration: BTreeSet<Pair>,
+    /// They are in order where gangs run that may be skipped.
+    by_gangs: BTreeSet<Pair>,
+}
+
+impl<'m> Flow<'_, 'm> {
+    /// Whether a pair is in order where gangs run that may be skipped.
+    pub(super) fn is_by_gangs(&self, pair: Pair) -> bool {
+        self.kept.borrow().by_gangs.contains(&pair)
+    }
+
+    /// Says which pairs are in no order, and of which the second may not see what the first writes; keeps for the run what is not known here.
+    fn report(&self, cx: &mut Cx<'m>, pairs: &Pairs, ordered: [Vec<bool>; 3], arms: &mut Arms) {
+        let [ordered, open_ordered, ordered_elsewhere] = ordered;
+        let unordered = |(pair, ordered): (&Pair, &bool)| (!ordered).then_some(*pair);
+        let races = pairs.sure.iter().zip(&ordered).filter_map(unordered);
+        let (by_gangs, races): (Vec<Pair>, Vec<Pair>) = races.partition(|pair| self.is_by_gangs(*pair));
+        let mut conditional = Vec::new();
+        for pair in races {
+            let together = arms.together(cx, self.first(pair), self.second(pair));
+            self.race(cx, pair, together);
+            conditional.extend((together == Certainty::Maybe).then_some(pair));
+        }
+        conditional.extend(pairs.elsewhere.iter().zip(&ordered_elsewhere).filter_map(unordered));
+        conditional.extend(&self.kept.borrow().by_iteration);
+        let seen: Vec<Pair> = self.shown(&pairs.sure, &ordered);
+        for (pair, is_visible) in seen.iter().zip(self.visible(cx, &seen)) {
+            if !is_visible {
+                self.unseen(cx, *pair);
+            }
+        }
+        let open = [&pairs.open[..], &by_gangs].concat();
+        let ordered = [&open_ordered[..], &vec![false; by_gangs.len()]].concat();
+        self.left_open(cx, &open, &ordered);
+        self.left_to_arms(cx, &conditional);
+        self.not_decided(cx);
+    }
+
+    /// Pairs in order of which the second reads what the first writes.
+    pub(super) fn shown(&self, pairs: &[Pair], ordered: &[bool]) -> Vec<Pair> {
+        let reads = |pair: &Pair| self.first(*pair).writes() && self.second(*pair).reads();
+        let ordered = pairs.iter().zip(ordered).filter(|(pair, ordered)| **ordered && reads(pair));
+        ordered.map(|(pair, _)| *pair).collect()
+    }
+
     pub(super) fn first(&self, pair: Pair) -> &Access {
         &self.list[pair.first as usize]
     }
@@ -148,7 +183,7 @@ impl Flow<'_> {
     }
 
     /// Per pair whether the second comes after the first. Pairs stand by their first node.
-    pub(super) fn ordered(&self, cx: &Cx<'_>, pairs: &[Pair]) -> Vec<bool> {
+    pub(super) fn ordered(&self, cx: &Cx<'m>, pairs: &[Pair]) -> Vec<bool> {
         let mut answers = vec![false; pairs.len()];
         let mut direct = vec![u32::MAX; self.order.rank.len()];
         let mut lanes = Vec::new();
@@ -177,27 +212,35 @@ impl Flow<'_> {
         let reached = self.order.ordered().reached(&lanes);
         let mut steps = Steps::new(MOST_STEPS_IN_ROUNDS);
         for (at, answer) in asked.into_iter().zip(reached.into_iter().flatten()) {
-            answers[at] = answer || self.is_behind(cx, pairs[at], None, &mut steps);
+            answers[at] = answer || self.is_laid_out(cx, pairs[at], None, &mut steps);
         }
         answers
     }
 
-    /// Whether the second of a pair comes after the first by edges that hold in the rounds that matter. A pair for which no steps are left is noted,
-    /// and passes for one in order.
-    fn is_behind(&self, cx: &Cx<'_>, pair: Pair, shown: Option<TensorNo>, steps: &mut Steps) -> bool {
+    /// Whether a pair is in order in the graph as it is laid out. A pair for which no steps are left is noted, and passes for one in order, if the text has
+    /// edges that hold in some rounds only.
+    fn is_laid_out(&self, cx: &Cx<'m>, pair: Pair, shown: Option<TensorNo>, steps: &mut Steps) -> bool {
         let ends = [self.first(pair), self.second(pair)];
-        if cx.rounds().is_behind((cx, self.order), ends, shown, steps) {
-            return true;
+        let in_loop = |access: &Access| cx.outline.blocks.innermost_loop(access.block).is_some();
+        if self.order.holds_always && (steps.are_over() || !ends.iter().any(|access| in_loop(access))) {
+            return false;
         }
-        if steps.are_over() {
-            self.undecided.borrow_mut().insert(pair);
+        let asked = Asked { pair: ends, shown };
+        let answer = self.laid.borrow_mut().are_in_order((cx, self.order), asked, steps);
+        let is_undecided = answer == InOrder::No && steps.are_over() && !self.order.holds_always;
+        let mut kept = self.kept.borrow_mut();
+        match answer {
+            InOrder::ByIteration => _ = kept.by_iteration.insert(pair),
+            InOrder::Maybe => _ = kept.by_gangs.insert(pair),
+            InOrder::No if is_undecided => _ = kept.undecided.insert(pair),
+            _ => {}
         }
-        steps.are_over()
+        is_undecided || matches!(answer, InOrder::Yes | InOrder::ByIteration)
     }
 
     /// Says of which pairs it was not found out whether they are in order.
     fn not_decided(&self, cx: &mut Cx<'_>) {
-        let undecided = self.undecided.take();
+        let undecided = std::mem::take(&mut self.kept.borrow_mut().undecided);
         let Some(&pair) = undecided.first() else { return };
         let (a, b) = (*self.first(pair), *self.second(pair));
         let names = [cx.node_name(Node(a.node)), cx.node_name(Node(b.node))];
@@ -219,7 +262,7 @@ impl Flow<'_> {
     }
 
     /// Per pair whether the second sees what the first wrote.
-    pub(super) fn visible(&self, cx: &Cx<'_>, pairs: &[Pair]) -> Vec<bool> {
+    pub(super) fn visible(&self, cx: &Cx<'m>, pairs: &[Pair]) -> Vec<bool> {
         let fences = fences(cx);
         let mut answers: Vec<bool> = pairs.iter().map(|pair| self.fenced(cx, &fences, *pair)).collect();
         let mut lanes = Vec::new();
@@ -234,7 +277,7 @@ impl Flow<'_> {
             let (mut starts, mut direct) = (Vec::new(), Vec::new());
             for edge in shown {
                 direct.push(self.rank(edge.to));
-                starts.extend(edge.holds_always().then(|| self.rank(edge.to)));
+                starts.extend(edge.always.then(|| self.rank(edge.to)));
             }
             let mut targets = Vec::new();
             for &at in group {
@@ -254,7 +297,7 @@ impl Flow<'_> {
         let mut steps = Steps::new(MOST_STEPS_IN_ROUNDS);
         for (at, answer) in asked.into_iter().zip(reached.into_iter().flatten()) {
             let no = cx.outline.tensors[self.first(pairs[at]).tensor as usize].no;
-            answers[at] = answer || self.is_behind(cx, pairs[at], Some(no), &mut steps);
+            answers[at] = answer || self.is_laid_out(cx, pairs[at], Some(no), &mut steps);
         }
         answers
     }

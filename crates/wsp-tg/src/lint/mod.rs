@@ -13,7 +13,8 @@
 //! that nothing uses, conditions that never change (`unused`, `control`). Notes are worth knowing.
 //!
 //! The checker knows the control flow: kernels in the two arms of one `CF_IF` never meet; ranges of bytes that move with a loop
-//! are compared in one round, since what later rounds need of earlier ones is found when the graph runs. What it cannot
+//! are compared in one round, since a run orders later rounds behind earlier ones. What edges of the text leave unordered is looked up in the graph as
+//! a run lays it out (`launches::laid_pairs`). What the checker cannot
 //! decide it names: in a note what is left to the run (`open`, `launches::open`), in a warning what is not compared at all. Where no signature and no
 //! operand says what a kernel does with an argument, `DATA` edges tell, and of memory that a graph allocates the first user writes;
 //! findings that rest on this are warnings and say so.
@@ -34,11 +35,14 @@ mod pairs;
 mod reach;
 mod unused;
 
+use crate::elaborate::elaborate;
+use crate::plan::{ElaborateOptions, UnitPlan};
 use access::Accesses;
 use codes::*;
 pub use launches::{EventOrder, EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UseWait, UsedBy};
 pub use open::{OpenEnd, OpenPair};
 use order::{Node, Order, Rounds};
+use std::cell::OnceCell;
 use wsp_core::tg::{GraphNo, Platform};
 use wsp_diag::{Code, Diagnostic, Severity};
 use wsp_ir::tg::outline::{Home, Outline};
@@ -91,6 +95,7 @@ pub fn check(
     }
     let known = open::with_scalars(module, scalars);
     let accesses = Accesses::new(module, &outline, signatures);
+    let plan = OnceCell::new();
     let mut cx = Cx {
         module,
         known: known.as_ref().unwrap_or(module),
@@ -98,6 +103,7 @@ pub fn check(
         signatures,
         options,
         accesses: &accesses,
+        plan: &plan,
         found: Vec::new(),
         open: Vec::new(),
         launches: OpenLaunches::default(),
@@ -131,6 +137,8 @@ struct Cx<'m> {
     signatures: &'m Signatures,
     options: &'m LintOptions,
     accesses: &'m Accesses,
+    /// As a run lays it out, once that was asked for; none if a run refuses it.
+    plan: &'m OnceCell<Option<UnitPlan>>,
     found: Vec<Diagnostic>,
     open: Vec<OpenPair>,
     launches: OpenLaunches,
@@ -160,6 +168,12 @@ impl<'m> Cx<'m> {
     /// The unit as a run lays it out.
     fn rounds(&self) -> Rounds<'m> {
         Rounds { module: self.module, outline: self.outline }
+    }
+
+    /// The plan of the unit; none if a run does not lay it out.
+    fn plan(&self) -> Option<&'m UnitPlan> {
+        let plan = || elaborate(self.module, self.signatures, &ElaborateOptions::default()).ok();
+        self.plan.get_or_init(plan).as_ref()
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {

@@ -75,20 +75,15 @@ pub(super) fn with_values(module: &TgModule, value: &dyn Fn(&ExprOp) -> Option<i
     Some(known)
 }
 
-impl Flow<'_> {
+impl<'m> Flow<'_, 'm> {
     /// Says which pairs cannot be compared here, and keeps them for the run.
-    pub(super) fn left_open(&self, cx: &mut Cx<'_>, pairs: &[Pair]) {
+    pub(super) fn left_open(&self, cx: &mut Cx<'m>, pairs: &[Pair], ordered: &[bool]) {
         let kernels = cx.outline.kernels.len() as u32;
         let is_kernel =
             |pair: &&Pair| self.first(**pair).node < kernels && self.second(**pair).node < kernels;
-        let pairs: Vec<Pair> = pairs.iter().filter(is_kernel).copied().collect();
-        let ordered = self.ordered(cx, &pairs);
-        let follows: Vec<Pair> = pairs
-            .iter()
-            .zip(&ordered)
-            .filter(|(pair, ordered)| **ordered && self.first(**pair).writes() && self.second(**pair).reads())
-            .map(|(pair, _)| *pair)
-            .collect();
+        let (pairs, ordered): (Vec<Pair>, Vec<bool>) =
+            pairs.iter().zip(ordered).filter(|(pair, _)| is_kernel(pair)).unzip();
+        let follows = self.shown(&pairs, &ordered);
         let visible = self.visible(cx, &follows);
         let races =
             pairs.iter().zip(&ordered).filter(|(_, ordered)| !**ordered).map(|(pair, _)| (*pair, true));
@@ -172,7 +167,12 @@ impl Flow<'_> {
     fn tell_open(&self, cx: &mut Cx<'_>, pair: Pair, open: &OpenPair) {
         let [a, b] = &open.ends;
         let (first, second) = (*self.first(pair), *self.second(pair));
+        let by_gangs = self.is_by_gangs(pair);
         let message = match open.is_race {
+            true if by_gangs => format!(
+                "`{}` and `{}` use `{}` in an order only where gangs between them run",
+                a.name, b.name, open.tensor
+            ),
             true => format!(
                 "`{}` and `{}` use `{}` in no order, maybe the same bytes",
                 a.name, b.name, open.tensor
@@ -186,8 +186,12 @@ impl Flow<'_> {
         };
         let found = cx.on(note(AT_LAUNCH, message), later.at, &label(&later));
         let found = cx.and(found, earlier.at, &label(&earlier));
-        let found = found
-            .note("not checked here: every run compares the bytes before it starts the second of the two");
+        let found = found.note(match by_gangs {
+            true => {
+                "not checked here: every run looks whether they do, before it starts the second of the two"
+            }
+            false => "not checked here: every run compares the bytes before it starts the second of the two",
+        });
         cx.report(found.help(open.help.clone()));
     }
 }

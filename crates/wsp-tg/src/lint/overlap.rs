@@ -1,11 +1,18 @@
 //! Whether two accesses touch the same bytes.
+//!
+//! Bytes that are sums of multiples of variables are compared as such. Others, such as `16 * (i * i % 4)`, are compared in each round of the loops whose
+//! variables they name.
 
 use super::super::Certainty;
 use super::super::progression::Progression;
 use super::access::Access;
+use std::collections::BTreeSet;
 use wsp_core::tg::{ExprOp, Instr, Scalar, TensorRef};
 use wsp_ir::tg::TgModule;
-use wsp_ir::tg::outline::{Affine, BlockId, Outline, Variable};
+use wsp_ir::tg::outline::{Affine, BlockId, BlockKind, Outline, Variable};
+
+/// Rounds in which two accesses are compared, those of all loops together.
+const MOST_ROUNDS: usize = 1024;
 
 /// Values that variables have where an access takes place.
 pub(super) type Values<'v> = &'v [(Variable, i64)];
@@ -20,13 +27,151 @@ pub(super) fn overlap(module: &TgModule, outline: &Outline, a: &Access, b: &Acce
     match (table_index(module, a.at), table_index(module, b.at)) {
         (Some(x), Some(y)) if x == y => {}
         (None, None) => {}
-        _ => return Certainty::Maybe,
+        _ => return overlap_in_rounds(module, outline, (a, &[]), (b, &[])),
     }
-    overlap_of_ranges(module, outline, (a, &[]), (b, &[]))
+    match overlap_of_ranges(module, outline, (a, &[]), (b, &[])) {
+        Certainty::Maybe => overlap_in_rounds(module, outline, (a, &[]), (b, &[])),
+        known => known,
+    }
 }
 
 /// The same where both take place with values of their own.
 pub(super) fn overlap_where(module: &TgModule, outline: &Outline, a: Where<'_>, b: Where<'_>) -> Certainty {
+    match overlap_of_taken(module, outline, a, b) {
+        Certainty::Maybe => overlap_in_rounds(module, outline, a, b),
+        known => known,
+    }
+}
+
+/// The same in each round of the loops that the bytes, the tensors and the conditions of both depend on, but for rounds in which one of the two does not
+/// run; [`Certainty::Maybe`] if those are not known, or too many.
+pub(super) fn overlap_in_rounds(
+    module: &TgModule,
+    outline: &Outline,
+    a: Where<'_>,
+    b: Where<'_>,
+) -> Certainty {
+    let mut loops = BTreeSet::new();
+    for (access, values) in [a, b] {
+        let Instr::McBind { ref tensor_id, offset, size, .. } = module.instrs[access.at as usize] else {
+            continue;
+        };
+        let index = match *tensor_id {
+            TensorRef::Table { index, .. } => Scalar::Expr(index),
+            _ => Scalar::Const(0),
+        };
+        for scalar in [offset, size, index] {
+            loops_of(module, outline, (access.block, scalar), values, &mut loops);
+        }
+    }
+    for (access, values) in [a, b] {
+        for (block, condition, _) in conditions(module, outline, access) {
+            loops_of(module, outline, (block, condition), values, &mut loops);
+        }
+    }
+    if loops.is_empty() {
+        return Certainty::Maybe;
+    }
+    let loops: Vec<BlockId> = loops.into_iter().collect();
+    let mut left = MOST_ROUNDS;
+    EachRound { module, outline, loops: &loops, left: &mut left }
+        .overlap([a, b].map(|(access, values)| (access, values.to_vec())))
+}
+
+/// The conditions of the arms around an access: where each stands, and whether it has to be 0.
+fn conditions<'o>(
+    module: &'o TgModule,
+    outline: &'o Outline,
+    access: &Access,
+) -> impl Iterator<Item = (BlockId, Scalar, bool)> + use<'o> {
+    let arms = outline.blocks.outwards(access.block).filter(|(_, def)| def.kind.is_arm());
+    arms.filter_map(|(_, def)| match module.instrs.get(def.decided as usize) {
+        Some(Instr::CfIf { condition }) => Some((def.parent, *condition, def.kind == BlockKind::Else)),
+        _ => None,
+    })
+}
+
+/// Whether values say that an access does not take place.
+fn is_skipped(module: &TgModule, outline: &Outline, (access, values): Where<'_>) -> bool {
+    conditions(module, outline, access).any(|(_, condition, is_zero)| {
+        let value = Affine::of_where(module, condition, values).and_then(|value| value.as_constant());
+        value.is_some_and(|value| (value == 0) != is_zero)
+    })
+}
+
+/// Enters the loops that give a scalar in a block its values, those among them that count for others.
+fn loops_of(
+    module: &TgModule,
+    outline: &Outline,
+    (block, scalar): (BlockId, Scalar),
+    values: Values<'_>,
+    loops: &mut BTreeSet<BlockId>,
+) {
+    for op in module.scalar(scalar) {
+        let ExprOp::Iter(iter) = *op else { continue };
+        let Some(counted) = outline.loop_of(module, block, iter) else { continue };
+        if values.iter().any(|(of, _)| *of == Variable::Loop(iter)) || !loops.insert(counted) {
+            continue;
+        }
+        let def = outline.blocks.get(counted);
+        if let Instr::CfLoop { count, .. } = module.instrs[def.open as usize] {
+            loops_of(module, outline, (def.parent, count), values, loops);
+        }
+    }
+}
+
+/// Loops whose rounds are gone through, the outermost first.
+struct EachRound<'r> {
+    module: &'r TgModule,
+    outline: &'r Outline,
+    loops: &'r [BlockId],
+    /// Rounds that may still be gone through.
+    left: &'r mut usize,
+}
+
+/// An access with the values that are its own.
+type Placed<'a> = (&'a Access, Vec<(Variable, i64)>);
+
+impl EachRound<'_> {
+    fn overlap(&mut self, [a, b]: [Placed<'_>; 2]) -> Certainty {
+        let (module, outline) = (self.module, self.outline);
+        let Some((&counted, loops)) = self.loops.split_first() else {
+            let both = [(a.0, a.1.as_slice()), (b.0, b.1.as_slice())];
+            return match both.into_iter().any(|of| is_skipped(module, outline, of)) {
+                true => Certainty::Never,
+                false => overlap_of_taken(module, outline, both[0], both[1]),
+            };
+        };
+        let def = outline.blocks.get(counted);
+        let Instr::CfLoop { count, iterator, .. } = module.instrs[def.open as usize] else {
+            return Certainty::Maybe;
+        };
+        let is_around = |of: &Placed<'_>| outline.blocks.is_within(of.0.block, counted);
+        let values = if is_around(&a) { &a.1 } else { &b.1 };
+        let count = Affine::of_where(module, count, values).and_then(|count| count.as_constant());
+        let Some(count) = count else { return Certainty::Maybe };
+        let mut found = Certainty::Never;
+        for number in (0i64..).take_while(|number| i128::from(*number) < count) {
+            if *self.left == 0 {
+                return Certainty::Maybe;
+            }
+            *self.left -= 1;
+            // Of loops that count with one variable the innermost gives its value: it comes first.
+            let in_round = |of: &Placed<'_>| -> Vec<(Variable, i64)> {
+                let own = is_around(of).then_some((Variable::Loop(iterator), number));
+                own.into_iter().chain(of.1.iter().copied()).collect()
+            };
+            let both = [(a.0, in_round(&a)), (b.0, in_round(&b))];
+            match (EachRound { module, outline, loops, left: &mut *self.left }).overlap(both) {
+                Certainty::Surely => return Certainty::Surely,
+                other => found = found.max(other),
+            }
+        }
+        found
+    }
+}
+
+fn overlap_of_taken(module: &TgModule, outline: &Outline, a: Where<'_>, b: Where<'_>) -> Certainty {
     match (takes(module, outline, a), takes(module, outline, b)) {
         (Some(false), _) | (_, Some(false)) => Certainty::Never,
         (Some(true), Some(true)) => overlap_of_ranges(module, outline, a, b),

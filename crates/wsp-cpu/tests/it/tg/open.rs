@@ -5,6 +5,7 @@ use crate::randomised::{Numbers, cases};
 use std::ops::Range;
 use wsp_core::tg::Direction;
 use wsp_cpu::tg::{Session, SessionOptions, TgKernels};
+use wsp_diag::Diagnostic;
 
 /// What a run of a text ends with: nothing, or what is wrong with it.
 fn ended(text: &str, kernels: &TgKernels, options: SessionOptions) -> Result<(), String> {
@@ -73,6 +74,20 @@ fn what_is_ordered_and_not_made_visible_is_a_warning_of_the_run() {
     assert!(told(0) && !told(1));
 }
 
+/// ISA-SY-03: a launch of another iteration than those of the host may skip the gang that orders two kernels.
+#[test]
+fn a_gang_orders_kernels_outside_of_its_arm_where_that_runs() {
+    let text = "extern X: i64[8]\nextern T: i64[8]\nextern Y: i64[8]\nTG_BEGIN(G)\nTG_KERNEL(A, one, 1, AIV, 0)\nMC_BIND(A, 0, T)\nCF_IF(iteration == 0)\nTG_KERNEL(V, inc, 1, AIV, 0)\nMC_BIND(V, 0, X, 0, 8)\nTG_KERNEL(W, inc, 1, AIV, 0)\nMC_BIND(W, 0, X, 8, 8)\nCF_ENDIF\nTG_KERNEL(B, copy, 1, AIV, 0)\nMC_BIND(B, 0, T)\nMC_BIND(B, 1, Y)\nTG_DEPEND(A, V, DATA)\nTG_DEPEND(W, B, DATA)\nSY_BARRIER({V, W}, R)\nTG_END(G)\nTG_INVOKE(G, 0)\nTG_SYNC(G)\n";
+    let mut session = session(text, with(&[]));
+    session.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
+    assert_eq!(values(&session, "Y"), [1; 8]);
+    let graph = session.graph("G").expect("it is there");
+    session.invoke(graph, 0).expect("the gang runs");
+    session.sync(graph).expect("it ends");
+    let found = session.invoke(graph, 1).expect_err("nothing orders them");
+    assert!(format!("{found:?}").contains("in no order"), "{found:?}");
+}
+
 /// ISA-TG-21: rounds and copies bring kernels into an order that edges of the text do not give them.
 #[test]
 fn kernels_that_rounds_and_copies_bring_into_an_order_do_not_meet() {
@@ -98,8 +113,11 @@ fn kernels_that_rounds_and_copies_bring_into_an_order_do_not_meet() {
     // Such an order shows what is written where its first edge does.
     let warns = |edge: &str| {
         let text = unit("8, 8", by_round, "", edge);
-        let report = session(&text, with(&[])).run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
-        report.notes.iter().any(|note| note.code.0 == 1503 && note.message.starts_with("`B` may not see"))
+        let mut session = session(&text, with(&[]));
+        session.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
+        let is_missing =
+            |found: &Diagnostic| found.code.0 == 1503 && found.message.ends_with("from `A` to `B`");
+        session.findings().iter().any(is_missing)
     };
     let edges = ["TG_DEPEND(A, C, DATA)\n", "TG_DEPEND(A, C)\n"];
     assert_eq!(edges.map(warns), [false, true]);

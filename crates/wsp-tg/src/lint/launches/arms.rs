@@ -196,7 +196,7 @@ impl Arms {
 }
 
 /// The iterations with which each graph is launched, if it is and all are known. A unit that launches nothing is launched as its caller likes.
-fn iterations(cx: &Cx<'_>) -> Vec<Option<BTreeSet<i64>>> {
+pub(super) fn iterations(cx: &Cx<'_>) -> Vec<Option<BTreeSet<i64>>> {
     if launched_graphs(cx).next().is_none() {
         return vec![None; cx.outline.graphs.len()];
     }

@@ -5,12 +5,11 @@
 
 use super::super::{Cx, NEVER_HAPPENS, error, note};
 use super::conditions::{Condition, Forms, Known};
+use super::goes::{Goes, agree, conditions, goes_of};
 use super::{MOST_DEVICES, Steps, of_device};
-use crate::elaborate;
-use crate::plan::{ElaborateOptions, GraphPlan};
-use std::collections::{BTreeMap, BTreeSet};
-use wsp_core::tg::image::{WHEN_NONZERO, WHEN_ZERO};
-use wsp_core::tg::{ExprOp, Instr, Scalar};
+use crate::plan::GraphPlan;
+use std::collections::BTreeSet;
+use wsp_core::tg::Instr;
 use wsp_ir::tg::Namespace;
 
 /// Steps after which it is not looked further whether conditions go together.
@@ -18,24 +17,19 @@ const MOST_STEPS: usize = 1 << 16;
 /// What it costs of the steps to look for one cycle.
 const STEPS_OF_A_CYCLE: usize = 64;
 
-/// How conditions go, by decision: whether each is other than 0.
-type Goes = BTreeMap<u32, bool>;
-
 /// Says which graphs may wait for themselves: an error where the conditions are known to go so on one device.
 pub(in super::super) fn check(cx: &mut Cx<'_>) {
     if arms_with_gangs(cx) < 2 {
         return;
     }
-    let Ok(unit) = elaborate(cx.module, cx.signatures, &ElaborateOptions::default()) else { return };
+    let Some(unit) = cx.plan() else { return };
     for graph in &unit.graphs {
         let mut search = Search { cx, graph, forms: Forms::of_one_launch(), steps: Steps::new(MOST_STEPS) };
         let Some((cycle, goes)) = search.cycle(&Goes::new()) else { continue };
         let is_sure = (0..cx.options.devices.unwrap_or(1).min(MOST_DEVICES)).any(|device| {
             let known = of_device(cx, device, cx.options.devices);
             let cx = &cx.with_known(known.as_ref().unwrap_or(cx.known));
-            let mut search =
-                Search { cx, graph, forms: Forms::of_one_launch(), steps: Steps::new(MOST_STEPS) };
-            let found = search.conditions(&goes);
+            let found = conditions(cx, graph, &mut Forms::of_one_launch(), &goes, None);
             found.iter().all(|(condition, goes)| matches!(condition, Condition::Known(is) if is == goes))
         });
         tell(cx, graph, &cycle, &goes, is_sure);
@@ -99,52 +93,9 @@ impl Search<'_, '_> {
     }
 
     fn allows(&mut self, goes: &Goes) -> bool {
-        let conditions = self.conditions(goes);
+        let conditions = conditions(self.cx, self.graph, &mut self.forms, goes, None);
         Known::default().allows(&self.forms, &conditions, &mut self.steps) || self.steps.are_over()
     }
-
-    /// The conditions of decisions, and whether each holds.
-    fn conditions(&mut self, goes: &Goes) -> Vec<(Condition, bool)> {
-        let (cx, graph) = (self.cx, self.graph);
-        let of = |(&decision, &is): (&u32, &bool)| {
-            let item = &graph.conditions[graph.records.decisions[decision as usize].condition as usize];
-            let fixed = &graph.fixed[item.fixed.first as usize..(item.fixed.first + item.fixed.len) as usize];
-            let now = |op: ExprOp| match op {
-                ExprOp::Iter(iter) => fixed.iter().rfind(|(of, _)| *of == iter).map(|(_, number)| *number),
-                _ => None,
-            };
-            let scalar = match cx.module.instrs.get(item.instr as usize) {
-                Some(Instr::CfIf { condition } | Instr::CfBreak { condition }) => *condition,
-                _ => Scalar::Const(i64::from(is)),
-            };
-            (self.forms.condition(cx, scalar, &now), is)
-        };
-        goes.iter().map(of).collect()
-    }
-}
-
-/// How conditions go where a guard is on. What stands behind a break is taken to run.
-fn goes_of(graph: &GraphPlan, guard: u32) -> Goes {
-    let records = &graph.records;
-    let parent = |guard: &u32| Some(records.guards.get(*guard as usize)?.parent);
-    let around = std::iter::successors(Some(guard), parent);
-    let decides = |guard: u32| {
-        let is = match records.guards.get(guard as usize)?.when {
-            WHEN_NONZERO => true,
-            WHEN_ZERO => false,
-            _ => return None,
-        };
-        let sets = |decision: &wsp_core::tg::image::DecisionRecord| {
-            (decision.first..decision.first + decision.len).contains(&guard)
-        };
-        Some((records.decisions.iter().position(sets)? as u32, is))
-    };
-    around.filter_map(decides).collect()
-}
-
-/// Whether no decision goes otherwise in one than in the other.
-fn agree(one: &Goes, other: &Goes) -> bool {
-    one.iter().all(|(decision, is)| other.get(decision).is_none_or(|other| other == is))
 }
 
 fn tell(cx: &mut Cx<'_>, graph: &GraphPlan, cycle: &[u32], goes: &Goes, is_sure: bool) {

@@ -6,14 +6,15 @@
 use super::super::Cx;
 use super::super::access::Access;
 use super::conditions::{Forms, Known};
+use super::event_order::{before_signals, join};
 use super::events::Wait;
+use super::levels::{Levels, is_certain_in_level};
 use super::rounds::in_some_round;
 use crate::Certainty;
-use crate::elaborate::elaborate;
-use crate::plan::{BindTensor, ElaborateOptions, FixedItem, GraphPlan, KernelItem, UnitPlan};
+use crate::plan::{BindTensor, FixedItem, GraphPlan, KernelItem, UnitPlan};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
-use wsp_core::tg::image::{LoopKind, NONE, NodeKind};
+use wsp_core::tg::image::NodeKind;
 use wsp_core::tg::{EventNo, ExprOp, GraphNo, IterNo, Scalar, TensorNo};
 use wsp_ir::tg::outline::{Affine, Variable};
 
@@ -114,16 +115,15 @@ pub(super) struct LaidOut {
 impl LaidOut {
     /// Those of a unit; none if a run does not lay it out.
     pub(super) fn new(cx: &Cx<'_>) -> LaidOut {
-        let plan = elaborate(cx.module, cx.signatures, &ElaborateOptions::default());
-        let laid = |unit: UnitPlan| {
-            unit.graphs.iter().map(|graph| (graph.no, Laid::new(cx, &unit, graph))).collect()
+        let laid = |unit: &UnitPlan| {
+            unit.graphs.iter().map(|graph| (graph.no, Laid::new(cx, unit, graph))).collect()
         };
         let scalars = cx.module.exprs.iter().zip(&cx.known.exprs).filter_map(|ops| match ops {
             (ExprOp::Arg(arg), ExprOp::Const(value)) => Some((Variable::Arg(*arg), *value)),
             _ => None,
         });
         let scalars: BTreeSet<(Variable, i64)> = scalars.collect();
-        LaidOut { scalars: scalars.into_iter().collect(), graphs: plan.map_or_else(|_| HashMap::new(), laid) }
+        LaidOut { scalars: scalars.into_iter().collect(), graphs: cx.plan().map_or_else(HashMap::new, laid) }
     }
 
     /// Whether an access comes behind a wait, in all rounds in which it may touch bytes of another, if one is given.
@@ -360,187 +360,5 @@ impl Laid {
                 self.waits.entry(key).or_default().push(wait);
             }
         }
-    }
-}
-
-/// Which nodes of a plan come before signals and behind waits for events.
-#[derive(Debug, Default)]
-pub struct EventOrder {
-    levels: Levels,
-    /// Of each event, whether nodes come before a signal of it.
-    before: BTreeMap<EventNo, Vec<bool>>,
-    /// Of each event, whether they come behind a wait for it that takes place in every launch.
-    behind: BTreeMap<EventNo, Vec<bool>>,
-}
-
-impl EventOrder {
-    /// That of a graph.
-    pub fn new(plan: &GraphPlan) -> EventOrder {
-        let levels = Levels::new(plan);
-        let mut behind = BTreeMap::new();
-        for wait in plan.event_waits.iter().filter(|wait| levels.is_certain(plan, wait.node)) {
-            join(behind.entry(wait.event).or_default(), &levels.behind(plan, wait.node, |_| true));
-        }
-        EventOrder { before: before_signals(plan, &levels), behind, levels }
-    }
-
-    /// Whether a node is complete before the graph signals an event.
-    pub fn is_before(&self, node: u32, event: EventNo) -> bool {
-        has(&self.before, node, event)
-    }
-
-    /// Whether a node starts behind a wait for an event in every launch.
-    pub fn is_behind(&self, node: u32, event: EventNo) -> bool {
-        has(&self.behind, node, event)
-    }
-
-    /// Whether a node is one of some, or comes behind one of them.
-    pub fn leads(&self, plan: &GraphPlan, from: &[u32], to: u32) -> bool {
-        from.iter().any(|node| self.led_to(plan, *node)[to as usize])
-    }
-
-    /// Of each node whether it is one, or comes behind it; of nodes in a loop that runs at run time, in the same round.
-    pub fn led_to(&self, plan: &GraphPlan, from: u32) -> Vec<bool> {
-        self.levels.behind(plan, from, |_| true)
-    }
-}
-
-fn has(of: &BTreeMap<EventNo, Vec<bool>>, node: u32, event: EventNo) -> bool {
-    of.get(&event).is_some_and(|of| of.get(node as usize).is_some_and(|has| *has))
-}
-
-/// Of each event whether nodes are complete before a graph signals it.
-fn before_signals(plan: &GraphPlan, levels: &Levels) -> BTreeMap<EventNo, Vec<bool>> {
-    let mut preds = vec![Vec::new(); plan.records.nodes.len()];
-    for node in 0..preds.len() as u32 {
-        plan.succs_of(node).iter().for_each(|next| preds[*next as usize].push(node));
-    }
-    let mut signals = BTreeMap::<EventNo, Vec<u32>>::new();
-    plan.signals.iter().for_each(|of| signals.entry(of.event).or_default().push(of.node));
-    let ahead = |nodes: Vec<u32>| {
-        let mut all = Vec::new();
-        for signal in nodes {
-            let mut seen = vec![false; preds.len()];
-            reach(&mut seen, vec![signal], |node, open| {
-                open.extend_from_slice(&preds[node as usize]);
-                if starts_with_gang(plan, node, signal) {
-                    let members = plan.gang_of(node).iter();
-                    members.for_each(|member| open.extend_from_slice(&preds[*member as usize]));
-                }
-            });
-            join(&mut all, &seen);
-        }
-        levels.with_bodies(plan, all)
-    };
-    signals.into_iter().map(|(event, nodes)| (event, ahead(nodes))).collect()
-}
-
-/// The levels of a plan: its own, and the bodies of loops that run round by round.
-#[derive(Debug, Default)]
-struct Levels {
-    /// Of each node the loop in whose body it stands, by place among the loops.
-    around: Vec<Option<u32>>,
-}
-
-impl Levels {
-    fn new(plan: &GraphPlan) -> Levels {
-        let mut around = vec![None; plan.records.nodes.len()];
-        for (at, record) in (0..).zip(&plan.records.loops) {
-            let body = record.body.first as usize..(record.body.first + record.body.len) as usize;
-            around[body].fill(Some(at));
-        }
-        Levels { around }
-    }
-
-    /// The node of the loop in whose body a node stands.
-    fn parent(&self, plan: &GraphPlan, node: u32) -> Option<u32> {
-        self.around[node as usize].map(|at| plan.records.loops[at as usize].node)
-    }
-
-    /// The outermost loop around a node, by place and variable, if it is one of a count.
-    fn turn(&self, plan: &GraphPlan, node: u32) -> Option<(u32, IterNo)> {
-        let loop_of = |node: u32| self.around[node as usize];
-        let around =
-            std::iter::successors(loop_of(node), |at| loop_of(plan.records.loops[*at as usize].node));
-        let at = around.last()?;
-        Some((at, plan.loops[at as usize].iter?))
-    }
-
-    /// Whether a node runs in every launch, by what the plan says without values of scalars.
-    fn is_certain(&self, plan: &GraphPlan, node: u32) -> bool {
-        let parent = |of: &u32| self.parent(plan, *of);
-        std::iter::successors(Some(node), parent).all(|of| is_certain_in_level(plan, of))
-    }
-
-    /// Whether nodes come behind one. In the loops around that, also in the same round, as long as it runs in each, which `in_each` says of the
-    /// node and then of each loop.
-    fn behind(&self, plan: &GraphPlan, node: u32, in_each: impl Fn(u32) -> bool) -> Vec<bool> {
-        let mut seen = vec![false; self.around.len()];
-        let mut skipped = Vec::new();
-        let mut after = |of: u32, node: u32, open: &mut Vec<u32>| {
-            for &next in plan.succs_of(node) {
-                open.push(next);
-                let starts = starts_with_gang(plan, next, of);
-                if starts { &mut *open } else { &mut skipped }.extend_from_slice(plan.gang_of(next));
-            }
-        };
-        let (mut at, mut from, mut is_in_each) = (node, vec![node], in_each(node));
-        loop {
-            let parent = self.parent(plan, at);
-            if is_in_each || parent.is_none() {
-                reach(&mut seen, from, |node, open| after(at, node, open));
-            }
-            let Some(parent) = parent else { break };
-            is_in_each &= in_each(parent);
-            from = Vec::new();
-            after(parent, parent, &mut from);
-            at = parent;
-        }
-        skipped.into_iter().for_each(|node| seen[node as usize] = true);
-        self.with_bodies(plan, seen)
-    }
-
-    /// With the bodies of the loops among some nodes.
-    fn with_bodies(&self, plan: &GraphPlan, mut seen: Vec<bool>) -> Vec<bool> {
-        for node in 0..seen.len() as u32 {
-            let mut around = std::iter::successors(Some(node), |of| self.parent(plan, *of));
-            seen[node as usize] = around.any(|of| seen[of as usize]);
-        }
-        seen
-    }
-}
-
-/// Whether a node runs in every round of the loop in whose body it stands, and has a round if it is a loop, by what the plan says.
-fn is_certain_in_level(plan: &GraphPlan, node: u32) -> bool {
-    let record = plan.records.nodes[node as usize];
-    let has_rounds = || {
-        let of = &plan.records.loops[record.item as usize];
-        let count = plan.conditions[of.condition as usize].value;
-        of.kind == LoopKind::Count as u32 && matches!(count, Scalar::Const(count) if count > 0)
-    };
-    record.guard == NONE && (record.kind != NodeKind::Loop as u32 || has_rounds())
-}
-
-/// Adds nodes that some steps lead to from one of some nodes, and these.
-fn reach(seen: &mut [bool], from: Vec<u32>, mut next: impl FnMut(u32, &mut Vec<u32>)) {
-    let mut open = from;
-    while let Some(node) = open.pop() {
-        if !std::mem::replace(&mut seen[node as usize], true) {
-            next(node, &mut open);
-        }
-    }
-}
-
-/// Whether a member of a gang starts with it where another node runs. One that is skipped is complete without the others, so what comes behind it
-/// does not come behind what they wait for.
-fn starts_with_gang(plan: &GraphPlan, member: u32, other: u32) -> bool {
-    let [member, other] = [member, other].map(|node| plan.records.nodes[node as usize].guard);
-    member == NONE || member == other
-}
-
-fn join(all: &mut Vec<bool>, more: &[bool]) {
-    match all.is_empty() {
-        true => *all = more.to_vec(),
-        false => all.iter_mut().zip(more).for_each(|(all, more)| *all |= more),
     }
 }

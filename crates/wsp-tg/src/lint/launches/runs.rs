@@ -2,8 +2,7 @@
 
 use super::super::Cx;
 use super::super::access::Access;
-use super::Steps;
-use super::conditions::{Condition, Forms, Known, Now};
+use super::conditions::{Condition, Forms, Now};
 use crate::Certainty;
 use wsp_core::tg::{ExprOp, Instr, Scalar};
 use wsp_ir::tg::outline::{Block, BlockId, BlockKind};
@@ -109,35 +108,5 @@ pub(super) fn runs_its_loops(cx: &Cx<'_>, access: &Access) -> bool {
         block.kind == BlockKind::Loop
             && breaks_before(cx, (id, block), access).next().is_none()
             && cx.outline.count_of(cx.known, id).is_some_and(|count| count > 0)
-    })
-}
-
-/// Whether an arm surely runs in each launch in which both of two accesses take place: their conditions, and the values that are known, leave no other way
-/// for the conditions around it. Those that name the variable of a loop say nothing; where no steps are left, the arm may be skipped.
-pub(in super::super) fn runs_with(cx: &Cx<'_>, arm: BlockId, pair: [&Access; 2], steps: &mut Steps) -> bool {
-    let blocks = &cx.outline.blocks;
-    if blocks.outwards(arm).any(|(_, block)| block.breaks) {
-        return false;
-    }
-    let mut forms = Forms::of_one_launch();
-    let mut condition = |block: &Block| match cx.module.instrs.get(block.decided as usize) {
-        Some(Instr::CfIf { condition }) if block.kind.is_arm() => {
-            let names_round = |op: &ExprOp| matches!(op, ExprOp::Iter(_));
-            let is_one = !cx.module.scalar(*condition).iter().any(names_round);
-            is_one.then(|| need(cx, &mut forms, block, &|_| None)).flatten()
-        }
-        _ => None,
-    };
-    let around = pair.iter().flat_map(|access| blocks.outwards(access.block));
-    let given: Vec<(Condition, bool)> = around.filter_map(|(_, block)| condition(block)).collect();
-    let is_around_pair = |id: BlockId| pair.iter().any(|access| blocks.is_within(access.block, id));
-    let apart = blocks.outwards(arm).filter(|(id, _)| !is_around_pair(*id));
-    let needed: Option<Vec<(Condition, bool)>> = apart.map(|(_, block)| condition(block)).collect();
-    needed.is_some_and(|needed| {
-        needed.into_iter().all(|(condition, goes)| {
-            let mut skipped = given.clone();
-            skipped.push((condition, !goes));
-            !Known::default().allows(&forms, &skipped, steps) && !steps.are_over()
-        })
     })
 }

@@ -1,8 +1,8 @@
 //! Edges of the order, out of instructions and blocks.
 
-use super::rounds::{Needs, Rounds};
+use super::rounds::Rounds;
 use super::{Edge, Point, Why};
-use crate::lint::access::Accesses;
+use crate::lint::access::{Access, Accesses};
 use crate::lint::pairs::CopyOrder;
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::tg::{DependencyType, EventNo, Instr, KernelNo, NodeNo};
@@ -18,8 +18,6 @@ pub(super) struct Built {
     /// The block of each point.
     pub(super) point_block: Vec<BlockId>,
     pub(super) edges: Vec<Edge>,
-    /// What edges need that hold in some rounds only.
-    pub(super) needs: Vec<Needs>,
 }
 
 /// The points and edges of a unit; copies are in the order of `copies`.
@@ -28,8 +26,8 @@ pub(super) fn build(rounds: Rounds<'_>, accesses: &Accesses, copies: CopyOrder) 
     builder.points_of_blocks(accesses);
     builder.instructions();
     builder.copies(accesses, copies);
-    let Builder { points, point_block, edges, needs, .. } = builder;
-    Built { points, point_block, edges, needs }
+    let Builder { points, point_block, edges, .. } = builder;
+    Built { points, point_block, edges }
 }
 
 /// A kernel that signals an event or waits for it, with the instruction.
@@ -43,9 +41,8 @@ struct Builder<'m> {
     points: Vec<Point>,
     point_block: Vec<BlockId>,
     edges: Vec<Edge>,
-    needs: Vec<Needs>,
-    /// What edges that are made now need.
-    now: Option<u32>,
+    /// Whether edges that are made now hold in all rounds.
+    always: bool,
     /// Per block the begin and the end of the loop that it is, if that has borders.
     borders: Vec<Option<(u32, u32)>>,
     /// Decisions on data and breaks, by instruction.
@@ -73,8 +70,7 @@ impl<'m> Builder<'m> {
             points: Vec::new(),
             point_block: Vec::new(),
             edges: Vec::new(),
-            needs: Vec::new(),
-            now: None,
+            always: true,
             borders: vec![None; outline.blocks.len()],
             decisions: Vec::new(),
             gang: map(),
@@ -143,15 +139,7 @@ impl<'m> Builder<'m> {
     }
 
     fn push(&mut self, from: u32, to: u32, why: Why, origin: u32) {
-        self.edges.push(Edge { from, to, why, origin, needs: self.now });
-    }
-
-    /// Lets edges from here on need something.
-    fn need(&mut self, needs: Option<Needs>) {
-        self.now = needs.map(|needs| {
-            self.needs.push(needs);
-            self.needs.len() as u32 - 1
-        });
+        self.edges.push(Edge { from, to, why, origin, always: self.always });
     }
 
     /// Kernels and copies of a graph whose instructions lie in a range.
@@ -245,11 +233,11 @@ impl<'m> Builder<'m> {
         let Some(decision) = self.decision(open) else { return };
         let other = self.outline.blocks.opened_by(close).map(|other| self.outline.blocks.get(other));
         let close = other.map_or(close, |other| other.close);
-        self.need(self.rounds.standing(self.outline.blocks.around(open)));
+        self.always = self.rounds.always_stands(self.outline.blocks.around(open));
         for node in self.all_within(open + 1, close) {
             self.edge(decision, node, Why::Control, open);
         }
-        self.need(None);
+        self.always = true;
     }
 
     /// The decision of an instruction.
@@ -269,12 +257,12 @@ impl<'m> Builder<'m> {
                     return;
                 }
                 let writer = of_node[0].0.node;
-                self.need(self.rounds.meeting(of_node.to_vec()));
+                self.always = self.rounds.meet_always(of_node);
                 match is_before {
                     true => self.edge(writer, begin, Why::Control, at),
                     false => self.edge(end, writer, Why::Control, at),
                 }
-                self.need(None);
+                self.always = true;
             }
         }
     }
@@ -337,13 +325,10 @@ impl<'m> Builder<'m> {
             None => (self.point(Point::Join(at), id), Why::Join),
         };
         let is_settled = is_break && self.rounds.is_settled(at);
-        self.need(match is_settled {
-            true => Some(Needs::Leaving(at)),
-            false => self.rounds.standing(around),
-        });
+        self.always = !is_settled && self.rounds.always_stands(around);
         before.into_iter().for_each(|node| self.edge(node, join, why, at));
         after.into_iter().for_each(|node| self.edge(join, node, why, at));
-        self.need(None);
+        self.always = true;
     }
 
     /// Where a kernel or copy stands.
@@ -432,10 +417,10 @@ impl<'m> Builder<'m> {
             let start = self.point(Point::Gang(at), self.block(first));
             for member in members {
                 self.gang.insert(member, start);
-                self.need(self.arm(self.block(member)).map(Needs::Running));
+                self.always = self.arm(self.block(member)).is_none();
                 self.edge(start, member, Why::Gang, at);
             }
-            self.need(None);
+            self.always = true;
         }
     }
 
@@ -495,14 +480,15 @@ impl<'m> Builder<'m> {
             let copy = if copy.contains(&first) { first } else { second };
             let at = self.outline.copies[(copy - self.outline.kernels.len() as u32) as usize].at;
             let access = |at: u32| accesses.list[at as usize];
-            let meetings = pair.meetings.into_iter().map(|(a, b)| (access(a), access(b))).collect();
-            self.need(self.rounds.meeting(meetings));
-            if self.now.is_some() {
+            let meetings: Vec<(Access, Access)> =
+                pair.meetings.into_iter().map(|(a, b)| (access(a), access(b))).collect();
+            self.always = self.rounds.meet_always(&meetings);
+            if !self.always {
                 // In rounds in which they meet, the two themselves are in order.
                 self.push(first, second, Why::Copy, at);
             }
             self.edge(first, second, Why::Copy, at);
-            self.need(None);
+            self.always = true;
         }
     }
 }

@@ -2,17 +2,16 @@
 //!
 //! Nodes are kernels and copies, and points between them: the joins of barriers and checkpoints, events, the start of
 //! gangs, decisions on data, the begin and the end of loops that run round by round. An edge that crosses the border of such a loop
-//! holds for the whole loop. Loops of few rounds are unrolled, so their borders hold nothing back, and some edges hold in some of their rounds only (`rounds`).
+//! holds for the whole loop. Loops of few rounds are unrolled, so their borders hold nothing back, and some edges hold in some of their rounds only (`rounds`):
+//! what these order is looked up in the graph as a run lays it out (`launches::laid_pairs`).
 
 mod build;
-mod by_round;
 mod rounds;
 
 use super::pairs::CopyOrder;
 use super::reach::Ordered;
 use super::{Cx, cycle};
 use build::Built;
-use rounds::Needs;
 pub(super) use rounds::Rounds;
 use std::collections::HashMap;
 use wsp_core::tg::{EventNo, TensorNo};
@@ -60,15 +59,8 @@ pub(super) struct Edge {
     pub(super) why: Why,
     /// The instruction that says so.
     pub(super) origin: u32,
-    /// What it needs to hold in a round, by place in [`Order::needs`]; else it holds in all.
-    needs: Option<u32>,
-}
-
-impl Edge {
     /// Whether it holds in all rounds.
-    pub(super) fn holds_always(&self) -> bool {
-        self.needs.is_none()
-    }
+    pub(super) always: bool,
 }
 
 /// A point between kernels.
@@ -102,7 +94,10 @@ pub(super) struct Order {
     pub(super) rank: Vec<u32>,
     ranked_first: Vec<u32>,
     ranked_to: Vec<u32>,
-    needs: Vec<Needs>,
+    /// Whether all edges are there: of edges that hold in some rounds only, those are left out that lead in a cycle if all hold at once.
+    pub(super) is_whole: bool,
+    /// Whether all edges hold in all rounds.
+    pub(super) holds_always: bool,
 }
 
 impl Order {
@@ -157,10 +152,48 @@ impl Order {
             order = Order::of(cx.outline, &built);
             order.rank();
         }
+        // A cycle of edges that do not hold in one round is none, if a run lays the graph out without one.
+        if order.rank.is_empty() && cx.plan().is_some() {
+            built.edges = order.without_cycles();
+            order = Order::of(cx.outline, &built);
+            (order.is_whole, order.holds_always) = (false, false);
+            order.rank();
+        }
         if order.rank.is_empty() {
             cycle::report(cx, &order);
         }
         order
+    }
+
+    /// The edges without those, of edges that hold in some rounds only, that are on a cycle or between two.
+    fn without_cycles(&self) -> Vec<Edge> {
+        let [behind, before] = [false, true].map(|backwards| self.waiting(backwards));
+        let is_on = |node: u32| behind[node as usize] && before[node as usize];
+        let stays = |edge: &&Edge| edge.always || !is_on(edge.from) || !is_on(edge.to);
+        self.edges.iter().filter(stays).copied().collect()
+    }
+
+    /// Of each node, whether it is on a cycle or comes behind one; backwards, before one.
+    fn waiting(&self, backwards: bool) -> Vec<bool> {
+        let nodes = self.first.len() - 1;
+        let mut edges: Vec<(u32, u32)> = self.edges.iter().map(|edge| (edge.from, edge.to)).collect();
+        if backwards {
+            edges.iter_mut().for_each(|edge| *edge = (edge.1, edge.0));
+            edges.sort_unstable();
+        }
+        let mut open = vec![0u32; nodes];
+        edges.iter().for_each(|edge| open[edge.1 as usize] += 1);
+        let mut ready: Vec<u32> = (0..nodes as u32).filter(|node| open[*node as usize] == 0).collect();
+        while let Some(node) = ready.pop() {
+            let first = edges.partition_point(|edge| edge.0 < node);
+            for &(_, to) in edges[first..].iter().take_while(|edge| edge.0 == node) {
+                open[to as usize] -= 1;
+                if open[to as usize] == 0 {
+                    ready.push(to);
+                }
+            }
+        }
+        open.into_iter().map(|open| open > 0).collect()
     }
 
     /// Whether an edge leads to the start of a gang all of whose members stand in the other arm of a condition.
@@ -173,7 +206,7 @@ impl Order {
     }
 
     fn of(outline: &Outline, built: &Built) -> Order {
-        let Built { points, point_block, edges, needs } = built;
+        let Built { points, point_block, edges } = built;
         let (kernels, copies) = (outline.kernels.len() as u32, outline.copies.len() as u32);
         let nodes = (kernels + copies) as usize + points.len();
         let mut first = vec![0u32; nodes + 1];
@@ -200,7 +233,8 @@ impl Order {
             rank: Vec::new(),
             ranked_first: Vec::new(),
             ranked_to: Vec::new(),
-            needs: needs.clone(),
+            is_whole: true,
+            holds_always: edges.iter().all(|edge| edge.always),
         }
     }
 
@@ -235,7 +269,7 @@ impl Order {
         for &node in &order {
             self.ranked_first.push(self.ranked_to.len() as u32);
             let edges = self.first[node as usize] as usize..self.first[node as usize + 1] as usize;
-            let always = self.edges[edges].iter().filter(|edge| edge.holds_always());
+            let always = self.edges[edges].iter().filter(|edge| edge.always);
             self.ranked_to.extend(always.map(|edge| rank[edge.to as usize]));
         }
         self.ranked_first.push(self.ranked_to.len() as u32);

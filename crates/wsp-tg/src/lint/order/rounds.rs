@@ -3,30 +3,12 @@
 //! A run lays the rounds of unrolled loops out one by one, with numbers in the place of their variables: a copy is then in order with a kernel in those
 //! rounds in which they touch the same bytes, and what a number rules out is not there to be ordered by its bytes.
 
-use super::super::Cx;
 use super::super::access::Access;
-use super::super::launches::{Steps, runs_with};
 use std::collections::BTreeMap;
 use wsp_core::int::Range;
 use wsp_core::tg::{ConstEnv, ExprOp, Instr, LoopMode, Scalar, TensorRef, UNROLL_LIMIT, eval};
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::{Affine, Block, BlockId, BlockKind, Outline, Variable};
-
-/// What an edge needs to hold.
-#[derive(Clone, Debug)]
-pub(super) enum Needs {
-    /// That two accesses of some touch the same bytes, and that neither is ruled out.
-    Meeting(Vec<(Access, Access)>),
-    /// That a break may leave its loop: its instruction.
-    Leaving(u32),
-    /// That what stands in this block is not ruled out.
-    Standing(BlockId),
-    /// That this arm is taken.
-    Running(BlockId),
-}
-
-/// Rounds of loops: the loop and its variable's number.
-pub(super) type Numbers = Vec<(BlockId, i64)>;
 
 /// Bytes of an access as a run lays it out.
 enum Bytes {
@@ -69,25 +51,16 @@ impl Rounds<'_> {
         })
     }
 
-    /// That number, where the variables that it depends on are known.
-    pub(super) fn number(&self, block: BlockId, scalar: Scalar, numbers: &Numbers) -> Option<i64> {
+    /// That number, if it is the same in each.
+    fn number(&self, scalar: Scalar) -> Option<i64> {
         let Scalar::Expr(expr) = scalar else { return scalar.as_const() };
-        let known = |op: &ExprOp| match *op {
-            ExprOp::Iter(iter) => {
-                let counted = self.outline.loop_of(self.module, block, iter)?;
-                let number = numbers.iter().find(|(of, _)| *of == counted)?;
-                Some(ExprOp::Const(number.1))
-            }
-            op => (!op.varies()).then_some(op),
-        };
-        let ops: Option<Vec<ExprOp>> = self.module.expr(expr).iter().map(known).collect();
-        eval(&ops?, &ConstEnv).ok()
+        eval(self.module.expr(expr), &ConstEnv).ok()
     }
 
     /// Blocks around one, and what decides in a run's layout whether anything of them is there.
-    pub(super) fn decided(&self, block: BlockId) -> impl Iterator<Item = (BlockId, &Block, Scalar)> {
+    fn decided(&self, block: BlockId) -> impl Iterator<Item = (&Block, Scalar)> {
         let around = self.outline.blocks.outwards(block);
-        around.filter_map(|(id, def)| {
+        around.filter_map(|(_, def)| {
             let at = if def.kind.is_arm() { def.decided } else { def.open };
             let scalar = match *self.module.instrs.get(at as usize)? {
                 Instr::CfIf { condition } if def.kind.is_arm() => condition,
@@ -95,16 +68,17 @@ impl Rounds<'_> {
                 Instr::CfWhile { condition, .. } if def.kind.is_loop() => condition,
                 _ => return None,
             };
-            self.is_fixed(def.parent, scalar).then_some((id, def, scalar))
+            self.is_fixed(def.parent, scalar).then_some((def, scalar))
         })
     }
 
-    /// Whether a block is not ruled out by numbers. `None` if those it depends on are not known.
-    pub(super) fn stands(&self, (def, scalar): (&Block, Scalar), numbers: &Numbers) -> Option<bool> {
-        match self.number(def.parent, scalar, numbers) {
-            Some(number) => Some((number != 0) == (def.kind != BlockKind::Else)),
-            None if def.kind.is_loop() => (self.extremes(def.parent, scalar)?.low > 0).then_some(true),
-            None => None,
+    /// Whether a block is ruled out in no round.
+    fn stands(&self, (def, scalar): (&Block, Scalar)) -> bool {
+        match self.number(scalar) {
+            Some(number) => (number != 0) == (def.kind != BlockKind::Else),
+            None => {
+                def.kind.is_loop() && self.extremes(def.parent, scalar).is_some_and(|range| range.low > 0)
+            }
         }
     }
 
@@ -113,22 +87,17 @@ impl Rounds<'_> {
         self.outline.extremes(self.module, block, &Affine::of(self.module, scalar)?)
     }
 
-    /// What an edge needs that is there when something in a block is; nothing if that always is.
-    pub(super) fn standing(&self, block: BlockId) -> Option<Needs> {
-        (!self.always_stands(block)).then_some(Needs::Standing(block))
-    }
-
-    /// What an edge needs that is there where two accesses of some meet; nothing if two always do.
-    pub(super) fn meeting(&self, meetings: Vec<(Access, Access)>) -> Option<Needs> {
+    /// Whether two accesses of some are there and touch the same bytes in every round.
+    pub(super) fn meet_always(&self, meetings: &[(Access, Access)]) -> bool {
         let always = |(a, b): &(Access, Access)| {
-            self.always_stands(a.block) && self.always_stands(b.block) && self.always_meet(a, b, &Vec::new())
+            self.always_stands(a.block) && self.always_stands(b.block) && self.always_meet(a, b)
         };
-        (!meetings.iter().any(always)).then_some(Needs::Meeting(meetings))
+        meetings.iter().any(always)
     }
 
     /// Whether nothing in a block is ever ruled out.
-    fn always_stands(&self, block: BlockId) -> bool {
-        self.decided(block).all(|(_, def, scalar)| self.stands((def, scalar), &Vec::new()) == Some(true))
+    pub(super) fn always_stands(&self, block: BlockId) -> bool {
+        self.decided(block).all(|decided| self.stands(decided))
     }
 
     /// Whether a condition is the same number in every round, or another in each: then it leaves nothing to the run.
@@ -145,7 +114,7 @@ impl Rounds<'_> {
     }
 
     /// What a run takes an access to touch when it orders it with something in another block. `None` if that is not known.
-    fn bytes(&self, access: &Access, other: BlockId, numbers: &Numbers) -> Option<Bytes> {
+    fn bytes(&self, access: &Access, other: BlockId) -> Option<Bytes> {
         let Instr::McBind { ref tensor_id, offset, size, .. } = self.module.instrs[access.at as usize] else {
             let (start, end) = (i128::from(access.low), i128::from(access.high));
             return Some(Bytes::From { start, loops: Vec::new(), size: end - start });
@@ -153,7 +122,7 @@ impl Rounds<'_> {
         if let TensorRef::Table { index, .. } = *tensor_id
             && self.is_fixed(access.block, Scalar::Expr(index))
         {
-            let index = usize::try_from(self.number(access.block, Scalar::Expr(index), numbers)?).ok()?;
+            let index = usize::try_from(self.number(Scalar::Expr(index))?).ok()?;
             let taken = self.module.tensors_of(tensor_id).get(index)?;
             if *taken != self.outline.tensors[access.tensor as usize].no {
                 return None;
@@ -162,8 +131,8 @@ impl Rounds<'_> {
         if !self.is_fixed(access.block, offset) || !self.is_fixed(access.block, size) {
             return Some(Bytes::All);
         }
-        let (start, loops) = self.sum(access.block, offset, numbers)?;
-        let (size, of_size) = self.sum(access.block, size, numbers)?;
+        let (start, loops) = self.sum(access.block, offset)?;
+        let (size, of_size) = self.sum(access.block, size)?;
         let end = self.outline.tensors[access.tensor as usize].bytes.map_or(i128::from(u64::MAX), i128::from);
         let size = match size {
             0 if loops.is_empty() => end - start,
@@ -187,24 +156,18 @@ impl Rounds<'_> {
         Some(Bytes::From { start: bytes.0, loops: bytes.1, size: bytes.2 })
     }
 
-    /// A scalar as a number and multiples of the variables of loops that are not known.
-    fn sum(&self, block: BlockId, scalar: Scalar, numbers: &Numbers) -> Option<(i128, Vec<(BlockId, i128)>)> {
-        if let Some(number) = self.number(block, scalar, numbers) {
+    /// A scalar as a number and multiples of the variables of loops.
+    fn sum(&self, block: BlockId, scalar: Scalar) -> Option<(i128, Vec<(BlockId, i128)>)> {
+        if let Some(number) = self.number(scalar) {
             return Some((i128::from(number), Vec::new()));
         }
         let sum = Affine::of(self.module, scalar)?;
-        let (mut start, mut loops) = (sum.constant, Vec::new());
-        for (variable, factor) in sum.terms {
-            let Variable::Loop(iter) = variable else { return None };
-            let counted = self.outline.loop_of(self.module, block, iter)?;
-            match numbers.iter().find(|(of, _)| *of == counted) {
-                Some((_, number)) => {
-                    start = start.checked_add(factor.checked_mul(i128::from(*number))?)?;
-                }
-                None => loops.push((counted, factor)),
-            }
-        }
-        Some((start, loops))
+        let counted = |(variable, factor): (Variable, i128)| match variable {
+            Variable::Loop(iter) => Some((self.outline.loop_of(self.module, block, iter)?, factor)),
+            _ => None,
+        };
+        let loops: Option<Vec<(BlockId, i128)>> = sum.terms.into_iter().map(counted).collect();
+        Some((sum.constant, loops?))
     }
 
     /// The least and the greatest multiple of a loop's variable in any round.
@@ -216,10 +179,10 @@ impl Rounds<'_> {
         Some((last.min(0), last.max(0)))
     }
 
-    /// Whether two accesses of one tensor touch the same bytes in every round with these numbers, as a run orders them.
-    fn always_meet(&self, a: &Access, b: &Access, numbers: &Numbers) -> bool {
+    /// Whether two accesses of one tensor touch the same bytes in every round, as a run orders them.
+    fn always_meet(&self, a: &Access, b: &Access) -> bool {
         let apart = || {
-            let (of_a, of_b) = (self.bytes(a, b.block, numbers)?, self.bytes(b, a.block, numbers)?);
+            let (of_a, of_b) = (self.bytes(a, b.block)?, self.bytes(b, a.block)?);
             let (Bytes::From { start, loops, size }, Bytes::From { start: other, loops: others, size: of_b }) =
                 (of_a, of_b)
             else {
@@ -238,37 +201,5 @@ impl Rounds<'_> {
             Some(-of_b < low && high < size)
         };
         apart() == Some(true)
-    }
-
-    /// Whether an edge holds in a round where both ends of a pair run.
-    pub(super) fn holds(
-        &self,
-        cx: &Cx<'_>,
-        needs: &Needs,
-        pair: [&Access; 2],
-        numbers: &Numbers,
-        steps: &mut Steps,
-    ) -> bool {
-        let is_around_pair =
-            |id: BlockId| pair.iter().any(|access| self.outline.blocks.is_within(access.block, id));
-        let stands = |block: BlockId| {
-            let mut decided = self.decided(block).filter(|(id, ..)| !is_around_pair(*id));
-            decided.all(|(_, def, scalar)| self.stands((def, scalar), numbers) == Some(true))
-        };
-        match needs {
-            Needs::Standing(block) => stands(*block),
-            Needs::Running(arm) => is_around_pair(*arm) || runs_with(cx, *arm, pair, steps),
-            Needs::Leaving(at) => {
-                let block = self.outline.blocks.around(*at);
-                let number = match self.module.instrs[*at as usize] {
-                    Instr::CfBreak { condition } => self.number(block, condition, numbers),
-                    _ => None,
-                };
-                stands(block) && number.is_some_and(|number| number != 0)
-            }
-            Needs::Meeting(meetings) => meetings
-                .iter()
-                .any(|(a, b)| stands(a.block) && stands(b.block) && self.always_meet(a, b, numbers)),
-        }
     }
 }

@@ -137,6 +137,51 @@ fn gangs_in_both_arms_of_a_condition_are_in_no_cycle() {
     assert_eq!(codes(&unit("")), [1500]);
 }
 
+/// ISA-SY-03: gangs in arms that only values exclude may run: that is known with the values.
+#[test]
+fn gangs_in_arms_that_values_exclude_wait_for_each_other_only_where_both_run() {
+    let pair = |a: &str, b: &str| {
+        format!("TG_KERNEL({a}, e, 1, AIV, 0)\nTG_KERNEL({b}, e, 1, AIV, 0)\nSY_BARRIER({{{a}, {b}}}, {a})\n")
+    };
+    let found = |first: &str, second: &str, scalars: [i64; 2]| {
+        let text = format!(
+            "arg n: i64\narg m: i64\nTG_BEGIN(G)\nCF_IF({first})\n{}CF_ENDIF\nCF_IF({second})\n{}CF_ENDIF\nTG_DEPEND(A, C)\nTG_DEPEND(D, B)\nTG_END(G)\nTG_LAUNCH(G, default)\n",
+            pair("A", "B"),
+            pair("C", "D")
+        );
+        [vec![None, None], scalars.map(Some).to_vec()].map(|scalars| {
+            let found = super::findings_with(&text, &scalars);
+            found.iter().map(|found| (found.code.0, found.severity)).collect::<Vec<_>>()
+        })
+    };
+    let (note, error) = (vec![(1515, Severity::Note)], vec![(1515, Severity::Error)]);
+    assert_eq!(found("n > 0", "n <= 0", [1, 0]), [vec![], vec![]]);
+    assert_eq!(found("n == 1", "m == 1", [1, 0]), [note.clone(), vec![]]);
+    assert_eq!(found("n == 1", "m == 1", [1, 1]), [note, error]);
+}
+
+/// ISA-SY-03: a gang orders what stands outside of its arm in launches in which the arm runs, which the iterations of the host and values of scalars say.
+#[test]
+fn a_gang_in_an_arm_orders_what_stands_outside_where_the_arm_runs() {
+    let found = |condition: &str, host: &str, scalars: &[Option<i64>]| {
+        let text = format!(
+            "arg n: i64\nextern T: u8[64]\nTG_BEGIN(G)\nTG_KERNEL(P, w, 1, AIV, 0)\nMC_BIND(P, 0, T)\nCF_IF({condition})\nTG_KERNEL(W, e, 1, AIV, 0)\nTG_KERNEL(S, e, 1, AIV, 0)\nCF_ENDIF\n\
+             TG_KERNEL(Q, r, 1, AIV, 0)\nMC_BIND(Q, 0, T)\nTG_DEPEND(P, W, DATA)\nTG_DEPEND(S, Q, DATA)\nSY_BARRIER({{W, S}}, R)\nTG_END(G)\n{host}\n"
+        );
+        let checked =
+            wsp_tg::check(&super::read(&text).0, &super::kernels(), &LintOptions::default(), scalars);
+        let codes: Vec<u16> = checked.findings.iter().map(|found| found.code.0).collect();
+        (codes, checked.open.len())
+    };
+    let open = &[None];
+    // What a caller launches is compared when that runs.
+    assert_eq!(found("iteration == 0", "TG_INVOKE(G, 0)", open), (vec![], 1));
+    assert_eq!(found("iteration == 0", "CF_LOOP(2, i)\nTG_INVOKE(G, i)\nCF_ENDLOOP", open).0, [1501]);
+    assert_eq!(found("n == 1", "TG_LAUNCH(G, default)", open), (vec![1522], 1));
+    assert_eq!(found("n == 1", "TG_LAUNCH(G, default)", &[Some(1)]), (vec![], 0));
+    assert_eq!(found("n == 1", "TG_LAUNCH(G, default)", &[Some(0)]).0, [1501]);
+}
+
 /// ISA-CA-05.
 #[test]
 fn partitions_lie_in_the_device() {
