@@ -41,6 +41,9 @@ impl Default for Order<'_> {
 }
 
 /// The instructions of a unit in program order.
+///
+/// What makes the next one is inlined at every level of optimisation, so that the caller's memory is where it is made: a copy of an instruction
+/// whose fields were just written one by one waits for them, which takes as long as reading it.
 #[derive(Clone, Debug)]
 pub struct Instrs<'a> {
     order: Order<'a>,
@@ -99,7 +102,7 @@ impl<'a> Instrs<'a> {
     }
 
     /// The next instruction.
-    #[inline]
+    #[inline(always)]
     pub(super) fn checked_next(&mut self) -> Result<Option<Instr>, Fault> {
         let Some(section) = self.next_section() else { return Ok(None) };
         self.left = self.left.saturating_sub(1);
@@ -107,7 +110,7 @@ impl<'a> Instrs<'a> {
     }
 
     /// The section of the next instruction.
-    #[inline]
+    #[inline(always)]
     fn next_section(&mut self) -> Option<u8> {
         match &mut self.order {
             Order::Bytes(bytes) => {
@@ -124,24 +127,40 @@ impl<'a> Instrs<'a> {
     }
 
     /// The instruction of the next row of a section.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, code: u8) -> Result<Instr, Fault> {
         let none = Fault::Order(code);
         let section = Section::from_code(u32::from(code)).ok_or(none)?;
         let instr = match section {
-            Section::Kernel => self.kernels.next().map(|row| self.kernel(row)),
-            Section::Bind => self.binds.next().map(|row| self.bind(row)),
-            Section::Depend => self.depends.next().map(depend),
-            Section::Alloc => self.allocs.next().map(alloc),
-            Section::Host => self.host.next().map(|row| self.words(section, row)),
-            Section::Ctrl => self.ctrl.next().map(|row| self.words(section, row)),
-            Section::Core => self.core.next().map(|row| self.words(section, row)),
-            Section::Sync => self.sync.next().map(|row| self.words(section, row)),
-            Section::Copy => self.copy.next().map(|row| self.words(section, row)),
-            Section::Fence => self.fence.next().map(|row| self.words(section, row)),
-            _ => None,
+            Section::Kernel => {
+                let row = self.kernels.next().ok_or(none)?;
+                self.kernel(row)
+            }
+            Section::Bind => {
+                let row = self.binds.next().ok_or(none)?;
+                self.bind(row)
+            }
+            Section::Depend => depend(self.depends.next().ok_or(none)?),
+            Section::Alloc => alloc(self.allocs.next().ok_or(none)?),
+            _ => {
+                let row = self.rows(section).ok_or(none)?.next().ok_or(none)?;
+                self.words(section, row)
+            }
         };
-        instr.ok_or(none)?.map_err(|fault| Fault::Row(section, fault))
+        instr.map_err(|fault| Fault::Row(section, fault))
+    }
+
+    /// The rows of a section of words.
+    fn rows(&mut self, section: Section) -> Option<&mut ChunksExact<'a, U32>> {
+        Some(match section {
+            Section::Host => &mut self.host,
+            Section::Ctrl => &mut self.ctrl,
+            Section::Core => &mut self.core,
+            Section::Sync => &mut self.sync,
+            Section::Copy => &mut self.copy,
+            Section::Fence => &mut self.fence,
+            _ => return None,
+        })
     }
 
     /// Rows of a section that are left.
@@ -170,7 +189,7 @@ impl<'a> Instrs<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn kernel(&self, row: &KernelRow) -> Result<Instr, OperandFault> {
         let (core, entry) = (row.core_type.get(), row.entry_offset.get());
         let (core_type, partition) = match (self.version, core >> 16) {
@@ -200,7 +219,7 @@ impl<'a> Instrs<'a> {
         Some(Symbol(row.symbol.get()))
     }
 
-    #[inline]
+    #[inline(always)]
     fn bind(&self, row: &BindRow) -> Result<Instr, OperandFault> {
         let (mode, tensor) = (row.mode.get(), row.tensor_id.get());
         if mode & !bind_mode::ALL != 0 || mode != 0 && self.version == DOCUMENT_VERSION {
@@ -225,7 +244,7 @@ impl<'a> Instrs<'a> {
     }
 
     /// A scalar of a binding. Version 1 has numbers of bytes only, without sign.
-    #[inline]
+    #[inline(always)]
     fn scalar(&self, operand: &'static str, value: u64, mode: u32) -> Result<Scalar, OperandFault> {
         let too_large = self.version == DOCUMENT_VERSION && i64::try_from(value).is_err();
         let found = if too_large { None } else { scalar(value, mode != 0, &self.pools) };
@@ -236,7 +255,7 @@ impl<'a> Instrs<'a> {
 impl Iterator for Instrs<'_> {
     type Item = Instr;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Instr> {
         // Rows are checked when the unit is read.
         self.checked_next().ok().flatten()
@@ -253,7 +272,7 @@ fn wrong(operand: &'static str, value: u32) -> OperandFault {
     OperandFault { operand, value: u64::from(value) }
 }
 
-#[inline]
+#[inline(always)]
 fn depend(row: &DependRow) -> Result<Instr, OperandFault> {
     let dep_type = row.dep_type.get();
     Ok(Instr::TgDepend {
@@ -264,6 +283,7 @@ fn depend(row: &DependRow) -> Result<Instr, OperandFault> {
     })
 }
 
+#[inline(always)]
 fn alloc(row: &AllocRow) -> Result<Instr, OperandFault> {
     let location = row.location.get();
     if row.zero.get() != 0 {
