@@ -258,6 +258,7 @@ macro_rules! table {
 
         impl Instr {
             /// What instruction it is.
+            #[inline]
             pub const fn op(&self) -> Op {
                 match self {
                     $(Instr::$name { .. } => Op::$name,)*

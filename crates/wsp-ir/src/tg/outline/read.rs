@@ -102,7 +102,7 @@ impl Reader<'_, '_> {
         self.outline.tensors.push(tensor);
     }
 
-    #[inline]
+    #[inline(always)]
     fn instr(&mut self, instr: &Instr) {
         match (SCOPES[instr.op() as usize], self.graph) {
             (InstrScope::Graph, None) => return self.outside(instr),

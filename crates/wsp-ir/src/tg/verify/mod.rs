@@ -113,7 +113,7 @@ impl<'m> Checker<'m> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn instr(&mut self, instr: &'m Instr) {
         match *instr {
             Instr::McBind { kernel_id, arg_index, ref tensor_id, offset, size, direction: _ } => {
