@@ -17,7 +17,9 @@ pub use wsp_plan::{KernelFile, ProgramKind, Target, UnitSource};
 /// The simulation on this machine, and what it tells of plans and runs beside what every backend does.
 pub mod cpu {
     pub use wsp_cpu::tg::Report;
-    pub use wsp_cpu::workload::{AicpuOutcome, Bodies, WorkloadOutcome, check_aicpus};
+    pub use wsp_cpu::workload::{
+        AicpuOutcome, Bodies, WorkloadInputs, WorkloadOutcome, WorkloadProgram, check_aicpus,
+    };
     pub use wsp_cpu::{CpuSimBackend, PlanReport, PlannedDescriptor, RunStats, check_defaults};
 }
 

@@ -21,6 +21,7 @@ use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_ir::Module;
 use wsp_ir::workload::{Use, text, warnings};
+use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{CompileOptions, ParamValue, Target, library_entry};
 
 /// Whether a file is a workload, by its name.
@@ -135,7 +136,9 @@ pub(super) fn check(
         found.extend(engine::check_defaults(&source.module));
     }
     if !found.iter().any(Diagnostic::is_error) {
-        found.extend(plans.iter().flat_map(engine::check_order));
+        let ordered: Vec<&WorkloadPlan> = plans.iter().filter(|plan| engine::asks_order(plan)).collect();
+        let arrays = ordered.first().and_then(|plan| arrays::made_up(&source, plan)).unwrap_or_default();
+        found.extend(ordered.into_iter().flat_map(|plan| engine::check_order(plan, &arrays)));
     }
     // Schedules share faults of the kernels.
     let mut distinct: Vec<Diagnostic> = Vec::new();

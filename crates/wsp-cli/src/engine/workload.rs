@@ -5,7 +5,7 @@ mod dry;
 mod transfer;
 
 pub use check::{compare, compare_bits};
-pub use dry::{check_defaults, check_order, known_tasks};
+pub use dry::{asks_order, check_defaults, check_order, known_tasks};
 pub use transfer::{Transferred, transfer};
 
 use super::graph_stats;

@@ -246,6 +246,48 @@ fn a_workload_is_checked_with_its_schedules_kernels_and_defaults() {
     }
 }
 
+/// What `wsp check` finds in the order of tasks that others decide on and of kernels of a used file is what every run refuses.
+#[test]
+fn the_order_of_used_kernels_and_of_decided_tasks_is_checked() {
+    let decided = |tasks: &str, deps: &str| {
+        format!(
+            "slot again = 1; tensor x: f32[8]; tensor z: f32[8]; kernel step(inout v, inout again); kernel f(inout v);
+            workload main {{ {tasks} while again max 3 {{ step(z, again); }} }}
+            schedule {{ task_graph(deps = {deps}); }}"
+        )
+    };
+    let used = |tasks: &str, deps: &str| {
+        format!("use \"rows.pto\"; workload main {{ {tasks} }} schedule {{ task_graph(deps = {deps}); }}")
+    };
+    let block = LIBRARY.replace("VecTile<float, 1, 4> t;", "VecTile<float, 2, 4> t;");
+    let folder = Folder::with(&[
+        ("rows.pto", &block),
+        ("exact.wsp", &decided("f(x[0..4]); f(x[2..6]);", "exact")),
+        ("decided.wsp", &decided("f(x);", "explicit")),
+        ("equal.wsp", &decided("f(x[0..4]); f(x[4..8]);", "exact")),
+        ("used_explicit.wsp", &used("double_row(i = 0); double_row(i = 1);", "explicit")),
+        ("used_exact.wsp", &used("double_row(i = 0); double_row(i = 1);", "exact")),
+        ("used_after.wsp", &used("let a = double_row(i = 0); double_row(i = 1) after a;", "explicit")),
+        ("used_equal.wsp", &used("double_row(i = 0); double_row(i = 2);", "exact")),
+    ]);
+    for (name, code, part) in [
+        ("exact.wsp", "WSP0860", "overlap and are not equal"),
+        ("decided.wsp", "WSP0854", "deps = hybrid"),
+        ("used_explicit.wsp", "WSP0860", "nothing orders them"),
+        ("used_exact.wsp", "WSP0860", "overlap and are not equal"),
+    ] {
+        let run = ["run", &folder.at(name), "--generate"];
+        let is_used = name.starts_with("used");
+        for args in [&["check", &folder.at(name)][..], &run[..if is_used { 3 } else { 2 }]] {
+            let (codes, err) = faults(args);
+            assert!(codes == [code] && err.contains(part), "{args:?}: {err}");
+        }
+    }
+    for name in ["equal.wsp", "used_after.wsp", "used_equal.wsp"] {
+        assert!(printed(&["check", &folder.at(name), "--strict"]).ends_with(": ok\n"), "{name}");
+    }
+}
+
 #[test]
 fn options_of_pto_programs_are_refused() {
     let folder = Folder::with(&[("chain.wsp", CHAIN)]);

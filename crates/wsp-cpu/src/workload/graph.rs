@@ -30,6 +30,8 @@ pub(crate) struct GraphSink<'a> {
     explicit: bool,
     detail: Detail,
     workers: u32,
+    /// One more task is an error.
+    pub(crate) most: u32,
     cancel: Option<&'a AtomicBool>,
 }
 
@@ -103,6 +105,7 @@ impl<'a> GraphSink<'a> {
             explicit: deps.takes_edges(),
             detail,
             workers,
+            most: limits::MAX_GRAPH_TASKS,
             cancel,
         }
     }
@@ -183,7 +186,7 @@ impl TaskSink for GraphSink<'_> {
     type Error = GraphFault;
 
     fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), GraphFault> {
-        if self.built.graph.len() >= limits::MAX_GRAPH_TASKS as usize {
+        if self.built.graph.len() >= self.most as usize {
             return Err(GraphFault::TooManyTasks);
         }
         let Touched { reads, writes } = self.toucher.touch(task).map_err(GraphFault::Touch)?;

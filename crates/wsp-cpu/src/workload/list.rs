@@ -48,14 +48,14 @@ impl Listing<'_> {
         detail: Detail,
     ) -> Result<GraphListing, Vec<Diagnostic>> {
         // Affinity is no part of a listing.
-        let graph = self.build(toucher, deps, detail, 1, RUN_INSTEAD)?;
+        let graph = self.build(toucher, deps, detail, 1, limits::MAX_GRAPH_TASKS, RUN_INSTEAD)?;
         self.listing(graph, tensors, detail)
     }
 
     /// Refuses a workload some of whose tasks conflict without being ordered by what its program says.
     pub(crate) fn check_order(&self, toucher: &mut dyn Toucher) -> Result<(), Vec<Diagnostic>> {
         let detail = Detail { missed: true, ..Detail::default() };
-        let graph = self.build(toucher, Deps::Explicit, detail, 1, FIND_INSTEAD)?;
+        let graph = self.build(toucher, Deps::Explicit, detail, 1, limits::MAX_GRAPH_TASKS, FIND_INSTEAD)?;
         faults::refuse_missed(self.module, &self.listing(graph, &[], detail)?)
     }
 
@@ -66,6 +66,40 @@ impl Listing<'_> {
         tensors: &[NamedTensor],
         options: &WorkloadOptions,
     ) -> Result<SimulatedWorkload, Vec<Diagnostic>> {
+        let most = limits::MAX_GRAPH_TASKS;
+        self.simulate_most(toucher, tensors, options, most, RUN_INSTEAD)
+    }
+
+    /// Refuses what a run refuses for the order and the costs of its tasks: of tasks up to the first that others decide on, and nothing of more than
+    /// `most`. A run whose program orders all tasks is refused where others decide on tasks.
+    pub(crate) fn check_first(
+        &self,
+        toucher: &mut dyn Toucher,
+        tensors: &[NamedTensor],
+        options: &WorkloadOptions,
+        most: u32,
+    ) -> Result<(), Vec<Diagnostic>> {
+        if count(self.module, self.bindings).is_some_and(|tasks| tasks > most.into()) {
+            return Ok(());
+        }
+        let is_explicit = self.schedule.policy.deps == Deps::Explicit;
+        let is_open = |fault: &Diagnostic| {
+            fault.code == codes::TOO_MANY_TASKS || (fault.code == codes::SLOT_IN_GRAPH && !is_explicit)
+        };
+        match self.simulate_most(toucher, tensors, options, most, FIND_INSTEAD) {
+            Err(found) if !found.iter().all(is_open) => Err(found),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    fn simulate_most(
+        &self,
+        toucher: &mut dyn Toucher,
+        tensors: &[NamedTensor],
+        options: &WorkloadOptions,
+        most: u32,
+        instead: [&'static str; 2],
+    ) -> Result<SimulatedWorkload, Vec<Diagnostic>> {
         let Listing { module, schedule, bindings, .. } = *self;
         let notes = settings::checked(check_schedule(module, bindings, schedule))?;
         let RunSettings { config, regions } = run_settings(schedule, options).map_err(|fault| vec![fault])?;
@@ -74,7 +108,7 @@ impl Listing<'_> {
         let detail = Detail { missed, ..Detail::default() };
         let equal = EqualRegions::new(regions);
         let mut costed = Costed { module, bindings, inner: toucher, costs: Vec::new(), equal, tensors };
-        let built = self.build(&mut costed, config.deps, detail, config.threads, RUN_INSTEAD)?;
+        let built = self.build(&mut costed, config.deps, detail, config.threads, most, instead)?;
         let mut costs = costed.costs.into_iter();
         // One cost was noted per task, in the order of ids.
         let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1);
@@ -97,13 +131,14 @@ impl Listing<'_> {
         listed.map_err(|reason| vec![unchecked(&reason)])
     }
 
-    /// Generates all tasks for `workers`; `instead` says what to do when that cannot be, and the same in Python.
+    /// Generates all tasks for `workers`, of which there are at most `most`; `instead` says what to do when that cannot be, and the same in Python.
     fn build(
         &self,
         toucher: &mut dyn Toucher,
         deps: Deps,
         detail: Detail,
         workers: u32,
+        most: u32,
         instead: [&'static str; 2],
     ) -> Result<BuiltGraph, Vec<Diagnostic>> {
         let Listing { module, schedule, bindings, .. } = *self;
@@ -116,6 +151,7 @@ impl Listing<'_> {
             ]);
         }
         let mut sink = GraphSink::new(module, &self.slots, toucher, deps, detail, workers, self.cancel);
+        sink.most = most;
         let expanded = expand(module, bindings, schedule, &mut sink);
         let fault = |fault: GraphFault| fault.diagnostic(module, instead);
         expanded.map_err(|error| vec![faults::generation(error, fault)])?;

@@ -206,6 +206,18 @@ impl WorkloadProgram {
         self.listing(inputs, options, |listing, toucher, tensors| listing.simulate(toucher, tensors, options))
     }
 
+    /// What a run refuses for the order and the costs of its tasks: of tasks up to the first that others decide on, and nothing of more than `most` tasks.
+    ///
+    /// # Errors
+    /// Conflicts that nothing orders; costs that cannot be; wrong values and arrays.
+    pub fn check_order(&self, inputs: &WorkloadInputs, most: u32) -> Result<(), Vec<Diagnostic>> {
+        // On one worker virtual time is longest: costs that fit there fit on any number.
+        let options = WorkloadOptions { threads: 1, ..WorkloadOptions::default() };
+        self.listing(inputs, &options, |listing, toucher, tensors| {
+            listing.check_first(toucher, tensors, &options, most)
+        })
+    }
+
     /// Runs the workload.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use crate::report::Sources;
 use pto_wsp::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_backend::{Absent, Args, KvLayout, WorkloadRunOptions};
-use wsp_check::generate::{Origin, Pairs, can_make, check_dtype, extents_of, generate_tensors};
+use wsp_check::generate::{DEFAULT_SEED, Origin, Pairs, can_make, check_dtype, extents_of, generate_tensors};
 use wsp_core::{DType, ParamId, TensorId};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
@@ -248,6 +248,15 @@ impl Library<'_> {
         arrays.extend(made);
         Ok(names)
     }
+}
+
+/// The arrays that kernels of a used file read, made up as a run makes them up of which nothing is said; none where that cannot be.
+pub(in crate::commands) fn made_up(source: &Source, plan: &WorkloadPlan) -> Option<Arrays> {
+    let library = source.library.as_ref()?;
+    let known = known_extents(source, library, &Arrays::new());
+    let (pairs, values, read) = (Pairs::default(), library_values(source, &[]), plan.library_inputs());
+    generate_tensors(library, &pairs, &values, &known, Origin::of(DEFAULT_SEED), &|id| read.contains(&id))
+        .ok()
 }
 
 /// The extents that given arrays give the shapes of a used file; also by the length of a table, where the workload declares it with

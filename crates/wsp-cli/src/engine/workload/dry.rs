@@ -1,16 +1,20 @@
 //! Expands a workload, or counts its tasks, without running it.
 
+use pto_wsp::backend::cpu::{WorkloadInputs, WorkloadProgram};
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use wsp_backend::{Args, RunOptions};
 use wsp_core::policy::{Deps, Trace};
 use wsp_core::{SlotId, limits};
-use wsp_diag::Diagnostic;
+use wsp_diag::{Code, Diagnostic};
 use wsp_ir::workload::{ParamSource, SchedulePolicy, WorkloadModule};
 use wsp_plan::workload::{
     ExpandError, TaskRecord, TaskSink, WorkloadPlan, bind, check_schedule, count, expand, lower_schedule,
 };
-use wsp_plan::{CompileOptions, ParamValue};
+use wsp_plan::{Arrays, CompileOptions, ParamValue};
+
+/// Codes of what is told of tasks over arrays that are made up: no order, and no tasks that are known.
+const MISSED_HAZARD: Code = Code(860);
+const SLOT_IN_GRAPH: Code = Code(854);
 
 /// What is to be said of the tasks that a workload has when every value is its default, as far as these are known: up to
 /// the first that other tasks decide on, and not beyond very many. Nothing when some value has no default.
@@ -22,17 +26,15 @@ pub fn check_defaults(module: &WorkloadModule) -> Vec<Diagnostic> {
 }
 
 /// Most tasks of which the order and the costs are checked.
-const MOST_ORDERED: u64 = 1 << 16;
+const MOST_ORDERED: u32 = 1 << 16;
 
 /// What a schedule's dependences miss between the tasks that a workload has when every value is its default, and what is wrong with
-/// costs that it asks for. Nothing of more tasks than 65,536, of tasks that others decide on, and of kernels of a used file.
-pub fn check_order(plan: &WorkloadPlan) -> Vec<Diagnostic> {
-    let (module, policy) = (&plan.module, &plan.schedule.policy);
+/// costs that it asks for. `arrays` are those of a used file, of which conflicts alone are told: they are made up. Nothing of more
+/// tasks than 65,536, and of those behind the first that others decide on, where the schedule does not refuse that.
+pub fn check_order(plan: &WorkloadPlan, arrays: &Arrays) -> Vec<Diagnostic> {
+    let policy = &plan.schedule.policy;
     let is_virtual = policy.trace == Trace::Cycles;
-    let may_miss = matches!(policy.deps, Deps::Exact | Deps::Explicit);
-    let is_known = has_defaults(module) && module.slots.is_empty() && plan.library.is_none();
-    let is_small = || known_tasks(module, &[]).is_some_and(|tasks| tasks <= MOST_ORDERED);
-    if !(is_virtual || may_miss) || !is_known || !is_small() {
+    if !asks_order(plan) {
         return Vec::new();
     }
     let mut plan = plan.clone();
@@ -47,10 +49,19 @@ pub fn check_order(plan: &WorkloadPlan) -> Vec<Diagnostic> {
     if !is_virtual {
         plan.module.kernels.iter_mut().for_each(|kernel| kernel.cost = None);
     }
-    let Ok(program) = super::compiled(&plan.into(), None) else { return Vec::new() };
-    // On one worker virtual time is longest: costs that fit there fit on any number.
-    let simulated = program.simulate(&Args::default(), &RunOptions { threads: 1, ..RunOptions::default() });
-    simulated.err().map_or_else(Vec::new, Into::into)
+    let is_used = plan.library.is_some();
+    let is_told = |fault: &Diagnostic| !is_used || [MISSED_HAZARD, SLOT_IN_GRAPH].contains(&fault.code);
+    let set = Vec::new();
+    let inputs = WorkloadInputs { set, arrays: arrays.clone(), ..WorkloadInputs::default() };
+    let checked = WorkloadProgram::of(plan, None).check_order(&inputs, MOST_ORDERED);
+    checked.err().map_or_else(Vec::new, |found| found.into_iter().filter(is_told).collect())
+}
+
+/// Whether order or costs of tasks are to be checked under a schedule, and all values are known.
+pub fn asks_order(plan: &WorkloadPlan) -> bool {
+    let policy = &plan.schedule.policy;
+    let may_fail = policy.trace == Trace::Cycles || matches!(policy.deps, Deps::Exact | Deps::Explicit);
+    may_fail && has_defaults(&plan.module)
 }
 
 /// Whether every value that the tasks depend on has a default.
