@@ -6,11 +6,12 @@
 use super::super::Cx;
 use super::super::access::Access;
 use super::super::overlap::{range_where, takes};
+use super::Steps;
 use super::each_device::MOST_DEVICES;
 use super::joint::{Joint, Mode};
 use super::laid_way::{Done, laid_way};
+use super::meets::is_conditional;
 use super::notices::{Device, Together, devices, together};
-use super::{Steps, is_conditional};
 use crate::Certainty;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

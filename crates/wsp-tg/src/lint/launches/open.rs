@@ -1,11 +1,14 @@
 //! Launches whose bytes only a run knows: what a run needs to compare them, and what it says of those that meet.
 
 use super::super::access::Access;
+use super::super::flow::verb_of;
 use super::super::open::depends_on;
 use super::super::order::Node;
 use super::super::{AT_LAUNCH, Cx, LAUNCHES, note};
+use super::Steps;
+use super::checker::Checker;
 use super::events::{Events, Wait};
-use super::{Checker, Steps, launched_by, verb_of, waits_for};
+use super::tell::{launched_by, waits_for};
 use crate::Certainty;
 use std::collections::BTreeSet;
 use std::ops::Range;

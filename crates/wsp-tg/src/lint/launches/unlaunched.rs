@@ -1,7 +1,7 @@
 //! Waits of the host for graphs that it has not launched, and restores of what was not saved: the run stops there.
 
 use super::super::{Cx, NEVER_LAUNCHED, NEVER_SAVED, error, note};
-use super::waits_for;
+use super::tell::waits_for;
 use super::ways::Way;
 use std::collections::BTreeMap;
 use wsp_core::tg::{GraphNo, Instr};
