@@ -72,10 +72,26 @@ pub(super) fn overlap_in_rounds(
     if loops.is_empty() {
         return Certainty::Maybe;
     }
-    let loops: Vec<BlockId> = loops.into_iter().collect();
-    let mut left = MOST_ROUNDS;
-    EachRound { module, outline, loops: &loops, left: &mut left }
-        .overlap([a, b].map(|(access, values)| (access, values.to_vec())))
+    let is_around = |access: &Access, counted: &BlockId| outline.blocks.is_within(access.block, *counted);
+    let (shared, own): (Vec<BlockId>, Vec<BlockId>) =
+        loops.into_iter().partition(|counted| is_around(a.0, counted) && is_around(b.0, counted));
+    let (of_a, of_b): (Vec<BlockId>, Vec<BlockId>) =
+        own.into_iter().partition(|counted| is_around(a.0, counted));
+    let mut meets = false;
+    let mut rounds = EachRound { module, outline, left: MOST_ROUNDS };
+    let is_known = rounds.each(&shared, a.1.to_vec(), &mut |rounds, values| {
+        let number = &values[..values.len() - a.1.len()];
+        let ranges_a = rounds.ranges(a.0, &of_a, values.to_vec())?;
+        let ranges_b = rounds.ranges(b.0, &of_b, [number, b.1].concat())?;
+        let has_common = |(low, high): &(i128, i128)| ranges_b.iter().any(|of| *low < of.1 && of.0 < *high);
+        meets = ranges_a.iter().any(has_common);
+        (!meets).then_some(())
+    });
+    match (meets, is_known) {
+        (true, _) => Certainty::Surely,
+        (false, Some(())) => Certainty::Never,
+        (false, None) => Certainty::Maybe,
+    }
 }
 
 /// The conditions of the arms around an access: where each stands, and whether it has to be 0.
@@ -120,54 +136,62 @@ fn loops_of(
     }
 }
 
-/// Loops whose rounds are gone through, the outermost first.
+/// What is done in a round, with the values in it; `None` ends it.
+type InRound<'f, 'r> = dyn FnMut(&mut EachRound<'r>, &[(Variable, i64)]) -> Option<()> + 'f;
+
+/// Goes through rounds of loops.
 struct EachRound<'r> {
     module: &'r TgModule,
     outline: &'r Outline,
-    loops: &'r [BlockId],
     /// Rounds that may still be gone through.
-    left: &'r mut usize,
+    left: usize,
 }
 
-/// An access with the values that are its own.
-type Placed<'a> = (&'a Access, Vec<(Variable, i64)>);
-
-impl EachRound<'_> {
-    fn overlap(&mut self, [a, b]: [Placed<'_>; 2]) -> Certainty {
-        let (module, outline) = (self.module, self.outline);
-        let Some((&counted, loops)) = self.loops.split_first() else {
-            let both = [(a.0, a.1.as_slice()), (b.0, b.1.as_slice())];
-            return match both.into_iter().any(|of| is_skipped(module, outline, of)) {
-                true => Certainty::Never,
-                false => overlap_of_taken(module, outline, both[0], both[1]),
-            };
+impl<'r> EachRound<'r> {
+    /// Does something in each round of some loops, the outermost first, to whose values those of their variables are added in front: of loops that count with
+    /// one variable the innermost gives its value. `None` if that is not done in all.
+    fn each(
+        &mut self,
+        loops: &[BlockId],
+        values: Vec<(Variable, i64)>,
+        done: &mut InRound<'_, 'r>,
+    ) -> Option<()> {
+        let Some((&counted, inner)) = loops.split_first() else { return done(self, &values) };
+        let def = self.outline.blocks.get(counted);
+        let Instr::CfLoop { count, iterator, .. } = self.module.instrs[def.open as usize] else {
+            return None;
         };
-        let def = outline.blocks.get(counted);
-        let Instr::CfLoop { count, iterator, .. } = module.instrs[def.open as usize] else {
-            return Certainty::Maybe;
-        };
-        let is_around = |of: &Placed<'_>| outline.blocks.is_within(of.0.block, counted);
-        let values = if is_around(&a) { &a.1 } else { &b.1 };
-        let count = Affine::of_where(module, count, values).and_then(|count| count.as_constant());
-        let Some(count) = count else { return Certainty::Maybe };
-        let mut found = Certainty::Never;
+        let count = Affine::of_where(self.module, count, &values)?.as_constant()?;
         for number in (0i64..).take_while(|number| i128::from(*number) < count) {
-            if *self.left == 0 {
-                return Certainty::Maybe;
-            }
-            *self.left -= 1;
-            // Of loops that count with one variable the innermost gives its value: it comes first.
-            let in_round = |of: &Placed<'_>| -> Vec<(Variable, i64)> {
-                let own = is_around(of).then_some((Variable::Loop(iterator), number));
-                own.into_iter().chain(of.1.iter().copied()).collect()
-            };
-            let both = [(a.0, in_round(&a)), (b.0, in_round(&b))];
-            match (EachRound { module, outline, loops, left: &mut *self.left }).overlap(both) {
-                Certainty::Surely => return Certainty::Surely,
-                other => found = found.max(other),
-            }
+            self.left = self.left.checked_sub(1)?;
+            let mut values = values.clone();
+            values.insert(0, (Variable::Loop(iterator), number));
+            self.each(inner, values, done)?;
         }
-        found
+        Some(())
+    }
+
+    /// The bytes of an access, from the first to behind the last, in each round of some loops in which it takes place.
+    fn ranges(
+        &mut self,
+        access: &Access,
+        loops: &[BlockId],
+        values: Vec<(Variable, i64)>,
+    ) -> Option<Vec<(i128, i128)>> {
+        let mut ranges = Vec::new();
+        self.each(loops, values, &mut |of, values| {
+            let (module, outline) = (of.module, of.outline);
+            if is_skipped(module, outline, (access, values)) || !takes(module, outline, (access, values))? {
+                return Some(());
+            }
+            let (first, size) = range_where(module, outline, access, values)?;
+            let first = first.as_constant()?;
+            ranges.push((first, first.checked_add(size)?));
+            Some(())
+        })?;
+        ranges.sort_unstable();
+        ranges.dedup();
+        Some(ranges)
     }
 }
 

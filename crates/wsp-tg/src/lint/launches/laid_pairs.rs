@@ -25,7 +25,7 @@ const MOST_KEPT: usize = 1 << 26;
 /// Nodes whose order is looked up in one step.
 const NODES_IN_A_STEP: usize = 64;
 /// Steps that it takes to compare two accesses.
-const STEPS_TO_COMPARE: usize = 8;
+const STEPS_TO_COMPARE: usize = 32;
 
 /// What is asked of two accesses.
 #[derive(Clone, Copy)]
