@@ -20,10 +20,12 @@ const SETTLED: f64 = 1e-14;
 /// for 256; ten times that. So much may be off of the value and of each element of the vector, and what earlier rounds add besides.
 const TOLERANCE: f64 = 1e-5;
 
-/// What a right program may be off more than the two computations in f32 that the reference makes: their sums are in two orders of many.
-const OTHER_ORDERS: f64 = 4.0;
+/// What a right program may be off more than the computations in f32 that the reference makes: their sums are in three orders of many, and it may
+/// round each element more than once in a round.
+const OTHER_ORDERS: f64 = 8.0;
 
-/// No element is allowed to be off by more: f32 that loses more than that has not computed the vector.
+/// No element is allowed to be off by more: f32 that loses more than that has not computed the vector. Nor is the largest element allowed so much for terms
+/// that underflow: then nothing is compared.
 const MOST: f64 = 5e-3;
 
 /// Elements and products below are too small to measure rounding by: f32 has fewer bits for terms under 10⁻³⁸.
@@ -73,6 +75,17 @@ pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Compa
     let stop = (cx.params)(given(reference, STOP).unwrap_or(STOP)).unwrap_or(0.0);
     let mut nearest: Option<(f64, Vec<Comparison>)> = None;
     last_rounds(&matrix, Last::of(stop, n), |round, in_f32| {
+        let largest = round.vector.iter().copied().fold(0.0, f64::max);
+        if round.underflow() > MOST * largest {
+            let lost = 100.0 * round.underflow() / largest;
+            return Err(unfit(
+                reference,
+                format!(
+                    "the value is {:.1e}: terms too small for f32 may change an element by {lost:.1} % of the largest; give a matrix of larger numbers",
+                    round.value
+                ),
+            ));
+        }
         let departure = in_f32.iter().map(|it| it.departure(round)).fold(0.0, f64::max);
         let rel = (TOLERANCE + OTHER_ORDERS * departure).min(MOST);
         let found = vec![
@@ -113,15 +126,10 @@ impl Iterate {
         self.next_by(matrix, dot, |x| x)
     }
 
-    /// One round in f32, each sum in the order of the columns or against it. The length alone is summed in f64: its error changes all
-    /// elements alike, and the next round takes it back.
-    fn next_in_f32(&self, matrix: &Dense, backward: bool) -> Iterate {
-        let add = |sum: f32, (a, b): (&f64, &f64)| sum + *a as f32 * *b as f32;
-        let sum = |row: &[f64], vector: &[f64]| {
-            let terms = row.iter().zip(vector);
-            f64::from(if backward { terms.rev().fold(0.0, add) } else { terms.fold(0.0, add) })
-        };
-        self.next_by(matrix, sum, in_f32)
+    /// One round in f32, each sum by an order. The length alone is summed in f64: its error changes all elements alike, and the next round
+    /// takes it back.
+    fn next_in_f32(&self, matrix: &Dense, order: SumInF32) -> Iterate {
+        self.next_by(matrix, |row, vector| f64::from(order(row, vector)), in_f32)
     }
 
     fn next_by(
@@ -150,21 +158,41 @@ impl Iterate {
     }
 }
 
+/// The sum of the products of two rows in f32.
+type SumInF32 = fn(&[f64], &[f64]) -> f32;
+
+/// From the first column to the last, from the last to the first, and in four parts of every fourth column.
+const ORDERS: [SumInF32; 3] = [
+    |row, vector| row.iter().zip(vector).fold(0.0, add),
+    |row, vector| row.iter().zip(vector).rev().fold(0.0, add),
+    |row, vector| {
+        let mut parts = [0.0; 4];
+        for (at, terms) in row.iter().zip(vector).enumerate() {
+            parts[at % 4] = add(parts[at % 4], terms);
+        }
+        parts.iter().sum()
+    },
+];
+
+fn add(sum: f32, (a, b): (&f64, &f64)) -> f32 {
+    sum + *a as f32 * *b as f32
+}
+
 /// Rounds to f32.
 fn in_f32(x: f64) -> f64 {
     f64::from(x as f32)
 }
 
-/// Visits each round of power iteration that may be the last, and the same round of two computations in f32: up to the round that changes
+/// Visits each round of power iteration that may be the last, and the same round of the computations in f32: up to the round that changes
 /// the value by no more than the least change, or in which value and vector settle. None is visited where no round is the last.
 fn last_rounds(
     matrix: &Dense,
     last: Last,
-    mut visit: impl FnMut(&Iterate, &[Iterate; 2]) -> Result<(), Diagnostic>,
+    mut visit: impl FnMut(&Iterate, &[Iterate]) -> Result<(), Diagnostic>,
 ) -> Result<(), Diagnostic> {
     let n = matrix.cols();
     let mut round = Iterate::start(n);
-    let mut narrow = [(); 2].map(|()| Iterate { vector: vec![in_f32(round.vector[0]); n], ..round });
+    let mut narrow = ORDERS.map(|_| Iterate { vector: vec![in_f32(round.vector[0]); n], ..round });
     for _ in 0..MOST_ROUNDS {
         let next = round.next(matrix);
         if next.value.is_nan() {
@@ -178,7 +206,7 @@ fn last_rounds(
             next.vector.iter().zip(&round.vector).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         let moved = (next.value - round.value).abs() / next.value;
         round = next;
-        narrow = [narrow[0].next_in_f32(matrix, false), narrow[1].next_in_f32(matrix, true)];
+        narrow.iter_mut().zip(ORDERS).for_each(|(it, order)| *it = it.next_in_f32(matrix, order));
         if moved <= last.most {
             visit(&round, &narrow)?;
         }
@@ -260,6 +288,15 @@ mod tests {
     }
 
     fn checked_at(stop: f32, matrix: &[f32], value: f32, vector: &[f32]) -> Vec<Comparison> {
+        compared(stop, matrix, value, vector).unwrap()
+    }
+
+    fn compared(
+        stop: f32,
+        matrix: &[f32],
+        value: f32,
+        vector: &[f32],
+    ) -> Result<Vec<Comparison>, Diagnostic> {
         let roles = ["matrix", "vector", "value"].map(|role| (role.to_owned(), role.to_owned()));
         let reference =
             Reference { name: "power_iteration".to_owned(), roles: roles.to_vec(), span: Span::default() };
@@ -275,7 +312,7 @@ mod tests {
             layout: KvLayout::Nhd,
             threads: 1,
         };
-        check(&reference, &cx).unwrap()
+        check(&reference, &cx)
     }
 
     /// Bits that differ for each seed and place (splitmix64).
@@ -308,16 +345,30 @@ mod tests {
         }
     }
 
-    fn shuffled(terms: &[f32]) -> f32 {
+    fn shuffled(seed: u64, terms: &[f32]) -> f32 {
         let mut order: Vec<usize> = (0..terms.len()).collect();
-        order.sort_by_key(|i| hash(7, *i as u64));
+        order.sort_by_key(|i| hash(seed, *i as u64));
         order.iter().map(|i| terms[*i]).sum()
+    }
+
+    fn four_lanes(terms: &[f32]) -> f32 {
+        let mut sums = [0.0; 4];
+        terms.iter().enumerate().for_each(|(i, x)| sums[i % 4] += x);
+        (sums[0] + sums[1]) + (sums[2] + sums[3])
     }
 
     type Sum = dyn Fn(&[f32]) -> f32;
 
-    const ORDERS: [&Sum; 5] =
-        [&|terms| terms.iter().sum(), &|terms| terms.iter().rev().sum(), &lanes, &pairs, &shuffled];
+    const ORDERS: [&Sum; 8] = [
+        &|terms| terms.iter().sum(),
+        &|terms| terms.iter().rev().sum(),
+        &lanes,
+        &four_lanes,
+        &pairs,
+        &|terms| shuffled(7, terms),
+        &|terms| shuffled(8, terms),
+        &|terms| shuffled(9, terms),
+    ];
 
     /// A matrix of one of eight kinds.
     fn of_kind(kind: usize, n: usize, seed: u64) -> Vec<f32> {
@@ -445,6 +496,58 @@ mod tests {
         }
         assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
         assert!(most > 900, "{most} rounds at most: errors of few rounds add up");
+    }
+
+    /// 400 rounds in f32 that divide by the largest element before they take the length: one rounding of each element more.
+    fn by_the_largest(matrix: &[f32], n: usize, sum: &Sum) -> (f32, Vec<f32>) {
+        let mut vector = vec![(n as f32).sqrt().recip(); n];
+        let mut value = 0.0;
+        for _ in 0..400 {
+            let times = |row: &[f32]| row.iter().zip(&vector).map(|(a, b)| a * b).collect::<Vec<_>>();
+            let product: Vec<f32> = matrix.chunks(n).map(|row| sum(&times(row))).collect();
+            let largest = product.iter().copied().fold(0.0, f32::max);
+            let scaled: Vec<f32> = product.iter().map(|x| x / largest).collect();
+            let length = sum(&scaled.iter().map(|x| x * x).collect::<Vec<_>>()).sqrt();
+            (value, vector) = (largest * length, scaled.iter().map(|x| x / length).collect());
+        }
+        (value, vector)
+    }
+
+    /// Symmetric matrices whose eigenvalues all but agree: what rounding leaves in hundreds of rounds goes by the order of sums. Of 500 such matrices
+    /// those of these seeds lose most beside the three orders of the reference.
+    #[test]
+    fn f32_in_every_order_is_right_where_all_eigenvalues_are_near() {
+        let mut wrong = Vec::new();
+        for seed in [51, 133, 232, 332, 398, 449] {
+            let n = 4 + (hash(13, seed) % 5) as usize;
+            let element = |at: usize| {
+                let (row, col) = (at / n, at % n);
+                match row == col {
+                    true => 1.0 - 4e-4 * random(seed, at),
+                    false => 1e-8 * random(seed, row.min(col) * n + row.max(col)),
+                }
+            };
+            let matrix: Vec<f32> = (0..n * n).map(element).collect();
+            for (order, sum) in ORDERS.iter().enumerate() {
+                let (value, vector) = by_the_largest(&matrix, n, sum);
+                let found = checked_at(0.0, &matrix, value, &vector);
+                if !found.iter().all(Comparison::passed) {
+                    wrong.push(format!("{n} x {n}, seed {seed}, order {order}: {found:?}"));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    }
+
+    /// Where n times the smallest normal f32 over the value is more than ½ % of the largest element, nothing is compared.
+    #[test]
+    fn a_vector_that_underflow_may_change_is_not_called_right() {
+        for (scale, is_compared) in [(1e-30, true), (1e-35, false)] {
+            let matrix: Vec<f32> = two_blocks(0.5, 1e-3).into_iter().map(|x| x * scale).collect();
+            let (value, vector, _) = in_f32(&two_blocks(0.5, 1e-3));
+            let found = compared(STOP_AT, &matrix, value * scale, &vector);
+            assert_eq!(found.is_ok(), is_compared, "{scale}: {found:?}");
+        }
     }
 
     #[test]
