@@ -513,7 +513,7 @@ mod tests {
         (value, vector)
     }
 
-    /// Symmetric matrices whose eigenvalues all but agree: what rounding leaves in hundreds of rounds goes by the order of sums. Of 500 such matrices
+    /// Symmetric matrices whose eigenvalues all but agree: what rounding leaves in hundreds of rounds goes by the order of sums. Of 450 such matrices
     /// those of these seeds lose most beside the three orders of the reference.
     #[test]
     fn f32_in_every_order_is_right_where_all_eigenvalues_are_near() {
