@@ -25,6 +25,7 @@ mod isa;
 mod isa_kill;
 mod isa_reference;
 mod loops;
+mod matrix;
 mod memory;
 mod misuse;
 mod options;

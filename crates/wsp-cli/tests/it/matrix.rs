@@ -1,0 +1,777 @@
+//! What can be done with each kind of program: every cell of the table in `docs/reference/kinds.md` runs a program and looks at the
+//! effect, or is refused with the code that the table has, for the reason that the page gives. The others are counted.
+
+use crate::command::{Folder, printed, root, run};
+use pto_wsp::backend::cpu::{CpuSimBackend, RunStats, WorkloadOutcome};
+use pto_wsp::backend::{Args, KernelFile, Outcome, Program, RunOptions, UnitSource, registry_with};
+use pto_wsp::prelude as pto;
+use pto_wsp::prelude::{Array, CompileOptions, DType, SourceMap};
+use pto_wsp::workload::{KernelRegistry, WorkloadPlan};
+use serde_json::Value;
+use std::path::Path;
+use std::sync::Arc;
+use wsp_backend::{GraphOptions, Simulated};
+use wsp_plan::PlanSource;
+use wsp_plan::target::CPU_SIM;
+
+/// Two kernels for each of 6 tiles: the second reads what the first wrote.
+const SPACES: &str = "
+PTO_SHAPE(x, n)
+PTO_SHAPE(y, n)
+PTO_SHAPE(z, n)
+PTO_SPACE(Parts) { PTO_AXIS(i, 0, n) PTO_TILE(i, 8) }
+PTO_SCHEDULE(Given) { @SCHEDULE@ }
+struct Twice { uint32_t first; };
+struct Plus { uint32_t first; };
+PTO_DESCRIPTOR_GEN(Parts) {
+    PTO_APPLY_SCHEDULE(Given);
+    PTO_SCHEDULED_FOR(tile) {
+        PTO_EMIT_DESCRIPTOR(Twice{ .first = tile * 8 });
+        PTO_EMIT_DESCRIPTOR(Plus{ .first = tile * 8 });
+    }
+}
+PTO_KERNEL_IMPL(twice) {
+    auto part = PTO_GET_DESCRIPTOR<Twice>();
+    VecTile<float, 8, 1> t;
+    TLOAD(t, x, {part.first});
+    TMULS(t, t, 2.0f);
+    TSTORE(y, t, {part.first});
+}
+PTO_KERNEL_IMPL(plus) {
+    auto part = PTO_GET_DESCRIPTOR<Plus>();
+    VecTile<float, 8, 1> t;
+    TLOAD(t, y, {part.first});
+    TEXP(t, t);
+    TSTORE(z, t, {part.first});
+}
+void run(Tensor<float> x, Tensor<float> y, Tensor<float> z) { PTO_LAUNCH(Parts, { .x = x, .y = y, .z = z }); }
+";
+
+/// Six tasks for six rows, of a kernel that Rust has.
+const DECLARED: &str = "
+axis b = dense(6);
+tensor x: f32[6, 8]; tensor y: f32[6, 8];
+kernel row(in x, out y) on cube cost 10;
+workload main { parallel for i in b { row(x[i], y[i]); } }
+schedule { task_graph(start = after_orchestration); @SCHEDULE@ }
+";
+
+/// The same of a kernel of a file.
+const OVER: &str = "
+use \"rows.pto\";
+axis b = dense(6);
+workload main { parallel for i in b { row(first = i * 8); } }
+schedule { task_graph(start = after_orchestration); @SCHEDULE@ }
+";
+
+const ROWS: &str = "
+PTO_SHAPE(x, n)
+PTO_SHAPE(y, n)
+struct Part { uint32_t first; };
+PTO_KERNEL_IMPL(row) {
+    auto part = PTO_GET_DESCRIPTOR<Part>();
+    VecTile<float, 8, 1> t;
+    TLOAD(t, x, {part.first});
+    TEXP(t, t);
+    TSTORE(y, t, {part.first});
+}
+";
+
+/// Two kernels of two blocks, one after the other.
+const UNIT: &str = "
+use \"blocks.pto\"
+extern X: f32[32, 8]
+extern Y: f32[32, 8]
+TG_BEGIN(G)
+  MC_ALLOC(T, 32*8*4)
+  TG_KERNEL(A, exp_entry, 2, AIV, 0)
+  MC_BIND(A, 0, X)
+  MC_BIND(A, 1, T)
+  TG_KERNEL(B, exp_entry, 2, AIC, 0)
+  MC_BIND(B, 0, T)
+  MC_BIND(B, 1, Y)
+  TG_DEPEND(A, B, DATA, T)
+TG_END(G)
+TG_LAUNCH(G, default)
+TG_SYNC(G)
+";
+
+/// Two graphs of one kernel; the second is launched last.
+const RANKED: &str = "
+use \"blocks.pto\"
+extern X: f32[32, 8]
+extern Y: f32[32, 8]
+extern Z: f32[32, 8]
+TG_BEGIN(LOW)
+  TG_KERNEL(LOWER, exp_entry, 2, AIV, 0)
+  MC_BIND(LOWER, 0, X)
+  MC_BIND(LOWER, 1, Y)
+TG_END(LOW)
+TG_BEGIN(HIGH)
+  TG_KERNEL(HIGHER, exp_entry, 2, AIV, 0)
+  MC_BIND(HIGHER, 0, X)
+  MC_BIND(HIGHER, 1, Z)
+TG_END(HIGH)
+TG_SET_PRIORITY(HIGH, 5)
+TG_LAUNCH(LOW, s1)
+TG_LAUNCH(HIGH, s2)
+TG_SYNC(LOW)
+TG_SYNC(HIGH)
+";
+
+const BLOCKS: &str = "
+PTO_SHAPE(x, rows, 8)
+PTO_SHAPE(y, rows, 8)
+PTO_KERNEL_IMPL(exp_entry, Tensor<float> x, Tensor<float> y) {
+    for (uint32_t r = get_block_idx() * 8; r < rows; r += get_block_num() * 8) {
+        VecTile<float, 8, 8> t;
+        TLOAD(t, x, {r});
+        TEXP(t, t);
+        TSTORE(y, t, {r});
+    }
+}
+";
+
+/// A kind of program: a column of the table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Spaces,
+    Declared,
+    Over,
+    Unit,
+}
+use Kind::{Declared, Over, Spaces, Unit};
+
+const KINDS: [Kind; 4] = [Spaces, Declared, Over, Unit];
+
+impl Kind {
+    /// Its column.
+    fn title(self) -> &'static str {
+        match self {
+            Spaces => "`.pto`",
+            Declared => "`.wsp`, declared kernels",
+            Over => "`.wsp` over `.pto` kernels",
+            Unit => "`.tg`",
+        }
+    }
+
+    fn file(self) -> &'static str {
+        match self {
+            Spaces => "spaces.pto",
+            Declared => "declared.wsp",
+            Over => "over.wsp",
+            Unit => "unit.tg",
+        }
+    }
+
+    /// The program with this statement in its schedule.
+    fn text(self, schedule: &str) -> String {
+        let text = match self {
+            Spaces => SPACES,
+            Declared => DECLARED,
+            Over => OVER,
+            Unit => return format!("{UNIT}{schedule}"),
+        };
+        text.replace("@SCHEDULE@", schedule)
+    }
+
+    fn folder(self, schedule: &str) -> Folder {
+        let text = self.text(schedule);
+        Folder::with(&[(self.file(), &text), ("rows.pto", ROWS), ("blocks.pto", BLOCKS)])
+    }
+
+    /// Tasks of the program, or blocks of the unit.
+    fn tasks(self) -> usize {
+        match self {
+            Spaces => 12,
+            Declared | Over => 6,
+            Unit => 4,
+        }
+    }
+
+    /// What its sizes follow from, where made-up data has to say.
+    fn made(self) -> &'static [&'static str] {
+        match self {
+            Spaces | Over => &["--generate", "n=48"],
+            Declared | Unit => &["--generate"],
+        }
+    }
+
+    fn input(self) -> &'static str {
+        if self == Unit { "X" } else { "x" }
+    }
+
+    fn output(self) -> &'static str {
+        match self {
+            Spaces => "z",
+            Declared | Over => "y",
+            Unit => "Y",
+        }
+    }
+
+    fn shape(self) -> &'static [u64] {
+        match self {
+            Spaces | Over => &[48],
+            Declared => &[6, 8],
+            Unit => &[32, 8],
+        }
+    }
+
+    fn array(self, scale: f32) -> Array {
+        let mut x = Array::zeros(DType::F32, self.shape()).unwrap();
+        for (n, x) in x.as_slice_mut::<f32>().unwrap().iter_mut().enumerate() {
+            *x = (n % 7) as f32 * scale;
+        }
+        x
+    }
+
+    fn args(self) -> Args {
+        Args::new().with(self.input(), self.array(0.125))
+    }
+
+    /// The program behind the seam.
+    fn program(self, schedule: &str) -> Box<dyn Program> {
+        self.compiled(&self.text(schedule))
+    }
+
+    /// A program of this kind behind the seam.
+    fn compiled(self, text: &str) -> Box<dyn Program> {
+        let mut backend = CpuSimBackend::default();
+        let mut sources = SourceMap::default();
+        let pto = |text: &str| {
+            let (module, found) = pto::compile("kernels.pto", text, &mut SourceMap::default());
+            module.unwrap_or_else(|| panic!("{found:?}"))
+        };
+        let plan: PlanSource = match self {
+            Spaces => pto::lower(&pto(text), &CompileOptions::default()).unwrap().into(),
+            Declared | Over => {
+                let (module, found) = pto_wsp::workload::parse("test.wsp", text, &mut sources);
+                let module = module.unwrap_or_else(|| panic!("{found:?}"));
+                let library = (self == Over).then(|| pto(ROWS));
+                if self == Declared {
+                    backend.kernels = exponential();
+                }
+                WorkloadPlan::new(module, library.as_ref(), &CompileOptions::default()).unwrap().into()
+            }
+            Unit => {
+                let (module, found) = wsp_isa::tg::text::parse("test.tg", text, &mut sources);
+                let module = module.unwrap_or_else(|| panic!("{found:?}"));
+                let file = KernelFile { module: Arc::new(pto(BLOCKS)), set: Vec::new() };
+                UnitSource { module, files: vec![file], target: CPU_SIM }.into()
+            }
+        };
+        let registry = registry_with(backend);
+        let selection = registry.select(&plan).unwrap_or_else(|found| panic!("{found}"));
+        selection.backend().compile(&plan).unwrap_or_else(|found| panic!("{found}"))
+    }
+}
+
+fn exponential() -> KernelRegistry {
+    let mut kernels = KernelRegistry::new();
+    let row = kernels.register("row", |cx| {
+        let row: Vec<f32> = cx.load::<f32>(0)?.iter().map(|x| x.exp()).collect();
+        cx.store(1, &row)
+    });
+    row.unwrap();
+    kernels
+}
+
+/// A cell of the table.
+enum Cell {
+    /// The program runs, and the effect is looked at.
+    Runs(fn(Kind)),
+    /// It is refused with this code; the function gives what is printed.
+    Refused(&'static str, fn(Kind) -> String),
+    /// A test of Python, by its file and its name.
+    Python(&'static str, &'static str),
+    /// Neither runs nor is refused for a reason that a document gives.
+    Hole,
+}
+use Cell::{Hole, Python, Refused, Runs};
+
+struct Row {
+    name: &'static str,
+    cells: [Cell; 4],
+}
+
+const ROW: [Row; 15] = [
+    Row { name: "trace", cells: [Hole, Runs(traced), Runs(traced), Runs(traced)] },
+    Row { name: "virtual time", cells: [Hole, Runs(simulated), Runs(simulated), Hole] },
+    Row { name: "`graph`", cells: [Hole, Runs(listed), Runs(listed), Runs(listed)] },
+    Row {
+        name: "N AICPUs",
+        cells: [Refused("WSP0882", on_aicpus), Runs(aicpus), Runs(aicpus), Refused("WSP0882", on_aicpus)],
+    },
+    Row {
+        name: "a plan that is kept and advanced",
+        cells: [
+            Runs(|_| kept()),
+            Refused("WSP0882", planned),
+            Refused("WSP0882", planned),
+            Refused("WSP1590", planned),
+        ],
+    },
+    Row {
+        name: "prepare once, run often",
+        cells: [Runs(prepared), Runs(prepared), Runs(prepared), Runs(prepared)],
+    },
+    Row { name: "`--isa`", cells: [Runs(isa), Refused("WSP0882", with_isa), Hole, Hole] },
+    Row { name: "`--engine`", cells: [Runs(engine), Refused("WSP0882", with_engine), Hole, Hole] },
+    Row {
+        name: "written arrays in place",
+        cells: [Runs(in_place), Runs(in_place), Runs(in_place), Runs(in_place)],
+    },
+    Row {
+        name: "windows",
+        cells: [Runs(window), Runs(window), Runs(window), Refused("WSP1603", with_window)],
+    },
+    Row {
+        name: "gates",
+        cells: [
+            Refused("WSP0020", |kind| scheduled(kind, "PTO_PIPELINE_DEPTH(2)")),
+            Runs(gate),
+            Runs(gate),
+            Refused("WSP1403", |kind| scheduled(kind, "PIPELINE_DEPTH(2)")),
+        ],
+    },
+    Row {
+        name: "pools",
+        cells: [
+            Refused("WSP0020", |kind| scheduled(kind, "PTO_POOLS(1, 1)")),
+            Runs(pools),
+            Runs(pools),
+            Runs(cores),
+        ],
+    },
+    Row {
+        name: "priority",
+        cells: [
+            Refused("WSP0020", |kind| scheduled(kind, "PTO_PRIORITY(i)")),
+            Runs(priority),
+            Runs(priority),
+            Runs(|_| ranked()),
+        ],
+    },
+    Row { name: "dispatch", cells: [Runs(placed), Runs(dispatch), Runs(dispatch), Runs(partition)] },
+    Row { name: "a seed replays", cells: [Hole, Runs(seed), Runs(seed), Refused("WSP1603", with_seed)] },
+];
+
+/// The Python row, whose programs are built there or loaded.
+const PYTHON: Row = Row {
+    name: "Python",
+    cells: [
+        Python("test_program_library.py", "test_the_host_entry_of_a_file_is_a_program"),
+        Python("test_program.py", "test_python_kernels"),
+        Python("test_program_library.py", "test_kernels_of_a_file_run"),
+        Python("test_graphs.py", "test_functions_run_once_per_block_on_what_is_bound"),
+    ],
+};
+
+/// Cells that are refused, and those that are holes. Fewer are better.
+const REFUSED: usize = 13;
+const HOLES: usize = 9;
+
+fn cells() -> impl Iterator<Item = (&'static str, Kind, &'static Cell)> {
+    let rows = ROW.iter().chain([&PYTHON]);
+    rows.flat_map(|row| KINDS.into_iter().zip(&row.cells).map(|(kind, cell)| (row.name, kind, cell)))
+}
+
+#[test]
+fn every_cell_runs_or_is_refused_with_its_code() {
+    let mut wrong = Vec::new();
+    for (name, kind, cell) in cells() {
+        let holds = std::panic::catch_unwind(|| match cell {
+            Runs(look) => look(kind),
+            Refused(code, ask) => {
+                let said = ask(kind);
+                assert!(said.contains(code), "{said}");
+            }
+            Python(file, test) => {
+                let text = std::fs::read_to_string(root().join("python/tests").join(file)).unwrap();
+                assert!(text.contains(&format!("def {test}(")), "{file} has no {test}");
+            }
+            Hole => {}
+        });
+        if holds.is_err() {
+            wrong.push(format!("{name}, {}", kind.title()));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
+fn the_page_has_the_table_and_a_reason_for_each_refusal() {
+    let path = root().join("docs/reference/kinds.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let head: Vec<&str> = KINDS.iter().map(|kind| kind.title()).collect();
+    let mut table = format!("| | {} |\n|---|---|---|---|---|\n", head.join(" | "));
+    for row in ROW.iter().chain([&PYTHON]) {
+        let cells = row.cells.each_ref().map(|cell| match cell {
+            Runs(_) | Python(..) => "yes".to_owned(),
+            Refused(code, _) => (*code).to_owned(),
+            Hole => "no".to_owned(),
+        });
+        table += &format!("| {} | {} |\n", row.name, cells.join(" | "));
+    }
+    assert!(page.contains(&table), "{} should have this table:\n{table}", path.display());
+    let of = |wanted: fn(&Cell) -> bool| cells().filter(|(_, _, cell)| wanted(cell)).collect::<Vec<_>>();
+    let refused = of(|cell| matches!(cell, Refused(..)));
+    for (name, kind, _) in &refused {
+        let reason = format!("\n* {name}, {}: ", kind.title());
+        assert!(page.contains(&reason), "the page should have a reason: {reason}");
+    }
+    assert_eq!(page.matches("\n* ").count(), refused.len(), "each reason is that of a refusal");
+    assert_eq!((refused.len(), of(|cell| matches!(cell, Hole)).len()), (REFUSED, HOLES));
+}
+
+/// What `wsp run` prints as JSON, with arrays that are made up.
+fn summary(kind: Kind, folder: &Folder, more: &[&str]) -> Value {
+    let file = folder.at(kind.file());
+    let all = [&["run", &file, "--stats", "json"], kind.made(), more].concat();
+    serde_json::from_str(&printed(&all)).unwrap()
+}
+
+/// What is printed of a run that is refused.
+fn refusal(kind: Kind, more: &[&str]) -> String {
+    let folder = kind.folder("");
+    let file = folder.at(kind.file());
+    let (code, _, said) = run(&[&["run", &file], more].concat());
+    assert_ne!(code, 0);
+    said
+}
+
+fn on_aicpus(kind: Kind) -> String {
+    refusal(kind, &["--aicpus", "2"])
+}
+
+fn with_isa(kind: Kind) -> String {
+    refusal(kind, &["--isa", "plain"])
+}
+
+fn with_engine(kind: Kind) -> String {
+    refusal(kind, &["--engine", "interpreter"])
+}
+
+fn planned(kind: Kind) -> String {
+    let folder = kind.folder("");
+    run(&["plan", &folder.at(kind.file())]).2
+}
+
+fn scheduled(kind: Kind, statement: &str) -> String {
+    let folder = kind.folder(statement);
+    run(&["check", &folder.at(kind.file())]).2
+}
+
+fn refused_option(kind: Kind, options: RunOptions) -> String {
+    let error = kind.program("").execute(kind.args(), options).unwrap_err();
+    error.diagnostics().iter().map(|found| format!("{}: {}", found.code, found.message)).collect()
+}
+
+fn with_window(kind: Kind) -> String {
+    refused_option(kind, RunOptions { window: Some(1), ..RunOptions::default() })
+}
+
+fn with_seed(kind: Kind) -> String {
+    refused_option(kind, RunOptions { seed: 3, ..RunOptions::default() })
+}
+
+/// The slices of tasks that `--trace` writes.
+fn slices(kind: Kind, folder: &Folder, more: &[&str]) -> Vec<Value> {
+    let at = folder.at("trace.json");
+    summary(kind, folder, &[&["--trace", &at], more].concat());
+    let trace: Value = serde_json::from_str(&folder.read("trace.json")).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap().iter();
+    events.filter(|event| event["ph"] == "X" && event["cat"] != "launch").cloned().collect()
+}
+
+fn traced(kind: Kind) {
+    let slices = slices(kind, &kind.folder(""), &["--threads", "2"]);
+    assert_eq!(slices.len(), kind.tasks());
+    assert!(slices.iter().all(|slice| slice["dur"].as_f64().unwrap() > 0.0), "{slices:?}");
+}
+
+fn virtual_time(kind: Kind, schedule: &str, options: RunOptions) -> Simulated {
+    in_virtual_time(kind, &kind.text(schedule), options)
+}
+
+fn in_virtual_time(kind: Kind, text: &str, options: RunOptions) -> Simulated {
+    let program = kind.compiled(text);
+    program.simulate(&kind.args(), &options).unwrap_or_else(|fault| panic!("{kind:?}: {fault}"))
+}
+
+fn threads(threads: u32) -> RunOptions {
+    RunOptions { threads, ..RunOptions::default() }
+}
+
+fn simulated(kind: Kind) {
+    let [one, all] = [1, 12].map(|n| virtual_time(kind, "", threads(n)));
+    assert_eq!((one.tasks.len(), one.busy.len()), (kind.tasks(), 1));
+    assert_eq!(one.makespan, one.busy[0], "one worker is never idle");
+    assert!(all.makespan < one.makespan);
+    assert_eq!(one.busy[0], all.busy.iter().sum::<u64>(), "the work is the same");
+}
+
+fn listed(kind: Kind) {
+    let folder = kind.folder("");
+    let file = folder.at(kind.file());
+    let made = if kind == Spaces { kind.made() } else { &[] };
+    let told: Value = serde_json::from_str(&printed(&[&["graph", &file, "--json"], made].concat())).unwrap();
+    let edges = match kind {
+        Unit => &told["graphs"][0]["edges"]["data"],
+        _ => &told["edges"],
+    };
+    let tasks = if kind == Unit { &told["graphs"][0]["blocks"] } else { &told["tasks"] };
+    assert_eq!(tasks, kind.tasks(), "{told}");
+    let expected = match kind {
+        Spaces => 6,
+        Declared | Over => 0,
+        Unit => 1,
+    };
+    assert_eq!(edges, expected, "{told}");
+    if kind != Unit {
+        let listing = kind.program("").graph(&kind.args(), &GraphOptions::default()).unwrap();
+        assert_eq!((listing.tasks.len(), listing.edges.len()), (kind.tasks(), expected));
+    }
+}
+
+fn aicpus(kind: Kind) {
+    let told = summary(kind, &kind.folder(""), &["--aicpus", "2"]);
+    let each = told["aicpus"]["each"].as_array().unwrap();
+    assert_eq!(each.iter().map(|aicpu| aicpu["tasks"].as_u64().unwrap()).collect::<Vec<_>>(), [3, 3]);
+    assert_eq!(told["check"]["passed"], true, "{told}");
+}
+
+/// Arrays of `examples/decode_attention.pto` for requests of these lengths, whose pages lie one after another.
+fn requests(lengths: [u32; 3]) -> pto::Arrays {
+    let integers = |values: &[u32]| {
+        let mut array = Array::zeros(DType::U32, &[values.len() as u64]).unwrap();
+        array.as_slice_mut::<u32>().unwrap().copy_from_slice(values);
+        array
+    };
+    let pages = lengths.map(|n| n.div_ceil(16));
+    let total: u32 = pages.iter().sum();
+    let kv = Array::zeros(DType::F16, &[total.into(), 16, 2, 64]).unwrap();
+    pto::Arrays::from([
+        ("q".to_owned(), Array::zeros(DType::F16, &[3, 8, 1, 64]).unwrap()),
+        ("kv.k".to_owned(), kv.clone()),
+        ("kv.v".to_owned(), kv),
+        ("kv.indptr".to_owned(), integers(&[0, pages[0], pages[0] + pages[1], total])),
+        ("kv.indices".to_owned(), integers(&(0..total).collect::<Vec<u32>>())),
+        ("kv.last_page_len".to_owned(), integers(&lengths.map(|n| (n - 1) % 16 + 1))),
+        ("kv_lens".to_owned(), integers(&lengths)),
+    ])
+}
+
+fn kept() {
+    let text = std::fs::read_to_string(root().join("examples/decode_attention.pto")).unwrap();
+    let (module, found) = pto::compile("decode_attention.pto", &text, &mut SourceMap::default());
+    let module = module.unwrap_or_else(|| panic!("{found:?}"));
+    let program = pto::Program::new(pto::lower(&module, &CompileOptions::default()).unwrap());
+    let options = pto::LaunchOptions::default();
+    let room = pto::Capacity::Fixed { descriptors: 1 << 10, workspace_bytes: 1 << 24 };
+    let (now, next) = (requests([70, 40, 15]), requests([71, 41, 16]));
+    let mut plan = program.plan(&now, &options, room).unwrap();
+    let run = |plan: &pto::Plan, arrays| program.execute_plan(plan, arrays, &options);
+    let [first, second] = [(); 2].map(|()| run(&plan, &now).unwrap());
+    assert_eq!(first.stats.runtime.tasks, second.stats.runtime.tasks);
+    assert!(run(&plan, &next).is_err(), "it is for other lengths");
+    plan.advance(pto::Growth::ByOne).unwrap();
+    run(&plan, &next).unwrap();
+    assert!(run(&plan, &now).is_err(), "the lengths are others now");
+}
+
+fn output(kind: Kind, outcome: &Outcome) -> Vec<f32> {
+    outcome.outputs[kind.output()].as_slice::<f32>().unwrap().to_vec()
+}
+
+fn prepared(kind: Kind) {
+    let program = kind.program("");
+    let mut prepared = program.prepare(kind.args(), threads(2)).unwrap();
+    let [first, second] = [(); 2].map(|()| output(kind, &prepared.run().unwrap()));
+    assert_eq!(first, second);
+    let other = Args::new().with(kind.input(), kind.array(0.25));
+    prepared.rebind(other.clone()).unwrap();
+    let third = output(kind, &prepared.run().unwrap());
+    assert_ne!(first, third);
+    assert_eq!(third, output(kind, &program.execute(other, threads(2)).unwrap()), "as one that is run once");
+}
+
+/// The bytes of the outputs of a run with these options.
+fn outputs(kind: Kind, folder: &Folder, more: &[&str]) -> Vec<u8> {
+    let at = folder.at("outputs.npz");
+    summary(kind, folder, &[&["--outputs", &at], more].concat());
+    std::fs::read(at).unwrap()
+}
+
+/// Exponentials of plain operations have other last bits than those of fast ones.
+fn isa(kind: Kind) {
+    let folder = kind.folder("");
+    let [usual, plain, again] = ["auto", "plain", "plain"].map(|isa| outputs(kind, &folder, &["--isa", isa]));
+    assert!(usual != plain);
+    assert!(plain == again);
+}
+
+/// Machine code, which a cache keeps, is made for the native engine only.
+fn engine(kind: Kind) {
+    let folder = kind.folder("");
+    let [native, interpreted] =
+        ["native", "interpreter"].map(|engine| outputs(kind, &folder, &["--engine", engine]));
+    assert!(native == interpreted);
+    let cache = folder.at("cache");
+    let said = refusal(kind, &["--engine", "interpreter", "--cache", &cache]);
+    assert!(said.contains("WSP0546") && !has_files(Path::new(&cache)), "{said}");
+    summary(kind, &folder, &["--engine", "native", "--cache", &cache]);
+    assert!(has_files(Path::new(&cache)));
+}
+
+fn has_files(folder: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    entries.flatten().any(|entry| entry.path().is_file() || has_files(&entry.path()))
+}
+
+fn in_place(kind: Kind) {
+    let program = kind.program("");
+    let expected = output(kind, &program.execute(kind.args(), threads(2)).unwrap());
+    let view = kind.array(0.0).lend().unwrap();
+    let place = view.ptr().cast_const();
+    let args = kind.args().with(kind.output(), view.clone());
+    let outcome = program.execute(args, threads(2)).unwrap();
+    assert!(!outcome.outputs.contains_key(kind.output()), "the caller has it");
+    drop(outcome);
+    let written = view.take_back().unwrap();
+    assert_eq!((written.bytes().as_ptr(), written.as_slice::<f32>().unwrap()), (place, &expected[..]));
+}
+
+/// Most tasks in flight, and how often generation waited.
+fn in_flight(kind: Kind, window: Option<u32>) -> (u32, u64) {
+    let options = RunOptions { window, ..threads(2) };
+    let own = kind.program("").execute(kind.args(), options).unwrap().own;
+    let runtime = match own.downcast::<RunStats>() {
+        Ok(own) => own.runtime,
+        Err(own) => own.downcast::<WorkloadOutcome>().unwrap().runtime,
+    };
+    (runtime.max_in_flight, runtime.window_stalls)
+}
+
+fn window(kind: Kind) {
+    let (most, stalls) = in_flight(kind, Some(1));
+    assert!(most == 1 && stalls > 0, "{most} in flight, {stalls} stalls");
+    assert_eq!(in_flight(kind, None).1, 0);
+}
+
+/// When each task starts in virtual time, by its place in the order of starts, and in terms of what one takes.
+fn starts(kind: Kind, schedule: &str, workers: u32) -> Vec<u64> {
+    let simulated = virtual_time(kind, schedule, threads(workers));
+    let cost = simulated.tasks[0].end - simulated.tasks[0].start;
+    simulated.tasks.iter().map(|task| task.start / cost).collect()
+}
+
+fn gate(kind: Kind) {
+    assert_eq!(starts(kind, "", 6), [0; 6]);
+    assert_eq!(starts(kind, "pipeline_depth(2, global);", 6), [0, 0, 1, 1, 2, 2]);
+}
+
+fn workers(kind: Kind, schedule: &str, n: u32) -> Vec<u32> {
+    virtual_time(kind, schedule, threads(n)).tasks.iter().filter_map(|task| task.worker).collect()
+}
+
+/// Kernels of a cube go to its pool; those of a file may go to either.
+fn pools(kind: Kind) {
+    let found = workers(kind, "task_graph(pools = by_unit(1, 2));", 0);
+    match kind {
+        Declared => assert!(found.iter().all(|worker| *worker > 0), "{found:?}"),
+        _ => {
+            assert!((0..3).all(|worker| found.contains(&worker)), "{found:?}");
+            let cube = "task_graph(pools = by_unit(1, 2)); dispatch_threshold(b, [0], [cube, cube]);";
+            let found = workers(kind, cube, 0);
+            assert!(found.iter().all(|worker| *worker > 0), "{found:?}");
+        }
+    }
+}
+
+/// Each kernel runs on cores of its kind, of which there are so many.
+fn cores(kind: Kind) {
+    let slices = slices(kind, &kind.folder(""), &["--cores", "aic=1,aiv=2"]);
+    for (name, core, other) in [("A", "aiv", "aic"), ("B", "aic", "aiv")] {
+        let of_kernel: Vec<&Value> = slices.iter().filter(|slice| slice["name"] == name).collect();
+        assert_eq!(of_kernel.len(), 2);
+        for slice in of_kernel {
+            let cores = |kind: &str| slice["args"][kind].as_array().unwrap().len();
+            assert_eq!((cores(core), cores(other)), (1, 0), "{slice}");
+        }
+    }
+}
+
+fn priority(kind: Kind) {
+    let ranked = "task_graph(ready = priority); priority(b);";
+    assert_eq!(starts(kind, ranked, 1), [5, 4, 3, 2, 1, 0]);
+    assert_eq!(starts(kind, "", 1), [0, 1, 2, 3, 4, 5]);
+}
+
+/// What the unit itself says of its graphs is kept by its checks.
+fn ranked() {
+    for (text, first) in
+        [(RANKED.to_owned(), "HIGHER"), (RANKED.replace("TG_SET_PRIORITY(HIGH, 5)\n", ""), "LOWER")]
+    {
+        let folder = Folder::with(&[("unit.tg", &text), ("blocks.pto", BLOCKS)]);
+        let slices = slices(Unit, &folder, &["--threads", "1"]);
+        let mut by_start: Vec<(u64, &str)> = slices
+            .iter()
+            .map(|slice| ((slice["ts"].as_f64().unwrap() * 1000.0) as u64, slice["name"].as_str().unwrap()))
+            .collect();
+        by_start.sort_unstable();
+        assert_eq!(by_start[0].1, first, "{by_start:?}");
+    }
+}
+
+/// An affinity gives every task a worker.
+fn placed(kind: Kind) {
+    let of = |schedule: &str| {
+        let own = kind.program(schedule).execute(kind.args(), threads(2)).unwrap().own;
+        own.downcast::<RunStats>().unwrap().runtime.affinity
+    };
+    let (with, without) = (of("PTO_AFFINITY(i, PTO_CORE_LOCAL)"), of(""));
+    assert_eq!((with.hits + with.misses, without.hits + without.misses), (12, 0));
+}
+
+fn dispatch(kind: Kind) {
+    assert_eq!(workers(kind, "dispatch(affinity(b / 2));", 3), [0, 0, 1, 1, 2, 2]);
+    assert_eq!(workers(kind, "dispatch(round_robin);", 3), [0, 1, 2, 0, 1, 2]);
+}
+
+/// A partition gives kernels the cores that it names.
+fn partition(kind: Kind) {
+    let text = UNIT
+        .replace("TG_BEGIN(G)\n", "TG_BEGIN(G)\n  CA_PARTITION(P, 0, 1, 6, 2)\n")
+        .replace("2, AIV, 0)", "2, AIV, 0, partition = P)");
+    let folder = Folder::with(&[(kind.file(), &text), ("blocks.pto", BLOCKS)]);
+    let cores = |slices: Vec<Value>| -> Vec<u64> {
+        let of_first = slices.into_iter().filter(|slice| slice["name"] == "A");
+        of_first.map(|slice| slice["args"]["aiv"][0].as_u64().unwrap()).collect()
+    };
+    let there = cores(slices(kind, &folder, &["--hints"]));
+    assert!(there.iter().all(|core| (6..8).contains(core)), "{there:?}");
+    let usual = cores(slices(kind, &kind.folder(""), &[]));
+    assert!(usual.iter().all(|core| *core < 6), "{usual:?}");
+}
+
+/// Two tasks release two each; which of the two workers that ran them an idle one takes a task from is drawn from the seed.
+fn seed(kind: Kind) {
+    let of = |row: &str| match kind {
+        Declared => format!("row(x[{row}], y[{row}])"),
+        _ => format!("row(first = 8 * ({row}))"),
+    };
+    let (root, leaf) = (of("i"), of("2 + 2 * i + j"));
+    let body = format!(
+        "parallel for i in 0..2 {{ let root = {root}; parallel for j in 0..2 {{ {leaf} after root; }} }}"
+    );
+    let text = kind.text("task_graph(ready = work_steal, deps = hybrid);");
+    let text =
+        text.replace(&format!("parallel for i in b {{ {}; }}", of("i").replace("8 * (i)", "i * 8")), &body);
+    let places = |seed: u64| {
+        let simulated = in_virtual_time(kind, &text, RunOptions { seed, ..threads(4) });
+        simulated.tasks.iter().map(|task| (task.worker, task.start)).collect::<Vec<_>>()
+    };
+    assert_eq!(places(1), places(1));
+    assert!((2..64).any(|seed| places(seed) != places(1)), "no seed makes a difference");
+}
