@@ -4,10 +4,13 @@ pub mod unit;
 pub mod workload;
 
 use crate::files::{files_in, read_source};
-use crate::report::{Descriptor, DescriptorType, GraphStats, PlanReport, RunStats, TaskGroup};
+use crate::report::{
+    Descriptor, DescriptorType, GraphStats, PlanReport, RunStats, TaskGroup, TimedTask, Timeline,
+};
 pub use pto_wsp::backend::cpu::check_defaults;
 use pto_wsp::backend::cpu::{self, CpuSimBackend};
 use pto_wsp::registry_with;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{Args, KernelStats, KvLayout, Program, Recording, RunOptions, SpaceOptions, Unwritten};
@@ -18,7 +21,8 @@ use wsp_kernel::{CodeCache, Engine, Mode};
 pub use wsp_lang::Purpose;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{Arrays, CompileOptions, LoweredPlan, ParamValue, PlanSource, Target};
-use wsp_runtime::clock;
+use wsp_runtime::TaskTrace;
+use wsp_runtime::clock::{self, Clock};
 
 /// A compiled source file.
 #[derive(Clone, Debug)]
@@ -59,6 +63,8 @@ pub struct Options {
     pub engine: Engine,
     /// Whether to record what tasks store.
     pub recording: Recording,
+    /// Whether to record when and where each task ran.
+    pub trace: bool,
     /// Where machine code is kept, if anywhere.
     pub code: Option<CodeCache>,
 }
@@ -75,6 +81,7 @@ impl Default for Options {
             mode: Mode::default(),
             engine: Engine::default(),
             recording: Recording::Off,
+            trace: false,
             code: None,
         }
     }
@@ -104,6 +111,23 @@ pub struct RunOutcome {
     pub stats: RunStats,
     /// Warnings and notes.
     pub warnings: Vec<Diagnostic>,
+    /// Names of kernels, which the trace counts.
+    kernels: Vec<String>,
+    /// When and where each task ran, if that was asked for.
+    trace: Vec<TimedTask>,
+}
+
+impl RunOutcome {
+    /// When and where tasks ran, of a program in this file.
+    pub fn timeline(&self, file: &Path) -> Timeline {
+        Timeline {
+            program: file.display().to_string(),
+            clock: Clock::Nanoseconds,
+            workers: self.stats.threads,
+            kernels: self.kernels.clone(),
+            tasks: self.trace.clone(),
+        }
+    }
 }
 
 /// Compiles a source file and those that it includes, with all warnings.
@@ -260,8 +284,9 @@ impl Executable {
     /// # Errors
     /// As [`execute`](Self::execute).
     pub fn oracle(&self, loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Diagnostic>> {
-        let recording = Recording::Off;
-        self.run(args(loaded, options), RunOptions { sequential: true, recording, ..run_options(options) })
+        let (recording, trace) = (Recording::Off, false);
+        let alone = RunOptions { sequential: true, recording, trace, ..run_options(options) };
+        self.run(args(loaded, options), alone)
     }
 
     fn run(&self, args: Args, options: RunOptions) -> Result<RunOutcome, Vec<Diagnostic>> {
@@ -279,12 +304,16 @@ impl Executable {
             run: stats.run,
             ..RunStats::default()
         };
+        let kernels = stats.kernels.iter().map(|kernel| kernel.name.clone()).collect();
+        let (stats, trace) = match outcome.own.downcast::<cpu::RunStats>() {
+            Ok(own) => (with_own(common, &own, lowering), own.runtime.trace.iter().map(measured).collect()),
+            Err(_) => (common, Vec::new()),
+        };
         Ok(RunOutcome {
+            kernels,
+            trace,
             params: outcome.stats.params,
-            stats: match outcome.own.downcast::<cpu::RunStats>() {
-                Ok(own) => with_own(common, &own, lowering),
-                Err(_) => common,
-            },
+            stats,
             outputs: outcome.outputs,
             unwritten: outcome.unwritten,
             untouched: untouched(lowered),
@@ -341,6 +370,18 @@ fn untouched(plan: &LoweredPlan) -> Vec<String> {
     unused.collect()
 }
 
+/// A task of a trace.
+fn measured(task: &TaskTrace) -> TimedTask {
+    TimedTask {
+        task: task.task.0,
+        kernel: task.kernel.0.into(),
+        worker: task.worker,
+        ready: task.ready_ns,
+        start: task.started_ns,
+        end: task.finished_ns,
+    }
+}
+
 fn graph_stats(runtime: &wsp_runtime::Stats) -> GraphStats {
     GraphStats {
         raw: runtime.edges.raw,
@@ -372,6 +413,7 @@ fn run_options(options: &Options) -> RunOptions {
     RunOptions {
         threads: options.threads,
         recording: options.recording,
+        trace: options.trace,
         spaces: SpaceOptions { kv_layout: options.layout },
         ..RunOptions::default()
     }

@@ -64,7 +64,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_parser = words(EXPAND))]
     pub(crate) expand: Option<Expand>,
 
-    /// Write when and where each task of a workload, or each block of a task graph, ran, for Perfetto or chrome://tracing
+    /// Write when and where each task, or each block of a task graph, ran, for Perfetto or chrome://tracing
     #[arg(long, value_name = "FILE.json")]
     pub(crate) trace: Option<PathBuf>,
 

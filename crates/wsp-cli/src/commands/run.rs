@@ -9,6 +9,7 @@ use super::verdict::{RunArrays, Verdict};
 use super::{Outcome, Session, Warnings, cached, data, launch_options, refuse_unread, unit, workload};
 use crate::args::{DataArgs, RunArgs};
 use crate::engine::{self, Executable, Loaded, Options, RunOutcome};
+use crate::graph::Rows;
 use crate::report::{DataSummary, RunReport};
 use wsp_backend::Recording;
 use wsp_check::reference::{self, Comparison};
@@ -70,6 +71,7 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
     let mut options = launch_options(&args.launch, args.threads.unwrap_or(0));
     options.target = args.target.unwrap_or(CPU_SIM);
     options.recording = recording;
+    options.trace = args.trace.is_some();
     let cached = cached::find(session, args.cache.as_ref(), options.engine, &options.compile())?;
     options.code = cached::code(cached.as_ref());
     let data = data::load(session, &module, &args.data, &args.launch)?;
@@ -78,7 +80,8 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
     let program = Executable::new(&loaded, &options)?;
     let outcome = executed(&program, &loaded, &options)?;
     session.warn(&outcome.warnings);
-    let (filled, faults) = outputs.fill(&outcome.outputs, &mut |_| Ok(()));
+    let (filled, faults) =
+        outputs.fill(&outcome.outputs, &mut |out| outcome.timeline(&args.file).write(&mut Rows::new(out)));
     let mut verdict = Verdict::new(session, args, check, faults);
     let checks = judge(session, &mut verdict, (&program, &loaded), &options, &outcome, args);
     let arrays = RunArrays { inputs: &loaded.arrays, made: &data.made, outputs: &outcome.outputs };
@@ -110,8 +113,6 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
 
 /// Options that `.pto` programs have no use for.
 fn refuse_options(args: &RunArgs) -> Result<(), Diagnostic> {
-    let trace = [("--trace", args.trace.is_some())];
-    options::refuse(&trace, "is for workloads (`.wsp`) and task graphs (`.tg`, `.ptog`)")?;
     let given = [("--aicpus", args.aicpus.is_some()), ("--expand", args.expand.is_some())];
     options::refuse(&given, options::OF_WORKLOADS)
 }

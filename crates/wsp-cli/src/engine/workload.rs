@@ -8,7 +8,7 @@ pub use check::{compare, compare_bits};
 pub use dry::{asks_order, check_defaults, check_order, known_tasks};
 pub use transfer::{Transferred, transfer};
 
-use super::graph_stats;
+use super::{graph_stats, measured};
 use crate::graph::{BARRIER_NODE, Graph, GraphAccess, Missed};
 use crate::report::{GraphStats, RunTime, TimedTask, Timeline};
 use pto_wsp::backend::cpu::{Bodies, WorkloadOutcome};
@@ -22,7 +22,6 @@ use wsp_ir::workload::{Deps, ParamSource, WorkloadModule};
 use wsp_kernel::{CodeCache, Engine, Mode};
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{Arrays, CompileOptions, ParamValue, PlanSource, Target};
-use wsp_runtime::TaskTrace;
 use wsp_runtime::clock::Clock;
 
 /// A workload as read, with the kernels that it uses.
@@ -245,15 +244,4 @@ pub fn simulate(
         time: RunTime::Cycles { makespan, busy },
         notes,
     })
-}
-
-fn measured(task: &TaskTrace) -> TimedTask {
-    TimedTask {
-        task: task.task.0,
-        kernel: task.kernel.0.into(),
-        worker: task.worker,
-        ready: task.ready_ns,
-        start: task.started_ns,
-        end: task.finished_ns,
-    }
 }

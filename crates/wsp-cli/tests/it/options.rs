@@ -41,7 +41,7 @@ const RUN: &[Row] = &[
     ("", "--stats json", "+ + + + + +"),
     ("", "--aicpus 2", "- + - + - -"),
     ("", "--expand bytecode", "- + - + - -"),
-    ("", "--trace trace.json", "- + + + + +"),
+    ("", "--trace trace.json", "+ + + + + +"),
     ("", "--devices 2", "- - - - + +"),
     ("", "--hints", "- - - - + -"),
     ("", "--cores aic=2,aiv=0", "- - - - ! !"),

@@ -297,7 +297,6 @@ fn options_of_pto_programs_are_refused() {
         &["run", &file, "--set", "kv_layout=NHD"],
         &["run", &file, "--input", "z=z.npy"],
         &["plan", &file],
-        &["run", "examples/row_softmax.pto", "--trace", "t.json"],
     ] {
         let (codes, err) = faults(args);
         assert_eq!(codes, ["WSP0882"], "{args:?}: {err}");

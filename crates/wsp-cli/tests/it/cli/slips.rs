@@ -131,13 +131,6 @@ fn a_pipe_and_a_device_are_refused_before_they_are_read() {
 }
 
 #[test]
-fn an_option_for_workloads_and_task_graphs_names_both() {
-    let folder = Folder::new();
-    let (_, err) = refused(&["run", &folder.rows("rows", COPY), "--trace", "t.json"]);
-    assert!(err.contains("`--trace` is for workloads (`.wsp`) and task graphs (`.tg`, `.ptog`)"), "{err}");
-}
-
-#[test]
 fn a_scale_that_the_reference_does_not_take_is_named_where_outputs_differ() {
     let folder = Folder::new();
     let text = std::fs::read_to_string(root().join(super::EXAMPLE)).unwrap();
