@@ -25,7 +25,7 @@ use wsp_core::tg::Instr;
 use wsp_diag::{Code, Diagnostic, Severity, SourceMap};
 use wsp_ir::tg::{Signatures, TgModule};
 use wsp_isa::tg::{binary, text};
-use wsp_kernel::Mode;
+use wsp_kernel::{Engine, Mode};
 use wsp_plan::entry::settable;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{KernelFile, PlanSource, UnitSource};
@@ -157,7 +157,7 @@ impl TaskGraph {
     ) -> Result<Signatures, Vec<Diagnostic>> {
         let (mut kernels, files) = self.kernels(functions, files, sources, false)?;
         for file in files {
-            kernels.add_library(&file.module, &file.set, Mode::Fast)?;
+            kernels.add_library(&file.module, &file.set, Mode::Fast, Engine::default())?;
         }
         Ok(kernels.signatures())
     }

@@ -42,6 +42,7 @@ use std::process::ExitCode;
 use wsp_backend::KvLayout;
 use wsp_core::ParamId;
 use wsp_diag::{Diagnostic, Severity, SourceMap};
+use wsp_kernel::{Engine, Mode};
 use wsp_plan::{ParamValue, params_of_launch};
 
 /// How a command ended.
@@ -284,12 +285,13 @@ pub fn tried(path: Option<&PathBuf>) -> Result<Option<Output>, Vec<Diagnostic>> 
 
 /// Options of a launch as typed.
 pub fn launch_options(launch: &LaunchArgs, threads: u32) -> Options {
+    let (mode, engine) = machine(launch);
     let mut options = Options {
         threads,
         schedule: launch.schedule.clone(),
         set: params(launch),
-        mode: launch.isa.unwrap_or_default(),
-        engine: launch.engine.unwrap_or_default(),
+        mode,
+        engine,
         ..Options::default()
     };
     for setting in &launch.set {
@@ -302,10 +304,18 @@ pub fn launch_options(launch: &LaunchArgs, threads: u32) -> Options {
     options
 }
 
-/// Refuses options that only the kernels of a `.pto` program have.
-fn refuse_machine_options(launch: &LaunchArgs) -> Result<(), Diagnostic> {
+/// Why a program takes no options of kernels of files.
+const NO_KERNEL_OF_A_FILE: &str = "has no meaning: no kernel comes from a `.pto` file";
+
+/// Refuses options that only kernels of files have; `why` goes on from the name of the first.
+fn refuse_machine_options(launch: &LaunchArgs, why: &str) -> Result<(), Diagnostic> {
     let given = [("--isa", launch.isa.is_some()), ("--engine", launch.engine.is_some())];
-    options::refuse(&given, "is for `.pto` programs")
+    options::refuse(&given, why)
+}
+
+/// How tile operations of kernels of files are computed, and what runs their scalar code.
+fn machine(launch: &LaunchArgs) -> (Mode, Engine) {
+    (launch.isa.unwrap_or_default(), launch.engine.unwrap_or_default())
 }
 
 /// Refuses values of parameters that a program declares and that its launch never reads.

@@ -48,13 +48,18 @@ pub struct Prepared {
     time: Duration,
 }
 
-/// Checks a unit and prepares it.
+/// Checks a unit and prepares it; kernels of its files run with these tile operations and on this engine.
 ///
 /// # Errors
 /// Nothing runs its target; what the checks find, wrong tensors or values.
-pub fn prepare(unit: &PlanSource, args: Args, options: RunOptions) -> Result<Prepared, Vec<Diagnostic>> {
+pub fn prepare(
+    unit: &PlanSource,
+    args: Args,
+    options: RunOptions,
+    (mode, engine): (Mode, Engine),
+) -> Result<Prepared, Vec<Diagnostic>> {
     let start = clock::now();
-    let program = super::program(unit, Mode::Fast, Engine::default(), None)?;
+    let program = super::program(unit, mode, engine, None)?;
     let prepared = program.prepare(args, options)?;
     Ok(Prepared { prepared, time: Duration::from_nanos(clock::nanos_since(start)) })
 }

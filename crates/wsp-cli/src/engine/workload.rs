@@ -19,7 +19,7 @@ use wsp_backend::{Args, Detail, GraphOptions, Outcome, Program, RunOptions, Simu
 use wsp_diag::Diagnostic;
 use wsp_ir::Module;
 use wsp_ir::workload::{Deps, ParamSource, WorkloadModule};
-use wsp_kernel::{CodeCache, Engine, Mode};
+use wsp_kernel::{Engine, Mode};
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{Arrays, CompileOptions, ParamValue, PlanSource, Target};
 use wsp_runtime::clock::Clock;
@@ -51,14 +51,6 @@ pub fn plan(
     WorkloadPlan::new(source.module.clone(), source.library.as_ref(), &options).map_err(|found| found.0)
 }
 
-/// What a backend makes of a workload; machine code is kept in `code`, if that is given.
-///
-/// # Errors
-/// Nothing runs its target.
-pub fn compiled(plan: &PlanSource, code: Option<CodeCache>) -> Result<Box<dyn Program>, Vec<Diagnostic>> {
-    super::program(plan, Mode::default(), Engine::default(), code)
-}
-
 /// A graph with what `wsp graph` says of it.
 #[derive(Clone, Debug)]
 pub struct Listed {
@@ -84,7 +76,8 @@ pub fn graph(
     deps: Option<Deps>,
     detail: Detail,
 ) -> Result<Listed, Vec<Diagnostic>> {
-    let program = compiled(&PlanSource::Workload(plan.clone()), None)?;
+    let program =
+        super::program(&PlanSource::Workload(plan.clone()), Mode::default(), Engine::default(), None)?;
     let mut listing = program.graph(args, &GraphOptions { deps, detail, cancel: None })?;
     let deps = deps.unwrap_or(plan.schedule.policy.deps).word();
     let tensors = std::mem::take(&mut listing.tensors);

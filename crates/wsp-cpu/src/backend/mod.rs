@@ -24,12 +24,12 @@ pub struct CpuSimBackend {
     pub kernels: KernelRegistry,
     /// Functions for entry symbols of task graphs, beside the kernels of their files.
     pub unit_kernels: TgKernels,
-    /// How tile operations are computed. Workloads take `plain` and `auto` only.
+    /// How tile operations of kernels of files are computed.
     pub mode: Mode,
-    /// What runs scalar code of programs of spaces.
+    /// What runs scalar code of generators and of kernels of files.
     pub engine: Engine,
-    /// Where machine code of scalar functions is kept, of programs of spaces and of workloads over kernels of a used file; each
-    /// program has its own where it is none. That of kernels over views is where the registry keeps it.
+    /// Where machine code of scalar functions is kept, of generators and of kernels of files; each program has its own where it is none.
+    /// That of kernels over views is where the registry keeps it.
     pub code: Option<CodeCache>,
 }
 
@@ -43,7 +43,7 @@ impl Backend for CpuSimBackend {
     }
 
     fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Diagnostics> {
-        self.refuse_options(plan.kind())?;
+        self.refuse_options(plan)?;
         Ok(match plan {
             PlanSource::Spaces(plan) => Box::new(SpaceProgram::new(plan.clone(), self)),
             PlanSource::Workload(plan) => Box::new(TaskProgram::new(plan, self)?),
@@ -54,19 +54,27 @@ impl Backend for CpuSimBackend {
 
 impl CpuSimBackend {
     /// Refuses what would be without effect on a kind of program.
-    fn refuse_options(&self, kind: ProgramKind) -> Result<(), Diagnostic> {
-        let refused = |name: &str, says: &str| {
-            let message = format!("option `{name}` of `cpu_sim` {says} a {kind}");
+    fn refuse_options(&self, plan: &PlanSource) -> Result<(), Diagnostic> {
+        let kind = plan.kind();
+        let refused = |name: &str, of: &str| {
+            let message = format!("option `{name}` of `cpu_sim` has no meaning for a {kind}{of}");
             Err(Diagnostic::error(codes::BAD_OPTION, message).help("leave it out"))
         };
-        if kind != ProgramKind::Spaces && self.engine != Engine::default() {
-            return refused("engine", "has no meaning for");
+        let has_files = match plan {
+            PlanSource::Spaces(_) => true,
+            PlanSource::Workload(plan) => plan.library.is_some(),
+            PlanSource::Unit(unit) => !unit.files.is_empty(),
+        };
+        if !has_files && self.engine != Engine::default() {
+            return refused("engine", " without kernels of a file");
         }
-        if kind == ProgramKind::Unit && self.code.is_some() {
-            return refused("code", "has no meaning for");
+        // A run of declared kernels refuses plain operations itself, as its own option.
+        let is_of_run = kind == ProgramKind::Workload && self.mode == Mode::Plain;
+        if !has_files && self.mode != Mode::default() && !is_of_run {
+            return refused("mode", " without kernels of a file");
         }
-        if kind == ProgramKind::Workload && !matches!(self.mode, Mode::Fast | Mode::Plain) {
-            return refused("mode", "is `auto` or `plain` for");
+        if !has_files && kind == ProgramKind::Unit && self.code.is_some() {
+            return refused("code", " without kernels of a file");
         }
         Ok(())
     }

@@ -32,8 +32,11 @@ impl UnitProgram {
     ) -> Result<UnitProgram, Vec<Diagnostic>> {
         let started = clock::now();
         let mut kernels = backend.unit_kernels.clone();
+        if let Some(code) = &backend.code {
+            kernels.keep_code(code);
+        }
         for file in &unit.files {
-            kernels.add_library(&file.module, &file.set, backend.mode)?;
+            kernels.add_library(&file.module, &file.set, backend.mode, backend.engine)?;
         }
         let compiled = Duration::from_nanos(clock::nanos_since(started));
         Ok(UnitProgram { unit, kernels: Arc::new(kernels), compiled })

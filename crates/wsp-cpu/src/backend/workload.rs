@@ -24,17 +24,20 @@ use wsp_runtime::simulate::SimTask;
 /// A workload.
 pub(super) struct TaskProgram {
     program: Arc<WorkloadProgram>,
-    mode: Mode,
+    /// Whether declared kernels are asked for plain tile operations, which a run refuses.
+    plain: bool,
     compiled: Duration,
 }
 
 impl TaskProgram {
     pub(super) fn new(plan: &WorkloadPlan, backend: &CpuSimBackend) -> Result<TaskProgram, Vec<Diagnostic>> {
         let started = clock::now();
-        let program = WorkloadProgram::of(plan.clone(), backend.code.as_ref());
+        let CpuSimBackend { mode, engine, code, .. } = backend;
+        let program = WorkloadProgram::of(plan.clone(), *mode, *engine, code.as_ref());
         let program = program.with_kernels(backend.kernels.clone())?;
         let compiled = Duration::from_nanos(clock::nanos_since(started));
-        Ok(TaskProgram { program: Arc::new(program), mode: backend.mode, compiled })
+        let plain = *mode == Mode::Plain && program.library().is_none();
+        Ok(TaskProgram { program: Arc::new(program), plain, compiled })
     }
 
     /// Refuses options that this workload does not take.
@@ -75,7 +78,7 @@ impl TaskProgram {
             trace: options.trace,
             recording: options.recording,
             sequential: options.sequential,
-            plain: options.plain || self.mode == Mode::Plain,
+            plain: options.plain || self.plain,
             aicpus,
             expand,
             whole_outs,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
 use wsp_ir::tg::{KernelSignature, Signatures};
-use wsp_kernel::Mode;
+use wsp_kernel::{CodeCache, Engine, Mode};
 use wsp_plan::ParamValue;
 
 /// A function that runs a block.
@@ -57,6 +57,8 @@ struct Known {
 #[derive(Clone, Debug, Default)]
 pub struct TgKernels {
     known: BTreeMap<String, Known>,
+    /// Machine code of files.
+    code: CodeCache,
 }
 
 impl TgKernels {
@@ -92,8 +94,13 @@ impl TgKernels {
         self.insert(entry.into(), signature, KernelBody::Function(Arc::new(body)));
     }
 
+    /// Keeps machine code of the files that are added from here on there.
+    pub fn keep_code(&mut self, code: &CodeCache) {
+        self.code = code.clone();
+    }
+
     /// Adds every entry of a `.pto` file, with these values of its parameters. `mode` picks the implementation of tile
-    /// operations, so that results do not depend on how blocks are run.
+    /// operations, `engine` what runs scalar code, so that results do not depend on how blocks are run.
     ///
     /// # Errors
     /// Entries that cannot be compiled, parameters that do not exist or fit, entry symbols that have a kernel.
@@ -102,8 +109,9 @@ impl TgKernels {
         module: &Arc<Module>,
         set: &[(String, ParamValue)],
         mode: Mode,
+        engine: Engine,
     ) -> Result<(), Vec<Diagnostic>> {
-        let entries = PtoEntry::all(module, set, mode)?;
+        let entries = PtoEntry::all(module, set, mode, engine, &self.code)?;
         let taken: Vec<Diagnostic> = entries
             .iter()
             .filter_map(|entry| self.check_free(entry.name()).err())

@@ -24,7 +24,7 @@ use wsp_core::ParamId;
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
 use wsp_ir::workload::WorkloadModule;
-use wsp_kernel::CodeCache;
+use wsp_kernel::{CodeCache, Engine, Mode};
 use wsp_plan::workload::{Bindings, FirstReads, LoweredSchedule, WorkloadLibrary, WorkloadPlan, bind};
 use wsp_plan::{CompileOptions, LoweredPlan};
 use wsp_runtime::Deps;
@@ -60,6 +60,10 @@ pub(crate) struct DeclaredKernels {
 pub(crate) struct LibraryKernels {
     pub(crate) program: Program,
     pub(crate) tasks: LibraryTasks,
+    /// Tile operations.
+    pub(crate) mode: Mode,
+    /// What runs scalar code.
+    pub(crate) engine: Engine,
 }
 
 impl WorkloadProgram {
@@ -72,11 +76,13 @@ impl WorkloadProgram {
         library: Option<&Module>,
         options: &CompileOptions,
     ) -> Result<WorkloadProgram, Vec<Diagnostic>> {
-        Ok(WorkloadProgram::of(WorkloadPlan::new(module, library, options).map_err(|found| found.0)?, None))
+        let plan = WorkloadPlan::new(module, library, options).map_err(|found| found.0)?;
+        Ok(WorkloadProgram::of(plan, Mode::default(), Engine::default(), None))
     }
 
-    /// The program of a plan; machine code of kernels of its used file is kept in `code`, where that is given.
-    pub fn of(plan: WorkloadPlan, code: Option<&CodeCache>) -> WorkloadProgram {
+    /// The program of a plan. Kernels of its used file run with the tile operations of `mode` and on `engine`; their machine code is kept
+    /// in `code`, where that is given.
+    pub fn of(plan: WorkloadPlan, mode: Mode, engine: Engine, code: Option<&CodeCache>) -> WorkloadProgram {
         let (written, FirstReads { needed, unsure }) = (plan.written(), plan.first_reads());
         let WorkloadPlan { module, schedule, library, .. } = plan;
         let kind = match library {
@@ -84,6 +90,8 @@ impl WorkloadProgram {
             Some(WorkloadLibrary { plan, functions }) => Kind::Library(Arc::new(LibraryKernels {
                 program: Program::new(plan).with_code(code),
                 tasks: LibraryTasks { module, functions, schedule },
+                mode,
+                engine,
             })),
         };
         WorkloadProgram { kind, registry: KernelRegistry::new() }
@@ -270,10 +278,10 @@ impl WorkloadProgram {
                 f(&Listing { module, schedule, bindings, slots, cancel }, &mut Stated, &names)
             }
             Kind::Library(library) => {
-                let LibraryKernels { program, tasks } = &**library;
+                let LibraryKernels { program, tasks, .. } = &**library;
                 let (module, schedule) = (&tasks.module, &tasks.schedule);
                 run::refuse_for_library(options).map_err(|fault| vec![fault])?;
-                let launch = run::launch_options(inputs, options);
+                let launch = run::launch_options(library, inputs, options);
                 let (prepared, bindings) = &program.prepare_tasks(tasks, &inputs.arrays, &launch)?;
                 let slots = slots(module, bindings, inputs, options.claim.as_ref())?;
                 let mut touch = tasks.touch(program.lowered(), prepared);

@@ -305,10 +305,10 @@ impl LibraryLaunch {
         inputs: &WorkloadInputs,
         options: &WorkloadOptions,
     ) -> Result<LibraryLaunch, Vec<Diagnostic>> {
-        let LibraryKernels { program, tasks } = kernels;
+        let LibraryKernels { program, tasks, .. } = kernels;
         refuse_for_library(options).map_err(|fault| vec![fault])?;
         let (prepared, bindings) =
-            program.prepare_tasks(tasks, &inputs.arrays, &launch_options(inputs, options))?;
+            program.prepare_tasks(tasks, &inputs.arrays, &launch_options(kernels, inputs, options))?;
         let (module, schedule) = (&tasks.module, &tasks.schedule);
         let notes = check(module, &bindings, schedule, options)?;
         if checks_order(schedule, options) {
@@ -337,7 +337,7 @@ impl LibraryLaunch {
         options: &WorkloadOptions,
         claim: Option<&Arc<Claim>>,
     ) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
-        let LibraryKernels { program, tasks } = kernels;
+        let LibraryKernels { program, tasks, .. } = kernels;
         if std::mem::replace(&mut self.has_run, true) {
             self.way.arm();
         }
@@ -386,13 +386,18 @@ impl LibraryLaunch {
 }
 
 /// Options of a launch of library kernels. A sequential one runs the plain tile operations.
-pub(crate) fn launch_options(inputs: &WorkloadInputs, options: &WorkloadOptions) -> LaunchOptions {
+pub(crate) fn launch_options(
+    kernels: &LibraryKernels,
+    inputs: &WorkloadInputs,
+    options: &WorkloadOptions,
+) -> LaunchOptions {
     LaunchOptions {
         set: inputs.set.clone(),
         recording: options.recording,
         views: inputs.views.clone(),
         claim: options.claim.clone(),
-        mode: if options.plain || options.sequential { Mode::Plain } else { Mode::Fast },
+        mode: if options.plain || options.sequential { Mode::Plain } else { kernels.mode },
+        engine: kernels.engine,
         cancel: options.cancel.clone(),
         ..LaunchOptions::default()
     }

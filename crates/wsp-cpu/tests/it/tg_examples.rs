@@ -7,7 +7,7 @@ use wsp_core::tg::Instr;
 use wsp_cpu::tg::{Session, SessionOptions, TgKernels};
 use wsp_diag::{Diagnostic, SourceMap, render_all};
 use wsp_ir::tg::TgModule;
-use wsp_kernel::Mode;
+use wsp_kernel::{Engine, Mode};
 use wsp_plan::{Array, Arrays};
 use wsp_runtime::tg::{RuntimeConfig, Tracing};
 
@@ -51,7 +51,9 @@ impl Example {
         let (module, findings) = wsp_lang::compile("example.pto", self.kernels, &mut sources);
         let module = module.unwrap_or_else(|| panic!("{}", render_all(&findings, &sources, false)));
         let mut kernels = TgKernels::new();
-        kernels.add_library(&Arc::new(module), &[], Mode::default()).expect("the file has its kernels once");
+        kernels
+            .add_library(&Arc::new(module), &[], Mode::default(), Engine::default())
+            .expect("the file has its kernels once");
         Session::new(&unit(self.unit), &kernels, options).unwrap_or_else(|faults| panic!("{}", said(&faults)))
     }
 }

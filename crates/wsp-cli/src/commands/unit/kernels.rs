@@ -15,7 +15,7 @@ use wsp_core::tg::{GraphNo, Instr};
 use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_ir::tg::{Namespace, Signatures, TgModule};
 use wsp_ir::{Module, ParamSource};
-use wsp_kernel::Mode;
+use wsp_kernel::{Engine, Mode};
 use wsp_plan::{KernelFile, ParamValue, params_of_kernels};
 
 /// Kernels by entry symbol.
@@ -143,7 +143,7 @@ impl Session {
             refuse_other(&path, &file).map_err(|fault| vec![located(fault)])?;
             let own: Vec<(String, ParamValue)> =
                 set.iter().filter(|(name, _)| file.param_named(name).is_some()).cloned().collect();
-            let added = read.kernels.add_library(&file, &own, Mode::Fast);
+            let added = read.kernels.add_library(&file, &own, Mode::default(), Engine::default());
             added.map_err(|faults| faults.into_iter().map(located).collect::<Vec<_>>())?;
             read.modules.push(KernelFile { module: file.clone(), set: own });
             let entries = file.kernel_entries.iter().map(|entry| entry.function);

@@ -8,7 +8,7 @@ use crate::commands::options::refuse;
 use crate::commands::outputs::{Outputs, check_allowed};
 use crate::commands::run::recording;
 use crate::commands::verdict::{RunArrays, Verdict};
-use crate::commands::{Outcome, Session, refuse_machine_options};
+use crate::commands::{NO_KERNEL_OF_A_FILE, Outcome, Session, machine, refuse_machine_options};
 use crate::engine::unit::{self as engine, Prepared, UnitOutcome};
 use crate::engine::workload::compare_bits;
 use crate::files::CheckpointFolder;
@@ -24,6 +24,7 @@ use wsp_core::tg::{GraphNo, Instr};
 use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, Severity, did_you_mean};
 use wsp_ir::tg::{Namespace, TgModule, verify};
+use wsp_kernel::{Engine, Mode};
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::target::DeviceModel;
 use wsp_plan::{ParamValue, PlanSource, UnitSource};
@@ -37,6 +38,8 @@ struct Ready {
     /// Declared scalars.
     scalars: Vec<(String, i64)>,
     options: RunOptions,
+    /// How tile operations are computed, and what runs scalar code.
+    machine: (Mode, Engine),
     sources: Sources,
 }
 
@@ -52,7 +55,7 @@ pub(in crate::commands) fn run(
     let (mut ready, outputs) = prepare(session, args, kind)?;
     ready.options.recording = recording;
     let unit = PlanSource::Unit(ready.unit.clone());
-    let prepared = engine::prepare(&unit, ready.args.clone(), ready.options.clone())?;
+    let prepared = engine::prepare(&unit, ready.args.clone(), ready.options.clone(), ready.machine)?;
     refuse_warnings(session, args, &prepared)?;
     let mut ran = ran(session, args, &ready, prepared)?;
     let Ready { args: given, options, .. } = &ready;
@@ -146,6 +149,9 @@ fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<(Ready, 
     }
     let kernels = session.read_kernels(&args.file, &module, &args.unit.kernels, &set)?;
     kernels.refuse_idle()?;
+    if kernels.files.is_empty() {
+        refuse_machine_options(&args.launch, NO_KERNEL_OF_A_FILE).map_err(|fault| vec![fault])?;
+    }
     refuse_without_effect(&module, &args.unit).map_err(|fault| vec![fault])?;
     let outputs = Outputs::of(args, &[kernels.files.clone(), session.source_files()].concat())?;
     let scalars = settings::scalars(&module, &kernels, &set)?;
@@ -183,12 +189,12 @@ fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<(Ready, 
     let of_run = Args { arrays: data.arrays, values: values.collect(), ..Args::default() };
     let target = args.target.unwrap_or(CPU_SIM);
     let unit = Arc::new(UnitSource { module, files: kernels.modules, target });
-    Ok((Ready { unit, args: of_run, scalars, options, sources: data.sources }, outputs))
+    let machine = machine(&args.launch);
+    Ok((Ready { unit, args: of_run, scalars, options, machine, sources: data.sources }, outputs))
 }
 
 /// Options of `wsp run` that task graphs have no use for.
 fn refuse_options(args: &RunArgs) -> Result<(), Diagnostic> {
-    refuse_machine_options(&args.launch)?;
     if args.data.generate.as_ref().is_some_and(|pairs| !pairs.is_empty()) {
         let message = "keys of `--generate` have no meaning for task graphs";
         return Err(Diagnostic::error(codes::OPTION_OF_OTHERS, message).help("write `--generate` alone"));
@@ -271,7 +277,7 @@ fn store(module: &TgModule, args: &UnitArgs) -> Result<Option<Arc<dyn Checkpoint
 
 /// Compares what a run wrote with the references of its unit or, where it names none, with what one thread writes.
 fn compare(session: &Session, ready: &Ready, ran: &UnitOutcome) -> Result<Check, Vec<Diagnostic>> {
-    let Ready { unit, args, scalars, options, .. } = ready;
+    let Ready { unit, args, scalars, options, machine, .. } = ready;
     if !unit.module.references.is_empty() {
         session.terminal.progress("computing the reference");
         let all = references::compare(unit, &args.arrays, &ran.outputs, scalars)?;
@@ -293,7 +299,7 @@ fn compare(session: &Session, ready: &Ready, ran: &UnitOutcome) -> Result<Check,
         },
         ..options.clone()
     };
-    let expected = engine::prepare(&PlanSource::Unit(unit.clone()), args.clone(), alone)?.run()?;
+    let expected = engine::prepare(&PlanSource::Unit(unit.clone()), args.clone(), alone, *machine)?.run()?;
     Ok(compare_bits(&ran.outputs, &expected.outputs))
 }
 

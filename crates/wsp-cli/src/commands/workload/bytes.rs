@@ -19,7 +19,7 @@ const AICPUS: u16 = 8;
 /// Prints what a device would be given to generate the tasks of a workload, beside what a list of them would take.
 pub(in crate::commands) fn bytes(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let source = session.read_workload(&args.file)?;
-    refuse_machine_options(&args.launch).map_err(|fault| vec![fault])?;
+    refuse_machine_options(&args.launch, "has no meaning: no kernel runs").map_err(|fault| vec![fault])?;
     let set = settings(args).map_err(|fault| vec![fault])?;
     let plan = engine::plan(&source, args.launch.schedule.as_deref(), None, args.target.unwrap_or(CPU_SIM))?;
     session.warn(&plan.schedule.notes);

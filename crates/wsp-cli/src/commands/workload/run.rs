@@ -11,7 +11,8 @@ use crate::commands::options::{refuse, refused, unread_value};
 use crate::commands::outputs::{Outputs, check_allowed};
 use crate::commands::run::recording;
 use crate::commands::verdict::{RunArrays, Verdict};
-use crate::commands::{Outcome, Session, refuse_machine_options};
+use crate::commands::{NO_KERNEL_OF_A_FILE, Outcome, Session, machine, refuse_machine_options};
+use crate::engine::program;
 use crate::engine::workload::{self as engine, RunOutcome, Source};
 use crate::graph::Rows;
 use crate::report::{Check, WorkloadReport};
@@ -19,7 +20,6 @@ use pto_wsp::codes;
 use wsp_backend::{Args, Expand, KvLayout, Program, Recording, RunOptions, WorkloadRunOptions};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, PoolSizes, Ready, SchedulePolicy, Trace};
-use wsp_kernel::Engine;
 use wsp_plan::ParamValue;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::workload::WorkloadPlan;
@@ -57,11 +57,12 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let recording = recording(args, wanted).map_err(|fault| vec![fault])?;
     check_allowed(&args.allow_unwritten, &written(&source, &plan))?;
     session.refuse_denied()?;
-    let cached = cached::find(session, args.cache.as_ref(), Engine::default(), &plan.options)?;
+    let (mode, scalar_engine) = machine(&args.launch);
+    let cached = cached::find(session, args.cache.as_ref(), scalar_engine, &plan.options)?;
     let Given { args: of_run, begin, sources } = arrays(&source, &plan, args, set)?;
     let options = options(args, begin, recording);
     let name = plan.schedule.name.clone();
-    let program = engine::compiled(&plan.into(), cached::code(cached.as_ref()))?;
+    let program = program(&plan.into(), mode, scalar_engine, cached::code(cached.as_ref()))?;
     let mut outcome = match is_virtual {
         true => engine::simulate(&*program, &of_run, &options)?,
         false => engine::execute(&*program, &of_run, &options)?,
@@ -255,7 +256,9 @@ fn settings(source: &Source, launch: &LaunchArgs) -> (Vec<(String, ParamValue)>,
 
 /// Options of `wsp run` that workloads have no use for.
 fn refuse_options(source: &Source, args: &RunArgs) -> Result<(), Diagnostic> {
-    refuse_machine_options(&args.launch)?;
+    if source.library.is_none() {
+        refuse_machine_options(&args.launch, NO_KERNEL_OF_A_FILE)?;
+    }
     if args.data.generate.as_ref().is_some_and(|pairs| !pairs.is_empty()) && source.library.is_none() {
         let message = "keys of `--generate` are for kernels of a used file";
         return Err(Diagnostic::error(codes::OPTION_OF_OTHERS, message)
@@ -272,6 +275,8 @@ fn refuse_options(source: &Source, args: &RunArgs) -> Result<(), Diagnostic> {
 /// Options that need kernels to run. `--no-check` is what virtual time does anyway.
 fn refuse_in_virtual_time(args: &RunArgs) -> Result<(), Diagnostic> {
     let given = [
+        ("--isa", args.launch.isa.is_some()),
+        ("--engine", args.launch.engine.is_some()),
         ("--aicpus", args.aicpus.is_some()),
         ("--expand", args.expand.is_some()),
         ("--outputs", args.outputs.is_some()),

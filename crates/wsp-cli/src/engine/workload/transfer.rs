@@ -1,8 +1,9 @@
 //! What a device is given to generate the tasks of a workload.
 
-use super::compiled;
+use crate::engine::program;
 use wsp_backend::Args;
 use wsp_diag::Diagnostic;
+use wsp_kernel::{Engine, Mode};
 use wsp_plan::PlanSource;
 use wsp_plan::ptow::{HostList, Transfer};
 
@@ -32,7 +33,7 @@ pub struct Transferred {
 /// # Errors
 /// Nothing runs its target, wrong values or tables, a workload that no program can be made of.
 pub fn transfer(plan: &PlanSource, args: &Args, aicpus: u16) -> Result<Transferred, Vec<Diagnostic>> {
-    let found = compiled(plan, None)?.transfer(args, aicpus, None)?;
+    let found = program(plan, Mode::default(), Engine::default(), None)?.transfer(args, aicpus, None)?;
     let sections = found.program.verified();
     let sections = sections.program();
     let rows = [sections.axes.len(), sections.kernels.len(), sections.tensors.len()];

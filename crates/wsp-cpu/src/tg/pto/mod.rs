@@ -19,7 +19,7 @@ use wsp_core::{DType, FuncId, ParamId, TensorId};
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::KernelSignature;
 use wsp_ir::{Elem, KernelEntry, Module, ParamSource};
-use wsp_kernel::{Env, KernelCode, Layout, Mode, Scratch, Trap, Value, eval_launch_expr};
+use wsp_kernel::{CodeCache, Engine, Env, KernelCode, Layout, Mode, Scratch, Trap, Value, eval_launch_expr};
 use wsp_plan::ParamValue;
 use wsp_plan::entry::{functions, parameters, signature};
 
@@ -37,6 +37,9 @@ pub struct PtoEntry {
     /// Parameters that its code needs.
     used: BTreeSet<ParamId>,
     mode: Mode,
+    engine: Engine,
+    /// Machine code of its scalar functions.
+    code: CodeCache,
     versions: Mutex<Vec<Version>>,
 }
 
@@ -87,20 +90,27 @@ impl PtoEntry {
         module: &Arc<Module>,
         set: &[(String, ParamValue)],
         mode: Mode,
+        engine: Engine,
+        code: &CodeCache,
     ) -> Result<Vec<PtoEntry>, Vec<Diagnostic>> {
         let known = known_values(module, set)?;
-        let entry = |at| PtoEntry::new(module.clone(), at, &known, mode);
+        let entry = |at| PtoEntry::new(module.clone(), at, &known, (mode, engine, code.clone()));
         Ok((0..module.kernel_entries.len()).map(entry).collect())
     }
 
-    fn new(module: Arc<Module>, at: usize, known: &[Option<Value>], mode: Mode) -> PtoEntry {
+    fn new(
+        module: Arc<Module>,
+        at: usize,
+        known: &[Option<Value>],
+        (mode, engine, code): (Mode, Engine, CodeCache),
+    ) -> PtoEntry {
         let entry = &module.kernel_entries[at];
         let extent =
             |e: &wsp_ir::Expr| eval_launch_expr(&module, e, known).ok().and_then(|value| value.as_u64());
         let signature = signature(&module, entry, &extent);
         let used = parameters(&module, entry.function);
         let (known, versions) = (known.to_vec(), Mutex::new(Vec::new()));
-        PtoEntry { at, signature, known, used, mode, versions, module }
+        PtoEntry { at, signature, known, used, mode, engine, code, versions, module }
     }
 
     /// Its entry symbol.
@@ -158,7 +168,8 @@ impl PtoEntry {
         extents.solve(&given)?;
         let params = extents.values(&self.used)?;
         let mut env = Env::new(&self.module, params);
-        env.mode = self.mode;
+        (env.mode, env.engine) = (self.mode, self.engine);
+        env.code = self.code.clone();
         env.cancel = cancel.cloned();
         for (one, range) in given.iter().filter_map(|one| Some((one, one.range?))) {
             let dims = extents.dims(one.tensor)?;

@@ -11,7 +11,7 @@ fn entries_with(program: &str, set: &[(&str, i64)]) -> Result<Vec<PtoEntry>, Vec
     let module = module.unwrap_or_else(|| panic!("{shown}"));
     let set: Vec<(String, ParamValue)> =
         set.iter().map(|(name, value)| ((*name).to_owned(), ParamValue::Int((*value).into()))).collect();
-    PtoEntry::all(&Arc::new(module), &set, Mode::default())
+    PtoEntry::all(&Arc::new(module), &set, Mode::default(), Engine::default(), &CodeCache::default())
 }
 
 /// Every entry of a program that is right.

@@ -133,7 +133,9 @@ fn kernels_of_files_give_the_bits_of_the_session() {
     let args = Args::new().with("MATRIX", matrix);
     let outcome = ran(&*program, &args, &RunOptions { threads: 2, ..RunOptions::default() });
     let mut known = wsp_cpu::tg::TgKernels::new();
-    known.add_library(&module, &[], Default::default()).expect("the file has its kernels once");
+    known
+        .add_library(&module, &[], Default::default(), Engine::default())
+        .expect("the file has its kernels once");
     let options = SessionOptions { inputs: args.arrays.clone(), ..SessionOptions::default() };
     let mut direct = Session::new(&unit(text), &known, options).unwrap_or_else(|f| panic!("{}", all(&f)));
     direct.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));

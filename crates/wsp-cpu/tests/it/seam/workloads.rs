@@ -78,8 +78,9 @@ fn inputs(args: &Args) -> WorkloadInputs {
 
 #[test]
 fn the_bits_are_those_of_the_program_with_tasks_of_the_host_and_of_aicpus() {
-    let direct =
-        WorkloadProgram::of(plan(SUMS, None), None).with_kernels(sums()).expect("the kernels are declared");
+    let direct = WorkloadProgram::of(plan(SUMS, None), Mode::default(), Engine::default(), None)
+        .with_kernels(sums())
+        .expect("the kernels are declared");
     let expected = direct.execute(&inputs(&args()), &WorkloadOptions::default()).expect("the arrays fit");
     let program = compiled_by(&with(sums()), plan(SUMS, None));
     for (aicpus, sequential) in [(0, false), (2, false), (0, true)] {
@@ -104,7 +105,7 @@ fn kernels_of_a_used_file_give_the_bits_of_the_program() {
     let args = Args::new()
         .with("x", reals(&[24], (0..24).map(|i| i as f32)))
         .with("y", Array::zeros(DType::F32, &[24]).expect("it is small"));
-    let direct = WorkloadProgram::of(plan(text, Some(TWICE)), None);
+    let direct = WorkloadProgram::of(plan(text, Some(TWICE)), Mode::default(), Engine::default(), None);
     let expected = direct.execute(&inputs(&args), &WorkloadOptions::default()).expect("the arrays fit");
     let program = compiled(plan(text, Some(TWICE)));
     let outcome = twice(program.prepare(args.clone(), RunOptions::default()).expect("the arrays fit"));
@@ -160,8 +161,9 @@ fn what_fails_or_is_refused_says_what_the_program_says() {
         kernels.replace("all", |_| Err("as it should".into()));
         kernels
     };
-    let direct =
-        WorkloadProgram::of(plan(SUMS, None), None).with_kernels(failing()).expect("they are declared");
+    let direct = WorkloadProgram::of(plan(SUMS, None), Mode::default(), Engine::default(), None)
+        .with_kernels(failing())
+        .expect("they are declared");
     let program = compiled_by(&with(failing()), plan(SUMS, None));
     let failed = fault(program.execute(args(), RunOptions::default()));
     let said = |inputs: &WorkloadInputs| direct.execute(inputs, &WorkloadOptions::default()).err();
@@ -186,7 +188,7 @@ fn what_is_made_up_is_made_up_as_by_the_program() {
         ..WorkloadRunOptions::default()
     };
     let outcome = ran(&*program, &Args::new(), &RunOptions { workload, ..RunOptions::default() });
-    let direct = WorkloadProgram::of(plan(SUMS, None), None);
+    let direct = WorkloadProgram::of(plan(SUMS, None), Mode::default(), Engine::default(), None);
     let expected = direct.execute(&WorkloadInputs::all_made_up(7), &WorkloadOptions::default());
     assert_eq!(bits(&outcome.outputs), bits(&expected.expect("nothing is missing").outputs));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wsp_core::DType;
 use wsp_cpu::tg::{Session, SessionOptions, TgKernels};
 use wsp_diag::{SourceMap, render_all};
-use wsp_kernel::Mode;
+use wsp_kernel::{Engine, Mode};
 use wsp_plan::{Array, Arrays};
 use wsp_runtime::tg::RuntimeConfig;
 
@@ -15,7 +15,7 @@ fn library(source: &str) -> TgKernels {
     let module = module.unwrap_or_else(|| panic!("{}", render_all(&findings, &sources, false)));
     let mut kernels = TgKernels::new();
     kernels
-        .add_library(&Arc::new(module), &[], Mode::default())
+        .add_library(&Arc::new(module), &[], Mode::default(), Engine::default())
         .unwrap_or_else(|faults| panic!("{}", all(&faults)));
     kernels
 }
@@ -77,7 +77,9 @@ fn two_files_with_one_entry_symbol_are_refused() {
     let mut sources = SourceMap::default();
     let (module, _) = wsp_lang::compile("again.pto", source, &mut sources);
     let module = Arc::new(module.expect("it compiled before"));
-    let faults = kernels.add_library(&module, &[], Mode::default()).expect_err("the names are taken");
+    let faults = kernels
+        .add_library(&module, &[], Mode::default(), Engine::default())
+        .expect_err("the names are taken");
     assert!(all(&faults).contains("WSP1541"));
     assert!(unit(include_str!("../../../../../examples/two_devices.tg")).uses.len() == 1);
 }

@@ -11,6 +11,7 @@ use wsp_backend::{Detail, GraphListing};
 use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_diag::{Diagnostic, SourceMap, render_all};
 use wsp_ir::workload::{Deps, text::parse};
+use wsp_kernel::{Engine, Mode};
 use wsp_plan::CompileOptions;
 use wsp_plan::workload::WorkloadPlan;
 
@@ -39,7 +40,7 @@ pub(crate) fn report(found: &[Diagnostic]) -> String {
 
 /// A program of declared kernels; warnings are let through.
 pub(crate) fn program(text: &str) -> WorkloadProgram {
-    WorkloadProgram::of(plan(text), None)
+    WorkloadProgram::of(plan(text), Mode::default(), Engine::default(), None)
 }
 
 /// The plan of a text.
@@ -73,7 +74,8 @@ pub(crate) fn run_error(text: &str, options: &WorkloadOptions) -> String {
 
 /// A program of kernels of a used file; warnings are let through.
 pub(crate) fn library_program(text: &str, library: &str) -> Result<WorkloadProgram, Vec<Diagnostic>> {
-    library_plan(text, library).map(|plan| WorkloadProgram::of(plan, None))
+    library_plan(text, library)
+        .map(|plan| WorkloadProgram::of(plan, Mode::default(), Engine::default(), None))
 }
 
 /// The plan of a text over kernels of a used file.
