@@ -173,10 +173,9 @@ it is printed without the code.";
     pub UNKNOWN_CODE = 549, "no such diagnostic",
         "\
 `wsp explain` was given a text that is no code, or a number that no diagnostic has. A code is written WSP0031, wsp31 or 31.";
-    pub NOT_A_WORKLOAD = 880, "not a workload",
+    pub NOT_A_WORKLOAD = 880, "not a program with tasks",
         "\
-`wsp graph` lists the tasks of a workload, a `.wsp` file. The tasks of a `.pto` program depend on its data and are listed
-by `wsp plan FILE.pto`; the edges between them by the figures of `wsp run`.";
+`wsp graph` lists the tasks of a program (`.pto`), a workload (`.wsp`) or a task graph (`.tg`, `.ptog`), which it knows by the name of the file.";
     pub OUTPUTS_COLLIDE = 881, "an output cannot go there",
         "\
 Two outputs go to one file, two go to standard output, or an output would replace a file that is read: a source or an

@@ -13,9 +13,13 @@ use pto_wsp::registry_with;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use wsp_backend::{Args, KernelStats, KvLayout, Program, Recording, RunOptions, SpaceOptions, Unwritten};
+use wsp_backend::{
+    Args, Detail, GraphOptions, KernelStats, KvLayout, Program, Recording, RunOptions, SpaceOptions,
+    Unwritten,
+};
 use wsp_core::{FuncId, TensorId};
 use wsp_diag::{Diagnostic, SourceMap};
+use wsp_ir::workload::Deps;
 use wsp_ir::{BindingSource, Consumer, EntryTy, FuncKind, LaunchTarget, Module, StructDef};
 use wsp_kernel::{CodeCache, Engine, Mode};
 pub use wsp_lang::Purpose;
@@ -269,6 +273,21 @@ impl Executable {
             plan: Duration::from_nanos(plan.sizing_ns),
             ..report
         })
+    }
+
+    /// Lists the tasks and their dependences, in the detail that is asked for.
+    ///
+    /// # Errors
+    /// What is wrong with data or parameters, a fault of a generator, too many tasks.
+    pub fn graph(
+        &self,
+        loaded: &Loaded,
+        options: &Options,
+        detail: Detail,
+    ) -> Result<workload::Listed, Vec<Diagnostic>> {
+        let asked = GraphOptions { detail, ..GraphOptions::default() };
+        let listing = self.program.graph(&args(loaded, options), &asked)?;
+        Ok(workload::listed(listing, Deps::Overlap, detail))
     }
 
     /// Runs the program.

@@ -11,6 +11,7 @@ mod derived;
 mod host;
 mod in_place;
 mod kernels;
+mod listing;
 mod memory;
 mod metadata;
 mod options;

@@ -235,7 +235,7 @@ impl Program {
     }
 
     /// Everything up to the point where tasks could start, and the generators of the stages.
-    fn prepare(
+    pub(crate) fn prepare(
         &self,
         arrays: &Arrays,
         options: &LaunchOptions,

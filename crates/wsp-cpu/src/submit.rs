@@ -60,7 +60,7 @@ impl<'a, 's, 'r> SubmitSink<'a, 's, 'r> {
 }
 
 /// The placement that several `PTO_AFFINITY` statements ask for together: the tightest policy, all values as one key.
-fn placement(hints: Hints<'_>) -> Affinity {
+pub(crate) fn placement(hints: Hints<'_>) -> Affinity {
     let mut policy = None;
     let mut key = 0u64;
     for (asked, value) in hints.affinity() {

@@ -10,7 +10,7 @@ use wsp_plan::{ParamValue, Target};
 /// `wsp graph`.
 #[derive(Args, Debug)]
 pub(crate) struct GraphArgs {
-    /// The workload (`.wsp`) or task graph (`.tg`, `.ptog`)
+    /// The program (`.pto`), workload (`.wsp`) or task graph (`.tg`, `.ptog`)
     pub(crate) file: PathBuf,
 
     /// How dependences are found [what the schedule says, else overlap]
@@ -41,7 +41,7 @@ pub(crate) struct GraphArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Set a parameter of the workload; may be repeated
+    /// Set a parameter of the program or workload; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<(String, ParamValue)>,
 

@@ -1,13 +1,14 @@
-//! `wsp graph`: the tasks of a workload and their dependences, as lists or summed up.
+//! `wsp graph`: the tasks of a program and their dependences, as lists or summed up.
 
-use super::kind::{Kind, wrong_kind};
+use super::kind::{Kind, refuse_entries, wrong_kind};
 use super::workload::{ArraysFor, Given, check_graph_memory, is_workload, read_arrays};
-use super::{Outcome, Session, options, unit};
-use crate::args::GraphArgs;
+use super::{Outcome, Session, data, launch_options, options, refuse_unread, unit};
+use crate::args::{GraphArgs, LaunchArgs, Setting};
 use crate::engine::workload as engine;
+use crate::engine::{Executable, Loaded};
 use crate::files::{Filled, Output, place};
 use crate::graph::{Destination, Rows, Summary, write, write_accesses, write_dot, write_edges, write_tasks};
-use crate::report::GraphReport;
+use crate::report::{GraphReport, Sources};
 use pto_wsp::codes;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,9 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
     let kind = Kind::of(&args.file);
     if kind.is_unit() {
         return unit::graph(session, args, kind, &outputs);
+    }
+    if kind == Kind::Program {
+        return program(session, args, &outputs);
     }
     if !is_workload(&args.file) {
         return Err(vec![not_a_workload(&args.file, kind)]);
@@ -45,6 +49,40 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
     let detail = Detail { accesses: outputs.args.is_some(), missed: outputs.summary && incomplete };
     check_graph_memory(&source, &args.set, bytes_per_task(detail))?;
     let listed = engine::graph(&plan, &of_run, args.deps, detail)?;
+    tell(session, args, &outputs, listed, sources)
+}
+
+/// Lists or sums up the tasks of a `.pto` program.
+fn program(session: &mut Session, args: &GraphArgs, outputs: &Outputs) -> Result<Outcome, Vec<Diagnostic>> {
+    let refused = |option, given, of| options::refuse(&[(option, given)], of).map_err(|fault| vec![fault]);
+    refused("--kernels", !args.kernels.is_empty(), options::OF_UNITS)?;
+    refused("--deps", args.deps.is_some(), options::OF_WORKLOADS)?;
+    options::refuse_unused(args.data.files()).map_err(|fault| vec![fault])?;
+    let set = args.set.iter().map(|(name, value)| Setting::Param(name.clone(), *value)).collect();
+    let launch = LaunchArgs { set, schedule: args.schedule.clone(), isa: None, engine: None };
+    let compiled = session.compile(&args.file)?;
+    refuse_unread(&compiled, &launch)?;
+    refuse_entries(&args.file, &compiled.module).map_err(|fault| vec![fault])?;
+    let mut options = launch_options(&launch, 0);
+    options.target = args.target.unwrap_or(options.target);
+    let data = data::load(session, &compiled.module, &args.data, &launch)?;
+    options.layout = data.layout;
+    let sources = data.sources();
+    let loaded = Loaded { module: compiled.module, arrays: data.arrays };
+    session.terminal.progress("finding dependences");
+    let detail = Detail { accesses: outputs.args.is_some(), ..Detail::default() };
+    let listed = Executable::new(&loaded, &options)?.graph(&loaded, &options, detail)?;
+    tell(session, args, outputs, listed, sources)
+}
+
+/// Writes the lists and prints the summary, as far as they were asked for.
+fn tell(
+    session: &Session,
+    args: &GraphArgs,
+    outputs: &Outputs,
+    listed: engine::Listed,
+    sources: Sources,
+) -> Result<Outcome, Vec<Diagnostic>> {
     if outputs.args.is_some() {
         refuse_high_ranks(&listed).map_err(|fault| vec![fault])?;
     }
@@ -162,20 +200,11 @@ fn is_source(path: &Path) -> bool {
 
 fn not_a_workload(path: &Path, kind: Kind) -> Diagnostic {
     let name = path.display();
-    if !matches!(kind, Kind::Program | Kind::Unknown) {
-        return wrong_kind(path, kind, "workloads and task graphs");
+    if kind != Kind::Unknown {
+        return wrong_kind(path, kind, "programs, workloads and task graphs");
     }
-    let fault = Diagnostic::error(codes::NOT_A_WORKLOAD, format!("`{name}` is not a workload"));
-    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("pto")) {
-        fault
-            .note("a task graph is listed for `.wsp` files")
-            .help(format!("if it has a `PTO_LAUNCH`, `wsp plan {name}` lists its tasks"))
-            .help(format!(
-                "if workloads use its kernels, give one of them: a `.wsp` file with `use \"{name}\";`"
-            ))
-    } else {
-        fault.help("give a file whose name ends in `.wsp`, `.tg` or `.ptog`")
-    }
+    Diagnostic::error(codes::NOT_A_WORKLOAD, format!("`{name}` is not a program of which tasks are listed"))
+        .help("give a file whose name ends in `.pto`, `.wsp`, `.tg` or `.ptog`")
 }
 
 /// Refuses regions that rows and columns cannot tell apart.

@@ -15,7 +15,9 @@ use pto_wsp::backend::cpu::{Bodies, WorkloadOutcome};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use wsp_backend::{Args, Detail, GraphOptions, Outcome, Program, RunOptions, Simulated, Unwritten};
+use wsp_backend::{
+    Args, Detail, GraphListing, GraphOptions, Outcome, Program, RunOptions, Simulated, Unwritten,
+};
 use wsp_diag::Diagnostic;
 use wsp_ir::Module;
 use wsp_ir::workload::{Deps, ParamSource, WorkloadModule};
@@ -78,8 +80,12 @@ pub fn graph(
 ) -> Result<Listed, Vec<Diagnostic>> {
     let program =
         super::program(&PlanSource::Workload(plan.clone()), Mode::default(), Engine::default(), None)?;
-    let mut listing = program.graph(args, &GraphOptions { deps, detail, cancel: None })?;
-    let deps = deps.unwrap_or(plan.schedule.policy.deps).word();
+    let listing = program.graph(args, &GraphOptions { deps, detail, cancel: None })?;
+    Ok(listed(listing, deps.unwrap_or(plan.schedule.policy.deps), detail))
+}
+
+/// What `wsp graph` says of a listing with these dependences.
+pub(super) fn listed(mut listing: GraphListing, deps: Deps, detail: Detail) -> Listed {
     let tensors = std::mem::take(&mut listing.tensors);
     let count = listing.missed_count;
     let (graph, accesses, missed) = Graph::of(listing);
@@ -87,7 +93,7 @@ pub fn graph(
     let first = missed.first();
     let first = first.map_or(String::new(), |m| format!("{} before {}", task(m.earlier), task(m.later)));
     let missed = detail.missed.then_some(Missed { count, first });
-    Ok(Listed { missed, graph, accesses, tensors, deps })
+    Listed { missed, graph, accesses, tensors, deps: deps.word() }
 }
 
 /// Values of the used file's parameters: those that the user sets, before them the workload's own defaults.

@@ -75,25 +75,25 @@ const PLAN: &[Row] = &[
 ];
 
 const GRAPH: &[Row] = &[
-    // wsp library unit plain
-    ("", "--deps explicit", "+ + - -"),
-    ("", "--tasks tasks.csv", "+ + + +"),
-    ("", "--edges edges.csv", "+ + + +"),
-    ("", "--args args.csv", "+ + - -"),
-    ("", "--dot graph.dot", "+ + + +"),
-    ("--dot graph.dot", "--summary", "+ + + +"),
-    ("", "--json", "+ + + +"),
-    ("", "--set {set}", "+ + - -"),
-    ("", "--inputs in.npz", "+ + - -"),
-    ("", "--input {in}={in}.npy", "+ + - -"),
-    ("--inputs none.npz", "--fill {in}", "- + - -"),
-    ("--inputs none.npz", "--generate", "- + - -"),
-    ("", "--seed 7", "- + - -"),
-    ("--inputs more.npz", "--allow-unused", "+ + - -"),
-    ("", "--allow-unused", "- - - -"),
-    ("", "--schedule other", "+ + - -"),
-    ("", "--target cpu_sim", "= = = ="),
-    ("", "--kernels idle.pto", "- - - -"),
+    // pto wsp library unit plain
+    ("", "--deps explicit", "- + + - -"),
+    ("", "--tasks tasks.csv", "+ + + + +"),
+    ("", "--edges edges.csv", "+ + + + +"),
+    ("", "--args args.csv", "+ + + - -"),
+    ("", "--dot graph.dot", "+ + + + +"),
+    ("--dot graph.dot", "--summary", "+ + + + +"),
+    ("", "--json", "+ + + + +"),
+    ("", "--set {set}", "+ + + - -"),
+    ("", "--inputs in.npz", "+ + + - -"),
+    ("", "--input {in}={in}.npy", "+ + + - -"),
+    ("--inputs none.npz", "--fill {in}", "+ - + - -"),
+    ("--inputs none.npz", "--generate", "+ - + - -"),
+    ("", "--seed 7", "+ - + - -"),
+    ("--inputs more.npz", "--allow-unused", "+ + + - -"),
+    ("", "--allow-unused", "- - - - -"),
+    ("", "--schedule other", "= + + - -"),
+    ("", "--target cpu_sim", "= = = = ="),
+    ("", "--kernels idle.pto", "- - - - -"),
 ];
 
 const CHECK: &[Row] = &[
@@ -232,7 +232,7 @@ fn no_option_of_plan_is_passed_over() {
 
 #[test]
 fn no_option_of_graph_is_passed_over() {
-    hold("graph", 0, &[Kind { input: "len", ..WORKLOAD }, LIBRARY, UNIT, PLAIN], GRAPH);
+    hold("graph", 0, &[PROGRAM, Kind { input: "len", ..WORKLOAD }, LIBRARY, UNIT, PLAIN], GRAPH);
 }
 
 #[test]

@@ -11,11 +11,12 @@ use spaces::SpaceProgram;
 use unit::UnitProgram;
 use workload::TaskProgram;
 use wsp_backend::codes::IN_USE;
-use wsp_backend::{Backend, Program, RunError};
+use wsp_backend::{Backend, GraphListing, Program, RunError, Simulated, SimulatedTask};
 use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_kernel::{CodeCache, Engine, Mode};
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{PlanSource, ProgramKind, Target};
+use wsp_runtime::simulate::{SimTask, Simulation};
 
 /// The backend `cpu_sim`: threads, real numbers, SIMD kernels. Its fields are what no other backend has.
 #[derive(Clone, Debug, Default)]
@@ -77,6 +78,40 @@ impl CpuSimBackend {
             return refused("code", " without kernels of a file");
         }
         Ok(())
+    }
+}
+
+/// Refuses options that are given and have no meaning for this.
+fn refuse(what: &str, options: &[(&str, bool)]) -> Result<(), RunError> {
+    let given = options.iter().filter(|(_, given)| *given);
+    let refused = given.map(|(name, _)| {
+        Diagnostic::error(codes::BAD_OPTION, format!("option `{name}` has no meaning for {what}"))
+            .help("leave it out")
+    });
+    let refused: Vec<Diagnostic> = refused.collect();
+    if refused.is_empty() { Ok(()) } else { Err(RunError::Refused(refused.into())) }
+}
+
+/// What happened in virtual time, as the seam has it.
+fn in_virtual_time(
+    listing: GraphListing,
+    simulation: &Simulation,
+    schedule: Vec<String>,
+    notes: Vec<Diagnostic>,
+) -> Simulated {
+    let task = |of: &SimTask| {
+        let SimTask { worker, ready, start, end, .. } = *of;
+        SimulatedTask { worker, ready, start, end }
+    };
+    Simulated {
+        listing,
+        makespan: simulation.makespan,
+        tasks: simulation.tasks.iter().map(task).collect(),
+        busy: simulation.workers.iter().map(|worker| worker.busy).collect(),
+        max_in_flight: simulation.max_in_flight,
+        window_stalls: simulation.window_stalls,
+        schedule,
+        notes,
     }
 }
 

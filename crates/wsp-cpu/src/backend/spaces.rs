@@ -1,13 +1,17 @@
 //! Programs of spaces behind the seam.
 
-use super::{CpuSimBackend, failed, refused};
+use super::{CpuSimBackend, failed, in_virtual_time, refuse, refused};
 use crate::codes::BAD_OPTION;
+use crate::listing::DEPS;
 use crate::options::LaunchOptions;
 use crate::program::{Program, ReadyLaunch};
 use crate::stats::{Outcome, RunStats};
 use std::sync::Arc;
 use std::time::Duration;
-use wsp_backend::{Args, Explanation, Prepared, RunError, RunOptions, SpaceOptions, Stats, UnitResult};
+use wsp_backend::{
+    Args, Explanation, GraphListing, GraphOptions, Prepared, Recording, RunError, RunOptions, Simulated,
+    SpaceOptions, Stats, UnitResult,
+};
 use wsp_diag::Diagnostic;
 use wsp_kernel::{Engine, Mode, Value};
 use wsp_memory::Claim;
@@ -24,6 +28,12 @@ impl SpaceProgram {
     pub(super) fn new(plan: Arc<LoweredPlan>, backend: &CpuSimBackend) -> SpaceProgram {
         let program = Program::new(plan).with_code(backend.code.as_ref());
         SpaceProgram { program: Arc::new(program), mode: backend.mode, engine: backend.engine }
+    }
+
+    /// What the target does with each statement of the schedules.
+    fn lines(&self) -> Vec<String> {
+        let stages = self.program.lowered().stages.iter();
+        stages.flat_map(|stage| stage.schedule.lines.iter().cloned()).collect()
     }
 
     /// Options as a launch takes them.
@@ -59,7 +69,6 @@ impl wsp_backend::Program for SpaceProgram {
     fn explain(&self, args: &Args, options: &RunOptions) -> Result<Explanation, RunError> {
         let launch = self.launch_options(args, options)?;
         let report = self.program.explain(&args.arrays, &launch).map_err(refused)?;
-        let plan = self.program.lowered();
         let mut kernels: Vec<(String, u64)> = Vec::new();
         for descriptor in &report.list {
             match kernels.iter_mut().find(|(name, _)| *name == descriptor.kernel) {
@@ -69,10 +78,34 @@ impl wsp_backend::Program for SpaceProgram {
         }
         Ok(Explanation {
             kernels,
-            schedule: plan.stages.iter().flat_map(|stage| stage.schedule.lines.iter().cloned()).collect(),
+            schedule: self.lines(),
             notes: report.notes.clone(),
             own: Box::new(report),
         })
+    }
+
+    fn graph(&self, args: &Args, options: &GraphOptions) -> Result<GraphListing, RunError> {
+        let GraphOptions { deps, detail, cancel } = options;
+        if deps.is_some_and(|deps| deps != DEPS) {
+            let fault = Diagnostic::error(BAD_OPTION, "option `deps` has no meaning for a program of spaces")
+                .note("its tasks wait for those that touch overlapping regions, one of the two writing");
+            return Err(RunError::Refused(fault.help("leave it out").into()));
+        }
+        let launch = self.launch_options(args, &RunOptions::default())?;
+        let launch = LaunchOptions { cancel: cancel.clone(), ..launch };
+        self.program.graph(&args.arrays, &launch, detail.accesses).map_err(refused)
+    }
+
+    fn simulate(&self, args: &Args, options: &RunOptions) -> Result<Simulated, RunError> {
+        let given = [
+            ("sequential", options.sequential),
+            ("plain", options.plain),
+            ("recording", options.recording != Recording::Off),
+        ];
+        refuse("virtual time: no kernel runs", &given)?;
+        let launch = self.launch_options(args, options)?;
+        let (listing, simulation, notes) = self.program.simulate(&args.arrays, &launch).map_err(refused)?;
+        Ok(in_virtual_time(listing, &simulation, self.lines(), notes))
     }
 
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {

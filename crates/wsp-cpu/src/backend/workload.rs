@@ -1,8 +1,7 @@
 //! Workloads behind the seam.
 
 use super::spaces::param_value;
-use super::{CpuSimBackend, failed, refused};
-use crate::codes::BAD_OPTION;
+use super::{CpuSimBackend, failed, in_virtual_time, refuse, refused};
 use crate::workload::{
     PreparedRun, SimulatedWorkload, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram,
 };
@@ -11,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use wsp_backend::{
     Absent, Args, BARRIER_NODE, Detail, Expand, Explanation, GraphListing, GraphOptions, Outcome, Prepared,
-    RunError, RunOptions, Simulated, SimulatedTask, Stats, Transferred, UnitResult, WorkloadRunOptions,
+    RunError, RunOptions, Simulated, Stats, Transferred, UnitResult, WorkloadRunOptions,
 };
 use wsp_diag::Diagnostic;
 use wsp_kernel::Mode;
@@ -19,7 +18,6 @@ use wsp_memory::Claim;
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{ParamValue, ProgramKind};
 use wsp_runtime::clock;
-use wsp_runtime::simulate::SimTask;
 
 /// A workload.
 pub(super) struct TaskProgram {
@@ -109,17 +107,6 @@ fn of_runs(options: &WorkloadRunOptions) -> Vec<(&'static str, bool)> {
     all
 }
 
-/// Refuses options that are given and have no meaning for this.
-fn refuse(what: &str, options: &[(&str, bool)]) -> Result<(), RunError> {
-    let given = options.iter().filter(|(_, given)| *given);
-    let refused = given.map(|(name, _)| {
-        Diagnostic::error(BAD_OPTION, format!("option `{name}` has no meaning for {what}"))
-            .help("leave it out")
-    });
-    let refused: Vec<Diagnostic> = refused.collect();
-    if refused.is_empty() { Ok(()) } else { Err(RunError::Refused(refused.into())) }
-}
-
 /// What a run is given, as the workload takes it.
 fn inputs(args: &Args, options: &WorkloadRunOptions) -> WorkloadInputs {
     WorkloadInputs {
@@ -159,20 +146,7 @@ impl wsp_backend::Program for TaskProgram {
         let inputs = inputs(args, &options.workload);
         let simulated = self.program.simulate(&inputs, &self.options(options)).map_err(refused)?;
         let SimulatedWorkload { listing, simulation, threads: _, notes } = simulated;
-        let task = |of: &SimTask| {
-            let SimTask { worker, ready, start, end, .. } = *of;
-            SimulatedTask { worker, ready, start, end }
-        };
-        Ok(Simulated {
-            listing,
-            makespan: simulation.makespan,
-            tasks: simulation.tasks.iter().map(task).collect(),
-            busy: simulation.workers.iter().map(|worker| worker.busy).collect(),
-            max_in_flight: simulation.max_in_flight,
-            window_stalls: simulation.window_stalls,
-            schedule: self.lines(),
-            notes,
-        })
+        Ok(in_virtual_time(listing, &simulation, self.lines(), notes))
     }
 
     fn transfer(

@@ -41,4 +41,5 @@ pub use prepared::PreparedWorkload;
 pub use program::WorkloadProgram;
 pub use registry::{AlreadyRegistered, KernelCx, KernelFault, KernelRegistry};
 pub use simulated::SimulatedWorkload;
+pub(crate) use simulated::failed as simulation_failed;
 pub use wsp_kernel::Mode;

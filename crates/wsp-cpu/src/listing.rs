@@ -1,0 +1,177 @@
+//! The tasks of a launch as data: listed, or in virtual time. Generators run, and no kernel does.
+
+use crate::codes;
+use crate::host::{PlanHost, Sink};
+use crate::kernels::{Evaluator, KernelTable};
+use crate::options::LaunchOptions;
+use crate::planner::Planner;
+use crate::program::{Program, generator_fault};
+use crate::submit::placement;
+use crate::workload::simulation_failed;
+use wsp_backend::{BARRIER_NODE, GraphAccess, GraphKernel, GraphListing};
+use wsp_core::words::counted;
+use wsp_core::{ExecPool, StructId, TaskId, limits};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::workload::AccessMode;
+use wsp_kernel::{Hints, Trap};
+use wsp_plan::Arrays;
+use wsp_runtime::simulate::{SimGraph, Simulation, Submission, simulate};
+use wsp_runtime::{Deps, Stopped, TaskGraph, TaskSpec};
+
+/// How programs of spaces find dependences.
+pub(crate) const DEPS: Deps = Deps::Overlap;
+
+/// Tasks and edges of a launch.
+struct Listed {
+    graph: TaskGraph,
+    /// The cost of each task, in the order of the tasks.
+    costs: Vec<u64>,
+    accesses: Vec<GraphAccess>,
+    listing: GraphListing,
+    notes: Vec<Diagnostic>,
+}
+
+/// Puts descriptors into a graph.
+struct ListSink<'p> {
+    kernels: &'p KernelTable,
+    evaluator: Evaluator,
+    graph: TaskGraph,
+    costs: Vec<u64>,
+    /// Where they are asked for.
+    accesses: Option<Vec<GraphAccess>>,
+    /// A fence that the graph had no room for.
+    full: Option<Stopped>,
+}
+
+impl Program {
+    /// The tasks of a launch and the edges between them, with what they access if that is asked for.
+    ///
+    /// # Errors
+    /// What is wrong with the arrays or the options; faults of generators; too many tasks.
+    pub(crate) fn graph(
+        &self,
+        arrays: &Arrays,
+        options: &LaunchOptions,
+        accesses: bool,
+    ) -> Result<GraphListing, Vec<Diagnostic>> {
+        let Listed { accesses, listing, .. } = self.listed(arrays, options, accesses)?;
+        Ok(GraphListing { accesses, ..listing })
+    }
+
+    /// The launch in virtual time: a task takes a cycle for each element of inputs that its kernel reads at most, and at least one.
+    ///
+    /// # Errors
+    /// As [`graph`](Self::graph); what would fail a run.
+    pub(crate) fn simulate(
+        &self,
+        arrays: &Arrays,
+        options: &LaunchOptions,
+    ) -> Result<(GraphListing, Simulation, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let config = self.config(options)?;
+        let Listed { graph, costs, listing, notes, .. } = self.listed(arrays, options, false)?;
+        let mut costs = costs.into_iter();
+        // One cost was noted per task, in the order of ids.
+        let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1);
+        let simulation = SimGraph::from_task_graph(&graph, Submission::default(), cost)
+            .and_then(|graph| simulate(&graph, &config))
+            .map_err(|error| vec![simulation_failed(&error)])?;
+        Ok((listing, simulation, notes))
+    }
+
+    fn listed(
+        &self,
+        arrays: &Arrays,
+        options: &LaunchOptions,
+        accesses: bool,
+    ) -> Result<Listed, Vec<Diagnostic>> {
+        let (prepared, generators) = self.prepare(arrays, options, false)?;
+        let plan = self.lowered();
+        let mut planner = Planner::new(plan, &prepared.bound, &prepared.env);
+        let sink = ListSink {
+            kernels: &prepared.kernels,
+            evaluator: Evaluator::default(),
+            graph: TaskGraph::new(DEPS),
+            costs: Vec::new(),
+            accesses: accesses.then(Vec::new),
+            full: None,
+        };
+        let mut host = PlanHost { planner: &mut planner, sink };
+        for (i, (stage, code)) in plan.stages.iter().zip(&generators).enumerate() {
+            host.enter(i as u32, stage.space);
+            code.run(&prepared.env, &mut host, limits::MAX_GENERATOR_STEPS)
+                .map_err(|trap| vec![generator_fault(trap)])?;
+        }
+        let ListSink { graph, costs, accesses, full, .. } = host.sink;
+        if let Some(reason) = full {
+            return Err(vec![refused(&reason).into()]);
+        }
+        let kernels = prepared.kernels.all();
+        let names = kernels.iter().map(|kernel| kernel.name.clone()).chain([BARRIER_NODE.to_owned()]);
+        let order = kernels.len() as u32;
+        let kernel_of = |id| if graph.is_barrier_node(id) { order } else { u32::from(graph.kernel(id).0) };
+        let listing = GraphListing {
+            kernels: names.map(|name| GraphKernel { name, unit: ExecPool::Any }).collect(),
+            tasks: (0..graph.len() as u32).map(TaskId).map(kernel_of).collect(),
+            edges: graph.edges().map(|(before, after)| (before.0, after.0)).collect(),
+            tensors: plan.module.tensors.iter().map(|tensor| tensor.name.clone()).collect(),
+            ..GraphListing::default()
+        };
+        let accesses = accesses.unwrap_or_default();
+        Ok(Listed { graph, costs, accesses, listing, notes: prepared.bound.notes })
+    }
+}
+
+/// Why a graph takes no more.
+fn refused(reason: &Stopped) -> Trap {
+    Trap::internal(reason.to_string(), Span::default())
+}
+
+impl Sink for ListSink<'_> {
+    fn emit(
+        &mut self,
+        planner: &Planner<'_>,
+        descriptor: StructId,
+        fields: &[u32],
+        hints: Hints<'_>,
+    ) -> Result<(), Trap> {
+        if self.graph.len() >= limits::MAX_GRAPH_TASKS as usize {
+            let message = format!("the graph has more than {}", counted(limits::MAX_GRAPH_TASKS, "task"));
+            return Err(Trap::new(codes::TOO_MANY_TASKS, message, Span::default())
+                .note("`wsp run` generates tasks while others run, `wsp plan` lists them without edges"));
+        }
+        let id = self.kernels.consumer(planner.plan, descriptor, fields)?;
+        let kernel = self.kernels.get(id);
+        let touched = kernel.touched(&mut self.evaluator, planner.env, fields);
+        let spec = TaskSpec {
+            kernel: id,
+            payload: fields,
+            reads: &touched.reads,
+            writes: &touched.writes,
+            affinity: placement(hints),
+            ..TaskSpec::default()
+        };
+        let task = self.graph.submit(spec).map_err(|reason| refused(&reason))?;
+        self.costs.push(kernel.cost(&mut self.evaluator, planner.env, fields).max(1));
+        if let Some(accesses) = &mut self.accesses {
+            let mut all = Vec::new();
+            kernel.inputs(&mut self.evaluator, planner.env, fields, |region| {
+                all.push((AccessMode::In, region));
+            });
+            all.extend(touched.reads.iter().map(|region| (AccessMode::In, *region)));
+            all.extend(touched.writes.iter().map(|region| (AccessMode::Out, *region)));
+            let access = |((mode, region), arg)| GraphAccess { task: task.0, arg, mode, region };
+            accesses.extend(all.into_iter().zip(0..).map(access));
+        }
+        Ok(())
+    }
+
+    fn fence(&mut self) {
+        if let Err(reason) = self.graph.fence() {
+            self.full.get_or_insert(reason);
+        }
+    }
+
+    fn cancelled(&self, planner: &Planner<'_>) -> bool {
+        planner.env.cancelled()
+    }
+}
