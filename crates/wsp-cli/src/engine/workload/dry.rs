@@ -7,6 +7,7 @@ use wsp_core::policy::{Deps, Trace};
 use wsp_core::{SlotId, limits};
 use wsp_diag::{Code, Diagnostic};
 use wsp_ir::workload::{ParamSource, SchedulePolicy, WorkloadModule};
+use wsp_kernel::{Engine, Mode};
 use wsp_plan::workload::{
     ExpandError, TaskRecord, TaskSink, WorkloadPlan, bind, check_schedule, count, expand, lower_schedule,
 };
@@ -53,7 +54,8 @@ pub fn check_order(plan: &WorkloadPlan, arrays: &Arrays) -> Vec<Diagnostic> {
     let is_told = |fault: &Diagnostic| !is_used || [MISSED_HAZARD, SLOT_IN_GRAPH].contains(&fault.code);
     let set = Vec::new();
     let inputs = WorkloadInputs { set, arrays: arrays.clone(), ..WorkloadInputs::default() };
-    let checked = WorkloadProgram::of(plan, None).check_order(&inputs, MOST_ORDERED);
+    let checked = WorkloadProgram::of(plan, Mode::default(), Engine::default(), None)
+        .check_order(&inputs, MOST_ORDERED);
     checked.err().map_or_else(Vec::new, |found| found.into_iter().filter(is_told).collect())
 }
 
