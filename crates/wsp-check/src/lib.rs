@@ -1,6 +1,6 @@
 //! Whether results are right: references in f64, data that are made up for programs, and the comparison of outputs.
 //!
-//! [`reference`] computes what a program should give from its raw arrays, and compares; it shares no code with plans, kernels or tile
+//! [`mod@reference`] computes what a program should give from its raw arrays, and compares; it shares no code with plans, kernels or tile
 //! operations. [`generate`] makes the arrays from a seed, by a formula that other programs can follow; what extents and parameters are, it
 //! takes from expressions of the program, which it evaluates as a launch does.
 //!

@@ -1,7 +1,7 @@
 //! Signals that end the program: at once, in every command and phase, and with nothing half done left behind.
 //!
 //! SIGINT (Ctrl-C), SIGTERM and SIGHUP are blocked in every thread and waited for by one of their own, which knows which of
-//! them came: [`end`] removes what is registered as [`Leftover`] and exits with 128 and the number of the
+//! them came: `end` removes what is registered as [`Leftover`] and exits with 128 and the number of the
 //! signal. One that was ignored when the program started stays ignored. SIGXFSZ is blocked too, so that a write past the limit on file sizes is an error like any other.
 
 use nix::sys::signal::{SigSet, Signal};

@@ -78,7 +78,7 @@ impl Output {
     /// Tries a path for statistics or a trace, which are no program: a source is not to be lost to a slip.
     ///
     /// # Errors
-    /// As [`Output::at`]; a name that ends as those of programs and arrays do.
+    /// As `Output::at`; a name that ends as those of programs and arrays do.
     pub fn data_at(path: &Path) -> Result<Output, Diagnostic> {
         let help = || format!("write `{}`", path.with_extension("json").display());
         refuse_ends(path, &SOURCES, "programs and arrays", help)?;

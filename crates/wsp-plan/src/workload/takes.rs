@@ -89,7 +89,7 @@ impl WorkloadPlan {
         (0..tensors.len()).filter(|i| tensors[*i].written).map(|i| TensorId(i as u32)).collect()
     }
 
-    /// Whether kernels that tasks call ask for the number of cores ([`CompileOptions::max_blocks`]).
+    /// Whether kernels that tasks call ask for the number of cores ([`CompileOptions::max_blocks`](crate::CompileOptions::max_blocks)).
     pub fn reads_max_blocks(&self) -> bool {
         self.library.as_ref().is_some_and(|of| of.plan.needs([]).max_blocks)
     }

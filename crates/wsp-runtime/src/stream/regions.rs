@@ -8,7 +8,7 @@ use wsp_core::{Region, TensorId};
 
 impl<R: TaskRunner> Submitter<'_, R> {
     /// Registers a tensor of this shape, in elements, cut into tiles of these extents, before its first access in this run:
-    /// [`TaskSpec::tile_reads`] and [`TaskSpec::tile_writes`] then name its tiles.
+    /// [`TaskSpec::tile_reads`](crate::TaskSpec::tile_reads) and [`TaskSpec::tile_writes`](crate::TaskSpec::tile_writes) then name its tiles.
     ///
     /// # Errors
     /// See [`TilingError`].
