@@ -197,6 +197,41 @@ def test_a_missing_edge_is_found():
     assert any("TG_DEPEND(FIRST, SECOND, DATA, Y)" in " ".join(found.help) for found in graph.check())
 
 
+CYCLE = """
+extern X: i32[4]
+extern Y: i32[4]
+TG_BEGIN(A)
+ TG_KERNEL(K2, update, 1, AIV, 0)
+ MC_BIND(K2, 0, Y)
+ CF_LOOP(2, i, SEQUENTIAL)
+  TG_KERNEL(K0, update, 1, AIV, 0)
+  MC_BIND(K0, 0, X)
+  TG_KERNEL(K1, update, 1, AIV, 0)
+  MC_BIND(K1, 0, X)
+  TG_DEPEND(K0, K1)
+ CF_ENDLOOP
+ TG_DEPEND(K2, K1)
+ TG_DEPEND(K0, K2)
+TG_END(A)
+TG_LAUNCH(A, 1)
+"""
+
+
+def test_a_check_finds_what_a_run_refuses_when_it_lays_a_graph_out():
+    graph = TaskGraph.from_text(CYCLE)
+    graph.kernel("update", InOut[i32])(lambda block, x: None)
+    assert "WSP1530" in [found.code for found in graph.check()]
+    with pytest.raises(errors.CompileError, match="WSP1530"):
+        graph.run()
+
+
+def test_a_check_finds_entry_symbols_without_a_kernel_once_there_is_one():
+    graph = TaskGraph.from_text(SCALE)
+    assert "WSP1540" not in [found.code for found in graph.check()]
+    graph.kernel("double_entri", In[f32], Out[f32])(lambda block, x, y: None)
+    assert [found.code for found in graph.check() if found.severity == "error"] == ["WSP1540"] * 2
+
+
 def test_an_entry_symbol_without_a_kernel_is_an_error():
     graph = TaskGraph.from_text(SCALE)
     graph.kernel("double_entri", In[f32], Out[f32])(lambda block, x, y: None)

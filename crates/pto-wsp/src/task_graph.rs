@@ -50,7 +50,7 @@ pub use wsp_core::tg::{
     MemLocation, StreamNo,
 };
 pub use wsp_cpu::tg::{
-    BoundArg, Prepared, Report, Session, SessionOptions, TensorRange, TgCx, TgKernels, check_sizes,
+    BoundArg, Prepared, Report, Session, SessionOptions, TensorRange, TgCx, TgKernels, check_unit,
 };
 pub use wsp_cpu::workload::KernelFault;
 pub use wsp_ir::tg::{ArgSignature, Expr, KernelSignature, Signatures, Table, TgBuilder, TgModule, verify};

@@ -13,7 +13,7 @@ use crate::stack;
 use pto_wsp::backend::cpu::{CpuSimBackend, Report};
 use pto_wsp::codes::NOTHING_RAN;
 use pto_wsp::registry_with;
-use pto_wsp::task_graph::TgKernels;
+use pto_wsp::task_graph::{TgKernels, check_unit};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -23,13 +23,13 @@ use std::sync::Arc;
 use wsp_backend::{Args, Outcome, Payload, PayloadSlot, Recording, RunOptions};
 use wsp_core::tg::Instr;
 use wsp_diag::{Code, Diagnostic, Severity, SourceMap};
-use wsp_ir::tg::{Signatures, TgModule};
+use wsp_ir::tg::TgModule;
 use wsp_isa::tg::{binary, text};
 use wsp_kernel::{Engine, Mode};
 use wsp_plan::entry::settable;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{KernelFile, PlanSource, UnitSource};
-use wsp_tg::{LintOptions, lint};
+use wsp_tg::LintOptions;
 use wsp_trace::python::arrays::BAD_OPTION as UNUSED;
 
 const CONTRADICTION: Code = Code(1518);
@@ -103,17 +103,13 @@ impl TaskGraph {
     ) -> PyResult<Bound<'py, PyList>> {
         let mut sources = self.sources.clone();
         let files = files.read().map_err(|faults| errors::exception(py, &faults, &sources))?;
-        let known = stack::on_large_stack(py, || self.signatures(kernels, &files, &mut sources))?;
+        let known = stack::on_large_stack(py, || self.with_files(kernels, &files, &mut sources))?;
         let mut found = self.warnings.clone();
         match known {
             Err(faults) => found.extend(faults),
             Ok(known) => {
-                let broken = wsp_ir::tg::verify(&self.unit);
-                let device = CPU_SIM.device;
-                let options = LintOptions { device, ..LintOptions::default() };
-                let linted = if broken.is_empty() { lint(&self.unit, &known, &options) } else { Vec::new() };
-                found.extend(broken);
-                found.extend(linted);
+                let options = LintOptions { device: CPU_SIM.device, ..LintOptions::default() };
+                found.extend(check_unit(&self.unit, &known, &options));
             }
         }
         let records: Vec<_> =
@@ -148,18 +144,18 @@ impl TaskGraph {
 }
 
 impl TaskGraph {
-    /// What is known of the kernels before they run.
-    fn signatures(
+    /// The kernels, with those of files.
+    fn with_files(
         &self,
         functions: Vec<kernel::PyKernel>,
         files: &Files,
         sources: &mut SourceMap,
-    ) -> Result<Signatures, Vec<Diagnostic>> {
+    ) -> Result<TgKernels, Vec<Diagnostic>> {
         let (mut kernels, files) = self.kernels(functions, files, sources, false)?;
         for file in files {
             kernels.add_library(&file.module, &file.set, Mode::Fast, Engine::default())?;
         }
-        Ok(kernels.signatures())
+        Ok(kernels)
     }
 
     /// The kernels: functions of Python, and files, those that the unit uses and further ones.

@@ -196,20 +196,11 @@ fn check(
         return Err(vec![Diagnostic::error(codes::BAD_OPTION, fault.to_string())]);
     }
     let mut found = refused(verify(module))?;
-    let mut graph = wsp_core::tg::GraphNo(0);
-    for (at, instr) in module.instrs.iter().enumerate() {
-        match *instr {
-            Instr::TgBegin { graph_id } => graph = graph_id,
-            Instr::TgKernel { kernel_id, entry_symbol, .. } if !kernels.has(module.str(entry_symbol)) => {
-                let name = module.name(wsp_ir::tg::Namespace::Kernel, graph, kernel_id.0);
-                let fault = kernels.unknown(module.str(entry_symbol), &name);
-                found.push(fault.at(module.span(at), "defined here"));
-            }
-            Instr::TgCheckpoint { .. } | Instr::TgRestore { .. } if options.checkpoints.is_none() => {
-                found.push(no_store().at(module.span(at), "needed here"));
-            }
-            _ => {}
-        }
+    found.extend(kernels.unresolved(module));
+    if options.checkpoints.is_none() {
+        let needs = |instr: &Instr| matches!(instr, Instr::TgCheckpoint { .. } | Instr::TgRestore { .. });
+        let needing = (0..module.instrs.len()).filter(|at| needs(&module.instrs[*at]));
+        found.extend(needing.map(|at| no_store().at(module.span(at), "needed here")));
     }
     found = refused(found)?;
     let cores = options.runtime.cores;

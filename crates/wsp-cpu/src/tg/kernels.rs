@@ -7,9 +7,10 @@ use crate::workload::KernelFault;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use wsp_core::tg::{GraphNo, Instr};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
-use wsp_ir::tg::{KernelSignature, Signatures};
+use wsp_ir::tg::{KernelSignature, Namespace, Signatures, TgModule};
 use wsp_kernel::{CodeCache, Engine, Mode};
 use wsp_plan::ParamValue;
 
@@ -161,8 +162,26 @@ impl TgKernels {
         self.known.get(entry).map(|known| &known.body)
     }
 
+    /// Kernels of a unit whose entry symbol is not among these.
+    pub(super) fn unresolved(&self, module: &TgModule) -> Vec<Diagnostic> {
+        let mut graph = GraphNo(0);
+        let mut found = Vec::new();
+        for (at, instr) in module.instrs.iter().enumerate() {
+            match *instr {
+                Instr::TgBegin { graph_id } => graph = graph_id,
+                Instr::TgKernel { kernel_id, entry_symbol, .. } if !self.has(module.str(entry_symbol)) => {
+                    let name = module.name(Namespace::Kernel, graph, kernel_id.0);
+                    let fault = self.unknown(module.str(entry_symbol), &name);
+                    found.push(fault.at(module.span(at), "defined here"));
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
     /// What is said of an entry symbol without a kernel.
-    pub(crate) fn unknown(&self, entry: &str, kernel: &str) -> Diagnostic {
+    pub(super) fn unknown(&self, entry: &str, kernel: &str) -> Diagnostic {
         let message =
             format!("kernel `{kernel}` has the entry symbol `{entry}`, and no kernel is called that");
         let fault = Diagnostic::error(codes::UNKNOWN_ENTRY, message);
@@ -174,7 +193,10 @@ impl TgKernels {
             [] => fault.note("there are no kernels").help("name a file of kernels: `use \"FILE.pto\"`").python(format!(
                 "give it a function with `@graph.kernel(\"{entry}\", In[f32], Out[f32])`, or a file of kernels: `graph.use(path)`"
             )),
-            some => fault.note(format!("there are: {}", some.join(", "))),
+            some => fault
+                .note(format!("there are: {}", some.join(", ")))
+                .help("give the file that has it, with `use` or with `--kernels FILE.pto`")
+                .python(format!("give it a function with `@graph.kernel(\"{entry}\")`, or the file that has it: `graph.use(path)`")),
         }
     }
 }

@@ -43,6 +43,7 @@ mod snapshot;
 mod takes;
 mod tensors;
 mod touches;
+mod unit_check;
 mod values;
 mod watch;
 
@@ -55,4 +56,4 @@ pub use prepared::Prepared;
 pub use pto::{PtoBound, PtoEntry, PtoResident};
 pub use report::Report;
 pub use session::Session;
-pub use sizes::check_sizes;
+pub use unit_check::check_unit;

@@ -10,7 +10,7 @@ use wsp_tg::plan::{BindItem, BindTensor, GraphPlan, UnitPlan};
 
 /// Kernels of a unit that no run can bind, by the sizes of their tensors that the unit says: the extents of an entry of a `.pto` file follow
 /// from the bytes of its arguments, which have to agree. A kernel in an arm that may not be taken is a warning.
-pub fn check_sizes(plan: &UnitPlan, module: &TgModule, kernels: &TgKernels) -> Vec<Diagnostic> {
+pub(super) fn check_sizes(plan: &UnitPlan, module: &TgModule, kernels: &TgKernels) -> Vec<Diagnostic> {
     let bytes = |unit: u32| plan.tensors[unit as usize].bytes;
     plan.graphs.iter().flat_map(|graph| check_graph(graph, module, kernels, &bytes)).collect()
 }

@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wsp_core::FuncId;
-use wsp_core::tg::{GraphNo, Instr};
-use wsp_diag::{Diagnostic, Span, did_you_mean};
-use wsp_ir::tg::{Namespace, Signatures, TgModule};
+use wsp_core::tg::Instr;
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::tg::{Signatures, TgModule};
 use wsp_ir::{Module, ParamSource};
 use wsp_kernel::{Engine, Mode};
 use wsp_plan::{KernelFile, ParamValue, params_of_kernels};
@@ -63,43 +63,6 @@ impl UnitKernels {
     /// The parameters of all files.
     pub(super) fn params(&self) -> impl Iterator<Item = &str> {
         self.params.iter().map(String::as_str)
-    }
-
-    /// Kernels of a unit whose entry symbol is in none of its files; nothing of a unit without files, whose kernels may be
-    /// functions of whoever runs it.
-    pub(super) fn unresolved(&self, module: &TgModule) -> Vec<Diagnostic> {
-        if self.files.is_empty() {
-            return Vec::new();
-        }
-        let mut graph = GraphNo(0);
-        let mut found = Vec::new();
-        for (at, instr) in module.instrs.iter().enumerate() {
-            match instr {
-                Instr::TgBegin { graph_id } => graph = *graph_id,
-                Instr::TgKernel { kernel_id, entry_symbol, .. } => {
-                    let entry = module.str(*entry_symbol);
-                    if !self.kernels.has(entry) {
-                        let name = module.name(Namespace::Kernel, graph, kernel_id.0);
-                        found.push(self.unknown(entry, &name, module.span(at)));
-                    }
-                }
-                _ => {}
-            }
-        }
-        found
-    }
-
-    fn unknown(&self, entry: &str, kernel: &str, span: Span) -> Diagnostic {
-        let files: Vec<String> = self.files.iter().map(|file| format!("`{}`", file.display())).collect();
-        let message =
-            format!("kernel `{kernel}` has the entry symbol `{entry}`, and no kernel is called that");
-        let fault = Diagnostic::error(codes::UNKNOWN_ENTRY, message)
-            .at(span, "")
-            .note(format!("kernels come from {}", files.join(", ")));
-        match did_you_mean(entry, self.kernels.entries()) {
-            Some(near) => fault.help(format!("did you mean `{near}`?")),
-            None => fault.help("give the file that has it with `--kernels FILE.pto`"),
-        }
     }
 }
 

@@ -20,14 +20,13 @@ use super::disasm::write_listing;
 use super::kind::Kind;
 use super::{Outcome, Session, options};
 use crate::args::{CheckArgs, DisasmArgs};
-use pto_wsp::task_graph::check_sizes;
+use pto_wsp::task_graph::check_unit;
 use std::path::{Path, PathBuf};
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::verify;
 use wsp_isa::tg::text;
 use wsp_plan::target::CPU_SIM;
-use wsp_tg::matrix::{UnitTarget, diagnose};
-use wsp_tg::{ElaborateOptions, LintOptions, elaborate, lint};
+use wsp_tg::LintOptions;
 
 /// Prints a unit as text, also one that breaks rules.
 pub(super) fn disasm(
@@ -58,25 +57,17 @@ pub(super) fn check(
     if kind == Kind::UnitBytes && module.instrs.is_empty() {
         return Err(vec![super::empty::empty(path, kind, "it has no instruction")]);
     }
-    let mut found = verify(&module);
-    if !found.iter().any(Diagnostic::is_error) {
-        let kernels = session.read_kernels(path, &module, &args.kernels, &[])?;
-        idle.retain(|file| kernels.idle.contains(file));
-        found.extend(kernels.unresolved(&module));
-        let platform = args.target.map(|target| target.platform);
-        let device = args.target.unwrap_or(CPU_SIM).device;
-        let signatures = kernels.signatures();
-        found.extend(lint(&module, &signatures, &LintOptions { platform, device, devices: args.devices }));
-        found.extend(platform.map_or_else(Vec::new, |p| diagnose(&module, &UnitTarget::of(p))));
-        found.extend(references::verify(&module));
-        if !found.iter().any(Diagnostic::is_error) {
-            let planned = elaborate(&module, &signatures, &ElaborateOptions::default());
-            found.extend(match planned {
-                Ok(plan) => check_sizes(&plan, &module, &kernels.kernels),
-                Err(faults) => faults,
-            });
-        }
+    let broken = verify(&module);
+    if broken.iter().any(Diagnostic::is_error) {
+        return Err(broken);
     }
+    let kernels = session.read_kernels(path, &module, &args.kernels, &[])?;
+    idle.retain(|file| kernels.idle.contains(file));
+    let platform = args.target.map(|target| target.platform);
+    let device = args.target.unwrap_or(CPU_SIM).device;
+    let options = LintOptions { platform, device, devices: args.devices };
+    let mut found = references::verify(&module);
+    found.extend(check_unit(&module, &kernels.kernels, &options));
     if found.iter().any(Diagnostic::is_error) {
         return Err(found);
     }
