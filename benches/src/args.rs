@@ -102,7 +102,7 @@ pub(crate) struct BenchRuntimeArgs {
         value_name = "LIST",
         value_delimiter = ',',
         value_enum,
-        default_value = "graphs,metg,stream,inference"
+        default_value = "graphs,metg,stream,inference,execute"
     )]
     pub(crate) sections: Vec<RuntimeSection>,
 
@@ -180,6 +180,8 @@ pub(crate) enum RuntimeSection {
     Stream,
     /// Dependences from boxes
     Inference,
+    /// A prepared program of few empty tasks
+    Execute,
 }
 
 impl RuntimeSection {
@@ -190,6 +192,7 @@ impl RuntimeSection {
             RuntimeSection::Metg => "metg",
             RuntimeSection::Stream => "stream",
             RuntimeSection::Inference => "inference",
+            RuntimeSection::Execute => "execute",
         }
     }
 }

@@ -5,6 +5,7 @@
 //! on either side.
 
 pub(crate) mod bodies;
+mod execute;
 mod graphs;
 mod inference;
 mod llama;
@@ -35,6 +36,8 @@ pub(crate) struct Plan {
     pub(crate) steps: u32,
     /// Tasks of a stream.
     pub(crate) stream_tasks: u32,
+    /// Runs of a prepared program.
+    pub(crate) runs: u32,
     /// Tokens of the LLaMA layer.
     pub(crate) seq: u32,
     /// Measurements after the first, each time a program runs.
@@ -63,6 +66,7 @@ impl Plan {
             widths: vec![4, 16],
             steps: 1000,
             stream_tasks: 1_000_000,
+            runs: 1000,
             seq: 16_384,
             repeats,
             rounds,
@@ -70,9 +74,15 @@ impl Plan {
         match scale {
             Scale::Usual => usual,
             Scale::Full => Plan { stream_tasks: 100_000_000, ..usual },
-            Scale::Quick => {
-                Plan { tasks: 1000, random_tasks: 1000, steps: 10, stream_tasks: 100_000, seq: 1024, ..usual }
-            }
+            Scale::Quick => Plan {
+                tasks: 1000,
+                random_tasks: 1000,
+                steps: 10,
+                stream_tasks: 100_000,
+                runs: 10,
+                seq: 1024,
+                ..usual
+            },
         }
     }
 }
@@ -148,6 +158,7 @@ impl Field {
             RuntimeSection::Metg => task_bench::rows(plan, &self.peers, emit),
             RuntimeSection::Stream => stream::rows(plan, emit),
             RuntimeSection::Inference => inference::rows(plan, emit),
+            RuntimeSection::Execute => execute::rows(plan, emit),
         }
     }
 }

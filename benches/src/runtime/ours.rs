@@ -8,7 +8,7 @@ use super::pattern::{
 use super::peers::{GraphTimes, Metg};
 use std::fmt::Debug;
 use wsp_core::TaskId;
-use wsp_runtime::{Deps, RunConfig, TaskGraph, TaskRunner, TaskSpec, Workers, with_workers};
+use wsp_runtime::{Deps, RunConfig, TaskGraph, TaskRunner, TaskSpec};
 
 /// Names of the graphs, as the peers know them.
 pub(super) const GRAPHS: [&str; 4] = ["independent", "chain", "wavefront", "random"];
@@ -50,46 +50,35 @@ fn config(workers: u32) -> RunConfig {
     RunConfig { threads: workers, deps: Deps::Explicit, ..RunConfig::default() }
 }
 
-/// Starts a team of workers for as long as `work` needs it.
-fn with_team<'j, T>(
-    config: &RunConfig,
-    work: impl FnOnce(&Workers<'j>) -> Result<T, String>,
-) -> Result<T, String> {
-    with_workers(config.threads, work).map_err(text)?
-}
-
-fn run<'j, R: TaskRunner<Failure: Debug + 'j>>(
+fn run<R: TaskRunner<Failure: Debug>>(
     graph: &mut TaskGraph,
-    workers: &Workers<'j>,
     config: &RunConfig,
-    runner: &'j R,
+    runner: &R,
 ) -> Result<(), String> {
-    graph.run_on(workers, config, runner).map(|_| ()).map_err(text)
+    graph.run(config, runner).map(|_| ()).map_err(text)
 }
 
 fn measure(pattern: &impl Pattern, workers: u32, repeats: u32) -> Result<GraphTimes, String> {
     let (config, count) = (config(workers), Count::new(workers));
     let n = f64::from(pattern.tasks().max(1));
-    let (samples, bytes) = with_team(&config, |team| {
-        let mut graph = TaskGraph::new(Deps::Explicit);
-        let mut samples: [Vec<Span>; 4] = Default::default();
-        for repeat in 0..=repeats {
-            graph.clear();
-            let start = Moment::now();
-            build(&mut graph, pattern)?;
-            let built = Moment::now();
-            run(&mut graph, team, &config, &count)?;
-            let ran = Moment::now();
-            run(&mut graph, team, &config, &count)?;
-            let again = Moment::now();
-            count.expect(pattern.tasks(), 2)?;
-            if repeat > 0 {
-                let spans = [start.to(built), built.to(ran), ran.to(again), start.to(ran)];
-                samples.iter_mut().zip(spans).for_each(|(list, span)| list.push(span.over(n)));
-            }
+    let mut graph = TaskGraph::new(Deps::Explicit);
+    let mut samples: [Vec<Span>; 4] = Default::default();
+    for repeat in 0..=repeats {
+        graph.clear();
+        let start = Moment::now();
+        build(&mut graph, pattern)?;
+        let built = Moment::now();
+        run(&mut graph, &config, &count)?;
+        let ran = Moment::now();
+        run(&mut graph, &config, &count)?;
+        let again = Moment::now();
+        count.expect(pattern.tasks(), 2)?;
+        if repeat > 0 {
+            let spans = [start.to(built), built.to(ran), ran.to(again), start.to(ran)];
+            samples.iter_mut().zip(spans).for_each(|(list, span)| list.push(span.over(n)));
         }
-        Ok((samples, graph.bytes() as f64 / n))
-    })?;
+    }
+    let bytes = graph.bytes() as f64 / n;
     let [build, run, rerun, total] = samples.map(|spans| Span::median(&spans));
     let (build, run, rerun, bytes) = (Some(build), Some(run), Some(rerun), Some(bytes));
     Ok(GraphTimes { build, run, rerun, total, bytes, checksum: checked(pattern, &config)? })
@@ -98,14 +87,12 @@ fn measure(pattern: &impl Pattern, workers: u32, repeats: u32) -> Result<GraphTi
 /// Runs a graph twice with tasks that see the order.
 fn checked(pattern: &impl Pattern, config: &RunConfig) -> Result<u64, String> {
     let (expected, order) = (sequential(pattern), Order::new(pattern));
-    with_team(config, |team| {
-        let mut graph = TaskGraph::new(Deps::Explicit);
-        build(&mut graph, pattern)?;
-        run(&mut graph, team, config, &order)?;
-        order.expect(&expected)?;
-        run(&mut graph, team, config, &order)?;
-        order.expect(&expected)
-    })
+    let mut graph = TaskGraph::new(Deps::Explicit);
+    build(&mut graph, pattern)?;
+    run(&mut graph, config, &order)?;
+    order.expect(&expected)?;
+    run(&mut graph, config, &order)?;
+    order.expect(&expected)
 }
 
 /// Finds the shortest task of which half of the workers' time is useful; every graph is cleared, built and run.
@@ -114,24 +101,22 @@ fn checked(pattern: &impl Pattern, config: &RunConfig) -> Result<u64, String> {
 /// As [`graph`].
 pub(super) fn metg(pattern: &Listed, workers: u32, repeats: u32) -> Result<Metg, String> {
     let (config, tasks, busy) = (config(workers), pattern.tasks(), Busy::new(workers));
-    let ns = with_team(&config, |team| {
-        let mut graph = TaskGraph::new(Deps::Explicit);
-        shortest_task(|iterations| {
-            busy.set_iterations(iterations);
-            let (mut loops, mut graphs) = (Vec::new(), Vec::new());
-            for _ in 0..repeats {
-                let first = Moment::now();
-                (0..tasks).for_each(|task| busy.execute(0, task));
-                let start = Moment::now();
-                graph.clear();
-                build(&mut graph, pattern)?;
-                run(&mut graph, team, &config, &busy)?;
-                graphs.push(start.to(Moment::now()).wall);
-                loops.push(first.to(start).wall);
-                busy.expect(tasks, 2)?;
-            }
-            Ok::<Useful, String>(Useful::new(loops, graphs, tasks, workers))
-        })
+    let mut graph = TaskGraph::new(Deps::Explicit);
+    let ns = shortest_task(|iterations| {
+        busy.set_iterations(iterations);
+        let (mut loops, mut graphs) = (Vec::new(), Vec::new());
+        for _ in 0..repeats {
+            let first = Moment::now();
+            (0..tasks).for_each(|task| busy.execute(0, task));
+            let start = Moment::now();
+            graph.clear();
+            build(&mut graph, pattern)?;
+            run(&mut graph, &config, &busy)?;
+            graphs.push(start.to(Moment::now()).wall);
+            loops.push(first.to(start).wall);
+            busy.expect(tasks, 2)?;
+        }
+        Ok::<Useful, String>(Useful::new(loops, graphs, tasks, workers))
     })?;
     Ok(Metg { ns, checksum: checked(pattern, &config)? })
 }

@@ -55,6 +55,7 @@ fn without_peers_every_row_is_printed() {
         "memory growth MiB",
         "re-run ns/task",
         "run ns/task",
+        "us/run",
     ];
     assert_eq!(measures, expected.into());
 }

@@ -7,9 +7,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wsp_core::{KernelId, TaskId};
-use wsp_runtime::{
-    Deps, Ready, RunConfig, Stopped, TaskGraph, TaskRunner, TaskSpec, Workers, clock, run, with_workers,
-};
+use wsp_runtime::{Deps, Ready, RunConfig, Stopped, TaskGraph, TaskRunner, TaskSpec, clock, run};
 
 const ROUNDS: usize = 7;
 
@@ -100,12 +98,12 @@ fn median(mut samples: Vec<f64>) -> f64 {
     samples[samples.len() / 2]
 }
 
-fn measure<'j>(name: &str, build: Build, workers: &Workers<'j>, config: &RunConfig, runner: &'j Count) {
+fn measure(name: &str, build: Build, config: &RunConfig, runner: &Count) {
     let mut graph = TaskGraph::new(Deps::Explicit);
     build(&mut graph).expect("the graph fits");
     let (mut builds, mut runs, mut reruns) = (Vec::new(), Vec::new(), Vec::new());
     let begin = clock::now();
-    let alone = workers.threads() == 1;
+    let alone = config.threads == 1;
     let time = || if alone { busy_ns(begin) } else { clock::nanos_since(begin) as f64 };
     for _ in 0..ROUNDS {
         graph.clear();
@@ -114,7 +112,7 @@ fn measure<'j>(name: &str, build: Build, workers: &Workers<'j>, config: &RunConf
             if graph.is_empty() {
                 build(&mut graph).expect("the graph fits");
             } else {
-                graph.run_on(workers, config, runner).expect("no task fails");
+                graph.run(config, runner).expect("no task fails");
             }
             samples.push((time() - start) / graph.len().max(1) as f64);
         }
@@ -157,15 +155,12 @@ fn main() {
     let patterns: [(&str, Build); 4] =
         [("independent", independent), ("chain", chain), ("wavefront", wavefront), ("random", random_layers)];
     let is_wanted = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
-    let measured = with_workers(threads, |workers| {
-        for ready in [Ready::Fifo, Ready::WorkSteal] {
-            for (name, build) in patterns.into_iter().filter(|(name, _)| is_wanted(name)) {
-                let config = RunConfig { threads, ready, ..RunConfig::default() };
-                measure(name, build, workers, &config, &runner);
-            }
+    for ready in [Ready::Fifo, Ready::WorkSteal] {
+        for (name, build) in patterns.into_iter().filter(|(name, _)| is_wanted(name)) {
+            let config = RunConfig { threads, ready, ..RunConfig::default() };
+            measure(name, build, &config, &runner);
         }
-    });
-    measured.expect("the system should have threads");
+    }
     if is_wanted("stream") {
         for ready in [Ready::Fifo, Ready::WorkSteal] {
             stream(threads, 1_000_000, ready, &runner);

@@ -25,13 +25,6 @@ pub enum ConfigError {
         /// Workers of the run.
         threads: u32,
     },
-    /// A team of workers was asked to run with another number of them.
-    TeamSize {
-        /// Workers of the team.
-        team: u32,
-        /// Workers asked for.
-        threads: u32,
-    },
 }
 
 impl fmt::Display for ConfigError {
@@ -44,10 +37,6 @@ impl fmt::Display for ConfigError {
                 f,
                 "{vector} vector and {cube} cube workers are {}, but `threads` is {threads}; make the two add up to it",
                 vector + cube
-            ),
-            ConfigError::TeamSize { team, threads } => write!(
-                f,
-                "`threads` is {threads}, but the team has {team} workers; ask for {team}, or make another team"
             ),
         }
     }

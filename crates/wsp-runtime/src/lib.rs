@@ -109,5 +109,4 @@ pub use stats::{
 };
 pub use stream::{Submitter, run};
 pub use task::{Affinity, TaskRunner, TaskSpec};
-pub use team::{Workers, with_workers};
 pub use wsp_core::policy::{Deps, Gate, GateScope, PoolSizes, Ready, Start, Window, WindowMode};

@@ -4,7 +4,7 @@
 
 use crate::gates::{Candidate, Gates};
 use crate::graph::core::Core;
-use crate::graph::team::Stored;
+use crate::graph::stored::Stored;
 use crate::placement::{Division, Placement, Route, Topology};
 use crate::places::Places;
 use crate::ready::Queues;

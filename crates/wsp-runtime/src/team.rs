@@ -1,173 +1,152 @@
-//! Worker threads that outlive a run.
+//! The threads of the process. They sleep between runs, and every kind of run takes its threads from here.
 //!
-//! # Protocol
+//! A run has the threads of its team to itself for as long as it lasts. So no run waits for the threads of another: not one that
+//! a task of the other starts, and not one that another thread starts meanwhile. Such runs get teams of their own, which are kept
+//! as well, [`KEPT`] at most.
 //!
-//! The caller is worker 0. To run a job it stores it, counts the other workers as running, advances the round, and wakes
-//! them; each takes the job once per round, drops it when done, and counts itself off. The caller returns when all have.
-//! Job, round and count change under one lock, so a worker that checks them there before it waits misses nothing. Both
-//! sides first look at an atomic copy for a while without the lock, because runs of microseconds follow each other.
+//! A thread of a pool that waits for a scope takes jobs of its own pool meanwhile. A task that starts a run must not wait in that
+//! way: it could take up a worker of the very run that waits for the task. There a thread of its own waits for the scope.
 
 use crate::{StartError, clock};
-use std::any::Any;
+use rayon_core::{Scope, ThreadBuilder, ThreadPool, ThreadPoolBuilder};
+use std::error::Error;
 use std::hint;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::io;
+use std::mem;
+use std::panic::resume_unwind;
+use std::process;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How long a thread looks before it waits: some wake-ups' worth.
+/// Teams that no run has.
+static IDLE: Mutex<Vec<Threads>> = Mutex::new(Vec::new());
+/// Most idle teams: as many runs at once find their threads started.
+const KEPT: usize = 4;
+/// How long a thread looks whether the others are done before it sleeps: some wake-ups' worth.
 const LOOKS_FOR: Duration = Duration::from_micros(50);
 /// Looks between two readings of the clock.
 const LOOKS: u32 = 64;
 
-/// Work for every worker of a team.
-pub(crate) trait Job: Send + Sync {
-    /// The share of worker `worker`.
-    fn work(&self, worker: u32);
+/// Threads that one run has to itself, until it drops this.
+#[derive(Debug)]
+pub(crate) struct Team {
+    /// None where the calling thread is alone, and when they were given back.
+    threads: Option<Threads>,
 }
 
-struct State<'j> {
-    job: Option<Arc<dyn Job + 'j>>,
-    round: u64,
-    running: u32,
-    closed: bool,
-    panic: Option<Box<dyn Any + Send>>,
-}
+impl Team {
+    /// `wanted` threads, of which `own` are the caller's: 0 or 1.
+    ///
+    /// # Errors
+    /// The system gives fewer.
+    pub(crate) fn take(wanted: u32, own: u32) -> Result<Team, StartError> {
+        let count = (wanted - own) as usize;
+        if count == 0 {
+            return Ok(Team { threads: None });
+        }
+        // In the child of a fork the lock may be held by a thread that is not there: nothing waits for it.
+        let idle = IDLE.try_lock().ok().and_then(|mut idle| {
+            // Those of the parent of a fork are forgotten when they are dropped.
+            idle.retain(Threads::are_here);
+            let enough = idle.iter().rposition(|threads| threads.others.len() >= count);
+            let at = enough.or(idle.len().checked_sub(1))?;
+            Some(idle.swap_remove(at))
+        });
+        let threads = match idle {
+            Some(threads) if threads.others.len() >= count => threads,
+            small => {
+                // The larger team takes its place.
+                drop(small);
+                Threads::new(count).map_err(|(started, reason)| StartError::Threads {
+                    wanted,
+                    started: started + own,
+                    reason,
+                })?
+            }
+        };
+        Ok(Team { threads: Some(threads) })
+    }
 
-/// A team of workers that wait for runs: see [`with_workers`].
-pub struct Workers<'j> {
-    threads: u32,
-    state: Mutex<State<'j>>,
-    started: Condvar,
-    finished: Condvar,
-    /// The round, and how many are running: copies to look at.
-    round: AtomicU64,
-    running: AtomicU64,
-}
+    /// Works on all items at once, at most as many as there are threads, and does what is to be done `here` beside them. The
+    /// results come in the order of the items.
+    ///
+    /// # Errors
+    /// Within a task of a run, the system gives no thread that waits for the others. Then nothing was done.
+    ///
+    /// # Panics
+    /// When `work` or `here` panics, after all are done.
+    pub(crate) fn each<T: Send, U: Send, V>(
+        &self,
+        items: Vec<T>,
+        work: impl Fn(T) -> U + Sync,
+        here: impl FnOnce() -> V,
+    ) -> Result<(V, Vec<U>), StartError> {
+        let Some(Threads { pool: Some(pool), .. }) = &self.threads else { return Ok((here(), Vec::new())) };
+        let left = AtomicUsize::new(items.len());
+        let mut results: Vec<Option<U>> = items.iter().map(|_| None).collect();
+        let job = |(done, item): (&mut Option<U>, T)| {
+            *done = Some(work(item));
+            // Relaxed: the scope orders what was done.
+            left.fetch_sub(1, Ordering::Relaxed);
+        };
+        let jobs = results.iter_mut().zip(items);
+        let value = if rayon_core::current_thread_index().is_none() {
+            pool.in_place_scope(|scope| {
+                spread(scope, jobs, &job);
+                let value = here();
+                look_for(|| left.load(Ordering::Relaxed) == 0);
+                value
+            })
+        } else {
+            thread::scope(|scope| {
+                let waits = thread::Builder::new().name("wsp-waits".to_owned());
+                let waits =
+                    waits.spawn_scoped(scope, || pool.in_place_scope(|scope| spread(scope, jobs, &job)));
+                let waits = waits.map_err(|error| StartError::Threads {
+                    wanted: 1,
+                    started: 0,
+                    reason: error.to_string(),
+                })?;
+                let value = here();
+                waits.join().unwrap_or_else(|panic| resume_unwind(panic));
+                Ok(value)
+            })?
+        };
+        Ok((value, results.into_iter().flatten().collect()))
+    }
 
-impl std::fmt::Debug for Workers<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Workers").field("threads", &self.threads).finish_non_exhaustive()
+    /// Starts a job that nothing waits for, and that must not panic; at most as many as there are threads.
+    pub(crate) fn spawn(&self, job: impl FnOnce() + Send + 'static) {
+        if let Some(Threads { pool: Some(pool), .. }) = &self.threads {
+            pool.spawn(job);
+        }
     }
 }
 
-/// Starts a team of `threads` workers, of which the calling thread is one, for the runs in `body`; see
-/// [`TaskGraph::run_on`](crate::TaskGraph::run_on). Between runs they sleep.
-///
-/// Runners must outlive the team: make them before it.
-///
-/// # Errors
-/// The system gives fewer threads.
-pub fn with_workers<'j, T>(threads: u32, body: impl FnOnce(&Workers<'j>) -> T) -> Result<T, StartError> {
-    let state = State { job: None, round: 0, running: 0, closed: false, panic: None };
-    let workers = Workers {
-        threads: threads.max(1),
-        state: Mutex::new(state),
-        started: Condvar::new(),
-        finished: Condvar::new(),
-        round: AtomicU64::new(0),
-        running: AtomicU64::new(0),
-    };
-    thread::scope(|scope| {
-        let workers = &workers;
-        // Also when the body panics: the scope waits for the workers.
-        let _closer = Closer(workers);
-        for index in 1..workers.threads {
-            let named = thread::Builder::new().name(format!("wsp-worker-{index}"));
-            named.spawn_scoped(scope, move || workers.serve(index)).map_err(|error| StartError::Threads {
-                wanted: threads,
-                started: index,
-                reason: error.to_string(),
-            })?;
-        }
-        Ok(body(workers))
-    })
-}
-
-struct Closer<'w, 'j>(&'w Workers<'j>);
-
-impl Drop for Closer<'_, '_> {
+impl Drop for Team {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.closed = true;
-        // Relaxed: the lock orders it for those who wait, and those who look then take the lock.
-        self.0.round.fetch_add(1, Ordering::Relaxed);
-        drop(state);
-        self.0.started.notify_all();
+        let threads = self.threads.take().filter(Threads::are_here);
+        if let (Some(threads), Ok(mut idle)) = (threads, IDLE.try_lock())
+            && idle.len() < KEPT
+        {
+            idle.push(threads);
+        }
     }
 }
 
-impl<'j> Workers<'j> {
-    /// Workers of the team.
-    pub fn threads(&self) -> u32 {
-        self.threads
-    }
-
-    /// Runs a job on all workers and returns when all are done with it.
-    pub(crate) fn run(&self, job: Arc<dyn Job + 'j>) {
-        if self.threads > 1 {
-            let mut state = self.lock();
-            state.job = Some(job.clone());
-            state.round += 1;
-            state.running = self.threads - 1;
-            self.running.store(u64::from(state.running), Ordering::Relaxed);
-            self.round.store(state.round, Ordering::Relaxed);
-            drop(state);
-            self.started.notify_all();
-        }
-        let own = catch_unwind(AssertUnwindSafe(|| job.work(0)));
-        drop(job);
-        let theirs = self.join();
-        if let Some(panic) = own.err().or(theirs) {
-            resume_unwind(panic);
-        }
-    }
-
-    /// Waits for the others, and returns a panic of one of them.
-    fn join(&self) -> Option<Box<dyn Any + Send>> {
-        look_for(|| self.running.load(Ordering::Relaxed) == 0);
-        let mut state = self.lock();
-        while state.running > 0 {
-            state = self.finished.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        state.job = None;
-        state.panic.take()
-    }
-
-    /// Takes part in every job until the team is closed.
-    fn serve(&self, index: u32) {
-        let mut served = 0;
-        loop {
-            look_for(|| self.round.load(Ordering::Relaxed) != served);
-            let mut state = self.lock();
-            while state.round == served && !state.closed {
-                state = self.started.wait(state).unwrap_or_else(PoisonError::into_inner);
-            }
-            if state.round == served {
-                return;
-            }
-            served = state.round;
-            let job = state.job.clone();
-            drop(state);
-            // The job is dropped before the count, so that the caller has it to itself again.
-            let result = catch_unwind(AssertUnwindSafe(|| job.into_iter().for_each(|job| job.work(index))));
-            let mut state = self.lock();
-            if let Err(panic) = result {
-                state.panic = Some(panic);
-            }
-            state.running -= 1;
-            self.running.store(u64::from(state.running), Ordering::Relaxed);
-            if state.running == 0 {
-                drop(state);
-                self.finished.notify_one();
-            }
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State<'j>> {
-        // Nothing inside the lock panics half way.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+/// Wakes a thread for each job. Waking one takes microseconds: this one wakes one, which wakes the others.
+fn spread<'s, J: Send + 's>(
+    scope: &Scope<'s>,
+    mut jobs: impl Iterator<Item = J> + Send + 's,
+    job: &'s (impl Fn(J) + Sync),
+) {
+    if let Some(first) = jobs.next() {
+        scope.spawn(move |scope| {
+            jobs.for_each(|other| scope.spawn(move |_| job(other)));
+            job(first);
+        });
     }
 }
 
@@ -188,48 +167,214 @@ fn look_for(mut there: impl FnMut() -> bool) {
     }
 }
 
-#[cfg(test)]
+/// Threads that end when this is dropped.
+#[derive(Debug)]
+struct Threads {
+    /// None while they start, and when they end.
+    pool: Option<ThreadPool>,
+    others: Vec<JoinHandle<()>>,
+    /// The process that has them. The child of a fork has none of them.
+    process: u32,
+}
+
+impl Threads {
+    /// So many.
+    ///
+    /// # Errors
+    /// The system gives fewer: how many, and what it says.
+    fn new(count: usize) -> Result<Threads, (u32, String)> {
+        Threads::started(count, |thread| {
+            let named = thread::Builder::new().name(format!("wsp-worker-{}", thread.index()));
+            named.spawn(|| thread.run())
+        })
+    }
+
+    /// So many, which `start` starts.
+    ///
+    /// # Errors
+    /// The system gives fewer: how many, and what it says.
+    fn started(
+        count: usize,
+        mut start: impl FnMut(ThreadBuilder) -> io::Result<JoinHandle<()>>,
+    ) -> Result<Threads, (u32, String)> {
+        let mut threads = Threads { pool: None, others: Vec::new(), process: process::id() };
+        let pool = ThreadPoolBuilder::new().num_threads(count).spawn_handler(|thread| {
+            threads.others.push(start(thread)?);
+            Ok(())
+        });
+        match pool.build() {
+            // A pool has a limit of its own.
+            Ok(_) if threads.others.len() < count => {
+                return Err((threads.others.len() as u32, "a run has no more".to_owned()));
+            }
+            Ok(pool) => threads.pool = Some(pool),
+            // Those that were started end, and are waited for when `threads` is dropped.
+            Err(error) => {
+                let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+                return Err((threads.others.len() as u32, reason));
+            }
+        }
+        Ok(threads)
+    }
+
+    /// Whether this process has them.
+    fn are_here(&self) -> bool {
+        self.process == process::id()
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        let (pool, others) = (self.pool.take(), mem::take(&mut self.others));
+        if self.are_here() {
+            drop(pool);
+            // Panics of jobs were passed on by `each`.
+            others.into_iter().for_each(|thread| drop(thread.join()));
+        } else {
+            // Their locks are as the parent left them, and what waits for them waits for ever.
+            mem::forget((pool, others));
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::atomic::AtomicU32;
+    use std::sync::{Arc, Barrier, mpsc};
 
-    struct Count<'c>(&'c [AtomicU32]);
-
-    impl Job for Count<'_> {
-        fn work(&self, worker: u32) {
-            self.0[worker as usize].fetch_add(1, Ordering::Relaxed);
-        }
+    /// A team that others do not find.
+    fn team(count: usize) -> Team {
+        Team { threads: Some(Threads::new(count).unwrap()) }
     }
 
     #[test]
-    fn every_worker_takes_part_in_every_job_once() {
-        let counts: Vec<AtomicU32> = (0..3).map(|_| AtomicU32::new(0)).collect();
-        with_workers(3, |workers| {
-            for round in 1..=200 {
-                let job = Arc::new(Count(&counts));
-                workers.run(job.clone());
-                assert!(Arc::into_inner(job).is_some(), "the job is the caller's again");
-                assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == round));
-            }
-        })
-        .unwrap();
+    fn items_are_worked_on_at_once_by_the_same_threads_in_each_round() {
+        let team = team(3);
+        let mut seen = BTreeSet::new();
+        for round in 0..50u32 {
+            // Each waits for all: one thread cannot do the work of two.
+            let barrier = Barrier::new(4);
+            let work = |item: u32| {
+                barrier.wait();
+                (item * 2 + round, thread::current().name().map(str::to_owned))
+            };
+            let (here, doubled) = team.each(vec![1, 2, 3], work, || barrier.wait()).unwrap();
+            drop(here);
+            let numbers: Vec<u32> = doubled.iter().map(|(number, _)| *number).collect();
+            assert_eq!(numbers, [round + 2, round + 4, round + 6]);
+            seen.extend(doubled.into_iter().map(|(_, thread)| thread));
+        }
+        let names = ["wsp-worker-0", "wsp-worker-1", "wsp-worker-2"].map(|name| Some(name.to_owned()));
+        assert_eq!(seen, BTreeSet::from(names));
     }
 
     #[test]
-    fn a_panic_of_a_worker_reaches_the_caller_and_the_team_stays_usable() {
-        struct Breaks(u32);
-        impl Job for Breaks {
-            fn work(&self, worker: u32) {
-                assert_ne!(worker, self.0, "broken");
-            }
+    fn one_thread_needs_no_other() {
+        let team = Team::take(1, 1).unwrap();
+        assert!(team.threads.is_none());
+        assert_eq!(team.each(Vec::<u32>::new(), |item| item, || 7), Ok((7, Vec::new())));
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_when_all_are_done_and_the_threads_stay() {
+        let team = team(2);
+        for breaks in 0..3 {
+            let done = AtomicU32::new(0);
+            let work = |item| {
+                assert_ne!(item, breaks, "broken");
+                done.fetch_add(1, Ordering::Relaxed);
+            };
+            assert!(catch_unwind(AssertUnwindSafe(|| team.each(vec![1, 2], work, || work(0)))).is_err());
+            assert_eq!(done.load(Ordering::Relaxed), 2, "item {breaks} broke");
         }
-        with_workers(2, |workers| {
-            for breaks in [1, 0] {
-                let caught = catch_unwind(AssertUnwindSafe(|| workers.run(Arc::new(Breaks(breaks)))));
-                assert!(caught.is_err());
+        assert_eq!(team.each(vec![1, 2], |item| item, || 0), Ok((0, vec![1, 2])));
+    }
+
+    /// The outer team's second job has no thread until its first is done: whoever waits in that one must not take it up.
+    #[test]
+    fn a_job_that_waits_for_another_team_takes_up_none_of_its_own() {
+        let (outer, inner) = (team(1), team(1));
+        let inside = AtomicU32::new(0);
+        let work = |item: u32| {
+            assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "a job began inside the other");
+            if item == 0 {
+                let slow = |()| (0..100).for_each(|_| thread::yield_now());
+                inner.each(vec![()], slow, || ()).unwrap();
             }
-            workers.run(Arc::new(Breaks(9)));
-        })
-        .unwrap();
+            inside.fetch_sub(1, Ordering::SeqCst);
+        };
+        assert!(outer.each(vec![0, 1], work, || ()).is_ok());
+    }
+
+    #[test]
+    fn a_panic_of_a_team_within_a_job_reaches_the_job() {
+        let (outer, inner) = (team(1), team(1));
+        let work = |()| {
+            let broken =
+                catch_unwind(AssertUnwindSafe(|| inner.each(vec![()], |()| panic!("broken"), || ())));
+            broken.map(drop).map_err(|panic| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+        };
+        assert_eq!(outer.each(vec![()], work, || ()), Ok(((), vec![Err(Some("broken".to_owned()))])));
+    }
+
+    #[test]
+    fn teams_that_are_taken_have_threads_of_their_own() {
+        let (first, second) = (Team::take(2, 0).unwrap(), Team::take(2, 0).unwrap());
+        let barrier = Arc::new(Barrier::new(4));
+        let (ended, ends) = mpsc::channel::<()>();
+        for team in [&first, &first, &second, &second] {
+            let (barrier, ended) = (barrier.clone(), ended.clone());
+            team.spawn(move || {
+                barrier.wait();
+                drop(ended);
+            });
+        }
+        drop(ended);
+        assert!(ends.recv().is_err(), "all have ended");
+    }
+
+    #[test]
+    fn threads_of_the_parent_of_a_fork_are_not_used() {
+        let mut parents = Threads::new(8).unwrap();
+        parents.process += 1;
+        IDLE.lock().unwrap().push(parents);
+        let team = Team::take(8, 0).unwrap();
+        assert_eq!(team.threads.as_ref().map(|threads| threads.process), Some(process::id()));
+    }
+
+    #[test]
+    fn threads_that_are_dropped_have_ended() {
+        let ended = Arc::new(AtomicU32::new(0));
+        let threads = Threads::started(3, |made| {
+            let ended = ended.clone();
+            thread::Builder::new().spawn(move || {
+                made.run();
+                ended.fetch_add(1, Ordering::Relaxed);
+            })
+        });
+        drop(threads.unwrap());
+        assert_eq!(ended.load(Ordering::Relaxed), 3);
+    }
+
+    #[test]
+    fn a_thread_that_the_system_refuses_is_told_with_the_numbers_and_those_before_it_end() {
+        for refused in 0..3 {
+            let ended = Arc::new(AtomicU32::new(0));
+            let threads = Threads::started(3, |made| {
+                if made.index() == refused {
+                    return Err(io::Error::other("no more"));
+                }
+                let ended = ended.clone();
+                thread::Builder::new().spawn(move || {
+                    made.run();
+                    ended.fetch_add(1, Ordering::Relaxed);
+                })
+            });
+            assert_eq!(threads.err(), Some((refused as u32, "no more".to_owned())));
+            assert_eq!(ended.load(Ordering::Relaxed), refused as u32);
+        }
     }
 }

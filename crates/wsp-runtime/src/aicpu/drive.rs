@@ -13,11 +13,12 @@ use super::driven::{Driven, StepKind, Trouble};
 use super::failure::AicpuFailure;
 use super::generator::{Generator, Slots};
 use super::shared::{Shared, Stop};
-use super::threads::Threads;
-use crate::TaskRunner;
 use crate::sync::{AtomicU64, Mutex, Ordering};
+use crate::team::Team;
+use crate::{StartError, TaskRunner};
 use crossbeam_utils::CachePadded;
 use std::hint::spin_loop;
+use std::iter::once;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::PoisonError;
 use std::thread;
@@ -243,14 +244,21 @@ fn run_one<R: TaskRunner, G: Generator>(core: &mut Core, thread: usize, run: &Ru
 }
 
 /// Drives all crews, each on a thread of its own and the first on this one, until the run ends, and gives them back in their order.
+///
+/// # Errors
+/// As [`Team::each`].
 pub(super) fn drive_all<R: TaskRunner, G: Generator>(
     run: &Run<'_, R, G>,
-    threads: &Threads,
+    team: &Team,
     mut crews: Vec<Crew<G>>,
-) -> Vec<Crew<G>> {
+) -> Result<Vec<Crew<G>>, StartError> {
     for crew in &mut crews {
         crew.begin(run);
     }
-    let outcomes = threads.each(crews, |crew| crew.driven(run));
-    outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    let mut crews = crews.into_iter();
+    let first = crews.next().expect("a run should have a thread");
+    let driven = |crew: Crew<G>| crew.driven(run);
+    let (first, others) = team.each(crews.collect(), driven, || driven(first))?;
+    let outcomes = once(first).chain(others);
+    Ok(outcomes.map(|outcome| outcome.unwrap_or_else(|panic| resume_unwind(panic))).collect())
 }

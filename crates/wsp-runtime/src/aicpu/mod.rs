@@ -63,7 +63,6 @@ mod shared;
 mod stats;
 mod stuck;
 mod tensor_map;
-mod threads;
 
 #[cfg(all(test, loom))]
 mod models;
@@ -76,16 +75,15 @@ pub use generator::{AicpuTask, Emit, Generator, Need, NoSlots, Progress, Refused
 pub use stats::{AicpuRunStats, AicpuStats, AicpuTrace, CoreStats, WindowStall};
 pub use stuck::{AicpuParty, AicpuWait, StuckReport};
 
+use crate::team::Team;
 use crate::{KernelStats, StartError, TaskRunner, clock};
 use cores::Core;
 use drive::{Crew, Run};
 use driven::Driven;
 use engine::Aicpu;
 use shared::{Shared, Stop};
-use threads::Threads;
 
-/// AICPUs with the threads that drive them, for any number of runs one after another. Between runs the threads sleep; when this is dropped
-/// they end.
+/// AICPUs for any number of runs one after another. The threads that drive them sleep between runs.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -139,7 +137,6 @@ use threads::Threads;
 pub struct Aicpus {
     config: AicpuConfig,
     count: u32,
-    threads: Threads,
     /// What the next run begins with.
     armed: Option<Armed>,
 }
@@ -162,14 +159,14 @@ impl Armed {
 }
 
 impl Aicpus {
-    /// So many AICPUs, with their threads and all that a run begins with.
+    /// So many AICPUs, with all that a run begins with.
     ///
     /// # Errors
-    /// A configuration that cannot be; fewer threads than it asks for.
+    /// A configuration that cannot be.
     pub fn new(config: &AicpuConfig, count: u32) -> Result<Aicpus, StartError> {
         config.validate(count).map_err(StartError::Aicpus)?;
         let (config, armed) = (config.clone(), Some(Armed::new(config, count)));
-        Ok(Aicpus { threads: Threads::new(config.threads)?, config, count, armed })
+        Ok(Aicpus { config, count, armed })
     }
 
     /// How runs are configured.
@@ -201,7 +198,7 @@ impl Aicpus {
     ) -> Result<AicpuRunStats, AicpuFailure<R::Failure, G::Fault>> {
         assert_eq!(generators.len(), self.count as usize, "each AICPU has a generator");
         let started = clock::now();
-        self.threads.after_fork().map_err(AicpuFailure::Start)?;
+        let team = Team::take(self.config.threads, 1).map_err(AicpuFailure::Start)?;
         let Armed { mut shared, aicpus, cores } =
             self.armed.take().unwrap_or_else(|| Armed::new(&self.config, self.count));
         shared.origin = started;
@@ -218,7 +215,7 @@ impl Aicpus {
             crews[(threads - 1 - core.id % threads) as usize].cores.push(core);
         }
         let run = Run::new(shared, runner, slots);
-        let crews = drive::drive_all(&run, &self.threads, crews);
+        let crews = drive::drive_all(&run, &team, crews).map_err(AicpuFailure::Start)?;
         let stats = stats(&run.shared, &crews);
         if let Some(failure) = run.take_failure() {
             return Err(with_cancelled(

@@ -3,8 +3,8 @@
 pub(crate) mod core;
 mod runs;
 mod solo;
+pub(crate) mod stored;
 mod stuck;
-pub(crate) mod team;
 
 use self::core::{Attributes, Core};
 use crate::infer::{Hazard, TiledTensor, TilingError};

@@ -3,23 +3,24 @@
 use super::TaskGraph;
 use super::core::Core;
 use super::solo::{ByPriority, Fifo, Lifo, Ran, Solo};
+use super::stored::{Stored, shared};
 use super::stuck;
-use super::team::{Stored, TeamRun};
 use crate::merge::{failure, merge};
-use crate::team::{Workers, with_workers};
+use crate::shared::Shared;
+use crate::team::Team;
+use crate::worker::{Worker, WorkerReport};
 use crate::{
-    Affinity, AffinityStats, ConfigError, Failure, Gate, Outcome, Ready, RunConfig, StartError, Stats,
-    TaskRunner, TracePolicy, WorkerStats, clock,
+    Affinity, AffinityStats, Failure, Gate, Outcome, Ready, RunConfig, StartError, Stats, TaskRunner,
+    TracePolicy, WorkerStats, clock,
 };
 use std::convert::Infallible;
-use std::sync::{Arc, PoisonError};
+use std::iter::once;
 use wsp_core::TaskId;
 
 impl TaskGraph {
     /// Runs all tasks, each once all that it waits for is complete. Can be called again, whatever the outcome.
     ///
-    /// With one thread they run on the calling thread. With more, those are started for this run: see
-    /// [`run_on`](Self::run_on) for many runs. [`RunConfig::window`], [`RunConfig::start`] and [`RunConfig::deps`] are
+    /// The calling thread is the first worker; the others sleep between runs. [`RunConfig::window`], [`RunConfig::start`] and [`RunConfig::deps`] are
     /// about tasks on their way into a run; here all of them are there when it starts.
     ///
     /// # Errors
@@ -30,36 +31,17 @@ impl TaskGraph {
         if self.may_run_alone(config) {
             return self.run_alone(config, runner);
         }
-        with_workers(config.threads, |workers| self.run_on(workers, config, runner))
-            .unwrap_or_else(|error| Err(Failure::Start(error)))
-    }
-
-    /// As [`run`](Self::run), on workers that have been started before.
-    ///
-    /// # Errors
-    /// As [`run`](Self::run); also when the configuration asks for another number of workers than the team has.
-    pub fn run_on<'j, R: TaskRunner>(
-        &mut self,
-        workers: &Workers<'j>,
-        config: &RunConfig,
-        runner: &'j R,
-    ) -> Outcome<R::Failure, Infallible> {
-        config.validate().map_err(|error| Failure::Start(StartError::Config(error)))?;
-        if config.threads != workers.threads() {
-            let error = ConfigError::TeamSize { team: workers.threads(), threads: config.threads };
-            return Err(Failure::Start(StartError::Config(error)));
-        }
-        if self.may_run_alone(config) {
-            return self.run_alone(config, runner);
-        }
         // Gates keep the order of such streams.
         let overlapping = self.streams_overlap(config).then(|| self.core.without(&self.stream_edges));
         let kept = overlapping.map(|core| std::mem::replace(&mut self.core, core));
+        let team = Team::take(config.threads, 1).map_err(Failure::Start)?;
         let store = Stored::new(std::mem::take(&mut self.core), config);
-        let run = Arc::new(TeamRun::new(store, config, runner));
-        workers.run(run.clone());
-        let run = Arc::into_inner(run).expect("the team should have dropped the job");
-        self.conclude(run, kept, config)
+        let (shared, deques) = shared(store, config, runner);
+        let worker = |(deque, index)| Worker::new(&shared, index, deque);
+        let mut workers = deques.into_iter().zip(0..).map(worker);
+        let first = workers.next().expect("a run should have a worker");
+        let worked = team.each(workers.collect(), Worker::work, || first.work());
+        self.conclude(shared, worked, kept, config)
     }
 
     /// Whether several tasks of one stream may be in flight.
@@ -76,13 +58,11 @@ impl TaskGraph {
     /// The outcome of a run by several workers; takes the records back, or those that were `kept` while others ran.
     fn conclude<R: TaskRunner>(
         &mut self,
-        run: TeamRun<'_, R>,
+        shared: Shared<'_, R, Stored>,
+        worked: Result<(WorkerReport, Vec<WorkerReport>), StartError>,
         kept: Option<Core>,
         config: &RunConfig,
     ) -> Outcome<R::Failure, Infallible> {
-        let TeamRun { shared, reports, .. } = run;
-        let mut reports = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
-        reports.sort_unstable_by_key(|(worker, _)| *worker);
         let wall_ns = shared.now();
         let stopped = shared.stop.was_cancelled();
         let deferred = shared.gates.as_ref().map_or(0, |gates| gates.refused());
@@ -92,7 +72,9 @@ impl TaskGraph {
         if !all {
             self.core.rearm_all();
         }
-        let cancelled = reports.iter().map(|(_, report)| report.cancelled).sum();
+        let (first, others) = worked.map_err(Failure::Start)?;
+        let reports: Vec<WorkerReport> = once(first).chain(others).collect();
+        let cancelled = reports.iter().map(|report| report.cancelled).sum();
         if let Some(failed) = failed {
             return Err(failure(failed, cancelled));
         }
@@ -103,7 +85,7 @@ impl TaskGraph {
             return Err(Failure::Stuck(stuck::explain(&self.core, &self.events)));
         }
         let stats = Stats { wall_ns, deferred, ..self.known_stats() };
-        let mut stats = merge(stats, reports.into_iter().map(|(_, report)| report));
+        let mut stats = merge(stats, reports);
         self.add_predecessors(&mut stats, &config.gates);
         Ok(stats)
     }

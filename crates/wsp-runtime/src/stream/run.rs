@@ -6,10 +6,10 @@ use crate::merge::{failure, merge};
 use crate::ready::Queues;
 use crate::shared::Shared;
 use crate::sync::Ordering;
-use crate::worker::{Worker, WorkerReport};
+use crate::team::Team;
+use crate::worker::Worker;
 use crate::{Failure, Outcome, RunConfig, StartError, Stats, TaskRunner};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::thread;
 
 /// Runs the tasks that `source` submits.
 ///
@@ -29,20 +29,12 @@ pub fn run<R: TaskRunner, E>(
 ) -> Outcome<R::Failure, E> {
     config.validate().map_err(|error| Failure::Start(StartError::Config(error)))?;
     let (shared, deques) = Shared::new(config, runner, Stream::new(config), Box::default());
-    let ((planned, stuck), reports, returned, generation_ns) = thread::scope(|scope| {
-        // Also when the planner panics: the scope waits for the workers.
-        let closer = Closer(&shared.queues);
-        let mut threads = Vec::with_capacity(deques.len());
-        for (deque, index) in deques.into_iter().zip(0..) {
-            let worker = Worker::new(&shared, index, deque);
-            let named = thread::Builder::new().name(format!("wsp-worker-{index}"));
-            let thread = named.spawn_scoped(scope, move || worker.work());
-            threads.push(thread.map_err(|error| StartError::Threads {
-                wanted: config.threads,
-                started: index,
-                reason: error.to_string(),
-            })?);
-        }
+    let team = Team::take(config.threads, 0).map_err(Failure::Start)?;
+    let workers =
+        deques.into_iter().zip(0..).map(|(deque, index)| Worker::new(&shared, index, deque)).collect();
+    let generate = || {
+        // Also when the planner panics: the team waits for the workers.
+        let _closer = Closer(&shared.queues);
         let mut submitter = Submitter::new(&shared, config);
         let returned = catch_unwind(AssertUnwindSafe(|| source(&mut submitter)));
         let generation_ns = shared.now();
@@ -53,14 +45,10 @@ pub fn run<R: TaskRunner, E>(
         }
         let left = submitter.drain();
         let stuck = submitter.stuck.take().or(left.filter(|_| matches!(returned, Ok(Ok(())))));
-        drop(closer);
-        let reports: Vec<WorkerReport> = threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
-            .collect();
-        Ok(((submitter.into_report(), stuck), reports, returned, generation_ns))
-    })
-    .map_err(Failure::Start)?;
+        (submitter.into_report(), stuck, returned, generation_ns)
+    };
+    let ((planned, stuck, returned, generation_ns), reports) =
+        team.each(workers, Worker::work, generate).map_err(Failure::Start)?;
     let returned = returned.unwrap_or_else(|panic| resume_unwind(panic));
 
     let wall_ns = shared.now();

@@ -1,48 +1,14 @@
 //! Gangs: all blocks of all kernels at the same time.
 //!
 //! A gang gets a thread for each of its blocks, beside the workers, for as long as it lasts: its blocks may wait for each other,
-//! whatever else runs. The blocks wait at a gate until every thread is there; if the system gives too few, none of them runs.
+//! whatever else runs. If the system gives too few threads, none of them runs.
 
 use super::bodies::Bodies;
 use super::failure::Cause;
 use super::launch::Job;
 use super::work::{Back, Done, Member, Ran};
-use std::sync::{Arc, Barrier, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
-
-/// Where threads wait until all are there, or until it is known that some are not coming.
-#[derive(Default)]
-struct Gate {
-    opens: Mutex<Option<Opening>>,
-    changed: Condvar,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Opening {
-    Go,
-    GiveUp,
-}
-
-impl Gate {
-    fn lock(&self) -> MutexGuard<'_, Option<Opening>> {
-        self.opens.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn open(&self, opening: Opening) {
-        *self.lock() = Some(opening);
-        self.changed.notify_all();
-    }
-
-    fn wait(&self) -> Opening {
-        let mut opens = self.lock();
-        loop {
-            match *opens {
-                Some(opening) => return opening,
-                None => opens = self.changed.wait(opens).unwrap_or_else(PoisonError::into_inner),
-            }
-        }
-    }
-}
+use crate::team::Team;
+use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 
 /// Dispatches the kernels of a gang and runs all their blocks. `fail` is told of failures; `now` tells the time.
 pub(crate) fn run<B: Bodies>(
@@ -79,15 +45,11 @@ fn run_blocks<B: Bodies>(
     fail: &(dyn Fn(Cause<B::Failure>) + Sync),
     now: &(dyn Fn() -> u64 + Sync),
 ) -> Vec<Vec<Ran>> {
-    let gate = Gate::default();
     let ran: Mutex<Vec<Vec<Ran>>> = Mutex::new(members.iter().map(|_| Vec::new()).collect());
     let wanted: u32 = members.iter().map(|member| member.cores.len() as u32).sum();
     // None begins before all are awake, so that a trace shows them together.
     let all_awake = Barrier::new(wanted as usize);
-    let one = |at: usize, block: u32| {
-        if gate.wait() == Opening::GiveUp {
-            return;
-        }
+    let one = |(at, block): (usize, u32)| {
         let member = &members[at];
         let (worker, cores) = (member.workers[block as usize], member.cores[block as usize]);
         let started_ns = now();
@@ -99,19 +61,14 @@ fn run_blocks<B: Bodies>(
             Err(cause) => fail(cause),
         }
     };
-    let one = &one;
-    thread::scope(|scope| {
-        for (at, member) in members.iter().enumerate() {
-            for (block, worker) in (0..).zip(&member.workers) {
-                let named = thread::Builder::new().name(format!("wsp-gang-{worker}"));
-                if let Err(error) = named.spawn_scoped(scope, move || one(at, block)) {
-                    fail(Cause::Threads { wanted, reason: error.to_string() });
-                    return gate.open(Opening::GiveUp);
-                }
-            }
-        }
-        gate.open(Opening::Go);
-    });
+    let blocks = members
+        .iter()
+        .enumerate()
+        .flat_map(|(at, member)| (0..member.workers.len() as u32).map(move |block| (at, block)));
+    let run = Team::take(wanted, 0).and_then(|team| team.each(blocks.collect(), one, || ()));
+    if let Err(error) = run {
+        fail(Cause::Threads { wanted, reason: error.to_string() });
+    }
     ran.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -11,10 +11,12 @@ use super::state::{Outcome, State};
 use super::trace::Trace;
 use super::work::dispose;
 use crate::StartError;
+use crate::team::Team;
+use crossbeam_utils::sync::WaitGroup;
+use std::mem;
 use std::sync::{Arc, Weak};
-use std::thread::{self, JoinHandle};
 
-/// Runs graphs on simulated devices, whose kernels run on worker threads of its own.
+/// Runs graphs on simulated devices, whose kernels run on worker threads that it has to itself.
 ///
 /// Submitting does not wait. Launches of one stream run one after the other, those of different streams side by side.
 /// When a launch fails, what of it runs finishes, what has not started is dropped, and launches that come after it, in its
@@ -25,7 +27,10 @@ use std::thread::{self, JoinHandle};
 #[derive(Debug)]
 pub struct Runtime<B: Bodies> {
     shared: Arc<Shared<B>>,
-    threads: Vec<JoinHandle<()>>,
+    /// Dropped after the workers have returned.
+    _team: Team,
+    /// Each worker has a part of it until it returns.
+    working: WaitGroup,
 }
 
 /// What came of a checkpoint that was asked for.
@@ -38,25 +43,23 @@ pub enum Saved {
 }
 
 impl<B: Bodies> Runtime<B> {
-    /// Starts the workers.
+    /// Sets the workers to work.
     ///
     /// # Errors
     /// The configuration is refused, or the system gives fewer threads.
     pub fn new(config: RuntimeConfig) -> Result<Runtime<B>, StartError> {
         config.check().map_err(StartError::Config)?;
         let shared = Arc::new(Shared::new(config));
-        let wanted = shared.config.threads;
-        let mut runtime = Runtime { shared, threads: Vec::new() };
-        for worker in 0..wanted {
-            let shared = runtime.shared.clone();
-            let named = thread::Builder::new().name(format!("wsp-tg-{worker}"));
-            let started = named.spawn(move || shared.serve(worker)).map_err(|error| {
-                let reason = error.to_string();
-                StartError::Threads { wanted, started: worker, reason }
-            })?;
-            runtime.threads.push(started);
+        let (team, working) = (Team::take(shared.config.threads, 0)?, WaitGroup::new());
+        for worker in 0..shared.config.threads {
+            let (shared, working) = (shared.clone(), working.clone());
+            // A worker does not panic: what bodies do is caught.
+            team.spawn(move || {
+                shared.serve(worker);
+                drop((shared, working));
+            });
         }
-        Ok(runtime)
+        Ok(Runtime { shared, _team: team, working })
     }
 
     /// How it was set up.
@@ -308,10 +311,7 @@ impl<B: Bodies> Drop for Runtime<B> {
             state.fail_all(|| Cause::Cancelled);
         });
         self.shared.work.notify_all();
-        for thread in self.threads.drain(..) {
-            // A worker does not panic: what bodies do is caught.
-            let _ = thread.join();
-        }
+        mem::take(&mut self.working).wait();
         let residents = self.shared.change(|state| {
             state
                 .devices

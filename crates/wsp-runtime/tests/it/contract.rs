@@ -4,8 +4,8 @@ use crate::common::{Gate as Latch, Scripted, cells, task};
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_core::{EventId, ExecPool, KernelId, StreamId, TaskId};
 use wsp_runtime::{
-    ConfigError, Deps, Failure, Gate, GateScope, Party, PoolSizes, Ready, RunConfig, Start, StartError,
-    Stopped, TaskGraph, TaskSpec, TracePolicy, Window, WindowMode, run, with_workers,
+    Deps, Failure, Gate, GateScope, Party, PoolSizes, Ready, RunConfig, Start, Stopped, TaskGraph, TaskSpec,
+    TracePolicy, Window, WindowMode, run,
 };
 
 fn threads(threads: u32) -> RunConfig {
@@ -408,30 +408,6 @@ fn what_waits_for_a_failed_task_does_not_run_though_its_id_is_smaller() {
         assert!(matches!(graph.run(&threads(workers), &runner), Err(Failure::Task { task: TaskId(2), .. })));
         assert!(!runner.ran().contains(&0));
     }
-}
-
-#[test]
-fn workers_of_a_team_run_graph_after_graph() {
-    let (runner, other) = (quiet(), quiet());
-    with_workers(3, |workers| {
-        let mut graph = TaskGraph::new(Deps::Overlap);
-        for round in 1..=20u64 {
-            graph.clear();
-            for i in 0..50 {
-                graph
-                    .submit(task(&[i], &[cells(0, i % 7, i % 7 + 1)], &[cells(0, i % 3, i % 3 + 1)]))
-                    .unwrap();
-            }
-            let runner = if round % 2 == 0 { &runner } else { &other };
-            for _ in 0..3 {
-                assert_eq!(graph.run_on(workers, &threads(3), runner).unwrap().tasks, 50);
-            }
-        }
-        let error = ConfigError::TeamSize { team: 3, threads: 2 };
-        let outcome = graph.run_on(workers, &threads(2), &runner);
-        assert_eq!(outcome, Err(Failure::Start(StartError::Config(error))));
-    })
-    .unwrap();
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod simulate_properties;
 mod simulate_runtime;
 mod simulate_trace;
 mod streams;
+mod teams;
 mod tg_common;
 mod tg_cores;
 mod tg_launch;

@@ -3,13 +3,10 @@
 use super::core::Core;
 use crate::placement::{Division, Placement};
 use crate::shared::{Shared, Store};
-use crate::sync::{AtomicU64, Fault, Mutex, Ordering, has, model_fence};
-use crate::team::Job;
-use crate::worker::{Worker, WorkerReport};
+use crate::sync::{AtomicU64, Fault, Ordering, has, model_fence};
 use crate::{Gate, RunConfig, TaskRunner, TracePolicy};
 use crossbeam_deque::Worker as Deque;
 use crossbeam_utils::CachePadded;
-use std::sync::PoisonError;
 use wsp_core::{KernelId, TaskId};
 
 /// The graph while it runs.
@@ -139,31 +136,26 @@ impl Store for Stored {
     }
 }
 
-/// One run by several workers.
-pub(super) struct TeamRun<'r, R: TaskRunner> {
-    pub(super) shared: Shared<'r, R, Stored>,
-    deques: Vec<Mutex<Option<Deque<u32>>>>,
-    pub(super) reports: Mutex<Vec<(u32, WorkerReport)>>,
-}
-
-impl<'r, R: TaskRunner> TeamRun<'r, R> {
-    pub(super) fn new(store: Stored, config: &RunConfig, runner: &'r R) -> TeamRun<'r, R> {
-        let roots = store.roots();
-        let timed = config.trace == TracePolicy::Measured;
-        let plain = !store.has_placements() && config.ready != crate::Ready::Priority && !timed;
-        let (listed, queued) = if plain { (roots, Vec::new()) } else { (Vec::new(), roots) };
-        let (shared, deques) = Shared::new(config, runner, store, listed.into());
-        shared.stop.generating.store(false, Ordering::Relaxed);
-        if Gate::stream_depth(&config.gates) > 1 {
-            announce(&shared);
-        }
-        for node in queued {
-            shared.mark_ready(node);
-            shared.queues.push(node, shared.store.placement(node), None);
-        }
-        let deques = deques.into_iter().map(Mutex::new).collect();
-        TeamRun { shared, deques, reports: Mutex::new(Vec::new()) }
+/// The state of a run by several workers, and each one's own deque under work stealing.
+pub(super) fn shared<'r, R: TaskRunner>(
+    store: Stored,
+    config: &RunConfig,
+    runner: &'r R,
+) -> (Shared<'r, R, Stored>, Vec<Option<Deque<u32>>>) {
+    let roots = store.roots();
+    let timed = config.trace == TracePolicy::Measured;
+    let plain = !store.has_placements() && config.ready != crate::Ready::Priority && !timed;
+    let (listed, queued) = if plain { (roots, Vec::new()) } else { (Vec::new(), roots) };
+    let (shared, deques) = Shared::new(config, runner, store, listed.into());
+    shared.stop.generating.store(false, Ordering::Relaxed);
+    if Gate::stream_depth(&config.gates) > 1 {
+        announce(&shared);
     }
+    for node in queued {
+        shared.mark_ready(node);
+        shared.queues.push(node, shared.store.placement(node), None);
+    }
+    (shared, deques)
 }
 
 /// Tells the gates the order of the tasks of each stream.
@@ -176,12 +168,4 @@ fn announce<R: TaskRunner>(shared: &Shared<'_, R, Stored>) {
             }
         }
     });
-}
-
-impl<R: TaskRunner> Job for TeamRun<'_, R> {
-    fn work(&self, worker: u32) {
-        let deque = self.deques[worker as usize].lock().unwrap_or_else(PoisonError::into_inner).take();
-        let report = Worker::new(&self.shared, worker, deque).work();
-        self.reports.lock().unwrap_or_else(PoisonError::into_inner).push((worker, report));
-    }
 }
