@@ -82,7 +82,8 @@ pub struct KernelStats {
     pub name: String,
     /// Tasks that ran.
     pub tasks: u64,
-    /// Time in the kernel, over all workers, in nanoseconds.
+    /// Time in the kernel, over all workers, in nanoseconds. Without a trace a worker's time between two tasks that follow each other at once
+    /// counts for the second.
     pub busy_ns: u64,
 }
 

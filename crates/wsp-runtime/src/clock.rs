@@ -21,9 +21,17 @@ impl Clock {
     }
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How often this thread has read the clock.
+    pub(crate) static READINGS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
 /// The present moment.
 #[allow(clippy::disallowed_methods, reason = "every other module takes times from here")]
 pub fn now() -> Instant {
+    #[cfg(test)]
+    READINGS.with(|readings| readings.set(readings.get() + 1));
     Instant::now()
 }
 

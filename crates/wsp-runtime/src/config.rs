@@ -12,7 +12,8 @@ pub enum TracePolicy {
     /// Counts only: no clock is read while tasks run.
     #[default]
     None,
-    /// Sums of times per worker and kernel.
+    /// Sums of times per worker and kernel. Where a worker goes from one task to the next at once, the time between them counts for the
+    /// next.
     Totals,
     /// Also every task: memory grows with their number.
     Measured,

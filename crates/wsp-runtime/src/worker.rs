@@ -46,6 +46,8 @@ pub(crate) struct Worker<'s, 'r, R: TaskRunner, S: Store> {
     finder: Finder,
     report: WorkerReport,
     running: Option<Running>,
+    /// When the last task ended, if the next one starts at once and only sums are kept: the clock is then read once per task.
+    ended_ns: Option<u64>,
     /// What it runs next without asking the queues.
     next: Option<u32>,
     /// Completed nodes that were not released yet.
@@ -72,6 +74,7 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
             finder,
             report,
             running: None,
+            ended_ns: None,
             next: None,
             gathered: Vec::new(),
             completed: 0,
@@ -127,16 +130,31 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         self.running = Some(Running { node, task, started_ns: 0 });
         self.start(node);
         let times = shared.trace.times();
-        let running = Running { node, task, started_ns: if times { shared.now() } else { 0 } };
+        let running = Running { node, task, started_ns: if times { self.begins() } else { 0 } };
         self.running = Some(running);
         self.pass_turn(node);
         let result =
             shared.store.call(node, |kernel, payload| shared.runner.run(worker, task, kernel, payload));
         self.running = None;
-        self.finish(running, if times { shared.now() } else { 0 });
+        let finished_ns = if times { self.ends() } else { 0 };
+        self.finish(running, finished_ns);
         if let Err(failure) = result {
             self.fail(running, Cause::Error(failure));
         }
+    }
+
+    /// When a task begins.
+    #[inline]
+    fn begins(&mut self) -> u64 {
+        self.ended_ns.take().unwrap_or_else(|| self.shared.now())
+    }
+
+    /// When a task ends.
+    #[inline]
+    fn ends(&mut self) -> u64 {
+        let now = self.shared.now();
+        self.ended_ns = (self.shared.trace == TracePolicy::Totals).then_some(now);
+        now
     }
 
     /// Lets the next task of its stream start, now that the time of the start is known.
@@ -369,5 +387,44 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         let queues = &self.shared.queues;
         queues.division.pool_of(placement.pool) == Some(self.finder.pool)
             && queues.pools[self.finder.pool].topology.is_target(placement.route, self.finder.worker)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::clock::READINGS;
+    use crate::{Deps, RunConfig, TaskGraph, TaskSpec};
+
+    struct Nothing;
+
+    impl TaskRunner for Nothing {
+        type Failure = ();
+
+        fn run(&self, _: usize, _: TaskId, _: KernelId, _: &[u32]) -> Result<(), ()> {
+            Ok(())
+        }
+    }
+
+    /// Readings of the clock and nanoseconds in tasks of a run of a chain on this thread.
+    fn run(tasks: u32, trace: TracePolicy) -> (u64, Option<u64>) {
+        let mut graph = TaskGraph::new(Deps::Explicit);
+        for task in 0..tasks {
+            let after: Vec<TaskId> = task.checked_sub(1).map(TaskId).into_iter().collect();
+            assert!(graph.submit(TaskSpec { after: &after, ..TaskSpec::default() }).is_ok());
+        }
+        let before = READINGS.get();
+        let stats = graph.run(&RunConfig { trace, ..RunConfig::default() }, &Nothing).expect("no task fails");
+        (READINGS.get() - before, stats.workers[0].busy_ns)
+    }
+
+    #[test]
+    fn sums_of_times_take_one_reading_of_the_clock_per_task_and_a_trace_three() {
+        let more = |trace| run(150, trace).0 - run(50, trace).0;
+        assert_eq!((more(TracePolicy::None), more(TracePolicy::Totals)), (0, 100));
+        // Begin, end, and when it became ready.
+        assert_eq!(more(TracePolicy::Measured), 300);
+        let (_, busy_ns) = run(50, TracePolicy::Totals);
+        assert!(busy_ns.is_some_and(|ns| ns > 0));
     }
 }

@@ -167,7 +167,7 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
         for at in 0..self.group.tasks.len() {
             self.start(self.group.tasks[at].0);
         }
-        let started_ns = if times { shared.now() } else { 0 };
+        let started_ns = if times { self.begins() } else { 0 };
         self.running = Some(Running { node, task, started_ns });
         let kernel = shared.store.call(node, |kernel, _| kernel);
         let group = &self.group;
@@ -180,7 +180,7 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
             outcomes += 1;
         });
         self.running = None;
-        let finished_ns = if times { shared.now() } else { 0 };
+        let finished_ns = if times { self.ends() } else { 0 };
         for at in 0..self.group.tasks.len() {
             let (running, finished_ns) = self.part(at, started_ns, finished_ns);
             self.finish(running, finished_ns);

@@ -34,6 +34,7 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
     #[cold]
     fn search(&mut self) -> Option<u32> {
         let shared = self.shared;
+        self.ended_ns = None;
         let sleep = &shared.queues.pools[self.finder.pool].sleep;
         let (pool, worker) = (self.finder.pool, self.finder.worker);
         sleep.start_search(worker);
