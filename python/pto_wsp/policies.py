@@ -135,7 +135,7 @@ class ReadyPolicy:
 
     @staticmethod
     def auto() -> ReadyPolicy:
-        """First in first out below four workers, else work stealing."""
+        """First in first out with one worker, else work stealing."""
         return ReadyPolicy("auto")
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _AT_CALLER = PlacedAtCaller()
 
 _QUEUES = {
-    "auto": "FIFOReadyQueue below four workers, else WorkStealingQueueSet",
+    "auto": "FIFOReadyQueue with one worker, else WorkStealingQueueSet",
     "fifo": "FIFOReadyQueue: one queue per pool, first ready first run",
     "work_steal": "WorkStealingQueueSet: a deque per worker, idle workers steal",
     "priority": "a heap per pool, largest priority first, ties in elaboration order",

@@ -58,7 +58,7 @@ words! {
 
     /// Which ready task is taken next.
     enum Ready {
-        /// [`Fifo`](Self::Fifo) for fewer than four workers, else [`WorkSteal`](Self::WorkSteal).
+        /// [`Fifo`](Self::Fifo) with one worker, else [`WorkSteal`](Self::WorkSteal).
         #[default]
         Auto => "auto",
         /// In the order in which tasks become ready, ties by task id. Tasks that ask for a core group or a worker queue there.

@@ -118,7 +118,7 @@ impl RunConfig {
     /// The policy that [`Ready::Auto`] stands for.
     pub fn ready_policy(&self) -> Ready {
         match self.ready {
-            Ready::Auto if self.threads < 4 => Ready::Fifo,
+            Ready::Auto if self.threads == 1 => Ready::Fifo,
             Ready::Auto => Ready::WorkSteal,
             chosen => chosen,
         }
@@ -169,8 +169,8 @@ mod tests {
     }
 
     #[test]
-    fn the_automatic_policy_steals_from_four_workers_on() {
+    fn the_automatic_policy_steals_from_two_workers_on() {
         let policy = |threads| RunConfig { threads, ..RunConfig::default() }.ready_policy();
-        assert_eq!((policy(3), policy(4)), (Ready::Fifo, Ready::WorkSteal));
+        assert_eq!((policy(1), policy(2)), (Ready::Fifo, Ready::WorkSteal));
     }
 }

@@ -20,7 +20,7 @@ impl DirectiveDef for Ready {
         Ready::Auto => CapabilityRow::new(
             "task_graph(ready = auto)",
             Support::Enforced,
-            "as `fifo` below four workers, else as `work_steal`",
+            "as `fifo` with one worker, else as `work_steal`",
         )
         .on_aicpus(
             Support::Enforced,
