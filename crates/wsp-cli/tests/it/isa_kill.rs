@@ -329,7 +329,8 @@ fn kill_random_unit(seed: u64, tally: &mut Tally) {
     }
     let is_own = start_of() != foreign;
     if is_own {
-        let other: &[&str] = match draws.below(4) {
+        let other: &[&str] = match draws.below(5) {
+            3 => &["--no-check", "--set", "inc=7", "--seed", &at, "--isa", "plain"],
             0 => &["--no-check", "--set", "inc=7", "--seed", "102"],
             1 => &["--no-check", "--set", "inc=8", "--seed", &at],
             2 if reads(&unit(), "N") => &["--no-check", "--set", "inc=7", "--seed", &at, "--set", "N=4"],

@@ -16,6 +16,9 @@ use wsp_backend::Recording;
 use wsp_memory::{Reader, Writer};
 use wsp_tg::plan::{GraphPlan, UnitPlan};
 
+/// What stands among the parameters of kernels for the instruction set of their tile operations: no parameter has such a name.
+const TILE_OPERATIONS: &str = "tile operations";
+
 /// What a run is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Identity {
@@ -36,7 +39,7 @@ pub(crate) struct KernelIdentity {
     pub(crate) entry: String,
     /// Of its code, in the form that the compiler reads: comments and layout of its file are no part of it.
     pub(crate) code: u64,
-    /// Parameters of its file with their values.
+    /// Parameters of its file with their values, and what computes its tile operations.
     pub(crate) params: Vec<(String, String)>,
 }
 
@@ -124,7 +127,11 @@ impl Identity {
             of.kernels.iter().flat_map(|kernel| kernel.params.iter().cloned()).collect()
         };
         each(&params(saved), &params(self), &mut |name, was, is| {
-            differ(format!("parameter `{name}` of the kernels"), was, is);
+            let what = match name {
+                TILE_OPERATIONS => "what computes tile operations".to_owned(),
+                _ => format!("parameter `{name}` of the kernels"),
+            };
+            differ(what, was, is);
         });
         each(&kernels(saved), &kernels(self), &mut |name, was, is| {
             differ(format!("the code of kernel `{name}`"), was, is);
@@ -240,7 +247,11 @@ fn kernels(codes: &[Arc<GraphCode>]) -> Vec<KernelIdentity> {
         for (def, of) in code.plan.defs.iter().zip(&code.defs) {
             known.entry(def.entry.clone()).or_insert_with(|| match &of.body {
                 KernelBody::Function(_) => (0, Vec::new()),
-                KernelBody::Pto(entry) => (of_text(format_args!("{}", entry.text())), entry.params()),
+                KernelBody::Pto(entry) => {
+                    let mut params = entry.params();
+                    params.push((TILE_OPERATIONS.to_owned(), entry.mode().name().to_owned()));
+                    (of_text(format_args!("{}", entry.text())), params)
+                }
             });
         }
     }

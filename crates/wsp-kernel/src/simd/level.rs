@@ -14,6 +14,18 @@ pub enum Mode {
     At(Level),
 }
 
+impl Mode {
+    /// What computes tile operations on this machine: results are the same where this is.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Plain => "plain",
+            Mode::Fast => Level::detect().name(),
+            Mode::At(level) if level.is_available() => level.name(),
+            Mode::At(_) => Level::Portable.name(),
+        }
+    }
+}
+
 /// An instruction set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {

@@ -147,6 +147,11 @@ impl PtoEntry {
         set.map(|(param, known)| (param.name.clone(), value(known))).collect()
     }
 
+    /// What computes its tile operations.
+    pub(super) fn mode(&self) -> Mode {
+        self.mode
+    }
+
     fn entry(&self) -> &KernelEntry {
         &self.module.kernel_entries[self.at]
     }
