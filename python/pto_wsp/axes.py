@@ -26,6 +26,27 @@ class Size(Expr):
         """Its name, by which a run sets it and schedules name the axis."""
         return self.args[0]
 
+    # What is done with a parameter that was meant as a tensor.
+
+    def __getitem__(self, item: Any) -> Any:
+        raise self._no_tensor(f"`{self!r}` is indexed")
+
+    @property
+    def shape(self) -> Any:
+        """It has none."""
+        raise self._no_tensor(f"`.shape` of `{self!r}`")
+
+    def __len__(self) -> int:
+        raise self._no_tensor(f"`len()` of `{self!r}`")
+
+    def _no_tensor(self, what: str) -> Exception:
+        return trace_error(
+            1003,
+            what,
+            notes="a parameter without an annotation is a size: one integer",
+            help=f"if it is a tensor, annotate it: `{self!r}: Tensor[f32, …]`",
+        )
+
 
 class FixedSize(int):
     """A size that is bound: a Python int, and at the same time the axis `[0, n)` of its name."""

@@ -19,7 +19,7 @@ COLUMNS = frozenset(
             "1002-not_of_a_condition-7",
             "1002-chain_of_comparisons-8",
             "1003-range_of_a_size-12",
-            "1006-random_number_of_one_of_two_functions_in_a_line-52",
+            "1006-random_number_of_one_of_two_functions_in_a_line-55",
         ),
     }.items()
     for case in cases

@@ -202,6 +202,24 @@ def float_of_a_size(n):
     number(float(n))  # HERE
 
 
+@case(1003, "n: Tensor[f32, …]")
+@traced
+def index_of_a_size(n):
+    step(n[0])  # HERE
+
+
+@case(1003, "n: Tensor[f32, …]")
+@traced
+def shape_of_a_size(n):
+    number(n.shape[0])  # HERE
+
+
+@case(1003, "n: Tensor[f32, …]")
+@traced
+def length_of_a_size(n):
+    number(len(n))  # HERE
+
+
 @case(1003)
 @traced
 def list_index(n):
