@@ -46,14 +46,19 @@ impl PlanCache {
     /// It cannot be made or written to, is no folder, belongs to another user, or others may write to it.
     pub fn open(folder: &Path) -> Result<PlanCache, Diagnostic> {
         let cache = PlanCache { folder: folder.to_owned(), most_bytes: CACHE_BYTES };
-        let refused = |fault: Error, help: &str| {
+        let refused_for = |reason: String, help: &str| {
             let message = format!("`{}` cannot be a cache of plans", folder.display());
-            Diagnostic::error(NO_CACHE, message).note(fault.to_string()).help(help)
+            Diagnostic::error(NO_CACHE, message).note(reason).help(help)
         };
+        let refused = |fault: Error, help: &str| refused_for(fault.to_string(), help);
         const WRITABLE: &str = "give a folder that can be written to";
         if !folder.is_dir() {
             make(folder).map_err(|fault| match fault.kind() {
                 ErrorKind::NotFound => refused(fault, "make the folder around it first"),
+                // A file, or a link to what is not there.
+                ErrorKind::AlreadyExists => {
+                    refused_for("it is no folder".to_owned(), "give a folder, or a name that is free")
+                }
                 _ => refused(fault, WRITABLE),
             })?;
         }

@@ -149,10 +149,12 @@ impl CachedPlan {
     /// A note: the entry cannot be written. The program is none the worse for it.
     pub fn keep(&self) -> Result<(), Diagnostic> {
         let compiled = self.code.statistics().compiled;
-        match self.kept.swap(compiled, Ordering::Relaxed) == compiled {
-            true => Ok(()),
-            false => self.cache.keep(&self.key, &self.entry()),
+        if self.kept.load(Ordering::Relaxed) != compiled {
+            self.cache.keep(&self.key, &self.entry())?;
+            // What could not be written is tried again by the next run.
+            self.kept.store(compiled, Ordering::Relaxed);
         }
+        Ok(())
     }
 
     fn entry(&self) -> Vec<u8> {

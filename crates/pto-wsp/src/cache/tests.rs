@@ -152,6 +152,34 @@ fn an_entry_with_a_byte_that_was_flipped_or_without_its_end_is_a_miss_and_is_rep
 }
 
 #[test]
+fn what_could_not_be_written_is_written_by_a_later_run() {
+    let folder = folder();
+    let found = cache(&folder).find(key()).unwrap();
+    let path = folder.path().join("cache");
+    std::fs::remove_dir(&path).unwrap();
+    assert_eq!(found.keep().unwrap_err().code, CACHE_ENTRY);
+    assert_eq!(found.keep().unwrap_err().code, CACHE_ENTRY);
+    cache(&folder);
+    found.keep().unwrap();
+    assert_eq!(entries(folder.path()).len(), 1);
+}
+
+#[test]
+fn a_file_or_a_link_to_nothing_is_refused_for_what_it_is() {
+    let folder = folder();
+    let path = folder.path().join("cache");
+    std::fs::write(&path, "text").unwrap();
+    let said = |fault: Diagnostic| (fault.code, fault.notes.join(" "));
+    assert_eq!(said(PlanCache::open(&path).unwrap_err()), (NO_CACHE, "it is no folder".to_owned()));
+    std::fs::remove_file(&path).unwrap();
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(folder.path().join("nothing"), &path).unwrap();
+        assert_eq!(said(PlanCache::open(&path).unwrap_err()), (NO_CACHE, "it is no folder".to_owned()));
+    }
+}
+
+#[test]
 fn an_entry_under_the_name_of_another_key_is_not_taken_for_it() {
     let folder = folder();
     let cache = cache(&folder);
@@ -228,7 +256,7 @@ fn a_folder_that_cannot_be_written_is_refused_and_one_that_goes_is_a_note() {
     let file = folder.path().join("file");
     std::fs::File::create(&file).unwrap();
     for (path, help) in [
-        (file.clone(), "give a folder that can be written to"),
+        (file.clone(), "give a folder, or a name that is free"),
         (folder.path().join("none/within"), "make the folder around it first"),
     ] {
         let fault = PlanCache::open(&path).unwrap_err();
