@@ -31,7 +31,8 @@ Do one of both.";
     pub(crate) BAD_INPUT = 1546, "an input does not fit its tensor",
         "\
 An array that is given for an external tensor has another element type or shape than its declaration, is too small for what
-kernels are bound to, or no tensor of this name exists.";
+kernels are bound to, or no tensor of this name exists. Or a tensor is not given that is read before anything can have written all that is
+read.";
     pub(crate) BAD_ARGUMENT = 1547, "a scalar has no value, or one that does not fit",
         "\
 A declared `arg` or `host` scalar without a default must be given (`--set NAME=VALUE`), and its value must fit its type. Names
