@@ -247,7 +247,7 @@ mod tests {
 
     /// A team that others do not find.
     fn team(count: usize) -> Team {
-        Team { threads: Some(Threads::new(count).unwrap()) }
+        Team { threads: Some(Threads::new(count).expect("the system should have threads")) }
     }
 
     #[test]
@@ -261,8 +261,7 @@ mod tests {
                 barrier.wait();
                 (item * 2 + round, thread::current().name().map(str::to_owned))
             };
-            let (here, doubled) = team.each(vec![1, 2, 3], work, || barrier.wait()).unwrap();
-            drop(here);
+            let (_, doubled) = team.each(vec![1, 2, 3], work, || barrier.wait()).unwrap();
             let numbers: Vec<u32> = doubled.iter().map(|(number, _)| *number).collect();
             assert_eq!(numbers, [round + 2, round + 4, round + 6]);
             seen.extend(doubled.into_iter().map(|(_, thread)| thread));
