@@ -168,7 +168,7 @@ fn what_could_not_be_written_is_written_by_a_later_run() {
 fn a_file_or_a_link_to_nothing_is_refused_for_what_it_is() {
     let folder = folder();
     let path = folder.path().join("cache");
-    std::fs::write(&path, "text").unwrap();
+    drop(std::fs::File::create(&path).unwrap());
     let said = |fault: Diagnostic| (fault.code, fault.notes.join(" "));
     assert_eq!(said(PlanCache::open(&path).unwrap_err()), (NO_CACHE, "it is no folder".to_owned()));
     std::fs::remove_file(&path).unwrap();
