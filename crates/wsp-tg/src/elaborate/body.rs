@@ -197,11 +197,13 @@ impl Emit<'_, '_> {
         records.guards.push(GuardRecord { parent, when: WHEN_ZERO });
         let decide = self.node(NodeKind::Decide, item, NONE);
         self.touch(decide, &self.condition_reads(value));
+        self.levels[self.level as usize].written.push(Vec::new());
         for (items, guard) in [(then, first), (otherwise, first + 1)] {
             self.blocks.push(Block { guard, gate: decide, gate_kind: EdgeKind::Control, hold: NONE });
             self.items(source, items);
             self.blocks.pop();
         }
+        self.end_arms(decide);
     }
 
     /// `CF_BREAK`.
@@ -343,7 +345,9 @@ impl Emit<'_, '_> {
         before.into_iter().for_each(|(from, to)| self.edge(from, to, EdgeKind::Carried));
         // Whoever conflicts with what an iteration writes over also conflicts with that iteration, which comes after it.
         let last = || now.last.iter().filter(|touch| matters(touch));
-        last().filter(|touch| touch.mode == AccessKind::Write).for_each(|touch| past.forget(touch.bytes));
+        last()
+            .filter(|touch| touch.mode == AccessKind::Write)
+            .for_each(|touch| past.forget(touch.bytes, |_| true));
         last().for_each(|touch| past.insert(*touch));
     }
 

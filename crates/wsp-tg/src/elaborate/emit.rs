@@ -12,7 +12,7 @@ use super::{ElaborateOptions, Faults};
 use crate::plan::{ConditionItem, EdgeKind, GraphPlan};
 use std::collections::{HashMap, HashSet};
 use wsp_core::AccessKind;
-use wsp_core::tg::image::{NONE, NodeKind};
+use wsp_core::tg::image::{GuardRecord, NONE, NodeKind, WHEN_NONZERO, WHEN_ZERO};
 use wsp_core::tg::{Instr, Scalar};
 
 /// Tensors from here on are none: notifications, which are ordered as bytes are.
@@ -57,6 +57,8 @@ pub(super) struct Level {
     settled: usize,
     all: RangeMap,
     inferred: RangeMap,
+    /// Of each `CF_IF` that is open what its arms write over so far.
+    pub(super) written: Vec<Vec<Bytes>>,
     /// What everything in it touches.
     pub(super) touches: HashMap<(u32, AccessKind, Order), (u64, u64)>,
 }
@@ -260,6 +262,7 @@ impl<'e, 'm> Emit<'e, 'm> {
         }
         before.sort_unstable();
         before.dedup();
+        before.retain(|&other| !self.exclude(other, node));
         if self.nodes[node as usize].kind == NodeKind::Loop {
             // Taken out, so that it can be read while flows are added.
             let level = std::mem::take(&mut self.levels[self.level as usize]);
@@ -267,7 +270,11 @@ impl<'e, 'm> Emit<'e, 'm> {
             self.range_flow(node, EdgeKind::Range, None, |inner, found| {
                 if tracked.contains(&inner.touch.bytes.tensor) {
                     let map = if inner.order == Order::Inferred { &level.all } else { &level.inferred };
-                    map.conflicts(inner.touch.bytes, inner.touch.mode, found);
+                    map.conflicts(inner.touch.bytes, inner.touch.mode, |other| {
+                        if before.binary_search(&other).is_ok() {
+                            found(other);
+                        }
+                    });
                 }
             });
             self.levels[self.level as usize] = level;
@@ -277,6 +284,8 @@ impl<'e, 'm> Emit<'e, 'm> {
             self.range_flow_from(node, &before, touches);
         }
         let level = &mut self.levels[self.level as usize];
+        let (nodes, guards) = (&self.nodes, &self.plan.records.guards);
+        let guard = nodes[node as usize].guard;
         for &(bytes, mode, order) in touches {
             if self.level > 0 {
                 let hull =
@@ -293,8 +302,11 @@ impl<'e, 'm> Emit<'e, 'm> {
             }
             if order == Order::Inferred {
                 if mode == AccessKind::Write {
-                    level.all.forget(bytes);
-                    level.inferred.forget(bytes);
+                    // What runs only where the node does: what comes behind such a node comes behind this one.
+                    let covered = |other: u32| is_within(guards, nodes[other as usize].guard, guard);
+                    level.all.forget(bytes, covered);
+                    level.inferred.forget(bytes, covered);
+                    level.written.last_mut().into_iter().for_each(|written| written.push(bytes));
                 }
                 level.inferred.insert(touch);
             }
@@ -305,6 +317,37 @@ impl<'e, 'm> Emit<'e, 'm> {
                 self.edge(other, node, EdgeKind::Range);
             }
         }
+    }
+
+    /// Ends the arms of a decision. Nothing behind them excludes what they write, so that stands for what was there before.
+    pub(super) fn end_arms(&mut self, decide: u32) {
+        let level = &mut self.levels[self.level as usize];
+        let Some(mut written) = level.written.pop() else { return };
+        let (nodes, guards) = (&self.nodes, &self.plan.records.guards);
+        let guard = nodes[decide as usize].guard;
+        let covered = |other: u32| other < decide && is_within(guards, nodes[other as usize].guard, guard);
+        for &bytes in &written {
+            level.all.forget(bytes, covered);
+            level.inferred.forget(bytes, covered);
+        }
+        level.written.last_mut().into_iter().for_each(|outer| outer.append(&mut written));
+    }
+
+    /// Whether two nodes stand in different arms of one decision, so that only one of them runs.
+    fn exclude(&self, a: u32, b: u32) -> bool {
+        let guards = &self.plan.records.guards;
+        let up = |guard: u32| guards[guard as usize].parent;
+        let (mut a, mut b) = (self.nodes[a as usize].guard, self.nodes[b as usize].guard);
+        // A guard comes after the one around it.
+        while a != b && a != NONE && b != NONE {
+            let (low, high) = (a.min(b), a.max(b));
+            let arms = [low, high].map(|guard| guards[guard as usize].when);
+            if high == low + 1 && arms == [WHEN_NONZERO, WHEN_ZERO] {
+                return true;
+            }
+            (a, b) = (low, up(high));
+        }
+        false
     }
 
     /// Whether the program itself says how two nodes follow each other.
@@ -373,4 +416,13 @@ impl<'e, 'm> Emit<'e, 'm> {
             }
         }
     }
+}
+
+/// Whether what a guard lets run runs only where another lets run, or nothing guards that.
+fn is_within(guards: &[GuardRecord], mut guard: u32, around: u32) -> bool {
+    // A guard comes after the one around it.
+    while guard != NONE && around != NONE && guard > around {
+        guard = guards[guard as usize].parent;
+    }
+    around == NONE || guard == around
 }

@@ -84,13 +84,20 @@ impl RangeMap {
         }
     }
 
-    /// Forgets who touched these bytes.
-    pub(super) fn forget(&mut self, bytes: Bytes) {
+    /// Forgets which nodes touched these bytes, of those that are `covered`.
+    pub(super) fn forget(&mut self, bytes: Bytes, covered: impl Fn(u32) -> bool) {
         let Some(pieces) = self.tensors.get_mut(&bytes.tensor) else { return };
         split(pieces, bytes.first);
         split(pieces, bytes.end);
-        let inside: Vec<u64> = pieces.range(bytes.first..bytes.end).map(|(&start, _)| start).collect();
-        for start in inside {
+        let mut empty = Vec::new();
+        for (&start, piece) in pieces.range_mut(bytes.first..bytes.end) {
+            piece.writers.retain(|&node| !covered(node));
+            piece.readers.retain(|&node| !covered(node));
+            if piece.writers.is_empty() && piece.readers.is_empty() {
+                empty.push(start);
+            }
+        }
+        for start in empty {
             pieces.remove(&start);
         }
     }
@@ -160,9 +167,10 @@ mod tests {
     fn what_is_forgotten_conflicts_no_more() {
         let mut map = RangeMap::default();
         map.insert(touch(1, 0, 16, AccessKind::Write));
-        map.forget(Bytes { tensor: 1, first: 4, end: 8 });
+        map.insert(touch(2, 6, 20, AccessKind::Read));
+        map.forget(Bytes { tensor: 1, first: 4, end: 8 }, |node| node == 1);
         assert!(found(&map, 4, 8, AccessKind::Read).is_empty());
         assert_eq!(found(&map, 3, 5, AccessKind::Read), [1]);
-        assert_eq!(map.touches().len(), 2);
+        assert_eq!(found(&map, 6, 8, AccessKind::Write), [2]);
     }
 }

@@ -90,6 +90,8 @@ struct Part {
 
 /// A kernel or a copy of one round.
 struct Node {
+    /// Decisions around it, each with the arm.
+    arms: Vec<(usize, bool)>,
     kernel: Option<usize>,
     rounds: Vec<(usize, u64)>,
     touches: Vec<(Range<u64>, bool)>,
@@ -113,6 +115,9 @@ type Touches = Vec<(Range<u64>, bool, bool)>;
 /// A graph with its rounds: points, and edges between them.
 #[derive(Default)]
 struct Rounds {
+    /// Decisions so far, and those around what is laid out, each with the arm.
+    decisions: usize,
+    arms: Vec<(usize, bool)>,
     edges: Vec<Vec<usize>>,
     nodes: Vec<Node>,
     /// Parts of the graph's own level with the kernels that stand in them.
@@ -333,7 +338,10 @@ impl Random {
                         is_ordered && (*writes || *also) && rows.start < of.end && of.start < rows.end
                     })
                 };
-                if ends.is_some_and(is_edge) || made.touches(a).iter().any(meets) {
+                let in_other =
+                    |(decision, is_then): &(usize, bool)| other.arms.contains(&(*decision, !is_then));
+                let excludes = one.arms.iter().any(in_other);
+                if ends.is_some_and(is_edge) || !excludes && made.touches(a).iter().any(meets) {
                     made.edges[a.end].push(b.begin);
                 }
                 if back {
@@ -406,7 +414,8 @@ impl Random {
                 let touches = if stands { touches } else { Vec::new() };
                 let parts = around.iter().copied().chain([(part, 0)]).collect();
                 let rounds = rounds.clone();
-                made.nodes.push(Node { kernel, rounds, touches, runs: stands && runs, parts });
+                let arms = made.arms.clone();
+                made.nodes.push(Node { arms, kernel, rounds, touches, runs: stands && runs, parts });
             };
             match item {
                 Item::Kernel(kernel, from, to) => {
@@ -426,9 +435,13 @@ impl Random {
                         When::Scalar(scalar) => (false, scalar == self.scalar),
                         When::Iteration(iteration) => (false, iteration == 0),
                     };
-                    for (items, is_so) in [(then, is_so), (otherwise, !is_so)] {
+                    let decision = made.decisions;
+                    made.decisions += 1;
+                    for (items, is_so, is_then) in [(then, is_so, true), (otherwise, !is_so, false)] {
                         let goes = (stands && (is_so || !is_fixed), runs && (is_so || is_fixed));
+                        made.arms.push((decision, is_then));
                         self.lay_out(items, rounds, around, goes, [begin, end], made);
+                        made.arms.pop();
                     }
                 }
                 Item::Loop(Loop { of, count, is_sequential: false }, body) => {

@@ -158,9 +158,8 @@ fn races(graph: &GraphPlan) -> BTreeMap<[String; 2], bool> {
                 let name = |kernel: &KernelItem| graph.defs[kernel.def as usize].name.clone();
                 let mut names = [name(a), name(b)];
                 names.sort();
-                let guard = |kernel: &KernelItem| graph.records.nodes[kernel.node as usize].guard;
-                let (a, b) = (guard(a), guard(b));
-                *found.entry(names).or_default() |= a == NONE && b == NONE;
+                let is_sure = |node: &u32| graph.records.nodes[*node as usize].guard == NONE;
+                *found.entry(names).or_default() |= of_a.iter().chain(&of_b).all(is_sure);
             }
         }
     }

@@ -153,6 +153,40 @@ fn edges_through_an_arm_that_is_not_taken_still_order() {
     }
 }
 
+/// ISA-CF-03, ISA-MC-09: what stands in the arms of one condition is in no order by bytes, and what follows is behind both arms, with any value.
+#[test]
+fn arms_that_exclude_each_other_are_in_no_order_and_what_follows_is_behind_both() {
+    let kernel = |name: &str, tensor: &str| {
+        format!("TG_KERNEL({name}, inc, 1, AIV, 0)\nMC_BIND({name}, 0, {tensor}, 0, 8)\n")
+    };
+    let (a, q) = (kernel("A", "U"), kernel("Q", "T"));
+    let copy = "MC_COPY(T, U, 8, 0, 0)\n";
+    let read = kernel("A", "T");
+    let nested = format!("CF_IF(M == 0)\n{copy}CF_ENDIF\n");
+    for (then, otherwise) in
+        [(&*a, copy), (copy, &*a), (&*a, &*nested), (copy, copy), (&*nested, copy), (&*read, copy)]
+    {
+        let arms = format!("CF_IF(L == 1)\n{then}CF_ELSE\n{otherwise}CF_ENDIF\n");
+        for value in 0..2 {
+            let scalars = format!("arg L: i64 = {value}\narg M: i64 = 0\n");
+            // The copy before the arms, one arm, and the copy behind them.
+            let text = scalars.clone() + &graph(&[], &format!("{copy}{arms}{copy}"));
+            for order in orders(&text) {
+                let count = text.matches("MC_COPY").count();
+                assert!(
+                    order[0] == "copy.0" && order[2] == format!("copy.{}", count - 1),
+                    "{order:?}\n{text}"
+                );
+            }
+        }
+    }
+    // What the arms exclude closes no cycle.
+    let free = format!("CF_IF(L == 1)\n{a}CF_ELSE\n{copy}CF_ENDIF\n{q}TG_DEPEND(Q, A)");
+    for value in 0..2 {
+        checked(planned(&format!("arg L: i64 = {value}\n{}", graph(&[], &free)), &FORMS[0]), &free);
+    }
+}
+
 /// ISA-CF-04.
 #[test]
 fn a_condition_waits_for_the_kernel_that_writes_it() {
