@@ -43,6 +43,13 @@ impl Affine {
             (ExprOp::Add, Some(a), Some(b)) => a.add(&b),
             (ExprOp::Sub, Some(a), Some(b)) => a.minus(&b),
             (ExprOp::Mul, Some(a), Some(b)) => a.multiply(&b),
+            // One side may decide whatever the other is.
+            (ExprOp::And, a, b) if [&a, &b].into_iter().any(|side| is_constant(side, |value| value == 0)) => {
+                Some(Affine::constant(0))
+            }
+            (ExprOp::Or, a, b) if [&a, &b].into_iter().any(|side| is_constant(side, |value| value != 0)) => {
+                Some(Affine::constant(1))
+            }
             (op, Some(a), Some(b)) => Affine::of_constants(op, &a, &b),
             _ => None,
         };
@@ -102,6 +109,11 @@ impl Affine {
     }
 }
 
+/// Whether a value is a constant of which something holds.
+fn is_constant(value: &Option<Affine>, holds: impl Fn(i128) -> bool) -> bool {
+    value.as_ref().and_then(Affine::as_constant).is_some_and(holds)
+}
+
 impl Outline {
     /// The loop around a block that counts with a variable.
     pub fn loop_of(&self, module: &TgModule, block: BlockId, iter: IterNo) -> Option<BlockId> {
@@ -150,5 +162,29 @@ impl Outline {
                 && !around.breaks
                 && self.count_of(module, id).is_some_and(|count| count > 0)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `X && 0` is 0 and `X || 2` is 1 whatever X is, on either side; with the other numbers X decides.
+    #[test]
+    fn a_side_that_decides_is_the_value_whatever_the_other_side_is() {
+        use ExprOp::{And, Const, Device, Div, Or, SkipNonZero, SkipZero};
+        let open = [Device, Device, Div];
+        for (op, skip, number, value) in [
+            (And, SkipZero(0), 0, Some(0)),
+            (And, SkipZero(0), 2, None),
+            (Or, SkipNonZero(0), 2, Some(1)),
+            (Or, SkipNonZero(0), 0, None),
+        ] {
+            let right = open.into_iter().chain([skip, Const(number), op]);
+            let left = [Const(number), skip].into_iter().chain(open).chain([op]);
+            let found = [Affine::of_ops(right), Affine::of_ops(left)];
+            let found = found.map(|value| value.and_then(|value| value.as_constant()));
+            assert_eq!(found, [value, value], "{op:?} {number}");
+        }
     }
 }
