@@ -350,7 +350,8 @@ impl Reader<'_> {
             let (offset, size) = (clamp(offset.constant), clamp(size.constant));
             return (offset, if size == 0 { bytes } else { offset.saturating_add(size) }, true);
         }
-        let to_end = size == Affine::default();
+        // A size of 0 in some round stands for all bytes to the end in it.
+        let to_end = self.outline.extremes(self.module, block, &size).is_none_or(|size| size.low <= 0);
         let Some(end) = offset.add(&size) else { return all };
         let first = self.outline.extremes(self.module, block, &offset);
         let last = self.outline.extremes(self.module, block, &end);

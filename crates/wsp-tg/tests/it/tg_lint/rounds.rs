@@ -432,3 +432,29 @@ fn an_order_through_loops_in_each_other_is_found() {
         assert!(!findings(&text).iter().any(|found| matches!(found.code.0, 1501 | 1519)), "{loops}");
     }
 }
+
+/// ISA-MC-09: no bytes are all to the end, in the rounds in which the size comes to 0.
+#[test]
+fn a_size_that_is_0_in_some_round_is_all_bytes_in_that_round() {
+    let kernel = |name: &str, bytes: &str| {
+        format!("TG_KERNEL({name}, rw, 1, AIV, 0)\nMC_BIND({name}, 0, T, {bytes})\n")
+    };
+    let codes = |text: String| -> Vec<u16> {
+        let found = findings(&format!("extern T: u8[64]\n{text}")).into_iter().map(|found| found.code.0);
+        found.filter(|code| [1501, 1521].contains(code)).collect()
+    };
+    for (size, code) in [("2 - i", 1501), ("3 - i", 0)] {
+        let body = kernel("A", &format!("0, 16 * ({size})")) + &kernel("B", "48, 16");
+        let text =
+            format!("TG_BEGIN(G)\nCF_LOOP(3, i)\n{body}CF_ENDLOOP\nTG_END(G)\nTG_LAUNCH(G, default)\n");
+        assert_eq!(codes(text).first().copied().unwrap_or(0), code, "{size}");
+    }
+    for (size, code) in [("i", 1521), ("1 + i", 0)] {
+        let a = kernel("A", &format!("0, 16 * ({size})"));
+        let text = format!(
+            "TG_BEGIN(G)\nCF_LOOP(2, i)\n{a}CF_ENDLOOP\nTG_END(G)\nTG_BEGIN(H)\n{}TG_END(H)\nTG_LAUNCH(G, 1)\nTG_LAUNCH(H, 2)\n",
+            kernel("B", "32, 16")
+        );
+        assert_eq!(codes(text).first().copied().unwrap_or(0), code, "{size}");
+    }
+}
