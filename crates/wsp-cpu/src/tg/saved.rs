@@ -397,5 +397,6 @@ impl Session {
 }
 
 fn unreadable(key: CheckpointKey, reason: &Unreadable) -> Box<Diagnostic> {
-    Box::new(Diagnostic::error(codes::BAD_CHECKPOINT, format!("{key} cannot be read: {reason}")))
+    let fault = Diagnostic::error(codes::BAD_CHECKPOINT, format!("{key} cannot be read: {reason}"));
+    Box::new(fault.help("run the unit from its start, which saves it anew"))
 }

@@ -220,7 +220,11 @@ impl Checker<'_> {
         if tensor.home != Home::Extern {
             fault = fault.and(self.module, tensor.at, "allocated here");
         }
-        fault.help("bind fewer bytes at a smaller offset, or make the tensor larger").report(self);
+        let help = match offset < 0 {
+            true => "bind from byte 0 or behind it",
+            false => "bind fewer bytes at a smaller offset, or make the tensor larger",
+        };
+        fault.help(help).report(self);
     }
 
     fn table(
