@@ -317,7 +317,8 @@ fn under_work_stealing_an_owner_takes_what_it_released_and_thieves_take_the_rest
     // Worker 0 prefers its own task 3 to the older task 2. Worker 1 takes task 2, then the last that worker 0 would take.
     assert_eq!(starts(&simulation), [0, 0, 10, 10, 15, 11]);
     assert_eq!(simulation.workers.iter().map(|worker| worker.steals).collect::<Vec<u64>>(), [0, 1]);
-    assert_eq!(starts(&run(&graph, &lanes(2))), [0, 0, 10, 10, 11, 15]);
+    let fifo = RunConfig { ready: Ready::Fifo, ..config };
+    assert_eq!(starts(&run(&graph, &fifo)), [0, 0, 10, 10, 11, 15]);
 }
 
 #[test]
