@@ -73,7 +73,7 @@ def to_memoryview(array: KernelArray) -> memoryview:
     for extent, stride in zip(array.shape, array.strides, strict=False):
         expected //= max(extent, 1)
         if extent > 1 and stride != expected:
-            raise BufferError("elements of this region do not lie next to each other; install NumPy to see it")
+            raise BufferError("elements of this region are not next to each other; install NumPy to see it")
     memory = (ctypes.c_char * array.nbytes).from_address(array.address)
     # The ctypes object is what the memoryview holds: it holds what keeps the memory.
     memory._owner = array

@@ -194,7 +194,7 @@ class _Dimension:
         return simplified(self.entry.lo + at) if isinstance(self.entry, Part) else simplified(at)
 
     def inside(self, lo: Expr, hi: Expr) -> None:
-        """Requires what lies inside a part: a run checks regions against tensors, not against views of them."""
+        """Requires what lies inside a part: a run checks regions against tensors, not views of them."""
         if isinstance(self.entry, Whole):
             return
         least = lower_bound(lo)

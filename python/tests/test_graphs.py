@@ -200,18 +200,17 @@ def test_a_missing_edge_is_found():
 CYCLE = """
 extern Y: i32[4]
 extern Z: i32[4]
-host h: i64 = 1
+arg h: i64 = 1
 TG_BEGIN(A)
  CF_IF(h == 1)
   TG_KERNEL(K0, gen, 1, AIV, 0)
   MC_BIND(K0, 0, Z)
- CF_ELSE
+ CF_ENDIF
+ CF_IF(h < 3)
   MC_COPY(Y, Z, 16)
  CF_ENDIF
- CF_IF(h > 1)
-  TG_KERNEL(K2, gen, 1, AIV, 0)
-  MC_BIND(K2, 0, Y)
- CF_ENDIF
+ TG_KERNEL(K2, gen, 1, AIV, 0)
+ MC_BIND(K2, 0, Y)
  TG_DEPEND(K2, K0, DATA)
 TG_END(A)
 TG_LAUNCH(A, 1)

@@ -36,7 +36,7 @@ class ParamType:
 
 
 class View:
-    """A region of a tensor as a kernel sees it: index 0 is where the region begins, indexed dimensions are gone.
+    """A region of a tensor as a kernel sees it: index 0 is where it begins, indexed dimensions are gone.
 
     `x.shape[d]`, `x.dtype`, `x.ndim`; `x[i]`, `x[lo:hi]`, `x[i, :, lo:hi]` are smaller views; `x.T` is
     transposed; with an index for every dimension it is one number.

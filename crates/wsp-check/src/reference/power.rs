@@ -1,6 +1,6 @@
 //! Power iteration in f64: the largest eigenvalue of a matrix of positive numbers, and its vector.
 
-use super::compare::U32;
+use super::compare::{U32, compare_by};
 use super::decode::given;
 use super::dense::{Dense, dot, unfit};
 use super::{Comparison, Context, Tolerance, find, one, role};
@@ -24,8 +24,8 @@ const TOLERANCE: f64 = 1e-5;
 /// round each element more than once in a round.
 const OTHER_ORDERS: f64 = 8.0;
 
-/// No element is allowed to be off by more: f32 that loses more than that has not computed the vector. Nor is the largest element allowed so much for terms
-/// that underflow: then nothing is compared.
+/// No element is allowed to be off by more: f32 that loses more than that has not computed the vector. Where terms that underflow may change an element by
+/// more, nothing is compared.
 const MOST: f64 = 5e-3;
 
 /// Elements and products below are too small to measure rounding by: f32 has fewer bits for terms under 10⁻³⁸.
@@ -75,14 +75,14 @@ pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Compa
     let stop = (cx.params)(given(reference, STOP).unwrap_or(STOP)).unwrap_or(0.0);
     let mut nearest: Option<(f64, Vec<Comparison>)> = None;
     last_rounds(&matrix, Last::of(stop, n), |round, in_f32| {
-        let largest = round.vector.iter().copied().fold(0.0, f64::max);
-        if round.underflow() > MOST * largest {
-            let lost = 100.0 * round.underflow() / largest;
+        let is_lost =
+            |at: &usize| round.vector[*at] >= MEASURED && round.lost[*at] > MOST * round.vector[*at];
+        if let Some(at) = (0..n).find(is_lost) {
             return Err(unfit(
                 reference,
                 format!(
-                    "the value is {:.1e}: terms too small for f32 may change an element by {lost:.1} % of the largest; give a matrix of larger numbers",
-                    round.value
+                    "terms too small for f32 may change element {at} of `vector` by {lost:.1} %; give a matrix of larger numbers",
+                    lost = 100.0 * round.lost[at] / round.vector[at]
                 ),
             ));
         }
@@ -96,7 +96,11 @@ pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Compa
                 &[round.value],
                 Tolerance { abs: f64::MIN_POSITIVE, rel: TOLERANCE },
             )?,
-            one(reference, cx, "vector", &round.vector, Tolerance { abs: round.underflow(), rel })?,
+            {
+                let name = role(reference, "vector")?;
+                let allowed = |at: usize| Tolerance { abs: round.lost[at], rel };
+                compare_by(name, find(reference, cx.outputs, name)?, &round.vector, allowed)?
+            },
         ];
         let off = found.iter().map(|output| output.max_ratio).fold(0.0, f64::max);
         if nearest.as_ref().is_none_or(|(least, _)| off < *least) {
@@ -109,21 +113,44 @@ pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Compa
     Ok(found)
 }
 
+/// Terms and elements below have fewer bits in f32, or are 0; a little more than the smallest normal number, as factors are off by rounding.
+const TINY: f64 = 1.01 * f32::MIN_POSITIVE as f64;
+
 /// The value and the vector of length one after a round.
 struct Iterate {
     value: f64,
     vector: Vec<f64>,
+    /// By how much each element may be off for terms that are too small for f32, in this round and those before; none of rounds in f32.
+    lost: Vec<f64>,
 }
 
 impl Iterate {
     /// A vector that has the same part in every direction.
     fn start(n: usize) -> Iterate {
-        Iterate { value: 0.0, vector: vec![(n as f64).sqrt().recip(); n] }
+        Iterate { value: 0.0, vector: vec![(n as f64).sqrt().recip(); n], lost: vec![0.0; n] }
     }
 
-    /// One round in f64.
-    fn next(&self, matrix: &Dense) -> Iterate {
-        self.next_by(matrix, dot, |x| x)
+    /// One round in f64. `least` is the smallest element of the matrix that is more than 0.
+    fn next(&self, matrix: &Dense, least: f64) -> Iterate {
+        let next = self.next_by(matrix, dot, |x| x);
+        Iterate { lost: self.lost_in(matrix, least, next.value), ..next }
+    }
+
+    /// What is lost when the next round is made: terms that are too small for f32 may be 0 there, and what was lost before is carried on.
+    fn lost_in(&self, matrix: &Dense, least: f64, value: f64) -> Vec<f64> {
+        let smallest = self.vector.iter().copied().filter(|x| *x > 0.0).fold(f64::INFINITY, f64::min);
+        let has_small = least * smallest < TINY;
+        let carries = self.lost.iter().any(|lost| *lost > TINY);
+        let small = |row: &[f64]| -> f64 {
+            row.iter().zip(&self.vector).map(|(a, b)| a * b).filter(|term| *term < TINY).sum()
+        };
+        let lost = |row: usize| {
+            let row = matrix.row(row);
+            let terms = if has_small { small(row) } else { 0.0 };
+            let before = if carries { dot(row, &self.lost) } else { 0.0 };
+            (terms + before) / value + TINY
+        };
+        (0..self.vector.len()).map(lost).collect()
     }
 
     /// One round in f32, each sum by an order. The length alone is summed in f64: its error changes all elements alike, and the next round
@@ -142,12 +169,7 @@ impl Iterate {
             (0..self.vector.len()).map(|row| sum(matrix.row(row), &self.vector)).collect();
         let value = round(dot(&vector, &vector).sqrt());
         vector.iter_mut().for_each(|x| *x = round(*x / value));
-        Iterate { value, vector }
-    }
-
-    /// What may be lost of an element: it is a sum of n terms, each too small for f32, over the value.
-    fn underflow(&self) -> f64 {
-        self.vector.len() as f64 * f64::from(f32::MIN_POSITIVE) / self.value.min(1.0)
+        Iterate { value, vector, lost: Vec::new() }
     }
 
     /// The largest relative error of an element beside the same round in f64; none where it has no numbers.
@@ -192,11 +214,13 @@ fn last_rounds(
 ) -> Result<(), Diagnostic> {
     let n = matrix.cols();
     let mut round = Iterate::start(n);
-    let mut narrow = ORDERS.map(|_| Iterate { vector: vec![in_f32(round.vector[0]); n], ..round });
+    let least = matrix.values.iter().copied().filter(|x| *x > 0.0).fold(f64::INFINITY, f64::min);
+    let start = || Iterate { vector: vec![in_f32(round.vector[0]); n], ..Iterate::start(n) };
+    let mut narrow = ORDERS.map(|_| start());
     for _ in 0..MOST_ROUNDS {
-        let next = round.next(matrix);
+        let next = round.next(matrix, least);
         if next.value.is_nan() {
-            let nan = Iterate { vector: vec![next.value; n], ..next };
+            let nan = Iterate { vector: vec![next.value; n], lost: vec![0.0; n], ..next };
             return visit(&nan, &narrow);
         }
         if !(next.value > 0.0 && next.value.is_finite()) {
@@ -539,15 +563,27 @@ mod tests {
         assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
     }
 
-    /// Where n times the smallest normal f32 over the value is more than ½ % of the largest element, nothing is compared.
+    /// Where terms that are too small for f32 may change an element by more than ½ %, nothing is compared.
     #[test]
     fn a_vector_that_underflow_may_change_is_not_called_right() {
+        let (value, vector, _) = in_f32(&two_blocks(0.5, 1e-3));
         for (scale, is_compared) in [(1e-30, true), (1e-35, false)] {
             let matrix: Vec<f32> = two_blocks(0.5, 1e-3).into_iter().map(|x| x * scale).collect();
-            let (value, vector, _) = in_f32(&two_blocks(0.5, 1e-3));
             let found = compared(STOP_AT, &matrix, value * scale, &vector);
             assert_eq!(found.is_ok(), is_compared, "{scale}: {found:?}");
         }
+        // Small elements of small matrices are compared as others: their terms are numbers of f32.
+        let scale = 1e-21;
+        let (_, vector, _) = in_f32(&two_blocks(0.01, 1e-8));
+        let matrix: Vec<f32> = two_blocks(0.01, 1e-8).into_iter().map(|x| x * scale).collect();
+        let (value, ..) = in_f32(&two_blocks(0.01, 1e-8));
+        let of = |factor: f32| {
+            let half = N / 2;
+            let off: Vec<f32> =
+                vector.iter().enumerate().map(|(at, x)| if at < half { *x } else { x * factor }).collect();
+            compared(STOP_AT, &matrix, value * scale, &off).map(|found| found[1].passed())
+        };
+        assert!(matches!((of(1.0), of(0.0), of(1.01)), (Ok(true), Ok(false), Ok(false))));
     }
 
     #[test]

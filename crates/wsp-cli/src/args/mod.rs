@@ -116,7 +116,7 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Print what would run: descriptors, tiers, workspace, balance
     Plan(Box<PlanArgs>),
-    /// List the tasks of a workload or a task graph and their dependences, or sum them up
+    /// List the tasks of a program, a workload or a task graph and their dependences, or sum them up
     Graph(Box<GraphArgs>),
     /// Assemble the text of a task graph, or of a program that generates tasks, and check it
     Asm(AsmArgs),
