@@ -198,28 +198,30 @@ def test_a_missing_edge_is_found():
 
 
 CYCLE = """
+extern X: i32[4]
 extern Y: i32[4]
-extern Z: i32[4]
-arg h: i64 = 1
+extern V: i32[4]
 TG_BEGIN(A)
- CF_IF(h == 1)
-  TG_KERNEL(K0, gen, 1, AIV, 0)
-  MC_BIND(K0, 0, Z)
- CF_ENDIF
- CF_IF(h < 3)
-  MC_COPY(Y, Z, 16)
- CF_ENDIF
- TG_KERNEL(K2, gen, 1, AIV, 0)
- MC_BIND(K2, 0, Y)
- TG_DEPEND(K2, K0, DATA)
+ CF_LOOP(2, i)
+  TG_KERNEL(K3, upd, 1, AIV, 0)
+  MC_BIND(K3, 0, V)
+  CF_LOOP(i, j)
+   TG_KERNEL(K5, upd, 1, AIV, 0)
+   MC_BIND(K5, 0, X)
+   TG_KERNEL(K6, upd, 1, AIV, 0)
+   MC_BIND(K6, 0, Y)
+  CF_ENDLOOP
+ CF_ENDLOOP
+ TG_DEPEND(K3, K5, AFTER)
+ TG_DEPEND(K6, K3, AFTER)
 TG_END(A)
-TG_LAUNCH(A, 1)
+TG_LAUNCH(A, default)
 """
 
 
 def test_a_check_finds_what_a_run_refuses_when_it_lays_a_graph_out():
     graph = TaskGraph.from_text(CYCLE)
-    graph.kernel("gen", Out[i32])(lambda block, x: None)
+    graph.kernel("upd", InOut[i32])(lambda block, x: None)
     assert [found.code for found in graph.check() if found.severity == "error"] == ["WSP1530"]
     with pytest.raises(errors.CompileError) as raised:
         graph.run()
