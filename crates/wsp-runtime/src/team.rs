@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(team.each(vec![1, 2], |item| item, || 0), Ok((0, vec![1, 2])));
     }
 
-    /// The outer team's second job has no thread until its first is done: whoever waits in that one must not take it up.
+    /// The outer team's second job has no thread until its first is done: a thread that waits in that one must not take it up.
     #[test]
     fn a_job_that_waits_for_another_team_takes_up_none_of_its_own() {
         let (outer, inner) = (team(1), team(1));

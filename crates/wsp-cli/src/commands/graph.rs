@@ -75,7 +75,7 @@ fn program(session: &mut Session, args: &GraphArgs, outputs: &Outputs) -> Result
     tell(session, args, outputs, listed, sources)
 }
 
-/// Writes the lists and prints the summary, as far as they were asked for.
+/// Writes those of the lists and of the summary that were asked for.
 fn tell(
     session: &Session,
     args: &GraphArgs,

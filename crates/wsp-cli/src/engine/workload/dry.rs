@@ -13,7 +13,7 @@ use wsp_plan::workload::{
 };
 use wsp_plan::{Arrays, CompileOptions, ParamValue};
 
-/// Codes of what is told of tasks over arrays that are made up: no order, and no tasks that are known.
+/// Codes of findings about tasks over arrays that are made up: no order, and no tasks that are known.
 const MISSED_HAZARD: Code = Code(860);
 const SLOT_IN_GRAPH: Code = Code(854);
 

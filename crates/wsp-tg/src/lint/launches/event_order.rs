@@ -55,7 +55,7 @@ impl EventOrder {
         self.levels.behind_by(plan, from, |_| true, |_| true, starts)
     }
 
-    /// Guards of members of gangs that are on in a launch, as far as values that stay as they are say so: `value` gives conditions that name no round.
+    /// Guards of members of gangs that are on in a launch by values that stay as they are: `value` gives conditions that name no round.
     pub fn guards_on(plan: &GraphPlan, value: impl Fn(Scalar) -> Option<i64>) -> Vec<u32> {
         let records = &plan.records;
         let guards = records.members.iter().map(|member| records.nodes[*member as usize].guard);

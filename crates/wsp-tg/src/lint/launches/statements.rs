@@ -1,4 +1,4 @@
-//! The statements of the host, as far as they decide which launches it submits.
+//! The statements of the host that decide which launches it submits.
 
 use super::super::Cx;
 use super::conditions::{Condition, Forms};
