@@ -6,7 +6,7 @@ use crate::kernels::{Evaluator, KernelTable};
 use crate::options::LaunchOptions;
 use crate::planner::Planner;
 use crate::program::{Program, generator_fault};
-use crate::submit::placement;
+use crate::submit::task;
 use crate::workload::simulation_failed;
 use wsp_backend::{BARRIER_NODE, GraphAccess, GraphKernel, GraphListing};
 use wsp_core::words::counted;
@@ -16,7 +16,7 @@ use wsp_ir::workload::AccessMode;
 use wsp_kernel::{Hints, Trap};
 use wsp_plan::Arrays;
 use wsp_runtime::simulate::{SimGraph, Simulation, Submission, simulate};
-use wsp_runtime::{Deps, Stopped, TaskGraph, TaskSpec};
+use wsp_runtime::{Deps, Stopped, TaskGraph};
 
 /// How programs of spaces find dependences.
 pub(crate) const DEPS: Deps = Deps::Overlap;
@@ -142,15 +142,7 @@ impl Sink for ListSink<'_> {
         let id = self.kernels.consumer(planner.plan, descriptor, fields)?;
         let kernel = self.kernels.get(id);
         let touched = kernel.touched(&mut self.evaluator, planner.env, fields);
-        let spec = TaskSpec {
-            kernel: id,
-            payload: fields,
-            reads: &touched.reads,
-            writes: &touched.writes,
-            affinity: placement(hints),
-            ..TaskSpec::default()
-        };
-        let task = self.graph.submit(spec).map_err(|reason| refused(&reason))?;
+        let task = self.graph.submit(task(id, fields, &touched, hints)).map_err(|reason| refused(&reason))?;
         self.costs.push(kernel.cost(&mut self.evaluator, planner.env, fields).max(1));
         if let Some(accesses) = &mut self.accesses {
             let mut all = Vec::new();

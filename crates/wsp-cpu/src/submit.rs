@@ -2,11 +2,11 @@
 
 use crate::codes;
 use crate::host::Sink;
-use crate::kernels::{Evaluator, KernelTable};
+use crate::kernels::{Evaluator, KernelTable, Touched};
 use crate::planner::Planner;
 use crate::prefetch::{PrefetchKey, Prefetchable, Sought};
 use crate::runner::KernelRunner;
-use wsp_core::{StructId, TaskId};
+use wsp_core::{KernelId, StructId, TaskId};
 use wsp_diag::Span;
 use wsp_ir::AffinityPolicy;
 use wsp_kernel::{Hints, PrefetchValue, Trap};
@@ -59,8 +59,25 @@ impl<'a, 's, 'r> SubmitSink<'a, 's, 'r> {
     }
 }
 
+/// The task of a descriptor.
+pub(crate) fn task<'t>(
+    kernel: KernelId,
+    descriptor: &'t [u32],
+    touched: &'t Touched,
+    hints: Hints<'_>,
+) -> TaskSpec<'t> {
+    TaskSpec {
+        kernel,
+        payload: descriptor,
+        reads: &touched.reads,
+        writes: &touched.writes,
+        affinity: placement(hints),
+        ..TaskSpec::default()
+    }
+}
+
 /// The placement that several `PTO_AFFINITY` statements ask for together: the tightest policy, all values as one key.
-pub(crate) fn placement(hints: Hints<'_>) -> Affinity {
+fn placement(hints: Hints<'_>) -> Affinity {
     let mut policy = None;
     let mut key = 0u64;
     for (asked, value) in hints.affinity() {
@@ -105,15 +122,7 @@ impl Sink for SubmitSink<'_, '_, '_> {
     ) -> Result<(), Trap> {
         let kernel = self.kernels.consumer(planner.plan, descriptor, fields)?;
         let touched = self.kernels.get(kernel).touched(&mut self.evaluator, planner.env, fields);
-        let spec = TaskSpec {
-            kernel,
-            payload: fields,
-            reads: &touched.reads,
-            writes: &touched.writes,
-            affinity: placement(hints),
-            ..TaskSpec::default()
-        };
-        let task = self.submitter.submit(spec).map_err(stopped)?;
+        let task = self.submitter.submit(task(kernel, fields, &touched, hints)).map_err(stopped)?;
         for (number, hint) in hints.prefetch().enumerate() {
             self.link_prefetch(planner.stage(), descriptor, task, number, hint);
         }

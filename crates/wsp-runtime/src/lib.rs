@@ -79,6 +79,7 @@ mod models;
 mod outcome;
 mod placement;
 mod places;
+mod random;
 mod ranked;
 mod ready;
 mod report;

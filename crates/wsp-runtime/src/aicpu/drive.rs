@@ -13,6 +13,7 @@ use super::driven::{Driven, StepKind, Trouble};
 use super::failure::AicpuFailure;
 use super::generator::{Generator, Slots};
 use super::shared::{Shared, Stop};
+use crate::random;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 use crate::team::Team;
 use crate::{StartError, TaskRunner};
@@ -180,7 +181,7 @@ impl<G: Generator> Crew<G> {
         let choices = self.aicpus.len() * StepKind::ALL.len() + self.cores.len();
         let mut did = false;
         for _ in 0..choices {
-            let choice = next_random(random) as usize % choices;
+            let choice = random::next(random) as usize % choices;
             let (at, kind) = (choice / StepKind::ALL.len(), choice % StepKind::ALL.len());
             if let Some(driven) = self.aicpus.get_mut(at) {
                 let step = driven.step(&run.shared, run.slots, StepKind::ALL[kind]);
@@ -213,14 +214,6 @@ impl<G: Generator> Crew<G> {
             _ => thread::park_timeout(NAP),
         }
     }
-}
-
-/// The next of a sequence of numbers that look random.
-fn next_random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mixed = (*state ^ *state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ mixed >> 31
 }
 
 /// Lets a core run a task; whether there was one.

@@ -1,7 +1,7 @@
 //! Dependence inference: which earlier tasks a task must wait for, from the regions that both access.
 //!
 //! A read waits for the last writers of every region that it overlaps (RAW). A write waits for the last writers (WAW) and for
-//! those who read since (WAR). A region that one later write covers is forgotten with its writer and readers: whoever
+//! those who read since (WAR). A region that one later write covers is forgotten with its writer and readers: what
 //! overlaps it overlaps that write, and is ordered through it. A write that covers only a part leaves both. So every
 //! conflicting pair is ordered by a path of edges, with one edge per ordered pair, named by the first hazard of RAW, WAW
 //! and WAR that applies.

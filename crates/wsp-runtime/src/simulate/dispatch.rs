@@ -168,7 +168,7 @@ impl Engine<'_> {
         } else if let Some(task) = ready.pop_common() {
             (idle, Some(task), Found::Ready)
         } else {
-            (idle, ready.steal(idle, &self.division, &mut self.victims), Found::Stolen)
+            (idle, ready.steal(idle, &self.division, &mut self.random), Found::Stolen)
         };
         let Some(task) = task else { return Ok(false) };
         let rank = self.gates.next_rank();

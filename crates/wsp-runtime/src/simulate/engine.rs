@@ -5,7 +5,6 @@ use super::outcome::{SimTask, SimWorker, SimulateError, Simulation, WhyLate};
 use super::ranked::RankedTasks;
 use super::ready::ReadyTasks;
 use super::source::Source;
-use super::victims::Victims;
 use super::workers::WorkerSet;
 use crate::gates::Book;
 use crate::placement::{Division, Placement};
@@ -60,7 +59,8 @@ pub(super) struct Engine<'g> {
     pub(super) asked: Vec<u32>,
     /// Tasks to spread so far, by pool.
     pub(super) turns: Vec<u32>,
-    pub(super) victims: Victims,
+    /// State of the generator that picks victims of thieves.
+    pub(super) random: u64,
     /// The gates, and the tasks that they refused.
     pub(super) gates: Book,
     /// The task before on its stream of each task, where gates keep the order of streams.
@@ -101,7 +101,7 @@ impl<'g> Engine<'g> {
             queued: 0,
             asked: vec![0; graph.len()],
             turns: vec![0; pools + 1],
-            victims: Victims::new(config.seed),
+            random: config.seed,
             gates: Book::new(&config.gates),
             idle,
             ends: BinaryHeap::new(),

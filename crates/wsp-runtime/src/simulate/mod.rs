@@ -50,7 +50,6 @@ mod ready;
 mod source;
 mod stored;
 mod stuck;
-mod victims;
 mod workers;
 
 pub use engine::simulate;

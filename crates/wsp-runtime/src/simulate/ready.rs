@@ -1,8 +1,8 @@
 //! Ready tasks of one pool, and the order in which workers find them.
 
-use super::victims::Victims;
 use super::workers::WorkerSet;
 use crate::placement::{Division, Route};
+use crate::random;
 use std::collections::VecDeque;
 
 /// The ready tasks of one pool of a [`Division`], or of those that several pools may run.
@@ -118,11 +118,12 @@ impl ReadyTasks {
 
     /// Takes what is meant for another: from a deque of the worker's group, from any deque, from another group's queue,
     /// from another worker's inbox.
-    pub(super) fn steal(&mut self, thief: u32, division: &Division, victims: &mut Victims) -> Option<u32> {
+    pub(super) fn steal(&mut self, thief: u32, division: &Division, state: &mut u64) -> Option<u32> {
         let members = division.workers(self.pool);
         if self.in_deques.first_in(members.clone()).is_some() {
             let victim = [division.neighbours(thief), members.clone()].into_iter().find_map(|range| {
-                let first = victims.first(&range);
+                let workers = u64::from(range.end - range.start).max(1);
+                let first = range.start + (random::next(state) % workers) as u32;
                 self.in_deques.first_around(range, first)
             });
             if let Some(victim) = victim {

@@ -35,7 +35,7 @@ pub(super) struct CompiledModule<'m> {
     pub(super) fast_scalars: Vec<FastScalar>,
     pub(super) scalars: Vec<TreeScalar<'m>>,
     pub(super) partials: Vec<Partial>,
-    /// Regions of all statements, as far as they never change.
+    /// Of the regions of all statements those that never change.
     pub(super) regions: Vec<Region>,
     pub(super) scalar_count: u32,
     pub(super) register_count: u32,

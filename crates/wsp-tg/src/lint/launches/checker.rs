@@ -266,7 +266,7 @@ impl<'o> Checker<'o> {
                 }
             }
         }
-        // One that is sure is told, and no other of its nodes.
+        // Of a node's findings one that is sure is reported, and no other.
         meetings.values_mut().for_each(|all| all.sort_by_key(|meeting| !meeting.is_sure));
         meetings.into_values().flatten().collect()
     }
