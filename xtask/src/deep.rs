@@ -2,11 +2,13 @@
 //!
 //! * the large versions of randomised tests: [`ROWS`] names each with its number of cases;
 //! * tests of kernels for AArch64 ([`crate::cross`]);
-//! * mutants of our own code ([`mutants`]).
+//! * mutants of our own code ([`mutants`]);
+//! * the packages of our crates, each built from what it holds ([`packages`]).
 //!
 //! What cannot be run for want of a tool is skipped: it is printed with the reason and never counted as passed.
 
 mod mutants;
+mod packages;
 mod rows;
 
 use crate::cross;
@@ -36,6 +38,7 @@ enum Work {
     Row(&'static Row),
     Cross,
     Mutants,
+    Packages,
 }
 
 impl Step {
@@ -48,6 +51,7 @@ impl Step {
                 missing => Ok(Outcome::Skipped(missing.join("; "))),
             },
             Work::Mutants => mutants::test(project, tally),
+            Work::Packages => packages::test(project),
         }
     }
 }
@@ -58,7 +62,11 @@ impl Step {
 /// When a filter is in no name.
 pub(crate) fn steps(filters: &[&str]) -> Result<Vec<Step>> {
     let rows = ROWS.iter().map(|row| Step { name: row.name.to_owned(), work: Work::Row(row) });
-    let others = [("AArch64", Work::Cross), ("mutants of our own code", Work::Mutants)];
+    let others = [
+        ("AArch64", Work::Cross),
+        ("mutants of our own code", Work::Mutants),
+        ("packages of our crates", Work::Packages),
+    ];
     let others = others.into_iter().map(|(name, work)| Step { name: name.to_owned(), work });
     let mut all: Vec<Step> = rows.chain(others).collect();
     if let Some(filter) = filters.iter().find(|filter| !all.iter().any(|step| step.name.contains(**filter))) {

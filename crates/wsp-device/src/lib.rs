@@ -32,6 +32,9 @@ mod report;
 mod run;
 mod sums;
 
+/// The C interface of graphs, `wsp_tg.h`: what emitted programs include.
+pub const TG_HEADER: &str = include_str!("../include/wsp_tg.h");
+
 pub use handle::Handle;
 pub use open::{wsp_ptow_open, wsp_ptow_scratch_bytes, wsp_ptow_verify};
 pub use run::{wsp_ptow_run, wsp_ptow_stats_of, wsp_ptow_watermark};

@@ -34,7 +34,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wsp-runtime",
         ],
     ),
-    ("wsp-ascend", &["wsp-core", "wsp-diag", "wsp-ir", "wsp-plan", "wsp-tg", "wsp-backend"]),
+    ("wsp-ascend", &["wsp-core", "wsp-device", "wsp-diag", "wsp-ir", "wsp-plan", "wsp-tg", "wsp-backend"]),
     (
         "pto-wsp",
         &[
