@@ -241,18 +241,17 @@ impl Emit<'_, '_> {
 
     fn any_loop(&mut self, source: &Source, body: &LoopSource) {
         if self.dead {
-            return self.no_loop(source, body);
+            // What has no value there is not looked at: nothing of it runs.
+            let count = self.pool.scalar(self.unit, &self.around, body.condition);
+            return self.no_loop(source, body, count.unwrap_or(Scalar::Const(0)));
         }
         let value = self.scalar(body.condition, body.instr);
         match (body.sort, value) {
             (LoopSort::Count(..), Scalar::Const(count)) if count < 0 => {
                 self.faults.count(self.unit.module, body.instr as usize, count);
             }
-            (_, Scalar::Const(0)) => self.no_loop(source, body),
-            (LoopSort::Count(LoopMode::Auto, _), Scalar::Const(count))
-                if !body.breaks
-                    && self.unrolled.saturating_mul(count as u64) <= self.options.unroll_limit =>
-            {
+            (_, Scalar::Const(0)) => self.no_loop(source, body, value),
+            (LoopSort::Count(..), Scalar::Const(count)) if self.is_unrolled(body, value) => {
                 self.unroll(source, body, count);
             }
             (LoopSort::Count(..), Scalar::Const(count)) if count > i64::from(MOST_ITERATIONS) => {
@@ -262,8 +261,26 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// A loop that is not run: one point stands for everything in it, so that order through it stays.
-    fn no_loop(&mut self, source: &Source, body: &LoopSource) {
+    /// Whether the rounds of a loop with this count have nodes of their own.
+    fn is_unrolled(&self, body: &LoopSource, count: Scalar) -> bool {
+        let is_few = |count: u64| self.unrolled.saturating_mul(count) <= self.options.unroll_limit;
+        let count = count.as_const().and_then(|count| u64::try_from(count).ok());
+        matches!(body.sort, LoopSort::Count(LoopMode::Auto, _)) && !body.breaks && count.is_some_and(is_few)
+    }
+
+    /// A loop that is not run, so that order through it stays: where rounds have nodes of their own it is one round that is skipped, else one point stands
+    /// for everything in it.
+    fn no_loop(&mut self, source: &Source, body: &LoopSource, count: Scalar) {
+        if let LoopSort::Count(_, iter) = body.sort
+            && self.is_unrolled(body, count)
+        {
+            self.around.iters.push((iter, IterValue::Fixed(0)));
+            let dead = std::mem::replace(&mut self.dead, true);
+            self.copy_of(source, body.scope, &body.body);
+            self.dead = dead;
+            self.around.iters.pop();
+            return;
+        }
         let join = self.free_node(NodeKind::Join, 0);
         let scope = source.scopes[body.scope as usize];
         for work in scope.first..scope.end {

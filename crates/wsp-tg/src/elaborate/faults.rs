@@ -2,8 +2,8 @@
 
 use super::codes;
 use crate::plan::GraphPlan;
-use wsp_core::tg::EvalFault;
 use wsp_core::tg::image::NodeKind;
+use wsp_core::tg::{EvalFault, Instr};
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::TgModule;
@@ -72,7 +72,14 @@ impl Faults {
         let fault = fault.help(
             "leave out one of the edges; copies, releases and conditions follow program order where they touch the same bytes",
         );
-        self.add(module, first.map_or(usize::MAX, |instr| instr as usize), fault);
+        // Where nothing in the cycle runs, none of its nodes has an instruction.
+        let begins = |instr: &Instr| match *instr {
+            Instr::TgBegin { graph_id } => graph_id == plan.no,
+            Instr::TgFuse { fused_graph, .. } => fused_graph == plan.no,
+            _ => false,
+        };
+        let graph = || module.instrs.iter().position(begins).unwrap_or_default();
+        self.add(module, first.map_or_else(graph, |instr| instr as usize), fault);
     }
 
     /// A graph has too many nodes.

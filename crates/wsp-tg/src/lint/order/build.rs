@@ -417,7 +417,8 @@ impl<'m> Builder<'m> {
             let start = self.point(Point::Gang(at), self.block(first));
             for member in members {
                 self.gang.insert(member, start);
-                self.always = self.arm(self.block(member)).is_none();
+                let block = self.block(member);
+                self.always = self.arm(block).is_none() && self.rounds.always_stands(block);
                 self.edge(start, member, Why::Gang, at);
             }
             self.always = true;

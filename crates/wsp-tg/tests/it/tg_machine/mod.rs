@@ -9,4 +9,5 @@ mod oracle;
 mod random;
 mod resume;
 mod simulate;
+mod skipped;
 mod source;
