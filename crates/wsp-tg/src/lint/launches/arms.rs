@@ -196,10 +196,10 @@ impl Arms {
     }
 }
 
-/// The iterations with which each graph is launched, if it is and all are known. A unit that launches nothing is launched as its caller likes.
+/// The iterations with which each graph is launched, if it is and all are known. A unit that launches nothing has each graph launched once.
 pub(super) fn iterations(cx: &Cx<'_>) -> Vec<Option<BTreeSet<i64>>> {
     if launched_graphs(cx).next().is_none() {
-        return vec![None; cx.outline.graphs.len()];
+        return vec![Some(BTreeSet::from([0])); cx.outline.graphs.len()];
     }
     let (parts, (_, launched, is_whole)) = (parts(cx), launched(cx));
     let of = |graph: u32| {

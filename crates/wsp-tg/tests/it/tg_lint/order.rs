@@ -90,14 +90,15 @@ fn a_data_edge_shows_its_tensor_to_all_that_follow() {
 #[test]
 fn kernels_of_two_arms_need_no_order() {
     let arms = |middle: &str, mark: &str| {
-        graph(&format!(
-            "CF_IF(iteration)\n{}{middle}\n{}CF_ENDIF",
+        let text = graph(&format!(
+            "CF_IF(N)\n{}{middle}\n{}CF_ENDIF",
             bound(&[("A", "w")]),
             bound(&[("B", "w")]).replace("MC_BIND(B, 0, T)", &format!("MC_BIND(B, 0, T){mark}"))
-        ))
+        ));
+        format!("arg N: i64\n{text}")
     };
     check(&arms("CF_ELSE", ""));
-    let found = check(&arms("CF_ENDIF\nCF_IF(iteration > 3)", " //! 1501"));
+    let found = check(&arms("CF_ENDIF\nCF_IF(N > 3)", " //! 1501"));
     assert_eq!(found[0].severity, Severity::Warning, "they do not surely both run");
     // A later reader needs an edge from both.
     let text = arms("CF_ELSE", "")
@@ -164,7 +165,7 @@ fn edges_across_the_border_of_a_loop_hold_for_all_of_it() {
 fn a_decision_on_data_orders_its_arms_behind_the_writer() {
     let text = "extern T: u8[64]\nextern C: i32[1]\nTG_BEGIN(G)\nTG_KERNEL(A, f, 1, AIV, 0)\nMC_BIND(A, 0, T)\nMC_BIND(A, 1, C)\nCF_IF(load(C))\nTG_KERNEL(B, w, 1, AIV, 0)\nMC_BIND(B, 0, T)\nCF_ENDIF\nTG_END(G)\n";
     check(text);
-    check(&text.replace("load(C)", "iteration").replace("MC_BIND(B, 0, T)", "MC_BIND(B, 0, T) //! 1501"));
+    check(&text.replace("load(C)", "!iteration").replace("MC_BIND(B, 0, T)", "MC_BIND(B, 0, T) //! 1501"));
     // A writer that waits for an arm closes a cycle.
     let cycle = text.replace("CF_IF(load(C))", "CF_IF(load(C)) //! 1500");
     check(&cycle.replace("TG_END", "TG_DEPEND(B, A)\nTG_END"));
