@@ -195,6 +195,8 @@ impl Emit<'_, '_> {
         let parent = self.blocks.last().map_or(NONE, |block| block.guard);
         records.guards.push(GuardRecord { parent, when: WHEN_NONZERO });
         records.guards.push(GuardRecord { parent, when: WHEN_ZERO });
+        self.arms.resize(first as usize, None);
+        self.arms.extend([Some((instr, true)), Some((instr, false))]);
         let decide = self.node(NodeKind::Decide, item, NONE);
         self.touch(decide, &self.condition_reads(value));
         self.levels[self.level as usize].written.push(Vec::new());

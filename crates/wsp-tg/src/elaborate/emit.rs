@@ -9,6 +9,7 @@ use super::scalars::{Pool, ScalarFault, Surroundings};
 use super::source::Source;
 use super::unit::Unit;
 use super::{ElaborateOptions, Faults};
+use crate::lint::Arm;
 use crate::plan::{ConditionItem, EdgeKind, GraphPlan};
 use std::collections::{HashMap, HashSet};
 use wsp_core::AccessKind;
@@ -119,6 +120,8 @@ pub(super) struct Emit<'e, 'm> {
     pub(super) inside: HashMap<u32, Vec<Inner>>,
     /// Whether the unit has fences.
     pub(super) has_fences: bool,
+    /// Of each guard the arm that it is of; none of what stands behind a break.
+    pub(super) arms: Vec<Option<Arm>>,
     /// Tensors that somebody but kernels touches.
     pub(super) tracked: HashSet<u32>,
     /// Pairs of works with an edge of the program, one of which is no kernel.
@@ -155,6 +158,7 @@ impl<'e, 'm> Emit<'e, 'm> {
             real: Vec::new(),
             inside: HashMap::new(),
             has_fences: unit.module.instrs.iter().any(|instr| matches!(instr, Instr::McFence { .. })),
+            arms: Vec::new(),
             tracked: HashSet::new(),
             declared: HashSet::new(),
             first_def: 0,
@@ -283,9 +287,10 @@ impl<'e, 'm> Emit<'e, 'm> {
         if self.has_fences && self.options.flows {
             self.range_flow_from(node, &before, touches);
         }
+        let guard = self.nodes[node as usize].guard;
+        let excludes = self.unit.exclusive.exclude_any(self.arms_of(guard));
         let level = &mut self.levels[self.level as usize];
         let (nodes, guards) = (&self.nodes, &self.plan.records.guards);
-        let guard = nodes[node as usize].guard;
         for &(bytes, mode, order) in touches {
             if self.level > 0 {
                 let hull =
@@ -306,7 +311,9 @@ impl<'e, 'm> Emit<'e, 'm> {
                     let covered = |other: u32| is_within(guards, nodes[other as usize].guard, guard);
                     level.all.forget(bytes, covered);
                     level.inferred.forget(bytes, covered);
-                    level.written.last_mut().into_iter().for_each(|written| written.push(bytes));
+                    // What stands in an arm that excludes this one comes behind what is before both, and not behind this one.
+                    let written = level.written.last_mut().filter(|_| !excludes);
+                    written.into_iter().for_each(|written| written.push(bytes));
                 }
                 level.inferred.insert(touch);
             }
@@ -333,11 +340,22 @@ impl<'e, 'm> Emit<'e, 'm> {
         level.written.last_mut().into_iter().for_each(|outer| outer.append(&mut written));
     }
 
-    /// Whether two nodes stand in different arms of one decision, so that only one of them runs.
+    /// The arms of a guard and of those around it.
+    fn arms_of(&self, guard: u32) -> impl Iterator<Item = Arm> {
+        let guards = &self.plan.records.guards;
+        let parent = move |guard: &u32| guards.get(*guard as usize).map(|record| record.parent);
+        let around = std::iter::successors(Some(guard), parent);
+        around.filter_map(|guard| self.arms.get(guard as usize).copied().flatten())
+    }
+
+    /// Whether two nodes stand in different arms of one decision, or in arms of decisions that exclude each other, so that only one of them runs.
     fn exclude(&self, a: u32, b: u32) -> bool {
         let guards = &self.plan.records.guards;
         let up = |guard: u32| guards[guard as usize].parent;
         let (mut a, mut b) = (self.nodes[a as usize].guard, self.nodes[b as usize].guard);
+        if self.unit.exclusive.exclude(self.arms_of(a), self.arms_of(b)) {
+            return true;
+        }
         // A guard comes after the one around it.
         while a != b && a != NONE && b != NONE {
             let (low, high) = (a.min(b), a.max(b));

@@ -1,6 +1,7 @@
 //! What graphs and the host share: tensors, events, partitions, declared scalars, and where graphs lie among the instructions.
 
 use super::Faults;
+use crate::lint::ExclusiveArms;
 use crate::plan::{PlanArg, PlanEvent, PlanPartition, PlanTensor, TensorKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -35,6 +36,8 @@ pub(super) struct Unit<'m> {
     pub(super) events: BTreeMap<EventNo, EventUse>,
     /// Waits for events that their graphs signal too, which are for other launches.
     pub(super) earlier: BTreeSet<u32>,
+    /// Arms of which a launch runs at most one.
+    pub(super) exclusive: ExclusiveArms,
 }
 
 impl<'m> Unit<'m> {
@@ -47,6 +50,7 @@ impl<'m> Unit<'m> {
             private: HashMap::new(),
             events: BTreeMap::new(),
             earlier: earlier_waits(module),
+            exclusive: ExclusiveArms::new(module),
         };
         unit.find_graphs(faults);
         for declared in &module.externs {

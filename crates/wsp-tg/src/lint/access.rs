@@ -1,5 +1,6 @@
 //! Which kernels and copies use which bytes of which tensors, and how; which bytes conditions load.
 
+use super::launches::ExclusiveArms;
 use wsp_core::tg::{DependencyType, Direction, ExprId, ExprOp, Instr, NodeNo, Scalar, TensorNo, TensorRef};
 use wsp_ir::tg::outline::{Affine, BlockId, NumberMap, Outline};
 use wsp_ir::tg::{KernelSignature, Signatures, TgModule};
@@ -78,6 +79,8 @@ pub(super) struct Accesses {
     sources: Vec<(u32, u32)>,
     /// Kernels and the tensors that `DATA` edges bring them, in order.
     targets: Vec<(u32, u32)>,
+    /// Arms of which a launch runs at most one.
+    exclusive: ExclusiveArms,
 }
 
 impl Accesses {
@@ -106,7 +109,12 @@ impl Accesses {
         let first = (0..=outline.tensors.len() as u32)
             .map(|t| list.partition_point(|a| a.tensor < t) as u32)
             .collect();
-        Accesses { list, first, loads, sources, targets }
+        Accesses { list, first, loads, sources, targets, exclusive: ExclusiveArms::new(module) }
+    }
+
+    /// Whether at most one of two accesses takes place in a launch, so that bytes put them in no order.
+    pub(super) fn exclude(&self, outline: &Outline, a: &Access, b: &Access) -> bool {
+        outline.blocks.exclude(a.block, b.block) || self.exclusive.exclude_blocks(outline, a.block, b.block)
     }
 
     /// Accesses of a tensor, in program order.
@@ -164,7 +172,7 @@ impl Accesses {
                     && access.writes()
                     && access.low < load.high
                     && load.low < access.high
-                    && !outline.blocks.exclude(access.block, load.block)
+                    && !self.exclude(outline, access, &load)
             };
             for access in self.of(load.tensor).iter().filter(meets) {
                 writers[usize::from(access.place > at)].push((*access, load));

@@ -39,6 +39,7 @@ use crate::elaborate::elaborate;
 use crate::plan::{ElaborateOptions, UnitPlan};
 use access::Accesses;
 use codes::*;
+pub(crate) use launches::{Arm, ExclusiveArms};
 pub use launches::{EventOrder, EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UseWait, UsedBy};
 pub use open::{OpenEnd, OpenPair};
 use order::{Node, Order, Rounds};

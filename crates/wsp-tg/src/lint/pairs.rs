@@ -164,7 +164,7 @@ impl CopyOrder {
         for pair in found {
             let (first, second) = (&list[pair.first as usize], &list[pair.second as usize]);
             if first.node.max(second.node) >= copies
-                && !outline.blocks.exclude(first.block, second.block)
+                && !accesses.exclude(outline, first, second)
                 && overlap(module, outline, first, second) != Certainty::Never
             {
                 pairs.entry((first.node, second.node)).or_default().push((pair.first, pair.second));

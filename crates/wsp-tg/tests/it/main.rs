@@ -5,6 +5,7 @@ mod randomised;
 mod tg_any_unit;
 mod tg_blocks;
 mod tg_conditions;
+mod tg_exclusive;
 mod tg_launch_loads;
 mod tg_launch_rounds;
 mod tg_launches;

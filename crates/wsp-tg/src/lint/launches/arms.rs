@@ -2,7 +2,7 @@
 
 use super::super::Cx;
 use super::super::access::Access;
-use super::conditions::{Condition, Forms, Known};
+use super::conditions::{Condition, Declared, Forms, Known};
 use super::each_device::launched;
 use super::meets::parts;
 use super::open::launched_graphs;
@@ -190,7 +190,8 @@ impl Arms {
                 });
             }
             let now = |op| both.now(op);
-            needed.extend(ends.iter().map(|ops| (self.forms.condition_of(cx, ops, &now), true)));
+            needed
+                .extend(ends.iter().map(|ops| (self.forms.condition_of(Declared::of(cx), ops, &now), true)));
         }
         needed
     }

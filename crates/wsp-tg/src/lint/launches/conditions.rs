@@ -14,8 +14,8 @@ use crate::Certainty;
 use std::collections::HashMap;
 use wsp_core::int::{BinOp, Range};
 use wsp_core::tg::{ExprOp, Scalar, ScalarType, binary};
-use wsp_ir::tg::ArgSource;
 use wsp_ir::tg::outline::BlockId;
+use wsp_ir::tg::{ArgDecl, ArgSource};
 
 /// Operations of an expression that is looked into.
 const LONGEST: usize = 256;
@@ -25,6 +25,14 @@ pub(super) type Now<'n> = dyn Fn(ExprOp) -> Option<i64> + 'n;
 
 /// Nothing is known of where something lies.
 const ANYWHERE: Range = Range::new(-FAR, FAR);
+
+/// What a unit says of its scalars.
+#[derive(Clone, Copy)]
+pub(super) struct Declared<'a> {
+    pub(super) args: &'a [ArgDecl],
+    /// How many devices run it, if that is known.
+    pub(super) devices: Option<u32>,
+}
 
 /// Values and forms of expressions.
 #[derive(Default)]
@@ -77,8 +85,8 @@ impl Forms {
     }
 
     /// Whether what some operations make is not 0.
-    pub(super) fn condition_of(&mut self, cx: &Cx<'_>, ops: &[ExprOp], now: &Now<'_>) -> Condition {
-        let item = self.item_of(cx, ops, now);
+    pub(super) fn condition_of(&mut self, unit: Declared<'_>, ops: &[ExprOp], now: &Now<'_>) -> Condition {
+        let item = self.item_of(unit, ops, now);
         self.truth(item)
     }
 
@@ -108,18 +116,18 @@ impl Forms {
     }
 
     /// The number that some operations make, if it is known.
-    pub(super) fn number_of(&mut self, cx: &Cx<'_>, ops: &[ExprOp], now: &Now<'_>) -> Option<i64> {
-        self.item_of(cx, ops, now).known()
+    pub(super) fn number_of(&mut self, unit: Declared<'_>, ops: &[ExprOp], now: &Now<'_>) -> Option<i64> {
+        self.item_of(unit, ops, now).known()
     }
 
     fn item(&mut self, cx: &Cx<'_>, scalar: Scalar, now: &Now<'_>) -> Item {
         if let Some(value) = scalar.as_const() {
             return number(value.into());
         }
-        self.item_of(cx, cx.known.scalar(scalar), now)
+        self.item_of(Declared::of(cx), cx.known.scalar(scalar), now)
     }
 
-    fn item_of(&mut self, cx: &Cx<'_>, ops: &[ExprOp], now: &Now<'_>) -> Item {
+    fn item_of(&mut self, unit: Declared<'_>, ops: &[ExprOp], now: &Now<'_>) -> Item {
         if ops.len() > LONGEST {
             return Item::Open;
         }
@@ -137,9 +145,9 @@ impl Forms {
             let item = match *op {
                 ExprOp::Iter(_) | ExprOp::Iteration => match now(*op) {
                     Some(value) => number(value.into()),
-                    None => self.leaf(cx, *op),
+                    None => self.leaf(unit, *op),
                 },
-                op => self.apply(cx, op, items, &ops[from..=at]),
+                op => self.apply(unit, op, items, &ops[from..=at]),
             };
             stack.push((from, item));
         }
@@ -147,47 +155,54 @@ impl Forms {
     }
 
     /// What an operation makes of its operands; `ops` are those of all of it.
-    fn apply(&mut self, cx: &Cx<'_>, op: ExprOp, mut items: Vec<Item>, ops: &[ExprOp]) -> Item {
+    fn apply(&mut self, unit: Declared<'_>, op: ExprOp, mut items: Vec<Item>, ops: &[ExprOp]) -> Item {
         if !matches!(op, ExprOp::And | ExprOp::Or | ExprOp::Not) {
             items = items.into_iter().map(Item::into_number).collect();
             if let Some(at) = items.iter().position(|item| matches!(item, Item::Choice(_))) {
-                return self.choose(cx, op, items, at, ops);
+                return self.choose(unit, op, items, at, ops);
             }
         }
         let (b, a) = (items.pop(), items.pop());
         match (op, a, b) {
             (ExprOp::Const(value), ..) => number(value.into()),
-            (ExprOp::Arg(_) | ExprOp::Device | ExprOp::Devices, ..) => self.leaf(cx, op),
+            (ExprOp::Arg(_) | ExprOp::Device | ExprOp::Devices, ..) => self.leaf(unit, op),
             (ExprOp::And, Some(a), Some(b)) => Item::Truth(both(self.truth(a), self.truth(b))),
             (ExprOp::Or, Some(a), Some(b)) => Item::Truth(not(both(not(self.truth(a)), not(self.truth(b))))),
             (ExprOp::Not, _, Some(a)) => Item::Truth(not(self.truth(a))),
             (ExprOp::Load(..), ..) | (_, Some(Item::Open), _) | (_, _, Some(Item::Open)) => Item::Open,
             (ExprOp::Neg, _, Some(Item::Number(a))) => near(a.times(-1)).map_or(Item::Open, Item::Number),
             (ExprOp::Neg, _, Some(Item::Clamped(a))) => a.negative().map_or(Item::Open, Item::clamped),
-            (op, Some(Item::Number(a)), Some(Item::Number(b))) => self.arithmetic(cx, op, &a, &b, ops),
+            (op, Some(Item::Number(a)), Some(Item::Number(b))) => self.arithmetic(unit, op, &a, &b, ops),
             (op, Some(a @ Item::Clamped(_)), Some(b)) | (op, Some(a), Some(b @ Item::Clamped(_))) => {
                 self.cut_off(op, &a, &b).unwrap_or_else(|| match (a.whole(), b.whole()) {
-                    (Some(a), Some(b)) => self.arithmetic(cx, op, &a, &b, ops),
-                    _ => self.value(cx, ops, ANYWHERE),
+                    (Some(a), Some(b)) => self.arithmetic(unit, op, &a, &b, ops),
+                    _ => self.value(unit, ops, ANYWHERE),
                 })
             }
-            _ => self.value(cx, ops, ANYWHERE),
+            _ => self.value(unit, ops, ANYWHERE),
         }
     }
 
     /// What an operation makes of operands of which one is one of two things.
-    fn choose(&mut self, cx: &Cx<'_>, op: ExprOp, mut items: Vec<Item>, at: usize, ops: &[ExprOp]) -> Item {
+    fn choose(
+        &mut self,
+        unit: Declared<'_>,
+        op: ExprOp,
+        mut items: Vec<Item>,
+        at: usize,
+        ops: &[ExprOp],
+    ) -> Item {
         let choices = items.iter().fold(1usize, |all, item| all.saturating_mul(item.choices()));
         let Item::Choice(choice) = std::mem::replace(&mut items[at], Item::Open) else { return Item::Open };
         if choices > MOST_CHOICES {
-            return self.value(cx, ops, ANYWHERE);
+            return self.value(unit, ops, ANYWHERE);
         }
         let Choice { condition, then, otherwise } = *choice;
         let [then, otherwise] = [(then, 1), (otherwise, 0)].map(|(item, which)| {
             items[at] = item;
             // What comes of each is a value of its own, with bounds of its own.
             let ops = [ops, &[ExprOp::Const(which)]].concat();
-            self.apply(cx, op, items.clone(), &ops)
+            self.apply(unit, op, items.clone(), &ops)
         });
         Item::chosen(condition, then, otherwise)
     }
@@ -235,7 +250,7 @@ impl Forms {
         self.within(&cut.of, Range { low, high })
     }
 
-    fn arithmetic(&mut self, cx: &Cx<'_>, op: ExprOp, a: &Sum, b: &Sum, ops: &[ExprOp]) -> Item {
+    fn arithmetic(&mut self, unit: Declared<'_>, op: ExprOp, a: &Sum, b: &Sum, ops: &[ExprOp]) -> Item {
         let apart = || near(b.times(-1)).and_then(|b| near(a.add(&b)));
         if let Some((bounds, holds)) = compares(op) {
             let is_within = apart().map_or(Condition::Open, |apart| self.within(&apart, bounds));
@@ -245,13 +260,13 @@ impl Forms {
             ExprOp::Add => near(a.add(b)),
             ExprOp::Sub => apart(),
             ExprOp::Mul if a.terms.is_empty() || b.terms.is_empty() => near(a.multiply(b)),
-            _ => return self.other(cx, op, a, b, ops),
+            _ => return self.other(unit, op, a, b, ops),
         };
         sum.map_or(Item::Open, Item::Number)
     }
 
     /// What is neither sum nor multiple.
-    fn other(&mut self, cx: &Cx<'_>, op: ExprOp, a: &Sum, b: &Sum, ops: &[ExprOp]) -> Item {
+    fn other(&mut self, unit: Declared<'_>, op: ExprOp, a: &Sum, b: &Sum, ops: &[ExprOp]) -> Item {
         let constant = |sum: &Sum| i64::try_from(sum.constant).ok().filter(|_| sum.terms.is_empty());
         if let (Some(a), Some(b)) = (constant(a), constant(b)) {
             return binary(op, a, b).map_or(Item::Open, |value| number(value.into()));
@@ -263,7 +278,7 @@ impl Forms {
             let within = if is_min { Range::new(-FAR, end) } else { Range::new(end, FAR) };
             let operator = if is_min { BinOp::Min } else { BinOp::Max };
             let bounds = Range::binary(operator, self.bounds_of(of), Range::point(end)).unwrap_or(ANYWHERE);
-            let whole = self.value(cx, ops, bounds).whole();
+            let whole = self.value(unit, ops, bounds).whole();
             return Item::clamped(Clamped { of: of.clone(), within, whole });
         }
         let bounds = match (op, constant(b)) {
@@ -273,30 +288,30 @@ impl Forms {
             }
             _ => ANYWHERE,
         };
-        self.value(cx, ops, bounds)
+        self.value(unit, ops, bounds)
     }
 
-    fn leaf(&mut self, cx: &Cx<'_>, op: ExprOp) -> Item {
-        let devices = cx.options.devices.map(i128::from);
+    fn leaf(&mut self, unit: Declared<'_>, op: ExprOp) -> Item {
+        let devices = unit.devices.map(i128::from);
         let bounds = match op {
             ExprOp::Device => Range::new(0, devices.map_or(FAR, |devices| devices - 1)),
             ExprOp::Devices => devices.map_or(Range::new(1, FAR), Range::point),
-            ExprOp::Arg(arg) if self.is_one_launch || is_of_launch(cx, arg) => {
-                cx.module.args.get(arg as usize).map_or(ANYWHERE, |arg| bounds_of(arg.ty))
+            ExprOp::Arg(arg) if self.is_one_launch || unit.is_of_launch(arg) => {
+                unit.args.get(arg as usize).map_or(ANYWHERE, |arg| bounds_of(arg.ty))
             }
             ExprOp::Iter(_) if self.is_one_launch => Range::new(0, i64::MAX.into()),
             ExprOp::Iteration if self.is_one_launch => bounds_of(ScalarType::I64),
             _ => return Item::Open,
         };
-        bounds.value().map_or_else(|| self.value(cx, &[op], bounds), number)
+        bounds.value().map_or_else(|| self.value(unit, &[op], bounds), number)
     }
 
-    fn value(&mut self, cx: &Cx<'_>, ops: &[ExprOp], bounds: Range) -> Item {
+    fn value(&mut self, unit: Declared<'_>, ops: &[ExprOp], bounds: Range) -> Item {
         // What holds a round, memory or a scalar of the host is another value each time.
         let moves = |op: &ExprOp| match *op {
             ExprOp::Load(..) => true,
             ExprOp::Iter(_) | ExprOp::Iteration => !self.is_one_launch,
-            ExprOp::Arg(arg) => !self.is_one_launch && !is_of_launch(cx, arg),
+            ExprOp::Arg(arg) => !self.is_one_launch && !unit.is_of_launch(arg),
             _ => false,
         };
         if ops.iter().any(moves) {
@@ -414,9 +429,15 @@ fn cut(pieces: &[Range], Range { low, high }: Range) -> (Vec<Range>, Vec<Range>)
     (inside.collect(), outside.collect())
 }
 
-/// Whether an argument is one of the launch, which has one value as long as the run goes.
-pub(super) fn is_of_launch(cx: &Cx<'_>, arg: u32) -> bool {
-    cx.module.args.get(arg as usize).is_some_and(|arg| arg.source == ArgSource::Launch)
+impl<'a> Declared<'a> {
+    pub(super) fn of(cx: &Cx<'a>) -> Declared<'a> {
+        Declared { args: &cx.module.args, devices: cx.options.devices }
+    }
+
+    /// Whether an argument is one of the launch, which has one value as long as the run goes.
+    pub(super) fn is_of_launch(self, arg: u32) -> bool {
+        self.args.get(arg as usize).is_some_and(|arg| arg.source == ArgSource::Launch)
+    }
 }
 
 /// Where the difference of two operands lies if a comparison holds of them, or if it does not.

@@ -2,7 +2,7 @@
 
 use super::super::Cx;
 use super::Steps;
-use super::conditions::{Condition, Forms};
+use super::conditions::{Condition, Declared, Forms};
 use super::joint::{Does, Joint, Wait};
 use super::ways::Way;
 use crate::Certainty;
@@ -342,7 +342,9 @@ impl Builder<'_, '_, '_> {
     fn condition(&mut self, around: &Around<'_>, scalar: Scalar) -> Certainty {
         let holds = match scalar {
             Scalar::Const(value) => Condition::Known(value != 0),
-            scalar => self.forms.condition_of(self.cx, ops(around, scalar), &|op| now(around, op)),
+            scalar => {
+                self.forms.condition_of(Declared::of(self.cx), ops(around, scalar), &|op| now(around, op))
+            }
         };
         let (known, forms) = (self.known, &*self.forms);
         let mut allows = |goes: bool| known.allows(forms, &[(holds.clone(), goes)], self.steps);
@@ -356,7 +358,7 @@ impl Builder<'_, '_, '_> {
     fn number(&mut self, around: &Around<'_>, scalar: Scalar) -> Option<i64> {
         match scalar {
             Scalar::Const(value) => Some(value),
-            scalar => self.forms.number_of(self.cx, ops(around, scalar), &|op| now(around, op)),
+            scalar => self.forms.number_of(Declared::of(self.cx), ops(around, scalar), &|op| now(around, op)),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::super::access::Access;
 use super::super::order::Order;
 use super::super::overlap::{overlap, overlap_where, takes};
 use super::Steps;
-use super::conditions::{Condition, Forms, is_of_launch};
+use super::conditions::{Condition, Declared, Forms};
 use super::runs::{needs, surely_runs};
 use super::ways::{Launch, Way};
 use crate::Certainty;
@@ -117,7 +117,7 @@ fn moves(cx: &Cx<'_>, access: &Access) -> bool {
     // A scalar of the host may have another value for each launch; sums with it are not compared anyway.
     let differs = |op: &ExprOp| match *op {
         ExprOp::Iteration => true,
-        ExprOp::Arg(arg) => !is_of_launch(cx, arg),
+        ExprOp::Arg(arg) => !Declared::of(cx).is_of_launch(arg),
         _ => false,
     };
     let is_other = match tensor_id {

@@ -6,7 +6,7 @@
 use super::super::Cx;
 use super::Steps;
 use super::choices::{Choices, MOST_WAYS};
-use super::conditions::{Condition, Forms, Known};
+use super::conditions::{Condition, Declared, Forms, Known};
 use super::restores::{Goes, Restores};
 use super::statements::{Reader, Rounds, Statement, Test};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -234,7 +234,7 @@ impl Follower<'_, '_, '_> {
     /// Whether what some operations make is not 0.
     fn is_so(&mut self, ops: &[ExprOp]) -> bool {
         let rounds = &self.rounds;
-        let condition = self.forms.condition_of(self.cx, ops, &|op| round(rounds, op));
+        let condition = self.forms.condition_of(Declared::of(self.cx), ops, &|op| round(rounds, op));
         self.decide(&condition)
     }
 
