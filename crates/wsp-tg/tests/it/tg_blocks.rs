@@ -111,6 +111,12 @@ fn kernels_that_no_launch_reaches_are_no_race() {
         let text = text(&open, &close, once);
         assert_eq!(told(1501, &text, None).0.is_empty(), !is_race, "{text}");
     }
+    // Loops in each other, of which the innermost has a round in none of the others, or in one.
+    for (rounds, is_race) in [(2, false), (3, true)] {
+        let open = format!("CF_LOOP({rounds}, i, SEQUENTIAL)\nCF_LOOP(i, j)\nCF_LOOP(j, k)");
+        let text = text(&open, "CF_ENDLOOP\nCF_ENDLOOP\nCF_ENDLOOP", once);
+        assert_eq!(told(1501, &text, None).0.is_empty(), !is_race, "{text}");
+    }
     // A scalar with a value.
     for (n, is_race) in [(2, false), (1, true)] {
         let text = text("CF_LOOP(N, i)\nCF_BREAK(N == 2)", "CF_ENDLOOP", once);

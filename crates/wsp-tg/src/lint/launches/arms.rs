@@ -121,7 +121,10 @@ impl Arms {
                 conditions.push((condition, goes));
             }
         }
-        let is_possible = Known::default().allows(&self.forms, &conditions, &mut self.steps);
+        let mut is_possible = Known::default().allows(&self.forms, &conditions, &mut self.steps);
+        for access in both.accesses.into_iter().filter(|of| blocks.innermost_loop(of.block).is_some()) {
+            is_possible &= self.forms.in_some_round(cx, access, both.iteration) != Certainty::Never;
+        }
         match is_possible || self.steps.are_over() {
             true if is_sure => Certainty::Surely,
             true => Certainty::Maybe,
