@@ -229,7 +229,7 @@ fn an_order_through_loops_without_rounds_is_that_of_a_round_that_is_skipped() {
     assert!(cyclic > 0 && skipped > 0);
 }
 
-/// ISA-SY-07: members of a gang that are skipped with their loop are complete one by one, so that what waits for one does not wait for the others.
+/// ISA-SY-03: members of a gang that are skipped with their loop are complete one by one, so that what waits for one does not wait for the others.
 #[test]
 fn a_gang_in_a_loop_without_rounds_orders_nothing() {
     let unit = |count: &str, edges: &str| {
