@@ -9,7 +9,7 @@ use super::reach::Lane;
 use super::{Cx, NO_DATA_EDGE, NOT_ALL, NOT_VISIBLE, RACE, UNKNOWN_DIRECTION, error, note, warning};
 use crate::Certainty;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use wsp_core::tg::{Direction, Instr, TensorNo};
 use wsp_diag::Diagnostic;
 
@@ -362,11 +362,16 @@ impl<'m> Flow<'_, 'm> {
     /// not wait for any mate of the second.
     fn may_follow(&self, first: u32, second: u32) -> bool {
         let starts = self.order.edges.iter().filter(|edge| edge.why == Why::Gang && edge.to == second);
-        let mut starts: Vec<u32> = starts.map(|edge| self.rank(edge.from)).collect();
-        starts.push(self.rank(second));
-        let targets = vec![self.rank(first)];
-        let reached = self.order.ordered().reached(&[Lane { starts, targets }]);
-        !reached.iter().flatten().any(|reached| *reached)
+        let mut open: Vec<u32> = starts.map(|edge| edge.from).collect();
+        open.push(second);
+        let mut seen: HashSet<u32> = open.iter().copied().collect();
+        // What has a higher rank leads to others alone.
+        let last = self.rank(first);
+        while let Some(node) = open.pop() {
+            let next = self.order.from(Node(node)).iter().map(|edge| edge.to);
+            open.extend(next.filter(|to| self.rank(*to) <= last && seen.insert(*to)));
+        }
+        !seen.contains(&first)
     }
 
     fn unseen(&self, cx: &mut Cx<'_>, pair: Pair) {

@@ -1,6 +1,6 @@
 //! Kernels that touch the same bytes, and what orders them and makes visible what they write.
 
-use super::{bound, check, check_and_repair, check_with, graph, kernels, repaired};
+use super::{bound, check, check_and_repair, check_with, findings, graph, kernels, repaired};
 use wsp_core::tg::Direction;
 use wsp_diag::Severity;
 use wsp_ir::tg::{ArgSignature, KernelSignature};
@@ -84,6 +84,23 @@ fn a_data_edge_shows_its_tensor_to_all_that_follow() {
     let found = check(&unit("MC_BIND(C, 0, U) //! 1503\nTG_DEPEND(A, B, DATA, T)\nTG_DEPEND(B, C)\n"));
     assert_eq!(found[0].help, ["TG_DEPEND(A, C, DATA, U)"]);
     check(&unit("MC_BIND(C, 0, T) //! 1503\nTG_DEPEND(A, B)\nTG_DEPEND(B, C, DATA)\n"));
+}
+
+/// ISA-SY-03: no edge orders two members of a gang, also in an arm, or in a loop that may have no round.
+#[test]
+fn a_race_within_a_gang_is_told_without_an_edge() {
+    for [open, close] in [
+        ["", ""],
+        ["CF_IF(N)\n", "CF_ENDIF\n"],
+        ["CF_LOOP(2, i)\nCF_LOOP(i, j)\n", "CF_ENDLOOP\nCF_ENDLOOP\n"],
+    ] {
+        let members = bound(&[("A", "w"), ("B", "w")]);
+        let text = graph(&format!("{open}{members}{close}SY_BARRIER({{A, B}}, R)"));
+        let found = findings(&format!("arg N: i64\n{text}"));
+        let races: Vec<_> = found.iter().filter(|found| found.code.0 == 1501).collect();
+        assert_eq!(races.len(), 1, "{text}");
+        assert_eq!(races[0].help, ["take `B` out of its gang, or bind it to other bytes"], "{text}");
+    }
 }
 
 /// ISA-CF-01: the arms of one condition do not meet.
