@@ -74,7 +74,7 @@ fn read_first_on(
 ) -> BTreeSet<u32> {
     let mut launches = launches(unit, known);
     if launches.is_empty() && !unit.host.iter().any(|op| launched(&op.kind).is_some()) {
-        launches.extend((0..codes.len()).map(|graph| (graph, None)));
+        launches.extend((0..codes.len()).map(|graph| (graph, Some(0))));
     }
     let (mut stored, mut read) = (BTreeMap::<u32, Vec<Bytes>>::new(), BTreeSet::new());
     let mut seen = BTreeMap::<usize, BTreeSet<Option<i64>>>::new();

@@ -500,6 +500,12 @@ fn an_external_tensor_that_is_read_before_it_is_written_must_be_given() {
             graph("H", &copy),
             launch(&["G", "H"])
         ),
+        // The same where the host launches nothing, so that each graph is launched once.
+        format!(
+            "{head}{}{}",
+            graph("G", &format!("CF_IF(iteration == 1)\n{one}CF_ENDIF\n")),
+            graph("H", &copy)
+        ),
         // Of eight elements seven are written.
         format!("{head}arg N: i64 = 7\n{}{}", graph("G", &format!("{rounds}{copy}{edge}")), launch(&["G"])),
         format!(
@@ -542,6 +548,8 @@ fn an_external_tensor_that_is_read_before_it_is_written_must_be_given() {
             ),
             launch(&["G"])
         ),
+        // Read only in another iteration.
+        format!("{head}{}", graph("G", &format!("CF_IF(iteration == 1)\n{inc}CF_ENDIF\n"))),
         // Each graph is launched once, in order.
         format!("{head}{}{}", graph("G", &one), graph("H", &copy)),
         format!("{head}{}{}{}", graph("G", &one), graph("H", &copy), launch(&["G", "H"])),
