@@ -1,6 +1,6 @@
 //! What every launch with the defaults of a program refuses, whatever its arrays are.
 
-use crate::bind::{Bound, bind_defaults};
+use crate::bind::{Bound, BoundDim, bind_defaults};
 use crate::memory::SlotLayout;
 use crate::planner;
 use crate::program::one;
@@ -21,12 +21,19 @@ pub fn check_defaults(module: &Module) -> Result<(), Vec<Diagnostic>> {
 }
 
 fn check(module: &Module) -> Result<(), Vec<Diagnostic>> {
-    let bound = bind_defaults(module)?;
+    let mut bound = bind_defaults(module)?;
     planner::axis_extents(module, &bound).map_err(one)?;
-    if has_known_slots(module, &bound) {
-        SlotLayout::new(module, &bound).map_err(|fault| vec![fault])?;
+    // What arrays decide has at least no element.
+    for (tensor, field) in bound.tensors.iter_mut().zip(&module.tensors) {
+        if field.storage == Storage::Workspace && !matches!(field.elem, Elem::Fixed(_)) {
+            tensor.dims.fill(BoundDim::Fixed(0));
+        }
     }
-    Ok(())
+    let layout = SlotLayout::new(module, &bound).map_err(|fault| match has_known_slots(module, &bound) {
+        true => fault,
+        false => fault.note("fields whose sizes follow from arrays count as 0 bytes"),
+    });
+    layout.map(drop).map_err(|fault| vec![fault])
 }
 
 /// Whether no array decides how large the fields of a workspace slot are.

@@ -108,7 +108,7 @@ impl SlotLayout {
 /// Bytes that tiers reserve per slot, of those that reserve any: at least those of its fields, and whole lines.
 fn tier_sizes(module: &Module, bound: &Bound, fields: u32) -> Result<Vec<u32>, Diagnostic> {
     let mut sizes = Vec::new();
-    if fields == 0 {
+    if !module.tensors.iter().any(|tensor| tensor.storage == Storage::Workspace) {
         return Ok(sizes);
     }
     for set in &module.tier_sets {

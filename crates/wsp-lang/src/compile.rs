@@ -122,6 +122,9 @@ fn front(name: &str, text: &str, sources: &mut SourceMap, read: &mut Reader<'_>)
     }
     let (module, more) = sema::lower(&tree, built_in);
     findings.extend(more);
+    if !findings.iter().any(Diagnostic::is_error) {
+        findings.extend(lint::bounds::check(&module));
+    }
     let module = (!findings.iter().any(Diagnostic::is_error)).then_some(module);
     Compiled { module, tree, built_in, root, findings }
 }

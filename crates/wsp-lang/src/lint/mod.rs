@@ -7,11 +7,13 @@
 //! * [`tiles`]: a tile that is read or stored before anything is in it;
 //! * [`conditions`]: a condition that is always true or always false;
 //! * [`loops`]: a loop that cannot end;
+//! * [`bounds`]: a constant past a size that is a constant, which is an error where every task comes to it;
 //! * [`unreachable`]: a statement after `return`, `break` or `continue`.
 //!
 //! **Invariant:** a correct program has none. A check that cannot decide is silent. A name that begins with `_`, and a
 //! field with `[[maybe_unused]]`, are meant to be unused.
 
+pub(crate) mod bounds;
 pub(crate) mod codes;
 mod conditions;
 mod items;

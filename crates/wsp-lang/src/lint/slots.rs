@@ -4,6 +4,7 @@
 //! nothing but the value of such calls leads to these slots, for loads and for stores; what else a field may be leads a store to any
 //! slot, and a load to none that is known. Loads under conditions, and of perhaps no row, do not count.
 
+use super::bounds::SLOT_ALIGN;
 use super::{LintInput, codes, parts};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{FuncId, LocalId, TensorId, TierSetId};
@@ -295,6 +296,3 @@ fn slots_of(
         _ => false,
     }
 }
-
-/// Offsets of slots are multiples of so many bytes.
-const SLOT_ALIGN: i128 = 64;

@@ -9,6 +9,7 @@ use super::codes;
 use super::diags::Res;
 use super::names::quoted;
 use crate::ast;
+use wsp_core::words::counted;
 use wsp_core::{FuncId, LocalId, TierSetId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{BinOp, Consumer, Expr, ExprKind as Ir, ScalarTy};
@@ -49,6 +50,16 @@ impl Sema<'_> {
     pub(crate) fn tier_slot_bytes(&mut self, b: &mut Body, args: &[ast::Expr], span: Span) -> Res<Expr> {
         let set = self.tier_set(&args[0])?;
         let tier = self.scalar_as(b, &args[1], ScalarTy::U32)?;
+        let of = &self.module.tier_sets[set.index()];
+        if let Some(number) = tier.as_const_int().filter(|number| *number >= of.tiers.len() as i128)
+            && self.unevaluated == 0
+        {
+            let message = format!("tier {number} of `{}` does not exist", of.name);
+            let note = format!("it has {}, counted from 0", counted(of.tiers.len(), "tier"));
+            return Err(
+                self.fail(Diagnostic::error(codes::CONST_FAULT, message).at(tier.span, "").note(note))
+            );
+        }
         self.by_tier(set, tier, span)
     }
 

@@ -147,3 +147,72 @@ fn a_constant_without_a_value_is_an_error_outside_of_branches_only() {
     assert_eq!(found("if (true) { n = 5 % 0; }"), [true]);
     assert_eq!(found("for (uint32_t i = 0; i < n; ++i) { n = 5 % 0; }"), [true]);
 }
+
+/// The first element past the end is refused wherever a constant says both, and the last one never.
+#[test]
+fn a_constant_past_a_constant_size_is_an_error_where_every_task_comes_to_it() {
+    let found = |generator: &str, kernel: &str| {
+        let program = format!(
+            "PTO_SHAPE(x, 64, n) PTO_SHAPE(y, 64, n) PTO_SHAPE(lens, 4) PTO_SHAPE(kv, 3, PTO_DYNAMIC, 2, 8)
+             PTO_WORKSPACE(w, float, 8, 8) PTO_SPACE(S) {{ PTO_AXIS(i, 0, n) }}
+             PTO_TIER_DEF(T) {{ PTO_TIER(v < 3, one, 256) PTO_DEFAULT(two, 512) }}
+             struct D {{ uint32_t tier, first; }};
+             PTO_DESCRIPTOR_GEN(S) {{ PTO_SCHEDULED_FOR(i) {{ uint32_t tier = PTO_SELECT_TIER(T, i); uint32_t f = i;
+                 {generator} PTO_EMIT_DESCRIPTOR(D{{ .tier = tier, .first = f }}); }} }}
+             PTO_KERNEL_IMPL(one) {{ auto d = PTO_GET_DESCRIPTOR<D>(); uint32_t f = d.first; VecTile<float, 8, 1> t;
+                 {kernel} }}
+             PTO_KERNEL_IMPL(two) {{ auto d = PTO_GET_DESCRIPTOR<D>(); }}"
+        );
+        let (module, found) = wsp_lang::compile("a.pto", &program, &mut wsp_diag::SourceMap::default());
+        assert_eq!(module.is_none(), found.iter().any(|d| d.is_error()), "{found:?}");
+        let found: Vec<(u16, bool)> = found.iter().map(|d| (d.code.0, d.is_error())).collect();
+        found
+    };
+    let no: [(u16, bool); 0] = [];
+    // What each is with the last that there is, and with the first that there is not.
+    for (form, last, first) in [
+        ("f = lens[#];", 3, 4),
+        ("f = PTO_GET_INPUT_LENS(kv)[#];", 2, 3),
+        ("f = PTO_GET_INPUT_META(kv, indptr)[#];", 3, 4),
+        ("f = *std::max_element(lens, lens + #);", 4, 5),
+        ("f = (uint32_t)std::accumulate(lens, lens + #, 0);", 4, 5),
+        ("f = PTO_ALLOC_WS(#, i);", 1, 2),
+        ("f = PTO_TIER_SLOT_BYTES(T, #);", 1, 2),
+        ("PTO_EMIT_DESCRIPTOR(D{ .tier = #, .first = f });", 1, 2),
+    ] {
+        let with = |number: u32| found(&form.replace('#', &number.to_string()), "");
+        assert_eq!((with(last), with(first)), (no.to_vec(), vec![(122, true)]), "{form}");
+    }
+    for (form, last, first) in [
+        ("TLOAD(t, x, {#, 0});", 63, 64),
+        ("TLOAD(t, x, {PTO_ROWS(#), f});", 63, 64),
+        ("TLOAD(t, x, {PTO_ROWS(#), f}, 1);", 63, 64),
+        ("TLOAD(t, kv.k, {0, 0, #, 0});", 1, 2),
+        ("TLOAD(t, kv.k, {#, 0, 0, 0});", 2, 3),
+        ("TLOAD(t, w, {#, 0, 0});", 128, 100),
+        ("TLOAD(t, w, {f, 0, #});", 7, 8),
+        ("PTO_STORE_SCALAR(y, 1.0f, {#, 0});", 63, 64),
+        ("float g = PTO_LOAD_SCALAR(x, {#, f}); PTO_STORE_SCALAR(y, g, {f, f});", 63, 64),
+        ("f = lens[#];", 3, 4),
+    ] {
+        let with = |number: u32| found("", &form.replace('#', &number.to_string()));
+        assert_eq!((with(last), with(first)), (no.to_vec(), vec![(122, true)]), "{form}");
+    }
+    // Where a task perhaps does not come to it, it is a warning; where none does, nothing.
+    for (kernel, is_error) in [
+        ("if (f > 3) { f = lens[4]; }", Some(false)),
+        ("f = f > 3 ? lens[4] : 0;", Some(false)),
+        ("if (f > 3) return; f = lens[4];", Some(false)),
+        ("for (uint32_t q = 0; q < f; ++q) { f = lens[4]; }", Some(false)),
+        ("for (uint32_t q = 0; q < 4; ++q) { if (f > 3) continue; f = lens[4]; }", Some(false)),
+        ("for (uint32_t q = 0; q < 4; ++q) { if (f > 3) continue; f += 1; } f = lens[4];", Some(true)),
+        ("for (uint32_t q = 0; q < 4; ++q) { f = lens[4]; }", Some(true)),
+        ("if (true) { f = lens[4]; }", Some(true)),
+        ("if (false) { f = lens[4]; }", None),
+        ("TLOAD(t, x, {PTO_ROWS(64), 0}, f);", Some(false)),
+        ("TLOAD(t, x, {0, 0}); TSTORE(y, t, {PTO_ROWS(64), 0});", Some(false)),
+    ] {
+        let expected: Vec<(u16, bool)> = is_error.map(|is_error| (122, is_error)).into_iter().collect();
+        assert_eq!(found("", kernel), expected, "{kernel}");
+    }
+}

@@ -231,6 +231,26 @@ void go(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(S, { .x = x, .y = y }); }
     }
     let of_array = text.replace("float, 1000", "float, n").replace("SLOT", "64");
     assert_eq!(run(&["check", &folder.write("of_array.pto", &of_array)]).0, 0);
+    // No extent makes these right.
+    for (fields, slot, says) in [
+        ("PTO_WORKSPACE(w, float, n)", "100", "which is no multiple of 64"),
+        ("PTO_WORKSPACE(w, PTO_DTYPE(x), 8)", "100", "which is no multiple of 64"),
+        (
+            "PTO_WORKSPACE(w, float, 64) PTO_WORKSPACE(v, PTO_DTYPE(x), 99) PTO_WORKSPACE(u, float, n)",
+            "64",
+            "take 256",
+        ),
+    ] {
+        let text = text.replace("PTO_WORKSPACE(w, float, 1000)", fields).replace("SLOT", slot);
+        let text = text.replace("Tensor<float> x", "Tensor x");
+        let (_, err) = refused(&["check", &folder.write("open.pto", &text)]);
+        assert!(err.contains("WSP0570") && err.contains(says), "{fields}: {err}");
+        assert!(err.contains("fields whose sizes follow from arrays count as 0 bytes"), "{err}");
+        for n in ["n=128", "n=64"] {
+            let (_, of_run) = refused(&["run", &folder.at("open.pto"), "--generate", n]);
+            assert!(of_run.contains("WSP0570"), "{fields}: {of_run}");
+        }
+    }
     let tile = text.replace("tile, 64", "tile, 0").replace("SLOT", "4032");
     let (_, err) = refused(&["check", &folder.write("tile.pto", &tile)]);
     assert!(err.contains("WSP0572") && err.contains("the tile of axis `i` has 0 elements"), "{err}");

@@ -1,0 +1,235 @@
+//! Constants past a size that is a constant: elements of arrays and tensors, slots, tiers.
+//!
+//! A statement that every task comes to makes it an error: no run goes past it. Under a condition, or in a loop that may have no round, it is
+//! a warning. Sizes and indices that follow from a launch are looked at by the run.
+
+use super::parts;
+use std::collections::BTreeMap;
+use wsp_core::words::counted;
+use wsp_core::{LocalId, TensorId};
+use wsp_diag::{Diagnostic, Severity, Span};
+use wsp_ir::{
+    ArrayRef, BinOp, Block, Const, Consumer, Dim, Expr, ExprKind, MetaKind, Module, Place, Stmt, StmtKind,
+    Storage, TileOp,
+};
+
+/// Offsets of slots are multiples of so many bytes.
+pub(super) const SLOT_ALIGN: i128 = 64;
+
+/// What no run that comes to it survives, each place once.
+pub(crate) fn check(module: &Module) -> Vec<Diagnostic> {
+    let mut found: BTreeMap<Span, Diagnostic> = BTreeMap::new();
+    for function in &module.functions {
+        let mut check = Check { module, arrays: BTreeMap::new(), found: &mut found };
+        check.block(&function.body, true);
+    }
+    found.into_values().collect()
+}
+
+struct Check<'a> {
+    module: &'a Module,
+    /// What names of arrays stand for.
+    arrays: BTreeMap<LocalId, ArrayRef>,
+    found: &'a mut BTreeMap<Span, Diagnostic>,
+}
+
+impl<'a> Check<'a> {
+    /// Goes through a block that is `certain` to be come to; whether what follows it is, too.
+    fn block(&mut self, block: &'a Block, certain: bool) -> bool {
+        block.iter().fold(certain, |certain, stmt| self.stmt(stmt, certain))
+    }
+
+    fn stmt(&mut self, stmt: &'a Stmt, certain: bool) -> bool {
+        parts::exprs(stmt).into_iter().for_each(|e| self.expr(e, certain));
+        match &stmt.kind {
+            StmtKind::LetArray { local, array } => _ = self.arrays.insert(*local, *array),
+            StmtKind::Emit { descriptor, fields, .. } => {
+                let def = &self.module.structs[descriptor.index()];
+                if let Consumer::Tiers { set, field } = def.consumer {
+                    self.tier(set.index(), &fields[field as usize], stmt.span, certain);
+                }
+            }
+            StmtKind::Tile(op) => self.tile(op, stmt.span, certain),
+            StmtKind::StoreScalar { tensor, index, .. } => {
+                self.element(*tensor, index, stmt.span, |_| certain);
+            }
+            StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) => return false,
+            _ => {}
+        }
+        let has_round = match &stmt.kind {
+            StmtKind::ScheduledFor { .. } => true,
+            StmtKind::For { start, end, .. } => {
+                start.as_const_int().zip(end.as_const_int()).is_some_and(|(start, end)| start < end)
+            }
+            _ => false,
+        };
+        let mut goes_on = certain;
+        for (number, block) in parts::blocks(stmt).into_iter().flatten().enumerate() {
+            let is_taken = match &stmt.kind {
+                StmtKind::If { cond, .. } => truth(cond).map(|truth| truth == (number == 0)),
+                _ => has_round.then_some(true),
+            };
+            if is_taken == Some(false) {
+                continue;
+            }
+            let to_its_end = self.block(block, certain && is_taken.is_some());
+            goes_on &= to_its_end || !leaves(block, stmt);
+        }
+        goes_on
+    }
+
+    fn expr(&mut self, e: &'a Expr, certain: bool) {
+        match &e.kind {
+            ExprKind::Select(cond, a, b) => {
+                self.expr(cond, certain);
+                [a, b].into_iter().for_each(|e| self.expr(e, false));
+                return;
+            }
+            ExprKind::Binary(BinOp::And | BinOp::Or, first, second) => {
+                self.expr(first, certain);
+                return self.expr(second, false);
+            }
+            ExprKind::Load(array, index) => {
+                if let Some((name, size)) = self.length(*array)
+                    && let Some(index) = index.as_const_int().filter(|index| *index >= size)
+                {
+                    let message = format!("index {index} is outside of `{name}`");
+                    self.report(e.span, certain, message, has(size, "element"));
+                }
+            }
+            ExprKind::ArrayMax(array, count) | ExprKind::ArraySum(array, count) => {
+                if let Some((name, size)) = self.length(*array)
+                    && let Some(count) = count.as_const_int().filter(|count| *count > size)
+                {
+                    let message = format!("`{name}` has no first {}", counted(count, "element"));
+                    self.report(e.span, certain, message, format!("it has {size}"));
+                }
+            }
+            ExprKind::AllocWs(slot) => self.tier(slot.tiers.index(), &slot.tier, e.span, certain),
+            ExprKind::LoadScalar(tensor, index) => self.element(*tensor, index, e.span, |_| certain),
+            _ => {}
+        }
+        e.for_each_child(|child| self.expr(child, certain));
+    }
+
+    fn tier(&mut self, set: usize, tier: &Expr, span: Span, certain: bool) {
+        let set = &self.module.tier_sets[set];
+        let tiers = set.tiers.len() as i128;
+        if let Some(tier) = tier.as_const_int().filter(|tier| *tier >= tiers) {
+            let message = format!("tier {tier} of `{}` does not exist", set.name);
+            self.report(span, certain, message, has(tiers, "tier"));
+        }
+    }
+
+    fn tile(&mut self, op: &TileOp, span: Span, certain: bool) {
+        let follows = |at: &Place, dim: usize| [at.row_dim, at.col_dim].contains(&u8::try_from(dim).ok());
+        match op {
+            TileOp::Load { tensor, at, rows, cols, .. } => {
+                let some = |count: &Option<Expr>| {
+                    count.as_ref().is_none_or(|e| e.as_const_int().is_some_and(|n| n > 0))
+                };
+                let loads = some(rows) && some(cols);
+                self.element(*tensor, &at.index, span, |dim| certain && (loads || !follows(at, dim)));
+            }
+            // A tile without a valid element is stored anywhere.
+            TileOp::Store { tensor, at, .. } => {
+                self.element(*tensor, &at.index, span, |dim| certain && !follows(at, dim));
+            }
+            _ => {}
+        }
+    }
+
+    /// Looks at the indices of an element; `certain` says whether each has to be there.
+    fn element(&mut self, tensor: TensorId, index: &[Expr], span: Span, certain: impl Fn(usize) -> bool) {
+        let tensor = &self.module.tensors[tensor.index()];
+        let name = &tensor.name;
+        let slots = usize::from(tensor.storage == Storage::Workspace);
+        if let Some(offset) = index.first().filter(|_| slots > 0).and_then(Expr::as_const_int)
+            && offset % SLOT_ALIGN != 0
+        {
+            let message = format!("{offset} is no workspace slot of `{name}`");
+            let note =
+                format!("offsets of slots are multiples of {SLOT_ALIGN} bytes; `PTO_ALLOC_WS` gives them");
+            return self.report(span, certain(0), message, note);
+        }
+        for (dim, (index, extent)) in index.iter().skip(slots).zip(&tensor.dims).enumerate() {
+            if let Some((index, extent)) = index.as_const_int().zip(constant(extent))
+                && index >= extent
+            {
+                let dim = dim + slots;
+                let message = format!("index {index} is outside of dimension {dim} of `{name}`");
+                return self.report(span, certain(dim), message, format!("dimension {dim} has {extent}"));
+            }
+        }
+    }
+
+    /// The name of an array, and how many elements it has, if that is a constant.
+    fn length(&self, array: ArrayRef) -> Option<(&'a str, i128)> {
+        let module = self.module;
+        match array {
+            ArrayRef::Local(local) => self.arrays.get(&local).and_then(|array| self.length(*array)),
+            ArrayRef::Tensor(id) => {
+                let tensor = &module.tensors[id.index()];
+                Some((&tensor.name, constant(tensor.dims.first()?)?))
+            }
+            ArrayRef::Meta(id, kind) => {
+                let cache = &module.caches[id.index()];
+                let requests = constant(module.tensors[cache.keys.index()].dims.first()?)?;
+                match kind {
+                    MetaKind::Lengths | MetaKind::LastPageLen => Some((&cache.name, requests)),
+                    MetaKind::Indptr => Some((&cache.name, requests + 1)),
+                    MetaKind::Indices => None,
+                }
+            }
+            ArrayRef::Derived(_) => None,
+        }
+    }
+
+    fn report(&mut self, span: Span, certain: bool, message: String, note: String) {
+        let error =
+            Diagnostic::error(crate::sema::codes::CONST_FAULT, message).at(span, "past the end").note(note);
+        let found = match certain {
+            true => error,
+            false => Diagnostic { severity: Severity::Warning, ..error }
+                .note("it is a fault of a run that comes to it"),
+        };
+        let first = self.found.entry(span).or_insert_with(|| found.clone());
+        if found.is_error() && !first.is_error() {
+            *first = found;
+        }
+    }
+}
+
+/// Whether something in a block of a statement leaves what is around the statement.
+fn leaves(block: &Block, of: &Stmt) -> bool {
+    let is_choice = matches!(of.kind, StmtKind::If { .. });
+    let mut leaves = false;
+    parts::each_stmt(block, &mut |stmt| {
+        leaves |= match stmt.kind {
+            StmtKind::Return(_) => true,
+            StmtKind::Break | StmtKind::Continue => is_choice,
+            _ => false,
+        };
+    });
+    leaves
+}
+
+/// Whether a condition that is a constant holds.
+fn truth(cond: &Expr) -> Option<bool> {
+    match cond.kind {
+        ExprKind::Const(Const::Bool(truth)) => Some(truth),
+        _ => None,
+    }
+}
+
+/// An extent that is a constant.
+fn constant(dim: &Dim) -> Option<i128> {
+    match dim {
+        Dim::Expr(extent) => extent.as_const_int(),
+        Dim::Axis(_) | Dim::Dynamic => None,
+    }
+}
+
+fn has(size: i128, what: &str) -> String {
+    format!("it has {}, counted from 0", counted(size, what))
+}
