@@ -186,6 +186,27 @@ def test_costs_and_balance_are_those_of_the_pieces() -> None:
     assert "descriptors in" in repr(plan) and plan.generated_ns > 0 and plan.capacity is None
 
 
+def test_tasks_of_a_host_entry_are_listed_and_take_the_cycles_of_what_they_move() -> None:
+    given = arrays([1024, 512])
+    graph = program().graph(**given)
+    plan = program().plan(shapes([1024, 512]))
+    assert graph.num_tasks == len(plan.descriptors) and len(graph.kernels) > 1
+    assert graph.num_edges > 0 and graph.edges.shape == (graph.num_edges, 2)
+    assert all(earlier < later for earlier, later in graph.edges)
+    simulated = program().simulate(**given)
+    cycles = simulated.end - simulated.start
+    assert np.array_equal(simulated.graph.edges, graph.edges) and simulated.workers == 2
+    assert all(simulated.end[earlier] <= simulated.start[later] for earlier, later in graph.edges)
+    # What a task reads of inputs, and besides what it stores.
+    assert all(cycles > plan.costs) and simulated.makespan == simulated.end.max()
+    turned = dict(given)
+    for name in ("kv.k", "kv.v"):
+        turned[name] = np.ascontiguousarray(given[name].transpose(0, 2, 1, 3))
+    other = program(kv_layout="HND")
+    assert np.array_equal(other.graph(**turned).edges, graph.edges)
+    assert other.simulate(**turned).makespan == simulated.makespan
+
+
 def test_an_order_of_heads_and_tokens_and_plain_operations_are_options() -> None:
     lengths = [300, 20]
     given = arrays(lengths)

@@ -1,5 +1,6 @@
 //! The tasks of a program and the edges between them, as data.
 
+use crate::options::SpaceOptions;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::policy::Deps;
@@ -80,6 +81,8 @@ pub struct GraphOptions {
     pub deps: Option<Deps>,
     /// What it holds besides tasks and edges.
     pub detail: Detail,
+    /// Of a program of spaces: how its arrays lie.
+    pub spaces: SpaceOptions,
     /// Stops the listing when it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
 }

@@ -285,7 +285,8 @@ impl Executable {
         options: &Options,
         detail: Detail,
     ) -> Result<workload::Listed, Vec<Diagnostic>> {
-        let asked = GraphOptions { detail, ..GraphOptions::default() };
+        let spaces = SpaceOptions { kv_layout: options.layout };
+        let asked = GraphOptions { detail, spaces, ..GraphOptions::default() };
         let listing = self.program.graph(&args(loaded, options), &asked)?;
         Ok(workload::listed(listing, Deps::Overlap, detail))
     }

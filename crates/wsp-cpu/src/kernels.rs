@@ -2,6 +2,7 @@
 
 use crate::bind;
 use crate::codes;
+use crate::extents::Extents;
 use smallvec::SmallVec;
 use wsp_core::words::counted;
 use wsp_core::{AccessKind, FuncId, KernelId, MAX_RANK, Region, StructId, TensorId, limits};
@@ -224,11 +225,16 @@ impl LaunchKernel {
     }
 
     /// Elements of inputs that a task with this descriptor reads at most.
-    pub(crate) fn cost(&self, evaluator: &mut Evaluator, env: &Env, descriptor: &[u32]) -> u64 {
+    pub(crate) fn cost(
+        &self,
+        evaluator: &mut Evaluator,
+        env: &Env,
+        extents: &Extents<'_>,
+        descriptor: &[u32],
+    ) -> u64 {
         let mut cost = 0u64;
         self.inputs(evaluator, env, descriptor, |region| {
-            let sides = region.lo.iter().zip(&region.hi).map(|(lo, hi)| u64::from(hi - lo));
-            cost = cost.saturating_add(sides.fold(1, u64::saturating_mul));
+            cost = cost.saturating_add(extents.elements(&region));
         });
         cost
     }

@@ -8,6 +8,7 @@ mod bind;
 mod codes;
 mod defaults;
 mod derived;
+mod extents;
 mod host;
 mod in_place;
 mod kernels;

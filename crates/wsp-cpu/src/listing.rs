@@ -1,6 +1,7 @@
 //! The tasks of a launch as data: listed, or in virtual time. Generators run, and no kernel does.
 
 use crate::codes;
+use crate::extents::Extents;
 use crate::host::{PlanHost, Sink};
 use crate::kernels::{Evaluator, KernelTable};
 use crate::options::LaunchOptions;
@@ -35,6 +36,7 @@ struct Listed {
 struct ListSink<'p> {
     kernels: &'p KernelTable,
     evaluator: Evaluator,
+    extents: Extents<'p>,
     graph: TaskGraph,
     costs: Vec<u64>,
     /// Where they are asked for.
@@ -58,7 +60,7 @@ impl Program {
         Ok(GraphListing { accesses, ..listing })
     }
 
-    /// The launch in virtual time: a task takes a cycle for each element of inputs that its kernel reads at most, and at least one.
+    /// The launch in virtual time: a task takes a cycle for each element that its kernel loads or stores at most, and at least one.
     ///
     /// # Errors
     /// As [`graph`](Self::graph); what would fail a run.
@@ -90,6 +92,7 @@ impl Program {
         let sink = ListSink {
             kernels: &prepared.kernels,
             evaluator: Evaluator::default(),
+            extents: Extents::new(plan, &prepared.bound, Some(&prepared.sizes)),
             graph: TaskGraph::new(DEPS),
             costs: Vec::new(),
             accesses: accesses.then(Vec::new),
@@ -143,16 +146,16 @@ impl Sink for ListSink<'_> {
         let kernel = self.kernels.get(id);
         let touched = kernel.touched(&mut self.evaluator, planner.env, fields);
         let task = self.graph.submit(task(id, fields, &touched, hints)).map_err(|reason| refused(&reason))?;
-        self.costs.push(kernel.cost(&mut self.evaluator, planner.env, fields).max(1));
+        let mut all = Vec::new();
+        kernel.inputs(&mut self.evaluator, planner.env, fields, |region| all.push((AccessMode::In, region)));
+        all.extend(touched.reads.iter().map(|region| (AccessMode::In, *region)));
+        all.extend(touched.writes.iter().map(|region| (AccessMode::Out, *region)));
+        let elements = all.iter().map(|(_, region)| self.extents.elements(region));
+        self.costs.push(elements.fold(0, u64::saturating_add).max(1));
         if let Some(accesses) = &mut self.accesses {
-            let mut all = Vec::new();
-            kernel.inputs(&mut self.evaluator, planner.env, fields, |region| {
-                all.push((AccessMode::In, region));
-            });
-            all.extend(touched.reads.iter().map(|region| (AccessMode::In, *region)));
-            all.extend(touched.writes.iter().map(|region| (AccessMode::Out, *region)));
+            let there = all.into_iter().filter_map(|(mode, region)| Some((mode, self.extents.clip(region)?)));
             let access = |((mode, region), arg)| GraphAccess { task: task.0, arg, mode, region };
-            accesses.extend(all.into_iter().zip(0..).map(access));
+            accesses.extend(there.zip(0..).map(access));
         }
         Ok(())
     }

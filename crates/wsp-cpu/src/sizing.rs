@@ -3,6 +3,7 @@
 
 use crate::bind::{BoundDim, BoundTensor};
 use crate::codes;
+use crate::extents::Extents;
 use crate::host::Sink;
 use crate::kernels::{Evaluator, KernelTable};
 use crate::planner::Planner;
@@ -72,15 +73,16 @@ impl Sizes {
 /// Counts instead of submitting.
 pub(crate) struct SizingSink<'p> {
     sizes: Sizes,
-    keep: bool,
     /// The extents of ragged temporaries are those that the kernels' stores reach.
     kernels: &'p KernelTable,
     ragged: bool,
     evaluator: Evaluator,
+    /// What bounds the inputs of descriptors that are kept.
+    extents: Option<Extents<'p>>,
 }
 
 impl<'p> SizingSink<'p> {
-    pub(crate) fn new(planner: &Planner<'_>, kernels: &'p KernelTable, keep: bool) -> SizingSink<'p> {
+    pub(crate) fn new(planner: &Planner<'p>, kernels: &'p KernelTable, keep: bool) -> SizingSink<'p> {
         let module = &planner.plan.module;
         let ragged: Vec<Option<Vec<u32>>> = module
             .tensors
@@ -98,7 +100,8 @@ impl<'p> SizingSink<'p> {
             ..Sizes::default()
         };
         let ragged = sizes.ragged.iter().any(Option::is_some);
-        SizingSink { sizes, keep, kernels, ragged, evaluator: Evaluator::default() }
+        let extents = keep.then(|| Extents::new(planner.plan, planner.bound, None));
+        SizingSink { sizes, extents, kernels, ragged, evaluator: Evaluator::default() }
     }
 
     /// What was found, when all generators have run.
@@ -121,17 +124,19 @@ impl<'p> SizingSink<'p> {
         Ok(self.sizes)
     }
 
+    /// A descriptor for the list, if there is one.
     fn describe(
         &mut self,
         planner: &Planner<'_>,
         kernel: KernelId,
         descriptor: StructId,
         words: &[u32],
-    ) -> PlannedDescriptor {
+    ) -> Option<PlannedDescriptor> {
+        let extents = self.extents.as_ref()?;
         let kernel = self.kernels.get(kernel);
-        let cost = kernel.cost(&mut self.evaluator, planner.env, words);
-        let stage = planner.stage();
-        PlannedDescriptor { stage, descriptor, words: words.to_vec(), kernel: kernel.name.clone(), cost }
+        let cost = kernel.cost(&mut self.evaluator, planner.env, extents, words);
+        let (stage, words, kernel) = (planner.stage(), words.to_vec(), kernel.name.clone());
+        Some(PlannedDescriptor { stage, descriptor, words, kernel, cost })
     }
 
     /// Counts one task.
@@ -154,10 +159,8 @@ impl<'p> SizingSink<'p> {
         if self.ragged {
             self.grow(planner, kernel, fields)?;
         }
-        if self.keep {
-            let planned = self.describe(planner, kernel, descriptor, fields);
-            self.sizes.list.push(planned);
-        }
+        let planned = self.describe(planner, kernel, descriptor, fields);
+        self.sizes.list.extend(planned);
         Ok(())
     }
 

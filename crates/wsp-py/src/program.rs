@@ -136,9 +136,9 @@ impl Program {
         let Arguments { args, .. } = self.inner.bind(py, named, Need::Sizes)?;
         let deps = options::deps(py, deps)?;
         let detail = Detail { missed, ..Detail::default() };
-        self.inner.workload(py, "has no graph of tasks", IN_A_WORKLOAD)?;
+        let spaces = self.inner.own_options(py, None)?.spaces;
         let listed = runs::interruptible(py, |cancel| {
-            self.inner.program.graph(&args, &GraphOptions { deps, detail, cancel: Some(cancel) })
+            self.inner.program.graph(&args, &GraphOptions { deps, detail, spaces, cancel: Some(cancel) })
         })?;
         let listed = listed.map_err(|fault| errors::exception(py, &Vec::from(fault), &self.inner.sources))?;
         results::graph(py, &listed)
@@ -154,7 +154,6 @@ impl Program {
     ) -> PyResult<Bound<'py, PyDict>> {
         let Arguments { args, .. } = self.inner.bind(py, named, Need::Sizes)?;
         let options = self.inner.own_options(py, options)?;
-        self.inner.workload(py, "is not simulated", IN_A_WORKLOAD)?;
         let done = runs::interruptible(py, |cancel| {
             self.inner.program.simulate(&args, &RunOptions { cancel: Some(cancel), ..options })
         })?;

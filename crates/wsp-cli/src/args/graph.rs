@@ -1,11 +1,11 @@
 //! `wsp graph`.
 
 use super::DataArgs;
-use super::values::{Words, assignment, runnable, words};
+use super::values::{Setting, Words, runnable, setting, words};
 use clap::Args;
 use std::path::PathBuf;
 use wsp_ir::workload::Deps;
-use wsp_plan::{ParamValue, Target};
+use wsp_plan::Target;
 
 /// `wsp graph`.
 #[derive(Args, Debug)]
@@ -41,9 +41,9 @@ pub(crate) struct GraphArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Set a parameter of the program or workload; may be repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
-    pub(crate) set: Vec<(String, ParamValue)>,
+    /// Set a parameter of the program or workload, or of programs kv_layout (NHD, HND) or max_blocks; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) set: Vec<Setting>,
 
     #[command(flatten)]
     pub(crate) data: DataArgs,

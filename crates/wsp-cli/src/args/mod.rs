@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(parse(&["a.wsp", "--dot", "--summary"]).dot, path("-"));
         let args = parse(&["a.wsp", "--edges", "-", "--deps", "exact", "--set", "max_blocks=3"]);
         assert_eq!((args.edges, args.deps, args.dot), (path("-"), Some(Deps::Exact), None));
-        assert_eq!(args.set, [("max_blocks".to_owned(), ParamValue::Int(3))]);
+        assert_eq!(args.set, [Setting::MaxBlocks(3)]);
     }
 
     #[test]

@@ -111,18 +111,6 @@ pub(super) fn setting(text: &str) -> Result<Setting, String> {
     }
 }
 
-/// One `--set NAME=VALUE` of a workload, whose parameters may have any name.
-pub(super) fn assignment(text: &str) -> Result<(String, ParamValue), String> {
-    let (name, value) = text.split_once('=').unwrap_or((text, ""));
-    match (name.trim(), value.trim()) {
-        ("", _) => Err("write NAME=VALUE, as in `--set seq=1024`".to_owned()),
-        (name, "") => Err(format!("write NAME=VALUE, as in `--set {name}=1024`")),
-        (name, value) => param_value(value)
-            .map(|value| (name.to_owned(), value))
-            .ok_or_else(|| format!("`{value}` is no integer, real number, true or false")),
-    }
-}
-
 /// Cores of a device, such as `aic=24,aiv=48`.
 pub(super) fn cores(text: &str) -> Result<Cores, String> {
     let mut cores = Cores::default();
@@ -270,11 +258,6 @@ mod tests {
             assert!(setting(text).is_err(), "{text}");
         }
         assert!(setting("chunk").unwrap_err().contains("--set chunk=8"));
-    }
-
-    #[test]
-    fn an_assignment_without_a_value_shows_one() {
-        assert!(assignment("seq").unwrap_err().contains("--set seq=1024"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! `wsp graph`: the tasks of a program and their dependences, as lists or summed up.
 
 use super::kind::{Kind, refuse_entries, wrong_kind};
-use super::workload::{ArraysFor, Given, check_graph_memory, is_workload, read_arrays};
+use super::workload::{ArraysFor, Given, check_graph_memory, is_workload, planned, read_arrays};
 use super::{Outcome, Session, data, launch_options, options, refuse_unread, unit};
-use crate::args::{GraphArgs, LaunchArgs, Setting};
+use crate::args::{GraphArgs, LaunchArgs};
 use crate::engine::workload as engine;
 use crate::engine::{Executable, Loaded};
 use crate::files::{Filled, Output, place};
@@ -16,7 +16,6 @@ use std::sync::Arc;
 use wsp_backend::Detail;
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::Deps;
-use wsp_plan::target::CPU_SIM;
 
 /// Lists or sums up a graph.
 pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -36,18 +35,18 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
         .map_err(|fault| vec![fault])?;
     options::refuse_unused(args.data.files()).map_err(|fault| vec![fault])?;
     let source = session.read_workload(&args.file)?;
-    let target = args.target.unwrap_or(CPU_SIM);
-    let plan = Arc::new(engine::plan(&source, args.schedule.as_deref(), None, target)?);
+    let (plan, set) = planned(&source, &args.set, args.schedule.as_deref(), args.target)?;
+    let plan = Arc::new(plan);
     session.warn(&plan.schedule.notes);
     let Given { args: of_run, sources, .. } =
-        read_arrays(&source, &plan, &args.data, args.set.clone(), ArraysFor::Tasks)?;
+        read_arrays(&source, &plan, &args.data, set.clone(), ArraysFor::Tasks)?;
     args.data.check_seed(&sources.made)?;
     session.terminal.progress("finding dependences");
     // Complete dependences miss nothing, so that nobody needs to look.
     let deps = args.deps.unwrap_or(plan.schedule.policy.deps);
     let incomplete = matches!(deps, Deps::Exact | Deps::Explicit);
     let detail = Detail { accesses: outputs.args.is_some(), missed: outputs.summary && incomplete };
-    check_graph_memory(&source, &args.set, bytes_per_task(detail))?;
+    check_graph_memory(&source, &set, bytes_per_task(detail))?;
     let listed = engine::graph(&plan, &of_run, args.deps, detail)?;
     tell(session, args, &outputs, listed, sources)
 }
@@ -58,8 +57,8 @@ fn program(session: &mut Session, args: &GraphArgs, outputs: &Outputs) -> Result
     refused("--kernels", !args.kernels.is_empty(), options::OF_UNITS)?;
     refused("--deps", args.deps.is_some(), options::OF_WORKLOADS)?;
     options::refuse_unused(args.data.files()).map_err(|fault| vec![fault])?;
-    let set = args.set.iter().map(|(name, value)| Setting::Param(name.clone(), *value)).collect();
-    let launch = LaunchArgs { set, schedule: args.schedule.clone(), isa: None, engine: None };
+    let launch =
+        LaunchArgs { set: args.set.clone(), schedule: args.schedule.clone(), isa: None, engine: None };
     let compiled = session.compile(&args.file)?;
     refuse_unread(&compiled, &launch)?;
     refuse_entries(&args.file, &compiled.module).map_err(|fault| vec![fault])?;

@@ -109,7 +109,7 @@ fn settings(command: &Command) -> Vec<&str> {
     match command {
         Command::Run(args) => args.launch.set.iter().map(Setting::name).collect(),
         Command::Plan(args) => args.launch.set.iter().map(Setting::name).collect(),
-        Command::Graph(args) => args.set.iter().map(|(name, _)| name.as_str()).collect(),
+        Command::Graph(args) => args.set.iter().map(Setting::name).collect(),
         _ => Vec::new(),
     }
 }
@@ -341,6 +341,19 @@ fn params(launch: &LaunchArgs) -> Vec<(String, ParamValue)> {
         Setting::Layout(_) | Setting::MaxBlocks(_) => None,
     });
     params.collect()
+}
+
+/// Every setting as a name and a value.
+///
+/// # Errors
+/// An order of heads and tokens, which the program does not have: `why` goes on from the option.
+fn named(settings: &[Setting], why: &str) -> Result<Vec<(String, ParamValue)>, Diagnostic> {
+    let value = |setting: &Setting| match setting {
+        Setting::Param(name, value) => Ok((name.clone(), *value)),
+        Setting::MaxBlocks(n) => Ok(("max_blocks".to_owned(), ParamValue::Int((*n).into()))),
+        Setting::Layout(_) => Err(options::refused("--set kv_layout=…", why)),
+    };
+    settings.iter().map(value).collect()
 }
 
 /// The page layout that `--set kv_layout=…` asks for.

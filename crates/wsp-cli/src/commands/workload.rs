@@ -6,7 +6,7 @@ mod run;
 
 pub(super) use arrays::{Given, Purpose as ArraysFor, read as read_arrays};
 pub(super) use bytes::{bytes, program_bytes};
-pub(super) use run::run;
+pub(super) use run::{planned, run};
 
 use super::Session;
 use crate::engine::Purpose;

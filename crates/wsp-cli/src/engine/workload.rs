@@ -80,7 +80,7 @@ pub fn graph(
 ) -> Result<Listed, Vec<Diagnostic>> {
     let program =
         super::program(&PlanSource::Workload(plan.clone()), Mode::default(), Engine::default(), None)?;
-    let listing = program.graph(args, &GraphOptions { deps, detail, cancel: None })?;
+    let listing = program.graph(args, &GraphOptions { deps, detail, ..GraphOptions::default() })?;
     Ok(listed(listing, deps.unwrap_or(plan.schedule.policy.deps), detail))
 }
 

@@ -1,10 +1,14 @@
 //! `wsp graph` against recorded graphs, formulas and hazard counts; and what happens to those who misuse it.
 
 use crate::command::{Folder, printed, root, run, wsp};
+use crate::matrix::requests;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 use std::io::Read as _;
 use std::process::{Command, Stdio};
+use wsp_cli::files::write_npz;
+use wsp_core::DType;
+use wsp_plan::Array;
 
 fn summary(args: &[&str]) -> Value {
     serde_json::from_str(&printed(&[&["graph"], args, &["--summary", "--json"]].concat())).unwrap()
@@ -330,6 +334,58 @@ fn values_that_do_not_fit_are_named() {
         assert_eq!(codes, [code], "{args:?}: {err}");
         assert!(err.contains(part), "{args:?}: {err}");
     }
+}
+
+/// Given pages whose heads come before their tokens are listed as those of the other order are.
+#[test]
+fn pages_of_either_order_are_listed_and_workloads_have_one() {
+    let folder = Folder::with(&[]);
+    let lengths = [70, 40, 15];
+    let mut arrays = requests(lengths);
+    write_npz(&folder.path("nhd.npz"), &arrays).unwrap();
+    for name in ["kv.k", "kv.v"] {
+        let pages = arrays[name].shape()[0];
+        arrays.insert(name.to_owned(), Array::zeros(DType::F16, &[pages, 2, 16, 64]).unwrap());
+    }
+    write_npz(&folder.path("hnd.npz"), &arrays).unwrap();
+    let decode = "examples/decode_attention.pto";
+    let given = |npz: &str, layout: &str| {
+        let (npz, layout) = (folder.at(npz), format!("kv_layout={layout}"));
+        [decode, "--inputs", &npz, "--set", &layout].map(str::to_owned)
+    };
+    let listed = |args: [String; 5]| summary(&args.each_ref().map(String::as_str));
+    let of = |told: &Value| (told["tasks"].clone(), told["edges"].clone(), told["depth"].clone());
+    assert_eq!(of(&listed(given("hnd.npz", "HND"))), of(&listed(given("nhd.npz", "NHD"))));
+    let wrong = given("hnd.npz", "NHD");
+    let (_, err) = faults(&[&["graph"][..], &wrong.each_ref().map(String::as_str)].concat());
+    assert!(err.contains("--set kv_layout=HND"), "{err}");
+    let cores = summary(&[decode, "--generate", "batch=2,len=4096", "--set", "max_blocks=1"]);
+    let more = summary(&[decode, "--generate", "batch=2,len=4096", "--set", "max_blocks=64"]);
+    assert!(cores["tasks"].as_u64() < more["tasks"].as_u64(), "{cores} {more}");
+    for file in [file("llama_table").as_str(), "examples/power_iteration.tg"] {
+        let (codes, err) = faults(&["graph", file, "--set", "kv_layout=HND"]);
+        assert!(codes == ["WSP0882"] && err.contains("--set kv_layout=…"), "{err}");
+    }
+}
+
+/// The last tile of 20 rows by 8 has 4.
+#[test]
+fn accesses_of_a_program_end_where_its_tensors_do() {
+    let text = "
+PTO_SHAPE(x, rows, 8)
+PTO_SHAPE(y, rows, 8)
+PTO_SPACE(S) { PTO_AXIS(i, 0, rows) PTO_TILE(i, 8) }
+struct D { uint32_t first; };
+PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(i) { PTO_EMIT_DESCRIPTOR(D{ .first = i * 8 }); } }
+PTO_KERNEL_IMPL(k) { auto d = PTO_GET_DESCRIPTOR<D>(); VecTile<float, 8, 8> t; TLOAD(t, x, {d.first}); TSTORE(y, t, {d.first}); }
+void go(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(S, { .x = x, .y = y }); }
+";
+    let folder = Folder::with(&[("tiles.pto", text)]);
+    let args = printed(&["graph", &folder.at("tiles.pto"), "--generate", "rows=20", "--args", "-"]);
+    let last: Vec<&str> = args.lines().filter(|row| row.starts_with("2,")).collect();
+    assert_eq!(last, ["2,0,in,x,16,0,4,8", "2,1,out,y,16,0,4,8"], "{args}");
+    let rows = args.lines().skip(1).map(|row| row.split(',').nth(6).unwrap().parse::<u32>().unwrap());
+    assert_eq!(rows.collect::<Vec<_>>(), [8, 8, 8, 8, 4, 4]);
 }
 
 #[test]

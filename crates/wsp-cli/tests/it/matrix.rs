@@ -552,7 +552,7 @@ fn aicpus(kind: Kind) {
 }
 
 /// Arrays of `examples/decode_attention.pto` for requests of these lengths, whose pages lie one after another.
-fn requests(lengths: [u32; 3]) -> pto::Arrays {
+pub(super) fn requests(lengths: [u32; 3]) -> pto::Arrays {
     let integers = |values: &[u32]| {
         let mut array = Array::zeros(DType::U32, &[values.len() as u64]).unwrap();
         array.as_slice_mut::<u32>().unwrap().copy_from_slice(values);

@@ -85,13 +85,14 @@ impl wsp_backend::Program for SpaceProgram {
     }
 
     fn graph(&self, args: &Args, options: &GraphOptions) -> Result<GraphListing, RunError> {
-        let GraphOptions { deps, detail, cancel } = options;
+        let GraphOptions { deps, detail, spaces, cancel } = options;
         if deps.is_some_and(|deps| deps != DEPS) {
             let fault = Diagnostic::error(BAD_OPTION, "option `deps` has no meaning for a program of spaces")
                 .note("its tasks wait for those that touch overlapping regions, one of the two writing");
             return Err(RunError::Refused(fault.help("leave it out").into()));
         }
-        let launch = self.launch_options(args, &RunOptions::default())?;
+        let launch =
+            self.launch_options(args, &RunOptions { spaces: spaces.clone(), ..RunOptions::default() })?;
         let launch = LaunchOptions { cancel: cancel.clone(), ..launch };
         self.program.graph(&args.arrays, &launch, detail.accesses).map_err(refused)
     }

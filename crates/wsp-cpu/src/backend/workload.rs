@@ -135,7 +135,8 @@ impl wsp_backend::Program for TaskProgram {
     }
 
     fn graph(&self, args: &Args, options: &GraphOptions) -> Result<GraphListing, RunError> {
-        let GraphOptions { deps, detail, cancel } = options;
+        let GraphOptions { deps, detail, spaces, cancel } = options;
+        self.check(&RunOptions { spaces: spaces.clone(), ..RunOptions::default() })?;
         let inputs = inputs(args, &WorkloadRunOptions::default());
         let cancel = WorkloadOptions { cancel: cancel.clone(), ..WorkloadOptions::default() };
         self.program.graph(&inputs, *deps, *detail, &cancel).map_err(refused)

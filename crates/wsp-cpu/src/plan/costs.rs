@@ -1,6 +1,7 @@
 //! What descriptors cost.
 
 use super::Plan;
+use crate::extents::Extents;
 use crate::kernels::{Evaluator, KernelTable};
 use wsp_diag::Diagnostic;
 use wsp_kernel::FlatEvent;
@@ -14,6 +15,7 @@ impl Plan {
     pub fn costs(&self) -> Result<Vec<u64>, Vec<Diagnostic>> {
         let (bound, env) = self.surroundings()?;
         let kernels = KernelTable::new(&self.lowered, &bound, &env)?;
+        let extents = Extents::new(&self.lowered, &bound, None);
         let mut evaluator = Evaluator::default();
         let mut costs = Vec::with_capacity(self.flat.len());
         for event in self.flat.events() {
@@ -21,7 +23,7 @@ impl Plan {
             let kernel = kernels
                 .consumer(&self.lowered, site.descriptor(), fields)
                 .map_err(|trap| vec![Diagnostic::from(trap)])?;
-            costs.push(kernels.get(kernel).cost(&mut evaluator, &env, fields));
+            costs.push(kernels.get(kernel).cost(&mut evaluator, &env, &extents, fields));
         }
         Ok(costs)
     }

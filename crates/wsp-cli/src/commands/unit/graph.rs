@@ -4,7 +4,7 @@ use super::{Kind, NOT_OF_UNITS};
 use crate::args::GraphArgs;
 use crate::commands::graph::{Outputs, list};
 use crate::commands::options::{refuse, refused};
-use crate::commands::{Outcome, Session};
+use crate::commands::{Outcome, Session, named};
 use crate::report::UnitGraphReport;
 use crate::unit::{GraphStats, UnitGraph, drawn_edges, write_unit_dot, write_unit_edges, write_unit_tasks};
 use wsp_diag::Diagnostic;
@@ -20,9 +20,10 @@ pub(in crate::commands) fn graph(
 ) -> Result<Outcome, Vec<Diagnostic>> {
     refuse_options(args).map_err(|fault| vec![fault])?;
     let module = session.read_verified(&args.file, kind)?;
-    let kernels = session.read_kernels(&args.file, &module, &args.kernels, &args.set)?;
+    let set = named(&args.set, NOT_OF_UNITS).map_err(|fault| vec![fault])?;
+    let kernels = session.read_kernels(&args.file, &module, &args.kernels, &set)?;
     kernels.refuse_idle()?;
-    let scalars = super::settings::scalars(&module, &kernels, &args.set)?;
+    let scalars = super::settings::scalars(&module, &kernels, &set)?;
     if let Some((name, _)) = scalars.iter().find(|(name, _)| !kernels.has_param(name)) {
         let option = format!("--set {name}=…");
         return Err(vec![refused(&option, "has no meaning: the graphs are the same for every value")]);

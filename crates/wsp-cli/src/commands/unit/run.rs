@@ -8,7 +8,7 @@ use crate::commands::options::refuse;
 use crate::commands::outputs::{Outputs, check_allowed};
 use crate::commands::run::recording;
 use crate::commands::verdict::{RunArrays, Verdict};
-use crate::commands::{NO_KERNEL_OF_A_FILE, Outcome, Session, machine, refuse_machine_options};
+use crate::commands::{NO_KERNEL_OF_A_FILE, Outcome, Session, machine, named, refuse_machine_options};
 use crate::engine::unit::{self as engine, Prepared, UnitOutcome};
 use crate::engine::workload::compare_bits;
 use crate::files::CheckpointFolder;
@@ -137,7 +137,7 @@ fn platform_notes(ready: &Ready) -> Vec<Diagnostic> {
 
 /// Reads a unit, its kernels and its tensors, and makes up what is not given.
 fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<(Ready, Outputs), Vec<Diagnostic>> {
-    let set = settings::named(&args.launch.set).map_err(|fault| vec![fault])?;
+    let set = named(&args.launch.set, NOT_OF_UNITS).map_err(|fault| vec![fault])?;
     let module = session.read_unit(&args.file, kind)?;
     // What is no error is told with everything else that is found before the run.
     let mut found = verify(&module);

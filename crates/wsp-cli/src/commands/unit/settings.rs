@@ -1,30 +1,13 @@
 //! Values that `--set` gives to a unit: to what it declares, and to parameters of its kernels.
 
-use super::NOT_OF_UNITS;
 use super::kernels::UnitKernels;
-use crate::args::Setting;
 use crate::commands::emptiness::Empty;
-use crate::commands::options::{refused, unread_value};
+use crate::commands::options::unread_value;
 use pto_wsp::codes;
 use wsp_core::tg::ExprOp;
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{RefValue, TgModule};
 use wsp_plan::ParamValue;
-
-/// Every setting as a name and a value.
-///
-/// # Errors
-/// A setting of `.pto` programs that task graphs do not have.
-pub(super) fn named(settings: &[Setting]) -> Result<Vec<(String, ParamValue)>, Diagnostic> {
-    settings
-        .iter()
-        .map(|setting| match setting {
-            Setting::Param(name, value) => Ok((name.clone(), *value)),
-            Setting::MaxBlocks(n) => Ok(("max_blocks".to_owned(), ParamValue::Int((*n).into()))),
-            Setting::Layout(_) => Err(refused("--set kv_layout=…", NOT_OF_UNITS)),
-        })
-        .collect()
-}
 
 /// Values of declared scalars. A name may be that of a scalar, of a parameter, or of both.
 ///

@@ -2,14 +2,13 @@
 
 use super::arrays::{Given, Purpose, read};
 use super::is_workload;
-use crate::args::{PlanArgs, Setting};
+use crate::args::PlanArgs;
 use crate::commands::options::{OF_WORKLOADS, refused};
-use crate::commands::{Outcome, Session, refuse_machine_options};
+use crate::commands::{Outcome, Session, named, refuse_machine_options};
 use crate::engine::workload as engine;
 use crate::report::TransferReport;
 use std::path::Path;
 use wsp_diag::Diagnostic;
-use wsp_plan::ParamValue;
 use wsp_plan::ptow::lower;
 use wsp_plan::target::CPU_SIM;
 
@@ -20,7 +19,8 @@ const AICPUS: u16 = 8;
 pub(in crate::commands) fn bytes(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let source = session.read_workload(&args.file)?;
     refuse_machine_options(&args.launch, "has no meaning: no kernel runs").map_err(|fault| vec![fault])?;
-    let set = settings(args).map_err(|fault| vec![fault])?;
+    let set =
+        named(&args.launch.set, "has no meaning for the bytes of a workload").map_err(|fault| vec![fault])?;
     let plan = engine::plan(&source, args.launch.schedule.as_deref(), None, args.target.unwrap_or(CPU_SIM))?;
     session.warn(&plan.schedule.notes);
     let Given { args: of_run, sources, .. } = read(&source, &plan, &args.data, set, Purpose::Tasks)?;
@@ -52,14 +52,4 @@ pub(in crate::commands) fn program_bytes(
             Err(vec![refused("--schedule", OF_WORKLOADS).note("a program has been made for one schedule")])
         }
     }
-}
-
-/// Values of parameters; what belongs to `.pto` programs is refused.
-fn settings(args: &PlanArgs) -> Result<Vec<(String, ParamValue)>, Diagnostic> {
-    let value = |setting: &Setting| match setting {
-        Setting::Param(name, value) => Ok((name.clone(), *value)),
-        Setting::MaxBlocks(n) => Ok(("max_blocks".to_owned(), ParamValue::Int((*n).into()))),
-        Setting::Layout(_) => Err(refused("--set kv_layout=…", "has no meaning for the bytes of a workload")),
-    };
-    args.launch.set.iter().map(value).collect()
 }

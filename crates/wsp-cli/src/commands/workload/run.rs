@@ -2,7 +2,7 @@
 
 use super::arrays::{Given, Purpose, read};
 use super::{check_graph_memory, used_files};
-use crate::args::{LaunchArgs, RunArgs, Setting};
+use crate::args::{RunArgs, Setting};
 use crate::commands::cached;
 use crate::commands::comparison::{compare_arrays, differences};
 use crate::commands::data::{self, output_names};
@@ -20,9 +20,9 @@ use pto_wsp::codes;
 use wsp_backend::{Args, Expand, KvLayout, Program, Recording, RunOptions, WorkloadRunOptions};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, PoolSizes, Ready, SchedulePolicy, Trace};
-use wsp_plan::ParamValue;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::workload::WorkloadPlan;
+use wsp_plan::{ParamValue, Target};
 use wsp_runtime::RunConfig;
 
 /// About what a task takes in virtual time, with a few edges.
@@ -33,14 +33,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let source = session.read_workload(&args.file)?;
     let used = [used_files(&args.file, &source), session.source_files()].concat();
     let outputs = Outputs::of(args, &used)?;
-    let (set, max_blocks) = settings(&source, &args.launch);
-    let target = args.target.unwrap_or(CPU_SIM);
-    let plan = engine::plan(&source, args.launch.schedule.as_deref(), max_blocks, target)?;
-    if max_blocks.is_some() && !plan.reads_max_blocks() {
-        return Err(vec![
-            unread_value("max_blocks").note("no kernel that tasks call asks for the number of cores"),
-        ]);
-    }
+    let (plan, set) = planned(&source, &args.launch.set, args.launch.schedule.as_deref(), args.target)?;
     session.warn(&plan.schedule.notes);
     let runs_code = source.library.is_some() && plan.schedule.policy.trace != Trace::Cycles;
     refuse(
@@ -237,11 +230,37 @@ fn is_settable(source: &Source, name: &str) -> bool {
     source.module.params.iter().any(|p| p.name == name && matches!(p.source, ParamSource::Set(_)))
 }
 
+/// The plan of a workload under a schedule, and the values of its parameters.
+///
+/// # Errors
+/// What cannot be planned; settings that it does not take.
+pub(in crate::commands) fn planned(
+    source: &Source,
+    set: &[Setting],
+    schedule: Option<&str>,
+    target: Option<&'static Target>,
+) -> Result<(WorkloadPlan, Vec<(String, ParamValue)>), Vec<Diagnostic>> {
+    if set.iter().any(|setting| matches!(setting, Setting::Layout(_))) {
+        return Err(vec![
+            refused("--set kv_layout=…", "is for `.pto` programs")
+                .note("the pages of a workload's caches lie as NHD: page, token, head, element"),
+        ]);
+    }
+    let (set, max_blocks) = settings(source, set);
+    let plan = engine::plan(source, schedule, max_blocks, target.unwrap_or(CPU_SIM))?;
+    if max_blocks.is_some() && !plan.reads_max_blocks() {
+        return Err(vec![
+            unread_value("max_blocks").note("no kernel that tasks call asks for the number of cores"),
+        ]);
+    }
+    Ok((plan, set))
+}
+
 /// Values of parameters, and the cores of the machine model that kernels of a used file see.
-fn settings(source: &Source, launch: &LaunchArgs) -> (Vec<(String, ParamValue)>, Option<u32>) {
+fn settings(source: &Source, set: &[Setting]) -> (Vec<(String, ParamValue)>, Option<u32>) {
     let mut values = Vec::new();
     let mut max_blocks = None;
-    for setting in &launch.set {
+    for setting in set {
         match setting {
             Setting::Param(name, value) => values.push((name.clone(), *value)),
             Setting::MaxBlocks(n) if source.library.is_some() && !is_settable(source, "max_blocks") => {
@@ -264,10 +283,6 @@ fn refuse_options(source: &Source, args: &RunArgs) -> Result<(), Diagnostic> {
         return Err(Diagnostic::error(codes::OPTION_OF_OTHERS, message)
             .note("extents of a workload follow from its parameters")
             .help("write `--generate` alone, and `--set NAME=VALUE`"));
-    }
-    if crate::commands::asked_layout(&args.launch).is_some() {
-        return Err(refused("--set kv_layout=…", "is for `.pto` programs")
-            .note("the pages of a workload's caches lie as NHD: page, token, head, element"));
     }
     Ok(())
 }

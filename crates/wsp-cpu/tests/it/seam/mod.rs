@@ -2,6 +2,7 @@
 
 mod spaces;
 mod units;
+mod virtual_time;
 mod workloads;
 
 use std::sync::Arc;
