@@ -1,6 +1,6 @@
 //! `wsp check`, `wsp plan`, `wsp asm`, `wsp emit`, `wsp disasm`, `wsp explain` and `wsp targets`.
 
-use super::values::{emitted, folder, number, runnable, stage, target};
+use super::values::{emitted, folder, kept_folder, number, runnable, stage, target};
 use super::{DataArgs, LaunchArgs};
 use clap::Args;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub(crate) struct CheckArgs {
     pub(crate) kernels: Vec<PathBuf>,
 
     /// Keep in this folder that a workload is right, and do not look at its tasks again while it and what it uses stay as they are
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", value_parser = kept_folder())]
     pub(crate) cache: Option<PathBuf>,
 
     /// Take warnings for errors: a file with one is not ok, and the exit status is 1
@@ -63,7 +63,7 @@ pub(crate) struct PlanArgs {
     pub(crate) target: Option<&'static Target>,
 
     /// Keep machine code of generators in this folder, and take what an earlier run has kept
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", value_parser = kept_folder())]
     pub(crate) cache: Option<PathBuf>,
 
     /// Print JSON, with every descriptor

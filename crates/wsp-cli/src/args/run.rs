@@ -1,7 +1,7 @@
 //! `wsp run`.
 
 use super::unit::UnitArgs;
-use super::values::{Words, number, runnable, words};
+use super::values::{Words, kept_folder, number, runnable, words};
 use super::{DataArgs, LaunchArgs, StatsFormat};
 use clap::Args;
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ pub(crate) struct RunArgs {
     pub(crate) stats: StatsFormat,
 
     /// Keep machine code of generators and kernels in this folder, and take what an earlier run has kept: for `.pto` programs, and workloads over their kernels
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", value_parser = kept_folder())]
     pub(crate) cache: Option<PathBuf>,
 
     /// Let so many AICPUs generate the tasks of a workload, each its own, and issue them

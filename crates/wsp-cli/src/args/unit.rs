@@ -1,6 +1,6 @@
 //! Options of `wsp run` that only task graphs take.
 
-use super::values::{bytes, cores, number};
+use super::values::{bytes, cores, kept_folder, number};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -44,7 +44,7 @@ pub(crate) struct UnitArgs {
     pub(crate) event: Vec<String>,
 
     /// Keep the checkpoints of TG_CHECKPOINT in this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = kept_folder())]
     pub(crate) checkpoints: Option<PathBuf>,
 
     /// Continue from the last checkpoint of --checkpoints; without one, from the start

@@ -186,12 +186,22 @@ pub(super) fn folder() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(usable_folder)
 }
 
-fn usable_folder(path: PathBuf) -> Result<PathBuf, String> {
+/// A folder that is kept from run to run; what opens it says whether it can be one.
+pub(super) fn kept_folder() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(no_standard_output)
+}
+
+fn no_standard_output(path: PathBuf) -> Result<PathBuf, String> {
     if path.as_os_str() == "-" {
-        return Err("several files do not go to standard output: write a folder, as in `-o out`".to_owned());
+        return Err("several files do not go to standard output: write a folder, as in `out`, or `./-` for one of this name".to_owned());
     }
+    Ok(path)
+}
+
+fn usable_folder(path: PathBuf) -> Result<PathBuf, String> {
+    let path = no_standard_output(path)?;
     match path.ancestors().find(|path| path.exists()).filter(|path| !path.is_dir()) {
-        Some(file) => Err(format!("`{}` is a file: write another folder, as in `-o out`", file.display())),
+        Some(file) => Err(format!("`{}` is a file: write another folder, as in `out`", file.display())),
         None => Ok(path),
     }
 }

@@ -164,3 +164,17 @@ fn a_cache_without_effect_is_refused_before_the_work() {
     let (code, _, err) = run(&["check", &program, "--cache", &cache]);
     assert!(code == 1 && err.contains("`--cache` is for workloads"), "{err}");
 }
+
+/// `-` is standard output elsewhere, and a folder is never that.
+#[test]
+fn a_folder_is_never_standard_output() {
+    let folder = Folder::with(&[("a.pto", "")]);
+    let file = folder.at("a.pto");
+    for (command, option) in
+        [("run", "--cache"), ("plan", "--cache"), ("check", "--cache"), ("run", "--checkpoints")]
+    {
+        let (code, out, err) = run(&[command, &file, option, "-"]);
+        assert!(code == 2 && out.is_empty(), "{command} {option}: {out}{err}");
+        assert!(err.contains(option) && err.contains("write a folder, as in `out`, or `./-`"), "{err}");
+    }
+}

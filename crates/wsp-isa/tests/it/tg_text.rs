@@ -54,6 +54,24 @@ fn fault(text: &str) -> (u16, String, String, String) {
     (found[0].code.0, at, found[0].message.clone(), found[0].help.join("\n"))
 }
 
+/// What one would think that an operand is: a stream in the place of an iteration, a real number as a scalar.
+#[test]
+fn operands_of_another_kind_are_told_what_to_write() {
+    let unit = "extern Y: f32[4]\nTG_BEGIN(G)\nTG_END(G)\n";
+    for stream in ["default", "side"] {
+        let text = format!("{unit}TG_LAUNCH(G, side)\nTG_INVOKE(G, {stream})\n");
+        let (code, at, message, help) = fault(&text);
+        assert_eq!((code, &at[..], message), (1406, stream, format!("no scalar is called `{stream}`")));
+        assert!(help.contains("`TG_INVOKE(GRAPH, 0)`"), "{help}");
+        assert!(help.contains(&format!("`TG_LAUNCH(GRAPH, {stream})`")), "{help}");
+    }
+    let (code, at, _, help) = fault(&format!("{unit}CF_IF(load(Y, 0, f32) > 0)\nCF_ENDIF\n"));
+    let said = "scalars are integers: let a kernel write one, and load that";
+    assert_eq!((code, &at[..], &help[..]), (1407, "f32", said));
+    let (_, _, _, help) = fault(&format!("{unit}CF_IF(load(Y, 0, i23) > 0)\nCF_ENDIF\n"));
+    assert_eq!(help, "did you mean `i32`?");
+}
+
 /// ISA-EX-01, ISA-EX-05, ISA-GEN-03.
 #[test]
 fn the_example_of_the_document_reads_as_it_stands() {

@@ -23,7 +23,8 @@ A kernel reads what another wrote; the two are ordered, but only by edges for ot
 surely visible. Add the edge of the help.";
     pub(super) NEVER_USED = 1504, "never used",
         "\
-The unit allocates memory, signals an event, sets cores apart or defines a graph that nothing uses. Remove it, or use it.";
+The unit allocates memory, signals an event, sends a notification, sets cores apart or defines a graph that nothing uses, or notifies a device that
+does not exist. Remove it, or use it.";
     pub(super) NEVER_READ = 1505, "written and never read",
         "\
 Nothing reads what kernels write to this memory, and when the unit ends it is gone. If it is a result, declare the tensor as external.";

@@ -1,4 +1,4 @@
-//! Memory, events, partitions and graphs that nothing uses.
+//! Memory, events, notifications, partitions and graphs that nothing uses.
 
 use super::{Cx, NEVER_READ, NEVER_USED, NEVER_WRITTEN, note, warning};
 use wsp_core::tg::{Direction, GraphNo, Instr, PartitionNo, TensorNo};
@@ -10,6 +10,7 @@ use wsp_ir::tg::{Namespace, RefValue};
 pub(super) fn check(cx: &mut Cx<'_>) {
     tensors(cx);
     events(cx);
+    notifications(cx);
     partitions(cx);
     graphs(cx);
 }
@@ -130,6 +131,37 @@ fn events(cx: &mut Cx<'_>) {
         let name = cx.module.name(Namespace::Event, GraphNo(0), event_id.0);
         let finding = cx.on(warning(NEVER_USED, format!("nothing waits for event `{name}`")), at as u32, "");
         cx.report(finding.help(format!("wait for it: SY_WAIT({name}, KERNEL); or remove the signal")));
+    }
+}
+
+/// Notifications that go to no device, or that nothing waits for.
+fn notifications(cx: &mut Cx<'_>) {
+    let mut waited = NumberMap::new(cx.module.instrs.len());
+    for instr in &cx.module.instrs {
+        if let Instr::SyWaitNotify { notify_id, .. } = instr {
+            waited.insert(notify_id.0, 0);
+        }
+    }
+    let mut told = NumberMap::new(cx.module.instrs.len());
+    // On one device notifications do nothing, which is told elsewhere.
+    let devices = cx.options.devices.filter(|devices| *devices > 1);
+    for (at, instr) in cx.module.instrs.iter().enumerate() {
+        let Instr::SyNotify { device_id, notify_id, .. } = *instr else { continue };
+        let name = cx.module.name(Namespace::Notify, GraphNo(0), notify_id.0);
+        let to = device_id.0;
+        if let Some(devices) = devices.filter(|devices| to >= *devices) {
+            let message = format!("notification `{name}` is sent to device {to}, which does not exist");
+            let finding = cx.on(warning(NEVER_USED, message), at as u32, "");
+            let there = format!("there are {}, counted from 0", counted(devices, "device"));
+            cx.report(finding.note(there).help("send it to one of these, or remove it"));
+        } else if waited.get(notify_id.0).is_none() && told.get(notify_id.0).is_none() {
+            told.insert(notify_id.0, 0);
+            let message = format!("nothing waits for notification `{name}`");
+            let finding = cx.on(warning(NEVER_USED, message), at as u32, "");
+            cx.report(finding.help(format!(
+                "wait for it on device {to}: SY_WAIT_NOTIFY(SENDER, {name}, before = KERNEL); or remove it"
+            )));
+        }
     }
 }
 

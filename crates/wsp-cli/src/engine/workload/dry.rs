@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use wsp_core::policy::{Deps, Trace};
 use wsp_core::{SlotId, limits};
 use wsp_diag::{Code, Diagnostic, Severity};
+use wsp_ir::workload::verify::COST;
 use wsp_ir::workload::{ParamSource, SchedulePolicy, WorkloadModule};
 use wsp_kernel::{Engine, Mode};
 use wsp_plan::workload::{
@@ -58,6 +59,13 @@ pub fn check_order(plan: &WorkloadPlan, arrays: &Arrays) -> Vec<Diagnostic> {
         .check_order(&inputs, MOST_ORDERED);
     let mut found: Vec<Diagnostic> = checked.err().unwrap_or_default();
     found.retain(is_told);
+    // That of a negative cost says where it stands.
+    for fault in found.iter_mut().filter(|fault| fault.code == COST && fault.primary.is_none()) {
+        fault.severity = Severity::Warning;
+        fault
+            .notes
+            .push("of all tasks one after another; on several workers a run may end before".to_owned());
+    }
     for fault in found.iter_mut().filter(|fault| is_used && fault.code == MISSED_HAZARD) {
         // Sizes of given arrays may bring other regions.
         fault.severity = Severity::Warning;

@@ -45,8 +45,14 @@ fn a_cost_below_0_is_an_error_of_the_check() {
 fn a_check_of_costs_finds_the_same_on_any_number_of_cpus() {
     let folder = Folder::new();
     let text = "tensor x: i64[8]; kernel f(inout x) cost 4000000000000000000; workload main { parallel for i in 0..5 { f(x[i]); } } schedule { task_graph(trace = cycles); }";
-    let (_, err) = refused(&["check", &folder.write("cost.wsp", text)]);
-    assert!(err.contains("WSP0866") && err.contains("task 4 would end after cycle"), "{err}");
+    let file = folder.write("cost.wsp", text);
+    let (code, _, err) = run(&["check", &file]);
+    assert!(err.contains("warning[WSP0866]") && err.contains("task 4 would end after cycle"), "{err}");
+    assert!(code == 0 && err.contains("of all tasks one after another"), "{err}");
+    // The sum is a fault of one worker only.
+    let (_, err) = refused(&["run", &file, "--threads", "1"]);
+    assert!(err.contains("error[WSP0866]"), "{err}");
+    assert_eq!(run(&["run", &file, "--threads", "5"]).0, 0);
 }
 
 #[test]

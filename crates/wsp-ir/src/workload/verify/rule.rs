@@ -129,6 +129,6 @@ go to one stream. Name an axis, as in `priority(row)`, or leave the statement ou
     /// Reported by runs in virtual time as well.
     pub COST = 866, "cost is no number of cycles",
         "\
-The `cost` of a kernel gives a negative number for some task, or the costs together exceed 2^64 cycles.
-Virtual time counts whole cycles from 0.";
+The `cost` of a kernel gives a negative number for some task, or a task would end after 2^64 cycles.
+Virtual time counts whole cycles from 0. `wsp check` has one worker run all tasks, and warns of their sum: on several a run may end before.";
 }

@@ -17,6 +17,29 @@ fn unused_memory_is_told() {
     );
 }
 
+/// ISA-SY-04: notifications that nothing waits for, and those that go to no device.
+#[test]
+fn notifications_that_reach_nothing_are_told() {
+    let unit = |statements: &str| {
+        format!("TG_BEGIN(G)\nTG_KERNEL(A, e, 1, AIV, 0)\n{statements}\nTG_END(G)\nTG_LAUNCH(G, default)\n")
+    };
+    let of = |devices| LintOptions { devices, ..LintOptions::default() };
+    let waited = "CF_IF(device == 1)\nTG_KERNEL(B, e, 1, AIV, 0)\nSY_WAIT_NOTIFY(0, N, before = B)\nCF_ENDIF";
+    for devices in [None, Some(8)] {
+        check_with(&unit("SY_NOTIFY(7, N, after = A) //! 1504"), &kernels(), &of(devices));
+    }
+    let sent = "CF_IF(device == 0)\nTG_KERNEL(C, e, 1, AIV, 0)\nSY_NOTIFY(1, N, after = C)\nCF_ENDIF";
+    check_with(&unit(&format!("{sent}\n{waited}")), &kernels(), &of(Some(2)));
+    let none =
+        "CF_IF(device == 0)\nTG_KERNEL(D, e, 1, AIV, 0)\nSY_NOTIFY(2, N, after = D) //! 1504\nCF_ENDIF";
+    check_with(&unit(&format!("{sent}\n{waited}\n{none}")), &kernels(), &of(Some(2)));
+    check_with(
+        &unit(&format!("{sent}\n{waited}\n{}", none.replace(" //! 1504", ""))),
+        &kernels(),
+        &of(Some(3)),
+    );
+}
+
 /// Reads of memory that nothing writes: by kernels, copies and conditions.
 #[test]
 fn memory_that_is_read_and_never_written_is_told() {

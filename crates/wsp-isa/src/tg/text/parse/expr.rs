@@ -10,6 +10,7 @@ use crate::tg::text::idents::{Ident, NOTHING};
 use crate::tg::text::tokens::{Sign, Tok};
 use crate::tg::text::words::{OPERATORS, is_expression_word};
 use std::collections::HashMap;
+use wsp_core::DType;
 use wsp_core::int::BinOp;
 use wsp_core::tg::{
     EvalFault, ExprId, ExprOp, IterNo, MAX_EXPR_OPS, Op, Scalar, ScalarType, TensorNo, binary,
@@ -359,6 +360,15 @@ impl Parser<'_> {
         let name = self.text_at(span);
         let fault =
             Diagnostic::error(codes::UNKNOWN_NAME, format!("no scalar is called `{name}`")).at(span, "");
+        if self.op == Some(Op::TgInvoke)
+            && (ident.word() == "default" || self.known(Namespace::Stream, ident).is_some())
+        {
+            let fault = fault
+                .note(format!("`{name}` is a stream, and TG_INVOKE submits on the default stream"))
+                .help("give the number of the iteration, which the graph sees as `iteration`: `TG_INVOKE(GRAPH, 0)`")
+                .help(format!("a launch is given its stream: `TG_LAUNCH(GRAPH, {name})`"));
+            return self.report(fault);
+        }
         if let Some(rounds) = self.rounds_behind(span) {
             let fault = fault.help(format!(
                 "the number of rounds stands first, the variable, which begins at 0, second: `CF_LOOP({rounds}, {name})`"
@@ -499,7 +509,9 @@ impl Parser<'_> {
         let mut fault = Diagnostic::error(codes::UNKNOWN_CHOICE, format!("`{text}` is no type of scalars"))
             .at(self.here(), "")
             .note(format!("it can be {}", names.join(", ")));
-        if let Some(meant) = did_you_mean(text, names) {
+        if DType::from_name(text).is_some() {
+            fault = fault.help("scalars are integers: let a kernel write one, and load that");
+        } else if let Some(meant) = did_you_mean(text, names) {
             fault = fault.help(format!("did you mean `{meant}`?"));
         }
         Err(self.report(fault))
