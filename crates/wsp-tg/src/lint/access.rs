@@ -32,7 +32,7 @@ pub(super) struct Access {
 }
 
 /// An operation of an expression that loads a value.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Load {
     expr: ExprId,
     /// Its place in the expression.

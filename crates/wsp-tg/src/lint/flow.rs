@@ -3,13 +3,14 @@
 use super::access::Access;
 use super::launches::{Arms, Asked, InOrder, LaidPairs, Steps};
 use super::order::{Node, Order, Why};
-use super::overlap::overlap;
+use super::overlap::Overlaps;
 use super::pairs::{Finder, Guess, Pair};
 use super::reach::Lane;
 use super::{Cx, NO_DATA_EDGE, NOT_ALL, NOT_VISIBLE, RACE, UNKNOWN_DIRECTION, error, note, warning};
 use crate::Certainty;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
+use std::rc::Rc;
 use wsp_core::tg::{Direction, Instr, TensorNo};
 use wsp_diag::Diagnostic;
 
@@ -17,13 +18,16 @@ use wsp_diag::Diagnostic;
 const MOST_STEPS_IN_ROUNDS: usize = 1 << 21;
 
 pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
-    let (mut arms, laid) = (Arms::new(), RefCell::new(LaidPairs::new()));
+    let known = Rc::new(Overlaps::new(cx.known, cx.outline));
+    let with_scalars = !std::ptr::eq(cx.known, cx.module);
+    let any = if with_scalars { Rc::new(Overlaps::new(cx.module, cx.outline)) } else { Rc::clone(&known) };
+    let (mut arms, laid) = (Arms::new(), RefCell::new(LaidPairs::new(Rc::clone(&known))));
     // A write takes the place of what comes before it. Where edges are left out, or what comes later here comes before as the graph is laid out, all
     // pairs are compared.
     for replaces in [order.is_whole, false] {
         let mut list = cx.accesses.list.clone();
         let mut guessed = vec![false; list.len()];
-        let pairs = pairs(cx, order, (&mut list, &mut guessed), replaces, &mut arms);
+        let pairs = pairs(cx, order, (&mut list, &mut guessed), replaces, ([&known, &any], &mut arms));
         let flow = Flow { order, list: &list, guessed: &guessed, laid: &laid, kept: RefCell::default() };
         let ordered = [&pairs.sure, &pairs.open, &pairs.elsewhere].map(|pairs| flow.ordered(cx, pairs));
         if !replaces || !laid.borrow().are_reversed() {
@@ -49,9 +53,9 @@ fn pairs(
     order: &Order,
     (list, guessed): (&mut [Access], &mut [bool]),
     replaces: bool,
-    arms: &mut Arms,
+    ([known, any], arms): ([&Overlaps<'_>; 2], &mut Arms),
 ) -> Pairs {
-    let (module, outline, accesses) = (cx.known, cx.outline, cx.accesses);
+    let (outline, accesses) = (cx.outline, cx.accesses);
     let gives = |access: &Access| accesses.gives(access.node, access.tensor);
     let takes = |access: &Access| accesses.takes(access.node, access.tensor);
     let replacing = if replaces { 0 } else { u32::MAX };
@@ -87,14 +91,14 @@ fn pairs(
     let (mut open, mut elsewhere) = (Vec::new(), Vec::new());
     pairs.retain(|pair| {
         let (a, b) = (&list[pair.first as usize], &list[pair.second as usize]);
-        let meets = match overlap(module, outline, a, b) {
+        let meets = match known.of(a, b) {
             Certainty::Never => Certainty::Never,
             _ if arms.together(cx, a, b) == Certainty::Never => {
                 elsewhere.extend(arms.in_other_launches(cx, a, b).then_some(*pair));
                 Certainty::Never
             }
             // What values of scalars decide is left to the run, which knows the order of the rounds and which kernels it starts.
-            _ => overlap(cx.module, outline, a, b),
+            _ => any.of(a, b),
         };
         if meets == Certainty::Maybe {
             open.push(*pair);

@@ -1,97 +1,142 @@
 //! Whether two accesses touch the same bytes.
 //!
 //! Bytes that are sums of multiples of variables are compared as such. Others, such as `16 * (i * i % 4)`, are compared in each round of the loops whose
-//! variables they name.
+//! variables they name; which bytes an access touches in the rounds of the loops around it alone is found out once for all others that it is compared with.
 
 use super::super::Certainty;
 use super::super::progression::Progression;
-use super::access::Access;
-use std::collections::BTreeSet;
+use super::access::{Access, Load};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 use wsp_core::tg::{ExprOp, Instr, Scalar, TensorRef};
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::{Affine, BlockId, BlockKind, Outline, Variable};
 
 /// Rounds in which two accesses are compared, those of all loops together.
 const MOST_ROUNDS: usize = 1024;
+/// Accesses with values whose bytes are kept.
+const MOST_KEPT: usize = 1 << 17;
 
 /// Values that variables have where an access takes place.
 pub(super) type Values<'v> = &'v [(Variable, i64)];
 /// An access with them.
 type Where<'v> = (&'v Access, Values<'v>);
 
-/// Whether two accesses of one tensor touch a byte in common.
+/// Bytes from the first to behind the last.
+type Bytes = (i128, i128);
+
+/// An access, by instruction, tensor, bytes and what loads them; loops around it; values of other variables.
+type Key = ((u32, u32, u64, u64, Option<Load>), Vec<BlockId>, Vec<(Variable, i64)>);
+/// The bytes of an access in each round of some loops, and how many rounds these are; none where they are not known, or too many.
+type InRounds = Option<(Rc<[Bytes]>, usize)>;
+
+/// Whether accesses of a unit touch the same bytes.
+pub(super) struct Overlaps<'m> {
+    module: &'m TgModule,
+    outline: &'m Outline,
+    kept: RefCell<HashMap<Key, InRounds>>,
+}
+
+/// [`Overlaps::of`] of two accesses alone.
 pub(super) fn overlap(module: &TgModule, outline: &Outline, a: &Access, b: &Access) -> Certainty {
-    if a.low >= b.high || b.low >= a.high {
-        return Certainty::Never;
-    }
-    match (table_index(module, a.at), table_index(module, b.at)) {
-        (Some(x), Some(y)) if x == y => {}
-        (None, None) => {}
-        _ => return overlap_in_rounds(module, outline, (a, &[]), (b, &[])),
-    }
-    match overlap_of_ranges(module, outline, (a, &[]), (b, &[])) {
-        Certainty::Maybe => overlap_in_rounds(module, outline, (a, &[]), (b, &[])),
-        known => known,
-    }
+    Overlaps::new(module, outline).of(a, b)
 }
 
-/// The same where both take place with values of their own.
+/// [`Overlaps::of_where`] of two accesses alone.
 pub(super) fn overlap_where(module: &TgModule, outline: &Outline, a: Where<'_>, b: Where<'_>) -> Certainty {
-    match overlap_of_taken(module, outline, a, b) {
-        Certainty::Maybe => overlap_in_rounds(module, outline, a, b),
-        known => known,
+    Overlaps::new(module, outline).of_where(a, b)
+}
+
+impl<'m> Overlaps<'m> {
+    pub(super) fn new(module: &'m TgModule, outline: &'m Outline) -> Overlaps<'m> {
+        Overlaps { module, outline, kept: RefCell::default() }
+    }
+
+    /// Whether two accesses of one tensor touch a byte in common.
+    pub(super) fn of(&self, a: &Access, b: &Access) -> Certainty {
+        if a.low >= b.high || b.low >= a.high {
+            return Certainty::Never;
+        }
+        match (table_index(self.module, a.at), table_index(self.module, b.at)) {
+            (Some(x), Some(y)) if x == y => {}
+            (None, None) => {}
+            _ => return self.in_rounds((a, &[]), (b, &[])),
+        }
+        match overlap_of_ranges(self.module, self.outline, (a, &[]), (b, &[])) {
+            Certainty::Maybe => self.in_rounds((a, &[]), (b, &[])),
+            known => known,
+        }
+    }
+
+    /// The same where both take place with values of their own.
+    pub(super) fn of_where(&self, a: Where<'_>, b: Where<'_>) -> Certainty {
+        match overlap_of_taken(self.module, self.outline, a, b) {
+            Certainty::Maybe => self.in_rounds(a, b),
+            known => known,
+        }
+    }
+
+    /// The same in each round of the loops that the bytes, the tensors and the conditions of both depend on, but for rounds in which one of the two does not
+    /// run; [`Certainty::Maybe`] if those are not known, or too many.
+    pub(super) fn in_rounds(&self, a: Where<'_>, b: Where<'_>) -> Certainty {
+        let Overlaps { module, outline, kept } = self;
+        let mut loops = BTreeSet::new();
+        for (access, values) in [a, b] {
+            let Instr::McBind { ref tensor_id, offset, size, .. } = module.instrs[access.at as usize] else {
+                continue;
+            };
+            let index = match *tensor_id {
+                TensorRef::Table { index, .. } => Scalar::Expr(index),
+                _ => Scalar::Const(0),
+            };
+            for scalar in [offset, size, index] {
+                loops_of(module, outline, (access.block, scalar), values, &mut loops);
+            }
+        }
+        for (access, values) in [a, b] {
+            for (block, condition, _) in conditions(module, outline, access) {
+                loops_of(module, outline, (block, condition), values, &mut loops);
+            }
+        }
+        if loops.is_empty() {
+            return Certainty::Maybe;
+        }
+        let is_around = |access: &Access, counted: &BlockId| outline.blocks.is_within(access.block, *counted);
+        let (shared, own): (Vec<BlockId>, Vec<BlockId>) =
+            loops.into_iter().partition(|counted| is_around(a.0, counted) && is_around(b.0, counted));
+        let (of_a, of_b): (Vec<BlockId>, Vec<BlockId>) =
+            own.into_iter().partition(|counted| is_around(a.0, counted));
+        let mut meets = false;
+        let mut rounds = EachRound { module, outline, left: MOST_ROUNDS, kept };
+        let is_known = rounds.each(&shared, a.1.to_vec(), &mut |rounds, values| {
+            let number = &values[..values.len() - a.1.len()];
+            let ranges_a = rounds.ranges(a.0, &of_a, values.to_vec())?;
+            let ranges_b = rounds.ranges(b.0, &of_b, [number, b.1].concat())?;
+            meets = have_common(&ranges_a, &ranges_b);
+            (!meets).then_some(())
+        });
+        match (meets, is_known) {
+            (true, _) => Certainty::Surely,
+            (false, Some(())) => Certainty::Never,
+            (false, None) => Certainty::Maybe,
+        }
     }
 }
 
-/// The same in each round of the loops that the bytes, the tensors and the conditions of both depend on, but for rounds in which one of the two does not
-/// run; [`Certainty::Maybe`] if those are not known, or too many.
-pub(super) fn overlap_in_rounds(
-    module: &TgModule,
-    outline: &Outline,
-    a: Where<'_>,
-    b: Where<'_>,
-) -> Certainty {
-    let mut loops = BTreeSet::new();
-    for (access, values) in [a, b] {
-        let Instr::McBind { ref tensor_id, offset, size, .. } = module.instrs[access.at as usize] else {
-            continue;
-        };
-        let index = match *tensor_id {
-            TensorRef::Table { index, .. } => Scalar::Expr(index),
-            _ => Scalar::Const(0),
-        };
-        for scalar in [offset, size, index] {
-            loops_of(module, outline, (access.block, scalar), values, &mut loops);
+/// Whether two lists of bytes, each in order and apart from each other, have some in common.
+fn have_common(mut a: &[Bytes], mut b: &[Bytes]) -> bool {
+    while let ([first, rest_of_a @ ..], [second, rest_of_b @ ..]) = (a, b) {
+        if first.0 < second.1 && second.0 < first.1 {
+            return true;
+        }
+        if first.1 <= second.1 {
+            a = rest_of_a;
+        } else {
+            b = rest_of_b;
         }
     }
-    for (access, values) in [a, b] {
-        for (block, condition, _) in conditions(module, outline, access) {
-            loops_of(module, outline, (block, condition), values, &mut loops);
-        }
-    }
-    if loops.is_empty() {
-        return Certainty::Maybe;
-    }
-    let is_around = |access: &Access, counted: &BlockId| outline.blocks.is_within(access.block, *counted);
-    let (shared, own): (Vec<BlockId>, Vec<BlockId>) =
-        loops.into_iter().partition(|counted| is_around(a.0, counted) && is_around(b.0, counted));
-    let (of_a, of_b): (Vec<BlockId>, Vec<BlockId>) =
-        own.into_iter().partition(|counted| is_around(a.0, counted));
-    let mut meets = false;
-    let mut rounds = EachRound { module, outline, left: MOST_ROUNDS };
-    let is_known = rounds.each(&shared, a.1.to_vec(), &mut |rounds, values| {
-        let number = &values[..values.len() - a.1.len()];
-        let ranges_a = rounds.ranges(a.0, &of_a, values.to_vec())?;
-        let ranges_b = rounds.ranges(b.0, &of_b, [number, b.1].concat())?;
-        let has_common = |(low, high): &(i128, i128)| ranges_b.iter().any(|of| *low < of.1 && of.0 < *high);
-        meets = ranges_a.iter().any(has_common);
-        (!meets).then_some(())
-    });
-    match (meets, is_known) {
-        (true, _) => Certainty::Surely,
-        (false, Some(())) => Certainty::Never,
-        (false, None) => Certainty::Maybe,
-    }
+    false
 }
 
 /// The conditions of the arms around an access: where each stands, and whether it has to be 0.
@@ -145,6 +190,7 @@ struct EachRound<'r> {
     outline: &'r Outline,
     /// Rounds that may still be gone through.
     left: usize,
+    kept: &'r RefCell<HashMap<Key, InRounds>>,
 }
 
 impl<'r> EachRound<'r> {
@@ -171,13 +217,37 @@ impl<'r> EachRound<'r> {
         Some(())
     }
 
-    /// The bytes of an access, from the first to behind the last, in each round of some loops in which it takes place.
+    /// The bytes of an access in each round of some loops in which it takes place, in order and apart from each other.
     fn ranges(
         &mut self,
         access: &Access,
         loops: &[BlockId],
         values: Vec<(Variable, i64)>,
-    ) -> Option<Vec<(i128, i128)>> {
+    ) -> Option<Rc<[Bytes]>> {
+        let Access { at, tensor, low, high, load, .. } = *access;
+        let key = ((at, tensor, low, high, load), loops.to_vec(), values);
+        let known = self.kept.borrow().get(&key).cloned();
+        let (ranges, rounds) = known.unwrap_or_else(|| {
+            let mut all = EachRound { left: MOST_ROUNDS, ..*self };
+            let ranges = all.all_ranges(access, loops, key.2.clone());
+            let found = ranges.map(|ranges| (ranges.into(), MOST_ROUNDS - all.left));
+            let mut kept = self.kept.borrow_mut();
+            if kept.len() == MOST_KEPT {
+                kept.clear();
+            }
+            kept.insert(key, found.clone());
+            found
+        })?;
+        self.left = self.left.checked_sub(rounds)?;
+        Some(ranges)
+    }
+
+    fn all_ranges(
+        &mut self,
+        access: &Access,
+        loops: &[BlockId],
+        values: Vec<(Variable, i64)>,
+    ) -> Option<Vec<Bytes>> {
         let mut ranges = Vec::new();
         self.each(loops, values, &mut |of, values| {
             let (module, outline) = (of.module, of.outline);
@@ -190,8 +260,14 @@ impl<'r> EachRound<'r> {
             Some(())
         })?;
         ranges.sort_unstable();
-        ranges.dedup();
-        Some(ranges)
+        let mut apart: Vec<Bytes> = Vec::new();
+        for (first, end) in ranges {
+            match apart.last_mut() {
+                Some(last) if first <= last.1 => last.1 = last.1.max(end),
+                _ => apart.push((first, end)),
+            }
+        }
+        Some(apart)
     }
 }
 

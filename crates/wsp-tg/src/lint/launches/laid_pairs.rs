@@ -6,7 +6,7 @@
 use super::super::Cx;
 use super::super::access::Access;
 use super::super::order::{Node, Order, Why};
-use super::super::overlap::{overlap_in_rounds, overlap_where};
+use super::super::overlap::Overlaps;
 use super::Steps;
 use super::arms::iterations;
 use super::conditions::{Condition, Forms, Known};
@@ -57,6 +57,7 @@ pub(in super::super) enum InOrder {
 /// The graphs of a unit.
 pub(in super::super) struct LaidPairs<'p> {
     graphs: HashMap<u32, Option<Laid<'p>>>,
+    overlaps: Rc<Overlaps<'p>>,
     /// Of each graph the iterations with which it is launched, if all are known; once they were asked for.
     iterations: Option<Vec<Option<BTreeSet<i64>>>>,
     /// Whether the second of two accesses came before the first.
@@ -66,6 +67,7 @@ pub(in super::super) struct LaidPairs<'p> {
 /// A graph as it is laid out.
 struct Laid<'p> {
     plan: &'p GraphPlan,
+    overlaps: Rc<Overlaps<'p>>,
     levels: Levels,
     /// Nodes by the instruction of the binding or the copy.
     nodes: HashMap<u32, Vec<Place>>,
@@ -95,8 +97,9 @@ struct Row {
 }
 
 impl<'p> LaidPairs<'p> {
-    pub(in super::super) fn new() -> LaidPairs<'p> {
-        LaidPairs { graphs: HashMap::new(), iterations: None, are_reversed: false }
+    /// Of a unit whose accesses touch the same bytes as `overlaps` says.
+    pub(in super::super) fn new(overlaps: Rc<Overlaps<'p>>) -> LaidPairs<'p> {
+        LaidPairs { graphs: HashMap::new(), overlaps, iterations: None, are_reversed: false }
     }
 
     /// Whether of two accesses that were in order the second came before the first.
@@ -115,7 +118,7 @@ impl<'p> LaidPairs<'p> {
         let (cx, graph) = (of.0, asked.pair[0].graph);
         let laid = self.graphs.entry(graph).or_insert_with(|| {
             let (unit, no) = (cx.plan()?, cx.graph_no(graph));
-            Some(Laid::new(cx, unit, &unit.graphs[unit.graph(no)? as usize]))
+            Some(Laid::new(cx, unit, &unit.graphs[unit.graph(no)? as usize], &self.overlaps))
         });
         let Some(laid) = laid else { return InOrder::No };
         let known = if laid.has_iteration {
@@ -143,7 +146,7 @@ impl<'p> LaidPairs<'p> {
 }
 
 impl<'p> Laid<'p> {
-    fn new(cx: &Cx<'_>, unit: &UnitPlan, plan: &'p GraphPlan) -> Laid<'p> {
+    fn new(cx: &Cx<'_>, unit: &UnitPlan, plan: &'p GraphPlan, overlaps: &Rc<Overlaps<'p>>) -> Laid<'p> {
         let mut nodes: HashMap<u32, Vec<Place>> = HashMap::new();
         for kernel in &plan.kernels {
             for bind in plan.binds_of(kernel) {
@@ -167,7 +170,8 @@ impl<'p> Laid<'p> {
         };
         let has_iteration = plan.conditions.iter().any(by_iteration);
         let (goes, rows) = (HashMap::new(), HashMap::new());
-        Laid { plan, levels: Levels::new(plan), nodes, guards, has_iteration, goes, rows }
+        let overlaps = Rc::clone(overlaps);
+        Laid { plan, overlaps, levels: Levels::new(plan), nodes, guards, has_iteration, goes, rows }
     }
 
     /// Whether two accesses are in order, in each round, in a launch with an iteration if that is known.
@@ -238,9 +242,9 @@ impl<'p> Laid<'p> {
         });
         let [of_a, of_b] = [(pair[0], values[0].as_slice()), (pair[1], values[1].as_slice())];
         steps.spend(STEPS_TO_COMPARE);
-        if [overlap_where, overlap_in_rounds]
-            .iter()
-            .any(|overlap| overlap(cx.known, cx.outline, of_a, of_b) == Certainty::Never)
+        let overlaps = &self.overlaps;
+        if overlaps.of_where(of_a, of_b) == Certainty::Never
+            || overlaps.in_rounds(of_a, of_b) == Certainty::Never
         {
             return true;
         }

@@ -458,3 +458,30 @@ fn a_size_that_is_0_in_some_round_is_all_bytes_in_that_round() {
         assert_eq!(codes(text).first().copied().unwrap_or(0), code, "{size}");
     }
 }
+
+/// ISA-CF-02: what is kept of the bytes of one access is not taken for those of another, in other rounds, with another condition or in a loop that both stand in.
+#[test]
+fn of_many_accesses_in_rounds_those_are_found_that_touch_the_same_bytes() {
+    for (open, close, square) in
+        [("", "", "j * j % 4"), ("CF_LOOP(2, o)\n", "CF_ENDLOOP\n", "(j * j + o * 4) % 4")]
+    {
+        let mut text = format!("extern T: u8[4096]\nTG_BEGIN(G)\n{open}");
+        for kernel in 0..30 {
+            // Squares modulo 4 are 0 and 1: of four lines each kernel has two, and the next one the others, but for 7, which has those of 18.
+            let bytes = match kernel {
+                7 => format!("4 * 9 + {square}"),
+                even if even % 2 == 0 => format!("2 * {even} + {square}"),
+                odd => format!("2 * {odd} + 1 - {square}"),
+            };
+            let [open, close] =
+                if kernel % 2 == 0 { ["CF_LOOP(100, j, SEQUENTIAL)\n", ""] } else { ["", "CF_ENDLOOP\n"] };
+            text += &format!(
+                "{open}CF_IF(j * j % 5 != 2)\nTG_KERNEL(K{kernel}, rw, 1, AIV, 0)\nMC_BIND(K{kernel}, 0, T, 16 * ({bytes}), 16)\nCF_ENDIF\n{close}"
+            );
+        }
+        let found = findings(&format!("{text}{close}TG_END(G)\n"));
+        let said: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
+        let is_expected = matches!(said[..], [said] if said.contains("`K7`") && said.contains("`K18`"));
+        assert!(is_expected, "{said:?}");
+    }
+}
