@@ -72,7 +72,7 @@ impl std::fmt::Display for KvLayout {
 /// Whether a run records what tasks store.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Recording {
-    /// It does not, and costs nothing.
+    /// It does not, but for memory that begins without values: what workspace slots and temporaries are in programs, and what is allocated in task graphs.
     #[default]
     Off,
     /// The outcome lists the elements of outputs that were never stored, and a load of elements of a workspace slot, a temporary

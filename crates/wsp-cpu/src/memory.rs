@@ -192,7 +192,8 @@ impl Held {
             Recording::On => array.dtype().size(),
             Recording::Off => SLOT_ALIGN as usize,
         };
-        Held { range: array.into_range().recorded(unit, EarlyLoads::Refused), layout: None }
+        let range = array.into_range().recorded(unit, EarlyLoads::Refused);
+        Held { range: range.expect("there should be memory for the record of a step"), layout: None }
     }
 }
 

@@ -5,14 +5,24 @@
 //! writes, and so their accesses of its bit; `missing` and the like are asked when no task runs. Bits of other units in a word
 //! are kept by atomic read-modify-write operations. So no operation orders another, and all are relaxed. Where a unit is more
 //! than what tasks store at a time, several may set its bit, and one that loads what was stored before it sees the bit set.
+//!
+//! Of a word whose bits are all set a bit of its own may be set, which spares looking at the word. Who sets it adds all units of the word at once, and who
+//! takes one of them away clears it first: the units that both have order the two.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use zerocopy::FromZeros;
 
 /// A set of numbers below a bound.
 #[derive(Debug)]
 pub(crate) struct Bits {
-    words: Box<[AtomicU64]>,
+    words: Words,
+    /// Some of the words that have all of their bits.
+    full: Words,
 }
+
+/// Words, a bit for each number.
+#[derive(Debug)]
+struct Words(Box<[AtomicU64]>);
 
 /// Some numbers of a range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -23,57 +33,64 @@ pub(crate) struct Gaps {
 }
 
 impl Bits {
-    /// The empty set of numbers below `bound`.
-    pub(crate) fn new(bound: usize) -> Bits {
-        Bits { words: (0..bound.div_ceil(64)).map(|_| AtomicU64::new(0)).collect() }
+    /// The empty set of numbers below `bound`; none if the machine refuses the memory.
+    pub(crate) fn new(bound: usize) -> Option<Bits> {
+        let words = bound.div_ceil(64);
+        Some(Bits { words: Words::zeros(words)?, full: Words::zeros(words.div_ceil(64))? })
     }
 
-    /// Adds a range.
+    /// Adds a range that is not empty.
     pub(crate) fn insert(&self, begin: usize, end: usize) {
-        for (word, mask) in self.parts(begin, end) {
-            match mask {
-                u64::MAX => word.store(mask, Relaxed),
-                // What is there already is not written again, which would take the line from other threads.
-                _ if word.load(Relaxed) & mask == mask => {}
-                _ => _ = word.fetch_or(mask, Relaxed),
+        let (first, last) = (begin.div_ceil(64), end / 64);
+        if first >= last {
+            return self.words.insert(begin, end);
+        }
+        if !self.full.covers(first, last) {
+            self.words.0[first..last].iter().for_each(|word| word.store(u64::MAX, Relaxed));
+            self.full.insert(first, last);
+        }
+        for (begin, end) in [(begin, first * 64), (last * 64, end)] {
+            if begin < end {
+                self.words.insert(begin, end);
             }
         }
     }
 
-    /// Takes a range away.
+    /// Takes a range that is not empty away.
     pub(crate) fn remove(&self, begin: usize, end: usize) {
-        self.parts(begin, end).for_each(|(word, mask)| _ = word.fetch_and(!mask, Relaxed));
+        self.full.remove(begin / 64, end.div_ceil(64));
+        self.words.remove(begin, end);
     }
 
     /// Takes all away.
     pub(crate) fn clear(&self) {
-        self.words.iter().for_each(|word| word.store(0, Relaxed));
+        [&self.full, &self.words].iter().flat_map(|words| &words.0).for_each(|word| word.store(0, Relaxed));
     }
 
     /// Whether it has no number.
     pub(crate) fn is_empty(&self) -> bool {
-        self.words.iter().all(|word| word.load(Relaxed) == 0)
+        self.words.0.iter().all(|word| word.load(Relaxed) == 0)
     }
 
-    /// Whether it has every number of a range.
+    /// Whether it has every number of a range that is not empty.
     pub(crate) fn covers(&self, begin: usize, end: usize) -> bool {
-        self.parts(begin, end).all(|(word, mask)| word.load(Relaxed) & mask == mask)
+        self.full.covers(begin / 64, end.div_ceil(64)) || self.words.covers(begin, end)
     }
 
     /// What it and `other`, which has the same bound, lack together of a range, in groups of so many numbers from its begin on.
     pub(crate) fn gaps(&self, other: Option<&Bits>, begin: usize, end: usize, group: usize) -> Gaps {
-        self.lacks(begin, end, group, |at| !other.map_or(0, |other| other.words[at].load(Relaxed)))
+        self.lacks(begin, end, group, |at| !other.map_or(0, |other| other.words.0[at].load(Relaxed)))
     }
 
     /// What it lacks of a range and `other`, which has the same bound, has, in such groups.
     pub(crate) fn gaps_in(&self, other: &Bits, begin: usize, end: usize, group: usize) -> Gaps {
-        self.lacks(begin, end, group, |at| other.words[at].load(Relaxed))
+        self.lacks(begin, end, group, |at| other.words.0[at].load(Relaxed))
     }
 
     /// What it lacks of a range, of the numbers whose bits `among` has, word by word.
     fn lacks(&self, begin: usize, end: usize, group: usize, among: impl Fn(usize) -> u64) -> Gaps {
         let (mut found, mut counted) = (Gaps::default(), begin);
-        for (at, (word, mask)) in (begin / 64..).zip(self.parts(begin, end)) {
+        for (at, (word, mask)) in (begin / 64..).zip(self.words.parts(begin, end)) {
             let mut lacks = mask & !word.load(Relaxed) & among(at);
             if lacks == 0 {
                 continue;
@@ -98,7 +115,7 @@ impl Bits {
     /// Begin and end of each run of neighbours in a range, in order.
     pub(crate) fn runs(&self, begin: usize, end: usize) -> Vec<(usize, usize)> {
         let mut runs: Vec<(usize, usize)> = Vec::new();
-        for (at, (word, mask)) in (begin / 64..).zip(self.parts(begin, end)) {
+        for (at, (word, mask)) in (begin / 64..).zip(self.words.parts(begin, end)) {
             let mut left = word.load(Relaxed) & mask;
             while left != 0 {
                 let first = left.trailing_zeros();
@@ -113,12 +130,36 @@ impl Bits {
         }
         runs
     }
+}
+
+impl Words {
+    fn zeros(count: usize) -> Option<Words> {
+        // Zeros of the system, which cost nothing where they are not touched.
+        FromZeros::new_box_zeroed_with_elems(count).ok().map(Words)
+    }
+
+    fn insert(&self, begin: usize, end: usize) {
+        for (word, mask) in self.parts(begin, end) {
+            // What is there already is not written again, which would take the line from other threads.
+            if word.load(Relaxed) & mask != mask {
+                word.fetch_or(mask, Relaxed);
+            }
+        }
+    }
+
+    fn remove(&self, begin: usize, end: usize) {
+        self.parts(begin, end).for_each(|(word, mask)| _ = word.fetch_and(!mask, Relaxed));
+    }
+
+    fn covers(&self, begin: usize, end: usize) -> bool {
+        self.parts(begin, end).all(|(word, mask)| word.load(Relaxed) & mask == mask)
+    }
 
     /// The words that have numbers of a range which is not empty, each with the bits of these numbers.
     fn parts(&self, begin: usize, end: usize) -> impl Iterator<Item = (&AtomicU64, u64)> {
         let last = (end - 1) / 64;
         let (low, high) = (u64::MAX << (begin % 64), u64::MAX >> (63 - (end - 1) % 64));
-        (begin / 64..).zip(&self.words[begin / 64..=last]).map(move |(at, word)| {
+        (begin / 64..).zip(&self.0[begin / 64..=last]).map(move |(at, word)| {
             let from = if at == begin / 64 { low } else { u64::MAX };
             let to = if at == last { high } else { u64::MAX };
             (word, from & to)
@@ -133,7 +174,7 @@ mod tests {
     #[test]
     fn ranges_of_any_length_and_place_are_added_and_taken_away() {
         for (begin, end) in [(0, 1), (0, 64), (3, 70), (63, 65), (64, 128), (5, 200), (130, 131), (1, 199)] {
-            let bits = Bits::new(200);
+            let bits = Bits::new(200).expect("it is small");
             bits.insert(begin, end);
             assert_eq!(bits.runs(0, 200), [(begin, end)]);
             assert!(bits.covers(begin, end) && !bits.is_empty());
@@ -153,7 +194,7 @@ mod tests {
 
     #[test]
     fn runs_and_gaps_cross_words() {
-        let (bits, other) = (Bits::new(256), Bits::new(256));
+        let (bits, other) = (Bits::new(256).expect("it is small"), Bits::new(256).expect("it is small"));
         for (begin, end) in [(2, 4), (5, 6), (60, 70), (127, 129), (250, 256)] {
             bits.insert(begin, end);
         }
@@ -168,7 +209,7 @@ mod tests {
 
     #[test]
     fn groups_with_a_gap_are_counted_once_wherever_they_begin() {
-        let bits = Bits::new(256);
+        let bits = Bits::new(256).expect("it is small");
         for (begin, end) in [(0, 3), (4, 8), (62, 63), (64, 66), (100, 256)] {
             bits.insert(begin, end);
         }

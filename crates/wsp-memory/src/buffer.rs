@@ -222,7 +222,7 @@ mod tests {
         let mut buffer = unsafe { Buffer::new(owner.clone(), ptr, 16, ViewAccess::ReadOnly, Space::Host) };
         assert_eq!(Arc::strong_count(&owner), 2);
         assert!(Buffer::alone(&mut buffer).is_none(), "the owner has it too");
-        let recorded = ByteRange::whole(buffer.clone()).recorded(4, EarlyLoads::Noted);
+        let recorded = ByteRange::whole(buffer.clone()).recorded(4, EarlyLoads::Noted).expect("it is small");
         drop(buffer);
         assert_eq!(Arc::strong_count(&owner), 2);
         drop(recorded);
@@ -232,7 +232,10 @@ mod tests {
     #[test]
     fn a_record_does_not_hide_that_others_have_the_memory() {
         let plain = Buffer::zeros(64, 64).expect("it is small");
-        let mut recorded = ByteRange::whole(plain.clone()).recorded(1, EarlyLoads::Refused).into_buffer();
+        let mut recorded = ByteRange::whole(plain.clone())
+            .recorded(1, EarlyLoads::Refused)
+            .expect("it is small")
+            .into_buffer();
         assert!(recorded.stored().is_some() && recorded.ptr() == plain.ptr());
         assert!(Buffer::alone(&mut recorded).is_none());
         drop(plain);

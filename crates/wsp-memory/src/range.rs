@@ -58,11 +58,10 @@ impl ByteRange {
     }
 
     /// The same bytes, of which what tasks store is recorded from now on, in units of `unit` bytes: see [`Stored::new`]. Other
-    /// ranges of the bytes do not have the record.
-    #[must_use]
-    pub fn recorded(self, unit: usize, early: EarlyLoads) -> ByteRange {
-        let stored = Stored::new(self.ptr(), self.count, unit, early);
-        ByteRange::whole(Buffer::of(&self, Some(stored)))
+    /// ranges of the bytes do not have the record. None if the machine refuses the memory.
+    pub fn recorded(self, unit: usize, early: EarlyLoads) -> Option<ByteRange> {
+        let stored = Stored::new(self.ptr(), self.count, unit, early)?;
+        Some(ByteRange::whole(Buffer::of(&self, Some(stored))))
     }
 
     /// The same bytes without the record of what tasks store, where there is one.
@@ -154,7 +153,8 @@ mod tests {
     #[test]
     fn parts_of_a_recorded_range_have_its_record() {
         let all = ByteRange::whole(Buffer::zeros(40, 64).expect("it is small"));
-        let recorded = all.part(8, 32).expect("it lies inside").recorded(4, EarlyLoads::Refused);
+        let inside = all.part(8, 32).expect("it lies inside");
+        let recorded = inside.recorded(4, EarlyLoads::Refused).expect("it is small");
         let part = recorded.part(8, 8).expect("it lies inside");
         part.stored().expect("it is recorded").store(part.ptr(), part.count());
         assert!(all.stored().is_none());

@@ -7,11 +7,16 @@ use wsp_core::Region;
 
 impl View {
     /// The same elements, of which what tasks store is recorded from now on. Other views of them do not have the record.
+    ///
+    /// # Panics
+    /// When the machine refuses the memory.
     #[must_use]
     pub fn recorded(self, early: EarlyLoads) -> View {
         // Every element begins at a multiple of the size from the first on.
         let unit = self.dtype().size();
-        self.with_range(|range| range.recorded(unit, early))
+        self.with_range(|range| {
+            range.recorded(unit, early).expect("there should be memory for the record of a view")
+        })
     }
 
     /// The same elements without the record of what tasks store, where there is one.

@@ -54,11 +54,15 @@ pub struct StoredState {
 impl Stored {
     /// Nothing of the `bytes` bytes at `base` is stored yet. `unit`, a power of two, says in how many bytes from there on nothing
     /// is told apart: where all that tasks store and load begins and ends at multiples of it, the record is exact; else some
-    /// loads of what nothing has stored are not found.
-    pub fn new(base: *const u8, bytes: usize, unit: usize, early: EarlyLoads) -> Stored {
+    /// loads of what nothing has stored are not found. None if the machine refuses the memory.
+    pub fn new(base: *const u8, bytes: usize, unit: usize, early: EarlyLoads) -> Option<Stored> {
         let bits = || Bits::new(bytes.div_ceil(unit));
-        let loaded_early = (early == EarlyLoads::Noted).then(bits);
-        Stored { base: base.addr(), bytes, unit: unit.trailing_zeros(), stored: bits(), loaded_early }
+        let loaded_early = match early {
+            EarlyLoads::Noted => Some(bits()?),
+            EarlyLoads::Refused => None,
+        };
+        let (base, unit) = (base.addr(), unit.trailing_zeros());
+        Some(Stored { base, bytes, unit, stored: bits()?, loaded_early })
     }
 
     /// `bytes` bytes from `at` on were stored. What does not lie in the memory is left out.
@@ -66,6 +70,11 @@ impl Stored {
         if let Some((begin, end)) = self.clip(at, bytes) {
             self.stored.insert(begin, end);
         }
+    }
+
+    /// Whether all of `bytes` bytes from `at` on were stored.
+    pub fn is_stored(&self, at: *const u8, bytes: usize) -> bool {
+        self.clip(at, bytes).is_none_or(|(begin, end)| self.stored.covers(begin, end))
     }
 
     /// Whether all of `bytes` bytes from `at` on may be loaded: they were stored, or the memory has values of its own.
@@ -200,7 +209,7 @@ mod tests {
     }
 
     fn memory(unit: usize, early: EarlyLoads) -> Stored {
-        Stored::new(at(0), 40, unit, early)
+        Stored::new(at(0), 40, unit, early).expect("it is small")
     }
 
     fn store(stored: &Stored, from: usize, to: usize) {

@@ -11,7 +11,6 @@ use super::options::SessionOptions;
 use super::touches::OpenUses;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wsp_backend::Recording;
 use wsp_core::tg::{Direction, ExprOp, MemLocation};
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::{KernelSignature, TgModule};
@@ -102,7 +101,7 @@ fn residents_of(
         };
         let range = match (known.get(&of.name), options.views.get(&of.name), options.inputs.get(&of.name)) {
             (Some(range), _, _) => Some(range.clone()),
-            (None, Some(view), _) => Some(TensorRange::of_view(view, Recording::Off)),
+            (None, Some(view), _) => Some(TensorRange::of_view(view)),
             (None, None, array) => array.and_then(|array| TensorRange::of_bytes(array.bytes())),
         };
         let range = range.ok_or_else(|| {

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::hash::Hasher as _;
 use std::sync::Arc;
-use wsp_backend::Recording;
 use wsp_memory::{Reader, Writer};
 use wsp_tg::plan::{GraphPlan, UnitPlan};
 
@@ -91,9 +90,10 @@ impl Identity {
         };
         let copied =
             options.inputs.iter().map(|(name, array)| input(name, format!("{array:?}"), array.bytes()));
-        let in_place = options.views.iter().map(|(name, view)| {
-            input(name, format!("{view:?}"), &TensorRange::of_view(view, Recording::Off).to_vec())
-        });
+        let in_place = options
+            .views
+            .iter()
+            .map(|(name, view)| input(name, format!("{view:?}"), &TensorRange::of_view(view).to_vec()));
         let mut inputs: Vec<InputIdentity> = copied.chain(in_place).collect();
         inputs.sort_by(|one, other| one.name.cmp(&other.name));
         Identity {

@@ -14,6 +14,9 @@ use wsp_core::tg::MemLocation;
 use wsp_diag::Diagnostic;
 use wsp_memory::{EarlyLoads, Stored};
 
+/// Bytes of a workspace that a run which records nothing else does not tell apart: what is known of it is forgotten for each kernel.
+const LINE: usize = 64;
+
 /// Memory for launches of a graph that run one after another.
 #[derive(Debug)]
 pub(crate) struct Instance {
@@ -23,7 +26,8 @@ pub(crate) struct Instance {
     device: u32,
     /// The state of the unit's memory that it was made for.
     epoch: u64,
-    recording: Recording,
+    /// In how many bytes of a workspace nothing is told apart.
+    workspace_unit: usize,
     /// Arguments of kernels that are the same for every launch.
     pub(crate) bound: Vec<OnceLock<Arc<Bound>>>,
     workspaces: Mutex<Workspaces>,
@@ -70,9 +74,8 @@ impl Instance {
         })?;
         let mut made = BTreeMap::new();
         for (&local, claim) in own.iter().zip(&claims) {
-            let (bytes, alignment, recording) =
-                (claim.bytes, info(local).alignment, table.recording_of(info(local)));
-            let Some(range) = TensorRange::recorded(bytes, alignment, EarlyLoads::Refused, recording) else {
+            let range = TensorRange::zeros(claim.bytes, info(local).alignment);
+            let Some(range) = range.and_then(|range| table.recorded(info(local), range)) else {
                 account.release(&claims);
                 return Err(placed(account.refused_by_machine(claim), info(local)));
             };
@@ -90,7 +93,10 @@ impl Instance {
             accounts: Arc::clone(accounts),
             device,
             epoch,
-            recording: table.recording,
+            workspace_unit: match table.recording {
+                Recording::On => 1,
+                Recording::Off => LINE,
+            },
             bound: code.plan.kernels.iter().map(|_| OnceLock::new()).collect(),
             workspaces: Mutex::default(),
         })
@@ -174,7 +180,8 @@ impl Instance {
             Claim { who: format!("the workspace of kernel `{kernel}`"), bytes, location: MemLocation::Gm };
         self.account().reserve(std::slice::from_ref(&claim))?;
         let alignment = wsp_core::tg::DEFAULT_ALIGNMENT;
-        let range = TensorRange::recorded(bytes, alignment, EarlyLoads::Refused, self.recording);
+        let range = TensorRange::zeros(bytes, alignment);
+        let range = range.and_then(|range| range.recorded(self.workspace_unit, EarlyLoads::Refused));
         let range = range.ok_or_else(|| {
             self.account().release(std::slice::from_ref(&claim));
             self.account().refused_by_machine(&claim)

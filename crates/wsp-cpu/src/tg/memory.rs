@@ -14,7 +14,6 @@
 )]
 
 use std::ptr;
-use wsp_backend::Recording;
 use wsp_core::DType;
 use wsp_core::tg::{EvalFault, ScalarType, TensorNo};
 use wsp_kernel::{IntArray, Layout, Series, TensorMem};
@@ -25,33 +24,21 @@ use wsp_memory::{Buffer, ByteRange, EarlyLoads, Stored, StoredState, View, load_
 pub struct TensorRange(ByteRange);
 
 impl TensorRange {
-    /// Bytes of which what is stored is recorded, if `recording` says so.
-    fn new(range: ByteRange, early: EarlyLoads, recording: Recording) -> TensorRange {
-        // Elements of any type may lie there.
-        TensorRange(if recording == Recording::On { range.recorded(1, early) } else { range })
-    }
-
     /// Fresh memory of zeros; none if the machine refuses it or `alignment` is no power of two.
     pub(crate) fn zeros(bytes: u64, alignment: u32) -> Option<TensorRange> {
-        TensorRange::recorded(bytes, alignment, EarlyLoads::Noted, Recording::Off)
-    }
-
-    /// Fresh memory of zeros of which what is stored is recorded, if `recording` says so.
-    pub(crate) fn recorded(
-        bytes: u64,
-        alignment: u32,
-        early: EarlyLoads,
-        recording: Recording,
-    ) -> Option<TensorRange> {
         let buffer = Buffer::zeros(usize::try_from(bytes).ok()?, alignment as usize)?;
-        Some(TensorRange::new(ByteRange::whole(buffer), early, recording))
+        Some(TensorRange(ByteRange::whole(buffer)))
     }
 
-    /// The elements of an array of the caller, which lie in row-major order without gaps. What is stored to them is recorded, if
-    /// `recording` says so.
-    pub(crate) fn of_view(view: &View, recording: Recording) -> TensorRange {
+    /// The elements of an array of the caller, which lie in row-major order without gaps.
+    pub(crate) fn of_view(view: &View) -> TensorRange {
         assert!(view.is_dense(), "an array with gaps should be refused");
-        TensorRange::new(view.range().clone(), EarlyLoads::Noted, recording)
+        TensorRange(view.range().clone())
+    }
+
+    /// The same bytes, of which what is stored is recorded from now on, in units of `unit` bytes; none if the machine refuses the memory.
+    pub(crate) fn recorded(self, unit: usize, early: EarlyLoads) -> Option<TensorRange> {
+        self.0.recorded(unit, early).map(TensorRange)
     }
 
     /// What is stored to its memory, in a session that records that.
@@ -200,8 +187,9 @@ impl TensorRange {
             [] => self.fill(0),
             from => self.fill_from(from),
         }
-        if let (Some(stored), Some(state)) = (self.stored(), state) {
-            stored.go_back(state);
+        match (self.stored(), state) {
+            (Some(stored), Some(state)) => stored.go_back(state),
+            _ => self.note_store(),
         }
     }
 
@@ -217,14 +205,20 @@ impl TensorRange {
     /// Copies the bytes of `from`, which has as many and may overlap.
     ///
     /// # Errors
-    /// The memory has values of its own, and `from` bytes that nothing has stored: the number of the first of them in `from`.
+    /// The memory has values of its own, as memory has of which nothing is recorded, and `from` bytes that nothing has stored: the number of the first of them
+    /// in `from`.
     ///
     /// # Panics
     /// When it has another number of bytes.
     pub(crate) fn copy_from(&self, from: &TensorRange) -> Result<(), usize> {
         assert_eq!(from.0.count(), self.0.count(), "a copy should have two ends of one size");
-        if let Some(stored) = self.stored() {
-            stored.copy(self.ptr(), self.0.count(), from.stored().map(|of| (of, from.ptr().cast_const())))?;
+        let (count, source) = (self.0.count(), from.ptr().cast_const());
+        match (self.stored(), from.stored()) {
+            (Some(stored), of) => stored.copy(self.ptr(), count, of.map(|of| (of, source)))?,
+            (None, Some(of)) if !of.may_load(source, count) => {
+                return Err(of.first_gap(source, count).unwrap_or(0));
+            }
+            (None, _) => {}
         }
         // SAFETY: both ranges have as many bytes in buffers that are alive; by the argument above nobody else uses them
         // now.

@@ -33,8 +33,8 @@ pub struct SessionOptions {
     pub memory: Option<u64>,
     /// What becomes of memory that is released.
     pub released: Released,
-    /// Whether to record what is stored: then a kernel of a `.pto` file that loads what nothing has stored fails, but from external
-    /// tensors, and [`Session::unwritten`](super::Session::unwritten) lists what no kernel stored.
+    /// Whether to record what is stored to external tensors: then [`Session::unwritten`](super::Session::unwritten) lists what no kernel stored. Of what
+    /// is allocated it is always known: a kernel of a `.pto` file that loads what nothing has stored fails.
     pub recording: Recording,
     /// Where checkpoints are kept.
     pub checkpoints: Option<Arc<dyn CheckpointStore>>,

@@ -366,7 +366,7 @@ impl Session {
             let Some((graph, stream)) = saved.owner.filter(|(graph, _)| wanted(*graph)) else { continue };
             let index = self.index(GraphNo(graph))?;
             // Zeros that were stored are not those of fresh memory.
-            let is_stored = saved.stored.as_ref().is_some_and(|stored| !stored.ranges.is_empty());
+            let is_stored = saved.stored.as_ref().is_none_or(|stored| !stored.ranges.is_empty());
             let is_fresh = saved.bytes.is_empty() && !saved.released && !is_stored;
             if is_fresh && !self.pools[index].iter().any(|pooled| pooled.is_of(device, StreamNo(stream))) {
                 continue;

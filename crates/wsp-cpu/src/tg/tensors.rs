@@ -45,7 +45,7 @@ pub(crate) struct TensorInfo {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TensorTable {
     list: Vec<TensorInfo>,
-    /// Whether their memory records what is stored.
+    /// Whether the memory of external tensors records what is stored, as that of all others does.
     pub(crate) recording: Recording,
 }
 
@@ -92,10 +92,16 @@ impl TensorTable {
         TensorTable { list: plan.tensors.iter().map(info).collect(), recording: Recording::Off }
     }
 
-    /// Whether what is stored to a tensor is recorded: always where conditions, counts or ranges load from it, or from what it is
-    /// copied to, since these decide what the unit does.
-    pub(crate) fn recording_of(&self, info: &TensorInfo) -> Recording {
-        if info.is_scalar { Recording::On } else { self.recording }
+    /// Memory of a tensor, of which what is stored is recorded where that is asked for, where the tensor begins without values, and where conditions,
+    /// counts or ranges load from it, or from what it is copied to, since these decide what the unit does. None if the machine refuses it.
+    pub(crate) fn recorded(&self, info: &TensorInfo, range: TensorRange) -> Option<TensorRange> {
+        // External tensors begin with zeros, or with what is given.
+        let early = if info.home == TensorKind::Extern { EarlyLoads::Noted } else { EarlyLoads::Refused };
+        match early == EarlyLoads::Refused || info.is_scalar || self.recording == Recording::On {
+            // Elements of any type may lie there.
+            true => range.recorded(1, early),
+            false => Some(range),
+        }
     }
 
     /// The tensor with this name.
@@ -272,10 +278,8 @@ impl UnitMemory {
         let accounts = &accounts[if is_shared(info) { 0 } else { device as usize }];
         let claim = claim(info, bytes, None);
         accounts.reserve(std::slice::from_ref(&claim)).map_err(|fault| placed(fault, info))?;
-        // External tensors begin with zeros.
-        let early = if info.home == TensorKind::Extern { EarlyLoads::Noted } else { EarlyLoads::Refused };
-        let Some(range) = TensorRange::recorded(bytes, info.alignment, early, table.recording_of(info))
-        else {
+        let range = TensorRange::zeros(bytes, info.alignment);
+        let Some(range) = range.and_then(|range| table.recorded(info, range)) else {
             accounts.release(std::slice::from_ref(&claim));
             return Err(placed(accounts.refused_by_machine(&claim), info));
         };
@@ -297,7 +301,11 @@ impl UnitMemory {
         let info = &table[at];
         let claim = claim(info, view.span() as u64, None);
         accounts[0].reserve(std::slice::from_ref(&claim)).map_err(|fault| placed(fault, info))?;
-        *self.slot(at, 0) = Slot::Held(TensorRange::of_view(view, table.recording_of(info)));
+        let Some(range) = table.recorded(info, TensorRange::of_view(view)) else {
+            accounts[0].release(std::slice::from_ref(&claim));
+            return Err(placed(accounts[0].refused_by_machine(&claim), info));
+        };
+        *self.slot(at, 0) = Slot::Held(range);
         Ok(())
     }
 

@@ -1,32 +1,47 @@
 //! What tiles and scalars are stored to and loaded from, in runs that record it.
 
-use crate::memory::{Clip, Fault, RowsView, Shape, TensorMem, Window};
+use crate::memory::{Fault, RowsView, Shape, TensorMem};
 use wsp_memory::Stored;
 
-/// A tile of this shape was stored.
-#[cold]
-pub(super) fn store(stored: &Stored, memory: &TensorMem, at: Window<'_>, shape: Shape) -> Result<(), Fault> {
-    let mut view = RowsView::empty();
-    memory.locate(at, shape, Clip::Strict, &mut view)?;
-    view.runs(|_, ptr, bytes| {
-        stored.store(ptr, bytes);
-        true
-    });
+/// An element was stored.
+pub(super) fn store_scalar(stored: &Stored, memory: &TensorMem, index: &[u32]) -> Result<(), Fault> {
+    stored.store(memory.locate_element(index)?, memory.dtype().size());
     Ok(())
 }
 
-/// A tile of this shape was loaded.
+/// An element was loaded.
+///
+/// # Errors
+/// It has no value: no task has stored it.
+pub(super) fn load_scalar(stored: &Stored, memory: &TensorMem, index: &[u32]) -> Result<(), Fault> {
+    match stored.may_load(memory.locate_element(index)?, memory.dtype().size()) {
+        true => Ok(()),
+        false => Err(Fault::NeverStored { at: Shape::new(0, 0) }),
+    }
+}
+
+/// The rows of a tile were stored.
+pub(super) fn store(stored: &Stored, rows: &RowsView) {
+    if !is_stored(stored, rows) {
+        rows.runs(|_, ptr, bytes| {
+            stored.store(ptr, bytes);
+            true
+        });
+    }
+}
+
+/// The rows of a tile were loaded.
 ///
 /// # Errors
 /// Elements of it have no value: no task has stored them.
-#[cold]
-pub(super) fn load(stored: &Stored, memory: &TensorMem, at: Window<'_>, shape: Shape) -> Result<(), Fault> {
-    let mut view = RowsView::empty();
-    memory.locate(at, shape, Clip::Clamp, &mut view)?;
+pub(super) fn load(stored: &Stored, rows: &RowsView) -> Result<(), Fault> {
+    if is_stored(stored, rows) {
+        return Ok(());
+    }
     let mut missing = None;
-    view.runs(|place, ptr, bytes| {
+    rows.runs(|place, ptr, bytes| {
         if !stored.may_load(ptr, bytes) {
-            let first = stored.first_gap(ptr, bytes).map_or(0, |first| first / view.dtype.size());
+            let first = stored.first_gap(ptr, bytes).map_or(0, |first| first / rows.dtype.size());
             missing = Some(Shape::new(place.rows, place.cols + first as u32));
         }
         missing.is_none()
@@ -35,4 +50,13 @@ pub(super) fn load(stored: &Stored, memory: &TensorMem, at: Window<'_>, shape: S
         Some(at) => Err(Fault::NeverStored { at }),
         None => Ok(()),
     }
+}
+
+/// Whether all from the first row in memory to the last was stored, which spares going through the rows; `false` for rows that lie far apart.
+fn is_stored(stored: &Stored, rows: &RowsView) -> bool {
+    let starts = rows.starts();
+    let (Some(&first), Some(last)) = (starts.iter().min(), starts.iter().max()) else { return false };
+    let bytes = last.addr() - first.addr() + rows.row_bytes();
+    let is_close = rows.is_contiguous() && bytes / 2 <= starts.len() * rows.row_bytes();
+    is_close && stored.is_stored(first, bytes)
 }

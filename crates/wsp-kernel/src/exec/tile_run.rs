@@ -4,7 +4,7 @@ use super::recorded;
 use super::recording::Recorder;
 use super::tile_code::{PlaceCode, TileCode, TileDecl, TileInst, TileStep};
 use super::tile_trap;
-use crate::memory::{Fault, Shape, TensorMem, Window};
+use crate::memory::{Fault, TensorMem, Window};
 use crate::tile::{MatMul, Tiles, TopK};
 use crate::{Env, Trap};
 use wsp_core::MAX_RANK;
@@ -180,7 +180,7 @@ impl TileRun<'_> {
                 let window = window(at, frame, &mut index);
                 let memory = memory(env, at)?;
                 if let Some(stored) = memory.stored() {
-                    recorded::load(stored, memory, window, Shape::new(1, 1))?;
+                    recorded::load_scalar(stored, memory, window.index)?;
                 }
                 return Ok(match memory.dtype().is_float() {
                     true => bits32(memory.load_scalar(window.index)?),
@@ -196,7 +196,7 @@ impl TileRun<'_> {
                     false => memory.store_integer(window.index, frame[value as usize])?,
                 }
                 if let Some(stored) = memory.stored() {
-                    recorded::store(stored, memory, window, Shape::new(1, 1))?;
+                    recorded::store_scalar(stored, memory, window.index)?;
                 }
             }
         }
@@ -223,7 +223,7 @@ impl TileRun<'_> {
                 let (memory, window) = (memory(env, at)?, window(at, frame, &mut index));
                 tiles.store(memory, src, window)?;
                 if let Some(stored) = memory.stored() {
-                    recorded::store(stored, memory, window, tiles.shape(src))?;
+                    recorded::store(stored, tiles.stored());
                 }
             }
             TileOp::Fill { dst, value, rows, cols } => {
@@ -291,7 +291,7 @@ impl TileRun<'_> {
             }
         }
         if let Some(stored) = memory.stored() {
-            recorded::load(stored, memory, window, shape)?;
+            recorded::load(stored, tiles.loaded(dst))?;
         }
         Ok(())
     }

@@ -71,12 +71,14 @@ impl TensorMem<Series> {
         }
     }
 
-    /// The first element, where all lie side by side as they are read, and nobody asks whether they were stored.
+    /// The first element, where all lie side by side as they are read, and none has to be asked for whether it was stored.
     #[cfg_attr(not(feature = "native"), expect(dead_code, reason = "compiled code reads by address"))]
     pub(crate) fn dense(&self) -> Option<*const u8> {
         let whole = matches!(self.dtype, DType::I32 | DType::U32 | DType::I64 | DType::U64);
-        (whole && self.layout.stride == self.dtype.size() && self.stored().is_none())
-            .then(|| self.ptr().cast_const())
+        let size = self.dtype.size();
+        let is_stored =
+            || self.stored().is_none_or(|stored| stored.is_stored(self.ptr(), self.layout.count * size));
+        (whole && self.layout.stride == size && is_stored()).then(|| self.ptr().cast_const())
     }
 
     /// The first elements, in order.

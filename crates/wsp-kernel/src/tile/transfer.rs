@@ -2,7 +2,9 @@
 
 use super::Tiles;
 use super::tiles::{Guess, WORTH_LOOKING_AHEAD};
-use crate::memory::{Clip, Fault, Layout, MAX_INDICES, Shape, TensorMem, Window, read_f32, write_f32};
+use crate::memory::{
+    Clip, Fault, Layout, MAX_INDICES, RowsView, Shape, TensorMem, Window, read_f32, write_f32,
+};
 use crate::simd::Distance;
 use wsp_core::DType;
 
@@ -78,8 +80,18 @@ impl Tiles {
                 unsafe { write_f32(to.wrapping_add(c * self.found.col_stride), dtype, *from.add(c)) };
             }
         }
-        self.found.clear();
         Ok(())
+    }
+
+    /// The rows of the array to which a tile was just stored.
+    pub(crate) fn stored(&self) -> &RowsView {
+        &self.found
+    }
+
+    /// The rows of the array from which a tile was just loaded.
+    pub(crate) fn loaded(&self, tile: usize) -> &RowsView {
+        let of = &self.tiles[tile];
+        if of.in_place { &of.view } else { &self.found }
     }
 
     /// The rows found become the tile.
@@ -163,7 +175,6 @@ impl Tiles {
             }
         }
         self.found = found;
-        self.found.clear();
         self.round(dst);
     }
 }

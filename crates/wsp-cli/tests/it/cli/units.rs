@@ -56,6 +56,10 @@ fn integers_of_an_array_are_read_where_a_kernel_has_stored_them() {
         let said = err.contains("WSP0616") && err.contains("`x` is loaded where no task has stored anything");
         assert!(said && err.contains(&format!("has index {first}")), "{entry}: {err}");
         refused(&["run", &none, "--no-check", "--strict"]);
+        for switch in ["--no-check", "--check"] {
+            let (_, err) = refused(&["run", &none, switch]);
+            assert!(err.contains("WSP0616"), "{entry}, {switch}: {err}");
+        }
         let with = |bytes: u32| {
             let before = format!("TG_KERNEL(W, count, 1, AIV, 0)\nMC_BIND(W, 0, A, 0, {bytes})\n");
             let text = reader(entry, &before).replace("TG_END", "TG_DEPEND(W, K, DATA, A)\nTG_END");
@@ -101,17 +105,24 @@ TG_SYNC(G)
         ["WSP0616", "copy.0 overwrites `P` by bytes of `A`", "byte 8", "unit.tg:11", "MC_COPY(A, P, 16)"];
     assert!(said.iter().all(|part| err.contains(part)), "{err}");
     for copy in ["MC_COPY(A, P, 4, 8)", "MC_COPY(A, P, 12, 0, 4)"] {
-        let (_, err) = refused(&["run", &unit("P", extern_p, copy), "--strict", "--no-check"]);
-        assert!(err.contains("WSP0616") && err.contains("byte 8"), "{copy}: {err}");
+        for switches in [&["--no-check"][..], &["--no-check", "--strict"]] {
+            let (_, err) = refused(&[&["run", &unit("P", extern_p, copy)], switches].concat());
+            assert!(err.contains("WSP0616") && err.contains("byte 8"), "{copy}, {switches:?}: {err}");
+        }
     }
     let (code, out, err) = run(&["run", &unit("P", extern_p, "MC_COPY(A, P, 8)"), "--strict"]);
     assert_eq!(code, 0, "{out}{err}");
     // Of memory without values the fault is the load.
     let alloc = "MC_ALLOC(P, 16)\n";
-    let (_, err) = refused(&["run", &unit("P", alloc, "MC_COPY(A, P, 16)")]);
-    assert!(err.contains("WSP0616") && err.contains("`x` is loaded") && err.contains("has index 3"), "{err}");
-    let (code, out, err) = run(&["run", &unit("P", alloc, "MC_COPY(A, P, 8)"), "--strict"]);
-    assert_eq!(code, 0, "{out}{err}");
+    for switch in ["--check", "--no-check"] {
+        let (_, err) = refused(&["run", &unit("P", alloc, "MC_COPY(A, P, 16)"), switch]);
+        let said = err.contains("WSP0616") && err.contains("`x` is loaded") && err.contains("has index 3");
+        assert!(said, "{switch}: {err}");
+    }
+    for switch in ["--strict", "--no-check"] {
+        let (code, out, err) = run(&["run", &unit("P", alloc, "MC_COPY(A, P, 8)"), switch]);
+        assert_eq!(code, 0, "{switch}: {out}{err}");
+    }
 }
 
 /// What decides what a unit does is known, whatever else is checked.

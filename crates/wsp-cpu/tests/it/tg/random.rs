@@ -75,13 +75,14 @@ fn result(module: &TgModule, mut options: SessionOptions) -> Result<BTreeMap<Str
 /// ISA-TG-24, ISA-IMP-10, ISA-CA-02: the number of threads, hints and the way through a binary change no bit.
 #[test]
 fn results_of_random_units_depend_on_the_unit_alone() {
-    let mut ran = 0;
+    let (mut ran, mut copied_nothing) = (0, 0);
     for seed in 0..150 {
         let source = bytes(seed, 600);
         let module = valid_unit(&mut Choices::new(&source), &Limits::run());
         let text = || wsp_isa::tg::text::print(&module);
         let expected = result(&module, threads(1));
         ran += usize::from(expected.is_ok());
+        copied_nothing += usize::from(expected.as_ref().is_err_and(|said| said.contains("WSP0616")));
         let mut honoured = threads(3);
         honoured.runtime.hints = Hints::Honour;
         let encoded = wsp_isa::tg::binary::encode(&module).expect("a valid unit can be written");
@@ -101,7 +102,7 @@ fn results_of_random_units_depend_on_the_unit_alone() {
             }
         }
     }
-    assert!(ran > 140, "{ran} of 150 units run");
+    assert!(ran > 120 && ran + copied_nothing > 140, "{ran} of 150 units run");
 }
 
 /// ISA-FE-04: a run that is killed after any of its records, and resumed, gives the result of one that was not; with another input

@@ -30,17 +30,32 @@ fn unwritten(session: &wsp_cpu::tg::Session) -> Vec<(String, u64)> {
 /// hold zeros here.
 #[test]
 fn what_was_stored_before_a_checkpoint_is_known_after_it() {
-    let text = "extern B: i64[4]\nextern Y: i64[4]\nextern Z: i64[4]\nTG_BEGIN(G)\nMC_ALLOC(T, 64)\nTG_KERNEL(A, half, 1, AIV, 0)\nMC_BIND(A, 0, B)\nTG_KERNEL(D, half, 1, AIV, 0)\nMC_BIND(D, 0, T)\nTG_CHECKPOINT(G, 1)\nTG_KERNEL(C, last, 1, AIV, 0)\nMC_BIND(C, 0, T, 0, 32)\nMC_BIND(C, 1, Z)\nTG_DEPEND(D, C, DATA, T)\nMC_COPY(T, Y, 32)\nTG_END(G)\nTG_LAUNCH(G, default)\nTG_SYNC(G)";
-    let expected = [("B".to_owned(), 2)];
-    let store = Arc::new(MemoryStore::new());
-    let mut whole = session_with(text, &halves(false), recorded(&store));
-    whole.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
-    assert_eq!(unwritten(&whole), expected);
-    session_with(text, &halves(true), recorded(&store)).run().expect_err("it is cut off");
-    let mut resumed = session_with(text, &halves(false), recorded(&store));
-    let report = resumed.resume().unwrap_or_else(|faults| panic!("{}", all(&faults)));
-    assert!(report.unit.resumed.is_some());
-    assert_eq!(unwritten(&resumed), expected);
+    for (copied, is_stored) in [(32, true), (40, false)] {
+        let text = format!(
+            "extern B: i64[4]\nextern Y: i64[8]\nextern Z: i64[4]\nTG_BEGIN(G)\nMC_ALLOC(T, 64)\nTG_KERNEL(A, half, 1, AIV, 0)\nMC_BIND(A, 0, B)\nTG_KERNEL(D, half, 1, AIV, 0)\nMC_BIND(D, 0, T)\nTG_CHECKPOINT(G, 1)\nTG_KERNEL(C, last, 1, AIV, 0)\nMC_BIND(C, 0, T, 0, 32)\nMC_BIND(C, 1, Z)\nTG_DEPEND(D, C, DATA, T)\nMC_COPY(T, Y, {copied})\nTG_END(G)\nTG_LAUNCH(G, default)\nTG_SYNC(G)"
+        );
+        // What is allocated is known of in every run.
+        for (options, expected) in
+            [(recorded as fn(&_) -> _, vec![("B".to_owned(), 2), ("Y".to_owned(), 4)]), (kept, vec![])]
+        {
+            let store = Arc::new(MemoryStore::new());
+            session_with(&text, &halves(true), options(&store)).run().expect_err("it is cut off");
+            let mut whole = session_with(&text, &halves(false), options(&Arc::default()));
+            let mut resumed = session_with(&text, &halves(false), options(&store));
+            let (whole_ran, resumed_ran) = (whole.run(), resumed.resume());
+            if is_stored {
+                whole_ran.unwrap_or_else(|faults| panic!("{}", all(&faults)));
+                let report = resumed_ran.unwrap_or_else(|faults| panic!("{}", all(&faults)));
+                assert!(report.unit.resumed.is_some());
+                assert_eq!((unwritten(&whole), unwritten(&resumed)), (expected.clone(), expected));
+            } else {
+                for ran in [whole_ran, resumed_ran] {
+                    let said = all(&ran.expect_err("it copies what nothing has stored"));
+                    assert!(said.contains("WSP0616") && said.contains("byte 32"), "{said}");
+                }
+            }
+        }
+    }
 }
 
 /// A graph that goes back to its checkpoint has in its tensors what was stored then.
