@@ -15,6 +15,8 @@ use wsp_ir::tg::outline::{Affine, BlockId, BlockKind, Outline, Variable};
 
 /// Rounds in which two accesses are compared, those of all loops together.
 const MOST_ROUNDS: usize = 1024;
+/// Rounds of a loop in which it is looked whether a break leaves it.
+const MOST_ROUNDS_OF_BREAKS: i64 = 64;
 /// Accesses with values whose bytes are kept.
 const MOST_KEPT: usize = 1 << 17;
 
@@ -80,6 +82,16 @@ impl<'m> Overlaps<'m> {
     /// The same in each round of the loops that the bytes, the tensors and the conditions of both depend on, but for rounds in which one of the two does not
     /// run; [`Certainty::Maybe`] if those are not known, or too many.
     pub(super) fn in_rounds(&self, a: Where<'_>, b: Where<'_>) -> Certainty {
+        let found = self.in_loops(a, b, false);
+        let breaks = || [a, b].iter().any(|of| breaks(self.module, self.outline, of.0).next().is_some());
+        match found != Certainty::Never && breaks() && self.in_loops(a, b, true) == Certainty::Never {
+            true => Certainty::Never,
+            false => found,
+        }
+    }
+
+    /// The same with or without looking at breaks, which may take more rounds.
+    fn in_loops(&self, a: Where<'_>, b: Where<'_>, looks_at_breaks: bool) -> Certainty {
         let Overlaps { module, outline, kept } = self;
         let mut loops = BTreeSet::new();
         for (access, values) in [a, b] {
@@ -96,6 +108,9 @@ impl<'m> Overlaps<'m> {
         }
         for (access, values) in [a, b] {
             for (block, condition, _) in conditions(module, outline, access) {
+                loops_of(module, outline, (block, condition), values, &mut loops);
+            }
+            for (block, _, condition) in breaks(module, outline, access).filter(|_| looks_at_breaks) {
                 loops_of(module, outline, (block, condition), values, &mut loops);
             }
         }
@@ -152,12 +167,40 @@ fn conditions<'o>(
     })
 }
 
-/// Whether values say that an access does not take place.
-fn is_skipped(module: &TgModule, outline: &Outline, (access, values): Where<'_>) -> bool {
-    conditions(module, outline, access).any(|(_, condition, is_zero)| {
-        let value = Affine::of_where(module, condition, values).and_then(|value| value.as_constant());
-        value.is_some_and(|value| (value == 0) != is_zero)
+/// Breaks that stand in the loops around an access themselves: the loop, the instruction and the condition.
+fn breaks<'o>(
+    module: &'o TgModule,
+    outline: &'o Outline,
+    access: &Access,
+) -> impl Iterator<Item = (BlockId, u32, Scalar)> + use<'o> {
+    let loops = outline.blocks.outwards(access.block).filter(|(_, def)| def.breaks);
+    loops.flat_map(move |(id, def)| {
+        (def.open..def.close).filter_map(move |at| match module.instrs[at as usize] {
+            Instr::CfBreak { condition } if outline.blocks.around(at) == id => Some((id, at, condition)),
+            _ => None,
+        })
     })
+}
+
+/// Whether values say that an access does not take place: by a condition around it, or since a break leaves a loop in its round or in an earlier one.
+fn is_skipped(module: &TgModule, outline: &Outline, (access, values): Where<'_>) -> bool {
+    let number = |scalar: Scalar, values: Values<'_>| {
+        Affine::of_where(module, scalar, values).and_then(|value| value.as_constant())
+    };
+    let is_left = |(id, at, condition): (BlockId, u32, Scalar)| {
+        let def = outline.blocks.get(id);
+        let Instr::CfLoop { iterator, .. } = module.instrs[def.open as usize] else { return false };
+        let variable = Variable::Loop(iterator);
+        let Some((_, round)) = values.iter().find(|(of, _)| *of == variable) else { return false };
+        let rounds = if at < access.place { round + 1 } else { *round };
+        (0..rounds.min(MOST_ROUNDS_OF_BREAKS)).any(|round| {
+            let values = [&[(variable, round)], values].concat();
+            number(condition, &values).is_some_and(|value| value != 0)
+        })
+    };
+    conditions(module, outline, access)
+        .any(|(_, condition, is_zero)| number(condition, values).is_some_and(|value| (value == 0) != is_zero))
+        || breaks(module, outline, access).any(is_left)
 }
 
 /// Enters the loops that give a scalar in a block its values, those among them that count for others.

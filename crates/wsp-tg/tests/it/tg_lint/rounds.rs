@@ -371,6 +371,24 @@ fn bytes_by_any_expression_of_rounds_are_compared() {
             assert_eq!(codes(&text), if meets { vec![1501] } else { vec![] }, "{text}");
         }
     }
+    // They meet in round 1, which the loop does not come to, or only up to the break.
+    for (before, behind, is_race) in [
+        ("CF_BREAK(i > 0)\n", "", false),
+        ("CF_BREAK(i > 1)\n", "", true),
+        ("", "CF_BREAK(i == 0)\n", false),
+        ("", "CF_BREAK(i == 1)\n", true),
+        ("", "CF_BREAK(N)\n", true),
+    ] {
+        for b in ["16", "16 * (i * i % 4)"] {
+            let a = if b == "16" { "16 * i" } else { "16" };
+            let text = unit("4, i", [before, ""], a, b).replace("CF_ENDLOOP", &format!("{behind}CF_ENDLOOP"));
+            assert_eq!(
+                codes(&format!("arg N: i64\n{text}")),
+                if is_race { vec![1501] } else { vec![] },
+                "{text}"
+            );
+        }
+    }
     // Too many rounds, and a count that is not known: that is left to the run.
     for loops in ["2048, i, SEQUENTIAL", "N, i"] {
         let text = unit(loops, ["", ""], "16 * (i * i % 4)", "16 * (2 + i % 2)");
