@@ -46,7 +46,8 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
             Kind::Found(found, sources) if sources.names().next().is_some() => {
-                f.write_str(render_all(found, sources, false).trim_end())
+                let found: Vec<Diagnostic> = found.iter().map(|one| one.clone().in_rust()).collect();
+                f.write_str(render_all(&found, sources, false).trim_end())
             }
             Kind::Found(found, _) => found.fmt(f),
             Kind::Run(error) => error.fmt(f),

@@ -437,8 +437,7 @@ impl Program {
             Failure::Cancelled => settings::cancelled(),
             Failure::Start(StartError::Config(fault)) => bad_option(&fault),
             Failure::Start(fault) => Diagnostic::error(codes::BAD_OPTION, fault.to_string())
-                .help("ask for fewer with `--threads N`")
-                .python("ask for fewer with `num_threads=N`"),
+                .help("ask for fewer with `--threads N`"),
             Failure::Stuck(report) => settings::stuck(&report),
             Failure::Source(fault) => fault,
             Failure::Task { kernel, payload, failure, .. } => {

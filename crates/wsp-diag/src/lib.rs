@@ -6,6 +6,7 @@
 
 mod codes;
 mod diagnostics;
+mod face;
 mod render;
 mod sink;
 pub mod span;
@@ -58,7 +59,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// What to type instead.
     pub help: Vec<String>,
-    /// What to type in Python, where that is not what `help` says: `help` has the words of text files and of the command line.
+    /// What to type in Python, where that is not what `help` says: `help` has the words of text files and of the command line, whose options Rust and
+    /// Python are given in their own ([`in_rust`](Self::in_rust)).
     pub python: Vec<String>,
 }
 
@@ -119,15 +121,6 @@ impl Diagnostic {
     #[must_use]
     pub fn python(mut self, text: impl Into<String>) -> Diagnostic {
         self.python.push(text.into());
-        self
-    }
-
-    /// The finding for a program in Python.
-    #[must_use]
-    pub fn in_python(mut self) -> Diagnostic {
-        if !self.python.is_empty() {
-            self.help = std::mem::take(&mut self.python);
-        }
         self
     }
 

@@ -82,3 +82,65 @@ fn a_plan_compiles_and_what_its_run_lacks_is_an_error() {
     let refused: Error = program.execute(Args::new(), RunOptions::default()).expect_err("no body").into();
     assert!(matches!(refused.run(), Some(RunError::Refused(_))), "{refused}");
 }
+
+/// What a run lacks is named as a program in Rust gives it, not as the command line does.
+#[test]
+fn advice_names_options_as_rust_has_them() {
+    let text = "
+PTO_PARAM(uint32_t, width, 8)
+PTO_SHAPE(x, rows, 8)
+PTO_SHAPE(y, rows, 8)
+PTO_SHAPE(kv, batch, PTO_DYNAMIC, 2, 8)
+PTO_SPACE(S) { PTO_AXIS(i, 0, rows) }
+struct D { uint32_t first; };
+PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(i) { PTO_EMIT_DESCRIPTOR(D{ .first = i }); } }
+PTO_KERNEL_IMPL(k) {
+    auto d = PTO_GET_DESCRIPTOR<D>();
+    VecTile<float, 1, 8> t;
+    TLOAD(t, x, {d.first});
+    TLOAD(t, kv.k, {0, 0, 0, 0}, 1);
+    TADDS(t, t, float(width));
+    TSTORE(y, t, {d.first});
+}
+void run(Tensor<float> x, Tensor<float> y, PagedKVCache kv) {
+    PTO_LAUNCH(S, { .x = x, .y = y, .kv = kv });
+}";
+    let mut sources = SourceMap::default();
+    let (module, found) = pto_wsp::lang::compile("test.pto", text, &mut sources);
+    let module = module.unwrap_or_else(|| panic!("{found:?}"));
+    let plan = pto_wsp::prelude::lower(&module, &CompileOptions::default()).expect("it is right");
+    let program = compile(plan).expect("it is right");
+    let zeros = |shape: &[u64]| Array::zeros(DType::F32, shape).expect("it is small");
+    let cache = Args::new()
+        .with("kv.indptr", [0u32, 1])
+        .with("kv.indices", [0u32])
+        .with("kv.last_page_len", [4u32])
+        .with("kv.k", zeros(&[1, 2, 4, 8]));
+    let all = cache.clone().with("x", zeros(&[4, 8]));
+    for (args, options, says) in [
+        (Args::new(), RunOptions::default(), "`Args::with(NAME, array)`"),
+        (cache, RunOptions::default(), "`Args::with(\"x\", array)`"),
+        (all.clone(), RunOptions::default(), "`SpaceOptions::kv_layout = HND`"),
+    ] {
+        let refused: RunError = program.execute(args, options).map(drop).expect_err("something is missing");
+        for text in [refused.to_string(), Error::in_sources(refused.into_diagnostics(), &sources).to_string()]
+        {
+            assert!(text.contains(says) && !text.contains("`--"), "{text}");
+        }
+    }
+    let workload =
+        "tensor x: f32[4]; tensor y: f32[4]; kernel k(in x, out y); workload main { k(x[0..4], y[0..4]); }";
+    let (module, found) = pto_wsp::workload::parse("test.wsp", workload, &mut sources);
+    let module = module.unwrap_or_else(|| panic!("{found:?}"));
+    let mut kernels = KernelRegistry::new();
+    kernels.register("k", |_| Ok(())).expect("it is the first");
+    let backend = CpuSimBackend { kernels, ..CpuSimBackend::default() };
+    let program = backend.compile_workload(module, None).unwrap_or_else(|found| panic!("{found}"));
+    let refused = program.execute(Args::new(), RunOptions::default()).map(drop).expect_err("`x` is missing");
+    let text = Error::from(refused).to_string();
+    assert!(
+        text.contains("`Args::with(\"x\", array)`") && text.contains("`WorkloadRunOptions::made_up`"),
+        "{text}"
+    );
+    assert!(!text.contains("`--"), "{text}");
+}

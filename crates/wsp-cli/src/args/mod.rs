@@ -249,7 +249,6 @@ mod tests {
     use super::*;
     use clap::CommandFactory as _;
     use wsp_ir::workload::Deps;
-    use wsp_plan::ParamValue;
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -14,7 +14,7 @@ pub(super) fn missing(name: &str, shape: &str, arrays: &Metadata<'_>, wanted: &[
     let mut fault = Diagnostic::error(codes::MISSING_ARRAY, format!("array `{name}` {shape} is missing"));
     if given.is_empty() {
         fault = fault
-            .help("give arrays with `--inputs FILE.npz`; where none is given, all are made up")
+            .help("give arrays with `--inputs FILE.npz`; where none is given, `wsp run` makes all up")
             .python(by_name(name));
     } else {
         fault = fault.note(format!("the arrays given are {}", given.join(", ")));

@@ -115,7 +115,7 @@ fn refusal(held: &Held, claims: &[Claim], asked: u64, capacity: u64) -> Diagnost
     let fault = Diagnostic::error(codes::OUT_OF_MEMORY, message)
         .note(format!("the device has {capacity}", capacity = counted(capacity, "byte")));
     described(fault, held, asked)
-        .help("release tensors that are not needed any more with `MC_FREE`, or raise the capacity: `--memory BYTES`, in Rust `SessionOptions::memory`")
+        .help("release tensors that are not needed any more with `MC_FREE`, or raise the capacity: `--memory BYTES`")
         .python("release tensors that are not needed any more with `MC_FREE`, or raise the capacity: `graph.run(…, memory=BYTES)`")
 }
 

@@ -129,8 +129,8 @@ fn missing(tensor: &Tensor, inputs: &WorkloadInputs) -> Diagnostic {
 /// What to do about a tensor that begins with nothing.
 pub(crate) fn ask_for(fault: Diagnostic, name: &str) -> Diagnostic {
     fault
-        .help(format!("give it: `--input {name}=FILE.npy`, in Rust an array of this name"))
-        .help(format!("or have it made up: `--fill {name}`, in Rust `WorkloadInputs::made_up`"))
+        .help(format!("give it: `--input {name}=FILE.npy`"))
+        .help(format!("or have it made up: `--fill {name}`"))
         .python(format!("give it by name: `{name}=…`"))
 }
 

@@ -230,6 +230,9 @@ fn is_settable(source: &Source, name: &str) -> bool {
     source.module.params.iter().any(|p| p.name == name && matches!(p.source, ParamSource::Set(_)))
 }
 
+/// A plan, and values of parameters.
+type Planned = (WorkloadPlan, Vec<(String, ParamValue)>);
+
 /// The plan of a workload under a schedule, and the values of its parameters.
 ///
 /// # Errors
@@ -239,7 +242,7 @@ pub(in crate::commands) fn planned(
     set: &[Setting],
     schedule: Option<&str>,
     target: Option<&'static Target>,
-) -> Result<(WorkloadPlan, Vec<(String, ParamValue)>), Vec<Diagnostic>> {
+) -> Result<Planned, Vec<Diagnostic>> {
     if set.iter().any(|setting| matches!(setting, Setting::Layout(_))) {
         return Err(vec![
             refused("--set kv_layout=…", "is for `.pto` programs")
