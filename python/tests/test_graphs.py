@@ -551,3 +551,33 @@ def test_integers_that_are_computed_from_what_an_out_held_fail_a_debugged_run():
         with pytest.raises(errors.KernelError, match="what `y` held before") as found:
             graph.run({"Y": y}, enable_debug=True)
         assert found.value.code == "WSP1542" and y.tolist() == [6] * 4
+
+
+@pytest.mark.parametrize("enable_debug", [False, True])
+@pytest.mark.parametrize("length", [1, 2])
+def test_a_copy_of_allocated_memory_stops_a_run_where_nothing_has_stored(length, enable_debug):
+    graph = TaskGraph.from_text("""
+extern L: i64[1]
+extern X: f32[64]
+TG_BEGIN(G)
+  MC_ALLOC(T, 256)
+  CF_IF(load(L) > 1)
+    TG_KERNEL(FIRST, ones, 1, AIV, 0)
+    MC_BIND(FIRST, 0, T)
+  CF_ENDIF
+  MC_COPY(T, X, 256)
+TG_END(G)
+TG_LAUNCH(G, default)
+TG_SYNC(G)
+""")
+
+    @graph.kernel("ones", Out[f32])
+    def ones(block, t):
+        t[:] = 1
+
+    inputs = {"L": np.array([length]), "X": np.zeros(64, np.float32)}
+    if length > 1:
+        assert (graph.run(inputs, enable_debug=enable_debug)["X"] == 1).all()
+    else:
+        with pytest.raises(errors.KernelError, match="WSP0616"):
+            graph.run(inputs, enable_debug=enable_debug)

@@ -41,6 +41,9 @@ impl Bits {
 
     /// Adds a range that is not empty.
     pub(crate) fn insert(&self, begin: usize, end: usize) {
+        if let Some((word, mask)) = self.words.one(begin, end) {
+            return add(word, mask);
+        }
         let (first, last) = (begin.div_ceil(64), end / 64);
         if first >= last {
             return self.words.insert(begin, end);
@@ -74,7 +77,10 @@ impl Bits {
 
     /// Whether it has every number of a range that is not empty.
     pub(crate) fn covers(&self, begin: usize, end: usize) -> bool {
-        self.full.covers(begin / 64, end.div_ceil(64)) || self.words.covers(begin, end)
+        match self.words.one(begin, end) {
+            Some((word, mask)) => word.load(Relaxed) & mask == mask,
+            None => self.full.covers(begin / 64, end.div_ceil(64)) || self.words.covers(begin, end),
+        }
     }
 
     /// What it and `other`, which has the same bound, lack together of a range, in groups of so many numbers from its begin on.
@@ -117,6 +123,13 @@ impl Bits {
         let mut runs: Vec<(usize, usize)> = Vec::new();
         for (at, (word, mask)) in (begin / 64..).zip(self.words.parts(begin, end)) {
             let mut left = word.load(Relaxed) & mask;
+            if let Some((_, to)) = runs.last_mut()
+                && left == u64::MAX
+                && *to == at * 64
+            {
+                *to += 64;
+                continue;
+            }
             while left != 0 {
                 let first = left.trailing_zeros();
                 let count = (!(left >> first)).trailing_zeros().min(64 - first);
@@ -132,19 +145,28 @@ impl Bits {
     }
 }
 
+/// Sets bits. What is there already is not written again, which would take the line from other threads.
+fn add(word: &AtomicU64, mask: u64) {
+    if word.load(Relaxed) & mask != mask {
+        word.fetch_or(mask, Relaxed);
+    }
+}
+
 impl Words {
     fn zeros(count: usize) -> Option<Words> {
         // Zeros of the system, which cost nothing where they are not touched.
         FromZeros::new_box_zeroed_with_elems(count).ok().map(Words)
     }
 
+    /// The word of a range that lies in one and does not fill it, with the bits of its numbers.
+    fn one(&self, begin: usize, end: usize) -> Option<(&AtomicU64, u64)> {
+        let count = end - begin;
+        (begin % 64 + count <= 64 && count < 64)
+            .then(|| (&self.0[begin / 64], ((1 << count) - 1) << (begin % 64)))
+    }
+
     fn insert(&self, begin: usize, end: usize) {
-        for (word, mask) in self.parts(begin, end) {
-            // What is there already is not written again, which would take the line from other threads.
-            if word.load(Relaxed) & mask != mask {
-                word.fetch_or(mask, Relaxed);
-            }
-        }
+        self.parts(begin, end).for_each(|(word, mask)| add(word, mask));
     }
 
     fn remove(&self, begin: usize, end: usize) {

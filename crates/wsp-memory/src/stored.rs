@@ -66,6 +66,7 @@ impl Stored {
     }
 
     /// `bytes` bytes from `at` on were stored. What does not lie in the memory is left out.
+    #[inline]
     pub fn store(&self, at: *const u8, bytes: usize) {
         if let Some((begin, end)) = self.clip(at, bytes) {
             self.stored.insert(begin, end);
@@ -73,11 +74,13 @@ impl Stored {
     }
 
     /// Whether all of `bytes` bytes from `at` on were stored.
+    #[inline]
     pub fn is_stored(&self, at: *const u8, bytes: usize) -> bool {
         self.clip(at, bytes).is_none_or(|(begin, end)| self.stored.covers(begin, end))
     }
 
     /// Whether all of `bytes` bytes from `at` on may be loaded: they were stored, or the memory has values of its own.
+    #[inline]
     pub fn may_load(&self, at: *const u8, bytes: usize) -> bool {
         let Some((begin, end)) = self.clip(at, bytes) else { return true };
         if self.stored.covers(begin, end) {

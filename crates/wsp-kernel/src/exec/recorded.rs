@@ -1,24 +1,7 @@
-//! What tiles and scalars are stored to and loaded from, in runs that record it.
+//! What tiles are stored to and loaded from, in runs that record it.
 
-use crate::memory::{Fault, RowsView, Shape, TensorMem};
+use crate::memory::{Fault, RowsView, Shape};
 use wsp_memory::Stored;
-
-/// An element was stored.
-pub(super) fn store_scalar(stored: &Stored, memory: &TensorMem, index: &[u32]) -> Result<(), Fault> {
-    stored.store(memory.locate_element(index)?, memory.dtype().size());
-    Ok(())
-}
-
-/// An element was loaded.
-///
-/// # Errors
-/// It has no value: no task has stored it.
-pub(super) fn load_scalar(stored: &Stored, memory: &TensorMem, index: &[u32]) -> Result<(), Fault> {
-    match stored.may_load(memory.locate_element(index)?, memory.dtype().size()) {
-        true => Ok(()),
-        false => Err(Fault::NeverStored { at: Shape::new(0, 0) }),
-    }
-}
 
 /// The rows of a tile were stored.
 pub(super) fn store(stored: &Stored, rows: &RowsView) {
@@ -54,9 +37,10 @@ pub(super) fn load(stored: &Stored, rows: &RowsView) -> Result<(), Fault> {
 
 /// Whether all from the first row in memory to the last was stored, which spares going through the rows; `false` for rows that lie far apart.
 fn is_stored(stored: &Stored, rows: &RowsView) -> bool {
-    let starts = rows.starts();
-    let (Some(&first), Some(last)) = (starts.iter().min(), starts.iter().max()) else { return false };
-    let bytes = last.addr() - first.addr() + rows.row_bytes();
-    let is_close = rows.is_contiguous() && bytes / 2 <= starts.len() * rows.row_bytes();
-    is_close && stored.is_stored(first, bytes)
+    let (starts, row) = (rows.starts(), rows.row_bytes());
+    let Some(&any) = starts.first() else { return false };
+    let ends = |(low, high): (usize, usize), of: &*mut u8| (low.min(of.addr()), high.max(of.addr()));
+    let (low, high) = starts.iter().fold((any.addr(), any.addr()), ends);
+    let bytes = high - low + row;
+    rows.is_contiguous() && bytes / 2 <= starts.len() * row && stored.is_stored(any.with_addr(low), bytes)
 }

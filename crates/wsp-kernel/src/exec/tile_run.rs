@@ -179,9 +179,6 @@ impl TileRun<'_> {
                 let mut index = [0; MAX_RANK];
                 let window = window(at, frame, &mut index);
                 let memory = memory(env, at)?;
-                if let Some(stored) = memory.stored() {
-                    recorded::load_scalar(stored, memory, window.index)?;
-                }
                 return Ok(match memory.dtype().is_float() {
                     true => bits32(memory.load_scalar(window.index)?),
                     false => memory.load_integer(window.index)?,
@@ -194,9 +191,6 @@ impl TileRun<'_> {
                 match memory.dtype().is_float() {
                     true => memory.store_scalar(window.index, real(value))?,
                     false => memory.store_integer(window.index, frame[value as usize])?,
-                }
-                if let Some(stored) = memory.stored() {
-                    recorded::store_scalar(stored, memory, window.index)?;
                 }
             }
         }

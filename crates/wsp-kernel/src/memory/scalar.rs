@@ -1,6 +1,6 @@
 //! One element of an array as a value.
 
-use super::{Fault, TensorMem};
+use super::{Fault, Shape, TensorMem};
 use half::{bf16, f16};
 use wsp_core::{DType, fp8};
 
@@ -75,9 +75,10 @@ impl TensorMem {
     /// One element, as an `f32`.
     ///
     /// # Errors
-    /// `NotFloat` for an array of integers, and the faults of the index.
+    /// `NotFloat` for an array of integers, the faults of the index, and `NeverStored`.
     pub fn load_scalar(&self, index: &[u32]) -> Result<f32, Fault> {
         let ptr = self.float_element(index)?;
+        self.check_stored(ptr)?;
         // SAFETY: `locate_element` checked that the element lies in the array.
         Ok(unsafe { read_f32(ptr, self.dtype()) })
     }
@@ -90,15 +91,17 @@ impl TensorMem {
         let ptr = self.float_element(index)?;
         // SAFETY: `locate_element` checked that the element lies in the array, which is writable when a function stores to it.
         unsafe { write_f32(ptr, self.dtype(), value) };
+        self.note_store(ptr);
         Ok(())
     }
 
     /// One integer element in slot form.
     ///
     /// # Errors
-    /// The faults of the index.
+    /// The faults of the index, and `NeverStored`.
     pub(crate) fn load_integer(&self, index: &[u32]) -> Result<u64, Fault> {
         let ptr = self.locate_element(index)?;
+        self.check_stored(ptr)?;
         // SAFETY: `locate_element` checked that an element of this type lies in the array at this address.
         Ok(unsafe { read_integer(ptr, self.dtype()) })
     }
@@ -113,7 +116,23 @@ impl TensorMem {
         // SAFETY: `locate_element` checked that an element of this size, at most 8 bytes, lies in the array, which is writable when
         // a function stores to it.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), ptr, self.dtype().size().min(8)) };
+        self.note_store(ptr);
         Ok(())
+    }
+
+    /// Refuses an element that no task has stored, where that is recorded.
+    fn check_stored(&self, at: *const u8) -> Result<(), Fault> {
+        match self.stored().is_none_or(|stored| stored.may_load(at, self.dtype().size())) {
+            true => Ok(()),
+            false => Err(Fault::NeverStored { at: Shape::new(0, 0) }),
+        }
+    }
+
+    /// Records that an element was stored.
+    fn note_store(&self, at: *const u8) {
+        if let Some(stored) = self.stored() {
+            stored.store(at, self.dtype().size());
+        }
     }
 
     fn float_element(&self, index: &[u32]) -> Result<*mut u8, Fault> {
