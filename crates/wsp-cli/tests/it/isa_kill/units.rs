@@ -167,6 +167,11 @@ impl Maker<'_> {
         let own = *["T0", "T1", "T2", "T3", "T4"].get(self.graphs).unwrap_or(&"T5");
         self.graphs += 1;
         self.line(format!("MC_ALLOC({own}, 256)"));
+        // What nothing has stored cannot be loaded.
+        let is_first = self.graphs == 1;
+        for tensor in tensors.iter().copied().filter(|tensor| *tensor == "U" && is_first).chain([own]) {
+            self.line(format!("MC_COPY({}, {tensor}, 256)", tensors[0]));
+        }
         self.tensors = tensors.iter().copied().chain([own]).collect();
         self.kernel();
         let first = format!("K{}", self.kernels - 1);
