@@ -26,7 +26,7 @@ const TOLERANCE: f64 = 1e-5;
 const MOST: f64 = 5e-3;
 
 /// Computes the value that power iteration on the magnitudes of the matrix has when it stops, and its vector of length one, and
-/// compares both with those of one round: of all that may be the last, the one that the vector is nearest to. One round moves the
+/// compares both with those of one round: of all that may be the last, the one that the two are nearest to. One round moves the
 /// vector by far more than rounding does where the second eigenvalue is near the first.
 pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Comparison>, Diagnostic> {
     let mut matrix = Dense::input(reference, cx, "matrix")?;
@@ -50,6 +50,8 @@ pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Compa
     let name = role(reference, "vector")?;
     let vector = find(reference, cx.outputs, name)?;
     let values = to_f64(vector).unwrap_or_default();
+    let value = to_f64(find(reference, cx.outputs, role(reference, "value")?)?).unwrap_or_default();
+    let value = value.first().copied().unwrap_or(f64::NAN);
     let is_unit = (dot(&values, &values).sqrt() - 1.0).abs() <= TOLERANCE;
     last_rounds(&matrix, Last::of(stop, n), |round, inexact| {
         let is_lost =
@@ -63,7 +65,7 @@ pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Compa
                 ),
             ));
         }
-        let distance = round.distance(&values);
+        let distance = round.distance(value, &values);
         if nearest.as_ref().is_some_and(|(least, _)| distance >= *least) {
             return Ok(());
         }

@@ -105,9 +105,11 @@ impl Iterate {
         exact.errors(&self.vector).fold(0.0, f64::max)
     }
 
-    /// How far a vector is from that of this round: the root of the sum of the squares of the relative errors.
-    pub(super) fn distance(&self, vector: &[f64]) -> f64 {
-        self.errors(vector).map(|error| error * error).sum::<f64>().sqrt()
+    /// How far a value and a vector are from those of this round: the root of the sum of the squares of the relative errors. Of rounds with like vectors
+    /// the values may differ, and the other way round.
+    pub(super) fn distance(&self, value: f64, vector: &[f64]) -> f64 {
+        let of_value = (value - self.value) / self.value;
+        self.errors(vector).chain([of_value]).map(|error| error * error).sum::<f64>().sqrt()
     }
 
     /// The relative errors of the elements of a vector beside this round.

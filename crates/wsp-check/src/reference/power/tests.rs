@@ -364,6 +364,51 @@ fn a_vector_of_few_rounds_is_not_allowed_what_many_rounds_are() {
     }
 }
 
+/// The first two rounds have the same value, so that f32 stops there, and the second and third the same vector: the third has another value.
+#[test]
+fn a_round_is_known_by_its_value_where_many_have_the_same_vector() {
+    let (n, half) = (64, 32);
+    // Rows of the second half are 0; the columns there, which only the first round meets, add `more` to the upper rows.
+    let matrix = |more: f32| -> Vec<f32> {
+        let element = |at: usize| match (at / n, at % n) {
+            (row, _) if row >= half => 0.0,
+            (row, col) if col < half => (0.5 + 0.5 * random(21, row)) * (0.1 + 0.9 * random(22, col)),
+            (row, _) => {
+                if row < half / 2 {
+                    more
+                } else {
+                    0.0
+                }
+            }
+        };
+        (0..n * n).map(element).collect()
+    };
+    let values = |more: f32| {
+        let mut rounds = Vec::new();
+        let matrix = Dense { shape: vec![n, n], values: matrix(more).into_iter().map(f64::from).collect() };
+        last_rounds(&matrix, Last { most: f64::INFINITY, least: -1.0 }, |round, _| {
+            rounds.push(round.value);
+            Ok(())
+        })
+        .unwrap();
+        rounds
+    };
+    let grows = |more: f32| values(more)[0] < values(more)[1];
+    let (mut low, mut high) = (0.0, 5.0);
+    assert!(grows(low) && !grows(high));
+    for _ in 0..40 {
+        let middle = (low + high) / 2.0;
+        *(if grows(middle) { &mut low } else { &mut high }) = middle;
+    }
+    let all = values(low);
+    assert!((all[1] - all[0]).abs() < 1e-6 * all[1] && (all[2] - all[1]).abs() > 1e-3 * all[1], "{all:?}");
+    let matrix = matrix(low);
+    let (value, vector, rounds) = in_order(&matrix, n, STOP_AT, &|terms| terms.iter().sum());
+    assert_eq!(rounds, 2);
+    let found = checked(&matrix, value, &vector);
+    assert!(found.iter().all(Comparison::passed), "{found:?}");
+}
+
 /// Where terms that are too small for f32 may change an element by more than ½ %, nothing is compared.
 #[test]
 fn a_vector_that_underflow_may_change_is_not_called_right() {
