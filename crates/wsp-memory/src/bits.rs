@@ -7,7 +7,8 @@
 //! than what tasks store at a time, several may set its bit, and one that loads what was stored before it sees the bit set.
 //!
 //! Of a word whose bits are all set a bit of its own may be set, which spares looking at the word. Who sets it adds all units of the word at once, and who
-//! takes one of them away clears it first: the units that both have order the two.
+//! takes one of them away clears it first: the units that both have order the two. Another bit of its own is set of every word that has bits, so that
+//! taking all away costs as much as there is, in a large memory of which little is used too.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use zerocopy::FromZeros;
@@ -18,6 +19,8 @@ pub(crate) struct Bits {
     words: Words,
     /// Some of the words that have all of their bits.
     full: Words,
+    /// All of the words that have bits, and some that had.
+    used: Words,
 }
 
 /// Words, a bit for each number.
@@ -36,13 +39,21 @@ impl Bits {
     /// The empty set of numbers below `bound`; none if the machine refuses the memory.
     pub(crate) fn new(bound: usize) -> Option<Bits> {
         let words = bound.div_ceil(64);
-        Some(Bits { words: Words::zeros(words)?, full: Words::zeros(words.div_ceil(64))? })
+        let of_words = || Words::zeros(words.div_ceil(64));
+        Some(Bits { words: Words::zeros(words)?, full: of_words()?, used: of_words()? })
     }
 
     /// Adds a range that is not empty.
     pub(crate) fn insert(&self, begin: usize, end: usize) {
+        let (low, high) = (begin / 64, end.div_ceil(64));
         if let Some((word, mask)) = self.words.one(begin, end) {
+            if word.load(Relaxed) == 0 {
+                self.used.insert(low, high);
+            }
             return add(word, mask);
+        }
+        if !self.used.covers(low, high) {
+            self.used.insert(low, high);
         }
         let (first, last) = (begin.div_ceil(64), end / 64);
         if first >= last {
@@ -67,7 +78,11 @@ impl Bits {
 
     /// Takes all away.
     pub(crate) fn clear(&self) {
-        [&self.full, &self.words].iter().flat_map(|words| &words.0).for_each(|word| word.store(0, Relaxed));
+        for ((used, full), words) in self.used.0.iter().zip(&self.full.0).zip(self.words.0.chunks(64)) {
+            if used.load(Relaxed) != 0 {
+                [used, full].into_iter().chain(words).for_each(|word| word.store(0, Relaxed));
+            }
+        }
     }
 
     /// Whether it has no number.
@@ -211,6 +226,21 @@ mod tests {
             );
             bits.clear();
             assert!(bits.is_empty());
+        }
+    }
+
+    #[test]
+    fn all_is_taken_away_wherever_it_was_added() {
+        const BOUND: usize = 5 * 64 * 64 + 7;
+        let bits = Bits::new(BOUND).expect("it is small");
+        for round in 0..3 {
+            for (begin, end) in [(0, 1), (4095, 4097), (4100, 9000), (12_288, 12_352), (BOUND - 1, BOUND)] {
+                bits.insert(begin, end);
+                assert!(bits.covers(begin, end), "{begin}, round {round}");
+            }
+            bits.remove(4100, 4200);
+            bits.clear();
+            assert!(bits.is_empty() && !bits.covers(5000, 8000), "round {round}");
         }
     }
 
