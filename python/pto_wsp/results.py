@@ -48,7 +48,8 @@ class Graph:
     """The tasks of a workload and their order: NumPy arrays where NumPy is installed, else lists.
 
     `kernels` are name and unit of each kernel, `tasks` the kernel of each task in elaboration order, `edges`
-    an array of shape `(n, 2)`: the second task of a row waits for the first.
+    an array of shape `(n, 2)`: the second task of a row waits for the first. A task of the kernel `@order` joins
+    the tasks before it and runs nothing.
     """
 
     kernels: list[tuple[str, str]]
@@ -74,7 +75,8 @@ class Graph:
 class Simulation:
     """A run in virtual time: no kernel runs, a task takes the cycles that its kernel costs.
 
-    `start`, `end` and `worker` have an entry per task, `makespan` is the cycle at which the last one ends.
+    `start`, `end` and `worker` have an entry per task, `makespan` is the cycle at which the last one ends. The
+    worker of a task of the kernel `@order`, which none runs, is 4294967295.
     """
 
     graph: Graph
@@ -89,8 +91,11 @@ class Simulation:
 def graph_of(found: dict[str, Any]) -> Graph:
     """The graph that the compiled core lists."""
     rest = {key: value for key, value in found.items() if key not in ("kernels", "tasks", "edges")}
-    kernels = [tuple(kernel) for kernel in found["kernels"] if not kernel[0].startswith("@")]
-    return Graph(kernels, numbers(found["tasks"], "I"), pairs(found["edges"]), rest)
+    tasks = numbers(found["tasks"], "I")
+    most = max(tasks, default=-1) if isinstance(tasks, list) else int(tasks.max(initial=0))
+    named = enumerate(found["kernels"])
+    kernels = [tuple(kernel) for at, kernel in named if at <= most or not kernel[0].startswith("@")]
+    return Graph(kernels, tasks, pairs(found["edges"]), rest)
 
 
 def simulation_of(found: dict[str, Any]) -> Simulation:

@@ -207,6 +207,35 @@ def test_tasks_of_a_host_entry_are_listed_and_take_the_cycles_of_what_they_move(
     assert other.simulate(**turned).makespan == simulated.makespan
 
 
+def test_every_task_of_a_graph_has_a_kernel_order_points_too(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.pto"
+    rows.write_text("""
+PTO_SHAPE(x, R, 64)
+PTO_SHAPE(y, R, 64)
+PTO_SPACE(S) { PTO_AXIS(i, 0, R) PTO_AXIS(c, 0, 4) }
+struct Part { uint32_t i, c; };
+PTO_SCHEDULE(Q) { PTO_ORDER(i, PTO_SEQUENTIAL_STRICT) }
+PTO_DESCRIPTOR_GEN(S) {
+    PTO_APPLY_SCHEDULE(Q);
+    PTO_SCHEDULED_FOR(a, b) { PTO_EMIT_DESCRIPTOR(Part{ .i = a, .c = b }); }
+}
+PTO_KERNEL_IMPL(part) {
+    auto d = PTO_GET_DESCRIPTOR<Part>();
+    VecTile<float, 1, 16> u;
+    TLOAD(u, x, {d.i, d.c * 16});
+    TSTORE(y, u, {d.i, d.c * 16});
+}
+void go(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(S, { .x = x, .y = y }); }
+""")
+    x = np.ones((3, 64), np.float32)
+    simulated = load(rows).program(num_threads=2).simulate(x=x, y=x.copy())
+    graph = simulated.graph
+    named = [graph.kernels[kernel][0] for kernel in graph.tasks]
+    assert named.count("part") == 12 and 0 < named.count("@order") == graph.num_tasks - 12
+    runs_on = {named[at]: int(worker) for at, worker in enumerate(simulated.worker)}
+    assert runs_on["part"] < 2 and runs_on["@order"] == 2**32 - 1
+
+
 def test_an_order_of_heads_and_tokens_and_plain_operations_are_options() -> None:
     lengths = [300, 20]
     given = arrays(lengths)

@@ -29,8 +29,8 @@ const OPTIONS: &[Words] = &[
     words("--engine auto", None, "Engine::Auto"),
     words("--engine interpreter", None, "Engine::Interpreter"),
     words("--aicpus", Some("num_aicpus={value}"), "WorkloadRunOptions::aicpus{ = value}"),
-    words("--expand host", None, "Expand::Host"),
-    words("--expand bytecode", None, "Expand::Bytecode"),
+    words("--expand host", Some("expand=\"host\""), "Expand::Host"),
+    words("--expand bytecode", Some("expand=\"bytecode\""), "Expand::Bytecode"),
     words("--bytes", None, "Program::transfer"),
     words("--devices", Some("devices={value}"), "UnitOptions::devices{ = value}"),
     words("--memory", Some("memory={value}"), "UnitOptions::memory{ = value}"),
@@ -61,7 +61,8 @@ impl Diagnostic {
 
     /// The finding with options in other words.
     fn rewritten(mut self, words: fn(&Words) -> Option<&'static str>) -> Diagnostic {
-        let texts = self.notes.iter_mut().chain(&mut self.help).chain([&mut self.message]);
+        let labels = self.primary.iter_mut().chain(&mut self.labels).map(|label| &mut label.text);
+        let texts = self.notes.iter_mut().chain(&mut self.help).chain([&mut self.message]).chain(labels);
         for text in texts.filter(|text| text.contains("`--")) {
             *text = rewritten(text, words);
         }
@@ -101,14 +102,20 @@ fn of_option(piece: &str, words: fn(&Words) -> Option<&'static str>) -> Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Code;
+    use crate::{Code, Span};
 
     #[test]
     fn an_option_is_named_in_the_words_of_each_face() {
         let both = |text: &str| {
-            let found = Diagnostic::error(Code(1), text).note(text).help(text);
+            let found = Diagnostic::error(Code(1), text)
+                .note(text)
+                .help(text)
+                .at(Span::default(), text)
+                .label(Span::default(), text);
             let (python, rust) = (found.clone().in_python(), found.in_rust());
             assert_eq!((&python.message, &python.notes[..]), (&python.help[0], &python.help[..]));
+            let labels = python.primary.iter().chain(&python.labels);
+            assert!(labels.filter(|label| label.text == python.message).count() == 2);
             (python.message, rust.message)
         };
         for (text, python, rust) in [
@@ -118,6 +125,7 @@ mod tests {
                 "leave out `num_threads=N`, or ask",
                 "leave out `RunOptions::threads`, or ask",
             ),
+            ("by `--expand host`", "by `expand=\"host\"`", "by `Expand::Host`"),
             ("give `--input x=FILE.npy`", "give `x=array`", "give `Args::with(\"x\", array)`"),
             ("set `--set n=3` of `n`", "set `n=3` of `n`", "set `Args::with(\"n\", 3)` of `n`"),
             ("`--set kv_layout=HND`", "`kv_layout=\"HND\"`", "`SpaceOptions::kv_layout = HND`"),

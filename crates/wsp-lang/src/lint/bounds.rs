@@ -1,16 +1,16 @@
 //! Constants past a size that is a constant: elements of arrays and tensors, slots, tiers.
 //!
-//! A statement that every task comes to makes it an error: no run goes past it. Under a condition, or in a loop that may have no round, it is
-//! a warning. Sizes and indices that follow from a launch are looked at by the run.
+//! A statement that every task comes to makes it an error: no run goes past it. Under a condition, in a loop that may have no round, in a function that others
+//! call, and in a kernel that perhaps no task runs, it is a warning. Sizes and indices that follow from a launch are looked at by the run.
 
 use super::parts;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::words::counted;
-use wsp_core::{LocalId, TensorId};
+use wsp_core::{FuncId, LocalId, TensorId};
 use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::{
-    ArrayRef, BinOp, Block, Const, Consumer, Dim, Expr, ExprKind, MetaKind, Module, Place, Stmt, StmtKind,
-    Storage, TileOp,
+    ArrayRef, BinOp, Block, Const, Consumer, Dim, Expr, ExprKind, FuncKind, Function, MetaKind, Module,
+    Place, Stmt, StmtKind, Storage, TileOp,
 };
 
 /// Offsets of slots are multiples of so many bytes.
@@ -18,12 +18,36 @@ pub(super) const SLOT_ALIGN: i128 = 64;
 
 /// What no run that comes to it survives, each place once.
 pub(crate) fn check(module: &Module) -> Vec<Diagnostic> {
-    let mut found: BTreeMap<Span, Diagnostic> = BTreeMap::new();
-    for function in &module.functions {
-        let mut check = Check { module, arrays: BTreeMap::new(), found: &mut found };
-        check.block(&function.body, true);
+    let (mut found, mut runs) = (BTreeMap::new(), BTreeSet::new());
+    let is_generator = |function: &&Function| matches!(function.kind, FuncKind::Generator { .. });
+    // They say which kernels surely run.
+    for generator in module.functions.iter().filter(is_generator) {
+        let mut check = Check { module, arrays: BTreeMap::new(), found: &mut found, runs: &mut runs };
+        check.block(&generator.body, Comes::Surely);
+    }
+    let surely = runs.clone();
+    for (at, function) in module.functions.iter().enumerate().filter(|(_, function)| !is_generator(function))
+    {
+        let comes = if surely.contains(&FuncId(at as u32)) { Comes::Surely } else { Comes::Perhaps };
+        let mut check = Check { module, arrays: BTreeMap::new(), found: &mut found, runs: &mut runs };
+        check.block(&function.body, comes);
     }
     found.into_values().collect()
+}
+
+/// Whether what runs a function comes to a statement of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Comes {
+    Surely,
+    Perhaps,
+    Never,
+}
+
+impl Comes {
+    /// The same under something that is perhaps not so.
+    fn perhaps(self) -> Comes {
+        if self == Comes::Never { self } else { Comes::Perhaps }
+    }
 }
 
 struct Check<'a> {
@@ -31,49 +55,79 @@ struct Check<'a> {
     /// What names of arrays stand for.
     arrays: BTreeMap<LocalId, ArrayRef>,
     found: &'a mut BTreeMap<Span, Diagnostic>,
+    /// Kernels that run as soon as there is one item.
+    runs: &'a mut BTreeSet<FuncId>,
 }
 
 impl<'a> Check<'a> {
-    /// Goes through a block that is `certain` to be come to; whether what follows it is, too.
-    fn block(&mut self, block: &'a Block, certain: bool) -> bool {
-        block.iter().fold(certain, |certain, stmt| self.stmt(stmt, certain))
+    /// Goes through a block; whether what runs it comes to its end.
+    fn block(&mut self, block: &'a Block, comes: Comes) -> Comes {
+        block.iter().fold(comes, |comes, stmt| self.stmt(stmt, comes))
     }
 
-    fn stmt(&mut self, stmt: &'a Stmt, certain: bool) -> bool {
+    fn stmt(&mut self, stmt: &'a Stmt, comes: Comes) -> Comes {
+        if comes == Comes::Never {
+            return comes;
+        }
+        let certain = comes == Comes::Surely;
         parts::exprs(stmt).into_iter().for_each(|e| self.expr(e, certain));
         match &stmt.kind {
             StmtKind::LetArray { local, array } => _ = self.arrays.insert(*local, *array),
             StmtKind::Emit { descriptor, fields, .. } => {
-                let def = &self.module.structs[descriptor.index()];
-                if let Consumer::Tiers { set, field } = def.consumer {
-                    self.tier(set.index(), &fields[field as usize], stmt.span, certain);
-                }
+                let consumer = self.module.structs[descriptor.index()].consumer;
+                let kernel = match consumer {
+                    Consumer::Tiers { set, field } => {
+                        let tier = &fields[field as usize];
+                        self.tier(set.index(), tier, stmt.span, certain);
+                        let tier = tier.as_const_int().and_then(|tier| usize::try_from(tier).ok());
+                        tier.and_then(|tier| self.module.tier_sets[set.index()].tiers.get(tier))
+                            .map(|tier| tier.kernel)
+                    }
+                    Consumer::Kernel(kernel) => Some(kernel),
+                    Consumer::None => None,
+                };
+                self.runs.extend(kernel.filter(|_| certain));
             }
             StmtKind::Tile(op) => self.tile(op, stmt.span, certain),
             StmtKind::StoreScalar { tensor, index, .. } => {
                 self.element(*tensor, index, stmt.span, |_| certain);
             }
-            StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) => return false,
+            StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) => return Comes::Never,
+            StmtKind::If { cond, then, otherwise } => {
+                let [then, otherwise] =
+                    [(then, true), (otherwise, false)].map(|(block, runs_if)| match truth(cond) {
+                        Some(truth) if truth == runs_if => self.block(block, comes),
+                        Some(_) => Comes::Never,
+                        None => self.block(block, comes.perhaps()),
+                    });
+                return match (then, otherwise) {
+                    (Comes::Never, Comes::Never) => Comes::Never,
+                    (end, Comes::Never) | (Comes::Never, end) if truth(cond).is_some() => end,
+                    (Comes::Never, _) | (_, Comes::Never) => Comes::Perhaps,
+                    _ if parts::blocks(stmt).into_iter().flatten().any(|block| leaves(block, stmt)) => {
+                        Comes::Perhaps
+                    }
+                    _ => comes,
+                };
+            }
             _ => {}
         }
-        let has_round = match &stmt.kind {
-            StmtKind::ScheduledFor { .. } => true,
-            StmtKind::For { start, end, .. } => {
-                start.as_const_int().zip(end.as_const_int()).is_some_and(|(start, end)| start < end)
-            }
-            _ => false,
+        let rounds = match &stmt.kind {
+            StmtKind::ScheduledFor { .. } => comes,
+            StmtKind::For { start, end, .. } => match (start.as_const_int(), end.as_const_int()) {
+                (Some(start), Some(end)) if start < end => comes,
+                (Some(_), Some(_)) => Comes::Never,
+                _ => comes.perhaps(),
+            },
+            StmtKind::While { cond, .. } if truth(cond) == Some(false) => Comes::Never,
+            _ => comes.perhaps(),
         };
-        let mut goes_on = certain;
-        for (number, block) in parts::blocks(stmt).into_iter().flatten().enumerate() {
-            let is_taken = match &stmt.kind {
-                StmtKind::If { cond, .. } => truth(cond).map(|truth| truth == (number == 0)),
-                _ => has_round.then_some(true),
-            };
-            if is_taken == Some(false) {
-                continue;
+        let mut goes_on = comes;
+        for block in parts::blocks(stmt).into_iter().flatten() {
+            self.block(block, rounds);
+            if rounds != Comes::Never && leaves(block, stmt) {
+                goes_on = goes_on.perhaps();
             }
-            let to_its_end = self.block(block, certain && is_taken.is_some());
-            goes_on &= to_its_end || !leaves(block, stmt);
         }
         goes_on
     }
@@ -125,10 +179,15 @@ impl<'a> Check<'a> {
         let follows = |at: &Place, dim: usize| [at.row_dim, at.col_dim].contains(&u8::try_from(dim).ok());
         match op {
             TileOp::Load { tensor, at, rows, cols, .. } => {
-                let some = |count: &Option<Expr>| {
-                    count.as_ref().is_none_or(|e| e.as_const_int().is_some_and(|n| n > 0))
+                let count = |count: &Option<Expr>| match count {
+                    None => Some(1),
+                    Some(count) => count.as_const_int(),
                 };
-                let loads = some(rows) && some(cols);
+                let counts = [count(rows), count(cols)];
+                if counts.contains(&Some(0)) {
+                    return;
+                }
+                let loads = counts.iter().all(Option::is_some);
                 self.element(*tensor, &at.index, span, |dim| certain && (loads || !follows(at, dim)));
             }
             // A tile without a valid element is stored anywhere.

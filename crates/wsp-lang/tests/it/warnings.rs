@@ -168,6 +168,8 @@ fn a_constant_past_a_constant_size_is_an_error_where_every_task_comes_to_it() {
         let found: Vec<(u16, bool)> = found.iter().map(|d| (d.code.0, d.is_error())).collect();
         found
     };
+    /// A task that surely runs the kernel.
+    const RUNS: &str = "PTO_EMIT_DESCRIPTOR(D{ .tier = 0, .first = f });";
     let no: [(u16, bool); 0] = [];
     // What each is with the last that there is, and with the first that there is not.
     for (form, last, first) in [
@@ -195,7 +197,7 @@ fn a_constant_past_a_constant_size_is_an_error_where_every_task_comes_to_it() {
         ("float g = PTO_LOAD_SCALAR(x, {#, f}); PTO_STORE_SCALAR(y, g, {f, f});", 63, 64),
         ("f = lens[#];", 3, 4),
     ] {
-        let with = |number: u32| found("", &form.replace('#', &number.to_string()));
+        let with = |number: u32| found(RUNS, &form.replace('#', &number.to_string()));
         assert_eq!((with(last), with(first)), (no.to_vec(), vec![(122, true)]), "{form}");
     }
     // Where a task perhaps does not come to it, it is a warning; where none does, nothing.
@@ -209,10 +211,15 @@ fn a_constant_past_a_constant_size_is_an_error_where_every_task_comes_to_it() {
         ("for (uint32_t q = 0; q < 4; ++q) { f = lens[4]; }", Some(true)),
         ("if (true) { f = lens[4]; }", Some(true)),
         ("if (false) { f = lens[4]; }", None),
+        ("if (true) return; f = lens[4];", None),
+        ("for (uint32_t q = 5; q < 4; ++q) { f = lens[4]; }", None),
+        ("TLOAD(t, x, {PTO_ROWS(64), 0}, 0);", None),
         ("TLOAD(t, x, {PTO_ROWS(64), 0}, f);", Some(false)),
         ("TLOAD(t, x, {0, 0}); TSTORE(y, t, {PTO_ROWS(64), 0});", Some(false)),
     ] {
         let expected: Vec<(u16, bool)> = is_error.map(|is_error| (122, is_error)).into_iter().collect();
-        assert_eq!(found("", kernel), expected, "{kernel}");
+        assert_eq!(found(RUNS, kernel), expected, "{kernel}");
     }
+    // Which tier runs follows from values of a launch: perhaps never this one.
+    assert_eq!(found("", "f = lens[4];"), [(122, false)]);
 }
