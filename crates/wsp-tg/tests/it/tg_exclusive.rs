@@ -229,3 +229,25 @@ fn a_cycle_needs_arms_that_run_in_one_launch() {
         assert_eq!(codes(first, second), [1500, 1530], "{first}, {second}");
     }
 }
+
+/// ISA-FE-04: what stands in one arm is in program order, also in an arm that no launch runs.
+#[test]
+fn copies_in_an_arm_that_never_runs_are_in_order() {
+    let arms = [
+        ("CF_IF(load(L, 0, i64) == 1)\nCF_IF(load(L, 0, i64) == 2)", "CF_ENDIF\nCF_ENDIF"),
+        (
+            "CF_IF(load(L, 0, i64) == 1)\nMC_COPY(X, Z, 16)\nCF_ELSE\nCF_IF(load(L, 0, i64) == 1)",
+            "CF_ENDIF\nCF_ENDIF",
+        ),
+        ("CF_IF(N == 1)\nCF_IF(N == 2)", "CF_ENDIF\nCF_ENDIF"),
+    ];
+    for (opens, closes) in arms {
+        let text = format!(
+            "arg N: i64\nextern L: i64[4]\nextern X: u8[16]\nextern Y: u8[16]\nextern Z: u8[16]\nTG_BEGIN(G)\nMC_COPY(X, Y, 16)\n{opens}\nMC_COPY(X, Y, 16)\nMC_COPY(Y, Z, 16)\n{closes}\nTG_END(G)\n"
+        );
+        let module = read(&text).0;
+        let found = check(&module, &kernels(), &LintOptions::default(), &[]).findings;
+        assert!(found.iter().all(|found| found.code.0 != 1501), "{opens}: {found:?}");
+        assert!(elaborate(&module, &kernels(), &ElaborateOptions::default()).is_ok(), "{opens}");
+    }
+}

@@ -66,14 +66,17 @@ impl ExclusiveArms {
         Some((*self.conditions.get(&at)?, holds))
     }
 
-    /// Whether one of some arms excludes one of others.
+    /// Whether one of some arms excludes one of others; arms that both have exclude nothing, also where nothing ever runs in them.
     pub(crate) fn exclude(&self, arms: impl Iterator<Item = Arm>, others: impl Iterator<Item = Arm>) -> bool {
         if self.apart.is_empty() {
             return false;
         }
-        let others: Vec<(u32, bool)> = others.filter_map(|arm| self.way(arm)).collect();
-        let mut ways = arms.filter_map(|arm| self.way(arm));
-        ways.any(|way| others.iter().any(|other| self.apart.contains(&[way, *other])))
+        let (arms, others): (Vec<Arm>, Vec<Arm>) = (arms.collect(), others.collect());
+        let ways = |of: &[Arm], besides: &[Arm]| -> Vec<(u32, bool)> {
+            of.iter().filter(|arm| !besides.contains(arm)).filter_map(|arm| self.way(*arm)).collect()
+        };
+        let (ways, others) = (ways(&arms, &others), ways(&others, &arms));
+        ways.iter().any(|way| others.iter().any(|other| self.apart.contains(&[*way, *other])))
     }
 
     /// Whether one of some arms excludes any other.
