@@ -150,8 +150,8 @@ fn spread<'s, J: Send + 's>(
     }
 }
 
-/// Looks for a while whether something has come true, as one does before one sleeps.
-pub(crate) fn look_for(mut there: impl FnMut() -> bool) {
+/// Looks for a while whether something has come true.
+fn look_for(mut there: impl FnMut() -> bool) {
     let start = clock::now();
     loop {
         for _ in 0..LOOKS {

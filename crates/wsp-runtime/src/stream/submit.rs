@@ -12,7 +12,6 @@ use crate::placement::Placement;
 use crate::scopes::{Scopes, Unfinished};
 use crate::shared::Shared;
 use crate::sync::Ordering;
-use crate::team::look_for;
 use crate::{
     Deps, Gate, Overflow, Report, RunConfig, Start, Stats, Stopped, TaskRunner, TaskSpec, WindowMode,
 };
@@ -212,8 +211,6 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
     /// Lets everything start and waits until it has been retired. Tells if some of it never will.
     pub(super) fn drain(&mut self) -> Option<Report> {
         self.release_held();
-        // The last tasks of a short run end sooner than a wake-up takes.
-        look_for(|| self.window.is_drained());
         match self.window.drain() {
             Ok(()) => None,
             Err(_) => Some(self.explain(SourceWait::End)),

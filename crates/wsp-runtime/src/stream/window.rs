@@ -170,12 +170,6 @@ impl<'r, R: TaskRunner> Window<'r, R> {
         self.wait(1)
     }
 
-    /// Whether no task is in flight, after a look for completed ones.
-    pub(super) fn is_drained(&mut self) -> bool {
-        self.collect();
-        self.in_use == 0
-    }
-
     /// Waits for all tasks in flight.
     pub(super) fn drain(&mut self) -> Result<(), Stuck> {
         while self.in_use > 0 {
