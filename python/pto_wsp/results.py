@@ -48,8 +48,8 @@ class Graph:
     """The tasks of a workload and their order: NumPy arrays where NumPy is installed, else lists.
 
     `kernels` are name and unit of each kernel, `tasks` the kernel of each task in elaboration order, `edges`
-    an array of shape `(n, 2)`: the second task of a row waits for the first. A task of the kernel `@order` joins
-    the tasks before it and runs nothing.
+    an array of shape `(n, 2)`: the second task of a row waits for the first. A task of the kernel `@order`
+    joins the tasks before it and runs nothing.
     """
 
     kernels: list[tuple[str, str]]
@@ -75,8 +75,8 @@ class Graph:
 class Simulation:
     """A run in virtual time: no kernel runs, a task takes the cycles that its kernel costs.
 
-    `start`, `end` and `worker` have an entry per task, `makespan` is the cycle at which the last one ends. The
-    worker of a task of the kernel `@order`, which none runs, is 4294967295.
+    `start`, `end` and `worker` have an entry per task, `makespan` is the cycle at which the last one ends.
+    The worker of a task of the kernel `@order`, which none runs, is 4294967295.
     """
 
     graph: Graph
