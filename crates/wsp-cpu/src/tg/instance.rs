@@ -26,7 +26,7 @@ pub(crate) struct Instance {
     device: u32,
     /// The state of the unit's memory that it was made for.
     epoch: u64,
-    /// In how many bytes of a workspace nothing is told apart.
+    /// Bytes of a workspace that the record does not tell apart.
     workspace_unit: usize,
     /// Arguments of kernels that are the same for every launch.
     pub(crate) bound: Vec<OnceLock<Arc<Bound>>>,

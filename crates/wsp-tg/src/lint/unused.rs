@@ -143,7 +143,7 @@ fn notifications(cx: &mut Cx<'_>) {
         }
     }
     let mut told = NumberMap::new(cx.module.instrs.len());
-    // On one device notifications do nothing, which is told elsewhere.
+    // On one device notifications do nothing, which another check reports.
     let devices = cx.options.devices.filter(|devices| *devices > 1);
     for (at, instr) in cx.module.instrs.iter().enumerate() {
         let Instr::SyNotify { device_id, notify_id, .. } = *instr else { continue };

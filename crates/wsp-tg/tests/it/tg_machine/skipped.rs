@@ -248,7 +248,7 @@ fn a_gang_in_a_loop_without_rounds_orders_nothing() {
     assert_eq!(["i + 1", "2", "i", "0"].map(|count| races(&unit(count, through))), [0; 4]);
 }
 
-/// A cycle of what never runs is told at its graph.
+/// A cycle of what never runs is reported at its graph.
 #[test]
 fn a_cycle_in_an_arm_that_is_never_taken_is_told_at_its_graph() {
     let text = "TG_BEGIN(H)\nTG_KERNEL(Z, e, 1, AIV, 0)\nTG_END(H)\nTG_BEGIN(G)\nCF_IF(0)\nTG_KERNEL(A, e, 1, AIV, 0)\nTG_KERNEL(B, e, 1, AIV, 0)\nCF_ENDIF\nTG_DEPEND(A, B)\nTG_DEPEND(B, A)\nTG_END(G)\n";
