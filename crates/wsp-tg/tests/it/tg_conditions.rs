@@ -220,8 +220,10 @@ fn kernels_of_one_graph_meet_where_both_conditions_hold() {
             .replace("TG_END", "CF_ENDLOOP\nTG_END");
         assert_eq!(told(&text, None), [], "{text}");
     }
-    // The two values may be others.
+    // What nothing in the unit writes has one value; of places that are not known the values may be others.
     let text = unit("load(X)", "!load(X)");
+    assert_eq!(told(&text, None), [], "{text}");
+    let text = unit("load(X, N, i32)", "!load(X, N, i32)");
     assert_eq!(told(&text, None), [Severity::Warning], "{text}");
     let loops =
         unit("i", "!i").replace("CF_IF", "CF_LOOP(4, i)\nCF_IF").replace("CF_ENDIF", "CF_ENDIF\nCF_ENDLOOP");

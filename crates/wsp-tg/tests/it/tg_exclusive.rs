@@ -251,3 +251,21 @@ fn copies_in_an_arm_that_never_runs_are_in_order() {
         assert!(elaborate(&module, &kernels(), &ElaborateOptions::default()).is_ok(), "{opens}");
     }
 }
+
+/// ISA-FE-04: copies in arms that exclude each other meet in no launch, whatever the arms load.
+#[test]
+fn copies_in_arms_that_exclude_each_other_are_no_race() {
+    let codes = |first: &str, second: &str| -> Vec<u16> {
+        let text = format!(
+            "extern L: i64[4]\nextern X: u8[16]\nextern Z: u8[16]\nTG_BEGIN(G)\nCF_IF({first})\nMC_COPY(X, Z, 16)\nCF_ENDIF\n{second}\nMC_COPY(X, Z, 8)\nCF_ENDIF\nTG_END(G)\n"
+        );
+        let module = read(&text).0;
+        let found = check(&module, &kernels(), &LintOptions::default(), &[]).findings;
+        found.iter().map(|found| found.code.0).filter(|code| *code == 1501).collect()
+    };
+    for second in
+        ["CF_IF(load(L, 0, i64) != 1)", "CF_IF(load(L, 0, i64) == 1)\nCF_ELSE", "CF_IF(load(L, 0, i64) == 2)"]
+    {
+        assert_eq!(codes("load(L, 0, i64) == 1", second), [0; 0], "{second}");
+    }
+}

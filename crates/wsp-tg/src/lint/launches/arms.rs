@@ -67,7 +67,7 @@ impl Arms {
 
     /// Whether two accesses may both take place in a launch with another iteration than those of the host's launches: a caller may make one.
     pub(in super::super) fn in_other_launches(&mut self, cx: &Cx<'_>, a: &Access, b: &Access) -> bool {
-        if cx.outline.blocks.exclude(a.block, b.block) {
+        if cx.accesses.exclude(cx.outline, a, b) {
             return false;
         }
         let (meet, ..) = cx.outline.blocks.meet(a.block, b.block);
@@ -76,8 +76,8 @@ impl Arms {
 
     fn decide(&mut self, cx: &Cx<'_>, a: &Access, b: &Access) -> Certainty {
         let blocks = &cx.outline.blocks;
-        // Whatever the condition is: of both arms of one `CF_IF` one runs.
-        if blocks.exclude(a.block, b.block) {
+        // Whatever the conditions come to, what they load included: of arms that exclude each other one runs at most.
+        if cx.accesses.exclude(cx.outline, a, b) {
             return Certainty::Never;
         }
         let (meet, ..) = blocks.meet(a.block, b.block);
