@@ -9,8 +9,8 @@ use wsp_core::words::counted;
 use wsp_core::{FuncId, LocalId, TensorId};
 use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::{
-    ArrayRef, BinOp, Block, Const, Consumer, Dim, Expr, ExprKind, FuncKind, Function, MetaKind, Module,
-    Place, Stmt, StmtKind, Storage, TileOp,
+    ArrayRef, BinOp, Block, Const, Consumer, Dim, Expr, ExprKind, FuncKind, Function, LaunchTarget, MetaKind,
+    Module, Place, Stmt, StmtKind, Storage, TileOp,
 };
 
 /// Offsets of slots are multiples of so many bytes.
@@ -23,7 +23,10 @@ pub(crate) fn check(module: &Module) -> Vec<Diagnostic> {
     // They say which kernels surely run.
     for generator in module.functions.iter().filter(is_generator) {
         let mut check = Check { module, arrays: BTreeMap::new(), found: &mut found, runs: &mut runs };
-        check.block(&generator.body, Comes::Surely);
+        check.block(
+            &generator.body,
+            if is_launched(module, generator) { Comes::Surely } else { Comes::Perhaps },
+        );
     }
     let surely = runs.clone();
     for (at, function) in module.functions.iter().enumerate().filter(|(_, function)| !is_generator(function))
@@ -33,6 +36,14 @@ pub(crate) fn check(module: &Module) -> Vec<Diagnostic> {
         check.block(&function.body, comes);
     }
     found.into_values().collect()
+}
+
+/// Whether the host entry launches the space of a generator, if there is one that says so.
+fn is_launched(module: &Module, generator: &Function) -> bool {
+    match (generator.kind, module.entry.as_ref().map(|entry| entry.launch.target)) {
+        (FuncKind::Generator { space }, Some(LaunchTarget::Space(launched))) => space == launched,
+        _ => true,
+    }
 }
 
 /// Whether what runs a function comes to a statement of it.

@@ -220,6 +220,16 @@ fn a_constant_past_a_constant_size_is_an_error_where_every_task_comes_to_it() {
         let expected: Vec<(u16, bool)> = is_error.map(|is_error| (122, is_error)).into_iter().collect();
         assert_eq!(found(RUNS, kernel), expected, "{kernel}");
     }
+    // Of two spaces the entry launches the other.
+    let unlaunched = "PTO_SHAPE(x, 4) PTO_SHAPE(y, n) PTO_SPACE(S) { PTO_AXIS(i, 0, n) } PTO_SPACE(O) { PTO_AXIS(q, 0, n) }
+        struct D { uint32_t i; }; struct E { uint32_t i; };
+        PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(i) { PTO_EMIT_DESCRIPTOR(D{ .i = i }); } }
+        PTO_DESCRIPTOR_GEN(O) { PTO_SCHEDULED_FOR(i) { PTO_EMIT_DESCRIPTOR(E{ .i = i }); } }
+        PTO_KERNEL_IMPL(k) { auto d = PTO_GET_DESCRIPTOR<D>(); PTO_STORE_SCALAR(y, x[3] * 1.0f, {d.i}); }
+        PTO_KERNEL_IMPL(o) { auto d = PTO_GET_DESCRIPTOR<E>(); PTO_STORE_SCALAR(y, x[9] * 1.0f, {d.i}); }
+        void go(uint32_t* x, Tensor<float> y) { PTO_LAUNCH(S, { .x = x, .y = y }); }";
+    let (module, all) = wsp_lang::compile("a.pto", unlaunched, &mut wsp_diag::SourceMap::default());
+    assert!(module.is_some() && all.iter().any(|found| found.code.0 == 122), "{all:?}");
     // Which tier runs follows from values of a launch: perhaps never this one.
     assert_eq!(found("", "f = lens[4];"), [(122, false)]);
 }
