@@ -4,6 +4,7 @@
 //! call, and in a kernel that perhaps no task runs, it is a warning. Sizes and indices that follow from a launch are looked at by the run.
 
 use super::parts;
+use crate::sema::SLOT_ALIGN;
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::words::counted;
 use wsp_core::{FuncId, LocalId, TensorId};
@@ -13,27 +14,17 @@ use wsp_ir::{
     Module, Place, Stmt, StmtKind, Storage, TileOp,
 };
 
-/// Offsets of slots are multiples of so many bytes.
-pub(super) const SLOT_ALIGN: i128 = 64;
-
 /// What no run that comes to it survives, each place once.
 pub(crate) fn check(module: &Module) -> Vec<Diagnostic> {
     let (mut found, mut runs) = (BTreeMap::new(), BTreeSet::new());
-    let is_generator = |function: &&Function| matches!(function.kind, FuncKind::Generator { .. });
-    // They say which kernels surely run.
-    for generator in module.functions.iter().filter(is_generator) {
+    let functions = || (0..).map(FuncId).zip(&module.functions);
+    let is_generator = |function: &Function| matches!(function.kind, FuncKind::Generator { .. });
+    let others = functions().filter(|(_, function)| !is_generator(function));
+    // Generators first: they say which kernels surely run.
+    for (id, function) in functions().filter(|(_, function)| is_generator(function)).chain(others) {
+        let surely = if is_generator(function) { is_launched(module, function) } else { runs.contains(&id) };
         let mut check = Check { module, arrays: BTreeMap::new(), found: &mut found, runs: &mut runs };
-        check.block(
-            &generator.body,
-            if is_launched(module, generator) { Comes::Surely } else { Comes::Perhaps },
-        );
-    }
-    let surely = runs.clone();
-    for (at, function) in module.functions.iter().enumerate().filter(|(_, function)| !is_generator(function))
-    {
-        let comes = if surely.contains(&FuncId(at as u32)) { Comes::Surely } else { Comes::Perhaps };
-        let mut check = Check { module, arrays: BTreeMap::new(), found: &mut found, runs: &mut runs };
-        check.block(&function.body, comes);
+        check.block(&function.body, if surely { Comes::Surely } else { Comes::Perhaps });
     }
     found.into_values().collect()
 }
@@ -215,7 +206,7 @@ impl<'a> Check<'a> {
         let name = &tensor.name;
         let slots = usize::from(tensor.storage == Storage::Workspace);
         if let Some(offset) = index.first().filter(|_| slots > 0).and_then(Expr::as_const_int)
-            && offset % SLOT_ALIGN != 0
+            && offset % i128::from(SLOT_ALIGN) != 0
         {
             let message = format!("{offset} is no workspace slot of `{name}`");
             let note =

@@ -4,8 +4,8 @@
 //! nothing but the value of such calls leads to these slots, for loads and for stores; what else a field may be leads a store to any
 //! slot, and a load to none that is known. Loads under conditions, and of perhaps no row, do not count.
 
-use super::bounds::SLOT_ALIGN;
 use super::{LintInput, codes, parts};
+use crate::sema::SLOT_ALIGN;
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{FuncId, LocalId, TensorId, TierSetId};
 use wsp_diag::{Diagnostic, Span};
@@ -285,7 +285,7 @@ fn slots_of(
         ExprKind::Cast(inner) => all(inner),
         ExprKind::Select(_, a, b) => all(a) && all(b),
         // No slot begins there: the word says that there is none.
-        ExprKind::Const(_) => e.as_const_int().is_some_and(|n| n % SLOT_ALIGN != 0),
+        ExprKind::Const(_) => e.as_const_int().is_some_and(|n| n % i128::from(SLOT_ALIGN) != 0),
         ExprKind::Local(local) if seen.contains(local) => true,
         ExprKind::Local(local) => {
             seen.insert(*local);

@@ -1,4 +1,4 @@
-//! Arms of different conditions that exclude each other, against an oracle that tries the values: what bytes put in order, and what is told of the rest.
+//! Arms of different conditions that exclude each other, against an oracle that tries the values: which order bytes make, and what the checker reports of the rest.
 
 use crate::randomised::{Numbers, cases};
 use crate::tg_lint::{kernels, read};
