@@ -60,6 +60,15 @@ impl IntArray {
         }
     }
 
+    /// An element in slot form, of an array that is held here and has elements of this type.
+    #[inline]
+    pub(crate) fn held(&self, ty: ScalarTy, index: u64) -> Option<u64> {
+        if matches!(self, IntArray::View(_)) || self.ty() != ty {
+            return None;
+        }
+        self.bits(usize::try_from(index).ok()?)
+    }
+
     /// As [`TensorMem::never_stored`]; copies are of what was stored.
     pub(crate) fn never_stored(&self, first: usize, count: usize) -> Option<usize> {
         match self {

@@ -61,12 +61,23 @@ impl<'a> Vm<'a> {
     }
 
     pub(crate) fn load(&self, code: &Code, pc: usize, number: u64, index: u64) -> Result<u64, Trap> {
+        // Nearly every load is of an array that a launch holds, as the type of its elements.
+        match self.env.array(number).and_then(|array| array.held(code.insts[pc].ty, index)) {
+            Some(bits) => Ok(bits),
+            None => self.load_any(code, pc, number, index),
+        }
+    }
+
+    #[inline(never)]
+    fn load_any(&self, code: &Code, pc: usize, number: u64, index: u64) -> Result<u64, Trap> {
         let array = self.array(code, pc, number)?;
         // A negative index is, in slot form, past the end of every array.
         let Some(bits) = usize::try_from(index).ok().and_then(|i| array.bits(i)) else {
             return Err(index_trap(code, pc, index, array.len()));
         };
-        self.check_stored(code, pc, number, (index as usize, 1))?;
+        if let Some(index) = array.never_stored(index as usize, 1) {
+            return Err(self.never_stored(code, pc, number, index));
+        }
         let ty = code.insts[pc].ty;
         if array.ty() == ty {
             return Ok(bits);
@@ -74,18 +85,12 @@ impl<'a> Vm<'a> {
         ops::cast(array.ty(), ty, bits).map_err(|_| ops::cast_trap(array.ty(), ty, bits, span(code, pc)))
     }
 
-    /// Refuses a load of elements, the first and how many, of which one was never stored, where that is recorded.
-    fn check_stored(
-        &self,
-        code: &Code,
-        pc: usize,
-        number: u64,
-        (first, count): (usize, usize),
-    ) -> Result<(), Trap> {
-        let Some(index) = self.array(code, pc, number)?.never_stored(first, count) else { return Ok(()) };
+    /// Why an element of an array cannot be loaded that was never stored.
+    #[cold]
+    fn never_stored(&self, code: &Code, pc: usize, number: u64, index: usize) -> Trap {
         let names = self.tiles.as_ref().map_or(&[][..], |run| run.tensor_names);
-        Err(never_stored(names.get(number as usize).map_or("?", String::as_str), span(code, pc))
-            .note(format!("the first such element has index {index}")))
+        never_stored(names.get(number as usize).map_or("?", String::as_str), span(code, pc))
+            .note(format!("the first such element has index {index}"))
     }
 
     /// The largest or the sum of the first elements.
@@ -98,7 +103,9 @@ impl<'a> Vm<'a> {
         };
         self.steps += count / ELEMENTS_PER_STEP;
         self.step(code, pc)?;
-        self.check_stored(code, pc, number, (0, n))?;
+        if let Some(index) = array.never_stored(0, n) {
+            return Err(self.never_stored(code, pc, number, index));
+        }
         let Inst { op, ty, .. } = code.insts[pc];
         let value = if op == Op::ArrayMax { largest(array, n) } else { sum(array, n) };
         Value::from_int(ty, value).map(Value::to_bits).ok_or_else(|| {
