@@ -261,7 +261,7 @@ macro_rules! visit_children {
             }
             ExprKind::AllocWs(slot) => {
                 $f($($borrow)+ slot.tier);
-                slot.key.$iter().for_each(&mut $f);
+                slot.key.$iter().for_each(&mut *$f);
                 $f($($borrow)+ slot.count);
                 $f($($borrow)+ slot.index);
             }
@@ -349,22 +349,22 @@ impl Expr {
     }
 
     /// Calls `f` on every direct operand.
-    pub fn for_each_child<'a>(&'a self, mut f: impl FnMut(&'a Expr)) {
+    pub fn for_each_child<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         visit_children!(&self.kind, f, iter, &);
     }
 
     /// Calls `f` on every direct operand, for change in place.
-    pub fn for_each_child_mut(&mut self, mut f: impl FnMut(&mut Expr)) {
+    pub fn for_each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         visit_children!(&mut self.kind, f, iter_mut, &mut);
     }
 
     /// Whether `test` holds for this expression or one inside it.
-    pub fn any(&self, test: &mut impl FnMut(&Expr) -> bool) -> bool {
+    pub fn any(&self, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
         if test(self) {
             return true;
         }
         let mut found = false;
-        self.for_each_child(|child| found = found || child.any(test));
+        self.for_each_child(&mut |child| found = found || child.any(test));
         found
     }
 }

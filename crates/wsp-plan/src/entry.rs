@@ -106,7 +106,7 @@ fn arrays(e: &Expr, out: &mut BTreeSet<TensorId>) {
         })),
         _ => {}
     }
-    e.for_each_child(|child| arrays(child, out));
+    e.for_each_child(&mut |child| arrays(child, out));
 }
 
 /// A function and those that it calls.

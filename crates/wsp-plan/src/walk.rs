@@ -44,12 +44,12 @@ macro_rules! visit_stmt {
 }
 
 /// Calls `f` on the expressions that a statement itself evaluates, not on those of the blocks inside it.
-pub(crate) fn exprs<'a>(stmt: &'a Stmt, f: &mut impl FnMut(&'a Expr)) {
+pub(crate) fn exprs<'a>(stmt: &'a Stmt, f: &mut dyn FnMut(&'a Expr)) {
     visit_stmt!(&stmt.kind, f, iter, exprs);
 }
 
 /// Calls `f` on the expressions that a statement itself evaluates, for change in place.
-pub(crate) fn exprs_mut(stmt: &mut Stmt, f: &mut impl FnMut(&mut Expr)) {
+pub(crate) fn exprs_mut(stmt: &mut Stmt, f: &mut dyn FnMut(&mut Expr)) {
     visit_stmt!(&mut stmt.kind, f, iter_mut, exprs_mut);
 }
 
@@ -70,7 +70,7 @@ fn loads_mut(e: &mut Expr, f: &mut dyn FnMut(&mut TensorId)) {
     if let ExprKind::LoadScalar(tensor, _) = &mut e.kind {
         f(tensor);
     }
-    e.for_each_child_mut(|child| loads_mut(child, f));
+    e.for_each_child_mut(&mut |child| loads_mut(child, f));
 }
 
 /// The blocks inside a statement.
@@ -96,7 +96,7 @@ pub(crate) fn blocks_mut(stmt: &mut Stmt) -> impl Iterator<Item = &mut Block> {
 }
 
 /// Calls `f` on every statement of a block, outer ones first.
-pub(crate) fn stmts<'a>(block: &'a Block, f: &mut impl FnMut(&'a Stmt)) {
+pub(crate) fn stmts<'a>(block: &'a Block, f: &mut dyn FnMut(&'a Stmt)) {
     for stmt in block {
         f(stmt);
         blocks(stmt).for_each(|inner| stmts(inner, f));
@@ -104,7 +104,7 @@ pub(crate) fn stmts<'a>(block: &'a Block, f: &mut impl FnMut(&'a Stmt)) {
 }
 
 /// Whether `test` holds for some expression in a block.
-pub(crate) fn any_expr(block: &Block, test: &mut impl FnMut(&Expr) -> bool) -> bool {
+pub(crate) fn any_expr(block: &Block, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
     let mut found = false;
     stmts(block, &mut |stmt| exprs(stmt, &mut |e| found = found || e.any(test)));
     found
@@ -137,7 +137,7 @@ pub(crate) fn reads(expr: &Expr, out: &mut BTreeSet<LocalId>) {
         }
         _ => {}
     }
-    expr.for_each_child(|child| reads(child, out));
+    expr.for_each_child(&mut |child| reads(child, out));
 }
 
 /// The variable behind an array, if it is one.

@@ -235,7 +235,7 @@ macro_rules! declare {
             }
 
             /// Calls `f` on every operand, in the order of the fields.
-            pub fn each<'a>(&'a self, mut f: impl FnMut(TilePart<'a, T, E, P>)) {
+            pub fn each<'a>(&'a self, f: &mut dyn FnMut(TilePart<'a, T, E, P>)) {
                 let adds = self.adds();
                 match self {
                     $(TileOp::$form { $($field),* } => { $(role!(part f adds $field $role $($what)?);)* })*
@@ -243,7 +243,7 @@ macro_rules! declare {
             }
 
             /// Calls `f` on every operand, for change in place.
-            pub fn each_mut<'a>(&'a mut self, mut f: impl FnMut(TilePartMut<'a, T, E, P>)) {
+            pub fn each_mut<'a>(&'a mut self, f: &mut dyn FnMut(TilePartMut<'a, T, E, P>)) {
                 let adds = self.adds();
                 match self {
                     $(TileOp::$form { $($field),* } => { $(role!(part f adds $field $role $($what)?);)* })*
@@ -285,7 +285,7 @@ macro_rules! declare {
             /// Its tiles: what it reads first, what it changes last.
             fn tiles_that(&self, test: impl Fn(TileUse) -> bool) -> impl Iterator<Item = T> {
                 let (mut tiles, mut changed) = (Vec::new(), Vec::new());
-                self.each(|part| match part {
+                self.each(&mut |part| match part {
                     Part::Tile(tile, TileUse::Read) if test(TileUse::Read) => tiles.push(*tile),
                     Part::Tile(tile, used) if test(used) => changed.push(*tile),
                     _ => {}
@@ -317,7 +317,7 @@ impl<T, E, P> TileOp<T, E, P> {
     /// The tensor that it loads from or stores to.
     pub fn tensor(&self) -> Option<(TensorId, AccessKind)> {
         let mut found = None;
-        self.each(|part| {
+        self.each(&mut |part| {
             if let Part::Tensor(tensor, access) = part {
                 found = Some((*tensor, access));
             }
@@ -328,7 +328,7 @@ impl<T, E, P> TileOp<T, E, P> {
     /// The tensor that it loads from or stores to, for change in place.
     pub fn tensor_mut(&mut self) -> Option<&mut TensorId> {
         let mut found = None;
-        self.each_mut(|part| {
+        self.each_mut(&mut |part| {
             if let Part::Tensor(tensor, _) = part {
                 found = Some(tensor);
             }
@@ -339,19 +339,19 @@ impl<T, E, P> TileOp<T, E, P> {
 
 impl TileOp {
     /// Calls `f` on every expression, those of indices included.
-    pub fn exprs<'a>(&'a self, mut f: impl FnMut(&'a Expr)) {
-        self.each(|part| match part {
+    pub fn exprs<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        self.each(&mut |part| match part {
             Part::Number(number, ..) => f(number),
-            Part::Place(place) => place.index.iter().for_each(&mut f),
+            Part::Place(place) => place.index.iter().for_each(&mut *f),
             Part::Tile(..) | Part::Tensor(..) => {}
         });
     }
 
     /// Calls `f` on every expression, for change in place.
-    pub fn exprs_mut(&mut self, mut f: impl FnMut(&mut Expr)) {
-        self.each_mut(|part| match part {
+    pub fn exprs_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        self.each_mut(&mut |part| match part {
             Part::Number(number, ..) => f(number),
-            Part::Place(place) => place.index.iter_mut().for_each(&mut f),
+            Part::Place(place) => place.index.iter_mut().for_each(&mut *f),
             Part::Tile(..) | Part::Tensor(..) => {}
         });
     }

@@ -73,7 +73,7 @@ impl Walk {
 
     fn expr(&mut self, expr: &Expr, depth: u32) {
         if self.enter(depth, expr.span) {
-            expr.for_each_child(|child| self.expr(child, depth + 1));
+            expr.for_each_child(&mut |child| self.expr(child, depth + 1));
         }
     }
 
@@ -124,7 +124,7 @@ impl Walk {
                     self.expr(extent, depth);
                 }
             }
-            StmtKind::Tile(op) => op.exprs(|e| self.expr(e, depth)),
+            StmtKind::Tile(op) => op.exprs(&mut |e| self.expr(e, depth)),
             StmtKind::StoreScalar { tensor: _, index, value } => {
                 self.exprs(index, depth);
                 self.expr(value, depth);

@@ -46,7 +46,7 @@ impl<'m> Checker<'m> {
                 _ => self.expr(count, scope),
             }
         } else {
-            expr.for_each_child(|child| self.expr(child, scope));
+            expr.for_each_child(&mut |child| self.expr(child, scope));
         }
     }
 

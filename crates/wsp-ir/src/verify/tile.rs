@@ -20,7 +20,7 @@ impl<'m> Checker<'m> {
 
     pub(super) fn tile_op(&mut self, op: &'m TileOp, span: Span) {
         let (mut tiles, mut ty, mut accessed) = (Vec::new(), None, None);
-        op.each(|part| match part {
+        op.each(&mut |part| match part {
             Part::Tile(tile, _) => {
                 ty = self.tile(*tile, span);
                 tiles.push(*tile);

@@ -222,7 +222,7 @@ fn entry(row: &TileOpRow, form: &PythonForm) -> Option<(String, String)> {
         TileOpKind::Only => "None".to_owned(),
     };
     let mut numbers = Vec::new();
-    named(row).each(|part| {
+    named(row).each(&mut |part| {
         if let Part::Number(field, ty, _) = part {
             numbers.push(format!("(\"{field}\", \"{}\")", ty.name()));
         }

@@ -84,7 +84,7 @@ impl TileInst {
     /// Calls `f` on every slot that it reads.
     pub(crate) fn each_slot_mut(&mut self, mut f: impl FnMut(&mut u32)) {
         match self {
-            TileInst::Op(op) => op.each_mut(|part| match part {
+            TileInst::Op(op) => op.each_mut(&mut |part| match part {
                 Part::Number(slot, ..) => f(slot),
                 Part::Place(at) => at.slots_mut().for_each(&mut f),
                 Part::Tile(..) | Part::Tensor(..) => {}
@@ -99,7 +99,7 @@ impl TileInst {
     pub(crate) fn tiles(&self) -> Vec<usize> {
         let mut tiles = Vec::new();
         match self {
-            TileInst::Op(op) => op.each(|part| {
+            TileInst::Op(op) => op.each(&mut |part| {
                 if let Part::Tile(tile, _) = part {
                     tiles.push(*tile);
                 }

@@ -165,7 +165,7 @@ impl<'a> Check<'a> {
             ExprKind::LoadScalar(tensor, index) => self.element(*tensor, index, e.span, |_| certain),
             _ => {}
         }
-        e.for_each_child(|child| self.expr(child, certain));
+        e.for_each_child(&mut |child| self.expr(child, certain));
     }
 
     fn tier(&mut self, set: usize, tier: &Expr, span: Span, certain: bool) {

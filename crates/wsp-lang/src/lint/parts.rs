@@ -22,7 +22,7 @@ pub(super) fn exprs(stmt: &Stmt) -> Vec<&Expr> {
         }
         StmtKind::Tile(op) => {
             let mut found = Vec::new();
-            op.exprs(|e| found.push(e));
+            op.exprs(&mut |e| found.push(e));
             found
         }
         StmtKind::StoreScalar { index, value, .. } => index.iter().chain([value]).collect(),
@@ -75,5 +75,5 @@ pub(super) fn each_expr<'a>(block: &'a Block, f: &mut dyn FnMut(&'a Expr)) {
 /// Calls `f` on an expression and on every expression inside it.
 pub(super) fn each_subexpr<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
     f(e);
-    e.for_each_child(|child| each_subexpr(child, f));
+    e.for_each_child(&mut |child| each_subexpr(child, f));
 }

@@ -186,7 +186,7 @@ fn scalar_loads<'a>(e: &'a Expr, f: &mut dyn FnMut(TensorId, &'a [Expr])) {
         ExprKind::LoadScalar(tensor, index) => f(*tensor, index),
         _ => {}
     }
-    e.for_each_child(|child| scalar_loads(child, f));
+    e.for_each_child(&mut |child| scalar_loads(child, f));
 }
 
 /// What tasks do with slots.

@@ -46,7 +46,7 @@ impl Sema<'_> {
         args: &[ast::Expr],
     ) -> Res<()> {
         let mut tiles = Vec::new();
-        op.each(|part| {
+        op.each(&mut |part| {
             if let Part::Tile(tile, used) = part {
                 tiles.push(Named { tile: *tile, used, span: spans[tiles.len()] });
             }

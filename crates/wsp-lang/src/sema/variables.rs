@@ -274,7 +274,7 @@ fn expand(b: &Body, e: &mut Expr, room: &mut u32) -> bool {
             | Ir::Math(..)
     );
     if fine {
-        e.for_each_child_mut(|child| fine = fine && expand(b, child, room));
+        e.for_each_child_mut(&mut |child| fine = fine && expand(b, child, room));
     }
     fine
 }

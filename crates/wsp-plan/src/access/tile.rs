@@ -13,7 +13,7 @@ impl Walker<'_> {
     /// One tile operation.
     pub(super) fn tile(&mut self, op: &TileOp, state: &mut State) {
         let mut accessed = None;
-        op.each(|part| match part {
+        op.each(&mut |part| match part {
             Part::Tensor(tensor, mode) => accessed = Some((*tensor, mode)),
             Part::Place(at) => {
                 let (Some((tensor, mode)), TileWork::Each(tile)) = (accessed, op.work()) else { return };

@@ -216,7 +216,7 @@ impl Walker<'_> {
             ExprKind::Call(func, _) => self.helper(*func, state),
             _ => {}
         }
-        e.for_each_child(|child| self.loads(child, state));
+        e.for_each_child(&mut |child| self.loads(child, state));
     }
 
     /// A helper's arguments are not followed: a tensor it touches counts as touched everywhere.

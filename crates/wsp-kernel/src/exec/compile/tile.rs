@@ -135,7 +135,7 @@ impl<'a> FnCompiler<'_, 'a> {
     /// Checks what operations rely on.
     fn check_tiles(&self, code: &TileCode, span: Span) -> Result<(), Trap> {
         let (mut tiles, mut lists) = (Vec::new(), Vec::new());
-        code.each(|part| {
+        code.each(&mut |part| {
             if let Part::Tile(tile, used) = part {
                 tiles.push(*tile);
                 lists.extend((used == TileUse::Listed).then(|| &self.cx.tiles[*tile]));

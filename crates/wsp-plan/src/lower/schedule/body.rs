@@ -128,7 +128,7 @@ fn set_count(e: &mut Expr, axis: AxisId, count: LocalId) {
     {
         slot.count = Expr::local(count, ScalarTy::U32, slot.count.span);
     }
-    e.for_each_child_mut(|child| set_count(child, axis, count));
+    e.for_each_child_mut(&mut |child| set_count(child, axis, count));
 }
 
 /// The variables of a body, for the axes of its space: `PTO_WHERE` speaks of axes by position.

@@ -135,7 +135,7 @@ fn replace_in(e: &mut Expr, form: &ExprKind, local: LocalId) {
     if e.kind == *form {
         e.kind = ExprKind::Local(local);
     }
-    e.for_each_child_mut(|child| replace_in(child, form, local));
+    e.for_each_child_mut(&mut |child| replace_in(child, form, local));
 }
 
 fn uses_of(body: &Block, axis: AxisId) -> Uses {

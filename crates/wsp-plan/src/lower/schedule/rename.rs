@@ -65,7 +65,7 @@ pub(super) fn expr(e: &mut Expr, map: &Renaming) {
         }
         _ => {}
     }
-    e.for_each_child_mut(|child| expr(child, map));
+    e.for_each_child_mut(&mut |child| expr(child, map));
 }
 
 fn array_ref(array: &mut ArrayRef, map: &Renaming) {
