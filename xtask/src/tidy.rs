@@ -7,7 +7,7 @@
 //! * no file names a place of one machine ([`paths`]);
 //! * no two crates have enums that say the same ([`twins`]);
 //! * one crate has a lexer ([`lexers`]);
-//! * the files that name a backend become fewer ([`backends`]);
+//! * the backend and the registry name a backend, of the command line and Python only files of a list ([`backends`]);
 //! * at most three files compute integer operators, and one enum lists them ([`evaluators`]);
 //! * memory of tasks is shared by one type ([`shared`]), and held by three ([`memory`]);
 //! * what is compiled once for each instruction set has no closures ([`vectors`]);
@@ -45,7 +45,8 @@ const KERNELS: &str = "crates/wsp-kernel/src";
 pub(crate) struct Findings {
     /// What breaks a rule, a line each, in a stable order.
     pub(crate) faults: Vec<String>,
-    /// How many rows of the conformance pages hold, and how many are not examined; which types hold memory of tasks.
+    /// How many rows of the conformance pages hold, and how many are not examined; which types hold memory of tasks; which files use one
+    /// backend.
     pub(crate) summary: Vec<String>,
 }
 
@@ -110,7 +111,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     faults.extend(backends.faults());
     faults.extend(shared.faults());
     faults.extend(memory.faults());
-    let summary = vec![conformance.summary(), memory.summary()];
+    let summary = vec![conformance.summary(), memory.summary(), backends.summary()];
     if !project.root().join("Cargo.lock").is_file() {
         faults.push("Cargo.lock is missing; `cargo generate-lockfile` makes it".to_owned());
         return Ok(Findings { faults, summary });

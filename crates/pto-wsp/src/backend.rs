@@ -7,9 +7,10 @@ use wsp_plan::PlanSource;
 
 pub use crate::one_shot::OneShot;
 pub use wsp_backend::{
-    Absent, Arg, Args, Backend, Begin, EmitOptions, Emitted, Expand, Explanation, KernelStats, KvLayout,
-    Outcome, Package, Peak, Prepared, Program, Recording, Registry, Released, Run, RunError, RunOptions,
-    Selection, SpaceOptions, Stats, UnitOptions, UnitResult, Unwritten, WorkloadRunOptions,
+    Absent, AicpuOutcome, Arg, Args, Backend, Begin, Bodies, EmitOptions, Emitted, Expand, Explanation,
+    KernelStats, KvLayout, Outcome, Package, Peak, Prepared, Program, Recording, Registry, Released, Run,
+    RunError, RunOptions, Selection, SpaceOptions, Stats, UnitOptions, UnitResult, Unwritten, WorkloadResult,
+    WorkloadRunOptions,
 };
 pub use wsp_ir::workload::StatementKind;
 pub use wsp_plan::{KernelFile, ProgramKind, Target, UnitSource};
@@ -17,10 +18,8 @@ pub use wsp_plan::{KernelFile, ProgramKind, Target, UnitSource};
 /// The simulation on this machine, and what it tells of plans and runs beside what every backend does.
 pub mod cpu {
     pub use wsp_cpu::tg::Report;
-    pub use wsp_cpu::workload::{
-        AicpuOutcome, Bodies, WorkloadInputs, WorkloadOutcome, WorkloadProgram, check_aicpus,
-    };
-    pub use wsp_cpu::{CpuSimBackend, PlanReport, PlannedDescriptor, RunStats, check_defaults};
+    pub use wsp_cpu::workload::WorkloadOutcome;
+    pub use wsp_cpu::{CpuSimBackend, PlanReport, PlannedDescriptor, RunStats};
 }
 
 /// Ascend accelerators: files for them.

@@ -37,10 +37,9 @@
 //! # }
 //! ```
 
-pub use wsp_backend::{Detail, GraphListing, Recording, Unwritten};
+pub use wsp_backend::{Bodies, Detail, GraphListing, Recording, Unwritten};
 pub use wsp_cpu::workload::{
-    Bodies, KernelCx, KernelFault, KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadOutcome,
-    WorkloadProgram,
+    KernelCx, KernelFault, KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram,
 };
 pub use wsp_ir::workload::build::{
     ModuleBuilder, TaskGraphPolicy, affinity, between, hash, range, range_step, round_robin, sized,

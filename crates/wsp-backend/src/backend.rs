@@ -12,8 +12,8 @@ use crate::transfer::Transferred;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_diag::{Diagnostic, Diagnostics, Span};
-use wsp_ir::Support;
 use wsp_ir::workload::{StatementKind, WorkloadModule, each_node};
+use wsp_ir::{Module, Support};
 use wsp_memory::Claim;
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{CompileOptions, PlanSource, Target};
@@ -43,6 +43,16 @@ pub trait Backend: Send + Sync {
                 .collect(),
             PlanSource::Spaces(_) | PlanSource::Unit(_) => Vec::new(),
         }
+    }
+
+    /// Checks what every launch with the defaults of a `.pto` program refuses, whatever its arrays are. Unless a backend says something
+    /// else, this is found at launch.
+    ///
+    /// # Errors
+    /// Values of parameters, requirements, extents and tiles of axes, workspace slots.
+    fn check_defaults(&self, module: &Module) -> Result<(), Diagnostics> {
+        let _ = module;
+        Ok(())
     }
 
     /// Compiles a plan for one of its targets.
@@ -112,6 +122,25 @@ pub trait Program: Send + Sync {
     fn simulate(&self, args: &Args, options: &RunOptions) -> Result<Simulated, RunError> {
         let _ = (args, options);
         Err(unlisted("virtual time"))
+    }
+
+    /// Checks options before there are arguments. Unless a program says something else, they are checked when a run is prepared.
+    ///
+    /// # Errors
+    /// Options that this program does not take, or that its schedule contradicts.
+    fn check(&self, options: &RunOptions) -> Result<(), RunError> {
+        let _ = options;
+        Ok(())
+    }
+
+    /// Checks what a run refuses for the order and the costs of its tasks, without running anything: of tasks up to the first that others
+    /// decide on, and nothing of more than `most` tasks.
+    ///
+    /// # Errors
+    /// Conflicts that nothing orders, costs that cannot be, arguments that do not fit; a program whose tasks only a run tells.
+    fn check_order(&self, args: &Args, most: u32) -> Result<(), RunError> {
+        let _ = (args, most);
+        Err(unlisted("order of its tasks that is known before a run"))
     }
 
     /// The bytes that a launch on this many AICPUs transfers. Of the arguments only values and tables count.

@@ -25,7 +25,7 @@ Scalars of task graphs are integers of 64 bits.";
 The system made no thread for a run that goes on while its caller does other things. Wait for other runs first.";
     pub(crate) NOT_LISTED = 1606, "the program has none of this",
         "\
-Graphs of tasks and virtual time are of programs whose tasks are known before they run, `.pto` programs and workloads; transfers are of workloads.";
+Graphs of tasks, their order and virtual time are of programs whose tasks are known before they run, `.pto` programs and workloads; transfers are of workloads.";
     pub(crate) NO_OUTCOME = 1607, "the outcome was taken",
         "\
 A prepared program gives the outcome of a run once. Run it again first.";

@@ -37,7 +37,8 @@ pub use options::{
     WorkloadRunOptions,
 };
 pub use outcome::{
-    BytesByLocation, Explanation, KernelStats, Outcome, Peak, Stats, UnitResult, Unwritten, unravel,
+    AicpuOutcome, Bodies, BytesByLocation, Explanation, KernelStats, Outcome, Peak, Stats, UnitResult,
+    Unwritten, WorkloadResult, unravel,
 };
 pub use package::{EmitOptions, Emitted, Package};
 pub use payload::{Payload, PayloadSlot};

@@ -3,8 +3,10 @@
 use crate::checkpoint::CheckpointKey;
 use std::any::Any;
 use std::time::Duration;
+use wsp_core::ptow::AicpuStats;
 use wsp_core::tg::MemLocation;
 use wsp_diag::Diagnostic;
+use wsp_plan::ptow::Transfer;
 use wsp_plan::{Arrays, ParamValue};
 
 /// What a run computed, and how.
@@ -18,10 +20,45 @@ pub struct Outcome {
     pub stats: Stats,
     /// Warnings and notes of the run; those of lowering are the plan's.
     pub notes: Vec<Diagnostic>,
+    /// Of a run of a workload.
+    pub workload: WorkloadResult,
     /// Of a run of a task graph.
     pub unit: UnitResult,
     /// What the backend tells beside, in a type of its own.
     pub own: Box<dyn Any + Send>,
+}
+
+/// What a run of a workload gives beside arrays and statistics.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct WorkloadResult {
+    /// What ran in the tasks; none where no kernel ran.
+    pub bodies: Option<Bodies>,
+    /// What AICPUs did, where they generated the tasks.
+    pub aicpus: Option<AicpuOutcome>,
+}
+
+/// What ran in the tasks of a workload.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Bodies {
+    /// The kernels of a used file.
+    Library,
+    /// Functions that the backend was given.
+    Registered,
+    /// Nothing but mixing what is read into what is written: the kernels are only declared.
+    Mixing,
+    /// Functions for some kernels, mixing for the others.
+    Mixed,
+}
+
+/// What AICPUs did in a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AicpuOutcome {
+    /// One entry per AICPU.
+    pub aicpus: Vec<AicpuStats>,
+    /// Cores that ran the tasks.
+    pub cores: u32,
+    /// Bytes that the AICPUs were given; none where the host has made a list.
+    pub transfer: Option<Transfer>,
 }
 
 /// What a run of a task graph gives beside arrays and statistics.

@@ -6,6 +6,7 @@ use crate::package::{EmitOptions, Emitted};
 use std::fmt;
 use std::sync::Arc;
 use wsp_diag::{Diagnostic, Diagnostics, did_you_mean};
+use wsp_ir::Module;
 use wsp_plan::target::listed;
 use wsp_plan::{PlanSource, Target};
 
@@ -112,6 +113,17 @@ impl Registry {
         let target = Target::named(name)?;
         let mut all = self.backends.iter().flat_map(|backend| backend.emits());
         if all.any(|of| *of == target) { Ok(target) } else { Err(self.no_files(target)) }
+    }
+
+    /// Checks what every launch with the defaults of a `.pto` program refuses, by the backend that runs this target; nothing where none does.
+    ///
+    /// # Errors
+    /// As [`Backend::check_defaults`].
+    pub fn check_defaults(&self, module: &Module, target: &Target) -> Result<(), Diagnostics> {
+        match self.backends.iter().find(|backend| backend.targets().contains(&target)) {
+            Some(backend) => backend.check_defaults(module),
+            None => Ok(()),
+        }
     }
 
     /// Writes a plan as files, by the backend that writes them for its target.

@@ -1,15 +1,12 @@
 //! The boundary to compiler and backend: everything the commands ask of them goes through these functions.
 
+mod own;
 pub mod unit;
 pub mod workload;
 
 use crate::files::{files_in, read_source};
-use crate::report::{
-    Descriptor, DescriptorType, GraphStats, PlanReport, RunStats, TaskGroup, TimedTask, Timeline,
-};
-pub use pto_wsp::backend::cpu::check_defaults;
-use pto_wsp::backend::cpu::{self, CpuSimBackend};
-use pto_wsp::registry_with;
+use crate::report::{DescriptorType, PlanReport, RunStats, TaskGroup, TimedTask, Timeline};
+use pto_wsp::registry;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +22,6 @@ use wsp_kernel::{CodeCache, Engine, Mode};
 pub use wsp_lang::Purpose;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{Arrays, CompileOptions, LoweredPlan, ParamValue, PlanSource, Target};
-use wsp_runtime::TaskTrace;
 use wsp_runtime::clock::{self, Clock};
 
 /// A compiled source file.
@@ -161,6 +157,14 @@ pub fn compile_for(
     }
 }
 
+/// What every launch with the defaults of a program refuses, whatever its arrays are.
+///
+/// # Errors
+/// Values of parameters, requirements, extents and tiles of axes, workspace slots.
+pub fn check_defaults(module: &Module) -> Result<(), Vec<Diagnostic>> {
+    Ok(registry().check_defaults(module, CompileOptions::default().target)?)
+}
+
 /// Tensors of the launch that some kernel loads from.
 ///
 /// # Errors
@@ -217,8 +221,7 @@ pub(crate) fn program(
     engine: Engine,
     code: Option<CodeCache>,
 ) -> Result<Box<dyn Program>, Vec<Diagnostic>> {
-    let registry = registry_with(CpuSimBackend { mode, engine, code, ..CpuSimBackend::default() });
-    let selection = registry.select(plan).map_err(|found| found.0)?;
+    let selection = own::registry(mode, engine, code).select(plan).map_err(|found| found.0)?;
     selection.backend().compile(plan).map_err(|found| found.0)
 }
 
@@ -264,15 +267,7 @@ impl Executable {
             warnings: warnings(lowered, explained.notes),
             ..PlanReport::default()
         };
-        let Ok(plan) = explained.own.downcast::<cpu::PlanReport>() else { return Ok(report) };
-        Ok(PlanReport {
-            descriptors: plan.list.iter().map(|item| descriptor(module, item)).collect(),
-            tiles: plan.tiles.iter().map(|t| (t.axis.clone(), u64::from(t.size))).collect(),
-            workspace_slots: plan.workspace_slots,
-            workspace_bytes: plan.workspace_bytes,
-            plan: Duration::from_nanos(plan.sizing_ns),
-            ..report
-        })
+        Ok(own::plan_report(explained.own, module, report))
     }
 
     /// Lists the tasks and their dependences, in the detail that is asked for.
@@ -325,10 +320,7 @@ impl Executable {
             ..RunStats::default()
         };
         let kernels = stats.kernels.iter().map(|kernel| kernel.name.clone()).collect();
-        let (stats, trace) = match outcome.own.downcast::<cpu::RunStats>() {
-            Ok(own) => (with_own(common, &own, lowering), own.runtime.trace.iter().map(measured).collect()),
-            Err(_) => (common, Vec::new()),
-        };
+        let (stats, trace) = own::run_stats(outcome.own, common, lowering);
         Ok(RunOutcome {
             kernels,
             trace,
@@ -358,25 +350,6 @@ pub fn execute(loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Dia
     Executable::new(loaded, options)?.execute(loaded, options)
 }
 
-/// Counts and times with what `cpu_sim` tells beside; `lowering` is nanoseconds.
-fn with_own(common: RunStats, own: &cpu::RunStats, lowering: u64) -> RunStats {
-    let times = own.times;
-    let before = lowering + times.bind + times.compile + times.sizing + times.allocate;
-    let busy = own.runtime.workers.iter().map(|w| Duration::from_nanos(w.busy_ns.unwrap_or(0)));
-    RunStats {
-        tiles: own.tiles.iter().map(|t| (t.axis.clone(), u64::from(t.size))).collect(),
-        workspace_slots: own.workspace_slots,
-        workspace_bytes: own.workspace_bytes,
-        compile: common.compile + Duration::from_nanos(times.bind),
-        plan: Duration::from_nanos(times.sizing),
-        first_task: Duration::from_nanos(before + own.runtime.first_start_ns.unwrap_or(0)),
-        run_computed: Duration::from_nanos(times.run_computed),
-        graph: graph_stats(&own.runtime),
-        worker_busy: busy.collect(),
-        ..common
-    }
-}
-
 /// Tensors of the host entry that no kernel loads from or stores to, where their names do not say that it is meant. Arrays of integers are for generators too.
 fn untouched(plan: &LoweredPlan) -> Vec<String> {
     let Some(entry) = &plan.module.entry else { return Vec::new() };
@@ -388,37 +361,6 @@ fn untouched(plan: &LoweredPlan) -> Vec<String> {
         is_unused.then(|| param.name.clone())
     });
     unused.collect()
-}
-
-/// A task of a trace.
-fn measured(task: &TaskTrace) -> TimedTask {
-    TimedTask {
-        task: task.task.0,
-        kernel: task.kernel.0.into(),
-        worker: task.worker,
-        ready: task.ready_ns,
-        start: task.started_ns,
-        end: task.finished_ns,
-    }
-}
-
-fn graph_stats(runtime: &wsp_runtime::Stats) -> GraphStats {
-    GraphStats {
-        raw: runtime.edges.raw,
-        war: runtime.edges.war,
-        waw: runtime.edges.waw,
-        fence: runtime.edges.fence,
-        explicit: runtime.edges.explicit,
-        stream: runtime.edges.stream,
-        max_in_flight: runtime.max_in_flight,
-        window_stalls: runtime.window_stalls,
-        overlapped: runtime.overlapped,
-        steals: runtime.workers.iter().map(|w| w.steals).sum(),
-        affinity_hits: runtime.affinity.hits,
-        affinity_misses: runtime.affinity.misses,
-        prefetch_issued: runtime.prefetch.issued,
-        prefetch_missed: runtime.prefetch.missed,
-    }
 }
 
 fn lower(loaded: &Loaded, options: &Options) -> Result<LoweredPlan, Vec<Diagnostic>> {
@@ -452,20 +394,6 @@ fn warnings(plan: &LoweredPlan, launch: Vec<Diagnostic>) -> Vec<Diagnostic> {
 
 fn descriptor_type(def: &StructDef) -> DescriptorType {
     DescriptorType { name: def.name.clone(), fields: def.fields.iter().map(|f| f.name.clone()).collect() }
-}
-
-fn descriptor(module: &Module, item: &cpu::PlannedDescriptor) -> Descriptor {
-    let tier = match module.structs[item.descriptor.index()].consumer {
-        Consumer::Tiers { field, .. } => item.words.get(field as usize).copied(),
-        Consumer::Kernel(_) | Consumer::None => None,
-    };
-    Descriptor {
-        ty: item.descriptor.index(),
-        kernel: item.kernel.clone(),
-        tier,
-        cost: item.cost,
-        words: item.words.clone(),
-    }
 }
 
 /// Tasks by kernel: those of tiers in the order of their sets, then the others.

@@ -11,7 +11,7 @@ use wsp_ir::{Dim, Elem, Module, ParamSource, Storage};
 ///
 /// # Errors
 /// What a launch with these values refuses: values of parameters, requirements, extents and tiles of axes, workspace slots.
-pub fn check_defaults(module: &Module) -> Result<(), Vec<Diagnostic>> {
+pub(crate) fn check_defaults(module: &Module) -> Result<(), Vec<Diagnostic>> {
     let takes_values = module.params.iter().any(|param| matches!(param.source, ParamSource::Set { .. }));
     let noted = |fault: Diagnostic| match takes_values {
         true => fault.note("every parameter is taken at its default"),

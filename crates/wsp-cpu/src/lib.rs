@@ -32,7 +32,6 @@ pub mod workload;
 mod workspace;
 
 pub use backend::CpuSimBackend;
-pub use defaults::check_defaults;
 pub use metadata::Metadata;
 pub use options::LaunchOptions;
 pub use plan::{Advance, Balance, Capacity, Growth, Plan, PlanDescriptor, PlanNeed};

@@ -5,22 +5,21 @@ use crate::inner::{Body, Inner};
 use crate::kernels;
 use crate::library;
 use crate::options::{self, Compilation};
+use crate::own;
 use crate::program::Program;
 use crate::signature::Signature;
 use crate::stack;
-use pto_wsp::backend::cpu::{CpuSimBackend, check_aicpus};
 use pto_wsp::cache::{CachedPlan, PlanCache, PlanKey};
-use pto_wsp::registry_with;
 use pto_wsp::workload::{KernelRegistry, WorkloadPlan};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
-use wsp_backend::Program as Compiled;
+use wsp_backend::{Program as Compiled, Registry, RunOptions, WorkloadRunOptions};
 use wsp_diag::{Code, Diagnostic, SourceMap, did_you_mean};
 use wsp_ir::{FuncKind, Module};
-use wsp_kernel::Engine;
+use wsp_kernel::{Engine, Mode};
 use wsp_plan::{CompileOptions, PlanSource};
 use wsp_runtime::clock;
 use wsp_trace::python::arrays::{BAD_OPTION, MISSING, SURPLUS};
@@ -107,9 +106,6 @@ fn link(
 ) -> Result<Inner, Vec<Diagnostic>> {
     let plan = WorkloadPlan::new(trace.workload.clone(), library.as_ref(), &compilation.options)?;
     let plan = Arc::new(plan);
-    if compilation.aicpus != 0 {
-        check_aicpus(&plan.schedule, compilation.aicpus)?;
-    }
     let cached = match &compilation.cache {
         Some(folder) => Some(cached(folder, key_of(&trace, library.as_ref(), &compilation.options)?)?),
         None => None,
@@ -144,8 +140,10 @@ fn link(
         };
         bodies.push((given.clone(), what));
     }
-    let backend = CpuSimBackend { kernels: registry, code, ..CpuSimBackend::default() };
-    let (program, backend) = compiled(backend, &PlanSource::Workload(plan.clone()))?;
+    let registry = own::registry(registry, Mode::default(), code);
+    let (program, backend) = compiled(&registry, &PlanSource::Workload(plan.clone()))?;
+    let workload = WorkloadRunOptions { aicpus: compilation.aicpus, ..WorkloadRunOptions::default() };
+    program.check(&RunOptions { workload, ..RunOptions::default() })?;
     let used = library.as_ref().zip(plan.library.as_ref());
     let used = used.map(|(module, used)| library::facts_of_plan(module, &used.plan)).unwrap_or_default();
     let signature = Signature::new(&trace, &plan.written(), used);
@@ -166,12 +164,9 @@ fn link(
     })
 }
 
-/// Compiles a plan by the backend that takes it, with what `cpu_sim` is given; and why it is that one.
-fn compiled(
-    backend: CpuSimBackend,
-    plan: &PlanSource,
-) -> Result<(Box<dyn Compiled>, String), Vec<Diagnostic>> {
-    let selection = registry_with(backend).select(plan)?;
+/// Compiles a plan by the backend that takes it; and why it is that one.
+fn compiled(registry: &Registry, plan: &PlanSource) -> Result<(Box<dyn Compiled>, String), Vec<Diagnostic>> {
+    let selection = registry.select(plan)?;
     Ok((selection.backend().compile(plan)?, selection.to_string()))
 }
 
@@ -244,8 +239,8 @@ fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Res
     let damaged = cached.as_ref().and_then(CachedPlan::note);
     let warnings = plan.notes.iter().cloned().chain(damaged).collect();
     let code = cached.as_ref().map(CachedPlan::code);
-    let backend = CpuSimBackend { mode: compilation.mode, code, ..CpuSimBackend::default() };
-    let (program, backend) = compiled(backend, &PlanSource::Spaces(plan.clone()))?;
+    let registry = own::registry(KernelRegistry::default(), compilation.mode, code);
+    let (program, backend) = compiled(&registry, &PlanSource::Spaces(plan.clone()))?;
     let library = library::facts_of_plan(&module, &plan);
     Ok(Inner {
         program,

@@ -7,12 +7,11 @@ use self::given::{Files, Given, Kernels};
 use crate::errors;
 use crate::kernels::KernelArray;
 use crate::library;
+use crate::own;
 use crate::results;
 use crate::runs::interruptible;
 use crate::stack;
-use pto_wsp::backend::cpu::{CpuSimBackend, Report};
 use pto_wsp::codes::NOTHING_RAN;
-use pto_wsp::registry_with;
 use pto_wsp::task_graph::{TgKernels, check_unit};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -214,12 +213,11 @@ impl TaskGraph {
         let watched = options.recording == Recording::On;
         let (unit_kernels, files) = self.kernels(functions, files, sources, watched)?;
         let plan: PlanSource = UnitSource { module: self.unit.clone(), files, target: CPU_SIM }.into();
-        let backend = CpuSimBackend { unit_kernels, ..CpuSimBackend::default() };
-        let program = registry_with(backend).select(&plan)?.backend().compile(&plan)?;
+        let program = own::registry_of_units(unit_kernels).select(&plan)?.backend().compile(&plan)?;
         let mut prepared = program.prepare(args, options)?;
         refuse_contradictions(prepared.notes())?;
         let outcome = prepared.run()?;
-        let counts = outcome.own.downcast_ref::<Report>().map(|report| report.stats.items);
+        let counts = own::counts_of_unit(&*outcome.own).map(|counts| counts.items);
         let mut notes = Vec::new();
         if outcome.stats.tasks == 0 && counts.is_none_or(|copied| copied == 0) {
             let message = "nothing ran: the unit invoked no kernel and copied nothing";
@@ -266,8 +264,7 @@ fn outcome<'py>(py: Python<'py>, ran: Ran, sources: &SourceMap) -> PyResult<Boun
     }
     let (stats, found) = (PyDict::new(py), PyDict::new(py));
     stats.set_item("kernels", counts.tasks)?;
-    if let Ok(report) = own.downcast::<Report>() {
-        let counts = report.stats;
+    if let Some(counts) = own::counts_of_unit(&*own) {
         for (name, count) in [
             ("launches", counts.launches),
             ("dispatches", counts.dispatches),

@@ -20,6 +20,7 @@ mod kernels;
 mod library;
 mod options;
 mod outcome;
+mod own;
 mod pages;
 mod plans;
 mod prepared;

@@ -1,8 +1,8 @@
 //! What a run gave, whatever kind of program it was of.
 
-use pto_wsp::backend::cpu::{AicpuOutcome, RunStats, WorkloadOutcome};
+use crate::own;
 use pto_wsp::prelude::Outcome as LaunchOutcome;
-use wsp_backend::{KernelStats, Outcome, Unwritten};
+use wsp_backend::{AicpuOutcome, KernelStats, Outcome, Unwritten};
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 
@@ -32,7 +32,7 @@ pub(crate) struct Ran {
 
 impl From<Outcome> for Ran {
     fn from(outcome: Outcome) -> Ran {
-        let Outcome { outputs, unwritten, stats, notes, own, .. } = outcome;
+        let Outcome { outputs, unwritten, stats, notes, workload, own, .. } = outcome;
         let common = Ran {
             outputs,
             unwritten,
@@ -43,22 +43,9 @@ impl From<Outcome> for Ran {
             params: Vec::new(),
             schedule: Vec::new(),
             runtime: wsp_runtime::Stats { tasks: stats.tasks, ..wsp_runtime::Stats::default() },
-            aicpus: None,
+            aicpus: workload.aicpus,
         };
-        match own.downcast::<WorkloadOutcome>() {
-            Ok(own) => Ran {
-                threads: own.threads,
-                params: own.params,
-                schedule: own.schedule.iter().map(ToString::to_string).collect(),
-                runtime: own.runtime,
-                aicpus: own.aicpus,
-                ..common
-            },
-            Err(own) => match own.downcast::<RunStats>() {
-                Ok(own) => Ran { runtime: own.runtime, ..common },
-                Err(_) => common,
-            },
-        }
+        own::ran(own, common)
     }
 }
 

@@ -3,12 +3,11 @@
 use crate::errors;
 use crate::outcome::Ran;
 use crate::signature::{Role, Signature};
-use pto_wsp::backend::cpu::AicpuOutcome;
 use pto_wsp::codes::{NEVER_WRITTEN, NOTHING_RAN};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::json;
-use wsp_backend::{GraphListing, Simulated, SimulatedTask, Transferred, Unwritten};
+use wsp_backend::{AicpuOutcome, GraphListing, Simulated, SimulatedTask, Transferred, Unwritten};
 use wsp_core::words::by_count;
 use wsp_diag::{Diagnostic, SourceMap};
 use wsp_plan::Arrays;

@@ -1,22 +1,34 @@
-//! How many files name a backend beside the backend itself and the registry: each of them knows what the seam is to hide.
+//! Which files name a backend beside the backend itself and the registry: each of them knows what the seam is to hide.
 //!
-//! The number may only fall. A file that is taken off the list lowers [`NAMING`] in the same commit.
+//! No other crate names `wsp_cpu`. The command line and Python get backends of the registry; a file of theirs that names what `pto_wsp`
+//! has of one backend stands in a list, with the reason.
 
-use crate::rust::has_word;
+use crate::rust::{Source, has_word};
 
-/// Files that name `wsp_cpu`, tests included.
-const NAMING: usize = 0;
-
-/// The crates that may: the backend, and the one that has the registry.
+/// The crates that may name all of it: the backend, and the one that has the registry.
 const FREE: [&str; 2] = ["crates/wsp-cpu/", "crates/pto-wsp/"];
 
 /// The backend.
 const BACKEND: &str = "wsp_cpu";
 
+/// The crates that users run, and what they would name of one backend.
+const USERS: [&str; 2] = ["crates/wsp-cli/src/", "crates/wsp-py/src/"];
+const OF_ONE: [&str; 4] = ["backend::cpu", "backend::npu", "pto_wsp::cpu", "CpuSimBackend"];
+
+/// Files of those crates that do, each with the reason.
+const ALLOWED: [(&str, &str); 2] = [
+    ("crates/wsp-cli/src/engine/own.rs", "options that `cpu_sim` alone has, and its own part of outcomes"),
+    (
+        "crates/wsp-py/src/own.rs",
+        "functions of the caller for kernels, and the backend's own part of outcomes",
+    ),
+];
+
 /// The files that name a backend.
 #[derive(Default, Debug)]
 pub(super) struct Backends {
-    files: Vec<String>,
+    naming: Vec<String>,
+    using: Vec<String>,
 }
 
 impl Backends {
@@ -26,27 +38,34 @@ impl Backends {
             && !FREE.iter().any(|free| name.starts_with(free))
             && has_word(text, BACKEND)
         {
-            self.files.push(name.to_owned());
+            self.naming.push(name.to_owned());
+        }
+        if USERS.iter().any(|of| name.starts_with(of)) {
+            let source = Source::new(name.to_owned(), text.to_owned());
+            if OF_ONE.iter().any(|of| source.code.contains(of)) {
+                self.using.push(name.to_owned());
+            }
         }
     }
 
-    /// A fault when there are more of them than the number says, or fewer.
+    /// A fault for each file that names a backend and may not, and for each that may and does not.
     pub(super) fn faults(&self) -> Vec<String> {
-        self.faults_of(NAMING)
+        let naming = self.naming.iter().map(|file| {
+            format!("{file}: names `{BACKEND}`; use `wsp_backend`, or the registry of `pto_wsp`")
+        });
+        let may = |file: &String| ALLOWED.iter().any(|(allowed, _)| allowed == file);
+        let using = self.using.iter().filter(|file| !may(file));
+        let using =
+            using.map(|file| format!("{file}: uses what one backend has; ask the registry of `pto_wsp`"));
+        let gone = ALLOWED.iter().filter(|(allowed, _)| !self.using.iter().any(|file| file == allowed));
+        let gone = gone.map(|(file, why)| format!("{file} ({why}): may name a backend, and names none"));
+        naming.chain(using).chain(gone).collect()
     }
 
-    fn faults_of(&self, naming: usize) -> Vec<String> {
-        let found = self.files.len();
-        if found > naming {
-            let files = self.files.join(", ");
-            let what = format!("{found} files name `{BACKEND}`, and {naming} did");
-            return vec![format!("{what}; use `wsp_backend` or `pto_wsp::backend`: {files}")];
-        }
-        if found < naming {
-            let file = file!();
-            return vec![format!("{file}: {found} files name `{BACKEND}`, and the number says {naming}")];
-        }
-        Vec::new()
+    /// How many files of the crates that users run name a backend.
+    pub(super) fn summary(&self) -> String {
+        let files = self.using.len();
+        format!("{files} files of the command line and Python use what one backend has, each with a reason")
     }
 }
 
@@ -54,27 +73,46 @@ impl Backends {
 mod tests {
     use super::*;
 
-    fn found(naming: usize) -> Vec<String> {
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
         let mut backends = Backends::default();
-        for (name, text) in [
+        ALLOWED.iter().for_each(|(file, _)| backends.source(file, "use pto_wsp::backend::cpu::RunStats;"));
+        files.iter().for_each(|(name, text)| backends.source(name, text));
+        backends.faults()
+    }
+
+    #[test]
+    fn a_crate_beside_the_backend_and_the_registry_that_names_it_is_found() {
+        let faults = found(&[
             ("crates/wsp-cli/src/run.rs", "use wsp_cpu::Program;"),
             ("crates/wsp-cli/tests/it/run.rs", "let p: wsp_cpu::Program = make();"),
             ("crates/wsp-cli/src/other.rs", "use my_wsp_cpu::Program; use wsp_cpu_too::Program;"),
             ("crates/pto-wsp/src/lib.rs", "use wsp_cpu::Program;"),
             ("crates/wsp-cpu/tests/it/main.rs", "use wsp_cpu::Program;"),
             ("xtask/src/main.rs", "wsp_cpu"),
-        ] {
-            backends.source(name, text);
-        }
-        backends.faults_of(naming)
+        ]);
+        assert_eq!(faults.len(), 2, "{faults:?}");
+        assert!(faults[0].starts_with("crates/wsp-cli/src/run.rs: names `wsp_cpu`"), "{faults:?}");
+        assert!(faults[1].starts_with("crates/wsp-cli/tests/it/run.rs: names"), "{faults:?}");
     }
 
     #[test]
-    fn files_that_name_the_backend_are_counted_and_the_number_may_only_fall() {
-        assert!(found(2).is_empty());
-        let more = found(1);
-        assert!(more[0].starts_with("2 files name `wsp_cpu`, and 1 did"), "{more:?}");
-        assert!(more[0].ends_with("crates/wsp-cli/src/run.rs, crates/wsp-cli/tests/it/run.rs"), "{more:?}");
-        assert!(found(3)[0].contains("the number says 3"));
+    fn a_file_of_the_command_line_or_of_python_that_uses_one_backend_is_found() {
+        let faults = found(&[
+            ("crates/wsp-cli/src/run.rs", "use pto_wsp::backend::cpu::Report;"),
+            ("crates/wsp-py/src/run.rs", "use pto_wsp::cpu as one;"),
+            ("crates/wsp-py/src/note.rs", "// As CpuSimBackend does."),
+            ("crates/wsp-cli/tests/it/run.rs", "use pto_wsp::backend::cpu::Report;"),
+            ("benches/src/run.rs", "use pto_wsp::backend::cpu::Report;"),
+        ]);
+        assert_eq!(faults.len(), 2, "{faults:?}");
+        assert!(faults[0].starts_with("crates/wsp-cli/src/run.rs: uses what one backend has"), "{faults:?}");
+        assert!(faults[1].starts_with("crates/wsp-py/src/run.rs: uses"), "{faults:?}");
+    }
+
+    #[test]
+    fn a_file_that_may_and_does_not_is_found() {
+        let faults = Backends::default().faults();
+        assert_eq!(faults.len(), ALLOWED.len());
+        assert!(faults[0].ends_with("may name a backend, and names none"), "{faults:?}");
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{
     Args, Backend, Explanation, Outcome, Prepared, Program, RunError, RunOptions, Stats, UnitResult,
+    WorkloadResult,
 };
 use wsp_core::{AxisId, StructId, limits};
 use wsp_diag::{Code, Diagnostic, Diagnostics, Span};
@@ -91,6 +92,7 @@ impl Prepared for Ready {
             unwritten: Vec::new(),
             stats,
             notes: Vec::new(),
+            workload: WorkloadResult::default(),
             unit: UnitResult::default(),
             own: Box::new(()),
         })

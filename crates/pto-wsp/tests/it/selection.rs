@@ -34,6 +34,29 @@ fn spaces() -> PlanSource {
     lower(&module, &CompileOptions::default()).expect("it is right").into()
 }
 
+/// What launches with the defaults refuse is asked of the backend that runs the target; the order of tasks is what a program has or refuses.
+#[test]
+fn what_can_be_checked_before_a_run_is_asked_through_the_registry() {
+    let text =
+        ROWS.replacen("PTO_SHAPE(", "PTO_PARAM(uint32_t, least, 0)\nPTO_REQUIRE(least > 0)\nPTO_SHAPE(", 1);
+    let (module, found) = pto_wsp::lang::compile("rows.pto", &text, &mut SourceMap::default());
+    let module = module.unwrap_or_else(|| panic!("{found:?}"));
+    let found = registry().check_defaults(&module, CPU_SIM).expect_err("0 is not more than 0");
+    assert!(
+        found.0[0].notes.iter().any(|note| note.contains("every parameter is taken at its default")),
+        "{found}"
+    );
+    assert!(registry().check_defaults(&module, Target::of(Platform::A2)).is_ok(), "nothing runs it here");
+
+    let mut registry = Registry::new();
+    registry.register(counting()).expect("it is the first");
+    assert!(registry.check_defaults(&module, CPU_SIM).is_ok(), "it says nothing else");
+    let plan = workload();
+    let program = registry.select(&plan).expect("it counts").backend().compile(&plan).expect("it counts");
+    let refused = program.check_order(&Args::new(), 100).expect_err("it knows no order");
+    assert_eq!(refused.diagnostics().0[0].code.0, 1606);
+}
+
 fn workload() -> PlanSource {
     let text = "
         param n = 9;

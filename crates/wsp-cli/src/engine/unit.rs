@@ -1,7 +1,7 @@
 //! Units of task graphs at the boundary to the backend.
 
+use super::own;
 use pto_wsp::backend::Peak;
-use pto_wsp::backend::cpu::Report;
 use std::time::Duration;
 use wsp_backend::{Args, Outcome, RunOptions, Unwritten};
 use wsp_diag::Diagnostic;
@@ -75,20 +75,17 @@ impl Prepared {
     /// # Errors
     /// The first fault of a kernel, a checkpoint that does not fit.
     pub fn run(mut self) -> Result<UnitOutcome, Vec<Diagnostic>> {
-        let Outcome { outputs, unwritten, stats, notes, unit, own } = self.prepared.run()?;
+        let Outcome { outputs, unwritten, stats, notes, unit, own, .. } = self.prepared.run()?;
         let counted = Stats { kernels: stats.tasks, ..Stats::default() };
-        let report = match own.downcast::<Report>() {
-            Ok(report) => *report,
-            Err(_) => Report { stats: counted, ..Report::default() },
-        };
+        let (counts, trace) = own::run_of_unit(own, counted);
         Ok(UnitOutcome {
             outputs,
             unwritten,
             notes,
             resumed: unit.resumed.is_some(),
             signalled: unit.signalled,
-            stats: UnitStats { counts: report.stats, prepare: self.time, run: stats.run, peak: unit.peak },
-            trace: report.trace.unwrap_or_default(),
+            stats: UnitStats { counts, prepare: self.time, run: stats.run, peak: unit.peak },
+            trace,
         })
     }
 }

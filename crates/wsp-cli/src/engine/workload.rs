@@ -8,15 +8,13 @@ pub use check::{compare, compare_bits};
 pub use dry::{asks_order, check_defaults, check_order, known_tasks};
 pub use transfer::{Transferred, transfer};
 
-use super::{graph_stats, measured};
+use super::own;
 use crate::graph::{BARRIER_NODE, Graph, GraphAccess, Missed};
 use crate::report::{GraphStats, RunTime, TimedTask, Timeline};
-use pto_wsp::backend::cpu::{Bodies, WorkloadOutcome};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use wsp_backend::{
-    Args, Detail, GraphListing, GraphOptions, Outcome, Program, RunOptions, Simulated, Unwritten,
+    Args, Bodies, Detail, GraphListing, GraphOptions, Outcome, Program, RunOptions, Simulated, Unwritten,
 };
 use wsp_diag::Diagnostic;
 use wsp_ir::Module;
@@ -132,7 +130,7 @@ pub struct RunOutcome {
     /// Warnings and notes.
     pub notes: Vec<Diagnostic>,
     /// When and where each task ran, if that was asked for.
-    trace: Vec<TimedTask>,
+    pub(super) trace: Vec<TimedTask>,
 }
 
 impl RunOutcome {
@@ -161,12 +159,12 @@ pub fn execute(
     args: &Args,
     options: &RunOptions,
 ) -> Result<RunOutcome, Vec<Diagnostic>> {
-    let Outcome { outputs, unwritten, stats, notes, own, .. } =
+    let Outcome { outputs, unwritten, stats, notes, workload, own, .. } =
         program.execute(args.clone(), options.clone())?;
     let common = RunOutcome {
         outputs,
         unwritten,
-        bodies: None,
+        bodies: workload.bodies,
         params: Vec::new(),
         library_params: Vec::new(),
         schedule_lines: Vec::new(),
@@ -177,31 +175,12 @@ pub fn execute(
             first_task: None,
             busy: Vec::new(),
             graph: GraphStats::default(),
-            aicpus: None,
+            aicpus: workload.aicpus.map(Box::new),
         },
         notes,
         trace: Vec::new(),
     };
-    let Ok(own) = own.downcast::<WorkloadOutcome>() else { return Ok(common) };
-    let runtime = &own.runtime;
-    let time = RunTime::Measured {
-        threads: own.threads,
-        run: stats.run,
-        first_task: runtime.first_start_ns.map(Duration::from_nanos),
-        busy: runtime.workers.iter().filter_map(|w| w.busy_ns).map(Duration::from_nanos).collect(),
-        graph: graph_stats(runtime),
-        aicpus: own.aicpus.clone().map(Box::new),
-    };
-    let of_library = |(name, _): &(String, ParamValue)| own.library_params.iter().any(|(of, _)| of == name);
-    Ok(RunOutcome {
-        bodies: Some(own.bodies),
-        library_params: stats.params.into_iter().filter(of_library).collect(),
-        schedule_lines: own.schedule.iter().map(ToString::to_string).collect(),
-        trace: runtime.trace.iter().map(measured).collect(),
-        params: own.params,
-        time,
-        ..common
-    })
+    Ok(own::run_of_workload(own, stats.params, common))
 }
 
 /// Runs a workload in virtual time: no kernel runs, every task takes what its kernel costs.

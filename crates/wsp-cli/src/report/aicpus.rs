@@ -2,10 +2,10 @@
 
 use super::text::Lines;
 use super::units::bytes;
-use pto_wsp::backend::cpu::AicpuOutcome;
 use serde_json::{Value, json};
+use wsp_backend::AicpuOutcome;
+use wsp_core::ptow::AicpuStats;
 use wsp_core::words::counted;
-use wsp_runtime::aicpu;
 
 /// Adds what AICPUs did.
 pub(super) fn add(outcome: &AicpuOutcome, overlapped: u64, lines: &mut Lines) {
@@ -30,7 +30,7 @@ pub(super) fn add(outcome: &AicpuOutcome, overlapped: u64, lines: &mut Lines) {
         }
         None => lines.add("given", "a list of all tasks, made by the host"),
     }
-    let total = |number: fn(&aicpu::AicpuStats) -> u64| total(outcome, number);
+    let total = |number: fn(&AicpuStats) -> u64| total(outcome, number);
     let mut text = format!(
         "{} within AICPUs, {} across, {overlapped} done while generating",
         counted(total(|a| a.local_edges), "edge"),
@@ -54,7 +54,7 @@ pub(super) fn add(outcome: &AicpuOutcome, overlapped: u64, lines: &mut Lines) {
 
 /// The same for machines.
 pub(super) fn json(outcome: &AicpuOutcome) -> Value {
-    let each = |aicpu: &aicpu::AicpuStats| {
+    let each = |aicpu: &AicpuStats| {
         json!({
             "tasks": aicpu.tasks,
             "local_edges": aicpu.local_edges,
@@ -83,6 +83,6 @@ pub(super) fn json(outcome: &AicpuOutcome) -> Value {
     })
 }
 
-fn total(outcome: &AicpuOutcome, number: fn(&aicpu::AicpuStats) -> u64) -> u64 {
+fn total(outcome: &AicpuOutcome, number: fn(&AicpuStats) -> u64) -> u64 {
     outcome.aicpus.iter().map(number).sum()
 }

@@ -3,11 +3,11 @@
 use super::text::Lines;
 use super::units::{bytes, millis};
 use super::{Findings, GraphStats, Sources, aicpus, json, longest_over_mean, text};
-use pto_wsp::backend::cpu::{AicpuOutcome, Bodies};
 use pto_wsp::cache::CacheUse;
 use pto_wsp::codes;
 use serde_json::{Value, json};
 use std::time::Duration;
+use wsp_backend::{AicpuOutcome, Bodies};
 use wsp_check::reference::{Comparison, SAME_PROGRAM};
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;

@@ -35,6 +35,7 @@ mod op;
 pub mod prefix;
 mod read;
 mod record;
+mod stats;
 pub mod summary;
 pub mod verify;
 mod view;
@@ -48,6 +49,7 @@ pub use read::{ReadError, Section};
 pub use record::{
     AxisDescriptor, AxisForm, Header, KernelDescriptor, MAGIC, PoolHeader, TensorDescriptor, VERSION, Word,
 };
+pub use stats::AicpuStats;
 pub use verify::{Allowed, Place, Rule, Style, VerifyError, marks_needed};
 pub use view::{Counts, Program, Verified};
 pub use xop::{X_LAST, XOPS, XOp, XOpInfo};

@@ -5,6 +5,7 @@ mod unit;
 mod workload;
 
 use crate::codes;
+use crate::defaults::check_defaults;
 use crate::tg::{TgKernels, codes as tg_codes};
 use crate::workload::{KernelRegistry, codes as workload_codes};
 use spaces::SpaceProgram;
@@ -13,6 +14,7 @@ use workload::TaskProgram;
 use wsp_backend::codes::IN_USE;
 use wsp_backend::{Backend, GraphListing, Program, RunError, Simulated, SimulatedTask};
 use wsp_diag::{Diagnostic, Diagnostics};
+use wsp_ir::Module;
 use wsp_kernel::{CodeCache, Engine, Mode};
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{PlanSource, ProgramKind, Target};
@@ -41,6 +43,10 @@ impl Backend for CpuSimBackend {
 
     fn targets(&self) -> &'static [&'static Target] {
         &[CPU_SIM]
+    }
+
+    fn check_defaults(&self, module: &Module) -> Result<(), Diagnostics> {
+        Ok(check_defaults(module)?)
     }
 
     fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Diagnostics> {

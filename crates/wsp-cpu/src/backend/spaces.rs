@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{
     Args, Explanation, GraphListing, GraphOptions, Prepared, Recording, RunError, RunOptions, Simulated,
-    SpaceOptions, Stats, UnitResult,
+    SpaceOptions, Stats, UnitResult, WorkloadResult,
 };
 use wsp_diag::Diagnostic;
 use wsp_kernel::{Engine, Mode, Value};
@@ -176,8 +176,8 @@ fn told(outcome: Outcome) -> wsp_backend::Outcome {
         kernels: kernels.clone(),
         params: params.iter().map(|(name, value)| (name.clone(), param_value(*value))).collect(),
     };
-    let unit = UnitResult::default();
-    wsp_backend::Outcome { outputs, unwritten, stats: told, notes, unit, own: Box::new(stats) }
+    let (workload, unit) = (WorkloadResult::default(), UnitResult::default());
+    wsp_backend::Outcome { outputs, unwritten, stats: told, notes, workload, unit, own: Box::new(stats) }
 }
 
 /// The value of a parameter as the seam has it.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{
     Args, Begin, Explanation, Outcome, Prepared, Released, RunError, RunOptions, Stats, UnitOptions,
+    WorkloadResult,
 };
 use wsp_core::limits;
 use wsp_core::policy::Hints;
@@ -49,6 +50,10 @@ impl wsp_backend::Program for UnitProgram {
         let message = "how often each kernel of a task graph runs is known when it has run";
         let fault = Diagnostic::error(crate::codes::BAD_OPTION, message);
         Err(RunError::Refused(fault.help("run it: the statistics of the run have it").into()))
+    }
+
+    fn check(&self, options: &RunOptions) -> Result<(), RunError> {
+        options.check(ProgramKind::Unit)
     }
 
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {
@@ -184,8 +189,8 @@ impl Prepared for PreparedUnit {
         let notes = self.notes.iter().cloned().chain(std::mem::take(&mut report.notes)).collect();
         let unwritten = session.unwritten();
         let outputs = session.outputs().map_err(|fault| failed(vec![*fault]))?;
-        let unit = report.unit.clone();
-        self.last = Some(Outcome { outputs, unwritten, stats, notes, unit, own: Box::new(report) });
+        let (workload, unit) = (WorkloadResult::default(), report.unit.clone());
+        self.last = Some(Outcome { outputs, unwritten, stats, notes, workload, unit, own: Box::new(report) });
         Ok(())
     }
 

@@ -4,13 +4,14 @@ use super::spaces::param_value;
 use super::{CpuSimBackend, failed, in_virtual_time, refuse, refused};
 use crate::workload::{
     PreparedRun, SimulatedWorkload, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram,
+    check_aicpus,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use wsp_backend::{
     Absent, Args, BARRIER_NODE, Detail, Expand, Explanation, GraphListing, GraphOptions, Outcome, Prepared,
-    RunError, RunOptions, Simulated, Stats, Transferred, UnitResult, WorkloadRunOptions,
+    RunError, RunOptions, Simulated, Stats, Transferred, UnitResult, WorkloadResult, WorkloadRunOptions,
 };
 use wsp_diag::Diagnostic;
 use wsp_kernel::Mode;
@@ -42,7 +43,7 @@ impl TaskProgram {
     ///
     /// # Errors
     /// One for each, by its name.
-    fn check(&self, options: &RunOptions) -> Result<(), RunError> {
+    fn check_kind(&self, options: &RunOptions) -> Result<(), RunError> {
         options.check(ProgramKind::Workload)?;
         if self.program.library().is_none() {
             return Ok(());
@@ -52,7 +53,7 @@ impl TaskProgram {
 
     /// Checks and binds what a run takes.
     fn bound(&self, args: &Args, options: &RunOptions) -> Result<PreparedRun, RunError> {
-        self.check(options)?;
+        self.check_kind(options)?;
         let inputs = inputs(args, &options.workload);
         PreparedRun::new(&self.program, inputs, self.options(options)).map_err(refused)
     }
@@ -122,7 +123,7 @@ fn inputs(args: &Args, options: &WorkloadRunOptions) -> WorkloadInputs {
 
 impl wsp_backend::Program for TaskProgram {
     fn explain(&self, args: &Args, options: &RunOptions) -> Result<Explanation, RunError> {
-        self.check(options)?;
+        self.check_kind(options)?;
         refuse("what is listed: no kernel runs", &of_runs(&options.workload))?;
         let inputs = inputs(args, &options.workload);
         let listing = self.program.graph(&inputs, None, Detail::default(), &self.options(options));
@@ -136,18 +137,31 @@ impl wsp_backend::Program for TaskProgram {
 
     fn graph(&self, args: &Args, options: &GraphOptions) -> Result<GraphListing, RunError> {
         let GraphOptions { deps, detail, spaces, cancel } = options;
-        self.check(&RunOptions { spaces: spaces.clone(), ..RunOptions::default() })?;
+        self.check_kind(&RunOptions { spaces: spaces.clone(), ..RunOptions::default() })?;
         let inputs = inputs(args, &WorkloadRunOptions::default());
         let cancel = WorkloadOptions { cancel: cancel.clone(), ..WorkloadOptions::default() };
         self.program.graph(&inputs, *deps, *detail, &cancel).map_err(refused)
     }
 
     fn simulate(&self, args: &Args, options: &RunOptions) -> Result<Simulated, RunError> {
-        self.check(options)?;
+        self.check_kind(options)?;
         let inputs = inputs(args, &options.workload);
         let simulated = self.program.simulate(&inputs, &self.options(options)).map_err(refused)?;
         let SimulatedWorkload { listing, simulation, threads: _, notes } = simulated;
         Ok(in_virtual_time(listing, &simulation, self.lines(), notes))
+    }
+
+    fn check(&self, options: &RunOptions) -> Result<(), RunError> {
+        self.check_kind(options)?;
+        match options.workload.aicpus {
+            0 => Ok(()),
+            aicpus => check_aicpus(self.program.schedule(), aicpus).map_err(refused),
+        }
+    }
+
+    fn check_order(&self, args: &Args, most: u32) -> Result<(), RunError> {
+        let inputs = inputs(args, &WorkloadRunOptions::default());
+        self.program.check_order(&inputs, most).map_err(refused)
     }
 
     fn transfer(
@@ -220,5 +234,7 @@ fn told(mut outcome: WorkloadOutcome, streams: u32, compile: Duration) -> Outcom
     let outputs = std::mem::take(&mut own.outputs);
     let unwritten = std::mem::take(&mut own.unwritten);
     let notes = std::mem::take(&mut own.notes);
-    Outcome { outputs, unwritten, stats, notes, unit: UnitResult::default(), own: Box::new(outcome) }
+    let workload = WorkloadResult { bodies: Some(own.bodies), aicpus: own.aicpus.take() };
+    let unit = UnitResult::default();
+    Outcome { outputs, unwritten, stats, notes, workload, unit, own: Box::new(outcome) }
 }

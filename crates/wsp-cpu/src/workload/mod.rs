@@ -34,9 +34,9 @@ mod watch;
 pub(crate) use library::LibraryTasks;
 pub(crate) use prepared_run::PreparedRun;
 
-pub use aicpu::{AicpuOutcome, check_aicpus};
+pub(crate) use aicpu::check_aicpus;
 pub use inputs::{WorkloadInputs, WorkloadOptions};
-pub use outcome::{Bodies, WorkloadOutcome};
+pub use outcome::WorkloadOutcome;
 pub use prepared::PreparedWorkload;
 pub use program::WorkloadProgram;
 pub use registry::{AlreadyRegistered, KernelCx, KernelFault, KernelRegistry};

@@ -1,24 +1,9 @@
 //! What a run of a workload gives.
 
-use super::aicpu::AicpuOutcome;
-use wsp_backend::KernelStats;
-use wsp_backend::Unwritten;
+use wsp_backend::{AicpuOutcome, Bodies, KernelStats, Unwritten};
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 use wsp_plan::workload::ScheduleLine;
-
-/// What ran in the tasks.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Bodies {
-    /// The kernels of a used file.
-    Library,
-    /// Registered functions.
-    Registered,
-    /// Nothing but mixing what is read into what is written: the kernels are only declared.
-    Mixing,
-    /// Some kernels are registered, the others mix.
-    Mixed,
-}
 
 /// What a run computed, and how.
 #[derive(Clone, Debug)]

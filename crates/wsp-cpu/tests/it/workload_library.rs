@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::workloads::{WIDE, library_plan, library_program, report};
+use wsp_backend::Bodies;
 use wsp_backend::Detail;
 use wsp_core::{DType, TensorId};
-use wsp_cpu::workload::{Bodies, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram};
+use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram};
 use wsp_diag::{Code, Diagnostic, SourceMap};
 use wsp_ir::workload::Deps;
 use wsp_plan::workload::WorkloadPlan;

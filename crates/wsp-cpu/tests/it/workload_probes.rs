@@ -3,7 +3,8 @@
 
 use crate::workloads::{WIDE, graph, outputs, program, report, run_error};
 use std::sync::{Arc, Mutex};
-use wsp_cpu::workload::{Bodies, KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadProgram};
+use wsp_backend::Bodies;
+use wsp_cpu::workload::{KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::workload::Deps;
 
 /// Runs with a kernel that notes the scalars of each of its tasks, in the order of elaboration.

@@ -12,12 +12,13 @@ use super::remote::RemoteWaits;
 use super::ring::OutOfSequence;
 use super::scopes::{ScopeStack, Step};
 use super::shared::Shared;
-use super::stats::{AicpuStats, AicpuTrace, WindowStall};
+use super::stats::{AicpuTrace, WindowStall};
 use super::tensor_map::MapCache;
 use crate::TracePolicy;
 use crate::sync::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use wsp_core::ptow::AicpuStats;
 
 /// Counters that are looked at in every round.
 const SOME: usize = 64;

@@ -72,7 +72,7 @@ mod tests;
 pub use config::{AfterEdges, AicpuConfig, AicpuConfigError, Interleaving, ReadyOrder};
 pub use failure::AicpuFailure;
 pub use generator::{AicpuTask, Emit, Generator, Need, NoSlots, Progress, Refused, Slots};
-pub use stats::{AicpuRunStats, AicpuStats, AicpuTrace, CoreStats, WindowStall};
+pub use stats::{AicpuRunStats, AicpuTrace, CoreStats, WindowStall};
 pub use stuck::{AicpuParty, AicpuWait, StuckReport};
 
 use crate::team::Team;
@@ -82,6 +82,7 @@ use drive::{Crew, Run};
 use driven::Driven;
 use engine::Aicpu;
 use shared::{Shared, Stop};
+use wsp_core::ptow::AicpuStats;
 
 /// AICPUs for any number of runs one after another. The threads that drive them sleep between runs.
 ///

@@ -2,6 +2,7 @@
 
 use crate::KernelStats;
 use wsp_core::KernelId;
+use wsp_core::ptow::AicpuStats;
 
 /// Statistics of a run. Times are nanoseconds since the run's start. Statistics that depend on timing differ from run to run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -36,35 +37,6 @@ impl AicpuRunStats {
     pub fn total(&self, number: impl Fn(&AicpuStats) -> u64) -> u64 {
         self.aicpus.iter().map(number).sum()
     }
-}
-
-/// One AICPU.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct AicpuStats {
-    /// Tasks that it generated.
-    pub tasks: u64,
-    /// Edges from its own tasks to its own, of those that were not complete when the later was resolved.
-    pub local_edges: u64,
-    /// Edges from tasks of other AICPUs to its own, likewise.
-    pub cross_edges: u64,
-    /// Tasks that had to wait for earlier steps of ordered scopes.
-    pub scope_waits: u64,
-    /// Tasks that had to wait for counters.
-    pub counter_waits: u64,
-    /// Notices that it sent.
-    pub notices: u64,
-    /// Notices that found their ring full.
-    pub ring_stalls: u64,
-    /// Times its generator had to wait for a place in the window.
-    pub window_stalls: u64,
-    /// Times its generator had to wait for places in the map.
-    pub map_stalls: u64,
-    /// Ready tasks that found their queue full.
-    pub ready_overflows: u64,
-    /// Tasks that found a gate shut when their turn came.
-    pub deferred: u64,
-    /// Most of its tasks in flight at once.
-    pub max_in_flight: u32,
 }
 
 /// One core.

@@ -2,7 +2,7 @@
 
 use super::RunOutcome;
 use crate::report::{Check, Difference};
-use pto_wsp::backend::cpu::Bodies;
+use wsp_backend::Bodies;
 use wsp_check::reference::{self, Tolerance, compare as compare_values};
 use wsp_diag::Diagnostic;
 use wsp_plan::{Array, Arrays};

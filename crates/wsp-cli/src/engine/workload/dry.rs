@@ -1,8 +1,9 @@
 //! Expands a workload, or counts its tasks, without running it.
 
-use pto_wsp::backend::cpu::{WorkloadInputs, WorkloadProgram};
+use crate::engine::program;
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use wsp_backend::Args;
 use wsp_core::policy::{Deps, Trace};
 use wsp_core::{SlotId, limits};
 use wsp_diag::{Code, Diagnostic, Severity};
@@ -53,10 +54,9 @@ pub fn check_order(plan: &WorkloadPlan, arrays: &Arrays) -> Vec<Diagnostic> {
     }
     let is_used = plan.library.is_some();
     let is_told = |fault: &Diagnostic| !is_used || [MISSED_HAZARD, SLOT_IN_GRAPH].contains(&fault.code);
-    let set = Vec::new();
-    let inputs = WorkloadInputs { set, arrays: arrays.clone(), ..WorkloadInputs::default() };
-    let checked = WorkloadProgram::of(plan, Mode::default(), Engine::default(), None)
-        .check_order(&inputs, MOST_ORDERED);
+    let args = Args { arrays: arrays.clone(), ..Args::default() };
+    let checked = program(&plan.into(), Mode::default(), Engine::default(), None)
+        .and_then(|program| Ok(program.check_order(&args, MOST_ORDERED)?));
     let mut found: Vec<Diagnostic> = checked.err().unwrap_or_default();
     found.retain(is_told);
     // That of a negative cost says where it stands.

@@ -14,10 +14,9 @@ mod ready;
 mod settings;
 
 pub(crate) use moved::moved;
-pub use outcome::AicpuOutcome;
 pub(crate) use outcome::Ran;
 pub(crate) use ready::ReadyAicpus;
-pub use settings::check_aicpus;
+pub(crate) use settings::check_aicpus;
 
 use self::bytecode::Bytecode;
 use self::failed::TaskFailure;

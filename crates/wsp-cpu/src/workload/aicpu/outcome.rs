@@ -1,22 +1,13 @@
 //! What a run on AICPUs came to.
 
 use super::super::codes;
+use wsp_backend::AicpuOutcome;
 use wsp_core::TaskId;
+use wsp_core::ptow::AicpuStats;
 use wsp_diag::Diagnostic;
 use wsp_plan::ptow::Transfer;
-use wsp_runtime::aicpu::{self, AicpuRunStats, AicpuTrace, CoreStats};
+use wsp_runtime::aicpu::{AicpuRunStats, AicpuTrace, CoreStats};
 use wsp_runtime::{Stats, TaskTrace, WorkerStats};
-
-/// What AICPUs did in a run.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct AicpuOutcome {
-    /// One entry per AICPU.
-    pub aicpus: Vec<aicpu::AicpuStats>,
-    /// Cores that ran the tasks.
-    pub cores: u32,
-    /// Bytes that the AICPUs were given; none where the host has made a list.
-    pub transfer: Option<Transfer>,
-}
 
 /// A run on AICPUs.
 pub(crate) struct Ran {
@@ -39,7 +30,7 @@ impl Ran {
             );
         }
         let aicpus = AicpuOutcome { cores: stats.cores.len() as u32, aicpus: stats.aicpus.clone(), transfer };
-        let sum = |number: fn(&aicpu::AicpuStats) -> u64| stats.total(number);
+        let sum = |number: fn(&AicpuStats) -> u64| stats.total(number);
         let stats = Stats {
             tasks: stats.tasks,
             max_in_flight: stats.aicpus.iter().map(|aicpu| aicpu.max_in_flight).sum(),

@@ -81,7 +81,7 @@ fn window(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32, 
 ///
 /// # Errors
 /// Directives that the capability table refuses on AICPUs; fewer AICPUs than ranges of a static partition.
-pub fn check_aicpus(schedule: &LoweredSchedule, aicpus: u16) -> Result<(), Vec<Diagnostic>> {
+pub(crate) fn check_aicpus(schedule: &LoweredSchedule, aicpus: u16) -> Result<(), Vec<Diagnostic>> {
     let lines =
         schedule.lines.iter().map(ScheduleLine::on_aicpus).filter(|line| line.support == Support::Error);
     let refused = lines.map(|line| {

@@ -5,7 +5,7 @@ use crate::workloads::views::reals;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use wsp_backend::{
-    Absent, Args, Backend, Expand, GraphOptions, Recording, RunError, RunOptions, WorkloadRunOptions,
+    Absent, Args, Backend, Bodies, Expand, GraphOptions, Recording, RunError, RunOptions, WorkloadRunOptions,
 };
 use wsp_core::DType;
 use wsp_cpu::CpuSimBackend;
@@ -89,8 +89,8 @@ fn the_bits_are_those_of_the_program_with_tasks_of_the_host_and_of_aicpus() {
         let outcome = ran(&*program, &args(), &options);
         assert_eq!(bits(&outcome.outputs), bits(&expected.outputs), "{aicpus} {sequential}");
         assert_eq!((outcome.stats.tasks, outcome.stats.streams), (33, 3));
-        let own = outcome.own.downcast::<WorkloadOutcome>().expect("it is what the program tells");
-        assert_eq!(own.aicpus.is_some(), aicpus != 0);
+        assert!(outcome.own.is::<WorkloadOutcome>() && outcome.workload.bodies == Some(Bodies::Registered));
+        assert_eq!(outcome.workload.aicpus.is_some(), aicpus != 0);
         let again = twice(program.prepare(args(), options).expect("the arrays fit"));
         assert_eq!(bits(&again.outputs), bits(&expected.outputs));
     }
@@ -252,6 +252,30 @@ fn an_explanation_refuses_what_says_how_tasks_run() {
         assert_eq!(named(&refused), name);
     }
     assert!(program.explain(&args(), &RunOptions::default()).is_ok());
+}
+
+/// Options are checked without arguments, the order of tasks without a run.
+#[test]
+fn what_a_run_refuses_is_known_before_it() {
+    let ordered = |deps: &str| {
+        let tasks = "kernel k(inout y); workload main { parallel for i in 0..2 { k(y[0]); } }";
+        compiled(plan(&format!("tensor y: f32[4]; {tasks} schedule {{ task_graph(deps = {deps}); }}"), None))
+    };
+    assert!(ordered("overlap").check_order(&Args::new(), 100).is_ok());
+    let missed = ordered("explicit").check_order(&Args::new(), 100).expect_err("nothing orders the two");
+    assert_eq!(missed.diagnostics().0[0].code.0, 860);
+    assert!(ordered("explicit").check_order(&Args::new(), 1).is_ok(), "there are more tasks than one");
+
+    let stolen =
+        plan(&SUMS.replace("deps = overlap);", "deps = overlap, ready = work_steal); core_groups(2);"), None);
+    let program = compiled_by(&with(sums()), stolen);
+    let on = |aicpus| {
+        let workload = WorkloadRunOptions { aicpus, ..WorkloadRunOptions::default() };
+        RunOptions { workload, ..RunOptions::default() }
+    };
+    assert!(program.check(&on(0)).is_ok());
+    let refused = program.check(&on(2)).expect_err("AICPUs have no core groups");
+    assert!(refused.to_string().contains("AICPUs do not support `core_groups(n)`"), "{refused}");
 }
 
 /// What a run of no outcome, a second look at one and a graph give through the trait.
