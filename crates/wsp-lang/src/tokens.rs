@@ -69,7 +69,7 @@ impl Lexicon for Pto {
         block_comments: true,
         joined_lines: true,
         quotes: "\"'",
-        escapes: false,
+        escapes: None,
         numbers: Numbers::C,
         names: Names::Qualified,
         directives: false,

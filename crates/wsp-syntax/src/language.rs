@@ -1,6 +1,6 @@
 //! What a language's text is made of.
 
-use crate::Tok;
+use crate::{Escapes, Tok};
 
 /// Which texts are numbers. All start with a digit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,7 +16,7 @@ pub enum Numbers {
     },
 }
 
-/// Which texts are names. All start with a letter or `_`.
+/// Which texts are names. But for [`Names::Words`], all start with a letter or `_`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Names {
     /// Letters, digits and `_` of ASCII.
@@ -25,6 +25,8 @@ pub enum Names {
     Unicode,
     /// As before, and `::` joins names.
     Qualified,
+    /// All that stands between blanks, signs, quotes and comments, numbers too.
+    Words,
 }
 
 /// The tokens of a language. Blanks are those of C; lines end with `\n`.
@@ -40,8 +42,8 @@ pub struct Rules {
     pub joined_lines: bool,
     /// What strings stand between.
     pub quotes: &'static str,
-    /// Strings have the escapes of [`unescape`](crate::unescape) and no others; else `\` keeps the next character from ending them.
-    pub escapes: bool,
+    /// Strings have these escapes and no others; with none, `\` keeps the next character from ending them.
+    pub escapes: Option<Escapes>,
     /// Its numbers.
     pub numbers: Numbers,
     /// Its names.
@@ -90,22 +92,24 @@ pub struct Language {
 impl Language {
     /// The language with these rules.
     pub const fn new(rules: Rules) -> Language {
-        let mut classes = [Class::Foreign; 256];
+        let is_words = matches!(rules.names, Names::Words);
+        let mut classes = [if is_words { Class::Word } else { Class::Foreign }; 256];
         let mut first = [u8::MAX; 128];
         let mut single = [None; 128];
         let mut byte = 0;
         while byte < 128 {
             let b = byte as u8;
+            let is_word = b == b'_' || b.is_ascii_alphabetic();
             classes[byte] = if b == b'\n' {
                 Class::Line
             } else if matches!(b, b' ' | b'\t' | b'\r' | 0x0b | 0x0c) {
                 Class::Blank
-            } else if b == b'_' || b.is_ascii_alphabetic() {
+            } else if has(rules.quotes, b) {
+                Class::Quote
+            } else if is_word || is_words {
                 Class::Word
             } else if b.is_ascii_digit() {
                 Class::Digit
-            } else if has(rules.quotes, b) {
-                Class::Quote
             } else {
                 Class::Other
             };

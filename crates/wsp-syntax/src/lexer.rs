@@ -134,7 +134,7 @@ impl<'t, L: Lexicon> Lexer<'t, L> {
         let start = self.at;
         self.skip_word();
         match L::LANGUAGE.rules.names {
-            Names::Ascii => self.token(Tok::Ident, start, None),
+            Names::Ascii | Names::Words => self.token(Tok::Ident, start, None),
             names => self.name(start, names),
         }
     }
@@ -245,8 +245,9 @@ impl<'t, L: Lexicon> Lexer<'t, L> {
         let rest = self.rest();
         if let Some(length) = string::closed(rest) {
             self.at += length;
-            let escapes = L::LANGUAGE.rules.escapes && unescape(&rest[..length]).is_err();
-            return self.token(Tok::Str, start, escapes.then_some(Fault::Escape));
+            let escapes = L::LANGUAGE.rules.escapes;
+            let is_wrong = escapes.is_some_and(|escapes| unescape(&rest[..length], escapes).is_err());
+            return self.token(Tok::Str, start, is_wrong.then_some(Fault::Escape));
         }
         self.at += rest.find('\n').unwrap_or(rest.len());
         self.token(Tok::Str, start, Some(Fault::OpenString))

@@ -1,7 +1,7 @@
 //! Tokens of a language that has everything, and of one that has little.
 
 use super::*;
-use crate::{Language, Rules, Tok};
+use crate::{Escapes, Language, Rules, Tok};
 
 struct Rich;
 
@@ -27,7 +27,7 @@ impl Lexicon for Rich {
         block_comments: true,
         joined_lines: true,
         quotes: "\"'",
-        escapes: false,
+        escapes: None,
         numbers: Numbers::C,
         names: Names::Qualified,
         directives: false,
@@ -44,7 +44,7 @@ impl Lexicon for Lean {
         block_comments: false,
         joined_lines: false,
         quotes: "\"",
-        escapes: true,
+        escapes: Some(Escapes::Hex),
         numbers: Numbers::Integers { binary: true, fractions: false },
         names: Names::Ascii,
         directives: true,

@@ -1,6 +1,6 @@
 //! What the text languages share: a lexer that is a table per language, a cursor over tokens with its messages, and operator parsing.
 //!
-//! Internal to the readers of `.pto`, `.wsp`, `.tg` and `.ptows`. It knows no language: which signs, numbers, strings and names one
+//! Internal to the readers of `.pto`, `.wsp`, `.tg`, `.ptows` and the text of the IR. It knows no language: which signs, numbers, strings and names one
 //! has are [`Rules`], what it says of a [`Fault`] is its own, and its grammar walks a [`Cursor`] or a [`Lexer`].
 #![forbid(unsafe_code)]
 
@@ -17,5 +17,5 @@ pub use language::{Language, Lexicon, Names, Numbers, Rules};
 pub use lexer::Lexer;
 pub use number::integer;
 pub use operators::{Operators, PREFIX, TERNARY, binary, infix};
-pub use string::{quoted, unescape};
+pub use string::{Escapes, quoted, unescape};
 pub use token::{Fault, Tok, Token, shorten};

@@ -15,10 +15,10 @@
 //! list  = "[" node* "]"                           a vector, or a pair
 //! word  = any characters but blanks, brackets, quotes and ";"
 //! keyword = a word that ends in ":"
-//! string  = '"' (character | \" | \\ | \n | \t | \u{hex})* '"'
+//! string  = '"' (character | \" | \\ | \n | \t | \u{hex})* '"'       on one line
 //! ```
 //!
-//! A `;` begins a comment that ends with the line. Blanks only separate.
+//! A `;` begins a comment that ends with the line. Blanks, which are those of C, only separate.
 //!
 //! * A struct is a form with its fields by name, in declared order: `(param name: "chunk" ty: u32 source: entry)`. A field
 //!   that is `false`, an empty list or nothing is left out.

@@ -282,6 +282,8 @@ fn other_versions_and_trailing_text_are_refused() {
     assert_eq!(fault("(wsp-ir \"a"), "a string is not closed");
     assert_eq!(fault("\"\\u{d800}\""), "unknown escape in a string");
     assert_eq!(fault("\"\\u{123456789}\""), "unknown escape in a string");
+    assert_eq!(fault("\"a \\q"), "unknown escape in a string");
+    assert_eq!(fault("\"a\n\""), "a string is not closed");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Words, strings, forms and lists: the shape of the text without its meaning.
 
 use crate::verify::MAX_DEPTH;
+use wsp_syntax::{Escapes, Language, Lexer, Lexicon, Names, Numbers, Rules, Tok, Token, quoted, unescape};
 
 /// Deepest nesting of brackets that is read: a statement takes two, an expression one, and the tables a few.
 pub(super) const MAX_BRACKETS: usize = MAX_DEPTH as usize * 2 + 16;
@@ -141,7 +142,7 @@ impl Page {
     fn flat(&mut self, tree: &Tree) {
         match &tree.node {
             Node::Word(word) => self.text.push_str(word),
-            Node::Text(text) => self.quoted(text),
+            Node::Text(text) => self.text.push_str(&quoted(text, ESCAPES)),
             Node::Form(items) => self.flat_items(items, '(', ')'),
             Node::List(items) => self.flat_items(items, '[', ']'),
         }
@@ -156,21 +157,6 @@ impl Page {
             self.flat(item);
         }
         self.text.push(close);
-    }
-
-    fn quoted(&mut self, text: &str) {
-        self.text.push('"');
-        for c in text.chars() {
-            match c {
-                '"' => self.text.push_str("\\\""),
-                '\\' => self.text.push_str("\\\\"),
-                '\n' => self.text.push_str("\\n"),
-                '\t' => self.text.push_str("\\t"),
-                c if c.is_control() => self.text.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
-                c => self.text.push(c),
-            }
-        }
-        self.text.push('"');
     }
 }
 
@@ -195,6 +181,27 @@ fn fits(tree: &Tree, room: usize) -> bool {
     take(tree, &mut room)
 }
 
+/// The tokens: words, strings and brackets.
+struct IrText;
+
+/// The escapes of strings.
+const ESCAPES: Escapes = Escapes::Lines;
+
+impl Lexicon for IrText {
+    const LANGUAGE: &'static Language = &Language::new(Rules {
+        signs: &[Tok::LParen, Tok::RParen, Tok::LBracket, Tok::RBracket],
+        comment: ";",
+        block_comments: false,
+        joined_lines: false,
+        quotes: "\"",
+        escapes: Some(ESCAPES),
+        numbers: Numbers::Integers { binary: false, fractions: false },
+        names: Names::Words,
+        directives: false,
+        strays: None,
+    });
+}
+
 /// A bracket that is open.
 struct Open {
     at: u32,
@@ -207,37 +214,35 @@ pub(super) fn read(text: &str) -> Result<Tree, Fault> {
     let Ok(end) = u32::try_from(text.len()) else {
         return Err(Fault::new((0, 0), "the text is longer than 4 GiB"));
     };
-    let mut reader = Reader { text, at: 0 };
+    let mut lexer = Lexer::<IrText>::new(text);
     let mut open: Vec<Open> = Vec::new();
     let mut root: Option<Tree> = None;
-    while let Some(start) = reader.next_start() {
-        let tree = match reader.text.as_bytes()[start] {
-            bracket @ (b'(' | b'[') => {
-                reader.at += 1;
+    loop {
+        let token = lexer.next();
+        let at = (token.start, token.end);
+        let tree = match token.kind {
+            Tok::Eof => break,
+            Tok::LParen | Tok::LBracket => {
                 if root.is_some() || open.len() >= MAX_BRACKETS {
                     let message =
                         if root.is_some() { "text after the end" } else { "brackets are nested too deep" };
-                    return Err(Fault::new(reader.since(start), message));
+                    return Err(Fault::new(at, message));
                 }
-                open.push(Open { at: start as u32, list: bracket == b'[', items: Vec::new() });
+                open.push(Open { at: token.start, list: token.kind == Tok::LBracket, items: Vec::new() });
                 continue;
             }
-            bracket @ (b')' | b']') => {
-                reader.at += 1;
-                let list = bracket == b']';
-                let Some(Open { at, items, .. }) = open.pop_if(|open| open.list == list) else {
-                    return Err(Fault::new(
-                        reader.since(start),
-                        format!("nothing to close with `{}`", char::from(bracket)),
-                    ));
+            Tok::RParen | Tok::RBracket => {
+                let list = token.kind == Tok::RBracket;
+                let Some(Open { at: start, items, .. }) = open.pop_if(|open| open.list == list) else {
+                    return Err(Fault::new(at, format!("nothing to close with `{}`", token.kind.text())));
                 };
                 Tree {
-                    at: (at, reader.at as u32),
+                    at: (start, token.end),
                     node: if list { Node::List(items) } else { Node::Form(items) },
                 }
             }
-            b'"' => reader.string()?,
-            _ => reader.word(),
+            Tok::Str => Tree { at, node: Node::Text(string(token, text)?) },
+            _ => Tree { at, node: Node::Word(token.text(text).to_owned()) },
         };
         match open.last_mut() {
             Some(open) => open.items.push(tree),
@@ -252,78 +257,17 @@ pub(super) fn read(text: &str) -> Result<Tree, Fault> {
     }
 }
 
-struct Reader<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl Reader<'_> {
-    fn since(&self, start: usize) -> (u32, u32) {
-        (start as u32, self.at as u32)
-    }
-
-    /// Skips blanks and comments; the first byte of what follows.
-    fn next_start(&mut self) -> Option<usize> {
-        loop {
-            let rest = &self.text[self.at..];
-            let blank = rest.len() - rest.trim_start().len();
-            self.at += blank;
-            if !self.text[self.at..].starts_with(';') {
-                break;
-            }
-            self.at = self.text[self.at..].find('\n').map_or(self.text.len(), |i| self.at + i);
-        }
-        (self.at < self.text.len()).then_some(self.at)
-    }
-
-    fn word(&mut self) -> Tree {
-        let start = self.at;
-        let ends = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '[' | ']' | '"' | ';');
-        self.at = self.text[start..].find(ends).map_or(self.text.len(), |i| start + i);
-        Tree { at: self.since(start), node: Node::Word(self.text[start..self.at].to_owned()) }
-    }
-
-    fn string(&mut self) -> Result<Tree, Fault> {
-        let start = self.at;
-        let mut value = String::new();
-        let mut chars = self.text[start + 1..].char_indices();
-        while let Some((i, c)) = chars.next() {
-            self.at = start + 1 + i + c.len_utf8();
-            match c {
-                '"' => return Ok(Tree { at: self.since(start), node: Node::Text(value) }),
-                '\\' => {
-                    let escape = chars.next().map(|(_, c)| c);
-                    let c = match escape {
-                        Some('"') => Some('"'),
-                        Some('\\') => Some('\\'),
-                        Some('n') => Some('\n'),
-                        Some('t') => Some('\t'),
-                        Some('u') => unicode(chars.by_ref().map(|(_, c)| c)),
-                        _ => None,
-                    };
-                    let Some(c) = c else {
-                        return Err(Fault::new(self.since(self.at - 1), "unknown escape in a string"));
-                    };
-                    value.push(c);
-                }
-                c => value.push(c),
-            }
-        }
-        Err(Fault::new((start as u32, start as u32 + 1), "a string is not closed"))
-    }
-}
-
-/// The character of `{hex}`.
-fn unicode(mut chars: impl Iterator<Item = char>) -> Option<char> {
-    if chars.next() != Some('{') {
-        return None;
-    }
-    let mut value: u32 = 0;
-    for _ in 0..=8 {
-        match chars.next()? {
-            '}' => return char::from_u32(value),
-            c => value = value.checked_mul(16)?.checked_add(c.to_digit(16)?)?,
+/// What a string says. Of one that is not closed, an escape that there is not is found first.
+fn string(token: Token, text: &str) -> Result<String, Fault> {
+    let is_open = token.fault == Some(wsp_syntax::Fault::OpenString);
+    let quoted = token.text(text);
+    let said = if is_open { unescape(&format!("{quoted} \""), ESCAPES) } else { unescape(quoted, ESCAPES) };
+    match said {
+        Ok(said) if !is_open => Ok(said),
+        Ok(_) => Err(Fault::new((token.start, token.start + 1), "a string is not closed")),
+        Err(escape) => {
+            let at = token.start + escape as u32;
+            Err(Fault::new((at, at + 1), "unknown escape in a string"))
         }
     }
-    None
 }

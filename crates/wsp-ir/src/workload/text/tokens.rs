@@ -51,7 +51,7 @@ impl Lexicon for Wsp {
         block_comments: true,
         joined_lines: false,
         quotes: "\"",
-        escapes: false,
+        escapes: None,
         numbers: Numbers::Integers { binary: false, fractions: true },
         names: Names::Unicode,
         directives: false,

@@ -11,7 +11,7 @@ use wsp_core::ptow::{AxisDescriptor, AxisForm, Counts, KernelDescriptor, Operand
 use wsp_core::words::a;
 use wsp_core::{DType, MAX_RANK};
 use wsp_diag::Diagnostic;
-use wsp_syntax::{Cursor, Tok, Token, unescape};
+use wsp_syntax::{Cursor, Escapes, Tok, Token, unescape};
 
 /// Directives without a table of their own.
 const OTHERS: [&str; 10] =
@@ -162,7 +162,7 @@ impl Assembler<'_> {
         let row = self.next_row[kind as usize];
         self.next_row[kind as usize] += 1;
         if cursor.at(Tok::Str) {
-            let name = unescape(self.text_of(cursor.token())).unwrap_or_default();
+            let name = unescape(self.text_of(cursor.token()), Escapes::Hex).unwrap_or_default();
             self.rename(cursor, kind, row, &name)?;
         }
         match kind {

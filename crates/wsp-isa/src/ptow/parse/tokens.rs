@@ -4,7 +4,7 @@
 
 use crate::ptow::codes;
 use wsp_diag::{Diagnostic, FileId, Sink, Span};
-use wsp_syntax::{Fault, Language, Lexer, Lexicon, Names, Numbers, Rules, Tok, Token, unescape};
+use wsp_syntax::{Escapes, Fault, Language, Lexer, Lexicon, Names, Numbers, Rules, Tok, Token, unescape};
 
 struct Ptows;
 
@@ -44,7 +44,7 @@ impl Lexicon for Ptows {
         block_comments: false,
         joined_lines: false,
         quotes: "\"",
-        escapes: true,
+        escapes: Some(Escapes::Hex),
         numbers: Numbers::Integers { binary: false, fractions: false },
         names: Names::Ascii,
         directives: true,
@@ -114,8 +114,10 @@ fn fault(file: FileId, text: &str, token: Token, lexer: &Lexer<'_, Ptows>) -> Op
         Fault::LargeNumber => {
             bad(format!("`{body}` has more than 64 bits"), body.len()).help("integers have 64 bits with sign")
         }
-        Fault::Escape => bad("unknown escape in a string".to_owned(), 1 + unescape(body).err().unwrap_or(0))
-            .help("escapes are `\\\\`, `\\\"` and `\\u{HEX}`, as in `\\u{1F}`"),
+        Fault::Escape => {
+            bad("unknown escape in a string".to_owned(), 1 + unescape(body, Escapes::Hex).err().unwrap_or(0))
+                .help("escapes are `\\\\`, `\\\"` and `\\u{HEX}`, as in `\\u{1F}`")
+        }
         Fault::OpenString => Diagnostic::error(codes::BAD_TOKEN, "string without an end")
             .at(first(1), "this `\"` has no partner on its line")
             .help("close it with `\"`"),

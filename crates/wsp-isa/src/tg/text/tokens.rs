@@ -3,8 +3,8 @@
 //! Total over any text: what is no token becomes [`Tok::Bad`], which is reported where the token is needed.
 
 use super::idents::{Ident, Idents};
+use wsp_syntax::{Escapes, Language, Lexer, Lexicon, Names, Numbers, Rules, integer};
 pub(super) use wsp_syntax::{Fault, Tok as Sign};
-use wsp_syntax::{Language, Lexer, Lexicon, Names, Numbers, Rules, integer};
 
 struct Tg;
 
@@ -41,7 +41,7 @@ impl Lexicon for Tg {
         block_comments: true,
         joined_lines: false,
         quotes: "\"",
-        escapes: true,
+        escapes: Some(Escapes::Hex),
         numbers: Numbers::Integers { binary: true, fractions: false },
         names: Names::Ascii,
         directives: false,

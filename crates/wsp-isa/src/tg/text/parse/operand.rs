@@ -243,7 +243,8 @@ impl Parser<'_> {
 
     /// What the string that is next says.
     pub(super) fn string(&mut self) -> String {
-        let text = wsp_syntax::unescape(self.text_at(self.here())).unwrap_or_default();
+        let text =
+            wsp_syntax::unescape(self.text_at(self.here()), wsp_syntax::Escapes::Hex).unwrap_or_default();
         self.bump();
         text
     }

@@ -5,14 +5,14 @@ use super::operand::Show;
 use crate::tg::text::parse::SPACES;
 use wsp_core::tg::{GraphNo, ScalarType, Symbol};
 use wsp_ir::tg::{ArgDecl, ArgSource, ExternTensor, Namespace, RefValue};
-use wsp_syntax::quoted;
+use wsp_syntax::{Escapes, quoted};
 
 impl Printer<'_> {
     pub(super) fn declarations(&mut self) {
         let unit = self.unit;
         for file in &unit.uses {
             self.text.push_str("use ");
-            self.text.push_str(&quoted(unit.str(file.path)));
+            self.text.push_str(&quoted(unit.str(file.path), Escapes::Hex));
             self.text.push('\n');
         }
         for (space, number, name, is_bound) in self.naming.unit_names() {
@@ -55,7 +55,7 @@ impl Printer<'_> {
         });
         match self.naming.arg(at) {
             Some(name) => self.text.push_str(self.unit.str(name)),
-            None => self.text.push_str(&quoted(self.unit.str(arg.name))),
+            None => self.text.push_str(&quoted(self.unit.str(arg.name), Escapes::Hex)),
         }
         self.text.push_str(": ");
         self.text.push_str(ScalarType::ALL[arg.ty as usize].1);
@@ -123,7 +123,7 @@ impl Printer<'_> {
     ) {
         let word = SPACES.iter().find(|(other, _)| *other == space).map_or("", |(_, word)| word);
         let text = self.unit.str(name);
-        let name = if is_bound { text.to_owned() } else { quoted(text) };
+        let name = if is_bound { text.to_owned() } else { quoted(text, Escapes::Hex) };
         self.text.push_str(&format!("name {word} {name} = {number}"));
         if let Some(graph) = graph {
             self.text.push_str(&format!(" in {}", graph.0));

@@ -4,7 +4,7 @@ use super::Printer;
 use crate::tg::text::words::is_identifier;
 use wsp_core::tg::*;
 use wsp_ir::tg::{Namespace, TgModule};
-use wsp_syntax::quoted;
+use wsp_syntax::{Escapes, quoted};
 
 /// A type of operands that can be written.
 pub(super) trait Show: OperandType {
@@ -149,7 +149,7 @@ impl Printer<'_> {
         if is_identifier(text) {
             self.text.push_str(text);
         } else {
-            self.text.push_str(&quoted(text));
+            self.text.push_str(&quoted(text, Escapes::Hex));
         }
     }
 
