@@ -9,12 +9,12 @@ mod plan;
 mod runtime;
 
 use crate::args::{BenchCommand, Cli};
-use wsp_cli::args::StatsFormat;
+use wsp_cli::args::Format;
 use wsp_cli::commands::{Outcome, Session};
 
 /// Runs what was typed.
 pub(crate) fn dispatch(cli: Cli) -> Outcome {
-    let mut session = Session::new(&cli.messages, StatsFormat::Text);
+    let mut session = Session::new(&cli.messages, Format::Text);
     let done = match cli.command {
         BenchCommand::Decode(args) => decode::decode(&mut session, &args),
         BenchCommand::Generate(args) => generate::generate(&mut session, &args),

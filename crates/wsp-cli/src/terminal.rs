@@ -1,6 +1,6 @@
 //! Where output goes: results to stdout, diagnostics to stderr.
 
-use crate::args::{Color, ErrorFormat, MessageArgs};
+use crate::args::{Color, Format, MessageArgs};
 use crate::files::written;
 use pto_wsp::catalog::to_json;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const MOST_ALIKE: usize = 5;
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
     color: bool,
-    format: ErrorFormat,
+    format: Format,
 }
 
 impl Terminal {
@@ -53,7 +53,7 @@ impl Terminal {
     /// Prints what a long command is doing; only to a person.
     pub fn progress(&self, text: &str) {
         let mut err = std::io::stderr().lock();
-        if err.is_terminal() && self.format == ErrorFormat::Text {
+        if err.is_terminal() && self.format == Format::Text {
             let _ = writeln!(err, "{text}");
         }
     }
@@ -62,19 +62,19 @@ impl Terminal {
     pub(crate) fn report(&self, diagnostics: &[Diagnostic], sources: &SourceMap) {
         let mut text = String::new();
         let shown = match self.format {
-            ErrorFormat::Text => distinct(diagnostics),
-            ErrorFormat::Json => diagnostics.iter().collect(),
+            Format::Text => distinct(diagnostics),
+            Format::Json => diagnostics.iter().collect(),
         };
         for diagnostic in shown.iter().take(limits::MAX_DIAGNOSTICS as usize) {
             match self.format {
-                ErrorFormat::Text => text.push_str(&render(diagnostic, sources, self.color)),
-                ErrorFormat::Json => text.push_str(&to_json(diagnostic, sources).to_string()),
+                Format::Text => text.push_str(&render(diagnostic, sources, self.color)),
+                Format::Json => text.push_str(&to_json(diagnostic, sources).to_string()),
             }
             if !text.ends_with('\n') {
                 text.push('\n');
             }
         }
-        if self.format == ErrorFormat::Text {
+        if self.format == Format::Text {
             text.push_str(&summary(diagnostics, shown.len()));
         }
         let _ = std::io::stderr().lock().write_all(text.as_bytes());

@@ -37,8 +37,8 @@ pub(crate) struct Cli {
 #[derive(Args, Debug)]
 pub struct MessageArgs {
     /// How errors and warnings are printed
-    #[arg(long, global = true, value_enum, display_order = 100, default_value_t = ErrorFormat::Text)]
-    pub(crate) error_format: ErrorFormat,
+    #[arg(long, global = true, value_enum, display_order = 100, default_value_t = Format::Text)]
+    pub(crate) error_format: Format,
 
     /// When errors and warnings are coloured
     #[arg(long, global = true, value_enum, display_order = 101, default_value_t = Color::Auto)]
@@ -148,24 +148,15 @@ impl Command {
     }
 
     /// How its result is printed.
-    pub(crate) fn format(&self) -> StatsFormat {
+    pub(crate) fn format(&self) -> Format {
         let json = match self {
             Command::Run(args) => return args.stats,
             Command::Plan(args) => args.json,
             Command::Graph(args) => args.json,
             _ => false,
         };
-        if json { StatsFormat::Json } else { StatsFormat::Text }
+        Format::of(json)
     }
-}
-
-/// How errors and warnings are printed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum ErrorFormat {
-    /// For people
-    Text,
-    /// One JSON object per line
-    Json,
 }
 
 /// When output is coloured.
@@ -179,13 +170,20 @@ pub(crate) enum Color {
     Never,
 }
 
-/// How the summary is printed.
+/// How results, tables or messages are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum StatsFormat {
+pub enum Format {
     /// For people
     Text,
-    /// One JSON object
+    /// JSON objects; of messages, one per line
     Json,
+}
+
+impl Format {
+    /// That of a command with `--json`.
+    pub(crate) fn of(json: bool) -> Format {
+        if json { Format::Json } else { Format::Text }
+    }
 }
 
 /// A command that can print JSON.

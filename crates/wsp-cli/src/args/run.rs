@@ -2,7 +2,7 @@
 
 use super::unit::UnitArgs;
 use super::values::{Words, kept_folder, number, runnable, words};
-use super::{DataArgs, LaunchArgs, StatsFormat};
+use super::{DataArgs, Format, LaunchArgs};
 use clap::Args;
 use std::path::PathBuf;
 use wsp_backend::Expand;
@@ -49,8 +49,8 @@ pub(crate) struct RunArgs {
     pub(crate) allow_unwritten: Vec<String>,
 
     /// How the summary is printed
-    #[arg(long, value_enum, default_value_t = StatsFormat::Text)]
-    pub(crate) stats: StatsFormat,
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) stats: Format,
 
     /// Keep machine code of generators and kernels in this folder, and take what an earlier run has kept: for `.pto` programs, and workloads over their kernels
     #[arg(long, value_name = "FOLDER", value_parser = kept_folder())]

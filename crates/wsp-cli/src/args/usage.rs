@@ -1,6 +1,6 @@
 //! Wrong command lines, for programs: one object in the shape of every other error.
 
-use super::{Color, ErrorFormat, MessageArgs};
+use super::{Color, Format, MessageArgs};
 use crate::terminal::Terminal;
 use clap::ValueEnum as _;
 use pto_wsp::codes;
@@ -13,13 +13,13 @@ pub(crate) fn wants_json(words: impl IntoIterator<Item = OsString>) -> bool {
     let words: Vec<String> = words.take_while(|word| word != "--").collect();
     let after = words.windows(2).filter(|pair| pair[0] == "--error-format").map(|pair| pair[1].as_str());
     let joined = words.iter().filter_map(|word| word.strip_prefix("--error-format="));
-    let is_json = |word| matches!(ErrorFormat::from_str(word, false), Ok(ErrorFormat::Json));
+    let is_json = |word| matches!(Format::from_str(word, false), Ok(Format::Json));
     after.chain(joined).any(is_json)
 }
 
 /// Where errors go while the command line is not read.
 pub(crate) fn terminal(is_json: bool) -> Terminal {
-    let error_format = if is_json { ErrorFormat::Json } else { ErrorFormat::Text };
+    let error_format = Format::of(is_json);
     Terminal::new(&MessageArgs { error_format, color: Color::Auto })
 }
 

@@ -27,7 +27,7 @@ pub use comparison::compare;
 pub use options::refuse;
 
 use self::kind::{Kind, wrong_kind};
-use crate::args::{Cli, Command, LaunchArgs, MessageArgs, Setting, StatsFormat};
+use crate::args::{Cli, Command, Format, LaunchArgs, MessageArgs, Setting};
 use crate::engine::{Compiled, Options, Purpose};
 use crate::files::{Filled, Output, keep_last, read_source};
 use crate::terminal::Terminal;
@@ -73,7 +73,7 @@ pub struct Session {
     /// Source files so far.
     pub sources: SourceMap,
     /// How the result is printed.
-    format: StatsFormat,
+    format: Format,
     /// Whether it has been printed.
     has_result: Cell<bool>,
     /// What becomes of warnings.
@@ -131,7 +131,7 @@ pub fn set_once<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), Diag
 
 impl Session {
     /// A session that has read nothing yet.
-    pub fn new(messages: &MessageArgs, format: StatsFormat) -> Session {
+    pub fn new(messages: &MessageArgs, format: Format) -> Session {
         Session {
             terminal: Terminal::new(messages),
             sources: SourceMap::default(),
@@ -203,7 +203,7 @@ impl Session {
     /// Prints the result. For machines it holds every fault, for each of which the exit status is not 0.
     fn print(&self, text: impl FnOnce() -> String, json: impl FnOnce() -> Value, faults: &[Diagnostic]) {
         self.has_result.set(true);
-        if self.format == StatsFormat::Text {
+        if self.format == Format::Text {
             return self.terminal.print(&text());
         }
         let mut report = json();
@@ -215,7 +215,7 @@ impl Session {
     /// Reports what has stopped a command. A result for machines that is not printed yet is the list of errors alone.
     pub fn fail(&self, faults: &[Diagnostic]) -> Outcome {
         self.terminal.report(faults, &self.sources);
-        if self.format == StatsFormat::Json && !self.has_result.get() {
+        if self.format == Format::Json && !self.has_result.get() {
             self.print(String::new, || json!({}), faults);
         }
         let contradicts = |fault: &Diagnostic| fault.code == codes::OPTIONS_CONTRADICT;

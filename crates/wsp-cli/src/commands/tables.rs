@@ -1,7 +1,7 @@
 //! `wsp config` and `wsp targets`: the tables that the system is made of.
 
 use super::Outcome;
-use crate::args::{JsonArgs, TargetsArgs};
+use crate::args::{Format, JsonArgs, TargetsArgs};
 use crate::terminal::Terminal;
 use serde_json::{Value, json};
 use wsp_core::limits;
@@ -35,8 +35,7 @@ pub(super) fn config(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, Ve
 /// Prints the capability table.
 pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome, Vec<Diagnostic>> {
     if args.matrix {
-        let form = if args.json { Form::Json } else { Form::Text };
-        print_matrix(terminal, form);
+        print_matrix(terminal, Format::of(args.json));
         return Ok(Outcome::Done);
     }
     if args.json {
@@ -67,16 +66,9 @@ pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome
     Ok(Outcome::Done)
 }
 
-/// How a table is printed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Text,
-    Json,
-}
-
 /// Prints what each platform does with each instruction of task graphs.
-fn print_matrix(terminal: &Terminal, form: Form) {
-    if form == Form::Json {
+fn print_matrix(terminal: &Terminal, format: Format) {
+    if format == Format::Json {
         terminal.print_json(&matrix_json());
     } else {
         terminal.print(&matrix_text());
