@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from dataclasses import dataclass, field
@@ -9,7 +10,19 @@ from typing import Any
 
 from pto_wsp import _core
 from pto_wsp._seam import REQUIRED, ConstexprArg, ParamSpec, record_task
+from pto_wsp.schedule import Scheduled
 from pto_wsp.spans import span_of_frame
+
+
+def counted_methods() -> list[str]:
+    """The methods of schedules that need a number and nothing else."""
+
+    def needs(method: Any) -> list[Any]:
+        own = list(inspect.signature(method).parameters.values())[1:]
+        return [one.annotation for one in own if one.default is one.empty]
+
+    methods = {name: method for name, method in vars(Scheduled).items() if inspect.isfunction(method)}
+    return [name for name, method in methods.items() if name[0] != "_" and needs(method) == ["int"]]
 
 
 @dataclass(frozen=True)

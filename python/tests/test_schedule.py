@@ -8,7 +8,7 @@ import linecache
 import re
 
 import pytest
-from declared import Declared, document, ir
+from declared import Declared, counted_methods, document, ir
 from pto_wsp import (
     Deps,
     DispatchPolicy,
@@ -114,7 +114,6 @@ def test_the_second_sample_of_document_003_runs_as_printed():
             lambda w: w.pipeline_depth(2).pipeline_depth(3, "per_pool"),
             ["pipeline_depth(2);", "pipeline_depth(3, per_pool);"],
         ),
-        (lambda w: w.batch_deps(5), ["batch_deps(5);"]),
         (
             lambda w: w.task_graph(ready=ReadyPolicy.work_steal()).core_groups(2),
             ["task_graph(ready = work_steal);", "core_groups(2);"],
@@ -144,6 +143,14 @@ def test_every_method_reaches_the_ir(said, lines):
     for line in lines:
         plain = re.sub(r"\W+", " ", line)
         assert plain in re.sub(r"\W+", " ", joined), found
+
+
+@pytest.mark.parametrize("method", counted_methods())
+def test_a_method_that_takes_a_number_reaches_the_ir(method):
+    said = getattr(attention, method)(2)
+    assert f"{method}(2);" in schedule(said.task_graph(ready=ReadyPolicy.work_steal()))
+    with pytest.raises(errors.ScheduleError):
+        getattr(attention, method)("2")
 
 
 def test_schedules_are_immutable():

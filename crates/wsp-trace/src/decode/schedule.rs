@@ -1,32 +1,48 @@
 //! Schedules.
 
 use super::place::At;
-use crate::wire::{Decoded, Fields, Json, items, unknown_word};
+use crate::wire::{Decoded, Fault, Fields, Json, items, unknown_word};
 use wsp_ir::workload::{
-    BatchDeps, CoreGroups, Deps, Directive, DirectiveKind, Dispatch, DispatchThreshold, ExecPool, Gate,
-    GateScope, PoolSizes, Priority, Ready, Schedule, SpatialMap, Start, StreamBy, Streams, ThresholdPolicy,
-    Timing, Trace, Window, WindowMode,
+    Directive, DirectiveFields, DirectiveKind, Dispatch, ExecPool, IntExpr, Schedule, ThresholdPolicy,
 };
 
-/// The forms of a directive.
-pub(super) const FORMS: &[&str] = &[
-    "dispatch",
-    "dispatch_threshold",
-    "streams",
-    "stream_by",
-    "deps",
-    "window",
-    "pools",
-    "ready",
-    "start",
-    "trace",
-    "gate",
-    "batch_deps",
-    "core_groups",
-    "priority",
-    "timing",
-    "spatial_map",
-];
+/// The fields of a directive that stands here.
+struct Placed<'f, 'a, 'p> {
+    fields: &'f mut Fields<'a>,
+    at: At<'p>,
+}
+
+impl DirectiveFields for Placed<'_, '_, '_> {
+    type Fault = Box<Fault>;
+
+    fn count(&mut self, name: &'static str) -> Decoded<u32> {
+        self.fields.required(name, Json::number)
+    }
+
+    fn pair(&mut self, name: &'static str) -> Decoded<(u32, u32)> {
+        self.fields.required(name, Json::pair)
+    }
+
+    fn integers(&mut self, name: &'static str) -> Decoded<Vec<i64>> {
+        self.fields.list(name, Json::number)
+    }
+
+    fn word<T: Copy>(&mut self, name: &'static str, words: &[(&str, T)]) -> Decoded<T> {
+        self.fields.word(name, words)
+    }
+
+    fn expr(&mut self, name: &'static str) -> Decoded<IntExpr> {
+        self.fields.required(name, |json| self.at.expr(json))
+    }
+
+    fn policy(&mut self, name: &'static str) -> Decoded<Dispatch> {
+        self.fields.required(name, |json| self.at.policy(json))
+    }
+
+    fn policies(&mut self, name: &'static str) -> Decoded<Vec<ThresholdPolicy>> {
+        self.fields.list(name, |json| self.at.threshold_policy(json))
+    }
+}
 
 impl At<'_> {
     /// A schedule.
@@ -40,39 +56,9 @@ impl At<'_> {
 
     pub(super) fn directive(self, json: &Json<'_>) -> Decoded<Directive> {
         self.form(json, |fields, at| {
-            let kind = match fields.kind()? {
-                "dispatch" => fields.required("policy", |json| at.policy(json))?.into(),
-                "dispatch_threshold" => DispatchThreshold {
-                    metric: fields.required("metric", |json| at.expr(json))?,
-                    bounds: fields.list("bounds", Json::number)?,
-                    policies: fields.list("policies", |json| at.threshold_policy(json))?,
-                }
-                .into(),
-                "streams" => Streams(count(fields, "n")?).into(),
-                "stream_by" => StreamBy(fields.required("key", |json| at.expr(json))?).into(),
-                "deps" => DirectiveKind::Deps(fields.word("mode", Deps::WORDS)?),
-                "window" => DirectiveKind::Window(Window {
-                    capacity: count(fields, "capacity")?,
-                    mode: fields.word("mode", WindowMode::WORDS)?,
-                }),
-                "pools" => DirectiveKind::Pools(pools(fields)?),
-                "ready" => DirectiveKind::Ready(fields.word("mode", Ready::WORDS)?),
-                "start" => DirectiveKind::Start(start(fields)?),
-                "trace" => DirectiveKind::Trace(fields.word("mode", Trace::WORDS)?),
-                "gate" => DirectiveKind::Gate(Gate {
-                    scope: fields.word("scope", GateScope::WORDS)?,
-                    capacity: count(fields, "capacity")?,
-                }),
-                "batch_deps" => BatchDeps(count(fields, "n")?).into(),
-                "core_groups" => CoreGroups(count(fields, "n")?).into(),
-                "priority" => Priority(fields.required("key", |json| at.expr(json))?).into(),
-                "timing" => DirectiveKind::Timing(timing(fields)?),
-                "spatial_map" => {
-                    let (x, y) = fields.required("grid", Json::pair)?;
-                    SpatialMap { x, y }.into()
-                }
-                other => return Err(unknown_word(other, FORMS.iter().copied()).in_field("k")),
-            };
+            let key = fields.kind()?;
+            let kind = DirectiveKind::read(key, &mut Placed { fields, at })?;
+            let kind = kind.ok_or_else(|| unknown_word(key, DirectiveKind::keys()).in_field("k"))?;
             Ok(Directive { kind, span: at.span })
         })
     }
@@ -113,40 +99,3 @@ impl At<'_> {
 
 /// The forms of a dispatch policy.
 pub(super) const DISPATCH: &[&str] = &["round_robin", "work_steal", "affinity", "hash", "static_partition"];
-
-fn count(fields: &mut Fields<'_>, name: &'static str) -> Decoded<u32> {
-    fields.required(name, Json::number)
-}
-
-fn pools(fields: &mut Fields<'_>) -> Decoded<PoolSizes> {
-    Ok(match fields.required("mode", Json::text)? {
-        "shared" => PoolSizes::Shared,
-        "by_unit" => PoolSizes::ByUnit { vector: count(fields, "vector")?, cube: count(fields, "cube")? },
-        other => return Err(unknown_word(other, ["shared", "by_unit"].into_iter()).in_field("mode")),
-    })
-}
-
-fn start(fields: &mut Fields<'_>) -> Decoded<Start> {
-    Ok(match fields.required("mode", Json::text)? {
-        "immediate" => Start::Immediate,
-        "after_orchestration" => Start::AfterOrchestration,
-        "threshold" => Start::Threshold(count(fields, "n")?),
-        other => {
-            let modes = ["immediate", "after_orchestration", "threshold"];
-            return Err(unknown_word(other, modes.into_iter()).in_field("mode"));
-        }
-    })
-}
-
-fn timing(fields: &mut Fields<'_>) -> Decoded<Timing> {
-    Ok(match fields.required("mode", Json::text)? {
-        "immediate" => Timing::Immediate,
-        "batched" => Timing::Batched(count(fields, "n")?),
-        "interleaved" => Timing::Interleaved(count(fields, "n")?),
-        "rate_limit" => Timing::RateLimit(count(fields, "n")?),
-        other => {
-            let modes = ["immediate", "batched", "interleaved", "rate_limit"];
-            return Err(unknown_word(other, modes.into_iter()).in_field("mode"));
-        }
-    })
-}

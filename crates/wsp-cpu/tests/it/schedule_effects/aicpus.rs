@@ -25,6 +25,13 @@ pub(super) const EFFECTS: &[Effect] = &[
     ("core_groups(n)", core_groups),
 ];
 
+/// AICPUs refuse a schedule with this primitive, which no other needs.
+pub(super) fn is_refused(primitive: &str) {
+    let text = free(6, &format!("{};", primitive.replace("(n", "(2")));
+    assert_eq!(refused(&text, On::Threads(4)), NONE, "{text}");
+    assert_eq!(refused(&text, On::Aicpus(4, 2)).len(), 1, "{text}");
+}
+
 /// The AICPU of each of some tasks: with as many threads as AICPUs each has one core, with its number.
 fn aicpus(n: u32, dispatch: &str) -> Vec<u32> {
     traced_workers(&free(n, dispatch), On::Aicpus(4, 2))

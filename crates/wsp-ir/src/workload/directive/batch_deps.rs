@@ -1,6 +1,6 @@
 //! `batch_deps(n)`.
 
-use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use super::{DirectiveDef, DirectiveFields, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
@@ -36,6 +36,10 @@ impl DirectiveDef for BatchDeps {
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<BatchDeps> {
         parser.count32("the number of completions", MAX_TASK_WINDOW).map(BatchDeps)
+    }
+
+    fn read<F: DirectiveFields>(fields: &mut F) -> Result<BatchDeps, F::Fault> {
+        fields.count("n").map(BatchDeps)
     }
 }
 

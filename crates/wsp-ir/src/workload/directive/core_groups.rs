@@ -1,8 +1,8 @@
 //! `core_groups(n)`.
 
 use super::{
-    DirectiveDef, DirectiveInterface, DirectiveKind, Dispatch, Form, MissingRequirement, Schedule,
-    SchedulePolicy, ThresholdPolicy, capability_rows,
+    DirectiveDef, DirectiveFields, DirectiveInterface, DirectiveKind, Dispatch, Form, MissingRequirement,
+    Schedule, SchedulePolicy, ThresholdPolicy, capability_rows,
 };
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
@@ -40,6 +40,10 @@ impl DirectiveDef for CoreGroups {
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<CoreGroups> {
         parser.count32("the number of workers of a group", MAX_THREADS).map(CoreGroups)
+    }
+
+    fn read<F: DirectiveFields>(fields: &mut F) -> Result<CoreGroups, F::Fault> {
+        fields.count("n").map(CoreGroups)
     }
 }
 

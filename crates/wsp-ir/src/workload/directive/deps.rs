@@ -1,6 +1,6 @@
 //! `task_graph(deps = …)`.
 
-use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use super::{DirectiveDef, DirectiveFields, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::{CapabilityRow, Support};
@@ -51,6 +51,10 @@ impl DirectiveDef for Deps {
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<Deps> {
         parser.one_of("way to find dependences", SPELLINGS)
+    }
+
+    fn read<F: DirectiveFields>(fields: &mut F) -> Result<Deps, F::Fault> {
+        fields.word("mode", Deps::WORDS)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `dispatch(policy)`.
 
-use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use super::{DirectiveDef, DirectiveFields, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::IntExpr;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::{Checker, error, rule};
@@ -94,6 +94,10 @@ impl DirectiveDef for Dispatch {
         };
         parser.close(open, "`)` after the policy")?;
         Ok(policy)
+    }
+
+    fn read<F: DirectiveFields>(fields: &mut F) -> Result<Dispatch, F::Fault> {
+        fields.policy("policy")
     }
 }
 

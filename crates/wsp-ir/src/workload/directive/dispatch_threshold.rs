@@ -1,8 +1,8 @@
 //! `dispatch_threshold(metric, bounds, policies)`.
 
 use super::{
-    DirectiveDef, DirectiveInterface, DirectiveKind, Dispatch, Form, MissingRequirement, Schedule,
-    SchedulePolicy, capability_rows,
+    DirectiveDef, DirectiveFields, DirectiveInterface, DirectiveKind, Dispatch, Form, MissingRequirement,
+    Schedule, SchedulePolicy, capability_rows,
 };
 use crate::workload::IntExpr;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
@@ -61,6 +61,14 @@ impl DirectiveDef for DispatchThreshold {
         parser.expect(Tok::Comma, "`,` and the policies")?;
         let policies = parser.bracketed("the policies", |p| policy(p, form))?;
         Ok(DispatchThreshold { metric, bounds, policies })
+    }
+
+    fn read<F: DirectiveFields>(fields: &mut F) -> Result<DispatchThreshold, F::Fault> {
+        Ok(DispatchThreshold {
+            metric: fields.expr("metric")?,
+            bounds: fields.integers("bounds")?,
+            policies: fields.policies("policies")?,
+        })
     }
 }
 

@@ -1,8 +1,8 @@
 //! `pipeline_depth(n, scope)`.
 
 use super::{
-    DirectiveDef, DirectiveInterface, DirectiveKind, Form, MissingRequirement, Schedule, SchedulePolicy,
-    capability_rows,
+    DirectiveDef, DirectiveFields, DirectiveInterface, DirectiveKind, Form, MissingRequirement, Schedule,
+    SchedulePolicy, capability_rows,
 };
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
@@ -20,6 +20,7 @@ impl ScheduleBuilder<'_> {
 
 impl DirectiveDef for Gate {
     const FORMS: &'static [Form] = &[Form::Statement("pipeline_depth")];
+    const KEY: &'static str = "gate";
 
     capability_rows! {
         Gate { scope: GateScope::Global, .. } => CapabilityRow::new(
@@ -47,6 +48,10 @@ impl DirectiveDef for Gate {
             GateScope::default()
         };
         Ok(Gate { scope, capacity })
+    }
+
+    fn read<F: DirectiveFields>(fields: &mut F) -> Result<Gate, F::Fault> {
+        Ok(Gate { scope: fields.word("scope", GateScope::WORDS)?, capacity: fields.count("capacity")? })
     }
 }
 

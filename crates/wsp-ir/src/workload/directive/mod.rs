@@ -1,15 +1,16 @@
 //! Schedules of workloads: when and where tasks run. They never change a result.
 //!
-//! A statement is one file: its data, its text, how Rust adds it, its rule, what targets do with it and what it comes to. `directives!` lists
-//! them; text, rules, capability tables and plans go by that list.
+//! A statement is one file: its data, its text, how Rust adds it, how front ends in other languages write it, its rule, what targets do with
+//! it and what it comes to. `directives!` lists them with the part of the policy that is theirs; text, traces, rules, capability tables and plans
+//! go by that list.
 
 mod batch_deps;
 mod core_groups;
 mod deps;
 mod dispatch;
 mod dispatch_threshold;
+mod fields;
 mod gate;
-mod policy;
 mod pools;
 mod priority;
 mod ready;
@@ -25,7 +26,7 @@ pub use batch_deps::BatchDeps;
 pub use core_groups::CoreGroups;
 pub use dispatch::Dispatch;
 pub use dispatch_threshold::{DispatchThreshold, ThresholdPolicy};
-pub use policy::SchedulePolicy;
+pub use fields::DirectiveFields;
 pub use priority::Priority;
 pub use spatial_map::SpatialMap;
 pub use stream_by::StreamBy;
@@ -149,6 +150,8 @@ impl MissingRequirement {
 pub(super) trait DirectiveDef: DirectiveInterface + Sized {
     /// Where it may stand: the first names it, the last is how it is printed by itself.
     const FORMS: &'static [Form];
+    /// Its name as fields.
+    const KEY: &'static str = Self::FORMS[0].word();
     /// What targets do with each of its values.
     const ROWS: &'static [CapabilityRow];
 
@@ -157,6 +160,9 @@ pub(super) trait DirectiveDef: DirectiveInterface + Sized {
 
     /// Reads what stands in the brackets of a statement, or behind the `=` of a setting.
     fn parse(parser: &mut Parser<'_>, form: Form) -> Parsed<Self>;
+
+    /// Reads its fields.
+    fn read<F: DirectiveFields>(fields: &mut F) -> Result<Self, F::Fault>;
 }
 
 /// The rows of a directive, each with the values that it is for: a `match`, so that every value has a row.
@@ -177,11 +183,18 @@ use capability_rows;
 pub(super) type ParseFn = fn(&mut Parser<'_>, Form) -> Parsed<DirectiveKind>;
 
 macro_rules! directives {
-    ($($(#[$doc:meta])* $kind:ident($data:ty),)*) => {
+    ($($(#[$doc:meta])* $kind:ident($data:ty)
+        $(=> { $($(#[$of:meta])* $field:ident: $value:ty,)* })?,)*) => {
         /// The statements of a schedule.
         #[derive(Clone, PartialEq, Debug)]
         pub enum DirectiveKind {
             $($(#[$doc])* $kind($data),)*
+        }
+
+        /// What a schedule says, as plain data. The default is that of a module without one.
+        #[derive(Clone, PartialEq, Debug, Default)]
+        pub struct SchedulePolicy {
+            $($($($(#[$of])* pub $field: $value,)*)?)*
         }
 
         $(impl From<$data> for DirectiveKind {
@@ -198,6 +211,22 @@ macro_rules! directives {
                     D::FORMS.iter().map(move |form| (*form, read))
                 }
                 std::iter::empty()$(.chain(of::<$data>()))*
+            }
+
+            /// The name of every directive as fields, in the order in which messages list them.
+            pub fn keys() -> impl Iterator<Item = &'static str> {
+                [$(<$data as DirectiveDef>::KEY),*].into_iter()
+            }
+
+            /// Reads the fields of the directive with a name; none where there is no such directive.
+            ///
+            /// # Errors
+            /// Fields that it does not have.
+            pub fn read<F: DirectiveFields>(key: &str, fields: &mut F) -> Result<Option<DirectiveKind>, F::Fault> {
+                $(if key == <$data as DirectiveDef>::KEY {
+                    return <$data as DirectiveDef>::read(fields).map(|data| Some(data.into()));
+                })*
+                Ok(None)
             }
 
             /// What targets do with each directive.
@@ -236,33 +265,75 @@ macro_rules! directives {
 
 directives! {
     /// `dispatch(policy)`: which worker (AICPU) a task goes to.
-    Dispatch(Dispatch),
+    Dispatch(Dispatch) => {
+        /// Which worker a task goes to.
+        dispatch: Option<Dispatch>,
+    },
     /// `dispatch_threshold(metric, [t0, t1, …], [p0, p1, p2, …])`: a policy by the size of the task.
-    DispatchThreshold(DispatchThreshold),
+    DispatchThreshold(DispatchThreshold) => {
+        /// A policy by the size of the task.
+        threshold: Option<DispatchThreshold>,
+    },
     /// `streams(n)`: tasks go to in-order streams.
-    Streams(Streams),
+    Streams(Streams) => {
+        /// Number of in-order streams, at most 65,536; none without streams.
+        streams: Option<u32>,
+    },
     /// `stream_by(key)`: which stream a task goes to.
-    StreamBy(StreamBy),
+    StreamBy(StreamBy) => {
+        /// Which stream a task goes to; in turn where the schedule does not say.
+        stream_by: Option<IntExpr>,
+    },
     /// `deps = …` of `task_graph`.
-    Deps(Deps),
+    Deps(Deps) => {
+        /// How dependences are found.
+        deps: Deps,
+    },
     /// `window = n` or `window = (n, mode)` of `task_graph`, or `task_window(n, mode)`.
-    Window(Window),
+    Window(Window) => {
+        /// Most tasks in flight, and what happens when as many are; none where the schedule does not say.
+        window: Option<Window>,
+    },
     /// `pools = …` of `task_graph`.
-    Pools(PoolSizes),
+    Pools(PoolSizes) => {
+        /// Workers by execution unit.
+        pools: PoolSizes,
+    },
     /// `ready = …` of `task_graph`.
-    Ready(Ready),
+    Ready(Ready) => {
+        /// Which ready task is next.
+        ready: Ready,
+    },
     /// `start = …` of `task_graph`.
-    Start(Start),
+    Start(Start) => {
+        /// When the first task may start.
+        start: Start,
+    },
     /// `trace = …` of `task_graph`.
-    Trace(Trace),
+    Trace(Trace) => {
+        /// What is recorded.
+        trace: Trace,
+    },
     /// `pipeline_depth(n, scope)`: most tasks that run at once in a scope (an issue gate).
-    Gate(Gate),
+    Gate(Gate) => {
+        /// Most tasks that run at once, at most once per scope; in the order of the scopes.
+        gates: Vec<Gate>,
+    },
     /// `batch_deps(n)`: completions that a worker gathers before it releases their successors.
-    BatchDeps(BatchDeps),
+    BatchDeps(BatchDeps) => {
+        /// Completions that a worker gathers before it releases successors; none where the schedule does not say.
+        batch: Option<u32>,
+    },
     /// `core_groups(n)`: workers that share a core group.
-    CoreGroups(CoreGroups),
+    CoreGroups(CoreGroups) => {
+        /// Workers that share a core group; none where the schedule does not say.
+        core_groups: Option<u32>,
+    },
     /// `priority(key)`: which ready task is next, with `ready = priority`.
-    Priority(Priority),
+    Priority(Priority) => {
+        /// Which ready task is next, larger keys first.
+        priority: Option<IntExpr>,
+    },
     /// `timing(…)`: when ready tasks are handed to workers.
     Timing(Timing),
     /// `spatial_map((x, y))`: tasks are placed on a grid of tiles.

@@ -1,6 +1,6 @@
 //! `task_graph(pools = …)`.
 
-use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use super::{DirectiveDef, DirectiveFields, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::Checker;
@@ -51,6 +51,13 @@ impl DirectiveDef for PoolSizes {
         let cube = parser.count32("the number of workers for cube tasks", MAX_THREADS)?;
         parser.close(open, "`)` after the numbers of workers")?;
         Ok(PoolSizes::ByUnit { vector, cube })
+    }
+
+    fn read<F: DirectiveFields>(fields: &mut F) -> Result<PoolSizes, F::Fault> {
+        Ok(match fields.word("mode", &[("shared", false), ("by_unit", true)])? {
+            false => PoolSizes::Shared,
+            true => PoolSizes::ByUnit { vector: fields.count("vector")?, cube: fields.count("cube")? },
+        })
     }
 }
 

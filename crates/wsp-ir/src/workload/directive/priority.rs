@@ -1,8 +1,8 @@
 //! `priority(key)`.
 
 use super::{
-    DirectiveDef, DirectiveInterface, DirectiveKind, Form, MissingRequirement, Schedule, SchedulePolicy,
-    capability_rows,
+    DirectiveDef, DirectiveFields, DirectiveInterface, DirectiveKind, Form, MissingRequirement, Schedule,
+    SchedulePolicy, capability_rows,
 };
 use crate::workload::IntExpr;
 use crate::workload::build::{Expr, ScheduleBuilder};
@@ -36,6 +36,10 @@ impl DirectiveDef for Priority {
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<Priority> {
         parser.expr().map(Priority)
+    }
+
+    fn read<F: DirectiveFields>(fields: &mut F) -> Result<Priority, F::Fault> {
+        fields.expr("key").map(Priority)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `task_graph(ready = …)`.
 
-use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use super::{DirectiveDef, DirectiveFields, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::{CapabilityRow, Support};
@@ -57,6 +57,10 @@ impl DirectiveDef for Ready {
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<Ready> {
         parser.one_of("ready policy", Ready::WORDS)
+    }
+
+    fn read<F: DirectiveFields>(fields: &mut F) -> Result<Ready, F::Fault> {
+        fields.word("mode", Ready::WORDS)
     }
 }
 

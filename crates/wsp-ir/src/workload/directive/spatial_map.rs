@@ -1,6 +1,6 @@
 //! `spatial_map((x, y))`.
 
-use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use super::{DirectiveDef, DirectiveFields, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::Checker;
@@ -40,6 +40,11 @@ impl DirectiveDef for SpatialMap {
         parser.expect(Tok::Comma, "`,` and the number of rows")?;
         let y = parser.count32("the number of rows", u32::MAX)?;
         parser.close(open, "`)` after the extents of the grid")?;
+        Ok(SpatialMap { x, y })
+    }
+
+    fn read<F: DirectiveFields>(fields: &mut F) -> Result<SpatialMap, F::Fault> {
+        let (x, y) = fields.pair("grid")?;
         Ok(SpatialMap { x, y })
     }
 }

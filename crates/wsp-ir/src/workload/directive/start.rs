@@ -1,6 +1,6 @@
 //! `task_graph(start = …)`.
 
-use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use super::{DirectiveDef, DirectiveFields, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
@@ -59,6 +59,18 @@ impl DirectiveDef for Start {
         let count = parser.count32("the number of tasks", u32::MAX)?;
         parser.close(open, "`)` after the number of tasks")?;
         Ok(Start::Threshold(count))
+    }
+
+    fn read<F: DirectiveFields>(fields: &mut F) -> Result<Start, F::Fault> {
+        const MODES: [(&str, Start); 3] = [
+            ("immediate", Start::Immediate),
+            ("after_orchestration", Start::AfterOrchestration),
+            ("threshold", Start::Threshold(0)),
+        ];
+        Ok(match fields.word("mode", &MODES)? {
+            Start::Threshold(_) => Start::Threshold(fields.count("n")?),
+            start => start,
+        })
     }
 }
 

@@ -1,8 +1,8 @@
 //! `stream_by(key)`.
 
 use super::{
-    DirectiveDef, DirectiveInterface, DirectiveKind, Form, MissingRequirement, Schedule, SchedulePolicy,
-    capability_rows,
+    DirectiveDef, DirectiveFields, DirectiveInterface, DirectiveKind, Form, MissingRequirement, Schedule,
+    SchedulePolicy, capability_rows,
 };
 use crate::workload::IntExpr;
 use crate::workload::build::{Expr, ScheduleBuilder};
@@ -35,6 +35,10 @@ impl DirectiveDef for StreamBy {
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<StreamBy> {
         parser.expr().map(StreamBy)
+    }
+
+    fn read<F: DirectiveFields>(fields: &mut F) -> Result<StreamBy, F::Fault> {
+        fields.expr("key").map(StreamBy)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `streams(n)`.
 
-use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use super::{DirectiveDef, DirectiveFields, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
@@ -34,6 +34,10 @@ impl DirectiveDef for Streams {
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<Streams> {
         parser.count32("the number of streams", MAX_STREAMS).map(Streams)
+    }
+
+    fn read<F: DirectiveFields>(fields: &mut F) -> Result<Streams, F::Fault> {
+        fields.count("n").map(Streams)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `timing(…)`.
 
-use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use super::{DirectiveDef, DirectiveFields, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
@@ -72,6 +72,21 @@ impl DirectiveDef for Timing {
         let count = parser.count32("a number", u32::MAX)?;
         parser.close(open, "`)` after the number")?;
         Ok(timing(count))
+    }
+
+    fn read<F: DirectiveFields>(fields: &mut F) -> Result<Timing, F::Fault> {
+        const MODES: [(&str, Timing); 4] = [
+            ("immediate", Timing::Immediate),
+            ("batched", Timing::Batched(0)),
+            ("interleaved", Timing::Interleaved(0)),
+            ("rate_limit", Timing::RateLimit(0)),
+        ];
+        Ok(match fields.word("mode", &MODES)? {
+            Timing::Immediate => Timing::Immediate,
+            Timing::Batched(_) => Timing::Batched(fields.count("n")?),
+            Timing::Interleaved(_) => Timing::Interleaved(fields.count("n")?),
+            Timing::RateLimit(_) => Timing::RateLimit(fields.count("n")?),
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! `task_graph(trace = …)`.
 
-use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use super::{DirectiveDef, DirectiveFields, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::{CapabilityRow, Support};
@@ -40,6 +40,10 @@ impl DirectiveDef for Trace {
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<Trace> {
         parser.one_of("trace", Trace::WORDS)
+    }
+
+    fn read<F: DirectiveFields>(fields: &mut F) -> Result<Trace, F::Fault> {
+        fields.word("mode", Trace::WORDS)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `task_graph(window = …)` and `task_window(n, mode)`.
 
-use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
+use super::{DirectiveDef, DirectiveFields, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::build::ScheduleBuilder;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::Checker;
@@ -60,6 +60,10 @@ impl DirectiveDef for Window {
         let window = capacity_and_mode(parser)?;
         parser.close(open, "`)` after the window")?;
         Ok(window)
+    }
+
+    fn read<F: DirectiveFields>(fields: &mut F) -> Result<Window, F::Fault> {
+        Ok(Window { capacity: fields.count("capacity")?, mode: fields.word("mode", WindowMode::WORDS)? })
     }
 }
 
