@@ -9,6 +9,7 @@
 //! * one crate has a lexer ([`lexers`]);
 //! * the backend and the registry name a backend, of the command line and Python only files of a list ([`backends`]);
 //! * at most three files compute integer operators, and one enum lists them ([`evaluators`]);
+//! * ends of ranges are computed from operators in one place ([`intervals`]);
 //! * memory of tasks is shared by one type ([`shared`]), and held by three ([`memory`]);
 //! * what is compiled once for each instruction set has no closures ([`vectors`]);
 //! * every row of the conformance pages that holds, in full or in part, has a test ([`conformance`]);
@@ -18,6 +19,7 @@ mod backends;
 mod conformance;
 mod evaluators;
 mod features;
+mod intervals;
 mod layers;
 mod lexers;
 mod licence;
@@ -56,6 +58,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     let mut conformance = conformance::Conformance::default();
     let mut twins = twins::Twins::default();
     let mut evaluators = evaluators::Evaluators::default();
+    let mut intervals = intervals::Intervals::default();
     let mut lexers = lexers::Lexers::default();
     let mut backends = backends::Backends::default();
     let mut shared = shared::Shared::default();
@@ -72,6 +75,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
         if name.ends_with(".rs") {
             twins.source(&name, &text);
             evaluators.source(&name, &text);
+            intervals.source(&name, &text);
             lexers.source(&name, &text);
             backends.source(&name, &text);
             shared.source(&name, &text);
@@ -107,6 +111,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     faults.extend(conformance.faults());
     faults.extend(twins.faults());
     faults.extend(evaluators.faults());
+    faults.extend(intervals.faults());
     faults.extend(lexers.faults());
     faults.extend(backends.faults());
     faults.extend(shared.faults());

@@ -13,10 +13,12 @@
 //! ```
 
 mod affine;
+mod bounds;
 mod range;
 mod stack;
 
 pub use affine::Affine;
+pub use bounds::{Bounds, Ends};
 pub use range::Range;
 pub(crate) use stack::Stack;
 

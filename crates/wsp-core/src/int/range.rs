@@ -1,6 +1,6 @@
 //! Between which numbers the results of operators lie.
 
-use super::{BinOp, Int};
+use super::{BinOp, Bounds, Ends, Int};
 
 /// Integers from `low` to `high`, both included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,6 +9,29 @@ pub struct Range {
     pub low: i128,
     /// The largest.
     pub high: i128,
+}
+
+/// Numbers as ends.
+struct Numbers;
+
+impl Ends for Numbers {
+    type End = i128;
+
+    fn binary(&self, op: BinOp, a: i128, b: i128) -> Option<i128> {
+        i128::binary(op, a, b).ok()
+    }
+
+    fn zero(&self) -> i128 {
+        0
+    }
+
+    fn less_one(&self, end: i128) -> Option<i128> {
+        end.checked_sub(1)
+    }
+
+    fn is_unsigned(&self) -> bool {
+        false
+    }
 }
 
 impl Range {
@@ -61,27 +84,25 @@ impl Range {
         if let (Some(left), Some(right)) = (a.value(), b.value()) {
             return i128::binary(op, left, right).ok().map(Range::point);
         }
-        let is_positive = a.low >= 0 && b.low > 0;
-        Some(match op {
-            BinOp::Add => Range { low: a.low.checked_add(b.low)?, high: a.high.checked_add(b.high)? },
-            BinOp::Sub => Range { low: a.low.checked_sub(b.high)?, high: a.high.checked_sub(b.low)? },
-            BinOp::Mul => a.products(b)?,
-            BinOp::Div if is_positive => Range { low: a.low / b.high, high: a.high / b.low },
-            BinOp::CeilDiv if is_positive => Range {
-                low: i128::binary(op, a.low, b.high).ok()?,
-                high: i128::binary(op, a.high, b.low).ok()?,
-            },
-            BinOp::Rem if is_positive => Range { low: 0, high: a.high.min(b.high - 1) },
-            BinOp::Min => Range { low: a.low.min(b.low), high: a.high.min(b.high) },
-            BinOp::Max => Range { low: a.low.max(b.low), high: a.high.max(b.high) },
-            BinOp::BitAnd if a.low >= 0 && b.low >= 0 => Range { low: 0, high: a.high.min(b.high) },
-            _ if op.is_comparison() => match Range::compare(op, a, b) {
+        let is_divided = matches!(op, BinOp::Div | BinOp::CeilDiv | BinOp::Rem);
+        match op {
+            BinOp::Mul => a.products(b),
+            BinOp::Shr => None,
+            _ if is_divided && (a.low < 0 || b.low <= 0) => None,
+            _ if op.is_comparison() => Some(match Range::compare(op, a, b) {
                 Some(holds) => Range::point(i128::from(holds)),
                 None => Range { low: 0, high: 1 },
-            },
-            _ if op.is_logic() => Range { low: 0, high: 1 },
-            _ => return None,
-        })
+            }),
+            _ if op.is_logic() => Some(Range { low: 0, high: 1 }),
+            _ => {
+                let found = Bounds::binary(&Numbers, op, &a.bounds(), &b.bounds());
+                Some(Range { low: found.low?, high: found.high? })
+            }
+        }
+    }
+
+    fn bounds(self) -> Bounds<i128> {
+        Bounds { low: Some(self.low), high: Some(self.high), nonneg: self.low >= 0 }
     }
 
     /// Whether a comparison holds for every value of both sides, or for none.

@@ -58,11 +58,11 @@ impl Walker<'_> {
     fn bound(&self, state: &State, start: &Expr, count: Expr) -> Bound {
         let (lo, hi) = match self.eval(start, state) {
             Value::Exact(e) => (Some(e.clone()), Some(e)),
-            Value::Within(interval) => (interval.lo, interval.hi),
+            Value::Within(interval) => (interval.low, interval.high),
         };
         let as_u32 = |e: Expr| fold::cast(e, ScalarTy::U32);
-        let lo = lo.and_then(|e| self.ranges.interval(&as_u32(e)).lo);
-        let hi = hi.and_then(|e| self.ranges.interval(&sym::add(as_u32(e), count)).hi);
+        let lo = lo.and_then(|e| self.ranges.interval(&as_u32(e)).low);
+        let hi = hi.and_then(|e| self.ranges.interval(&sym::add(as_u32(e), count)).high);
         let all_from_here = |span: Span| Expr::u32(u32::MAX, span);
         match (lo, hi) {
             (None, None) => Bound::All,

@@ -1,6 +1,6 @@
 //! What is known of a kernel's variables at one point of it.
 
-use super::interval::Interval;
+use super::interval::{self, Interval};
 use super::sym;
 use crate::{fold, walk};
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ pub(super) enum Value {
 impl Value {
     /// Nothing known but the type.
     pub(super) fn unknown(ty: ScalarTy) -> Value {
-        Value::Within(Interval::unknown(ty))
+        Value::Within(interval::unknown(ty))
     }
 
     /// The expression, unless it has grown too large to carry.
@@ -123,14 +123,15 @@ fn join(a: Value, b: Value) -> Value {
     if a == b {
         return a;
     }
-    let interval = |v: Value| match v {
+    let bounds = |v: Value| match v {
         // The sign of an exact value is left open: unsigned ones have it in their type.
         Value::Exact(e) => {
-            Interval::point(&e, fold::is_unsigned(e.ty) || e.as_const_int().is_some_and(|v| v >= 0))
+            let nonneg = fold::is_unsigned(e.ty) || e.as_const_int().is_some_and(|v| v >= 0);
+            Interval::point(e, nonneg)
         }
         Value::Within(i) => i,
     };
-    Value::Within(interval(a).join(&interval(b)))
+    Value::Within(interval::join(&bounds(a), &bounds(b)))
 }
 
 fn join_shapes(shapes: (Option<Shape>, Option<Shape>), ty: &LocalTy) -> Option<Shape> {

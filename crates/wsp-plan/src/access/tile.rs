@@ -57,7 +57,7 @@ impl Walker<'_> {
     fn at_most(&self, state: &State, asked: Option<&Expr>, limit: Expr) -> Expr {
         let hi = asked.and_then(|e| match self.eval(e, state) {
             Value::Exact(e) => Some(e),
-            Value::Within(interval) => interval.hi,
+            Value::Within(interval) => interval.high,
         });
         match hi {
             Some(hi) => {

@@ -103,8 +103,12 @@ impl Walker<'_> {
             }
         }
         let (first, last) = (self.without_loops(&first), self.without_loops(&last));
-        let below = last.hi.map(|e| sym::sub(e.clone(), fold::int(1, e.ty, e.span)));
-        let range = Interval::new(first.lo_or_zero(start), below, first.nonneg);
+        let below = last.high.map(|e| sym::sub(e.clone(), fold::int(1, e.ty, e.span)));
+        let range = interval::small(Interval {
+            low: interval::low_or_zero(&first, start),
+            high: below,
+            nonneg: first.nonneg,
+        });
         self.ranges.enter(var, range);
         inside.scalars[var.index()] = Value::Exact(Expr::local(var, start.ty, start.span));
         self.block(body, &mut inside);
@@ -130,9 +134,9 @@ impl Walker<'_> {
         match value {
             Value::Exact(e) => self.ranges.interval(e),
             Value::Within(i) => {
-                let lo = i.lo.as_ref().and_then(|e| self.ranges.interval(e).lo);
-                let hi = i.hi.as_ref().and_then(|e| self.ranges.interval(e).hi);
-                Interval::new(lo, hi, i.nonneg)
+                let low = i.low.as_ref().and_then(|e| self.ranges.interval(e).low);
+                let high = i.high.as_ref().and_then(|e| self.ranges.interval(e).high);
+                interval::small(Interval { low, high, nonneg: i.nonneg })
             }
         }
     }
@@ -195,14 +199,14 @@ impl Walker<'_> {
                 let kind = ExprKind::Select(Box::new(c), Box::new(a), Box::new(b));
                 Value::exact(Expr::new(kind, like.ty, like.span))
             }
-            (_, a, b) => Value::Within(self.as_interval(&a).join(&self.as_interval(&b))),
+            (_, a, b) => Value::Within(interval::join(&self.as_interval(&a), &self.as_interval(&b))),
         }
     }
 
     /// Bounds that may have loop variables in them.
     fn as_interval(&self, value: &Value) -> Interval {
         match value {
-            Value::Exact(e) => Interval::point(e, self.ranges.nonneg(e)),
+            Value::Exact(e) => Interval::point(e.clone(), self.ranges.nonneg(e)),
             Value::Within(interval) => interval.clone(),
         }
     }
@@ -252,5 +256,5 @@ impl Walker<'_> {
 /// From 0 up to a bound.
 fn below(bound: Expr) -> Value {
     let zero = fold::int(0, ScalarTy::U32, bound.span);
-    Value::Within(Interval::new(Some(zero), Some(bound), true))
+    Value::Within(interval::small(Interval { low: Some(zero), high: Some(bound), nonneg: true }))
 }
