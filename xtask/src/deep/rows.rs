@@ -22,9 +22,9 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(20_000),
     },
     Row {
-        name: "random task graphs on any number of threads",
+        name: "random task graphs on any number of threads, and in virtual time",
         cargo: &["--package", "wsp-runtime", "--test", "it", "tg_random::"],
-        cases: Some(5_000),
+        cases: Some(10_000),
     },
     Row {
         name: "the order of one worker and of virtual time, with gates, on random programs",

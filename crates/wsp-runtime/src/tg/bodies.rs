@@ -50,6 +50,16 @@ pub trait Bodies: Send + Sync + 'static {
     /// The launch fails.
     fn run_item(&self, cx: &NodeCx<'_>) -> Result<(), Self::Failure>;
 
+    /// Cycles that a block takes in virtual time.
+    fn block_cycles(&self, _prepared: &Self::Prepared, _cx: &BlockCx<'_>) -> u64 {
+        1
+    }
+
+    /// Cycles that a copy or a release takes in virtual time.
+    fn item_cycles(&self, _cx: &NodeCx<'_>) -> u64 {
+        1
+    }
+
     /// The value of a condition or of a loop's count. `iterations` are those of the graph's dynamic loops, by loop.
     ///
     /// # Errors

@@ -50,13 +50,13 @@ fn rows(trace: &Trace) -> BTreeSet<(u32, u32)> {
 
 fn write_launch<W: io::Write>(events: &mut Events<'_, W>, launch: &LaunchTrace) -> io::Result<()> {
     let row = (launch.device, STREAM_ROWS + launch.stream);
-    events.slice_on(&launch.graph, "launch", row, launch.began_ns, launch.ended_ns)?;
+    events.slice_on(&launch.graph, "launch", row, launch.began, launch.ended)?;
     write!(
         events.out,
         "\"launch\":{},\"iteration\":{},\"submitted\":{},\"failed\":{}}}}}",
         launch.launch.0,
         launch.iteration,
-        Micros(launch.submitted_ns),
+        Micros(launch.submitted),
         launch.has_failed
     )
 }
@@ -66,11 +66,11 @@ fn write_block<W: io::Write>(
     run: &RunTrace,
     block: &BlockTrace,
 ) -> io::Result<()> {
-    events.slice_on(&run.name, "block", (run.device, block.worker), block.started_ns, block.finished_ns)?;
+    events.slice_on(&run.name, "block", (run.device, block.worker), block.started, block.finished)?;
     let (node, granted) = (run.node, run.granted);
     write!(events.out, "\"launch\":{},\"node\":{node},\"block\":{}", run.launch.0, block.block)?;
     write!(events.out, ",\"granted\":[{},{},{}]", granted.aic, granted.aiv, granted.aicpu)?;
-    write!(events.out, ",\"ready\":{},\"resident\":{}", Micros(run.ready_ns), run.is_resident)?;
+    write!(events.out, ",\"ready\":{},\"resident\":{}", Micros(run.ready), run.is_resident)?;
     list(events, "iterations", &run.iterations)?;
     list(events, "aic", block.cores.aic().as_slice())?;
     list(events, "aiv", block.cores.aiv())?;

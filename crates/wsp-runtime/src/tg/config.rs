@@ -51,10 +51,22 @@ pub enum Tracing {
     On,
 }
 
+/// What makes the time of a runtime pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Time {
+    /// Worker threads: times are nanoseconds since the runtime was made.
+    #[default]
+    Measured,
+    /// Nothing but what runs: times are cycles, and every block takes what [`Bodies::block_cycles`](super::Bodies::block_cycles) says. There are no worker
+    /// threads: the thread that waits for launches does their work, one block after another, in the order in which so many workers would
+    /// start it. Launches go on only while a thread waits for one.
+    Virtual,
+}
+
 /// How a [`Runtime`](super::Runtime) is set up.
 #[derive(Clone, Debug)]
 pub struct RuntimeConfig {
-    /// Worker threads, shared by the devices.
+    /// Workers, shared by the devices: threads, but in virtual time.
     pub threads: u32,
     /// Simulated devices.
     pub devices: u32,
@@ -64,6 +76,8 @@ pub struct RuntimeConfig {
     pub hints: Hints,
     /// Who may signal events.
     pub signals: Signals,
+    /// What makes time pass.
+    pub time: Time,
     /// Whether launches are recorded.
     pub tracing: Tracing,
     /// Once true, nothing more is started, and every launch that is not complete ends as cancelled.
@@ -78,6 +92,7 @@ impl Default for RuntimeConfig {
             cores: CoreCounts::default(),
             hints: Hints::Ignore,
             signals: Signals::Caller,
+            time: Time::Measured,
             tracing: Tracing::Off,
             cancel: None,
         }

@@ -75,6 +75,8 @@ pub enum Cause<F> {
         /// The count.
         value: i64,
     },
+    /// It ends at a cycle of virtual time that 64 bits cannot tell.
+    TooLong,
     /// It was cancelled.
     Cancelled,
     /// A launch that it came after did not complete.
@@ -137,6 +139,7 @@ impl<F: fmt::Display> fmt::Display for LaunchFailure<F> {
             Cause::Count { in_loop, most, value } => {
                 write!(f, " has a loop ({in_loop}) with the count {value}, which must lie in 0..={most}")
             }
+            Cause::TooLong => f.write_str(" ends beyond cycle 2^64 of virtual time"),
             Cause::Cancelled => f.write_str(" was cancelled"),
             Cause::After(earlier) => write!(f, " was not run: {earlier}"),
             Cause::Stuck(report) => write!(f, " cannot go on: {report}"),

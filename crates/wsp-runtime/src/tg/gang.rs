@@ -6,21 +6,22 @@
 use super::bodies::Bodies;
 use super::failure::Cause;
 use super::launch::Job;
+use super::virtual_time::Pace;
 use super::work::{Back, Done, Member, Ran};
 use crate::team::Team;
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 
-/// Dispatches the kernels of a gang and runs all their blocks. `fail` is told of failures; `now` tells the time.
+/// Dispatches the kernels of a gang and runs all their blocks. `fail` is told of failures.
 pub(crate) fn run<B: Bodies>(
     job: &Job<B>,
     members: Vec<Member>,
     fail: &(dyn Fn(Cause<B::Failure>) + Sync),
-    now: &(dyn Fn() -> u64 + Sync),
+    pace: Pace,
 ) -> Done<B> {
     let prepared: Result<Vec<_>, _> =
         members.iter().map(|member| job.prepare(&member.portion, None)).collect();
     let ran = match prepared {
-        Ok(prepared) => run_blocks(job, &members, &prepared, fail, now),
+        Ok(prepared) => run_blocks(job, &members, &prepared, fail, pace),
         Err(cause) => {
             fail(cause);
             members.iter().map(|_| Vec::new()).collect()
@@ -43,7 +44,7 @@ fn run_blocks<B: Bodies>(
     members: &[Member],
     prepared: &[Arc<B::Prepared>],
     fail: &(dyn Fn(Cause<B::Failure>) + Sync),
-    now: &(dyn Fn() -> u64 + Sync),
+    pace: Pace,
 ) -> Vec<Vec<Ran>> {
     let ran: Mutex<Vec<Vec<Ran>>> = Mutex::new(members.iter().map(|_| Vec::new()).collect());
     let wanted: u32 = members.iter().map(|member| member.cores.len() as u32).sum();
@@ -52,12 +53,13 @@ fn run_blocks<B: Bodies>(
     let one = |(at, block): (usize, u32)| {
         let member = &members[at];
         let (worker, cores) = (member.workers[block as usize], member.cores[block as usize]);
-        let started_ns = now();
+        let started = pace.start(None);
         all_awake.wait();
         let outcome = job.run_block(&member.portion, &prepared[at], block, worker, cores);
-        let finished_ns = now();
+        let cycles = || job.block_cycles(&member.portion, &prepared[at], block, worker, cores);
+        let finished = pace.end(started, cycles);
         match outcome {
-            Ok(()) => lock(&ran)[at].push(Ran { block, worker, cores, started_ns, finished_ns }),
+            Ok(()) => lock(&ran)[at].push(Ran { block, worker, cores, started, finished }),
             Err(cause) => fail(cause),
         }
     };
@@ -69,7 +71,9 @@ fn run_blocks<B: Bodies>(
     if let Err(error) = run {
         fail(Cause::Threads { wanted, reason: error.to_string() });
     }
-    ran.into_inner().unwrap_or_else(PoisonError::into_inner)
+    let mut ran = ran.into_inner().unwrap_or_else(PoisonError::into_inner);
+    ran.iter_mut().for_each(|ran| ran.sort_unstable_by_key(|ran| ran.block));
+    ran
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

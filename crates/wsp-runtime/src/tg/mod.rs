@@ -31,11 +31,14 @@ mod streams;
 mod submit;
 mod trace;
 mod validate;
+mod virtual_time;
 mod work;
 
 pub use bodies::{BlockCx, Bodies, NodeCx, StopFlag};
 pub use chrome::write_graph_chrome_trace;
-pub use config::{CoreCounts, MAX_AIV_PER_AIC, MAX_CORES, MAX_DEVICES, RuntimeConfig, Signals, Tracing};
+pub use config::{
+    CoreCounts, MAX_AIV_PER_AIC, MAX_CORES, MAX_DEVICES, RuntimeConfig, Signals, Time, Tracing,
+};
 pub use cores::{CoreRange, Cores, Granted};
 pub use events::{Epochs, LaunchEvent, LaunchEvents, SavedEvent};
 pub use failure::{Cause, LaunchFailure, Place, Refused, SyncError};

@@ -293,8 +293,8 @@ impl<B: Bodies> State<B> {
         if self.config.tracing == super::config::Tracing::Off {
             return 0;
         }
-        let (launch, device, ready_ns) = (job.launch, job.device, self.now());
-        let (name, iterations) = (name.to_owned(), iterations.to_vec());
+        let (launch, device, ready) = (job.launch, job.device, self.now());
+        let (name, iterations, released_by) = (name.to_owned(), iterations.to_vec(), self.last_block);
         self.trace.runs.push(RunTrace {
             launch,
             device,
@@ -303,7 +303,8 @@ impl<B: Bodies> State<B> {
             iterations,
             granted,
             is_resident,
-            ready_ns,
+            ready,
+            released_by,
         });
         (self.trace.runs.len() - 1) as u32
     }

@@ -1,7 +1,7 @@
 //! A runtime: what a caller can ask of it.
 
 use super::bodies::Bodies;
-use super::config::RuntimeConfig;
+use super::config::{RuntimeConfig, Time};
 use super::events::{LaunchEvents, SavedEvent};
 use super::failure::{Cause, Refused, SyncError};
 use super::graph::Graph;
@@ -16,7 +16,7 @@ use crossbeam_utils::sync::WaitGroup;
 use std::mem;
 use std::sync::{Arc, Weak};
 
-/// Runs graphs on simulated devices, whose kernels run on worker threads that it has to itself.
+/// Runs graphs on simulated devices, whose kernels run on worker threads that it has to itself, or in virtual time ([`Time`](super::Time)).
 ///
 /// Submitting does not wait. Launches of one stream run one after the other, those of different streams side by side.
 /// When a launch fails, what of it runs finishes, what has not started is dropped, and launches that come after it, in its
@@ -28,7 +28,7 @@ use std::sync::{Arc, Weak};
 pub struct Runtime<B: Bodies> {
     shared: Arc<Shared<B>>,
     /// Dropped after the workers have returned.
-    _team: Team,
+    _team: Option<Team>,
     /// Each worker has a part of it until it returns.
     working: WaitGroup,
 }
@@ -50,7 +50,11 @@ impl<B: Bodies> Runtime<B> {
     pub fn new(config: RuntimeConfig) -> Result<Runtime<B>, StartError> {
         config.check().map_err(StartError::Config)?;
         let shared = Arc::new(Shared::new(config));
-        let (team, working) = (Team::take(shared.config.threads, 0)?, WaitGroup::new());
+        let working = WaitGroup::new();
+        if shared.config.time == Time::Virtual {
+            return Ok(Runtime { shared, _team: None, working });
+        }
+        let team = Team::take(shared.config.threads, 0)?;
         for worker in 0..shared.config.threads {
             let (shared, working) = (shared.clone(), working.clone());
             // A worker does not panic: what bodies do is caught.
@@ -59,7 +63,7 @@ impl<B: Bodies> Runtime<B> {
                 drop((shared, working));
             });
         }
-        Ok(Runtime { shared, _team: team, working })
+        Ok(Runtime { shared, _team: Some(team), working })
     }
 
     /// How it was set up.
@@ -250,7 +254,9 @@ impl<B: Bodies> Runtime<B> {
     /// What was recorded since this was last called. Launches that are not complete should be waited for first: what of
     /// them finishes later belongs to nodes that have been taken.
     pub fn take_trace(&self) -> Trace {
-        std::mem::take(&mut self.shared.lock().trace)
+        let mut state = self.shared.lock();
+        state.last_block = None;
+        mem::take(&mut state.trace)
     }
 
     /// Waits for launches, and returns the sum of their counts, or the failure of the first that failed.
@@ -312,6 +318,7 @@ impl<B: Bodies> Drop for Runtime<B> {
         });
         self.shared.work.notify_all();
         mem::take(&mut self.working).wait();
+        self.shared.finish_virtual();
         let residents = self.shared.change(|state| {
             state
                 .devices

@@ -1,13 +1,13 @@
 //! What callers and workers of a runtime share, and a worker's life.
 
 use super::bodies::Bodies;
-use super::config::{RuntimeConfig, Tracing};
+use super::config::{RuntimeConfig, Time, Tracing};
 use super::failure::{Cause, Place};
 use super::gang;
 use super::launch::Job;
 use super::state::State;
+use super::virtual_time::{Pace, VirtualTime};
 use super::work::{Back, Done, Portion, Ran, Start, Work, call, dispose};
-use crate::clock;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,8 @@ pub(super) struct Shared<B: Bodies> {
     news: Condvar,
     pub(super) config: RuntimeConfig,
     start: Instant,
+    /// In virtual time: what is under way. It is locked before the state.
+    pub(super) virtual_time: Option<Mutex<VirtualTime<B>>>,
 }
 
 impl<B: Bodies> std::fmt::Debug for Shared<B> {
@@ -37,7 +39,9 @@ impl<B: Bodies> Shared<B> {
         let state = State::new(config.clone());
         let start = state.start;
         let (work, news) = (Condvar::new(), Condvar::new());
-        Shared { state: Mutex::new(state), work, news, config, start }
+        let virtual_time =
+            (config.time == Time::Virtual).then(|| Mutex::new(VirtualTime::new(config.threads)));
+        Shared { state: Mutex::new(state), work, news, config, start, virtual_time }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State<B>> {
@@ -58,7 +62,9 @@ impl<B: Bodies> Shared<B> {
         if state.idle > 0 && state.may_have_work() {
             self.work.notify_one();
         }
-        if std::mem::take(&mut state.has_news) {
+        // In virtual time callers do the work.
+        let is_callers = self.virtual_time.is_some() && state.may_have_work();
+        if std::mem::take(&mut state.has_news) || is_callers {
             self.news.notify_all();
         }
     }
@@ -79,6 +85,14 @@ impl<B: Bodies> Shared<B> {
                 guard.fail_stuck();
             }
             self.wake(&mut guard);
+            if let Some(time) = &self.virtual_time {
+                drop(guard);
+                let goes_on = self.advance(time);
+                guard = self.lock();
+                if goes_on || guard.may_have_work() {
+                    continue;
+                }
+            }
             guard = match self.config.cancel {
                 None => self.news.wait(guard).unwrap_or_else(PoisonError::into_inner),
                 Some(_) => {
@@ -112,7 +126,8 @@ impl<B: Bodies> Shared<B> {
             state.busy += 1;
             self.wake(&mut state);
             drop(state);
-            let done = self.execute(worker, work);
+            let pace = Pace::Measured((self.config.tracing == Tracing::On).then_some(self.start));
+            let done = self.execute(worker, work, pace);
             state = self.lock();
             state.busy -= 1;
             state.finish(done);
@@ -121,7 +136,7 @@ impl<B: Bodies> Shared<B> {
     }
 
     /// Does a work.
-    fn execute(&self, worker: u32, work: Work<B>) -> Done<B> {
+    pub(super) fn execute(&self, worker: u32, work: Work<B>, pace: Pace) -> Done<B> {
         match work {
             Work::Begin(job) => {
                 let began = call(|| Place::Begin, || job.bodies.begin());
@@ -138,9 +153,10 @@ impl<B: Bodies> Shared<B> {
                 Done::Ended(launch)
             }
             Work::Item(job, portion) => {
-                let started_ns = self.now();
+                let started = pace.start(None);
                 let outcome = job.run_item(&portion);
-                let ran = Ran { block: 0, worker, cores: portion.cores, started_ns, finished_ns: self.now() };
+                let finished = pace.end(started, || job.item_cycles(&portion));
+                let ran = Ran { block: 0, worker, cores: portion.cores, started, finished };
                 let (ran, failure) = match outcome {
                     Ok(()) => (vec![ran], None),
                     Err(cause) => (Vec::new(), Some(cause)),
@@ -157,7 +173,7 @@ impl<B: Bodies> Shared<B> {
                 };
                 let (prepared, ran, failure) = match prepared {
                     Ok(prepared) => {
-                        let (ran, failure) = self.run_blocks(&job, &portion, &prepared, worker);
+                        let (ran, failure) = self.run_blocks(&job, &portion, &prepared, worker, pace);
                         (Some(prepared), ran, failure)
                     }
                     Err(cause) => (None, Vec::new(), Some(cause)),
@@ -167,7 +183,7 @@ impl<B: Bodies> Shared<B> {
             Work::Gang(job, members) => {
                 // At once, and not when all are back: the others may wait for the one that failed.
                 let fail = |cause| self.change(|state| state.fail(job.launch, cause));
-                gang::run(&job, members, &fail, &|| self.now())
+                gang::run(&job, members, &fail, pace)
             }
         }
     }
@@ -185,27 +201,22 @@ impl<B: Bodies> Shared<B> {
         portion: &Portion,
         prepared: &B::Prepared,
         worker: u32,
+        pace: Pace,
     ) -> (Vec<Ran>, Option<Cause<B::Failure>>) {
-        let mut ran = Vec::with_capacity(portion.count as usize);
+        let mut ran: Vec<Ran> = Vec::with_capacity(portion.count as usize);
         for block in portion.first..portion.first + portion.count {
             if job.stop.is_set() {
                 return (ran, Some(Cause::Cancelled));
             }
-            let started_ns = self.now();
+            let started = pace.start(ran.last().map(|ran| ran.finished));
             if let Err(cause) = job.run_block(portion, prepared, block, worker, portion.cores) {
                 return (ran, Some(cause));
             }
-            let finished_ns = self.now();
-            ran.push(Ran { block, worker, cores: portion.cores, started_ns, finished_ns });
+            let cycles = || job.block_cycles(portion, prepared, block, worker, portion.cores);
+            let finished = pace.end(started, cycles);
+            ran.push(Ran { block, worker, cores: portion.cores, started, finished });
         }
         (ran, None)
-    }
-
-    fn now(&self) -> u64 {
-        match self.config.tracing {
-            Tracing::On => clock::nanos_since(self.start),
-            Tracing::Off => 0,
-        }
     }
 }
 

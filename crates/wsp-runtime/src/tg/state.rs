@@ -17,7 +17,7 @@
 //! busy with it, until a worker has dropped what it holds. Then its outcome is there to be asked for.
 
 use super::bodies::Bodies;
-use super::config::{RuntimeConfig, Signals, Tracing};
+use super::config::{RuntimeConfig, Signals, Time, Tracing};
 use super::cores::{Cores, DeviceCores};
 use super::events::{Events, LaunchEvent, LaunchEvents, Notifications, SavedEvent};
 use super::failure::{Cause, LaunchFailure, Refused};
@@ -133,6 +133,10 @@ pub(crate) struct State<B: Bodies> {
     /// When the runtime was made, and each launch submitted and begun, if they are recorded.
     pub(crate) start: Instant,
     pub(crate) times: BTreeMap<LaunchId, (u64, u64)>,
+    /// The cycle of virtual time.
+    pub(crate) cycle: u64,
+    /// In virtual time the block that ended last, by its place in the trace.
+    pub(crate) last_block: Option<u32>,
 }
 
 impl<B: Bodies> State<B> {
@@ -170,12 +174,18 @@ impl<B: Bodies> State<B> {
             trace: Trace::default(),
             start: clock::now(),
             times: BTreeMap::new(),
+            cycle: 0,
+            last_block: None,
         }
     }
 
-    /// Nanoseconds since the runtime was made, or 0 if nobody wants to know.
+    /// Nanoseconds since the runtime was made, or 0 where nothing is recorded; in virtual time the cycle.
     pub(crate) fn now(&self) -> u64 {
-        if self.config.tracing == Tracing::On { clock::nanos_since(self.start) } else { 0 }
+        match (self.config.time, self.config.tracing) {
+            (Time::Virtual, _) => self.cycle,
+            (Time::Measured, Tracing::On) => clock::nanos_since(self.start),
+            (Time::Measured, Tracing::Off) => 0,
+        }
     }
 
     /// Whether there may be something that a worker could start.
@@ -396,16 +406,16 @@ impl<B: Bodies> State<B> {
     }
 
     fn record_end(&mut self, id: LaunchId, launch: &Launch<B>) {
-        let Some((submitted_ns, began_ns)) = self.times.remove(&id) else { return };
+        let Some((submitted, began)) = self.times.remove(&id) else { return };
         let ended = LaunchTrace {
             launch: id,
             graph: launch.graph.name().to_owned(),
             device: launch.device,
             stream: launch.stream,
             iteration: launch.iteration,
-            submitted_ns,
-            began_ns,
-            ended_ns: self.now(),
+            submitted,
+            began,
+            ended: self.now(),
             has_failed: launch.failure.is_some(),
         };
         self.trace.launches.push(ended);

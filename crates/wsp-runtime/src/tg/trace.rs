@@ -3,7 +3,7 @@
 use super::cores::{Cores, Granted};
 use super::launch::LaunchId;
 
-/// A launch that is complete or has failed. Times are nanoseconds since the runtime was made.
+/// A launch that is complete or has failed. Times are nanoseconds since the runtime was made, or cycles of virtual time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaunchTrace {
     /// The launch.
@@ -17,11 +17,11 @@ pub struct LaunchTrace {
     /// What `TG_INVOKE` gave, else 0.
     pub iteration: i64,
     /// When it was submitted.
-    pub submitted_ns: u64,
+    pub submitted: u64,
     /// When its turn came; 0 if it never did.
-    pub began_ns: u64,
+    pub began: u64,
     /// When it was complete, or when the last of it had finished after a failure.
-    pub ended_ns: u64,
+    pub ended: u64,
     /// Whether it failed.
     pub has_failed: bool,
 }
@@ -44,7 +44,9 @@ pub struct RunTrace {
     /// Whether it was resident, so that it was not dispatched again.
     pub is_resident: bool,
     /// When it was ready.
-    pub ready_ns: u64,
+    pub ready: u64,
+    /// In virtual time the block with whose end it became ready, by its place in [`Trace::blocks`]; none of what waited for no block.
+    pub released_by: Option<u32>,
 }
 
 /// A block that ran, or a copy or a release.
@@ -59,9 +61,9 @@ pub struct BlockTrace {
     /// The cores that it held.
     pub cores: Cores,
     /// When it started.
-    pub started_ns: u64,
+    pub started: u64,
     /// When it had finished.
-    pub finished_ns: u64,
+    pub finished: u64,
 }
 
 /// What was recorded since the last time that it was taken.
@@ -82,7 +84,7 @@ impl Trace {
         for block in &self.blocks {
             let Some(span) = spans.get_mut(block.run as usize) else { continue };
             let (start, end) = span.unwrap_or((u64::MAX, 0));
-            *span = Some((start.min(block.started_ns), end.max(block.finished_ns)));
+            *span = Some((start.min(block.started), end.max(block.finished)));
         }
         spans
     }

@@ -102,7 +102,7 @@ pub fn validate(graph: &Graph, trace: &Trace) -> Vec<TraceFault> {
     let complete = trace.launches.iter().filter(|launch| launch.graph == graph.name() && !launch.has_failed);
     for launch in complete {
         let mut check = Check::new(graph, launch.launch, trace, &blocks);
-        check.level(graph.image().top, &mut Vec::new(), (launch.began_ns, NONE));
+        check.level(graph.image().top, &mut Vec::new(), (launch.began, NONE));
         check.gangs();
         faults.append(&mut check.faults);
     }
@@ -161,8 +161,8 @@ impl<'t> Check<'t> {
         let blocks = if is_kernel { self.graph.kernels()[record.item as usize].blocks } else { 1 };
         let mut numbers: Vec<u32> = ran.iter().map(|block| block.block).collect();
         numbers.sort_unstable();
-        let start = ran.iter().map(|block| block.started_ns).min().unwrap_or(0);
-        let end = ran.iter().map(|block| block.finished_ns).max().unwrap_or(0);
+        let start = ran.iter().map(|block| block.started).min().unwrap_or(0);
+        let end = ran.iter().map(|block| block.finished).max().unwrap_or(0);
         let twice = self.spans.insert((run.node, iterations.clone()), (start, end)).is_some();
         if twice || !numbers.iter().copied().eq(0..blocks) {
             let (launch, node, ran) = (self.launch, run.name.clone(), ran.len() as u32);
@@ -254,8 +254,8 @@ impl<'t> Check<'t> {
     /// All blocks of a gang have started before one of them finishes.
     fn gangs(&mut self) {
         for members in self.members.values() {
-            let last_start = members.iter().map(|(_, block)| block.started_ns).max();
-            let first_end = members.iter().map(|(_, block)| block.finished_ns).min();
+            let last_start = members.iter().map(|(_, block)| block.started).max();
+            let first_end = members.iter().map(|(_, block)| block.finished).min();
             if last_start > first_end {
                 let mut nodes: Vec<u32> = members.iter().map(|&(node, _)| node).collect();
                 nodes.dedup();
@@ -297,11 +297,11 @@ fn cores(trace: &Trace) -> Vec<TraceFault> {
     }
     let mut faults = Vec::new();
     for ((device, kind, core), mut blocks) in held {
-        blocks.sort_by_key(|block| (block.started_ns, block.finished_ns));
+        blocks.sort_by_key(|block| (block.started, block.finished));
         let name = |block: &BlockTrace| {
             format!("block {} of `{}`", block.block, trace.runs[block.run as usize].name)
         };
-        for pair in blocks.windows(2).filter(|pair| pair[1].started_ns < pair[0].finished_ns) {
+        for pair in blocks.windows(2).filter(|pair| pair[1].started < pair[0].finished) {
             let (core, blocks) = (format!("{kind} {core}"), [name(pair[0]), name(pair[1])]);
             faults.push(TraceFault::Core { device, core, blocks });
         }
@@ -312,13 +312,13 @@ fn cores(trace: &Trace) -> Vec<TraceFault> {
 /// Launches of one stream that overlap.
 fn streams(trace: &Trace) -> Vec<TraceFault> {
     let mut streams: BTreeMap<u32, Vec<_>> = BTreeMap::new();
-    for launch in trace.launches.iter().filter(|launch| launch.began_ns > 0) {
+    for launch in trace.launches.iter().filter(|launch| launch.began > 0) {
         streams.entry(launch.stream).or_default().push(launch);
     }
     let mut faults = Vec::new();
     for mut launches in streams.into_values() {
         launches.sort_by_key(|launch| launch.launch);
-        for pair in launches.windows(2).filter(|pair| pair[1].began_ns < pair[0].ended_ns) {
+        for pair in launches.windows(2).filter(|pair| pair[1].began < pair[0].ended) {
             let (first, second) = (pair[0].launch, pair[1].launch);
             faults.push(TraceFault::Stream { first, second });
         }

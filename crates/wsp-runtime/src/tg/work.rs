@@ -1,7 +1,7 @@
 //! What workers do outside of the lock, and what they bring back.
 
 use super::bodies::{BlockCx, Bodies, NodeCx};
-use super::config::Tracing;
+use super::config::{Time, Tracing};
 use super::cores::Cores;
 use super::failure::{Cause, Place};
 use super::launch::{Job, LaunchId, Progress};
@@ -58,8 +58,8 @@ pub(crate) struct Ran {
     pub(crate) block: u32,
     pub(crate) worker: u32,
     pub(crate) cores: Cores,
-    pub(crate) started_ns: u64,
-    pub(crate) finished_ns: u64,
+    pub(crate) started: u64,
+    pub(crate) finished: u64,
 }
 
 /// A portion that a worker brings back.
@@ -140,8 +140,29 @@ impl<B: Bodies> Job<B> {
     ) -> Result<(), Cause<B::Failure>> {
         let blocks = portion.blocks;
         let place = || Place::Block { node: portion.node, name: self.name(portion), block, blocks };
-        let cx = BlockCx { kernel: self.cx(portion), block, blocks, worker, cores };
+        let cx = self.block_cx(portion, block, worker, cores);
         call(place, || self.bodies.run_block(prepared, &cx))
+    }
+
+    fn block_cx<'a>(&'a self, portion: &'a Portion, block: u32, worker: u32, cores: Cores) -> BlockCx<'a> {
+        BlockCx { kernel: self.cx(portion), block, blocks: portion.blocks, worker, cores }
+    }
+
+    /// Cycles of a block.
+    pub(crate) fn block_cycles(
+        &self,
+        portion: &Portion,
+        prepared: &B::Prepared,
+        block: u32,
+        worker: u32,
+        cores: Cores,
+    ) -> u64 {
+        self.bodies.block_cycles(prepared, &self.block_cx(portion, block, worker, cores))
+    }
+
+    /// Cycles of a copy or a release.
+    pub(crate) fn item_cycles(&self, portion: &Portion) -> u64 {
+        self.bodies.item_cycles(&self.cx(portion))
     }
 
     pub(crate) fn run_item(&self, portion: &Portion) -> Result<(), Cause<B::Failure>> {
@@ -229,9 +250,12 @@ impl<B: Bodies> State<B> {
                 block: ran.block,
                 worker: ran.worker,
                 cores: ran.cores,
-                started_ns: ran.started_ns,
-                finished_ns: ran.finished_ns,
+                started: ran.started,
+                finished: ran.finished,
             }));
+            if self.config.time == Time::Virtual && !back.ran.is_empty() {
+                self.last_block = Some(self.trace.blocks.len() as u32 - 1);
+            }
         }
         if is_complete {
             self.node_done(id, back.dispatch, back.prepared);

@@ -5,8 +5,12 @@ use crate::tg_common::{Build, Script, launch, name, runtime, runtime_with};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Arc, Barrier, Mutex};
+use wsp_core::tg::CoreType;
 use wsp_core::tg::image::LoopKind;
-use wsp_runtime::tg::{Cause, LaunchOptions, Place, Refused, RuntimeConfig, Saved, SyncError, validate};
+use wsp_runtime::tg::{
+    Cause, CoreCounts, LaunchOptions, Place, Refused, Runtime, RuntimeConfig, Saved, SyncError, Time,
+    validate,
+};
 
 /// ISA-TG-22: `launch` returns while the kernel that it launched is still running.
 #[test]
@@ -107,7 +111,7 @@ fn launches_of_one_stream_run_one_after_the_other() {
     assert_eq!(most.load(Ordering::Relaxed), 0);
     assert!(running.lock().unwrap().is_empty());
     let trace = runtime.take_trace();
-    assert!(trace.launches.windows(2).all(|pair| pair[0].ended_ns <= pair[1].began_ns));
+    assert!(trace.launches.windows(2).all(|pair| pair[0].ended <= pair[1].began));
 }
 
 /// ISA-TG-29, ISA-TG-23.
@@ -231,7 +235,7 @@ fn launches_come_after_those_that_they_name() {
     }
     runtime.sync_all().unwrap();
     let launches = runtime.take_trace().launches;
-    assert!(launches.windows(2).all(|pair| pair[0].ended_ns <= pair[1].began_ns));
+    assert!(launches.windows(2).all(|pair| pair[0].ended <= pair[1].began));
 }
 
 #[test]
@@ -492,4 +496,86 @@ fn copies_run_in_the_order_of_their_edges() {
     assert_eq!((stats.items, stats.blocks), (1, 2));
     assert_eq!(bodies.log(), ["+A", "copy.0", "+B"]);
     assert_eq!(validate(&graph, &runtime.take_trace()), []);
+}
+
+/// A runtime in virtual time.
+fn in_virtual_time(threads: u32) -> Runtime<Script> {
+    runtime_with(RuntimeConfig { threads, time: Time::Virtual, ..RuntimeConfig::default() })
+}
+
+/// Blocks of ten cycles.
+fn ten_cycles() -> Script {
+    let mut script = Script::new(|_| Ok(()));
+    script.cycles = Box::new(|_| 10);
+    script
+}
+
+#[test]
+fn blocks_take_their_cycles_on_as_many_workers_and_cores_as_there_are() {
+    let mut build = Build::new("G");
+    let (a, b) = (build.vector("A", 4), build.kernel("B", 2, CoreType::Aic));
+    build.edge(a, b);
+    let graph = build.finish();
+    for (threads, aiv, rounds) in [(1, 8, 6), (2, 8, 3), (4, 8, 2), (8, 2, 3), (8, 1, 5)] {
+        let cores = CoreCounts { aic: 2, aiv, aicpu: 1, aiv_per_aic: 1, l2_domains: 1 };
+        let time = Time::Virtual;
+        let runtime = runtime_with(RuntimeConfig { threads, cores, time, ..RuntimeConfig::default() });
+        launch(&runtime, &graph, &Arc::new(ten_cycles()));
+        runtime.sync_all().unwrap();
+        let trace = runtime.take_trace();
+        assert_eq!(trace.launches[0].ended, 10 * rounds, "{threads} workers, {aiv} cores");
+        assert_eq!(validate(&graph, &trace), []);
+        let released_by: Vec<Option<u32>> = trace.runs.iter().map(|run| run.released_by).collect();
+        assert_eq!(released_by, [None, Some(3)]);
+    }
+}
+
+#[test]
+fn kernels_of_a_gang_start_in_the_same_cycle_and_last_as_long_as_the_longest() {
+    let mut build = Build::new("G");
+    let members = [build.vector("A", 1), build.vector("B", 2)];
+    build.gang(&members);
+    let graph = build.finish();
+    let mut script = Script::new(|_| Ok(()));
+    script.cycles = Box::new(|cx| 3 + u64::from(cx.kernel.item + cx.block));
+    let runtime = in_virtual_time(1);
+    launch(&runtime, &graph, &Arc::new(script));
+    runtime.sync_all().unwrap();
+    let times: Vec<(u64, u64)> =
+        runtime.take_trace().blocks.iter().map(|b| (b.started, b.finished)).collect();
+    assert_eq!(times, [(0, 3), (0, 4), (0, 5)]);
+}
+
+#[test]
+fn launches_in_virtual_time_go_on_while_a_thread_waits() {
+    let mut build = Build::new("G");
+    build.vector("A", 1);
+    let graph = build.finish();
+    let runtime = in_virtual_time(1);
+    let bodies = Arc::new(ten_cycles());
+    let [first, second] = [(); 2].map(|()| launch(&runtime, &graph, &bodies));
+    assert_eq!(runtime.has_ended(first), Ok(false));
+    runtime.sync(first).unwrap();
+    assert_eq!((runtime.has_ended(second), runtime.take_trace().launches[0].ended), (Ok(false), 10));
+    drop(runtime);
+    assert_eq!(Arc::strong_count(&bodies), 1, "what was not waited for is dropped");
+}
+
+#[test]
+fn virtual_time_fails_as_a_run_does() {
+    let mut build = Build::new("G");
+    let (wait, after) = (build.wait_event(3, "E"), build.vector("A", 1));
+    build.edge(wait, after);
+    let runtime = in_virtual_time(2);
+    launch(&runtime, &build.finish(), &Script::idle());
+    let fault = runtime.sync_all().unwrap_err().to_string();
+    assert!(fault.contains("cannot go on") && fault.contains('E'), "{fault}");
+    let mut build = Build::new("LONG");
+    let (a, b) = (build.vector("A", 1), build.vector("B", 1));
+    build.edge(a, b);
+    let mut script = Script::new(|_| Ok(()));
+    script.cycles = Box::new(|_| u64::MAX / 2 + 1);
+    launch(&runtime, &build.finish(), &Arc::new(script));
+    let fault = runtime.sync_all().unwrap_err().to_string();
+    assert_eq!(fault, "launch 2 of graph `LONG` ends beyond cycle 2^64 of virtual time");
 }

@@ -5,12 +5,13 @@ use crate::tg_common::{Build, Script, runtime_with};
 use proptest::prelude::*;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use wsp_core::tg::CoreType;
 use wsp_core::tg::image::LoopKind;
 use wsp_core::tg::machine::Scalars;
 use wsp_runtime::tg::{
-    CoreCounts, Graph, Hints, InlineExecutor, LaunchOptions, LocalBodies, RuntimeConfig, validate,
+    BlockCx, CoreCounts, Graph, Hints, InlineExecutor, LaunchId, LaunchOptions, LocalBodies, RuntimeConfig,
+    Time, Trace, validate,
 };
 
 /// Numbers that follow from a seed.
@@ -39,7 +40,7 @@ enum Gangs {
 
 fn sample(seed: u64, kernels: u64, gangs: Gangs) -> Sample {
     let mut random = Random(seed);
-    let mut build = Build::new("RANDOM");
+    let mut build = Build::new(&format!("RANDOM{seed}"));
     let mut sources = Vec::new();
     let (decide, then, otherwise) = build.decide(0);
     level(&mut build, &mut random, &mut sources, kernels, Some([decide, then, otherwise]));
@@ -174,16 +175,64 @@ fn one_by_one(seed: u64, kernels: u64, times: u32) -> Vec<u64> {
     values.list()
 }
 
-fn on_threads(seed: u64, kernels: u64, times: u32, config: RuntimeConfig) -> Vec<u64> {
-    let sample = sample(seed, kernels, Gangs::With);
-    let values = Arc::new(Values::new(&sample));
+/// Bodies that compute the values.
+fn scripted(values: &Arc<Values>, seed: u64) -> Script {
     let shared = values.clone();
     let mut script = Script::new(move |cx| {
         shared.block(cx.kernel.item, cx.block, cx.kernel.iterations[0]);
         Ok(())
     });
     script.eval = Box::new(move |number, _| condition(seed, number));
-    let bodies = Arc::new(script);
+    script.cycles = Box::new(cycles);
+    script
+}
+
+/// Cycles of a block in virtual time.
+fn cycles(cx: &BlockCx<'_>) -> u64 {
+    u64::from(cx.kernel.item * 7 + cx.block * 3) % 11
+}
+
+/// Launches three graphs one to three times each, on two streams and with priorities, none of which begins before all are submitted.
+fn together(seed: u64, kernels: u64, config: RuntimeConfig) -> (Vec<Sample>, Trace, Vec<Vec<u64>>) {
+    let mut random = Random(seed);
+    // Gangs have threads of their own, which take time to wake.
+    let gangs = if seed.is_multiple_of(32) { Gangs::With } else { Gangs::Without };
+    let samples: Vec<Sample> = (0..3).map(|n| sample(seed.wrapping_add(n), kernels, gangs)).collect();
+    let values: Vec<Arc<Values>> = samples.iter().map(|sample| Arc::new(Values::new(sample))).collect();
+    let runtime = runtime_with(config);
+    let streams = [runtime.default_stream(0).unwrap(), runtime.create_stream(0).unwrap()];
+    let (go, wait) = mpsc::channel();
+    let wait = Mutex::new(wait);
+    let mut first = Script::new(|_| Ok(()));
+    first.begin = Box::new(move || wait.lock().unwrap().recv().unwrap());
+    let hold = runtime.create_stream(0).unwrap();
+    runtime.launch(&Build::new("HOLD").finish(), Arc::new(first), LaunchOptions::on(hold)).unwrap();
+    for (n, (sample, values)) in (0..).zip(samples.iter().zip(&values)) {
+        runtime.set_priority(&sample.graph, random.below(3) as i8);
+        let bodies = Arc::new(scripted(values, seed.wrapping_add(n)));
+        let stream = streams[random.below(2) as usize];
+        for _ in 0..1 + random.below(3) {
+            runtime.launch(&sample.graph, bodies.clone(), LaunchOptions::on(stream)).unwrap();
+        }
+    }
+    go.send(()).unwrap();
+    runtime.sync_all().unwrap();
+    (samples, runtime.take_trace(), values.iter().map(|values| values.list()).collect())
+}
+
+/// Blocks in the order in which they ran.
+fn order(trace: &Trace) -> Vec<(LaunchId, &str, &[u32], u32)> {
+    let blocks = trace.blocks.iter().map(|block| {
+        let run = &trace.runs[block.run as usize];
+        (run.launch, run.name.as_str(), run.iterations.as_slice(), block.block)
+    });
+    blocks.collect()
+}
+
+fn on_threads(seed: u64, kernels: u64, times: u32, config: RuntimeConfig) -> Vec<u64> {
+    let sample = sample(seed, kernels, Gangs::With);
+    let values = Arc::new(Values::new(&sample));
+    let bodies = Arc::new(scripted(&values, seed));
     let runtime = runtime_with(config);
     let stream = runtime.default_stream(0).unwrap();
     for _ in 0..times {
@@ -207,12 +256,7 @@ fn resumed(seed: u64, kernels: u64, threads: u32) -> [Vec<u64>; 2] {
     let cores = CoreCounts { aicpu: 8, ..CoreCounts::default() };
     let mut config = RuntimeConfig { threads, cores, ..RuntimeConfig::default() };
     let run = |values: &Arc<Values>, config: RuntimeConfig, state: Option<Vec<u32>>| {
-        let shared = values.clone();
-        let mut script = Script::new(move |cx| {
-            shared.block(cx.kernel.item, cx.block, cx.kernel.iterations[0]);
-            Ok(())
-        });
-        script.eval = Box::new(move |number, _| condition(seed, number));
+        let mut script = scripted(values, seed);
         let (keep, shared) = (saved.clone(), values.clone());
         script.save = Box::new(move |_, state| {
             *keep.lock().unwrap() = Some((state.to_vec(), shared.list()));
@@ -268,6 +312,35 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(crate::cases::cases(1_000))]
+
+    /// ISA-TG-24: virtual time decides as the runtime does, and computes what it computes.
+    #[test]
+    fn virtual_time_runs_blocks_in_the_order_of_one_worker(
+        seed in any::<u64>(),
+        kernels in 1u64..16,
+        workers in 2u32..7,
+        honoured in any::<bool>(),
+    ) {
+        let hints = if honoured { Hints::Honour } else { Hints::Ignore };
+        let cores = CoreCounts { aic: 8, aiv: 16, aicpu: 8, ..CoreCounts::default() };
+        let measured = RuntimeConfig { threads: 1, hints, cores, ..RuntimeConfig::default() };
+        let one = RuntimeConfig { time: Time::Virtual, ..measured.clone() };
+        let several = RuntimeConfig { threads: workers, ..one.clone() };
+        let (_, ran, expected) = together(seed, kernels, measured);
+        let (_, simulated, values) = together(seed, kernels, one);
+        prop_assert_eq!(order(&simulated), order(&ran));
+        prop_assert_eq!(&values, &expected);
+        let (samples, trace, values) = together(seed, kernels, several.clone());
+        prop_assert_eq!(&values, &expected);
+        for sample in &samples {
+            prop_assert_eq!(validate(&sample.graph, &trace), []);
+        }
+        prop_assert_eq!(together(seed, kernels, several).1, trace, "the same each time");
+    }
+}
+
 /// The validator is not satisfied by anything: a trace with an edge the wrong way round is refused.
 #[test]
 fn a_trace_that_breaks_an_edge_is_refused() {
@@ -281,7 +354,7 @@ fn a_trace_that_breaks_an_edge_is_refused() {
     let trace = runtime.take_trace();
     assert_eq!(validate(&graph, &trace), []);
     let mut early = trace.clone();
-    early.blocks.iter_mut().filter(|block| block.run == 1).for_each(|block| block.started_ns = 0);
+    early.blocks.iter_mut().filter(|block| block.run == 1).for_each(|block| block.started = 0);
     let told: Vec<String> = validate(&graph, &early).iter().map(ToString::to_string).collect();
     assert!(told.contains(&"launch 1: `B` started before `A` was complete".to_owned()), "{told:?}");
     let mut missing = trace.clone();

@@ -158,6 +158,7 @@ impl Build {
 
 type BlockFn = Box<dyn Fn(&BlockCx<'_>) -> Result<(), String> + Send + Sync>;
 type EvalFn = Box<dyn Fn(u32, &[u32]) -> i64 + Send + Sync>;
+type CyclesFn = Box<dyn Fn(&BlockCx<'_>) -> u64 + Send + Sync>;
 type SaveFn = Box<dyn Fn(u32, &[u32]) -> Result<(), String> + Send + Sync>;
 
 /// Bodies made of closures.
@@ -165,6 +166,8 @@ pub(crate) struct Script {
     pub(crate) block: BlockFn,
     pub(crate) eval: EvalFn,
     pub(crate) save: SaveFn,
+    pub(crate) begin: Box<dyn Fn() + Send + Sync>,
+    pub(crate) cycles: CyclesFn,
     /// What happened, in order: preparations as `+NAME`, items by their name.
     pub(crate) log: Mutex<Vec<String>>,
 }
@@ -172,7 +175,8 @@ pub(crate) struct Script {
 impl Script {
     pub(crate) fn new(block: impl Fn(&BlockCx<'_>) -> Result<(), String> + Send + Sync + 'static) -> Script {
         let (eval, save) = (Box::new(|_, _: &[u32]| 0), Box::new(|_, _: &[u32]| Ok(())));
-        Script { block: Box::new(block), eval, save, log: Mutex::default() }
+        let (begin, cycles) = (Box::new(|| ()), Box::new(|_: &BlockCx<'_>| 1));
+        Script { block: Box::new(block), eval, save, begin, cycles, log: Mutex::default() }
     }
 
     /// Blocks do nothing.
@@ -188,6 +192,15 @@ impl Script {
 impl Bodies for Script {
     type Failure = String;
     type Prepared = u32;
+
+    fn begin(&self) -> Result<(), String> {
+        (self.begin)();
+        Ok(())
+    }
+
+    fn block_cycles(&self, _: &u32, cx: &BlockCx<'_>) -> u64 {
+        (self.cycles)(cx)
+    }
 
     fn prepare(&self, cx: &NodeCx<'_>, resident: Option<Arc<u32>>) -> Result<Arc<u32>, String> {
         let mark = if resident.is_some() { "=" } else { "+" };

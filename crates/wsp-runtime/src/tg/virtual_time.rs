@@ -1,0 +1,117 @@
+//! Virtual time: threads that wait for launches do the work of all workers, and a clock of cycles says when each has done it.
+//!
+//! What is started, where, and in which order is what [`State::pick`] says, as for worker threads: with one worker blocks run in the order of a
+//! run on one thread, and bodies run when their blocks start. Statements of callers, dispatches, the beginning and the end of a launch and
+//! saved states take no time. Everything that ends in a cycle is complete before the next is started, in the order in which it was started; idle
+//! workers start work by their numbers.
+
+use super::bodies::Bodies;
+use super::failure::Cause;
+use super::shared::Shared;
+use super::state::State;
+use super::work::{Done, Work};
+use crate::clock;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// When work starts and ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Pace {
+    /// Nanoseconds since then; without it nothing is recorded.
+    Measured(Option<Instant>),
+    /// From this cycle on.
+    Virtual(u64),
+}
+
+impl Pace {
+    /// When something starts; `last` is the end of what the worker has done before of the same work.
+    pub(super) fn start(self, last: Option<u64>) -> u64 {
+        match self {
+            Pace::Measured(since) => since.map_or(0, clock::nanos_since),
+            Pace::Virtual(cycle) => last.unwrap_or(cycle),
+        }
+    }
+
+    /// When it ends: now, or after its cycles. A cycle that 64 bits cannot tell is the last.
+    pub(super) fn end(self, started: u64, cycles: impl FnOnce() -> u64) -> u64 {
+        match self {
+            Pace::Measured(since) => since.map_or(0, clock::nanos_since),
+            Pace::Virtual(_) => started.saturating_add(cycles()),
+        }
+    }
+}
+
+/// What is under way.
+pub(super) struct VirtualTime<B: Bodies> {
+    /// Workers that do nothing.
+    idle: BTreeSet<u32>,
+    /// What workers bring back, by the cycle in which it ends, and then in the order in which it was started.
+    ends: BTreeMap<(u64, u64), (u32, Done<B>)>,
+    /// Works that were started.
+    started: u64,
+}
+
+impl<B: Bodies> VirtualTime<B> {
+    pub(super) fn new(workers: u32) -> VirtualTime<B> {
+        VirtualTime { idle: (0..workers).collect(), ends: BTreeMap::new(), started: 0 }
+    }
+}
+
+impl<B: Bodies> Shared<B> {
+    /// Starts the next work, or moves time to the next end; whether there was either. Not to be called with the state locked.
+    pub(super) fn advance(&self, time: &Mutex<VirtualTime<B>>) -> bool {
+        // What bodies do is caught.
+        let mut time = time.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
+        if let Some(&worker) = time.idle.first()
+            && let Some(work) = state.pick()
+        {
+            state.busy += 1;
+            let start = state.cycle;
+            drop(state);
+            let takes_none = matches!(work, Work::Begin(_) | Work::Save(..) | Work::End(..));
+            let done = self.execute(worker, work, Pace::Virtual(start));
+            if takes_none {
+                take_back(&mut self.lock(), done);
+                return true;
+            }
+            time.idle.remove(&worker);
+            let number = time.started;
+            time.started += 1;
+            time.ends.insert((end_of(&done).unwrap_or(start), number), (worker, done));
+            return true;
+        }
+        let Some((&(now, _), _)) = time.ends.first_key_value() else { return false };
+        state.cycle = now;
+        while let Some(ended) = time.ends.first_entry().filter(|ended| ended.key().0 == now) {
+            let (worker, done) = ended.remove();
+            time.idle.insert(worker);
+            take_back(&mut state, done);
+        }
+        true
+    }
+
+    /// Does what is left of launches that were cancelled, in virtual time.
+    pub(super) fn finish_virtual(&self) {
+        if let Some(time) = &self.virtual_time {
+            while self.advance(time) {}
+        }
+    }
+}
+
+/// Takes back what a worker brings, and lets machines hand out what it released.
+fn take_back<B: Bodies>(state: &mut State<B>, done: Done<B>) {
+    state.busy -= 1;
+    if let (Some(u64::MAX), Done::Portions(id, ..)) = (end_of(&done), &done) {
+        state.fail(*id, Cause::TooLong);
+    }
+    state.finish(done);
+    state.pump_all();
+}
+
+/// When the last block of what is brought back ended.
+fn end_of<B: Bodies>(done: &Done<B>) -> Option<u64> {
+    let Done::Portions(_, backs, _) = done else { return None };
+    backs.iter().flat_map(|back| &back.ran).map(|ran| ran.finished).max()
+}
