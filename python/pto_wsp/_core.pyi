@@ -78,8 +78,13 @@ class TaskGraph:
     ) -> dict[str, Any]:
         """Runs the unit: `outputs`, `written`, `stats`, `peak`, `notes`.
 
-        Given are `inputs`, `scalars`, `events`, `threads`, `devices`, `memory`.
+        Given are `inputs`, `scalars`, `events`, `threads`, `devices`, `memory`, `record`.
         """
+
+    def simulate(
+        self, kernels: Sequence[Mapping[str, Any]], files: Mapping[str, Any], given: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Runs the unit in virtual time, on copies, given the same: what `Program.simulate` gives."""
 
 class Program:
     """A compiled workload. It may be used from several threads at once; each run is separate.

@@ -35,6 +35,7 @@ from .kernels.compile import never_stored
 from .kernels.foreign import never_used, returned_value
 from .kernels.source import source_of
 from .kernels.twice import FAULT_OF_A_BLOCK, call_twice, may_read
+from .results import Simulation, simulation_of
 
 __all__ = ["Block", "GraphRun", "TaskGraph"]
 
@@ -239,7 +240,7 @@ class TaskGraph:
         `KernelError` for kernels that fail, `ExecutionError` for runs that cannot go on.
         """
         if unknown:
-            raise _unknown(next(iter(unknown)))
+            raise _unknown("run", next(iter(unknown)))
         if not isinstance(enable_debug, bool):
             raise argument_error(
                 _BAD_OPTION, f"`enable_debug` is {describe(enable_debug)}", "give `True` or `False`"
@@ -250,21 +251,38 @@ class TaskGraph:
                 f"`threads={threads!r}` has no effect with `enable_debug=True`, which runs blocks one by one",
                 "leave out one of the two",
             )
-        arrays = _by_name("inputs", inputs, '{"X": x}')
-        given = {
-            "inputs": arrays,
-            "scalars": _by_name("scalars", scalars, '{"n": 3}'),
-            "events": _names("events", events),
-            "threads": 1 if enable_debug else threads,
-            "devices": devices,
-            "memory": memory,
-            "record": enable_debug,
-        }
+        threads = 1 if enable_debug else threads
+        given = _given("run", inputs, scalars, events, threads, devices, memory, enable_debug)
+        arrays = given["inputs"]
         with _AT_CALLER:
             found = self._core.run(self._kernels(enable_debug), self._used(), given)
         outputs = {name: view(array) for name, array in found["outputs"].items()}
         outputs.update({name: arrays[name] for name in found["written"]})
         return GraphRun(outputs, found["stats"], found["peak"], found["notes"])
+
+    def simulate(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        scalars: Mapping[str, int] | None = None,
+        events: Iterable[str] = (),
+        threads: int = 0,
+        devices: int = 1,
+        memory: int | None = None,
+        **unknown: Any,
+    ) -> Simulation:
+        """Runs the unit in virtual time, on copies of `inputs`, which it leaves as they are.
+
+        Its kernels run, because conditions may load what they store. Tasks of the simulation are blocks, copies and
+        releases, on `threads` workers and the cores of each device. A block takes a cycle for each four bytes
+        of what its kernel is bound to, its share of them; a copy one for each four bytes. The edge to a task is
+        from the block with whose end it became ready. Takes and raises what `run` does.
+        """
+        if unknown:
+            raise _unknown("simulate", next(iter(unknown)))
+        given = _given("simulate", inputs, scalars, events, threads, devices, memory, False)
+        with _AT_CALLER:
+            return simulation_of(self._core.simulate(self._kernels(), self._used(), given))
 
     def text(self) -> str:
         """The unit as text."""
@@ -343,12 +361,34 @@ def _takes(function: Any, arguments: int) -> list[str]:
         ) from None
 
 
-def _by_name(what: str, given: Any, example: str) -> dict[str, Any]:
+def _given(
+    call: str,
+    inputs: Any,
+    scalars: Any,
+    events: Any,
+    threads: int,
+    devices: int,
+    memory: int | None,
+    record: bool,
+) -> dict[str, Any]:
+    """What a run is given, as the compiled core takes it."""
+    return {
+        "inputs": _by_name(call, "inputs", inputs, '{"X": x}'),
+        "scalars": _by_name(call, "scalars", scalars, '{"n": 3}'),
+        "events": _names("events", events),
+        "threads": threads,
+        "devices": devices,
+        "memory": memory,
+        "record": record,
+    }
+
+
+def _by_name(call: str, what: str, given: Any, example: str) -> dict[str, Any]:
     """What is given by name."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise argument_error(_WRONG_VALUE, f"`{what}` is {describe(given)}", f"write `graph.run({example})`")
+        raise argument_error(_WRONG_VALUE, f"`{what}` is {describe(given)}", f"write `graph.{call}({example})`")
     return dict(given)
 
 
@@ -365,11 +405,12 @@ def _names(what: str, given: Any) -> list[str]:
     return names
 
 
-def _unknown(name: str) -> Exception:
-    """The error of an option that `run` does not have."""
-    meant = did_you_mean(name, _OPTIONS)
+def _unknown(call: str, name: str) -> Exception:
+    """The error of an option that `run` or `simulate` does not have."""
+    options = _OPTIONS if call == "run" else [each for each in _OPTIONS if each != "enable_debug"]
+    meant = did_you_mean(name, options)
     return argument_error(
         1260,
-        f"`run` takes no argument `{name}`",
-        meant or f'give arrays by name in one dictionary: `graph.run({{"{name}": {name.lower()}}})`',
+        f"`{call}` takes no argument `{name}`",
+        meant or f'give arrays by name in one dictionary: `graph.{call}({{"{name}": {name.lower()}}})`',
     )

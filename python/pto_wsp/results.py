@@ -73,7 +73,7 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """A run in virtual time: no kernel runs, a task takes the cycles that its kernel costs.
+    """A run in virtual time: a task takes the cycles that its kernel costs. Only kernels of task graphs run.
 
     `start`, `end` and `worker` have an entry per task, `makespan` is the cycle at which the last one ends.
     The worker of a task of the kernel `@order`, which none runs, is 4294967295.

@@ -581,3 +581,24 @@ TG_SYNC(G)
     else:
         with pytest.raises(errors.KernelError, match="WSP0616"):
             graph.run(inputs, enable_debug=enable_debug)
+
+
+def test_a_unit_runs_in_virtual_time_on_copies():
+    x, y = np.arange(64, dtype=np.float32), np.full(64, 7, dtype=np.float32)
+    graph = scaling()
+    one = graph.simulate({"X": x, "Y": y}, threads=1)
+    # Four blocks share 512 bytes, then two share 256: 32 cycles each.
+    assert (one.makespan, one.workers, one.graph.num_tasks) == (6 * 32, 1, 6)
+    assert list(one.end) == [32, 64, 96, 128, 160, 192]
+    assert [name for name, _ in one.graph.kernels] == ["FIRST", "SECOND"]
+    assert graph.simulate({"X": x, "Y": y}, threads=4).makespan == 64
+    assert (y == 7).all()
+    # The condition is that of the run.
+    assert graph.simulate({"X": x}, scalars={"factor": 1}, threads=1).graph.num_tasks == 4
+
+
+def test_what_simulate_does_not_take_is_refused_by_its_name():
+    with pytest.raises(errors.ArgumentError, match="`simulate` takes no argument `enable_debug`"):
+        scaling().simulate({}, enable_debug=True)
+    with pytest.raises(errors.ArgumentError, match="`inputs` is"):
+        scaling().simulate([1])

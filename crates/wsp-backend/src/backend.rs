@@ -114,8 +114,8 @@ pub trait Program: Send + Sync {
         Err(unlisted("graph of its tasks"))
     }
 
-    /// Runs the program in virtual time: no kernel runs, every task takes the cycles that its kernel costs. What it shows is the same each
-    /// time.
+    /// Runs the program in virtual time: every task takes the cycles that its kernel costs. No kernel runs, but those of task graphs, on
+    /// copies of the arguments. What it shows is the same each time.
     ///
     /// # Errors
     /// As [`graph`](Self::graph), and what would fail a run; options that have no meaning where no kernel runs.

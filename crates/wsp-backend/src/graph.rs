@@ -87,10 +87,11 @@ pub struct GraphOptions {
     pub cancel: Option<Arc<AtomicBool>>,
 }
 
-/// A program in virtual time: no kernel has run, every task has taken what its kernel costs.
+/// A program in virtual time: every task has taken what its kernel costs.
 #[derive(Clone, Debug)]
 pub struct Simulated {
-    /// Its tasks and edges; ids are those of the simulation.
+    /// Its tasks and edges; ids are those of the simulation. Of a task graph the tasks are blocks, copies and releases, and the edge to a task is from
+    /// the block with whose end it became ready.
     pub listing: GraphListing,
     /// The cycle in which the last task ended.
     pub makespan: u64,

@@ -19,7 +19,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use wsp_backend::{Args, Outcome, Payload, PayloadSlot, Recording, RunOptions};
+use wsp_backend::{Args, Outcome, Payload, PayloadSlot, Program, Recording, RunOptions};
 use wsp_core::tg::Instr;
 use wsp_diag::{Code, Diagnostic, Severity, SourceMap};
 use wsp_ir::tg::TgModule;
@@ -116,6 +116,22 @@ impl TaskGraph {
         PyList::new(py, records)
     }
 
+    /// Runs the unit in virtual time, on copies: what a simulation gives.
+    fn simulate<'py>(
+        &self,
+        py: Python<'py>,
+        kernels: Vec<kernel::PyKernel>,
+        files: Kernels<'py>,
+        given: Given<'py>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let simulated = self.with_payload(py, files, &given, |files, args, options, sources| {
+            let program = self.program(kernels, files, sources, false)?;
+            Ok(program.simulate(&args, &options)?)
+        })?;
+        let (simulated, sources) = simulated;
+        results::simulation(py, &simulated, &sources)
+    }
+
     /// Runs the unit: `outputs` (arrays by name), `written` (names of given arrays that hold results), `stats` (counts by name), `peak` (bytes), `notes`.
     fn run<'py>(
         &self,
@@ -124,25 +140,53 @@ impl TaskGraph {
         files: Kernels<'py>,
         given: Given<'py>,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let ran = self.with_payload(py, files, &given, |files, args, options, sources| {
+            self.ran(kernels, files, args, options, sources)
+        })?;
+        let (ran, sources) = ran;
+        outcome(py, ran, &sources)
+    }
+}
+
+impl TaskGraph {
+    /// Does something with what is given, apart from the interpreter, and gives the sources beside that its messages may name.
+    fn with_payload<T: Send>(
+        &self,
+        py: Python<'_>,
+        files: Kernels<'_>,
+        given: &Given<'_>,
+        what: impl FnOnce(&Files, Args, RunOptions, &mut SourceMap) -> Result<T, Vec<Diagnostic>> + Send,
+    ) -> PyResult<(T, SourceMap)> {
         let mut sources = self.sources.clone();
         let files = files.read().map_err(|faults| errors::exception(py, &faults, &sources))?;
         let (args, options) = given.options().map_err(|faults| errors::exception(py, &faults, &sources))?;
         let payload = PayloadSlot::default();
         // Arrays that are copied stay claimed as long as those that are used where they lie.
         let _claim = options.claim.clone();
-        let ran = interruptible(py, |cancel| {
+        let done = interruptible(py, |cancel| {
             let options = RunOptions { cancel: Some(cancel), payload: Some(payload.clone()), ..options };
-            let ran = self.ran(kernels, &files, args, options, &mut sources);
-            ran.map_err(|faults| Failed { faults, payload: payload.take() })
+            let done = what(&files, args, options, &mut sources);
+            done.map_err(|faults| Failed { faults, payload: payload.take() })
         })?;
-        match ran {
-            Ok(ran) => outcome(py, ran, &sources),
+        match done {
+            Ok(done) => Ok((done, sources)),
             Err(failed) => Err(failed.raise(py, &sources)),
         }
     }
-}
 
-impl TaskGraph {
+    /// The program behind the seam.
+    fn program(
+        &self,
+        functions: Vec<kernel::PyKernel>,
+        files: &Files,
+        sources: &mut SourceMap,
+        watched: bool,
+    ) -> Result<Box<dyn Program>, Vec<Diagnostic>> {
+        let (unit_kernels, files) = self.kernels(functions, files, sources, watched)?;
+        let plan: PlanSource = UnitSource { module: self.unit.clone(), files, target: CPU_SIM }.into();
+        Ok(own::registry_of_units(unit_kernels).select(&plan)?.backend().compile(&plan)?)
+    }
+
     /// The kernels, with those of files.
     fn with_files(
         &self,
@@ -210,10 +254,7 @@ impl TaskGraph {
         options: RunOptions,
         sources: &mut SourceMap,
     ) -> Result<Ran, Vec<Diagnostic>> {
-        let watched = options.recording == Recording::On;
-        let (unit_kernels, files) = self.kernels(functions, files, sources, watched)?;
-        let plan: PlanSource = UnitSource { module: self.unit.clone(), files, target: CPU_SIM }.into();
-        let program = own::registry_of_units(unit_kernels).select(&plan)?.backend().compile(&plan)?;
+        let program = self.program(functions, files, sources, options.recording == Recording::On)?;
         let mut prepared = program.prepare(args, options)?;
         refuse_contradictions(prepared.notes())?;
         let outcome = prepared.run()?;

@@ -57,6 +57,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(10_000),
     },
     Row {
+        name: "random units in virtual time, in the order of one worker",
+        cargo: &["--package", "wsp-cpu", "--test", "it", "random_units_run_in_virtual_time"],
+        cases: Some(10_000),
+    },
+    Row {
         name: "random task graphs killed at random moments and resumed",
         cargo: &["--package", "wsp-cli", "--test", "it", "isa_kill::random_units_that_are_killed"],
         cases: Some(10_000),

@@ -1,13 +1,13 @@
 //! Task graphs behind the seam.
 
-use super::{CpuSimBackend, failed, refused};
-use crate::tg::{CheckedUnit, Session, SessionOptions, TgKernels};
+use super::{CpuSimBackend, failed, refuse, refused};
+use crate::tg::{CheckedUnit, Session, SessionOptions, TgKernels, simulate};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{
-    Args, Begin, Explanation, Outcome, Prepared, Released, RunError, RunOptions, Stats, UnitOptions,
-    WorkloadResult,
+    Args, Begin, Explanation, Outcome, Prepared, Recording, Released, RunError, RunOptions, Simulated, Stats,
+    UnitOptions, WorkloadResult,
 };
 use wsp_core::limits;
 use wsp_core::policy::Hints;
@@ -54,6 +54,19 @@ impl wsp_backend::Program for UnitProgram {
 
     fn check(&self, options: &RunOptions) -> Result<(), RunError> {
         options.check(ProgramKind::Unit)
+    }
+
+    fn simulate(&self, args: &Args, options: &RunOptions) -> Result<Simulated, RunError> {
+        options.check(ProgramKind::Unit)?;
+        let given = [
+            ("sequential", options.sequential),
+            ("recording", options.recording != Recording::Off),
+            ("checkpoints", options.unit.checkpoints.is_some()),
+            ("begin", options.unit.begin != Begin::Start),
+        ];
+        refuse("virtual time, which leaves nothing behind", &given)?;
+        let begin = session_options(&self.unit, args, options)?;
+        simulate(&self.unit.module, &self.kernels, begin).map_err(failed)
     }
 
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {

@@ -8,6 +8,7 @@ use super::kernels::KernelBody;
 use super::memory::TensorRange;
 use super::open::Bindings;
 use super::shared::Shared;
+use super::simulated::cycles;
 use super::snapshot::Paused;
 use super::values::Values;
 use smallvec::SmallVec;
@@ -60,6 +61,14 @@ pub(crate) struct Dispatched {
     parts: SmallVec<[Part; 1]>,
     /// Takes the workspaces back.
     instance: Arc<Instance>,
+}
+
+impl Dispatched {
+    /// The kernel that a block belongs to.
+    fn part_of(&self, block: u32) -> &Part {
+        let at = self.parts.partition_point(|part| part.first_block <= block).saturating_sub(1);
+        &self.parts[at]
+    }
 }
 
 impl Drop for Dispatched {
@@ -196,12 +205,24 @@ impl Bodies for LaunchBodies {
         Ok(Arc::new(dispatched))
     }
 
+    fn block_cycles(&self, dispatched: &Dispatched, cx: &BlockCx<'_>) -> u64 {
+        let part = dispatched.part_of(cx.block);
+        cycles(part.bound.bytes(), part.blocks).max(1)
+    }
+
+    fn item_cycles(&self, cx: &NodeCx<'_>) -> u64 {
+        let kind = NodeKind::from_code(self.code.runtime.image().nodes[cx.node as usize].kind);
+        match kind {
+            Some(NodeKind::Copy) => cycles(self.code.plan.copies[cx.item as usize].size, 1),
+            _ => 0,
+        }
+    }
+
     fn run_block(&self, dispatched: &Dispatched, cx: &BlockCx<'_>) -> Result<(), TgFault> {
-        let parts = &dispatched.parts;
-        let at = parts.partition_point(|part| part.first_block <= cx.block).saturating_sub(1);
+        let part = dispatched.part_of(cx.block);
         let block = Block {
-            part: &parts[at],
-            block: cx.block - parts[at].first_block,
+            part,
+            block: cx.block - part.first_block,
             iteration: self.iteration,
             device: cx.kernel.device,
         };

@@ -117,6 +117,16 @@ pub(crate) enum Bound {
     Pto(Box<PtoBound>),
 }
 
+impl Bound {
+    /// Bytes of all that is bound.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Bound::Function(args) => args.iter().map(|arg| arg.range.bytes()).sum(),
+            Bound::Pto(bound) => bound.bytes(),
+        }
+    }
+}
+
 /// A kernel or a copy of a graph, or a condition or count, by place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Item {

@@ -35,6 +35,10 @@ pub(crate) fn failed(
         &Cause::Count { in_loop, most, value } => {
             (count(code.map(|code| &**code), in_loop, most, value), None)
         }
+        Cause::TooLong => {
+            let message = "the unit takes more cycles than 64 bits count";
+            (Diagnostic::error(codes::REFUSED_LAUNCH, message), None)
+        }
         Cause::Cancelled | Cause::After(_) => (*cancelled(), None),
         Cause::Stuck(report) => {
             (Diagnostic::error(codes::STUCK, "nothing can run any more").note(report.to_string()), None)

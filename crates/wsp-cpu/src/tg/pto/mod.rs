@@ -65,7 +65,7 @@ pub struct PtoBound {
     code: Arc<KernelCode>,
     env: Env,
     /// Keeps the memory that `env` points into.
-    _ranges: Vec<TensorRange>,
+    ranges: Vec<TensorRange>,
 }
 
 impl fmt::Debug for PtoEntry {
@@ -77,6 +77,13 @@ impl fmt::Debug for PtoEntry {
 impl fmt::Debug for PtoBound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PtoBound").finish_non_exhaustive()
+    }
+}
+
+impl PtoBound {
+    /// Bytes of all that is bound.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.ranges.iter().map(TensorRange::bytes).sum()
     }
 }
 
@@ -188,7 +195,7 @@ impl PtoEntry {
         }
         let code = self.compiled(&env)?;
         env.loads_in_place = !stores_to_what_it_loads(&code, &given);
-        Ok(PtoBound { code, env, _ranges: given.iter().filter_map(|one| one.range.cloned()).collect() })
+        Ok(PtoBound { code, env, ranges: given.iter().filter_map(|one| one.range.cloned()).collect() })
     }
 
     /// Whether arguments fit each other, by those whose number of bytes is known. What resident tensors say is not known.

@@ -5,6 +5,7 @@ use crate::tg::common::{all, inputs, integers, kernels, unit};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_backend::{Args, Backend, Begin, CheckpointStore, MemoryStore, RunError, RunOptions, UnitOptions};
+use wsp_core::ExecPool;
 use wsp_cpu::CpuSimBackend;
 use wsp_cpu::tg::{Report, Session, SessionOptions};
 use wsp_diag::SourceMap;
@@ -77,6 +78,65 @@ fn the_bits_are_those_of_the_session_and_each_run_begins_as_the_first() {
     let sequential = RunOptions { sequential: true, ..RunOptions::default() };
     assert_eq!(bits(&ran(&*program, &x(), &sequential).outputs), bits(&outputs));
     assert!(program.explain(&x(), &RunOptions::default()).is_err(), "only a run tells");
+}
+
+#[test]
+fn blocks_of_a_unit_take_their_share_of_what_is_bound_in_virtual_time() {
+    let program = compiled_by(&backend(), source(TWICE));
+    let (args, y) = lent(&x().with("Y", integers(&[5; 8])), "Y");
+    let on = |threads| RunOptions { threads, ..RunOptions::default() };
+    let simulated = |threads| program.simulate(&args, &on(threads)).unwrap_or_else(|fault| panic!("{fault}"));
+    // 128 bytes each: 8 cycles of 4 blocks, then 16 of 2, in two rounds.
+    let one = simulated(1);
+    assert_eq!((one.makespan, one.busy.as_slice(), one.tasks.len()), (128, &[128][..], 12));
+    assert_eq!((simulated(2).makespan, simulated(4).makespan, simulated(9).makespan), (64, 48, 48));
+    let names = one.listing.kernels.iter().map(|kernel| (kernel.name.as_str(), kernel.unit));
+    assert_eq!(names.take(2).collect::<Vec<_>>(), [("A", ExecPool::Vector), ("B", ExecPool::Cube)]);
+    assert_eq!(one.listing.edges[..3], [(3, 4), (3, 5), (5, 6)]);
+    drop(args);
+    let y = y.take_back().expect("virtual time has let go of it");
+    assert_eq!(y.as_slice::<i64>(), Some(&[5; 8][..]), "it is read only");
+}
+
+/// How often the loop goes round is what a kernel has stored.
+#[test]
+fn a_condition_that_is_loaded_is_what_the_kernels_make_of_it() {
+    let text = "
+extern N: i64[1]
+extern X: i64[8]
+TG_BEGIN(G)
+  TG_KERNEL(GROW, inc, 1, AIV, 0)
+  MC_BIND(GROW, 0, N)
+  CF_LOOP(load(N, 0, i64), i)
+    TG_KERNEL(A, inc, 1, AIV, 0)
+    MC_BIND(A, 0, X)
+  CF_ENDLOOP
+TG_END(G)
+TG_LAUNCH(G, default)
+TG_SYNC(G)
+";
+    let program = compiled_by(&backend(), source(text));
+    for n in [0, 3] {
+        let args = Args::from(inputs(&[("N", &[n]), ("X", &[0; 8])]));
+        let found = program.simulate(&args, &RunOptions::default()).unwrap_or_else(|fault| panic!("{fault}"));
+        assert_eq!(found.tasks.len() as i64, 1 + n + 1);
+    }
+}
+
+#[test]
+fn virtual_time_refuses_what_it_would_leave_behind() {
+    let program = compiled_by(&backend(), source(TWICE));
+    let unit = UnitOptions { checkpoints: Some(Arc::new(MemoryStore::new())), ..UnitOptions::default() };
+    let kept = RunOptions { unit, ..RunOptions::default() };
+    let sequential = RunOptions { sequential: true, ..RunOptions::default() };
+    for (name, options) in [("checkpoints", kept), ("sequential", sequential)] {
+        let fault = program.simulate(&x(), &options).expect_err("it leaves nothing");
+        assert!(fault.to_string().contains(&format!("option `{name}` has no meaning")), "{fault}");
+    }
+    assert!(matches!(
+        compiled_by(&backend(), source(FAILS)).simulate(&x(), &RunOptions::default()),
+        Err(RunError::Failed(_) | RunError::Refused(_))
+    ));
 }
 
 #[test]

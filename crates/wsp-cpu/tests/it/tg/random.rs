@@ -12,7 +12,7 @@ use wsp_cpu::workload::KernelFault;
 use wsp_ir::tg::TgModule;
 use wsp_isa::tg::random::{Choices, ENTRIES, Limits, bytes, valid_unit};
 use wsp_plan::{Array, Arrays};
-use wsp_runtime::tg::{Hints, Tracing};
+use wsp_runtime::tg::{Hints, Time, Trace, Tracing};
 
 /// Mixes what a kernel may read into what it may write, in small whole numbers, so that counts that are read stay small. One block
 /// does it all: arguments may share bytes.
@@ -60,7 +60,15 @@ fn given(module: &TgModule) -> Arrays {
 }
 
 /// What a run leaves in external tensors, and what it is refused for.
-fn result(module: &TgModule, mut options: SessionOptions) -> Result<BTreeMap<String, Vec<u8>>, String> {
+fn result(module: &TgModule, options: SessionOptions) -> Result<BTreeMap<String, Vec<u8>>, String> {
+    recorded(module, options).map(|(outputs, _)| outputs)
+}
+
+/// The same, and when what ran.
+fn recorded(
+    module: &TgModule,
+    mut options: SessionOptions,
+) -> Result<(BTreeMap<String, Vec<u8>>, Trace), String> {
     options.inputs = given(module);
     options.runtime.tracing = Tracing::On;
     options.checkpoints = Some(Arc::new(MemoryStore::new()));
@@ -69,7 +77,56 @@ fn result(module: &TgModule, mut options: SessionOptions) -> Result<BTreeMap<Str
     let trace = report.trace.expect("it was recorded");
     assert_eq!(session.check_trace(&trace), Vec::<String>::new());
     let outputs = session.outputs().expect("nothing is in flight");
-    Ok(outputs.into_iter().map(|(name, array)| (name, array.bytes().to_vec())).collect())
+    Ok((outputs.into_iter().map(|(name, array)| (name, array.bytes().to_vec())).collect(), trace))
+}
+
+/// Virtual time with so many workers.
+fn in_virtual_time(workers: u32) -> SessionOptions {
+    let mut options = threads(workers);
+    options.runtime.time = Time::Virtual;
+    options
+}
+
+/// Whether launches are on several streams: they may race, and then no two runs need agree.
+fn is_beside(module: &TgModule) -> bool {
+    let is = |instr: &Instr| matches!(instr, Instr::TgLaunch { stream, .. } if *stream != StreamNo(0));
+    module.instrs.iter().any(is)
+}
+
+/// What ran, in order.
+fn order(trace: &Trace) -> Vec<(u64, &str, &[u32], u32)> {
+    let blocks = trace.blocks.iter().map(|block| {
+        let run = &trace.runs[block.run as usize];
+        (run.launch.0, run.name.as_str(), run.iterations.as_slice(), block.block)
+    });
+    blocks.collect()
+}
+
+/// ISA-TG-24: what virtual time runs is what one worker runs, in its order. The host of a run goes on beside its launches: launches of one stream only are the same
+/// whenever it makes them.
+#[test]
+#[allow(clippy::print_stdout, reason = "how many cases ran is worth knowing")]
+fn random_units_run_in_virtual_time_in_the_order_of_one_worker() {
+    let (units, mut ran, mut blocks) = (cases(250), 0, 0u64);
+    for seed in 0..units {
+        let source = bytes(seed ^ 0x7137, 600);
+        let module = valid_unit(&mut Choices::new(&source), &Limits::run());
+        let text = || wsp_isa::tg::text::print(&module);
+        match (recorded(&module, threads(1)), recorded(&module, in_virtual_time(1))) {
+            (Ok((expected, run)), Ok((outputs, trace))) => {
+                assert_eq!(outputs, expected, "seed {seed}:\n{}", text());
+                if !is_beside(&module) {
+                    assert_eq!(order(&trace), order(&run), "seed {seed}:\n{}", text());
+                    (ran, blocks) = (ran + 1, blocks + run.blocks.len() as u64);
+                }
+            }
+            (Err(_), Err(_)) if is_beside(&module) => {}
+            (Err(expected), Err(said)) => assert_eq!(said, expected, "seed {seed}:\n{}", text()),
+            (expected, got) => panic!("seed {seed}: {expected:?} {got:?}\n{}", text()),
+        }
+    }
+    assert!(ran > units / 8 && blocks > 4 * ran, "{ran} of {units} units, {blocks} blocks");
+    println!("{units} units, {ran} on one stream, {blocks} blocks");
 }
 
 /// ISA-TG-24, ISA-IMP-10, ISA-CA-02: the number of threads, hints and the way through a binary change no bit.
@@ -92,6 +149,7 @@ fn results_of_random_units_depend_on_the_unit_alone() {
             ("8 threads", result(&module, threads(8))),
             ("hints", result(&module, honoured)),
             ("the binary", result(&read, threads(2))),
+            ("virtual time", result(&module, in_virtual_time(4))),
         ] {
             match (&expected, &got) {
                 (Ok(expected), Ok(got)) => assert_eq!(expected, got, "seed {seed}, {way}:\n{}", text()),
@@ -117,10 +175,7 @@ fn random_units_resumed_after_any_record_give_the_uninterrupted_result() {
         }
         let source = bytes(seed ^ 0x5eed, 600);
         let module = valid_unit(&mut Choices::new(&source), &Limits::run());
-        // Launches on two streams may race, and then no two runs need agree.
-        let is_beside =
-            |instr: &Instr| matches!(instr, Instr::TgLaunch { stream, .. } if *stream != StreamNo(0));
-        if module.instrs.iter().any(is_beside) {
+        if is_beside(&module) {
             continue;
         }
         let run = |store: Arc<dyn CheckpointStore>, resumes: bool, changed: bool| {

@@ -1,0 +1,134 @@
+//! A unit in virtual time: its statements and kernels run, on copies of what it is given, and a clock of cycles says when.
+//!
+//! What conditions, counts, offsets and statements of the host load is known only where kernels have run, so they do. A block takes a cycle for
+//! each four bytes of what its kernel is bound to, its share of them, and at least one; a copy one for each four bytes that it moves. Statements of the
+//! host, dispatches and releases take none.
+
+use super::build::CheckedUnit;
+use super::inputs::check_gaps;
+use super::kernels::TgKernels;
+use super::memory::TensorRange;
+use super::options::SessionOptions;
+use std::sync::Arc;
+use wsp_backend::claims::{Argument, claimed, uses};
+use wsp_backend::{BARRIER_NODE, GraphKernel, GraphListing, MemoryStore, Simulated, SimulatedTask};
+use wsp_core::ExecPool;
+use wsp_core::tg::Instr;
+use wsp_diag::Diagnostic;
+use wsp_ir::tg::TgModule;
+use wsp_memory::Array;
+use wsp_runtime::tg::{BlockTrace, Granted, RunTrace, Time, Trace, Tracing};
+
+/// Bytes that take a cycle.
+const BYTES: u64 = 4;
+
+/// The cycles of a share of so many bytes.
+pub(super) fn cycles(bytes: u64, shares: u32) -> u64 {
+    bytes.div_ceil(BYTES).div_ceil(shares.max(1).into())
+}
+
+/// Runs a unit in virtual time, on as many workers as the options have threads. Arrays of the caller are read only, and checkpoints are kept in
+/// memory for as long as it takes.
+///
+/// # Errors
+/// What would refuse or fail a run.
+pub(crate) fn simulate(
+    module: &TgModule,
+    kernels: &TgKernels,
+    mut options: SessionOptions,
+) -> Result<Simulated, Vec<Diagnostic>> {
+    take_copies(&mut options)?;
+    options.runtime.time = Time::Virtual;
+    options.runtime.tracing = Tracing::On;
+    let keeps = |instr: &Instr| matches!(instr, Instr::TgCheckpoint { .. } | Instr::TgRestore { .. });
+    if module.instrs.iter().any(keeps) {
+        options.checkpoints = Some(Arc::new(MemoryStore::new()));
+    }
+    let workers = options.runtime.threads;
+    let mut session = CheckedUnit::new(module, kernels, &options)?.session(options)?;
+    let report = session.run()?;
+    let notes = session.findings().iter().cloned().chain(report.notes).collect();
+    Ok(simulated(&report.trace.unwrap_or_default(), workers, notes))
+}
+
+/// Copies the arrays of the caller: virtual time stores to none of them.
+fn take_copies(options: &mut SessionOptions) -> Result<(), Vec<Diagnostic>> {
+    check_gaps(options)?;
+    let views = std::mem::take(&mut options.views);
+    let read = views.iter().map(|(name, view)| Argument { name, view, written: false, span: None });
+    let _claim = claimed(options.claim.as_ref(), &uses(read)).map_err(|fault| vec![fault])?;
+    for (name, view) in views {
+        let mut array = Array::zeros(view.dtype(), view.shape()).map_err(|fault| {
+            let message = format!("there is no copy of the array for `{name}`: {fault}");
+            vec![Diagnostic::error(super::codes::OUT_OF_MEMORY, message)]
+        })?;
+        array.bytes_mut().copy_from_slice(&TensorRange::of_view(&view).to_vec());
+        options.inputs.insert(name.clone(), array);
+        options.copied.insert(name, view);
+    }
+    options.claim = None;
+    Ok(())
+}
+
+/// What was recorded, as the seam has it: a task for each block, copy and release, in the order in which they started.
+fn simulated(trace: &Trace, workers: u32, notes: Vec<Diagnostic>) -> Simulated {
+    let mut order: Vec<u32> = (0..trace.blocks.len() as u32).collect();
+    order.sort_by_key(|&block| trace.blocks[block as usize].started);
+    let mut ids = vec![0; order.len()];
+    for (id, &block) in (0..).zip(&order) {
+        ids[block as usize] = id;
+    }
+    let mut listing = GraphListing::default();
+    let mut tasks = Vec::with_capacity(order.len());
+    let mut busy = vec![0; workers as usize];
+    for &BlockTrace { run, worker, started, finished, .. } in
+        order.iter().map(|&at| &trace.blocks[at as usize])
+    {
+        let of = &trace.runs[run as usize];
+        let task = tasks.len() as u32;
+        listing.tasks.push(kernel_of(&mut listing.kernels, of));
+        listing.edges.extend(of.released_by.map(|block| (ids[block as usize], task)));
+        tasks.push(SimulatedTask { worker: Some(worker), ready: of.ready, start: started, end: finished });
+        // Blocks of gangs have workers beyond the others.
+        busy.resize(busy.len().max(worker as usize + 1), 0);
+        busy[worker as usize] += finished - started;
+    }
+    listing.kernels.push(GraphKernel { name: BARRIER_NODE.to_owned(), unit: ExecPool::Any });
+    Simulated {
+        listing,
+        makespan: tasks.iter().map(|task| task.end).max().unwrap_or(0),
+        max_in_flight: most_at_once(&tasks),
+        tasks,
+        busy,
+        window_stalls: 0,
+        schedule: Vec::new(),
+        notes,
+    }
+}
+
+/// The number of a run's kernel.
+fn kernel_of(kernels: &mut Vec<GraphKernel>, run: &RunTrace) -> u32 {
+    let at = kernels.iter().position(|kernel| kernel.name == run.name).unwrap_or_else(|| {
+        let unit = match run.granted {
+            Granted { aic: 1.., aiv: 0, .. } => ExecPool::Cube,
+            Granted { aic: 0, aiv: 1.., .. } => ExecPool::Vector,
+            _ => ExecPool::Any,
+        };
+        kernels.push(GraphKernel { name: run.name.clone(), unit });
+        kernels.len() - 1
+    });
+    at as u32
+}
+
+/// Most tasks that were ready or running in one cycle.
+fn most_at_once(tasks: &[SimulatedTask]) -> u32 {
+    let mut moments: Vec<(u64, i32)> =
+        tasks.iter().flat_map(|task| [(task.ready, 1), (task.end, -1)]).collect();
+    // Those that end in a cycle do so before others are ready.
+    moments.sort_unstable();
+    let counts = moments.iter().scan(0, |count, (_, change)| {
+        *count += change;
+        Some(*count)
+    });
+    counts.max().unwrap_or(0).unsigned_abs()
+}
