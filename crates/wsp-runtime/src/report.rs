@@ -2,13 +2,15 @@
 
 use rustc_hash::FxHashMap;
 use std::fmt;
-use wsp_core::{EventId, KernelId, TaskId};
+use std::hash::Hash;
+use wsp_core::words::counted;
+use wsp_core::{EventId, KernelId, SlotId, TaskId};
 
 /// Most waiting parties that a report lists.
 pub(crate) const MOST_LISTED: usize = 32;
 
 /// Somebody who waits, or who is waited for.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Party {
     /// A task.
     Task {
@@ -30,15 +32,64 @@ pub enum Party {
         /// Its capacity.
         capacity: u32,
     },
+    /// A task that an AICPU generated.
+    Generated {
+        /// Its number in elaboration order.
+        ordinal: u64,
+        /// Its kernel.
+        kernel: KernelId,
+        /// Its AICPU.
+        aicpu: u32,
+    },
+    /// The generator of an AICPU, which has not finished.
+    Generator {
+        /// The AICPU.
+        aicpu: u32,
+        /// It has generated all its tasks below this ordinal.
+        watermark: u64,
+    },
+    /// Earlier steps of an ordered scope of AICPUs.
+    Step {
+        /// The ordinal at which the scope begins.
+        begin: u64,
+        /// Tasks of the scope that are complete.
+        complete: u64,
+        /// Tasks of the scope that come before.
+        needed: u64,
+    },
+    /// Accesses of a tile that AICPUs count.
+    Counter {
+        /// The tile.
+        counter: u32,
+        /// How many are complete.
+        reached: u64,
+        /// How many have to be.
+        needed: u64,
+    },
+    /// A computed value.
+    Slot(SlotId),
+    /// A place in the window or in the map of an AICPU.
+    Room {
+        /// The AICPU.
+        aicpu: u32,
+        /// Its tasks in flight.
+        in_flight: u32,
+    },
+    /// A gate, or an idle core.
+    Core,
+    /// A node, an event, a notification or a launch of task graphs, as it is called.
+    Named(String),
 }
 
 /// A run in which tasks are left, none of them ready, none running, and nothing on its way that could change that.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
-    /// Tasks that were submitted and did not run.
+    /// Tasks that were submitted and did not run; of launches, nodes that are not complete.
     pub unfinished: u64,
-    /// Who waits for whom, the first of them: the source, then by id.
+    /// Who waits for whom, the first of them: the source, then by id; of launches, node by node.
     pub waits: Vec<(Party, Vec<Party>)>,
+    /// How many wait in all that may be listed.
+    pub total: usize,
     /// Parties each of which waits for the next, and the last for the first; empty if nothing closes a cycle.
     pub cycle: Vec<Party>,
 }
@@ -52,6 +103,28 @@ impl fmt::Display for Party {
             Party::BarrierNode(point) => write!(f, "order point {point}"),
             Party::Source => f.write_str("the source"),
             Party::Window { capacity } => write!(f, "a slot of the window of {capacity}"),
+            Party::Generated { ordinal, kernel, aicpu } => {
+                write!(f, "task {ordinal} (kernel {}, AICPU {aicpu})", kernel.0)
+            }
+            Party::Generator { aicpu, watermark } => {
+                write!(f, "the generator of AICPU {aicpu} (at ordinal {watermark})")
+            }
+            Party::Step { begin, complete, needed } => {
+                write!(
+                    f,
+                    "earlier steps of the scope that begins at ordinal {begin} ({complete} of {needed} complete)"
+                )
+            }
+            Party::Counter { counter, reached, needed } => {
+                write!(f, "counter {counter} (at {reached} of {needed})")
+            }
+            Party::Slot(slot) => write!(f, "the value of slot {}", slot.0),
+            Party::Room { aicpu, in_flight } => {
+                let tasks = counted(in_flight, "task");
+                write!(f, "room on AICPU {aicpu} ({tasks} in flight)")
+            }
+            Party::Core => f.write_str("a gate or a core"),
+            Party::Named(name) => f.write_str(name),
         }
     }
 }
@@ -72,59 +145,62 @@ impl fmt::Display for Report {
                 write!(f, "{}{party}", if i == 0 { "" } else { ", " })?;
             }
         }
+        if self.total > self.waits.len() {
+            write!(f, "\n  and {} more wait", self.total - self.waits.len())?;
+        }
         Ok(())
     }
 }
 
-/// One open edge of a run that is stuck.
-pub(crate) struct Wait {
-    pub(crate) waiting: u32,
-    pub(crate) on: u32,
-}
-
-/// Makes the report from every open edge between nodes, and from those that wait for nobody but should have run.
+/// Makes the report of who waits for whom. Waits of parties that are not listed close cycles only.
 ///
-/// `name` tells what a node is.
-pub(crate) fn report(unfinished: u64, mut waits: Vec<Wait>, name: impl Fn(u32) -> Party) -> Report {
-    waits.sort_unstable_by_key(|wait| (wait.waiting, wait.on));
-    waits.dedup_by_key(|wait| (wait.waiting, wait.on));
-    let cycle = cycle(&waits).into_iter().map(&name).collect();
-    let groups = waits.chunk_by(|a, b| a.waiting == b.waiting).take(MOST_LISTED);
-    let listed = groups
-        .map(|group| {
-            let on = group.iter().take(MOST_LISTED).map(|wait| name(wait.on)).collect();
-            (name(group[0].waiting), on)
-        })
-        .collect();
-    Report { unfinished, waits: listed, cycle }
+/// `name` says what a party is.
+pub(crate) fn report<P: Ord + Hash>(
+    unfinished: u64,
+    mut waits: Vec<(P, P)>,
+    is_listed: impl Fn(&P) -> bool,
+    name: impl Fn(&P) -> Party,
+) -> Report {
+    waits.sort_unstable();
+    waits.dedup();
+    let groups = || waits.chunk_by(|a, b| a.0 == b.0).filter(|group| is_listed(&group[0].0));
+    let listed = groups()
+        .take(MOST_LISTED)
+        .map(|group| (name(&group[0].0), group.iter().take(MOST_LISTED).map(|(_, on)| name(on)).collect()));
+    Report {
+        unfinished,
+        waits: listed.collect(),
+        total: groups().count(),
+        cycle: cycle(&waits).into_iter().map(&name).collect(),
+    }
 }
 
-/// The nodes of a cycle among the waits, which are sorted, in the order of waiting and from the smallest on.
-pub(crate) fn cycle(waits: &[Wait]) -> Vec<u32> {
-    let first_of = |node: u32| waits.partition_point(|wait| wait.waiting < node);
-    // Whether a node that the walk has reached is still on its path.
+/// The parties of a cycle among the waits, which are sorted, in the order of waiting and from the smallest on.
+fn cycle<P: Ord + Hash>(waits: &[(P, P)]) -> Vec<&P> {
+    let first_of = |party: &P| waits.partition_point(|(waiting, _)| waiting < party);
+    // Whether a party that the walk has reached is still on its path.
     let mut on_path = FxHashMap::default();
-    for group in waits.chunk_by(|a, b| a.waiting == b.waiting) {
-        let start = group[0].waiting;
-        if on_path.contains_key(&start) {
+    for group in waits.chunk_by(|a, b| a.0 == b.0) {
+        let start = &group[0].0;
+        if on_path.contains_key(start) {
             continue;
         }
-        // Each node with the next of its waits to follow.
-        let mut path: Vec<(u32, usize)> = vec![(start, first_of(start))];
+        // Each party with the next of its waits to follow.
+        let mut path: Vec<(&P, usize)> = vec![(start, first_of(start))];
         on_path.insert(start, true);
-        while let Some((node, next)) = path.last_mut() {
-            let Some(wait) = waits.get(*next).filter(|wait| wait.waiting == *node) else {
-                on_path.insert(*node, false);
+        while let Some((party, next)) = path.last_mut() {
+            let Some((_, on)) = waits.get(*next).filter(|(waiting, _)| waiting == *party) else {
+                on_path.insert(*party, false);
                 path.pop();
                 continue;
             };
             *next += 1;
-            match on_path.get(&wait.on) {
-                Some(true) => return from_smallest(&path, wait.on),
+            match on_path.get(on) {
+                Some(true) => return from_smallest(&path, on),
                 Some(false) => {}
                 None => {
-                    on_path.insert(wait.on, true);
-                    path.push((wait.on, first_of(wait.on)));
+                    on_path.insert(on, true);
+                    path.push((on, first_of(on)));
                 }
             }
         }
@@ -132,10 +208,10 @@ pub(crate) fn cycle(waits: &[Wait]) -> Vec<u32> {
     Vec::new()
 }
 
-/// The end of a path that begins at `node`, turned so that its smallest node is first.
-fn from_smallest(path: &[(u32, usize)], node: u32) -> Vec<u32> {
-    let mut cycle: Vec<u32> =
-        path.iter().map(|&(on_path, _)| on_path).skip_while(|&on_path| on_path != node).collect();
+/// The end of a path that begins at a party, turned so that its smallest party is first.
+fn from_smallest<'p, P: Ord>(path: &[(&'p P, usize)], party: &P) -> Vec<&'p P> {
+    let mut cycle: Vec<&P> =
+        path.iter().map(|&(on_path, _)| on_path).skip_while(|&on_path| on_path != party).collect();
     let smallest = (0..cycle.len()).min_by_key(|&i| cycle[i]).unwrap_or(0);
     cycle.rotate_left(smallest);
     cycle
@@ -145,18 +221,18 @@ fn from_smallest(path: &[(u32, usize)], node: u32) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    fn name(node: u32) -> Party {
-        Party::Task { task: TaskId(node), kernel: KernelId(7) }
+    fn name(node: &u32) -> Party {
+        Party::Task { task: TaskId(*node), kernel: KernelId(7) }
     }
 
-    fn waits(list: &[(u32, u32)]) -> Vec<Wait> {
-        list.iter().map(|&(waiting, on)| Wait { waiting, on }).collect()
+    fn all(unfinished: u64, waits: &[(u32, u32)]) -> Report {
+        report(unfinished, waits.to_vec(), |_| true, name)
     }
 
     #[test]
     fn a_cycle_is_found_and_told_from_its_smallest_member() {
-        let report = report(4, waits(&[(9, 4), (4, 2), (2, 9), (11, 9), (3, 1)]), name);
-        let ids: Vec<Party> = [2, 9, 4].map(name).to_vec();
+        let report = all(4, &[(9, 4), (4, 2), (2, 9), (11, 9), (3, 1)]);
+        let ids: Vec<Party> = [2, 9, 4].map(|node| name(&node)).to_vec();
         assert_eq!(report.cycle, ids);
         let text = report.to_string();
         assert!(text.starts_with("no task can start, but 4 wait\n  a cycle: task 2 (kernel 7) waits for"));
@@ -165,11 +241,19 @@ mod tests {
 
     #[test]
     fn waits_without_a_cycle_have_none() {
-        assert_eq!(report(2, waits(&[(3, 1), (2, 1), (3, 2), (3, 2)]), name).cycle, []);
+        assert_eq!(all(2, &[(3, 1), (2, 1), (3, 2), (3, 2)]).cycle, []);
     }
 
     #[test]
     fn a_node_that_waits_for_itself_is_a_cycle() {
-        assert_eq!(report(1, waits(&[(3, 3)]), name).cycle, [name(3)]);
+        assert_eq!(all(1, &[(3, 3)]).cycle, [name(&3)]);
+    }
+
+    #[test]
+    fn waits_that_are_not_listed_close_cycles_and_those_beyond_the_most_are_counted() {
+        let beside = report(2, vec![(1, 2), (2, 1)], |node| *node != 2, name);
+        assert_eq!((beside.waits.len(), beside.total, beside.cycle.len()), (1, 1, 2));
+        let many: Vec<(u32, u32)> = (1..40).map(|node| (node, 0)).collect();
+        assert!(all(39, &many).to_string().ends_with("\n  and 7 more wait"));
     }
 }

@@ -1,8 +1,7 @@
 //! How a run on AICPUs ends early.
 
 use super::generator::Refused;
-use super::stuck::StuckReport;
-use crate::StartError;
+use crate::{Report, StartError};
 use std::fmt;
 use wsp_core::KernelId;
 
@@ -72,7 +71,7 @@ pub enum AicpuFailure<F, G> {
     /// [`AicpuConfig::cancel`](super::AicpuConfig::cancel) became true while there was work left.
     Cancelled,
     /// Tasks are left that wait for what will never happen.
-    Stuck(StuckReport),
+    Stuck(Report),
 }
 
 impl<F: fmt::Display, G: fmt::Display> fmt::Display for AicpuFailure<F, G> {

@@ -73,7 +73,6 @@ pub use config::{AfterEdges, AicpuConfig, AicpuConfigError, Interleaving, ReadyO
 pub use failure::AicpuFailure;
 pub use generator::{AicpuTask, Emit, Generator, Need, NoSlots, Progress, Refused, Slots};
 pub use stats::{AicpuRunStats, AicpuTrace, CoreStats, WindowStall};
-pub use stuck::{AicpuParty, AicpuWait, StuckReport};
 
 use crate::team::Team;
 use crate::{KernelStats, StartError, TaskRunner, clock};

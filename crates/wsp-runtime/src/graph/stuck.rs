@@ -2,7 +2,7 @@
 
 use super::Event;
 use super::core::Core;
-use crate::report::{Party, Report, Wait, report};
+use crate::report::{Party, Report, report};
 use wsp_core::{EventId, TaskId};
 
 /// Who waits for whom among the nodes that no order of execution reaches.
@@ -20,10 +20,10 @@ pub(super) fn explain(core: &Core, events: &[Event]) -> Report {
     let left = || (0..core.len()).filter(|&node| open[node as usize] > 0);
     let mut waits = Vec::new();
     for on in left() {
-        core.each_successor(on, |waiting| waits.push(Wait { waiting, on }));
+        core.each_successor(on, |waiting| waits.push((waiting, on)));
     }
     let unfinished = left().filter(|&node| !core.is_barrier_node(node)).count() as u64;
-    report(unfinished, waits, |node| party(core, events, node))
+    report(unfinished, waits, |_| true, |&node| party(core, events, node))
 }
 
 fn party(core: &Core, events: &[Event], node: u32) -> Party {

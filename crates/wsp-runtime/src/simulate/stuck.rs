@@ -2,7 +2,7 @@
 
 use super::engine::{Engine, STARTED};
 use super::graph::{Node, Point};
-use crate::report::{MOST_LISTED, Party, Report, Wait, report};
+use crate::report::{MOST_LISTED, Party, Report, report};
 use wsp_core::TaskId;
 
 impl Engine<'_> {
@@ -22,25 +22,26 @@ impl Engine<'_> {
             for &after in graph.successors(before) {
                 if named[after as usize] < MOST_LISTED {
                     named[after as usize] += 1;
-                    waits.push(Wait { waiting: after, on: before });
+                    waits.push((after, before));
                 }
             }
         }
-        waits.extend((submitted..nodes).map(|node| Wait { waiting: node, on: source }));
+        waits.extend((submitted..nodes).map(|node| (node, source)));
         let waiting = |&node: &u32| is_left(node) && matches!(graph.nodes[node as usize], Node::Task(_));
         if self.source.is_blocked() {
-            waits.push(Wait { waiting: source, on: window });
+            waits.push((source, window));
             let held = (0..submitted).filter(waiting).take(MOST_LISTED);
-            waits.extend(held.map(|node| Wait { waiting: window, on: node }));
+            waits.extend(held.map(|node| (window, node)));
         }
         let unfinished = (0..submitted).filter(waiting).count() as u64;
-        report(unfinished, waits, |node| match graph.nodes.get(node as usize) {
+        let name = |&node: &u32| match graph.nodes.get(node as usize) {
             Some(Node::Task(spec)) => Party::Task { task: TaskId(node), kernel: spec.kernel },
             Some(Node::Point(Point::Order)) => Party::BarrierNode(node),
             Some(&Node::Point(Point::Event(event))) => Party::Event(event),
             Some(&Node::Point(Point::UnsignalledEvent(event))) => Party::UnsignalledEvent(event),
             None if node == source => Party::Source,
             None => Party::Window { capacity: self.config.window.capacity },
-        })
+        };
+        report(unfinished, waits, |_| true, name)
     }
 }

@@ -3,7 +3,7 @@
 use super::slot::{CLOSED, NIL, POINT};
 use super::submit::Submitter;
 use crate::TaskRunner;
-use crate::report::{Party, Report, Wait, report};
+use crate::report::{Party, Report, report};
 use crate::sync::Ordering;
 use wsp_core::{EventId, Region, TaskId};
 
@@ -27,26 +27,25 @@ impl<R: TaskRunner> Submitter<'_, R> {
             let mut edge = self.window.slot(on).successors.load(Ordering::Acquire);
             while edge != NIL && edge != CLOSED {
                 let (next, waiting) = self.shared.store.edges.get(edge);
-                waits.push(Wait { waiting, on });
+                waits.push((waiting, on));
                 edge = next;
             }
         }
         if let Some(gates) = &self.shared.gates {
-            gates.with(|book| waits.extend(book.early().map(|(waiting, on)| Wait { waiting, on })));
+            gates.with(|book| waits.extend(book.early()));
         }
-        let mut made = report(u64::from(self.window.in_use()), waits, |slot| self.party(slot));
-        match source {
-            SourceWait::End => {}
-            SourceWait::Window => {
-                let capacity = self.capacity;
-                made.waits.insert(0, (Party::Source, vec![Party::Window { capacity }]));
-            }
+        let unfinished = u64::from(self.window.in_use());
+        let mut made = report(unfinished, waits, |_| true, |&slot| self.party(slot));
+        let on = match source {
+            SourceWait::End => return made,
+            SourceWait::Window => vec![Party::Window { capacity: self.capacity }],
             SourceWait::Writers(region) => {
-                let writers = self.live_writers(region);
-                let writers = writers.into_iter().map(|access| self.party(access.slot)).collect();
-                made.waits.insert(0, (Party::Source, writers));
+                let writers = self.live_writers(region).into_iter();
+                writers.map(|access| self.party(access.slot)).collect()
             }
-        }
+        };
+        made.waits.insert(0, (Party::Source, on));
+        made.total += 1;
         made
     }
 

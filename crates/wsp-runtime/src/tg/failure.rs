@@ -1,7 +1,7 @@
 //! Why a call is refused, and why a launch did not complete.
 
-use super::hang::HangReport;
 use super::launch::{LaunchId, StreamId};
+use crate::Report;
 use std::fmt;
 use std::sync::Arc;
 use wsp_core::policy::Hints;
@@ -82,7 +82,7 @@ pub enum Cause<F> {
     /// A launch that it came after did not complete.
     After(Arc<LaunchFailure<F>>),
     /// What is left of it waits for what never happens.
-    Stuck(Arc<HangReport>),
+    Stuck(Arc<Report>),
 }
 
 /// A launch that did not complete. What had started has finished; the rest was not started.

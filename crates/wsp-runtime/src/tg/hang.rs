@@ -5,47 +5,12 @@ use super::failure::{Cause, LaunchFailure};
 use super::graph::Graph;
 use super::launch::{Launch, LaunchId, Outside, Stage};
 use super::state::State;
-use crate::report::{MOST_LISTED, Wait, cycle};
-use std::collections::BTreeMap;
-use std::fmt;
+use crate::report::{Party, Report, report};
 use std::sync::{Arc, Weak};
 
-/// Launches that are not complete, though nothing runs and nothing could be started.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct HangReport {
-    /// Launches that have begun and cannot go on.
-    pub stuck: Vec<LaunchId>,
-    /// Who waits for what, the first of them: launch by launch, in the order of nodes.
-    pub waits: Vec<(String, Vec<String>)>,
-    /// How many waits there are in all.
-    pub total: usize,
-    /// Parties each of which waits for the next, and the last for the first; empty if nothing closes a cycle.
-    pub cycle: Vec<String>,
-}
-
-impl fmt::Display for HangReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "nothing runs and nothing can start")?;
-        if let Some(first) = self.cycle.first() {
-            write!(f, "\n  a cycle:")?;
-            for party in &self.cycle {
-                write!(f, " {party} waits for")?;
-            }
-            write!(f, " {first}")?;
-        }
-        for (waiting, on) in &self.waits {
-            write!(f, "\n  {waiting} waits for {}", on.join(", "))?;
-        }
-        if self.total > self.waits.len() {
-            write!(f, "\n  and {} more wait", self.total - self.waits.len())?;
-        }
-        Ok(())
-    }
-}
-
-/// Somebody who waits, or who is waited for.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Party {
+/// What waits, or is waited for. The smallest is listed first.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Key {
     Node(LaunchId, u32),
     /// An epoch of an event on a device, with its name.
     Event(u32, u32, u64, String),
@@ -53,28 +18,8 @@ enum Party {
     Launch(LaunchId),
 }
 
-/// Parties by number, and their waits.
-#[derive(Default)]
-struct Waits {
-    numbers: BTreeMap<Party, u32>,
-    parties: Vec<Party>,
-    waits: Vec<Wait>,
-}
-
-impl Waits {
-    fn number(&mut self, party: Party) -> u32 {
-        let next = self.parties.len() as u32;
-        *self.numbers.entry(party.clone()).or_insert_with(|| {
-            self.parties.push(party);
-            next
-        })
-    }
-
-    fn add(&mut self, waiting: Party, on: Party) {
-        let (waiting, on) = (self.number(waiting), self.number(on));
-        self.waits.push(Wait { waiting, on });
-    }
-}
+/// What waits, each for what.
+type Waits = Vec<(Key, Key)>;
 
 /// A launch that failed, and what others may wait for that it did not do.
 pub(crate) struct Failed<F> {
@@ -98,8 +43,9 @@ impl<B: Bodies> State<B> {
         if !after.is_empty() {
             return after.into_iter().for_each(|(id, failure)| self.fail(id, Cause::After(failure)));
         }
-        let report = Arc::new(self.hang_report());
-        for &id in &report.stuck {
+        let (stuck, report) = self.hang_report();
+        let report = Arc::new(report);
+        for id in stuck {
             self.fail(id, Cause::Stuck(report.clone()));
         }
     }
@@ -142,38 +88,28 @@ impl<B: Bodies> State<B> {
         self.failed.push(Failed { failure, key, graph, device, events });
     }
 
-    /// Tells why nothing goes on.
-    fn hang_report(&mut self) -> HangReport {
-        let mut waits = Waits::default();
+    /// The launches that have begun and cannot go on, and why.
+    fn hang_report(&mut self) -> (Vec<LaunchId>, Report) {
+        let mut waits = Waits::new();
         let ids: Vec<LaunchId> = self.launches.keys().copied().collect();
-        let mut stuck = Vec::new();
+        let (mut stuck, mut nodes) = (Vec::new(), 0);
         for &id in &ids {
             match self.launches[&id].stage {
                 Stage::Queued => self.queued_waits(id, &mut waits),
                 _ => {
                     stuck.push(id);
-                    self.running_waits(id, &mut waits);
+                    nodes += self.running_waits(id, &mut waits);
                 }
             }
         }
-        let Waits { parties, waits: mut list, .. } = waits;
-        list.sort_by_key(|wait| (wait.waiting, wait.on));
-        list.dedup_by_key(|wait| (wait.waiting, wait.on));
-        let name = |number: u32| self.party_name(&parties[number as usize]);
-        let groups: Vec<&[Wait]> = list.chunk_by(|a, b| a.waiting == b.waiting).collect();
         // What is told of events and notifications stands beside their names already; launches that run wait for their nodes.
-        let is_listed = |group: &&&[Wait]| match &parties[group[0].waiting as usize] {
-            Party::Node(..) => true,
-            Party::Launch(id) => !stuck.contains(id),
-            Party::Event(..) | Party::Notification(..) => false,
+        let is_listed = |key: &Key| match key {
+            Key::Node(..) => true,
+            Key::Launch(id) => !stuck.contains(id),
+            Key::Event(..) | Key::Notification(..) => false,
         };
-        let nodes: Vec<&&[Wait]> = groups.iter().filter(is_listed).collect();
-        let listed = nodes.iter().take(MOST_LISTED).map(|group| {
-            (name(group[0].waiting), group.iter().take(MOST_LISTED).map(|wait| name(wait.on)).collect())
-        });
-        let cycle = cycle(&list).into_iter().map(name).collect();
-        let (waits, total) = (listed.collect(), nodes.len());
-        HangReport { stuck, waits, total, cycle }
+        let report = report(nodes, waits, is_listed, |key| Party::Named(self.name(key)));
+        (stuck, report)
     }
 
     /// A launch that has not begun waits for the one before it in its stream, and for those that it comes after.
@@ -182,30 +118,32 @@ impl<B: Bodies> State<B> {
         let before = self.streams.before(launch.stream, id);
         let after = launch.after.iter().copied().filter(|after| self.launches.contains_key(after));
         for other in before.into_iter().chain(after) {
-            waits.add(Party::Launch(id), Party::Launch(other));
+            waits.push((Key::Launch(id), Key::Launch(other)));
         }
     }
 
-    fn running_waits(&mut self, id: LaunchId, waits: &mut Waits) {
-        let Some(launch) = self.launches.get_mut(&id) else { return };
+    /// What the nodes of a launch wait for, and how many are not complete.
+    fn running_waits(&mut self, id: LaunchId, waits: &mut Waits) -> u64 {
+        let Some(launch) = self.launches.get_mut(&id) else { return 0 };
         let graph = launch.graph.clone();
         let waiting = graph.waiting(&mut launch.words);
         let launch = &self.launches[&id];
         let mut is_open = vec![false; graph.image().nodes.len()];
         waiting.iter().for_each(|waiting| is_open[waiting.node as usize] = true);
         for waiting in &waiting {
-            waits.add(Party::Launch(id), Party::Node(id, waiting.node));
+            waits.push((Key::Launch(id), Key::Node(id, waiting.node)));
             for &to in graph.succs(waiting.node).iter().filter(|&&to| is_open[to as usize]) {
-                waits.add(Party::Node(id, to), Party::Node(id, waiting.node));
+                waits.push((Key::Node(id, to), Key::Node(id, waiting.node)));
             }
         }
         // A loop waits for the end of its body.
         for (node, end) in graph.loops().filter(|&(_, end)| is_open[end as usize]) {
-            waits.add(Party::Node(id, node), Party::Node(id, end));
+            waits.push((Key::Node(id, node), Key::Node(id, end)));
         }
         for &(node, outside) in &launch.outside {
             self.outside_waits(id, launch, node, outside, waits);
         }
+        waiting.len() as u64
     }
 
     /// What a node waits for outside of its launch, and who could bring it about.
@@ -223,10 +161,10 @@ impl<B: Bodies> State<B> {
                 let opener = opener.filter(|opener| self.launches.contains_key(opener));
                 let told = if opener.is_some() { "" } else { ", which nobody is left to signal" };
                 let name = format!("{}{told}", launch.graph.event_name(event));
-                let party = Party::Event(launch.device, event, epoch, name);
-                waits.add(Party::Node(id, node), party.clone());
+                let key = Key::Event(launch.device, event, epoch, name);
+                waits.push((Key::Node(id, node), key.clone()));
                 if let Some(opener) = opener {
-                    waits.add(party, self.source(opener, |graph| graph.signal_node(event)));
+                    waits.push((key, self.source(opener, |graph| graph.signal_node(event))));
                 }
             }
             Outside::Notification { from, id: number } => {
@@ -237,35 +175,35 @@ impl<B: Bodies> State<B> {
                     self.launches.iter().filter(sends).map(|(&sender, _)| sender).collect();
                 let told = if senders.is_empty() { ", which nobody is left to send" } else { "" };
                 let name = format!("{}{told}", launch.graph.notification_name(from, number));
-                let party = Party::Notification(from, launch.device, number, name);
-                waits.add(Party::Node(id, node), party.clone());
+                let key = Key::Notification(from, launch.device, number, name);
+                waits.push((Key::Node(id, node), key.clone()));
                 for sender in senders {
                     let to = launch.device;
-                    waits.add(party.clone(), self.source(sender, |graph| graph.notify_node(to, number)));
+                    waits.push((key.clone(), self.source(sender, |graph| graph.notify_node(to, number))));
                 }
             }
         }
     }
 
     /// The node of a launch that brings something about, or the launch, if it has not begun.
-    fn source(&self, id: LaunchId, node: impl Fn(&Graph) -> Option<u32>) -> Party {
+    fn source(&self, id: LaunchId, node: impl Fn(&Graph) -> Option<u32>) -> Key {
         let launch = self.launches.get(&id).filter(|launch| launch.stage != Stage::Queued);
         let node = launch.and_then(|launch| node(&launch.graph));
-        node.map_or(Party::Launch(id), |node| Party::Node(id, node))
+        node.map_or(Key::Launch(id), |node| Key::Node(id, node))
     }
 
-    fn party_name(&self, party: &Party) -> String {
+    fn name(&self, key: &Key) -> String {
         let launch = |id: LaunchId| match self.launches.get(&id) {
             Some(launch) => format!("launch {} of `{}`", id.0, launch.graph.name()),
             None => format!("launch {}", id.0),
         };
-        match party {
-            Party::Node(id, node) => {
+        match key {
+            Key::Node(id, node) => {
                 let name = self.launches.get(id).map(|launch| launch.graph.node_name(*node));
                 format!("{} of {}", name.unwrap_or_default(), launch(*id))
             }
-            Party::Event(.., name) | Party::Notification(.., name) => name.clone(),
-            Party::Launch(id) => launch(*id),
+            Key::Event(.., name) | Key::Notification(.., name) => name.clone(),
+            Key::Launch(id) => launch(*id),
         }
     }
 }

@@ -43,7 +43,6 @@ pub use cores::{CoreRange, Cores, Granted};
 pub use events::{Epochs, LaunchEvent, LaunchEvents, SavedEvent};
 pub use failure::{Cause, LaunchFailure, Place, Refused, SyncError};
 pub use graph::{Affinity, EventInfo, Graph, GraphFault, GraphParts, KernelInfo, NotifyInfo, Partition};
-pub use hang::HangReport;
 pub use inline::{InlineExecutor, InlineFault, LocalBodies, NotInline};
 pub use launch::{LaunchId, LaunchOptions, Stats, StreamId};
 pub use runtime::{EventsOf, Runtime, Saved};

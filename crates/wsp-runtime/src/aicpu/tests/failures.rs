@@ -210,10 +210,11 @@ fn counts_that_are_never_reached_are_reported_and_not_waited_for() {
         let memory = Memory::new(&program);
         let config = AicpuConfig { threads, ..AicpuConfig::default() };
         let failure = run(&program, 2, &memory, &config).expect_err("nobody counts");
-        let expected = "nothing can go on, but 3 generated tasks wait\n  \
-             task 0 (kernel 0, AICPU 0) waits for counter 0 to reach 1 (it is at 0)\n  \
-             task 1 (kernel 1, AICPU 1) waits for counter 1 to reach 1 (it is at 0)\n  \
-             task 2 (kernel 2, AICPU 1) waits for task 0";
+        let expected = "no task can start, but 3 wait\n  \
+             a cycle: task 0 (kernel 0, AICPU 0) waits for counter 0 (at 0 of 1) waits for task 0 (kernel 0, AICPU 0)\n  \
+             task 0 (kernel 0, AICPU 0) waits for counter 0 (at 0 of 1)\n  \
+             task 1 (kernel 1, AICPU 1) waits for counter 1 (at 0 of 1)\n  \
+             task 2 (kernel 2, AICPU 1) waits for task 0 (kernel 0, AICPU 0)";
         assert_eq!(failure.to_string(), expected);
         assert_eq!(memory.ran(), []);
     }
@@ -262,10 +263,10 @@ fn who_waits_for_a_generator_that_never_goes_on_is_told() {
     let generators = vec![Either::Walk(walk), Either::Silent(Silent)];
     let failure =
         run_aicpus(&AicpuConfig::default(), generators, &memory, &memory).expect_err("one never finishes");
-    let expected = "nothing can go on, but 2 generated tasks wait\n  \
-         task 7 (kernel 1, AICPU 0) waits for AICPU 1 to generate (it is at ordinal 7)\n  \
-         task 8 (kernel 2, AICPU 0) waits for AICPU 1 to generate (it is at ordinal 7)\n  \
-         the generator of AICPU 1, at ordinal 7, waits for the value of slot 2";
+    let expected = "no task can start, but 2 wait\n  \
+         task 7 (kernel 1, AICPU 0) waits for the generator of AICPU 1 (at ordinal 7)\n  \
+         task 8 (kernel 2, AICPU 0) waits for the generator of AICPU 1 (at ordinal 7)\n  \
+         the generator of AICPU 1 (at ordinal 7) waits for the value of slot 2";
     assert_eq!((failure.to_string().as_str(), memory.ran().len()), (expected, 7));
 }
 
