@@ -11,9 +11,9 @@ use wsp_core::ptow::prefix::Prefixes;
 use wsp_core::{KernelId, Region, SlotId, TaskId};
 use wsp_plan::ptow::LaunchData;
 use wsp_runtime::aicpu::{
-    AfterEdges, AicpuConfig, AicpuFailure, AicpuTask, Aicpus, Emit, Generator, NoSlots, Progress, Refused,
+    AfterEdges, AicpuConfig, AicpuTask, Aicpus, Emit, Generator, NoSlots, Progress, Refused,
 };
-use wsp_runtime::{TaskRunner, clock};
+use wsp_runtime::{Failure, TaskRunner, clock};
 
 /// Loop steps of an interpreter at a time.
 const STEPS: u32 = 4096;
@@ -67,7 +67,7 @@ pub(super) fn run(nest: &Nest, aicpus: u16, threads: u32, until: Until) -> Resul
     });
     let generators = generators.collect::<Result<Vec<_>, _>>()?;
     match waiting.run(generators, &runner, &NoSlots) {
-        Ok(_) | Err(AicpuFailure::Cancelled) => Ok(runner.first.into_inner()),
+        Ok(_) | Err(Failure::Cancelled) => Ok(runner.first.into_inner()),
         Err(failure) => Err(format!("{failure:?}")),
     }
 }

@@ -17,7 +17,7 @@ use wsp_ir::workload::AccessMode;
 use wsp_kernel::{Hints, Trap};
 use wsp_plan::Arrays;
 use wsp_runtime::simulate::{SimGraph, Simulation, Submission, simulate};
-use wsp_runtime::{Deps, Stopped, TaskGraph};
+use wsp_runtime::{Deps, Failure, Stopped, TaskGraph};
 
 /// How programs of spaces find dependences.
 pub(crate) const DEPS: Deps = Deps::Overlap;
@@ -75,8 +75,9 @@ impl Program {
         // One cost was noted per task, in the order of ids.
         let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1);
         let simulation = SimGraph::from_task_graph(&graph, Submission::default(), cost)
+            .map_err(Failure::Source)
             .and_then(|graph| simulate(&graph, &config))
-            .map_err(|error| vec![simulation_failed(&error)])?;
+            .map_err(|failure| vec![simulation_failed(&failure)])?;
         Ok((listing, simulation, notes))
     }
 

@@ -10,9 +10,10 @@ use wsp_core::{EventId, KernelId, TaskId, limits};
 /// Statistics of a run that completed, or why it did not.
 pub type Outcome<F, E> = Result<Stats, Failure<F, E>>;
 
-/// Why a run did not complete. Tasks that were running have finished; the others were never started.
+/// Why a run did not complete, on threads, on AICPUs, or in virtual time: `F` of its tasks, `E` of their source. AICPUs know tasks by their ordinals
+/// (`T` is `u64`). Tasks that were running have finished; the others were never started.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Failure<F, E> {
+pub enum Failure<F, E, T = TaskId> {
     /// The run could not start.
     Start(StartError),
     /// The source returned an error, and no task had failed.
@@ -23,7 +24,7 @@ pub enum Failure<F, E> {
     /// that every run of a program reports the failure that its sequential run meets first.
     Task {
         /// The task.
-        task: TaskId,
+        task: T,
         /// Its kernel.
         kernel: KernelId,
         /// Its descriptor.
@@ -36,7 +37,7 @@ pub enum Failure<F, E> {
     /// A task panicked; otherwise as [`Failure::Task`].
     Panic {
         /// The task.
-        task: TaskId,
+        task: T,
         /// Its kernel.
         kernel: KernelId,
         /// Its descriptor.
@@ -50,6 +51,50 @@ pub enum Failure<F, E> {
     Cancelled,
     /// Tasks are left that wait for each other, or for what will never happen.
     Stuck(Report),
+}
+
+/// What a task is known by.
+pub trait Numbered: Copy {
+    /// Its number in messages.
+    fn number(self) -> u64;
+}
+
+impl Numbered for TaskId {
+    fn number(self) -> u64 {
+        self.0.into()
+    }
+}
+
+/// An ordinal.
+impl Numbered for u64 {
+    fn number(self) -> u64 {
+        self
+    }
+}
+
+impl<F: fmt::Display, E: fmt::Display, T: Numbered> fmt::Display for Failure<F, E, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Start(error) => error.fmt(f),
+            Failure::Source(error) => error.fmt(f),
+            Failure::Task { task, kernel, failure, .. } => {
+                write!(f, "task {} (kernel {}) failed: {failure}", task.number(), kernel.0)
+            }
+            Failure::Panic { task, kernel, message, .. } => {
+                write!(f, "task {} (kernel {}) panicked: {message}", task.number(), kernel.0)
+            }
+            Failure::Cancelled => f.write_str("the run was cancelled"),
+            Failure::Stuck(report) => report.fmt(f),
+        }
+    }
+}
+
+impl<F, E, T> std::error::Error for Failure<F, E, T>
+where
+    F: fmt::Debug + fmt::Display,
+    E: fmt::Debug + fmt::Display,
+    T: fmt::Debug + Numbered,
+{
 }
 
 /// Why a run could not start.
@@ -110,6 +155,8 @@ pub enum Stopped {
     },
     /// No such task has been submitted.
     UnknownTask(TaskId),
+    /// It would end after cycle 2^64 - 1 of virtual time.
+    TooLong(TaskId),
     /// No such event has been made.
     UnknownEvent(EventId),
     /// Another task already signals the event.
@@ -146,6 +193,9 @@ impl fmt::Display for Stopped {
                 active = counted(active, "task")
             ),
             Stopped::UnknownTask(task) => write!(f, "task {} has not been submitted", task.0),
+            Stopped::TooLong(task) => {
+                write!(f, "task {} would end after cycle {}; scale the costs down", task.0, u64::MAX)
+            }
             Stopped::UnknownEvent(event) => write!(f, "there is no event {}", event.0),
             Stopped::SignalledTwice(event) => write!(f, "a second task signals event {}", event.0),
             Stopped::EdgeNotTaken => {

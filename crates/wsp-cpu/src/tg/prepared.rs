@@ -20,9 +20,10 @@ use std::sync::Arc;
 use wsp_core::tg::image::NodeKind;
 use wsp_core::tg::machine::{Fault, Scalars};
 use wsp_core::tg::{Direction, GraphNo, PartitionNo};
-use wsp_core::words::{by_count, counted};
-use wsp_diag::Diagnostic;
-use wsp_runtime::tg::{InlineExecutor, InlineFault, LocalBodies};
+use wsp_diag::{Diagnostic, Span};
+use wsp_kernel::Trap;
+use wsp_runtime::Failure;
+use wsp_runtime::tg::{InlineExecutor, LocalBodies};
 use wsp_tg::plan::KernelDef;
 
 /// A graph with everything bound: [`invoke`](Self::invoke) only runs it, on the calling thread. Nothing is elaborated, allocated
@@ -112,21 +113,21 @@ impl Prepared<'_> {
     pub fn invoke(&mut self, iteration: i64) -> Result<(), Box<Diagnostic>> {
         self.run.begin(iteration)?;
         self.here.run(&mut self.run).map_err(|fault| match fault {
-            InlineFault::Run(Fault::Condition(fault)) => fault.diagnostic,
-            InlineFault::Run(Fault::Endless { in_loop, most, value }) => {
+            Failure::Source(Fault::Condition(fault)) => fault.diagnostic,
+            Failure::Source(Fault::Endless { in_loop, most, value }) => {
                 Box::new(faults::endless(Some(self.run.code), in_loop, most, value))
             }
-            InlineFault::Run(Fault::Count { in_loop, most, value }) => {
+            Failure::Source(Fault::Count { in_loop, most, value }) => {
                 Box::new(faults::count(Some(self.run.code), in_loop, most, value))
             }
-            InlineFault::Cycle(left) => {
-                let message = format!(
-                    "{left} of graph `{}` {} for each other",
-                    self.run.code.plan.name,
-                    by_count(left, "waits", "wait"),
-                    left = counted(left, "node")
-                );
-                Box::new(Diagnostic::error(codes::STUCK, message))
+            Failure::Stuck(report) => {
+                let message = format!("nodes of graph `{}` wait for each other", self.run.code.plan.name);
+                Box::new(Diagnostic::error(codes::STUCK, message).note(report.to_string()))
+            }
+            Failure::Task { failure, .. } => match failure {},
+            // A run on this thread starts nothing, catches nothing and asks of no flag.
+            other @ (Failure::Start(_) | Failure::Panic { .. } | Failure::Cancelled) => {
+                Box::new(Trap::internal(format!("{other:?}"), Span::default()).into())
             }
         })
     }

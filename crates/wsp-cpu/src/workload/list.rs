@@ -15,6 +15,7 @@ use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::{Deps, WorkloadModule};
 use wsp_plan::workload::{Bindings, LoweredSchedule, check_schedule, count, expand};
+use wsp_runtime::Failure;
 use wsp_runtime::simulate::{SimGraph, Submission, simulate};
 
 /// What to do where no graph can be listed.
@@ -115,7 +116,7 @@ impl Listing<'_> {
         let simulated = SimGraph::from_task_graph(&built.graph, Submission::default(), cost);
         let listing = self.listing(built, tensors, detail)?;
         faults::refuse_missed(module, &listing)?;
-        let simulation = simulated.and_then(|graph| simulate(&graph, &config));
+        let simulation = simulated.map_err(Failure::Source).and_then(|graph| simulate(&graph, &config));
         let simulation = simulation.map_err(|error| vec![failed(&error)])?;
         Ok(SimulatedWorkload { listing, simulation, threads: config.threads, notes })
     }

@@ -6,6 +6,7 @@ use wsp_backend::Recording;
 use wsp_core::limits;
 use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, Span};
+use wsp_ir::workload::verify::COST;
 use wsp_ir::workload::{Deps, PoolSizes, Ready, Trace, Window, WindowMode};
 use wsp_kernel::Trap;
 use wsp_plan::workload::{LoweredSchedule, Placement};
@@ -176,6 +177,7 @@ pub(crate) fn stopped(reason: &Stopped) -> Diagnostic {
                 .help("set smaller parameters")
                 .python("give smaller sizes")
         }
+        Stopped::TooLong(_) => Diagnostic::error(COST, reason.to_string()),
         // Expansion names earlier tasks only, and descriptors that are too long were refused.
         Stopped::PayloadTooLong { .. }
         | Stopped::UnknownTask(_)

@@ -1,17 +1,17 @@
 //! A workload in virtual time: nothing runs, and every task takes what its kernel is said to cost.
 
-use super::codes;
 use super::equal::{EqualRegions, NamedTensor};
-use super::settings::{cancelled, not_started, stuck};
+use super::settings::{cancelled, not_started, stopped, stuck};
 use super::touch::{Touched, Toucher};
+use std::convert::Infallible;
 use wsp_backend::GraphListing;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::WorkloadModule;
 use wsp_ir::workload::verify::COST;
 use wsp_kernel::Trap;
 use wsp_plan::workload::{Bindings, TaskRecord};
-use wsp_runtime::StartError;
-use wsp_runtime::simulate::{SimulateError, Simulation};
+use wsp_runtime::simulate::Simulation;
+use wsp_runtime::{Failure, Stopped};
 
 /// A workload that was simulated.
 #[derive(Clone, Debug)]
@@ -41,17 +41,14 @@ fn cost(module: &WorkloadModule, bindings: &Bindings, task: &TaskRecord<'_>) -> 
 }
 
 /// A failed simulation as the user sees it.
-pub(crate) fn failed(error: &SimulateError) -> Diagnostic {
-    match error {
-        SimulateError::Config(fault) => not_started(&StartError::Config(*fault)),
-        SimulateError::WindowOverflow { .. } => Diagnostic::error(codes::WINDOW_OVERFLOW, error.to_string())
-            .help("write `task_window(n, stall)`, or a larger `n`")
-            .python("write `.task_graph(window=TaskWindow(n))`, or a larger `n`"),
-        SimulateError::Cancelled => cancelled(),
-        SimulateError::Stuck(report) => stuck(report),
-        SimulateError::TooLong { .. } => Diagnostic::error(COST, error.to_string()),
-        SimulateError::TooManyTasks => Diagnostic::error(codes::TOO_MANY_TASKS, error.to_string()),
-        SimulateError::UnknownTask { .. } => Trap::internal(error.to_string(), Span::default()).into(),
+pub(crate) fn failed(failure: &Failure<Infallible, Stopped>) -> Diagnostic {
+    match failure {
+        Failure::Start(fault) => not_started(fault),
+        Failure::Cancelled => cancelled(),
+        Failure::Stuck(report) => stuck(report),
+        Failure::Source(reason) => stopped(reason),
+        Failure::Task { failure, .. } => match *failure {},
+        Failure::Panic { message, .. } => Trap::internal(message.clone(), Span::default()).into(),
     }
 }
 

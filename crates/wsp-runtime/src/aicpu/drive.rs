@@ -10,13 +10,13 @@
 use super::config::{AicpuConfig, Interleaving};
 use super::cores::{Core, TaskFailure};
 use super::driven::{Driven, StepKind, Trouble};
-use super::failure::AicpuFailure;
+use super::failure::SourceFault;
 use super::generator::{Generator, Slots};
 use super::shared::{Shared, Stop};
 use crate::random;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 use crate::team::Team;
-use crate::{StartError, TaskRunner};
+use crate::{Failure, StartError, TaskRunner};
 use crossbeam_utils::CachePadded;
 use std::hint::spin_loop;
 use std::iter::once;
@@ -42,7 +42,7 @@ struct FailureKey {
 /// A failure that counts unless one before it in elaboration order is found.
 struct Recorded<F, G> {
     key: FailureKey,
-    failure: AicpuFailure<F, G>,
+    failure: Failure<F, SourceFault<G>, u64>,
 }
 
 /// A run, as all threads see it.
@@ -61,7 +61,7 @@ impl<'r, R: TaskRunner, G: Generator> Run<'r, R, G> {
         Run { shared, runner, slots, failure: Mutex::new(None), idle }
     }
 
-    fn record(&self, key: FailureKey, failure: AicpuFailure<R::Failure, G::Fault>) {
+    fn record(&self, key: FailureKey, failure: Failure<R::Failure, SourceFault<G::Fault>, u64>) {
         let mut recorded = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         if recorded.as_ref().is_none_or(|first| key < first.key) {
             *recorded = Some(Recorded { key, failure });
@@ -69,7 +69,7 @@ impl<'r, R: TaskRunner, G: Generator> Run<'r, R, G> {
     }
 
     /// The failure that counts.
-    pub(super) fn take_failure(&self) -> Option<AicpuFailure<R::Failure, G::Fault>> {
+    pub(super) fn take_failure(&self) -> Option<Failure<R::Failure, SourceFault<G::Fault>, u64>> {
         let mut recorded = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         recorded.take().map(|recorded| recorded.failure)
     }
@@ -77,19 +77,19 @@ impl<'r, R: TaskRunner, G: Generator> Run<'r, R, G> {
     fn trouble(&self, aicpu: u16, trouble: Trouble<G::Fault>) {
         let (limit, failure) = match trouble {
             Trouble::Fault { watermark, fault } => {
-                (watermark, AicpuFailure::Fault { aicpu: aicpu.into(), watermark, fault })
+                (watermark, SourceFault::Fault { aicpu: aicpu.into(), watermark, fault })
             }
             Trouble::Refused { ordinal, refused } => {
-                (ordinal, AicpuFailure::Refused { aicpu: aicpu.into(), ordinal, refused })
+                (ordinal, SourceFault::Refused { aicpu: aicpu.into(), ordinal, refused })
             }
             Trouble::NoticeLost(lost) => {
                 self.shared.stop(Stop::Broken);
                 let (expected, found) = (lost.sequence.expected, lost.sequence.found);
-                (0, AicpuFailure::NoticeLost { from: lost.from.into(), to: aicpu.into(), expected, found })
+                (0, SourceFault::NoticeLost { from: lost.from.into(), to: aicpu.into(), expected, found })
             }
         };
         // A task that fails comes before what its successor's generation finds.
-        self.record(FailureKey { limit, aicpu: aicpu + 1 }, failure);
+        self.record(FailureKey { limit, aicpu: aicpu + 1 }, Failure::Source(failure));
     }
 }
 
@@ -224,10 +224,10 @@ fn run_one<R: TaskRunner, G: Generator>(core: &mut Core, thread: usize, run: &Ru
             let (ordinal, kernel, payload) = (task.ordinal, task.kernel, task.payload().to_vec());
             let failure = match failure {
                 TaskFailure::Error(failure) => {
-                    AicpuFailure::Task { ordinal, kernel, payload, failure, cancelled: 0 }
+                    Failure::Task { task: ordinal, kernel, payload, failure, cancelled: 0 }
                 }
                 TaskFailure::Panic(message) => {
-                    AicpuFailure::Panic { ordinal, kernel, payload, message, cancelled: 0 }
+                    Failure::Panic { task: ordinal, kernel, payload, message, cancelled: 0 }
                 }
             };
             run.record(FailureKey { limit: ordinal.saturating_add(1), aicpu: 0 }, failure);

@@ -92,7 +92,7 @@ pub trait Emit {
     /// Takes a task.
     ///
     /// # Errors
-    /// The run ends with [`AicpuFailure::Refused`](super::AicpuFailure::Refused).
+    /// The run ends with [`SourceFault::Refused`](super::SourceFault::Refused).
     fn task(&mut self, task: &AicpuTask<'_>) -> Result<(), Refused>;
 
     /// An ordered scope begins with its first step; `ordinal` tasks of all AICPUs were generated before. Scopes without

@@ -38,7 +38,7 @@
 //!    waits for running tasks.
 //!
 //! The argument does not hold for counts that are wrong. Then nothing can go on, which is noticed (`drive.rs`) and reported
-//! with who waits for what ([`AicpuFailure::Stuck`]).
+//! with who waits for what ([`Failure::Stuck`]).
 //!
 //! [`Handshake`]: wsp_core::handshake::Handshake
 
@@ -70,12 +70,12 @@ mod models;
 mod tests;
 
 pub use config::{AfterEdges, AicpuConfig, AicpuConfigError, Interleaving, ReadyOrder};
-pub use failure::AicpuFailure;
+pub use failure::SourceFault;
 pub use generator::{AicpuTask, Emit, Generator, Need, NoSlots, Progress, Refused, Slots};
 pub use stats::{AicpuRunStats, AicpuTrace, CoreStats, WindowStall};
 
 use crate::team::Team;
-use crate::{KernelStats, StartError, TaskRunner, clock};
+use crate::{Failure, KernelStats, StartError, TaskRunner, clock};
 use cores::Core;
 use drive::{Crew, Run};
 use driven::Driven;
@@ -186,7 +186,7 @@ impl Aicpus {
     /// run at the same time, and what the earlier one wrote is visible to the later.
     ///
     /// # Errors
-    /// What ends the run early; see [`AicpuFailure`]. The next run begins as if this one had not been.
+    /// What ends the run early; see [`Failure`] and [`SourceFault`]. The next run begins as if this one had not been.
     ///
     /// # Panics
     /// When a generator or `slots` panics, and where there are more or fewer generators than AICPUs.
@@ -195,10 +195,10 @@ impl Aicpus {
         mut generators: Vec<G>,
         runner: &R,
         slots: &dyn Slots,
-    ) -> Result<AicpuRunStats, AicpuFailure<R::Failure, G::Fault>> {
+    ) -> Result<AicpuRunStats, Failure<R::Failure, SourceFault<G::Fault>, u64>> {
         assert_eq!(generators.len(), self.count as usize, "each AICPU has a generator");
         let started = clock::now();
-        let team = Team::take(self.config.threads, 1).map_err(AicpuFailure::Start)?;
+        let team = Team::take(self.config.threads, 1).map_err(Failure::Start)?;
         let Armed { mut shared, aicpus, cores } =
             self.armed.take().unwrap_or_else(|| Armed::new(&self.config, self.count));
         shared.origin = started;
@@ -215,7 +215,7 @@ impl Aicpus {
             crews[(threads - 1 - core.id % threads) as usize].cores.push(core);
         }
         let run = Run::new(shared, runner, slots);
-        let crews = drive::drive_all(&run, &team, crews).map_err(AicpuFailure::Start)?;
+        let crews = drive::drive_all(&run, &team, crews).map_err(Failure::Start)?;
         let stats = stats(&run.shared, &crews);
         if let Some(failure) = run.take_failure() {
             return Err(with_cancelled(
@@ -229,24 +229,19 @@ impl Aicpus {
                 let mut aicpus: Vec<Driven<&mut G>> =
                     crews.into_iter().flat_map(|crew| crew.aicpus).collect();
                 aicpus.sort_unstable_by_key(|driven| driven.aicpu.id);
-                Err(AicpuFailure::Stuck(stuck::report(&run.shared, &aicpus)))
+                Err(Failure::Stuck(stuck::report(&run.shared, &aicpus)))
             }
-            Some(_) => Err(AicpuFailure::Cancelled),
+            Some(_) => Err(Failure::Cancelled),
         }
     }
 }
 
 /// A failure with the number of tasks that did not run.
-fn with_cancelled<F, G>(failure: AicpuFailure<F, G>, dropped: u64) -> AicpuFailure<F, G> {
-    match failure {
-        AicpuFailure::Task { ordinal, kernel, payload, failure, .. } => {
-            AicpuFailure::Task { ordinal, kernel, payload, failure, cancelled: dropped }
-        }
-        AicpuFailure::Panic { ordinal, kernel, payload, message, .. } => {
-            AicpuFailure::Panic { ordinal, kernel, payload, message, cancelled: dropped }
-        }
-        other => other,
+fn with_cancelled<F, E>(mut failure: Failure<F, E, u64>, dropped: u64) -> Failure<F, E, u64> {
+    if let Failure::Task { cancelled, .. } | Failure::Panic { cancelled, .. } = &mut failure {
+        *cancelled = dropped;
     }
+    failure
 }
 
 /// Puts the statistics of all crews together.

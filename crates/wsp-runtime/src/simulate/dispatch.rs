@@ -2,12 +2,12 @@
 
 use super::engine::{Engine, NOBODY, STARTED};
 use super::graph::{Node, SimTaskSpec};
-use super::outcome::{SimulateError, WhyLate};
-use crate::Ready;
+use super::outcome::WhyLate;
 use crate::gates::Candidate;
 use crate::placement::{Placement, Route};
 use crate::places::Reach;
 use crate::ranked::{Key, Rank, key};
+use crate::{Ready, Stopped};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use wsp_core::{ExecPool, TaskId};
@@ -104,7 +104,7 @@ impl Engine<'_> {
 
     /// Gives tasks to idle workers until either is used up. The pools come before what any of them may run, except
     /// by priority.
-    pub(super) fn dispatch(&mut self) -> Result<(), SimulateError> {
+    pub(super) fn dispatch(&mut self) -> Result<(), Stopped> {
         if self.open_since.is_none() {
             return Ok(());
         }
@@ -122,7 +122,7 @@ impl Engine<'_> {
     }
 
     /// The task with the largest priority first, whether a gate had refused it or not.
-    fn serve_by_rank(&mut self) -> Result<(), SimulateError> {
+    fn serve_by_rank(&mut self) -> Result<(), Stopped> {
         loop {
             let waited = self.first_waited(None);
             let ready = self.ranked.firsts().filter_map(|(place, rank)| self.offer_of(place, rank)).max();
@@ -140,7 +140,7 @@ impl Engine<'_> {
     }
 
     /// First those that a gate refused and now admits, where they are meant to go; then what is queued.
-    fn serve_in_turn(&mut self, kind: usize) -> Result<(), SimulateError> {
+    fn serve_in_turn(&mut self, kind: usize) -> Result<(), Stopped> {
         loop {
             let waited = self.first_waited(Some(kind));
             match waited.filter(|offer| offer.reach == Reach::Own) {
@@ -155,7 +155,7 @@ impl Engine<'_> {
     }
 
     /// Takes one task: own tasks first, then those of the group, then those of all, then those of others. Whether there was one.
-    fn serve_queues(&mut self, kind: usize) -> Result<bool, SimulateError> {
+    fn serve_queues(&mut self, kind: usize) -> Result<bool, Stopped> {
         let members = self.division.workers(self.pool(kind));
         let Some(idle) = self.idle.first_in(members).filter(|_| !self.ready[kind].is_empty()) else {
             return Ok(false);
@@ -229,7 +229,7 @@ impl Engine<'_> {
         None
     }
 
-    fn start_waited(&mut self, offer: Offer) -> Result<(), SimulateError> {
+    fn start_waited(&mut self, offer: Offer) -> Result<(), Stopped> {
         match self.gates.take(offer.place) {
             Some(task) => self.start(task, offer.worker, Found::Refused),
             None => Ok(()),
@@ -237,7 +237,7 @@ impl Engine<'_> {
     }
 
     /// Starts a task on an idle worker if the gates admit it; else the task steps aside.
-    fn offer(&mut self, task: u32, worker: u32, rank: Rank, found: Found) -> Result<(), SimulateError> {
+    fn offer(&mut self, task: u32, worker: u32, rank: Rank, found: Found) -> Result<(), Stopped> {
         let Some(spec) = self.spec(task) else { return Ok(()) };
         let place = self.asked[task as usize];
         if self.gates.enter(Candidate { rank, node: task, placement: placement(&spec), place }) {
@@ -247,10 +247,10 @@ impl Engine<'_> {
         Ok(())
     }
 
-    fn start(&mut self, task: u32, worker: u32, found: Found) -> Result<(), SimulateError> {
+    fn start(&mut self, task: u32, worker: u32, found: Found) -> Result<(), Stopped> {
         let Some(spec) = self.spec(task) else { return Ok(()) };
         let now = self.now;
-        let end = now.checked_add(spec.cost).ok_or(SimulateError::TooLong { task: TaskId(task) })?;
+        let end = now.checked_add(spec.cost).ok_or(Stopped::TooLong(TaskId(task)))?;
         if let Some(cause) = self.why_late(task, &spec, worker, found) {
             self.out.tasks[task as usize].cause = cause;
         }

@@ -1,7 +1,7 @@
 //! The simulated run: time, completions, releases.
 
 use super::graph::{Node, SimGraph};
-use super::outcome::{SimTask, SimWorker, SimulateError, Simulation, WhyLate};
+use super::outcome::{SimTask, SimWorker, Simulation, WhyLate};
 use super::ranked::RankedTasks;
 use super::ready::ReadyTasks;
 use super::source::Source;
@@ -9,9 +9,10 @@ use super::workers::WorkerSet;
 use crate::gates::Book;
 use crate::placement::{Division, Placement};
 use crate::places::Places;
-use crate::{Gate, Ready, RunConfig};
+use crate::{Failure, Gate, Ready, RunConfig, StartError, Stopped};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::convert::Infallible;
 use std::sync::atomic::Ordering;
 use wsp_core::TaskId;
 
@@ -27,8 +28,8 @@ pub(super) const STARTED: u32 = u32::MAX;
 /// # Errors
 /// A configuration that [`RunConfig::validate`] refuses; a window that overflows when its mode is to abort; tasks that wait
 /// for each other; cancellation; times beyond 64 bits.
-pub fn simulate(graph: &SimGraph, config: &RunConfig) -> Result<Simulation, SimulateError> {
-    config.validate().map_err(SimulateError::Config)?;
+pub fn simulate(graph: &SimGraph, config: &RunConfig) -> Result<Simulation, Failure<Infallible, Stopped>> {
+    config.validate().map_err(|fault| Failure::Start(StartError::Config(fault)))?;
     Engine::new(graph, config).run()
 }
 
@@ -120,13 +121,13 @@ impl<'g> Engine<'g> {
         }
     }
 
-    fn run(mut self) -> Result<Simulation, SimulateError> {
+    fn run(mut self) -> Result<Simulation, Failure<Infallible, Stopped>> {
         loop {
             self.complete_ended();
             loop {
-                self.generate()?;
+                self.generate().map_err(Failure::Source)?;
                 self.queue_released();
-                self.dispatch()?;
+                self.dispatch().map_err(Failure::Source)?;
                 if !self.release_of_idle() {
                     break;
                 }
@@ -134,12 +135,12 @@ impl<'g> Engine<'g> {
             let end = self.ends.peek().map(|&Reverse((end, _))| end);
             let Some(next) = [end, self.source.due].into_iter().flatten().min() else { break };
             if self.config.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-                return Err(SimulateError::Cancelled);
+                return Err(Failure::Cancelled);
             }
             self.now = next;
         }
         if self.open_edges.iter().any(|&edges| edges != STARTED) {
-            return Err(SimulateError::Stuck(self.report()));
+            return Err(Failure::Stuck(self.report()));
         }
         self.out.makespan = self.out.tasks.iter().map(|task| task.end).max().unwrap_or(0);
         Ok(self.out)

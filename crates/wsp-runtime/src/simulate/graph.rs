@@ -1,8 +1,7 @@
 //! What is simulated: tasks with their costs, and who comes before whom.
 
-use super::SimulateError;
-use crate::Affinity;
 use crate::graph::all_but;
+use crate::{Affinity, Stopped};
 use wsp_core::{EventId, ExecPool, KernelId, StreamId, TaskId, limits};
 
 /// A task to simulate.
@@ -101,8 +100,8 @@ impl SimGraphBuilder {
     /// Adds a task, with an edge from the task before it on its stream.
     ///
     /// # Errors
-    /// [`SimulateError::TooManyTasks`].
-    pub fn task(&mut self, spec: SimTaskSpec) -> Result<TaskId, SimulateError> {
+    /// [`Stopped::TooManyTasks`].
+    pub fn task(&mut self, spec: SimTaskSpec) -> Result<TaskId, Stopped> {
         let id = self.add(Node::Task(spec))?;
         if let Some(stream) = spec.stream {
             if self.streams.len() <= stream.index() {
@@ -119,28 +118,28 @@ impl SimGraphBuilder {
     /// a step of an ordered scope, once the edges are given.
     ///
     /// # Errors
-    /// [`SimulateError::TooManyTasks`].
-    pub fn barrier_node(&mut self) -> Result<TaskId, SimulateError> {
+    /// [`Stopped::TooManyTasks`].
+    pub fn barrier_node(&mut self) -> Result<TaskId, Stopped> {
         self.add(Node::Point(Point::Order))
     }
 
     /// Makes `after` wait for `before`. The two may have any order, and close a cycle: the simulation reports it.
     ///
     /// # Errors
-    /// [`SimulateError::UnknownTask`] for an id that was not given out.
-    pub fn depend(&mut self, before: TaskId, after: TaskId) -> Result<(), SimulateError> {
+    /// [`Stopped::UnknownTask`] for an id that was not given out.
+    pub fn depend(&mut self, before: TaskId, after: TaskId) -> Result<(), Stopped> {
         let tasks = self.nodes.len() as u32;
         if let Some(&task) = [before, after].iter().find(|task| task.0 >= tasks) {
-            return Err(SimulateError::UnknownTask { task, tasks });
+            return Err(Stopped::UnknownTask(task));
         }
         self.edges.push((before.0, after.0));
         Ok(())
     }
 
     /// Adds a node, without the edges that it has of itself.
-    pub(super) fn add(&mut self, node: Node) -> Result<TaskId, SimulateError> {
+    pub(super) fn add(&mut self, node: Node) -> Result<TaskId, Stopped> {
         let id = u32::try_from(self.nodes.len()).ok().filter(|&id| id < limits::MAX_TASKS);
-        let id = id.ok_or(SimulateError::TooManyTasks)?;
+        let id = id.ok_or(Stopped::TooManyTasks)?;
         self.nodes.push(node);
         Ok(TaskId(id))
     }
@@ -184,7 +183,7 @@ impl SimGraph {
     pub fn new(
         tasks: impl IntoIterator<Item = SimTaskSpec>,
         edges: impl IntoIterator<Item = (TaskId, TaskId)>,
-    ) -> Result<SimGraph, SimulateError> {
+    ) -> Result<SimGraph, Stopped> {
         let mut builder = SimGraphBuilder::new();
         for task in tasks {
             builder.task(task)?;
@@ -316,6 +315,6 @@ mod tests {
     #[test]
     fn an_edge_of_an_unknown_task_is_refused() {
         let error = SimGraph::new([cost(1)], [(TaskId(0), TaskId(1))]).unwrap_err();
-        assert_eq!(error, SimulateError::UnknownTask { task: TaskId(1), tasks: 1 });
+        assert_eq!(error, Stopped::UnknownTask(TaskId(1)));
     }
 }

@@ -54,4 +54,4 @@ mod workers;
 
 pub use engine::simulate;
 pub use graph::{SimGraph, SimGraphBuilder, SimTaskSpec, Submission};
-pub use outcome::{PathStep, SimOverflow, SimTask, SimWorker, SimulateError, Simulation, WhyLate};
+pub use outcome::{PathStep, SimOverflow, SimTask, SimWorker, Simulation, WhyLate};

@@ -1,9 +1,7 @@
-//! What a simulation tells, and why it may have nothing to tell.
+//! What a simulation tells.
 
-use crate::{ConfigError, Report};
 use std::fmt;
-use wsp_core::words::counted;
-use wsp_core::{TaskId, limits};
+use wsp_core::TaskId;
 
 /// A simulated run. All times are cycles since its start.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -177,63 +175,3 @@ impl fmt::Display for WhyLate {
         }
     }
 }
-
-/// Why a graph could not be made or simulated.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum SimulateError {
-    /// The configuration.
-    Config(ConfigError),
-    /// More than [`limits::MAX_TASKS`] tasks and barrier nodes.
-    TooManyTasks,
-    /// An edge names a task that does not exist.
-    UnknownTask {
-        /// The task.
-        task: TaskId,
-        /// Tasks and barrier nodes there are.
-        tasks: u32,
-    },
-    /// The window is full and its mode is [`WindowMode::Abort`](crate::WindowMode::Abort).
-    WindowOverflow {
-        /// Its capacity.
-        capacity: u32,
-        /// Tasks in flight.
-        active: u32,
-        /// The task to submit.
-        task: TaskId,
-    },
-    /// A task would end after cycle 2^64 - 1.
-    TooLong {
-        /// The task.
-        task: TaskId,
-    },
-    /// [`RunConfig::cancel`](crate::RunConfig::cancel) became true.
-    Cancelled,
-    /// Tasks are left that wait for each other.
-    Stuck(Report),
-}
-
-impl fmt::Display for SimulateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SimulateError::Config(error) => error.fmt(f),
-            SimulateError::TooManyTasks => write!(f, "more than {}", counted(limits::MAX_TASKS, "task")),
-            SimulateError::UnknownTask { task, tasks } => {
-                write!(f, "an edge names task {}, but there are {tasks}, counted from 0", task.0)
-            }
-            SimulateError::WindowOverflow { capacity, active, task } => write!(
-                f,
-                "task {} finds the window of {capacity} full: {active} are in flight; let submissions stall, or \
-                 ask for a larger window",
-                task.0,
-                active = counted(active, "task")
-            ),
-            SimulateError::TooLong { task } => {
-                write!(f, "task {} would end after cycle {}; scale the costs down", task.0, u64::MAX)
-            }
-            SimulateError::Cancelled => f.write_str("the simulation was cancelled"),
-            SimulateError::Stuck(report) => report.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for SimulateError {}

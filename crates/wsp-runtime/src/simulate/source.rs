@@ -2,8 +2,8 @@
 
 use super::engine::Engine;
 use super::graph::{Node, Submission};
-use super::outcome::{SimOverflow, SimulateError, WhyLate};
-use crate::{RunConfig, Start, Window, WindowMode};
+use super::outcome::{SimOverflow, WhyLate};
+use crate::{RunConfig, Start, Stopped, Window, WindowMode};
 use wsp_core::TaskId;
 
 /// What the source has done so far.
@@ -78,7 +78,7 @@ impl Source {
 
 impl Engine<'_> {
     /// Submits what can be submitted now.
-    pub(super) fn generate(&mut self) -> Result<(), SimulateError> {
+    pub(super) fn generate(&mut self) -> Result<(), Stopped> {
         self.source.due = None;
         while let Some(node) = self.graph.nodes.get(self.source.next as usize) {
             let id = self.source.next;
@@ -88,7 +88,7 @@ impl Engine<'_> {
                 continue;
             }
             let due = self.source.clock.checked_add(self.source.generation_cycles);
-            let due = due.ok_or(SimulateError::TooLong { task: TaskId(id) })?;
+            let due = due.ok_or(Stopped::TooLong(TaskId(id)))?;
             if due > self.now {
                 self.source.due = Some(due);
                 return Ok(());
@@ -131,10 +131,10 @@ impl Engine<'_> {
     }
 
     /// The window is full. A run that has not started does so now, because nothing else can make room.
-    fn block(&mut self, task: TaskId) -> Result<(), SimulateError> {
+    fn block(&mut self, task: TaskId) -> Result<(), Stopped> {
         let &Source { mode, capacity, active, .. } = &self.source;
         if mode == WindowMode::Abort {
-            return Err(SimulateError::WindowOverflow { capacity, active, task });
+            return Err(Stopped::WindowOverflow { capacity, active, task });
         }
         if self.source.blocked_since.is_none() {
             self.source.blocked_since = Some(self.now);

@@ -1,9 +1,8 @@
 //! A stored graph as one to simulate.
 
 use super::graph::{Node, Point, SimGraph, SimGraphBuilder, SimTaskSpec, Submission};
-use super::outcome::SimulateError;
-use crate::TaskGraph;
 use crate::graph::all_but;
+use crate::{Stopped, TaskGraph};
 use wsp_core::{EventId, KernelId, TaskId};
 
 impl SimGraph {
@@ -11,12 +10,12 @@ impl SimGraph {
     /// kernel and its payload.
     ///
     /// # Errors
-    /// [`SimulateError::TooManyTasks`], which no stored graph comes to.
+    /// [`Stopped::TooManyTasks`], which no stored graph comes to.
     pub fn from_task_graph(
         graph: &TaskGraph,
         submission: Submission,
         mut cost: impl FnMut(TaskId, KernelId, &[u32]) -> u64,
-    ) -> Result<SimGraph, SimulateError> {
+    ) -> Result<SimGraph, Stopped> {
         let mut events = graph.event_points().zip((0..).map(EventId)).peekable();
         let mut builder = SimGraphBuilder::new();
         builder.submission(submission);

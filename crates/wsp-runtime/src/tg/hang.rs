@@ -7,6 +7,7 @@ use super::launch::{Launch, LaunchId, Outside, Stage};
 use super::state::State;
 use crate::report::{Party, Report, report};
 use std::sync::{Arc, Weak};
+use wsp_core::tg::machine::Waiting;
 
 /// What waits, or is waited for. The smallest is listed first.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,18 +129,9 @@ impl<B: Bodies> State<B> {
         let graph = launch.graph.clone();
         let waiting = graph.waiting(&mut launch.words);
         let launch = &self.launches[&id];
-        let mut is_open = vec![false; graph.image().nodes.len()];
-        waiting.iter().for_each(|waiting| is_open[waiting.node as usize] = true);
-        for waiting in &waiting {
-            waits.push((Key::Launch(id), Key::Node(id, waiting.node)));
-            for &to in graph.succs(waiting.node).iter().filter(|&&to| is_open[to as usize]) {
-                waits.push((Key::Node(id, to), Key::Node(id, waiting.node)));
-            }
-        }
-        // A loop waits for the end of its body.
-        for (node, end) in graph.loops().filter(|&(_, end)| is_open[end as usize]) {
-            waits.push((Key::Node(id, node), Key::Node(id, end)));
-        }
+        waits.extend(waiting.iter().map(|waiting| (Key::Launch(id), Key::Node(id, waiting.node))));
+        let open = open_edges(&graph, &waiting).into_iter();
+        waits.extend(open.map(|(node, on)| (Key::Node(id, node), Key::Node(id, on))));
         for &(node, outside) in &launch.outside {
             self.outside_waits(id, launch, node, outside, waits);
         }
@@ -206,4 +198,17 @@ impl<B: Bodies> State<B> {
             Key::Launch(id) => launch(*id),
         }
     }
+}
+
+/// Which of the nodes that are not complete wait for which.
+pub(crate) fn open_edges(graph: &Graph, waiting: &[Waiting]) -> Vec<(u32, u32)> {
+    let mut is_open = vec![false; graph.image().nodes.len()];
+    waiting.iter().for_each(|waiting| is_open[waiting.node as usize] = true);
+    let after = |node: u32| graph.succs(node).iter().map(move |&to| (to, node));
+    let edges = waiting.iter().flat_map(|waiting| after(waiting.node));
+    // A loop waits for the end of its body.
+    edges
+        .filter(|&(to, _)| is_open[to as usize])
+        .chain(graph.loops().filter(|&(_, end)| is_open[end as usize]))
+        .collect()
 }

@@ -1,10 +1,14 @@
 //! Running a graph on the calling thread: nothing is locked, nothing is allocated, nothing is built again.
 
 use super::graph::Graph;
+use super::hang::open_edges;
 use super::pump::waits_for_others;
+use crate::Failure;
+use crate::report::{Party, Report, report};
+use std::convert::Infallible;
 use std::fmt;
 use wsp_core::tg::image::{Image, NodeKind};
-use wsp_core::tg::machine::{Fault, Machine, Scalars, StateFault, Step};
+use wsp_core::tg::machine::{Fault, Machine, Scalars, StateFault, Step, Waiting};
 
 /// The work of a graph on one thread.
 ///
@@ -59,14 +63,8 @@ impl fmt::Display for NotInline {
 
 impl std::error::Error for NotInline {}
 
-/// Why a run on the calling thread did not complete.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum InlineFault<F> {
-    /// A body, a condition or a loop.
-    Run(Fault<F>),
-    /// The nodes that are left wait for each other: the number of them.
-    Cycle(u32),
-}
+/// Why a run on the calling thread did not complete: a body, a condition or a loop is the fault of its source; nodes that are left wait for each other.
+pub type InlineFailure<F> = Failure<Infallible, Fault<F>>;
 
 /// A graph that runs on the calling thread, again and again.
 #[derive(Debug)]
@@ -101,9 +99,9 @@ impl<'g> InlineExecutor<'g> {
     ///
     /// # Errors
     /// A body or a condition failed, or nodes wait for each other. The next run begins anew.
-    pub fn run<L: LocalBodies>(&mut self, bodies: &mut L) -> Result<(), InlineFault<L::Fault>> {
+    pub fn run<L: LocalBodies>(&mut self, bodies: &mut L) -> Result<(), InlineFailure<L::Fault>> {
         Machine::start(&self.image, &mut self.words);
-        drive(&self.image, &mut self.words, bodies)
+        drive(self.graph, &self.image, &mut self.words, bodies)
     }
 
     /// Runs the graph on from a saved state.
@@ -114,36 +112,38 @@ impl<'g> InlineExecutor<'g> {
         &mut self,
         state: &[u32],
         bodies: &mut L,
-    ) -> Result<Result<(), InlineFault<L::Fault>>, StateFault> {
+    ) -> Result<Result<(), InlineFailure<L::Fault>>, StateFault> {
         self.graph.check_state(state)?;
         self.words.copy_from_slice(state);
         self.graph.resume(&mut self.words)?;
-        Ok(drive(&self.image, &mut self.words, bodies))
+        Ok(drive(self.graph, &self.image, &mut self.words, bodies))
     }
 }
 
 /// Does what the machine says until everything is complete.
 fn drive<L: LocalBodies>(
+    graph: &Graph,
     image: &Image<'_>,
     words: &mut [u32],
     bodies: &mut L,
-) -> Result<(), InlineFault<L::Fault>> {
+) -> Result<(), InlineFailure<L::Fault>> {
     loop {
-        let Some(checkpoint) = drive_to_checkpoint(image, words, bodies)? else { return Ok(()) };
-        bodies.checkpoint(checkpoint, words).map_err(|fault| InlineFault::Run(Fault::Condition(fault)))?;
+        let Some(checkpoint) = drive_to_checkpoint(graph, image, words, bodies)? else { return Ok(()) };
+        bodies.checkpoint(checkpoint, words).map_err(|fault| Failure::Source(Fault::Condition(fault)))?;
     }
 }
 
 /// Does what the machine says until everything is complete, or a checkpoint has been passed, which is returned.
 fn drive_to_checkpoint<L: LocalBodies>(
+    graph: &Graph,
     image: &Image<'_>,
     words: &mut [u32],
     bodies: &mut L,
-) -> Result<Option<u32>, InlineFault<L::Fault>> {
+) -> Result<Option<u32>, InlineFailure<L::Fault>> {
     let mut machine = Machine::attach(image, words).expect("the state of a graph should be one of its image");
-    let failed = |fault| InlineFault::Run(Fault::Condition(fault));
+    let failed = |fault| Failure::Source(Fault::Condition(fault));
     loop {
-        match machine.next(bodies).map_err(InlineFault::Run)? {
+        match machine.next(bodies).map_err(Failure::Source)? {
             Step::Run(node) => {
                 let record = &image.nodes[node as usize];
                 if record.kind == NodeKind::Kernel as u32 {
@@ -161,8 +161,18 @@ fn drive_to_checkpoint<L: LocalBodies>(
                 }
             }
             Step::Signal(_) => {}
-            Step::Gang(_) | Step::Idle => return Err(InlineFault::Cycle(machine.waiting().count() as u32)),
+            Step::Gang(_) | Step::Idle => {
+                let waiting: Vec<Waiting> = machine.waiting().collect();
+                return Err(Failure::Stuck(stuck(graph, &waiting)));
+            }
             Step::Done => return Ok(None),
         }
     }
+}
+
+/// Which nodes wait for which.
+#[cold]
+fn stuck(graph: &Graph, waiting: &[Waiting]) -> Report {
+    let name = |&node: &u32| Party::Named(graph.node_name(node));
+    report(waiting.len() as u64, open_edges(graph, waiting), |_| true, name)
 }

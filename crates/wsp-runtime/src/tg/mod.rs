@@ -43,7 +43,7 @@ pub use cores::{CoreRange, Cores, Granted};
 pub use events::{Epochs, LaunchEvent, LaunchEvents, SavedEvent};
 pub use failure::{Cause, LaunchFailure, Place, Refused, SyncError};
 pub use graph::{Affinity, EventInfo, Graph, GraphFault, GraphParts, KernelInfo, NotifyInfo, Partition};
-pub use inline::{InlineExecutor, InlineFault, LocalBodies, NotInline};
+pub use inline::{InlineExecutor, InlineFailure, LocalBodies, NotInline};
 pub use launch::{LaunchId, LaunchOptions, Stats, StreamId};
 pub use runtime::{EventsOf, Runtime, Saved};
 pub use trace::{BlockTrace, LaunchTrace, RunTrace, Trace};

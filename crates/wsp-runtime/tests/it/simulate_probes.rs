@@ -2,10 +2,12 @@
 
 use wsp_core::{ExecPool, KernelId, StreamId, TaskId};
 use wsp_runtime::simulate::{
-    SimGraph, SimGraphBuilder, SimOverflow, SimTaskSpec, SimulateError, Simulation, Submission, WhyLate,
-    simulate,
+    SimGraph, SimGraphBuilder, SimOverflow, SimTaskSpec, Simulation, Submission, WhyLate, simulate,
 };
-use wsp_runtime::{Affinity, Gate, GateScope, Party, PoolSizes, Ready, RunConfig, Start, Window, WindowMode};
+use wsp_runtime::{
+    Affinity, Failure, Gate, GateScope, Party, PoolSizes, Ready, RunConfig, Start, Stopped, Window,
+    WindowMode,
+};
 
 fn cost(cost: u64) -> SimTaskSpec {
     SimTaskSpec { cost, ..SimTaskSpec::default() }
@@ -91,7 +93,7 @@ fn a_submission_stalled_by_the_window_is_counted_and_explained() {
 fn a_window_that_aborts_names_the_task_that_found_it_full() {
     let window = Window { capacity: 2, mode: WindowMode::Abort };
     let error = simulate(&graph(&[cost(1); 3], &[]), &RunConfig { window, ..lanes(4) }).unwrap_err();
-    assert_eq!(error, SimulateError::WindowOverflow { capacity: 2, active: 2, task: TaskId(2) });
+    assert_eq!(error, Failure::Source(Stopped::WindowOverflow { capacity: 2, active: 2, task: TaskId(2) }));
     assert!(error.to_string().contains("task 2 finds the window of 2 full"));
     assert_eq!(run(&graph(&[cost(1); 2], &[]), &RunConfig { window, ..lanes(4) }).makespan, 1);
 }
@@ -356,7 +358,7 @@ fn tasks_that_wait_for_each_other_are_reported() {
     let graph = graph(&[named(5), named(6), named(7), named(8)], &[(1, 2), (2, 1), (2, 3)]);
     for ready in POLICIES {
         let error = simulate(&graph, &RunConfig { ready, ..lanes(2) }).unwrap_err();
-        let SimulateError::Stuck(report) = &error else { panic!("{error}") };
+        let Failure::Stuck(report) = &error else { panic!("{error}") };
         let party = |task, kernel| Party::Task { task: TaskId(task), kernel: KernelId(kernel) };
         assert_eq!((report.unfinished, &report.cycle), (3, &vec![party(1, 6), party(2, 7)]));
         assert!(error.to_string().contains("task 3 (kernel 8) waits for task 2 (kernel 7)"), "{error}");
@@ -368,7 +370,7 @@ fn a_window_full_of_tasks_that_wait_for_a_later_one_is_reported() {
     let graph = graph(&[cost(1); 2], &[(1, 0)]);
     assert_eq!(starts(&run(&graph, &lanes(1))), [1, 0]);
     let error = simulate(&graph, &RunConfig { window: Window::stall(1), ..lanes(1) }).unwrap_err();
-    let SimulateError::Stuck(report) = &error else { panic!("{error}") };
+    let Failure::Stuck(report) = &error else { panic!("{error}") };
     assert_eq!(report.unfinished, 1);
     assert!(report.cycle.contains(&Party::Source), "{error}");
     assert!(report.cycle.contains(&Party::Window { capacity: 1 }), "{error}");
@@ -413,9 +415,9 @@ fn tasks_that_cost_nothing_end_in_the_cycle_in_which_they_start() {
 #[test]
 fn times_beyond_the_clock_are_an_error() {
     let error = simulate(&graph(&[cost(u64::MAX), cost(1)], &[(0, 1)]), &lanes(1)).unwrap_err();
-    assert_eq!(error, SimulateError::TooLong { task: TaskId(1) });
+    assert_eq!(error, Failure::Source(Stopped::TooLong(TaskId(1))));
     let error = simulate(&generated(&[cost(1); 2], u64::MAX), &lanes(1)).unwrap_err();
-    assert!(matches!(error, SimulateError::TooLong { .. }));
+    assert!(matches!(error, Failure::Source(Stopped::TooLong(_))));
 }
 
 #[test]
@@ -428,5 +430,5 @@ fn a_configuration_that_cannot_be_is_refused() {
 fn a_cancelled_simulation_ends() {
     let cancel = Some(std::sync::Arc::new(true.into()));
     let error = simulate(&graph(&[cost(1)], &[]), &RunConfig { cancel, ..lanes(1) }).unwrap_err();
-    assert_eq!(error, SimulateError::Cancelled);
+    assert_eq!(error, Failure::Cancelled);
 }

@@ -6,7 +6,9 @@ use wsp_core::{ExecPool, StreamId, TaskId};
 use wsp_runtime::simulate::{
     SimGraph, SimGraphBuilder, SimTask, SimTaskSpec, Simulation, Submission, WhyLate, simulate,
 };
-use wsp_runtime::{Affinity, Gate, GateScope, PoolSizes, Ready, RunConfig, Start, Window, WindowMode};
+use wsp_runtime::{
+    Affinity, Failure, Gate, GateScope, PoolSizes, Ready, RunConfig, Start, Window, WindowMode,
+};
 
 /// A workload: tasks, edges to later tasks, cycles of generation.
 #[derive(Clone, Debug)]
@@ -393,7 +395,7 @@ proptest! {
         let last = work.tasks.len() as u32 - 1;
         work.edges.extend([(first, last), (last, first)]);
         let error = simulate(&work.graph(), &config).unwrap_err();
-        let wsp_runtime::simulate::SimulateError::Stuck(report) = &error else { panic!("{error}") };
+        let Failure::Stuck(report) = &error else { panic!("{error}") };
         prop_assert!(!report.cycle.is_empty() && report.unfinished > 0, "{}", error);
     }
 }

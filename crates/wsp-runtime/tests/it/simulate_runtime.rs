@@ -1,10 +1,13 @@
 //! Simulated and real runs of the same graph.
 
 use proptest::prelude::*;
+use std::convert::Infallible;
 use std::sync::Mutex;
 use wsp_core::{ExecPool, KernelId, StreamId, TaskId};
-use wsp_runtime::simulate::{SimGraph, SimulateError, Simulation, Submission, simulate};
-use wsp_runtime::{Deps, Failure, Gate, GateScope, Party, Ready, RunConfig, TaskGraph, TaskRunner, TaskSpec};
+use wsp_runtime::simulate::{SimGraph, Simulation, Submission, simulate};
+use wsp_runtime::{
+    Deps, Failure, Gate, GateScope, Party, Ready, RunConfig, Stopped, TaskGraph, TaskRunner, TaskSpec,
+};
 
 /// Notes which task runs when.
 #[derive(Default)]
@@ -93,8 +96,9 @@ fn graph_of(steps: &[Step]) -> TaskGraph {
     graph
 }
 
-fn simulated(graph: &TaskGraph, config: &RunConfig) -> Result<Simulation, SimulateError> {
-    simulate(&SimGraph::from_task_graph(graph, Submission::Stored, |_, _, _| 1)?, config)
+fn simulated(graph: &TaskGraph, config: &RunConfig) -> Result<Simulation, Failure<Infallible, Stopped>> {
+    let graph = SimGraph::from_task_graph(graph, Submission::Stored, |_, _, _| 1);
+    simulate(&graph.map_err(Failure::Source)?, config)
 }
 
 /// The tasks in the order in which they start.
@@ -165,7 +169,7 @@ fn what_is_stuck_is_reported_as_by_a_run() {
     let Err(Failure::Stuck(real)) = graph.run(&config, &Recorder::default()) else {
         panic!("a cycle should be reported");
     };
-    let Err(SimulateError::Stuck(report)) = simulated(&graph, &config) else {
+    let Err(Failure::Stuck(report)) = simulated(&graph, &config) else {
         panic!("a cycle should be reported");
     };
     assert_eq!(report, real);

@@ -2,7 +2,7 @@
 
 use super::super::codes;
 use super::super::library::no_slot;
-use super::super::settings::{cancelled, not_started};
+use super::super::settings::{cancelled, not_started, stuck};
 use super::{Generated, GenerationFault};
 use wsp_core::ptow::interp::Fault;
 use wsp_core::words::counted;
@@ -10,7 +10,8 @@ use wsp_core::{KernelId, SlotId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_kernel::Trap;
 use wsp_plan::workload::{ExpandError, TaskRecord, TaskSink, expand};
-use wsp_runtime::aicpu::{AicpuFailure, Refused};
+use wsp_runtime::Failure;
+use wsp_runtime::aicpu::{Refused, SourceFault};
 
 /// A task that failed.
 pub(super) enum TaskFailure<F> {
@@ -24,39 +25,48 @@ impl Generated<'_> {
     /// A failed run.
     pub(super) fn failed<F>(
         &self,
-        failure: AicpuFailure<F, GenerationFault>,
+        failure: Failure<F, SourceFault<GenerationFault>, u64>,
         spans: &[Span],
         of_task: impl FnOnce(TaskFailure<F>) -> Diagnostic,
     ) -> Diagnostic {
-        match failure {
-            AicpuFailure::Start(fault) => not_started(&fault),
-            AicpuFailure::Task { kernel, payload, failure, .. } => {
-                of_task(TaskFailure::Fault { kernel, payload, failure })
+        let fault = match failure {
+            Failure::Start(fault) => return not_started(&fault),
+            Failure::Task { kernel, payload, failure, .. } => {
+                return of_task(TaskFailure::Fault { kernel, payload, failure });
             }
-            AicpuFailure::Panic { kernel, payload, message, .. } => {
-                of_task(TaskFailure::Panic { kernel, payload, message })
+            Failure::Panic { kernel, payload, message, .. } => {
+                return of_task(TaskFailure::Panic { kernel, payload, message });
             }
-            AicpuFailure::Fault { fault: GenerationFault::Task(fault), .. } => fault,
-            AicpuFailure::Fault { fault: GenerationFault::Program(fault), .. } => {
+            Failure::Cancelled => return cancelled(),
+            Failure::Stuck(report) => return stuck(&report),
+            Failure::Source(fault) => fault,
+        };
+        match fault {
+            SourceFault::Fault { fault: GenerationFault::Task(fault), .. } => fault,
+            SourceFault::Fault { fault: GenerationFault::Program(fault), .. } => {
                 self.program_fault(&fault, spans)
             }
-            AicpuFailure::Fault { fault: GenerationFault::Partition { end, total, then }, .. } => {
+            SourceFault::Fault { fault: GenerationFault::Partition { end, total, then }, .. } => {
                 self.partition(end, total, then.as_ref())
             }
-            AicpuFailure::Fault { fault: GenerationFault::Site(word), .. } => {
+            SourceFault::Fault { fault: GenerationFault::Site(word), .. } => {
                 Trap::internal(format!("instruction {word} belongs to no statement"), Span::default()).into()
             }
-            AicpuFailure::Refused { ordinal, refused: Refused::WindowFull { capacity }, aicpu } => {
+            SourceFault::Refused { ordinal, refused: Refused::WindowFull { capacity }, aicpu } => {
                 let message = format!("task {ordinal} of AICPU {aicpu} finds its window of {capacity} full");
                 Diagnostic::error(codes::WINDOW_OVERFLOW, message)
                     .help("write `task_window(n, stall)`, or a larger `n`")
                     .python("write `.task_graph(window=TaskWindow(n))`, or a larger `n`")
             }
-            AicpuFailure::Refused { refused: Refused::NoSlot(slot), .. } => no_slot(self.module, slot),
-            AicpuFailure::Cancelled => cancelled(),
-            failure @ (AicpuFailure::Refused { .. }
-            | AicpuFailure::NoticeLost { .. }
-            | AicpuFailure::Stuck(_)) => Trap::internal(said(&failure), Span::default()).into(),
+            SourceFault::Refused { refused: Refused::NoSlot(slot), .. } => no_slot(self.module, slot),
+            SourceFault::Refused { aicpu, ordinal, refused } => {
+                let message = format!("task {ordinal} of AICPU {aicpu} was not taken: {refused}");
+                Trap::internal(message, Span::default()).into()
+            }
+            SourceFault::NoticeLost { from, to, .. } => {
+                let message = format!("a notice from AICPU {from} to AICPU {to} was lost");
+                Trap::internal(message, Span::default()).into()
+            }
         }
     }
 
@@ -91,20 +101,6 @@ impl Generated<'_> {
             .at(spans.get(fault.word as usize).copied().unwrap_or_default(), "here")
             .note(format!("after {}", counted(fault.ordinal, "task"))),
         }
-    }
-}
-
-/// What the runtime says of itself.
-fn said<F>(failure: &AicpuFailure<F, GenerationFault>) -> String {
-    match failure {
-        AicpuFailure::Refused { aicpu, ordinal, refused } => {
-            format!("task {ordinal} of AICPU {aicpu} was not taken: {refused}")
-        }
-        AicpuFailure::NoticeLost { from, to, .. } => {
-            format!("a notice from AICPU {from} to AICPU {to} was lost")
-        }
-        AicpuFailure::Stuck(report) => report.to_string(),
-        _ => String::new(),
     }
 }
 

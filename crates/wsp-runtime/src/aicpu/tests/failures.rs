@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::{AccessKind, KernelId, SlotId, TaskId, limits};
 
-type Outcome = Result<AicpuRunStats, AicpuFailure<String, String>>;
+type Outcome = Result<AicpuRunStats, Failure<String, SourceFault<String>, u64>>;
 
 fn run(script: &Script, aicpus: u16, memory: &Memory, config: &AicpuConfig) -> Outcome {
     let config = AicpuConfig { counters: CELLS * TENSORS, ..config.clone() };
@@ -39,10 +39,10 @@ fn the_failure_that_a_sequential_run_meets_first_is_reported_and_all_before_it_r
         let ran = memory.ran();
         assert!((0..=first).all(|ordinal| ran.contains(&ordinal)), "{failure}");
         match failure {
-            AicpuFailure::Task { ordinal, ref failure, .. } => {
+            Failure::Task { task: ordinal, ref failure, .. } => {
                 assert_eq!((ordinal, failure), (first, &format!("not {first}")));
             }
-            AicpuFailure::Panic { ordinal, ref message, .. } => {
+            Failure::Panic { task: ordinal, ref message, .. } => {
                 assert_eq!((ordinal, message), (first, &format!("no {first}")));
             }
             other => panic!("{other:?}"),
@@ -62,7 +62,7 @@ fn nothing_after_a_failed_task_starts_when_it_waits_for_it() {
     let config = AicpuConfig { threads: 2, window: 16, ..AicpuConfig::default() };
     let failure = run(&chain, 3, &memory, &config).expect_err("a task fails");
     assert_eq!(memory.ran(), (0..=40).collect::<Vec<_>>());
-    let AicpuFailure::Task { cancelled, payload, .. } = failure else { panic!("{failure:?}") };
+    let Failure::Task { cancelled, payload, .. } = failure else { panic!("{failure:?}") };
     assert!((1..60).contains(&cancelled) && payload == [0]);
 }
 
@@ -74,7 +74,9 @@ fn a_generator_at_fault_lets_what_comes_before_run() {
         let memory = Memory::new(&program);
         let config = AicpuConfig { threads, window: 2, ..AicpuConfig::default() };
         let failure = run(&program, 4, &memory, &config).expect_err("the generators are at fault");
-        let AicpuFailure::Fault { watermark: 15, ref fault, .. } = failure else { panic!("{failure:?}") };
+        let Failure::Source(SourceFault::Fault { watermark: 15, ref fault, .. }) = failure else {
+            panic!("{failure:?}")
+        };
         assert_eq!(fault, "no such row");
         let mut ran = memory.ran();
         ran.sort_unstable();
@@ -89,7 +91,7 @@ fn a_task_that_fails_comes_before_a_fault_behind_it() {
     let mut memory = Memory::new(&program);
     memory.fails = Some(14);
     let failure = run(&program, 4, &memory, &AicpuConfig::default()).expect_err("both are at fault");
-    assert!(matches!(failure, AicpuFailure::Task { ordinal: 14, .. }), "{failure:?}");
+    assert!(matches!(failure, Failure::Task { task: 14, .. }), "{failure:?}");
 }
 
 /// Runs tasks that do nothing.
@@ -147,8 +149,8 @@ fn what_cannot_be_taken_is_refused_with_the_numbers() {
     let absent = AicpuConfig { after: AfterEdges::Absent, ..AicpuConfig::default() };
     let tasks = vec![AicpuTask { after: &[1], ..task(2) }];
     let failure = run_aicpus(&absent, vec![Pushes(tasks)], &Idle, &NoSlots).expect_err("it is refused");
-    let refused = AicpuFailure::Refused { aicpu: 0, ordinal: 2, refused: Refused::AfterNotKept };
-    assert_eq!(failure, refused);
+    let refused = SourceFault::Refused { aicpu: 0, ordinal: 2, refused: Refused::AfterNotKept };
+    assert_eq!(failure, Failure::Source(refused));
 }
 
 #[test]
@@ -162,7 +164,7 @@ fn steps_without_scopes_and_slots_without_tensors_are_refused() {
         program.items.push(item);
         let memory = Memory::new(&program);
         let failure = run(&program, 1, &memory, &AicpuConfig::default()).expect_err("it is refused");
-        assert_eq!(failure, AicpuFailure::Refused { aicpu: 0, ordinal: 3, refused });
+        assert_eq!(failure, Failure::Source(SourceFault::Refused { aicpu: 0, ordinal: 3, refused }));
         assert_eq!(memory.ran().len(), 3);
     }
 }
@@ -174,7 +176,10 @@ fn a_window_that_may_not_fill_up_ends_the_run_when_it_does() {
     let start = crate::Start::AfterOrchestration;
     let config = AicpuConfig { window: 4, window_mode: WindowMode::Abort, start, ..AicpuConfig::default() };
     let failure = run(&program, 2, &memory, &config).expect_err("five tasks each do not fit");
-    let AicpuFailure::Refused { ordinal, refused: Refused::WindowFull { capacity: 4 }, .. } = failure else {
+    let Failure::Source(SourceFault::Refused {
+        ordinal, refused: Refused::WindowFull { capacity: 4 }, ..
+    }) = failure
+    else {
         panic!("{failure:?}")
     };
     assert_eq!(ordinal, 8);
@@ -189,7 +194,7 @@ fn a_cancelled_run_ends_before_its_tasks() {
         let memory = Memory::new(&program);
         let cancel = Some(Arc::new(AtomicBool::new(true)));
         let config = AicpuConfig { threads, cancel, ..AicpuConfig::default() };
-        assert_eq!(run(&program, 2, &memory, &config), Err(AicpuFailure::Cancelled));
+        assert_eq!(run(&program, 2, &memory, &config), Err(Failure::Cancelled));
         assert_eq!(memory.ran(), []);
     }
 }
@@ -276,7 +281,7 @@ fn a_configuration_that_cannot_be_is_refused_before_anything_runs() {
     let config = AicpuConfig { batch: 0, ..AicpuConfig::default() };
     let range = |field, value, max| {
         let range = AicpuConfigError::Range(ConfigError::Range { field, value, min: 1, max });
-        Err(AicpuFailure::Start(StartError::Aicpus(range)))
+        Err(Failure::Start(StartError::Aicpus(range)))
     };
     assert_eq!(run(&Script::default(), 1, &memory, &config), range("batch", 0, 32_768));
     assert_eq!(run(&Script::default(), 0, &memory, &AicpuConfig::default()), range("AICPUs", 0, 32));

@@ -69,7 +69,7 @@ fn a_run_after_one_that_failed_panicked_or_was_cancelled_is_a_whole_one() {
             if seed % 4 < 3 {
                 let stopped = aicpus.run(script.generators(5), &memory, &memory);
                 let failure = stopped.expect_err("it is stopped");
-                assert_eq!(matches!(failure, AicpuFailure::Cancelled), seed % 4 == 2, "{failure}");
+                assert_eq!(matches!(failure, Failure::Cancelled), seed % 4 == 2, "{failure}");
             }
             cancel.store(false, Ordering::Relaxed);
             assert_eq!(contents(&mut aicpus, &script), script.expected(), "seed {seed}");
