@@ -85,5 +85,5 @@ limits! {
     /// Notifications of completion in flight between two AICPUs, unless a run says otherwise.
     NOTIFY_RING_SIZE: u32 = 1024;
     /// Most AICPUs that share the tasks of one run.
-    MAX_RUN_AICPUS: u32 = 32;
+    MAX_RUN_AICPUS: u32 = 1024;
 }

@@ -57,7 +57,7 @@ pub(crate) struct RunArgs {
     pub(crate) cache: Option<PathBuf>,
 
     /// Let so many AICPUs generate the tasks of a workload, each its own, and issue them
-    #[arg(long, value_name = "N", value_parser = number::<u16>(1..=32))]
+    #[arg(long, value_name = "N", value_parser = number::<u16>(1..=1024))]
     pub(crate) aicpus: Option<u16>,
 
     /// Who makes the tasks of a workload [with --aicpus: bytecode, else host]

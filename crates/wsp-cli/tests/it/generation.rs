@@ -143,7 +143,7 @@ fn options_that_have_no_meaning_are_refused() {
     }
     for args in [
         &["run", SOFTMAX, "--aicpus", "0"][..],
-        &["run", SOFTMAX, "--aicpus", "33"],
+        &["run", SOFTMAX, "--aicpus", "1025"],
         &["run", SOFTMAX, "--expand", "codegen"],
         &["plan", SOFTMAX, "--aicpus", "4"],
         &["plan", "--bytes", SOFTMAX, "--limit", "5"],

@@ -67,7 +67,7 @@ pub const MAX_BODY_DEPTH: usize = 64;
 /// Most bytes of all names.
 pub const MAX_NAME_BYTES: u32 = u16::MAX as u32;
 /// Most AICPUs that tasks are shared among.
-pub const MAX_AICPUS: u16 = 1024;
+pub const MAX_AICPUS: u16 = crate::limits::MAX_RUN_AICPUS as u16;
 
 /// What a launch gives a program.
 ///

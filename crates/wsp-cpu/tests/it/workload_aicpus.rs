@@ -204,6 +204,24 @@ fn a_host_cannot_list_what_depends_on_computed_values() {
     assert_eq!(refused(text, &on(2, Expand::Host)), [854]);
 }
 
+/// Tasks of all AICPUs read what those before them wrote, in both directions of a grid.
+#[test]
+fn hundreds_of_aicpus_give_the_bits_of_the_sequential_run() {
+    let text = "
+        axis rows = dense(40); axis columns = dense(20);
+        tensor x: f32[41, 21];
+        kernel step(in up, in left, inout own);
+        workload main {
+            for i in rows { for j in columns { step(x[i, j + 1], x[i + 1, j], x[i + 1, j + 1]); } }
+        }";
+    let expected = outputs(text, &WorkloadOptions { sequential: true, ..WorkloadOptions::default() });
+    for aicpus in [33, 64, 200] {
+        for expand in [Expand::Bytecode, Expand::Host] {
+            assert_eq!(outputs(text, &on(aicpus, expand)), expected, "{aicpus} AICPUs, {expand:?}");
+        }
+    }
+}
+
 #[test]
 fn a_window_smaller_than_the_number_of_aicpus_is_refused() {
     let text = "
@@ -243,7 +261,7 @@ fn too_many_aicpus_and_too_many_ranges_are_refused() {
         kernel k(inout a);
         workload main { parallel for i in 0..8 { k(x[i]); } }
         schedule { dispatch(static_partition([0..2, 2..4, 4..8])); }";
-    assert_eq!(refused(text, &on(33, Expand::Bytecode)), [864]);
+    assert_eq!(refused(text, &on(1025, Expand::Bytecode)), [864]);
     for expand in [Expand::Bytecode, Expand::Host] {
         assert_eq!(refused(text, &on(2, expand)), [894], "{expand:?}");
     }
@@ -308,7 +326,7 @@ fn exact_dependences_refuse_regions_that_overlap_and_differ() {
 #[test]
 fn an_empty_workload_runs_on_any_number_of_aicpus() {
     let text = "tensor x: f32[8]; kernel k(inout a); workload main { parallel for i in 0..0 { k(x[i]); } }";
-    for aicpus in [1, 7, 32] {
+    for aicpus in [1, 7, 32, 33, 1024] {
         assert_eq!(run(text, &on(aicpus, Expand::Bytecode)).runtime.tasks, 0);
     }
 }

@@ -185,13 +185,13 @@ mod tests {
     #[test]
     fn a_field_out_of_range_is_named_with_its_range() {
         let config = AicpuConfig::default();
-        assert_eq!(refused(&config, 33), "`AICPUs` is 33, but must lie in 1..=32");
+        assert_eq!(refused(&config, 1025), "`AICPUs` is 1025, but must lie in 1..=1024");
         let wide = AicpuConfig { window: 32_769, ..config.clone() };
         assert_eq!(refused(&wide, 1), "`window` is 32769, but must lie in 1..=32768");
         let ring = AicpuConfig { ring: 3, ..config.clone() };
         assert_eq!(refused(&ring, 1), "`ring` is 3, but must be a power of two; ask for 4");
         let none = AicpuConfig { pools: PoolSizes::ByUnit { vector: 0, cube: 1 }, ..config.clone() };
         assert_eq!(refused(&none, 1), "`vector cores` is 0, but must lie in 1..=1024");
-        assert!(config.validate(32).is_ok());
+        assert!(config.validate(1024).is_ok());
     }
 }

@@ -436,7 +436,7 @@ impl Emit for Emitter<'_> {
         // because its watermark is not above them: so none of them changes the value.
         *self.next_ordinal = ordinal.max(*self.next_ordinal);
         self.shared.publish_watermark(self.aicpu.id, ordinal);
-        if self.shared.watermark() < ordinal {
+        if self.shared.watermark().0 < ordinal {
             return Ok(None);
         }
         let number = self.aicpu.cache.number(&self.shared.map, Object::Tensor(region.tensor));

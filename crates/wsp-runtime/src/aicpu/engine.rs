@@ -11,7 +11,7 @@ use super::registration::Registered;
 use super::remote::RemoteWaits;
 use super::ring::OutOfSequence;
 use super::scopes::{ScopeStack, Step};
-use super::shared::Shared;
+use super::shared::{SENDERS, Shared};
 use super::stats::{AicpuTrace, WindowStall};
 use super::tensor_map::MapCache;
 use crate::TracePolicy;
@@ -56,6 +56,8 @@ pub(super) struct Aicpu {
     kept_notices: u64,
     /// All watermarks were found to be at least this.
     known_watermark: u64,
+    /// The AICPU that had generated least then.
+    last: u16,
     pub(super) remote: RemoteWaits,
     pub(super) cache: MapCache,
     pub(super) scopes: ScopeStack,
@@ -74,6 +76,8 @@ pub(super) struct Aicpu {
     pub(super) trace: Vec<AicpuTrace>,
     found: Vec<Producer>,
     released: Vec<u16>,
+    /// AICPUs to be told of a completion.
+    told: Vec<u16>,
     /// Scratch: counters of the task that is complete.
     counted: Vec<u32>,
 }
@@ -94,6 +98,7 @@ impl Aicpu {
             outbox: (0..shared.aicpus()).map(|_| VecDeque::new()).collect(),
             kept_notices: 0,
             known_watermark: 0,
+            last: 0,
             remote: RemoteWaits::default(),
             cache: MapCache::default(),
             scopes: ScopeStack::default(),
@@ -108,6 +113,7 @@ impl Aicpu {
             trace: Vec::new(),
             found: Vec::new(),
             released: Vec::new(),
+            told: Vec::new(),
             counted: Vec::new(),
         }
     }
@@ -123,20 +129,26 @@ impl Aicpu {
     /// A notice was lost.
     pub(super) fn poll_rings(&mut self, shared: &Shared) -> Result<bool, NoticeLost> {
         let mut did = self.flush_outbox(shared);
-        let senders = shared.take_senders(self.id);
-        for other in (0..shared.aicpus()).filter(|other| senders >> other & 1 == 1) {
-            // As many as were there when the bit was taken, or more.
-            for _ in 0..shared.config.ring {
-                let notice = shared.ring(other, self.id).pop();
-                let Some(slot) = notice.map_err(|sequence| NoticeLost { from: other, sequence })? else {
-                    break;
-                };
-                did = true;
-                self.remote.take(other, slot, &mut self.released);
+        for word in 0..shared.sender_words() {
+            let mut senders = shared.take_senders(self.id, word);
+            while senders != 0 {
+                did |= self.read_ring(shared, word * SENDERS + senders.trailing_zeros() as u16)?;
+                senders &= senders - 1;
             }
         }
         self.release_found(shared);
         Ok(did)
+    }
+
+    /// Reads the notices of another AICPU: as many as were there when its bit was taken, or more.
+    fn read_ring(&mut self, shared: &Shared, other: u16) -> Result<bool, NoticeLost> {
+        let ring = shared.ring(other, self.id);
+        for read in 0..shared.config.ring {
+            let notice = ring.pop().map_err(|sequence| NoticeLost { from: other, sequence })?;
+            let Some(slot) = notice else { return Ok(read > 0) };
+            self.remote.take(other, slot, &mut self.released);
+        }
+        Ok(true)
     }
 
     /// Sends notices that found a ring full.
@@ -209,7 +221,8 @@ impl Aicpu {
 
     /// A task is complete: tells all that wait for it, and gives its slot back.
     fn complete(&mut self, shared: &Shared, slot: u16) {
-        let consumers = shared.queues[usize::from(self.id)].slot(slot).registration.complete();
+        let mut told = std::mem::take(&mut self.told);
+        shared.queues[usize::from(self.id)].slot(slot).registration.complete(&mut told);
         let mut counted = std::mem::take(&mut self.counted);
         let task = self.queue.task_mut(slot);
         for access in task.accesses.drain(..) {
@@ -233,9 +246,10 @@ impl Aicpu {
             self.counter_waits.look_at(counter, &self.queue, &shared.counters, &mut self.released);
         }
         self.counted = counted;
-        for other in (0..shared.aicpus()).filter(|other| consumers >> other & 1 == 1) {
+        for other in told.drain(..) {
             self.notify(shared, other, slot);
         }
+        self.told = told;
     }
 
     fn notify(&mut self, shared: &Shared, other: u16, slot: u16) {
@@ -284,7 +298,7 @@ impl Aicpu {
         self.polled = Some(epoch);
         self.look_at_steps();
         if self.scopes.has_ended() {
-            self.scopes.forget_ended(&shared.scopes, shared.watermark());
+            self.scopes.forget_ended(&shared.scopes, shared.watermark().0);
         }
         self.poll_some(shared, SOME)
     }
@@ -320,7 +334,11 @@ impl Aicpu {
         let ordinal = self.queue.task(first).ordinal;
         // Watermarks only rise: what was found before may do.
         if ordinal >= self.known_watermark {
-            self.known_watermark = shared.watermark();
+            // Most often it is the same AICPU that all wait for.
+            if shared.watermark_of(self.last) <= ordinal {
+                return false;
+            }
+            (self.known_watermark, self.last) = shared.watermark();
         }
         let watermark = self.known_watermark;
         if ordinal >= watermark {

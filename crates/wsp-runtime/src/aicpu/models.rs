@@ -11,35 +11,43 @@ use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 use std::sync::Arc;
 
-/// A producer completes a task while two consumers ask to be told: each is told once or learns that it is complete, and
+/// A producer completes a task while two consumers, of one word or of two, ask to be told: each is told once or learns that it is complete, and
 /// sees what the task wrote.
 #[test]
 fn a_consumer_is_told_or_finds_the_task_complete() {
-    check(&[Fault::StoredRegistration, Fault::UnpublishedCompletion], || {
-        let word = Arc::new(Registration::new());
-        // What the task writes: a relaxed cell, ordered by the word alone.
-        let cell = Arc::new(AtomicU32::new(0));
-        let consumer = |aicpu: u16| {
-            let (word, cell) = (word.clone(), cell.clone());
-            move || {
-                let registered = word.register(0, aicpu);
-                if registered == Registered::Complete {
-                    assert_eq!(cell.load(Ordering::Relaxed), 7, "it runs without what it reads");
-                }
-                registered == Registered::Waits
+    let models: [fn(); 2] = [|| completion([1, 2]), || completion([2, 40])];
+    for model in models {
+        check(&[Fault::StoredRegistration, Fault::UnpublishedCompletion], model);
+    }
+}
+
+fn completion([one, two]: [u16; 2]) {
+    let slot = Arc::new(Registration::new(41));
+    // What the task writes: a relaxed cell, ordered by the words alone.
+    let cell = Arc::new(AtomicU32::new(0));
+    let consumer = |aicpu: u16| {
+        let (slot, cell) = (slot.clone(), cell.clone());
+        move || {
+            let registered = slot.register(0, aicpu);
+            if registered == Registered::Complete {
+                assert_eq!(cell.load(Ordering::Relaxed), 7, "it runs without what it reads");
             }
-        };
-        let other = thread::spawn(consumer(1));
-        let producer = {
-            let (word, cell) = (word.clone(), cell.clone());
-            thread::spawn(move || {
-                cell.store(7, Ordering::Relaxed);
-                word.complete()
-            })
-        };
-        let waits = u32::from(consumer(2)()) << 2 | u32::from(other.join().unwrap()) << 1;
-        assert_eq!(producer.join().unwrap(), waits, "who waits is told, and nobody else");
-    });
+            (registered == Registered::Waits).then_some(aicpu)
+        }
+    };
+    let other = thread::spawn(consumer(one));
+    let producer = {
+        let (slot, cell) = (slot.clone(), cell.clone());
+        thread::spawn(move || {
+            cell.store(7, Ordering::Relaxed);
+            let mut told = Vec::new();
+            slot.complete(&mut told);
+            told
+        })
+    };
+    let last = consumer(two)();
+    let waits: Vec<u16> = other.join().unwrap().into_iter().chain(last).collect();
+    assert_eq!(producer.join().unwrap(), waits, "who waits is told, and nobody else");
 }
 
 /// Notices go through a ring of one place: each arrives once, in order, with what was written before it.

@@ -106,17 +106,19 @@ const CHUNK: usize = 64;
 #[derive(Debug)]
 pub(super) struct SharedQueue {
     chunks: Box<[OnceLock<Box<[SharedSlot]>>]>,
+    aicpus: u16,
 }
 
 impl SharedQueue {
-    pub(super) fn new(window: u32) -> SharedQueue {
+    /// A window of an AICPU, in a run of so many.
+    pub(super) fn new(window: u32, aicpus: u16) -> SharedQueue {
         let chunks = (window as usize).div_ceil(CHUNK);
-        SharedQueue { chunks: (0..chunks).map(|_| OnceLock::new()).collect() }
+        SharedQueue { chunks: (0..chunks).map(|_| OnceLock::new()).collect(), aicpus }
     }
 
     /// A slot of the window.
     pub(super) fn slot(&self, slot: u16) -> &SharedSlot {
-        let made = || SharedSlot { registration: Registration::new(), task: SharedTask::new() };
+        let made = || SharedSlot { registration: Registration::new(self.aicpus), task: SharedTask::new() };
         let chunk = &self.chunks[usize::from(slot) / CHUNK];
         &chunk.get_or_init(|| (0..CHUNK).map(|_| made()).collect())[usize::from(slot) % CHUNK]
     }
@@ -335,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_core_reads_what_was_filled_in() {
-        let shared = SharedQueue::new(1);
+        let shared = SharedQueue::new(1, 1);
         let task = AicpuTask {
             ordinal: 1 << 40,
             kernel: KernelId(65_535),

@@ -12,6 +12,7 @@ use super::tensor_map::GlobalTensorMap;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Fault, Ordering, has};
 use crate::{Start, clock};
 use crossbeam_utils::CachePadded;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// Why a run stops at once, as a number; nothing while it goes on.
@@ -21,6 +22,14 @@ pub(super) enum Stop {
     Cancelled = 1,
     Stuck = 2,
     Broken = 3,
+}
+
+/// AICPUs that a word of senders has bits for.
+pub(super) const SENDERS: u16 = 64;
+
+/// Words for the senders among so many AICPUs.
+fn sender_words(aicpus: usize) -> usize {
+    aicpus.div_ceil(SENDERS.into())
 }
 
 const GOES_ON: u32 = 0;
@@ -35,9 +44,10 @@ pub(super) struct Shared {
     /// Per AICPU: all its tasks with smaller ordinals are in the map.
     watermarks: Box<[CachePadded<AtomicU64>]>,
     pub(super) queues: Box<[SharedQueue]>,
-    rings: Box<[NotifyRing]>,
-    /// Per AICPU the AICPUs that have put something into their ring to it since it last looked.
-    senders: Box<[CachePadded<AtomicU32>]>,
+    /// From each AICPU to each, made when it is first used.
+    rings: Box<[OnceLock<Box<NotifyRing>>]>,
+    /// Per AICPU, in words, the AICPUs that have put something into their ring to it since it last looked.
+    senders: Box<[CachePadded<AtomicU64>]>,
     pub(super) map: GlobalTensorMap,
     pub(super) directory: Directory,
     pub(super) scopes: ScopeTable,
@@ -70,9 +80,9 @@ impl Shared {
         Shared {
             origin: clock::now(),
             watermarks: (0..count).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
-            queues: (0..count).map(|_| SharedQueue::new(config.window)).collect(),
-            rings: (0..ring_count).map(|_| NotifyRing::new(config.ring)).collect(),
-            senders: (0..count).map(|_| CachePadded::new(AtomicU32::new(0))).collect(),
+            queues: (0..count).map(|_| SharedQueue::new(config.window, aicpus as u16)).collect(),
+            rings: (0..ring_count).map(|_| OnceLock::new()).collect(),
+            senders: (0..count * sender_words(count)).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
             map: GlobalTensorMap::default(),
             directory: Directory::new(),
             scopes: ScopeTable::new(),
@@ -106,7 +116,17 @@ impl Shared {
 
     /// The ring from one AICPU to another.
     pub(super) fn ring(&self, from: u16, to: u16) -> &NotifyRing {
-        &self.rings[usize::from(from) * self.watermarks.len() + usize::from(to)]
+        let ring = &self.rings[usize::from(from) * self.watermarks.len() + usize::from(to)];
+        ring.get_or_init(|| Box::new(NotifyRing::new(self.config.ring)))
+    }
+
+    /// Words of [`take_senders`](Self::take_senders).
+    pub(super) fn sender_words(&self) -> u16 {
+        sender_words(self.watermarks.len()) as u16
+    }
+
+    fn senders(&self, to: u16, word: u16) -> &AtomicU64 {
+        &self.senders[usize::from(to) * sender_words(self.watermarks.len()) + usize::from(word)]
     }
 
     /// Sends a notice; whether its ring had room.
@@ -114,14 +134,14 @@ impl Shared {
         let sent = self.ring(from, to).push(slot);
         if sent {
             // After the notice is in the ring: who takes this bit finds it there.
-            self.senders[usize::from(to)].fetch_or(1 << from, Ordering::AcqRel);
+            self.senders(to, from / SENDERS).fetch_or(1 << (from % SENDERS), Ordering::AcqRel);
         }
         sent
     }
 
-    /// The AICPUs whose rings may have something for this one, as bits. A notice that comes later sets its bit again.
-    pub(super) fn take_senders(&self, to: u16) -> u32 {
-        let senders = &self.senders[usize::from(to)];
+    /// The AICPUs whose rings may have something for this one, of the [`SENDERS`] of a word, as bits. A notice that comes later sets its bit again.
+    pub(super) fn take_senders(&self, to: u16, word: u16) -> u64 {
+        let senders = self.senders(to, word);
         // Spares the write where there is nothing; a notice that this misses is found in the next round.
         if senders.load(Ordering::Relaxed) == 0 { 0 } else { senders.swap(0, Ordering::AcqRel) }
     }
@@ -139,9 +159,9 @@ impl Shared {
         self.watermarks[usize::from(aicpu)].load(Ordering::Acquire)
     }
 
-    /// All tasks with smaller ordinals are in the map.
-    pub(super) fn watermark(&self) -> u64 {
-        (0..self.aicpus()).map(|aicpu| self.watermark_of(aicpu)).min().unwrap_or(u64::MAX)
+    /// All tasks with smaller ordinals are in the map; and the AICPU that has generated least.
+    pub(super) fn watermark(&self) -> (u64, u16) {
+        (0..self.aicpus()).map(|aicpu| (self.watermark_of(aicpu), aicpu)).min().unwrap_or((u64::MAX, 0))
     }
 
     /// Drops tasks from this ordinal on.

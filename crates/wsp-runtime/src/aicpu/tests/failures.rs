@@ -284,7 +284,7 @@ fn a_configuration_that_cannot_be_is_refused_before_anything_runs() {
         Err(Failure::Start(StartError::Aicpus(range)))
     };
     assert_eq!(run(&Script::default(), 1, &memory, &config), range("batch", 0, 32_768));
-    assert_eq!(run(&Script::default(), 0, &memory, &AicpuConfig::default()), range("AICPUs", 0, 32));
+    assert_eq!(run(&Script::default(), 0, &memory, &AicpuConfig::default()), range("AICPUs", 0, 1024));
 }
 
 #[test]

@@ -113,3 +113,36 @@ fn more_tasks_than_slots_have_numbers_pass_through_a_window() {
     assert!(stats.aicpus.iter().all(|aicpu| aicpu.max_in_flight <= window && aicpu.tasks > 20_000));
     assert!(stats.total(|aicpu| aicpu.cross_edges) > 0);
 }
+
+/// More AICPUs than a word of waiting AICPUs or of senders has bits for.
+#[test]
+fn many_aicpus_agree_with_a_sequential_run() {
+    for (aicpus, seeds) in [(32, 12), (33, 24), (64, 12), (65, 12), (200, 6)] {
+        for seed in 0..seeds {
+            let mut random = Random(seed ^ 0x4321 ^ u64::from(aicpus));
+            let program = script(seed ^ u64::from(aicpus), 400, ALL);
+            let threads = 1 + random.below(3) as u32;
+            let interleaving = random.pick(&[Interleaving::InTurn, Interleaving::Random(seed)]);
+            let config = AicpuConfig { threads, interleaving, ..config(&mut random) };
+            check(&program, aicpus, &config);
+        }
+    }
+}
+
+/// Every task waits for the one before it, which is of another AICPU, the last of the first: each AICPU tells each word of others.
+#[test]
+fn notices_reach_aicpus_of_every_word() {
+    for aicpus in [33u16, 64, 200, 1024] {
+        let tasks = (0..2 * u32::from(aicpus)).map(|i| ScriptTask {
+            owner: (i * 37 % u32::from(aicpus)) as u16,
+            writes: vec![cells(0, 0, 1)],
+            ..ScriptTask::default()
+        });
+        let program = Script::new(tasks);
+        let memory = super::scripted::Memory::new(&program);
+        let config = AicpuConfig { threads: 2, window: 8, ..AicpuConfig::default() };
+        let stats = run_aicpus(&config, program.generators(aicpus), &memory, &memory).expect("it runs");
+        assert_eq!((stats.tasks, memory.contents()), (u64::from(aicpus) * 2, program.expected()));
+        assert_eq!(stats.total(|aicpu| aicpu.notices), u64::from(aicpus) * 2 - 1);
+    }
+}
