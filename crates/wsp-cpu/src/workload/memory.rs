@@ -18,8 +18,8 @@ use wsp_core::{DType, MAX_RANK, Region, TensorId};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
 use wsp_kernel::{IntArray, Layout, Series, TensorMem};
-use wsp_memory::{Bytes, EarlyLoads, View};
-use wsp_plan::{Array, ArrayError};
+use wsp_memory::{Address, Bytes, EarlyLoads, View};
+use wsp_plan::{Array, ArrayError, Element};
 
 /// One tensor.
 #[derive(Debug)]
@@ -35,6 +35,107 @@ pub(crate) struct NeverStored {
     pub(crate) tensor: TensorId,
     /// The first such element.
     pub(crate) index: Vec<u64>,
+}
+
+/// Why a region cannot be given as slices.
+#[derive(Debug)]
+pub(crate) enum RowsFault {
+    /// Elements that no task has stored.
+    NeverStored(NeverStored),
+    /// Elements of a row lie apart: bytes from one to the next, and of one.
+    Columns { stride: usize, size: usize },
+    /// Addresses are no multiples of this.
+    Unaligned { align: usize },
+}
+
+/// The elements of a region of a task, whose closure has them as slices while it runs: elements of one row lie beside each other, and all
+/// are aligned for the type that the region was asked for with, which the methods are called with. Of two regions of one task that share
+/// elements the closure has slices of neither where it writes one, which `typed.rs` checks before.
+pub(crate) struct Elements {
+    first: Address,
+    rank: usize,
+    /// Extents; 1 along the dimensions that it lacks.
+    dims: [usize; MAX_RANK],
+    /// Bytes from one index to the next; without meaning where there is one index at most.
+    strides: [usize; MAX_RANK],
+}
+
+impl Elements {
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.dims[..self.rank]
+    }
+
+    fn is_empty(&self) -> bool {
+        self.shape().contains(&0)
+    }
+
+    /// Elements of a row: along the last dimension; of no dimensions, 1.
+    pub(crate) fn width(&self) -> usize {
+        self.shape().last().copied().unwrap_or(1)
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.shape().iter().rev().skip(1).product()
+    }
+
+    /// The first element of a row.
+    fn start<T>(&self, row: usize) -> *mut T {
+        assert!(row < self.rows(), "there is no row {row}: there are {}", self.rows());
+        let (mut left, mut offset) = (row, 0);
+        for d in (0..self.rank.saturating_sub(1)).rev() {
+            offset += left % self.dims[d] * self.strides[d];
+            left /= self.dims[d];
+        }
+        self.first.ptr().wrapping_add(offset).cast()
+    }
+
+    pub(crate) fn row<'t, T: Element>(&self, row: usize) -> &'t [T] {
+        if self.is_empty() {
+            return &[];
+        }
+        // SAFETY: the row lies in the region, its elements lie beside each other and are aligned. The task has the region until its closure
+        // returns, which `'t` does not outlive; nothing writes it meanwhile: other tasks do not, and slices that the closure writes share no
+        // elements with these.
+        unsafe { std::slice::from_raw_parts(self.start(row), self.width()) }
+    }
+
+    #[allow(clippy::mut_from_ref, reason = "the type that holds the elements borrows itself for the row")]
+    pub(crate) fn row_mut<'t, T: Element>(&self, row: usize) -> &'t mut [T] {
+        if self.is_empty() {
+            return &mut [];
+        }
+        // SAFETY: as for `row`; the one who holds the elements has no other slice of them while this one is used, and no other slice shares
+        // elements with it.
+        unsafe { std::slice::from_raw_parts_mut(self.start(row), self.width()) }
+    }
+
+    /// All elements, in row-major order, if they follow each other.
+    fn count<T>(&self) -> Option<usize> {
+        let mut step = size_of::<T>();
+        let follows = |d: usize| {
+            let fits = self.dims[d] <= 1 || self.strides[d] == step;
+            step *= self.dims[d];
+            fits
+        };
+        let is_slice = self.is_empty() || (0..self.rank).rev().all(follows);
+        is_slice.then(|| self.shape().iter().product())
+    }
+
+    pub(crate) fn slice<'t, T: Element>(&self) -> Option<&'t [T]> {
+        match self.count::<T>()? {
+            0 => Some(&[]),
+            // SAFETY: as for `row`, of all elements, which follow each other.
+            count => Some(unsafe { std::slice::from_raw_parts(self.first.ptr().cast(), count) }),
+        }
+    }
+
+    pub(crate) fn slice_mut<'t, T: Element>(self) -> Option<&'t mut [T]> {
+        match self.count::<T>()? {
+            0 => Some(&mut []),
+            // SAFETY: as for `row_mut`, of all elements, which follow each other.
+            count => Some(unsafe { std::slice::from_raw_parts_mut(self.first.ptr().cast(), count) }),
+        }
+    }
 }
 
 impl SharedTensor {
@@ -208,14 +309,48 @@ impl SharedTensor {
         Ok(TensorMem::integers(bytes, self.dtype(), layout).map(IntArray::View))
     }
 
-    /// A region for a kernel of the caller, which is taken to load and store all that its mode lets it.
-    pub(crate) fn view(&self, region: &Region, mode: AccessMode) -> Result<View, NeverStored> {
+    /// A kernel of the caller is given a region, and is taken to load and store all that its mode lets it.
+    fn note(&self, region: &Region, mode: AccessMode) -> Result<(), NeverStored> {
         if mode != AccessMode::Out {
             self.note_load(region)?;
         }
         if mode != AccessMode::In {
             self.view.note_store(region);
         }
+        Ok(())
+    }
+
+    /// The elements of a region for a closure of the caller, which is taken to load and store all that its mode lets it. `size` and `align`
+    /// are those of its elements.
+    pub(crate) fn rows(
+        &self,
+        region: &Region,
+        mode: AccessMode,
+        size: usize,
+        align: usize,
+    ) -> Result<Elements, RowsFault> {
+        self.note(region, mode).map_err(RowsFault::NeverStored)?;
+        let rank = self.rank();
+        let mut elements = Elements {
+            first: Address::new(self.bytes(region).ptr()),
+            rank,
+            dims: [1; MAX_RANK],
+            strides: *self.view.all_strides(),
+        };
+        elements.dims.iter_mut().zip(extents(region)).for_each(|(dim, extent)| *dim = extent);
+        let several = |d: &usize| elements.dims[*d] > 1;
+        if rank > 0 && several(&(rank - 1)) && elements.strides[rank - 1] != size {
+            return Err(RowsFault::Columns { stride: elements.strides[rank - 1], size });
+        }
+        let lies = |bytes: usize| bytes % align == 0;
+        let is_aligned =
+            lies(elements.first.ptr().addr()) && (0..rank).filter(several).all(|d| lies(elements.strides[d]));
+        if !elements.is_empty() && !is_aligned { Err(RowsFault::Unaligned { align }) } else { Ok(elements) }
+    }
+
+    /// A region for a kernel of the caller, which is taken to load and store all that its mode lets it.
+    pub(crate) fn view(&self, region: &Region, mode: AccessMode) -> Result<View, NeverStored> {
+        self.note(region, mode)?;
         let part = self.view.part(region).expect("a region should lie in its tensor, which expansion checks");
         // A run of the kernel's own records by itself.
         let part = part.unrecorded();

@@ -28,6 +28,7 @@ mod submit;
 mod tables;
 mod tensors;
 mod touch;
+mod typed;
 mod view_kernel;
 mod watch;
 
@@ -42,4 +43,5 @@ pub use program::WorkloadProgram;
 pub use registry::{AlreadyRegistered, KernelCx, KernelFault, KernelRegistry};
 pub use simulated::SimulatedWorkload;
 pub(crate) use simulated::failed as simulation_failed;
+pub use typed::{KernelParam, KernelResult, Rows, RowsMut, TypedKernel};
 pub use wsp_kernel::Mode;

@@ -1,7 +1,8 @@
 //! Bodies of declared kernels: functions registered by name.
 
 use super::codes;
-use super::memory::{NeverStored, SharedTensor};
+use super::memory::{Elements, NeverStored, RowsFault, SharedTensor};
+use super::typed::TypedKernel;
 use super::view_kernel::ViewKernel;
 use super::watch::{Access, Watch};
 use std::cell::OnceCell;
@@ -107,6 +108,35 @@ impl KernelRegistry {
         }
         self.bodies.insert(name, KernelBody::Function(Arc::new(body)));
         Ok(())
+    }
+
+    /// Gives a kernel its body: a closure over the kernel's parameters, whose slices are the elements of its tasks where they lie.
+    ///
+    /// ```
+    /// # use wsp_cpu::workload::{KernelRegistry, RowsMut};
+    /// let mut kernels = KernelRegistry::new();
+    /// // kernel sum(in x, out s);
+    /// kernels.register_typed("sum", |x: &[f32], s: &mut [f32]| s[0] = x.iter().sum())?;
+    /// // kernel fill(out y, value: i64);
+    /// kernels.register_typed("fill", |mut y: RowsMut<i32>, value: i64| {
+    ///     for row in 0..y.count() {
+    ///         y.row_mut(row).fill(value as i32);
+    ///     }
+    /// })?;
+    /// # Ok::<(), wsp_cpu::workload::AlreadyRegistered>(())
+    /// ```
+    ///
+    /// A run that looks for elements that tasks leave unwritten may call it twice for a task, as it does for bodies that are given a
+    /// [`view`](KernelCx::view). A task whose parameters do not fit fails, and says which does not.
+    ///
+    /// # Errors
+    /// When the name has a body.
+    pub fn register_typed<Params>(
+        &mut self,
+        name: impl Into<String>,
+        body: impl TypedKernel<Params>,
+    ) -> Result<(), AlreadyRegistered> {
+        self.register(name, move |cx| body.run(cx))
     }
 
     /// Gives a kernel its body, in place of the one it may have.
@@ -281,6 +311,42 @@ impl KernelCx<'_> {
         Ok(view)
     }
 
+    /// The elements of tensor parameter `n`, which the body only reads, or may write.
+    pub(super) fn elements<T: Element>(&self, n: usize, writes: bool) -> Result<Elements, KernelFault> {
+        let (region, tensor) = self.parameter(n)?;
+        match self.mode(n) {
+            Some(mode) if writes == (mode == AccessMode::In) => {
+                let (what, declared) = match mode {
+                    AccessMode::In => ("write", "in"),
+                    AccessMode::Out => ("only read", "out"),
+                    AccessMode::InOut => ("only read", "inout"),
+                };
+                return Err(format!(
+                    "the function would {what} parameter {n}, which is declared `{declared}`"
+                )
+                .into());
+            }
+            mode => {
+                self.check_type::<T>(n)?;
+                let mode = mode.unwrap_or(AccessMode::InOut);
+                let rows = tensor.rows(region, mode, size_of::<T>(), align_of::<T>());
+                let rows = rows.map_err(|fault| match fault {
+                    RowsFault::NeverStored(fault) => self.refuse(n, fault),
+                    RowsFault::Columns { stride, size } => format!(
+                        "elements of a row of parameter {n} lie {stride} bytes apart, and have {size}: register a function that loads \
+                         and stores copies"
+                    )
+                    .into(),
+                    RowsFault::Unaligned { align } => {
+                        format!("elements of parameter {n} do not lie at multiples of {align} bytes").into()
+                    }
+                })?;
+                self.watch.into_iter().for_each(|watch| watch.give(n, Access::Any));
+                Ok(rows)
+            }
+        }
+    }
+
     fn refuse(&self, n: usize, fault: NeverStored) -> KernelFault {
         let message = format!("no task has stored element {:?} of the tensor of parameter {n}", fault.index);
         self.refused.get_or_init(|| fault);
@@ -299,11 +365,16 @@ impl KernelCx<'_> {
 
     /// Refuses parameter `n` when it has this mode, or elements of another type.
     fn check<T: Element>(&self, n: usize, refused: AccessMode, what: &str) -> Result<(), KernelFault> {
-        let (_, tensor) = self.parameter(n)?;
         if self.mode(n) == Some(refused) {
             let declared = if refused == AccessMode::In { "in" } else { "out" };
             return Err(format!("cannot {what} parameter {n}, which is declared `{declared}`").into());
         }
+        self.check_type::<T>(n)
+    }
+
+    /// Refuses parameter `n` when it has elements of another type.
+    fn check_type<T: Element>(&self, n: usize) -> Result<(), KernelFault> {
+        let (_, tensor) = self.parameter(n)?;
         if tensor.dtype() != T::DTYPE {
             return Err(format!(
                 "parameter {n} has elements of type {:?}, not {:?}",
