@@ -6,7 +6,7 @@ use super::super::runtime::table::Row;
 use super::Plan;
 use super::rerun::{counting, expect_runs};
 use super::unit::{of_pattern, parsed, said};
-use pto_wsp::task_graph::{Session, SessionOptions};
+use pto_wsp::backend::cpu::{Session, SessionOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wsp_core::tg::GraphNo;

@@ -9,7 +9,8 @@ pub(crate) use program::{CASES, Case};
 pub(crate) use table::{heading, json, line, notes};
 
 use program::{KV_HEADS, arrays, options};
-use pto_wsp::prelude::{Advance, Capacity, Growth, Plan, Program};
+use pto_wsp::backend::cpu::{Capacity, Plan, PlanDescriptor, Program};
+use pto_wsp::{Advance, Growth};
 use std::hint::black_box;
 use wsp_diag::Diagnostic;
 use wsp_kernel::Engine;
@@ -137,7 +138,7 @@ fn pieces(case: &Case, plan: &Plan) -> Vec<Item> {
         module.structs[descriptor.index()].fields.iter().position(|field| field.name == name)
     };
     let [begin, end] = case.fields;
-    let item = |d: pto_wsp::prelude::PlanDescriptor<'_>| {
+    let item = |d: PlanDescriptor<'_>| {
         let word = |name: &str| field(d.descriptor, name).map(|at| d.words[at]);
         Some(Item {
             request: word("batch_idx")?,

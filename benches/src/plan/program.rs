@@ -1,7 +1,7 @@
 //! The programs whose plans are measured, and arrays that only say what a plan needs to know.
 
+use pto_wsp::backend::cpu::{LaunchOptions, Program};
 use pto_wsp::codes;
-use pto_wsp::prelude::{LaunchOptions, Program};
 use std::path::Path;
 use wsp_core::DType;
 use wsp_diag::{Diagnostic, SourceMap};

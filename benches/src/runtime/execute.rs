@@ -5,9 +5,9 @@ use super::measure::{Moment, Span};
 use super::ours::text;
 use super::table::{Row, Target};
 use pto_wsp::backend::cpu::CpuSimBackend;
-use pto_wsp::backend::{Args, Backend as _, Prepared, RunOptions};
-use pto_wsp::prelude::DType;
+use pto_wsp::backend::{Backend as _, PreparedProgram};
 use pto_wsp::workload::{KernelRegistry, ModuleBuilder};
+use pto_wsp::{Args, DType, RunOptions};
 
 /// Tasks of a run.
 const TASKS: i32 = 64;
@@ -40,7 +40,7 @@ pub(super) fn rows(plan: &Plan, mut emit: impl FnMut(Row)) -> Result<(), String>
 }
 
 /// A program of empty tasks that nothing orders, ready to run.
-fn prepared(workers: u32) -> Result<Box<dyn Prepared>, String> {
+fn prepared(workers: u32) -> Result<Box<dyn PreparedProgram>, String> {
     let mut module = ModuleBuilder::new();
     let y = module.tensor("y", DType::F32, [TASKS.into()]);
     let empty = module.kernel("empty").output("y").finish();

@@ -1,28 +1,31 @@
-//! The backends that there are, and the seam behind which they stand.
+//! The backends that there are, and the seam behind which they stand: for who selects one, or writes one.
+//!
+//! [`Program`](crate::Program) is a [`CompiledProgram`] with its sources, and so are [`Prepared`](crate::Prepared) and [`Run`](crate::Run) of
+//! [`PreparedProgram`] and [`ProgramRun`].
 
-use crate::Error;
 use npu::AscendBackend;
 use std::sync::Arc;
-use wsp_plan::PlanSource;
 
-pub use crate::one_shot::OneShot;
-pub use wsp_backend::{
-    Absent, AicpuOutcome, Arg, Args, Backend, Begin, Bodies, EmitOptions, Emitted, Expand, Explanation,
-    KernelStats, KvLayout, Outcome, Package, Peak, Prepared, Program, Recording, Registry, Released, Run,
-    RunError, RunOptions, Selection, SpaceOptions, Stats, UnitOptions, UnitResult, Unwritten, WorkloadResult,
-    WorkloadRunOptions,
-};
+pub use wsp_backend::{Backend, EmitOptions, Emitted, Package, Registry, Selection};
+pub use wsp_backend::{Prepared as PreparedProgram, Program as CompiledProgram, Run as ProgramRun};
 pub use wsp_ir::workload::StatementKind;
-pub use wsp_plan::{KernelFile, ProgramKind, Target, UnitSource};
+pub use wsp_plan::{KernelFile, PlanSource, UnitSource};
 
 /// The simulation on this machine, and what it tells of plans and runs beside what every backend does.
+///
+/// **Unstable**: the command line, the Python package and the benchmarks use it, and it changes as they do.
 pub mod cpu {
-    pub use wsp_cpu::tg::Report;
+    pub use wsp_cpu::tg::{Report, Session, SessionOptions};
     pub use wsp_cpu::workload::WorkloadOutcome;
-    pub use wsp_cpu::{CpuSimBackend, PlanReport, PlannedDescriptor, RunStats};
+    pub use wsp_cpu::{
+        Balance, Capacity, CpuSimBackend, LaunchOptions, Metadata, Outcome, Plan, PlanDescriptor, PlanNeed,
+        PlanReport, PlannedDescriptor, Program, RunStats,
+    };
 }
 
 /// Ascend accelerators: files for them.
+///
+/// **Unstable**, as [`cpu`].
 pub mod npu {
     pub use wsp_ascend::AscendBackend;
 }
@@ -40,14 +43,4 @@ pub fn registry_with(cpu: cpu::CpuSimBackend) -> Registry {
         registry.register(backend).expect("names of backends should be distinct");
     }
     registry
-}
-
-/// Compiles a plan by the backend that takes it.
-///
-/// # Errors
-/// No backend runs its target or takes all of it, kernels without a body.
-pub fn compile(plan: impl Into<PlanSource>) -> Result<Box<dyn Program>, Error> {
-    let plan = plan.into();
-    let selection = registry().select(&plan)?;
-    Ok(selection.backend().compile(&plan)?)
 }

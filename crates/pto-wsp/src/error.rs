@@ -8,15 +8,13 @@ use wsp_memory::ViewFault;
 use wsp_plan::ArrayError;
 
 /// Why a program could not be made or run. It comes from the errors of every layer by `?`, and goes into others as any error does.
-#[derive(Debug)]
 pub struct Error(Box<Kind>);
 
-#[derive(Debug)]
 enum Kind {
     /// Findings, with the sources that they point into.
     Found(Diagnostics, SourceMap),
-    /// A run that gave nothing.
-    Run(RunError),
+    /// A run that gave nothing, with the sources that its findings point into.
+    Run(RunError, SourceMap),
     /// Something else.
     Other(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -27,39 +25,59 @@ impl Error {
         Error(Box::new(Kind::Found(found.into(), sources.clone())))
     }
 
+    /// A run that gave nothing, of a program of these sources: the text shows the lines.
+    pub(crate) fn of_run(error: RunError, sources: &SourceMap) -> Error {
+        Error(Box::new(Kind::Run(error, sources.clone())))
+    }
+
     /// The findings; none where the environment failed.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match &*self.0 {
             Kind::Found(found, _) => found,
-            Kind::Run(error) => error.diagnostics(),
+            Kind::Run(error, _) => error.diagnostics(),
             Kind::Other(_) => &[],
         }
     }
 
     /// Why a run gave nothing, if it is that.
     pub fn run(&self) -> Option<&RunError> {
-        if let Kind::Run(error) = &*self.0 { Some(error) } else { None }
+        if let Kind::Run(error, _) = &*self.0 { Some(error) } else { None }
+    }
+}
+
+/// As [`Display`](fmt::Display): `main` and `unwrap` print it.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            Kind::Found(found, sources) if sources.names().next().is_some() => {
-                let found: Vec<Diagnostic> = found.iter().map(|one| one.clone().in_rust()).collect();
-                f.write_str(render_all(&found, sources, false).trim_end())
+            Kind::Found(found, sources) => shown(f, found, sources),
+            Kind::Run(error, sources) => {
+                writeln!(f, "{}", error.what())?;
+                shown(f, error.diagnostics(), sources)
             }
-            Kind::Found(found, _) => found.fmt(f),
-            Kind::Run(error) => error.fmt(f),
             Kind::Other(error) => error.fmt(f),
         }
     }
 }
 
+/// Findings, with the lines of their sources where there are some.
+fn shown(f: &mut fmt::Formatter<'_>, found: &Diagnostics, sources: &SourceMap) -> fmt::Result {
+    if sources.names().next().is_none() {
+        return fmt::Display::fmt(found, f);
+    }
+    let found: Vec<Diagnostic> = found.iter().map(|one| one.clone().in_rust()).collect();
+    f.write_str(render_all(&found, sources, false).trim_end())
+}
+
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.0 {
-            Kind::Found(..) | Kind::Run(_) => None,
+            Kind::Found(..) | Kind::Run(..) => None,
             Kind::Other(error) => error.source(),
         }
     }
@@ -91,7 +109,7 @@ impl From<Box<Diagnostic>> for Error {
 
 impl From<RunError> for Error {
     fn from(error: RunError) -> Error {
-        Error(Box::new(Kind::Run(error)))
+        Error::of_run(error, &SourceMap::default())
     }
 }
 

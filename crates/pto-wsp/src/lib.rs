@@ -1,19 +1,23 @@
 //! PTO-WSP: workloads, schedules and backends kept apart.
 //!
-//! A plan of any front end is compiled by the [`backend`] of its target: [`compile`]. [`workload`] is for programs whose tasks are
-//! loops over kernels, [`task_graph`] for units of the task-graph instruction set; what follows runs a `.pto` source; [`runtime`] is
-//! the task graph by itself. Everything that goes wrong is an [`Error`].
+//! A [`Source`] is a file of any kind, or what a builder made, with the functions of its kernels. It compiles to a [`Program`], which takes
+//! [`Args`] and [`RunOptions`] and gives an [`Outcome`]: at once ([`Program::execute`]), again and again ([`Prepared`]), or while its caller does
+//! other things ([`Run`]). [`workload`] has the builder of programs whose tasks are loops over kernels, [`task_graph`] that of units of the
+//! task-graph instruction set, and [`graph`] runs closures that wait for each other, without a program. Everything that goes wrong is an
+//! [`Error`].
 //!
-//! Arguments are made of vectors, slices and arrays of numbers (one dimension), of [`Array`](memory::Array)s of any shape, of the bytes of `.npy` files ([`npy`]),
-//! and of [`View`](memory::View)s, which are used where they lie. `half::f16` and `half::bf16` are numbers. With the feature `ndarray`, arrays and views of that crate are
-//! arguments too; it is off, as the crate takes time to build.
+//! Arguments are made of vectors, slices and arrays of numbers (one dimension), of [`Array`]s of any shape, of the bytes of `.npy` files ([`npy`]),
+//! and of [`View`]s, which are used where they lie. `half::f16` and `half::bf16` are numbers.
 //!
-//! With the feature `native` scalar code that runs long is compiled for this machine, without it it is interpreted. Results are the same.
+//! # Features
+//!
+//! * `native`: scalar code that runs long is compiled for this machine; without it, it is interpreted. Results are the same.
+//! * `ndarray`: arrays and views of the crate `ndarray` are arguments.
+//!
+//! Both are off: they take time to build.
 //!
 //! ```
-//! use pto_wsp::backend::{Args, RunOptions};
-//! use pto_wsp::prelude::*;
-//! use pto_wsp::{Error, compile};
+//! use pto_wsp::{Args, Array, Program, RunOptions};
 //!
 //! let source = "
 //! PTO_SHAPE(x, n)
@@ -32,56 +36,51 @@
 //! }
 //! void run(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(Twice, { .x = x, .y = y }); }
 //! ";
-//! let mut sources = SourceMap::default();
-//! let (module, findings) = pto_wsp::lang::compile("twice.pto", source, &mut sources);
-//! let module = module.ok_or_else(|| Error::in_sources(findings, &sources))?;
-//! let program = compile(lower(&module, &CompileOptions::default())?)?;
+//! let program = Program::from_source("twice.pto", source)?;
 //!
 //! let x = Array::of(&[100], &[1.5f32; 100])?;
 //! let outcome = program.execute(Args::new().with("x", x), RunOptions::default())?;
 //! assert_eq!(outcome.outputs["y"].as_slice::<f32>().unwrap(), [3.0f32; 100]);
 //! println!("{} tasks in {} ms", outcome.stats.tasks, outcome.stats.elapsed_ms());
-//! # Ok::<(), Error>(())
+//! # Ok::<(), pto_wsp::Error>(())
 //! ```
 #![forbid(unsafe_code)]
-
-pub use wsp_core as core;
-pub use wsp_cpu as cpu;
-pub use wsp_diag as diag;
-pub use wsp_ir as ir;
-pub use wsp_lang as lang;
-pub use wsp_memory as memory;
-pub use wsp_plan as plan;
-pub use wsp_runtime as runtime;
 
 pub mod backend;
 pub mod cache;
 pub mod catalog;
 pub mod codes;
 mod error;
+pub mod graph;
 pub mod npy;
 mod one_shot;
+mod program;
+mod source;
 pub mod task_graph;
 pub mod workload;
 
-pub use backend::{compile, registry, registry_with};
-pub use error::Error;
-
-/// What a program that compiles and runs a source needs.
-pub mod prelude {
-    pub use wsp_backend::{KvLayout, Recording, Unwritten};
-    pub use wsp_core::DType;
-    pub use wsp_cpu::{
-        Advance, Balance, Capacity, Growth, LaunchOptions, Metadata, Outcome, Plan, PlanDescriptor, PlanNeed,
-        Program,
-    };
-    pub use wsp_diag::SourceMap;
-    pub use wsp_diag::{Diagnostic, render_all};
-    pub use wsp_ir::Module;
-    pub use wsp_lang::{compile, compile_with};
-    pub use wsp_memory::View;
-    pub use wsp_plan::{Array, Arrays, CompileOptions, ParamValue, lower};
+/// What the command line and the Python package share.
+///
+/// **Unstable**: it changes as they do.
+pub mod shared {
+    pub use crate::source::{only_used, read_source};
 }
+
+pub use backend::{registry, registry_with};
+pub use error::Error;
+pub use one_shot::OneShot;
+pub use program::{Prepared, Program, Run};
+pub use source::Source;
+pub use wsp_backend::{
+    Absent, Advance, Arg, Args, Begin, BytesByLocation, Detail, Expand, Explanation, GraphAccess,
+    GraphKernel, GraphListing, GraphOptions, Growth, KernelStats, KvLayout, MissedHazard, Outcome, Payload,
+    PayloadSlot, Peak, Recording, Released, RunError, RunOptions, Simulated, SimulatedTask, SpaceOptions,
+    Stats, UnitOptions, UnitResult, Unwritten, WorkloadRunOptions,
+};
+pub use wsp_core::DType;
+pub use wsp_diag::{Code, Diagnostic, Diagnostics, Severity, SourceMap, render_all};
+pub use wsp_memory::{Buffer, View, ViewFault};
+pub use wsp_plan::{Array, ArrayError, Arrays, CompileOptions, Element, ParamValue, ProgramKind, Target};
 
 /// The code of the reference page on plans.
 #[cfg(doctest)]

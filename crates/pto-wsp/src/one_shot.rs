@@ -1,10 +1,12 @@
 //! A program with its arguments, and what its last run gave.
 
-use wsp_backend::{Args, Outcome, Program, Run, RunError, RunOptions, Stats};
+use crate::{Error, Program, Run};
+use wsp_backend::{Args, Outcome, RunOptions, Stats};
 
-/// A program with its arguments: document 004's `Program`. Each run is one of [`Program::execute`] or [`Program::execute_async`].
+/// A program with its arguments: document 004's `Program`. Each run is one of [`Program::execute`] or [`Program::start`].
+#[derive(Debug)]
 pub struct OneShot {
-    program: Box<dyn Program>,
+    program: Program,
     args: Args,
     options: RunOptions,
     /// A run that has not been waited for.
@@ -17,7 +19,7 @@ pub struct OneShot {
 
 impl OneShot {
     /// A program that is run with these arguments.
-    pub fn new(program: Box<dyn Program>, args: Args, options: RunOptions) -> OneShot {
+    pub fn new(program: Program, args: Args, options: RunOptions) -> OneShot {
         OneShot { program, args, options, going: None, last: None, runs: 0 }
     }
 
@@ -25,7 +27,7 @@ impl OneShot {
     ///
     /// # Errors
     /// As [`Program::execute`]; what failed the run that went on.
-    pub fn execute(&mut self) -> Result<&Outcome, RunError> {
+    pub fn execute(&mut self) -> Result<&Outcome, Error> {
         self.wait()?;
         let outcome = self.program.execute(self.args.clone(), self.options.clone())?;
         Ok(self.ended(outcome))
@@ -34,10 +36,10 @@ impl OneShot {
     /// Starts a run on a thread of its own. A run that goes on is waited for first.
     ///
     /// # Errors
-    /// As [`Program::execute_async`]; what failed the run that went on.
-    pub fn execute_async(&mut self) -> Result<(), RunError> {
+    /// As [`Program::start`]; what failed the run that went on.
+    pub fn execute_async(&mut self) -> Result<(), Error> {
         self.wait()?;
-        self.going = Some(self.program.execute_async(self.args.clone(), self.options.clone())?);
+        self.going = Some(self.program.start(self.args.clone(), self.options.clone())?);
         Ok(())
     }
 
@@ -50,7 +52,7 @@ impl OneShot {
     ///
     /// # Errors
     /// What failed the run that went on.
-    pub fn synchronize(&mut self) -> Result<Option<&Outcome>, RunError> {
+    pub fn synchronize(&mut self) -> Result<Option<&Outcome>, Error> {
         self.wait()?;
         Ok(self.last.as_ref())
     }
@@ -65,9 +67,9 @@ impl OneShot {
         self.last.as_ref().map(|outcome| (self.runs, &outcome.stats))
     }
 
-    fn wait(&mut self) -> Result<(), RunError> {
+    fn wait(&mut self) -> Result<(), Error> {
         if let Some(run) = self.going.take() {
-            let outcome = run.synchronize()?;
+            let outcome = run.wait()?;
             self.ended(outcome);
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! Task-graph units from Rust: built or parsed, with kernels in Rust, run on simulated devices.
 //!
 //! ```
-//! use pto_wsp::prelude::*;
-//! use pto_wsp::task_graph::{CoreType, DependencyType, Session, SessionOptions, TgBuilder, TgKernels};
+//! use pto_wsp::task_graph::{CoreType, DependencyType, Direction, TgBuilder, TgKernels};
+//! use pto_wsp::{Args, DType, RunOptions, Source};
 //!
 //! // Two kernels: the second sees what the first wrote.
 //! let mut b = TgBuilder::new();
@@ -13,10 +13,10 @@
 //! b.tg_kernel("SQUARE", "square_entry", 8, CoreType::Aiv, 0);
 //! b.tg_kernel("SUM", "sum_entry", 1, CoreType::Aiv, 0);
 //! b.tg_depend("SQUARE", "SUM").dep_type(DependencyType::Data).tensor_id("SQUARES");
-//! b.mc_bind("SQUARE", 0, "X").direction(pto_wsp::task_graph::Direction::In);
-//! b.mc_bind("SQUARE", 1, "SQUARES").direction(pto_wsp::task_graph::Direction::Out);
-//! b.mc_bind("SUM", 0, "SQUARES").direction(pto_wsp::task_graph::Direction::In);
-//! b.mc_bind("SUM", 1, "TOTAL").direction(pto_wsp::task_graph::Direction::Out);
+//! b.mc_bind("SQUARE", 0, "X").direction(Direction::In);
+//! b.mc_bind("SQUARE", 1, "SQUARES").direction(Direction::Out);
+//! b.mc_bind("SUM", 0, "SQUARES").direction(Direction::In);
+//! b.mc_bind("SUM", 1, "TOTAL").direction(Direction::Out);
 //! b.tg_end("G");
 //! b.tg_launch("G", "stream");
 //! b.tg_sync("G");
@@ -34,26 +34,18 @@
 //!     cx.store(1, 0, &[total])
 //! }).unwrap();
 //!
-//! let mut x = Array::zeros(DType::F32, &[256]).unwrap();
-//! x.as_slice_mut::<f32>().unwrap().fill(0.5);
-//! let options = SessionOptions { inputs: Arrays::from([("X".to_owned(), x)]), ..SessionOptions::default() };
-//! let mut session = Session::new(&unit, &kernels, options).unwrap();
-//! let report = session.run().unwrap();
-//! assert_eq!(session.tensor("TOTAL").unwrap().as_slice::<f32>().unwrap(), [64.0]);
-//! assert_eq!((report.stats.kernels, report.stats.blocks), (2, 9));
+//! let program = Source::unit(unit).unit_kernels(kernels).compile()?;
+//! let outcome = program.execute(Args::new().with("X", vec![0.5f32; 256]), RunOptions::default())?;
+//! assert_eq!(outcome.outputs["TOTAL"].as_slice::<f32>().unwrap(), [64.0]);
+//! assert_eq!(outcome.stats.tasks, 2);
+//! # Ok::<(), pto_wsp::Error>(())
 //! ```
 
-pub use wsp_backend::{CheckpointKey, CheckpointStore, MemoryStore, RecordKind, Released};
-pub use wsp_backend::{Recording, Unwritten};
+pub use wsp_backend::{CheckpointKey, CheckpointStore, MemoryStore, RecordKind};
 pub use wsp_core::tg::{
     AffinityType, CheckpointNo, CoreType, DependencyType, Direction, FenceScope, GraphNo, LoopMode,
     MemLocation, StreamNo,
 };
-pub use wsp_cpu::tg::{
-    BoundArg, Prepared, Report, Session, SessionOptions, TensorRange, TgCx, TgKernels, check_unit,
-};
-pub use wsp_cpu::workload::KernelFault;
+pub use wsp_cpu::tg::{BoundArg, TensorRange, TgCx, TgKernels, check_unit};
 pub use wsp_ir::tg::{ArgSignature, Expr, KernelSignature, Signatures, Table, TgBuilder, TgModule, verify};
-pub use wsp_plan::Element;
-pub use wsp_runtime::tg::{CoreCounts, Hints, RuntimeConfig, Stats, Trace, Tracing};
 pub use wsp_tg::lint;

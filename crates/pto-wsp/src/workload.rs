@@ -1,10 +1,8 @@
 //! Workloads from Rust: built or parsed, with kernels in Rust, run on the task-graph runtime.
 //!
 //! ```
-//! use pto_wsp::backend::cpu::CpuSimBackend;
-//! use pto_wsp::backend::{Args, Backend, RunOptions};
-//! use pto_wsp::prelude::*;
-//! use pto_wsp::workload::{KernelRegistry, ModuleBuilder, sized};
+//! use pto_wsp::workload::{ModuleBuilder, Rows, sized};
+//! use pto_wsp::{Args, Array, DType, RunOptions, Source};
 //!
 //! # fn main() -> Result<(), pto_wsp::Error> {
 //! // Partial sums of a matrix by tiles of rows, then their total. The second kernel waits for the first by its data.
@@ -21,13 +19,8 @@
 //!     w.task(sum).arg(part).arg(total);
 //! });
 //!
-//! let mut kernels = KernelRegistry::new();
-//! kernels.register("sum", |cx| {
-//!     let total: f32 = cx.load::<f32>(0)?.iter().sum();
-//!     cx.store(1, &[total])
-//! })?;
-//! let backend = CpuSimBackend { kernels, ..CpuSimBackend::default() };
-//! let program = backend.compile_workload(m.finish()?.into_inner(), None)?;
+//! let sum = |x: Rows<f32>, s: &mut [f32]| s[0] = x.iter().flatten().sum();
+//! let program = Source::workload(m.finish()?).kernel("sum", sum).compile()?;
 //!
 //! let x = Array::of(&[256, 8], &[0.5f32; 2048])?;
 //! let outcome = program.execute(Args::new().with("x", x), RunOptions::default())?;
@@ -37,9 +30,9 @@
 //! # }
 //! ```
 
-pub use wsp_backend::{Bodies, Detail, GraphListing, Recording, Unwritten};
 pub use wsp_cpu::workload::{
-    KernelCx, KernelFault, KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram,
+    AlreadyRegistered, KernelCx, KernelFault, KernelParam, KernelRegistry, KernelResult, Rows, RowsMut,
+    TypedKernel,
 };
 pub use wsp_ir::workload::build::{
     ModuleBuilder, TaskGraphPolicy, affinity, between, hash, range, range_step, round_robin, sized,
@@ -49,5 +42,4 @@ pub use wsp_ir::workload::text::{parse, print};
 pub use wsp_ir::workload::{
     Deps, ExecPool, Gate, GateScope, PoolSizes, Ready, Start, Trace, Window, WindowMode, WorkloadModule,
 };
-pub use wsp_plan::Element;
 pub use wsp_plan::workload::{WorkloadLibrary, WorkloadPlan};

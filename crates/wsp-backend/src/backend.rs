@@ -4,6 +4,7 @@ use crate::args::Args;
 use crate::codes::{NO_FILES, NOT_LISTED, NOT_TAKEN};
 use crate::error::RunError;
 use crate::graph::{GraphListing, GraphOptions, Simulated};
+use crate::growth::{Advance, Growth};
 use crate::options::RunOptions;
 use crate::outcome::{Explanation, Outcome};
 use crate::package::{EmitOptions, Emitted};
@@ -214,6 +215,16 @@ pub trait Prepared: Send {
     /// # Errors
     /// As [`Program::prepare`]. Then the arguments stay as they were.
     fn rebind(&mut self, args: Args) -> Result<(), RunError>;
+
+    /// Brings the tasks of a program that keeps them up to date when requests grow. Runs to come take arrays of the lengths that it was
+    /// advanced to ([`rebind`](Self::rebind)), and generate no tasks.
+    ///
+    /// # Errors
+    /// A program whose tasks are not kept; lengths that cannot be.
+    fn advance(&mut self, growth: Growth<'_>) -> Result<Advance, RunError> {
+        let _ = growth;
+        Err(unlisted("tasks that it keeps from run to run"))
+    }
 }
 
 /// The statements of the workloads that the entry of a module reaches, each kind once, in the order of the text.

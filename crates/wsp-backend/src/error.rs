@@ -26,6 +26,16 @@ impl RunError {
         RunError::Refused(fault.help("run it again").into())
     }
 
+    /// What became of the run, in words.
+    pub fn what(&self) -> &'static str {
+        match self {
+            RunError::Refused(_) => "the run was refused",
+            RunError::Failed(_) => "the run failed",
+            RunError::Stuck(_) => "the run cannot go on",
+            RunError::Cancelled(_) => "the run was cancelled",
+        }
+    }
+
     /// The findings.
     pub fn diagnostics(&self) -> &Diagnostics {
         match self {
@@ -49,13 +59,7 @@ impl RunError {
 
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            RunError::Refused(_) => "the run was refused",
-            RunError::Failed(_) => "the run failed",
-            RunError::Stuck(_) => "the run cannot go on",
-            RunError::Cancelled(_) => "the run was cancelled",
-        })?;
-        write!(f, "\n{}", self.diagnostics())
+        write!(f, "{}\n{}", self.what(), self.diagnostics())
     }
 }
 

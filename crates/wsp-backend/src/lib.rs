@@ -16,6 +16,7 @@ pub mod claims;
 pub mod codes;
 mod error;
 mod graph;
+mod growth;
 mod options;
 mod outcome;
 mod package;
@@ -32,6 +33,7 @@ pub use graph::{
     BARRIER_NODE, Detail, GraphAccess, GraphKernel, GraphListing, GraphOptions, MOST_LISTED, MissedHazard,
     Simulated, SimulatedTask,
 };
+pub use growth::{Advance, Growth};
 pub use options::{
     Absent, Begin, Expand, KvLayout, Recording, Released, RunOptions, SpaceOptions, UnitOptions,
     WorkloadRunOptions,

@@ -34,10 +34,11 @@ mod workspace;
 pub use backend::CpuSimBackend;
 pub use metadata::Metadata;
 pub use options::LaunchOptions;
-pub use plan::{Advance, Balance, Capacity, Growth, Plan, PlanDescriptor, PlanNeed};
+pub use plan::{Balance, Capacity, Plan, PlanDescriptor, PlanNeed};
 pub use program::Program;
 pub use sizing::PlannedDescriptor;
 pub use stats::{DescriptorStats, Outcome, PlanReport, RunStats, TileStats, Times};
+pub use wsp_backend::{Advance, Growth};
 
 /// The codes of this crate.
 pub const CODES: wsp_diag::Codes = &[codes::CODES, workload::codes::CODES, tg::codes::CODES];

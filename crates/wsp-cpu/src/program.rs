@@ -393,10 +393,9 @@ impl Program {
     }
 
     pub(crate) fn config(&self, options: &LaunchOptions) -> Result<RunConfig, Vec<Diagnostic>> {
-        let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
         let in_order = self.plan.stages.iter().any(|s| s.schedule.ready == ReadyOrder::Issue);
         let config = RunConfig {
-            threads: if options.threads == 0 { cores.min(limits::MAX_THREADS) } else { options.threads },
+            threads: options.threads,
             window: Window::stall(options.window.unwrap_or(limits::TASK_WINDOW)),
             seed: options.seed,
             ready: if in_order { Ready::Fifo } else { Ready::WorkSteal },
@@ -405,8 +404,7 @@ impl Program {
             cancel: options.cancel.clone(),
             ..RunConfig::default()
         };
-        config.validate().map_err(|fault| vec![bad_option(&fault)])?;
-        Ok(config)
+        Ok(config.settled().map_err(|fault| vec![bad_option(&fault)])?.into_owned())
     }
 
     fn params(&self, bound: &Bound) -> Vec<(String, Value)> {

@@ -7,8 +7,8 @@ pub(crate) use library::{Copied, param_value};
 
 use crate::arrays::{PyArray, place_of, type_name};
 use crate::integers::{integer_list, is_list, not_integers, of_integers};
+use crate::own::Metadata;
 use crate::signature::{Role, Signature, TensorFact};
-use pto_wsp::prelude::Metadata;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use shapes::Origin;

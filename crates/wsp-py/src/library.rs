@@ -3,13 +3,12 @@
 use crate::errors;
 use crate::signature::{LibraryArray, LibraryFacts};
 use crate::stack;
-use pto_wsp::codes::{BAD_SOURCE_FILE, FILE_MISSING, FILE_UNREADABLE, SEVERAL_LIBRARIES};
+use pto_wsp::shared::{only_used, read_source};
 use pyo3::prelude::*;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use wsp_core::TensorId;
-use wsp_core::limits::MAX_SOURCE_BYTES;
 use wsp_diag::{Code, Diagnostic, SourceMap};
 use wsp_ir::{BindingSource, Elem, Entry, EntryTy, FuncKind, Module, ParamSource};
 use wsp_plan::{LoweredPlan, array_name, declared_shape, library_entry};
@@ -28,29 +27,17 @@ const CACHE_PARTS: [(&str, &str); 5] =
 /// # Errors
 /// Several files, a file that cannot be read, and what is wrong in it.
 pub(crate) fn used(trace: &mut Trace, folder: &str) -> Result<Option<Module>, Vec<Diagnostic>> {
-    let one = match trace.workload.uses.as_slice() {
-        [] => return Ok(None),
-        [one] => one,
-        [first, second, ..] => {
-            let message = "a workload takes its kernels from one file";
-            return Err(vec![
-                Diagnostic::error(SEVERAL_LIBRARIES, message)
-                    .at(second.span, "a second one here")
-                    .label(first.span, "the first one")
-                    .help(format!("put the kernels of `{}` into `{}`", second.path, first.path)),
-            ]);
-        }
-    };
+    let Some(one) = only_used(&trace.workload.uses).map_err(|fault| vec![fault])? else { return Ok(None) };
     let path = Path::new(folder).join(&one.path);
-    let text = read(&path).map_err(|fault| vec![fault.at(one.span, "used here")])?;
+    let text = read_source(&path).map_err(|fault| vec![fault.at(one.span, "used here")])?;
     compile(&path, &text, &mut trace.sources).map(Some)
 }
 
 fn compile(path: &Path, text: &str, sources: &mut SourceMap) -> Result<Module, Vec<Diagnostic>> {
     let name = path.display().to_string();
-    let (module, found) = wsp_lang::compile_with(&name, text, sources, &mut read);
+    let (module, found) = wsp_lang::compile_with(&name, text, sources, &mut read_source);
     module.ok_or_else(|| {
-        let part = wsp_lang::part_of_programs(&name, text, &found, files_in, &mut read);
+        let part = wsp_lang::part_of_programs(&name, text, &found, files_in, &mut read_source);
         part.map_or(found, |one| vec![one])
     })
 }
@@ -67,29 +54,8 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
 /// It cannot be read, or something is wrong in it.
 pub(crate) fn open(path: &str, sources: &mut SourceMap) -> Result<Module, Vec<Diagnostic>> {
     let path = Path::new(path);
-    let text = read(path).map_err(|fault| vec![fault])?;
+    let text = read_source(path).map_err(|fault| vec![fault])?;
     compile(path, &text, sources)
-}
-
-#[expect(clippy::disallowed_methods, reason = "the package reads the files that its users name")]
-fn read(path: &Path) -> Result<String, Diagnostic> {
-    let name = path.display();
-    let bytes = std::fs::read(path).map_err(|fault| match fault.kind() {
-        std::io::ErrorKind::NotFound => Diagnostic::error(FILE_MISSING, format!("there is no file `{name}`"))
-            .help("give the path of a file that exists; relative paths start at the current folder"),
-        _ => Diagnostic::error(FILE_UNREADABLE, format!("file `{name}` cannot be read"))
-            .note(fault.to_string())
-            .help("give the path of a `.pto` file"),
-    })?;
-    if bytes.len() > MAX_SOURCE_BYTES as usize {
-        let message =
-            format!("file `{name}` has {} bytes, and a source at most {MAX_SOURCE_BYTES}", bytes.len());
-        return Err(Diagnostic::error(BAD_SOURCE_FILE, message));
-    }
-    String::from_utf8(bytes).map_err(|_| {
-        let fault = Diagnostic::error(FILE_UNREADABLE, format!("file `{name}` is no UTF-8 text"));
-        fault.help("give the path of a `.pto` file, saved as UTF-8")
-    })
 }
 
 /// What a file takes at a launch; `read` and `written` are the names of the arrays that its kernels load from and store to.

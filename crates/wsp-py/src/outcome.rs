@@ -1,7 +1,6 @@
 //! What a run gave, whatever kind of program it was of.
 
-use crate::own;
-use pto_wsp::prelude::Outcome as LaunchOutcome;
+use crate::own::{self, LaunchOutcome};
 use wsp_backend::{AicpuOutcome, KernelStats, Outcome, Unwritten};
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;

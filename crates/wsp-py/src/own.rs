@@ -13,6 +13,11 @@ use wsp_backend::Registry;
 use wsp_kernel::{CodeCache, Mode};
 use wsp_runtime::tg::Stats;
 
+// Plans that are kept and advanced by the caller are those of `cpu_sim`.
+pub(crate) use pto_wsp::backend::cpu::{
+    Capacity, LaunchOptions, Metadata, Outcome as LaunchOutcome, Plan, PlanNeed, Program as PlanProgram,
+};
+
 /// The backends, `cpu_sim` with these functions for kernels of workloads, tile operations and machine code.
 pub(crate) fn registry(kernels: KernelRegistry, mode: Mode, code: Option<CodeCache>) -> Registry {
     registry_with(CpuSimBackend { kernels, mode, code, ..CpuSimBackend::default() })

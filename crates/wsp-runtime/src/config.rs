@@ -1,6 +1,7 @@
 //! What a run may be told.
 
 use crate::config_error::ConfigError;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::limits;
@@ -29,7 +30,7 @@ impl TracePolicy {
 /// How to run.
 #[derive(Clone, Debug)]
 pub struct RunConfig {
-    /// Worker threads, 1 to [`limits::MAX_THREADS`]. With a stream of tasks the calling thread generates and is not one
+    /// Worker threads, at most [`limits::MAX_THREADS`]; 0 takes those that the pools need, else [one per core](worker_threads). With a stream of tasks the calling thread generates and is not one
     /// of them; of those that run a stored graph it is the first.
     pub threads: u32,
     /// How many tasks may be in flight.
@@ -77,12 +78,31 @@ impl Default for RunConfig {
     }
 }
 
+/// The threads that a number of threads stands for, in every configuration and option: 0 takes one per core of this machine.
+pub fn worker_threads(threads: u32) -> u32 {
+    match threads {
+        0 => std::thread::available_parallelism().map_or(1, |n| n.get() as u32).min(limits::MAX_THREADS),
+        threads => threads,
+    }
+}
+
 impl RunConfig {
-    /// Checks every field and how they go together; a run does so too.
+    /// The configuration with its number of threads, every field checked and how they go together; a run does so too.
     ///
     /// # Errors
     /// The first that cannot be.
-    pub fn validate(&self) -> Result<(), ConfigError> {
+    pub fn settled(&self) -> Result<Cow<'_, RunConfig>, ConfigError> {
+        let config = match (self.threads, self.pools) {
+            (0, PoolSizes::ByUnit { vector, cube }) => {
+                Cow::Owned(RunConfig { threads: vector.saturating_add(cube), ..self.clone() })
+            }
+            (0, PoolSizes::Shared) => Cow::Owned(RunConfig { threads: worker_threads(0), ..self.clone() }),
+            _ => Cow::Borrowed(self),
+        };
+        config.validate().map(|()| config)
+    }
+
+    fn validate(&self) -> Result<(), ConfigError> {
         let range = |field, value, max| {
             if (1..=max).contains(&value) {
                 Ok(())
@@ -131,7 +151,7 @@ mod tests {
     use wsp_core::policy::GateScope;
 
     fn refused(config: &RunConfig) -> String {
-        config.validate().expect_err("it should be refused").to_string()
+        config.settled().expect_err("it should be refused").to_string()
     }
 
     #[test]
@@ -146,7 +166,7 @@ mod tests {
         assert_eq!(refused(&gated), "`gate capacity` is 0, but must lie in 1..=4294967295");
         let never = RunConfig { start: Start::Threshold(0), ..RunConfig::default() };
         assert_eq!(refused(&never), "`start threshold` is 0, but must lie in 1..=4294967295");
-        assert!(RunConfig::default().validate().is_ok());
+        assert!(RunConfig::default().settled().is_ok());
     }
 
     #[test]
@@ -156,10 +176,20 @@ mod tests {
             pools: PoolSizes::ByUnit { vector, cube },
             ..RunConfig::default()
         };
-        assert!(pools(1, 3).validate().is_ok());
+        assert!(pools(1, 3).settled().is_ok());
         let text = "2 vector and 1 cube workers are 3, but `threads` is 4; make the two add up to it";
         assert_eq!(refused(&pools(2, 1)), text);
         assert_eq!(refused(&pools(4, 0)), "`cube workers` is 0, but must lie in 1..=1024");
+    }
+
+    #[test]
+    fn no_threads_are_those_of_the_pools_else_one_per_core() {
+        let none = RunConfig { threads: 0, ..RunConfig::default() };
+        let threads = |config: &RunConfig| config.settled().expect("it can be").threads;
+        assert_eq!(threads(&none), worker_threads(0));
+        assert!(threads(&none) >= 1);
+        assert_eq!(threads(&RunConfig { pools: PoolSizes::ByUnit { vector: 2, cube: 3 }, ..none }), 5);
+        assert_eq!((worker_threads(1), worker_threads(9)), (1, 9));
     }
 
     #[test]

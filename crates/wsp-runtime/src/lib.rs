@@ -100,7 +100,7 @@ pub mod storage;
 pub mod tg;
 pub mod trace_export;
 
-pub use config::{RunConfig, TracePolicy};
+pub use config::{RunConfig, TracePolicy, worker_threads};
 pub use config_error::ConfigError;
 pub use graph::TaskGraph;
 pub use outcome::{Failure, Numbered, Outcome, StartError, Stopped};

@@ -1,9 +1,10 @@
 //! Hits, misses with their reasons, damage, bounds, and several users of one folder.
 
 use super::*;
+use crate::backend::Backend;
 use crate::backend::cpu::CpuSimBackend;
-use crate::backend::{Args, Backend, RunOptions};
 use crate::codes::{CACHE_ENTRY, NO_CACHE};
+use crate::{Args, RunOptions};
 use std::path::Path;
 use tempfile::TempDir;
 use wsp_diag::SourceMap;

@@ -1,7 +1,7 @@
 //! Arrays in numpy's `.npy` format.
 //!
 //! ```
-//! use pto_wsp::backend::Args;
+//! use pto_wsp::Args;
 //!
 //! # let file = b"\x93NUMPY\x01\x00\x3a\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n\0\0\xc0\x3f\0\0\x20\x40".as_slice();
 //! let x = pto_wsp::npy::read("x.npy", file)?;

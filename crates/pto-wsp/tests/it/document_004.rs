@@ -3,12 +3,11 @@
 use crate::counting::counting;
 use pto_wsp::backend::cpu::CpuSimBackend;
 use pto_wsp::backend::npu::AscendBackend;
-use pto_wsp::backend::{
-    Args, Backend, OneShot, Program, Registry, RunError, RunOptions, StatementKind, Target,
-};
-use pto_wsp::diag::{Diagnostics, SourceMap};
-use pto_wsp::prelude::{Array, CompileOptions};
+use pto_wsp::backend::{Backend, CompiledProgram, Registry, StatementKind};
 use pto_wsp::workload::{KernelRegistry, WorkloadModule, WorkloadPlan};
+use pto_wsp::{
+    Args, Array, CompileOptions, Diagnostics, OneShot, RunError, RunOptions, Source, SourceMap, Target,
+};
 use std::sync::Arc;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{PlanSource, Support};
@@ -59,7 +58,7 @@ impl Backend for Plain {
         kind != StatementKind::Pipeline
     }
 
-    fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Diagnostics> {
+    fn compile(&self, plan: &PlanSource) -> Result<Box<dyn CompiledProgram>, Diagnostics> {
         self.0.compile(plan)
     }
 }
@@ -114,7 +113,7 @@ fn statements_that_aicpus_do_not_generate_are_those_of_the_table() {
         ));
         let row = kind.row();
         let refused = row.aicpus.unwrap_or(row.host).support == Support::Error;
-        let lowered = pto_wsp::plan::ptow::lower(&module, &Default::default());
+        let lowered = wsp_plan::ptow::lower(&module, &Default::default());
         assert_eq!(lowered.is_err(), refused, "{kind:?}: {:?}", lowered.err());
     }
 }
@@ -139,8 +138,8 @@ fn a_workload_and_a_pipeline_compile_under_a_schedule_by_name() {
 #[test]
 fn a_program_with_arguments_has_the_statistics_of_its_last_run() {
     let program = |first: i64| {
-        let program =
-            adding().compile_workload(parsed(PIPELINE), None).unwrap_or_else(|found| panic!("{found}"));
+        let program = Source::workload(parsed(PIPELINE)).kernels(adding().kernels).compile();
+        let program = program.unwrap_or_else(|error| panic!("{error}"));
         let x = Array::of(&[8], &[first; 8]).expect("it is small");
         OneShot::new(program, Args::new().with("x", x), RunOptions::default())
     };
@@ -158,7 +157,9 @@ fn a_program_with_arguments_has_the_statistics_of_its_last_run() {
 
     let mut failing = program(-1);
     failing.execute_async().unwrap_or_else(|fault| panic!("{fault}"));
-    assert!(matches!(failing.execute(), Err(RunError::Failed(_))), "a failure is not forgotten");
-    assert!(matches!(failing.execute().err(), Some(RunError::Failed(_))));
+    for what in ["a failure is not forgotten", "nor does it keep the next run from starting"] {
+        let error = failing.execute().expect_err("its kernel fails");
+        assert!(matches!(error.run(), Some(RunError::Failed(_))), "{what}");
+    }
     assert!(failing.stats().is_none());
 }

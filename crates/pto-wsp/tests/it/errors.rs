@@ -1,10 +1,10 @@
 //! Every error goes into one by `?`, and that one into those of others.
 
-use pto_wsp::backend::cpu::CpuSimBackend;
-use pto_wsp::backend::{Args, Backend, RunError, RunOptions};
-use pto_wsp::prelude::{Array, CompileOptions, DType, Diagnostic, SourceMap};
-use pto_wsp::workload::{KernelRegistry, ModuleBuilder, WorkloadPlan, sized};
-use pto_wsp::{Error, compile};
+use pto_wsp::backend::registry;
+use pto_wsp::workload::{ModuleBuilder, Rows, WorkloadPlan, sized};
+use pto_wsp::{
+    Args, Array, CompileOptions, DType, Diagnostic, Error, Program, RunError, RunOptions, Source, SourceMap,
+};
 
 const README: &str = include_str!("../../../../README.md");
 const EXAMPLE: &str = include_str!("../../src/workload.rs");
@@ -23,16 +23,11 @@ fn example(fails: bool) -> anyhow::Result<Vec<u8>> {
         });
         w.task(sum).arg(part).arg(total);
     });
-    let mut kernels = KernelRegistry::new();
-    kernels.register("sum", move |cx| {
-        if fails {
-            return Err("as it should".into());
-        }
-        let total: f32 = cx.load::<f32>(0)?.iter().sum();
-        cx.store(1, &[total])
-    })?;
-    let plan = WorkloadPlan::new(m.finish()?.into_inner(), None, &CompileOptions::default())?;
-    let program = CpuSimBackend { kernels, ..CpuSimBackend::default() }.compile(&plan.into())?;
+    let sum = move |x: Rows<f32>, s: &mut [f32]| {
+        s[0] = x.iter().flatten().sum();
+        if fails { Err("as it should") } else { Ok(()) }
+    };
+    let program = Source::workload(m.finish()?).kernel("sum", sum).compile()?;
     let x = Array::zeros(DType::F32, &[256, 8])?;
     let outcome = program.execute(Args::new().with("x", x), RunOptions::default())?;
     Ok(outcome.outputs["total"].bytes().to_vec())
@@ -46,14 +41,15 @@ fn the_readme_shows_the_example_of_workloads() {
     for shown in block.lines().skip(1).map(str::trim).filter(|line| !line.is_empty()) {
         assert!(lines.any(|line| line == shown), "the example should have, in this order: {shown}");
     }
-    assert_eq!(block.matches('?').count(), 5);
+    assert_eq!(block.matches('?').count(), 3);
 }
 
 #[test]
 fn errors_of_every_layer_go_into_those_of_others() {
     assert_eq!(example(false).expect("it is right"), [0; 4]);
     let failed = example(true).expect_err("the kernel fails");
-    assert!(matches!(failed.downcast_ref::<RunError>(), Some(RunError::Failed(_))), "{failed:?}");
+    let run = failed.downcast_ref::<Error>().and_then(Error::run);
+    assert!(matches!(run, Some(RunError::Failed(_))), "{failed:?}");
     assert!(failed.to_string().contains("as it should"), "{failed}");
 }
 
@@ -62,7 +58,7 @@ fn an_error_shows_the_lines_of_its_sources_and_keeps_its_findings() {
     fn is_error<E: std::error::Error + Send + Sync + 'static>(_: &E) {}
     fn refused() -> Result<(), Error> {
         let mut sources = SourceMap::default();
-        let (module, found) = pto_wsp::lang::compile("wrong.pto", "PTO_SHAPE(x, n", &mut sources);
+        let (module, found) = wsp_lang::compile("wrong.pto", "PTO_SHAPE(x, n", &mut sources);
         module.map(|_| ()).ok_or_else(|| Error::in_sources(found, &sources))
     }
     let error = refused().expect_err("the text ends early");
@@ -78,8 +74,8 @@ fn a_plan_compiles_and_what_its_run_lacks_is_an_error() {
         pto_wsp::workload::parse("test.wsp", "kernel k(); workload main { k(); }", &mut SourceMap::default());
     let module = module.unwrap_or_else(|| panic!("{found:?}"));
     let plan = WorkloadPlan::new(module, None, &CompileOptions::default()).expect("it is right");
-    let program = compile(plan).expect("it is looked at with arguments");
-    let refused: Error = program.execute(Args::new(), RunOptions::default()).expect_err("no body").into();
+    let program = Program::from_plan(plan, &registry()).expect("it is looked at with arguments");
+    let refused = program.execute(Args::new(), RunOptions::default()).expect_err("no body");
     assert!(matches!(refused.run(), Some(RunError::Refused(_))), "{refused}");
 }
 
@@ -105,11 +101,7 @@ PTO_KERNEL_IMPL(k) {
 void run(Tensor<float> x, Tensor<float> y, PagedKVCache kv) {
     PTO_LAUNCH(S, { .x = x, .y = y, .kv = kv });
 }";
-    let mut sources = SourceMap::default();
-    let (module, found) = pto_wsp::lang::compile("test.pto", text, &mut sources);
-    let module = module.unwrap_or_else(|| panic!("{found:?}"));
-    let plan = pto_wsp::prelude::lower(&module, &CompileOptions::default()).expect("it is right");
-    let program = compile(plan).expect("it is right");
+    let program = Program::from_source("test.pto", text).expect("it is right");
     let zeros = |shape: &[u64]| Array::zeros(DType::F32, shape).expect("it is small");
     let cache = Args::new()
         .with("kv.indptr", [0u32, 1])
@@ -122,22 +114,18 @@ void run(Tensor<float> x, Tensor<float> y, PagedKVCache kv) {
         (cache, RunOptions::default(), "`Args::with(\"x\", array)`"),
         (all.clone(), RunOptions::default(), "`SpaceOptions::kv_layout = HND`"),
     ] {
-        let refused: RunError = program.execute(args, options).map(drop).expect_err("something is missing");
-        for text in [refused.to_string(), Error::in_sources(refused.into_diagnostics(), &sources).to_string()]
-        {
+        let refused = program.execute(args, options).map(drop).expect_err("something is missing");
+        let run = refused.run().expect("it is of a run");
+        for text in [refused.to_string(), run.to_string()] {
             assert!(text.contains(says) && !text.contains("`--"), "{text}");
         }
     }
     let workload =
         "tensor x: f32[4]; tensor y: f32[4]; kernel k(in x, out y); workload main { k(x[0..4], y[0..4]); }";
-    let (module, found) = pto_wsp::workload::parse("test.wsp", workload, &mut sources);
-    let module = module.unwrap_or_else(|| panic!("{found:?}"));
-    let mut kernels = KernelRegistry::new();
-    kernels.register("k", |_| Ok(())).expect("it is the first");
-    let backend = CpuSimBackend { kernels, ..CpuSimBackend::default() };
-    let program = backend.compile_workload(module, None).unwrap_or_else(|found| panic!("{found}"));
+    let program = Source::text("test.wsp", workload).kernel("k", |_: &[f32], _: &mut [f32]| ()).compile();
+    let program = program.unwrap_or_else(|error| panic!("{error}"));
     let refused = program.execute(Args::new(), RunOptions::default()).map(drop).expect_err("`x` is missing");
-    let text = Error::from(refused).to_string();
+    let text = refused.to_string();
     assert!(
         text.contains("`Args::with(\"x\", array)`") && text.contains("`WorkloadRunOptions::made_up`"),
         "{text}"

@@ -4,4 +4,6 @@ mod arguments;
 mod counting;
 mod document_004;
 mod errors;
+mod graph;
+mod program;
 mod selection;

@@ -2,10 +2,10 @@
 
 use crate::counting::counting;
 use pto_wsp::backend::cpu::CpuSimBackend;
-use pto_wsp::backend::{Args, Registry, RunOptions, Target, UnitSource, registry, registry_with};
-use pto_wsp::prelude::{Array, CompileOptions, DType, SourceMap, lower};
+use pto_wsp::backend::{Registry, UnitSource, registry, registry_with};
 use pto_wsp::task_graph::TgKernels;
 use pto_wsp::workload::{KernelRegistry, WorkloadPlan};
+use pto_wsp::{Args, Array, CompileOptions, DType, RunOptions, SourceMap, Target};
 use std::sync::Arc;
 use wsp_core::tg::Platform;
 use wsp_plan::PlanSource;
@@ -29,9 +29,9 @@ TG_SYNC(G)
 ";
 
 fn spaces() -> PlanSource {
-    let (module, found) = pto_wsp::lang::compile("rows.pto", ROWS, &mut SourceMap::default());
+    let (module, found) = wsp_lang::compile("rows.pto", ROWS, &mut SourceMap::default());
     let module = module.unwrap_or_else(|| panic!("{found:?}"));
-    lower(&module, &CompileOptions::default()).expect("it is right").into()
+    wsp_plan::lower(&module, &CompileOptions::default()).expect("it is right").into()
 }
 
 /// What launches with the defaults refuse is asked of the backend that runs the target; the order of tasks is what a program has or refuses.

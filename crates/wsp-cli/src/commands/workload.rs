@@ -14,6 +14,7 @@ use crate::engine::workload::{self as engine, Source};
 use crate::files::read_source;
 use pto_wsp::cache::{PlanCache, PlanKey};
 use pto_wsp::codes;
+use pto_wsp::shared::only_used;
 use std::path::{Path, PathBuf};
 use wsp_check::check_memory;
 use wsp_core::limits;
@@ -49,18 +50,8 @@ impl Session {
         let Some(module) = module else { return Err(found) };
         self.warn(&found);
         self.warn(&warnings(&module));
-        let library = match module.uses.as_slice() {
-            [] => None,
-            [one] => Some(self.read_library(path, one)?),
-            [first, second, ..] => {
-                return Err(vec![
-                    Diagnostic::error(codes::SEVERAL_LIBRARIES, "a workload takes its kernels from one file")
-                        .at(second.span, "a second one here")
-                        .label(first.span, "the first one")
-                        .help(format!("put the kernels of `{}` into `{}`", second.path, first.path)),
-                ]);
-            }
-        };
+        let library = only_used(&module.uses).map_err(|fault| vec![fault])?;
+        let library = library.map(|one| self.read_library(path, one)).transpose()?;
         Ok(Source { module, library })
     }
 

@@ -1,7 +1,7 @@
 //! Units of task graphs at the boundary to the backend.
 
 use super::own;
-use pto_wsp::backend::Peak;
+use pto_wsp::Peak;
 use std::time::Duration;
 use wsp_backend::{Args, Outcome, RunOptions, Unwritten};
 use wsp_diag::Diagnostic;

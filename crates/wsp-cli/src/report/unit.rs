@@ -75,7 +75,7 @@ impl UnitReport {
     }
 
     fn memory_text(&self) -> String {
-        let one = |peak: &pto_wsp::backend::Peak| {
+        let one = |peak: &pto_wsp::Peak| {
             let places = MemLocation::ALL.iter().zip(peak.by_location);
             let parts: Vec<String> = places
                 .filter(|(_, n)| *n > 0)
@@ -93,7 +93,7 @@ impl UnitReport {
     /// For machines.
     pub fn json(&self) -> Value {
         let stats = &self.stats;
-        let peak = |peak: &pto_wsp::backend::Peak| {
+        let peak = |peak: &pto_wsp::Peak| {
             let places = MemLocation::ALL.iter().zip(peak.by_location);
             let places: serde_json::Map<String, Value> =
                 places.map(|((_, name, _), n)| ((*name).to_owned(), json!(n))).collect();
@@ -126,7 +126,7 @@ impl UnitReport {
 mod tests {
     use super::*;
     use expect_test::expect;
-    use pto_wsp::backend::Peak;
+    use pto_wsp::Peak;
     use std::time::Duration;
     use wsp_runtime::tg::Stats;
 

@@ -3,10 +3,9 @@
 
 use crate::command::{Folder, printed, root, run};
 use pto_wsp::backend::cpu::{CpuSimBackend, RunStats, WorkloadOutcome};
-use pto_wsp::backend::{Args, KernelFile, Outcome, Program, RunOptions, UnitSource, registry_with};
-use pto_wsp::prelude as pto;
-use pto_wsp::prelude::{Array, CompileOptions, DType, SourceMap};
+use pto_wsp::backend::{CompiledProgram as Program, KernelFile, UnitSource, cpu, registry_with};
 use pto_wsp::workload::{KernelRegistry, WorkloadPlan};
+use pto_wsp::{Args, Array, Arrays, CompileOptions, DType, Growth, Outcome, RunOptions, SourceMap};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
@@ -243,11 +242,11 @@ impl Kind {
     fn compiled_by(self, mut backend: CpuSimBackend, text: &str) -> Box<dyn Program> {
         let mut sources = SourceMap::default();
         let pto = |text: &str| {
-            let (module, found) = pto::compile("kernels.pto", text, &mut SourceMap::default());
+            let (module, found) = wsp_lang::compile("kernels.pto", text, &mut SourceMap::default());
             module.unwrap_or_else(|| panic!("{found:?}"))
         };
         let plan: PlanSource = match self {
-            Spaces => pto::lower(&pto(text), &CompileOptions::default()).unwrap().into(),
+            Spaces => wsp_plan::lower(&pto(text), &CompileOptions::default()).unwrap().into(),
             Declared | Over => {
                 let (module, found) = pto_wsp::workload::parse("test.wsp", text, &mut sources);
                 let module = module.unwrap_or_else(|| panic!("{found:?}"));
@@ -546,7 +545,7 @@ fn aicpus(kind: Kind) {
 }
 
 /// Arrays of `examples/decode_attention.pto` for requests of these lengths, whose pages lie one after another.
-pub(super) fn requests(lengths: [u32; 3]) -> pto::Arrays {
+pub(super) fn requests(lengths: [u32; 3]) -> Arrays {
     let integers = |values: &[u32]| {
         let mut array = Array::zeros(DType::U32, &[values.len() as u64]).unwrap();
         array.as_slice_mut::<u32>().unwrap().copy_from_slice(values);
@@ -555,7 +554,7 @@ pub(super) fn requests(lengths: [u32; 3]) -> pto::Arrays {
     let pages = lengths.map(|n| n.div_ceil(16));
     let total: u32 = pages.iter().sum();
     let kv = Array::zeros(DType::F16, &[total.into(), 16, 2, 64]).unwrap();
-    pto::Arrays::from([
+    Arrays::from([
         ("q".to_owned(), Array::zeros(DType::F16, &[3, 8, 1, 64]).unwrap()),
         ("kv.k".to_owned(), kv.clone()),
         ("kv.v".to_owned(), kv),
@@ -568,18 +567,18 @@ pub(super) fn requests(lengths: [u32; 3]) -> pto::Arrays {
 
 fn kept() {
     let text = std::fs::read_to_string(root().join("examples/decode_attention.pto")).unwrap();
-    let (module, found) = pto::compile("decode_attention.pto", &text, &mut SourceMap::default());
+    let (module, found) = wsp_lang::compile("decode_attention.pto", &text, &mut SourceMap::default());
     let module = module.unwrap_or_else(|| panic!("{found:?}"));
-    let program = pto::Program::new(pto::lower(&module, &CompileOptions::default()).unwrap());
-    let options = pto::LaunchOptions::default();
-    let room = pto::Capacity::Fixed { descriptors: 1 << 10, workspace_bytes: 1 << 24 };
+    let program = cpu::Program::new(wsp_plan::lower(&module, &CompileOptions::default()).unwrap());
+    let options = cpu::LaunchOptions::default();
+    let room = cpu::Capacity::Fixed { descriptors: 1 << 10, workspace_bytes: 1 << 24 };
     let (now, next) = (requests([70, 40, 15]), requests([71, 41, 16]));
     let mut plan = program.plan(&now, &options, room).unwrap();
-    let run = |plan: &pto::Plan, arrays| program.execute_plan(plan, arrays, &options);
+    let run = |plan: &cpu::Plan, arrays| program.execute_plan(plan, arrays, &options);
     let [first, second] = [(); 2].map(|()| run(&plan, &now).unwrap());
     assert_eq!(first.stats.runtime.tasks, second.stats.runtime.tasks);
     assert!(run(&plan, &next).is_err(), "it is for other lengths");
-    plan.advance(pto::Growth::ByOne).unwrap();
+    plan.advance(Growth::ByOne).unwrap();
     run(&plan, &next).unwrap();
     assert!(run(&plan, &now).is_err(), "the lengths are others now");
 }

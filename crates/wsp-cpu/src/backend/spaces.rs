@@ -4,13 +4,14 @@ use super::{CpuSimBackend, failed, in_virtual_time, refuse, refused};
 use crate::codes::BAD_OPTION;
 use crate::listing::DEPS;
 use crate::options::LaunchOptions;
+use crate::plan::{Capacity, Plan};
 use crate::program::{Program, ReadyLaunch};
 use crate::stats::{Outcome, RunStats};
 use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{
-    Args, Explanation, GraphListing, GraphOptions, Prepared, Recording, RunError, RunOptions, Simulated,
-    SpaceOptions, Stats, UnitResult, WorkloadResult,
+    Advance, Args, Explanation, GraphListing, GraphOptions, Growth, Prepared, Recording, RunError,
+    RunOptions, Simulated, SpaceOptions, Stats, UnitResult, WorkloadResult,
 };
 use wsp_diag::Diagnostic;
 use wsp_kernel::{Engine, Mode, Value};
@@ -114,7 +115,15 @@ impl wsp_backend::Program for SpaceProgram {
         let ready = self.program.ready(&args.arrays, &launch).map_err(refused)?;
         let notes = ready.notes().to_vec();
         let program = self.program.clone();
-        Ok(Box::new(PreparedSpaces { program, args, launch, notes, ready: Some(ready), last: None }))
+        Ok(Box::new(PreparedSpaces {
+            program,
+            args,
+            launch,
+            notes,
+            ready: Some(ready),
+            kept: None,
+            last: None,
+        }))
     }
 }
 
@@ -126,6 +135,8 @@ struct PreparedSpaces {
     notes: Vec<Diagnostic>,
     /// What the next run begins with; none after a run that failed.
     ready: Option<ReadyLaunch>,
+    /// What the generators emitted, since the first advance: runs replay it.
+    kept: Option<Plan>,
     /// What the last run gave, until it is taken.
     last: Option<Outcome>,
 }
@@ -137,6 +148,15 @@ impl Prepared for PreparedSpaces {
 
     fn launch(&mut self, claim: Option<&Arc<Claim>>) -> Result<(), RunError> {
         self.last = None;
+        if let Some(plan) = &self.kept {
+            let launch = LaunchOptions {
+                claim: claim.cloned().or_else(|| self.launch.claim.clone()),
+                ..self.launch.clone()
+            };
+            let ran = self.program.execute_plan(plan, &self.args.arrays, &launch);
+            self.last = Some(ran.map_err(failed)?);
+            return Ok(());
+        }
         let mut ready = match self.ready.take() {
             Some(ready) => ready,
             None => self.program.ready(&self.args.arrays, &self.launch).map_err(refused)?,
@@ -157,10 +177,27 @@ impl Prepared for PreparedSpaces {
         all.replace(args);
         let launch =
             LaunchOptions { set: all.values.clone(), views: all.views.clone(), ..self.launch.clone() };
+        if let Some(plan) = &self.kept {
+            self.program.check_plan(plan, &all.arrays, &launch).map_err(refused)?;
+            (self.args, self.launch) = (all, launch);
+            return Ok(());
+        }
         let ready = self.program.ready(&all.arrays, &launch).map_err(refused)?;
         self.notes = ready.notes().to_vec();
         (self.args, self.launch, self.ready) = (all, launch, Some(ready));
         Ok(())
+    }
+
+    fn advance(&mut self, growth: Growth<'_>) -> Result<Advance, RunError> {
+        let plan = match &mut self.kept {
+            Some(plan) => plan,
+            None => {
+                let plan = self.program.plan(&self.args.arrays, &self.launch, Capacity::Exact);
+                self.ready = None;
+                self.kept.insert(plan.map_err(refused)?)
+            }
+        };
+        plan.advance(growth).map_err(refused)
     }
 }
 

@@ -9,15 +9,14 @@ use wsp_backend::{
     Args, Begin, Explanation, Outcome, Prepared, Recording, Released, RunError, RunOptions, Simulated, Stats,
     UnitOptions, WorkloadResult,
 };
-use wsp_core::limits;
 use wsp_core::policy::Hints;
 use wsp_core::tg::Instr;
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::TgModule;
 use wsp_memory::Claim;
 use wsp_plan::{ProgramKind, UnitSource};
-use wsp_runtime::clock;
 use wsp_runtime::tg::{CoreCounts, RuntimeConfig, Tracing};
+use wsp_runtime::{clock, worker_threads};
 
 /// A unit of task graphs with its kernels.
 pub(super) struct UnitProgram {
@@ -236,11 +235,7 @@ impl Prepared for PreparedUnit {
 
 /// Threads of a run.
 fn threads(options: &RunOptions) -> u32 {
-    match options.threads {
-        _ if options.sequential => 1,
-        0 => std::thread::available_parallelism().map_or(1, |n| n.get() as u32).min(limits::MAX_THREADS),
-        threads => threads,
-    }
+    if options.sequential { 1 } else { worker_threads(options.threads) }
 }
 
 /// Streams that launches of a unit name, and the default one.

@@ -8,33 +8,13 @@ use crate::derived;
 use crate::memory;
 use crate::program::one;
 use std::sync::Arc;
+use wsp_backend::{Advance, Growth};
 use wsp_core::TensorId;
 use wsp_core::words::{by_count, counted};
 use wsp_diag::Diagnostic;
 use wsp_ir::{ArrayRef, MetaKind};
 use wsp_kernel::{Env, IntArray};
 use wsp_plan::LoweredPlan;
-
-/// How the requests of a plan grow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Growth<'a> {
-    /// Every request by one token.
-    ByOne,
-    /// Every request to the length given for it, which may be shorter.
-    To(&'a [u32]),
-}
-
-/// How a plan was brought up to date.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Advance {
-    /// So many words were changed in place: nothing else depends on the new tokens.
-    Patched {
-        /// Words.
-        words: u32,
-    },
-    /// The generators ran again.
-    Regenerated,
-}
 
 impl Plan {
     /// Brings the plan up to date in place when requests grow. What belongs to the lengths follows them: the array `kv_lens` and

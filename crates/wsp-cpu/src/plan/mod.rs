@@ -14,7 +14,6 @@ mod patches;
 mod replay;
 mod stripes;
 
-pub use advance::{Advance, Growth};
 pub use balance::Balance;
 
 use crate::bind::Bound;

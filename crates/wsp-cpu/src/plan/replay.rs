@@ -28,9 +28,7 @@ impl Program {
         options: &LaunchOptions,
     ) -> Result<Outcome, Vec<Diagnostic>> {
         let config = self.config(options)?;
-        let mut prepared =
-            self.bind(&Metadata::from(arrays), options, self.demand(&|id| self.may_be_absent(id)))?;
-        plan.check_current(self, &prepared.bound, &prepared.slots)?;
+        let mut prepared = self.bind_plan(plan, arrays, options)?;
         let Prepared { bound, env, kernels, sizes, times, .. } = &mut prepared;
         let started = clock::now();
         for &(axis, size) in &plan.settled.tiles {
@@ -41,6 +39,32 @@ impl Program {
         self.launch(&mut prepared, arrays, &config, |planner, kernels, submitter| {
             plan.replay(planner, &mut SubmitSink::new(kernels, submitter)).map_err(generator_fault)
         })
+    }
+
+    /// Whether a plan can be run with these arrays.
+    ///
+    /// # Errors
+    /// What is wrong with the arrays or the options; a stale plan.
+    pub(crate) fn check_plan(
+        &self,
+        plan: &Plan,
+        arrays: &Arrays,
+        options: &LaunchOptions,
+    ) -> Result<(), Vec<Diagnostic>> {
+        self.config(options)?;
+        self.bind_plan(plan, arrays, options).map(|_| ())
+    }
+
+    fn bind_plan(
+        &self,
+        plan: &Plan,
+        arrays: &Arrays,
+        options: &LaunchOptions,
+    ) -> Result<Prepared, Vec<Diagnostic>> {
+        let may_be_absent = |id| self.may_be_absent(id);
+        let prepared = self.bind(&Metadata::from(arrays), options, self.demand(&may_be_absent))?;
+        plan.check_current(self, &prepared.bound, &prepared.slots)?;
+        Ok(prepared)
     }
 }
 

@@ -18,7 +18,7 @@ use wsp_core::{DType, MAX_RANK, Region, TensorId};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
 use wsp_kernel::{IntArray, Layout, Series, TensorMem};
-use wsp_memory::{Address, Bytes, EarlyLoads, View};
+use wsp_memory::{Bytes, EarlyLoads, View};
 use wsp_plan::{Array, ArrayError, Element};
 
 /// One tensor.
@@ -51,42 +51,36 @@ pub(crate) enum RowsFault {
 /// The elements of a region of a task, whose closure has them as slices while it runs: elements of one row lie beside each other, and all
 /// are aligned for the type that the region was asked for with, which the methods are called with. Of two regions of one task that share
 /// elements the closure has slices of neither where it writes one, which `typed.rs` checks before.
-pub(crate) struct Elements {
-    first: Address,
-    rank: usize,
-    /// Extents; 1 along the dimensions that it lacks.
-    dims: [usize; MAX_RANK],
-    /// Bytes from one index to the next; without meaning where there is one index at most.
-    strides: [usize; MAX_RANK],
-}
+pub(crate) struct Elements(View);
 
 impl Elements {
-    pub(crate) fn shape(&self) -> &[usize] {
-        &self.dims[..self.rank]
+    pub(crate) fn shape(&self) -> &[u64] {
+        self.0.shape()
     }
 
     fn is_empty(&self) -> bool {
-        self.shape().contains(&0)
+        self.0.span() == 0
     }
 
     /// Elements of a row: along the last dimension; of no dimensions, 1.
     pub(crate) fn width(&self) -> usize {
-        self.shape().last().copied().unwrap_or(1)
+        self.shape().last().map_or(1, |extent| *extent as usize)
     }
 
     pub(crate) fn rows(&self) -> usize {
-        self.shape().iter().rev().skip(1).product()
+        self.shape().iter().rev().skip(1).product::<u64>() as usize
     }
 
     /// The first element of a row.
     fn start<T>(&self, row: usize) -> *mut T {
         assert!(row < self.rows(), "there is no row {row}: there are {}", self.rows());
         let (mut left, mut offset) = (row, 0);
-        for d in (0..self.rank.saturating_sub(1)).rev() {
-            offset += left % self.dims[d] * self.strides[d];
-            left /= self.dims[d];
+        let outer = self.shape().iter().zip(self.0.all_strides()).rev().skip(1);
+        for (extent, stride) in outer {
+            offset += left % *extent as usize * stride;
+            left /= *extent as usize;
         }
-        self.first.ptr().wrapping_add(offset).cast()
+        self.0.ptr().wrapping_add(offset).cast()
     }
 
     pub(crate) fn row<'t, T: Element>(&self, row: usize) -> &'t [T] {
@@ -109,31 +103,24 @@ impl Elements {
         unsafe { std::slice::from_raw_parts_mut(self.start(row), self.width()) }
     }
 
-    /// All elements, in row-major order, if they follow each other.
-    fn count<T>(&self) -> Option<usize> {
-        let mut step = size_of::<T>();
-        let follows = |d: usize| {
-            let fits = self.dims[d] <= 1 || self.strides[d] == step;
-            step *= self.dims[d];
-            fits
-        };
-        let is_slice = self.is_empty() || (0..self.rank).rev().all(follows);
-        is_slice.then(|| self.shape().iter().product())
+    /// How many there are, if they follow each other in row-major order.
+    fn count(&self) -> Option<usize> {
+        self.0.is_dense().then(|| self.shape().iter().product::<u64>() as usize)
     }
 
     pub(crate) fn slice<'t, T: Element>(&self) -> Option<&'t [T]> {
-        match self.count::<T>()? {
+        match self.count()? {
             0 => Some(&[]),
             // SAFETY: as for `row`, of all elements, which follow each other.
-            count => Some(unsafe { std::slice::from_raw_parts(self.first.ptr().cast(), count) }),
+            count => Some(unsafe { std::slice::from_raw_parts(self.0.ptr().cast(), count) }),
         }
     }
 
     pub(crate) fn slice_mut<'t, T: Element>(self) -> Option<&'t mut [T]> {
-        match self.count::<T>()? {
+        match self.count()? {
             0 => Some(&mut []),
             // SAFETY: as for `row_mut`, of all elements, which follow each other.
-            count => Some(unsafe { std::slice::from_raw_parts_mut(self.first.ptr().cast(), count) }),
+            count => Some(unsafe { std::slice::from_raw_parts_mut(self.0.ptr().cast(), count) }),
         }
     }
 }
@@ -309,17 +296,6 @@ impl SharedTensor {
         Ok(TensorMem::integers(bytes, self.dtype(), layout).map(IntArray::View))
     }
 
-    /// A kernel of the caller is given a region, and is taken to load and store all that its mode lets it.
-    fn note(&self, region: &Region, mode: AccessMode) -> Result<(), NeverStored> {
-        if mode != AccessMode::Out {
-            self.note_load(region)?;
-        }
-        if mode != AccessMode::In {
-            self.view.note_store(region);
-        }
-        Ok(())
-    }
-
     /// The elements of a region for a closure of the caller, which is taken to load and store all that its mode lets it. `size` and `align`
     /// are those of its elements.
     pub(crate) fn rows(
@@ -329,28 +305,25 @@ impl SharedTensor {
         size: usize,
         align: usize,
     ) -> Result<Elements, RowsFault> {
-        self.note(region, mode).map_err(RowsFault::NeverStored)?;
-        let rank = self.rank();
-        let mut elements = Elements {
-            first: Address::new(self.bytes(region).ptr()),
-            rank,
-            dims: [1; MAX_RANK],
-            strides: *self.view.all_strides(),
-        };
-        elements.dims.iter_mut().zip(extents(region)).for_each(|(dim, extent)| *dim = extent);
-        let several = |d: &usize| elements.dims[*d] > 1;
-        if rank > 0 && several(&(rank - 1)) && elements.strides[rank - 1] != size {
-            return Err(RowsFault::Columns { stride: elements.strides[rank - 1], size });
+        let view = self.view(region, mode).map_err(RowsFault::NeverStored)?;
+        let (shape, strides) = (view.shape(), view.all_strides());
+        let mut several = (0..shape.len()).filter(|d| shape[*d] > 1);
+        if let Some(last) = shape.len().checked_sub(1).filter(|d| shape[*d] > 1 && strides[*d] != size) {
+            return Err(RowsFault::Columns { stride: strides[last], size });
         }
-        let lies = |bytes: usize| bytes % align == 0;
-        let is_aligned =
-            lies(elements.first.ptr().addr()) && (0..rank).filter(several).all(|d| lies(elements.strides[d]));
-        if !elements.is_empty() && !is_aligned { Err(RowsFault::Unaligned { align }) } else { Ok(elements) }
+        let lies = |bytes: usize| bytes.is_multiple_of(align);
+        let is_aligned = lies(view.ptr().addr()) && several.all(|d| lies(strides[d]));
+        if view.span() > 0 && !is_aligned { Err(RowsFault::Unaligned { align }) } else { Ok(Elements(view)) }
     }
 
     /// A region for a kernel of the caller, which is taken to load and store all that its mode lets it.
     pub(crate) fn view(&self, region: &Region, mode: AccessMode) -> Result<View, NeverStored> {
-        self.note(region, mode)?;
+        if mode != AccessMode::Out {
+            self.note_load(region)?;
+        }
+        if mode != AccessMode::In {
+            self.view.note_store(region);
+        }
         let part = self.view.part(region).expect("a region should lie in its tensor, which expansion checks");
         // A run of the kernel's own records by itself.
         let part = part.unrecorded();

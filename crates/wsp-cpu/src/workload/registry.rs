@@ -321,10 +321,7 @@ impl KernelCx<'_> {
                     AccessMode::Out => ("only read", "out"),
                     AccessMode::InOut => ("only read", "inout"),
                 };
-                return Err(format!(
-                    "the function would {what} parameter {n}, which is declared `{declared}`"
-                )
-                .into());
+                Err(format!("the function would {what} parameter {n}, which is declared `{declared}`").into())
             }
             mode => {
                 self.check_type::<T>(n)?;

@@ -40,7 +40,7 @@ pub(crate) fn run_settings(
         return Ok(RunSettings { config: one_by_one(options), regions: RegionRule::Any });
     }
     let config = config(schedule, options)?;
-    config.validate().map_err(|fault| bad_option(&fault.to_string()))?;
+    let config = config.settled().map_err(|fault| bad_option(&fault.to_string()))?.into_owned();
     let exact = schedule.policy.deps == Deps::Exact;
     Ok(RunSettings { config, regions: if exact { RegionRule::EqualOrDisjoint } else { RegionRule::Any } })
 }
@@ -207,9 +207,8 @@ pub(crate) fn not_started(fault: &StartError) -> Diagnostic {
 }
 
 fn threads(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32, Diagnostic> {
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32).min(limits::MAX_THREADS);
     let PoolSizes::ByUnit { vector, cube } = schedule.policy.pools else {
-        return Ok(if options.threads == 0 { cores } else { options.threads });
+        return Ok(options.threads);
     };
     let wanted = vector.saturating_add(cube);
     if options.threads != 0 && options.threads != wanted {
@@ -221,7 +220,7 @@ fn threads(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32,
             .help(format!("leave out `--threads`, or ask for {wanted}"))
             .python(format!("leave out `num_threads`, or ask for {wanted}")));
     }
-    Ok(wanted)
+    Ok(options.threads)
 }
 
 /// Where a task would best run.

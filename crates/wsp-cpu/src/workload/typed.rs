@@ -34,7 +34,7 @@ impl<'t, T: Element> Rows<'t, T> {
     }
 
     /// Extents, outermost dimension first.
-    pub fn shape(&self) -> &[usize] {
+    pub fn shape(&self) -> &[u64] {
         self.elements.shape()
     }
 
@@ -64,7 +64,7 @@ impl<T: Element> RowsMut<'_, T> {
     }
 
     /// Extents, outermost dimension first.
-    pub fn shape(&self) -> &[usize] {
+    pub fn shape(&self) -> &[u64] {
         self.elements.shape()
     }
 
@@ -169,7 +169,7 @@ impl KernelParam for i64 {
     type Of<'t> = i64;
     const WRITES: Option<bool> = None;
 
-    fn of<'t>(cx: &'t KernelCx<'_>, next: &mut Next) -> Result<i64, KernelFault> {
+    fn of(cx: &KernelCx<'_>, next: &mut Next) -> Result<i64, KernelFault> {
         next.scalars += 1;
         Ok(cx.scalars()[next.scalars - 1])
     }
@@ -204,7 +204,7 @@ impl<E: Into<KernelFault>> KernelResult for Result<(), E> {
     }
 }
 
-/// A closure over the parameters of a kernel, at most eight, each a [`KernelParam`].
+/// A closure over the parameters of a kernel, at most six, each a [`KernelParam`].
 pub trait TypedKernel<Params>: Send + Sync + 'static {
     /// Runs a task.
     ///
@@ -243,8 +243,6 @@ closures!(A B C);
 closures!(A B C D);
 closures!(A B C D E);
 closures!(A B C D E G);
-closures!(A B C D E G H);
-closures!(A B C D E G H I);
 
 impl KernelCx<'_> {
     /// Whether the parameters of a closure are those of the task: as many tensors and scalars, and no tensor that it writes shares elements

@@ -1,6 +1,6 @@
 //! What a run on AICPUs may be told.
 
-use crate::{ConfigError, Gate, PoolSizes, Start, TracePolicy, WindowMode};
+use crate::{ConfigError, Gate, PoolSizes, Start, TracePolicy, WindowMode, worker_threads};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -39,7 +39,7 @@ pub enum Interleaving {
 /// How to run.
 #[derive(Clone, Debug)]
 pub struct AicpuConfig {
-    /// Threads that drive AICPUs and cores, 1 to [`limits::MAX_THREADS`]; the calling thread is the first.
+    /// Threads that drive AICPUs and cores, at most [`limits::MAX_THREADS`]; 0 takes [one per core](crate::worker_threads). The calling thread is the first.
     pub threads: u32,
     /// Most tasks that one AICPU has in flight, 1 to [`limits::MAX_LOCAL_WINDOW`].
     pub window: u32,
@@ -150,7 +150,7 @@ impl AicpuConfig {
             }
         };
         range("AICPUs", aicpus, limits::MAX_RUN_AICPUS)?;
-        range("threads", self.threads, limits::MAX_THREADS)?;
+        range("threads", worker_threads(self.threads), limits::MAX_THREADS)?;
         range("window", self.window, limits::MAX_LOCAL_WINDOW)?;
         range("ready_queue", self.ready_queue, limits::MAX_LOCAL_WINDOW)?;
         range("ring", self.ring, limits::MAX_LOCAL_WINDOW)?;

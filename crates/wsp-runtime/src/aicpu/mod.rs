@@ -75,7 +75,7 @@ pub use generator::{AicpuTask, Emit, Generator, Need, NoSlots, Progress, Refused
 pub use stats::{AicpuRunStats, AicpuTrace, CoreStats, WindowStall};
 
 use crate::team::Team;
-use crate::{Failure, KernelStats, StartError, TaskRunner, clock};
+use crate::{Failure, KernelStats, StartError, TaskRunner, clock, worker_threads};
 use cores::Core;
 use drive::{Crew, Run};
 use driven::Driven;
@@ -165,7 +165,8 @@ impl Aicpus {
     /// A configuration that cannot be.
     pub fn new(config: &AicpuConfig, count: u32) -> Result<Aicpus, StartError> {
         config.validate(count).map_err(StartError::Aicpus)?;
-        let (config, armed) = (config.clone(), Some(Armed::new(config, count)));
+        let config = AicpuConfig { threads: worker_threads(config.threads), ..config.clone() };
+        let armed = Some(Armed::new(&config, count));
         Ok(Aicpus { config, count, armed })
     }
 

@@ -27,7 +27,7 @@ impl TaskGraph {
     /// See [`Failure`]; of several failing tasks the one with the smallest id is reported, unless some edge leads to an
     /// earlier task: then the first that was noticed.
     pub fn run<R: TaskRunner>(&mut self, config: &RunConfig, runner: &R) -> Outcome<R::Failure, Infallible> {
-        config.validate().map_err(|error| Failure::Start(StartError::Config(error)))?;
+        let config = &*config.settled().map_err(|error| Failure::Start(StartError::Config(error)))?;
         if self.may_run_alone(config) {
             return self.run_alone(config, runner);
         }

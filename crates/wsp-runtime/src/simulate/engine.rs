@@ -26,11 +26,11 @@ pub(super) const STARTED: u32 = u32::MAX;
 /// Takes a fraction of a microsecond per task.
 ///
 /// # Errors
-/// A configuration that [`RunConfig::validate`] refuses; a window that overflows when its mode is to abort; tasks that wait
+/// A configuration that [`RunConfig::settled`] refuses; a window that overflows when its mode is to abort; tasks that wait
 /// for each other; cancellation; times beyond 64 bits.
 pub fn simulate(graph: &SimGraph, config: &RunConfig) -> Result<Simulation, Failure<Infallible, Stopped>> {
-    config.validate().map_err(|fault| Failure::Start(StartError::Config(fault)))?;
-    Engine::new(graph, config).run()
+    let config = config.settled().map_err(|fault| Failure::Start(StartError::Config(fault)))?;
+    Engine::new(graph, &config).run()
 }
 
 /// A run in progress.

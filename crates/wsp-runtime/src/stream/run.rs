@@ -27,7 +27,7 @@ pub fn run<R: TaskRunner, E>(
     runner: &R,
     source: impl FnOnce(&mut Submitter<'_, R>) -> Result<(), E>,
 ) -> Outcome<R::Failure, E> {
-    config.validate().map_err(|error| Failure::Start(StartError::Config(error)))?;
+    let config = &*config.settled().map_err(|error| Failure::Start(StartError::Config(error)))?;
     let (shared, deques) = Shared::new(config, runner, Stream::new(config), Box::default());
     let team = Team::take(config.threads, 0).map_err(Failure::Start)?;
     let workers =

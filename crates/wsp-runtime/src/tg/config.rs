@@ -66,7 +66,7 @@ pub enum Time {
 /// How a [`Runtime`](super::Runtime) is set up.
 #[derive(Clone, Debug)]
 pub struct RuntimeConfig {
-    /// Workers, shared by the devices: threads, but in virtual time.
+    /// Workers, shared by the devices, of which each is a thread but in virtual time; 0 takes [one per core](crate::worker_threads).
     pub threads: u32,
     /// Simulated devices.
     pub devices: u32,
@@ -114,7 +114,7 @@ impl RuntimeConfig {
             _ if (min..=max).contains(&value) => Ok(()),
             _ => Err(ConfigError::Range { field, value, min, max }),
         };
-        range("threads", self.threads, 1, limits::MAX_THREADS)?;
+        range("threads", self.threads, 0, limits::MAX_THREADS)?;
         range("devices", self.devices, 1, MAX_DEVICES)?;
         range("aic", self.cores.aic, 0, MAX_CORES)?;
         range("aiv", self.cores.aiv, 0, MAX_CORES)?;
@@ -137,7 +137,7 @@ mod tests {
             change(&mut config);
             config.check().unwrap_err().to_string()
         };
-        assert!(refused(|config| config.threads = 0).contains("`threads` is 0"));
+        assert!(refused(|config| config.threads = 1025).contains("`threads` is 1025"));
         assert!(refused(|config| config.devices = 65).contains("1..=64"));
         assert!(refused(|config| config.cores.aiv_per_aic = 5).contains("`aiv_per_aic` is 5"));
         assert!(refused(|config| config.cores.l2_domains = 25).contains("1..=24"));

@@ -10,8 +10,8 @@ use super::shared::Shared;
 use super::state::{Outcome, State};
 use super::trace::Trace;
 use super::work::dispose;
-use crate::StartError;
 use crate::team::Team;
+use crate::{StartError, worker_threads};
 use crossbeam_utils::sync::WaitGroup;
 use std::mem;
 use std::sync::{Arc, Weak};
@@ -49,6 +49,7 @@ impl<B: Bodies> Runtime<B> {
     /// The configuration is refused, or the system gives fewer threads.
     pub fn new(config: RuntimeConfig) -> Result<Runtime<B>, StartError> {
         config.check().map_err(StartError::Config)?;
+        let config = RuntimeConfig { threads: worker_threads(config.threads), ..config };
         let shared = Arc::new(Shared::new(config));
         let working = WaitGroup::new();
         if shared.config.time == Time::Virtual {

@@ -194,9 +194,9 @@ fn a_task_that_cannot_be_taken_is_refused_without_effect() {
 #[test]
 fn a_bad_configuration_starts_nothing() {
     let runner = Scripted::new(|_| Ok(()));
-    let outcome = run(&config(0, 4, Ready::Fifo), &runner, |_| -> Result<(), ()> { panic!("not called") });
+    let outcome = run(&config(1025, 4, Ready::Fifo), &runner, |_| -> Result<(), ()> { panic!("not called") });
     let Err(Failure::Start(StartError::Config(error))) = outcome else { panic!("{outcome:?}") };
-    assert_eq!(error.to_string(), "`threads` is 0, but must lie in 1..=1024");
+    assert_eq!(error.to_string(), "`threads` is 1025, but must lie in 1..=1024");
 }
 
 #[test]

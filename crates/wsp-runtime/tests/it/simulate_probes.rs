@@ -422,8 +422,8 @@ fn times_beyond_the_clock_are_an_error() {
 
 #[test]
 fn a_configuration_that_cannot_be_is_refused() {
-    let error = simulate(&graph(&[], &[]), &lanes(0)).unwrap_err();
-    assert_eq!(error.to_string(), "`threads` is 0, but must lie in 1..=1024");
+    let error = simulate(&graph(&[], &[]), &lanes(1025)).unwrap_err();
+    assert_eq!(error.to_string(), "`threads` is 1025, but must lie in 1..=1024");
 }
 
 #[test]

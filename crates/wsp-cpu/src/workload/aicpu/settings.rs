@@ -11,6 +11,7 @@ use wsp_plan::Support;
 use wsp_plan::ptow::check_ranges;
 use wsp_plan::workload::{LoweredSchedule, ScheduleLine};
 use wsp_runtime::aicpu::{AfterEdges, AicpuConfig, Interleaving, ReadyOrder};
+use wsp_runtime::worker_threads;
 
 /// The settings of a run on `options.aicpus` AICPUs.
 ///
@@ -22,10 +23,8 @@ pub(crate) fn settings(
 ) -> Result<AicpuConfig, Vec<Diagnostic>> {
     check_aicpus(schedule, options.aicpus)?;
     let one = |fault: Diagnostic| vec![fault];
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    let threads = if options.threads == 0 { cores.min(limits::MAX_THREADS) } else { options.threads };
     let config = AicpuConfig {
-        threads,
+        threads: worker_threads(options.threads),
         window: window(schedule, options).map_err(one)?,
         window_mode: window_mode(schedule),
         pools: schedule.policy.pools,

@@ -93,6 +93,12 @@ impl VerifiedWorkload {
     }
 }
 
+impl From<VerifiedWorkload> for WorkloadModule {
+    fn from(verified: VerifiedWorkload) -> WorkloadModule {
+        verified.0
+    }
+}
+
 impl Deref for VerifiedWorkload {
     type Target = WorkloadModule;
 

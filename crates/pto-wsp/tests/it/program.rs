@@ -1,0 +1,197 @@
+//! The face: a program of every kind of file, prepared, run, cancelled, advanced.
+
+use pto_wsp::task_graph::TgKernels;
+use pto_wsp::workload::Rows;
+use pto_wsp::{
+    Advance, Args, Array, DType, Growth, Outcome, ParamValue, Program, ProgramKind, RunError, RunOptions,
+    Source,
+};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+
+const KERNELS: &str = "
+PTO_SHAPE(x, 8)
+PTO_SHAPE(y, 8)
+PTO_PARAM(float, by, 2.0)
+PTO_KERNEL_IMPL(scale_entry, Tensor<float> x, Tensor<float> y) {
+    VecTile<float, 1, 8> t;
+    TLOAD(t, x, {0});
+    TMULS(t, t, by);
+    TSTORE(y, t, {0});
+}";
+
+const UNIT: &str = "
+use \"kernels.pto\"
+extern X: f32[8]
+extern Y: f32[8]
+TG_BEGIN(G)
+  TG_KERNEL(A, scale_entry, 1, AIV, 0)
+  MC_BIND(A, 0, X, direction = IN)
+  MC_BIND(A, 1, Y, direction = OUT)
+TG_END(G)
+TG_LAUNCH(G, stream)
+TG_SYNC(G)
+";
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
+}
+
+fn eight() -> Args {
+    Args::new().with("X", vec![1.5f32; 8])
+}
+
+#[test]
+fn every_kind_of_file_is_a_program() {
+    for (name, kind) in [
+        ("row_softmax.pto", ProgramKind::Spaces),
+        ("graphs/llama_flat.wsp", ProgramKind::Workload),
+        ("power_iteration.tg", ProgramKind::Unit),
+        ("deepseek_indexer.tg", ProgramKind::Unit),
+    ] {
+        let program = Program::open(example(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(program.kind(), kind, "{name}");
+    }
+    let missing = Program::open(example("none.pto")).expect_err("there is none");
+    assert_eq!(missing.diagnostics()[0].code.0, 500, "{missing}");
+    let other = Program::from_source("a.ptow", *b"WOTP").expect_err("it is no source");
+    assert!(other.to_string().contains("`.pto`, `.wsp`, `.tg` or `.ptog`"), "{other}");
+}
+
+#[test]
+fn files_that_a_source_uses_are_given_with_it_and_its_parameters_are_set() {
+    let alone = Program::from_source("units/a.tg", UNIT).expect_err("a file is missing");
+    assert!(
+        alone.to_string().contains("units/a.tg:2") && alone.to_string().contains("Source::file"),
+        "{alone}"
+    );
+    let source = || Source::text("units/a.tg", UNIT).file("kernels.pto", KERNELS);
+    let y = |source: Source| {
+        let program = source.compile().unwrap_or_else(|error| panic!("{error}"));
+        let outcome =
+            program.execute(eight(), RunOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+        outcome.outputs["Y"].as_slice::<f32>().expect("it is f32").to_vec()
+    };
+    assert_eq!(y(source()), [3.0; 8]);
+    assert_eq!(y(source().set("by", ParamValue::Float(4.0))), [6.0; 8]);
+    let unknown = source().set("bye", ParamValue::Float(4.0)).compile().expect_err("it has none");
+    assert!(unknown.to_string().contains("`bye`"), "{unknown}");
+}
+
+#[test]
+fn functions_of_task_graphs_are_given_with_the_source() {
+    let mut kernels = TgKernels::new();
+    let added = kernels.register("scale_entry", None, |cx| {
+        let x: Vec<f32> = cx.load(0)?;
+        cx.store(1, 0, &x.iter().map(|x| x - 1.0).collect::<Vec<f32>>())
+    });
+    added.expect("it is the first");
+    let unit = UNIT.replace("use \"kernels.pto\"", "");
+    let program = Source::text("a.tg", unit).unit_kernels(kernels).compile().expect("it is right");
+    let outcome = program.execute(eight(), RunOptions::default()).expect("it fits");
+    assert_eq!(outcome.outputs["Y"].as_slice::<f32>(), Some(&[0.5f32; 8][..]));
+}
+
+#[test]
+fn faults_of_sources_runs_and_functions_show_their_lines() {
+    let wrong = Program::from_source("wrong.pto", "PTO_SHAPE(x, n").expect_err("the text ends early");
+    assert!(wrong.to_string().contains("wrong.pto:1") && wrong.run().is_none(), "{wrong}");
+    let text = "tensor x: f32[8, 4];\nkernel sum(in x);\nworkload main { sum(x[9]); }";
+    let program = Source::text("w.wsp", text).kernel("sum", |_: Rows<f32>| ()).compile().expect("it is read");
+    let x = Args::new().with("x", Array::zeros(DType::F32, &[8, 4]).expect("it is small"));
+    let failed = program.execute(x, RunOptions::default()).expect_err("row 9 of 8");
+    assert!(failed.run().is_some() && failed.to_string().contains("w.wsp:3"), "{failed}");
+    let twice = Source::text("w.wsp", text).kernel("sum", |_: Rows<f32>| ()).kernel("sum", |_: &[f32]| ());
+    assert!(twice.compile().expect_err("it has two").to_string().contains("`sum`"));
+}
+
+#[test]
+fn a_prepared_program_runs_again_with_other_arguments() {
+    let text = "tensor x: f32[4]; tensor s: f32[1]; kernel sum(in x, out s); workload main { sum(x, s); }";
+    let sum = |x: &[f32], s: &mut [f32]| s[0] = x.iter().sum();
+    let program = Source::text("w.wsp", text).kernel("sum", sum).compile().expect("it is right");
+    let x = |of: f32| Args::new().with("x", [of; 4]);
+    let mut prepared = program.prepare(x(1.0), RunOptions::default()).expect("it fits");
+    let mut total = |args: Option<Args>| {
+        args.map_or(Ok(()), |args| prepared.rebind(args)).expect("it fits");
+        prepared.run().expect("it fits").outputs["s"].as_slice::<f32>().expect("it is f32")[0]
+    };
+    assert_eq!([total(None), total(Some(x(2.5))), total(None)], [4.0, 10.0, 10.0]);
+    assert!(prepared.rebind(Args::new().with("x", [1.0f32; 3])).is_err());
+    assert!(prepared.advance(Growth::ByOne).is_err(), "it keeps no tasks");
+}
+
+#[test]
+fn a_run_is_cancelled_while_its_caller_waits_for_nothing() {
+    let text = "tensor x: i64[64]; kernel k(inout x); workload main { for i in 0..64 { k(x[i]); } }";
+    let (started, is_started) = mpsc::channel();
+    let go = Arc::new(AtomicBool::new(false));
+    let seen = go.clone();
+    let k = move |_: &mut [i64]| {
+        let _ = started.send(());
+        while !seen.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+    };
+    let program = Source::text("w.wsp", text).kernel("k", k).compile().expect("it is right");
+    let x = Args::new().with("x", [0i64; 64]);
+    let run = program.start(x, RunOptions::default()).expect("it fits");
+    is_started.recv().expect("its first task starts");
+    assert!(!run.is_complete());
+    run.cancel();
+    go.store(true, Ordering::Release);
+    let cancelled = run.wait().expect_err("63 tasks have not started");
+    assert!(matches!(cancelled.run(), Some(RunError::Cancelled(_))), "{cancelled}");
+}
+
+/// Arrays of three requests, whose pages lie one after another.
+fn requests(lengths: [u32; 3]) -> Args {
+    let pages = lengths.map(|n: u32| n.div_ceil(16));
+    let total: u32 = pages.iter().sum();
+    let count = u64::from(total) * 16 * 2 * 64;
+    // The elements of a token follow from its place in its request, wherever its page is.
+    let element = |i: u64| half::f16::from_f32((i % 1021) as f32 / 1021.0 - 0.5);
+    let elements: Vec<half::f16> = (0..count).map(element).collect();
+    let kv = Array::of(&[total.into(), 16, 2, 64], &elements).expect("it is small");
+    let q: Vec<half::f16> = (0..3 * 8 * 64).map(element).collect();
+    Args::new()
+        .with("q", Array::of(&[3, 8, 1, 64], &q).expect("it is small"))
+        .with("kv.k", kv.clone())
+        .with("kv.v", kv)
+        .with("kv.indptr", [0, pages[0], pages[0] + pages[1], total])
+        .with("kv.indices", (0..total).collect::<Vec<u32>>())
+        .with("kv.last_page_len", lengths.map(|n| (n - 1) % 16 + 1))
+        .with("kv_lens", lengths)
+}
+
+#[test]
+fn tasks_that_are_kept_follow_requests_that_grow() {
+    let program = Program::open(example("decode_attention.pto")).unwrap_or_else(|error| panic!("{error}"));
+    let mut lengths = [700, 40, 100];
+    let mut prepared = program.prepare(requests(lengths), RunOptions::default()).expect("it fits");
+    let first = prepared.run().expect("it fits").stats.tasks;
+    let mut patched = 0;
+    for step in 0..6 {
+        lengths = lengths.map(|n| n + 1);
+        let how = prepared.advance(Growth::ByOne).unwrap_or_else(|error| panic!("{error}"));
+        if step == 0 {
+            let stale = prepared.run().expect_err("its arrays are of the lengths before");
+            assert!(stale.run().is_some(), "{stale}");
+        }
+        prepared.rebind(requests(lengths)).unwrap_or_else(|error| panic!("{error}"));
+        let kept = prepared.run().unwrap_or_else(|error| panic!("{error}"));
+        let anew = program.execute(requests(lengths), RunOptions::default()).expect("it fits");
+        let bits = |of: &Outcome| of.outputs.values().map(|array| array.bytes().to_vec()).collect::<Vec<_>>();
+        assert_eq!(bits(&kept), bits(&anew), "step {step}");
+        assert_eq!(kept.stats.tasks, first, "step {step}");
+        patched += u32::from(matches!(how, Advance::Patched { .. }));
+    }
+    assert!(patched > 0, "some steps change words in place");
+    let stale = prepared.rebind(requests([5, 6, 7])).expect_err("they are of other lengths");
+    assert!(matches!(stale.run(), Some(RunError::Refused(_))), "{stale}");
+    prepared.run().expect("the arguments are as they were");
+    prepared.advance(Growth::To(&[5, 6, 7])).expect("they may shrink");
+    prepared.rebind(requests([5, 6, 7])).expect("they fit now");
+    prepared.run().expect("they fit");
+}
