@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import _core
@@ -35,6 +35,7 @@ __all__ = [
     "Span",
     "ThrownAwayWarning",
     "TraceError",
+    "WindowOverflow",
     "WspError",
     "class_of",
     "from_diagnostics",
@@ -81,6 +82,8 @@ class Diagnostic:
     notes: tuple[str, ...]
     help: tuple[str, ...]
     rendered: str
+    figures: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """Numbers that the text has, by name."""
 
     @staticmethod
     def of(record: Mapping[str, Any]) -> Diagnostic:
@@ -94,6 +97,7 @@ class Diagnostic:
             notes=tuple(record["notes"]),
             help=tuple(record["help"]),
             rendered=record["rendered"],
+            figures=record.get("figures", {}),
         )
 
 
@@ -216,6 +220,25 @@ class ExecutionError(WspError):
     """A run cannot go on: an index or loop is out of bounds, memory is refused, it was cancelled."""
 
 
+class WindowOverflow(ExecutionError):
+    """A task found the window full, and the window's mode is ``"abort"``."""
+
+    @property
+    def capacity(self) -> int:
+        """Tasks that the window holds."""
+        return self._first.figures["capacity"]
+
+    @property
+    def active(self) -> int:
+        """Tasks in flight."""
+        return self._first.figures["active"]
+
+    @property
+    def task(self) -> int:
+        """The task, by its number in elaboration order."""
+        return self._first.figures["task"]
+
+
 class FormatError(WspError):
     """Bytes are no program, or one of another version."""
 
@@ -255,6 +278,7 @@ _RANGES: tuple[tuple[int, type[WspError]], ...] = (
     (854, ExecutionError),
     (856, KernelError),
     (858, ExecutionError),
+    (859, WindowOverflow),
     (860, ScheduleError),
     (861, ExecutionError),
     (863, ArgumentError),
@@ -325,7 +349,7 @@ def from_diagnostics(records: Iterable[Mapping[str, Any]], cause: BaseException 
 def _placed(record: Mapping[str, Any], here: Span | None) -> Mapping[str, Any]:
     if here is None or record["line"] is not None or record["severity"] != "error":
         return record
-    return _core.render(
+    placed = _core.render(
         int(record["code"].removeprefix("WSP")),
         record["message"],
         span=here,
@@ -333,6 +357,7 @@ def _placed(record: Mapping[str, Any], here: Span | None) -> Mapping[str, Any]:
         help=record["help"],
         sources={here[0]: _text(here[0])},
     )
+    return {**placed, "figures": record.get("figures", {})}
 
 
 def _raised(record: Mapping[str, Any], cause: BaseException | None) -> Mapping[str, Any]:

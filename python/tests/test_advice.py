@@ -390,3 +390,11 @@ def test_a_full_disk_is_told_as_one(monkeypatch):
     with pytest.raises(errors.ArgumentError) as found:
         program.trace("trace.json")
     assert found.value.code == "WSP0509" and "make room there" in found.value.help[0]
+
+
+def test_a_window_that_overflows_says_its_figures() -> None:
+    schedule = in_order.task_graph(window=TaskWindow(2, "abort"), start=StartPolicy.after_orchestration())
+    with pytest.raises(errors.WindowOverflow) as raised:
+        run(schedule)()()
+    assert (raised.value.capacity, raised.value.active, raised.value.task) == (2, 2, 2)
+    assert raised.value.diagnostics[0].figures == {"capacity": 2, "active": 2, "task": 2}

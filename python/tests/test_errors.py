@@ -103,6 +103,8 @@ def test_every_class_says_what_it_is_for_and_is_caught_as_one() -> None:
         (785, errors.ScheduleError),
         (813, errors.ExecutionError),
         (574, errors.ExecutionError),
+        (859, errors.WindowOverflow),
+        (860, errors.ScheduleError),
     ],
 )
 def test_codes_have_classes(code: int | str, cls: type[errors.WspError]) -> None:

@@ -72,10 +72,10 @@ pub use one_shot::OneShot;
 pub use program::{Prepared, Program, Run};
 pub use source::Source;
 pub use wsp_backend::{
-    Absent, Advance, Arg, Args, Begin, BytesByLocation, Detail, Expand, Explanation, GraphAccess,
-    GraphKernel, GraphListing, GraphOptions, Growth, KernelStats, KvLayout, MissedHazard, Outcome, Payload,
-    PayloadSlot, Peak, Recording, Released, RunError, RunOptions, Simulated, SimulatedTask, SpaceOptions,
-    Stats, UnitOptions, UnitResult, Unwritten, WorkloadRunOptions,
+    Absent, Advance, AicpuOutcome, Arg, Args, Begin, Bodies, BytesByLocation, Detail, Expand, Explanation,
+    GraphAccess, GraphKernel, GraphListing, GraphOptions, Growth, KernelStats, KvLayout, MissedHazard,
+    Outcome, Payload, PayloadSlot, Peak, Recording, Released, RunError, RunOptions, Simulated, SimulatedTask,
+    SpaceOptions, Stats, UnitOptions, UnitResult, Unwritten, WindowOverflow, WorkloadRunOptions,
 };
 pub use wsp_core::DType;
 pub use wsp_diag::{Code, Diagnostic, Diagnostics, Severity, SourceMap, render_all};

@@ -16,6 +16,37 @@ pub enum RunError {
     Stuck(Diagnostics),
     /// The run was cancelled.
     Cancelled(Diagnostics),
+    /// A task found the window full, and the window's mode is to abort. Tasks in flight have ended.
+    Overflow(WindowOverflow, Diagnostics),
+}
+
+/// A task that found the window full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WindowOverflow {
+    /// Tasks that the window holds; of a run on AICPUs the window of the one that generated the task.
+    pub capacity: u64,
+    /// Tasks in flight.
+    pub active: u64,
+    /// The task, by its number in elaboration order.
+    pub task: u64,
+}
+
+impl WindowOverflow {
+    /// The finding with these figures.
+    pub fn in_figures(self, found: Diagnostic) -> Diagnostic {
+        let WindowOverflow { capacity, active, task } = self;
+        found.figure("capacity", capacity).figure("active", active).figure("task", task)
+    }
+
+    /// The figures of a finding, if it has them.
+    pub fn of(found: &Diagnostic) -> Option<WindowOverflow> {
+        let figure = |name| found.figures.iter().find(|(of, _)| *of == name).map(|(_, number)| *number);
+        Some(WindowOverflow {
+            capacity: figure("capacity")?,
+            active: figure("active")?,
+            task: figure("task")?,
+        })
+    }
 }
 
 impl RunError {
@@ -33,6 +64,7 @@ impl RunError {
             RunError::Failed(_) => "the run failed",
             RunError::Stuck(_) => "the run cannot go on",
             RunError::Cancelled(_) => "the run was cancelled",
+            RunError::Overflow(..) => "the window overflowed",
         }
     }
 
@@ -42,7 +74,8 @@ impl RunError {
             RunError::Refused(found)
             | RunError::Failed(found)
             | RunError::Stuck(found)
-            | RunError::Cancelled(found) => found,
+            | RunError::Cancelled(found)
+            | RunError::Overflow(_, found) => found,
         }
     }
 
@@ -52,7 +85,8 @@ impl RunError {
             RunError::Refused(found)
             | RunError::Failed(found)
             | RunError::Stuck(found)
-            | RunError::Cancelled(found) => found,
+            | RunError::Cancelled(found)
+            | RunError::Overflow(_, found) => found,
         }
     }
 }

@@ -28,7 +28,7 @@ mod transfer;
 pub use args::{Arg, Args};
 pub use backend::{Backend, Prepared, Program};
 pub use checkpoint::{CheckpointKey, CheckpointStore, MemoryStore, RecordKind};
-pub use error::RunError;
+pub use error::{RunError, WindowOverflow};
 pub use graph::{
     BARRIER_NODE, Detail, GraphAccess, GraphKernel, GraphListing, GraphOptions, MOST_LISTED, MissedHazard,
     Simulated, SimulatedTask,

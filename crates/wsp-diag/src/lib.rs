@@ -57,6 +57,8 @@ pub struct Diagnostic {
     pub labels: Vec<Label>,
     /// Numbers and facts.
     pub notes: Vec<String>,
+    /// Numbers that the text has, by name, for programs that act on them.
+    pub figures: Vec<(&'static str, u64)>,
     /// What to type instead.
     pub help: Vec<String>,
     /// What to type in Python, where that is not what `help` says: `help` has the words of text files and of the command line, whose options Rust and
@@ -74,9 +76,16 @@ impl Diagnostic {
             primary: None,
             labels: Vec::new(),
             notes: Vec::new(),
+            figures: Vec::new(),
             help: Vec::new(),
             python: Vec::new(),
         }
+    }
+
+    /// One more number that the text has.
+    pub fn figure(mut self, name: &'static str, number: u64) -> Diagnostic {
+        self.figures.push((name, number));
+        self
     }
 
     /// An error without a place.

@@ -59,7 +59,7 @@ pub fn render_all(diagnostics: &[Diagnostic], sources: &SourceMap, color: bool) 
 
 /// One diagnostic as JSON.
 ///
-/// Keys: `code`, `severity`, `message`, `label`, `labels`, `notes`, `help`, and the place: `file`, `line`,
+/// Keys: `code`, `severity`, `message`, `label`, `labels`, `notes`, `help`, `figures` (numbers by name) where there are some, and the place: `file`, `line`,
 /// `column`, `end_line`, `end_column` (one-based, columns in characters, the end exclusive), `null` without one.
 pub fn to_json(diagnostic: &Diagnostic, sources: &SourceMap) -> serde_json::Value {
     let mut json = place_json(diagnostic.primary.as_ref(), sources);
@@ -69,6 +69,10 @@ pub fn to_json(diagnostic: &Diagnostic, sources: &SourceMap) -> serde_json::Valu
     json["labels"] = diagnostic.labels.iter().map(|l| place_json(Some(l), sources)).collect();
     json["notes"] = diagnostic.notes.clone().into();
     json["help"] = diagnostic.help.clone().into();
+    if !diagnostic.figures.is_empty() {
+        let figures = diagnostic.figures.iter().map(|(name, number)| ((*name).to_owned(), (*number).into()));
+        json["figures"] = serde_json::Value::Object(figures.collect());
+    }
     json
 }
 

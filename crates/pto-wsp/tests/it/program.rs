@@ -4,7 +4,7 @@ use pto_wsp::task_graph::TgKernels;
 use pto_wsp::workload::Rows;
 use pto_wsp::{
     Advance, Args, Array, DType, Growth, Outcome, ParamValue, Program, ProgramKind, RunError, RunOptions,
-    Source,
+    Source, WindowOverflow, WorkloadRunOptions,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -194,4 +194,29 @@ fn tasks_that_are_kept_follow_requests_that_grow() {
     prepared.advance(Growth::To(&[5, 6, 7])).expect("they may shrink");
     prepared.rebind(requests([5, 6, 7])).expect("they fit now");
     prepared.run().expect("they fit");
+}
+
+#[test]
+fn a_window_that_overflows_is_an_error_with_its_figures() {
+    let text = "
+        tensor x: i64[8]; kernel k(inout x) cost 5;
+        workload main { parallel for i in 0..8 { k(x[i]); } }
+        schedule { task_graph(window = (3, abort), start = after_orchestration); }";
+    let program = Source::text("w.wsp", text).kernel("k", |_: &mut [i64]| ()).compile().expect("it is right");
+    let x = || Args::new().with("x", [0i64; 8]);
+    let run = program.execute(x(), RunOptions::default()).expect_err("no task starts before the last");
+    let simulated =
+        program.simulate(&x(), &RunOptions::default()).map(drop).expect_err("nor in virtual time");
+    for error in [&run, &simulated] {
+        let figures = WindowOverflow { capacity: 3, active: 3, task: 3 };
+        let Some(RunError::Overflow(overflow, found)) = error.run() else { panic!("{error}") };
+        assert_eq!((*overflow, found[0].figures.len()), (figures, 3));
+    }
+    let aicpus = WorkloadRunOptions { aicpus: 1, ..WorkloadRunOptions::default() };
+    let options = RunOptions { workload: aicpus, ..RunOptions::default() };
+    let error = program.execute(x(), options).expect_err("its AICPU has the same window");
+    assert!(
+        matches!(error.run(), Some(RunError::Overflow(overflow, _)) if overflow.capacity == 3),
+        "{error}"
+    );
 }

@@ -39,7 +39,7 @@ fn spaces() -> PlanSource {
 fn what_can_be_checked_before_a_run_is_asked_through_the_registry() {
     let text =
         ROWS.replacen("PTO_SHAPE(", "PTO_PARAM(uint32_t, least, 0)\nPTO_REQUIRE(least > 0)\nPTO_SHAPE(", 1);
-    let (module, found) = pto_wsp::lang::compile("rows.pto", &text, &mut SourceMap::default());
+    let (module, found) = wsp_lang::compile("rows.pto", &text, &mut SourceMap::default());
     let module = module.unwrap_or_else(|| panic!("{found:?}"));
     let found = registry().check_defaults(&module, CPU_SIM).expect_err("0 is not more than 0");
     assert!(

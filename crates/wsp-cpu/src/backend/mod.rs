@@ -12,7 +12,7 @@ use spaces::SpaceProgram;
 use unit::UnitProgram;
 use workload::TaskProgram;
 use wsp_backend::codes::IN_USE;
-use wsp_backend::{Backend, GraphListing, Program, RunError, Simulated, SimulatedTask};
+use wsp_backend::{Backend, GraphListing, Program, RunError, Simulated, SimulatedTask, WindowOverflow};
 use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_ir::Module;
 use wsp_kernel::{CodeCache, Engine, Mode};
@@ -124,7 +124,10 @@ fn in_virtual_time(
 /// Why a run was not begun.
 fn refused(found: Vec<Diagnostic>) -> RunError {
     let (is_cancelled, is_of_code) = (is_cancelled(&found), is_of_code(&found));
-    let found = Diagnostics(found);
+    let found = match overflowed(found) {
+        Ok(error) => return error,
+        Err(found) => Diagnostics(found),
+    };
     match is_cancelled {
         true => RunError::Cancelled(found),
         false if is_of_code => RunError::Failed(found),
@@ -135,12 +138,24 @@ fn refused(found: Vec<Diagnostic>) -> RunError {
 /// Why a run that was begun gave nothing. What is found before its first task refuses it.
 fn failed(found: Vec<Diagnostic>) -> RunError {
     let (is_cancelled, code) = (is_cancelled(&found), found.first().map(|first| first.code));
-    let found = Diagnostics(found);
+    let found = match overflowed(found) {
+        Ok(error) => return error,
+        Err(found) => Diagnostics(found),
+    };
     match code {
         _ if is_cancelled => RunError::Cancelled(found),
         Some(tg_codes::STUCK) => RunError::Stuck(found),
         Some(IN_USE | workload_codes::BAD_OPTION | codes::BAD_OPTION) => RunError::Refused(found),
         _ => RunError::Failed(found),
+    }
+}
+
+/// That the window overflowed, with the figures; the findings where it did not.
+fn overflowed(found: Vec<Diagnostic>) -> Result<RunError, Vec<Diagnostic>> {
+    let first = found.first().filter(|first| first.code == workload_codes::WINDOW_OVERFLOW);
+    match first.and_then(WindowOverflow::of) {
+        Some(overflow) => Ok(RunError::Overflow(overflow, found.into())),
+        None => Err(found),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::codes;
 use super::inputs::WorkloadOptions;
-use wsp_backend::Recording;
+use wsp_backend::{Recording, WindowOverflow};
 use wsp_core::limits;
 use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, Span};
@@ -162,12 +162,21 @@ pub(crate) fn deps(deps: Deps) -> Deps {
     if deps == Deps::Exact { Deps::Overlap } else { deps }
 }
 
+/// A task found the window full.
+pub(crate) fn overflow(message: String, figures: WindowOverflow) -> Diagnostic {
+    let fault = Diagnostic::error(codes::WINDOW_OVERFLOW, message)
+        .help("write `task_window(n, stall)`, or a larger `n`")
+        .python("write `.task_graph(window=TaskWindow(n))`, or a larger `n`");
+    figures.in_figures(fault)
+}
+
 /// The runtime took no more tasks. A run that is stopping says why itself.
 pub(crate) fn stopped(reason: &Stopped) -> Diagnostic {
     match reason {
-        Stopped::WindowOverflow { .. } => Diagnostic::error(codes::WINDOW_OVERFLOW, reason.to_string())
-            .help("write `task_window(n, stall)`, or a larger `n`")
-            .python("write `.task_graph(window=TaskWindow(n))`, or a larger `n`"),
+        Stopped::WindowOverflow { capacity, active, task } => {
+            let (capacity, active, task) = (u64::from(*capacity), u64::from(*active), u64::from(task.0));
+            overflow(reason.to_string(), WindowOverflow { capacity, active, task })
+        }
         Stopped::Stopping => cancelled(),
         Stopped::RegionsNotKept => Diagnostic::error(codes::SLOT_IN_GRAPH, reason.to_string())
             .help("write `task_graph(deps = hybrid)`: a condition that reads a slot waits for the tasks that write it")

@@ -177,6 +177,36 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
         Ok(TaskId(task))
     }
 
+    /// Whether the window has room, so that [`submit`](Self::submit) would not have to wait for it: document 003's `can_submit`. Room that
+    /// there is stays until a task is submitted.
+    pub fn can_submit(&mut self) -> bool {
+        !self.cancelled() && !self.window.is_full()
+    }
+
+    /// Submits a task if the window has room, whatever its mode; `None` when it is full. What is to be done until there is room, the source
+    /// decides: [`wait_for_space`](Self::wait_for_space), or something else.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit), but for a full window.
+    pub fn try_submit(&mut self, spec: TaskSpec<'_>) -> Result<Option<TaskId>, Stopped> {
+        if !self.cancelled() && self.window.is_full() {
+            return Ok(None);
+        }
+        self.submit(spec).map(Some)
+    }
+
+    /// Waits until the window has room, whatever its mode. Tasks that wait for the start of the run may start then, as they do when
+    /// [`submit`](Self::submit) waits.
+    ///
+    /// # Errors
+    /// [`Stopped::Stopping`]: the run is stopping, or nothing that runs could make room.
+    pub fn wait_for_space(&mut self) -> Result<(), Stopped> {
+        if self.cancelled() {
+            return Err(Stopped::Stopping);
+        }
+        if self.window.is_full() { self.wait_until_room() } else { Ok(()) }
+    }
+
     /// Asks that the inputs of `target` be brought near by the worker that starts `starting`, just before it does. Never
     /// changes a result. If it is too late for that the request is counted as missed.
     pub fn prefetch_when_starts(&mut self, starting: TaskId, target: TaskId) {
@@ -267,19 +297,25 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
         if self.mode == WindowMode::Abort {
             return Err(Stopped::WindowOverflow { capacity: self.capacity, active, task: TaskId(task) });
         }
+        let since = if self.mode == WindowMode::Benchmark { self.shared.now() } else { 0 };
+        self.wait_until_room()?;
+        if self.mode == WindowMode::Benchmark {
+            let waited_ns = self.shared.now() - since;
+            let high_water = self.window.peak;
+            self.stats.overflows.push(Overflow { task: TaskId(task), waited_ns, high_water });
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn wait_until_room(&mut self) -> Result<(), Stopped> {
         self.stats.window_stalls += 1;
         self.force_start();
-        let since = if self.mode == WindowMode::Benchmark { self.shared.now() } else { 0 };
         while self.window.is_full() {
             if self.window.wait_for_some().is_err() {
                 self.stuck = Some(self.explain(SourceWait::Window));
                 return Err(Stopped::Stopping);
             }
-        }
-        if self.mode == WindowMode::Benchmark {
-            let waited_ns = self.shared.now() - since;
-            let high_water = self.window.peak;
-            self.stats.overflows.push(Overflow { task: TaskId(task), waited_ns, high_water });
         }
         // What stopped the run may have made the room.
         if self.cancelled() { Err(Stopped::Stopping) } else { Ok(()) }

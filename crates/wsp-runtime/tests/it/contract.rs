@@ -230,6 +230,62 @@ fn a_full_window_aborts_before_any_effect() {
 }
 
 #[test]
+fn a_source_that_asks_for_room_is_never_made_to_wait_or_refused() {
+    for mode in [WindowMode::Stall, WindowMode::Abort, WindowMode::Benchmark] {
+        let go = Latch::default();
+        let runner = Scripted::new(|_| {
+            go.wait();
+            Ok(())
+        });
+        let window = Window { capacity: 3, mode };
+        let stats = run(&RunConfig { window, ..threads(1) }, &runner, |submitter| {
+            for id in 0..3 {
+                assert!(submitter.can_submit());
+                assert_eq!(submitter.try_submit(TaskSpec::default()), Ok(Some(TaskId(id))));
+            }
+            assert!(!submitter.can_submit());
+            assert_eq!(
+                submitter.try_submit(TaskSpec::default()),
+                Ok(None),
+                "no task ends before the latch opens"
+            );
+            go.open();
+            for id in 3..40 {
+                submitter.wait_for_space()?;
+                assert!(submitter.can_submit());
+                assert_eq!(
+                    submitter.submit(TaskSpec::default()),
+                    Ok(TaskId(id)),
+                    "there is room in every mode"
+                );
+            }
+            let unknown = TaskSpec { after: &[TaskId(99)], ..TaskSpec::default() };
+            submitter.wait_for_space()?;
+            assert_eq!(submitter.try_submit(unknown), Err(Stopped::EdgeNotTaken));
+            Ok::<(), Stopped>(())
+        })
+        .unwrap();
+        assert_eq!((stats.tasks, stats.overflows.len()), (40, 0), "{mode:?}");
+        assert!((1..=38).contains(&stats.window_stalls), "{mode:?}: {}", stats.window_stalls);
+    }
+}
+
+#[test]
+fn room_that_nothing_could_make_ends_the_wait_and_the_run() {
+    let window = Window { capacity: 1, mode: WindowMode::Stall };
+    let outcome = run(&RunConfig { window, ..threads(1) }, &quiet(), |submitter| {
+        let event = submitter.event();
+        submitter.submit(TaskSpec { waits: &[event], ..TaskSpec::default() })?;
+        assert!(!submitter.can_submit());
+        assert_eq!(submitter.wait_for_space(), Err(Stopped::Stopping));
+        assert!(!submitter.can_submit());
+        assert_eq!(submitter.try_submit(TaskSpec::default()), Err(Stopped::Stopping));
+        submitter.wait_for_space()
+    });
+    assert!(matches!(outcome, Err(Failure::Stuck(_))), "{outcome:?}");
+}
+
+#[test]
 fn a_benchmarked_window_records_one_overflow_per_blocked_submission() {
     let window = Window { capacity: 2, mode: WindowMode::Benchmark };
     let stats = run(&RunConfig { window, ..threads(1) }, &quiet(), |submitter| {

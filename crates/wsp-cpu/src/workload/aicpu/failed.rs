@@ -2,8 +2,9 @@
 
 use super::super::codes;
 use super::super::library::no_slot;
-use super::super::settings::{cancelled, not_started, stuck};
+use super::super::settings::{cancelled, not_started, overflow, stuck};
 use super::{Generated, GenerationFault};
+use wsp_backend::WindowOverflow;
 use wsp_core::ptow::interp::Fault;
 use wsp_core::words::counted;
 use wsp_core::{KernelId, SlotId};
@@ -54,9 +55,8 @@ impl Generated<'_> {
             }
             SourceFault::Refused { ordinal, refused: Refused::WindowFull { capacity }, aicpu } => {
                 let message = format!("task {ordinal} of AICPU {aicpu} finds its window of {capacity} full");
-                Diagnostic::error(codes::WINDOW_OVERFLOW, message)
-                    .help("write `task_window(n, stall)`, or a larger `n`")
-                    .python("write `.task_graph(window=TaskWindow(n))`, or a larger `n`")
+                let full = u64::from(capacity);
+                overflow(message, WindowOverflow { capacity: full, active: full, task: ordinal })
             }
             SourceFault::Refused { refused: Refused::NoSlot(slot), .. } => no_slot(self.module, slot),
             SourceFault::Refused { aicpu, ordinal, refused } => {
