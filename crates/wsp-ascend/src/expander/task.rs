@@ -4,7 +4,7 @@ use super::body::ExpansionCx;
 use super::emitter::Emitter;
 use super::expr::Variable;
 use super::filter::deciding;
-use super::tree::{Dim, Param, Second, Task, TaskAccess};
+use super::tree::{Argument, Dim, Param, Second, Task, TaskAccess};
 use crate::writer::Writer;
 use wsp_core::ExecPool;
 
@@ -27,8 +27,7 @@ impl Emitter<'_> {
             writer.line("Pool outside = pool;");
             writer.require(&format!("({rule}.pool < 0 || configure(s, outside))"), word);
         }
-        let params = self.params(writer, word, task, scope);
-        let regions = self.regions(writer, word, task, scope);
+        let (params, regions) = self.arguments(writer, word, task, scope);
         let after = after(writer, task);
         let vars = listed(writer, "vars", scope.variables.iter());
         let indices = listed(writer, "indices", scope.variables.iter().filter(|variable| variable.is_index));
@@ -58,38 +57,54 @@ impl Emitter<'_> {
         writer.line("++s.ordinal;");
     }
 
-    /// The parameters; what names them in the record.
-    fn params(&mut self, writer: &mut Writer, word: u32, task: &Task, scope: &ExpansionCx) -> String {
-        if task.params.is_empty() {
-            return "nullptr, 0".to_owned();
-        }
-        writer.line(format!("std::int64_t params[{}] = {{}};", task.params.len()));
-        for (at, param) in task.params.iter().enumerate() {
-            match param {
-                Param::Const(value) => writer.line(format!("params[{at}] = {value};")),
-                Param::Variable(depth) => {
-                    let name = scope.variables.get(*depth).map_or("0", |variable| &variable.name);
-                    writer.line(format!("params[{at}] = {name};"));
+    /// The parameters and the regions; what names them in the record.
+    fn arguments(
+        &mut self,
+        writer: &mut Writer,
+        word: u32,
+        task: &Task,
+        scope: &ExpansionCx,
+    ) -> (String, String) {
+        let params = task.arguments.iter().filter(|argument| matches!(argument, Argument::Param(_))).count();
+        let regions = task.arguments.len() - params;
+        let (mut param, mut region) = (0, 0);
+        for argument in &task.arguments {
+            match argument {
+                Argument::Param(of) => {
+                    if param == 0 {
+                        writer.line(format!("std::int64_t params[{params}] = {{}};"));
+                    }
+                    self.param(writer, (word, param), of, scope);
+                    param += 1;
                 }
-                Param::Expr(expr) => {
-                    let value = self.expr(*expr, &scope.variables);
-                    writer.require(&format!("s.set(params[{at}], {value})"), word);
+                Argument::Access(of) => {
+                    if region == 0 {
+                        writer.line(format!("Box boxes[{regions}];"));
+                    }
+                    self.access(writer, (word, region), of, scope);
+                    region += 1;
                 }
             }
         }
-        format!("params, {}", task.params.len())
+        let named = |name: &str, count| match count {
+            0 => "nullptr, 0".to_owned(),
+            _ => format!("{name}, {count}"),
+        };
+        (named("params", params), named("boxes", regions))
     }
 
-    /// The regions; what names them in the record.
-    fn regions(&mut self, writer: &mut Writer, word: u32, task: &Task, scope: &ExpansionCx) -> String {
-        if task.accesses.is_empty() {
-            return "nullptr, 0".to_owned();
+    fn param(&mut self, writer: &mut Writer, (word, at): (u32, usize), param: &Param, scope: &ExpansionCx) {
+        match param {
+            Param::Const(value) => writer.line(format!("params[{at}] = {value};")),
+            Param::Variable(depth) => {
+                let name = scope.variables.get(*depth).map_or("0", |variable| &variable.name);
+                writer.line(format!("params[{at}] = {name};"));
+            }
+            Param::Expr(expr) => {
+                let value = self.expr(*expr, &scope.variables);
+                writer.require(&format!("s.set(params[{at}], {value})"), word);
+            }
         }
-        writer.line(format!("Box boxes[{}];", task.accesses.len()));
-        for (at, access) in task.accesses.iter().enumerate() {
-            self.access(writer, (word, at), access, scope);
-        }
-        format!("boxes, {}", task.accesses.len())
     }
 
     fn access(

@@ -84,9 +84,15 @@ pub(super) enum Row {
 pub(super) struct Task {
     pub(super) kernel: u16,
     pub(super) label: Option<u16>,
-    pub(super) params: Vec<Param>,
-    pub(super) accesses: Vec<TaskAccess>,
+    /// In the order in which they are evaluated.
+    pub(super) arguments: Vec<Argument>,
     pub(super) after: Vec<u16>,
+}
+
+/// An argument of a task.
+pub(super) enum Argument {
+    Param(Param),
+    Access(TaskAccess),
 }
 
 /// A parameter.
@@ -286,13 +292,7 @@ impl<'a, 'p> Reader<'a, 'p> {
     fn task(&self, at: u32) -> Result<(Task, u32), EmitError> {
         let word = *self.at(at)?;
         let label = self.extensions(at)?.first().map(|ext| ext.operand1);
-        let mut task = Task {
-            kernel: word.operand1,
-            label,
-            params: Vec::new(),
-            accesses: Vec::new(),
-            after: Vec::new(),
-        };
+        let mut task = Task { kernel: word.operand1, label, arguments: Vec::new(), after: Vec::new() };
         let [params, accesses, after, _] = word.operand2.to_le_bytes();
         let arguments = u32::from(params) + u32::from(accesses) + u32::from(after);
         let mut next = at + 1 + u32::from(word.flags);
@@ -306,31 +306,25 @@ impl<'a, 'p> Reader<'a, 'p> {
     fn argument(&self, at: u32, task: &mut Task) -> Result<(), EmitError> {
         let malformed = EmitError::Malformed { word: at };
         let word = *self.at(at)?;
-        let mode = match Op::from_code(word.opcode).ok_or(malformed)? {
-            Op::ParamConst => {
-                task.params.push(Param::Const(word.operand2.cast_signed()));
-                return Ok(());
-            }
-            Op::ParamLoopvar => {
-                task.params.push(Param::Variable(usize::from(word.operand1)));
-                return Ok(());
-            }
-            Op::ParamExpr => {
-                task.params.push(Param::Expr(word.operand2));
-                return Ok(());
-            }
+        let access = |mode| {
+            let dims: Option<Vec<Dim>> = self.extensions(at)?.iter().map(dim).collect();
+            let dims = dims.ok_or(malformed)?;
+            Ok(Argument::Access(TaskAccess { mode, tensor: word.operand1, dims }))
+        };
+        let argument = match Op::from_code(word.opcode).ok_or(malformed)? {
+            Op::ParamConst => Argument::Param(Param::Const(word.operand2.cast_signed())),
+            Op::ParamLoopvar => Argument::Param(Param::Variable(usize::from(word.operand1))),
+            Op::ParamExpr => Argument::Param(Param::Expr(word.operand2)),
+            Op::IoInput => access("in")?,
+            Op::IoOutput => access("out")?,
+            Op::IoInout => access("in_out")?,
             Op::After => {
                 task.after.push(word.operand1);
                 return Ok(());
             }
-            Op::IoInput => "in",
-            Op::IoOutput => "out",
-            Op::IoInout => "in_out",
             _ => return Err(malformed),
         };
-        let dims: Option<Vec<Dim>> = self.extensions(at)?.iter().map(dim).collect();
-        let access = TaskAccess { mode, tensor: word.operand1, dims: dims.ok_or(malformed)? };
-        task.accesses.push(access);
+        task.arguments.push(argument);
         Ok(())
     }
 }

@@ -258,6 +258,12 @@ fn v19_arguments_are_those_that_their_task_counts() {
         let (first, last) = (image.find(Op::ParamConst), image.find(Op::After));
         image.words.swap(first, last);
     });
+    // Parameters and accesses stand in any order.
+    let (mut image, _) = sample();
+    let (param, access) = (image.find(Op::ParamConst), image.find(Op::IoInput));
+    image.words[param..access + 3].rotate_right(3);
+    assert_eq!(image.words[param].opcode, Op::IoInput.code());
+    assert_eq!(image.verify(), Ok(()));
 }
 
 #[test]

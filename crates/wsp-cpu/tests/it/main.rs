@@ -1,5 +1,6 @@
 //! Integration tests, in one program: they link once.
 
+mod aicpu_faults;
 mod carried;
 mod generators;
 mod plans;

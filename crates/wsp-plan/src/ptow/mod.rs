@@ -17,12 +17,15 @@ mod buffer;
 pub(crate) mod codes;
 mod dispatch;
 mod emit;
+mod expand;
+mod fault;
 mod launch;
 mod lower;
 mod sums;
 
 pub use buffer::{Names, ProgramBuf, ProgramError};
 pub use dispatch::{DispatchPlan, check_ranges, dispatch_configs};
+pub use expand::expand;
 pub use launch::{HostList, LaunchData, Transfer, transfer};
-pub use lower::{Lowered, Site, SiteVar, Statement, VarKind, lower, statements};
+pub use lower::{BodyVar, Lowered, Site, Statement, VarKind, lower, statements};
 pub use sums::prefix_sums;

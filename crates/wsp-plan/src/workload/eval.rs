@@ -8,7 +8,7 @@ use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{IntExpr, IntExprKind, WorkloadModule};
 
 /// What names stand for while an expression is evaluated.
-pub(super) trait Environment {
+pub(crate) trait Environment {
     /// Why a slot has no value.
     type Stop;
 
@@ -27,14 +27,14 @@ pub(super) trait Environment {
 
 /// Values of parameters and tables, by id.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Values {
-    pub(super) params: Vec<i64>,
-    pub(super) tables: Vec<Vec<i64>>,
+pub(crate) struct Values {
+    pub(crate) params: Vec<i64>,
+    pub(crate) tables: Vec<Vec<i64>>,
 }
 
 /// Why an expression has no value.
 #[derive(Debug)]
-pub(super) enum Halt<Stop> {
+pub(crate) enum Halt<Stop> {
     /// It is at fault.
     Fault(Fault),
     /// A slot has no value.
@@ -43,16 +43,16 @@ pub(super) enum Halt<Stop> {
 
 /// An expression at fault.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     /// The operation at fault.
-    pub(super) span: Span,
+    pub(crate) span: Span,
     /// What is wrong.
-    pub(super) kind: FaultKind,
+    pub(crate) kind: FaultKind,
 }
 
 /// What is wrong with an expression.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum FaultKind {
+pub(crate) enum FaultKind {
     /// The result of an operation does not fit.
     Overflow { op: BinOp, left: i64, right: i64 },
     /// The negation of the smallest integer.
@@ -64,7 +64,7 @@ pub(super) enum FaultKind {
 }
 
 /// Evaluates an expression. Recursion is bounded by the verified nesting of expressions.
-pub(super) fn eval<S: Environment>(expr: &IntExpr, scope: &mut S) -> Result<i64, Halt<S::Stop>> {
+pub(crate) fn eval<S: Environment>(expr: &IntExpr, scope: &mut S) -> Result<i64, Halt<S::Stop>> {
     let fault = |kind| Halt::Fault(Fault { span: expr.span, kind });
     match &expr.kind {
         IntExprKind::Const(value) => Ok(*value),
@@ -138,7 +138,7 @@ pub(super) struct Closed<'a>(pub(super) &'a Values);
 
 /// A launch-time expression that names something else; the verifier refuses such modules.
 #[derive(Debug)]
-pub(super) struct NotClosed;
+pub(crate) struct NotClosed;
 
 impl Environment for Closed<'_> {
     type Stop = NotClosed;
@@ -210,7 +210,7 @@ impl Bindings {
 
 impl Fault {
     /// As the user sees it.
-    pub(super) fn diagnostic(&self, module: &WorkloadModule, values: &Values) -> Diagnostic {
+    pub(crate) fn diagnostic(&self, module: &WorkloadModule, values: &Values) -> Diagnostic {
         let error = |code, message: String| Diagnostic::error(code, message);
         match self.kind {
             FaultKind::Overflow { op, left, right } => {
@@ -247,6 +247,6 @@ impl Fault {
 }
 
 /// `1 task`, `2 tasks`.
-pub(super) fn count(n: u64, what: &str) -> String {
+pub(crate) fn count(n: u64, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }

@@ -5,6 +5,7 @@ mod decode_example;
 mod expected_accesses;
 mod lowering;
 mod ptow_differential;
+mod ptow_expand;
 mod ptow_limits;
 mod ptow_lowering;
 mod ptow_support;

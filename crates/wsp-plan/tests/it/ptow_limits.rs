@@ -45,7 +45,8 @@ fn more_than_sixteen_variables_are_refused_with_their_names() {
         let opens: String = (0..n).map(|i| format!("for v{i} in 0..2 {{ ")).collect();
         format!("kernel k(); workload main {{ {opens} k(); {} }}", "}".repeat(n))
     };
-    assert_eq!(lowered(&nest(16)).sites[0].vars.len(), 16);
+    let sixteen = lowered(&nest(16));
+    assert_eq!(sixteen.vars(sixteen.sites[0].word).len(), 16);
     let (code, text) = refused(&nest(17));
     assert_eq!(code, Code(891));
     assert!(text.contains("v16"), "{text}");

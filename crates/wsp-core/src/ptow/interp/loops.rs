@@ -165,13 +165,16 @@ impl<'a> Interpreter<'a> {
         let round = at.cast_signed();
         self.scope.set(round, round);
         let condition = u32::from(self.word(frame.word)?.operand1);
-        if self.eval(condition, host)? == 0 {
-            return self.leave(frame);
-        }
-        if at >= frame.trip {
+        let holds = match self.eval(condition, host) {
+            Ok(0) => return self.leave(frame),
+            Ok(_) if at >= frame.trip => Err(Stop::Fault(FaultKind::Rounds { max: frame.trip })),
+            Ok(_) => Ok(()),
+            Err(stop) => Err(stop),
+        };
+        if matches!(holds, Err(Stop::Fault(_))) {
             self.pc = frame.word;
-            return Err(Stop::Fault(FaultKind::Rounds { max: frame.trip }));
         }
+        holds?;
         self.tick(budget)?;
         self.stats.while_rounds = self.stats.while_rounds.wrapping_add(1);
         self.again(frame, at, frame.body);

@@ -21,6 +21,7 @@ pub(super) enum Stop<S> {
 }
 
 impl<S> From<Halt> for Stop<S> {
+    #[inline]
     fn from(halt: Halt) -> Stop<S> {
         match halt {
             Halt::Fault(fault) => Stop::Fault(FaultKind::Expr(fault)),
@@ -103,6 +104,11 @@ impl<'a> Interpreter<'a> {
             None if self.strip.active => self.strip.next_ordinal(),
             _ => self.ordinal,
         }
+    }
+
+    /// The indices of the loops around the instruction at hand, outermost first: after a fault, where it was found.
+    pub fn indices(&self) -> &[i64] {
+        self.scope.indices()
     }
 
     /// What has been done so far.
@@ -385,6 +391,7 @@ impl<'a> Interpreter<'a> {
 }
 
 /// How many instructions of arguments follow a `TASK`.
+#[inline]
 pub(super) fn argument_count(task: &Word) -> u32 {
     let [params, accesses, afters, _] = task.operand2.to_le_bytes();
     u32::from(params).wrapping_add(u32::from(accesses)).wrapping_add(u32::from(afters))
@@ -397,6 +404,7 @@ pub(super) fn after(at: u32, word: &Word) -> u32 {
 }
 
 /// The pool that a kernel names.
+#[inline]
 pub(super) fn pool_of(program: &Program<'_>, kernel: KernelId) -> ExecPool {
     match program.kernels.get(kernel.index()).map(|kernel| kernel.pool) {
         Some(pool) if pool == ExecPool::Vector as u8 => ExecPool::Vector,

@@ -32,7 +32,7 @@
 //!
 //! # Tasks
 //! * **V19** behind a TASK, and only there, stand as many parameters, accesses and AFTERs as it counts,
-//!   in this order
+//!   AFTERs last
 //! * **V20** a task has no more parameters and accesses than the limits
 //! * **V21** an access bounds no more dimensions than its tensor has
 //! * **V22** the kind of a dimension's bounds is known

@@ -51,7 +51,7 @@ rules! {
     V16 = "SELECT goes over a sparse axis, PARALLEL_FOR and FOR_EACH over any other";
     V17 = "a row is given for ragged and sparse axes only";
     V18 = "a loop over a ragged or sparse axis that gives no row stands where a loop variable is in scope";
-    V19 = "behind a TASK, and only there, stand as many parameters, accesses and AFTERs as it counts, in this order";
+    V19 = "behind a TASK, and only there, stand as many parameters, accesses and AFTERs as it counts, AFTERs last";
     V20 = "a task has no more parameters and accesses than the limits";
     V21 = "an access bounds no more dimensions than its tensor has";
     V22 = "the kind of a dimension's bounds is known";

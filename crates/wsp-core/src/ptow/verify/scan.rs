@@ -69,7 +69,7 @@ impl Nesting {
 }
 
 /// What a TASK still asks for.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 struct Wanted {
     params: u32,
     accesses: u32,
@@ -240,22 +240,21 @@ impl<'p, 'm> Scan<'p, 'm> {
     /// Checks that the arguments that a TASK counts come, and no others.
     fn wanted(&mut self, instruction: &Instruction<'_>) -> Checked {
         let Wanted { params, accesses, afters } = self.wanted;
-        let next = if params > 0 {
-            Wanted { params: params - 1, ..self.wanted }
-        } else if accesses > 0 {
-            Wanted { accesses: accesses - 1, ..self.wanted }
-        } else {
-            Wanted { afters: afters.saturating_sub(1), ..self.wanted }
+        let next = match instruction.info.op {
+            Op::ParamConst | Op::ParamLoopvar | Op::ParamExpr => {
+                params.checked_sub(1).map(|params| Wanted { params, ..self.wanted })
+            }
+            Op::IoInput | Op::IoOutput | Op::IoInout => {
+                accesses.checked_sub(1).map(|accesses| Wanted { accesses, ..self.wanted })
+            }
+            Op::After if params == 0 && accesses == 0 => {
+                afters.checked_sub(1).map(|afters| Wanted { afters, ..self.wanted })
+            }
+            _ => Some(self.wanted).filter(|wanted| *wanted == Wanted::default()),
         };
-        let fits = match instruction.info.op {
-            Op::ParamConst | Op::ParamLoopvar | Op::ParamExpr => params > 0,
-            Op::IoInput | Op::IoOutput | Op::IoInout => params == 0 && accesses > 0,
-            Op::After => params == 0 && accesses == 0 && afters > 0,
-            _ => params == 0 && accesses == 0 && afters == 0,
-        };
-        if !fits {
+        let Some(next) = next else {
             return broken(Rule::V19, instruction.place(), instruction.word.opcode, Allowed::Named);
-        }
+        };
         self.wanted = next;
         Ok(())
     }

@@ -55,7 +55,8 @@ impl<I> Bytecode<'_, I> {
 
     /// A fault. Behind the last range of a static partition that may come of what nobody's tasks have not written.
     fn failed(&self, fault: Fault) -> Progress<GenerationFault> {
-        Progress::Fault(self.left_over(Some(fault)).unwrap_or(GenerationFault::Program(fault)))
+        let program = || GenerationFault::Program { fault, indices: self.interpreter.indices().to_vec() };
+        Progress::Fault(self.left_over(Some(fault)).unwrap_or_else(program))
     }
 
     /// Tasks so far that a static partition gives to nobody.

@@ -10,7 +10,8 @@ use wsp_core::words::counted;
 use wsp_core::{KernelId, SlotId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_kernel::Trap;
-use wsp_plan::workload::{ExpandError, TaskRecord, TaskSink, expand};
+use wsp_plan::ptow::{Lowered, expand};
+use wsp_plan::workload::{ExpandError, TaskRecord, TaskSink};
 use wsp_runtime::Failure;
 use wsp_runtime::aicpu::{Refused, SourceFault};
 
@@ -27,7 +28,7 @@ impl Generated<'_> {
     pub(super) fn failed<F>(
         &self,
         failure: Failure<F, SourceFault<GenerationFault>, u64>,
-        spans: &[Span],
+        lowered: Option<&Lowered>,
         of_task: impl FnOnce(TaskFailure<F>) -> Diagnostic,
     ) -> Diagnostic {
         let fault = match failure {
@@ -44,8 +45,8 @@ impl Generated<'_> {
         };
         match fault {
             SourceFault::Fault { fault: GenerationFault::Task(fault), .. } => fault,
-            SourceFault::Fault { fault: GenerationFault::Program(fault), .. } => {
-                self.program_fault(&fault, spans)
+            SourceFault::Fault { fault: GenerationFault::Program { fault, indices }, .. } => {
+                self.program_fault(&fault, &indices, lowered)
             }
             SourceFault::Fault { fault: GenerationFault::Partition { end, total, then }, .. } => {
                 self.partition(end, total, then.as_ref())
@@ -90,16 +91,14 @@ impl Generated<'_> {
         }
     }
 
-    /// The fault of a program. The host goes the same way as far as it depends on no computed value, and says more.
-    fn program_fault(&self, fault: &Fault, spans: &[Span]) -> Diagnostic {
-        match expand(self.module, self.bindings, self.schedule, &mut Looking) {
-            Err(ExpandError::Fault(found)) => *found,
-            Ok(_) | Err(ExpandError::Sink(_) | ExpandError::Cancelled) => Diagnostic::error(
-                codes::PROGRAM_REFUSED,
-                format!("generating tasks went wrong: {}", fault.kind),
-            )
-            .at(spans.get(fault.word as usize).copied().unwrap_or_default(), "here")
-            .note(format!("after {}", counted(fault.ordinal, "task"))),
+    /// The fault of a program. AICPUs find faults in no particular order, so the first of all tasks is looked for, among those
+    /// that depend on no computed value.
+    fn program_fault(&self, fault: &Fault, indices: &[i64], lowered: Option<&Lowered>) -> Diagnostic {
+        let source = (self.module, self.bindings, self.schedule);
+        match (expand(self.module, self.bindings, self.schedule, &mut Looking), lowered) {
+            (Err(ExpandError::Fault(first)), _) => *first,
+            (_, Some(lowered)) => lowered.fault(source, fault, indices),
+            (_, None) => Trap::internal(fault.to_string(), Span::default()).into(),
         }
     }
 }

@@ -44,8 +44,8 @@ use wsp_runtime::aicpu::{Aicpus, NoSlots, Slots};
 /// Why an AICPU generates no more.
 #[derive(Debug)]
 pub(crate) enum GenerationFault {
-    /// The program is at fault.
-    Program(Fault),
+    /// The program is at fault, with these indices of the loops around.
+    Program { fault: Fault, indices: Vec<i64> },
     /// A task cannot be.
     Task(Diagnostic),
     /// An instruction that belongs to no statement.
@@ -127,7 +127,7 @@ impl Generated<'_> {
                 let (count, after) = (self.options.aicpus.into(), aicpus.config().after);
                 let all = (0..count).map(|me| Share::new(&list, me, count, after, issue())).collect();
                 let stats = aicpus.run(all, runner, slots);
-                let stats = stats.map_err(|failure| vec![self.failed(failure, &[], fault)])?;
+                let stats = stats.map_err(|failure| vec![self.failed(failure, None, fault)])?;
                 Ok(Ran::new(stats, None, Vec::new()))
             }
         }
@@ -158,7 +158,7 @@ impl Generated<'_> {
             all.push(Bytecode::new(interpreter, known, &statements, issue()));
         }
         let stats = aicpus.run(all, runner, slots);
-        let stats = stats.map_err(|failure| vec![self.failed(failure, &lowered.spans, fault)])?;
+        let stats = stats.map_err(|failure| vec![self.failed(failure, Some(lowered), fault)])?;
         let moved = transfer(&lowered.program, &data, self.options.aicpus);
         Ok(Ran::new(stats, Some(moved), lowered.notes.clone()))
     }

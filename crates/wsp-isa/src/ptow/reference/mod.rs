@@ -43,9 +43,10 @@ fn group(group: Group) -> (&'static str, &'static str) {
     match group {
         Group::Control => ("Control", "End bodies, or do nothing."),
         Group::Statement => ("Statements", "Stand in any body."),
-        Group::Argument => {
-            ("Arguments", "Stand behind a `TASK` only: first parameters, then accesses, then `AFTER`s.")
-        }
+        Group::Argument => (
+            "Arguments",
+            "Stand behind a `TASK` only: parameters and accesses in the order in which they are evaluated, then `AFTER`s.",
+        ),
         Group::Axis => {
             ("Axes", "Stand before all statements of the outermost body, and set axes of the form `set`.")
         }

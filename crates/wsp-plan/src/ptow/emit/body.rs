@@ -37,7 +37,8 @@ pub(in crate::ptow) struct Layout {
     pub(in crate::ptow) spans: Vec<Span>,
     /// Deepest nesting of bodies, 1 for the outermost alone, and the statement there.
     pub(in crate::ptow) depth: (usize, Span),
-    /// Where each body's statements begin.
+    /// Where each body begins, and where its statements do.
+    begins: Vec<usize>,
     starts: Vec<usize>,
 }
 
@@ -67,15 +68,15 @@ impl Bodies {
 
     /// Lays the bodies out from the outermost, each before the bodies that it names.
     pub(in crate::ptow) fn lay_out(&self, outermost: BodyId) -> Layout {
-        let mut layout = Layout { starts: vec![0; self.bodies.len()], ..Layout::default() };
-        let mut begins = vec![0; self.bodies.len()];
+        let places = vec![0; self.bodies.len()];
+        let mut layout = Layout { starts: places.clone(), begins: places, ..Layout::default() };
         let mut ahead = vec![(outermost, 1, Span::default())];
         while let Some((id, depth, span)) = ahead.pop() {
             let body = &self.bodies[id.0];
             if depth > layout.depth.0 {
                 layout.depth = (depth, span);
             }
-            begins[id.0] = layout.words.len();
+            layout.begins[id.0] = layout.words.len();
             layout.starts[id.0] = layout.words.len() + body.front.len();
             let end = if id == outermost { Op::Halt } else { Op::End };
             let end = (Word { opcode: end.code(), ..Word::default() }, span);
@@ -88,7 +89,7 @@ impl Bodies {
         }
         for (body, start) in self.bodies.iter().zip(&layout.starts) {
             for (at, to) in &body.links {
-                layout.words[start + at].operand2 = begins[to.0] as u32;
+                layout.words[start + at].operand2 = layout.begins[to.0] as u32;
             }
         }
         layout
@@ -99,5 +100,10 @@ impl Layout {
     /// The index of a word.
     pub(in crate::ptow) fn index(&self, place: Place) -> u32 {
         (self.starts[place.body.0] + place.at) as u32
+    }
+
+    /// The index of the first word of a body.
+    pub(in crate::ptow) fn begin(&self, body: BodyId) -> u32 {
+        self.begins[body.0] as u32
     }
 }

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use wsp_core::ptow::{Word, X_LAST, XOp};
+use wsp_diag::Span;
 
 /// An expression that is being written, with the height of the stack.
 #[derive(Debug, Default)]
 pub(in crate::ptow) struct Postfix {
     words: Vec<(XOp, u32)>,
+    /// The place in the source of each word.
+    spans: Vec<Span>,
     height: usize,
     highest: usize,
 }
@@ -19,26 +22,27 @@ pub(in crate::ptow) struct Skip {
 }
 
 impl Postfix {
-    /// Appends a word.
-    pub(in crate::ptow) fn push(&mut self, op: XOp, operand: u32) {
+    /// Appends a word that stands for a place in the source.
+    pub(in crate::ptow) fn push(&mut self, op: XOp, operand: u32, span: Span) {
         let info = op.info();
         self.words.push((op, operand));
+        self.spans.push(span);
         self.height = self.height - usize::from(info.pops) + usize::from(info.pushes);
         self.highest = self.highest.max(self.height);
     }
 
     /// Appends an integer: one word where 32 bits hold it, else two.
-    pub(in crate::ptow) fn constant(&mut self, value: i64) {
+    pub(in crate::ptow) fn constant(&mut self, value: i64, span: Span) {
         let low = value as i32;
-        self.push(XOp::XConst, low as u32);
+        self.push(XOp::XConst, low as u32, span);
         if i64::from(low) != value {
-            self.push(XOp::XHigh, (value >> 32) as u32);
+            self.push(XOp::XHigh, (value >> 32) as u32, span);
         }
     }
 
     /// Appends a skip that [`Self::land`] gives its length.
-    pub(in crate::ptow) fn skip(&mut self, op: XOp) -> Skip {
-        self.push(op, 0);
+    pub(in crate::ptow) fn skip(&mut self, op: XOp, span: Span) -> Skip {
+        self.push(op, 0, span);
         Skip { at: self.words.len() - 1, height: self.height }
     }
 
@@ -61,6 +65,11 @@ impl Postfix {
     /// Words so far.
     pub(in crate::ptow) fn len(&self) -> usize {
         self.words.len()
+    }
+
+    /// The place in the source of each word.
+    pub(in crate::ptow) fn spans(&self) -> &[Span] {
+        &self.spans
     }
 }
 
@@ -103,7 +112,7 @@ mod tests {
 
     fn constant(value: i64) -> Postfix {
         let mut expr = Postfix::default();
-        expr.constant(value);
+        expr.constant(value, Span::default());
         expr
     }
 
@@ -133,13 +142,13 @@ mod tests {
 
     #[test]
     fn two_ways_have_one_height() {
-        let mut expr = Postfix::default();
-        expr.push(XOp::XVar, 0);
-        let otherwise = expr.skip(XOp::XSkipZero);
-        expr.constant(1);
-        let end = expr.skip(XOp::XSkip);
+        let (mut expr, span) = (Postfix::default(), Span::default());
+        expr.push(XOp::XVar, 0, span);
+        let otherwise = expr.skip(XOp::XSkipZero, span);
+        expr.constant(1, span);
+        let end = expr.skip(XOp::XSkip, span);
         expr.other_way(&otherwise);
-        expr.constant(2);
+        expr.constant(2, span);
         expr.land(&end);
         assert_eq!((expr.highest(), expr.height), (1, 1));
         assert_eq!(expr.words[1], (XOp::XSkipZero, 2));

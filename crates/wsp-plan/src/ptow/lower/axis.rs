@@ -52,6 +52,7 @@ impl<'m> Lowering<'m> {
             && let Binding::Depth(depth) = scope.binding(*var)
             && depth as usize + 1 == self.vars.len()
         {
+            self.exprs_at.unnamed(row.span);
             return None;
         }
         Some(self.expr(row, scope))

@@ -4,7 +4,7 @@ use super::super::codes;
 use super::super::emit::{BodyId, Place};
 use super::axis::Over;
 use super::scope::{Binding, InlinedWorkload};
-use super::{Lowering, SiteVar, VarKind};
+use super::{BodyVar, Lowering, VarKind};
 use wsp_core::ptow::{MAX_LOOP_DEPTH, Op, Word};
 use wsp_core::{VarId, WorkloadId};
 use wsp_diag::{Diagnostic, Span};
@@ -61,6 +61,7 @@ impl<'m> Lowering<'m> {
             NodeKind::Cond { condition, then, otherwise } => {
                 let condition = self.expr(condition, scope);
                 let first = self.instr(body, Op::Cond, 1, (condition, 0), span);
+                self.exprs_at.used_by(first);
                 let second = self.ext(body, (0, 0), span);
                 self.inner(first, then, scope);
                 if !otherwise.is_empty() {
@@ -71,6 +72,7 @@ impl<'m> Lowering<'m> {
                 let max = max.as_ref().map_or(NONE, |max| self.expr(max, scope));
                 let condition = self.expr(condition, scope);
                 let place = self.instr(body, Op::While, 1, (condition, 0), span);
+                self.exprs_at.used_by(place);
                 self.ext(body, (0, max), span);
                 self.enter("while", VarKind::Round, span);
                 self.inner(place, inner, scope);
@@ -93,9 +95,16 @@ impl<'m> Lowering<'m> {
         }
     }
 
+    /// A body without words, in which the variables of the moment are in scope.
+    pub(super) fn body(&mut self) -> BodyId {
+        let body = self.bodies.body();
+        self.vars_of.push((body, self.vars.clone()));
+        body
+    }
+
     /// Writes a block into a body of its own that a word names.
     fn inner(&mut self, place: Place, block: &'m Block, scope: &mut InlinedWorkload<'m>) {
-        let inner = self.bodies.body();
+        let inner = self.body();
         self.bodies.link(place, inner);
         self.block(block, scope, inner);
     }
@@ -124,6 +133,7 @@ impl<'m> Lowering<'m> {
     ) {
         let ext = usize::from(over.outer.is_some());
         let place = self.instr(body, over.op, ext, (over.row, 0), span);
+        self.exprs_at.used_by(place);
         if let Some(outer) = over.outer {
             self.ext(body, (0, outer), span);
         }
@@ -138,7 +148,7 @@ impl<'m> Lowering<'m> {
 
     /// One more variable in scope; its depth.
     fn enter(&mut self, name: &str, kind: VarKind, span: Span) -> u32 {
-        self.vars.push(SiteVar { name: name.to_owned(), kind });
+        self.vars.push(BodyVar { name: name.to_owned(), kind, span });
         if self.vars.len() == MAX_LOOP_DEPTH + 1 {
             self.report(too_deep(span, &self.vars));
         }
@@ -167,9 +177,10 @@ impl<'m> Lowering<'m> {
             }
             let value = self.expr(arg, scope);
             let place = self.instr(body, Op::Let, 0, (value, 0), span);
-            body = self.bodies.body();
-            self.bodies.link(place, body);
+            self.exprs_at.used_by(place);
             bindings.push(Binding::Depth(self.enter(&var.name, VarKind::Argument, arg.span)));
+            body = self.body();
+            self.bodies.link(place, body);
         }
         let first_label = self.next_label;
         let labels = called.labels.len() as u32;
@@ -199,7 +210,7 @@ fn plain(arg: &IntExpr, scope: &InlinedWorkload<'_>) -> Option<Binding> {
     }
 }
 
-fn too_deep(span: Span, vars: &[SiteVar]) -> Diagnostic {
+fn too_deep(span: Span, vars: &[BodyVar]) -> Diagnostic {
     let names: Vec<&str> = vars.iter().map(|var| var.name.as_str()).collect();
     let message = format!("more than {MAX_LOOP_DEPTH} loop variables are in scope here");
     Diagnostic::error(codes::TOO_DEEP, message)

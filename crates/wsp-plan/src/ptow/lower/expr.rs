@@ -13,15 +13,19 @@ use wsp_ir::{BinOp, UnOp};
 impl<'m> Lowering<'m> {
     /// The first word of an expression of a statement.
     pub(super) fn expr(&mut self, expr: &IntExpr, scope: &InlinedWorkload<'m>) -> u32 {
-        self.written(expr, Some(scope))
+        let (first, words) = self.written(expr, Some(scope));
+        self.exprs_at.named(expr.span, first, words.spans());
+        first
     }
 
     /// The first word of an expression of a schedule or of an axis, which names no variable.
     pub(super) fn key(&mut self, expr: &IntExpr) -> u32 {
-        self.written(expr, None)
+        let (first, words) = self.written(expr, None);
+        self.exprs_at.key(expr.span, first, words.spans());
+        first
     }
 
-    fn written(&mut self, expr: &IntExpr, scope: Option<&InlinedWorkload<'m>>) -> u32 {
+    fn written(&mut self, expr: &IntExpr, scope: Option<&InlinedWorkload<'m>>) -> (u32, Postfix) {
         let mut words = Postfix::default();
         self.write(expr, scope, &mut words);
         let fault = if words.len() > MAX_EXPR_WORDS {
@@ -38,34 +42,35 @@ impl<'m> Lowering<'m> {
                 .note("an operand on the right waits with all on its left: `a + (b + (c + d))` needs 4")
                 .help("put what nests to the left: `((c + d) + b) + a` needs 2")
         } else {
-            return self.exprs.intern(&words);
+            return (self.exprs.intern(&words), words);
         };
         self.report(fault);
-        0
+        (0, words)
     }
 
     /// Appends an expression. Recursion is bounded by the verified nesting of expressions.
     fn write(&mut self, expr: &IntExpr, scope: Option<&InlinedWorkload<'m>>, words: &mut Postfix) {
+        let at = expr.span;
         match &expr.kind {
-            IntExprKind::Const(value) => words.constant(*value),
-            IntExprKind::Param(param) => words.push(XOp::XValue, self.value(*param)),
+            IntExprKind::Const(value) => words.constant(*value, at),
+            IntExprKind::Param(param) => words.push(XOp::XValue, self.value(*param), at),
             IntExprKind::Var(var) => match scope.map_or(Binding::Const(0), |scope| scope.binding(*var)) {
-                Binding::Depth(depth) => words.push(XOp::XVar, depth),
-                Binding::Position(depth) => words.push(XOp::XPos, depth),
-                Binding::Const(value) => words.constant(value),
-                Binding::Param(param) => words.push(XOp::XValue, self.value(param)),
-                Binding::TableLen(table) => words.push(XOp::XLen, self.table(table)),
+                Binding::Depth(depth) => words.push(XOp::XVar, depth, at),
+                Binding::Position(depth) => words.push(XOp::XPos, depth, at),
+                Binding::Const(value) => words.constant(value, at),
+                Binding::Param(param) => words.push(XOp::XValue, self.value(param), at),
+                Binding::TableLen(table) => words.push(XOp::XLen, self.table(table), at),
             },
-            IntExprKind::Slot(SlotId(slot)) => words.push(XOp::XSlot, *slot),
+            IntExprKind::Slot(SlotId(slot)) => words.push(XOp::XSlot, *slot, at),
             IntExprKind::Axis(axis) => match self.named_axes.get(axis) {
-                Some(row) => words.push(XOp::XAxis, *row),
+                Some(row) => words.push(XOp::XAxis, *row, at),
                 // No loop runs over it.
-                None => words.constant(0),
+                None => words.constant(0, at),
             },
-            IntExprKind::TableLen(table) => words.push(XOp::XLen, self.table(*table)),
+            IntExprKind::TableLen(table) => words.push(XOp::XLen, self.table(*table), at),
             IntExprKind::Table(table, index) => {
                 self.write(index, scope, words);
-                words.push(XOp::XTable, self.table(*table));
+                words.push(XOp::XTable, self.table(*table), at);
             }
             IntExprKind::Unary(op, operand) => {
                 self.write(operand, scope, words);
@@ -73,28 +78,28 @@ impl<'m> Lowering<'m> {
                     UnOp::Neg => XOp::XNeg,
                     UnOp::Not => XOp::XNot,
                 };
-                words.push(op, 0);
+                words.push(op, 0, at);
             }
             IntExprKind::Binary(op, left, right) => {
                 self.write(left, scope, words);
                 if op.is_logic() {
-                    return self.lazy(*op, right, scope, words);
+                    return self.lazy(*op, right, scope, (words, at));
                 }
                 self.write(right, scope, words);
-                words.push(word(*op), 0);
+                words.push(word(*op), 0, at);
             }
             IntExprKind::Chain(first, rest) => {
                 self.write(first, scope, words);
                 for (op, operand) in rest {
                     self.write(operand, scope, words);
-                    words.push(word(*op), 0);
+                    words.push(word(*op), 0, first.span.to(operand.span));
                 }
             }
             IntExprKind::Choose(condition, then, otherwise) => {
                 self.write(condition, scope, words);
-                let no = words.skip(XOp::XSkipZero);
+                let no = words.skip(XOp::XSkipZero, at);
                 self.write(then, scope, words);
-                let end = words.skip(XOp::XSkip);
+                let end = words.skip(XOp::XSkip, at);
                 words.other_way(&no);
                 self.write(otherwise, scope, words);
                 words.land(&end);
@@ -103,17 +108,23 @@ impl<'m> Lowering<'m> {
     }
 
     /// Appends `&& right` or `|| right`, behind the left operand.
-    fn lazy(&mut self, op: BinOp, right: &IntExpr, scope: Option<&InlinedWorkload<'m>>, words: &mut Postfix) {
-        let left_is_zero = words.skip(XOp::XSkipZero);
+    fn lazy(
+        &mut self,
+        op: BinOp,
+        right: &IntExpr,
+        scope: Option<&InlinedWorkload<'m>>,
+        (words, at): (&mut Postfix, Span),
+    ) {
+        let left_is_zero = words.skip(XOp::XSkipZero, at);
         let end = if op == BinOp::And {
             self.truth(right, scope, words);
-            let end = words.skip(XOp::XSkip);
+            let end = words.skip(XOp::XSkip, at);
             words.other_way(&left_is_zero);
-            words.constant(0);
+            words.constant(0, at);
             end
         } else {
-            words.constant(1);
-            let end = words.skip(XOp::XSkip);
+            words.constant(1, at);
+            let end = words.skip(XOp::XSkip, at);
             words.other_way(&left_is_zero);
             self.truth(right, scope, words);
             end
@@ -125,8 +136,8 @@ impl<'m> Lowering<'m> {
     fn truth(&mut self, expr: &IntExpr, scope: Option<&InlinedWorkload<'m>>, words: &mut Postfix) {
         self.write(expr, scope, words);
         if !is_truth(expr) {
-            words.push(XOp::XNot, 0);
-            words.push(XOp::XNot, 0);
+            words.push(XOp::XNot, 0, expr.span);
+            words.push(XOp::XNot, 0, expr.span);
         }
     }
 

@@ -43,11 +43,8 @@ impl Lowering<'_> {
         }
         let program = ProgramBuf::from_bytes(&sections.to_bytes())
             .map_err(|error| vec![error.diagnostic("what the workload makes").at(self.entry_span(), "")])?;
-        let close = |site: super::OpenSite| Site {
-            word: layout.index(site.place),
-            statement: site.statement,
-            vars: site.vars,
-        };
+        let close =
+            |site: super::OpenSite| Site { word: layout.index(site.place), statement: site.statement };
         let mut sites: Vec<Site> = self.sites.into_iter().map(close).collect();
         sites.sort_by_key(|site| site.word);
         Ok(Lowered {
@@ -56,6 +53,7 @@ impl Lowering<'_> {
             tables: self.tables,
             axes: self.axes.iter().map(|row| row.axis).collect(),
             sites,
+            places: self.exprs_at.close(&layout, self.vars_of),
             spans: layout.spans,
             dispatch,
             keeps_after: self.keeps_after,

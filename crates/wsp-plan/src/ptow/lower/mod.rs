@@ -7,20 +7,24 @@ mod axis;
 mod body;
 mod expr;
 mod finish;
+mod places;
 mod schedule;
 mod scope;
 mod statement;
 mod task;
 
+pub(super) use places::Places;
+pub use places::{BodyVar, VarKind};
 pub use statement::{Statement, statements};
 
 use super::dispatch::DispatchPlan;
-use super::emit::{Bodies, ExprPool, Place};
+use super::emit::{Bodies, BodyId, ExprPool, Place};
 use super::{ProgramBuf, codes};
 use crate::workload::LoweredSchedule;
+use places::OpenPlaces;
 use scope::InlinedWorkload;
 use std::collections::BTreeMap;
-use wsp_core::ptow::{AxisDescriptor, MAX_LOOP_DEPTH, MAX_WORDS};
+use wsp_core::ptow::{AxisDescriptor, MAX_WORDS};
 use wsp_core::words::counted;
 use wsp_core::{AxisId, ParamId, TableId};
 use wsp_diag::{Diagnostic, Span};
@@ -41,6 +45,8 @@ pub struct Lowered {
     pub sites: Vec<Site>,
     /// The statement or directive of each word.
     pub spans: Vec<Span>,
+    /// What the source says of bodies and expressions.
+    pub(super) places: Places,
     /// What AICPUs are told beside the program.
     pub dispatch: DispatchPlan,
     /// Whether the program has labels and `AFTER`.
@@ -57,39 +63,6 @@ pub struct Site {
     /// Its statement: an index into [`statements`]. Statements of workloads that are called more than once have several
     /// sites.
     pub statement: u32,
-    /// The variables in scope, outermost first.
-    pub vars: Vec<SiteVar>,
-}
-
-/// A variable in scope.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SiteVar {
-    /// The source's name; of rounds `while`.
-    pub name: String,
-    /// What it is.
-    pub kind: VarKind,
-}
-
-/// What a variable is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum VarKind {
-    /// The index of a loop over an axis.
-    Axis(AxisId),
-    /// The index of a loop over `lo..hi`.
-    Range,
-    /// The number of the round of a `while`.
-    Round,
-    /// An argument of a call.
-    Argument,
-}
-
-impl Site {
-    /// Which variables are indices of loops: bit `d` for the variable at depth `d`. The rest are rounds and arguments.
-    pub fn index_mask(&self) -> u16 {
-        let vars = self.vars.iter().take(MAX_LOOP_DEPTH);
-        let loops = vars.map(|var| matches!(var.kind, VarKind::Axis(_) | VarKind::Range));
-        loops.enumerate().fold(0, |mask, (depth, is_loop)| mask | u16::from(is_loop) << depth)
-    }
 }
 
 impl Lowered {
@@ -97,6 +70,11 @@ impl Lowered {
     pub fn site(&self, word: u32) -> Option<&Site> {
         let at = self.sites.binary_search_by_key(&word, |site| site.word).ok()?;
         self.sites.get(at)
+    }
+
+    /// The variables in scope at a word, outermost first.
+    pub fn vars(&self, word: u32) -> &[BodyVar] {
+        self.places.vars(word)
     }
 }
 
@@ -108,7 +86,7 @@ impl Lowered {
 /// schedules that [`wsp_core::ptow::DispatchConfig`] and `DISPATCH_FILTER` cannot say.
 pub fn lower(module: &WorkloadModule, schedule: &LoweredSchedule) -> Result<Lowered, Vec<Diagnostic>> {
     let Some(entry) = module.entry else {
-        return Err(vec![crate::workload::no_workload()]);
+        return Err(vec![crate::workload::fault::no_workload()]);
     };
     let inlined = statement::inlined(module, entry);
     if inlined > u64::from(MAX_WORDS) * 8 {
@@ -117,7 +95,7 @@ pub fn lower(module: &WorkloadModule, schedule: &LoweredSchedule) -> Result<Lowe
     let mut lowering = Lowering::new(module, schedule);
     let workload = &module.workloads[entry.index()];
     lowering.next_label = workload.labels.len() as u32;
-    let statements = lowering.bodies.body();
+    let statements = lowering.body();
     let mut scope = InlinedWorkload::new(workload, Vec::new(), 0, lowering.first_statement(entry));
     lowering.block(&workload.body, &mut scope, statements);
     let (outermost, dispatch) = lowering.schedule(schedule, statements);
@@ -151,7 +129,10 @@ struct Lowering<'m> {
     /// Statements before those of each workload.
     first_statements: Vec<u32>,
     /// The variables in scope, over calls.
-    vars: Vec<SiteVar>,
+    vars: Vec<BodyVar>,
+    /// Those of each body.
+    vars_of: Vec<(BodyId, Vec<BodyVar>)>,
+    exprs_at: OpenPlaces,
     sites: Vec<OpenSite>,
     keeps_after: bool,
     next_label: u32,
@@ -169,7 +150,7 @@ struct AxisRow {
 struct OpenSite {
     place: Place,
     statement: u32,
-    vars: Vec<SiteVar>,
+    vars: Vec<BodyVar>,
 }
 
 impl<'m> Lowering<'m> {
@@ -185,6 +166,8 @@ impl<'m> Lowering<'m> {
             ranges: BTreeMap::new(),
             first_statements: statement::first_statements(module),
             vars: Vec::new(),
+            vars_of: Vec::new(),
+            exprs_at: OpenPlaces::default(),
             sites: Vec::new(),
             keeps_after: matches!(schedule.policy.deps, Deps::Explicit | Deps::Hybrid),
             next_label: 0,

@@ -65,7 +65,7 @@ impl<'m> Lowering<'m> {
 
     /// A body that runs another once.
     fn around(&mut self, inner: BodyId, span: Span) -> BodyId {
-        let body = self.bodies.body();
+        let body = self.body();
         self.instr(body, Op::Combine, 1, (1, 0), span);
         let place = self.ext(body, (0, 0), span);
         self.bodies.link(place, inner);
@@ -180,7 +180,7 @@ impl<'m> Lowering<'m> {
     }
 }
 
-fn innermost(vars: &[super::SiteVar], axis: AxisId) -> Option<usize> {
+fn innermost(vars: &[super::BodyVar], axis: AxisId) -> Option<usize> {
     vars.iter().rposition(|var| var.kind == VarKind::Axis(axis))
 }
 

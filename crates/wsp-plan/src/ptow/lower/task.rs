@@ -14,7 +14,7 @@ use wsp_ir::workload::{
 const MAX_COUNT: usize = u8::MAX as usize;
 
 impl<'m> Lowering<'m> {
-    /// Writes a task: parameters, then regions, each in the order of the arguments, then `AFTER`s.
+    /// Writes a task: parameters and regions in the order of the arguments, then `AFTER`s.
     pub(super) fn task(&mut self, task: &'m Task, scope: &mut InlinedWorkload<'m>, body: BodyId, span: Span) {
         let after = if self.keeps_after { task.after.as_slice() } else { &[] };
         let scalars = || task.args.iter().filter(|arg| matches!(arg.value, ArgValue::Scalar(_))).count();
@@ -31,16 +31,15 @@ impl<'m> Lowering<'m> {
         }
         let statement = scope.statement();
         self.sites.push(OpenSite { place, statement, vars: self.vars.clone() });
-        for arg in &task.args {
-            if let ArgValue::Scalar(expr) = &arg.value {
-                self.param(expr, scope, body, span);
-            }
-        }
         for (index, arg) in task.args.iter().enumerate() {
-            if let ArgValue::Access(access) = &arg.value {
-                self.access(access, self.mode(task, index), scope, (body, span));
+            match &arg.value {
+                ArgValue::Scalar(expr) => self.param(expr, scope, body, span),
+                ArgValue::Access(access) => {
+                    self.access(access, self.mode(task, index), scope, (body, span));
+                }
             }
         }
+        self.exprs_at.used_by(place);
         for label in after {
             self.instr(body, Op::After, 0, (scope.label(*label), 0), span);
         }

@@ -21,7 +21,7 @@ pub(super) use axes::AxisRange;
 /// What a module's parameters, tables, axes, tensors and slots are in one launch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bindings {
-    pub(super) values: Values,
+    pub(crate) values: Values,
     pub(super) axes: Vec<AxisRange>,
     shapes: Vec<Vec<u32>>,
     slots: Vec<i64>,

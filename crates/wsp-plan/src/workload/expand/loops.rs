@@ -1,7 +1,7 @@
 //! Loops, rounds and calls of a run.
 
 use super::TaskSink;
-use super::fault::Fault;
+use super::faults::Fault;
 use super::machine::{LoopState, Machine, NONE, Stop};
 use super::program::Over;
 use wsp_core::{AxisId, WorkloadId, limits};

@@ -2,7 +2,7 @@
 
 use super::super::eval::{Halt, NotClosed, eval};
 use super::affine::REGISTER_BOUND;
-use super::fault::{self, Fault};
+use super::faults::{self, Fault};
 use super::pipeline::Turns;
 use super::program::{CompiledModule, Op, Site, SiteArg, Upper, set_bounds};
 use super::scope::{Live, OfSchedule, Quiet, bounds, is_inside};
@@ -110,8 +110,8 @@ impl<'p, 'm> Machine<'p, 'm> {
             Err(Stop::Cancelled) => Err(ExpandError::Cancelled),
             Err(Stop::Fault(fault)) => {
                 let (loops, indices) = (&self.path[..], &self.indices[..]);
-                let context = fault::Context { loops, indices, ordinal: self.ordinal };
-                let diagnostic = fault::diagnostic(self.program, &fault, &context);
+                let context = faults::Context { loops, indices, ordinal: self.ordinal };
+                let diagnostic = faults::diagnostic(self.program, &fault, &context);
                 Err(ExpandError::Fault(Box::new(diagnostic)))
             }
         }

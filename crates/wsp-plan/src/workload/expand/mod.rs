@@ -11,18 +11,16 @@
 mod affine;
 mod args;
 mod compile;
-mod fault;
+mod faults;
 mod loops;
 mod machine;
 mod pipeline;
 mod program;
 mod scope;
 
-pub(crate) use fault::no_workload;
-
-use super::Bindings;
 use super::schedule::LoweredSchedule;
 pub use super::schedule::{Dispatched, Placement};
+use super::{Bindings, fault};
 use wsp_core::{KernelId, Region, SlotId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{Task, WorkloadModule};

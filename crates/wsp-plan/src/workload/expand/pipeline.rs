@@ -8,7 +8,7 @@
 //! went on, none ever will.
 
 use super::TaskSink;
-use super::fault::{Deadlock, Fault, Waiting, Want};
+use super::faults::{Deadlock, Fault, Waiting, Want};
 use super::machine::{Machine, Stop};
 use super::program::{CompiledModule, Op};
 use std::mem::{swap, take};

@@ -7,7 +7,7 @@ mod place;
 pub use check::check_schedule;
 pub use lower::lower_schedule;
 pub use place::{Dispatched, Placement};
-pub(super) use place::{NoPlace, Placer};
+pub(crate) use place::{NoPlace, Placer};
 
 use crate::{Capability, Support};
 use wsp_diag::{Diagnostic, Span};

@@ -180,11 +180,11 @@ impl Host for Aicpu<'_> {
 
     fn task(&mut self, task: &Task<'_>) -> Result<(), Infallible> {
         let site = self.lowered.site(task.site).expect("every TASK has a site");
-        assert_eq!(site.vars.len(), task.vars.len());
-        let mask = site.index_mask();
-        let marked = task.vars.iter().enumerate().filter(|(depth, _)| mask >> depth & 1 == 1);
+        let vars = self.lowered.vars(task.site);
+        assert_eq!(vars.len(), task.vars.len());
+        let marked = vars.iter().zip(task.vars).filter(|(var, _)| var.kind.is_index());
         let indices: Vec<i64> = marked.map(|(_, value)| *value).collect();
-        assert_eq!(indices, task.indices, "the indices are those that the site marks");
+        assert_eq!(indices, task.indices, "the indices are those of loops");
         self.tasks.push(Made {
             ordinal: task.ordinal,
             statement: site.statement as usize,

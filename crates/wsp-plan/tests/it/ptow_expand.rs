@@ -1,0 +1,59 @@
+//! The tasks of a program and those of a walk over its tree are the same, in the same order, with the same scopes and slots,
+//! up to the same fault in the same words.
+
+use crate::ptow_support::schedules::random_schedule;
+use crate::randomised::cases;
+use crate::workload_support::random::{Rng, random_module};
+use crate::workload_support::{Event, Record, module, schedule};
+use std::collections::BTreeMap;
+use wsp_ir::workload::{WorkloadModule, text};
+use wsp_plan::ptow;
+use wsp_plan::workload::{Bindings, ExpandError, ExpandStats, LoweredSchedule, bind, expand};
+
+/// What an expansion came to: events, and how it ended.
+type Came = (Vec<Event>, usize, Result<ExpandStats, String>);
+
+fn came(record: Record, result: Result<ExpandStats, ExpandError<String>>) -> Came {
+    let end = result.map_err(|error| match error {
+        ExpandError::Fault(fault) => format!("{fault:?}"),
+        other => panic!("{other:?}"),
+    });
+    (record.events, record.asked, end)
+}
+
+fn agree(module: &WorkloadModule, bindings: &Bindings, schedule: &LoweredSchedule, seed: u64) -> Came {
+    let mut rng = Rng::new(seed ^ 0x5107);
+    let slots: Vec<i64> = (0..200).map(|_| rng.below(3) as i64).collect();
+    let record = || Record { slots: slots.clone(), ..Record::default() };
+    let (mut walked, mut run) = (record(), record());
+    let walk = expand(module, bindings, schedule, &mut walked);
+    let program = ptow::expand(module, bindings, schedule, &mut run);
+    let (walked, run) = (came(walked, walk), came(run, program));
+    for (at, (ours, theirs)) in run.0.iter().zip(&walked.0).enumerate() {
+        assert_eq!(ours, theirs, "seed {seed}, event {at}");
+    }
+    assert_eq!(run.2, walked.2, "seed {seed}");
+    assert_eq!((run.0.len(), run.1), (walked.0.len(), walked.1), "seed {seed}: events, slots read");
+    run
+}
+
+#[test]
+fn random_programs_give_what_a_walk_gives() {
+    let (mut ended, mut faults) = (0, BTreeMap::<String, u32>::new());
+    for seed in 0..cases(1000) {
+        let mut made = random_module(seed);
+        let mut rng = Rng::new(seed ^ 0xD15);
+        made.schedules = vec![random_schedule(&mut rng, None)];
+        // Read from text, every expression has its own place.
+        let module = module(&text::print(&made));
+        let bindings = bind(&module, &[], &BTreeMap::new()).expect("everything has a default");
+        match agree(&module, &bindings, &schedule(&module), seed).2 {
+            Ok(_) => ended += 1,
+            Err(fault) => {
+                let kind: String = fault.chars().skip_while(|c| !c.is_ascii_digit()).take(3).collect();
+                *faults.entry(kind).or_default() += 1;
+            }
+        }
+    }
+    println!("{ended} ended, {faults:?}");
+}
