@@ -108,6 +108,7 @@ impl BinOp {
     }
 
     /// Whether the operator joins two truth values.
+    #[inline]
     pub const fn is_logic(self) -> bool {
         matches!(self, BinOp::And | BinOp::Or)
     }
@@ -133,6 +134,7 @@ impl BinOp {
     }
 
     /// Whether the operator divides, so that it has no result for a right side of 0.
+    #[inline]
     pub const fn is_division(self) -> bool {
         matches!(self, BinOp::Div | BinOp::Rem | BinOp::CeilDiv)
     }

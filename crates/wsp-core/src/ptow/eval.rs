@@ -144,13 +144,34 @@ impl Env for Vars {
 /// When it is at fault, or needs a slot that has no value yet.
 #[inline]
 pub fn eval<E: Env>(program: &Program<'_>, launch: &Launch<'_>, expr: u32, env: &mut E) -> Result<i64, Halt> {
-    match program.exprs.get(expr as usize) {
-        Some(word) if word.flags & X_LAST != 0 => {
-            let op = XOp::from_code(word.opcode).ok_or(malformed(expr))?;
+    match program.exprs.get(expr as usize..) {
+        Some([word, ..]) if word.flags & X_LAST != 0 => {
+            let op = XOp::from_code(word.opcode).ok_or_else(|| malformed(expr))?;
             leaf(launch, op, word, expr, env)
+        }
+        // Most others are of two names or numbers, and need no stack.
+        Some([left, right, last, ..]) if last.flags & X_LAST != 0 => {
+            match (plain(left), plain(right), XOp::from_code(last.opcode).and_then(XOp::operator)) {
+                (Some(one), Some(other), Some(operator)) => {
+                    let one = leaf(launch, one, left, expr, env)?;
+                    let other = leaf(launch, other, right, expr.wrapping_add(1), env)?;
+                    i64::binary(operator, one, other).map_err(|because| {
+                        let op = XOp::from_code(last.opcode).unwrap_or(XOp::XAdd);
+                        fault(kind(op, because, one, other), expr.wrapping_add(2))
+                    })
+                }
+                _ => run(program, launch, expr, env),
+            }
         }
         _ => run(program, launch, expr, env),
     }
+}
+
+/// The operation of a word that is not the last and has no operands.
+#[inline]
+fn plain(word: &Word) -> Option<XOp> {
+    let op = XOp::from_code(word.opcode)?;
+    (word.flags & X_LAST == 0 && op.operands() == 0 && op != XOp::XSkip).then_some(op)
 }
 
 /// An expression of several words.
@@ -158,20 +179,20 @@ fn run<E: Env>(program: &Program<'_>, launch: &Launch<'_>, expr: u32, env: &mut 
     let mut stack = Stack::<MAX_EXPR_STACK>::new();
     let mut at = expr;
     loop {
-        let mut word = program.exprs.get(at as usize).ok_or(malformed(at))?;
-        let op = XOp::from_code(word.opcode).ok_or(malformed(at))?;
+        let mut word = program.exprs.get(at as usize).ok_or_else(|| malformed(at))?;
+        let op = XOp::from_code(word.opcode).ok_or_else(|| malformed(at))?;
         match op {
             XOp::XSkip => at = skip(at, word.operand2)?,
             XOp::XSkipZero => {
-                if stack.pop().ok_or(malformed(at))? == 0 {
+                if stack.pop().ok_or_else(|| malformed(at))? == 0 {
                     at = skip(at, word.operand2)?;
                 }
             }
             XOp::XConst | XOp::XValue | XOp::XVar | XOp::XPos | XOp::XAxis | XOp::XLen | XOp::XSlot => {
-                stack.push(leaf(launch, op, word, at, env)?).ok_or(malformed(at))?;
+                stack.push(leaf(launch, op, word, at, env)?).ok_or_else(|| malformed(at))?;
             }
             XOp::XHigh | XOp::XTable | XOp::XNeg | XOp::XNot => {
-                let top = stack.top().ok_or(malformed(at))?;
+                let top = stack.top().ok_or_else(|| malformed(at))?;
                 *top = unary(op, *top, word, launch).map_err(|kind| fault(kind, at))?;
             }
             // The most frequent ones on their own: the operation is then known where it is computed.
@@ -182,18 +203,19 @@ fn run<E: Env>(program: &Program<'_>, launch: &Launch<'_>, expr: u32, env: &mut 
             XOp::XEq | XOp::XNe | XOp::XLt | XOp::XLe | XOp::XGt | XOp::XGe => two(&mut stack, op, at)?,
         }
         if matches!(op, XOp::XSkip | XOp::XSkipZero) {
-            word = program.exprs.get(at as usize).ok_or(malformed(at))?;
+            word = program.exprs.get(at as usize).ok_or_else(|| malformed(at))?;
         }
         if word.flags & X_LAST != 0 {
-            return stack.pop().ok_or(malformed(at));
+            return stack.pop().ok_or_else(|| malformed(at));
         }
         at = at.wrapping_add(1);
     }
 }
 
 /// The last of the words that a skip goes past.
+#[inline]
 fn skip(at: u32, past: u32) -> Result<u32, Halt> {
-    at.checked_add(past).ok_or(malformed(at))
+    at.checked_add(past).ok_or_else(|| malformed(at))
 }
 
 /// What an operation without operands gives.
@@ -212,10 +234,11 @@ fn leaf<E: Env>(launch: &Launch<'_>, op: XOp, word: &Word, at: u32, env: &mut E)
         }
         _ => None,
     };
-    value.ok_or(malformed(at))
+    value.ok_or_else(|| malformed(at))
 }
 
 /// What an operation with one operand gives.
+#[inline]
 pub(super) fn unary(op: XOp, top: i64, word: &Word, launch: &Launch<'_>) -> Result<i64, ExprFaultKind> {
     match op {
         XOp::XHigh => {
@@ -238,10 +261,12 @@ pub(super) fn unary(op: XOp, top: i64, word: &Word, launch: &Launch<'_>) -> Resu
 }
 
 /// Replaces the two on top by what an operation makes of them.
-#[inline]
+#[inline(always)]
 fn two(stack: &mut Stack<MAX_EXPR_STACK>, op: XOp, at: u32) -> Result<(), Halt> {
     let found = op.operator().and_then(|operator| stack.binary(operator));
-    found.ok_or(malformed(at))?.map_err(|(because, left, right)| fault(kind(op, because, left, right), at))
+    found
+        .ok_or_else(|| malformed(at))?
+        .map_err(|(because, left, right)| fault(kind(op, because, left, right), at))
 }
 
 /// Why an operation has no result for these operands.
@@ -257,6 +282,7 @@ fn fault(kind: ExprFaultKind, word: u32) -> Halt {
     Halt::Fault(ExprFault { kind, word })
 }
 
+#[cold]
 fn malformed(word: u32) -> Halt {
     fault(ExprFaultKind::Malformed, word)
 }

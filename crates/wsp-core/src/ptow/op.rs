@@ -127,13 +127,18 @@ macro_rules! ops {
             ext: $ext,
         },)*];
 
+        /// By code, so that a word is decoded without a search.
+        const CODES: &[Option<Op>; 256] = &{
+            let mut codes = [None; 256];
+            $(codes[$code as usize] = Some(Op::$name);)*
+            codes
+        };
+
         impl Op {
             /// The instruction with this code.
+            #[inline]
             pub const fn from_code(code: u8) -> Option<Op> {
-                match code {
-                    $($code => Some(Op::$name),)*
-                    _ => None,
-                }
+                CODES[code as usize]
             }
         }
     };
@@ -261,6 +266,7 @@ pub const DIM_IMMEDIATE: u8 = 0x10;
 
 impl DimKind {
     /// The kind of a dimension's word; none when `flags` has other bits set.
+    #[inline]
     pub const fn from_flags(flags: u8) -> Option<(DimKind, bool)> {
         let kind = match flags & 0x0F {
             0 => DimKind::Whole,

@@ -39,13 +39,18 @@ macro_rules! xops {
             operand: Operand::$operand,
         },)*];
 
+        /// By code, so that a word is decoded without a search.
+        const CODES: &[Option<XOp>; 256] = &{
+            let mut codes = [None; 256];
+            $(codes[$code as usize] = Some(XOp::$name);)*
+            codes
+        };
+
         impl XOp {
             /// The operation with this code.
+            #[inline]
             pub const fn from_code(code: u8) -> Option<XOp> {
-                match code {
-                    $($code => Some(XOp::$name),)*
-                    _ => None,
-                }
+                CODES[code as usize]
             }
         }
     };

@@ -41,6 +41,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// Whether its bodies are the steps of an ordered scope.
+    #[inline]
     pub(super) fn is_ordered(self) -> bool {
         matches!(self, Kind::OrderedLoop | Kind::Sequential | Kind::While)
     }
@@ -57,21 +58,16 @@ pub(super) enum Plan<'a> {
     Stride(Stride),
 }
 
-/// A body under way.
+/// A body under way, without what is known of its loop.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame<'a> {
+pub(super) struct Body {
     pub(super) kind: Kind,
     /// The instruction that it belongs to.
     pub(super) word: u32,
     /// Where it begins.
-    pub(super) body: u32,
+    pub(super) begin: u32,
     /// What holds outside.
     pub(super) attrs: Attrs,
-    /// What is known of owners outside.
-    pub(super) own: Own<'a>,
-    /// Of a loop: its iterations.
-    pub(super) bounds: Bounds,
-    pub(super) plan: Plan<'a>,
     /// Which iteration, branch or round this is.
     pub(super) at: u64,
     /// How many there are; of a `WHILE`, at most. Bodies that run once have none.
@@ -79,6 +75,17 @@ pub(super) struct Frame<'a> {
     /// Of an ordered scope: the ordinal where it begins, and whether the host has been told of it.
     pub(super) first: u64,
     pub(super) told: bool,
+}
+
+/// A body under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame<'a> {
+    pub(super) body: Body,
+    /// What is known of owners outside.
+    pub(super) own: Own<'a>,
+    /// Of a loop: its iterations.
+    pub(super) bounds: Bounds,
+    pub(super) plan: Plan<'a>,
 }
 
 /// The stack of bodies.
@@ -90,22 +97,21 @@ pub(super) struct Frames<'a> {
 
 impl<'a> Frames<'a> {
     pub(super) fn new() -> Frames<'a> {
-        let frame = Frame {
+        let body = Body {
             kind: Kind::Once,
             word: 0,
-            body: 0,
+            begin: 0,
             attrs: Attrs::NONE,
-            own: Own::Test,
-            bounds: Bounds::default(),
-            plan: Plan::Walk,
             at: 0,
             trip: 0,
             first: 0,
             told: false,
         };
+        let frame = Frame { body, own: Own::Test, bounds: Bounds::default(), plan: Plan::Walk };
         Frames { frames: [frame; MAX_BODY_DEPTH], height: 0 }
     }
 
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.height == 0
     }
@@ -117,6 +123,7 @@ impl<'a> Frames<'a> {
     }
 
     /// Adds a body; none when there are too many.
+    #[inline]
     pub(super) fn push(&mut self, frame: Frame<'a>) -> Option<()> {
         *self.frames.get_mut(self.height)? = frame;
         self.height = self.height.wrapping_add(1);
@@ -124,6 +131,7 @@ impl<'a> Frames<'a> {
     }
 
     /// Removes the innermost body.
+    #[inline]
     pub(super) fn pop(&mut self) {
         self.height = self.height.saturating_sub(1);
     }

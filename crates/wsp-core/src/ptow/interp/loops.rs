@@ -2,7 +2,7 @@
 
 use super::super::bounds::{Bounds, BoundsHalt, bounds};
 use super::super::{Op, Word};
-use super::frame::{Frame, Kind, Plan};
+use super::frame::{Body, Frame, Kind, Plan};
 use super::machine::{Budget, Interpreter, Stop, after};
 use super::skip::Choice;
 use super::values::{Live, NO_AXIS};
@@ -43,9 +43,9 @@ impl<'a> Interpreter<'a> {
             Choice::Go(plan, own) => (plan, own),
         };
         let kind = if word.opcode == Op::ForEach.code() { Kind::OrderedLoop } else { Kind::Loop };
-        let frame = Frame { bounds, plan, trip: bounds.trip, ..self.frame(kind, at, word.operand2) };
-        let is_strip = self.prepare(word, &bounds, &frame.plan, &own);
-        self.push(frame)?;
+        let body = Body { trip: bounds.trip, ..self.body(kind, at, word.operand2) };
+        let is_strip = self.prepare(word, &bounds, &plan, &own);
+        self.push(body, bounds, plan)?;
         let (value, position) = (bounds.variable(&self.launch, 0), bounds.index(0));
         self.scope
             .push(value, position, u32::from(word.operand1))
@@ -60,7 +60,7 @@ impl<'a> Interpreter<'a> {
             self.pc = after(at, &self.word(at)?);
             return Ok(());
         }
-        self.push(self.frame(Kind::Once, at, body))
+        self.push_once(self.body(Kind::Once, at, body))
     }
 
     pub(super) fn enter_let<S>(
@@ -71,7 +71,7 @@ impl<'a> Interpreter<'a> {
         budget: &mut Budget,
     ) -> Result<(), Stop<S>> {
         self.tick(budget)?;
-        self.push(self.frame(Kind::Let, at, body))?;
+        self.push_once(self.body(Kind::Let, at, body))?;
         self.scope.push(value, value, NO_AXIS).ok_or(Stop::Fault(FaultKind::Structure))
     }
 
@@ -87,10 +87,10 @@ impl<'a> Interpreter<'a> {
             self.pc = after(at, word);
             return Ok(());
         }
-        let body = self.word(at.wrapping_add(1))?.operand2;
-        let frame = Frame { trip: u64::from(word.flags), ..self.frame(kind, at, body) };
-        self.push(frame)?;
-        self.again(&frame, 0, body);
+        let begin = self.word(at.wrapping_add(1))?.operand2;
+        let body = Body { trip: u64::from(word.flags), ..self.body(kind, at, begin) };
+        self.push_once(body)?;
+        self.again(&body, 0, begin);
         Ok(())
     }
 
@@ -118,10 +118,10 @@ impl<'a> Interpreter<'a> {
             return Err(Stop::Fault(FaultKind::Rounds { max }));
         }
         self.tick(budget)?;
-        let frame = Frame { trip: max, ..self.frame(Kind::While, at, word.operand2) };
-        self.push(frame)?;
+        let body = Body { trip: max, ..self.body(Kind::While, at, word.operand2) };
+        self.push_once(body)?;
         self.stats.while_rounds = self.stats.while_rounds.wrapping_add(1);
-        self.again(&frame, 0, frame.body);
+        self.again(&body, 0, body.begin);
         Ok(())
     }
 
@@ -131,12 +131,12 @@ impl<'a> Interpreter<'a> {
         host: &mut H,
         budget: &mut Budget,
     ) -> Result<(), Stop<H::Stop>> {
-        let frame = *self.frames.top().ok_or(Stop::Fault(FaultKind::Structure))?;
-        let at = frame.at.wrapping_add(1);
-        match frame.kind {
-            Kind::Once | Kind::Let => self.leave(&frame),
-            Kind::Combine | Kind::Sequential => self.next_branch(&frame, at, budget),
-            Kind::While => self.next_round(&frame, at, host, budget),
+        let body = self.frames.top().ok_or(Stop::Fault(FaultKind::Structure))?.body;
+        let at = body.at.wrapping_add(1);
+        match body.kind {
+            Kind::Once | Kind::Let => self.leave(&body),
+            Kind::Combine | Kind::Sequential => self.next_branch(&body, at, budget),
+            Kind::While => self.next_round(&body, at, host, budget),
             Kind::Loop | Kind::OrderedLoop => {
                 self.tick(budget)?;
                 self.seek(at)
@@ -144,98 +144,94 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    fn next_branch<S>(&mut self, frame: &Frame<'a>, at: u64, budget: &mut Budget) -> Result<(), Stop<S>> {
-        if at >= frame.trip {
-            return self.leave(frame);
+    fn next_branch<S>(&mut self, body: &Body, at: u64, budget: &mut Budget) -> Result<(), Stop<S>> {
+        if at >= body.trip {
+            return self.leave(body);
         }
         // Branches are no more than an instruction has extension words.
-        let body = self.word(frame.word.wrapping_add(1).wrapping_add(at as u32))?.operand2;
+        let begin = self.word(body.word.wrapping_add(1).wrapping_add(at as u32))?.operand2;
         self.tick(budget)?;
-        self.again(frame, at, body);
+        self.again(body, at, begin);
         Ok(())
     }
 
     fn next_round<H: Host>(
         &mut self,
-        frame: &Frame<'a>,
+        body: &Body,
         at: u64,
         host: &mut H,
         budget: &mut Budget,
     ) -> Result<(), Stop<H::Stop>> {
         let round = at.cast_signed();
         self.scope.set(round, round);
-        let condition = u32::from(self.word(frame.word)?.operand1);
+        let condition = u32::from(self.word(body.word)?.operand1);
         let holds = match self.eval(condition, host) {
-            Ok(0) => return self.leave(frame),
-            Ok(_) if at >= frame.trip => Err(Stop::Fault(FaultKind::Rounds { max: frame.trip })),
+            Ok(0) => return self.leave(body),
+            Ok(_) if at >= body.trip => Err(Stop::Fault(FaultKind::Rounds { max: body.trip })),
             Ok(_) => Ok(()),
             Err(stop) => Err(stop),
         };
         if matches!(holds, Err(Stop::Fault(_))) {
-            self.pc = frame.word;
+            self.pc = body.word;
         }
         holds?;
         self.tick(budget)?;
         self.stats.while_rounds = self.stats.while_rounds.wrapping_add(1);
-        self.again(frame, at, frame.body);
+        self.again(body, at, body.begin);
         Ok(())
     }
 
-    /// Begins an iteration, branch or round of the innermost frame.
-    pub(super) fn again(&mut self, frame: &Frame<'a>, at: u64, body: u32) {
+    /// Begins an iteration, branch or round of the innermost body.
+    pub(super) fn again(&mut self, body: &Body, at: u64, begin: u32) {
         if let Some(top) = self.frames.top() {
-            top.at = at;
-            top.body = body;
-            top.told = true;
+            top.body.at = at;
+            top.body.begin = begin;
+            top.body.told = true;
         }
-        if frame.kind.is_ordered() {
-            if !frame.told {
+        if body.kind.is_ordered() {
+            if !body.told {
                 self.stats.scopes = self.stats.scopes.wrapping_add(1);
-                self.note(Ordered::Begin, frame.first);
+                self.note(Ordered::Begin, body.first);
             }
             if at > 0 {
                 self.note(Ordered::Step, self.ordinal);
             }
         }
-        self.attrs = frame.attrs;
-        self.pc = body;
+        self.attrs = body.attrs;
+        self.pc = begin;
     }
 
     /// Leaves the innermost body for good.
-    pub(super) fn leave<S>(&mut self, frame: &Frame<'a>) -> Result<(), Stop<S>> {
-        self.pc = after(frame.word, &self.word(frame.word)?);
-        self.attrs = frame.attrs;
-        if matches!(frame.kind, Kind::Let | Kind::While | Kind::Loop | Kind::OrderedLoop) {
+    pub(super) fn leave<S>(&mut self, body: &Body) -> Result<(), Stop<S>> {
+        self.pc = after(body.word, &self.word(body.word)?);
+        self.attrs = body.attrs;
+        if matches!(body.kind, Kind::Let | Kind::While | Kind::Loop | Kind::OrderedLoop) {
             self.scope.pop();
         }
-        if frame.kind.is_ordered() && frame.told {
+        if body.kind.is_ordered() && body.told {
             self.note(Ordered::End, self.ordinal);
         }
-        self.own = frame.own;
+        if let Some(top) = self.frames.top() {
+            self.own = top.own;
+        }
         self.frames.pop();
         Ok(())
     }
 
-    /// A frame for a body of an instruction.
-    fn frame(&self, kind: Kind, word: u32, body: u32) -> Frame<'a> {
-        Frame {
-            kind,
-            word,
-            body,
-            attrs: self.attrs,
-            own: self.own,
-            bounds: Bounds::default(),
-            plan: Plan::Walk,
-            at: 0,
-            trip: 0,
-            first: self.ordinal,
-            told: false,
-        }
+    /// A body of an instruction.
+    fn body(&self, kind: Kind, word: u32, begin: u32) -> Body {
+        Body { kind, word, begin, attrs: self.attrs, at: 0, trip: 0, first: self.ordinal, told: false }
     }
 
-    /// Goes into a body.
-    fn push<S>(&mut self, frame: Frame<'a>) -> Result<(), Stop<S>> {
-        self.pc = frame.body;
+    /// Goes into a body of a loop.
+    fn push<S>(&mut self, body: Body, bounds: Bounds, plan: Plan<'a>) -> Result<(), Stop<S>> {
+        self.pc = body.begin;
+        let frame = Frame { body, own: self.own, bounds, plan };
         self.frames.push(frame).ok_or(Stop::Fault(FaultKind::Structure))
+    }
+
+    /// Goes into a body of another instruction.
+    fn push_once<S>(&mut self, body: Body) -> Result<(), Stop<S>> {
+        self.push(body, Bounds::default(), Plan::Walk)
     }
 }

@@ -9,7 +9,7 @@ use super::super::count::Counter;
 use super::super::dispatch::{Filter, Level, Rule, Source, Stride, solve, solve_loop};
 use super::super::summary::Summary;
 use super::super::{Word, X_LAST, XOp};
-use super::frame::{Frame, NO_WORD, Plan};
+use super::frame::{Body, Frame, NO_WORD, Plan};
 use super::linear::{Along, Line, LoopLevel};
 use super::machine::{Interpreter, Stop};
 use super::owner::{Deciding, Mine, Own};
@@ -185,56 +185,58 @@ impl<'a> Interpreter<'a> {
 
     /// Goes to the first iteration of the innermost loop, from this one on, that is to be visited, or behind the loop.
     pub(super) fn seek<S>(&mut self, from: u64) -> Result<(), Stop<S>> {
-        let frame = *self.frames.top().ok_or(Stop::Fault(FaultKind::Structure))?;
-        let (to, tasks) = match frame.plan {
+        let Frame { body, bounds, plan, .. } = self.frames.top().ok_or(Stop::Fault(FaultKind::Structure))?;
+        let (body, bounds) = (*body, *bounds);
+        if matches!(plan, Plan::Walk) {
+            return self.visit(&body, &bounds, from);
+        }
+        let plan = *plan;
+        let (to, tasks) = match plan {
             Plan::Walk => (Some(from), Some(0)),
             Plan::Stride(stride) => {
-                let to = stride.next_from(from).filter(|to| *to < frame.trip);
-                let range = (from, to.unwrap_or(frame.trip));
-                let bounds = &frame.bounds;
+                let to = stride.next_from(from).filter(|to| *to < body.trip);
+                let range = (from, to.unwrap_or(body.trip));
                 let tasks = self.counted(|counter, vars, budget| {
-                    counter.iterations(frame.word, bounds, range, vars, budget)
+                    counter.iterations(body.word, &bounds, range, vars, budget)
                 });
                 (to, tasks)
             }
-            Plan::Ordinals(deciding) => self.next_ordinal(&frame, from, deciding.rule)?,
+            Plan::Ordinals(deciding) => self.next_ordinal((&body, &bounds), from, deciding.rule)?,
         };
         let Some(tasks) = tasks else {
             // What cannot be counted is walked from here on.
-            let own = match frame.plan {
-                Plan::Ordinals(deciding) => Own::Rule(deciding),
-                Plan::Walk | Plan::Stride(_) => frame.own,
-            };
             if let Some(top) = self.frames.top() {
                 top.plan = Plan::Walk;
+                self.own = top.own;
             }
-            self.own = own;
-            return self.visit(&frame, from);
+            if let Plan::Ordinals(deciding) = plan {
+                self.own = Own::Rule(deciding);
+            }
+            return self.visit(&body, &bounds, from);
         };
         self.count(tasks)?;
-        self.visit(&frame, to.unwrap_or(frame.trip))
+        self.visit(&body, &bounds, to.unwrap_or(body.trip))
     }
 
     /// The first iteration from this one on with an ordinal of this AICPU, and the tasks before it; of no iteration, the tasks
     /// up to the loop's end.
     fn next_ordinal<S>(
         &mut self,
-        frame: &Frame<'a>,
+        (body, bounds): (&Body, &Bounds),
         from: u64,
         rule: Rule<'a>,
     ) -> Result<(Option<u64>, Option<u64>), Stop<S>> {
         let next = rule.next_owned(self.ordinal, self.n, self.me).unwrap_or(u64::MAX);
         let local = next.saturating_sub(self.ordinal);
-        let place = self.counted(|counter, vars, budget| {
-            counter.locate(frame.word, &frame.bounds, (from, local), vars, budget)
-        });
+        let place = self
+            .counted(|counter, vars, budget| counter.locate(body.word, bounds, (from, local), vars, budget));
         let Some(place) = place else { return Ok((None, None)) };
         if let Rule::Ranges(ranges) = rule {
             // Tasks past the last range belong to nobody, and must not be left out in silence.
             let end = ranges.end();
             if place.before > 0 && self.ordinal.saturating_add(place.before) > end {
                 self.ordinal = self.ordinal.max(end);
-                self.pc = frame.word;
+                self.pc = body.word;
                 return Err(Stop::Fault(FaultKind::PastPartition { end }));
             }
         }
@@ -242,12 +244,12 @@ impl<'a> Interpreter<'a> {
     }
 
     /// Begins an iteration of the innermost loop, or leaves it when there are no more.
-    fn visit<S>(&mut self, frame: &Frame<'a>, at: u64) -> Result<(), Stop<S>> {
-        if at >= frame.trip {
-            return self.leave(frame);
+    fn visit<S>(&mut self, body: &Body, bounds: &Bounds, at: u64) -> Result<(), Stop<S>> {
+        if at >= body.trip {
+            return self.leave(body);
         }
-        self.scope.set(frame.bounds.variable(&self.launch, at), frame.bounds.index(at));
-        self.again(frame, at, frame.body);
+        self.scope.set(bounds.variable(&self.launch, at), bounds.index(at));
+        self.again(body, at, body.begin);
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use super::super::bounds::{AxisRow, Bounds, axis_row, bounds};
 use super::super::dispatch::Rule;
 use super::super::{Launch, Op, Word};
 use super::fast::{FastSite, Fields};
-use super::frame::{Frame, Kind, NO_WORD, Plan};
+use super::frame::{Body, Kind, NO_WORD, Plan};
 use super::linear::{Along, LEVELS, LoopLevel, Quiet};
 use super::machine::{Budget, Interpreter, Stop, after, pool_of};
 use super::owner::{Mine, Own};
@@ -265,10 +265,10 @@ impl<'a> Interpreter<'a> {
 
     /// Hands over tasks of the strip until a budget is spent or it ends.
     pub(super) fn strip<H: Host>(&mut self, host: &mut H, budget: &mut Budget) -> Result<(), Stop<H::Stop>> {
-        let frame = *self.frames.top().ok_or(Stop::Fault(FaultKind::Structure))?;
+        let body = self.frames.top().ok_or(Stop::Fault(FaultKind::Structure))?.body;
         let before = budget.tasks.min(budget.steps);
         let mut left = before;
-        let ended = self.strip_tasks(&frame, host, &mut left);
+        let ended = self.strip_tasks(&body, host, &mut left);
         let taken = before.wrapping_sub(left);
         budget.tasks = budget.tasks.saturating_sub(taken);
         budget.steps = budget.steps.saturating_sub(taken);
@@ -281,8 +281,8 @@ impl<'a> Interpreter<'a> {
                 self.scope.pop();
             }
             // The host may have been told of the scope meanwhile.
-            let frame = *self.frames.top().ok_or(Stop::Fault(FaultKind::Structure))?;
-            self.leave(&frame)?;
+            let body = self.frames.top().ok_or(Stop::Fault(FaultKind::Structure))?.body;
+            self.leave(&body)?;
         }
         if self.stats.steps > limits::MAX_GENERATOR_STEPS {
             Err(Stop::Fault(FaultKind::Steps))
@@ -294,12 +294,12 @@ impl<'a> Interpreter<'a> {
     /// As [`Interpreter::strip`]; whether it has ended.
     fn strip_tasks<H: Host>(
         &mut self,
-        frame: &Frame<'a>,
+        body: &Body,
         host: &mut H,
         left: &mut u32,
     ) -> Result<bool, Stop<H::Stop>> {
         loop {
-            match self.strip_run(frame, host, left)? {
+            match self.strip_run(body, host, left)? {
                 Pause::End => return Ok(true),
                 Pause::Spent => return Ok(false),
                 Pause::Step => self.tell_step(host)?,
@@ -318,11 +318,11 @@ impl<'a> Interpreter<'a> {
     /// Hands over tasks whose arguments are kept up to date.
     fn strip_run<H: Host>(
         &mut self,
-        frame: &Frame<'a>,
+        body: &Body,
         host: &mut H,
         left: &mut u32,
     ) -> Result<Pause, Stop<H::Stop>> {
-        let ordered = frame.kind == Kind::OrderedLoop;
+        let ordered = body.kind == Kind::OrderedLoop;
         let even = !ordered && !self.strip.levels[0].bounds.is_sparse();
         loop {
             if even {
@@ -435,7 +435,7 @@ impl<'a> Interpreter<'a> {
     #[cold]
     fn tell_step<H: Host>(&mut self, host: &mut H) -> Result<(), Stop<H::Stop>> {
         let [at, ..] = *self.strip.pace.at();
-        let top = self.frames.top().ok_or(Stop::Fault(FaultKind::Structure))?;
+        let top = &mut self.frames.top().ok_or(Stop::Fault(FaultKind::Structure))?.body;
         let (first, told) = (top.first, top.told);
         top.told = true;
         if !told {

@@ -38,6 +38,7 @@ impl LoopVars {
     }
 
     /// Adds a variable; none when there are too many. Over an axis, it is an index too.
+    #[inline]
     pub(super) fn push(&mut self, value: i64, position: i64, axis: u32) -> Option<()> {
         *self.axes.get_mut(self.depth)? = axis;
         self.vars.set(self.depth, value, position);
@@ -50,6 +51,7 @@ impl LoopVars {
     }
 
     /// Removes the innermost variable.
+    #[inline]
     pub(super) fn pop(&mut self) {
         let Some(depth) = self.depth.checked_sub(1) else { return };
         self.depth = depth;
@@ -80,16 +82,19 @@ impl LoopVars {
         }
     }
 
+    #[inline]
     pub(super) fn var(&self, depth: u16) -> i64 {
         let depth = usize::from(depth);
         if depth < self.depth { self.vars.values.get(depth).copied().unwrap_or(0) } else { 0 }
     }
 
+    #[inline]
     pub(super) fn pos(&self, depth: u16) -> i64 {
         let depth = usize::from(depth);
         if depth < self.depth { self.vars.positions.get(depth).copied().unwrap_or(0) } else { 0 }
     }
 
+    #[inline]
     pub(super) fn axis(&self, axis: u16) -> i64 {
         for at in (0..self.depth).rev() {
             if self.axes.get(at).is_some_and(|found| *found == u32::from(axis)) {
@@ -99,10 +104,12 @@ impl LoopVars {
         0
     }
 
+    #[inline]
     pub(super) fn values(&self) -> &[i64] {
         self.vars.values.get(..self.depth).unwrap_or(&[])
     }
 
+    #[inline]
     pub(super) fn indices(&self) -> &[i64] {
         self.indices.get(..self.index_count).unwrap_or(&[])
     }
@@ -126,6 +133,7 @@ impl<H: Host> Env for Live<'_, H> {
         self.scope.pos(depth)
     }
 
+    #[inline]
     fn axis(&self, axis: u16) -> i64 {
         self.scope.axis(axis)
     }
@@ -157,25 +165,30 @@ impl Record {
         }
     }
 
+    #[inline]
     pub(super) fn clear(&mut self) {
         self.param_count = 0;
         self.access_count = 0;
     }
 
+    #[inline]
     pub(super) fn param(&mut self, value: i64) -> Option<()> {
         *self.params.get_mut(self.param_count)? = value;
         self.param_count = self.param_count.wrapping_add(1);
         Some(())
     }
 
+    #[inline]
     pub(super) fn params(&self) -> &[i64] {
         self.params.get(..self.param_count).unwrap_or(&[])
     }
 
+    #[inline]
     pub(super) fn regions(&self) -> &[Region] {
         self.regions.get(..self.access_count).unwrap_or(&[])
     }
 
+    #[inline]
     pub(super) fn modes(&self) -> &[AccessMode] {
         self.modes.get(..self.access_count).unwrap_or(&[])
     }
@@ -227,6 +240,7 @@ impl Record {
 }
 
 /// What the instruction of an access does to its region.
+#[inline]
 pub(super) fn mode(word: &Word) -> Option<AccessMode> {
     match Op::from_code(word.opcode) {
         Some(Op::IoInput) => Some(AccessMode::In),
