@@ -192,6 +192,8 @@ pub enum Refused {
     },
     /// The state does not fit the graph.
     State(StateFault),
+    /// This process is the child of a fork, and the threads of the runtime are those of its parent.
+    Forked,
 }
 
 impl fmt::Display for Refused {
@@ -221,6 +223,9 @@ impl fmt::Display for Refused {
                 )?;
                 write!(f, "{}, {} and {}", has[0], has[1], has[2])
             }
+            Refused::Forked => f.write_str(
+                "this process was forked from the one that has the threads of this runtime; make one in this process",
+            ),
             Refused::State(fault) => write!(f, "the saved state does not fit the graph: {fault}"),
         }
     }

@@ -14,6 +14,7 @@ use crate::team::Team;
 use crate::{StartError, worker_threads};
 use crossbeam_utils::sync::WaitGroup;
 use std::mem;
+use std::process;
 use std::sync::{Arc, Weak};
 
 /// Runs graphs on simulated devices, whose kernels run on worker threads that it has to itself, or in virtual time ([`Time`](super::Time)).
@@ -23,7 +24,7 @@ use std::sync::{Arc, Weak};
 /// stream or by [`LaunchOptions::after`], fail as well, until a call has returned the failure. The runtime can then be
 /// used as before.
 ///
-/// Dropping it cancels what has not started and waits for what has.
+/// Dropping it cancels what has not started and waits for what has. In the child of a fork its calls are refused ([`Refused::Forked`]).
 #[derive(Debug)]
 pub struct Runtime<B: Bodies> {
     shared: Arc<Shared<B>>,
@@ -31,6 +32,8 @@ pub struct Runtime<B: Bodies> {
     _team: Option<Team>,
     /// Each worker has a part of it until it returns.
     working: WaitGroup,
+    /// The process that has the workers; none in virtual time.
+    process: Option<u32>,
 }
 
 /// What came of a checkpoint that was asked for.
@@ -53,7 +56,7 @@ impl<B: Bodies> Runtime<B> {
         let shared = Arc::new(Shared::new(config));
         let working = WaitGroup::new();
         if shared.config.time == Time::Virtual {
-            return Ok(Runtime { shared, _team: None, working });
+            return Ok(Runtime { shared, _team: None, working, process: None });
         }
         let team = Team::take(shared.config.threads, 0)?;
         for worker in 0..shared.config.threads {
@@ -64,7 +67,13 @@ impl<B: Bodies> Runtime<B> {
                 drop((shared, working));
             });
         }
-        Ok(Runtime { shared, _team: Some(team), working })
+        Ok(Runtime { shared, _team: Some(team), working, process: Some(process::id()) })
+    }
+
+    /// Refuses what workers would do that are in the parent of this process, and would never be done.
+    fn check_process(&self) -> Result<(), Refused> {
+        let is_here = self.process.is_none_or(|process| process == process::id());
+        if is_here { Ok(()) } else { Err(Refused::Forked) }
     }
 
     /// How it was set up.
@@ -77,6 +86,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// There is no such device.
     pub fn default_stream(&self, device: u32) -> Result<StreamId, Refused> {
+        self.check_process()?;
         self.shared.lock().streams.default_of(device)
     }
 
@@ -85,6 +95,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// There is no such device.
     pub fn create_stream(&self, device: u32) -> Result<StreamId, Refused> {
+        self.check_process()?;
         self.shared.lock().streams.create(device)
     }
 
@@ -93,6 +104,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// There is no such stream, or it is a default stream.
     pub fn destroy_stream(&self, stream: StreamId) -> Result<(), Refused> {
+        self.check_process()?;
         self.shared.lock().streams.destroy(stream)
     }
 
@@ -106,6 +118,7 @@ impl<B: Bodies> Runtime<B> {
         bodies: Arc<B>,
         options: LaunchOptions,
     ) -> Result<LaunchId, Refused> {
+        self.check_process()?;
         self.shared.change(|state| state.submit(graph, bodies, options))
     }
 
@@ -114,6 +127,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// It failed, or there is no launch with this number whose outcome has not been returned.
     pub fn sync(&self, launch: LaunchId) -> Result<Stats, SyncError<B::Failure>> {
+        self.check_process()?;
         self.shared.lock().knows(launch)?;
         self.sync_these(vec![launch])
     }
@@ -123,6 +137,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// One of them failed, or the graph was never launched.
     pub fn sync_graph(&self, graph: &Graph) -> Result<Stats, SyncError<B::Failure>> {
+        self.check_process()?;
         let state = self.shared.lock();
         if !state.launched.contains(&graph.key()) {
             return Err(Refused::NeverLaunched { graph: graph.name().to_owned() }.into());
@@ -137,6 +152,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// One of them failed, or there is no such stream.
     pub fn sync_stream(&self, stream: StreamId) -> Result<Stats, SyncError<B::Failure>> {
+        self.check_process()?;
         let state = self.shared.lock();
         state.streams.check(stream)?;
         let ids = state.ids(|_, of| of == stream.index);
@@ -149,6 +165,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// One of them failed.
     pub fn sync_all(&self) -> Result<Stats, SyncError<B::Failure>> {
+        self.check_process()?;
         let ids = self.shared.lock().ids(|_, _| true);
         self.sync_these(ids)
     }
@@ -170,6 +187,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// The list is empty or names a launch whose outcome was returned.
     pub fn wait_any(&self, launches: &[LaunchId]) -> Result<LaunchId, Refused> {
+        self.check_process()?;
         let state = self.shared.lock();
         launches.first().ok_or(Refused::NoLaunch(LaunchId(0)))?;
         launches.iter().try_for_each(|&id| state.knows(id))?;
@@ -183,6 +201,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// There is no launch with this number whose outcome has not been returned.
     pub fn has_ended(&self, launch: LaunchId) -> Result<bool, Refused> {
+        self.check_process()?;
         let state = self.shared.lock();
         state.knows(launch)?;
         Ok(!state.launches.contains_key(&launch))
@@ -219,6 +238,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// There is no launch with this number whose outcome has not been returned.
     pub fn request_checkpoint(&self, launch: LaunchId, checkpoint: u32) -> Result<(), Refused> {
+        self.check_process()?;
         self.shared.change(|state| state.request(launch, checkpoint, None))
     }
 
@@ -227,6 +247,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// The launch fails first, or there is no launch with this number whose outcome has not been returned.
     pub fn checkpoint(&self, launch: LaunchId, checkpoint: u32) -> Result<Saved, SyncError<B::Failure>> {
+        self.check_process()?;
         let ticket = self.shared.change(|state| {
             let ticket = state.next_ticket;
             state.next_ticket += 1;
@@ -313,6 +334,10 @@ impl<B: Bodies> EventsOf<B> {
 
 impl<B: Bodies> Drop for Runtime<B> {
     fn drop(&mut self) {
+        // In the child of a fork nothing is left to end, and locks are as the parent held them.
+        if self.check_process().is_err() {
+            return;
+        }
         self.shared.change(|state| {
             state.is_closed = true;
             state.fail_all(|| Cause::Cancelled);
