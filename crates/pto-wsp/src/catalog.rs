@@ -1,7 +1,8 @@
 //! What every code means, of all crates: each declares its codes beside its checks.
 
 use serde_json::Value;
-use wsp_diag::{Code, CodeInfo, Codes, Diagnostic, SourceMap};
+pub use wsp_diag::CodeInfo;
+use wsp_diag::{Code, Codes, Diagnostic, SourceMap};
 
 /// The codes of all crates.
 const CRATES: [Codes; 11] = [

@@ -77,10 +77,14 @@ pub use wsp_backend::{
     Outcome, Payload, PayloadSlot, Peak, Recording, Released, RunError, RunOptions, Simulated, SimulatedTask,
     SpaceOptions, Stats, UnitOptions, UnitResult, Unwritten, WindowOverflow, WorkloadRunOptions,
 };
-pub use wsp_core::DType;
+pub use wsp_core::policy::Hints;
+pub use wsp_core::{DType, Poll, Region};
 pub use wsp_diag::{Code, Diagnostic, Diagnostics, Severity, SourceMap, render_all};
-pub use wsp_memory::{Buffer, View, ViewFault};
-pub use wsp_plan::{Array, ArrayError, Arrays, CompileOptions, Element, ParamValue, ProgramKind, Target};
+pub use wsp_ir::workload::AccessMode;
+pub use wsp_memory::{Buffer, Claim, View, ViewFault};
+pub use wsp_plan::{
+    Array, ArrayError, Arrays, CompileOptions, DeviceModel, Element, ParamValue, ProgramKind, Target,
+};
 
 /// The code of the reference page on plans.
 #[cfg(doctest)]

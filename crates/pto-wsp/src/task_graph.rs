@@ -43,9 +43,11 @@
 
 pub use wsp_backend::{CheckpointKey, CheckpointStore, MemoryStore, RecordKind};
 pub use wsp_core::tg::{
-    AffinityType, CheckpointNo, CoreType, DependencyType, Direction, FenceScope, GraphNo, LoopMode,
-    MemLocation, StreamNo,
+    AffinityType, CheckpointNo, CoreType, DependencyType, Direction, EventNo, FenceScope, GraphNo, Instr,
+    LoopMode, MemLocation, Platform, ScalarType, StreamNo, TensorNo,
 };
 pub use wsp_cpu::tg::{BoundArg, TensorRange, TgCx, TgKernels, check_unit};
-pub use wsp_ir::tg::{ArgSignature, Expr, KernelSignature, Signatures, Table, TgBuilder, TgModule, verify};
-pub use wsp_tg::lint;
+pub use wsp_ir::tg::{
+    ArgRef, ArgSignature, Expr, KernelSignature, RefValue, Signatures, Table, TgBuilder, TgModule, verify,
+};
+pub use wsp_tg::{LintOptions, lint};

@@ -35,11 +35,13 @@ pub use wsp_cpu::workload::{
     TypedKernel,
 };
 pub use wsp_ir::workload::build::{
-    ModuleBuilder, TaskGraphPolicy, affinity, between, hash, range, range_step, round_robin, sized,
+    self, ModuleBuilder, TaskGraphPolicy, affinity, between, hash, range, range_step, round_robin, sized,
     static_partition, work_steal,
 };
 pub use wsp_ir::workload::text::{parse, print};
 pub use wsp_ir::workload::{
-    Deps, ExecPool, Gate, GateScope, PoolSizes, Ready, Start, Trace, Window, WindowMode, WorkloadModule,
+    Deps, ExecPool, Gate, GateScope, PoolSizes, Ready, Start, Timing, Trace, Window, WindowMode,
+    WorkloadModule, verify::VerifiedWorkload,
 };
-pub use wsp_plan::workload::{WorkloadLibrary, WorkloadPlan};
+pub use wsp_plan::ViewKernelSource;
+pub use wsp_plan::workload::WorkloadPlan;

@@ -22,7 +22,8 @@ pub use key::{Part, PlanKey};
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use wsp_diag::{Diagnostic, Severity};
-use wsp_kernel::{CodeCache, CodeStatistics};
+pub use wsp_kernel::CodeCache;
+use wsp_kernel::CodeStatistics;
 use wsp_memory::{Form, Unreadable};
 
 /// What every entry begins with.

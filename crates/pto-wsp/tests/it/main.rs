@@ -6,4 +6,5 @@ mod document_004;
 mod errors;
 mod graph;
 mod program;
+mod public;
 mod selection;
