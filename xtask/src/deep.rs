@@ -3,7 +3,8 @@
 //! * the large versions of randomised tests: [`ROWS`] names each with its number of cases;
 //! * tests of kernels for AArch64 ([`crate::cross`]);
 //! * mutants of our own code ([`mutants`]);
-//! * the packages of our crates, each built from what it holds ([`packages`]).
+//! * the packages of our crates, each built from what it holds ([`packages`]);
+//! * the documentation of all crates, where a warning is an error.
 //!
 //! What cannot be run for want of a tool is skipped: it is printed with the reason and never counted as passed.
 
@@ -14,7 +15,7 @@ mod rows;
 use crate::cross;
 use crate::project::Project;
 use crate::runners::{self, Tally};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use rows::{ROWS, Row};
 
 /// How a step ended that could be run.
@@ -39,6 +40,7 @@ enum Work {
     Cross,
     Mutants,
     Packages,
+    Documentation,
 }
 
 impl Step {
@@ -52,6 +54,7 @@ impl Step {
             },
             Work::Mutants => mutants::test(project, tally),
             Work::Packages => packages::test(project),
+            Work::Documentation => documentation(project).map(Outcome::Ran),
         }
     }
 }
@@ -66,6 +69,7 @@ pub(crate) fn steps(filters: &[&str]) -> Result<Vec<Step>> {
         ("AArch64", Work::Cross),
         ("mutants of our own code", Work::Mutants),
         ("packages of our crates", Work::Packages),
+        ("documentation without warnings", Work::Documentation),
     ];
     let others = others.into_iter().map(|(name, work)| Step { name: name.to_owned(), work });
     let mut all: Vec<Step> = rows.chain(others).collect();
@@ -75,6 +79,13 @@ pub(crate) fn steps(filters: &[&str]) -> Result<Vec<Step>> {
     }
     all.retain(|step| filters.is_empty() || filters.iter().any(|filter| step.name.contains(filter)));
     Ok(all)
+}
+
+/// Writes the documentation of all crates; whether there was no warning, such as a link that leads nowhere.
+fn documentation(project: &Project) -> Result<bool> {
+    let mut command = project.cargo(&["doc", "--workspace", "--no-deps", "--keep-going"]);
+    let status = command.env("RUSTDOCFLAGS", "-D warnings").status().context("cargo doc")?;
+    Ok(status.success())
 }
 
 /// The tests of a row with its number of cases; whether all passed, and at least one said that it ran so many.
@@ -176,7 +187,7 @@ mod tests {
             steps(filters).map(|steps| steps.into_iter().map(|step| step.name).collect::<Vec<String>>())
         };
         assert_eq!(names(&["AArch"]).ok(), Some(vec!["AArch64".to_owned()]));
-        assert!(names(&[]).is_ok_and(|all| all.len() == ROWS.len() + 3));
+        assert!(names(&[]).is_ok_and(|all| all.len() == ROWS.len() + 4));
         assert!(names(&["nothing of this name"]).is_err());
     }
 }

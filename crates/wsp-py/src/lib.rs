@@ -2,9 +2,9 @@
 //!
 //! **Boundary:** the only crate that knows Python. Its users are the modules of `python/pto_wsp`, not people.
 //!
-//! [`compile`] makes programs of traces, [`program`] runs them: [`inputs`] binds what a call gives by name, [`arrays`] finds the memory of
-//! arrays, [`pages`] makes such that begin at pages, [`runs`] waits for runs while it looks at signals, [`plans`] keeps what generators emitted, [`kernels`] calls Python functions for tasks, [`graphs`] has task
-//! graphs, [`gone`] says when objects go unused, [`errors`] makes exceptions of findings.
+//! `compile` makes programs of traces, `program` runs them: `inputs` binds what a call gives by name, `arrays` finds the memory of
+//! arrays, `pages` makes such that begin at pages, `runs` waits for runs while it looks at signals, `plans` keeps what generators emitted, `kernels` calls Python functions for tasks, `graphs` has task
+//! graphs, `gone` says when objects go unused, `errors` makes exceptions of findings.
 #![deny(unsafe_code)]
 
 mod arrays;

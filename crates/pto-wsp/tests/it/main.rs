@@ -4,6 +4,7 @@ mod arguments;
 mod counting;
 mod document_004;
 mod errors;
+mod examples;
 mod graph;
 mod program;
 mod public;
