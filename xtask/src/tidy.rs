@@ -10,6 +10,7 @@
 //! * the backend and the registry name a backend, of the command line and Python only files of a list ([`backends`]);
 //! * at most three files compute integer operators, and one enum lists them ([`evaluators`]);
 //! * ends of ranges are computed from operators in one place ([`intervals`]);
+//! * hang reports, failures of runs, ready queues and task loops become fewer ([`engines`]);
 //! * memory of tasks is shared by one type ([`shared`]), and held by three ([`memory`]);
 //! * what is compiled once for each instruction set has no closures ([`vectors`]);
 //! * every row of the conformance pages that holds, in full or in part, has a test ([`conformance`]);
@@ -17,6 +18,7 @@
 
 mod backends;
 mod conformance;
+mod engines;
 mod evaluators;
 mod features;
 mod intervals;
@@ -59,6 +61,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     let mut twins = twins::Twins::default();
     let mut evaluators = evaluators::Evaluators::default();
     let mut intervals = intervals::Intervals::default();
+    let mut engines = engines::Engines::default();
     let mut lexers = lexers::Lexers::default();
     let mut backends = backends::Backends::default();
     let mut shared = shared::Shared::default();
@@ -76,6 +79,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
             twins.source(&name, &text);
             evaluators.source(&name, &text);
             intervals.source(&name, &text);
+            engines.source(&name, &text);
             lexers.source(&name, &text);
             backends.source(&name, &text);
             shared.source(&name, &text);
@@ -112,6 +116,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     faults.extend(twins.faults());
     faults.extend(evaluators.faults());
     faults.extend(intervals.faults());
+    faults.extend(engines.faults());
     faults.extend(lexers.faults());
     faults.extend(backends.faults());
     faults.extend(shared.faults());
