@@ -139,7 +139,7 @@ pub(crate) struct BenchGenerateArgs {
         value_name = "LIST",
         value_delimiter = ',',
         value_enum,
-        default_value = "dense,flat,ragged,llama"
+        default_value = "dense,expanders,flat,ragged,llama"
     )]
     pub(crate) sections: Vec<GenerateSection>,
 
@@ -161,6 +161,8 @@ pub(crate) struct BenchGenerateArgs {
 pub(crate) enum GenerateSection {
     /// A nest of two loops on one thread
     Dense,
+    /// Both expansions of the host
+    Expanders,
     /// One AICPU among more and more
     Flat,
     /// Rows of different lengths

@@ -46,6 +46,7 @@ pub(super) fn generate(session: &mut Session, args: &BenchGenerateArgs) -> Resul
 fn failed(section: GenerateSection, fault: &str) -> Diagnostic {
     let name = match section {
         GenerateSection::Dense => "dense",
+        GenerateSection::Expanders => "expanders",
         GenerateSection::Flat => "flat",
         GenerateSection::Ragged => "ragged",
         GenerateSection::Llama => "llama",

@@ -4,6 +4,7 @@
 //! | rows | what is measured |
 //! |---|---|
 //! | `dense` | a nest of two loops, a task of two parameters and one box: nanoseconds per task of one thread, from the bytecode and by the host's expansion |
+//! | `expanders` | programs that differ in what stands around a task: nanoseconds per task of the host, from the program and by a walk over the tree |
 //! | `flat` | one AICPU of `N` whose own tasks stay as many: nanoseconds per own task, as `N` grows |
 //! | `ragged` | rows of different lengths: the same, with and without sums over them |
 //! | `llama` | the attention of LLaMA-7B: bytes of program and list, time to the first task, memory |
@@ -12,6 +13,7 @@
 
 mod aicpu;
 mod dense;
+mod expanders;
 mod flat;
 mod hosts;
 mod llama;
@@ -56,6 +58,7 @@ impl Plan {
 pub(crate) fn measure(section: GenerateSection, plan: &Plan, mut row: impl FnMut(Row)) -> Result<(), String> {
     match section {
         GenerateSection::Dense => dense::rows(plan, &mut row),
+        GenerateSection::Expanders => expanders::rows(plan, &mut row),
         GenerateSection::Flat => flat::rows(plan, &mut row),
         GenerateSection::Ragged => ragged::rows(plan, &mut row),
         GenerateSection::Llama => llama::rows(plan, &mut row),

@@ -10,7 +10,7 @@ use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::workload::WorkloadModule;
 use wsp_ir::workload::text::parse;
 use wsp_plan::ParamValue;
-use wsp_plan::ptow::{LaunchData, Lowered, dispatch_configs, lower, prefix_sums};
+use wsp_plan::ptow::{self, LaunchData, Lowered, dispatch_configs, lower, prefix_sums};
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::workload::{Bindings, LoweredSchedule, bind, expand, lower_schedule};
 
@@ -99,7 +99,16 @@ impl Nest {
         (sums, start.to(Moment::now()).cpu)
     }
 
-    /// Generates all tasks on the host.
+    /// Generates all tasks on the host, from the program.
+    pub(super) fn expand_program(&self) -> Result<Took, String> {
+        let start = Moment::now();
+        let mut sum = Sum::default();
+        ptow::expand(&self.module, &self.bindings, &self.schedule, &mut sum)
+            .map_err(|_| "expansion failed".to_owned())?;
+        Ok(Took { sum, ns: start.to(Moment::now()).cpu })
+    }
+
+    /// Generates all tasks on the host, by a walk over the tree.
     pub(super) fn expand(&self) -> Result<Took, String> {
         let start = Moment::now();
         let mut sum = Sum::default();
