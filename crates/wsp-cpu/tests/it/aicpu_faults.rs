@@ -51,6 +51,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("workload main { c(n); parallel for i in 0..2 { for j in rag[n + i] { k(j); } } }", "has no row 3"),
     ("workload main { c(n); while n > 1 max 4 { k(1); } }", "still holds after 4 rounds"),
     ("workload main { c(n); while 12 / (n - 3) > 1 { k(1); } }", "division by zero"),
+    ("workload main { for i in 0..2 { while 12 / n > 1 { d(n); } } }", "division by zero"),
     (
         "workload w(i) { k(i); } workload main { c(n); parallel for i in 0..3 { call w(t[n + i]); } }",
         "outside table",
@@ -62,16 +63,21 @@ const NAMES: &str = "
     table t = [3, 1, 4, 1]; table lens = [1, 2, 1]; table ptr = [0, 1, 2, 4]; table cols = [0, 2, 1, 2];
     axis b = dense(3); axis rag = ragged(b, lens); axis sp = sparse(b, ptr, cols);
     tensor x: f32[8]; slot n = 3;
-    kernel k(i); kernel r(in a); kernel m(in a, i); kernel c(inout a);
+    kernel k(i); kernel r(in a); kernel m(in a, i); kernel c(inout a); kernel d(inout a);
 ";
 
-/// What is wrong with a workload whose kernel `c` computes 3.
+/// What is wrong with a workload whose kernel `c` computes 3, and `d` one less than there was.
 fn faults(text: &str, options: &WorkloadOptions) -> Vec<Diagnostic> {
     let mut registry = KernelRegistry::new();
     for nothing in ["k", "r", "m"] {
         registry.register(nothing, |_: &mut KernelCx<'_>| Ok(())).expect("one of each");
     }
     registry.register("c", |cx: &mut KernelCx<'_>| cx.store(0, &[3i64])).expect("one of each");
+    let down = |cx: &mut KernelCx<'_>| {
+        let left = cx.load::<i64>(0)?[0];
+        cx.store(0, &[left - 1])
+    };
+    registry.register("d", down).expect("one of each");
     let program = program(text).with_kernels(registry).expect("every kernel has a function");
     program.execute(&WorkloadInputs::all_made_up(0), options).expect_err(text)
 }

@@ -275,7 +275,10 @@ fn too_many_aicpus_and_too_many_ranges_are_refused() {
 fn a_partition_that_ends_before_the_tasks_is_reported() {
     let cases = [
         ("keep(n); parallel for i in 0..8 { k(x[i]); }", "the workload generates 10 tasks\n"),
-        ("parallel for i in 0..8 { k(x[i]); } keep(n);", "generates 10 tasks before something goes wrong"),
+        (
+            "parallel for i in 0..8 { k(x[i]); } keep(n);",
+            "generates 10 tasks before something goes wrong: the condition of a loop still holds after 1 round",
+        ),
     ];
     for (body, expected) in cases {
         let text = format!(

@@ -4,7 +4,7 @@
 use crate::ptow_support::schedules::random_schedule;
 use crate::randomised::cases;
 use crate::workload_support::random::{Rng, random_module};
-use crate::workload_support::{Event, Record, module, schedule};
+use crate::workload_support::{Event, Record, bound, module, schedule};
 use std::collections::BTreeMap;
 use wsp_ir::workload::{WorkloadModule, text};
 use wsp_plan::ptow;
@@ -21,10 +21,13 @@ fn came(record: Record, result: Result<ExpandStats, ExpandError<String>>) -> Cam
     (record.events, record.asked, end)
 }
 
-fn agree(module: &WorkloadModule, bindings: &Bindings, schedule: &LoweredSchedule, seed: u64) -> Came {
-    let mut rng = Rng::new(seed ^ 0x5107);
-    let slots: Vec<i64> = (0..200).map(|_| rng.below(3) as i64).collect();
-    let record = || Record { slots: slots.clone(), ..Record::default() };
+fn agree(
+    module: &WorkloadModule,
+    bindings: &Bindings,
+    schedule: &LoweredSchedule,
+    (slots, seed): (&[i64], u64),
+) -> Came {
+    let record = || Record { slots: slots.to_vec(), ..Record::default() };
     let (mut walked, mut run) = (record(), record());
     let walk = expand(module, bindings, schedule, &mut walked);
     let program = ptow::expand(module, bindings, schedule, &mut run);
@@ -47,13 +50,25 @@ fn random_programs_give_what_a_walk_gives() {
         // Read from text, every expression has its own place.
         let module = module(&text::print(&made));
         let bindings = bind(&module, &[], &BTreeMap::new()).expect("everything has a default");
-        match agree(&module, &bindings, &schedule(&module), seed).2 {
+        let mut rng = Rng::new(seed ^ 0x5107);
+        let slots: Vec<i64> = (0..200).map(|_| rng.below(3) as i64).collect();
+        match agree(&module, &bindings, &schedule(&module), (&slots, seed)).2 {
             Ok(_) => ended += 1,
             Err(fault) => {
-                let kind: String = fault.chars().skip_while(|c| !c.is_ascii_digit()).take(3).collect();
-                *faults.entry(kind).or_default() += 1;
+                let code: String = fault.chars().skip_while(|c| !c.is_ascii_digit()).take(3).collect();
+                *faults.entry(code).or_default() += 1;
             }
         }
     }
-    println!("{ended} ended, {faults:?}");
+    assert!(ended > 300 && faults.len() >= 7, "{ended} ended, {faults:?}");
+}
+
+#[test]
+fn a_condition_that_is_at_fault_in_a_later_round_is_told_where_it_stands() {
+    let module = module(
+        "slot n = 2; kernel k(i); workload main { for i in 0..2 { while 4 / n > 0 { k(i); k(i); } k(7); } }",
+    );
+    let came = agree(&module, &bound(&module, &[]), &schedule(&module), (&[2, 5, 1, 0], 0));
+    let fault = came.2.expect_err("4 / 0");
+    assert!(fault.contains("division by zero") && fault.contains("at i = 1"), "{fault}");
 }

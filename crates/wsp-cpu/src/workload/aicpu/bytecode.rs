@@ -1,8 +1,8 @@
 //! The tasks of one AICPU from a program.
 
-use super::GenerationFault;
 use super::issue::{Issue, Issued};
 use super::ready::AicpuProgram;
+use super::{GenerationFault, ProgramFault};
 use smallvec::SmallVec;
 use wsp_core::ptow::interp::{self, AccessMode, Fault, Host, Interpreter, Ordered, Task};
 use wsp_core::{AccessKind, ExecPool, Region, SlotId, StreamId};
@@ -55,15 +55,16 @@ impl<I> Bytecode<'_, I> {
 
     /// A fault. Behind the last range of a static partition that may come of what nobody's tasks have not written.
     fn failed(&self, fault: Fault) -> Progress<GenerationFault> {
-        let program = || GenerationFault::Program { fault, indices: self.interpreter.indices().to_vec() };
-        Progress::Fault(self.left_over(Some(fault)).unwrap_or_else(program))
+        let found = ProgramFault { fault, indices: self.interpreter.indices().to_vec() };
+        let left_over = self.left_over(Some(&found));
+        Progress::Fault(left_over.unwrap_or(GenerationFault::Program(found)))
     }
 
     /// Tasks so far that a static partition gives to nobody.
-    fn left_over(&self, then: Option<Fault>) -> Option<GenerationFault> {
+    fn left_over(&self, then: Option<&ProgramFault>) -> Option<GenerationFault> {
         let total = self.interpreter.stats().total_ordinals;
         let end = self.adapter.program.partition.filter(|end| *end < total)?;
-        Some(GenerationFault::Partition { end, total, then })
+        Some(GenerationFault::Partition { end, total, then: then.cloned() })
     }
 }
 

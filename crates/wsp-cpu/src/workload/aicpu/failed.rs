@@ -3,9 +3,8 @@
 use super::super::codes;
 use super::super::library::no_slot;
 use super::super::settings::{cancelled, not_started, overflow, stuck};
-use super::{Generated, GenerationFault};
+use super::{Generated, GenerationFault, ProgramFault};
 use wsp_backend::WindowOverflow;
-use wsp_core::ptow::interp::Fault;
 use wsp_core::words::counted;
 use wsp_core::{KernelId, SlotId};
 use wsp_diag::{Diagnostic, Span};
@@ -45,11 +44,11 @@ impl Generated<'_> {
         };
         match fault {
             SourceFault::Fault { fault: GenerationFault::Task(fault), .. } => fault,
-            SourceFault::Fault { fault: GenerationFault::Program { fault, indices }, .. } => {
-                self.program_fault(&fault, &indices, lowered)
+            SourceFault::Fault { fault: GenerationFault::Program(found), .. } => {
+                self.first_fault(&found, lowered)
             }
             SourceFault::Fault { fault: GenerationFault::Partition { end, total, then }, .. } => {
-                self.partition(end, total, then.as_ref())
+                self.partition(end, total, then.map(|found| self.program_fault(&found, lowered)))
             }
             SourceFault::Fault { fault: GenerationFault::Site(word), .. } => {
                 Trap::internal(format!("instruction {word} belongs to no statement"), Span::default()).into()
@@ -72,7 +71,7 @@ impl Generated<'_> {
     }
 
     /// Tasks that a static partition gives to nobody.
-    fn partition(&self, end: u64, total: u64, then: Option<&Fault>) -> Diagnostic {
+    fn partition(&self, end: u64, total: u64, then: Option<Diagnostic>) -> Diagnostic {
         let line = self.schedule.lines.iter().find(|line| line.primitive.starts_with("dispatch"));
         let fault = Diagnostic::error(codes::PARTITION, "a static partition does not tile the tasks")
             .at(line.map_or_else(Span::default, |line| line.span), format!("its ranges end at {end}"));
@@ -83,7 +82,7 @@ impl Generated<'_> {
             Some(then) => fault
                 .note(format!(
                     "the workload generates {total} before something goes wrong: {}",
-                    then.kind,
+                    then.message,
                     total = counted(total, "task")
                 ))
                 .note("tasks behind the last range do not run, so what they would write is missing")
@@ -93,12 +92,19 @@ impl Generated<'_> {
 
     /// The fault of a program. AICPUs find faults in no particular order, so the first of all tasks is looked for, among those
     /// that depend on no computed value.
-    fn program_fault(&self, fault: &Fault, indices: &[i64], lowered: Option<&Lowered>) -> Diagnostic {
+    fn first_fault(&self, found: &ProgramFault, lowered: Option<&Lowered>) -> Diagnostic {
+        match expand(self.module, self.bindings, self.schedule, &mut Looking) {
+            Err(ExpandError::Fault(first)) => *first,
+            Ok(_) | Err(ExpandError::Sink(_) | ExpandError::Cancelled) => self.program_fault(found, lowered),
+        }
+    }
+
+    /// A fault that an AICPU has found.
+    fn program_fault(&self, found: &ProgramFault, lowered: Option<&Lowered>) -> Diagnostic {
         let source = (self.module, self.bindings, self.schedule);
-        match (expand(self.module, self.bindings, self.schedule, &mut Looking), lowered) {
-            (Err(ExpandError::Fault(first)), _) => *first,
-            (_, Some(lowered)) => lowered.fault(source, fault, indices),
-            (_, None) => Trap::internal(fault.to_string(), Span::default()).into(),
+        match lowered {
+            Some(lowered) => lowered.fault(source, &found.fault, &found.indices),
+            None => Trap::internal(found.fault.to_string(), Span::default()).into(),
         }
     }
 }

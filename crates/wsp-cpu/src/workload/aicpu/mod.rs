@@ -44,14 +44,21 @@ use wsp_runtime::aicpu::{Aicpus, NoSlots, Slots};
 /// Why an AICPU generates no more.
 #[derive(Debug)]
 pub(crate) enum GenerationFault {
-    /// The program is at fault, with these indices of the loops around.
-    Program { fault: Fault, indices: Vec<i64> },
+    /// The program is at fault.
+    Program(ProgramFault),
     /// A task cannot be.
     Task(Diagnostic),
     /// An instruction that belongs to no statement.
     Site(u32),
     /// A static partition ends before the tasks, of which there are so many, or so many before the program is at fault.
-    Partition { end: u64, total: u64, then: Option<Fault> },
+    Partition { end: u64, total: u64, then: Option<ProgramFault> },
+}
+
+/// A program at fault, and the indices of the loops around.
+#[derive(Clone, Debug)]
+pub(crate) struct ProgramFault {
+    pub(crate) fault: Fault,
+    pub(crate) indices: Vec<i64>,
 }
 
 /// A workload that AICPUs are to generate.
