@@ -94,7 +94,8 @@ def documented(text: str) -> set[str]:
 
 
 def test_every_public_name_is_in_the_reference() -> None:
-    names = documented(REFERENCE.read_text(encoding="utf-8"))
+    pages = [REFERENCE, DOCS / "reference" / "schedules.md"]
+    names = set().union(*(documented(page.read_text(encoding="utf-8")) for page in pages))
     parts = {part for name in names for part in name.split(".")}
     assert sorted(name for name in pto_wsp.__all__ if name not in parts) == []
 

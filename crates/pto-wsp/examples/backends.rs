@@ -1,6 +1,7 @@
 //! Document 004: a registry selects a backend for a plan and says why; every kind of program is compiled, run and asked by the same calls.
 //!
 //! `cargo run --package pto-wsp --example backends`
+#![allow(clippy::print_stdout, reason = "an example says what it does")]
 
 use pto_wsp::backend::{PlanSource, registry};
 use pto_wsp::workload::{WorkloadPlan, parse};

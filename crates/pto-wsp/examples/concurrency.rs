@@ -2,6 +2,7 @@
 //! beneath by itself.
 //!
 //! `cargo run --package pto-wsp --example concurrency`
+#![allow(clippy::print_stdout, reason = "an example says what it does")]
 
 use pto_wsp::graph::Graph;
 use pto_wsp::workload::{Deps, ModuleBuilder, Ready, TaskGraphPolicy, Window, WindowMode};

@@ -1,6 +1,7 @@
 //! Document 001: a workload is a program that generates tasks. The host generates them, or AICPUs do, each its own: results are the same.
 //!
 //! `cargo run --package pto-wsp --example generation`
+#![allow(clippy::print_stdout, reason = "an example says what it does")]
 
 use pto_wsp::workload::{Rows, RowsMut};
 use pto_wsp::{Args, Array, Error, Expand, RunOptions, Source, WorkloadRunOptions};

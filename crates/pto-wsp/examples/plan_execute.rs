@@ -1,6 +1,7 @@
 //! Document 002: spaces, descriptors and kernels of a `.pto` file; what a run would do, a prepared program, other arguments.
 //!
 //! `cargo run --package pto-wsp --example plan_execute`
+#![allow(clippy::print_stdout, reason = "an example says what it does")]
 
 use pto_wsp::{Args, Array, Error, ParamValue, Program, RunOptions};
 

@@ -1,6 +1,7 @@
 //! Document 000: a unit of the task-graph instruction set, as text and from the builder, on a simulated device.
 //!
 //! `cargo run --package pto-wsp --example task_graph`
+#![allow(clippy::print_stdout, reason = "an example says what it does")]
 
 use pto_wsp::task_graph::{CoreType, DependencyType, Direction, TgBuilder, TgKernels};
 use pto_wsp::{Args, DType, Error, Program, RunOptions, Source};

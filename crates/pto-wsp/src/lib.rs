@@ -75,13 +75,16 @@ pub use wsp_backend::{
     Absent, Advance, AicpuOutcome, Arg, Args, Begin, Bodies, BytesByLocation, Detail, Expand, Explanation,
     GraphAccess, GraphKernel, GraphListing, GraphOptions, Growth, KernelStats, KvLayout, MissedHazard,
     Outcome, Payload, PayloadSlot, Peak, Recording, Released, RunError, RunOptions, Simulated, SimulatedTask,
-    SpaceOptions, Stats, UnitOptions, UnitResult, Unwritten, WindowOverflow, WorkloadRunOptions,
+    SpaceOptions, Stats, UnitOptions, UnitResult, Unwritten, WindowOverflow, WorkloadResult,
+    WorkloadRunOptions,
 };
 pub use wsp_core::policy::Hints;
+pub use wsp_core::ptow::AicpuStats;
 pub use wsp_core::{DType, Poll, Region};
 pub use wsp_diag::{Code, Diagnostic, Diagnostics, Severity, SourceMap, render_all};
 pub use wsp_ir::workload::AccessMode;
 pub use wsp_memory::{Buffer, Claim, View, ViewFault};
+pub use wsp_plan::ptow::Transfer;
 pub use wsp_plan::{
     Array, ArrayError, Arrays, CompileOptions, DeviceModel, Element, ParamValue, ProgramKind, Target,
 };

@@ -88,11 +88,11 @@ impl Lowered {
     ) -> Option<Diagnostic> {
         let statement = self.site(word)?.statement;
         let task = statements(module).get(statement as usize)?.task;
-        let regions = task.args.iter().enumerate().filter_map(|(index, arg)| match &arg.value {
+        let mut regions = task.args.iter().enumerate().filter_map(|(index, arg)| match &arg.value {
             ArgValue::Access(access) => Some((index, access)),
             ArgValue::Scalar(_) => None,
         });
-        let (arg, region) = regions.skip(usize::from(access)).next()?;
+        let (arg, region) = regions.nth(usize::from(access))?;
         Some(fault::outside(module, bindings, (task.kernel, arg), region, bounds))
     }
 

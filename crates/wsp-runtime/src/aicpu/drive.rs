@@ -10,7 +10,7 @@
 use super::config::{AicpuConfig, Interleaving};
 use super::cores::{Core, TaskFailure};
 use super::driven::{Driven, StepKind, Trouble};
-use super::failure::SourceFault;
+use super::failure::{AicpuFailure, SourceFault};
 use super::generator::{Generator, Slots};
 use super::shared::{Shared, Stop};
 use crate::random;
@@ -42,7 +42,7 @@ struct FailureKey {
 /// A failure that counts unless one before it in elaboration order is found.
 struct Recorded<F, G> {
     key: FailureKey,
-    failure: Failure<F, SourceFault<G>, u64>,
+    failure: AicpuFailure<F, G>,
 }
 
 /// A run, as all threads see it.
@@ -61,7 +61,7 @@ impl<'r, R: TaskRunner, G: Generator> Run<'r, R, G> {
         Run { shared, runner, slots, failure: Mutex::new(None), idle }
     }
 
-    fn record(&self, key: FailureKey, failure: Failure<R::Failure, SourceFault<G::Fault>, u64>) {
+    fn record(&self, key: FailureKey, failure: AicpuFailure<R::Failure, G::Fault>) {
         let mut recorded = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         if recorded.as_ref().is_none_or(|first| key < first.key) {
             *recorded = Some(Recorded { key, failure });
@@ -69,7 +69,7 @@ impl<'r, R: TaskRunner, G: Generator> Run<'r, R, G> {
     }
 
     /// The failure that counts.
-    pub(super) fn take_failure(&self) -> Option<Failure<R::Failure, SourceFault<G::Fault>, u64>> {
+    pub(super) fn take_failure(&self) -> Option<AicpuFailure<R::Failure, G::Fault>> {
         let mut recorded = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         recorded.take().map(|recorded| recorded.failure)
     }

@@ -70,7 +70,7 @@ mod models;
 mod tests;
 
 pub use config::{AfterEdges, AicpuConfig, AicpuConfigError, Interleaving, ReadyOrder};
-pub use failure::SourceFault;
+pub use failure::{AicpuFailure, SourceFault};
 pub use generator::{AicpuTask, Emit, Generator, Need, NoSlots, Progress, Refused, Slots};
 pub use stats::{AicpuRunStats, AicpuTrace, CoreStats, WindowStall};
 
@@ -196,7 +196,7 @@ impl Aicpus {
         mut generators: Vec<G>,
         runner: &R,
         slots: &dyn Slots,
-    ) -> Result<AicpuRunStats, Failure<R::Failure, SourceFault<G::Fault>, u64>> {
+    ) -> Result<AicpuRunStats, AicpuFailure<R::Failure, G::Fault>> {
         assert_eq!(generators.len(), self.count as usize, "each AICPU has a generator");
         let started = clock::now();
         let team = Team::take(self.config.threads, 1).map_err(Failure::Start)?;

@@ -12,7 +12,7 @@ use wsp_kernel::Trap;
 use wsp_plan::ptow::{Lowered, expand};
 use wsp_plan::workload::{ExpandError, TaskRecord, TaskSink};
 use wsp_runtime::Failure;
-use wsp_runtime::aicpu::{Refused, SourceFault};
+use wsp_runtime::aicpu::{AicpuFailure, Refused, SourceFault};
 
 /// A task that failed.
 pub(super) enum TaskFailure<F> {
@@ -26,7 +26,7 @@ impl Generated<'_> {
     /// A failed run.
     pub(super) fn failed<F>(
         &self,
-        failure: Failure<F, SourceFault<GenerationFault>, u64>,
+        failure: AicpuFailure<F, GenerationFault>,
         lowered: Option<&Lowered>,
         of_task: impl FnOnce(TaskFailure<F>) -> Diagnostic,
     ) -> Diagnostic {

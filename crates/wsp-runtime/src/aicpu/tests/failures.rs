@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::{AccessKind, KernelId, SlotId, TaskId, limits};
 
-type Outcome = Result<AicpuRunStats, Failure<String, SourceFault<String>, u64>>;
+type Outcome = Result<AicpuRunStats, AicpuFailure<String, String>>;
 
 fn run(script: &Script, aicpus: u16, memory: &Memory, config: &AicpuConfig) -> Outcome {
     let config = AicpuConfig { counters: CELLS * TENSORS, ..config.clone() };

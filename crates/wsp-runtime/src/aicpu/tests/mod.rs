@@ -18,7 +18,7 @@ fn run_aicpus<R: TaskRunner, G: Generator>(
     generators: Vec<G>,
     runner: &R,
     slots: &dyn Slots,
-) -> Result<AicpuRunStats, Failure<R::Failure, SourceFault<G::Fault>, u64>> {
+) -> Result<AicpuRunStats, AicpuFailure<R::Failure, G::Fault>> {
     let aicpus = Aicpus::new(config, generators.len() as u32);
     aicpus.map_err(Failure::Start)?.run(generators, runner, slots)
 }
