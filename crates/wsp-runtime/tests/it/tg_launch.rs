@@ -8,8 +8,8 @@ use std::sync::{Arc, Barrier, Mutex};
 use wsp_core::tg::CoreType;
 use wsp_core::tg::image::LoopKind;
 use wsp_runtime::tg::{
-    Cause, CoreCounts, LaunchOptions, Place, Refused, Runtime, RuntimeConfig, Saved, SyncError, Time,
-    validate,
+    Cause, CoreCounts, LaunchOptions, Place, Refused, Runtime, RuntimeConfig, Saved, Signals, SyncError,
+    Time, validate,
 };
 
 /// ISA-TG-22: `launch` returns while the kernel that it launched is still running.
@@ -578,4 +578,22 @@ fn virtual_time_fails_as_a_run_does() {
     launch(&runtime, &build.finish(), &Arc::new(script));
     let fault = runtime.sync_all().unwrap_err().to_string();
     assert_eq!(fault, "launch 2 of graph `LONG` ends beyond cycle 2^64 of virtual time");
+}
+
+/// The signal comes before the wait or while it lasts.
+#[test]
+fn a_signal_of_another_thread_reaches_virtual_time() {
+    let mut build = Build::new("G");
+    let (wait, after) = (build.wait_event(4, "GO"), build.vector("A", 1));
+    build.edge(wait, after);
+    let graph = build.finish();
+    for _ in 0..50 {
+        let (time, signals) = (Time::Virtual, Signals::Anyone);
+        let runtime = runtime_with(RuntimeConfig { time, signals, ..RuntimeConfig::default() });
+        launch(&runtime, &graph, &Script::idle());
+        std::thread::scope(|scope| {
+            scope.spawn(|| runtime.signal(4));
+            assert_eq!(runtime.sync_all().unwrap().kernels, 1);
+        });
+    }
 }
