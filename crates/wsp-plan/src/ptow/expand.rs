@@ -14,7 +14,7 @@ use wsp_core::ptow::interp::{AccessMode, Host, Interpreter, Mode, Ordered, Progr
 use wsp_core::ptow::prefix::Prefixes;
 use wsp_core::{AxisId, Region, SlotId};
 use wsp_diag::Diagnostic;
-use wsp_ir::workload::{ArgValue, Deps, ParamKind, SchedulePolicy, Signature, WorkloadModule};
+use wsp_ir::workload::{Deps, SchedulePolicy, WorkloadModule};
 
 /// Tasks, and steps, between two looks at the sink's wish to stop.
 const STRIDE: u32 = 1024;
@@ -100,8 +100,6 @@ enum Halted<E> {
 /// What the source says of a `TASK`.
 struct Known<'m> {
     statement: Statement<'m>,
-    /// How many regions are read, where those that are read come first and all others are written only.
-    split: Option<usize>,
     /// The depth of the innermost loop over each axis.
     axes: Vec<(AxisId, usize)>,
 }
@@ -140,7 +138,7 @@ impl<'h, S: TaskSink> Handing<'h, S> {
                     axes.push((axis, depth));
                 }
             }
-            known.push(Known { statement, split: split(module, &statement), axes });
+            known.push(Known { statement, axes });
         }
         let (values, placer) = (&bindings.values, Placer::new(schedule));
         let (reads, writes) = (Vec::new(), Vec::new());
@@ -173,12 +171,15 @@ impl<S: TaskSink> Host for Handing<'_, S> {
     fn task(&mut self, task: &Task<'_>) -> Result<(), Halted<S::Error>> {
         let known = &self.known[self.at[task.site as usize] as usize];
         let place = self.place(task, known).map_err(Halted::Fault)?;
-        let (reads, writes) = match known.split {
-            Some(reads) => task.regions.split_at(reads),
-            None => {
-                divide(task, &mut self.reads, &mut self.writes);
-                (&*self.reads, &*self.writes)
-            }
+        let read = task.modes.iter().take_while(|mode| **mode == AccessMode::In).count();
+        let (reads, writes) = if task.modes.iter().skip(read).all(|mode| *mode == AccessMode::Out) {
+            task.regions.split_at(read)
+        } else {
+            self.reads.clear();
+            self.reads.extend(regions_read(task));
+            self.writes.clear();
+            self.writes.extend(regions_written(task));
+            (&*self.reads, &*self.writes)
         };
         let record = TaskRecord {
             ordinal: task.ordinal,
@@ -242,35 +243,17 @@ impl Environment for Around<'_> {
     }
 }
 
-/// How many regions of a statement are read, where those come first and are not written, and all others are written only.
-fn split(module: &WorkloadModule, statement: &Statement<'_>) -> Option<usize> {
-    let declared: &[_] = match &module.kernels[statement.task.kernel.index()].signature {
-        Signature::Declared(params) => params,
-        Signature::Library => &[],
-    };
-    let accesses =
-        statement.task.args.iter().enumerate().filter(|(_, arg)| matches!(arg.value, ArgValue::Access(_)));
-    let modes: Vec<_> = accesses
-        .map(|(index, _)| match declared.get(index).map(|param| param.kind) {
-            Some(ParamKind::Tensor(mode)) => mode,
-            Some(ParamKind::Scalar) | None => wsp_ir::workload::AccessMode::InOut,
-        })
-        .collect();
-    let reads = modes.iter().take_while(|mode| **mode == wsp_ir::workload::AccessMode::In).count();
-    let others = modes.get(reads..)?.iter();
-    others.copied().all(|mode| mode == wsp_ir::workload::AccessMode::Out).then_some(reads)
+/// Regions that a task reads, in the order of its accesses.
+pub fn regions_read<'t>(task: &Task<'t>) -> impl Iterator<Item = Region> + use<'t> {
+    regions_not(task, AccessMode::Out)
 }
 
-/// Regions that are read, and those that are written.
-fn divide(task: &Task<'_>, reads: &mut Vec<Region>, writes: &mut Vec<Region>) {
-    reads.clear();
-    writes.clear();
-    for (region, mode) in task.regions.iter().zip(task.modes) {
-        if *mode != AccessMode::Out {
-            reads.push(*region);
-        }
-        if *mode != AccessMode::In {
-            writes.push(*region);
-        }
-    }
+/// Regions that a task writes, in the order of its accesses.
+pub fn regions_written<'t>(task: &Task<'t>) -> impl Iterator<Item = Region> + use<'t> {
+    regions_not(task, AccessMode::In)
+}
+
+fn regions_not<'t>(task: &Task<'t>, other: AccessMode) -> impl Iterator<Item = Region> + use<'t> {
+    let all = task.regions.iter().zip(task.modes);
+    all.filter(move |(_, mode)| **mode != other).map(|(region, _)| *region)
 }

@@ -2,17 +2,17 @@
 //! owner, in order, behind the same tasks of ordered scopes, and a fault at the same place.
 
 use crate::ptow_support::schedules::random_schedule;
-use crate::ptow_support::{Way, compare, fault_after, is_of_task, on_aicpus, on_host};
+use crate::ptow_support::{Expected, Given, Way, compare, fault_after, is_of_task, on_aicpus, on_host};
 use crate::workload_support::random::{Rng, random_module};
-use crate::workload_support::{Record, bound, module, schedule, try_bind};
+use crate::workload_support::{self, Record, bound, module, schedule, try_bind};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use wsp_core::ptow::interp::Mode;
 use wsp_diag::Code;
 use wsp_ir::workload::verify::verify;
-use wsp_ir::workload::{Block, DirectiveKind, Dispatch, NodeKind, Schedule, WorkloadModule};
-use wsp_plan::ptow::{DispatchPlan, LaunchData, lower};
+use wsp_ir::workload::{Block, DirectiveKind, Dispatch, NodeKind, Schedule, WorkloadModule, text};
+use wsp_plan::ptow::{DispatchPlan, LaunchData, Lowered, lower};
 use wsp_plan::workload::{Bindings, LoweredSchedule, bind, expand};
 
 /// Compares all expansions of a module on `aicpus` AICPUs. False when the module does not fit a program.
@@ -52,9 +52,34 @@ fn agree(
                 "seed {seed}, {way:?}: no fault is found"
             );
             of_task |= fault.is_some_and(|fault| is_of_task(&lowered, &fault));
+            if mode == Mode::Naive && !names_keys(schedule) {
+                told_alike((module, bindings, schedule), &lowered, &expected, &given, seed);
+            }
         }
     }
     true
+}
+
+/// Whether the owner of a task depends on a key, which is evaluated before its arguments here and after them on the host.
+fn names_keys(schedule: &LoweredSchedule) -> bool {
+    let policy = &schedule.policy;
+    policy.threshold.is_some() || matches!(policy.dispatch, Some(Dispatch::Affinity(_) | Dispatch::Hash(_)))
+}
+
+/// Asserts that AICPUs that leave out nothing tell of the first fault in the words of the host.
+fn told_alike(
+    source: (&WorkloadModule, &Bindings, &LoweredSchedule),
+    lowered: &Lowered,
+    expected: &Expected,
+    given: &[Given],
+    seed: u64,
+) {
+    for one in given {
+        if let Some(fault) = one.fault.filter(|fault| fault.ordinal == expected.tasks.len() as u64) {
+            let told = lowered.fault(source, &fault, &one.indices);
+            assert_eq!(Some(&told), expected.fault.as_ref(), "seed {seed}");
+        }
+    }
 }
 
 /// What came of random modules.
@@ -86,6 +111,8 @@ fn random(seed: u64, tally: &mut Tally) {
     module.schedules = vec![drawn];
     let errors: Vec<_> = verify(&module).into_iter().filter(|d| d.is_error()).collect();
     assert!(errors.is_empty(), "seed {seed}: {errors:?}");
+    // Read from text, every expression has its own place.
+    let module = workload_support::module(&text::print(&module));
     let aicpus = rng.below(16) as u16 + 1;
     if partitioned && names_slots(&module) {
         return;

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use wsp_core::ptow::interp::{self, AccessMode, Fault, Host, Interpreter, Ordered, Task};
 use wsp_core::{AccessKind, ExecPool, Region, SlotId, StreamId};
 use wsp_plan::expected::{self, Tracking};
-use wsp_plan::ptow::Statement;
+use wsp_plan::ptow::{Statement, regions_read, regions_written};
 use wsp_plan::workload::{Placement, TaskRecord};
 use wsp_runtime::aicpu::{AicpuTask, Emit, Generator, Need, Progress, Refused};
 
@@ -115,7 +115,10 @@ impl<I: Issue> Host for Handing<'_, '_, I> {
     fn task(&mut self, task: &Task<'_>) -> Result<(), Halt> {
         let Adapter { issue, program, statements, reads, writes, counted, needs } = &mut *self.adapter;
         let AicpuProgram { lowered, expected, .. } = *program;
-        split(task, reads, writes);
+        reads.clear();
+        reads.extend(regions_read(task));
+        writes.clear();
+        writes.extend(regions_written(task));
         let statement = lowered.site(task.site).and_then(|site| statements.get(site.statement as usize));
         let Some(statement) = statement else {
             return Err(Halt::Task(GenerationFault::Site(task.site)));
@@ -197,18 +200,4 @@ pub(super) fn runtime_task<'t>(
 fn need(need: &expected::Need) -> Need {
     let access = if need.mode == AccessMode::In { AccessKind::Read } else { AccessKind::Write };
     Need { counter: need.tile, access, reached: need.reached() }
-}
-
-/// Regions that are read, and those that are written.
-fn split(task: &Task<'_>, reads: &mut SmallVec<[Region; 4]>, writes: &mut SmallVec<[Region; 4]>) {
-    reads.clear();
-    writes.clear();
-    for (region, mode) in task.regions.iter().zip(task.modes) {
-        if *mode != AccessMode::Out {
-            reads.push(*region);
-        }
-        if *mode != AccessMode::In {
-            writes.push(*region);
-        }
-    }
 }

@@ -11,6 +11,7 @@ use wsp_core::ptow::prefix::Prefixes;
 use wsp_core::ptow::summary::{summarise, summary_words};
 use wsp_core::ptow::{Group, Op};
 use wsp_core::{ExecPool, Region, SlotId};
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::{self as ir, WorkloadModule};
 use wsp_plan::ptow::{LaunchData, Lowered, dispatch_configs, statements};
 use wsp_plan::workload::{
@@ -68,6 +69,8 @@ pub(crate) struct Expected {
     pub(crate) dispatched: Vec<Option<Dispatched>>,
     /// Statistics of a run to the end; none after a fault.
     pub(crate) end: Option<ExpandStats>,
+    /// What was at fault.
+    pub(crate) fault: Option<Diagnostic>,
 }
 
 struct HostSink<'m> {
@@ -151,20 +154,22 @@ pub(crate) fn on_host(
     seed: u64,
 ) -> Expected {
     let statements = statements(module).iter().map(|entry| std::ptr::from_ref(entry.task).addr()).collect();
-    let expected = Expected { tasks: Vec::new(), dispatched: Vec::new(), end: None };
+    let expected = Expected { tasks: Vec::new(), dispatched: Vec::new(), end: None, fault: None };
     let mut sink = HostSink { module, statements, seed, keeps_after, scopes: Scopes::default(), expected };
-    let end = match expand(module, bindings, schedule, &mut sink) {
-        Ok(stats) => Some(stats),
-        Err(ExpandError::Fault(_)) => None,
+    let (end, fault) = match expand(module, bindings, schedule, &mut sink) {
+        Ok(stats) => (Some(stats), None),
+        Err(ExpandError::Fault(fault)) => (None, Some(*fault)),
         Err(other) => panic!("{other:?}"),
     };
-    Expected { end, ..sink.expected }
+    Expected { end, fault, ..sink.expected }
 }
 
 /// What one AICPU gives.
 pub(crate) struct Given {
     pub(crate) tasks: Vec<Made>,
     pub(crate) fault: Option<Fault>,
+    /// Of the loops around where it ended.
+    pub(crate) indices: Vec<i64>,
     pub(crate) stats: InterpStats,
 }
 
@@ -255,7 +260,8 @@ pub(crate) fn on_aicpus(lowered: &Lowered, data: &LaunchData<'_>, way: Way, seed
                 Progress::Fault(fault) => break Some(fault),
             }
         };
-        Given { tasks: host.tasks, fault, stats: interpreter.stats() }
+        let indices = interpreter.indices().to_vec();
+        Given { tasks: host.tasks, fault, indices, stats: interpreter.stats() }
     };
     configs.iter().map(run).collect()
 }
