@@ -16,7 +16,13 @@ pub(super) fn check(packages: &[Value]) -> Vec<String> {
             faults.push(format!("{name}: has default features; only {} may", PROGRAMS.join(", ")));
         }
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
-            let asks = dependency["features"].as_array().is_some_and(|features| !features.is_empty());
+            // A program needs some always; what its users may leave out, it hands down.
+            let is_free = |feature: &Value| {
+                PROGRAMS.contains(&name)
+                    && package["features"][feature.as_str().unwrap_or_default()].is_null()
+            };
+            let asks =
+                dependency["features"].as_array().is_some_and(|features| !features.iter().all(is_free));
             if asks && dependency["kind"] != "dev" && !dependency["path"].is_null() {
                 let used = dependency["name"].as_str().unwrap_or_default();
                 faults.push(format!("{name}: turns features of {used} on; hand them down as features"));
@@ -47,5 +53,16 @@ mod tests {
         };
         assert_eq!(check(&[package(json!("dev"))]), [""; 0]);
         assert!(check(&[package(Value::Null)])[0].starts_with("wsp-cpu: turns features of wsp-kernel on"));
+    }
+
+    #[test]
+    fn a_program_turns_on_what_it_cannot_leave_out() {
+        let package = |own: Value| {
+            let used = json!({ "name": "wsp-kernel", "path": "/p", "kind": null, "features": ["native"] });
+            json!({ "name": "wsp-py", "source": null, "features": own, "dependencies": [used] })
+        };
+        assert_eq!(check(&[package(json!({}))]), [""; 0]);
+        let refused = check(&[package(json!({ "native": ["wsp-kernel/native"] }))]);
+        assert!(refused[0].starts_with("wsp-py: turns features of wsp-kernel on"));
     }
 }

@@ -2,8 +2,6 @@
 
 use wsp_diag::{Code, Diagnostic, Span};
 
-pub(crate) mod codes;
-
 /// A value, or the first thing that is wrong with the part of the document that describes it.
 pub(crate) type Decoded<T> = Result<T, Box<Fault>>;
 
