@@ -273,10 +273,10 @@ class TaskGraph:
     ) -> Simulation:
         """Runs the unit in virtual time, on copies of `inputs`, which it leaves as they are.
 
-        Its kernels run, because conditions may load what they store. Tasks of the simulation are blocks, copies and
-        releases, on `threads` workers and the cores of each device. A block takes a cycle for each four bytes
-        of what its kernel is bound to, its share of them; a copy one for each four bytes. The edge to a task is
-        from the block with whose end it became ready. Takes and raises what `run` does.
+        Its kernels run, because conditions may load what they store. Tasks of the simulation are blocks,
+        copies and releases, on `threads` workers and the cores of each device. A block takes a cycle for each
+        four bytes of what its kernel is bound to, its share of them; a copy one for each four bytes. The edge
+        to a task is from the block with whose end it became ready. Takes and raises what `run` does.
         """
         if unknown:
             raise _unknown("simulate", next(iter(unknown)))
@@ -388,7 +388,9 @@ def _by_name(call: str, what: str, given: Any, example: str) -> dict[str, Any]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise argument_error(_WRONG_VALUE, f"`{what}` is {describe(given)}", f"write `graph.{call}({example})`")
+        raise argument_error(
+            _WRONG_VALUE, f"`{what}` is {describe(given)}", f"write `graph.{call}({example})`"
+        )
     return dict(given)
 
 
