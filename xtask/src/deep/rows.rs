@@ -47,6 +47,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(100_000),
     },
     Row {
+        name: "tasks and faults of random programs, walked and interpreted",
+        cargo: &["--package", "wsp-plan", "--test", "it", "random_programs_give_what_a_walk_gives"],
+        cases: Some(100_000),
+    },
+    Row {
         name: "random workloads under random schedules, on AICPUs",
         cargo: &["--package", "wsp-cpu", "--test", "it", "random_workloads_on_aicpus"],
         cases: Some(100_000),

@@ -7,14 +7,15 @@ use super::lower::VarKind;
 use super::{LaunchData, Lowered, Statement, lower, statements};
 use crate::workload::eval::{Environment, Halt, NotClosed, Values};
 use crate::workload::{
-    self, Bindings, ExpandError, ExpandStats, LoweredSchedule, Placement, Placer, TaskRecord, TaskSink, fault,
+    self, Bindings, ExpandError, ExpandStats, LoweredSchedule, Placement, Placer, TaskRecord, TaskSink,
+    fault, modes,
 };
 use wsp_core::ptow::DispatchConfig;
 use wsp_core::ptow::interp::{AccessMode, Host, Interpreter, Mode, Ordered, Progress, Task, workspace_words};
 use wsp_core::ptow::prefix::Prefixes;
 use wsp_core::{AxisId, Region, SlotId};
 use wsp_diag::Diagnostic;
-use wsp_ir::workload::{Deps, SchedulePolicy, WorkloadModule};
+use wsp_ir::workload::{Deps, Kernel, SchedulePolicy, Signature, WorkloadModule};
 
 /// Tasks, and steps, between two looks at the sink's wish to stop.
 const STRIDE: u32 = 1024;
@@ -100,6 +101,8 @@ enum Halted<E> {
 /// What the source says of a `TASK`.
 struct Known<'m> {
     statement: Statement<'m>,
+    /// How many regions are read, where those come first and all others are written only.
+    split: Option<usize>,
     /// The depth of the innermost loop over each axis.
     axes: Vec<(AxisId, usize)>,
 }
@@ -138,7 +141,8 @@ impl<'h, S: TaskSink> Handing<'h, S> {
                     axes.push((axis, depth));
                 }
             }
-            known.push(Known { statement, axes });
+            let split = split(&module.kernels[statement.task.kernel.index()]);
+            known.push(Known { statement, split, axes });
         }
         let (values, placer) = (&bindings.values, Placer::new(schedule));
         let (reads, writes) = (Vec::new(), Vec::new());
@@ -171,15 +175,14 @@ impl<S: TaskSink> Host for Handing<'_, S> {
     fn task(&mut self, task: &Task<'_>) -> Result<(), Halted<S::Error>> {
         let known = &self.known[self.at[task.site as usize] as usize];
         let place = self.place(task, known).map_err(Halted::Fault)?;
-        let read = task.modes.iter().take_while(|mode| **mode == AccessMode::In).count();
-        let (reads, writes) = if task.modes.iter().skip(read).all(|mode| *mode == AccessMode::Out) {
-            task.regions.split_at(read)
-        } else {
-            self.reads.clear();
-            self.reads.extend(regions_read(task));
-            self.writes.clear();
-            self.writes.extend(regions_written(task));
-            (&*self.reads, &*self.writes)
+        let (reads, writes) = match known.split {
+            Some(reads) => task.regions.split_at(reads),
+            None => {
+                self.reads.clear();
+                self.writes.clear();
+                divide(task, |region| self.reads.push(region), |region| self.writes.push(region));
+                (&*self.reads, &*self.writes)
+            }
         };
         let record = TaskRecord {
             ordinal: task.ordinal,
@@ -243,17 +246,22 @@ impl Environment for Around<'_> {
     }
 }
 
-/// Regions that a task reads, in the order of its accesses.
-pub fn regions_read<'t>(task: &Task<'t>) -> impl Iterator<Item = Region> + use<'t> {
-    regions_not(task, AccessMode::Out)
+/// Tells of the regions that a task reads, and of those that it writes, in the order of its accesses.
+#[inline]
+pub fn divide(task: &Task<'_>, mut read: impl FnMut(Region), mut written: impl FnMut(Region)) {
+    for (region, mode) in task.regions.iter().zip(task.modes) {
+        if *mode != AccessMode::Out {
+            read(*region);
+        }
+        if *mode != AccessMode::In {
+            written(*region);
+        }
+    }
 }
 
-/// Regions that a task writes, in the order of its accesses.
-pub fn regions_written<'t>(task: &Task<'t>) -> impl Iterator<Item = Region> + use<'t> {
-    regions_not(task, AccessMode::In)
-}
-
-fn regions_not<'t>(task: &Task<'t>, other: AccessMode) -> impl Iterator<Item = Region> + use<'t> {
-    let all = task.regions.iter().zip(task.modes);
-    all.filter(move |(_, mode)| **mode != other).map(|(region, _)| *region)
+/// How many regions a kernel reads, where those come first and all others are written only. Of a library kernel nothing is known.
+fn split(kernel: &Kernel) -> Option<usize> {
+    let modes = matches!(kernel.signature, Signature::Declared(_)).then(|| modes(kernel))?;
+    let reads = modes.iter().take_while(|mode| **mode == AccessMode::In).count();
+    modes.iter().skip(reads).all(|mode| *mode == AccessMode::Out).then_some(reads)
 }

@@ -25,7 +25,7 @@ mod sums;
 
 pub use buffer::{Names, ProgramBuf, ProgramError};
 pub use dispatch::{DispatchPlan, check_ranges, dispatch_configs};
-pub use expand::{expand, regions_read, regions_written};
+pub use expand::{divide, expand};
 pub use launch::{HostList, LaunchData, Transfer, transfer};
 pub use lower::{BodyVar, Lowered, Site, Statement, VarKind, lower, statements};
 pub use sums::prefix_sums;

@@ -43,7 +43,8 @@ fn agree(
 #[test]
 fn random_programs_give_what_a_walk_gives() {
     let (mut ended, mut faults) = (0, BTreeMap::<String, u32>::new());
-    for seed in 0..cases(1000) {
+    let count = cases(1000);
+    for seed in 0..count {
         let mut made = random_module(seed);
         let mut rng = Rng::new(seed ^ 0xD15);
         made.schedules = vec![random_schedule(&mut rng, None)];
@@ -60,6 +61,7 @@ fn random_programs_give_what_a_walk_gives() {
             }
         }
     }
+    println!("{count} programs: {ended} ended, faults {faults:?}");
     assert!(ended > 300 && faults.len() >= 7, "{ended} ended, {faults:?}");
 }
 

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use wsp_core::ptow::interp::{self, AccessMode, Fault, Host, Interpreter, Ordered, Task};
 use wsp_core::{AccessKind, ExecPool, Region, SlotId, StreamId};
 use wsp_plan::expected::{self, Tracking};
-use wsp_plan::ptow::{Statement, regions_read, regions_written};
+use wsp_plan::ptow::{Statement, divide};
 use wsp_plan::workload::{Placement, TaskRecord};
 use wsp_runtime::aicpu::{AicpuTask, Emit, Generator, Need, Progress, Refused};
 
@@ -116,9 +116,8 @@ impl<I: Issue> Host for Handing<'_, '_, I> {
         let Adapter { issue, program, statements, reads, writes, counted, needs } = &mut *self.adapter;
         let AicpuProgram { lowered, expected, .. } = *program;
         reads.clear();
-        reads.extend(regions_read(task));
         writes.clear();
-        writes.extend(regions_written(task));
+        divide(task, |region| reads.push(region), |region| writes.push(region));
         let statement = lowered.site(task.site).and_then(|site| statements.get(site.statement as usize));
         let Some(statement) = statement else {
             return Err(Halt::Task(GenerationFault::Site(task.site)));
