@@ -14,6 +14,7 @@
 //! * memory of tasks is shared by one type ([`shared`]), and held by three ([`memory`]);
 //! * what is compiled once for each instruction set has no closures ([`vectors`]);
 //! * every row of the conformance pages that holds, in full or in part, has a test ([`conformance`]);
+//! * pages that say how to add something name files and tests that exist ([`howto`]);
 //! * `Cargo.lock` is there and fits the manifests.
 
 mod backends;
@@ -21,6 +22,7 @@ mod conformance;
 mod engines;
 mod evaluators;
 mod features;
+mod howto;
 mod intervals;
 mod layers;
 mod lexers;
@@ -66,13 +68,18 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     let mut backends = backends::Backends::default();
     let mut shared = shared::Shared::default();
     let mut memory = memory::Memory::default();
+    let mut howto = howto::HowTo::default();
     let mut vectors = false;
     for path in files(project.root(), is_own, is_text)? {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         let name = path.strip_prefix(project.root()).unwrap_or(&path).display().to_string();
         match path.extension().and_then(|e| e.to_str()) {
             Some("md") if name.starts_with(conformance::FOLDER) => conformance.page(&name, &text),
-            Some("rs" | "py") => conformance.source(&name, &text),
+            Some("md") if name.starts_with(howto::FOLDER) => howto.page(&name, &text),
+            Some("rs" | "py") => {
+                conformance.source(&name, &text);
+                howto.source(&text);
+            }
             _ => {}
         }
         if name.ends_with(".rs") {
@@ -113,6 +120,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
             .push(format!("{KERNELS}: no file has functions `<S: Simd>`, so the rule of closures sees none"));
     }
     faults.extend(conformance.faults());
+    faults.extend(howto.faults(project.root()));
     faults.extend(twins.faults());
     faults.extend(evaluators.faults());
     faults.extend(intervals.faults());
