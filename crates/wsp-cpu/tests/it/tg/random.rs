@@ -93,6 +93,19 @@ fn is_beside(module: &TgModule) -> bool {
     module.instrs.iter().any(is)
 }
 
+/// Whether the host asks for checkpoints of launches that go on: a run pauses them wherever they are then.
+fn saves_meanwhile(module: &TgModule) -> bool {
+    let mut in_graph = false;
+    module.instrs.iter().any(|instr| {
+        match instr {
+            Instr::TgBegin { .. } => in_graph = true,
+            Instr::TgEnd { .. } => in_graph = false,
+            _ => {}
+        }
+        !in_graph && matches!(instr, Instr::TgCheckpoint { .. })
+    })
+}
+
 /// What ran, in order.
 fn order(trace: &Trace) -> Vec<(u64, &str, &[u32], u32)> {
     let blocks = trace.blocks.iter().map(|block| {
@@ -115,13 +128,16 @@ fn random_units_run_in_virtual_time_in_the_order_of_one_worker() {
         match (recorded(&module, threads(1)), recorded(&module, in_virtual_time(1))) {
             (Ok((expected, run)), Ok((outputs, trace))) => {
                 assert_eq!(outputs, expected, "seed {seed}:\n{}", text());
-                if !is_beside(&module) {
+                if !is_beside(&module) && !saves_meanwhile(&module) {
                     assert_eq!(order(&trace), order(&run), "seed {seed}:\n{}", text());
                     (ran, blocks) = (ran + 1, blocks + run.blocks.len() as u64);
                 }
             }
             (Err(_), Err(_)) if is_beside(&module) => {}
-            (Err(expected), Err(said)) => assert_eq!(said, expected, "seed {seed}:\n{}", text()),
+            // What is said of checkpoints behind the fault depends on how far the host was.
+            (Err(expected), Err(said)) => {
+                assert_eq!(said.lines().next(), expected.lines().next(), "seed {seed}:\n{}", text());
+            }
             (expected, got) => panic!("seed {seed}: {expected:?} {got:?}\n{}", text()),
         }
     }
