@@ -7,6 +7,7 @@ use wsp_diag::{Diagnostic, Diagnostics};
 /// Why a run gave nothing. The findings say it, the first of them first; where spans point into sources, who has the sources
 /// renders them.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum RunError {
     /// Arguments or options do not fit, or arrays are in use: no task ran.
     Refused(Diagnostics),
