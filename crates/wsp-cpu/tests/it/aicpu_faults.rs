@@ -1,4 +1,4 @@
-//! What goes wrong while AICPUs generate tasks is said in the words of a sequential run, whoever finds it, and whether it depends
+//! What goes wrong while AICPUs generate tasks is said in the words of a sequential run, on every AICPU, and whether it depends
 //! on a computed slot or not.
 
 use crate::workloads::program;
@@ -25,7 +25,7 @@ const FAULTS: &[(&str, &str)] = &[
         "workload w(i) { if 8 / (i - 1) > 0 { k(i); } } workload main { for i in 0..4 { call w(i); } }",
         "division",
     ),
-    // The first argument at fault is told of, whatever its kind.
+    // The first argument at fault is reported, whatever its kind.
     ("workload main { parallel for i in 0..9 { m(x[i..i + 6], 4 / (3 - i)); } }", "lies outside it"),
     ("workload main { parallel for i in 0..9 { m(x[i..i + 6], 4 / (2 - i)); } }", "division by zero"),
     // Equal expressions are one, and their places are two.

@@ -47,7 +47,7 @@ fn completion([one, two]: [u16; 2]) {
     };
     let last = consumer(two)();
     let waits: Vec<u16> = other.join().unwrap().into_iter().chain(last).collect();
-    assert_eq!(producer.join().unwrap(), waits, "who waits is told, and nobody else");
+    assert_eq!(producer.join().unwrap(), waits, "every consumer that waits is told, and no other");
 }
 
 /// Notices go through a ring of one place: each arrives once, in order, with what was written before it.
