@@ -67,8 +67,8 @@ class Block:
 class GraphRun:
     """What a run gave: `run["Y"]` is the array of an external tensor that the unit writes.
 
-    `stats` counts launches, kernels, dispatches, blocks, copies and checkpoints; `peak` is the most memory in
-    use, in bytes, by device; `notes` are warnings and notes as text.
+    `stats` counts launches, kernels, dispatches, blocks, copies (with releases of memory) and checkpoints;
+    `peak` is the most memory in use, in bytes, by device; `notes` are warnings and notes as text.
     """
 
     outputs: dict[str, Any] = field(repr=False)

@@ -20,8 +20,8 @@ The body of a kernel panicked. The message names the kernel, the indices of the 
 Tasks that had not started were dropped; the program can be run again.";
     pub(crate) WINDOW_OVERFLOW = 859, "task window overflowed",
         "\
-With `task_window(n, abort)` a run fails when more than `n` tasks are between submission and completion.
-Use a larger window, or `stall`, with which generation waits.";
+With `task_window(n, abort)` a run fails when more than `n` tasks are between submission and completion. Of several AICPUs
+each has its share of `n`. Use a larger window, or `stall`, with which generation waits.";
     pub(crate) MISSED_HAZARD = 860, "dependences of the schedule miss a hazard",
         "\
 Two tasks touch the same elements, one of them writes, and the dependences that the schedule asks for do not order them,

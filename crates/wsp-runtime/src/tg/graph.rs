@@ -229,7 +229,8 @@ impl Graph {
             Some(NodeKind::Checkpoint) => format!("checkpoint {}", parts.checkpoints[item]),
             Some(NodeKind::Decide) => format!("the condition of branch {item}"),
             Some(NodeKind::Break) => format!("the condition of exit {item}"),
-            Some(NodeKind::Loop | NodeKind::LoopEnd) => format!("loop {item}"),
+            Some(NodeKind::Loop) => format!("loop {item}"),
+            Some(NodeKind::LoopEnd) => format!("the end of loop {item}"),
             _ => format!("join {node}"),
         }
     }

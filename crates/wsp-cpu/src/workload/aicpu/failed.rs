@@ -54,7 +54,9 @@ impl Generated<'_> {
                 Trap::internal(format!("instruction {word} belongs to no statement"), Span::default()).into()
             }
             SourceFault::Refused { ordinal, refused: Refused::WindowFull { capacity }, aicpu } => {
-                let message = format!("task {ordinal} of AICPU {aicpu} finds its window of {capacity} full");
+                let message = format!(
+                    "task {ordinal} of AICPU {aicpu} finds its window of {capacity} full, its share of the schedule's"
+                );
                 let full = u64::from(capacity);
                 overflow(message, WindowOverflow { capacity: full, active: full, task: ordinal })
             }

@@ -77,6 +77,19 @@ fn what_waits_for_ever_is_reported_with_names() {
     assert!(said.contains("WSP1555") && said.contains("GO"), "{said}");
 }
 
+/// ISA-SY-06: a loop and its end are two in the cycle of a report.
+#[test]
+fn a_loop_that_waits_for_what_comes_after_it_is_reported_with_its_end() {
+    let text = "extern X: i64[8]\nextern Y: i64[8]\nextern L: i64[1]\nTG_BEGIN(A)\nCF_LOOP(load(L, 0, i64), i, SEQUENTIAL)\nTG_KERNEL(KA, one, 1, AIV, 0)\nMC_BIND(KA, 0, X)\nCF_ENDLOOP\nTG_KERNEL(KB, one, 1, AIV, 0)\nMC_BIND(KB, 0, Y)\nTG_DEPEND(KA, KB)\nSY_SIGNAL(E, KB)\nSY_WAIT(E, KA)\nTG_END(A)\nTG_LAUNCH(A, default)";
+    let mut session = session(text, SessionOptions { inputs: inputs(&[("L", &[2])]), ..threads(1) });
+    let said = all(&session.run().expect_err("KA waits for KB"));
+    assert!(
+        said.contains("loop 0 of launch 1 of `A` waits for the end of loop 0 of launch 1 of `A`"),
+        "{said}"
+    );
+    assert!(!said.contains("loop 0 of launch 1 of `A` waits for loop 0"), "{said}");
+}
+
 /// ISA-SY-06: where what is waited for does not come because a launch failed, its fault is told.
 #[test]
 fn a_fault_is_told_and_not_who_waits_for_the_launch() {
