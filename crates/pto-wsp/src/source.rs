@@ -2,7 +2,8 @@
 
 use crate::backend::{cpu::CpuSimBackend, registry_with};
 use crate::codes::{
-    BAD_SOURCE_FILE, FILE_MISSING, FILE_UNREADABLE, SEVERAL_LIBRARIES, UNKNOWN_NAME, WRONG_KIND,
+    BAD_SOURCE_FILE, FILE_MISSING, FILE_UNREADABLE, OPTION_OF_OTHERS, SEVERAL_LIBRARIES, TWICE_GIVEN,
+    UNKNOWN_NAME, WRONG_KIND,
 };
 use crate::{Error, Program};
 use std::collections::BTreeMap;
@@ -11,13 +12,15 @@ use std::sync::Arc;
 use wsp_core::limits::{MAX_SOURCE_BYTES, MAX_UNIT_BYTES};
 use wsp_cpu::tg::TgKernels;
 use wsp_cpu::workload::{KernelRegistry, TypedKernel};
-use wsp_diag::{Diagnostic, SourceMap, Span};
+use wsp_diag::{Diagnostic, SourceMap, Span, did_you_mean};
 use wsp_ir::Module;
 use wsp_ir::tg::TgModule;
 use wsp_ir::workload::{Use, WorkloadModule, warnings};
 use wsp_lang::Purpose;
 use wsp_plan::workload::WorkloadPlan;
-use wsp_plan::{CompileOptions, KernelFile, ParamValue, PlanSource, UnitSource, library_entry, lower};
+use wsp_plan::{
+    CompileOptions, KernelFile, ParamValue, PlanSource, ProgramKind, UnitSource, library_entry, lower,
+};
 
 /// A program before it is compiled, with the functions of its kernels and the options of its compilation.
 ///
@@ -50,7 +53,7 @@ pub struct Source {
     options: CompileOptions,
     /// Values of parameters of files of kernels that a task graph uses.
     set: Vec<(String, ParamValue)>,
-    /// The first function that was refused.
+    /// The first function or value that was refused.
     fault: Option<Error>,
 }
 
@@ -124,7 +127,7 @@ impl Source {
         self
     }
 
-    /// Functions for the entry symbols of a task graph's kernels, in place of those that it has.
+    /// Functions for the entry symbols of a task graph's kernels, in place of those that it has. The task graph calls each of them.
     #[must_use]
     pub fn unit_kernels(mut self, kernels: TgKernels) -> Source {
         self.backend.unit_kernels = kernels;
@@ -138,34 +141,100 @@ impl Source {
         self
     }
 
-    /// Options of the compilation.
+    /// Options of the compilation, in place of those that it has; a [`schedule`](Self::schedule) stays unless they name one.
     #[must_use]
     pub fn options(mut self, options: CompileOptions) -> Source {
-        self.options = options;
+        let schedule = options.schedule.or(self.options.schedule);
+        self.options = CompileOptions { schedule, ..options };
         self
     }
 
     /// The value of a parameter of the files whose kernels a task graph calls; those of other programs are arguments of runs.
     #[must_use]
     pub fn set(mut self, name: impl Into<String>, value: ParamValue) -> Source {
-        self.set.push((name.into(), value));
+        let name = name.into();
+        if self.set.iter().any(|(other, _)| *other == name) {
+            let fault = Diagnostic::error(TWICE_GIVEN, format!("parameter `{name}` is set twice"));
+            self.fault.get_or_insert(fault.help("leave one of them out").into());
+        }
+        self.set.push((name, value));
         self
     }
 
     /// Compiles it by the backend that takes it.
     ///
     /// # Errors
-    /// Everything that is wrong with the source, with the lines; no backend runs its target.
+    /// Everything that is wrong with the source, with the lines; what it was given and has no effect on this kind of program; no backend
+    /// runs its target.
     pub fn compile(mut self) -> Result<Program, Error> {
         if let Some(fault) = self.fault.take() {
             return Err(fault);
         }
         let mut sources = SourceMap::default();
         let mut notes = Vec::new();
-        match self.plan(&mut sources, &mut notes) {
+        let plan = self.plan(&mut sources, &mut notes);
+        match plan.and_then(|plan| self.check_used(&plan).map(|()| plan)) {
             Ok(plan) => Program::of(&plan, &registry_with(self.backend), notes, sources),
             Err(found) => Err(Error::in_sources(found, &sources)),
         }
+    }
+
+    /// Refuses what has no effect on this program.
+    fn check_used(&self, plan: &PlanSource) -> Result<(), Vec<Diagnostic>> {
+        use ProgramKind::{Spaces, Unit, Workload};
+        let kind = plan.kind();
+        let usual = CompileOptions::default();
+        let set = self.set.first().map_or("NAME", |(name, _)| name);
+        let leave = || "leave it out".to_owned();
+        let given: [(&str, &[ProgramKind], bool, String); 5] = [
+            (
+                "kernel",
+                &[Workload],
+                self.backend.kernels.names().next().is_some(),
+                match kind {
+                    Unit => "give functions of a task graph with `Source::unit_kernels(kernels)`".to_owned(),
+                    Spaces | Workload => leave(),
+                },
+            ),
+            (
+                "unit_kernels",
+                &[Unit],
+                self.backend.unit_kernels.entries().next().is_some(),
+                match kind {
+                    Workload => "give a function of a workload with `Source::kernel(name, body)`".to_owned(),
+                    Spaces | Unit => leave(),
+                },
+            ),
+            ("schedule", &[Spaces, Workload], self.options.schedule.is_some(), leave()),
+            ("max_blocks", &[Spaces, Workload], self.options.max_blocks != usual.max_blocks, leave()),
+            (
+                "set",
+                &[Unit],
+                !self.set.is_empty(),
+                format!("give the value to runs: `Args::new().with(\"{set}\", value)`"),
+            ),
+        ];
+        let refused = given.into_iter().filter(|(_, kinds, given, _)| *given && !kinds.contains(&kind));
+        let mut found: Vec<Diagnostic> = refused
+            .map(|(name, _, _, help)| {
+                let fault = format!("`{name}` of a `Source` has no meaning for a {kind}");
+                Diagnostic::error(OPTION_OF_OTHERS, fault).help(help)
+            })
+            .collect();
+        if let PlanSource::Unit(unit) = plan {
+            let called = unit.module.entry_symbols();
+            let idle = self.backend.unit_kernels.entries().filter(|entry| !called.contains(entry));
+            found.extend(idle.map(|entry| {
+                let fault = format!("the task graph has no kernel with the entry symbol `{entry}`");
+                Diagnostic::error(UNKNOWN_NAME, fault).help(
+                    match did_you_mean(entry, called.iter().copied()) {
+                        Some(near) => format!("did you mean `{near}`?"),
+                        None => "leave its function out of `Source::unit_kernels`".to_owned(),
+                    },
+                )
+            }));
+        }
+        if found.is_empty() { Ok(()) } else { Err(found) }
     }
 
     fn folder(&self) -> PathBuf {

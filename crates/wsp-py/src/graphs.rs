@@ -16,11 +16,9 @@ use pto_wsp::task_graph::{TgKernels, check_unit};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use wsp_backend::{Args, Outcome, Payload, PayloadSlot, Program, Recording, RunOptions};
-use wsp_core::tg::Instr;
 use wsp_diag::{Code, Diagnostic, Severity, SourceMap};
 use wsp_ir::tg::TgModule;
 use wsp_isa::tg::{binary, text};
@@ -210,7 +208,7 @@ impl TaskGraph {
         watched: bool,
     ) -> Result<(TgKernels, Vec<KernelFile>), Vec<Diagnostic>> {
         let mut kernels = TgKernels::new();
-        let called = self.called();
+        let called = self.unit.entry_symbols();
         for function in functions {
             function.is_called(&called)?;
             function.register(&mut kernels, watched).map_err(|fault| vec![*fault])?;
@@ -234,15 +232,6 @@ impl TaskGraph {
         }
         given::all_known(&files.params, &known)?;
         Ok((kernels, opened))
-    }
-
-    /// The entry symbols of the unit's kernels.
-    fn called(&self) -> BTreeSet<&str> {
-        let entry = |instr: &Instr| match instr {
-            Instr::TgKernel { entry_symbol, .. } => Some(self.unit.str(*entry_symbol)),
-            _ => None,
-        };
-        self.unit.instrs.iter().filter_map(entry).collect()
     }
 
     /// Runs the unit.

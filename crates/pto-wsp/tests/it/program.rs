@@ -3,8 +3,8 @@
 use pto_wsp::task_graph::TgKernels;
 use pto_wsp::workload::Rows;
 use pto_wsp::{
-    Advance, Args, Array, DType, Growth, Outcome, ParamValue, Program, ProgramKind, RunError, RunOptions,
-    Source, WindowOverflow, WorkloadRunOptions,
+    Advance, Args, Array, CompileOptions, DType, Growth, Outcome, ParamValue, Program,
+    ProgramKind, RunError, RunOptions, Source, WindowOverflow, WorkloadRunOptions,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -91,6 +91,48 @@ fn functions_of_task_graphs_are_given_with_the_source() {
     let program = Source::text("a.tg", unit).unit_kernels(kernels).compile().expect("it is right");
     let outcome = program.execute(eight(), RunOptions::default()).expect("it fits");
     assert_eq!(outcome.outputs["Y"].as_slice::<f32>(), Some(&[0.5f32; 8][..]));
+}
+
+/// What a source is given has its effect or is an error.
+#[test]
+fn what_has_no_effect_on_a_program_is_refused_with_what_to_type() {
+    let workload = "param n = 4; tensor x: f32[8]; kernel k(inout x) cost 10;
+        workload main { parallel for i in 0..n { k(x[i]); } }
+        schedule A { task_graph(window = (1, stall)); }";
+    let workload = || Source::text("w.wsp", workload).kernel("k", |_: &mut [f32]| ());
+    let kernels = |names: &[&str]| {
+        let mut kernels = TgKernels::new();
+        names.iter().for_each(|name| kernels.register(*name, None, |_| Ok(())).expect("it is the first"));
+        kernels
+    };
+    let spaces = || Source::open(example("row_softmax.pto")).expect("it is there");
+    let alone = || Source::text("a.tg", UNIT.replace("use \"kernels.pto\"", ""));
+    let unit = || alone().unit_kernels(kernels(&["scale_entry"]));
+    let blocks = CompileOptions { max_blocks: 3, ..CompileOptions::default() };
+    let two = ParamValue::Int(2);
+    assert!(workload().compile().is_ok() && spaces().compile().is_ok() && unit().compile().is_ok());
+    for (source, says) in [
+        (workload().set("n", two), "Args::new().with(\"n\", value)"),
+        (spaces().set("n", two), "Args::new().with(\"n\", value)"),
+        (workload().set("n", two).set("n", two), "`n` is set twice"),
+        (workload().unit_kernels(kernels(&["k"])), "Source::kernel(name, body)"),
+        (spaces().unit_kernels(kernels(&["k"])), "`unit_kernels` of a `Source`"),
+        (spaces().kernel("k", |_: &[f32]| ()), "`kernel` of a `Source`"),
+        (unit().kernel("k", |_: &[f32]| ()), "Source::unit_kernels(kernels)"),
+        (unit().schedule("nope"), "`schedule` of a `Source` has no meaning for a task graph"),
+        (unit().options(blocks.clone()), "`max_blocks` of a `Source`"),
+        (alone().unit_kernels(kernels(&["scale_entry", "scale_entri"])), "did you mean `scale_entry`?"),
+    ] {
+        let refused = source.compile().map(drop).expect_err(says);
+        assert!(refused.to_string().contains(says), "{says}: {refused}");
+    }
+    let makespan = |source: Source| {
+        let program = source.compile().unwrap_or_else(|error| panic!("{error}"));
+        let options = RunOptions { threads: 4, ..RunOptions::default() };
+        program.simulate(&Args::new().with("x", [0f32; 8]), &options).expect("it fits").makespan
+    };
+    assert_eq!((makespan(workload()), makespan(workload().schedule("A"))), (10, 40));
+    assert_eq!(makespan(workload().schedule("A").options(blocks)), 40);
 }
 
 #[test]

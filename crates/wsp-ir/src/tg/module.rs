@@ -1,6 +1,7 @@
 //! The unit.
 
 use super::names::{Names, Namespace, Strings};
+use std::collections::BTreeSet;
 use wsp_core::DType;
 use wsp_core::tg::{
     EventNo, ExprId, ExprOp, GraphNo, Instr, KernelNo, KernelSet, Scalar, ScalarType, StreamNo, Symbol,
@@ -133,6 +134,15 @@ impl TgModule {
     /// The string of a symbol.
     pub fn str(&self, symbol: Symbol) -> &str {
         self.strings.get(symbol)
+    }
+
+    /// The entry symbols of its kernels.
+    pub fn entry_symbols(&self) -> BTreeSet<&str> {
+        let of = |instr: &Instr| match *instr {
+            Instr::TgKernel { entry_symbol, .. } => Some(self.str(entry_symbol)),
+            _ => None,
+        };
+        self.instrs.iter().filter_map(of).collect()
     }
 
     /// What a number is called in messages: its name, or the number.

@@ -11,7 +11,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wsp_core::FuncId;
-use wsp_core::tg::Instr;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::tg::{Signatures, TgModule};
 use wsp_ir::{Module, ParamSource};
@@ -75,14 +74,7 @@ impl Session {
         more: &[PathBuf],
         set: &[(String, ParamValue)],
     ) -> Result<UnitKernels, Vec<Diagnostic>> {
-        let called: BTreeSet<&str> = module
-            .instrs
-            .iter()
-            .filter_map(|instr| match instr {
-                Instr::TgKernel { entry_symbol, .. } => Some(module.str(*entry_symbol)),
-                _ => None,
-            })
-            .collect();
+        let called = module.entry_symbols();
         let folder = unit.parent().unwrap_or(Path::new(""));
         let used = module.uses.iter().map(|used| (folder.join(module.str(used.path)), Some(used.span)));
         let files: Vec<(PathBuf, Option<Span>)> =
