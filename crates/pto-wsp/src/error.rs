@@ -1,5 +1,6 @@
 //! One error for everything that can go wrong.
 
+use crate::graph::GraphError;
 use std::fmt;
 use wsp_backend::RunError;
 use wsp_cpu::workload::{AlreadyRegistered, KernelFault};
@@ -110,6 +111,12 @@ impl From<Box<Diagnostic>> for Error {
 impl From<RunError> for Error {
     fn from(error: RunError) -> Error {
         Error::of_run(error, &SourceMap::default())
+    }
+}
+
+impl From<GraphError> for Error {
+    fn from(error: GraphError) -> Error {
+        Error(Box::new(Kind::Other(error.into())))
     }
 }
 

@@ -132,3 +132,15 @@ void run(Tensor<float> x, Tensor<float> y, PagedKVCache kv) {
     );
     assert!(!text.contains("`--"), "{text}");
 }
+
+#[test]
+fn a_graph_that_fails_is_an_error_as_others() {
+    fn ran() -> Result<(), Error> {
+        let mut graph = pto_wsp::graph::Graph::new();
+        let _ = graph.task(|| Err::<(), _>("as it should"));
+        graph.run()?;
+        Ok(())
+    }
+    let failed = ran().expect_err("its task fails").to_string();
+    assert!(failed.contains("as it should"), "{failed}");
+}
