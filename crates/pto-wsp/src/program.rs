@@ -126,7 +126,7 @@ impl Program {
     /// What a run would do, without running anything.
     ///
     /// # Errors
-    /// Arguments or options that do not fit; what only a run tells.
+    /// Arguments or options that do not fit, or that have no effect on a list of tasks; a task graph, whose tasks only a run tells.
     pub fn explain(&self, args: &Args, options: &RunOptions) -> Result<Explanation, Error> {
         self.program.explain(args, options).map_err(|error| self.error(error))
     }
@@ -134,7 +134,8 @@ impl Program {
     /// The tasks and their edges, without running anything.
     ///
     /// # Errors
-    /// Arguments that do not fit, tasks that depend on what others compute, a program whose tasks only a run tells.
+    /// Arguments that do not fit, tasks that depend on what others compute; a task graph, whose tasks only a run tells, or
+    /// [`simulate`](Self::simulate).
     pub fn graph(&self, args: &Args, options: &GraphOptions) -> Result<GraphListing, Error> {
         self.program.graph(args, options).map_err(|error| self.error(error))
     }

@@ -23,9 +23,11 @@ Scalars of task graphs are integers of 64 bits.";
     pub(crate) NOT_STARTED = 1605, "the run has no thread",
         "\
 The system made no thread for a run that goes on while its caller does other things. Wait for other runs first.";
-    pub(crate) NOT_LISTED = 1606, "the program has none of this",
+    /// What a program does not tell before a run, or does not have.
+    pub NOT_LISTED = 1606, "the program has none of this",
         "\
-Graphs of tasks, their order and virtual time are of programs whose tasks are known before they run, `.pto` programs and workloads; transfers are of workloads.";
+Lists of tasks and their order are of programs whose tasks are known before they run, `.pto` programs and workloads; transfers are of workloads. What a task
+graph (`.tg`) runs is known when it has run: virtual time lists it, and `wsp graph FILE.tg` the nodes of its graphs.";
     pub(crate) NO_OUTCOME = 1607, "the outcome was taken",
         "\
 A prepared program gives the outcome of a run once. Run it again first.";

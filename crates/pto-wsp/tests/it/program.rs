@@ -3,7 +3,7 @@
 use pto_wsp::task_graph::TgKernels;
 use pto_wsp::workload::Rows;
 use pto_wsp::{
-    Advance, Args, Array, CompileOptions, DType, Growth, Outcome, ParamValue, Program,
+    Advance, Args, Array, CompileOptions, DType, GraphOptions, Growth, Outcome, ParamValue, Program,
     ProgramKind, RunError, RunOptions, Source, WindowOverflow, WorkloadRunOptions,
 };
 use std::path::{Path, PathBuf};
@@ -236,6 +236,34 @@ fn tasks_that_are_kept_follow_requests_that_grow() {
     prepared.advance(Growth::To(&[5, 6, 7])).expect("they may shrink");
     prepared.rebind(requests([5, 6, 7])).expect("they fit now");
     prepared.run().expect("they fit");
+}
+
+/// A list of tasks has no use for options of runs, and says so of itself; of a task graph only a run, or virtual time, tells the tasks.
+#[test]
+fn what_is_explained_or_listed_before_a_run_is_refused_in_words_of_its_own() {
+    let text = "tensor x: i64[8]; kernel k(inout x); workload main { parallel for i in 0..8 { k(x[i]); } }";
+    let program = Source::text("w.wsp", text).kernel("k", |_: &mut [i64]| ()).compile().expect("it is right");
+    let x = Args::new().with("x", [0i64; 8]);
+    for (name, options) in [
+        ("threads", RunOptions { threads: 2, ..RunOptions::default() }),
+        ("window", RunOptions { window: Some(2), ..RunOptions::default() }),
+    ] {
+        let refused = program.explain(&x, &options).map(drop).expect_err(name).to_string();
+        let says =
+            format!("option `{name}` has no meaning for a list of tasks, which says nothing of how they run");
+        assert!(refused.contains(&says), "{refused}");
+    }
+    let source = Source::text("a.tg", UNIT).file("kernels.pto", KERNELS);
+    let program = source.compile().unwrap_or_else(|error| panic!("{error}"));
+    let explained = program.explain(&eight(), &RunOptions::default()).map(drop);
+    let listed = program.graph(&eight(), &GraphOptions::default()).map(drop);
+    for refused in [explained, listed] {
+        let refused = refused.expect_err("only a run tells");
+        assert_eq!(refused.diagnostics()[0].code.0, 1606, "{refused}");
+        assert!(refused.to_string().contains("`Program::simulate`"), "{refused}");
+    }
+    let simulated = program.simulate(&eight(), &RunOptions::default()).expect("it fits").listing;
+    assert_eq!((simulated.kernels[0].name.as_str(), simulated.tasks), ("A", vec![0]));
 }
 
 #[test]

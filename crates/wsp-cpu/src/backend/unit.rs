@@ -5,9 +5,10 @@ use crate::tg::{CheckedUnit, Session, SessionOptions, TgKernels, simulate};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
+use wsp_backend::codes::NOT_LISTED;
 use wsp_backend::{
-    Args, Begin, Explanation, Outcome, Prepared, Recording, Released, RunError, RunOptions, Simulated, Stats,
-    UnitOptions, WorkloadResult,
+    Args, Begin, Explanation, GraphListing, GraphOptions, Outcome, Prepared, Recording, Released, RunError,
+    RunOptions, Simulated, Stats, UnitOptions, WorkloadResult,
 };
 use wsp_core::policy::Hints;
 use wsp_core::tg::Instr;
@@ -46,9 +47,11 @@ impl UnitProgram {
 impl wsp_backend::Program for UnitProgram {
     fn explain(&self, _args: &Args, options: &RunOptions) -> Result<Explanation, RunError> {
         options.check(ProgramKind::Unit)?;
-        let message = "how often each kernel of a task graph runs is known when it has run";
-        let fault = Diagnostic::error(crate::codes::BAD_OPTION, message);
-        Err(RunError::Refused(fault.help("run it: the statistics of the run have it").into()))
+        Err(untold())
+    }
+
+    fn graph(&self, _args: &Args, _options: &GraphOptions) -> Result<GraphListing, RunError> {
+        Err(untold())
     }
 
     fn check(&self, options: &RunOptions) -> Result<(), RunError> {
@@ -88,6 +91,13 @@ impl wsp_backend::Program for UnitProgram {
             last: None,
         }))
     }
+}
+
+/// What a task graph does not tell without running its kernels.
+fn untold() -> RunError {
+    let message = "which kernels of a task graph run, and how often, is known when they have run";
+    let fault = Diagnostic::error(NOT_LISTED, message);
+    RunError::Refused(fault.help("run it in virtual time: `Program::simulate` lists its tasks").into())
 }
 
 /// Options of a session.

@@ -100,7 +100,7 @@ pub(crate) fn bad_option(what: &str) -> Diagnostic {
     Diagnostic::error(codes::BAD_OPTION, what)
 }
 
-/// Refuses what would be without effect on a graph.
+/// Refuses what would be without effect on a list of tasks.
 pub(crate) fn refuse_for_graph(options: &WorkloadOptions) -> Result<(), Diagnostic> {
     refuse_for_simulation(options)?;
     let given = [
@@ -111,7 +111,7 @@ pub(crate) fn refuse_for_graph(options: &WorkloadOptions) -> Result<(), Diagnost
         ("recording", options.recording != Recording::Off),
         ("whole_outs", options.whole_outs),
     ];
-    refuse(&given, "a graph, which says nothing of how tasks run")
+    refuse(&given, "a list of tasks, which says nothing of how they run")
 }
 
 /// Refuses what would be without effect on a simulation.
