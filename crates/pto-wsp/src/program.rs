@@ -179,7 +179,8 @@ impl Prepared {
     /// [given](Self::rebind) before the next run.
     ///
     /// # Errors
-    /// No program of spaces over a paged cache; lengths that cannot be.
+    /// No program of spaces over a paged cache; lengths that cannot be. A fault of a generator: then runs are refused until it is advanced to
+    /// lengths that fit ([`Growth::To`]).
     pub fn advance(&mut self, growth: Growth<'_>) -> Result<Advance, Error> {
         self.prepared.advance(growth).map_err(|error| Error::of_run(error, &self.sources))
     }

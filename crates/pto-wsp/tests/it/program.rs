@@ -230,6 +230,12 @@ fn tasks_that_are_kept_follow_requests_that_grow() {
         patched += u32::from(matches!(how, Advance::Patched { .. }));
     }
     assert!(patched > 0, "some steps change words in place");
+    // Lengths for which tasks cannot be made: the message says what brings the tasks back, and that does.
+    prepared.advance(Growth::To(&[u32::MAX; 3])).expect_err("positions of their tasks overflow");
+    let lost = prepared.run().expect_err("there are no tasks").to_string();
+    assert!(lost.contains("advance(Growth::To(&lengths))"), "{lost}");
+    prepared.advance(Growth::To(&lengths)).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(prepared.run().unwrap_or_else(|error| panic!("{error}")).stats.tasks, first);
     let stale = prepared.rebind(requests([5, 6, 7])).expect_err("they are of other lengths");
     assert!(matches!(stale.run(), Some(RunError::Refused(_))), "{stale}");
     prepared.run().expect("the arguments are as they were");

@@ -39,8 +39,9 @@ impl Plan {
         let fault = if !self.whole {
             Some(
                 stale("its last update did not succeed")
+                    .help("bring it back with `advance(Growth::To(&lengths))`, by lengths that fit")
                     .help("make another with `Program::plan`, with the room that the failed update asked for")
-                    .python("make another with `program.plan(arrays)`, with the room that the failed update asked for"),
+                    .python("bring it back with `plan.advance(lengths)`, by lengths that fit; or make another with `program.plan(arrays)`, with the room that the failed update asked for"),
             )
         } else if !Arc::ptr_eq(&self.lowered, program.shared()) {
             Some(other_program(&self.lowered, program.lowered()))
