@@ -11,7 +11,7 @@ pub use wsp_backend::{Prepared as PreparedProgram, Program as CompiledProgram, R
 pub use wsp_ir::Module;
 pub use wsp_ir::workload::StatementKind;
 pub use wsp_kernel::{Engine, Mode};
-pub use wsp_plan::{KernelFile, PlanSource, UnitSource};
+pub use wsp_plan::{KernelFile, LoweredPlan, PlanSource, UnitSource};
 
 /// The simulation on this machine, and what it tells of plans and runs beside what every backend does.
 ///

@@ -80,10 +80,12 @@ pub use wsp_backend::{
 };
 pub use wsp_core::policy::Hints;
 pub use wsp_core::ptow::AicpuStats;
-pub use wsp_core::{DType, Poll, Region};
-pub use wsp_diag::{Code, Diagnostic, Diagnostics, Severity, SourceMap, render_all};
+pub use wsp_core::{DType, Poll, Region, TensorId};
+pub use wsp_diag::{Code, Diagnostic, Diagnostics, FileId, Label, Severity, SourceMap, Span, render_all};
 pub use wsp_ir::workload::AccessMode;
-pub use wsp_memory::{Buffer, Claim, View, ViewFault};
+pub use wsp_memory::{
+    Buffer, Claim, Claimed, Conflict, Owner, Space, Use, Uses, View, ViewAccess, ViewFault,
+};
 pub use wsp_plan::ptow::Transfer;
 pub use wsp_plan::{
     Array, ArrayError, Arrays, CompileOptions, DeviceModel, Element, ParamValue, ProgramKind, Target,

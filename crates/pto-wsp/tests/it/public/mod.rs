@@ -15,7 +15,7 @@ use syn::{Fields, ImplItem, Item, Signature, TraitItem, Type};
 /// Modules that their documentation calls unstable.
 const UNSTABLE: [&str; 4] = ["backend::cpu", "backend::npu", "codes", "shared"];
 
-/// Types that are listed without what they are made of.
+/// Types that are listed without what they are made of. What functions that make them take can be imported all the same.
 const OPAQUE: [&str; 27] = [
     "Array",
     "Buffer",
@@ -241,29 +241,32 @@ fn listed(crates: &Crates, place: &Place) -> (String, Listed) {
         }
         _ => "macro".to_owned(),
     };
-    if !is_opaque {
-        for (krate, module, block) in &crates.impls {
-            let Type::Path(of) = &*block.self_ty else { continue };
-            let path: Vec<String> =
-                of.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-            if block.trait_.is_some() || *krate != place.krate || path.last() != Some(&place.name) {
-                continue;
-            }
-            if crates.resolve(krate, module, &path).as_ref() != Some(place) {
-                continue;
-            }
-            for member in &block.items {
-                match member {
-                    ImplItem::Fn(function) if is_public(&function.vis) && !is_hidden(&function.attrs) => {
-                        listed.signature(&function.sig, module);
-                    }
-                    ImplItem::Const(constant) if is_public(&constant.vis) => {
-                        listed.lines.push(format!("const {}: {}", constant.ident, text(&constant.ty)));
-                    }
-                    _ => {}
+    let own = listed.lines.len();
+    for (krate, module, block) in &crates.impls {
+        let Type::Path(of) = &*block.self_ty else { continue };
+        let path: Vec<String> = of.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        if block.trait_.is_some() || *krate != place.krate || path.last() != Some(&place.name) {
+            continue;
+        }
+        if crates.resolve(krate, module, &path).as_ref() != Some(place) {
+            continue;
+        }
+        for member in &block.items {
+            match member {
+                // Of opaque types what makes them is looked at.
+                ImplItem::Fn(function) if is_opaque && function.sig.receiver().is_some() => {}
+                ImplItem::Fn(function) if is_public(&function.vis) && !is_hidden(&function.attrs) => {
+                    listed.signature(&function.sig, module);
                 }
+                ImplItem::Const(constant) if is_public(&constant.vis) => {
+                    listed.lines.push(format!("const {}: {}", constant.ident, text(&constant.ty)));
+                }
+                _ => {}
             }
         }
+    }
+    if is_opaque {
+        listed.lines.truncate(own);
     }
     (kind, listed)
 }
