@@ -76,7 +76,9 @@ pub enum Recording {
     #[default]
     Off,
     /// The outcome lists the elements of outputs that were never stored, and a load of elements of a workspace slot, a temporary
-    /// or an output that was not given is a fault where no task has stored them.
+    /// or an output that was not given is a fault where no task has stored them. What a function of the caller stores by address, as a slice or a
+    /// view, is found by filling its `out` regions with a pattern first: for a task with `out` regions of integers or 8-bit floats the function is
+    /// called twice, and a task that computes from what an `out` region held fails.
     On,
 }
 

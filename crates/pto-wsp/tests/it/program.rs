@@ -4,7 +4,7 @@ use pto_wsp::task_graph::TgKernels;
 use pto_wsp::workload::Rows;
 use pto_wsp::{
     Advance, Args, Array, CompileOptions, DType, GraphOptions, Growth, Outcome, ParamValue, Program,
-    ProgramKind, RunError, RunOptions, Source, WindowOverflow, WorkloadRunOptions,
+    ProgramKind, Recording, RunError, RunOptions, Source, WindowOverflow, WorkloadRunOptions,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -295,4 +295,47 @@ fn a_window_that_overflows_is_an_error_with_its_figures() {
         matches!(error.run(), Some(RunError::Overflow(overflow, _)) if overflow.capacity == 3),
         "{error}"
     );
+}
+
+/// What closures store to slices is recorded as what bodies store by copies.
+#[test]
+fn a_run_that_records_sees_what_closures_leave_unwritten() {
+    let on = || RunOptions { recording: Recording::On, ..RunOptions::default() };
+    let compiled = |source: Source| source.compile().unwrap_or_else(|error| panic!("{error}"));
+    for (dtype, nothing) in [("f32", true), ("f32", false), ("i32", false)] {
+        let text = format!(
+            "tensor y: {dtype}[4]; kernel k(out y, n); workload main {{ for i in 0..2 {{ k(y[i * 2 +: 2], i); }} }}"
+        );
+        let source = Source::text("test.wsp", text);
+        let program = compiled(match dtype {
+            "f32" => source.kernel("k", move |y: &mut [f32], n: i64| {
+                if !nothing && n == 1 {
+                    y[1] = 1.0;
+                }
+            }),
+            _ => source.kernel("k", |y: &mut [i32], n: i64| {
+                if n == 1 {
+                    y[1] = 1;
+                }
+            }),
+        });
+        let outcome = program.execute(Args::new(), on()).unwrap_or_else(|error| panic!("{error}"));
+        let [left] = &outcome.unwritten[..] else { panic!("{:?}", outcome.unwritten) };
+        assert_eq!((left.elements, left.of), (if nothing { 4 } else { 3 }, 4), "{dtype}");
+        let ends = &outcome.outputs["y"].bytes()[..12];
+        assert_eq!(ends, [0; 12], "{dtype}: what is not written is as it was");
+    }
+    let chain = "tensor t: f32[4]; tensor y: f32[4]; kernel a(out t); kernel b(in t, out y);
+        workload main { a(t); b(t, y); }";
+    let of = |a: fn(&mut [f32])| {
+        let source = Source::text("test.wsp", chain).kernel("a", move |t: &mut [f32]| a(t));
+        compiled(source.kernel("b", |t: &[f32], y: &mut [f32]| y.copy_from_slice(t)))
+    };
+    let error = of(|t| t[0] = 1.0).execute(Args::new(), on()).expect_err("`b` loads what `a` has not stored");
+    assert!(error.to_string().contains("[1]"), "{error}");
+    let error =
+        of(|t| t.iter_mut().for_each(|x| *x += 1.0)).execute(Args::new(), on()).expect_err("`t` is `out`");
+    assert!(error.to_string().contains("computed from what it held before the task"), "{error}");
+    let whole = of(|t| t.fill(2.0)).execute(Args::new(), on()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((whole.outputs["y"].as_slice::<f32>(), whole.unwritten.len()), (Some(&[2.0; 4][..]), 0));
 }

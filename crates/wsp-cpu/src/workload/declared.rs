@@ -41,6 +41,8 @@ pub(crate) struct Declared {
     interruption: Interruption,
     /// Whether a task that leaves elements of its `out` regions unwritten has failed.
     pub(crate) whole_outs: bool,
+    /// Whether what tasks store is recorded where that is not needed to run them.
+    recording: Recording,
     /// Each worker locks its own only.
     workers: Vec<Mutex<Worker>>,
 }
@@ -106,6 +108,7 @@ impl Declared {
             given: Vec::new(),
             interruption,
             whole_outs: false,
+            recording: Recording::Off,
             workers: (0..workers.max(1)).map(|_| Mutex::default()).collect(),
             kernels,
         }
@@ -115,6 +118,7 @@ impl Declared {
     /// written, and, if that is asked for, to all that tasks write, but for those of slots, which begin with values.
     pub(crate) fn record(&mut self, inputs: &WorkloadInputs, recording: Recording) {
         let DeclaredKernels { module, written, unsure, .. } = &*self.kernels;
+        self.recording = recording;
         if recording == Recording::On {
             self.given =
                 module.tensors.iter().map(|tensor| inputs.arrays.contains_key(&tensor.name)).collect();
@@ -122,9 +126,11 @@ impl Declared {
         for (i, (tensor, shared)) in module.tensors.iter().zip(&mut self.tensors).enumerate() {
             let name = &tensor.name;
             let slot = module.slot_of(TensorId(i as u32)).is_some();
-            if unsure.contains(name) && !inputs.gives(name) && inputs.begins(name) == Absent::Refused {
+            let asked = recording == Recording::On && written.contains(name) && !slot;
+            let begins_empty = !inputs.gives(name) && inputs.begins(name) == Absent::Refused;
+            if begins_empty && (asked || unsure.contains(name)) {
                 shared.record(EarlyLoads::Refused);
-            } else if recording == Recording::On && written.contains(name) && !slot {
+            } else if asked {
                 shared.record(EarlyLoads::Noted);
             }
         }
@@ -174,7 +180,11 @@ impl Declared {
     #[inline]
     pub(crate) fn run_task(&self, worker: &mut Worker, task: Arguments<'_>) -> Result<(), Box<TaskFault>> {
         let run = catch_unwind(AssertUnwindSafe(|| {
-            if self.whole_outs { self.run_watched(worker, task) } else { self.run_body(worker, task, None) }
+            if self.watches(task.kernel) {
+                self.run_watched(worker, task)
+            } else {
+                self.run_body(worker, task, None)
+            }
         }));
         match run {
             Ok(Ok(())) => Ok(()),
@@ -183,7 +193,13 @@ impl Declared {
         }
     }
 
-    /// Runs a task whose `out` regions it must fill.
+    /// Whether tasks of a kernel are watched: what a function stores by address is found in no other way.
+    fn watches(&self, kernel: KernelId) -> bool {
+        let is_function = || matches!(self.bodies[kernel.index()], Some(KernelBody::Function(_)));
+        self.whole_outs || self.recording == Recording::On && is_function()
+    }
+
+    /// Runs a task, and finds what it leaves unwritten of its `out` regions.
     #[cold]
     fn run_watched(&self, worker: &mut Worker, task: Arguments<'_>) -> Result<(), Cause> {
         let number = task.kernel.index();
@@ -197,7 +213,7 @@ impl Declared {
         if matches!(ran, Ok(Ok(()))) && watch.begin_second() {
             ran = run();
         }
-        let left = watch.end(&self.kernels.module.kernels[number]);
+        let left = watch.end(&self.kernels.module.kernels[number], self.whole_outs);
         ran.unwrap_or_else(|panic| resume_unwind(panic))?;
         left.map_or(Ok(()), |what| Err(Cause::Fault(what.into())))
     }

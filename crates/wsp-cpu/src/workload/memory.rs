@@ -245,6 +245,20 @@ impl SharedTensor {
         self.poke(region, from);
     }
 
+    /// A task has stored these elements of a region, by their numbers in row-major order, or the whole region.
+    pub(crate) fn note_stores(&self, region: &Region, stored: impl Iterator<Item = usize>, whole: bool) {
+        if whole {
+            return self.view.note_store(region);
+        }
+        for at in stored {
+            let mut one = *region;
+            for (d, index) in self.index(region, at as u64).into_iter().enumerate() {
+                (one.lo[d], one.hi[d]) = (index as u32, index as u32 + 1);
+            }
+            self.view.note_store(&one);
+        }
+    }
+
     /// [`store`](Self::store) of no task, which is not recorded.
     pub(crate) fn poke(&self, region: &Region, from: &[u8]) {
         // SAFETY: the task may write the region, by the argument above.
@@ -296,16 +310,16 @@ impl SharedTensor {
         Ok(TensorMem::integers(bytes, self.dtype(), layout).map(IntArray::View))
     }
 
-    /// The elements of a region for a closure of the caller, which is taken to load and store all that its mode lets it. `size` and `align`
-    /// are those of its elements.
+    /// The elements of a region for a closure of the caller, as [`view`](Self::view) gives them. `size` and `align` are those of its elements.
     pub(crate) fn rows(
         &self,
         region: &Region,
         mode: AccessMode,
         size: usize,
         align: usize,
+        watched: bool,
     ) -> Result<Elements, RowsFault> {
-        let view = self.view(region, mode).map_err(RowsFault::NeverStored)?;
+        let view = self.view(region, mode, watched).map_err(RowsFault::NeverStored)?;
         let (shape, strides) = (view.shape(), view.all_strides());
         let mut several = (0..shape.len()).filter(|d| shape[*d] > 1);
         if let Some(last) = shape.len().checked_sub(1).filter(|d| shape[*d] > 1 && strides[*d] != size) {
@@ -316,12 +330,12 @@ impl SharedTensor {
         if view.span() > 0 && !is_aligned { Err(RowsFault::Unaligned { align }) } else { Ok(Elements(view)) }
     }
 
-    /// A region for a kernel of the caller, which is taken to load and store all that its mode lets it.
-    pub(crate) fn view(&self, region: &Region, mode: AccessMode) -> Result<View, NeverStored> {
+    /// A region for a kernel of the caller, which is taken to load all that its mode lets it, and to store all of it where no watch tells what it stores.
+    pub(crate) fn view(&self, region: &Region, mode: AccessMode, watched: bool) -> Result<View, NeverStored> {
         if mode != AccessMode::Out {
             self.note_load(region)?;
         }
-        if mode != AccessMode::In {
+        if mode != AccessMode::In && !watched {
             self.view.note_store(region);
         }
         let part = self.view.part(region).expect("a region should lie in its tensor, which expansion checks");
@@ -396,10 +410,10 @@ mod tests {
         tensor.record(EarlyLoads::Refused);
         let region = Region::new(TensorId(3), &[1, 0], &[2, 2]).expect("ranks agree");
         let refused = NeverStored { tensor: TensorId(3), index: vec![1, 0] };
-        assert_eq!(tensor.view(&region, AccessMode::In).unwrap_err(), refused);
-        let written = tensor.view(&region, AccessMode::Out).expect("nothing is loaded");
+        assert_eq!(tensor.view(&region, AccessMode::In, false).unwrap_err(), refused);
+        let written = tensor.view(&region, AccessMode::Out, false).expect("nothing is loaded");
         assert!(written.range().stored().is_none(), "a run inside of the kernel records by itself");
-        assert!(tensor.view(&region, AccessMode::In).is_ok());
+        assert!(tensor.view(&region, AccessMode::In, false).is_ok());
         assert_eq!(
             tensor.elements().missing(wsp_memory::Unstored::Unused).map(|missing| missing.elements),
             Some(4)
@@ -410,7 +424,7 @@ mod tests {
     fn what_a_kernel_only_reads_is_a_view_that_may_not_be_written() {
         let tensor = columns();
         let region = Region::new(TensorId(0), &[1, 0], &[2, 2]).expect("ranks agree");
-        let access = |mode| tensor.view(&region, mode).expect("nothing is recorded").access();
+        let access = |mode| tensor.view(&region, mode, false).expect("nothing is recorded").access();
         assert_eq!(access(AccessMode::In), ViewAccess::ReadOnly);
         assert_eq!(
             (access(AccessMode::Out), access(AccessMode::InOut)),

@@ -305,10 +305,14 @@ impl KernelCx<'_> {
 
     fn given(&self, n: usize, access: Access) -> Result<View, KernelFault> {
         let (region, tensor) = self.parameter(n)?;
-        let view = tensor.view(region, self.mode(n).unwrap_or(AccessMode::InOut));
-        let view = view.map_err(|fault| self.refuse(n, fault))?;
-        self.watch.into_iter().for_each(|watch| watch.give(n, access));
-        Ok(view)
+        let watched = self.watched(n, access);
+        let view = tensor.view(region, self.mode(n).unwrap_or(AccessMode::InOut), watched);
+        view.map_err(|fault| self.refuse(n, fault))
+    }
+
+    /// Whether a watch tells what the body stores to the region of parameter `n`, whose address it is about to be given.
+    fn watched(&self, n: usize, access: Access) -> bool {
+        self.watch.is_some_and(|watch| watch.give(n, access))
     }
 
     /// The elements of tensor parameter `n`, which the body only reads, or may write.
@@ -326,8 +330,9 @@ impl KernelCx<'_> {
             mode => {
                 self.check_type::<T>(n)?;
                 let mode = mode.unwrap_or(AccessMode::InOut);
-                let rows = tensor.rows(region, mode, size_of::<T>(), align_of::<T>());
-                let rows = rows.map_err(|fault| match fault {
+                let watched = self.watched(n, Access::Any);
+                let rows = tensor.rows(region, mode, size_of::<T>(), align_of::<T>(), watched);
+                rows.map_err(|fault| match fault {
                     RowsFault::NeverStored(fault) => self.refuse(n, fault),
                     RowsFault::Columns { stride, size } => format!(
                         "elements of a row of parameter {n} lie {stride} bytes apart, and have {size}: register a function that loads \
@@ -337,9 +342,7 @@ impl KernelCx<'_> {
                     RowsFault::Unaligned { align } => {
                         format!("elements of parameter {n} do not lie at multiples of {align} bytes").into()
                     }
-                })?;
-                self.watch.into_iter().for_each(|watch| watch.give(n, Access::Any));
-                Ok(rows)
+                })
             }
         }
     }

@@ -68,7 +68,9 @@ impl<'t> Watch<'t> {
         regions: &'t [Region],
     ) -> Watch<'t> {
         let watch = Watch::of_function(tensors, modes, regions);
-        (0..regions.len()).for_each(|at| watch.give(at, Access::Unread));
+        for at in 0..regions.len() {
+            watch.give(at, Access::Unread);
+        }
         watch
     }
 
@@ -89,12 +91,13 @@ impl<'t> Watch<'t> {
         }
     }
 
-    /// The body is about to be given the address of a region, which is filled if it is watched and nothing was stored to it.
-    pub(crate) fn give(&self, at: usize, access: Access) {
+    /// The body is about to be given the address of a region, which is filled if it is watched and nothing was stored to it. Whether it is:
+    /// then [`end`](Self::end) notes what was stored.
+    pub(crate) fn give(&self, at: usize, access: Access) -> bool {
         let mut all = self.written.borrow_mut();
-        let Some(Some(written)) = all.get_mut(at) else { return };
+        let Some(Some(written)) = all.get_mut(at) else { return false };
         if !written.is_watched || written.is_whole || written.fill.is_some() {
-            return;
+            return written.fill.is_some();
         }
         let (tensor, region) = (self.tensor(at), &self.regions[at]);
         let bytes = tensor.region_bytes(region);
@@ -111,6 +114,7 @@ impl<'t> Watch<'t> {
             // One call does not tell what is written of it.
             None => written.is_whole = true,
         }
+        written.fill.is_some()
     }
 
     /// Whether the body is to run once more: then all that it may write is as it was before.
@@ -137,16 +141,18 @@ impl<'t> Watch<'t> {
         true
     }
 
-    /// What the task left unwritten or computed from what was there, which then is as it was before; none where every element was written.
-    pub(crate) fn end(self, kernel: &Kernel) -> Option<String> {
+    /// Notes what was stored to filled regions. Gives what the task computed from what was there or, where it is to write the `whole`, left unwritten; either is
+    /// as it was before.
+    pub(crate) fn end(self, kernel: &Kernel, whole: bool) -> Option<String> {
         let all = self.written.take();
         let each = all.iter().enumerate().filter_map(|(at, written)| Some((at, written.as_ref()?)));
-        let said: Vec<String> = each.filter_map(|(at, written)| self.left(at, written, kernel)).collect();
+        let said: Vec<String> =
+            each.filter_map(|(at, written)| self.left(at, written, kernel, whole)).collect();
         (!said.is_empty()).then(|| said.join("; "))
     }
 
     /// What is to be said of elements that still hold the pattern, or what follows from it; they get back what they held.
-    fn left(&self, at: usize, written: &Written, kernel: &Kernel) -> Option<String> {
+    fn left(&self, at: usize, written: &Written, kernel: &Kernel, whole: bool) -> Option<String> {
         let (tensor, region) = (self.tensor(at), &self.regions[at]);
         let mut after = self.bytes(at);
         let size = tensor.dtype().size();
@@ -166,10 +172,21 @@ impl<'t> Watch<'t> {
         let fates: Vec<Fate> = (0..elements).map(fate).collect();
         let of = |what: Fate| (0..elements).filter(|n| fates[*n] == what).collect::<Vec<usize>>();
         let (left, computed) = (of(Fate::Left), of(Fate::Computed));
+        if written.fill.is_some() {
+            tensor.note_stores(region, (0..elements).filter(|n| fates[*n] != Fate::Left), left.is_empty());
+        }
+        if written.fill.is_some() || !written.is_watched {
+            for n in left.iter().chain(&computed) {
+                after[n * size..][..size].copy_from_slice(&written.before[n * size..][..size]);
+            }
+            if !(left.is_empty() && computed.is_empty()) {
+                tensor.poke(region, &after);
+            }
+        }
         let (found, are) = match (&left[..], &computed[..]) {
-            ([], []) => return None,
-            ([], computed) => (computed, "computed from what it held before the task"),
-            (left, _) => (left, "not written"),
+            (left @ [_, ..], _) if whole => (left, "not written"),
+            (_, computed @ [_, ..]) => (computed, "computed from what it held before the task"),
+            _ => return None,
         };
         let (lo, hi) = (&region.lo, &region.hi);
         let extents: Vec<u64> = (0..tensor.rank()).map(|d| u64::from(hi[d] - lo[d])).collect();
@@ -184,12 +201,6 @@ impl<'t> Watch<'t> {
                 "{count} of the {all} of `{name}` {is} computed from what `out` parameters held before the task, the first at {first:?}"
             ),
         };
-        if written.fill.is_some() || !written.is_watched {
-            for n in left.into_iter().chain(computed) {
-                after[n * size..][..size].copy_from_slice(&written.before[n * size..][..size]);
-            }
-            tensor.poke(region, &after);
-        }
         Some(said)
     }
 }
