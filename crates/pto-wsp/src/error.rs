@@ -23,11 +23,13 @@ enum Kind {
 impl Error {
     /// Findings and the sources that they point into: the text shows the lines.
     pub fn in_sources(found: impl Into<Diagnostics>, sources: &SourceMap) -> Error {
-        Error(Box::new(Kind::Found(found.into(), sources.clone())))
+        let found = found.into().0.into_iter().map(Diagnostic::in_rust).collect();
+        Error(Box::new(Kind::Found(Diagnostics(found), sources.clone())))
     }
 
     /// A run that gave nothing, of a program of these sources: the text shows the lines.
     pub(crate) fn of_run(error: RunError, sources: &SourceMap) -> Error {
+        let error = error.in_rust();
         Error(Box::new(Kind::Run(error, sources.clone())))
     }
 
@@ -71,8 +73,7 @@ fn shown(f: &mut fmt::Formatter<'_>, found: &Diagnostics, sources: &SourceMap) -
     if sources.names().next().is_none() {
         return fmt::Display::fmt(found, f);
     }
-    let found: Vec<Diagnostic> = found.iter().map(|one| one.clone().in_rust()).collect();
-    f.write_str(render_all(&found, sources, false).trim_end())
+    f.write_str(render_all(found, sources, false).trim_end())
 }
 
 impl std::error::Error for Error {

@@ -80,6 +80,18 @@ impl RunError {
         }
     }
 
+    /// The error for a program in Rust.
+    #[must_use]
+    pub fn in_rust(mut self) -> RunError {
+        let (RunError::Refused(found)
+        | RunError::Failed(found)
+        | RunError::Stuck(found)
+        | RunError::Cancelled(found)
+        | RunError::Overflow(_, found)) = &mut self;
+        found.0 = std::mem::take(&mut found.0).into_iter().map(Diagnostic::in_rust).collect();
+        self
+    }
+
     /// The findings, to be kept.
     pub fn into_diagnostics(self) -> Diagnostics {
         match self {

@@ -116,7 +116,11 @@ void run(Tensor<float> x, Tensor<float> y, PagedKVCache kv) {
     ] {
         let refused = program.execute(args, options).map(drop).expect_err("something is missing");
         let run = refused.run().expect("it is of a run");
-        for text in [refused.to_string(), run.to_string()] {
+        let rendered = pto_wsp::render_all(refused.diagnostics(), program.sources(), false);
+        let json = pto_wsp::catalog::to_json(&run.diagnostics()[0], program.sources())
+            .to_string()
+            .replace("\\\"", "\"");
+        for text in [refused.to_string(), run.to_string(), rendered, json] {
             assert!(text.contains(says) && !text.contains("`--"), "{text}");
         }
     }
