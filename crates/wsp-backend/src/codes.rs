@@ -22,7 +22,8 @@ so do options of a backend. An option that would have no effect is refused by it
 Scalars of task graphs are integers of 64 bits.";
     pub(crate) NOT_STARTED = 1605, "the run has no thread",
         "\
-The system made no thread for a run that goes on while its caller does other things. Wait for other runs first.";
+The system made no thread for a run that goes on while its caller does other things: wait for other runs first. Or the run was begun
+by the process that this one was forked from: wait for it there.";
     /// What a program does not tell before a run, or does not have.
     pub NOT_LISTED = 1606, "the program has none of this",
         "\

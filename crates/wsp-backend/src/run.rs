@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use wsp_diag::Diagnostic;
 
-/// A run on a thread of its own. One that is dropped is waited for, and cancelled before if its options had no flag for that: the flag of a caller
+/// A run on a thread of its own, which a child of fork does not have: there a run that is dropped is forgotten. Else it is waited for, and cancelled before if its options had no flag for that: the flag of a caller
 /// may be that of other runs too.
 #[must_use = "a run that is dropped is waited for"]
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub struct Run {
     cancel: Arc<AtomicBool>,
     /// Nothing else has the flag.
     own: bool,
+    /// The process that has the thread: a child of fork has none of its parent's.
+    process: u32,
 }
 
 impl Run {
@@ -37,7 +39,7 @@ impl Run {
             let message = "the run has no thread".to_owned();
             RunError::Refused(Diagnostic::error(NOT_STARTED, message).note(fault.to_string()).into())
         })?;
-        Ok(Run { thread: Some(thread), cancel, own })
+        Ok(Run { thread: Some(thread), cancel, own, process: std::process::id() })
     }
 
     /// Whether it has ended, well or not.
@@ -59,6 +61,12 @@ impl Run {
     /// # Panics
     /// When the run did.
     pub fn synchronize(mut self) -> Result<Outcome, RunError> {
+        if self.process != std::process::id() {
+            let message = "the run goes on in the process that this one was forked from";
+            let fault =
+                Diagnostic::error(NOT_STARTED, message).help("wait for it there, or start another one");
+            return Err(RunError::Refused(fault.into()));
+        }
         let thread = self.thread.take().expect("a run should be waited for once: it is taken by value");
         thread.join().unwrap_or_else(|panic| resume_unwind(panic))
     }
@@ -67,11 +75,35 @@ impl Run {
 impl Drop for Run {
     fn drop(&mut self) {
         if let Some(thread) = self.thread.take() {
+            if self.process != std::process::id() {
+                return std::mem::forget(thread);
+            }
             if self.own {
                 self.cancel();
             }
             // What it came to has no taker, a panic neither.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run as a child of fork has it.
+    fn of_another_process(cancel: &Arc<AtomicBool>) -> Run {
+        let ended = || Err(RunError::Failed(Diagnostic::error(NOT_STARTED, "it ended").into()));
+        let thread = Some(std::thread::spawn(ended));
+        Run { thread, cancel: cancel.clone(), own: true, process: std::process::id() + 1 }
+    }
+
+    #[test]
+    fn a_run_of_another_process_is_forgotten_and_not_waited_for() {
+        let cancel = Arc::default();
+        drop(of_another_process(&cancel));
+        assert!(!cancel.load(Ordering::Relaxed));
+        let error = of_another_process(&cancel).synchronize().expect_err("it has no thread here");
+        assert!(error.to_string().contains("forked"), "{error}");
     }
 }
