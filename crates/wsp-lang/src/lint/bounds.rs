@@ -4,7 +4,7 @@
 //! call, and in a kernel that perhaps no task runs, it is a warning. Sizes and indices that follow from a launch are looked at by the run.
 
 use super::parts;
-use crate::sema::SLOT_ALIGN;
+use crate::sema::{SLOT_ALIGN, has_round};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::words::counted;
 use wsp_core::{FuncId, LocalId, TensorId};
@@ -116,10 +116,10 @@ impl<'a> Check<'a> {
         }
         let rounds = match &stmt.kind {
             StmtKind::ScheduledFor { .. } => comes,
-            StmtKind::For { start, end, .. } => match (start.as_const_int(), end.as_const_int()) {
-                (Some(start), Some(end)) if start < end => comes,
-                (Some(_), Some(_)) => Comes::Never,
-                _ => comes.perhaps(),
+            StmtKind::For { start, end, .. } => match has_round(start, end) {
+                Some(true) => comes,
+                Some(false) => Comes::Never,
+                None => comes.perhaps(),
             },
             StmtKind::While { cond, .. } if truth(cond) == Some(false) => Comes::Never,
             _ => comes.perhaps(),

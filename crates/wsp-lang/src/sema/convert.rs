@@ -43,8 +43,12 @@ impl Sema<'_> {
         wanted: bool,
         f: impl FnOnce(&mut Self) -> T,
     ) -> T {
-        let value = test.as_ref().ok().and_then(decided);
-        let (never, perhaps) = (value.is_some_and(|value| value != wanted), value.is_none());
+        self.evaluated_where(test.as_ref().ok().and_then(decided).map(|value| value == wanted), f)
+    }
+
+    /// Lowers code with `f`, of which values are asked for as a constant says, or by some runs only where none does.
+    pub(crate) fn evaluated_where<T>(&mut self, asked: Option<bool>, f: impl FnOnce(&mut Self) -> T) -> T {
+        let (never, perhaps) = (asked == Some(false), asked.is_none());
         self.unevaluated += u32::from(never);
         self.perhaps += u32::from(perhaps);
         let value = f(self);

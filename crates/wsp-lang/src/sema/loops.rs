@@ -52,7 +52,8 @@ impl Sema<'_> {
                     self.statements(b, std::slice::from_ref(init), out);
                 }
                 let vars = out[first..].iter().filter_map(|stmt| index(b, stmt)).collect();
-                let body = self.loop_body(b, vars, parts.3);
+                let asked = parts.1.is_none().then_some(true);
+                let body = self.evaluated_where(asked, |cx| cx.loop_body(b, vars, parts.3));
                 self.general_loop(b, parts, body, span, out)
             }
         };
@@ -102,7 +103,8 @@ impl Sema<'_> {
         let var = b.local(parts.var.as_str(), LocalTy::Scalar(ty), parts.var.span);
         self.bind(b, parts.var, Binding::Scalar { local: var, ty, fixed: None, known: None })?;
         let (end, step) = (self.scalar(b, parts.end), self.scalar(b, parts.step));
-        let body = self.loop_body(b, vec![var], whole.3);
+        let asked = end.as_ref().ok().and_then(|end| has_round(&start, end));
+        let body = self.evaluated_where(asked, |cx| cx.loop_body(b, vec![var], whole.3));
         let (end, step) = (end?, step?);
         let assigned = assigned_in(&body);
         let steady = ty.is_int() && !assigned.contains(&var) && is_steady(&end, var, &assigned);
@@ -168,7 +170,9 @@ impl Sema<'_> {
         b.push_scope();
         let var = self.index_variable(b, name, "the variable of a loop");
         b.loops.push(Loop { vars: var.iter().copied().collect(), scheduled: false });
-        let body = self.block(b, body);
+        let ends = start.as_ref().ok().zip(end.as_ref().ok());
+        let asked = ends.and_then(|(start, end)| has_round(start, end));
+        let body = self.evaluated_where(asked, |cx| cx.block(b, body));
         b.loops.pop();
         b.pop_scope();
         let (start, mut end, var) = (start?, end?, var?);
@@ -237,6 +241,11 @@ impl Sema<'_> {
         b.pop_scope();
         Ok(StmtKind::ScheduledFor { vars: vars?, body })
     }
+}
+
+/// Whether a loop that counts from `start` to `end` has a round, where constants say so.
+pub(crate) fn has_round(start: &Expr, end: &Expr) -> Option<bool> {
+    start.as_const_int().zip(end.as_const_int()).map(|(start, end)| start < end)
 }
 
 fn counted<'a>((init, cond, step, _): ForParts<'a>) -> Option<Counted<'a>> {

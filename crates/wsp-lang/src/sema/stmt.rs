@@ -79,7 +79,7 @@ impl Sema<'_> {
             }
             Ast::While { cond, body } => {
                 let cond = self.condition(b, cond);
-                let body = self.loop_body(b, Vec::new(), body);
+                let body = self.evaluated_if(&cond, true, |cx| cx.loop_body(b, Vec::new(), body));
                 StmtKind::While { cond: cond?, step: Block::new(), body }
             }
             Ast::DoWhile { body, cond } => return self.do_while(b, body, cond, span, out),

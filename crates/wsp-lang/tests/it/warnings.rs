@@ -127,9 +127,9 @@ fn kernels_of_a_library_may_be_run_by_others() {
     assert_eq!(codes(Purpose::Library), [260]);
 }
 
-/// A branch is evaluated by the runs that come to it, as the right side of `&&` is.
+/// A branch and a loop that may have no round are evaluated by the runs that come to them, as the right side of `&&` is.
 #[test]
-fn a_constant_without_a_value_is_an_error_outside_of_branches_only() {
+fn a_constant_without_a_value_is_an_error_where_every_task_comes_to_it() {
     let found = |statement: &str| {
         let program = format!(
             "struct R {{ uint32_t i; }};
@@ -145,7 +145,11 @@ fn a_constant_without_a_value_is_an_error_outside_of_branches_only() {
     assert_eq!(found("if (false) { n = 5 % 0; }"), [false; 0]);
     assert_eq!(found("if (true) { n = 1; } else { n = 5 % 0; }"), [false; 0]);
     assert_eq!(found("if (true) { n = 5 % 0; }"), [true]);
-    assert_eq!(found("for (uint32_t i = 0; i < n; ++i) { n = 5 % 0; }"), [true]);
+    assert_eq!(found("for (uint32_t i = 0; i < n; ++i) { n = 5 % 0; }"), [false]);
+    assert_eq!(found("for (uint32_t i = 0; i < 3; ++i) { n = 5 % 0; }"), [true]);
+    assert_eq!(found("for (uint32_t i = 3; i < 3; ++i) { n = 5 % 0; }"), [false; 0]);
+    assert_eq!(found("while (n < 3) { n = 5 % 0; }"), [false]);
+    assert_eq!(found("do { n = 5 % 0; } while (n < 3);"), [true]);
 }
 
 /// The first element past the end is refused wherever a constant says both, and the last one never.

@@ -201,6 +201,34 @@ fn an_order_without_its_prefix_is_named() {
 }
 
 #[test]
+fn a_constant_without_a_value_in_a_loop_that_may_have_no_round_is_a_fault_of_the_rounds() {
+    let folder = Folder::new();
+    let uses =
+        ["uint32_t q = n / 0u;", "uint32_t q = 4294967295u + 1u;", "int32_t q = (int32_t)4294967295u;"];
+    for (around, found) in [
+        ("for (uint32_t i = 0; i < n; i += 1)", Some("warning")),
+        ("for (uint32_t i = 0; i != n; i += 1)", Some("warning")),
+        ("while (n > 9u)", Some("warning")),
+        ("PTO_FOR_EACH(i, 0, n)", Some("warning")),
+        ("for (uint32_t i = 0; i < 0; i += 1)", None),
+        ("PTO_FOR_EACH(i, 2, 2)", None),
+        ("while (false)", None),
+        ("for (uint32_t i = 0; i < 3; i += 1)", Some("error")),
+        ("PTO_FOR_EACH(i, 0, 3)", Some("error")),
+        ("for (;;)", Some("error")),
+    ] {
+        for used in uses {
+            let body = format!("uint32_t n = desc.idx; {around} {{ {used} break; }} {COPY}");
+            let file = folder.rows("rows", &body);
+            let (code, out, err) = run(&["run", &file, "--generate", "rows=1"]);
+            assert_eq!(code, i32::from(found == Some("error")), "{around} {used}: {out}{err}");
+            let severity = ["warning", "error"].into_iter().find(|s| err.contains(&format!("{s}[WSP0122]")));
+            assert_eq!(severity, found, "{around} {used}: {err}");
+        }
+    }
+}
+
+#[test]
 fn a_constant_without_a_value_is_a_fault_of_the_runs_that_need_it() {
     let folder = Folder::new();
     for (expr, needed) in [
