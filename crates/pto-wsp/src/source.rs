@@ -7,6 +7,7 @@ use crate::codes::{
 };
 use crate::{Error, Program};
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wsp_core::limits::{MAX_SOURCE_BYTES, MAX_UNIT_BYTES};
@@ -436,10 +437,12 @@ pub fn read_source(path: &Path) -> Result<String, Diagnostic> {
 }
 
 /// The bytes of a file that has at most as many.
-#[expect(clippy::disallowed_methods, reason = "a source is opened by its path")]
 fn read_bytes(path: &Path, most: u32) -> Result<Vec<u8>, Diagnostic> {
     let name = path.display();
-    let bytes = std::fs::read(path).map_err(|fault| match fault.kind() {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path);
+    let read = file.and_then(|file| file.take(u64::from(most) + 1).read_to_end(&mut bytes));
+    read.map_err(|fault| match fault.kind() {
         std::io::ErrorKind::NotFound => Diagnostic::error(FILE_MISSING, format!("there is no file `{name}`"))
             .help("give the path of a file that exists; relative paths start at the current folder"),
         _ => Diagnostic::error(FILE_UNREADABLE, format!("file `{name}` cannot be read"))
@@ -447,8 +450,8 @@ fn read_bytes(path: &Path, most: u32) -> Result<Vec<u8>, Diagnostic> {
             .help("give the path of a source file"),
     })?;
     if bytes.len() > most as usize {
-        let message = format!("file `{name}` has {} bytes, and a source at most {most}", bytes.len());
-        return Err(Diagnostic::error(BAD_SOURCE_FILE, message));
+        let message = format!("file `{name}` has more than {most} bytes, as many as a source may have");
+        return Err(Diagnostic::error(BAD_SOURCE_FILE, message).help("give the path of a source file"));
     }
     Ok(bytes)
 }

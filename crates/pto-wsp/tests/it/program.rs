@@ -135,6 +135,19 @@ fn what_has_no_effect_on_a_program_is_refused_with_what_to_type() {
     assert_eq!(makespan(workload().schedule("A").options(blocks)), 40);
 }
 
+/// Of a file that does not end no more is read than a source may have.
+#[test]
+#[cfg(unix)]
+fn a_file_without_an_end_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder is made");
+    for name in ["zeros.pto", "zeros.wsp"] {
+        let path = folder.path().join(name);
+        std::os::unix::fs::symlink("/dev/zero", &path).expect("a link is made");
+        let said = Source::open(&path).expect_err("it has no end").to_string();
+        assert!(said.contains("WSP0513") && said.contains("more than"), "{said}");
+    }
+}
+
 #[test]
 fn faults_of_sources_runs_and_functions_show_their_lines() {
     let wrong = Program::from_source("wrong.pto", "PTO_SHAPE(x, n").expect_err("the text ends early");
