@@ -98,7 +98,7 @@ impl Elements {
         if self.is_empty() {
             return &mut [];
         }
-        // SAFETY: as for `row`; the one who holds the elements has no other slice of them while this one is used, and no other slice shares
+        // SAFETY: as for `row`; `RowsMut` lends itself for the row, so that it gives no other slice while this one is used, and no other slice shares
         // elements with it.
         unsafe { std::slice::from_raw_parts_mut(self.start(row), self.width()) }
     }

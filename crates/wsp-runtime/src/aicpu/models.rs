@@ -11,7 +11,7 @@ use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 use std::sync::Arc;
 
-/// A producer completes a task while two consumers, of one word or of two, ask to be told: each is told once or learns that it is complete, and
+/// A producer completes a task while two consumers, of one word or of two, ask for a notice: each gets one, or learns that the task is complete, and
 /// sees what the task wrote.
 #[test]
 fn a_consumer_is_told_or_finds_the_task_complete() {
@@ -47,7 +47,7 @@ fn completion([one, two]: [u16; 2]) {
     };
     let last = consumer(two)();
     let waits: Vec<u16> = other.join().unwrap().into_iter().chain(last).collect();
-    assert_eq!(producer.join().unwrap(), waits, "every consumer that waits is told, and no other");
+    assert_eq!(producer.join().unwrap(), waits, "every consumer that waits gets a notice, and no other");
 }
 
 /// Notices go through a ring of one place: each arrives once, in order, with what was written before it.

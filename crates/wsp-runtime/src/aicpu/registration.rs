@@ -7,7 +7,7 @@
 //! it found; so it is either in the mask before the task is complete, or learns that it is. The producer completes the
 //! task by one swap of each word to the next generation with an empty mask: that takes every consumer that added itself to the word before, and
 //! refuses all later ones. Both are read-modify-writes of one word, so no consumer is lost, and each gets one notice. Words need not agree:
-//! a consumer deals with its own alone, and one that still finds the generation there is told when the producer comes to that word.
+//! a consumer deals with its own alone, and one that still finds the generation there gets its notice when the producer comes to that word.
 //! The swap releases what the task wrote; a consumer that finds the task complete acquires it.
 //!
 //! Nobody refers to a generation after its task's accesses have left the map, so that 2³² tasks of one slot later the

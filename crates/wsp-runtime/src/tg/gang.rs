@@ -11,7 +11,7 @@ use super::work::{Back, Done, Member, Ran};
 use crate::team::Team;
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 
-/// Dispatches the kernels of a gang and runs all their blocks. `fail` is told of failures.
+/// Dispatches the kernels of a gang and runs all their blocks. `fail` takes each failure.
 pub(crate) fn run<B: Bodies>(
     job: &Job<B>,
     members: Vec<Member>,
