@@ -249,6 +249,43 @@ impl<Size> SplitPolicy<Size> {
     }
 }
 
+/// What a schedule of spaces says of an axis. A size is an expression of the language.
+#[derive(Clone, PartialEq, Debug)]
+pub enum AxisPolicy<Size> {
+    /// `PTO_AFFINITY(axis, policy)`
+    Affinity(AffinityPolicy),
+    /// `PTO_ORDER(axis, policy)`; the first statement is the outermost loop.
+    Order(OrderPolicy),
+    /// `PTO_PREFETCH(axis, depth)`: inputs of so many iterations ahead, at least 1, are fetched.
+    Prefetch(u32),
+    /// `PTO_SPLIT(axis, policy)`
+    Split(SplitPolicy<Size>),
+    /// `PTO_PRIORITY(axis)`: of the ready tasks, those of larger indices start first.
+    Priority,
+}
+
+impl<Size> AxisPolicy<Size> {
+    /// The form that says it.
+    pub const fn form(&self) -> &'static str {
+        match self {
+            AxisPolicy::Affinity(_) => "PTO_AFFINITY",
+            AxisPolicy::Order(_) => "PTO_ORDER",
+            AxisPolicy::Prefetch(_) => "PTO_PREFETCH",
+            AxisPolicy::Split(_) => "PTO_SPLIT",
+            AxisPolicy::Priority => "PTO_PRIORITY",
+        }
+    }
+}
+
+/// What a schedule of spaces says of a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LaunchPolicy {
+    /// `PTO_PIPELINE_DEPTH(n)` or `PTO_PIPELINE_DEPTH(n, PTO_PER_POOL)`
+    Gate(Gate),
+    /// `PTO_POOLS(vector, cube)`
+    Pools(PoolSizes),
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use crate::codes;
 use crate::extents::Extents;
 use smallvec::SmallVec;
 use wsp_core::words::counted;
-use wsp_core::{AccessKind, FuncId, KernelId, MAX_RANK, Region, StructId, TensorId, limits};
+use wsp_core::{AccessKind, ExecPool, FuncId, KernelId, MAX_RANK, Region, StructId, TensorId, limits};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Consumer, Expr, Storage, StructDef, Tensor};
 use wsp_kernel::{Env, ScalarCode, Scratch, Trap, Value};
@@ -51,6 +51,8 @@ pub(crate) struct LaunchKernel {
     pub(crate) func: FuncId,
     /// Its name.
     pub(crate) name: String,
+    /// The units that may run it.
+    pub(crate) unit: ExecPool,
     /// Accesses that order tasks: to tensors that some kernel stores to.
     ordering: AccessSet,
     /// Reads whose data are worth fetching ahead.
@@ -200,7 +202,8 @@ impl LaunchKernel {
         let ordering = AccessSet::new(plan, accesses.iter().filter(written), shared, env)?;
         let read_only = accesses.iter().filter(|a| !written(a) && a.mode == AccessKind::Read);
         let inputs = AccessSet::new(plan, read_only, &[], env)?;
-        Ok(LaunchKernel { func, name: plan.module.functions[func.index()].name.clone(), ordering, inputs })
+        let (name, unit) = (plan.module.functions[func.index()].name.clone(), plan.module.unit(func));
+        Ok(LaunchKernel { func, name, unit, ordering, inputs })
     }
 
     /// What a task with this descriptor touches, of tensors that are written at all.

@@ -110,11 +110,12 @@ impl Program {
             return Err(vec![refused(&reason).into()]);
         }
         let kernels = prepared.kernels.all();
-        let names = kernels.iter().map(|kernel| kernel.name.clone()).chain([BARRIER_NODE.to_owned()]);
+        let point = GraphKernel { name: BARRIER_NODE.to_owned(), unit: ExecPool::Any };
+        let of_kernels = kernels.iter().map(|of| GraphKernel { name: of.name.clone(), unit: of.unit });
         let order = kernels.len() as u32;
         let kernel_of = |id| if graph.is_barrier_node(id) { order } else { u32::from(graph.kernel(id).0) };
         let listing = GraphListing {
-            kernels: names.map(|name| GraphKernel { name, unit: ExecPool::Any }).collect(),
+            kernels: of_kernels.chain([point]).collect(),
             tasks: (0..graph.len() as u32).map(TaskId).map(kernel_of).collect(),
             edges: graph.edges().map(|(before, after)| (before.0, after.0)).collect(),
             tensors: plan.module.tensors.iter().map(|tensor| tensor.name.clone()).collect(),
@@ -146,7 +147,8 @@ impl Sink for ListSink<'_> {
         let id = self.kernels.consumer(planner.plan, descriptor, fields)?;
         let kernel = self.kernels.get(id);
         let touched = kernel.touched(&mut self.evaluator, planner.env, fields);
-        let task = self.graph.submit(task(id, fields, &touched, hints)).map_err(|reason| refused(&reason))?;
+        let task = task((id, kernel), fields, &touched, hints)?;
+        let task = self.graph.submit(task).map_err(|reason| refused(&reason))?;
         let mut all = Vec::new();
         kernel.inputs(&mut self.evaluator, planner.env, fields, |region| all.push((AccessMode::In, region)));
         all.extend(touched.reads.iter().map(|region| (AccessMode::In, *region)));

@@ -22,6 +22,8 @@ pub struct LaunchOptions {
     pub cores_per_group: u32,
     /// Most tasks in flight; none takes what `wsp config` prints as `TASK_WINDOW`.
     pub window: Option<u32>,
+    /// One task after another, each generated when the one before is complete: of the schedule nothing but the order of issue counts.
+    pub sequential: bool,
     /// Picks among choices that schedules leave open; never changes a result.
     pub seed: u64,
     /// Records every task's times and edges.
@@ -50,6 +52,7 @@ impl Default for LaunchOptions {
             set: Vec::new(),
             cores_per_group: limits::CORES_PER_GROUP,
             window: None,
+            sequential: false,
             seed: 0,
             trace: false,
             recording: Recording::Off,

@@ -14,20 +14,20 @@ use crate::runner::{self, KernelRunner};
 use crate::sizing::{Sizes, SizingSink};
 use crate::stats::{DescriptorStats, Outcome, PlanReport, RunStats, TileStats, Times, kernel_stats};
 use crate::submit::SubmitSink;
-use crate::workload::{LibraryTasks, settings};
+use crate::workload::LibraryTasks;
+use crate::workload::settings::{self, Asked};
 use std::sync::Arc;
 use wsp_backend::Recording;
 use wsp_backend::claims::{claimed, uses};
 use wsp_core::{KernelId, TensorId, limits};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::Storage;
+use wsp_ir::workload::SchedulePolicy;
 use wsp_kernel::{CodeCache, Env, GeneratorCode, KernelCode, Trap, Value};
 use wsp_memory::Claim;
 use wsp_plan::workload::{Bindings, stated_tables};
-use wsp_plan::{Arrays, LoweredPlan, ReadyOrder};
-use wsp_runtime::{
-    ConfigError, Failure, Ready, RunConfig, StartError, Submitter, TracePolicy, Window, clock,
-};
+use wsp_plan::{Arrays, LoweredPlan};
+use wsp_runtime::{ConfigError, Failure, RunConfig, StartError, Submitter, TracePolicy, clock};
 
 /// A lowered plan on `cpu_sim`.
 #[derive(Debug)]
@@ -393,17 +393,19 @@ impl Program {
     }
 
     pub(crate) fn config(&self, options: &LaunchOptions) -> Result<RunConfig, Vec<Diagnostic>> {
-        let in_order = self.plan.stages.iter().any(|s| s.schedule.ready == ReadyOrder::Issue);
-        let config = RunConfig {
+        if options.sequential {
+            return Ok(settings::one_by_one(options.cancel.as_ref()));
+        }
+        let core_groups = Some(options.cores_per_group);
+        let policy = SchedulePolicy { core_groups, ..self.plan.policy.clone() };
+        let asked = Asked {
             threads: options.threads,
-            window: Window::stall(options.window.unwrap_or(limits::TASK_WINDOW)),
+            window: options.window,
             seed: options.seed,
-            ready: if in_order { Ready::Fifo } else { Ready::WorkSteal },
-            cores_per_group: options.cores_per_group,
             trace: if options.trace { TracePolicy::Measured } else { TracePolicy::Totals },
-            cancel: options.cancel.clone(),
-            ..RunConfig::default()
+            cancel: options.cancel.as_ref(),
         };
+        let config = settings::config(&policy, &asked).map_err(|fault| vec![fault])?;
         Ok(config.settled().map_err(|fault| vec![bad_option(&fault)])?.into_owned())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::host::Sink;
-use crate::kernels::{Evaluator, KernelTable, Touched};
+use crate::kernels::{Evaluator, KernelTable, LaunchKernel, Touched};
 use crate::planner::Planner;
 use crate::prefetch::{PrefetchKey, Prefetchable, Sought};
 use crate::runner::KernelRunner;
@@ -59,21 +59,39 @@ impl<'a, 's, 'r> SubmitSink<'a, 's, 'r> {
     }
 }
 
-/// The task of a descriptor.
+/// The task of a descriptor, which goes to a kernel of this number.
+///
+/// # Errors
+/// A priority that is too large.
 pub(crate) fn task<'t>(
-    kernel: KernelId,
+    (number, kernel): (KernelId, &LaunchKernel),
     descriptor: &'t [u32],
     touched: &'t Touched,
     hints: Hints<'_>,
-) -> TaskSpec<'t> {
-    TaskSpec {
-        kernel,
+) -> Result<TaskSpec<'t>, Trap> {
+    Ok(TaskSpec {
+        kernel: number,
         payload: descriptor,
         reads: &touched.reads,
         writes: &touched.writes,
         affinity: placement(hints),
+        pool: kernel.unit,
+        priority: priority(hints)?,
         ..TaskSpec::default()
-    }
+    })
+}
+
+/// What `PTO_PRIORITY` gives a task.
+///
+/// # Errors
+/// An index that is no priority of the runtime.
+pub(crate) fn priority(hints: Hints<'_>) -> Result<i32, Trap> {
+    let index = hints.priority().unwrap_or(0);
+    i32::try_from(index).map_err(|_| {
+        let message =
+            format!("`PTO_PRIORITY` is of an axis with index {index}, and the largest is {}", i32::MAX);
+        Trap::new(codes::TOO_LARGE, message, Span::default())
+    })
 }
 
 /// The placement that several `PTO_AFFINITY` statements ask for together: the tightest policy, all values as one key.
@@ -121,8 +139,9 @@ impl Sink for SubmitSink<'_, '_, '_> {
         hints: Hints<'_>,
     ) -> Result<(), Trap> {
         let kernel = self.kernels.consumer(planner.plan, descriptor, fields)?;
-        let touched = self.kernels.get(kernel).touched(&mut self.evaluator, planner.env, fields);
-        let task = self.submitter.submit(task(kernel, fields, &touched, hints)).map_err(stopped)?;
+        let of = self.kernels.get(kernel);
+        let touched = of.touched(&mut self.evaluator, planner.env, fields);
+        let task = self.submitter.submit(task((kernel, of), fields, &touched, hints)?).map_err(stopped)?;
         for (number, hint) in hints.prefetch().enumerate() {
             self.link_prefetch(planner.stage(), descriptor, task, number, hint);
         }

@@ -41,8 +41,9 @@ impl Capability {
     pub fn spelled(&self, axis: &str, number: &str) -> String {
         self.primitive
             .replace("(axis", &format!("({axis}"))
-            .replace("(n)", &format!("({number})"))
+            .replace("(n", &format!("({number}"))
             .replace("depth", number)
+            .replace("vector, cube", number)
     }
 }
 

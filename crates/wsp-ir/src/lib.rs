@@ -26,10 +26,10 @@ pub use expr::{
 pub use func::{FuncKind, Function, Local, LocalTy};
 pub use kernel_entry::{KernelEntry, KernelParam};
 pub use module::{
-    Affinity, Axis, AxisEnd, AxisTile, Binding, BindingSource, Cache, Consumer, DependencyRef, Dim, Entry,
-    EntryParam, EntryTy, Field, Graph, Launch, LaunchTarget, Module, Order, Param, ParamSource, Prefetch,
-    Reference, Requirement, Schedule, ShapeOwner, Space, Split, SplitPolicy, Stage, Storage, StructDef,
-    Tensor, Tier, TierSet, TileSize,
+    Axis, AxisEnd, AxisPolicy, AxisStatement, AxisTile, Binding, BindingSource, Cache, Consumer,
+    DependencyRef, Dim, Entry, EntryParam, EntryTy, Field, Graph, KernelUnit, Launch, LaunchStatement,
+    LaunchTarget, Module, Param, ParamSource, Reference, Requirement, Schedule, ShapeOwner, Space,
+    SplitPolicy, Stage, Storage, StructDef, Tensor, Tier, TierSet, TileSize,
 };
 pub use stmt::{Block, EmitHints, ExtentSource, PrefetchHint, Stmt, StmtKind};
 pub use tile::{
@@ -39,7 +39,7 @@ pub use tile::{
 pub use types::{Elem, ScalarTy, TileRole, TileTy};
 pub use verify::{Verified, into_verified, verify};
 pub use wsp_core::int::{BinOp, UnOp};
-pub use wsp_core::policy::{AffinityPolicy, OrderPolicy};
+pub use wsp_core::policy::{AffinityPolicy, LaunchPolicy, OrderPolicy};
 
 /// The codes of this crate.
 pub const CODES: wsp_diag::Codes = &[

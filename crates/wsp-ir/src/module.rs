@@ -1,8 +1,8 @@
 //! A module: everything one source file says.
 
 use crate::{Elem, Expr, Function, KernelEntry, ScalarTy};
-use wsp_core::policy::{self, AffinityPolicy, OrderPolicy};
-use wsp_core::{AxisId, CacheId, FuncId, GraphId, ParamId, SpaceId, TensorId, TierSetId};
+use wsp_core::policy::{self, LaunchPolicy, OrderPolicy};
+use wsp_core::{AxisId, CacheId, ExecPool, FuncId, GraphId, ParamId, SpaceId, TensorId, TierSetId};
 use wsp_diag::Span;
 
 /// A program before lowering.
@@ -28,6 +28,8 @@ pub struct Module {
     pub structs: Vec<StructDef>,
     /// Kernels, generators, helpers.
     pub functions: Vec<Function>,
+    /// Kernels for one execution unit; no function is there twice. Others run on any.
+    pub units: Vec<KernelUnit>,
     /// Kernels of task graphs. Of a module that has some, all kernels are.
     pub kernel_entries: Vec<KernelEntry>,
     /// Graphs of stages.
@@ -38,6 +40,17 @@ pub struct Module {
     pub requirements: Vec<Requirement>,
     /// How to check results, `PTO_REFERENCE`.
     pub references: Vec<Reference>,
+}
+
+/// The unit that a kernel is for: `PTO_KERNEL_IMPL(name) on cube`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct KernelUnit {
+    /// The kernel.
+    pub function: FuncId,
+    /// The unit.
+    pub unit: ExecPool,
+    /// Where it stands.
+    pub span: Span,
 }
 
 /// A launch-time scalar.
@@ -231,49 +244,28 @@ pub struct TierSet {
     pub span: Span,
 }
 
-/// `PTO_AFFINITY`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Affinity {
-    /// Name of an axis of the space that the schedule is applied to.
-    pub axis: String,
-    /// How.
-    pub policy: AffinityPolicy,
-    /// Where it stands.
-    pub span: Span,
-}
-
-/// `PTO_ORDER`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Order {
-    /// Name of an axis.
-    pub axis: String,
-    /// How.
-    pub policy: OrderPolicy,
-    /// Where it stands.
-    pub span: Span,
-}
-
 /// `PTO_SPLIT` policies: sizes are over parameters.
 pub type SplitPolicy = policy::SplitPolicy<Expr>;
 
-/// `PTO_SPLIT`.
+/// What a schedule says of an axis.
+pub type AxisPolicy = policy::AxisPolicy<Expr>;
+
+/// A statement about an axis of the space that the schedule is applied to.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Split {
-    /// Name of an axis.
+pub struct AxisStatement {
+    /// Name of the axis.
     pub axis: String,
-    /// How.
-    pub policy: SplitPolicy,
+    /// What it says.
+    pub policy: AxisPolicy,
     /// Where it stands.
     pub span: Span,
 }
 
-/// `PTO_PREFETCH`.
+/// A statement about a launch.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Prefetch {
-    /// Name of an axis.
-    pub axis: String,
-    /// Iterations ahead.
-    pub depth: u32,
+pub struct LaunchStatement {
+    /// What it says.
+    pub policy: LaunchPolicy,
     /// Where it stands.
     pub span: Span,
 }
@@ -283,16 +275,38 @@ pub struct Prefetch {
 pub struct Schedule {
     /// Its name.
     pub name: String,
-    /// Placement.
-    pub affinity: Vec<Affinity>,
-    /// Issue order; the first statement is the outermost loop.
-    pub order: Vec<Order>,
-    /// Look-ahead.
-    pub prefetch: Vec<Prefetch>,
-    /// Cuts of dynamic axes.
-    pub split: Vec<Split>,
+    /// Statements about axes in source order; no axis has two of a kind.
+    pub axes: Vec<AxisStatement>,
+    /// Statements about the launch in source order.
+    pub launch: Vec<LaunchStatement>,
     /// Where its name stands.
     pub span: Span,
+}
+
+impl Schedule {
+    /// The statements about axes that say this, with what they say.
+    pub fn about<'a, T>(
+        &'a self,
+        said: impl Fn(&'a AxisPolicy) -> Option<T>,
+    ) -> impl Iterator<Item = (&'a AxisStatement, T)> {
+        self.axes.iter().filter_map(move |statement| Some((statement, said(&statement.policy)?)))
+    }
+
+    /// The orders; the first is that of the outermost loop.
+    pub fn orders(&self) -> impl Iterator<Item = (&AxisStatement, OrderPolicy)> {
+        self.about(|policy| if let AxisPolicy::Order(order) = policy { Some(*order) } else { None })
+    }
+
+    /// The cuts of dynamic axes.
+    pub fn splits(&self) -> impl Iterator<Item = (&AxisStatement, &SplitPolicy)> {
+        self.about(|policy| if let AxisPolicy::Split(split) = policy { Some(split) } else { None })
+    }
+
+    /// The sizes of the items of splits.
+    pub fn sizes(&self) -> impl Iterator<Item = &Expr> {
+        self.splits()
+            .filter_map(|(_, split)| if let SplitPolicy::Fixed(size) = split { Some(size) } else { None })
+    }
 }
 
 /// A descriptor field: `count` words of 32 bits.
@@ -483,6 +497,11 @@ impl Module {
             bindings.filter_map(|b| entry.params.get(b.param as usize)).map(|param| param.name.as_str())
         });
         self.params.get(id.index()).map(|param| param.name.as_str()).into_iter().chain(bound)
+    }
+
+    /// The units that may run a kernel.
+    pub fn unit(&self, kernel: FuncId) -> ExecPool {
+        self.units.iter().find(|of| of.function == kernel).map_or(ExecPool::Any, |of| of.unit)
     }
 
     /// The function with this name.

@@ -39,6 +39,8 @@ pub struct EmitHints {
     pub affinity: Vec<(AffinityPolicy, Expr)>,
     /// Look-ahead.
     pub prefetch: Vec<PrefetchHint>,
+    /// Which ready task starts first, `u32`: the larger.
+    pub priority: Option<Expr>,
 }
 
 /// Asks to prefetch the inputs of the task at `value + depth` of an axis when the task at `value` starts.

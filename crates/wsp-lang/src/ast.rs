@@ -25,8 +25,8 @@ pub use item::{
     Struct, StructField, TemplateParam, Tensor, Workspace,
 };
 pub use member::{
-    Affinity, Axis, AxisTile, Dependency, Graph, Order, Prefetch, Schedule, ScheduleMember, Space,
-    SpaceMember, Split, SplitPolicy, Stage, StageRef, Tier, TierDef, TileSize, Where,
+    Axis, AxisTile, Dependency, Graph, Said, Schedule, ScheduleMember, Space, SpaceMember, Stage, StageRef,
+    Tier, TierDef, TileSize, Where,
 };
 pub use stmt::{AssignOp, Block, Decl, Declarator, Stmt, StmtKind};
 pub use ty::{Indirection, TemplateArg, Type, TypeBase};

@@ -2,8 +2,12 @@
 
 use crate::target::CPU_SIM;
 use std::fmt::Write;
+use wsp_core::policy::{Gate, GateScope, PoolSizes};
 use wsp_ir::workload::{DirectiveKind, StatementKind};
-use wsp_ir::{AffinityPolicy, AxisTile, Capability, OrderPolicy, SplitPolicy, Support, TileSize};
+use wsp_ir::{
+    AffinityPolicy, AxisPolicy, AxisTile, Capability, LaunchPolicy, OrderPolicy, SplitPolicy, Support,
+    TileSize,
+};
 
 macro_rules! table {
     (#[doc = $doc:literal] $table:ident; $($name:ident: $primitive:literal, $support:ident, $meaning:literal;)*) => {
@@ -52,6 +56,14 @@ table! {
         "cores get equal shares of all elements: items end where shares end, at multiples of `n` elements";
     PREFETCH: "PTO_PREFETCH(axis, depth)", Hint,
         "when a task starts, the small inputs of the task `depth` indices ahead are fetched if it is already generated";
+    PRIORITY: "PTO_PRIORITY(axis)", Enforced,
+        "of the ready tasks that a worker may take, the one with the largest index starts first, of equals the one that became ready first";
+    GATE: "PTO_PIPELINE_DEPTH(n)", Enforced,
+        "at most `n` tasks run at once";
+    GATE_PER_POOL: "PTO_PIPELINE_DEPTH(n, PTO_PER_POOL)", Enforced,
+        "at most `n` tasks of one pool run at once";
+    POOLS: "PTO_POOLS(vector, cube)", Enforced,
+        "so many workers take tasks of kernels `on vector`, so many those of kernels `on cube`, and all take those of other kernels";
     DEPENDENCY: "PTO_DEPENDENCY(reader.tensor, writer.tensor)", Enforced,
         "tasks wait for those whose data they load, which is inferred from kernels and checked against the statement";
     PROFILE_GUIDED: "PTO_PROFILE_GUIDED(axis, policies)", Error,
@@ -94,39 +106,39 @@ pub(crate) fn of_where() -> &'static Capability {
     WHERE
 }
 
-/// The row for an affinity.
-pub(crate) fn of_affinity(policy: AffinityPolicy) -> &'static Capability {
+/// The row for what is said of an axis, and its number.
+pub(crate) fn of_axis(policy: &AxisPolicy) -> (&'static Capability, String) {
+    let without = |row| (row, String::new());
     match policy {
-        AffinityPolicy::CoreGroup => CORE_GROUP,
-        AffinityPolicy::CoreLocal => CORE_LOCAL,
-        AffinityPolicy::Spread => SPREAD,
+        AxisPolicy::Affinity(AffinityPolicy::CoreGroup) => without(CORE_GROUP),
+        AxisPolicy::Affinity(AffinityPolicy::CoreLocal) => without(CORE_LOCAL),
+        AxisPolicy::Affinity(AffinityPolicy::Spread) => without(SPREAD),
+        AxisPolicy::Order(OrderPolicy::Sequential) => without(SEQUENTIAL),
+        AxisPolicy::Order(OrderPolicy::SequentialStrict) => without(STRICT),
+        AxisPolicy::Order(OrderPolicy::Parallel) => without(PARALLEL),
+        AxisPolicy::Order(OrderPolicy::LongestFirst) => without(LONGEST_FIRST),
+        AxisPolicy::Order(OrderPolicy::Interleaved(n)) => (INTERLEAVED, n.to_string()),
+        AxisPolicy::Order(OrderPolicy::Blocked(n)) => (BLOCKED, n.to_string()),
+        AxisPolicy::Split(SplitPolicy::Whole) => without(SPLIT_WHOLE),
+        AxisPolicy::Split(SplitPolicy::Fixed(size)) => {
+            (SPLIT_FIXED, size.as_const_int().map_or("…".to_owned(), |n| n.to_string()))
+        }
+        AxisPolicy::Split(SplitPolicy::Balanced(align)) => (SPLIT_BALANCED, align.to_string()),
+        AxisPolicy::Prefetch(depth) => (PREFETCH, depth.to_string()),
+        AxisPolicy::Priority => without(PRIORITY),
     }
 }
 
-/// The row for an order.
-pub(crate) fn of_order(policy: OrderPolicy) -> &'static Capability {
+/// The row for what is said of the launch, and its numbers.
+pub(crate) fn of_launch(policy: LaunchPolicy) -> (&'static Capability, String) {
     match policy {
-        OrderPolicy::Sequential => SEQUENTIAL,
-        OrderPolicy::SequentialStrict => STRICT,
-        OrderPolicy::Parallel => PARALLEL,
-        OrderPolicy::Interleaved(_) => INTERLEAVED,
-        OrderPolicy::Blocked(_) => BLOCKED,
-        OrderPolicy::LongestFirst => LONGEST_FIRST,
+        LaunchPolicy::Gate(Gate { scope: GateScope::PerPool, capacity }) => {
+            (GATE_PER_POOL, capacity.to_string())
+        }
+        LaunchPolicy::Gate(Gate { capacity, .. }) => (GATE, capacity.to_string()),
+        LaunchPolicy::Pools(PoolSizes::ByUnit { vector, cube }) => (POOLS, format!("{vector}, {cube}")),
+        LaunchPolicy::Pools(PoolSizes::Shared) => (POOLS, "shared".to_owned()),
     }
-}
-
-/// The row for a split.
-pub(crate) fn of_split(policy: &SplitPolicy) -> &'static Capability {
-    match policy {
-        SplitPolicy::Whole => SPLIT_WHOLE,
-        SplitPolicy::Fixed(_) => SPLIT_FIXED,
-        SplitPolicy::Balanced(_) => SPLIT_BALANCED,
-    }
-}
-
-/// The row for `PTO_PREFETCH`.
-pub(crate) fn of_prefetch() -> &'static Capability {
-    PREFETCH
 }
 
 /// The table of spaces as Markdown, as the reference prints it; ends with a newline.

@@ -30,7 +30,7 @@ pub use capability::{
     statement_capabilities_markdown, workload_capabilities, workload_capabilities_markdown,
 };
 pub use lower::{
-    BalancedLine, LoweredPlan, PlanStage, ReadyOrder, ScheduleSummary, TensorUse, array_name, declared_shape,
+    BalancedLine, LoweredPlan, PlanStage, ScheduleSummary, TensorUse, array_name, declared_shape,
     library_entry, lower, lower_library, params_of_kernels, params_of_launch,
 };
 pub use needs::Needs;

@@ -3,11 +3,10 @@
 use crate::lower::TensorUse;
 use crate::{LoweredPlan, walk};
 use std::collections::BTreeSet;
-use wsp_core::policy::SplitPolicy;
 use wsp_core::{AxisId, FuncId, ParamId, SpaceId, TensorId, TierSetId};
 use wsp_ir::{
-    Arg, ArrayRef, AxisEnd, Dim, Expr, ExprKind, LocalTy, Module, ParamSource, StmtKind, Storage, TierSet,
-    TileSize,
+    Arg, ArrayRef, AxisEnd, Dim, Expr, ExprKind, LocalTy, Module, ParamSource, Schedule, StmtKind, Storage,
+    TierSet, TileSize,
 };
 
 /// What the kernels of a plan depend on.
@@ -61,11 +60,7 @@ pub(crate) fn of_launch(
         (0..).map(TensorId).zip(&module.tensors).filter(|(_, tensor)| tensor.storage == Storage::Launch);
     given.for_each(|(id, _)| search.tensor(id));
     module.requirements.iter().for_each(|required| search.expr(&required.cond));
-    for split in module.schedules.iter().flat_map(|schedule| &schedule.split) {
-        if let SplitPolicy::Fixed(size) = &split.policy {
-            search.expr(size);
-        }
-    }
+    module.schedules.iter().flat_map(Schedule::sizes).for_each(|size| search.expr(size));
     let roles = module.references.iter().flat_map(|reference| &reference.roles);
     roles.filter_map(|(_, name)| module.param_named(name)).for_each(|id| search.param(id));
     search.found.params

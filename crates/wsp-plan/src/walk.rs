@@ -16,6 +16,7 @@ macro_rules! visit_stmt {
             StmtKind::Emit { fields, hints, .. } => {
                 fields.$iter().for_each(&mut *$f);
                 hints.affinity.$iter().for_each(|(_, e)| $f(e));
+                hints.priority.$iter().for_each(&mut *$f);
                 for PrefetchHint { value, rest, .. } in hints.prefetch.$iter() {
                     $f(value);
                     rest.$iter().for_each(&mut *$f);

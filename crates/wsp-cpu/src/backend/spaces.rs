@@ -58,7 +58,7 @@ impl SpaceProgram {
             ..LaunchOptions::default()
         };
         if options.sequential {
-            return Ok(LaunchOptions { threads: 1, window: Some(1), mode: Mode::Plain, ..common });
+            return Ok(LaunchOptions { threads: 1, sequential: true, mode: Mode::Plain, ..common });
         }
         let RunOptions { threads, window, seed, trace, .. } = *options;
         let mode = if options.plain { Mode::Plain } else { self.mode };

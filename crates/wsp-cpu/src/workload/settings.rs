@@ -2,12 +2,14 @@
 
 use super::codes;
 use super::inputs::WorkloadOptions;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use wsp_backend::{Recording, WindowOverflow};
 use wsp_core::limits;
 use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::verify::COST;
-use wsp_ir::workload::{Deps, PoolSizes, Ready, Trace, Window, WindowMode};
+use wsp_ir::workload::{Deps, PoolSizes, Ready, SchedulePolicy, Trace, Window};
 use wsp_kernel::Trap;
 use wsp_plan::workload::{LoweredSchedule, Placement};
 use wsp_runtime::{Affinity, Report, RunConfig, StartError, Stopped, TracePolicy};
@@ -37,53 +39,66 @@ pub(crate) fn run_settings(
     options: &WorkloadOptions,
 ) -> Result<RunSettings, Diagnostic> {
     if options.sequential {
-        return Ok(RunSettings { config: one_by_one(options), regions: RegionRule::Any });
+        let config = one_by_one(options.cancel.as_ref());
+        return Ok(RunSettings { config, regions: RegionRule::Any });
     }
-    let config = config(schedule, options)?;
+    let asked = Asked {
+        threads: options.threads,
+        window: options.window,
+        seed: options.seed,
+        trace: trace(schedule, options),
+        cancel: options.cancel.as_ref(),
+    };
+    let config = config(&schedule.policy, &asked)?;
     let config = config.settled().map_err(|fault| bad_option(&fault.to_string()))?.into_owned();
     let exact = schedule.policy.deps == Deps::Exact;
     Ok(RunSettings { config, regions: if exact { RegionRule::EqualOrDisjoint } else { RegionRule::Any } })
 }
 
 /// One task after another, each submitted when the one before is complete.
-fn one_by_one(options: &WorkloadOptions) -> RunConfig {
+pub(crate) fn one_by_one(cancel: Option<&Arc<AtomicBool>>) -> RunConfig {
     RunConfig {
         threads: 1,
         window: Window::stall(1),
         ready: Ready::Fifo,
         deps: Deps::Overlap,
         trace: TracePolicy::Totals,
-        cancel: options.cancel.clone(),
+        cancel: cancel.cloned(),
         ..RunConfig::default()
     }
 }
 
-fn config(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<RunConfig, Diagnostic> {
-    Ok(RunConfig {
-        threads: threads(schedule, options)?,
-        window: Window {
-            capacity: options
-                .window
-                .or(schedule.policy.window.map(|w| w.capacity))
-                .unwrap_or(limits::TASK_WINDOW),
-            mode: window_mode(schedule),
-        },
-        ready: schedule.policy.ready,
-        pools: schedule.policy.pools,
-        gates: schedule.policy.gates.clone(),
-        batch: schedule.policy.batch.unwrap_or(1),
-        start: schedule.policy.start,
-        deps: deps(schedule.policy.deps),
-        trace: trace(schedule, options),
-        cores_per_group: schedule.policy.core_groups.unwrap_or(limits::CORES_PER_GROUP),
-        seed: options.seed,
-        cancel: options.cancel.clone(),
-    })
+/// What is asked of a run beside its schedule.
+pub(crate) struct Asked<'o> {
+    pub(crate) threads: u32,
+    pub(crate) window: Option<u32>,
+    pub(crate) seed: u64,
+    pub(crate) trace: TracePolicy,
+    pub(crate) cancel: Option<&'o Arc<AtomicBool>>,
 }
 
-/// What a full window does.
-pub(super) fn window_mode(schedule: &LoweredSchedule) -> WindowMode {
-    schedule.policy.window.map(|window| window.mode).unwrap_or_default()
+/// The configuration of a run on threads, of a workload or of spaces.
+///
+/// # Errors
+/// Another number of threads than the pools have.
+pub(crate) fn config(policy: &SchedulePolicy, asked: &Asked<'_>) -> Result<RunConfig, Diagnostic> {
+    Ok(RunConfig {
+        threads: threads(policy.pools, asked.threads)?,
+        window: Window {
+            capacity: asked.window.or(policy.window.map(|w| w.capacity)).unwrap_or(limits::TASK_WINDOW),
+            mode: policy.window.map(|window| window.mode).unwrap_or_default(),
+        },
+        ready: policy.ready,
+        pools: policy.pools,
+        gates: policy.gates.clone(),
+        batch: policy.batch.unwrap_or(1),
+        start: policy.start,
+        deps: deps(policy.deps),
+        trace: asked.trace,
+        cores_per_group: policy.core_groups.unwrap_or(limits::CORES_PER_GROUP),
+        seed: asked.seed,
+        cancel: asked.cancel.cloned(),
+    })
 }
 
 /// What is measured.
@@ -215,21 +230,19 @@ pub(crate) fn not_started(fault: &StartError) -> Diagnostic {
         .python("ask for other numbers with `num_threads=N` or in the schedule")
 }
 
-fn threads(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32, Diagnostic> {
-    let PoolSizes::ByUnit { vector, cube } = schedule.policy.pools else {
-        return Ok(options.threads);
+fn threads(pools: PoolSizes, asked: u32) -> Result<u32, Diagnostic> {
+    let PoolSizes::ByUnit { vector, cube } = pools else {
+        return Ok(asked);
     };
     let wanted = vector.saturating_add(cube);
-    if options.threads != 0 && options.threads != wanted {
-        let message = format!(
-            "{}, but the schedule's pools have {vector} + {cube} workers",
-            counted(options.threads, "thread")
-        );
+    if asked != 0 && asked != wanted {
+        let message =
+            format!("{}, but the schedule's pools have {vector} + {cube} workers", counted(asked, "thread"));
         return Err(Diagnostic::error(codes::BAD_OPTION, message)
             .help(format!("leave out `--threads`, or ask for {wanted}"))
             .python(format!("leave out `num_threads`, or ask for {wanted}")));
     }
-    Ok(options.threads)
+    Ok(asked)
 }
 
 /// Where a task would best run.

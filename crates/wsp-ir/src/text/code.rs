@@ -106,10 +106,11 @@ plain_choice! {
 
 impl Text for EmitHints {
     fn print(&self, names: Names<'_>) -> Tree {
-        let EmitHints { affinity, prefetch } = self;
+        let EmitHints { affinity, prefetch, priority } = self;
         let mut form = Form::new("hints", names);
         form.keyword("affinity", affinity);
         form.keyword("prefetch", prefetch);
+        form.keyword("priority", priority);
         form.done()
     }
 
@@ -118,7 +119,11 @@ impl Text for EmitHints {
         if args.head != "hints" {
             return Err(args.unknown(args.head, &["hints"]));
         }
-        let hints = EmitHints { affinity: args.keyword("affinity")?, prefetch: args.keyword("prefetch")? };
+        let hints = EmitHints {
+            affinity: args.keyword("affinity")?,
+            prefetch: args.keyword("prefetch")?,
+            priority: args.keyword("priority")?,
+        };
         args.done()?;
         Ok(hints)
     }

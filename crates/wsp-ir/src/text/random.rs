@@ -112,7 +112,11 @@ impl Random for Const {
 
 impl Random for EmitHints {
     fn random(bytes: &mut Bytes<'_>) -> EmitHints {
-        EmitHints { affinity: Random::random(bytes), prefetch: Random::random(bytes) }
+        EmitHints {
+            affinity: Random::random(bytes),
+            prefetch: Random::random(bytes),
+            priority: Random::random(bytes),
+        }
     }
 }
 

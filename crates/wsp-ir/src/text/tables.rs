@@ -5,17 +5,18 @@ use super::node::{
 };
 use super::tree::Tree;
 use crate::{
-    Affinity, AffinityPolicy, Axis, AxisEnd, AxisTile, Binding, BindingSource, Cache, Consumer,
-    DependencyRef, Dim, Elem, Entry, EntryParam, EntryTy, Field, FuncKind, Function, Graph, KernelEntry,
-    KernelParam, Launch, LaunchTarget, Local, LocalTy, Module, Order, OrderPolicy, Param, ParamSource,
-    Prefetch, Reference, Requirement, ScalarTy, Schedule, ShapeOwner, Space, Split, SplitPolicy, Stage,
-    Storage, StructDef, Tensor, Tier, TierSet, TileRole, TileSize, TileTy,
+    AffinityPolicy, Axis, AxisEnd, AxisPolicy, AxisStatement, AxisTile, Binding, BindingSource, Cache,
+    Consumer, DependencyRef, Dim, Elem, Entry, EntryParam, EntryTy, Field, FuncKind, Function, Graph,
+    KernelEntry, KernelParam, KernelUnit, Launch, LaunchStatement, LaunchTarget, Local, LocalTy, Module,
+    OrderPolicy, Param, ParamSource, Reference, Requirement, ScalarTy, Schedule, ShapeOwner, Space,
+    SplitPolicy, Stage, Storage, StructDef, Tensor, Tier, TierSet, TileRole, TileSize, TileTy,
 };
-use wsp_core::DType;
+use wsp_core::policy::{Gate, GateScope, LaunchPolicy, PoolSizes};
+use wsp_core::{DType, ExecPool};
 
 record! {
     "module" => Module {
-        params, tensors, caches, axes, spaces, tier_sets, schedules, structs, functions, kernel_entries, graphs, entry,
+        params, tensors, caches, axes, spaces, tier_sets, schedules, structs, functions, units, kernel_entries, graphs, entry,
         requirements, references
     };
     "param" => Param { name, ty, source; span };
@@ -26,14 +27,14 @@ record! {
     "space" => Space { name, axes, constraints, generator; span };
     "tier" => Tier { cond, kernel, workspace; span };
     "tier_set" => TierSet { name, selector, tiers; span };
-    "affinity" => Affinity { axis, policy; span };
-    "order" => Order { axis, policy; span };
-    "prefetch" => Prefetch { axis, depth; span };
-    "split" => Split { axis, policy; span };
-    "schedule" => Schedule { name, affinity, order, prefetch, split; span };
+    "about" => AxisStatement { axis, policy; span };
+    "all" => LaunchStatement { policy; span };
+    "gate" => Gate { scope, capacity };
+    "schedule" => Schedule { name, axes, launch; span };
     "field" => Field { name; span };
     "struct" => StructDef { name, fields, consumer; span };
     "function" => Function { name, kind, params, locals, ret, body; span } within;
+    "unit" => KernelUnit { function, unit; span };
     "kernel_entry" => KernelEntry { function, params, residents; span };
     "local" => Local { name, ty; span };
     "matrix" => TileTy { role, elem, rows, cols };
@@ -75,6 +76,14 @@ choice! {
         "interleaved" => Interleaved(n), "blocked" => Blocked(n), "longest_first" => LongestFirst,
     }
     SplitPolicy { "whole" => Whole, "pieces" => Fixed(size), "balanced" => Balanced(align) }
+    AxisPolicy {
+        "affinity" => Affinity(policy), "order" => Order(policy), "prefetch" => Prefetch(depth), "split" => Split(policy),
+        "priority" => Priority,
+    }
+    GateScope { "global" => Global, "per_stream" => PerStream, "per_pool" => PerPool }
+    PoolSizes { "shared" => Shared, "by_unit" => ByUnit { vector, cube } }
+    LaunchPolicy { "gates" => Gate(gate), "pools" => Pools(pools) }
+    ExecPool { "vector" => Vector, "cube" => Cube, "any" => Any }
     Consumer { "nobody" => None, "tiers" => Tiers { set, field }, "kernel" => Kernel(function) }
     FuncKind { "helper" => Helper, "kernel" => Kernel { descriptor }, "generator" => Generator { space } }
     LocalTy { "scalar" => Scalar(ty), "array" => Array(ty), "tile" => Tile(ty), "descriptor" => Descriptor(def) }
@@ -86,5 +95,5 @@ choice! {
 
 plain_choice! {
     ScalarTy DType Elem TileRole ParamSource ShapeOwner Dim Storage AxisEnd TileSize AffinityPolicy OrderPolicy
-    SplitPolicy Consumer FuncKind LocalTy KernelParam EntryTy BindingSource LaunchTarget
+    SplitPolicy AxisPolicy GateScope PoolSizes LaunchPolicy ExecPool Consumer FuncKind LocalTy KernelParam EntryTy BindingSource LaunchTarget
 }

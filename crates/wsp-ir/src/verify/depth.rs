@@ -2,7 +2,7 @@
 
 use super::{Checker, rule};
 use crate::{
-    AxisEnd, Block, Dim, Expr, ExtentSource, LocalTy, ParamSource, SplitPolicy, Stmt, StmtKind, TileSize,
+    AxisEnd, Block, Dim, Expr, ExtentSource, LocalTy, ParamSource, Schedule, Stmt, StmtKind, TileSize,
 };
 use wsp_core::limits::MAX_NESTING;
 use wsp_diag::Span;
@@ -36,11 +36,7 @@ pub(super) fn check(cx: &mut Checker<'_>) {
     }
     walk.exprs(module.requirements.iter().map(|r| &r.cond), 0);
     module.spaces.iter().flat_map(|s| &s.constraints).for_each(|c| walk.expr(c, 0));
-    for split in module.schedules.iter().flat_map(|s| &s.split) {
-        if let SplitPolicy::Fixed(size) = &split.policy {
-            walk.expr(size, 0);
-        }
-    }
+    walk.exprs(module.schedules.iter().flat_map(Schedule::sizes), 0);
     for tier in module.tier_sets.iter().flat_map(|s| &s.tiers) {
         walk.exprs(tier.cond.iter().chain(&tier.workspace), 0);
     }
@@ -110,7 +106,7 @@ impl Walk {
             StmtKind::Return(value) => self.exprs(value, depth),
             StmtKind::Emit { descriptor: _, fields, hints } => {
                 self.exprs(fields, depth);
-                self.exprs(hints.affinity.iter().map(|(_, value)| value), depth);
+                self.exprs(hints.affinity.iter().map(|(_, value)| value).chain(&hints.priority), depth);
                 self.exprs(
                     hints.prefetch.iter().flat_map(|p| std::iter::once(&p.value).chain(&p.rest)),
                     depth,

@@ -23,6 +23,8 @@
 //! * **WSP0308** a descriptor's consumer takes that descriptor: a kernel, or tiers with an existing `tier` field.
 //! * **WSP0309** a kernel's first variable is its descriptor; generators take nothing and yield nothing; helpers take
 //!   scalars and integer arrays and yield a scalar; only kernels have tiles.
+//! * **WSP0332** a unit is that of a kernel that takes descriptors, and given once.
+//! * **WSP0333** counts of statements about a launch are from 1 on, workers of a pool at most `MAX_THREADS`.
 //!
 //! Expressions
 //!

@@ -100,4 +100,10 @@ wsp_diag::codes! {
     pub(crate) ENTRY_TENSOR = 331, "a tensor does not belong to the entry",
         "What an entry loads and stores is bound to it: its parameters and the tensors that are resident. Each is another\n\
          tensor of the launch, with a fixed element type, and at most one is the workspace.";
+    pub(crate) UNIT = 332, "a unit does not fit the kernel",
+        "A unit is that of a kernel which takes descriptors, and a kernel has one. Of an entry of task graphs `TG_KERNEL` says\n\
+         on which cores it runs.";
+    pub(crate) LAUNCH_COUNT = 333, "a count of a schedule is none",
+        "`PTO_PIPELINE_DEPTH` lets at least one task run, and `PTO_POOLS` has at least one worker of each kind, as many as a run\n\
+         has at most (`wsp config`).";
 }

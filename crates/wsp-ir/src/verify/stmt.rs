@@ -207,12 +207,15 @@ impl<'m> Checker<'m> {
         for value in fields {
             self.typed(value, ScalarTy::U32, rule::EMIT, "a descriptor field");
         }
-        let EmitHints { affinity, prefetch } = hints;
+        let EmitHints { affinity, prefetch, priority } = hints;
         for value in affinity.iter().map(|(_, value)| value) {
             self.typed(value, ScalarTy::U32, rule::EMIT, "a placement value");
         }
         for value in prefetch.iter().flat_map(|p| p.rest.iter().chain([&p.value])) {
             self.typed(value, ScalarTy::U32, rule::EMIT, "a prefetch index");
+        }
+        if let Some(value) = priority {
+            self.typed(value, ScalarTy::U32, rule::EMIT, "a priority");
         }
         let Some(def) = self.lookup(&self.module.structs, descriptor.index(), "descriptor type", span) else {
             return;

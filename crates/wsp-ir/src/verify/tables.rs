@@ -3,9 +3,11 @@
 use super::expr::ExprPlace;
 use super::{Checker, rule};
 use crate::{
-    AxisEnd, Consumer, Dim, Elem, Expr, FuncKind, ParamSource, ScalarTy, ShapeOwner, Space, SplitPolicy,
-    Storage, StructDef, Tensor, TierSet, TileSize,
+    AxisEnd, Consumer, Dim, Elem, Expr, FuncKind, LaunchPolicy, LaunchStatement, ParamSource, ScalarTy,
+    Schedule, ShapeOwner, Space, Storage, StructDef, Tensor, TierSet, TileSize,
 };
+use wsp_core::limits::MAX_THREADS;
+use wsp_core::policy::PoolSizes;
 use wsp_core::words::counted;
 use wsp_core::{FuncId, MAX_RANK, SpaceId, StructId, TensorId};
 use wsp_diag::Span;
@@ -26,16 +28,39 @@ pub(super) fn check(cx: &mut Checker<'_>) {
     for (i, space) in module.spaces.iter().enumerate() {
         check_space(cx, SpaceId(i as u32), space, &mut seen);
     }
-    for split in module.schedules.iter().flat_map(|s| &s.split) {
-        if let SplitPolicy::Fixed(size) = &split.policy {
-            cx.launch_int(size, "the size of a split");
-        }
+    for size in module.schedules.iter().flat_map(Schedule::sizes) {
+        cx.launch_int(size, "the size of a split");
+    }
+    for statement in module.schedules.iter().flat_map(|s| &s.launch) {
+        check_launch(cx, statement);
+    }
+    for (i, of) in module.units.iter().enumerate() {
+        cx.kernel(of.function, of.span, rule::UNIT);
+        let again = module.units[..i].iter().any(|other| other.function == of.function);
+        let is_entry = module.kernel_entry(of.function).is_some();
+        cx.require(!again && !is_entry, rule::UNIT, of.span, || {
+            "a unit is given again, or to an entry of task graphs".to_owned()
+        });
     }
     for set in &module.tier_sets {
         check_tiers(cx, set);
     }
     for (i, def) in module.structs.iter().enumerate() {
         check_consumer(cx, StructId(i as u32), def);
+    }
+}
+
+/// Counts of a statement about the launch are counts.
+fn check_launch(cx: &mut Checker<'_>, statement: &LaunchStatement) {
+    let (counts, most) = match statement.policy {
+        LaunchPolicy::Gate(gate) => (vec![gate.capacity], u32::MAX),
+        LaunchPolicy::Pools(PoolSizes::ByUnit { vector, cube }) => (vec![vector, cube], MAX_THREADS),
+        LaunchPolicy::Pools(PoolSizes::Shared) => return,
+    };
+    for count in counts {
+        cx.require((1..=most).contains(&count), rule::LAUNCH_COUNT, statement.span, || {
+            format!("a count is {count} and has to be from 1 to {most}")
+        });
     }
 }
 

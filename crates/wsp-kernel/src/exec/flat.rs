@@ -277,7 +277,7 @@ mod tests {
     use wsp_ir::AffinityPolicy;
 
     fn shape() -> HintShape {
-        HintShape { affinity: vec![AffinityPolicy::CoreGroup], prefetch: vec![(1, 2)] }
+        HintShape { affinity: vec![AffinityPolicy::CoreGroup], prefetch: vec![(1, 2)], priority: false }
     }
 
     fn replay(buffer: &FlatBuffer) -> Vec<Vec<u32>> {

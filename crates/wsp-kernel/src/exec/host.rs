@@ -93,7 +93,7 @@ pub struct WsRequest<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Hints<'a> {
     pub(crate) shape: &'a HintShape,
-    /// Values of the affinities, then value and rest of each prefetch.
+    /// Values of the affinities, then value and rest of each prefetch, the priority last.
     pub(crate) words: &'a [u32],
 }
 
@@ -114,23 +114,33 @@ pub(crate) struct HintShape {
     pub(crate) affinity: Vec<AffinityPolicy>,
     /// Depth and number of other axes.
     pub(crate) prefetch: Vec<(u32, u32)>,
+    /// Whether there is a priority.
+    pub(crate) priority: bool,
 }
 
 impl HintShape {
     /// Words that a task's hints take.
     pub(crate) fn words(&self) -> usize {
-        self.affinity.len() + self.prefetch.iter().map(|(_, rest)| 1 + *rest as usize).sum::<usize>()
+        let prefetch = self.prefetch.iter().map(|(_, rest)| 1 + *rest as usize).sum::<usize>();
+        self.affinity.len() + prefetch + usize::from(self.priority)
     }
 }
 
 impl<'a> Hints<'a> {
     /// No hints.
-    pub const NONE: Hints<'static> =
-        Hints { shape: &HintShape { affinity: Vec::new(), prefetch: Vec::new() }, words: &[] };
+    pub const NONE: Hints<'static> = Hints {
+        shape: &HintShape { affinity: Vec::new(), prefetch: Vec::new(), priority: false },
+        words: &[],
+    };
 
     /// Placement: policy, and the value whose equals belong together.
     pub fn affinity(self) -> impl ExactSizeIterator<Item = (AffinityPolicy, u32)> + 'a {
         self.shape.affinity.iter().copied().zip(self.words.iter().copied())
+    }
+
+    /// Of the ready tasks that with the larger one starts first.
+    pub fn priority(self) -> Option<u32> {
+        self.words.last().copied().filter(|_| self.shape.priority)
     }
 
     /// Look-ahead.

@@ -1,6 +1,7 @@
 //! Top-level constructs other than block forms.
 
 use super::{Block, Expr, Ident, Type};
+use wsp_core::ExecPool;
 use wsp_diag::Span;
 
 /// An extent: an expression or `PTO_DYNAMIC`.
@@ -121,13 +122,15 @@ pub struct Resident {
     pub shape: Shape,
 }
 
-/// `PTO_KERNEL_IMPL(name) { … }`, or `PTO_KERNEL_IMPL(name, type param, …) { … }`.
+/// `PTO_KERNEL_IMPL(name) { … }`, `PTO_KERNEL_IMPL(name) on unit { … }`, or `PTO_KERNEL_IMPL(name, type param, …) { … }`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kernel {
     /// Its name.
     pub name: Ident,
     /// Its parameters; a kernel that has some is an entry of task graphs.
     pub params: Vec<FnParam>,
+    /// `on unit` behind them.
+    pub unit: Option<(ExecPool, Span)>,
     /// Its statements.
     pub body: Block,
     /// The whole form.

@@ -1,7 +1,7 @@
 //! The block forms and their members: spaces, tiers, schedules, graphs.
 
 use super::{Expr, Extent, Ident};
-use wsp_core::policy::{self, AffinityPolicy, OrderPolicy};
+use wsp_core::policy::{AxisPolicy, LaunchPolicy};
 use wsp_diag::Span;
 
 /// `PTO_SPACE(name) { … }`.
@@ -107,62 +107,20 @@ pub struct Schedule {
 
 /// A statement of a schedule.
 #[derive(Clone, PartialEq, Debug)]
-pub enum ScheduleMember {
-    /// `PTO_AFFINITY(axis, policy)`
-    Affinity(Affinity),
-    /// `PTO_ORDER(axis, policy)`
-    Order(Order),
-    /// `PTO_PREFETCH(axis, depth)`
-    Prefetch(Prefetch),
-    /// `PTO_SPLIT(axis, policy)`
-    Split(Split),
-}
-
-/// `PTO_AFFINITY(axis, policy)`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Affinity {
-    /// The axis.
-    pub axis: Ident,
-    /// How.
-    pub policy: AffinityPolicy,
+pub struct ScheduleMember {
+    /// What it says.
+    pub said: Said,
     /// The whole form.
     pub span: Span,
 }
 
-/// `PTO_ORDER(axis, policy)`.
+/// What a statement of a schedule says.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Order {
-    /// The axis.
-    pub axis: Ident,
-    /// How.
-    pub policy: OrderPolicy,
-    /// The whole form.
-    pub span: Span,
-}
-
-/// `PTO_PREFETCH(axis, depth)`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Prefetch {
-    /// The axis.
-    pub axis: Ident,
-    /// Iterations ahead, at least 1.
-    pub depth: u32,
-    /// The whole form.
-    pub span: Span,
-}
-
-/// `PTO_SPLIT` policies.
-pub type SplitPolicy = policy::SplitPolicy<Expr>;
-
-/// `PTO_SPLIT(axis, policy)`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Split {
-    /// The axis.
-    pub axis: Ident,
-    /// How.
-    pub policy: SplitPolicy,
-    /// The whole form.
-    pub span: Span,
+pub enum Said {
+    /// Of an axis, such as `PTO_ORDER(axis, policy)`.
+    Axis(Ident, AxisPolicy<Expr>),
+    /// Of the launch, such as `PTO_POOLS(vector, cube)`.
+    Launch(LaunchPolicy),
 }
 
 /// `PTO_GRAPH(name) { … }`.

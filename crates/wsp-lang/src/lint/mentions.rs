@@ -1,12 +1,13 @@
 //! Names that a program mentions outside of their own declarations.
 
 use crate::ast::{
-    Block, Expr, ExprKind, Extent, File, Function, Item, ScheduleMember, SpaceMember, SplitPolicy, Stmt,
-    StmtKind, TemplateArg, TileSize, Type, TypeBase,
+    Block, Expr, ExprKind, Extent, File, Function, Item, Said, SpaceMember, Stmt, StmtKind, TemplateArg,
+    TileSize, Type, TypeBase,
 };
 use crate::sema::walk::{each_expr, each_subexpr};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+use wsp_core::policy::{AxisPolicy, SplitPolicy};
 
 /// How often each name is mentioned. What the host entry says is left out: it binds every array, used or not.
 pub(super) struct Mentions {
@@ -67,9 +68,7 @@ impl Mentions {
             }
             Item::Schedule(s) => {
                 for member in &s.members {
-                    if let ScheduleMember::Split(split) = member
-                        && let SplitPolicy::Fixed(e) = &split.policy
-                    {
+                    if let Said::Axis(_, AxisPolicy::Split(SplitPolicy::Fixed(e))) = &member.said {
                         self.expr(e);
                     }
                 }

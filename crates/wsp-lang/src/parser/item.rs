@@ -7,6 +7,7 @@ use crate::ast::{
     Struct, StructField, Tensor, Type, Workspace,
 };
 use crate::codes;
+use wsp_core::ExecPool;
 use wsp_diag::{Code, Diagnostic, Span};
 use wsp_syntax::Tok;
 
@@ -154,8 +155,9 @@ impl Parser<'_> {
             }
             "PTO_KERNEL_IMPL" => {
                 let (name, params) = self.kernel_header(form)?;
+                let unit = self.kernel_unit(params.is_empty())?;
                 let body = self.block(&format!("`{}(…)`", form.name))?;
-                Item::Kernel(Kernel { name, params, body, span: self.span_from(start) })
+                Item::Kernel(Kernel { name, params, unit, body, span: self.span_from(start) })
             }
             _ => Item::Reference(self.reference(form, start)?),
         };
@@ -194,6 +196,28 @@ impl Parser<'_> {
         let params = if self.form_more() { self.fn_params()? } else { Vec::new() };
         self.form_close(form, open)?;
         Ok((name, params))
+    }
+
+    /// `on unit` behind the header of a kernel.
+    fn kernel_unit(&mut self, takes_descriptors: bool) -> Parsed<Option<(ExecPool, Span)>> {
+        let start = self.span();
+        if !self.eat_word("on") {
+            return Ok(None);
+        }
+        let word = self.word();
+        let Some((_, unit)) = ExecPool::WORDS.iter().find(|(name, _)| word == Some(*name)) else {
+            return Err(self.unexpected(codes::UNKNOWN_POLICY, "`cube`, `vector` or `any` after `on`"));
+        };
+        self.bump();
+        let span = self.span_from(start);
+        if !takes_descriptors {
+            let message = "a kernel with parameters has no unit of its own";
+            let diagnostic = Diagnostic::error(codes::MISPLACED_FORM, message)
+                .at(span, "task graphs run it")
+                .help("leave it out: `TG_KERNEL` says on which cores it runs");
+            self.report(diagnostic);
+        }
+        Ok(Some((*unit, span)))
     }
 
     fn param(&mut self, form: &'static Form, start: Span) -> Parsed<Param> {

@@ -3,13 +3,15 @@
 use super::form::{Form, Place, lookup, meant};
 use super::{Parsed, Parser, Skip};
 use crate::ast::{
-    Affinity, Axis, AxisTile, Dependency, ExprKind, Extent, Graph, Ident, Order, Prefetch, Schedule,
-    ScheduleMember, Space, SpaceMember, Split, SplitPolicy, Stage, StageRef, Tier, TierDef, TileSize, Where,
+    Axis, AxisTile, Dependency, Expr, ExprKind, Extent, Graph, Ident, Said, Schedule, ScheduleMember, Space,
+    SpaceMember, Stage, StageRef, Tier, TierDef, TileSize, Where,
 };
 use crate::codes;
 use std::rc::Rc;
-use wsp_core::limits::SPLIT_ALIGN;
-use wsp_core::policy::{AffinityPolicy, OrderPolicy};
+use wsp_core::limits::{MAX_THREADS, SPLIT_ALIGN};
+use wsp_core::policy::{
+    AffinityPolicy, AxisPolicy, Gate, GateScope, LaunchPolicy, OrderPolicy, PoolSizes, SplitPolicy,
+};
 use wsp_diag::{Diagnostic, Span};
 use wsp_syntax::{Tok, shorten};
 
@@ -25,6 +27,8 @@ const ORDERS: &[&str] = &[
 ];
 
 const SPLITS: &[&str] = &["PTO_WHOLE", "PTO_FIXED", "PTO_BALANCED"];
+
+const SCOPES: &[&str] = &["PTO_PER_POOL"];
 
 impl Parser<'_> {
     /// `NAME(name)` of a block form.
@@ -164,41 +168,74 @@ impl Parser<'_> {
                 return Err(self.report(diagnostic));
             }
             Some(form) if form.place == Place::Inside("PTO_SCHEDULE") => form,
-            _ => {
-                let place = Place::Inside("PTO_SCHEDULE");
-                return Err(
-                    self.unknown_form(place, "`PTO_AFFINITY`, `PTO_ORDER`, `PTO_PREFETCH` or `PTO_SPLIT`")
-                );
-            }
+            _ => return Err(self.unknown_form(Place::Inside("PTO_SCHEDULE"), "a statement of a schedule")),
         };
         let open = self.form_open(form)?;
-        let axis = self.name("the name of an axis")?;
-        match form.name {
+        let said = match form.name {
+            "PTO_PIPELINE_DEPTH" => Said::Launch(LaunchPolicy::Gate(self.gate()?)),
+            "PTO_POOLS" => Said::Launch(LaunchPolicy::Pools(self.pools(form)?)),
+            _ => {
+                let axis = self.name("the name of an axis")?;
+                Said::Axis(axis, self.axis_policy(form)?)
+            }
+        };
+        self.form_close(form, open)?;
+        Ok(ScheduleMember { said, span: self.span_from(start) })
+    }
+
+    /// What a statement says of an axis, behind the axis.
+    fn axis_policy(&mut self, form: &'static Form) -> Parsed<AxisPolicy<Expr>> {
+        Ok(match form.name {
             "PTO_AFFINITY" => {
                 self.form_comma(form, "a policy: `PTO_CORE_GROUP`, `PTO_CORE_LOCAL` or `PTO_SPREAD`")?;
-                let policy = self.affinity_policy()?;
-                self.form_close(form, open)?;
-                Ok(ScheduleMember::Affinity(Affinity { axis, policy, span: self.span_from(start) }))
+                AxisPolicy::Affinity(self.affinity_policy()?)
             }
             "PTO_ORDER" => {
                 self.form_comma(form, "an order such as `PTO_PARALLEL`")?;
-                let policy = self.order_policy()?;
-                self.form_close(form, open)?;
-                Ok(ScheduleMember::Order(Order { axis, policy, span: self.span_from(start) }))
+                AxisPolicy::Order(self.order_policy()?)
             }
             "PTO_SPLIT" => {
                 self.form_comma(form, "a policy: `PTO_WHOLE`, `PTO_FIXED(n)` or `PTO_BALANCED`")?;
-                let policy = self.split_policy()?;
-                self.form_close(form, open)?;
-                Ok(ScheduleMember::Split(Split { axis, policy, span: self.span_from(start) }))
+                AxisPolicy::Split(self.split_policy()?)
             }
-            _ => {
+            "PTO_PREFETCH" => {
                 self.form_comma(form, "the depth")?;
-                let depth = self.count("the depth of a prefetch")?;
-                self.form_close(form, open)?;
-                Ok(ScheduleMember::Prefetch(Prefetch { axis, depth, span: self.span_from(start) }))
+                AxisPolicy::Prefetch(self.count("the depth of a prefetch")?)
             }
+            _ => AxisPolicy::Priority,
+        })
+    }
+
+    fn gate(&mut self) -> Parsed<Gate> {
+        let capacity = self.count("the number of tasks that run at once")?;
+        let scope = if self.form_more() {
+            if !self.at_word(SCOPES[0]) {
+                return Err(self.unknown_policy("a scope", SCOPES));
+            }
+            self.bump();
+            GateScope::PerPool
+        } else {
+            GateScope::Global
+        };
+        Ok(Gate { scope, capacity })
+    }
+
+    fn pools(&mut self, form: &'static Form) -> Parsed<PoolSizes> {
+        let vector = self.workers("the number of workers for vector tasks")?;
+        self.form_comma(form, "the number of workers for cube tasks")?;
+        let cube = self.workers("the number of workers for cube tasks")?;
+        Ok(PoolSizes::ByUnit { vector, cube })
+    }
+
+    fn workers(&mut self, what: &str) -> Parsed<u32> {
+        let start = self.span();
+        let count = self.count(what)?;
+        if count <= MAX_THREADS {
+            return Ok(count);
         }
+        let diagnostic = Diagnostic::error(codes::BAD_COUNT, format!("{what} is {count}"))
+            .at(self.span_from(start), format!("the largest is {MAX_THREADS}"));
+        Err(self.report(diagnostic))
     }
 
     fn affinity_policy(&mut self) -> Parsed<AffinityPolicy> {
@@ -235,7 +272,7 @@ impl Parser<'_> {
         Ok(plain)
     }
 
-    fn split_policy(&mut self) -> Parsed<SplitPolicy> {
+    fn split_policy(&mut self) -> Parsed<SplitPolicy<Expr>> {
         let word = match self.word() {
             Some(word @ ("PTO_WHOLE" | "PTO_FIXED" | "PTO_BALANCED")) => word,
             _ => return Err(self.unknown_policy("a split", SPLITS)),

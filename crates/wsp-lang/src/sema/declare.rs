@@ -8,7 +8,9 @@ use super::structs::StructInfo;
 use crate::ast::{self, Item};
 use wsp_core::{AxisId, FuncId, GraphId, ScheduleId, SpaceId, StructId, TensorId, TierSetId};
 use wsp_diag::Span;
-use wsp_ir::{Axis, AxisEnd, Elem, Expr, Graph, Schedule, Space, Storage, StructDef, Tensor, TierSet};
+use wsp_ir::{
+    Axis, AxisEnd, Elem, Expr, Graph, KernelUnit, Schedule, Space, Storage, StructDef, Tensor, TierSet,
+};
 
 impl<'a> Sema<'a> {
     /// Gives every item its id and name.
@@ -110,6 +112,9 @@ impl<'a> Sema<'a> {
             Item::Kernel(decl) => {
                 let id = self.reserve_function(decl.name.as_str(), decl.name.span);
                 self.kernels.push(KernelDecl { id, decl, descriptor: None, params: Vec::new() });
+                if let Some((unit, span)) = decl.unit {
+                    self.module.units.push(KernelUnit { function: id, unit, span });
+                }
                 self.declare(&decl.name, Symbol::Kernel(id));
             }
             Item::Function(decl) => {

@@ -4,63 +4,69 @@ use super::Sema;
 use super::body::{Body, BodyKind};
 use super::codes;
 use super::names::with_suggestion;
-use crate::ast::{self, ScheduleMember};
-use std::rc::Rc;
+use crate::ast::{self, Said, ScheduleMember};
+use wsp_core::policy::{AxisPolicy, LaunchPolicy};
 use wsp_core::{ScheduleId, SpaceId};
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::{Affinity, Order, Prefetch, Split};
+use wsp_ir::{AxisStatement, LaunchStatement};
 
 impl Sema<'_> {
     /// Lowers every schedule.
     pub(crate) fn lower_schedules(&mut self) {
         for at in 0..self.schedules.len() {
             let decl = self.schedules[at];
-            let mut seen: Vec<(u8, Rc<str>, Span)> = Vec::new();
-            for member in &decl.members {
-                self.lower_policy(at, member, &mut seen);
+            for (number, member) in decl.members.iter().enumerate() {
+                self.lower_statement(at, &decl.members[..number], member);
             }
         }
     }
 
-    fn lower_policy(&mut self, at: usize, member: &ScheduleMember, seen: &mut Vec<(u8, Rc<str>, Span)>) {
-        let (kind, form, axis, span) = match member {
-            ScheduleMember::Affinity(s) => (0, "PTO_AFFINITY", &s.axis, s.span),
-            ScheduleMember::Order(s) => (1, "PTO_ORDER", &s.axis, s.span),
-            ScheduleMember::Prefetch(s) => (2, "PTO_PREFETCH", &s.axis, s.span),
-            ScheduleMember::Split(s) => (3, "PTO_SPLIT", &s.axis, s.span),
-        };
-        if let Some((_, _, earlier)) = seen.iter().find(|(k, name, _)| *k == kind && *name == axis.name) {
-            let message = format!("two `{form}` statements for axis `{}`", axis.as_str());
-            let earlier = *earlier;
+    fn lower_statement(&mut self, at: usize, before: &[ScheduleMember], member: &ScheduleMember) {
+        let span = member.span;
+        if let Some(first) = before.iter().find(|earlier| is_again(&earlier.said, &member.said)) {
+            let message = match &member.said {
+                Said::Axis(_, AxisPolicy::Priority) => "two `PTO_PRIORITY` statements".to_owned(),
+                Said::Axis(axis, policy) => {
+                    format!("two `{}` statements for axis `{}`", policy.form(), axis.as_str())
+                }
+                Said::Launch(LaunchPolicy::Gate(_)) => {
+                    "two `PTO_PIPELINE_DEPTH` statements of one scope".to_owned()
+                }
+                Said::Launch(LaunchPolicy::Pools(_)) => "two `PTO_POOLS` statements".to_owned(),
+            };
             self.fail(
                 Diagnostic::error(codes::DUPLICATE_POLICY, message)
                     .at(span, "again here")
-                    .label(earlier, "first here")
+                    .label(first.span, "first here")
                     .help("keep one of them"),
             );
             return;
         }
-        seen.push((kind, axis.name.clone(), span));
-        self.check_some_axis(axis);
-        let axis = axis.name.to_string();
-        if let ScheduleMember::Split(s) = member {
-            let size = |size: &ast::Expr| {
-                let mut b = Body::new(BodyKind::Launch("the size of a split"));
-                self.tile_elements(&mut b, size, &axis)
-            };
-            // Failure is reported where it is found.
-            if let Ok(policy) = s.policy.try_map(size) {
-                self.module.schedules[at].split.push(Split { axis, policy, span });
+        let (axis, policy) = match &member.said {
+            Said::Launch(policy) => {
+                self.module.schedules[at].launch.push(LaunchStatement { policy: *policy, span });
+                return;
             }
-            return;
-        }
-        let schedule = &mut self.module.schedules[at];
-        match member {
-            ScheduleMember::Split(_) => {}
-            ScheduleMember::Affinity(s) => schedule.affinity.push(Affinity { axis, policy: s.policy, span }),
-            ScheduleMember::Order(s) => schedule.order.push(Order { axis, policy: s.policy, span }),
-            ScheduleMember::Prefetch(s) => schedule.prefetch.push(Prefetch { axis, depth: s.depth, span }),
-        }
+            Said::Axis(axis, policy) => (axis, policy),
+        };
+        self.check_some_axis(axis);
+        let name = axis.name.to_string();
+        let policy = match policy {
+            AxisPolicy::Affinity(policy) => AxisPolicy::Affinity(*policy),
+            AxisPolicy::Order(policy) => AxisPolicy::Order(*policy),
+            AxisPolicy::Prefetch(depth) => AxisPolicy::Prefetch(*depth),
+            AxisPolicy::Priority => AxisPolicy::Priority,
+            AxisPolicy::Split(split) => {
+                let size = |size: &ast::Expr| {
+                    let mut b = Body::new(BodyKind::Launch("the size of a split"));
+                    self.tile_elements(&mut b, size, &name)
+                };
+                // Failure is reported where it is found.
+                let Ok(split) = split.try_map(size) else { return };
+                AxisPolicy::Split(split)
+            }
+        };
+        self.module.schedules[at].axes.push(AxisStatement { axis: name, policy, span });
     }
 
     /// A schedule names axes, not spaces: some space must have the axis.
@@ -78,14 +84,10 @@ impl Sema<'_> {
     pub(crate) fn check_applied(&mut self, schedule: ScheduleId, space: SpaceId, span: Span) {
         let def = &self.module.schedules[schedule.index()];
         let space = &self.module.spaces[space.index()];
-        let affinity = def.affinity.iter().map(|s| (s.axis.as_str(), s.span));
-        let order = def.order.iter().map(|s| (s.axis.as_str(), s.span));
-        let prefetch = def.prefetch.iter().map(|s| (s.axis.as_str(), s.span));
-        let split = def.split.iter().map(|s| (s.axis.as_str(), s.span));
-        let strangers: Vec<(String, Span)> = affinity
-            .chain(order)
-            .chain(prefetch)
-            .chain(split)
+        let strangers: Vec<(String, Span)> = def
+            .axes
+            .iter()
+            .map(|statement| (statement.axis.as_str(), statement.span))
             .filter(|(name, _)| !space.axes.iter().any(|a| self.module.axes[a.index()].name == *name))
             .map(|(name, span)| (name.to_owned(), span))
             .collect();
@@ -99,5 +101,20 @@ impl Sema<'_> {
                     .label(span, format!("applied to `{space}` here")),
             );
         }
+    }
+}
+
+/// Whether a statement says what an earlier one has said: of an axis, of the launch, or, of priorities, of another axis.
+fn is_again(earlier: &Said, later: &Said) -> bool {
+    match (earlier, later) {
+        (Said::Axis(_, AxisPolicy::Priority), Said::Axis(_, AxisPolicy::Priority)) => true,
+        (Said::Axis(first, of), Said::Axis(second, again)) => {
+            first.name == second.name && of.form() == again.form()
+        }
+        (Said::Launch(LaunchPolicy::Gate(first)), Said::Launch(LaunchPolicy::Gate(second))) => {
+            first.scope == second.scope
+        }
+        (Said::Launch(LaunchPolicy::Pools(_)), Said::Launch(LaunchPolicy::Pools(_))) => true,
+        _ => false,
     }
 }

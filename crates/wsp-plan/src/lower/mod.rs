@@ -14,16 +14,8 @@ use stages::StageSource;
 use std::collections::BTreeSet;
 use wsp_core::{AxisId, FuncId, ParamId, ScheduleId, SpaceId, TensorId};
 use wsp_diag::{Diagnostic, Severity, did_you_mean};
+use wsp_ir::workload::SchedulePolicy;
 use wsp_ir::{ArrayRef, DerivedArray, Expr, ExprKind, FuncKind, LaunchArray, Module, StmtKind};
-
-/// How ready tasks are picked.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum ReadyOrder {
-    /// In issue order.
-    Issue,
-    /// As is fastest.
-    Free,
-}
 
 /// One generator to run.
 #[derive(Clone, Debug)]
@@ -45,8 +37,8 @@ pub struct PlanStage {
 pub struct ScheduleSummary {
     /// Its name, if one is applied.
     pub name: Option<String>,
-    /// How ready tasks are picked.
-    pub ready: ReadyOrder,
+    /// What it says of the launch, and how ready tasks are picked.
+    pub policy: SchedulePolicy,
     /// One line per statement: what the target does with it.
     pub lines: Vec<String>,
     /// The line that a balanced split cuts, where indices have lengths.
@@ -87,6 +79,8 @@ pub struct LoweredPlan {
     pub module: Module,
     /// What runs, in elaboration order.
     pub stages: Vec<PlanStage>,
+    /// What the schedules of all stages say of the launch.
+    pub policy: SchedulePolicy,
     /// Accesses of each function of the module; empty for those that are not kernels.
     pub accesses: Vec<Vec<KernelAccess>>,
     /// Use of each tensor of the module by the kernels of the stages.
@@ -139,6 +133,7 @@ pub fn lower(module: &Module, options: &CompileOptions) -> Result<LoweredPlan, V
     errors(wsp_ir::verify(&module))?;
     let derived = derived_arrays(&module, &stages);
     Ok(LoweredPlan {
+        policy: stages::policy(&stages, &sources)?,
         last: last_elements(&module, &stages),
         module,
         stages,
@@ -178,6 +173,7 @@ pub fn lower_library(
     Ok(LoweredPlan {
         module,
         stages: Vec::new(),
+        policy: SchedulePolicy::default(),
         accesses,
         tensors,
         memory,

@@ -1,10 +1,12 @@
 //! What a launch runs: its stages, the kernels they reach, and what those do with tensors.
 
 use crate::lower::codes;
-use crate::{KernelAccess, TensorUse, arrays_read, walk};
+use crate::{KernelAccess, PlanStage, TensorUse, arrays_read, walk};
 use std::collections::BTreeSet;
+use wsp_core::policy::{PoolSizes, Ready};
 use wsp_core::{AccessKind, FuncId, GraphId, SpaceId, TensorId};
 use wsp_diag::{Diagnostic, Span};
+use wsp_ir::workload::SchedulePolicy;
 use wsp_ir::{
     ArrayRef, BindingSource, Consumer, DependencyRef, Graph, LaunchTarget, Module, StmtKind, Storage,
 };
@@ -49,6 +51,46 @@ pub(super) fn of_entry(module: &Module) -> Result<Vec<StageSource>, Vec<Diagnost
         }
     }
     if wrong.is_empty() { Ok(stages) } else { Err(wrong) }
+}
+
+/// What the schedules of all stages say of the launch, whose tasks have one set of workers: of each gate the narrowest, the pools of all,
+/// and an order of ready tasks where some stage has one.
+///
+/// # Errors
+/// Stages with other pools.
+pub(super) fn policy(
+    stages: &[PlanStage],
+    sources: &[StageSource],
+) -> Result<SchedulePolicy, Vec<Diagnostic>> {
+    let mut policy = SchedulePolicy { ready: Ready::WorkSteal, ..SchedulePolicy::default() };
+    let mut pools: Option<usize> = None;
+    for (at, stage) in stages.iter().enumerate() {
+        let of = &stage.schedule.policy;
+        policy.ready = match (policy.ready, of.ready) {
+            (Ready::Priority, _) | (_, Ready::Priority) => Ready::Priority,
+            (Ready::Fifo, _) | (_, Ready::Fifo) => Ready::Fifo,
+            (other, _) => other,
+        };
+        for gate in &of.gates {
+            match policy.gates.iter_mut().find(|known| known.scope == gate.scope) {
+                Some(known) => known.capacity = known.capacity.min(gate.capacity),
+                None => policy.gates.push(*gate),
+            }
+        }
+        if of.pools == PoolSizes::Shared {
+            continue;
+        }
+        if let Some(first) = pools.filter(|_| policy.pools != of.pools) {
+            return Err(vec![
+                Diagnostic::error(codes::SCHEDULE_UNCLEAR, "the stages of one launch have other pools")
+                    .at(sources[at].span, "`PTO_POOLS` of this stage")
+                    .label(sources[first].span, "and of this one")
+                    .help("write the same numbers, or leave `PTO_POOLS` out of all schedules but one"),
+            ]);
+        }
+        (policy.pools, pools) = (of.pools, Some(at));
+    }
+    Ok(policy)
 }
 
 fn graph(module: &Module, id: GraphId) -> &Graph {

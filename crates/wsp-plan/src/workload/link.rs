@@ -4,7 +4,7 @@ use super::codes;
 use super::eval::constant;
 use std::collections::BTreeSet;
 use wsp_core::words::counted;
-use wsp_core::{FuncId, KernelId, ParamId, TensorId, WorkloadId};
+use wsp_core::{ExecPool, FuncId, KernelId, ParamId, TensorId, WorkloadId};
 use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_ir::workload::verify::COST;
 use wsp_ir::workload::{
@@ -25,6 +25,9 @@ pub(super) fn link(
     let functions: Functions =
         module.kernels.iter().map(|kernel| function(kernel, library, &mut faults)).collect();
     if let Some(library) = library {
+        for (kernel, function) in module.kernels.iter_mut().zip(&functions) {
+            faults.extend(function.and_then(|function| take_unit(kernel, function, library)));
+        }
         faults.extend(twice_declared(module, library));
         let mut cx = Linker { kernels: &module.kernels, functions: &functions, library, faults: &mut faults };
         for workload in &mut module.workloads {
@@ -32,6 +35,20 @@ pub(super) fn link(
         }
     }
     if faults.is_empty() { Ok(functions) } else { Err(faults) }
+}
+
+/// Gives a kernel the unit that the used file says; a fault where the workload says another.
+fn take_unit(kernel: &mut Kernel, function: FuncId, library: &Module) -> Option<Diagnostic> {
+    let unit = library.unit(function);
+    if kernel.unit == ExecPool::Any || unit == ExecPool::Any || kernel.unit == unit {
+        kernel.unit = if kernel.unit == ExecPool::Any { unit } else { kernel.unit };
+        return None;
+    }
+    let (here, there) = (kernel.unit.word(), unit.word());
+    let message = format!("kernel `{}` is `on {there}` in the used file", kernel.name);
+    let fault =
+        Diagnostic::error(codes::BOTH_SIDES, message).at(kernel.span, format!("and `on {here}` here"));
+    Some(fault.help(format!("leave out `on {here}`, or change the used file")))
 }
 
 /// A cost that is below 0 whatever the parameters and integers of a task are.

@@ -158,7 +158,7 @@ fn batches_take_turns_chunk_by_chunk() {
     machine.run(plan.stages[0].generator).expect("the generator should run");
     let mut items = Vec::new();
     for event in &machine.events {
-        let Event::Emit { fields, affinity, prefetch } = event else { continue };
+        let Event::Emit { fields, affinity, prefetch, .. } = event else { continue };
         match fields.as_slice() {
             [_, batch, chunk, head, start, end, ..] => {
                 items.push(format!("b{batch}c{chunk}h{head} {start}..{end}"));

@@ -2,10 +2,11 @@
 
 use crate::support::build::*;
 use crate::support::machine::{Event, Machine};
+use wsp_core::policy::Ready;
 use wsp_core::*;
 use wsp_diag::Diagnostic;
 use wsp_ir::*;
-use wsp_plan::{CompileOptions, LoweredPlan, ReadyOrder, lower};
+use wsp_plan::{CompileOptions, LoweredPlan, lower};
 
 fn plan(module: &Module) -> LoweredPlan {
     lower(module, &CompileOptions::default()).unwrap_or_else(|d| panic!("{d:#?}"))
@@ -45,7 +46,7 @@ fn items(module: &Module, input: &Input) -> String {
     events(module, input).into_iter().map(text).collect::<Vec<_>>().join(" ")
 }
 
-fn decode_items(order: Vec<Order>, heads: u32, lens: &[u32]) -> String {
+fn decode_items(order: Vec<AxisStatement>, heads: u32, lens: &[u32]) -> String {
     let input = Input { params: [lens.len() as u32, heads, 0], lens: lens.to_vec(), tile: 1 };
     items(&decode().module(Some(schedule("S", order))), &input)
 }
@@ -365,18 +366,21 @@ fn workspace_is_reserved_by_the_extent_of_the_current_outer_index() {
 }
 
 #[test]
-fn emitted_tasks_carry_affinity_and_prefetch() {
-    let mut sched = schedule("S", vec![order("batch", OrderPolicy::Parallel)]);
-    sched.affinity = vec![
-        Affinity { axis: "batch".into(), policy: AffinityPolicy::CoreGroup, span: sp() },
-        Affinity { axis: "head".into(), policy: AffinityPolicy::Spread, span: sp() },
+fn emitted_tasks_carry_affinity_prefetch_and_priority() {
+    let statements = vec![
+        order("batch", OrderPolicy::Parallel),
+        about("batch", AxisPolicy::Affinity(AffinityPolicy::CoreGroup)),
+        about("head", AxisPolicy::Affinity(AffinityPolicy::Spread)),
+        about("batch", AxisPolicy::Prefetch(2)),
+        about("chunk", AxisPolicy::Priority),
     ];
-    sched.prefetch = vec![Prefetch { axis: "batch".into(), depth: 2, span: sp() }];
+    let sched = schedule("S", statements);
     let input = Input { params: [2, 1, 0], lens: vec![0, 2], tile: 1 };
     let got = events(&decode().module(Some(sched)), &input);
-    let Event::Emit { affinity, prefetch, .. } = &got[1] else { panic!("{got:?}") };
+    let Event::Emit { affinity, prefetch, priority, .. } = &got[1] else { panic!("{got:?}") };
     assert_eq!(affinity, &[(AffinityPolicy::CoreGroup, 1), (AffinityPolicy::Spread, 0)]);
     assert_eq!(prefetch, &[(1, 2, vec![1, 0])]);
+    assert_eq!(*priority, Some(1));
 }
 
 #[test]
@@ -402,7 +406,7 @@ fn two_ragged_axes_may_depend_on_each_other_one_way() {
 
 #[test]
 fn tasks_start_in_any_order_only_when_every_axis_is_parallel() {
-    let ready = |order| plan(&decode().module(Some(schedule("S", order)))).stages[0].schedule.ready;
+    let ready = |order| plan(&decode().module(Some(schedule("S", order)))).stages[0].schedule.policy.ready;
     let all = |policy| {
         vec![
             order("batch", policy),
@@ -410,8 +414,8 @@ fn tasks_start_in_any_order_only_when_every_axis_is_parallel() {
             order("head", OrderPolicy::Parallel),
         ]
     };
-    assert_eq!(ready(all(OrderPolicy::Parallel)), ReadyOrder::Free);
-    assert_eq!(ready(all(OrderPolicy::Interleaved(2))), ReadyOrder::Issue);
-    assert_eq!(ready(vec![order("batch", OrderPolicy::Parallel)]), ReadyOrder::Issue);
-    assert_eq!(plan(&decode().module(None)).stages[0].schedule.ready, ReadyOrder::Issue);
+    assert_eq!(ready(all(OrderPolicy::Parallel)), Ready::WorkSteal);
+    assert_eq!(ready(all(OrderPolicy::Interleaved(2))), Ready::Fifo);
+    assert_eq!(ready(vec![order("batch", OrderPolicy::Parallel)]), Ready::Fifo);
+    assert_eq!(plan(&decode().module(None)).stages[0].schedule.policy.ready, Ready::Fifo);
 }

@@ -2,7 +2,7 @@
 
 use super::super::codes;
 use super::super::inputs::WorkloadOptions;
-use super::super::settings::{bad_option, trace, window_mode};
+use super::super::settings::{bad_option, trace};
 use wsp_core::limits;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
@@ -26,7 +26,7 @@ pub(crate) fn settings(
     let config = AicpuConfig {
         threads: worker_threads(options.threads),
         window: window(schedule, options).map_err(one)?,
-        window_mode: window_mode(schedule),
+        window_mode: schedule.policy.window.map(|window| window.mode).unwrap_or_default(),
         pools: schedule.policy.pools,
         gates: schedule.policy.gates.clone(),
         ready: match schedule.policy.ready {

@@ -2,10 +2,13 @@
 
 use super::Effect;
 use crate::splits::report;
+use wsp_backend::{Args, Backend, RunOptions};
 use wsp_core::DType;
-use wsp_cpu::{Capacity, LaunchOptions, Outcome, Program};
+use wsp_core::policy::{Gate, GateScope, PoolSizes, Ready};
+use wsp_cpu::{Capacity, CpuSimBackend, LaunchOptions, Outcome, Program};
 use wsp_diag::{Diagnostic, SourceMap};
-use wsp_plan::{Array, Arrays, CompileOptions, ReadyOrder, lower};
+use wsp_plan::{Array, Arrays, CompileOptions, LoweredPlan, lower};
+use wsp_runtime::TaskTrace;
 
 pub(super) const EFFECTS: &[Effect] = &[
     ("PTO_TILE(axis, size)", tile),
@@ -33,6 +36,10 @@ pub(super) const EFFECTS: &[Effect] = &[
     }),
     ("PTO_SPLIT(axis, PTO_BALANCED(n))", split_balanced),
     ("PTO_PREFETCH(axis, depth)", prefetch),
+    ("PTO_PRIORITY(axis)", priority),
+    ("PTO_PIPELINE_DEPTH(n)", gate),
+    ("PTO_PIPELINE_DEPTH(n, PTO_PER_POOL)", gate_per_pool),
+    ("PTO_POOLS(vector, cube)", pools),
     ("PTO_DEPENDENCY(reader.tensor, writer.tensor)", dependency),
     ("PTO_PROFILE_GUIDED(axis, policies)", || refused("PTO_PROFILE_GUIDED(batch, {PTO_PARALLEL})")),
     ("PTO_COMPUTE(kernel, inputs)", || refused("PTO_COMPUTE(k, lens)")),
@@ -212,7 +219,7 @@ fn sequential() {
     // Ready tasks start in issue order.
     let trace = space.run(1).stats.runtime.trace;
     assert!(trace.is_sorted_by_key(|task| task.started_ns) && trace.len() == 7);
-    assert_eq!(space.program(1).lowered().stages[0].schedule.ready, ReadyOrder::Issue);
+    assert_eq!(space.program(1).lowered().stages[0].schedule.policy.ready, Ready::Fifo);
 }
 
 fn strict() {
@@ -229,9 +236,10 @@ fn strict() {
 }
 
 fn parallel() {
-    let ready = |schedule: &str| Space::scheduled(schedule).program(1).lowered().stages[0].schedule.ready;
-    assert_eq!(ready("PTO_ORDER(batch, PTO_PARALLEL) PTO_ORDER(chunk, PTO_PARALLEL)"), ReadyOrder::Free);
-    assert_eq!(ready("PTO_ORDER(batch, PTO_PARALLEL) PTO_ORDER(chunk, PTO_SEQUENTIAL)"), ReadyOrder::Issue);
+    let ready =
+        |schedule: &str| Space::scheduled(schedule).program(1).lowered().stages[0].schedule.policy.ready;
+    assert_eq!(ready("PTO_ORDER(batch, PTO_PARALLEL) PTO_ORDER(chunk, PTO_PARALLEL)"), Ready::WorkSteal);
+    assert_eq!(ready("PTO_ORDER(batch, PTO_PARALLEL) PTO_ORDER(chunk, PTO_SEQUENTIAL)"), Ready::Fifo);
 }
 
 fn interleaved() {
@@ -306,6 +314,131 @@ fn dependency() {
     assert!((0..8).all(|row| trace[row].finished_ns <= trace[8 + row].started_ns));
     // What is not so is refused.
     assert!(compiled(&text("PTO_DEPENDENCY(two.x, one.x)"), 2).is_err());
+}
+
+/// A kernel for either unit for each of six rows. Nothing orders the tasks, and each takes 16 cycles; those of vector kernels have even
+/// numbers.
+fn units(schedule: &str) -> LoweredPlan {
+    let kernel = |name: &str, unit: &str, of: &str, to: &str| {
+        format!(
+            "PTO_KERNEL_IMPL({name}) on {unit} {{
+                auto d = PTO_GET_DESCRIPTOR<{of}>(); VecTile<float, 1, 8> t;
+                TLOAD(t, x, {{d.i}}); TADDS(t, t, 1.0f); TSTORE({to}, t, {{d.i}});
+            }}"
+        )
+    };
+    let text = format!(
+        "PTO_SHAPE(x, 6, 8) PTO_SHAPE(y, 6, 8) PTO_SHAPE(z, 6, 8)
+        PTO_SPACE(S) {{ PTO_AXIS(row, 0, 6) }}
+        PTO_SCHEDULE(Given) {{ {schedule} }}
+        struct V {{ uint32_t i; }}; struct C {{ uint32_t i; }};
+        PTO_DESCRIPTOR_GEN(S) {{
+            PTO_APPLY_SCHEDULE(Given);
+            PTO_SCHEDULED_FOR(r) {{ PTO_EMIT_DESCRIPTOR(V{{ .i = r }}); PTO_EMIT_DESCRIPTOR(C{{ .i = r }}); }}
+        }}
+        {} {}
+        void go(Tensor<float> x, Tensor<float> y, Tensor<float> z) {{ PTO_LAUNCH(S, {{ .x = x, .y = y, .z = z }}); }}",
+        kernel("v", "vector", "V", "y"),
+        kernel("c", "cube", "C", "z"),
+    );
+    compiled(&text, 1).unwrap_or_else(|found| panic!("{}\n{text}", report(&found)))
+}
+
+fn rows() -> Arrays {
+    Arrays::from([("x".to_owned(), Array::zeros(DType::F32, &[6, 8]).expect("it is small"))])
+}
+
+/// Start, in what a task takes, and worker of each task in virtual time.
+fn in_virtual_time(schedule: &str, threads: u32) -> (Vec<u64>, Vec<u32>) {
+    let program = CpuSimBackend::default().compile(&units(schedule).into());
+    let program = program.unwrap_or_else(|found| panic!("{found}"));
+    let args = Args { arrays: rows(), ..Args::default() };
+    let simulated = program.simulate(&args, &RunOptions { threads, ..RunOptions::default() });
+    let tasks = simulated.unwrap_or_else(|fault| panic!("{fault}")).tasks;
+    tasks.iter().filter_map(|task| Some((task.start / 16, task.worker?))).unzip()
+}
+
+/// What is recorded of each task on threads.
+fn on_threads(schedule: &str, threads: u32) -> Vec<TaskTrace> {
+    let options = LaunchOptions { threads, trace: true, ..LaunchOptions::default() };
+    let outcome = Program::new(units(schedule)).execute(&rows(), &options);
+    outcome.unwrap_or_else(|found| panic!("{}", report(&found))).stats.runtime.trace
+}
+
+/// How many of these tasks ran at once at most.
+fn at_once<'t>(tasks: impl Iterator<Item = &'t TaskTrace> + Clone) -> usize {
+    let running = |at: u64| tasks.clone().filter(|t| (t.started_ns..t.finished_ns).contains(&at)).count();
+    tasks.clone().map(|task| running(task.started_ns)).max().unwrap_or(0)
+}
+
+fn priority() {
+    let falling: Vec<u64> = (0..12).map(|task| 10 - task / 2 * 2 + task % 2).collect();
+    assert_eq!(in_virtual_time("PTO_PRIORITY(row)", 1).0, falling);
+    assert_eq!(in_virtual_time("", 1).0, (0..12).collect::<Vec<u64>>());
+    // On a thread, among the tasks that are generated when it takes one: in issue order without a priority, in every run.
+    let in_issue_order = |schedule: &str| on_threads(schedule, 1).is_sorted_by_key(|task| task.started_ns);
+    assert!((0..20).all(|_| in_issue_order("")));
+    assert!((0..500).any(|_| !in_issue_order("PTO_PRIORITY(row)")));
+}
+
+fn gate() {
+    assert_eq!(in_virtual_time("PTO_PIPELINE_DEPTH(2)", 12).0, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
+    assert_eq!(in_virtual_time("", 12).0, [0; 12]);
+    assert_eq!(at_once(on_threads("PTO_PIPELINE_DEPTH(1)", 4).iter()), 1);
+}
+
+fn gate_per_pool() {
+    let schedule = "PTO_PIPELINE_DEPTH(2, PTO_PER_POOL)";
+    assert_eq!(in_virtual_time(schedule, 12).0, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
+    let trace = on_threads("PTO_PIPELINE_DEPTH(1, PTO_PER_POOL)", 4);
+    assert_eq!([0, 1].map(|unit| at_once(trace.iter().filter(|task| task.task.0 % 2 == unit))), [1, 1]);
+}
+
+fn pools() {
+    let schedule = "PTO_POOLS(1, 2)";
+    let of_unit = |(task, worker): (usize, u32)| (worker > 0) == (task % 2 == 1);
+    let (starts, workers) = in_virtual_time(schedule, 0);
+    assert_eq!(starts.iter().max(), Some(&5), "one worker takes six tasks");
+    assert!(workers.into_iter().enumerate().all(of_unit));
+    let trace = on_threads(schedule, 0);
+    assert!(trace.iter().map(|task| task.worker).enumerate().all(of_unit));
+    let (_, workers) = in_virtual_time("", 3);
+    assert!(!workers.into_iter().enumerate().all(of_unit));
+    // So many workers and no others.
+    let options = LaunchOptions { threads: 2, ..LaunchOptions::default() };
+    let refused =
+        Program::new(units(schedule)).execute(&rows(), &options).expect_err("another number of threads");
+    assert_eq!(refused[0].code.0, 864);
+    // The stages of a launch have one set of workers.
+    let of_stages = |first: &str, second: &str| {
+        let space = |of: &str, schedule: &str, to: &str| {
+            format!(
+                "PTO_SPACE({of}) {{ PTO_AXIS(row, 0, 6) }} PTO_SCHEDULE(For{of}) {{ {schedule} }} struct D{of} {{ uint32_t i; }};
+                PTO_DESCRIPTOR_GEN({of}) {{
+                    PTO_APPLY_SCHEDULE(For{of}); PTO_SCHEDULED_FOR(r) {{ PTO_EMIT_DESCRIPTOR(D{of}{{ .i = r }}); }}
+                }}
+                PTO_KERNEL_IMPL(k{of}) {{
+                    auto d = PTO_GET_DESCRIPTOR<D{of}>(); VecTile<float, 1, 8> t; TLOAD(t, x, {{d.i}}); TSTORE({to}, t, {{d.i}});
+                }}"
+            )
+        };
+        let text = format!(
+            "PTO_SHAPE(x, 6, 8) PTO_SHAPE(y, 6, 8) PTO_SHAPE(z, 6, 8) {} {}
+            PTO_GRAPH(G) {{ PTO_STAGE(one, A) PTO_STAGE(two, B) }}
+            void go(Tensor<float> x, Tensor<float> y, Tensor<float> z) {{ PTO_LAUNCH(G, {{ .x = x, .y = y, .z = z }}); }}",
+            space("A", first, "y"),
+            space("B", second, "z")
+        );
+        compiled(&text, 1).map(|plan| plan.policy)
+    };
+    assert_eq!(of_stages("PTO_POOLS(1, 2)", "PTO_POOLS(2, 1)").expect_err("they differ")[0].code.0, 405);
+    let both = of_stages("PTO_POOLS(1, 2) PTO_PIPELINE_DEPTH(3)", "PTO_PIPELINE_DEPTH(2) PTO_PRIORITY(row)");
+    let both = both.unwrap_or_else(|found| panic!("{}", report(&found)));
+    assert_eq!((both.pools, both.ready), (PoolSizes::ByUnit { vector: 1, cube: 2 }, Ready::Priority));
+    assert_eq!(both.gates, [Gate { scope: GateScope::Global, capacity: 2 }]);
+    // One task after another has one worker.
+    let options = LaunchOptions { threads: 1, sequential: true, ..LaunchOptions::default() };
+    assert!(Program::new(units(schedule)).execute(&rows(), &options).is_ok());
 }
 
 fn refused(statement: &str) {

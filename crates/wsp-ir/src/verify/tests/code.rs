@@ -202,11 +202,15 @@ fn emits_give_every_field() {
     breaks_in(GENERATOR, 321, emit(vec![int(0)]));
     breaks_in(GENERATOR, 321, emit(vec![int(0), float(0.0)]));
     breaks(321, |m| m.structs[0].consumer = Consumer::None);
-    let hints = EmitHints { affinity: vec![(AffinityPolicy::Spread, float(0.0))], prefetch: vec![] };
-    breaks_in(GENERATOR, 321, StmtKind::Emit { descriptor: WORK, fields: vec![int(0), int(0)], hints });
+    let affinity = vec![(AffinityPolicy::Spread, float(0.0))];
     let prefetch = vec![PrefetchHint { value: float(0.0), depth: 1, rest: vec![] }];
-    let hints = EmitHints { affinity: vec![], prefetch };
-    breaks_in(GENERATOR, 321, StmtKind::Emit { descriptor: WORK, fields: vec![int(0), int(0)], hints });
+    for hints in [
+        EmitHints { affinity, ..EmitHints::default() },
+        EmitHints { prefetch, ..EmitHints::default() },
+        EmitHints { priority: Some(float(0.0)), ..EmitHints::default() },
+    ] {
+        breaks_in(GENERATOR, 321, StmtKind::Emit { descriptor: WORK, fields: vec![int(0), int(0)], hints });
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Rules of the tables, signatures and the entry.
 
 use super::*;
+use wsp_core::limits::MAX_THREADS;
+use wsp_core::policy::{Gate, GateScope, PoolSizes};
 
 #[test]
 fn nesting_is_bounded() {
@@ -76,9 +78,20 @@ fn bounds_and_shapes_are_known_at_launch() {
         m.axes[1].tile = Some(AxisTile { size: TileSize::Fixed(cores()), pad_last: false, span: AT })
     });
     breaks(303, |m| {
-        let split = Split { axis: "chunk".into(), policy: SplitPolicy::Fixed(cores()), span: AT };
-        m.schedules.push(Schedule { split: vec![split], ..Schedule::default() });
+        let policy = AxisPolicy::Split(SplitPolicy::Fixed(cores()));
+        let axes = vec![AxisStatement { axis: "chunk".into(), policy, span: AT }];
+        m.schedules.push(Schedule { axes, ..Schedule::default() });
     });
+    for policy in [
+        LaunchPolicy::Gate(Gate { scope: GateScope::Global, capacity: 0 }),
+        LaunchPolicy::Pools(PoolSizes::ByUnit { vector: 1, cube: 0 }),
+        LaunchPolicy::Pools(PoolSizes::ByUnit { vector: MAX_THREADS + 1, cube: 1 }),
+    ] {
+        breaks(333, |m| {
+            let launch = vec![LaunchStatement { policy, span: AT }];
+            m.schedules.push(Schedule { launch, ..Schedule::default() });
+        });
+    }
     breaks(303, |m| m.tensors[0].dims[1] = Dim::Expr(cores()));
     breaks(303, |m| m.tier_sets[0].tiers[1].workspace = Some(cores()));
     breaks(303, |m| m.params[1].source = ParamSource::Set { default: local(X) });

@@ -37,9 +37,11 @@ impl<'a> FnCompiler<'_, 'a> {
         for prefetch in &hints.prefetch {
             operands.extend(self.words(std::iter::once(&prefetch.value).chain(&prefetch.rest))?);
         }
+        operands.extend(self.words(&hints.priority)?);
         let shape = HintShape {
             affinity: hints.affinity.iter().map(|(policy, _)| *policy).collect(),
             prefetch: hints.prefetch.iter().map(|p| (p.depth, p.rest.len() as u32)).collect(),
+            priority: hints.priority.is_some(),
         };
         let words = self.release_all(operands);
         self.asm.code.emits.push(EmitSite { descriptor, words, fields: fields.len(), hints: shape });

@@ -33,6 +33,7 @@ fn hints_come_with_their_task() {
             PrefetchHint { value: v(i), depth: 2, rest: vec![u(5), add(v(i), u(1))] },
             PrefetchHint { value: u(8), depth: 1, rest: Vec::new() },
         ],
+        priority: Some(add(v(i), u(3))),
     };
     let task = stmt(StmtKind::Emit { descriptor: StructId(1), fields: vec![v(i)], hints });
     let m = module(vec![f.body(vec![for_(i, 0, u(2), vec![task])])]);
@@ -41,8 +42,8 @@ fn hints_come_with_their_task() {
     assert_eq!(
         host.hints,
         [
-            "[(CoreGroup, 0), (Spread, 9)] [(0, 2, [5, 1]), (8, 1, [])]",
-            "[(CoreGroup, 1), (Spread, 9)] [(1, 2, [5, 2]), (8, 1, [])]"
+            "[(CoreGroup, 0), (Spread, 9)] [(0, 2, [5, 1]), (8, 1, [])] Some(3)",
+            "[(CoreGroup, 1), (Spread, 9)] [(1, 2, [5, 2]), (8, 1, [])] Some(4)"
         ]
     );
 }

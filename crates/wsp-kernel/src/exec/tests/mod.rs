@@ -192,9 +192,10 @@ impl GeneratorHost for Recorder {
         }
         self.tasks.push(fields.to_vec());
         self.hints.push(format!(
-            "{:?} {:?}",
+            "{:?} {:?} {:?}",
             hints.affinity().collect::<Vec<_>>(),
-            hints.prefetch().map(|p| (p.value, p.depth, p.rest.to_vec())).collect::<Vec<_>>()
+            hints.prefetch().map(|p| (p.value, p.depth, p.rest.to_vec())).collect::<Vec<_>>(),
+            hints.priority()
         ));
         Ok(())
     }

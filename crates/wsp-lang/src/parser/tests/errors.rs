@@ -311,6 +311,20 @@ fn unknown_and_misplaced_forms_say_what_was_meant() {
     "#]],
     );
     check_errors(
+        "PTO_SCHEDULE(S) {\n PTO_PIPELINE_DEPTH(0)\n PTO_PIPELINE_DEPTH(2, PTO_PER_STREAM)\n PTO_POOLS(1)\n PTO_POOLS(5000, 1)\n PTO_PRIORITY(2)\n PTO_PRIORITIES(x)\n}\nPTO_KERNEL_IMPL(k) on core { }\nPTO_KERNEL_IMPL(e, Tensor<float> x) on cube { }",
+        expect![[r#"
+            2:21 WSP0025 the number of tasks that run at once is an integer literal from 1 on (not such a literal)
+            3:24 WSP0024 `PTO_PER_STREAM` is not a scope (expected `PTO_PER_POOL`)
+            4:13 WSP0022 `PTO_POOLS` has too few arguments (expected the number of workers for cube tasks)
+            5:12 WSP0025 the number of workers for vector tasks is 5000 (the largest is 1024)
+            6:15 WSP0015 expected the name of an axis (found `2`)
+            7:2 WSP0020 unknown form `PTO_PRIORITIES` (expected a statement of a schedule)
+            9:23 WSP0024 expected `cube`, `vector` or `any` after `on` (found `core`)
+            10:37 WSP0021 a kernel with parameters has no unit of its own (task graphs run it)
+            kept: schedule:S/0 entry:e/1/0
+        "#]],
+    );
+    check_errors(
         "PTO_SCHEDULE(S) {\n PTO_SPLIT(x, PTO_PARALLEL)\n PTO_SPLIT(x, PTO_WHOLLY)\n PTO_SPLIT(x, PTO_FIXED)\n PTO_SPLIT(x, PTO_BALANCED(0))\n PTO_SPLIT(x)\n PTO_SPLIT(x, PTO_WHOLE(2))\n PTO_SPLIT(x, PTO_BALANCED)\n}",
         expect![[r#"
         2:15 WSP0024 `PTO_PARALLEL` is not a split (expected `PTO_WHOLE`, `PTO_FIXED`, `PTO_BALANCED`)

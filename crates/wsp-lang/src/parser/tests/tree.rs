@@ -165,7 +165,8 @@ PTO_REFERENCE(r, { .q = q, .s = s, })
 fn members_keep_their_parts() {
     let tree = clean(
         "PTO_SPACE(S) { PTO_AXIS(x, 1, PTO_DYNAMIC) PTO_TILE(x, 4, PTO_PAD_LAST) }
-         PTO_SCHEDULE(P) { PTO_ORDER(x, PTO_BLOCKED(3)) PTO_PREFETCH(x, 2) }
+         PTO_SCHEDULE(P) { PTO_ORDER(x, PTO_BLOCKED(3)) PTO_PREFETCH(x, 2) PTO_PRIORITY(x)
+             PTO_PIPELINE_DEPTH(2) PTO_PIPELINE_DEPTH(3, PTO_PER_POOL) PTO_POOLS(4, 1) }
          PTO_GRAPH(G) { PTO_DEPENDENCY(a.kv.k, b.out) }",
     );
     let [Item::Space(space), Item::Schedule(schedule), Item::Graph(graph)] = &tree.items[..] else {
@@ -173,8 +174,16 @@ fn members_keep_their_parts() {
     };
     assert!(matches!(&space.members[0], SpaceMember::Axis(a) if matches!(a.end, Extent::Dynamic(_))));
     assert!(matches!(&space.members[1], SpaceMember::Tile(t) if t.pad_last));
-    assert!(matches!(&schedule.members[0], ScheduleMember::Order(o) if o.policy == OrderPolicy::Blocked(3)));
-    assert!(matches!(&schedule.members[1], ScheduleMember::Prefetch(p) if p.depth == 2));
+    let said: Vec<String> = schedule.members.iter().map(|member| format!("{:?}", member.said)).collect();
+    expect![[r#"
+        Axis(Ident { name: "x", span: Span { file: FileId(0), start: 111, end: 112 } }, Order(Blocked(3)))
+        Axis(Ident { name: "x", span: Span { file: FileId(0), start: 143, end: 144 } }, Prefetch(2))
+        Axis(Ident { name: "x", span: Span { file: FileId(0), start: 162, end: 163 } }, Priority)
+        Launch(Gate(Gate { scope: Global, capacity: 2 }))
+        Launch(Gate(Gate { scope: PerPool, capacity: 3 }))
+        Launch(Pools(ByUnit { vector: 4, cube: 1 }))
+    "#]]
+    .assert_eq(&format!("{}\n", said.join("\n")));
     assert_eq!(graph.dependencies[0].reader.tensor.as_str(), "kv.k");
 }
 

@@ -7,8 +7,8 @@ use text::*;
 use wsp_diag::{Diagnostic, SourceMap, render};
 use wsp_ir::verify::verify;
 use wsp_ir::{
-    ArrayRef, AxisEnd, Consumer, Dim, ExprKind, FuncKind, MetaKind, Module, OrderPolicy, Stmt, StmtKind,
-    TileOp, TileSize,
+    ArrayRef, AxisEnd, AxisPolicy, Consumer, Dim, ExprKind, FuncKind, MetaKind, Module, OrderPolicy, Stmt,
+    StmtKind, TileOp, TileSize,
 };
 
 /// Shapes of the decode attention of the document.
@@ -147,9 +147,10 @@ fn section_4_2_a_tier_is_selected_by_value() {
 fn section_5_1_the_schedule_has_its_four_policies() {
     let module = clean(&[SHAPES, SPACE_EXAMPLE, SCHEDULE_EXAMPLE]);
     let schedule = &module.schedules[0];
-    assert_eq!((schedule.affinity.len(), schedule.order.len(), schedule.prefetch.len()), (1, 2, 1));
-    assert_eq!(schedule.order[0].policy, OrderPolicy::Sequential);
-    assert_eq!(schedule.prefetch[0].depth, 1);
+    let forms: Vec<&str> = schedule.axes.iter().map(|statement| statement.policy.form()).collect();
+    assert_eq!(forms, ["PTO_AFFINITY", "PTO_ORDER", "PTO_ORDER", "PTO_PREFETCH"]);
+    assert_eq!(schedule.axes[1].policy, AxisPolicy::Order(OrderPolicy::Sequential));
+    assert_eq!(schedule.axes[3].policy, AxisPolicy::Prefetch(1));
 }
 
 #[test]
@@ -168,7 +169,7 @@ fn section_5_2_to_5_4_the_forms_are_understood_with_policies_filled_in() {
     }
     let grouped = grouped.replace("axis", "batch").replace("group_size", "4");
     let module = clean(&[SHAPES, SPACE_EXAMPLE, &in_schedule(&grouped)]);
-    assert_eq!(module.schedules[0].order[0].policy, OrderPolicy::Interleaved(4));
+    assert_eq!(module.schedules[0].axes[0].policy, AxisPolicy::Order(OrderPolicy::Interleaved(4)));
     clean(&[SHAPES, SPACE_EXAMPLE, &in_schedule(&format!("{ORDER_EXAMPLE}\n"))]);
     clean(&[
         SHAPES,
@@ -350,7 +351,7 @@ fn section_8_2_tiers_with_workspace() {
 fn section_8_3_schedule() {
     let module = clean(&[SHAPES, S8_SPACE, S8_SCHEDULE]);
     let order: Vec<(&str, OrderPolicy)> =
-        module.schedules[0].order.iter().map(|o| (o.axis.as_str(), o.policy)).collect();
+        module.schedules[0].orders().map(|(statement, order)| (statement.axis.as_str(), order)).collect();
     assert_eq!(
         order,
         [

@@ -8,7 +8,9 @@ use crate::lower::codes;
 use crate::{fold, walk};
 use wsp_core::{AxisId, LocalId};
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::{Block, EmitHints, Expr, ExprKind, LocalTy, PrefetchHint, ScalarTy, Schedule, Stmt, StmtKind};
+use wsp_ir::{
+    AxisPolicy, Block, EmitHints, Expr, ExprKind, LocalTy, PrefetchHint, ScalarTy, Schedule, Stmt, StmtKind,
+};
 
 /// The body: items that PTO_WHERE excludes are skipped, workspace is reserved by the extent of its axis, and every
 /// emitted task carries what the schedule says of it.
@@ -57,14 +59,22 @@ pub(super) fn returns(item: &Item<'_>) -> Vec<Diagnostic> {
 fn hints(schedule: &Schedule, axes: &[NestAxis]) -> EmitHints {
     let index = |axis: &NestAxis, span: Span| Expr::local(axis.var, ScalarTy::U32, span);
     let named = |name: &str| axes.iter().position(|axis| axis.name == name);
-    let affinity =
-        schedule.affinity.iter().filter_map(|a| Some((a.policy, index(&axes[named(&a.axis)?], a.span))));
-    let prefetch = schedule.prefetch.iter().filter_map(|p| {
-        let at = named(&p.axis)?;
-        let rest = axes.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, axis)| index(axis, p.span));
-        Some(PrefetchHint { value: index(&axes[at], p.span), depth: p.depth, rest: rest.collect() })
-    });
-    EmitHints { affinity: affinity.collect(), prefetch: prefetch.collect() }
+    let mut hints = EmitHints::default();
+    for statement in &schedule.axes {
+        let Some(at) = named(&statement.axis) else { continue };
+        let (span, value) = (statement.span, index(&axes[at], statement.span));
+        match statement.policy {
+            AxisPolicy::Affinity(policy) => hints.affinity.push((policy, value)),
+            AxisPolicy::Prefetch(depth) => {
+                let rest =
+                    axes.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, axis)| index(axis, span));
+                hints.prefetch.push(PrefetchHint { value, depth, rest: rest.collect() });
+            }
+            AxisPolicy::Priority => hints.priority = Some(value),
+            AxisPolicy::Order(_) | AxisPolicy::Split(_) => {}
+        }
+    }
+    hints
 }
 
 fn attach_hints(block: &mut Block, what: &EmitHints) {

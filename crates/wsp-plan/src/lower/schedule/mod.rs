@@ -25,8 +25,8 @@ use split::Split;
 use wsp_core::{AxisId, FuncId, LocalId, ScheduleId, SpaceId};
 use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_ir::{
-    Block, Expr, ExtentSource, Function, LocalTy, Module, OrderPolicy, ScalarTy, Schedule, Space, Stmt,
-    StmtKind,
+    AxisStatement, Block, Expr, ExtentSource, Function, LocalTy, Module, OrderPolicy, ScalarTy, Schedule,
+    Space, Stmt, StmtKind,
 };
 
 /// Lowers a generator of the module in place. `instead` is used in place of the schedule that the source applies.
@@ -84,21 +84,16 @@ pub(crate) fn is_scheduled(body: &Block) -> bool {
 /// Diagnostics for the axes that a schedule names and a space does not have.
 pub(crate) fn foreign_axes(module: &Module, schedule: &Schedule, space: &Space) -> Vec<Diagnostic> {
     let names: Vec<&str> = space.axes.iter().map(|id| module.axes[id.index()].name.as_str()).collect();
-    let affinity = schedule.affinity.iter().map(|s| (&s.axis, s.span));
-    let order = schedule.order.iter().map(|s| (&s.axis, s.span));
-    let prefetch = schedule.prefetch.iter().map(|s| (&s.axis, s.span));
-    let split = schedule.split.iter().map(|s| (&s.axis, s.span));
-    let all = affinity.chain(order).chain(prefetch).chain(split);
-    let foreign = all.filter(|(axis, _)| !names.contains(&axis.as_str()));
+    let foreign = schedule.axes.iter().filter(|statement| !names.contains(&statement.axis.as_str()));
     foreign
-        .map(|(axis, span)| {
+        .map(|AxisStatement { axis, span, .. }| {
             let message = format!("space `{}` has no axis `{axis}`", space.name);
             let help = match did_you_mean(axis, names.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("its axes are {}", quoted(&names)),
             };
             Diagnostic::error(codes::UNKNOWN_AXIS, message)
-                .at(span, format!("schedule `{}` names it", schedule.name))
+                .at(*span, format!("schedule `{}` names it", schedule.name))
                 .label(space.span, "the space")
                 .help(help)
         })
@@ -212,11 +207,11 @@ fn loops(
 /// Axes from the outermost in: as PTO_ORDER lists them, then the rest as declared.
 fn nesting(axes: &[axes::NestAxis], schedule: Option<&Schedule>) -> Vec<(usize, OrderPolicy)> {
     let mut order: Vec<(usize, OrderPolicy)> = Vec::new();
-    for statement in schedule.into_iter().flat_map(|s| &s.order) {
+    for (statement, policy) in schedule.into_iter().flat_map(Schedule::orders) {
         if let Some(axis) = axes.iter().position(|axis| axis.name == statement.axis)
             && order.iter().all(|(seen, _)| *seen != axis)
         {
-            order.push((axis, statement.policy));
+            order.push((axis, policy));
         }
     }
     for axis in 0..axes.len() {

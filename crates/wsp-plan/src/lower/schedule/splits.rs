@@ -5,7 +5,9 @@ use super::find::Statements;
 use super::split::{Maker, Split};
 use crate::lower::{codes, errors};
 use wsp_diag::Diagnostic;
-use wsp_ir::{Axis, AxisEnd, Derivation, Function, Order, OrderPolicy, Schedule, SplitPolicy, TileSize};
+use wsp_ir::{
+    Axis, AxisEnd, AxisStatement, Derivation, Function, OrderPolicy, Schedule, SplitPolicy, TileSize,
+};
 
 /// The split of each axis of the space, where the schedule has one.
 ///
@@ -19,19 +21,19 @@ pub(super) fn resolve<'a>(
 ) -> Result<Vec<Option<Split>>, Vec<Diagnostic>> {
     let mut splits: Vec<Option<Split>> = cx.space.axes.iter().map(|_| None).collect();
     let mut wrong = Vec::new();
-    for asked in schedule.into_iter().flat_map(|s| &s.split) {
+    for (asked, policy) in schedule.into_iter().flat_map(Schedule::splits) {
         let named = |id: &wsp_core::AxisId| cx.module.axes[id.index()].name == asked.axis;
         // A schedule with other axes than the space has was refused before.
         let Some(position) = cx.space.axes.iter().position(named) else { continue };
-        let checked = check(cx, position, asked).and_then(|lengths| {
-            check_tiles(cx, position, asked, found)?;
+        let checked = check(cx, position, (asked, policy)).and_then(|lengths| {
+            check_tiles(cx, position, (asked, policy), found)?;
             Ok(lengths)
         });
         match checked {
             Ok(lengths) => {
                 let maker =
                     Maker { cx, item, func: &mut *func, position, lengths, left_out: None, span: asked.span };
-                splits[position] = Some(match &asked.policy {
+                splits[position] = Some(match policy {
                     SplitPolicy::Whole => maker.whole(),
                     SplitPolicy::Fixed(size) => maker.fixed(size),
                     SplitPolicy::Balanced(align) => maker.balanced(*align),
@@ -45,7 +47,11 @@ pub(super) fn resolve<'a>(
 }
 
 /// Whether the axis can be split, and where its elements come from.
-fn check(cx: &AxisCx<'_>, position: usize, asked: &wsp_ir::Split) -> Result<Lengths, Diagnostic> {
+fn check(
+    cx: &AxisCx<'_>,
+    position: usize,
+    (asked, policy): (&AxisStatement, &SplitPolicy),
+) -> Result<Lengths, Diagnostic> {
     let axis = &cx.module.axes[cx.space.axes[position].index()];
     let name = &axis.name;
     let refused = |why: &str, help: String| {
@@ -69,7 +75,7 @@ fn check(cx: &AxisCx<'_>, position: usize, asked: &wsp_ir::Split) -> Result<Leng
             format!("call `PTO_SET_EXTENT({name}, lengths);` before the loop"),
         ));
     };
-    if let SplitPolicy::Balanced(_) = asked.policy
+    if let SplitPolicy::Balanced(_) = policy
         && let Some(other) = other_dynamic(cx, position)
     {
         let message = format!("axis `{name}` cannot be balanced beside another dynamic axis");
@@ -91,8 +97,8 @@ pub(super) fn longest_first(
     axes: &mut [NestAxis],
 ) -> Result<(), Vec<Diagnostic>> {
     let mut wrong = Vec::new();
-    let asked = schedule.into_iter().flat_map(|s| &s.order);
-    for order in asked.filter(|o| o.policy == OrderPolicy::LongestFirst) {
+    let asked = schedule.into_iter().flat_map(Schedule::orders);
+    for (order, _) in asked.filter(|(_, policy)| *policy == OrderPolicy::LongestFirst) {
         let Some(position) = axes.iter().position(|axis| axis.name == order.axis) else { continue };
         let lengths = (0..axes.len()).filter(|_| position == 0).find_map(|other| match cx.lengths(other) {
             Some(Lengths::PerFirst(rows)) => Some(rows),
@@ -106,7 +112,7 @@ pub(super) fn longest_first(
     errors(wrong)
 }
 
-fn no_lengths(cx: &AxisCx<'_>, position: usize, order: &Order) -> Diagnostic {
+fn no_lengths(cx: &AxisCx<'_>, position: usize, order: &AxisStatement) -> Diagnostic {
     let declared = &cx.module.axes[cx.space.axes[position].index()];
     let message = format!("there are no lengths to order axis `{}` by", order.axis);
     let diagnostic = Diagnostic::error(codes::ORDER_LENGTHS, message).label(declared.span, "the axis");
@@ -129,7 +135,7 @@ fn other_dynamic<'m>(cx: &AxisCx<'m>, position: usize) -> Option<&'m Axis> {
 fn check_tiles(
     cx: &AxisCx<'_>,
     position: usize,
-    asked: &wsp_ir::Split,
+    (asked, policy): (&AxisStatement, &SplitPolicy),
     found: &Statements<'_>,
 ) -> Result<(), Diagnostic> {
     let id = cx.space.axes[position];
@@ -141,7 +147,7 @@ fn check_tiles(
             .label(site.span, "and so does this")
             .help("remove `PTO_SET_TILE`, or write its size as `PTO_SPLIT(axis, PTO_FIXED(size))`"));
     }
-    let one_size = matches!(asked.policy, SplitPolicy::Fixed(_));
+    let one_size = matches!(policy, SplitPolicy::Fixed(_));
     match found.tile_reads.iter().find(|site| site.what == id && !one_size) {
         None => Ok(()),
         Some(site) => {

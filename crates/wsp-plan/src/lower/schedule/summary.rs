@@ -1,16 +1,19 @@
 //! What the target does with each statement of a schedule, in words.
 
+use crate::ScheduleSummary;
 use crate::capability;
 use crate::lower::codes;
 use crate::{Capability, Support};
-use crate::{ReadyOrder, ScheduleSummary};
+use wsp_core::policy::Ready;
 use wsp_diag::{Diagnostic, Severity, Span};
-use wsp_ir::{Module, OrderPolicy, Schedule, Space, SplitPolicy, TileSize};
+use wsp_ir::workload::{DirectiveKind, SchedulePolicy};
+use wsp_ir::{AxisPolicy, LaunchPolicy, Module, OrderPolicy, Schedule, Space, TileSize};
 
 /// Of a generator with plain loops only.
 pub(super) fn of_plain_loops() -> ScheduleSummary {
     let line = "no schedule: tasks start in the order in which the generator's own loops emit them";
-    ScheduleSummary { name: None, ready: ReadyOrder::Issue, lines: vec![line.to_owned()], balanced: None }
+    let policy = SchedulePolicy { ready: Ready::Fifo, ..SchedulePolicy::default() };
+    ScheduleSummary { name: None, policy, lines: vec![line.to_owned()], balanced: None }
 }
 
 /// Of a loop over a space, without what its splits come to.
@@ -46,7 +49,7 @@ pub(super) fn of_schedule(
         lines.insert(0, "no schedule: axes nest as declared, tasks start in issue order".to_owned());
     }
     let name = schedule.map(|s| s.name.clone());
-    Ok(ScheduleSummary { name, ready: ready(space, schedule), lines, balanced: None })
+    Ok(ScheduleSummary { name, policy: policy(space, schedule), lines, balanced: None })
 }
 
 struct Statement {
@@ -84,42 +87,32 @@ fn statements(module: &Module, space: &Space, schedule: Option<&Schedule>) -> Ve
             row: capability::of_where(),
         });
     }
-    for s in schedule.into_iter().flat_map(|s| &s.affinity) {
-        let row = capability::of_affinity(s.policy);
-        all.push(Statement { text: row.spelled(&s.axis, ""), span: s.span, row });
-    }
-    for s in schedule.into_iter().flat_map(|s| &s.order) {
-        let row = capability::of_order(s.policy);
-        let number = match s.policy {
-            OrderPolicy::Interleaved(n) | OrderPolicy::Blocked(n) => n.to_string(),
-            OrderPolicy::Sequential
-            | OrderPolicy::SequentialStrict
-            | OrderPolicy::Parallel
-            | OrderPolicy::LongestFirst => String::new(),
-        };
+    for s in schedule.into_iter().flat_map(|s| &s.axes) {
+        let (row, number) = capability::of_axis(&s.policy);
         all.push(Statement { text: row.spelled(&s.axis, &number), span: s.span, row });
     }
-    for s in schedule.into_iter().flat_map(|s| &s.split) {
-        let row = capability::of_split(&s.policy);
-        let number = match &s.policy {
-            SplitPolicy::Whole => String::new(),
-            SplitPolicy::Fixed(size) => size.as_const_int().map_or("…".to_owned(), |v| v.to_string()),
-            SplitPolicy::Balanced(align) => align.to_string(),
-        };
-        all.push(Statement { text: row.spelled(&s.axis, &number), span: s.span, row });
-    }
-    for s in schedule.into_iter().flat_map(|s| &s.prefetch) {
-        let row = capability::of_prefetch();
-        all.push(Statement { text: row.spelled(&s.axis, &s.depth.to_string()), span: s.span, row });
+    for s in schedule.into_iter().flat_map(|s| &s.launch) {
+        let (row, numbers) = capability::of_launch(s.policy);
+        all.push(Statement { text: row.spelled("", &numbers), span: s.span, row });
     }
     all
 }
 
-/// Ready tasks may start in any order only when every axis says so.
-fn ready(space: &Space, schedule: Option<&Schedule>) -> ReadyOrder {
-    let parallel = |s: &Schedule| s.order.iter().filter(|o| o.policy == OrderPolicy::Parallel).count();
-    match schedule {
-        Some(s) if !space.axes.is_empty() && parallel(s) == space.axes.len() => ReadyOrder::Free,
-        _ => ReadyOrder::Issue,
+/// What is said of the launch. Ready tasks may start in any order only when every axis says so.
+fn policy(space: &Space, schedule: Option<&Schedule>) -> SchedulePolicy {
+    let mut policy = SchedulePolicy { ready: Ready::Fifo, ..SchedulePolicy::default() };
+    let Some(schedule) = schedule else { return policy };
+    let parallel = schedule.orders().filter(|(_, order)| *order == OrderPolicy::Parallel).count();
+    if schedule.axes.iter().any(|s| s.policy == AxisPolicy::Priority) {
+        policy.ready = Ready::Priority;
+    } else if !space.axes.is_empty() && parallel == space.axes.len() {
+        policy.ready = Ready::WorkSteal;
     }
+    for statement in &schedule.launch {
+        match statement.policy {
+            LaunchPolicy::Gate(gate) => DirectiveKind::from(gate).apply(&mut policy),
+            LaunchPolicy::Pools(pools) => DirectiveKind::from(pools).apply(&mut policy),
+        }
+    }
+    policy
 }

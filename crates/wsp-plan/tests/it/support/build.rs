@@ -94,12 +94,16 @@ pub(crate) fn scalar(f: &mut Function, name: &str) -> LocalId {
     f.add_local(name, LocalTy::Scalar(ScalarTy::U32), sp())
 }
 
-pub(crate) fn order(axis: &str, policy: OrderPolicy) -> Order {
-    Order { axis: axis.into(), policy, span: sp() }
+pub(crate) fn about(axis: &str, policy: AxisPolicy) -> AxisStatement {
+    AxisStatement { axis: axis.into(), policy, span: sp() }
 }
 
-pub(crate) fn schedule(name: &str, order: Vec<Order>) -> Schedule {
-    Schedule { name: name.into(), order, ..Schedule::default() }
+pub(crate) fn order(axis: &str, policy: OrderPolicy) -> AxisStatement {
+    about(axis, AxisPolicy::Order(policy))
+}
+
+pub(crate) fn schedule(name: &str, axes: Vec<AxisStatement>) -> Schedule {
+    Schedule { name: name.into(), axes, ..Schedule::default() }
 }
 
 /// A launched space with a generator that emits the indices of every item, for one kernel that does nothing.

@@ -10,6 +10,7 @@ pub(crate) enum Event {
         fields: Vec<u32>,
         affinity: Vec<(AffinityPolicy, u32)>,
         prefetch: Vec<(u32, u32, Vec<u32>)>,
+        priority: Option<u32>,
     },
     Fence,
     Alloc {
@@ -170,7 +171,8 @@ impl<'a> Machine<'a> {
                     .iter()
                     .map(|h| Ok((self.u32(&h.value)?, h.depth, self.all(&h.rest)?)))
                     .collect::<Run<Vec<_>>>()?;
-                self.events.push(Event::Emit { fields, affinity, prefetch });
+                let priority = hints.priority.as_ref().map(|e| self.u32(e)).transpose()?;
+                self.events.push(Event::Emit { fields, affinity, prefetch, priority });
             }
             StmtKind::Fence => self.events.push(Event::Fence),
             StmtKind::SetTile { axis, size } => {
