@@ -133,6 +133,13 @@ def launch_options(target: Any, given: dict[str, Any]) -> dict[str, Any]:
     own = {name: given[name] for name in _OF_LAUNCHES if given.get(name) is not None}
     others = {name: value for name, value in given.items() if name not in _OF_LAUNCHES}
     options = checked_options(target, others, _OF_LAUNCHES)
+    if "expand" in others:
+        raise compile_error(
+            1222,
+            "`expand` has no meaning for the host entry of a file",
+            notes="each AICPU runs its generators",
+            help="leave it out: `num_aicpus` alone says that AICPUs generate the tasks",
+        )
     schedule, layout = own.get("schedule"), own.get("kv_layout")
     if schedule is not None and not isinstance(schedule, str):
         raise compile_error(

@@ -173,6 +173,16 @@ def test_the_host_entry_of_a_file_is_a_program():
     assert caught.value.help == ["give the same arguments to `execute`, which binds them at each run"]
 
 
+def test_aicpus_run_the_generators_of_a_file():
+    x = numpy.arange(40 * 64, dtype=numpy.float32).reshape(40, 64) / 64
+    on_threads, on_aicpus = numpy.zeros_like(x), numpy.zeros_like(x)
+    load(PTO).program().execute(x=x, y=on_threads)
+    assert load(PTO).program(num_aicpus=3).execute(x=x, y=on_aicpus).num_tasks == 3
+    assert numpy.array_equal(on_threads, on_aicpus)
+    with pytest.raises(errors.CompileError, match="no meaning for the host entry"):
+        load(PTO).program(num_aicpus=3, expand="host")
+
+
 def test_a_file_that_programs_include_is_one_error_that_names_them():
     part = Path(__file__).parents[2] / "examples/attention/split.pto"
     with pytest.raises(errors.CompileError) as caught:

@@ -172,7 +172,7 @@ pub struct SpaceOptions {
 /// Options of workloads.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct WorkloadRunOptions {
-    /// AICPUs that generate the tasks, each its own, and issue them to cores; 0 leaves generation to the host.
+    /// AICPUs that generate the tasks, of programs of spaces too, each its own, and issue them to cores; 0 leaves generation to the host.
     pub aicpus: u16,
     /// Who makes the tasks that AICPUs issue. Without AICPUs it has no meaning.
     pub expand: Expand,
@@ -256,7 +256,7 @@ impl RunOptions {
             ("seed", &[Spaces, Workload], self.seed != 0),
             ("window", &[Spaces, Workload], self.window.is_some()),
             ("kv_layout", &[Spaces], self.spaces.kv_layout != KvLayout::default()),
-            ("aicpus", &[Workload], *aicpus != 0),
+            ("aicpus", &[Spaces, Workload], *aicpus != 0),
             ("expand", &[Workload], *expand != Expand::default()),
             ("made_up", &[Workload], !made_up.is_empty()),
             ("absent", &[Workload], *absent != Absent::default()),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{
     Args, Detail, GraphOptions, KernelStats, KvLayout, Program, Recording, RunOptions, SpaceOptions,
-    Unwritten,
+    Unwritten, WorkloadRunOptions,
 };
 use wsp_core::{FuncId, TensorId};
 use wsp_diag::{Diagnostic, SourceMap};
@@ -65,6 +65,8 @@ pub struct Options {
     pub recording: Recording,
     /// Whether to record when and where each task ran.
     pub trace: bool,
+    /// AICPUs that generate the tasks; 0 leaves that to the host.
+    pub aicpus: u16,
     /// Where machine code is kept, if anywhere.
     pub code: Option<CodeCache>,
 }
@@ -82,6 +84,7 @@ impl Default for Options {
             engine: Engine::default(),
             recording: Recording::Off,
             trace: false,
+            aicpus: 0,
             code: None,
         }
     }
@@ -317,6 +320,7 @@ impl Executable {
             tasks: task_groups(&lowered.module, &stats.kernels),
             compile: Duration::from_nanos(lowering) + stats.compile,
             run: stats.run,
+            aicpus: outcome.workload.aicpus.map(Box::new),
             ..RunStats::default()
         };
         let kernels = stats.kernels.iter().map(|kernel| kernel.name.clone()).collect();
@@ -377,6 +381,7 @@ fn run_options(options: &Options) -> RunOptions {
         recording: options.recording,
         trace: options.trace,
         spaces: SpaceOptions { kv_layout: options.layout },
+        workload: WorkloadRunOptions { aicpus: options.aicpus, ..WorkloadRunOptions::default() },
         ..RunOptions::default()
     }
 }

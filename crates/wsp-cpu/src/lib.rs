@@ -3,6 +3,7 @@
 //! [`Program::execute`] binds arrays, runs the generators once to learn every size, and then again on the planner thread
 //! while workers execute the tasks that it emits.
 
+mod aicpus;
 mod backend;
 mod bind;
 mod codes;

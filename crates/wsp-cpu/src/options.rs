@@ -24,6 +24,9 @@ pub struct LaunchOptions {
     pub window: Option<u32>,
     /// One task after another, each generated when the one before is complete: of the schedule nothing but the order of issue counts.
     pub sequential: bool,
+    /// AICPUs that run the generators, each for its own tasks, and issue them to cores; 0 leaves generation to the host. Then `threads`
+    /// drive AICPUs and cores.
+    pub aicpus: u16,
     /// Picks among choices that schedules leave open; never changes a result.
     pub seed: u64,
     /// Records every task's times and edges.
@@ -53,6 +56,7 @@ impl Default for LaunchOptions {
             cores_per_group: limits::CORES_PER_GROUP,
             window: None,
             sequential: false,
+            aicpus: 0,
             seed: 0,
             trace: false,
             recording: Recording::Off,

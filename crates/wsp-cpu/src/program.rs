@@ -1,5 +1,6 @@
 //! A plan that can be launched any number of times.
 
+use crate::aicpus::{self, EndsGeneration, Share};
 use crate::bind::{Bound, Demand, bind};
 use crate::codes;
 use crate::derived;
@@ -15,6 +16,7 @@ use crate::sizing::{Sizes, SizingSink};
 use crate::stats::{DescriptorStats, Outcome, PlanReport, RunStats, TileStats, Times, kernel_stats};
 use crate::submit::SubmitSink;
 use crate::workload::LibraryTasks;
+use crate::workload::aicpu::{Ran, settings::config as aicpu_config};
 use crate::workload::settings::{self, Asked};
 use std::sync::Arc;
 use wsp_backend::Recording;
@@ -27,6 +29,7 @@ use wsp_kernel::{CodeCache, Env, GeneratorCode, KernelCode, Trap, Value};
 use wsp_memory::Claim;
 use wsp_plan::workload::{Bindings, stated_tables};
 use wsp_plan::{Arrays, LoweredPlan};
+use wsp_runtime::aicpu::{Aicpus, NoSlots};
 use wsp_runtime::{ConfigError, Failure, RunConfig, StartError, Submitter, TracePolicy, clock};
 
 /// A lowered plan on `cpu_sim`.
@@ -58,7 +61,15 @@ pub(crate) struct Prepared {
 pub(crate) struct ReadyLaunch {
     prepared: Prepared,
     generators: Vec<GeneratorCode>,
-    config: RunConfig,
+    way: Way,
+}
+
+/// Who generates the tasks.
+enum Way {
+    /// The calling thread, for workers.
+    Planner(RunConfig),
+    /// AICPUs.
+    Aicpus(Box<Aicpus>),
 }
 
 impl ReadyLaunch {
@@ -137,7 +148,13 @@ impl Program {
         options: &LaunchOptions,
     ) -> Result<ReadyLaunch, Vec<Diagnostic>> {
         let (prepared, generators) = self.prepare(arrays, options, false)?;
-        Ok(ReadyLaunch { prepared, generators, config: self.config(options)? })
+        let way = match options.aicpus {
+            aicpus if aicpus != 0 && !options.sequential => {
+                Way::Aicpus(Box::new(self.aicpus(aicpus, options).map_err(|fault| vec![fault])?))
+            }
+            _ => Way::Planner(self.config(options)?),
+        };
+        Ok(ReadyLaunch { prepared, generators, way })
     }
 
     /// Runs the tasks of a launch, which was made ready for these arrays. One that failed is not run again.
@@ -145,7 +162,11 @@ impl Program {
     /// # Errors
     /// There is no memory, arrays of the caller are in use; the first fault of a generator or kernel.
     pub(crate) fn run(&self, ready: &mut ReadyLaunch, arrays: &Arrays) -> Result<Outcome, Vec<Diagnostic>> {
-        let ReadyLaunch { prepared, generators, config } = ready;
+        let ReadyLaunch { prepared, generators, way } = ready;
+        let config = match way {
+            Way::Planner(config) => config,
+            Way::Aicpus(aicpus) => return self.run_on_aicpus(prepared, arrays, generators, aicpus),
+        };
         self.launch(prepared, arrays, config, |planner, kernels, submitter| {
             let env = planner.env;
             let mut host = PlanHost { planner, sink: SubmitSink::new(kernels, submitter) };
@@ -155,6 +176,48 @@ impl Program {
             }
             Ok(())
         })
+    }
+
+    /// Runs the tasks that AICPUs generate, each its own.
+    ///
+    /// # Errors
+    /// There is no memory; the first fault of a generator or kernel.
+    fn run_on_aicpus(
+        &self,
+        prepared: &mut Prepared,
+        arrays: &Arrays,
+        generators: &[GeneratorCode],
+        aicpus: &mut Aicpus,
+    ) -> Result<Outcome, Vec<Diagnostic>> {
+        let (threads, fences) = (aicpus.config().threads, prepared.sizes.fences);
+        let notes = self.plan.notes_on_aicpus();
+        let mut told = None;
+        let outcome = self.launch_with(prepared, arrays, threads, |Launched { runner, kernels, planner }| {
+            let Planner { plan, bound, env, .. } = planner;
+            let count = aicpus.count() as u16;
+            let own = (0..count).map(|_| aicpus::surroundings(plan, bound, env));
+            let own: Vec<Env> = own.collect::<Result<_, _>>()?;
+            let shares = own.iter().zip(0..).map(|(own, me)| {
+                let planner = Planner::new(plan, bound, own);
+                Share::new(generators, (kernels, env), planner, (me, count), fences)
+            });
+            let stats = aicpus.run(shares.collect(), runner, &NoSlots);
+            let ran = Ran::new(stats.map_err(|failure| vec![self.failed(kernels, failure)])?, None, notes);
+            let Ran { stats, aicpus, notes } = ran;
+            told = Some((aicpus, notes));
+            Ok(stats)
+        });
+        let (aicpus, more) = told.map_or((None, Vec::new()), |(aicpus, notes)| (Some(aicpus), notes));
+        outcome.map(|outcome| Outcome { aicpus, notes: [outcome.notes, more].concat(), ..outcome })
+    }
+
+    /// AICPUs that wait for runs.
+    ///
+    /// # Errors
+    /// Options that are out of range or contradict the schedule; too few threads.
+    fn aicpus(&self, aicpus: u16, options: &LaunchOptions) -> Result<Aicpus, Diagnostic> {
+        let config = aicpu_config(&self.plan.policy, aicpus, &asked(options))?;
+        Aicpus::new(&config, aicpus.into()).map_err(|fault| settings::not_started(&fault))
     }
 
     /// Runs the tasks that `source` submits.
@@ -231,7 +294,13 @@ impl Program {
         };
         memory::detach(env);
         let unwritten = owned.unwritten();
-        Ok(Outcome { outputs: owned.into_outputs(), unwritten, stats, notes: bound.notes.clone() })
+        Ok(Outcome {
+            outputs: owned.into_outputs(),
+            unwritten,
+            stats,
+            aicpus: None,
+            notes: bound.notes.clone(),
+        })
     }
 
     /// Everything up to the point where tasks could start, and the generators of the stages.
@@ -396,16 +465,13 @@ impl Program {
         if options.sequential {
             return Ok(settings::one_by_one(options.cancel.as_ref()));
         }
+        if options.aicpus != 0 {
+            let message = "the host issues tasks that are kept or simulated, and `aicpus` says otherwise";
+            return Err(vec![Diagnostic::error(codes::BAD_OPTION, message).help("leave it out")]);
+        }
         let core_groups = Some(options.cores_per_group);
         let policy = SchedulePolicy { core_groups, ..self.plan.policy.clone() };
-        let asked = Asked {
-            threads: options.threads,
-            window: options.window,
-            seed: options.seed,
-            trace: if options.trace { TracePolicy::Measured } else { TracePolicy::Totals },
-            cancel: options.cancel.as_ref(),
-        };
-        let config = settings::config(&policy, &asked).map_err(|fault| vec![fault])?;
+        let config = settings::config(&policy, &asked(options)).map_err(|fault| vec![fault])?;
         Ok(config.settled().map_err(|fault| vec![bad_option(&fault)])?.into_owned())
     }
 
@@ -432,14 +498,18 @@ impl Program {
     }
 
     /// A failed run as a diagnostic: the fault, and the task it struck.
-    fn failed(&self, kernels: &KernelTable, failure: Failure<Trap, Diagnostic>) -> Diagnostic {
+    fn failed<S: EndsGeneration, T>(
+        &self,
+        kernels: &KernelTable,
+        failure: Failure<Trap, S, T>,
+    ) -> Diagnostic {
         match failure {
             Failure::Cancelled => settings::cancelled(),
             Failure::Start(StartError::Config(fault)) => bad_option(&fault),
             Failure::Start(fault) => Diagnostic::error(codes::BAD_OPTION, fault.to_string())
                 .help("ask for fewer with `--threads N`"),
             Failure::Stuck(report) => settings::stuck(&report),
-            Failure::Source(fault) => fault,
+            Failure::Source(fault) => fault.diagnostic(),
             Failure::Task { kernel, payload, failure, .. } => {
                 Diagnostic::from(failure).note(self.describe(kernels, kernel, &payload))
             }
@@ -463,6 +533,17 @@ impl Program {
         let values: Vec<String> =
             fields.iter().zip(payload).map(|(f, v)| format!(".{} = {v}", f.name)).collect();
         format!("in a task of kernel `{}` with {{ {} }}", kernel.name, values.join(", "))
+    }
+}
+
+/// What is asked of a run beside its schedule.
+fn asked(options: &LaunchOptions) -> Asked<'_> {
+    Asked {
+        threads: options.threads,
+        window: options.window,
+        seed: options.seed,
+        trace: if options.trace { TracePolicy::Measured } else { TracePolicy::Totals },
+        cancel: options.cancel.as_ref(),
     }
 }
 

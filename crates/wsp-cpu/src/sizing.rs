@@ -42,6 +42,8 @@ pub(crate) struct Sizes {
     pub(crate) tiles: Vec<(AxisId, u32)>,
     /// Axes whose tile is not the same for all tasks.
     pub(crate) changed_tiles: Vec<AxisId>,
+    /// Whether some task starts after all those before it.
+    pub(crate) fences: bool,
     /// Per tensor: extent of dimension 1 per index of dimension 0, when it is a dynamic axis.
     pub(crate) ragged: Vec<Option<Vec<u32>>>,
     /// Iterations per axis, where the same for all outer indices.
@@ -215,7 +217,9 @@ impl Sink for SizingSink<'_> {
         self.count(planner, kernel, descriptor, fields)
     }
 
-    fn fence(&mut self) {}
+    fn fence(&mut self) {
+        self.sizes.fences = true;
+    }
 
     fn cancelled(&self, planner: &Planner<'_>) -> bool {
         planner.env.cancelled()

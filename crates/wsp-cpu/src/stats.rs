@@ -1,7 +1,7 @@
 //! What a launch reports.
 
 use crate::sizing::PlannedDescriptor;
-use wsp_backend::{KernelStats, Unwritten};
+use wsp_backend::{AicpuOutcome, KernelStats, Unwritten};
 use wsp_plan::Arrays;
 
 /// Descriptors of one type.
@@ -50,6 +50,8 @@ pub struct Outcome {
     pub unwritten: Vec<Unwritten>,
     /// How.
     pub stats: RunStats,
+    /// What AICPUs did, where some generated the tasks.
+    pub aicpus: Option<AicpuOutcome>,
     /// Warnings.
     pub notes: Vec<wsp_diag::Diagnostic>,
 }

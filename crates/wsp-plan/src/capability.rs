@@ -1,8 +1,11 @@
 //! Which target does what with each schedule primitive: of spaces in `.pto`, and of workloads in `.wsp`.
 
+use crate::LoweredPlan;
+use crate::lower::codes;
 use crate::target::CPU_SIM;
 use std::fmt::Write;
 use wsp_core::policy::{Gate, GateScope, PoolSizes};
+use wsp_diag::{Diagnostic, Severity};
 use wsp_ir::workload::{DirectiveKind, StatementKind};
 use wsp_ir::{
     AffinityPolicy, AxisPolicy, AxisTile, Capability, LaunchPolicy, OrderPolicy, SplitPolicy, Support,
@@ -70,6 +73,46 @@ table! {
         "a schedule has one order per axis; choose between schedules with `--schedule NAME`";
     COMPUTE: "PTO_COMPUTE(kernel, inputs)", Error,
         "a generator reads integer arrays only; compute them in an earlier launch and pass them in";
+}
+
+table! {
+    /// What differs from [`CAPABILITIES`] where AICPUs generate the tasks (`--aicpus N`).
+    AICPU_SPACES;
+    CORE_GROUP_THERE: "PTO_AFFINITY(axis, PTO_CORE_GROUP)", NoOp,
+        "AICPU `i` issues the tasks whose number in the order of issue is `i` modulo their count, to any core that is free";
+    CORE_LOCAL_THERE: "PTO_AFFINITY(axis, PTO_CORE_LOCAL)", NoOp,
+        "AICPU `i` issues the tasks whose number in the order of issue is `i` modulo their count, to any core that is free";
+    SPREAD_THERE: "PTO_AFFINITY(axis, PTO_SPREAD)", NoOp,
+        "AICPU `i` issues the tasks whose number in the order of issue is `i` modulo their count, to any core that is free";
+    PARALLEL_THERE: "PTO_ORDER(axis, PTO_PARALLEL)", Enforced,
+        "no order is asked for, and ready tasks of an AICPU start in the order in which they became ready";
+    PREFETCH_THERE: "PTO_PREFETCH(axis, depth)", NoOp,
+        "a core fetches nothing before the task that it is given";
+    PRIORITY_THERE: "PTO_PRIORITY(axis)", Enforced,
+        "of an AICPU's ready tasks, the one with the largest index starts first, of equals the one that became ready first";
+    POOLS_THERE: "PTO_POOLS(vector, cube)", Enforced,
+        "so many cores take tasks of kernels `on vector`, so many those of kernels `on cube`, whatever the number of threads";
+}
+
+impl LoweredPlan {
+    /// The statements of its schedules that have no effect where AICPUs generate the tasks: notes.
+    pub fn notes_on_aicpus(&self) -> Vec<Diagnostic> {
+        let named = |name: &str| self.module.schedules.iter().find(|schedule| schedule.name == name);
+        let applied = self.stages.iter().filter_map(|stage| named(stage.schedule.name.as_deref()?));
+        let mut notes: Vec<Diagnostic> = Vec::new();
+        for statement in applied.flat_map(|schedule| &schedule.axes) {
+            let (row, number) = of_axis(&statement.policy);
+            let there = AICPU_SPACES.iter().find(|there| there.primitive == row.primitive);
+            let Some(there) = there.filter(|there| there.support == Support::NoOp) else { continue };
+            let message = format!("`{}` has no effect on AICPUs", row.spelled(&statement.axis, &number));
+            let note = Diagnostic::new(codes::NO_EFFECT, Severity::Note, message);
+            let note = note.at(statement.span, "").note(there.meaning);
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        notes
+    }
 }
 
 /// The table of what schedules of workloads say.
@@ -146,6 +189,11 @@ pub fn capabilities_markdown() -> String {
     markdown(CAPABILITIES.iter().copied())
 }
 
+/// The table of what differs for spaces where AICPUs generate the tasks, as Markdown; ends with a newline.
+pub fn aicpu_spaces_markdown() -> String {
+    markdown(AICPU_SPACES.iter().copied())
+}
+
 /// The table of workloads as Markdown, as the reference prints it; ends with a newline.
 pub fn workload_capabilities_markdown() -> String {
     markdown(workload_capabilities())
@@ -181,8 +229,12 @@ mod tests {
     #[test]
     fn the_reference_page_prints_these_tables() {
         let page = include_str!("../../../docs/reference/schedules.md");
-        let tables =
-            [capabilities_markdown(), workload_capabilities_markdown(), aicpu_capabilities_markdown()];
+        let tables = [
+            capabilities_markdown(),
+            aicpu_spaces_markdown(),
+            workload_capabilities_markdown(),
+            aicpu_capabilities_markdown(),
+        ];
         for table in tables {
             assert!(page.contains(&table), "the page should hold:\n{table}");
         }

@@ -25,9 +25,10 @@ pub mod workload;
 pub use access::{Bound, KernelAccess, SlotLayout, slot_layout, summarise};
 pub use array::{Array, ArrayError, Arrays, Element};
 pub use capability::{
-    CAPABILITIES, aicpu_capabilities, aicpu_capabilities_markdown, aicpu_statement_capabilities,
-    aicpu_statement_capabilities_markdown, capabilities_markdown, statement_capabilities,
-    statement_capabilities_markdown, workload_capabilities, workload_capabilities_markdown,
+    AICPU_SPACES, CAPABILITIES, aicpu_capabilities, aicpu_capabilities_markdown, aicpu_spaces_markdown,
+    aicpu_statement_capabilities, aicpu_statement_capabilities_markdown, capabilities_markdown,
+    statement_capabilities, statement_capabilities_markdown, workload_capabilities,
+    workload_capabilities_markdown,
 };
 pub use lower::{
     BalancedLine, LoweredPlan, PlanStage, ScheduleSummary, TensorUse, array_name, declared_shape,

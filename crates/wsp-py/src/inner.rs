@@ -172,6 +172,8 @@ impl Inner {
         };
         Ok(LaunchOptions {
             threads: if options.sequential { 1 } else { options.threads },
+            sequential: options.sequential,
+            aicpus: options.workload.aicpus,
             kv_layout: options.spaces.kv_layout,
             set: arguments.args.values.clone(),
             window: options.window,
@@ -251,6 +253,8 @@ impl Inner {
             Body::Workload(_) => found.workload.whole_outs = false,
             Body::Launch { kv_layout, .. } => {
                 found.workload.whole_outs = false;
+                // The package names it in each run.
+                found.workload.expand = Expand::default();
                 found.spaces.kv_layout = *kv_layout;
             }
         }

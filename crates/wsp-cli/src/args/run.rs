@@ -56,7 +56,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FOLDER", value_parser = kept_folder())]
     pub(crate) cache: Option<PathBuf>,
 
-    /// Let so many AICPUs generate the tasks of a workload, each its own, and issue them
+    /// Let so many AICPUs generate the tasks, each its own, and issue them: of `.pto` programs and workloads
     #[arg(long, value_name = "N", value_parser = number::<u16>(1..=1024))]
     pub(crate) aicpus: Option<u16>,
 

@@ -57,7 +57,8 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
     refuse_unread(&compiled, &args.launch)?;
     let module = compiled.module;
     refuse_entries(&args.file, &module).map_err(|fault| vec![fault])?;
-    refuse_options(args).map_err(|fault| vec![fault])?;
+    options::refuse(&[("--expand", args.expand.is_some())], options::OF_WORKLOADS)
+        .map_err(|fault| vec![fault])?;
     let outputs = Outputs::of(args, &session.source_files())?;
     let check = args.check || (!args.data.reads_files() && !args.no_check);
     let recording = recording(args, check).map_err(|fault| vec![fault])?;
@@ -72,6 +73,7 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
     options.target = args.target.unwrap_or(CPU_SIM);
     options.recording = recording;
     options.trace = args.trace.is_some();
+    options.aicpus = args.aicpus.unwrap_or(0);
     let cached = cached::find(session, args.cache.as_ref(), options.engine, &options.compile())?;
     options.code = cached::code(cached.as_ref());
     let data = data::load(session, &module, &args.data, &args.launch)?;
@@ -109,12 +111,6 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
     };
     let differences = differences(&loaded.module, &report.checks, &options.set);
     verdict.finish(differences, &report.findings, (|| report.text(), || report.json()), filled)
-}
-
-/// Options that `.pto` programs have no use for.
-fn refuse_options(args: &RunArgs) -> Result<(), Diagnostic> {
-    let given = [("--aicpus", args.aicpus.is_some()), ("--expand", args.expand.is_some())];
-    options::refuse(&given, options::OF_WORKLOADS)
 }
 
 /// Runs a program; of one with tiers, also what its tasks are estimated to cost.

@@ -9,8 +9,8 @@ use wsp_core::tg::Platform;
 use wsp_diag::Diagnostic;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{
-    CAPABILITIES, Capability, Support, Target, aicpu_capabilities, aicpu_statement_capabilities,
-    statement_capabilities, workload_capabilities,
+    AICPU_SPACES, CAPABILITIES, Capability, Support, Target, aicpu_capabilities,
+    aicpu_statement_capabilities, statement_capabilities, workload_capabilities,
 };
 use wsp_tg::matrix::{MATRIX, PLATFORMS, Row, platform_name, word};
 
@@ -45,7 +45,7 @@ pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome
             "primitives": CAPABILITIES.iter().copied().map(row).collect::<Value>(),
             "workload_primitives": workload_capabilities().map(row).collect::<Value>(),
             "workload_statements": statement_capabilities().map(row).collect::<Value>(),
-            "aicpu_primitives": aicpu_capabilities().map(row).collect::<Value>(),
+            "aicpu_primitives": on_aicpus().map(row).collect::<Value>(),
             "aicpu_statements": aicpu_statement_capabilities().map(row).collect::<Value>(),
         }));
     } else {
@@ -59,11 +59,16 @@ pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome
             .chain([heading("statement of `.wsp`")])
             .chain(statement_capabilities().map(row))
             .chain([heading("with `--aicpus N`")])
-            .chain(aicpu_capabilities().chain(aicpu_statement_capabilities()).map(row))
+            .chain(on_aicpus().chain(aicpu_statement_capabilities()).map(row))
             .collect();
         terminal.print(&columns(&rows));
     }
     Ok(Outcome::Done)
+}
+
+/// What primitives of `.pto` and of `.wsp` mean where AICPUs generate the tasks, if something else.
+fn on_aicpus() -> impl Iterator<Item = Capability> {
+    AICPU_SPACES.iter().copied().chain(aicpu_capabilities())
 }
 
 /// Prints what each platform does with each instruction of task graphs.

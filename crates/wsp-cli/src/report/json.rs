@@ -1,6 +1,6 @@
 //! The summary of a run for machines.
 
-use super::{GraphStats, RunReport, RunStats, TaskGroup};
+use super::{GraphStats, RunReport, RunStats, TaskGroup, aicpus};
 use pto_wsp::cache::{CacheUse, Miss};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -31,6 +31,7 @@ pub(super) fn run(report: &RunReport) -> Value {
         "time_ms": times(stats),
         "kv_gb_per_s": report.kv_gb_per_s(),
         "balance": { "planned": report.planned_balance(), "measured": report.measured_balance() },
+        "aicpus": stats.aicpus.as_deref().map(aicpus::json),
         "edges": edges(graph),
         "max_in_flight": graph.max_in_flight,
         "window_stalls": graph.window_stalls,

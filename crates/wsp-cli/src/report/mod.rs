@@ -29,6 +29,7 @@ pub use workload::{Check, Difference, RunTime, WorkloadReport};
 
 use pto_wsp::cache::CacheUse;
 use std::time::Duration;
+use wsp_backend::AicpuOutcome;
 use wsp_check::reference::Comparison;
 
 /// Tasks of one kernel.
@@ -79,6 +80,8 @@ pub struct RunStats {
     pub worker_busy: Vec<Duration>,
     /// What became of the schedule's wishes, and what the task graph did.
     pub graph: GraphStats,
+    /// What AICPUs did, where some generated the tasks.
+    pub aicpus: Option<Box<AicpuOutcome>>,
 }
 
 /// Statistics of the task graph; all but the hazards depend on timing.

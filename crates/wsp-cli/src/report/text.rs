@@ -1,7 +1,7 @@
 //! The summary of a run for people.
 
 use super::units::{bytes, millis};
-use super::{GraphStats, RunReport};
+use super::{GraphStats, RunReport, aicpus};
 use pto_wsp::cache::CacheUse;
 use std::fmt::Write as _;
 use wsp_check::reference::Comparison;
@@ -85,7 +85,10 @@ pub(super) fn run(report: &RunReport) -> String {
         ),
     );
     lines.cache(report.cache.as_ref());
-    lines.add("graph", &graph(&stats.graph));
+    match &stats.aicpus {
+        Some(outcome) => aicpus::add(outcome, stats.graph.overlapped, &mut lines),
+        None => lines.add("graph", &graph(&stats.graph)),
+    }
     if let Some(rate) = report.kv_gb_per_s() {
         lines.add("KV read", &format!("{rate:.2} GB/s"));
     }

@@ -39,7 +39,7 @@ const RUN: &[Row] = &[
     ("", "--allow-unwritten {out}", "= = - = = ="),
     ("--no-check", "--allow-unwritten {out}", "- - - - - -"),
     ("", "--stats json", "+ + + + + +"),
-    ("", "--aicpus 2", "- + - + - -"),
+    ("", "--aicpus 2", "+ + - + - -"),
     ("", "--expand bytecode", "- + - + - -"),
     ("", "--trace trace.json", "+ + + + + +"),
     ("", "--devices 2", "- - - - + +"),

@@ -61,8 +61,9 @@ impl SpaceProgram {
             return Ok(LaunchOptions { threads: 1, sequential: true, mode: Mode::Plain, ..common });
         }
         let RunOptions { threads, window, seed, trace, .. } = *options;
+        let aicpus = options.workload.aicpus;
         let mode = if options.plain { Mode::Plain } else { self.mode };
-        Ok(LaunchOptions { threads, window, seed, trace, mode, ..common })
+        Ok(LaunchOptions { threads, window, aicpus, seed, trace, mode, ..common })
     }
 }
 
@@ -103,6 +104,7 @@ impl wsp_backend::Program for SpaceProgram {
             ("sequential", options.sequential),
             ("plain", options.plain),
             ("recording", options.recording != Recording::Off),
+            ("aicpus", options.workload.aicpus != 0),
         ];
         refuse("virtual time: no kernel runs", &given)?;
         let launch = self.launch_options(args, options)?;
@@ -192,6 +194,8 @@ impl Prepared for PreparedSpaces {
         let plan = match &mut self.kept {
             Some(plan) => plan,
             None => {
+                // Runs of what is kept take fewer options.
+                self.program.config(&self.launch).map_err(refused)?;
                 let plan = self.program.plan(&self.args.arrays, &self.launch, Capacity::Exact);
                 self.ready = None;
                 self.kept.insert(plan.map_err(refused)?)
@@ -202,7 +206,7 @@ impl Prepared for PreparedSpaces {
 }
 
 fn told(outcome: Outcome) -> wsp_backend::Outcome {
-    let Outcome { outputs, unwritten, stats, notes } = outcome;
+    let Outcome { outputs, unwritten, stats, aicpus, notes } = outcome;
     let RunStats { threads, kernels, params, times, runtime, .. } = &stats;
     let told = Stats {
         tasks: runtime.tasks,
@@ -213,7 +217,7 @@ fn told(outcome: Outcome) -> wsp_backend::Outcome {
         kernels: kernels.clone(),
         params: params.iter().map(|(name, value)| (name.clone(), param_value(*value))).collect(),
     };
-    let (workload, unit) = (WorkloadResult::default(), UnitResult::default());
+    let (workload, unit) = (WorkloadResult { bodies: None, aicpus }, UnitResult::default());
     wsp_backend::Outcome { outputs, unwritten, stats: told, notes, workload, unit, own: Box::new(stats) }
 }
 

@@ -4,7 +4,7 @@
 //! registered in a [`KernelRegistry`], which may be compiled, or, where kernels are only declared, a body that mixes what a
 //! task reads into what it writes.
 
-mod aicpu;
+pub(crate) mod aicpu;
 pub(crate) mod codes;
 mod declared;
 mod equal;

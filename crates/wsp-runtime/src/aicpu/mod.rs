@@ -175,6 +175,11 @@ impl Aicpus {
         &self.config
     }
 
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
     /// Builds what the next run begins with, if a run has used it up. A run does so itself where this was not called, which takes about as
     /// long as it takes to get to its first task.
     pub fn arm(&mut self) {

@@ -11,7 +11,7 @@ mod issue;
 mod moved;
 mod outcome;
 mod ready;
-mod settings;
+pub(crate) mod settings;
 
 pub(crate) use moved::moved;
 pub(crate) use outcome::Ran;

@@ -19,7 +19,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    pub(super) fn new(stats: AicpuRunStats, transfer: Option<Transfer>, mut notes: Vec<Diagnostic>) -> Ran {
+    pub(crate) fn new(stats: AicpuRunStats, transfer: Option<Transfer>, mut notes: Vec<Diagnostic>) -> Ran {
         if stats.forced_starts > 0 {
             let what = "tasks started before the schedule says: AICPUs had no room for more";
             notes.push(

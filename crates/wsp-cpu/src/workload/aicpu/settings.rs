@@ -2,11 +2,11 @@
 
 use super::super::codes;
 use super::super::inputs::WorkloadOptions;
-use super::super::settings::{bad_option, trace};
+use super::super::settings::{Asked, bad_option, trace};
 use wsp_core::limits;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
-use wsp_ir::workload::Ready;
+use wsp_ir::workload::{Ready, SchedulePolicy};
 use wsp_plan::Support;
 use wsp_plan::ptow::check_ranges;
 use wsp_plan::workload::{LoweredSchedule, ScheduleLine};
@@ -22,38 +22,53 @@ pub(crate) fn settings(
     options: &WorkloadOptions,
 ) -> Result<AicpuConfig, Vec<Diagnostic>> {
     check_aicpus(schedule, options.aicpus)?;
-    let one = |fault: Diagnostic| vec![fault];
+    let asked = Asked {
+        threads: options.threads,
+        window: options.window,
+        seed: options.seed,
+        trace: trace(schedule, options),
+        cancel: options.cancel.as_ref(),
+    };
+    config(&schedule.policy, options.aicpus, &asked).map_err(|fault| vec![fault])
+}
+
+/// The configuration of a run on so many AICPUs, of a workload or of spaces.
+///
+/// # Errors
+/// What is asked contradicts the policy or is out of range.
+pub(crate) fn config(
+    policy: &SchedulePolicy,
+    aicpus: u16,
+    asked: &Asked<'_>,
+) -> Result<AicpuConfig, Diagnostic> {
     let config = AicpuConfig {
-        threads: worker_threads(options.threads),
-        window: window(schedule, options).map_err(one)?,
-        window_mode: schedule.policy.window.map(|window| window.mode).unwrap_or_default(),
-        pools: schedule.policy.pools,
-        gates: schedule.policy.gates.clone(),
-        ready: match schedule.policy.ready {
+        threads: worker_threads(asked.threads),
+        window: window(asked.window.or(policy.window.map(|window| window.capacity)), aicpus.into())?,
+        window_mode: policy.window.map(|window| window.mode).unwrap_or_default(),
+        pools: policy.pools,
+        gates: policy.gates.clone(),
+        ready: match policy.ready {
             Ready::Auto | Ready::Fifo | Ready::WorkSteal => ReadyOrder::Fifo,
             Ready::Priority => ReadyOrder::Priority,
         },
-        start: schedule.policy.start,
-        batch: schedule.policy.batch.unwrap_or(1),
-        trace: trace(schedule, options),
-        after: if schedule.policy.deps.takes_edges() { AfterEdges::Kept } else { AfterEdges::Absent },
-        interleaving: match options.seed {
+        start: policy.start,
+        batch: policy.batch.unwrap_or(1),
+        trace: asked.trace,
+        after: if policy.deps.takes_edges() { AfterEdges::Kept } else { AfterEdges::Absent },
+        interleaving: match asked.seed {
             0 => Interleaving::InTurn,
             seed => Interleaving::Random(seed),
         },
-        cancel: options.cancel.clone(),
+        cancel: asked.cancel.cloned(),
         ..AicpuConfig::default()
     };
-    config.validate(options.aicpus.into()).map_err(|fault| vec![bad_option(&fault.to_string())])?;
+    config.validate(aicpus.into()).map_err(|fault| bad_option(&fault.to_string()))?;
     Ok(config)
 }
 
 /// Tasks that one AICPU may have in flight: its part of what the schedule or the options give to all.
-fn window(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32, Diagnostic> {
-    let Some(all) = options.window.or(schedule.policy.window.map(|window| window.capacity)) else {
-        return Ok(limits::LOCAL_WINDOW_SIZE);
-    };
-    let aicpus = u32::from(options.aicpus);
+fn window(all: Option<u32>, aicpus: u32) -> Result<u32, Diagnostic> {
+    let Some(all) = all else { return Ok(limits::LOCAL_WINDOW_SIZE) };
     if all < aicpus {
         let fault = bad_option(&format!(
             "a window of {all} is too small for {aicpus} AICPUs: each needs room for a task"

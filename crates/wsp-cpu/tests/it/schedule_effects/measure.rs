@@ -1,5 +1,6 @@
 //! What tests of schedules measure: order, places, what is in flight. Nothing here depends on how fast anything is.
 
+use super::places;
 use crate::workloads::{program, report};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -67,6 +68,7 @@ pub(super) fn run(
     options: &WorkloadOptions,
     body: impl Fn(i64) -> Result<(), String> + Clone + Send + Sync + 'static,
 ) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
+    places::at(if options.aicpus == 0 { places::Threads } else { places::Aicpus });
     let mut registry = KernelRegistry::new();
     for name in KERNELS.iter().filter(|name| text.contains(&format!("kernel {name}("))) {
         let body = body.clone();
@@ -118,6 +120,7 @@ pub(super) fn simulated(text: &str, threads: u32) -> SimulatedWorkload {
 }
 
 pub(super) fn try_simulated(text: &str, threads: u32) -> Result<SimulatedWorkload, Vec<Diagnostic>> {
+    places::at(places::VirtualTime);
     program(text).simulate(&inputs(), &WorkloadOptions { threads, ..WorkloadOptions::default() })
 }
 

@@ -2,10 +2,11 @@
 
 mod aicpus;
 mod measure;
+mod places;
 mod spaces;
 mod workloads;
 
-use wsp_plan::{CAPABILITIES, Capability, Support, aicpu_capabilities, workload_capabilities};
+use wsp_plan::{AICPU_SPACES, CAPABILITIES, Capability, Support, aicpu_capabilities, workload_capabilities};
 
 /// A primitive, as the table spells it, and what measures its effect: with it and without it.
 type Effect = (&'static str, fn());
@@ -27,7 +28,11 @@ fn measure_all(table: impl Iterator<Item = Capability>, effects: &[Effect]) {
 
 #[test]
 fn every_primitive_of_a_workload_has_its_effect() {
-    measure_all(workload_capabilities(), workloads::EFFECTS);
+    every_row_is_measured(workload_capabilities(), workloads::EFFECTS);
+    let refused = |row: &Capability| row.support == Support::Error;
+    let refused: Vec<&str> = aicpu_capabilities().filter(refused).map(|row| row.primitive).collect();
+    let effects = (workloads::EFFECTS, aicpus::EFFECTS);
+    places::measure(workload_capabilities(), effects, &refused, workloads::LACKS);
 }
 
 #[test]
@@ -40,6 +45,13 @@ fn every_primitive_that_means_something_else_on_aicpus_has_its_effect_there() {
 }
 
 #[test]
+fn every_primitive_of_a_space_that_means_something_else_on_aicpus_has_its_effect_there() {
+    measure_all(AICPU_SPACES.iter().copied(), spaces::ON_AICPUS);
+}
+
+#[test]
 fn every_primitive_of_a_space_has_its_effect() {
-    measure_all(CAPABILITIES.iter().copied(), spaces::EFFECTS);
+    every_row_is_measured(CAPABILITIES.iter().copied(), spaces::EFFECTS);
+    let effects = (spaces::EFFECTS, spaces::ON_AICPUS);
+    places::measure(CAPABILITIES.iter().copied(), effects, &[], spaces::LACKS);
 }

@@ -1,7 +1,9 @@
 //! Effects of what schedules of spaces say.
 
 use super::Effect;
+use super::places::{self, Lack};
 use crate::splits::report;
+use std::ops::Range;
 use wsp_backend::{Args, Backend, RunOptions};
 use wsp_core::DType;
 use wsp_core::policy::{Gate, GateScope, PoolSizes, Ready};
@@ -44,6 +46,21 @@ pub(super) const EFFECTS: &[Effect] = &[
     ("PTO_PROFILE_GUIDED(axis, policies)", || refused("PTO_PROFILE_GUIDED(batch, {PTO_PARALLEL})")),
     ("PTO_COMPUTE(kernel, inputs)", || refused("PTO_COMPUTE(k, lens)")),
 ];
+
+/// Where AICPUs generate the tasks.
+pub(super) const ON_AICPUS: &[Effect] = &[
+    ("PTO_AFFINITY(axis, PTO_CORE_GROUP)", || no_effect_on_aicpus("PTO_AFFINITY(row, PTO_CORE_GROUP)")),
+    ("PTO_AFFINITY(axis, PTO_CORE_LOCAL)", || no_effect_on_aicpus("PTO_AFFINITY(row, PTO_CORE_LOCAL)")),
+    ("PTO_AFFINITY(axis, PTO_SPREAD)", || no_effect_on_aicpus("PTO_AFFINITY(row, PTO_SPREAD)")),
+    ("PTO_ORDER(axis, PTO_PARALLEL)", parallel_on_aicpus),
+    ("PTO_PREFETCH(axis, depth)", || no_effect_on_aicpus("PTO_PREFETCH(row, 1)")),
+    ("PTO_PRIORITY(axis)", priority_on_aicpus),
+    ("PTO_POOLS(vector, cube)", pools_on_aicpus),
+];
+
+/// Where nothing is measured, and why.
+pub(super) const LACKS: &[Lack] =
+    &[("PTO_PREFETCH(axis, depth)", places::VirtualTime, "no kernel runs, so nothing is brought near")];
 
 /// Elements of the dynamic axis for each index of the first.
 const LENS: [u32; 3] = [2, 3, 2];
@@ -101,11 +118,34 @@ impl Space {
         Program::new(compiled(&text, cores).unwrap_or_else(|found| panic!("{}\n{text}", report(&found))))
     }
 
-    /// Index and part of every item, in the order of issue.
+    /// Index and part of every item, in the order of issue, in which one worker, one AICPU and virtual time start as many tasks.
     fn items(&self, cores: u32) -> Vec<(u32, u32, u32)> {
+        let on_one = |aicpus| LaunchOptions { threads: 1, aicpus, trace: true, ..LaunchOptions::default() };
+        let ran = |options: LaunchOptions| {
+            let outcome = self.program(cores).execute(&arrays(), &options);
+            outcome.unwrap_or_else(|found| panic!("{}", report(&found))).stats.runtime.trace
+        };
+        places::at(places::Threads);
+        places::at(places::Aicpus);
+        let traces = [ran(on_one(0)), ran(on_one(1))].map(|trace| {
+            let in_order = trace.is_sorted_by_key(|task| task.started_ns);
+            (trace.len(), in_order || self.schedule.contains("PTO_PARALLEL"))
+        });
+        let starts: Vec<u64> = self.simulated(cores, 1).into_iter().map(|(start, _)| start).collect();
         let plan = self.program(cores).plan(&arrays(), &LaunchOptions::default(), Capacity::Exact);
         let plan = plan.unwrap_or_else(|found| panic!("{}", report(&found)));
-        plan.descriptors().map(|item| (item.words[0], item.words[1], item.words[2])).collect()
+        let items: Vec<_> =
+            plan.descriptors().map(|item| (item.words[0], item.words[1], item.words[2])).collect();
+        assert_eq!(traces, [(items.len(), true); 2]);
+        assert_eq!((starts.len(), starts.is_sorted()), (items.len(), true));
+        items
+    }
+
+    /// Start and worker of each task in virtual time.
+    fn simulated(&self, cores: u32, threads: u32) -> Vec<(u64, u32)> {
+        let text = self.text();
+        let plan = compiled(&text, cores).unwrap_or_else(|found| panic!("{}\n{text}", report(&found)));
+        simulated(plan, arrays(), threads)
     }
 
     /// Indices of the items, in the order of issue.
@@ -116,6 +156,7 @@ impl Space {
     fn run(&self, threads: u32) -> Outcome {
         let options =
             LaunchOptions { threads, cores_per_group: GROUP, trace: true, ..LaunchOptions::default() };
+        places::at(places::Threads);
         let outcome = self.program(threads).execute(&arrays(), &options);
         outcome.unwrap_or_else(|found| panic!("{}", report(&found)))
     }
@@ -172,6 +213,7 @@ fn pad_last() {
         let program = Program::new(compiled(&text, 1).unwrap_or_else(|found| panic!("{}", report(&found))));
         let zeros = |rows| Array::zeros(DType::F32, &[rows, 8]).expect("it is small");
         let arrays = Arrays::from([("x".to_owned(), zeros(5)), ("y".to_owned(), zeros(3))]);
+        places::at(places::Threads);
         let outcome = program.execute(&arrays, &LaunchOptions::default());
         let outcome = outcome.unwrap_or_else(|found| panic!("{}", report(&found)));
         let rows = outcome.outputs["y"].as_slice::<f32>().expect("of this type").chunks(8).map(|row| row[0]);
@@ -210,6 +252,19 @@ fn placed(policy: &str, place: fn(u32, &Ran) -> (u32, u32)) {
     }
     let affinity = PLAIN.run(2).stats.runtime.affinity;
     assert_eq!(affinity.hits + affinity.misses, 0);
+    // In virtual time, of the tasks that start at once, where every worker has one; groups have their usual size there.
+    let threads = if policy == "PTO_CORE_LOCAL" { 3 } else { 7 };
+    let tasks = Space::scheduled(&format!("PTO_AFFINITY(batch, {policy})")).simulated(1, threads);
+    let usual = wsp_core::limits::CORES_PER_GROUP;
+    for (number, (start, worker)) in (0..).zip(tasks) {
+        let batch = DECLARED[number as usize].0;
+        let expected = match policy {
+            "PTO_CORE_GROUP" => (worker / usual, batch % threads.div_ceil(usual)),
+            "PTO_CORE_LOCAL" => (worker, batch),
+            _ => (worker, number),
+        };
+        assert!(start > 0 || expected.0 == expected.1, "{policy}: task {number} is on worker {worker}");
+    }
 }
 
 fn sequential() {
@@ -233,6 +288,23 @@ fn strict() {
     };
     assert_eq!(fences("PTO_SEQUENTIAL_STRICT"), Some(2));
     assert_eq!(fences("PTO_SEQUENTIAL"), Some(0));
+    // Of the three chunks three, three and one task.
+    let starts = |policy: &str| -> Vec<u64> {
+        let tasks = Space::scheduled(&format!("PTO_ORDER(chunk, {policy})")).simulated(1, 7);
+        let took = tasks.iter().map(|(start, _)| *start).filter(|start| *start > 0).min().unwrap_or(1);
+        tasks.into_iter().map(|(start, _)| start / took).collect()
+    };
+    assert_eq!(starts("PTO_SEQUENTIAL_STRICT"), [0, 0, 0, 1, 1, 1, 2]);
+    assert_eq!(starts("PTO_SEQUENTIAL"), [0; 7]);
+    let plan = compiled(&Space::scheduled("PTO_ORDER(chunk, PTO_SEQUENTIAL_STRICT)").text(), 2);
+    let program = Program::new(plan.unwrap_or_else(|found| panic!("{}", report(&found))));
+    let options = LaunchOptions { aicpus: 3, threads: 2, trace: true, ..LaunchOptions::default() };
+    places::at(places::Aicpus);
+    let outcome = program.execute(&arrays(), &options).unwrap_or_else(|found| panic!("{}", report(&found)));
+    let trace = outcome.stats.runtime.trace;
+    let last = |tasks: Range<usize>| trace[tasks].iter().map(|task| task.finished_ns).max();
+    let first = |tasks: Range<usize>| trace[tasks].iter().map(|task| task.started_ns).min();
+    assert!(last(0..3) <= first(3..6) && last(3..6) <= first(6..7));
 }
 
 fn parallel() {
@@ -240,6 +312,8 @@ fn parallel() {
         |schedule: &str| Space::scheduled(schedule).program(1).lowered().stages[0].schedule.policy.ready;
     assert_eq!(ready("PTO_ORDER(batch, PTO_PARALLEL) PTO_ORDER(chunk, PTO_PARALLEL)"), Ready::WorkSteal);
     assert_eq!(ready("PTO_ORDER(batch, PTO_PARALLEL) PTO_ORDER(chunk, PTO_SEQUENTIAL)"), Ready::Fifo);
+    let order = Space::scheduled("PTO_ORDER(batch, PTO_PARALLEL) PTO_ORDER(chunk, PTO_PARALLEL)").order();
+    assert_eq!(order, DECLARED);
 }
 
 fn interleaved() {
@@ -305,13 +379,20 @@ fn dependency() {
         )
     };
     let lowered = compiled(&text("PTO_DEPENDENCY(two.mid, one.mid)"), 2);
-    let program = Program::new(lowered.unwrap_or_else(|found| panic!("{}", report(&found))));
+    let lowered = lowered.unwrap_or_else(|found| panic!("{}", report(&found)));
     let zeros = || Array::zeros(DType::F32, &[8, 16]).expect("it is small");
     let arrays = Arrays::from([("x".to_owned(), zeros()), ("y".to_owned(), zeros())]);
-    let options = LaunchOptions { threads: 2, trace: true, ..LaunchOptions::default() };
-    let outcome = program.execute(&arrays, &options).unwrap_or_else(|found| panic!("{}", report(&found)));
-    let trace = outcome.stats.runtime.trace;
-    assert!((0..8).all(|row| trace[row].finished_ns <= trace[8 + row].started_ns));
+    places::at(places::Threads);
+    places::at(places::Aicpus);
+    for aicpus in [0, 3] {
+        let program = Program::new(lowered.clone());
+        let options = LaunchOptions { threads: 2, aicpus, trace: true, ..LaunchOptions::default() };
+        let outcome = program.execute(&arrays, &options).unwrap_or_else(|found| panic!("{}", report(&found)));
+        let trace = outcome.stats.runtime.trace;
+        assert!((0..8).all(|row| trace[row].finished_ns <= trace[8 + row].started_ns), "{aicpus}");
+    }
+    let starts: Vec<u64> = simulated(lowered, arrays, 16).into_iter().map(|(start, _)| start).collect();
+    assert!(starts[..8] == [0; 8] && starts[8..].iter().all(|start| *start > 0), "{starts:?}");
     // What is not so is refused.
     assert!(compiled(&text("PTO_DEPENDENCY(two.x, one.x)"), 2).is_err());
 }
@@ -348,19 +429,27 @@ fn rows() -> Arrays {
     Arrays::from([("x".to_owned(), Array::zeros(DType::F32, &[6, 8]).expect("it is small"))])
 }
 
-/// Start, in what a task takes, and worker of each task in virtual time.
-fn in_virtual_time(schedule: &str, threads: u32) -> (Vec<u64>, Vec<u32>) {
-    let program = CpuSimBackend::default().compile(&units(schedule).into());
+/// Start and worker of each task in virtual time; points of fences have none.
+fn simulated(plan: LoweredPlan, arrays: Arrays, threads: u32) -> Vec<(u64, u32)> {
+    let program = CpuSimBackend::default().compile(&plan.into());
     let program = program.unwrap_or_else(|found| panic!("{found}"));
-    let args = Args { arrays: rows(), ..Args::default() };
+    let args = Args { arrays, ..Args::default() };
+    places::at(places::VirtualTime);
     let simulated = program.simulate(&args, &RunOptions { threads, ..RunOptions::default() });
     let tasks = simulated.unwrap_or_else(|fault| panic!("{fault}")).tasks;
-    tasks.iter().filter_map(|task| Some((task.start / 16, task.worker?))).unzip()
+    tasks.iter().filter_map(|task| Some((task.start, task.worker?))).collect()
+}
+
+/// The same for a kernel for either unit, in terms of what a task takes.
+fn in_virtual_time(schedule: &str, threads: u32) -> (Vec<u64>, Vec<u32>) {
+    let tasks = simulated(units(schedule), rows(), threads);
+    tasks.into_iter().map(|(start, worker)| (start / 16, worker)).unzip()
 }
 
 /// What is recorded of each task on threads.
 fn on_threads(schedule: &str, threads: u32) -> Vec<TaskTrace> {
     let options = LaunchOptions { threads, trace: true, ..LaunchOptions::default() };
+    places::at(places::Threads);
     let outcome = Program::new(units(schedule)).execute(&rows(), &options);
     outcome.unwrap_or_else(|found| panic!("{}", report(&found))).stats.runtime.trace
 }
@@ -371,27 +460,73 @@ fn at_once<'t>(tasks: impl Iterator<Item = &'t TaskTrace> + Clone) -> usize {
     tasks.clone().map(|task| running(task.started_ns)).max().unwrap_or(0)
 }
 
+/// What a run on AICPUs gives, with as many threads.
+fn on_aicpus(schedule: &str, aicpus: u16) -> Outcome {
+    let options = LaunchOptions { aicpus, threads: aicpus.into(), trace: true, ..LaunchOptions::default() };
+    places::at(places::Aicpus);
+    let outcome = Program::new(units(schedule)).execute(&rows(), &options);
+    outcome.unwrap_or_else(|found| panic!("{}", report(&found)))
+}
+
+fn no_effect_on_aicpus(statement: &str) {
+    let codes = |schedule: &str| -> Vec<u16> {
+        on_aicpus(schedule, 3).notes.iter().map(|note| note.code.0).collect()
+    };
+    assert_eq!((codes(statement), codes("")), (vec![416], vec![]));
+    let outcome = on_aicpus(statement, 3);
+    let each = outcome.aicpus.expect("figures of AICPUs").aicpus;
+    assert_eq!(each.iter().map(|aicpu| aicpu.tasks).collect::<Vec<_>>(), [4; 3]);
+    // With as many cores as AICPUs each issues to its own first.
+    let runtime = outcome.stats.runtime;
+    assert_eq!((runtime.affinity.hits, runtime.prefetch.issued + runtime.prefetch.missed), (0, 0));
+}
+
+fn in_issue_order(trace: &[TaskTrace]) -> bool {
+    trace.is_sorted_by_key(|task| task.started_ns)
+}
+
+fn parallel_on_aicpus() {
+    let trace = on_aicpus("PTO_ORDER(row, PTO_PARALLEL)", 1).stats.runtime.trace;
+    assert!(in_issue_order(&trace) && trace.len() == 12);
+}
+fn priority_on_aicpus() {
+    assert!((0..20).all(|_| in_issue_order(&on_aicpus("", 1).stats.runtime.trace)));
+    assert!((0..500).any(|_| !in_issue_order(&on_aicpus("PTO_PRIORITY(row)", 1).stats.runtime.trace)));
+}
+
+fn pools_on_aicpus() {
+    let trace = on_aicpus("PTO_POOLS(1, 2)", 2).stats.runtime.trace;
+    let of_unit = |(task, core): (usize, u32)| (core > 0) == (task % 2 == 1);
+    assert!(trace.iter().map(|task| task.worker).enumerate().all(of_unit));
+    // A window of all AICPUs is divided among them.
+    let options = LaunchOptions { aicpus: 4, window: Some(3), ..LaunchOptions::default() };
+    let refused = Program::new(units("")).execute(&rows(), &options).expect_err("each needs room for a task");
+    assert_eq!(refused[0].code.0, 864);
+}
+
 fn priority() {
     let falling: Vec<u64> = (0..12).map(|task| 10 - task / 2 * 2 + task % 2).collect();
     assert_eq!(in_virtual_time("PTO_PRIORITY(row)", 1).0, falling);
     assert_eq!(in_virtual_time("", 1).0, (0..12).collect::<Vec<u64>>());
     // On a thread, among the tasks that are generated when it takes one: in issue order without a priority, in every run.
-    let in_issue_order = |schedule: &str| on_threads(schedule, 1).is_sorted_by_key(|task| task.started_ns);
-    assert!((0..20).all(|_| in_issue_order("")));
-    assert!((0..500).any(|_| !in_issue_order("PTO_PRIORITY(row)")));
+    assert!((0..20).all(|_| in_issue_order(&on_threads("", 1))));
+    assert!((0..500).any(|_| !in_issue_order(&on_threads("PTO_PRIORITY(row)", 1))));
 }
 
 fn gate() {
     assert_eq!(in_virtual_time("PTO_PIPELINE_DEPTH(2)", 12).0, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
     assert_eq!(in_virtual_time("", 12).0, [0; 12]);
     assert_eq!(at_once(on_threads("PTO_PIPELINE_DEPTH(1)", 4).iter()), 1);
+    assert_eq!(at_once(on_aicpus("PTO_PIPELINE_DEPTH(1)", 4).stats.runtime.trace.iter()), 1);
 }
 
 fn gate_per_pool() {
     let schedule = "PTO_PIPELINE_DEPTH(2, PTO_PER_POOL)";
     assert_eq!(in_virtual_time(schedule, 12).0, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
-    let trace = on_threads("PTO_PIPELINE_DEPTH(1, PTO_PER_POOL)", 4);
-    assert_eq!([0, 1].map(|unit| at_once(trace.iter().filter(|task| task.task.0 % 2 == unit))), [1, 1]);
+    let one = "PTO_PIPELINE_DEPTH(1, PTO_PER_POOL)";
+    for trace in [on_threads(one, 4), on_aicpus(one, 4).stats.runtime.trace] {
+        assert_eq!([0, 1].map(|unit| at_once(trace.iter().filter(|task| task.task.0 % 2 == unit))), [1, 1]);
+    }
 }
 
 fn pools() {

@@ -5,6 +5,7 @@ use super::measure::{
     NONE, On, free, most_in_flight, one_by_one, order, order_everywhere, pairs, ran, refused, run, simulated,
     starts, traced_workers, try_simulated, workers,
 };
+use super::places::{self, Lack};
 use crate::workloads::{program, report};
 use wsp_backend::Absent;
 use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions, WorkloadProgram};
@@ -51,6 +52,12 @@ pub(super) const EFFECTS: &[Effect] = &[
     ("timing(interleaved(n))", || not_supported("timing(interleaved(3));")),
     ("timing(rate_limit(n))", || not_supported("timing(rate_limit(3));")),
     ("spatial_map((x, y))", || not_supported("spatial_map((4, 2));")),
+];
+
+/// Where nothing is measured, and why.
+pub(super) const LACKS: &[Lack] = &[
+    ("task_graph(trace = none)", places::VirtualTime, "times of tasks are what virtual time gives"),
+    ("task_graph(trace = measured)", places::VirtualTime, "times of tasks are what virtual time gives"),
 ];
 
 pub(super) const AFTER: &str = "task_graph(start = after_orchestration);";
@@ -242,7 +249,9 @@ fn units(schedule: &str) -> String {
 }
 
 fn pools_shared() {
-    assert_eq!(most_in_flight(&units("task_graph(pools = shared);"), On::Threads(4), 2)[0].min(2), 2);
+    for on in [On::Threads(4), On::Aicpus(1, 4)] {
+        assert_eq!(most_in_flight(&units("task_graph(pools = shared);"), on, 2)[0].min(2), 2, "{on:?}");
+    }
     assert_eq!(most_in_flight(&units("task_graph(pools = by_unit(3, 1));"), On::Threads(0), 1)[0], 1);
     assert_eq!(simulated(&units("task_graph(pools = shared);"), 12).simulation.makespan, 10);
 }
@@ -350,6 +359,7 @@ fn forced(text: &str, on: On) -> u64 {
     registry.register("set", |cx| cx.store(0, &[1_i64])).expect("a name of a kernel");
     let program = program(text).with_kernels(registry).unwrap_or_else(|found| panic!("{}", report(&found)));
     let inputs = WorkloadInputs { absent: Absent::Zeros, ..WorkloadInputs::default() };
+    places::at(if matches!(on, On::Threads(_)) { places::Threads } else { places::Aicpus });
     let outcome = program.execute(&inputs, &on.options());
     outcome.unwrap_or_else(|found| panic!("{}", report(&found))).runtime.forced_starts
 }
@@ -361,7 +371,7 @@ pub(super) fn forced_on_aicpus(before: u32, schedule: &str) -> u64 {
 
 fn start_immediate() {
     let text = computed(2, "task_graph(start = immediate);");
-    assert_eq!(forced(&text, On::Threads(2)), 0);
+    assert_eq!((forced(&text, On::Threads(2)), forced(&text, On::Aicpus(2, 1))), (0, 0));
     assert_eq!(forced(&text.replace("immediate", "after_orchestration"), On::Threads(2)), 1);
     assert_eq!(simulated(&free(6, "task_window(2, stall);"), 2).simulation.forced_start, None);
 }
@@ -389,14 +399,16 @@ fn start_threshold() {
 }
 
 fn trace_none() {
-    let untraced = |schedule: &str| {
-        let options = WorkloadOptions { threads: 2, ..WorkloadOptions::default() };
+    let untraced = |schedule: &str, aicpus| {
+        let options = WorkloadOptions { threads: 2, aicpus, ..WorkloadOptions::default() };
         let outcome =
             run(&free(6, schedule), &options, |_| Ok(())).unwrap_or_else(|f| panic!("{}", report(&f)));
         (outcome.runtime.trace.len(), outcome.kernels[0].tasks)
     };
-    assert_eq!(untraced("task_graph(trace = none);"), (0, 6));
-    assert_eq!(untraced("task_graph(trace = measured);"), (6, 6));
+    for aicpus in [0, 2] {
+        assert_eq!(untraced("task_graph(trace = none);", aicpus), (0, 6));
+        assert_eq!(untraced("task_graph(trace = measured);", aicpus), (6, 6));
+    }
 }
 
 fn trace_measured() {
@@ -536,6 +548,10 @@ fn timing_immediate() {
     let text = |timing: &str| pairs(timing);
     assert_eq!(starts(&text("timing(immediate);"), 3), [0, 0, 0, 10, 10, 10]);
     assert_eq!(starts(&text("timing(immediate);"), 3), starts(&text(""), 3));
+    for on in [On::Threads(1), On::Aicpus(1, 1)] {
+        let schedule = format!("timing(immediate); {AFTER}");
+        assert_eq!(order(&text(&schedule), on), order(&text(AFTER), on), "{on:?}");
+    }
     assert!(compiles(&text("timing(immediate);")) && !compiles(&text("timing(batched(2));")));
 }
 

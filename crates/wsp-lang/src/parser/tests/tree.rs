@@ -1,7 +1,6 @@
 //! What is well-formed gives the right tree.
 
 use super::*;
-use wsp_core::policy::OrderPolicy;
 use wsp_diag::Span;
 
 #[test]
