@@ -17,7 +17,7 @@ use wsp_core::{DType, TensorId};
 use wsp_diag::Diagnostic;
 use wsp_ir::{Module, Storage};
 use wsp_kernel::{CacheArrays, Env, IntArray, Layout, Paged, TensorMem, Value};
-use wsp_memory::{ByteRange, EarlyLoads, View};
+use wsp_memory::{ByteRange, Bytes, EarlyLoads, View};
 use wsp_plan::{Array, ArrayError, Arrays, LoweredPlan};
 
 /// Alignment of the fields of a workspace slot and of slots themselves, in bytes.
@@ -254,6 +254,25 @@ pub(crate) fn attach(
         owned.ranges.push(held.range);
     }
     Ok(owned)
+}
+
+/// Gives `env` the types of the tensors for which [`attach`] has memory.
+pub(crate) fn outline(plan: &LoweredPlan, bound: &Bound, given: Given<'_>, env: &mut Env) {
+    for (i, tensor) in plan.module.tensors.iter().enumerate() {
+        let (first, dtype) = (plan.memory[i], bound.tensors[i].dtype);
+        let is_there = match tensor.storage {
+            Storage::Workspace | Storage::Temporary => true,
+            Storage::Launch | Storage::CacheKeys(_) | Storage::CacheValues(_) => {
+                let has = |name: &String| given.views.contains_key(name) || given.arrays.contains_key(name);
+                let name = in_place::array_name(plan, bound, first);
+                name.is_some_and(|name| plan.tensors[first.index()].written || has(&name))
+            }
+        };
+        if is_there && dtype.is_float() {
+            let layout = Layout::Strided { dims: Vec::new(), strides: Vec::new() };
+            env.tensors[i] = Some(TensorMem::new(Bytes::NONE, dtype, layout));
+        }
+    }
 }
 
 /// Takes the memory of tensors out of `env`, which may stay when what was attached goes.

@@ -52,8 +52,8 @@ pub(crate) struct Prepared {
     views: Views,
     /// The claim that the caller has made on them.
     pub(crate) claim: Option<Arc<Claim>>,
-    /// The kernels, from the first run on.
-    codes: Option<Vec<KernelCode>>,
+    /// The kernels, once they are compiled.
+    codes: Vec<KernelCode>,
     pub(crate) times: Times,
 }
 
@@ -147,7 +147,8 @@ impl Program {
         arrays: &Arrays,
         options: &LaunchOptions,
     ) -> Result<ReadyLaunch, Vec<Diagnostic>> {
-        let (prepared, generators) = self.prepare(arrays, options, false)?;
+        let (mut prepared, generators) = self.prepare(arrays, options, false)?;
+        self.compile_kernels(&mut prepared, arrays)?;
         let way = match options.aicpus {
             aicpus if aicpus != 0 && !options.sequential => {
                 Way::Aicpus(Box::new(self.aicpus(aicpus, options).map_err(|fault| vec![fault])?))
@@ -155,6 +156,26 @@ impl Program {
             _ => Way::Planner(self.config(options)?),
         };
         Ok(ReadyLaunch { prepared, generators, way })
+    }
+
+    /// Compiles the kernels for a launch with these arrays: of tensors they need the types, and no memory. So no run compiles any.
+    ///
+    /// # Errors
+    /// What is wrong with kernels.
+    pub(crate) fn compile_kernels(
+        &self,
+        prepared: &mut Prepared,
+        arrays: &Arrays,
+    ) -> Result<(), Vec<Diagnostic>> {
+        let Prepared { bound, env, kernels, recording, views, codes, times, .. } = prepared;
+        let started = clock::now();
+        let given = memory::Given { arrays, views, recording: *recording };
+        memory::outline(&self.plan, bound, given, env);
+        let compiled = runner::kernel_codes(&self.plan.module, kernels, env);
+        memory::detach(env);
+        *codes = compiled?;
+        times.compile += clock::nanos_since(started);
+        Ok(())
     }
 
     /// Runs the tasks of a launch, which was made ready for these arrays. One that failed is not run again.
@@ -263,15 +284,6 @@ impl Program {
         let given = memory::Given { arrays, views, recording: *recording };
         let owned = memory::attach(&self.plan, bound, sizes, slots, given, env)?;
         times.allocate = clock::nanos_since(started);
-        let codes = match codes {
-            Some(codes) => codes,
-            None => {
-                let started = clock::now();
-                let compiled = runner::kernel_codes(&self.plan.module, kernels, env)?;
-                times.compile += clock::nanos_since(started);
-                codes.insert(compiled)
-            }
-        };
         let runner = KernelRunner::new(kernels, codes, env, threads as usize);
         runner.check_tiles(&self.plan.module, &sizes.changed_tiles).map_err(|fault| vec![fault])?;
 
@@ -388,7 +400,7 @@ impl Program {
         let recording = Recorded { outputs: options.recording, steps: options.recording };
         let sizes = Sizes::default();
         let (views, claim) = (options.views.clone(), options.claim.clone());
-        Ok(Prepared { bound, env, slots, kernels, sizes, recording, views, claim, codes: None, times })
+        Ok(Prepared { bound, env, slots, kernels, sizes, recording, views, claim, codes: Vec::new(), times })
     }
 
     /// What generators see of arrays: shapes, integers, page tables.

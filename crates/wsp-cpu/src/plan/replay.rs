@@ -29,6 +29,7 @@ impl Program {
     ) -> Result<Outcome, Vec<Diagnostic>> {
         let config = self.config(options)?;
         let mut prepared = self.bind_plan(plan, arrays, options)?;
+        self.compile_kernels(&mut prepared, arrays)?;
         let Prepared { bound, env, kernels, sizes, times, .. } = &mut prepared;
         let started = clock::now();
         for &(axis, size) in &plan.settled.tiles {

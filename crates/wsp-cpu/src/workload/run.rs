@@ -308,8 +308,9 @@ impl LibraryLaunch {
     ) -> Result<LibraryLaunch, Vec<Diagnostic>> {
         let LibraryKernels { program, tasks, .. } = kernels;
         refuse_for_library(options).map_err(|fault| vec![fault])?;
-        let (prepared, bindings) =
+        let (mut prepared, bindings) =
             program.prepare_tasks(tasks, &inputs.arrays, &launch_options(kernels, inputs, options))?;
+        program.compile_kernels(&mut prepared, &inputs.arrays)?;
         let (module, schedule) = (&tasks.module, &tasks.schedule);
         let notes = check(module, &bindings, schedule, options)?;
         if checks_order(schedule, options) {

@@ -1,10 +1,11 @@
 //! Tiers and their workspaces: which tier is chosen, and where its slots lie.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use wsp_backend::{Args, Backend, RunOptions};
 use wsp_core::DType;
-use wsp_cpu::{Capacity, LaunchOptions, Program};
+use wsp_cpu::{Capacity, CpuSimBackend, LaunchOptions, Program};
 use wsp_diag::{Diagnostic, SourceMap, render_all};
-use wsp_kernel::Engine;
+use wsp_kernel::{CodeCache, Engine};
 use wsp_plan::{Array, Arrays, CompileOptions, lower};
 
 fn compile(text: &str) -> Result<Program, Vec<Diagnostic>> {
@@ -415,4 +416,22 @@ fn indices_below_zero_and_past_32_bits_tell_rounds_apart() {
         let rounds = if around.contains("2147483648") { 5 } else { 4 };
         assert_eq!(slots.len(), 2 * rounds, "{around}");
     }
+}
+
+/// All tiers, also those that no task picks.
+#[test]
+fn every_tier_is_compiled_before_the_first_launch() {
+    let text = choosing(&["len <= 8", "len <= 16"], "PTO_SELECT_TIER(T, own)");
+    let (module, found) = wsp_lang::compile("tiers.pto", &text, &mut SourceMap::default());
+    let module = module.unwrap_or_else(|| panic!("{}", render_all(&found, &SourceMap::default(), false)));
+    let plan = lower(&module, &CompileOptions::default()).unwrap();
+    let code = CodeCache::default();
+    let backend =
+        CpuSimBackend { engine: Engine::Native, code: Some(code.clone()), ..CpuSimBackend::default() };
+    let program = backend.compile(&plan.into()).unwrap();
+    let args = Args { arrays: lens(&[4, 12]), ..Args::default() };
+    let mut prepared = program.prepare(args, RunOptions { threads: 1, ..RunOptions::default() }).unwrap();
+    let before = code.statistics();
+    prepared.run().unwrap();
+    assert_eq!((before.compiled > 0, before), (true, code.statistics()));
 }
