@@ -49,9 +49,9 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
             "whether devices use the same bytes of `{}` at the same time was not compared",
             cx.tensor_name(a.tensor)
         );
-        let mut found = cx.on(warning(NOT_ALL, message), a.at, super::flow::verb(&a));
+        let mut found = cx.on(warning(NOT_ALL, message), a.at, a.verb());
         if a.at != b.at {
-            found = cx.and(found, b.at, super::flow::verb(&b));
+            found = cx.and(found, b.at, b.verb());
         }
         cx.report(advised(found));
     }
@@ -67,10 +67,9 @@ fn tell(cx: &mut Cx<'_>, devices: [u32; 2], a: &Access, b: &Access) {
     let name = cx.tensor_name(a.tensor);
     let message =
         format!("devices {first} and {second} use the same bytes of `{name}` in no order{condition}");
-    let verb = super::flow::verb;
-    let mut found = cx.on(of(LAUNCHES, message), a.at, &format!("device {first} {} it here", verb(a)));
+    let mut found = cx.on(of(LAUNCHES, message), a.at, &format!("device {first} {} it here", a.verb()));
     if a.at != b.at {
-        found = cx.and(found, b.at, &format!("device {second} {} it here", verb(b)));
+        found = cx.and(found, b.at, &format!("device {second} {} it here", b.verb()));
     }
     cx.report(advised(found));
 }

@@ -254,8 +254,8 @@ impl<'m> Flow<'_, 'm> {
             names[1],
             cx.tensor_name(a.tensor)
         );
-        let mut found = cx.on(warning(NOT_ALL, message), b.at, &format!("{} it here", verb(&b)));
-        found = cx.and(found, a.at, &format!("{} it here", verb(&a)));
+        let mut found = cx.on(warning(NOT_ALL, message), b.at, &format!("{} it here", b.verb()));
+        found = cx.and(found, a.at, &format!("{} it here", a.verb()));
         if undecided.len() > 1 {
             found = found.note(format!("and of {} more pairs", undecided.len() - 1));
         }
@@ -332,8 +332,8 @@ impl<'m> Flow<'_, 'm> {
         let tensor = cx.tensor_name(a.tensor);
         let message = format!("`{}` and `{}` use `{tensor}` in no order", names[0], names[1]);
         let mut found = of(RACE, message);
-        found = cx.on(found, b.at, &format!("{} it here", verb(&b)));
-        found = cx.and(found, a.at, &format!("{} it here", verb(&a)));
+        found = cx.on(found, b.at, &format!("{} it here", b.verb()));
+        found = cx.and(found, a.at, &format!("{} it here", a.verb()));
         found = found.note(bytes_in_common(&a, &b));
         found = self.guesses(cx, found, &places);
         let help = self.order_of(cx, &a, &b);
@@ -419,7 +419,7 @@ impl<'m> Flow<'_, 'm> {
             let name = cx.node_name(Node(access.node));
             found = found.note(format!(
                 "nothing says what `{name}` does with it: taken as one that {} it",
-                verb(access)
+                access.verb()
             ));
         }
         found
@@ -430,18 +430,6 @@ impl<'m> Flow<'_, 'm> {
 pub(super) fn fences(cx: &Cx<'_>) -> Vec<u32> {
     let instrs = (0..).zip(&cx.module.instrs);
     instrs.filter(|(_, instr)| matches!(instr, Instr::McFence { .. })).map(|(at, _)| at).collect()
-}
-
-pub(super) fn verb(access: &Access) -> &'static str {
-    verb_of(access.direction)
-}
-
-pub(super) fn verb_of(direction: Direction) -> &'static str {
-    match direction {
-        Direction::InOut | Direction::Auto => "reads and writes",
-        Direction::Out => "writes",
-        Direction::In => "reads",
-    }
 }
 
 fn bytes_in_common(a: &Access, b: &Access) -> String {

@@ -20,6 +20,7 @@
 //! findings that rest on this are warnings and say so.
 
 mod access;
+mod accesses;
 mod arguments;
 pub(crate) mod codes;
 mod control;
@@ -34,10 +35,11 @@ mod overlap;
 mod pairs;
 mod reach;
 mod unused;
+mod values;
 
 use crate::elaborate::elaborate;
 use crate::plan::{ElaborateOptions, UnitPlan};
-use access::Accesses;
+use accesses::Accesses;
 use codes::*;
 pub(crate) use launches::{Arm, ExclusiveArms};
 pub use launches::{EventOrder, EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UseWait, UsedBy};
@@ -94,7 +96,7 @@ pub fn check(
     if !faults.is_empty() {
         return Checked::default();
     }
-    let known = open::with_scalars(module, scalars);
+    let known = values::with_scalars(module, scalars);
     let accesses = Accesses::new(module, &outline, signatures);
     let plan = OnceCell::new();
     let mut cx = Cx {
@@ -113,7 +115,9 @@ pub fn check(
         gravest: Severity::Note,
     };
     let order = Order::new(&mut cx);
-    if !order.rank.is_empty() {
+    if order.rank.is_empty() {
+        cycle::report(&mut cx, &order);
+    } else {
         flow::check(&mut cx, &order);
         cores::check(&mut cx, &order);
         launches::check(&mut cx, &order);

@@ -5,7 +5,8 @@
 //! its own block or deeper, since what follows the write follows those as well, if the pairs found here are in order.
 
 use super::super::runs::Runs;
-use super::access::{Access, Accesses};
+use super::access::Access;
+use super::accesses::Accesses;
 use super::overlap::overlap;
 use crate::Certainty;
 use std::collections::BTreeMap;

@@ -11,7 +11,8 @@ use super::meets::{is_certain, may_take, meets, meets_on, parts, with_loads};
 use super::order::LaunchOrder;
 use super::stuck::Stuck;
 use super::tell::{launched_by, tell, waits_for};
-use super::ways::{Launch, Way, ways};
+use super::way::{Launch, Way};
+use super::ways::ways;
 use super::{MOST_DEVICES, MOST_STEPS, STEPS_TO_KEEP, Steps};
 use crate::Certainty;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,11 +32,11 @@ pub(super) struct Meeting {
 type Place = (u32, u32, u32, u32, u32);
 
 /// Two launches that meet in no order.
-pub(super) struct Race {
+struct Race {
     meeting: Meeting,
-    pub(super) is_same: bool,
+    is_same: bool,
     /// A loop that runs no round on the way on which they do.
-    pub(super) skipped: Option<u32>,
+    skipped: Option<u32>,
 }
 
 pub(super) struct Checker<'o> {
@@ -275,7 +276,7 @@ impl<'o> Checker<'o> {
         self.stuck.report(cx, &self.events, !self.is_cut);
         for ((.., first, second), race) in &self.found {
             let ends = [race.meeting.a, race.meeting.b].map(|at| self.list[at]);
-            tell(cx, (*first, *second), race, &ends);
+            tell(cx, (*first, *second), (race.is_same, race.skipped), &ends);
         }
         for ((at, tensor), launch) in &self.frees {
             let name = cx.tensor_name(*tensor);

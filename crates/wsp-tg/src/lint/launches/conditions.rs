@@ -6,10 +6,8 @@
 //! than there are, and never fewer.
 
 use super::super::Cx;
-use super::super::access::Access;
 pub(super) use super::items::Condition;
 use super::items::{Choice, Clamped, FAR, Item, MOST_CHOICES, Sum, both, near, not, number, one_of};
-use super::rounds::in_some_round;
 use crate::Certainty;
 use std::collections::HashMap;
 use wsp_core::int::{BinOp, Range};
@@ -46,7 +44,7 @@ pub(super) struct Forms {
     /// Of each form, where it may lie.
     within: Vec<Range>,
     /// Of places in loops, with the iteration if that is known, whether some round runs them.
-    in_rounds: HashMap<(BlockId, u32, Option<i64>), Certainty>,
+    pub(super) in_rounds: HashMap<(BlockId, u32, Option<i64>), Certainty>,
 }
 
 /// Where forms lie on a way: pieces apart from each other, in order. Those that are not named lie anywhere in their bounds.
@@ -59,23 +57,6 @@ impl Forms {
     /// Of expressions of one launch, in one round of the loops whose variables they name.
     pub(super) fn of_one_launch() -> Forms {
         Forms { is_one_launch: true, ..Forms::default() }
-    }
-
-    /// Whether an access takes place in some round of the loops around it.
-    pub(super) fn in_some_round(
-        &mut self,
-        cx: &Cx<'_>,
-        access: &Access,
-        iteration: Option<i64>,
-    ) -> Certainty {
-        let key = (access.block, access.place, iteration);
-        if let Some(&known) = self.in_rounds.get(&key) {
-            return known;
-        }
-        let known = Known::default();
-        let found = in_some_round(cx, (&known, self), (access.block, access.place), iteration, &[]);
-        self.in_rounds.insert(key, found);
-        found
     }
 
     /// Whether a scalar is not 0.

@@ -2,8 +2,8 @@
 
 use super::super::Cx;
 use super::super::access::Access;
-use super::super::open::with_values;
 use super::super::overlap::{Values, overlap_in_any_round};
+use super::super::values::with_values;
 use super::Steps;
 use super::conditions::{Condition, Forms};
 use super::meets::{is_conditional, parts};

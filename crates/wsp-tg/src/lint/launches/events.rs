@@ -5,7 +5,7 @@ use super::super::access::Access;
 use super::super::order::Order;
 use super::super::reach::Lane;
 use super::conditions::{Forms, Known};
-use super::laid::{Ends, LaidOut, Use};
+use super::laid::{Ends, LaidOut, Use, Wait};
 use super::skips::runs;
 use super::{STEPS_TO_KEEP, Steps};
 use crate::Certainty;
@@ -17,17 +17,6 @@ use wsp_ir::tg::outline::NumberMap;
 
 /// Nodes by event.
 type Uses = BTreeMap<EventNo, Vec<u32>>;
-
-/// A wait of a graph for an event of others.
-pub(super) struct Wait {
-    pub(super) event: EventNo,
-    /// The kernels that wait.
-    pub(super) nodes: Vec<u32>,
-    /// Whether they run in every launch. Otherwise it is one kernel, and where that is skipped, nothing is waited for.
-    pub(super) is_sure: bool,
-    /// Whether they run only in some rounds of unrolled loops: what edges of the text order behind them may stand in others.
-    pub(super) is_of_rounds: bool,
-}
 
 pub(super) struct Events<'o> {
     order: &'o Order,

@@ -7,7 +7,6 @@ use super::super::Cx;
 use super::super::access::Access;
 use super::conditions::{Forms, Known};
 use super::event_order::{before_signals, join};
-use super::events::Wait;
 use super::levels::{Levels, is_certain_in_level};
 use super::rounds::in_some_round;
 use crate::Certainty;
@@ -20,6 +19,17 @@ use wsp_ir::tg::outline::{Affine, Variable};
 
 /// Rounds of a loop in which a wait is looked for that later rounds come behind.
 const MOST_TURNS: i64 = 16;
+
+/// A wait of a graph for an event of others.
+pub(super) struct Wait {
+    pub(super) event: EventNo,
+    /// The kernels that wait.
+    pub(super) nodes: Vec<u32>,
+    /// Whether they run in every launch. Otherwise it is one kernel, and where that is skipped, nothing is waited for.
+    pub(super) is_sure: bool,
+    /// Whether they run only in some rounds of unrolled loops: what edges of the text order behind them may stand in others.
+    pub(super) is_of_rounds: bool,
+}
 
 /// An access of one round.
 struct Round {

@@ -4,7 +4,7 @@ use super::super::Cx;
 use super::Steps;
 use super::conditions::{Condition, Declared, Forms};
 use super::joint::{Does, Joint, Wait};
-use super::ways::Way;
+use super::way::Way;
 use crate::Certainty;
 use crate::plan::{FixedItem, GraphPlan, NotifyItem, UnitPlan};
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -7,7 +7,7 @@ use super::super::overlap::{overlap, overlap_where, takes};
 use super::Steps;
 use super::conditions::{Condition, Declared, Forms};
 use super::runs::{needs, surely_runs};
-use super::ways::{Launch, Way};
+use super::way::{Launch, Way};
 use crate::Certainty;
 use std::rc::Rc;
 use wsp_core::tg::{ExprOp, GraphNo, Instr, Scalar, TensorRef};
@@ -28,6 +28,16 @@ pub(in super::super) fn parts(cx: &Cx<'_>) -> Vec<Vec<u32>> {
         parts.push(made);
     }
     parts
+}
+
+/// The graphs that the host launches or restores, each time.
+pub(super) fn launched_graphs(cx: &Cx<'_>) -> impl Iterator<Item = u32> {
+    cx.module.instrs.iter().filter_map(|instr| match instr {
+        Instr::TgLaunch { graph_id, .. }
+        | Instr::TgInvoke { graph_id, .. }
+        | Instr::TgRestore { graph_id, .. } => cx.outline.graph(*graph_id),
+        _ => None,
+    })
 }
 
 /// Accesses of kernels and copies, and what conditions load, by tensor and then in program order.

@@ -14,6 +14,7 @@ mod events;
 mod exclusive;
 mod gangs;
 mod goes;
+mod handed_over;
 mod items;
 mod joint;
 mod laid;
@@ -29,9 +30,11 @@ mod rounds;
 mod runs;
 mod skips;
 mod statements;
+mod steps;
 mod stuck;
 mod tell;
 mod unlaunched;
+mod way;
 mod ways;
 
 use super::Cx;
@@ -49,33 +52,11 @@ pub(super) use meets::{parts, with_loads};
 pub(super) use notices::{check as check_notices, devices};
 pub use open::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UseWait, UsedBy};
 use std::collections::BTreeSet;
+pub(super) use steps::Steps;
+use steps::{MOST_STEPS, STEPS_TO_KEEP};
 use unlaunched::Needs;
 use ways::ways;
 use wsp_core::tg::{Instr, StreamNo};
-
-/// Steps after which launches are not compared any further.
-const MOST_STEPS: usize = 40_000_000;
-/// What it costs of them to keep something.
-const STEPS_TO_KEEP: usize = 64;
-
-/// Steps that are left.
-pub(super) struct Steps(usize);
-
-impl Steps {
-    pub(super) fn new(most: usize) -> Steps {
-        Steps(most)
-    }
-
-    /// Takes steps; `false` if there are too few, and then none are left.
-    pub(super) fn spend(&mut self, steps: usize) -> bool {
-        self.0 = self.0.saturating_sub(steps);
-        self.0 > 0
-    }
-
-    pub(super) fn are_over(&self) -> bool {
-        self.0 == 0
-    }
-}
 
 pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
     let mut streams = BTreeSet::new();

@@ -13,7 +13,7 @@ use super::conditions::Forms;
 use super::events::Events;
 use super::laid::Use;
 use super::skips::runs;
-use super::ways::{Launch, Way};
+use super::way::{Launch, Way};
 use super::{STEPS_TO_KEEP, Steps};
 use crate::Certainty;
 use std::collections::{BTreeMap, HashMap};

@@ -3,7 +3,7 @@
 use super::super::Cx;
 use super::choices::Choices;
 use super::parts;
-use super::ways::Way;
+use super::way::Way;
 use std::collections::HashMap;
 use std::rc::Rc;
 use wsp_core::tg::{CheckpointNo, Instr, StreamNo};

@@ -1,6 +1,7 @@
 //! Whether what stands in loops of a graph runs in some round of them.
 
 use super::super::Cx;
+use super::super::access::Access;
 use super::Steps;
 use super::conditions::{Condition, Forms, Known};
 use super::runs::need;
@@ -12,6 +13,25 @@ use wsp_ir::tg::outline::{Block, BlockId};
 const MOST_ROUNDS: usize = 1024;
 /// Steps in which conditions are held against what is known.
 const MOST_STEPS: usize = 1 << 16;
+
+impl Forms {
+    /// Whether an access takes place in some round of the loops around it.
+    pub(super) fn in_some_round(
+        &mut self,
+        cx: &Cx<'_>,
+        access: &Access,
+        iteration: Option<i64>,
+    ) -> Certainty {
+        let key = (access.block, access.place, iteration);
+        if let Some(&known) = self.in_rounds.get(&key) {
+            return known;
+        }
+        let known = Known::default();
+        let found = in_some_round(cx, (&known, self), (access.block, access.place), iteration, &[]);
+        self.in_rounds.insert(key, found);
+        found
+    }
+}
 
 /// Whether what stands at an instruction in a block runs in some round of the loops around it, in a launch with an iteration, if that is known, and where
 /// forms lie so; of loops whose variables have numbers in `fixed` only that round counts.

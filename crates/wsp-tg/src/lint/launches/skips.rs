@@ -6,7 +6,7 @@ use super::Steps;
 use super::conditions::{Condition, Forms};
 use super::rounds::in_some_round;
 use super::runs::{need, needs};
-use super::ways::Way;
+use super::way::Way;
 use crate::Certainty;
 use wsp_core::tg::ExprOp;
 

@@ -10,7 +10,7 @@ use super::events::Events;
 use super::order::LaunchOrder;
 use super::skips::may_all_run;
 use super::tell::launched_by;
-use super::ways::Way;
+use super::way::Way;
 use std::collections::BTreeMap;
 use wsp_core::tg::{EventNo, GraphNo, Instr};
 use wsp_diag::{Code, Diagnostic};

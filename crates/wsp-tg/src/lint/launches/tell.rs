@@ -1,9 +1,7 @@
 //! What is said of launches that use the same bytes in no order.
 
 use super::super::access::Access;
-use super::super::flow::verb_of;
 use super::super::{Cx, LAUNCHES, error, warning};
-use super::checker::Race;
 use super::meets::is_certain;
 use super::open::{by_event, user_of};
 use wsp_core::tg::Instr;
@@ -23,8 +21,13 @@ pub(super) fn launched_by(cx: &Cx<'_>, at: u32) -> String {
     }
 }
 
-pub(super) fn tell(cx: &mut Cx<'_>, (first, second): (u32, u32), race: &Race, [a, b]: &[Access; 2]) {
-    let is_same = race.is_same;
+/// Tells of two accesses of two launches, which may be of one graph; `skipped` is a loop that runs no round on the way on which they meet.
+pub(super) fn tell(
+    cx: &mut Cx<'_>,
+    (first, second): (u32, u32),
+    (is_same, skipped): (bool, Option<u32>),
+    [a, b]: &[Access; 2],
+) {
     let is_sure = a.is_known() && b.is_known() && is_certain(cx, a) && is_certain(cx, b) && !is_same;
     let of = if is_sure { error } else { warning };
     if cx.is_full() {
@@ -42,9 +45,9 @@ pub(super) fn tell(cx: &mut Cx<'_>, (first, second): (u32, u32), race: &Race, [a
     if first != second {
         found = cx.and(found, first, "the other launch");
     }
-    found = cx.and(found, a.at, &format!("{} of the other {} it here", users[0], verb_of(a.direction)));
-    found = cx.and(found, b.at, &format!("{} {} it here", users[1], verb_of(b.direction)));
-    if let Some(at) = race.skipped {
+    found = cx.and(found, a.at, &format!("{} of the other {} it here", users[0], a.verb()));
+    found = cx.and(found, b.at, &format!("{} {} it here", users[1], b.verb()));
+    if let Some(at) = skipped {
         found = cx.and(found, at, "where this loop runs no round");
     }
     if is_same {

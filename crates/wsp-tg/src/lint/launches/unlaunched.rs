@@ -2,7 +2,7 @@
 
 use super::super::{Cx, NEVER_LAUNCHED, NEVER_SAVED, error, note};
 use super::tell::waits_for;
-use super::ways::Way;
+use super::way::Way;
 use std::collections::BTreeMap;
 use wsp_core::tg::{GraphNo, Instr};
 use wsp_diag::{Code, Diagnostic};

@@ -2,7 +2,8 @@
 
 use super::rounds::Rounds;
 use super::{Edge, Point, Why};
-use crate::lint::access::{Access, Accesses};
+use crate::lint::access::Access;
+use crate::lint::accesses::Accesses;
 use crate::lint::pairs::CopyOrder;
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::tg::{DependencyType, EventNo, Instr, KernelNo, NodeNo};

@@ -8,9 +8,9 @@
 mod build;
 mod rounds;
 
+use super::Cx;
 use super::pairs::CopyOrder;
 use super::reach::Ordered;
-use super::{Cx, cycle};
 use build::Built;
 pub(super) use rounds::Rounds;
 use std::collections::HashMap;
@@ -136,7 +136,7 @@ impl Order {
         Ordered { first: &self.ranked_first, to: &self.ranked_to }
     }
 
-    /// Reads the order of a unit; what goes in cycles is reported, and then there is no order.
+    /// Reads the order of a unit; there is none where something goes in cycles.
     pub(super) fn new(cx: &mut Cx<'_>) -> Order {
         let copies = CopyOrder::new(cx.module, cx.outline, cx.accesses);
         if let Some(tensor) = copies.left_out {
@@ -158,9 +158,6 @@ impl Order {
             order = Order::of(cx.outline, &built);
             (order.is_whole, order.holds_always) = (false, false);
             order.rank();
-        }
-        if order.rank.is_empty() {
-            cycle::report(cx, &order);
         }
         order
     }
