@@ -24,7 +24,6 @@ mod directive;
 mod expr;
 mod lint;
 mod model;
-mod spans;
 mod statement;
 pub mod text;
 pub mod verify;

@@ -1,5 +1,7 @@
 //! Integration tests, in one program: they link once.
 
+#[path = "../said/mod.rs"]
+mod said;
 #[path = "../../../wsp-core/tests/stack/mod.rs"]
 mod stack;
 mod tg_verify;

@@ -1,5 +1,6 @@
 //! Whatever text comes in, reading a workload ends without a panic, and reports are bounded and placed in the text.
 
+use crate::said::said;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use wsp_core::limits::{MAX_DIAGNOSTICS, MAX_SOURCE_BYTES};
@@ -128,8 +129,8 @@ fn check(text: &str) {
     if let (Some(module), _) = parse(text) {
         let printed = text::print(&module);
         let (again, _) = parse(&printed);
-        let again = again.unwrap_or_else(|| panic!("{text:?} prints as {printed}")).without_spans();
-        assert_eq!(module.without_spans(), again, "{text:?} prints as {printed}");
+        let again = again.unwrap_or_else(|| panic!("{text:?} prints as {printed}"));
+        assert_eq!(said(&module), said(&again), "{text:?} prints as {printed}");
     }
 }
 
@@ -247,7 +248,7 @@ fn an_empty_file_is_a_module_without_workloads() {
     for text in ["", "\u{feff}", "\r\n\r\n", "// nothing\n", ";;"] {
         let (module, diagnostics) = parse(text);
         assert!(diagnostics.is_empty(), "{text:?}: {diagnostics:?}");
-        assert_eq!(module.map(WorkloadModule::without_spans), Some(WorkloadModule::default()), "{text:?}");
+        assert_eq!(module, Some(WorkloadModule::default()), "{text:?}");
     }
 }
 
@@ -255,7 +256,7 @@ fn an_empty_file_is_a_module_without_workloads() {
 fn line_ends_of_windows_read_as_any_other() {
     let (unix, _) = parse(EXAMPLE);
     let (windows, _) = parse(&format!("\u{feff}{}", EXAMPLE.replace('\n', "\r\n")));
-    assert_eq!(unix.map(WorkloadModule::without_spans), windows.map(WorkloadModule::without_spans));
+    assert_eq!(unix.as_ref().map(said), windows.as_ref().map(said));
 }
 
 #[test]

@@ -131,13 +131,6 @@ impl DirectiveInterface for Dispatch {
         }
     }
 
-    fn exprs_mut(&mut self) -> Vec<&mut IntExpr> {
-        match self {
-            Dispatch::Affinity(key) | Dispatch::Hash(key) => vec![key],
-            Dispatch::RoundRobin | Dispatch::StaticPartition(_) | Dispatch::WorkSteal => Vec::new(),
-        }
-    }
-
     fn apply(&self, policy: &mut SchedulePolicy) {
         policy.dispatch = Some(self.clone());
     }

@@ -116,16 +116,6 @@ impl DirectiveInterface for DispatchThreshold {
         all
     }
 
-    fn exprs_mut(&mut self) -> Vec<&mut IntExpr> {
-        let mut all = vec![&mut self.metric];
-        for policy in &mut self.policies {
-            if let ThresholdPolicy::Dispatch(dispatch) = policy {
-                all.extend(dispatch.exprs_mut());
-            }
-        }
-        all
-    }
-
     fn apply(&self, policy: &mut SchedulePolicy) {
         policy.threshold = Some(self.clone());
     }

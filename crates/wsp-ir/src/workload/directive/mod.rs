@@ -106,11 +106,6 @@ pub(super) trait DirectiveInterface {
         Vec::new()
     }
 
-    /// Its expressions, to be changed.
-    fn exprs_mut(&mut self) -> Vec<&mut IntExpr> {
-        Vec::new()
-    }
-
     /// Takes it into the schedule's policy.
     fn apply(&self, policy: &mut SchedulePolicy);
 
@@ -249,12 +244,6 @@ macro_rules! directives {
             }
 
             pub(super) fn interface(&self) -> &dyn DirectiveInterface {
-                match self {
-                    $(DirectiveKind::$kind(data) => data,)*
-                }
-            }
-
-            pub(super) fn interface_mut(&mut self) -> &mut dyn DirectiveInterface {
                 match self {
                     $(DirectiveKind::$kind(data) => data,)*
                 }

@@ -71,10 +71,6 @@ impl DirectiveInterface for Priority {
         vec![&self.0]
     }
 
-    fn exprs_mut(&mut self) -> Vec<&mut IntExpr> {
-        vec![&mut self.0]
-    }
-
     fn apply(&self, policy: &mut SchedulePolicy) {
         policy.priority = Some(self.0.clone());
     }

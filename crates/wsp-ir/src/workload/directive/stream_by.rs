@@ -64,10 +64,6 @@ impl DirectiveInterface for StreamBy {
         vec![&self.0]
     }
 
-    fn exprs_mut(&mut self) -> Vec<&mut IntExpr> {
-        vec![&mut self.0]
-    }
-
     fn apply(&self, policy: &mut SchedulePolicy) {
         policy.stream_by = Some(self.0.clone());
     }
