@@ -1,13 +1,15 @@
 //! Emitted graphs: they do what the machine does here, with the fences that their edges need.
 
 mod graph_support;
+#[path = "../../wsp-isa/tests/random_units/mod.rs"]
+mod random_units;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use graph_support::{Compiled, Planned, direct};
+use random_units::{Choices, Limits, bytes, valid_unit};
 use wsp_ascend::graph::{GraphEmitError, GraphSource};
 use wsp_core::tg::Platform;
-use wsp_isa::tg::random::{Choices, Limits, bytes, valid_unit};
 
 /// A producer and a consumer, with statements between and behind them.
 fn pair(between: &str, edge: &str) -> Planned {

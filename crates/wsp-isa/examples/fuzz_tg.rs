@@ -18,12 +18,15 @@
 )]
 
 mod fuzzing;
+#[path = "../tests/random_units/mod.rs"]
+mod random_units;
 #[path = "../tests/it/tg_fuzz/mod.rs"]
 mod tg_fuzz;
 #[path = "../tests/it/tg_units/mod.rs"]
 mod tg_units;
 
 use fuzzing::{MAX_CORPUS, Options, Target, campaign, options, read_folder, save};
+use random_units::{Limits, valid_unit};
 use std::path::Path;
 use std::process::ExitCode;
 use tg_fuzz::{
@@ -31,7 +34,6 @@ use tg_fuzz::{
 };
 use wsp_isa::ptow::random::{Choices, bytes};
 use wsp_isa::tg::binary::encode;
-use wsp_isa::tg::random::{Limits, valid_unit};
 use wsp_isa::tg::text::print;
 
 /// Made-up units to damage.

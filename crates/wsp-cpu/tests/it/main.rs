@@ -4,6 +4,8 @@ mod aicpu_faults;
 mod carried;
 mod generators;
 mod plans;
+#[path = "../../../wsp-isa/tests/random_units/mod.rs"]
+mod random_units;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]
 mod randomised;
 mod schedule_effects;

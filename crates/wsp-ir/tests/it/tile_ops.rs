@@ -74,14 +74,10 @@ fn named(row: &TileOpRow) -> Named {
     op.unwrap_or_else(|| panic!("`{}` is no form", row.form))
 }
 
-/// The file is what it should be; `WSP_BLESS=1` writes it.
+/// The file is what it should be; `UPDATE_EXPECT=1` writes it.
 fn check_file(file: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
-    if std::env::var_os("WSP_BLESS").is_some() {
-        std::fs::write(&path, text).unwrap();
-    }
-    let stored = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(stored == text, "{file} is stale: `WSP_BLESS=1 cargo test -p wsp-ir` writes it");
+    expect_test::expect_file![path].assert_eq(text);
 }
 
 /// Parameters without the types of annotations.

@@ -20,6 +20,7 @@ mod parse;
 mod print;
 mod quote;
 pub mod random;
+#[cfg(test)]
 mod reference;
 mod shape;
 mod symbols;
@@ -28,4 +29,3 @@ mod usage;
 pub use image::AlignedBytes;
 pub use parse::{assemble, encode};
 pub use print::{disassemble, not_a_program};
-pub use reference::reference;

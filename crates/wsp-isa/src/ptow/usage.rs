@@ -59,30 +59,3 @@ pub(super) fn placeholder(kind: Operand) -> &'static str {
         Operand::Channel => "channel N",
     }
 }
-
-/// What an operand is.
-pub(super) fn meaning(kind: Operand) -> &'static str {
-    match kind {
-        Operand::None => "nothing",
-        Operand::Axis => "the name of an axis",
-        Operand::Kernel => "the name of a kernel",
-        Operand::Tensor => "the name of a tensor",
-        Operand::Label => "a label of tasks",
-        Operand::Generator => "a descriptor generator",
-        Operand::Expr => "an expression over loop variables, values, tables and slots",
-        Operand::OptExpr => "such an expression, or `-` for none",
-        Operand::Key => "an expression over indices of axes, values and tables",
-        Operand::OptKey => "such an expression, or `-` for none",
-        Operand::Body => "the label of a body",
-        Operand::OptBody => "the label of a body, or `-` for none",
-        Operand::Imm => "an integer of 32 bits with sign",
-        Operand::Count => "a number",
-        Operand::Value => "the name of a launch-time value",
-        Operand::Table => "the name of a launch-time table",
-        Operand::Slot => "the number of a computed slot",
-        Operand::Depth => "a loop variable: `i0` is that of the outermost loop",
-        Operand::Policy => "a policy and its operands; see below",
-        Operand::TaskCounts => "how many parameters, accesses and `AFTER`s follow; text does not write it",
-        Operand::Channel => "a channel",
-    }
-}

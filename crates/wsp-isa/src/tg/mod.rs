@@ -1,10 +1,9 @@
 //! Task-graph units as text (`.tg`) and as bytes (`.ptog`).
 
 pub mod binary;
-pub mod random;
+#[cfg(test)]
 mod reference;
 pub mod text;
 mod usage;
 
-pub use reference::reference;
 pub(crate) use usage::usage;

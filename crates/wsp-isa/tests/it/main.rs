@@ -4,6 +4,8 @@ mod fuzz;
 mod fuzz_corpus;
 mod ptow_reference;
 mod ptow_text;
+#[path = "../random_units/mod.rs"]
+mod random_units;
 mod tg_binary;
 mod tg_fuzz;
 mod tg_fuzz_corpus;

@@ -7,7 +7,6 @@
 )]
 
 use crate::tg_units::unit;
-use std::path::Path;
 use wsp_core::tg::crc::crc32_without;
 use wsp_core::tg::read::{CHECKSUM_OFFSET, DirectoryFault, Ptog, ReadError};
 use wsp_core::tg::wire::{HEADER_BYTES, NAMESPACES, Section};
@@ -18,7 +17,7 @@ use wsp_core::tg::{
 use wsp_diag::Span;
 use wsp_ir::tg::{Namespace, TgModule};
 use wsp_isa::ptow::random::{Choices, bytes};
-use wsp_isa::tg::binary::{Source, decode, encode, encode_with_source, reference};
+use wsp_isa::tg::binary::{Source, decode, encode, encode_with_source};
 
 fn made(seed: u64) -> TgModule {
     unit(&mut Choices::new(&bytes(seed, 2000)))
@@ -532,17 +531,6 @@ fn the_source_is_named() {
 fn numbers_that_have_names_are_those_of_the_ir() {
     assert_eq!(Namespace::ALL.len(), NAMESPACES as usize);
     assert!(Namespace::ALL.iter().enumerate().all(|(at, space)| *space as usize == at));
-}
-
-#[test]
-fn the_page_is_not_stale() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/ptog.md");
-    let page = reference();
-    if std::env::var_os("WSP_BLESS").is_some() {
-        std::fs::write(&path, &page).unwrap();
-    }
-    let stored = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(stored == page, "docs/reference/ptog.md is stale: `WSP_BLESS=1 cargo test -p wsp-isa` writes it");
 }
 
 #[test]

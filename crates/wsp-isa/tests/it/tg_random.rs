@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::random_units::{Choices, Limits, bytes, mutate_text, valid_unit};
 use std::collections::BTreeSet;
 use wsp_core::tg::OPS;
 use wsp_diag::{Diagnostic, SourceMap, render_all};
 use wsp_ir::tg::verify;
-use wsp_isa::tg::random::{Choices, Limits, bytes, mutate_text, valid_unit};
 use wsp_isa::tg::text::{parse, print};
 
 /// Seeds that every test looks at.

@@ -1,5 +1,7 @@
 //! Integration tests, in one program: they link once.
 
+#[path = "../../../wsp-isa/tests/random_units/mod.rs"]
+mod random_units;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]
 mod randomised;
 mod tg_any_unit;

@@ -1,5 +1,6 @@
 //! Whatever stands in a unit: rules, checker and platforms answer, and none of them stops.
 
+use crate::random_units::{Choices, Limits, bytes, valid_unit};
 use proptest::prelude::*;
 use wsp_core::tg::{
     AffinityType, BarrierNo, CheckpointNo, CoreType, DependencyType, DeviceNo, Direction, EventNo, ExprId,
@@ -7,7 +8,6 @@ use wsp_core::tg::{
     OPS, Op, PartitionNo, Platform, Scalar, ScalarType, StreamNo, Symbol, TensorNo, TensorRef,
 };
 use wsp_ir::tg::{Signatures, TgModule, verify};
-use wsp_isa::tg::random::{Choices, Limits, bytes, valid_unit};
 use wsp_tg::matrix::{UnitTarget, diagnose};
 use wsp_tg::{LintOptions, lint};
 

@@ -2,6 +2,7 @@
 
 use super::common::{all, threads};
 use super::saved::History;
+use crate::random_units::{Choices, ENTRIES, Limits, bytes, valid_unit};
 use crate::randomised::cases;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +11,6 @@ use wsp_core::tg::{Direction, Instr, StreamNo};
 use wsp_cpu::tg::{Session, SessionOptions, TgCx, TgKernels};
 use wsp_cpu::workload::KernelFault;
 use wsp_ir::tg::TgModule;
-use wsp_isa::tg::random::{Choices, ENTRIES, Limits, bytes, valid_unit};
 use wsp_plan::{Array, Arrays};
 use wsp_runtime::tg::{Hints, Time, Trace, Tracing};
 

@@ -4,7 +4,7 @@
 mod layout;
 
 use super::operators::{Form, form};
-use super::usage::{meaning, placeholder, usage};
+use super::usage::{placeholder, usage};
 use std::fmt::Write as _;
 use wsp_core::limits::{MAX_TASK_SCALARS, MAX_TASK_TENSORS};
 use wsp_core::ptow::{
@@ -20,7 +20,7 @@ const EXPRESSIONS: &str = include_str!("expressions.md");
 const DISPATCH: &str = include_str!("dispatch.md");
 
 /// The whole page.
-pub fn reference() -> String {
+fn reference() -> String {
     let mut page = INTRODUCTION.to_owned();
     page.push_str(&instructions());
     page.push_str(&operands());
@@ -31,6 +31,12 @@ pub fn reference() -> String {
     page.push_str(&limits());
     page.push_str(&rules());
     page
+}
+
+/// Of the page, which `UPDATE_EXPECT=1` writes.
+#[test]
+fn the_page_is_not_stale() {
+    expect_test::expect_file!["../../../../../docs/reference/ptow.md"].assert_eq(&reference());
 }
 
 /// A text in a cell of a table.
@@ -102,6 +108,33 @@ fn operands() -> String {
     );
     text.push_str("| `#N` | for any operand: the number `N`, whatever it names |\n");
     text
+}
+
+/// What an operand is.
+fn meaning(kind: Operand) -> &'static str {
+    match kind {
+        Operand::None => "nothing",
+        Operand::Axis => "the name of an axis",
+        Operand::Kernel => "the name of a kernel",
+        Operand::Tensor => "the name of a tensor",
+        Operand::Label => "a label of tasks",
+        Operand::Generator => "a descriptor generator",
+        Operand::Expr => "an expression over loop variables, values, tables and slots",
+        Operand::OptExpr => "such an expression, or `-` for none",
+        Operand::Key => "an expression over indices of axes, values and tables",
+        Operand::OptKey => "such an expression, or `-` for none",
+        Operand::Body => "the label of a body",
+        Operand::OptBody => "the label of a body, or `-` for none",
+        Operand::Imm => "an integer of 32 bits with sign",
+        Operand::Count => "a number",
+        Operand::Value => "the name of a launch-time value",
+        Operand::Table => "the name of a launch-time table",
+        Operand::Slot => "the number of a computed slot",
+        Operand::Depth => "a loop variable: `i0` is that of the outermost loop",
+        Operand::Policy => "a policy and its operands; see below",
+        Operand::TaskCounts => "how many parameters, accesses and `AFTER`s follow; text does not write it",
+        Operand::Channel => "a channel",
+    }
 }
 
 fn operations() -> String {

@@ -23,7 +23,7 @@ macro_rules! fields {
 type Record = (&'static str, usize, Vec<Field>);
 
 /// The reference page of the binary form, `docs/reference/ptog.md`.
-pub fn reference() -> String {
+fn reference() -> String {
     let (major, minor) = ISA_REVISION;
     let mut page = include_str!("layout.md").replace("REVISION", &format!("{major}.{minor}"));
     page.push_str("\n## Sections\n\n| kind | section | rows |\n|---|---|---|\n");
@@ -61,6 +61,12 @@ pub fn reference() -> String {
         }
     }
     page
+}
+
+/// Of the page, which `UPDATE_EXPECT=1` writes.
+#[test]
+fn the_page_is_not_stale() {
+    expect_test::expect_file!["../../../../../docs/reference/ptog.md"].assert_eq(&reference());
 }
 
 /// A line of documentation without its links.

@@ -17,8 +17,8 @@ pub(crate) mod codes;
 mod decode;
 mod document;
 mod encode;
+#[cfg(test)]
 mod layout;
 
 pub use decode::decode;
 pub use encode::{Source, encode, encode_with_source};
-pub use layout::reference;

@@ -9,7 +9,7 @@ use wsp_core::tg::*;
 const INTRODUCTION: &str = include_str!("introduction.md");
 
 /// The whole page.
-pub fn reference() -> String {
+fn reference() -> String {
     let mut page = INTRODUCTION.to_owned();
     page.push_str(&instructions());
     page.push_str(&operands());
@@ -17,6 +17,12 @@ pub fn reference() -> String {
     page.push_str(&matrix());
     page.push_str(&limits());
     page
+}
+
+/// Of the page, which `UPDATE_EXPECT=1` writes.
+#[test]
+fn the_page_is_not_stale() {
+    expect_test::expect_file!["../../../../../docs/reference/tg.md"].assert_eq(&reference());
 }
 
 /// The categories of instructions: their prefix, and what they are for.

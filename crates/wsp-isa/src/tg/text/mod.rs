@@ -14,6 +14,7 @@ mod print;
 mod tokens;
 mod words;
 
+#[cfg(test)]
 pub(in crate::tg) use parse::MAX_NESTING;
 pub use parse::parse;
 pub(in crate::tg) use print::default_text;

@@ -365,7 +365,7 @@ fn units_that_were_changed_are_refused_or_planned() {
 /// ISA-GEN-03.
 #[test]
 fn units_with_every_instruction_can_be_planned() {
-    use wsp_isa::tg::random::{Choices, Limits, bytes, valid_unit};
+    use crate::random_units::{Choices, Limits, bytes, valid_unit};
     for seed in 0..200 {
         for limits in [Limits::text(), Limits::run()] {
             let bytes = bytes(seed, 4096);

@@ -3,14 +3,16 @@
 //! Every decision takes bytes from a [`Choices`]; behind its end all decisions are the simplest ones. The same bytes give
 //! the same unit.
 
+#![allow(dead_code, unused_imports, reason = "not every program of tests needs all of it")]
+
 mod graph;
 mod host;
 mod memory;
 mod mutate;
 mod scalar;
 
-pub use crate::ptow::random::{Choices, bytes};
-pub use mutate::mutate_text;
+pub(crate) use mutate::mutate_text;
+pub(crate) use wsp_isa::ptow::random::{Choices, bytes};
 
 use self::memory::Tensor;
 use wsp_core::DType;
@@ -21,7 +23,7 @@ use wsp_ir::tg::{ArgRef, RefValue, TgBuilder, TgModule};
 
 /// What units are for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Purpose {
+pub(crate) enum Purpose {
     /// To be read, written and checked: every rule of units is kept, but kernels may race, and nobody says that it ends.
     Text,
     /// To be run on one device: kernels that share bytes are ordered and see them, loops end, whatever is waited for is
@@ -31,37 +33,37 @@ pub enum Purpose {
 
 /// How large units are, and what they are for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// What they are for.
-    pub purpose: Purpose,
+    pub(crate) purpose: Purpose,
     /// Most graphs, at least 1.
-    pub graphs: usize,
+    pub(crate) graphs: usize,
     /// Most statements of a block.
-    pub statements: usize,
+    pub(crate) statements: usize,
     /// Deepest control flow.
-    pub depth: usize,
+    pub(crate) depth: usize,
 }
 
 impl Limits {
     /// Small units for text, bytes and rules, with every instruction in some of them.
-    pub fn text() -> Limits {
+    pub(crate) fn text() -> Limits {
         Limits { purpose: Purpose::Text, graphs: 3, statements: 8, depth: 3 }
     }
 
     /// Small units that can be run.
-    pub fn run() -> Limits {
+    pub(crate) fn run() -> Limits {
         Limits { purpose: Purpose::Run, graphs: 2, statements: 6, depth: 3 }
     }
 }
 
 /// Entry symbols of the kernels of random units.
-pub const ENTRIES: [&str; 6] = ["fill", "scale", "add", "reduce", "shuffle", "touch"];
+pub(crate) const ENTRIES: [&str; 6] = ["fill", "scale", "add", "reduce", "shuffle", "touch"];
 
 /// A unit that [`wsp_ir::tg::verify`] has nothing against.
 ///
 /// Kernels have entry symbols of [`ENTRIES`] and up to 4 arguments, whose directions the bindings say. External tensors have 16 to 64
 /// elements of `f32`; in a unit to be run each is written by kernels of one graph at most.
-pub fn valid_unit(choices: &mut Choices<'_>, limits: &Limits) -> TgModule {
+pub(crate) fn valid_unit(choices: &mut Choices<'_>, limits: &Limits) -> TgModule {
     let mut maker = Maker {
         choices,
         limits: *limits,

@@ -37,7 +37,7 @@ const PIECES: [&str; 30] = [
 ];
 
 /// Changes up to eight places of a text: pieces put in, cut out or copied, characters replaced.
-pub fn mutate_text(text: &mut String, choices: &mut Choices<'_>) {
+pub(crate) fn mutate_text(text: &mut String, choices: &mut Choices<'_>) {
     for _ in 0..=choices.below(8) {
         let at = place(text, choices);
         match choices.below(5) {
