@@ -2,7 +2,7 @@
 //!
 //! Internal to PTO-WSP; `wsp-cpu` schedules what this crate runs. A launch binds an [`Env`] and compiles each function of
 //! the plan once against it: [`KernelCode`] runs once per descriptor, [`GeneratorCode`] once per launch, [`ScalarCode`]
-//! evaluates access summaries and [`TierCode`] picks tiers. A function that cannot go on stops with a [`Trap`].
+//! evaluates access summaries. A function that cannot go on stops with a [`Trap`].
 //!
 //! **Invariant:** knows no scheduling; what a generator emits goes to a [`GeneratorHost`].
 //!
@@ -30,7 +30,7 @@ pub use env::{CacheArrays, Engine, Env, IntArray};
 pub use exec::{
     CodeCache, CodeStatistics, Extent, FlatBuffer, FlatEvent, FlatFull, FlatSite, GeneratorCode,
     GeneratorHost, Growing, GrowingWord, Hints, KernelCode, PrefetchValue, Rate, ScalarCode, Scratch,
-    TierCode, TierWord, Trap, Value, WsRequest, eval_launch_expr,
+    TierWord, Trap, Value, WsRequest, eval_launch_expr,
 };
 pub use memory::{Fault, Layout, Paged, Series, Shape, TensorMem};
 pub use simd::{Level, Mode};

@@ -52,6 +52,6 @@ pub use generator::GeneratorCode;
 pub use growth::{Growing, GrowingWord, Rate, TierWord};
 pub use host::{Extent, GeneratorHost, Hints, PrefetchValue, WsRequest};
 pub use kernel::{KernelCode, Scratch};
-pub use scalar::{ScalarCode, TierCode, eval_launch_expr};
+pub use scalar::{ScalarCode, eval_launch_expr};
 pub use trap::Trap;
 pub use value::Value;

@@ -1,13 +1,12 @@
 //! Expressions outside of functions: over parameters, over descriptors, over selectors.
 
-use super::asm::Operand;
-use super::code::{CompiledFunction, Op, Thresholds, What};
+use super::code::{CompiledFunction, Op, What};
 use super::compile::{Compiler, Params, Role};
 use super::kernel::Scratch;
 use super::vm::{self, Buffers, Vm};
 use crate::{Env, Trap, Value};
-use wsp_core::words::{a, counted};
-use wsp_core::{TierSetId, limits};
+use wsp_core::limits;
+use wsp_core::words::counted;
 use wsp_diag::Span;
 use wsp_ir::{Expr, Module, ScalarTy};
 
@@ -157,77 +156,4 @@ fn scalar_program(module: &Module, env: &Env, exprs: &[Expr]) -> Result<(Compile
         Ok(())
     })?;
     Ok((compiler.into_program(), slots))
-}
-
-/// The tiers of a set: which one takes a value.
-#[derive(Debug)]
-pub struct TierCode {
-    name: String,
-    /// Type of the values.
-    ty: ScalarTy,
-    how: How,
-}
-
-#[derive(Debug)]
-enum How {
-    /// Bisection.
-    Thresholds(Thresholds),
-    /// One condition after the other; the value goes to the slot.
-    Conditions(CompiledFunction, u32),
-}
-
-impl TierCode {
-    /// Compiles a tier set for values of a type.
-    ///
-    /// # Errors
-    /// When something the conditions use is not bound.
-    pub fn compile(module: &Module, set: TierSetId, ty: ScalarTy, env: &Env) -> Result<TierCode, Trap> {
-        let mut compiler = Compiler::new(module, env, Role::Summary);
-        let Some(declared) = module.tier_sets.get(set.index()) else {
-            return Err(Trap::internal(format!("tier set {} does not exist", set.0), Span::default()));
-        };
-        let name = declared.name.clone();
-        if let Some(thresholds) = compiler.thresholds(declared, ty) {
-            return Ok(TierCode { name, ty, how: How::Thresholds(thresholds) });
-        }
-        let mut slot = 0;
-        compiler.scalars(|f| {
-            slot = f.asm.slot();
-            let span = declared.span;
-            let tier = f.tier_of(set, Operand::variable(slot), ty, None, span)?;
-            f.emit(Op::Return, ScalarTy::U32, 0, (tier.slot, 0), span, What::Plain);
-            Ok(())
-        })?;
-        Ok(TierCode { name, ty, how: How::Conditions(compiler.into_program(), slot) })
-    }
-
-    /// Whether the tier is found by bisection.
-    pub fn is_monotone(&self) -> bool {
-        matches!(self.how, How::Thresholds(_))
-    }
-
-    /// The first tier whose condition holds for a value.
-    ///
-    /// # Errors
-    /// When none does, or a condition cannot be evaluated.
-    pub fn select(&self, scratch: &mut Scratch, env: &Env, value: Value) -> Result<u32, Trap> {
-        if value.ty() != self.ty {
-            let message =
-                format!("{} for tiers of `{}`", a(&format!("`{}`", value.ty().c_name())), self.ty.c_name());
-            return Err(Trap::internal(message, Span::default()));
-        }
-        match &self.how {
-            How::Thresholds(thresholds) => value.as_int().and_then(|v| thresholds.find(v)).ok_or_else(|| {
-                let message = format!("no tier of `{}` takes {value}", self.name);
-                Trap::new(super::trap::TIER_INDEX, message, Span::default())
-            }),
-            How::Conditions(program, slot) => {
-                let Scratch { slots, buffers, .. } = scratch;
-                let frame = vm::frame(slots, program.entry());
-                frame[*slot as usize] = value.to_bits();
-                interpret(&mut Vm::new(program, env, buffers, env.kernel_steps), frame)
-                    .map(|bits| bits as u32)
-            }
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::codes;
 use std::fmt;
-use wsp_core::ptow::{Counts, Header, PoolHeader, Program, ReadError, Verified, VerifyError, marks_needed};
+use wsp_core::ptow::{Header, PoolHeader, Program, ReadError, Verified, VerifyError, marks_needed};
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use zerocopy::IntoBytes;
@@ -71,13 +71,6 @@ impl ProgramBuf {
         self.check().expect("a program should be checked when it is made")
     }
 
-    /// Its names.
-    pub fn names(&self) -> Names<'_> {
-        let verified = self.verified();
-        let program = verified.program();
-        Names { bytes: program.names, counts: program.counts, axes: program.axes.len() }
-    }
-
     /// The same program without names.
     #[must_use]
     pub fn strip_names(&self) -> ProgramBuf {
@@ -122,44 +115,5 @@ fn pool_header(program: &Program<'_>) -> PoolHeader {
 impl fmt::Debug for ProgramBuf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ProgramBuf({})", counted(self.bytes, "byte"))
-    }
-}
-
-/// Names of a program. Rows without one, and all rows of a program without names, give none.
-#[derive(Clone, Copy, Debug)]
-pub struct Names<'a> {
-    bytes: &'a [u8],
-    counts: Counts,
-    axes: usize,
-}
-
-impl<'a> Names<'a> {
-    /// The name of a launch-time value.
-    pub fn value(&self, index: u16) -> Option<&'a str> {
-        (index < self.counts.values).then(|| self.nth(usize::from(index)))?
-    }
-
-    /// The name of a launch-time table.
-    pub fn table(&self, index: u16) -> Option<&'a str> {
-        let before = usize::from(self.counts.values);
-        (index < self.counts.tables).then(|| self.nth(before + usize::from(index)))?
-    }
-
-    /// The name of an axis.
-    pub fn axis(&self, index: u16) -> Option<&'a str> {
-        let before = usize::from(self.counts.values) + usize::from(self.counts.tables);
-        (usize::from(index) < self.axes).then(|| self.nth(before + usize::from(index)))?
-    }
-
-    /// The name that begins at a byte, as rows of kernels and tensors say it.
-    pub fn at(&self, offset: u16) -> Option<&'a str> {
-        let rest = self.bytes.get(usize::from(offset)..)?;
-        let name = rest.split(|byte| *byte == 0).next()?;
-        std::str::from_utf8(name).ok().filter(|name| !name.is_empty())
-    }
-
-    fn nth(&self, n: usize) -> Option<&'a str> {
-        let name = self.bytes.split(|byte| *byte == 0).nth(n)?;
-        std::str::from_utf8(name).ok().filter(|name| !name.is_empty())
     }
 }

@@ -23,7 +23,7 @@ mod launch;
 mod lower;
 mod sums;
 
-pub use buffer::{Names, ProgramBuf, ProgramError};
+pub use buffer::{ProgramBuf, ProgramError};
 pub use dispatch::{DispatchPlan, check_ranges, dispatch_configs};
 pub use expand::{divide, expand};
 pub use launch::{HostList, LaunchData, Transfer, transfer};
