@@ -112,6 +112,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_access_has_its_fields_where_devices_expect_them() {
+        let region = TensorRegion2D { base: 9, row_off: 1, col_off: -2, rows: 3, cols: 4 };
+        let access = TaskIo { region, is_output: 1, ..TaskIo::default() };
+        let fields: [&[u8]; 6] = [
+            &9u64.to_le_bytes(),
+            &1i32.to_le_bytes(),
+            &(-2i32).to_le_bytes(),
+            &3i32.to_le_bytes(),
+            &4i32.to_le_bytes(),
+            &[1, 0, 0, 0, 0, 0, 0, 0],
+        ];
+        assert!(access.as_bytes().iter().eq(fields.into_iter().flatten()));
+        assert_eq!(TaskIo::read_from_bytes(access.as_bytes()), Ok(access));
+    }
+
+    #[test]
     fn a_row_has_its_fields_where_devices_expect_them() {
         let row = TaskNodePod {
             id: 0x0403_0201,

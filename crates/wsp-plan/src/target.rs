@@ -158,6 +158,15 @@ mod tests {
     }
 
     #[test]
+    fn a_910b_has_72_cores_of_which_24_are_cube_cores() {
+        for target in [CPU_SIM, Target::of(Platform::A2)] {
+            let DeviceModel { aic, aiv, .. } = target.device;
+            assert_eq!((aic, aiv), (24, 48), "{}", target.name);
+            assert_eq!(aic + aiv, wsp_core::limits::DEFAULT_MAX_BLOCKS);
+        }
+    }
+
+    #[test]
     fn a_misspelt_target_is_refused_with_those_there_are() {
         let fault = Target::named("cpu_simm").expect_err("it does not exist");
         assert_eq!(fault.help, ["did you mean `cpu_sim`?"]);

@@ -249,6 +249,7 @@ fn numbered(count: usize, pool: &'static str) -> Result<u32, StorageError> {
 mod tests {
     use super::*;
     use crate::{Deps, TaskSpec};
+    use wsp_core::pod::TensorRegion2D;
     use wsp_core::{ExecPool, StreamId};
 
     fn kernels(n: usize) -> KernelBundle {
@@ -303,6 +304,31 @@ mod tests {
         assert_eq!((row.num_u64_args, row.args_begin, row.num_io), (2, 2, 0));
         assert_eq!(storage.successors(&storage.tasks[0]), [1]);
         assert_eq!(storage.bytes(), 2 * 40 + 4 + 4 * 8);
+    }
+
+    #[test]
+    fn arguments_accesses_and_the_symbol_of_a_task_are_found_from_its_row() {
+        let access = |base, is_output| TaskIo {
+            region: TensorRegion2D { base, row_off: 1, col_off: 2, rows: 3, cols: 4 },
+            is_output,
+            ..TaskIo::default()
+        };
+        let of_task = [vec![access(7, 0)], vec![access(8, 0), access(9, 1)]];
+        let mut graph = TaskGraph::new(Deps::Explicit);
+        for kernel in [3, 1] {
+            graph.submit(TaskSpec { kernel: KernelId(kernel), ..TaskSpec::default() }).unwrap();
+        }
+        let storage = TaskGraphStorage::new(&graph, ExecDomain::AscendAiCore, kernels(4), |task| {
+            (&[], &of_task[task.index()])
+        });
+        let storage = storage.unwrap();
+        storage.check().unwrap();
+        for (row, expected) in storage.tasks.iter().zip(&of_task) {
+            let begin = row.io_begin as usize;
+            assert_eq!(storage.io[begin..begin + usize::from(row.num_io)], *expected);
+        }
+        let symbols = storage.tasks.iter().map(|row| &storage.kernel_table.symbols[usize::from(row.kernel)]);
+        assert_eq!(symbols.collect::<Vec<_>>(), ["k3", "k1"]);
     }
 
     #[test]
