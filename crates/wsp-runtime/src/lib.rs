@@ -102,7 +102,7 @@ pub mod trace_export;
 
 pub use config::{RunConfig, TracePolicy, worker_threads};
 pub use config_error::ConfigError;
-pub use graph::TaskGraph;
+pub use graph::{ReadyQueue, TaskGraph};
 pub use outcome::{Failure, Numbered, Outcome, StartError, Stopped};
 pub use report::{Party, Report};
 pub use stats::{

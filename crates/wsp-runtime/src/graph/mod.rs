@@ -1,10 +1,13 @@
 //! The stored graph: built as a whole, then run any number of times.
 
 pub(crate) mod core;
+mod exchange;
 mod runs;
 mod solo;
 pub(crate) mod stored;
 mod stuck;
+
+pub use self::exchange::ReadyQueue;
 
 use self::core::{Attributes, Core};
 use crate::infer::{Hazard, TiledTensor, TilingError};

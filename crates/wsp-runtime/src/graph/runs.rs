@@ -95,15 +95,20 @@ impl TaskGraph {
         config: &RunConfig,
         runner: &R,
     ) -> Outcome<R::Failure, Infallible> {
-        let start = clock::now();
         let cancel = config.cancel.as_deref();
+        self.run_on_caller(|core| match config.ready_policy() {
+            Ready::WorkSteal => Solo::new(core, runner, cancel, Lifo::default()).run(false),
+            Ready::Priority => Solo::new(core, runner, cancel, ByPriority::default()).run(true),
+            _ if core.is_regular() => Solo::new(core, runner, cancel, Fifo::<true>::default()).run(false),
+            _ => Solo::new(core, runner, cancel, Fifo::<false>::default()).run(false),
+        })
+    }
+
+    /// The outcome of a run by the calling thread alone.
+    pub(super) fn run_on_caller<F>(&mut self, run: impl FnOnce(&Core) -> Ran<F>) -> Outcome<F, Infallible> {
+        let start = clock::now();
         let core = &self.core;
-        let Ran { completed, dropped, failed, cancelled } = match config.ready_policy() {
-            Ready::WorkSteal => Solo::<R, Lifo>::new(core, runner, cancel).run(false),
-            Ready::Priority => Solo::<R, ByPriority>::new(core, runner, cancel).run(true),
-            _ if core.is_regular() => Solo::<R, Fifo<true>>::new(core, runner, cancel).run(false),
-            _ => Solo::<R, Fifo<false>>::new(core, runner, cancel).run(false),
-        };
+        let Ran { completed, dropped, failed, cancelled } = run(core);
         let all = completed == core.len();
         if !all {
             core.rearm_all();

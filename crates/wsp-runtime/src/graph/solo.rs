@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::TaskId;
 
 /// Ready nodes in the order of a policy.
-pub(super) trait ReadySet: Default {
+pub(super) trait ReadySet {
     /// Whether nodes that were ready from the beginning come before all others.
     const ROOTS_FIRST: bool;
     /// Whether a branch on a node's being ready is likely to be predicted. In a regular graph it is, and then nothing has
@@ -210,7 +210,7 @@ pub(super) struct Solo<'g, R: TaskRunner, Q> {
 }
 
 impl<'g, R: TaskRunner, Q: ReadySet> Solo<'g, R, Q> {
-    pub(super) fn new(core: &'g Core, runner: &'g R, cancel: Option<&'g AtomicBool>) -> Self {
+    pub(super) fn new(core: &'g Core, runner: &'g R, cancel: Option<&'g AtomicBool>, ready: Q) -> Self {
         Solo {
             core,
             nodes: core.nodes(),
@@ -218,7 +218,7 @@ impl<'g, R: TaskRunner, Q: ReadySet> Solo<'g, R, Q> {
             cancel,
             careful: cancel.is_some() || core.barrier_nodes() > 0,
             simple: core.barrier_nodes() == 0 && core.successors_descend(),
-            ready: Q::default(),
+            ready,
             released: Vec::new(),
             points: Vec::new(),
             cursor: 0,

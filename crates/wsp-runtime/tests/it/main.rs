@@ -3,6 +3,7 @@
 mod cases;
 mod common;
 mod contract;
+mod exchange;
 mod failure;
 mod infer_bytes;
 mod infer_common;
