@@ -30,9 +30,10 @@
 //! # }
 //! ```
 
+pub use wsp_cpu::kernels;
 pub use wsp_cpu::workload::{
-    AlreadyRegistered, KernelCx, KernelFault, KernelParam, KernelRegistry, KernelResult, Rows, RowsMut,
-    TypedKernel,
+    AlreadyRegistered, CKernel, CTask, CTensor, KernelCx, KernelFault, KernelParam, KernelRegistry,
+    KernelResult, Rows, RowsMut, TypedKernel,
 };
 pub use wsp_ir::workload::build::{
     self, ModuleBuilder, TaskGraphPolicy, affinity, between, hash, range, range_step, round_robin, sized,

@@ -5,6 +5,7 @@
 //! task reads into what it writes.
 
 pub(crate) mod aicpu;
+mod c_kernel;
 pub(crate) mod codes;
 mod declared;
 mod equal;
@@ -36,6 +37,7 @@ pub(crate) use library::LibraryTasks;
 pub(crate) use prepared_run::PreparedRun;
 
 pub(crate) use aicpu::check_aicpus;
+pub use c_kernel::{CKernel, CTask, CTensor};
 pub use inputs::{WorkloadInputs, WorkloadOptions};
 pub use outcome::WorkloadOutcome;
 pub use prepared::PreparedWorkload;

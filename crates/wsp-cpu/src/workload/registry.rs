@@ -1,5 +1,6 @@
 //! Bodies of declared kernels: functions registered by name.
 
+use super::c_kernel::{self, CKernel};
 use super::codes;
 use super::memory::{Elements, NeverStored, RowsFault, SharedTensor};
 use super::typed::TypedKernel;
@@ -139,6 +140,17 @@ impl KernelRegistry {
         self.register(name, move |cx| body.run(cx))
     }
 
+    /// Gives a kernel its body: a function of `wsp_kernel.h`, see [`CKernel`], which is given the elements of its tasks where they lie.
+    ///
+    /// A run that looks for elements that tasks leave unwritten may call it twice for a task, as bodies that are given a
+    /// [`view`](KernelCx::view).
+    ///
+    /// # Errors
+    /// When the name has a body.
+    pub fn register_c(&mut self, name: impl Into<String>, body: CKernel) -> Result<(), AlreadyRegistered> {
+        self.register(name, move |cx| c_kernel::run(body, cx))
+    }
+
     /// Gives a kernel its body, in place of the one it may have.
     pub fn replace(
         &mut self,
@@ -193,6 +205,40 @@ impl KernelRegistry {
     pub(crate) fn body(&self, name: &str) -> Option<KernelBody> {
         self.bodies.get(name).cloned()
     }
+}
+
+/// Functions as bodies of kernels, each under its own name; behind `extern` those of [`CKernel`]'s type.
+///
+/// It is no attribute: an attribute needs a crate of its own that runs when its user is compiled, and would name the function twice as well, where
+/// it is defined and where the program gets it.
+///
+/// ```
+/// fn sum(x: &[f32], s: &mut [f32]) {
+///     s[0] = x.iter().sum();
+/// }
+///
+/// extern "C" fn nothing(_: &wsp_cpu::workload::CTask) -> i32 {
+///     0
+/// }
+///
+/// // kernel sum(in x, out s); kernel nothing(inout x);
+/// let kernels = wsp_cpu::kernels![sum; extern nothing]?;
+/// assert!(kernels.has("sum") && kernels.has("nothing"));
+/// # Ok::<(), wsp_cpu::workload::AlreadyRegistered>(())
+/// ```
+///
+/// # Errors
+/// A name that stands in it twice ([`AlreadyRegistered`]).
+#[macro_export]
+macro_rules! kernels {
+    ($($name:ident),* $(,)? $(; extern $($of_c:ident),+ $(,)?)?) => {{
+        let mut kernels = $crate::workload::KernelRegistry::new();
+        let first = Ok::<(), $crate::workload::AlreadyRegistered>(());
+        first
+            $(.and_then(|()| kernels.register_typed(stringify!($name), $name)))*
+            $($(.and_then(|()| kernels.register_c(stringify!($of_c), $of_c)))+)?
+            .map(|()| kernels)
+    }};
 }
 
 /// What a kernel body sees of its task.

@@ -1,6 +1,8 @@
 //! Integration tests, in one program: they link once.
 
 mod aicpu_faults;
+#[cfg(unix)]
+mod c_kernels;
 mod carried;
 mod generators;
 mod plans;
