@@ -4,6 +4,7 @@ use crate::{Error, Source};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use wsp_backend::{
     Advance, Args, Explanation, GraphListing, GraphOptions, Growth, Outcome, Registry, RunError, RunOptions,
     Simulated,
@@ -195,6 +196,11 @@ impl Run {
     /// Asks it to stop; what is running ends first.
     pub fn cancel(&self) {
         self.run.cancel();
+    }
+
+    /// Waits for its end, at most so long; whether it has ended, well or not. [`wait`](Self::wait) gives the outcome.
+    pub fn wait_for(&self, timeout: Duration) -> bool {
+        self.run.wait_for(timeout)
     }
 
     /// Waits for its end.

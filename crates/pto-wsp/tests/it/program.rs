@@ -9,6 +9,7 @@ use pto_wsp::{
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 const KERNELS: &str = "
 PTO_SHAPE(x, 8)
@@ -193,9 +194,10 @@ fn a_run_is_cancelled_while_its_caller_waits_for_nothing() {
     let x = Args::new().with("x", [0i64; 64]);
     let run = program.start(x, RunOptions::default()).expect("it fits");
     is_started.recv().expect("its first task starts");
-    assert!(!run.is_complete());
+    assert!(!run.is_complete() && !run.wait_for(Duration::ZERO), "it takes longer than its caller allows");
     run.cancel();
     go.store(true, Ordering::Release);
+    assert!(run.wait_for(Duration::MAX) && run.is_complete());
     let cancelled = run.wait().expect_err("63 tasks have not started");
     assert!(matches!(cancelled.run(), Some(RunError::Cancelled(_))), "{cancelled}");
 }
