@@ -2,8 +2,7 @@
 
 use crate::TensorId;
 
-/// The most dimensions a tensor may have.
-pub const MAX_RANK: usize = 6;
+pub use crate::limits::MAX_RANK;
 
 /// How a task uses a region or bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -5,12 +5,10 @@ use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, Typ
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use wsp_backend::KvLayout;
+use wsp_core::limits::MAX_DEVICE_CORES;
 use wsp_diag::Diagnostic;
 use wsp_kernel::{Engine, Level, Mode};
 use wsp_plan::{ParamValue, Target};
-
-/// More cores of a kind than any device has.
-const MOST_CORES: u32 = 4096;
 
 /// One `--set NAME=VALUE`.
 #[derive(Clone, PartialEq, Debug)]
@@ -125,9 +123,9 @@ pub(super) fn cores(text: &str) -> Result<Cores, String> {
             other => return Err(format!("`{other}` is no kind of core: there are aic, aiv and aicpu")),
         };
         let count = count.trim();
-        let number = count.parse::<u32>().ok().filter(|n| *n <= MOST_CORES);
+        let number = count.parse::<u32>().ok().filter(|n| *n <= MAX_DEVICE_CORES);
         let number =
-            number.ok_or_else(|| format!("`{count}` is no number of cores from 0 to {MOST_CORES}"))?;
+            number.ok_or_else(|| format!("`{count}` is no number of cores from 0 to {MAX_DEVICE_CORES}"))?;
         if place.replace(number).is_some() {
             return Err(format!("`{}` is given twice", kind.trim()));
         }

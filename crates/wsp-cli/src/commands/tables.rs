@@ -14,19 +14,25 @@ use wsp_plan::{
 };
 use wsp_tg::matrix::{MATRIX, PLATFORMS, Row, platform_name, word};
 
-/// Prints every limit.
+/// Prints every limit, with what gives one run another value.
 pub(super) fn config(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, Vec<Diagnostic>> {
     if args.json {
         let all: Value = limits::ALL
             .iter()
-            .map(|l| json!({ "name": l.name, "value": l.value, "meaning": l.meaning.trim() }))
+            .map(|l| json!({ "name": l.name, "value": l.value, "change": l.change.text(), "meaning": l.meaning.trim() }))
             .collect();
         terminal.print_json(&all);
     } else {
-        let rows: Vec<[String; 3]> = limits::ALL
-            .iter()
-            .map(|l| [l.name.to_lowercase(), l.value.to_string(), l.meaning.trim().to_owned()])
-            .collect();
+        let row = |l: &limits::Limit| {
+            [
+                l.name.to_lowercase(),
+                l.value.to_string(),
+                l.change.text().to_owned(),
+                l.meaning.trim().to_owned(),
+            ]
+        };
+        let heading = ["limit", "value", "for one run", "meaning"].map(str::to_owned);
+        let rows: Vec<[String; 4]> = std::iter::once(heading).chain(limits::ALL.iter().map(row)).collect();
         terminal.print(&columns(&rows));
     }
     Ok(Outcome::Done)
@@ -132,12 +138,12 @@ fn support(support: Support) -> &'static str {
     }
 }
 
-fn columns(rows: &[[String; 3]]) -> String {
-    let width = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0);
-    let (first, second) = (width(0), width(1));
-    rows.iter()
-        .map(|[a, b, c]| format!("{}\n", format!("{a:<first$}  {b:<second$}  {c}").trim_end()))
-        .collect()
+fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+    let widths: [usize; N] =
+        std::array::from_fn(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0));
+    let cell = |(cell, width): (&String, usize)| format!("{cell:<width$}  ");
+    let line = |row: &[String; N]| row.iter().zip(widths).map(cell).collect::<String>();
+    rows.iter().map(|row| format!("{}\n", line(row).trim_end())).collect()
 }
 
 #[cfg(test)]

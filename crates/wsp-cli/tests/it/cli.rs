@@ -219,6 +219,30 @@ fn tables_have_a_json_form() {
 }
 
 #[test]
+fn each_limit_is_printed_with_what_gives_one_run_another_value() {
+    let (code, out, _) = run(&["config", "--json"]);
+    assert_eq!(code, 0);
+    let limits: Vec<Value> = serde_json::from_str(&out).unwrap();
+    let change = |name: &str| {
+        let found = limits.iter().find(|limit| limit["name"] == name);
+        found.unwrap_or_else(|| panic!("{name}"))["change"].as_str().unwrap().to_owned()
+    };
+    // Some are of one language or of the bytes of programs.
+    for name in ["MAX_RANK", "MAX_GRAPH_ID", "MAX_CONTROL_DEPTH", "MAX_LOOP_DEPTH", "MAX_THRESHOLDS"] {
+        assert!(change(name).starts_with("fixed: "), "{name}");
+    }
+    assert!(change("MAX_WHILE_ITERATIONS").contains("max_iterations"));
+    assert!(change("DEFAULT_MAX_BLOCKS").contains("`--set max_blocks=n`"));
+    let blocks = |set: &[&str]| {
+        let args = [&["plan", "examples/row_softmax.pto", "--json"], set].concat();
+        let (code, out, err) = run(&args);
+        assert_eq!(code, 0, "{err}");
+        serde_json::from_str::<Value>(&out).unwrap()["max_blocks"].clone()
+    };
+    assert_eq!((blocks(&[]), blocks(&["--set", "max_blocks=3"])), (72.into(), 3.into()));
+}
+
+#[test]
 fn every_example_runs_and_passes_its_check() {
     let folder = std::fs::read_dir(root().join("examples")).unwrap();
     let mut examples: Vec<String> = folder

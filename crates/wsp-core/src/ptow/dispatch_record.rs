@@ -37,8 +37,6 @@ pub enum PolicyType {
 
 /// Policies from here on are pools; see [`PolicyType`].
 pub const POLICY_POOL: u16 = 16;
-/// Most bounds of a threshold.
-pub const MAX_THRESHOLDS: usize = 8;
 
 impl PolicyType {
     /// The policy with this code.

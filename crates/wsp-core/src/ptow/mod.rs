@@ -41,9 +41,10 @@ pub mod verify;
 mod view;
 mod xop;
 
-pub use dispatch_record::{
-    DispatchConfig, MAX_THRESHOLDS, POLICY_POOL, PartitionParams, PolicyType, ThresholdParams,
+pub use crate::limits::{
+    MAX_BODY_DEPTH, MAX_EXPR_WORDS, MAX_LOOP_DEPTH, MAX_NAME_BYTES, MAX_THRESHOLDS, MAX_WORDS,
 };
+pub use dispatch_record::{DispatchConfig, POLICY_POOL, PartitionParams, PolicyType, ThresholdParams};
 pub use op::{DIM_IMMEDIATE, DimKind, Ext, Group, OPS, Op, OpInfo, Operand};
 pub use read::{ReadError, Section};
 pub use record::{
@@ -54,18 +55,8 @@ pub use verify::{Allowed, Place, Rule, Style, VerifyError, marks_needed};
 pub use view::{Counts, Program, Verified};
 pub use xop::{X_LAST, XOPS, XOp, XOpInfo};
 
-/// Most loop variables in scope.
-pub const MAX_LOOP_DEPTH: usize = 16;
 /// Highest stack of an expression.
 pub const MAX_EXPR_STACK: usize = 32;
-/// Most words of all bodies, and most of all expressions.
-pub const MAX_WORDS: u32 = 1 << 16;
-/// Most words of one expression.
-pub const MAX_EXPR_WORDS: usize = 256;
-/// Most bodies around an instruction, the outermost included.
-pub const MAX_BODY_DEPTH: usize = 64;
-/// Most bytes of all names.
-pub const MAX_NAME_BYTES: u32 = u16::MAX as u32;
 /// Most AICPUs that tasks are shared among.
 pub const MAX_AICPUS: u16 = crate::limits::MAX_RUN_AICPUS as u16;
 

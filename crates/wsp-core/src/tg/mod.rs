@@ -16,6 +16,9 @@ mod scalar;
 mod shape;
 pub mod wire;
 
+pub use crate::limits::{
+    MAX_BLOCK_DIM, MAX_CONTROL_DEPTH, MAX_EXPR_OPS, MAX_GRAPH_ID, MAX_WHILE_ITERATIONS, UNROLL_LIMIT,
+};
 pub use eval::{ConstEnv, Env, EvalFault, MAX_EXPR_STACK, binary, eval};
 pub use op::{Instr, InstrScope, OPS, Op, OpInfo, OperandInfo, Platform, Support};
 pub use operand::{
@@ -26,19 +29,7 @@ pub use operand::{
 pub use scalar::{ExprId, ExprOp, Scalar, ScalarType};
 pub use shape::{Shape, ShapeFault};
 
-/// Largest number of a graph.
-pub const MAX_GRAPH_ID: u32 = 65_535;
-/// Most blocks of one kernel.
-pub const MAX_BLOCK_DIM: u32 = 65_535;
 /// Alignment of an allocation that asks for none, in bytes.
 pub const DEFAULT_ALIGNMENT: u32 = 512;
-/// Static loops of at most so many iterations are unrolled.
-pub const UNROLL_LIMIT: u64 = 1024;
-/// Rounds after which a `CF_WHILE` that says nothing else is taken to run for ever.
-pub const MAX_WHILE_ITERATIONS: u64 = 1 << 31;
-/// Most operations of an expression.
-pub const MAX_EXPR_OPS: usize = 1 << 15;
-/// Deepest nesting of control flow.
-pub const MAX_CONTROL_DEPTH: u32 = 64;
 /// Revision of the instruction set, as document 000 counts it: major and minor.
 pub const ISA_REVISION: (u16, u16) = (0, 1);

@@ -12,6 +12,7 @@ pub use graph::{
 };
 
 use wsp_core::DType;
+use wsp_core::limits::MAX_NODES;
 use wsp_core::tg::{
     CheckpointNo, EventNo, ExprOp, GraphNo, MemLocation, PartitionNo, Scalar, ScalarType, StreamNo, TensorNo,
     UNROLL_LIMIT,
@@ -30,9 +31,9 @@ pub struct ElaborateOptions {
 }
 
 impl Default for ElaborateOptions {
-    /// [`UNROLL_LIMIT`] iterations, four million nodes, no flows.
+    /// [`UNROLL_LIMIT`] iterations, [`MAX_NODES`] nodes, no flows.
     fn default() -> ElaborateOptions {
-        ElaborateOptions { unroll_limit: UNROLL_LIMIT, most_nodes: 1 << 22, flows: false }
+        ElaborateOptions { unroll_limit: UNROLL_LIMIT, most_nodes: MAX_NODES, flows: false }
     }
 }
 
