@@ -137,6 +137,9 @@ class Program:
     def transfer(self, named: Mapping[str, Any] | None = None, aicpus: int = 1) -> dict[str, Any]:
         """The bytes that a launch on this many AICPUs transfers."""
 
+    def implementation(self, options: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
+        """What runs the tasks, as pairs of a part and what it is."""
+
     def explain(self) -> dict[str, Any]:
         """What the target does with the schedule, the kernels and what runs for them."""
 

@@ -26,21 +26,13 @@ if TYPE_CHECKING:
 
 _AT_CALLER = PlacedAtCaller()
 
-_QUEUES = {
-    "auto": "FIFOReadyQueue with one worker, else WorkStealingQueueSet",
-    "fifo": "FIFOReadyQueue: one queue per pool, first ready first run",
-    "work_steal": "WorkStealingQueueSet: a deque per worker, idle workers steal",
-    "priority": "a heap per pool, largest priority first, ties in elaboration order",
-}
-
 
 def compile_workload(workload: Workload, target: Any, given: dict[str, Any]) -> Program:
     """A program of a workload."""
     options = checked_options(target, given)
     document = workload._document()
-    ready = next((d.fields["mode"] for d in workload.directives if d.what == "ready"), "auto")
     program = Program._compiled(
-        document.to_json(), options, document.callables, document.arrays, workload.name, ready
+        document.to_json(), options, document.callables, document.arrays, workload.name
     )
     program._notes = document.notes
     return program
@@ -50,7 +42,7 @@ def launch_file(path: str, target: Any, given: dict[str, Any]) -> Program:
     """A program of the host entry of a `.pto` file."""
     options = launch_options(target, given)
     core = _core.load_program(path, options=compile_part(options))
-    return Program._made(core, b"", options, {}, {}, os.path.basename(path), "auto")
+    return Program._made(core, b"", options, {}, {}, os.path.basename(path))
 
 
 class Program:
@@ -69,7 +61,6 @@ class Program:
         "_name",
         "_notes",
         "_options",
-        "_ready",
         "_run_ids",
         "_run_options",
         "_runs",
@@ -85,7 +76,6 @@ class Program:
     _name: str
     _notes: list[str]
     _options: dict[str, Any]
-    _ready: str
     _run_ids: Iterator[int]
     _run_options: dict[str, Any]
     _runs: list[Run]
@@ -103,13 +93,12 @@ class Program:
         callables: dict[str, Callable[..., Any]],
         arrays: dict[str, Any],
         name: str,
-        ready: str,
     ) -> Program:
         if options["enable_debug"]:
             callables = {name: functools.partial(each, debug=True) for name, each in callables.items()}
         with _AT_CALLER:
             core = _core.compile(trace, options=compile_part(options), callables=callables)
-        return cls._made(core, trace, options, callables, arrays, name, ready)
+        return cls._made(core, trace, options, callables, arrays, name)
 
     @classmethod
     def _made(
@@ -120,7 +109,6 @@ class Program:
         callables: dict[str, Callable[..., Any]],
         arrays: dict[str, Any],
         name: str,
-        ready: str,
     ) -> Program:
         self = object.__new__(cls)
         self._core = core
@@ -130,7 +118,6 @@ class Program:
         self._arrays = dict(arrays)
         self._name = name
         self._notes = []
-        self._ready = ready
         self._run_options = run_part(options)
         self._runs = []
         self._lock = threading.Lock()
@@ -358,7 +345,8 @@ class Program:
         lines += _table("arguments", list(self.arguments.items()))
         lines += _table("notes", [(note,) for note in about["notes"]])
         threads = str(self._options["num_threads"] or "one per core")
-        parts = [("backend", about["backend"]), ("ready queue", _QUEUES[self._ready]), ("threads", threads)]
+        parts = [("backend", about["backend"]), *self._core.implementation(self._run_options)]
+        parts.append(("threads", threads))
         if about["cache"] is not None:
             parts.append(("cache", about["cache"]))
         lines += _table("implementation", parts)
@@ -403,7 +391,7 @@ class Program:
             )
         # A folder of this machine is nothing for another one.
         options = {name: value for name, value in self._options.items() if name != "cache"}
-        about = {"options": options, "name": self._name, "ready": self._ready}
+        about = {"options": options, "name": self._name}
         if not self._trace or files_of(self._trace):
             raise compile_error(
                 1223,
@@ -427,7 +415,7 @@ class Program:
             raise no_program("a saved program uses a file", "bytes of a program name no files")
         options = dict(about["options"])
         target = options.pop("target")
-        return cls._compiled(trace, checked_options(target, options), {}, {}, about["name"], about["ready"])
+        return cls._compiled(trace, checked_options(target, options), {}, {}, about["name"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Program.from_bytes, (self.to_bytes(),))

@@ -13,13 +13,12 @@ from .spans import caller_span
 MAGIC = b"PTOWSPPY"
 VERSION = 1
 HEADER = struct.Struct("<8sHI")
-READY_MODES = ("auto", "fifo", "priority", "work_steal")
 _MOST_BYTES = 256 * 1024 * 1024
 """The largest program that is read, unpacked."""
 
 
 def pack(about: dict[str, Any], trace: bytes) -> bytes:
-    """A program as bytes; `about` are its name, options and ready policy."""
+    """A program as bytes; `about` are its name and options."""
     head = json.dumps(about, separators=(",", ":"), sort_keys=True).encode()
     return HEADER.pack(MAGIC, VERSION, len(head)) + zlib.compress(head + trace, 9)
 
@@ -61,7 +60,6 @@ def unpack(data: bytes) -> tuple[dict[str, Any], bytes]:
             and isinstance(options.get("target"), str)
             and isinstance(about["name"], str)
         )
-        sound = sound and about["ready"] in READY_MODES
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise no_program("the options of a program are damaged", str(error)) from None
     if not sound:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import zlib
+from pathlib import Path
 
 import numpy
 import pytest
@@ -28,6 +29,7 @@ from pto_wsp import (
     errors,
     f32,
     kernel,
+    load,
     pto,
     python_kernel,
     tensor,
@@ -36,6 +38,7 @@ from pto_wsp import (
 )
 from test_workload_errors import catalogue
 
+SOFTMAX = Path(__file__).parents[2] / "examples/row_softmax.pto"
 X = Tensor(("n", 16), f32)
 Y = Tensor(("n", 16), f32)
 
@@ -260,6 +263,11 @@ def test_explain_says_what_the_target_does_and_ir_what_the_workload_is():
     text = program.explain()
     assert "`cpu_sim` runs target `cpu_sim` and takes all of the plan" in text
     assert "streams" in text and "scale" in text and "f32[n, 16]" in text and "FIFOReadyQueue" in text
+    assert "policy   fifo\n" in text and "8192 tasks" in text
+    stealing = doubled.streams(2).task_graph(window=5).compile(num_threads=3).explain()
+    assert "work_steal: `auto` with 3 workers" in stealing and "WorkStealingQueueSet" in stealing
+    assert "5 tasks, stall" in stealing
+    assert "ReadyQueues" in doubled.compile(num_aicpus=2).explain()
     assert "scale(i, X[" in program.ir
     assert repr(program) == "<program doubled(X: f32[n, 16], Y: f32[n, 16], n: size) for cpu_sim>"
     x, y = arrays(8)
@@ -298,6 +306,38 @@ def test_levels_give_the_same_result(level):
     x, y = arrays(24)
     doubled.compile(optimization_level=level).execute(X=x, Y=y)
     assert numpy.array_equal(y, 2 * x)
+
+
+def test_each_option_of_compile_has_its_effect():
+    """`enable_debug` and `cache` have tests of their own."""
+
+    def run(**options):
+        program = doubled.compile(**options)
+        x, y = arrays(64)
+        return program, program.execute(X=x, Y=y)
+
+    assert [run(num_threads=n)[1].num_executors for n in (1, 3)] == [1, 3]
+    assert run()[1].details["aicpus"] is None
+    sent = [run(num_aicpus=2, expand=by)[1].details["aicpus"] for by in ("host", "bytecode")]
+    assert [len(of["each"]) for of in sent] == [2, 2]
+    assert sent[0]["transfer_bytes"] is None and sent[1]["transfer_bytes"] > 0
+    for profiled in (False, True):
+        program, _ = run(enable_profiling=profiled)
+        assert (program._core.trace_json() is not None) == profiled
+    plain, fast = (load(SOFTMAX).program(optimization_level=level).explain() for level in (0, 2))
+    assert "tile ops  plain" in plain and "tile ops  plain" not in fast
+
+    @workload
+    def spread(n):
+        for i in P(8):
+            scale[i](X[tile(i, 1)], Y[tile(i, 1)])
+        for i in P(n - 8):
+            scale[i](Y[tile(i % 8, 1)], X[tile(8 + i, 1)])
+
+    stealing = spread.task_graph(ready=ReadyPolicy.work_steal())
+    runs = (stealing.compile(num_threads=6, seed=seed).simulate(n=100) for seed in range(6))
+    placed = {tuple(run.worker) for run in runs}
+    assert len(placed) > 1
 
 
 def test_programs_on_aicpus():

@@ -132,6 +132,15 @@ impl Program {
         self.program.explain(args, options).map_err(|error| self.error(error))
     }
 
+    /// What runs the tasks under these options, part by part, for people: the ready policy that holds, the types of ready queue and window,
+    /// what runs kernels of files.
+    ///
+    /// # Errors
+    /// Options that this program does not take, or that its schedule contradicts.
+    pub fn implementation(&self, options: &RunOptions) -> Result<Vec<(&'static str, String)>, Error> {
+        self.program.implementation(options).map_err(|error| self.error(error))
+    }
+
     /// The tasks and their edges, without running anything.
     ///
     /// # Errors

@@ -105,6 +105,16 @@ pub trait Program: Send + Sync {
     /// Arguments and options that do not fit; what only a run tells.
     fn explain(&self, args: &Args, options: &RunOptions) -> Result<Explanation, RunError>;
 
+    /// What runs the tasks, part by part, for people: the ready policy that holds, the types of ready queue and window, what runs kernels.
+    /// Unless a program says something else, nothing is told.
+    ///
+    /// # Errors
+    /// Options that this program does not take, or that its schedule contradicts.
+    fn implementation(&self, options: &RunOptions) -> Result<Vec<(&'static str, String)>, RunError> {
+        let _ = options;
+        Ok(Vec::new())
+    }
+
     /// The tasks and their edges, without running anything.
     ///
     /// # Errors

@@ -131,6 +131,8 @@ pub struct Explanation {
     pub kernels: Vec<(String, u64)>,
     /// What the target does with each statement of the schedule.
     pub schedule: Vec<String>,
+    /// What would run them, as [`Program::implementation`](crate::Program::implementation) has it.
+    pub implementation: Vec<(&'static str, String)>,
     /// Warnings and notes of the arguments; those of lowering are the plan's.
     pub notes: Vec<Diagnostic>,
     /// What the backend tells beside, in a type of its own.

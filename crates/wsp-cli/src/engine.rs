@@ -267,6 +267,7 @@ impl Executable {
             max_blocks: lowered.options.max_blocks,
             schedule,
             schedule_lines,
+            implementation: explained.implementation,
             warnings: warnings(lowered, explained.notes),
             ..PlanReport::default()
         };

@@ -179,6 +179,18 @@ impl Program {
         results::transfer(py, &moved, &self.inner.sources)
     }
 
+    /// What runs the tasks under these options, as pairs of a part and what it is.
+    #[pyo3(signature = (options=None))]
+    fn implementation(
+        &self,
+        py: Python<'_>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Vec<(&'static str, String)>> {
+        let options = self.inner.own_options(py, options)?;
+        let parts = self.inner.program.implementation(&options);
+        parts.map_err(|fault| errors::exception(py, &Vec::from(fault), &self.inner.sources))
+    }
+
     /// What the target does with the schedule, the kernels and what runs for them: `schedule`, `kernels`, `backend`, `notes`.
     fn explain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (about, lines, kernels) = (PyDict::new(py), PyList::empty(py), PyList::empty(py));

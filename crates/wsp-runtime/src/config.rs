@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::limits;
 use wsp_core::policy::{Deps, Gate, PoolSizes, Ready, Start, Window};
+use wsp_core::words::counted;
 
 /// What is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -135,6 +136,27 @@ impl RunConfig {
         self.threads.div_ceil(self.cores_per_group.max(1))
     }
 
+    /// What runs the tasks, part by part, for people: the policy that holds, the types of the ready queue, the window.
+    pub fn implementation(&self) -> Vec<(&'static str, String)> {
+        let policy = self.ready_policy();
+        let policy_text = match self.ready {
+            Ready::Auto => format!("{}: `auto` with {}", policy.word(), counted(self.threads, "worker")),
+            _ => policy.word().to_owned(),
+        };
+        let queue = match policy {
+            Ready::Priority => "Ranked: heaps of each pool, the largest priority first",
+            Ready::WorkSteal => {
+                "WorkStealingQueueSet: a `crossbeam_deque::Worker` per worker, idle ones steal"
+            }
+            Ready::Auto | Ready::Fifo => {
+                "FIFOReadyQueue: a `crossbeam_deque::Injector` per pool, first ready first run"
+            }
+        };
+        let Window { capacity, mode } = self.window;
+        let window = format!("{}, {} when it is full", counted(capacity, "task"), mode.word());
+        vec![("policy", policy_text), ("queue", queue.to_owned()), ("window", window)]
+    }
+
     /// The policy that [`Ready::Auto`] stands for.
     pub fn ready_policy(&self) -> Ready {
         match self.ready {
@@ -196,6 +218,20 @@ mod tests {
     fn the_last_group_may_be_smaller() {
         let config = RunConfig { threads: 5, cores_per_group: 4, ..RunConfig::default() };
         assert_eq!(config.groups(), 2);
+    }
+
+    #[test]
+    fn what_runs_the_tasks_is_told_by_type() {
+        let told =
+            |config: RunConfig| config.implementation().into_iter().map(|(_, by)| by).collect::<Vec<_>>();
+        let one = told(RunConfig { window: Window::stall(8), ..RunConfig::default() });
+        assert_eq!(one[0], "fifo: `auto` with 1 worker");
+        assert!(one[1].starts_with("FIFOReadyQueue: a `crossbeam_deque::Injector`"), "{one:?}");
+        assert_eq!(one[2], "8 tasks, stall when it is full");
+        let two = told(RunConfig { threads: 2, ..RunConfig::default() });
+        assert!(two[0].starts_with("work_steal: ") && two[1].starts_with("WorkStealingQueueSet"), "{two:?}");
+        let ranked = told(RunConfig { ready: Ready::Priority, ..RunConfig::default() });
+        assert!(ranked[0] == "priority" && ranked[1].starts_with("Ranked"), "{ranked:?}");
     }
 
     #[test]

@@ -56,7 +56,13 @@ impl Program for Counted {
         options.check(self.0.kind())?;
         let tasks = counted(&self.0, args).map_err(|found| RunError::Refused(found.into()))?;
         let kernels = vec![("all".to_owned(), tasks)];
-        Ok(Explanation { kernels, schedule: Vec::new(), notes: Vec::new(), own: Box::new(()) })
+        Ok(Explanation {
+            kernels,
+            schedule: Vec::new(),
+            implementation: Vec::new(),
+            notes: Vec::new(),
+            own: Box::new(()),
+        })
     }
 
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {

@@ -3,8 +3,9 @@
 use pto_wsp::task_graph::TgKernels;
 use pto_wsp::workload::Rows;
 use pto_wsp::{
-    Advance, Args, Array, CompileOptions, DType, GraphOptions, Growth, Outcome, ParamValue, Program,
-    ProgramKind, Recording, RunError, RunOptions, Source, WindowOverflow, WorkloadRunOptions,
+    Advance, Args, Array, CompileOptions, DType, GraphOptions, Growth, KvLayout, Outcome, ParamValue,
+    Program, ProgramKind, Recording, RunError, RunOptions, Source, SpaceOptions, WindowOverflow,
+    WorkloadRunOptions,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,6 +59,46 @@ fn every_kind_of_file_is_a_program() {
     assert_eq!(missing.diagnostics()[0].code.0, 500, "{missing}");
     let other = Program::from_source("a.ptow", *b"WOTP").expect_err("it is no source");
     assert!(other.to_string().contains("`.pto`, `.wsp`, `.tg` or `.ptog`"), "{other}");
+}
+
+#[test]
+fn what_runs_the_tasks_is_told_for_every_kind_of_program() {
+    let told = |program: &Program, options: &RunOptions| {
+        let told = program.implementation(options).unwrap_or_else(|error| panic!("{error}"));
+        told.into_iter().map(|(part, by)| format!("{part}: {by}")).collect::<Vec<_>>()
+    };
+    let with = |threads| RunOptions { threads, ..RunOptions::default() };
+    let workload = "tensor x: f32[8]; kernel k(inout x); workload main { for i in 0..8 { k(x[i]); } } schedule { SCHEDULE }";
+    let workload = |schedule| {
+        let source =
+            Source::text("a.wsp", workload.replace("SCHEDULE", schedule)).kernel("k", |_: &mut [f32]| ());
+        source.compile().unwrap_or_else(|error| panic!("{error}"))
+    };
+    let of_workload = |schedule, options| told(&workload(schedule), &options);
+    let one = of_workload("task_window(5, abort);", with(1));
+    assert_eq!(one[0], "policy: fifo: `auto` with 1 worker");
+    assert!(one[1].starts_with("queue: FIFOReadyQueue"), "{one:?}");
+    assert_eq!(one[2], "window: 5 tasks, abort when it is full");
+    assert!(of_workload("", with(2))[0].starts_with("policy: work_steal"));
+    assert!(of_workload("task_graph(ready = priority);", with(2))[1].starts_with("queue: Ranked"));
+    let aicpus = WorkloadRunOptions { aicpus: 2, ..WorkloadRunOptions::default() };
+    let of_aicpus = of_workload("task_window(6);", RunOptions { workload: aicpus, ..with(1) });
+    assert_eq!(of_aicpus[2], "window: LocalTaskQueue: 3 tasks on each AICPU, stall when it is full");
+    let windowed = RunOptions { window: Some(7), ..with(1) };
+    assert!(of_workload("", windowed.clone())[2].starts_with("window: 7 tasks"));
+    assert!(
+        workload("")
+            .implementation(&RunOptions { spaces: SpaceOptions { kv_layout: KvLayout::Hnd }, ..with(1) })
+            .is_err()
+    );
+
+    let spaces = Program::open(example("row_softmax.pto")).unwrap_or_else(|error| panic!("{error}"));
+    let plain = told(&spaces, &RunOptions { plain: true, ..windowed });
+    assert!(plain[2].starts_with("window: 7 tasks") && plain[3].starts_with("engine: "), "{plain:?}");
+    assert_eq!(plain[4], "tile ops: plain");
+    let unit = Source::text("units/a.tg", UNIT).file("kernels.pto", KERNELS).compile().expect("it is right");
+    let unit = told(&unit, &with(1));
+    assert!(unit[0].starts_with("queue: Ready") && unit[1].starts_with("engine: "), "{unit:?}");
 }
 
 #[test]

@@ -60,6 +60,8 @@ pub struct PlanReport {
     pub schedule: Option<String>,
     /// What the target does with each of its statements.
     pub schedule_lines: Vec<String>,
+    /// What would run them, part by part.
+    pub implementation: Vec<(&'static str, String)>,
     /// How long the generators took.
     pub plan: Duration,
     /// Warnings and notes.
@@ -145,6 +147,9 @@ impl PlanReport {
         for line in &self.schedule_lines {
             lines.add("", line);
         }
+        for (part, by) in &self.implementation {
+            lines.add(part, by);
+        }
         if let Some(balance) = self.planned_balance() {
             lines.add(
                 "balance",
@@ -214,6 +219,7 @@ impl PlanReport {
             "max_blocks": self.max_blocks,
             "schedule": self.schedule,
             "schedule_lines": self.schedule_lines,
+            "implementation": self.implementation.iter().map(|(part, by)| json!([part, by])).collect::<Value>(),
             "tiles": json::tiles(&self.tiles),
             "tasks": json::tasks(&self.groups()),
             "workspace": { "slots": self.workspace_slots, "bytes": self.workspace_bytes },
@@ -261,6 +267,7 @@ mod tests {
             max_blocks: 2,
             schedule: Some("S".to_owned()),
             schedule_lines: vec!["PTO_ORDER(b, PTO_PARALLEL): enforced".to_owned()],
+            implementation: vec![("policy", "fifo".to_owned()), ("tile ops", "plain".to_owned())],
             plan: Duration::from_micros(31),
             ..PlanReport::default()
         }
@@ -277,6 +284,8 @@ mod tests {
               workspace  1.0 KB in 2 slots
               schedule   S
                          PTO_ORDER(b, PTO_PARALLEL): enforced
+              policy     fifo
+              tile ops   plain
               balance    1.99 on 2 blocks (longest / mean)
 
             Chunk

@@ -243,6 +243,18 @@ fn each_limit_is_printed_with_what_gives_one_run_another_value() {
 }
 
 #[test]
+fn a_plan_names_what_would_run_it() {
+    let (code, out, err) = run(&["plan", "examples/row_softmax.pto"]);
+    assert_eq!(code, 0, "{err}");
+    for (part, by) in [("policy", "fifo"), ("queue", "FIFOReadyQueue"), ("window", "8192 tasks")] {
+        let line = out.lines().find(|line| line.trim_start().starts_with(part));
+        assert!(line.is_some_and(|line| line.contains(by)), "{part}: {out}");
+    }
+    let (_, plain, _) = run(&["plan", "examples/row_softmax.pto", "--engine", "interpreter"]);
+    assert!(plain.contains("engine     interpreter"), "{plain}");
+}
+
+#[test]
 fn every_example_runs_and_passes_its_check() {
     let folder = std::fs::read_dir(root().join("examples")).unwrap();
     let mut examples: Vec<String> = folder

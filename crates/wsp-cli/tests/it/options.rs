@@ -65,7 +65,7 @@ const PLAN: &[Row] = &[
     ("", "--set {set}", "+ +"),
     ("", "--schedule other", "+ ="),
     ("", "--isa portable", "- -"),
-    ("", "--engine interpreter", "= -"),
+    ("", "--engine interpreter", ". -"),
     ("", "--cache kept", "+ -"),
     ("", "--json", "+ +"),
     ("", "--bytes", "- ."),

@@ -87,6 +87,16 @@ impl CpuSimBackend {
     }
 }
 
+/// What runs kernels of files, as [`wsp_backend::Program::implementation`] tells it.
+fn runs_kernels(mode: Mode, engine: Engine) -> [(&'static str, String); 2] {
+    let is_native = engine != Engine::Interpreter && Engine::Native.is_available();
+    let engine = match is_native {
+        true => "native: scalar code that runs long is compiled for this machine",
+        false => "interpreter",
+    };
+    [("engine", engine.to_owned()), ("tile ops", mode.name().to_owned())]
+}
+
 /// Refuses options that are given and have no meaning for this.
 fn refuse(what: &str, options: &[(&str, bool)]) -> Result<(), RunError> {
     let given = options.iter().filter(|(_, given)| *given);

@@ -1,6 +1,6 @@
 //! Programs of spaces behind the seam.
 
-use super::{CpuSimBackend, failed, in_virtual_time, refuse, refused};
+use super::{CpuSimBackend, failed, in_virtual_time, refuse, refused, runs_kernels};
 use crate::codes::BAD_OPTION;
 use crate::listing::DEPS;
 use crate::options::LaunchOptions;
@@ -68,6 +68,13 @@ impl SpaceProgram {
 }
 
 impl wsp_backend::Program for SpaceProgram {
+    fn implementation(&self, options: &RunOptions) -> Result<Vec<(&'static str, String)>, RunError> {
+        let launch = self.launch_options(&Args::new(), options)?;
+        let mut parts = self.program.config(&launch).map_err(refused)?.implementation();
+        parts.extend(runs_kernels(launch.mode, launch.engine));
+        Ok(parts)
+    }
+
     fn explain(&self, args: &Args, options: &RunOptions) -> Result<Explanation, RunError> {
         let launch = self.launch_options(args, options)?;
         let report = self.program.explain(&args.arrays, &launch).map_err(refused)?;
@@ -81,6 +88,7 @@ impl wsp_backend::Program for SpaceProgram {
         Ok(Explanation {
             kernels,
             schedule: self.lines(),
+            implementation: self.implementation(options)?,
             notes: report.notes.clone(),
             own: Box::new(report),
         })

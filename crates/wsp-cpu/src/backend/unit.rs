@@ -1,6 +1,6 @@
 //! Task graphs behind the seam.
 
-use super::{CpuSimBackend, failed, refuse, refused};
+use super::{CpuSimBackend, failed, refuse, refused, runs_kernels};
 use crate::tg::{CheckedUnit, Session, SessionOptions, TgKernels, simulate};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,6 +23,8 @@ use wsp_runtime::{clock, worker_threads};
 pub(super) struct UnitProgram {
     unit: Arc<UnitSource>,
     kernels: Arc<TgKernels>,
+    /// What runs kernels of its files; none where it has none.
+    runs_kernels: Vec<(&'static str, String)>,
     compiled: Duration,
 }
 
@@ -40,11 +42,21 @@ impl UnitProgram {
             kernels.add_library(&file.module, &file.set, backend.mode, backend.engine)?;
         }
         let compiled = Duration::from_nanos(clock::nanos_since(started));
-        Ok(UnitProgram { unit, kernels: Arc::new(kernels), compiled })
+        let runs_kernels = match unit.files.is_empty() {
+            true => Vec::new(),
+            false => runs_kernels(backend.mode, backend.engine).to_vec(),
+        };
+        Ok(UnitProgram { unit, kernels: Arc::new(kernels), runs_kernels, compiled })
     }
 }
 
 impl wsp_backend::Program for UnitProgram {
+    fn implementation(&self, options: &RunOptions) -> Result<Vec<(&'static str, String)>, RunError> {
+        options.check(ProgramKind::Unit)?;
+        let queue = "Ready: lanes of launches in levels of priority, which take turns".to_owned();
+        Ok([("queue", queue)].into_iter().chain(self.runs_kernels.iter().cloned()).collect())
+    }
+
     fn explain(&self, _args: &Args, options: &RunOptions) -> Result<Explanation, RunError> {
         options.check(ProgramKind::Unit)?;
         Err(untold())

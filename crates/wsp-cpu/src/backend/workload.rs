@@ -1,10 +1,10 @@
 //! Workloads behind the seam.
 
 use super::spaces::param_value;
-use super::{CpuSimBackend, failed, in_virtual_time, refuse, refused};
+use super::{CpuSimBackend, failed, in_virtual_time, refuse, refused, runs_kernels};
 use crate::workload::{
     PreparedRun, SimulatedWorkload, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram,
-    check_aicpus,
+    check_aicpus, implementation,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -14,7 +14,7 @@ use wsp_backend::{
     RunError, RunOptions, Simulated, Stats, Transferred, UnitResult, WorkloadResult, WorkloadRunOptions,
 };
 use wsp_diag::Diagnostic;
-use wsp_kernel::Mode;
+use wsp_kernel::{Engine, Mode};
 use wsp_memory::Claim;
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{ParamValue, ProgramKind};
@@ -23,8 +23,8 @@ use wsp_runtime::clock;
 /// A workload.
 pub(super) struct TaskProgram {
     program: Arc<WorkloadProgram>,
-    /// Whether declared kernels are asked for plain tile operations, which a run refuses.
-    plain: bool,
+    mode: Mode,
+    engine: Engine,
     compiled: Duration,
 }
 
@@ -35,8 +35,7 @@ impl TaskProgram {
         let program = WorkloadProgram::of(plan.clone(), *mode, *engine, code.as_ref());
         let program = program.with_kernels(backend.kernels.clone())?;
         let compiled = Duration::from_nanos(clock::nanos_since(started));
-        let plain = *mode == Mode::Plain && program.library().is_none();
-        Ok(TaskProgram { program: Arc::new(program), plain, compiled })
+        Ok(TaskProgram { program: Arc::new(program), mode: *mode, engine: *engine, compiled })
     }
 
     /// Refuses options that this workload does not take.
@@ -77,7 +76,8 @@ impl TaskProgram {
             trace: options.trace,
             recording: options.recording,
             sequential: options.sequential,
-            plain: options.plain || self.plain,
+            // Declared kernels have no tile operations: a run refuses to have plain ones.
+            plain: options.plain || (self.mode == Mode::Plain && self.program.library().is_none()),
             aicpus,
             expand,
             whole_outs,
@@ -122,6 +122,16 @@ fn inputs(args: &Args, options: &WorkloadRunOptions) -> WorkloadInputs {
 }
 
 impl wsp_backend::Program for TaskProgram {
+    fn implementation(&self, options: &RunOptions) -> Result<Vec<(&'static str, String)>, RunError> {
+        self.check_kind(options)?;
+        let mut parts = implementation(self.program.schedule(), &self.options(options)).map_err(refused)?;
+        if self.program.library().is_some() {
+            let is_plain = options.plain || options.sequential;
+            parts.extend(runs_kernels(if is_plain { Mode::Plain } else { self.mode }, self.engine));
+        }
+        Ok(parts)
+    }
+
     fn explain(&self, args: &Args, options: &RunOptions) -> Result<Explanation, RunError> {
         self.check_kind(options)?;
         refuse("what is listed: no kernel runs", &of_runs(&options.workload))?;
@@ -132,7 +142,13 @@ impl wsp_backend::Program for TaskProgram {
             listing.kernels.iter().map(|kernel| (kernel.name.clone(), 0)).collect();
         listing.tasks.iter().for_each(|kernel| kernels[*kernel as usize].1 += 1);
         kernels.retain(|(name, _)| name != BARRIER_NODE);
-        Ok(Explanation { kernels, schedule: self.lines(), notes: Vec::new(), own: Box::new(listing) })
+        Ok(Explanation {
+            kernels,
+            schedule: self.lines(),
+            implementation: self.implementation(options)?,
+            notes: Vec::new(),
+            own: Box::new(listing),
+        })
     }
 
     fn graph(&self, args: &Args, options: &GraphOptions) -> Result<GraphListing, RunError> {

@@ -43,6 +43,7 @@ pub use outcome::WorkloadOutcome;
 pub use prepared::PreparedWorkload;
 pub use program::WorkloadProgram;
 pub use registry::{AlreadyRegistered, KernelCx, KernelFault, KernelRegistry};
+pub(crate) use settings::implementation;
 pub use simulated::SimulatedWorkload;
 pub(crate) use simulated::failed as simulation_failed;
 pub use typed::{KernelParam, KernelResult, Rows, RowsMut, TypedKernel};

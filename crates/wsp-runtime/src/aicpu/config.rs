@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::limits;
+use wsp_core::words::counted;
 
 /// Which of the ready tasks of an AICPU is taken next.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -137,6 +138,23 @@ impl fmt::Display for AicpuConfigError {
 impl std::error::Error for AicpuConfigError {}
 
 impl AicpuConfig {
+    /// What runs the tasks, part by part, for people: the policy, the types of ready queues, windows and the shared map.
+    pub fn implementation(&self) -> Vec<(&'static str, String)> {
+        let policy = match self.ready {
+            ReadyOrder::Fifo => "fifo on each AICPU",
+            ReadyOrder::Priority => "priority on each AICPU",
+        };
+        let queue =
+            format!("ReadyQueues: a heap per unit on each AICPU, {}", counted(self.ready_queue, "place"));
+        let window = format!(
+            "LocalTaskQueue: {} on each AICPU, {} when it is full",
+            counted(self.window, "task"),
+            self.window_mode.word()
+        );
+        let map = format!("GlobalTensorMap: {} of each AICPU", counted(self.map_entries, "access"));
+        vec![("policy", policy.to_owned()), ("queue", queue), ("window", window), ("map", map)]
+    }
+
     /// Checks every field, for a run of so many AICPUs; a run does so too.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ pub(crate) mod settings;
 pub(crate) use moved::moved;
 pub(crate) use outcome::Ran;
 pub(crate) use ready::ReadyAicpus;
-pub(crate) use settings::check_aicpus;
+pub(crate) use settings::{check_aicpus, settings};
 
 use self::bytecode::Bytecode;
 use self::failed::TaskFailure;
