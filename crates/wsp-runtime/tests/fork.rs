@@ -200,6 +200,12 @@ fn the_child_of_a_fork_is_told_that_a_runtime_of_its_parent_has_no_threads() {
         for waited in [runtime.sync_all(), runtime.sync(before), runtime.sync_graph(&graph())] {
             assert!(matches!(waited, Err(SyncError::Refused(Refused::Forked))));
         }
+        assert_eq!(runtime.take_complete(), Err(Refused::Forked));
+        assert_eq!(runtime.take_trace().map(drop), Err(Refused::Forked));
+        for refused in [runtime.signal(1), runtime.set_priority(&graph(), 1), runtime.cancel()] {
+            assert_eq!(refused, Err(Refused::Forked));
+        }
+        assert_eq!(runtime.restore_events(0, &[]), Err(Refused::Forked));
         assert!(Refused::Forked.to_string().contains("make one in this process"));
     });
     let left = launched(&runtime).unwrap();

@@ -175,7 +175,7 @@ impl CheckedUnit {
             streams: BTreeMap::new(),
             runtime,
         };
-        events.into_iter().for_each(|event| session.give_signal(event));
+        events.into_iter().try_for_each(|event| session.give_signal(event)).map_err(|fault| vec![*fault])?;
         Ok(session)
     }
 }

@@ -90,7 +90,7 @@ impl Session {
     /// Launches a graph.
     pub(super) fn start(&mut self, start: Start) -> Result<LaunchId, Box<Diagnostic>> {
         self.shared.check_cancel()?;
-        self.forget_complete();
+        self.forget_complete()?;
         let code = Arc::clone(&self.codes[start.graph]);
         let stream = self.stream(start.device, start.stream)?;
         let (instance, mut after) = self.acquire(&start)?;

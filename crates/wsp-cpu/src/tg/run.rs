@@ -62,7 +62,7 @@ impl Session {
         let compared = self.shared.waited_for_all();
         self.shared.view().leading = false;
         match result.and(rest).and(compared) {
-            Ok(()) => Ok(self.report()),
+            Ok(()) => self.report().map_err(|fault| vec![*fault]),
             Err(fault) => Err(self.with_notes(*fault)),
         }
     }
@@ -224,7 +224,7 @@ impl Session {
             HostKind::Alloc(tensor) => self.allocate(device, tensor as usize, Some(state))?,
             HostKind::Free(tensor) => self.release(device, tensor as usize, Some(state))?,
             HostKind::SetPriority { graph, priority } => {
-                self.prioritise(device, graph as usize, priority, Some(state));
+                self.prioritise(device, graph as usize, priority, Some(state))?;
             }
             // A run that is resumed from a record made meanwhile does these again, which changes nothing.
             HostKind::Checkpoint { graph, checkpoint } => {

@@ -2,6 +2,7 @@
 
 use super::Report;
 use super::codes;
+use super::faults;
 use super::host::HostState;
 use super::identity::Difference;
 use super::instance::Instance;
@@ -235,13 +236,16 @@ impl Session {
             view.failed = None;
             view.has_changed = true;
         }
-        self.runtime.restore_events(0, &record.events);
+        self.runtime.restore_events(0, &record.events).map_err(|reason| faults::refused(&reason))?;
         let given = self.shared.view().signalled.clone();
-        given.into_iter().chain(record.signalled).for_each(|event| self.give_signal(event));
+        given.into_iter().chain(record.signalled).try_for_each(|event| self.give_signal(event))?;
         for index in 0..self.codes.len() {
             let no = self.codes[index].plan.no.0;
             let priority = record.host.priorities.iter().find(|(graph, _)| *graph == no);
-            self.runtime.set_priority(&self.codes[index].runtime, priority.map_or(0, |(_, set)| *set));
+            let priority = priority.map_or(0, |(_, set)| *set);
+            self.runtime
+                .set_priority(&self.codes[index].runtime, priority)
+                .map_err(|reason| faults::refused(&reason))?;
         }
         for launch in record.launches {
             let epochs = Some(Epochs::Same(launch.events.clone()));

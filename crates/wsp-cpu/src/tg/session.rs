@@ -213,15 +213,16 @@ impl Session {
     }
 
     /// Forgets launches that have ended well, once there are twice as many launches as were left the last time.
-    pub(super) fn forget_complete(&mut self) {
+    pub(super) fn forget_complete(&mut self) -> Result<(), Box<Diagnostic>> {
         if self.shared.view().live.len() < self.most_live {
-            return;
+            return Ok(());
         }
-        let (complete, stats) = self.runtime.take_complete();
+        let (complete, stats) = self.runtime.take_complete().map_err(|reason| faults::refused(&reason))?;
         self.stats.add(&stats);
         let mut view = self.shared.view();
         view.live.retain(|live| complete.binary_search(&live.id).is_err());
         self.most_live = FEWEST_LIVE.max(2 * view.live.len());
+        Ok(())
     }
 
     /// Signals an external event.
@@ -230,17 +231,16 @@ impl Session {
     /// The unit has no external event of this name.
     pub fn signal(&mut self, event: &str) -> Result<(), Box<Diagnostic>> {
         let event = scalars::event(&self.module, event)?;
-        self.give_signal(event);
-        Ok(())
+        self.give_signal(event)
     }
 
     /// Signals an external event. A checkpoint has it signalled, or the session has.
-    pub(super) fn give_signal(&self, event: u32) {
+    pub(super) fn give_signal(&self, event: u32) -> Result<(), Box<Diagnostic>> {
         let mut view = self.shared.view();
         if !view.signalled.contains(&event) {
             view.signalled.push(event);
         }
-        self.runtime.signal(event);
+        self.runtime.signal(event).map_err(|reason| faults::refused(&reason))
     }
 
     /// Sets the priority of a graph: of ready kernels, those of the graph with the highest go first.
@@ -249,15 +249,20 @@ impl Session {
     /// There is no such graph.
     pub fn set_priority(&mut self, graph: GraphNo, priority: i8) -> Result<(), Box<Diagnostic>> {
         let index = self.index(graph)?;
-        self.prioritise(0, index, priority, None);
-        Ok(())
+        self.prioritise(0, index, priority, None)
     }
 
     /// Sets a priority, and moves the host behind the statement that says so.
-    pub(super) fn prioritise(&mut self, device: u32, index: usize, priority: i8, behind: Option<HostState>) {
+    pub(super) fn prioritise(
+        &mut self,
+        device: u32,
+        index: usize,
+        priority: i8,
+        behind: Option<HostState>,
+    ) -> Result<(), Box<Diagnostic>> {
         let code = &self.codes[index];
         let mut view = self.shared.view();
-        self.runtime.set_priority(&code.runtime, priority);
+        self.runtime.set_priority(&code.runtime, priority).map_err(|reason| faults::refused(&reason))?;
         let host = &mut view.hosts[device as usize];
         if let Some(behind) = behind {
             *host = behind;
@@ -265,6 +270,7 @@ impl Session {
         host.priorities.retain(|(graph, _)| *graph != code.plan.no.0);
         host.priorities.push((code.plan.no.0, priority));
         host.priorities.sort_unstable();
+        Ok(())
     }
 
     /// Gives a declared scalar another value, for launches to come.
@@ -324,7 +330,10 @@ impl Session {
     }
 
     /// What was done so far.
-    pub fn report(&mut self) -> Report {
+    ///
+    /// # Errors
+    /// In the child of a fork, of a session that records when tasks run.
+    pub fn report(&mut self) -> Result<Report, Box<Diagnostic>> {
         let named = |event: &u32| self.module.name(Namespace::Event, GraphNo(0), *event);
         let signalled = self.shared.view().signalled.iter().map(named).collect();
         let notes = self.notes.iter().chain(self.shared.notes().iter()).cloned().collect();
@@ -334,12 +343,9 @@ impl Session {
             written: self.written_in_place(),
             peak: self.shared.accounts.iter().map(super::accounts::Accounts::peak).collect(),
         };
-        Report {
-            stats: self.stats,
-            notes,
-            unit,
-            trace: (self.tracing == Tracing::On).then(|| self.runtime.take_trace()),
-        }
+        let trace = (self.tracing == Tracing::On).then(|| self.runtime.take_trace());
+        let trace = trace.transpose().map_err(|reason| faults::refused(&reason))?;
+        Ok(Report { stats: self.stats, notes, unit, trace })
     }
 }
 
@@ -378,7 +384,7 @@ mod tests {
             assert!(session.shared.view().live.len() <= FEWEST_LIVE);
         }
         session.sync(good).expect("all are well");
-        assert_eq!(session.report().stats.launches, count as u64);
+        assert_eq!(session.report().expect("nothing was forked").stats.launches, count as u64);
         session.sync(bad).expect_err("a launch that failed is an error of the wait");
     }
 }

@@ -15,7 +15,7 @@ use crate::{StartError, worker_threads};
 use crossbeam_utils::sync::WaitGroup;
 use std::mem;
 use std::process;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 
 /// Runs graphs on simulated devices, whose kernels run on worker threads that it has to itself, or in virtual time ([`Time`](super::Time)).
 ///
@@ -70,10 +70,24 @@ impl<B: Bodies> Runtime<B> {
         Ok(Runtime { shared, _team: Some(team), working, process: Some(process::id()) })
     }
 
-    /// Refuses what workers would do that are in the parent of this process, and would never be done.
-    fn check_process(&self) -> Result<(), Refused> {
-        let is_here = self.process.is_none_or(|process| process == process::id());
-        if is_here { Ok(()) } else { Err(Refused::Forked) }
+    /// The state. In the child of a fork it is refused: the workers are in the parent, and a lock may be as the parent held it.
+    fn lock(&self) -> Result<MutexGuard<'_, State<B>>, Refused> {
+        match self.is_here() {
+            true => Ok(self.shared.lock()),
+            false => Err(Refused::Forked),
+        }
+    }
+
+    /// Changes the state, as [`lock`](Self::lock) gives it.
+    fn change<T>(&self, change: impl FnOnce(&mut State<B>) -> T) -> Result<T, Refused> {
+        match self.is_here() {
+            true => Ok(self.shared.change(change)),
+            false => Err(Refused::Forked),
+        }
+    }
+
+    fn is_here(&self) -> bool {
+        is_here(self.process)
     }
 
     /// How it was set up.
@@ -86,8 +100,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// There is no such device.
     pub fn default_stream(&self, device: u32) -> Result<StreamId, Refused> {
-        self.check_process()?;
-        self.shared.lock().streams.default_of(device)
+        self.lock()?.streams.default_of(device)
     }
 
     /// Makes a stream.
@@ -95,8 +108,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// There is no such device.
     pub fn create_stream(&self, device: u32) -> Result<StreamId, Refused> {
-        self.check_process()?;
-        self.shared.lock().streams.create(device)
+        self.lock()?.streams.create(device)
     }
 
     /// Ends a stream: nothing more can be launched on it. What was launched goes on.
@@ -104,8 +116,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// There is no such stream, or it is a default stream.
     pub fn destroy_stream(&self, stream: StreamId) -> Result<(), Refused> {
-        self.check_process()?;
-        self.shared.lock().streams.destroy(stream)
+        self.lock()?.streams.destroy(stream)
     }
 
     /// Submits a launch and does not wait.
@@ -118,8 +129,7 @@ impl<B: Bodies> Runtime<B> {
         bodies: Arc<B>,
         options: LaunchOptions,
     ) -> Result<LaunchId, Refused> {
-        self.check_process()?;
-        self.shared.change(|state| state.submit(graph, bodies, options))
+        self.change(|state| state.submit(graph, bodies, options))?
     }
 
     /// Waits until a launch is complete, and returns its counts.
@@ -127,8 +137,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// It failed, or there is no launch with this number whose outcome has not been returned.
     pub fn sync(&self, launch: LaunchId) -> Result<Stats, SyncError<B::Failure>> {
-        self.check_process()?;
-        self.shared.lock().knows(launch)?;
+        self.lock()?.knows(launch)?;
         self.sync_these(vec![launch])
     }
 
@@ -137,8 +146,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// One of them failed, or the graph was never launched.
     pub fn sync_graph(&self, graph: &Graph) -> Result<Stats, SyncError<B::Failure>> {
-        self.check_process()?;
-        let state = self.shared.lock();
+        let state = self.lock()?;
         if !state.launched.contains(&graph.key()) {
             return Err(Refused::NeverLaunched { graph: graph.name().to_owned() }.into());
         }
@@ -152,8 +160,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// One of them failed, or there is no such stream.
     pub fn sync_stream(&self, stream: StreamId) -> Result<Stats, SyncError<B::Failure>> {
-        self.check_process()?;
-        let state = self.shared.lock();
+        let state = self.lock()?;
         state.streams.check(stream)?;
         let ids = state.ids(|_, of| of == stream.index);
         drop(state);
@@ -165,21 +172,23 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// One of them failed.
     pub fn sync_all(&self) -> Result<Stats, SyncError<B::Failure>> {
-        self.check_process()?;
-        let ids = self.shared.lock().ids(|_, _| true);
+        let ids = self.lock()?.ids(|_, _| true);
         self.sync_these(ids)
     }
 
     /// Takes the outcomes of all launches that have ended well: which, in order, and their counts. Those that failed are left to be waited for.
-    pub fn take_complete(&self) -> (Vec<LaunchId>, Stats) {
+    ///
+    /// # Errors
+    /// In the child of a fork.
+    pub fn take_complete(&self) -> Result<(Vec<LaunchId>, Stats), Refused> {
         let (mut complete, mut stats) = (Vec::new(), Stats::default());
-        self.shared.lock().outcomes.retain(|id, outcome| {
+        self.lock()?.outcomes.retain(|id, outcome| {
             let Ok(counts) = &outcome.result else { return true };
             stats.add(counts);
             complete.push(*id);
             false
         });
-        (complete, stats)
+        Ok((complete, stats))
     }
 
     /// Waits until one of the launches has ended, well or not, and returns the first of them that has.
@@ -187,8 +196,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// The list is empty or names a launch whose outcome was returned.
     pub fn wait_any(&self, launches: &[LaunchId]) -> Result<LaunchId, Refused> {
-        self.check_process()?;
-        let state = self.shared.lock();
+        let state = self.lock()?;
         launches.first().ok_or(Refused::NoLaunch(LaunchId(0)))?;
         launches.iter().try_for_each(|&id| state.knows(id))?;
         let ended =
@@ -201,36 +209,44 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// There is no launch with this number whose outcome has not been returned.
     pub fn has_ended(&self, launch: LaunchId) -> Result<bool, Refused> {
-        self.check_process()?;
-        let state = self.shared.lock();
+        let state = self.lock()?;
         state.knows(launch)?;
         Ok(!state.launches.contains_key(&launch))
     }
 
     /// Signals an event that no graph signals, on every device: launches that wait for it, and those to come, go on.
-    pub fn signal(&self, event: u32) {
-        self.shared.change(|state| {
+    ///
+    /// # Errors
+    /// In the child of a fork.
+    pub fn signal(&self, event: u32) -> Result<(), Refused> {
+        self.change(|state| {
             for device in 0..state.config.devices {
                 let released = state.events.signal((device, event));
                 released.into_iter().for_each(|waiter| state.release(waiter));
             }
             state.pump_all();
-        });
+        })
     }
 
     /// What reads the events of this runtime, also from bodies of its launches.
     pub fn events(&self) -> EventsOf<B> {
-        EventsOf { shared: Arc::downgrade(&self.shared) }
+        EventsOf { shared: Arc::downgrade(&self.shared), process: self.process }
     }
 
     /// Replaces what is known of the events of a device, of which no launch may be in flight.
-    pub fn restore_events(&self, device: u32, saved: &[SavedEvent]) {
-        self.shared.change(|state| state.events.restore(device, saved));
+    ///
+    /// # Errors
+    /// In the child of a fork.
+    pub fn restore_events(&self, device: u32, saved: &[SavedEvent]) -> Result<(), Refused> {
+        self.change(|state| state.events.restore(device, saved))
     }
 
     /// Sets the priority of a graph: of ready kernels, those of the graph with the highest go first. It starts at 0.
-    pub fn set_priority(&self, graph: &Graph, priority: i8) {
-        self.shared.change(|state| state.set_priority(graph, priority));
+    ///
+    /// # Errors
+    /// In the child of a fork.
+    pub fn set_priority(&self, graph: &Graph, priority: i8) -> Result<(), Refused> {
+        self.change(|state| state.set_priority(graph, priority))
     }
 
     /// Asks for the state of a launch to be saved, between two of its nodes, as soon as what runs of it has finished.
@@ -238,8 +254,7 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// There is no launch with this number whose outcome has not been returned.
     pub fn request_checkpoint(&self, launch: LaunchId, checkpoint: u32) -> Result<(), Refused> {
-        self.check_process()?;
-        self.shared.change(|state| state.request(launch, checkpoint, None))
+        self.change(|state| state.request(launch, checkpoint, None))?
     }
 
     /// As [`Runtime::request_checkpoint`], and waits for it.
@@ -247,12 +262,11 @@ impl<B: Bodies> Runtime<B> {
     /// # Errors
     /// The launch fails first, or there is no launch with this number whose outcome has not been returned.
     pub fn checkpoint(&self, launch: LaunchId, checkpoint: u32) -> Result<Saved, SyncError<B::Failure>> {
-        self.check_process()?;
-        let ticket = self.shared.change(|state| {
+        let ticket = self.change(|state| {
             let ticket = state.next_ticket;
             state.next_ticket += 1;
             state.request(launch, checkpoint, Some(ticket)).map(|()| ticket)
-        })?;
+        })??;
         let (mut state, ()) = self.shared.wait_for(self.shared.lock(), |state| {
             (state.saved.contains(&ticket) || !state.launches.contains_key(&launch)).then_some(())
         });
@@ -269,16 +283,22 @@ impl<B: Bodies> Runtime<B> {
     }
 
     /// Cancels every launch that is not complete: what runs finishes, the rest is not started.
-    pub fn cancel(&self) {
-        self.shared.change(|state| state.fail_all(|| Cause::Cancelled));
+    ///
+    /// # Errors
+    /// In the child of a fork.
+    pub fn cancel(&self) -> Result<(), Refused> {
+        self.change(|state| state.fail_all(|| Cause::Cancelled))
     }
 
     /// What was recorded since this was last called. Launches that are not complete should be waited for first: what of
     /// them finishes later belongs to nodes that have been taken.
-    pub fn take_trace(&self) -> Trace {
-        let mut state = self.shared.lock();
+    ///
+    /// # Errors
+    /// In the child of a fork.
+    pub fn take_trace(&self) -> Result<Trace, Refused> {
+        let mut state = self.lock()?;
         state.last_block = None;
-        mem::take(&mut state.trace)
+        Ok(mem::take(&mut state.trace))
     }
 
     /// Waits for launches, and returns the sum of their counts, or the failure of the first that failed.
@@ -310,17 +330,27 @@ impl<B: Bodies> Runtime<B> {
     }
 }
 
-/// Reads events and failures of a runtime, as long as there is one.
+/// Whether the workers of a runtime are in this process; none has them in virtual time.
+fn is_here(process: Option<u32>) -> bool {
+    process.is_none_or(|process| process == process::id())
+}
+
+/// Reads events and failures of a runtime, as long as there is one in this process.
 #[derive(Debug)]
 pub struct EventsOf<B: Bodies> {
     shared: Weak<Shared<B>>,
+    process: Option<u32>,
 }
 
 impl<B: Bodies> EventsOf<B> {
+    fn here(&self) -> Option<Arc<Shared<B>>> {
+        self.shared.upgrade().filter(|_| is_here(self.process))
+    }
+
     /// The first of these launches that has failed, or is failing, and whose outcome has not been returned. Not to be called by
     /// [`Bodies::eval`].
     pub fn failed(&self, launches: &[LaunchId]) -> Option<LaunchId> {
-        let shared = self.shared.upgrade()?;
+        let shared = self.here()?;
         let state = shared.lock();
         launches.iter().copied().find(|id| state.has_failed(*id))
     }
@@ -328,14 +358,14 @@ impl<B: Bodies> EventsOf<B> {
     /// What is known of the events of a device, and for each of these launches of it its own events; of a launch that is complete
     /// none. Nothing if the runtime is gone. Not to be called by [`Bodies::eval`].
     pub fn saved(&self, device: u32, launches: &[LaunchId]) -> Option<(Vec<SavedEvent>, Vec<LaunchEvents>)> {
-        self.shared.upgrade().map(|shared| shared.lock().events_of(device, launches))
+        self.here().map(|shared| shared.lock().events_of(device, launches))
     }
 }
 
 impl<B: Bodies> Drop for Runtime<B> {
     fn drop(&mut self) {
         // In the child of a fork nothing is left to end, and locks are as the parent held them.
-        if self.check_process().is_err() {
+        if !self.is_here() {
             return;
         }
         self.shared.change(|state| {

@@ -37,7 +37,7 @@ fn granted_to(trace: &Trace, name: &str) -> Granted {
 fn run(runtime: &Runtime<Script>, graph: &Arc<Graph>) -> Trace {
     launch(runtime, graph, &Script::idle());
     runtime.sync_all().unwrap();
-    let trace = runtime.take_trace();
+    let trace = runtime.take_trace().unwrap();
     assert_eq!(validate(graph, &trace), []);
     trace
 }
@@ -111,7 +111,7 @@ fn requests_bound_the_cores_held_at_once() {
         launch(&runtime, &graph, &bodies);
         assert_eq!(runtime.sync_all().unwrap().blocks, 12);
         assert!(peak.load(Ordering::SeqCst) <= most);
-        let granted = granted_to(&runtime.take_trace(), "K");
+        let granted = granted_to(&runtime.take_trace().unwrap(), "K");
         assert_eq!(granted, Granted { aic: most, aiv: 2 * most, aicpu: 0 });
     }
 }
@@ -174,7 +174,7 @@ fn kernels_of_a_partition_run_on_its_cores_only() {
         runtime.launch(graph, Script::idle(), options).unwrap();
     }
     runtime.sync_all().unwrap();
-    let trace = runtime.take_trace();
+    let trace = runtime.take_trace().unwrap();
     assert_eq!([validate(&left, &trace), validate(&right, &trace)], [[], []]);
     for (run, block) in trace.blocks.iter().map(|block| (&trace.runs[block.run as usize], block)) {
         let first = if run.name.starts_with("LEFT") { 0 } else { 2 };
@@ -252,7 +252,7 @@ fn all_blocks_of_a_gang_run_at_the_same_time() {
         }
         assert_eq!(runtime.sync_all().unwrap().blocks, 3 * 22);
         assert_eq!(workers.lock().unwrap().len(), 10, "no two blocks have the same worker");
-        assert_eq!(validate(&graph, &runtime.take_trace()), []);
+        assert_eq!(validate(&graph, &runtime.take_trace().unwrap()), []);
     }
 }
 
@@ -287,7 +287,7 @@ fn a_gang_gets_its_cores_though_others_keep_coming() {
     let id = runtime.launch(&gang, Script::idle(), LaunchOptions::on(stream)).unwrap();
     assert_eq!(runtime.sync(id).unwrap().blocks, 4);
     runtime.sync_all().unwrap();
-    let trace = runtime.take_trace();
+    let trace = runtime.take_trace().unwrap();
     assert_eq!([validate(&gang, &trace), validate(&crowd, &trace)], [[], []]);
 }
 
@@ -341,12 +341,12 @@ fn kernels_of_the_more_urgent_graph_go_first() {
     }));
     launch(&runtime, &gate, &holds);
     has_started.recv().unwrap();
-    runtime.set_priority(&high, 3);
+    runtime.set_priority(&high, 3).unwrap();
     for graph in [&low, &high] {
         let stream = runtime.create_stream(0).unwrap();
         runtime.launch(graph, logs.clone(), LaunchOptions::on(stream)).unwrap();
     }
-    runtime.set_priority(&gate, -1);
+    runtime.set_priority(&gate, -1).unwrap();
     go.send(()).unwrap();
     runtime.sync_all().unwrap();
     let order = order.lock().unwrap();
@@ -373,7 +373,7 @@ fn a_resident_kernel_is_not_dispatched_again() {
         assert_eq!((stats.kernels, stats.dispatches), (8, 4 + dispatches));
         let again = bodies.log().iter().filter(|entry| *entry == "=STAYS").count() as u64;
         assert_eq!(again, 4 - dispatches, "it keeps what it was dispatched with");
-        let trace = runtime.take_trace();
+        let trace = runtime.take_trace().unwrap();
         assert_eq!(validate(&graph, &trace), []);
         let resident: Vec<bool> =
             trace.runs.iter().filter(|run| run.name == "STAYS").map(|run| run.is_resident).collect();

@@ -58,7 +58,7 @@ fn kernels_run_in_the_order_of_their_edges() {
         assert_eq!(order.len(), 12, "each block runs once");
         assert!(order[..3].iter().all(|(name, _)| name == "A"));
         assert!(order[9..].iter().all(|(name, _)| name == "D"));
-        assert_eq!(validate(&graph, &runtime.take_trace()), []);
+        assert_eq!(validate(&graph, &runtime.take_trace().unwrap()), []);
     }
 }
 
@@ -110,7 +110,7 @@ fn launches_of_one_stream_run_one_after_the_other() {
     assert_eq!(runtime.sync_stream(stream).unwrap().launches, 20);
     assert_eq!(most.load(Ordering::Relaxed), 0);
     assert!(running.lock().unwrap().is_empty());
-    let trace = runtime.take_trace();
+    let trace = runtime.take_trace().unwrap();
     assert!(trace.launches.windows(2).all(|pair| pair[0].ended <= pair[1].began));
 }
 
@@ -234,7 +234,7 @@ fn launches_come_after_those_that_they_name() {
         last = vec![runtime.launch(&graph, Script::idle(), options).unwrap()];
     }
     runtime.sync_all().unwrap();
-    let launches = runtime.take_trace().launches;
+    let launches = runtime.take_trace().unwrap().launches;
     assert!(launches.windows(2).all(|pair| pair[0].ended <= pair[1].began));
 }
 
@@ -335,7 +335,7 @@ fn an_arm_that_is_not_taken_is_not_run() {
         launch(&runtime, &graph, &bodies);
         runtime.sync_all().unwrap();
         assert_eq!(bodies.log(), [if condition == 0 { "+B" } else { "+A" }, "+AFTER"]);
-        assert_eq!(validate(&graph, &runtime.take_trace()), []);
+        assert_eq!(validate(&graph, &runtime.take_trace().unwrap()), []);
     }
 }
 
@@ -367,7 +367,7 @@ fn a_loop_runs_its_body_as_often_as_its_count_says() {
     let seen = seen.lock().unwrap();
     let body: Vec<u32> = seen[1..13].iter().map(|(_, iteration)| *iteration).collect();
     assert_eq!(body, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
-    assert_eq!(validate(&graph, &runtime.take_trace()), []);
+    assert_eq!(validate(&graph, &runtime.take_trace().unwrap()), []);
 }
 
 /// The count of a loop comes from the program's data: a bad one is a failure with the numbers.
@@ -495,7 +495,7 @@ fn copies_run_in_the_order_of_their_edges() {
     let stats = runtime.sync_all().unwrap();
     assert_eq!((stats.items, stats.blocks), (1, 2));
     assert_eq!(bodies.log(), ["+A", "copy.0", "+B"]);
-    assert_eq!(validate(&graph, &runtime.take_trace()), []);
+    assert_eq!(validate(&graph, &runtime.take_trace().unwrap()), []);
 }
 
 /// A runtime in virtual time.
@@ -522,7 +522,7 @@ fn blocks_take_their_cycles_on_as_many_workers_and_cores_as_there_are() {
         let runtime = runtime_with(RuntimeConfig { threads, cores, time, ..RuntimeConfig::default() });
         launch(&runtime, &graph, &Arc::new(ten_cycles()));
         runtime.sync_all().unwrap();
-        let trace = runtime.take_trace();
+        let trace = runtime.take_trace().unwrap();
         assert_eq!(trace.launches[0].ended, 10 * rounds, "{threads} workers, {aiv} cores");
         assert_eq!(validate(&graph, &trace), []);
         let released_by: Vec<Option<u32>> = trace.runs.iter().map(|run| run.released_by).collect();
@@ -542,7 +542,7 @@ fn kernels_of_a_gang_start_in_the_same_cycle_and_last_as_long_as_the_longest() {
     launch(&runtime, &graph, &Arc::new(script));
     runtime.sync_all().unwrap();
     let times: Vec<(u64, u64)> =
-        runtime.take_trace().blocks.iter().map(|b| (b.started, b.finished)).collect();
+        runtime.take_trace().unwrap().blocks.iter().map(|b| (b.started, b.finished)).collect();
     assert_eq!(times, [(0, 3), (0, 4), (0, 5)]);
 }
 
@@ -556,7 +556,7 @@ fn launches_in_virtual_time_go_on_while_a_thread_waits() {
     let [first, second] = [(); 2].map(|()| launch(&runtime, &graph, &bodies));
     assert_eq!(runtime.has_ended(first), Ok(false));
     runtime.sync(first).unwrap();
-    assert_eq!((runtime.has_ended(second), runtime.take_trace().launches[0].ended), (Ok(false), 10));
+    assert_eq!((runtime.has_ended(second), runtime.take_trace().unwrap().launches[0].ended), (Ok(false), 10));
     drop(runtime);
     assert_eq!(Arc::strong_count(&bodies), 1, "what was not waited for is dropped");
 }
@@ -592,7 +592,7 @@ fn a_signal_of_another_thread_reaches_virtual_time() {
         let runtime = runtime_with(RuntimeConfig { time, signals, ..RuntimeConfig::default() });
         launch(&runtime, &graph, &Script::idle());
         std::thread::scope(|scope| {
-            scope.spawn(|| runtime.signal(4));
+            scope.spawn(|| runtime.signal(4).unwrap());
             assert_eq!(runtime.sync_all().unwrap().kernels, 1);
         });
     }

@@ -95,7 +95,7 @@ fn a_signal_of_the_caller_lets_launches_go_on() {
     let waits = waits_and_signals("W", Some((4, "GO")), None);
     let runtime = runtime(1);
     launch(&runtime, &waits, &Script::idle());
-    runtime.signal(4);
+    runtime.signal(4).unwrap();
     launch(&runtime, &waits, &Script::idle());
     assert_eq!(runtime.sync_all().unwrap().launches, 2);
 }
@@ -118,7 +118,7 @@ fn a_signal_of_another_thread_is_waited_for() {
         let runtime = &runtime;
         scope.spawn(move || {
             has_begun.recv().unwrap();
-            runtime.signal(4);
+            runtime.signal(4).unwrap();
         });
         assert!(runtime.sync(id).is_ok());
     });
@@ -155,7 +155,7 @@ fn notifications_order_kernels_of_different_devices() {
     };
     let (first, middle, last) = (round("FIRST"), round("MIDDLE"), round("LAST"));
     assert!((0..5).all(|i| first[i] < middle[i] && middle[i] < last[i]), "{order:?}");
-    let trace = runtime.take_trace();
+    let trace = runtime.take_trace().unwrap();
     assert_eq!([validate(&ping, &trace), validate(&pong, &trace)], [[], []]);
 }
 
@@ -254,7 +254,7 @@ fn a_trace_is_written_as_chrome_trace_events() {
     launch(&runtime, &graph, &Script::idle());
     runtime.sync_all().unwrap();
     let mut out = Vec::new();
-    write_graph_chrome_trace(&mut out, &runtime.take_trace()).unwrap();
+    write_graph_chrome_trace(&mut out, &runtime.take_trace().unwrap()).unwrap();
     let text = String::from_utf8(out).unwrap();
     assert!(text.starts_with("{\"displayTimeUnit\":\"ns\""), "{text}");
     assert!(

@@ -208,7 +208,7 @@ fn together(seed: u64, kernels: u64, config: RuntimeConfig) -> (Vec<Sample>, Tra
     let hold = runtime.create_stream(0).unwrap();
     runtime.launch(&Build::new("HOLD").finish(), Arc::new(first), LaunchOptions::on(hold)).unwrap();
     for (n, (sample, values)) in (0..).zip(samples.iter().zip(&values)) {
-        runtime.set_priority(&sample.graph, random.below(3) as i8);
+        runtime.set_priority(&sample.graph, random.below(3) as i8).unwrap();
         let bodies = Arc::new(scripted(values, seed.wrapping_add(n)));
         let stream = streams[random.below(2) as usize];
         for _ in 0..1 + random.below(3) {
@@ -217,7 +217,7 @@ fn together(seed: u64, kernels: u64, config: RuntimeConfig) -> (Vec<Sample>, Tra
     }
     go.send(()).unwrap();
     runtime.sync_all().unwrap();
-    (samples, runtime.take_trace(), values.iter().map(|values| values.list()).collect())
+    (samples, runtime.take_trace().unwrap(), values.iter().map(|values| values.list()).collect())
 }
 
 /// Blocks in the order in which they ran.
@@ -242,7 +242,7 @@ fn on_threads(seed: u64, kernels: u64, times: u32, config: RuntimeConfig) -> Vec
     }
     let stats = runtime.sync_graph(&sample.graph).unwrap();
     assert_eq!(stats.launches, u64::from(times));
-    assert_eq!(validate(&sample.graph, &runtime.take_trace()), []);
+    assert_eq!(validate(&sample.graph, &runtime.take_trace().unwrap()), []);
     values.list()
 }
 
@@ -351,7 +351,7 @@ fn a_trace_that_breaks_an_edge_is_refused() {
     let runtime = runtime_with(RuntimeConfig::default());
     crate::tg_common::launch(&runtime, &graph, &Script::idle());
     runtime.sync_all().unwrap();
-    let trace = runtime.take_trace();
+    let trace = runtime.take_trace().unwrap();
     assert_eq!(validate(&graph, &trace), []);
     let mut early = trace.clone();
     early.blocks.iter_mut().filter(|block| block.run == 1).for_each(|block| block.started = 0);
