@@ -38,9 +38,9 @@ wsp_diag::codes! {
     pub(crate) BAD_PARAMETER = 559, "a value does not fit its parameter",
         "The value given with `--set` is not one of the parameter's type: a negative number or a fraction for a \
             `uint32_t`, say. Nothing is rounded or wrapped.";
-    pub(crate) UNUSED_ARRAY = 560, "an array is not used",
-        "No parameter of the host entry, and no table or tensor of the workload, has the name of this array. \
-            The run goes on without it. If the name is a slip, the help shows the nearest name.";
+    pub(crate) UNKNOWN_ARRAY = 560, "an array that the program does not take",
+        "No parameter of the host entry, no table or tensor of the workload, and no external tensor of the task graph \
+            has the name of this array. Often the name is misspelt: the help shows the nearest one.";
     pub(crate) ZERO_EXTENT = 561, "an extent is zero",
         "A page size, a number of heads or a head dimension of 0 leaves nothing to compute with. An empty batch \
             is fine; an empty cache of an empty batch has 0 pages but still a page size, heads and a head dimension.";

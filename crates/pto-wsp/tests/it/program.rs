@@ -177,6 +177,69 @@ fn what_has_no_effect_on_a_program_is_refused_with_what_to_type() {
     assert_eq!(makespan(workload().schedule("A").options(blocks)), 40);
 }
 
+/// An array that a program does not take is misspelt, or means something else.
+#[test]
+fn an_array_that_a_program_does_not_take_is_refused_with_the_nearest_and_with_what_it_takes() {
+    let text = "param n = 4; table t = [1]; tensor x: f32[4]; tensor out: f32[4];
+        kernel k(in x, out y); workload main { for i in 0..t[0] { k(x[0..n], out[0..n]); } }";
+    let workload = Source::text("w.wsp", text).kernel("k", |x: &[f32], y: &mut [f32]| y.copy_from_slice(x));
+    let over = "use \"kernels.pto\"; table t = [1]; workload main { for i in 0..t[0] { copy(0); } }";
+    let kernels = "PTO_SHAPE(x, 8)\nPTO_SHAPE(out, 8)\nstruct D { uint32_t at; };
+        PTO_KERNEL_IMPL(copy) {
+            auto d = PTO_GET_DESCRIPTOR<D>();
+            PTO_STORE_SCALAR(out, PTO_LOAD_SCALAR(x, {d.at}), {d.at});
+        }";
+    let unit = Source::text("a.tg", UNIT).file("kernels.pto", KERNELS);
+    let spaces =
+        "PTO_SHAPE(x, n)\nPTO_SHAPE(out, n)\nPTO_SPACE(S) { PTO_AXIS(i, 0, n) }\nstruct D { uint32_t at; };
+        PTO_DESCRIPTOR_GEN(S) { for (uint32_t i = 0; i < n; i += 1) { PTO_EMIT_DESCRIPTOR(D{ .at = i }); } }
+        PTO_KERNEL_IMPL(copy) {
+            auto d = PTO_GET_DESCRIPTOR<D>();
+            PTO_STORE_SCALAR(out, PTO_LOAD_SCALAR(x, {d.at}), {d.at});
+        }
+        void run(Tensor<float> x, Tensor<float> out) { PTO_LAUNCH(S, { .x = x, .out = out }); }";
+    let x = |name: &str| Args::new().with(name, Array::zeros(DType::F32, &[4]).expect("it is small"));
+    let x8 = |name: &str| Args::new().with(name, Array::zeros(DType::F32, &[8]).expect("it is small"));
+    for (source, args, out, near, taken) in [
+        (workload, x("x"), "Out", "out", "it takes `x`, `out`, `t`"),
+        (
+            Source::text("o.wsp", over).file("kernels.pto", kernels),
+            x8("x"),
+            "Out",
+            "out",
+            "it takes `x`, `out`, `t`",
+        ),
+        (unit, x8("X"), "y", "Y", "it takes `X`, `Y`"),
+        (Source::text("s.pto", spaces), x("x"), "Out", "out", "it takes `x`, `out`"),
+    ] {
+        let program = source.compile().unwrap_or_else(|error| panic!("{error}"));
+        program.execute(args.clone(), RunOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+        for (name, says) in [(out, format!("did you mean `{near}`?")), ("elsewhere", taken.to_owned())] {
+            let given = args.clone().with(name, [0f32; 4]);
+            let mut refused = vec![
+                program.execute(given.clone(), RunOptions::default()).map(drop),
+                program.prepare(given.clone(), RunOptions::default()).map(drop),
+                program.simulate(&given, &RunOptions::default()).map(drop),
+            ];
+            let mut prepared = program.prepare(args.clone(), RunOptions::default()).expect("it fits");
+            refused.push(prepared.rebind(Args::new().with(name, [0f32; 4])));
+            for refused in refused {
+                let refused = refused.expect_err(name);
+                assert_eq!(refused.diagnostics()[0].code.0, 560, "{refused}");
+                assert!(refused.to_string().contains(&says), "{says}: {refused}");
+            }
+        }
+    }
+    let program = Source::text("v.wsp", text).kernel("k", |_: &[f32], _: &mut [f32]| ());
+    let program = program.compile().expect("it is right");
+    let refused =
+        program.execute(x("x").with("n", [2i64]), RunOptions::default()).expect_err("it is a value");
+    assert!(
+        refused.to_string().contains("`n` is a parameter: set it with `Args::with(\"n\", N)`"),
+        "{refused}"
+    );
+}
+
 /// Of a file that does not end no more is read than a source may have.
 #[test]
 #[cfg(unix)]

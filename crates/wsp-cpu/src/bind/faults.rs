@@ -8,6 +8,19 @@ use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
 use wsp_plan::declared_shape;
 
+/// An array that a program does not take; `taken` are those that it takes. `has_value` says whether a value has this name.
+pub(crate) fn not_taken(program: &str, name: &str, taken: &[&str], has_value: bool) -> Diagnostic {
+    let fault = Diagnostic::error(codes::UNKNOWN_ARRAY, format!("{program} takes no array `{name}`"));
+    if has_value {
+        return fault.help(format!("`{name}` is a parameter: set it with `--set {name}=N`"));
+    }
+    match did_you_mean(name, taken.iter().copied()) {
+        Some(near) => fault.help(format!("did you mean `{near}`?")),
+        None if taken.is_empty() => fault.note("it takes no arrays"),
+        None => fault.note(format!("it takes `{}`", taken.join("`, `"))),
+    }
+}
+
 /// An array the launch needs and does not have.
 pub(super) fn missing(name: &str, shape: &str, arrays: &Metadata<'_>, wanted: &[String]) -> Diagnostic {
     let given: Vec<&str> = arrays.names().collect();

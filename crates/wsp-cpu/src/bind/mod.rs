@@ -3,7 +3,7 @@
 //! Everything that comes from outside is checked here once; generators and kernels trust it.
 
 mod cache;
-mod faults;
+pub(crate) mod faults;
 mod integers;
 pub(crate) mod params;
 mod shapes;
@@ -15,7 +15,7 @@ use crate::codes;
 use crate::metadata::{ArrayFact, Metadata};
 use crate::options::LaunchOptions;
 use wsp_core::{AxisId, ParamId, TensorId};
-use wsp_diag::{Diagnostic, did_you_mean};
+use wsp_diag::Diagnostic;
 use wsp_ir::{BindingSource, Elem, Entry, EntryTy, Expr, Module, Storage};
 use wsp_kernel::{IntArray, Value};
 
@@ -85,9 +85,11 @@ pub(crate) fn bind(
                 .help("add a function that calls `PTO_LAUNCH(Space, { .name = parameter, … })`"),
         ]);
     };
-    let bound = bind_values(collect(module, entry, arrays, options, demand)?)?;
+    let inputs = collect(module, entry, arrays, options, demand)?;
+    check_names(module, entry, arrays, demand)?;
+    let bound = bind_values(inputs)?;
     assert_eq!(bound.caches.len(), module.caches.len(), "every cache of an entry is bound or reported");
-    Ok(Bound { notes: unused_arrays(entry, arrays, demand.others), ..bound })
+    Ok(bound)
 }
 
 /// Binds what a module says by itself: parameters that have defaults, and what follows from them. There is no array and no cache.
@@ -189,21 +191,18 @@ fn array_names(entry: &Entry) -> Vec<String> {
     known
 }
 
-/// Warnings about arrays that no parameter names.
-fn unused_arrays(entry: &Entry, arrays: &Metadata<'_>, others: &[&str]) -> Vec<Diagnostic> {
-    let known = array_names(entry);
-    arrays
-        .names()
-        .filter(|name| !known.iter().any(|k| k == name) && !others.contains(name))
-        .map(|name| {
-            let warning = Diagnostic::warning(
-                codes::UNUSED_ARRAY,
-                format!("array `{name}` is not used: no parameter has this name"),
-            );
-            match did_you_mean(name, known.iter().map(String::as_str)) {
-                Some(near) => warning.help(format!("did you mean `{near}`?")),
-                None => warning.note(format!("`{}` takes {}", entry.name, known.join(", "))),
-            }
-        })
-        .collect()
+/// Refuses arrays that no parameter names.
+fn check_names(
+    module: &Module,
+    entry: &Entry,
+    arrays: &Metadata<'_>,
+    demand: Demand<'_>,
+) -> Result<(), Vec<Diagnostic>> {
+    let names = array_names(entry);
+    let taken: Vec<&str> = names.iter().map(String::as_str).chain(demand.others.iter().copied()).collect();
+    let is_value = |name: &str| module.param_named(name).is_some() || demand.settings.contains(&name);
+    let unknown = arrays.names().filter(|name| !taken.contains(name));
+    let faults: Vec<Diagnostic> =
+        unknown.map(|name| faults::not_taken("the program", name, &taken, is_value(name))).collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
 }

@@ -16,7 +16,7 @@ use super::shared::{Shared, no_store};
 use super::sizes::check_graph;
 use super::tensors::{TensorTable, take_inputs};
 use super::touches::{Launches, OpenUses};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_core::tg::{Direction, Instr, StreamNo};
 use wsp_diag::Diagnostic;
@@ -69,10 +69,10 @@ impl CheckedUnit {
         let scalars = scalars::values(module, &options.scalars)?;
         let mut table = TensorTable::new(&plan, module);
         table.recording = options.recording;
-        let named: BTreeSet<&str> =
+        let named: Vec<&str> =
             signatures.iter().flat_map(|kernel| &kernel.resident).map(|of| of.name.as_str()).collect();
         check_gaps(options)?;
-        take_inputs(&mut table, given(options), &|name| named.contains(name))?;
+        take_inputs(&mut table, given(options), &named)?;
         take_sizes(&mut table, &plan, &signatures);
         let graphs = std::mem::take(&mut plan.graphs);
         let mut residents = BTreeMap::new();

@@ -3,6 +3,7 @@
 use super::accounts::{Accounts, Claim};
 use super::codes;
 use super::memory::TensorRange;
+use crate::bind::faults::not_taken;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use wsp_backend::Recording;
@@ -422,14 +423,17 @@ pub(crate) fn misfit(info: &TensorInfo, array: Given<'_>) -> Option<Box<Diagnost
 pub(crate) fn take_inputs<'a>(
     table: &mut TensorTable,
     inputs: impl Iterator<Item = (&'a str, Given<'a>)>,
-    others: &dyn Fn(&str) -> bool,
+    others: &[&str],
 ) -> Result<(), Vec<Diagnostic>> {
     let mut faults = Vec::new();
+    let externs = table.list.iter().filter(|info| info.home == TensorKind::Extern);
+    let externs: Vec<String> = externs.map(|info| info.name.clone()).collect();
+    let taken: Vec<&str> = externs.iter().map(String::as_str).chain(others.iter().copied()).collect();
     for (name, array) in inputs {
         let at = table.list.iter().position(|info| info.name == name && info.home == TensorKind::Extern);
         let Some(at) = at else {
-            if !others(name) {
-                faults.push(no_input(table, name));
+            if !others.contains(&name) {
+                faults.push(not_taken("the unit", name, &taken, false));
             }
             continue;
         };
@@ -448,22 +452,6 @@ pub(crate) fn take_inputs<'a>(
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
-}
-
-fn no_input(table: &TensorTable, name: &str) -> Diagnostic {
-    let externs =
-        || table.list.iter().filter(|info| info.home == TensorKind::Extern).map(|info| info.name.as_str());
-    let fault = Diagnostic::error(codes::BAD_INPUT, format!("there is no external tensor `{name}`"));
-    match did_you_mean(name, externs()) {
-        Some(near) => fault.help(format!("did you mean `{near}`?")),
-        None => {
-            let all: Vec<&str> = externs().collect();
-            fault.note(format!(
-                "external tensors: {}",
-                if all.is_empty() { "none".into() } else { all.join(", ") }
-            ))
-        }
-    }
 }
 
 /// Gives an external tensor of unknown size the size that kernels need.

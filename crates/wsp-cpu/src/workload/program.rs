@@ -12,7 +12,7 @@ use super::registry::KernelRegistry;
 use super::run;
 use super::settings;
 use super::simulated::SimulatedWorkload;
-use super::tables::tables;
+use super::tables::bound;
 use super::tensors::slots;
 use super::touch::{Stated, Toucher};
 use crate::program::Program;
@@ -25,7 +25,7 @@ use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
 use wsp_ir::workload::WorkloadModule;
 use wsp_kernel::{CodeCache, Engine, Mode};
-use wsp_plan::workload::{Bindings, FirstReads, LoweredSchedule, WorkloadLibrary, WorkloadPlan, bind};
+use wsp_plan::workload::{Bindings, FirstReads, LoweredSchedule, WorkloadLibrary, WorkloadPlan};
 use wsp_plan::{CompileOptions, LoweredPlan};
 use wsp_runtime::Deps;
 
@@ -272,7 +272,7 @@ impl WorkloadProgram {
         match &self.kind {
             Kind::Declared(declared) => {
                 let DeclaredKernels { module, schedule, .. } = &**declared;
-                let bindings = &bind(module, &inputs.set, &tables(module, &inputs.arrays)?)?;
+                let bindings = &bound(module, inputs)?;
                 let slots = slots(module, bindings, inputs, options.claim.as_ref())?;
                 let names = NamedTensor::of_workload(module);
                 f(&Listing { module, schedule, bindings, slots, cancel }, &mut Stated, &names)

@@ -13,7 +13,7 @@ use super::records::{Numbers, Record};
 use super::registry::KernelRegistry;
 use super::settings::{self, RunSettings};
 use super::submit::{Sequential, SequentialStop, Streaming};
-use super::tables::tables;
+use super::tables::bound;
 use super::tensors::{Given, callers, slots};
 use super::touch::Stated;
 use super::view_kernel::Interruption;
@@ -24,12 +24,12 @@ use std::sync::Arc;
 use std::time::Instant;
 use wsp_backend::Bodies;
 use wsp_backend::claims::{claimed, uses};
-use wsp_diag::{Diagnostic, did_you_mean};
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::{Deps, Trace, WorkloadModule};
 use wsp_kernel::Mode;
 use wsp_memory::{Claim, Uses};
 use wsp_plan::Arrays;
-use wsp_plan::workload::{Bindings, LoweredSchedule, ScheduleLine, bind, check_schedule, expand};
+use wsp_plan::workload::{Bindings, LoweredSchedule, ScheduleLine, check_schedule, expand};
 use wsp_runtime::{KernelStats, clock};
 
 /// Runs declared kernels.
@@ -73,9 +73,8 @@ impl Launch {
         let DeclaredKernels { module, schedule, .. } = &**kernels;
         settings::refuse_for_declared(options).map_err(|fault| vec![fault])?;
         refuse_without_body(module, registry, inputs)?;
-        let bindings = bind(module, &inputs.set, &tables(module, &inputs.arrays)?)?;
-        let mut notes = check(module, &bindings, schedule, options)?;
-        notes.extend(unused(module, inputs));
+        let bindings = bound(module, inputs)?;
+        let notes = check(module, &bindings, schedule, options)?;
         if checks_order(schedule, options) {
             let slots = slots(module, &bindings, inputs, options.claim.as_ref())?;
             let cancel = options.cancel.as_deref();
@@ -474,22 +473,4 @@ fn refuse_without_body(
     });
     let faults: Vec<Diagnostic> = fault.collect();
     if faults.is_empty() { Ok(()) } else { Err(faults) }
-}
-
-/// Warnings about arrays that the workload does not name.
-fn unused(module: &WorkloadModule, inputs: &WorkloadInputs) -> Vec<Diagnostic> {
-    let tables = module.tables.iter().map(|t| t.name.as_str());
-    let known: Vec<&str> = tables.chain(module.tensors.iter().map(|t| t.name.as_str())).collect();
-    let given = inputs.arrays.keys().chain(inputs.views.keys());
-    let unused = given.filter(|name| !known.contains(&name.as_str()));
-    unused
-        .map(|name| {
-            let message = format!("array `{name}` is not used: no table or tensor has this name");
-            let warning = Diagnostic::warning(crate::codes::UNUSED_ARRAY, message);
-            match did_you_mean(name, known.iter().copied()) {
-                Some(near) => warning.help(format!("did you mean `{near}`?")),
-                None => warning,
-            }
-        })
-        .collect()
 }

@@ -1,10 +1,33 @@
 //! Tables of a workload among the arrays of a launch.
 
+use super::inputs::WorkloadInputs;
+use crate::bind::faults::not_taken;
 use std::collections::BTreeMap;
 use wsp_backend::codes::WRONG_ARRAY;
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
 use wsp_plan::Arrays;
+use wsp_plan::workload::{Bindings, bind};
+
+/// What a workload of declared kernels is given, bound.
+///
+/// # Errors
+/// Arrays that are neither tables nor tensors; as [`tables`] and [`bind`].
+pub(crate) fn bound(module: &WorkloadModule, inputs: &WorkloadInputs) -> Result<Bindings, Vec<Diagnostic>> {
+    let tensors = module.tensors.iter().map(|tensor| tensor.name.as_str());
+    let taken: Vec<&str> = tensors.chain(module.tables.iter().map(|table| table.name.as_str())).collect();
+    let given = inputs.arrays.keys().chain(inputs.views.keys()).map(String::as_str);
+    let has_value = |name: &str| module.param_named(name).is_some();
+    let unknown = given.filter(|name| !taken.contains(name));
+    let mut faults: Vec<Diagnostic> =
+        unknown.map(|name| not_taken("the workload", name, &taken, has_value(name))).collect();
+    match tables(module, &inputs.arrays).and_then(|tables| bind(module, &inputs.set, &tables)) {
+        Ok(bindings) if faults.is_empty() => return Ok(bindings),
+        Ok(_) => {}
+        Err(others) => faults.extend(others),
+    }
+    Err(faults)
+}
 
 /// Elements of the workload's tables that the arrays hold: integers in one dimension.
 ///

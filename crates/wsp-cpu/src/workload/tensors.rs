@@ -60,7 +60,7 @@ impl Given<'_> {
             }
             (None, None) => {
                 if self.inputs.begins(name) == Absent::Refused && self.kernels.needed.contains(name) {
-                    return Err(missing(tensor, self.inputs));
+                    return Err(missing(tensor));
                 }
                 let made = SharedTensor::zeros(name, tensor.dtype, dims)?;
                 self.make_up(id, &made);
@@ -115,15 +115,10 @@ impl Given<'_> {
 }
 
 /// A tensor that tasks read and that nothing is given for.
-fn missing(tensor: &Tensor, inputs: &WorkloadInputs) -> Diagnostic {
+fn missing(tensor: &Tensor) -> Diagnostic {
     let name = &tensor.name;
-    let fault = Diagnostic::error(crate::codes::MISSING_ARRAY, format!("array `{name}` is missing"))
-        .at(tensor.span, "tasks read this tensor before any writes it");
-    let given = inputs.arrays.keys().chain(inputs.views.keys()).map(String::as_str);
-    match did_you_mean(name, given) {
-        Some(near) => fault.help(format!("did you mean `{name}` by `{near}`?")),
-        None => ask_for(fault, name),
-    }
+    let fault = Diagnostic::error(crate::codes::MISSING_ARRAY, format!("array `{name}` is missing"));
+    ask_for(fault.at(tensor.span, "tasks read this tensor before any writes it"), name)
 }
 
 /// What to do about a tensor that begins with nothing.
