@@ -20,7 +20,7 @@ use wsp_runtime::simulate::{SimGraph, Simulation, Submission, simulate};
 use wsp_runtime::{Deps, Failure, Stopped, TaskGraph};
 
 /// How programs of spaces find dependences.
-pub(crate) const DEPS: Deps = Deps::Overlap;
+const DEPS: Deps = Deps::Overlap;
 
 /// Tasks and edges of a launch.
 struct Listed {

@@ -1,10 +1,10 @@
 //! The face: a program of every kind of file, prepared, run, cancelled, advanced.
 
 use pto_wsp::task_graph::TgKernels;
-use pto_wsp::workload::Rows;
+use pto_wsp::workload::{Deps, Rows};
 use pto_wsp::{
-    Advance, Args, Array, CompileOptions, DType, GraphOptions, Growth, KvLayout, Outcome, ParamValue,
-    Program, ProgramKind, Recording, RunError, RunOptions, Source, SpaceOptions, WindowOverflow,
+    Absent, Advance, Args, Array, CompileOptions, DType, Expand, GraphOptions, Growth, KvLayout, Outcome,
+    ParamValue, Program, ProgramKind, Recording, RunError, RunOptions, Source, SpaceOptions, WindowOverflow,
     WorkloadRunOptions,
 };
 use std::path::{Path, PathBuf};
@@ -238,6 +238,52 @@ fn an_array_that_a_program_does_not_take_is_refused_with_the_nearest_and_with_wh
         refused.to_string().contains("`n` is a parameter: set it with `Args::with(\"n\", N)`"),
         "{refused}"
     );
+}
+
+/// An option of a run has its effect or is refused.
+#[test]
+fn options_without_an_effect_are_refused_with_what_to_type() {
+    let text = "tensor x: f32[8]; kernel k(inout x); workload main { k(x); }";
+    let workload =
+        Source::text("w.wsp", text).kernel("k", |_: &mut [f32]| ()).compile().expect("it is right");
+    let spaces = Program::open(example("row_softmax.pto")).expect("it is right");
+    let unit = Source::text("a.tg", UNIT).file("kernels.pto", KERNELS).compile().expect("it is right");
+    let x = Args::new().with("x", [0f32; 8]);
+    let of = |change: &dyn Fn(&mut RunOptions)| {
+        let mut options = RunOptions::default();
+        change(&mut options);
+        options
+    };
+    let says = |refused: Result<(), pto_wsp::Error>, name: &str, help: &str| {
+        let refused = refused.expect_err(name).to_string();
+        assert!(refused.contains(&format!("option `{name}`")) && refused.contains(help), "{name}: {refused}");
+    };
+    for deps in [Deps::Overlap, Deps::Explicit] {
+        let listed = spaces.graph(&x, &GraphOptions { deps: Some(deps), ..GraphOptions::default() });
+        says(listed.map(drop), "deps", "leave it out");
+    }
+    let recording = of(&|options| options.recording = Recording::On);
+    for (program, args) in [(&workload, &x), (&spaces, &x), (&unit, &eight())] {
+        says(program.simulate(args, &recording).map(drop), "recording", "leave it out");
+    }
+    for (name, options) in [
+        ("whole_outs", of(&|options| options.workload.whole_outs = true)),
+        ("mixing", of(&|options| options.workload.mixing = true)),
+        ("absent", of(&|options| options.workload.absent = Absent::Zeros)),
+    ] {
+        says(workload.simulate(&x, &options).map(drop), name, "leave it out");
+    }
+    for (name, options) in [
+        ("data_seed", of(&|options| options.workload.data_seed = 7)),
+        ("expand", of(&|options| options.workload.expand = Expand::Host)),
+    ] {
+        says(workload.execute(x.clone(), options).map(drop), name, "leave it out");
+    }
+    let origin =
+        |name: &str| of(&|options| drop(options.unit.origins.insert(name.to_owned(), "here".to_owned())));
+    says(unit.execute(eight(), origin("NOPE")).map(drop), "origins", "`NOPE`");
+    says(unit.execute(eight(), origin("x")).map(drop), "origins", "did you mean `X`?");
+    unit.execute(eight(), origin("X")).expect("it is given");
 }
 
 /// Of a file that does not end no more is read than a source may have.

@@ -2,7 +2,6 @@
 
 use super::{CpuSimBackend, failed, in_virtual_time, refuse, refused, runs_kernels};
 use crate::codes::BAD_OPTION;
-use crate::listing::DEPS;
 use crate::options::LaunchOptions;
 use crate::plan::{Capacity, Plan};
 use crate::program::{Program, ReadyLaunch};
@@ -96,7 +95,7 @@ impl wsp_backend::Program for SpaceProgram {
 
     fn graph(&self, args: &Args, options: &GraphOptions) -> Result<GraphListing, RunError> {
         let GraphOptions { deps, detail, spaces, cancel } = options;
-        if deps.is_some_and(|deps| deps != DEPS) {
+        if deps.is_some() {
             let fault = Diagnostic::error(BAD_OPTION, "option `deps` has no meaning for a program of spaces")
                 .note("its tasks wait for those that touch overlapping regions, one of the two writing");
             return Err(RunError::Refused(fault.help("leave it out").into()));

@@ -1,6 +1,7 @@
 //! Task graphs behind the seam.
 
 use super::{CpuSimBackend, failed, refuse, refused, runs_kernels};
+use crate::codes::BAD_OPTION;
 use crate::tg::{CheckedUnit, Session, SessionOptions, TgKernels, simulate};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use wsp_backend::{
 };
 use wsp_core::policy::Hints;
 use wsp_core::tg::Instr;
-use wsp_diag::Diagnostic;
+use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::TgModule;
 use wsp_memory::Claim;
 use wsp_plan::{ProgramKind, UnitSource};
@@ -126,6 +127,18 @@ fn session_options(unit: &UnitSource, args: &Args, options: &RunOptions) -> Resu
         copied,
         begin: _,
     } = &options.unit;
+    let names =
+        origins.keys().map(|name| ("origins", name)).chain(copied.keys().map(|name| ("copied", name)));
+    let given = || args.arrays.keys().chain(args.views.keys()).map(String::as_str);
+    let nameless = names.filter(|(_, name)| given().all(|of| of != *name)).map(|(option, name)| {
+        let message = format!("option `{option}` names `{name}`, and no array of this name is given");
+        let near = did_you_mean(name, given()).map(|near| format!("did you mean `{near}`?"));
+        Diagnostic::error(BAD_OPTION, message).help(near.unwrap_or_else(|| "leave it out".to_owned()))
+    });
+    let nameless: Vec<Diagnostic> = nameless.collect();
+    if !nameless.is_empty() {
+        return Err(RunError::Refused(nameless.into()));
+    }
     let cores = cores.unwrap_or(unit.target.device);
     let (hints, released) = match options.sequential {
         true => (Hints::Ignore, Released::Poison),

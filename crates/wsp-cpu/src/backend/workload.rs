@@ -11,7 +11,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use wsp_backend::{
     Absent, Args, BARRIER_NODE, Detail, Expand, Explanation, GraphListing, GraphOptions, Outcome, Prepared,
-    RunError, RunOptions, Simulated, Stats, Transferred, UnitResult, WorkloadResult, WorkloadRunOptions,
+    Recording, RunError, RunOptions, Simulated, Stats, Transferred, UnitResult, WorkloadResult,
+    WorkloadRunOptions,
 };
 use wsp_diag::Diagnostic;
 use wsp_kernel::{Engine, Mode};
@@ -44,6 +45,11 @@ impl TaskProgram {
     /// One for each, by its name.
     fn check_kind(&self, options: &RunOptions) -> Result<(), RunError> {
         options.check(ProgramKind::Workload)?;
+        let WorkloadRunOptions { made_up, absent, data_seed, aicpus, expand, .. } = &options.workload;
+        let makes_none = made_up.is_empty() && *absent != Absent::MadeUp;
+        refuse("a run for which nothing is made up", &[("data_seed", *data_seed != 0 && makes_none)])?;
+        let is_host = *aicpus == 0 && *expand != Expand::default();
+        refuse("a run without AICPUs", &[("expand", is_host)])?;
         if self.program.library().is_none() {
             return Ok(());
         }
@@ -161,6 +167,8 @@ impl wsp_backend::Program for TaskProgram {
 
     fn simulate(&self, args: &Args, options: &RunOptions) -> Result<Simulated, RunError> {
         self.check_kind(options)?;
+        let of_runs = [of_runs(&options.workload), vec![("recording", options.recording != Recording::Off)]];
+        refuse("virtual time: no kernel runs", &of_runs.concat())?;
         let inputs = inputs(args, &options.workload);
         let simulated = self.program.simulate(&inputs, &self.options(options)).map_err(refused)?;
         let SimulatedWorkload { listing, simulation, threads: _, notes } = simulated;

@@ -81,7 +81,8 @@ pub(in crate::commands) fn read(
     let seed = args.seed();
     let begin = match source.library {
         None => {
-            WorkloadRunOptions { made_up, absent, data_seed: seed, mixing, ..WorkloadRunOptions::default() }
+            let data_seed = if made_up.is_empty() { 0 } else { seed };
+            WorkloadRunOptions { made_up, absent, data_seed, mixing, ..WorkloadRunOptions::default() }
         }
         Some(_) => WorkloadRunOptions::default(),
     };
