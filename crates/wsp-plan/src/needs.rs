@@ -50,11 +50,7 @@ pub(crate) fn of_launch(
         tier.cond.iter().chain(&tier.workspace).for_each(|e| search.expr(e));
     }
     for function in running.iter().filter_map(|id| module.functions.get(id.index())) {
-        walk::stmts(&function.body, &mut |stmt| match &stmt.kind {
-            StmtKind::StoreScalar { tensor, .. } => search.tensor(*tensor),
-            StmtKind::Tile(op) => op.tensor().into_iter().for_each(|(tensor, _)| search.tensor(tensor)),
-            _ => {}
-        });
+        walk::tensors(&function.body, &mut |tensor, _| search.tensor(tensor));
     }
     let given =
         (0..).map(TensorId).zip(&module.tensors).filter(|(_, tensor)| tensor.storage == Storage::Launch);

@@ -1,7 +1,7 @@
 //! Walks over statements and the expressions in them.
 
 use std::collections::BTreeSet;
-use wsp_core::{FuncId, LocalId, TensorId};
+use wsp_core::{AccessKind, FuncId, LocalId, TensorId};
 use wsp_ir::{Arg, ArrayRef, Block, Expr, ExprKind, ExtentSource, Module, PrefetchHint, Stmt, StmtKind};
 
 /// Calls `$f` on the expressions of the statement `$kind`; `$iter` and `$tile` say whether it may change them.
@@ -109,6 +109,23 @@ pub(crate) fn any_expr(block: &Block, test: &mut dyn FnMut(&Expr) -> bool) -> bo
     let mut found = false;
     stmts(block, &mut |stmt| exprs(stmt, &mut |e| found = found || e.any(test)));
     found
+}
+
+/// Calls `f` on every tensor that a block loads from or stores to, with whether it stores.
+pub(crate) fn tensors(block: &Block, f: &mut dyn FnMut(TensorId, bool)) {
+    any_expr(block, &mut |e| {
+        if let ExprKind::LoadScalar(tensor, _) = &e.kind {
+            f(*tensor, false);
+        }
+        false
+    });
+    stmts(block, &mut |stmt| match &stmt.kind {
+        StmtKind::StoreScalar { tensor, .. } => f(*tensor, true),
+        StmtKind::Tile(op) => {
+            op.tensor().into_iter().for_each(|(tensor, access)| f(tensor, access == AccessKind::Write));
+        }
+        _ => {}
+    });
 }
 
 /// The variables that an expression reads.

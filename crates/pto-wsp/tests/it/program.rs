@@ -286,6 +286,36 @@ fn options_without_an_effect_are_refused_with_what_to_type() {
     unit.execute(eight(), origin("X")).expect("it is given");
 }
 
+/// Descriptors cannot lead a task into an arm of its kernel, which is part of the kernel all the same.
+#[test]
+fn a_kernel_may_name_an_array_where_no_task_comes_to() {
+    for never in [
+        "if (PTO_MIN(0u, d.a) > 2u) { PTO_STORE_SCALAR(x, PTO_LOAD_SCALAR(y, {d.a, 1}), {d.a, 1}); }",
+        "if (PTO_MIN(0u, d.a) > 2u) { PTO_STORE_SCALAR(y, 1.0f, {d.a, 1}); }",
+        "PTO_STORE_SCALAR(x, 2.0f, {d.a, 2}); if (PTO_MIN(0u, d.a) < 2u) { return; } PTO_STORE_SCALAR(y, 1.0f, {d.a, 1});",
+    ] {
+        let kernels = format!(
+            "PTO_SHAPE(x, 16, 4)\nPTO_SHAPE(y, 16, 4)\nstruct D {{ uint32_t a; }};
+            PTO_KERNEL_IMPL(k) {{ auto d = PTO_GET_DESCRIPTOR<D>(); {never} PTO_STORE_SCALAR(x, 2.0f, {{d.a, 2}}); }}"
+        );
+        let spaces = format!(
+            "{kernels}\nPTO_SPACE(S) {{ PTO_AXIS(i, 0, 1) }}
+            PTO_DESCRIPTOR_GEN(S) {{ PTO_EMIT_DESCRIPTOR(D{{ .a = 1 }}); }}
+            void run(Tensor<float> x, Tensor<float> y) {{ PTO_LAUNCH(S, {{ .x = x, .y = y }}); }}"
+        );
+        let workload = Source::text("u.wsp", "use \"u.pto\"; workload main { k(1); }").file("u.pto", kernels);
+        for source in [workload, Source::text("s.pto", spaces)] {
+            let program = source.compile().unwrap_or_else(|error| panic!("{error}"));
+            let missing = program.execute(Args::new(), RunOptions::default()).expect_err("it is named");
+            assert_eq!(missing.diagnostics()[0].code.0, 550, "{never}: {missing}");
+            let y = Args::new().with("y", Array::zeros(DType::F32, &[16, 4]).expect("it is small"));
+            let outcome = program.execute(y, RunOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+            let x = outcome.outputs["x"].as_slice::<f32>().expect("it is f32");
+            assert_eq!((x[6], x.iter().sum::<f32>()), (2.0, 2.0), "{never}");
+        }
+    }
+}
+
 /// Of a file that does not end no more is read than a source may have.
 #[test]
 #[cfg(unix)]

@@ -230,20 +230,8 @@ impl Walker<'_> {
         for id in called {
             let Some(function) = self.module.functions.get(id.index()) else { continue };
             let mut touched = BTreeSet::new();
-            walk::any_expr(&function.body, &mut |e| {
-                if let ExprKind::LoadScalar(tensor, _) = &e.kind {
-                    touched.insert((*tensor, false));
-                }
-                false
-            });
-            walk::stmts(&function.body, &mut |stmt| match &stmt.kind {
-                StmtKind::StoreScalar { tensor, .. } => {
-                    touched.insert((*tensor, true));
-                }
-                StmtKind::Tile(op) => {
-                    touched.extend(op.tensor().map(|(tensor, access)| (tensor, access == AccessKind::Write)));
-                }
-                _ => {}
+            walk::tensors(&function.body, &mut |tensor, written| {
+                touched.insert((tensor, written));
             });
             for (tensor, written) in touched {
                 let mode = if written { AccessKind::Write } else { AccessKind::Read };

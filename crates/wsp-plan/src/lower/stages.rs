@@ -8,7 +8,8 @@ use wsp_core::{AccessKind, FuncId, GraphId, SpaceId, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::SchedulePolicy;
 use wsp_ir::{
-    ArrayRef, BindingSource, Consumer, DependencyRef, Graph, LaunchTarget, Module, StmtKind, Storage,
+    ArrayRef, BindingSource, Consumer, DependencyRef, Elem, Graph, LaunchTarget, LocalTy, Module, StmtKind,
+    Storage, TileTy,
 };
 
 /// A stage before its generator is lowered.
@@ -133,6 +134,21 @@ pub(super) fn tensor_uses(
         }
         for tensor in arrays_of(module, *kernel) {
             uses[tensor.index()].read = true;
+        }
+    }
+    // Where no task can reach an access, its kernel is compiled with it all the same, for an array that is there.
+    let mut functions = BTreeSet::new();
+    kernels.iter().for_each(|kernel| walk::callees(module, *kernel, &mut functions));
+    for function in functions.iter().map(|id| &module.functions[id.index()]) {
+        let mut named = |tensor: TensorId| {
+            let used = &mut uses[tensor.index()];
+            used.read |= !used.written;
+        };
+        walk::tensors(&function.body, &mut |tensor, _| named(tensor));
+        for local in &function.locals {
+            if let LocalTy::Tile(TileTy { elem: Elem::Of(tensor), .. }) = &local.ty {
+                named(*tensor);
+            }
         }
     }
     uses
