@@ -121,7 +121,11 @@ impl<'a> Check<'a> {
                 Some(false) => Comes::Never,
                 None => comes.perhaps(),
             },
-            StmtKind::While { cond, .. } if truth(cond) == Some(false) => Comes::Never,
+            StmtKind::While { cond, .. } => match truth(cond) {
+                Some(true) => comes,
+                Some(false) => Comes::Never,
+                None => comes.perhaps(),
+            },
             _ => comes.perhaps(),
         };
         let mut goes_on = comes;

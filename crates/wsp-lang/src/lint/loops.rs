@@ -127,7 +127,8 @@ pub(crate) fn leaves(body: &Block) -> bool {
     })
 }
 
-fn returns(body: &Block) -> bool {
+/// Whether a `return` stands in a block.
+pub(crate) fn returns(body: &Block) -> bool {
     let mut found = false;
     parts::each_stmt(body, &mut |stmt| found |= matches!(stmt.kind, StmtKind::Return(_)));
     found

@@ -27,7 +27,7 @@ mod tiles;
 mod unreachable;
 mod variables;
 
-pub(crate) use loops::leaves;
+pub(crate) use loops::{leaves, returns};
 
 use crate::ast;
 use crate::compile::Purpose;

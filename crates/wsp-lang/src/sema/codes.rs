@@ -67,7 +67,7 @@ descriptor fields, array elements and calls are not known yet.";
 A constant expression divides by 0, overflows its type, shifts too far, or is converted to a type that cannot hold
 it, such as -1 to `uint32_t`. Or a constant index, count or tier is past a size that is a constant: an element of an array or
 a tensor, a slot, a tier of a set. Integer arithmetic is checked everywhere, it never wraps. Use a wider type or another
-constant, for instance `UINT32_MAX`. On the right of `&&` and `||`, in `?:`, in the branches of an `if` and in a loop that may have no round, where only some runs
+constant, for instance `UINT32_MAX`. On the right of `&&` and `||`, in `?:`, in the branches of an `if` in a loop that may have no round, and after a `return` of some runs, where only some runs
 need the value, it is a warning, and a fault of these runs; where a constant rules the branch out, it is neither.";
     pub(crate) TYPE_MISMATCH = 130, "value of another type",
         "\

@@ -258,7 +258,7 @@ impl<'a> Sema<'a> {
             params: params.iter().map(|p| p.tensor()).collect(),
             residents: BTreeSet::new(),
         });
-        let body = self.block(&mut b, &decl.body);
+        let body = self.function_body(&mut b, &decl.body);
         let residents = self.given.take().map(|given| given.residents).unwrap_or_default();
         self.finish(id, FuncKind::Kernel { descriptor: Some(block) }, 1, b, body);
         self.module.kernel_entries.push(KernelEntry {

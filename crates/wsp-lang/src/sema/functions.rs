@@ -188,7 +188,7 @@ impl<'a> Sema<'a> {
         // Without a space the statements are still worth a look.
         let kind = space.as_ref().map_or(BodyKind::Probe, |space| BodyKind::Generator(*space));
         let mut b = Body::new(kind);
-        let body = self.block(&mut b, &decl.body);
+        let body = self.function_body(&mut b, &decl.body);
         let Ok(space) = space else { return };
         self.set_generator(space, id, decl);
         self.finish(id, FuncKind::Generator { space }, 0, b, body);
@@ -218,7 +218,7 @@ impl<'a> Sema<'a> {
         if let Some(of) = descriptor {
             b.local("desc", LocalTy::Descriptor(of), decl.name.span);
         }
-        let body = self.block(&mut b, &decl.body);
+        let body = self.function_body(&mut b, &decl.body);
         self.finish(id, FuncKind::Kernel { descriptor }, u32::from(descriptor.is_some()), b, body);
     }
 

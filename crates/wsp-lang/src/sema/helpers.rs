@@ -39,7 +39,7 @@ impl Sema<'_> {
                 let _ = self.helper_param(&mut b, param);
             }
             let params = b.locals.len() as u32;
-            let body = self.block(&mut b, &decl.body);
+            let body = self.function_body(&mut b, &decl.body);
             if !self.diags.has_errors() && !always_returns(&body) {
                 let message = format!("`{}` does not return a value on every path", decl.name.as_str());
                 self.bad_return(decl.name.span, &message, "end it with `return value;`");

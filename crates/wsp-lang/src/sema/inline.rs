@@ -55,7 +55,7 @@ impl Sema<'_> {
         self.calls.push(span);
         let bound = self.bind_call(b, decl, &values, passed, args, out);
         if bound.is_ok() {
-            let body = self.block(b, &decl.body);
+            let body = self.function_body(b, &decl.body);
             out.extend(body);
         }
         self.calls.pop();
@@ -195,7 +195,7 @@ impl Sema<'_> {
             // Failure is reported where it is found.
             let _ = self.check_reserved(&param.name).and_then(|()| self.bind(&mut b, &param.name, binding));
         }
-        self.block(&mut b, &decl.body);
+        self.function_body(&mut b, &decl.body);
         b.leave_frame(before);
     }
 

@@ -7,7 +7,7 @@ use super::convert::{common_type, constant};
 use super::diags::Res;
 use super::types::Head;
 use crate::ast::{self, AssignOp, BinOp, ExprKind, Ident, StmtKind as Ast};
-use crate::lint::leaves;
+use crate::lint::{leaves, returns};
 use std::collections::BTreeSet;
 use wsp_core::LocalId;
 use wsp_core::words;
@@ -29,9 +29,17 @@ struct Counted<'a> {
 impl Sema<'_> {
     /// The body of a loop with the given index variables.
     pub(crate) fn loop_body(&mut self, b: &mut Body, vars: Vec<LocalId>, body: &ast::Stmt) -> Block {
-        b.loops.push(Loop { vars, scheduled: false });
-        let body = self.nested(b, body);
+        self.rounds(b, Loop { vars, scheduled: false }, |cx, b| cx.nested(b, body))
+    }
+
+    /// Lowers the body of a loop with `f`. What leaves a round leaves nothing behind the loop, but for a `return`.
+    fn rounds(&mut self, b: &mut Body, of: Loop, f: impl FnOnce(&mut Self, &mut Body) -> Block) -> Block {
+        let (unevaluated, perhaps) = (self.unevaluated, self.perhaps);
+        b.loops.push(of);
+        let body = f(self, b);
         b.loops.pop();
+        self.unevaluated = unevaluated;
+        self.perhaps = perhaps + u32::from(unevaluated == 0 && returns(&body));
         body
     }
 
@@ -169,11 +177,10 @@ impl Sema<'_> {
         let end = self.scalar_as(b, end, ScalarTy::U32);
         b.push_scope();
         let var = self.index_variable(b, name, "the variable of a loop");
-        b.loops.push(Loop { vars: var.iter().copied().collect(), scheduled: false });
+        let of = Loop { vars: var.iter().copied().collect(), scheduled: false };
         let ends = start.as_ref().ok().zip(end.as_ref().ok());
         let asked = ends.and_then(|(start, end)| has_round(start, end));
-        let body = self.evaluated_where(asked, |cx| cx.block(b, body));
-        b.loops.pop();
+        let body = self.evaluated_where(asked, |cx| cx.rounds(b, of, |cx, b| cx.block(b, body)));
         b.pop_scope();
         let (start, mut end, var) = (start?, end?, var?);
         if !is_steady(&end, var, &assigned_in(&body)) {
@@ -235,9 +242,8 @@ impl Sema<'_> {
         b.push_scope();
         let vars: Res<Vec<LocalId>> =
             names.iter().map(|name| self.index_variable(b, name, "the variable of a loop")).collect();
-        b.loops.push(Loop { vars: vars.as_ref().cloned().unwrap_or_default(), scheduled: true });
-        let body = self.block(b, body);
-        b.loops.pop();
+        let of = Loop { vars: vars.as_ref().cloned().unwrap_or_default(), scheduled: true };
+        let body = self.rounds(b, of, |cx, b| cx.block(b, body));
         b.pop_scope();
         Ok(StmtKind::ScheduledFor { vars: vars?, body })
     }

@@ -134,7 +134,7 @@ pub(crate) struct Sema<'a> {
     copies: u32,
     /// Code around the current one of whose values none is asked for.
     unevaluated: u32,
-    /// Code around the current one of whose values only some runs ask for.
+    /// Code around the current one of whose values only some runs ask for, and statements before it with which some leave.
     perhaps: u32,
 }
 

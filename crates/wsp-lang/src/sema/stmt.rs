@@ -28,6 +28,23 @@ impl Sema<'_> {
         out
     }
 
+    /// The statements of a function. One that returns leaves no other function.
+    pub(crate) fn function_body(&mut self, b: &mut Body, block: &ast::Block) -> Block {
+        let around = (self.unevaluated, self.perhaps);
+        let body = self.block(b, block);
+        (self.unevaluated, self.perhaps) = around;
+        body
+    }
+
+    /// Of what follows in the function or the round no value is asked for, or only by some runs.
+    fn leaves(&mut self) {
+        match (self.unevaluated, self.perhaps) {
+            (0, 0) => self.unevaluated += 1,
+            (0, _) => self.perhaps += 1,
+            _ => {}
+        }
+    }
+
     /// Statements in the current scope.
     pub(crate) fn statements(&mut self, b: &mut Body, stmts: &[ast::Stmt], out: &mut Block) {
         for stmt in stmts {
@@ -93,9 +110,14 @@ impl Sema<'_> {
                     let d = Diagnostic::error(codes::OUTSIDE_LOOP, format!("`{word}` outside of a loop"));
                     return Err(self.fail(d.at(span, "no loop around this")));
                 }
+                self.leaves();
                 if stmt.kind == Ast::Break { StmtKind::Break } else { StmtKind::Continue }
             }
-            Ast::Return(value) => self.return_statement(b, value.as_ref(), span)?,
+            Ast::Return(value) => {
+                let returned = self.return_statement(b, value.as_ref(), span)?;
+                self.leaves();
+                returned
+            }
         };
         out.push(Stmt { kind, span });
         Ok(())

@@ -150,6 +150,14 @@ fn a_constant_without_a_value_is_an_error_where_every_task_comes_to_it() {
     assert_eq!(found("for (uint32_t i = 3; i < 3; ++i) { n = 5 % 0; }"), [false; 0]);
     assert_eq!(found("while (n < 3) { n = 5 % 0; }"), [false]);
     assert_eq!(found("do { n = 5 % 0; } while (n < 3);"), [true]);
+    assert_eq!(found("while (true) { n = 5 % 0; }"), [true]);
+    // Some runs leave before they come to it, or none does.
+    assert_eq!(found("if (n == 1) { return; } n = 5 % 0;"), [false]);
+    assert_eq!(found("if (false) { return; } n = 5 % 0;"), [true]);
+    assert_eq!(found("if (true) { return; } n = 5 % 0;"), [false; 0]);
+    assert_eq!(found("for (uint32_t i = 0; i < 3; ++i) { if (n == 1) { return; } } n = 5 % 0;"), [false]);
+    assert_eq!(found("for (uint32_t i = 0; i < 3; ++i) { if (i == n) { break; } } n = 5 % 0;"), [true]);
+    assert_eq!(found("for (uint32_t i = 0; i < 3; ++i) { if (i == n) { continue; } n = 5 % 0; }"), [false]);
 }
 
 /// The first element past the end is refused wherever a constant says both, and the last one never.
@@ -214,6 +222,7 @@ fn a_constant_past_a_constant_size_is_an_error_where_every_task_comes_to_it() {
         ("for (uint32_t q = 0; q < 4; ++q) { if (f > 3) continue; f += 1; } f = lens[4];", Some(true)),
         ("for (uint32_t q = 0; q < 4; ++q) { f = lens[4]; }", Some(true)),
         ("if (true) { f = lens[4]; }", Some(true)),
+        ("while (true) { f = lens[4]; }", Some(true)),
         ("if (false) { f = lens[4]; }", None),
         ("if (true) return; f = lens[4];", None),
         ("for (uint32_t q = 5; q < 4; ++q) { f = lens[4]; }", None),
