@@ -50,7 +50,7 @@ impl From<Outcome> for Ran {
 
 impl From<LaunchOutcome> for Ran {
     fn from(outcome: LaunchOutcome) -> Ran {
-        let LaunchOutcome { outputs, unwritten, stats, notes } = outcome;
+        let LaunchOutcome { outputs, unwritten, stats, notes, aicpus } = outcome;
         Ran {
             outputs,
             unwritten,
@@ -61,7 +61,7 @@ impl From<LaunchOutcome> for Ran {
             params: Vec::new(),
             schedule: Vec::new(),
             runtime: stats.runtime,
-            aicpus: None,
+            aicpus,
         }
     }
 }

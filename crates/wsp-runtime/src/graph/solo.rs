@@ -473,8 +473,8 @@ mod tests {
             .map(|run| {
                 let order = Order::default();
                 let ran = match run % 2 {
-                    0 => Solo::<_, Fifo<true>>::new(&core, &order, None).run(false),
-                    _ => Solo::<_, Fifo<false>>::new(&core, &order, None).run(false),
+                    0 => Solo::new(&core, &order, None, Fifo::<true>::default()).run(false),
+                    _ => Solo::new(&core, &order, None, Fifo::<false>::default()).run(false),
                 };
                 assert_eq!(ran.completed, 100);
                 order.0.into_inner().expect("no task panics")
