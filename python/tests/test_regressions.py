@@ -16,6 +16,7 @@ from pto_wsp import (
     Out,
     P,
     Program,
+    Scalar,
     Table,
     Tensor,
     errors,
@@ -168,3 +169,25 @@ def test_a_loop_that_surely_has_no_iterations_is_no_fault(rows):
     workload = doubled_in_parts(rows, first=0)
     assert workload.compile().execute(X=x, Y=y).num_tasks == rows
     assert (y == 2).all()
+
+
+@kernel
+def quotients(y: Out, high: Scalar, low: Scalar, by: Constexpr, quotient: Constexpr, rest: Constexpr):
+    value = (high - 2**31) * 2**32 + low
+    y[0, 0] = 1.0 if value // by == quotient else 0.0
+    y[0, 1] = 1.0 if value % by == rest else 0.0
+
+
+@pytest.mark.parametrize("by", [1, 2, 3, 7, 2**62, 2**63 - 1])
+@pytest.mark.parametrize("value", [-(2**63), -(2**63) + 1, -5, -4, -1, 0, 1, 4, 5, 2**63 - 1])
+def test_a_kernel_divides_the_least_integer_by_what_is_positive(value, by):
+    high, low = divmod(value + 2**63, 2**32)
+
+    @workload
+    def divides(n):
+        for _ in P(n):
+            quotients(Y[0:1, 0:2], high, low, by=by, quotient=value // by, rest=value % by)
+
+    y = np.zeros((1, 64), np.float32)
+    divides.compile().execute(Y=y, n=1)
+    assert y[0, :2].tolist() == [1, 1]

@@ -227,9 +227,12 @@ def _floor_divide(cx: Cx, a: Number, b: Number, span: Span) -> Number:
         x = _make("div", expr(cx, a, "i64", span), expr(cx, b, "i64", span), "i64", span)
         hi = a_hi // max(b_lo, 1) if a_hi is not None else None
         return Scalar(x, "i64", 0, hi, invariant(a, b))
-    if b_lo is not None and b_lo > 0:
-        # For b > 0: floor(a / b) = -ceil(-a / b).
-        up = _make("ceildiv", _negated(expr(cx, a, "i64", span), span), expr(cx, b, "i64", span), "i64", span)
+    if isinstance(b, Const) and b.value == 1:
+        return Scalar(expr(cx, a, "i64", span), "i64", *bounds(a), invariant(a, b))
+    if isinstance(b, Const) and 1 < b.value < 2**63:
+        # floor(a / b) = -ceil(a / -b), and no step overflows where b is not 1.
+        down = int_literal(-b.value, "i64", span)
+        up = _make("ceildiv", expr(cx, a, "i64", span), down, "i64", span)
         return Scalar(_negated(up, span), "i64", invariant=invariant(a, b))
     a, b = cx.pin(a, "a", span), cx.pin(b, "b", span)
     ax, bx = expr(cx, a, "i64", span), expr(cx, b, "i64", span)
