@@ -430,11 +430,14 @@ def const_of(value: Any) -> int | None:
     return operator.index(value)
 
 
-_FOLD: dict[str, Callable[[Any, Any], Any]] = {
+# What operators of numbers give that Python knows.
+FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv,
     "mod": operator.mod, "min": min, "max": max, "ceildiv": lambda a, b: -(-a // b),
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
     "gt": operator.gt, "ge": operator.ge,
+    "bitand": operator.and_, "bitor": operator.or_, "bitxor": operator.xor,
+    "shl": operator.lshift, "shr": operator.rshift,
 }  # fmt: skip
 
 
@@ -450,7 +453,7 @@ def binary(op: str, left: Any, right: Any) -> Expr:
             help="divide by an expression that is not 0, or by a size",
         )
     if x is not None and y is not None:
-        return constant(_FOLD[op](x, y), caller_span())
+        return constant(FOLD[op](x, y), caller_span())
     # A slot by itself is read where it is used, an expression of it as it is here.
     if (op, y) in (("add", 0), ("sub", 0), ("mul", 1), ("floordiv", 1), ("ceildiv", 1)) and a.op != "slot":
         return a

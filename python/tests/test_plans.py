@@ -207,7 +207,7 @@ def test_tasks_of_a_host_entry_are_listed_and_take_the_cycles_of_what_they_move(
     assert other.simulate(**turned).makespan == simulated.makespan
 
 
-def test_every_task_of_a_graph_has_a_kernel_order_points_too(tmp_path: Path) -> None:
+def test_every_task_of_a_graph_has_a_kernel_barrier_nodes_too(tmp_path: Path) -> None:
     rows = tmp_path / "rows.pto"
     rows.write_text("""
 PTO_SHAPE(x, R, 64)

@@ -9,6 +9,7 @@
 //! * one crate has a lexer ([`lexers`]);
 //! * the backend and the registry name a backend, of the command line and Python only files of a list ([`backends`]);
 //! * at most three files compute integer operators, and one enum lists them ([`evaluators`]);
+//! * the codes of all crates are joined in one place ([`catalogues`]);
 //! * ends of ranges are computed from operators in one place ([`intervals`]);
 //! * hang reports, failures of runs, ready queues and task loops become fewer ([`engines`]);
 //! * memory of tasks is shared by one type ([`shared`]), and held by three ([`memory`]);
@@ -18,6 +19,7 @@
 //! * `Cargo.lock` is there and fits the manifests.
 
 mod backends;
+mod catalogues;
 mod conformance;
 mod engines;
 mod evaluators;
@@ -62,6 +64,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     let mut conformance = conformance::Conformance::default();
     let mut twins = twins::Twins::default();
     let mut evaluators = evaluators::Evaluators::default();
+    let mut catalogues = catalogues::Catalogues::default();
     let mut intervals = intervals::Intervals::default();
     let mut engines = engines::Engines::default();
     let mut lexers = lexers::Lexers::default();
@@ -85,6 +88,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
         if name.ends_with(".rs") {
             twins.source(&name, &text);
             evaluators.source(&name, &text);
+            catalogues.source(&name, &text);
             intervals.source(&name, &text);
             engines.source(&name, &text);
             lexers.source(&name, &text);
@@ -123,6 +127,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     faults.extend(howto.faults(project.root()));
     faults.extend(twins.faults());
     faults.extend(evaluators.faults());
+    faults.extend(catalogues.faults());
     faults.extend(intervals.faults());
     faults.extend(engines.faults());
     faults.extend(lexers.faults());

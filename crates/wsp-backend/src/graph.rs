@@ -61,8 +61,7 @@ pub struct GraphListing {
 /// Most hazards that a listing names.
 pub const MOST_LISTED: usize = 16;
 
-/// The name of the kernel of barrier nodes: where a step of an ordered loop ends and the next may begin. Lists and reports call them
-/// order points.
+/// The name of the kernel of barrier nodes: where a step of an ordered loop ends and the next may begin.
 pub const BARRIER_NODE: &str = "@order";
 
 /// What a listing holds besides tasks and edges.

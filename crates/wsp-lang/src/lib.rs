@@ -19,6 +19,7 @@ pub use compile::{Purpose, check_with, compile, compile_with};
 pub use include::Reader;
 pub use parser::parse;
 pub use part::part_of_programs;
+pub use tokens::states_something;
 
 /// The codes of this crate.
 pub const CODES: wsp_diag::Codes = &[codes::CODES, sema::codes::CODES, lint::codes::CODES];

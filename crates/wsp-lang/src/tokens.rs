@@ -77,6 +77,11 @@ impl Lexicon for Pto {
     });
 }
 
+/// Whether a text has more than blanks, comments and `;`.
+pub fn states_something(text: &str) -> bool {
+    Lexer::<Pto>::states_something(text)
+}
+
 /// A line `#include "path"`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Include {

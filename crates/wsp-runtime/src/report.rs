@@ -100,7 +100,7 @@ impl fmt::Display for Party {
             Party::Task { task, kernel } => write!(f, "task {} (kernel {})", task.0, kernel.0),
             Party::UnsignalledEvent(event) => write!(f, "event {}, which no task signals", event.0),
             Party::Event(event) => write!(f, "event {}", event.0),
-            Party::BarrierNode(point) => write!(f, "order point {point}"),
+            Party::BarrierNode(point) => write!(f, "barrier node {point}"),
             Party::Source => f.write_str("the source"),
             Party::Window { capacity } => write!(f, "a slot of the window of {capacity}"),
             Party::Generated { ordinal, kernel, aicpu } => {

@@ -70,7 +70,7 @@ impl fmt::Display for StorageError {
                 write!(f, "task {} has {count} {what}, but at most {most} can be stored", task.0)
             }
             StorageError::UnsignalledEvent(point) => {
-                write!(f, "order point {} is an event that no task signals", point.0)
+                write!(f, "barrier node {} is an event that no task signals", point.0)
             }
             StorageError::Inconsistent { row, what } => write!(f, "row {row}: {what}"),
         }

@@ -24,6 +24,17 @@ impl<'t, L: Lexicon> Lexer<'t, L> {
         Lexer { text, at, starts_line: true, language: PhantomData }
     }
 
+    /// Whether a text has more than blanks, comments and `;`. A comment without an end is more.
+    pub fn states_something(text: &str) -> bool {
+        let mut lexer = Lexer::<L>::new(text);
+        loop {
+            match lexer.next().kind {
+                Tok::Semi => {}
+                kind => return kind != Tok::Eof,
+            }
+        }
+    }
+
     /// The whole text.
     pub fn text(&self) -> &'t str {
         self.text

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from .._seam import Span
+from ..expr import FOLD
 from . import codes
 from .emit import Expr, f32_literal, int_literal
 from .operators import SIGNS
@@ -22,14 +23,6 @@ if TYPE_CHECKING:
     from .context import Cx
 
 I64 = (-(2**63), 2**63 - 1)
-
-_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
-    "bitand": operator.and_,
-    "bitor": operator.or_,
-    "shl": operator.lshift,
-    "shr": operator.rshift,
-    "bitxor": operator.xor,
-}
 
 _MATH: dict[str, Callable[[float], float]] = {
     "exp": math.exp,
@@ -176,8 +169,7 @@ def _require_numbers(cx: Cx, op: str, a: Number, b: Number, span: Span) -> None:
 
 
 def _by_python(cx: Cx, op: str, a: Const, b: Const, span: Span) -> Const:
-    function = _PYTHON.get(op) or {"min": min, "max": max, "ceildiv": lambda p, q: -(-p // q)}.get(op)
-    function = function or getattr(operator, op)
+    function = FOLD.get(op) or getattr(operator, op)
     try:
         return Const(function(a.value, b.value))
     except Exception as error:

@@ -79,7 +79,7 @@ impl Emitter<'_> {
                 }
                 Argument::Access(of) => {
                     if region == 0 {
-                        writer.line(format!("Box boxes[{regions}];"));
+                        writer.line(format!("Region regions[{regions}];"));
                     }
                     self.access(writer, (word, region), of, scope);
                     region += 1;
@@ -90,7 +90,7 @@ impl Emitter<'_> {
             0 => "nullptr, 0".to_owned(),
             _ => format!("{name}, {count}"),
         };
-        (named("params", params), named("boxes", regions))
+        (named("params", params), named("regions", regions))
     }
 
     fn param(&mut self, writer: &mut Writer, (word, at): (u32, usize), param: &Param, scope: &ExpansionCx) {
@@ -116,7 +116,7 @@ impl Emitter<'_> {
     ) {
         let tensor = &self.names.tensors[usize::from(access.tensor)];
         let rank = self.program.tensors.get(usize::from(access.tensor)).map_or(0, |tensor| tensor.rank);
-        writer.line(format!("s.whole(boxes[{at}], {tensor}, AccessMode::{}, {rank});", access.mode));
+        writer.line(format!("s.whole(regions[{at}], {tensor}, AccessMode::{}, {rank});", access.mode));
         for (dimension, dim) in access.dims.iter().enumerate() {
             let (call, first, second) = match dim {
                 Dim::Whole => continue,
@@ -130,7 +130,7 @@ impl Emitter<'_> {
                 Some(Second::Fixed(value)) => format!(", {value}"),
                 Some(Second::Expr(expr)) => format!(", {}", self.expr(*expr, &scope.variables)),
             };
-            writer.require(&format!("s.{call}(boxes[{at}], {dimension}, {first}{second})"), word);
+            writer.require(&format!("s.{call}(regions[{at}], {dimension}, {first}{second})"), word);
         }
     }
 }

@@ -115,21 +115,21 @@ static bool expand(State& s) {
                             if (s.mine(rule_at_2)) {
                                 Pool pool = pool_of(rule_at_2, Pool::cube);
                                 if (!configure(s, pool)) return s.fail(7);
-                                Box boxes[3];
-                                s.whole(boxes[0], tensor_q, AccessMode::in, 3);
-                                if (!s.index(boxes[0], 0, Int(v0_b))) return s.fail(7);
-                                if (!s.index(boxes[0], 1, Int(v1_h))) return s.fail(7);
-                                s.whole(boxes[1], tensor_kv, AccessMode::in, 3);
-                                if (!s.index(boxes[1], 0, Int(v0_b))) return s.fail(7);
-                                if (!s.sized(boxes[1], 1, (Int(v2_tile) * Int(64)), 64)) return s.fail(7);
-                                s.whole(boxes[2], tensor_o, AccessMode::in_out, 3);
-                                if (!s.index(boxes[2], 0, Int(v0_b))) return s.fail(7);
-                                if (!s.index(boxes[2], 1, Int(v1_h))) return s.fail(7);
+                                Region regions[3];
+                                s.whole(regions[0], tensor_q, AccessMode::in, 3);
+                                if (!s.index(regions[0], 0, Int(v0_b))) return s.fail(7);
+                                if (!s.index(regions[0], 1, Int(v1_h))) return s.fail(7);
+                                s.whole(regions[1], tensor_kv, AccessMode::in, 3);
+                                if (!s.index(regions[1], 0, Int(v0_b))) return s.fail(7);
+                                if (!s.sized(regions[1], 1, (Int(v2_tile) * Int(64)), 64)) return s.fail(7);
+                                s.whole(regions[2], tensor_o, AccessMode::in_out, 3);
+                                if (!s.index(regions[2], 0, Int(v0_b))) return s.fail(7);
+                                if (!s.index(regions[2], 1, Int(v1_h))) return s.fail(7);
                                 std::int64_t params[1] = {};
                                 params[0] = v2_tile;
                                 const std::int64_t vars[] = {v0_b, v1_h, v2_tile};
                                 const std::int64_t indices[] = {v0_b, v1_h, v2_tile};
-                                Task task{s.ordinal, 7, kernel_attn, pool, -1, 0, params, 1, boxes, 3, nullptr, 0, vars, 3, indices, 3};
+                                Task task{s.ordinal, 7, kernel_attn, pool, -1, 0, params, 1, regions, 3, nullptr, 0, vars, 3, indices, 3};
                                 s.sink.task(s.sink.user, &task);
                             } else if (s.bad != FaultKind::none) {
                                 return s.fail(7);

@@ -133,14 +133,14 @@ static bool expand(State& s) {
                                 Pool pool = pool_of(rule_0_at_2, Pool::cube);
                                 Pool outside = pool;
                                 if (!(rule_0_at_2.pool < 0 || configure(s, outside))) return s.fail(13);
-                                Box boxes[2];
-                                s.whole(boxes[0], tensor_w, AccessMode::in, 2);
-                                if (!s.index(boxes[0], 0, Int(v2_route))) return s.fail(13);
-                                s.whole(boxes[1], tensor_y, AccessMode::out, 2);
-                                if (!s.index(boxes[1], 0, Int(p2_route))) return s.fail(13);
+                                Region regions[2];
+                                s.whole(regions[0], tensor_w, AccessMode::in, 2);
+                                if (!s.index(regions[0], 0, Int(v2_route))) return s.fail(13);
+                                s.whole(regions[1], tensor_y, AccessMode::out, 2);
+                                if (!s.index(regions[1], 0, Int(p2_route))) return s.fail(13);
                                 const std::int64_t vars[] = {v0_round, v1_b, v2_route};
                                 const std::int64_t indices[] = {v1_b, v2_route};
-                                Task task{s.ordinal, 13, kernel_ffn, pool, -1, 0, nullptr, 0, boxes, 2, nullptr, 0, vars, 3, indices, 2};
+                                Task task{s.ordinal, 13, kernel_ffn, pool, -1, 0, nullptr, 0, regions, 2, nullptr, 0, vars, 3, indices, 2};
                                 s.sink.task(s.sink.user, &task);
                             } else if (s.bad != FaultKind::none) {
                                 return s.fail(13);
@@ -177,13 +177,13 @@ static bool expand(State& s) {
                                 Pool pool = pool_of(rule_0_at_1, Pool::vector);
                                 Pool outside = pool;
                                 if (!(rule_0_at_1.pool < 0 || configure(s, outside))) return s.fail(22);
-                                Box boxes[2];
-                                s.whole(boxes[0], tensor_y, AccessMode::in_out, 2);
-                                if (!s.index(boxes[0], 0, Int(v1))) return s.fail(22);
-                                s.whole(boxes[1], tensor_again, AccessMode::out, 1);
+                                Region regions[2];
+                                s.whole(regions[0], tensor_y, AccessMode::in_out, 2);
+                                if (!s.index(regions[0], 0, Int(v1))) return s.fail(22);
+                                s.whole(regions[1], tensor_again, AccessMode::out, 1);
                                 const std::int64_t vars[] = {v0_round, v1};
                                 const std::int64_t indices[] = {v1};
-                                Task task{s.ordinal, 22, kernel_norm, pool, -1, 0, nullptr, 0, boxes, 2, nullptr, 0, vars, 2, indices, 1};
+                                Task task{s.ordinal, 22, kernel_norm, pool, -1, 0, nullptr, 0, regions, 2, nullptr, 0, vars, 2, indices, 1};
                                 s.sink.task(s.sink.user, &task);
                             } else if (s.bad != FaultKind::none) {
                                 return s.fail(22);

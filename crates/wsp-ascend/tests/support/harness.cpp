@@ -23,10 +23,10 @@ static void task(void*, const Task* task) {
     std::printf("T %" PRIu64 " %" PRIu32 " %d %d %" PRId32 " %" PRId32, task->ordinal, task->site, task->kernel,
                 static_cast<int>(task->pool), task->stream, task->priority);
     list("p", task->params, task->num_params);
-    for (std::size_t i = 0; i < task->num_boxes; ++i) {
-        const Box& box = task->boxes[i];
-        std::printf(" b %" PRIu32 " %d", box.tensor, static_cast<int>(box.mode));
-        for (std::size_t d = 0; d < max_rank; ++d) std::printf(" %" PRIu32 ":%" PRIu32, box.lo[d], box.hi[d]);
+    for (std::size_t i = 0; i < task->num_regions; ++i) {
+        const Region& region = task->regions[i];
+        std::printf(" b %" PRIu32 " %d", region.tensor, static_cast<int>(region.mode));
+        for (std::size_t d = 0; d < max_rank; ++d) std::printf(" %" PRIu32 ":%" PRIu32, region.lo[d], region.hi[d]);
     }
     std::printf(" a");
     for (std::size_t i = 0; i < task->num_after; ++i) std::printf(" %" PRIu64, task->after[i]);

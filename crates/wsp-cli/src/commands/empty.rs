@@ -48,22 +48,11 @@ pub(super) fn empty(path: &Path, kind: Kind, why: &str) -> Diagnostic {
 
 /// Whether a text holds more than comments and `;`, which begins a comment in programs that generate tasks.
 fn states_something(text: &str, kind: Kind) -> bool {
-    let after_line = |text: &'_ str| text.find('\n').map_or(text.len(), |end| end);
-    let mut rest = text.trim_start_matches('\u{feff}');
-    loop {
-        rest = rest.trim_start();
-        let begins = |word: &str| rest.starts_with(word);
-        rest = match kind {
-            Kind::GeneratorText if begins(";") => &rest[after_line(rest)..],
-            Kind::GeneratorText => return !rest.is_empty(),
-            _ if begins(";") => &rest[1..],
-            _ if begins("//") => &rest[after_line(rest)..],
-            // A comment without an end is for the reader of the text to report.
-            _ => match rest.strip_prefix("/*").and_then(|inside| inside.split_once("*/")) {
-                Some((_, behind)) => behind,
-                None => return !rest.is_empty(),
-            },
-        };
+    match kind {
+        Kind::Workload => wsp_ir::workload::text::states_something(text),
+        Kind::UnitText => wsp_isa::tg::text::states_something(text),
+        Kind::GeneratorText => wsp_isa::ptow::states_something(text),
+        _ => wsp_lang::states_something(text),
     }
 }
 

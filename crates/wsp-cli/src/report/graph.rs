@@ -30,7 +30,7 @@ impl GraphReport {
         self.sources.add_to(&mut lines);
         let order = match s.barrier_nodes {
             0 => String::new(),
-            n => format!(", {} of ordered loops", counted(n, "order point")),
+            n => format!(", {} of ordered loops", counted(n, "barrier node")),
         };
         lines.add("tasks", &format!("{}{order}", s.tasks));
         for kernel in &s.kernels {
@@ -72,7 +72,7 @@ impl GraphReport {
             "program": self.program,
             "deps": self.deps,
             "tasks": s.tasks,
-            "order_points": s.barrier_nodes,
+            "barrier_nodes": s.barrier_nodes,
             "edges": s.edges,
             "distinct_edges": s.distinct_edges,
             "roots": s.roots,
@@ -137,7 +137,7 @@ mod tests {
         let edges = [(0, 1), (0, 1), (0, 2), (1, 3), (2, 3)];
         expect![[r#"
             layer.wsp
-              tasks      3, 1 order point of ordered loops
+              tasks      3, 1 barrier node of ordered loops
                          2 norm (vector)
                          1 gemm (cube)
               edges      5, 4 of them distinct (deps = exact)

@@ -148,12 +148,12 @@ fn barrier_nodes_stand_between_the_steps_of_an_ordered_loop() {
     assert_eq!(edges, "src,dst\n0,2\n1,2\n2,3\n2,4\n");
     let json = summary(&[&file]);
     assert_eq!(
-        (&json["tasks"], &json["order_points"], &json["deps"]),
+        (&json["tasks"], &json["barrier_nodes"], &json["deps"]),
         (&5.into(), &1.into(), &"overlap".into())
     );
     assert_eq!(json["critical_path"], 2);
     let text = printed(&["graph", &file]);
-    assert!(text.contains("1 order point of ordered loops"), "{text}");
+    assert!(text.contains("1 barrier node of ordered loops"), "{text}");
 }
 
 #[test]

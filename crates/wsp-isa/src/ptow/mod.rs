@@ -27,5 +27,5 @@ mod symbols;
 mod usage;
 
 pub use image::AlignedBytes;
-pub use parse::{assemble, encode};
+pub use parse::{assemble, encode, states_something};
 pub use print::{disassemble, not_a_program};

@@ -30,6 +30,7 @@ pub(crate) mod words;
 
 pub(super) use print::Printer;
 pub use print::print;
+pub use tokens::states_something;
 pub use words::is_name;
 pub(super) use wsp_syntax::Tok;
 

@@ -59,6 +59,11 @@ impl Lexicon for Wsp {
     });
 }
 
+/// Whether a text has more than blanks, comments and `;`.
+pub fn states_something(text: &str) -> bool {
+    Lexer::<Wsp>::states_something(text)
+}
+
 /// Splits a text of at most `u32::MAX` bytes; the last token is [`Tok::Eof`].
 pub(super) fn lex(file: FileId, text: &str) -> (Vec<Token>, Sink) {
     let mut sink = Sink::default();

@@ -12,6 +12,7 @@ mod tokens;
 
 use self::operand::Field;
 use self::tokens::Line;
+pub use self::tokens::states_something;
 use super::codes;
 use super::image::{AlignedBytes, EmptyPool, Image};
 use super::names::{self, Layout, NO_NAME, Names};

@@ -52,6 +52,11 @@ impl Lexicon for Ptows {
     });
 }
 
+/// Whether a text has more than blanks, comments and `;`.
+pub fn states_something(text: &str) -> bool {
+    Lexer::<Ptows>::states_something(text)
+}
+
 /// A line that is not empty.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Line {

@@ -19,3 +19,4 @@ pub(in crate::tg) use parse::MAX_NESTING;
 pub use parse::parse;
 pub(in crate::tg) use print::default_text;
 pub use print::print;
+pub use tokens::states_something;

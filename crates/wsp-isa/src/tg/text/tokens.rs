@@ -49,6 +49,11 @@ impl Lexicon for Tg {
     });
 }
 
+/// Whether a text has more than blanks, comments and `;`.
+pub fn states_something(text: &str) -> bool {
+    Lexer::<Tg>::states_something(text)
+}
+
 /// What a token is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Tok {

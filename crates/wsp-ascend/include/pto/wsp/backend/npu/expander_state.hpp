@@ -127,10 +127,10 @@ struct State {
 
     // Tasks.
     bool set(std::int64_t& to, Int from) { return check(from.bad) && ((to = from.value), true); }
-    void whole(Box& box, std::uint32_t tensor, AccessMode mode, std::uint32_t rank) const;
-    bool bound(Box& box, std::uint32_t dimension, Int lo, Int hi);
-    bool index(Box& box, std::uint32_t dimension, Int at);
-    bool sized(Box& box, std::uint32_t dimension, Int lo, Int len);
+    void whole(Region& region, std::uint32_t tensor, AccessMode mode, std::uint32_t rank) const;
+    bool bound(Region& region, std::uint32_t dimension, Int lo, Int hi);
+    bool index(Region& region, std::uint32_t dimension, Int at);
+    bool sized(Region& region, std::uint32_t dimension, Int lo, Int len);
     bool stream(Task& task, std::uint32_t streams, Int key);
     bool priority(Task& task, Int key);
     void after(std::uint64_t* ordinals, std::size_t& count, std::uint32_t label) const;
@@ -277,31 +277,31 @@ inline bool State::skips(const Rule& rule, std::uint64_t tasks) const {
     return tasks == 0 || next_owned(rule, ordinal) >= ordinal + tasks;
 }
 
-inline void State::whole(Box& box, std::uint32_t tensor, AccessMode mode, std::uint32_t rank) const {
-    box.tensor = tensor;
-    box.mode = mode;
+inline void State::whole(Region& region, std::uint32_t tensor, AccessMode mode, std::uint32_t rank) const {
+    region.tensor = tensor;
+    region.mode = mode;
     for (std::uint32_t d = 0; d < max_rank; ++d) {
-        box.lo[d] = 0;
-        box.hi[d] = d < rank ? launch.extents[tensor][d] : 1;
+        region.lo[d] = 0;
+        region.hi[d] = d < rank ? launch.extents[tensor][d] : 1;
     }
 }
 
-inline bool State::bound(Box& box, std::uint32_t dimension, Int lo, Int hi) {
+inline bool State::bound(Region& region, std::uint32_t dimension, Int lo, Int hi) {
     if (either(lo, hi) != FaultKind::none) return check(either(lo, hi));
-    const std::int64_t extent = launch.extents[box.tensor][dimension];
+    const std::int64_t extent = launch.extents[region.tensor][dimension];
     if (lo.value < 0 || hi.value < lo.value || extent < hi.value) return check(FaultKind::outside);
-    box.lo[dimension] = static_cast<std::uint32_t>(lo.value);
-    box.hi[dimension] = static_cast<std::uint32_t>(hi.value);
+    region.lo[dimension] = static_cast<std::uint32_t>(lo.value);
+    region.hi[dimension] = static_cast<std::uint32_t>(hi.value);
     return true;
 }
 
-inline bool State::index(Box& box, std::uint32_t dimension, Int at) { return sized(box, dimension, at, 1); }
+inline bool State::index(Region& region, std::uint32_t dimension, Int at) { return sized(region, dimension, at, 1); }
 
 // A length that leads past every extent is found to lie outside.
-inline bool State::sized(Box& box, std::uint32_t dimension, Int lo, Int len) {
+inline bool State::sized(Region& region, std::uint32_t dimension, Int lo, Int len) {
     if (either(lo, len) != FaultKind::none) return check(either(lo, len));
     const Int end = lo + len;
-    return bound(box, dimension, lo, end.ok() ? end : Int(len.value < 0 ? INT64_MIN : INT64_MAX));
+    return bound(region, dimension, lo, end.ok() ? end : Int(len.value < 0 ? INT64_MIN : INT64_MAX));
 }
 
 inline bool State::stream(Task& task, std::uint32_t streams, Int key) {

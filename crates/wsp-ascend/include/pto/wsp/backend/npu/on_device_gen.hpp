@@ -87,11 +87,11 @@ static_assert(sizeof(PartitionParams) == 8, "the layout is that of the wire form
 // The units that may run a task.
 enum class Pool : std::uint8_t { vector = 0, cube = 1, any = 255 };
 
-// What a task does to a box.
+// What a task does to a region.
 enum class AccessMode : std::uint8_t { in = 0, out = 1, in_out = 2 };
 
-// A half-open box of a tensor. Dimensions past its rank are [0, 1).
-struct Box {
+// A half-open region of a tensor. Dimensions past its rank are [0, 1).
+struct Region {
     std::uint32_t tensor;
     AccessMode mode;
     std::uint32_t lo[max_rank];
@@ -112,8 +112,8 @@ struct Task {
     std::int32_t priority;
     const std::int64_t* params;
     std::size_t num_params;
-    const Box* boxes;
-    std::size_t num_boxes;
+    const Region* regions;
+    std::size_t num_regions;
     // Ordinals of the tasks that it waits for, without repetition.
     const std::uint64_t* after;
     std::size_t num_after;
@@ -154,7 +154,7 @@ enum class FaultKind : std::uint32_t {
     division_by_zero = 2,
     // An index outside its table.
     table_index = 3,
-    // A box does not lie within its tensor.
+    // A region does not lie within its tensor.
     outside = 4,
     // A step of a range below 1.
     step = 5,
