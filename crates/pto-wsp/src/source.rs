@@ -17,6 +17,7 @@ use wsp_diag::{Diagnostic, SourceMap, Span, did_you_mean};
 use wsp_ir::Module;
 use wsp_ir::tg::TgModule;
 use wsp_ir::workload::{Use, WorkloadModule, warnings};
+use wsp_isa::ptow::assemble;
 use wsp_lang::Purpose;
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{
@@ -26,7 +27,8 @@ use wsp_plan::{
 /// A program before it is compiled, with the functions of its kernels and the options of its compilation.
 ///
 /// The end of a file's name says what it is: `.pto` a program of spaces, `.wsp` a workload, `.tg` a task graph, `.ptog` a task graph in
-/// bytes.
+/// bytes, `.ptow` a program that generates tasks, `.ptows` the text of one. These two are the workload that generates the same tasks: values
+/// and extents that they do not have are its parameters.
 ///
 /// ```
 /// use pto_wsp::{Args, RunOptions, Source};
@@ -54,6 +56,8 @@ pub struct Source {
     options: CompileOptions,
     /// Values of parameters of files of kernels that a task graph uses.
     set: Vec<(String, ParamValue)>,
+    /// Files of kernels of a program that generates tasks.
+    kernel_files: Vec<String>,
     /// The first function or value that was refused.
     fault: Option<Error>,
 }
@@ -100,6 +104,7 @@ impl Source {
             backend: CpuSimBackend::default(),
             options: CompileOptions::default(),
             set: Vec::new(),
+            kernel_files: Vec::new(),
             fault: None,
         }
     }
@@ -132,6 +137,14 @@ impl Source {
     #[must_use]
     pub fn unit_kernels(mut self, kernels: TgKernels) -> Source {
         self.backend.unit_kernels = kernels;
+        self
+    }
+
+    /// The file with the kernels of a program that generates tasks, which does not say where they are, relative to the program's folder. Other
+    /// programs name theirs.
+    #[must_use]
+    pub fn kernel_file(mut self, path: impl Into<String>) -> Source {
+        self.kernel_files.push(path.into());
         self
     }
 
@@ -259,7 +272,14 @@ impl Source {
         };
         let name = path.display().to_string();
         let text = |bytes| utf8(&path, bytes).map_err(|fault| vec![fault]);
-        match extension(&path).as_deref() {
+        let kind = extension(&path);
+        if !self.kernel_files.is_empty() && !matches!(kind.as_deref(), Some("ptow" | "ptows")) {
+            let fault = "`kernel_file` of a `Source` is for programs that generate tasks (`.ptow`, `.ptows`)";
+            return Err(vec![
+                Diagnostic::error(OPTION_OF_OTHERS, fault).help("name it in the file: `use \"kernels.pto\"`"),
+            ]);
+        }
+        match kind.as_deref() {
             Some("pto") => {
                 let module = self.module(&path, &text(bytes)?, Purpose::Program, sources, notes)?;
                 if !module.kernel_entries.is_empty() {
@@ -273,6 +293,12 @@ impl Source {
             }
             Some("wsp") => {
                 let text = text(bytes)?;
+                let parsed = wsp_ir::workload::text::parse(&name, &text, sources);
+                self.plan_workload(kept(parsed, notes)?, &folder, sources, notes)
+            }
+            Some(end @ ("ptow" | "ptows")) => {
+                let bytes = if end == "ptow" { bytes } else { assemble(&name, &text(bytes)?, sources)? };
+                let text = wsp_isa::ptow::workload(&name, &bytes, &self.kernel_files)?;
                 let parsed = wsp_ir::workload::text::parse(&name, &text, sources);
                 self.plan_workload(kept(parsed, notes)?, &folder, sources, notes)
             }
@@ -291,7 +317,7 @@ impl Source {
             }
             _ => Err(vec![
                 Diagnostic::error(WRONG_KIND, format!("`{name}` is no program that can be run"))
-                    .note("names of programs end in `.pto`, `.wsp`, `.tg` or `.ptog`")
+                    .note("names of programs end in `.pto`, `.wsp`, `.tg`, `.ptog`, `.ptow` or `.ptows`")
                     .help("give it the name of what it is"),
             ]),
         }

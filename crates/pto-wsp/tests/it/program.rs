@@ -57,8 +57,47 @@ fn every_kind_of_file_is_a_program() {
     }
     let missing = Program::open(example("none.pto")).expect_err("there is none");
     assert_eq!(missing.diagnostics()[0].code.0, 500, "{missing}");
-    let other = Program::from_source("a.ptow", *b"WOTP").expect_err("it is no source");
-    assert!(other.to_string().contains("`.pto`, `.wsp`, `.tg` or `.ptog`"), "{other}");
+    let other = Program::from_source("a.npy", *b"WOTP").expect_err("it is no source");
+    assert!(other.to_string().contains("`.pto`, `.wsp`, `.tg`, `.ptog`, `.ptow` or `.ptows`"), "{other}");
+    let broken = Program::from_source("a.ptow", *b"WOTP").expect_err("it is cut off");
+    assert_eq!(broken.diagnostics()[0].code.0, 921, "{broken}");
+}
+
+/// A program that generates tasks takes what it lacks as arguments, and its kernels as functions or from a file.
+#[test]
+fn a_program_that_generates_tasks_is_a_program() {
+    let text = ".value n\n.axis i dense 0 .. n\n.kernel scale vector\n.tensor x f32 2\n\
+                PARALLEL_FOR i, body\nHALT\nbody:\nTASK scale\nPARAM_LOOPVAR i0\nIO_INOUT x[i0]\nEND\n";
+    let scale = |by: i64, x: &mut [f32]| x.iter_mut().for_each(|x| *x *= by as f32);
+    let bytes =
+        wsp_isa::ptow::assemble("a.ptows", text, &mut pto_wsp::SourceMap::default()).expect("it is right");
+    for source in [Source::text("a.ptows", text), Source::text("a.ptow", bytes.clone())] {
+        let program = source.kernel("scale", scale).compile().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(program.kind(), ProgramKind::Workload);
+        let x = pto_wsp::Array::of(&[3, 2], &[1.0f32; 6]).expect("it has six");
+        let args = Args::new().with("x", x).with("n", 3).with("x_0", 3).with("x_1", 2);
+        let outcome =
+            program.execute(args.clone(), RunOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(outcome.outputs["x"].as_slice::<f32>(), Some(&[0.0, 0.0, 1.0, 1.0, 2.0, 2.0][..]));
+        assert_eq!(program.graph(&args, &Default::default()).expect("it has three tasks").tasks.len(), 3);
+        let lacks = program.execute(Args::new().with("n", 3), RunOptions::default()).expect_err("no extent");
+        assert!(lacks.to_string().contains("`x_0`"), "{lacks}");
+    }
+    let kernels = "PTO_SHAPE(x, n, 2)\nstruct Row { uint32_t i; };\nPTO_SPACE(S) { PTO_AXIS(row, 0, n) }\n\
+                   PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(r) { PTO_EMIT_DESCRIPTOR(Row{ .i = r }); } }\n\
+                   PTO_KERNEL_IMPL(scale) {\n auto d = PTO_GET_DESCRIPTOR<Row>();\n VecTile<float, 1, 2> t;\n\
+                   TLOAD(t, x, {d.i});\n TMULS(t, t, 5.0f);\n TSTORE(x, t, {d.i});\n}\n\
+                   void entry(Tensor<float> x) { PTO_LAUNCH(S, { .x = x }); }\n";
+    let calls = text.replace("IO_INOUT x[i0]\n", "").replace(".tensor x f32 2\n", "");
+    let source = Source::text("a.ptows", calls).kernel_file("k.pto").file("k.pto", kernels);
+    let program = source.compile().unwrap_or_else(|error| panic!("{error}"));
+    let x = pto_wsp::Array::of(&[3, 2], &[1.0f32; 6]).expect("it has six");
+    let outcome = program.execute(Args::new().with("x", x), RunOptions::default());
+    let outcome = outcome.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(outcome.outputs["x"].as_slice::<f32>(), Some(&[5.0; 6][..]));
+    let refused =
+        Source::text("a.pto", "").kernel_file("k.pto").compile().expect_err("a program names its own");
+    assert_eq!(refused.diagnostics()[0].code.0, 882, "{refused}");
 }
 
 #[test]

@@ -36,6 +36,10 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with = "no_check")]
     pub(crate) check: bool,
 
+    /// Compare the outputs with what a function of this file computes: `def reference(x, n): return {"y": …}`, over numpy arrays (float64, integers) and parameters that it names
+    #[arg(long, value_name = "FILE.py", conflicts_with = "no_check")]
+    pub(crate) reference: Option<PathBuf>,
+
     /// Do not compare
     #[arg(long)]
     pub(crate) no_check: bool,
@@ -81,3 +85,10 @@ const EXPAND: Words<Expand> = &[
         "AICPUs, which the host hands a program (one AICPU, unless --aicpus says otherwise)",
     ),
 ];
+
+impl RunArgs {
+    /// Whether the outputs are to be compared whatever the data are.
+    pub(crate) fn asks_check(&self) -> bool {
+        self.check || self.reference.is_some()
+    }
+}

@@ -14,7 +14,8 @@ use wsp_plan::target::CPU_SIM;
 pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let files: Vec<(&Path, Kind)> = args.files.iter().map(|path| (path.as_path(), Kind::of(path))).collect();
     if !files.iter().any(|(_, kind)| kind.is_unit()) {
-        refuse_options(args).map_err(|fault| vec![fault])?;
+        refuse_options(args, files.iter().any(|(_, kind)| kind.is_generator()))
+            .map_err(|fault| vec![fault])?;
     }
     let mut outcome = Outcome::Done;
     let mut idle = args.kernels.clone();
@@ -23,16 +24,18 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
         session.denied.take();
         let target = args.target.unwrap_or(CPU_SIM);
         let checked = empty::refuse(path).and_then(|()| match kind {
-            Kind::Workload => workload::check(session, path, target, args.cache.as_deref()),
+            Kind::Workload => workload::check(session, path, &[], target, args.cache.as_deref()),
+            Kind::GeneratorText | Kind::GeneratorBytes => {
+                idle.clear();
+                workload::check(session, path, &args.kernels, target, args.cache.as_deref())
+            }
             _ if args.cache.is_some() && path.is_file() => Err(vec![not_kept()]),
             Kind::UnitText | Kind::UnitBytes => {
                 unit::check(session, path, kind, args, &mut idle).map(|()| None)
             }
             Kind::Unknown if path.is_file() => Err(vec![wrong_kind(path, kind, ALL_THAT_RUN)]),
             Kind::Program | Kind::Unknown => program(session, path, args.target).map(|()| None),
-            Kind::GeneratorText | Kind::GeneratorBytes | Kind::Arrays => {
-                Err(vec![wrong_kind(path, kind, ALL_THAT_RUN)])
-            }
+            Kind::Arrays => Err(vec![wrong_kind(path, kind, ALL_THAT_RUN)]),
         });
         match checked {
             Ok(_) if session.is_denied() => outcome = Outcome::Failed,
@@ -58,8 +61,9 @@ fn not_kept() -> Diagnostic {
 }
 
 /// Options that only task graphs have a use for.
-fn refuse_options(args: &CheckArgs) -> Result<(), Diagnostic> {
-    let given = [("--devices", args.devices.is_some()), ("--kernels", !args.kernels.is_empty())];
+fn refuse_options(args: &CheckArgs, takes_kernels: bool) -> Result<(), Diagnostic> {
+    let kernels = !args.kernels.is_empty() && !takes_kernels;
+    let given = [("--devices", args.devices.is_some()), ("--kernels", kernels)];
     options::refuse(&given, options::OF_UNITS)
 }
 

@@ -38,6 +38,15 @@ pub(super) fn compare_with_plain(
     Ok(all)
 }
 
+/// The value of a parameter, of which truth is 1.
+pub(super) fn number(value: ParamValue) -> f64 {
+    match value {
+        ParamValue::Int(n) => n as f64,
+        ParamValue::Float(x) => x,
+        ParamValue::Bool(b) => f64::from(u8::from(b)),
+    }
+}
+
 /// Compares arrays with every reference of a program; `set` are the parameters that the user sets.
 pub(super) fn compare_arrays(
     module: &wsp_ir::Module,
@@ -47,13 +56,7 @@ pub(super) fn compare_arrays(
     set: &[(String, ParamValue)],
     layout: KvLayout,
 ) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
-    let value = |name: &str| {
-        params.iter().find(|(n, _)| n == name).map(|(_, value)| match *value {
-            ParamValue::Int(n) => n as f64,
-            ParamValue::Float(x) => x,
-            ParamValue::Bool(b) => f64::from(u8::from(b)),
-        })
-    };
+    let value = |name: &str| params.iter().find(|(n, _)| n == name).map(|(_, value)| number(*value));
     let cx = Context { inputs, outputs, params: &value, layout, threads: wsp_check::cores() as usize };
     let mut all = Vec::new();
     for mut reference in module.references.iter().cloned() {

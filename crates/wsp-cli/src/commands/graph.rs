@@ -1,7 +1,7 @@
 //! `wsp graph`: the tasks of a program and their dependences, as lists or summed up.
 
 use super::kind::{Kind, refuse_entries, wrong_kind};
-use super::workload::{ArraysFor, Given, check_graph_memory, is_workload, planned, read_arrays};
+use super::workload::{ArraysFor, Given, check_graph_memory, planned, read_arrays};
 use super::{Outcome, Session, data, launch_options, options, refuse_unread, unit};
 use crate::args::{GraphArgs, LaunchArgs};
 use crate::engine::workload as engine;
@@ -28,13 +28,13 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
     if kind == Kind::Program {
         return program(session, args, &outputs);
     }
-    if !is_workload(&args.file) {
+    if !kind.is_tasks() {
         return Err(vec![not_a_workload(&args.file, kind)]);
     }
-    options::refuse(&[("--kernels", !args.kernels.is_empty())], options::OF_UNITS)
-        .map_err(|fault| vec![fault])?;
+    let kernels = !args.kernels.is_empty() && kind == Kind::Workload;
+    options::refuse(&[("--kernels", kernels)], options::OF_UNITS).map_err(|fault| vec![fault])?;
     options::refuse_unused(args.data.files()).map_err(|fault| vec![fault])?;
-    let source = session.read_workload(&args.file)?;
+    let source = session.read_workload(&args.file, &args.kernels)?;
     let (plan, set) = planned(&source, &args.set, args.schedule.as_deref(), args.target)?;
     let plan = Arc::new(plan);
     session.warn(&plan.schedule.notes);
@@ -194,7 +194,7 @@ fn collision(what: String, option: &str) -> Diagnostic {
 
 /// Whether a name is that of a program: lists have other names, and a program is not to be lost to a slip.
 fn is_source(path: &Path) -> bool {
-    matches!(Kind::by_name(path), Kind::Program | Kind::Workload | Kind::UnitText | Kind::UnitBytes)
+    !matches!(Kind::by_name(path), Kind::Arrays | Kind::Unknown)
 }
 
 fn not_a_workload(path: &Path, kind: Kind) -> Diagnostic {

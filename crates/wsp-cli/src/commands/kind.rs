@@ -72,6 +72,16 @@ impl Kind {
         matches!(self, Kind::UnitText | Kind::UnitBytes)
     }
 
+    /// Whether it says tasks: a workload, or a program that generates tasks, which is read as the workload that does.
+    pub(super) fn is_tasks(self) -> bool {
+        self == Kind::Workload || self.is_generator()
+    }
+
+    /// Whether it is a program that generates tasks, in either form.
+    pub(super) fn is_generator(self) -> bool {
+        matches!(self, Kind::GeneratorText | Kind::GeneratorBytes)
+    }
+
     /// What it is called.
     fn noun(self) -> &'static str {
         match self {
@@ -93,8 +103,8 @@ impl Kind {
             Kind::Workload => format!("`wsp run {name}` runs it, `wsp graph {name}` lists its tasks"),
             Kind::UnitText => format!("`wsp run {name}` runs it, `wsp asm {name}` makes bytes of it"),
             Kind::UnitBytes => format!("`wsp run {name}` runs it, `wsp disasm {name}` prints its text"),
-            Kind::GeneratorText => format!("`wsp asm {name}` makes bytes of it"),
-            Kind::GeneratorBytes => format!("`wsp disasm {name}` prints its text"),
+            Kind::GeneratorText => format!("`wsp run {name}` runs it, `wsp asm {name}` makes bytes of it"),
+            Kind::GeneratorBytes => format!("`wsp run {name}` runs it, `wsp disasm {name}` prints its text"),
             Kind::Arrays => "arrays go in with `--inputs FILE.npz` or `--input NAME=FILE.npy`".to_owned(),
             Kind::Unknown => {
                 "the names of programs end in `.pto`, of workloads in `.wsp`, of task graphs in `.tg` (text) or `.ptog` (bytes), of programs that generate tasks in `.ptows` (text) or `.ptow` (bytes)"

@@ -17,6 +17,7 @@ mod kind;
 mod options;
 mod outputs;
 mod plan;
+mod reference;
 mod run;
 mod tables;
 mod unit;
@@ -164,7 +165,7 @@ impl Session {
     /// What is wrong with the file or the source.
     pub fn compile(&mut self, path: &Path) -> Result<Compiled, Vec<Diagnostic>> {
         match Kind::of(path) {
-            Kind::Workload => return Err(vec![workload::not_a_program(path)]),
+            kind if kind.is_tasks() => return Err(vec![workload::not_a_program(path)]),
             Kind::Program => {}
             // What is not there, or is a folder, is told by who reads it.
             Kind::Unknown if !path.is_file() => {}

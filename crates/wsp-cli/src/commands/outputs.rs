@@ -69,7 +69,8 @@ pub(super) fn check_allowed(allowed: &[String], outputs: &[String]) -> Result<()
 
 fn refuse_to_overwrite(args: &RunArgs, used: &[PathBuf]) -> Result<(), Diagnostic> {
     let inputs = args.data.inputs.iter().chain(args.data.input.iter().map(|(_, path)| path));
-    let read: Vec<PathBuf> = inputs.chain([&args.file]).chain(used).map(|path| place(path)).collect();
+    let read: Vec<PathBuf> =
+        inputs.chain([&args.file]).chain(&args.reference).chain(used).map(|path| place(path)).collect();
     let mut written: Vec<PathBuf> = Vec::new();
     for (option, path) in [("--outputs", &args.outputs), ("--trace", &args.trace)] {
         let Some(path) = path else { continue };

@@ -1,6 +1,6 @@
 //! `wsp plan`: what would run.
 
-use super::kind::refuse_entries;
+use super::kind::{Kind, refuse_entries};
 use super::{Outcome, Session, cached, data, launch_options, options, refuse_unread, workload};
 use crate::args::PlanArgs;
 use crate::engine::{self, Loaded};
@@ -15,7 +15,7 @@ pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Ve
         let given = [("--cache", args.cache.is_some())];
         options::refuse(&given, "has no meaning: the bytes of a program hold no machine code")
             .map_err(|fault| vec![fault])?;
-        return match workload::is_workload(&args.file) {
+        return match Kind::of(&args.file).is_tasks() {
             true => workload::bytes(session, args),
             false => Err(vec![
                 options::refused("--bytes", options::OF_WORKLOADS)
@@ -24,7 +24,7 @@ pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Ve
         };
     }
     if args.aicpus.is_some() {
-        return Err(vec![match workload::is_workload(&args.file) {
+        return Err(vec![match Kind::of(&args.file).is_tasks() {
             true => Diagnostic::error(codes::OPTIONS_CONTRADICT, "`--aicpus` needs `--bytes`")
                 .help("add `--bytes`"),
             false => options::refused("--aicpus", options::OF_WORKLOADS),

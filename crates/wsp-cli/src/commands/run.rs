@@ -1,14 +1,16 @@
 //! `wsp run`: compile, run, check, summarise.
 
-use super::comparison::{compare, compare_with_plain, differences};
+use super::comparison::{compare, compare_with_plain, differences, number};
 use super::emptiness::{Emptiness, Empty};
 use super::kind::{ALL_THAT_RUN, Kind, refuse_entries, wrong_kind};
 use super::options::{self, refuse_unused};
 use super::outputs::{Outputs, check_allowed};
+use super::reference::compare_with;
 use super::verdict::{RunArrays, Verdict};
 use super::{Outcome, Session, Warnings, cached, data, launch_options, refuse_unread, unit, workload};
 use crate::args::{DataArgs, RunArgs};
 use crate::engine::{self, Executable, Loaded, Options, RunOutcome};
+use crate::files::read_source;
 use crate::graph::Rows;
 use crate::report::{DataSummary, RunReport};
 use wsp_backend::Recording;
@@ -24,10 +26,13 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
     if args.strict {
         session.warnings = Warnings::Errors;
     }
+    if let Some(file) = &args.reference {
+        read_source(file).map_err(|fault| vec![fault])?;
+    }
     let kind = Kind::of(&args.file);
     let outcome = match kind {
         Kind::UnitText | Kind::UnitBytes => unit::run(session, args, kind)?,
-        Kind::GeneratorText | Kind::GeneratorBytes | Kind::Arrays => {
+        Kind::Arrays => {
             refuse_unit_options(args)?;
             return Err(vec![wrong_kind(&args.file, kind, ALL_THAT_RUN)]);
         }
@@ -37,6 +42,11 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         }
         Kind::Workload => {
             refuse_unit_options(args)?;
+            workload::run(session, args)?
+        }
+        Kind::GeneratorText | Kind::GeneratorBytes => {
+            let given = args.unit.given().map(|(name, given)| (name, given && name != "--kernels"));
+            options::refuse(&given, options::OF_UNITS).map_err(|fault| vec![fault])?;
             workload::run(session, args)?
         }
         Kind::Program | Kind::Unknown => {
@@ -60,7 +70,7 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
     options::refuse(&[("--expand", args.expand.is_some())], options::OF_WORKLOADS)
         .map_err(|fault| vec![fault])?;
     let outputs = Outputs::of(args, &session.source_files())?;
-    let check = args.check || (!args.data.reads_files() && !args.no_check);
+    let check = args.asks_check() || (!args.data.reads_files() && !args.no_check);
     let recording = recording(args, check).map_err(|fault| vec![fault])?;
     for reference in &module.references {
         reference::verify(reference)?;
@@ -143,7 +153,10 @@ fn judge(
         return None;
     }
     session.terminal.progress("computing the reference");
-    let compared = if loaded.module.references.is_empty() {
+    let compared = if let Some(file) = &args.reference {
+        let params = outcome.params.iter().map(|(name, value)| (name.clone(), number(*value)));
+        compare_with(file, &loaded.arrays, &outcome.outputs, &params.collect())
+    } else if loaded.module.references.is_empty() {
         compare_with_plain(program, loaded, outcome, options)
     } else {
         compare(loaded, outcome, options)

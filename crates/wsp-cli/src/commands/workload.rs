@@ -9,9 +9,10 @@ pub(super) use bytes::{bytes, program_bytes};
 pub(super) use run::{planned, run};
 
 use super::Session;
+use super::kind::Kind;
 use crate::engine::Purpose;
 use crate::engine::workload::{self as engine, Source};
-use crate::files::read_source;
+use crate::files::{read_program, read_source};
 use pto_wsp::cache::{PlanCache, PlanKey};
 use pto_wsp::codes;
 use pto_wsp::shared::only_used;
@@ -22,6 +23,7 @@ use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_ir::Module;
 use wsp_ir::workload::{Use, text, warnings};
+use wsp_isa::ptow::{assemble, workload};
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{CompileOptions, ParamValue, Target, library_entry};
 
@@ -43,16 +45,45 @@ pub(super) fn not_a_program(path: &Path) -> Diagnostic {
 }
 
 impl Session {
-    /// Reads a workload and the kernels that it uses; prints warnings.
-    pub(super) fn read_workload(&mut self, path: &Path) -> Result<Source, Vec<Diagnostic>> {
-        let source = read_source(path).map_err(|fault| vec![fault])?;
-        let (module, found) = text::parse(&path.display().to_string(), &source, &mut self.sources);
+    /// Reads a workload and the kernels that it uses; prints warnings. A program that generates tasks is read as the workload that does,
+    /// which uses these kernels.
+    pub(super) fn read_workload(
+        &mut self,
+        path: &Path,
+        kernels: &[PathBuf],
+    ) -> Result<Source, Vec<Diagnostic>> {
+        let (name, kind) = (path.display().to_string(), Kind::of(path));
+        let source = match kind.is_generator() {
+            true => self.read_generator(path, kind, kernels)?,
+            false => read_source(path).map_err(|fault| vec![fault])?,
+        };
+        let (module, found) = text::parse(&name, &source, &mut self.sources);
         let Some(module) = module else { return Err(found) };
         self.warn(&found);
         self.warn(&warnings(&module));
         let library = only_used(&module.uses).map_err(|fault| vec![fault])?;
         let library = library.map(|one| self.read_library(path, one)).transpose()?;
         Ok(Source { module, library })
+    }
+
+    /// The text of the workload that a program is which generates tasks. The paths of its kernels do not go by its folder.
+    fn read_generator(
+        &mut self,
+        path: &Path,
+        kind: Kind,
+        kernels: &[PathBuf],
+    ) -> Result<String, Vec<Diagnostic>> {
+        let name = path.display().to_string();
+        let bytes = match kind {
+            Kind::GeneratorText => {
+                let text = read_source(path).map_err(|fault| vec![fault])?;
+                assemble(&name, &text, &mut self.sources)?
+            }
+            _ => read_program(path).map_err(|fault| vec![fault])?,
+        };
+        let used = kernels.iter().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.clone()));
+        let used: Vec<String> = used.map(|file| file.display().to_string()).collect();
+        workload(&name, &bytes, &used)
     }
 
     /// Compiles a used file; its path is relative to the file that says it.
@@ -98,11 +129,12 @@ fn used_files(user: &Path, source: &Source) -> Vec<PathBuf> {
 pub(super) fn check(
     session: &mut Session,
     path: &Path,
+    kernels: &[PathBuf],
     target: &'static Target,
     cache: Option<&Path>,
 ) -> Result<Option<String>, Vec<Diagnostic>> {
     let first = session.sources.names().count();
-    let source = session.read_workload(path)?;
+    let source = session.read_workload(path, kernels)?;
     let options = CompileOptions { target, ..CompileOptions::default() };
     let key = || PlanKey::of_files(&session.sources, first, &options).for_use("check");
     let cached = cache.map(|folder| PlanCache::open(folder)?.find(key())).transpose();

@@ -1,6 +1,6 @@
 //! Tasks that AICPUs generate, from the command line: `wsp run --aicpus`, `wsp plan --bytes`.
 
-use crate::command::{printed, root, run};
+use crate::command::{Folder, printed, root, run};
 use serde_json::Value;
 use std::path::Path;
 
@@ -189,4 +189,126 @@ fn the_program_of_a_workload_is_printed_and_assembled_again() {
     assert!(std::fs::read_to_string(&text).unwrap().contains("PARALLEL_FOR"));
     assert_eq!(faults(&["disasm", LLAMA, "--schedule", "other"]), ["WSP0830"]);
     assert_eq!(faults(&["disasm", &path(&direct), "--schedule", "other"]), ["WSP0882"]);
+}
+
+/// Of every kind of statement, with extents that a program of bytes does not have.
+const TASKS: &str = "
+param n = 6; param rounds = 2;
+table lens = [3, 0, 1, 4, 2, 2];
+axis b = dense(n); axis r = ragged(b, lens);
+tensor x: f32[n, 4]; tensor y: f32[n, 4]; tensor s: f32[n];
+kernel push(i, inout v) on cube; kernel fold(in v, out w); kernel sum(in w, out s);
+workload row(i, j) { push(i + j, x[i, j % 4]); }
+workload main {
+    parallel for i in b { parallel for j in r[i] { call row(i, j * 2); } }
+    for k in 0..rounds { parallel for i in b { fold(x[i], y[i]); } }
+    parallel for i in b { if lens[i] > 0 && i != 4 { sum(y[i], s[i]); } else { sum(x[i], s[i]); } }
+}
+schedule { dispatch(hash(b)); }
+";
+
+/// Values that a program of `TASKS` lacks.
+const VALUES: [&str; 14] = [
+    "--set", "n=6", "--set", "rounds=2", "--set", "x_0=6", "--set", "x_1=4", "--set", "y_0=6", "--set",
+    "y_1=4", "--set", "s_0=6",
+];
+
+/// A folder with `TASKS`, its program as bytes and as text, and its table.
+fn generated() -> Folder {
+    let folder = Folder::with(&[("w.wsp", TASKS)]);
+    printed(&["asm", &folder.at("w.wsp"), "-o", &folder.at("w.ptow")]);
+    printed(&["disasm", &folder.at("w.ptow"), "-o", &folder.at("w.ptows")]);
+    let lens = wsp_plan::Array::of(&[6], &[3i64, 0, 1, 4, 2, 2]).unwrap();
+    let arrays = wsp_plan::Arrays::from([("lens".to_owned(), lens)]);
+    wsp_cli::files::write_npz(&folder.path("lens.npz"), &arrays).unwrap();
+    folder
+}
+
+#[test]
+fn a_program_of_bytes_runs_as_the_workload_that_it_is_made_of() {
+    let folder = generated();
+    let (inputs, out, expected) = (folder.at("lens.npz"), folder.at("out.npz"), folder.at("w.npz"));
+    let more = ["--generate", "--inputs", &inputs, "--allow-unwritten", "x"];
+    printed(&[&["run", &folder.at("w.wsp"), "--outputs", &expected], &more[..]].concat());
+    for file in ["w.ptow", "w.ptows"] {
+        for way in [&[][..], &["--aicpus", "3"], &["--threads", "1"]] {
+            let file = folder.at(file);
+            let args = [&["run", &file, "--outputs", &out], way, &more, &VALUES].concat();
+            let said = printed(&args);
+            assert!(said.contains("without bodies") && said.contains("12 push"), "{args:?}: {said}");
+            assert!(said.contains("bit for bit"), "{args:?}: {said}");
+            assert_eq!(std::fs::read(&out).unwrap(), std::fs::read(&expected).unwrap(), "{args:?}");
+        }
+    }
+}
+
+#[test]
+fn a_program_of_bytes_is_listed_and_checked_as_the_workload_that_it_is_made_of() {
+    let folder = generated();
+    let inputs = folder.at("lens.npz");
+    let lists = |file: &str, values: &[&str]| {
+        let file = folder.at(file);
+        let list = |of| printed(&[&["graph", &file, of, "-", "--inputs", &inputs], values].concat());
+        [list("--tasks"), list("--edges"), list("--args")]
+    };
+    let bytes = |file: &str, values: &[&str]| {
+        let file = folder.at(file);
+        let args = [&["plan", "--bytes", &file, "--json", "--inputs", &inputs], values].concat();
+        json(&args)["transfer"].clone()
+    };
+    let (expected, transfer) = (lists("w.wsp", &[]), bytes("w.wsp", &[]));
+    for file in ["w.ptow", "w.ptows"] {
+        assert_eq!(lists(file, &VALUES), expected, "{file}");
+        assert_eq!(bytes(file, &VALUES), transfer, "{file}");
+        assert!(printed(&["check", &folder.at(file)]).ends_with(": ok\n"), "{file}");
+    }
+}
+
+#[test]
+fn what_a_program_of_bytes_lacks_is_told_with_what_to_type() {
+    let folder = generated();
+    let (file, inputs) = (folder.at("w.ptow"), folder.at("lens.npz"));
+    let refused = |args: &[&str]| {
+        let (code, out, err) = run(args);
+        assert_eq!((code, out.as_str()), (1, ""), "{args:?}");
+        err
+    };
+    for command in [&["run", "--fill", "x", "--fill", "y"][..], &["graph"]] {
+        let err = refused(&[command, &[&file, "--inputs", &inputs], &VALUES[..12]].concat());
+        assert!(err.contains("`s_0`") && err.contains("--set s_0="), "{command:?}: {err}");
+        let err = refused(&[command, &[&file], &VALUES[..]].concat());
+        assert!(err.contains("`lens`") && err.contains("--input lens=FILE.npy"), "{command:?}: {err}");
+    }
+    let err = refused(&["run", &file, "--devices", "2"]);
+    assert!(err.contains("`--devices` is for task graphs"), "{err}");
+    let err = refused(&["plan", &file]);
+    assert!(err.contains("wsp plan --bytes"), "{err}");
+    std::fs::write(folder.path("p.ptows"), ".names none\n.generators 1\n    PLAN generator 0\n    HALT\n")
+        .unwrap();
+    let err = refused(&["run", &folder.at("p.ptows")]);
+    assert!(err.contains("WSP0922") && err.contains("`PLAN`"), "{err}");
+}
+
+/// The kernels of a program of bytes are those of a file: its numbers are those of the workload over that file.
+#[test]
+fn a_program_of_bytes_takes_its_kernels_from_a_file() {
+    let folder = Folder::with(&[]);
+    let (bytes, kernels) = (folder.at("i.ptow"), "examples/topk_indexer/indexer.pto");
+    assert_eq!(run(&["asm", "examples/topk_indexer/indexer.wsp", "-o", &bytes]).0, 0);
+    let ran = json(&["run", &bytes, "--kernels", kernels, "--stats", "json"]);
+    assert_eq!(
+        (&ran["check"]["passed"], &ran["check"]["outputs"][0]["independent"]),
+        (&true.into(), &true.into()),
+        "{ran}"
+    );
+    let over = json(&["run", "examples/topk_indexer/indexer.wsp", "--stats", "json"]);
+    assert_eq!(ran["tasks"], over["tasks"]);
+    let (code, _, err) = run(&["run", &bytes, "--kernels", kernels, "--kernels", kernels]);
+    assert!(code == 1 && err.contains("WSP0"), "{err}");
+    assert!(printed(&["check", &bytes, "--kernels", kernels]).ends_with(": ok\n"));
+    let (code, out, err) = run(&["run", &bytes]);
+    assert!(
+        code == 1 && !out.contains("check      ok"),
+        "a run without kernels compares nothing: {out}{err}"
+    );
 }

@@ -32,5 +32,6 @@ mod options;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]
 mod randomised;
 mod real_numbers;
+mod reference;
 mod workload;
 mod workload_examples;

@@ -34,6 +34,7 @@ const RUN: &[Row] = &[
     ("", "--outputs out.npz", "+ + - + + +"),
     ("", "--threads 3", "+ + + + + +"),
     ("--inputs in.npz", "--check", "+ = - + + +"),
+    ("", "--reference none.py", "! - - ! ! !"),
     ("", "--no-check", "+ + = + + +"),
     ("", "--strict", "= = - = = ="),
     ("", "--allow-unwritten {out}", "= = - = = ="),

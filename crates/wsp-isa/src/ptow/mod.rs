@@ -25,7 +25,9 @@ mod reference;
 mod shape;
 mod symbols;
 mod usage;
+mod workload;
 
 pub use image::AlignedBytes;
 pub use parse::{assemble, encode, states_something};
 pub use print::{disassemble, not_a_program};
+pub use workload::workload;

@@ -9,6 +9,7 @@ mod ptow_expand;
 mod ptow_limits;
 mod ptow_lowering;
 mod ptow_support;
+mod ptow_workload;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]
 mod randomised;
 mod schedule_order;

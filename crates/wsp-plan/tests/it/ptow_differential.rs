@@ -174,7 +174,7 @@ proptest! {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test reads the examples")]
-fn example(path: &[&str]) -> String {
+pub(crate) fn example(path: &[&str]) -> String {
     let root = [env!("CARGO_MANIFEST_DIR"), "../..", "examples"];
     let file: PathBuf = root.iter().chain(path).collect();
     std::fs::read_to_string(file).expect("the example is there")
@@ -234,7 +234,7 @@ fn workloads_of_used_kernels_agree() {
 }
 
 /// Every form of statement and axis, under every policy.
-const TOUR: &str = "
+pub(crate) const TOUR: &str = "
     param n = 5; param m = 3; let deep = n * 2 - m;
     table lens = [3, 0, 1, 4, 2]; table ptr = [0, 2, 2, 5, 6, 9]; table cols = [4, 1, 0, 2, 4, 3, 1, 2, 0];
     axis b = dense(n); axis h = dense(1, m + 1); axis d = dense_dyn(m); axis e = dense(2, n); axis r = ragged(b, lens); axis s = sparse(b, ptr, cols);

@@ -49,9 +49,8 @@ pub(super) fn verify(module: &TgModule) -> Vec<Diagnostic> {
     references(module).iter().filter_map(|r| reference::verify(r).err()).flatten().collect()
 }
 
-/// Numbers of a reference, with their values in this run: those that it is given, else declared scalars, else parameters of the
-/// kernels.
-fn values(unit: &UnitSource, at: usize, scalars: &[(String, i64)]) -> BTreeMap<String, f64> {
+/// Numbers of a run, by name: declared scalars, else parameters of the kernels.
+pub(super) fn params(unit: &UnitSource, scalars: &[(String, i64)]) -> BTreeMap<String, f64> {
     let mut values = BTreeMap::new();
     for KernelFile { module, set } in &unit.files {
         let known = module.params.iter().zip(known_params(module, set));
@@ -65,6 +64,13 @@ fn values(unit: &UnitSource, at: usize, scalars: &[(String, i64)]) -> BTreeMap<S
             values.insert(name.to_owned(), value as f64);
         }
     }
+    values
+}
+
+/// Numbers of a reference, with their values in this run: those that it is given, else those of the run.
+fn values(unit: &UnitSource, at: usize, scalars: &[(String, i64)]) -> BTreeMap<String, f64> {
+    let mut values = params(unit, scalars);
+    let module = &unit.module;
     for (role, value) in &module.references[at].bindings {
         if let RefValue::Const(value) = value {
             values.insert(module.str(*role).to_owned(), *value as f64);

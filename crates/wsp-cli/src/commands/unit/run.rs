@@ -6,6 +6,7 @@ use crate::args::{Cores, RunArgs, UnitArgs};
 use crate::commands::emptiness::Emptiness;
 use crate::commands::options::refuse;
 use crate::commands::outputs::{Outputs, check_allowed};
+use crate::commands::reference::compare_with;
 use crate::commands::run::recording;
 use crate::commands::verdict::{RunArrays, Verdict};
 use crate::commands::{NO_KERNEL_OF_A_FILE, Outcome, Session, machine, named, refuse_machine_options};
@@ -15,6 +16,7 @@ use crate::files::CheckpointFolder;
 use crate::report::{Check, Sources, UnitReport};
 use crate::unit::tensors;
 use pto_wsp::codes;
+use std::path::Path;
 use std::sync::Arc;
 use wsp_backend::codes::CANNOT_RESUME;
 use wsp_backend::{Args, Begin, CheckpointStore, MemoryStore, Recording, RunOptions, UnitOptions};
@@ -50,7 +52,7 @@ pub(in crate::commands) fn run(
     kind: Kind,
 ) -> Result<Outcome, Vec<Diagnostic>> {
     refuse_options(args).map_err(|fault| vec![fault])?;
-    let wanted = args.check || (!args.data.reads_files() && !args.no_check);
+    let wanted = args.asks_check() || (!args.data.reads_files() && !args.no_check);
     let recording = recording(args, wanted).map_err(|fault| vec![fault])?;
     let (mut ready, outputs) = prepare(session, args, kind)?;
     ready.options.recording = recording;
@@ -62,7 +64,7 @@ pub(in crate::commands) fn run(
     let (filled, faults) =
         outputs.fill(&ran.outputs, &mut |mut out| write_graph_chrome_trace(&mut out, &ran.trace));
     let mut verdict = Verdict::new(session, args, wanted, faults);
-    let check = judge(session, &mut verdict, &ready, &ran);
+    let check = judge(session, &mut verdict, (&ready, args.reference.as_deref()), &ran);
     let not_read = options.unit.origins.iter().filter(|(_, origin)| *origin != data::READ);
     let not_read: Vec<String> = not_read.map(|(name, _)| name.clone()).collect();
     let unwritten = std::mem::take(&mut ran.unwritten);
@@ -110,7 +112,12 @@ fn ran(
 }
 
 /// Compares the outputs of a run that is to be checked.
-fn judge(session: &Session, verdict: &mut Verdict<'_>, ready: &Ready, ran: &UnitOutcome) -> Check {
+fn judge(
+    session: &Session,
+    verdict: &mut Verdict<'_>,
+    (ready, reference): (&Ready, Option<&Path>),
+    ran: &UnitOutcome,
+) -> Check {
     let stats = &ran.stats.counts;
     if !ran.resumed && stats.kernels == 0 && stats.items == 0 {
         let empty = settings::empty(&ready.unit.module, &ready.scalars);
@@ -120,7 +127,14 @@ fn judge(session: &Session, verdict: &mut Verdict<'_>, ready: &Ready, ran: &Unit
     if !verdict.is_wanted() {
         return Check::NotDone;
     }
-    let compared = compare(session, ready, ran);
+    let compared = match reference {
+        None => compare(session, ready, ran),
+        Some(file) => {
+            session.terminal.progress("computing the reference");
+            let params = references::params(&ready.unit, &ready.scalars);
+            compare_with(file, &ready.args.arrays, &ran.outputs, &params).map(Check::Close)
+        }
+    };
     let check = verdict.compared(compared).unwrap_or(Check::NotDone);
     if check.compares_nothing() {
         verdict.nothing_compared("no kernel that ran writes an element of an external tensor");

@@ -17,7 +17,7 @@ const AICPUS: u16 = 8;
 
 /// Prints what a device would be given to generate the tasks of a workload, beside what a list of them would take.
 pub(in crate::commands) fn bytes(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Vec<Diagnostic>> {
-    let source = session.read_workload(&args.file)?;
+    let source = session.read_workload(&args.file, &[])?;
     refuse_machine_options(&args.launch, "has no meaning: no kernel runs").map_err(|fault| vec![fault])?;
     let set =
         named(&args.launch.set, "has no meaning for the bytes of a workload").map_err(|fault| vec![fault])?;
@@ -39,7 +39,7 @@ pub(in crate::commands) fn program_bytes(
     schedule: Option<&str>,
 ) -> Result<Option<Vec<u8>>, Vec<Diagnostic>> {
     if is_workload(path) {
-        let source = session.read_workload(path)?;
+        let source = session.read_workload(path, &[])?;
         let plan = engine::plan(&source, schedule, None, CPU_SIM)?;
         session.warn(&plan.schedule.notes);
         let lowered = lower(&plan.module, &plan.schedule)?;

@@ -4,11 +4,12 @@ use super::arrays::{Given, Purpose, read};
 use super::{check_graph_memory, used_files};
 use crate::args::{RunArgs, Setting};
 use crate::commands::cached;
-use crate::commands::comparison::{compare_arrays, differences};
+use crate::commands::comparison::{compare_arrays, differences, number};
 use crate::commands::data::{self, output_names};
 use crate::commands::emptiness::{Emptiness, Empty};
 use crate::commands::options::{refuse, refused, unread_value};
 use crate::commands::outputs::{Outputs, check_allowed};
+use crate::commands::reference::compare_with;
 use crate::commands::run::recording;
 use crate::commands::verdict::{RunArrays, Verdict};
 use crate::commands::{NO_KERNEL_OF_A_FILE, Outcome, Session, machine, refuse_machine_options};
@@ -17,6 +18,7 @@ use crate::engine::workload::{self as engine, RunOutcome, Source};
 use crate::graph::Rows;
 use crate::report::{Check, WorkloadReport};
 use pto_wsp::codes;
+use std::path::Path;
 use wsp_backend::{Args, Expand, KvLayout, Program, Recording, RunOptions, WorkloadRunOptions};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, PoolSizes, Ready, SchedulePolicy, Trace};
@@ -30,7 +32,7 @@ const SIMULATED_TASK_BYTES: u64 = 500;
 
 /// Runs a workload.
 pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnostic>> {
-    let source = session.read_workload(&args.file)?;
+    let source = session.read_workload(&args.file, &args.unit.kernels)?;
     let used = [used_files(&args.file, &source), session.source_files()].concat();
     let outputs = Outputs::of(args, &used)?;
     let (plan, set) = planned(&source, &args.launch.set, args.launch.schedule.as_deref(), args.target)?;
@@ -67,7 +69,8 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         None => Ok(()),
     });
     let mut verdict = Verdict::new(session, args, wanted, faults);
-    let run = Run { source: &source, program: &*program, args: &of_run, options: &options };
+    let reference = args.reference.as_deref();
+    let run = Run { source: &source, program: &*program, args: &of_run, options: &options, reference };
     let check = judge(session, &mut verdict, &run, &outcome);
     let unstored = std::mem::take(&mut outcome.unwritten);
     let arrays = RunArrays { inputs: &of_run.arrays, made: &sources.made, outputs: &outcome.outputs };
@@ -133,6 +136,8 @@ struct Run<'a> {
     program: &'a dyn Program,
     args: &'a Args,
     options: &'a RunOptions,
+    /// The file of `--reference`.
+    reference: Option<&'a Path>,
 }
 
 fn options(args: &RunArgs, begin: WorkloadRunOptions, recording: Recording) -> RunOptions {
@@ -191,7 +196,14 @@ fn written(source: &Source, plan: &WorkloadPlan) -> Vec<String> {
 
 /// Compares with the references of the used file or, where it names none, with a sequential run.
 fn check(session: &Session, run: &Run<'_>, outcome: &RunOutcome) -> Result<Check, Vec<Diagnostic>> {
-    let Run { source, program, args, options } = *run;
+    let Run { source, program, args, options, reference } = *run;
+    if let Some(file) = reference {
+        session.terminal.progress("computing the reference");
+        let of_library = outcome.library_params.iter().map(|(name, value)| (name.clone(), number(*value)));
+        let own = outcome.params.iter().map(|(name, value)| (name.clone(), *value as f64));
+        let params = of_library.chain(own).collect();
+        return Ok(Check::Close(compare_with(file, &args.arrays, &outcome.outputs, &params)?));
+    }
     if let Some(library) = source.library.as_ref().filter(|library| !library.references.is_empty()) {
         session.terminal.progress("computing the reference");
         let (outputs, params) = (&outcome.outputs, &outcome.library_params);
@@ -222,7 +234,7 @@ fn aicpus(args: &RunArgs) -> (u16, Expand) {
 
 /// Whether to compare, and so to record: as asked, and else whenever kernels only mix, as all do but those of a used file, or data are made up.
 fn wants_check(args: &RunArgs, has_bodies: bool) -> bool {
-    args.check || !(args.no_check || has_bodies && args.data.reads_files())
+    args.asks_check() || !(args.no_check || has_bodies && args.data.reads_files())
 }
 
 /// Whether a workload has a parameter of this name.
@@ -280,6 +292,7 @@ fn settings(source: &Source, set: &[Setting]) -> (Vec<(String, ParamValue)>, Opt
 fn refuse_options(source: &Source, args: &RunArgs) -> Result<(), Diagnostic> {
     if source.library.is_none() {
         refuse_machine_options(&args.launch, NO_KERNEL_OF_A_FILE)?;
+        refuse(&[("--reference", args.reference.is_some())], NO_KERNEL_OF_A_FILE)?;
     }
     if args.data.generate.as_ref().is_some_and(|pairs| !pairs.is_empty()) && source.library.is_none() {
         let message = "keys of `--generate` are for kernels of a used file";
@@ -299,6 +312,7 @@ fn refuse_in_virtual_time(args: &RunArgs) -> Result<(), Diagnostic> {
         ("--expand", args.expand.is_some()),
         ("--outputs", args.outputs.is_some()),
         ("--check", args.check),
+        ("--reference", args.reference.is_some()),
         ("--strict", args.strict),
         ("--allow-unwritten", !args.allow_unwritten.is_empty()),
     ];

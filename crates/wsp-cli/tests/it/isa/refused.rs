@@ -138,9 +138,9 @@ fn files_of_other_kinds_are_named_with_their_commands() {
     folder.write("program.ptow", b"WOTP\x01\0\0\0");
     write_npz(&folder.path("arrays.npz"), &Arrays::new()).unwrap();
     for (args, part) in [
-        (&["run", "program.ptow"][..], "wsp disasm program.ptow"),
-        (&["check", "program.ptow"], "wsp disasm program.ptow"),
-        (&["graph", "program.ptow"], "wsp disasm program.ptow"),
+        (&["run", "program.ptow"][..], "cut off"),
+        (&["check", "program.ptow"], "cut off"),
+        (&["graph", "program.ptow"], "cut off"),
         (&["plan", "unit.tg"], "wsp run unit.tg"),
         (&["plan", "unit.ptog"], "wsp disasm unit.ptog"),
         (&["asm", "relax.pto"], "wsp run relax.pto"),

@@ -1,0 +1,218 @@
+//! `--reference FILE.py`: a function in Python that computes what a program should give.
+//!
+//! It runs in a process of its own, called by `reference.py`: numbers of the run go there as a line of JSON and the bytes of arrays, and what it
+//! gives comes back so.
+
+use pto_wsp::codes;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use wsp_check::reference::{Against, Comparison, Tolerance, compare, to_f64};
+use wsp_core::DType;
+use wsp_diag::{Diagnostic, did_you_mean};
+use wsp_plan::{Array, Arrays};
+
+/// Reads arrays and parameters, calls the function, writes what it gives.
+const CALLER: &str = include_str!("reference.py");
+/// What starts Python, in the order in which it is tried.
+const PYTHONS: [&str; 2] = ["python3", "python"];
+/// Integers up to this one are numbers of f64.
+const MOST: u64 = 1 << 53;
+
+/// Compares outputs with what the function `reference` of a file computes from the inputs and parameters of the run.
+///
+/// # Errors
+/// No Python, no numpy; a file without the function, one that fails; results that are no outputs, have other shapes, or are NaN.
+pub(super) fn compare_with(
+    file: &Path,
+    inputs: &Arrays,
+    outputs: &Arrays,
+    params: &BTreeMap<String, f64>,
+) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
+    let (head, bytes) = called(file, &given(inputs, params)).map_err(|fault| vec![fault])?;
+    let unknown = || broken(file, "what comes back from Python is not what its caller writes".to_owned());
+    let tolerance = head["tolerance"].as_f64().unwrap_or(0.0);
+    let listed = head["arrays"].as_array().ok_or_else(|| vec![unknown()])?;
+    if listed.is_empty() {
+        return Err(vec![broken(file, "`reference` gives no output".to_owned()).help(names(outputs))]);
+    }
+    let mut values = bytes.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes));
+    let (mut all, mut faults) = (Vec::new(), Vec::new());
+    for one in listed {
+        let name = one[0].as_str().unwrap_or_default();
+        let shape: Vec<u64> = one[1].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+        let wanted: Vec<f64> = values.by_ref().take(shape.iter().product::<u64>() as usize).collect();
+        match compared(file, name, outputs, &shape, (&wanted, tolerance)) {
+            Ok(one) => all.push(one),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    if faults.is_empty() { Ok(all) } else { Err(faults) }
+}
+
+/// Compares one output.
+fn compared(
+    file: &Path,
+    name: &str,
+    outputs: &Arrays,
+    shape: &[u64],
+    (wanted, tolerance): (&[f64], f64),
+) -> Result<Comparison, Diagnostic> {
+    let Some(output) = outputs.get(name) else {
+        let fault = broken(file, format!("`reference` gives `{name}`, which is no output"));
+        return Err(match did_you_mean(name, outputs.keys().map(String::as_str)) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault.help(names(outputs)),
+        });
+    };
+    if output.shape() != shape {
+        let what = format!(
+            "`reference` gives `{name}` with the shape {shape:?}, which has the shape {:?}",
+            output.shape()
+        );
+        return Err(broken(file, what));
+    }
+    let index = |at: usize| wsp_backend::unravel(at as u64, shape);
+    if let Some(at) = wanted.iter().position(|value| value.is_nan()) {
+        return Err(broken(file, format!("`reference` gives NaN for `{name}`, first at {:?}", index(at))));
+    }
+    let own = Tolerance::of_itself(output.dtype(), wanted);
+    let size = (wanted.iter().filter(|x| x.is_finite()).map(|x| x * x).sum::<f64>()
+        / wanted.len().max(1) as f64)
+        .sqrt();
+    let allowed = Tolerance { abs: own.abs + tolerance * size, rel: own.rel + tolerance };
+    let found = match integers(output) {
+        None => compare(name, output, wanted, allowed)?,
+        Some(values) => {
+            if let Some(at) = values.iter().position(|value| value.abs() > MOST as f64) {
+                let what = format!("`{name}` has {} at {:?}, which f64 may not hold", values[at], index(at));
+                return Err(broken(file, what));
+            }
+            let array = Array::of(shape, &values).map_err(|fault| broken(file, fault.to_string()))?;
+            compare(name, &array, wanted, Tolerance::EXACT)?
+        }
+    };
+    Ok(Comparison { against: Against::Reference(shown(file)), ..found })
+}
+
+/// The line of JSON and the bytes that Python is given: real numbers as f64.
+fn given(inputs: &Arrays, params: &BTreeMap<String, f64>) -> Vec<u8> {
+    let mut arrays = Vec::new();
+    let mut bytes = Vec::new();
+    for (name, array) in inputs {
+        match to_f64(array) {
+            Some(values) => {
+                arrays.push(json!([name, "<f8", array.shape()]));
+                values.iter().for_each(|value| bytes.extend(value.to_le_bytes()));
+            }
+            None => {
+                arrays.push(json!([name, integer(array.dtype()), array.shape()]));
+                bytes.extend(array.bytes());
+            }
+        }
+    }
+    // Counts are integers there, too.
+    let value = |value: &f64| match value.fract() == 0.0 && value.abs() <= MOST as f64 {
+        true => json!(*value as i64),
+        false => json!(value),
+    };
+    let params: serde_json::Map<String, Value> =
+        params.iter().map(|(name, of)| (name.clone(), value(of))).collect();
+    let mut all = json!({ "arrays": arrays, "params": params }).to_string().into_bytes();
+    all.push(b'\n');
+    all.extend(bytes);
+    all
+}
+
+/// What numpy calls the integers of a type.
+fn integer(dtype: DType) -> String {
+    let sign = if matches!(dtype, DType::I32 | DType::I64) { 'i' } else { 'u' };
+    format!("<{sign}{}", dtype.size())
+}
+
+/// The elements of an array of integers, as the nearest numbers of f64.
+fn integers(array: &Array) -> Option<Vec<f64>> {
+    if array.dtype().is_float() {
+        return None;
+    }
+    let signed = matches!(array.dtype(), DType::I32 | DType::I64);
+    let number = |bytes: &[u8]| {
+        let fill = if signed && bytes.last().is_some_and(|top| *top >= 128) { 0xFF } else { 0 };
+        let mut wide = [fill; 16];
+        wide[..bytes.len()].copy_from_slice(bytes);
+        i128::from_le_bytes(wide) as f64
+    };
+    Some(array.bytes().chunks(array.dtype().size()).map(number).collect())
+}
+
+/// Calls the function; the line of JSON and the bytes that it gives.
+fn called(file: &Path, given: &[u8]) -> Result<(Value, Vec<u8>), Diagnostic> {
+    let Output { status, stdout, stderr } = ran(file, given)?;
+    let said = String::from_utf8_lossy(&stderr);
+    if status.success()
+        && let Some(end) = stdout.iter().position(|byte| *byte == b'\n')
+        && let Ok(head) = serde_json::from_slice(&stdout[..end])
+    {
+        return Ok((head, stdout[end + 1..].to_vec()));
+    }
+    // The function may have printed before.
+    let told = said.rfind("{\"kind\"").and_then(|at| serde_json::from_str::<Value>(&said[at..]).ok());
+    let text = |key: &str| told.as_ref().and_then(|told| told[key].as_str()).unwrap_or_default().to_owned();
+    Err(match text("kind").as_str() {
+        "numpy" => broken(file, format!("Python has no numpy: {}", text("what")))
+            .help("install it for the Python that `python3` starts: `python3 -m pip install numpy`"),
+        "form" => broken(file, text("what"))
+            .help("write `def reference(x, n): return {\"y\": …}` over the names of arrays and parameters"),
+        "name" => {
+            let name = text("what");
+            broken(
+                file,
+                format!("`reference` takes `{name}`, and the run has no array and no parameter of this name"),
+            )
+            .note(format!("it has {}", text("detail")))
+        }
+        "raised" => broken(file, text("what")).note(text("detail")),
+        _ => broken(file, format!("Python ended with {status}")).note(said.trim().to_owned()),
+    })
+}
+
+/// Runs Python.
+fn ran(file: &Path, given: &[u8]) -> Result<Output, Diagnostic> {
+    for python in PYTHONS {
+        let mut command = Command::new(python);
+        command.args(["-c", CALLER]).arg(file);
+        let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = match started {
+            Ok(child) => child,
+            Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(fault) => return Err(no_python(&format!("`{python}` does not start: {fault}"))),
+        };
+        // One that ends before it has read everything says why.
+        if let Some(mut input) = child.stdin.take() {
+            input.write_all(given).ok();
+        }
+        return child.wait_with_output().map_err(|fault| no_python(&fault.to_string()));
+    }
+    Err(no_python("neither `python3` nor `python` is found"))
+}
+
+fn no_python(why: &str) -> Diagnostic {
+    Diagnostic::error(codes::NO_REFERENCE, format!("`--reference` needs Python: {why}"))
+        .help("install Python 3 with numpy, and have its folder in `PATH`")
+}
+
+/// What is wrong with the reference in a file.
+fn broken(file: &Path, what: String) -> Diagnostic {
+    Diagnostic::error(codes::NO_REFERENCE, format!("`{}`: {what}", shown(file)))
+}
+
+fn names(outputs: &Arrays) -> String {
+    let names: Vec<&str> = outputs.keys().map(String::as_str).collect();
+    format!("the outputs of the run are {}", names.join(", "))
+}
+
+fn shown(file: &Path) -> String {
+    file.display().to_string()
+}
