@@ -52,6 +52,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(100_000),
     },
     Row {
+        name: "workloads of programs in bytes, of random workloads and written at random",
+        cargo: &["--package", "wsp-plan", "--test", "it", "ptow_workload::"],
+        cases: Some(20_000),
+    },
+    Row {
         name: "random workloads under random schedules, on AICPUs",
         cargo: &["--package", "wsp-cpu", "--test", "it", "random_workloads_on_aicpus"],
         cases: Some(100_000),

@@ -36,7 +36,14 @@ fn the_corpus_is_replayed() {
         "{} files, {bytes} bytes",
         corpus.len()
     );
-    for expected in ["friendly Naive Finished", "friendly Skip Finished", "document", "refused Csp"] {
+    for expected in [
+        "friendly Naive Finished",
+        "friendly Skip Finished",
+        "document",
+        "refused Csp",
+        "workload",
+        "no workload",
+    ] {
         assert!(features.contains(expected), "no input leads to: {expected}");
     }
     for rule in wsp_core::ptow::Rule::ALL.iter().filter(|rule| rule.id() != "V00") {

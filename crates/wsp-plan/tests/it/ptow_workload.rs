@@ -71,6 +71,7 @@ fn random_workloads_return_from_their_bytes() {
         random.schedules[0].directives.retain(|directive| !names_depth(&directive.kind));
         fitted += u64::from(returns(&module(&text::print(&random)), &format!("seed {seed}")));
     }
+    println!("{count} workloads, of which {fitted} fit a program");
     assert!(fitted * 10 > count * 8, "{fitted} of {count} modules fitted a program");
 }
 
@@ -174,5 +175,6 @@ fn programs_that_are_no_workload_of_ours_generate_the_same_tasks_or_are_refused(
         }
         (taken, tasks) = (taken + 1, tasks + most);
     }
+    println!("{count} programs, of which {taken} are workloads, with {tasks} tasks");
     assert!(taken > count / 50 && tasks > 0, "{taken} of {count} programs are workloads, {tasks} tasks");
 }

@@ -14,7 +14,7 @@ use wsp_core::ptow::verify::Style;
 use wsp_core::ptow::{Op, Program, Verified, marks_needed};
 use wsp_diag::SourceMap;
 use wsp_isa::ptow::random::{Choices, Temper, bytes, dispatch, launch};
-use wsp_isa::ptow::{AlignedBytes, disassemble, encode};
+use wsp_isa::ptow::{AlignedBytes, disassemble, encode, workload};
 
 /// Calls of an interpreter for one input.
 const RUNS: u32 = 12;
@@ -33,6 +33,20 @@ pub(crate) enum Effort {
 /// What became of an input: names of outcomes, and of instructions together with how far they came.
 pub(crate) type Features = BTreeSet<String>;
 
+/// What becomes of the workload of an input. Panics when there is neither one nor a reason.
+fn as_workload(input: &[u8]) -> &'static str {
+    let text = match workload("p.ptow", input, &[]) {
+        Ok(text) => text,
+        Err(found) => {
+            assert!(found.iter().any(wsp_diag::Diagnostic::is_error));
+            return "no workload";
+        }
+    };
+    let (module, found) = wsp_ir::workload::text::parse("p.ptow", &text, &mut SourceMap::default());
+    assert!(module.is_some() || found.iter().any(wsp_diag::Diagnostic::is_error), "{text}");
+    if module.is_some() { "workload" } else { "workload that breaks a rule" }
+}
+
 /// Puts an input through everything. Panics when something is wrong.
 pub(crate) fn exercise(input: &[u8], effort: Effort) -> Features {
     let mut features = Features::new();
@@ -48,6 +62,7 @@ pub(crate) fn exercise(input: &[u8], effort: Effort) -> Features {
     };
     if effort == Effort::Full || seed.is_multiple_of(16) {
         round_trip(input);
+        features.insert(as_workload(input).to_owned());
     }
     let far = match verify(&program, seed, &mut features) {
         Some(verified) => {
