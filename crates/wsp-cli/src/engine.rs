@@ -1,8 +1,12 @@
 //! The boundary to compiler and backend: everything the commands ask of them goes through these functions.
 
+mod listing;
 mod own;
-pub mod unit;
-pub mod workload;
+mod tasks;
+
+pub use listing::{Listed, graph};
+pub(crate) use own::run_of_unit;
+pub(crate) use tasks::{RunOutcome as TasksOutcome, execute as run_tasks, simulate as simulate_tasks};
 
 use crate::files::{files_in, read_source};
 use crate::report::{DescriptorType, PlanReport, RunStats, TaskGroup, TimedTask, Timeline};
@@ -274,22 +278,6 @@ impl Executable {
         Ok(own::plan_report(explained.own, module, report))
     }
 
-    /// Lists the tasks and their dependences, in the detail that is asked for.
-    ///
-    /// # Errors
-    /// What is wrong with data or parameters, a fault of a generator, too many tasks.
-    pub fn graph(
-        &self,
-        loaded: &Loaded,
-        options: &Options,
-        detail: Detail,
-    ) -> Result<workload::Listed, Vec<Diagnostic>> {
-        let spaces = SpaceOptions { kv_layout: options.layout };
-        let asked = GraphOptions { detail, spaces, ..GraphOptions::default() };
-        let listing = self.program.graph(&args(loaded, options), &asked)?;
-        Ok(workload::listed(listing, Deps::Overlap, detail))
-    }
-
     /// Runs the program.
     ///
     /// # Errors
@@ -337,6 +325,17 @@ impl Executable {
             warnings: warnings(lowered, outcome.notes),
         })
     }
+}
+
+/// Lists the tasks of a program and their dependences, in the detail that is asked for.
+///
+/// # Errors
+/// What is wrong with data or parameters, a fault of a generator, too many tasks.
+pub fn listed(loaded: &Loaded, options: &Options, detail: Detail) -> Result<Listed, Vec<Diagnostic>> {
+    let plan = PlanSource::Spaces(Arc::new(lower(loaded, options)?));
+    let spaces = SpaceOptions { kv_layout: options.layout };
+    let asked = GraphOptions { detail, spaces, ..GraphOptions::default() };
+    graph(&plan, &args(loaded, options), &asked, Deps::Overlap)
 }
 
 /// Compiles a program, and runs its generators only.

@@ -87,8 +87,9 @@ const EXPAND: Words<Expand> = &[
 ];
 
 impl RunArgs {
-    /// Whether the outputs are to be compared whatever the data are.
-    pub(crate) fn asks_check(&self) -> bool {
-        self.check || self.reference.is_some()
+    /// Whether to compare, and so to record: as asked, and else whenever data are made up, or kernels only mix (`computes` is false).
+    pub(crate) fn wants_check(&self, computes: bool) -> bool {
+        let asked = self.check || self.reference.is_some();
+        asked || !(self.no_check || computes && self.data.reads_files())
     }
 }

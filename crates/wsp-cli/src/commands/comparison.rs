@@ -1,10 +1,8 @@
 //! Comparing what a program computes with its references, or with a run on plain tile operations.
 
-use crate::engine::{Executable, Loaded, Options, RunOutcome};
+use crate::engine::{Loaded, Options, RunOutcome};
 use wsp_backend::KvLayout;
-use wsp_check::reference::{
-    self, Against, Comparison, Context, SM_SCALE, Tolerance, compare as compare_values,
-};
+use wsp_check::reference::{self, Against, Comparison, Context, SM_SCALE};
 use wsp_diag::Diagnostic;
 use wsp_ir::{ExprKind, ParamSource, Reference};
 use wsp_plan::{Arrays, ParamValue};
@@ -17,25 +15,6 @@ pub fn compare(
 ) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
     let Options { layout, set, .. } = options;
     compare_arrays(&loaded.module, &loaded.arrays, &outcome.outputs, &outcome.params, set, *layout)
-}
-
-/// Compares the outputs of a program that names no reference with those of a sequential run on the plain tile
-/// operations: schedule, threads and fast operations must not change what it computes.
-pub(super) fn compare_with_plain(
-    program: &Executable,
-    loaded: &Loaded,
-    outcome: &RunOutcome,
-    options: &Options,
-) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
-    let plain = program.oracle(loaded, options)?;
-    let mut all = Vec::new();
-    for (name, expected) in &plain.outputs {
-        let Some(values) = reference::to_f64(expected) else { continue };
-        let tolerance = Tolerance::of_itself(expected.dtype(), &values);
-        let compared = compare_values(name, &outcome.outputs[name], &values, tolerance);
-        all.push(compared.map_err(|fault| vec![fault])?);
-    }
-    Ok(all)
 }
 
 /// The value of a parameter, of which truth is 1.

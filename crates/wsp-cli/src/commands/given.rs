@@ -58,7 +58,7 @@ impl DataArgs {
     }
 
     /// Whether the user gives arrays; else all are made up.
-    pub(super) fn reads_files(&self) -> bool {
+    pub(crate) fn reads_files(&self) -> bool {
         self.inputs.is_some() || !self.input.is_empty()
     }
 

@@ -1,11 +1,10 @@
 //! `wsp graph`: the tasks of a program and their dependences, as lists or summed up.
 
-use super::kind::{Kind, refuse_entries, wrong_kind};
+use super::kind::{Kind, wrong_kind};
 use super::workload::{ArraysFor, Given, check_graph_memory, planned, read_arrays};
-use super::{Outcome, Session, data, launch_options, options, refuse_unread, unit};
+use super::{Outcome, Session, data, launch_options, options, unit};
 use crate::args::{GraphArgs, LaunchArgs};
-use crate::engine::workload as engine;
-use crate::engine::{Executable, Loaded};
+use crate::engine::{self, Loaded};
 use crate::files::{Filled, Output, place};
 use crate::graph::{Destination, Rows, Summary, write, write_accesses, write_dot, write_edges, write_tasks};
 use crate::report::{GraphReport, Sources};
@@ -13,9 +12,10 @@ use pto_wsp::codes;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use wsp_backend::Detail;
+use wsp_backend::{Detail, GraphOptions};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::Deps;
+use wsp_plan::PlanSource;
 
 /// Lists or sums up a graph.
 pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -36,7 +36,6 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
     options::refuse_unused(args.data.files()).map_err(|fault| vec![fault])?;
     let source = session.read_workload(&args.file, &args.kernels)?;
     let (plan, set) = planned(&source, &args.set, args.schedule.as_deref(), args.target)?;
-    let plan = Arc::new(plan);
     session.warn(&plan.schedule.notes);
     let Given { args: of_run, sources, .. } =
         read_arrays(&source, &plan, &args.data, set.clone(), ArraysFor::Tasks)?;
@@ -47,7 +46,9 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
     let incomplete = matches!(deps, Deps::Exact | Deps::Explicit);
     let detail = Detail { accesses: outputs.args.is_some(), missed: outputs.summary && incomplete };
     check_graph_memory(&source, &set, bytes_per_task(detail))?;
-    let listed = engine::graph(&plan, &of_run, args.deps, detail)?;
+    let asked = GraphOptions { deps: args.deps, detail, ..GraphOptions::default() };
+    let own = plan.schedule.policy.deps;
+    let listed = engine::graph(&PlanSource::Workload(Arc::new(plan)), &of_run, &asked, own)?;
     tell(session, args, &outputs, listed, sources)
 }
 
@@ -59,18 +60,16 @@ fn program(session: &mut Session, args: &GraphArgs, outputs: &Outputs) -> Result
     options::refuse_unused(args.data.files()).map_err(|fault| vec![fault])?;
     let launch =
         LaunchArgs { set: args.set.clone(), schedule: args.schedule.clone(), isa: None, engine: None };
-    let compiled = session.compile(&args.file)?;
-    refuse_unread(&compiled, &launch)?;
-    refuse_entries(&args.file, &compiled.module).map_err(|fault| vec![fault])?;
+    let module = session.launched(&args.file, &launch)?;
     let mut options = launch_options(&launch, 0);
     options.target = args.target.unwrap_or(options.target);
-    let data = data::load(session, &compiled.module, &args.data, &launch)?;
+    let data = data::load(session, &module, &args.data, &launch)?;
     options.layout = data.layout;
     let sources = data.sources();
-    let loaded = Loaded { module: compiled.module, arrays: data.arrays };
+    let loaded = Loaded { module, arrays: data.arrays };
     session.terminal.progress("finding dependences");
     let detail = Detail { accesses: outputs.args.is_some(), ..Detail::default() };
-    let listed = Executable::new(&loaded, &options)?.graph(&loaded, &options, detail)?;
+    let listed = engine::listed(&loaded, &options, detail)?;
     tell(session, args, outputs, listed, sources)
 }
 

@@ -19,6 +19,7 @@ mod outputs;
 mod plan;
 mod reference;
 mod run;
+mod sequential;
 mod tables;
 mod unit;
 mod verdict;
@@ -43,6 +44,7 @@ use std::process::ExitCode;
 use wsp_backend::KvLayout;
 use wsp_core::ParamId;
 use wsp_diag::{Diagnostic, Severity, SourceMap};
+use wsp_ir::Module;
 use wsp_kernel::{Engine, Mode};
 use wsp_plan::{ParamValue, params_of_launch};
 
@@ -173,6 +175,17 @@ impl Session {
         }
         let text = read_source(path).map_err(|fault| vec![fault])?;
         self.compile_text(&path.display().to_string(), text, Purpose::Program)
+    }
+
+    /// Reads and compiles a program that is to be launched; prints its warnings.
+    ///
+    /// # Errors
+    /// What is wrong with the file or the source, values that nothing reads, kernels of task graphs alone.
+    fn launched(&mut self, path: &Path, launch: &LaunchArgs) -> Result<Module, Vec<Diagnostic>> {
+        let module = self.compile(path)?.module;
+        refuse_unread(&module, launch)?;
+        kind::refuse_entries(path, &module).map_err(|fault| vec![fault])?;
+        Ok(module)
     }
 
     /// Compiles a program; prints its warnings.
@@ -320,8 +333,7 @@ fn machine(launch: &LaunchArgs) -> (Mode, Engine) {
 }
 
 /// Refuses values of parameters that a program declares and that its launch never reads.
-fn refuse_unread(program: &Compiled, launch: &LaunchArgs) -> Result<(), Vec<Diagnostic>> {
-    let module = &program.module;
+fn refuse_unread(module: &Module, launch: &LaunchArgs) -> Result<(), Vec<Diagnostic>> {
     if module.entry.is_none() {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! `wsp plan`: what would run.
 
-use super::kind::{Kind, refuse_entries};
-use super::{Outcome, Session, cached, data, launch_options, options, refuse_unread, workload};
+use super::kind::Kind;
+use super::{Outcome, Session, cached, data, launch_options, options, workload};
 use crate::args::PlanArgs;
 use crate::engine::{self, Loaded};
 use crate::report::DataSummary;
@@ -33,10 +33,7 @@ pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Ve
     let given = [("--isa", args.launch.isa.is_some())];
     options::refuse(&given, "has no meaning: generators have no tile operations")
         .map_err(|fault| vec![fault])?;
-    let compiled = session.compile(&args.file)?;
-    refuse_unread(&compiled, &args.launch)?;
-    let module = compiled.module;
-    refuse_entries(&args.file, &module).map_err(|fault| vec![fault])?;
+    let module = session.launched(&args.file, &args.launch)?;
     let mut options = launch_options(&args.launch, 0);
     options.target = args.target.unwrap_or(options.target);
     let cached = cached::find(session, args.cache.as_ref(), options.engine, &options.compile())?;

@@ -1,3 +1,5 @@
+"""Calls the function `reference` of a file: arrays and parameters come in, what it gives goes out."""
+
 import inspect, json, os, sys, traceback
 
 def fail(kind, what, detail=""):

@@ -1,20 +1,21 @@
 //! `wsp run`: compile, run, check, summarise.
 
-use super::comparison::{compare, compare_with_plain, differences, number};
+use super::comparison::{compare, differences, number};
 use super::emptiness::{Emptiness, Empty};
-use super::kind::{ALL_THAT_RUN, Kind, refuse_entries, wrong_kind};
+use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
 use super::options::{self, refuse_unused};
 use super::outputs::{Outputs, check_allowed};
-use super::reference::compare_with;
-use super::verdict::{RunArrays, Verdict};
-use super::{Outcome, Session, Warnings, cached, data, launch_options, refuse_unread, unit, workload};
+use super::sequential::compare_close;
+use super::verdict::Ended;
+use super::{Outcome, Session, Warnings, cached, data, launch_options, unit, workload};
 use crate::args::{DataArgs, RunArgs};
 use crate::engine::{self, Executable, Loaded, Options, RunOutcome};
 use crate::files::read_source;
 use crate::graph::Rows;
-use crate::report::{DataSummary, RunReport};
+use crate::report::{Check, DataSummary, Findings, RunReport};
+use pto_wsp::cache::CachedPlan;
 use wsp_backend::Recording;
-use wsp_check::reference::{self, Comparison};
+use wsp_check::reference;
 use wsp_diag::Diagnostic;
 use wsp_ir::ParamSource;
 use wsp_plan::ParamValue;
@@ -63,14 +64,11 @@ fn refuse_unit_options(args: &RunArgs) -> Result<(), Vec<Diagnostic>> {
 
 /// Runs a `.pto` program.
 fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnostic>> {
-    let compiled = session.compile(&args.file)?;
-    refuse_unread(&compiled, &args.launch)?;
-    let module = compiled.module;
-    refuse_entries(&args.file, &module).map_err(|fault| vec![fault])?;
+    let module = session.launched(&args.file, &args.launch)?;
     options::refuse(&[("--expand", args.expand.is_some())], options::OF_WORKLOADS)
         .map_err(|fault| vec![fault])?;
     let outputs = Outputs::of(args, &session.source_files())?;
-    let check = args.asks_check() || (!args.data.reads_files() && !args.no_check);
+    let check = args.wants_check(true);
     let recording = recording(args, check).map_err(|fault| vec![fault])?;
     for reference in &module.references {
         reference::verify(reference)?;
@@ -92,35 +90,56 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
     let program = Executable::new(&loaded, &options)?;
     let outcome = executed(&program, &loaded, &options)?;
     session.warn(&outcome.warnings);
-    let (filled, faults) =
-        outputs.fill(&outcome.outputs, &mut |out| outcome.timeline(&args.file).write(&mut Rows::new(out)));
-    let mut verdict = Verdict::new(session, args, check, faults);
-    let checks = judge(session, &mut verdict, (&program, &loaded), &options, &outcome, args);
-    let arrays = RunArrays { inputs: &loaded.arrays, made: &data.made, outputs: &outcome.outputs };
-    let mut findings = verdict.findings(outcome.unwritten, arrays, checks.as_deref());
-    if options.recording == Recording::On {
-        findings.untouched = outcome.untouched;
-    }
-    cached::keep(session, cached.as_ref());
-    let summary = DataSummary::of(&loaded.module, &loaded.arrays, data.layout);
-    let all_made = data.made.len() == loaded.arrays.len();
+    let Loaded { module, arrays } = &loaded;
+    let summary = DataSummary::of(module, arrays, data.layout);
+    let all_made = data.made.len() == arrays.len();
     let shown = |name: &String| summary.is_none() && (all_made || !data.made.contains(name));
-    let inputs = loaded.arrays.iter().filter(|(name, _)| shown(name));
-    let inputs = inputs.map(|(name, array)| format!("{name} {array:?}")).collect();
-    let report = RunReport {
-        inputs,
-        program: args.file.display().to_string(),
-        made: data.made,
-        all_made,
-        seed: data.seed,
-        data: summary,
-        stats: outcome.stats,
-        checks: checks.unwrap_or_default(),
-        findings,
-        cache: cached.map(|cached| cached.statistics()),
-    };
-    let differences = differences(&loaded.module, &report.checks, &options.set);
-    verdict.finish(differences, &report.findings, (|| report.text(), || report.json()), filled)
+    let inputs = arrays.iter().filter(|(name, _)| shown(name));
+    let timeline = outcome.timeline(&args.file);
+    session.conclude(
+        args,
+        outputs,
+        Ended {
+            wanted: check,
+            inputs: arrays,
+            made: &data.made,
+            params: outcome.params.iter().map(|(name, value)| (name.clone(), number(*value))).collect(),
+            outputs: &outcome.outputs,
+            unwritten: outcome.unwritten.clone(),
+            cached: cached.as_ref(),
+            trace: &mut |out| timeline.write(&mut Rows::new(out)),
+            empty: outcome.stats.tasks.iter().all(|group| group.tasks == 0).then(|| Emptiness {
+                what: "the program issued no task",
+                empty: empty_params(module, &outcome.params, &options.set, &args.data),
+            }),
+            compare: &|| {
+                session.terminal.progress("computing the reference");
+                Ok(Check::Close(match module.references.as_slice() {
+                    // Schedule, threads and fast operations must not change what it computes.
+                    [] => compare_close(&outcome.outputs, &program.oracle(&loaded, &options)?.outputs)?,
+                    _ => compare(&loaded, &outcome, &options)?,
+                }))
+            },
+            uncompared: "no kernel that ran stores to an array of the launch",
+            differences: &|check| differences(module, check.comparisons().unwrap_or_default(), &options.set),
+            report: Box::new(|check, findings| RunReport {
+                inputs: inputs.map(|(name, array)| format!("{name} {array:?}")).collect(),
+                program: args.file.display().to_string(),
+                made: data.made.clone(),
+                all_made,
+                seed: data.seed,
+                data: summary,
+                stats: outcome.stats.clone(),
+                // Without an output there is nothing that a line could name.
+                check: if check.comparisons() == Some(&[]) { Check::NotDone } else { check },
+                findings: match recording {
+                    Recording::On => Findings { untouched: outcome.untouched.clone(), ..findings },
+                    Recording::Off => findings,
+                },
+                cache: cached.as_ref().map(CachedPlan::statistics),
+            }),
+        },
+    )
 }
 
 /// Runs a program; of one with tiers, also what its tasks are estimated to cost.
@@ -131,41 +150,6 @@ fn executed(program: &Executable, loaded: &Loaded, options: &Options) -> Result<
         outcome.stats.costs = plan.descriptors.iter().filter(|d| d.tier.is_some()).map(|d| d.cost).collect();
     }
     Ok(outcome)
-}
-
-/// Compares the outputs of a run that is to be checked; nothing where that is not done.
-fn judge(
-    session: &Session,
-    verdict: &mut Verdict<'_>,
-    (program, loaded): (&Executable, &Loaded),
-    options: &Options,
-    outcome: &RunOutcome,
-    args: &RunArgs,
-) -> Option<Vec<Comparison>> {
-    if outcome.stats.tasks.iter().all(|group| group.tasks == 0) {
-        verdict.nothing_ran(&Emptiness {
-            what: "the program issued no task",
-            empty: empty_params(&loaded.module, &outcome.params, &options.set, &args.data),
-        });
-        return None;
-    }
-    if !verdict.is_wanted() {
-        return None;
-    }
-    session.terminal.progress("computing the reference");
-    let compared = if let Some(file) = &args.reference {
-        let params = outcome.params.iter().map(|(name, value)| (name.clone(), number(*value)));
-        compare_with(file, &loaded.arrays, &outcome.outputs, &params.collect())
-    } else if loaded.module.references.is_empty() {
-        compare_with_plain(program, loaded, outcome, options)
-    } else {
-        compare(loaded, outcome, options)
-    };
-    let checks = verdict.compared(compared)?;
-    if checks.iter().all(|one| one.elements == 0) {
-        verdict.nothing_compared("no kernel that ran stores to an array of the launch");
-    }
-    Some(checks)
 }
 
 /// Parameters of a program that are 0 or less.

@@ -1,103 +1,101 @@
-//! What is wrong with a run, as it is found: the same for programs, workloads and task graphs.
+//! The end of every run: what it wrote is kept, compared and told, in the same steps for programs, workloads and task graphs.
 
+use super::cached;
 use super::emptiness::Emptiness;
+use super::outputs::Outputs;
+use super::reference::compare_with;
 use super::{Outcome, Session};
 use crate::args::RunArgs;
-use crate::files::Filled;
-use crate::report::Findings;
+use crate::report::{Check, Findings, Summary};
+use pto_wsp::cache::CachedPlan;
 use pto_wsp::codes;
-use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io::Write;
 use wsp_backend::Unwritten;
-use wsp_check::reference::Comparison;
 use wsp_diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 
-/// The faults of a run so far.
-pub(super) struct Verdict<'a> {
-    session: &'a Session,
-    args: &'a RunArgs,
-    /// Whether the run is to be checked.
-    wanted: bool,
-    faults: Vec<Diagnostic>,
-}
-
-/// The arrays of a run.
-#[derive(Clone, Copy)]
-pub(super) struct RunArrays<'a> {
-    /// What it was given.
+/// A run that has ended, and what its kind of file says of it.
+pub(super) struct Ended<'a, R> {
+    /// Whether it is to be checked.
+    pub(super) wanted: bool,
+    /// Arrays that it was given.
     pub(super) inputs: &'a Arrays,
     /// Names among them that are not the user's.
     pub(super) made: &'a [String],
-    /// What it wrote.
+    /// Values that a reference may take.
+    pub(super) params: BTreeMap<String, f64>,
+    /// Arrays that it wrote.
     pub(super) outputs: &'a Arrays,
+    /// Elements of them that it did not store.
+    pub(super) unwritten: Vec<Unwritten>,
+    /// What was compiled for it, where that is kept.
+    pub(super) cached: Option<&'a CachedPlan>,
+    /// Writes when and where tasks ran.
+    pub(super) trace: &'a mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>,
+    /// That no task ran.
+    pub(super) empty: Option<Emptiness<'a>>,
+    /// Compares what it wrote, where no file is to.
+    pub(super) compare: &'a dyn Fn() -> Result<Check, Vec<Diagnostic>>,
+    /// Why there may be no element to compare.
+    pub(super) uncompared: &'static str,
+    /// What is wrong with outputs that were compared.
+    pub(super) differences: &'a dyn Fn(&Check) -> Vec<Diagnostic>,
+    /// The summary.
+    pub(super) report: Box<dyn FnOnce(Check, Findings) -> R + 'a>,
 }
 
-impl<'a> Verdict<'a> {
-    /// Of a run whose outputs could not be written because of `faults`.
-    pub(super) fn new(
-        session: &'a Session,
-        args: &'a RunArgs,
-        wanted: bool,
-        faults: Vec<Diagnostic>,
-    ) -> Verdict<'a> {
-        Verdict { session, args, wanted, faults }
-    }
-
-    /// Whether the run is to be checked.
-    pub(super) fn is_wanted(&self) -> bool {
-        self.wanted
-    }
-
-    /// No task ran: an error where the run was to be checked, since nothing was, else a warning.
-    pub(super) fn nothing_ran(&mut self, of: &Emptiness<'_>) {
-        if self.wanted {
-            self.faults.push(of.diagnostic(Diagnostic::error));
-        } else {
-            self.session.warn(&[of.diagnostic(Diagnostic::warning)]);
-        }
-    }
-
-    /// The result of a comparison; nothing of one that could not be made: what was computed is worth keeping then.
-    pub(super) fn compared<T>(&mut self, compared: Result<T, Vec<Diagnostic>>) -> Option<T> {
-        compared.map_err(|faults| self.faults.extend(faults)).ok()
-    }
-
-    /// A comparison of no element; `why` says how that comes.
-    pub(super) fn nothing_compared(&mut self, why: &str) {
-        self.faults.push(nothing_compared(why));
-    }
-
-    /// What else is found in the outputs, of which `unwritten` were not stored; warns of what is no error. Without `checks` nothing
-    /// was compared.
-    pub(super) fn findings(
+impl Session {
+    /// Writes what a run gave, compares it, and prints the summary and every fault. Files get their names last.
+    pub(super) fn conclude<R: Summary>(
         &self,
-        unwritten: Vec<Unwritten>,
-        arrays: RunArrays<'_>,
-        checks: Option<&[Comparison]>,
-    ) -> Findings {
-        let given = given_arrays(arrays.inputs, arrays.made);
-        let mut findings = Findings::of(unwritten, arrays.outputs, &given, self.args.strict);
-        findings.allow(&self.args.allow_unwritten, &self.args.data.fill);
-        if let Some(checks) = checks {
+        args: &RunArgs,
+        files: Outputs,
+        ended: Ended<'_, R>,
+    ) -> Result<Outcome, Vec<Diagnostic>> {
+        let Ended { wanted, inputs, made, outputs, unwritten, .. } = ended;
+        let (filled, mut faults) = files.fill(outputs, ended.trace);
+        let check = match (&ended.empty, wanted) {
+            // An error where the run was to be checked, since nothing was, else a warning.
+            (Some(empty), true) => {
+                faults.push(empty.diagnostic(Diagnostic::error));
+                Check::NothingRan
+            }
+            (Some(empty), false) => {
+                self.warn(&[empty.diagnostic(Diagnostic::warning)]);
+                Check::NothingRan
+            }
+            (None, false) => Check::NotDone,
+            (None, true) => {
+                let compared = match &args.reference {
+                    None => (ended.compare)(),
+                    Some(file) => {
+                        self.terminal.progress("computing the reference");
+                        compare_with(file, inputs, outputs, &ended.params).map(Check::Close)
+                    }
+                };
+                // What was computed is worth keeping where it cannot be compared.
+                compared.unwrap_or_else(|found| {
+                    faults.extend(found);
+                    Check::NotDone
+                })
+            }
+        };
+        if check.compares_nothing() {
+            faults.push(nothing_compared(ended.uncompared));
+        }
+        let mut findings = Findings::of(unwritten, outputs, &given_arrays(inputs, made), args.strict);
+        findings.allow(&args.allow_unwritten, &args.data.fill);
+        if let Some(checks) = check.comparisons() {
             findings = findings.judged(checks);
         }
-        self.session.warn(&findings.warnings());
-        findings
-    }
-
-    /// Prints the summary and every fault, and gives files that are complete their names.
-    pub(super) fn finish(
-        mut self,
-        differences: Vec<Diagnostic>,
-        findings: &Findings,
-        summary: (impl FnOnce() -> String, impl FnOnce() -> Value),
-        filled: Vec<Option<Filled>>,
-    ) -> Result<Outcome, Vec<Diagnostic>> {
-        self.faults.extend(differences);
-        self.faults.extend(findings.diagnostics());
-        self.session.print(summary.0, summary.1, &self.faults);
-        self.session.keep_after(&self.faults, filled)
+        self.warn(&findings.warnings());
+        cached::keep(self, ended.cached);
+        faults.extend((ended.differences)(&check));
+        let report = (ended.report)(check, findings);
+        faults.extend(report.findings().diagnostics());
+        self.print(|| report.text(), || report.json(), &faults);
+        self.keep_after(&faults, filled)
     }
 }
 

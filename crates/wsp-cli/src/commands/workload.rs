@@ -2,16 +2,18 @@
 
 mod arrays;
 mod bytes;
+mod dry;
 mod run;
+mod source;
 
 pub(super) use arrays::{Given, Purpose as ArraysFor, read as read_arrays};
 pub(super) use bytes::{bytes, program_bytes};
 pub(super) use run::{planned, run};
+pub(super) use source::Source;
 
 use super::Session;
 use super::kind::Kind;
 use crate::engine::Purpose;
-use crate::engine::workload::{self as engine, Source};
 use crate::files::{read_program, read_source};
 use pto_wsp::cache::{PlanCache, PlanKey};
 use pto_wsp::codes;
@@ -104,7 +106,7 @@ pub(super) fn check_graph_memory(
     set: &[(String, ParamValue)],
     bytes_per_task: u64,
 ) -> Result<(), Vec<Diagnostic>> {
-    let tasks = engine::known_tasks(&source.module, set).unwrap_or(0);
+    let tasks = dry::known_tasks(&source.module, set).unwrap_or(0);
     let most = u64::from(limits::MAX_GRAPH_TASKS);
     // A graph of more is refused for its tasks.
     if tasks > most {
@@ -148,7 +150,7 @@ pub(super) fn check(
     let named = source.module.schedules.iter().filter(|s| !s.name.is_empty()).map(|s| Some(s.name.as_str()));
     let (mut found, mut plans) = (Vec::new(), Vec::new());
     for schedule in [None].into_iter().chain(named) {
-        match engine::plan(&source, schedule, None, target) {
+        match source::plan(&source, schedule, None, target) {
             Ok(plan) => plans.push(plan),
             Err(faults) => found.extend(faults),
         }
@@ -156,12 +158,12 @@ pub(super) fn check(
     found.extend(plans.iter().flat_map(|plan| plan.schedule.notes.iter().cloned()));
     if !found.iter().any(Diagnostic::is_error) {
         session.terminal.progress("expanding");
-        found.extend(engine::check_defaults(&source.module));
+        found.extend(dry::check_defaults(&source.module));
     }
     if !found.iter().any(Diagnostic::is_error) {
-        let ordered: Vec<&WorkloadPlan> = plans.iter().filter(|plan| engine::asks_order(plan)).collect();
+        let ordered: Vec<&WorkloadPlan> = plans.iter().filter(|plan| dry::asks_order(plan)).collect();
         let arrays = ordered.first().and_then(|plan| arrays::made_up(&source, plan)).unwrap_or_default();
-        found.extend(ordered.into_iter().flat_map(|plan| engine::check_order(plan, &arrays)));
+        found.extend(ordered.into_iter().flat_map(|plan| dry::check_order(plan, &arrays)));
     }
     // Schedules share faults of the kernels.
     let mut distinct: Vec<Diagnostic> = Vec::new();

@@ -3,7 +3,7 @@
 //! Tile operations, the engine of scalar code and kept machine code are its options. What it tells beside what every backend does comes as a
 //! value of its own type, and here becomes part of the reports. The value of another backend changes nothing in them.
 
-use super::workload::RunOutcome;
+use super::tasks::RunOutcome;
 use crate::report::{Descriptor, GraphStats, PlanReport, RunStats, RunTime, TimedTask};
 use pto_wsp::backend::cpu::{self, CpuSimBackend, Report, WorkloadOutcome};
 use pto_wsp::registry_with;
@@ -76,11 +76,11 @@ pub(super) fn run_of_workload(
     }
 }
 
-/// Counts of a run of a task graph and when its blocks ran; of another backend these counts.
-pub(super) fn run_of_unit(own: Box<dyn Any + Send>, counted: Stats) -> (Stats, Trace) {
+/// Counts of a run of a task graph and when its blocks ran; of another backend so many kernels.
+pub(crate) fn run_of_unit(own: Box<dyn Any + Send>, kernels: u64) -> (Stats, Trace) {
     match own.downcast::<Report>() {
         Ok(report) => (report.stats, report.trace.unwrap_or_default()),
-        Err(_) => (counted, Trace::default()),
+        Err(_) => (Stats { kernels, ..Stats::default() }, Trace::default()),
     }
 }
 

@@ -22,7 +22,7 @@ pub use graph::GraphReport;
 pub use plan::{Descriptor, DescriptorType, PlanReport};
 pub use trace::{TimedTask, Timeline};
 pub use transfer::TransferReport;
-pub use unit::UnitReport;
+pub use unit::{UnitReport, UnitStats};
 pub use unit_graph::UnitGraphReport;
 pub use units::bytes;
 pub use workload::{Check, Difference, RunTime, WorkloadReport};
@@ -30,7 +30,6 @@ pub use workload::{Check, Difference, RunTime, WorkloadReport};
 use pto_wsp::cache::CacheUse;
 use std::time::Duration;
 use wsp_backend::AicpuOutcome;
-use wsp_check::reference::Comparison;
 
 /// Tasks of one kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -156,8 +155,8 @@ pub struct RunReport {
     pub inputs: Vec<String>,
     /// Counts and times.
     pub stats: RunStats,
-    /// Outputs against their reference; empty when not checked.
-    pub checks: Vec<Comparison>,
+    /// Outputs against their reference.
+    pub check: Check,
     /// What else was found.
     pub findings: Findings,
     /// What a cache had of it, where one was asked for.
@@ -180,21 +179,37 @@ impl RunReport {
     pub fn measured_balance(&self) -> Option<f64> {
         longest_over_mean(self.stats.worker_busy.iter().map(Duration::as_secs_f64))
     }
+}
 
+/// The summary of a run of any kind of file.
+pub trait Summary {
     /// For people.
-    pub fn text(&self) -> String {
+    fn text(&self) -> String;
+
+    /// For machines.
+    fn json(&self) -> serde_json::Value;
+
+    /// What was found in what it wrote.
+    fn findings(&self) -> &Findings;
+}
+
+impl Summary for RunReport {
+    fn text(&self) -> String {
         text::run(self)
     }
 
-    /// For machines.
-    pub fn json(&self) -> serde_json::Value {
+    fn json(&self) -> serde_json::Value {
         json::run(self)
+    }
+
+    fn findings(&self) -> &Findings {
+        &self.findings
     }
 }
 
 #[cfg(test)]
 pub(crate) fn sample() -> RunReport {
-    use wsp_check::reference::{Against, Tolerance, Worst};
+    use wsp_check::reference::{Against, Comparison, Tolerance, Worst};
     let group = |descriptor: &str, kernel: &str, tier: Option<u32>, tasks: u64| TaskGroup {
         descriptor: descriptor.to_owned(),
         kernel: kernel.to_owned(),
@@ -239,7 +254,7 @@ pub(crate) fn sample() -> RunReport {
                 ..GraphStats::default()
             },
         },
-        checks: vec![Comparison {
+        check: Check::Close(vec![Comparison {
             name: "output".to_owned(),
             elements: 32_768,
             max_abs: 2.4e-5,
@@ -250,7 +265,7 @@ pub(crate) fn sample() -> RunReport {
             against: Against::Reference("paged_decode_attention".to_owned()),
             worst: Some(Worst { index: vec![3, 1, 0, 9], actual: 0.5, expected: 0.500_024 }),
             tolerance: Tolerance { abs: 1e-3, rel: 1e-3 },
-        }],
+        }]),
         findings: Findings::default(),
         cache: None,
     }

@@ -104,14 +104,7 @@ pub(super) fn run(report: &RunReport) -> String {
     if !balance.is_empty() {
         lines.add("balance", &format!("{} (longest / mean)", balance.join(", ")));
     }
-    if report.checks.is_empty() {
-        let ran = stats.tasks.iter().any(|group| group.tasks > 0);
-        lines.add("check", if ran { "not done" } else { "nothing ran" });
-    }
-    for check in &report.checks {
-        lines.add("check", &report.findings.comparison(check));
-    }
-    report.findings.add_to(&mut lines);
+    report.check.add_to(&report.findings, &mut lines);
     lines.finish(&report.program)
 }
 
@@ -183,6 +176,6 @@ mod tests {
               KV read    2.97 GB/s
               balance    1.00 planned on 72 blocks, 1.04 measured on 2 threads (longest / mean)
               check      `output` ok: max error 2.40e-5, 2.3% of what is allowed; against f64 reference `paged_decode_attention`
-        "#]].assert_eq(&super::super::sample().text());
+        "#]].assert_eq(&super::run(&super::super::sample()));
     }
 }

@@ -3,17 +3,19 @@
 use super::Sources;
 use super::text::Lines;
 use super::units::bytes;
-use crate::engine::workload::Transferred;
 use serde_json::{Value, json};
+use wsp_backend::Transferred;
 use wsp_core::words::counted;
 
 /// Everything that `wsp plan --bytes` prints.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct TransferReport {
     /// The workload's file.
     pub file: String,
     /// Where the arrays come from.
     pub sources: Sources,
+    /// AICPUs that get a configuration each.
+    pub aicpus: u16,
     /// What was found.
     pub found: Transferred,
 }
@@ -21,16 +23,8 @@ pub struct TransferReport {
 impl TransferReport {
     /// For people.
     pub fn text(&self) -> String {
-        let Transferred {
-            transfer,
-            instructions,
-            rows: [axes, kernels, tensors],
-            words,
-            aicpus,
-            list,
-            rows_only,
-            ..
-        } = &self.found;
+        let Transferred { transfer, list, rows_only, .. } = &self.found;
+        let [instructions, words, axes, kernels, tensors] = self.counts();
         let mut lines = Lines::default();
         self.sources.add_to(&mut lines);
         lines.add(
@@ -38,15 +32,15 @@ impl TransferReport {
             &format!(
                 "{}: {}, {} of expressions, {}, {}, {}",
                 exact(transfer.program),
-                counted(*instructions, "instruction word"),
-                counted(*words, "word"),
-                counted(*axes, "range"),
-                counted(*kernels, "kernel"),
-                counted(*tensors, "tensor")
+                counted(instructions, "instruction word"),
+                counted(words, "word"),
+                counted(axes, "range"),
+                counted(kernels, "kernel"),
+                counted(tensors, "tensor")
             ),
         );
         lines.add("names", &format!("{}, which stay on the host", exact(transfer.names)));
-        lines.add("config", &format!("{} for {}", exact(transfer.configs), counted(*aicpus, "AICPU")));
+        lines.add("config", &format!("{} for {}", exact(transfer.configs), counted(self.aicpus, "AICPU")));
         let launch = [
             (transfer.values, "values"),
             (transfer.extents, "extents"),
@@ -93,12 +87,11 @@ impl TransferReport {
 
     /// For machines.
     pub fn json(&self) -> Value {
-        let Transferred {
-            transfer, instructions, rows: [axes, kernels, tensors], words, aicpus, list, ..
-        } = &self.found;
+        let Transferred { transfer, list, .. } = &self.found;
+        let [instructions, words, axes, kernels, tensors] = self.counts();
         let report = json!({
             "program": self.file,
-            "aicpus": aicpus,
+            "aicpus": self.aicpus,
             "bytes": {
                 "program": transfer.program,
                 "names": transfer.names,
@@ -120,6 +113,19 @@ impl TransferReport {
             "host_list": list.map(|l| json!({ "tasks": l.tasks, "rows": l.rows, "pending_tasks": l.pending_tasks })),
         });
         self.sources.with_json(report)
+    }
+
+    /// Words of bodies and of expressions, and rows of the tables of axes, kernels and tensors.
+    fn counts(&self) -> [usize; 5] {
+        let verified = self.found.program.verified();
+        let program = verified.program();
+        [
+            program.words.len(),
+            program.exprs.len(),
+            program.axes.len(),
+            program.kernels.len(),
+            program.tensors.len(),
+        ]
     }
 }
 

@@ -2,12 +2,14 @@
 
 use super::text::Lines;
 use super::units::{bytes, millis};
-use super::{Check, Findings, Sources, json};
-use crate::engine::unit::UnitStats;
+use super::{Check, Findings, Sources, Summary, json};
+use pto_wsp::Peak;
 use serde_json::{Value, json};
+use std::time::Duration;
 use wsp_backend::Begin;
 use wsp_core::tg::MemLocation;
 use wsp_core::words::counted;
+use wsp_runtime::tg::Stats;
 
 /// Everything that `wsp run FILE.tg` prints.
 #[derive(Clone, PartialEq, Debug)]
@@ -34,9 +36,21 @@ pub struct UnitReport {
     pub findings: Findings,
 }
 
-impl UnitReport {
-    /// For people.
-    pub fn text(&self) -> String {
+/// Counts and times of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct UnitStats {
+    /// Launches, kernels, dispatches and blocks.
+    pub counts: Stats,
+    /// From checked instructions to finished graphs, with memory.
+    pub prepare: Duration,
+    /// From the first statement of the host to the last.
+    pub run: Duration,
+    /// What each device held at most.
+    pub peak: Vec<Peak>,
+}
+
+impl Summary for UnitReport {
+    fn text(&self) -> String {
         let (stats, counts) = (&self.stats, &self.stats.counts);
         let mut lines = Lines::default();
         lines.add("inputs", &self.sources.text());
@@ -74,26 +88,9 @@ impl UnitReport {
         lines.finish(&self.program)
     }
 
-    fn memory_text(&self) -> String {
-        let one = |peak: &pto_wsp::Peak| {
-            let places = MemLocation::ALL.iter().zip(peak.by_location);
-            let parts: Vec<String> = places
-                .filter(|(_, n)| *n > 0)
-                .map(|((_, name, _), n)| format!("{name} {}", bytes(n)))
-                .collect();
-            match parts.len() {
-                0 | 1 => parts.concat(),
-                _ => format!("{} ({})", bytes(peak.total), parts.join(", ")),
-            }
-        };
-        let all: Vec<String> = self.stats.peak.iter().map(one).filter(|text| !text.is_empty()).collect();
-        if all.is_empty() { "none".to_owned() } else { format!("{} at most", all.join("; ")) }
-    }
-
-    /// For machines.
-    pub fn json(&self) -> Value {
+    fn json(&self) -> Value {
         let stats = &self.stats;
-        let peak = |peak: &pto_wsp::Peak| {
+        let peak = |peak: &Peak| {
             let places = MemLocation::ALL.iter().zip(peak.by_location);
             let places: serde_json::Map<String, Value> =
                 places.map(|((_, name, _), n)| ((*name).to_owned(), json!(n))).collect();
@@ -120,15 +117,34 @@ impl UnitReport {
         self.findings.add_json(&mut all);
         all
     }
+
+    fn findings(&self) -> &Findings {
+        &self.findings
+    }
+}
+
+impl UnitReport {
+    fn memory_text(&self) -> String {
+        let one = |peak: &Peak| {
+            let places = MemLocation::ALL.iter().zip(peak.by_location);
+            let parts: Vec<String> = places
+                .filter(|(_, n)| *n > 0)
+                .map(|((_, name, _), n)| format!("{name} {}", bytes(n)))
+                .collect();
+            match parts.len() {
+                0 | 1 => parts.concat(),
+                _ => format!("{} ({})", bytes(peak.total), parts.join(", ")),
+            }
+        };
+        let all: Vec<String> = self.stats.peak.iter().map(one).filter(|text| !text.is_empty()).collect();
+        if all.is_empty() { "none".to_owned() } else { format!("{} at most", all.join("; ")) }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use expect_test::expect;
-    use pto_wsp::Peak;
-    use std::time::Duration;
-    use wsp_runtime::tg::Stats;
 
     fn report() -> UnitReport {
         UnitReport {

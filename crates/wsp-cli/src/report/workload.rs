@@ -2,7 +2,7 @@
 
 use super::text::Lines;
 use super::units::{bytes, millis};
-use super::{Findings, GraphStats, Sources, aicpus, json, longest_over_mean, text};
+use super::{Findings, GraphStats, Sources, Summary, aicpus, json, longest_over_mean, text};
 use pto_wsp::cache::CacheUse;
 use pto_wsp::codes;
 use serde_json::{Value, json};
@@ -194,9 +194,8 @@ impl Check {
     }
 }
 
-impl WorkloadReport {
-    /// For people.
-    pub fn text(&self) -> String {
+impl Summary for WorkloadReport {
+    fn text(&self) -> String {
         let mut lines = Lines::default();
         lines.add("kernels", self.kernels_text());
         match self.bodies {
@@ -216,6 +215,49 @@ impl WorkloadReport {
         lines.finish(&self.program)
     }
 
+    fn json(&self) -> Value {
+        let all = json!({
+            "program": self.program,
+            "bodies": self.bodies.map(bodies),
+            "params": self.params.iter().map(|(name, n)| json!({ "name": name, "value": n })).collect::<Vec<_>>(),
+            "schedule": self.schedule,
+            "schedule_lines": self.schedule_lines,
+            "tasks": self.kernels.iter().map(|(name, n)| json!({ "kernel": name, "tasks": n })).collect::<Vec<_>>(),
+            "check": self.check.json(&self.findings),
+        });
+        let mut all = self.sources.with_json(all);
+        self.findings.add_json(&mut all);
+        json::add_cache(&mut all, self.cache.as_ref());
+        let time = match &self.time {
+            RunTime::Cycles { makespan, busy } => json!({
+                "virtual_time": { "cycles": makespan, "worker_busy": busy },
+            }),
+            RunTime::Measured { threads, run, first_task, busy, graph, aicpus } => json!({
+                "aicpus": aicpus.as_deref().map(aicpus::json),
+                "threads": threads,
+                "time_ms": { "run": json::ms(run), "first_task": first_task.as_ref().map(json::ms) },
+                // Those of AICPUs are with each.
+                "edges": aicpus.is_none().then(|| json::edges(graph)),
+                "max_in_flight": graph.max_in_flight,
+                "window_stalls": graph.window_stalls,
+                "overlapped_tasks": graph.overlapped,
+                "steals": graph.steals,
+                "affinity": aicpus.is_none().then(|| json!({ "hits": graph.affinity_hits, "misses": graph.affinity_misses })),
+                "worker_busy_ms": busy.iter().map(json::ms).collect::<Vec<_>>(),
+            }),
+        };
+        if let (Value::Object(all), Value::Object(time)) = (&mut all, time) {
+            all.extend(time);
+        }
+        all
+    }
+
+    fn findings(&self) -> &Findings {
+        &self.findings
+    }
+}
+
+impl WorkloadReport {
     fn kernels_text(&self) -> &'static str {
         match self.bodies {
             None => "not run: each task takes the cycles that its kernel costs",
@@ -263,44 +305,6 @@ impl WorkloadReport {
                 lines.add("busy", &each.join(", "));
             }
         }
-    }
-
-    /// For machines.
-    pub fn json(&self) -> Value {
-        let all = json!({
-            "program": self.program,
-            "bodies": self.bodies.map(bodies),
-            "params": self.params.iter().map(|(name, n)| json!({ "name": name, "value": n })).collect::<Vec<_>>(),
-            "schedule": self.schedule,
-            "schedule_lines": self.schedule_lines,
-            "tasks": self.kernels.iter().map(|(name, n)| json!({ "kernel": name, "tasks": n })).collect::<Vec<_>>(),
-            "check": self.check.json(&self.findings),
-        });
-        let mut all = self.sources.with_json(all);
-        self.findings.add_json(&mut all);
-        json::add_cache(&mut all, self.cache.as_ref());
-        let time = match &self.time {
-            RunTime::Cycles { makespan, busy } => json!({
-                "virtual_time": { "cycles": makespan, "worker_busy": busy },
-            }),
-            RunTime::Measured { threads, run, first_task, busy, graph, aicpus } => json!({
-                "aicpus": aicpus.as_deref().map(aicpus::json),
-                "threads": threads,
-                "time_ms": { "run": json::ms(run), "first_task": first_task.as_ref().map(json::ms) },
-                // Those of AICPUs are with each.
-                "edges": aicpus.is_none().then(|| json::edges(graph)),
-                "max_in_flight": graph.max_in_flight,
-                "window_stalls": graph.window_stalls,
-                "overlapped_tasks": graph.overlapped,
-                "steals": graph.steals,
-                "affinity": aicpus.is_none().then(|| json!({ "hits": graph.affinity_hits, "misses": graph.affinity_misses })),
-                "worker_busy_ms": busy.iter().map(json::ms).collect::<Vec<_>>(),
-            }),
-        };
-        if let (Value::Object(all), Value::Object(time)) = (&mut all, time) {
-            all.extend(time);
-        }
-        all
     }
 }
 

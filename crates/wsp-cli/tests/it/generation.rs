@@ -254,7 +254,9 @@ fn a_program_of_bytes_is_listed_and_checked_as_the_workload_that_it_is_made_of()
     let bytes = |file: &str, values: &[&str]| {
         let file = folder.at(file);
         let args = [&["plan", "--bytes", &file, "--json", "--inputs", &inputs], values].concat();
-        json(&args)["transfer"].clone()
+        let found = json(&args);
+        assert!(found["bytes"]["program"].as_u64() > Some(100), "{found}");
+        ["bytes", "counts", "host_list"].map(|part| found[part].clone())
     };
     let (expected, transfer) = (lists("w.wsp", &[]), bytes("w.wsp", &[]));
     for file in ["w.ptow", "w.ptows"] {

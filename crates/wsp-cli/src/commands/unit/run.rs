@@ -6,20 +6,21 @@ use crate::args::{Cores, RunArgs, UnitArgs};
 use crate::commands::emptiness::Emptiness;
 use crate::commands::options::refuse;
 use crate::commands::outputs::{Outputs, check_allowed};
-use crate::commands::reference::compare_with;
 use crate::commands::run::recording;
-use crate::commands::verdict::{RunArrays, Verdict};
+use crate::commands::sequential::compare_bits;
+use crate::commands::verdict::Ended;
 use crate::commands::{NO_KERNEL_OF_A_FILE, Outcome, Session, machine, named, refuse_machine_options};
-use crate::engine::unit::{self as engine, Prepared, UnitOutcome};
-use crate::engine::workload::compare_bits;
+use crate::engine::{program, run_of_unit};
 use crate::files::CheckpointFolder;
-use crate::report::{Check, Sources, UnitReport};
+use crate::report::{Check, Sources, UnitReport, UnitStats};
 use crate::unit::tensors;
 use pto_wsp::codes;
-use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use wsp_backend::codes::CANNOT_RESUME;
-use wsp_backend::{Args, Begin, CheckpointStore, MemoryStore, Recording, RunOptions, UnitOptions};
+use wsp_backend::{
+    Args, Begin, CheckpointStore, MemoryStore, Prepared, Program, Recording, RunOptions, UnitOptions,
+};
 use wsp_check::reference::Comparison;
 use wsp_core::policy::Hints;
 use wsp_core::tg::{GraphNo, Instr};
@@ -30,6 +31,7 @@ use wsp_kernel::{Engine, Mode};
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::target::DeviceModel;
 use wsp_plan::{ParamValue, PlanSource, UnitSource};
+use wsp_runtime::clock;
 use wsp_runtime::tg::write_graph_chrome_trace;
 use wsp_tg::matrix;
 
@@ -52,45 +54,71 @@ pub(in crate::commands) fn run(
     kind: Kind,
 ) -> Result<Outcome, Vec<Diagnostic>> {
     refuse_options(args).map_err(|fault| vec![fault])?;
-    let wanted = args.asks_check() || (!args.data.reads_files() && !args.no_check);
+    let wanted = args.wants_check(true);
     let recording = recording(args, wanted).map_err(|fault| vec![fault])?;
     let (mut ready, outputs) = prepare(session, args, kind)?;
     ready.options.recording = recording;
-    let unit = PlanSource::Unit(ready.unit.clone());
-    let prepared = engine::prepare(&unit, ready.args.clone(), ready.options.clone(), ready.machine)?;
-    refuse_warnings(session, args, &prepared)?;
+    let (unit, start) = (PlanSource::Unit(ready.unit.clone()), clock::now());
+    let program = program(&unit, ready.machine.0, ready.machine.1, None)?;
+    let prepared = program.prepare(ready.args.clone(), ready.options.clone())?;
+    let prepare = Duration::from_nanos(clock::nanos_since(start));
+    refuse_warnings(session, args, &*prepared)?;
     let mut ran = ran(session, args, &ready, prepared)?;
-    let Ready { args: given, options, .. } = &ready;
-    let (filled, faults) =
-        outputs.fill(&ran.outputs, &mut |mut out| write_graph_chrome_trace(&mut out, &ran.trace));
-    let mut verdict = Verdict::new(session, args, wanted, faults);
-    let check = judge(session, &mut verdict, (&ready, args.reference.as_deref()), &ran);
-    let not_read = options.unit.origins.iter().filter(|(_, origin)| *origin != data::READ);
-    let not_read: Vec<String> = not_read.map(|(name, _)| name.clone()).collect();
-    let unwritten = std::mem::take(&mut ran.unwritten);
-    let arrays = RunArrays { inputs: &given.arrays, made: &not_read, outputs: &ran.outputs };
-    let findings = verdict.findings(unwritten, arrays, check.comparisons());
-    let report = UnitReport {
-        program: args.file.display().to_string(),
-        threads: options.threads,
-        devices: options.unit.devices,
-        sources: ready.sources.clone(),
-        scalars: ready.scalars.clone(),
-        keeps: args.unit.checkpoints.is_some(),
-        begin: if ran.resumed { Begin::Resume } else { Begin::Start },
-        stats: ran.stats,
-        check,
-        findings,
-    };
-    let differences = differences(&report.check);
-    verdict.finish(differences, &report.findings, (|| report.text(), || report.json()), filled)
+    let (counts, trace) = run_of_unit(std::mem::replace(&mut ran.own, Box::new(())), ran.stats.tasks);
+    let Ready { args: given, options, unit, scalars, .. } = &ready;
+    let made: Vec<String> = options
+        .unit
+        .origins
+        .iter()
+        .filter(|(_, origin)| *origin != data::READ)
+        .map(|(name, _)| name.clone())
+        .collect();
+    let begin = if ran.unit.resumed.is_some() { Begin::Resume } else { Begin::Start };
+    let is_empty = begin == Begin::Start && counts.kernels == 0 && counts.items == 0;
+    session.conclude(
+        args,
+        outputs,
+        Ended {
+            wanted,
+            inputs: &given.arrays,
+            made: &made,
+            params: references::params(unit, scalars),
+            outputs: &ran.outputs,
+            unwritten: ran.unwritten.clone(),
+            cached: None,
+            trace: &mut |mut out| write_graph_chrome_trace(&mut out, &trace),
+            empty: is_empty.then(|| Emptiness {
+                what: "the unit invoked no kernel and copied nothing",
+                empty: settings::empty(&unit.module, scalars),
+            }),
+            compare: &|| compare(session, &ready, &ran, &*program),
+            uncompared: "no kernel that ran writes an element of an external tensor",
+            differences: &differences,
+            report: Box::new(|check, findings| UnitReport {
+                program: args.file.display().to_string(),
+                threads: options.threads,
+                devices: options.unit.devices,
+                sources: ready.sources.clone(),
+                scalars: scalars.clone(),
+                keeps: args.unit.checkpoints.is_some(),
+                begin,
+                stats: UnitStats { counts, prepare, run: ran.stats.run, peak: ran.unit.peak.clone() },
+                check,
+                findings,
+            }),
+        },
+    )
 }
 
 /// Refuses a unit with warnings where `--strict` takes them for errors.
-fn refuse_warnings(session: &Session, args: &RunArgs, prepared: &Prepared) -> Result<(), Vec<Diagnostic>> {
+fn refuse_warnings(
+    session: &Session,
+    args: &RunArgs,
+    prepared: &dyn Prepared,
+) -> Result<(), Vec<Diagnostic>> {
     if args.strict {
         let is_warning = |found: &&Diagnostic| found.severity == Severity::Warning;
-        session.warn(&prepared.findings().iter().filter(is_warning).cloned().collect::<Vec<_>>());
+        session.warn(&prepared.notes().iter().filter(is_warning).cloned().collect::<Vec<_>>());
     }
     session.refuse_denied()
 }
@@ -100,46 +128,15 @@ fn ran(
     session: &Session,
     args: &RunArgs,
     ready: &Ready,
-    prepared: Prepared,
-) -> Result<UnitOutcome, Vec<Diagnostic>> {
+    mut prepared: Box<dyn Prepared>,
+) -> Result<wsp_backend::Outcome, Vec<Diagnostic>> {
     // Without a folder no run is resumed from checkpoints, and what they would be good for does not matter.
     let matters = |note: &Diagnostic| args.unit.checkpoints.is_some() || note.code != CANNOT_RESUME;
-    let ran = prepared.run();
+    let ran = prepared.run().map_err(Vec::from);
     let ran = ran.map_err(|faults| faults.into_iter().filter(matters).collect::<Vec<_>>())?;
     let notes: Vec<Diagnostic> = ran.notes.iter().filter(|note| matters(note)).cloned().collect();
     session.warn(&[platform_notes(ready), notes].concat());
     Ok(ran)
-}
-
-/// Compares the outputs of a run that is to be checked.
-fn judge(
-    session: &Session,
-    verdict: &mut Verdict<'_>,
-    (ready, reference): (&Ready, Option<&Path>),
-    ran: &UnitOutcome,
-) -> Check {
-    let stats = &ran.stats.counts;
-    if !ran.resumed && stats.kernels == 0 && stats.items == 0 {
-        let empty = settings::empty(&ready.unit.module, &ready.scalars);
-        verdict.nothing_ran(&Emptiness { what: "the unit invoked no kernel and copied nothing", empty });
-        return Check::NothingRan;
-    }
-    if !verdict.is_wanted() {
-        return Check::NotDone;
-    }
-    let compared = match reference {
-        None => compare(session, ready, ran),
-        Some(file) => {
-            session.terminal.progress("computing the reference");
-            let params = references::params(&ready.unit, &ready.scalars);
-            compare_with(file, &ready.args.arrays, &ran.outputs, &params).map(Check::Close)
-        }
-    };
-    let check = verdict.compared(compared).unwrap_or(Check::NotDone);
-    if check.compares_nothing() {
-        verdict.nothing_compared("no kernel that ran writes an element of an external tensor");
-    }
-    check
 }
 
 /// What the simulation makes less of than the unit says, as the platform matrix has it.
@@ -290,8 +287,13 @@ fn store(module: &TgModule, args: &UnitArgs) -> Result<Option<Arc<dyn Checkpoint
 }
 
 /// Compares what a run wrote with the references of its unit or, where it names none, with what one thread writes.
-fn compare(session: &Session, ready: &Ready, ran: &UnitOutcome) -> Result<Check, Vec<Diagnostic>> {
-    let Ready { unit, args, scalars, options, machine, .. } = ready;
+fn compare(
+    session: &Session,
+    ready: &Ready,
+    ran: &wsp_backend::Outcome,
+    program: &dyn Program,
+) -> Result<Check, Vec<Diagnostic>> {
+    let Ready { unit, args, scalars, options, .. } = ready;
     if !unit.module.references.is_empty() {
         session.terminal.progress("computing the reference");
         let all = references::compare(unit, &args.arrays, &ran.outputs, scalars)?;
@@ -307,13 +309,13 @@ fn compare(session: &Session, ready: &Ready, ran: &UnitOutcome) -> Result<Check,
         unit: UnitOptions {
             checkpoints: kept.map(|_| Arc::new(MemoryStore::new()) as Arc<_>),
             // Also those that were signalled before the checkpoint was saved that the run went on from.
-            events: ran.signalled.clone(),
+            events: ran.unit.signalled.clone(),
             begin: Begin::Start,
             ..options.unit.clone()
         },
         ..options.clone()
     };
-    let expected = engine::prepare(&PlanSource::Unit(unit.clone()), args.clone(), alone, *machine)?.run()?;
+    let expected = program.execute(args.clone(), alone)?;
     Ok(compare_bits(&ran.outputs, &expected.outputs))
 }
 

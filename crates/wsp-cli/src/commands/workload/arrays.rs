@@ -1,11 +1,10 @@
 //! Arrays of workloads: read from files, or made up for the kernels of a used file.
 
-use super::Source;
+use super::source::{Source, library_values};
 use crate::args::DataArgs;
 use crate::commands::data;
 use crate::commands::given::{Makeable, Making, Want};
 use crate::commands::options::{refuse, unread_value};
-use crate::engine::workload::library_values;
 use crate::files::take_bits_as_floats;
 use crate::report::Sources;
 use pto_wsp::codes;

@@ -2,13 +2,15 @@
 
 use super::arrays::{Given, Purpose, read};
 use super::is_workload;
+use super::source;
 use crate::args::PlanArgs;
 use crate::commands::options::{OF_WORKLOADS, refused};
 use crate::commands::{Outcome, Session, named, refuse_machine_options};
-use crate::engine::workload as engine;
+use crate::engine::program;
 use crate::report::TransferReport;
 use std::path::Path;
 use wsp_diag::Diagnostic;
+use wsp_kernel::{Engine, Mode};
 use wsp_plan::ptow::lower;
 use wsp_plan::target::CPU_SIM;
 
@@ -21,13 +23,15 @@ pub(in crate::commands) fn bytes(session: &mut Session, args: &PlanArgs) -> Resu
     refuse_machine_options(&args.launch, "has no meaning: no kernel runs").map_err(|fault| vec![fault])?;
     let set =
         named(&args.launch.set, "has no meaning for the bytes of a workload").map_err(|fault| vec![fault])?;
-    let plan = engine::plan(&source, args.launch.schedule.as_deref(), None, args.target.unwrap_or(CPU_SIM))?;
+    let plan = source::plan(&source, args.launch.schedule.as_deref(), None, args.target.unwrap_or(CPU_SIM))?;
     session.warn(&plan.schedule.notes);
     let Given { args: of_run, sources, .. } = read(&source, &plan, &args.data, set, Purpose::Tasks)?;
     args.data.check_seed(&sources.made)?;
-    let found = engine::transfer(&plan.into(), &of_run, args.aicpus.unwrap_or(AICPUS))?;
+    let aicpus = args.aicpus.unwrap_or(AICPUS);
+    let program = program(&plan.into(), Mode::default(), Engine::default(), None)?;
+    let found = program.transfer(&of_run, aicpus, None)?;
     session.warn(&found.notes);
-    let report = TransferReport { file: args.file.display().to_string(), sources, found };
+    let report = TransferReport { file: args.file.display().to_string(), sources, aicpus, found };
     session.print(|| report.text(), || report.json(), &[]);
     Ok(Outcome::Done)
 }
@@ -40,7 +44,7 @@ pub(in crate::commands) fn program_bytes(
 ) -> Result<Option<Vec<u8>>, Vec<Diagnostic>> {
     if is_workload(path) {
         let source = session.read_workload(path, &[])?;
-        let plan = engine::plan(&source, schedule, None, CPU_SIM)?;
+        let plan = source::plan(&source, schedule, None, CPU_SIM)?;
         session.warn(&plan.schedule.notes);
         let lowered = lower(&plan.module, &plan.schedule)?;
         session.warn(&lowered.notes);

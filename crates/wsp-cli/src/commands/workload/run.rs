@@ -1,6 +1,7 @@
 //! `wsp run FILE.wsp`.
 
 use super::arrays::{Given, Purpose, read};
+use super::source::{Source, library_values, plan};
 use super::{check_graph_memory, used_files};
 use crate::args::{RunArgs, Setting};
 use crate::commands::cached;
@@ -9,17 +10,16 @@ use crate::commands::data::{self, output_names};
 use crate::commands::emptiness::{Emptiness, Empty};
 use crate::commands::options::{refuse, refused, unread_value};
 use crate::commands::outputs::{Outputs, check_allowed};
-use crate::commands::reference::compare_with;
 use crate::commands::run::recording;
-use crate::commands::verdict::{RunArrays, Verdict};
+use crate::commands::sequential::{compare_bits, compare_close};
+use crate::commands::verdict::Ended;
 use crate::commands::{NO_KERNEL_OF_A_FILE, Outcome, Session, machine, refuse_machine_options};
-use crate::engine::program;
-use crate::engine::workload::{self as engine, RunOutcome, Source};
+use crate::engine::{TasksOutcome, program, run_tasks, simulate_tasks};
 use crate::graph::Rows;
 use crate::report::{Check, WorkloadReport};
+use pto_wsp::cache::CachedPlan;
 use pto_wsp::codes;
-use std::path::Path;
-use wsp_backend::{Args, Expand, KvLayout, Program, Recording, RunOptions, WorkloadRunOptions};
+use wsp_backend::{Args, Bodies, Expand, KvLayout, Program, Recording, RunOptions, WorkloadRunOptions};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, PoolSizes, Ready, SchedulePolicy, Trace};
 use wsp_plan::target::CPU_SIM;
@@ -48,7 +48,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         refuse_in_virtual_time(args).map_err(|fault| vec![fault])?;
     }
     refuse_options(&source, args).map_err(|fault| vec![fault])?;
-    let wanted = !is_virtual && wants_check(args, source.library.is_some());
+    let wanted = !is_virtual && args.wants_check(source.library.is_some());
     let recording = recording(args, wanted).map_err(|fault| vec![fault])?;
     check_allowed(&args.allow_unwritten, &written(&source, &plan))?;
     session.refuse_denied()?;
@@ -58,44 +58,56 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let options = options(args, begin, recording);
     let name = plan.schedule.name.clone();
     let program = program(&plan.into(), mode, scalar_engine, cached::code(cached.as_ref()))?;
-    let mut outcome = match is_virtual {
-        true => engine::simulate(&*program, &of_run, &options)?,
-        false => engine::execute(&*program, &of_run, &options)?,
+    let outcome = match is_virtual {
+        true => simulate_tasks(&*program, &of_run, &options)?,
+        false => run_tasks(&*program, &of_run, &options)?,
     };
     session.warn(&outcome.notes);
     let timeline = args.trace.as_ref().map(|_| outcome.timeline(&args.file));
-    let (filled, faults) = outputs.fill(&outcome.outputs, &mut |out| match &timeline {
-        Some(timeline) => timeline.write(&mut Rows::new(out)),
-        None => Ok(()),
-    });
-    let mut verdict = Verdict::new(session, args, wanted, faults);
-    let reference = args.reference.as_deref();
-    let run = Run { source: &source, program: &*program, args: &of_run, options: &options, reference };
-    let check = judge(session, &mut verdict, &run, &outcome);
-    let unstored = std::mem::take(&mut outcome.unwritten);
-    let arrays = RunArrays { inputs: &of_run.arrays, made: &sources.made, outputs: &outcome.outputs };
-    let findings = verdict.findings(unstored, arrays, check.comparisons());
-    cached::keep(session, cached.as_ref());
-    let report = WorkloadReport {
-        program: args.file.display().to_string(),
-        bodies: outcome.bodies,
-        sources,
-        params: outcome.params,
-        schedule: name,
-        schedule_lines: outcome.schedule_lines,
-        kernels: outcome.kernels,
-        time: outcome.time,
-        check,
-        findings,
-        cache: cached.map(|cached| cached.statistics()),
-    };
-    let differences = match (&report.check, &source.library) {
-        (Check::Close(all), Some(library)) => {
-            differences(library, all, &engine::library_values(&source, &of_run.values))
-        }
-        (check, _) => check.diagnostics(),
-    };
-    verdict.finish(differences, &report.findings, (|| report.text(), || report.json()), filled)
+    let of_library = outcome.library_params.iter().map(|(name, value)| (name.clone(), number(*value)));
+    let own = outcome.params.iter().map(|(name, value)| (name.clone(), *value as f64));
+    session.conclude(
+        args,
+        outputs,
+        Ended {
+            wanted,
+            inputs: &of_run.arrays,
+            made: &sources.made,
+            params: of_library.chain(own).collect(),
+            outputs: &outcome.outputs,
+            unwritten: outcome.unwritten.clone(),
+            cached: cached.as_ref(),
+            trace: &mut |out| match &timeline {
+                Some(timeline) => timeline.write(&mut Rows::new(out)),
+                None => Ok(()),
+            },
+            empty: outcome.kernels.iter().all(|(_, tasks)| *tasks == 0).then(|| Emptiness {
+                what: "the workload has no task",
+                empty: empty_params(&source, &outcome.params, &of_run.values),
+            }),
+            compare: &|| compare(session, (&source, &*program), (&of_run, &options), &outcome),
+            uncompared: "no task writes an element of a tensor",
+            differences: &|check| match (check, &source.library) {
+                (Check::Close(all), Some(library)) => {
+                    differences(library, all, &library_values(&source, &of_run.values))
+                }
+                (check, _) => check.diagnostics(),
+            },
+            report: Box::new(|check, findings| WorkloadReport {
+                program: args.file.display().to_string(),
+                bodies: outcome.bodies,
+                sources: sources.clone(),
+                params: outcome.params.clone(),
+                schedule: name,
+                schedule_lines: outcome.schedule_lines.clone(),
+                kernels: outcome.kernels.clone(),
+                time: outcome.time.clone(),
+                check,
+                findings,
+                cache: cached.as_ref().map(CachedPlan::statistics),
+            }),
+        },
+    )
 }
 
 /// The arrays of a run; in virtual time those that tasks depend on.
@@ -130,16 +142,6 @@ fn steals(policy: &SchedulePolicy, args: &RunArgs) -> bool {
     config.ready_policy() == Ready::WorkSteal
 }
 
-/// A run, to be compared.
-struct Run<'a> {
-    source: &'a Source,
-    program: &'a dyn Program,
-    args: &'a Args,
-    options: &'a RunOptions,
-    /// The file of `--reference`.
-    reference: Option<&'a Path>,
-}
-
 fn options(args: &RunArgs, begin: WorkloadRunOptions, recording: Recording) -> RunOptions {
     let (aicpus, expand) = aicpus(args);
     RunOptions {
@@ -150,24 +152,6 @@ fn options(args: &RunArgs, begin: WorkloadRunOptions, recording: Recording) -> R
         workload: WorkloadRunOptions { aicpus, expand, ..begin },
         ..RunOptions::default()
     }
-}
-
-/// Compares the outputs of a run that is to be checked.
-fn judge(session: &Session, verdict: &mut Verdict<'_>, run: &Run<'_>, outcome: &RunOutcome) -> Check {
-    if outcome.kernels.iter().all(|(_, tasks)| *tasks == 0) {
-        let empty = empty_params(run.source, &outcome.params, &run.args.values);
-        verdict.nothing_ran(&Emptiness { what: "the workload has no task", empty });
-        return Check::NothingRan;
-    }
-    if !verdict.is_wanted() {
-        return Check::NotDone;
-    }
-    let compared = check(session, run, outcome);
-    let check = verdict.compared(compared).unwrap_or(Check::NotDone);
-    if check.compares_nothing() {
-        verdict.nothing_compared("no task writes an element of a tensor");
-    }
-    check
 }
 
 /// Parameters of a workload that are 0 or less.
@@ -195,15 +179,12 @@ fn written(source: &Source, plan: &WorkloadPlan) -> Vec<String> {
 }
 
 /// Compares with the references of the used file or, where it names none, with a sequential run.
-fn check(session: &Session, run: &Run<'_>, outcome: &RunOutcome) -> Result<Check, Vec<Diagnostic>> {
-    let Run { source, program, args, options, reference } = *run;
-    if let Some(file) = reference {
-        session.terminal.progress("computing the reference");
-        let of_library = outcome.library_params.iter().map(|(name, value)| (name.clone(), number(*value)));
-        let own = outcome.params.iter().map(|(name, value)| (name.clone(), *value as f64));
-        let params = of_library.chain(own).collect();
-        return Ok(Check::Close(compare_with(file, &args.arrays, &outcome.outputs, &params)?));
-    }
+fn compare(
+    session: &Session,
+    (source, program): (&Source, &dyn Program),
+    (args, options): (&Args, &RunOptions),
+    outcome: &TasksOutcome,
+) -> Result<Check, Vec<Diagnostic>> {
     if let Some(library) = source.library.as_ref().filter(|library| !library.references.is_empty()) {
         session.terminal.progress("computing the reference");
         let (outputs, params) = (&outcome.outputs, &outcome.library_params);
@@ -212,15 +193,18 @@ fn check(session: &Session, run: &Run<'_>, outcome: &RunOutcome) -> Result<Check
             &args.arrays,
             outputs,
             params,
-            &engine::library_values(source, &args.values),
+            &library_values(source, &args.values),
             KvLayout::default(),
         )?));
     }
     session.terminal.progress("running once more, one task after another");
     let recording = Recording::Off;
     let sequential = RunOptions { sequential: true, trace: false, recording, ..options.clone() };
-    let expected = engine::execute(program, args, &sequential)?;
-    engine::compare(outcome, &expected).map_err(|fault| vec![fault])
+    let expected = run_tasks(program, args, &sequential)?.outputs;
+    match outcome.bodies {
+        Some(Bodies::Library) => Ok(Check::Close(compare_close(&outcome.outputs, &expected)?)),
+        _ => Ok(compare_bits(&outcome.outputs, &expected)),
+    }
 }
 
 /// AICPUs that generate the tasks, 0 where the host hands them over, and who makes them.
@@ -230,11 +214,6 @@ fn aicpus(args: &RunArgs) -> (u16, Expand) {
         (aicpus, Some(Expand::Bytecode) | None) => (aicpus.unwrap_or(1), Expand::Bytecode),
         (Some(aicpus), Some(Expand::Host)) => (aicpus, Expand::Host),
     }
-}
-
-/// Whether to compare, and so to record: as asked, and else whenever kernels only mix, as all do but those of a used file, or data are made up.
-fn wants_check(args: &RunArgs, has_bodies: bool) -> bool {
-    args.asks_check() || !(args.no_check || has_bodies && args.data.reads_files())
 }
 
 /// Whether a workload has a parameter of this name.
@@ -262,7 +241,7 @@ pub(in crate::commands) fn planned(
         ]);
     }
     let (set, max_blocks) = settings(source, set);
-    let plan = engine::plan(source, schedule, max_blocks, target.unwrap_or(CPU_SIM))?;
+    let plan = plan(source, schedule, max_blocks, target.unwrap_or(CPU_SIM))?;
     if max_blocks.is_some() && !plan.reads_max_blocks() {
         return Err(vec![
             unread_value("max_blocks").note("no kernel that tasks call asks for the number of cores"),
@@ -343,7 +322,7 @@ mod tests {
             (&["--no-check"], false, false),
             (&["--fill", "x"], true, true),
         ] {
-            assert_eq!(wants_check(&run(args), has_bodies), wanted, "{args:?}");
+            assert_eq!(run(args).wants_check(has_bodies), wanted, "{args:?}");
         }
     }
 }

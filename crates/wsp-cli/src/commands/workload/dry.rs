@@ -21,7 +21,7 @@ const SLOT_IN_GRAPH: Code = Code(854);
 
 /// What is to be said of the tasks that a workload has when every value is its default, as far as these are known: up to
 /// the first that other tasks decide on, and not beyond very many. Nothing when some value has no default.
-pub fn check_defaults(module: &WorkloadModule) -> Vec<Diagnostic> {
+pub(super) fn check_defaults(module: &WorkloadModule) -> Vec<Diagnostic> {
     match has_defaults(module) {
         true => expand_defaults(module).unwrap_or_else(|faults| faults),
         false => Vec::new(),
@@ -34,7 +34,7 @@ const MOST_ORDERED: u32 = 1 << 16;
 /// What a schedule's dependences miss between the tasks that a workload has when every value is its default, and what is wrong with
 /// costs that it asks for. `arrays` are those of a used file, of which conflicts alone are told, as warnings: they are made up. Nothing of more
 /// tasks than 65,536, and of those behind the first that others decide on, where the schedule does not refuse that.
-pub fn check_order(plan: &WorkloadPlan, arrays: &Arrays) -> Vec<Diagnostic> {
+pub(super) fn check_order(plan: &WorkloadPlan, arrays: &Arrays) -> Vec<Diagnostic> {
     let policy = &plan.schedule.policy;
     let is_virtual = policy.trace == Trace::Cycles;
     if !asks_order(plan) {
@@ -75,7 +75,7 @@ pub fn check_order(plan: &WorkloadPlan, arrays: &Arrays) -> Vec<Diagnostic> {
 }
 
 /// Whether order or costs of tasks are to be checked under a schedule, and all values are known.
-pub fn asks_order(plan: &WorkloadPlan) -> bool {
+pub(super) fn asks_order(plan: &WorkloadPlan) -> bool {
     let policy = &plan.schedule.policy;
     let may_fail = policy.trace == Trace::Cycles || matches!(policy.deps, Deps::Exact | Deps::Explicit);
     may_fail && has_defaults(&plan.module)
@@ -88,7 +88,7 @@ fn has_defaults(module: &WorkloadModule) -> bool {
 }
 
 /// How many tasks a launch has, where parameters alone say so.
-pub fn known_tasks(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<u64> {
+pub(super) fn known_tasks(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<u64> {
     // What is wrong with the values is found when they are bound for good.
     let bindings = bind(module, set, &BTreeMap::new()).ok()?;
     count(module, &bindings)

@@ -1,34 +1,27 @@
-//! Compares what a run wrote with what a sequential run writes.
+//! Compares what a run wrote with what a sequential run of the same program writes.
 
-use super::RunOutcome;
 use crate::report::{Check, Difference};
-use wsp_backend::Bodies;
-use wsp_check::reference::{self, Tolerance, compare as compare_values};
+use wsp_backend::unravel;
+use wsp_check::reference::{Comparison, Tolerance, compare, to_f64};
 use wsp_diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 
-/// Compares a run with a sequential one: bit by bit, or, where kernels of a used file ran on fast tile operations and the
-/// sequential run on plain ones, within what these may differ by.
+/// Compares arrays of real numbers of a run on fast tile operations with those of one on plain ones, within what these may differ by.
 ///
 /// # Errors
 /// When outputs cannot be compared.
-pub fn compare(outcome: &RunOutcome, sequential: &RunOutcome) -> Result<Check, Diagnostic> {
-    if outcome.bodies != Some(Bodies::Library) {
-        return Ok(compare_bits(&outcome.outputs, &sequential.outputs));
-    }
+pub(super) fn compare_close(outputs: &Arrays, expected: &Arrays) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
     let mut all = Vec::new();
-    for (name, expected) in &sequential.outputs {
-        let (Some(values), Some(output)) = (reference::to_f64(expected), outcome.outputs.get(name)) else {
-            continue;
-        };
+    for (name, expected) in expected {
+        let (Some(values), Some(output)) = (to_f64(expected), outputs.get(name)) else { continue };
         let tolerance = Tolerance::of_itself(expected.dtype(), &values);
-        all.push(compare_values(name, output, &values, tolerance)?);
+        all.push(compare(name, output, &values, tolerance).map_err(|fault| vec![fault])?);
     }
-    Ok(Check::Close(all))
+    Ok(all)
 }
 
 /// Compares arrays bit by bit.
-pub fn compare_bits(outputs: &Arrays, expected: &Arrays) -> Check {
+pub(super) fn compare_bits(outputs: &Arrays, expected: &Arrays) -> Check {
     let differences: Vec<Difference> =
         expected.iter().filter_map(|(name, array)| difference(name, outputs.get(name), array)).collect();
     if differences.is_empty() {
@@ -57,18 +50,8 @@ fn difference(name: &str, output: Option<&Array>, expected: &Array) -> Option<Di
         name,
         elements,
         differing: 1 + unequal.count() as u64,
-        first: index(first, expected.shape()),
+        first: unravel(first, expected.shape()),
     })
-}
-
-/// The index of the element at a position in row-major order.
-fn index(mut position: u64, shape: &[u64]) -> Vec<u64> {
-    let mut index = vec![0; shape.len()];
-    for (at, &extent) in index.iter_mut().zip(shape).rev() {
-        *at = position % extent;
-        position /= extent;
-    }
-    index
 }
 
 #[cfg(test)]
