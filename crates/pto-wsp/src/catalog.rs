@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 pub use wsp_diag::CodeInfo;
-use wsp_diag::{Code, Codes, Diagnostic, SourceMap};
+use wsp_diag::{Code, Codes, Diagnostic, Severity, SourceMap};
 
 /// The codes of all crates.
 const CRATES: [Codes; 11] = [
@@ -32,9 +32,9 @@ pub fn lookup(code: Code) -> Option<&'static CodeInfo> {
     wsp_diag::lookup(&CRATES, code)
 }
 
-/// Code, title and explanation, as `wsp explain` prints them.
+/// Code, title and explanation, in the words of Rust.
 pub fn page(info: &CodeInfo) -> String {
-    format!("{}: {}\n\n{}\n", info.code, info.title, info.explanation.trim())
+    Diagnostic::new(info.code, Severity::Note, info.page()).in_rust().message
 }
 
 /// A diagnostic as JSON, with the title of its code.

@@ -35,6 +35,7 @@ pub struct Program {
 /// A program with its arguments. Each run begins as the first: only arrays of the caller keep what earlier ones wrote.
 pub struct Prepared {
     prepared: Box<dyn wsp_backend::Prepared>,
+    notes: Vec<Diagnostic>,
     sources: Arc<SourceMap>,
 }
 
@@ -80,7 +81,7 @@ impl Program {
     ) -> Result<Program, Error> {
         let compiled = registry.select(plan).and_then(|selection| selection.backend().compile(plan));
         let program = compiled.map_err(|found| Error::in_sources(found, &sources))?;
-        Ok(Program { program, kind: plan.kind(), notes, sources: Arc::new(sources) })
+        Ok(Program { program, kind: plan.kind(), notes: in_rust(notes), sources: Arc::new(sources) })
     }
 
     /// What kind of program it is.
@@ -103,7 +104,7 @@ impl Program {
     /// # Errors
     /// Arguments or options that do not fit; the first failure.
     pub fn execute(&self, args: Args, options: RunOptions) -> Result<Outcome, Error> {
-        self.program.execute(args, options).map_err(|error| self.error(error))
+        self.program.execute(args, options).map(told).map_err(|error| self.error(error))
     }
 
     /// Starts a run on a thread of its own.
@@ -121,7 +122,8 @@ impl Program {
     /// Arguments or options that do not fit.
     pub fn prepare(&self, args: Args, options: RunOptions) -> Result<Prepared, Error> {
         let prepared = self.program.prepare(args, options).map_err(|error| self.error(error))?;
-        Ok(Prepared { prepared, sources: self.sources.clone() })
+        let notes = in_rust(prepared.notes().to_vec());
+        Ok(Prepared { prepared, notes, sources: self.sources.clone() })
     }
 
     /// What a run would do, without running anything.
@@ -129,7 +131,8 @@ impl Program {
     /// # Errors
     /// Arguments or options that do not fit, or that have no effect on a list of tasks; a task graph, whose tasks only a run tells.
     pub fn explain(&self, args: &Args, options: &RunOptions) -> Result<Explanation, Error> {
-        self.program.explain(args, options).map_err(|error| self.error(error))
+        let explained = self.program.explain(args, options).map_err(|error| self.error(error))?;
+        Ok(Explanation { notes: in_rust(explained.notes), ..explained })
     }
 
     /// What runs the tasks under these options, part by part, for people: the ready policy that holds, the types of ready queue and window,
@@ -155,7 +158,8 @@ impl Program {
     /// # Errors
     /// As [`graph`](Self::graph), and what would fail a run.
     pub fn simulate(&self, args: &Args, options: &RunOptions) -> Result<Simulated, Error> {
-        self.program.simulate(args, options).map_err(|error| self.error(error))
+        let simulated = self.program.simulate(args, options).map_err(|error| self.error(error))?;
+        Ok(Simulated { notes: in_rust(simulated.notes), ..simulated })
     }
 
     fn error(&self, error: RunError) -> Error {
@@ -166,7 +170,7 @@ impl Program {
 impl Prepared {
     /// Warnings and notes that are known before a run.
     pub fn notes(&self) -> &[Diagnostic] {
-        self.prepared.notes()
+        &self.notes
     }
 
     /// Runs it.
@@ -174,7 +178,7 @@ impl Prepared {
     /// # Errors
     /// The first failure. It can be run again.
     pub fn run(&mut self) -> Result<Outcome, Error> {
-        self.prepared.run().map_err(|error| Error::of_run(error, &self.sources))
+        self.prepared.run().map(told).map_err(|error| Error::of_run(error, &self.sources))
     }
 
     /// Takes arguments in place of those of the same names, for the runs to come.
@@ -182,7 +186,9 @@ impl Prepared {
     /// # Errors
     /// Arguments that do not fit. Then the arguments stay as they were.
     pub fn rebind(&mut self, args: Args) -> Result<(), Error> {
-        self.prepared.rebind(args).map_err(|error| Error::of_run(error, &self.sources))
+        self.prepared.rebind(args).map_err(|error| Error::of_run(error, &self.sources))?;
+        self.notes = in_rust(self.prepared.notes().to_vec());
+        Ok(())
     }
 
     /// Brings the tasks up to date when requests grow, and keeps them from then on: runs generate none. Arrays of the new lengths are to be
@@ -220,8 +226,18 @@ impl Run {
     /// # Panics
     /// When the run did.
     pub fn wait(self) -> Result<Outcome, Error> {
-        self.run.synchronize().map_err(|error| Error::of_run(error, &self.sources))
+        self.run.synchronize().map(told).map_err(|error| Error::of_run(error, &self.sources))
     }
+}
+
+/// Notes in the words of Rust.
+fn in_rust(notes: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    notes.into_iter().map(Diagnostic::in_rust).collect()
+}
+
+/// An outcome whose notes are in the words of Rust.
+fn told(outcome: Outcome) -> Outcome {
+    Outcome { notes: in_rust(outcome.notes), ..outcome }
 }
 
 impl fmt::Debug for Program {

@@ -108,5 +108,6 @@ pub fn claimed(callers: Option<&Arc<Claim>>, uses: &Uses) -> Result<Claimed, Dia
 pub fn in_use(conflict: &Conflict) -> Diagnostic {
     Diagnostic::error(IN_USE, conflict.to_string())
         .note(conflict.note())
-        .help("wait for that run first, `run.synchronize()`, or give each run an array of its own")
+        .help("wait for that run first, `Run::wait`, or give each run an array of its own")
+        .python("wait for that run first, `run.synchronize()`, or give each run an array of its own")
 }

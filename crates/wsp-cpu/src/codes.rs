@@ -9,7 +9,7 @@ wsp_diag::codes! {
             `kv.k`, `kv.v`, `kv.indptr`, `kv.indices` and `kv.last_page_len`. \
             Put them into one `.npz` and pass `--inputs FILE.npz`, or give single ones with `--input NAME=FILE.npy`. Where any \
             array is given, others are made up only if `--fill NAME` names them or `--generate` asks for all that are missing; \
-            in Rust, if `WorkloadInputs::made_up` names them. Scalars are given with `--set NAME=VALUE`.";
+            in Rust, of declared kernels. Scalars are given with `--set NAME=VALUE`.";
     pub(crate) WRONG_RANK = 551, "an array has the wrong number of dimensions",
         "`PTO_SHAPE` declares how many dimensions a tensor has, and the array has more or fewer. A paged cache \
             always has four: [pages, page_size, heads, dim], or [pages, heads, page_size, dim] with `--set kv_layout=HND`.";
@@ -94,15 +94,15 @@ wsp_diag::codes! {
     pub(crate) STALE_PLAN = 578, "a plan is stale",
         "A plan holds what the generators emitted for certain lengths, shapes and parameters. The arrays or options \
             of this run have others, or the plan is another program's; the message names the first difference with both \
-            values. Bring the plan up to date with `Plan::advance` when requests grew, or make another with `Program::plan`.";
+            values. Bring the plan up to date with `advance` when requests grew, or make another.";
     pub(crate) PLAN_CAPACITY = 579, "a plan has too little room",
         "A plan of fixed capacity never moves its descriptors, so it takes as many descriptors and as much \
-            workspace as it was made for. `Program::workspace_query` says what a launch needs; make the plan with the most \
+            workspace as it was made for. `workspace_query` says what a launch needs; make the plan with the most \
             that may come.";
     pub(crate) BAD_GROWTH = 580, "a plan cannot follow this growth",
-        "`Plan::advance` changes the lengths of the requests of one paged cache. It takes one length per \
+        "`advance` changes the lengths of the requests of one paged cache. It takes one length per \
             request, and no length of more than 4294967295 tokens; a launch with several caches, or a generator that reads page \
-            ids, needs the arrays themselves: make another plan with `Program::plan`.";
+            ids, needs the arrays themselves: make another plan.";
     pub(crate) TOO_MANY_LENGTHS = 581, "more lengths than indices",
         "`PTO_SET_EXTENT(axis, lengths)` gives the extent of a dynamic axis for each index of the first axis of the \
             space. An array with more lengths than the first axis has indices would be cut short without a word: let the \

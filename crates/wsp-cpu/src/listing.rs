@@ -142,7 +142,7 @@ impl Sink for ListSink<'_> {
         if self.graph.len() >= limits::MAX_GRAPH_TASKS as usize {
             let message = format!("the graph has more than {}", counted(limits::MAX_GRAPH_TASKS, "task"));
             return Err(Trap::new(codes::TOO_MANY_TASKS, message, Span::default())
-                .note("`wsp run` generates tasks while others run, `wsp plan` lists them without edges"));
+                .note("a run generates tasks while others run; `wsp plan` lists them without edges"));
         }
         let id = self.kernels.consumer(planner.plan, descriptor, fields)?;
         let kernel = self.kernels.get(id);

@@ -17,8 +17,15 @@ pub struct CodeInfo {
     pub code: Code,
     /// Its short title.
     pub title: &'static str,
-    /// When it is reported and what to do, as `wsp explain` prints it.
+    /// When it is reported and what to do, in the words of the command line.
     pub explanation: &'static str,
+}
+
+impl CodeInfo {
+    /// Code, title and explanation, as `wsp explain` prints them.
+    pub fn page(&self) -> String {
+        format!("{}: {}\n\n{}\n", self.code, self.title, self.explanation.trim())
+    }
 }
 
 /// The codes of a crate, in groups.

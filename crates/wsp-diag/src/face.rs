@@ -1,5 +1,5 @@
 //! What a run is asked for, in the words of those who ask. Texts name an option once, as the command line has it and in backticks:
-//! `--threads N`.
+//! `--threads N`. What only the command line does stands in a clause of its own, which ends with `; `.
 
 use crate::Diagnostic;
 
@@ -24,6 +24,15 @@ const OPTIONS: &[Words] = &[
     words("--inputs", Some("NAME=array"), "Args::with(NAME, array)"),
     words("--input", Some("{name}=array"), "Args::with(\"{name}\", array)"),
     words("--fill", None, "WorkloadRunOptions::made_up"),
+    words("--generate", None, "Absent::MadeUp"),
+    words("--event", None, "UnitOptions::events"),
+    words("--hints", None, "UnitOptions::hints"),
+    words("--trace", None, "RunOptions::trace"),
+    words("wsp run --target", None, "CompileOptions::target"),
+    words("wsp run --cores", None, "UnitOptions::cores"),
+    words("wsp check --target", None, "LintOptions"),
+    words("wsp targets --matrix", None, "docs/reference/isa.md"),
+    words("wsp emit FILE --target", None, "Registry::emit"),
     words("--threads", Some("num_threads={value}"), "RunOptions::threads{ = value}"),
     words("--schedule", Some("schedule=\"{value}\""), "CompileOptions::schedule{ = value}"),
     words("--engine auto", None, "Engine::Auto"),
@@ -31,10 +40,10 @@ const OPTIONS: &[Words] = &[
     words("--aicpus", Some("num_aicpus={value}"), "WorkloadRunOptions::aicpus{ = value}"),
     words("--expand host", Some("expand=\"host\""), "Expand::Host"),
     words("--expand bytecode", Some("expand=\"bytecode\""), "Expand::Bytecode"),
-    words("--bytes", None, "Program::transfer"),
+    words("--bytes", None, "CompiledProgram::transfer"),
     words("--devices", Some("devices={value}"), "UnitOptions::devices{ = value}"),
     words("--memory", Some("memory={value}"), "UnitOptions::memory{ = value}"),
-    words("--kernels", None, "UnitSource::files"),
+    words("--kernels", None, "Source::unit_kernels"),
     words("--checkpoints", None, "UnitOptions::checkpoints"),
     words("--resume", None, "Begin::Resume"),
     words("--no-check", None, "Recording::Off"),
@@ -42,6 +51,9 @@ const OPTIONS: &[Words] = &[
     words("--strict", None, "Recording::On"),
     words("--isa", None, "CpuSimBackend::mode"),
 ];
+
+/// What says that a clause is of the command line alone.
+const OF_COMMAND_LINE: &str = "`wsp run`";
 
 impl Diagnostic {
     /// The finding for a program in Python.
@@ -55,7 +67,14 @@ impl Diagnostic {
 
     /// The finding for a program in Rust.
     #[must_use]
-    pub fn in_rust(self) -> Diagnostic {
+    pub fn in_rust(mut self) -> Diagnostic {
+        for texts in [&mut self.notes, &mut self.help] {
+            texts.iter_mut().filter(|text| text.contains(OF_COMMAND_LINE)).for_each(|text| {
+                let clauses = text.split("; ").filter(|clause| !clause.contains(OF_COMMAND_LINE));
+                *text = clauses.collect::<Vec<_>>().join("; ");
+            });
+            texts.retain(|text| !text.is_empty());
+        }
         self.rewritten(|words| Some(words.rust))
     }
 
@@ -63,7 +82,7 @@ impl Diagnostic {
     fn rewritten(mut self, words: fn(&Words) -> Option<&'static str>) -> Diagnostic {
         let labels = self.primary.iter_mut().chain(&mut self.labels).map(|label| &mut label.text);
         let texts = self.notes.iter_mut().chain(&mut self.help).chain([&mut self.message]).chain(labels);
-        for text in texts.filter(|text| text.contains("`--")) {
+        for text in texts.filter(|text| text.contains("--")) {
             *text = rewritten(text, words);
         }
         self
@@ -82,6 +101,9 @@ fn rewritten(text: &str, words: fn(&Words) -> Option<&'static str>) -> String {
 
 /// One option or several.
 fn of_options(piece: &str, words: fn(&Words) -> Option<&'static str>) -> Option<String> {
+    if piece.starts_with("wsp ") {
+        return of_option(piece, words);
+    }
     let all: Option<Vec<String>> =
         piece.strip_prefix("--")?.split(" --").map(|one| of_option(&format!("--{one}"), words)).collect();
     Some(all?.join(", "))
@@ -139,10 +161,25 @@ mod tests {
                 "`a=N, t=array`",
                 "`Args::with(\"a\", N), Args::with(\"t\", array)`",
             ),
+            (
+                "leave it out; `wsp run --target NAME` takes it",
+                "leave it out; `wsp run --target NAME` takes it",
+                "leave it out; `CompileOptions::target` takes it",
+            ),
             ("`a` - `b` is --set", "`a` - `b` is --set", "`a` - `b` is --set"),
             ("`--unknown 3`", "`--unknown 3`", "`--unknown 3`"),
         ] {
             assert_eq!(both(text), (python.to_owned(), rust.to_owned()));
         }
+    }
+
+    #[test]
+    fn what_only_the_command_line_does_is_not_said_in_rust() {
+        let found = Diagnostic::error(Code(1), "`wsp run`")
+            .help("give arrays with `--inputs FILE.npz`; where none is given, `wsp run` makes all up")
+            .note("`wsp run` makes it up");
+        let rust = found.in_rust();
+        assert_eq!(rust.help, ["give arrays with `Args::with(NAME, array)`"]);
+        assert_eq!((rust.message.as_str(), rust.notes.len()), ("`wsp run`", 0));
     }
 }

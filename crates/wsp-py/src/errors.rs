@@ -1,6 +1,6 @@
 //! From diagnostics to exceptions of `pto_wsp.errors`.
 
-use pto_wsp::catalog;
+use pto_wsp::catalog::{self, CodeInfo};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::Value;
@@ -128,7 +128,7 @@ pub(crate) fn render<'py>(
 /// What a code means and what to do, as `wsp explain` prints it.
 #[pyfunction]
 pub(crate) fn explain(code: u16) -> Option<String> {
-    catalog::lookup(Code(code)).map(catalog::page)
+    catalog::lookup(Code(code)).map(CodeInfo::page)
 }
 
 /// The files that places name.

@@ -9,3 +9,4 @@ mod graph;
 mod program;
 mod public;
 mod selection;
+mod words;

@@ -3,7 +3,7 @@
 use super::Outcome;
 use crate::args::ExplainArgs;
 use crate::terminal::Terminal;
-use pto_wsp::catalog::{all, lookup, page};
+use pto_wsp::catalog::{all, lookup};
 use pto_wsp::codes;
 use wsp_diag::{Code, CodeInfo, Diagnostic};
 
@@ -23,7 +23,7 @@ fn answer(text: &str) -> Result<String, Diagnostic> {
         return Err(Diagnostic::error(codes::UNKNOWN_CODE, message)
             .help("write WSP0031, wsp31 or 31; `wsp explain` lists all codes"));
     };
-    lookup(code).map(page).ok_or_else(|| {
+    lookup(code).map(CodeInfo::page).ok_or_else(|| {
         let fault = Diagnostic::error(codes::UNKNOWN_CODE, format!("there is no diagnostic {code}"));
         fault
             .note(format!("near it are\n{}", list(&nearest(code)).trim_end()))

@@ -40,7 +40,7 @@ impl Plan {
             Some(
                 stale("its last update did not succeed")
                     .help("bring it back with `advance(Growth::To(&lengths))`, by lengths that fit")
-                    .help("make another with `Program::plan`, with the room that the failed update asked for")
+                    .help("or prepare the program again: a plan has room for what it was made for")
                     .python("bring it back with `plan.advance(lengths)`, by lengths that fit; or make another with `program.plan(arrays)`, with the room that the failed update asked for"),
             )
         } else if !Arc::ptr_eq(&self.lowered, program.shared()) {
@@ -79,7 +79,7 @@ impl Plan {
             if let Some(fault) = found {
                 return Some(
                     fault
-                        .help("bring it up to date with `Plan::advance`, or make another with `Program::plan`")
+                        .help("bring it up to date with `advance(Growth::To(&lengths))`, or prepare the program again")
                         .python("bring it up to date with `plan.advance(lengths)`, or make another with `program.plan(arrays)`"),
                 );
             }
@@ -138,7 +138,7 @@ pub(super) fn reads(plan: &LoweredPlan) -> Vec<ArrayRef> {
 /// A fault that another plan mends.
 pub(super) fn replan(fault: Diagnostic) -> Diagnostic {
     fault
-        .help("make another plan with `Program::plan`")
+        .help("make another plan, or prepare the program again")
         .python("make another plan with `program.plan(arrays)`")
 }
 

@@ -216,6 +216,6 @@ pub(super) fn fixed_buffer(plan: &LoweredPlan, descriptors: u32) -> Result<FlatB
 
 fn over(what: &str, need: u64, have: u64) -> Diagnostic {
     Diagnostic::error(codes::PLAN_CAPACITY, format!("the plan needs {need} {what}, but has room for {have}"))
-        .help("make one with more room: `Program::workspace_query` says what is needed")
+        .help("make one with more room: `workspace_query` says what is needed")
         .python("make one with more room: `program.workspace_query(arrays)` says what is needed")
 }

@@ -195,7 +195,7 @@ impl TgKernels {
             )),
             some => fault
                 .note(format!("there are: {}", some.join(", ")))
-                .help("give the file that has it, with `use` or with `--kernels FILE.pto`")
+                .help("name the file that has it with `use`, or give it with `--kernels FILE.pto`")
                 .python(format!("give it a function with `@graph.kernel(\"{entry}\")`, or the file that has it: `graph.use(path)`")),
         }
     }

@@ -20,7 +20,7 @@ use wsp_runtime::simulate::{SimGraph, Submission, simulate};
 
 /// What to do where no graph can be listed.
 const RUN_INSTEAD: [&str; 2] = [
-    "use `wsp run`, which generates tasks while others run",
+    "run it: a run generates tasks while others run",
     "use `execute`, which generates tasks while others run",
 ];
 /// What to do where the order of explicit dependences cannot be checked before a run.

@@ -468,7 +468,7 @@ fn refuse_without_body(
     let fault = without.map(|kernel| {
         Diagnostic::error(codes::NO_BODY, format!("kernel `{}` has no body", kernel.name))
             .at(kernel.span, "declared here")
-            .help(format!("register a function for `{}`, or set `WorkloadInputs::mixing`", kernel.name))
+            .help(format!("register a function for `{}`, or set `WorkloadRunOptions::mixing`", kernel.name))
             .python("give the kernel a body; `graph` and `simulate` do without")
     });
     let faults: Vec<Diagnostic> = fault.collect();

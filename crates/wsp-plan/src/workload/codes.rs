@@ -83,7 +83,7 @@ wsp_diag::codes! {
 A workload mixes kernels of a used file with kernels that are only declared: `kernel k(in a, out b);` says what a kernel
 takes, not what it does. Write the kernel in the used `.pto` file.
 A workload all of whose kernels are only declared can be run if that is asked for: each task then mixes what it reads into what
-it writes. `wsp run` asks for it and says so in its summary; in Rust it is `WorkloadInputs::mixing`, and otherwise each kernel
+it writes. `wsp run` asks for it and says so in its summary; in Rust it is `WorkloadRunOptions::mixing`, and otherwise each kernel
 needs a function in the `KernelRegistry`.";
     pub(super) UNKNOWN_KERNEL = 851, "unknown kernel",
         "\
