@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 pub use wsp_backend::{Backend, EmitOptions, Emitted, Package, Registry, Selection, Transferred};
 pub use wsp_backend::{Prepared as PreparedProgram, Program as CompiledProgram, Run as ProgramRun};
-pub use wsp_ir::Module;
+pub use wsp_core::{FuncId, ParamId};
 pub use wsp_ir::workload::StatementKind;
+pub use wsp_ir::{KernelEntry, Module};
 pub use wsp_kernel::{Engine, Mode};
-pub use wsp_plan::{KernelFile, LoweredPlan, PlanSource, UnitSource};
+pub use wsp_plan::{KernelFile, LoweredPlan, Needs, PlanSource, UnitSource};
 
 /// The simulation on this machine, and what it tells of plans and runs beside what every backend does.
 ///

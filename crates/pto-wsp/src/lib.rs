@@ -80,11 +80,14 @@ pub use wsp_backend::{
 };
 pub use wsp_core::policy::Hints;
 pub use wsp_core::ptow::AicpuStats;
-pub use wsp_core::{DType, Poll, Region, TensorId};
-pub use wsp_diag::{Code, Diagnostic, Diagnostics, FileId, Label, Severity, SourceMap, Span, render_all};
+pub use wsp_core::{DType, MAX_RANK, Poll, Region, TensorId};
+pub use wsp_diag::{
+    Code, Diagnostic, Diagnostics, FileId, Label, Severity, SourceFile, SourceMap, Span, render_all,
+};
 pub use wsp_ir::workload::AccessMode;
 pub use wsp_memory::{
-    Buffer, Claim, Claimed, Conflict, Owner, Space, Use, Uses, View, ViewAccess, ViewFault,
+    Buffer, ByteRange, Bytes, Claim, Claimed, Conflict, EarlyLoads, Missing, Owner, Sharing, Space, Stored,
+    StoredState, Unstored, Unusable, Use, Uses, View, ViewAccess, ViewFault,
 };
 pub use wsp_plan::ptow::Transfer;
 pub use wsp_plan::{

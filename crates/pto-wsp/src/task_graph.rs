@@ -42,12 +42,15 @@
 //! ```
 
 pub use wsp_backend::{CheckpointKey, CheckpointStore, MemoryStore, RecordKind};
+pub use wsp_core::int::BinOp;
 pub use wsp_core::tg::{
-    AffinityType, CheckpointNo, CoreType, DependencyType, Direction, EventNo, FenceScope, GraphNo, Instr,
-    LoopMode, MemLocation, Platform, ScalarType, StreamNo, TensorNo,
+    AffinityType, CheckpointNo, CoreType, DependencyType, Direction, EventNo, ExprId, ExprOp, FenceScope,
+    GraphNo, Instr, KernelNo, KernelSet, LoopMode, MemLocation, Platform, Scalar, ScalarType, StreamNo,
+    Symbol, TensorNo, TensorRef,
 };
 pub use wsp_cpu::tg::{BoundArg, TensorRange, TgCx, TgKernels, check_unit};
 pub use wsp_ir::tg::{
-    ArgRef, ArgSignature, Expr, KernelSignature, RefValue, Signatures, Table, TgBuilder, TgModule, verify,
+    ArgRef, ArgSignature, Expr, KernelSignature, Namespace, RefValue, Signatures, Table, TgBuilder, TgModule,
+    verify,
 };
 pub use wsp_tg::{LintOptions, lint};

@@ -30,6 +30,7 @@
 //! # }
 //! ```
 
+pub use wsp_core::{ParamId, SlotId, TableId, WorkloadId};
 pub use wsp_cpu::kernels;
 pub use wsp_cpu::workload::{
     AlreadyRegistered, CKernel, CTask, CTensor, KernelCx, KernelFault, KernelParam, KernelRegistry,
@@ -45,4 +46,4 @@ pub use wsp_ir::workload::{
     WorkloadModule, verify::VerifiedWorkload,
 };
 pub use wsp_plan::ViewKernelSource;
-pub use wsp_plan::workload::WorkloadPlan;
+pub use wsp_plan::workload::{FirstReads, WorkloadPlan};

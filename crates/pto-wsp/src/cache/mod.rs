@@ -22,9 +22,9 @@ pub use key::{Part, PlanKey};
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use wsp_diag::{Diagnostic, Severity};
-pub use wsp_kernel::CodeCache;
-use wsp_kernel::CodeStatistics;
+pub use wsp_kernel::{CodeCache, CodeStatistics};
 use wsp_memory::{Form, Unreadable};
+pub use wsp_memory::{Reader, Writer};
 
 /// What every entry begins with.
 const FORM: Form = Form { magic: *b"WSPP", version: 1, name: "entry of a cache of plans" };

@@ -15,10 +15,12 @@ use syn::{Fields, ImplItem, Item, Signature, TraitItem, Type};
 /// Modules that their documentation calls unstable.
 const UNSTABLE: [&str; 4] = ["backend::cpu", "backend::npu", "codes", "shared"];
 
-/// Types that are listed without what they are made of. What functions that make them take can be imported all the same.
-const OPAQUE: [&str; 27] = [
+/// Types that are listed without what they are made of. What their functions take and give can be imported all the same.
+const OPAQUE: [&str; 40] = [
     "Array",
     "Buffer",
+    "ByteRange",
+    "Bytes",
     "Claim",
     "Code",
     "CodeCache",
@@ -26,17 +28,27 @@ const OPAQUE: [&str; 27] = [
     "DeviceModel",
     "Diagnostic",
     "Engine",
+    "ExprOp",
     "Instr",
+    "KernelEntry",
+    "KernelSet",
     "LoweredPlan",
     "Mode",
     "Module",
+    "Namespace",
     "ParamValue",
     "PlanSource",
     "Platform",
+    "Reader",
     "Region",
+    "Scalar",
+    "SourceFile",
     "SourceMap",
     "StatementKind",
+    "Stored",
+    "Symbol",
     "Target",
+    "TensorRef",
     "TgModule",
     "Transferred",
     "VerifiedWorkload",
@@ -44,6 +56,7 @@ const OPAQUE: [&str; 27] = [
     "ViewKernelSource",
     "WorkloadModule",
     "WorkloadPlan",
+    "Writer",
 ];
 
 /// The face, and the crates that have what it brings in.
@@ -254,8 +267,6 @@ fn listed(crates: &Crates, place: &Place) -> (String, Listed) {
         let before = listed.lines.len();
         for member in &block.items {
             match member {
-                // Of opaque types what makes them is looked at.
-                ImplItem::Fn(function) if is_opaque && function.sig.receiver().is_some() => {}
                 ImplItem::Fn(function) if is_public(&function.vis) && !is_hidden(&function.attrs) => {
                     listed.signature(&function.sig, module);
                 }
