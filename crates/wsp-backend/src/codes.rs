@@ -41,6 +41,9 @@ is at least as strong.";
         "\
 A backend says which kinds of statements of workloads it takes; `wsp targets` lists what `cpu_sim` does with each. A workload with another one is
 run by another backend of its target, if there is one.";
+    pub(crate) TOO_MANY_THREADS = 1610, "more threads than a run has",
+        "\
+A run has at most 1024 threads (`wsp config` prints the limit). Ask for fewer, or for none: that is one per core of this machine.";
     /// A checkpoint was saved that a run cannot be resumed from.
     pub CANNOT_RESUME = 1575, "a checkpoint that no run can be resumed from",
         "\

@@ -1,14 +1,16 @@
 //! How a run goes.
 
 use crate::checkpoint::CheckpointStore;
-use crate::codes::OPTION_OF_OTHERS;
+use crate::codes::{OPTION_OF_OTHERS, TOO_MANY_THREADS};
 use crate::error::RunError;
 use crate::payload::PayloadSlot;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::Poll;
+use wsp_core::limits::MAX_THREADS;
 use wsp_core::policy::Hints;
+use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_memory::{Claim, View};
 use wsp_plan::ProgramKind;
@@ -231,7 +233,7 @@ impl Default for UnitOptions {
 }
 
 impl RunOptions {
-    /// Refuses options that a kind of program does not take.
+    /// Refuses options that a kind of program does not take, and more threads than a run has.
     ///
     /// # Errors
     /// One for each such option, by its name.
@@ -290,11 +292,14 @@ impl RunOptions {
                 }
             }
         };
-        let refused: Vec<Diagnostic> = given
-            .into_iter()
-            .filter(|(_, kinds, given)| *given && !kinds.contains(&kind))
-            .map(refused)
-            .collect();
+        let refused =
+            given.into_iter().filter(|(_, kinds, given)| *given && !kinds.contains(&kind)).map(refused);
+        let too_many = (self.threads > MAX_THREADS && !self.sequential).then(|| {
+            let message = format!("{} are asked for", counted(self.threads, "thread"));
+            Diagnostic::error(TOO_MANY_THREADS, message)
+                .help(format!("ask for at most {MAX_THREADS}: `--threads N`"))
+        });
+        let refused: Vec<Diagnostic> = refused.chain(too_many).collect();
         if refused.is_empty() { Ok(()) } else { Err(RunError::Refused(refused.into())) }
     }
 }
@@ -319,6 +324,16 @@ mod tests {
         assert_eq!(refused(ProgramKind::Unit), ["window", "kv_layout", "aicpus"]);
         for kind in [ProgramKind::Spaces, ProgramKind::Workload, ProgramKind::Unit] {
             assert_eq!(RunOptions::default().check(kind), Ok(()));
+        }
+    }
+
+    #[test]
+    fn more_threads_than_a_run_has_are_one_fault_for_every_kind() {
+        let with = |threads, sequential| RunOptions { threads, sequential, ..RunOptions::default() };
+        for kind in [ProgramKind::Spaces, ProgramKind::Workload, ProgramKind::Unit] {
+            let error = with(1025, false).check(kind).expect_err("1024 are the most");
+            assert_eq!(error.diagnostics()[0].code.0, 1610, "{error}");
+            assert_eq!((with(1024, false).check(kind), with(1025, true).check(kind)), (Ok(()), Ok(())));
         }
     }
 

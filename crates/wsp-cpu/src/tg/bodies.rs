@@ -207,7 +207,7 @@ impl Bodies for LaunchBodies {
 
     fn block_cycles(&self, dispatched: &Dispatched, cx: &BlockCx<'_>) -> u64 {
         let part = dispatched.part_of(cx.block);
-        cycles(part.bound.bytes(), part.blocks).max(1)
+        cycles(part.bound.bytes(part.workspace.as_ref()), part.blocks).max(1)
     }
 
     fn item_cycles(&self, cx: &NodeCx<'_>) -> u64 {

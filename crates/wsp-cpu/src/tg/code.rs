@@ -118,10 +118,12 @@ pub(crate) enum Bound {
 }
 
 impl Bound {
-    /// Bytes of all that is bound.
-    pub(crate) fn bytes(&self) -> u64 {
+    /// Bytes of all that is bound, with the workspace of a function, which is none of its arguments.
+    pub(crate) fn bytes(&self, workspace: Option<&TensorRange>) -> u64 {
         match self {
-            Bound::Function(args) => args.iter().map(|arg| arg.range.bytes()).sum(),
+            Bound::Function(args) => {
+                args.iter().map(|arg| &arg.range).chain(workspace).map(TensorRange::bytes).sum()
+            }
             Bound::Pto(bound) => bound.bytes(),
         }
     }

@@ -10,7 +10,7 @@ use super::kernels::TgKernels;
 use super::memory::TensorRange;
 use super::options::SessionOptions;
 use std::sync::Arc;
-use wsp_backend::claims::{Argument, claimed, uses};
+use wsp_backend::claims::{Argument, claimed, refused, uses};
 use wsp_backend::{BARRIER_NODE, GraphKernel, GraphListing, MemoryStore, Simulated, SimulatedTask};
 use wsp_core::ExecPool;
 use wsp_core::tg::Instr;
@@ -55,16 +55,23 @@ pub(crate) fn simulate(
 fn take_copies(options: &mut SessionOptions) -> Result<(), Vec<Diagnostic>> {
     check_gaps(options)?;
     let views = std::mem::take(&mut options.views);
-    let read = views.iter().map(|(name, view)| Argument { name, view, written: false, span: None });
+    // What a run would write may be read only, and share memory: the copies are written.
+    let copied = std::mem::take(&mut options.copied);
+    let given = views.iter().chain(&copied);
+    let read = given.map(|(name, view)| Argument { name, view, written: false, span: None });
+    let read: Vec<Argument<'_>> = read.collect();
+    let faults = refused(&read);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
     let _claim = claimed(options.claim.as_ref(), &uses(read)).map_err(|fault| vec![fault])?;
-    for (name, view) in views {
+    for (name, view) in &views {
         let mut array = Array::zeros(view.dtype(), view.shape()).map_err(|fault| {
             let message = format!("there is no copy of the array for `{name}`: {fault}");
             vec![Diagnostic::error(super::codes::OUT_OF_MEMORY, message)]
         })?;
-        array.bytes_mut().copy_from_slice(&TensorRange::of_view(&view).to_vec());
+        array.bytes_mut().copy_from_slice(&TensorRange::of_view(view).to_vec());
         options.inputs.insert(name.clone(), array);
-        options.copied.insert(name, view);
     }
     options.claim = None;
     Ok(())

@@ -100,6 +100,25 @@ fn blocks_of_a_unit_take_their_share_of_what_is_bound_in_virtual_time() {
 
 /// How often the loop goes round is what a kernel has stored.
 #[test]
+fn a_workspace_counts_in_virtual_time_and_what_may_only_be_read_is_copied() {
+    let text = |workspace: &str| {
+        format!(
+            "extern X: i64[8]\nTG_BEGIN(G)\nTG_KERNEL(A, inc, 1, AIV, 0{workspace})\nMC_BIND(A, 0, X)\nTG_END(G)\nTG_LAUNCH(G, default)\nTG_SYNC(G)\n"
+        )
+    };
+    let args = Args::from(inputs(&[("X", &[0; 8])]));
+    let makespan = |workspace: &str, args: &Args| {
+        let program = compiled_by(&backend(), source(&text(workspace)));
+        program.simulate(args, &RunOptions::default()).unwrap_or_else(|fault| panic!("{fault}")).makespan
+    };
+    assert_eq!((makespan("0", &args), makespan("256", &args)), (16, 80));
+    let view = integers(&[3; 8]).lend().expect("it is small");
+    assert_eq!(makespan("0", &Args::new().with("X", view.clone().read_only())), 16);
+    let array = view.take_back().expect("virtual time has let go of it");
+    assert_eq!(array.as_slice::<i64>(), Some(&[3; 8][..]));
+}
+
+#[test]
 fn a_condition_that_is_loaded_is_what_the_kernels_make_of_it() {
     let text = "
 extern N: i64[1]
