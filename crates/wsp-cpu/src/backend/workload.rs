@@ -45,11 +45,9 @@ impl TaskProgram {
     /// One for each, by its name.
     fn check_kind(&self, options: &RunOptions) -> Result<(), RunError> {
         options.check(ProgramKind::Workload)?;
-        let WorkloadRunOptions { made_up, absent, data_seed, aicpus, expand, .. } = &options.workload;
+        let WorkloadRunOptions { made_up, absent, data_seed, .. } = &options.workload;
         let makes_none = made_up.is_empty() && *absent != Absent::MadeUp;
         refuse("a run for which nothing is made up", &[("data_seed", *data_seed != 0 && makes_none)])?;
-        let is_host = *aicpus == 0 && *expand != Expand::default();
-        refuse("a run without AICPUs", &[("expand", is_host)])?;
         if self.program.library().is_none() {
             return Ok(());
         }
@@ -167,8 +165,8 @@ impl wsp_backend::Program for TaskProgram {
 
     fn simulate(&self, args: &Args, options: &RunOptions) -> Result<Simulated, RunError> {
         self.check_kind(options)?;
-        let of_runs = [of_runs(&options.workload), vec![("recording", options.recording != Recording::Off)]];
-        refuse("virtual time: no kernel runs", &of_runs.concat())?;
+        refuse("virtual time: no kernel runs", &of_declared(&options.workload))?;
+        refuse("virtual time: no kernel runs", &[("recording", options.recording != Recording::Off)])?;
         let inputs = inputs(args, &options.workload);
         let simulated = self.program.simulate(&inputs, &self.options(options)).map_err(refused)?;
         let SimulatedWorkload { listing, simulation, threads: _, notes } = simulated;
