@@ -129,7 +129,7 @@ impl Program {
     /// What a run would do, without running anything.
     ///
     /// # Errors
-    /// Arguments or options that do not fit, or that have no effect on a list of tasks; a task graph, whose tasks only a run tells.
+    /// Arguments or options that do not fit, or that have no effect on a list of tasks.
     pub fn explain(&self, args: &Args, options: &RunOptions) -> Result<Explanation, Error> {
         let explained = self.program.explain(args, options).map_err(|error| self.error(error))?;
         Ok(Explanation { notes: in_rust(explained.notes), ..explained })
@@ -144,11 +144,11 @@ impl Program {
         self.program.implementation(options).map_err(|error| self.error(error))
     }
 
-    /// The tasks and their edges, without running anything.
+    /// The tasks and their edges, without running anything. Of a task graph these are nodes as its file has them, those of all graphs in order;
+    /// how often each runs, a run or [`simulate`](Self::simulate) tells.
     ///
     /// # Errors
-    /// Arguments that do not fit, tasks that depend on what others compute; a task graph, whose tasks only a run tells, or
-    /// [`simulate`](Self::simulate).
+    /// Arguments that do not fit, tasks that depend on what others compute.
     pub fn graph(&self, args: &Args, options: &GraphOptions) -> Result<GraphListing, Error> {
         self.program.graph(args, options).map_err(|error| self.error(error))
     }

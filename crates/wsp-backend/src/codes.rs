@@ -28,7 +28,7 @@ by the process that this one was forked from: wait for it there.";
     pub NOT_LISTED = 1606, "the program has none of this",
         "\
 Lists of tasks and their order are of programs whose tasks are known before they run, `.pto` programs and workloads; transfers are of workloads. What a task
-graph (`.tg`) runs is known when it has run: virtual time lists it, and `wsp graph FILE.tg` the nodes of its graphs.";
+graph (`.tg`) runs is known when it has run: virtual time lists it, and a list of its graphs has the nodes of its file.";
     pub(crate) NO_OUTCOME = 1607, "the outcome was taken",
         "\
 A prepared program gives the outcome of a run once. Run it again first.";

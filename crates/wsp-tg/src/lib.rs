@@ -8,6 +8,7 @@ mod certainty;
 pub(crate) mod elaborate;
 pub mod lint;
 pub mod matrix;
+mod nodes;
 pub mod plan;
 mod progression;
 pub mod runs;
@@ -18,6 +19,7 @@ pub use lint::{
     Checked, EventOrder, EventWait, GraphEvents, LaunchUse, LintOptions, OpenEnd, OpenLaunches, OpenPair,
     OpenUse, UseWait, UsedBy, check, lint,
 };
+pub use nodes::{UnitEdge, UnitGraph, UnitNode};
 pub use plan::{ElaborateOptions, GraphPlan, UnitPlan};
 
 /// The codes of this crate.

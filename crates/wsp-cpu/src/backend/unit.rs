@@ -6,19 +6,20 @@ use crate::tg::{CheckedUnit, Session, SessionOptions, TgKernels, simulate};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
-use wsp_backend::codes::NOT_LISTED;
 use wsp_backend::{
-    Args, Begin, Explanation, GraphListing, GraphOptions, Outcome, Prepared, Recording, Released, RunError,
-    RunOptions, Simulated, Stats, UnitOptions, WorkloadResult,
+    Args, BARRIER_NODE, Begin, Detail, Explanation, GraphKernel, GraphListing, GraphOptions, Outcome,
+    Prepared, Recording, Released, RunError, RunOptions, Simulated, Stats, UnitOptions, WorkloadResult,
 };
+use wsp_core::ExecPool;
 use wsp_core::policy::Hints;
-use wsp_core::tg::Instr;
+use wsp_core::tg::{CoreType, Instr};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::TgModule;
 use wsp_memory::Claim;
 use wsp_plan::{ProgramKind, UnitSource};
 use wsp_runtime::tg::{CoreCounts, RuntimeConfig, Tracing};
 use wsp_runtime::{clock, worker_threads};
+use wsp_tg::{ElaborateOptions, UnitGraph, UnitNode, elaborate};
 
 /// A unit of task graphs with its kernels.
 pub(super) struct UnitProgram {
@@ -49,6 +50,34 @@ impl UnitProgram {
         };
         Ok(UnitProgram { unit, kernels: Arc::new(kernels), runs_kernels, compiled })
     }
+
+    /// Nodes and edges of the graphs as the file has them, numbered over all graphs in order: what goes round runs as often as its loop says.
+    fn listing(&self) -> Result<GraphListing, RunError> {
+        let options = ElaborateOptions::default();
+        let plan = elaborate(&self.unit.module, &self.kernels.signatures(), &options).map_err(refused)?;
+        let (mut listing, mut first) = (GraphListing::default(), 0);
+        for graph in UnitGraph::all(&plan) {
+            for UnitNode { name, kernel, .. } in &graph.nodes {
+                let unit = match kernel {
+                    Some((_, CoreType::Aic, _)) => ExecPool::Cube,
+                    Some((_, CoreType::Aiv, _)) => ExecPool::Vector,
+                    _ => ExecPool::Any,
+                };
+                let known = listing.kernels.iter().position(|of| of.name == *name && of.unit == unit);
+                let at = known.unwrap_or_else(|| {
+                    listing.kernels.push(GraphKernel { name: name.clone(), unit });
+                    listing.kernels.len() - 1
+                });
+                listing.tasks.push(at as u32);
+            }
+            let waits = graph.edges.iter().filter(|edge| edge.kind.is_some());
+            listing.edges.extend(waits.map(|edge| (first + edge.src, first + edge.dst)));
+            first += graph.nodes.len() as u32;
+        }
+        listing.edges.sort_by_key(|(_, later)| *later);
+        listing.kernels.push(GraphKernel { name: BARRIER_NODE.to_owned(), unit: ExecPool::Any });
+        Ok(listing)
+    }
 }
 
 impl wsp_backend::Program for UnitProgram {
@@ -60,11 +89,20 @@ impl wsp_backend::Program for UnitProgram {
 
     fn explain(&self, _args: &Args, options: &RunOptions) -> Result<Explanation, RunError> {
         options.check(ProgramKind::Unit)?;
-        Err(untold())
+        let listing = self.listing()?;
+        let mut kernels: Vec<(String, u64)> =
+            listing.kernels.iter().map(|kernel| (kernel.name.clone(), 0)).collect();
+        listing.tasks.iter().for_each(|kernel| kernels[*kernel as usize].1 += 1);
+        kernels.retain(|(_, nodes)| *nodes > 0);
+        Ok(Explanation { kernels, schedule: Vec::new(), notes: Vec::new(), own: Box::new(listing) })
     }
 
-    fn graph(&self, _args: &Args, _options: &GraphOptions) -> Result<GraphListing, RunError> {
-        Err(untold())
+    fn graph(&self, _args: &Args, options: &GraphOptions) -> Result<GraphListing, RunError> {
+        let GraphOptions { deps, detail, spaces, cancel: _ } = options;
+        RunOptions { spaces: spaces.clone(), ..RunOptions::default() }.check(ProgramKind::Unit)?;
+        let given = [("deps", deps.is_some()), ("detail", *detail != Detail::default())];
+        refuse("the graphs of a unit, whose edges stand in the file", &given)?;
+        self.listing()
     }
 
     fn check(&self, options: &RunOptions) -> Result<(), RunError> {
@@ -104,13 +142,6 @@ impl wsp_backend::Program for UnitProgram {
             last: None,
         }))
     }
-}
-
-/// What a task graph does not tell without running its kernels.
-fn untold() -> RunError {
-    let message = "which kernels of a task graph run, and how often, is known when they have run";
-    let fault = Diagnostic::error(NOT_LISTED, message);
-    RunError::Refused(fault.help("run it in virtual time: `Program::simulate` lists its tasks").into())
 }
 
 /// Options of a session.

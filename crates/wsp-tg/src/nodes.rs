@@ -1,9 +1,9 @@
 //! The graphs of a unit as they run: nodes and the edges between them.
 
+use crate::plan::EdgeKind;
+use crate::{GraphPlan, UnitPlan};
 use wsp_core::tg::CoreType;
 use wsp_core::tg::image::{NONE, NodeKind};
-use wsp_tg::plan::EdgeKind;
-use wsp_tg::{GraphPlan, UnitPlan};
 
 /// A node of a graph.
 #[derive(Clone, PartialEq, Eq, Debug)]
