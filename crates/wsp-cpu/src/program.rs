@@ -59,13 +59,14 @@ pub(crate) struct Prepared {
 
 /// A launch of generators whose tasks can start, any number of times, as long as no run fails.
 pub(crate) struct ReadyLaunch {
-    prepared: Prepared,
-    generators: Vec<GeneratorCode>,
-    way: Way,
+    pub(crate) prepared: Prepared,
+    /// Of the stages; none where a plan has what they emitted.
+    pub(crate) generators: Vec<GeneratorCode>,
+    pub(crate) way: Way,
 }
 
 /// Who generates the tasks.
-enum Way {
+pub(crate) enum Way {
     /// The calling thread, for workers.
     Planner(RunConfig),
     /// AICPUs.

@@ -516,6 +516,8 @@ fn a_window_that_overflows_is_an_error_with_its_figures() {
     let program = Source::text("w.wsp", text).kernel("k", |_: &mut [i64]| ()).compile().expect("it is right");
     let x = || Args::new().with("x", [0i64; 8]);
     let run = program.execute(x(), RunOptions::default()).expect_err("no task starts before the last");
+        let again = prepared.run().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(kept.stats.compile, again.stats.compile, "kernels were compiled by the first run");
     let simulated =
         program.simulate(&x(), &RunOptions::default()).map(drop).expect_err("nor in virtual time");
     for error in [&run, &simulated] {

@@ -150,6 +150,17 @@ struct PreparedSpaces {
     last: Option<Outcome>,
 }
 
+impl PreparedSpaces {
+    /// What runs with these arguments begin with.
+    fn made_ready(&self, args: &Args, launch: &LaunchOptions) -> Result<ReadyLaunch, RunError> {
+        let ready = match &self.kept {
+            Some(plan) => self.program.ready_plan(plan, &args.arrays, launch),
+            None => self.program.ready(&args.arrays, launch),
+        };
+        ready.map_err(refused)
+    }
+}
+
 impl Prepared for PreparedSpaces {
     fn notes(&self) -> &[Diagnostic] {
         &self.notes
@@ -157,21 +168,16 @@ impl Prepared for PreparedSpaces {
 
     fn launch(&mut self, claim: Option<&Arc<Claim>>) -> Result<(), RunError> {
         self.last = None;
-        if let Some(plan) = &self.kept {
-            let launch = LaunchOptions {
-                claim: claim.cloned().or_else(|| self.launch.claim.clone()),
-                ..self.launch.clone()
-            };
-            let ran = self.program.execute_plan(plan, &self.args.arrays, &launch);
-            self.last = Some(ran.map_err(failed)?);
-            return Ok(());
-        }
         let mut ready = match self.ready.take() {
             Some(ready) => ready,
-            None => self.program.ready(&self.args.arrays, &self.launch).map_err(refused)?,
+            None => self.made_ready(&self.args, &self.launch)?,
         };
         ready.claim(claim.or(self.launch.claim.as_ref()));
-        self.last = Some(self.program.run(&mut ready, &self.args.arrays).map_err(failed)?);
+        let ran = match &self.kept {
+            Some(plan) => self.program.run_plan(plan, &mut ready, &self.args.arrays),
+            None => self.program.run(&mut ready, &self.args.arrays),
+        };
+        self.last = Some(ran.map_err(failed)?);
         self.ready = Some(ready);
         Ok(())
     }
@@ -186,12 +192,7 @@ impl Prepared for PreparedSpaces {
         all.replace(args);
         let launch =
             LaunchOptions { set: all.values.clone(), views: all.views.clone(), ..self.launch.clone() };
-        if let Some(plan) = &self.kept {
-            self.program.check_plan(plan, &all.arrays, &launch).map_err(refused)?;
-            (self.args, self.launch) = (all, launch);
-            return Ok(());
-        }
-        let ready = self.program.ready(&all.arrays, &launch).map_err(refused)?;
+        let ready = self.made_ready(&all, &launch)?;
         self.notes = ready.notes().to_vec();
         (self.args, self.launch, self.ready) = (all, launch, Some(ready));
         Ok(())
@@ -204,10 +205,10 @@ impl Prepared for PreparedSpaces {
                 // Runs of what is kept take fewer options.
                 self.program.config(&self.launch).map_err(refused)?;
                 let plan = self.program.plan(&self.args.arrays, &self.launch, Capacity::Exact);
-                self.ready = None;
                 self.kept.insert(plan.map_err(refused)?)
             }
         };
+        self.ready = None;
         plan.advance(growth).map_err(refused)
     }
 }

@@ -1,15 +1,17 @@
 //! Runs what a plan holds.
 
 use super::Plan;
+use crate::codes;
 use crate::host::Sink;
 use crate::kernels::KernelTable;
 use crate::metadata::Metadata;
 use crate::options::LaunchOptions;
 use crate::planner::Planner;
-use crate::program::{Prepared, Program, generator_fault, one};
+use crate::program::{Prepared, Program, ReadyLaunch, Way, generator_fault, one};
 use crate::sizing::{Sizes, SizingSink};
 use crate::stats::Outcome;
 use crate::submit::SubmitSink;
+use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_kernel::{FlatEvent, Trap};
 use wsp_plan::Arrays;
@@ -27,8 +29,26 @@ impl Program {
         arrays: &Arrays,
         options: &LaunchOptions,
     ) -> Result<Outcome, Vec<Diagnostic>> {
-        let config = self.config(options)?;
-        let mut prepared = self.bind_plan(plan, arrays, options)?;
+        self.run_plan(plan, &mut self.ready_plan(plan, arrays, options)?, arrays)
+    }
+
+    /// Everything up to the point where the tasks of a plan could start.
+    ///
+    /// # Errors
+    /// What is wrong with the arrays or the options; a stale plan.
+    pub(crate) fn ready_plan(
+        &self,
+        plan: &Plan,
+        arrays: &Arrays,
+        options: &LaunchOptions,
+    ) -> Result<ReadyLaunch, Vec<Diagnostic>> {
+        if options.aicpus != 0 && !options.sequential {
+            return Err(vec![generates_nothing(options.aicpus)]);
+        }
+        let way = Way::Planner(self.config(options)?);
+        let may_be_absent = |id| self.may_be_absent(id);
+        let mut prepared = self.bind(&Metadata::from(arrays), options, self.demand(&may_be_absent))?;
+        plan.check_current(self, &prepared.bound, &prepared.slots)?;
         self.compile_kernels(&mut prepared, arrays)?;
         let Prepared { bound, env, kernels, sizes, times, .. } = &mut prepared;
         let started = clock::now();
@@ -37,35 +57,27 @@ impl Program {
         }
         *sizes = plan.sizes(&mut Planner::new(self.lowered(), bound, env), kernels).map_err(one)?;
         times.sizing = clock::nanos_since(started);
-        self.launch(&mut prepared, arrays, &config, |planner, kernels, submitter| {
-            plan.replay(planner, &mut SubmitSink::new(kernels, submitter)).map_err(generator_fault)
-        })
+        Ok(ReadyLaunch { prepared, generators: Vec::new(), way })
     }
 
-    /// Whether a plan can be run with these arrays.
+    /// Runs the tasks of a plan, which were made ready for these arrays. What failed is not run again.
     ///
     /// # Errors
-    /// What is wrong with the arrays or the options; a stale plan.
-    pub(crate) fn check_plan(
+    /// There is no memory, arrays of the caller are in use; the first fault of a kernel.
+    pub(crate) fn run_plan(
         &self,
         plan: &Plan,
+        ready: &mut ReadyLaunch,
         arrays: &Arrays,
-        options: &LaunchOptions,
-    ) -> Result<(), Vec<Diagnostic>> {
-        self.config(options)?;
-        self.bind_plan(plan, arrays, options).map(|_| ())
-    }
-
-    fn bind_plan(
-        &self,
-        plan: &Plan,
-        arrays: &Arrays,
-        options: &LaunchOptions,
-    ) -> Result<Prepared, Vec<Diagnostic>> {
-        let may_be_absent = |id| self.may_be_absent(id);
-        let prepared = self.bind(&Metadata::from(arrays), options, self.demand(&may_be_absent))?;
-        plan.check_current(self, &prepared.bound, &prepared.slots)?;
-        Ok(prepared)
+    ) -> Result<Outcome, Vec<Diagnostic>> {
+        let ReadyLaunch { prepared, way, .. } = ready;
+        let config = match way {
+            Way::Planner(config) => config,
+            Way::Aicpus(aicpus) => return Err(vec![generates_nothing(aicpus.count() as u16)]),
+        };
+        self.launch(prepared, arrays, config, |planner, kernels, submitter| {
+            plan.replay(planner, &mut SubmitSink::new(kernels, submitter)).map_err(generator_fault)
+        })
     }
 }
 
@@ -99,4 +111,10 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// AICPUs generate tasks, and a plan has them.
+fn generates_nothing(aicpus: u16) -> Diagnostic {
+    let message = format!("a plan that is kept has its tasks, and leaves {} without work", counted(aicpus.into(), "AICPU"));
+    Diagnostic::error(codes::BAD_OPTION, message).help("run it on threads: leave out `--aicpus`")
 }
