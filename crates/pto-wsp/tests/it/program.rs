@@ -216,6 +216,65 @@ fn what_has_no_effect_on_a_program_is_refused_with_what_to_type() {
     assert_eq!(makespan(workload().schedule("A").options(blocks)), 40);
 }
 
+/// Whatever a kernel or a generator does wrong in a run, the finding shows the line.
+#[test]
+fn a_fault_of_a_run_shows_its_place_in_kernels_and_generators() {
+    let lens = || Args::new().with("lens", [1u32, 2, 3, 4]);
+    let scalars = [
+        "uint32_t q = 1u / n;",
+        "uint32_t q = 1u % n;",
+        "uint32_t q = n - 1u;",
+        "uint32_t q = 4294967295u + a;",
+        "uint32_t q = 4294967295u * (a + 1u);",
+        "uint32_t q = 1u << (a + 31u);",
+        "uint32_t q = (uint32_t)(int32_t)(a + 4294967294u);",
+        "uint32_t q = lens[a + 3u];",
+        "uint32_t q = *std::max_element(lens, lens + (a + 4u));",
+    ];
+    let tensors = [
+        "uint32_t q = 0; PTO_STORE_SCALAR(y, 1.0f, {a + 15u, 1});",
+        "uint32_t q = 0; PTO_STORE_SCALAR(y, PTO_LOAD_SCALAR(y, {0, a + 3u}), {0, 0});",
+        "uint32_t q = 0; VecTile<float, 1, 4> t; TLOAD(t, y, {a, 0}); TSTORE(y, t, {a + 15u, 0});",
+        "uint32_t q = 0; VecTile<float, 1, 4> t; TLOAD(t, y, {a, a + 3u}); TSTORE(y, t, {a, 0});",
+    ];
+    let shapes = "PTO_SHAPE(y, 16, 4)\nPTO_SHAPE(lens, 4)\nstruct D { uint32_t a; uint32_t n; };\n";
+    let kernel = |body: &str| {
+        format!(
+            "PTO_KERNEL_IMPL(k) {{ auto d = PTO_GET_DESCRIPTOR<D>(); uint32_t a = d.a; uint32_t n = d.n;\n{body}\nPTO_STORE_SCALAR(y, 1.0f, {{q, 0}}); }}\n"
+        )
+    };
+    let spaces = |generator: &str, body: &str| {
+        format!(
+            "{shapes}PTO_SPACE(S) {{ PTO_AXIS(i, 0, 1) }}
+PTO_DESCRIPTOR_GEN(S) {{ for (uint32_t a = 1; a < lens[1]; a += 1) {{ uint32_t n = a - 1u;\n{generator}\nPTO_EMIT_DESCRIPTOR(D{{ .a = a, .n = n + 0u * q }}); }} }}
+{}void run(Tensor<uint32_t> lens, Tensor<float> y) {{ PTO_LAUNCH(S, {{ .lens = lens, .y = y }}); }}",
+            kernel(body)
+        )
+    };
+    let none = "uint32_t q = 0;";
+    let mut sources: Vec<(&str, Source)> = Vec::new();
+    for body in scalars.into_iter().chain(tensors) {
+        let used = format!("{shapes}{}", kernel(body));
+        sources.push((
+            body,
+            Source::text("u.wsp", "use \"u.pto\";\nworkload main { k(1, 0); }").file("u.pto", used),
+        ));
+        sources.push((body, Source::text("s.pto", spaces(none, body))));
+    }
+    sources.extend(scalars.map(|generator| (generator, Source::text("s.pto", spaces(generator, none)))));
+    for (body, source) in sources {
+        let program = source.compile().unwrap_or_else(|error| panic!("{body}: {error}"));
+        let y = Array::zeros(DType::F32, &[16, 4]).expect("it is small");
+        let is_taken = program.kind() == ProgramKind::Spaces || body.contains("lens");
+        let args = if is_taken { lens() } else { Args::new() };
+        let failed = program.execute(args.with("y", y), RunOptions::default()).map(drop).expect_err(body);
+        let place = failed.diagnostics()[0].primary.as_ref().map(|label| label.span);
+        assert!(place.is_some_and(|place| place != pto_wsp::Span::default()), "{body}: {failed}");
+        let says = failed.to_string();
+        assert!(body.split(';').any(|part| says.contains(part.trim()) && part.len() > 3), "{body}: {failed}");
+    }
+}
+
 /// An array that a program does not take is misspelt, or means something else.
 #[test]
 fn an_array_that_a_program_does_not_take_is_refused_with_the_nearest_and_with_what_it_takes() {
@@ -457,6 +516,8 @@ fn tasks_that_are_kept_follow_requests_that_grow() {
         }
         prepared.rebind(requests(lengths)).unwrap_or_else(|error| panic!("{error}"));
         let kept = prepared.run().unwrap_or_else(|error| panic!("{error}"));
+        let again = prepared.run().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(kept.stats.compile, again.stats.compile, "kernels were compiled by the first run");
         let anew = program.execute(requests(lengths), RunOptions::default()).expect("it fits");
         let bits = |of: &Outcome| of.outputs.values().map(|array| array.bytes().to_vec()).collect::<Vec<_>>();
         assert_eq!(bits(&kept), bits(&anew), "step {step}");
@@ -516,8 +577,6 @@ fn a_window_that_overflows_is_an_error_with_its_figures() {
     let program = Source::text("w.wsp", text).kernel("k", |_: &mut [i64]| ()).compile().expect("it is right");
     let x = || Args::new().with("x", [0i64; 8]);
     let run = program.execute(x(), RunOptions::default()).expect_err("no task starts before the last");
-        let again = prepared.run().unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(kept.stats.compile, again.stats.compile, "kernels were compiled by the first run");
     let simulated =
         program.simulate(&x(), &RunOptions::default()).map(drop).expect_err("nor in virtual time");
     for error in [&run, &simulated] {
