@@ -9,6 +9,7 @@ use crate::memory;
 use crate::planner::{Planner, at};
 use crate::program::{generator_fault, one};
 use crate::submit::priority;
+use crate::workload::aicpu::GenerationFault;
 use std::ops::Range;
 use wsp_core::{KernelId, StructId, limits};
 use wsp_diag::{Diagnostic, Span};
@@ -40,18 +41,15 @@ impl EndsGeneration for Diagnostic {
     }
 }
 
-impl EndsGeneration for SourceFault<Trap> {
+impl EndsGeneration for SourceFault<GenerationFault> {
     fn diagnostic(self) -> Diagnostic {
-        match self {
-            SourceFault::Fault { fault, .. } => generator_fault(fault),
-            SourceFault::Refused { .. } | SourceFault::NoticeLost { .. } => {
-                let why = match self {
-                    SourceFault::Refused { refused, .. } => refused.to_string(),
-                    _ => "a notice of completion was lost".to_owned(),
-                };
-                Trap::internal(why, Span::default()).into()
-            }
-        }
+        let why = match self {
+            SourceFault::Fault { fault: GenerationFault::Task(fault), .. } => return fault,
+            SourceFault::Refused { refused, .. } => refused.to_string(),
+            SourceFault::Fault { .. } => "a generator of spaces has a fault of workloads".to_owned(),
+            SourceFault::NoticeLost { .. } => "a notice of completion was lost".to_owned(),
+        };
+        Trap::internal(why, Span::default()).into()
     }
 }
 
@@ -153,9 +151,9 @@ impl<'a> Share<'a> {
 }
 
 impl Generator for Share<'_> {
-    type Fault = Trap;
+    type Fault = GenerationFault;
 
-    fn generate(&mut self, free: u32, out: &mut dyn Emit) -> Progress<Trap> {
+    fn generate(&mut self, free: u32, out: &mut dyn Emit) -> Progress<GenerationFault> {
         if self.next == self.kept.events.len() {
             if self.fences && self.stage == 0 {
                 out.ordered_begin(0);
@@ -165,7 +163,8 @@ impl Generator for Share<'_> {
                 let _ = self.fences.then(|| out.ordered_end(self.kept.total));
                 return Progress::Finished;
             };
-            return self.run_generator(code).map_or_else(Progress::Fault, |()| Progress::More);
+            let fault = |trap| Progress::Fault(GenerationFault::Task(generator_fault(trap)));
+            return self.run_generator(code).map_or_else(fault, |()| Progress::More);
         }
         let mut left = free;
         while left > 0

@@ -16,7 +16,7 @@ use crate::sizing::{Sizes, SizingSink};
 use crate::stats::{DescriptorStats, Outcome, PlanReport, RunStats, TileStats, Times, kernel_stats};
 use crate::submit::SubmitSink;
 use crate::workload::LibraryTasks;
-use crate::workload::aicpu::{Ran, settings::config as aicpu_config};
+use crate::workload::aicpu::{AnyGenerator, Ran, settings::config as aicpu_config};
 use crate::workload::settings::{self, Asked};
 use std::sync::Arc;
 use wsp_backend::Recording;
@@ -221,7 +221,8 @@ impl Program {
             let own: Vec<Env> = own.collect::<Result<_, _>>()?;
             let shares = own.iter().zip(0..).map(|(own, me)| {
                 let planner = Planner::new(plan, bound, own);
-                Share::new(generators, (kernels, env), planner, (me, count), fences)
+                let share = Share::new(generators, (kernels, env), planner, (me, count), fences);
+                Box::new(share) as AnyGenerator<'_>
             });
             let stats = aicpus.run(shares.collect(), runner, &NoSlots);
             let ran = Ran::new(stats.map_err(|failure| vec![self.failed(kernels, failure)])?, None, notes);

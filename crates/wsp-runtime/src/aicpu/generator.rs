@@ -34,6 +34,18 @@ impl<G: Generator> Generator for &mut G {
     }
 }
 
+impl<G: Generator + ?Sized> Generator for Box<G> {
+    type Fault = G::Fault;
+
+    fn generate(&mut self, free: u32, out: &mut dyn Emit) -> Progress<G::Fault> {
+        (**self).generate(free, out)
+    }
+
+    fn watermark(&self) -> u64 {
+        (**self).watermark()
+    }
+}
+
 /// How far a generator came.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress<F> {

@@ -39,7 +39,7 @@ use wsp_kernel::Trap;
 use wsp_plan::ptow::{LaunchData, prefix_sums, statements, transfer};
 use wsp_plan::workload::{Bindings, LoweredSchedule, expand};
 use wsp_runtime::TaskRunner;
-use wsp_runtime::aicpu::{Aicpus, NoSlots, Slots};
+use wsp_runtime::aicpu::{Aicpus, Generator, NoSlots, Slots};
 
 /// Why an AICPU generates no more.
 #[derive(Debug)]
@@ -53,6 +53,9 @@ pub(crate) enum GenerationFault {
     /// A static partition ends before the tasks, of which there are so many, or so many before the program is at fault.
     Partition { end: u64, total: u64, then: Option<ProgramFault> },
 }
+
+/// What one AICPU generates. All kinds are one type, so that the code which drives AICPUs is there once for each kind of kernels.
+pub(crate) type AnyGenerator<'a> = Box<dyn Generator<Fault = GenerationFault> + 'a>;
 
 /// A program at fault, and the indices of the loops around.
 #[derive(Clone, Debug)]
@@ -132,8 +135,9 @@ impl Generated<'_> {
             Source::List => {
                 let list = self.host_list(slots)?;
                 let (count, after) = (self.options.aicpus.into(), aicpus.config().after);
-                let all = (0..count).map(|me| Share::new(&list, me, count, after, issue())).collect();
-                let stats = aicpus.run(all, runner, slots);
+                let share =
+                    |me| -> AnyGenerator<'_> { Box::new(Share::new(&list, me, count, after, issue())) };
+                let stats = aicpus.run((0..count).map(share).collect(), runner, slots);
                 let stats = stats.map_err(|failure| vec![self.failed(failure, None, fault)])?;
                 Ok(Ran::new(stats, None, Vec::new()))
             }
@@ -157,12 +161,11 @@ impl Generated<'_> {
         let mut memory = vec![vec![0; workspace_words(&program)]; configs.len()];
         let mut sums = Vec::new();
         let prefixes = prefix_sums(&program, &launch, &mut sums);
-        // They are large, so none is moved to make room for the next.
-        let mut all = Vec::with_capacity(configs.len());
+        let mut all: Vec<AnyGenerator<'_>> = Vec::with_capacity(configs.len());
         for (memory, config) in memory.iter_mut().zip(configs) {
             let interpreter = Interpreter::new(program, launch, config, prefixes, memory, Mode::Skip)
                 .map_err(|refusal| vec![Diagnostic::error(codes::PROGRAM_REFUSED, refusal.to_string())])?;
-            all.push(Bytecode::new(interpreter, known, &statements, issue()));
+            all.push(Box::new(Bytecode::new(interpreter, known, &statements, issue())));
         }
         let stats = aicpus.run(all, runner, slots);
         let stats = stats.map_err(|failure| vec![self.failed(failure, Some(lowered), fault)])?;

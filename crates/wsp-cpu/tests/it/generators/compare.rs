@@ -209,15 +209,18 @@ fn compare(seed: u64) -> Result<Outcome, String> {
     if warns(&findings) && outputs.is_ok() && run.loading() == loading(&prog.body) {
         return Err(format!("a warning, though all that is loaded is stored: {}", report(&findings)));
     }
-    for planned in [false, true] {
-        let done = match planned {
-            false => program.execute(&given, &options),
-            true => program.execute_plan(&plan, &given, &options),
+    let on_aicpus = LaunchOptions { aicpus: 1 + (seed % 4) as u16, window: None, ..options.clone() };
+    for way in ["planner", "aicpus", "kept"] {
+        let done = match way {
+            "kept" if !seed.is_multiple_of(4) => continue,
+            "kept" => program.execute_plan(&plan, &given, &options),
+            "aicpus" => program.execute(&given, &on_aicpus),
+            _ => program.execute(&given, &options),
         };
         match (&outputs, done) {
             (Ok(want), Ok(done)) => {
                 let y = done.outputs["y"].as_slice::<f32>().unwrap();
-                same("y", &want[..], y)?;
+                same(&format!("y by {way}"), &want[..], y)?;
             }
             (Err(Stop::Unstored), Err(found)) if found.iter().any(|d| d.code.0 == 616) => {
                 let outcome = if warns(&findings) { Outcome::Warned } else { Outcome::Unstored };
@@ -229,9 +232,6 @@ fn compare(seed: u64) -> Result<Outcome, String> {
             }
             (Ok(_), Err(found)) => return Err(format!("a fault: {}", report(&found))),
             (Err(_), Ok(_)) => return Err("no fault, though a kernel has one".to_owned()),
-        }
-        if !seed.is_multiple_of(4) {
-            break;
         }
     }
     if prog.paged {
