@@ -118,7 +118,7 @@ fn link(
         let given = trace.names.kernels.get(k).unwrap_or(&kernel.name);
         let what = match body {
             KernelBody::Compiled(source) => {
-                registry.register_view_kernel(&kernel.name, *source, compilation.mode)?;
+                registry.register_view_kernel(&kernel.name, *source, compilation.mode, Engine::default())?;
                 "compiled"
             }
             KernelBody::Foreign { .. } => {

@@ -47,4 +47,4 @@ pub(crate) use settings::implementation;
 pub use simulated::SimulatedWorkload;
 pub(crate) use simulated::failed as simulation_failed;
 pub use typed::{KernelParam, KernelResult, Rows, RowsMut, TypedKernel};
-pub use wsp_kernel::Mode;
+pub use wsp_kernel::{Engine, Mode};

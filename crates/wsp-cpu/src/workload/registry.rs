@@ -15,7 +15,7 @@ use wsp_core::Region;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
-use wsp_kernel::{CodeCache, Mode};
+use wsp_kernel::{CodeCache, Engine, Mode};
 use wsp_memory::View;
 use wsp_plan::{Element, ViewKernelSource};
 use zerocopy::IntoBytes;
@@ -161,7 +161,7 @@ impl KernelRegistry {
     }
 
     /// Gives a kernel its body: a function over views of its tasks' regions, compiled once. `mode` picks the implementation of
-    /// tile operations for every run, so that results do not depend on how tasks are run.
+    /// tile operations for every run, so that results do not depend on how tasks are run; `engine` runs its scalar code.
     ///
     /// # Errors
     /// When the name has a body, the module breaks a rule of [`wsp_ir::verify()`], does not fit its description, or cannot be
@@ -173,13 +173,14 @@ impl KernelRegistry {
         name: impl Into<String>,
         source: ViewKernelSource,
         mode: Mode,
+        engine: Engine,
     ) -> Result<(), Vec<Diagnostic>> {
         let name = name.into();
         if self.bodies.contains_key(&name) {
             let message = AlreadyRegistered(name).to_string();
             return Err(vec![Diagnostic::error(codes::VIEW_KERNEL, message)]);
         }
-        let kernel = ViewKernel::new(&name, source, mode, &self.code)?;
+        let kernel = ViewKernel::new(&name, source, (mode, engine), &self.code)?;
         self.bodies.insert(name, KernelBody::Views(Arc::new(kernel)));
         Ok(())
     }

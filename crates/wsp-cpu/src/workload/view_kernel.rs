@@ -11,7 +11,7 @@ use wsp_diag::Diagnostic;
 use wsp_ir::verify::verify;
 use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
 use wsp_ir::{Elem, FuncKind, Storage};
-use wsp_kernel::{CodeCache, Env, KernelCode, Mode, Scratch, Trap};
+use wsp_kernel::{CodeCache, Engine, Env, KernelCode, Mode, Scratch, Trap};
 use wsp_plan::workload::modes;
 use wsp_plan::{FieldSource, ViewKernelSource, ViewShape};
 
@@ -22,6 +22,7 @@ pub(crate) struct ViewKernel {
     source: ViewKernelSource,
     code: KernelCode,
     mode: Mode,
+    engine: Engine,
     views: Vec<View>,
     /// Views that the kernel stores to.
     stored: Vec<usize>,
@@ -84,7 +85,7 @@ impl ViewKernel {
     pub(crate) fn new(
         name: &str,
         mut source: ViewKernelSource,
-        mode: Mode,
+        (mode, engine): (Mode, Engine),
         code: &CodeCache,
     ) -> Result<ViewKernel, Vec<Diagnostic>> {
         let named = |fault: Diagnostic| fault.note(format!("in kernel `{name}`"));
@@ -98,7 +99,7 @@ impl ViewKernel {
             let fault = |message| named(Diagnostic::error(codes::VIEW_KERNEL, message));
             return Err(faults.into_iter().map(fault).collect());
         }
-        let env = Env { code: code.clone(), ..surroundings(&source, mode) };
+        let env = Env { code: code.clone(), ..surroundings(&source, mode, engine) };
         let code = KernelCode::compile(&source.module, FuncId(0), &env);
         let code = code.map_err(|trap| vec![named(Diagnostic::from(trap))])?;
         let view = |shape: &ViewShape| View {
@@ -109,7 +110,7 @@ impl ViewKernel {
         let stored = (0..source.views.len()).filter(|v| code.stores_to(TensorId(*v as u32))).collect();
         // The code is all that runs. What it was compiled from may nest deeply, and dropping that takes as much of a stack.
         source.module.functions.clear();
-        Ok(ViewKernel { source, code, mode, views, stored })
+        Ok(ViewKernel { source, code, mode, engine, views, stored })
     }
 
     /// What keeps it from being the body of a declared kernel.
@@ -146,7 +147,7 @@ impl ViewKernel {
 
     /// Surroundings for one worker.
     pub(crate) fn bound(&self, interruption: &Interruption) -> Bound {
-        let mut env = surroundings(&self.source, self.mode);
+        let mut env = surroundings(&self.source, self.mode, self.engine);
         env.cancel.clone_from(&interruption.cancel);
         env.poll.clone_from(&interruption.poll);
         Bound {
@@ -284,9 +285,9 @@ impl ViewKernel {
 
 /// Surroundings in which every view is bound to nothing yet. Parameters, which may stand for extents of views that are not
 /// known, have no values: a kernel that uses one cannot be compiled.
-fn surroundings(source: &ViewKernelSource, mode: Mode) -> Env {
+fn surroundings(source: &ViewKernelSource, mode: Mode, engine: Engine) -> Env {
     let mut env = Env::new(&source.module, Vec::new());
-    env.mode = mode;
+    (env.mode, env.engine) = (mode, engine);
     for (v, shape) in source.views.iter().enumerate() {
         let nothing = SharedTensor::unbound(shape.dtype, shape.keep.len());
         if is_integers(shape) {

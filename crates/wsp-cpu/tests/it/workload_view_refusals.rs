@@ -10,7 +10,7 @@ use wsp_backend::Expand;
 use wsp_backend::{Detail, PayloadSlot};
 use wsp_core::{DType, Poll};
 use wsp_cpu::workload::{
-    KernelCx, KernelFault, KernelRegistry, Mode, WorkloadInputs, WorkloadOptions, WorkloadOutcome,
+    Engine, KernelCx, KernelFault, KernelRegistry, Mode, WorkloadInputs, WorkloadOptions, WorkloadOutcome,
 };
 use wsp_diag::{Code, Diagnostic, Span};
 use wsp_ir::{BinaryTileOp, ExprKind, LocalTy, Operand, ScalarTy, StmtKind, TileOp};
@@ -188,7 +188,7 @@ fn kernel(change: impl FnOnce(&mut ViewKernelSource)) -> Result<KernelRegistry, 
     let mut source = kernel.source();
     change(&mut source);
     let mut registry = KernelRegistry::new();
-    registry.register_view_kernel("k", source, Mode::Fast).map(|()| registry)
+    registry.register_view_kernel("k", source, Mode::Fast, Engine::default()).map(|()| registry)
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_kernel_that_is_not_what_its_description_says_is_refused() {
         "0 functions",
     );
     let mut registry = kernel(|_| ()).unwrap();
-    let again = registry.register_view_kernel("k", Kernel::new("k").source(), Mode::Plain);
+    let again = registry.register_view_kernel("k", Kernel::new("k").source(), Mode::Plain, Engine::default());
     expect(again, 872, &["registered already"]);
 }
 
@@ -284,7 +284,7 @@ fn overreaching() -> KernelRegistry {
     let value = real(3.0);
     kernel.stmt(StmtKind::StoreScalar { tensor: y, index: vec![index], value });
     let mut registry = KernelRegistry::new();
-    registry.register_view_kernel("k", kernel.source(), Mode::Fast).unwrap();
+    registry.register_view_kernel("k", kernel.source(), Mode::Fast, Engine::default()).unwrap();
     registry
 }
 
@@ -382,7 +382,7 @@ fn a_poll_stops_runs_between_tasks_and_within_kernels() {
         wsp_ir::Expr::new(ExprKind::Const(wsp_ir::Const::Bool(true)), ScalarTy::Bool, Span::default());
     kernel.stmt(StmtKind::While { cond: always, step: Vec::new(), body: Vec::new() });
     let mut registry = KernelRegistry::new();
-    registry.register_view_kernel("k", kernel.source(), Mode::Fast).unwrap();
+    registry.register_view_kernel("k", kernel.source(), Mode::Fast, Engine::default()).unwrap();
     let endless = crate::workloads::program(text).with_kernels(registry).unwrap();
     let options = WorkloadOptions { poll: stop_after(3), ..sequential() };
     expect(endless.execute(&WorkloadInputs::all_made_up(0), &options), 574, &["cancelled"]);
@@ -441,7 +441,7 @@ fn a_fill_of_a_part_is_stored_as_it_is() {
     kernel.store(y, t);
     let mut registry = KernelRegistry::new();
     registry
-        .register_view_kernel("k", kernel.source(), Mode::Fast)
+        .register_view_kernel("k", kernel.source(), Mode::Fast, Engine::default())
         .unwrap_or_else(|f| panic!("{}", report(&f)));
     let lent = Lent::reals([0.0; 16]);
     let inputs = with(&[("y", lent.view(DType::F32, 0, &[2, 8], &[8, 1]))]);

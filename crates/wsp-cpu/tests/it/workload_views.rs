@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use wsp_backend::{Absent, Expand};
 use wsp_core::DType;
 use wsp_cpu::workload::{
-    KernelCx, KernelFault, KernelRegistry, Mode, WorkloadInputs, WorkloadOptions, WorkloadProgram,
+    Engine, KernelCx, KernelFault, KernelRegistry, Mode, WorkloadInputs, WorkloadOptions, WorkloadProgram,
 };
 use wsp_ir::{ArrayRef, BinOp, BinaryTileOp, ExprKind, Operand, ScalarTy, StmtKind, TileOp};
 use wsp_memory::{View, ViewAccess};
@@ -69,8 +69,12 @@ fn fold() -> ViewKernelSource {
 
 fn compiled() -> KernelRegistry {
     let mut registry = KernelRegistry::new();
-    registry.register_view_kernel("scale", scale(), Mode::Fast).unwrap_or_else(|f| panic!("{}", report(&f)));
-    registry.register_view_kernel("fold", fold(), Mode::Fast).unwrap_or_else(|f| panic!("{}", report(&f)));
+    registry
+        .register_view_kernel("scale", scale(), Mode::Fast, Engine::default())
+        .unwrap_or_else(|f| panic!("{}", report(&f)));
+    registry
+        .register_view_kernel("fold", fold(), Mode::Fast, Engine::default())
+        .unwrap_or_else(|f| panic!("{}", report(&f)));
     registry
 }
 
@@ -297,7 +301,7 @@ fn a_kernel_that_stores_to_what_it_has_loaded_keeps_what_it_loaded() {
     kernel.store(b, zero);
     kernel.store(c, t);
     let mut registry = KernelRegistry::new();
-    registry.register_view_kernel("k", kernel.source(), Mode::Fast).unwrap();
+    registry.register_view_kernel("k", kernel.source(), Mode::Fast, Engine::default()).unwrap();
     let (t, o) = (Lent::reals((0..32).map(|i| i as f32)), Lent::reals([0.0; 16]));
     let views = [
         ("t".to_owned(), t.view(DType::F32, 0, &[4, 8], &[8, 1])),
@@ -333,7 +337,7 @@ fn integers_of_every_type_are_read_where_they_lie() {
         let value = binary(BinOp::Sub, at(1), at(2));
         kernel.stmt(StmtKind::StoreScalar { tensor: o, index: vec![u(0)], value });
         let mut registry = KernelRegistry::new();
-        let registered = registry.register_view_kernel("k", kernel.source(), Mode::Fast);
+        let registered = registry.register_view_kernel("k", kernel.source(), Mode::Fast, Engine::default());
         registered.unwrap_or_else(|f| panic!("{}", report(&f)));
         let mut table = Array::zeros(dtype, &[4]).unwrap();
         for (i, value) in [9u8, 8, 200, 3].into_iter().enumerate() {
@@ -475,7 +479,7 @@ fn compiled_kernels_follow_views_that_are_exchanged() {
     kernel.load(t, x, None);
     kernel.store(y, t);
     let mut registry = KernelRegistry::new();
-    registry.register_view_kernel("k", kernel.source(), Mode::Fast).unwrap();
+    registry.register_view_kernel("k", kernel.source(), Mode::Fast, Engine::default()).unwrap();
     let program = with(text, registry);
     let memory = || Lent::reals((0..64).map(|i| i as f32));
     for options in [sequential(), WorkloadOptions { threads: 2, ..WorkloadOptions::default() }] {
@@ -513,7 +517,7 @@ fn a_statement_that_is_never_reached_needs_no_memory() {
     kernel.store(x, t);
     kernel.stmt(StmtKind::Return(None));
     let mut registry = KernelRegistry::new();
-    registry.register_view_kernel("k", kernel.source(), Mode::Fast).unwrap();
+    registry.register_view_kernel("k", kernel.source(), Mode::Fast, Engine::default()).unwrap();
     let nothing = Lent::reals([]);
     let views = [("x".to_owned(), nothing.view(DType::F32, 0, &[0, 4], &[4, 1]))];
     let inputs = WorkloadInputs { views: views.into(), ..WorkloadInputs::all_made_up(0) };
