@@ -46,6 +46,39 @@ fn causes(simulation: &Simulation) -> Vec<WhyLate> {
 const FIRST: WhyLate = WhyLate::Generation { resumed_by: None };
 const POLICIES: [Ready; 4] = [Ready::Auto, Ready::Fifo, Ready::WorkSteal, Ready::Priority];
 
+/// Document 003 compares the two. Contention has no virtual time.
+#[test]
+fn fifo_keeps_the_order_and_is_predictable_and_stealing_keeps_tasks_local() {
+    const LANES: u32 = 6;
+    // Four tasks, each of which releases 25 of different costs.
+    let root = |i: u32| cost(100 + 10 * u64::from(i));
+    let tasks: Vec<_> = (0..4).map(root).chain((0..100).map(|i: u64| cost(50 + i * 37 % 90))).collect();
+    let edges: Vec<(u32, u32)> = (0..100).map(|i| (i % 4, 4 + i)).collect();
+    let graph = graph(&tasks, &edges);
+    let runs = |ready| (0..6).map(move |seed| RunConfig { ready, seed, ..lanes(LANES) });
+    let simulated = |ready| runs(ready).map(|config| run(&graph, &config)).collect::<Vec<_>>();
+    let (fifo, stealing) = (simulated(Ready::Fifo), simulated(Ready::WorkSteal));
+
+    let is_in_order = |simulation: &Simulation| {
+        let mut by_ready: Vec<_> = simulation.tasks.iter().collect();
+        by_ready.sort_by_key(|task| task.ready);
+        by_ready.is_sorted_by_key(|task| task.start)
+    };
+    assert!(fifo.iter().all(is_in_order) && !stealing.iter().any(is_in_order));
+    let local = |simulation: &Simulation| {
+        let worker = |task: u32| simulation.tasks[task as usize].worker;
+        edges.iter().filter(|(before, after)| worker(*before) == worker(*after)).count()
+    };
+    let (least, most) = (stealing.iter().map(local).min(), fifo.iter().map(local).max());
+    assert!(least > most, "{least:?} of 100 tasks stay where they were released, under fifo {most:?}");
+    let differ = |of: &[Simulation]| of.iter().any(|simulation| simulation.tasks != of[0].tasks);
+    assert!(!differ(&fifo) && differ(&stealing));
+    // No worker idles while a task is ready, under either.
+    let work: u64 = fifo[0].workers.iter().map(|worker| worker.busy).sum();
+    let longest = 130 + 139;
+    assert!(fifo.iter().chain(&stealing).all(|of| of.makespan <= work / u64::from(LANES) + longest));
+}
+
 #[test]
 fn four_chains_of_eight_tasks_on_four_lanes_take_as_long_as_one() {
     // Task `8 * chain + step`, and the same with the chains interleaved.
