@@ -83,3 +83,15 @@ fn every_block_of_the_reference_does_what_it_says() {
     assert!(found.is_empty(), "{} of {count} blocks fail:\n\n{}", found.len(), found.join("\n"));
     assert!(count >= 20, "only {count} blocks");
 }
+
+#[test]
+fn each_of_the_five_concepts_takes_a_page_at_most() {
+    /// Lines of a printed page.
+    const PAGE: usize = 60;
+    let text = include_str!("../../../../docs/reference/pto.md");
+    for concept in ["Spaces", "Tiers", "Schedules", "Descriptors", "Kernels and functions"] {
+        let (_, section) = text.split_once(&format!("\n## {concept}\n")).expect("it has a section");
+        let lines = section.lines().take_while(|line| !line.starts_with("## ")).count();
+        assert!((5..=PAGE).contains(&lines), "`{concept}` takes {lines} lines");
+    }
+}
