@@ -282,6 +282,11 @@ impl TaskGraph {
         })
     }
 
+    /// Tasks and order points that wait for nothing: those that are ready when a run begins, but events, which happen when they are signalled.
+    pub fn roots(&self) -> impl Iterator<Item = TaskId> + '_ {
+        (0..self.core.len()).filter(|&node| self.core.fan_in(node) == 0).map(TaskId)
+    }
+
     /// The edges that order tasks in a run with these gates: all but those of streams, where several tasks of one stream may be in
     /// flight. By predecessor, then in the order in which they were made.
     pub fn edges_under(&self, gates: &[Gate]) -> impl Iterator<Item = (TaskId, TaskId)> + '_ {

@@ -91,6 +91,9 @@ proptest! {
         }
         let edges = |graph: &TaskGraph| graph.edges().collect::<BTreeSet<_>>();
         prop_assert_eq!(edges(&ours), edges(&theirs));
+        let waiting: BTreeSet<TaskId> = edges(&ours).into_iter().map(|(_, after)| after).collect();
+        let ready = (0..tasks.len() as u32).map(TaskId).filter(|task| !waiting.contains(task));
+        prop_assert!(ours.roots().eq(ready));
 
         let runner = Scripted::new(|_| Ok(()));
         let stats = theirs.run_by(&mut Last::default(), None, &runner).expect("no task fails");
