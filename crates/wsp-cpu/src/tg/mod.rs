@@ -10,6 +10,7 @@ mod accounts;
 mod binding;
 mod bodies;
 mod build;
+mod c_block;
 mod code;
 pub(crate) mod codes;
 mod cx;

@@ -1,9 +1,9 @@
-//! Bodies of declared kernels that are written in C, or in a language with its calling convention: the records of `include/wsp_kernel.h`.
+//! Kernels that are written in C, or in a language with its calling convention: the records of `include/wsp_kernel.h`.
 //!
 //! Nothing here is unsafe: a function of this type is safe to call, as the declaration of it says, `unsafe extern "C" { safe fn … }`, whose
 //! author answers for the function.
 
-use super::registry::{KernelCx, KernelFault};
+use super::registry::{AlreadyRegistered, KernelCx, KernelFault, KernelRegistry};
 use std::ffi::c_void;
 use wsp_core::limits::MAX_RANK;
 use wsp_memory::View;
@@ -41,8 +41,21 @@ pub struct CTask {
 /// `wsp_kernel`: gives 0, or another number, with which the task fails.
 pub type CKernel = extern "C" fn(task: &CTask) -> i32;
 
-/// Runs a task.
-pub(super) fn run(kernel: CKernel, cx: &KernelCx<'_>) -> Result<(), KernelFault> {
+impl KernelRegistry {
+    /// Gives a kernel its body: a function of `wsp_kernel.h`, see [`CKernel`], which is given the elements of its tasks where they lie.
+    ///
+    /// A run that looks for elements that tasks leave unwritten may call it twice for a task, as bodies that are given a
+    /// [`view`](KernelCx::view).
+    ///
+    /// # Errors
+    /// When the name has a body.
+    pub fn register_c(&mut self, name: impl Into<String>, body: CKernel) -> Result<(), AlreadyRegistered> {
+        self.register(name, move |cx| run(body, cx))
+    }
+}
+
+/// Runs a task of a workload.
+fn run(kernel: CKernel, cx: &KernelCx<'_>) -> Result<(), KernelFault> {
     let views = (0..cx.regions().len()).map(|n| cx.view(n));
     let views: Vec<View> = views.collect::<Result<_, KernelFault>>()?;
     let strides: Vec<[u64; MAX_RANK]> =
@@ -55,11 +68,16 @@ pub(super) fn run(kernel: CKernel, cx: &KernelCx<'_>) -> Result<(), KernelFault>
         dtype: view.dtype() as u32,
     };
     let tensors: Vec<CTensor> = views.iter().zip(&strides).map(tensor).collect();
+    call(kernel, &tensors, cx.scalars())
+}
+
+/// Calls a kernel with these parameters.
+pub(crate) fn call(kernel: CKernel, tensors: &[CTensor], scalars: &[i64]) -> Result<(), KernelFault> {
     let task = CTask {
         tensors: tensors.as_ptr(),
-        scalars: cx.scalars().as_ptr(),
+        scalars: scalars.as_ptr(),
         num_tensors: tensors.len() as u32,
-        num_scalars: cx.scalars().len() as u32,
+        num_scalars: scalars.len() as u32,
     };
     match kernel(&task) {
         0 => Ok(()),

@@ -37,6 +37,7 @@ pub(crate) use library::LibraryTasks;
 pub(crate) use prepared_run::PreparedRun;
 
 pub(crate) use aicpu::check_aicpus;
+pub(crate) use c_kernel::call;
 pub use c_kernel::{CKernel, CTask, CTensor};
 pub use inputs::{WorkloadInputs, WorkloadOptions};
 pub use outcome::WorkloadOutcome;

@@ -1,6 +1,5 @@
 //! Bodies of declared kernels: functions registered by name.
 
-use super::c_kernel::{self, CKernel};
 use super::codes;
 use super::memory::{Elements, NeverStored, RowsFault, SharedTensor};
 use super::typed::TypedKernel;
@@ -140,17 +139,6 @@ impl KernelRegistry {
         self.register(name, move |cx| body.run(cx))
     }
 
-    /// Gives a kernel its body: a function of `wsp_kernel.h`, see [`CKernel`], which is given the elements of its tasks where they lie.
-    ///
-    /// A run that looks for elements that tasks leave unwritten may call it twice for a task, as bodies that are given a
-    /// [`view`](KernelCx::view).
-    ///
-    /// # Errors
-    /// When the name has a body.
-    pub fn register_c(&mut self, name: impl Into<String>, body: CKernel) -> Result<(), AlreadyRegistered> {
-        self.register(name, move |cx| c_kernel::run(body, cx))
-    }
-
     /// Gives a kernel its body, in place of the one it may have.
     pub fn replace(
         &mut self,
@@ -208,7 +196,7 @@ impl KernelRegistry {
     }
 }
 
-/// Functions as bodies of kernels, each under its own name; behind `extern` those of [`CKernel`]'s type.
+/// Functions as bodies of kernels, each under its own name; behind `extern` those of [`CKernel`](super::CKernel)'s type.
 ///
 /// It is no attribute: an attribute needs a crate of its own that runs when its user is compiled, and would name the function twice as well, where
 /// it is defined and where the program gets it.
