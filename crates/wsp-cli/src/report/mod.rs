@@ -245,6 +245,7 @@ pub(crate) fn sample() -> RunReport {
             run: Duration::from_micros(14_200),
             run_computed: Duration::from_micros(27_100),
             worker_busy: vec![Duration::from_millis(14), Duration::from_millis(13)],
+            aicpus: None,
             graph: GraphStats {
                 raw: 12,
                 affinity_hits: 72,
