@@ -14,6 +14,7 @@ mod chrome;
 mod config;
 mod cores;
 mod events;
+pub(crate) mod exchange;
 mod failure;
 mod gang;
 mod graph;
