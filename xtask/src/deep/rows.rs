@@ -102,6 +102,21 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(20_000),
     },
     Row {
+        name: "devices that use the same bytes and wait for each other's notifications",
+        cargo: &["--package", "wsp-tg", "--test", "it", "tg_notices::bytes_of_devices"],
+        cases: Some(20_000),
+    },
+    Row {
+        name: "arms of random task graphs that exclude each other",
+        cargo: &["--package", "wsp-tg", "--test", "it", "tg_exclusive::arms_that_exclude"],
+        cases: Some(20_000),
+    },
+    Row {
+        name: "random units in the checker of task graphs",
+        cargo: &["--package", "wsp-tg", "--test", "it", "tg_any_unit::"],
+        cases: Some(20_000),
+    },
+    Row {
         name: "races of random task graphs whose bytes are known when they run",
         cargo: &["--package", "wsp-cpu", "--test", "it", "tg::open::races_of_random_graphs"],
         cases: Some(20_000),

@@ -1,6 +1,7 @@
 //! Whatever stands in a unit: rules, checker and platforms answer, and none of them stops.
 
 use crate::random_units::{Choices, Limits, bytes, valid_unit};
+use crate::randomised::cases;
 use proptest::prelude::*;
 use wsp_core::tg::{
     AffinityType, BarrierNo, CheckpointNo, CoreType, DependencyType, DeviceNo, Direction, EventNo, ExprId,
@@ -181,7 +182,7 @@ fn valid(count: u64, limits: &Limits) -> impl Iterator<Item = TgModule> {
 /// ISA-TG-24: units whose kernels are ordered and see what they read.
 #[test]
 fn units_that_can_be_run_have_no_errors_and_nothing_unseen() {
-    for module in valid(600, &Limits::run()) {
+    for module in valid(cases(150), &Limits::run()) {
         let found = lint(&module, &Signatures::new(), &LintOptions::default());
         let bad: Vec<&str> = found
             .iter()
@@ -194,10 +195,12 @@ fn units_that_can_be_run_have_no_errors_and_nothing_unseen() {
 
 #[test]
 fn the_checker_answers_on_random_units() {
-    for module in valid(600, &Limits::text()) {
+    let all = cases(150);
+    for module in valid(all, &Limits::text()) {
         assert!(verify(&module).is_empty());
         lint(&module, &Signatures::new(), &LintOptions::default());
     }
+    println!("{all} cases");
 }
 
 proptest! {

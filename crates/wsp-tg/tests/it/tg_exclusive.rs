@@ -124,7 +124,8 @@ fn told(found: &[Diagnostic]) -> BTreeSet<[String; 2]> {
 #[test]
 fn arms_that_exclude_each_other_are_in_no_order_by_bytes_and_others_are() {
     let (mut racy, mut free) = (0, 0);
-    for seed in 0..cases(600) {
+    let all = cases(200);
+    for seed in 0..all {
         let mut numbers = Numbers::of_seed(seed);
         let mut random = Random::default();
         random.items(&mut numbers, 0, [true; 4]);
@@ -185,7 +186,7 @@ fn arms_that_exclude_each_other_are_in_no_order_by_bytes_and_others_are() {
             })
         }));
     }
-    println!("{racy} races, {free} units with arms in no order");
+    println!("{all} cases: {racy} races, {free} units with arms in no order");
     assert!(racy > 0 && free > 0);
 }
 

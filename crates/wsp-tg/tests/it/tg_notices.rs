@@ -516,7 +516,7 @@ impl Drawn {
 #[test]
 fn waits_of_devices_are_judged_as_every_order_of_them_says() {
     let (mut counts, mut numbers) = (BTreeMap::<(Hangs, Hangs), u64>::new(), Numbers::of_seed(25));
-    let (all, mut skipped) = (cases(2_000), 0);
+    let (all, mut skipped) = (cases(400), 0);
     for _ in 0..all {
         let drawn = Drawn::new(&mut numbers);
         let Some(hangs) = drawn.oracle.hangs() else {
@@ -542,7 +542,7 @@ fn waits_of_devices_are_judged_as_every_order_of_them_says() {
 #[test]
 fn bytes_of_devices_are_judged_as_every_order_of_waits_says() {
     let (mut counts, mut numbers) = (BTreeMap::<(bool, u16), u64>::new(), Numbers::of_seed(26));
-    let (all, mut skipped) = (cases(2_000), 0);
+    let (all, mut skipped) = (cases(400), 0);
     for _ in 0..all {
         let drawn = Drawn::new(&mut numbers);
         if waits_for_itself(&drawn.text) {
