@@ -1,14 +1,19 @@
 //! Generated expanders hand over the tasks of the interpreter, one by one and in order.
 
+#[path = "../../wsp-isa/tests/choices/mod.rs"]
+mod choices;
+#[path = "../../wsp-isa/tests/random_programs/mod.rs"]
+mod random_programs;
 mod support;
 
+use choices::Choices;
+use random_programs::{OwnedLaunch, Temper, dispatch, launch, valid_program};
 use support::{Code, Harness, Run, Seen, interpreted};
 use wsp_ascend::expander::{EmitError, ExpanderNames, emit_expander};
 use wsp_core::ptow::interp::Mode;
 use wsp_core::ptow::{
     DispatchConfig, Op, PartitionParams, PolicyType, ThresholdParams, Verified, X_LAST, XOp,
 };
-use wsp_isa::ptow::random::{self, Choices, OwnedLaunch, Temper};
 use zerocopy::IntoBytes as _;
 
 /// Steps after which the interpreter is not waited for.
@@ -148,11 +153,11 @@ fn random_programs_expand_to_the_tasks_of_the_interpreter() {
         if codes.len() == 40 {
             break;
         }
-        let bytes = random::bytes(seed, 2000);
+        let bytes = choices::bytes(seed, 2000);
         let mut choices = Choices::new(&bytes);
-        let code = Code::new(&random::valid_program(&mut choices));
+        let code = Code::new(&valid_program(&mut choices));
         let program = code.verified();
-        let mut launch = |temper| random::launch(&mut choices, program.program(), temper);
+        let mut launch = |temper| launch(&mut choices, program.program(), temper);
         let all = vec![launch(Temper::Friendly), launch(Temper::Friendly), launch(Temper::Hostile)];
         let emitted = emit_expander(&program, ExpanderNames::default()).is_ok();
         if emitted && is_worth_while(&program, &all, codes.len()) {
@@ -169,8 +174,8 @@ fn launches_and_configurations_that_do_not_fit_are_refused() {
     let mut refused = [0; 4];
     let mut codes = Vec::new();
     for seed in 0..24 {
-        let bytes = random::bytes(seed, 1500);
-        let code = Code::new(&random::valid_program(&mut Choices::new(&bytes)));
+        let bytes = choices::bytes(seed, 1500);
+        let code = Code::new(&valid_program(&mut Choices::new(&bytes)));
         if emit_expander(&code.verified(), ExpanderNames::default()).is_ok() {
             codes.push(code);
         }
@@ -179,10 +184,10 @@ fn launches_and_configurations_that_do_not_fit_are_refused() {
     let harness = Harness::build("refusals", &programs);
     for (index, program) in programs.iter().enumerate() {
         for seed in 0..60 {
-            let bytes = random::bytes(!seed, 1500);
+            let bytes = choices::bytes(!seed, 1500);
             let choices = &mut Choices::new(&bytes);
-            let owned = random::launch(choices, program.program(), Temper::Hostile);
-            let config = random::dispatch(choices, program.program(), Temper::Hostile);
+            let owned = launch(choices, program.program(), Temper::Hostile);
+            let config = dispatch(choices, program.program(), Temper::Hostile);
             let tables = owned.tables();
             let launch = owned.launch(&tables);
             let Some(naive) = interpreted(*program, launch, &config, Mode::Naive, STEPS) else { continue };
@@ -204,8 +209,8 @@ fn launches_and_configurations_that_do_not_fit_are_refused() {
 fn what_expanders_do_not_run_is_refused_by_name() {
     let refused = |op: Op| {
         for seed in 0..4000 {
-            let bytes = random::bytes(seed, 2000);
-            let code = Code::new(&random::valid_program(&mut Choices::new(&bytes)));
+            let bytes = choices::bytes(seed, 2000);
+            let code = Code::new(&valid_program(&mut Choices::new(&bytes)));
             match emit_expander(&code.verified(), ExpanderNames::default()) {
                 Err(error @ EmitError::Unsupported { op: found, .. }) if found == op => {
                     return error.to_string();
@@ -221,7 +226,7 @@ fn what_expanders_do_not_run_is_refused_by_name() {
 
 #[test]
 fn names_of_an_expander_are_identifiers() {
-    let code = Code::new(&random::valid_program(&mut Choices::new(&[])));
+    let code = Code::new(&valid_program(&mut Choices::new(&[])));
     for (entry, namespace) in [("1st", "a"), ("a", "b c"), ("", "a"), ("a", "b__c"), ("a", "expander")] {
         let found = emit_expander(&code.verified(), ExpanderNames { entry, namespace });
         assert_eq!(found.map(|_| ()), Err(EmitError::Name), "{entry} {namespace}");

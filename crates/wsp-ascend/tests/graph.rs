@@ -1,5 +1,7 @@
 //! Emitted graphs: they do what the machine does here, with the fences that their edges need.
 
+#[path = "../../wsp-isa/tests/choices/mod.rs"]
+mod choices;
 mod graph_support;
 #[path = "../../wsp-isa/tests/random_units/mod.rs"]
 mod random_units;

@@ -15,14 +15,19 @@
     reason = "a program of its own: it prints, and reads and writes files; the harness is shared with a test"
 )]
 
+#[path = "../tests/choices/mod.rs"]
+mod choices;
 #[path = "../tests/it/fuzz/mod.rs"]
 mod fuzz;
 mod fuzzing;
+#[path = "../tests/random_programs/mod.rs"]
+mod random_programs;
 
+use choices::{Choices, bytes};
 use fuzz::{Effort, Features, exercise};
 use fuzzing::{MAX_CORPUS, Target, campaign, options, read_folder};
+use random_programs::{mutate, valid_program};
 use std::process::ExitCode;
-use wsp_isa::ptow::random::{Choices, bytes, mutate, valid_program};
 
 /// Programs to damage.
 struct Programs(Vec<Vec<u8>>);

@@ -17,7 +17,11 @@
     reason = "a program of its own: it prints, and reads and writes files; the harness is shared with a test"
 )]
 
+#[path = "../tests/choices/mod.rs"]
+mod choices;
 mod fuzzing;
+#[path = "../tests/random_programs/mod.rs"]
+mod random_programs;
 #[path = "../tests/random_units/mod.rs"]
 mod random_units;
 #[path = "../tests/it/tg_fuzz/mod.rs"]
@@ -25,6 +29,7 @@ mod tg_fuzz;
 #[path = "../tests/it/tg_units/mod.rs"]
 mod tg_units;
 
+use choices::{Choices, bytes};
 use fuzzing::{MAX_CORPUS, Options, Target, campaign, options, read_folder, save};
 use random_units::{Limits, valid_unit};
 use std::path::Path;
@@ -32,7 +37,6 @@ use std::process::ExitCode;
 use tg_fuzz::{
     BINARY_TAKEN, Effort, Features, TEXT_TAKEN, VALID, exercise, mutate_binary, mutate_text, seal,
 };
-use wsp_isa::ptow::random::{Choices, bytes};
 use wsp_isa::tg::binary::encode;
 use wsp_isa::tg::text::print;
 

@@ -4,6 +4,8 @@ mod aicpu_faults;
 #[cfg(unix)]
 mod c_kernels;
 mod carried;
+#[path = "../../../wsp-isa/tests/choices/mod.rs"]
+mod choices;
 mod generators;
 mod plans;
 #[path = "../../../wsp-isa/tests/random_units/mod.rs"]

@@ -19,7 +19,6 @@ mod operators;
 mod parse;
 mod print;
 mod quote;
-pub mod random;
 #[cfg(test)]
 mod reference;
 mod shape;

@@ -8,9 +8,10 @@
     reason = "a test fails by panicking and reads its own files; the harness is shared with an example"
 )]
 
+use crate::choices::{Choices, bytes};
 use crate::fuzz::{Effort, exercise};
+use crate::random_programs::{mutate, valid_program};
 use std::path::{Path, PathBuf};
-use wsp_isa::ptow::random::{Choices, bytes, mutate, valid_program};
 
 /// Stored inputs, by name.
 fn corpus() -> Vec<(PathBuf, Vec<u8>)> {

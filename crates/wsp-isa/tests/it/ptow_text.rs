@@ -2,11 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::choices::{Choices, bytes};
+use crate::random_programs::{mutate, valid_program};
 use expect_test::expect;
 use proptest::prelude::*;
 use wsp_core::ptow::{Program, Verified, marks_needed};
 use wsp_diag::{SourceMap, render_all};
-use wsp_isa::ptow::random::{Choices, bytes, mutate, valid_program};
 use wsp_isa::ptow::{AlignedBytes, assemble, disassemble, encode};
 
 fn encoded(text: &str) -> Vec<u8> {

@@ -6,6 +6,7 @@
     reason = "a test fails by panicking and reads the page that it checks"
 )]
 
+use crate::choices::{Choices, bytes};
 use crate::tg_units::unit;
 use wsp_core::tg::crc::crc32_without;
 use wsp_core::tg::read::{CHECKSUM_OFFSET, DirectoryFault, Ptog, ReadError};
@@ -16,7 +17,6 @@ use wsp_core::tg::{
 };
 use wsp_diag::Span;
 use wsp_ir::tg::{Namespace, TgModule};
-use wsp_isa::ptow::random::{Choices, bytes};
 use wsp_isa::tg::binary::{Source, decode, encode, encode_with_source};
 
 fn made(seed: u64) -> TgModule {

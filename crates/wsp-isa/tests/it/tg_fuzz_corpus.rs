@@ -8,12 +8,12 @@
     reason = "a test fails by panicking and reads its own files; the harness is shared with an example"
 )]
 
+use crate::choices::{Choices, bytes};
 use crate::random_units::{Limits, valid_unit};
 use crate::tg_fuzz::{
     BINARY_TAKEN, Effort, Features, TEXT_TAKEN, VALID, exercise, mutate_binary, mutate_text, seal,
 };
 use std::path::{Path, PathBuf};
-use wsp_isa::ptow::random::{Choices, bytes};
 use wsp_isa::tg::binary::encode;
 use wsp_isa::tg::text::print;
 

@@ -11,8 +11,8 @@ mod memory;
 mod mutate;
 mod scalar;
 
+pub(crate) use crate::choices::{Choices, bytes};
 pub(crate) use mutate::mutate_text;
-pub(crate) use wsp_isa::ptow::random::{Choices, bytes};
 
 use self::memory::Tensor;
 use wsp_core::DType;

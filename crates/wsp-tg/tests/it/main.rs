@@ -1,5 +1,7 @@
 //! Integration tests, in one program: they link once.
 
+#[path = "../../../wsp-isa/tests/choices/mod.rs"]
+mod choices;
 #[path = "../../../wsp-isa/tests/random_units/mod.rs"]
 mod random_units;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]

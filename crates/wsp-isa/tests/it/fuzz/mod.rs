@@ -6,6 +6,8 @@
 mod host;
 
 use self::host::{Hash, Recorder};
+use crate::choices::{Choices, bytes};
+use crate::random_programs::{Temper, dispatch, launch};
 use std::collections::BTreeSet;
 use wsp_core::ptow::interp::{Interpreter, Mode, Progress, workspace_words};
 use wsp_core::ptow::prefix::Prefixes;
@@ -13,7 +15,6 @@ use wsp_core::ptow::summary::{summarise, summary_words};
 use wsp_core::ptow::verify::Style;
 use wsp_core::ptow::{Op, Program, Verified, marks_needed};
 use wsp_diag::SourceMap;
-use wsp_isa::ptow::random::{Choices, Temper, bytes, dispatch, launch};
 use wsp_isa::ptow::{AlignedBytes, disassemble, encode, workload};
 
 /// Calls of an interpreter for one input.

@@ -4,13 +4,13 @@
 //! An input is bytes and nothing else, so that a stored one is replayed by its bytes alone. Binary inputs have their checksum put
 //! right first, since no damage would come further otherwise; text is whatever is UTF-8.
 
+use crate::choices::Choices;
 use std::collections::BTreeSet;
 use wsp_core::tg::crc::crc32_without;
 use wsp_core::tg::read::{CHECKSUM_OFFSET, Ptog, ReadError};
 use wsp_core::tg::wire::{MAGIC, VERSION};
 use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::tg::{TgModule, verify};
-use wsp_isa::ptow::random::Choices;
 use wsp_isa::tg::binary::{decode, encode};
 use wsp_isa::tg::text::{parse, print};
 
@@ -177,7 +177,7 @@ const EDGES: [u32; 14] =
 /// Changes one or two places of a unit in bytes: numbers and bytes of rows, rows put over others; now and then anything.
 pub(crate) fn mutate_binary(input: &mut Vec<u8>, choices: &mut Choices<'_>) {
     if choices.once_in(8) || input.len() < 64 {
-        return wsp_isa::ptow::random::mutate(input, choices);
+        return crate::random_programs::mutate(input, choices);
     }
     let rows = u32::from_le_bytes([input[36], input[37], input[38], input[39]]) as usize;
     let begin = if u32::from(input[4]) == VERSION {

@@ -2,6 +2,7 @@
 //!
 //! Instructions come from the table, with operands of any value, so that what is added there is tested too.
 
+use crate::choices::Choices;
 use wsp_core::DType;
 use wsp_core::for_each_tg_op;
 use wsp_core::tg::{
@@ -11,7 +12,6 @@ use wsp_core::tg::{
 };
 use wsp_diag::{FileId, Span};
 use wsp_ir::tg::{ArgDecl, ArgSource, ExternTensor, Namespace, RefValue, Reference, SetPool, TgModule, Use};
-use wsp_isa::ptow::random::Choices;
 
 /// What instructions may refer to.
 #[derive(Clone, Copy)]

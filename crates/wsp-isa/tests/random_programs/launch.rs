@@ -6,7 +6,7 @@ use wsp_core::ptow::{Launch, Program};
 
 /// How a launch is made up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Temper {
+pub(crate) enum Temper {
     /// Small numbers, long tables that never decrease.
     Friendly,
     /// Numbers at the limits, tables that are short, missing or in no order.
@@ -15,7 +15,7 @@ pub enum Temper {
 
 /// A launch and what it owns.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct OwnedLaunch {
+pub(crate) struct OwnedLaunch {
     values: Vec<i64>,
     tables: Vec<Vec<i64>>,
     extents: Vec<[u32; MAX_RANK]>,
@@ -23,12 +23,12 @@ pub struct OwnedLaunch {
 
 impl OwnedLaunch {
     /// The tables, as [`OwnedLaunch::launch`] needs them.
-    pub fn tables(&self) -> Vec<&[i64]> {
+    pub(crate) fn tables(&self) -> Vec<&[i64]> {
         self.tables.iter().map(Vec::as_slice).collect()
     }
 
     /// The launch.
-    pub fn launch<'a>(&'a self, tables: &'a [&'a [i64]]) -> Launch<'a> {
+    pub(crate) fn launch<'a>(&'a self, tables: &'a [&'a [i64]]) -> Launch<'a> {
         Launch { values: &self.values, tables, extents: &self.extents }
     }
 }
@@ -52,7 +52,7 @@ const EDGES: [i64; 14] = [
 ];
 
 /// A launch for a program.
-pub fn launch(choices: &mut Choices<'_>, program: &Program<'_>, temper: Temper) -> OwnedLaunch {
+pub(crate) fn launch(choices: &mut Choices<'_>, program: &Program<'_>, temper: Temper) -> OwnedLaunch {
     let counts = program.counts;
     let mut launch = OwnedLaunch { values: Vec::new(), tables: Vec::new(), extents: Vec::new() };
     let hostile = temper == Temper::Hostile;

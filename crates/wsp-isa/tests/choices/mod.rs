@@ -1,40 +1,26 @@
-//! Programs, launches and damage made from bytes, for tests and fuzzers.
-//!
-//! Every decision takes bytes from a [`Choices`]; behind its end all decisions are the simplest ones. The same bytes give
-//! the same results, nothing else does any randomness. Programs come from the tables of instructions and operations, so
-//! what is added there is generated too, or does not compile.
+//! Decisions from bytes, for what tests make at random.
 
-mod dispatch;
-mod expr;
-mod launch;
-mod mutate;
-mod program;
-mod statement;
-
-pub use dispatch::dispatch;
-pub use launch::{OwnedLaunch, Temper, launch};
-pub use mutate::mutate;
-pub use program::valid_program;
+#![allow(dead_code, reason = "not every program of tests needs all of it")]
 
 /// Decisions, taken from bytes.
 #[derive(Clone, Debug)]
-pub struct Choices<'b> {
+pub(crate) struct Choices<'b> {
     bytes: &'b [u8],
 }
 
 impl<'b> Choices<'b> {
     /// Decisions from these bytes.
-    pub fn new(bytes: &'b [u8]) -> Choices<'b> {
+    pub(crate) fn new(bytes: &'b [u8]) -> Choices<'b> {
         Choices { bytes }
     }
 
     /// Whether all bytes are spent.
-    pub fn is_spent(&self) -> bool {
+    pub(crate) fn is_spent(&self) -> bool {
         self.bytes.is_empty()
     }
 
     /// The next byte; 0 behind the end.
-    pub fn byte(&mut self) -> u8 {
+    pub(crate) fn byte(&mut self) -> u8 {
         match self.bytes.split_first() {
             Some((first, rest)) => {
                 self.bytes = rest;
@@ -45,30 +31,30 @@ impl<'b> Choices<'b> {
     }
 
     /// A number below `count`; 0 when that is 0.
-    pub fn below(&mut self, count: usize) -> usize {
+    pub(crate) fn below(&mut self, count: usize) -> usize {
         let wide = if count > 256 { usize::from(self.byte()) << 8 } else { 0 };
         (wide | usize::from(self.byte())).checked_rem(count).unwrap_or(0)
     }
 
     /// True once in `times`, and never behind the end.
-    pub fn once_in(&mut self, times: usize) -> bool {
+    pub(crate) fn once_in(&mut self, times: usize) -> bool {
         !self.is_spent() && self.below(times) == 1 % times.max(1)
     }
 
     /// One of these; none of none.
-    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
+    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         let index = self.below(from.len());
         from.get(index)
     }
 
     /// Eight bytes.
-    pub fn wide(&mut self) -> u64 {
+    pub(crate) fn wide(&mut self) -> u64 {
         u64::from_le_bytes(std::array::from_fn(|_| self.byte()))
     }
 }
 
 /// A stream of bytes for [`Choices`] from a number: splitmix64.
-pub fn bytes(seed: u64, count: usize) -> Vec<u8> {
+pub(crate) fn bytes(seed: u64, count: usize) -> Vec<u8> {
     let mut state = seed;
     let mut bytes = Vec::with_capacity(count + 8);
     while bytes.len() < count {

@@ -5,7 +5,7 @@ use wsp_core::ptow::{DispatchConfig, PartitionParams, PolicyType, Program, Thres
 use zerocopy::IntoBytes as _;
 
 /// A configuration for one of at most 16 AICPUs. A hostile one may be refused.
-pub fn dispatch(choices: &mut Choices<'_>, program: &Program<'_>, temper: Temper) -> DispatchConfig {
+pub(crate) fn dispatch(choices: &mut Choices<'_>, program: &Program<'_>, temper: Temper) -> DispatchConfig {
     let num_aicpus = 1 + choices.below(16) as u16;
     let mut config = DispatchConfig::round_robin(num_aicpus, choices.below(usize::from(num_aicpus)) as u16);
     let policies = if temper == Temper::Hostile { 8 } else { 4 };

@@ -1,7 +1,6 @@
 //! Expressions of every operation.
 
 use super::Choices;
-use crate::ptow::operators::constant;
 use wsp_core::ptow::{AxisForm, Counts, Operand, Word, X_LAST, XOPS, XOp, XOpInfo};
 
 /// Words after which only the simplest operands follow; far below the limit of an expression.
@@ -34,6 +33,12 @@ pub(super) fn expression(choices: &mut Choices<'_>, names: &Names<'_>, over: Ove
         last.flags = X_LAST;
     }
     words
+}
+
+/// The words of an integer: one, or two when it needs more than 32 bits.
+fn constant(value: i64) -> impl Iterator<Item = Word> {
+    let high = i32::try_from(value).is_err().then(|| word(XOp::XHigh, (value >> 32) as u32));
+    [word(XOp::XConst, value as u32)].into_iter().chain(high)
 }
 
 fn word(op: XOp, operand2: u32) -> Word {

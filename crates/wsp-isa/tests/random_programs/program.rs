@@ -2,12 +2,12 @@
 
 use super::Choices;
 use super::expr::{Names, Over, expression};
+use super::image::{Image, NONE as NO_NAME};
 use super::statement::StatementCx;
-use crate::ptow::image::{EmptyPool, Image};
-use crate::ptow::names::{self, NO_NAME};
 use std::collections::{HashMap, VecDeque};
 use wsp_core::ptow::{
-    AxisDescriptor, AxisForm, Group, KernelDescriptor, OPS, Op, Operand, TensorDescriptor, Word,
+    AxisDescriptor, AxisForm, Counts, Group, KernelDescriptor, OPS, Op, Operand, PoolHeader,
+    TensorDescriptor, Word,
 };
 use wsp_core::{DType, ExecPool, MAX_RANK};
 
@@ -21,11 +21,12 @@ const NAMES: [&str; 12] =
 
 /// A program that [`Verified::new`](wsp_core::ptow::Verified::new) accepts. Once in sixteen it has instructions of
 /// communicating processes, which interpreters refuse.
-pub fn valid_program(choices: &mut Choices<'_>) -> Vec<u8> {
+pub(crate) fn valid_program(choices: &mut Choices<'_>) -> Vec<u8> {
     let mut builder = Builder {
         csp: choices.once_in(16),
         choices,
         image: Image::default(),
+        counts: Counts::default(),
         pooled: HashMap::new(),
         forms: Vec::new(),
         needs: Vec::new(),
@@ -34,7 +35,17 @@ pub fn valid_program(choices: &mut Choices<'_>) -> Vec<u8> {
     builder.tables();
     builder.names();
     builder.code();
-    builder.image.to_bytes(EmptyPool::Omitted)
+    let counts = builder.counts;
+    builder.image.pool = PoolHeader {
+        num_values: counts.values,
+        num_tables: counts.tables,
+        num_slots: counts.slots,
+        num_labels: counts.labels,
+        num_generators: counts.generators,
+        num_channels: counts.channels,
+        ..PoolHeader::default()
+    };
+    builder.image.bytes()
 }
 
 /// A body that an instruction names and that is to be written.
@@ -49,6 +60,7 @@ pub(super) struct Builder<'c, 'b> {
     /// Whether processes may communicate.
     pub(super) csp: bool,
     pub(super) image: Image,
+    pub(super) counts: Counts,
     pooled: HashMap<Vec<Word>, u32>,
     /// The form of each axis; that of a `Set` axis as it is set.
     pub(super) forms: Vec<AxisForm>,
@@ -60,7 +72,7 @@ pub(super) struct Builder<'c, 'b> {
 impl Builder<'_, '_> {
     /// An expression in the pool.
     pub(super) fn expr(&mut self, over: Over) -> u32 {
-        let names = Names { counts: self.image.counts, axes: &self.forms };
+        let names = Names { counts: self.counts, axes: &self.forms };
         let words = expression(self.choices, &names, over);
         if let Some(at) = self.pooled.get(&words) {
             return *at;
@@ -82,7 +94,7 @@ impl Builder<'_, '_> {
     }
 
     fn tables(&mut self) {
-        let counts = &mut self.image.counts;
+        let counts = &mut self.counts;
         counts.values = 1 + self.choices.below(3) as u16;
         counts.tables = 1 + self.choices.below(3) as u16;
         counts.slots = self.choices.below(3) as u16;
@@ -106,13 +118,13 @@ impl Builder<'_, '_> {
         for _ in 0..self.up_to(3) {
             let dtype = self.choices.pick(&DType::ALL).map_or(0, |dtype| dtype.code());
             let rank = self.choices.below(MAX_RANK + 1) as u8;
-            let slot = if self.choices.once_in(4) { u32::from(self.image.counts.slots) } else { 0 };
+            let slot = if self.choices.once_in(4) { u32::from(self.counts.slots) } else { 0 };
             self.image.tensors.push(TensorDescriptor { dtype, rank, name: NO_NAME, slot });
         }
     }
 
     fn axis(&mut self, form: AxisForm, need: u8) -> AxisDescriptor {
-        let counts = self.image.counts;
+        let counts = self.counts;
         let table = |choices: &mut Choices<'_>| choices.below(usize::from(counts.tables)) as u32;
         let outer = |builder: &mut Self| {
             let axes = builder.forms.len();
@@ -188,7 +200,7 @@ impl Builder<'_, '_> {
         if self.choices.once_in(2) {
             return;
         }
-        let counts = self.image.counts;
+        let counts = self.counts;
         let rows = [
             usize::from(counts.values),
             usize::from(counts.tables),
@@ -196,29 +208,31 @@ impl Builder<'_, '_> {
             self.image.kernels.len(),
             self.image.tensors.len(),
         ];
-        let mut index = 0;
-        let all = rows.map(|rows| {
-            let optional = index >= 3;
-            index += 1;
-            let mut name = || {
+        let (mut bytes, mut starts) = (Vec::new(), [Vec::new(), Vec::new()]);
+        for (kind, rows) in rows.into_iter().enumerate() {
+            for _ in 0..rows {
                 let name = self.choices.pick(&NAMES).map_or("", |name| name);
-                (!optional || !self.choices.once_in(4)).then(|| name.to_owned())
-            };
-            (0..rows).map(|_| name()).collect()
-        });
-        let Some(laid) = names::layout(&all) else { return };
-        self.image.names = laid.bytes;
-        for (kernel, name) in self.image.kernels.iter_mut().zip(laid.kernels) {
-            kernel.name = name;
+                // Kernels and tensors may have none.
+                let is_named = kind < 3 || !self.choices.once_in(4);
+                let start = bytes.len() as u16;
+                if is_named {
+                    bytes.extend_from_slice(name.as_bytes());
+                    bytes.push(0);
+                }
+                if let Some(starts) = starts.get_mut(kind.wrapping_sub(3)) {
+                    starts.push(if is_named { start } else { NO_NAME });
+                }
+            }
         }
-        for (tensor, name) in self.image.tensors.iter_mut().zip(laid.tensors) {
-            tensor.name = name;
-        }
+        self.image.names = bytes;
+        let [kernels, tensors] = starts;
+        self.image.kernels.iter_mut().zip(kernels).for_each(|(kernel, name)| kernel.name = name);
+        self.image.tensors.iter_mut().zip(tensors).for_each(|(tensor, name)| tensor.name = name);
     }
 
     /// An operand that is no body.
     pub(super) fn operand(&mut self, kind: Operand, scope: StatementCx) -> u32 {
-        let counts = self.image.counts;
+        let counts = self.counts;
         let count = match kind {
             Operand::Expr => return self.expr(scope.over()),
             Operand::OptExpr | Operand::OptKey if self.choices.once_in(2) => return u32::MAX,

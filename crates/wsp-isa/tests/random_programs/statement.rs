@@ -2,7 +2,6 @@
 
 use super::expr::Over;
 use super::program::{Body, Builder};
-use crate::ptow::shape::{binds, count_shift, policy_operand};
 use wsp_core::ptow::{
     AxisForm, DIM_IMMEDIATE, DimKind, Ext, Group, MAX_BODY_DEPTH, MAX_LOOP_DEPTH, MAX_THRESHOLDS, OPS, Op,
     OpInfo, Operand, POLICY_POOL, PolicyType, Word,
@@ -34,6 +33,30 @@ impl StatementCx {
     }
 }
 
+/// Whether the body of an instruction has one more loop variable.
+fn binds(op: Op) -> bool {
+    matches!(op, Op::ParallelFor | Op::ForEach | Op::Select | Op::Let | Op::While | Op::Recv)
+}
+
+/// The lowest bit of the count, in `operand2` of a `TASK`, of arguments like this one.
+fn count_shift(op: Op) -> Option<u32> {
+    match op {
+        Op::ParamConst | Op::ParamLoopvar | Op::ParamExpr => Some(0),
+        Op::IoInput | Op::IoOutput | Op::IoInout => Some(8),
+        Op::After => Some(16),
+        _ => None,
+    }
+}
+
+/// What the operand of a policy is.
+fn policy_operand(code: u16) -> Operand {
+    match PolicyType::from_code(code) {
+        Some(PolicyType::Affinity) => Operand::Depth,
+        Some(PolicyType::Key | PolicyType::Hash) => Operand::Key,
+        _ => Operand::None,
+    }
+}
+
 impl Builder<'_, '_> {
     /// A statement.
     pub(super) fn statement(&mut self, scope: StatementCx) {
@@ -51,7 +74,7 @@ impl Builder<'_, '_> {
             Op::ParallelFor | Op::ForEach | Op::Select => self.over_axis(info.op, scope),
             Op::Task => self.task(scope),
             Op::Reset => {
-                let labels = usize::from(self.image.counts.labels);
+                let labels = usize::from(self.counts.labels);
                 let first = self.choices.below(labels);
                 let count = 1 + self.choices.below(labels - first);
                 self.push(word(Op::Reset, first as u16, count as u32));
@@ -63,7 +86,7 @@ impl Builder<'_, '_> {
 
     /// Whether there is anything to name, and room for what is inside.
     fn is_possible(&self, info: &OpInfo, scope: StatementCx) -> bool {
-        let counts = self.image.counts;
+        let counts = self.counts;
         let named = |kind: Operand| match kind {
             Operand::Label => counts.labels > 0,
             Operand::Generator => counts.generators > 0,
@@ -161,7 +184,7 @@ impl Builder<'_, '_> {
     fn task(&mut self, scope: StatementCx) {
         let kernel = self.operand(Operand::Kernel, scope) as u16;
         let head = self.push(word(Op::Task, kernel, 0));
-        if self.image.counts.labels > 0 && self.choices.once_in(2) {
+        if self.counts.labels > 0 && self.choices.once_in(2) {
             let label = self.operand(Operand::Label, scope) as u16;
             self.extension(head, word(Op::ExtWord, label, 0));
         }
@@ -184,7 +207,7 @@ impl Builder<'_, '_> {
         match op {
             Op::ParamLoopvar => scope.vars > 0,
             Op::IoInput | Op::IoOutput | Op::IoInout => !self.image.tensors.is_empty(),
-            Op::After => self.image.counts.labels > 0,
+            Op::After => self.counts.labels > 0,
             _ => true,
         }
     }

@@ -7,7 +7,7 @@ const EDGES: [u32; 12] =
     [0, 1, 2, 16, 255, 256, 65_535, 65_536, u32::MAX, 0x7FFF_FFFF, 0x8000_0000, 0x0001_0001];
 
 /// Changes up to eight places of a program: bits, bytes, numbers, words copied, cut out or put in.
-pub fn mutate(program: &mut Vec<u8>, choices: &mut Choices<'_>) {
+pub(crate) fn mutate(program: &mut Vec<u8>, choices: &mut Choices<'_>) {
     for _ in 0..=choices.below(8) {
         one(program, choices);
     }
