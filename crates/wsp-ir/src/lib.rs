@@ -16,6 +16,7 @@ pub mod tg;
 mod tile;
 mod types;
 pub mod verify;
+pub mod walk;
 pub mod workload;
 
 pub use capability::{Capability, CapabilityRow, Support};

@@ -1,9 +1,7 @@
 //! WSP0300: bounded nesting, so that the other checks and every later walk may recurse.
 
 use super::{Checker, rule};
-use crate::{
-    AxisEnd, Block, Dim, Expr, ExtentSource, LocalTy, ParamSource, Schedule, Stmt, StmtKind, TileSize,
-};
+use crate::{AxisEnd, Block, Dim, Expr, LocalTy, ParamSource, Schedule, Stmt, TileSize, walk};
 use wsp_core::limits::MAX_NESTING;
 use wsp_diag::Span;
 
@@ -85,51 +83,7 @@ impl Walk {
         if !self.enter(depth, stmt.span) {
             return;
         }
-        let depth = depth + 1;
-        match &stmt.kind {
-            StmtKind::Let { local: _, init } => self.exprs(init, depth),
-            StmtKind::Assign { local: _, value } => self.expr(value, depth),
-            StmtKind::If { cond, then, otherwise } => {
-                self.expr(cond, depth);
-                self.block(then, depth);
-                self.block(otherwise, depth);
-            }
-            StmtKind::For { var: _, start, end, step, body } => {
-                self.exprs([start, end, step], depth);
-                self.block(body, depth);
-            }
-            StmtKind::While { cond, step, body } => {
-                self.expr(cond, depth);
-                self.block(step, depth);
-                self.block(body, depth);
-            }
-            StmtKind::Return(value) => self.exprs(value, depth),
-            StmtKind::Emit { descriptor: _, fields, hints } => {
-                self.exprs(fields, depth);
-                self.exprs(hints.affinity.iter().map(|(_, value)| value).chain(&hints.priority), depth);
-                self.exprs(
-                    hints.prefetch.iter().flat_map(|p| std::iter::once(&p.value).chain(&p.rest)),
-                    depth,
-                );
-            }
-            StmtKind::ScheduledFor { vars: _, body } => self.block(body, depth),
-            StmtKind::SetTile { axis: _, size } => self.expr(size, depth),
-            StmtKind::SetExtent { axis: _, extent, last } => {
-                self.exprs(last, depth);
-                if let ExtentSource::Scalar(extent) = extent {
-                    self.expr(extent, depth);
-                }
-            }
-            StmtKind::Tile(op) => op.exprs(&mut |e| self.expr(e, depth)),
-            StmtKind::StoreScalar { tensor: _, index, value } => {
-                self.exprs(index, depth);
-                self.expr(value, depth);
-            }
-            StmtKind::LetArray { .. }
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Fence
-            | StmtKind::ApplySchedule(_) => {}
-        }
+        walk::exprs(stmt, &mut |e| self.expr(e, depth + 1));
+        walk::blocks(stmt).for_each(|block| self.block(block, depth + 1));
     }
 }

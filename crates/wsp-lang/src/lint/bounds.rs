@@ -3,7 +3,6 @@
 //! A statement that every task comes to makes it an error: no run goes past it. Under a condition, in a loop that may have no round, in a function that others
 //! call, and in a kernel that perhaps no task runs, it is a warning. Sizes and indices that follow from a launch are looked at by the run.
 
-use super::parts;
 use crate::sema::{SLOT_ALIGN, has_round};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::words::counted;
@@ -11,7 +10,7 @@ use wsp_core::{FuncId, LocalId, TensorId};
 use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::{
     ArrayRef, BinOp, Block, Const, Consumer, Dim, Expr, ExprKind, FuncKind, Function, LaunchTarget, MetaKind,
-    Module, Place, Stmt, StmtKind, Storage, TileOp,
+    Module, Place, Stmt, StmtKind, Storage, TileOp, walk,
 };
 
 /// What no run that comes to it survives, each place once.
@@ -72,7 +71,7 @@ impl<'a> Check<'a> {
             return comes;
         }
         let certain = comes == Comes::Surely;
-        parts::exprs(stmt).into_iter().for_each(|e| self.expr(e, certain));
+        walk::exprs(stmt, &mut |e| self.expr(e, certain));
         match &stmt.kind {
             StmtKind::LetArray { local, array } => _ = self.arrays.insert(*local, *array),
             StmtKind::Emit { descriptor, fields, .. } => {
@@ -106,9 +105,7 @@ impl<'a> Check<'a> {
                     (Comes::Never, Comes::Never) => Comes::Never,
                     (end, Comes::Never) | (Comes::Never, end) if truth(cond).is_some() => end,
                     (Comes::Never, _) | (_, Comes::Never) => Comes::Perhaps,
-                    _ if parts::blocks(stmt).into_iter().flatten().any(|block| leaves(block, stmt)) => {
-                        Comes::Perhaps
-                    }
+                    _ if walk::blocks(stmt).any(|block| leaves(block, stmt)) => Comes::Perhaps,
                     _ => comes,
                 };
             }
@@ -129,7 +126,7 @@ impl<'a> Check<'a> {
             _ => comes.perhaps(),
         };
         let mut goes_on = comes;
-        for block in parts::blocks(stmt).into_iter().flatten() {
+        for block in walk::blocks(stmt) {
             self.block(block, rounds);
             if rounds != Comes::Never && leaves(block, stmt) {
                 goes_on = goes_on.perhaps();
@@ -269,7 +266,7 @@ impl<'a> Check<'a> {
 fn leaves(block: &Block, of: &Stmt) -> bool {
     let is_choice = matches!(of.kind, StmtKind::If { .. });
     let mut leaves = false;
-    parts::each_stmt(block, &mut |stmt| {
+    walk::stmts(block, &mut |stmt| {
         leaves |= match stmt.kind {
             StmtKind::Return(_) => true,
             StmtKind::Break | StmtKind::Continue => is_choice,

@@ -4,14 +4,14 @@
 //! program makes once, and no finding. `while (true)` is how a loop is written that `break` ends; see [`super::loops`].
 
 use super::ranges::{Known, truth};
-use super::{LintInput, codes, parts};
+use super::{LintInput, codes};
 use crate::ast::{self, Block, Expr, ExprKind, Item, SpaceMember, Stmt, StmtKind};
 use crate::sema::walk::each_subexpr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use wsp_core::int::Range;
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::{Const, ExprKind as Ir, Function, StmtKind as IrStmt};
+use wsp_ir::{Const, ExprKind as Ir, Function, StmtKind as IrStmt, walk};
 
 /// The warnings of all functions, of items of spaces and of what a launch must fulfil.
 pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
@@ -28,12 +28,12 @@ pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
                 undecided.insert(condition.span);
             }
         };
-        parts::each_stmt(&function.body, &mut |stmt| {
+        walk::stmts(&function.body, &mut |stmt| {
             if let IrStmt::If { cond, .. } | IrStmt::While { cond, .. } = &stmt.kind {
                 note(cond);
             }
         });
-        parts::each_expr(&function.body, &mut |e| {
+        walk::each_expr(&function.body, &mut |e| {
             if let Ir::Select(cond, ..) = &e.kind {
                 note(cond);
             }
@@ -65,7 +65,7 @@ fn finding(span: Span, value: bool, why: &str) -> Diagnostic {
 fn known(function: &Function, asked: &Asked) -> Known {
     let mut known = Known::new();
     let mut assigned = BTreeSet::new();
-    parts::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
+    walk::stmts(&function.body, &mut |stmt| match &stmt.kind {
         IrStmt::Assign { local, .. } => {
             assigned.insert(*local);
         }

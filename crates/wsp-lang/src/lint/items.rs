@@ -3,12 +3,12 @@
 //! Only a file with a host entry is a whole program; what the others declare may serve those who include or use them.
 
 use super::mentions::Mentions;
-use super::{LintInput, codes, is_meant, parts, unused};
+use super::{LintInput, codes, is_meant, unused};
 use crate::ast::{ExprKind, Extent, Ident, Item, Shape, Struct};
 use std::collections::BTreeSet;
 use wsp_core::StructId;
 use wsp_diag::Diagnostic;
-use wsp_ir::{Consumer, Elem, ExprKind as Ir, LocalTy, Module, StmtKind};
+use wsp_ir::{Consumer, Elem, ExprKind as Ir, LocalTy, Module, StmtKind, walk};
 
 /// The warnings of all declarations.
 pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
@@ -101,7 +101,7 @@ fn extents(shape: &Shape) -> impl Iterator<Item = &str> {
 fn fields_read(module: &Module) -> BTreeSet<(StructId, u32)> {
     let mut read = BTreeSet::new();
     for function in &module.functions {
-        parts::each_expr(&function.body, &mut |e| {
+        walk::each_expr(&function.body, &mut |e| {
             if let Ir::Field(local, field) = e.kind
                 && let LocalTy::Descriptor(of) = function.local(local).ty
             {
@@ -153,7 +153,7 @@ fn unread_fields(
 fn is_emitted(module: &Module, id: StructId) -> bool {
     let mut emitted = false;
     for function in &module.functions {
-        parts::each_stmt(&function.body, &mut |stmt| {
+        walk::stmts(&function.body, &mut |stmt| {
             emitted |= matches!(stmt.kind, StmtKind::Emit { descriptor, .. } if descriptor == id);
         });
     }

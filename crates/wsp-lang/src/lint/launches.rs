@@ -1,10 +1,10 @@
 //! What a launch reaches: its spaces, the kernels that their generators emit tasks for, and the tensors of these.
 
-use super::{LintInput, codes, is_meant, parts, unused};
+use super::{LintInput, codes, is_meant, unused};
 use std::collections::BTreeSet;
 use wsp_core::{AccessKind, FuncId, SpaceId, TensorId};
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::{Consumer, ExprKind, FuncKind, Function, LaunchTarget, Module, StmtKind, Storage};
+use wsp_ir::{Consumer, ExprKind, FuncKind, Function, LaunchTarget, Module, StmtKind, Storage, walk};
 
 /// The warnings of a program with a host entry.
 pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
@@ -58,7 +58,7 @@ fn launched_kernels(module: &Module, spaces: &BTreeSet<SpaceId>) -> BTreeSet<Fun
         if !spaces.contains(&space) {
             continue;
         }
-        parts::each_stmt(&function.body, &mut |stmt| {
+        walk::stmts(&function.body, &mut |stmt| {
             let StmtKind::Emit { descriptor, .. } = stmt.kind else { return };
             match module.structs[descriptor.index()].consumer {
                 Consumer::Kernel(kernel) => {
@@ -77,7 +77,7 @@ fn launched_kernels(module: &Module, spaces: &BTreeSet<SpaceId>) -> BTreeSet<Fun
 /// Tensors that a function loads from, and those that it stores to.
 fn accesses(function: &Function) -> (BTreeSet<TensorId>, BTreeSet<TensorId>) {
     let (mut loaded, mut stored) = (BTreeSet::new(), BTreeSet::new());
-    parts::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
+    walk::stmts(&function.body, &mut |stmt| match &stmt.kind {
         StmtKind::Tile(op) => match op.tensor() {
             Some((tensor, AccessKind::Read)) => _ = loaded.insert(tensor),
             Some((tensor, AccessKind::Write)) => _ = stored.insert(tensor),
@@ -88,7 +88,7 @@ fn accesses(function: &Function) -> (BTreeSet<TensorId>, BTreeSet<TensorId>) {
         }
         _ => {}
     });
-    parts::each_expr(&function.body, &mut |e| {
+    walk::each_expr(&function.body, &mut |e| {
         if let ExprKind::LoadScalar(tensor, _) = &e.kind {
             loaded.insert(*tensor);
         }

@@ -1,17 +1,17 @@
 //! Loops that cannot end: what the loop does to what the condition reads leaves the condition true, and no `break` or `return` leaves them.
 
 use super::ranges::{Known, range, truth};
-use super::{LintInput, codes, parts};
+use super::{LintInput, codes};
 use std::collections::BTreeSet;
 use wsp_core::LocalId;
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::{BinOp, Block, Const, Expr, ExprKind, StmtKind};
+use wsp_ir::{BinOp, Block, Const, Expr, ExprKind, StmtKind, walk};
 
 /// The warnings of all functions.
 pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for function in &program.module.functions {
-        parts::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
+        walk::stmts(&function.body, &mut |stmt| match &stmt.kind {
             StmtKind::While { cond, step, body } if !leaves(body) => {
                 found.extend(endless(cond, step, body, stmt.span));
             }
@@ -61,7 +61,7 @@ fn tested<'a>(cond: &'a Expr, step: &Block) -> &'a Expr {
 fn steady(cond: &Expr, step: &Block, body: &Block) -> bool {
     let mut changed: BTreeSet<LocalId> = BTreeSet::new();
     for block in [step, body] {
-        parts::each_stmt(block, &mut |stmt| match &stmt.kind {
+        walk::stmts(block, &mut |stmt| match &stmt.kind {
             StmtKind::Assign { local, value } if keeps(*local, value) || holds(cond, *local, value) => {}
             StmtKind::Assign { local, .. }
             | StmtKind::Let { local, .. }
@@ -73,7 +73,7 @@ fn steady(cond: &Expr, step: &Block, body: &Block) -> bool {
         });
     }
     let mut steady = true;
-    parts::each_subexpr(cond, &mut |e| match &e.kind {
+    walk::each_subexpr(cond, &mut |e| match &e.kind {
         ExprKind::Local(local) => steady &= !changed.contains(local),
         // A loop may change tiles, tensors, tile sizes and reservations.
         ExprKind::TileMax(_)
@@ -130,6 +130,6 @@ pub(crate) fn leaves(body: &Block) -> bool {
 /// Whether a `return` stands in a block.
 pub(crate) fn returns(body: &Block) -> bool {
     let mut found = false;
-    parts::each_stmt(body, &mut |stmt| found |= matches!(stmt.kind, StmtKind::Return(_)));
+    walk::stmts(body, &mut |stmt| found |= matches!(stmt.kind, StmtKind::Return(_)));
     found
 }

@@ -20,7 +20,6 @@ mod items;
 mod launches;
 mod loops;
 mod mentions;
-mod parts;
 mod ranges;
 mod slots;
 mod tiles;

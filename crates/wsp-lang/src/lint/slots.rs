@@ -4,12 +4,14 @@
 //! nothing but the value of such calls leads to these slots, for loads and for stores; what else a field may be leads a store to any
 //! slot, and a load to none that is known. Loads under conditions, and of perhaps no row, do not count.
 
-use super::{LintInput, codes, parts};
+use super::{LintInput, codes};
 use crate::sema::SLOT_ALIGN;
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{FuncId, LocalId, TensorId, TierSetId};
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::{BinOp, Block, Consumer, Expr, ExprKind, FuncKind, Function, Module, StmtKind, Storage, TileOp};
+use wsp_ir::{
+    BinOp, Block, Consumer, Expr, ExprKind, FuncKind, Function, Module, StmtKind, Storage, TileOp, walk,
+};
 
 /// Which slots a call may give: those of its generator and of its tiers whose keys have so many words, which forms do not share.
 type Slots = (usize, TierSetId, usize);
@@ -70,7 +72,7 @@ impl Kernel {
             fields_of(offset, &values, &mut BTreeSet::new(), &mut fields);
             Some(Accessed { tensor, terms, fields })
         };
-        parts::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
+        walk::stmts(&function.body, &mut |stmt| match &stmt.kind {
             StmtKind::Tile(TileOp::Store { tensor, at, .. }) => {
                 kernel.stores.extend(accessed(*tensor, &at.index));
             }
@@ -85,7 +87,7 @@ impl Kernel {
 /// What the variables of a function are given.
 fn values(function: &Function) -> Values<'_> {
     let mut values = Values::new();
-    parts::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
+    walk::stmts(&function.body, &mut |stmt| match &stmt.kind {
         StmtKind::Let { local, init } => values.entry(*local).or_default().push(init.as_ref()),
         StmtKind::Assign { local, value } => values.entry(*local).or_default().push(Some(value)),
         StmtKind::For { var, start, step, .. } => {
@@ -108,7 +110,7 @@ fn once<'v, 'a>(
 
 /// The fields of the descriptor in an expression.
 fn fields_of(e: &Expr, values: &Values<'_>, seen: &mut BTreeSet<LocalId>, fields: &mut BTreeSet<u32>) {
-    parts::each_subexpr(e, &mut |e| match e.kind {
+    walk::each_subexpr(e, &mut |e| match e.kind {
         ExprKind::Field(_, field) => _ = fields.insert(field),
         ExprKind::Local(local) => {
             once(values, seen, local).for_each(|value| fields_of(value, values, seen, fields));
@@ -144,9 +146,7 @@ fn terms_of(e: &Expr, values: &Values<'_>, seen: &mut BTreeSet<LocalId>, terms: 
 /// is perhaps left out.
 fn certain_loads<'a>(block: &'a Block, f: &mut dyn FnMut(TensorId, &'a [Expr])) -> bool {
     for stmt in block {
-        for e in parts::exprs(stmt) {
-            scalar_loads(e, f);
-        }
+        walk::exprs(stmt, &mut |e| scalar_loads(e, f));
         let leaves = match &stmt.kind {
             StmtKind::Tile(TileOp::Load { tensor, at, rows, cols, .. }) => {
                 let some = |count: &Option<Expr>| {
@@ -161,8 +161,8 @@ fn certain_loads<'a>(block: &'a Block, f: &mut dyn FnMut(TensorId, &'a [Expr])) 
             StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) => true,
             _ => {
                 let mut leaves = false;
-                parts::blocks(stmt).into_iter().flatten().for_each(|inner| {
-                    parts::each_stmt(inner, &mut |stmt| {
+                walk::blocks(stmt).for_each(|inner| {
+                    walk::stmts(inner, &mut |stmt| {
                         leaves |=
                             matches!(stmt.kind, StmtKind::Break | StmtKind::Continue | StmtKind::Return(_));
                     });
@@ -211,7 +211,7 @@ impl Uses {
             let mut calls = Vec::new();
             slots_of(e, generator, &values, &mut BTreeSet::new(), &mut calls).then_some(calls)
         };
-        parts::each_stmt(&function.body, &mut |stmt| {
+        walk::stmts(&function.body, &mut |stmt| {
             let StmtKind::Emit { descriptor, fields, .. } = &stmt.kind else { return };
             let takers: Vec<FuncId> = match module.structs[descriptor.index()].consumer {
                 Consumer::Kernel(kernel) => vec![kernel],

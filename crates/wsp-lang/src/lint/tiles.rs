@@ -4,11 +4,11 @@
 //! is no finding. In the first pass of a loop nothing of a later pass is there: a read that every first pass reaches needs
 //! a write before the loop, or earlier in its body.
 
-use super::{LintInput, codes, parts};
+use super::{LintInput, codes};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::LocalId;
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::{Block, Expr, ExprKind, Function, LocalTy, Stmt, StmtKind, TileOp};
+use wsp_ir::{Block, Expr, ExprKind, Function, LocalTy, Stmt, StmtKind, TileOp, walk};
 
 /// The warnings of all kernels.
 pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
@@ -63,7 +63,7 @@ impl<'a> Flow<'a> {
         for stmt in block {
             self.stmt(stmt, written);
             // Behind a statement that may leave the pass nothing is sure to run in it.
-            if parts::blocks(stmt).iter().flatten().any(|block| leaves(block)) {
+            if walk::blocks(stmt).any(leaves) {
                 self.set_conditional(true);
             }
         }
@@ -81,9 +81,7 @@ impl<'a> Flow<'a> {
     }
 
     fn stmt(&mut self, stmt: &'a Stmt, written: &mut BTreeSet<LocalId>) {
-        for e in parts::exprs(stmt) {
-            self.expr(e, written);
-        }
+        walk::exprs(stmt, &mut |e| self.expr(e, written));
         match &stmt.kind {
             StmtKind::Let { local, .. } => {
                 written.remove(local);
@@ -113,7 +111,7 @@ impl<'a> Flow<'a> {
     fn repeated(&mut self, blocks: &[&'a Block], written: &mut BTreeSet<LocalId>) {
         let (mut carried, mut own) = (BTreeSet::new(), BTreeSet::new());
         for block in blocks {
-            parts::each_stmt(block, &mut |stmt| match &stmt.kind {
+            walk::stmts(block, &mut |stmt| match &stmt.kind {
                 StmtKind::Tile(op) => carried.extend(op.writes()),
                 StmtKind::Let { local, .. } => {
                     own.insert(*local);
@@ -136,7 +134,7 @@ impl<'a> Flow<'a> {
 
     fn expr(&mut self, e: &Expr, written: &BTreeSet<LocalId>) {
         let mut reads = Vec::new();
-        parts::each_subexpr(e, &mut |e| {
+        walk::each_subexpr(e, &mut |e| {
             if let ExprKind::TileMax(tile) | ExprKind::TileSum(tile) = e.kind {
                 reads.push((tile, e.span));
             }
@@ -158,7 +156,7 @@ impl<'a> Flow<'a> {
 /// Whether a block may leave the pass of the loop that it stands in, or the function.
 fn leaves(block: &Block) -> bool {
     let mut found = false;
-    parts::each_stmt(block, &mut |stmt| {
+    walk::stmts(block, &mut |stmt| {
         found |= matches!(stmt.kind, StmtKind::Break | StmtKind::Continue | StmtKind::Return(_));
     });
     found
