@@ -94,7 +94,8 @@ impl wsp_backend::Program for UnitProgram {
             listing.kernels.iter().map(|kernel| (kernel.name.clone(), 0)).collect();
         listing.tasks.iter().for_each(|kernel| kernels[*kernel as usize].1 += 1);
         kernels.retain(|(_, nodes)| *nodes > 0);
-        Ok(Explanation { kernels, schedule: Vec::new(), notes: Vec::new(), own: Box::new(listing) })
+        let implementation = self.implementation(options)?;
+        Ok(Explanation { kernels, schedule: Vec::new(), notes: Vec::new(), implementation, own: Box::new(listing) })
     }
 
     fn graph(&self, _args: &Args, options: &GraphOptions) -> Result<GraphListing, RunError> {
