@@ -225,7 +225,6 @@ pub(crate) fn sample() -> RunReport {
         data: Some(DataSummary { sequences: 32, tokens: 41_230, longest: 16_384, kv_bytes: 42_219_520 }),
         stats: RunStats {
             threads: 2,
-            aicpus: None,
             max_blocks: 72,
             schedule: Some("DecodeSchedule".to_owned()),
             schedule_lines: vec!["PTO_AFFINITY(batch, PTO_CORE_GROUP): enforced".to_owned()],

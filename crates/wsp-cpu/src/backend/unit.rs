@@ -95,7 +95,13 @@ impl wsp_backend::Program for UnitProgram {
         listing.tasks.iter().for_each(|kernel| kernels[*kernel as usize].1 += 1);
         kernels.retain(|(_, nodes)| *nodes > 0);
         let implementation = self.implementation(options)?;
-        Ok(Explanation { kernels, schedule: Vec::new(), notes: Vec::new(), implementation, own: Box::new(listing) })
+        Ok(Explanation {
+            kernels,
+            schedule: Vec::new(),
+            notes: Vec::new(),
+            implementation,
+            own: Box::new(listing),
+        })
     }
 
     fn graph(&self, _args: &Args, options: &GraphOptions) -> Result<GraphListing, RunError> {

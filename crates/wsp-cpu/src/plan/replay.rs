@@ -115,6 +115,9 @@ impl Plan {
 
 /// AICPUs generate tasks, and a plan has them.
 fn generates_nothing(aicpus: u16) -> Diagnostic {
-    let message = format!("a plan that is kept has its tasks, and leaves {} without work", counted(u64::from(aicpus), "AICPU"));
+    let message = format!(
+        "a plan that is kept has its tasks, and leaves {} without work",
+        counted(u64::from(aicpus), "AICPU")
+    );
     Diagnostic::error(codes::BAD_OPTION, message).help("run it on threads: leave out `--aicpus`")
 }

@@ -1,6 +1,8 @@
 //! Integration tests, in one program: they link once.
 
 mod access_soundness;
+#[path = "../../../wsp-isa/tests/choices/mod.rs"]
+mod choices;
 mod decode_example;
 mod expected_accesses;
 mod lowering;
@@ -10,6 +12,8 @@ mod ptow_limits;
 mod ptow_lowering;
 mod ptow_support;
 mod ptow_workload;
+#[path = "../../../wsp-isa/tests/random_programs/mod.rs"]
+mod random_programs;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]
 mod randomised;
 mod schedule_order;

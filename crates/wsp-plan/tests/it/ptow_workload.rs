@@ -1,7 +1,9 @@
 //! Programs of bytes as workloads: what a workload made becomes the same bytes again, and what is written by hand generates the same tasks.
 
+use crate::choices::{Choices, bytes};
 use crate::ptow_differential::{TOUR, example};
 use crate::ptow_support::schedules::random_schedule;
+use crate::random_programs::{Temper, launch, valid_program};
 use crate::randomised::cases;
 use crate::workload_support::random::{Rng, random_module};
 use crate::workload_support::{module, schedule};
@@ -11,7 +13,6 @@ use wsp_core::ptow::prefix::Prefixes;
 use wsp_core::ptow::{DispatchConfig, Launch, Program, Verified, marks_needed};
 use wsp_core::{MAX_RANK, Region, SlotId};
 use wsp_ir::workload::{Deps, DirectiveKind, WorkloadModule, text};
-use wsp_isa::ptow::random::{Choices, Temper, bytes, launch, valid_program};
 use wsp_isa::ptow::{AlignedBytes, workload};
 use wsp_plan::ptow::{Lowered, lower};
 

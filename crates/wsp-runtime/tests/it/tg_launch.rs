@@ -372,7 +372,7 @@ fn what_a_worker_would_take_next_starts_in_its_turn_when_something_comes_from_ou
     build.vector("U", 1);
     let urgent = build.finish();
     let with_urgent = while_the_first_runs(&graph, false, |runtime, _, script| {
-        runtime.set_priority(&urgent, 5);
+        runtime.set_priority(&urgent, 5).expect("the launch runs");
         let stream = runtime.create_stream(0).unwrap();
         runtime.launch(&urgent, script, LaunchOptions::on(stream)).unwrap();
     });
