@@ -39,7 +39,7 @@ pub struct MissedHazard {
     pub later: u32,
 }
 
-/// The tasks of a workload and the edges between them.
+/// The tasks of a program and the edges between them; of a task graph its nodes, those of all graphs in order.
 #[derive(Clone, Debug, Default)]
 pub struct GraphListing {
     /// Kernels; the last is that of barrier nodes.

@@ -127,7 +127,7 @@ pub struct KernelStats {
 /// What a run would do.
 #[derive(Debug)]
 pub struct Explanation {
-    /// Tasks by kernel, in the order of the program.
+    /// Tasks by kernel, in the order of the program; of a task graph nodes by name, as its file has them.
     pub kernels: Vec<(String, u64)>,
     /// What the target does with each statement of the schedule.
     pub schedule: Vec<String>,
