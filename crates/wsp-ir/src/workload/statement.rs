@@ -1,6 +1,6 @@
 //! The kinds of statements of workloads, and what targets do with each.
 
-use super::{Block, Node, NodeKind, WorkloadModule};
+use super::{ArgValue, Block, DimRange, IntExpr, Iteration, Node, NodeKind, WorkloadModule};
 use crate::{CapabilityRow, Support};
 use wsp_core::WorkloadId;
 
@@ -65,6 +65,26 @@ statements! {
     Consume: expanded_by_the_host(enforced("consume", "the tasks of its body, when the channel has a token"));
 }
 
+/// The blocks inside a statement; `$iter` and `$part` say whether they may be changed.
+macro_rules! bodies {
+    ($kind:expr, $iter:ident, $($part:tt)+) => {
+        match $kind {
+            NodeKind::ParallelFor { body, .. }
+            | NodeKind::ForEach { body, .. }
+            | NodeKind::Select { body, .. }
+            | NodeKind::While { body, .. }
+            | NodeKind::Send { body, .. }
+            | NodeKind::Consume { body, .. } => vec![body],
+            NodeKind::Pipeline { processes } => {
+                processes.$iter().map(|process| $($part)+ process.body).collect()
+            }
+            NodeKind::Cond { then, otherwise, .. } => vec![then, otherwise],
+            NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => blocks.$iter().collect(),
+            NodeKind::Task(_) | NodeKind::Call { .. } => Vec::new(),
+        }
+    };
+}
+
 impl NodeKind {
     /// What kind of statement it is.
     pub fn statement(&self) -> StatementKind {
@@ -84,20 +104,51 @@ impl NodeKind {
         }
     }
 
-    /// The blocks inside the statement.
-    pub fn bodies(&self) -> Vec<&Block> {
+    /// The expressions of the statement itself, in the order of the text: not those of the blocks inside.
+    pub fn exprs(&self) -> Vec<&IntExpr> {
         match self {
-            NodeKind::ParallelFor { body, .. }
-            | NodeKind::ForEach { body, .. }
-            | NodeKind::Select { body, .. }
-            | NodeKind::While { body, .. }
-            | NodeKind::Send { body, .. }
-            | NodeKind::Consume { body, .. } => vec![body],
-            NodeKind::Pipeline { processes } => processes.iter().map(|process| &process.body).collect(),
-            NodeKind::Cond { then, otherwise, .. } => vec![then, otherwise],
-            NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => blocks.iter().collect(),
-            NodeKind::Task(_) | NodeKind::Call { .. } => Vec::new(),
+            NodeKind::Task(task) => task.args.iter().flat_map(|arg| arg.value.exprs()).collect(),
+            NodeKind::ParallelFor { over, .. } | NodeKind::ForEach { over, .. } => match over {
+                Iteration::Axis(_) => Vec::new(),
+                Iteration::Ragged { outer, .. } => vec![outer],
+                Iteration::Range { lo, hi, step } => [lo, hi].into_iter().chain(step).collect(),
+            },
+            NodeKind::Select { row, .. } => vec![row],
+            NodeKind::Cond { condition, .. } => vec![condition],
+            NodeKind::While { condition, max, .. } => [condition].into_iter().chain(max).collect(),
+            NodeKind::Call { args, .. } => args.iter().collect(),
+            NodeKind::Combine(_)
+            | NodeKind::Sequential(_)
+            | NodeKind::Pipeline { .. }
+            | NodeKind::Send { .. }
+            | NodeKind::Consume { .. } => Vec::new(),
         }
+    }
+
+    /// The blocks inside the statement, in the order of the text.
+    pub fn bodies(&self) -> Vec<&Block> {
+        bodies!(self, iter, &)
+    }
+
+    /// The blocks inside the statement, for change in place.
+    pub fn bodies_mut(&mut self) -> Vec<&mut Block> {
+        bodies!(self, iter_mut, &mut)
+    }
+}
+
+impl ArgValue {
+    /// Its expressions, in the order of the text.
+    pub fn exprs(&self) -> Vec<&IntExpr> {
+        let access = match self {
+            ArgValue::Scalar(value) => return vec![value],
+            ArgValue::Access(access) => access,
+        };
+        let of = |range| match range {
+            &DimRange::Whole => [None, None],
+            DimRange::Index(lo) => [Some(lo), None],
+            DimRange::Range { lo, hi: other } | DimRange::Sized { lo, len: other } => [Some(lo), Some(other)],
+        };
+        access.ranges.iter().flat_map(of).flatten().collect()
     }
 }
 

@@ -172,35 +172,9 @@ impl<'m> Counter<'m> {
     fn depends(&mut self, block: &Block, vars: &[VarId]) -> bool {
         block.iter().any(|node| {
             self.visits += 1;
-            let named = |expr: &IntExpr| names(expr, vars);
-            match &node.kind {
-                NodeKind::Task(_) => false,
-                NodeKind::ParallelFor { over, body, .. } | NodeKind::ForEach { over, body, .. } => {
-                    let named = match over {
-                        Iteration::Axis(_) => false,
-                        Iteration::Ragged { outer, .. } => named(outer),
-                        Iteration::Range { lo, hi, step } => {
-                            named(lo) || named(hi) || step.as_ref().is_some_and(named)
-                        }
-                    };
-                    named || self.depends(body, vars)
-                }
-                NodeKind::Select { row, body, .. } => named(row) || self.depends(body, vars),
-                NodeKind::Cond { condition, then, otherwise } => {
-                    named(condition) || self.depends(then, vars) || self.depends(otherwise, vars)
-                }
-                NodeKind::While { condition, max, body } => {
-                    named(condition) || max.as_ref().is_some_and(named) || self.depends(body, vars)
-                }
-                NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
-                    blocks.iter().any(|block| self.depends(block, vars))
-                }
-                NodeKind::Pipeline { processes } => {
-                    processes.iter().any(|process| self.depends(&process.body, vars))
-                }
-                NodeKind::Send { body, .. } | NodeKind::Consume { body, .. } => self.depends(body, vars),
-                NodeKind::Call { args, .. } => args.iter().any(named),
-            }
+            !matches!(node.kind, NodeKind::Task(_))
+                && (node.kind.exprs().into_iter().any(|expr| names(expr, vars))
+                    || node.kind.bodies().into_iter().any(|body| self.depends(body, vars)))
         })
     }
 }

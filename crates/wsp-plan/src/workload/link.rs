@@ -127,26 +127,10 @@ pub fn modes(kernel: &Kernel) -> Vec<AccessMode> {
 /// Calls `f` for every task statement with its place, in the order of the text.
 fn visit_tasks(block: &mut Block, f: &mut impl FnMut(&mut Task, Span)) {
     for node in block {
-        match &mut node.kind {
-            NodeKind::Task(task) => f(task, node.span),
-            NodeKind::ParallelFor { body, .. }
-            | NodeKind::ForEach { body, .. }
-            | NodeKind::Select { body, .. }
-            | NodeKind::While { body, .. }
-            | NodeKind::Send { body, .. }
-            | NodeKind::Consume { body, .. } => visit_tasks(body, f),
-            NodeKind::Pipeline { processes } => {
-                processes.iter_mut().for_each(|process| visit_tasks(&mut process.body, f));
-            }
-            NodeKind::Cond { then, otherwise, .. } => {
-                visit_tasks(then, f);
-                visit_tasks(otherwise, f);
-            }
-            NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
-                blocks.iter_mut().for_each(|block| visit_tasks(block, f));
-            }
-            NodeKind::Call { .. } => {}
+        if let NodeKind::Task(task) = &mut node.kind {
+            f(task, node.span);
         }
+        node.kind.bodies_mut().into_iter().for_each(|inner| visit_tasks(inner, f));
     }
 }
 

@@ -67,27 +67,11 @@ fn settle_workload(workload: &mut Workload) {
 /// Processes of one pipeline have different names.
 fn settle_processes(block: &mut Block) {
     for node in block {
-        match &mut node.kind {
-            NodeKind::Pipeline { processes } => {
-                let names = processes.iter_mut().map(|process| (&mut process.name, ""));
-                Space::default().name_apart(names.collect());
-                processes.iter_mut().for_each(|process| settle_processes(&mut process.body));
-            }
-            NodeKind::ParallelFor { body, .. }
-            | NodeKind::ForEach { body, .. }
-            | NodeKind::Select { body, .. }
-            | NodeKind::While { body, .. }
-            | NodeKind::Send { body, .. }
-            | NodeKind::Consume { body, .. } => settle_processes(body),
-            NodeKind::Cond { then, otherwise, .. } => {
-                settle_processes(then);
-                settle_processes(otherwise);
-            }
-            NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
-                blocks.iter_mut().for_each(settle_processes);
-            }
-            NodeKind::Task(_) | NodeKind::Call { .. } => {}
+        if let NodeKind::Pipeline { processes } = &mut node.kind {
+            let names = processes.iter_mut().map(|process| (&mut process.name, ""));
+            Space::default().name_apart(names.collect());
         }
+        node.kind.bodies_mut().into_iter().for_each(settle_processes);
     }
 }
 

@@ -1,9 +1,7 @@
 //! How deep statements and expressions nest. Every other check recurses and so relies on this one.
 
 use super::{Checker, error, rule};
-use crate::workload::{
-    Arg, ArgValue, AxisKind, Block, DimRange, IntExpr, IntExprKind, Iteration, Node, NodeKind, ParamSource,
-};
+use crate::workload::{AxisKind, Block, IntExpr, IntExprKind, Node, NodeKind, ParamSource};
 use wsp_core::limits::MAX_NESTING;
 use wsp_diag::Span;
 
@@ -104,70 +102,19 @@ fn block(nodes: &Block, level: u32, heights: &[u32]) -> Result<u32, TooDeep> {
 }
 
 fn node(node: &Node, level: u32, heights: &[u32]) -> Result<u32, TooDeep> {
-    match &node.kind {
-        NodeKind::Task(task) => {
-            task.args.iter().try_for_each(arg)?;
-            Ok(0)
+    exprs(node.kind.exprs())?;
+    if let NodeKind::Call { workload, .. } = &node.kind {
+        let height = heights.get(workload.index()).copied().unwrap_or(0);
+        if level - 1 + height > MAX_NESTING {
+            let help = "call it from a place that is less deep";
+            let what = "statements, with those of called workloads,";
+            return Err(TooDeep { span: node.span, what, help });
         }
-        NodeKind::ParallelFor { over, body, .. } | NodeKind::ForEach { over, body, .. } => {
-            match over {
-                Iteration::Axis(_) => {}
-                Iteration::Ragged { outer, .. } => expr(outer)?,
-                Iteration::Range { lo, hi, step } => exprs([lo, hi].into_iter().chain(step))?,
-            }
-            block(body, level, heights)
-        }
-        NodeKind::Select { row, body, .. } => {
-            expr(row)?;
-            block(body, level, heights)
-        }
-        NodeKind::Cond { condition, then, otherwise } => {
-            expr(condition)?;
-            Ok(block(then, level, heights)?.max(block(otherwise, level, heights)?))
-        }
-        NodeKind::While { condition, max, body } => {
-            exprs([condition].into_iter().chain(max))?;
-            block(body, level, heights)
-        }
-        NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
-            let mut height = 0;
-            for body in blocks {
-                height = height.max(block(body, level, heights)?);
-            }
-            Ok(height)
-        }
-        NodeKind::Pipeline { processes } => {
-            let mut height = 0;
-            for process in processes {
-                height = height.max(block(&process.body, level, heights)?);
-            }
-            Ok(height)
-        }
-        NodeKind::Send { body, .. } | NodeKind::Consume { body, .. } => block(body, level, heights),
-        NodeKind::Call { workload, args } => {
-            exprs(args)?;
-            let height = heights.get(workload.index()).copied().unwrap_or(0);
-            if level - 1 + height > MAX_NESTING {
-                let help = "call it from a place that is less deep";
-                return Err(TooDeep {
-                    span: node.span,
-                    what: "statements, with those of called workloads,",
-                    help,
-                });
-            }
-            Ok(height)
-        }
+        return Ok(height);
     }
-}
-
-fn arg(arg: &Arg) -> Depth {
-    let access = match &arg.value {
-        ArgValue::Scalar(value) => return expr(value),
-        ArgValue::Access(access) => access,
-    };
-    access.ranges.iter().try_for_each(|range| match range {
-        DimRange::Whole => Ok(()),
-        DimRange::Index(lo) => expr(lo),
-        DimRange::Range { lo, hi: other } | DimRange::Sized { lo, len: other } => exprs([lo, other]),
-    })
+    let mut height = 0;
+    for body in node.kind.bodies() {
+        height = height.max(block(body, level, heights)?);
+    }
+    Ok(height)
 }

@@ -119,16 +119,7 @@ impl<'m> Checker<'m> {
 fn first_after(block: &Block) -> Option<Span> {
     block.iter().find_map(|node| match &node.kind {
         NodeKind::Task(task) => (!task.after.is_empty()).then_some(node.span),
-        NodeKind::ParallelFor { body, .. }
-        | NodeKind::ForEach { body, .. }
-        | NodeKind::Select { body, .. }
-        | NodeKind::While { body, .. }
-        | NodeKind::Send { body, .. }
-        | NodeKind::Consume { body, .. } => first_after(body),
-        NodeKind::Pipeline { processes } => processes.iter().find_map(|process| first_after(&process.body)),
-        NodeKind::Cond { then, otherwise, .. } => first_after(then).or_else(|| first_after(otherwise)),
-        NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => blocks.iter().find_map(first_after),
-        NodeKind::Call { .. } => None,
+        other => other.bodies().into_iter().find_map(first_after),
     })
 }
 
