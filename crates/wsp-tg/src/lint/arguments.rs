@@ -97,7 +97,7 @@ fn too_many(cx: &mut Cx<'_>, at: u32, kernel: u32, arg: u32, signature: &KernelS
     cx.report(found.help("remove the binding"));
 }
 
-/// Whether the bytes bound can hold what the kernel takes.
+/// Whether the bytes bound can hold what the kernel takes: in each round, or in one that is certain to come.
 fn bytes(
     cx: &mut Cx<'_>,
     binding: &Binding,
@@ -107,27 +107,28 @@ fn bytes(
 ) {
     let Some(need) = arg.least_bytes() else { return };
     let block = cx.outline.kernels[binding.kernel as usize].block;
-    let most = |scalar: Scalar| {
+    let values = |scalar: Scalar| {
         let value = Affine::of(cx.module, scalar)?;
-        cx.outline.extremes(cx.module, block, &value)
+        let extremes = cx.outline.extremes(cx.module, block, &value)?;
+        Some((extremes, cx.outline.takes_all(cx.module, block, &value)))
     };
-    let (Some(offset), Some(size)) = (most(range.0), most(range.1)) else { return };
+    let (Some((offset, all_offsets)), Some((size, all_sizes))) = (values(range.0), values(range.1)) else {
+        return;
+    };
+    let is_certain = all_offsets && all_sizes;
     for &no in cx.module.tensors_of(tensor) {
         let Some(def) = cx.outline.tensor(no) else { continue };
-        let have = match (size.high, def.bytes) {
-            (0, Some(bytes)) => i128::from(bytes).saturating_sub(offset.high),
-            (0, None) => continue,
-            (size, _) => size,
-        };
+        let rest = |at: i128| def.bytes.map_or(i128::MAX, |bytes| i128::from(bytes).saturating_sub(at));
+        // 0 bytes are the rest of the tensor.
+        let fewest = if size.high == 0 { rest(offset.high) } else { size.high };
+        let most = if size.low > 0 { size.high } else { rest(offset.low) };
+        let have = if is_certain { most.min(fewest) } else { most };
         if have < i128::from(need) {
             let (name, what) = (cx.kernel_name(binding.kernel), &arg.name);
             let message =
                 format!("argument {} of kernel `{name}` is bound to too few bytes", binding.arg_index);
-            let found = cx.on(
-                error(TOO_SMALL, message),
-                binding.at,
-                &format!("{have} {}", if have == 1 { "byte" } else { "bytes" }),
-            );
+            let have = counted(have.max(0) as u64, "byte").to_string();
+            let found = cx.on(error(TOO_SMALL, message), binding.at, &have);
             let found = found.note(format!("`{what}` takes at least {need}: {}", shape(arg)));
             cx.report(found.help(format!("bind at least {}", counted(need, "byte"))));
             return;

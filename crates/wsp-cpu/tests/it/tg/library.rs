@@ -69,6 +69,26 @@ fn power_iteration_ends_with_the_largest_eigenvalue() {
     assert_eq!(value(4).to_bits(), alone.to_bits());
 }
 
+/// ISA-CF-03, ISA-MC-07: what the arm of a condition binds fits where the arm is taken; the run finds where it does not.
+#[test]
+fn a_binding_with_too_few_bytes_counts_in_the_rounds_that_are_taken() {
+    let kernels = library(
+        "PTO_SHAPE(out, 2)\nPTO_KERNEL_IMPL(two, Tensor<float> out) {\n    PTO_STORE_SCALAR(out, 1.0f, {0});\n    PTO_STORE_SCALAR(out, 2.0f, {1});\n}\n",
+    );
+    for (mode, offset, fits) in [("", 8, 4), (", SEQUENTIAL", 8, 4), ("", 4, 7), (", SEQUENTIAL", 4, 7)] {
+        let text = |taken: i32| {
+            format!(
+                "extern OUT: f32[8]\narg a: i64 = {taken}\nTG_BEGIN(G)\nCF_LOOP(100, i{mode})\nCF_IF(i < a)\nTG_KERNEL(K, two, 1, AIV, 0)\nMC_BIND(K, 0, OUT, {offset} * i)\nCF_ENDIF\nCF_ENDLOOP\nTG_END(G)\nTG_INVOKE(G, 0)\nTG_SYNC(G)\n"
+            )
+        };
+        let mut session = run(&text(fits), &kernels, Arrays::new(), 2, 1);
+        assert_eq!(session.report().stats.kernels, fits as u64);
+        let mut session = session_with(&text(fits + 1), &kernels, threads(2));
+        let faults = session.run().expect_err("it does not fit");
+        assert!(all(&faults).starts_with("WSP1548"), "{mode} {offset}: {}", all(&faults));
+    }
+}
+
 /// ISA-TG-10: entries and functions share one space of names.
 #[test]
 fn two_files_with_one_entry_symbol_are_refused() {

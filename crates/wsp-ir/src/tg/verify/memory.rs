@@ -182,7 +182,9 @@ impl Checker<'_> {
         };
         let over =
             tensor.bytes.is_some_and(|bytes| e.high > i128::from(bytes) || o.high >= i128::from(bytes));
-        if (o.low < 0 || s.low < 0 || over) && self.outline.takes_all(self.module, kernel.block, &end) {
+        // The sum of both may be free of variables that each of them has.
+        let takes_all = |value: &Affine| self.outline.takes_all(self.module, kernel.block, value);
+        if (o.low < 0 || s.low < 0 || over) && takes_all(&offset) && takes_all(&size) {
             let low = o.low < 0 || s.low < 0;
             let offset = if low { o.low } else { o.high };
             let rounds = if low {

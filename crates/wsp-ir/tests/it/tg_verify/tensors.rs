@@ -93,6 +93,9 @@ fn a_binding_in_a_loop_lies_within_its_tensor_in_every_round() {
     check(&unit(5, "MC_BIND(C, 0, T, i * 256, 256)", ("CF_IF(i < 4)", "CF_ENDIF")));
     check(&unit(5, "MC_BIND(C, 0, T, i * 256, 256)", ("CF_BREAK(i == 4)", "")));
     check(&unit(0, "MC_BIND(C, 0, T, i * 256 + 5000, 256)", ("", "")));
+    // The end is the same in every round, the offset is not.
+    check(&unit(5, "MC_BIND(C, 0, T, i * 256, 1024 - i * 256) //! 1468", ("", "")));
+    check(&unit(5, "MC_BIND(C, 0, T, i * 256, 1024 - i * 256)", ("CF_IF(i < 4)", "CF_ENDIF")));
 }
 
 /// ISA-MC-07.

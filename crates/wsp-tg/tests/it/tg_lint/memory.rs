@@ -113,6 +113,28 @@ fn arguments_fit_the_signature() {
     check(&unit("4096)", "MC_BIND(0, 0, Q, 0, 127) //! 1507\nMC_BIND(0, 1, O)"));
     check(&unit("4096)", "MC_BIND(0, 0, Q, 192) //! 1507\nMC_BIND(0, 1, O)"));
     check(&unit("4096)", "MC_BIND(0, 0, Q, direction = OUT) //! 1518\nMC_BIND(0, 1, O)"));
+    // Of rounds that may not be taken only the one with the most bytes is sure to have too few.
+    let in_loop = |around: (&str, &str), range: &str| {
+        let (before, after) = around;
+        let kernel = "TG_KERNEL(0, attend, 1, AIV, 4096)";
+        check(&format!(
+            "arg N: i64\nextern Q: f16[2, 64]\nextern O: f16[64]\nTG_BEGIN(0)\n{before}\n{kernel}\nMC_BIND(0, 0, Q, {range}\nMC_BIND(0, 1, O)\n{after}\nTG_END(0)\n"
+        ));
+    };
+    let arm = ("CF_LOOP(4, i)\nCF_IF(i < N)", "CF_ENDIF\nCF_ENDLOOP");
+    let always = ("CF_LOOP(4, i)", "CF_ENDLOOP");
+    let leaves = ("CF_LOOP(4, i)\nCF_BREAK(i == N)", "CF_ENDLOOP");
+    for taken in [arm, leaves] {
+        for range in ["64 * i)", "128 * i)", "0, i)", "64 * i, 64 * i + 64)"] {
+            in_loop(taken, range);
+        }
+        in_loop(taken, "130 + 64 * i) //! 1507");
+        in_loop(taken, "0, i + 1) //! 1507");
+        in_loop(taken, "0, 4 * i + 1) //! 1507");
+    }
+    in_loop(always, "64 * i) //! 1507");
+    in_loop(always, "0, i) //! 1507");
+    in_loop(("CF_LOOP(2, i)", "CF_ENDLOOP"), "128 * i)");
     let found = check(
         &unit("4096)", "MC_BIND(0, 0, Q)\nMC_BIND(0, 1, O)")
             .replace("extern Q: f16", "extern Q: bf16")
