@@ -168,6 +168,10 @@ impl GraphCode {
 pub(crate) fn when(plan: &GraphPlan, kernel: &KernelItem) -> When {
     let of = |scalar: Scalar| {
         let ops = plan.expr(scalar).iter().take_while(|op| **op != ExprOp::End);
+        // Constants that have no value: a fault where a round needs it.
+        if matches!(scalar, Scalar::Expr(_)) && !ops.clone().any(|op| op.varies()) {
+            return When::Dispatch;
+        }
         let of = |op: &ExprOp| match op {
             ExprOp::Iter(_) | ExprOp::Load(..) => When::Dispatch,
             ExprOp::Arg(_) | ExprOp::Iteration => When::Launch,
@@ -178,6 +182,8 @@ pub(crate) fn when(plan: &GraphPlan, kernel: &KernelItem) -> When {
     let of_bind = |bind: &wsp_tg::plan::BindItem| {
         let index = match bind.tensor {
             BindTensor::One(_) => When::Always,
+            // It names none of the table.
+            BindTensor::Table { index: Scalar::Const(_), .. } => When::Dispatch,
             BindTensor::Table { index, .. } => of(index),
         };
         index.max(of(bind.offset)).max(of(bind.size))

@@ -145,11 +145,13 @@ impl Emit<'_, '_> {
         let index = self.scalar(Scalar::Expr(index), instr);
         if let Scalar::Const(at) = index {
             let chosen = usize::try_from(at).ok().and_then(|at| tensors.get(at)).copied();
-            let Some(no) = chosen else {
+            if let Some(no) = chosen {
+                return BindTensor::One(self.tensor(no, instr));
+            }
+            if !self.is_guarded() {
                 self.faults.table(unit.module, instr as usize, at, tensors.len());
                 return BindTensor::One(0);
-            };
-            return BindTensor::One(self.tensor(no, instr));
+            }
         }
         let first = self.plan.tables.len() as u32;
         for &no in tensors {
@@ -249,14 +251,16 @@ impl Emit<'_, '_> {
         }
         let value = self.scalar(body.condition, body.instr);
         match (body.sort, value) {
-            (LoopSort::Count(..), Scalar::Const(count)) if count < 0 => {
+            (LoopSort::Count(..), Scalar::Const(count)) if count < 0 && !self.is_guarded() => {
                 self.faults.count(self.unit.module, body.instr as usize, count);
             }
             (_, Scalar::Const(0)) => self.no_loop(source, body, value),
             (LoopSort::Count(..), Scalar::Const(count)) if self.is_unrolled(body, value) => {
                 self.unroll(source, body, count);
             }
-            (LoopSort::Count(..), Scalar::Const(count)) if count > i64::from(MOST_ITERATIONS) => {
+            (LoopSort::Count(..), Scalar::Const(count))
+                if count > i64::from(MOST_ITERATIONS) && !self.is_guarded() =>
+            {
                 self.faults.count(self.unit.module, body.instr as usize, count);
             }
             _ => self.run_loop(source, body, value),

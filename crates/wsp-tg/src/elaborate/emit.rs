@@ -375,10 +375,16 @@ impl<'e, 'm> Emit<'e, 'm> {
             && (self.declared.contains(&(a.work, b.work)) || self.declared.contains(&(b.work, a.work)))
     }
 
+    /// Whether a run decides if what comes runs at all. What it needs is wrong only where it does.
+    pub(super) fn is_guarded(&self) -> bool {
+        self.level != 0 || self.blocks.last().is_some_and(|block| block.guard != NONE)
+    }
+
     /// A scalar of the plan; 0 after a fault.
     pub(super) fn scalar(&mut self, scalar: Scalar, instr: u32) -> Scalar {
         match self.pool.scalar(self.unit, &self.around, scalar) {
             Ok(scalar) => scalar,
+            Err(ScalarFault::Value(_, scalar)) if self.is_guarded() => scalar,
             Err(fault) => {
                 let module = self.unit.module;
                 match fault {
@@ -386,7 +392,7 @@ impl<'e, 'm> Emit<'e, 'm> {
                         let what = format!("has an operand that has no value there: {op:?}");
                         self.faults.unverified(module, instr as usize, &what);
                     }
-                    ScalarFault::Value(fault) => self.faults.value(module, instr as usize, fault),
+                    ScalarFault::Value(fault, _) => self.faults.value(module, instr as usize, fault),
                 }
                 Scalar::Const(0)
             }

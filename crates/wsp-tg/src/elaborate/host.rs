@@ -99,7 +99,7 @@ impl Writer<'_, '_> {
                 self.fault(&format!("has an operand that has no value there: {op:?}"));
                 Scalar::Const(0)
             }
-            Err(ScalarFault::Value(fault)) => {
+            Err(ScalarFault::Value(fault, _)) => {
                 self.faults.value(self.unit.module, self.at, fault);
                 Scalar::Const(0)
             }

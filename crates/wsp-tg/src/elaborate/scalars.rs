@@ -45,8 +45,8 @@ pub(super) struct Pool {
 pub(super) enum ScalarFault {
     /// A loop variable or tensor that is not known there.
     Unknown(ExprOp),
-    /// Its constant value cannot be had.
-    Value(EvalFault),
+    /// Its constants have no value; the scalar that has them, for what a run decides whether it needs it.
+    Value(EvalFault, Scalar),
 }
 
 impl Pool {
@@ -72,13 +72,17 @@ impl Pool {
                 }
             }
         }
-        if self.ops[first..].iter().all(|op| !op.varies()) {
-            let value = eval(&self.ops[first..], &ConstEnv).map_err(ScalarFault::Value);
+        let value = eval(&self.ops[first..], &ConstEnv);
+        if let Ok(value) = value {
             self.ops.truncate(first);
-            return Ok(Scalar::Const(value?));
+            return Ok(Scalar::Const(value));
         }
+        let varies = self.ops[first..].iter().any(|op| op.varies());
         self.ops.push(ExprOp::End);
         let placed = ExprId(first as u32);
+        if let (Err(fault), false) = (value, varies) {
+            return Err(ScalarFault::Value(fault, Scalar::Expr(placed)));
+        }
         if !source.iter().any(|op| matches!(op, ExprOp::Iter(_))) {
             self.known.insert((around.graph, id), placed);
         }

@@ -1,10 +1,10 @@
 //! Loops that are unrolled and loops that are not: random control flow gives what a walk over it gives, whatever its counts are written as.
 
-use super::common::{all, inputs, session_with, signature, threads, values};
+use super::common::{all, inputs, session_with, signature, threads, unit, values};
 use crate::randomised::{Numbers, cases};
 use std::fmt::Write as _;
 use wsp_core::tg::Direction;
-use wsp_cpu::tg::{SessionOptions, TgKernels};
+use wsp_cpu::tg::{Session, SessionOptions, TgKernels};
 
 /// Rounds of every loop whose count is `COUNT`.
 const ROUNDS: i64 = 3;
@@ -253,4 +253,43 @@ fn random_loops_give_the_same_however_their_counts_are_written() {
     }
     println!("{cases} cases, {ran} kernels");
     assert!(ran > 10 * cases, "{ran}");
+}
+
+/// ISA-CF-03, ISA-CF-07: what an arm needs has a value, or none, where a round takes the arm; how rounds are run does not matter.
+#[test]
+fn what_an_arm_needs_is_computed_in_the_rounds_that_take_it() {
+    let kernels = kernels();
+    let kernel = "TG_KERNEL(K, m1, 1, AIV, 0)\nMC_BIND(K, 0,";
+    let arms = [
+        format!("{kernel} Y, 8 * (2 / i), 8)"),
+        format!("{kernel} Y, 0, 8 * (2 / i))"),
+        format!("{kernel} {{Y, Z}}[i - 1], 0, 8)"),
+        format!("CF_LOOP(i - 1, j)\n{kernel} Y)\nCF_ENDLOOP"),
+        format!("CF_LOOP(6 / i, j)\n{kernel} Y)\nCF_ENDLOOP"),
+        format!("CF_IF(2 / i > 1)\n{kernel} Y)\nCF_ENDIF"),
+        format!("CF_LOOP(3, j)\nCF_BREAK(2 / i == j)\n{kernel} Y)\nCF_ENDLOOP"),
+    ];
+    for (arm, condition, n, takes_all) in arms.iter().flat_map(|arm| {
+        let cases =
+            [("i > N", 0, false), ("i && N", 6, false), ("!(!i || N)", 0, false), ("i > N", -1, true)];
+        cases.map(|(condition, n, takes_all)| (arm, condition, n, takes_all))
+    }) {
+        let run = |rounds: &str| {
+            let text = format!(
+                "arg N: i64 = {n}\nextern Y: i64[4]\nextern Z: i64[4]\nTG_BEGIN(G)\nCF_LOOP({rounds})\nCF_IF({condition})\n{arm}\nCF_ENDIF\nCF_ENDLOOP\nTG_END(G)\nTG_INVOKE(G, 0)\nTG_SYNC(G)\n"
+            );
+            let options = SessionOptions { inputs: inputs(&[("Y", &[1; 4]), ("Z", &[2; 4])]), ..threads(2) };
+            let mut session =
+                Session::new(&unit(&text), &kernels, options).map_err(|faults| (text, faults))?;
+            match session.run() {
+                Ok(_) => Ok((values(&session, "Y"), values(&session, "Z"))),
+                Err(faults) => Ok((vec![i64::from(faults[0].code.0)], Vec::new())),
+            }
+        };
+        let [unrolled, in_turn, unknown] = ["3, i", "3, i, SEQUENTIAL", "N - N + 3, i"].map(|rounds| {
+            run(rounds).unwrap_or_else(|(text, faults): (String, Vec<_>)| panic!("{}\n{text}", all(&faults)))
+        });
+        assert_eq!(unrolled.1.is_empty(), takes_all, "{condition}, {n}\n{arm}\n{unrolled:?}");
+        assert_eq!([&in_turn, &unknown], [&unrolled; 2], "{condition}, {n}\n{arm}");
+    }
 }

@@ -23,6 +23,24 @@ fn a_prepared_graph_runs_once_per_invocation() {
     assert_eq!(values(&session, "Y"), [2, 2, 4, 4, 6, 6, 8, 8]);
 }
 
+/// ISA-CF-03: what an arm binds is bound where the arm is taken.
+#[test]
+fn what_has_no_value_in_an_arm_that_no_round_takes_keeps_no_graph_from_being_prepared() {
+    for bound in ["Y, 8 * (2 / i), 8", "{Y, X}[i - 1], 0, 8"] {
+        let text = format!(
+            "extern X: i64[4]\nextern Y: i64[4]\nTG_BEGIN(G)\nCF_LOOP(2, i)\nCF_IF(i > iteration)\nTG_KERNEL(A, one, 1, AIV, 0)\nMC_BIND(A, 0, {bound})\nCF_ENDIF\nCF_ENDLOOP\nTG_END(G)"
+        );
+        let mut session = session(&text, threads(1));
+        let graph = session.graph("G").unwrap();
+        let mut prepared = session.prepare(graph).unwrap_or_else(|fault| panic!("{fault:?}"));
+        prepared.invoke(0).unwrap_or_else(|fault| panic!("{fault:?}"));
+        assert!(prepared.invoke(-1).is_err(), "{bound} is needed in round 0");
+        prepared.invoke(0).expect("it goes on");
+        let first = if bound.starts_with('Y') { [0, 0, 1, 0] } else { [1, 0, 0, 0] };
+        assert_eq!(values(&session, "Y"), first);
+    }
+}
+
 /// ISA-TG-28: another thousand invocations neither elaborate nor allocate nor bind: what kernels are given stays where it was.
 #[test]
 fn nothing_is_built_again_when_a_prepared_graph_is_invoked() {
