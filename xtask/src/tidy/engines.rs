@@ -12,6 +12,9 @@ use crate::rust::{Source, has_word};
 /// Most hang reports, failures and ready queues.
 const MOST: [(Part, usize); 3] = [(Part::HangReport, 1), (Part::Failure, 2), (Part::ReadyQueue, 8)];
 
+/// What a caller of the runtime implements: a place for a ready queue, and none.
+const OF_CALLERS: &str = "crates/wsp-runtime/src/graph/exchange.rs ReadyQueue";
+
 /// Files with a task loop, and the call that it is known by. No other file has one of these calls.
 const LOOPS: [(&str, &str); 9] = [
     ("crates/wsp-runtime/src/worker.rs", "runner.run("),
@@ -65,7 +68,12 @@ impl Engines {
         if !name.starts_with(folders[0]) {
             return;
         }
-        let mut add = |part, title: &str| self.types.push((part, format!("{name} {title}")));
+        let mut add = |part, title: &str| {
+            let of = format!("{name} {title}");
+            if of != OF_CALLERS {
+                self.types.push((part, of));
+            }
+        };
         for (title, body) in bodies(&source.code, "struct") {
             if body.contains("waits: Vec<(") && has_word(body, "cycle") {
                 add(Part::HangReport, title);

@@ -82,7 +82,7 @@ fn a_binding_with_too_few_bytes_counts_in_the_rounds_that_are_taken() {
             )
         };
         let mut session = run(&text(fits), &kernels, Arrays::new(), 2, 1);
-        assert_eq!(session.report().stats.kernels, fits as u64);
+        assert_eq!(session.report().unwrap().stats.kernels, fits as u64);
         let mut session = session_with(&text(fits + 1), &kernels, threads(2));
         let faults = session.run().expect_err("it does not fit");
         assert!(all(&faults).starts_with("WSP1548"), "{mode} {offset}: {}", all(&faults));
