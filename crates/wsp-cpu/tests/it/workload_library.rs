@@ -4,7 +4,7 @@
 use crate::workloads::{WIDE, library_plan, library_program, report};
 use wsp_backend::Bodies;
 use wsp_backend::Detail;
-use wsp_core::{DType, TensorId};
+use wsp_core::{DType, ExecPool, TensorId};
 use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram};
 use wsp_diag::{Code, Diagnostic, SourceMap};
 use wsp_ir::workload::Deps;
@@ -31,7 +31,7 @@ const LIBRARY: &str = "
         TADD(t, t, t);
         TSTORE(y, t, {d.i});
     }
-    PTO_KERNEL_IMPL(add_row) {
+    PTO_KERNEL_IMPL(add_row) on cube {
         auto d = PTO_GET_DESCRIPTOR<Pair>();
         VecTile<float, 1, 4> t;
         VecTile<float, 1, 4> u;
@@ -154,6 +154,10 @@ fn a_graph_lists_the_regions_of_library_kernels() {
         program.graph(&inputs(), Some(Deps::Explicit), detail, &WorkloadOptions::default()).unwrap();
     // Nothing writes `x`, so that reads of it are left out.
     assert_eq!(listing.accesses.len(), 4 * (1 + 3));
+    // Units are those that the file says.
+    let unit =
+        |name: &str| listing.kernels.iter().find(|kernel| kernel.name == name).map(|kernel| kernel.unit);
+    assert_eq!((unit("double_row"), unit("add_row")), (Some(ExecPool::Any), Some(ExecPool::Cube)));
     let overlap = program.graph(&inputs(), Some(Deps::Overlap), detail, &WorkloadOptions::default()).unwrap();
     assert!(listing.missed_count >= 4 && overlap.missed_count == 0, "{:?}", listing.missed);
 }
@@ -173,6 +177,11 @@ fn what_does_not_fit_the_used_file_is_refused_when_it_is_linked() {
         ("workload main { double_row(0, i = 1); }", 852, "is given `i` twice"),
         ("tensor x: f32[4]; workload main { double_row(0); }", 853, "`x` is declared in the used file too"),
         ("param rows = 2 * 2; workload main { double_row(rows); }", 853, "write `param rows;`"),
+        (
+            "kernel add_row on vector; workload main { double_row(0); }",
+            853,
+            "`add_row` is `on cube` in the used file",
+        ),
         ("workload main { idle(); }", 852, "kernel `idle` takes no descriptor"),
         ("let rows = 4; workload main { double_row(0); }", 853, "write `param rows;`"),
         ("param scale = 2; workload main { double_row(scale); }", 853, "there it is a real number"),

@@ -98,6 +98,6 @@ The message lists the fields.";
         "\
 A workload file and a file that it uses give one name two meanings: a tensor of both, a `let` that has the name of a
 parameter there, a parameter that is an integer here and a real number there, or one that has a default here and follows
-from a shape or from others there. Remove one of the two declarations, or rename it, or write `param n;` to take the value
+from a shape or from others there, or kernels `on` other units. Remove one of the two declarations, or rename it, or write `param n;` to take the value
 that the used file has: its kernels see the tensors and parameters of that file.";
 }
