@@ -5,7 +5,7 @@ use crate::worker::WorkerReport;
 use crate::{Failure, KernelStats, Stats};
 
 /// A failed task as the run's failure.
-pub(crate) fn failure<F, E>(failed: Failed<F>, cancelled: u64) -> Failure<F, E> {
+pub(crate) fn failure<F, E, T>(failed: Failed<F, T>, cancelled: u64) -> Failure<F, E, T> {
     let Failed { task, kernel, payload, cause } = failed;
     match cause {
         Cause::Error(failure) => Failure::Task { task, kernel, payload, failure, cancelled },

@@ -19,14 +19,16 @@ use wsp_core::{KernelId, TaskId};
 const NEVER: u32 = u32::MAX;
 
 /// Why a task did not succeed.
+#[derive(Debug)]
 pub(crate) enum Cause<F> {
     Error(F),
     Panic(String),
 }
 
-/// A failed task.
-pub(crate) struct Failed<F> {
-    pub(crate) task: TaskId,
+/// A failed task; `T` is what it is known by.
+#[derive(Debug)]
+pub(crate) struct Failed<F, T = TaskId> {
+    pub(crate) task: T,
     pub(crate) kernel: KernelId,
     pub(crate) payload: Vec<u32>,
     pub(crate) cause: Cause<F>,

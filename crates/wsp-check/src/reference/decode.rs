@@ -4,6 +4,7 @@ use super::attention::{Attention, Errors};
 use super::features::Features;
 use super::paged::Cache;
 use super::{Comparison, Context, Tolerance, compare_by, find, role, to_f64};
+use crate::generate::Values;
 use crate::to_u32;
 use pto_wsp::codes;
 use wsp_diag::Diagnostic;
@@ -34,13 +35,6 @@ pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Compa
 /// Multi-head latent attention: a value is the first lanes of its key.
 pub(super) fn check_latent(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Comparison>, Diagnostic> {
     compute(reference, cx, Values::OfKeys)
-}
-
-/// Where values are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Values {
-    OfTheirOwn,
-    OfKeys,
 }
 
 /// The page table of a cache.

@@ -4,7 +4,7 @@ use super::queue::CoreTask;
 use super::ready::Unit;
 use super::shared::Shared;
 use super::stats::CoreStats;
-use crate::shared::message;
+use crate::shared::{Cause, Failed, message};
 use crate::sync::{AtomicU64, Ordering};
 use crate::{KernelStats, PoolSizes, TaskRunner, clock};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -61,13 +61,6 @@ pub(super) struct Link {
     pub(super) finished_ns: AtomicU64,
 }
 
-/// Why a task failed.
-#[derive(Debug)]
-pub(super) enum TaskFailure<F> {
-    Error(F),
-    Panic(String),
-}
-
 /// A core, as the thread that drives it keeps it.
 #[derive(Debug)]
 pub(super) struct Core {
@@ -93,7 +86,7 @@ impl Core {
         shared: &Shared,
         runner: &R,
         thread: usize,
-    ) -> Result<bool, (CoreTask, TaskFailure<R::Failure>)> {
+    ) -> Result<bool, Failed<R::Failure, u64>> {
         for i in 0..self.links.len() {
             let at = (self.next + i) % self.links.len();
             let link = &shared.links[self.links[at]];
@@ -109,7 +102,9 @@ impl Core {
                 shared.drop_from(task.ordinal.saturating_add(1));
             }
             link.handshake.complete();
-            return outcome.map(|()| true).map_err(|failure| (task, failure));
+            let (ordinal, kernel) = (task.ordinal, task.kernel);
+            let failed = |cause| Failed { task: ordinal, kernel, payload: task.payload().to_vec(), cause };
+            return outcome.map(|()| true).map_err(failed);
         }
         Ok(false)
     }
@@ -121,7 +116,7 @@ impl Core {
         thread: usize,
         link: &Link,
         task: &CoreTask,
-    ) -> Result<(), TaskFailure<R::Failure>> {
+    ) -> Result<(), Cause<R::Failure>> {
         if task.ordinal >= shared.limit() || shared.stopped().is_some() {
             shared.gates.note_start(task.stream);
             return Ok(());
@@ -142,8 +137,8 @@ impl Core {
             self.count(task.kernel, None);
         }
         match outcome {
-            Ok(outcome) => outcome.map_err(TaskFailure::Error),
-            Err(panic) => Err(TaskFailure::Panic(message(panic))),
+            Ok(outcome) => outcome.map_err(Cause::Error),
+            Err(panic) => Err(Cause::Panic(message(panic))),
         }
     }
 

@@ -8,11 +8,12 @@
 //! advances it first. Then tasks that a start policy holds back are started; if none are, the run is stuck.
 
 use super::config::{AicpuConfig, Interleaving};
-use super::cores::{Core, TaskFailure};
+use super::cores::Core;
 use super::driven::{Driven, StepKind, Trouble};
 use super::failure::{AicpuFailure, SourceFault};
 use super::generator::{Generator, Slots};
 use super::shared::{Shared, Stop};
+use crate::merge::failure;
 use crate::random;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 use crate::team::Team;
@@ -220,17 +221,8 @@ impl<G: Generator> Crew<G> {
 fn run_one<R: TaskRunner, G: Generator>(core: &mut Core, thread: usize, run: &Run<'_, R, G>) -> bool {
     match core.run_one(&run.shared, run.runner, thread) {
         Ok(did) => did,
-        Err((task, failure)) => {
-            let (ordinal, kernel, payload) = (task.ordinal, task.kernel, task.payload().to_vec());
-            let failure = match failure {
-                TaskFailure::Error(failure) => {
-                    Failure::Task { task: ordinal, kernel, payload, failure, cancelled: 0 }
-                }
-                TaskFailure::Panic(message) => {
-                    Failure::Panic { task: ordinal, kernel, payload, message, cancelled: 0 }
-                }
-            };
-            run.record(FailureKey { limit: ordinal.saturating_add(1), aicpu: 0 }, failure);
+        Err(failed) => {
+            run.record(FailureKey { limit: failed.task.saturating_add(1), aicpu: 0 }, failure(failed, 0));
             true
         }
     }

@@ -1,8 +1,8 @@
 //! Expressions.
 
-use super::scope::Entity;
 use super::words::FUNCTIONS;
 use super::{Parsed, Parser, Skip, codes};
+use crate::workload::walk::Reference;
 use crate::workload::{IntExpr, IntExprKind};
 use crate::{BinOp, CHAINED, UnOp};
 use wsp_core::limits::MAX_NESTING;
@@ -259,7 +259,7 @@ impl<'t> Parser<'t> {
     fn table_length(&mut self, start: Span) -> Parsed<Tree> {
         let open = self.bump();
         let (name, at) = self.name("a table")?;
-        let Some((Entity::Table(table), _)) = self.scope.find(name) else {
+        let Some((Reference::Table(table), _)) = self.scope.find(name) else {
             return Err(self.wrong_kind(name, at, "a table", "`len` counts the elements of a table"));
         };
         self.close(open, "`)` after the table")?;
@@ -290,12 +290,12 @@ impl<'t> Parser<'t> {
         let Some((entity, _)) = self.scope.find(name) else {
             let (what, table) = if indexed { ("a table", true) } else { ("a value", false) };
             return Err(self.undeclared(name, span, what, |entity| match entity {
-                Entity::Table(_) => table,
-                Entity::Param(_) | Entity::Slot(_) | Entity::Var(_) => !table,
+                Reference::Table(_) => table,
+                Reference::Param(_) | Reference::Slot(_) | Reference::Var(_) => !table,
                 _ => false,
             }));
         };
-        if let (Entity::Table(table), true) = (entity, indexed) {
+        if let (Reference::Table(table), true) = (entity, indexed) {
             let open = self.bump();
             let index = self.deeper(Self::choice)?;
             self.close(open, "`]` after the index")?;
@@ -307,19 +307,19 @@ impl<'t> Parser<'t> {
             return Err(self.wrong_kind(name, span, "a table", help));
         }
         let (kind, help) = match entity {
-            Entity::Param(param) => (Some(IntExprKind::Param(param)), String::new()),
-            Entity::Slot(slot) => (Some(IntExprKind::Slot(slot)), String::new()),
-            Entity::Var(var) => (Some(IntExprKind::Var(var)), String::new()),
-            Entity::Axis(axis) => (Some(IntExprKind::Axis(axis)), String::new()),
-            Entity::Table(_) => {
+            Reference::Param(param) => (Some(IntExprKind::Param(param)), String::new()),
+            Reference::Slot(slot) => (Some(IntExprKind::Slot(slot)), String::new()),
+            Reference::Var(var) => (Some(IntExprKind::Var(var)), String::new()),
+            Reference::Axis(axis) => (Some(IntExprKind::Axis(axis)), String::new()),
+            Reference::Table(_) => {
                 (None, format!("write `{name}[i]` for an element, `len({name})` for their number"))
             }
-            Entity::Tensor(_) => (
+            Reference::Tensor(_) => (
                 None,
                 "a tensor is an argument of a kernel; a value that a task computes is a `slot`".to_owned(),
             ),
-            Entity::Kernel(_) => (None, format!("a kernel runs as a statement: `{name}(…);`")),
-            Entity::Workload(_) => (None, format!("a workload runs as a statement: `call {name}(…);`")),
+            Reference::Kernel(_) => (None, format!("a kernel runs as a statement: `{name}(…);`")),
+            Reference::Workload(_) => (None, format!("a workload runs as a statement: `call {name}(…);`")),
         };
         match kind {
             Some(kind) => Ok(Tree::leaf(kind, span)),

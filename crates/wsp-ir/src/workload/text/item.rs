@@ -1,9 +1,9 @@
 //! Items, except workloads' bodies and schedules.
 
 use super::outline::{Item, ItemKind};
-use super::scope::Entity;
 use super::words::Words;
 use super::{Parsed, Parser, Skip, codes};
+use crate::workload::walk::Reference;
 use crate::workload::{
     AccessMode, Axis, AxisKind, ExecPool, IntExpr, Kernel, KernelParam, Param, ParamKind, ParamSource,
     Signature, Slot, Table, Tensor, Use,
@@ -188,7 +188,7 @@ impl<'t> Parser<'t> {
     fn param_name(&mut self) -> Parsed<ParamId> {
         let (name, span) = self.name("a parameter")?;
         match self.scope.find(name) {
-            Some((Entity::Param(param), _)) => Ok(param),
+            Some((Reference::Param(param), _)) => Ok(param),
             _ => Err(self.wrong_kind(name, span, "a parameter", "`dense(…)` takes any value")),
         }
     }
@@ -196,7 +196,7 @@ impl<'t> Parser<'t> {
     fn axis_name(&mut self) -> Parsed<AxisId> {
         let (name, span) = self.name("the outer axis")?;
         match self.scope.find(name) {
-            Some((Entity::Axis(axis), _)) => Ok(axis),
+            Some((Reference::Axis(axis), _)) => Ok(axis),
             _ => Err(self.wrong_kind(name, span, "an axis", "the first argument is the outer axis")),
         }
     }
@@ -204,7 +204,7 @@ impl<'t> Parser<'t> {
     fn table_name(&mut self) -> Parsed<TableId> {
         let (name, span) = self.name("a table")?;
         match self.scope.find(name) {
-            Some((Entity::Table(table), _)) => Ok(table),
+            Some((Reference::Table(table), _)) => Ok(table),
             _ => Err(self.wrong_kind(name, span, "a table", "declare it: `table t[n];`")),
         }
     }

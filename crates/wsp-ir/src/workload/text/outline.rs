@@ -1,8 +1,8 @@
 //! The items of a file and their names, found before any item is read.
 
-use super::scope::Entity;
 use super::words::ITEMS;
 use super::{Parser, codes};
+use crate::workload::walk::Reference;
 use wsp_core::{AxisId, KernelId, ParamId, SlotId, TableId, TensorId, WorkloadId};
 use wsp_diag::Diagnostic;
 use wsp_syntax::Tok;
@@ -98,16 +98,16 @@ impl Parser<'_> {
             count[table] - 1
         };
         let entity = match item.kind {
-            ItemKind::Param | ItemKind::Let => Entity::Param(ParamId(next(0))),
-            ItemKind::Table => Entity::Table(TableId(next(1))),
-            ItemKind::Axis => Entity::Axis(AxisId(next(2))),
-            ItemKind::Tensor => Entity::Tensor(TensorId(next(3))),
+            ItemKind::Param | ItemKind::Let => Reference::Param(ParamId(next(0))),
+            ItemKind::Table => Reference::Table(TableId(next(1))),
+            ItemKind::Axis => Reference::Axis(AxisId(next(2))),
+            ItemKind::Tensor => Reference::Tensor(TensorId(next(3))),
             ItemKind::Slot => {
                 next(3);
-                Entity::Slot(SlotId(next(4)))
+                Reference::Slot(SlotId(next(4)))
             }
-            ItemKind::Kernel => Entity::Kernel(KernelId(next(5).min(u32::from(u16::MAX)) as u16)),
-            ItemKind::Workload => Entity::Workload(WorkloadId(next(6))),
+            ItemKind::Kernel => Reference::Kernel(KernelId(next(5).min(u32::from(u16::MAX)) as u16)),
+            ItemKind::Workload => Reference::Workload(WorkloadId(next(6))),
             ItemKind::Use | ItemKind::Schedule | ItemKind::Stray => return,
         };
         let name = self.tokens[(item.first + 1).min(self.tokens.len() - 1)];

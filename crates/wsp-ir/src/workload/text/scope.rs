@@ -2,36 +2,24 @@
 
 use super::codes;
 use super::{Parser, Skip};
+use crate::workload::walk::Reference;
 use std::collections::BTreeMap;
-use wsp_core::{AxisId, ChannelId, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId, WorkloadId};
+use wsp_core::{ChannelId, LabelId, VarId};
 use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_syntax::shorten;
 
-/// What a name stands for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Entity {
-    Param(ParamId),
-    Table(TableId),
-    Axis(AxisId),
-    Tensor(TensorId),
-    Slot(SlotId),
-    Kernel(KernelId),
-    Workload(WorkloadId),
-    Var(VarId),
-}
-
-impl Entity {
+impl Reference {
     /// With its article, as a message says it.
     pub(super) fn what(self) -> &'static str {
         match self {
-            Entity::Param(_) => "a parameter",
-            Entity::Table(_) => "a table",
-            Entity::Axis(_) => "an axis",
-            Entity::Tensor(_) => "a tensor",
-            Entity::Slot(_) => "a slot",
-            Entity::Kernel(_) => "a kernel",
-            Entity::Workload(_) => "a workload",
-            Entity::Var(_) => "a variable",
+            Reference::Param(_) => "a parameter",
+            Reference::Table(_) => "a table",
+            Reference::Axis(_) => "an axis",
+            Reference::Tensor(_) => "a tensor",
+            Reference::Slot(_) => "a slot",
+            Reference::Kernel(_) => "a kernel",
+            Reference::Workload(_) => "a workload",
+            Reference::Var(_) => "a variable",
         }
     }
 }
@@ -41,7 +29,7 @@ impl Entity {
 pub(super) struct VisibleNames<'t> {
     /// How many entries each table will have: parameters, tables, axes, tensors, slots, kernels, workloads.
     pub(super) counts: [u32; 7],
-    globals: BTreeMap<&'t str, (Entity, Span)>,
+    globals: BTreeMap<&'t str, (Reference, Span)>,
     /// Labels of the current workload.
     pub(super) labels: BTreeMap<&'t str, LabelId>,
     /// Channels of the current workload.
@@ -52,18 +40,18 @@ pub(super) struct VisibleNames<'t> {
 
 impl<'t> VisibleNames<'t> {
     /// What a name of the file stands for, and where it is declared.
-    pub(super) fn global(&self, name: &str) -> Option<(Entity, Span)> {
+    pub(super) fn global(&self, name: &str) -> Option<(Reference, Span)> {
         self.globals.get(name).copied()
     }
 
-    pub(super) fn declare(&mut self, name: &'t str, entity: Entity, span: Span) {
+    pub(super) fn declare(&mut self, name: &'t str, entity: Reference, span: Span) {
         self.globals.insert(name, (entity, span));
     }
 
     /// What a name stands for here.
-    pub(super) fn find(&self, name: &str) -> Option<(Entity, Span)> {
+    pub(super) fn find(&self, name: &str) -> Option<(Reference, Span)> {
         let local = self.locals.iter().rev().find(|(local, ..)| *local == name);
-        local.map(|(_, var, span)| (Entity::Var(*var), *span)).or_else(|| self.global(name))
+        local.map(|(_, var, span)| (Reference::Var(*var), *span)).or_else(|| self.global(name))
     }
 
     /// Makes a variable visible until it is closed.
@@ -82,9 +70,9 @@ impl<'t> VisibleNames<'t> {
     }
 
     /// The visible names of entities that `fits` accepts, for suggestions: the first of very many.
-    fn names(&self, fits: impl Fn(Entity) -> bool) -> Vec<&'t str> {
+    fn names(&self, fits: impl Fn(Reference) -> bool) -> Vec<&'t str> {
         const MOST: usize = 2000;
-        let locals = self.locals.iter().rev().map(|(name, var, _)| (*name, Entity::Var(*var)));
+        let locals = self.locals.iter().rev().map(|(name, var, _)| (*name, Reference::Var(*var)));
         let globals = self.globals.iter().map(|(name, (entity, _))| (*name, *entity));
         locals.chain(globals).filter(|(_, entity)| fits(*entity)).map(|(name, _)| name).take(MOST).collect()
     }
@@ -97,7 +85,7 @@ impl Parser<'_> {
         name: &str,
         span: Span,
         what: &str,
-        fits: impl Fn(Entity) -> bool,
+        fits: impl Fn(Reference) -> bool,
     ) -> Skip {
         let message = format!("`{}` is not declared", shorten(name));
         let mut diagnostic =
@@ -122,7 +110,7 @@ impl Parser<'_> {
         let mut diagnostic = Diagnostic::error(codes::WRONG_KIND, format!("`{name}` is {}", entity.what()))
             .at(span, format!("expected {what}"))
             .label(declared, "declared here");
-        let hidden = matches!(entity, Entity::Var(_)).then(|| self.scope.global(&name)).flatten();
+        let hidden = matches!(entity, Reference::Var(_)).then(|| self.scope.global(&name)).flatten();
         if let Some((global, at)) = hidden {
             diagnostic = diagnostic.label(at, format!("{} that the variable hides", global.what()));
         }

@@ -1,8 +1,8 @@
 //! Workloads and their statements, except tasks.
 
-use super::scope::Entity;
 use super::words::{PIPELINE_STATEMENTS, STATEMENTS};
 use super::{Parsed, Parser, Skip, codes};
+use crate::workload::walk::Reference;
 use crate::workload::{Block, IntExpr, Iteration, Node, NodeKind, Var, Workload};
 use wsp_core::{AxisId, VarId, WorkloadId};
 use wsp_diag::{Diagnostic, Span, did_you_mean};
@@ -45,7 +45,7 @@ impl<'t> Parser<'t> {
 
     fn formal(&mut self) -> Parsed<()> {
         let (name, span) = self.name("the name of an argument")?;
-        if let Some((Entity::Var(_), first)) = self.scope.find(name) {
+        if let Some((Reference::Var(_), first)) = self.scope.find(name) {
             self.declared_twice(name, span, first);
         }
         self.declare_var(name, span);
@@ -237,7 +237,7 @@ impl<'t> Parser<'t> {
         if let Some(word) = self.word() {
             let (span, next) = (self.span(), self.peek(1).kind);
             match self.scope.find(word) {
-                Some((Entity::Axis(axis), _)) => {
+                Some((Reference::Axis(axis), _)) => {
                     self.bump();
                     let row = self.row()?;
                     return Ok(match row {
@@ -246,7 +246,7 @@ impl<'t> Parser<'t> {
                     });
                 }
                 None if matches!(next, Tok::LBrace | Tok::LBracket | Tok::Comma) => {
-                    let axis = |entity| matches!(entity, Entity::Axis(_));
+                    let axis = |entity| matches!(entity, Reference::Axis(_));
                     return Err(self.undeclared(word, span, "an axis or a range", axis));
                 }
                 _ => {}
@@ -301,7 +301,7 @@ impl<'t> Parser<'t> {
     fn select_axis(&mut self) -> Parsed<AxisId> {
         let (name, span) = self.name("a sparse axis")?;
         match self.scope.find(name) {
-            Some((Entity::Axis(axis), _)) => Ok(axis),
+            Some((Reference::Axis(axis), _)) => Ok(axis),
             _ => Err(self.wrong_kind(
                 name,
                 span,
@@ -379,13 +379,13 @@ impl<'t> Parser<'t> {
 
     fn workload_named(&mut self, name: &str, span: Span) -> Parsed<WorkloadId> {
         match self.scope.find(name) {
-            Some((Entity::Workload(workload), _)) => Ok(workload),
-            Some((Entity::Kernel(_), _)) => {
+            Some((Reference::Workload(workload), _)) => Ok(workload),
+            Some((Reference::Kernel(_), _)) => {
                 let help = format!("a kernel is called without `call`: `{}(…);`", shorten(name));
                 Err(self.wrong_kind(name, span, "a workload", &help))
             }
             Some(_) => Err(self.wrong_kind(name, span, "a workload", "")),
-            None => Err(self.undeclared(name, span, "a workload", |e| matches!(e, Entity::Workload(_)))),
+            None => Err(self.undeclared(name, span, "a workload", |e| matches!(e, Reference::Workload(_)))),
         }
     }
 }

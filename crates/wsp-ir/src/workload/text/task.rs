@@ -1,8 +1,8 @@
 //! Tasks: kernels with their arguments.
 
-use super::scope::Entity;
 use super::words::is_name;
 use super::{Parsed, Parser, Skip, codes};
+use crate::workload::walk::Reference;
 use crate::workload::{
     Access, Arg, ArgValue, DimRange, ExecPool, Kernel, Label, NodeKind, ParamKind, Signature, Task,
 };
@@ -81,8 +81,8 @@ impl<'t> Parser<'t> {
     /// The kernel with this name. In a file that uses others, a name that nothing declares is one of their kernels.
     fn kernel_named(&mut self, name: &'t str, span: Span) -> Parsed<KernelId> {
         match self.scope.find(name) {
-            Some((Entity::Kernel(kernel), _)) => Ok(kernel),
-            Some((Entity::Workload(_), _)) => {
+            Some((Reference::Kernel(kernel), _)) => Ok(kernel),
+            Some((Reference::Workload(_), _)) => {
                 let help = format!("a workload is called with `call {}(…);`", shorten(name));
                 Err(self.wrong_kind(name, span, "a kernel", &help))
             }
@@ -94,7 +94,7 @@ impl<'t> Parser<'t> {
                 self.module.kernels.push(kernel);
                 self.check_kernel_count(span)?;
                 let id = KernelId((self.module.kernels.len() - 1) as u16);
-                self.scope.declare(name, Entity::Kernel(id), span);
+                self.scope.declare(name, Reference::Kernel(id), span);
                 Ok(id)
             }
         }
@@ -129,7 +129,7 @@ impl<'t> Parser<'t> {
             && self.takes_tensor(kernel, index)
             && is_name(word)
         {
-            let tensor = |entity| matches!(entity, Entity::Tensor(_) | Entity::Slot(_));
+            let tensor = |entity| matches!(entity, Reference::Tensor(_) | Reference::Slot(_));
             return Err(self.undeclared(word, self.span(), "a tensor", tensor));
         }
         // A tensor may have the name of a function: `len(t)` is the function.
@@ -161,8 +161,8 @@ impl<'t> Parser<'t> {
     /// The tensor that a word stands for as an argument. A slot is a tensor where the kernel takes one, else a value.
     fn tensor_at(&self, word: &str, kernel: KernelId, index: usize) -> Option<TensorId> {
         match self.scope.find(word)?.0 {
-            Entity::Tensor(tensor) => Some(tensor),
-            Entity::Slot(slot) => {
+            Reference::Tensor(tensor) => Some(tensor),
+            Reference::Slot(slot) => {
                 let tensor = self.module.slots.get(slot.index())?.tensor;
                 self.takes_tensor(kernel, index).then_some(tensor)
             }
