@@ -319,7 +319,7 @@ mod tests {
             let named = |fault: &Diagnostic| fault.message.split('`').nth(1).unwrap_or_default().to_owned();
             error.diagnostics().iter().map(named).collect::<Vec<_>>()
         };
-        assert_eq!(refused(ProgramKind::Spaces), ["aicpus", "devices"]);
+        assert_eq!(refused(ProgramKind::Spaces), ["devices"]);
         assert_eq!(refused(ProgramKind::Workload), ["kv_layout", "devices"]);
         assert_eq!(refused(ProgramKind::Unit), ["window", "kv_layout", "aicpus"]);
         for kind in [ProgramKind::Spaces, ProgramKind::Workload, ProgramKind::Unit] {

@@ -288,7 +288,7 @@ fn what_a_program_of_bytes_lacks_is_told_with_what_to_type() {
     std::fs::write(folder.path("p.ptows"), ".names none\n.generators 1\n    PLAN generator 0\n    HALT\n")
         .unwrap();
     let err = refused(&["run", &folder.at("p.ptows")]);
-    assert!(err.contains("WSP0922") && err.contains("`PLAN`"), "{err}");
+    assert!(err.contains("WSP0939") && err.contains("`PLAN`"), "{err}");
 }
 
 /// The kernels of a program of bytes are those of a file: its numbers are those of the workload over that file.

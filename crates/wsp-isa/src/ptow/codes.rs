@@ -65,7 +65,7 @@ out with `.names none`.";
 The bytes of a file are no program: it begins with other bytes, has another version, or is cut off. The message says
 what was found and at which byte. `wsp disasm` reads what `wsp asm` writes.";
     /// A program that says what a workload cannot.
-    pub(super) NO_WORKLOAD = 922, "program that is no workload",
+    pub(super) NO_WORKLOAD = 939, "program that is no workload",
         "\
 A program that generates tasks (`.ptow`, `.ptows`) is run, listed and checked as the workload that generates the same tasks. What
 `wsp asm` makes of a workload has that form again, up to names of loops. Programs that were written by hand may say what no workload
