@@ -112,34 +112,22 @@ impl<B: Bodies> State<B> {
                 },
             };
             match step {
+                Step::Run(node) => self.hand_out(id, &job, node, iterations),
+                Step::Gang(gang) => self.hand_out_gang(id, &job, gang, &iterations),
+                Step::Signal(node) => self.signalled(id, job.graph.signal_of(node)),
                 Step::Idle => return,
                 Step::Done => return self.end_if_idle(id),
-                _ => self.take_step(id, &job, step, iterations),
             }
         }
     }
 
-    fn take_step(&mut self, id: LaunchId, job: &Job<B>, step: Step, iterations: Box<[u32]>) {
-        match step {
-            Step::Run(node) => self.hand_out(id, job, node, iterations),
-            Step::Gang(gang) => self.hand_out_gang(id, job, gang, &iterations),
-            Step::Signal(node) => self.signalled(id, job.graph.signal_of(node)),
-            Step::Idle | Step::Done => {}
-        }
-    }
-
-    /// A worker brings a machine back. One that cannot go on hands out what it came to before: its signals have fired.
-    pub(crate) fn drove(&mut self, id: LaunchId, words: Vec<u32>, handed: Vec<Handed>, has_failed: bool) {
+    /// A worker brings a machine back.
+    pub(crate) fn drove(&mut self, id: LaunchId, words: Vec<u32>, handed: Vec<Handed>) {
         let Some(launch) = self.launches.get_mut(&id) else { return };
         (launch.words, launch.is_driven) = (words, false);
         launch.handed.extend(handed);
         for node in std::mem::take(&mut launch.complete) {
             launch.graph.complete(&mut launch.words, node);
-        }
-        let job = launch.job.clone().filter(|_| has_failed && launch.failure.is_none());
-        let Some(job) = job else { return };
-        for (step, iterations) in std::mem::take(&mut launch.handed) {
-            self.take_step(id, &job, step, iterations);
         }
     }
 

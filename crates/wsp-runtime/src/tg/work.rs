@@ -263,7 +263,7 @@ impl<B: Bodies> State<B> {
             }
             Done::Drove(id, words, handed, failure) => {
                 self.unbusy(id);
-                self.drove(id, words, handed, failure.is_some());
+                self.drove(id, words, handed);
                 (id, failure)
             }
         };
