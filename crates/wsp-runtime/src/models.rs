@@ -11,8 +11,7 @@ use crate::ready::Queues;
 use crate::shared::Store;
 use crate::sleep::Sleep;
 use crate::stream::store::Stream;
-use crate::sync::{FAULT, Fault, has};
-use crate::tg::exchange::Exchange;
+use crate::sync::{FAULT, Fault};
 use crate::{Gate, GateScope, RunConfig};
 
 use loom::sync::atomic::{AtomicU32, Ordering};
@@ -115,29 +114,6 @@ fn a_push_is_seen_by_a_worker_that_falls_asleep() {
         queue.store(1, Ordering::Relaxed);
         sleep.notify(Route::Any);
         worker.join().unwrap();
-    });
-}
-
-/// A worker of task graphs falls asleep while another brings what it has done, and has more to do: one of them takes it back.
-#[test]
-fn what_is_brought_is_taken_back_though_a_worker_falls_asleep() {
-    check(&[Fault::NoSecondLook, Fault::NoFenceAfterPush], || {
-        let exchange = Arc::new(Exchange::<u32, u32>::default());
-        // The list; the lock is held in each look at it.
-        let brought = Arc::new(AtomicU32::new(0));
-        let take_back = |brought: &AtomicU32| {
-            brought.compare_exchange(7, 0, Ordering::Relaxed, Ordering::Relaxed).unwrap_or(0)
-        };
-        let worker = {
-            let (exchange, brought) = (exchange.clone(), brought.clone());
-            thread::spawn(move || {
-                exchange.hungry.enter();
-                if has(Fault::NoSecondLook) { 0 } else { take_back(&brought) }
-            })
-        };
-        brought.store(7, Ordering::Relaxed);
-        let own = if exchange.hungry.are_any() { take_back(&brought) } else { 0 };
-        assert_eq!(own + worker.join().unwrap(), 7);
     });
 }
 

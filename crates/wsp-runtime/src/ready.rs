@@ -284,10 +284,10 @@ pub(crate) fn take(queue: &Injector<u32>) -> Option<u32> {
 }
 
 /// Repeats a steal that lost a race.
-pub(crate) fn retry<T>(mut steal: impl FnMut() -> Steal<T>) -> Option<T> {
+pub(crate) fn retry(mut steal: impl FnMut() -> Steal<u32>) -> Option<u32> {
     loop {
         match steal() {
-            Steal::Success(found) => return Some(found),
+            Steal::Success(node) => return Some(node),
             Steal::Empty => return None,
             Steal::Retry => spin_loop(),
         }

@@ -14,7 +14,6 @@ use crate::{
 };
 use crossbeam_deque::Worker as Deque;
 use group::Group;
-pub(crate) use search::{ROUNDS, pause};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use wsp_core::{KernelId, TaskId};
 

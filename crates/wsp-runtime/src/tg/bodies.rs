@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The work of a launch: kernels, copies, releases, conditions, saved states.
 ///
-/// A method that panics fails the launch as one that returns an error does. All of them may take as long as they like; none may wait for
-/// launches of the same runtime, which may need the thread that waits.
+/// A method that panics fails the launch as one that returns an error does. [`Bodies::eval`] is called while the runtime is
+/// locked: it must be short, and must not call the runtime. All others may take as long as they like; none of
+/// them may wait for launches of the same runtime, which may need the thread that waits.
 ///
 /// The runtime drops its `Arc` before it tells anybody that the launch is complete: memory of a launch is free by then.
 pub trait Bodies: Send + Sync + 'static {

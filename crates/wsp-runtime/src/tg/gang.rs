@@ -4,11 +4,10 @@
 //! whatever else runs. If the system gives too few threads, none of them runs.
 
 use super::bodies::Bodies;
-use super::cores::Cores;
 use super::failure::Cause;
 use super::launch::Job;
 use super::virtual_time::Pace;
-use super::work::{Back, Blocks, Done, Member, Ran};
+use super::work::{Back, Done, Member, Ran};
 use crate::team::Team;
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 
@@ -31,12 +30,12 @@ pub(crate) fn run<B: Bodies>(
     let backs = members.into_iter().zip(ran).map(|(member, ran)| Back {
         dispatch: member.portion.dispatch,
         prepared: None,
-        cores: Cores::NONE,
-        gang: member.cores,
+        cores: member.cores,
         workers: member.workers,
-        blocks: Blocks { done: ran.len() as u32, ran },
+        done: ran.len() as u32,
+        ran,
     });
-    Done::Gang(job.launch, backs.collect())
+    Done::Portions(job.launch, backs.collect(), None)
 }
 
 /// Runs the blocks, and returns which ran, by member.

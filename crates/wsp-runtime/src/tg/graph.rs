@@ -157,8 +157,6 @@ pub struct Graph {
     key: u64,
     /// Of each kernel, whether it belongs to a gang.
     in_gang: Vec<bool>,
-    /// See [`Graph::is_plain`].
-    is_plain: bool,
     foreign_events: Vec<u32>,
     signalled_events: Vec<u32>,
 }
@@ -172,7 +170,6 @@ impl Graph {
         check_items(&parts)?;
         let mut graph = Graph {
             in_gang: vec![false; parts.kernels.len()],
-            is_plain: is_plain(&parts),
             fingerprint: 0,
             // Relaxed: only that no two are the same matters.
             key: NEXT_KEY.fetch_add(1, Ordering::Relaxed),
@@ -249,12 +246,6 @@ impl Graph {
 
     pub(crate) fn is_in_gang(&self, kernel: u32) -> bool {
         self.in_gang[kernel as usize]
-    }
-
-    /// Whether all that it hands out is kernels of one block each for cores of one type: such nodes start in the order in which they become
-    /// ready, whoever asks and when.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.is_plain
     }
 
     pub(crate) fn gangs(&self) -> u32 {
@@ -388,11 +379,6 @@ impl Graph {
         Machine::resume(&self.image(), words).map(drop)
     }
 
-    /// What happens next; `None` where a decision or a loop comes first.
-    pub(crate) fn next_without_values(&self, words: &mut [u32]) -> Option<Step> {
-        self.with_machine(words, |mut machine| machine.next_without_values())
-    }
-
     pub(crate) fn next<H: Scalars>(&self, words: &mut [u32], host: &mut H) -> Result<Step, Fault<H::Fault>> {
         self.with_machine(words, |mut machine| machine.next(host))
     }
@@ -401,11 +387,8 @@ impl Graph {
         self.with_machine(words, |mut machine| machine.complete(node));
     }
 
-    pub(crate) fn iterations(&self, words: &mut [u32]) -> Box<[u32]> {
-        match self.parts.loops.is_empty() {
-            true => Box::default(),
-            false => self.with_machine(words, |machine| machine.iterations().into()),
-        }
+    pub(crate) fn iterations(&self, words: &mut [u32]) -> Vec<u32> {
+        self.with_machine(words, |machine| machine.iterations().to_vec())
     }
 
     /// The kernels of a gang that start.
@@ -417,17 +400,6 @@ impl Graph {
     pub(crate) fn waiting(&self, words: &mut [u32]) -> Vec<Waiting> {
         self.with_machine(words, |machine| machine.waiting().collect())
     }
-}
-
-fn is_plain(parts: &GraphParts) -> bool {
-    let Some(first) = parts.kernels.first() else { return false };
-    let is_like = |kernel: &KernelInfo| {
-        kernel.blocks == 1 && kernel.core_type == first.core_type && kernel.persistent.is_none()
-    };
-    let is_fitting = |node: &NodeRecord| {
-        node.gang == NONE && matches!(NodeKind::from_code(node.kind), Some(NodeKind::Kernel | NodeKind::Join))
-    };
-    parts.kernels.iter().all(is_like) && parts.nodes.iter().all(is_fitting)
 }
 
 fn is_kind(kind: NodeKind) -> impl Fn(&NodeRecord) -> bool {

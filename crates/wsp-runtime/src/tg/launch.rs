@@ -8,7 +8,6 @@ use super::failure::LaunchFailure;
 use super::graph::{Graph, Partition};
 use super::placement::Placement;
 use super::ready::Class;
-use super::work::Handed;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wsp_core::tg::CoreType;
@@ -154,14 +153,8 @@ pub(crate) struct Launch<B: Bodies> {
     pub(crate) placement: Placement,
     /// Whether `words` is a saved state.
     pub(crate) resumes: bool,
-    /// The state of the machine; empty while a worker has it.
+    /// The state of the machine.
     pub(crate) words: Vec<u32>,
-    /// Whether a worker has it, or is to take it.
-    pub(crate) is_driven: bool,
-    /// Nodes that were complete meanwhile.
-    pub(crate) complete: Vec<u32>,
-    /// What a worker found that it hands out.
-    pub(crate) handed: VecDeque<Handed>,
     /// Works of it that workers have.
     pub(crate) busy: u32,
     pub(crate) pause: Option<Pause>,
@@ -207,7 +200,7 @@ pub(crate) struct Dispatch<P> {
     pub(crate) running: u32,
     pub(crate) class: Class,
     pub(crate) allowed: Allowed,
-    pub(crate) iterations: Box<[u32]>,
+    pub(crate) iterations: Arc<[u32]>,
     pub(crate) progress: Progress<P>,
     /// Of a resident kernel: the cores of block `b % len`.
     pub(crate) home: Option<Arc<[Cores]>>,

@@ -14,7 +14,6 @@ mod chrome;
 mod config;
 mod cores;
 mod events;
-pub(crate) mod exchange;
 mod failure;
 mod gang;
 mod graph;

@@ -7,76 +7,13 @@ use super::ready::{Class, Offer};
 use super::state::{Chore, Device, Gang, State};
 use super::work::{Member, Portion, Start, Work};
 
-/// Most kernels that are handed out, for each worker.
-const HANDED: usize = 16;
-
 impl<B: Bodies> State<B> {
     /// Takes work that can be started now.
     pub(crate) fn pick(&mut self) -> Option<Work<B>> {
         self.pump_all();
-        let work = match self.chores.pop_front() {
-            Some(chore) => self.take_chore(chore),
-            None => self.pick_of_devices(),
-        };
-        self.busy += u32::from(work.is_some());
-        work
-    }
-
-    /// Takes the driving of a machine, if one is due.
-    pub(crate) fn pick_drive(&mut self) -> Option<Work<B>> {
-        let at = self.chores.iter().position(|chore| matches!(chore, Chore::Drive(_)))?;
-        let chore = self.chores.remove(at)?;
-        let work = self.take_chore(chore);
-        self.busy += u32::from(work.is_some());
-        work
-    }
-
-    /// Takes everything back that workers have brought.
-    pub(crate) fn take_all_back(&mut self) {
-        while let Some(done) = self.exchange.take_back() {
-            self.busy -= 1;
-            self.finish(done);
-            // One after the other, as if each had come with the lock: so what is ready is so in the same order.
-            self.pump_all();
+        if let Some(chore) = self.chores.pop_front() {
+            return self.take_chore(chore);
         }
-    }
-
-    /// Hands out kernels that workers will start next, whatever becomes complete meanwhile: those of a plain graph that is alone.
-    pub(crate) fn hand_over(&mut self) {
-        let mut launches = self.launches.values();
-        let (Some(launch), None) = (launches.next(), launches.next()) else { return };
-        let is_plain = launch.graph.is_plain() && launch.placement.is_uniform();
-        if !is_plain || launch.pause.is_some() || !launch.requests.is_empty() || launch.failure.is_some() {
-            return;
-        }
-        let (device, most) = (launch.device as usize, HANDED * self.config.threads as usize);
-        for _ in self.exchange.handed()..most {
-            let Some(work) = self.pick_portion(device, None) else { return };
-            self.busy += 1;
-            self.exchange.hand_out(work);
-        }
-    }
-
-    /// Takes back what was handed out and nobody has taken, so that it starts in its turn.
-    pub(crate) fn recall(&mut self) {
-        let handed: Vec<Work<B>> = std::iter::from_fn(|| self.exchange.take()).collect();
-        for work in handed.into_iter().rev() {
-            let Work::Blocks(job, portion, _) = work else { unreachable!("only kernels are handed out") };
-            let (id, number, device) = (job.launch, portion.dispatch, job.device as usize);
-            self.busy -= 1;
-            if let Some(launch) = self.launches.get_mut(&id) {
-                launch.busy -= 1;
-                launch.started -= 1;
-            }
-            self.devices[device].cores.put(&portion.cores);
-            let (priority, dispatch) = (self.priority(&job.graph), self.dispatch(number));
-            (dispatch.next, dispatch.running, dispatch.progress) = (0, 0, Progress::New(None));
-            let class = dispatch.class;
-            self.devices[device].ready.push_first(priority, id, class, number);
-        }
-    }
-
-    fn pick_of_devices(&mut self) -> Option<Work<B>> {
         let devices = self.devices.len();
         for i in 0..devices {
             let device = (self.turn + i) % devices;
@@ -89,7 +26,7 @@ impl<B: Bodies> State<B> {
     }
 
     fn take_chore(&mut self, chore: Chore) -> Option<Work<B>> {
-        let (Chore::Begin(id) | Chore::Drive(id) | Chore::Save(id) | Chore::End(id)) = chore;
+        let (Chore::Begin(id) | Chore::Save(id) | Chore::End(id)) = chore;
         let now = self.now();
         let launch = self.launches.get_mut(&id)?;
         match chore {
@@ -99,10 +36,6 @@ impl<B: Bodies> State<B> {
                     times.1 = now;
                 }
                 Some(Work::Begin(launch.job.clone()?))
-            }
-            Chore::Drive(_) => {
-                launch.busy += 1;
-                Some(Work::Drive(launch.job.clone()?, std::mem::take(&mut launch.words)))
             }
             Chore::Save(_) => {
                 launch.busy += 1;

@@ -1,6 +1,6 @@
 //! From the machines of launches to ready nodes, and back: what a launch hands out, and what becomes complete.
 
-use super::bodies::{Bodies, StopFlag};
+use super::bodies::Bodies;
 use super::cores::Granted;
 use super::events::Waiter;
 use super::failure::{Cause, Place};
@@ -11,8 +11,10 @@ use super::ready::Class;
 use super::state::{Chore, Gang, State};
 use super::submit::gang_cores;
 use super::trace::RunTrace;
-use super::work::{Done, Handed, call};
+use crate::shared::message;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::tg::CoreType;
 use wsp_core::tg::machine::{Fault, Scalars, Step};
 
@@ -20,7 +22,7 @@ use wsp_core::tg::machine::{Fault, Scalars, Step};
 struct Conditions<'b, B> {
     bodies: &'b B,
     /// A loop in which no kernel runs comes back here only.
-    stop: &'b StopFlag,
+    cancel: Option<&'b AtomicBool>,
 }
 
 impl<B: Bodies> Scalars for Conditions<'_, B> {
@@ -28,36 +30,20 @@ impl<B: Bodies> Scalars for Conditions<'_, B> {
 
     fn eval(&mut self, condition: u32, iterations: &[u32]) -> Result<i64, Self::Fault> {
         self.round()?;
-        call(|| Place::Condition(condition), || self.bodies.eval(condition, iterations))
+        let place = Place::Condition(condition);
+        match catch_unwind(AssertUnwindSafe(|| self.bodies.eval(condition, iterations))) {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(failure)) => Err(Cause::Failed(place, failure)),
+            Err(panic) => Err(Cause::Panicked(place, message(panic))),
+        }
     }
 
     fn round(&mut self) -> Result<(), Self::Fault> {
-        if self.stop.is_set() { Err(Cause::Cancelled) } else { Ok(()) }
-    }
-}
-
-/// Drives a machine until it has nothing more to hand out, without the lock.
-pub(crate) fn drive<B: Bodies>(job: &Job<B>, mut words: Vec<u32>) -> Done<B> {
-    let (graph, mut handed) = (&job.graph, Vec::new());
-    let mut conditions = Conditions { bodies: &*job.bodies, stop: &job.stop };
-    let failure = loop {
-        match graph.next(&mut words, &mut conditions) {
-            Ok(Step::Idle | Step::Done) => break None,
-            Ok(step) => {
-                handed.push((step, graph.iterations(&mut words)));
-                // Its state must have nothing behind it.
-                if matches!(step, Step::Run(node) if matches!(graph.role(node), Role::Checkpoint(_))) {
-                    break None;
-                }
-            }
-            Err(Fault::Condition(cause)) => break Some(cause),
-            Err(Fault::Endless { in_loop, most, value }) => {
-                break Some(Cause::Endless { in_loop, most, value });
-            }
-            Err(Fault::Count { in_loop, most, value }) => break Some(Cause::Count { in_loop, most, value }),
+        match self.cancel {
+            Some(flag) if flag.load(Ordering::Relaxed) => Err(Cause::Cancelled),
+            _ => Ok(()),
         }
-    };
-    Done::Drove(job.launch, words, handed, failure)
+    }
 }
 
 impl<B: Bodies> State<B> {
@@ -86,10 +72,7 @@ impl<B: Bodies> State<B> {
             if launch.stage != Stage::Running || launch.failure.is_some() {
                 return;
             }
-            // What a worker found must be handed out before the state is saved: signals that it found are complete in there.
             if launch.pause.is_none()
-                && !launch.is_driven
-                && launch.handed.is_empty()
                 && let Some((ticket, checkpoint)) = launch.requests.pop_front()
             {
                 launch.pause = Some(Pause { id: checkpoint, node: None, ticket, saving: false });
@@ -100,47 +83,35 @@ impl<B: Bodies> State<B> {
                 return self.save_if_still(id);
             }
             let Some(job) = launch.job.clone() else { return };
-            let (step, iterations) = match launch.handed.pop_front() {
-                Some(handed) => handed,
-                None if launch.is_driven => return,
-                None => match job.graph.next_without_values(&mut launch.words) {
-                    Some(step) => (step, job.graph.iterations(&mut launch.words)),
-                    None => {
-                        launch.is_driven = true;
-                        return self.chores.push_back(Chore::Drive(id));
-                    }
-                },
-            };
-            match step {
-                Step::Run(node) => self.hand_out(id, &job, node, iterations),
-                Step::Gang(gang) => self.hand_out_gang(id, &job, gang, &iterations),
-                Step::Signal(node) => self.signalled(id, job.graph.signal_of(node)),
-                Step::Idle => return,
-                Step::Done => return self.end_if_idle(id),
+            let cancel = self.config.cancel.as_deref();
+            let mut conditions = Conditions { bodies: &*job.bodies, cancel };
+            match job.graph.next(&mut launch.words, &mut conditions) {
+                Ok(Step::Run(node)) => self.hand_out(id, &job, node),
+                Ok(Step::Gang(gang)) => self.hand_out_gang(id, &job, gang),
+                Ok(Step::Signal(node)) => self.signalled(id, job.graph.signal_of(node)),
+                Ok(Step::Idle) => return,
+                Ok(Step::Done) => return self.end_if_idle(id),
+                Err(Fault::Condition(cause)) => self.fail(id, cause),
+                Err(Fault::Endless { in_loop, most, value }) => {
+                    self.fail(id, Cause::Endless { in_loop, most, value });
+                }
+                Err(Fault::Count { in_loop, most, value }) => {
+                    self.fail(id, Cause::Count { in_loop, most, value });
+                }
             }
         }
     }
 
-    /// A worker brings a machine back.
-    pub(crate) fn drove(&mut self, id: LaunchId, words: Vec<u32>, handed: Vec<Handed>) {
-        let Some(launch) = self.launches.get_mut(&id) else { return };
-        (launch.words, launch.is_driven) = (words, false);
-        launch.handed.extend(handed);
-        for node in std::mem::take(&mut launch.complete) {
-            launch.graph.complete(&mut launch.words, node);
-        }
-    }
-
-    fn hand_out(&mut self, id: LaunchId, job: &Job<B>, node: u32, iterations: Box<[u32]>) {
+    fn hand_out(&mut self, id: LaunchId, job: &Job<B>, node: u32) {
         let (device, devices) = (job.device, self.config.devices);
         let waiter = Waiter { launch: id, node };
         match job.graph.role(node) {
             Role::Kernel(kernel) => {
-                let dispatch = self.dispatch_of(id, job, node, kernel, iterations);
+                let dispatch = self.dispatch_of(id, job, node, kernel);
                 self.push_ready(id, job, dispatch);
             }
             Role::Copy(item) | Role::Free(item) => {
-                let dispatch = self.item_of(id, job, node, item, iterations);
+                let dispatch = self.item_of(id, job, node, item);
                 self.push_ready(id, job, dispatch);
             }
             Role::Notify(to, notification) => {
@@ -206,10 +177,7 @@ impl<B: Bodies> State<B> {
     /// Tells the machine of a launch that a node is complete.
     pub(crate) fn complete(&mut self, id: LaunchId, node: u32) {
         let Some(launch) = self.launches.get_mut(&id) else { return };
-        match launch.words.is_empty() {
-            true => launch.complete.push(node),
-            false => launch.graph.complete(&mut launch.words, node),
-        }
+        launch.graph.complete(&mut launch.words, node);
         self.to_pump.push(id);
     }
 
@@ -220,14 +188,7 @@ impl<B: Bodies> State<B> {
     }
 
     /// A kernel that was handed out.
-    fn dispatch_of(
-        &mut self,
-        id: LaunchId,
-        job: &Job<B>,
-        node: u32,
-        kernel: u32,
-        iterations: Box<[u32]>,
-    ) -> Dispatch<B::Prepared> {
+    fn dispatch_of(&mut self, id: LaunchId, job: &Job<B>, node: u32, kernel: u32) -> Dispatch<B::Prepared> {
         let info = &job.graph.kernels()[kernel as usize];
         let (core_type, blocks) = (info.core_type, info.blocks);
         let placement = self.launches.get(&id).map(|launch| &launch.placement);
@@ -242,7 +203,8 @@ impl<B: Bodies> State<B> {
         let (home, prepared) = resident.unzip();
         let is_kept = info.persistent.is_some() && home.is_none() && !job.graph.is_in_gang(kernel);
         let granted = granted(info, &allowed, &self.config.cores);
-        let run = self.record_run(job, node, || info.name.clone(), &iterations, granted, home.is_some());
+        let iterations = self.iterations(id);
+        let run = self.record_run(job, node, &info.name, &iterations, granted, home.is_some());
         Dispatch {
             launch: id,
             node,
@@ -289,16 +251,10 @@ impl<B: Bodies> State<B> {
     }
 
     /// A copy or release that was handed out.
-    fn item_of(
-        &mut self,
-        id: LaunchId,
-        job: &Job<B>,
-        node: u32,
-        item: u32,
-        iterations: Box<[u32]>,
-    ) -> Dispatch<B::Prepared> {
-        let name = || job.graph.node_name(node);
-        let run = self.record_run(job, node, name, &iterations, Granted::default(), false);
+    fn item_of(&mut self, id: LaunchId, job: &Job<B>, node: u32, item: u32) -> Dispatch<B::Prepared> {
+        let iterations = self.iterations(id);
+        let name = job.graph.node_name(node);
+        let run = self.record_run(job, node, &name, &iterations, Granted::default(), false);
         Dispatch {
             launch: id,
             node,
@@ -318,11 +274,18 @@ impl<B: Bodies> State<B> {
         }
     }
 
+    fn iterations(&mut self, id: LaunchId) -> Arc<[u32]> {
+        match self.launches.get_mut(&id) {
+            Some(launch) => launch.graph.iterations(&mut launch.words).into(),
+            None => Arc::new([]),
+        }
+    }
+
     fn record_run(
         &mut self,
         job: &Job<B>,
         node: u32,
-        name: impl FnOnce() -> String,
+        name: &str,
         iterations: &[u32],
         granted: Granted,
         is_resident: bool,
@@ -331,7 +294,7 @@ impl<B: Bodies> State<B> {
             return 0;
         }
         let (launch, device, ready) = (job.launch, job.device, self.now());
-        let (name, iterations, released_by) = (name(), iterations.to_vec(), self.last_block);
+        let (name, iterations, released_by) = (name.to_owned(), iterations.to_vec(), self.last_block);
         self.trace.runs.push(RunTrace {
             launch,
             device,
@@ -346,14 +309,14 @@ impl<B: Bodies> State<B> {
         (self.trace.runs.len() - 1) as u32
     }
 
-    fn hand_out_gang(&mut self, id: LaunchId, job: &Job<B>, gang: u32, iterations: &[u32]) {
+    fn hand_out_gang(&mut self, id: LaunchId, job: &Job<B>, gang: u32) {
         let priority = self.priority(&job.graph);
         let Some(launch) = self.launches.get_mut(&id) else { return };
         let nodes = job.graph.gang_nodes(&mut launch.words, gang);
         let mut members = Vec::new();
         for node in nodes {
             let Role::Kernel(kernel) = job.graph.role(node) else { continue };
-            let mut dispatch = self.dispatch_of(id, job, node, kernel, iterations.into());
+            let mut dispatch = self.dispatch_of(id, job, node, kernel);
             dispatch.allowed = gang_cores(dispatch.allowed);
             members.push(self.add_dispatch(dispatch));
         }
@@ -364,7 +327,6 @@ impl<B: Bodies> State<B> {
 
     /// Takes what of a launch is ready and not started out of the queues, until its state is saved.
     fn hold(&mut self, id: LaunchId) {
-        self.recall();
         let Some(launch) = self.launches.get(&id) else { return };
         let (device, priority) = (launch.device as usize, self.priority(&launch.graph));
         let mut held = Vec::new();

@@ -135,11 +135,6 @@ impl Ready {
         self.level(priority).lane(launch, class).active.push_back(dispatch);
     }
 
-    /// A node that was taken first was not started.
-    pub(crate) fn push_first(&mut self, priority: i8, launch: LaunchId, class: Class, dispatch: u32) {
-        self.level(priority).lane(launch, class).active.push_front(dispatch);
-    }
-
     /// Offers a worker to the nodes, those above a priority only or all, until one takes it.
     pub(crate) fn offer<T>(
         &mut self,

@@ -347,7 +347,8 @@ impl<B: Bodies> EventsOf<B> {
         self.shared.upgrade().filter(|_| is_here(self.process))
     }
 
-    /// The first of these launches that has failed, or is failing, and whose outcome has not been returned.
+    /// The first of these launches that has failed, or is failing, and whose outcome has not been returned. Not to be called by
+    /// [`Bodies::eval`].
     pub fn failed(&self, launches: &[LaunchId]) -> Option<LaunchId> {
         let shared = self.here()?;
         let state = shared.lock();
@@ -355,7 +356,7 @@ impl<B: Bodies> EventsOf<B> {
     }
 
     /// What is known of the events of a device, and for each of these launches of it its own events; of a launch that is complete
-    /// none. Nothing if the runtime is gone.
+    /// none. Nothing if the runtime is gone. Not to be called by [`Bodies::eval`].
     pub fn saved(&self, device: u32, launches: &[LaunchId]) -> Option<(Vec<SavedEvent>, Vec<LaunchEvents>)> {
         self.here().map(|shared| shared.lock().events_of(device, launches))
     }

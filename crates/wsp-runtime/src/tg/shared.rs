@@ -2,14 +2,12 @@
 
 use super::bodies::Bodies;
 use super::config::{RuntimeConfig, Time, Tracing};
-use super::exchange::Exchange;
 use super::failure::{Cause, Place};
 use super::gang;
 use super::launch::Job;
-use super::pump::drive;
 use super::state::State;
 use super::virtual_time::{Pace, VirtualTime};
-use super::work::{Back, Blocks, Done, Portion, Ran, Start, Work, call, dispose};
+use super::work::{Back, Done, Portion, Ran, Start, Work, call, dispose};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,7 +17,6 @@ const LOOK_AT_FLAG: Duration = Duration::from_millis(20);
 /// A runtime, as its callers and its workers see it.
 pub(super) struct Shared<B: Bodies> {
     state: Mutex<State<B>>,
-    exchange: Arc<Exchange<Done<B>, Work<B>>>,
     /// There may be work.
     pub(super) work: Condvar,
     /// There may be an outcome, a saved checkpoint, or nothing that goes on.
@@ -40,11 +37,11 @@ impl<B: Bodies> Shared<B> {
     /// For a configuration that was checked.
     pub(super) fn new(config: RuntimeConfig) -> Shared<B> {
         let state = State::new(config.clone());
-        let (start, exchange) = (state.start, Arc::clone(&state.exchange));
+        let start = state.start;
         let (work, news) = (Condvar::new(), Condvar::new());
         let virtual_time =
             (config.time == Time::Virtual).then(|| Mutex::new(VirtualTime::new(config.threads)));
-        Shared { state: Mutex::new(state), exchange, work, news, config, start, virtual_time }
+        Shared { state: Mutex::new(state), work, news, config, start, virtual_time }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State<B>> {
@@ -55,8 +52,6 @@ impl<B: Bodies> Shared<B> {
     /// Changes the state from outside, and wakes a worker if there is something for it.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut State<B>) -> T) -> T {
         let mut state = self.lock();
-        // What comes from outside may have to go first.
-        state.recall();
         let result = change(&mut state);
         self.wake(&mut state);
         result
@@ -64,8 +59,7 @@ impl<B: Bodies> Shared<B> {
 
     /// Wakes the threads that should look again.
     fn wake(&self, state: &mut State<B>) {
-        let there = state.may_have_work() || self.exchange.has_handed();
-        if there && !self.exchange.tell(state.idle) && state.idle > 0 {
+        if state.idle > 0 && state.may_have_work() {
             self.work.notify_one();
         }
         // In virtual time callers do the work.
@@ -111,53 +105,33 @@ impl<B: Bodies> Shared<B> {
 
     /// A worker's life.
     pub(super) fn serve(&self, worker: u32) {
-        let pace = Pace::Measured((self.config.tracing == Tracing::On).then_some(self.start));
         let mut state = self.lock();
-        let (mut is_hungry, mut has_searched) = (false, false);
         loop {
-            state.take_all_back();
             if state.is_cancelled() && !state.launches.is_empty() {
                 state.fail_all(|| Cause::Cancelled);
             }
-            let work = self.exchange.take().or_else(|| state.pick());
-            if work.is_some() {
-                state.hand_over();
-            }
-            self.wake(&mut state);
-            if let Some(work) = work {
-                if is_hungry {
-                    self.exchange.hungry.leave();
+            let Some(work) = state.pick() else {
+                if state.is_closed && state.launches.is_empty() {
+                    self.work.notify_all();
+                    return;
                 }
-                (is_hungry, has_searched) = (false, false);
-                drop(state);
-                let mut next = Some(work);
-                while let Some(work) = next {
-                    let done = self.execute(worker, work, pace);
-                    let is_well = !done.has_failed();
-                    next = self.exchange.bring(done, is_well);
-                }
-                state = self.lock();
-            } else if state.is_closed && state.launches.is_empty() {
-                self.work.notify_all();
-                return;
-            } else if !is_hungry {
-                // Looks once more after it has said so.
-                self.exchange.hungry.enter();
-                is_hungry = true;
-            } else if state.busy > 0 && !has_searched {
-                drop(state);
-                self.exchange.search();
-                has_searched = true;
-                state = self.lock();
-            } else {
                 if state.busy == 0 {
                     self.news.notify_all();
                 }
-                has_searched = false;
                 state.idle += 1;
                 state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
                 state.idle -= 1;
-            }
+                continue;
+            };
+            state.busy += 1;
+            self.wake(&mut state);
+            drop(state);
+            let pace = Pace::Measured((self.config.tracing == Tracing::On).then_some(self.start));
+            let done = self.execute(worker, work, pace);
+            state = self.lock();
+            state.busy -= 1;
+            state.finish(done);
+            self.wake(&mut state);
         }
     }
 
@@ -178,21 +152,16 @@ impl<B: Bodies> Shared<B> {
                 orphans.into_iter().for_each(dispose);
                 Done::Ended(launch)
             }
-            Work::Drive(job, words) => drive(&job, words),
             Work::Item(job, portion) => {
                 let started = pace.start(None);
                 let outcome = job.run_item(&portion);
                 let finished = pace.end(started, || job.item_cycles(&portion));
-                let mut blocks = Blocks::default();
-                let failure = match outcome {
-                    Ok(()) => {
-                        let ran = Ran { block: 0, worker, cores: portion.cores, started, finished };
-                        blocks.add(ran, pace);
-                        None
-                    }
-                    Err(cause) => Some(cause),
+                let ran = Ran { block: 0, worker, cores: portion.cores, started, finished };
+                let (ran, failure) = match outcome {
+                    Ok(()) => (vec![ran], None),
+                    Err(cause) => (Vec::new(), Some(cause)),
                 };
-                Done::Portion(job.launch, back(&portion, None, blocks), failure)
+                Done::Portions(job.launch, vec![back(&portion, None, ran)], failure)
             }
             Work::Blocks(job, portion, start) => {
                 let prepared = match start {
@@ -207,9 +176,9 @@ impl<B: Bodies> Shared<B> {
                         let (ran, failure) = self.run_blocks(&job, &portion, &prepared, worker, pace);
                         (Some(prepared), ran, failure)
                     }
-                    Err(cause) => (None, Blocks::default(), Some(cause)),
+                    Err(cause) => (None, Vec::new(), Some(cause)),
                 };
-                Done::Portion(job.launch, back(&portion, prepared, ran), failure)
+                Done::Portions(job.launch, vec![back(&portion, prepared, ran)], failure)
             }
             Work::Gang(job, members) => {
                 // At once, and not when all are back: the others may wait for the one that failed.
@@ -233,26 +202,26 @@ impl<B: Bodies> Shared<B> {
         prepared: &B::Prepared,
         worker: u32,
         pace: Pace,
-    ) -> (Blocks, Option<Cause<B::Failure>>) {
-        let mut ran = Blocks::default();
+    ) -> (Vec<Ran>, Option<Cause<B::Failure>>) {
+        let mut ran: Vec<Ran> = Vec::with_capacity(portion.count as usize);
         for block in portion.first..portion.first + portion.count {
             if job.stop.is_set() {
                 return (ran, Some(Cause::Cancelled));
             }
-            let started = pace.start(ran.ran.last().map(|ran| ran.finished));
+            let started = pace.start(ran.last().map(|ran| ran.finished));
             if let Err(cause) = job.run_block(portion, prepared, block, worker, portion.cores) {
                 return (ran, Some(cause));
             }
             let cycles = || job.block_cycles(portion, prepared, block, worker, portion.cores);
             let finished = pace.end(started, cycles);
-            ran.add(Ran { block, worker, cores: portion.cores, started, finished }, pace);
+            ran.push(Ran { block, worker, cores: portion.cores, started, finished });
         }
         (ran, None)
     }
 }
 
 /// A portion with what became of it.
-fn back<P>(portion: &Portion, prepared: Option<Arc<P>>, blocks: Blocks) -> Back<P> {
-    let (cores, gang) = (portion.cores, Vec::new());
-    Back { dispatch: portion.dispatch, prepared, cores, gang, workers: Vec::new(), blocks }
+fn back<P>(portion: &Portion, prepared: Option<Arc<P>>, ran: Vec<Ran>) -> Back<P> {
+    let (done, cores) = (ran.len() as u32, vec![portion.cores]);
+    Back { dispatch: portion.dispatch, prepared, cores, workers: Vec::new(), done, ran }
 }

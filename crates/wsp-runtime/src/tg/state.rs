@@ -2,18 +2,15 @@
 //!
 //! # Protocol
 //!
-//! All of [`State`] changes under its lock only, and no code of the caller runs while it is held. A worker takes a
-//! [`Work`](super::work::Work) with the lock or from what was handed out, does it, and brings back a [`Done`](super::work::Done), which
-//! is taken back by whoever has the lock next ([`exchange`](super::exchange)). So everything that a body wrote before its node completed is
-//! seen by whoever starts after it: lists and lock order it. A machine that comes to a decision or a loop is driven by a worker, which has
-//! its words meanwhile; nodes that are complete wait for them.
-//!
-//! Kernels of a plain graph that is alone ([`Graph::is_plain`]) are handed out before there is a worker for them: nothing that is complete
-//! meanwhile could start before them. They are taken back when something comes from outside, a launch fails or pauses.
+//! All of [`State`] changes under its lock only, and no code of the caller runs while it is held but [`Bodies::eval`].
+//! A worker takes a [`Work`](super::work::Work), lets go of the lock, does it, takes the lock again and brings back a
+//! [`Done`](super::work::Done). So everything that a body wrote before its node completed is seen by whoever starts after it: both
+//! hold the lock in between.
 //!
 //! A worker waits only after it looked for work and found none, under the lock. Work appears where the lock is held: when a
-//! launch, a signal or a priority comes from outside, and when something is taken back; whoever has the lock then tells a worker
-//! that searches, or wakes one. So while there is work that could be started, some worker is awake that will look for it.
+//! launch, a signal or a priority comes from outside, which wakes one worker; and when a worker brings something back, after
+//! which that worker looks itself. A worker that finds work and sees that there is more wakes another before it goes. So
+//! while there is work that could be started, some worker is awake that will look for it.
 //!
 //! A launch is `Queued` until it is the first of its stream and those it comes after are complete; `Beginning` until
 //! [`Bodies::begin`] is done; `Running` until its machine is done or it fails; and `Ending` from the moment when no worker is
@@ -23,7 +20,6 @@ use super::bodies::Bodies;
 use super::config::{RuntimeConfig, Signals, Time, Tracing};
 use super::cores::{Cores, DeviceCores};
 use super::events::{Events, LaunchEvent, LaunchEvents, Notifications, SavedEvent};
-use super::exchange::Exchange;
 use super::failure::{Cause, LaunchFailure, Refused};
 use super::graph::Graph;
 use super::hang::Failed;
@@ -31,7 +27,6 @@ use super::launch::{Dispatch, Launch, LaunchId, Outside, Stage, Stats};
 use super::ready::Ready;
 use super::streams::Streams;
 use super::trace::{LaunchTrace, Trace};
-use super::work::{Done, Work};
 use crate::clock;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::Ordering;
@@ -49,7 +44,6 @@ pub(crate) struct Outcome<F> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Chore {
     Begin(LaunchId),
-    Drive(LaunchId),
     Save(LaunchId),
     End(LaunchId),
 }
@@ -112,8 +106,6 @@ pub(crate) struct State<B: Bodies> {
     pub(crate) dispatches: Vec<Option<Dispatch<B::Prepared>>>,
     pub(crate) unused: Vec<u32>,
     pub(crate) chores: VecDeque<Chore>,
-    /// What workers have brought back, and what was handed out to them.
-    pub(crate) exchange: Arc<Exchange<Done<B>, Work<B>>>,
     /// Launches whose machines may have something to hand out.
     pub(crate) to_pump: Vec<LaunchId>,
     pub(crate) events: Events,
@@ -165,7 +157,6 @@ impl<B: Bodies> State<B> {
             dispatches: Vec::new(),
             unused: Vec::new(),
             chores: VecDeque::new(),
-            exchange: Arc::default(),
             to_pump: Vec::new(),
             events: Events::default(),
             notifications: Notifications::default(),
@@ -275,15 +266,12 @@ impl<B: Bodies> State<B> {
         if launch.failure.is_some() || launch.stage == Stage::Ending {
             return;
         }
-        self.recall();
-        let Some(launch) = self.launches.get_mut(&id) else { return };
         let Some(job) = &launch.job else { return };
         job.stop.launch.store(true, Ordering::Relaxed);
         let (graph, iteration) = (job.graph.name().to_owned(), job.iteration);
         launch.failure = Some(Arc::new(LaunchFailure { launch: id, graph, iteration, cause }));
         launch.outside.clear();
         launch.requests.clear();
-        launch.handed.clear();
         let mut dropped = std::mem::take(&mut launch.held);
         if launch.pause.is_some_and(|pause| !pause.saving) {
             launch.pause = None;
@@ -304,9 +292,7 @@ impl<B: Bodies> State<B> {
         }
         self.events.forget(id);
         self.notifications.forget(id);
-        self.chores.retain(
-            |chore| !matches!(*chore, Chore::Begin(of) | Chore::Drive(of) | Chore::Save(of) if of == id),
-        );
+        self.chores.retain(|chore| !matches!(*chore, Chore::Begin(of) | Chore::Save(of) if of == id));
         self.end_if_idle(id);
     }
 

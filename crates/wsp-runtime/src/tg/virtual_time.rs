@@ -12,7 +12,6 @@ use super::state::State;
 use super::work::{Done, Work};
 use crate::clock;
 use std::collections::{BTreeMap, BTreeSet};
-use std::slice::from_ref;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -32,11 +31,6 @@ impl Pace {
             Pace::Measured(since) => since.map_or(0, clock::nanos_since),
             Pace::Virtual(cycle) => last.unwrap_or(cycle),
         }
-    }
-
-    /// Whether when blocks ran is of use.
-    pub(super) fn records(self) -> bool {
-        !matches!(self, Pace::Measured(None))
     }
 
     /// When it ends: now, or after its cycles. A cycle that 64 bits cannot tell is the last.
@@ -70,16 +64,10 @@ impl<B: Bodies> Shared<B> {
         // What bodies do is caught.
         let mut time = time.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.lock();
-        if let Some(drive) = state.pick_drive() {
-            drop(state);
-            // Nobody is needed for it.
-            let done = self.execute(0, drive, Pace::Virtual(0));
-            take_back(&mut self.lock(), done);
-            return true;
-        }
         if let Some(&worker) = time.idle.first()
             && let Some(work) = state.pick()
         {
+            state.busy += 1;
             let start = state.cycle;
             drop(state);
             let takes_none = matches!(work, Work::Begin(_) | Work::Save(..) | Work::End(..));
@@ -115,7 +103,7 @@ impl<B: Bodies> Shared<B> {
 /// Takes back what a worker brings, and lets machines hand out what it released.
 fn take_back<B: Bodies>(state: &mut State<B>, done: Done<B>) {
     state.busy -= 1;
-    if let (Some(u64::MAX), Done::Portion(id, ..) | Done::Gang(id, ..)) = (end_of(&done), &done) {
+    if let (Some(u64::MAX), Done::Portions(id, ..)) = (end_of(&done), &done) {
         state.fail(*id, Cause::TooLong);
     }
     state.finish(done);
@@ -124,10 +112,6 @@ fn take_back<B: Bodies>(state: &mut State<B>, done: Done<B>) {
 
 /// When the last block of what is brought back ended.
 fn end_of<B: Bodies>(done: &Done<B>) -> Option<u64> {
-    let backs = match done {
-        Done::Portion(_, back, _) => from_ref(back),
-        Done::Gang(_, backs) => backs,
-        _ => return None,
-    };
-    backs.iter().flat_map(|back| &back.blocks.ran).map(|ran| ran.finished).max()
+    let Done::Portions(_, backs, _) = done else { return None };
+    backs.iter().flat_map(|back| &back.ran).map(|ran| ran.finished).max()
 }

@@ -7,12 +7,9 @@ use super::failure::{Cause, Place};
 use super::launch::{Job, LaunchId, Progress};
 use super::state::{Resident, State};
 use super::trace::BlockTrace;
-use super::virtual_time::Pace;
 use crate::shared::message;
-use std::iter::once;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use wsp_core::tg::machine::Step;
 
 /// A share of a node.
 #[derive(Debug)]
@@ -20,7 +17,7 @@ pub(crate) struct Portion {
     pub(crate) dispatch: u32,
     pub(crate) node: u32,
     pub(crate) item: u32,
-    pub(crate) iterations: Box<[u32]>,
+    pub(crate) iterations: Arc<[u32]>,
     pub(crate) blocks: u32,
     /// The first of its blocks, and how many.
     pub(crate) first: u32,
@@ -53,12 +50,7 @@ pub(crate) enum Work<B: Bodies> {
     Item(Arc<Job<B>>, Portion),
     Blocks(Arc<Job<B>>, Portion, Start<B::Prepared>),
     Gang(Arc<Job<B>>, Vec<Member>),
-    /// Conditions of its machine, whose words these are, are to be evaluated.
-    Drive(Arc<Job<B>>, Vec<u32>),
 }
-
-/// What a machine handed out, with the iterations of its loops.
-pub(crate) type Handed = (Step, Box<[u32]>);
 
 /// When a block ran.
 #[derive(Clone, Copy, Debug)]
@@ -75,35 +67,13 @@ pub(crate) struct Back<P> {
     pub(crate) dispatch: u32,
     /// What the kernel was dispatched with, for those that stay resident.
     pub(crate) prepared: Option<Arc<P>>,
-    /// Cores to be given back, and those of blocks of a gang.
-    pub(crate) cores: Cores,
-    pub(crate) gang: Vec<Cores>,
+    /// Cores to be given back.
+    pub(crate) cores: Vec<Cores>,
     /// Workers beyond the threads to be given back.
     pub(crate) workers: Vec<u32>,
-    pub(crate) blocks: Blocks,
-}
-
-impl<P> Back<P> {
-    fn all_cores(&self) -> impl Iterator<Item = &Cores> {
-        once(&self.cores).chain(&self.gang)
-    }
-}
-
-/// Blocks that were complete.
-#[derive(Default)]
-pub(crate) struct Blocks {
+    /// Blocks that were complete.
     pub(crate) done: u32,
-    /// When each ran, where times are of use.
     pub(crate) ran: Vec<Ran>,
-}
-
-impl Blocks {
-    pub(crate) fn add(&mut self, ran: Ran, pace: Pace) {
-        self.done += 1;
-        if pace.records() {
-            self.ran.push(ran);
-        }
-    }
 }
 
 /// What a worker brings back.
@@ -111,23 +81,7 @@ pub(crate) enum Done<B: Bodies> {
     Began(LaunchId, Option<Cause<B::Failure>>),
     Saved(LaunchId, Option<Cause<B::Failure>>),
     Ended(LaunchId),
-    Portion(LaunchId, Back<B::Prepared>, Option<Cause<B::Failure>>),
-    Gang(LaunchId, Vec<Back<B::Prepared>>),
-    /// The words of a machine, what it hands out, and why it cannot go on.
-    Drove(LaunchId, Vec<u32>, Vec<Handed>, Option<Cause<B::Failure>>),
-}
-
-impl<B: Bodies> Done<B> {
-    /// Whether the launch fails.
-    pub(crate) fn has_failed(&self) -> bool {
-        matches!(
-            self,
-            Done::Began(_, Some(_))
-                | Done::Saved(_, Some(_))
-                | Done::Portion(.., Some(_))
-                | Done::Drove(.., Some(_))
-        )
-    }
+    Portions(LaunchId, Vec<Back<B::Prepared>>, Option<Cause<B::Failure>>),
 }
 
 /// Calls a method of a launch's bodies, and tells how it failed if it did.
@@ -248,23 +202,13 @@ impl<B: Bodies> State<B> {
                 }
                 (id, failure)
             }
-            Done::Portion(id, back, failure) => {
+            Done::Portions(id, backs, failure) => {
                 self.unbusy(id);
                 if let Some(cause) = failure {
                     self.fail(id, cause);
                 }
-                self.take_back(id, back);
-                (id, None)
-            }
-            Done::Gang(id, backs) => {
-                self.unbusy(id);
                 backs.into_iter().for_each(|back| self.take_back(id, back));
                 (id, None)
-            }
-            Done::Drove(id, words, handed, failure) => {
-                self.unbusy(id);
-                self.drove(id, words, handed);
-                (id, failure)
             }
         };
         if let Some(cause) = failure {
@@ -286,22 +230,22 @@ impl<B: Bodies> State<B> {
     fn take_back(&mut self, id: LaunchId, back: Back<B::Prepared>) {
         let Some(launch) = self.launches.get_mut(&id) else { return };
         let device = &mut self.devices[launch.device as usize];
-        back.all_cores().for_each(|cores| device.cores.put(cores));
-        for worker in &back.workers {
+        back.cores.iter().for_each(|cores| device.cores.put(cores));
+        for worker in back.workers {
             self.extra[(worker - self.config.threads) as usize] = false;
         }
-        launch.stats.blocks += u64::from(back.blocks.done);
+        launch.stats.blocks += u64::from(back.done);
         let has_failed = launch.failure.is_some();
         let dispatch = self.dispatch(back.dispatch);
         dispatch.running -= 1;
-        dispatch.done += back.blocks.done;
+        dispatch.done += back.done;
         if let Some(held) = &mut dispatch.held {
-            back.all_cores().for_each(|cores| add_disjoint(held, cores));
+            back.cores.iter().for_each(|cores| add_disjoint(held, cores));
         }
         let (run, is_complete, is_idle) =
             (dispatch.run, dispatch.done == dispatch.blocks, dispatch.running == 0);
         if self.config.tracing == Tracing::On {
-            self.trace.blocks.extend(back.blocks.ran.iter().map(|ran| BlockTrace {
+            self.trace.blocks.extend(back.ran.iter().map(|ran| BlockTrace {
                 run,
                 block: ran.block,
                 worker: ran.worker,
@@ -309,7 +253,7 @@ impl<B: Bodies> State<B> {
                 started: ran.started,
                 finished: ran.finished,
             }));
-            if self.config.time == Time::Virtual && !back.blocks.ran.is_empty() {
+            if self.config.time == Time::Virtual && !back.ran.is_empty() {
                 self.last_block = Some(self.trace.blocks.len() as u32 - 1);
             }
         }

@@ -10,7 +10,7 @@ use crate::sync::{spin_loop, thread};
 use crate::{Ready, TaskRunner};
 
 /// Rounds of looking before a worker sleeps: some ten microseconds, about what a wake-up costs.
-pub(crate) const ROUNDS: u32 = 40;
+const ROUNDS: u32 = 40;
 /// Rounds with growing pauses; after these a worker yields its core between looks.
 const PAUSING_ROUNDS: u32 = 7;
 
@@ -126,8 +126,7 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
     }
 }
 
-/// Waits for a moment before the next look.
-pub(crate) fn pause(round: u32) {
+fn pause(round: u32) {
     if round <= PAUSING_ROUNDS {
         (0..1 << round).for_each(|_| spin_loop());
     } else {

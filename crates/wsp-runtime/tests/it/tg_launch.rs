@@ -5,12 +5,11 @@ use crate::tg_common::{Build, Script, launch, name, runtime, runtime_with};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Arc, Barrier, Mutex};
-use std::time::Duration;
 use wsp_core::tg::CoreType;
 use wsp_core::tg::image::LoopKind;
 use wsp_runtime::tg::{
-    Cause, CoreCounts, Graph, LaunchId, LaunchOptions, Place, Refused, Runtime, RuntimeConfig, Saved,
-    Signals, SyncError, Time, validate,
+    Cause, CoreCounts, LaunchOptions, Place, Refused, Runtime, RuntimeConfig, Saved, Signals, SyncError,
+    Time, validate,
 };
 
 /// ISA-TG-22: `launch` returns while the kernel that it launched is still running.
@@ -316,102 +315,6 @@ fn whoever_waits_for_any_gets_the_one_that_ended() {
     assert_eq!(runtime.wait_any(&[slow, fast]), Err(Refused::NoLaunch(fast)));
     go.send(()).unwrap();
     assert_eq!(runtime.wait_any(&[slow]), Ok(slow));
-}
-
-/// A graph of independent kernels `K0`, `K1`, …, of which a worker takes several at once.
-fn independent(kernels: u32) -> Arc<Graph> {
-    let mut build = Build::new("G");
-    (0..kernels).for_each(|i| {
-        build.vector(&format!("K{i}"), 1);
-    });
-    build.finish()
-}
-
-/// On one thread, launches the graph, whose first kernel waits until `meanwhile` has been done; gives the kernels that ran, in their order, with `S`
-/// for a saved state.
-fn while_the_first_runs(
-    graph: &Arc<Graph>,
-    fails: bool,
-    meanwhile: impl FnOnce(&Runtime<Script>, LaunchId, Arc<Script>),
-) -> Vec<String> {
-    let (started, has_started) = channel();
-    let (go, may_go) = channel::<()>();
-    let may_go = Mutex::new(may_go);
-    let ran = Arc::new(Mutex::new(Vec::new()));
-    let (order, saves) = (ran.clone(), ran.clone());
-    let mut script = Script::new(move |cx| {
-        order.lock().unwrap().push(name(cx));
-        if name(cx) == "K0" {
-            started.send(()).unwrap();
-            may_go.lock().unwrap().recv().unwrap();
-            return if fails { Err("broken".into()) } else { Ok(()) };
-        }
-        Ok(())
-    });
-    script.save = Box::new(move |_, _| {
-        saves.lock().unwrap().push("S".to_owned());
-        Ok(())
-    });
-    let (runtime, script) = (runtime(1), Arc::new(script));
-    let id = launch(&runtime, graph, &script);
-    has_started.recv().unwrap();
-    meanwhile(&runtime, id, script);
-    go.send(()).unwrap();
-    assert_eq!(runtime.sync_all().is_err(), fails);
-    std::mem::take(&mut *ran.lock().unwrap())
-}
-
-#[test]
-fn what_a_worker_would_take_next_starts_in_its_turn_when_something_comes_from_outside() {
-    let graph = independent(4);
-    assert_eq!(while_the_first_runs(&graph, false, |_, _, _| ()), ["K0", "K1", "K2", "K3"]);
-    let saved =
-        while_the_first_runs(&graph, false, |runtime, id, _| runtime.request_checkpoint(id, 1).unwrap());
-    assert_eq!(saved, ["K0", "S", "K1", "K2", "K3"]);
-    let mut build = Build::new("URGENT");
-    build.vector("U", 1);
-    let urgent = build.finish();
-    let with_urgent = while_the_first_runs(&graph, false, |runtime, _, script| {
-        runtime.set_priority(&urgent, 5).expect("the launch runs");
-        let stream = runtime.create_stream(0).unwrap();
-        runtime.launch(&urgent, script, LaunchOptions::on(stream)).unwrap();
-    });
-    assert_eq!(with_urgent, ["K0", "U", "K1", "K2", "K3"]);
-}
-
-#[test]
-fn what_a_worker_would_take_next_is_dropped_when_its_launch_fails() {
-    assert_eq!(while_the_first_runs(&independent(4), true, |_, _, _| ()), ["K0"]);
-}
-
-/// A condition takes as long as it likes: other launches begin and end meanwhile.
-#[test]
-fn other_launches_go_on_while_a_condition_is_evaluated() {
-    let mut build = Build::new("G");
-    let node = build.repeat(LoopKind::Count, 0);
-    build.body(node, |build| {
-        build.vector("BODY", 1);
-    });
-    let graph = build.finish();
-    let (started, has_started) = channel();
-    let (ran, has_run) = channel();
-    let has_run = Mutex::new(has_run);
-    let mut waits = Script::new(|_| Ok(()));
-    waits.eval = Box::new(move |_, _| {
-        started.send(()).unwrap();
-        let other = has_run.lock().unwrap().recv_timeout(Duration::from_secs(60));
-        i64::from(other.is_ok())
-    });
-    let runtime = runtime(2);
-    let id = launch(&runtime, &graph, &Arc::new(waits));
-    has_started.recv().unwrap();
-    let other = Script::new(move |_| {
-        ran.send(()).unwrap();
-        Ok(())
-    });
-    let stream = runtime.create_stream(0).unwrap();
-    runtime.launch(&independent(1), Arc::new(other), LaunchOptions::on(stream)).unwrap();
-    assert_eq!(runtime.sync(id).unwrap().kernels, 1);
 }
 
 /// ISA-CF-01, ISA-CF-03: an arm that is not taken is not run, and what comes after it is.

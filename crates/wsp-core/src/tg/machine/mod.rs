@@ -82,17 +82,6 @@ pub trait Scalars {
     }
 }
 
-/// Knows no value.
-struct NoValues;
-
-impl Scalars for NoValues {
-    type Fault = ();
-
-    fn eval(&mut self, _: u32, _: &[u32]) -> Result<i64, ()> {
-        Err(())
-    }
-}
-
 /// A node that is not complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Waiting {
@@ -133,39 +122,16 @@ impl<'i> Machine<'i> {
     #[inline]
     pub fn next<H: Scalars>(&mut self, host: &mut H) -> Result<Step, Fault<H::Fault>> {
         while let Some(node) = self.parts.pop() {
-            if let Some(step) = self.take(node, host)? {
+            let record = &self.image.nodes[node as usize];
+            let runs = record.guard == NONE || self.parts.guards[record.guard as usize] != 0;
+            if runs && record.gang == NONE && record.kind <= NodeKind::Checkpoint as u32 {
+                return Ok(Step::Run(node));
+            }
+            if let Some(step) = self.resolve(node, runs, host)? {
                 return Ok(step);
             }
         }
         Ok(if self.is_done() { Step::Done } else { Step::Idle })
-    }
-
-    /// [`next`](Machine::next) for a caller that cannot give values now: `None` where a decision or a loop comes first, which stays there.
-    #[inline]
-    pub fn next_without_values(&mut self) -> Option<Step> {
-        while let Some(node) = self.parts.first() {
-            let kind = NodeKind::ALL[self.image.nodes[node as usize].kind as usize];
-            if matches!(kind, NodeKind::Decide | NodeKind::Break | NodeKind::Loop | NodeKind::LoopEnd) {
-                return None;
-            }
-            self.parts.pop();
-            // Nothing else asks for a value.
-            if let Ok(Some(step)) = self.take(node, &mut NoValues) {
-                return Some(step);
-            }
-        }
-        Some(if self.is_done() { Step::Done } else { Step::Idle })
-    }
-
-    /// Does a node that was queued; gives it where it is the caller's to run.
-    #[inline]
-    fn take<H: Scalars>(&mut self, node: u32, host: &mut H) -> Result<Option<Step>, Fault<H::Fault>> {
-        let record = &self.image.nodes[node as usize];
-        let runs = record.guard == NONE || self.parts.guards[record.guard as usize] != 0;
-        if runs && record.gang == NONE && record.kind <= NodeKind::Checkpoint as u32 {
-            return Ok(Some(Step::Run(node)));
-        }
-        self.resolve(node, runs, host)
     }
 
     /// A node that was handed out is complete: its successors may become ready.

@@ -102,16 +102,12 @@ impl<'s> Parts<'s> {
     /// Takes the first node of the queue.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<u32> {
-        let first = self.first()?;
-        self.head[HEAD] = self.head[HEAD].wrapping_add(1);
-        Some(first)
-    }
-
-    /// The first node of the queue, which stays there.
-    #[inline]
-    pub(super) fn first(&self) -> Option<u32> {
         let head = self.head[HEAD];
-        (head != self.head[TAIL]).then(|| self.queue[head as usize & (self.queue.len() - 1)])
+        if head == self.head[TAIL] {
+            return None;
+        }
+        self.head[HEAD] = head.wrapping_add(1);
+        Some(self.queue[head as usize & (self.queue.len() - 1)])
     }
 
     /// Forgets what is queued.
