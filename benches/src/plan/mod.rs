@@ -84,7 +84,7 @@ pub(crate) fn measure(
     engine: Engine,
     repeats: u32,
 ) -> Result<Row, Vec<Diagnostic>> {
-    let arrays = arrays(&batch.lengths).map_err(|fault| vec![fault])?;
+    let arrays = arrays(case, &batch.lengths).map_err(|fault| vec![fault])?;
     let mut plan = program.plan(&arrays, &options(engine), Capacity::Exact)?;
     let again = |plan: &mut Plan| plan.advance(Growth::To(&batch.lengths)).map(drop);
     Micros::of(WARM, || again(&mut plan))?;

@@ -95,11 +95,11 @@ pub(crate) fn options(engine: Engine) -> LaunchOptions {
     LaunchOptions { engine, ..LaunchOptions::default() }
 }
 
-/// Arrays of requests with these lengths. A plan looks at shapes, types and page tables only, so all pages are one.
+/// Arrays of requests with these lengths, those that the program takes. A plan looks at shapes, types and page tables only, so all pages are one.
 ///
 /// # Errors
 /// There is no memory.
-pub(crate) fn arrays(lengths: &[u32]) -> Result<Arrays, Diagnostic> {
+pub(crate) fn arrays(case: &Case, lengths: &[u32]) -> Result<Arrays, Diagnostic> {
     let page = [1, u64::from(PAGE), u64::from(KV_HEADS), DIM];
     let held: Vec<u32> = lengths.iter().map(|n| n.div_ceil(PAGE)).collect();
     let ends = held.iter().scan(0u32, |end, pages| {
@@ -109,15 +109,18 @@ pub(crate) fn arrays(lengths: &[u32]) -> Result<Arrays, Diagnostic> {
     let indptr: Vec<u32> = std::iter::once(0).chain(ends).collect();
     let last: Vec<u32> = lengths.iter().map(|&n| if n == 0 { 0 } else { (n - 1) % PAGE + 1 }).collect();
     let pages = indptr.last().copied().unwrap_or(0);
-    Ok(Arrays::from([
+    let mut arrays = Arrays::from([
         ("q".to_owned(), zeros(DType::Bf16, &[lengths.len() as u64, QO_HEADS, 1, DIM])?),
         ("kv.k".to_owned(), zeros(DType::Bf16, &page)?),
         ("kv.v".to_owned(), zeros(DType::Bf16, &page)?),
         ("kv.indptr".to_owned(), integers(&indptr)?),
         ("kv.indices".to_owned(), zeros(DType::U32, &[u64::from(pages)])?),
         ("kv.last_page_len".to_owned(), integers(&last)?),
-        ("kv_lens".to_owned(), integers(lengths)?),
-    ]))
+    ]);
+    if case.source.contains("kv_lens") {
+        arrays.insert("kv_lens".to_owned(), integers(lengths)?);
+    }
+    Ok(arrays)
 }
 
 fn zeros(dtype: DType, shape: &[u64]) -> Result<Array, Diagnostic> {

@@ -475,13 +475,27 @@ impl Program {
         sink.finish(planner)
     }
 
+    /// What runs the tasks under these options, part by part, for people.
+    ///
+    /// # Errors
+    /// Options that are out of range or contradict the schedule.
+    pub(crate) fn implementation(
+        &self,
+        options: &LaunchOptions,
+    ) -> Result<Vec<(&'static str, String)>, Vec<Diagnostic>> {
+        if options.aicpus != 0 && !options.sequential {
+            let config = aicpu_config(&self.plan.policy, options.aicpus, &asked(options));
+            return Ok(config.map_err(|fault| vec![fault])?.implementation());
+        }
+        Ok(self.config(options)?.implementation())
+    }
+
     pub(crate) fn config(&self, options: &LaunchOptions) -> Result<RunConfig, Vec<Diagnostic>> {
         if options.sequential {
             return Ok(settings::one_by_one(options.cancel.as_ref()));
         }
         if options.aicpus != 0 {
-            let message = "the host issues tasks that are kept or simulated, and `aicpus` says otherwise";
-            return Err(vec![Diagnostic::error(codes::BAD_OPTION, message).help("leave it out")]);
+            return Err(vec![of_the_host()]);
         }
         let core_groups = Some(options.cores_per_group);
         let policy = SchedulePolicy { core_groups, ..self.plan.policy.clone() };
@@ -551,6 +565,12 @@ impl Program {
 }
 
 /// What is asked of a run beside its schedule.
+/// AICPUs generate tasks, and these are the host's.
+pub(crate) fn of_the_host() -> Diagnostic {
+    let message = "the host issues tasks that are kept or simulated, and `aicpus` says otherwise";
+    Diagnostic::error(codes::BAD_OPTION, message).help("leave it out")
+}
+
 fn asked(options: &LaunchOptions) -> Asked<'_> {
     Asked {
         threads: options.threads,

@@ -74,7 +74,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, conflicts_with = "limit")]
     pub(crate) bytes: bool,
 
-    /// AICPUs of --bytes; 8 unless given
+    /// AICPUs of --bytes [8]; of a `.pto` program, what would run its tasks there
     #[arg(long, value_name = "N", value_parser = number::<u16>(1..=1024))]
     pub(crate) aicpus: Option<u16>,
 

@@ -23,12 +23,9 @@ pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Ve
             ]),
         };
     }
-    if args.aicpus.is_some() {
-        return Err(vec![match Kind::of(&args.file).is_tasks() {
-            true => Diagnostic::error(codes::OPTIONS_CONTRADICT, "`--aicpus` needs `--bytes`")
-                .help("add `--bytes`"),
-            false => options::refused("--aicpus", options::OF_WORKLOADS),
-        }]);
+    if args.aicpus.is_some() && Kind::of(&args.file).is_tasks() {
+        let fault = Diagnostic::error(codes::OPTIONS_CONTRADICT, "`--aicpus` needs `--bytes`");
+        return Err(vec![fault.help("add `--bytes`")]);
     }
     let given = [("--isa", args.launch.isa.is_some())];
     options::refuse(&given, "has no meaning: generators have no tile operations")
@@ -36,6 +33,7 @@ pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Ve
     let module = session.launched(&args.file, &args.launch)?;
     let mut options = launch_options(&args.launch, 0);
     options.target = args.target.unwrap_or(options.target);
+    options.aicpus = args.aicpus.unwrap_or(0);
     let cached = cached::find(session, args.cache.as_ref(), options.engine, &options.compile())?;
     options.code = cached::code(cached.as_ref());
     let data = data::load(session, &module, &args.data, &args.launch)?;

@@ -7,8 +7,8 @@ use wsp_backend::AicpuOutcome;
 use wsp_core::ptow::AicpuStats;
 use wsp_core::words::counted;
 
-/// Adds what AICPUs did.
-pub(super) fn add(outcome: &AicpuOutcome, overlapped: u64, lines: &mut Lines) {
+/// Adds what AICPUs did; `given` is what they had where that was no program.
+pub(super) fn add(outcome: &AicpuOutcome, given: &str, overlapped: u64, lines: &mut Lines) {
     let tasks: Vec<u64> = outcome.aicpus.iter().map(|aicpu| aicpu.tasks).collect();
     let each = match (tasks.iter().min(), tasks.iter().max()) {
         (Some(least), Some(most)) if least != most => {
@@ -28,7 +28,7 @@ pub(super) fn add(outcome: &AicpuOutcome, overlapped: u64, lines: &mut Lines) {
                 &format!("{program} of program, {configs} of configuration, {launch} of values and tables"),
             );
         }
-        None => lines.add("given", "a list of all tasks, made by the host"),
+        None => lines.add("given", given),
     }
     let total = |number: fn(&AicpuStats) -> u64| total(outcome, number);
     let mut text = format!(

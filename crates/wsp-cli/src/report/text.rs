@@ -86,7 +86,10 @@ pub(super) fn run(report: &RunReport) -> String {
     );
     lines.cache(report.cache.as_ref());
     match &stats.aicpus {
-        Some(outcome) => aicpus::add(outcome, stats.graph.overlapped, &mut lines),
+        Some(outcome) => {
+            let given = "the generators, which each runs for its own tasks";
+            aicpus::add(outcome, given, stats.graph.overlapped, &mut lines);
+        }
         None => lines.add("graph", &graph(&stats.graph)),
     }
     if let Some(rate) = report.kv_gb_per_s() {

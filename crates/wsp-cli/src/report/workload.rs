@@ -285,7 +285,14 @@ impl WorkloadReport {
                 let on = counted(u64::from(*threads), "thread");
                 lines.add("time", &format!("run {} on {on}{first}", millis(*run)));
                 match aicpus {
-                    Some(outcome) => aicpus::add(outcome, graph.overlapped, lines),
+                    Some(outcome) => {
+                        aicpus::add(
+                            outcome,
+                            "a list of all tasks, made by the host",
+                            graph.overlapped,
+                            lines,
+                        );
+                    }
                     None => lines.add("graph", &text::graph(graph)),
                 }
                 if let Some(balance) = longest_over_mean(busy.iter().map(Duration::as_secs_f64)) {

@@ -69,7 +69,7 @@ impl SpaceProgram {
 impl wsp_backend::Program for SpaceProgram {
     fn implementation(&self, options: &RunOptions) -> Result<Vec<(&'static str, String)>, RunError> {
         let launch = self.launch_options(&Args::new(), options)?;
-        let mut parts = self.program.config(&launch).map_err(refused)?.implementation();
+        let mut parts = self.program.implementation(&launch).map_err(refused)?;
         parts.extend(runs_kernels(launch.mode, launch.engine));
         Ok(parts)
     }

@@ -1,17 +1,15 @@
 //! Runs what a plan holds.
 
 use super::Plan;
-use crate::codes;
 use crate::host::Sink;
 use crate::kernels::KernelTable;
 use crate::metadata::Metadata;
 use crate::options::LaunchOptions;
 use crate::planner::Planner;
-use crate::program::{Prepared, Program, ReadyLaunch, Way, generator_fault, one};
+use crate::program::{Prepared, Program, ReadyLaunch, Way, generator_fault, of_the_host, one};
 use crate::sizing::{Sizes, SizingSink};
 use crate::stats::Outcome;
 use crate::submit::SubmitSink;
-use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_kernel::{FlatEvent, Trap};
 use wsp_plan::Arrays;
@@ -42,9 +40,6 @@ impl Program {
         arrays: &Arrays,
         options: &LaunchOptions,
     ) -> Result<ReadyLaunch, Vec<Diagnostic>> {
-        if options.aicpus != 0 && !options.sequential {
-            return Err(vec![generates_nothing(options.aicpus)]);
-        }
         let way = Way::Planner(self.config(options)?);
         let may_be_absent = |id| self.may_be_absent(id);
         let mut prepared = self.bind(&Metadata::from(arrays), options, self.demand(&may_be_absent))?;
@@ -73,7 +68,7 @@ impl Program {
         let ReadyLaunch { prepared, way, .. } = ready;
         let config = match way {
             Way::Planner(config) => config,
-            Way::Aicpus(aicpus) => return Err(vec![generates_nothing(aicpus.count() as u16)]),
+            Way::Aicpus(_) => return Err(vec![of_the_host()]),
         };
         self.launch(prepared, arrays, config, |planner, kernels, submitter| {
             plan.replay(planner, &mut SubmitSink::new(kernels, submitter)).map_err(generator_fault)
@@ -111,13 +106,4 @@ impl Plan {
         }
         Ok(())
     }
-}
-
-/// AICPUs generate tasks, and a plan has them.
-fn generates_nothing(aicpus: u16) -> Diagnostic {
-    let message = format!(
-        "a plan that is kept has its tasks, and leaves {} without work",
-        counted(u64::from(aicpus), "AICPU")
-    );
-    Diagnostic::error(codes::BAD_OPTION, message).help("run it on threads: leave out `--aicpus`")
 }

@@ -66,7 +66,7 @@ pub struct BalancedLine {
 /// How the program uses a tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct TensorUse {
-    /// Some kernel loads from it, or names it where no task comes to.
+    /// Some kernel loads from it, or would where no task comes to.
     pub read: bool,
     /// Some kernel stores to it.
     pub written: bool,

@@ -136,7 +136,8 @@ pub(super) fn tensor_uses(
             uses[tensor.index()].read = true;
         }
     }
-    // Where no task can reach an access, its kernel is compiled with it all the same, for an array that is there.
+    // Where no task can reach a load, its kernel is compiled with it all the same, for an array that is there. What would only be stored
+    // there is an output that is never written.
     let mut functions = BTreeSet::new();
     kernels.iter().for_each(|kernel| walk::callees(module, *kernel, &mut functions));
     for function in functions.iter().map(|id| &module.functions[id.index()]) {
@@ -144,7 +145,11 @@ pub(super) fn tensor_uses(
             let used = &mut uses[tensor.index()];
             used.read |= !used.written;
         };
-        walk::tensors(&function.body, &mut |tensor, _| named(tensor));
+        walk::tensors(&function.body, &mut |tensor, stored| {
+            if !stored {
+                named(tensor);
+            }
+        });
         for local in &function.locals {
             if let LocalTy::Tile(TileTy { elem: Elem::Of(tensor), .. }) = &local.ty {
                 named(*tensor);

@@ -52,6 +52,10 @@ impl TaskGraph {
             start(others);
             (first.work(), Vec::new())
         });
+        let worked = worked.map(|((first, unused), others)| {
+            let joined = unused.is_empty();
+            (once(first).chain(others).chain(unused).collect(), joined)
+        });
         self.conclude(shared, worked, kept, config)
     }
 
@@ -66,11 +70,11 @@ impl TaskGraph {
         counts_alone && !self.streams_overlap(config)
     }
 
-    /// The outcome of a run by several workers; takes the records back, or those that were `kept` while others ran.
+    /// The outcome of a run by several workers, with whether others than the first worked; takes the records back, or those that were `kept` while others ran.
     fn conclude<R: TaskRunner>(
         &mut self,
         shared: Shared<'_, R, Stored>,
-        worked: Result<((WorkerReport, Vec<WorkerReport>), Vec<WorkerReport>), StartError>,
+        worked: Result<(Vec<WorkerReport>, bool), StartError>,
         kept: Option<Core>,
         config: &RunConfig,
     ) -> Outcome<R::Failure, Infallible> {
@@ -83,9 +87,7 @@ impl TaskGraph {
         if !all {
             self.core.rearm_all();
         }
-        let ((first, unused), others) = worked.map_err(Failure::Start)?;
-        let joined = unused.is_empty();
-        let reports: Vec<WorkerReport> = once(first).chain(others).chain(unused).collect();
+        let (reports, joined) = worked.map_err(Failure::Start)?;
         let cancelled = reports.iter().map(|report| report.cancelled).sum();
         if let Some(failed) = failed {
             return Err(failure(failed, cancelled));
