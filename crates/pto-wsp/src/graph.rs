@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use wsp_core::{KernelId, TaskId};
 use wsp_cpu::workload::{KernelFault, KernelResult};
-use wsp_runtime::{Brief, Deps, Failure, Party, Report, RunConfig, Stopped, TaskGraph, TaskRunner, TaskSpec};
+use wsp_runtime::{Deps, Failure, Party, Report, RunConfig, Stopped, TaskGraph, TaskRunner, TaskSpec};
 
 /// The number of the next graph, by which it knows its tasks.
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -91,12 +91,7 @@ impl<'g> Graph<'g> {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             graph: TaskGraph::new(Deps::Explicit),
             work: Vec::new(),
-            config: RunConfig {
-                threads: 0,
-                deps: Deps::Explicit,
-                brief: Some(Brief::default()),
-                ..RunConfig::default()
-            },
+            config: RunConfig { threads: 0, deps: Deps::Explicit, ..RunConfig::default() },
             fault: None,
         }
     }

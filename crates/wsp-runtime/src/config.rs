@@ -1,6 +1,5 @@
 //! What a run may be told.
 
-use crate::Brief;
 use crate::config_error::ConfigError;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -58,9 +57,6 @@ pub struct RunConfig {
     pub seed: u64,
     /// When it becomes true, tasks that have not started are dropped and the run ends.
     pub cancel: Option<Arc<AtomicBool>>,
-    /// What earlier runs of the same tasks tell: a run that is known to be brief begins on the calling thread alone, which is the first worker
-    /// then, and others join when work is left. None for a run with every thread from the beginning.
-    pub brief: Option<Brief>,
 }
 
 impl Default for RunConfig {
@@ -79,7 +75,6 @@ impl Default for RunConfig {
             cores_per_group: limits::CORES_PER_GROUP,
             seed: 0,
             cancel: None,
-            brief: None,
         }
     }
 }

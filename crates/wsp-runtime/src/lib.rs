@@ -65,7 +65,6 @@
 //! two tasks whose regions conflict run in the order of their ids.
 #![forbid(unsafe_code)]
 
-mod brief;
 mod config;
 mod config_error;
 mod finder;
@@ -101,7 +100,6 @@ pub mod storage;
 pub mod tg;
 pub mod trace_export;
 
-pub use brief::Brief;
 pub use config::{RunConfig, TracePolicy, worker_threads};
 pub use config_error::ConfigError;
 pub use graph::{ReadyQueue, TaskGraph};

@@ -9,15 +9,14 @@
 
 use crate::{StartError, clock};
 use rayon_core::{Scope, ThreadBuilder, ThreadPool, ThreadPoolBuilder};
-use std::cell::Cell;
 use std::error::Error;
 use std::hint;
 use std::io;
 use std::mem;
 use std::panic::resume_unwind;
 use std::process;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -84,62 +83,33 @@ impl Team {
         work: impl Fn(T) -> U + Sync,
         here: impl FnOnce() -> V,
     ) -> Result<(V, Vec<U>), StartError> {
-        self.each_later(items.len(), work, |start| {
-            start(items);
-            here()
-        })
-    }
-
-    /// [`each`](Self::each) on items, `most` at most, that `here` gives at a moment of its choice: once, or never.
-    ///
-    /// # Errors
-    /// As [`each`](Self::each).
-    ///
-    /// # Panics
-    /// As [`each`](Self::each).
-    pub(crate) fn each_later<T: Send, U: Send, V>(
-        &self,
-        most: usize,
-        work: impl Fn(T) -> U + Sync,
-        here: impl FnOnce(&dyn Fn(Vec<T>)) -> V,
-    ) -> Result<(V, Vec<U>), StartError> {
-        let Some(Threads { pool: Some(pool), .. }) = &self.threads else {
-            return Ok((here(&|_| ()), Vec::new()));
-        };
-        let left = AtomicUsize::new(0);
-        let mut results: Vec<Option<U>> = (0..most).map(|_| None).collect();
+        let Some(Threads { pool: Some(pool), .. }) = &self.threads else { return Ok((here(), Vec::new())) };
+        let left = AtomicUsize::new(items.len());
+        let mut results: Vec<Option<U>> = items.iter().map(|_| None).collect();
         let job = |(done, item): (&mut Option<U>, T)| {
             *done = Some(work(item));
             // Relaxed: the scope orders what was done.
             left.fetch_sub(1, Ordering::Relaxed);
         };
+        let jobs = results.iter_mut().zip(items);
         let value = if rayon_core::current_thread_index().is_none() {
-            let places = Cell::new(Some(results.iter_mut()));
             pool.in_place_scope(|scope| {
-                let value = here(&|items| {
-                    left.store(items.len(), Ordering::Relaxed);
-                    spread(scope, places.take().into_iter().flatten().zip(items), &job);
-                });
+                spread(scope, jobs, &job);
+                let value = here();
                 look_for(|| left.load(Ordering::Relaxed) == 0);
                 value
             })
         } else {
-            let (give, given) = mpsc::channel::<Vec<T>>();
-            let places = results.iter_mut();
-            let (pool, job) = (&pool, &job);
-            let wait = move || {
-                let items = given.recv().unwrap_or_default();
-                pool.in_place_scope(|scope| spread(scope, places.zip(items), job));
-            };
             thread::scope(|scope| {
-                let waits = thread::Builder::new().name("wsp-waits".to_owned()).spawn_scoped(scope, wait);
+                let waits = thread::Builder::new().name("wsp-waits".to_owned());
+                let waits =
+                    waits.spawn_scoped(scope, || pool.in_place_scope(|scope| spread(scope, jobs, &job)));
                 let waits = waits.map_err(|error| StartError::Threads {
                     wanted: 1,
                     started: 0,
                     reason: error.to_string(),
                 })?;
-                let value = here(&|items| drop(give.send(items)));
-                drop(give);
+                let value = here();
                 waits.join().unwrap_or_else(|panic| resume_unwind(panic));
                 Ok(value)
             })?
@@ -273,7 +243,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::atomic::AtomicU32;
-    use std::sync::{Arc, Barrier};
+    use std::sync::{Arc, Barrier, mpsc};
 
     /// A team that others do not find.
     fn team(count: usize) -> Team {

@@ -87,45 +87,21 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
 
     /// Works until the run is closed.
     pub(crate) fn work(mut self) -> WorkerReport {
-        self.guarded(|worker| {
-            while let Some(node) = worker.take() {
-                worker.execute(node);
-            }
-        });
-        self.report
-    }
-
-    /// Works until it finds nothing with its first look, or until so many nanoseconds of the run have passed.
-    pub(crate) fn work_until(&mut self, end_ns: u64) {
-        self.guarded(|worker| {
-            while worker.ended_ns.unwrap_or_else(|| worker.shared.now()) < end_ns
-                && let Some(node) = worker.take_at_once()
-            {
-                worker.execute(node);
-            }
-        });
-    }
-
-    /// Nodes completed since the store was last told.
-    pub(crate) fn completed(&self) -> u64 {
-        self.completed
-    }
-
-    /// What it has counted, of a worker that has nothing more to do.
-    pub(crate) fn into_report(self) -> WorkerReport {
-        self.report
-    }
-
-    /// Runs tasks, of which some may panic.
-    fn guarded(&mut self, work: impl Fn(&mut Self)) {
         // Entered anew only after a panic, so that tasks which do not panic pay nothing for it.
-        while let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(self))) {
+        while let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work_on())) {
             let Some(running) = self.running.take() else { std::panic::resume_unwind(panic) };
             let finished = if self.shared.trace.times() { self.shared.now() } else { 0 };
             self.finish(running, finished);
             self.fail(running, Cause::Panic(message(panic)));
             self.conclude(running.node);
             self.leave_group(running, finished);
+        }
+        self.report
+    }
+
+    fn work_on(&mut self) {
+        while let Some(node) = self.take() {
+            self.execute(node);
         }
     }
 

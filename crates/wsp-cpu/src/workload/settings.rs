@@ -12,7 +12,7 @@ use wsp_ir::workload::verify::COST;
 use wsp_ir::workload::{Deps, PoolSizes, Ready, SchedulePolicy, Trace, Window};
 use wsp_kernel::Trap;
 use wsp_plan::workload::{LoweredSchedule, Placement};
-use wsp_runtime::{Affinity, Brief, Report, RunConfig, StartError, Stopped, TracePolicy};
+use wsp_runtime::{Affinity, Report, RunConfig, StartError, Stopped, TracePolicy};
 
 /// What the regions of tasks must be for the dependences of a run to be all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,7 +112,6 @@ pub(crate) fn config(policy: &SchedulePolicy, asked: &Asked<'_>) -> Result<RunCo
         cores_per_group: policy.core_groups.unwrap_or(limits::CORES_PER_GROUP),
         seed: asked.seed,
         cancel: asked.cancel.cloned(),
-        brief: Some(Brief::default()),
     })
 }
 

@@ -5,7 +5,6 @@ use super::core::Core;
 use super::solo::{ByPriority, Fifo, Lifo, Ran, Solo};
 use super::stored::{Stored, shared};
 use super::stuck;
-use crate::brief::Brief;
 use crate::merge::{failure, merge};
 use crate::shared::Shared;
 use crate::team::Team;
@@ -40,22 +39,8 @@ impl TaskGraph {
         let (shared, deques) = shared(store, config, runner);
         let worker = |(deque, index)| Worker::new(&shared, index, deque);
         let mut workers = deques.into_iter().zip(0..).map(worker);
-        let mut first = workers.next().expect("a run should have a worker");
-        let others: Vec<Worker<'_, '_, R, Stored>> = workers.collect();
-        let worked = team.each_later(others.len(), Worker::work, |start| {
-            if let Some(alone) = Brief::alone_ns(config) {
-                first.work_until(alone);
-                if first.completed() == u64::from(shared.store.core.len()) {
-                    return (first.work(), others.into_iter().map(Worker::into_report).collect());
-                }
-            }
-            start(others);
-            (first.work(), Vec::new())
-        });
-        let worked = worked.map(|((first, unused), others)| {
-            let joined = unused.is_empty();
-            (once(first).chain(others).chain(unused).collect(), joined)
-        });
+        let first = workers.next().expect("a run should have a worker");
+        let worked = team.each(workers.collect(), Worker::work, || first.work());
         self.conclude(shared, worked, kept, config)
     }
 
@@ -74,7 +59,7 @@ impl TaskGraph {
     fn conclude<R: TaskRunner>(
         &mut self,
         shared: Shared<'_, R, Stored>,
-        worked: Result<(Vec<WorkerReport>, bool), StartError>,
+        worked: Result<(WorkerReport, Vec<WorkerReport>), StartError>,
         kept: Option<Core>,
         config: &RunConfig,
     ) -> Outcome<R::Failure, Infallible> {
@@ -87,7 +72,8 @@ impl TaskGraph {
         if !all {
             self.core.rearm_all();
         }
-        let (reports, joined) = worked.map_err(Failure::Start)?;
+        let (first, others) = worked.map_err(Failure::Start)?;
+        let reports: Vec<WorkerReport> = once(first).chain(others).collect();
         let cancelled = reports.iter().map(|report| report.cancelled).sum();
         if let Some(failed) = failed {
             return Err(failure(failed, cancelled));
@@ -100,7 +86,6 @@ impl TaskGraph {
         }
         let stats = Stats { wall_ns, deferred, ..self.known_stats() };
         let mut stats = merge(stats, reports);
-        Brief::learn(config, &stats, joined);
         self.add_predecessors(&mut stats, &config.gates);
         Ok(stats)
     }

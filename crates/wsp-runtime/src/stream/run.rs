@@ -2,15 +2,13 @@
 
 use super::store::Stream;
 use super::submit::Submitter;
-use crate::brief::Brief;
 use crate::merge::{failure, merge};
 use crate::ready::Queues;
 use crate::shared::Shared;
 use crate::sync::Ordering;
 use crate::team::Team;
-use crate::worker::{Worker, WorkerReport};
+use crate::worker::Worker;
 use crate::{Failure, Outcome, RunConfig, StartError, Stats, TaskRunner};
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Runs the tasks that `source` submits.
@@ -34,18 +32,10 @@ pub fn run<R: TaskRunner, E>(
     let team = Team::take(config.threads, 0).map_err(Failure::Start)?;
     let workers =
         deques.into_iter().zip(0..).map(|(deque, index)| Worker::new(&shared, index, deque)).collect();
-    let alone = Brief::alone_ns(config);
-    let ran = team.each_later(config.threads as usize, Worker::work, |start| {
+    let generate = || {
         // Also when the planner panics: the team waits for the workers.
         let _closer = Closer(&shared.queues);
-        let waiting = Cell::new(Some(workers));
-        let start = || waiting.take().into_iter().for_each(start);
         let mut submitter = Submitter::new(&shared, config);
-        if alone.is_some() {
-            submitter.window.others = Some(&start)
-        } else {
-            start()
-        }
         let returned = catch_unwind(AssertUnwindSafe(|| source(&mut submitter)));
         let generation_ns = shared.now();
         shared.stop.generating.store(false, Ordering::Relaxed);
@@ -53,20 +43,12 @@ pub fn run<R: TaskRunner, E>(
         if !matches!(returned, Ok(Ok(()))) && !shared.stop.stopping() {
             shared.stop.refuse_all();
         }
-        submitter.release_held();
-        if let Some(mut workers) = waiting.take() {
-            workers[0].work_until(alone.unwrap_or_default());
-            waiting.set(Some(workers));
-        }
         let left = submitter.drain();
         let stuck = submitter.stuck.take().or(left.filter(|_| matches!(returned, Ok(Ok(())))));
-        let unused = waiting.take().unwrap_or_default().into_iter().map(Worker::into_report);
-        let unused: Vec<WorkerReport> = unused.collect();
-        (submitter.into_report(), stuck, returned, generation_ns, unused)
-    });
-    let ((planned, stuck, returned, generation_ns, unused), mut reports) = ran.map_err(Failure::Start)?;
-    let joined = unused.is_empty();
-    reports.extend(unused);
+        (submitter.into_report(), stuck, returned, generation_ns)
+    };
+    let ((planned, stuck, returned, generation_ns), reports) =
+        team.each(workers, Worker::work, generate).map_err(Failure::Start)?;
     let returned = returned.unwrap_or_else(|panic| resume_unwind(panic));
 
     let wall_ns = shared.now();
@@ -85,7 +67,6 @@ pub fn run<R: TaskRunner, E>(
     }
     returned.map_err(Failure::Source)?;
     let mut stats = merge(Stats { generation_ns, wall_ns, deferred, ..planned.stats }, reports);
-    Brief::learn(config, &stats, joined);
     for entry in &mut stats.trace {
         let (preds, fences) = planned.lineage.of(entry.task);
         entry.preds = preds.to_vec();

@@ -468,7 +468,7 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
     }
 
     /// Lets tasks start.
-    pub(super) fn release_held(&mut self) {
+    fn release_held(&mut self) {
         let held = self.held.take().unwrap_or_default();
         held.iter().for_each(|(slot, _)| self.shared.mark_ready(*slot));
         self.shared.queues.push_all(&held);

@@ -38,8 +38,6 @@ pub(super) struct Window<'r, R: TaskRunner> {
     pub(super) edges: EdgeBook,
     pub(super) peak: u32,
     pub(super) edge_stalls: u64,
-    /// Starts the workers, where they do not work yet: the planner does so before it waits, and when it has many tasks.
-    pub(super) others: Option<&'r dyn Fn()>,
 }
 
 impl<'r, R: TaskRunner> Window<'r, R> {
@@ -55,7 +53,6 @@ impl<'r, R: TaskRunner> Window<'r, R> {
             edges: EdgeBook::new(capacity),
             peak: 0,
             edge_stalls: 0,
-            others: None,
         }
     }
 
@@ -94,7 +91,6 @@ impl<'r, R: TaskRunner> Window<'r, R> {
     #[inline]
     pub(super) fn is_full(&mut self) -> bool {
         if self.in_use >= self.look_at.min(self.capacity) {
-            self.start_others();
             self.collect();
         }
         self.in_use >= self.capacity
@@ -176,19 +172,13 @@ impl<'r, R: TaskRunner> Window<'r, R> {
 
     /// Waits for all tasks in flight.
     pub(super) fn drain(&mut self) -> Result<(), Stuck> {
-        self.collect();
         while self.in_use > 0 {
             self.wait(self.in_use)?;
         }
         Ok(())
     }
 
-    fn start_others(&mut self) {
-        self.others.take().into_iter().for_each(|start| start());
-    }
-
     fn wait(&mut self, need: u32) -> Result<(), Stuck> {
-        self.start_others();
         let shared = self.shared;
         match shared.store.completions.wait(need, || self.collect(), || shared.is_quiet()) {
             0 => Err(Stuck),

@@ -18,23 +18,17 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
     /// The next node, with its permits where there are gates; waits for one. `None` when the run is closed and nothing is left.
     #[inline]
     pub(super) fn take(&mut self) -> Option<u32> {
-        if let Some(next) = self.take_at_once() { Some(next) } else { self.search() }
-    }
-
-    /// The next node, if the first look finds one.
-    #[inline]
-    pub(super) fn take_at_once(&mut self) -> Option<u32> {
         if let Some(next) = self.next.take() {
             return Some(next);
         }
         if let Some(found) = self.look(0) {
             return Some(found);
         }
-        if self.gathered.is_empty() {
-            return None;
+        if !self.gathered.is_empty() {
+            self.flush();
+            return self.take();
         }
-        self.flush();
-        self.take_at_once()
+        self.search()
     }
 
     #[cold]

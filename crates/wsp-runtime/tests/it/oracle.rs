@@ -4,7 +4,7 @@ use crate::common::program::{Machine, Step, must_precede, sequential, step, step
 use proptest::prelude::*;
 use wsp_core::{StreamId, TaskId};
 use wsp_runtime::{
-    Affinity, Brief, Deps, Gate, GateScope, PoolSizes, Ready, RunConfig, Start, Stats, Stopped, TaskGraph,
+    Affinity, Deps, Gate, GateScope, PoolSizes, Ready, RunConfig, Start, Stats, Stopped, TaskGraph,
     TracePolicy, Window, WindowMode, run,
 };
 
@@ -45,7 +45,6 @@ fn config() -> impl Strategy<Value = RunConfig> {
             let window = Window { capacity, mode };
             let cancel = None;
             RunConfig {
-                brief: (seed % 2 == 1).then(Brief::default),
                 threads,
                 window,
                 ready,
