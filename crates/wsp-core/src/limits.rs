@@ -22,6 +22,8 @@ pub enum Change {
     Format,
     /// Nothing: it bounds the memory and time that a faulty program takes.
     Guard,
+    /// Nothing, as no run has asked for another.
+    Size,
 }
 
 impl Change {
@@ -31,6 +33,7 @@ impl Change {
             Change::By(what) => what,
             Change::Format => "fixed: the width of records",
             Change::Guard => "fixed: bounds what a faulty program takes",
+            Change::Size => "fixed: one size for all runs",
         }
     }
 }
@@ -41,7 +44,7 @@ macro_rules! limits {
 
         /// Every limit, in the order of this module.
         pub const ALL: &[Limit] = {
-            use Change::{By, Format, Guard};
+            use Change::{By, Format, Guard, Size};
             &[$(Limit { name: stringify!($name), value: $name as u64, change: $change, meaning: concat!($($doc),*) }),*]
         };
     };
@@ -105,12 +108,12 @@ limits! {
     MAX_LOCAL_WINDOW: u32 = 32_768, Format;
     /// Most 32-bit words in the descriptor of a task in the window of an AICPU.
     MAX_LOCAL_PARAMS: u32 = MAX_PAYLOAD_WORDS, Format;
-    /// Most ready tasks in one queue of an AICPU, unless a run says otherwise.
-    READY_QUEUE_SIZE: u32 = LOCAL_WINDOW_SIZE, By("`AicpuConfig::ready_queue`");
-    /// Most accesses in flight over all AICPUs, unless a run says otherwise.
-    GLOBAL_MAP_SIZE: u32 = 16_384, By("`AicpuConfig::map_entries`");
-    /// Notifications of completion in flight between two AICPUs, unless a run says otherwise.
-    NOTIFY_RING_SIZE: u32 = 1024, By("`AicpuConfig::ring`");
+    /// Most ready tasks in one queue of an AICPU.
+    READY_QUEUE_SIZE: u32 = LOCAL_WINDOW_SIZE, Size;
+    /// Most accesses in flight over all AICPUs.
+    GLOBAL_MAP_SIZE: u32 = 16_384, Size;
+    /// Notifications of completion in flight between two AICPUs.
+    NOTIFY_RING_SIZE: u32 = 1024, Size;
     /// Most AICPUs that share the tasks of one run.
     MAX_RUN_AICPUS: u32 = 1024, Guard;
     /// Most dimensions of a tensor.
@@ -120,7 +123,7 @@ limits! {
     /// Most blocks of one kernel of a task graph.
     MAX_BLOCK_DIM: u32 = 65_535, Format;
     /// Static loops of task graphs of at most so many iterations are unrolled.
-    UNROLL_LIMIT: u64 = 1024, By("`ElaborateOptions::unroll_limit`");
+    UNROLL_LIMIT: u64 = 1024, Size;
     /// Rounds after which a `CF_WHILE` that says nothing else is taken to run for ever.
     MAX_WHILE_ITERATIONS: u64 = 1 << 31, By("`CF_WHILE(…, max_iterations = n)`");
     /// Most operations of an expression of a task graph.
@@ -128,7 +131,7 @@ limits! {
     /// Deepest nesting of control flow in a task graph.
     MAX_CONTROL_DEPTH: u32 = 64, Guard;
     /// Most nodes of one task graph, with loops that are unrolled.
-    MAX_NODES: u32 = 1 << 22, By("`ElaborateOptions::most_nodes`");
+    MAX_NODES: u32 = 1 << 22, Size;
     /// Most cores of a kind on a simulated device.
     MAX_DEVICE_CORES: u32 = 4096, Guard;
     /// Most loop variables in scope in a program for AICPUs.

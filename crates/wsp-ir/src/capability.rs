@@ -39,11 +39,12 @@ pub struct Capability {
 impl Capability {
     /// The spelling with an axis and a number in place of the placeholders.
     pub fn spelled(&self, axis: &str, number: &str) -> String {
+        // The axis comes last: its name may be any word.
         self.primitive
-            .replace("(axis", &format!("({axis}"))
-            .replace("(n", &format!("({number}"))
-            .replace("depth", number)
             .replace("vector, cube", number)
+            .replace("depth", number)
+            .replace("(n", &format!("({number}"))
+            .replace("(axis", &format!("({axis}"))
     }
 }
 
@@ -70,5 +71,24 @@ impl CapabilityRow {
     pub(crate) const fn on_aicpus(self, support: Support, meaning: &'static str) -> CapabilityRow {
         let aicpus = Capability { primitive: self.host.primitive, support, meaning };
         CapabilityRow { aicpus: Some(aicpus), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_of_any_name_is_spelled_as_it_is_called() {
+        let spelled = |primitive, axis| {
+            Capability { primitive, support: Support::Enforced, meaning: "" }.spelled(axis, "3")
+        };
+        for axis in ["n", "node", "depth", "vector"] {
+            assert_eq!(
+                spelled("PTO_ORDER(axis, PTO_INTERLEAVED(n))", axis),
+                format!("PTO_ORDER({axis}, PTO_INTERLEAVED(3))")
+            );
+            assert_eq!(spelled("PTO_PREFETCH(axis, depth)", axis), format!("PTO_PREFETCH({axis}, 3)"));
+        }
     }
 }

@@ -58,7 +58,19 @@ pub fn blocks(stmt: &Stmt) -> impl Iterator<Item = &Block> {
         StmtKind::If { then, otherwise, .. } => (Some(then), Some(otherwise)),
         StmtKind::While { body, step, .. } => (Some(body), Some(step)),
         StmtKind::For { body, .. } | StmtKind::ScheduledFor { body, .. } => (Some(body), None),
-        _ => (None, None),
+        StmtKind::Let { .. }
+        | StmtKind::LetArray { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Return(_)
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Fence
+        | StmtKind::Emit { .. }
+        | StmtKind::SetTile { .. }
+        | StmtKind::SetExtent { .. }
+        | StmtKind::ApplySchedule(_)
+        | StmtKind::Tile(_)
+        | StmtKind::StoreScalar { .. } => (None, None),
     };
     first.into_iter().chain(second)
 }
@@ -69,7 +81,19 @@ pub fn blocks_mut(stmt: &mut Stmt) -> impl Iterator<Item = &mut Block> {
         StmtKind::If { then, otherwise, .. } => (Some(then), Some(otherwise)),
         StmtKind::While { body, step, .. } => (Some(body), Some(step)),
         StmtKind::For { body, .. } | StmtKind::ScheduledFor { body, .. } => (Some(body), None),
-        _ => (None, None),
+        StmtKind::Let { .. }
+        | StmtKind::LetArray { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Return(_)
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Fence
+        | StmtKind::Emit { .. }
+        | StmtKind::SetTile { .. }
+        | StmtKind::SetExtent { .. }
+        | StmtKind::ApplySchedule(_)
+        | StmtKind::Tile(_)
+        | StmtKind::StoreScalar { .. } => (None, None),
     };
     first.into_iter().chain(second)
 }

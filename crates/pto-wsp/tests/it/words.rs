@@ -24,8 +24,8 @@ const CRATES: [&str; 15] = [
     "wsp-tg",
 ];
 
-/// Codes that the command line reports, the table of words itself, and limits as `wsp config` names what they belong to.
-const OTHERS: [&str; 3] = ["pto-wsp/src/codes.rs", "wsp-diag/src/face.rs", "wsp-core/src/limits.rs"];
+/// Codes that the command line reports, and the table of words itself.
+const OTHERS: [&str; 2] = ["pto-wsp/src/codes.rs", "wsp-diag/src/face.rs"];
 
 const PUBLIC: &str = include_str!("../../public.txt");
 

@@ -12,12 +12,14 @@ use std::process::{Command, Output, Stdio};
 use wsp_check::reference::{Against, Comparison, Tolerance, compare, to_f64};
 use wsp_core::DType;
 use wsp_diag::{Diagnostic, did_you_mean};
-use wsp_plan::{Array, Arrays};
+use wsp_plan::{Array, Arrays, ParamValue};
 
 /// Reads arrays and parameters, calls the function, writes what it gives.
 const CALLER: &str = include_str!("reference.py");
 /// What starts Python, in the order in which it is tried.
 const PYTHONS: [&str; 2] = ["python3", "python"];
+/// The last lines that a reference prints before it ends without a result.
+const MOST_LINES: usize = 8;
 /// Integers up to this one are numbers of f64.
 const MOST: u64 = 1 << 53;
 
@@ -29,7 +31,7 @@ pub(super) fn compare_with(
     file: &Path,
     inputs: &Arrays,
     outputs: &Arrays,
-    params: &BTreeMap<String, f64>,
+    params: &BTreeMap<String, ParamValue>,
 ) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
     let (head, bytes) = called(file, &given(inputs, params)).map_err(|fault| vec![fault])?;
     let unknown = || broken(file, "what comes back from Python is not what its caller writes".to_owned());
@@ -98,7 +100,7 @@ fn compared(
 }
 
 /// The line of JSON and the bytes that Python is given: real numbers as f64.
-fn given(inputs: &Arrays, params: &BTreeMap<String, f64>) -> Vec<u8> {
+fn given(inputs: &Arrays, params: &BTreeMap<String, ParamValue>) -> Vec<u8> {
     let mut arrays = Vec::new();
     let mut bytes = Vec::new();
     for (name, array) in inputs {
@@ -113,10 +115,12 @@ fn given(inputs: &Arrays, params: &BTreeMap<String, f64>) -> Vec<u8> {
             }
         }
     }
-    // Counts are integers there, too.
-    let value = |value: &f64| match value.fract() == 0.0 && value.abs() <= MOST as f64 {
-        true => json!(*value as i64),
-        false => json!(value),
+    let value = |value: &ParamValue| match value {
+        ParamValue::Int(value) => {
+            i64::try_from(*value).map_or_else(|_| json!(*value as f64), |value| json!(value))
+        }
+        ParamValue::Float(value) => json!(value),
+        ParamValue::Bool(value) => json!(value),
     };
     let params: serde_json::Map<String, Value> =
         params.iter().map(|(name, of)| (name.clone(), value(of))).collect();
@@ -174,7 +178,14 @@ fn called(file: &Path, given: &[u8]) -> Result<(Value, Vec<u8>), Diagnostic> {
             .note(format!("it has {}", text("detail")))
         }
         "raised" => broken(file, text("what")).note(text("detail")),
-        _ => broken(file, format!("Python ended with {status}")).note(said.trim().to_owned()),
+        _ => {
+            let fault = broken(file, format!("Python ended with {status}"));
+            let lines: Vec<&str> = said.trim().lines().collect();
+            match lines[lines.len().saturating_sub(MOST_LINES)..].join("\n") {
+                last if last.is_empty() => fault,
+                last => fault.note(last),
+            }
+        }
     })
 }
 

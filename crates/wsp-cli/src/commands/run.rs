@@ -1,6 +1,6 @@
 //! `wsp run`: compile, run, check, summarise.
 
-use super::comparison::{compare, differences, number};
+use super::comparison::{compare, differences};
 use super::emptiness::{Emptiness, Empty};
 use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
 use super::options::{self, refuse_unused};
@@ -103,7 +103,7 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
             wanted: check,
             inputs: arrays,
             made: &data.made,
-            params: outcome.params.iter().map(|(name, value)| (name.clone(), number(*value))).collect(),
+            params: outcome.params.iter().cloned().collect(),
             outputs: &outcome.outputs,
             unwritten: outcome.unwritten.clone(),
             cached: cached.as_ref(),

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use wsp_backend::Unwritten;
 use wsp_diag::Diagnostic;
-use wsp_plan::{Array, Arrays};
+use wsp_plan::{Array, Arrays, ParamValue};
 
 /// A run that has ended, and what its kind of file says of it.
 pub(super) struct Ended<'a, R> {
@@ -24,7 +24,7 @@ pub(super) struct Ended<'a, R> {
     /// Names among them that are not the user's.
     pub(super) made: &'a [String],
     /// Values that a reference may take.
-    pub(super) params: BTreeMap<String, f64>,
+    pub(super) params: BTreeMap<String, ParamValue>,
     /// Arrays that it wrote.
     pub(super) outputs: &'a Arrays,
     /// Elements of them that it did not store.

@@ -90,7 +90,7 @@ const FILES: [&[&str]; 4] = [
 fn outputs_of_every_kind_of_file_are_compared_with_a_function_in_python() {
     let references = References::new(NUMPY);
     for args in FILES {
-        let right = "print('noise')\ndef reference(x, by):\n    return {'y': x * by}\n";
+        let right = "import os\nos.write(1, b'noise')\ndef reference(x, by=2.0):\n    assert type(by) is float\n    return {'y': x * by}\n";
         let (code, out, err) = references.run(args, right);
         assert_eq!((code, err.as_str()), (0, ""), "{args:?}: {out}");
         assert!(
@@ -126,6 +126,9 @@ fn a_reference_that_gives_no_numbers_is_told_what_is_wrong_with_it() {
         ("def reference(x", &["SyntaxError"]),
         ("import sys\nsys.stderr.write('lost')\nimport os\nos._exit(3)", &["exit status: 3", "lost"]),
         ("tolerance = -1\ndef reference(x):\n    return {'y': x}", &["`tolerance`"]),
+        ("tolerance = True\ndef reference(x):\n    return {'y': x}", &["`tolerance` is True"]),
+        ("def reference(x):\n    return {'y': x * 2j}", &["`y` is of complex128"]),
+        ("import sys\ndef reference(x):\n    sys.exit('no data')", &["SystemExit: no data", "line 3"]),
     ] {
         for args in FILES.iter().take(if text.contains("`rows`") { 2 } else { 1 }) {
             let (code, _, err) = references.run(args, text);

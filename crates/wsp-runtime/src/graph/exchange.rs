@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::AtomicBool;
 use wsp_core::TaskId;
 
-/// A ready queue of the caller's: it decides which of the ready tasks runs next. Order points run nothing, and pass through it as tasks do.
+/// A ready queue of the caller's: it decides which of the ready tasks runs next. Barrier nodes run nothing, and do not pass through it.
 pub trait ReadyQueue {
     /// A task is ready. Those that were ready from the beginning come first, and what one completion releases comes in ascending order of ids.
     fn push(&mut self, task: TaskId, priority: i32);
@@ -89,12 +89,14 @@ impl TaskGraph {
     /// [`Deps::Explicit`](crate::Deps::Explicit); the map is used for all of its tasks and for no other graph.
     ///
     /// # Errors
-    /// As [`submit`](Self::submit), and those of the map. A task that was refused by the graph has been recorded in the map.
+    /// As [`submit`](Self::submit), before the map has seen the task, and those of the map.
     pub fn submit_by(
         &mut self,
         map: &mut impl TensorMap<TaskId>,
         spec: TaskSpec<'_>,
     ) -> Result<TaskId, Stopped> {
+        // A task that the map has seen and the graph has not would stand there as the next one.
+        self.check(&spec, spec.is_plain())?;
         let mut after = spec.after.to_vec();
         let task = TaskId(self.core.len());
         map.infer(task, spec.accesses(), |_| true, |before, _| after.push(before)).map_err(Stopped::Map)?;

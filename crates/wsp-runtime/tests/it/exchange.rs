@@ -142,3 +142,15 @@ fn a_queue_that_gives_what_it_does_not_hold_is_found_and_the_graph_stays_usable(
         assert_eq!(runner.ran(), [0, 1]);
     }
 }
+
+#[test]
+fn a_task_that_is_refused_leaves_no_trace_in_the_map() {
+    let mut graph = TaskGraph::new(Deps::Explicit);
+    let mut map = LastUses::default();
+    let region = [Region::new(TensorId(0), &[0], &[4]).unwrap()];
+    let uses = TaskSpec { reads: &region, writes: &region, ..TaskSpec::default() };
+    graph.submit_by(&mut map, TaskSpec { writes: &region, ..TaskSpec::default() }).unwrap();
+    graph.submit_by(&mut map, TaskSpec { after: &[TaskId(77)], ..uses }).unwrap_err();
+    graph.submit_by(&mut map, uses).unwrap();
+    assert_eq!(graph.edges().collect::<Vec<_>>(), [(TaskId(0), TaskId(1))]);
+}

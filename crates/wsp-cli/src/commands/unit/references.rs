@@ -1,14 +1,15 @@
 //! The references that a unit names, as programs name theirs.
 
+use super::super::comparison::number;
 use std::collections::BTreeMap;
 use wsp_backend::KvLayout;
 use wsp_check::generate::known_params;
 use wsp_check::reference::{self, Comparison, Context};
 use wsp_core::tg::GraphNo;
 use wsp_diag::Diagnostic;
-use wsp_ir::Reference;
 use wsp_ir::tg::{Namespace, RefValue, TgModule};
-use wsp_plan::{Arrays, KernelFile, UnitSource};
+use wsp_ir::{Param, Reference};
+use wsp_plan::{Arrays, KernelFile, ParamValue, UnitSource};
 
 /// The references of a unit. A tensor plays its role under its name; a number under the name of the role, and a declared scalar
 /// under its own, see [`values`].
@@ -50,18 +51,24 @@ pub(super) fn verify(module: &TgModule) -> Vec<Diagnostic> {
 }
 
 /// Numbers of a run, by name: declared scalars, else parameters of the kernels.
-pub(super) fn params(unit: &UnitSource, scalars: &[(String, i64)]) -> BTreeMap<String, f64> {
+pub(super) fn params(unit: &UnitSource, scalars: &[(String, i64)]) -> BTreeMap<String, ParamValue> {
     let mut values = BTreeMap::new();
     for KernelFile { module, set } in &unit.files {
         let known = module.params.iter().zip(known_params(module, set));
-        values.extend(known.filter_map(|(param, value)| Some((param.name.clone(), value?.as_f64()))));
+        let of = |param: &Param, value: f64| match param.ty.is_float() {
+            true => ParamValue::Float(value),
+            false => ParamValue::Int(value as i128),
+        };
+        values.extend(
+            known.filter_map(|(param, value)| Some((param.name.clone(), of(param, value?.as_f64())))),
+        );
     }
     let module = &unit.module;
     for arg in &module.args {
         let name = module.str(arg.name);
         let set = scalars.iter().rev().find(|(n, _)| n == name).map(|(_, value)| *value);
         if let Some(value) = set.or(arg.default) {
-            values.insert(name.to_owned(), value as f64);
+            values.insert(name.to_owned(), ParamValue::Int(value.into()));
         }
     }
     values
@@ -69,7 +76,8 @@ pub(super) fn params(unit: &UnitSource, scalars: &[(String, i64)]) -> BTreeMap<S
 
 /// Numbers of a reference, with their values in this run: those that it is given, else those of the run.
 fn values(unit: &UnitSource, at: usize, scalars: &[(String, i64)]) -> BTreeMap<String, f64> {
-    let mut values = params(unit, scalars);
+    let of_run = params(unit, scalars).into_iter();
+    let mut values: BTreeMap<String, f64> = of_run.map(|(name, value)| (name, number(value))).collect();
     let module = &unit.module;
     for (role, value) in &module.references[at].bindings {
         if let RefValue::Const(value) = value {

@@ -5,7 +5,7 @@ use super::source::{Source, library_values, plan};
 use super::{check_graph_memory, used_files};
 use crate::args::{RunArgs, Setting};
 use crate::commands::cached;
-use crate::commands::comparison::{compare_arrays, differences, number};
+use crate::commands::comparison::{compare_arrays, differences};
 use crate::commands::data::{self, output_names};
 use crate::commands::emptiness::{Emptiness, Empty};
 use crate::commands::options::{refuse, refused, unread_value};
@@ -64,8 +64,8 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     };
     session.warn(&outcome.notes);
     let timeline = args.trace.as_ref().map(|_| outcome.timeline(&args.file));
-    let of_library = outcome.library_params.iter().map(|(name, value)| (name.clone(), number(*value)));
-    let own = outcome.params.iter().map(|(name, value)| (name.clone(), *value as f64));
+    let of_library = outcome.library_params.iter().cloned();
+    let own = outcome.params.iter().map(|(name, value)| (name.clone(), ParamValue::Int((*value).into())));
     session.conclude(
         args,
         outputs,

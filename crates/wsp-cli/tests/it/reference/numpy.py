@@ -12,9 +12,18 @@ class dtype:
         self.itemsize = int(name[-1])
 
 
+class kind_of:
+    def __init__(self, flat):
+        self.kind = "c" if any(isinstance(x, complex) for x in flat) else "f"
+
+    def __str__(self):
+        return "complex128" if self.kind == "c" else "float64"
+
+
 class ndarray:
     def __init__(self, flat, shape):
         self.flat, self.shape = list(flat), tuple(shape)
+        self.dtype = kind_of(self.flat)
 
     def reshape(self, shape):
         return ndarray(self.flat, shape)
@@ -36,6 +45,10 @@ def frombuffer(raw, name):
 
 def ascontiguousarray(value, dtype=None):
     return value if isinstance(value, ndarray) else ndarray([float(value)], ())
+
+
+def asarray(value):
+    return ascontiguousarray(value)
 
 
 def shape(value):
