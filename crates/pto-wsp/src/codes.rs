@@ -124,7 +124,7 @@ from reading past the tokens of a request, or from 0/0 and (-inf) - (-inf) for a
 `wsp run FILE --reference FILE.py` calls the function `reference` of that file with the arrays and parameters that it names, and compares the outputs
 that it gives. Python or its module numpy is missing, the file has no such function, the function takes a name that the run does not have or raised an
 exception, or what it gives is no dict of outputs: another name, another shape, NaN. The message says which. Of an output of integers those
-up to 2^53 are compared.";
+below 2^53 are compared.";
     pub NOTHING_TO_CHECK = 534, "nothing to check results with",
         "\
 A run was to be checked, and no element was compared: no kernel stores to an output, or the outputs have no elements, or every

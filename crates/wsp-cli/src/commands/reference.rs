@@ -20,7 +20,7 @@ const CALLER: &str = include_str!("reference.py");
 const PYTHONS: [&str; 2] = ["python3", "python"];
 /// The last lines that a reference prints before it ends without a result.
 const MOST_LINES: usize = 8;
-/// Integers up to this one are numbers of f64.
+/// Integers below this one are numbers of f64, and no other is rounded to them.
 const MOST: u64 = 1 << 53;
 
 /// Compares outputs with what the function `reference` of a file computes from the inputs and parameters of the run.
@@ -88,7 +88,7 @@ fn compared(
     let found = match integers(output) {
         None => compare(name, output, wanted, allowed)?,
         Some(values) => {
-            if let Some(at) = values.iter().position(|value| value.abs() > MOST as f64) {
+            if let Some(at) = values.iter().position(|value| value.abs() >= MOST as f64) {
                 let what = format!("`{name}` has {} at {:?}, which f64 may not hold", values[at], index(at));
                 return Err(broken(file, what));
             }
