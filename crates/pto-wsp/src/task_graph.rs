@@ -48,7 +48,7 @@ pub use wsp_core::tg::{
     GraphNo, Instr, KernelNo, KernelSet, LoopMode, MemLocation, Platform, Scalar, ScalarType, StreamNo,
     Symbol, TensorNo, TensorRef,
 };
-pub use wsp_cpu::tg::{BoundArg, TensorRange, TgCx, TgKernels, check_unit};
+pub use wsp_cpu::tg::{BoundArg, TensorRange, TgCx, TgKernels};
 pub use wsp_ir::tg::{
     ArgRef, ArgSignature, Expr, KernelSignature, Namespace, RefValue, Signatures, Table, TgBuilder, TgModule,
     verify,

@@ -17,7 +17,8 @@ use wsp_ir::workload::{StatementKind, WorkloadModule, each_node};
 use wsp_ir::{Module, Support};
 use wsp_memory::Claim;
 use wsp_plan::workload::WorkloadPlan;
-use wsp_plan::{CompileOptions, PlanSource, Target};
+use wsp_plan::{CompileOptions, PlanSource, Target, UnitSource};
+use wsp_tg::LintOptions;
 
 /// What compiles plans for targets.
 pub trait Backend: Send + Sync {
@@ -54,6 +55,13 @@ pub trait Backend: Send + Sync {
     fn check_defaults(&self, module: &Module) -> Result<(), Diagnostics> {
         let _ = module;
         Ok(())
+    }
+
+    /// What is wrong with a unit of task graphs, or probably not meant, as far as its kernels and what a run lays out tell it without one.
+    /// Unless a backend says something else, this is found when the unit is compiled and run.
+    fn check_unit(&self, unit: &UnitSource, options: &LintOptions) -> Vec<Diagnostic> {
+        let _ = (unit, options);
+        Vec::new()
     }
 
     /// Compiles a plan for one of its targets.

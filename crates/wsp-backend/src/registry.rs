@@ -8,7 +8,8 @@ use std::sync::Arc;
 use wsp_diag::{Diagnostic, Diagnostics, did_you_mean};
 use wsp_ir::Module;
 use wsp_plan::target::listed;
-use wsp_plan::{PlanSource, Target};
+use wsp_plan::{PlanSource, Target, UnitSource};
+use wsp_tg::LintOptions;
 
 /// Backends by name. Of those that take a plan, the one that was registered first is selected.
 #[derive(Clone, Default)]
@@ -120,10 +121,16 @@ impl Registry {
     /// # Errors
     /// As [`Backend::check_defaults`].
     pub fn check_defaults(&self, module: &Module, target: &Target) -> Result<(), Diagnostics> {
-        match self.backends.iter().find(|backend| backend.targets().contains(&target)) {
-            Some(backend) => backend.check_defaults(module),
-            None => Ok(()),
-        }
+        self.that_runs(target).map_or(Ok(()), |backend| backend.check_defaults(module))
+    }
+
+    /// What is wrong with a unit of task graphs, or probably not meant, by the backend that runs its target; nothing where none does.
+    pub fn check_unit(&self, unit: &UnitSource, options: &LintOptions) -> Vec<Diagnostic> {
+        self.that_runs(unit.target).map_or_else(Vec::new, |backend| backend.check_unit(unit, options))
+    }
+
+    fn that_runs(&self, target: &Target) -> Option<&Arc<dyn Backend>> {
+        self.backends.iter().find(|backend| backend.targets().contains(&target))
     }
 
     /// Writes a plan as files, by the backend that writes them for its target.

@@ -12,7 +12,7 @@ use crate::results;
 use crate::runs::interruptible;
 use crate::stack;
 use pto_wsp::codes::NOTHING_RAN;
-use pto_wsp::task_graph::{TgKernels, check_unit};
+use pto_wsp::task_graph::TgKernels;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -22,7 +22,6 @@ use wsp_backend::{Args, Outcome, Payload, PayloadSlot, Program, Recording, RunOp
 use wsp_diag::{Code, Diagnostic, Severity, SourceMap};
 use wsp_ir::tg::TgModule;
 use wsp_isa::tg::{binary, text};
-use wsp_kernel::{Engine, Mode};
 use wsp_plan::entry::settable;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{KernelFile, PlanSource, UnitSource};
@@ -100,15 +99,13 @@ impl TaskGraph {
     ) -> PyResult<Bound<'py, PyList>> {
         let mut sources = self.sources.clone();
         let files = files.read().map_err(|faults| errors::exception(py, &faults, &sources))?;
-        let known = stack::on_large_stack(py, || self.with_files(kernels, &files, &mut sources))?;
+        let checked = stack::on_large_stack(py, || {
+            let (unit_kernels, files) = self.kernels(kernels, &files, &mut sources, false)?;
+            let options = LintOptions { device: CPU_SIM.device, ..LintOptions::default() };
+            Ok(own::registry_of_units(unit_kernels).check_unit(&self.source(files), &options))
+        })?;
         let mut found = self.warnings.clone();
-        match known {
-            Err(faults) => found.extend(faults),
-            Ok(known) => {
-                let options = LintOptions { device: CPU_SIM.device, ..LintOptions::default() };
-                found.extend(check_unit(&self.unit, &known, &options));
-            }
-        }
+        found.extend(checked.unwrap_or_else(|faults: Vec<Diagnostic>| faults));
         let records: Vec<_> =
             found.iter().map(|fault| errors::record(py, fault, &sources)).collect::<PyResult<_>>()?;
         PyList::new(py, records)
@@ -181,22 +178,13 @@ impl TaskGraph {
         watched: bool,
     ) -> Result<Box<dyn Program>, Vec<Diagnostic>> {
         let (unit_kernels, files) = self.kernels(functions, files, sources, watched)?;
-        let plan: PlanSource = UnitSource { module: self.unit.clone(), files, target: CPU_SIM }.into();
+        let plan: PlanSource = self.source(files).into();
         Ok(own::registry_of_units(unit_kernels).select(&plan)?.backend().compile(&plan)?)
     }
 
-    /// The kernels, with those of files.
-    fn with_files(
-        &self,
-        functions: Vec<kernel::PyKernel>,
-        files: &Files,
-        sources: &mut SourceMap,
-    ) -> Result<TgKernels, Vec<Diagnostic>> {
-        let (mut kernels, files) = self.kernels(functions, files, sources, false)?;
-        for file in files {
-            kernels.add_library(&file.module, &file.set, Mode::Fast, Engine::default())?;
-        }
-        Ok(kernels)
+    /// The unit with files of kernels.
+    fn source(&self, files: Vec<KernelFile>) -> UnitSource {
+        UnitSource { module: self.unit.clone(), files, target: CPU_SIM }
     }
 
     /// The kernels: functions of Python, and files, those that the unit uses and further ones.

@@ -1,4 +1,4 @@
-//! What `cpu_sim` alone is given and tells: the only file of this crate that names a backend.
+//! What `cpu_sim` alone is given and tells. Beside this file, only bodies of kernels are written for a backend.
 //!
 //! Functions for kernels, tile operations and kept machine code are its options. What it tells beside what every backend does comes as a value of
 //! its own type, and here becomes part of what Python is given. The value of another backend changes nothing in it.

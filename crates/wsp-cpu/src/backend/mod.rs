@@ -6,7 +6,7 @@ mod workload;
 
 use crate::codes;
 use crate::defaults::check_defaults;
-use crate::tg::{TgKernels, codes as tg_codes};
+use crate::tg::{TgKernels, check_unit, codes as tg_codes};
 use crate::workload::{KernelRegistry, codes as workload_codes};
 use spaces::SpaceProgram;
 use unit::UnitProgram;
@@ -17,8 +17,9 @@ use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_ir::Module;
 use wsp_kernel::{CodeCache, Engine, Mode};
 use wsp_plan::target::CPU_SIM;
-use wsp_plan::{PlanSource, ProgramKind, Target};
+use wsp_plan::{PlanSource, ProgramKind, Target, UnitSource};
 use wsp_runtime::simulate::{SimTask, Simulation};
+use wsp_tg::LintOptions;
 
 /// The backend `cpu_sim`: threads, real numbers, SIMD kernels. Its fields are what no other backend has.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +48,13 @@ impl Backend for CpuSimBackend {
 
     fn check_defaults(&self, module: &Module) -> Result<(), Diagnostics> {
         Ok(check_defaults(module)?)
+    }
+
+    fn check_unit(&self, unit: &UnitSource, options: &LintOptions) -> Vec<Diagnostic> {
+        match unit::kernels(unit, self) {
+            Ok(kernels) => check_unit(&unit.module, &kernels, options),
+            Err(faults) => faults,
+        }
     }
 
     fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Diagnostics> {

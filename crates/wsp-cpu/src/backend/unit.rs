@@ -30,19 +30,25 @@ pub(super) struct UnitProgram {
     compiled: Duration,
 }
 
+/// The functions that a backend is given, and the kernels of a unit's files.
+pub(super) fn kernels(unit: &UnitSource, backend: &CpuSimBackend) -> Result<TgKernels, Vec<Diagnostic>> {
+    let mut kernels = backend.unit_kernels.clone();
+    if let Some(code) = &backend.code {
+        kernels.keep_code(code);
+    }
+    for file in &unit.files {
+        kernels.add_library(&file.module, &file.set, backend.mode, backend.engine)?;
+    }
+    Ok(kernels)
+}
+
 impl UnitProgram {
     pub(super) fn new(
         unit: Arc<UnitSource>,
         backend: &CpuSimBackend,
     ) -> Result<UnitProgram, Vec<Diagnostic>> {
         let started = clock::now();
-        let mut kernels = backend.unit_kernels.clone();
-        if let Some(code) = &backend.code {
-            kernels.keep_code(code);
-        }
-        for file in &unit.files {
-            kernels.add_library(&file.module, &file.set, backend.mode, backend.engine)?;
-        }
+        let kernels = kernels(&unit, backend)?;
         let compiled = Duration::from_nanos(clock::nanos_since(started));
         let runs_kernels = match unit.files.is_empty() {
             true => Vec::new(),

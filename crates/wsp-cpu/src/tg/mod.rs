@@ -59,4 +59,4 @@ pub use pto::{PtoBound, PtoEntry, PtoResident};
 pub use report::Report;
 pub use session::Session;
 pub(crate) use simulated::simulate;
-pub use unit_check::check_unit;
+pub(crate) use unit_check::check_unit;

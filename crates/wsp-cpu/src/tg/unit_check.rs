@@ -9,7 +9,7 @@ use wsp_tg::{ElaborateOptions, LintOptions, elaborate, lint};
 
 /// What is wrong with a unit, or probably not meant: with itself, with its kernels, with their order, with what a platform is asked for, with how
 /// a run lays it out and with the sizes of what it binds. Of a unit without kernels, which may be given to it later, entry symbols are not looked for.
-pub fn check_unit(module: &TgModule, kernels: &TgKernels, options: &LintOptions) -> Vec<Diagnostic> {
+pub(crate) fn check_unit(module: &TgModule, kernels: &TgKernels, options: &LintOptions) -> Vec<Diagnostic> {
     let mut found = verify(module);
     if found.iter().any(Diagnostic::is_error) {
         return found;

@@ -21,7 +21,7 @@ use wsp_plan::{KernelFile, ParamValue, params_of_kernels};
 #[derive(Debug, Default)]
 pub(super) struct UnitKernels {
     /// All of them.
-    pub(super) kernels: TgKernels,
+    kernels: TgKernels,
     /// What their files say.
     pub(super) modules: Vec<KernelFile>,
     /// Their files, in the order in which they are named.

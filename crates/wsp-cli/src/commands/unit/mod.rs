@@ -20,11 +20,12 @@ use super::disasm::write_listing;
 use super::kind::Kind;
 use super::{Outcome, Session, options};
 use crate::args::{CheckArgs, DisasmArgs};
-use pto_wsp::task_graph::check_unit;
+use pto_wsp::registry;
 use std::path::{Path, PathBuf};
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::verify;
 use wsp_isa::tg::text;
+use wsp_plan::UnitSource;
 use wsp_plan::target::CPU_SIM;
 use wsp_tg::LintOptions;
 
@@ -67,7 +68,8 @@ pub(super) fn check(
     let device = args.target.unwrap_or(CPU_SIM).device;
     let options = LintOptions { platform, device, devices: args.devices };
     let mut found = references::verify(&module);
-    found.extend(check_unit(&module, &kernels.kernels, &options));
+    let unit = UnitSource { module, files: kernels.modules, target: CPU_SIM };
+    found.extend(registry().check_unit(&unit, &options));
     if found.iter().any(Diagnostic::is_error) {
         return Err(found);
     }
