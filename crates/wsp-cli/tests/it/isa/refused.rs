@@ -167,7 +167,6 @@ fn options_of_others_are_refused_by_name() {
         (&["run", "w.wsp", "--resume", "--checkpoints", "d"], "--checkpoints"),
         (&["run", "relax.pto", "--hints"], "--hints"),
         (&["run", "relax.pto", "--resume"], "--resume"),
-        (&["plan", "relax.pto", "--aicpus", "4"], "--aicpus"),
         (&["run", "relax.pto", "--cores", "aic=2"], "--cores"),
         (&["run", "relax.pto", "--event", "E"], "--event"),
         (&["run", "relax.pto", "--memory", "1G"], "--memory"),
