@@ -232,7 +232,13 @@ impl Inner {
     ) -> PyResult<RunOptions> {
         match &self.declared_only {
             Some(fault) => Err(errors::exception(py, std::slice::from_ref(fault), &self.sources)),
-            None => self.own_options(py, options),
+            None => {
+                let mut found = self.own_options(py, options)?;
+                if matches!(&self.body, Body::Workload(plan) if plan.library.is_none()) {
+                    found.workload.absent = Absent::Zeros;
+                }
+                Ok(found)
+            }
         }
     }
 
@@ -248,7 +254,7 @@ impl Inner {
             found.workload.expand = Expand::default();
         }
         match &self.body {
-            Body::Workload(plan) if plan.library.is_none() => found.workload.absent = Absent::Zeros,
+            Body::Workload(plan) if plan.library.is_none() => {}
             // Kernels of a file have no `out` regions: a run records what they store.
             Body::Workload(_) => found.workload.whole_outs = false,
             Body::Launch { kv_layout, .. } => {
