@@ -57,7 +57,7 @@ pub trait Backend: Send + Sync {
         Ok(())
     }
 
-    /// What is wrong with a unit of task graphs, or probably not meant, as far as its kernels and what a run lays out tell it without one.
+    /// What is wrong with a unit of task graphs, or probably not meant, that its kernels and the layout of a run show without a run.
     /// Unless a backend says something else, this is found when the unit is compiled and run.
     fn check_unit(&self, unit: &UnitSource, options: &LintOptions) -> Vec<Diagnostic> {
         let _ = (unit, options);
@@ -114,7 +114,7 @@ pub trait Program: Send + Sync {
     fn explain(&self, args: &Args, options: &RunOptions) -> Result<Explanation, RunError>;
 
     /// What runs the tasks, part by part, for people: the ready policy that holds, the types of ready queue and window, what runs kernels.
-    /// Unless a program says something else, nothing is told.
+    /// By default nothing.
     ///
     /// # Errors
     /// Options that this program does not take, or that its schedule contradicts.

@@ -68,7 +68,7 @@ pub(crate) struct Share<'a> {
     fences: bool,
 }
 
-/// What one generator emitted, as far as it is the AICPU's.
+/// The part of what one generator emitted that is the AICPU's.
 struct Kept<'a> {
     kernels: &'a KernelTable,
     me: u64,

@@ -52,50 +52,39 @@ pub fn exprs_mut(stmt: &mut Stmt, f: &mut dyn FnMut(&mut Expr)) {
     visit_stmt!(&mut stmt.kind, f, iter_mut, exprs_mut);
 }
 
+/// The blocks inside the statement `$kind`.
+macro_rules! blocks_of {
+    ($kind:expr) => {{
+        let (first, second) = match $kind {
+            StmtKind::If { then, otherwise, .. } => (Some(then), Some(otherwise)),
+            StmtKind::While { body, step, .. } => (Some(body), Some(step)),
+            StmtKind::For { body, .. } | StmtKind::ScheduledFor { body, .. } => (Some(body), None),
+            StmtKind::Let { .. }
+            | StmtKind::LetArray { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Return(_)
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Fence
+            | StmtKind::Emit { .. }
+            | StmtKind::SetTile { .. }
+            | StmtKind::SetExtent { .. }
+            | StmtKind::ApplySchedule(_)
+            | StmtKind::Tile(_)
+            | StmtKind::StoreScalar { .. } => (None, None),
+        };
+        first.into_iter().chain(second)
+    }};
+}
+
 /// The blocks inside a statement.
 pub fn blocks(stmt: &Stmt) -> impl Iterator<Item = &Block> {
-    let (first, second) = match &stmt.kind {
-        StmtKind::If { then, otherwise, .. } => (Some(then), Some(otherwise)),
-        StmtKind::While { body, step, .. } => (Some(body), Some(step)),
-        StmtKind::For { body, .. } | StmtKind::ScheduledFor { body, .. } => (Some(body), None),
-        StmtKind::Let { .. }
-        | StmtKind::LetArray { .. }
-        | StmtKind::Assign { .. }
-        | StmtKind::Return(_)
-        | StmtKind::Break
-        | StmtKind::Continue
-        | StmtKind::Fence
-        | StmtKind::Emit { .. }
-        | StmtKind::SetTile { .. }
-        | StmtKind::SetExtent { .. }
-        | StmtKind::ApplySchedule(_)
-        | StmtKind::Tile(_)
-        | StmtKind::StoreScalar { .. } => (None, None),
-    };
-    first.into_iter().chain(second)
+    blocks_of!(&stmt.kind)
 }
 
 /// The blocks inside a statement, for change in place.
 pub fn blocks_mut(stmt: &mut Stmt) -> impl Iterator<Item = &mut Block> {
-    let (first, second) = match &mut stmt.kind {
-        StmtKind::If { then, otherwise, .. } => (Some(then), Some(otherwise)),
-        StmtKind::While { body, step, .. } => (Some(body), Some(step)),
-        StmtKind::For { body, .. } | StmtKind::ScheduledFor { body, .. } => (Some(body), None),
-        StmtKind::Let { .. }
-        | StmtKind::LetArray { .. }
-        | StmtKind::Assign { .. }
-        | StmtKind::Return(_)
-        | StmtKind::Break
-        | StmtKind::Continue
-        | StmtKind::Fence
-        | StmtKind::Emit { .. }
-        | StmtKind::SetTile { .. }
-        | StmtKind::SetExtent { .. }
-        | StmtKind::ApplySchedule(_)
-        | StmtKind::Tile(_)
-        | StmtKind::StoreScalar { .. } => (None, None),
-    };
-    first.into_iter().chain(second)
+    blocks_of!(&mut stmt.kind)
 }
 
 /// Calls `f` on every statement of a block, outer ones first.

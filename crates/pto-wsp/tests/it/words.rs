@@ -1,4 +1,4 @@
-//! What Rust is told is in the words of Rust: no option of the command line, and no name that the face lacks.
+//! What Rust reads is in the words of Rust: no option of the command line, and no name that the face lacks.
 
 use pto_wsp::{Code, Diagnostic, catalog};
 use std::fs;
