@@ -1,7 +1,6 @@
 //! Kernels in C: compiled, loaded and run as bodies of declared kernels.
-// Files are what the compiler takes.
-#![allow(clippy::disallowed_methods)]
-#![allow(unsafe_code)]
+#![allow(clippy::disallowed_methods, reason = "files are what the compiler takes")]
+#![allow(unsafe_code, reason = "a library is loaded as a program of a user would load it")]
 
 use crate::tg::common::{inputs, unit};
 use std::ffi::{CString, OsString, c_char, c_int, c_void};
