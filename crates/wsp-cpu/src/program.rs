@@ -92,6 +92,10 @@ pub(crate) struct Launched<'l, 'k> {
     pub(crate) planner: Planner<'k>,
 }
 
+/// How the tasks of a launch run. It is called once a launch, so one copy of what is around it serves all callers.
+pub(crate) type RunTasks<'r> =
+    dyn for<'l, 'k> FnOnce(Launched<'l, 'k>) -> Result<wsp_runtime::Stats, Vec<Diagnostic>> + 'r;
+
 impl Program {
     /// A program from a plan, which others may have too.
     pub fn new(plan: impl Into<Arc<LoweredPlan>>) -> Program {
@@ -214,7 +218,7 @@ impl Program {
         let (threads, fences) = (aicpus.config().threads, prepared.sizes.fences);
         let notes = self.plan.notes_on_aicpus();
         let mut told = None;
-        let outcome = self.launch_with(prepared, arrays, threads, |Launched { runner, kernels, planner }| {
+        let run = Box::new(|Launched { runner, kernels, planner }: Launched<'_, '_>| {
             let Planner { plan, bound, env, .. } = planner;
             let count = aicpus.count() as u16;
             let own = (0..count).map(|_| aicpus::surroundings(plan, bound, env));
@@ -230,6 +234,7 @@ impl Program {
             told = Some((aicpus, notes));
             Ok(stats)
         });
+        let outcome = self.launch_with(prepared, arrays, threads, run);
         let (aicpus, more) = told.map_or((None, Vec::new()), |(aicpus, notes)| (Some(aicpus), notes));
         outcome.map(|outcome| Outcome { aicpus, notes: [outcome.notes, more].concat(), ..outcome })
     }
@@ -258,12 +263,12 @@ impl Program {
             &mut Submitter<'_, KernelRunner<'k>>,
         ) -> Result<(), Diagnostic>,
     ) -> Result<Outcome, Vec<Diagnostic>> {
-        self.launch_with(prepared, arrays, config.threads, |launched| {
-            let Launched { runner, kernels, mut planner } = launched;
+        let run = Box::new(|Launched { runner, kernels, mut planner }: Launched<'_, '_>| {
             let outcome =
                 wsp_runtime::run(config, runner, |submitter| source(&mut planner, kernels, submitter));
             outcome.map_err(|failure| vec![self.failed(kernels, failure)])
-        })
+        });
+        self.launch_with(prepared, arrays, config.threads, run)
     }
 
     /// Runs kernels on `threads` threads as `run` has it, and collects what they wrote. What was prepared can be run again, unless this fails: then tiles of
@@ -276,7 +281,7 @@ impl Program {
         prepared: &mut Prepared,
         arrays: &Arrays,
         threads: u32,
-        run: impl for<'k> FnOnce(Launched<'_, 'k>) -> Result<wsp_runtime::Stats, Vec<Diagnostic>>,
+        run: Box<RunTasks<'_>>,
     ) -> Result<Outcome, Vec<Diagnostic>> {
         let Prepared { bound, env, slots, kernels, sizes, recording, views, claim, codes, times } = prepared;
         let callers = in_place::callers(&self.plan, bound, views);

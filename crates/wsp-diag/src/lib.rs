@@ -149,11 +149,16 @@ pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str
 
 /// All candidates that are as near as the one of [`did_you_mean`], in their order.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    nearest_of(name, &mut candidates.into_iter())
+}
+
+/// [`nearest`], compiled once for all kinds of candidates.
+fn nearest_of<'a>(name: &str, candidates: &mut dyn Iterator<Item = &'a str>) -> Vec<&'a str> {
     let length = name.chars().count();
     let mut limit = (without_prefix(name).chars().count() / 3).clamp(1, 5);
     let near = |candidate: &str| length > 2 || same_letters(name, candidate);
     let mut found = Vec::new();
-    for candidate in candidates.into_iter().filter(|c| *c != name && near(c)) {
+    for candidate in candidates.filter(|c| *c != name && near(c)) {
         let distance = edit_distance(name, candidate);
         if distance < limit {
             found.clear();

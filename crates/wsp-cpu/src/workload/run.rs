@@ -18,7 +18,7 @@ use super::tensors::{Given, callers, slots};
 use super::touch::Stated;
 use super::view_kernel::Interruption;
 use crate::LaunchOptions;
-use crate::program::Prepared;
+use crate::program::{Launched, Prepared};
 use crate::stats::kernel_stats;
 use std::sync::Arc;
 use std::time::Instant;
@@ -358,12 +358,14 @@ impl LibraryLaunch {
                 let tensors = NamedTensor::of_library(&program.lowered().module);
                 let generated = Generated { module, schedule, bindings, options, tensors: &tensors };
                 let mut aicpus = None;
-                let outcome = program.launch_with(prepared, arrays, ready.threads(), |launched| {
+                let threads = ready.threads();
+                let run = Box::new(|launched: Launched<'_, '_>| {
                     let ran = generated.library(ready, program, tasks, &launched)?;
                     notes.extend(ran.notes);
                     aicpus = Some(ran.aicpus);
                     Ok(ran.stats)
-                })?;
+                });
+                let outcome = program.launch_with(prepared, arrays, threads, run)?;
                 (outcome, aicpus)
             }
         };
