@@ -76,4 +76,8 @@ wsp_diag::codes! {
         "`PTO_BALANCED` lays the elements of all indices of the other axes on one line and cuts it into equal             shares. Where an index lies on the line follows from the lengths and from the ends of the other axes, which             therefore cannot be `PTO_DYNAMIC`. Use `PTO_FIXED(n)`, or give the other axis an end.";
     pub(crate) ORDER_LENGTHS = 422, "there are no lengths to order by",
         "`PTO_ORDER(axis, PTO_LONGEST_FIRST)` issues the indices of the first axis of a space by falling number             of elements of its dynamic axis. It needs a length per index: those that `PTO_SET_EXTENT(axis, lengths)` gives             or those of the only paged cache.";
+    pub(crate) IDLE_POOL = 423, "workers of a pool have nothing to run",
+        "Pools give each unit its workers: those of the vector units take tasks `on vector`, those of the cube units tasks \
+            `on cube`, and both take tasks that are for any unit. Where no kernel is for a unit or for any, its workers are \
+            idle for the whole run.";
 }

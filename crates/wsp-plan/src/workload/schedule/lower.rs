@@ -3,12 +3,14 @@
 use super::super::codes;
 use super::{LoweredSchedule, ScheduleLine};
 use crate::Support;
-use crate::lower::codes::{NO_EFFECT, NOT_SUPPORTED};
+use crate::lower::codes::{IDLE_POOL, NO_EFFECT, NOT_SUPPORTED};
 use crate::target::Target;
 use wsp_core::limits;
 use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, did_you_mean};
-use wsp_ir::workload::{Directive, DirectiveKind, PoolSizes, Schedule, WorkloadModule};
+use wsp_ir::workload::{
+    Directive, DirectiveKind, ExecPool, PoolSizes, Schedule, SchedulePolicy, ThresholdPolicy, WorkloadModule,
+};
 
 /// What the chosen schedule of a verified module, or else its unnamed one, comes to on a target.
 ///
@@ -38,6 +40,8 @@ pub fn lower_schedule(
             Support::Error => errors.push(unsupported(directive, target)),
         }
     }
+    let tasks = pools_of_tasks(module, &lowered.policy);
+    lowered.notes.extend(schedule.directives.iter().filter_map(|directive| idle_pool(directive, &tasks)));
     if errors.is_empty() { Ok(lowered) } else { Err(errors) }
 }
 
@@ -76,6 +80,39 @@ fn too_large(directive: &Directive) -> Option<Diagnostic> {
             limits::MAX_THREADS
         ))
     })
+}
+
+/// The pools that tasks are for: those of the kernels, unless each policy of a `dispatch_threshold` names another.
+fn pools_of_tasks(module: &WorkloadModule, policy: &SchedulePolicy) -> Vec<ExecPool> {
+    let policies = policy.threshold.iter().flat_map(|threshold| &threshold.policies);
+    let (mut pools, mut of_kernels) = (Vec::new(), policy.threshold.is_none());
+    for policy in policies {
+        match policy {
+            ThresholdPolicy::Pool(pool) => pools.push(*pool),
+            ThresholdPolicy::Dispatch(_) => of_kernels = true,
+        }
+    }
+    if of_kernels {
+        pools.extend(module.kernels.iter().map(|kernel| kernel.unit));
+    }
+    pools
+}
+
+/// Workers of a unit that none of these tasks is for.
+fn idle_pool(directive: &Directive, tasks: &[ExecPool]) -> Option<Diagnostic> {
+    let DirectiveKind::Pools(PoolSizes::ByUnit { vector, cube }) = directive.kind else { return None };
+    let idle = |unit| !tasks.is_empty() && !tasks.iter().any(|of| *of == unit || *of == ExecPool::Any);
+    let (unit, workers) = match () {
+        () if idle(ExecPool::Vector) => ("vector", vector),
+        () if idle(ExecPool::Cube) => ("cube", cube),
+        () => return None,
+    };
+    let workers = counted(u64::from(workers), "worker");
+    Some(
+        Diagnostic::warning(IDLE_POOL, format!("{workers} of the {unit} units have nothing to run"))
+            .at(directive.span, format!("no kernel is `on {unit}`, and none is for any unit"))
+            .help("leave the pools out: then every worker takes every task"),
+    )
 }
 
 fn unsupported(directive: &Directive, target: &Target) -> Diagnostic {
