@@ -13,6 +13,7 @@ mod fold;
 mod lower;
 mod needs;
 mod options;
+mod pools;
 pub mod ptow;
 mod reads;
 mod source;

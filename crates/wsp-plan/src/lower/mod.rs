@@ -132,8 +132,10 @@ pub fn lower(module: &Module, options: &CompileOptions) -> Result<LoweredPlan, V
     // Loops nest deeper than what they replace, and the limit on that holds for the plan as well.
     errors(wsp_ir::verify(&module))?;
     let derived = derived_arrays(&module, &stages);
+    let policy = stages::policy(&stages, &sources)?;
+    notes.extend(stages::idle_pool(&module, &stages, &sources, policy.pools));
     Ok(LoweredPlan {
-        policy: stages::policy(&stages, &sources)?,
+        policy,
         last: last_elements(&module, &stages),
         module,
         stages,

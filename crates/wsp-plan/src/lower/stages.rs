@@ -1,9 +1,9 @@
 //! What a launch runs: its stages, the kernels they reach, and what those do with tensors.
 
 use crate::lower::codes;
-use crate::{KernelAccess, PlanStage, TensorUse, arrays_read, walk};
+use crate::{KernelAccess, PlanStage, TensorUse, arrays_read, pools, walk};
 use std::collections::BTreeSet;
-use wsp_core::policy::{PoolSizes, Ready};
+use wsp_core::policy::{ExecPool, PoolSizes, Ready};
 use wsp_core::{AccessKind, FuncId, GraphId, SpaceId, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::SchedulePolicy;
@@ -92,6 +92,19 @@ pub(super) fn policy(
         (policy.pools, pools) = (of.pools, Some(at));
     }
     Ok(policy)
+}
+
+/// A warning where the pools of a launch have workers of a unit that no kernel of its stages is for.
+pub(super) fn idle_pool(
+    module: &Module,
+    stages: &[PlanStage],
+    sources: &[StageSource],
+    pools: PoolSizes,
+) -> Option<Diagnostic> {
+    let units: Vec<ExecPool> =
+        stages.iter().flat_map(|stage| &stage.kernels).map(|kernel| module.unit(*kernel)).collect();
+    let with_pools = stages.iter().position(|stage| stage.schedule.policy.pools == pools)?;
+    pools::idle_pool(pools, &units, sources[with_pools].span)
 }
 
 fn graph(module: &Module, id: GraphId) -> &Graph {

@@ -47,8 +47,9 @@ impl WorkloadPlan {
         if !faults.is_empty() {
             return Err(faults.into());
         }
-        let schedule = lower_schedule(&module, options.schedule.as_deref(), options.target)?;
+        // Kernels take their units from the file of the functions that they are.
         let functions = link(&mut module, library)?;
+        let schedule = lower_schedule(&module, options.schedule.as_deref(), options.target)?;
         let library = match library {
             None => None,
             Some(library) => {

@@ -322,3 +322,36 @@ fn every_example_of_the_reference_page_is_accepted() {
         }
     }
 }
+
+#[test]
+fn workers_of_a_unit_that_no_kernel_is_for_are_warned_of() {
+    let notes = |units: [&str; 2]| {
+        let space = |of: &str, unit: &str| {
+            format!(
+                "PTO_SPACE({of}) {{ PTO_AXIS(row, 0, 4) }} PTO_SCHEDULE(For{of}) {{ PTO_POOLS(3, 2) }}
+                struct D{of} {{ uint32_t i; }};
+                PTO_DESCRIPTOR_GEN({of}) {{
+                    PTO_APPLY_SCHEDULE(For{of}); PTO_SCHEDULED_FOR(r) {{ PTO_EMIT_DESCRIPTOR(D{of}{{ .i = r }}); }}
+                }}
+                PTO_KERNEL_IMPL(k{of}){unit} {{
+                    auto d = PTO_GET_DESCRIPTOR<D{of}>(); VecTile<float, 1, 8> t; TLOAD(t, x, {{d.i}}); TSTORE(y{of}, t, {{d.i}});
+                }}"
+            )
+        };
+        let text = format!(
+            "PTO_SHAPE(x, 4, 8) PTO_SHAPE(yA, 4, 8) PTO_SHAPE(yB, 4, 8) {} {}
+            PTO_GRAPH(G) {{ PTO_STAGE(one, A) PTO_STAGE(two, B) }}
+            void go(Tensor<float> x, Tensor<float> yA, Tensor<float> yB) {{ PTO_LAUNCH(G, {{ .x = x, .yA = yA, .yB = yB }}); }}",
+            space("A", units[0]),
+            space("B", units[1])
+        );
+        let notes = lowered(&compiled(&text), None).notes.into_iter();
+        notes.map(|note| (note.code.0, note.severity, note.message)).collect::<Vec<_>>()
+    };
+    let idle = |what: &str| vec![(423, Severity::Warning, format!("{what} units have nothing to run"))];
+    assert_eq!(notes([" on vector", " on vector"]), idle("2 workers of the cube"));
+    assert_eq!(notes([" on cube", " on cube"]), idle("3 workers of the vector"));
+    assert_eq!(notes([" on cube", " on vector"]), []);
+    assert_eq!(notes([" on cube", ""]), []);
+    assert_eq!(notes(["", ""]), []);
+}

@@ -269,3 +269,29 @@ fn the_blocks_of_the_reference_page_are_supported_and_use_every_primitive() {
     let missing = supported.map(|row| row.primitive).filter(|p| !used.contains(p));
     assert_eq!(missing.collect::<Vec<_>>(), Vec::<&str>::new());
 }
+
+#[test]
+fn workers_of_a_unit_without_tasks_are_warned_of() {
+    let notes = |kernels: &str, policies: &str| {
+        let source = format!(
+            "axis a = dense(8); {kernels}
+            workload main {{ parallel for i in a {{ k(); }} }}
+            schedule {{ {policies} task_graph(pools = by_unit(3, 2)); }}"
+        );
+        let lowered = schedule(&module(&source));
+        let notes = lowered.notes.into_iter();
+        notes.map(|note| (note.code.0, note.severity, note.message)).collect::<Vec<_>>()
+    };
+    let idle = |what: &str| vec![(423, Severity::Warning, format!("{what} units have nothing to run"))];
+    let of_unit = |unit: &str| format!("kernel k(){unit};");
+    assert_eq!(notes(&of_unit(" on vector"), ""), idle("2 workers of the cube"));
+    assert_eq!(notes(&of_unit(" on cube"), ""), idle("3 workers of the vector"));
+    assert_eq!(notes(&of_unit(""), ""), []);
+    // What policies say of the unit holds in place of what kernels say.
+    let policies =
+        |a: &str, b: &str| notes(&of_unit(" on vector"), &format!("dispatch_threshold(a, [4], [{a}, {b}]);"));
+    assert_eq!(policies("cube", "cube"), idle("3 workers of the vector"));
+    assert_eq!(policies("cube", "round_robin"), []);
+    assert_eq!(policies("cube", "any"), []);
+    assert_eq!(policies("work_steal", "round_robin"), idle("2 workers of the cube"));
+}

@@ -3,7 +3,8 @@
 use super::super::codes;
 use super::{LoweredSchedule, ScheduleLine};
 use crate::Support;
-use crate::lower::codes::{IDLE_POOL, NO_EFFECT, NOT_SUPPORTED};
+use crate::lower::codes::{NO_EFFECT, NOT_SUPPORTED};
+use crate::pools::idle_pool;
 use crate::target::Target;
 use wsp_core::limits;
 use wsp_core::words::counted;
@@ -41,7 +42,11 @@ pub fn lower_schedule(
         }
     }
     let tasks = pools_of_tasks(module, &lowered.policy);
-    lowered.notes.extend(schedule.directives.iter().filter_map(|directive| idle_pool(directive, &tasks)));
+    for directive in &schedule.directives {
+        if let DirectiveKind::Pools(pools) = directive.kind {
+            lowered.notes.extend(idle_pool(pools, &tasks, directive.span));
+        }
+    }
     if errors.is_empty() { Ok(lowered) } else { Err(errors) }
 }
 
@@ -96,23 +101,6 @@ fn pools_of_tasks(module: &WorkloadModule, policy: &SchedulePolicy) -> Vec<ExecP
         pools.extend(module.kernels.iter().map(|kernel| kernel.unit));
     }
     pools
-}
-
-/// Workers of a unit that none of these tasks is for.
-fn idle_pool(directive: &Directive, tasks: &[ExecPool]) -> Option<Diagnostic> {
-    let DirectiveKind::Pools(PoolSizes::ByUnit { vector, cube }) = directive.kind else { return None };
-    let idle = |unit| !tasks.is_empty() && !tasks.iter().any(|of| *of == unit || *of == ExecPool::Any);
-    let (unit, workers) = match () {
-        () if idle(ExecPool::Vector) => ("vector", vector),
-        () if idle(ExecPool::Cube) => ("cube", cube),
-        () => return None,
-    };
-    let workers = counted(u64::from(workers), "worker");
-    Some(
-        Diagnostic::warning(IDLE_POOL, format!("{workers} of the {unit} units have nothing to run"))
-            .at(directive.span, format!("no kernel is `on {unit}`, and none is for any unit"))
-            .help("leave the pools out: then every worker takes every task"),
-    )
 }
 
 fn unsupported(directive: &Directive, target: &Target) -> Diagnostic {
