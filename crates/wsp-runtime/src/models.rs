@@ -117,6 +117,35 @@ fn a_push_is_seen_by_a_worker_that_falls_asleep() {
     });
 }
 
+/// A worker gives its search up while a task is pushed and another worker sleeps: that one is woken.
+#[test]
+fn a_push_is_seen_when_a_worker_gives_its_search_up() {
+    check(&[Fault::NoLookAfterSearch], || {
+        let sleep = Arc::new(Sleep::new(Topology::new(0, 2, 2)));
+        let queue = Arc::new(AtomicU32::new(0));
+        let sleeper = {
+            let (sleep, queue) = (sleep.clone(), queue.clone());
+            thread::spawn(move || {
+                sleep.start_search(0);
+                while queue.load(Ordering::Relaxed) == 0 {
+                    sleep.sleep(0, || queue.load(Ordering::Relaxed) > 0);
+                }
+                sleep.leave(0, || false);
+            })
+        };
+        let searcher = {
+            let (sleep, queue) = (sleep.clone(), queue.clone());
+            thread::spawn(move || {
+                sleep.start_search(1);
+                sleep.leave(1, || queue.load(Ordering::Relaxed) > 0);
+            })
+        };
+        queue.store(1, Ordering::Relaxed);
+        sleep.notify(Route::Any);
+        [sleeper, searcher].into_iter().for_each(|worker| worker.join().unwrap());
+    });
+}
+
 /// A worker falls asleep while another passes the turn of a stream on: the next task of the stream is taken.
 #[test]
 fn a_turn_that_is_passed_on_is_seen_by_a_worker_that_falls_asleep() {

@@ -9,7 +9,7 @@
 //!   wake that one. If someone searches (for a group's task: in the group), nothing more: see *leave*. Otherwise wake one
 //!   sleeper. A waker moves the sleeper from the sleeping to the searching count in its stead, so that further pushes do
 //!   not wake more than the tasks need.
-//! * **Leave** (a searcher found a task): stop counting as searching. The last to do so, over all or in its group, checks
+//! * **Leave** (a searcher found a task, or gives its search up without sleep): stop counting as searching. The last to do so, over all or in its group, checks
 //!   the queues after a SeqCst fence and, if one holds a task, wakes a sleeper.
 //! * **Sleep**: enter the list and the sleeping count, stop counting as searching, SeqCst fence, then look at all queues
 //!   and at the closing flag once more. If there is something, take the entry back and go on searching; otherwise park
@@ -126,12 +126,12 @@ impl Sleep {
         });
     }
 
-    /// A searching worker found a task; `more` tells whether any queue holds another.
+    /// A searching worker found a task, or gives up; `more` tells whether any queue holds another.
     pub(crate) fn leave(&self, worker: u32, more: impl FnOnce() -> bool) {
         let last = self.stop_search(worker);
         if last && self.all.sleeping.load(SeqCst) > 0 {
             fence(SeqCst);
-            if more() && !self.wake_in(self.topology.group_of(worker)) {
+            if !has(Fault::NoLookAfterSearch) && more() && !self.wake_in(self.topology.group_of(worker)) {
                 self.wake(|_| true);
             }
         }

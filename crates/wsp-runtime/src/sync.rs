@@ -63,6 +63,8 @@ pub(crate) enum Fault {
     UnannouncedStart = 14,
     /// It is not advanced after that.
     UntoldStart = 15,
+    /// A worker that ends its search does not look at the queues once more.
+    NoLookAfterSearch = 16,
 }
 
 /// The fault of the model that runs.

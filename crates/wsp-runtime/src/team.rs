@@ -9,14 +9,15 @@
 
 use crate::{StartError, clock};
 use rayon_core::{Scope, ThreadBuilder, ThreadPool, ThreadPoolBuilder};
+use std::collections::VecDeque;
 use std::error::Error;
 use std::hint;
 use std::io;
 use std::mem;
 use std::panic::resume_unwind;
 use std::process;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ const KEPT: usize = 4;
 const LOOKS_FOR: Duration = Duration::from_micros(50);
 /// Looks between two readings of the clock.
 const LOOKS: u32 = 64;
+/// Pauses of a processor after the last job has said that it is done: some 100 ns.
+const SETTLES: u32 = 4;
 
 /// Threads that one run has to itself, until it drops this.
 #[derive(Debug)]
@@ -83,38 +86,71 @@ impl Team {
         work: impl Fn(T) -> U + Sync,
         here: impl FnOnce() -> V,
     ) -> Result<(V, Vec<U>), StartError> {
-        let Some(Threads { pool: Some(pool), .. }) = &self.threads else { return Ok((here(), Vec::new())) };
-        let left = AtomicUsize::new(items.len());
-        let mut results: Vec<Option<U>> = items.iter().map(|_| None).collect();
-        let job = |(done, item): (&mut Option<U>, T)| {
-            *done = Some(work(item));
+        self.each_or_here(items, work, |_| here())
+    }
+
+    /// As [`each`](Self::each), where the calling thread may take the last items to itself as long as no thread works on them. Of those that
+    /// it keeps there is no result.
+    ///
+    /// # Errors
+    /// As [`each`](Self::each).
+    ///
+    /// # Panics
+    /// As [`each`](Self::each).
+    pub(crate) fn each_or_here<T: Send, U: Send, V>(
+        &self,
+        items: Vec<T>,
+        work: impl Fn(T) -> U + Sync,
+        here: impl FnOnce(Option<&Unstarted<'_, T>>) -> V,
+    ) -> Result<(V, Vec<U>), StartError> {
+        let Some(Threads { pool: Some(pool), .. }) = &self.threads else {
+            return Ok((here(None), Vec::new()));
+        };
+        let count = items.len();
+        let (left, places) = (AtomicUsize::new(count), Mutex::new(Places::new(items)));
+        let job = || {
+            let begun = lock(&places).begin();
+            if let Some((at, item)) = begun {
+                let result = work(item);
+                lock(&places).done[at] = Some(result);
+            }
             // Relaxed: the scope orders what was done.
             left.fetch_sub(1, Ordering::Relaxed);
         };
-        let jobs = results.iter_mut().zip(items);
+        let job = &job;
         let value = if rayon_core::current_thread_index().is_none() {
             pool.in_place_scope(|scope| {
-                spread(scope, jobs, &job);
-                let value = here();
+                spread(scope, count, job);
+                let take = || lock(&places).waiting.pop_back();
+                let put = |place| {
+                    if lock(&places).put(place) {
+                        left.fetch_add(1, Ordering::Relaxed);
+                        spread(scope, 1, job);
+                    }
+                };
+                let value = here(Some(&Unstarted { take: &take, put: &put }));
                 look_for(|| left.load(Ordering::Relaxed) == 0);
+                // The scope counts a job just after the job has: a thread that waits for it meanwhile would sleep.
+                (0..SETTLES).for_each(|_| hint::spin_loop());
                 value
             })
         } else {
             thread::scope(|scope| {
                 let waits = thread::Builder::new().name("wsp-waits".to_owned());
                 let waits =
-                    waits.spawn_scoped(scope, || pool.in_place_scope(|scope| spread(scope, jobs, &job)));
+                    waits.spawn_scoped(scope, || pool.in_place_scope(|scope| spread(scope, count, job)));
                 let waits = waits.map_err(|error| StartError::Threads {
                     wanted: 1,
                     started: 0,
                     reason: error.to_string(),
                 })?;
-                let value = here();
+                let value = here(None);
                 waits.join().unwrap_or_else(|panic| resume_unwind(panic));
                 Ok(value)
             })?
         };
-        Ok((value, results.into_iter().flatten().collect()))
+        let places = places.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok((value, places.done.into_iter().flatten().collect()))
     }
 
     /// Starts a job that nothing waits for, and that must not panic; at most as many as there are threads.
@@ -136,16 +172,65 @@ impl Drop for Team {
     }
 }
 
-/// Wakes a thread for each job. Waking one takes microseconds: this one wakes one, which wakes the others.
-fn spread<'s, J: Send + 's>(
-    scope: &Scope<'s>,
-    mut jobs: impl Iterator<Item = J> + Send + 's,
-    job: &'s (impl Fn(J) + Sync),
-) {
-    if let Some(first) = jobs.next() {
+/// Items that no thread works on yet, for the thread that waits for all of them.
+pub(crate) struct Unstarted<'a, T> {
+    take: &'a dyn Fn() -> Option<(usize, T)>,
+    put: &'a dyn Fn((usize, T)),
+}
+
+impl<T> Unstarted<'_, T> {
+    /// Takes the last of them, with its number.
+    pub(crate) fn take(&self) -> Option<(usize, T)> {
+        (self.take)()
+    }
+
+    /// Leaves one that was taken to a thread after all.
+    pub(crate) fn put(&self, place: (usize, T)) {
+        (self.put)(place);
+    }
+}
+
+/// Items and what came of them.
+struct Places<T, U> {
+    /// Those that no thread works on, with their numbers.
+    waiting: VecDeque<(usize, T)>,
+    /// Jobs that have not begun, of which each takes one.
+    jobs: usize,
+    done: Vec<Option<U>>,
+}
+
+impl<T, U> Places<T, U> {
+    fn new(items: Vec<T>) -> Places<T, U> {
+        let done = items.iter().map(|_| None).collect();
+        Places { jobs: items.len(), waiting: items.into_iter().enumerate().collect(), done }
+    }
+
+    /// The next item of a job that begins; none if the waiting thread has it.
+    fn begin(&mut self) -> Option<(usize, T)> {
+        self.jobs -= 1;
+        self.waiting.pop_front()
+    }
+
+    /// Puts an item back. Whether it takes another job.
+    fn put(&mut self, place: (usize, T)) -> bool {
+        self.waiting.push_back(place);
+        let takes = self.jobs < self.waiting.len();
+        self.jobs += usize::from(takes);
+        takes
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing panics while it is held.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Wakes a thread for each of so many jobs. Waking one takes microseconds: this one wakes one, which wakes the others.
+fn spread<'s>(scope: &Scope<'s>, jobs: usize, job: &'s (impl Fn() + Sync)) {
+    if jobs > 0 {
         scope.spawn(move |scope| {
-            jobs.for_each(|other| scope.spawn(move |_| job(other)));
-            job(first);
+            (1..jobs).for_each(|_| scope.spawn(move |_| job()));
+            job();
         });
     }
 }
@@ -275,6 +360,35 @@ mod tests {
         let team = Team::take(1, 1).unwrap();
         assert!(team.threads.is_none());
         assert_eq!(team.each(Vec::<u32>::new(), |item| item, || 7), Ok((7, Vec::new())));
+    }
+
+    #[test]
+    fn the_waiting_thread_keeps_an_item_or_leaves_it_to_a_thread_that_is_there_for_it() {
+        for threads in 1..=3usize {
+            for round in 0..50 {
+                let team = team(threads);
+                // All that threads work on wait for each other.
+                let barrier = Barrier::new(threads);
+                let work = |item: usize| {
+                    barrier.wait();
+                    item
+                };
+                let here = |unstarted: Option<&Unstarted<'_, usize>>| {
+                    let unstarted = unstarted.expect("this thread is of no pool");
+                    let taken: Vec<_> = (0..round % (threads + 1)).filter_map(|_| unstarted.take()).collect();
+                    taken.into_iter().for_each(|place| unstarted.put(place));
+                };
+                let (_, done) = team.each_or_here((0..threads).collect(), work, here).unwrap();
+                assert_eq!(done, (0..threads).collect::<Vec<_>>());
+            }
+            let team = team(threads);
+            let here = |unstarted: Option<&Unstarted<'_, usize>>| {
+                unstarted.and_then(Unstarted::take).map(|(at, _)| at)
+            };
+            let (kept, done) = team.each_or_here((0..threads).collect(), |item| item, here).unwrap();
+            assert!(kept.is_none_or(|at| at + 1 == threads));
+            assert_eq!(done, (0..kept.unwrap_or(threads)).collect::<Vec<_>>());
+        }
     }
 
     #[test]

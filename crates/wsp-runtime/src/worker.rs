@@ -14,6 +14,7 @@ use crate::{
 };
 use crossbeam_deque::Worker as Deque;
 use group::Group;
+pub(crate) use search::{ROUNDS, pause};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use wsp_core::{KernelId, TaskId};
 
@@ -87,21 +88,34 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
 
     /// Works until the run is closed.
     pub(crate) fn work(mut self) -> WorkerReport {
+        self.work_on(Worker::take);
+        self.report
+    }
+
+    /// Works as long as `goes_on` says so and there is a task at once or soon.
+    pub(crate) fn work_for_now(&mut self, goes_on: &mut impl FnMut() -> bool) {
+        self.work_on(|worker| worker.take_soon(goes_on));
+    }
+
+    pub(crate) fn into_report(self) -> WorkerReport {
+        self.report
+    }
+
+    /// Runs what `take` gives.
+    fn work_on(&mut self, mut take: impl FnMut(&mut Self) -> Option<u32>) {
+        let mut run_all = |worker: &mut Self| {
+            while let Some(node) = take(worker) {
+                worker.execute(node);
+            }
+        };
         // Entered anew only after a panic, so that tasks which do not panic pay nothing for it.
-        while let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work_on())) {
+        while let Err(panic) = catch_unwind(AssertUnwindSafe(|| run_all(self))) {
             let Some(running) = self.running.take() else { std::panic::resume_unwind(panic) };
             let finished = if self.shared.trace.times() { self.shared.now() } else { 0 };
             self.finish(running, finished);
             self.fail(running, Cause::Panic(message(panic)));
             self.conclude(running.node);
             self.leave_group(running, finished);
-        }
-        self.report
-    }
-
-    fn work_on(&mut self) {
-        while let Some(node) = self.take() {
-            self.execute(node);
         }
     }
 

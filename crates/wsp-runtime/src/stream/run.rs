@@ -6,14 +6,15 @@ use crate::merge::{failure, merge};
 use crate::ready::Queues;
 use crate::shared::Shared;
 use crate::sync::Ordering;
-use crate::team::Team;
+use crate::team::{Team, Unstarted};
 use crate::worker::Worker;
 use crate::{Failure, Outcome, RunConfig, StartError, Stats, TaskRunner};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Runs the tasks that `source` submits.
 ///
-/// `source` runs on the calling thread while [`RunConfig::threads`] workers execute; the call returns when everything
+/// `source` runs on the calling thread while [`RunConfig::threads`] workers execute. When it has returned, the calling thread is the last of these
+/// workers as long as it finds tasks and no other thread has become that one. The call returns when everything
 /// submitted has completed, or has been dropped after a failure. The runner can be used again afterwards.
 ///
 /// # Errors
@@ -32,7 +33,7 @@ pub fn run<R: TaskRunner, E>(
     let team = Team::take(config.threads, 0).map_err(Failure::Start)?;
     let workers =
         deques.into_iter().zip(0..).map(|(deque, index)| Worker::new(&shared, index, deque)).collect();
-    let generate = || {
+    let generate = |unstarted: Option<&Unstarted<'_, Worker<'_, '_, R, Stream>>>| {
         // Also when the planner panics: the team waits for the workers.
         let _closer = Closer(&shared.queues);
         let mut submitter = Submitter::new(&shared, config);
@@ -43,12 +44,14 @@ pub fn run<R: TaskRunner, E>(
         if !matches!(returned, Ok(Ok(()))) && !shared.stop.stopping() {
             shared.stop.refuse_all();
         }
-        let left = submitter.drain();
+        let (left, own) = submitter.drain(unstarted);
         let stuck = submitter.stuck.take().or(left.filter(|_| matches!(returned, Ok(Ok(())))));
-        (submitter.into_report(), stuck, returned, generation_ns)
+        (submitter.into_report(), stuck, returned, generation_ns, own)
     };
-    let ((planned, stuck, returned, generation_ns), reports) =
-        team.each(workers, Worker::work, generate).map_err(Failure::Start)?;
+    let ((planned, stuck, returned, generation_ns, own), mut reports) =
+        team.each_or_here(workers, Worker::work, generate).map_err(Failure::Start)?;
+    // The calling thread was the last of the workers or none.
+    reports.extend(own);
     let returned = returned.unwrap_or_else(|panic| resume_unwind(panic));
 
     let wall_ns = shared.now();

@@ -12,6 +12,8 @@ use crate::placement::Placement;
 use crate::scopes::{Scopes, Unfinished};
 use crate::shared::Shared;
 use crate::sync::Ordering;
+use crate::team::Unstarted;
+use crate::worker::{Worker, WorkerReport};
 use crate::{
     Deps, Gate, Overflow, Report, RunConfig, Start, Stats, Stopped, TaskRunner, TaskSpec, WindowMode,
 };
@@ -238,13 +240,31 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
         self.stuck.is_some() || self.shared.stop.stopping()
     }
 
-    /// Lets everything start and waits until it has been retired. Tells if some of it never will.
-    pub(super) fn drain(&mut self) -> Option<Report> {
+    /// Lets everything start and waits until it has been retired, as one of the workers where a thread has not come to be that one yet.
+    /// Tells if some of it never will, and what this worker did.
+    pub(super) fn drain(
+        &mut self,
+        unstarted: Option<&Unstarted<'_, Worker<'_, '_, R, Stream>>>,
+    ) -> (Option<Report>, Option<WorkerReport>) {
         self.release_held();
-        match self.window.drain() {
+        let own = unstarted.and_then(|unstarted| self.work_for_now(unstarted));
+        let left = match self.window.drain() {
             Ok(()) => None,
             Err(_) => Some(self.explain(SourceWait::End)),
+        };
+        (left, own)
+    }
+
+    /// Works as the last worker that no thread is yet, until all is complete; then its report is returned. When there is nothing to do for a
+    /// while, a thread becomes that worker: this one sleeps.
+    fn work_for_now(&mut self, unstarted: &Unstarted<'_, Worker<'_, '_, R, Stream>>) -> Option<WorkerReport> {
+        let (at, mut worker) = unstarted.take()?;
+        worker.work_for_now(&mut || !self.window.is_empty());
+        if self.window.is_empty() {
+            return Some(worker.into_report());
         }
+        unstarted.put((at, worker));
+        None
     }
 
     pub(super) fn into_report(self) -> PlannerReport {

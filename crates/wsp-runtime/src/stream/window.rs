@@ -6,6 +6,7 @@ use super::store::Stream;
 use crate::TaskRunner;
 use crate::infer::SlotTask;
 use crate::shared::Shared;
+use crate::worker::{ROUNDS, pause};
 
 /// The planner looks for completed tasks when it has none to reuse, and at the latest after this many submissions.
 const LOOK_EVERY: u32 = 64;
@@ -170,8 +171,22 @@ impl<'r, R: TaskRunner> Window<'r, R> {
         self.wait(1)
     }
 
-    /// Waits for all tasks in flight.
+    /// Whether no task is in flight, after a look for completed ones.
+    pub(super) fn is_empty(&mut self) -> bool {
+        if self.in_use > 0 {
+            self.collect();
+        }
+        self.in_use == 0
+    }
+
+    /// Waits for all tasks in flight. For a while it looks: a task that is brief is complete before a thread would sleep.
     pub(super) fn drain(&mut self) -> Result<(), Stuck> {
+        for round in 1..ROUNDS {
+            if self.is_empty() {
+                break;
+            }
+            pause(round);
+        }
         while self.in_use > 0 {
             self.wait(self.in_use)?;
         }

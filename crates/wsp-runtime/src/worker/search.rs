@@ -10,7 +10,7 @@ use crate::sync::{spin_loop, thread};
 use crate::{Ready, TaskRunner};
 
 /// Rounds of looking before a worker sleeps: some ten microseconds, about what a wake-up costs.
-const ROUNDS: u32 = 40;
+pub(crate) const ROUNDS: u32 = 40;
 /// Rounds with growing pauses; after these a worker yields its core between looks.
 const PAUSING_ROUNDS: u32 = 7;
 
@@ -18,6 +18,12 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
     /// The next node, with its permits where there are gates; waits for one. `None` when the run is closed and nothing is left.
     #[inline]
     pub(super) fn take(&mut self) -> Option<u32> {
+        if let Some(found) = self.take_at_once() { Some(found) } else { self.search() }
+    }
+
+    /// The next node, if there is one at the first look.
+    #[inline]
+    fn take_at_once(&mut self) -> Option<u32> {
         if let Some(next) = self.next.take() {
             return Some(next);
         }
@@ -26,9 +32,33 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
         }
         if !self.gathered.is_empty() {
             self.flush();
-            return self.take();
+            return self.take_at_once();
         }
-        self.search()
+        None
+    }
+
+    /// The next node; none if there was none for as long as a worker looks that does not sleep yet, or `goes_on` says no.
+    pub(super) fn take_soon(&mut self, goes_on: &mut impl FnMut() -> bool) -> Option<u32> {
+        let found = self.take_at_once();
+        if found.is_some() || !goes_on() {
+            return found;
+        }
+        let shared = self.shared;
+        self.ended_ns = None;
+        let sleep = &shared.queues.pools[self.finder.pool].sleep;
+        let (pool, worker) = (self.finder.pool, self.finder.worker);
+        sleep.start_search(worker);
+        let mut found = None;
+        for round in 1..ROUNDS {
+            found = self.look(round);
+            if found.is_some() || !goes_on() {
+                break;
+            }
+            pause(round);
+        }
+        // Also if it found nothing: what is queued from here on counts on another.
+        sleep.leave(worker, || shared.any_for(pool));
+        found
     }
 
     #[cold]
@@ -120,7 +150,8 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
     }
 }
 
-fn pause(round: u32) {
+/// Waits a little, after a look in vain.
+pub(crate) fn pause(round: u32) {
     if round <= PAUSING_ROUNDS {
         (0..1 << round).for_each(|_| spin_loop());
     } else {

@@ -125,6 +125,25 @@ fn a_run_has_as_many_workers_as_it_asks_for_whatever_ran_before() {
     }
 }
 
+/// As many tasks as there are workers wait for each other, among others: at the start of a run, and when the workers have gone to sleep.
+#[test]
+fn as_many_tasks_as_workers_may_wait_for_each_other() {
+    for (round, count) in (0..12).flat_map(|round| (1..=4).map(move |count| (round, count))) {
+        let barrier = Barrier::new(count as usize);
+        let first = round % 3 * 5;
+        let runner = Scripted::new(|id| {
+            if (first..first + count).contains(&id) {
+                barrier.wait();
+            } else if id == 0 && round % 2 == 1 {
+                // Longer than workers look before they sleep.
+                (0..50).for_each(|_| thread::yield_now());
+            }
+            Ok(())
+        });
+        assert_eq!(stream(&threads(count), &runner, 20), Ok(20));
+    }
+}
+
 #[test]
 fn after_a_panic_a_failure_and_a_cancelled_run_the_next_run_is_as_any_other() {
     let cancel = Arc::new(AtomicBool::new(false));
@@ -152,7 +171,7 @@ fn after_a_panic_a_failure_and_a_cancelled_run_the_next_run_is_as_any_other() {
 }
 
 #[test]
-fn workers_run_on_named_threads() {
+fn workers_are_named_threads_and_the_calling_one() {
     let names = Mutex::new(BTreeSet::new());
     let runner = Scripted::new(|_| {
         names.lock().unwrap().insert(thread::current().name().unwrap_or_default().to_owned());
@@ -160,5 +179,6 @@ fn workers_run_on_named_threads() {
     });
     assert_eq!(stream(&threads(3), &runner, 100), Ok(100));
     let names = names.lock().unwrap();
-    assert!(names.iter().all(|name| name.starts_with("wsp-worker-")), "{names:?}");
+    let own = thread::current().name().unwrap_or_default().to_owned();
+    assert!(names.iter().all(|name| name.starts_with("wsp-worker-") || *name == own), "{names:?}");
 }
