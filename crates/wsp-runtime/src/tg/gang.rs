@@ -4,20 +4,21 @@
 //! whatever else runs. If the system gives too few threads, none of them runs.
 
 use super::bodies::Bodies;
+use super::cores::Cores;
 use super::failure::Cause;
 use super::launch::Job;
 use super::virtual_time::Pace;
-use super::work::{Back, Done, Member, Ran};
+use super::work::{Back, Blocks, Member, Ran};
 use crate::team::Team;
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 
-/// Dispatches the kernels of a gang and runs all their blocks. `fail` takes each failure.
+/// Dispatches the kernels of a gang and runs all their blocks; what is to be given back. `fail` takes each failure.
 pub(crate) fn run<B: Bodies>(
     job: &Job<B>,
     members: Vec<Member>,
     fail: &(dyn Fn(Cause<B::Failure>) + Sync),
     pace: Pace,
-) -> Done<B> {
+) -> Vec<Back<B::Prepared>> {
     let prepared: Result<Vec<_>, _> =
         members.iter().map(|member| job.prepare(&member.portion, None)).collect();
     let ran = match prepared {
@@ -30,12 +31,12 @@ pub(crate) fn run<B: Bodies>(
     let backs = members.into_iter().zip(ran).map(|(member, ran)| Back {
         dispatch: member.portion.dispatch,
         prepared: None,
-        cores: member.cores,
+        cores: Cores::NONE,
+        of_gang: member.cores,
         workers: member.workers,
-        done: ran.len() as u32,
-        ran,
+        blocks: Blocks { done: ran.len() as u32, ran },
     });
-    Done::Portions(job.launch, backs.collect(), None)
+    backs.collect()
 }
 
 /// Runs the blocks, and returns which ran, by member.

@@ -294,6 +294,11 @@ impl Graph {
         self.parts.nodes.iter().position(is).map(|node| node as u32)
     }
 
+    /// Whether loops of it run at run time.
+    pub(crate) fn has_loops(&self) -> bool {
+        !self.parts.loops.is_empty()
+    }
+
     /// The node of each loop that runs at run time, and the node that ends its body.
     pub(crate) fn loops(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.parts.loops.iter().map(|record| (record.node, record.body.first + record.body.len - 1))

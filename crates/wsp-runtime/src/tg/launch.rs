@@ -84,7 +84,10 @@ impl Stats {
     }
 }
 
-/// What whoever works for a launch needs.
+/// Iterations of the dynamic loops of a graph, by loop; none of a graph without them.
+pub(crate) type Iterations = Option<Arc<[u32]>>;
+
+/// What a worker of a launch needs.
 #[derive(Debug)]
 pub(crate) struct Job<B> {
     pub(crate) launch: LaunchId,
@@ -144,6 +147,8 @@ pub(crate) enum Outside {
 pub(crate) struct Launch<B: Bodies> {
     /// Until it ends.
     pub(crate) job: Option<Arc<Job<B>>>,
+    /// What workers have brought back: the next get these, so that no two threads count the same pointer.
+    pub(crate) lent: Vec<Arc<Job<B>>>,
     pub(crate) graph: Arc<Graph>,
     pub(crate) device: u32,
     pub(crate) iteration: i64,
@@ -174,6 +179,13 @@ pub(crate) struct Launch<B: Bodies> {
     pub(crate) stats: Stats,
 }
 
+impl<B: Bodies> Launch<B> {
+    /// What a worker needs, to be put into [`lent`](Self::lent) when it is done; none once the launch ends.
+    pub(crate) fn lend(&mut self) -> Option<Arc<Job<B>>> {
+        self.lent.pop().or_else(|| self.job.clone())
+    }
+}
+
 /// How far a node that was handed out is.
 pub(crate) enum Progress<P> {
     /// Not dispatched; with what it left in an earlier launch, if it stays resident.
@@ -200,7 +212,7 @@ pub(crate) struct Dispatch<P> {
     pub(crate) running: u32,
     pub(crate) class: Class,
     pub(crate) allowed: Allowed,
-    pub(crate) iterations: Arc<[u32]>,
+    pub(crate) iterations: Iterations,
     pub(crate) progress: Progress<P>,
     /// Of a resident kernel: the cores of block `b % len`.
     pub(crate) home: Option<Arc<[Cores]>>,

@@ -35,14 +35,15 @@ impl<B: Bodies> State<B> {
                 if let Some(times) = self.times.get_mut(&id) {
                     times.1 = now;
                 }
-                Some(Work::Begin(launch.job.clone()?))
+                Some(Work::Begin(launch.lend()?))
             }
             Chore::Save(_) => {
                 launch.busy += 1;
                 let checkpoint = launch.pause.map_or(0, |pause| pause.id);
-                Some(Work::Save(launch.job.clone()?, checkpoint, launch.words.clone()))
+                Some(Work::Save(launch.lend()?, checkpoint, launch.words.clone()))
             }
             Chore::End(_) => {
+                launch.lent.clear();
                 let job = launch.job.take();
                 let orphans = self.drop_orphans();
                 Some(Work::End(id, job, orphans))
@@ -94,7 +95,7 @@ impl<B: Bodies> State<B> {
         let launch = self.launches.get_mut(&id)?;
         launch.busy += 1;
         launch.started += u32::from(is_first);
-        let job = launch.job.clone()?;
+        let job = launch.lend()?;
         Some(if is_item { Work::Item(job, portion) } else { Work::Blocks(job, portion, start) })
     }
 
@@ -124,7 +125,7 @@ impl<B: Bodies> State<B> {
         let members = taken.into_iter().map(|(number, cores)| self.start_member(number, cores)).collect();
         let launch = self.launches.get_mut(&id)?;
         launch.busy += 1;
-        Some(Work::Gang(launch.job.clone()?, members))
+        Some(Work::Gang(launch.lend()?, members))
     }
 
     fn start_member(&mut self, number: u32, cores: Vec<Cores>) -> Member {

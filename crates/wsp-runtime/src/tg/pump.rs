@@ -5,7 +5,7 @@ use super::cores::Granted;
 use super::events::Waiter;
 use super::failure::{Cause, Place};
 use super::graph::{Graph, Role};
-use super::launch::{Dispatch, Job, LaunchId, Outside, Pause, Progress, Stage};
+use super::launch::{Dispatch, Iterations, Job, LaunchId, Outside, Pause, Progress, Stage};
 use super::placement::granted;
 use super::ready::Class;
 use super::state::{Chore, Gang, State};
@@ -82,24 +82,40 @@ impl<B: Bodies> State<B> {
             if launch.pause.is_some() {
                 return self.save_if_still(id);
             }
-            let Some(job) = launch.job.clone() else { return };
-            let cancel = self.config.cancel.as_deref();
-            let mut conditions = Conditions { bodies: &*job.bodies, cancel };
-            match job.graph.next(&mut launch.words, &mut conditions) {
-                Ok(Step::Run(node)) => self.hand_out(id, &job, node),
-                Ok(Step::Gang(gang)) => self.hand_out_gang(id, &job, gang),
-                Ok(Step::Signal(node)) => self.signalled(id, job.graph.signal_of(node)),
-                Ok(Step::Idle) => return,
-                Ok(Step::Done) => return self.end_if_idle(id),
-                Err(Fault::Condition(cause)) => self.fail(id, cause),
-                Err(Fault::Endless { in_loop, most, value }) => {
-                    self.fail(id, Cause::Endless { in_loop, most, value });
-                }
-                Err(Fault::Count { in_loop, most, value }) => {
-                    self.fail(id, Cause::Count { in_loop, most, value });
-                }
+            let Some(job) = launch.lend() else { return };
+            let goes_on = self.step(id, &job);
+            if let Some(launch) = self.launches.get_mut(&id) {
+                launch.lent.push(job);
+            }
+            if !goes_on {
+                return;
             }
         }
+    }
+
+    /// Does what the machine of a launch says next; whether it may say more.
+    fn step(&mut self, id: LaunchId, job: &Job<B>) -> bool {
+        let Some(launch) = self.launches.get_mut(&id) else { return false };
+        let cancel = self.config.cancel.as_deref();
+        let mut conditions = Conditions { bodies: &*job.bodies, cancel };
+        match job.graph.next(&mut launch.words, &mut conditions) {
+            Ok(Step::Run(node)) => self.hand_out(id, job, node),
+            Ok(Step::Gang(gang)) => self.hand_out_gang(id, job, gang),
+            Ok(Step::Signal(node)) => self.signalled(id, job.graph.signal_of(node)),
+            Ok(Step::Idle) => return false,
+            Ok(Step::Done) => {
+                self.end_if_idle(id);
+                return false;
+            }
+            Err(Fault::Condition(cause)) => self.fail(id, cause),
+            Err(Fault::Endless { in_loop, most, value }) => {
+                self.fail(id, Cause::Endless { in_loop, most, value });
+            }
+            Err(Fault::Count { in_loop, most, value }) => {
+                self.fail(id, Cause::Count { in_loop, most, value });
+            }
+        }
+        true
     }
 
     fn hand_out(&mut self, id: LaunchId, job: &Job<B>, node: u32) {
@@ -178,7 +194,14 @@ impl<B: Bodies> State<B> {
     pub(crate) fn complete(&mut self, id: LaunchId, node: u32) {
         let Some(launch) = self.launches.get_mut(&id) else { return };
         launch.graph.complete(&mut launch.words, node);
-        self.to_pump.push(id);
+        self.pump_later(id);
+    }
+
+    /// The machine of a launch may have something to hand out.
+    pub(crate) fn pump_later(&mut self, id: LaunchId) {
+        if self.to_pump.last() != Some(&id) {
+            self.to_pump.push(id);
+        }
     }
 
     fn push_ready(&mut self, id: LaunchId, job: &Job<B>, dispatch: Dispatch<B::Prepared>) {
@@ -204,7 +227,14 @@ impl<B: Bodies> State<B> {
         let is_kept = info.persistent.is_some() && home.is_none() && !job.graph.is_in_gang(kernel);
         let granted = granted(info, &allowed, &self.config.cores);
         let iterations = self.iterations(id);
-        let run = self.record_run(job, node, &info.name, &iterations, granted, home.is_some());
+        let run = self.record_run(
+            job,
+            node,
+            &info.name,
+            iterations.as_deref().unwrap_or_default(),
+            granted,
+            home.is_some(),
+        );
         Dispatch {
             launch: id,
             node,
@@ -254,7 +284,14 @@ impl<B: Bodies> State<B> {
     fn item_of(&mut self, id: LaunchId, job: &Job<B>, node: u32, item: u32) -> Dispatch<B::Prepared> {
         let iterations = self.iterations(id);
         let name = job.graph.node_name(node);
-        let run = self.record_run(job, node, &name, &iterations, Granted::default(), false);
+        let run = self.record_run(
+            job,
+            node,
+            &name,
+            iterations.as_deref().unwrap_or_default(),
+            Granted::default(),
+            false,
+        );
         Dispatch {
             launch: id,
             node,
@@ -274,11 +311,9 @@ impl<B: Bodies> State<B> {
         }
     }
 
-    fn iterations(&mut self, id: LaunchId) -> Arc<[u32]> {
-        match self.launches.get_mut(&id) {
-            Some(launch) => launch.graph.iterations(&mut launch.words).into(),
-            None => Arc::new([]),
-        }
+    fn iterations(&mut self, id: LaunchId) -> Iterations {
+        let launch = self.launches.get_mut(&id).filter(|launch| launch.graph.has_loops())?;
+        Some(launch.graph.iterations(&mut launch.words).into())
     }
 
     fn record_run(

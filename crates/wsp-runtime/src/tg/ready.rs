@@ -78,24 +78,29 @@ struct Level {
 }
 
 impl Level {
-    fn lane(&mut self, launch: LaunchId, class: Class) -> &mut Lane {
+    fn lane(&mut self, launch: LaunchId, class: Class, spare: &mut Vec<Lane>) -> &mut Lane {
         let at = self.lanes.iter().position(|lane| lane.launch == launch && lane.class == class);
         let at = at.unwrap_or_else(|| {
-            let (active, waiting) = (VecDeque::new(), VecDeque::new());
+            let Lane { active, waiting, .. } = spare.pop().unwrap_or_else(|| Lane {
+                launch,
+                class,
+                active: VecDeque::new(),
+                waiting: VecDeque::new(),
+            });
             self.lanes.push(Lane { launch, class, active, waiting });
             self.lanes.len() - 1
         });
         &mut self.lanes[at]
     }
 
-    fn offer<T>(&mut self, offer: &mut impl FnMut(u32) -> Offer<T>) -> Option<T> {
+    fn offer<T>(&mut self, spare: &mut Vec<Lane>, offer: &mut impl FnMut(u32) -> Offer<T>) -> Option<T> {
         let lanes = self.lanes.len();
         for i in 0..lanes {
             let at = (self.turn + i) % lanes;
             if let Some(taken) = self.lanes[at].offer(offer) {
                 self.turn = at + 1;
                 if self.lanes[at].is_empty() {
-                    self.lanes.remove(at);
+                    spare.push(self.lanes.remove(at));
                     self.turn = at;
                 }
                 return Some(taken);
@@ -108,31 +113,37 @@ impl Level {
 /// The ready nodes of a device, as numbers of dispatches.
 #[derive(Debug, Default)]
 pub(crate) struct Ready {
-    /// By priority, the highest first. None is without lanes.
+    /// By priority, the highest first; those without lanes stay for the next node.
     levels: Vec<Level>,
+    /// Lanes that were emptied, with the memory that they had.
+    spare: Vec<Lane>,
 }
 
 impl Ready {
     pub(crate) fn is_empty(&self) -> bool {
-        self.levels.is_empty()
+        self.levels.iter().all(|level| level.lanes.is_empty())
     }
 
-    fn level(&mut self, priority: i8) -> &mut Level {
+    fn lane(&mut self, priority: i8, launch: LaunchId, class: Class) -> &mut Lane {
         let at = self.levels.partition_point(|level| level.priority > priority);
         if self.levels.get(at).is_none_or(|level| level.priority != priority) {
             self.levels.insert(at, Level { priority, lanes: Vec::new(), turn: 0 });
         }
-        &mut self.levels[at]
+        let level = &mut self.levels[at];
+        if level.lanes.is_empty() {
+            level.turn = 0;
+        }
+        level.lane(launch, class, &mut self.spare)
     }
 
     /// A node has become ready.
     pub(crate) fn push(&mut self, priority: i8, launch: LaunchId, class: Class, dispatch: u32) {
-        self.level(priority).lane(launch, class).waiting.push_back(dispatch);
+        self.lane(priority, launch, class).waiting.push_back(dispatch);
     }
 
     /// A node that was taken has work for others after all.
     pub(crate) fn push_active(&mut self, priority: i8, launch: LaunchId, class: Class, dispatch: u32) {
-        self.level(priority).lane(launch, class).active.push_back(dispatch);
+        self.lane(priority, launch, class).active.push_back(dispatch);
     }
 
     /// Offers a worker to the nodes, those above a priority only or all, until one takes it.
@@ -145,11 +156,9 @@ impl Ready {
             if above.is_some_and(|above| self.levels[at].priority <= above) {
                 return None;
             }
-            if let Some(taken) = self.levels[at].offer(&mut offer) {
-                if self.levels[at].lanes.is_empty() {
-                    self.levels.remove(at);
-                }
-                return Some(taken);
+            let taken = self.levels[at].offer(&mut self.spare, &mut offer);
+            if taken.is_some() {
+                return taken;
             }
         }
         None
@@ -166,7 +175,6 @@ impl Ready {
                 lane.launch != launch
             });
         }
-        self.levels.retain(|level| !level.lanes.is_empty());
         removed
     }
 }

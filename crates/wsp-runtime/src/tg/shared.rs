@@ -7,7 +7,7 @@ use super::gang;
 use super::launch::Job;
 use super::state::State;
 use super::virtual_time::{Pace, VirtualTime};
-use super::work::{Back, Done, Portion, Ran, Start, Work, call, dispose};
+use super::work::{Back, Blocks, Done, Portion, Ran, Start, Work, call, dispose};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -59,9 +59,15 @@ impl<B: Bodies> Shared<B> {
 
     /// Wakes the threads that should look again.
     fn wake(&self, state: &mut State<B>) {
-        if state.idle > 0 && state.may_have_work() {
+        if state.idle > state.woken && state.may_have_work() {
+            state.woken += 1;
             self.work.notify_one();
         }
+        self.tell(state);
+    }
+
+    /// Wakes callers that wait for something that has come.
+    fn tell(&self, state: &mut State<B>) {
         // In virtual time callers do the work.
         let is_callers = self.virtual_time.is_some() && state.may_have_work();
         if std::mem::take(&mut state.has_news) || is_callers {
@@ -111,6 +117,7 @@ impl<B: Bodies> Shared<B> {
                 state.fail_all(|| Cause::Cancelled);
             }
             let Some(work) = state.pick() else {
+                self.tell(&mut state);
                 if state.is_closed && state.launches.is_empty() {
                     self.work.notify_all();
                     return;
@@ -121,6 +128,7 @@ impl<B: Bodies> Shared<B> {
                 state.idle += 1;
                 state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
                 state.idle -= 1;
+                state.woken = state.woken.saturating_sub(1);
                 continue;
             };
             state.busy += 1;
@@ -130,8 +138,8 @@ impl<B: Bodies> Shared<B> {
             let done = self.execute(worker, work, pace);
             state = self.lock();
             state.busy -= 1;
+            // This worker looks next, and wakes another if there is more than it takes.
             state.finish(done);
-            self.wake(&mut state);
         }
     }
 
@@ -140,12 +148,12 @@ impl<B: Bodies> Shared<B> {
         match work {
             Work::Begin(job) => {
                 let began = call(|| Place::Begin, || job.bodies.begin());
-                Done::Began(job.launch, began.err())
+                Done::Began(job, began.err())
             }
             Work::Save(job, checkpoint, state) => {
                 let place = || Place::Checkpoint(checkpoint);
                 let saved = call(place, || job.bodies.checkpoint(checkpoint, &state));
-                Done::Saved(job.launch, saved.err())
+                Done::Saved(job, saved.err())
             }
             Work::End(launch, job, orphans) => {
                 dispose(job);
@@ -156,12 +164,11 @@ impl<B: Bodies> Shared<B> {
                 let started = pace.start(None);
                 let outcome = job.run_item(&portion);
                 let finished = pace.end(started, || job.item_cycles(&portion));
-                let ran = Ran { block: 0, worker, cores: portion.cores, started, finished };
-                let (ran, failure) = match outcome {
-                    Ok(()) => (vec![ran], None),
-                    Err(cause) => (Vec::new(), Some(cause)),
-                };
-                Done::Portions(job.launch, vec![back(&portion, None, ran)], failure)
+                let mut blocks = Blocks::default();
+                if outcome.is_ok() {
+                    blocks.add(Ran { block: 0, worker, cores: portion.cores, started, finished }, pace);
+                }
+                Done::Portion(job, back(&portion, None, blocks), outcome.err())
             }
             Work::Blocks(job, portion, start) => {
                 let prepared = match start {
@@ -171,19 +178,20 @@ impl<B: Bodies> Shared<B> {
                         prepared.inspect(|prepared| self.open(&portion, prepared))
                     }
                 };
-                let (prepared, ran, failure) = match prepared {
+                let (prepared, blocks, failure) = match prepared {
                     Ok(prepared) => {
-                        let (ran, failure) = self.run_blocks(&job, &portion, &prepared, worker, pace);
-                        (Some(prepared), ran, failure)
+                        let (blocks, failure) = self.run_blocks(&job, &portion, &prepared, worker, pace);
+                        (Some(prepared), blocks, failure)
                     }
-                    Err(cause) => (None, Vec::new(), Some(cause)),
+                    Err(cause) => (None, Blocks::default(), Some(cause)),
                 };
-                Done::Portions(job.launch, vec![back(&portion, prepared, ran)], failure)
+                Done::Portion(job, back(&portion, prepared, blocks), failure)
             }
             Work::Gang(job, members) => {
                 // At once, and not when all are back: the others may wait for the one that failed.
                 let fail = |cause| self.change(|state| state.fail(job.launch, cause));
-                gang::run(&job, members, &fail, pace)
+                let backs = gang::run(&job, members, &fail, pace);
+                Done::Gang(job, backs)
             }
         }
     }
@@ -202,26 +210,26 @@ impl<B: Bodies> Shared<B> {
         prepared: &B::Prepared,
         worker: u32,
         pace: Pace,
-    ) -> (Vec<Ran>, Option<Cause<B::Failure>>) {
-        let mut ran: Vec<Ran> = Vec::with_capacity(portion.count as usize);
+    ) -> (Blocks, Option<Cause<B::Failure>>) {
+        let mut blocks = Blocks::default();
         for block in portion.first..portion.first + portion.count {
             if job.stop.is_set() {
-                return (ran, Some(Cause::Cancelled));
+                return (blocks, Some(Cause::Cancelled));
             }
-            let started = pace.start(ran.last().map(|ran| ran.finished));
+            let started = pace.start(blocks.ran.last().map(|ran| ran.finished));
             if let Err(cause) = job.run_block(portion, prepared, block, worker, portion.cores) {
-                return (ran, Some(cause));
+                return (blocks, Some(cause));
             }
             let cycles = || job.block_cycles(portion, prepared, block, worker, portion.cores);
             let finished = pace.end(started, cycles);
-            ran.push(Ran { block, worker, cores: portion.cores, started, finished });
+            blocks.add(Ran { block, worker, cores: portion.cores, started, finished }, pace);
         }
-        (ran, None)
+        (blocks, None)
     }
 }
 
 /// A portion with what became of it.
-fn back<P>(portion: &Portion, prepared: Option<Arc<P>>, ran: Vec<Ran>) -> Back<P> {
-    let (done, cores) = (ran.len() as u32, vec![portion.cores]);
-    Back { dispatch: portion.dispatch, prepared, cores, workers: Vec::new(), done, ran }
+fn back<P>(portion: &Portion, prepared: Option<Arc<P>>, blocks: Blocks) -> Back<P> {
+    let (cores, of_gang, workers) = (portion.cores, Vec::new(), Vec::new());
+    Back { dispatch: portion.dispatch, prepared, cores, of_gang, workers, blocks }
 }

@@ -124,6 +124,8 @@ pub(crate) struct State<B: Bodies> {
     pub(crate) busy: u32,
     /// Workers that wait.
     pub(crate) idle: u32,
+    /// Of these, how many were woken and have not looked yet, or fewer.
+    pub(crate) woken: u32,
     /// Which numbers of workers beyond the threads are taken.
     pub(crate) extra: Vec<bool>,
     /// Whether an outcome or a saved checkpoint came since callers were last woken.
@@ -168,6 +170,7 @@ impl<B: Bodies> State<B> {
             saved: BTreeSet::new(),
             busy: 0,
             idle: 0,
+            woken: 0,
             extra: Vec::new(),
             has_news: false,
             is_closed: false,

@@ -49,6 +49,7 @@ impl<B: Bodies> State<B> {
         let opened = graph.signalled_events().iter().map(&mut open).collect();
         let launch = Launch {
             job: Some(Arc::new(job)),
+            lent: Vec::new(),
             graph: graph.clone(),
             device,
             iteration,

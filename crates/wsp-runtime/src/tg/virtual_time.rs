@@ -12,6 +12,7 @@ use super::state::State;
 use super::work::{Done, Work};
 use crate::clock;
 use std::collections::{BTreeMap, BTreeSet};
+use std::slice::from_ref;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -31,6 +32,11 @@ impl Pace {
             Pace::Measured(since) => since.map_or(0, clock::nanos_since),
             Pace::Virtual(cycle) => last.unwrap_or(cycle),
         }
+    }
+
+    /// Whether it is of use to know when blocks ran.
+    pub(super) fn records(self) -> bool {
+        !matches!(self, Pace::Measured(None))
     }
 
     /// When it ends: now, or after its cycles. A cycle that 64 bits cannot tell is the last.
@@ -103,8 +109,8 @@ impl<B: Bodies> Shared<B> {
 /// Takes back what a worker brings, and lets machines hand out what it released.
 fn take_back<B: Bodies>(state: &mut State<B>, done: Done<B>) {
     state.busy -= 1;
-    if let (Some(u64::MAX), Done::Portions(id, ..)) = (end_of(&done), &done) {
-        state.fail(*id, Cause::TooLong);
+    if let (Some(u64::MAX), Done::Portion(job, ..) | Done::Gang(job, _)) = (end_of(&done), &done) {
+        state.fail(job.launch, Cause::TooLong);
     }
     state.finish(done);
     state.pump_all();
@@ -112,6 +118,10 @@ fn take_back<B: Bodies>(state: &mut State<B>, done: Done<B>) {
 
 /// When the last block of what is brought back ended.
 fn end_of<B: Bodies>(done: &Done<B>) -> Option<u64> {
-    let Done::Portions(_, backs, _) = done else { return None };
-    backs.iter().flat_map(|back| &back.ran).map(|ran| ran.finished).max()
+    let backs = match done {
+        Done::Portion(_, back, _) => from_ref(back),
+        Done::Gang(_, backs) => backs,
+        Done::Began(..) | Done::Saved(..) | Done::Ended(_) => return None,
+    };
+    backs.iter().flat_map(|back| &back.blocks.ran).map(|ran| ran.finished).max()
 }

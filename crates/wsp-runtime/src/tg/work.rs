@@ -4,10 +4,12 @@ use super::bodies::{BlockCx, Bodies, NodeCx};
 use super::config::{Time, Tracing};
 use super::cores::Cores;
 use super::failure::{Cause, Place};
-use super::launch::{Job, LaunchId, Progress};
+use super::launch::{Iterations, Job, LaunchId, Progress};
 use super::state::{Resident, State};
 use super::trace::BlockTrace;
+use super::virtual_time::Pace;
 use crate::shared::message;
+use std::iter::once;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -17,7 +19,7 @@ pub(crate) struct Portion {
     pub(crate) dispatch: u32,
     pub(crate) node: u32,
     pub(crate) item: u32,
-    pub(crate) iterations: Arc<[u32]>,
+    pub(crate) iterations: Iterations,
     pub(crate) blocks: u32,
     /// The first of its blocks, and how many.
     pub(crate) first: u32,
@@ -67,21 +69,41 @@ pub(crate) struct Back<P> {
     pub(crate) dispatch: u32,
     /// What the kernel was dispatched with, for those that stay resident.
     pub(crate) prepared: Option<Arc<P>>,
-    /// Cores to be given back.
-    pub(crate) cores: Vec<Cores>,
+    /// Cores to be given back: those of a portion, and those of the blocks of a gang.
+    pub(crate) cores: Cores,
+    pub(crate) of_gang: Vec<Cores>,
     /// Workers beyond the threads to be given back.
     pub(crate) workers: Vec<u32>,
-    /// Blocks that were complete.
+    pub(crate) blocks: Blocks,
+}
+
+/// Blocks that were complete.
+#[derive(Debug, Default)]
+pub(crate) struct Blocks {
+    /// How many.
     pub(crate) done: u32,
+    /// When each ran, where that is recorded.
     pub(crate) ran: Vec<Ran>,
+}
+
+impl Blocks {
+    /// Adds one, with when it ran, if that is recorded.
+    pub(crate) fn add(&mut self, ran: Ran, pace: Pace) {
+        self.done += 1;
+        if pace.records() {
+            self.ran.push(ran);
+        }
+    }
 }
 
 /// What a worker brings back.
 pub(crate) enum Done<B: Bodies> {
-    Began(LaunchId, Option<Cause<B::Failure>>),
-    Saved(LaunchId, Option<Cause<B::Failure>>),
+    Began(Arc<Job<B>>, Option<Cause<B::Failure>>),
+    Saved(Arc<Job<B>>, Option<Cause<B::Failure>>),
     Ended(LaunchId),
-    Portions(LaunchId, Vec<Back<B::Prepared>>, Option<Cause<B::Failure>>),
+    Portion(Arc<Job<B>>, Back<B::Prepared>, Option<Cause<B::Failure>>),
+    /// Failures of a gang are told while it runs.
+    Gang(Arc<Job<B>>, Vec<Back<B::Prepared>>),
 }
 
 /// Calls a method of a launch's bodies, and tells how it failed if it did.
@@ -110,7 +132,7 @@ impl<B: Bodies> Job<B> {
             iteration: self.iteration,
             node: portion.node,
             item: portion.item,
-            iterations: &portion.iterations,
+            iterations: portion.iterations.as_deref().unwrap_or_default(),
             stop: &self.stop,
         }
     }
@@ -186,66 +208,65 @@ impl<B: Bodies> State<B> {
 
     /// Takes back what a worker brings.
     pub(crate) fn finish(&mut self, done: Done<B>) {
-        let (id, failure) = match done {
+        let (job, failure) = match done {
             Done::Ended(id) => return self.ended(id),
-            Done::Began(id, failure) => {
-                self.unbusy(id);
+            Done::Began(job, failure) => {
                 if failure.is_none() {
-                    self.start_machine(id);
+                    self.start_machine(job.launch);
                 }
-                (id, failure)
+                (job, failure)
             }
-            Done::Saved(id, failure) => {
-                self.unbusy(id);
+            Done::Saved(job, failure) => {
                 if failure.is_none() {
-                    self.saved(id);
+                    self.saved(job.launch);
                 }
-                (id, failure)
+                (job, failure)
             }
-            Done::Portions(id, backs, failure) => {
-                self.unbusy(id);
+            Done::Portion(job, back, failure) => {
                 if let Some(cause) = failure {
-                    self.fail(id, cause);
+                    self.fail(job.launch, cause);
                 }
-                backs.into_iter().for_each(|back| self.take_back(id, back));
-                (id, None)
+                self.take_back(job.launch, back);
+                (job, None)
+            }
+            Done::Gang(job, backs) => {
+                backs.into_iter().for_each(|back| self.take_back(job.launch, back));
+                (job, None)
             }
         };
+        let id = job.launch;
         if let Some(cause) = failure {
             self.fail(id, cause);
         }
-        if self.launches.get(&id).is_some_and(|launch| launch.failure.is_some()) {
+        let Some(launch) = self.launches.get_mut(&id) else { return };
+        launch.busy -= 1;
+        launch.lent.push(job);
+        if launch.failure.is_some() {
             self.end_if_idle(id);
         } else {
-            self.to_pump.push(id);
-        }
-    }
-
-    fn unbusy(&mut self, id: LaunchId) {
-        if let Some(launch) = self.launches.get_mut(&id) {
-            launch.busy -= 1;
+            self.pump_later(id);
         }
     }
 
     fn take_back(&mut self, id: LaunchId, back: Back<B::Prepared>) {
         let Some(launch) = self.launches.get_mut(&id) else { return };
         let device = &mut self.devices[launch.device as usize];
-        back.cores.iter().for_each(|cores| device.cores.put(cores));
+        once(&back.cores).chain(&back.of_gang).for_each(|cores| device.cores.put(cores));
         for worker in back.workers {
             self.extra[(worker - self.config.threads) as usize] = false;
         }
-        launch.stats.blocks += u64::from(back.done);
+        launch.stats.blocks += u64::from(back.blocks.done);
         let has_failed = launch.failure.is_some();
         let dispatch = self.dispatch(back.dispatch);
         dispatch.running -= 1;
-        dispatch.done += back.done;
+        dispatch.done += back.blocks.done;
         if let Some(held) = &mut dispatch.held {
-            back.cores.iter().for_each(|cores| add_disjoint(held, cores));
+            once(&back.cores).chain(&back.of_gang).for_each(|cores| add_disjoint(held, cores));
         }
         let (run, is_complete, is_idle) =
             (dispatch.run, dispatch.done == dispatch.blocks, dispatch.running == 0);
         if self.config.tracing == Tracing::On {
-            self.trace.blocks.extend(back.ran.iter().map(|ran| BlockTrace {
+            self.trace.blocks.extend(back.blocks.ran.iter().map(|ran| BlockTrace {
                 run,
                 block: ran.block,
                 worker: ran.worker,
@@ -253,7 +274,7 @@ impl<B: Bodies> State<B> {
                 started: ran.started,
                 finished: ran.finished,
             }));
-            if self.config.time == Time::Virtual && !back.ran.is_empty() {
+            if self.config.time == Time::Virtual && !back.blocks.ran.is_empty() {
                 self.last_block = Some(self.trace.blocks.len() as u32 - 1);
             }
         }
@@ -275,8 +296,8 @@ impl<B: Bodies> State<B> {
             launch.stats.kernels += 1;
             launch.stats.dispatches += u64::from(dispatch.home.is_none());
         }
-        let (device, graph) = (launch.device as usize, launch.graph.clone());
         if let (Some(home), Some(prepared), true) = (dispatch.held, prepared, launch.failure.is_none()) {
+            let (device, graph) = (launch.device as usize, launch.graph.clone());
             let duration = graph.kernels()[dispatch.item as usize].persistent.unwrap_or(0);
             let left = duration.checked_sub(1);
             let (kernel, home) = (dispatch.item, home.into());
