@@ -79,11 +79,12 @@ fn program(
     if !faults.is_empty() {
         return Err(faults);
     }
+    // What launches something is made for the target that runs it here where no other is asked for, as a run makes it.
+    if module.entry.is_some() || target.is_some() {
+        session.warn(&engine::lowered_for(&module, target.unwrap_or(CPU_SIM))?);
+    }
     if module.entry.is_some() {
         engine::check_defaults(&module)?;
-    }
-    if let Some(target) = target {
-        session.warn(&engine::lowered_for(&module, target)?);
     }
     Ok(())
 }

@@ -57,9 +57,16 @@ fn check_launch(cx: &mut Checker<'_>, statement: &LaunchStatement) {
         LaunchPolicy::Pools(PoolSizes::ByUnit { vector, cube }) => (vec![vector, cube], MAX_THREADS),
         LaunchPolicy::Pools(PoolSizes::Shared) => return,
     };
-    for count in counts {
-        cx.require((1..=most).contains(&count), rule::LAUNCH_COUNT, statement.span, || {
-            format!("a count is {count} and has to be from 1 to {most}")
+    let wrong = counts.iter().find(|count| !(1..=most).contains(*count));
+    cx.require(wrong.is_none(), rule::LAUNCH_COUNT, statement.span, || {
+        format!("a count is {} and has to be from 1 to {most}", wrong.unwrap_or(&0))
+    });
+    if let (None, LaunchPolicy::Pools(PoolSizes::ByUnit { vector, cube })) = (wrong, statement.policy) {
+        let workers = vector + cube;
+        cx.require(workers <= MAX_THREADS, rule::LAUNCH_COUNT, statement.span, || {
+            format!(
+                "pools of {vector} and {cube} have {workers} workers, and a run has at most {MAX_THREADS}"
+            )
         });
     }
 }

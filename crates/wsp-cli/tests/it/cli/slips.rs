@@ -350,3 +350,38 @@ fn a_program_for_aicpus_is_refused_where_they_do_not_keep_the_schedule() {
     let (code, out, err) = run(&["check", &file]);
     assert_eq!(code, 0, "{out}{err}");
 }
+
+#[test]
+fn a_program_of_spaces_is_checked_as_a_run_makes_it() {
+    let folder = Folder::new();
+    let text = |first: &str, second: &str| {
+        let space = |of: &str, schedule: &str| {
+            format!(
+                "PTO_SPACE({of}) {{ PTO_AXIS(row, 0, 6) }}\nPTO_SCHEDULE(For{of}) {{ {schedule} }}\nstruct D{of} {{ uint32_t i; }};
+                PTO_DESCRIPTOR_GEN({of}) {{
+                    PTO_APPLY_SCHEDULE(For{of}); PTO_SCHEDULED_FOR(r) {{ PTO_EMIT_DESCRIPTOR(D{of}{{ .i = r }}); }}
+                }}
+                PTO_KERNEL_IMPL(k{of}) on vector {{
+                    auto d = PTO_GET_DESCRIPTOR<D{of}>(); VecTile<float, 1, 8> t; TLOAD(t, x, {{d.i}}); TSTORE(y{of}, t, {{d.i}});
+                }}\n"
+            )
+        };
+        format!(
+            "PTO_SHAPE(x, 6, 8) PTO_SHAPE(yA, 6, 8) PTO_SHAPE(yB, 6, 8)\n{}{}
+            PTO_GRAPH(G) {{ PTO_STAGE(one, A) PTO_STAGE(two, B) }}
+            void go(Tensor<float> x, Tensor<float> yA, Tensor<float> yB) {{ PTO_LAUNCH(G, {{ .x = x, .yA = yA, .yB = yB }}); }}\n",
+            space("A", first),
+            space("B", second)
+        )
+    };
+    let check = |first: &str, second: &str| run(&["check", &folder.write("two.pto", &text(first, second))]);
+    let (code, _, err) = check("PTO_POOLS(1, 2)", "PTO_POOLS(2, 1)");
+    assert!(code == 1 && err.contains("WSP0405") && err.contains("write the same numbers"), "{err}");
+    let (code, _, err) = check("PTO_POOLS(1000, 25)", "");
+    assert!(code == 1 && err.contains("WSP0333") && err.contains("a run has at most 1024"), "{err}");
+    let (code, out, err) = check("PTO_POOLS(3, 2)", "");
+    assert_eq!((code, out.ends_with(": ok\n")), (0, true), "{err}");
+    assert!(err.contains("WSP0423") && err.contains("2 workers of the cube units"), "{err}");
+    let (code, _, err) = check("PTO_PIPELINE_DEPTH(4)", "");
+    assert_eq!((code, err.as_str()), (0, ""));
+}

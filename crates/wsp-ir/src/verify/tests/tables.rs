@@ -86,6 +86,7 @@ fn bounds_and_shapes_are_known_at_launch() {
         LaunchPolicy::Gate(Gate { scope: GateScope::Global, capacity: 0 }),
         LaunchPolicy::Pools(PoolSizes::ByUnit { vector: 1, cube: 0 }),
         LaunchPolicy::Pools(PoolSizes::ByUnit { vector: MAX_THREADS + 1, cube: 1 }),
+        LaunchPolicy::Pools(PoolSizes::ByUnit { vector: MAX_THREADS, cube: 1 }),
     ] {
         breaks(333, |m| {
             let launch = vec![LaunchStatement { policy, span: AT }];
