@@ -10,6 +10,7 @@ use wsp_backend::{
     Simulated,
 };
 use wsp_diag::{Diagnostic, SourceMap};
+use wsp_ir::tg::TgModule;
 use wsp_plan::{PlanSource, ProgramKind};
 
 /// A compiled program of any kind. It may be used from several threads at once; each run is separate.
@@ -151,6 +152,16 @@ impl Program {
     /// Arguments that do not fit, tasks that depend on what others compute.
     pub fn graph(&self, args: &Args, options: &GraphOptions) -> Result<GraphListing, Error> {
         self.program.graph(args, options).map_err(|error| self.error(error))
+    }
+
+    /// The tasks and their edges, as they are for these arguments, as a unit of task graphs, which runs by [`Source::unit`] with functions of the same
+    /// names ([`Source::unit_kernels`]). Of the arguments only values and tables count.
+    ///
+    /// # Errors
+    /// As [`graph`](Self::graph); no workload; what a unit has no form for: kernels of a used file, integers and slots as arguments, regions
+    /// whose elements do not lie together.
+    pub fn unit(&self, args: &Args) -> Result<TgModule, Error> {
+        self.program.unit(args, &GraphOptions::default()).map_err(|error| self.error(error))
     }
 
     /// Runs it in virtual time: no kernel runs, and every task takes the cycles that its kernel costs.

@@ -13,6 +13,7 @@ use crate::transfer::Transferred;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_diag::{Diagnostic, Diagnostics, Span};
+use wsp_ir::tg::TgModule;
 use wsp_ir::workload::{StatementKind, WorkloadModule, each_node};
 use wsp_ir::{Module, Support};
 use wsp_memory::Claim;
@@ -131,6 +132,15 @@ pub trait Program: Send + Sync {
     fn graph(&self, args: &Args, options: &GraphOptions) -> Result<GraphListing, RunError> {
         let _ = (args, options);
         Err(unlisted("graph of its tasks"))
+    }
+
+    /// The tasks and their edges, as they are for these arguments, as a unit of task graphs. Of the arguments only values and tables count.
+    ///
+    /// # Errors
+    /// As [`graph`](Self::graph), and tasks that a unit has no form for.
+    fn unit(&self, args: &Args, options: &GraphOptions) -> Result<TgModule, RunError> {
+        let _ = (args, options);
+        Err(unlisted("form as a task graph"))
     }
 
     /// Runs the program in virtual time: every task takes the cycles that its kernel costs. No kernel runs, but those of task graphs, on

@@ -9,4 +9,5 @@ mod graph;
 mod program;
 mod public;
 mod selection;
+mod unit_of_workload;
 mod words;

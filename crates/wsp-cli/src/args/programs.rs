@@ -1,6 +1,8 @@
 //! `wsp check`, `wsp plan`, `wsp asm`, `wsp emit`, `wsp disasm`, `wsp explain` and `wsp targets`.
 
-use super::values::{emitted, folder, kept_folder, number, runnable, stage, target};
+use super::values::{
+    Setting, emitted, folder, kept_folder, named_file, number, runnable, setting, stage, target,
+};
 use super::{DataArgs, LaunchArgs};
 use clap::Args;
 use std::path::PathBuf;
@@ -98,9 +100,17 @@ pub(crate) struct AsmArgs {
     #[arg(short, long, value_name = "FILE.ptow")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Of a task graph: write another stage of its way to a device [ptog]
+    /// Of a task graph, or of the tasks of a workload as one: write this stage of its way to a device [ptog]
     #[arg(long, value_name = "STAGE", value_parser = stage)]
     pub(crate) emit: Option<Stage>,
+
+    /// Of a workload with --emit: set a parameter; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) set: Vec<Setting>,
+
+    /// Of a workload with --emit: the elements of a table; may be repeated
+    #[arg(long, value_name = "NAME=FILE.npy", value_parser = named_file)]
+    pub(crate) input: Vec<(String, PathBuf)>,
 
     /// Of --emit image: the graph, by name [the first]
     #[arg(long, value_name = "NAME")]

@@ -7,7 +7,7 @@ mod run;
 mod source;
 
 pub(super) use arrays::{Given, Purpose as ArraysFor, read as read_arrays};
-pub(super) use bytes::{bytes, program_bytes};
+pub(super) use bytes::{bytes, program_bytes, unit};
 pub(super) use run::{planned, run};
 pub(super) use source::Source;
 

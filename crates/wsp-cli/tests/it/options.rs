@@ -111,7 +111,11 @@ const ASM: &[Row] = &[
     // wsp generator unit plain
     ("", "--schedule other", "= - - -"),
     ("", "--output out", "+ + + +"),
-    ("", "--emit module", "- - + +"),
+    ("", "--emit module", "+ - + +"),
+    ("--emit module", "--set {set}", "+ - - -"),
+    ("", "--set {set}", "- - - -"),
+    ("--emit module", "--input len=len.npy", "+ - - -"),
+    ("", "--input len=len.npy", "- - - -"),
     ("--emit image", "--graph H", "- - + +"),
     ("--emit ptog", "--graph H", "- - - -"),
     ("--emit image", "--kernels idle.pto", "- - - -"),

@@ -15,6 +15,7 @@ use wsp_backend::{
     WorkloadRunOptions,
 };
 use wsp_diag::Diagnostic;
+use wsp_ir::tg::TgModule;
 use wsp_kernel::{Engine, Mode};
 use wsp_memory::Claim;
 use wsp_plan::workload::WorkloadPlan;
@@ -161,6 +162,16 @@ impl wsp_backend::Program for TaskProgram {
         let inputs = inputs(args, &WorkloadRunOptions::default());
         let cancel = WorkloadOptions { cancel: cancel.clone(), ..WorkloadOptions::default() };
         self.program.graph(&inputs, *deps, *detail, &cancel).map_err(refused)
+    }
+
+    fn unit(&self, args: &Args, options: &GraphOptions) -> Result<TgModule, RunError> {
+        let GraphOptions { deps, detail, spaces, cancel } = options;
+        self.check_kind(&RunOptions { spaces: spaces.clone(), ..RunOptions::default() })?;
+        let given = [("deps", deps.is_some()), ("detail", *detail != Detail::default())];
+        refuse("a unit, which has the edges of the schedule", &given)?;
+        let inputs = inputs(args, &WorkloadRunOptions::default());
+        let cancel = WorkloadOptions { cancel: cancel.clone(), ..WorkloadOptions::default() };
+        self.program.unit(&inputs, &cancel).map_err(refused)
     }
 
     fn simulate(&self, args: &Args, options: &RunOptions) -> Result<Simulated, RunError> {

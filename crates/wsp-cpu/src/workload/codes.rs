@@ -53,6 +53,10 @@ number of views, dimensions or descriptor words, a scalar that is not there, or 
         "\
 A kernel over views was compiled for regions of certain extents and element types, and for scalars of 32 bits without a sign.
 A task gives it something else. The message has the value, and what the kernel takes; the notes say which task it is.";
+    pub(crate) NO_UNIT = 874, "a workload has no form as a task graph",
+        "\
+Kernels of task graphs take ranges of bytes of tensors and nothing else. A workload becomes a unit of task graphs where its kernels are declared
+with tensors alone, no task takes a slot, and the elements of each region lie together in memory. `wsp run` runs the workload as it is.";
 }
 pub(crate) const NO_BODY: Code = Code(850);
 pub(crate) const UNKNOWN_KERNEL: Code = Code(851);

@@ -30,6 +30,7 @@ mod tables;
 mod tensors;
 mod touch;
 mod typed;
+mod unit;
 mod view_kernel;
 mod watch;
 

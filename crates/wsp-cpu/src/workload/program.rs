@@ -3,6 +3,7 @@
 use super::aicpu;
 use super::codes;
 use super::equal::NamedTensor;
+use super::faults::refuse_missed;
 use super::inputs::{WorkloadInputs, WorkloadOptions};
 use super::library::LibraryTasks;
 use super::list::Listing;
@@ -15,6 +16,7 @@ use super::simulated::SimulatedWorkload;
 use super::tables::bound;
 use super::tensors::slots;
 use super::touch::{Stated, Toucher};
+use super::unit::unit;
 use crate::program::Program;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,6 +25,7 @@ use wsp_backend::{Detail, GraphListing, Transferred};
 use wsp_core::ParamId;
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
+use wsp_ir::tg::TgModule;
 use wsp_ir::workload::WorkloadModule;
 use wsp_kernel::{CodeCache, Engine, Mode};
 use wsp_plan::workload::{Bindings, FirstReads, LoweredSchedule, WorkloadLibrary, WorkloadPlan};
@@ -179,6 +182,26 @@ impl WorkloadProgram {
         let deps = deps.unwrap_or(self.schedule().policy.deps);
         self.listing(inputs, options, |listing, toucher, tensors| {
             listing.list(toucher, tensors, deps, detail)
+        })
+    }
+
+    /// The tasks and their edges under the schedule as a unit of task graphs. Of the inputs only parameters and tables count.
+    ///
+    /// # Errors
+    /// As [`graph`](Self::graph); tasks that conflict without an order; what a unit has no form for.
+    pub fn unit(
+        &self,
+        inputs: &WorkloadInputs,
+        options: &WorkloadOptions,
+    ) -> Result<TgModule, Vec<Diagnostic>> {
+        settings::refuse_for_graph(options).map_err(|fault| vec![fault])?;
+        let deps = self.schedule().policy.deps;
+        let missed = matches!(deps, Deps::Exact | Deps::Explicit);
+        let detail = Detail { accesses: true, missed };
+        self.listing(inputs, options, |listing, toucher, tensors| {
+            let listed = listing.list(toucher, tensors, deps, detail)?;
+            refuse_missed(listing.module, &listed)?;
+            unit(listing.module, listing.bindings, &listed)
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Kind, NOT_OF_UNITS};
 use crate::args::{AsmArgs, Stage};
+use crate::commands::asm::OF_EMITTED;
 use crate::commands::disasm::write_listing;
 use crate::commands::options::refuse;
 use crate::commands::{Outcome, Session};
@@ -18,6 +19,8 @@ pub(in crate::commands) fn asm(
     kind: Kind,
 ) -> Result<Outcome, Vec<Diagnostic>> {
     refuse_options(args).map_err(|fault| vec![fault])?;
+    let of_tasks = [("--set", !args.set.is_empty()), ("--input", !args.input.is_empty())];
+    refuse(&of_tasks, OF_EMITTED).map_err(|fault| vec![fault])?;
     let output = args.output.as_deref();
     let stage = args.emit.unwrap_or(Stage::Ptog);
     let end = stage.end();

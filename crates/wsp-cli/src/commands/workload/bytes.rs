@@ -1,21 +1,27 @@
 //! The program of a workload, and the bytes of a launch: `wsp plan --bytes`, `wsp asm` and `wsp disasm` of `.wsp` files.
 
 use super::arrays::{Given, Purpose, read};
-use super::is_workload;
+use super::run::planned;
 use super::source;
-use crate::args::PlanArgs;
+use super::{check_graph_memory, is_workload};
+use crate::args::{AsmArgs, DataArgs, PlanArgs};
 use crate::commands::options::{OF_WORKLOADS, refused};
 use crate::commands::{Outcome, Session, named, refuse_machine_options};
 use crate::engine::program;
 use crate::report::TransferReport;
 use std::path::Path;
+use wsp_backend::GraphOptions;
 use wsp_diag::Diagnostic;
+use wsp_ir::tg::TgModule;
 use wsp_kernel::{Engine, Mode};
 use wsp_plan::ptow::lower;
 use wsp_plan::target::CPU_SIM;
 
 /// AICPUs that generate the tasks, unless `--aicpus` says it.
 const AICPUS: u16 = 8;
+
+/// Memory for a task of a unit: its regions, its instructions and their text or bytes.
+const UNIT_BYTES: u64 = 1024;
 
 /// Prints what a device would be given to generate the tasks of a workload, beside what a list of them would take.
 pub(in crate::commands) fn bytes(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -34,6 +40,25 @@ pub(in crate::commands) fn bytes(session: &mut Session, args: &PlanArgs) -> Resu
     let report = TransferReport { file: args.file.display().to_string(), sources, aicpus, found };
     session.print(|| report.text(), || report.json(), &[]);
     Ok(Outcome::Done)
+}
+
+/// The tasks of a workload as a unit of task graphs.
+pub(in crate::commands) fn unit(session: &mut Session, args: &AsmArgs) -> Result<TgModule, Vec<Diagnostic>> {
+    let source = session.read_workload(&args.file, &[])?;
+    let (plan, set) = planned(&source, &args.set, args.schedule.as_deref(), None)?;
+    session.warn(&plan.schedule.notes);
+    let data = DataArgs {
+        inputs: None,
+        input: args.input.clone(),
+        allow_unused: false,
+        fill: Vec::new(),
+        generate: None,
+        seed: None,
+    };
+    check_graph_memory(&source, &set, UNIT_BYTES)?;
+    let Given { args: of_run, .. } = read(&source, &plan, &data, set, Purpose::Tasks)?;
+    let program = program(&plan.into(), Mode::default(), Engine::default(), None)?;
+    Ok(program.unit(&of_run, &GraphOptions::default())?)
 }
 
 /// The program of a workload; none for files that are no workloads, which have no schedules to choose from.
