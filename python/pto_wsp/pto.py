@@ -25,18 +25,8 @@ if TYPE_CHECKING:
 
     Number = int | float
 
-__all__ = ["ceildiv", "coord", "cos", "max", "min", "sin", "sum"]
+__all__ = ["ceildiv", "coord", "max", "min", "sum"]
 __all__ += tile_functions.__all__
-
-
-def sin(x: Number) -> float:
-    """The sine of a number in radians."""
-    outside("sin")
-
-
-def cos(x: Number) -> float:
-    """The cosine of a number in radians."""
-    outside("cos")
 
 
 def max(a: Tile | Number, b: Number | None = None) -> Any:

@@ -43,13 +43,24 @@ def outside(name: str) -> NoReturn:
 __all__ = [
     "abs",
     "cast",
+    "ceil",
+    "clamp",
+    "colargmax",
+    "colargmin",
     "colmax",
+    "colmean",
     "colmin",
     "colsum",
+    "cos",
+    "cumsum",
+    "erf",
     "exp",
     "exp2",
     "extract",
+    "floor",
     "full",
+    "gelu",
+    "gelu_tanh",
     "insert",
     "iota",
     "load",
@@ -65,28 +76,46 @@ __all__ = [
     "recip",
     "relu",
     "round",
+    "rowargmax",
+    "rowargmin",
     "rowmax",
+    "rowmean",
     "rowmin",
     "rowsum",
     "rsqrt",
+    "sigmoid",
+    "silu",
+    "sin",
     "sqrt",
     "store",
     "tanh",
     "topk",
     "transpose",
+    "where",
     "zeros",
 ]
 
 FORMS: dict[str, Form] = {
     "abs": Form("unary", "abs", ()),
     "cast": Form("unary", "copy", ()),
+    "ceil": Form("unary", "ceil", ()),
+    "clamp": Form("clamp", None, (("low", "f32"), ("high", "f32"))),
+    "colargmax": Form("col_reduce", "argmax", ()),
+    "colargmin": Form("col_reduce", "argmin", ()),
     "colmax": Form("col_reduce", "max", ()),
+    "colmean": Form("col_reduce", "mean", ()),
     "colmin": Form("col_reduce", "min", ()),
     "colsum": Form("col_reduce", "sum", ()),
+    "cos": Form("unary", "cos", ()),
+    "cumsum": Form("cumsum", None, ()),
+    "erf": Form("unary", "erf", ()),
     "exp": Form("unary", "exp", ()),
     "exp2": Form("unary", "exp2", ()),
     "extract": Form("extract", None, (("row", "u32"), ("col", "u32"))),
+    "floor": Form("unary", "floor", ()),
     "full": Form("fill", None, (("value", "f32"), ("rows", "u32"), ("cols", "u32"))),
+    "gelu": Form("unary", "gelu", ()),
+    "gelu_tanh": Form("unary", "gelu_tanh", ()),
     "insert": Form("insert", None, (("row", "u32"), ("col", "u32"))),
     "iota": Form("iota", None, (("start", "i32"), ("cols", "u32"))),
     "load": Form("load", None, (("rows", "u32"), ("cols", "u32"))),
@@ -104,15 +133,22 @@ FORMS: dict[str, Form] = {
     "recip": Form("unary", "recip", ()),
     "relu": Form("unary", "relu", ()),
     "round": Form("unary", "round", ()),
+    "rowargmax": Form("row_reduce", "argmax", ()),
+    "rowargmin": Form("row_reduce", "argmin", ()),
     "rowmax": Form("row_reduce", "max", ()),
+    "rowmean": Form("row_reduce", "mean", ()),
     "rowmin": Form("row_reduce", "min", ()),
     "rowsum": Form("row_reduce", "sum", ()),
     "rsqrt": Form("unary", "rsqrt", ()),
+    "sigmoid": Form("unary", "sigmoid", ()),
+    "silu": Form("unary", "silu", ()),
+    "sin": Form("unary", "sin", ()),
     "sqrt": Form("unary", "sqrt", ()),
     "store": Form("store", None, (("rows", "u32"), ("cols", "u32"))),
     "tanh": Form("unary", "tanh", ()),
     "topk": Form("top_k", None, (("first", "u32"),)),
     "transpose": Form("transpose", None, ()),
+    "where": Form("select", None, ()),
     "zeros": Form("fill", None, (("value", "f32"), ("rows", "u32"), ("cols", "u32"))),
 }
 """What each function comes to."""
@@ -122,11 +158,28 @@ OPERATORS: dict[str, str] = {
     "-": "sub",
     "*": "mul",
     "/": "div",
+    "==": "eq",
+    "!=": "ne",
+    "<": "lt",
+    "<=": "le",
+    ">": "gt",
+    ">=": "ge",
 }
 """Operations of the form `binary` that operators of Python stand for."""
 
-COMMUTE = frozenset({"add", "mul", "max", "min"})
-"""Operations of the form `binary` whose operands may change places."""
+MIRRORED: dict[str, str] = {
+    "add": "add",
+    "mul": "mul",
+    "max": "max",
+    "min": "min",
+    "eq": "eq",
+    "ne": "ne",
+    "lt": "gt",
+    "le": "ge",
+    "gt": "lt",
+    "ge": "le",
+}
+"""Operations of the form `binary`, and what gives the same of the operands in the other order."""
 
 
 def cast(tile: Tile, dtype: DType) -> Tile:
@@ -194,6 +247,51 @@ def round(tile: Tile) -> Tile:
     outside("round")
 
 
+def floor(tile: Tile) -> Tile:
+    """The largest whole number that is not above `x`, of every element of a tile."""
+    outside("floor")
+
+
+def ceil(tile: Tile) -> Tile:
+    """The smallest whole number that is not below `x`, of every element of a tile."""
+    outside("ceil")
+
+
+def sin(x: Value) -> Value:
+    """The sine of an angle in radians, of every element of a tile or of a number."""
+    outside("sin")
+
+
+def cos(x: Value) -> Value:
+    """The cosine of an angle in radians, of every element of a tile or of a number."""
+    outside("cos")
+
+
+def sigmoid(tile: Tile) -> Tile:
+    """`1 / (1 + e⁻ˣ)`, of every element of a tile."""
+    outside("sigmoid")
+
+
+def silu(tile: Tile) -> Tile:
+    """`x · sigmoid(x)`, of every element of a tile; 0 of -∞."""
+    outside("silu")
+
+
+def gelu(tile: Tile) -> Tile:
+    """`x / 2 · (1 + erf(x / √2))`, of every element of a tile; 0 of -∞."""
+    outside("gelu")
+
+
+def gelu_tanh(tile: Tile) -> Tile:
+    """`x / 2 · (1 + tanh(√(2/π) (x + 0.044715 x³)))`, of every element of a tile; 0 of -∞."""
+    outside("gelu_tanh")
+
+
+def erf(tile: Tile) -> Tile:
+    """The error function, `2/√π ∫₀ˣ e^(-t²) dt`, of every element of a tile."""
+    outside("erf")
+
+
 def maximum(a: Value | Number, b: Value | Number) -> Value:
     """The larger of two: of two tiles element by element, of a tile and a number, or of two numbers; NaN
     where one is NaN.
@@ -236,6 +334,36 @@ def rowsum(tile: Tile) -> Tile:
 def colsum(tile: Tile) -> Tile:
     """One row: the sum of every column, `f32`."""
     outside("colsum")
+
+
+def rowmean(tile: Tile) -> Tile:
+    """One column: the mean of every row, `f32`; NaN of none."""
+    outside("rowmean")
+
+
+def colmean(tile: Tile) -> Tile:
+    """One row: the mean of every column, `f32`; NaN of none."""
+    outside("colmean")
+
+
+def rowargmax(tile: Tile) -> Tile:
+    """One column: where each row has its first NaN, or else its first largest element, `f32`; -1 of none."""
+    outside("rowargmax")
+
+
+def colargmax(tile: Tile) -> Tile:
+    """One row: where each column has its first NaN, or else its first largest element, `f32`; -1 of none."""
+    outside("colargmax")
+
+
+def rowargmin(tile: Tile) -> Tile:
+    """One column: where each row has its first NaN, or else its first smallest element, `f32`; -1 of none."""
+    outside("rowargmin")
+
+
+def colargmin(tile: Tile) -> Tile:
+    """One row: where each column has its first NaN, or else its first smallest element, `f32`; -1 of none."""
+    outside("colargmin")
 
 
 def load(view: View, shape: tuple[int, int] | None = None, dtype: DType | None = None) -> Tile:
@@ -284,6 +412,25 @@ def matmul(a: Tile, b: Tile, acc: Tile | None = None) -> Tile:
     = pto.matmul(a, b, acc)` adds in place.
     """
     outside("matmul")
+
+
+def clamp(x: Value, low: Number, high: Number) -> Value:
+    """`minimum(maximum(x, low), high)`, of every element of a tile or of a number."""
+    outside("clamp")
+
+
+def where(mask: Tile, a: Tile | Number, b: Tile | Number) -> Tile:
+    """`a` where the mask is not 0, else `b`, element by element. NaN is not 0.
+
+    `a` and `b` are numbers, or tiles with the shape of the mask, one column, one row or one element.
+    Comparisons of tiles give masks: `pto.where(x < 0.0, 0.0, x)`.
+    """
+    outside("where")
+
+
+def cumsum(tile: Tile) -> Tile:
+    """The sum of every element and those before it in its row, added from the first on."""
+    outside("cumsum")
 
 
 def transpose(tile: Tile) -> Tile:

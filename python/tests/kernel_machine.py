@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,36 @@ RANGES = {
     "i64": (-(2**63), 2**63 - 1),
     "u64": (0, 2**64 - 1),
 }
+
+
+def gelu_tanh(x: float) -> float:
+    """The form of GELU with the hyperbolic tangent."""
+    return x / 2 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def sigmoid(x: float) -> float:
+    """`1 / (1 + e^-x)`"""
+    return 0.0 if x < -700 else 1 / (1 + math.exp(-x))
+
+
+def limited(function: Callable[[float], float]) -> Callable[[float], float]:
+    """A function whose limit at -∞ is 0."""
+    return lambda x: 0.0 if x == -math.inf else function(x)
+
+
+OF_MATH = {
+    "sigmoid": sigmoid,
+    "silu": limited(lambda x: x * sigmoid(x)),
+    "gelu": limited(lambda x: x / 2 * math.erfc(-x / math.sqrt(2))),
+    "gelu_tanh": limited(gelu_tanh),
+    "erf": math.erf,
+}
+"""Functions that NumPy lacks, of one number."""
+
+
+def in_f64(function: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
+    """A function of one number for every element."""
+    return np.vectorize(lambda x: function(float(x)), otypes=[np.float64])
 
 
 class Trap(Exception):
@@ -230,21 +261,37 @@ class Machine:
             "rsqrt": lambda x: one / np.sqrt(x),
             "recip": lambda x: one / x,
             "relu": lambda x: np.maximum(x, 0),
+            **{name: in_f64(function) for name, function in OF_MATH.items()},
         }
         apply = named.get(s["op"]) or getattr(np, s["op"])
         self.locals[s["dst"]].set(apply(x).astype(np.float32))
 
-    def do_binary(self, s: dict[str, Any]) -> None:
-        a = self.locals[s["a"]].get()
+    def right(self, s: dict[str, Any], shape: tuple[int, int]) -> Any:
+        """The right operand of an operation whose left one has this shape."""
         ((how, operand),) = s["b"].items()
         if how == "scalar":
             assert self.ty(operand) == "f32"
-            b = np.float32(self.expr(operand))
-        else:
-            b = self.locals[operand].get()
-            need = {"tile": a.shape, "column": (a.shape[0], 1), "row": (1, a.shape[1])}[how]
-            if b.shape != need:
-                raise Trap(f"{b.shape} as a {how} of {a.shape}")
+            return np.float32(self.expr(operand))
+        b = self.locals[operand].get()
+        need = {"tile": shape, "column": (shape[0], 1), "row": (1, shape[1])}[how]
+        if b.shape != need:
+            raise Trap(f"{b.shape} as a {how} of {shape}")
+        return b
+
+    def do_clamp(self, s: dict[str, Any]) -> None:
+        low, high = (np.float32(self.expr(s[name])) for name in ("low", "high"))
+        self.locals[s["dst"]].set(np.clip(self.locals[s["src"]].get(), low, high))
+
+    def do_select(self, s: dict[str, Any]) -> None:
+        mask, a = (self.locals[s[name]].get() for name in ("mask", "a"))
+        if a.shape != mask.shape:
+            raise Trap(f"{a.shape} by a mask of {mask.shape}")
+        chosen = np.where(mask, a, self.right(s, mask.shape))
+        self.locals[s["dst"]].set(chosen.astype(np.float32))
+
+    def do_binary(self, s: dict[str, Any]) -> None:
+        a = self.locals[s["a"]].get()
+        b = self.right(s, a.shape)
         ops = {
             "add": np.add,
             "sub": np.subtract,
@@ -252,6 +299,12 @@ class Machine:
             "div": np.divide,
             "max": np.maximum,
             "min": np.minimum,
+            "eq": np.equal,
+            "ne": np.not_equal,
+            "lt": np.less,
+            "le": np.less_equal,
+            "gt": np.greater,
+            "ge": np.greater_equal,
         }
         self.locals[s["dst"]].set(ops[s["op"]](a, b).astype(np.float32))
 
@@ -263,12 +316,17 @@ class Machine:
 
     def reduce(self, s: dict[str, Any], axis: int) -> None:
         x = self.locals[s["src"]].get()
-        if s["op"] == "sum":
-            value = x.astype(np.float64).sum(axis=axis, keepdims=True)
+        if s["op"] in ("sum", "mean"):
+            value = getattr(x.astype(np.float64), s["op"])(axis=axis, keepdims=True)
+        elif s["op"] in ("argmax", "argmin"):
+            value = getattr(np, s["op"])(x, axis=axis, keepdims=True)
         else:
             f, start = {"max": (np.max, -np.inf), "min": (np.min, np.inf)}[s["op"]]
             value = f(x, axis=axis, keepdims=True, initial=start)
         self.locals[s["dst"]].set(value.astype(np.float32))
+
+    def do_cumsum(self, s: dict[str, Any]) -> None:
+        self.locals[s["dst"]].set(self.locals[s["src"]].get().cumsum(axis=1, dtype=np.float32))
 
     def do_matmul(self, s: dict[str, Any]) -> None:
         a, b = self.locals[s["a"]].get(), self.locals[s["b"]].get()
@@ -506,9 +564,9 @@ def run(
     most: Extents | None = None,
     known: Extents | None = None,
     **arguments: Any,
-) -> None:
+) -> dict[str, np.ndarray]:
     """Runs a kernel once, on the interpreter and on the CPU backend, and compares what they stored; arrays
-    change in place.
+    change in place. Gives the arrays of the CPU backend.
     """
     made = specialise(kernel, arguments, most or {}, known or {}, len(coords))
     spans = Spans()
@@ -522,6 +580,7 @@ def run(
     _core.compile(document).execute(before)
     for name in tensors:
         close(before[name], arguments[name], name)
+    return before
 
 
 def close(have: np.ndarray, want: np.ndarray, name: str) -> None:

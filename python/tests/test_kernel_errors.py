@@ -758,8 +758,8 @@ def tile_as_a_condition():
     return k
 
 
-@mistake(codes.OPERAND, "t > 0", "pto.maximum")
-def comparison_of_a_tile():
+@mistake(codes.CONDITION, "t > 0", "pto.max(tile) > 0")
+def mask_as_a_condition():
     @kernel
     def k(x: In, y: Out):
         t = pto.load(x)

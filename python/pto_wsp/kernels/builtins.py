@@ -192,17 +192,6 @@ def _elementwise(name: str, form: Form) -> Handler:
     return handler
 
 
-def _of_number(name: str) -> Handler:
-    def handler(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
-        return scalars.function(cx, name, _number(cx, bound, "x", name), cx.span(node))
-
-    return handler
-
-
-for _name in ("sin", "cos"):
-    TABLE[_name] = _of_number(_name)
-
-
 def _of_two(name: str, form: Form) -> Handler:
     def handler(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
         a, b = bound["a"][0], bound["b"][0]
@@ -250,6 +239,30 @@ def _matmul(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
     if isinstance(acc, Const) and acc.value is None:
         return tiles.matmul(cx, a, b, None, node, dst)
     return tiles.matmul(cx, a, b, _tile(cx, bound, "acc", "matmul"), node, dst)
+
+
+@_builtin("where")
+def _where(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
+    mask = _tile(cx, bound, "mask", "where")
+    for name in ("a", "b"):
+        if not isinstance(bound[name][0], TileVal):
+            _number(cx, bound, name, "where")
+    return tiles.where(cx, mask, bound["a"][0], bound["b"][0], node, dst)
+
+
+@_builtin("clamp")
+def _clamp(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
+    span = cx.span(node)
+    low, high = _number(cx, bound, "low", "clamp"), _number(cx, bound, "high", "clamp")
+    if isinstance(bound["x"][0], TileVal | ViewVal):
+        return tiles.clamp(cx, _tile(cx, bound, "x", "clamp"), low, high, span, dst)
+    above = scalars.binary(cx, "max", _number(cx, bound, "x", "clamp"), low, span)
+    return scalars.binary(cx, "min", above, high, span)
+
+
+@_builtin("cumsum")
+def _cumsum(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
+    return tiles.cumsum(cx, _tile(cx, bound, "tile", "cumsum"), cx.span(node), dst)
 
 
 @_builtin("transpose")

@@ -104,8 +104,10 @@ def _compare_two(cx: Cx, op: ast.cmpop, a: Value, b: Value, at: ast.AST) -> Valu
     if isinstance(op, ast.Is | ast.IsNot) and isinstance(b, Const):
         same = isinstance(a, Const) and a.value is b.value
         return Const(same == isinstance(op, ast.Is))
-    for value in (a, b):
-        tiles.refuse_tile(cx, value, at, "a comparison")
+    if isinstance(a, TileVal) or isinstance(b, TileVal):
+        if type(op) in operators.COMPARISONS:
+            return tiles.binary(cx, operators.COMPARISONS[type(op)], a, b, at)
+        tiles.refuse_tile(cx, a if isinstance(a, TileVal) else b, at, "this comparison")
     if isinstance(a, Const) and isinstance(b, Const):
         try:
             return Const(_python_compare(op, a.value, b.value))

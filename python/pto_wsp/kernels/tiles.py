@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._seam import Span
-from ..tile_functions import COMMUTE, FORMS, Form
+from ..tile_functions import FORMS, MIRRORED, Form
 from . import codes
 from .context import Cx
 from .emit import Expr, TileTy
@@ -84,6 +84,14 @@ def unary(cx: Cx, op: str, tile: TileVal, span: Span, dst: int | None = None) ->
     return out
 
 
+def cumsum(cx: Cx, tile: TileVal, span: Span, dst: int | None = None) -> TileVal:
+    """The sums of every row so far; the element type stays."""
+    tile = upright(cx, tile, span)
+    out = make(cx, "sums", tile.ty, tile.full, span, dst, [tile])
+    cx.builder.stmt("cumsum", span, dst=out.local, src=tile.local)
+    return out
+
+
 def cast(cx: Cx, tile: TileVal, elem: str, span: Span, dst: int | None = None) -> TileVal:
     """The values rounded to another element type."""
     tile = upright(cx, tile, span)
@@ -95,12 +103,12 @@ def cast(cx: Cx, tile: TileVal, elem: str, span: Span, dst: int | None = None) -
 
 
 def reduce(cx: Cx, form: Form, tile: TileVal, span: Span, dst: int | None = None) -> TileVal:
-    """`row_reduce`: one column with a value per row; `col_reduce`: one row with a value per column. Sums are
-    `f32`.
+    """`row_reduce`: one column with a value per row; `col_reduce`: one row with a value per column. The
+    largest and smallest elements keep their type; what else there is is `f32`.
     """
     tile = upright(cx, tile, span)
     (rows, cols), (full_rows, full_cols) = tile.shape, tile.full
-    elem = "f32" if form.op == "sum" else tile.elem
+    elem = tile.elem if form.op in ("max", "min") else "f32"
     by_row = form.word == "row_reduce"
     ty, full = ((rows, 1, elem), (full_rows, True)) if by_row else ((1, cols, elem), (True, full_cols))
     out = make(cx, f"{'row' if by_row else 'col'}{form.op}", ty, full, span, dst)
@@ -188,20 +196,20 @@ def _with_scalar(cx: Cx, op: str, a: TileVal, b: Number, span: Span, dst: int | 
 
 
 def _scalar_first(cx: Cx, op: str, a: Number, b: TileVal, span: Span, dst: int | None) -> TileVal:
-    if op in COMMUTE:
-        return _with_scalar(cx, op, b, a, span, dst)
+    if op in MIRRORED:
+        return _with_scalar(cx, MIRRORED[op], b, a, span, dst)
     if op == "sub":
         # a - b = -b + a, in every bit; the step between goes to a tile that `a` cannot be read from.
         return _with_scalar(cx, "add", unary(cx, "neg", b, span), a, span, dst)
     if isinstance(a, Const) and a.value == 1:
         return unary(cx, "recip", b, span, dst)
-    spread = _filled_like(cx, b, a, span)
+    spread = _filled_like(cx, b, a, b.elem, span)
     return _emit(cx, "div", spread, {"tile": b.local}, [b], b.full, span, dst)
 
 
-def _filled_like(cx: Cx, like: TileVal, value: Number, span: Span) -> TileVal:
+def _filled_like(cx: Cx, like: TileVal, value: Number, elem: str, span: Span) -> TileVal:
     """A tile with the valid part of another, every element the value."""
-    out = make(cx, "spread", like.ty, like.full, span, None)
+    out = make(cx, "spread", (*like.shape, elem), like.full, span, None)
     rows, cols = (
         None if full else {"k": word, "tile": like.local, "s": span}
         for full, word in zip(like.full, ("tile_rows", "tile_cols"), strict=False)
@@ -219,14 +227,68 @@ def _two_tiles(cx: Cx, op: str, a: TileVal, b: TileVal, at: ast.AST, dst: int | 
     if other is None:
         raise _shapes(cx, op, a, b, at)
     full = _kept_full(other, b, a)
-    if op in COMMUTE:
-        return _emit(cx, op, b, _operand(cx, other, a, span), [a], full, span, dst)
+    if op in MIRRORED:
+        return _emit(cx, MIRRORED[op], b, _operand(cx, other, a, span), [a], full, span, dst)
     if op == "sub":
         return _emit(cx, "add", unary(cx, "neg", b, span), _operand(cx, other, a, span), [a], full, span, dst)
-    # The left operand is spread over the shape of the right one: -0.0 + a is a, in every bit.
-    spread = _filled_like(cx, b, Const(-0.0), span)
-    left = _emit(cx, "add", spread, _operand(cx, other, a, span), [a], full, span, None)
-    return _emit(cx, "div", left, {"tile": b.local}, [b], full, span, dst)
+    return _emit(cx, "div", _spread(cx, other, a, b, span), {"tile": b.local}, [b], full, span, dst)
+
+
+def _spread(cx: Cx, how: str, a: TileVal, like: TileVal, span: Span) -> TileVal:
+    """A column, a row or one value in every column, row or element of the valid part of another tile: -0.0 +
+    a is a, in every bit.
+    """
+    elem = result_elem(a, like)
+    spread = _filled_like(cx, like, Const(-0.0), elem, span)
+    return _emit(cx, "add", spread, _operand(cx, how, a, span), [a], _kept_full(how, like, a), span, None)
+
+
+def where(cx: Cx, mask: TileVal, a: Value, b: Value, at: ast.AST, dst: int | None = None) -> TileVal:
+    """`a` where the mask is not 0, else `b`."""
+    span = cx.span(at)
+    mask = upright(cx, mask, span)
+    a, b = (upright(cx, v, span) if isinstance(v, TileVal) else v for v in (a, b))
+    elem = result_elem(*(v for v in (a, b) if isinstance(v, TileVal)))
+    left = _whole(cx, mask, a, elem, at)
+    operand, right, full = _beside(cx, mask, b, at)
+    out = make(cx, "chosen", (*mask.shape, elem), full, span, dst, [mask, left, *right])
+    cx.builder.stmt("select", span, dst=out.local, mask=mask.local, a=left.local, b=operand)
+    return out
+
+
+def _whole(cx: Cx, mask: TileVal, a: Value, elem: str, at: ast.AST) -> TileVal:
+    """A value with an element for each of a mask."""
+    span = cx.span(at)
+    if is_number(a):
+        return _filled_like(cx, mask, a, elem, span)
+    assert isinstance(a, TileVal)
+    how = _fit(mask, a)
+    if how is None:
+        raise _shapes(cx, "where", mask, a, at)
+    return a if how == "tile" else _spread(cx, how, a, mask, span)
+
+
+def _beside(
+    cx: Cx, mask: TileVal, b: Value, at: ast.AST
+) -> tuple[dict[str, Any], list[TileVal], tuple[bool, bool]]:
+    """The right operand of a choice by a mask, its tiles, and whether all rows and columns are valid."""
+    span = cx.span(at)
+    if is_number(b):
+        return {"scalar": expr(cx, b, "f32", span)}, [], mask.full
+    assert isinstance(b, TileVal)
+    how = _fit(mask, b)
+    if how is None:
+        raise _shapes(cx, "where", mask, b, at)
+    return _operand(cx, how, b, span), [b], _kept_full(how, mask, b)
+
+
+def clamp(cx: Cx, tile: TileVal, low: Number, high: Number, span: Span, dst: int | None = None) -> TileVal:
+    """The elements within two numbers."""
+    tile = upright(cx, tile, span)
+    words = [expr(cx, number, "f32", span) for number in (low, high)]
+    out = make(cx, "clamped", tile.ty, tile.full, span, dst, [tile])
+    cx.builder.stmt("clamp", span, dst=out.local, src=tile.local, low=words[0], high=words[1])
+    return out
 
 
 def _fit(a: TileVal, b: TileVal) -> str | None:
@@ -478,11 +540,11 @@ def room(cx: Cx, size: Number, at: ast.AST) -> int:
 
 
 def refuse_tile(cx: Cx, value: Any, at: ast.AST, what: str) -> None:
-    """Tiles have no order and no truth."""
+    """Tiles have no truth."""
     if isinstance(value, TileVal):
         raise cx.fault(
             codes.OPERAND,
             f"{what} does not apply to {tile_words(value.shape, value.elem)}",
             at,
-            help="use `pto.maximum`, `pto.minimum`, `pto.mask`, or compare a number: `pto.max(tile) > 0`",
+            help="choose by elements: `pto.where(x > 0.0, x, y)`; or compare a number: `pto.max(tile) > 0`",
         )

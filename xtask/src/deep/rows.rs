@@ -32,6 +32,12 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(10_000),
     },
     Row {
+        name: "functions of one tile on all patterns of f32",
+        cargo: &["--package", "wsp-kernel", "--lib", "functions_of_one_tile"],
+        // All 2^32: one more than a `u32` holds.
+        cases: Some(u32::MAX),
+    },
+    Row {
         name: "random .pto generators",
         cargo: &["--package", "wsp-cpu", "--test", "it", "generators::"],
         cases: Some(100_000),

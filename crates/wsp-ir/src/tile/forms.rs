@@ -72,7 +72,31 @@ macro_rules! tile_forms {
                 b: Operand<T, E> = Second,
             } [gives Rows(a), Cols(a); work Each(dst)]
 
-            /// `TROWMAX`, `TROWMIN`, `TROWSUM`: one column, a value per valid row.
+            /// `TCLAMP(dst, src, low, high)`: `min(max(x, low), high)` of every element.
+            Clamp "clamp" {
+                /// Destination; may be `src`.
+                dst: T = Out,
+                /// Operand.
+                src: T = In,
+                /// The smallest result, `f32`, unless `high` is less.
+                low: E = Value,
+                /// The largest result, `f32`.
+                high: E = Value,
+            } [gives Rows(src), Cols(src); work Each(dst)]
+
+            /// `TSEL(dst, mask, a, b)`: `a` where the mask is not 0, else `b`. NaN is not 0.
+            Select "select" {
+                /// Destination; may be an operand.
+                dst: T = Out,
+                /// The mask.
+                mask: T = In,
+                /// What is taken where the mask is not 0.
+                a: T = In,
+                /// What is taken elsewhere.
+                b: Operand<T, E> = Second,
+            } [gives Rows(mask), Cols(mask); work Each(dst)]
+
+            /// `TROWMAX`, `TROWSUM`, `TROWARGMAX`, …: one column, a value per valid row.
             RowReduce "row_reduce" {
                 /// Which.
                 op: ReduceOp = Reduce,
@@ -82,7 +106,7 @@ macro_rules! tile_forms {
                 src: T = In,
             } [gives Rows(src), One(); work Each(src)]
 
-            /// `TCOLMAX`, `TCOLMIN`, `TCOLSUM`: one row, a value per valid column.
+            /// `TCOLMAX`, `TCOLSUM`, `TCOLARGMAX`, …: one row, a value per valid column.
             ColReduce "col_reduce" {
                 /// Which.
                 op: ReduceOp = Reduce,
@@ -91,6 +115,14 @@ macro_rules! tile_forms {
                 /// Operand.
                 src: T = In,
             } [gives One(), Cols(src); work Each(src)]
+
+            /// `TCUMSUM(dst, src)`: the sum of every element and those before it in its row.
+            CumSum "cumsum" {
+                /// Destination; may be `src`.
+                dst: T = Out,
+                /// Operand.
+                src: T = In,
+            } [gives Rows(src), Cols(src); work Each(dst)]
 
             /// `TMATMUL`, `TMATMUL_ACC`: `dst (+)= a · b`. The inner dimension is the smaller of the operands' valid ones.
             MatMul "matmul" {

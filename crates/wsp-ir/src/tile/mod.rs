@@ -6,6 +6,8 @@
 
 mod forms;
 mod op;
+mod python;
+mod special;
 mod table;
 
 pub(crate) use forms::tile_forms;

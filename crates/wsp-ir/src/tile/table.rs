@@ -3,6 +3,9 @@
 //! A row is everything that a language, a page or a test says of an operation by name. What follows from its operands is with
 //! its form, in [`TileOp`](super::TileOp).
 
+use super::python::*;
+use super::special;
+
 /// A tile operation.
 #[derive(Clone, Copy, Debug)]
 pub struct TileOpRow {
@@ -104,16 +107,6 @@ const fn pto(name: &'static str, args: &'static [&'static str]) -> PtoWord {
     PtoWord { name, args, flag: None }
 }
 
-/// An element-wise function of a tile or a number; `x` is either.
-const fn of_any(name: &'static str) -> PythonForm {
-    PythonForm::Function { name, params: "x: Value", returns: "Value", doc: "" }
-}
-
-/// A function that makes a tile of another.
-const fn of_tile(name: &'static str, doc: &'static str) -> PythonForm {
-    PythonForm::Function { name, params: "tile: Tile", returns: "Tile", doc }
-}
-
 const UNARY: &[&str] = &["dst", "src"];
 const BINARY: &[&str] = &["dst", "a", "b"];
 const WITH_NUMBER: &[&str] = &["dst", "a", "value"];
@@ -126,7 +119,7 @@ macro_rules! tile_ops {
         unary { $($unary:ident $unary_word:literal [$($unary_pto:literal)*] [$($unary_python:expr)?] $unary_meaning:literal,
             $plain:expr, $exact:expr, $ulps:literal;)* }
         binary { $($binary:ident $binary_word:literal [$($binary_pto:expr),*] [$($binary_python:expr)?] $binary_meaning:literal,
-            $combine:expr, $commutes:literal;)* }
+            $combine:expr, $mirrored:expr;)* }
         reduce { $($reduce:ident $reduce_word:literal $neutral:expr,
             row $by_row:literal $row_python:literal $row_meaning:literal $row_doc:literal,
             col $by_col:literal $col_python:literal $col_meaning:literal $col_doc:literal;)* }
@@ -202,10 +195,10 @@ macro_rules! tile_ops {
                 }
             }
 
-            /// Whether the operands may change places.
-            pub fn commutes(self) -> bool {
+            /// What gives the same of the operands in the other order, where one of them does.
+            pub fn mirrored(self) -> Option<BinaryTileOp> {
                 match self {
-                    $(BinaryTileOp::$binary => $commutes,)*
+                    $(BinaryTileOp::$binary => $mirrored,)*
                 }
             }
         }
@@ -279,6 +272,13 @@ macro_rules! tile_ops {
     };
 }
 
+impl ReduceOp {
+    /// Whether the result is a place in a row or column: a whole number, which narrow element types round.
+    pub fn gives_places(self) -> bool {
+        matches!(self, ReduceOp::ArgMax | ReduceOp::ArgMin)
+    }
+}
+
 tile_ops! {
     unary {
         Copy "copy" ["TMOV" "TCVT"] [CAST] "the same values, rounded to the element type of the destination",
@@ -298,26 +298,61 @@ tile_ops! {
         Tanh "tanh" ["TTANH"] [of_tile("tanh", "")] "the hyperbolic tangent", f32::tanh, f64::tanh, 4;
         Round "round" ["TROUND"] [of_tile("round", "")] "the nearest whole number, of two the even one",
             f32::round_ties_even, f64::round_ties_even, 0;
+        Floor "floor" ["TFLOOR"] [of_tile("floor", "")] "the largest whole number that is not above `x`",
+            f32::floor, f64::floor, 0;
+        Ceil "ceil" ["TCEIL"] [of_tile("ceil", "")] "the smallest whole number that is not below `x`",
+            f32::ceil, f64::ceil, 0;
+        Sin "sin" ["TSIN"] [of_any("sin")] "the sine of an angle in radians", f32::sin, f64::sin, 0;
+        Cos "cos" ["TCOS"] [of_any("cos")] "the cosine of an angle in radians", f32::cos, f64::cos, 0;
+        Sigmoid "sigmoid" ["TSIGMOID"] [of_tile("sigmoid", "")] "`1 / (1 + e⁻ˣ)`",
+            |x| special::sigmoid(f64::from(x)) as f32, special::sigmoid, 3;
+        Silu "silu" ["TSILU"] [of_tile("silu", "")] "`x · sigmoid(x)`; 0 of -∞",
+            |x| special::silu(f64::from(x)) as f32, special::silu, 4;
+        Gelu "gelu" ["TGELU"] [of_tile("gelu", "")] "`x / 2 · (1 + erf(x / √2))`; 0 of -∞",
+            |x| special::gelu(f64::from(x)) as f32, special::gelu, 6;
+        GeluTanh "gelu_tanh" ["TGELU_TANH"] [of_tile("gelu_tanh", "")]
+            "`x / 2 · (1 + tanh(√(2/π) (x + 0.044715 x³)))`; 0 of -∞",
+            |x| special::gelu_tanh(f64::from(x)) as f32, special::gelu_tanh, 4;
+        Erf "erf" ["TERF"] [of_tile("erf", "")] "the error function, `2/√π ∫₀ˣ e^(-t²) dt`",
+            |x| special::erf(f64::from(x)) as f32, special::erf, 3;
     }
     binary {
         Add "add" [pto("TADD", BINARY), pto("TADDS", WITH_NUMBER), pto("TROWEXPANDADD", WITH_COLUMN),
             pto("TCOLEXPANDADD", WITH_ROW)] [PythonForm::Written("a + b")] "the sum",
-            |a, b| a + b, true;
+            |a, b| a + b, Some(BinaryTileOp::Add);
         Sub "sub" [pto("TSUB", BINARY), pto("TSUBS", WITH_NUMBER), pto("TROWEXPANDSUB", WITH_COLUMN),
             pto("TCOLEXPANDSUB", WITH_ROW)] [PythonForm::Written("a - b")] "the difference",
-            |a, b| a - b, false;
+            |a, b| a - b, None;
         Mul "mul" [pto("TMUL", BINARY), pto("TMULS", WITH_NUMBER), pto("TROWEXPANDMUL", WITH_COLUMN),
             pto("TCOLEXPANDMUL", WITH_ROW)] [PythonForm::Written("a * b")] "the product",
-            |a, b| a * b, true;
+            |a, b| a * b, Some(BinaryTileOp::Mul);
         Div "div" [pto("TDIV", BINARY), pto("TDIVS", WITH_NUMBER), pto("TROWEXPANDDIV", WITH_COLUMN),
             pto("TCOLEXPANDDIV", WITH_ROW)] [PythonForm::Written("a / b")] "the quotient",
-            |a, b| a / b, false;
+            |a, b| a / b, None;
         Max "max" [pto("TMAX", BINARY), pto("TMAXS", WITH_NUMBER)] [of_two("maximum")]
             "the larger of two; NaN where one is NaN",
-            |a, b| if a.is_nan() || a > b { a } else { b }, true;
+            |a, b| if a.is_nan() || a > b { a } else { b }, Some(BinaryTileOp::Max);
         Min "min" [pto("TMIN", BINARY), pto("TMINS", WITH_NUMBER)] [of_two("minimum")]
             "the smaller of two; NaN where one is NaN",
-            |a, b| if a.is_nan() || a < b { a } else { b }, true;
+            |a, b| if a.is_nan() || a < b { a } else { b }, Some(BinaryTileOp::Min);
+        Eq "eq" [pto("TCMP_EQ", BINARY), pto("TROWEXPANDCMP_EQ", WITH_COLUMN), pto("TCOLEXPANDCMP_EQ", WITH_ROW)]
+            [PythonForm::Written("a == b")] "1 where `a = b`, else 0",
+            |a, b| f32::from(a == b), Some(BinaryTileOp::Eq);
+        Ne "ne" [pto("TCMP_NE", BINARY), pto("TROWEXPANDCMP_NE", WITH_COLUMN), pto("TCOLEXPANDCMP_NE", WITH_ROW)]
+            [PythonForm::Written("a != b")] "1 where `a ≠ b`, else 0",
+            |a, b| f32::from(a != b), Some(BinaryTileOp::Ne);
+        Lt "lt" [pto("TCMP_LT", BINARY), pto("TROWEXPANDCMP_LT", WITH_COLUMN), pto("TCOLEXPANDCMP_LT", WITH_ROW)]
+            [PythonForm::Written("a < b")] "1 where `a < b`, else 0",
+            |a, b| f32::from(a < b), Some(BinaryTileOp::Gt);
+        Le "le" [pto("TCMP_LE", BINARY), pto("TROWEXPANDCMP_LE", WITH_COLUMN), pto("TCOLEXPANDCMP_LE", WITH_ROW)]
+            [PythonForm::Written("a <= b")] "1 where `a ≤ b`, else 0",
+            |a, b| f32::from(a <= b), Some(BinaryTileOp::Ge);
+        Gt "gt" [pto("TCMP_GT", BINARY), pto("TROWEXPANDCMP_GT", WITH_COLUMN), pto("TCOLEXPANDCMP_GT", WITH_ROW)]
+            [PythonForm::Written("a > b")] "1 where `a > b`, else 0",
+            |a, b| f32::from(a > b), Some(BinaryTileOp::Lt);
+        Ge "ge" [pto("TCMP_GE", BINARY), pto("TROWEXPANDCMP_GE", WITH_COLUMN), pto("TCOLEXPANDCMP_GE", WITH_ROW)]
+            [PythonForm::Written("a >= b")] "1 where `a ≥ b`, else 0",
+            |a, b| f32::from(a >= b), Some(BinaryTileOp::Le);
     }
     reduce {
         Max "max" f32::NEG_INFINITY,
@@ -329,6 +364,21 @@ tile_ops! {
         Sum "sum" 0.0,
             row "TROWSUM" "rowsum" "one column: the sum of every row" "One column: the sum of every row, `f32`.",
             col "TCOLSUM" "colsum" "one row: the sum of every column" "One row: the sum of every column, `f32`.";
+        Mean "mean" f32::NAN,
+            row "TROWMEAN" "rowmean" "one column: the sum of every row, divided by its number of elements; NaN of none"
+                "One column: the mean of every row, `f32`; NaN of none.",
+            col "TCOLMEAN" "colmean" "one row: the sum of every column, divided by its number of elements; NaN of none"
+                "One row: the mean of every column, `f32`; NaN of none.";
+        ArgMax "argmax" -1.0,
+            row "TROWARGMAX" "rowargmax" "one column: where each row has its first NaN, or else its first largest element; -1 of none"
+                "One column: where each row has its first NaN, or else its first largest element, `f32`; -1 of none.",
+            col "TCOLARGMAX" "colargmax" "one row: where each column has its first NaN, or else its first largest element; -1 of none"
+                "One row: where each column has its first NaN, or else its first largest element, `f32`; -1 of none.";
+        ArgMin "argmin" -1.0,
+            row "TROWARGMIN" "rowargmin" "one column: where each row has its first NaN, or else its first smallest element; -1 of none"
+                "One column: where each row has its first NaN, or else its first smallest element, `f32`; -1 of none.",
+            col "TCOLARGMIN" "colargmin" "one row: where each column has its first NaN, or else its first smallest element; -1 of none"
+                "One row: where each column has its first NaN, or else its first smallest element, `f32`; -1 of none.";
     }
     others {
         "load" [pto("TLOAD", &["dst", "tensor", "{index, …}", "[rows]", "[cols]"])] [LOAD]
@@ -341,6 +391,12 @@ tile_ops! {
         "matmul" [pto("TMATMUL", BINARY), PtoWord { name: "TMATMUL_ACC", args: BINARY, flag: Some("accumulate") }]
             [MATMUL, PythonForm::Written("a @ b")]
             "`a · b`, or that added to what is there; `b` may be `PTO_TRANSPOSE(tile)`, in Python `b.T`. Where the valid inner sizes differ, the smaller counts";
+        "clamp" [pto("TCLAMP", &["dst", "src", "low", "high"])] [CLAMP]
+            "`min(max(x, low), high)` of every element: `high` where `low` is larger, NaN where the element is NaN";
+        "select" [pto("TSEL", &["dst", "mask", "a", "b"])] [WHERE]
+            "`a` where the mask is not 0, else `b`";
+        "cumsum" [pto("TCUMSUM", UNARY)] [of_tile("cumsum", "")]
+            "the sum of every element and those before it in its row, added from the first on";
         "transpose" [pto("TTRANS", UNARY)]
             [of_tile("transpose", "Rows and columns exchanged; the same as `tile.T`."), PythonForm::Written("tile.T")] "rows and columns exchanged";
         "mask" [pto("TMASK", &["tile", "cols", "value"]), pto("TMASK_ROWS", &["tile", "rows", "value"])] [MASK]
@@ -361,126 +417,3 @@ tile_ops! {
              index `first + c`; as many as fit";
     }
 }
-
-/// A function of two tiles, of a tile and a number, or of two numbers.
-const fn of_two(name: &'static str) -> PythonForm {
-    PythonForm::Function { name, params: "a: Value | Number, b: Value | Number", returns: "Value", doc: "" }
-}
-
-const fn function(
-    name: &'static str,
-    params: &'static str,
-    returns: &'static str,
-    doc: &'static str,
-) -> PythonForm {
-    PythonForm::Function { name, params, returns, doc }
-}
-
-const CAST: PythonForm = function(
-    "cast",
-    "tile: Tile, dtype: DType",
-    "Tile",
-    "The values rounded to another element type, to nearest, ties to even.",
-);
-
-const LOAD: PythonForm = function(
-    "load",
-    "view: View, shape: tuple[int, int] | None = None, dtype: DType | None = None",
-    "Tile",
-    "A tile with the elements of a view.\n\n\
-     The room of the tile is that of the view, where its extents are constants or bounded (`X[tile(i, 64)]`), \
-     or what `shape = (rows, columns)` says: constants, or integers with a bound. What lies past the end of the \
-     view is not valid. A view of one dimension is one row, or one column with `shape=(n, 1)`; `view.T` loads \
-     transposed. `dtype` converts while loading; without it tiles have the type of the view.\n\n\
-     Errors: an unknown extent without `shape`, a view of integers or of `f64`, an `Out` view.",
-);
-
-const STORE: PythonForm = function(
-    "store",
-    "view: View, tile: Tile",
-    "None",
-    "Stores the valid part of a tile, rounded to the type of the view, from the first element of the view on.\n\n\
-     The same as `view[...] = tile`. A tile that reaches past the end of the view stops the run; one that is known to be larger or smaller than the view is refused.",
-);
-
-const FULL: PythonForm = function(
-    "full",
-    "shape: tuple[int, int], value: Number, dtype: DType = f32",
-    "Tile",
-    "A tile of one value.\n\n\
-     `shape = (rows, columns)`: constants, or integers with a bound, such as extents of views and tiles \
-     (`x.shape[0]`, `t.rows`), which give the tile as many valid rows and columns as there are in the running task.",
-);
-
-const ZEROS: PythonForm =
-    function("zeros", "shape: tuple[int, int], dtype: DType = f32", "Tile", "`full(shape, 0.0, dtype)`.");
-
-const MATMUL: PythonForm = function(
-    "matmul",
-    "a: Tile, b: Tile, acc: Tile | None = None",
-    "Tile",
-    "`a · b`, or `acc + a · b`: `(m, k)` and `(k, n)` give `(m, n)`, `f32`. `a @ b` is the same without `acc`.\n\n\
-     `b.T` is read as it lies, without a copy. Where the valid inner sizes differ, the smaller counts. `acc = pto.matmul(a, b, acc)` adds in place.",
-);
-
-const MASK: PythonForm = function(
-    "mask",
-    "tile: Tile, rows: int | None = None, cols: int | None = None, value: Number = 0.0",
-    "Tile",
-    "The tile with every element from row `rows` on, and every element from column `cols` on, replaced by `value`.\n\n\
-     Both are counted from the first row and column of the tile. Errors: neither is given.",
-);
-
-const MASK_CAUSAL: PythonForm = function(
-    "mask_causal",
-    "tile: Tile, col: int, value: Number",
-    "Tile",
-    "The tile with the elements from column `col + r` on replaced by `value` in every row `r`. `col` may be below 0.\n\n\
-     With queries `q0 ..` in rows and keys `k0 ..` in columns, `col = q0 + 1 - k0` hides the keys after each query.",
-);
-
-const MASK_BAND: PythonForm = function(
-    "mask_band",
-    "tile: Tile, begin: int, end: int, group: int, value: Number",
-    "Tile",
-    "The tile with the elements outside of columns `begin + r // group` up to `end + r // group`, which is not kept, replaced by \
-     `value` in every row `r`. `begin` and `end` may be below 0.\n\n\
-     `group` rows in a row share a band, and the next ones have theirs a column further right; 0 counts as 1. With queries \
-     `q0 ..` of `group` heads each in rows and keys `k0 ..` in columns, `end = q0 + 1 - k0` and `begin = end - window` keep the \
-     `window` keys up to each query.",
-);
-
-const IOTA: PythonForm = function(
-    "iota",
-    "shape: tuple[int, int], start: int = 0, dtype: DType = f32",
-    "Tile",
-    "A tile whose column `c` is `start + c` in every row; `start` may be below 0.\n\n\
-     `shape` is as in `full`. Whole numbers are exact up to 2^24 in `f32`, 2^11 in `f16`, 2^8 in `bf16`; beyond they are rounded.",
-);
-
-const INSERT: PythonForm = function(
-    "insert",
-    "tile: Tile, part: Tile, row: int, col: int",
-    "Tile",
-    "The tile with `part` in it, from row `row` and column `col` on.\n\n\
-     The valid part stays that of `tile`. A part that reaches past it stops the run; one that is \
-     known to be larger is refused.",
-);
-
-const EXTRACT: PythonForm = function(
-    "extract",
-    "tile: Tile, shape: tuple[int, int], row: int, col: int",
-    "Tile",
-    "What a tile has from row `row` and column `col` on.\n\n\
-     `shape = (rows, columns)` is the room of the result, in constants. What lies past the end of the tile is not valid.",
-);
-
-const TOPK: PythonForm = function(
-    "topk",
-    "values: Tile, indices: Tile, src: Tile, first: int",
-    "tuple[Tile, Tile]",
-    "The lists of largest values with the row of `src` taken in: `values, indices = pto.topk(values, indices, src, first)`.\n\n\
-     Column `c` of `src` has the index `first + c`. Each row of `values` and `indices`, `(rows, k)` and `f32`, \
-     runs from the largest value to the smallest, equal values from the lower index to the higher; NaN counts as -inf. Begin \
-     with `pto.full((rows, k), -math.inf)` and `pto.full((rows, k), -1.0)`. Indices are exact below 2^24.",
-);

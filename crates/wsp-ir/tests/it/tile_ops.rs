@@ -199,7 +199,7 @@ fn filled(text: &str, width: usize) -> String {
 fn definition(row: &TileOpRow, form: &PythonForm) -> Option<String> {
     let PythonForm::Function { name, params, returns, doc } = form else { return None };
     let text = if doc.is_empty() { summary(row, params) } else { (*doc).to_owned() };
-    let one_line = !text.contains('\n') && text.chars().count() <= 98;
+    let one_line = !text.contains('\n') && text.chars().count() <= 100;
     let lines = filled(&text, 103);
     let close = if one_line { "\"\"\"" } else { "\n    \"\"\"" };
     let lines = lines.trim_start();
@@ -255,10 +255,13 @@ fn module() -> String {
         }
     }
     text.push_str("}\n\"\"\"Operations of the form `binary` that operators of Python stand for.\"\"\"\n");
-    let commute = BinaryTileOp::ALL.iter().filter(|op| op.commutes()).map(|op| format!("\"{}\"", op.word()));
-    let commute = commute.collect::<Vec<_>>().join(", ");
-    writeln!(text, "\nCOMMUTE = frozenset({{{commute}}})").unwrap();
-    text.push_str("\"\"\"Operations of the form `binary` whose operands may change places.\"\"\"\n");
+    text.push_str("\nMIRRORED: dict[str, str] = {\n");
+    for op in BinaryTileOp::ALL {
+        if let Some(mirrored) = op.mirrored() {
+            writeln!(text, "    \"{}\": \"{}\",", op.word(), mirrored.word()).unwrap();
+        }
+    }
+    text.push_str("}\n\"\"\"Operations of the form `binary`, and what gives the same of the operands in the other order.\"\"\"\n");
     for row in TILE_OPS {
         text.extend(row.python.iter().filter_map(|form| definition(row, form)));
     }
@@ -305,7 +308,8 @@ fn arguments_of_calls_are_fields_of_their_forms() {
         for word in row.pto {
             for arg in word.args {
                 let field = arg.trim_matches(['[', ']']);
-                let second = row.form == "binary" && ["value", "column", "row"].contains(&field);
+                let second =
+                    ["binary", "select"].contains(&row.form) && ["value", "column", "row"].contains(&field);
                 assert!(field.starts_with('{') || second || has(field), "{}: {arg}", word.name);
             }
         }

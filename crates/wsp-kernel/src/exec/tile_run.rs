@@ -9,7 +9,7 @@ use crate::tile::{MatMul, Tiles, TopK};
 use crate::{Env, Trap};
 use wsp_core::MAX_RANK;
 use wsp_diag::Span;
-use wsp_ir::{Operand, TileOp};
+use wsp_ir::{BinaryTileOp, Operand, TileOp};
 
 /// The tiles of one kernel on one worker.
 pub(crate) struct TileSet {
@@ -224,17 +224,15 @@ impl TileRun<'_> {
                 tiles.fill(dst, real(value), rows.map(word), cols.map(word));
             }
             TileOp::Unary { op, dst, src } => tiles.unary(op, dst, src)?,
-            TileOp::Binary { op, dst, a, b } => {
-                let b = match b {
-                    Operand::Tile(tile) => Operand::Tile(tile),
-                    Operand::Column(tile) => Operand::Column(tile),
-                    Operand::Row(tile) => Operand::Row(tile),
-                    Operand::Scalar(slot) => Operand::Scalar(real(slot)),
-                };
-                tiles.binary(op, dst, a, b)?;
+            TileOp::Binary { op, dst, a, b } => tiles.binary(op, dst, a, right(b, frame))?,
+            TileOp::Clamp { dst, src, low, high } => {
+                tiles.binary(BinaryTileOp::Max, dst, src, Operand::Scalar(real(low)))?;
+                tiles.binary(BinaryTileOp::Min, dst, dst, Operand::Scalar(real(high)))?;
             }
+            TileOp::Select { dst, mask, a, b } => tiles.select(dst, mask, a, right(b, frame))?,
             TileOp::RowReduce { op, dst, src } => tiles.row_reduce(op, dst, src)?,
             TileOp::ColReduce { op, dst, src } => tiles.col_reduce(op, dst, src)?,
+            TileOp::CumSum { dst, src } => tiles.cumsum(dst, src)?,
             TileOp::MatMul { dst, a, b, transpose_b, accumulate } => {
                 tiles.matmul(MatMul { dst, a, b, transpose_b, accumulate })?;
             }
@@ -288,6 +286,16 @@ impl TileRun<'_> {
             recorded::load(stored, tiles.loaded(dst))?;
         }
         Ok(())
+    }
+}
+
+/// A right operand with its number read from the frame.
+fn right(b: Operand<usize, u32>, frame: &[u64]) -> Operand<usize, f32> {
+    match b {
+        Operand::Tile(tile) => Operand::Tile(tile),
+        Operand::Column(tile) => Operand::Column(tile),
+        Operand::Row(tile) => Operand::Row(tile),
+        Operand::Scalar(slot) => Operand::Scalar(f32::from_bits(frame[slot as usize] as u32)),
     }
 }
 

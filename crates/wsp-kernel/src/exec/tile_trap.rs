@@ -168,6 +168,9 @@ fn shape_message(inst: &TileInst, run: &TileRun<'_>) -> String {
         TileOp::Binary { a, b: Operand::Row(b), .. } => {
             format!("`{}` is no row with the columns of `{}`", name(*b), name(*a))
         }
+        TileOp::Select { mask, .. } => {
+            format!("the operands of a choice do not have the shape of its mask `{}`", name(*mask))
+        }
         TileOp::MatMul { dst, a, b, accumulate: true, .. } => {
             let (a, b) = (name(*a), name(*b));
             format!("the product of `{a}` and `{b}` does not have the shape of `{}`", name(*dst))

@@ -38,6 +38,7 @@ impl Simd for Avx2 {
     type F = __m256;
     const LANES: usize = 8;
     const REGISTERS: usize = 16;
+    const FUSED: bool = true;
 
     lanewise! {
         fn splat(x: f32) -> __m256 { _mm256_set1_ps(x) }
@@ -68,6 +69,9 @@ impl Simd for Avx2 {
                 let scaled = _mm256_mul_ps(_mm256_mul_ps(p, power(half)), power(_mm256_sub_epi32(n, half)));
                 _mm256_and_ps(scaled, _mm256_cmp_ps::<_CMP_NLT_UQ>(x, _mm256_set1_ps(flush)))
             }
+        }
+        fn select_le(a: __m256, b: __m256, x: __m256, y: __m256) -> __m256 {
+            _mm256_blendv_ps(y, x, _mm256_cmp_ps::<_CMP_LE_OQ>(a, b))
         }
         fn keep_first(a: __m256, n: usize, fill: f32) -> __m256 {
             _mm256_blendv_ps(_mm256_set1_ps(fill), a, _mm256_castsi256_ps(first8(n)))

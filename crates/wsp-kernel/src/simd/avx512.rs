@@ -42,6 +42,7 @@ impl Simd for Avx512 {
     type F = __m512;
     const LANES: usize = 16;
     const REGISTERS: usize = 32;
+    const FUSED: bool = true;
 
     lanewise! {
         fn splat(x: f32) -> __m512 { _mm512_set1_ps(x) }
@@ -66,6 +67,9 @@ impl Simd for Avx512 {
         }
         fn scale(p: __m512, n: __m512, x: __m512, flush: f32) -> __m512 {
             _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask::<_CMP_NLT_UQ>(x, _mm512_set1_ps(flush)), p, n)
+        }
+        fn select_le(a: __m512, b: __m512, x: __m512, y: __m512) -> __m512 {
+            _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask::<_CMP_LE_OQ>(a, b), x)
         }
         fn keep_first(a: __m512, n: usize, fill: f32) -> __m512 {
             _mm512_mask_mov_ps(_mm512_set1_ps(fill), first16(n), a)

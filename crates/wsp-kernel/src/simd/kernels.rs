@@ -68,6 +68,8 @@ pub(crate) struct Kernels {
     pub(crate) unary: unsafe fn(op: UnaryTileOp, dst: Grid, src: Grid),
     /// `dst[r][c] = op(a[r][c], b…)`.
     pub(crate) binary: unsafe fn(op: BinaryTileOp, dst: Grid, a: Grid, b: Rhs),
+    /// `dst[r][c] = if mask[r][c] != 0 { a[r][c] } else { b… }`.
+    pub(crate) select: unsafe fn(dst: Grid, mask: Grid, a: Grid, b: Rhs),
     /// `dst[r][0] = op over src[r][..]`; `dst` may be `src`.
     pub(crate) row_reduce: unsafe fn(op: ReduceOp, dst: Grid, src: Grid),
     /// `dst[0][c] = op over src[..][c]`; `dst` may be `src`.
@@ -89,13 +91,14 @@ pub(crate) struct Kernels {
 macro_rules! kernel_table {
     ($token:expr $(, #[$feature:meta])?) => {
         pub(crate) const TABLE: Kernels =
-            Kernels { unary, binary, row_reduce, col_reduce, matmul_nt, matmul_nn, widen, narrow, round };
+            Kernels { unary, binary, select, row_reduce, col_reduce, matmul_nt, matmul_nn, widen, narrow, round };
 
         pub(crate) static KERNELS: Kernels = TABLE;
 
         kernel_table! { @functions $token $(, #[$feature])?;
             unary(op: UnaryTileOp, dst: Grid, src: Grid) = rows::unary;
             binary(op: BinaryTileOp, dst: Grid, a: Grid, b: Rhs) = rows::binary;
+            select(dst: Grid, mask: Grid, a: Grid, b: Rhs) = rows::select;
             row_reduce(op: ReduceOp, dst: Grid, src: Grid) = rows::row_reduce;
             col_reduce(op: ReduceOp, dst: Grid, src: Grid) = rows::col_reduce;
             matmul_nt(c: Grid, a: Grid, a_type: DType, b: Rows<'_>, inner: usize, accumulate: bool, scratch: *mut f32) = gemm_nt::matmul;

@@ -34,6 +34,7 @@ impl Simd for Neon {
     type F = float32x4_t;
     const LANES: usize = 4;
     const REGISTERS: usize = 32;
+    const FUSED: bool = true;
 
     lanewise! {
         fn splat(x: f32) -> float32x4_t { vdupq_n_f32(x) }
@@ -61,6 +62,9 @@ impl Simd for Neon {
                 let below = vcltq_f32(x, vdupq_n_f32(flush));
                 vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(scaled), below))
             }
+        }
+        fn select_le(a: float32x4_t, b: float32x4_t, x: float32x4_t, y: float32x4_t) -> float32x4_t {
+            vbslq_f32(vcleq_f32(a, b), x, y)
         }
         fn keep_first(a: float32x4_t, n: usize, fill: f32) -> float32x4_t {
             vbslq_f32(first4(n), a, vdupq_n_f32(fill))

@@ -7,7 +7,7 @@ use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, ReduceOp, UnaryTileOp};
 
 pub(crate) static KERNELS: Kernels =
-    Kernels { unary, binary, row_reduce, col_reduce, matmul_nt, matmul_nn, widen, narrow, round };
+    Kernels { unary, binary, select, row_reduce, col_reduce, matmul_nt, matmul_nn, widen, narrow, round };
 
 /// The larger; NaN when either is.
 #[inline(always)]
@@ -21,12 +21,27 @@ pub(super) fn minimum(a: f32, b: f32) -> f32 {
     if a.is_nan() || a < b { a } else { b }
 }
 
-fn reduce(op: ReduceOp, a: f32, b: f32) -> f32 {
+fn reduce(op: ReduceOp, values: impl ExactSizeIterator<Item = f32>) -> f32 {
+    let count = values.len() as f32;
     match op {
-        ReduceOp::Max => maximum(a, b),
-        ReduceOp::Min => minimum(a, b),
-        ReduceOp::Sum => a + b,
+        ReduceOp::Max => values.fold(op.neutral(), maximum),
+        ReduceOp::Min => values.fold(op.neutral(), minimum),
+        ReduceOp::Sum => values.fold(op.neutral(), |sum, x| sum + x),
+        ReduceOp::Mean => values.fold(0.0, |sum, x| sum + x) / count,
+        ReduceOp::ArgMax => first(values, |x, best| x > best),
+        ReduceOp::ArgMin => first(values, |x, best| x < best),
     }
+}
+
+/// Where the first NaN is, or else the first value that no other is `better` than; -1 of none.
+fn first(values: impl Iterator<Item = f32>, better: impl Fn(f32, f32) -> bool) -> f32 {
+    let mut found: Option<(usize, f32)> = None;
+    for (i, x) in values.enumerate() {
+        if found.is_none_or(|(_, best)| !best.is_nan() && (x.is_nan() || better(x, best))) {
+            found = Some((i, x));
+        }
+    }
+    found.map_or(-1.0, |(i, _)| i as f32)
 }
 
 /// # Safety
@@ -48,49 +63,53 @@ pub(super) unsafe fn unary(op: UnaryTileOp, dst: Grid, src: Grid) {
 
 unsafe fn binary(op: BinaryTileOp, dst: Grid, a: Grid, b: Rhs) {
     let combine = op.plain();
-    for r in 0..a.rows {
+    // SAFETY: the caller's contract; the element is within both.
+    unsafe { with_right(dst, b, |r, c, right| combine(*at(a, r, c), right)) };
+}
+
+unsafe fn select(dst: Grid, mask: Grid, a: Grid, b: Rhs) {
+    // SAFETY: the caller's contract; the element is within all.
+    unsafe { with_right(dst, b, |r, c, right| if *at(mask, r, c) != 0.0 { *at(a, r, c) } else { right }) };
+}
+
+/// Every element of `dst` becomes what `f` makes of its row, its column and the right operand there.
+///
+/// # Safety
+/// The right operand has the shape that [`Kernels`] asks for.
+unsafe fn with_right(dst: Grid, right: Rhs, f: impl Fn(usize, usize, f32) -> f32) {
+    for r in 0..dst.rows {
         // A column's value is read before its row may be overwritten.
-        let splat = match b {
+        let splat = match right {
             // SAFETY: a column has a value per row.
             Rhs::Column(b) => unsafe { *at(b, r, 0) },
             Rhs::Scalar(b) => b,
             _ => 0.0,
         };
-        for c in 0..a.cols {
-            // SAFETY: the operands have the shapes that `Kernels` asks for.
+        for c in 0..dst.cols {
+            // SAFETY: the caller's promise.
             unsafe {
-                let right = match b {
+                let right = match right {
                     Rhs::Grid(b) => *at(b, r, c),
                     Rhs::Row(b) => *at(b, 0, c),
                     _ => splat,
                 };
-                *at(dst, r, c) = combine(*at(a, r, c), right);
+                *at(dst, r, c) = f(r, c, right);
             }
         }
     }
 }
 
-unsafe fn row_reduce(op: ReduceOp, dst: Grid, src: Grid) {
+pub(super) unsafe fn row_reduce(op: ReduceOp, dst: Grid, src: Grid) {
     for r in 0..src.rows {
-        let mut sum = op.neutral();
-        for c in 0..src.cols {
-            // SAFETY: within the grid.
-            sum = reduce(op, sum, unsafe { *at(src, r, c) });
-        }
-        // SAFETY: the destination has a column for every row.
-        unsafe { *at(dst, r, 0) = sum };
+        // SAFETY: within the grids: the destination has a column for every row.
+        unsafe { *at(dst, r, 0) = reduce(op, (0..src.cols).map(|c| *at(src, r, c))) };
     }
 }
 
-unsafe fn col_reduce(op: ReduceOp, dst: Grid, src: Grid) {
+pub(super) unsafe fn col_reduce(op: ReduceOp, dst: Grid, src: Grid) {
     for c in 0..src.cols {
-        let mut sum = op.neutral();
-        for r in 0..src.rows {
-            // SAFETY: within the grid.
-            sum = reduce(op, sum, unsafe { *at(src, r, c) });
-        }
-        // SAFETY: the destination has one row with the columns of the source.
-        unsafe { *at(dst, 0, c) = sum };
+        // SAFETY: within the grids: the destination has one row with the columns of the source.
+        unsafe { *at(dst, 0, c) = reduce(op, (0..src.rows).map(|r| *at(src, r, c))) };
     }
 }
 

@@ -37,6 +37,7 @@ impl Simd for Portable {
     type F = Lanes;
     const LANES: usize = 8;
     const REGISTERS: usize = 16;
+    const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
 
     #[inline(always)]
     fn splat(self, x: f32) -> Lanes {
@@ -66,7 +67,7 @@ impl Simd for Portable {
     /// Fused only where the architecture always has it: elsewhere it would be a library call per lane.
     #[inline(always)]
     fn fma(self, a: Lanes, b: Lanes, c: Lanes) -> Lanes {
-        if cfg!(any(target_arch = "aarch64", target_feature = "fma")) {
+        if Self::FUSED {
             core::array::from_fn(|i| a[i].mul_add(b[i], c[i]))
         } else {
             core::array::from_fn(|i| a[i] * b[i] + c[i])
@@ -117,6 +118,11 @@ impl Simd for Portable {
             let scaled = p[i] * power(half) * power(exponent - half);
             if x[i] < flush { 0.0 } else { scaled }
         })
+    }
+
+    #[inline(always)]
+    fn select_le(self, a: Lanes, b: Lanes, x: Lanes, y: Lanes) -> Lanes {
+        core::array::from_fn(|i| if a[i] <= b[i] { x[i] } else { y[i] })
     }
 
     #[inline(always)]

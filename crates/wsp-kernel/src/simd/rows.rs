@@ -39,12 +39,12 @@ macro_rules! maps {
 }
 
 macro_rules! zips {
-    ($($name:ident = $method:ident;)*) => {$(
+    ($($name:ident($s:ident, $a:ident, $b:ident) = $body:expr;)*) => {$(
         struct $name;
         impl Zip for $name {
             #[inline(always)]
-            fn apply<S: Simd>(s: S, a: S::F, b: S::F) -> S::F {
-                s.$method(a, b)
+            fn apply<S: Simd>($s: S, $a: S::F, $b: S::F) -> S::F {
+                $body
             }
         }
     )*};
@@ -86,8 +86,8 @@ macro_rules! unary_kernels {
 
 /// The element-wise functions of two operands, and the choice of one.
 macro_rules! binary_kernels {
-    ($($op:ident = $method:ident;)*) => {
-        zips! { $($op = $method;)* }
+    ($($op:ident($s:ident, $a:ident, $b:ident) = $body:expr;)*) => {
+        zips! { $($op($s, $a, $b) = $body;)* }
 
         /// See [`super::Kernels::binary`].
         ///
@@ -106,8 +106,8 @@ macro_rules! binary_kernels {
 }
 
 unary_kernels! {
-    // Taken of a few row sums per task: not worth a polynomial.
-    plain: Log, Log2;
+    // Logarithms are taken of a few row sums per task, sines of positions: not worth a polynomial.
+    plain: Log, Log2, Sin, Cos;
     Copy(_s, x) = x;
     Neg(s, x) = s.neg(x);
     Abs(s, x) = s.abs(x);
@@ -119,15 +119,63 @@ unary_kernels! {
     Relu(s, x) = s.maximum(x, s.splat(0.0));
     Tanh(s, x) = math::tanh(s, x);
     Round(s, x) = s.round(x);
+    Floor(s, x) = math::floor(s, x);
+    Ceil(s, x) = s.neg(math::floor(s, s.neg(x)));
+    Sigmoid(s, x) = math::sigmoid(s, x);
+    Silu(s, x) = math::silu(s, x);
+    Gelu(s, x) = math::gelu(s, x);
+    GeluTanh(s, x) = math::gelu_tanh(s, x);
+    Erf(s, x) = math::erf(s, x);
 }
 
 binary_kernels! {
-    Add = add;
-    Sub = sub;
-    Mul = mul;
-    Div = div;
-    Max = maximum;
-    Min = minimum;
+    Add(s, a, b) = s.add(a, b);
+    Sub(s, a, b) = s.sub(a, b);
+    Mul(s, a, b) = s.mul(a, b);
+    Div(s, a, b) = s.div(a, b);
+    Max(s, a, b) = s.maximum(a, b);
+    Min(s, a, b) = s.minimum(a, b);
+    Eq(s, a, b) = s.select_le(a, b, at_most(s, b, a), s.splat(0.0));
+    Ne(s, a, b) = s.sub(s.splat(1.0), Eq::apply(s, a, b));
+    Lt(s, a, b) = s.select_le(b, a, s.splat(0.0), at_most(s, a, b));
+    Le(s, a, b) = at_most(s, a, b);
+    Gt(s, a, b) = Lt::apply(s, b, a);
+    Ge(s, a, b) = at_most(s, b, a);
+}
+
+/// 1 where `a <= b`, else 0.
+#[inline(always)]
+fn at_most<S: Simd>(s: S, a: S::F, b: S::F) -> S::F {
+    s.select_le(a, b, s.splat(1.0), s.splat(0.0))
+}
+
+/// See [`super::Kernels::select`].
+///
+/// # Safety
+/// The contract of [`super::Kernels`].
+#[inline(always)]
+pub(super) unsafe fn select<S: Simd>(s: S, dst: Grid, mask: Grid, a: Grid, b: Rhs) {
+    let (right, stride, is_row) = match b {
+        Rhs::Grid(b) => (b.ptr, b.stride, true),
+        Rhs::Row(b) => (b.ptr, 0, true),
+        Rhs::Column(b) => (b.ptr, b.stride, false),
+        Rhs::Scalar(ref b) => (core::ptr::from_ref(b).cast_mut(), 0, false),
+    };
+    for r in 0..mask.rows {
+        let right = right.wrapping_add(r * stride);
+        // SAFETY: every operand has an element of the row, if it has a column.
+        let splat = if mask.cols > 0 { s.splat(unsafe { *right }) } else { s.splat(0.0) };
+        let (to, test, left) = (dst.row(r), mask.row(r), a.row(r));
+        for c in (0..mask.cols).step_by(S::LANES) {
+            // SAFETY: a vector that starts at a column ends within the row's padding.
+            unsafe {
+                let other = if is_row { s.load(right.wrapping_add(c)) } else { splat };
+                let zero = s.abs(s.load(test.add(c)));
+                // NaN is not at most 0.
+                s.store(to.add(c), s.select_le(zero, s.splat(0.0), other, s.load(left.add(c))));
+            }
+        }
+    }
 }
 
 maps! {
@@ -155,6 +203,12 @@ pub(super) unsafe fn row_reduce<S: Simd>(s: S, op: ReduceOp, dst: Grid, src: Gri
             ReduceOp::Max => fold_rows::<S, Max>(s, dst, src),
             ReduceOp::Min => fold_rows::<S, Min>(s, dst, src),
             ReduceOp::Sum => fold_rows::<S, Add>(s, dst, src),
+            ReduceOp::Mean => {
+                fold_rows::<S, Add>(s, dst, src);
+                zip::<S, Div>(s, dst, dst, Rhs::Scalar(src.cols as f32));
+            }
+            // Places are asked for of a few rows per task: not worth vectors of numbers.
+            ReduceOp::ArgMax | ReduceOp::ArgMin => super::plain::row_reduce(op, dst, src),
         }
     }
 }
@@ -171,6 +225,12 @@ pub(super) unsafe fn col_reduce<S: Simd>(s: S, op: ReduceOp, dst: Grid, src: Gri
             ReduceOp::Max => fold_cols::<S, Max>(s, dst, src),
             ReduceOp::Min => fold_cols::<S, Min>(s, dst, src),
             ReduceOp::Sum => fold_cols::<S, Add>(s, dst, src),
+            ReduceOp::Mean => {
+                fold_cols::<S, Add>(s, dst, src);
+                zip::<S, Div>(s, dst, dst, Rhs::Scalar(src.rows as f32));
+            }
+            // Places are asked for of a few rows per task: not worth vectors of numbers.
+            ReduceOp::ArgMax | ReduceOp::ArgMin => super::plain::col_reduce(op, dst, src),
         }
     }
 }

@@ -13,13 +13,15 @@ pub(crate) trait Simd: Copy {
     const LANES: usize;
     /// Vector registers.
     const REGISTERS: usize;
+    /// Whether [`Simd::fma`] rounds once.
+    const FUSED: bool;
 
     fn splat(self, x: f32) -> Self::F;
     fn add(self, a: Self::F, b: Self::F) -> Self::F;
     fn sub(self, a: Self::F, b: Self::F) -> Self::F;
     fn mul(self, a: Self::F, b: Self::F) -> Self::F;
     fn div(self, a: Self::F, b: Self::F) -> Self::F;
-    /// `a · b + c`.
+    /// `a · b + c`, rounded once where [`Simd::FUSED`] is true.
     fn fma(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
     /// The larger; NaN when either is.
     fn maximum(self, a: Self::F, b: Self::F) -> Self::F;
@@ -32,8 +34,10 @@ pub(crate) trait Simd: Copy {
     fn round(self, a: Self::F) -> Self::F;
     /// Within the bounds; NaN stays.
     fn clamp(self, a: Self::F, lo: f32, hi: f32) -> Self::F;
-    /// `p · 2ⁿ` where `x >= flush` or `x` is NaN, else 0; `n` is an integer in -250..=250, and 1/2 <= p <= 2 or NaN.
+    /// `p · 2ⁿ` where `x >= flush` or `x` is NaN, else 0; `n` is an integer in -250..=250, and `|p| <= 2¹⁶` or NaN.
     fn scale(self, p: Self::F, n: Self::F, x: Self::F, flush: f32) -> Self::F;
+    /// `x` where `a <= b`, else `y`: also where `a` or `b` is NaN.
+    fn select_le(self, a: Self::F, b: Self::F, x: Self::F, y: Self::F) -> Self::F;
     /// The first `n` lanes of `a`, then `fill`.
     fn keep_first(self, a: Self::F, n: usize, fill: f32) -> Self::F;
 

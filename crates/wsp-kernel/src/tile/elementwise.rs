@@ -44,36 +44,71 @@ impl Tiles {
         b: Operand<usize, f32>,
     ) -> Result<(), Fault> {
         let shape = self.tiles[a].shape;
-        let (operand, need) = match b {
-            Operand::Tile(b) => (Some(b), shape),
-            Operand::Column(b) => (Some(b), Shape::new(shape.rows, 1)),
-            Operand::Row(b) => (Some(b), Shape::new(1, shape.cols)),
-            Operand::Scalar(_) => (None, shape),
-        };
-        if let Some(b) = operand {
-            self.check_shape(b, need)?;
-        }
+        self.check_right(b, shape)?;
         self.check_fit(dst, shape)?;
         self.ask_for_rows();
         self.own(a);
-        if let Some(b) = operand {
-            self.own(b);
-        }
         let left = self.grid(a);
-        let right = match b {
-            Operand::Tile(b) => simd::Rhs::Grid(self.grid(b)),
-            Operand::Column(b) => simd::Rhs::Column(self.grid(b)),
-            // The first row of the result would replace the operand of the second.
-            Operand::Row(b) if b == dst => simd::Rhs::Row(self.copy_of_row(b)),
-            Operand::Row(b) => simd::Rhs::Row(self.grid(b)),
-            Operand::Scalar(value) => simd::Rhs::Scalar(value),
-        };
+        let right = self.right(b, dst);
         let to = self.begin(dst, shape);
         // SAFETY: grids of tiles with the shapes checked above: the same one, or different buffers. A column that is also
         // the destination has the same buffer, and kernels read its row before they write it.
         unsafe { (self.kernels.binary)(op, to, left, right) };
         self.round(dst);
         Ok(())
+    }
+
+    /// `TSEL`: the valid part of `dst` becomes that of `mask`.
+    ///
+    /// # Errors
+    /// `ShapeMismatch` for an operand that does not have the shape of the mask, or that its kind asks for; `Capacity`.
+    pub(crate) fn select(
+        &mut self,
+        dst: usize,
+        mask: usize,
+        a: usize,
+        b: Operand<usize, f32>,
+    ) -> Result<(), Fault> {
+        let shape = self.tiles[mask].shape;
+        self.check_shape(a, shape)?;
+        self.check_right(b, shape)?;
+        self.check_fit(dst, shape)?;
+        self.own(mask);
+        self.own(a);
+        let (test, left) = (self.grid(mask), self.grid(a));
+        let right = self.right(b, dst);
+        let to = self.begin(dst, shape);
+        // SAFETY: as in `binary`.
+        unsafe { (self.kernels.select)(to, test, left, right) };
+        self.round(dst);
+        Ok(())
+    }
+
+    /// Whether a right operand has the shape that its kind asks for where the left one has `shape`.
+    #[inline]
+    fn check_right(&self, b: Operand<usize, f32>, shape: Shape) -> Result<(), Fault> {
+        match b {
+            Operand::Tile(b) => self.check_shape(b, shape),
+            Operand::Column(b) => self.check_shape(b, Shape::new(shape.rows, 1)),
+            Operand::Row(b) => self.check_shape(b, Shape::new(1, shape.cols)),
+            Operand::Scalar(_) => Ok(()),
+        }
+    }
+
+    /// A right operand in a buffer, where kernels may read it while they write `dst`.
+    #[inline]
+    fn right(&mut self, b: Operand<usize, f32>, dst: usize) -> simd::Rhs {
+        if let Operand::Tile(b) | Operand::Column(b) | Operand::Row(b) = b {
+            self.own(b);
+        }
+        match b {
+            Operand::Tile(b) => simd::Rhs::Grid(self.grid(b)),
+            Operand::Column(b) => simd::Rhs::Column(self.grid(b)),
+            // The first row of the result would replace the operand of the second.
+            Operand::Row(b) if b == dst => simd::Rhs::Row(self.copy_of_row(b)),
+            Operand::Row(b) => simd::Rhs::Row(self.grid(b)),
+            Operand::Scalar(value) => simd::Rhs::Scalar(value),
+        }
     }
 
     /// `TMASK`, `TMASK_ROWS`: valid elements at or past the row or the column become the value.

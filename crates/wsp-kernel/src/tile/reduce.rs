@@ -39,6 +39,30 @@ impl Tiles {
         Ok(())
     }
 
+    /// `TCUMSUM`: one addition after the other, so that the result is the same on every instruction set.
+    ///
+    /// # Errors
+    /// `Capacity`.
+    pub(crate) fn cumsum(&mut self, dst: usize, src: usize) -> Result<(), Fault> {
+        let shape = self.tiles[src].shape;
+        self.check_fit(dst, shape)?;
+        self.own(src);
+        let from = self.grid(src);
+        let to = self.begin(dst, shape);
+        for r in 0..from.rows {
+            let mut sum = 0.0;
+            for c in 0..from.cols {
+                // SAFETY: both grids have the element; it is read before it may be overwritten.
+                unsafe {
+                    sum += *from.row(r).add(c);
+                    *to.row(r).add(c) = sum;
+                }
+            }
+        }
+        self.round(dst);
+        Ok(())
+    }
+
     /// `TROWMAX`, `TROWMIN`, `TROWSUM` as a value.
     ///
     /// # Errors

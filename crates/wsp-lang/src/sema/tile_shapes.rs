@@ -52,7 +52,15 @@ impl Sema<'_> {
             }
         });
         match op {
-            TileOp::Unary { .. } => return self.same_shape(b, callee, &tiles),
+            TileOp::Unary { .. } | TileOp::Clamp { .. } | TileOp::CumSum { .. } => {
+                return self.same_shape(b, callee, &tiles);
+            }
+            TileOp::Select { b: right, .. } => {
+                self.same_shape(b, callee, &tiles[..2])?;
+                self.same_shape(b, callee, &[tiles[1], tiles[2]])?;
+                let beside = [&tiles[..2], &tiles[3..]].concat();
+                return self.check_right(b, callee, right, &beside);
+            }
             TileOp::Binary { b: right, .. } => {
                 self.same_shape(b, callee, &tiles[..2])?;
                 return self.check_right(b, callee, right, &tiles);
@@ -73,7 +81,13 @@ impl Sema<'_> {
                     tiles.iter().filter(|named| named.used == TileUse::Listed).copied().collect();
                 self.same_shape(b, callee, &lists)?;
                 self.check_result(b, callee, op, &tiles)?;
-                lists.iter().try_for_each(|list| self.check_list(b, callee, *list))
+                lists.iter().try_for_each(|list| self.check_indices(b, callee, *list, "the lists"))?;
+                match op {
+                    TileOp::RowReduce { op, .. } | TileOp::ColReduce { op, .. } if op.gives_places() => {
+                        self.check_indices(b, callee, tiles[0], "the places")
+                    }
+                    _ => Ok(()),
+                }
             }
         }
     }
@@ -141,16 +155,16 @@ impl Sema<'_> {
         }))
     }
 
-    /// Checks the elements of a list of largest values.
-    fn check_list(&mut self, b: &Body, callee: &Ident, list: Named) -> Res<()> {
-        if self.tile_ty(b, list.tile).elem == Elem::Fixed(DType::F32) {
+    /// Checks the elements of a tile that `what` goes to.
+    fn check_indices(&mut self, b: &Body, callee: &Ident, to: Named, what: &str) -> Res<()> {
+        if self.tile_ty(b, to.tile).elem == Elem::Fixed(DType::F32) {
             return Ok(());
         }
-        let declared = b.locals[list.tile.index()].span;
-        let message = format!("the lists of `{}` need `float` elements", callee.as_str());
+        let declared = b.locals[to.tile.index()].span;
+        let message = format!("{what} of `{}` need `float` elements", callee.as_str());
         Err(self.fail(
             Diagnostic::error(codes::TYPE_MISMATCH, message)
-                .at(list.span, "this list")
+                .at(to.span, "this tile")
                 .label(declared, "declared here")
                 .note("a narrower type does not hold every index, and would change the order of values"),
         ))

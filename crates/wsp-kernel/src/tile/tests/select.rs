@@ -1,10 +1,12 @@
-//! Causal masks and selections, against loops over elements.
+//! Causal masks, masks by comparison, choices and selections, against loops over elements.
 
-use super::{Matrix, Random, bits, empty_tile, get, put};
+use super::{COLS, Matrix, Random, all_kernels, bits, empty_tile, get, put};
 use crate::memory::{Fault, Shape};
 use crate::simd::Mode;
 use crate::tile::{Tiles, TopK};
+use std::cmp::Ordering;
 use wsp_core::DType;
+use wsp_ir::{BinaryTileOp, Operand};
 
 #[test]
 fn causal_masks_move_one_column_per_row() {
@@ -23,6 +25,79 @@ fn causal_masks_move_one_column_per_row() {
                     assert_eq!(after.at(r, c), want, "{first}: ({r}, {c}) of {rows} x {cols}");
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn a_choice_takes_the_left_operand_where_the_mask_is_not_0() {
+    for (name, mut tiles) in all_kernels() {
+        let mut random = Random::new(9);
+        for cols in COLS {
+            let rows = random.below(9);
+            let mut mask = Matrix::random(&mut random, rows, cols, DType::F32);
+            let test = [0.0, -0.0, 1.0, f32::NAN, -3.0, f32::INFINITY];
+            mask.values.iter_mut().for_each(|x| *x = test[random.below(6) as usize]);
+            let [a, b] = [0; 2].map(|_| Matrix::random(&mut random, rows, cols, DType::F32));
+            let (column, row) = (
+                Matrix::random(&mut random, rows, 1, DType::F32),
+                Matrix::random(&mut random, 1, cols, DType::F32),
+            );
+            let [tm, ta, tb, tc, tr] = [&mask, &a, &b, &column, &row].map(|m| put(&mut tiles, m, DType::F32));
+            for right in [Operand::Tile(tb), Operand::Column(tc), Operand::Row(tr), Operand::Scalar(f32::NAN)]
+            {
+                let mut want = Vec::new();
+                for (r, c) in (0..rows as usize).flat_map(|r| (0..cols as usize).map(move |c| (r, c))) {
+                    let other = match right {
+                        Operand::Tile(_) => b.at(r, c),
+                        Operand::Column(_) => column.at(r, 0),
+                        Operand::Row(_) => row.at(0, c),
+                        Operand::Scalar(x) => x,
+                    };
+                    let chosen = if mask.at(r, c) == 0.0 { other } else { a.at(r, c) };
+                    want.push(chosen.to_bits());
+                }
+                let dst = empty_tile(&mut tiles, rows, cols, DType::F32);
+                tiles.select(dst, tm, ta, right).unwrap();
+                assert_eq!(bits(&get(&mut tiles, dst)), want, "{name} {right:?} {rows} x {cols}");
+                let over = put(&mut tiles, &mask, DType::F32);
+                tiles.select(over, over, ta, right).unwrap();
+                assert_eq!(bits(&get(&mut tiles, over)), want, "{name} {right:?} over its mask");
+            }
+        }
+        let shapes = [Shape::new(2, 3), Shape::new(2, 4)];
+        let [m, a] = shapes
+            .map(|s| put(&mut tiles, &Matrix::random(&mut random, s.rows, s.cols, DType::F32), DType::F32));
+        let fault = Fault::ShapeMismatch { have: shapes[1], need: shapes[0] };
+        assert_eq!(tiles.select(m, m, a, Operand::Scalar(0.0)), Err(fault), "{name}");
+        assert_eq!(tiles.select(m, m, m, Operand::Tile(a)), Err(fault), "{name}");
+    }
+}
+
+/// Whether a relation holds of numbers in this order, none where one is NaN.
+type Holds = fn(Option<Ordering>) -> bool;
+
+#[test]
+fn comparisons_of_special_values_are_those_of_numbers() {
+    let special = [f32::NEG_INFINITY, -1.0, -1e-45, -0.0, 0.0, 1e-45, 1.0, f32::INFINITY, f32::NAN];
+    let pairs = || special.into_iter().flat_map(|a| special.map(|b| (a, b)));
+    let relations: [(BinaryTileOp, Holds); 6] = [
+        (BinaryTileOp::Eq, |o| o == Some(Ordering::Equal)),
+        (BinaryTileOp::Ne, |o| o != Some(Ordering::Equal)),
+        (BinaryTileOp::Lt, |o| o == Some(Ordering::Less)),
+        (BinaryTileOp::Le, |o| matches!(o, Some(Ordering::Less | Ordering::Equal))),
+        (BinaryTileOp::Gt, |o| o == Some(Ordering::Greater)),
+        (BinaryTileOp::Ge, |o| matches!(o, Some(Ordering::Greater | Ordering::Equal))),
+    ];
+    for (name, mut tiles) in all_kernels() {
+        let shape = Shape::new(1, 81);
+        let a = put(&mut tiles, &Matrix { shape, values: pairs().map(|p| p.0).collect() }, DType::F32);
+        let b = put(&mut tiles, &Matrix { shape, values: pairs().map(|p| p.1).collect() }, DType::F32);
+        let dst = empty_tile(&mut tiles, 1, 81, DType::F32);
+        for (op, holds) in relations {
+            tiles.binary(op, dst, a, Operand::Tile(b)).unwrap();
+            let want: Vec<f32> = pairs().map(|(a, b)| f32::from(holds(a.partial_cmp(&b)))).collect();
+            assert_eq!(get(&mut tiles, dst).values, want, "{name} {op:?}");
         }
     }
 }

@@ -231,7 +231,10 @@ impl<'a> Machine<'a> {
                 }
                 (*dst, (r, c))
             }
-            TileOp::Unary { dst, src, .. } => (*dst, self.valid[src]),
+            TileOp::Unary { dst, src, .. } | TileOp::Clamp { dst, src, .. } | TileOp::CumSum { dst, src } => {
+                (*dst, self.valid[src])
+            }
+            TileOp::Select { dst, mask, .. } => (*dst, self.valid[mask]),
             TileOp::Binary { dst, a, .. } => (*dst, self.valid[a]),
             TileOp::RowReduce { dst, src, .. } => (*dst, (self.valid[src].0, 1)),
             TileOp::ColReduce { dst, src, .. } => (*dst, (1, self.valid[src].1)),
