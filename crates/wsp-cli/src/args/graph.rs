@@ -56,7 +56,7 @@ pub(crate) struct GraphArgs {
     #[arg(long, value_name = "NAME", value_parser = runnable)]
     pub(crate) target: Option<&'static Target>,
 
-    /// Of task graphs: one more file of kernels; may be repeated
+    /// Of task graphs, and programs that generate tasks: one more file of kernels; may be repeated
     #[arg(long, value_name = "FILE.pto")]
     pub(crate) kernels: Vec<PathBuf>,
 }

@@ -23,7 +23,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=64))]
     pub(crate) devices: Option<u32>,
 
-    /// One more file of kernels for task graphs; may be repeated
+    /// Of task graphs, and programs that generate tasks: one more file of kernels; may be repeated
     #[arg(long, value_name = "FILE.pto")]
     pub(crate) kernels: Vec<PathBuf>,
 

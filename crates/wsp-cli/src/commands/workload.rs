@@ -75,6 +75,8 @@ impl Session {
         kind: Kind,
         kernels: &[PathBuf],
     ) -> Result<String, Vec<Diagnostic>> {
+        // A file that cannot be read is the fault, not that kernels of the program are in none.
+        kernels.iter().try_for_each(|file| read_source(file).map(drop)).map_err(|fault| vec![fault])?;
         let name = path.display().to_string();
         let bytes = match kind {
             Kind::GeneratorText => {

@@ -385,3 +385,15 @@ fn a_program_of_spaces_is_checked_as_a_run_makes_it() {
     let (code, _, err) = check("PTO_PIPELINE_DEPTH(4)", "");
     assert_eq!((code, err.as_str()), (0, ""));
 }
+
+#[test]
+fn a_file_of_kernels_that_is_not_there_is_the_fault_of_a_program_that_generates_tasks() {
+    let folder = Folder::new();
+    let text = ".value n\n.axis i dense 0 .. n\n.kernel scale vector\n.tensor x f32 2\n\
+                PARALLEL_FOR i, body\nHALT\nbody:\nTASK scale\nPARAM_LOOPVAR i0\nIO_INOUT x[i0]\nEND\n";
+    let program = folder.write("made.ptows", text);
+    for command in ["run", "check", "graph"] {
+        let (_, err) = refused(&[command, &program, "--kernels", &folder.at("none.pto")]);
+        assert!(err.contains("none.pto") && !err.contains("WSP0773"), "{command}: {err}");
+    }
+}
