@@ -168,14 +168,14 @@ def _folder(path: Any) -> str:
 def compile_part(options: dict[str, Any]) -> dict[str, Any]:
     """What the compiler takes."""
     names = ("target", "optimization_level", "cache", *_OF_LAUNCHES)
-    return {**{name: options[name] for name in names if name in options}, "aicpus": options["num_aicpus"]}
+    return {**{name: options[name] for name in names if name in options}, "num_aicpus": options["num_aicpus"]}
 
 
 def run_part(options: dict[str, Any]) -> dict[str, Any]:
     """What a run takes."""
     return {
         "threads": options["num_threads"],
-        "aicpus": options["num_aicpus"],
+        "num_aicpus": options["num_aicpus"],
         "expand": options["expand"],
         "trace": options["enable_profiling"],
         "sequential": options["enable_debug"],

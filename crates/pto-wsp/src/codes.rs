@@ -189,7 +189,7 @@ array. Give each output a name of its own. With a list on standard output (`-`),
 goes to a file.";
     pub OPTION_OF_OTHERS = 882, "an option does not apply to this program",
         "\
-The option belongs to another kind of program: `--generate` and `kv_layout` to `.pto` programs, `--trace` to workloads; or
+The option belongs to another kind of program: `--generate` and `kv_layout` to `.pto` programs, `--devices` to task graphs; or
 it asks for something that this run does not have: in virtual time (`trace = cycles`) no kernel runs, so there are no
 outputs to write or to check; a task graph is made of parameters and tables, not of tensors; a file of kernels of which the unit calls
 none adds nothing. An option that had no effect is refused, whatever the file. Leave it out.";

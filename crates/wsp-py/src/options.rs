@@ -28,7 +28,7 @@ pub(crate) struct Compilation {
 }
 
 /// Reads the options of a compilation: `target`, `schedule`, `max_blocks`, `kv_layout`,
-/// `cache`, `optimization_level`, `aicpus`.
+/// `cache`, `optimization_level`, `num_aicpus`.
 pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Compilation> {
     let mut found = Compilation {
         options: CompileOptions::default(),
@@ -37,7 +37,8 @@ pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> 
         aicpus: 0,
         cache: None,
     };
-    let known = ["target", "schedule", "max_blocks", "kv_layout", "cache", "optimization_level", "aicpus"];
+    let known =
+        ["target", "schedule", "max_blocks", "kv_layout", "cache", "optimization_level", "num_aicpus"];
     each(py, given, &known, |name, value| {
         match name {
             "target" => {
@@ -58,7 +59,7 @@ pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> 
                     other => return Err(bad(name, &format!("is `{other}`"), wanted)),
                 }
             }
-            "aicpus" => found.aicpus = integer(name, value, 0, u16::MAX.into())? as u16,
+            "num_aicpus" => found.aicpus = integer(name, value, 0, u16::MAX.into())? as u16,
             _ => {
                 let level = integer(name, value, 0, 3)?;
                 found.mode = if level == 0 { Mode::Plain } else { Mode::Fast };
@@ -69,11 +70,11 @@ pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> 
     Ok(found)
 }
 
-/// Reads the options of a run: `threads`, `window`, `seed`, `trace`, `sequential`, `plain`, `aicpus`, `expand`, `whole_outs`.
+/// Reads the options of a run: `threads`, `window`, `seed`, `trace`, `sequential`, `plain`, `num_aicpus`, `expand`, `whole_outs`.
 pub(crate) fn run(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<RunOptions> {
     let mut found = RunOptions::default();
     let known =
-        ["threads", "window", "seed", "trace", "sequential", "plain", "aicpus", "expand", "whole_outs"];
+        ["threads", "window", "seed", "trace", "sequential", "plain", "num_aicpus", "expand", "whole_outs"];
     each(py, given, &known, |name, value| {
         match name {
             "whole_outs" => {
@@ -86,7 +87,7 @@ pub(crate) fn run(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult
             "trace" => found.trace = truth(name, value)?,
             "sequential" => found.sequential = truth(name, value)?,
             "plain" => found.plain = truth(name, value)?,
-            "aicpus" => found.workload.aicpus = integer(name, value, 0, u16::MAX.into())? as u16,
+            "num_aicpus" => found.workload.aicpus = integer(name, value, 0, u16::MAX.into())? as u16,
             _ => {
                 found.workload.expand = match read::<String>(name, value, "`\"host\"` or `\"bytecode\"`")?
                     .as_str()
