@@ -90,7 +90,7 @@ class Program:
     """A compiled workload. It may be used from several threads at once; each run is separate.
 
     Options of runs: `threads` (0: as many as the machine has), `window`, `seed`, `trace`, `sequential`,
-    `plain`, `aicpus`, `expand` (`"host"`, `"bytecode"`).
+    `plain`, `num_aicpus`, `expand` (`"host"`, `"bytecode"`).
     """
 
     def execute(

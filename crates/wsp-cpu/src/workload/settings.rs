@@ -42,14 +42,7 @@ pub(crate) fn run_settings(
         let config = one_by_one(options.cancel.as_ref());
         return Ok(RunSettings { config, regions: RegionRule::Any });
     }
-    let asked = Asked {
-        threads: options.threads,
-        window: options.window,
-        seed: options.seed,
-        trace: trace(schedule, options),
-        cancel: options.cancel.as_ref(),
-    };
-    let config = config(&schedule.policy, &asked)?;
+    let config = config(&schedule.policy, &Asked::of(schedule, options))?;
     let config = config.settled().map_err(|fault| bad_option(&fault.to_string()))?.into_owned();
     let exact = schedule.policy.deps == Deps::Exact;
     Ok(RunSettings { config, regions: if exact { RegionRule::EqualOrDisjoint } else { RegionRule::Any } })
@@ -91,6 +84,19 @@ pub(crate) struct Asked<'o> {
     pub(crate) cancel: Option<&'o Arc<AtomicBool>>,
 }
 
+impl<'o> Asked<'o> {
+    /// What the options of a workload's run ask for.
+    pub(super) fn of(schedule: &LoweredSchedule, options: &'o WorkloadOptions) -> Asked<'o> {
+        Asked {
+            threads: options.threads,
+            window: options.window,
+            seed: options.seed,
+            trace: trace(schedule, options),
+            cancel: options.cancel.as_ref(),
+        }
+    }
+}
+
 /// The configuration of a run on threads, of a workload or of spaces.
 ///
 /// # Errors
@@ -116,7 +122,7 @@ pub(crate) fn config(policy: &SchedulePolicy, asked: &Asked<'_>) -> Result<RunCo
 }
 
 /// What is measured.
-pub(super) fn trace(schedule: &LoweredSchedule, options: &WorkloadOptions) -> TracePolicy {
+fn trace(schedule: &LoweredSchedule, options: &WorkloadOptions) -> TracePolicy {
     if options.trace || schedule.policy.trace == Trace::Measured {
         TracePolicy::Measured
     } else {

@@ -2,7 +2,7 @@
 
 use super::super::codes;
 use super::super::inputs::WorkloadOptions;
-use super::super::settings::{Asked, bad_option, trace};
+use super::super::settings::{Asked, bad_option};
 use wsp_core::limits;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
@@ -22,13 +22,7 @@ pub(crate) fn settings(
     options: &WorkloadOptions,
 ) -> Result<AicpuConfig, Vec<Diagnostic>> {
     check_aicpus(schedule, options.aicpus)?;
-    let asked = Asked {
-        threads: options.threads,
-        window: options.window,
-        seed: options.seed,
-        trace: trace(schedule, options),
-        cancel: options.cancel.as_ref(),
-    };
+    let asked = Asked::of(schedule, options);
     config(&schedule.policy, options.aicpus, &asked).map_err(|fault| vec![fault])
 }
 
