@@ -237,6 +237,11 @@ class Scheduled:
         )
 
     @gives_another
+    def workers(self: S, n: int) -> S:
+        """A run has `n` threads, and as many workers in virtual time, unless it asks for a number."""
+        return self._one("workers", k="workers", n=count_of(n, "the number of workers", 1, 1024))
+
+    @gives_another
     def priority(self: S, key: Callable[[Any], Any] | str) -> S:
         """With `ReadyPolicy.priority()`, larger keys first."""
         return self._one("priority", k="priority", key=trace_key(key, "the key of `priority`"))

@@ -88,7 +88,10 @@ impl<'o> Asked<'o> {
     /// What the options of a workload's run ask for.
     pub(super) fn of(schedule: &LoweredSchedule, options: &'o WorkloadOptions) -> Asked<'o> {
         Asked {
-            threads: options.threads,
+            threads: match options.threads {
+                0 => schedule.policy.workers.unwrap_or(0),
+                threads => threads,
+            },
             window: options.window,
             seed: options.seed,
             trace: trace(schedule, options),

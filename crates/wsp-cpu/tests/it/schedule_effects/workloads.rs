@@ -46,6 +46,7 @@ pub(super) const EFFECTS: &[Effect] = &[
     ("pipeline_depth(n, per_pool)", gate_pool),
     ("batch_deps(n)", batch_deps),
     ("core_groups(n)", core_groups),
+    ("workers(n)", own_workers),
     ("priority(key)", priority),
     ("timing(immediate)", timing_immediate),
     ("timing(batched(n))", || not_supported("timing(batched(3));")),
@@ -534,6 +535,26 @@ fn core_groups() {
         );
     }
     assert_eq!(parsed(&free(6, &format!("core_groups(2); {steal} dispatch(work_steal);"))), NONE);
+}
+
+fn own_workers() {
+    let text = |workers: &str| free(6, &format!("{workers} {AFTER}"));
+    for n in [1, 2, 3, 6] {
+        let schedule = format!("workers({n});");
+        let in_turn: Vec<u64> = (0..6).map(|task| task / n * 10).collect();
+        assert_eq!(starts(&text(&schedule), 0), in_turn);
+        for on in [On::Threads(0), On::Aicpus(1, 0)] {
+            assert_eq!(u64::from(ran(&text(&schedule), on).threads), n, "{on:?}");
+        }
+        // What a run asks for counts.
+        assert_eq!(starts(&text(&schedule), 4), starts(&text(""), 4));
+        for on in [On::Threads(4), On::Aicpus(1, 4)] {
+            assert_eq!(ran(&text(&schedule), on).threads, 4, "{on:?}");
+        }
+    }
+    assert_eq!(parsed(&free(6, "workers(3); task_graph(pools = by_unit(1, 2));")), [786]);
+    assert_eq!(parsed(&free(6, "workers(0);")), [784]);
+    assert_eq!(parsed(&free(6, "workers(1025);")), [784]);
 }
 
 fn priority() {

@@ -21,6 +21,7 @@ mod streams;
 mod timing;
 mod trace;
 mod window;
+mod workers;
 
 pub use batch_deps::BatchDeps;
 pub use core_groups::CoreGroups;
@@ -32,6 +33,7 @@ pub use spatial_map::SpatialMap;
 pub use stream_by::StreamBy;
 pub use streams::Streams;
 pub use timing::Timing;
+pub use workers::Workers;
 
 use super::IntExpr;
 use super::text::{Parsed, Parser, Printer};
@@ -317,6 +319,11 @@ directives! {
     CoreGroups(CoreGroups) => {
         /// Workers that share a core group; none where the schedule does not say.
         core_groups: Option<u32>,
+    },
+    /// `workers(n)`: threads of a run that does not ask for a number.
+    Workers(Workers) => {
+        /// Threads of a run that does not ask for a number; none where the schedule does not say.
+        workers: Option<u32>,
     },
     /// `priority(key)`: which ready task is next, with `ready = priority`.
     Priority(Priority) => {
