@@ -49,7 +49,7 @@ def whole(function):
 FUNCTIONS = {
     "sigmoid": (sigmoid, 90.0, 3),
     "silu": (limited(lambda x: x * sigmoid(x)), 90.0, 4),
-    "gelu": (limited(lambda x: x / 2 * math.erfc(-x / math.sqrt(2))), 14.0, 6),
+    "gelu": (limited(lambda x: x / 2 * math.erfc(-x / math.sqrt(2))), 14.0, 8),
     "gelu_tanh": (limited(gelu_tanh), 11.0, 4),
     "erf": (math.erf, 5.0, 3),
     "tanh": (math.tanh, 10.0, 4),

@@ -309,7 +309,7 @@ tile_ops! {
         Silu "silu" ["TSILU"] [of_tile("silu", "")] "`x · sigmoid(x)`; 0 of -∞",
             |x| special::silu(f64::from(x)) as f32, special::silu, 4;
         Gelu "gelu" ["TGELU"] [of_tile("gelu", "")] "`x / 2 · (1 + erf(x / √2))`; 0 of -∞",
-            |x| special::gelu(f64::from(x)) as f32, special::gelu, 6;
+            |x| special::gelu(f64::from(x)) as f32, special::gelu, 8;
         GeluTanh "gelu_tanh" ["TGELU_TANH"] [of_tile("gelu_tanh", "")]
             "`x / 2 · (1 + tanh(√(2/π) (x + 0.044715 x³)))`; 0 of -∞",
             |x| special::gelu_tanh(f64::from(x)) as f32, special::gelu_tanh, 4;

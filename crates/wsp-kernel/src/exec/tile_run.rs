@@ -9,7 +9,7 @@ use crate::tile::{MatMul, Tiles, TopK};
 use crate::{Env, Trap};
 use wsp_core::MAX_RANK;
 use wsp_diag::Span;
-use wsp_ir::{BinaryTileOp, Operand, TileOp};
+use wsp_ir::{Operand, TileOp};
 
 /// The tiles of one kernel on one worker.
 pub(crate) struct TileSet {
@@ -225,10 +225,7 @@ impl TileRun<'_> {
             }
             TileOp::Unary { op, dst, src } => tiles.unary(op, dst, src)?,
             TileOp::Binary { op, dst, a, b } => tiles.binary(op, dst, a, right(b, frame))?,
-            TileOp::Clamp { dst, src, low, high } => {
-                tiles.binary(BinaryTileOp::Max, dst, src, Operand::Scalar(real(low)))?;
-                tiles.binary(BinaryTileOp::Min, dst, dst, Operand::Scalar(real(high)))?;
-            }
+            TileOp::Clamp { dst, src, low, high } => tiles.clamp(dst, src, real(low), real(high))?,
             TileOp::Select { dst, mask, a, b } => tiles.select(dst, mask, a, right(b, frame))?,
             TileOp::RowReduce { op, dst, src } => tiles.row_reduce(op, dst, src)?,
             TileOp::ColReduce { op, dst, src } => tiles.col_reduce(op, dst, src)?,

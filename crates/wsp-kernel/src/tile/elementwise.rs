@@ -58,6 +58,26 @@ impl Tiles {
         Ok(())
     }
 
+    /// `TCLAMP`: the valid part of `dst` becomes that of `src`. It is rounded once: what is above `high` may have no value in the element type.
+    ///
+    /// # Errors
+    /// `Capacity`.
+    pub(crate) fn clamp(&mut self, dst: usize, src: usize, low: f32, high: f32) -> Result<(), Fault> {
+        let shape = self.tiles[src].shape;
+        self.check_fit(dst, shape)?;
+        self.ask_for_rows();
+        self.own(src);
+        let from = self.grid(src);
+        let to = self.begin(dst, shape);
+        // SAFETY: grids of tiles: the same one, or different buffers.
+        unsafe {
+            (self.kernels.binary)(BinaryTileOp::Max, to, from, simd::Rhs::Scalar(low));
+            (self.kernels.binary)(BinaryTileOp::Min, to, to, simd::Rhs::Scalar(high));
+        }
+        self.round(dst);
+        Ok(())
+    }
+
     /// `TSEL`: the valid part of `dst` becomes that of `mask`.
     ///
     /// # Errors

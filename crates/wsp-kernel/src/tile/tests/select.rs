@@ -174,3 +174,23 @@ fn selections_that_cannot_be_leave_the_lists_as_they_are() {
     let narrow = empty_tile(&mut tiles, 1, 1, DType::F32);
     assert!(tiles.top_k(TopK { indices: narrow, ..lists }, 0).is_err(), "lists of different lengths");
 }
+
+#[test]
+fn a_clamp_rounds_what_lies_within_the_limits_only() {
+    // 464 and more is NaN in e4m3, whose largest number is 448.
+    let values = vec![1.0, -3.0, 448.0, 500.0, 1000.0, -1e6, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+    let want = [1.0, -3.0, 448.0, 448.0, 448.0, -448.0, 448.0, -448.0];
+    for (name, mut tiles) in all_kernels() {
+        for dtype in [DType::F32, DType::F16, DType::Bf16, DType::F8E4m3, DType::F8E5m2] {
+            let a = put(&mut tiles, &Matrix { shape: Shape::new(1, 9), values: values.clone() }, DType::F32);
+            let dst = empty_tile(&mut tiles, 1, 9, dtype);
+            tiles.clamp(dst, a, -448.0, 448.0).unwrap();
+            let have = get(&mut tiles, dst).values;
+            assert_eq!(have[..8], want, "{name} {dtype:?}");
+            assert!(have[8].is_nan(), "{name} {dtype:?}");
+            // In place, and with limits that exclude each other.
+            tiles.clamp(a, a, 5.0, 4.0).unwrap();
+            assert_eq!(get(&mut tiles, a).values[..8], [4.0; 8], "{name}");
+        }
+    }
+}
