@@ -241,15 +241,18 @@ impl Reader<'_> {
         }
     }
 
+    /// What a kernel does with an argument: what its binding says, and what its signature says beside that.
     fn direction(&self, kernel: u32, arg: u32, given: Direction) -> Direction {
-        if given != Direction::Auto || self.known.is_empty() {
-            return given;
-        }
         let at = self.outline.kernels[kernel as usize].at;
         let Instr::TgKernel { entry_symbol, .. } = self.module.instrs[at as usize] else { return given };
         let signature = self.known.get(entry_symbol.0 as usize).copied().flatten();
-        let arg = signature.and_then(|signature| signature.args.get(arg as usize));
-        arg.map_or(Direction::Auto, |arg| arg.direction)
+        let does = signature.and_then(|signature| signature.args.get(arg as usize));
+        match (given, does.map_or(Direction::Auto, |arg| arg.direction)) {
+            (given, Direction::Auto) => given,
+            (Direction::Auto, does) => does,
+            (given, does) if given == does => given,
+            _ => Direction::InOut,
+        }
     }
 
     fn bind(

@@ -89,6 +89,27 @@ fn unused_events_partitions_and_graphs_are_told() {
     check("TG_BEGIN(0)\nTG_END(0)\nTG_BEGIN(1)\nTG_END(1)\n");
 }
 
+/// A direction that says less than the kernel does hides nothing.
+#[test]
+fn kernels_race_by_what_they_do_whatever_their_bindings_say() {
+    let mut signatures = kernels();
+    signatures.insert(KernelSignature::new("stir", vec![ArgSignature::new("q", Direction::InOut)]));
+    let unit = |direction: &str, marks: [&str; 2]| {
+        let [first, second] = marks;
+        format!(
+            "extern Q: f32[4]\nTG_BEGIN(0)\nTG_KERNEL(0, stir, 1, AIV, 0)\nMC_BIND(0, 0, Q{direction}){first}\n\
+             TG_KERNEL(1, stir, 1, AIV, 0)\nMC_BIND(1, 0, Q{direction}){second}\nTG_END(0)\n"
+        )
+    };
+    for direction in ["", ", direction = INOUT"] {
+        check_with(&unit(direction, ["", " //! 1501"]), &signatures, &LintOptions::default());
+    }
+    for direction in [", direction = IN", ", direction = OUT"] {
+        let marks = [" //! 1518", " //! 1501 1518"];
+        check_with(&unit(direction, marks), &signatures, &LintOptions::default());
+    }
+}
+
 /// ISA-MC-07: against the signature.
 #[test]
 fn arguments_fit_the_signature() {
