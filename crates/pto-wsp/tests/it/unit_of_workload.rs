@@ -176,3 +176,26 @@ fn what_a_unit_has_no_form_for_is_refused_with_the_reason() {
     );
     assert!(refused("in a, out b", "x[i, 2..2], y[i]").contains("a region of `x` has no elements"));
 }
+
+#[test]
+fn a_unit_is_of_the_tasks_that_there_are() {
+    let unit = |text: &str| {
+        let program = Source::text("a.wsp", text).compile().unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let unit = program.unit(&Args::new()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        wsp_isa::tg::text::print(&unit)
+    };
+    // Neither the tensor nor the integer of a branch that is not taken counts, nor an array without elements.
+    let taken = unit(
+        "param f = 0; param n = 0; tensor x: f32[4]; tensor y: f32[4]; tensor z: f32[4]; tensor e: f32[n, 4];
+         kernel cp(in a, out b); kernel kn(in a, out b, n);
+         workload main { if f { kn(z, y, 3); } else { cp(x, y); } parallel for i in 0..n { cp(y, e[i]); } }",
+    );
+    assert!(taken.contains("extern x") && taken.contains("extern y"), "{taken}");
+    assert!(!taken.contains("extern z") && !taken.contains("extern e"), "{taken}");
+    // Under `exact` tasks wait as in a run, also for those that only read what they write.
+    let exact = unit(
+        "tensor x: f32[4]; tensor y: f32[4]; tensor z: f32[4]; kernel cp(in a, out b);
+         workload main { cp(x, y); cp(z, x); } schedule { task_graph(deps = exact); }",
+    );
+    assert_eq!(exact.matches("TG_DEPEND").count(), 1, "{exact}");
+}

@@ -4,7 +4,7 @@ use super::disasm::write_listing;
 use super::kind::{Kind, of_unknown_kind, wrong_kind};
 use super::{Outcome, Session, options, unit, workload};
 use crate::args::{AsmArgs, Stage};
-use crate::files::{read_source, try_program, write_program};
+use crate::files::{check_unit_length, read_source, try_program, write_program};
 use pto_wsp::codes;
 use wsp_diag::Diagnostic;
 use wsp_isa::tg::binary::encode;
@@ -54,10 +54,14 @@ fn emit_unit(session: &mut Session, args: &AsmArgs, stage: Stage) -> Result<Outc
     let module = workload::unit(session, args)?;
     let (output, end) = (args.output.as_deref(), stage.end());
     let written = match stage {
-        Stage::Module => write_listing(session, &args.file, output, end, &text::print(&module)),
+        Stage::Module => {
+            let text = text::print(&module);
+            check_unit_length(text.len())
+                .and_then(|()| write_listing(session, &args.file, output, end, &text))
+        }
         Stage::Ptog | Stage::Image => {
             let bytes = encode(&module).map_err(|fault| vec![fault])?;
-            write_program(&args.file, output, end, &bytes)
+            check_unit_length(bytes.len()).and_then(|()| write_program(&args.file, output, end, &bytes))
         }
     };
     written.map_err(|fault| vec![fault])?;

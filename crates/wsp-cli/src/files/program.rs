@@ -55,14 +55,14 @@ pub(crate) fn write_program(
             let mut out = std::io::stdout().lock();
             // Text has no zero bytes, and every program has some.
             if out.is_terminal() && bytes.contains(&0) {
-                return Err(to_terminal());
+                return Err(to_terminal(end));
             }
             written(out.write_all(bytes).and_then(|()| out.flush()))
         }
     }
 }
 
-fn to_terminal() -> Diagnostic {
+fn to_terminal(end: &str) -> Diagnostic {
     Diagnostic::error(codes::BINARY_TO_TERMINAL, "a program is not printed to a terminal")
-        .help("give a file with `--output FILE.ptow`, or send the output to a file or a program")
+        .help(format!("give a file with `--output FILE.{end}`, or send the output to a file or a program"))
 }

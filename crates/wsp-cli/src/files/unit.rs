@@ -26,14 +26,27 @@ pub(crate) fn read_unit_bytes(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     let mut bytes = Vec::new();
     open(path)?.take(most + 1).read_to_end(&mut bytes).map_err(|e| unreadable(path, &e))?;
     if bytes.len() as u64 > most {
-        return Err(Diagnostic::error(
-            codes::UNIT_TOO_LONG,
-            format!("`{}` is too long for a task graph", shown(path)),
-        )
-        .note(format!("a unit may have {most}", most = counted(most, "byte")))
-        .help("is this the right file? if so, split the unit"));
+        let fault = too_long(&format!("`{}` is too long for a task graph", shown(path)));
+        return Err(fault.help("is this the right file? if so, split the unit"));
     }
     Ok(bytes)
+}
+
+/// Refuses the text or the bytes of a task graph that no command would read.
+///
+/// # Errors
+/// They are longer than [`MAX_UNIT_BYTES`].
+pub(crate) fn check_unit_length(length: usize) -> Result<(), Diagnostic> {
+    if length <= MAX_UNIT_BYTES as usize {
+        return Ok(());
+    }
+    let fault = too_long(&format!("the task graph would have {}", counted(length as u64, "byte")));
+    Err(fault.help("set smaller parameters: it has a kernel for each task of the workload"))
+}
+
+fn too_long(message: &str) -> Diagnostic {
+    Diagnostic::error(codes::UNIT_TOO_LONG, message)
+        .note(format!("a unit may have {most}", most = counted(u64::from(MAX_UNIT_BYTES), "byte")))
 }
 
 /// The text of a task graph.

@@ -195,9 +195,9 @@ impl WorkloadProgram {
         options: &WorkloadOptions,
     ) -> Result<TgModule, Vec<Diagnostic>> {
         settings::refuse_for_graph(options).map_err(|fault| vec![fault])?;
-        let deps = self.schedule().policy.deps;
-        let missed = matches!(deps, Deps::Exact | Deps::Explicit);
-        let detail = Detail { accesses: true, missed };
+        // The edges of a run, whose tasks wait under `exact` as under `overlap`.
+        let deps = settings::deps(self.schedule().policy.deps);
+        let detail = Detail { accesses: true, missed: deps == Deps::Explicit };
         self.listing(inputs, options, |listing, toucher, tensors| {
             let listed = listing.list(toucher, tensors, deps, detail)?;
             refuse_missed(listing.module, &listed)?;

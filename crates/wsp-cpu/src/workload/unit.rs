@@ -4,11 +4,11 @@ use super::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_backend::{BARRIER_NODE, GraphAccess, GraphListing};
 use wsp_core::tg::{CoreType, DependencyType, Direction, KernelNo};
-use wsp_core::{ExecPool, Region};
+use wsp_core::{ExecPool, Region, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::tg::{TgBuilder, TgModule};
 use wsp_ir::workload::{AccessMode, ParamKind, Signature, WorkloadModule};
-use wsp_plan::workload::{Bindings, Named, named};
+use wsp_plan::workload::Bindings;
 
 /// Where a unit runs its graph.
 const STREAM: &str = "default";
@@ -24,13 +24,13 @@ pub(crate) fn unit(
     bindings: &Bindings,
     listing: &GraphListing,
 ) -> Result<TgModule, Vec<Diagnostic>> {
-    let used = named(module);
-    let found = refused(module, &used);
+    let tensors: BTreeSet<TensorId> = listing.accesses.iter().map(|access| access.region.tensor).collect();
+    let found = refused(module, listing, &tensors);
     if !found.is_empty() {
         return Err(found);
     }
     let mut builder = TgBuilder::new();
-    for id in &used.tensors {
+    for id in &tensors {
         let tensor = &module.tensors[id.index()];
         let shape: Vec<u64> = bindings.shape(*id).iter().copied().map(u64::from).collect();
         builder.extern_tensor(&tensor.name, tensor.dtype, &shape);
@@ -47,11 +47,13 @@ pub(crate) fn unit(
     builder.finish()
 }
 
-/// What of the tasks has no form whatever their values are.
-fn refused(module: &WorkloadModule, used: &Named) -> Vec<Diagnostic> {
+/// What of the tasks has no form whatever their regions are; `tensors` are those that they take.
+fn refused(module: &WorkloadModule, listing: &GraphListing, tensors: &BTreeSet<TensorId>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    for id in &used.kernels {
-        let kernel = &module.kernels[id.index()];
+    let run: BTreeSet<u32> = listing.tasks.iter().copied().collect();
+    let names: BTreeSet<&str> =
+        run.iter().map(|kernel| listing.kernels[*kernel as usize].name.as_str()).collect();
+    for kernel in module.kernels.iter().filter(|kernel| names.contains(kernel.name.as_str())) {
         let Signature::Declared(params) = &kernel.signature else {
             let what = format!("kernel `{}` is one of a used file, which takes a descriptor", kernel.name);
             let help =
@@ -66,7 +68,7 @@ fn refused(module: &WorkloadModule, used: &Named) -> Vec<Diagnostic> {
                 .note("kernels of task graphs take bytes of tensors, and their block, iteration and device")
         }));
     }
-    let slots = module.slots.iter().filter(|slot| used.tensors.contains(&slot.tensor));
+    let slots = module.slots.iter().filter(|slot| tensors.contains(&slot.tensor));
     found.extend(slots.map(|slot| {
         let name = &module.tensors[slot.tensor.index()].name;
         no_unit(format!("tasks take slot `{name}`, which begins with a value"), slot.span)
