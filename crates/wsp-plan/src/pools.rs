@@ -14,9 +14,10 @@ pub(crate) fn idle_pool(pools: PoolSizes, tasks: &[ExecPool], at: Span) -> Optio
         () if idle(ExecPool::Cube) => ("cube", cube),
         () => return None,
     };
+    let have = if workers == 1 { "has" } else { "have" };
     let workers = counted(u64::from(workers), "worker");
     Some(
-        Diagnostic::warning(IDLE_POOL, format!("{workers} of the {unit} units have nothing to run"))
+        Diagnostic::warning(IDLE_POOL, format!("{workers} of the {unit} units {have} nothing to run"))
             .at(at, format!("no task is for the {unit} units, and none is for any"))
             .help("leave the pools out: then every worker takes every task"),
     )

@@ -69,13 +69,13 @@ wsp_diag::codes! {
             to one, others read from the other. So they need shapes with as many dimensions. Give both the same \
             `PTO_SHAPE`, or let the entry take two arguments.";
     pub(crate) SPLIT_AXIS = 419, "an axis cannot be split",
-        "`PTO_SPLIT(axis, policy)` cuts an axis whose length is known when the launch is: it ends at             `PTO_DYNAMIC`, has `PTO_TILE(axis, PTO_AUTO)`, and its elements come from `PTO_SET_EXTENT` or from the lengths             of the only paged cache, not from a guard at the beginning of the body.";
+        "`PTO_SPLIT(axis, policy)` cuts an axis whose length is known when the launch is: it ends at `PTO_DYNAMIC`, has `PTO_TILE(axis, PTO_AUTO)`, and its elements come from `PTO_SET_EXTENT` or from the lengths of the only paged cache, not from a guard at the beginning of the body.";
     pub(crate) SPLIT_TILE = 420, "a split axis has no tile of its own",
-        "`PTO_SPLIT(axis, policy)` decides what an item holds, so the generator does not set the tile, and under             `PTO_WHOLE` and `PTO_BALANCED` there is no tile size to be asked for. Take the bounds of an item from             `PTO_ITEM_BEGIN(axis)` and `PTO_ITEM_END(axis)`, the number of items from `PTO_ITEM_COUNT(axis)`.";
+        "`PTO_SPLIT(axis, policy)` decides what an item holds, so the generator does not set the tile, and under `PTO_WHOLE` and `PTO_BALANCED` there is no tile size to be asked for. Take the bounds of an item from `PTO_ITEM_BEGIN(axis)` and `PTO_ITEM_END(axis)`, the number of items from `PTO_ITEM_COUNT(axis)`.";
     pub(crate) SPLIT_OTHERS = 421, "a balanced split needs other axes of known extent",
-        "`PTO_BALANCED` lays the elements of all indices of the other axes on one line and cuts it into equal             shares. Where an index lies on the line follows from the lengths and from the ends of the other axes, which             therefore cannot be `PTO_DYNAMIC`. Use `PTO_FIXED(n)`, or give the other axis an end.";
+        "`PTO_BALANCED` lays the elements of all indices of the other axes on one line and cuts it into equal shares. Where an index lies on the line follows from the lengths and from the ends of the other axes, which therefore cannot be `PTO_DYNAMIC`. Use `PTO_FIXED(n)`, or give the other axis an end.";
     pub(crate) ORDER_LENGTHS = 422, "there are no lengths to order by",
-        "`PTO_ORDER(axis, PTO_LONGEST_FIRST)` issues the indices of the first axis of a space by falling number             of elements of its dynamic axis. It needs a length per index: those that `PTO_SET_EXTENT(axis, lengths)` gives             or those of the only paged cache.";
+        "`PTO_ORDER(axis, PTO_LONGEST_FIRST)` issues the indices of the first axis of a space by falling number of elements of its dynamic axis. It needs a length per index: those that `PTO_SET_EXTENT(axis, lengths)` gives or those of the only paged cache.";
     pub(crate) IDLE_POOL = 423, "workers of a pool have nothing to run",
         "Pools give each unit its workers: those of the vector units take tasks `on vector`, those of the cube units tasks \
             `on cube`, and both take tasks that are for any unit. Where no kernel is for a unit or for any, its workers are \

@@ -274,7 +274,7 @@ fn the_blocks_of_the_reference_page_are_supported_and_use_every_primitive() {
 fn workers_of_a_unit_without_tasks_are_warned_of() {
     let notes = |kernels: &str, policies: &str| {
         let source = format!(
-            "axis a = dense(8); {kernels}
+            "axis a = dense(8); {kernels} kernel not_called() on any;
             workload main {{ parallel for i in a {{ k(); }} }}
             schedule {{ {policies} task_graph(pools = by_unit(3, 2)); }}"
         );

@@ -136,7 +136,7 @@ fn arrays(
 fn steals(policy: &SchedulePolicy, args: &RunArgs) -> bool {
     let workers = match policy.pools {
         PoolSizes::ByUnit { vector, cube } => vector.saturating_add(cube),
-        PoolSizes::Shared => args.threads.unwrap_or_else(wsp_check::cores),
+        PoolSizes::Shared => args.threads.or(policy.workers).unwrap_or_else(wsp_check::cores),
     };
     let config = RunConfig { threads: workers, ready: policy.ready, ..RunConfig::default() };
     config.ready_policy() == Ready::WorkSteal

@@ -1,6 +1,6 @@
 //! From the directives of a schedule to plain data.
 
-use super::super::codes;
+use super::super::{codes, named};
 use super::{LoweredSchedule, ScheduleLine};
 use crate::Support;
 use crate::lower::codes::{NO_EFFECT, NOT_SUPPORTED};
@@ -98,7 +98,7 @@ fn pools_of_tasks(module: &WorkloadModule, policy: &SchedulePolicy) -> Vec<ExecP
         }
     }
     if of_kernels {
-        pools.extend(module.kernels.iter().map(|kernel| kernel.unit));
+        pools.extend(named(module).kernels.iter().map(|kernel| module.kernels[kernel.index()].unit));
     }
     pools
 }
