@@ -18,7 +18,7 @@ pub(crate) fn idle_pool(pools: PoolSizes, tasks: &[ExecPool], at: Span) -> Optio
     let workers = counted(u64::from(workers), "worker");
     Some(
         Diagnostic::warning(IDLE_POOL, format!("{workers} of the {unit} units {have} nothing to run"))
-            .at(at, format!("no task is for the {unit} units, and none is for any"))
+            .at(at, "every task is for the other units")
             .help("leave the pools out: then every worker takes every task"),
     )
 }

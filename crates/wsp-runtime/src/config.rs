@@ -31,8 +31,8 @@ impl TracePolicy {
 /// How to run.
 #[derive(Clone, Debug)]
 pub struct RunConfig {
-    /// Worker threads, at most [`limits::MAX_THREADS`]; 0 takes those that the pools need, else [one per core](worker_threads). With a stream of tasks the calling thread generates and is not one
-    /// of them; of those that run a stored graph it is the first.
+    /// Worker threads, at most [`limits::MAX_THREADS`]; 0 takes those that the pools need, else [one per core](worker_threads). With a stream of tasks the calling thread generates, and
+    /// may then run tasks in place of the last of them: a task must not rely on its thread. Of those that run a stored graph it is the first.
     pub threads: u32,
     /// How many tasks may be in flight.
     pub window: Window,

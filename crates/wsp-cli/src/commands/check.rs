@@ -79,7 +79,7 @@ fn program(
     if !faults.is_empty() {
         return Err(faults);
     }
-    // What launches something is made for the target that runs it here where no other is asked for, as a run makes it.
+    // A program with an entry is lowered as a run lowers it, for `cpu_sim` unless another target is asked for.
     if module.entry.is_some() || target.is_some() {
         session.warn(&engine::lowered_for(&module, target.unwrap_or(CPU_SIM))?);
     }

@@ -103,7 +103,7 @@ wsp_diag::codes! {
     pub(crate) UNIT = 332, "a unit does not fit the kernel",
         "A unit is that of a kernel which takes descriptors, and a kernel has one. Of an entry of task graphs `TG_KERNEL` says\n\
          on which cores it runs.";
-    pub(crate) LAUNCH_COUNT = 333, "a count of a schedule is none",
+    pub(crate) LAUNCH_COUNT = 333, "a count of a schedule is out of range",
         "`PTO_PIPELINE_DEPTH` lets at least one task run, and `PTO_POOLS` has at least one worker of each kind, and of both together\n\
          as many as a run has at most (`wsp config`).";
 }
