@@ -89,8 +89,8 @@ impl Team {
         self.each_or_here(items, work, |_| here())
     }
 
-    /// As [`each`](Self::each), where the calling thread may take the last items to itself as long as no thread works on them. Of those that
-    /// it keeps there is no result.
+    /// As [`each`](Self::each), where the calling thread may take the last items to itself as long as no thread works on them. Items that it
+    /// keeps have no result.
     ///
     /// # Errors
     /// As [`each`](Self::each).
@@ -389,6 +389,20 @@ mod tests {
             assert!(kept.is_none_or(|at| at + 1 == threads));
             assert_eq!(done, (0..kept.unwrap_or(threads)).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn an_item_that_no_thread_has_come_for_is_the_waiting_thread_s() {
+        let team = team(1);
+        let (open, gate) = mpsc::channel::<()>();
+        team.spawn(move || drop(gate.recv()));
+        let here = |unstarted: Option<&Unstarted<'_, u32>>| {
+            let taken = unstarted.and_then(Unstarted::take);
+            // From here on the thread comes, and finds nothing.
+            open.send(()).unwrap();
+            taken
+        };
+        assert_eq!(team.each_or_here(vec![7], |item| item, here), Ok((Some((0, 7)), Vec::new())));
     }
 
     #[test]
