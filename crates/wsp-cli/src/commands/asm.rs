@@ -73,11 +73,10 @@ fn refuse_options(args: &AsmArgs, kind: Kind) -> Result<(), Diagnostic> {
     let of_units = [("--graph", args.graph.is_some()), ("--kernels", !args.kernels.is_empty())];
     let of_tasks = [("--set", !args.set.is_empty()), ("--input", !args.input.is_empty())];
     if kind == Kind::Workload {
-        if args.emit == Some(Stage::Image) {
-            let fault = options::refused("--emit image", "is for task graphs");
-            return Err(fault.help("write the task graph first: `--emit ptog -o FILE.ptog`"));
-        }
-        options::refuse(&of_units, options::OF_UNITS)?;
+        let image = args.emit == Some(Stage::Image);
+        let with_image = of_tasks.map(|(name, given)| (name, given && image));
+        let named = [&[("--emit image", image)][..], &of_units, &with_image].concat();
+        options::refuse(&named, options::OF_UNITS)?;
         let idle = args.emit.is_none();
         return options::refuse(&of_tasks.map(|(name, given)| (name, given && idle)), OF_EMITTED);
     }
