@@ -395,7 +395,9 @@ mod tests {
     fn an_item_that_no_thread_has_come_for_is_the_waiting_thread_s() {
         let team = team(1);
         let (open, gate) = mpsc::channel::<()>();
-        team.spawn(move || drop(gate.recv()));
+        team.spawn(move || {
+            let _ = gate.recv();
+        });
         let here = |unstarted: Option<&Unstarted<'_, u32>>| {
             let taken = unstarted.and_then(Unstarted::take);
             // From here on the thread comes, and finds nothing.
