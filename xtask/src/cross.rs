@@ -15,7 +15,7 @@ const EMULATORS: [&str; 2] = ["qemu-aarch64-static", "qemu-aarch64"];
 
 /// What is tested there: the kernels and both engines, then the attention programs with them, which take some minutes.
 pub(crate) const TESTS: [&[&str]; 2] = [
-    &["--package", "wsp-kernel", "--lib", "--tests"],
+    &["--package", "wsp-simd", "--package", "wsp-kernel", "--lib", "--tests"],
     &["--release", "--package", "wsp-cli", "--test", "it", "attention::"],
 ];
 

@@ -19,6 +19,7 @@
 #![allow(clippy::disallowed_methods, reason = "machinery reads files, clocks and the environment")]
 
 mod bench;
+mod compile;
 mod cross;
 mod cycles;
 mod deep;

@@ -3,6 +3,7 @@
 use crate::project::Project;
 use crate::runners::{self, Tally};
 use anyhow::{Context, Result, bail};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -16,17 +17,18 @@ const PYTHON_FOLDERS: [&str; 4] = ["python", "examples/python", "benches/python"
 const PYTHONS: [&str; 5] = ["python3", "python3.13", "python3.12", "python3.11", "python3.10"];
 
 /// Builds and installs the package, checks the form of its files and runs its tests; whether all went well.
-pub(crate) fn test(project: &Project, tally: &mut Tally) -> Result<bool> {
+pub(crate) fn test(project: &Project, tally: &mut Tally, output: &mut dyn Write) -> Result<bool> {
     let environment = Environment::prepare(project)?;
     environment.install_package(project)?;
     let mut form = true;
     for check in [["check", "--quiet"], ["format", "--check"]] {
         let mut ruff = environment.python(project, &["-m", "ruff"]);
-        form &= runs(ruff.args(check).args(PYTHON_FOLDERS))?;
+        ruff.args(check).args(PYTHON_FOLDERS);
+        form &= runners::shown(ruff, output)?;
     }
     let mut pytest = environment.python(project, &["-m", "pytest"]);
     pytest.args(["-q", "-p", "no:cacheprovider", "python/tests"]);
-    Ok(runners::counted(pytest, runners::pytest_line, tally, &mut std::io::stdout())? && form)
+    Ok(runners::counted(pytest, runners::pytest_line, tally, output)? && form)
 }
 
 /// A virtual environment below `target`.
@@ -46,7 +48,7 @@ impl Environment {
             return Ok(Environment { python });
         }
         let base = find_python()?;
-        println!("making {} with {base}", folder.display());
+        eprintln!("making {} with {base}", folder.display());
         if !runs(Command::new(base).args(["-m", "venv", "--clear"]).arg(&folder))? {
             bail!(
                 "{base} cannot make a virtual environment; Debian and Ubuntu have it in the package python3-venv"

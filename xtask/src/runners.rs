@@ -1,7 +1,8 @@
 //! Runs every test and counts what the runners report.
 
+use crate::compile::{self, Tests};
 use crate::project::Project;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
@@ -14,35 +15,39 @@ pub(crate) struct Tally {
     pub(crate) failed: u64,
 }
 
-/// What `cargo test` runs, in turn: unit and integration tests of libraries, of the command line, and the code in documentation.
-///
-/// Libraries are compiled without optimisation and with all assertions: that takes a quarter of the time, and most tests are short. The
-/// command line and the benchmarks are tested as users build them, in the build of the README's command, and so once more is what reads deep programs on the stack
-/// that there is. With all assertions too the command line is a row of `cargo xtask deep`.
-const TESTS: [&[&str]; 3] = [
-    &["--workspace", "--exclude=wsp-cli", "--exclude=wsp-bench", "--lib", "--bins", "--tests"],
-    &[
-        "--release",
-        "--package=wsp-cli",
-        "--package=wsp-bench",
-        "--package=wsp-lang",
-        "--package=wsp-trace",
-        "--lib",
-        "--bins",
-        "--tests",
-    ],
-    &["--workspace", "--doc"],
-];
+/// The tests that run as users build the command line: package, and target.
+const PROGRAM: (&str, &str) = ("wsp-cli", "it");
 
-/// All tests in Rust, shown as they run; whether all passed.
-pub(crate) fn all(project: &Project, tally: &mut Tally) -> Result<bool> {
+/// Tests that were compiled without optimisation and with all assertions, which takes a quarter of the time, and the code in documentation; whether
+/// all passed. Tests of the built program are left out: [`program`] runs them.
+pub(crate) fn libraries(
+    project: &Project,
+    tests: &[Tests],
+    tally: &mut Tally,
+    output: &mut dyn Write,
+) -> Result<bool> {
+    ensure!(!tests.is_empty(), "no tests were compiled");
     let mut passed = true;
-    for what in TESTS {
-        let mut command = project.cargo(&["test", "--no-fail-fast"]);
-        command.args(what);
-        passed &= counted(command, result_line, tally, &mut std::io::stdout())?;
+    for Tests { folder, target, program } in tests {
+        if folder.ends_with(PROGRAM.0) && target == PROGRAM.1 {
+            continue;
+        }
+        let name = folder.strip_prefix(project.root()).unwrap_or(folder);
+        writeln!(output, "\n{} {target}", name.display())?;
+        let mut command = Command::new(program);
+        command.current_dir(folder).env("CARGO_MANIFEST_DIR", folder);
+        passed &= counted(command, result_line, tally, output)?;
     }
-    Ok(passed)
+    let command = compile::cargo(project, &["test", "--no-fail-fast", "--workspace", "--doc"])?;
+    Ok(counted(command, result_line, tally, output)? && passed)
+}
+
+/// Tests of the command line as users build it, with the build of the README's command; whether all passed. With all assertions too they are a
+/// row of `cargo xtask deep`.
+pub(crate) fn program(project: &Project, tally: &mut Tally, output: &mut dyn Write) -> Result<bool> {
+    let mut command = project.cargo(&["test", "--release", "--no-fail-fast"]);
+    command.args(["--package", PROGRAM.0, "--test", PROGRAM.1]);
+    counted(command, result_line, tally, output)
 }
 
 /// The models of all concurrent structures, run by loom, which replaces atomics and threads; whether all hold.
@@ -63,6 +68,11 @@ pub(crate) fn models(project: &Project, tally: &mut Tally, output: &mut dyn Writ
         .env("RUSTFLAGS", "--cfg loom")
         .env("CARGO_TARGET_DIR", project.root().join("target").join("loom"));
     counted(command, result_line, tally, output)
+}
+
+/// Runs a command and writes what it prints as it goes; whether it succeeded.
+pub(crate) fn shown(command: Command, output: &mut dyn Write) -> Result<bool> {
+    counted(command, |_| None, &mut Tally::default(), output)
 }
 
 /// Runs a test command, writes what it prints as it goes, and adds what `counts` finds in its lines; whether all tests passed.

@@ -1,5 +1,6 @@
 //! The steps of each command, with headings and times.
 
+use crate::compile;
 use crate::cross;
 use crate::deep::{self, Outcome};
 use crate::project::Project;
@@ -13,137 +14,150 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// What the steps of a command yielded.
-#[derive(Default)]
-struct Run {
+struct Run<W> {
+    /// Where headings and what steps print go.
+    output: W,
     tally: Tally,
     failed: Vec<String>,
     /// Names of steps that looked at nothing, and why.
     skipped: Vec<(String, String)>,
 }
 
-impl Run {
+impl<W: Write> Run<W> {
+    fn new(output: W) -> Run<W> {
+        Run { output, tally: Tally::default(), failed: Vec::new(), skipped: Vec::new() }
+    }
+
     /// Runs one step under a heading. A step that cannot be run counts as failed, with the reason.
-    fn step(&mut self, name: &str, work: impl FnOnce(&mut Tally) -> Result<bool>) {
-        self.step_or_skip(name, |tally| work(tally).map(Outcome::Ran));
+    fn step(
+        &mut self,
+        name: &str,
+        work: impl FnOnce(&mut Tally, &mut dyn Write) -> Result<bool>,
+    ) -> Result<()> {
+        self.step_or_skip(name, |tally, output| work(tally, output).map(Outcome::Ran))
     }
 
     /// Runs one step that may have to be skipped.
-    fn step_or_skip(&mut self, name: &str, work: impl FnOnce(&mut Tally) -> Result<Outcome>) {
-        println!("\n==> {name}");
+    fn step_or_skip(
+        &mut self,
+        name: &str,
+        work: impl FnOnce(&mut Tally, &mut dyn Write) -> Result<Outcome>,
+    ) -> Result<()> {
+        writeln!(self.output, "\n==> {name}")?;
         let start = Instant::now();
         let failed_before = self.tally.failed;
-        let outcome = work(&mut self.tally);
+        let outcome = work(&mut self.tally, &mut self.output);
         let seconds = start.elapsed().as_secs_f64();
-        if let Err(error) = &outcome {
-            println!("error: {error:#}");
-        }
-        match outcome {
-            Ok(Outcome::Ran(true)) => return println!("    {name}: ok, {seconds:.1} s"),
+        let how = match outcome {
+            Ok(Outcome::Ran(true)) => format!("ok, {seconds:.1} s"),
             Ok(Outcome::Skipped(why)) => {
-                println!("    {name}: SKIPPED: {why}");
-                return self.skipped.push((name.to_owned(), why));
+                self.skipped.push((name.to_owned(), why.clone()));
+                format!("SKIPPED: {why}")
             }
-            Ok(Outcome::Ran(false)) | Err(_) => {}
-        }
-        println!("    {name}: FAILED, {seconds:.1} s");
-        self.failed.push(name.to_owned());
-        if self.tally.failed == failed_before {
-            self.tally.failed += 1;
-        }
+            not => {
+                if let Err(error) = not {
+                    writeln!(self.output, "error: {error:#}")?;
+                }
+                self.failed.push(name.to_owned());
+                self.tally.failed += u64::from(self.tally.failed == failed_before);
+                format!("FAILED, {seconds:.1} s")
+            }
+        };
+        Ok(writeln!(self.output, "    {name}: {how}")?)
+    }
+
+    /// Shows what another run printed, and adds what it yielded.
+    fn add(&mut self, other: Run<Vec<u8>>) -> Result<()> {
+        self.output.write_all(&other.output)?;
+        self.tally.passed += other.tally.passed;
+        self.tally.failed += other.tally.failed;
+        self.failed.extend(other.failed);
+        self.skipped.extend(other.skipped);
+        Ok(())
     }
 
     /// Prints what failed and the counts; whether all went well.
-    fn finish(self) -> bool {
-        println!();
+    fn finish(mut self) -> Result<bool> {
+        let output = &mut self.output;
+        writeln!(output)?;
         for name in &self.failed {
-            println!("failed: {name}");
+            writeln!(output, "failed: {name}")?;
         }
         for (name, why) in &self.skipped {
-            println!("skipped: {name}: {why}");
+            writeln!(output, "skipped: {name}: {why}")?;
         }
         if !self.skipped.is_empty() {
-            println!("{} steps were skipped: nothing is known of what they check", self.skipped.len());
+            let count = self.skipped.len();
+            writeln!(output, "{count} steps were skipped: nothing is known of what they check")?;
         }
-        println!("{} passed, {} failed", self.tally.passed, self.tally.failed);
-        self.failed.is_empty() && self.tally.failed == 0
-    }
-}
-
-/// A step that ran beside others, with what it printed and how long it took.
-struct Beside {
-    outcome: Result<bool>,
-    output: Vec<u8>,
-    tally: Tally,
-    seconds: f64,
-}
-
-impl Beside {
-    fn run(work: impl FnOnce(&mut Tally, &mut dyn Write) -> Result<bool>) -> Beside {
-        let start = Instant::now();
-        let (mut tally, mut output) = (Tally::default(), Vec::new());
-        let outcome = work(&mut tally, &mut output);
-        Beside { outcome, output, tally, seconds: start.elapsed().as_secs_f64() }
-    }
-
-    /// Prints what was printed, and adds the tests.
-    fn show(self, tally: &mut Tally) -> Result<bool> {
-        std::io::stdout().write_all(&self.output)?;
-        println!("    (beside the steps above, {:.1} s)", self.seconds);
-        tally.passed += self.tally.passed;
-        tally.failed += self.tally.failed;
-        self.outcome
+        writeln!(output, "{} passed, {} failed", self.tally.passed, self.tally.failed)?;
+        Ok(self.failed.is_empty() && self.tally.failed == 0)
     }
 }
 
 /// `cargo xtask test`
 pub(crate) fn test(project: &Project) -> Result<bool> {
-    let mut run = Run::default();
-    run.step("format", |_| format_check(project));
-    run.step("clippy", |_| clippy(project));
-    run.step("tidy", |_| tidy_check(project));
-    run.step("tests", |tally| runners::all(project, tally));
-    // Loom runs on one thread and builds in a folder of its own, so the other core does what is left.
+    let mut run = Run::new(std::io::stdout());
+    run.step("format", |_, output| format_check(project, output))?;
+    run.step("tidy", |_, output| tidy_check(project, output))?;
+    // What users build and what tests of libraries compile have folders of their own, and each waits for one crate at times: side by side they use
+    // the cores that there are.
     std::thread::scope(|scope| {
-        let models = scope.spawn(|| Beside::run(|tally, output| runners::models(project, tally, output)));
-        run.step("README command", |_| readme_command(project));
-        run.step("Python package", |tally| python::test(project, tally));
-        match models.join() {
-            Ok(models) => run.step("loom models", |tally| models.show(tally)),
-            Err(_) => run.step("loom models", |_| anyhow::bail!("the thread that ran them panicked")),
+        let users = scope.spawn(|| as_users_build(project));
+        let mut tests = Vec::new();
+        run.step("lints", |_, output| {
+            let clean;
+            (clean, tests) = compile::all(project, output)?;
+            Ok(clean)
+        })?;
+        run.step("tests", |tally, output| runners::libraries(project, &tests, tally, output))?;
+        match users.join() {
+            Ok(users) => run.add(users?),
+            Err(_) => anyhow::bail!("the thread that tests what users build panicked"),
         }
-    });
-    Ok(run.finish())
+    })?;
+    run.finish()
+}
+
+/// The steps that take what users build; their output is kept.
+fn as_users_build(project: &Project) -> Result<Run<Vec<u8>>> {
+    let mut run = Run::new(Vec::new());
+    run.step("README command", |_, output| readme_command(project, output))?;
+    run.step("tests of the program", |tally, output| runners::program(project, tally, output))?;
+    run.step("Python package", |tally, output| python::test(project, tally, output))?;
+    run.step("loom models", |tally, output| runners::models(project, tally, output))?;
+    Ok(run)
 }
 
 /// `cargo xtask deep`: the steps whose names contain one of the filters; all without filters. Of steps that all had to be
 /// skipped nothing is known, so the command fails.
 pub(crate) fn deep(project: &Project, filters: &[&str]) -> Result<bool> {
     let steps = deep::steps(filters)?;
-    let mut run = Run::default();
+    let mut run = Run::new(std::io::stdout());
     for step in &steps {
-        run.step_or_skip(&step.name, |tally| step.run(project, tally));
+        run.step_or_skip(&step.name, |tally, _| step.run(project, tally))?;
     }
     let any = run.skipped.len() < steps.len();
-    Ok(run.finish() && any)
+    Ok(run.finish()? && any)
 }
 
 /// `cargo xtask python`
 pub(crate) fn python(project: &Project) -> Result<bool> {
-    let mut run = Run::default();
-    run.step("Python package", |tally| python::test(project, tally));
-    Ok(run.finish())
+    let mut run = Run::new(std::io::stdout());
+    run.step("Python package", |tally, output| python::test(project, tally, output))?;
+    run.finish()
 }
 
 /// `cargo xtask cross`
 pub(crate) fn cross(project: &Project) -> Result<bool> {
-    let mut run = Run::default();
-    run.step("AArch64", |tally| cross::test(project, tally));
-    Ok(run.finish())
+    let mut run = Run::new(std::io::stdout());
+    run.step("AArch64", |tally, _| cross::test(project, tally))?;
+    run.finish()
 }
 
 /// `cargo xtask tidy`
 pub(crate) fn tidy(project: &Project) -> Result<bool> {
-    tidy_check(project)
+    tidy_check(project, &mut std::io::stdout())
 }
 
 /// `cargo xtask bless`
@@ -153,41 +167,26 @@ pub(crate) fn bless(project: &Project) -> Result<bool> {
     Ok(succeeds(&mut project.cargo(&["fmt", "--all"]))? && tested)
 }
 
-fn format_check(project: &Project) -> Result<bool> {
+fn format_check(project: &Project, output: &mut dyn Write) -> Result<bool> {
     need(project, &["fmt", "--version"], "rustfmt")?;
-    succeeds(&mut project.cargo(&["fmt", "--all", "--check"]))
+    runners::shown(project.cargo(&["fmt", "--all", "--check"]), output)
 }
 
-fn clippy(project: &Project) -> Result<bool> {
-    need(project, &["clippy", "--version"], "clippy")?;
-    let mut clean = true;
-    // Libraries by themselves are without the features that the programs of the workspace ask for.
-    for what in [&["--workspace", "--all-targets"][..], &["--package", "pto-wsp"]] {
-        let mut command = project.cargo(&["clippy", "--quiet"]);
-        command.args(what).args(["--", "-D", "warnings"]);
-        clean &= succeeds(&mut command)?;
-    }
-    Ok(clean)
-}
-
-fn tidy_check(project: &Project) -> Result<bool> {
+fn tidy_check(project: &Project, output: &mut dyn Write) -> Result<bool> {
     let found = tidy::check(project)?;
-    for fault in &found.faults {
-        println!("{fault}");
-    }
-    for line in &found.summary {
-        println!("{line}");
+    for line in found.faults.iter().chain(&found.summary) {
+        writeln!(output, "{line}")?;
     }
     Ok(found.faults.is_empty())
 }
 
-fn readme_command(project: &Project) -> Result<bool> {
+fn readme_command(project: &Project, output: &mut dyn Write) -> Result<bool> {
     let path = project.root().join("README.md");
     let text = std::fs::read_to_string(path).context("README.md cannot be read")?;
     let line = readme::first_run(&text).context("README.md shows no `cargo run …` in a `sh` block")?;
-    println!("$ {line}");
+    writeln!(output, "$ {line}")?;
     let arguments: Vec<&str> = line.split_whitespace().skip(1).collect();
-    succeeds(&mut project.cargo(&arguments))
+    runners::shown(project.cargo(&arguments), output)
 }
 
 /// Runs a command with the terminal's output; whether it succeeded.

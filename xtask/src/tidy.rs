@@ -47,7 +47,7 @@ const TEXT: [&str; 13] =
     ["rs", "py", "pyi", "toml", "md", "pto", "wsp", "tg", "json", "yml", "yaml", "sh", "lock"];
 
 /// Where functions are generic over the instruction set.
-const KERNELS: &str = "crates/wsp-kernel/src";
+const KERNELS: &str = "crates/wsp-simd/src";
 
 /// What was found.
 pub(crate) struct Findings {

@@ -4,6 +4,8 @@
 mod choices;
 #[path = "../../wsp-isa/tests/random_programs/mod.rs"]
 mod random_programs;
+#[path = "../../wsp-core/tests/randomised/mod.rs"]
+mod randomised;
 mod support;
 
 use choices::Choices;
@@ -149,8 +151,10 @@ fn is_worth_while(program: &Verified<'_>, launches: &[OwnedLaunch], index: usize
 fn random_programs_expand_to_the_tasks_of_the_interpreter() {
     let mut codes = Vec::new();
     let mut launches = Vec::new();
+    let cases = randomised::cases(20) as usize;
+    println!("{cases} programs");
     for seed in 0.. {
-        if codes.len() == 40 {
+        if codes.len() == cases {
             break;
         }
         let bytes = choices::bytes(seed, 2000);
@@ -166,7 +170,7 @@ fn random_programs_expand_to_the_tasks_of_the_interpreter() {
         }
     }
     let compared = differential("random", &codes, &launches, &[1, 2, 3, 7, 16]);
-    assert!(compared > 50_000, "{compared} tasks were compared");
+    assert!(compared > 1_000 * cases, "{compared} tasks were compared");
 }
 
 #[test]

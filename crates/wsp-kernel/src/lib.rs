@@ -23,7 +23,6 @@
 mod env;
 mod exec;
 mod memory;
-mod simd;
 mod tile;
 
 pub use env::{CacheArrays, Engine, Env, IntArray};
@@ -33,7 +32,7 @@ pub use exec::{
     TierWord, Trap, Value, WsRequest, eval_launch_expr,
 };
 pub use memory::{Fault, Layout, Paged, Series, Shape, TensorMem};
-pub use simd::{Level, Mode};
+pub use wsp_simd::{Level, Mode};
 
 /// The codes of this crate.
 pub const CODES: wsp_diag::Codes = &[exec::trap::codes::CODES];

@@ -38,9 +38,24 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(u32::MAX),
     },
     Row {
+        name: "parser and reader of traces, optimised",
+        cargo: &["--package", "wsp-lang", "--package", "wsp-trace", "--lib", "--tests"],
+        cases: None,
+    },
+    Row {
+        name: "AICPUs against a sequential run",
+        cargo: &["--package", "wsp-runtime", "--lib", "aicpu::tests::oracle"],
+        cases: Some(30_000),
+    },
+    Row {
         name: "random .pto generators",
         cargo: &["--package", "wsp-cpu", "--test", "it", "generators::"],
         cases: Some(100_000),
+    },
+    Row {
+        name: "random programs and their expanders in C++",
+        cargo: &["--package", "wsp-ascend", "--test", "expander", "random_programs_expand"],
+        cases: Some(200),
     },
     Row {
         name: "random integer expressions in every evaluator",

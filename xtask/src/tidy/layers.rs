@@ -18,7 +18,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("wsp-tg", &["wsp-core", "wsp-diag", "wsp-ir", "wsp-plan"]),
     ("wsp-backend", &["wsp-core", "wsp-memory", "wsp-diag", "wsp-ir", "wsp-plan", "wsp-tg"]),
     ("wsp-trace", &["wsp-core", "wsp-diag", "wsp-ir", "wsp-plan"]),
-    ("wsp-kernel", &["wsp-core", "wsp-memory", "wsp-diag", "wsp-ir"]),
+    ("wsp-simd", &["wsp-core", "wsp-ir"]),
+    ("wsp-kernel", &["wsp-core", "wsp-memory", "wsp-diag", "wsp-ir", "wsp-simd"]),
     ("wsp-runtime", &["wsp-core"]),
     (
         "wsp-cpu",

@@ -13,7 +13,7 @@ const OWNER: &str = "crates/wsp-memory/";
 
 /// Places whose types hold no memory of tasks, each with what they hold.
 const ELSEWHERE: [(&str, &str); 4] = [
-    ("crates/wsp-kernel/src/simd/", "operands of one operation while it runs"),
+    ("crates/wsp-simd/src/", "operands of one operation while it runs"),
     ("crates/wsp-kernel/src/tile/", "tiles, and operands of one operation while it runs"),
     ("crates/wsp-device/", "the C interface of devices"),
     ("crates/wsp-py/", "objects of Python"),
@@ -166,7 +166,7 @@ mod tests {
             ),
             ("crates/wsp-cpu/src/y.rs", "#[cfg(test)]\nmod tests { struct X { at: *mut u8 } }"),
             ("crates/wsp-cpu/tests/y.rs", "struct X { at: *mut u8 }"),
-            ("crates/wsp-kernel/src/simd/y.rs", "struct X { at: *mut u8 }"),
+            ("crates/wsp-simd/src/y.rs", "struct X { at: *mut u8 }"),
         ] {
             assert!(found(&[other]).is_empty(), "{other:?}");
         }

@@ -161,7 +161,7 @@ fn a_deadlock_is_reported_and_leaves_the_program_usable() {
 #[test]
 fn a_pipeline_that_is_cancelled_ends() {
     let options = WorkloadOptions { cancel: Some(Arc::new(AtomicBool::new(true))), ..WIDE };
-    let found = program(&pipelined("")).execute(&set(&[("n", 1_000_000)]), &options).expect_err("cancelled");
+    let found = program(&pipelined("")).execute(&set(&[("n", 100_000)]), &options).expect_err("cancelled");
     assert_eq!(found[0].code.0, 574);
 }
 

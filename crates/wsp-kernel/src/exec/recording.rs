@@ -6,10 +6,10 @@
 use super::code::CompiledFunction;
 use super::tile_code::{TileDecl, TileInst, TileStep};
 use crate::Trap;
-use crate::simd::PACK_ROWS;
 use crate::tile::MatMul;
 use crate::{Env, Layout};
 use wsp_ir::TileOp;
+use wsp_simd::PACK_ROWS;
 
 /// Operations of one run that are written down at most; longer ones gain little from being taken together.
 const MOST_OPERATIONS: usize = 16 * 1024;

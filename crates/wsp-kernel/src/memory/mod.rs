@@ -24,7 +24,6 @@ pub use ints::Series;
 pub use layout::{Layout, Paged};
 pub(crate) use locate::{Clip, MAX_INDICES, Window};
 pub(crate) use prefetch::prefetch_bytes;
-pub(crate) use scalar::{read_f32, round_to, write_f32};
 pub use tensor::TensorMem;
 pub(crate) use view::RowsView;
 use view::Segment;

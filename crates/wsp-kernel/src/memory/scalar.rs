@@ -1,46 +1,8 @@
 //! One element of an array as a value.
 
 use super::{Fault, Shape, TensorMem};
-use half::{bf16, f16};
-use wsp_core::{DType, fp8};
-
-/// The `f32` nearest to the element at `ptr`; 0 for an integer type.
-///
-/// # Safety
-/// `ptr` is valid for a read of one element of type `dtype`; it need not be aligned.
-pub(crate) unsafe fn read_f32(ptr: *const u8, dtype: DType) -> f32 {
-    // SAFETY: the caller's promise, for the size that `dtype` says.
-    unsafe {
-        match dtype {
-            DType::F32 => ptr.cast::<f32>().read_unaligned(),
-            DType::F64 => ptr.cast::<f64>().read_unaligned() as f32,
-            DType::F16 => f16::from_bits(ptr.cast::<u16>().read_unaligned()).to_f32(),
-            DType::Bf16 => bf16::from_bits(ptr.cast::<u16>().read_unaligned()).to_f32(),
-            DType::F8E4m3 => fp8::e4m3_to_f32(ptr.read()),
-            DType::F8E5m2 => fp8::e5m2_to_f32(ptr.read()),
-            _ => 0.0,
-        }
-    }
-}
-
-/// Writes an `f32`, rounded to the element type (nearest, ties to even); nothing for an integer type.
-///
-/// # Safety
-/// `ptr` is valid for a write of one element of type `dtype`; it need not be aligned.
-pub(crate) unsafe fn write_f32(ptr: *mut u8, dtype: DType, value: f32) {
-    // SAFETY: the caller's promise, for the size that `dtype` says.
-    unsafe {
-        match dtype {
-            DType::F32 => ptr.cast::<f32>().write_unaligned(value),
-            DType::F64 => ptr.cast::<f64>().write_unaligned(f64::from(value)),
-            DType::F16 => ptr.cast::<u16>().write_unaligned(f16::from_f32(value).to_bits()),
-            DType::Bf16 => ptr.cast::<u16>().write_unaligned(bf16::from_f32(value).to_bits()),
-            DType::F8E4m3 => ptr.write(fp8::e4m3_from_f32(value)),
-            DType::F8E5m2 => ptr.write(fp8::e5m2_from_f32(value)),
-            _ => {}
-        }
-    }
-}
+use wsp_core::DType;
+use wsp_simd::{read_f32, write_f32};
 
 /// The integer at `ptr` in slot form: 64 bits, with the sign of its type; 0 for a type of real numbers.
 ///
@@ -57,17 +19,6 @@ pub(crate) unsafe fn read_integer(ptr: *const u8, dtype: DType) -> u64 {
             DType::I64 | DType::U64 => ptr.cast::<u64>().read_unaligned(),
             DType::F32 | DType::F64 | DType::F16 | DType::Bf16 | DType::F8E4m3 | DType::F8E5m2 => 0,
         }
-    }
-}
-
-/// The value rounded to an element type (nearest, ties to even).
-pub(crate) fn round_to(dtype: DType, value: f32) -> f32 {
-    match dtype {
-        DType::F16 => f16::from_f32(value).to_f32(),
-        DType::Bf16 => bf16::from_f32(value).to_f32(),
-        DType::F8E4m3 => fp8::e4m3_to_f32(fp8::e4m3_from_f32(value)),
-        DType::F8E5m2 => fp8::e5m2_to_f32(fp8::e5m2_from_f32(value)),
-        _ => value,
     }
 }
 

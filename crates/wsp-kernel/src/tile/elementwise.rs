@@ -2,8 +2,8 @@
 
 use super::Tiles;
 use crate::memory::{Fault, Shape};
-use crate::simd::{self, Grid};
 use wsp_ir::{BinaryTileOp, Operand, UnaryTileOp};
+use wsp_simd::{Grid, Rhs};
 
 impl Tiles {
     /// `TASSIGN`: at most `rows` and `cols` of the capacity become valid, with the value.
@@ -71,8 +71,8 @@ impl Tiles {
         let to = self.begin(dst, shape);
         // SAFETY: grids of tiles: the same one, or different buffers.
         unsafe {
-            (self.kernels.binary)(BinaryTileOp::Max, to, from, simd::Rhs::Scalar(low));
-            (self.kernels.binary)(BinaryTileOp::Min, to, to, simd::Rhs::Scalar(high));
+            (self.kernels.binary)(BinaryTileOp::Max, to, from, Rhs::Scalar(low));
+            (self.kernels.binary)(BinaryTileOp::Min, to, to, Rhs::Scalar(high));
         }
         self.round(dst);
         Ok(())
@@ -117,17 +117,17 @@ impl Tiles {
 
     /// A right operand in a buffer, where kernels may read it while they write `dst`.
     #[inline]
-    fn right(&mut self, b: Operand<usize, f32>, dst: usize) -> simd::Rhs {
+    fn right(&mut self, b: Operand<usize, f32>, dst: usize) -> Rhs {
         if let Operand::Tile(b) | Operand::Column(b) | Operand::Row(b) = b {
             self.own(b);
         }
         match b {
-            Operand::Tile(b) => simd::Rhs::Grid(self.grid(b)),
-            Operand::Column(b) => simd::Rhs::Column(self.grid(b)),
+            Operand::Tile(b) => Rhs::Grid(self.grid(b)),
+            Operand::Column(b) => Rhs::Column(self.grid(b)),
             // The first row of the result would replace the operand of the second.
-            Operand::Row(b) if b == dst => simd::Rhs::Row(self.copy_of_row(b)),
-            Operand::Row(b) => simd::Rhs::Row(self.grid(b)),
-            Operand::Scalar(value) => simd::Rhs::Scalar(value),
+            Operand::Row(b) if b == dst => Rhs::Row(self.copy_of_row(b)),
+            Operand::Row(b) => Rhs::Row(self.grid(b)),
+            Operand::Scalar(value) => Rhs::Scalar(value),
         }
     }
 

@@ -4,8 +4,8 @@ use super::Tiles;
 use super::elementwise::fill;
 use super::tiles::Followed;
 use crate::memory::{Fault, Shape};
-use crate::simd::{Grid, PACK_ALIGN, PACK_ROWS};
 use wsp_ir::UnaryTileOp;
+use wsp_simd::{Grid, PACK_ALIGN, PACK_ROWS};
 
 /// The operands of `dst (+)= a · b`; tiles are ids of the same [`Tiles`]. `dst` may be an operand.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Where the rows of an operand begin, one by one.
 
-use crate::simd::{Distance, Rows, Walk};
+use wsp_simd::{Distance, Rows, Walk};
 
 /// Addresses of rows in the order in which they are visited: those of an operand, then those to be asked for meanwhile.
 #[derive(Default)]

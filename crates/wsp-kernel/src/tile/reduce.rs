@@ -2,8 +2,8 @@
 
 use super::Tiles;
 use crate::memory::{Fault, Shape};
-use crate::simd::Grid;
 use wsp_ir::ReduceOp;
+use wsp_simd::Grid;
 
 impl Tiles {
     /// `TROWMAX`, …: one column, a value per valid row.
@@ -77,8 +77,8 @@ impl Tiles {
         }
         self.own(tile);
         let src = self.grid(tile);
-        let ptr = self.scratch.reserve(crate::simd::ROW_ALIGN);
-        let to = crate::simd::Grid { ptr, stride: crate::simd::ROW_ALIGN, rows: 1, cols: 1 };
+        let ptr = self.scratch.reserve(wsp_simd::ROW_ALIGN);
+        let to = wsp_simd::Grid { ptr, stride: wsp_simd::ROW_ALIGN, rows: 1, cols: 1 };
         // SAFETY: the destination is one element of a buffer of its own.
         unsafe {
             (self.kernels.row_reduce)(op, to, src);

@@ -4,9 +4,9 @@ use super::buffer::Buffer;
 use super::order::Order;
 use super::stride::Stride;
 use crate::memory::{Fault, MAX_INDICES, RowsView, Shape, prefetch_bytes};
-use crate::simd::{Distance, Grid, Kernels, Mode, ROW_ALIGN, Rows, Walk};
 use wsp_core::DType;
 use wsp_core::limits::MAX_TILE_BYTES;
+use wsp_simd::{Distance, Grid, Kernels, Mode, ROW_ALIGN, Rows, Walk};
 
 /// The tiles of one running function, addressed by the ids that [`Tiles::add`] gives out: 0, 1, 2, ….
 ///

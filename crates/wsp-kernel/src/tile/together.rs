@@ -6,7 +6,7 @@
 use super::Tiles;
 use super::matmul::{Begun, MatMul};
 use crate::memory::Fault;
-use crate::simd::{PACK_ROWS, TURN};
+use wsp_simd::{PACK_ROWS, TURN};
 
 impl Tiles {
     /// The run is one of so many that take turns.

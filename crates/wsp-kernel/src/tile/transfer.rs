@@ -2,11 +2,9 @@
 
 use super::Tiles;
 use super::tiles::{Guess, WORTH_LOOKING_AHEAD};
-use crate::memory::{
-    Clip, Fault, Layout, MAX_INDICES, RowsView, Shape, TensorMem, Window, read_f32, write_f32,
-};
-use crate::simd::Distance;
+use crate::memory::{Clip, Fault, Layout, MAX_INDICES, RowsView, Shape, TensorMem, Window};
 use wsp_core::DType;
+use wsp_simd::{Distance, read_f32, write_f32};
 
 impl Tiles {
     /// `TLOAD`: at most `rows` by `cols`, where given.

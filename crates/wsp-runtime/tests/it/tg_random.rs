@@ -313,7 +313,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(crate::cases::cases(1_000))]
+    #![proptest_config(crate::cases::cases(300))]
 
     /// ISA-TG-24: virtual time decides as the runtime does, and computes what it computes.
     #[test]

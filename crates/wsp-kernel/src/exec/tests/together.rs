@@ -3,11 +3,11 @@
 
 use super::by_hand::{Kernel, tile_op, word};
 use super::*;
-use crate::memory::write_f32;
 use crate::{KernelCode, Layout, Level, Mode, Paged, Scratch, TensorMem};
 use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, Block, Operand, Place, TileOp};
 use wsp_memory::Bytes;
+use wsp_simd::write_f32;
 
 const U32: ScalarTy = ScalarTy::U32;
 const BATCH: u32 = 2;

@@ -1,9 +1,10 @@
 //! Element-wise operations against plain loops and f64.
 
 use super::{COLS, Matrix, Random, all_kernels, assert_close, bits, empty_tile, get, put, set};
-use crate::memory::{Fault, Shape, round_to};
+use crate::memory::{Fault, Shape};
 use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, Operand, UnaryTileOp};
+use wsp_simd::round_to;
 
 fn assert_bits(have: &Matrix, want: &[f32], what: &str) {
     assert_eq!(have.values.len(), want.len(), "{what}");

@@ -3,9 +3,10 @@
 use super::{
     Array, COLS, Matrix, Random, all_kernels, assert_close, bits, empty_tile, get, put, set, window,
 };
-use crate::memory::{Fault, Layout, Paged, Shape, round_to};
+use crate::memory::{Fault, Layout, Paged, Shape};
 use crate::tile::{MatMul, Tiles};
 use wsp_core::DType;
+use wsp_simd::round_to;
 
 const DTYPES: [DType; 5] = [DType::F32, DType::F16, DType::Bf16, DType::F8E4m3, DType::F8E5m2];
 

@@ -12,10 +12,11 @@ mod together;
 mod transfer;
 
 use super::Tiles;
-use crate::memory::{Layout, Shape, TensorMem, Window, round_to, write_f32};
-use crate::simd::{Level, Mode};
+use crate::memory::{Layout, Shape, TensorMem, Window};
 use wsp_core::DType;
 use wsp_memory::Bytes;
+use wsp_simd::{Level, Mode};
+use wsp_simd::{round_to, write_f32};
 
 /// Columns around every vector width, and those of usual heads.
 pub(super) const COLS: [u32; 12] = [0, 1, 7, 15, 16, 17, 64, 80, 96, 128, 130, 512];

@@ -2,11 +2,11 @@
 
 use super::{COLS, Matrix, Random, all_kernels, bits, empty_tile, get, put};
 use crate::memory::{Fault, Shape};
-use crate::simd::Mode;
 use crate::tile::{Tiles, TopK};
 use std::cmp::Ordering;
 use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, Operand};
+use wsp_simd::Mode;
 
 #[test]
 fn causal_masks_move_one_column_per_row() {

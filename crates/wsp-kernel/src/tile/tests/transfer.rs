@@ -1,8 +1,9 @@
 //! Loads, stores, masks and transposes.
 
 use super::{Array, COLS, Matrix, Random, all_kernels, array_of, bits, empty_tile, get, put, window};
-use crate::memory::{Fault, Layout, Shape, Window, round_to};
+use crate::memory::{Fault, Layout, Shape, Window};
 use wsp_core::DType;
+use wsp_simd::round_to;
 
 const FLOATS: [DType; 6] = [DType::F32, DType::F64, DType::F16, DType::Bf16, DType::F8E4m3, DType::F8E5m2];
 

@@ -6,6 +6,9 @@ use super::run_aicpus;
 use super::scripted::{Script, ScriptTask, cells, check};
 use crate::{Gate, GateScope, PoolSizes, Start, TracePolicy, WindowMode};
 
+#[path = "../../../../wsp-core/tests/randomised/mod.rs"]
+mod randomised;
+
 /// Some configuration.
 fn config(random: &mut Random) -> AicpuConfig {
     let gate = |scope, capacity| Gate { scope, capacity };
@@ -43,7 +46,9 @@ fn config(random: &mut Random) -> AicpuConfig {
 
 #[test]
 fn one_thread_with_random_steps_agrees_with_a_sequential_run() {
-    for seed in 0..3000 {
+    let cases = randomised::cases(1_000);
+    println!("{cases} cases");
+    for seed in 0..cases {
         let mut random = Random(seed);
         let program = script(seed ^ 0x5555, 10 + random.below(50), ALL);
         let aicpus = 1 + random.below(16) as u16;
@@ -117,7 +122,9 @@ fn more_tasks_than_slots_have_numbers_pass_through_a_window() {
 /// More AICPUs than a word of waiting AICPUs or of senders has bits for.
 #[test]
 fn many_aicpus_agree_with_a_sequential_run() {
-    for (aicpus, seeds) in [(32, 12), (33, 24), (64, 12), (65, 12), (200, 6)] {
+    // One takes as long as hundreds of those with few AICPUs.
+    let cases = randomised::cases(1_000).div_ceil(250);
+    for (aicpus, seeds) in [(32, cases), (33, 2 * cases), (64, cases), (65, cases), (200, cases / 2)] {
         for seed in 0..seeds {
             let mut random = Random(seed ^ 0x4321 ^ u64::from(aicpus));
             let program = script(seed ^ u64::from(aicpus), 400, ALL);

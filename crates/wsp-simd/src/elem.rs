@@ -1,6 +1,6 @@
 //! Element types of operands that are read in place.
 
-use super::vector::Simd;
+use crate::vector::Simd;
 
 /// An element type, loaded two vectors at a time in an order of lanes of its own.
 pub(crate) trait Elem {

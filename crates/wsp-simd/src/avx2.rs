@@ -1,9 +1,9 @@
 //! AVX2 with FMA and F16C: 8 lanes, 16 registers.
 
-use super::kernels::{Grid, Kernels, Rhs, kernel_table};
-use super::operand::Rows;
-use super::vector::Simd;
-use super::{gemm_nn, gemm_nt, rows};
+use crate::kernels::{Grid, Kernels, Rhs, kernel_table};
+use crate::operand::Rows;
+use crate::vector::Simd;
+use crate::{gemm_nn, gemm_nt, rows};
 use core::arch::x86_64::*;
 use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, ReduceOp, UnaryTileOp};

@@ -4,10 +4,10 @@
     reason = "a prefetch neither reads nor writes what a program can see"
 )]
 
-use super::kernels::{Grid, Kernels, Rhs, kernel_table};
-use super::operand::Rows;
-use super::vector::Simd;
-use super::{gemm_nn, gemm_nt, rows};
+use crate::kernels::{Grid, Kernels, Rhs, kernel_table};
+use crate::operand::Rows;
+use crate::vector::Simd;
+use crate::{gemm_nn, gemm_nt, rows};
 use core::arch::aarch64::*;
 use core::arch::asm;
 use wsp_core::DType;

@@ -1,9 +1,9 @@
 //! What every CPU has: arrays of 8 floats, vectorised by the compiler.
 
-use super::kernels::{Grid, Kernels, Rhs, kernel_table};
-use super::operand::Rows;
-use super::vector::Simd;
-use super::{gemm_nn, gemm_nt, plain, rows};
+use crate::kernels::{Grid, Kernels, Rhs, kernel_table};
+use crate::operand::Rows;
+use crate::vector::Simd;
+use crate::{gemm_nn, gemm_nt, plain, rows};
 use half::{bf16, f16};
 use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, ReduceOp, UnaryTileOp};

@@ -1,4 +1,6 @@
-//! Vector kernels, behind one table of functions per instruction set.
+//! Vector kernels of tile operations, behind one table of functions per instruction set.
+//!
+//! Internal to PTO-WSP; `wsp-kernel` calls what this crate has.
 //!
 //! * [`Simd`](vector::Simd) is what an instruction set offers; a value of an implementing type proves that the CPU has it.
 //! * `gemm_nt`, `gemm_nn`, `math`, `rows` are written once, over that trait.
@@ -33,8 +35,10 @@ mod operand;
 mod plain;
 mod portable;
 mod rows;
+mod scalar;
 mod vector;
 
-pub(crate) use kernels::{Grid, Kernels, PACK_ALIGN, PACK_ROWS, ROW_ALIGN, Rhs};
+pub use kernels::{Grid, Kernels, MatMulNt, PACK_ALIGN, PACK_ROWS, ROW_ALIGN, Rhs};
 pub use level::{Level, Mode};
-pub(crate) use operand::{Distance, Rows, TURN, Walk};
+pub use operand::{Distance, Rows, TURN, Walk};
+pub use scalar::{read_f32, round_to, write_f32};

@@ -20,29 +20,31 @@ pub(crate) const MOST_TOGETHER: usize = 8;
 /// Rows of one operand that are visited before it is another's turn, where several lie side by side: one row of each stretch. All
 /// operands read a row to its end before the next one is needed. (Measured on pages of 2 KiB per token: with 32 or 64 rows the first
 /// level has no room for what comes back after a round.)
-pub(crate) const TURN: usize = 8;
+pub const TURN: usize = 8;
 
 /// Bytes of a cache line.
 pub(crate) const LINE: usize = 64;
 
 /// How many rows ahead of the one in use are asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Distance {
+pub struct Distance {
     /// To be next to the core.
-    pub(crate) near: usize,
+    pub near: usize,
     /// To be in the next larger cache.
-    pub(crate) far: usize,
+    pub far: usize,
 }
 
 impl Distance {
     /// Of rows of which so many bytes are used.
-    pub(crate) fn of(bytes: usize) -> Distance {
+    #[inline]
+    pub fn of(bytes: usize) -> Distance {
         let bytes = bytes.max(LINE);
         Distance { near: NEAR_BYTES.div_ceil(bytes), far: FAR_BYTES.div_ceil(bytes) }
     }
 
     /// As [`Distance::of`], where so many operands are read in turns of [`TURN`] rows: the bytes of all of them count.
-    pub(crate) fn shared(bytes: usize, operands: usize) -> Distance {
+    #[inline]
+    pub fn shared(bytes: usize, operands: usize) -> Distance {
         let all = Distance::of(bytes.max(LINE) * operands);
         match operands {
             0 | 1 => all,
@@ -53,36 +55,39 @@ impl Distance {
 
 /// The order in which the rows of an operand are visited: one row of each stretch in turn, then the rows that are left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Walk {
+pub struct Walk {
     /// Rows of each stretch; 0 for a short operand, which is visited from its first row to its last.
     length: usize,
 }
 
 impl Walk {
     /// Stretches of a long operand.
-    pub(crate) const STRETCHES: usize = 8;
+    pub const STRETCHES: usize = 8;
 
     /// Rows from which on an operand is long.
     const LONG: usize = 64;
 
     /// The order for so many rows: that depends on nothing else, so that neither do the bits of a result.
-    pub(crate) fn of(rows: usize) -> Walk {
+    #[inline]
+    pub fn of(rows: usize) -> Walk {
         Walk { length: if rows < Walk::LONG { 0 } else { rows / Walk::STRETCHES } }
     }
 
     /// Rows of each stretch.
-    pub(crate) fn length(self) -> usize {
+    #[inline]
+    pub fn length(self) -> usize {
         self.length
     }
 
     /// Rows of all stretches.
-    pub(crate) fn visited(self) -> usize {
+    #[inline]
+    pub fn visited(self) -> usize {
         Walk::STRETCHES * self.length
     }
 
     /// The row that is visited after `position` others.
     #[inline(always)]
-    pub(crate) fn row(self, position: usize) -> usize {
+    pub fn row(self, position: usize) -> usize {
         if position < self.visited() {
             position % Walk::STRETCHES * self.length + position / Walk::STRETCHES
         } else {
@@ -97,54 +102,23 @@ impl Walk {
 /// many elements of `dtype`, side by side, as the product needs. At least [`Rows::beyond`] more follow, which are only prefetched.
 /// Where it needs none there need not be any address.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rows<'a> {
-    pub(crate) starts: &'a [*const u8],
-    pub(crate) rows: usize,
-    pub(crate) dtype: DType,
+pub struct Rows<'a> {
+    /// Their addresses.
+    pub starts: &'a [*const u8],
+    /// How many there are.
+    pub rows: usize,
+    /// Type of their elements.
+    pub dtype: DType,
     /// How far ahead of a row of this operand others are asked for.
-    pub(crate) distance: Distance,
+    pub distance: Distance,
     /// Rows that were visited before, and those that will have been visited afterwards. The parts of an operand are taken in order,
     /// with everything else as it was, and no part is empty but of an empty operand.
-    pub(crate) part: (usize, usize),
+    pub part: (usize, usize),
 }
 
 impl Rows<'_> {
     /// Addresses that follow those of the rows.
-    pub(crate) fn beyond(distance: Distance) -> usize {
+    pub fn beyond(distance: Distance) -> usize {
         distance.near.max(distance.far) + MOST_TOGETHER
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_row_is_visited_once() {
-        for rows in 0..300 {
-            let walk = Walk::of(rows);
-            let mut visited: Vec<usize> = (0..rows).map(|position| walk.row(position)).collect();
-            visited.sort_unstable();
-            assert!(visited.into_iter().eq(0..rows), "{rows} rows");
-        }
-    }
-
-    #[test]
-    fn operands_that_take_turns_ask_a_turn_ahead_and_for_no_more_bytes_in_all() {
-        let alone = Distance::of(256);
-        assert_eq!(Distance::shared(256, 1), alone);
-        let two = Distance::shared(256, 2);
-        assert_eq!((two.near, two.far), (alone.near / 2, alone.far / 2));
-        let sixteen = Distance::shared(256, 16);
-        assert_eq!((sixteen.near, sixteen.far), (TURN, 2 * TURN));
-    }
-
-    #[test]
-    fn long_operands_are_visited_in_several_places_in_turn() {
-        let walk = Walk::of(131);
-        let first: Vec<usize> = (0..10).map(|position| walk.row(position)).collect();
-        assert_eq!(first, [0, 16, 32, 48, 64, 80, 96, 112, 1, 17]);
-        assert_eq!((walk.row(127), walk.row(128), walk.row(130)), (127, 128, 130));
-        assert_eq!(Walk::of(63).row(5), 5);
     }
 }

@@ -1,9 +1,9 @@
 //! AVX-512: 16 lanes, 32 registers, tails by mask.
 
-use super::kernels::{Grid, Kernels, Rhs, kernel_table};
-use super::operand::Rows;
-use super::vector::{Part, Simd};
-use super::{gemm_nn, gemm_nt, rows};
+use crate::kernels::{Grid, Kernels, Rhs, kernel_table};
+use crate::operand::Rows;
+use crate::vector::{Part, Simd};
+use crate::{gemm_nn, gemm_nt, rows};
 use core::arch::x86_64::*;
 use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, ReduceOp, UnaryTileOp};

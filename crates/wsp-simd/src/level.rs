@@ -1,6 +1,6 @@
 //! Which kernels run.
 
-use super::kernels::Kernels;
+use crate::kernels::Kernels;
 
 /// How tile operations are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -88,24 +88,24 @@ impl Level {
     }
 
     /// The level's kernels; those of [`Level::Portable`] where this machine lacks the level.
-    pub(crate) fn kernels(self) -> &'static Kernels {
+    pub fn kernels(self) -> &'static Kernels {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512Bf16 if self.is_available() => &super::avx512_bf16::KERNELS,
+            Level::Avx512Bf16 if self.is_available() => &crate::avx512_bf16::KERNELS,
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 if self.is_available() => &super::avx512::KERNELS,
+            Level::Avx512 if self.is_available() => &crate::avx512::KERNELS,
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 if self.is_available() => &super::avx2::KERNELS,
+            Level::Avx2 if self.is_available() => &crate::avx2::KERNELS,
             #[cfg(target_arch = "aarch64")]
-            Level::Neon => &super::neon::KERNELS,
-            _ => &super::portable::KERNELS,
+            Level::Neon => &crate::neon::KERNELS,
+            _ => &crate::portable::KERNELS,
         }
     }
 }
 
 impl Mode {
     /// Whether loads may leave tiles in the memory of arrays.
-    pub(crate) fn reads_in_place(self) -> bool {
+    pub fn reads_in_place(self) -> bool {
         self != Mode::Plain
     }
 
@@ -127,9 +127,9 @@ impl Mode {
     }
 
     /// The mode's kernels on this machine.
-    pub(crate) fn kernels(self) -> &'static Kernels {
+    pub fn kernels(self) -> &'static Kernels {
         match self {
-            Mode::Plain => &super::plain::KERNELS,
+            Mode::Plain => &crate::plain::KERNELS,
             Mode::Fast => Level::detect().kernels(),
             Mode::At(level) => level.kernels(),
         }

@@ -1,6 +1,6 @@
 //! Exponentials and what is made of them.
 
-use super::vector::Simd;
+use crate::vector::Simd;
 use core::f32::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2, LOG2_E, SQRT_2};
 
 /// Below this, `exp2` is 0: its result would not be a normal number.

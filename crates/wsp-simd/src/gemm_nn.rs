@@ -5,20 +5,20 @@
 //! blocks.
 #![allow(clippy::needless_range_loop, reason = "indices of register blocks run over several arrays at once")]
 
-use super::elem::{Bf16, Elem, F16, F32};
-use super::fp8::{E4m3, E5m2};
-use super::kernels::Grid;
-use super::operand::{Distance, LINE, Rows, Walk};
-use super::vector::Simd;
+use crate::elem::{Bf16, Elem, F16, F32};
+use crate::fp8::{E4m3, E5m2};
+use crate::kernels::Grid;
+use crate::operand::{Distance, LINE, Rows, Walk};
+use crate::vector::Simd;
 use wsp_core::DType;
 
 /// Rows of `B` per pass over the columns of `C`: enough that keeping `C` costs little, few enough to stay in L1.
 const DEPTH: usize = 32;
 
-/// See [`super::Kernels::matmul_nn`].
+/// See [`crate::Kernels::matmul_nn`].
 ///
 /// # Safety
-/// The contract of [`super::Kernels`].
+/// The contract of [`crate::Kernels`].
 #[inline(always)]
 pub(super) unsafe fn matmul<S: Simd>(s: S, c: Grid, a: Grid, b: Rows<'_>, accumulate: bool) {
     // SAFETY: the caller's contract, passed on.

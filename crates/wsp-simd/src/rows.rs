@@ -3,10 +3,10 @@
 //! Rows of a [`Grid`] are padded to whole vectors, so that element-wise loops have no tails: what they write past the last
 //! column is never read as a value.
 
-use super::fp8;
-use super::kernels::{Grid, Rhs};
-use super::math;
-use super::vector::Simd;
+use crate::fp8;
+use crate::kernels::{Grid, Rhs};
+use crate::math;
+use crate::vector::Simd;
 use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, ReduceOp, UnaryTileOp};
 
@@ -67,17 +67,17 @@ macro_rules! unary_kernels {
     (plain: $($plain:ident),*; $($op:ident($s:ident, $x:ident) = $body:expr;)*) => {
         maps! { $($op($s, $x) = $body;)* }
 
-        /// See [`super::Kernels::unary`].
+        /// See [`crate::Kernels::unary`].
         ///
         /// # Safety
-        /// The contract of [`super::Kernels`].
+        /// The contract of [`crate::Kernels`].
         #[inline(always)]
         pub(super) unsafe fn unary<S: Simd>(s: S, op: UnaryTileOp, dst: Grid, src: Grid) {
             // SAFETY: the caller's contract, passed on.
             unsafe {
                 match op {
                     $(UnaryTileOp::$op => map::<S, $op>(s, dst, src),)*
-                    $(UnaryTileOp::$plain)|* => super::plain::unary(op, dst, src),
+                    $(UnaryTileOp::$plain)|* => crate::plain::unary(op, dst, src),
                 }
             }
         }
@@ -89,10 +89,10 @@ macro_rules! binary_kernels {
     ($($op:ident($s:ident, $a:ident, $b:ident) = $body:expr;)*) => {
         zips! { $($op($s, $a, $b) = $body;)* }
 
-        /// See [`super::Kernels::binary`].
+        /// See [`crate::Kernels::binary`].
         ///
         /// # Safety
-        /// The contract of [`super::Kernels`].
+        /// The contract of [`crate::Kernels`].
         #[inline(always)]
         pub(super) unsafe fn binary<S: Simd>(s: S, op: BinaryTileOp, dst: Grid, a: Grid, b: Rhs) {
             // SAFETY: the caller's contract, passed on.
@@ -149,10 +149,10 @@ fn at_most<S: Simd>(s: S, a: S::F, b: S::F) -> S::F {
     s.select_le(a, b, s.splat(1.0), s.splat(0.0))
 }
 
-/// See [`super::Kernels::select`].
+/// See [`crate::Kernels::select`].
 ///
 /// # Safety
-/// The contract of [`super::Kernels`].
+/// The contract of [`crate::Kernels`].
 #[inline(always)]
 pub(super) unsafe fn select<S: Simd>(s: S, dst: Grid, mask: Grid, a: Grid, b: Rhs) {
     let (right, stride, is_row) = match b {
@@ -191,10 +191,10 @@ folds! {
     Min(f32::INFINITY) = min_lane;
 }
 
-/// See [`super::Kernels::row_reduce`].
+/// See [`crate::Kernels::row_reduce`].
 ///
 /// # Safety
-/// The contract of [`super::Kernels`].
+/// The contract of [`crate::Kernels`].
 #[inline(always)]
 pub(super) unsafe fn row_reduce<S: Simd>(s: S, op: ReduceOp, dst: Grid, src: Grid) {
     // SAFETY: the caller's contract, passed on.
@@ -208,15 +208,15 @@ pub(super) unsafe fn row_reduce<S: Simd>(s: S, op: ReduceOp, dst: Grid, src: Gri
                 zip::<S, Div>(s, dst, dst, Rhs::Scalar(src.cols as f32));
             }
             // Places are asked for of a few rows per task: not worth vectors of numbers.
-            ReduceOp::ArgMax | ReduceOp::ArgMin => super::plain::row_reduce(op, dst, src),
+            ReduceOp::ArgMax | ReduceOp::ArgMin => crate::plain::row_reduce(op, dst, src),
         }
     }
 }
 
-/// See [`super::Kernels::col_reduce`].
+/// See [`crate::Kernels::col_reduce`].
 ///
 /// # Safety
-/// The contract of [`super::Kernels`].
+/// The contract of [`crate::Kernels`].
 #[inline(always)]
 pub(super) unsafe fn col_reduce<S: Simd>(s: S, op: ReduceOp, dst: Grid, src: Grid) {
     // SAFETY: the caller's contract, passed on.
@@ -230,15 +230,15 @@ pub(super) unsafe fn col_reduce<S: Simd>(s: S, op: ReduceOp, dst: Grid, src: Gri
                 zip::<S, Div>(s, dst, dst, Rhs::Scalar(src.rows as f32));
             }
             // Places are asked for of a few rows per task: not worth vectors of numbers.
-            ReduceOp::ArgMax | ReduceOp::ArgMin => super::plain::col_reduce(op, dst, src),
+            ReduceOp::ArgMax | ReduceOp::ArgMin => crate::plain::col_reduce(op, dst, src),
         }
     }
 }
 
-/// See [`super::Kernels::round`].
+/// See [`crate::Kernels::round`].
 ///
 /// # Safety
-/// The contract of [`super::Kernels`].
+/// The contract of [`crate::Kernels`].
 #[inline(always)]
 pub(super) unsafe fn round<S: Simd>(s: S, grid: Grid, dtype: DType) {
     // SAFETY: the caller's contract, passed on.
@@ -253,7 +253,7 @@ pub(super) unsafe fn round<S: Simd>(s: S, grid: Grid, dtype: DType) {
     }
 }
 
-/// See [`super::Kernels::widen`].
+/// See [`crate::Kernels::widen`].
 ///
 /// # Safety
 /// `src` is valid for reads of `n` elements, `dst` for writes of `n` floats rounded up to a row of a grid.
@@ -273,7 +273,7 @@ pub(super) unsafe fn widen<S: Simd>(s: S, dst: *mut f32, src: *const u8, dtype: 
     }
 }
 
-/// See [`super::Kernels::narrow`].
+/// See [`crate::Kernels::narrow`].
 ///
 /// # Safety
 /// `dst` is valid for writes of `n` elements, `src` for reads of `n` floats rounded up to a row of a grid.

@@ -1,8 +1,8 @@
 //! Loops over single elements: the oracle of the vector kernels.
 
-use super::kernels::{Grid, Kernels, Rhs};
-use super::operand::{Rows, Walk};
-use crate::memory::{read_f32, round_to, write_f32};
+use crate::kernels::{Grid, Kernels, Rhs};
+use crate::operand::{Rows, Walk};
+use crate::scalar::{read_f32, round_to, write_f32};
 use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, ReduceOp, UnaryTileOp};
 

@@ -1,13 +1,13 @@
-//! AVX-512 with dot products of bfloat16: as [`super::avx512`], but for products of two bfloat16 operands.
+//! AVX-512 with dot products of bfloat16: as [`crate::avx512`], but for products of two bfloat16 operands.
 //!
 //! `vdpbf16ps` adds the products of two neighbouring elements to a lane: `acc + a₁b₁`, then `+ a₀b₀`, each rounded once, with
 //! denormal operands and results as 0 (Intel 64 Architectures Software Developer's Manual, VDPBF16PS).
 
-use super::avx512::{Avx512, TABLE};
-use super::gemm_nt::{self, Dot, Product};
-use super::kernels::{Grid, Kernels};
-use super::operand::Rows;
-use super::vector::Simd;
+use crate::avx512::{Avx512, TABLE};
+use crate::gemm_nt::{self, Dot, Product};
+use crate::kernels::{Grid, Kernels};
+use crate::operand::Rows;
+use crate::vector::Simd;
 use core::arch::x86_64::*;
 use wsp_core::DType;
 

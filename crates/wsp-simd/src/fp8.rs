@@ -1,7 +1,7 @@
 //! 8-bit floats on every instruction set, by way of binary16: none has conversions of its own that are everywhere.
 
-use super::elem::Elem;
-use super::vector::Simd;
+use crate::elem::Elem;
+use crate::vector::Simd;
 use wsp_core::fp8;
 
 /// Most lanes of a vector.

@@ -5,17 +5,17 @@
 //! which there is one per element of `C`, whatever the grouping; groups at the end repeat their last row.
 #![allow(clippy::needless_range_loop, reason = "indices of register blocks run over several arrays at once")]
 
-use super::elem::{Bf16, Elem, F16, F32};
-use super::fp8::{E4m3, E5m2};
-use super::kernels::{Grid, PACK_ROWS};
-use super::operand::{Distance, LINE, Rows, Walk};
-use super::vector::Simd;
+use crate::elem::{Bf16, Elem, F16, F32};
+use crate::fp8::{E4m3, E5m2};
+use crate::kernels::{Grid, PACK_ROWS};
+use crate::operand::{Distance, LINE, Rows, Walk};
+use crate::vector::Simd;
 use wsp_core::DType;
 
-/// See [`super::Kernels::matmul_nt`].
+/// See [`crate::Kernels::matmul_nt`].
 ///
 /// # Safety
-/// The contract of [`super::Kernels`].
+/// The contract of [`crate::Kernels`].
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "the instruction set, and what an entry of the table takes")]
 pub(super) unsafe fn matmul<S: Simd>(
@@ -131,7 +131,7 @@ impl Product<'_> {
     /// Rows of `A` in blocks that fit the registers.
     ///
     /// # Safety
-    /// The contract of [`super::Kernels`]; `b.dtype` is what `D` takes.
+    /// The contract of [`crate::Kernels`]; `b.dtype` is what `D` takes.
     #[inline(always)]
     pub(super) unsafe fn run<S: Simd, D: Dot<S>>(&self, s: S) {
         let Product { c, a, b, inner, accumulate, scratch } = *self;

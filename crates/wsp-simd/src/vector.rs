@@ -9,7 +9,7 @@ pub(crate) trait Simd: Copy {
     /// A vector of `f32`.
     type F: Copy;
 
-    /// Lanes of a vector; divides [`super::kernels::ROW_ALIGN`].
+    /// Lanes of a vector; divides [`crate::kernels::ROW_ALIGN`].
     const LANES: usize;
     /// Vector registers.
     const REGISTERS: usize;
