@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Number = int | float
 
-__all__ = ["ceildiv", "coord", "max", "min", "sum"]
+__all__ = ["broadcast", "ceildiv", "concat", "coord", "max", "min", "sum"]
 __all__ += tile_functions.__all__
 
 
@@ -42,6 +42,19 @@ def min(a: Tile | Number, b: Number | None = None) -> Any:
 def sum(tile: Tile) -> float:
     """The sum of all elements of a tile, as a number."""
     outside("sum")
+
+
+def concat(a: Tile, b: Tile, axis: int = 1) -> Tile:
+    """Two tiles side by side (`axis=1`) or one below the other (`axis=0`).
+
+    What is valid of `b` follows what is valid of `a`. The other extents are equal, and known before the run.
+    """
+    outside("concat")
+
+
+def broadcast(tile: Tile, shape: tuple[int, int]) -> Tile:
+    """A tile of one column, one row or one element, repeated to a shape; `shape` is as in `full`."""
+    outside("broadcast")
 
 
 def ceildiv(a: int, b: int) -> int:

@@ -59,6 +59,7 @@ __all__ = [
     "extract",
     "floor",
     "full",
+    "gather",
     "gelu",
     "gelu_tanh",
     "insert",
@@ -73,8 +74,10 @@ __all__ = [
     "maximum",
     "minimum",
     "neg",
+    "random",
     "recip",
     "relu",
+    "reshape",
     "round",
     "rowargmax",
     "rowargmin",
@@ -114,6 +117,7 @@ FORMS: dict[str, Form] = {
     "extract": Form("extract", None, (("row", "u32"), ("col", "u32"))),
     "floor": Form("unary", "floor", ()),
     "full": Form("fill", None, (("value", "f32"), ("rows", "u32"), ("cols", "u32"))),
+    "gather": Form("gather", None, ()),
     "gelu": Form("unary", "gelu", ()),
     "gelu_tanh": Form("unary", "gelu_tanh", ()),
     "insert": Form("insert", None, (("row", "u32"), ("col", "u32"))),
@@ -130,8 +134,12 @@ FORMS: dict[str, Form] = {
     "maximum": Form("binary", "max", ()),
     "minimum": Form("binary", "min", ()),
     "neg": Form("unary", "neg", ()),
+    "random": Form(
+        "random", None, (("seed", "u32"), ("first", "u32"), ("pitch", "u32"), ("rows", "u32"), ("cols", "u32"))
+    ),
     "recip": Form("unary", "recip", ()),
     "relu": Form("unary", "relu", ()),
+    "reshape": Form("reshape", None, (("rows", "u32"), ("cols", "u32"))),
     "round": Form("unary", "round", ()),
     "rowargmax": Form("row_reduce", "argmax", ()),
     "rowargmin": Form("row_reduce", "argmin", ()),
@@ -431,6 +439,38 @@ def where(mask: Tile, a: Tile | Number, b: Tile | Number) -> Tile:
 def cumsum(tile: Tile) -> Tile:
     """The sum of every element and those before it in its row, added from the first on."""
     outside("cumsum")
+
+
+def gather(tile: Tile, indices: Tile, axis: int = 1) -> Tile:
+    """With `axis=1`, the element of the same row and of the column that `indices` says; with `axis=0`, of the
+    same column and of that row.
+
+    `indices` is an `f32` tile of whole numbers, such as `argmax`, `topk` and `iota` give. It has the rows
+    of `tile` (`axis=1`) or its columns (`axis=0`), and its shape is that of the result. An index that is
+    no whole number, or past what is valid of `tile`, stops the run.
+    """
+    outside("gather")
+
+
+def reshape(tile: Tile, shape: tuple[int, int]) -> Tile:
+    """The elements of a tile, row by row, in another shape.
+
+    `shape` is as in `full`, and has as many elements as the valid part of `tile`.
+    """
+    outside("reshape")
+
+
+def random(shape: tuple[int, int], seed: int, first: int = 0, pitch: int | None = None, dtype: DType = f32) -> Tile:
+    """Random numbers from 0 up to 1, exclusive, evenly distributed: multiples of 2^-24, rounded to `dtype`,
+    which may give 1 in `f16` and `bf16`.
+
+    Element `(r, c)` is number `first + r · pitch + c` of the sequence of `seed`; without `pitch` rows
+    follow each other. A number depends on the seed and its place in the sequence alone, so tiles of any
+    size give an array the same numbers: with `first = i · n + j` and `pitch = n` for the tile that begins
+    in row `i` and column `j` of an array of `n` columns. `shape` is as in `full`. `seed`, `first` and
+    `pitch` are below 2^32. The generator is Philox-4x32 with 10 rounds.
+    """
+    outside("random")
 
 
 def transpose(tile: Tile) -> Tile:

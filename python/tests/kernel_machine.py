@@ -56,6 +56,17 @@ def in_f64(function: Callable[[float], float]) -> Callable[[np.ndarray], np.ndar
     return np.vectorize(lambda x: function(float(x)), otypes=[np.float64])
 
 
+def uniform(seed: int, place: int) -> float:
+    """A number of a sequence of Philox-4x32-10, in [0, 1)."""
+    block = place // 4
+    c, k = [block % 2**32, block // 2**32, 0, 0], [seed, 0]
+    for _ in range(10):
+        p, q = c[0] * 0xD2511F53, c[2] * 0xCD9E8D57
+        c = [q // 2**32 ^ c[1] ^ k[0], q % 2**32, p // 2**32 ^ c[3] ^ k[1], p % 2**32]
+        k = [(k[0] + 0x9E3779B9) % 2**32, (k[1] + 0xBB67AE85) % 2**32]
+    return c[place % 4] // 256 / 2**24
+
+
 class Trap(Exception):
     """The run stops."""
 
@@ -378,6 +389,32 @@ class Machine:
         cols = min(dst.cols, self.expr(s["cols"])) if "cols" in s else dst.cols
         row = self.expr(s["start"]) + np.arange(cols)
         dst.set(np.tile(row, (dst.rows, 1)).astype(np.float32))
+
+    def do_gather(self, s: dict[str, Any]) -> None:
+        src, at = self.locals[s["src"]].get(), self.locals[s["indices"]].get()
+        assert len({s["dst"], s["src"], s["indices"]} - {s["dst"]}) == len({s["src"], s["indices"]})
+        axis = 0 if s["by_row"] else 1
+        whole = (at == np.floor(at)) & (at >= 0) & (at < src.shape[axis])
+        if not whole.all() or at.shape[1 - axis] != src.shape[1 - axis]:
+            raise Trap(f"indices of {src.shape}")
+        self.locals[s["dst"]].set(np.take_along_axis(src, at.astype(np.int64), axis))
+
+    def do_reshape(self, s: dict[str, Any]) -> None:
+        dst, src = self.locals[s["dst"]], self.locals[s["src"]].get()
+        rows = self.expr(s["rows"]) if "rows" in s else dst.rows
+        cols = self.expr(s["cols"]) if "cols" in s else dst.cols
+        if rows * cols != src.size:
+            raise Trap(f"{src.shape} as {rows} x {cols}")
+        dst.set(src.reshape(rows, cols).copy())
+
+    def do_random(self, s: dict[str, Any]) -> None:
+        dst = self.locals[s["dst"]]
+        assert all(self.ty(s[name]) == "u32" for name in ("seed", "first", "pitch"))
+        seed, first, pitch = (self.expr(s[name]) for name in ("seed", "first", "pitch"))
+        rows = min(dst.rows, self.expr(s["rows"])) if "rows" in s else dst.rows
+        cols = min(dst.cols, self.expr(s["cols"])) if "cols" in s else dst.cols
+        value = [[uniform(seed, first + r * pitch + c) for c in range(cols)] for r in range(rows)]
+        dst.set(np.array(value, np.float32).reshape(rows, cols))
 
     def do_insert(self, s: dict[str, Any]) -> None:
         dst, src = self.locals[s["dst"]], self.locals[s["src"]].get()

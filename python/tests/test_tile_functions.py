@@ -9,7 +9,7 @@ import pytest
 from kernel_machine import run
 from pto_wsp import pto
 from pto_wsp.dtypes import bf16
-from pto_wsp.kernels import In, Out, kernel
+from pto_wsp.kernels import In, Out, Scalar, kernel
 
 SPECIAL = [0.0, -0.0, 1e-45, -1e-39, 1e-30, 0.5, 1.5, 2.5, -2.5, math.inf, -math.inf, math.nan]
 """Zeros, subnormal numbers, halves, infinities and NaN."""
@@ -191,3 +191,99 @@ def test_places_of_narrow_elements_are_exact():
     y = np.zeros((1, 1), np.float32)
     run(places, x=x, y=y)
     assert y[0, 0] == 777
+
+
+@kernel
+def gathered(x: In, columns: In, rows: In, y: Out, z: Out):
+    t = pto.load(x)
+    y[...] = pto.gather(t, pto.load(columns))
+    z[...] = pto.gather(t, pto.load(rows), axis=0)
+
+
+def test_gathered_elements_are_those_of_numpy():
+    draw = np.random.default_rng(5)
+    x = draw.standard_normal((13, 29)).astype(np.float32)
+    columns, rows = draw.integers(0, 29, (13, 40)), draw.integers(0, 13, (7, 29))
+    y, z = np.zeros((13, 40), np.float32), np.zeros((7, 29), np.float32)
+    run(gathered, x=x, columns=columns.astype(np.float32), rows=rows.astype(np.float32), y=y, z=z)
+    np.testing.assert_array_equal(y, np.take_along_axis(x, columns, 1))
+    np.testing.assert_array_equal(z, np.take_along_axis(x, rows, 0))
+
+
+@kernel
+def largest(x: In, y: Out):
+    t = pto.load(x)
+    y[...] = pto.gather(t, pto.rowargmax(t))
+
+
+def test_the_element_at_the_place_of_the_largest_is_the_largest():
+    x = np.random.default_rng(6).standard_normal((9, 33)).astype(np.float32)
+    y = np.zeros((9, 1), np.float32)
+    run(largest, x=x, y=y)
+    np.testing.assert_array_equal(y, x.max(1, keepdims=True))
+
+
+@kernel
+def reshaped(x: In, y: Out, z: Out):
+    t = pto.load(x)
+    y[...] = pto.reshape(t, (6, 20))
+    z[...] = pto.reshape(t.T, (1, 120))
+
+
+def test_a_reshaped_tile_has_the_same_elements():
+    x = np.arange(120, dtype=np.float32).reshape(8, 15)
+    y, z = np.zeros((6, 20), np.float32), np.zeros((1, 120), np.float32)
+    run(reshaped, x=x, y=y, z=z)
+    np.testing.assert_array_equal(y, x.reshape(6, 20))
+    np.testing.assert_array_equal(z, x.T.reshape(1, 120))
+
+
+@kernel
+def dropped(x: In, y: Out, whole: Out, seed: Scalar):
+    pto.store(whole, pto.random((8, 12), seed))
+    for i in range(0, 8, 3):
+        part = pto.load(x[i : i + 3, 5:12], shape=(3, 7))
+        keep = pto.random((part.rows, 7), seed, first=i * 12 + 5, pitch=12) < 0.5
+        y[i : i + 3, 5:12] = pto.where(keep, part, 0.0)
+
+
+def test_tiles_of_any_size_give_an_array_the_same_random_numbers():
+    x = np.random.default_rng(7).standard_normal((8, 12)).astype(np.float32)
+    y, whole = np.zeros((8, 12), np.float32), np.zeros((8, 12), np.float32)
+    run(dropped, x=x, y=y, whole=whole, seed=41)
+    want = np.where(whole < 0.5, x, 0)
+    want[:, :5] = 0
+    np.testing.assert_array_equal(y, want)
+    assert ((whole >= 0) & (whole < 1)).all() and len(np.unique(whole)) == whole.size
+
+
+@kernel
+def joined(a: In, b: In, below: Out, beside: Out):
+    s, t = pto.load(a), pto.load(b)
+    below[...] = pto.concat(s, t, axis=0)
+    beside[...] = pto.concat(s.T, t.T)
+
+
+def test_joined_tiles_are_those_of_numpy():
+    a, b = np.arange(12, dtype=np.float32).reshape(3, 4), -np.arange(8, dtype=np.float32).reshape(2, 4)
+    below, beside = np.zeros((5, 4), np.float32), np.zeros((4, 5), np.float32)
+    run(joined, a=a, b=b, below=below, beside=beside)
+    np.testing.assert_array_equal(below, np.concatenate([a, b]))
+    np.testing.assert_array_equal(beside, np.concatenate([a.T, b.T], axis=1))
+
+
+@kernel
+def repeated(column: In, row: In, one: In, y: Out):
+    y[0] = pto.broadcast(pto.load(column), (5, 6))
+    y[1] = pto.broadcast(pto.load(row), (5, 6))
+    y[2] = pto.broadcast(pto.load(one), (5, 6))
+
+
+def test_repeated_tiles_are_those_of_numpy():
+    column = np.array([[-0.0], [1.0], [math.inf], [math.nan], [-3.0]], np.float32)
+    row, one = np.arange(6, dtype=np.float32).reshape(1, 6), np.full((1, 1), 1e-42, np.float32)
+    y = np.zeros((3, 5, 6), np.float32)
+    run(repeated, column=column, row=row, one=one, y=y)
+    want = np.array([np.broadcast_to(t, (5, 6)) for t in (column, row, one)])
+    np.testing.assert_array_equal(y, want)
+    assert (np.signbit(y[0, 0])).all()

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 /// What is compiled: all that the workspace compiles, then the library as users have it who turn no feature on.
 const WHAT: [&[&str]; 2] = [
     &["test", "--no-run", "--no-fail-fast", "--workspace", "--all-targets"],
-    &["build", "--keep-going", "--package", "pto-wsp"],
+    &["build", "--keep-going", "--workspace", "--lib", "--no-default-features"],
 ];
 
 /// A cargo command whose compiler lints crates of the workspace. All commands made here share what they compile.

@@ -265,6 +265,57 @@ def _cumsum(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
     return tiles.cumsum(cx, _tile(cx, bound, "tile", "cumsum"), cx.span(node), dst)
 
 
+@_builtin("gather")
+def _gather(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
+    axis = _axis(cx, bound, "gather")
+    tile, indices = (_tile(cx, bound, name, "gather") for name in ("tile", "indices"))
+    return tiles.gather(cx, tile, indices, axis, node, dst)
+
+
+@_builtin("reshape")
+def _reshape(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
+    shape = _shape(cx, *bound["shape"])
+    return tiles.reshape(cx, _tile(cx, bound, "tile", "reshape"), shape, node, dst)
+
+
+@_builtin("random")
+def _random(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
+    seed, first = _integer(cx, bound, "seed", "random"), _integer(cx, bound, "first", "random")
+    shape, elem = _shape(cx, *bound["shape"]), _dtype(cx, bound, "random") or "f32"
+    given = bound["pitch"][0]
+    is_left_out = isinstance(given, Const) and given.value is None
+    pitch = shape[1] if is_left_out else _integer(cx, bound, "pitch", "random")
+    return tiles.random(cx, shape, (seed, first, pitch), elem, bound["shape"][1], dst)
+
+
+@_builtin("concat")
+def _concat(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
+    axis = _axis(cx, bound, "concat")
+    a, b = (_tile(cx, bound, name, "concat") for name in ("a", "b"))
+    return tiles.concat(cx, a, b, axis, node, dst)
+
+
+@_builtin("broadcast")
+def _broadcast(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
+    shape, tile = _shape(cx, *bound["shape"]), _tile(cx, bound, "tile", "broadcast")
+    # A product with 1 has the bits of the other factor.
+    ones = tiles.filled(cx, shape, Const(1.0), tile.elem, bound["shape"][1], None)
+    return tiles.binary(cx, "mul", ones, tile, node, dst)
+
+
+def _axis(cx: Cx, bound: Bound, function: str) -> int:
+    """Rows (0) or columns (1)."""
+    value, at = bound["axis"]
+    if isinstance(value, Const) and type(value.value) is int and value.value in (0, 1):
+        return value.value
+    raise cx.fault(
+        codes.ARGUMENTS,
+        f"`axis` of `pto.{function}` must be 0 or 1, not {describe(value)}",
+        at,
+        help="0 is for rows, 1 for columns; the number is a constant",
+    )
+
+
 @_builtin("transpose")
 def _transpose(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
     tile = _tile(cx, bound, "tile", "transpose")

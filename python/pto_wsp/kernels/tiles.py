@@ -17,6 +17,7 @@ from ..tile_functions import FORMS, MIRRORED, Form
 from . import codes
 from .context import Cx
 from .emit import Expr, TileTy
+from .scalars import binary as binary_number
 from .scalars import expr, is_number
 from .values import Const, Number, Scalar, TileVal, Value, describe, tile_words
 
@@ -514,6 +515,110 @@ def extract(
     out = make(cx, "part", (*sizes, tile.elem), (full[0], full[1]), span, None if dst == tile.local else dst)
     cx.builder.stmt("extract", span, dst=out.local, src=tile.local, row=words[0], col=words[1])
     cx.release(tile)
+    return out
+
+
+def gather(
+    cx: Cx, tile: TileVal, indices: TileVal, axis: int, node: ast.AST, dst: int | None
+) -> TileVal:
+    """Elements of a tile by rows (`axis` 0) or columns (1) that another tile says."""
+    span = cx.span(node)
+    tile, indices = upright(cx, tile, span), upright(cx, indices, span)
+    if indices.elem != "f32":
+        raise cx.fault(
+            codes.ELEMENTS,
+            f"the indices of `pto.gather` are {tile_words(indices.shape, indices.elem)}",
+            node,
+            help="indices are `f32`, which has every whole number up to 2^24: `pto.cast(indices, f32)`",
+        )
+    other = 1 - axis
+    if tile.shape[other] != indices.shape[other] and all(t.full[other] for t in (tile, indices)):
+        what = ("row", "column")[other]
+        raise cx.fault(
+            codes.SHAPES,
+            f"{tile_words(indices.shape, indices.elem)} of indices do not go with "
+            f"{tile_words(tile.shape, tile.elem)}",
+            node,
+            help=f"with `axis={axis}` both have the same {what}s",
+        )
+    taken = {tile.local, indices.local}
+    target = None if dst in taken else dst
+    out = make(cx, "gathered", (*indices.shape, tile.elem), indices.full, span, target)
+    cx.builder.stmt(
+        "gather", span, dst=out.local, src=tile.local, indices=indices.local, by_row=axis == 0
+    )
+    cx.release(tile, indices)
+    return out
+
+
+def reshape(
+    cx: Cx, tile: TileVal, shape: tuple[Number, Number], node: ast.AST, dst: int | None
+) -> TileVal:
+    """The elements of a tile, row by row, in another shape."""
+    span = cx.span(node)
+    tile = upright(cx, tile, span)
+    sizes = (room(cx, shape[0], node), room(cx, shape[1], node))
+    full = (isinstance(shape[0], Const), isinstance(shape[1], Const))
+    if all(full) and all(tile.full) and sizes[0] * sizes[1] != tile.shape[0] * tile.shape[1]:
+        raise cx.fault(
+            codes.SHAPES,
+            f"{tile_words(tile.shape, tile.elem)} has {tile.shape[0] * tile.shape[1]} elements, "
+            f"{sizes[0]} x {sizes[1]} are {sizes[0] * sizes[1]}",
+            node,
+            help="the number of elements stays",
+        )
+    words = [expr(cx, number, "u32", span) for number in shape]
+    out = make(cx, "reshaped", (*sizes, tile.elem), full, span, None if dst == tile.local else dst)
+    cx.builder.stmt("reshape", span, dst=out.local, src=tile.local, rows=words[0], cols=words[1])
+    cx.release(tile)
+    return out
+
+
+def random(
+    cx: Cx,
+    shape: tuple[Number, Number],
+    numbers: tuple[Number, Number, Number],
+    elem: str,
+    at: ast.AST,
+    dst: int | None,
+) -> TileVal:
+    """Random numbers of a sequence: its seed, the place of the first, and the distance of rows."""
+    span = cx.span(at)
+    sizes = (room(cx, shape[0], at), room(cx, shape[1], at))
+    full = (isinstance(shape[0], Const), isinstance(shape[1], Const))
+    limits = [None if known else expr(cx, n, "u32", span) for n, known in zip(shape, full, strict=True)]
+    seed, first, pitch = (expr(cx, number, "u32", span) for number in numbers)
+    out = make(cx, "random", (*sizes, elem), full, span, dst)
+    cx.builder.stmt(
+        "random", span, dst=out.local, seed=seed, first=first, pitch=pitch, rows=limits[0], cols=limits[1]
+    )
+    return out
+
+
+def concat(cx: Cx, a: TileVal, b: TileVal, axis: int, node: ast.AST, dst: int | None) -> TileVal:
+    """Two tiles, one below the other (`axis` 0) or beside it (1)."""
+    span = cx.span(node)
+    a, b = upright(cx, a, span), upright(cx, b, span)
+    other = 1 - axis
+    what = ("row", "column")[other]
+    if a.shape[other] != b.shape[other] or not (a.full[other] and b.full[other]):
+        raise cx.fault(
+            codes.SHAPES,
+            f"{tile_words(a.shape, a.elem)} and {tile_words(b.shape, b.elem)} do not go together",
+            node,
+            help=f"with `axis={axis}` both have the same {what}s, all of them valid",
+        )
+    ends = [replace(tile, temp=False) for tile in (a, b)]
+    counts = [valid(cx, tile, axis, span) for tile in ends]
+    total = binary_number(cx, "add", counts[0], counts[1], span)
+    shape = (total, Const(a.shape[1])) if axis == 0 else (Const(a.shape[0]), total)
+    target = None if dst in (a.local, b.local) else dst
+    out = filled(cx, shape, Const(0.0), result_elem(a, b), node, target)
+    zero = Const(0)
+    for part, at in ((a, (zero, zero)), (b, (counts[0], zero) if axis == 0 else (zero, counts[0]))):
+        words = [expr(cx, number, "u32", span) for number in at]
+        cx.builder.stmt("insert", span, dst=out.local, src=part.local, row=words[0], col=words[1])
+    cx.release(a, b)
     return out
 
 

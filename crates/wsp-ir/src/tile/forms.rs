@@ -124,6 +124,51 @@ macro_rules! tile_forms {
                 src: T = In,
             } [gives Rows(src), Cols(src); work Each(dst)]
 
+            /// `TGATHER(dst, src, indices)`: `src[r][indices[r][c]]`, of rows that `src` and `indices` both have;
+            /// `TGATHER_ROWS`: `src[indices[r][c]][c]`, of columns that both have. An index that is no whole number, or past the end, stops
+            /// the run.
+            Gather "gather" {
+                /// Destination.
+                dst: T = Out,
+                /// What is taken from.
+                src: T = In,
+                /// Rows or columns of `src`, counted from 0, as real numbers.
+                indices: T = In,
+                /// Indices are rows; else they are columns.
+                by_row: bool = Flag,
+            } [gives Rows(indices), Cols(indices); work Each(dst)]
+
+            /// `TRESHAPE(dst, src[, rows[, cols]])`: the elements of `src`, row by row, as so many rows and columns, which must have room
+            /// for exactly these. What is left out is the capacity of `dst`.
+            Reshape "reshape" {
+                /// Destination.
+                dst: T = Out,
+                /// Operand.
+                src: T = In,
+                /// Rows of the result.
+                rows: Option<E> = MaybeCount,
+                /// Columns of the result.
+                cols: Option<E> = MaybeCount,
+            } [gives AtMost(rows), AtMost(cols); work Each(dst)]
+
+            /// `TRANDOM(dst, seed, first, pitch[, rows[, cols]])`: element (`r`, `c`) of the valid part becomes number `first + r · pitch + c`
+            /// of the seed's sequence, from 0 up to 1, exclusive: a multiple of 2⁻²⁴. Valid rows are the smaller of the capacity and
+            /// `rows`, columns likewise.
+            Random "random" {
+                /// Destination.
+                dst: T = Out,
+                /// Which sequence.
+                seed: E = Count "the seed of random numbers",
+                /// The number of element (0, 0) in it.
+                first: E = Count "the place of the first random number",
+                /// How much further the first element of the next row is.
+                pitch: E = Count "the distance of rows in random numbers",
+                /// At most this many rows.
+                rows: Option<E> = MaybeCount,
+                /// At most this many columns.
+                cols: Option<E> = MaybeCount,
+            } [gives AtMost(rows), AtMost(cols); work Each(dst)]
+
             /// `TMATMUL`, `TMATMUL_ACC`: `dst (+)= a · b`. The inner dimension is the smaller of the operands' valid ones.
             MatMul "matmul" {
                 /// Destination; with `accumulate` its valid part must have the result's shape.

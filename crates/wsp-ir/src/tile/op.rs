@@ -121,6 +121,9 @@ macro_rules! role {
     (part $f:ident $adds:ident $field:ident Count) => {
         $f(Part::Number($field, ScalarTy::U32, COUNT))
     };
+    (part $f:ident $adds:ident $field:ident Count $what:literal) => {
+        $f(Part::Number($field, ScalarTy::U32, $what))
+    };
     (part $f:ident $adds:ident $field:ident MaybeCount) => {
         if let Some(number) = $field {
             $f(Part::Number(number, ScalarTy::U32, COUNT));

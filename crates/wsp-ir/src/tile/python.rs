@@ -141,6 +141,34 @@ pub(super) const EXTRACT: PythonForm = function(
      `shape = (rows, columns)` is the room of the result, in constants. What lies past the end of the tile is not valid.",
 );
 
+pub(super) const GATHERED: PythonForm = function(
+    "gather",
+    "tile: Tile, indices: Tile, axis: int = 1",
+    "Tile",
+    "With `axis=1`, the element of the same row and of the column that `indices` says; with `axis=0`, of the same column and of that row.\n\n\
+     `indices` is an `f32` tile of whole numbers, such as `argmax`, `topk` and `iota` give. It has the rows of `tile` (`axis=1`) or its columns \
+     (`axis=0`), and its shape is that of the result. An index that is no whole number, or past what is valid of `tile`, stops the run.",
+);
+
+pub(super) const RESHAPE: PythonForm = function(
+    "reshape",
+    "tile: Tile, shape: tuple[int, int]",
+    "Tile",
+    "The elements of a tile, row by row, in another shape.\n\n\
+     `shape` is as in `full`, and has as many elements as the valid part of `tile`.",
+);
+
+pub(super) const RANDOM: PythonForm = function(
+    "random",
+    "shape: tuple[int, int], seed: int, first: int = 0, pitch: int | None = None, dtype: DType = f32",
+    "Tile",
+    "Random numbers from 0 up to 1, exclusive, evenly distributed: multiples of 2^-24, rounded to `dtype`, which may give 1 in `f16` and `bf16`.\n\n\
+     Element `(r, c)` is number `first + r · pitch + c` of the sequence of `seed`; without `pitch` rows follow each other. A number depends on the seed \
+     and its place in the sequence alone, so tiles of any size give an array the same numbers: with `first = i · n + j` and `pitch = n` for the \
+     tile that begins in row `i` and column `j` of an array of `n` columns. `shape` is as in `full`. `seed`, `first` and `pitch` are below 2^32. \
+     The generator is Philox-4x32 with 10 rounds.",
+);
+
 pub(super) const TOPK: PythonForm = function(
     "topk",
     "values: Tile, indices: Tile, src: Tile, first: int",

@@ -109,6 +109,7 @@ const fn pto(name: &'static str, args: &'static [&'static str]) -> PtoWord {
 
 const UNARY: &[&str] = &["dst", "src"];
 const BINARY: &[&str] = &["dst", "a", "b"];
+const GATHER: &[&str] = &["dst", "src", "indices"];
 const WITH_NUMBER: &[&str] = &["dst", "a", "value"];
 const WITH_COLUMN: &[&str] = &["dst", "a", "column"];
 const WITH_ROW: &[&str] = &["dst", "a", "row"];
@@ -397,6 +398,13 @@ tile_ops! {
             "`a` where the mask is not 0, else `b`";
         "cumsum" [pto("TCUMSUM", UNARY)] [of_tile("cumsum", "")]
             "the sum of every element and those before it in its row, added from the first on";
+        "gather" [pto("TGATHER", GATHER), PtoWord { name: "TGATHER_ROWS", args: GATHER, flag: Some("by_row") }] [GATHERED]
+            "the element of `src` in the same row and the column that the index says; with `TGATHER_ROWS` in the same column and that row. \
+             Indices are a `float` tile, counted from 0: one that is no whole number or past the end is a fault";
+        "reshape" [pto("TRESHAPE", &["dst", "src", "[rows]", "[cols]"])] [RESHAPE]
+            "the elements of `src`, row by row, as `rows × cols`, which must be as many; without these numbers, as the capacity of `dst`";
+        "random" [pto("TRANDOM", &["dst", "seed", "first", "pitch", "[rows]", "[cols]"])] [RANDOM]
+            "element (`r`, `c`) becomes number `first + r · pitch + c` of the sequence of `seed`, evenly distributed in [0, 1)";
         "transpose" [pto("TTRANS", UNARY)]
             [of_tile("transpose", "Rows and columns exchanged; the same as `tile.T`."), PythonForm::Written("tile.T")] "rows and columns exchanged";
         "mask" [pto("TMASK", &["tile", "cols", "value"]), pto("TMASK_ROWS", &["tile", "rows", "value"])] [MASK]

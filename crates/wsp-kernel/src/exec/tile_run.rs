@@ -5,7 +5,7 @@ use super::recording::Recorder;
 use super::tile_code::{PlaceCode, TileCode, TileDecl, TileInst, TileStep};
 use super::tile_trap;
 use crate::memory::{Fault, TensorMem, Window};
-use crate::tile::{MatMul, Tiles, TopK};
+use crate::tile::{MatMul, Sequence, Tiles, TopK};
 use crate::{Env, Trap};
 use wsp_core::MAX_RANK;
 use wsp_diag::Span;
@@ -230,6 +230,14 @@ impl TileRun<'_> {
             TileOp::RowReduce { op, dst, src } => tiles.row_reduce(op, dst, src)?,
             TileOp::ColReduce { op, dst, src } => tiles.col_reduce(op, dst, src)?,
             TileOp::CumSum { dst, src } => tiles.cumsum(dst, src)?,
+            TileOp::Gather { dst, src, indices, by_row } => tiles.gather(dst, src, indices, by_row)?,
+            TileOp::Reshape { dst, src, rows, cols } => {
+                tiles.reshape(dst, src, rows.map(word), cols.map(word))?;
+            }
+            TileOp::Random { dst, seed, first, pitch, rows, cols } => {
+                let sequence = Sequence { seed: word(seed), first: word(first), pitch: word(pitch) };
+                tiles.random(dst, sequence, rows.map(word), cols.map(word));
+            }
             TileOp::MatMul { dst, a, b, transpose_b, accumulate } => {
                 tiles.matmul(MatMul { dst, a, b, transpose_b, accumulate })?;
             }

@@ -3,7 +3,8 @@
 use super::tile_code::{TileDecl, TileInst};
 use super::tile_run::{PastEnd, TileRun};
 use super::trap::{
-    TENSOR_BOUNDS, TILE_CAPACITY, TILE_ELEMENT, TILE_SHAPE, TILE_SIZE, TILE_UNWRITTEN, never_stored,
+    TENSOR_BOUNDS, TILE_CAPACITY, TILE_ELEMENT, TILE_INDEX, TILE_SHAPE, TILE_SIZE, TILE_UNWRITTEN,
+    never_stored,
 };
 use crate::Trap;
 use crate::memory::Fault;
@@ -142,6 +143,18 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
             Trap::new(TILE_CAPACITY, format!("index {index} is too large for a tile of indices"), span)
                 .note("from 16777216 = 2^24 on, `float` does not hold every whole number")
         }
+        Fault::NoPlace { at, index, extent, by_row } => {
+            let (index, what) = (f32::from_bits(index), if by_row { "row" } else { "column" });
+            let tiles = inst.tiles();
+            let [src, indices] =
+                [1, 2].map(|place| tiles.get(place).map_or("?", |tile: &usize| &run.decls[*tile].name));
+            Trap::new(TILE_INDEX, format!("index {index} of `{indices}` is no {what} of `{src}`"), span)
+                .note(format!("the index is in row {} and column {} of `{indices}`", at.rows, at.cols))
+                .note(match extent {
+                    0 => format!("`{src}` has no {what} here"),
+                    _ => format!("{what}s are the whole numbers from 0 to {}", extent - 1),
+                })
+        }
         Fault::Rank { .. }
         | Fault::PageMissing { .. }
         | Fault::OutsideBuffer { .. }
@@ -187,6 +200,13 @@ fn shape_message(inst: &TileInst, run: &TileRun<'_>) -> String {
         }
         TileOp::Load { dst, .. } => {
             format!("tile `{}` does not fit its place in `{}`", name(*dst), tensor_name(inst, run))
+        }
+        TileOp::Gather { src, indices, by_row, .. } => {
+            let what = if *by_row { "columns" } else { "rows" };
+            format!("the indices `{}` do not have the {what} of `{}`", name(*indices), name(*src))
+        }
+        TileOp::Reshape { dst, src, .. } => {
+            format!("the shape of `{}` has not as many elements as `{}`", name(*dst), name(*src))
         }
         _ => "tiles do not go together".to_owned(),
     }

@@ -121,6 +121,17 @@ pub enum Fault {
         /// The index.
         index: u64,
     },
+    /// An index of a tile of indices that is no row or column of the tile that is taken from.
+    NoPlace {
+        /// Row and column of the index.
+        at: Shape,
+        /// The bits of the index, an `f32`.
+        index: u32,
+        /// Rows or columns that there are.
+        extent: u32,
+        /// Indices are rows.
+        by_row: bool,
+    },
     /// An operand's valid part does not have the shape that the operation needs.
     ShapeMismatch {
         /// The operand's valid part.

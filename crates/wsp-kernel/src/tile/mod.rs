@@ -17,6 +17,8 @@ mod buffer;
 mod elementwise;
 mod matmul;
 mod order;
+mod places;
+mod random;
 mod reduce;
 mod stride;
 mod tiles;
@@ -28,6 +30,7 @@ mod transfer;
 mod tests;
 
 pub(crate) use matmul::MatMul;
+pub(crate) use random::Sequence;
 pub(crate) use tiles::Tiles;
 pub(crate) use together::multiply_together;
 pub(crate) use top_k::TopK;

@@ -83,6 +83,10 @@ impl Sema<'_> {
                 self.check_result(b, callee, op, &tiles)?;
                 lists.iter().try_for_each(|list| self.check_indices(b, callee, *list, "the lists"))?;
                 match op {
+                    TileOp::Gather { by_row, .. } => {
+                        self.check_indices(b, callee, tiles[2], "the indices")?;
+                        self.check_gather(b, callee, &tiles, *by_row)
+                    }
                     TileOp::RowReduce { op, .. } | TileOp::ColReduce { op, .. } if op.gives_places() => {
                         self.check_indices(b, callee, tiles[0], "the places")
                     }
@@ -168,6 +172,21 @@ impl Sema<'_> {
                 .label(declared, "declared here")
                 .note("a narrower type does not hold every index, and would change the order of values"),
         ))
+    }
+
+    /// Checks that indices have the rows of what they take from, or its columns.
+    fn check_gather(&mut self, b: &Body, callee: &Ident, tiles: &[Named], by_row: bool) -> Res<()> {
+        let &[_, src, indices] = tiles else { return Ok(()) };
+        let (from, at) = (self.tile_ty(b, src.tile), self.tile_ty(b, indices.tile));
+        let (agree, needed) = match by_row {
+            true => (may_agree(&from.cols, &at.cols), "as many columns"),
+            false => (may_agree(&from.rows, &at.rows), "as many rows"),
+        };
+        if agree {
+            return Ok(());
+        }
+        let d = self.shape_error(callee, indices.span, needed, [(&from, src.span), (&at, indices.span)]);
+        Err(self.fail(d))
     }
 
     /// Checks the tiles of a product: the result, the left and the right operand.

@@ -97,6 +97,12 @@ Usually an index or a slot is another one in the kernel that loads than in the o
 left out, or the order is not stated. Store the elements first; give an output that is meant to begin with
 values as an input (`--input NAME=FILE.npy`, or made up: `--fill NAME`). In a task graph, `MC_COPY` of such bytes over a
 tensor that comes from outside is one as well: they would replace values by what nothing has stored.";
+    /// An index of a tile of indices that leads nowhere.
+    pub(crate) TILE_INDEX = 617, "no such row or column of a tile",
+        "\
+`TGATHER` takes elements of a tile by an index that is no whole number, below 0, or not below the columns (with `TGATHER_ROWS` the rows) that
+are valid of it. Nothing was taken. Indices are counted from 0; `TROWARGMAX` and `TTOPK` give -1 where they found nothing, which `TMAXS`
+or `TSEL` replaces.";
     /// A tier index past the end of its tier set.
     pub(crate) TIER_INDEX = 620, "no such tier",
         "\

@@ -6,6 +6,7 @@ mod elementwise;
 mod functions;
 mod matmul;
 mod parts;
+mod places;
 mod reduce;
 mod select;
 mod together;
@@ -15,8 +16,7 @@ use super::Tiles;
 use crate::memory::{Layout, Shape, TensorMem, Window};
 use wsp_core::DType;
 use wsp_memory::Bytes;
-use wsp_simd::{Level, Mode};
-use wsp_simd::{round_to, write_f32};
+use wsp_simd::{Level, Mode, round_to, write_f32};
 
 /// Columns around every vector width, and those of usual heads.
 pub(super) const COLS: [u32; 12] = [0, 1, 7, 15, 16, 17, 64, 80, 96, 128, 130, 512];

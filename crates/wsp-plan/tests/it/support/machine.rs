@@ -221,7 +221,9 @@ impl<'a> Machine<'a> {
                 let index = self.all(&at.index)?;
                 return self.touch_tile(*tensor, true, &index, at, self.valid[src]);
             }
-            TileOp::Fill { dst, rows, cols, .. } => {
+            TileOp::Fill { dst, rows, cols, .. }
+            | TileOp::Reshape { dst, rows, cols, .. }
+            | TileOp::Random { dst, rows, cols, .. } => {
                 let (mut r, mut c) = cap(self, *dst)?;
                 if let Some(e) = rows {
                     r = r.min(self.u32(e)?);
@@ -234,6 +236,7 @@ impl<'a> Machine<'a> {
             TileOp::Unary { dst, src, .. } | TileOp::Clamp { dst, src, .. } | TileOp::CumSum { dst, src } => {
                 (*dst, self.valid[src])
             }
+            TileOp::Gather { dst, indices, .. } => (*dst, self.valid[indices]),
             TileOp::Select { dst, mask, .. } => (*dst, self.valid[mask]),
             TileOp::Binary { dst, a, .. } => (*dst, self.valid[a]),
             TileOp::RowReduce { dst, src, .. } => (*dst, (self.valid[src].0, 1)),

@@ -1,0 +1,94 @@
+//! Tile operations by their words in `.pto` files, each with what it should store.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use crate::tiers::run;
+use wsp_diag::{SourceMap, render_all};
+
+/// The first four rows of `y` after a kernel that is given 4 × 8 tiles `x`, whose rows are -3 … 4, `row`, -0.5 … 6.5, and `t`.
+fn stored(body: &str) -> Result<Vec<f32>, String> {
+    let text = format!(
+        "PTO_SHAPE(lens, n)
+         PTO_SHAPE(y, n, 4, 8)
+         PTO_SPACE(S) {{ PTO_AXIS(i, 0, n) }}
+         struct D {{ uint32_t i; }};
+         PTO_KERNEL_IMPL(k) {{
+             auto d = PTO_GET_DESCRIPTOR<D>();
+             VecTile<float, 4, 8> x; VecTile<float, 1, 8> row; VecTile<float, 4, 8> t;
+             TCI(x, -3); TCI(row, 0); TADDS(row, row, -0.5f); TASSIGN(t, 9.0f);
+             {body}
+             TSTORE(y, t, {{d.i, 0, 0}});
+         }}
+         PTO_DESCRIPTOR_GEN(S) {{ PTO_SCHEDULED_FOR(i) {{ PTO_EMIT_DESCRIPTOR(D{{ .i = i }}); }} }}
+         void go(uint32_t* lens, Tensor<float> y) {{ PTO_LAUNCH(S, {{ .lens = lens, .y = y }}); }}"
+    );
+    run(&text, &[1]).map_err(|found| render_all(&found, &SourceMap::default(), false))
+}
+
+/// A value for each row and column.
+fn of(value: impl Fn(usize, usize) -> f32) -> Vec<f32> {
+    (0..32).map(|at| value(at / 8, at % 8)).collect()
+}
+
+#[test]
+fn comparisons_choices_limits_and_sums_are_written_by_their_words() {
+    let x = |c: usize| c as f32 - 3.0;
+    let is = |holds: bool| if holds { 1.0 } else { 0.0 };
+    for (body, want) in [
+        ("TCMP_LT(t, x, t);", of(|_, _| 1.0)),
+        ("TCOLEXPANDCMP_GE(t, x, row);", of(|_, _| 0.0)),
+        ("TMULS(t, x, 2.0f); TCMP_GT(t, t, x);", of(|_, c| is(x(c) > 0.0))),
+        ("TRELU(t, x); TCMP_EQ(t, t, x);", of(|_, c| is(x(c) >= 0.0))),
+        ("TABS(t, x); TCMP_NE(t, t, x);", of(|_, c| is(x(c) < 0.0))),
+        ("TASSIGN(t, 2.0f); TCMP_LE(t, x, t);", of(|_, c| is(x(c) <= 2.0))),
+        (
+            "VecTile<float, 4, 8> m; TRELU(m, x); TSEL(t, m, x, t);",
+            of(|_, c| if x(c) > 0.0 { x(c) } else { 9.0 }),
+        ),
+        ("TCLAMP(t, x, -1.5f, 2.0f);", of(|_, c| x(c).clamp(-1.5, 2.0))),
+        ("TCUMSUM(t, x);", of(|_, c| (0..=c).map(x).sum())),
+        ("VecTile<float, 4, 1> m; TROWMEAN(m, x); TROWEXPANDADD(t, x, m);", of(|_, c| x(c) + 0.5)),
+        ("VecTile<float, 4, 1> m; TROWARGMIN(m, x); TROWEXPANDADD(t, x, m);", of(|_, c| x(c))),
+        ("TFLOOR(row, row); TCOLEXPANDADD(t, x, row);", of(|_, c| x(c) + c as f32 - 1.0)),
+        ("TCEIL(row, row); TCOLEXPANDADD(t, x, row);", of(|_, c| x(c) + c as f32)),
+    ] {
+        assert_eq!(stored(body).unwrap_or_else(|found| panic!("{body}\n{found}")), want, "{body}");
+    }
+}
+
+#[test]
+fn elements_are_taken_by_index_and_row_by_row() {
+    for (body, want) in [
+        ("TADDS(x, x, 3.0f); TGATHER(t, x, x);", of(|_, c| c as f32)),
+        ("VecTile<float, 4, 8> at; TABS(at, x); TGATHER(t, x, at);", of(|_, c| (c as f32 - 3.0).abs() - 3.0)),
+        (
+            "VecTile<float, 8, 4> s; TTRANS(s, x); VecTile<float, 3, 4> at; TASSIGN(at, 6.0f); \
+             VecTile<float, 3, 4> g; TGATHER_ROWS(g, s, at); TINSERT(t, g, 1, 2);",
+            of(|r, c| if r > 0 && (2..6).contains(&c) { 3.0 } else { 9.0 }),
+        ),
+        ("VecTile<float, 8, 4> s; TRESHAPE(s, x); TTRANS(t, s);", of(|r, c| (4 * c + r) as f32 % 8.0 - 3.0)),
+        ("VecTile<float, 8, 8> s; TRESHAPE(s, x, 2, 16); TTRANS(t, x);", Vec::new()),
+    ] {
+        match stored(body) {
+            Ok(have) => assert_eq!(have, want, "{body}"),
+            Err(found) => assert!(want.is_empty() && found.contains("WSP0"), "{body}\n{found}"),
+        }
+    }
+    let wrong = stored("TGATHER(t, x, x);").unwrap_err();
+    assert!(wrong.contains("error[WSP0617]: index -3 of `x` is no column of `x`"), "{wrong}");
+    assert!(wrong.contains("columns are the whole numbers from 0 to 7"), "{wrong}");
+    let many = stored("VecTile<float, 4, 8> s; TRESHAPE(s, x, 4, d.i + 7);").unwrap_err();
+    assert!(many.contains("error[WSP0611]: the shape of `s` has not as many elements as `x`"), "{many}");
+}
+
+#[test]
+fn random_numbers_are_those_of_the_sequence() {
+    // The upper 24 bits of the known answer of Philox-4x32-10 for a counter and a key of 0.
+    let words = [0x6627_E8D5_u32, 0xE169_C58D, 0xBC57_AC4C, 0x9B00_DBD8];
+    let have = stored("TRANDOM(t, 0, 0, 8);").unwrap();
+    for (have, word) in have.iter().zip(words) {
+        assert_eq!(*have, (word >> 8) as f32 / 16_777_216.0);
+    }
+    let later = stored("TRANDOM(t, d.i, 3, 8);").unwrap();
+    assert_eq!(later[..29], have[3..]);
+    assert_ne!(stored("TRANDOM(t, 1, 0, 8);").unwrap(), have);
+}
