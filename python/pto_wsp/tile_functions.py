@@ -135,7 +135,9 @@ FORMS: dict[str, Form] = {
     "minimum": Form("binary", "min", ()),
     "neg": Form("unary", "neg", ()),
     "random": Form(
-        "random", None, (("seed", "u32"), ("first", "u32"), ("pitch", "u32"), ("rows", "u32"), ("cols", "u32"))
+        "random",
+        None,
+        (("seed", "u32"), ("first", "u32"), ("pitch", "u32"), ("rows", "u32"), ("cols", "u32")),
     ),
     "recip": Form("unary", "recip", ()),
     "relu": Form("unary", "relu", ()),
@@ -445,9 +447,9 @@ def gather(tile: Tile, indices: Tile, axis: int = 1) -> Tile:
     """With `axis=1`, the element of the same row and of the column that `indices` says; with `axis=0`, of the
     same column and of that row.
 
-    `indices` is an `f32` tile of whole numbers, such as `argmax`, `topk` and `iota` give. It has the rows
-    of `tile` (`axis=1`) or its columns (`axis=0`), and its shape is that of the result. An index that is
-    no whole number, or past what is valid of `tile`, stops the run.
+    `indices` is an `f32` tile of whole numbers, such as `rowargmax`, `topk` and `iota` give. It has the
+    rows of `tile` (`axis=1`) or its columns (`axis=0`), and its shape is that of the result. An index that
+    is no whole number, or past what is valid of `tile`, stops the run.
     """
     outside("gather")
 
@@ -460,7 +462,9 @@ def reshape(tile: Tile, shape: tuple[int, int]) -> Tile:
     outside("reshape")
 
 
-def random(shape: tuple[int, int], seed: int, first: int = 0, pitch: int | None = None, dtype: DType = f32) -> Tile:
+def random(
+    shape: tuple[int, int], seed: int, first: int = 0, pitch: int | None = None, dtype: DType = f32
+) -> Tile:
     """Random numbers from 0 up to 1, exclusive, evenly distributed: multiples of 2^-24, rounded to `dtype`,
     which may give 1 in `f16` and `bf16`.
 

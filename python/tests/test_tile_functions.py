@@ -258,6 +258,17 @@ def test_tiles_of_any_size_give_an_array_the_same_random_numbers():
 
 
 @kernel
+def far(y: Out):
+    y[...] = pto.random((6, 5), 3, first=2**32 - 1, pitch=2**32 - 1)
+
+
+def test_places_of_random_numbers_go_beyond_32_bits():
+    y = np.zeros((6, 5), np.float32)
+    run(far, y=y)
+    assert len(np.unique(y)) == y.size
+
+
+@kernel
 def joined(a: In, b: In, below: Out, beside: Out):
     s, t = pto.load(a), pto.load(b)
     below[...] = pto.concat(s, t, axis=0)

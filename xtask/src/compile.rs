@@ -1,7 +1,7 @@
 //! Compiles all that the workspace has, with lints.
 //!
-//! Clippy's driver is the compiler with lints. In the compiler's place it lints what `cargo test` compiles, so each crate of the project is read once,
-//! where `cargo clippy` would read it a second time. What users build is never compiled so: their programs and the package of Python have
+//! Clippy's driver is the compiler with lints. In the compiler's place it lints what `cargo test` compiles, which `cargo clippy` would
+//! read once more. What users build is never compiled so: their programs and the package of Python have
 //! folders of the release profile, which this module has no part in.
 
 use crate::project::Project;
@@ -12,10 +12,19 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What is compiled: all that the workspace compiles, then the library as users have it who turn no feature on.
+/// What is compiled: libraries, programs, tests and examples; then read again what these leave out, which are the library as users have it who
+/// turn no feature on, and programs without tests of their own, of which the first compiles the unit tests only.
 const WHAT: [&[&str]; 2] = [
-    &["test", "--no-run", "--no-fail-fast", "--workspace", "--all-targets"],
-    &["build", "--keep-going", "--workspace", "--lib", "--no-default-features"],
+    &["test", "--no-run", "--no-fail-fast", "--workspace"],
+    &[
+        "check",
+        "--keep-going",
+        "--package=pto-wsp",
+        "--package=xtask",
+        "--package=peer-rayon",
+        "--lib",
+        "--bins",
+    ],
 ];
 
 /// A cargo command whose compiler lints crates of the workspace. All commands made here share what they compile.
@@ -96,8 +105,9 @@ impl Findings {
         let finding = said["reason"] == "compiler-message"
             && ["warning", "error"].iter().any(|level| word("level").starts_with(level));
         // As in "2 warnings emitted".
-        if finding && !word("message").ends_with(" emitted") && self.shown.insert(word("rendered").to_owned())
-        {
+        let is_count = word("message").starts_with(|c: char| c.is_ascii_digit())
+            && word("message").ends_with(" emitted");
+        if finding && !is_count && self.shown.insert(word("rendered").to_owned()) {
             output.write_all(word("rendered").as_bytes())?;
         }
         Ok(())

@@ -3,6 +3,7 @@
 use crate::compile::{self, Tests};
 use crate::project::Project;
 use anyhow::{Context, Result, ensure};
+use std::cell::Cell;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
@@ -36,7 +37,10 @@ pub(crate) fn libraries(
         writeln!(output, "\n{} {target}", name.display())?;
         let mut command = Command::new(program);
         command.current_dir(folder).env("CARGO_MANIFEST_DIR", folder);
-        passed &= counted(command, result_line, tally, output)?;
+        let told = Cell::new(false);
+        let counts = |line: &str| result_line(line).inspect(|_| told.set(true));
+        passed &= counted(command, counts, tally, output)?;
+        ensure!(told.get(), "the tests of {target} in {} ended without a result", name.display());
     }
     let command = compile::cargo(project, &["test", "--no-fail-fast", "--workspace", "--doc"])?;
     Ok(counted(command, result_line, tally, output)? && passed)

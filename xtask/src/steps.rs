@@ -66,14 +66,12 @@ impl<W: Write> Run<W> {
         Ok(writeln!(self.output, "    {name}: {how}")?)
     }
 
-    /// Shows what another run printed, and adds what it yielded.
-    fn add(&mut self, other: Run<Vec<u8>>) -> Result<()> {
-        self.output.write_all(&other.output)?;
+    /// Adds what another run yielded.
+    fn add<V>(&mut self, other: Run<V>) {
         self.tally.passed += other.tally.passed;
         self.tally.failed += other.tally.failed;
         self.failed.extend(other.failed);
         self.skipped.extend(other.skipped);
-        Ok(())
     }
 
     /// Prints what failed and the counts; whether all went well.
@@ -111,21 +109,28 @@ pub(crate) fn test(project: &Project) -> Result<bool> {
             Ok(clean)
         })?;
         run.step("tests", |tally, output| runners::libraries(project, &tests, tally, output))?;
-        match users.join() {
-            Ok(users) => run.add(users?),
-            Err(_) => anyhow::bail!("the thread that tests what users build panicked"),
-        }
+        let users =
+            users.join().map_err(|_| anyhow::anyhow!("the thread that tests what users build panicked"));
+        run.add(users??);
+        anyhow::Ok(())
     })?;
     run.finish()
 }
 
-/// The steps that take what users build; their output is kept.
+/// The steps that take what users build. What a step printed is shown when it has ended.
 fn as_users_build(project: &Project) -> Result<Run<Vec<u8>>> {
+    type Step = fn(&Project, &mut Tally, &mut dyn Write) -> Result<bool>;
+    let steps: [(&str, Step); 4] = [
+        ("README command", |project, _, output| readme_command(project, output)),
+        ("tests of the program", runners::program),
+        ("Python package", python::test),
+        ("loom models", runners::models),
+    ];
     let mut run = Run::new(Vec::new());
-    run.step("README command", |_, output| readme_command(project, output))?;
-    run.step("tests of the program", |tally, output| runners::program(project, tally, output))?;
-    run.step("Python package", |tally, output| python::test(project, tally, output))?;
-    run.step("loom models", |tally, output| runners::models(project, tally, output))?;
+    for (name, work) in steps {
+        run.step(name, |tally, output| work(project, tally, output))?;
+        std::io::stdout().write_all(&std::mem::take(&mut run.output))?;
+    }
     Ok(run)
 }
 

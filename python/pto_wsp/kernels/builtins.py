@@ -285,7 +285,9 @@ def _random(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
     given = bound["pitch"][0]
     is_left_out = isinstance(given, Const) and given.value is None
     pitch = shape[1] if is_left_out else _integer(cx, bound, "pitch", "random")
-    return tiles.random(cx, shape, (seed, first, pitch), elem, bound["shape"][1], dst)
+    at = [bound[name][1] for name in ("seed", "first", "shape" if is_left_out else "pitch")]
+    words = [scalars.expr(cx, n, "u32", cx.span(a)) for n, a in zip((seed, first, pitch), at, strict=True)]
+    return tiles.random(cx, shape, words, elem, bound["shape"][1], dst)
 
 
 @_builtin("concat")
@@ -298,9 +300,7 @@ def _concat(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
 @_builtin("broadcast")
 def _broadcast(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
     shape, tile = _shape(cx, *bound["shape"]), _tile(cx, bound, "tile", "broadcast")
-    # A product with 1 has the bits of the other factor.
-    ones = tiles.filled(cx, shape, Const(1.0), tile.elem, bound["shape"][1], None)
-    return tiles.binary(cx, "mul", ones, tile, node, dst)
+    return tiles.broadcast(cx, tile, shape, node, dst)
 
 
 def _axis(cx: Cx, bound: Bound, function: str) -> int:

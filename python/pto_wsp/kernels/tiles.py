@@ -518,9 +518,7 @@ def extract(
     return out
 
 
-def gather(
-    cx: Cx, tile: TileVal, indices: TileVal, axis: int, node: ast.AST, dst: int | None
-) -> TileVal:
+def gather(cx: Cx, tile: TileVal, indices: TileVal, axis: int, node: ast.AST, dst: int | None) -> TileVal:
     """Elements of a tile by rows (`axis` 0) or columns (1) that another tile says."""
     span = cx.span(node)
     tile, indices = upright(cx, tile, span), upright(cx, indices, span)
@@ -532,7 +530,7 @@ def gather(
             help="indices are `f32`, which has every whole number up to 2^24: `pto.cast(indices, f32)`",
         )
     other = 1 - axis
-    if tile.shape[other] != indices.shape[other] and all(t.full[other] for t in (tile, indices)):
+    if not _same_extent(tile, indices, other):
         what = ("row", "column")[other]
         raise cx.fault(
             codes.SHAPES,
@@ -544,16 +542,12 @@ def gather(
     taken = {tile.local, indices.local}
     target = None if dst in taken else dst
     out = make(cx, "gathered", (*indices.shape, tile.elem), indices.full, span, target)
-    cx.builder.stmt(
-        "gather", span, dst=out.local, src=tile.local, indices=indices.local, by_row=axis == 0
-    )
+    cx.builder.stmt("gather", span, dst=out.local, src=tile.local, indices=indices.local, by_row=axis == 0)
     cx.release(tile, indices)
     return out
 
 
-def reshape(
-    cx: Cx, tile: TileVal, shape: tuple[Number, Number], node: ast.AST, dst: int | None
-) -> TileVal:
+def reshape(cx: Cx, tile: TileVal, shape: tuple[Number, Number], node: ast.AST, dst: int | None) -> TileVal:
     """The elements of a tile, row by row, in another shape."""
     span = cx.span(node)
     tile = upright(cx, tile, span)
@@ -577,7 +571,7 @@ def reshape(
 def random(
     cx: Cx,
     shape: tuple[Number, Number],
-    numbers: tuple[Number, Number, Number],
+    numbers: Sequence[Expr],
     elem: str,
     at: ast.AST,
     dst: int | None,
@@ -587,7 +581,7 @@ def random(
     sizes = (room(cx, shape[0], at), room(cx, shape[1], at))
     full = (isinstance(shape[0], Const), isinstance(shape[1], Const))
     limits = [None if known else expr(cx, n, "u32", span) for n, known in zip(shape, full, strict=True)]
-    seed, first, pitch = (expr(cx, number, "u32", span) for number in numbers)
+    seed, first, pitch = numbers
     out = make(cx, "random", (*sizes, elem), full, span, dst)
     cx.builder.stmt(
         "random", span, dst=out.local, seed=seed, first=first, pitch=pitch, rows=limits[0], cols=limits[1]
@@ -620,6 +614,21 @@ def concat(cx: Cx, a: TileVal, b: TileVal, axis: int, node: ast.AST, dst: int | 
         cx.builder.stmt("insert", span, dst=out.local, src=part.local, row=words[0], col=words[1])
     cx.release(a, b)
     return out
+
+
+def broadcast(cx: Cx, tile: TileVal, shape: tuple[Number, Number], node: ast.AST, dst: int | None) -> TileVal:
+    """One column, one row or one element, repeated to a shape."""
+    tile = upright(cx, tile, cx.span(node))
+    # A product with 1 has the bits of the other factor.
+    ones = filled(cx, shape, Const(1.0), tile.elem, node, None)
+    if _fit(ones, tile) is None:
+        raise cx.fault(
+            codes.SHAPES,
+            f"{tile_words(tile.shape, tile.elem)} cannot be repeated to {ones.shape[0]} x {ones.shape[1]}",
+            node,
+            help="what is repeated is a column of as many rows, a row of as many columns, or one element",
+        )
+    return binary(cx, "mul", ones, tile, node, dst)
 
 
 def room(cx: Cx, size: Number, at: ast.AST) -> int:

@@ -183,7 +183,7 @@ fn counted_tiles_order_tasks_of_all_aicpus() {
         }";
     let expected = outputs(text, &WorkloadOptions { sequential: true, ..WorkloadOptions::default() });
     for aicpus in [1, 2, 3, 16] {
-        for seed in 0..3 {
+        for seed in 0..6 {
             let options =
                 WorkloadOptions { seed, window: Some(u32::from(aicpus)), ..on(aicpus, Expand::Bytecode) };
             assert_eq!(outputs(text, &options), expected);

@@ -149,7 +149,7 @@ macro_rules! tile_forms {
                 rows: Option<E> = MaybeCount,
                 /// Columns of the result.
                 cols: Option<E> = MaybeCount,
-            } [gives AtMost(rows), AtMost(cols); work Each(dst)]
+            } [gives Exactly(rows), Exactly(cols); work Each(dst)]
 
             /// `TRANDOM(dst, seed, first, pitch[, rows[, cols]])`: element (`r`, `c`) of the valid part becomes number `first + r · pitch + c`
             /// of the seed's sequence, from 0 up to 1, exclusive: a multiple of 2⁻²⁴. Valid rows are the smaller of the capacity and

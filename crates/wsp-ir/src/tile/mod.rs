@@ -113,6 +113,8 @@ pub enum TileExtent<'a, T = LocalId, E = Expr> {
     Capacity,
     /// All that the destination has room for, or the number where that is smaller.
     AtMost(Option<&'a E>),
+    /// The number, or all that the destination has room for; never more.
+    Exactly(Option<&'a E>),
 }
 
 /// How much an operation does at most.

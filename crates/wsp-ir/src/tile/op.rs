@@ -156,6 +156,9 @@ macro_rules! role {
         let _ = $field;
     };
 
+    (extent Exactly($number:ident)) => {
+        TileExtent::Exactly($number.as_ref())
+    };
     (extent AtMost($number:ident)) => {
         TileExtent::AtMost($number.as_ref())
     };

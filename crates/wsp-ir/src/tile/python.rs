@@ -141,12 +141,12 @@ pub(super) const EXTRACT: PythonForm = function(
      `shape = (rows, columns)` is the room of the result, in constants. What lies past the end of the tile is not valid.",
 );
 
-pub(super) const GATHERED: PythonForm = function(
+pub(super) const GATHER: PythonForm = function(
     "gather",
     "tile: Tile, indices: Tile, axis: int = 1",
     "Tile",
     "With `axis=1`, the element of the same row and of the column that `indices` says; with `axis=0`, of the same column and of that row.\n\n\
-     `indices` is an `f32` tile of whole numbers, such as `argmax`, `topk` and `iota` give. It has the rows of `tile` (`axis=1`) or its columns \
+     `indices` is an `f32` tile of whole numbers, such as `rowargmax`, `topk` and `iota` give. It has the rows of `tile` (`axis=1`) or its columns \
      (`axis=0`), and its shape is that of the result. An index that is no whole number, or past what is valid of `tile`, stops the run.",
 );
 

@@ -109,7 +109,7 @@ const fn pto(name: &'static str, args: &'static [&'static str]) -> PtoWord {
 
 const UNARY: &[&str] = &["dst", "src"];
 const BINARY: &[&str] = &["dst", "a", "b"];
-const GATHER: &[&str] = &["dst", "src", "indices"];
+const WITH_INDICES: &[&str] = &["dst", "src", "indices"];
 const WITH_NUMBER: &[&str] = &["dst", "a", "value"];
 const WITH_COLUMN: &[&str] = &["dst", "a", "column"];
 const WITH_ROW: &[&str] = &["dst", "a", "row"];
@@ -398,7 +398,7 @@ tile_ops! {
             "`a` where the mask is not 0, else `b`";
         "cumsum" [pto("TCUMSUM", UNARY)] [of_tile("cumsum", "")]
             "the sum of every element and those before it in its row, added from the first on";
-        "gather" [pto("TGATHER", GATHER), PtoWord { name: "TGATHER_ROWS", args: GATHER, flag: Some("by_row") }] [GATHERED]
+        "gather" [pto("TGATHER", WITH_INDICES), PtoWord { name: "TGATHER_ROWS", args: WITH_INDICES, flag: Some("by_row") }] [GATHER]
             "the element of `src` in the same row and the column that the index says; with `TGATHER_ROWS` in the same column and that row. \
              Indices are a `float` tile, counted from 0: one that is no whole number or past the end is a fault";
         "reshape" [pto("TRESHAPE", &["dst", "src", "[rows]", "[cols]"])] [RESHAPE]

@@ -116,6 +116,7 @@ fn extent(extent: TileExtent<'_, &'static str, &'static str>) -> String {
         TileExtent::Outer(tile, _) => format!("columns of `{tile}`, or rows where it is transposed"),
         TileExtent::One => "1".to_owned(),
         TileExtent::Capacity => "at most the capacity".to_owned(),
+        TileExtent::Exactly(asked) => format!("`{}`, or the capacity", asked.unwrap()),
         TileExtent::AtMost(asked) => format!("at most the capacity and `{}`", asked.unwrap()),
     }
 }
@@ -195,6 +196,22 @@ fn filled(text: &str, width: usize) -> String {
     lines.iter().map(indented).collect::<Vec<_>>().join("\n")
 }
 
+/// A bracket with its parts as Python's formatter writes it: on the line, below it, or each on a line of its own, whatever is within 110
+/// columns first.
+fn within(open: &str, parts: &[String], close: &str, indent: usize) -> String {
+    let (inner, outer) = (" ".repeat(indent + 4), " ".repeat(indent));
+    let (line, below) =
+        (format!("{open}{}{close}", parts.join(", ")), format!("{inner}{}", parts.join(", ")));
+    if line.chars().count() + usize::from(indent > 0) <= 110 {
+        return line;
+    }
+    let below = match below.chars().count() <= 110 {
+        true => below,
+        false => parts.iter().map(|part| format!("{inner}{part},")).collect::<Vec<_>>().join("\n"),
+    };
+    format!("{open}\n{below}\n{outer}{close}")
+}
+
 /// The definition of a function that a kernel calls.
 fn definition(row: &TileOpRow, form: &PythonForm) -> Option<String> {
     let PythonForm::Function { name, params, returns, doc } = form else { return None };
@@ -203,13 +220,12 @@ fn definition(row: &TileOpRow, form: &PythonForm) -> Option<String> {
     let lines = filled(&text, 103);
     let close = if one_line { "\"\"\"" } else { "\n    \"\"\"" };
     let lines = lines.trim_start();
-    Some(format!(
-        "\n\ndef {name}({params}) -> {returns}:\n    \"\"\"{lines}{close}\n    outside(\"{name}\")\n"
-    ))
+    let head = within(&format!("def {name}("), &[(*params).to_owned()], &format!(") -> {returns}:"), 0);
+    Some(format!("\n\n{head}\n    \"\"\"{lines}{close}\n    outside(\"{name}\")\n"))
 }
 
 /// The form behind a function, as the compiler of kernels takes it.
-fn entry(row: &TileOpRow, form: &PythonForm) -> Option<(String, String)> {
+fn entry(row: &TileOpRow, form: &PythonForm) -> Option<(String, [String; 3])> {
     let PythonForm::Function { name, .. } = form else { return None };
     let op = match row.kind {
         TileOpKind::Unary(op) => format!("\"{}\"", op.word()),
@@ -227,25 +243,20 @@ fn entry(row: &TileOpRow, form: &PythonForm) -> Option<(String, String)> {
         [one] => format!("({one},)"),
         all => format!("({})", all.join(", ")),
     };
-    Some(((*name).to_owned(), format!("Form(\"{}\", {op}, {numbers})", row.form)))
+    Some(((*name).to_owned(), [format!("\"{}\"", row.form), op, numbers]))
 }
 
 fn module() -> String {
     let mut text = include_str!("tile_ops/head.py").to_owned();
     let forms = || TILE_OPS.iter().flat_map(|row| row.python.iter().map(move |form| (row, form)));
-    let mut entries: Vec<(String, String)> = forms().filter_map(|(row, form)| entry(row, form)).collect();
+    let mut entries: Vec<(String, [String; 3])> =
+        forms().filter_map(|(row, form)| entry(row, form)).collect();
     entries.sort();
     text.push_str("\n__all__ = [\n");
     entries.iter().for_each(|(name, _)| writeln!(text, "    \"{name}\",").unwrap());
     text.push_str("]\n\nFORMS: dict[str, Form] = {\n");
     for (name, form) in &entries {
-        let line = format!("    \"{name}\": {form},");
-        let wide = line.chars().count() > 110;
-        let line = match form.strip_prefix("Form(").and_then(|rest| rest.strip_suffix(')')) {
-            Some(parts) if wide => format!("    \"{name}\": Form(\n        {parts}\n    ),"),
-            _ => line,
-        };
-        writeln!(text, "{line}").unwrap();
+        writeln!(text, "{},", within(&format!("    \"{name}\": Form("), form, ")", 4)).unwrap();
     }
     text.push_str("}\n\"\"\"What each function comes to.\"\"\"\n\nOPERATORS: dict[str, str] = {\n");
     for (row, form) in forms() {

@@ -10,7 +10,7 @@
 //! its copy, within the same error bound; which of the two happens follows from the function and the layout alone.)
 #![allow(
     unsafe_code,
-    reason = "hands tile buffers to the SIMD kernels, which take pointers so that operands may alias"
+    reason = "buffers of tiles, by pointers since operands may be the same tile, for the SIMD kernels and for loops over elements"
 )]
 
 mod buffer;

@@ -99,7 +99,9 @@ impl Sema<'_> {
     /// Checks the shape of a result that does not have that of an operand.
     fn check_result(&mut self, b: &Body, callee: &Ident, op: &TileOp, tiles: &[Named]) -> Res<()> {
         let result = tiles.iter().find(|named| named.used.resizes());
-        let source = tiles.iter().find(|named| named.used == TileUse::Read);
+        let read = || tiles.iter().filter(|named| named.used == TileUse::Read);
+        // The last of several has the shape of the result.
+        let source = if matches!(op, TileOp::Gather { .. }) { read().last() } else { read().next() };
         let (Some((rows, cols)), Some(result), Some(source)) = (op.gives(), result, source) else {
             return Ok(());
         };
@@ -112,7 +114,7 @@ impl Sema<'_> {
                 may_agree(have, &self.tile_ty(b, *tile).cols)
             }
             TileExtent::One => may_be_one(have),
-            TileExtent::Capacity | TileExtent::AtMost(_) => true,
+            TileExtent::Capacity | TileExtent::AtMost(_) | TileExtent::Exactly(_) => true,
         };
         if agrees(&rows, &to.rows) && agrees(&cols, &to.cols) {
             return Ok(());
@@ -122,6 +124,7 @@ impl Sema<'_> {
             (TileExtent::One, TileExtent::Cols(_)) => "one value per column",
             (TileExtent::Cols(_), TileExtent::Rows(_)) => "rows and columns exchanged",
             (TileExtent::Rows(_), TileExtent::Capacity) => "one list per row",
+            (TileExtent::Rows(_), TileExtent::Cols(_)) => "the shape of the indices",
             _ => "another shape",
         };
         let from = self.tile_ty(b, source.tile);

@@ -35,7 +35,7 @@ impl Walker<'_> {
             TileExtent::Cols(tile) | TileExtent::Outer(tile, false) => self.shape(state, tile).cols,
             TileExtent::One => Expr::u32(1, Span::default()),
             TileExtent::Capacity => all,
-            TileExtent::AtMost(asked) => self.at_most(state, asked, all),
+            TileExtent::AtMost(asked) | TileExtent::Exactly(asked) => self.at_most(state, asked, all),
         };
         let (rows, cols) = op.gives()?;
         Some(Shape { rows: extent(rows, all.rows), cols: extent(cols, all.cols) })
