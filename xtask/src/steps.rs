@@ -109,6 +109,7 @@ pub(crate) fn test(project: &Project) -> Result<bool> {
             Ok(clean)
         })?;
         run.step("tests", |tally, output| runners::libraries(project, &tests, tally, output))?;
+        run.step("loom models", |tally, output| runners::models(project, tally, output))?;
         let users =
             users.join().map_err(|_| anyhow::anyhow!("the thread that tests what users build panicked"));
         run.add(users??);
@@ -120,11 +121,10 @@ pub(crate) fn test(project: &Project) -> Result<bool> {
 /// The steps that take what users build. What a step printed is shown when it has ended.
 fn as_users_build(project: &Project) -> Result<Run<Vec<u8>>> {
     type Step = fn(&Project, &mut Tally, &mut dyn Write) -> Result<bool>;
-    let steps: [(&str, Step); 4] = [
+    let steps: [(&str, Step); 3] = [
         ("README command", |project, _, output| readme_command(project, output)),
         ("tests of the program", runners::program),
         ("Python package", python::test),
-        ("loom models", runners::models),
     ];
     let mut run = Run::new(Vec::new());
     for (name, work) in steps {

@@ -88,6 +88,7 @@ impl Level {
     }
 
     /// The level's kernels; those of [`Level::Portable`] where this machine lacks the level.
+    #[doc(hidden)]
     pub fn kernels(self) -> &'static Kernels {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -105,6 +106,7 @@ impl Level {
 
 impl Mode {
     /// Whether loads may leave tiles in the memory of arrays.
+    #[doc(hidden)]
     pub fn reads_in_place(self) -> bool {
         self != Mode::Plain
     }
@@ -127,6 +129,7 @@ impl Mode {
     }
 
     /// The mode's kernels on this machine.
+    #[doc(hidden)]
     pub fn kernels(self) -> &'static Kernels {
         match self {
             Mode::Plain => &crate::plain::KERNELS,

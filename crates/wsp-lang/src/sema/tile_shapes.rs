@@ -101,7 +101,7 @@ impl Sema<'_> {
         let result = tiles.iter().find(|named| named.used.resizes());
         let read = || tiles.iter().filter(|named| named.used == TileUse::Read);
         // The last of several has the shape of the result.
-        let source = if matches!(op, TileOp::Gather { .. }) { read().last() } else { read().next() };
+        let source = if matches!(op, TileOp::Gather { .. }) { read().next_back() } else { read().next() };
         let (Some((rows, cols)), Some(result), Some(source)) = (op.gives(), result, source) else {
             return Ok(());
         };

@@ -60,7 +60,7 @@ const OPAQUE: [&str; 40] = [
 ];
 
 /// The face, and the crates that have what it brings in.
-const CRATES: [&str; 11] = [
+const CRATES: [&str; 12] = [
     "pto-wsp",
     "wsp-ascend",
     "wsp-backend",
@@ -72,6 +72,7 @@ const CRATES: [&str; 11] = [
     "wsp-plan",
     "wsp-tg",
     "wsp-kernel",
+    "wsp-simd",
 ];
 
 /// Names that need no `use`, and that calls of macros have too.
