@@ -298,3 +298,97 @@ def test_repeated_tiles_are_those_of_numpy():
     want = np.array([np.broadcast_to(t, (5, 6)) for t in (column, row, one)])
     np.testing.assert_array_equal(y, want)
     assert (np.signbit(y[0, 0])).all()
+
+
+@kernel
+def ragged(x: In, at: In, beside: Out, below: Out, taken: Out, flat: Out):
+    part = pto.load(x[3:, :], shape=(8, 4))
+    below[...] = pto.concat(part, pto.load(x), axis=0)
+    beside[...] = pto.concat(pto.load(x[:, 1:], shape=(5, 8)), pto.load(x))
+    taken[...] = pto.gather(part, pto.load(at[3:, :], shape=(8, 3)))
+    flat[...] = pto.reshape(part, (4, part.rows))
+
+
+def test_tiles_that_are_partly_valid_are_joined_taken_from_and_reshaped():
+    x = np.arange(20, dtype=np.float32).reshape(5, 4)
+    at = np.random.default_rng(8).integers(0, 4, (5, 3))
+    out = {name: np.zeros(shape, np.float32) for name, shape in OUTS.items()}
+    run(ragged, x=x, at=at.astype(np.float32), **out)
+    np.testing.assert_array_equal(out["below"], np.concatenate([x[3:], x]))
+    np.testing.assert_array_equal(out["beside"], np.concatenate([x[:, 1:], x], axis=1))
+    np.testing.assert_array_equal(out["taken"], np.take_along_axis(x[3:], at[3:], 1))
+    np.testing.assert_array_equal(out["flat"], x[3:].reshape(4, 2))
+
+
+OUTS = {"beside": (5, 7), "below": (7, 4), "taken": (2, 3), "flat": (4, 2)}
+"""Shapes of what `ragged` stores."""
+
+
+@kernel
+def over_itself(x: In, y: Out):
+    t = pto.load(x)
+    t = pto.gather(t.T, t)
+    t = pto.reshape(t, (9, 9))
+    for _ in range(2):
+        t = pto.gather(t, t, axis=0)
+    y[...] = pto.gather(t, t)
+
+
+def test_results_over_operands_are_those_of_numpy():
+    x = np.random.default_rng(9).integers(0, 9, (9, 9))
+    t = np.take_along_axis(x.T, x, 1)
+    for axis in (0, 0, 1):
+        t = np.take_along_axis(t, t, axis)
+    y = np.zeros((9, 9), np.float32)
+    run(over_itself, x=x.astype(np.float32), y=y)
+    np.testing.assert_array_equal(y, t)
+
+
+def refused(function, **arguments) -> str:
+    """What a kernel is refused with."""
+    with pytest.raises(Exception) as found:
+        run(function, **arguments)
+    return str(found.value)
+
+
+@kernel
+def wider(x: In, y: Out):
+    y[...] = pto.broadcast(pto.load(x), (1, 6))
+
+
+@kernel
+def other_count(x: In, y: Out):
+    y[...] = pto.reshape(pto.load(x), (4, 4))
+
+
+@kernel
+def other_rows(x: In, y: Out):
+    y[...] = pto.gather(pto.load(x), pto.full((3, 6), 0.0))
+
+
+@kernel
+def other_axis(x: In, y: Out):
+    y[...] = pto.gather(pto.load(x), pto.load(x), axis=2)
+
+
+@kernel
+def other_columns(x: In, y: Out):
+    y[...] = pto.concat(pto.load(x), pto.full((5, 5), 0.0), axis=0)
+
+
+@kernel
+def below_zero(x: In, y: Out):
+    y[...] = pto.random((5, 6), -1) + pto.load(x)
+
+
+def test_shapes_axes_and_seeds_that_do_not_fit_are_refused_with_what_does():
+    x, y = np.zeros((5, 6), np.float32), np.zeros((5, 6), np.float32)
+    for function, words in {
+        wider: "a tile of 5 x 6 f32 cannot be repeated to 1 x 6",
+        other_count: "has 30 elements, 4 x 4 are 16",
+        other_rows: "with `axis=1` both have the same rows",
+        other_axis: "`axis` of `pto.gather` must be 0 or 1, not the constant 2",
+        other_columns: "with `axis=0` both have the same columns, all of them valid",
+        below_zero: "-1 does not fit `u32`",
+    }.items():
+        assert words in refused(function, x=x, y=y), function
