@@ -47,7 +47,8 @@ def sum(tile: Tile) -> float:
 def concat(a: Tile, b: Tile, axis: int = 1) -> Tile:
     """Two tiles side by side (`axis=1`) or one below the other (`axis=0`).
 
-    What is valid of `b` follows what is valid of `a`. The other extents are equal, and known before the run.
+    What is valid of `b` follows what is valid of `a`. The other extents are equal: where
+    that depends on the data, tiles that differ stop the run.
     """
     outside("concat")
 

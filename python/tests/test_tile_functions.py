@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from kernel_machine import run
+from kernel_machine import Trap, run
 from pto_wsp import pto
 from pto_wsp.dtypes import bf16
 from pto_wsp.kernels import In, Out, Scalar, kernel
@@ -325,6 +325,39 @@ OUTS = {"beside": (5, 7), "below": (7, 4), "taken": (2, 3), "flat": (4, 2)}
 
 
 @kernel
+def grown(x: In, y: Out):
+    t = pto.load(x)
+    for _ in range(2):
+        t = t * 2.0
+    y[...] = pto.concat(t, pto.load(x))
+
+
+def test_a_tile_that_a_loop_assigns_is_joined():
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    y = np.zeros((3, 8), np.float32)
+    run(grown, x=x, y=y)
+    np.testing.assert_array_equal(y, np.concatenate([4 * x, x], axis=1))
+
+
+@kernel
+def uneven(x: In, y: Out, first: Scalar, second: Scalar):
+    y[:, 0:8] = pto.concat(pto.load(x[first:, :], shape=(8, 4)), pto.load(x[second:, :], shape=(8, 4)))
+
+
+@pytest.mark.parametrize("rows", [(1, 1), (1, 2), (2, 1), (0, 4)])
+def test_tiles_with_other_numbers_of_valid_rows_are_not_joined(rows):
+    x = np.arange(20, dtype=np.float32).reshape(5, 4)
+    y = np.zeros((5 - rows[0], 8), np.float32)
+    arguments = {"x": x, "y": y, "first": rows[0], "second": rows[1]}
+    if rows[0] == rows[1]:
+        run(uneven, **arguments)
+        np.testing.assert_array_equal(y, np.concatenate([x[1:], x[1:]], axis=1))
+    else:
+        with pytest.raises(Trap):
+            run(uneven, **arguments)
+
+
+@kernel
 def over_itself(x: In, y: Out):
     t = pto.load(x)
     t = pto.gather(t.T, t)
@@ -388,7 +421,7 @@ def test_shapes_axes_and_seeds_that_do_not_fit_are_refused_with_what_does():
         other_count: "has 30 elements, 4 x 4 are 16",
         other_rows: "with `axis=1` both have the same rows",
         other_axis: "`axis` of `pto.gather` must be 0 or 1, not the constant 2",
-        other_columns: "with `axis=0` both have the same columns, all of them valid",
+        other_columns: "with `axis=0` both have the same columns",
         below_zero: "-1 does not fit `u32`",
     }.items():
         assert words in refused(function, x=x, y=y), function

@@ -595,17 +595,20 @@ def concat(cx: Cx, a: TileVal, b: TileVal, axis: int, node: ast.AST, dst: int | 
     a, b = upright(cx, a, span), upright(cx, b, span)
     other = 1 - axis
     what = ("row", "column")[other]
-    if a.shape[other] != b.shape[other] or not (a.full[other] and b.full[other]):
+    if not _same_extent(a, b, other):
         raise cx.fault(
             codes.SHAPES,
             f"{tile_words(a.shape, a.elem)} and {tile_words(b.shape, b.elem)} do not go together",
             node,
-            help=f"with `axis={axis}` both have the same {what}s, all of them valid",
+            help=f"with `axis={axis}` both have the same {what}s",
         )
     ends = [replace(tile, temp=False) for tile in (a, b)]
     counts = [valid(cx, tile, axis, span) for tile in ends]
     total = binary_number(cx, "add", counts[0], counts[1], span)
-    shape = (total, Const(a.shape[1])) if axis == 0 else (Const(a.shape[0]), total)
+    across = [valid(cx, tile, other, span) for tile in ends]
+    shape = (total, across[0]) if axis == 0 else (across[0], total)
+    if not (a.full[other] and b.full[other]):
+        _at_most(cx, a, across[1], other, node)
     target = None if dst in (a.local, b.local) else dst
     out = filled(cx, shape, Const(0.0), result_elem(a, b), node, target)
     zero = Const(0)
@@ -614,6 +617,20 @@ def concat(cx: Cx, a: TileVal, b: TileVal, axis: int, node: ast.AST, dst: int | 
         cx.builder.stmt("insert", span, dst=out.local, src=part.local, row=words[0], col=words[1])
     cx.release(a, b)
     return out
+
+
+def _at_most(cx: Cx, tile: TileVal, most: Number, dim: int, node: ast.AST) -> None:
+    """Stops the run when more rows (columns) of a tile are valid than a number: its first column (row) goes
+    into a tile of so many. That fewer are of the other tile of a concatenation, `insert` finds.
+    """
+    span, one = cx.span(node), Const(1)
+    edge_shape = (tile.shape[0], 1) if dim == 0 else (1, tile.shape[1])
+    edge = make(cx, "edge", (*edge_shape, tile.elem), (False, False), span, None)
+    zero = expr(cx, Const(0), "u32", span)
+    cx.builder.stmt("extract", span, dst=edge.local, src=tile.local, row=zero, col=zero)
+    frame = filled(cx, (most, one) if dim == 0 else (one, most), Const(0.0), tile.elem, node, None)
+    cx.builder.stmt("insert", span, dst=frame.local, src=edge.local, row=zero, col=zero)
+    cx.release(edge, frame)
 
 
 def broadcast(cx: Cx, tile: TileVal, shape: tuple[Number, Number], node: ast.AST, dst: int | None) -> TileVal:

@@ -78,7 +78,14 @@ fn elements_are_taken_by_index_and_row_by_row() {
     assert!(wrong.contains("error[WSP0617]: index -3 of `x` is no column of `x`"), "{wrong}");
     assert!(wrong.contains("columns are the whole numbers from 0 to 7"), "{wrong}");
     let many = stored("VecTile<float, 4, 8> s; TRESHAPE(s, x, 4, d.i + 7);").unwrap_err();
-    assert!(many.contains("error[WSP0611]: the shape of `s` has not as many elements as `x`"), "{many}");
+    assert!(
+        many.contains("error[WSP0611]: the new shape, of `s`, has not as many elements as `x`"),
+        "{many}"
+    );
+    assert!(many.contains("4 x 7 are 28, what is valid of the operand is 4 x 8, 32"), "{many}");
+    let far =
+        stored("TADDS(row, row, 4294967296.0f); VecTile<float, 1, 8> g; TGATHER(g, row, row);").unwrap_err();
+    assert!(far.contains("index 4294967296 of `row` is no column of `row`"), "{far}");
 }
 
 #[test]

@@ -162,7 +162,7 @@ pub(super) const RANDOM: PythonForm = function(
     "random",
     "shape: tuple[int, int], seed: int, first: int = 0, pitch: int | None = None, dtype: DType = f32",
     "Tile",
-    "Random numbers from 0 up to 1, exclusive, evenly distributed: multiples of 2^-24, rounded to `dtype`, which may give 1 in `f16` and `bf16`.\n\n\
+    "Random numbers from 0 up to 1, exclusive, evenly distributed: multiples of 2^-24, rounded to `dtype`, which may give 1 in types narrower than `f32`.\n\n\
      Element `(r, c)` is number `first + r · pitch + c` of the sequence of `seed`; without `pitch` rows follow each other. A number depends on the seed \
      and its place in the sequence alone, so tiles of any size give an array the same numbers: with `first = i · n + j` and `pitch = n` for the \
      tile that begins in row `i` and column `j` of an array of `n` columns. `shape` is as in `full`. `seed`, `first` and `pitch` are below 2^32. \

@@ -7,7 +7,7 @@ use super::trap::{
     never_stored,
 };
 use crate::Trap;
-use crate::memory::Fault;
+use crate::memory::{Fault, Shape};
 use wsp_core::limits;
 use wsp_core::words::{by_count, counted};
 use wsp_diag::Span;
@@ -57,6 +57,16 @@ pub(crate) fn past_end(decl: &TileDecl, load: &PastEnd, run: &TileRun<'_>, used:
 #[cold]
 pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: Span) -> Trap {
     match fault {
+        Fault::ShapeMismatch { have, need } if matches!(inst, TileInst::Op(TileOp::Reshape { .. })) => {
+            let count = |shape: Shape| u64::from(shape.rows) * u64::from(shape.cols);
+            Trap::new(TILE_SHAPE, shape_message(inst, run), span)
+                .note(format!(
+                    "{need} are {}, what is valid of the operand is {have}, {}",
+                    count(need),
+                    count(have)
+                ))
+                .help("give rows and columns whose product is the number of valid elements")
+        }
         Fault::ShapeMismatch { have, need } => {
             let mut trap = Trap::new(TILE_SHAPE, shape_message(inst, run), span)
                 .note(format!("an operand's valid part is {have}, the operation needs {need}"));
@@ -145,6 +155,11 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
         }
         Fault::NoPlace { at, index, extent, by_row } => {
             let (index, what) = (f32::from_bits(index), if by_row { "row" } else { "column" });
+            // All digits of a whole number, and few of what is close to 0.
+            let index = match index.fract() == 0.0 {
+                true => f64::from(index).to_string(),
+                false => format!("{index:?}"),
+            };
             let tiles = inst.tiles();
             let [src, indices] =
                 [1, 2].map(|place| tiles.get(place).map_or("?", |tile: &usize| &run.decls[*tile].name));
@@ -206,7 +221,7 @@ fn shape_message(inst: &TileInst, run: &TileRun<'_>) -> String {
             format!("the indices `{}` do not have the {what} of `{}`", name(*indices), name(*src))
         }
         TileOp::Reshape { dst, src, .. } => {
-            format!("the shape of `{}` has not as many elements as `{}`", name(*dst), name(*src))
+            format!("the new shape, of `{}`, has not as many elements as `{}`", name(*dst), name(*src))
         }
         _ => "tiles do not go together".to_owned(),
     }

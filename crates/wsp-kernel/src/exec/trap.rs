@@ -95,6 +95,9 @@ fn help(code: Code) -> Option<&'static str> {
             "store the element first, in a task that this one depends on; an array of the launch (`PTO_SHAPE`) may be given instead"
         }
         TILE_SHAPE => "load or fill the operands with the same rows and columns",
+        TILE_INDEX => {
+            "replace what is no place first: of -1, with a maximum (`TMAXS`, `pto.maximum`) or a choice (`TSEL`, `pto.where`)"
+        }
         TILE_CAPACITY => "declare the destination as large as the result can be",
         _ => return None,
     })
