@@ -466,7 +466,7 @@ def random(
     shape: tuple[int, int], seed: int, first: int = 0, pitch: int | None = None, dtype: DType = f32
 ) -> Tile:
     """Random numbers from 0 up to 1, exclusive, evenly distributed: multiples of 2^-24, rounded to `dtype`,
-    which may give 1 in `f16` and `bf16`.
+    which may give 1 in types narrower than `f32`.
 
     Element `(r, c)` is number `first + r · pitch + c` of the sequence of `seed`; without `pitch` rows
     follow each other. A number depends on the seed and its place in the sequence alone, so tiles of any
