@@ -19,6 +19,10 @@ pub(crate) struct Tally {
 /// The tests that run as users build the command line: package, and target.
 const PROGRAM: (&str, &str) = ("wsp-cli", "it");
 
+/// Bytes of the stack of each test's thread, where the lints' compiler made the program: it leaves out what makes frames small, and limits of depth
+/// are for threads of 2 MiB, the default, in what users build.
+const STACK: &str = "4194304";
+
 /// Tests that were compiled without optimisation and with all assertions, which takes a quarter of the time, and the code in documentation; whether
 /// all passed. Tests of the built program are left out: [`program`] runs them.
 pub(crate) fn libraries(
@@ -36,7 +40,7 @@ pub(crate) fn libraries(
         let name = folder.strip_prefix(project.root()).unwrap_or(folder);
         writeln!(output, "\n{} {target}", name.display())?;
         let mut command = Command::new(program);
-        command.current_dir(folder).env("CARGO_MANIFEST_DIR", folder);
+        command.current_dir(folder).env("CARGO_MANIFEST_DIR", folder).env("RUST_MIN_STACK", STACK);
         let told = Cell::new(false);
         let counts = |line: &str| result_line(line).inspect(|_| told.set(true));
         passed &= counted(command, counts, tally, output)?;
@@ -50,11 +54,11 @@ pub(crate) fn libraries(
     Ok(counted(command, result_line, tally, output)? && passed)
 }
 
-/// Tests of the command line as users build it, with the build of the README's command; whether all passed. With all assertions too they are a
-/// row of `cargo xtask deep`.
+/// Tests of the command line as users build it, with the build of the README's command, and of the parser, which reads deep programs on the stack
+/// that there is; whether all passed. With all assertions too they are a row of `cargo xtask deep`.
 pub(crate) fn program(project: &Project, tally: &mut Tally, output: &mut dyn Write) -> Result<bool> {
     let mut command = project.cargo(&["test", "--release", "--no-fail-fast"]);
-    command.args(["--package", PROGRAM.0, "--test", PROGRAM.1]);
+    command.args(["--package", PROGRAM.0, "--package", "wsp-lang", "--test", PROGRAM.1]);
     counted(command, result_line, tally, output)
 }
 
