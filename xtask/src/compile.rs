@@ -27,7 +27,7 @@ const WHAT: [&[&str]; 2] = [
     ],
 ];
 
-/// A cargo command whose compiler lints crates of the workspace. All commands made here share what they compile.
+/// A cargo command whose compiler lints crates of the workspace. Those that make tests share what they compile.
 ///
 /// # Errors
 /// When the toolchain has no Clippy.

@@ -8,9 +8,8 @@ use wsp_simd::{Grid, Rhs};
 impl Tiles {
     /// `TASSIGN`: at most `rows` and `cols` of the capacity become valid, with the value.
     pub(crate) fn fill(&mut self, dst: usize, value: f32, rows: Option<u32>, cols: Option<u32>) {
-        let all = self.tiles[dst].capacity;
-        let at_most = |wanted: Option<u32>, most: u32| wanted.map_or(most, |n| n.min(most));
-        let grid = self.begin(dst, Shape::new(at_most(rows, all.rows), at_most(cols, all.cols)));
+        let shape = self.at_most(dst, rows, cols);
+        let grid = self.begin(dst, shape);
         fill(grid, 0, value);
         self.round(dst);
     }
@@ -171,8 +170,8 @@ impl Tiles {
 
     /// `TCI`: column `c` of every row becomes `start + c`, in at most `cols` columns of the capacity.
     pub(crate) fn iota(&mut self, dst: usize, start: i32, cols: Option<u32>) {
-        let all = self.tiles[dst].capacity;
-        let grid = self.begin(dst, Shape::new(all.rows, cols.map_or(all.cols, |n| n.min(all.cols))));
+        let shape = self.at_most(dst, None, cols);
+        let grid = self.begin(dst, shape);
         for r in 0..grid.rows {
             // SAFETY: the row has `cols` floats, and nothing else refers to the buffer here.
             let row = unsafe { core::slice::from_raw_parts_mut(grid.row(r), grid.cols) };
@@ -181,6 +180,12 @@ impl Tiles {
             }
         }
         self.round(dst);
+    }
+
+    /// The capacity of a tile, or fewer rows and columns where so many are asked for.
+    pub(super) fn at_most(&self, tile: usize, rows: Option<u32>, cols: Option<u32>) -> Shape {
+        let Shape { rows: most_rows, cols: most_cols } = self.tiles[tile].capacity;
+        Shape::new(rows.map_or(most_rows, |n| n.min(most_rows)), cols.map_or(most_cols, |n| n.min(most_cols)))
     }
 
     #[inline]

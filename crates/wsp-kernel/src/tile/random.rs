@@ -2,7 +2,6 @@
 //! Numbers: As Easy as 1, 2, 3", SC 2011.
 
 use super::Tiles;
-use crate::memory::Shape;
 
 /// Numbers of a sequence by row and column.
 #[derive(Clone, Copy, Debug)]
@@ -18,9 +17,8 @@ pub(crate) struct Sequence {
 impl Tiles {
     /// `TRANDOM`: at most `rows` and `cols` of the capacity become valid, with numbers of the sequence in [0, 1).
     pub(crate) fn random(&mut self, dst: usize, sequence: Sequence, rows: Option<u32>, cols: Option<u32>) {
-        let all = self.tiles[dst].capacity;
-        let at_most = |wanted: Option<u32>, most: u32| wanted.map_or(most, |n| n.min(most));
-        let grid = self.begin(dst, Shape::new(at_most(rows, all.rows), at_most(cols, all.cols)));
+        let shape = self.at_most(dst, rows, cols);
+        let grid = self.begin(dst, shape);
         for r in 0..grid.rows {
             let first = u64::from(sequence.first) + r as u64 * u64::from(sequence.pitch);
             // SAFETY: the row has `cols` floats, and nothing else refers to the buffer here.
