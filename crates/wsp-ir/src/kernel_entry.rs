@@ -1,6 +1,5 @@
 //! Entries: kernels that task graphs run in blocks over memory that is bound to their parameters.
 
-use crate::Module;
 use wsp_core::{FuncId, TensorId};
 use wsp_diag::Span;
 
@@ -65,20 +64,5 @@ impl KernelEntry {
     /// Every tensor that it may use: parameters in order, then residents.
     pub fn tensors(&self) -> impl Iterator<Item = TensorId> + '_ {
         self.params.iter().map(|param| param.tensor()).chain(self.residents.iter().copied())
-    }
-}
-
-impl Module {
-    /// The entry whose function this is.
-    pub fn kernel_entry(&self, function: FuncId) -> Option<&KernelEntry> {
-        self.kernel_entries.iter().find(|entry| entry.function == function)
-    }
-
-    /// The name of an entry: that of its function.
-    ///
-    /// # Panics
-    /// When the entry is not of this module, or the module is not verified.
-    pub fn entry_name(&self, entry: &KernelEntry) -> &str {
-        &self.functions[entry.function.index()].name
     }
 }

@@ -10,6 +10,7 @@ mod expr;
 mod func;
 mod kernel_entry;
 mod module;
+mod schedule;
 mod stmt;
 pub mod text;
 pub mod tg;
@@ -27,17 +28,18 @@ pub use expr::{
 pub use func::{FuncKind, Function, Local, LocalTy};
 pub use kernel_entry::{KernelEntry, KernelParam};
 pub use module::{
-    Axis, AxisEnd, AxisPolicy, AxisStatement, AxisTile, Binding, BindingSource, Cache, Consumer,
-    DependencyRef, Dim, Entry, EntryParam, EntryTy, Field, Graph, KernelUnit, Launch, LaunchStatement,
-    LaunchTarget, Module, Param, ParamSource, Reference, Requirement, Schedule, ShapeOwner, Space,
-    SplitPolicy, Stage, Storage, StructDef, Tensor, Tier, TierSet, TileSize,
+    Axis, AxisEnd, AxisTile, Binding, BindingSource, Cache, Consumer, DependencyRef, Dim, Entry, EntryParam,
+    EntryTy, Field, Graph, KernelUnit, Launch, LaunchTarget, Module, Param, ParamSource, Reference,
+    Requirement, ShapeOwner, Space, Stage, Storage, StructDef, Tensor, Tier, TierSet, TileSize,
 };
+pub use schedule::{AxisPolicy, AxisStatement, LaunchStatement, Schedule, SplitPolicy};
 pub use stmt::{Block, EmitHints, ExtentSource, PrefetchHint, Stmt, StmtKind};
 pub use tile::{
     BinaryTileOp, Operand, Part, Place, PtoWord, PythonForm, ReduceOp, TILE_OPS, TileExtent, TileMap, TileOp,
-    TileOpKind, TileOpRow, TilePart, TilePartMut, TileSource, TileUse, TileWork, UnaryTileOp, find_pto,
+    TileOpKind, TileOpRow, TilePart, TilePartMut, TileRole, TileSource, TileTy, TileUse, TileWork,
+    UnaryTileOp, find_pto,
 };
-pub use types::{Elem, ScalarTy, TileRole, TileTy};
+pub use types::{Elem, ScalarTy};
 pub use verify::{Verified, into_verified, verify};
 pub use wsp_core::int::{BinOp, UnOp};
 pub use wsp_core::policy::{AffinityPolicy, LaunchPolicy, OrderPolicy};

@@ -1,7 +1,6 @@
 //! A module: everything one source file says.
 
-use crate::{Elem, Expr, Function, KernelEntry, ScalarTy};
-use wsp_core::policy::{self, LaunchPolicy, OrderPolicy};
+use crate::{Elem, Expr, Function, KernelEntry, ScalarTy, Schedule};
 use wsp_core::{AxisId, CacheId, ExecPool, FuncId, GraphId, ParamId, SpaceId, TensorId, TierSetId};
 use wsp_diag::Span;
 
@@ -244,71 +243,6 @@ pub struct TierSet {
     pub span: Span,
 }
 
-/// `PTO_SPLIT` policies: sizes are over parameters.
-pub type SplitPolicy = policy::SplitPolicy<Expr>;
-
-/// What a schedule says of an axis.
-pub type AxisPolicy = policy::AxisPolicy<Expr>;
-
-/// A statement about an axis of the space that the schedule is applied to.
-#[derive(Clone, PartialEq, Debug)]
-pub struct AxisStatement {
-    /// Name of the axis.
-    pub axis: String,
-    /// What it says.
-    pub policy: AxisPolicy,
-    /// Where it stands.
-    pub span: Span,
-}
-
-/// A statement about a launch.
-#[derive(Clone, PartialEq, Debug)]
-pub struct LaunchStatement {
-    /// What it says.
-    pub policy: LaunchPolicy,
-    /// Where it stands.
-    pub span: Span,
-}
-
-/// `PTO_SCHEDULE`.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Schedule {
-    /// Its name.
-    pub name: String,
-    /// Statements about axes in source order; no axis has two of a kind.
-    pub axes: Vec<AxisStatement>,
-    /// Statements about the launch in source order.
-    pub launch: Vec<LaunchStatement>,
-    /// Where its name stands.
-    pub span: Span,
-}
-
-impl Schedule {
-    /// The statements about axes that say this, with what they say.
-    pub fn about<'a, T>(
-        &'a self,
-        said: impl Fn(&'a AxisPolicy) -> Option<T>,
-    ) -> impl Iterator<Item = (&'a AxisStatement, T)> {
-        self.axes.iter().filter_map(move |statement| Some((statement, said(&statement.policy)?)))
-    }
-
-    /// The orders; the first is that of the outermost loop.
-    pub fn orders(&self) -> impl Iterator<Item = (&AxisStatement, OrderPolicy)> {
-        self.about(|policy| if let AxisPolicy::Order(order) = policy { Some(*order) } else { None })
-    }
-
-    /// The cuts of dynamic axes.
-    pub fn splits(&self) -> impl Iterator<Item = (&AxisStatement, &SplitPolicy)> {
-        self.about(|policy| if let AxisPolicy::Split(split) = policy { Some(split) } else { None })
-    }
-
-    /// The sizes of the items of splits.
-    pub fn sizes(&self) -> impl Iterator<Item = &Expr> {
-        self.splits()
-            .filter_map(|(_, split)| if let SplitPolicy::Fixed(size) = split { Some(size) } else { None })
-    }
-}
-
 /// A descriptor field: `count` words of 32 bits.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Field {
@@ -507,5 +441,18 @@ impl Module {
     /// The function with this name.
     pub fn function_named(&self, name: &str) -> Option<FuncId> {
         self.functions.iter().position(|f| f.name == name).map(|i| FuncId(i as u32))
+    }
+
+    /// The entry whose function this is.
+    pub fn kernel_entry(&self, function: FuncId) -> Option<&KernelEntry> {
+        self.kernel_entries.iter().find(|entry| entry.function == function)
+    }
+
+    /// The name of an entry: that of its function.
+    ///
+    /// # Panics
+    /// When the entry is not of this module, or the module is not verified.
+    pub fn entry_name(&self, entry: &KernelEntry) -> &str {
+        &self.functions[entry.function.index()].name
     }
 }

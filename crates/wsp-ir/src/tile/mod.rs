@@ -9,12 +9,14 @@ mod op;
 mod python;
 mod special;
 mod table;
+mod ty;
 
 pub(crate) use forms::tile_forms;
 pub use op::TileOp;
 pub use table::{
     BinaryTileOp, PtoWord, PythonForm, ReduceOp, TILE_OPS, TileOpKind, TileOpRow, UnaryTileOp, find_pto,
 };
+pub use ty::{TileRole, TileTy};
 
 use crate::{Expr, ScalarTy};
 use wsp_core::{AccessKind, LocalId, TensorId};

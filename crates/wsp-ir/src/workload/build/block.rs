@@ -1,9 +1,10 @@
 //! The statements of a workload.
 
-use super::expr::{Expr, Index};
+use super::ModuleBuilder;
+use super::expr::Expr;
+use super::handle::{Index, Kernel, Label, Tensor, Workload};
 use super::origin::{Origin, Owner};
-use super::place::{Argument, Kernel, Label, Over, Row, Value, Workload};
-use super::{ModuleBuilder, Tensor};
+use super::place::{Argument, Over, Row, Value};
 use crate::workload::{self as model, Access, Arg, ArgValue, Block, IntExpr, Node, NodeKind};
 use wsp_core::{LabelId, VarId};
 use wsp_diag::Span;

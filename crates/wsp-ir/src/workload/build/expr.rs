@@ -1,10 +1,10 @@
 //! Integer expressions, written with Rust's operators.
 
-use super::origin::{Origin, Owner};
+use super::handle::{Index, Param, Slot, Table};
+use super::origin::Origin;
 use crate::workload::{IntExpr, IntExprKind};
 use crate::{BinOp, UnOp};
 use std::ops::{Add, Div, Mul, Neg, Not, Rem, Sub};
-use wsp_core::{ParamId, SlotId, TableId, VarId};
 
 /// An integer expression.
 ///
@@ -13,34 +13,6 @@ use wsp_core::{ParamId, SlotId, TableId, VarId};
 pub struct Expr {
     pub(super) tree: IntExpr,
     pub(super) origin: Origin,
-}
-
-/// A parameter, or a value derived from parameters.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Param {
-    pub(super) id: ParamId,
-    pub(super) owner: Owner,
-}
-
-/// A loop variable, a formal argument, or an integer of a kernel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Index {
-    pub(super) id: VarId,
-    pub(super) owner: Owner,
-}
-
-/// A slot: an integer that tasks compute. As a value it is read; as an argument, [`Slot::whole`], it is a tensor.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Slot {
-    pub(super) id: SlotId,
-    pub(super) tensor: super::Tensor,
-}
-
-/// A table of integers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Table {
-    pub(super) id: TableId,
-    pub(super) owner: Owner,
 }
 
 impl Expr {
@@ -70,14 +42,6 @@ impl Table {
     #[must_use]
     pub fn count(self) -> Expr {
         Expr::leaf(IntExprKind::TableLen(self.id), Origin::of_module(self.owner))
-    }
-}
-
-impl Slot {
-    /// The slot as a tensor, which a task reads or writes.
-    #[must_use]
-    pub fn whole(self) -> super::Tensor {
-        self.tensor
     }
 }
 

@@ -1,8 +1,9 @@
 //! Kernels.
 
-use super::expr::{Expr, Index};
+use super::ModuleBuilder;
+use super::expr::Expr;
+use super::handle::{Index, Kernel};
 use super::origin::Owner;
-use super::{Kernel, ModuleBuilder};
 use crate::workload::{self as model, AccessMode, ExecPool, KernelParam, ParamKind, Signature};
 use wsp_core::{KernelId, VarId};
 use wsp_diag::Span;

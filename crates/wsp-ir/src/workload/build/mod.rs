@@ -38,6 +38,7 @@
 
 mod block;
 mod expr;
+mod handle;
 mod kernel;
 mod origin;
 mod pipeline;
@@ -45,13 +46,13 @@ mod place;
 mod schedule;
 
 pub use block::{Blocks, Call, Task, WorkloadBuilder};
-pub use expr::{Expr, Index, Int, Param, Slot, Table};
+pub use expr::{Expr, Int};
+pub use handle::{
+    DenseAxis, Index, Kernel, Label, Param, RaggedAxis, Slot, SparseAxis, Table, Tensor, Workload,
+};
 pub use kernel::KernelBuilder;
 pub use pipeline::{Channel, Processes};
-pub use place::{
-    Argument, Bound, Bounds, DenseAxis, Kernel, Label, Over, RaggedAxis, Row, SparseAxis, Tensor,
-    TensorRegion, Workload, between, range, range_step, sized,
-};
+pub use place::{Argument, Bound, Bounds, Over, Row, TensorRegion, between, range, range_step, sized};
 pub use schedule::{
     Policy, ScheduleBuilder, TaskGraphPolicy, Tier, affinity, hash, round_robin, static_partition, work_steal,
 };

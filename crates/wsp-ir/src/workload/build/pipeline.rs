@@ -1,7 +1,8 @@
 //! Channels and pipelines.
 
 use super::block::WorkloadBuilder;
-use super::expr::{Expr, Index};
+use super::expr::Expr;
+use super::handle::Index;
 use super::origin::{Origin, Owner};
 use crate::workload::{self as model, Block, NodeKind, Process};
 use wsp_core::{ChannelId, VarId};

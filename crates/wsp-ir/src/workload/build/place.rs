@@ -1,59 +1,11 @@
 //! What loops run over, and regions of tensors.
 
-use super::expr::{Expr, Index, Param, Slot};
-use super::origin::{Origin, Owner};
+use super::expr::Expr;
+use super::handle::{DenseAxis, Index, Param, RaggedAxis, Slot, SparseAxis, Tensor};
+use super::origin::Origin;
 use crate::workload::{DimRange, IntExprKind, Iteration};
 use std::ops::{Range, RangeFull, RangeTo};
-use wsp_core::{AxisId, KernelId, LabelId, TensorId, WorkloadId};
-
-/// A tensor. As an argument it is all of it; [`Tensor::at`] is a region of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Tensor {
-    pub(super) id: TensorId,
-    pub(super) owner: Owner,
-}
-
-/// A dense axis: loops run over it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DenseAxis {
-    pub(super) id: AxisId,
-    pub(super) owner: Owner,
-}
-
-/// A ragged axis: loops run over [`RaggedAxis::under`] an index of its outer axis.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RaggedAxis {
-    pub(super) id: AxisId,
-    pub(super) owner: Owner,
-}
-
-/// A sparse axis: selections run over one row, [`SparseAxis::row`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SparseAxis {
-    pub(super) id: AxisId,
-    pub(super) owner: Owner,
-}
-
-/// A kernel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Kernel {
-    pub(super) id: KernelId,
-    pub(super) owner: Owner,
-}
-
-/// A workload that others call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Workload {
-    pub(super) id: WorkloadId,
-    pub(super) owner: Owner,
-}
-
-/// A label of a task.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Label {
-    pub(super) id: LabelId,
-    pub(super) owner: Owner,
-}
+use wsp_core::AxisId;
 
 macro_rules! axis_value {
     ($($axis:ty),*) => {$(
