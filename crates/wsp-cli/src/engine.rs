@@ -1,12 +1,14 @@
 //! The boundary to compiler and backend: everything the commands ask of them goes through these functions.
 
 mod listing;
+mod outcome;
 mod own;
 mod tasks;
 
 pub use listing::{Listed, graph};
+pub(crate) use outcome::RunOutcome as TasksOutcome;
 pub(crate) use own::run_of_unit;
-pub(crate) use tasks::{RunOutcome as TasksOutcome, execute as run_tasks, simulate as simulate_tasks};
+pub(crate) use tasks::{execute as run_tasks, simulate as simulate_tasks};
 
 use crate::files::{files_in, read_source};
 use crate::report::{DescriptorType, PlanReport, RunStats, TaskGroup, TimedTask, Timeline};

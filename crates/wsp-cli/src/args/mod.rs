@@ -8,11 +8,10 @@ pub(crate) mod usage;
 mod values;
 
 pub(crate) use graph::GraphArgs;
-pub(crate) use programs::{
-    AsmArgs, CheckArgs, DisasmArgs, EmitArgs, ExplainArgs, PlanArgs, Stage, TargetsArgs,
-};
+pub(crate) use programs::{AsmArgs, CheckArgs, DisasmArgs, EmitArgs, ExplainArgs, PlanArgs, TargetsArgs};
 pub(crate) use run::RunArgs;
-pub(crate) use unit::{Cores, UnitArgs};
+pub(crate) use unit::UnitArgs;
+pub(crate) use values::{Cores, Stage};
 pub use values::{Setting, Words, engine, number, seed, words};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};

@@ -1,7 +1,7 @@
 //! `wsp check`, `wsp plan`, `wsp asm`, `wsp emit`, `wsp disasm`, `wsp explain` and `wsp targets`.
 
 use super::values::{
-    Setting, emitted, folder, kept_folder, named_file, number, runnable, setting, stage, target,
+    Setting, Stage, emitted, folder, kept_folder, named_file, number, runnable, setting, stage, target,
 };
 use super::{DataArgs, LaunchArgs};
 use clap::Args;
@@ -119,28 +119,6 @@ pub(crate) struct AsmArgs {
     /// Of --emit image: one more file of kernels; may be repeated
     #[arg(long, value_name = "FILE.pto")]
     pub(crate) kernels: Vec<PathBuf>,
-}
-
-/// A stage of a task graph on its way to a device.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Stage {
-    /// The unit as it was read, as text
-    Module,
-    /// The unit in bytes
-    Ptog,
-    /// The nodes and edges of a graph, as the interpreter on the device reads them
-    Image,
-}
-
-impl Stage {
-    /// How the names of its files end.
-    pub(crate) fn end(self) -> &'static str {
-        match self {
-            Stage::Module => "tg",
-            Stage::Ptog => "ptog",
-            Stage::Image => "image",
-        }
-    }
 }
 
 /// `wsp emit`.

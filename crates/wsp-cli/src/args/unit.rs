@@ -1,19 +1,8 @@
 //! Options of `wsp run` that only task graphs take.
 
-use super::values::{bytes, cores, kept_folder, number};
+use super::values::{Cores, bytes, cores, kept_folder, number};
 use clap::Args;
 use std::path::PathBuf;
-
-/// Cores of a simulated device, as far as they are given.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Cores {
-    /// Cube cores.
-    pub(crate) aic: Option<u32>,
-    /// Vector cores.
-    pub(crate) aiv: Option<u32>,
-    /// Threads of the AICPU.
-    pub(crate) aicpu: Option<u32>,
-}
 
 /// How a unit of task graphs is run.
 #[derive(Args, Clone, PartialEq, Debug, Default)]

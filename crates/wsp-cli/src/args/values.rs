@@ -1,6 +1,5 @@
 //! Values of options: how they are written, and what is said of those that are written wrong.
 
-use super::{Cores, Stage};
 use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -19,6 +18,39 @@ pub enum Setting {
     MaxBlocks(u32),
     /// A parameter of the program.
     Param(String, ParamValue),
+}
+
+/// Cores of a simulated device, as far as they are given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Cores {
+    /// Cube cores.
+    pub(crate) aic: Option<u32>,
+    /// Vector cores.
+    pub(crate) aiv: Option<u32>,
+    /// Threads of the AICPU.
+    pub(crate) aicpu: Option<u32>,
+}
+
+/// A stage of a task graph on its way to a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stage {
+    /// The unit as it was read, as text
+    Module,
+    /// The unit in bytes
+    Ptog,
+    /// The nodes and edges of a graph, as the interpreter on the device reads them
+    Image,
+}
+
+impl Stage {
+    /// How the names of its files end.
+    pub(crate) fn end(self) -> &'static str {
+        match self {
+            Stage::Module => "tg",
+            Stage::Ptog => "ptog",
+            Stage::Image => "image",
+        }
+    }
 }
 
 /// The words that an option takes: each with its value and what `--help` says of it, if anything.

@@ -1,7 +1,7 @@
 //! `wsp asm`: from the text of a program or a task graph, or from a workload, to bytes.
 
-use super::disasm::write_listing;
 use super::kind::{Kind, of_unknown_kind, wrong_kind};
+use super::listing::write_listing;
 use super::{Outcome, Session, options, unit, workload};
 use crate::args::{AsmArgs, Stage};
 use crate::files::{check_unit_length, read_source, try_program, write_program};

@@ -1,10 +1,10 @@
 //! `wsp disasm`: from the bytes of a program or a task graph, or from a workload, to text.
 
 use super::kind::{Kind, of_unknown_kind, wrong_kind};
+use super::listing::write_listing;
 use super::{Outcome, Session, unit, workload};
 use crate::args::DisasmArgs;
-use crate::files::{read_program, try_program, write_program};
-use std::path::Path;
+use crate::files::{read_program, try_program};
 use wsp_diag::Diagnostic;
 use wsp_isa::ptow::{disassemble, not_a_program};
 
@@ -29,21 +29,4 @@ pub(super) fn disasm(session: &mut Session, args: &DisasmArgs) -> Result<Outcome
         disassemble(&bytes).map_err(|error| of_unknown_kind(kind, vec![not_a_program(&name, &error)]))?;
     write_listing(session, &args.file, args.output.as_deref(), end, &text).map_err(|fault| vec![fault])?;
     Ok(Outcome::Done)
-}
-
-/// Prints a text, or writes it to a file whose name ends in `end`.
-pub(super) fn write_listing(
-    session: &Session,
-    source: &Path,
-    to: Option<&Path>,
-    end: &str,
-    text: &str,
-) -> Result<(), Diagnostic> {
-    match to.filter(|path| path.as_os_str() != "-") {
-        None => {
-            session.terminal.print(text);
-            Ok(())
-        }
-        to => write_program(source, to, end, text.as_bytes()),
-    }
 }

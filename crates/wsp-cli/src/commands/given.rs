@@ -100,6 +100,16 @@ impl DataArgs {
         refuse(&given, &why).map_err(|fault| vec![fault])
     }
 
+    /// Refuses to pass over entries where none is read.
+    ///
+    /// # Errors
+    /// For `--allow-unused` without files.
+    pub(super) fn check_unused(&self) -> Result<(), Vec<Diagnostic>> {
+        let given = [("--allow-unused", self.allow_unused && !self.reads_files())];
+        refuse(&given, "has no meaning: neither `--inputs` nor `--input` is given")
+            .map_err(|fault| vec![fault])
+    }
+
     /// Refuses keys of `--generate` and names of `--fill` that had no effect: `made` are the arrays that are made up.
     ///
     /// # Errors

@@ -33,7 +33,7 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
     }
     let kernels = !args.kernels.is_empty() && kind == Kind::Workload;
     options::refuse(&[("--kernels", kernels)], options::OF_UNITS).map_err(|fault| vec![fault])?;
-    options::refuse_unused(args.data.files()).map_err(|fault| vec![fault])?;
+    args.data.check_unused()?;
     let source = session.read_workload(&args.file, &args.kernels)?;
     let (plan, set) = planned(&source, &args.set, args.schedule.as_deref(), args.target)?;
     session.warn(&plan.schedule.notes);
@@ -57,7 +57,7 @@ fn program(session: &mut Session, args: &GraphArgs, outputs: &Outputs) -> Result
     let refused = |option, given, of| options::refuse(&[(option, given)], of).map_err(|fault| vec![fault]);
     refused("--kernels", !args.kernels.is_empty(), options::OF_UNITS)?;
     refused("--deps", args.deps.is_some(), options::OF_WORKLOADS)?;
-    options::refuse_unused(args.data.files()).map_err(|fault| vec![fault])?;
+    args.data.check_unused()?;
     let launch =
         LaunchArgs { set: args.set.clone(), schedule: args.schedule.clone(), isa: None, engine: None };
     let module = session.launched(&args.file, &launch)?;

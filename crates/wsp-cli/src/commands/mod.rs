@@ -14,6 +14,7 @@ mod explain;
 mod given;
 mod graph;
 mod kind;
+mod listing;
 mod options;
 mod outputs;
 mod plan;

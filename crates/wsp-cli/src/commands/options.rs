@@ -1,6 +1,5 @@
 //! Options that say nothing about what a command was given: none of them is accepted and passed over.
 
-use super::given::Files;
 use pto_wsp::codes;
 use wsp_diag::Diagnostic;
 
@@ -30,14 +29,4 @@ pub(super) fn refused(option: &str, why: &str) -> Diagnostic {
 /// A value of `--set` that nothing reads.
 pub(super) fn unread_value(name: &str) -> Diagnostic {
     refused(&format!("--set {name}=…"), &format!("has no meaning: nothing reads `{name}`"))
-}
-
-/// Refuses to pass over entries where none is read.
-///
-/// # Errors
-/// For `--allow-unused` without files.
-pub(super) fn refuse_unused(files: Files<'_>) -> Result<(), Diagnostic> {
-    let reads = files.archive.is_some() || !files.single.is_empty();
-    let given = [("--allow-unused", files.allow_unused && !reads)];
-    refuse(&given, "has no meaning: neither `--inputs` nor `--input` is given")
 }

@@ -10,7 +10,7 @@ use wsp_diag::Diagnostic;
 
 /// Runs the generators and prints what they issue.
 pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Vec<Diagnostic>> {
-    options::refuse_unused(args.data.files()).map_err(|fault| vec![fault])?;
+    args.data.check_unused()?;
     if args.bytes {
         let given = [("--cache", args.cache.is_some())];
         options::refuse(&given, "has no meaning: the bytes of a program hold no machine code")

@@ -3,7 +3,7 @@
 use super::comparison::{compare, differences};
 use super::emptiness::{Emptiness, Empty};
 use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
-use super::options::{self, refuse_unused};
+use super::options;
 use super::outputs::{Outputs, check_allowed};
 use super::sequential::compare_close;
 use super::verdict::Ended;
@@ -23,7 +23,7 @@ use wsp_plan::target::CPU_SIM;
 
 /// Runs a program, a workload or a task graph.
 pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnostic>> {
-    refuse_unused(args.data.files()).map_err(|fault| vec![fault])?;
+    args.data.check_unused()?;
     if args.strict {
         session.warnings = Warnings::Errors;
     }

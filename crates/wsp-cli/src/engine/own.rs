@@ -3,7 +3,7 @@
 //! Tile operations, the engine of scalar code and kept machine code are its options. What it tells beside what every backend does comes as a
 //! value of its own type, and here becomes part of the reports. The value of another backend changes nothing in them.
 
-use super::tasks::RunOutcome;
+use super::outcome::RunOutcome;
 use crate::report::{Descriptor, GraphStats, PlanReport, RunStats, RunTime, TimedTask};
 use pto_wsp::backend::cpu::{self, CpuSimBackend, Report, WorkloadOutcome};
 use pto_wsp::registry_with;

@@ -1,5 +1,6 @@
 //! Files: source text, `.npy` and `.npz` arrays. Every fault is a diagnostic with the path and what to do.
 
+mod archive;
 mod checkpoints;
 mod fault;
 mod npy;

@@ -1,8 +1,8 @@
 //! Files that are written: tried before the work whose results they take, replaced only when complete.
 
+use super::archive::write_to;
 use super::fault::unwritable;
 use super::place;
-use super::write::write_to;
 use crate::interrupt::{self, Leftover};
 use pto_wsp::codes;
 use std::fs::{File, Metadata, OpenOptions};

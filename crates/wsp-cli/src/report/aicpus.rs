@@ -1,6 +1,6 @@
 //! What AICPUs did in a run.
 
-use super::text::Lines;
+use super::lines::Lines;
 use super::units::bytes;
 use serde_json::{Value, json};
 use wsp_backend::AicpuOutcome;

@@ -1,6 +1,6 @@
 //! What the data of a run amount to.
 
-use super::text::Lines;
+use super::lines::Lines;
 use serde_json::Value;
 use wsp_backend::KvLayout;
 use wsp_check::to_u32;

@@ -1,6 +1,6 @@
 //! What a run that checks finds besides differences: elements that were never written, and those that are no finite numbers.
 
-use super::text::Lines;
+use super::lines::Lines;
 use pto_wsp::codes;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

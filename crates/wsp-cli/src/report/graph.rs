@@ -1,7 +1,7 @@
 //! What a task graph came to, as text and JSON.
 
 use super::Sources;
-use super::text::Lines;
+use super::lines::Lines;
 use crate::graph::{Fan, Missed, Summary};
 use serde_json::{Value, json};
 use wsp_core::words::counted;

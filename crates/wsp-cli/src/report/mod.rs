@@ -6,6 +6,7 @@ mod data;
 mod findings;
 mod graph;
 mod json;
+mod lines;
 mod plan;
 mod text;
 mod trace;

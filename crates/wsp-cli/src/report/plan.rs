@@ -1,7 +1,8 @@
 //! What `wsp plan` prints: descriptors in issue order, and what they add up to.
 
 use super::json;
-use super::text::{Lines, tiers};
+use super::lines::Lines;
+use super::text::tiers;
 use super::units::{bytes, millis};
 use super::{DataSummary, Sources, TaskGroup, planned_balance};
 use pto_wsp::cache::CacheUse;

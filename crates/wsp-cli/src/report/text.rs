@@ -1,32 +1,10 @@
 //! The summary of a run for people.
 
+use super::lines::Lines;
 use super::units::{bytes, millis};
 use super::{GraphStats, RunReport, aicpus};
-use pto_wsp::cache::CacheUse;
-use std::fmt::Write as _;
 use wsp_check::reference::Comparison;
 use wsp_core::words::counted;
-
-/// A table of two columns, a line per fact.
-#[derive(Default)]
-pub(crate) struct Lines(String);
-
-impl Lines {
-    pub(crate) fn add(&mut self, name: &str, value: &str) {
-        let _ = writeln!(self.0, "  {name:<10} {value}");
-    }
-
-    /// What a cache had of a program.
-    pub(super) fn cache(&mut self, cache: Option<&CacheUse>) {
-        if let Some(cache) = cache {
-            self.add("cache", &cache.to_string());
-        }
-    }
-
-    pub(crate) fn finish(self, title: &str) -> String {
-        format!("{title}\n{}", self.0)
-    }
-}
 
 /// What ran: chunks by tier, merges and workspace, or simply the tasks of a program without tiers.
 fn tasks(report: &RunReport, lines: &mut Lines) {

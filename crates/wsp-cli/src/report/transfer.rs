@@ -1,7 +1,7 @@
 //! What a device is given to generate tasks, beside a list of them.
 
 use super::Sources;
-use super::text::Lines;
+use super::lines::Lines;
 use super::units::bytes;
 use serde_json::{Value, json};
 use wsp_backend::Transferred;

@@ -1,6 +1,6 @@
 //! What a run of a unit of task graphs came to.
 
-use super::text::Lines;
+use super::lines::Lines;
 use super::units::{bytes, millis};
 use super::{Check, Findings, Sources, Summary, json};
 use pto_wsp::Peak;

@@ -1,6 +1,6 @@
 //! What the graphs of a unit come to, as text and JSON.
 
-use super::text::Lines;
+use super::lines::Lines;
 use super::units::bytes;
 use crate::unit::GraphStats;
 use serde_json::{Value, json};

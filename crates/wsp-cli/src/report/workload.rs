@@ -1,6 +1,6 @@
 //! What a run of a workload came to.
 
-use super::text::Lines;
+use super::lines::Lines;
 use super::units::{bytes, millis};
 use super::{Findings, GraphStats, Sources, Summary, aicpus, json, longest_over_mean, text};
 use pto_wsp::cache::CacheUse;

@@ -3,7 +3,7 @@
 use super::{Kind, NOT_OF_UNITS};
 use crate::args::{AsmArgs, Stage};
 use crate::commands::asm::OF_EMITTED;
-use crate::commands::disasm::write_listing;
+use crate::commands::listing::write_listing;
 use crate::commands::options::refuse;
 use crate::commands::{Outcome, Session};
 use crate::files::write_program;

@@ -16,8 +16,8 @@ pub(super) use graph::graph;
 pub(super) use kernels::idle;
 pub(super) use run::run;
 
-use super::disasm::write_listing;
 use super::kind::Kind;
+use super::listing::write_listing;
 use super::{Outcome, Session, options};
 use crate::args::{CheckArgs, DisasmArgs};
 use pto_wsp::registry;

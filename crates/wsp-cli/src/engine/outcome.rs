@@ -1,0 +1,50 @@
+//! What a run of a workload gave.
+
+use crate::report::{RunTime, TimedTask, Timeline};
+use std::path::Path;
+use wsp_backend::{Bodies, Unwritten};
+use wsp_diag::Diagnostic;
+use wsp_plan::{Arrays, ParamValue};
+use wsp_runtime::clock::Clock;
+
+/// What a run gave.
+#[derive(Clone, Debug)]
+pub(crate) struct RunOutcome {
+    /// Tensors that tasks may write, by name.
+    pub outputs: Arrays,
+    /// Elements of them that no task stored, where that is recorded.
+    pub unwritten: Vec<Unwritten>,
+    /// What ran in the tasks; nothing in virtual time.
+    pub bodies: Option<Bodies>,
+    /// Every parameter with the value it had; in virtual time none.
+    pub params: Vec<(String, i64)>,
+    /// Every parameter of the used file with its value.
+    pub library_params: Vec<(String, ParamValue)>,
+    /// What was done with each directive of the schedule.
+    pub schedule_lines: Vec<String>,
+    /// Tasks by kernel, in the order of the program.
+    pub kernels: Vec<(String, u64)>,
+    /// How long it took.
+    pub time: RunTime,
+    /// Warnings and notes.
+    pub notes: Vec<Diagnostic>,
+    /// When and where each task ran, if that was asked for.
+    pub(super) trace: Vec<TimedTask>,
+}
+
+impl RunOutcome {
+    /// When and where tasks ran, of a workload in this file.
+    pub(crate) fn timeline(&self, file: &Path) -> Timeline {
+        let (clock, workers) = match &self.time {
+            RunTime::Measured { threads, .. } => (Clock::Nanoseconds, *threads),
+            RunTime::Cycles { busy, .. } => (Clock::Cycles, busy.len() as u32),
+        };
+        Timeline {
+            program: file.display().to_string(),
+            clock,
+            workers,
+            kernels: self.kernels.iter().map(|(name, _)| name.clone()).collect(),
+            tasks: self.trace.clone(),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The lines of a summary for people.
+
+use pto_wsp::cache::CacheUse;
+use std::fmt::Write as _;
+
+/// A table of two columns, a line per fact.
+#[derive(Default)]
+pub(crate) struct Lines(String);
+
+impl Lines {
+    pub(crate) fn add(&mut self, name: &str, value: &str) {
+        let _ = writeln!(self.0, "  {name:<10} {value}");
+    }
+
+    /// What a cache had of a program.
+    pub(super) fn cache(&mut self, cache: Option<&CacheUse>) {
+        if let Some(cache) = cache {
+            self.add("cache", &cache.to_string());
+        }
+    }
+
+    pub(crate) fn finish(self, title: &str) -> String {
+        format!("{title}\n{}", self.0)
+    }
+}
