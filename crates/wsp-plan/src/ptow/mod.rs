@@ -15,6 +15,7 @@
 
 mod buffer;
 pub(crate) mod codes;
+mod configs;
 mod dispatch;
 mod emit;
 mod expand;
@@ -24,7 +25,8 @@ mod lower;
 mod sums;
 
 pub use buffer::{ProgramBuf, ProgramError};
-pub use dispatch::{DispatchPlan, check_ranges, dispatch_configs};
+pub use configs::dispatch_configs;
+pub use dispatch::{DispatchPlan, check_ranges};
 pub use expand::{divide, expand};
 pub use launch::{HostList, LaunchData, Transfer, transfer};
 pub use lower::{BodyVar, Lowered, Site, Statement, VarKind, lower, statements};

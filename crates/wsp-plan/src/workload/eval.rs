@@ -1,6 +1,5 @@
 //! Integer expressions: what they compute, and what goes wrong when they do not.
 
-use super::Bindings;
 use super::codes;
 use wsp_core::int::{self, BinOp, Int as _, UnOp};
 use wsp_core::{AxisId, SlotId, TableId, VarId};
@@ -183,28 +182,6 @@ impl Environment for Given<'_> {
 
     fn slot(&mut self, _: SlotId) -> Result<i64, NotClosed> {
         Err(NotClosed)
-    }
-}
-
-impl Bindings {
-    /// The value of an expression over parameters, tables and variables, the `n`-th of which has the value `vars[n]`
-    /// (0 past the end): a kernel's cost, with the task's scalars as variables.
-    ///
-    /// # Errors
-    /// When the expression is at fault.
-    pub fn evaluate(
-        &self,
-        module: &WorkloadModule,
-        expr: &IntExpr,
-        vars: &[i64],
-    ) -> Result<i64, Box<Diagnostic>> {
-        eval(expr, &mut Given { values: &self.values, vars }).map_err(|halt| match halt {
-            Halt::Fault(fault) => Box::new(fault.diagnostic(module, &self.values)),
-            Halt::Stop(NotClosed) => {
-                let message = "a slot has no value here".to_owned();
-                Box::new(Diagnostic::error(codes::NO_PLACE, message).at(expr.span, ""))
-            }
-        })
     }
 }
 

@@ -6,7 +6,7 @@ mod names;
 mod tensors;
 
 use super::codes;
-use super::eval::{Closed, Halt, NotClosed, Values, count, eval};
+use super::eval::{Closed, Given, Halt, NotClosed, Values, count, eval};
 use crate::ParamValue;
 use std::collections::BTreeMap;
 use wsp_core::{AxisId, ChannelId, ParamId, SlotId, TableId, TensorId, WorkloadId};
@@ -61,6 +61,26 @@ impl Bindings {
             AxisRange::Dense { start, end } => Some((start, end)),
             AxisRange::Ragged | AxisRange::Sparse => None,
         }
+    }
+
+    /// The value of an expression over parameters, tables and variables, the `n`-th of which has the value `vars[n]`
+    /// (0 past the end): a kernel's cost, with the task's scalars as variables.
+    ///
+    /// # Errors
+    /// When the expression is at fault.
+    pub fn evaluate(
+        &self,
+        module: &WorkloadModule,
+        expr: &IntExpr,
+        vars: &[i64],
+    ) -> Result<i64, Box<Diagnostic>> {
+        eval(expr, &mut Given { values: &self.values, vars }).map_err(|halt| match halt {
+            Halt::Fault(fault) => Box::new(fault.diagnostic(module, &self.values)),
+            Halt::Stop(NotClosed) => {
+                let message = "a slot has no value here".to_owned();
+                Box::new(Diagnostic::error(codes::NO_PLACE, message).at(expr.span, ""))
+            }
+        })
     }
 }
 

@@ -3,9 +3,9 @@
 use super::super::eval::{Halt, NotClosed, eval};
 use super::affine::REGISTER_BOUND;
 use super::faults::{self, Fault};
-use super::pipeline::Turns;
 use super::program::{CompiledModule, Op, Site, SiteArg, Upper, set_bounds};
 use super::scope::{Live, OfSchedule, Quiet, bounds, is_inside};
+use super::turns::Turns;
 use super::{ExpandError, ExpandStats, Placement, TaskRecord, TaskSink};
 use std::ops::Range;
 use wsp_core::{Region, limits};

@@ -17,6 +17,7 @@ mod machine;
 mod pipeline;
 mod program;
 mod scope;
+mod turns;
 
 use super::schedule::LoweredSchedule;
 pub use super::schedule::{Dispatched, Placement};

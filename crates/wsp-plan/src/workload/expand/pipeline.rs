@@ -10,75 +10,9 @@
 use super::TaskSink;
 use super::faults::{Deadlock, Fault, Waiting, Want};
 use super::machine::{Machine, Stop};
-use super::program::{CompiledModule, Op};
+use super::program::Op;
+use super::turns::Tokens;
 use std::mem::{swap, take};
-
-/// Counts of tokens of a channel, since its pipeline began.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Tokens {
-    /// Sends that have begun.
-    begun: u64,
-    /// Tokens that can be consumed: those before the oldest send under way.
-    sent: u64,
-    /// Sends under way; one may stand in the body of another.
-    sending: u32,
-    /// Consumes that have begun.
-    taken: u64,
-    /// Slots that were freed: those before the oldest consume under way.
-    freed: u64,
-    /// Consumes under way.
-    consuming: u32,
-}
-
-impl Tokens {
-    /// Slots that are taken.
-    fn held(self) -> u64 {
-        self.begun - self.freed
-    }
-}
-
-/// What a process keeps while others have their turns.
-#[derive(Clone, Default)]
-pub(super) struct Suspended {
-    /// Where it goes on.
-    pc: u32,
-    ended: bool,
-    /// Ids and indices of the loops around it, from the pipeline on.
-    path: Vec<u32>,
-    indices: Vec<i64>,
-    /// Index of the innermost loop over each axis.
-    axes: Vec<i64>,
-}
-
-/// Whose turn it is.
-pub(super) struct Turns {
-    /// The pipeline under way.
-    pipeline: u32,
-    /// The process that runs.
-    current: u32,
-    /// Loops around the pipeline.
-    around: usize,
-    /// Processes that have not ended.
-    live: u32,
-    /// Turns in a row that ended where they began.
-    stuck: u32,
-    processes: Vec<Suspended>,
-    channels: Vec<Tokens>,
-}
-
-impl Turns {
-    pub(super) fn new(program: &CompiledModule<'_>) -> Turns {
-        Turns {
-            pipeline: 0,
-            current: 0,
-            around: 0,
-            live: 0,
-            stuck: 0,
-            processes: vec![Suspended::default(); program.processes.len()],
-            channels: vec![Tokens::default(); program.channels.len()],
-        }
-    }
-}
 
 impl Machine<'_, '_> {
     /// Begins a pipeline; where to go on.

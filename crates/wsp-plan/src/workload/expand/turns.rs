@@ -1,0 +1,70 @@
+//! Whose turn it is among the processes of a pipeline, and what the others keep.
+
+use super::program::CompiledModule;
+
+/// Counts of tokens of a channel, since its pipeline began.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Tokens {
+    /// Sends that have begun.
+    pub(super) begun: u64,
+    /// Tokens that can be consumed: those before the oldest send under way.
+    pub(super) sent: u64,
+    /// Sends under way; one may stand in the body of another.
+    pub(super) sending: u32,
+    /// Consumes that have begun.
+    pub(super) taken: u64,
+    /// Slots that were freed: those before the oldest consume under way.
+    pub(super) freed: u64,
+    /// Consumes under way.
+    pub(super) consuming: u32,
+}
+
+impl Tokens {
+    /// Slots that are taken.
+    pub(super) fn held(self) -> u64 {
+        self.begun - self.freed
+    }
+}
+
+/// What a process keeps while others have their turns.
+#[derive(Clone, Default)]
+pub(super) struct Suspended {
+    /// Where it goes on.
+    pub(super) pc: u32,
+    pub(super) ended: bool,
+    /// Ids and indices of the loops around it, from the pipeline on.
+    pub(super) path: Vec<u32>,
+    pub(super) indices: Vec<i64>,
+    /// Index of the innermost loop over each axis.
+    pub(super) axes: Vec<i64>,
+}
+
+/// Whose turn it is.
+pub(super) struct Turns {
+    /// The pipeline under way.
+    pub(super) pipeline: u32,
+    /// The process that runs.
+    pub(super) current: u32,
+    /// Loops around the pipeline.
+    pub(super) around: usize,
+    /// Processes that have not ended.
+    pub(super) live: u32,
+    /// Turns in a row that ended where they began.
+    pub(super) stuck: u32,
+    pub(super) processes: Vec<Suspended>,
+    pub(super) channels: Vec<Tokens>,
+}
+
+impl Turns {
+    pub(super) fn new(program: &CompiledModule<'_>) -> Turns {
+        Turns {
+            pipeline: 0,
+            current: 0,
+            around: 0,
+            live: 0,
+            stuck: 0,
+            processes: vec![Suspended::default(); program.processes.len()],
+            channels: vec![Tokens::default(); program.channels.len()],
+        }
+    }
+}
