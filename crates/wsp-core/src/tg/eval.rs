@@ -1,6 +1,6 @@
 //! The value of an expression.
 
-use super::operand::{IterNo, TensorNo};
+use super::number::{IterNo, TensorNo};
 use super::scalar::{ExprOp, ScalarType};
 use crate::int::{Fault, Int, Stack};
 

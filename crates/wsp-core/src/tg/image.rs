@@ -238,11 +238,6 @@ impl Image<'_> {
         parts.iter().fold(0, |sum: u32, part| sum.rotate_left(5) ^ crc::crc32(part))
     }
 
-    /// How many words the state of a run has.
-    pub fn state_words(&self) -> usize {
-        super::machine::state_words(self)
-    }
-
     /// Checks every number in it, so that no run of it can go out of bounds. `scratch` has a word for each node, of any value.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ mod eval;
 pub mod image;
 pub mod image_file;
 pub mod machine;
+mod number;
 mod op;
 mod operand;
 pub mod read;
@@ -20,11 +21,14 @@ pub use crate::limits::{
     MAX_BLOCK_DIM, MAX_CONTROL_DEPTH, MAX_EXPR_OPS, MAX_GRAPH_ID, MAX_WHILE_ITERATIONS, UNROLL_LIMIT,
 };
 pub use eval::{ConstEnv, Env, EvalFault, MAX_EXPR_STACK, binary, eval};
+pub use number::{
+    BarrierNo, CheckpointNo, DeviceNo, EventNo, GraphNo, IterNo, KernelNo, NodeNo, NotifyNo, PartitionNo,
+    StreamNo, Symbol, TensorNo,
+};
 pub use op::{Instr, InstrScope, OPS, Op, OpInfo, OperandInfo, Platform, Support};
 pub use operand::{
-    AffinityType, BarrierNo, CheckpointNo, CoreType, DependencyType, DeviceNo, Direction, EventNo,
-    FenceScope, GraphNo, IterNo, KernelNo, KernelSet, LoopMode, MemLocation, NodeNo, NotifyNo, OperandKind,
-    OperandType, PartitionNo, StreamNo, Symbol, TensorNo, TensorRef,
+    AffinityType, CoreType, DependencyType, Direction, FenceScope, KernelSet, LoopMode, MemLocation,
+    OperandKind, OperandType, TensorRef,
 };
 pub use scalar::{ExprId, ExprOp, Scalar, ScalarType};
 pub use shape::{Shape, ShapeFault};

@@ -1,9 +1,12 @@
 //! The table of instructions, and an instruction with its operands.
 
+use super::number::{
+    BarrierNo, CheckpointNo, DeviceNo, EventNo, GraphNo, IterNo, KernelNo, NodeNo, NotifyNo, PartitionNo,
+    StreamNo, Symbol, TensorNo,
+};
 use super::operand::{
-    AffinityType, BarrierNo, CheckpointNo, CoreType, DependencyType, DeviceNo, Direction, EventNo,
-    FenceScope, GraphNo, IterNo, KernelNo, KernelSet, LoopMode, MemLocation, NodeNo, NotifyNo, OperandKind,
-    OperandType, PartitionNo, StreamNo, Symbol, TensorNo, TensorRef,
+    AffinityType, CoreType, DependencyType, Direction, FenceScope, KernelSet, LoopMode, MemLocation,
+    OperandKind, OperandType, TensorRef,
 };
 use super::scalar::Scalar;
 

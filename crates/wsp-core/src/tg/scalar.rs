@@ -1,6 +1,6 @@
 //! Scalars that instructions take: constants, or expressions over what is known at launch or while a graph runs.
 
-use super::operand::{IterNo, TensorNo};
+use super::number::{IterNo, TensorNo};
 use crate::DType;
 use crate::int::BinOp;
 

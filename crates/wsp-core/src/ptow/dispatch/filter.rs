@@ -1,6 +1,6 @@
 //! Filters as programs and configurations write them, in a form that is cheap to copy.
 
-use super::Rule;
+use super::{Ranges, Rule};
 use crate::ExecPool;
 use crate::ptow::{Op, POLICY_POOL, PolicyType, Program, ThresholdParams, Word};
 
@@ -39,12 +39,6 @@ pub enum Level<'a> {
     Pool(ExecPool),
 }
 
-/// The ranges of a partition, in words whose second operand is where each ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ranges<'a> {
-    words: &'a [Word],
-}
-
 impl<'a> Filter<'a> {
     /// The filter of the `DISPATCH_FILTER` at `word`; none when it is none of a verified program.
     pub fn parse(program: &Program<'a>, word: u32) -> Option<Filter<'a>> {
@@ -61,7 +55,7 @@ impl<'a> Filter<'a> {
                 let levels = Levels::Words { bounds, policies };
                 Filter::Threshold(Threshold { metric: head.operand2, levels })
             }
-            PolicyType::StaticPartition => Filter::Rule(Rule::Ranges(Ranges { words: ext })),
+            PolicyType::StaticPartition => Filter::Rule(Rule::Ranges(Ranges::new(ext))),
             policy => Filter::Rule(simple(policy, first.map_or(0, |word| word.operand2))?),
         })
     }
@@ -138,41 +132,5 @@ pub(super) fn pool_of(policy: u16) -> Option<ExecPool> {
         1 => Some(ExecPool::Cube),
         2 => Some(ExecPool::Any),
         _ => None,
-    }
-}
-
-impl<'a> Ranges<'a> {
-    /// Ranges from words whose second operand is where each ends; the ends never decrease.
-    pub fn new(words: &'a [Word]) -> Ranges<'a> {
-        Ranges { words }
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> u32 {
-        self.words.len() as u32
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
-    }
-
-    /// Where the last ends; 0 when there are none.
-    pub fn end(&self) -> u64 {
-        self.words.last().map_or(0, |word| u64::from(word.operand2))
-    }
-
-    /// The number of the range that an ordinal lies in; none past the last.
-    #[inline]
-    pub fn find(&self, ordinal: u64) -> Option<u32> {
-        let range = self.words.partition_point(|word| u64::from(word.operand2) <= ordinal);
-        (range < self.words.len()).then_some(range as u32)
-    }
-
-    /// A range as ordinals, half-open; none past the last.
-    pub fn get(&self, range: u32) -> Option<(u64, u64)> {
-        let end = u64::from(self.words.get(range as usize)?.operand2);
-        let before = (range as usize).checked_sub(1).and_then(|before| self.words.get(before));
-        Some((before.map_or(0, |word| u64::from(word.operand2)), end))
     }
 }

@@ -10,9 +10,11 @@
 mod config;
 mod filter;
 mod owner;
+mod ranges;
 mod stride;
 
 pub use config::{ConfigFault, check, check_tiling};
-pub use filter::{Filter, Level, Ranges, Threshold};
+pub use filter::{Filter, Level, Threshold};
 pub use owner::{PastPartition, Rule, Source, mix};
+pub use ranges::Ranges;
 pub use stride::{Stride, solve, solve_loop};

@@ -8,8 +8,9 @@ use super::super::eval::eval;
 use super::super::{DIM_IMMEDIATE, DimKind, Launch, Op, Program, Word};
 use super::AccessMode;
 use super::linear::{Along, LEVELS, Line, Quiet};
-use super::machine::{Stop, after, argument_count};
-use super::values::{LoopVars, mode, region_bounds};
+use super::stop::Stop;
+use super::values::LoopVars;
+use super::words::{after, argument_count, mode, region_bounds};
 use crate::{ExecPool, MAX_RANK, Region, TensorId};
 
 /// Most parameters, regions, and arguments of a kind that change, of all statements of a body. A power of two.

@@ -3,7 +3,7 @@
 use super::super::MAX_BODY_DEPTH;
 use super::super::bounds::Bounds;
 use super::super::dispatch::Stride;
-use super::owner::{Deciding, Own};
+use super::own::{Deciding, Own};
 
 /// No instruction.
 pub(super) const NO_WORD: u32 = u32::MAX;

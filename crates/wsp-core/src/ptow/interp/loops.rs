@@ -1,22 +1,15 @@
 //! Bodies: how they are entered, what follows when one has ended.
 
-use super::super::bounds::{Bounds, BoundsHalt, bounds};
+use super::super::bounds::{Bounds, bounds};
 use super::super::{Op, Word};
 use super::frame::{Body, Frame, Kind, Plan};
-use super::machine::{Budget, Interpreter, Stop, after};
+use super::machine::{Budget, Interpreter};
 use super::skip::Choice;
+use super::stop::Stop;
 use super::values::{Live, NO_AXIS};
+use super::words::after;
 use super::{FaultKind, Host, Ordered};
 use crate::limits;
-
-impl<S> From<BoundsHalt> for Stop<S> {
-    fn from(halt: BoundsHalt) -> Stop<S> {
-        match halt {
-            BoundsHalt::Expr(halt) => halt.into(),
-            other => Stop::Fault(FaultKind::Bounds(other)),
-        }
-    }
-}
 
 impl<'a> Interpreter<'a> {
     pub(super) fn enter_loop<H: Host>(

@@ -1,34 +1,18 @@
 //! The state of an interpreter, and its instructions.
 
 use super::super::dispatch::Filter;
-use super::super::eval::{Halt, eval};
+use super::super::eval::eval;
 use super::super::prefix::Prefixes;
 use super::super::summary::Summaries;
 use super::super::{Launch, Op, Program, Word};
 use super::frame::{Attrs, Frames, Kind};
-use super::owner::Own;
+use super::own::Own;
+use super::stop::Stop;
 use super::strip::Strip;
 use super::values::{Live, LoopVars, NO_TASK, Record};
+use super::words::{after, argument_count, pool_of};
 use super::{Fault, FaultKind, Host, InterpStats, Mode, Ordered, Progress, Task};
-use crate::{ExecPool, KernelId, LabelId, SlotId, limits};
-
-/// Why a step is not taken. Nothing has changed then: it is taken again by the next run.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Stop<S> {
-    Fault(FaultKind),
-    Waits(SlotId),
-    Host(S),
-}
-
-impl<S> From<Halt> for Stop<S> {
-    #[inline]
-    fn from(halt: Halt) -> Stop<S> {
-        match halt {
-            Halt::Fault(fault) => Stop::Fault(FaultKind::Expr(fault)),
-            Halt::Waits(slot) => Stop::Waits(slot),
-        }
-    }
-}
+use crate::{ExecPool, KernelId, LabelId, limits};
 
 /// What is left of a run.
 pub(super) struct Budget {
@@ -387,28 +371,5 @@ impl<'a> Interpreter<'a> {
             self.pending = Pending { first: self.pending.second, second: None };
         }
         Ok(())
-    }
-}
-
-/// How many instructions of arguments follow a `TASK`.
-#[inline]
-pub(super) fn argument_count(task: &Word) -> u32 {
-    let [params, accesses, afters, _] = task.operand2.to_le_bytes();
-    u32::from(params).wrapping_add(u32::from(accesses)).wrapping_add(u32::from(afters))
-}
-
-/// Where the instruction behind one and its extension words is.
-#[inline]
-pub(super) fn after(at: u32, word: &Word) -> u32 {
-    at.wrapping_add(1).wrapping_add(u32::from(word.flags))
-}
-
-/// The pool that a kernel names.
-#[inline]
-pub(super) fn pool_of(program: &Program<'_>, kernel: KernelId) -> ExecPool {
-    match program.kernels.get(kernel.index()).map(|kernel| kernel.pool) {
-        Some(pool) if pool == ExecPool::Vector as u8 => ExecPool::Vector,
-        Some(pool) if pool == ExecPool::Cube as u8 => ExecPool::Cube,
-        _ => ExecPool::Any,
     }
 }

@@ -29,12 +29,15 @@ mod frame;
 mod linear;
 mod loops;
 mod machine;
+mod own;
 mod owner;
 mod pace;
 mod setup;
 mod skip;
+mod stop;
 mod strip;
 mod values;
+mod words;
 
 use crate::{ExecPool, KernelId, LabelId, Region, SlotId};
 

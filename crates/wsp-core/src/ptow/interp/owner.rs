@@ -1,41 +1,11 @@
 //! Whose a task is, by the filters around it.
 
-use super::super::dispatch::{Filter, Level, PastPartition, Rule, Source};
+use super::super::dispatch::{Filter, Level, Rule, Source};
 use super::frame::NO_WORD;
-use super::machine::{Interpreter, Stop};
+use super::machine::Interpreter;
+use super::own::{Deciding, Mine, Own};
+use super::stop::Stop;
 use super::{FaultKind, Host};
-use crate::ExecPool;
-
-/// A rule that decides, and the pool that thresholds before it have chosen.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Deciding<'a> {
-    pub(super) rule: Rule<'a>,
-    pub(super) pool: Option<ExecPool>,
-}
-
-/// A task of this AICPU.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Mine {
-    /// The pool, where a threshold chooses it.
-    pub(super) pool: Option<ExecPool>,
-}
-
-/// What is known of the owners of the tasks that come next.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Own<'a> {
-    /// Nothing: filters decide.
-    Test,
-    /// This rule decides, and no filter stands in its way.
-    Rule(Deciding<'a>),
-    /// This AICPU owns them all.
-    Mine(Mine),
-}
-
-impl<S> From<PastPartition> for Stop<S> {
-    fn from(past: PastPartition) -> Stop<S> {
-        Stop::Fault(FaultKind::PastPartition { end: past.end })
-    }
-}
 
 impl<'a> Interpreter<'a> {
     /// Whether the task that comes next is this AICPU's.

@@ -6,7 +6,7 @@ use super::super::summary::{Summaries, summarise, summary_words};
 use super::super::{DispatchConfig, Group, Launch, OPS, Op, Program, Verified};
 use super::frame::{Attrs, Frames};
 use super::machine::{Interpreter, Pending};
-use super::owner::Own;
+use super::own::Own;
 use super::strip::Strip;
 use super::values::{LoopVars, NO_TASK, Record};
 use super::{InterpStats, Mode, Refusal};

@@ -11,8 +11,9 @@ use super::super::summary::Summary;
 use super::super::{Word, X_LAST, XOp};
 use super::frame::{Body, Frame, NO_WORD, Plan};
 use super::linear::{Along, Line, LoopLevel};
-use super::machine::{Interpreter, Stop};
-use super::owner::{Deciding, Mine, Own};
+use super::machine::Interpreter;
+use super::own::{Deciding, Mine, Own};
+use super::stop::Stop;
 use super::{FaultKind, Host, Mode};
 
 /// Steps that counting may take before a loop is walked instead.

@@ -10,10 +10,12 @@ use super::super::{Launch, Op, Word};
 use super::fast::{FastSite, Fields};
 use super::frame::{Body, Kind, NO_WORD, Plan};
 use super::linear::{Along, LEVELS, LoopLevel, Quiet};
-use super::machine::{Budget, Interpreter, Stop, after, pool_of};
-use super::owner::{Mine, Own};
+use super::machine::{Budget, Interpreter};
+use super::own::{Mine, Own};
 use super::pace::Pace;
+use super::stop::Stop;
 use super::values::LoopVars;
+use super::words::{after, pool_of};
 use super::{FaultKind, Host, Mode, Ordered, Task};
 use crate::{KernelId, LabelId, limits};
 

@@ -1,8 +1,9 @@
 //! What names stand for while a program runs, and the record of a task.
 
 use super::super::eval::{Env, Vars};
-use super::super::{DIM_IMMEDIATE, DimKind, Launch, MAX_LOOP_DEPTH, Op, Program, Word};
-use super::machine::Stop;
+use super::super::{Launch, MAX_LOOP_DEPTH, Program};
+use super::stop::Stop;
+use super::words::{mode, region_bounds};
 use super::{AccessMode, FaultKind, Host};
 use crate::limits::{MAX_TASK_IO, MAX_TASK_SCALARS};
 use crate::{MAX_RANK, Region, SlotId, TensorId};
@@ -237,47 +238,4 @@ impl Record {
         self.access_count = self.access_count.wrapping_add(1);
         Ok(())
     }
-}
-
-/// What the instruction of an access does to its region.
-#[inline]
-pub(super) fn mode(word: &Word) -> Option<AccessMode> {
-    match Op::from_code(word.opcode) {
-        Some(Op::IoInput) => Some(AccessMode::In),
-        Some(Op::IoOutput) => Some(AccessMode::Out),
-        Some(Op::IoInout) => Some(AccessMode::InOut),
-        _ => None,
-    }
-}
-
-/// The bounds that a dimension's word says.
-pub(super) fn region_bounds<S>(
-    word: &Word,
-    extent: u32,
-    value: &mut impl FnMut(u32) -> Result<i64, Stop<S>>,
-) -> Result<(i64, i64), Stop<S>> {
-    let Some((kind, _)) = DimKind::from_flags(word.flags) else {
-        return Err(Stop::Fault(FaultKind::Structure));
-    };
-    let first = u32::from(word.operand1);
-    let second = |value: &mut dyn FnMut(u32) -> Result<i64, Stop<S>>| {
-        if word.flags & DIM_IMMEDIATE != 0 {
-            Ok(i64::from(word.operand2.cast_signed()))
-        } else {
-            value(word.operand2)
-        }
-    };
-    Ok(match kind {
-        DimKind::Whole => (0, i64::from(extent)),
-        DimKind::Index => {
-            let index = value(first)?;
-            (index, index.saturating_add(1))
-        }
-        DimKind::Range => (value(first)?, second(value)?),
-        DimKind::Sized => {
-            let lo = value(first)?;
-            // A length that leads past every extent is found to lie outside.
-            (lo, lo.saturating_add(second(value)?))
-        }
-    })
 }

@@ -2,8 +2,8 @@
 
 use super::super::{MAX_LOOP_DEPTH, MAX_THRESHOLDS, POLICY_POOL, PolicyType, Program, Word};
 use super::expr::{Over, check};
+use super::instruction::Instruction;
 use super::rule::{Allowed, Checked, Place, Rule, broken, zero};
-use super::scan::Instruction;
 
 /// Pools that a level of a threshold may name: vector, cube, any.
 const POOLS: u16 = 3;

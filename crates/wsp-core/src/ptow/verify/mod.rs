@@ -66,6 +66,7 @@
 
 mod expr;
 mod filter;
+mod instruction;
 mod rule;
 mod scan;
 mod tables;

@@ -6,6 +6,7 @@ use super::super::{
 use super::Style;
 use super::expr::{Over, check, depth};
 use super::filter;
+use super::instruction::Instruction;
 use super::rule::{Allowed, Checked, Place, Rule, below, broken, zero};
 use crate::limits::{MAX_TASK_SCALARS, MAX_TASK_TENSORS};
 
@@ -74,32 +75,6 @@ struct Wanted {
     params: u32,
     accesses: u32,
     afters: u32,
-}
-
-/// An instruction with its extension words.
-#[derive(Clone, Copy)]
-pub(super) struct Instruction<'p> {
-    pub(super) word: &'p Word,
-    pub(super) info: &'static OpInfo,
-    /// Its first word.
-    pub(super) at: u32,
-    pub(super) exts: &'p [Word],
-}
-
-impl Instruction<'_> {
-    pub(super) fn place(&self) -> Place {
-        Place::Word(self.at)
-    }
-
-    /// The place of an extension word.
-    pub(super) fn ext_place(&self, index: usize) -> Place {
-        Place::Word(self.at.saturating_add(1).saturating_add(index as u32))
-    }
-
-    /// The word behind it.
-    fn end(&self) -> u32 {
-        self.at.saturating_add(1).saturating_add(self.exts.len() as u32)
-    }
 }
 
 /// The scan.

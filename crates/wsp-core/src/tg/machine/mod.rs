@@ -14,7 +14,6 @@ mod resume;
 mod state;
 
 pub use resume::StateFault;
-pub(super) use state::state_words;
 
 use super::image::{GangRecord, Image, LevelRecord, NONE, NodeKind};
 use state::{DONE, HEAD, OPEN, Parts, TAIL};

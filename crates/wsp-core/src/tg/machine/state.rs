@@ -28,14 +28,16 @@ fn queue_places(image: &Image<'_>) -> usize {
     image.nodes.len().next_power_of_two()
 }
 
-/// Words of the state of a run.
-pub(in crate::tg) fn state_words(image: &Image<'_>) -> usize {
-    HEADER
-        + queue_places(image)
-        + image.nodes.len()
-        + image.guards.len()
-        + 3 * image.loops.len()
-        + image.gangs.len()
+impl Image<'_> {
+    /// How many words the state of a run has.
+    pub fn state_words(&self) -> usize {
+        HEADER
+            + queue_places(self)
+            + self.nodes.len()
+            + self.guards.len()
+            + 3 * self.loops.len()
+            + self.gangs.len()
+    }
 }
 
 /// The words of a state, by what they are.
@@ -62,7 +64,7 @@ pub(super) struct Parts<'s> {
 impl<'s> Parts<'s> {
     #[inline]
     pub(super) fn split(image: &Image<'_>, state: &'s mut [u32]) -> Option<Parts<'s>> {
-        if state.len() != state_words(image) {
+        if state.len() != image.state_words() {
             return None;
         }
         let loops = image.loops.len();
