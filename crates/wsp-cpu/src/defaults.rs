@@ -3,7 +3,7 @@
 use crate::bind::{Bound, BoundDim, bind_defaults};
 use crate::memory::SlotLayout;
 use crate::planner;
-use crate::program::one;
+use crate::traps::one;
 use wsp_diag::Diagnostic;
 use wsp_ir::{Dim, Elem, Module, ParamSource, Storage};
 

@@ -1,7 +1,7 @@
 //! How much of a region its tensor has: regions of kernels may reach past the end.
 
 use crate::bind::{Bound, BoundDim};
-use crate::sizing::Sizes;
+use crate::sizes::Sizes;
 use std::ops::Range;
 use wsp_core::Region;
 use wsp_ir::Storage;

@@ -8,7 +8,7 @@ use crate::bind::{Bound, BoundCache, BoundDim, BoundTensor};
 use crate::codes;
 use crate::in_place::{self, Views};
 use crate::planner::launch_u32;
-use crate::sizing::Sizes;
+use crate::sizes::Sizes;
 use crate::unwritten::Record;
 use std::sync::Arc;
 use wsp_backend::{KvLayout, Recording, Unwritten};

@@ -5,16 +5,19 @@ use crate::bind::{Bound, Demand, bind};
 use crate::codes;
 use crate::derived;
 use crate::host::PlanHost;
-use crate::in_place::{self, Views};
+use crate::in_place;
 use crate::kernels::KernelTable;
 use crate::memory::{self, Recorded, SlotLayout};
 use crate::metadata::Metadata;
 use crate::options::LaunchOptions;
 use crate::planner::{self, Planner, at};
+use crate::prepared::{Launched, Prepared, ReadyLaunch, RunTasks, Way};
 use crate::runner::{self, KernelRunner};
-use crate::sizing::{Sizes, SizingSink};
+use crate::sizes::Sizes;
+use crate::sizing::SizingSink;
 use crate::stats::{DescriptorStats, Outcome, PlanReport, RunStats, TileStats, Times, kernel_stats};
 use crate::submit::SubmitSink;
+use crate::traps::{generator_fault, one};
 use crate::workload::LibraryTasks;
 use crate::workload::aicpu::{AnyGenerator, Ran, settings::config as aicpu_config};
 use crate::workload::settings::{self, Asked};
@@ -25,8 +28,7 @@ use wsp_core::{KernelId, TensorId, limits};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::Storage;
 use wsp_ir::workload::SchedulePolicy;
-use wsp_kernel::{CodeCache, Env, GeneratorCode, KernelCode, Trap, Value};
-use wsp_memory::Claim;
+use wsp_kernel::{CodeCache, Env, GeneratorCode, Trap, Value};
 use wsp_plan::workload::{Bindings, stated_tables};
 use wsp_plan::{Arrays, LoweredPlan};
 use wsp_runtime::aicpu::{Aicpus, NoSlots};
@@ -39,62 +41,6 @@ pub struct Program {
     /// Machine code of earlier launches.
     code: CodeCache,
 }
-
-/// A launch that is bound, compiled and sized. It can be run any number of times, as long as no run fails.
-pub(crate) struct Prepared {
-    pub(crate) bound: Bound,
-    pub(crate) env: Env,
-    pub(crate) slots: SlotLayout,
-    pub(crate) kernels: KernelTable,
-    pub(crate) sizes: Sizes,
-    pub(crate) recording: Recorded,
-    /// Arrays of the caller.
-    views: Views,
-    /// The claim that the caller has made on them.
-    pub(crate) claim: Option<Arc<Claim>>,
-    /// The kernels, once they are compiled.
-    codes: Vec<KernelCode>,
-    pub(crate) times: Times,
-}
-
-/// A launch of generators whose tasks can start, any number of times, as long as no run fails.
-pub(crate) struct ReadyLaunch {
-    pub(crate) prepared: Prepared,
-    /// Of the stages; none where a plan has what they emitted.
-    pub(crate) generators: Vec<GeneratorCode>,
-    pub(crate) way: Way,
-}
-
-/// Who generates the tasks.
-pub(crate) enum Way {
-    /// The calling thread, for workers.
-    Planner(RunConfig),
-    /// AICPUs.
-    Aicpus(Box<Aicpus>),
-}
-
-impl ReadyLaunch {
-    /// Has the runs to come use this claim of the caller on its arrays; without it each run makes its own.
-    pub(crate) fn claim(&mut self, claim: Option<&Arc<Claim>>) {
-        self.prepared.claim = claim.cloned();
-    }
-
-    /// Warnings.
-    pub(crate) fn notes(&self) -> &[Diagnostic] {
-        &self.prepared.bound.notes
-    }
-}
-
-/// A launch whose tasks can start.
-pub(crate) struct Launched<'l, 'k> {
-    pub(crate) runner: &'l KernelRunner<'k>,
-    pub(crate) kernels: &'k KernelTable,
-    pub(crate) planner: Planner<'k>,
-}
-
-/// How the tasks of a launch run. It is called once a launch, so one copy of what is around it serves all callers.
-pub(crate) type RunTasks<'r> =
-    dyn for<'l, 'k> FnOnce(Launched<'l, 'k>) -> Result<wsp_runtime::Stats, Vec<Diagnostic>> + 'r;
 
 impl Program {
     /// A program from a plan, which others may have too.
@@ -569,13 +515,13 @@ impl Program {
     }
 }
 
-/// What is asked of a run beside its schedule.
 /// AICPUs generate tasks, and these are the host's.
 pub(crate) fn of_the_host() -> Diagnostic {
     let message = "the host issues tasks that are kept or simulated, and `aicpus` says otherwise";
     Diagnostic::error(codes::BAD_OPTION, message).help("leave it out")
 }
 
+/// What is asked of a run beside its schedule.
 fn asked(options: &LaunchOptions) -> Asked<'_> {
     Asked {
         threads: options.threads,
@@ -584,15 +530,6 @@ fn asked(options: &LaunchOptions) -> Asked<'_> {
         trace: if options.trace { TracePolicy::Measured } else { TracePolicy::Totals },
         cancel: options.cancel.as_ref(),
     }
-}
-
-/// A fault of a generator.
-pub(crate) fn generator_fault(trap: Trap) -> Diagnostic {
-    if trap.code == codes::STOPPED { settings::cancelled() } else { trap.into() }
-}
-
-pub(crate) fn one(trap: Trap) -> Vec<Diagnostic> {
-    vec![trap.into()]
 }
 
 fn bad_option(fault: &ConfigError) -> Diagnostic {

@@ -1,6 +1,6 @@
 //! What a launch reports.
 
-use crate::sizing::PlannedDescriptor;
+use crate::sizes::PlannedDescriptor;
 use wsp_backend::{AicpuOutcome, KernelStats, Unwritten};
 use wsp_plan::Arrays;
 

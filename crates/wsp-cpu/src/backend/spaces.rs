@@ -4,7 +4,8 @@ use super::{CpuSimBackend, failed, in_virtual_time, refuse, refused, runs_kernel
 use crate::codes::BAD_OPTION;
 use crate::options::LaunchOptions;
 use crate::plan::{Capacity, Plan};
-use crate::program::{Program, ReadyLaunch};
+use crate::prepared::ReadyLaunch;
+use crate::program::Program;
 use crate::stats::{Outcome, RunStats};
 use std::sync::Arc;
 use std::time::Duration;

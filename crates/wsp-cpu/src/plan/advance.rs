@@ -6,7 +6,7 @@ use crate::bind::{Bound, BoundCache};
 use crate::codes;
 use crate::derived;
 use crate::memory;
-use crate::program::one;
+use crate::traps::one;
 use std::sync::Arc;
 use wsp_backend::{Advance, Growth};
 use wsp_core::TensorId;

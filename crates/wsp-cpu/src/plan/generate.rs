@@ -5,7 +5,7 @@ use crate::bind::Bound;
 use crate::codes;
 use crate::host::{PlanHost, Sink};
 use crate::planner::{Planner, at};
-use crate::program::{generator_fault, one};
+use crate::traps::{generator_fault, one};
 use crate::workspace::Workspace;
 use wsp_core::words::counted;
 use wsp_core::{StructId, limits};

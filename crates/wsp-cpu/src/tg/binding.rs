@@ -1,9 +1,9 @@
 //! How a kernel gets its arguments, and how a block of it runs.
 
-use super::bodies::{TgFault, cancelled};
 use super::code::{Bound, GraphCode, Spans};
 use super::codes;
 use super::cx::{BoundArg, TgCx};
+use super::fault::{TgFault, cancelled};
 use super::kernels::KernelBody;
 use super::memory::TensorRange;
 use super::pto::PtoResident;

@@ -1,52 +1,33 @@
 //! What a launch does when its nodes run: binds kernels, runs their blocks, copies, releases, evaluates.
 
 use super::binding::{Block, Part, bind, run_block};
-use super::code::{Bound, GraphCode, Item, Spans, When};
+use super::code::{Bound, Spans};
 use super::codes;
+use super::cycles::cycles;
+use super::fault::TgFault;
 use super::instance::Instance;
+use super::item::{Item, When};
 use super::kernels::KernelBody;
+use super::launched::Launched;
 use super::memory::TensorRange;
 use super::open::Bindings;
 use super::shared::Shared;
-use super::simulated::cycles;
 use super::snapshot::Paused;
 use super::values::Values;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use wsp_backend::Payload;
+use std::sync::atomic::Ordering;
 use wsp_core::tg::image::NodeKind;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_runtime::tg::{BlockCx, Bodies, NodeCx};
 
-/// Why something of a launch failed.
-#[derive(Clone, Debug)]
-pub(crate) struct TgFault {
-    pub(crate) diagnostic: Box<Diagnostic>,
-    /// What a function of the caller handed over.
-    pub(crate) payload: Option<Payload>,
-}
-
-impl From<Box<Diagnostic>> for TgFault {
-    fn from(diagnostic: Box<Diagnostic>) -> TgFault {
-        TgFault { diagnostic, payload: None }
-    }
-}
-
-/// A launch of a graph.
+/// The work of a launch.
 #[derive(Debug)]
 pub(crate) struct LaunchBodies {
+    /// Gone when the launch has ended: the session keeps none.
+    pub(crate) launched: Arc<Launched>,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) code: Arc<GraphCode>,
-    pub(crate) instance: Arc<Instance>,
-    /// Values of declared scalars when it was launched.
-    pub(crate) scalars: Arc<[i64]>,
-    /// The stream that it is on, and its iteration.
-    pub(crate) stream: u32,
-    pub(crate) iteration: i64,
-    /// Whether its turn has come.
-    pub(crate) begun: AtomicBool,
     /// Whether it goes on from a saved state, with its memory as that left it.
     pub(crate) resumes: bool,
     /// What its kernels were bound to, where they have to be compared.
@@ -82,21 +63,9 @@ impl Drop for Dispatched {
 }
 
 impl LaunchBodies {
-    pub(crate) fn values<'a>(&'a self, iterations: &'a [u32]) -> Values<'a> {
-        Values {
-            code: &self.code,
-            instance: &self.instance,
-            scalars: &self.scalars,
-            iteration: self.iteration,
-            device: self.instance.device(),
-            devices: self.shared.devices,
-            iterations,
-        }
-    }
-
     /// Dispatches one kernel; blocks before it are those of other kernels of the same dispatch.
     fn part(&self, item: u32, first_block: u32, iterations: &[u32]) -> Result<Part, Box<Diagnostic>> {
-        let plan = &self.code.plan;
+        let plan = &self.launched.code.plan;
         let def = &plan.defs[plan.kernels[item as usize].def as usize];
         let mut part = Part {
             item,
@@ -106,13 +75,13 @@ impl LaunchBodies {
             workspace: None,
         };
         if def.workspace != 0 {
-            part.workspace = Some(self.instance.take_workspace(def.workspace, &def.name)?);
+            part.workspace = Some(self.launched.instance.take_workspace(def.workspace, &def.name)?);
         }
         match self.bound(item, iterations, part.workspace.as_ref()) {
             Ok(bound) => part.bound = bound,
             Err(fault) => {
                 if let Some(workspace) = part.workspace.take() {
-                    self.instance.put_workspace(workspace);
+                    self.launched.instance.put_workspace(workspace);
                 }
                 return Err(fault);
             }
@@ -128,18 +97,18 @@ impl LaunchBodies {
         workspace: Option<&TensorRange>,
     ) -> Result<Arc<Bound>, Box<Diagnostic>> {
         let at = item as usize;
-        let body = &self.code.defs[self.code.plan.kernels[at].def as usize].body;
+        let body = &self.launched.code.defs[self.launched.code.plan.kernels[at].def as usize].body;
         // What an entry is bound to includes its workspace, which another dispatch may have.
-        let keeps = self.code.whens[at] == When::Always
+        let keeps = self.launched.code.whens[at] == When::Always
             && (workspace.is_none() || matches!(body, KernelBody::Function(_)));
-        if keeps && let Some(bound) = self.instance.bound[at].get() {
+        if keeps && let Some(bound) = self.launched.instance.bound[at].get() {
             self.check_held(item)?;
             return Ok(Arc::clone(bound));
         }
-        let bound = Arc::new(bind(item, &self.values(iterations), workspace, &self.shared)?);
+        let bound = Arc::new(bind(item, &self.launched.values(iterations), workspace, &self.shared)?);
         if keeps {
             // Whoever was first bound the same.
-            let _ = self.instance.bound[at].set(Arc::clone(&bound));
+            let _ = self.launched.instance.bound[at].set(Arc::clone(&bound));
         }
         Ok(bound)
     }
@@ -148,7 +117,7 @@ impl LaunchBodies {
     fn compare(&self, item: Item, iterations: &[u32]) -> Result<(), Box<Diagnostic>> {
         match (&self.shared.launches, &self.number) {
             (Some(launches), Some(number)) => {
-                launches.compare(**number, item, &self.values(iterations), &self.shared)
+                launches.compare(**number, item, &self.launched.values(iterations), &self.shared)
             }
             _ => Ok(()),
         }
@@ -156,7 +125,7 @@ impl LaunchBodies {
 
     /// Refuses tensors that were released since a kernel was bound.
     fn check_held(&self, item: u32) -> Result<(), Box<Diagnostic>> {
-        let (plan, values) = (&self.code.plan, self.values(&[]));
+        let (plan, values) = (&self.launched.code.plan, self.launched.values(&[]));
         let binds = plan.binds_of(&plan.kernels[item as usize]);
         let mut tensors = binds.iter().flat_map(|bind| plan.tensors_of(&bind.tensor));
         tensors.try_for_each(|&unit| values.range(unit, &self.shared).map(|_| ()))
@@ -168,11 +137,11 @@ impl Bodies for LaunchBodies {
     type Prepared = Dispatched;
 
     fn begin(&self) -> Result<(), TgFault> {
-        self.begun.store(true, Ordering::Release);
+        self.launched.begun.store(true, Ordering::Release);
         if self.resumes {
             return Ok(());
         }
-        Ok(self.instance.begin()?)
+        Ok(self.launched.instance.begin()?)
     }
 
     fn prepare(
@@ -180,22 +149,23 @@ impl Bodies for LaunchBodies {
         cx: &NodeCx<'_>,
         resident: Option<Arc<Dispatched>>,
     ) -> Result<Arc<Dispatched>, TgFault> {
-        let batch = &self.code.plan.kernels[cx.item as usize].batch;
+        let batch = &self.launched.code.plan.kernels[cx.item as usize].batch;
         let items = std::iter::once(cx.item).chain(batch.iter().copied());
-        if !self.code.open.is_empty() {
-            let values = self.values(cx.iterations);
-            let compare = |item| self.code.open.compare(item, &values, &self.bindings, &self.shared);
+        if !self.launched.code.open.is_empty() {
+            let values = self.launched.values(cx.iterations);
+            let compare = |item| self.launched.code.open.compare(item, &values, &self.bindings, &self.shared);
             items.clone().try_for_each(compare)?;
         }
         items.clone().try_for_each(|item| self.compare(Item::Kernel(item), cx.iterations))?;
         if let Some(resident) = resident
-            && Arc::ptr_eq(&resident.instance, &self.instance)
-            && items.clone().all(|item| self.code.whens[item as usize] == When::Always)
+            && Arc::ptr_eq(&resident.instance, &self.launched.instance)
+            && items.clone().all(|item| self.launched.code.whens[item as usize] == When::Always)
         {
             items.clone().try_for_each(|item| self.check_held(item))?;
             return Ok(resident);
         }
-        let mut dispatched = Dispatched { parts: SmallVec::new(), instance: Arc::clone(&self.instance) };
+        let mut dispatched =
+            Dispatched { parts: SmallVec::new(), instance: Arc::clone(&self.launched.instance) };
         let mut first_block = 0;
         for item in items {
             let part = self.part(item, first_block, cx.iterations)?;
@@ -211,9 +181,9 @@ impl Bodies for LaunchBodies {
     }
 
     fn item_cycles(&self, cx: &NodeCx<'_>) -> u64 {
-        let kind = NodeKind::from_code(self.code.runtime.image().nodes[cx.node as usize].kind);
+        let kind = NodeKind::from_code(self.launched.code.runtime.image().nodes[cx.node as usize].kind);
         match kind {
-            Some(NodeKind::Copy) => cycles(self.code.plan.copies[cx.item as usize].size, 1),
+            Some(NodeKind::Copy) => cycles(self.launched.code.plan.copies[cx.item as usize].size, 1),
             _ => 0,
         }
     }
@@ -223,29 +193,29 @@ impl Bodies for LaunchBodies {
         let block = Block {
             part,
             block: cx.block - part.first_block,
-            iteration: self.iteration,
+            iteration: self.launched.iteration,
             device: cx.kernel.device,
         };
-        run_block(&self.code, block, &self.shared)
+        run_block(&self.launched.code, block, &self.shared)
     }
 
     fn run_item(&self, cx: &NodeCx<'_>) -> Result<(), TgFault> {
-        let kind = NodeKind::from_code(self.code.runtime.image().nodes[cx.node as usize].kind);
+        let kind = NodeKind::from_code(self.launched.code.runtime.image().nodes[cx.node as usize].kind);
         if kind == Some(NodeKind::Copy) {
             self.compare(Item::Copy(cx.item), cx.iterations)?;
         }
-        run_item(kind, cx.item, &self.values(cx.iterations), &self.shared)?;
+        run_item(kind, cx.item, &self.launched.values(cx.iterations), &self.shared)?;
         Ok(())
     }
 
     fn eval(&self, condition: u32, iterations: &[u32]) -> Result<i64, TgFault> {
         self.compare(Item::Condition(condition), iterations)?;
-        Ok(evaluate(&self.values(iterations), condition, &self.shared)?)
+        Ok(evaluate(&self.launched.values(iterations), condition, &self.shared)?)
     }
 
     fn checkpoint(&self, id: u32, state: &[u32]) -> Result<(), TgFault> {
-        let device = self.instance.device();
-        Ok(self.shared.save_graph(&self.code, device, id, Paused::Launch(self, state))?)
+        let device = self.launched.instance.device();
+        Ok(self.shared.save_graph(&self.launched.code, device, id, Paused::Launch(&self.launched, state))?)
     }
 }
 
@@ -307,8 +277,4 @@ pub(crate) fn evaluate(values: &Values<'_>, condition: u32, shared: &Shared) -> 
         let fault = Spans::located(fault, &values.code.spans.conditions, condition, "this condition");
         Box::new(values.facts().into_iter().fold(fault, Diagnostic::note))
     })
-}
-
-pub(crate) fn cancelled() -> Box<Diagnostic> {
-    Box::new(Diagnostic::error(codes::CANCELLED, "the run was cancelled"))
 }

@@ -1,8 +1,8 @@
 //! What goes wrong with launches, as the user sees it.
 
-use super::bodies::{TgFault, cancelled};
 use super::code::{GraphCode, Spans};
 use super::codes;
+use super::fault::{TgFault, cancelled};
 use std::sync::Arc;
 use wsp_backend::PayloadSlot;
 use wsp_core::words::counted;

@@ -1,14 +1,15 @@
 //! How a graph of a unit gets its tensors and the bodies of its kernels.
 
-use super::code::{DefCode, GraphCode, LocalTensor, Resident, Spans, UNUSED, when};
+use super::code::{DefCode, GraphCode, LocalTensor, Resident, Spans, UNUSED};
 use super::codes;
 use super::graph_parts::parts;
 use super::inputs::given;
+use super::item::when;
 use super::kernels::{KernelBody, TgKernels};
 use super::memory::TensorRange;
-use super::open::OpenPairs;
+use super::open_pairs::OpenPairs;
+use super::open_uses::OpenUses;
 use super::options::SessionOptions;
-use super::touches::OpenUses;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_core::tg::{Direction, ExprOp, MemLocation};

@@ -14,7 +14,8 @@
 //!
 //! Launches that a simulation runs one after another for want of memory are in no order.
 
-use super::code::{GraphCode, Item};
+use super::code::GraphCode;
+use super::item::Item;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use wsp_core::tg::{EventNo, IterNo};

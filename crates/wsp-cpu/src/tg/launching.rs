@@ -4,75 +4,21 @@ use super::bodies::LaunchBodies;
 use super::code::GraphCode;
 use super::codes;
 use super::faults;
-use super::host::HostState;
 use super::instance::Instance;
 use super::launch_order::Submitted;
+use super::launched::Launched;
 use super::memory::TensorRange;
 use super::open::Bindings;
 use super::record::SavedLaunch;
 use super::session::Session;
-use super::shared::Live;
-use super::snapshot::Held;
+use super::shared::{Held, Live};
+use super::start::{Pooled, Start};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::tg::{GraphNo, PartitionNo, StreamNo};
 use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::tg::Namespace;
 use wsp_runtime::tg::{Epochs, LaunchId, LaunchOptions};
-
-/// Memory for the launches of a graph on one stream.
-#[derive(Debug)]
-pub(super) struct Pooled {
-    pub(super) device: u32,
-    stream: u32,
-    pub(super) instance: Arc<Instance>,
-    last: Option<LaunchId>,
-}
-
-impl Pooled {
-    /// Whether it is that of a stream.
-    pub(super) fn is_of(&self, device: u32, stream: StreamNo) -> bool {
-        self.device == device && self.stream == stream.0
-    }
-}
-
-/// How a graph is launched.
-#[derive(Clone, Debug)]
-pub(super) struct Start {
-    pub(super) graph: usize,
-    pub(super) device: u32,
-    pub(super) stream: StreamNo,
-    pub(super) iteration: i64,
-    pub(super) partition: PartitionNo,
-    /// A saved state to go on from.
-    pub(super) state: Option<Vec<u32>>,
-    /// Which epochs of events it has, if it is one of a checkpoint.
-    pub(super) epochs: Option<Epochs>,
-    /// Values of declared scalars; those of this moment if it is not one of a checkpoint.
-    pub(super) scalars: Option<Vec<i64>>,
-    /// Whether it is the first of those that a run which is being resumed owes.
-    pub(super) owed: bool,
-    /// Where the host stands behind the launch.
-    pub(super) behind: Option<HostState>,
-}
-
-impl Start {
-    /// A launch on the default stream of a device.
-    pub(super) fn of(graph: usize, device: u32) -> Start {
-        Start {
-            graph,
-            device,
-            stream: StreamNo(0),
-            iteration: 0,
-            partition: PartitionNo::NONE,
-            state: None,
-            epochs: None,
-            scalars: None,
-            owed: false,
-            behind: None,
-        }
-    }
-}
 
 impl Session {
     /// A launch that a checkpoint has.
@@ -95,32 +41,38 @@ impl Session {
         let stream = self.stream(start.device, start.stream)?;
         let (instance, mut after) = self.acquire(&start)?;
         after.extend(self.earlier(&start, &code));
-        let scalars = start.scalars.clone().unwrap_or_else(|| self.shared.view().scalars.clone()).into();
+        let scalars = start.scalars.clone().unwrap_or_else(|| self.shared.view().scalars.clone());
         let number = self
             .shared
             .launches
             .as_ref()
             .map(|launches| launches.submit(start.device, self.submitted(&start, Arc::clone(&code))));
-        let bodies = Arc::new(LaunchBodies {
-            shared: Arc::clone(&self.shared),
+        let launched = Arc::new(Launched {
             code: Arc::clone(&code),
             instance: Arc::clone(&instance),
             scalars,
             stream: start.stream.0,
             iteration: start.iteration,
+            devices: self.shared.devices,
             begun: AtomicBool::new(false),
+        });
+        let weak = Arc::downgrade(&launched);
+        let bodies = Arc::new(LaunchBodies {
+            launched,
+            shared: Arc::clone(&self.shared),
             resumes: start.state.is_some(),
             bindings: Bindings::default(),
             number,
         });
         if !code.open.is_empty() {
-            code.open.compare_known(&bodies.values(&[]), &self.shared)?;
+            code.open.compare_known(&bodies.launched.values(&[]), &self.shared)?;
         }
         if let (Some(launches), Some(number)) = (&self.shared.launches, &bodies.number) {
             let complete = start.state.as_deref().map(|state| code.runtime.complete_in(state));
             let complete = complete.unwrap_or_default();
             let is_complete = |node: u32| complete.get(node as usize).is_some_and(|complete| *complete);
-            let compared = launches.compare_known(**number, &is_complete, &bodies.values(&[]), &self.shared);
+            let compared =
+                launches.compare_known(**number, &is_complete, &bodies.launched.values(&[]), &self.shared);
             compared.inspect_err(|_| self.withdraw(start.device, Some(**number)))?;
         }
         let number = bodies.number.as_deref().copied();
@@ -132,7 +84,6 @@ impl Session {
             epochs: start.epochs,
             ..LaunchOptions::on(stream)
         };
-        let weak = Arc::downgrade(&bodies);
         // A checkpoint that is reached at once waits here until the launch is entered.
         let shared = Arc::clone(&self.shared);
         let mut view = shared.view();
@@ -159,7 +110,7 @@ impl Session {
             stream: start.stream.0,
             iteration: start.iteration,
             partition: start.partition.0,
-            bodies: weak,
+            launched: weak,
         });
         drop(view);
         let pooled = self.pools[start.graph].iter_mut().find(|p| Arc::ptr_eq(&p.instance, &instance));

@@ -1,8 +1,8 @@
 //! Tensors of a unit, as the caller of a session sees them.
 
-use super::bodies::LaunchBodies;
 use super::codes;
 use super::host::HostState;
+use super::launched::Launched;
 use super::memory::TensorRange;
 use super::session::Session;
 use super::shared::Live;
@@ -186,11 +186,11 @@ impl Session {
         let view = self.shared.view();
         let here = view.live.iter().filter(|live| shared_by_all || live.device == device);
         let here = here.filter(|live| !is_known(live));
-        let launches: Vec<Arc<LaunchBodies>> = here.filter_map(|live| live.bodies.upgrade()).collect();
+        let launches: Vec<Arc<Launched>> = here.filter_map(|live| live.launched.upgrade()).collect();
         drop(view);
         // A launch that is saved is resumed with the memory of all that its graph names.
         let saved = self.shared.store.is_some();
-        let taken = |launch: &Arc<LaunchBodies>| {
+        let taken = |launch: &Arc<Launched>| {
             let values = launch.values(&[]);
             let named = saved && launch.code.tensors.iter().any(|tensor| tensor.unit as usize == at);
             let how = named.then(|| "its graph names it, and checkpoints are saved".to_owned());

@@ -1,12 +1,14 @@
 //! A graph that is bound once and run any number of times on the calling thread.
 
 use super::binding::{Block, Part, bind, bind_arg, kernel_fault, run_block};
-use super::bodies::{TgFault, cancelled, evaluate, run_item};
-use super::code::{GraphCode, When};
+use super::bodies::{evaluate, run_item};
+use super::code::GraphCode;
 use super::codes;
 use super::cx::{BoundArg, TgCx};
+use super::fault::{TgFault, cancelled};
 use super::faults;
 use super::instance::Instance;
+use super::item::When;
 use super::kernels::{Body, KernelBody};
 use super::memory::TensorRange;
 use super::open::Bindings;

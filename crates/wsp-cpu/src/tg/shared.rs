@@ -1,17 +1,19 @@
 //! What the launches of a session share with it.
 
 use super::accounts::Accounts;
-use super::bodies::{LaunchBodies, cancelled};
 use super::code::{Bound, GraphCode};
 use super::codes;
+use super::fault::cancelled;
 use super::host::HostState;
 use super::identity::Identity;
+use super::instance::Instance;
+use super::launched::Launched;
+use super::launches::Launches;
 use super::memory::TensorRange;
 use super::options::SessionOptions;
 use super::record::SavedLaunch;
-use super::snapshot::{Held, RunState};
 use super::tensors::{TensorTable, UnitMemory};
-use super::touches::Launches;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use wsp_backend::Released;
@@ -41,7 +43,7 @@ pub(crate) struct Shared {
     /// Whether a release of the host is compared with the launches of the host: the checks before the run have not gone through all of its ways.
     pub(crate) releases_are_open: bool,
     /// Events of the runtime.
-    pub(crate) events: OnceLock<EventsOf<LaunchBodies>>,
+    pub(crate) events: OnceLock<EventsOf>,
     /// Memory of no bytes.
     pub(crate) nothing: TensorRange,
     /// No arguments.
@@ -81,6 +83,26 @@ pub(crate) struct View {
     pub(crate) has_changed: bool,
 }
 
+/// The memory of launches of a graph on a stream.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) code: Arc<GraphCode>,
+    pub(crate) stream: u32,
+    /// Gone when no launch can use it again.
+    pub(crate) instance: Weak<Instance>,
+}
+
+/// The run whose records a session saves.
+#[derive(Debug, Default)]
+pub(crate) struct RunState {
+    /// Its number; 0 before the first.
+    pub(crate) run: u64,
+    /// The number of the next record.
+    pub(crate) next: u64,
+    /// By graph, checkpoint and device: the last record, with its number. `TG_RESTORE` takes no other.
+    pub(crate) known: BTreeMap<(u32, u32, u32), (CheckpointKey, u64)>,
+}
+
 /// A launch that may be in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct Live {
@@ -93,13 +115,13 @@ pub(crate) struct Live {
     pub(crate) iteration: i64,
     pub(crate) partition: u32,
     /// The runtime lets go of it when the launch has ended.
-    pub(crate) bodies: Weak<LaunchBodies>,
+    pub(crate) launched: Weak<Launched>,
 }
 
 impl Live {
     /// Whether it has ended.
     pub(crate) fn has_ended(&self) -> bool {
-        self.bodies.strong_count() == 0
+        self.launched.strong_count() == 0
     }
 }
 
@@ -116,7 +138,7 @@ impl View {
     /// Notes that the end of a launch was reported: the session forgets the launch soon.
     pub(crate) fn told(&mut self, id: LaunchId) {
         if let Some(at) = self.place(id) {
-            self.live[at].bodies = Weak::new();
+            self.live[at].launched = Weak::new();
         }
     }
 }
@@ -172,8 +194,8 @@ impl Shared {
     /// Some met in no order.
     pub(crate) fn waited_for_all(&self) -> Result<(), Box<Diagnostic>> {
         (0..self.devices).for_each(|device| self.waited(device, None));
-        let tell = |device| self.launches.as_ref().map_or(Ok(()), |of| of.tell(device, true, self));
-        let told: Vec<Result<(), Box<Diagnostic>>> = (0..self.devices).map(tell).collect();
+        let told: Vec<Result<(), Box<Diagnostic>>> =
+            (0..self.devices).map(|device| self.tell(device, true)).collect();
         told.into_iter().collect()
     }
 
@@ -182,7 +204,13 @@ impl Shared {
     /// # Errors
     /// Some did.
     pub(crate) fn compared(&self, device: u32) -> Result<(), Box<Diagnostic>> {
-        self.launches.as_ref().map_or(Ok(()), |of| of.tell(device, false, self))
+        self.tell(device, false)
+    }
+
+    fn tell(&self, device: u32, has_ended: bool) -> Result<(), Box<Diagnostic>> {
+        let Some(launches) = &self.launches else { return Ok(()) };
+        let mut findings = launches.findings(device, has_ended, &self.table).into_iter();
+        findings.try_for_each(|finding| self.found(finding))
     }
 
     /// With the claim on the arrays of the caller, which it keeps.

@@ -19,14 +19,6 @@ use wsp_ir::tg::TgModule;
 use wsp_memory::Array;
 use wsp_runtime::tg::{BlockTrace, Granted, RunTrace, Time, Trace, Tracing};
 
-/// Bytes that take a cycle.
-const BYTES: u64 = 4;
-
-/// The cycles of a share of so many bytes.
-pub(super) fn cycles(bytes: u64, shares: u32) -> u64 {
-    bytes.div_ceil(BYTES).div_ceil(shares.max(1).into())
-}
-
 /// Runs a unit in virtual time, on as many workers as the options have threads. Arrays of the caller are read only, and checkpoints are kept in
 /// memory for as long as it takes.
 ///

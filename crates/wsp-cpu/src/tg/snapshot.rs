@@ -4,16 +4,16 @@
 //! allocates, releases or sets a priority under the lock of the view, together with what the statement does. So a record has such a
 //! statement whole or not at all, and nothing that it copies can begin to change meanwhile.
 
-use super::bodies::LaunchBodies;
 use super::code::GraphCode;
 use super::codes;
 use super::instance::Instance;
+use super::launched::Launched;
 use super::record::{Record, SavedLaunch, SavedTensor};
-use super::shared::{Live, Shared, View, no_store, store_failed};
+use super::shared::{Held, Live, RunState, Shared, View, no_store, store_failed};
 use super::tensors::UnitMemory;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError, Weak};
+use std::sync::{MutexGuard, PoisonError};
 use wsp_backend::codes::CANNOT_RESUME;
 use wsp_backend::{CheckpointKey, RecordKind};
 use wsp_diag::Diagnostic;
@@ -26,29 +26,9 @@ pub(crate) enum Paused<'a> {
     /// No launch of the graph.
     Nothing,
     /// This launch, with the state of its machine.
-    Launch(&'a LaunchBodies, &'a [u32]),
+    Launch(&'a Launched, &'a [u32]),
     /// A run on the calling thread.
     Here(&'a SavedLaunch),
-}
-
-/// The memory of launches of a graph on a stream.
-#[derive(Debug)]
-pub(crate) struct Held {
-    pub(crate) code: Arc<GraphCode>,
-    pub(crate) stream: u32,
-    /// Gone when no launch can use it again.
-    pub(crate) instance: Weak<Instance>,
-}
-
-/// The run whose records a session saves.
-#[derive(Debug, Default)]
-pub(crate) struct RunState {
-    /// Its number; 0 before the first.
-    pub(crate) run: u64,
-    /// The number of the next record.
-    pub(crate) next: u64,
-    /// By graph, checkpoint and device: the last record, with its number. `TG_RESTORE` takes no other.
-    pub(crate) known: BTreeMap<(u32, u32, u32), (CheckpointKey, u64)>,
 }
 
 impl Shared {
@@ -184,8 +164,8 @@ impl Shared {
         match paused {
             Paused::Nothing => {}
             Paused::Here(launch) => record.launches.push(launch.clone()),
-            Paused::Launch(bodies, words) => {
-                if let Some(live) = view.live.iter().find(|live| is_of(live, bodies)) {
+            Paused::Launch(launched, words) => {
+                if let Some(live) = view.live.iter().find(|live| is_of(live, launched)) {
                     record.launches.push(SavedLaunch { words: Some(words.to_vec()), ..saved(live) });
                     ids.push(live.id);
                     stream = Some(live.stream);
@@ -193,10 +173,11 @@ impl Shared {
             }
         }
         for live in view.live.iter().filter(|live| !live.has_ended()) {
-            if matches!(paused, Paused::Launch(bodies, _) if is_of(live, bodies)) {
+            if matches!(paused, Paused::Launch(launched, _) if is_of(live, launched)) {
                 continue;
             }
-            let begun = live.bodies.upgrade().is_some_and(|bodies| bodies.begun.load(Ordering::Acquire));
+            let begun =
+                live.launched.upgrade().is_some_and(|launched| launched.begun.load(Ordering::Acquire));
             // What comes later in the same stream has not begun and cannot begin now.
             if !begun && Some(live.stream) == stream && live.device == record.device {
                 record.launches.push(saved(live));
@@ -236,7 +217,7 @@ impl Shared {
         let stream = match paused {
             Paused::Nothing => None,
             Paused::Here(launch) => Some(launch.stream),
-            Paused::Launch(bodies, _) => Some(bodies.stream),
+            Paused::Launch(launched, _) => Some(launched.stream),
         };
         for held in &view.held {
             let of_graph = code.is_some_and(|code| code.plan.no == held.code.plan.no)
@@ -318,9 +299,9 @@ impl Shared {
     }
 }
 
-/// Whether these are the bodies of a launch.
-fn is_of(live: &Live, bodies: &LaunchBodies) -> bool {
-    std::ptr::eq(live.bodies.as_ptr(), bodies)
+/// Whether it is this launch.
+fn is_of(live: &Live, launched: &Launched) -> bool {
+    std::ptr::eq(live.launched.as_ptr(), launched)
 }
 
 /// A launch that has not begun.
@@ -330,7 +311,7 @@ fn saved(live: &Live) -> SavedLaunch {
         stream: live.stream,
         iteration: live.iteration,
         partition: live.partition,
-        scalars: live.bodies.upgrade().map_or_else(Vec::new, |bodies| bodies.scalars.to_vec()),
+        scalars: live.launched.upgrade().map_or_else(Vec::new, |launched| launched.scalars.clone()),
         ..SavedLaunch::default()
     }
 }

@@ -4,7 +4,7 @@
 //! declared scalars, the iteration, the device and numbers of unrolled loops are known when the graph is launched; what they load from memory, and rounds
 //! of other loops, are known to the running launch alone, so that a launch is taken to use all of what these leave open.
 
-use super::open::loops_around;
+use super::open_pairs::loops_around;
 use super::values::Values;
 use wsp_core::tg::image::{NONE, WHEN_NONZERO, WHEN_SKIPPED, WHEN_ZERO};
 use wsp_core::tg::{ExprOp, Scalar};

@@ -2,6 +2,7 @@
 
 use super::code::GraphCode;
 use super::instance::Instance;
+use super::launched::Launched;
 use super::memory::TensorRange;
 use super::shared::Shared;
 use super::tensors::released;
@@ -22,6 +23,21 @@ pub(crate) struct Values<'a> {
     pub(crate) devices: u32,
     /// Of dynamic loops.
     pub(crate) iterations: &'a [u32],
+}
+
+impl Launched {
+    /// Where it stands, with the rounds of its dynamic loops.
+    pub(crate) fn values<'a>(&'a self, iterations: &'a [u32]) -> Values<'a> {
+        Values {
+            code: &self.code,
+            instance: &self.instance,
+            scalars: &self.scalars,
+            iteration: self.iteration,
+            device: self.instance.device(),
+            devices: self.devices,
+            iterations,
+        }
+    }
 }
 
 impl Values<'_> {

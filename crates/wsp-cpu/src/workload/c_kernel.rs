@@ -3,7 +3,8 @@
 //! Nothing here is unsafe: a function of this type is safe to call, as the declaration of it says, `unsafe extern "C" { safe fn … }`, whose
 //! author answers for the function.
 
-use super::registry::{AlreadyRegistered, KernelCx, KernelFault, KernelRegistry};
+use super::kernel_cx::{KernelCx, KernelFault};
+use super::registry::{AlreadyRegistered, KernelRegistry};
 use std::ffi::c_void;
 use wsp_core::limits::MAX_RANK;
 use wsp_memory::View;

@@ -1,12 +1,13 @@
 //! Runs tasks of declared kernels.
 
+use super::cells::{cell, slot_value};
+use super::declared_kernels::DeclaredKernels;
 use super::inputs::WorkloadInputs;
+use super::kernel_cx::{KernelCx, KernelFault};
 use super::memory::{NeverStored, SharedTensor};
 use super::mixing;
-use super::program::DeclaredKernels;
 use super::records::{Arguments, Numbers, Record, Records};
-use super::registry::{KernelBody, KernelCx, KernelFault, KernelRegistry};
-use super::tensors::slot_value;
+use super::registry::{KernelBody, KernelRegistry};
 use super::view_kernel::{Bound, Interruption, ViewFault};
 use super::watch::Watch;
 use crate::unwritten::unwritten;
@@ -309,11 +310,6 @@ impl Slots for Declared {
     fn value(&self, slot: SlotId) -> i64 {
         self.slot(slot)
     }
-}
-
-/// The region of a tensor of one element.
-pub(crate) fn cell(tensor: TensorId) -> Region {
-    Region::new(tensor, &[0], &[1]).expect("one dimension is within the limit")
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

@@ -1,8 +1,8 @@
 //! A workload that is checked and bound once and run any number of times.
 
+use super::declared_kernels::DeclaredKernels;
 use super::inputs::{WorkloadInputs, WorkloadOptions};
 use super::outcome::WorkloadOutcome;
-use super::program::DeclaredKernels;
 use super::records::Record;
 use super::registry::KernelRegistry;
 use super::run::{Launch, Way};

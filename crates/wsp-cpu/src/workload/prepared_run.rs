@@ -1,10 +1,11 @@
 //! Workloads of either kind of kernels, checked and bound for any number of runs.
 
 use super::inputs::{WorkloadInputs, WorkloadOptions};
+use super::library::LibraryKernels;
 use super::memory::no_memory;
 use super::outcome::WorkloadOutcome;
 use super::prepared::PreparedWorkload;
-use super::program::{Kind, LibraryKernels, WorkloadProgram};
+use super::program::{Kind, WorkloadProgram};
 use super::run::LibraryLaunch;
 use std::sync::Arc;
 use wsp_backend::Args;

@@ -2,10 +2,11 @@
 
 use super::aicpu;
 use super::codes;
+use super::declared_kernels::DeclaredKernels;
 use super::equal::NamedTensor;
 use super::faults::refuse_missed;
 use super::inputs::{WorkloadInputs, WorkloadOptions};
-use super::library::LibraryTasks;
+use super::library::{LibraryKernels, LibraryTasks};
 use super::list::Listing;
 use super::outcome::WorkloadOutcome;
 use super::prepared::PreparedWorkload;
@@ -18,17 +19,15 @@ use super::tensors::slots;
 use super::touch::{Stated, Toucher};
 use super::unit::unit;
 use crate::program::Program;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_backend::{Detail, GraphListing, Transferred};
-use wsp_core::ParamId;
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
 use wsp_ir::tg::TgModule;
 use wsp_ir::workload::WorkloadModule;
 use wsp_kernel::{CodeCache, Engine, Mode};
-use wsp_plan::workload::{Bindings, FirstReads, LoweredSchedule, WorkloadLibrary, WorkloadPlan};
+use wsp_plan::workload::{FirstReads, LoweredSchedule, WorkloadLibrary, WorkloadPlan};
 use wsp_plan::{CompileOptions, LoweredPlan};
 use wsp_runtime::Deps;
 
@@ -43,30 +42,6 @@ pub struct WorkloadProgram {
 pub(super) enum Kind {
     Declared(Arc<DeclaredKernels>),
     Library(Arc<LibraryKernels>),
-}
-
-/// A workload whose kernels it declares.
-#[derive(Debug)]
-pub(crate) struct DeclaredKernels {
-    pub(crate) module: WorkloadModule,
-    pub(crate) schedule: LoweredSchedule,
-    /// Names of the tensors that some task may write.
-    pub(crate) written: BTreeSet<String>,
-    /// Names of the tensors that tasks read before any task writes them.
-    pub(crate) needed: BTreeSet<String>,
-    /// Names of those of which only a run tells.
-    pub(crate) unsure: BTreeSet<String>,
-}
-
-/// A workload whose kernels are those of a used file.
-#[derive(Debug)]
-pub(crate) struct LibraryKernels {
-    pub(crate) program: Program,
-    pub(crate) tasks: LibraryTasks,
-    /// Tile operations.
-    pub(crate) mode: Mode,
-    /// What runs scalar code.
-    pub(crate) engine: Engine,
 }
 
 impl WorkloadProgram {
@@ -313,10 +288,4 @@ impl WorkloadProgram {
             }
         }
     }
-}
-
-/// Values of the workload's parameters.
-pub(crate) fn params(module: &WorkloadModule, bindings: &Bindings) -> Vec<(String, i64)> {
-    let values = (0..module.params.len()).map(|i| bindings.param(ParamId(i as u32)));
-    module.params.iter().map(|p| p.name.clone()).zip(values).collect()
 }

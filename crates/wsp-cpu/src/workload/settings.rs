@@ -1,7 +1,7 @@
 //! A schedule as settings of the runtime.
 
+use super::codes;
 use super::inputs::WorkloadOptions;
-use super::{aicpu, codes};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_backend::{Recording, WindowOverflow};
@@ -46,20 +46,6 @@ pub(crate) fn run_settings(
     let config = config.settled().map_err(|fault| bad_option(&fault.to_string()))?.into_owned();
     let exact = schedule.policy.deps == Deps::Exact;
     Ok(RunSettings { config, regions: if exact { RegionRule::EqualOrDisjoint } else { RegionRule::Any } })
-}
-
-/// What runs the tasks under these options, part by part, for people.
-///
-/// # Errors
-/// As [`run_settings`], and those of AICPUs.
-pub(crate) fn implementation(
-    schedule: &LoweredSchedule,
-    options: &WorkloadOptions,
-) -> Result<Vec<(&'static str, String)>, Vec<Diagnostic>> {
-    if options.aicpus != 0 && !options.sequential {
-        return Ok(aicpu::settings(schedule, options)?.implementation());
-    }
-    Ok(run_settings(schedule, options).map_err(|fault| vec![fault])?.config.implementation())
 }
 
 /// One task after another, each submitted when the one before is complete.

@@ -1,6 +1,7 @@
 //! Generated tasks of declared kernels, run at once or handed to the runtime.
 
-use super::declared::{Declared, TaskFault, Worker, cell};
+use super::cells::cell;
+use super::declared::{Declared, TaskFault, Worker};
 use super::equal::{EqualRegions, RegionFault};
 use super::records::{Arguments, Numbers, Record};
 use super::settings::affinity;

@@ -1,9 +1,10 @@
-//! Tables of a workload among the arrays of a launch.
+//! Tables and parameters of a workload in a launch.
 
 use super::inputs::WorkloadInputs;
 use crate::bind::faults::not_taken;
 use std::collections::BTreeMap;
 use wsp_backend::codes::WRONG_ARRAY;
+use wsp_core::ParamId;
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
 use wsp_plan::Arrays;
@@ -54,4 +55,10 @@ pub(crate) fn tables(
         }
     }
     if faults.is_empty() { Ok(tables) } else { Err(faults) }
+}
+
+/// Values of the workload's parameters.
+pub(crate) fn params(module: &WorkloadModule, bindings: &Bindings) -> Vec<(String, i64)> {
+    let values = (0..module.params.len()).map(|i| bindings.param(ParamId(i as u32)));
+    module.params.iter().map(|p| p.name.clone()).zip(values).collect()
 }

@@ -1,10 +1,10 @@
 //! The tensors of declared kernels at the start of a run: made up, given, or the caller's.
 
-use super::declared::cell;
+use super::cells::{cell, slot_value};
+use super::declared_kernels::DeclaredKernels;
 use super::inputs::WorkloadInputs;
 use super::memory::SharedTensor;
 use super::mixing;
-use super::program::DeclaredKernels;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_backend::Absent;
@@ -203,13 +203,6 @@ fn given_slot(
     }
     let _claim = claimed(claim, &claims::uses([read]))?;
     Ok(slot_value(&made, id))
-}
-
-/// The element of a slot's tensor.
-pub(crate) fn slot_value(tensor: &SharedTensor, id: TensorId) -> i64 {
-    let mut bytes = Vec::new();
-    tensor.peek(&cell(id), &mut bytes);
-    bytes.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes))
 }
 
 /// Refuses an array that is not what its tensor is declared as.

@@ -2,8 +2,8 @@
 //!
 //! Slices are the elements of the task's regions where they lie: nothing is copied.
 
+use super::kernel_cx::{KernelCx, KernelFault};
 use super::memory::Elements;
-use super::registry::{KernelCx, KernelFault};
 use std::fmt;
 use std::marker::PhantomData;
 use wsp_core::words::counted;

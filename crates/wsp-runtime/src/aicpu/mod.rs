@@ -63,6 +63,7 @@ mod shared;
 mod stats;
 mod stuck;
 mod tensor_map;
+mod topology;
 
 #[cfg(all(test, loom))]
 mod models;

@@ -1,7 +1,6 @@
 //! What all AICPUs and cores of a run share.
 
 use super::config::AicpuConfig;
-use super::cores::{Link, Topology};
 use super::counters::Counters;
 use super::directory::Directory;
 use super::gates::Gates;
@@ -9,6 +8,7 @@ use super::queue::SharedQueue;
 use super::ring::NotifyRing;
 use super::scopes::ScopeTable;
 use super::tensor_map::GlobalTensorMap;
+use super::topology::{Link, Topology};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Fault, Ordering, has};
 use crate::{Start, clock};
 use crossbeam_utils::CachePadded;

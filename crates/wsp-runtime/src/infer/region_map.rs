@@ -9,7 +9,7 @@ use super::{
     Accesses, Capacity, Conflict, Hazard, MapError, Matching, NIL, Store, TaskHandle, TensorMap, TileRef,
     TiledTensor, TilingError,
 };
-use wsp_core::{MAX_RANK, Region};
+use wsp_core::{Region, TensorId};
 
 /// Sum of debt and readers at which a map is first swept.
 pub(super) const SWEEP_AT_LEAST: usize = 1 << 14;
@@ -95,18 +95,24 @@ impl<H: TaskHandle> RegionMap<H> {
         self.tasks.conflict_count
     }
 
-    /// Makes places for all tiles of a tensor.
-    pub(super) fn register_tiles(
+    /// Registers a tensor of this shape (in elements) with tiles of these extents, before its first access. Its tiles are
+    /// then named without a region, and are never forgotten. Of a fixed map it takes a region per tile, and it allocates.
+    ///
+    /// # Errors
+    ///
+    /// See [`TilingError`].
+    pub fn register(
         &mut self,
-        tiled: &TiledTensor,
-        bits: [u8; MAX_RANK],
-        total: usize,
-    ) -> Result<u32, TilingError> {
-        let regions = Sized { regions: tiled.regions(), left: total };
-        let first = self.geometry.register(tiled.tensor(), tiled.tiling(), bits, regions);
-        let first = first.map_err(TilingError::Map)?.ok_or(TilingError::InUse(tiled.tensor()))?;
+        tensor: TensorId,
+        shape: &[u32],
+        tile: &[u32],
+    ) -> Result<TiledTensor, TilingError> {
+        let mut tiled = TiledTensor::new(tensor, shape, tile)?;
+        let regions = Sized { regions: tiled.regions(), left: tiled.total() };
+        let first = self.geometry.register(tensor, tiled.tiling(), tiled.bits(), regions);
+        tiled.first = first.map_err(TilingError::Map)?.ok_or(TilingError::InUse(tensor))?;
         self.tasks.users.resize(self.geometry.len(), Users { flags: PINNED, ..Users::NOBODY });
-        Ok(first)
+        Ok(tiled)
     }
 
     /// Whether there is nothing to prepare for accesses to tiles.

@@ -1,8 +1,7 @@
 //! Tensors registered with their tiling: accesses by tile number, without a region.
 
+use super::MapError;
 use super::grid::{Bounds, Tiling, advance};
-use super::{MapError, TaskHandle};
-use crate::infer::RegionMap;
 use wsp_core::words::counted;
 use wsp_core::{MAX_RANK, Region, TensorId};
 
@@ -15,7 +14,8 @@ pub struct TileRef(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TiledTensor {
     tensor: TensorId,
-    first: u32,
+    /// The number of the first tile.
+    pub(super) first: u32,
     rank: u32,
     shape: [u32; MAX_RANK],
     tile: [u32; MAX_RANK],
@@ -117,19 +117,9 @@ impl TiledTensor {
     }
 }
 
-impl<H: TaskHandle> RegionMap<H> {
-    /// Registers a tensor of this shape (in elements) with tiles of these extents, before its first access. Its tiles are
-    /// then named without a region, and are never forgotten. Of a fixed map it takes a region per tile, and it allocates.
-    ///
-    /// # Errors
-    ///
-    /// See [`TilingError`].
-    pub fn register(
-        &mut self,
-        tensor: TensorId,
-        shape: &[u32],
-        tile: &[u32],
-    ) -> Result<TiledTensor, TilingError> {
+impl TiledTensor {
+    /// A tensor of this shape (in elements) in tiles of these extents, the first of which is number 0.
+    pub(super) fn new(tensor: TensorId, shape: &[u32], tile: &[u32]) -> Result<TiledTensor, TilingError> {
         if shape.len() != tile.len() || shape.len() > MAX_RANK {
             return Err(TilingError::Rank { shape: shape.len(), tile: tile.len() });
         }
@@ -141,23 +131,26 @@ impl<H: TaskHandle> RegionMap<H> {
             tile: [1; MAX_RANK],
             counts: [1; MAX_RANK],
         };
-        let (mut bits, mut total) = ([0; MAX_RANK], 1u64);
         for (dim, (&shape, &tile)) in shape.iter().zip(tile).enumerate() {
             if shape == 0 || tile == 0 || tile > 1 << 31 {
                 return Err(TilingError::Extent { dim, shape, tile });
             }
-            let count = shape.div_ceil(tile);
-            (tiled.shape[dim], tiled.tile[dim], tiled.counts[dim]) = (shape, tile, count);
-            bits[dim] = (32 - (count - 1).leading_zeros()) as u8;
-            total = total.saturating_mul(u64::from(count));
+            (tiled.shape[dim], tiled.tile[dim], tiled.counts[dim]) = (shape, tile, shape.div_ceil(tile));
         }
-        let total = usize::try_from(total).unwrap_or(usize::MAX);
-        tiled.first = self.register_tiles(&tiled, bits, total)?;
         Ok(tiled)
     }
-}
 
-impl TiledTensor {
+    /// Bits of the largest index of a tile, by dimension.
+    pub(super) fn bits(&self) -> [u8; MAX_RANK] {
+        self.counts.map(|count| (u32::BITS - (count - 1).leading_zeros()) as u8)
+    }
+
+    /// How many tiles there are; `usize::MAX` for more.
+    pub(super) fn total(&self) -> usize {
+        let total = self.counts.iter().fold(1u64, |total, &count| total.saturating_mul(count.into()));
+        usize::try_from(total).unwrap_or(usize::MAX)
+    }
+
     /// How places of this tensor are cut.
     pub(super) fn tiling(&self) -> Tiling {
         Tiling { origin: [0; MAX_RANK], pitch: self.tile }

@@ -43,6 +43,7 @@
 
 mod dispatch;
 mod engine;
+mod generate;
 mod graph;
 mod outcome;
 mod ranked;

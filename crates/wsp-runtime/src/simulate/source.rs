@@ -1,34 +1,31 @@
-//! The source: generation, window, start of the run.
+//! The source of tasks: how far it is, and what of the window is in use.
 
-use super::engine::Engine;
-use super::graph::{Node, Submission};
-use super::outcome::{SimOverflow, WhyLate};
-use crate::{RunConfig, Start, Stopped, Window, WindowMode};
-use wsp_core::TaskId;
+use super::graph::Submission;
+use crate::{RunConfig, Start, Window, WindowMode};
 
 /// What the source has done so far.
 pub(super) struct Source {
-    generation_cycles: u64,
+    pub(super) generation_cycles: u64,
     /// Most tasks between submission and release.
-    capacity: u32,
-    mode: WindowMode,
-    start: Start,
+    pub(super) capacity: u32,
+    pub(super) mode: WindowMode,
+    pub(super) start: Start,
     /// The node to submit next.
-    next: u32,
+    pub(super) next: u32,
     /// Tasks submitted.
-    tasks: u32,
+    pub(super) tasks: u32,
     /// When the newest task was submitted.
-    clock: u64,
+    pub(super) clock: u64,
     /// When the next task is generated, if that is what the source waits for.
     pub(super) due: Option<u64>,
     /// Since when the source has waited for the window, if it does.
-    blocked_since: Option<u64>,
+    pub(super) blocked_since: Option<u64>,
     /// When the newest wait for the window was over, and by which task's completion.
-    resumed: Option<(u64, u32)>,
+    pub(super) resumed: Option<(u64, u32)>,
     /// Tasks submitted and not released.
-    active: u32,
+    pub(super) active: u32,
     /// The task with whose completion the window was last no longer full.
-    freed_by: u32,
+    pub(super) freed_by: u32,
 }
 
 impl Source {
@@ -73,88 +70,5 @@ impl Source {
             self.freed_by = task;
         }
         self.active -= 1;
-    }
-}
-
-impl Engine<'_> {
-    /// Submits what can be submitted now.
-    pub(super) fn generate(&mut self) -> Result<(), Stopped> {
-        self.source.due = None;
-        while let Some(node) = self.graph.nodes.get(self.source.next as usize) {
-            let id = self.source.next;
-            if let Node::Point(_) = node {
-                self.source.next += 1;
-                self.submit(id, self.generated());
-                continue;
-            }
-            let due = self.source.clock.checked_add(self.source.generation_cycles);
-            let due = due.ok_or(Stopped::TooLong(TaskId(id)))?;
-            if due > self.now {
-                self.source.due = Some(due);
-                return Ok(());
-            }
-            if self.source.active >= self.source.capacity {
-                return self.block(TaskId(id));
-            }
-            self.unblock(TaskId(id));
-            self.submit_task(id);
-        }
-        self.out.generation_end = self.source.clock;
-        self.open_since.get_or_insert(self.now);
-        Ok(())
-    }
-
-    fn submit_task(&mut self, id: u32) {
-        let source = &mut self.source;
-        source.next += 1;
-        source.tasks += 1;
-        source.clock = self.now;
-        source.active += 1;
-        self.out.max_in_flight = self.out.max_in_flight.max(source.active);
-        let starts = match source.start {
-            Start::AfterOrchestration => false,
-            Start::Immediate => true,
-            Start::Threshold(tasks) => source.tasks >= tasks,
-        };
-        if starts {
-            self.open_since.get_or_insert(self.now);
-        }
-        self.submit(id, self.generated());
-    }
-
-    /// Why a node that is ready when submitted now is not earlier.
-    fn generated(&self) -> WhyLate {
-        match self.source.resumed {
-            Some((at, task)) if at == self.now => WhyLate::Window { held_by: TaskId(task) },
-            resumed => WhyLate::Generation { resumed_by: resumed.map(|(_, task)| TaskId(task)) },
-        }
-    }
-
-    /// The window is full. A run that has not started does so now, because nothing else can make room.
-    fn block(&mut self, task: TaskId) -> Result<(), Stopped> {
-        let &Source { mode, capacity, active, .. } = &self.source;
-        if mode == WindowMode::Abort {
-            return Err(Stopped::WindowOverflow { capacity, active, task });
-        }
-        if self.source.blocked_since.is_none() {
-            self.source.blocked_since = Some(self.now);
-            self.out.window_stalls += 1;
-        }
-        if self.open_since.is_none() {
-            self.open_since = Some(self.now);
-            self.out.forced_start = Some(self.now);
-        }
-        Ok(())
-    }
-
-    /// There is room in the window.
-    fn unblock(&mut self, task: TaskId) {
-        let Some(since) = self.source.blocked_since.take() else { return };
-        let waited = self.now - since;
-        self.source.resumed = Some((self.now, self.source.freed_by));
-        self.out.stalled_cycles += waited;
-        if self.source.mode == WindowMode::Benchmark {
-            self.out.overflows.push(SimOverflow { task, waited, high_water: self.out.max_in_flight });
-        }
     }
 }

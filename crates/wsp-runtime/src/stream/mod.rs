@@ -11,6 +11,7 @@ pub(crate) mod slot;
 pub(crate) mod store;
 mod stuck;
 mod submit;
+mod waits;
 mod window;
 
 pub use run::run;

@@ -1,21 +1,12 @@
 //! Barrier nodes while tasks run: fences, events, and the steps of ordered scopes.
 
-use super::edges::EdgeBook;
-use super::slot::NIL;
-use super::submit::{Pred, Submitter};
-use super::window::Window;
+use super::submit::Submitter;
+use super::waits::{Event, Pred};
 use crate::infer::SlotTask;
 use crate::placement::Placement;
 use crate::scopes::{Orders, Scopes};
 use crate::{Stopped, TaskRunner};
 use wsp_core::{EventId, KernelId};
-
-/// What the planner knows of an event.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Event {
-    pub(super) point: SlotTask,
-    pub(super) signalled: bool,
-}
 
 impl<R: TaskRunner> Submitter<'_, R> {
     /// Tasks submitted later start only when all submitted so far are complete. Does not wait: the cost is proportional to
@@ -126,17 +117,4 @@ impl<R: TaskRunner> Orders for Submitter<'_, R> {
             several => Some(self.point_after(several)),
         }
     }
-}
-
-/// Adds the edge that makes an event happen when the task in `slot` is complete.
-pub(super) fn signal<R: TaskRunner>(
-    window: &mut Window<'_, R>,
-    pool: &super::edges::EdgePool,
-    slot: u32,
-    event: SlotTask,
-) {
-    let edge = EdgeBook::take(&mut window.edges, pool, NIL);
-    // The task has not been published, so it cannot be complete.
-    pool.link(window.slot(slot), edge, event.slot);
-    window.set_edges(event.slot, edge);
 }

@@ -1,7 +1,7 @@
 //! The planner and regions: tensors registered with their tiles, and waiting for the writers of a region.
 
-use super::stuck::SourceWait;
 use super::submit::Submitter;
+use super::waits::SourceWait;
 use crate::infer::{SlotTask, TiledTensor, TilingError};
 use crate::{Stopped, TaskRunner};
 use wsp_core::{Region, TensorId};

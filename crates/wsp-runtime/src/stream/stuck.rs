@@ -2,21 +2,11 @@
 
 use super::slot::{CLOSED, NIL, POINT};
 use super::submit::Submitter;
+use super::waits::SourceWait;
 use crate::TaskRunner;
 use crate::report::{Party, Report, report};
 use crate::sync::Ordering;
-use wsp_core::{EventId, Region, TaskId};
-
-/// What the source waits for.
-#[derive(Clone, Copy)]
-pub(super) enum SourceWait<'r> {
-    /// Room for a task.
-    Window,
-    /// The writers of a region.
-    Writers(&'r Region),
-    /// The end of all tasks.
-    End,
-}
+use wsp_core::{EventId, TaskId};
 
 impl<R: TaskRunner> Submitter<'_, R> {
     /// Reads the open edges from the slots: all workers sleep, so nothing changes them.

@@ -1,12 +1,11 @@
 //! The planner's side: submits tasks in elaboration order.
 
-use super::order::{Event, signal};
 use super::recent::Recent;
 use super::slot::NIL;
 use super::store::Stream;
-use super::stuck::SourceWait;
+use super::waits::{Event, Origin, Pred, SourceWait};
 use super::window::Window;
-use crate::infer::{Hazard, MapError, SlotTask};
+use crate::infer::{MapError, SlotTask};
 use crate::inference::Inference;
 use crate::placement::Placement;
 use crate::scopes::{Scopes, Unfinished};
@@ -19,29 +18,6 @@ use crate::{
 };
 use rustc_hash::FxHashMap;
 use wsp_core::{EventId, StreamId, TaskId, limits};
-
-/// What made an edge.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
-    Hazard(Hazard),
-    Explicit,
-    Stream,
-    Order,
-}
-
-/// A task or barrier node to wait for.
-#[derive(Clone, Copy)]
-pub(super) struct Pred {
-    access: SlotTask,
-    origin: Origin,
-}
-
-impl Pred {
-    /// For a barrier node.
-    pub(super) fn order(access: SlotTask) -> Pred {
-        Pred { access, origin: Origin::Order }
-    }
-}
 
 /// Takes tasks from the source of a run.
 pub struct Submitter<'r, R: TaskRunner> {
@@ -405,7 +381,7 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
         if let Some(event) = spec.signals {
             let event = &mut self.events[event.index()];
             event.signalled = true;
-            signal(&mut self.window, &self.shared.store.edges, access.slot, event.point);
+            self.window.signal(access.slot, event.point);
             self.stats.edges.fence += 1;
         }
         self.add_to_step(access);

@@ -134,6 +134,15 @@ impl<'r, R: TaskRunner> Window<'r, R> {
         self.notes[index as usize].edges = chain;
     }
 
+    /// Adds the edge that makes an event happen when the task in a slot is complete.
+    pub(super) fn signal(&mut self, index: u32, event: SlotTask) {
+        let pool = &self.shared.store.edges;
+        let edge = EdgeBook::take(&mut self.edges, pool, NIL);
+        // The task has not been published, so it cannot be complete.
+        pool.link(self.slot(index), edge, event.slot);
+        self.set_edges(event.slot, edge);
+    }
+
     /// Frees a slot whose task is complete.
     #[inline]
     pub(super) fn release(&mut self, index: u32) {

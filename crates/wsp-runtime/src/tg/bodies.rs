@@ -2,7 +2,7 @@
 
 use super::cores::Cores;
 use super::graph::Graph;
-use super::launch::LaunchId;
+use super::id::LaunchId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

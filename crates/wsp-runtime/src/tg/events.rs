@@ -11,7 +11,7 @@
 //!
 //! They are counted: each is consumed by one wait, in the order in which the waits came up.
 
-use super::launch::LaunchId;
+use super::id::LaunchId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// An event as a launch sees it.

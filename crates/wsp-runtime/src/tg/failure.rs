@@ -1,6 +1,6 @@
 //! Why a call is refused, and why a launch did not complete.
 
-use super::launch::{LaunchId, StreamId};
+use super::id::{LaunchId, StreamId};
 use crate::Report;
 use std::fmt;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use super::bodies::Bodies;
 use super::cores::Cores;
 use super::failure::Cause;
 use super::launch::Job;
-use super::virtual_time::Pace;
+use super::pace::Pace;
 use super::work::{Back, Blocks, Member, Ran};
 use crate::team::Team;
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};

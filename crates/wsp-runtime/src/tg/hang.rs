@@ -3,10 +3,11 @@
 use super::bodies::Bodies;
 use super::failure::{Cause, LaunchFailure};
 use super::graph::Graph;
-use super::launch::{Launch, LaunchId, Outside, Stage};
-use super::state::State;
+use super::id::LaunchId;
+use super::launch::{Launch, Outside, Stage};
+use super::state::{Failed, State};
 use crate::report::{Party, Report, report};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use wsp_core::tg::machine::Waiting;
 
 /// What waits, or is waited for. The smallest is listed first.
@@ -21,17 +22,6 @@ enum Key {
 
 /// What waits, each for what.
 type Waits = Vec<(Key, Key)>;
-
-/// A launch that failed, and what others may wait for that it did not do.
-pub(crate) struct Failed<F> {
-    failure: Arc<LaunchFailure<F>>,
-    /// The number of its graph, and the graph, which it does not keep.
-    key: u64,
-    graph: Weak<Graph>,
-    device: u32,
-    /// Events that it opened and did not signal, with their epochs.
-    events: Vec<(u32, u64)>,
-}
 
 impl<B: Bodies> State<B> {
     /// Fails launches that have begun, when nothing can go on: those that wait for what a failed launch was to do, else all of them.

@@ -6,30 +6,12 @@ use super::cores::{Allowed, Cores};
 use super::events::Epochs;
 use super::failure::LaunchFailure;
 use super::graph::{Graph, Partition};
+use super::id::{LaunchId, StreamId};
 use super::placement::Placement;
 use super::ready::Class;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wsp_core::tg::CoreType;
-
-/// A launch of a runtime, in the order of submission.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct LaunchId(pub u64);
-
-/// A stream of a device: its launches run one after the other.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct StreamId {
-    pub(crate) index: u32,
-    /// No two streams of the process have the same.
-    pub(crate) serial: u64,
-}
-
-impl StreamId {
-    /// Its place among those of its runtime, which a later stream may have again.
-    pub fn index(self) -> u32 {
-        self.index
-    }
-}
 
 /// How a graph is launched.
 #[derive(Clone, Debug)]

@@ -2,7 +2,8 @@
 
 use super::bodies::Bodies;
 use super::cores::Cores;
-use super::launch::{Dispatch, LaunchId, Progress};
+use super::id::LaunchId;
+use super::launch::{Dispatch, Progress};
 use super::ready::{Class, Offer};
 use super::state::{Chore, Device, Gang, State};
 use super::work::{Member, Portion, Start, Work};

@@ -4,7 +4,7 @@
 //! turns. Within a lane a few kernels are *active* and take turns too, block by block, so that independent kernels run
 //! side by side on any number of threads; the others wait in the order in which they became ready.
 
-use super::launch::LaunchId;
+use super::id::LaunchId;
 use std::collections::VecDeque;
 
 /// Kernels of a lane that get blocks in turns. More would only spread the caches thinner.

@@ -5,7 +5,8 @@ use super::config::{RuntimeConfig, Time};
 use super::events::{LaunchEvents, SavedEvent};
 use super::failure::{Cause, Refused, SyncError};
 use super::graph::Graph;
-use super::launch::{LaunchId, LaunchOptions, Stats, StreamId};
+use super::id::{LaunchId, StreamId};
+use super::launch::{LaunchOptions, Stats};
 use super::shared::Shared;
 use super::state::{Outcome, State};
 use super::trace::Trace;
@@ -229,8 +230,9 @@ impl<B: Bodies> Runtime<B> {
     }
 
     /// What reads the events of this runtime, also from bodies of its launches.
-    pub fn events(&self) -> EventsOf<B> {
-        EventsOf { shared: Arc::downgrade(&self.shared), process: self.process }
+    pub fn events(&self) -> EventsOf {
+        let shared = Arc::downgrade(&self.shared);
+        EventsOf { shared, process: self.process }
     }
 
     /// Replaces what is known of the events of a device, of which no launch may be in flight.
@@ -335,30 +337,48 @@ fn is_here(process: Option<u32>) -> bool {
     process.is_none_or(|process| process == process::id())
 }
 
+/// What is known of launches, whatever their bodies are.
+trait Known: Send + Sync {
+    /// The first of these launches that has failed.
+    fn failed(&self, launches: &[LaunchId]) -> Option<LaunchId>;
+
+    /// Events of a device, and those of each of these launches.
+    fn events(&self, device: u32, launches: &[LaunchId]) -> (Vec<SavedEvent>, Vec<LaunchEvents>);
+}
+
+impl<B: Bodies> Known for Shared<B> {
+    fn failed(&self, launches: &[LaunchId]) -> Option<LaunchId> {
+        let state = self.lock();
+        launches.iter().copied().find(|id| state.has_failed(*id))
+    }
+
+    fn events(&self, device: u32, launches: &[LaunchId]) -> (Vec<SavedEvent>, Vec<LaunchEvents>) {
+        self.lock().events_of(device, launches)
+    }
+}
+
 /// Reads events and failures of a runtime, as long as there is one in this process.
 #[derive(Debug)]
-pub struct EventsOf<B: Bodies> {
-    shared: Weak<Shared<B>>,
+pub struct EventsOf {
+    shared: Weak<dyn Known>,
     process: Option<u32>,
 }
 
-impl<B: Bodies> EventsOf<B> {
-    fn here(&self) -> Option<Arc<Shared<B>>> {
+impl EventsOf {
+    fn here(&self) -> Option<Arc<dyn Known>> {
         self.shared.upgrade().filter(|_| is_here(self.process))
     }
 
     /// The first of these launches that has failed, or is failing, and whose outcome has not been returned. Not to be called by
     /// [`Bodies::eval`].
     pub fn failed(&self, launches: &[LaunchId]) -> Option<LaunchId> {
-        let shared = self.here()?;
-        let state = shared.lock();
-        launches.iter().copied().find(|id| state.has_failed(*id))
+        self.here()?.failed(launches)
     }
 
     /// What is known of the events of a device, and for each of these launches of it its own events; of a launch that is complete
     /// none. Nothing if the runtime is gone. Not to be called by [`Bodies::eval`].
     pub fn saved(&self, device: u32, launches: &[LaunchId]) -> Option<(Vec<SavedEvent>, Vec<LaunchEvents>)> {
-        self.here().map(|shared| shared.lock().events_of(device, launches))
+        self.here().map(|known| known.events(device, launches))
     }
 }
 

@@ -22,8 +22,8 @@ use super::cores::{Cores, DeviceCores};
 use super::events::{Events, LaunchEvent, LaunchEvents, Notifications, SavedEvent};
 use super::failure::{Cause, LaunchFailure, Refused};
 use super::graph::Graph;
-use super::hang::Failed;
-use super::launch::{Dispatch, Launch, LaunchId, Outside, Stage, Stats};
+use super::id::LaunchId;
+use super::launch::{Dispatch, Launch, Outside, Stage, Stats};
 use super::ready::Ready;
 use super::streams::Streams;
 use super::trace::{LaunchTrace, Trace};
@@ -38,6 +38,17 @@ pub(crate) struct Outcome<F> {
     pub(crate) graph: u64,
     pub(crate) stream: u32,
     pub(crate) result: Result<Stats, Arc<LaunchFailure<F>>>,
+}
+
+/// A launch that failed, and what others may wait for that it did not do.
+pub(crate) struct Failed<F> {
+    pub(crate) failure: Arc<LaunchFailure<F>>,
+    /// The number of its graph, and the graph, which it does not keep.
+    pub(crate) key: u64,
+    pub(crate) graph: Weak<Graph>,
+    pub(crate) device: u32,
+    /// Events that it opened and did not signal, with their epochs.
+    pub(crate) events: Vec<(u32, u64)>,
 }
 
 /// Something to do for a launch as a whole.

@@ -1,7 +1,7 @@
 //! Streams: which launches run one after the other.
 
 use super::failure::{LaunchFailure, Refused};
-use super::launch::{LaunchId, StreamId};
+use super::id::{LaunchId, StreamId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! What a runtime records of its launches.
 
 use super::cores::{Cores, Granted};
-use super::launch::LaunchId;
+use super::id::LaunchId;
 
 /// A launch that is complete or has failed. Times are nanoseconds since the runtime was made, or cycles of virtual time.
 #[derive(Clone, PartialEq, Eq, Debug)]

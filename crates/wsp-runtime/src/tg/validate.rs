@@ -4,7 +4,7 @@
 //! each node when everything before it was complete. So it does not depend on the machine that ran the graph.
 
 use super::graph::Graph;
-use super::launch::LaunchId;
+use super::id::LaunchId;
 use super::trace::{BlockTrace, RunTrace, Trace};
 use std::collections::BTreeMap;
 use std::fmt;

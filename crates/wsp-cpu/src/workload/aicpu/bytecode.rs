@@ -1,8 +1,8 @@
 //! The tasks of one AICPU from a program.
 
+use super::generation::{GenerationFault, ProgramFault};
 use super::issue::{Issue, Issued};
 use super::ready::AicpuProgram;
-use super::{GenerationFault, ProgramFault};
 use smallvec::SmallVec;
 use wsp_core::ptow::interp::{self, AccessMode, Fault, Host, Interpreter, Ordered, Task};
 use wsp_core::{AccessKind, ExecPool, Region, SlotId, StreamId};

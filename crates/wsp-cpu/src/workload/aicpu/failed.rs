@@ -3,7 +3,8 @@
 use super::super::codes;
 use super::super::library::no_slot;
 use super::super::settings::{cancelled, not_started, overflow, stuck};
-use super::{Generated, GenerationFault, ProgramFault};
+use super::Generated;
+use super::generation::{GenerationFault, ProgramFault};
 use wsp_backend::WindowOverflow;
 use wsp_core::words::counted;
 use wsp_core::{KernelId, SlotId};

@@ -1,7 +1,7 @@
 //! The tasks of every AICPU from a list that the host makes before the run.
 
-use super::GenerationFault;
 use super::bytecode::runtime_task;
+use super::generation::GenerationFault;
 use super::issue::Issue;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};

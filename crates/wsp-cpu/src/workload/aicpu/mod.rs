@@ -1,11 +1,12 @@
 //! Workloads whose tasks AICPUs generate, each its own.
 //!
-//! An AICPU interprets the workload's program ([`Expand::Bytecode`]) or goes through a list that the host has made of all
-//! tasks ([`Expand::Host`]); both give the same tasks to [`wsp_runtime::aicpu`], which orders and runs them.
+//! An AICPU interprets the workload's program ([`Expand::Bytecode`](wsp_backend::Expand::Bytecode)) or goes through a list that the host has made of all
+//! tasks ([`Expand::Host`](wsp_backend::Expand::Host)); both give the same tasks to [`wsp_runtime::aicpu`], which orders and runs them.
 
 mod bytecode;
 mod check;
 mod failed;
+mod generation;
 mod host_list;
 mod issue;
 mod moved;
@@ -13,6 +14,7 @@ mod outcome;
 mod ready;
 pub(crate) mod settings;
 
+pub(crate) use generation::{AnyGenerator, GenerationFault};
 pub(crate) use moved::moved;
 pub(crate) use outcome::Ran;
 pub(crate) use ready::ReadyAicpus;
@@ -29,40 +31,17 @@ use super::graph::GraphFault;
 use super::inputs::WorkloadOptions;
 use super::library::LibraryTasks;
 use super::{codes, faults};
-use crate::program::{Launched, Program};
+use crate::prepared::Launched;
+use crate::program::Program;
 use std::collections::HashMap;
-use wsp_backend::Expand;
-use wsp_core::ptow::interp::{Fault, Interpreter, Mode, workspace_words};
+use wsp_core::ptow::interp::{Interpreter, Mode, workspace_words};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{Deps, Task, WorkloadModule};
 use wsp_kernel::Trap;
 use wsp_plan::ptow::{LaunchData, prefix_sums, statements, transfer};
 use wsp_plan::workload::{Bindings, LoweredSchedule, expand};
 use wsp_runtime::TaskRunner;
-use wsp_runtime::aicpu::{Aicpus, Generator, NoSlots, Slots};
-
-/// Why an AICPU generates no more.
-#[derive(Debug)]
-pub(crate) enum GenerationFault {
-    /// The program is at fault.
-    Program(ProgramFault),
-    /// A task cannot be.
-    Task(Diagnostic),
-    /// An instruction that belongs to no statement.
-    Site(u32),
-    /// A static partition ends before the tasks, of which there are so many, or so many before the program is at fault.
-    Partition { end: u64, total: u64, then: Option<ProgramFault> },
-}
-
-/// What one AICPU generates. All kinds are one type, so that the code which drives AICPUs is there once for each kind of kernels.
-pub(crate) type AnyGenerator<'a> = Box<dyn Generator<Fault = GenerationFault> + 'a>;
-
-/// A program at fault, and the indices of the loops around.
-#[derive(Clone, Debug)]
-pub(crate) struct ProgramFault {
-    pub(crate) fault: Fault,
-    pub(crate) indices: Vec<i64>,
-}
+use wsp_runtime::aicpu::{Aicpus, NoSlots, Slots};
 
 /// A workload that AICPUs are to generate.
 pub(crate) struct Generated<'a> {

@@ -1,9 +1,9 @@
 //! What runs on AICPUs have in common, made before the first of them.
 
-use super::Expand;
 use super::settings::settings;
 use crate::workload::inputs::WorkloadOptions;
 use crate::workload::settings::not_started;
+use wsp_backend::Expand;
 use wsp_core::ptow::DispatchConfig;
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;

@@ -1,8 +1,10 @@
 //! Tasks of library kernels: a workload in the place of generators.
 
+mod kernels;
 mod sinks;
 mod touch;
 
+pub(crate) use kernels::LibraryKernels;
 pub(crate) use sinks::no_slot;
 pub(crate) use touch::LibraryTouch;
 
@@ -14,9 +16,10 @@ use super::tables::tables;
 use crate::bind::Bound;
 use crate::kernels::KernelTable;
 use crate::planner::Planner;
-use crate::program::Prepared;
+use crate::prepared::Prepared;
 use crate::runner::KernelRunner;
-use crate::sizing::{Sizes, SizingSink};
+use crate::sizes::Sizes;
+use crate::sizing::SizingSink;
 use wsp_core::{FuncId, KernelId, ParamId, StructId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{self, WorkloadModule};
