@@ -1,4 +1,4 @@
-//! `cargo xtask cycles`: files of a crate that use each other in cycles.
+//! `cargo xtask cycles`: files of a crate that use each other in cycles. `cargo xtask tidy` refuses more than [`MOST`] of them in a crate.
 //!
 //! A file uses another when it has a path from `crate::` or `super::` on that names the module of the other, or something in it. A
 //! name that a module takes from elsewhere by `use` (and hands on, as `lib.rs` does) counts for the file that it comes from. Tests are left
@@ -16,9 +16,16 @@ use anyhow::Result;
 use paths::{Path, paths};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 /// How many modules a name is followed through.
 const HOPS: usize = 8;
+
+/// Most files of a crate that use each other in cycles.
+const MOST: usize = 8;
+
+/// Crates that have more, and how many. A number falls with that of the crate.
+const MORE: [(&str, usize); 1] = [("wsp-kernel", 20)];
 
 /// Prints the cycles of each crate.
 pub(crate) fn print(project: &Project) -> Result<bool> {
@@ -27,6 +34,37 @@ pub(crate) fn print(project: &Project) -> Result<bool> {
         print!("{}", report(&name, &sources, &components(&uses(&sources))));
     }
     Ok(true)
+}
+
+/// A fault for each of these crates, with their folders, that has more than it may, and for each number that is too large.
+pub(crate) fn faults(crates: &[(String, PathBuf)]) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for (name, folder) in crates {
+        let sources = sources(folder)?;
+        found.extend(fault(name, &sources, &components(&uses(&sources))));
+    }
+    let is_gone = |name: &str| crates.iter().all(|(of, _)| of != name);
+    let gone = MORE.iter().filter(|(name, _)| is_gone(name));
+    found.extend(gone.map(|(name, _)| format!("xtask/src/cycles.rs: there is no crate `{name}` any more")));
+    Ok(found)
+}
+
+/// What is wrong with the number of a crate.
+fn fault(name: &str, sources: &[Source], cycles: &[Vec<usize>]) -> Option<String> {
+    let inside: usize = cycles.iter().map(Vec::len).sum();
+    let listed = MORE.iter().find(|(of, _)| *of == name).map(|(_, most)| *most);
+    let most = listed.unwrap_or(MOST);
+    if inside > most {
+        let report = report(name, sources, cycles);
+        return Some(format!(
+            "{inside} files of {name} use each other in cycles, at most {most} may: put what both need into a file below\n{}",
+            report.trim_end()
+        ));
+    }
+    listed.filter(|most| inside < *most).map(|most| match inside {
+        0..=MOST => format!("xtask/src/cycles.rs: {name} has {inside} files in cycles, as others may: take it off the list"),
+        _ => format!("xtask/src/cycles.rs: {name} has {inside} files in cycles, and the list says {most}: write {inside}"),
+    })
 }
 
 /// A line with the counts of a crate, and a line for each cycle.
@@ -173,6 +211,45 @@ mod tests {
         assert!(text.contains("\n    3: a.rs b.rs c/d.rs\n"), "{text}");
         let text = of("pub use b::*; pub use c::Other; mod a; mod b; mod c;");
         assert!(text.contains(" 0 cycles"), "{text}");
+    }
+
+    /// Files that use each other by twos.
+    fn pairs(count: usize) -> Vec<Source> {
+        let pair = |at: usize| {
+            let file = |own: &str, other: &str| {
+                Source::new(format!("{own}{at}.rs"), format!("use crate::{other}{at}::X;"))
+            };
+            [file("a", "b"), file("b", "a")]
+        };
+        (0..count).flat_map(pair).collect()
+    }
+
+    #[test]
+    fn more_files_in_cycles_than_a_crate_may_have_are_told_with_their_names() {
+        let fault_of = |name: &str, count: usize| {
+            let sources = pairs(count);
+            fault(name, &sources, &components(&uses(&sources)))
+        };
+        assert_eq!(fault_of("c", MOST / 2), None);
+        let told = fault_of("c", MOST / 2 + 1).expect("one pair more is too many");
+        assert!(told.starts_with("10 files of c use each other in cycles, at most 8 may"), "{told}");
+        assert!(told.ends_with("    2: a4.rs b4.rs"), "{told}");
+    }
+
+    #[test]
+    fn the_number_of_a_listed_crate_is_what_it_has() {
+        for (name, most) in MORE {
+            let fault_of = |count: usize| {
+                let sources = pairs(count);
+                fault(name, &sources, &components(&uses(&sources)))
+            };
+            assert_eq!(fault_of(most / 2), None);
+            assert!(fault_of(most / 2 + 1).is_some_and(|told| told.contains(&format!("at most {most} may"))));
+            assert!(
+                fault_of(most / 2 - 1).is_some_and(|told| told.ends_with(&format!("write {}", most - 2)))
+            );
+            assert!(fault_of(MOST / 2).is_some_and(|told| told.ends_with("take it off the list")));
+        }
     }
 
     #[test]

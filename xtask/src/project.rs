@@ -30,7 +30,11 @@ impl Project {
 
     /// The crates of the workspace with their folders, by name.
     pub(crate) fn crates(&self) -> Result<Vec<(String, PathBuf)>> {
-        let packages = self.packages()?;
+        Project::crates_among(&self.packages()?)
+    }
+
+    /// The crates of the workspace among packages, with their folders, by name.
+    pub(crate) fn crates_among(packages: &[Value]) -> Result<Vec<(String, PathBuf)>> {
         let ours = packages.iter().filter(|package| package["source"].is_null());
         let mut crates = ours
             .map(|package| {

@@ -12,6 +12,7 @@
 //! * the codes of all crates are joined in one place ([`catalogues`]);
 //! * ends of ranges are computed from operators in one place ([`intervals`]);
 //! * hang reports, failures of runs, ready queues and task loops become fewer ([`engines`]);
+//! * few files of a crate use each other in cycles ([`cycles`]);
 //! * memory of tasks is shared by one type ([`shared`]), and held by three ([`memory`]);
 //! * what is compiled once for each instruction set has no closures ([`vectors`]);
 //! * every row of the conformance pages that holds, in full or in part, has a test ([`conformance`]);
@@ -35,6 +36,7 @@ mod shared;
 mod twins;
 mod vectors;
 
+use crate::cycles;
 use crate::project::{Project, files};
 use anyhow::Result;
 use std::path::Path;
@@ -140,6 +142,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
         return Ok(Findings { faults, summary });
     }
     let packages = project.packages()?;
+    faults.extend(cycles::faults(&Project::crates_among(&packages)?)?);
     faults.extend(features::check(&packages));
     faults.extend(layers::check(&packages));
     faults.extend(licence::check(&packages));

@@ -31,7 +31,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "the word of a program, and the dimension with its expressions in the source",
     ),
     (
-        "wsp-cpu/src/tg/code.rs Item",
+        "wsp-cpu/src/tg/item.rs Item",
         "wsp-tg/src/lint/launches/open.rs UsedBy",
         "one of a graph by its place, and what a message says of it",
     ),
