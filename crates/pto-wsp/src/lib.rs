@@ -9,6 +9,12 @@
 //! Arguments are made of vectors, slices and arrays of numbers (one dimension), of [`Array`]s of any shape, of the bytes of `.npy` files ([`npy`]),
 //! and of [`View`]s, which are used where they lie. `half::f16` and `half::bf16` are numbers.
 //!
+//! # What may grow
+//!
+//! What runs give ([`Outcome`], [`Stats`], [`Explanation`], [`GraphListing`], [`Simulated`]) may get fields, and errors ([`RunError`],
+//! [`graph::GraphError`], [`ArrayError`], [`ViewFault`]) kinds: they are `non_exhaustive`. Options get fields too, and are written with the rest of the
+//! defaults: `RunOptions { threads: 4, ..RunOptions::default() }`. A backend names each option, so that none is passed over.
+//!
 //! # Features
 //!
 //! * `native`: scalar code that runs long is compiled for this machine; without it, it is interpreted. Results are the same.

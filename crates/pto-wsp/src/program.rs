@@ -132,8 +132,9 @@ impl Program {
     /// # Errors
     /// Arguments or options that do not fit, or that have no effect on a list of tasks.
     pub fn explain(&self, args: &Args, options: &RunOptions) -> Result<Explanation, Error> {
-        let explained = self.program.explain(args, options).map_err(|error| self.error(error))?;
-        Ok(Explanation { notes: in_rust(explained.notes), ..explained })
+        let mut explained = self.program.explain(args, options).map_err(|error| self.error(error))?;
+        explained.notes = in_rust(explained.notes);
+        Ok(explained)
     }
 
     /// What runs the tasks under these options, part by part, for people: the ready policy that holds, the types of ready queue and window,
@@ -169,8 +170,9 @@ impl Program {
     /// # Errors
     /// As [`graph`](Self::graph), and what would fail a run.
     pub fn simulate(&self, args: &Args, options: &RunOptions) -> Result<Simulated, Error> {
-        let simulated = self.program.simulate(args, options).map_err(|error| self.error(error))?;
-        Ok(Simulated { notes: in_rust(simulated.notes), ..simulated })
+        let mut simulated = self.program.simulate(args, options).map_err(|error| self.error(error))?;
+        simulated.notes = in_rust(simulated.notes);
+        Ok(simulated)
     }
 
     fn error(&self, error: RunError) -> Error {
@@ -247,8 +249,9 @@ fn in_rust(notes: Vec<Diagnostic>) -> Vec<Diagnostic> {
 }
 
 /// An outcome whose notes are in the words of Rust.
-fn told(outcome: Outcome) -> Outcome {
-    Outcome { notes: in_rust(outcome.notes), ..outcome }
+fn told(mut outcome: Outcome) -> Outcome {
+    outcome.notes = in_rust(outcome.notes);
+    outcome
 }
 
 impl fmt::Debug for Program {

@@ -39,8 +39,9 @@ pub struct MissedHazard {
     pub later: u32,
 }
 
-/// The tasks of a program and the edges between them; of a task graph its nodes, those of all graphs in order.
+/// The tasks of a program and the edges between them; of a task graph its nodes, those of all graphs in order. It may have more fields one day.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct GraphListing {
     /// Kernels; the last is that of barrier nodes.
     pub kernels: Vec<GraphKernel>,
@@ -86,8 +87,9 @@ pub struct GraphOptions {
     pub cancel: Option<Arc<AtomicBool>>,
 }
 
-/// A program in virtual time: every task has taken what its kernel costs.
-#[derive(Clone, Debug)]
+/// A program in virtual time: every task has taken what its kernel costs. It may have more fields one day.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Simulated {
     /// Its tasks and edges; ids are those of the simulation. Of a task graph the tasks are blocks, copies and releases, and the edge to a task is from
     /// the block with whose end it became ready.

@@ -129,6 +129,9 @@ pub enum Begin {
 }
 
 /// Options of a run. Those of one kind of program are refused for others.
+///
+/// They are written with the rest of the defaults, `RunOptions { threads: 4, ..RunOptions::default() }`: then an option that is new changes no
+/// program.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// Threads that run tasks; 0 takes what the schedule's pools need, else one per core of this machine.

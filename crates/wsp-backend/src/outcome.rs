@@ -9,8 +9,9 @@ use wsp_diag::Diagnostic;
 use wsp_plan::ptow::Transfer;
 use wsp_plan::{Arrays, ParamValue};
 
-/// What a run computed, and how.
+/// What a run computed, and how. It may have more fields one day.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Outcome {
     /// Arrays that tasks wrote, by name, without those of the caller.
     pub outputs: Arrays,
@@ -28,8 +29,24 @@ pub struct Outcome {
     pub own: Box<dyn Any + Send>,
 }
 
-/// What a run of a workload gives beside arrays and statistics.
+impl Outcome {
+    /// What a run computed, and how it ran; nothing else.
+    pub fn new(outputs: Arrays, stats: Stats) -> Outcome {
+        Outcome {
+            outputs,
+            unwritten: Vec::new(),
+            stats,
+            notes: Vec::new(),
+            workload: WorkloadResult::default(),
+            unit: UnitResult::default(),
+            own: Box::new(()),
+        }
+    }
+}
+
+/// What a run of a workload gives beside arrays and statistics. It may have more fields one day.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct WorkloadResult {
     /// What ran in the tasks; none where no kernel ran.
     pub bodies: Option<Bodies>,
@@ -50,8 +67,9 @@ pub enum Bodies {
     Mixed,
 }
 
-/// What AICPUs did in a run.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// What AICPUs did in a run. It may have more fields one day.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct AicpuOutcome {
     /// One entry per AICPU.
     pub aicpus: Vec<AicpuStats>,
@@ -61,8 +79,9 @@ pub struct AicpuOutcome {
     pub transfer: Option<Transfer>,
 }
 
-/// What a run of a task graph gives beside arrays and statistics.
+/// What a run of a task graph gives beside arrays and statistics. It may have more fields one day.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct UnitResult {
     /// The checkpoint that the run went on from, if it did.
     pub resumed: Option<CheckpointKey>,
@@ -86,8 +105,9 @@ pub struct Peak {
     pub total: u64,
 }
 
-/// How a program ran.
+/// How a program ran. It may have more fields one day.
 #[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
 pub struct Stats {
     /// Tasks that ran; of a task graph kernels, each as often as it ran.
     pub tasks: u64,
@@ -124,8 +144,9 @@ pub struct KernelStats {
     pub busy_ns: u64,
 }
 
-/// What a run would do.
+/// What a run would do. It may have more fields one day.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Explanation {
     /// Tasks by kernel, in the order of the program; of a task graph nodes by name, as its file has them.
     pub kernels: Vec<(String, u64)>,
@@ -137,6 +158,19 @@ pub struct Explanation {
     pub notes: Vec<Diagnostic>,
     /// What the backend tells beside, in a type of its own.
     pub own: Box<dyn Any + Send>,
+}
+
+impl Explanation {
+    /// What would run, tasks by kernel; nothing else.
+    pub fn new(kernels: Vec<(String, u64)>) -> Explanation {
+        Explanation {
+            kernels,
+            schedule: Vec::new(),
+            implementation: Vec::new(),
+            notes: Vec::new(),
+            own: Box::new(()),
+        }
+    }
 }
 
 /// Elements of an output that no task has stored, of a run that records what is stored ([`Recording`](crate::Recording)).

@@ -57,8 +57,9 @@ impl Program {
         options: &LaunchOptions,
         accesses: bool,
     ) -> Result<GraphListing, Vec<Diagnostic>> {
-        let Listed { accesses, listing, .. } = self.listed(arrays, options, accesses)?;
-        Ok(GraphListing { accesses, ..listing })
+        let Listed { accesses, mut listing, .. } = self.listed(arrays, options, accesses)?;
+        listing.accesses = accesses;
+        Ok(listing)
     }
 
     /// The launch in virtual time: a task takes a cycle for each element that its kernel loads or stores at most, and at least one.
@@ -115,13 +116,11 @@ impl Program {
         let of_kernels = kernels.iter().map(|of| GraphKernel { name: of.name.clone(), unit: of.unit });
         let order = kernels.len() as u32;
         let kernel_of = |id| if graph.is_barrier_node(id) { order } else { u32::from(graph.kernel(id).0) };
-        let listing = GraphListing {
-            kernels: of_kernels.chain([point]).collect(),
-            tasks: (0..graph.len() as u32).map(TaskId).map(kernel_of).collect(),
-            edges: graph.edges().map(|(before, after)| (before.0, after.0)).collect(),
-            tensors: plan.module.tensors.iter().map(|tensor| tensor.name.clone()).collect(),
-            ..GraphListing::default()
-        };
+        let mut listing = GraphListing::default();
+        listing.kernels = of_kernels.chain([point]).collect();
+        listing.tasks = (0..graph.len() as u32).map(TaskId).map(kernel_of).collect();
+        listing.edges = graph.edges().map(|(before, after)| (before.0, after.0)).collect();
+        listing.tensors = plan.module.tensors.iter().map(|tensor| tensor.name.clone()).collect();
         let accesses = accesses.unwrap_or_default();
         Ok(Listed { graph, costs, accesses, listing, notes: prepared.bound.notes })
     }

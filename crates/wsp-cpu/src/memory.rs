@@ -377,7 +377,7 @@ fn allocate(name: &str, dtype: DType, shape: &[u64]) -> Result<Array, Diagnostic
             ArrayError::OutOfMemory { bytes } => {
                 format!("there is no memory for the {bytes} of `{name}`", bytes = counted(bytes, "byte"))
             }
-            ArrayError::Elements { .. } => format!("`{name}`: {fault}"),
+            _ => format!("`{name}`: {fault}"),
         };
         Diagnostic::error(codes::TOO_LARGE, what)
     })

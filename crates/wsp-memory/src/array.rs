@@ -42,6 +42,7 @@ pub struct Array {
 
 /// An array that cannot be made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ArrayError {
     /// The shape needs more bytes than an address space has.
     TooLarge,

@@ -26,6 +26,7 @@ pub struct View {
 
 /// Elements that cannot be used where they lie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ViewFault {
     /// There are not as many strides as extents.
     Strides {

@@ -31,8 +31,8 @@ pub(crate) fn new_array(py: Python<'_>, dtype: &str, shape: Vec<u64>) -> PyResul
 
 fn not_made(fault: ArrayError, dtype: DType, shape: &[u64]) -> Diagnostic {
     let code = match fault {
-        ArrayError::TooLarge | ArrayError::Elements { .. } => BAD_SHAPE,
         ArrayError::OutOfMemory { .. } => NO_MEMORY,
+        _ => BAD_SHAPE,
     };
     Diagnostic::error(code, format!("there is no array {dtype}{shape:?}: {fault}")).help("give smaller sizes")
 }

@@ -133,7 +133,7 @@ pub(crate) fn simulation<'py>(
     simulated: &Simulated,
     sources: &SourceMap,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let Simulated { listing, makespan, tasks, busy, max_in_flight, window_stalls, schedule: _, notes: found } =
+    let Simulated { listing, makespan, tasks, busy, max_in_flight, window_stalls, notes: found, .. } =
         simulated;
     let dict = graph(py, listing)?;
     let times = |of: fn(&SimulatedTask) -> u64| longs(py, tasks.iter().map(of));

@@ -2,11 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
-use wsp_backend::{
-    Args, Backend, Explanation, Outcome, Prepared, Program, RunError, RunOptions, Stats, UnitResult,
-    WorkloadResult,
-};
+use wsp_backend::{Args, Backend, Explanation, Outcome, Prepared, Program, RunError, RunOptions, Stats};
 use wsp_core::{AxisId, StructId, limits};
 use wsp_diag::{Code, Diagnostic, Diagnostics, Span};
 use wsp_ir::tg::Signatures;
@@ -56,13 +52,7 @@ impl Program for Counted {
         options.check(self.0.kind())?;
         let tasks = counted(&self.0, args).map_err(|found| RunError::Refused(found.into()))?;
         let kernels = vec![("all".to_owned(), tasks)];
-        Ok(Explanation {
-            kernels,
-            schedule: Vec::new(),
-            implementation: Vec::new(),
-            notes: Vec::new(),
-            own: Box::new(()),
-        })
+        Ok(Explanation::new(kernels))
     }
 
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {
@@ -92,16 +82,9 @@ impl Prepared for Ready {
 
     fn outcome(&mut self) -> Result<Outcome, RunError> {
         let tasks = self.ran.take().ok_or_else(RunError::no_outcome)?;
-        let stats = Stats { tasks, streams: 1, executors: 1, compile: Duration::ZERO, ..Stats::default() };
-        Ok(Outcome {
-            outputs: BTreeMap::new(),
-            unwritten: Vec::new(),
-            stats,
-            notes: Vec::new(),
-            workload: WorkloadResult::default(),
-            unit: UnitResult::default(),
-            own: Box::new(()),
-        })
+        let mut stats = Stats::default();
+        (stats.tasks, stats.streams, stats.executors) = (tasks, 1, 1);
+        Ok(Outcome::new(BTreeMap::new(), stats))
     }
 
     fn rebind(&mut self, args: Args) -> Result<(), RunError> {

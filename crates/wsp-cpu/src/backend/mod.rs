@@ -127,16 +127,15 @@ fn in_virtual_time(
         let SimTask { worker, ready, start, end, .. } = *of;
         SimulatedTask { worker, ready, start, end }
     };
-    Simulated {
-        listing,
-        makespan: simulation.makespan,
-        tasks: simulation.tasks.iter().map(task).collect(),
-        busy: simulation.workers.iter().map(|worker| worker.busy).collect(),
-        max_in_flight: simulation.max_in_flight,
-        window_stalls: simulation.window_stalls,
-        schedule,
-        notes,
-    }
+    let mut simulated = Simulated::default();
+    simulated.listing = listing;
+    simulated.makespan = simulation.makespan;
+    simulated.tasks = simulation.tasks.iter().map(task).collect();
+    simulated.busy = simulation.workers.iter().map(|worker| worker.busy).collect();
+    simulated.max_in_flight = simulation.max_in_flight;
+    simulated.window_stalls = simulation.window_stalls;
+    (simulated.schedule, simulated.notes) = (schedule, notes);
+    simulated
 }
 
 /// Why a run was not begun.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{
     Advance, Args, Explanation, GraphListing, GraphOptions, Growth, Prepared, Recording, RunError,
-    RunOptions, Simulated, SpaceOptions, Stats, UnitResult, WorkloadResult,
+    RunOptions, Simulated, SpaceOptions, Stats,
 };
 use wsp_diag::Diagnostic;
 use wsp_kernel::{Engine, Mode, Value};
@@ -85,13 +85,12 @@ impl wsp_backend::Program for SpaceProgram {
                 None => kernels.push((descriptor.kernel.clone(), 1)),
             }
         }
-        Ok(Explanation {
-            kernels,
-            schedule: self.lines(),
-            implementation: self.implementation(options)?,
-            notes: report.notes.clone(),
-            own: Box::new(report),
-        })
+        let mut explained = Explanation::new(kernels);
+        explained.schedule = self.lines();
+        explained.implementation = self.implementation(options)?;
+        explained.notes.clone_from(&report.notes);
+        explained.own = Box::new(report);
+        Ok(explained)
     }
 
     fn graph(&self, args: &Args, options: &GraphOptions) -> Result<GraphListing, RunError> {
@@ -217,17 +216,19 @@ impl Prepared for PreparedSpaces {
 fn told(outcome: Outcome) -> wsp_backend::Outcome {
     let Outcome { outputs, unwritten, stats, aicpus, notes } = outcome;
     let RunStats { threads, kernels, params, times, runtime, .. } = &stats;
-    let told = Stats {
-        tasks: runtime.tasks,
-        streams: 1,
-        executors: *threads,
-        compile: Duration::from_nanos(times.compile),
-        run: Duration::from_nanos(times.run),
-        kernels: kernels.clone(),
-        params: params.iter().map(|(name, value)| (name.clone(), param_value(*value))).collect(),
-    };
-    let (workload, unit) = (WorkloadResult { bodies: None, aicpus }, UnitResult::default());
-    wsp_backend::Outcome { outputs, unwritten, stats: told, notes, workload, unit, own: Box::new(stats) }
+    let mut counts = Stats::default();
+    counts.tasks = runtime.tasks;
+    counts.streams = 1;
+    counts.executors = *threads;
+    counts.compile = Duration::from_nanos(times.compile);
+    counts.run = Duration::from_nanos(times.run);
+    counts.kernels.clone_from(kernels);
+    counts.params = params.iter().map(|(name, value)| (name.clone(), param_value(*value))).collect();
+    let mut told = wsp_backend::Outcome::new(outputs, counts);
+    (told.unwritten, told.notes) = (unwritten, notes);
+    told.workload.aicpus = aicpus;
+    told.own = Box::new(stats);
+    told
 }
 
 /// The value of a parameter as the seam has it.

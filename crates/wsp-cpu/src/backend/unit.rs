@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{
     Args, BARRIER_NODE, Begin, Detail, Explanation, GraphKernel, GraphListing, GraphOptions, Outcome,
-    Prepared, Recording, Released, RunError, RunOptions, Simulated, Stats, UnitOptions, WorkloadResult,
+    Prepared, Recording, Released, RunError, RunOptions, Simulated, Stats, UnitOptions,
 };
 use wsp_core::ExecPool;
 use wsp_core::policy::Hints;
@@ -100,14 +100,10 @@ impl wsp_backend::Program for UnitProgram {
             listing.kernels.iter().map(|kernel| (kernel.name.clone(), 0)).collect();
         listing.tasks.iter().for_each(|kernel| kernels[*kernel as usize].1 += 1);
         kernels.retain(|(_, nodes)| *nodes > 0);
-        let implementation = self.implementation(options)?;
-        Ok(Explanation {
-            kernels,
-            schedule: Vec::new(),
-            notes: Vec::new(),
-            implementation,
-            own: Box::new(listing),
-        })
+        let mut explained = Explanation::new(kernels);
+        explained.implementation = self.implementation(options)?;
+        explained.own = Box::new(listing);
+        Ok(explained)
     }
 
     fn graph(&self, _args: &Args, options: &GraphOptions) -> Result<GraphListing, RunError> {
@@ -268,20 +264,19 @@ impl Prepared for PreparedUnit {
         };
         let mut report = report.map_err(failed)?;
         let run = Duration::from_nanos(clock::nanos_since(started));
-        let stats = Stats {
-            tasks: report.stats.kernels,
-            streams: streams(&self.unit.module),
-            executors: threads(&self.options),
-            compile: self.compiled,
-            run,
-            kernels: Vec::new(),
-            params: Vec::new(),
-        };
-        let notes = self.notes.iter().cloned().chain(std::mem::take(&mut report.notes)).collect();
+        let mut stats = Stats::default();
+        stats.tasks = report.stats.kernels;
+        stats.streams = streams(&self.unit.module);
+        stats.executors = threads(&self.options);
+        (stats.compile, stats.run) = (self.compiled, run);
         let unwritten = session.unwritten();
         let outputs = session.outputs().map_err(|fault| failed(vec![*fault]))?;
-        let (workload, unit) = (WorkloadResult::default(), report.unit.clone());
-        self.last = Some(Outcome { outputs, unwritten, stats, notes, workload, unit, own: Box::new(report) });
+        let mut outcome = Outcome::new(outputs, stats);
+        outcome.unwritten = unwritten;
+        outcome.notes = self.notes.iter().cloned().chain(std::mem::take(&mut report.notes)).collect();
+        outcome.unit = report.unit.clone();
+        outcome.own = Box::new(report);
+        self.last = Some(outcome);
         Ok(())
     }
 

@@ -11,8 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use wsp_backend::{
     Absent, Args, BARRIER_NODE, Detail, Expand, Explanation, GraphListing, GraphOptions, Outcome, Prepared,
-    Recording, RunError, RunOptions, Simulated, Stats, Transferred, UnitResult, WorkloadResult,
-    WorkloadRunOptions,
+    Recording, RunError, RunOptions, Simulated, Stats, Transferred, WorkloadRunOptions,
 };
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::TgModule;
@@ -147,13 +146,11 @@ impl wsp_backend::Program for TaskProgram {
             listing.kernels.iter().map(|kernel| (kernel.name.clone(), 0)).collect();
         listing.tasks.iter().for_each(|kernel| kernels[*kernel as usize].1 += 1);
         kernels.retain(|(name, _)| name != BARRIER_NODE);
-        Ok(Explanation {
-            kernels,
-            schedule: self.lines(),
-            implementation: self.implementation(options)?,
-            notes: Vec::new(),
-            own: Box::new(listing),
-        })
+        let mut explained = Explanation::new(kernels);
+        explained.schedule = self.lines();
+        explained.implementation = self.implementation(options)?;
+        explained.own = Box::new(listing);
+        Ok(explained)
     }
 
     fn graph(&self, args: &Args, options: &GraphOptions) -> Result<GraphListing, RunError> {
@@ -255,19 +252,18 @@ fn told(mut outcome: WorkloadOutcome, streams: u32, compile: Duration) -> Outcom
     let library = own.library_params.iter().map(|(name, value)| (name.clone(), param_value(*value)));
     let params = own.params.iter().map(|(name, value)| (name.clone(), ParamValue::Int((*value).into())));
     let shadowed = |name: &str| own.library_params.iter().any(|(other, _)| other == name);
-    let stats = Stats {
-        tasks: own.runtime.tasks,
-        streams,
-        executors: own.threads.max(1),
-        compile,
-        run: Duration::from_nanos(own.run_ns),
-        kernels: own.kernels.clone(),
-        params: params.filter(|(name, _)| !shadowed(name)).chain(library).collect(),
-    };
-    let outputs = std::mem::take(&mut own.outputs);
-    let unwritten = std::mem::take(&mut own.unwritten);
-    let notes = std::mem::take(&mut own.notes);
-    let workload = WorkloadResult { bodies: Some(own.bodies), aicpus: own.aicpus.take() };
-    let unit = UnitResult::default();
-    Outcome { outputs, unwritten, stats, notes, workload, unit, own: Box::new(outcome) }
+    let mut stats = Stats::default();
+    stats.tasks = own.runtime.tasks;
+    stats.streams = streams;
+    stats.executors = own.threads.max(1);
+    stats.compile = compile;
+    stats.run = Duration::from_nanos(own.run_ns);
+    stats.kernels.clone_from(&own.kernels);
+    stats.params = params.filter(|(name, _)| !shadowed(name)).chain(library).collect();
+    let mut told = Outcome::new(std::mem::take(&mut own.outputs), stats);
+    told.unwritten = std::mem::take(&mut own.unwritten);
+    told.notes = std::mem::take(&mut own.notes);
+    (told.workload.bodies, told.workload.aicpus) = (Some(own.bodies), own.aicpus.take());
+    told.own = Box::new(outcome);
+    told
 }

@@ -337,12 +337,11 @@ impl Session {
         let named = |event: &u32| self.module.name(Namespace::Event, GraphNo(0), *event);
         let signalled = self.shared.view().signalled.iter().map(named).collect();
         let notes = self.notes.iter().chain(self.shared.notes().iter()).cloned().collect();
-        let unit = UnitResult {
-            resumed: self.resumed,
-            signalled,
-            written: self.written_in_place(),
-            peak: self.shared.accounts.iter().map(super::accounts::Accounts::peak).collect(),
-        };
+        let mut unit = UnitResult::default();
+        unit.resumed = self.resumed;
+        unit.signalled = signalled;
+        unit.written = self.written_in_place();
+        unit.peak = self.shared.accounts.iter().map(super::accounts::Accounts::peak).collect();
         let trace = (self.tracing == Tracing::On).then(|| self.runtime.take_trace());
         let trace = trace.transpose().map_err(|reason| faults::refused(&reason))?;
         Ok(Report { stats: self.stats, notes, unit, trace })

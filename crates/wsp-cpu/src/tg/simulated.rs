@@ -93,16 +93,11 @@ fn simulated(trace: &Trace, workers: u32, notes: Vec<Diagnostic>) -> Simulated {
         busy[worker as usize] += finished - started;
     }
     listing.kernels.push(GraphKernel { name: BARRIER_NODE.to_owned(), unit: ExecPool::Any });
-    Simulated {
-        listing,
-        makespan: tasks.iter().map(|task| task.end).max().unwrap_or(0),
-        max_in_flight: most_at_once(&tasks),
-        tasks,
-        busy,
-        window_stalls: 0,
-        schedule: Vec::new(),
-        notes,
-    }
+    let mut simulated = Simulated::default();
+    simulated.makespan = tasks.iter().map(|task| task.end).max().unwrap_or(0);
+    simulated.max_in_flight = most_at_once(&tasks);
+    (simulated.listing, simulated.tasks, simulated.busy, simulated.notes) = (listing, tasks, busy, notes);
+    simulated
 }
 
 /// The number of a run's kernel.

@@ -170,15 +170,14 @@ impl BuiltGraph {
         }
         let first = missed.iter().take(MOST_LISTED);
         let kernel_of = |t| if graph.is_barrier_node(t) { order } else { u32::from(graph.kernel(t).0) };
-        Ok(GraphListing {
-            kernels: kernels.chain([point]).collect(),
-            tasks: all.map(kernel_of).collect(),
-            edges,
-            tensors,
-            accesses: self.accesses,
-            missed: first.map(|found| MissedHazard { earlier: found.other, later: found.task }).collect(),
-            missed_count: missed.len() as u64,
-        })
+        let mut listing = GraphListing::default();
+        listing.kernels = kernels.chain([point]).collect();
+        listing.tasks = all.map(kernel_of).collect();
+        (listing.edges, listing.tensors, listing.accesses) = (edges, tensors, self.accesses);
+        listing.missed =
+            first.map(|found| MissedHazard { earlier: found.other, later: found.task }).collect();
+        listing.missed_count = missed.len() as u64;
+        Ok(listing)
     }
 }
 

@@ -364,7 +364,7 @@ pub(super) fn no_memory(name: &str, fault: ArrayError) -> Diagnostic {
         ArrayError::OutOfMemory { bytes } => {
             format!("there is no memory for the {bytes} of tensor `{name}`", bytes = counted(bytes, "byte"))
         }
-        ArrayError::Elements { .. } => format!("tensor `{name}`: {fault}"),
+        _ => format!("tensor `{name}`: {fault}"),
     };
     Diagnostic::error(codes::NO_MEMORY, what)
         .python("give smaller sizes, or tiles instead of whole temporaries")

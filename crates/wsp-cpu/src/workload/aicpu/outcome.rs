@@ -29,7 +29,10 @@ impl Ran {
                     .python("write a larger window, or `.task_graph(start=StartPolicy.immediate())`"),
             );
         }
-        let aicpus = AicpuOutcome { cores: stats.cores.len() as u32, aicpus: stats.aicpus.clone(), transfer };
+        let mut aicpus = AicpuOutcome::default();
+        aicpus.cores = stats.cores.len() as u32;
+        aicpus.aicpus.clone_from(&stats.aicpus);
+        aicpus.transfer = transfer;
         let sum = |number: fn(&AicpuStats) -> u64| stats.total(number);
         let stats = Stats {
             tasks: stats.tasks,
