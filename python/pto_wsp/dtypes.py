@@ -52,7 +52,7 @@ f8e5m2 = DType("f8e5m2", "float", 1)
 f32 = DType("f32", "float", 4)
 """IEEE single precision."""
 f64 = DType("f64", "float", 8)
-"""IEEE double precision; tiles hold its values as `f32`."""
+"""IEEE double precision."""
 u8 = DType("u8", "uint", 1)
 """Integers of 8 bits, without a sign."""
 u16 = DType("u16", "uint", 2)

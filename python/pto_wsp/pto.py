@@ -5,8 +5,8 @@ They have a meaning inside a function with `@kernel`, where they are compiled; c
 of rows and columns, and a part of it is valid: what was loaded near the end of a view, say. Operations work
 on valid parts.
 
-Arithmetic is done in `f32`. A result is rounded to the element type of the operands where all have the same,
-else it is `f32`; products and sums are always `f32`.
+Arithmetic is done in `f32`, and in `f64` where an operand is `f64`. A result is rounded to the element type
+of the operands where all have the same, else it has the type of the arithmetic; products and sums always do.
 
 Where two tiles meet they have the same shape, or one of them has one column (a value per row), one row (a
 value per column), or one element. Numbers stand on either side.

@@ -42,6 +42,7 @@ def outside(name: str) -> NoReturn:
 
 __all__ = [
     "abs",
+    "atomic_add",
     "cast",
     "ceil",
     "clamp",
@@ -100,6 +101,7 @@ __all__ = [
 
 FORMS: dict[str, Form] = {
     "abs": Form("unary", "abs", ()),
+    "atomic_add": Form("store", None, (("rows", "u32"), ("cols", "u32"))),
     "cast": Form("unary", "copy", ()),
     "ceil": Form("unary", "ceil", ()),
     "clamp": Form("clamp", None, (("low", "f32"), ("high", "f32"))),
@@ -337,22 +339,22 @@ def colmin(tile: Tile) -> Tile:
 
 
 def rowsum(tile: Tile) -> Tile:
-    """One column: the sum of every row, `f32`."""
+    """One column: the sum of every row, `f32`, of `f64` tiles `f64`."""
     outside("rowsum")
 
 
 def colsum(tile: Tile) -> Tile:
-    """One row: the sum of every column, `f32`."""
+    """One row: the sum of every column, `f32`, of `f64` tiles `f64`."""
     outside("colsum")
 
 
 def rowmean(tile: Tile) -> Tile:
-    """One column: the mean of every row, `f32`; NaN of none."""
+    """One column: the mean of every row, `f32`, of `f64` tiles `f64`; NaN of none."""
     outside("rowmean")
 
 
 def colmean(tile: Tile) -> Tile:
-    """One row: the mean of every column, `f32`; NaN of none."""
+    """One row: the mean of every column, `f32`, of `f64` tiles `f64`; NaN of none."""
     outside("colmean")
 
 
@@ -384,7 +386,7 @@ def load(view: View, shape: tuple[int, int] | None = None, dtype: DType | None =
     end of the view is not valid. A view of one dimension is one row, or one column with `shape=(n, 1)`;
     `view.T` loads transposed. `dtype` converts while loading; without it tiles have the type of the view.
 
-    Errors: an unknown extent without `shape`, a view of integers or of `f64`, an `Out` view.
+    Errors: an unknown extent without `shape`, a view of integers, an `Out` view.
     """
     outside("load")
 
@@ -397,6 +399,17 @@ def store(view: View, tile: Tile) -> None:
     known to be larger or smaller than the view is refused.
     """
     outside("store")
+
+
+def atomic_add(view: View, tile: Tile) -> None:
+    """Adds the valid part of a tile to what is there, from the first element of the view on, which is an
+    `InOut`.
+
+    Each sum is computed in `f64` and rounded once to the type of the view. Tasks that add to the same
+    elements do so one after the other, in the order in which the workload has them, so that a sum has the
+    same bits with any schedule. Errors are those of `store`.
+    """
+    outside("atomic_add")
 
 
 def full(shape: tuple[int, int], value: Number, dtype: DType = f32) -> Tile:
@@ -415,8 +428,8 @@ def zeros(shape: tuple[int, int], dtype: DType = f32) -> Tile:
 
 
 def matmul(a: Tile, b: Tile, acc: Tile | None = None) -> Tile:
-    """`a · b`, or `acc + a · b`: `(m, k)` and `(k, n)` give `(m, n)`, `f32`. `a @ b` is the same without
-    `acc`.
+    """`a · b`, or `acc + a · b`: `(m, k)` and `(k, n)` give `(m, n)`, `f32`, or `f64` where an operand is. `a
+    @ b` is the same without `acc`.
 
     `b.T` is read as it lies, without a copy. Where the valid inner sizes differ, the smaller counts. `acc
     = pto.matmul(a, b, acc)` adds in place.
@@ -447,9 +460,9 @@ def gather(tile: Tile, indices: Tile, axis: int = 1) -> Tile:
     """With `axis=1`, the element of the same row and of the column that `indices` says; with `axis=0`, of the
     same column and of that row.
 
-    `indices` is an `f32` tile of whole numbers, such as `rowargmax`, `topk` and `iota` give. It has the
-    rows of `tile` (`axis=1`) or its columns (`axis=0`), and its shape is that of the result. An index that
-    is no whole number, or past what is valid of `tile`, stops the run.
+    `indices` is an `f32` or `f64` tile of whole numbers, such as `rowargmax`, `topk` and `iota` give. It
+    has the rows of `tile` (`axis=1`) or its columns (`axis=0`), and its shape is that of the result. An
+    index that is no whole number, or past what is valid of `tile`, stops the run.
     """
     outside("gather")
 
@@ -515,8 +528,8 @@ def mask_band(tile: Tile, begin: int, end: int, group: int, value: Number) -> Ti
 def iota(shape: tuple[int, int], start: int = 0, dtype: DType = f32) -> Tile:
     """A tile whose column `c` is `start + c` in every row; `start` may be below 0.
 
-    `shape` is as in `full`. Whole numbers are exact up to 2^24 in `f32`, 2^11 in `f16`, 2^8 in `bf16`;
-    beyond they are rounded.
+    `shape` is as in `full`. Whole numbers are exact up to 2^53 in `f64`, 2^24 in `f32`, 2^11 in `f16`, 2^8
+    in `bf16`; beyond they are rounded.
     """
     outside("iota")
 

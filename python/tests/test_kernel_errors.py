@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from pto_wsp import errors, pto
 from pto_wsp._seam import ConstexprArg, ScalarArg, ViewSpec
-from pto_wsp.dtypes import f16, f32, f64
+from pto_wsp.dtypes import f16, f32, i32, u8
 from pto_wsp.kernels import Constexpr, In, Out, Scalar, Tile, codes, kernel, python_kernel
 
 
@@ -676,11 +676,11 @@ def tile_of_integers():
     return k
 
 
-@mistake(codes.ELEMENTS, "f64", "use `f32`")
-def tile_of_doubles():
+@mistake(codes.ELEMENTS, "i32", "use `f32`")
+def tile_cast_to_integers():
     @kernel
     def k(x: In, y: Out):
-        pto.store(y, pto.cast(pto.load(x), f64))
+        pto.store(y, pto.cast(pto.load(x), i32))
 
     return k
 
@@ -690,25 +690,16 @@ def of_f64(k):
     compiled(k, dtype="f64")
 
 
-@mistake(codes.ELEMENTS, "pto.load(x", "@python_kernel")
-def tile_from_a_view_of_f64():
+@mistake(codes.ELEMENTS, "pto.max", "pto.colmax(pto.rowmax(tile))")
+def number_of_a_tile_of_f64():
     @kernel
-    def k(x: In):
-        pto.load(x, dtype=f32)
+    def k(x: In, y: Out):
+        pto.store(y, pto.load(x) / pto.max(pto.load(x)))
 
     of_f64(k)
 
 
-@mistake(codes.ELEMENTS, "pto.store(y", "a tensor of f32")
-def tile_to_a_view_of_f64():
-    @kernel
-    def k(y: Out):
-        pto.store(y, pto.full((64, 128), 1.0))
-
-    of_f64(k)
-
-
-@mistake(codes.ELEMENTS, "0, 1", "a tensor of f32")
+@mistake(codes.ELEMENTS, "0, 1", "x[i:i+1]")
 def element_of_a_view_of_f64():
     @kernel
     def k(x: In, y: Out):
@@ -717,7 +708,7 @@ def element_of_a_view_of_f64():
     of_f64(k)
 
 
-@mistake(codes.ELEMENTS, "y[0, 0]", "a tensor of f32")
+@mistake(codes.ELEMENTS, "y[0, 0]", "y[i:i+1]")
 def element_stored_to_a_view_of_f64():
     @kernel
     def k(y: Out):
@@ -894,11 +885,11 @@ def columns_that_begin_at_a_half():
     return k
 
 
-@mistake(codes.ELEMENTS, "f64", "use `f32`")
-def columns_in_double_precision():
+@mistake(codes.ELEMENTS, "u8", "use `f32`")
+def columns_of_bytes():
     @kernel
     def k(x: In, y: Out):
-        pto.store(y, pto.iota((64, 128), 0, f64))
+        pto.store(y, pto.iota((64, 128), 0, u8))
 
     return k
 

@@ -207,9 +207,9 @@ pub enum ExprKind {
     ItemEnd(AxisId),
     /// Items on an axis for the current indices of the others (`PTO_ITEM_COUNT(axis)`), `u32`.
     ItemCount(AxisId),
-    /// Largest valid element of a tile, as `f32`; the tile has one row.
+    /// Largest valid element of a tile, of the type that [`crate::Elem::operand`] gives for its elements; the tile has one row.
     TileMax(LocalId),
-    /// Sum of the valid elements of a tile, as `f32`; the tile has one row.
+    /// Sum of the valid elements of a tile, of that type; the tile has one row.
     TileSum(LocalId),
     /// Valid rows of a tile, `u32`.
     TileRows(LocalId),

@@ -111,4 +111,12 @@ impl Elem {
             | Elem::Of(_) => ScalarTy::F32,
         }
     }
+
+    /// The type of a number that meets a tile of these elements: `f64` with `f64`, else that of one element.
+    pub fn operand(self) -> ScalarTy {
+        match self {
+            Elem::Fixed(DType::F64) => ScalarTy::F64,
+            _ => self.scalar(),
+        }
+    }
 }

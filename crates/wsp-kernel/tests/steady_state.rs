@@ -89,7 +89,7 @@ fn module() -> Module {
         tile_op(TileOp::MatMul { dst: p, a, b: a, transpose_b: true, accumulate: false }),
         tile_op(TileOp::RowReduce { op: ReduceOp::Max, dst: max, src: p }),
         tile_op(TileOp::Binary { op: BinaryTileOp::Div, dst: p, a: p, b: Operand::Column(max) }),
-        tile_op(TileOp::Store { tensor: TensorId(1), src: p, at: at(), rows: None, cols: None }),
+        tile_op(TileOp::Store { tensor: TensorId(1), src: p, at: at(), rows: None, cols: None, add: false }),
         stmt(StmtKind::Let { local: values, init: None }),
         stmt(StmtKind::Let { local: indices, init: None }),
         tile_op(TileOp::TopK { values, indices, src: p, first: u(0) }),

@@ -36,7 +36,7 @@ pub(crate) fn tensors(block: &Block, f: &mut dyn FnMut(TensorId, bool)) {
     stmts(block, &mut |stmt| match &stmt.kind {
         StmtKind::StoreScalar { tensor, .. } => f(*tensor, true),
         StmtKind::Tile(op) => {
-            op.tensor().into_iter().for_each(|(tensor, access)| f(tensor, access == AccessKind::Write));
+            op.accesses().for_each(|(tensor, access)| f(tensor, access == AccessKind::Write));
         }
         _ => {}
     });

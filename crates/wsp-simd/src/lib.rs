@@ -41,4 +41,5 @@ mod vector;
 pub use kernels::{Grid, Kernels, MatMulNt, PACK_ALIGN, PACK_ROWS, ROW_ALIGN, Rhs};
 pub use level::{Level, Mode};
 pub use operand::{Distance, Rows, TURN, Walk};
-pub use scalar::{read_f32, round_to, write_f32};
+pub use plain::{Real, reduce};
+pub use scalar::{read_f32, read_f64, round_f64, round_to, write_f32, write_f64};

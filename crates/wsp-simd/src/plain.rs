@@ -3,45 +3,81 @@
 use crate::kernels::{Grid, Kernels, Rhs};
 use crate::operand::{Rows, Walk};
 use crate::scalar::{read_f32, round_to, write_f32};
+use core::ops::{Add, Div};
 use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, ReduceOp, UnaryTileOp};
 
 pub(crate) static KERNELS: Kernels =
     Kernels { unary, binary, select, row_reduce, col_reduce, matmul_nt, matmul_nn, widen, narrow, round };
 
+/// What tiles compute with: `f32` or `f64`.
+pub trait Real: Copy + PartialOrd + Add<Output = Self> + Div<Output = Self> + From<f32> {
+    /// A number of elements.
+    fn of_count(count: usize) -> Self;
+
+    /// Whether it is NaN.
+    fn is_no_number(self) -> bool;
+}
+
+impl Real for f32 {
+    #[inline(always)]
+    fn of_count(count: usize) -> f32 {
+        count as f32
+    }
+
+    #[inline(always)]
+    fn is_no_number(self) -> bool {
+        self.is_nan()
+    }
+}
+
+impl Real for f64 {
+    #[inline(always)]
+    fn of_count(count: usize) -> f64 {
+        count as f64
+    }
+
+    #[inline(always)]
+    fn is_no_number(self) -> bool {
+        self.is_nan()
+    }
+}
+
 /// The larger; NaN when either is.
 #[inline(always)]
-pub(super) fn maximum(a: f32, b: f32) -> f32 {
-    if a.is_nan() || a > b { a } else { b }
+pub(super) fn maximum<T: Real>(a: T, b: T) -> T {
+    if a.is_no_number() || a > b { a } else { b }
 }
 
 /// The smaller; NaN when either is.
 #[inline(always)]
-pub(super) fn minimum(a: f32, b: f32) -> f32 {
-    if a.is_nan() || a < b { a } else { b }
+pub(super) fn minimum<T: Real>(a: T, b: T) -> T {
+    if a.is_no_number() || a < b { a } else { b }
 }
 
-fn reduce(op: ReduceOp, values: impl ExactSizeIterator<Item = f32>) -> f32 {
-    let count = values.len() as f32;
+/// A reduction of values, one after the other.
+pub fn reduce<T: Real>(op: ReduceOp, values: impl ExactSizeIterator<Item = T>) -> T {
+    let (count, neutral) = (T::of_count(values.len()), T::from(op.neutral()));
     match op {
-        ReduceOp::Max => values.fold(op.neutral(), maximum),
-        ReduceOp::Min => values.fold(op.neutral(), minimum),
-        ReduceOp::Sum => values.fold(op.neutral(), |sum, x| sum + x),
-        ReduceOp::Mean => values.fold(0.0, |sum, x| sum + x) / count,
-        ReduceOp::ArgMax => first(values, |x, best| x > best),
-        ReduceOp::ArgMin => first(values, |x, best| x < best),
+        ReduceOp::Max => values.fold(neutral, maximum),
+        ReduceOp::Min => values.fold(neutral, minimum),
+        ReduceOp::Sum => values.fold(neutral, |sum, x| sum + x),
+        ReduceOp::Mean => values.fold(T::from(0.0), |sum, x| sum + x) / count,
+        ReduceOp::ArgMax => first(values, |x, best| x > best).map_or(neutral, T::of_count),
+        ReduceOp::ArgMin => first(values, |x, best| x < best).map_or(neutral, T::of_count),
     }
 }
 
-/// Where the first NaN is, or else the first value that no other is `better` than; -1 of none.
-fn first(values: impl Iterator<Item = f32>, better: impl Fn(f32, f32) -> bool) -> f32 {
-    let mut found: Option<(usize, f32)> = None;
+/// Where the first NaN is, or else the first value that no other is `better` than.
+fn first<T: Real>(values: impl Iterator<Item = T>, better: impl Fn(T, T) -> bool) -> Option<usize> {
+    let mut found: Option<(usize, T)> = None;
     for (i, x) in values.enumerate() {
-        if found.is_none_or(|(_, best)| !best.is_nan() && (x.is_nan() || better(x, best))) {
+        let is_first = |(_, best): (usize, T)| !best.is_no_number() && (x.is_no_number() || better(x, best));
+        if found.is_none_or(is_first) {
             found = Some((i, x));
         }
     }
-    found.map_or(-1.0, |(i, _)| i as f32)
+    found.map(|(i, _)| i)
 }
 
 /// # Safety

@@ -1,4 +1,4 @@
-//! Elements of arrays as `f32`, one at a time.
+//! Elements of arrays as `f32` and `f64`, one at a time.
 
 use half::{bf16, f16};
 use wsp_core::{DType, fp8};
@@ -41,6 +41,53 @@ pub unsafe fn write_f32(ptr: *mut u8, dtype: DType, value: f32) {
             _ => {}
         }
     }
+}
+
+/// The element at `ptr`, exactly; 0 for an integer type.
+///
+/// # Safety
+/// `ptr` is valid for a read of one element of type `dtype`; it need not be aligned.
+pub unsafe fn read_f64(ptr: *const u8, dtype: DType) -> f64 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match dtype {
+            DType::F64 => ptr.cast::<f64>().read_unaligned(),
+            _ => f64::from(read_f32(ptr, dtype)),
+        }
+    }
+}
+
+/// Writes an `f64`, rounded once to the element type (nearest, ties to even); nothing for an integer type.
+///
+/// # Safety
+/// `ptr` is valid for a write of one element of type `dtype`; it need not be aligned.
+pub unsafe fn write_f64(ptr: *mut u8, dtype: DType, value: f64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match dtype {
+            DType::F64 => ptr.cast::<f64>().write_unaligned(value),
+            _ => write_f32(ptr, dtype, round_f64(dtype, value)),
+        }
+    }
+}
+
+/// The value rounded once to an element type that `f32` holds (nearest, ties to even).
+pub fn round_f64(dtype: DType, value: f64) -> f32 {
+    if dtype.is_short_float() { round_to(dtype, to_odd(value)) } else { value as f32 }
+}
+
+/// The value where `f32` has it, else that of its two neighbours whose last bit is 1: to a type of at least two significant bits less it is
+/// rounded as the value itself would be (S. Boldo and G. Melquiond, "Emulation of FMA and Correctly Rounded Sums: Proved Algorithms Using
+/// Rounding to Odd", 2008).
+fn to_odd(value: f64) -> f32 {
+    let near = value as f32;
+    let back = f64::from(near);
+    if back == value || value.is_nan() {
+        return near;
+    }
+    // Neighbours of one sign have neighbouring bits, infinity included.
+    let toward_zero = near.to_bits() - u32::from(back.abs() > value.abs());
+    f32::from_bits(toward_zero | 1)
 }
 
 /// The value rounded to an element type (nearest, ties to even).

@@ -112,16 +112,14 @@ def _dtype(cx: Cx, bound: Bound, function: str) -> str | None:
     if isinstance(value, Const) and value.value is None:
         return None
     if isinstance(value, Const) and isinstance(value.value, DType):
-        if value.value.is_float and value.value.name != "f64":
+        if value.value.is_float:
             return value.value.name
-        raise cx.fault(
-            codes.ELEMENTS, f"tiles hold f32, f16 or bf16, not {value.value}", at, help="use `f32`"
-        )
+        raise cx.fault(codes.ELEMENTS, f"tiles hold real numbers, not {value.value}", at, help="use `f32`")
     raise cx.fault(
         codes.ARGUMENTS,
         f"`dtype` of `pto.{function}` must be an element type, not {describe(value)}",
         at,
-        help="write `f32`, `f16` or `bf16`",
+        help="write `f32`, `f64`, `f16` or `bf16`",
     )
 
 
@@ -153,6 +151,12 @@ def _shape(cx: Cx, want: Value, at: ast.AST) -> tuple[Number, Number]:
 @_builtin("store")
 def _store(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
     transfer.store(cx, _view(cx, bound, "store"), bound["tile"][0], node)
+    return Const(None)
+
+
+@_builtin("atomic_add")
+def _atomic_add(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
+    transfer.store(cx, _view(cx, bound, "atomic_add"), bound["tile"][0], node, add=True)
     return Const(None)
 
 
@@ -223,7 +227,7 @@ def _replaced(name: str, form: Form) -> Handler:
         ]
         tile = tiles.in_place(cx, _tile(cx, bound, "tile", name), "masked", numbers, span, dst)
         fields = {
-            field: scalars.expr(cx, number, ty, span)
+            field: scalars.expr(cx, number, tiles.number_type(tile.elem) if ty == "f32" else ty, span)
             for number, (field, ty) in zip(numbers, form.numbers, strict=True)
         }
         cx.builder.stmt(form.word, span, tile=tile.local, **fields)
@@ -339,7 +343,8 @@ def _mask(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
     value = _number(cx, bound, "value", "mask")
     tile = tiles.in_place(cx, _tile(cx, bound, "tile", "mask"), "mask", [*limits.values(), value], span, dst)
     words = {name: scalars.expr(cx, number, "u32", span) for name, number in limits.items()}
-    cx.builder.stmt("mask", span, tile=tile.local, **words, value=scalars.expr(cx, value, "f32", span))
+    word = scalars.expr(cx, value, tiles.number_type(tile.elem), span)
+    cx.builder.stmt("mask", span, tile=tile.local, **words, value=word)
     return tile
 
 
@@ -429,6 +434,13 @@ def _check_lists(cx: Cx, values: TileVal, indices: TileVal, src: TileVal, node: 
             f"the lists of `pto.topk` are {words}",
             node,
             help="both must be f32 tiles of `(rows, k)`",
+        )
+    if src.elem == "f64":
+        raise cx.fault(
+            codes.ELEMENTS,
+            f"`pto.topk` takes in {tile_words(src.shape, src.elem)}",
+            node,
+            help="its lists are f32; round first: `pto.cast(src, f32)`",
         )
     apart = {values.local, indices.local, src.local}
     if values.shape[0] != src.shape[0] or len(apart) < 3:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -78,6 +79,8 @@ def _type(x: Expr) -> str | None:
 def _literal(cx: Cx, value: Any, ty: str, span: Span) -> Expr:
     if ty == "bool":
         return {"k": "bool", "v": bool(value), "s": span}
+    if ty == "f64" and abs(value) <= sys.float_info.max:
+        return {"k": "float", "v": float(value), "ty": ty, "s": span}
     if ty in ("f32", "f64"):
         try:
             x = f32_literal(float(value), span)
@@ -89,9 +92,7 @@ def _literal(cx: Cx, value: Any, ty: str, span: Span) -> Expr:
                 notes=["the largest number of `f32` is 3.4028235e38"],
                 help="write `math.inf` for an infinite value",
             ) from None
-        return (
-            {**x, "ty": ty} if ty == "f32" or isinstance(x["v"], str) else {**x, "v": float(value), "ty": ty}
-        )
+        return {**x, "ty": ty}
     lo, hi = {"i64": I64, "u32": (0, 2**32 - 1), "i32": (-(2**31), 2**31 - 1)}[ty]
     if not lo <= value <= hi:
         raise cx.fault(

@@ -1,8 +1,9 @@
 """Tile operations: shapes, broadcasting, element types, and where results go.
 
-Arithmetic is `f32`; a result is rounded to its element type, which is that of the operands where all have the
-same, else `f32`. Every value of a tile expression lies in a local of its own. An operation writes the tile
-that is being assigned where it may (`dst`), else a temporary operand of the same type, else another tile.
+Arithmetic is `f32`, and `f64` where an operand is `f64`; a result is rounded to its element type, which is
+that of the operands where all have the same, else the type of the arithmetic. Every value of a tile
+expression lies in a local of its own. An operation writes the tile that is being assigned where it may
+(`dst`), else a temporary operand of the same type, else another tile.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from .scalars import binary as binary_number
 from .scalars import expr, is_number
 from .values import Const, Number, Scalar, TileVal, Value, describe, tile_words
 
-MAX_TILE_ELEMENTS = (16 << 20) // 4
-"""A tile takes four bytes per element while a kernel runs, 16 MiB at most."""
+MAX_TILE_BYTES = 16 << 20
+"""What a tile takes while a kernel runs, at most: 8 bytes per element of `f64`, 4 per other element."""
 
 U32_MAX = 2**32 - 1
 
@@ -42,12 +43,13 @@ def make(
     result.
     """
     rows, cols, elem = ty
-    if rows * cols > MAX_TILE_ELEMENTS:
+    size = rows * cols * (8 if elem == "f64" else 4)
+    if size > MAX_TILE_BYTES:
         raise cx.fault(
             codes.TOO_LARGE,
             f"{tile_words((rows, cols), elem)} is too large",
             span,
-            notes=[f"{rows * cols * 4} bytes are needed, a tile has {MAX_TILE_ELEMENTS * 4} at most"],
+            notes=[f"{size} bytes are needed, a tile has {MAX_TILE_BYTES} at most"],
             help="go over the data in smaller tiles, in a loop",
         )
     local = dst if dst is not None and cx.builder.tile_ty(dst) == ty else None
@@ -105,11 +107,13 @@ def cast(cx: Cx, tile: TileVal, elem: str, span: Span, dst: int | None = None) -
 
 def reduce(cx: Cx, form: Form, tile: TileVal, span: Span, dst: int | None = None) -> TileVal:
     """`row_reduce`: one column with a value per row; `col_reduce`: one row with a value per column. The
-    largest and smallest elements keep their type; what else there is is `f32`.
+    largest and smallest elements keep their type, sums and means of `f64` too; what else there is is `f32`.
     """
     tile = upright(cx, tile, span)
     (rows, cols), (full_rows, full_cols) = tile.shape, tile.full
     elem = tile.elem if form.op in ("max", "min") else "f32"
+    if form.op in ("sum", "mean"):
+        elem = number_type(tile.elem)
     by_row = form.word == "row_reduce"
     ty, full = ((rows, 1, elem), (full_rows, True)) if by_row else ((1, cols, elem), (True, full_cols))
     out = make(cx, f"{'row' if by_row else 'col'}{form.op}", ty, full, span, dst)
@@ -120,18 +124,34 @@ def reduce(cx: Cx, form: Form, tile: TileVal, span: Span, dst: int | None = None
 
 def single(cx: Cx, tile: TileVal, op: str, span: Span) -> Scalar:
     """The largest (`max`), smallest (`min`) element or the sum (`sum`) of a tile, as a number."""
+    if tile.elem == "f64":
+        raise cx.fault(
+            codes.ELEMENTS,
+            f"`pto.{op}` of {tile_words(tile.shape, tile.elem)} would be an f32 number",
+            span,
+            help=f"keep it in a tile, `pto.col{op}(pto.row{op}(tile))`, or round it: `pto.cast(tile, f32)`",
+        )
     tile = upright(cx, tile, span)
     if op == "min":
         tile = unary(cx, "neg", tile, span)
     if tile.shape[0] > 1:
         tile = reduce(cx, FORMS["colsum" if op == "sum" else "colmax"], tile, span)
-    x: Expr = {"k": "tile_sum" if op == "sum" else "tile_max", "tile": tile.local, "s": span}
-    if op == "min":
-        x = {"k": "neg", "a": x, "ty": "f32", "s": span}
-    local = cx.builder.scalar(op, "f32", span)
-    cx.builder.stmt("assign", span, local=local, value=x)
+    x = _of_row(cx, tile, op, span)
     cx.release(tile)
-    return Scalar({"k": "local", "id": local, "ty": "f32", "s": span}, "f32")
+    return Scalar(x, "f32")
+
+
+def _of_row(cx: Cx, tile: TileVal, op: str, span: Span) -> Expr:
+    """The largest element (`max`), the sum (`sum`) or minus the largest (`min`) of a tile of one row."""
+    ty = number_type(tile.elem)
+    x: Expr = {"k": "tile_sum" if op == "sum" else "tile_max", "tile": tile.local, "s": span}
+    if ty == "f64":
+        x["ty"] = ty
+    if op == "min":
+        x = {"k": "neg", "a": x, "ty": ty, "s": span}
+    local = cx.builder.scalar(op, ty, span)
+    cx.builder.stmt("assign", span, local=local, value=x)
+    return {"k": "local", "id": local, "ty": ty, "s": span}
 
 
 def valid(cx: Cx, tile: TileVal, dim: int, span: Span) -> Number:
@@ -151,10 +171,17 @@ def valid(cx: Cx, tile: TileVal, dim: int, span: Span) -> Number:
     return Scalar({"k": "local", "id": local, "ty": "i64", "s": span}, "i64", 0, most)
 
 
+def number_type(elem: str) -> str:
+    """The type of numbers that meet a tile of these elements, which is that of its arithmetic."""
+    return "f64" if elem == "f64" else "f32"
+
+
 def result_elem(*tiles: TileVal) -> str:
-    """The element type of a result: that of all operands, else `f32`."""
+    """The element type of a result: that of all operands, else the type of the arithmetic."""
     elems = {t.elem for t in tiles}
-    return elems.pop() if len(elems) == 1 else "f32"
+    if len(elems) == 1:
+        return elems.pop()
+    return "f64" if "f64" in elems else "f32"
 
 
 def binary(cx: Cx, op: str, a: Value, b: Value, at: ast.AST, dst: int | None = None) -> TileVal:
@@ -193,7 +220,7 @@ def _emit(
 
 
 def _with_scalar(cx: Cx, op: str, a: TileVal, b: Number, span: Span, dst: int | None) -> TileVal:
-    return _emit(cx, op, a, {"scalar": expr(cx, b, "f32", span)}, [], a.full, span, dst)
+    return _emit(cx, op, a, {"scalar": expr(cx, b, number_type(a.elem), span)}, [], a.full, span, dst)
 
 
 def _scalar_first(cx: Cx, op: str, a: Number, b: TileVal, span: Span, dst: int | None) -> TileVal:
@@ -215,7 +242,8 @@ def _filled_like(cx: Cx, like: TileVal, value: Number, elem: str, span: Span) ->
         None if full else {"k": word, "tile": like.local, "s": span}
         for full, word in zip(like.full, ("tile_rows", "tile_cols"), strict=False)
     )
-    cx.builder.stmt("fill", span, dst=out.local, value=expr(cx, value, "f32", span), rows=rows, cols=cols)
+    word = expr(cx, value, number_type(elem), span)
+    cx.builder.stmt("fill", span, dst=out.local, value=word, rows=rows, cols=cols)
     return out
 
 
@@ -223,15 +251,18 @@ def _two_tiles(cx: Cx, op: str, a: TileVal, b: TileVal, at: ast.AST, dst: int | 
     span = cx.span(at)
     how = _fit(a, b)
     if how is not None:
-        return _emit(cx, op, a, _operand(cx, how, b, span), [b], _kept_full(how, a, b), span, dst)
+        a = _as_wide(cx, how, a, b, span)
+        return _emit(cx, op, a, _operand(cx, how, a, b, span), [b], _kept_full(how, a, b), span, dst)
     other = _fit(b, a)
     if other is None:
         raise _shapes(cx, op, a, b, at)
     full = _kept_full(other, b, a)
+    b = _as_wide(cx, other, b, a, span)
     if op in MIRRORED:
-        return _emit(cx, MIRRORED[op], b, _operand(cx, other, a, span), [a], full, span, dst)
+        return _emit(cx, MIRRORED[op], b, _operand(cx, other, b, a, span), [a], full, span, dst)
     if op == "sub":
-        return _emit(cx, "add", unary(cx, "neg", b, span), _operand(cx, other, a, span), [a], full, span, dst)
+        minus = unary(cx, "neg", b, span)
+        return _emit(cx, "add", minus, _operand(cx, other, minus, a, span), [a], full, span, dst)
     return _emit(cx, "div", _spread(cx, other, a, b, span), {"tile": b.local}, [b], full, span, dst)
 
 
@@ -241,7 +272,8 @@ def _spread(cx: Cx, how: str, a: TileVal, like: TileVal, span: Span) -> TileVal:
     """
     elem = result_elem(a, like)
     spread = _filled_like(cx, like, Const(-0.0), elem, span)
-    return _emit(cx, "add", spread, _operand(cx, how, a, span), [a], _kept_full(how, like, a), span, None)
+    operand = _operand(cx, how, spread, a, span)
+    return _emit(cx, "add", spread, operand, [a], _kept_full(how, like, a), span, None)
 
 
 def where(cx: Cx, mask: TileVal, a: Value, b: Value, at: ast.AST, dst: int | None = None) -> TileVal:
@@ -251,7 +283,7 @@ def where(cx: Cx, mask: TileVal, a: Value, b: Value, at: ast.AST, dst: int | Non
     a, b = (upright(cx, v, span) if isinstance(v, TileVal) else v for v in (a, b))
     elem = result_elem(*(v for v in (a, b) if isinstance(v, TileVal)))
     left = _whole(cx, mask, a, elem, at)
-    operand, right, full = _beside(cx, mask, b, at)
+    operand, right, full = _beside(cx, mask, left, b, at)
     out = make(cx, "chosen", (*mask.shape, elem), full, span, dst, [mask, left, *right])
     cx.builder.stmt("select", span, dst=out.local, mask=mask.local, a=left.local, b=operand)
     return out
@@ -270,23 +302,28 @@ def _whole(cx: Cx, mask: TileVal, a: Value, elem: str, at: ast.AST) -> TileVal:
 
 
 def _beside(
-    cx: Cx, mask: TileVal, b: Value, at: ast.AST
+    cx: Cx, mask: TileVal, left: TileVal, b: Value, at: ast.AST
 ) -> tuple[dict[str, Any], list[TileVal], tuple[bool, bool]]:
     """The right operand of a choice by a mask, its tiles, and whether all rows and columns are valid."""
     span = cx.span(at)
     if is_number(b):
-        return {"scalar": expr(cx, b, "f32", span)}, [], mask.full
+        return {"scalar": expr(cx, b, number_type(left.elem), span)}, [], mask.full
     assert isinstance(b, TileVal)
     how = _fit(mask, b)
     if how is None:
         raise _shapes(cx, "where", mask, b, at)
-    return _operand(cx, how, b, span), [b], _kept_full(how, mask, b)
+    full = _kept_full(how, mask, b)
+    if how == "single" and b.elem == "f64" and left.elem != "f64":
+        # The number has the type of `left`, which does not hold it.
+        b = _spread(cx, how, b, mask, span)
+        how = "tile"
+    return _operand(cx, how, left, b, span), [b], full
 
 
 def clamp(cx: Cx, tile: TileVal, low: Number, high: Number, span: Span, dst: int | None = None) -> TileVal:
     """The elements within two numbers."""
     tile = upright(cx, tile, span)
-    words = [expr(cx, number, "f32", span) for number in (low, high)]
+    words = [expr(cx, number, number_type(tile.elem), span) for number in (low, high)]
     out = make(cx, "clamped", tile.ty, tile.full, span, dst, [tile])
     cx.builder.stmt("clamp", span, dst=out.local, src=tile.local, low=words[0], high=words[1])
     return out
@@ -327,10 +364,18 @@ def _kept_full(how: str, a: TileVal, b: TileVal) -> tuple[bool, bool]:
     return rows, cols
 
 
-def _operand(cx: Cx, how: str, b: TileVal, span: Span) -> dict[str, Any]:
-    if how == "single":
-        return {"scalar": single(cx, replace(b, temp=False), "max", span).x}
-    return {how: b.local}
+def _operand(cx: Cx, how: str, a: TileVal, b: TileVal, span: Span) -> dict[str, Any]:
+    """What meets every element of `a`, which holds whatever the one element of a single `b` is."""
+    if how != "single":
+        return {how: b.local}
+    x = _of_row(cx, b, "max", span)
+    ty = number_type(a.elem)
+    return {"scalar": x if x["ty"] == ty else {"k": "cast", "a": x, "ty": ty, "s": span}}
+
+
+def _as_wide(cx: Cx, how: str, a: TileVal, b: TileVal, span: Span) -> TileVal:
+    """The tile that a single element of `f64` meets, as `f64`."""
+    return cast(cx, a, "f64", span) if how == "single" and b.elem == "f64" else a
 
 
 def _shapes(cx: Cx, op: str, a: TileVal, b: TileVal, at: ast.AST) -> Exception:
@@ -350,7 +395,9 @@ def _shapes(cx: Cx, op: str, a: TileVal, b: TileVal, at: ast.AST) -> Exception:
 
 
 def matmul(cx: Cx, a: TileVal, b: TileVal, acc: TileVal | None, at: ast.AST, dst: int | None) -> TileVal:
-    """`a · b`, plus `acc`; sums are `f32`. A transposed right operand is read as it lies."""
+    """`a · b`, plus `acc`; sums are `f64` where an operand is, else `f32`. A transposed right operand is read
+    as it lies.
+    """
     span = cx.span(at)
     a = upright(cx, a, span)
     (m, k), (k2, n) = a.shape, b.shape
@@ -366,7 +413,8 @@ def matmul(cx: Cx, a: TileVal, b: TileVal, acc: TileVal | None, at: ast.AST, dst
         )
     full = (a.full[0], b.full[1])
     if acc is None:
-        out = make(cx, "product", (m, n, "f32"), full, span, dst if dst not in (a.local, b.local) else None)
+        elem = number_type(result_elem(a, b))
+        out = make(cx, "product", (m, n, elem), full, span, dst if dst not in (a.local, b.local) else None)
     else:
         out = _accumulator(cx, acc, a, b, (m, n), at, dst)
     cx.builder.stmt(
@@ -392,12 +440,13 @@ def _accumulator(
             at,
             help=f"start with `pto.zeros(({shape[0]}, {shape[1]}))`",
         )
-    if acc.elem != "f32":
+    elem = number_type(result_elem(a, b))
+    if acc.elem not in (elem, "f64"):
         raise cx.fault(
             codes.SHAPES,
-            f"products are added up in f32, and `acc` is {tile_words(acc.shape, acc.elem)}",
+            f"products are added up in {elem}, and `acc` is {tile_words(acc.shape, acc.elem)}",
             at,
-            help="keep the accumulator in f32 and convert the result: `pto.cast(acc, dtype)`",
+            help=f"keep the accumulator in {elem} and convert the result: `pto.cast(acc, dtype)`",
         )
     if acc.temp or acc.local == dst:
         return acc
@@ -428,7 +477,7 @@ def filled(
     sizes = (room(cx, shape[0], at), room(cx, shape[1], at))
     full = (isinstance(shape[0], Const), isinstance(shape[1], Const))
     limits = [None if known else expr(cx, n, "u32", span) for n, known in zip(shape, full, strict=False)]
-    word = expr(cx, value, "f32", span)
+    word = expr(cx, value, number_type(elem), span)
     out = make(cx, "full", (*sizes, elem), full, span, dst)
     cx.builder.stmt("fill", span, dst=out.local, value=word, rows=limits[0], cols=limits[1])
     return out
@@ -522,7 +571,7 @@ def gather(cx: Cx, tile: TileVal, indices: TileVal, axis: int, node: ast.AST, ds
     """Elements of a tile by rows (`axis` 0) or columns (1) that another tile says."""
     span = cx.span(node)
     tile, indices = upright(cx, tile, span), upright(cx, indices, span)
-    if indices.elem != "f32":
+    if indices.elem not in ("f32", "f64"):
         raise cx.fault(
             codes.ELEMENTS,
             f"the indices of `pto.gather` are {tile_words(indices.shape, indices.elem)}",

@@ -82,18 +82,17 @@ def _floats(cx: Cx, param: ViewParam, at: ast.AST) -> None:
             at,
             help=f"read its elements one by one: `{param.name}[i]`",
         )
-    _not_f64(cx, param, at)
 
 
 def _not_f64(cx: Cx, param: ViewParam, at: ast.AST | Span) -> None:
-    """Kernels compute in `f32`: what an `f64` holds beyond it would be lost."""
+    """Numbers of kernels are `f32`: what an `f64` holds beyond it would be lost."""
     if param.dtype is f64:
         raise cx.fault(
             codes.ELEMENTS,
-            f"`{param.name}` holds f64 elements, and tiles and scalars hold f32",
+            f"`{param.name}` holds f64 elements, and numbers are f32",
             at,
             labels=[(param.span, "declared here")],
-            help=["use a tensor of f32", "or compute in f64 with NumPy: a `@python_kernel`"],
+            help=f"use a tile of one element: `{param.name}[i:i+1]`",
         )
 
 
@@ -192,11 +191,13 @@ def _limit(cx: Cx, dim: ViewDim | None, room: int, want: Number | None, span: Sp
     return _word(cx, binary(cx, "max", least, Const(0), span), span)
 
 
-def store(cx: Cx, view: ViewVal, value: Value, at: ast.AST) -> None:
-    """Stores the valid part of a tile."""
+def store(cx: Cx, view: ViewVal, value: Value, at: ast.AST, *, add: bool = False) -> None:
+    """Stores the valid part of a tile, or adds it to what is there."""
     span = cx.span(at)
     param = cx.views[view.view]
     _writable(cx, param, at)
+    if add:
+        _readable(cx, param, at)
     if not isinstance(value, TileVal):
         raise cx.fault(
             codes.ARGUMENTS,
@@ -228,6 +229,7 @@ def store(cx: Cx, view: ViewVal, value: Value, at: ast.AST) -> None:
         col_dim=cols.axis if cols else None,
         rows=limits[0],
         cols=limits[1],
+        **({"add": True} if add else {}),
     )
     cx.release(value)
 

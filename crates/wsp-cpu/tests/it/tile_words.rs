@@ -9,6 +9,7 @@ fn stored(body: &str) -> Result<Vec<f32>, String> {
     let text = format!(
         "PTO_SHAPE(lens, n)
          PTO_SHAPE(y, n, 4, 8)
+         PTO_TENSOR(kept, double, 1, 8)
          PTO_SPACE(S) {{ PTO_AXIS(i, 0, n) }}
          struct D {{ uint32_t i; }};
          PTO_KERNEL_IMPL(k) {{
@@ -99,4 +100,73 @@ fn random_numbers_are_those_of_the_sequence() {
     let later = stored("TRANDOM(t, d.i, 3, 8);").unwrap();
     assert_eq!(later[..29], have[3..]);
     assert_ne!(stored("TRANDOM(t, 1, 0, 8);").unwrap(), have);
+}
+
+/// A body, and the value of `t` that it leaves in a row and column.
+type Case<'a> = (&'a str, &'a dyn Fn(usize, usize) -> f64);
+
+#[test]
+fn tiles_of_double_keep_what_float_does_not_hold() {
+    let x = |c: usize| c as f64 - 3.0;
+    let wide = "VecTile<double, 4, 8> a; VecTile<double, 4, 8> b; TCVT(a, x);";
+    let cases: [Case<'_>; 6] = [
+        ("TADDS(b, a, 1e-12); TSUB(b, b, a); TMULS(b, b, 1e12); TCVT(t, b);", &|_, c| {
+            ((x(c) + 1e-12) - x(c)) * 1e12
+        }),
+        ("TMULS(b, a, 0.1); TCMP_EQ(t, b, a);", &|_, c| if c == 3 { 1.0 } else { 0.0 }),
+        ("float step = 1.0f; TADDS(b, a, step); TADDS(b, b, 1e9 + 0.25); TSUBS(b, b, 1e9); TCVT(t, b);", &|_, c| {
+            x(c) + 1.25
+        }),
+        (
+            "VecTile<double, 1, 8> r; TCVT(r, row); TADDS(r, r, 1e-10); double m = TROWMAX(r);
+             TSUBS(r, r, m); TADDS(r, r, 7.0); TMULS(r, r, 1e9); TCOLEXPANDADD(t, x, r);",
+            &|_, c| x(c) + ((c as f64 - 0.5 + 1e-10) - (6.5 + 1e-10) + 7.0) * 1e9,
+        ),
+        (
+            "VecTile<double, 4, 4> p; TMATMUL(p, a, PTO_TRANSPOSE(x)); VecTile<double, 4, 1> s; TROWMAX(s, p);
+             TROWEXPANDADD(t, x, s);",
+            &|_, c| x(c) + 44.0,
+        ),
+        ("TASSIGN(b, 1.0 / 3.0); TMASK(b, 4, 2.0 / 3.0); TMULS(b, b, 3e8); TSUBS(b, b, 1e8); TCVT(t, b);", &|_, c| {
+            if c < 4 { 1.0 / 3.0 * 3e8 - 1e8 } else { 2.0 / 3.0 * 3e8 - 1e8 }
+        }),
+    ];
+    for (body, want) in cases {
+        let have = stored(&format!("{wide} {body}")).unwrap_or_else(|found| panic!("{body}\n{found}"));
+        assert_eq!(have, of(|r, c| want(r, c) as f32), "{body}");
+    }
+    let selected = stored(
+        "VecTile<double, 4, 8> a; TCVT(a, x); VecTile<float, 4, 2> v; VecTile<float, 4, 2> i; TTOPK(v, i, a, 0);",
+    );
+    let found = selected.unwrap_err();
+    assert!(found.contains("`TTOPK` does not select among elements of `double`"), "{found}");
+    assert!(found.contains("TCVT(rounded, tile);"), "{found}");
+}
+
+#[test]
+fn temporaries_of_double_keep_all_digits() {
+    let body = "VecTile<double, 1, 8> a; TASSIGN(a, 1.0 + 1e-12); TSTORE(kept, a, {d.i, 0});
+        TSTORE_ATOMIC_ADD(kept, a, {d.i, 0}); TLOAD(a, kept, {d.i, 0});
+        TSUBS(a, a, 2.0); TMULS(a, a, 1e12); TCOLEXPANDADD(t, x, a);";
+    let rest = ((1.0 + 1e-12) + (1.0 + 1e-12) - 2.0) * 1e12;
+    assert_eq!(stored(body).unwrap(), of(|_, c| (c as f64 - 3.0 + rest) as f32));
+    let narrow = stored("TLOAD(row, kept, {d.i, 0});").unwrap_err();
+    assert!(
+        narrow.contains("error[WSP0130]: tensor `kept` holds `double`, and tile `row` does not"),
+        "{narrow}"
+    );
+    let single = stored("PTO_STORE_SCALAR(kept, 1.0f, {d.i, 0});").unwrap_err();
+    assert!(
+        single.contains("error[WSP0130]: tensor `kept` holds `double`, and single elements are `float`"),
+        "{single}"
+    );
+}
+
+#[test]
+fn a_store_that_adds_adds_to_what_is_there() {
+    let add = "TSTORE(y, t, {d.i, 0, 0}); TSTORE_ATOMIC_ADD(y, x, {d.i, 0, 0}); TSTORE_ATOMIC_ADD(y, row, {d.i, 2, 0}); TLOAD(t, y, {d.i});";
+    let want = of(|r, c| 9.0 + c as f32 - 3.0 + if r == 2 { c as f32 - 0.5 } else { 0.0 });
+    assert_eq!(stored(add).unwrap(), want);
+    let past = stored("TSTORE(y, t, {d.i, 0, 0}); TSTORE_ATOMIC_ADD(y, t, {d.i, 1, 0});").unwrap_err();
+    assert!(past.contains("error[WSP0610]: a store past the end of dimension 1 of `y`"), "{past}");
 }

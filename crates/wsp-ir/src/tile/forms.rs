@@ -4,7 +4,7 @@
 /// with their roles, the shape of the result, the work, and what is required where tiles must differ.
 ///
 /// Roles of tiles: `In` is read, `Out` written, `Sum` written or added to, `InOut` changed in places, `List` a list of largest
-/// values. Roles of numbers: `Count` and `MaybeCount` are `u32`, `Column` is `i32`, `Value` is `f32`.
+/// values. Roles of numbers: `Count` and `MaybeCount` are `u32`, `Column` is `i32`, `Value` has the type of the tile before it.
 macro_rules! tile_forms {
     ($then:ident) => {
         $then! {
@@ -24,6 +24,7 @@ macro_rules! tile_forms {
             } [gives AtMost(rows), AtMost(cols); work Each(dst)]
 
             /// `TSTORE(tensor, src, {…})`: the valid part; past the end of the tensor, or of `rows` or `cols`, stops the run.
+            /// `TSTORE_ATOMIC_ADD`: the valid part is added, in `f64`, to what is there, and rounded once to the elements of the tensor.
             Store "store" {
                 /// Destination.
                 tensor: TensorId = To,
@@ -35,6 +36,8 @@ macro_rules! tile_forms {
                 rows: Option<E> = MaybeCount,
                 /// The columns of the place.
                 cols: Option<E> = MaybeCount,
+                /// Adds to what is there.
+                add: bool = Flag,
             } [work Each(src)]
 
             /// `TASSIGN(dst, value[, rows[, cols]])`: every element of the valid part becomes the value. Valid rows are the smaller of
@@ -42,7 +45,7 @@ macro_rules! tile_forms {
             Fill "fill" {
                 /// Destination.
                 dst: T = Out,
-                /// An `f32`.
+                /// A number of its type.
                 value: E = Value,
                 /// At most this many rows.
                 rows: Option<E> = MaybeCount,
@@ -78,9 +81,9 @@ macro_rules! tile_forms {
                 dst: T = Out,
                 /// Operand.
                 src: T = In,
-                /// The smallest result, `f32`, unless `high` is less.
+                /// The smallest result, unless `high` is less.
                 low: E = Value,
-                /// The largest result, `f32`.
+                /// The largest result.
                 high: E = Value,
             } [gives Rows(src), Cols(src); work Each(dst)]
 
@@ -200,7 +203,7 @@ macro_rules! tile_forms {
                 rows: Option<E> = MaybeCount,
                 /// First column to change.
                 cols: Option<E> = MaybeCount,
-                /// An `f32`.
+                /// A number of its type.
                 value: E = Value,
             } [work Each(tile)]
 
@@ -211,7 +214,7 @@ macro_rules! tile_forms {
                 tile: T = InOut,
                 /// First column to change in row 0, `i32`; below 0 it lies to the left of the tile.
                 cols: E = Column "the first column of row 0",
-                /// An `f32`.
+                /// A number of its type.
                 value: E = Value,
             } [work Each(tile)]
 
@@ -227,7 +230,7 @@ macro_rules! tile_forms {
                 end: E = Column "the end of a band",
                 /// Rows per band, `u32`; 0 counts as 1.
                 group: E = Count,
-                /// An `f32`.
+                /// A number of its type.
                 value: E = Value,
             } [work Each(tile)]
 

@@ -44,7 +44,7 @@ pub enum Operand<T = LocalId, E = Expr> {
     Column(T),
     /// A one-row tile: its column `j` meets every element of column `j`.
     Row(T),
-    /// One value, `f32`.
+    /// One value.
     Scalar(E),
 }
 
@@ -85,7 +85,7 @@ impl TileUse {
 pub enum Part<T, E, N, P> {
     /// A tile.
     Tile(T, TileUse),
-    /// A number of this type, and what it is in messages.
+    /// A number of this type, `f32` as in [`TileSource::number`], and what it is in messages.
     Number(E, ScalarTy, &'static str),
     /// A tensor.
     Tensor(N, AccessKind),
@@ -137,7 +137,8 @@ pub trait TileSource<T, E, P> {
 
     /// A tile.
     fn tile(&mut self, field: &'static str) -> Result<T, Self::Error>;
-    /// A number of a type.
+    /// A number of a type; where that is `f32`, it meets the tile that was asked for last, and has the type that
+    /// [`Elem::operand`](crate::Elem::operand) gives for its elements.
     fn number(&mut self, field: &'static str, ty: ScalarTy) -> Result<E, Self::Error>;
     /// A number of a type that may be left out.
     fn optional(&mut self, field: &'static str, ty: ScalarTy) -> Result<Option<E>, Self::Error>;
@@ -164,7 +165,7 @@ pub trait TileMap<'a, T, E, P, T2, E2, P2> {
 
     /// A tile.
     fn tile(&mut self, tile: &'a T) -> Result<T2, Self::Error>;
-    /// A number of a type.
+    /// A number of a type, `f32` as in [`TileSource::number`].
     fn number(&mut self, number: &'a E, ty: ScalarTy) -> Result<E2, Self::Error>;
     /// A place in a tensor.
     fn place(&mut self, tensor: TensorId, place: &'a P) -> Result<P2, Self::Error>;

@@ -186,8 +186,8 @@ macro_rules! declare {
         /// A tile operation.
         ///
         /// A tile has a capacity (its type) and a valid part `rows × cols`. Operations read and write valid parts only; a
-        /// destination's valid part becomes that of the result, which must fit its capacity. Arithmetic is in `f32`; a result is
-        /// rounded to the element type of its destination.
+        /// destination's valid part becomes that of the result, which must fit its capacity. Arithmetic is in `f64` where a tile of
+        /// the operation has such elements, else in `f32`; a result is rounded to the element type of its destination.
         ///
         /// `T` is a tile, `E` a number, `P` a place in a tensor: variables and expressions in the IR, what they were resolved to
         /// in a kernel that runs.
@@ -329,6 +329,13 @@ impl<T, E, P> TileOp<T, E, P> {
             }
         });
         found
+    }
+
+    /// What it does with its tensor: an addition loads and stores.
+    pub fn accesses(&self) -> impl Iterator<Item = (TensorId, AccessKind)> {
+        let adds = matches!(self, TileOp::Store { add: true, .. });
+        let (read, tensor) = (AccessKind::Read, self.tensor());
+        tensor.filter(|_| adds).map(|(tensor, _)| (tensor, read)).into_iter().chain(tensor)
     }
 
     /// The tensor that it loads from or stores to, for change in place.

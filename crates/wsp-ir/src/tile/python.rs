@@ -42,7 +42,7 @@ pub(super) const LOAD: PythonForm = function(
      or what `shape = (rows, columns)` says: constants, or integers with a bound. What lies past the end of the \
      view is not valid. A view of one dimension is one row, or one column with `shape=(n, 1)`; `view.T` loads \
      transposed. `dtype` converts while loading; without it tiles have the type of the view.\n\n\
-     Errors: an unknown extent without `shape`, a view of integers or of `f64`, an `Out` view.",
+     Errors: an unknown extent without `shape`, a view of integers, an `Out` view.",
 );
 
 pub(super) const STORE: PythonForm = function(
@@ -51,6 +51,15 @@ pub(super) const STORE: PythonForm = function(
     "None",
     "Stores the valid part of a tile, rounded to the type of the view, from the first element of the view on.\n\n\
      The same as `view[...] = tile`. A tile that reaches past the end of the view stops the run; one that is known to be larger or smaller than the view is refused.",
+);
+
+pub(super) const ATOMIC_ADD: PythonForm = function(
+    "atomic_add",
+    "view: View, tile: Tile",
+    "None",
+    "Adds the valid part of a tile to what is there, from the first element of the view on, which is an `InOut`.\n\n\
+     Each sum is computed in `f64` and rounded once to the type of the view. Tasks that add to the same elements do so one after the \
+     other, in the order in which the workload has them, so that a sum has the same bits with any schedule. Errors are those of `store`.",
 );
 
 pub(super) const FULL: PythonForm = function(
@@ -69,7 +78,7 @@ pub(super) const MATMUL: PythonForm = function(
     "matmul",
     "a: Tile, b: Tile, acc: Tile | None = None",
     "Tile",
-    "`a · b`, or `acc + a · b`: `(m, k)` and `(k, n)` give `(m, n)`, `f32`. `a @ b` is the same without `acc`.\n\n\
+    "`a · b`, or `acc + a · b`: `(m, k)` and `(k, n)` give `(m, n)`, `f32`, or `f64` where an operand is. `a @ b` is the same without `acc`.\n\n\
      `b.T` is read as it lies, without a copy. Where the valid inner sizes differ, the smaller counts. `acc = pto.matmul(a, b, acc)` adds in place.",
 );
 
@@ -121,7 +130,7 @@ pub(super) const IOTA: PythonForm = function(
     "shape: tuple[int, int], start: int = 0, dtype: DType = f32",
     "Tile",
     "A tile whose column `c` is `start + c` in every row; `start` may be below 0.\n\n\
-     `shape` is as in `full`. Whole numbers are exact up to 2^24 in `f32`, 2^11 in `f16`, 2^8 in `bf16`; beyond they are rounded.",
+     `shape` is as in `full`. Whole numbers are exact up to 2^53 in `f64`, 2^24 in `f32`, 2^11 in `f16`, 2^8 in `bf16`; beyond they are rounded.",
 );
 
 pub(super) const INSERT: PythonForm = function(
@@ -146,7 +155,7 @@ pub(super) const GATHER: PythonForm = function(
     "tile: Tile, indices: Tile, axis: int = 1",
     "Tile",
     "With `axis=1`, the element of the same row and of the column that `indices` says; with `axis=0`, of the same column and of that row.\n\n\
-     `indices` is an `f32` tile of whole numbers, such as `rowargmax`, `topk` and `iota` give. It has the rows of `tile` (`axis=1`) or its columns \
+     `indices` is an `f32` or `f64` tile of whole numbers, such as `rowargmax`, `topk` and `iota` give. It has the rows of `tile` (`axis=1`) or its columns \
      (`axis=0`), and its shape is that of the result. An index that is no whole number, or past what is valid of `tile`, stops the run.",
 );
 

@@ -110,6 +110,7 @@ const fn pto(name: &'static str, args: &'static [&'static str]) -> PtoWord {
 const UNARY: &[&str] = &["dst", "src"];
 const BINARY: &[&str] = &["dst", "a", "b"];
 const WITH_INDICES: &[&str] = &["dst", "src", "indices"];
+const TO_PLACE: &[&str] = &["tensor", "src", "{index, …}"];
 const WITH_NUMBER: &[&str] = &["dst", "a", "value"];
 const WITH_COLUMN: &[&str] = &["dst", "a", "column"];
 const WITH_ROW: &[&str] = &["dst", "a", "row"];
@@ -153,7 +154,7 @@ macro_rules! tile_ops {
                 }
             }
 
-            /// The function itself.
+            /// The function itself, which is also its plain form on tiles of `f64`.
             pub fn exact(self) -> fn(f64) -> f64 {
                 match self {
                     $(UnaryTileOp::$unary => $exact,)*
@@ -191,6 +192,13 @@ macro_rules! tile_ops {
 
             /// Its plain form.
             pub fn plain(self) -> fn(f32, f32) -> f32 {
+                match self {
+                    $(BinaryTileOp::$binary => $combine,)*
+                }
+            }
+
+            /// Its plain form on tiles of `f64`.
+            pub fn plain_f64(self) -> fn(f64, f64) -> f64 {
                 match self {
                     $(BinaryTileOp::$binary => $combine,)*
                 }
@@ -338,22 +346,22 @@ tile_ops! {
             |a, b| if a.is_nan() || a < b { a } else { b }, Some(BinaryTileOp::Min);
         Eq "eq" [pto("TCMP_EQ", BINARY), pto("TROWEXPANDCMP_EQ", WITH_COLUMN), pto("TCOLEXPANDCMP_EQ", WITH_ROW)]
             [PythonForm::Written("a == b")] "1 where `a = b`, else 0",
-            |a, b| f32::from(a == b), Some(BinaryTileOp::Eq);
+            |a, b| u8::from(a == b).into(), Some(BinaryTileOp::Eq);
         Ne "ne" [pto("TCMP_NE", BINARY), pto("TROWEXPANDCMP_NE", WITH_COLUMN), pto("TCOLEXPANDCMP_NE", WITH_ROW)]
             [PythonForm::Written("a != b")] "1 where `a ≠ b`, else 0",
-            |a, b| f32::from(a != b), Some(BinaryTileOp::Ne);
+            |a, b| u8::from(a != b).into(), Some(BinaryTileOp::Ne);
         Lt "lt" [pto("TCMP_LT", BINARY), pto("TROWEXPANDCMP_LT", WITH_COLUMN), pto("TCOLEXPANDCMP_LT", WITH_ROW)]
             [PythonForm::Written("a < b")] "1 where `a < b`, else 0",
-            |a, b| f32::from(a < b), Some(BinaryTileOp::Gt);
+            |a, b| u8::from(a < b).into(), Some(BinaryTileOp::Gt);
         Le "le" [pto("TCMP_LE", BINARY), pto("TROWEXPANDCMP_LE", WITH_COLUMN), pto("TCOLEXPANDCMP_LE", WITH_ROW)]
             [PythonForm::Written("a <= b")] "1 where `a ≤ b`, else 0",
-            |a, b| f32::from(a <= b), Some(BinaryTileOp::Ge);
+            |a, b| u8::from(a <= b).into(), Some(BinaryTileOp::Ge);
         Gt "gt" [pto("TCMP_GT", BINARY), pto("TROWEXPANDCMP_GT", WITH_COLUMN), pto("TCOLEXPANDCMP_GT", WITH_ROW)]
             [PythonForm::Written("a > b")] "1 where `a > b`, else 0",
-            |a, b| f32::from(a > b), Some(BinaryTileOp::Lt);
+            |a, b| u8::from(a > b).into(), Some(BinaryTileOp::Lt);
         Ge "ge" [pto("TCMP_GE", BINARY), pto("TROWEXPANDCMP_GE", WITH_COLUMN), pto("TCOLEXPANDCMP_GE", WITH_ROW)]
             [PythonForm::Written("a >= b")] "1 where `a ≥ b`, else 0",
-            |a, b| f32::from(a >= b), Some(BinaryTileOp::Le);
+            |a, b| u8::from(a >= b).into(), Some(BinaryTileOp::Le);
     }
     reduce {
         Max "max" f32::NEG_INFINITY,
@@ -363,13 +371,13 @@ tile_ops! {
             row "TROWMIN" "rowmin" "one column: the smallest element of every row; ∞ of none" "",
             col "TCOLMIN" "colmin" "one row: the smallest element of every column; ∞ of none" "";
         Sum "sum" 0.0,
-            row "TROWSUM" "rowsum" "one column: the sum of every row" "One column: the sum of every row, `f32`.",
-            col "TCOLSUM" "colsum" "one row: the sum of every column" "One row: the sum of every column, `f32`.";
+            row "TROWSUM" "rowsum" "one column: the sum of every row" "One column: the sum of every row, `f32`, of `f64` tiles `f64`.",
+            col "TCOLSUM" "colsum" "one row: the sum of every column" "One row: the sum of every column, `f32`, of `f64` tiles `f64`.";
         Mean "mean" f32::NAN,
             row "TROWMEAN" "rowmean" "one column: the sum of every row, divided by its number of elements; NaN of none"
-                "One column: the mean of every row, `f32`; NaN of none.",
+                "One column: the mean of every row, `f32`, of `f64` tiles `f64`; NaN of none.",
             col "TCOLMEAN" "colmean" "one row: the sum of every column, divided by its number of elements; NaN of none"
-                "One row: the mean of every column, `f32`; NaN of none.";
+                "One row: the mean of every column, `f32`, of `f64` tiles `f64`; NaN of none.";
         ArgMax "argmax" -1.0,
             row "TROWARGMAX" "rowargmax" "one column: where each row has its first NaN, or else its first largest element; -1 of none"
                 "One column: where each row has its first NaN, or else its first largest element, `f32`; -1 of none.",
@@ -385,8 +393,9 @@ tile_ops! {
         "load" [pto("TLOAD", &["dst", "tensor", "{index, …}", "[rows]", "[cols]"])] [LOAD]
             "loads what the tensor has from the index on, at most the capacity and `rows × cols`; using a tile of which nothing is left \
              is a fault, unless the load asks for 0 rows or columns or the dimension has no element";
-        "store" [pto("TSTORE", &["tensor", "src", "{index, …}"])] [STORE, PythonForm::Written("view[...] = tile")]
-            "stores the valid part";
+        "store" [pto("TSTORE", TO_PLACE), PtoWord { name: "TSTORE_ATOMIC_ADD", args: TO_PLACE, flag: Some("add") }]
+            [STORE, ATOMIC_ADD, PythonForm::Written("view[...] = tile")]
+            "stores the valid part, or adds it to what is there: in `double`, rounded once to the elements of the tensor";
         "fill" [pto("TASSIGN", &["dst", "value", "[rows]", "[cols]"])] [FULL, ZEROS]
             "every element becomes the value, and valid; at most `rows × cols` of them";
         "matmul" [pto("TMATMUL", BINARY), PtoWord { name: "TMATMUL_ACC", args: BINARY, flag: Some("accumulate") }]
@@ -400,7 +409,7 @@ tile_ops! {
             "the sum of every element and those before it in its row, added from the first on";
         "gather" [pto("TGATHER", WITH_INDICES), PtoWord { name: "TGATHER_ROWS", args: WITH_INDICES, flag: Some("by_row") }] [GATHER]
             "the element of `src` in the same row and the column that the index says; with `TGATHER_ROWS` in the same column and that row. \
-             Indices are a `float` tile, counted from 0: one that is no whole number or past the end is a fault";
+             Indices are a `float` or `double` tile, counted from 0: one that is no whole number or past the end is a fault";
         "reshape" [pto("TRESHAPE", &["dst", "src", "[rows]", "[cols]"])] [RESHAPE]
             "the elements of `src`, row by row, as `rows × cols`, which must be as many; without these numbers, as the capacity of `dst`";
         "random" [pto("TRANDOM", &["dst", "seed", "first", "pitch", "[rows]", "[cols]"])] [RANDOM]

@@ -220,13 +220,12 @@ impl<'m> Checker<'m> {
                 self.yields(expr, ScalarTy::U32);
             }
             ExprKind::TileMax(tile) | ExprKind::TileSum(tile) => {
-                if let Some(ty) = self.tile(*tile, span) {
-                    let rows = ty.rows.as_const_int().unwrap_or(1);
-                    self.require(rows == 1, rule::TILE, span, || {
-                        format!("the tile must have one row and has {rows}")
-                    });
-                }
-                self.yields(expr, ScalarTy::F32);
+                let ty = self.tile(*tile, span);
+                let rows = ty.and_then(|ty| ty.rows.as_const_int()).unwrap_or(1);
+                self.require(rows == 1, rule::TILE, span, || {
+                    format!("the tile must have one row and has {rows}")
+                });
+                self.yields(expr, ty.map_or(ScalarTy::F32, |ty| ty.elem.operand()));
             }
             ExprKind::TileRows(tile) | ExprKind::TileCols(tile) => {
                 self.tile(*tile, span);

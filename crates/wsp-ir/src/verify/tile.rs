@@ -2,7 +2,7 @@
 
 use super::expr::ExprPlace;
 use super::{Checker, rule};
-use crate::{LocalTy, Part, Place, TileOp, TileTy};
+use crate::{LocalTy, Part, Place, ScalarTy, TileOp, TileTy};
 use wsp_core::{LocalId, TensorId};
 use wsp_diag::Span;
 
@@ -19,13 +19,19 @@ impl<'m> Checker<'m> {
     }
 
     pub(super) fn tile_op(&mut self, op: &'m TileOp, span: Span) {
-        let (mut tiles, mut ty, mut accessed) = (Vec::new(), None, None);
+        let (mut tiles, mut ty, mut accessed) = (Vec::new(), None::<&TileTy>, None);
         op.each(&mut |part| match part {
             Part::Tile(tile, _) => {
                 ty = self.tile(*tile, span);
                 tiles.push(*tile);
             }
-            Part::Number(number, ty, what) => self.typed(number, ty, rule::TILE_SCALAR, what),
+            Part::Number(number, need, what) => {
+                let need = match (need, ty) {
+                    (ScalarTy::F32, Some(tile)) => tile.elem.operand(),
+                    _ => need,
+                };
+                self.typed(number, need, rule::TILE_SCALAR, what);
+            }
             Part::Tensor(tensor, _) => accessed = Some(*tensor),
             Part::Place(at) => {
                 if let Some(tensor) = accessed {

@@ -1,6 +1,6 @@
 //! Kernels: compiled once per launch, run once per descriptor.
 
-use super::compile::{Compiler, Role, f32_bytes};
+use super::compile::{Compiler, Role, value_bytes};
 use super::engine::Runnable;
 use super::recording::{Recorder, Script};
 use super::tile_code::TileDecl;
@@ -77,9 +77,9 @@ impl KernelCode {
         Ok(code)
     }
 
-    /// Bytes that the tiles' values take while the kernel runs: 4 per element of every tile's capacity.
+    /// Bytes that the tiles' values take while the kernel runs: 4 per element of every tile's capacity, 8 where elements are `f64`.
     pub fn tile_bytes(&self) -> u64 {
-        self.tiles.iter().map(f32_bytes).sum()
+        self.tiles.iter().map(value_bytes).sum()
     }
 
     /// Whether the kernel has a statement that stores to a tensor.

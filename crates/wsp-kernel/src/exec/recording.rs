@@ -1,7 +1,7 @@
 //! Tile operations that are written down while scalar code runs, to be run afterwards.
 //!
 //! What scalar code does must not depend on tiles then, so that of a kernel with an operation that yields a scalar there is no
-//! [`Script`]. Nor is there one of a kernel that loads what it stores: so a run that fails can be begun anew.
+//! [`Script`]. Nor is there one of a kernel that loads what it stores or adds to it: so a run that fails can be begun anew.
 
 use super::code::CompiledFunction;
 use super::tile_code::{TileDecl, TileInst, TileStep};
@@ -40,6 +40,7 @@ impl Script {
         }
         let fit = lines.iter().all(|line| match line.step.inst {
             TileInst::Op(TileOp::Load { at, .. }) => !at.is_stored,
+            TileInst::Op(TileOp::Store { add, .. }) => !add,
             inst => !inst.yields(),
         });
         fit.then(|| Script { read_in_place: read_in_place(&lines, tiles), lines })
@@ -67,7 +68,7 @@ fn read_in_place(lines: &[Line], tiles: &[TileDecl]) -> Vec<(usize, usize, usize
     let is_short = |tile: usize| tiles.get(tile).is_some_and(|tile| tile.rows as usize <= PACK_ROWS);
     let multiplied = |tile: usize| {
         let is = |product: MatMul| product.b == tile && is_short(product.a);
-        lines.iter().any(|line| line.step.inst.product().is_some_and(is))
+        lines.iter().any(|line| line.step.product().is_some_and(is))
     };
     let place = |line: &Line| match line.step.inst {
         TileInst::Op(TileOp::Load { dst, at, .. }) if multiplied(dst) => {

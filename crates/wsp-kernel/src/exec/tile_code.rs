@@ -3,7 +3,7 @@
 use crate::tile::MatMul;
 use wsp_core::{DType, MAX_RANK};
 use wsp_diag::Span;
-use wsp_ir::{Part, ReduceOp, TileOp, TileWork};
+use wsp_ir::{Part, ReduceOp, ScalarTy, TileOp, TileWork};
 
 /// Slots of a place's indices and the dimensions that the tile follows.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -37,6 +37,8 @@ pub(crate) enum TileInst {
     RowScalar {
         op: ReduceOp,
         tile: usize,
+        /// `f32` or `f64`.
+        ty: ScalarTy,
     },
     Rows(usize),
     Cols(usize),
@@ -48,16 +50,6 @@ pub(crate) enum TileInst {
 }
 
 impl TileInst {
-    /// The matrix product that it is.
-    pub(crate) fn product(&self) -> Option<MatMul> {
-        match *self {
-            TileInst::Op(TileOp::MatMul { dst, a, b, transpose_b, accumulate }) => {
-                Some(MatMul { dst, a, b, transpose_b, accumulate })
-            }
-            _ => None,
-        }
-    }
-
     /// About how much it does at most: elements of its operands, products of a matrix product.
     fn work(&self, tiles: &[TileDecl]) -> u64 {
         let size =
@@ -139,6 +131,8 @@ pub(crate) struct TileStep {
     pub(super) writes: [u32; 2],
     /// Elements of its result, or products of a matrix product, at most.
     pub(super) work: u64,
+    /// Whether it computes in `f64`: one of its tiles has such elements. Loads and stores do not compute.
+    pub(super) wide: bool,
 }
 
 impl TileStep {
@@ -149,8 +143,30 @@ impl TileStep {
             TileInst::RowScalar { tile, .. } => (numbers([tile].into_iter()), [0; 2]),
             _ => ([0; 3], [0; 2]),
         };
-        TileStep { inst, span, number: 0, reads, writes, work: inst.work(tiles) }
+        let wide = matches!(inst, TileInst::Op(op) if is_wide(&op, tiles));
+        TileStep { inst, span, number: 0, reads, writes, work: inst.work(tiles), wide }
     }
+
+    /// The matrix product of `f32` that it is.
+    pub(crate) fn product(&self) -> Option<MatMul> {
+        match self.inst {
+            TileInst::Op(TileOp::MatMul { dst, a, b, transpose_b, accumulate }) if !self.wide => {
+                Some(MatMul { dst, a, b, transpose_b, accumulate })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether an operation computes in `f64`.
+pub(super) fn is_wide(op: &TileCode, tiles: &[TileDecl]) -> bool {
+    let mut wide = false;
+    op.each(&mut |part| {
+        if let Part::Tile(tile, _) = part {
+            wide |= tiles.get(*tile).is_some_and(|tile| tile.elem == DType::F64);
+        }
+    });
+    wide && op.tensor().is_none()
 }
 
 /// Numbers from 1 on of at most `N` tiles, then 0.
@@ -168,4 +184,11 @@ pub(crate) struct TileDecl {
     pub(crate) rows: u32,
     pub(crate) cols: u32,
     pub(crate) elem: DType,
+}
+
+impl TileDecl {
+    /// Bytes of an element's value while a kernel runs.
+    pub(crate) fn cell_bytes(elem: DType) -> u64 {
+        if elem == DType::F64 { 8 } else { 4 }
+    }
 }

@@ -7,9 +7,10 @@ use super::tile_trap;
 use crate::memory::{Fault, TensorMem, Window};
 use crate::tile::{MatMul, Sequence, Tiles, TopK};
 use crate::{Env, Trap};
-use wsp_core::MAX_RANK;
+use std::convert::Infallible;
+use wsp_core::{MAX_RANK, TensorId};
 use wsp_diag::Span;
-use wsp_ir::{Operand, TileOp};
+use wsp_ir::{Operand, ScalarTy, TileMap, TileOp};
 
 /// The tiles of one kernel on one worker.
 pub(crate) struct TileSet {
@@ -167,12 +168,22 @@ impl TileRun<'_> {
         let tiles = &mut self.set.tiles;
         let real = |slot: u32| f32::from_bits(frame[slot as usize] as u32);
         match step.inst {
+            TileInst::Op(ref op) if step.wide => {
+                let Ok(op) = op.map(&mut Words(frame));
+                tiles.wide(&op)?;
+            }
             TileInst::Op(ref op) => self.tile_op(op, step.span, env, frame)?,
             TileInst::Clear(tile) => {
                 tiles.clear(tile);
                 self.set.written.forget(tile);
             }
-            TileInst::RowScalar { op, tile } => return Ok(bits32(tiles.row_scalar(op, tile)?)),
+            TileInst::RowScalar { op, tile, ty } => {
+                return Ok(match (tiles.is_wide(tile), ty) {
+                    (true, ScalarTy::F64) => tiles.wide_row_scalar(op, tile)?.to_bits(),
+                    (true, _) => bits32(tiles.wide_row_scalar(op, tile)? as f32),
+                    (false, _) => bits32(tiles.row_scalar(op, tile)?),
+                });
+            }
             TileInst::Rows(tile) => return Ok(u64::from(tiles.shape(tile).rows)),
             TileInst::Cols(tile) => return Ok(u64::from(tiles.shape(tile).cols)),
             TileInst::LoadScalar(ref at) => {
@@ -208,14 +219,18 @@ impl TileRun<'_> {
                 let (rows, cols) = (rows.map(word), cols.map(word));
                 self.load(dst, at, (rows, cols), span, env, frame)?;
             }
-            TileOp::Store { src, ref at, rows, cols, .. } => {
+            TileOp::Store { src, ref at, rows, cols, add, .. } => {
                 let (have, rows, cols) = (tiles.shape(src), rows.map(word), cols.map(word));
                 if rows.is_some_and(|rows| have.rows > rows) || cols.is_some_and(|cols| have.cols > cols) {
                     return Err(Some(Fault::StorePastSlice { have, rows, cols }));
                 }
                 let mut index = [0; MAX_RANK];
                 let (memory, window) = (memory(env, at)?, window(at, frame, &mut index));
-                tiles.store(memory, src, window)?;
+                tiles.locate_store(memory, src, window)?;
+                if let Some(stored) = memory.stored().filter(|_| add) {
+                    recorded::load(stored, tiles.stored())?;
+                }
+                tiles.store_located(src, add);
                 if let Some(stored) = memory.stored() {
                     recorded::store(stored, tiles.stored());
                 }
@@ -290,6 +305,25 @@ impl TileRun<'_> {
         if let Some(stored) = memory.stored() {
             recorded::load(stored, tiles.loaded(dst))?;
         }
+        Ok(())
+    }
+}
+
+/// Reads numbers of an operation from a frame.
+struct Words<'f>(&'f [u64]);
+
+impl TileMap<'_, usize, u32, PlaceCode, usize, u64, ()> for Words<'_> {
+    type Error = Infallible;
+
+    fn tile(&mut self, tile: &usize) -> Result<usize, Infallible> {
+        Ok(*tile)
+    }
+
+    fn number(&mut self, slot: &u32, _: ScalarTy) -> Result<u64, Infallible> {
+        Ok(self.0[*slot as usize])
+    }
+
+    fn place(&mut self, _: TensorId, _: &PlaceCode) -> Result<(), Infallible> {
         Ok(())
     }
 }

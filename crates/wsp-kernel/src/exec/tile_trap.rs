@@ -117,7 +117,7 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
         Fault::NeverStored { at } => {
             let trap = never_stored(tensor_name(inst, run), span);
             match inst {
-                TileInst::Op(TileOp::Load { .. }) => trap.note(format!(
+                TileInst::Op(TileOp::Load { .. } | TileOp::Store { .. }) => trap.note(format!(
                     "the first such element is in row {} and column {} of what is loaded",
                     at.rows, at.cols
                 )),
@@ -154,10 +154,10 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
                 .note("from 16777216 = 2^24 on, `float` does not hold every whole number")
         }
         Fault::NoPlace { at, index, extent, by_row } => {
-            let (index, what) = (f32::from_bits(index), if by_row { "row" } else { "column" });
+            let (index, what) = (f64::from_bits(index), if by_row { "row" } else { "column" });
             // All digits of a whole number, and few of what is close to 0.
             let index = match index.fract() == 0.0 {
-                true => f64::from(index).to_string(),
+                true => index.to_string(),
                 false => format!("{index:?}"),
             };
             let tiles = inst.tiles();

@@ -138,7 +138,7 @@ impl Replay<'_> {
                 return 0;
             }
             let (step, _) = members[first].recording.get(script, at);
-            match step.inst.product() {
+            match step.product() {
                 Some(product) => self.multiply_each(members, at, product, step),
                 None => each(self.going).for_each(|m| self.step(members, m, at)),
             }

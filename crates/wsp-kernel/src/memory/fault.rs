@@ -125,8 +125,8 @@ pub enum Fault {
     NoPlace {
         /// Row and column of the index.
         at: Shape,
-        /// The bits of the index, an `f32`.
-        index: u32,
+        /// The bits of the index, an `f64`.
+        index: u64,
         /// Rows or columns that there are.
         extent: u32,
         /// Indices are rows.

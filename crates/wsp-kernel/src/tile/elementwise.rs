@@ -43,7 +43,7 @@ impl Tiles {
         b: Operand<usize, f32>,
     ) -> Result<(), Fault> {
         let shape = self.tiles[a].shape;
-        self.check_right(b, shape)?;
+        self.check_right(&b, shape)?;
         self.check_fit(dst, shape)?;
         self.ask_for_rows();
         self.own(a);
@@ -90,7 +90,7 @@ impl Tiles {
     ) -> Result<(), Fault> {
         let shape = self.tiles[mask].shape;
         self.check_shape(a, shape)?;
-        self.check_right(b, shape)?;
+        self.check_right(&b, shape)?;
         self.check_fit(dst, shape)?;
         self.own(mask);
         self.own(a);
@@ -105,8 +105,8 @@ impl Tiles {
 
     /// Whether a right operand has the shape that its kind asks for where the left one has `shape`.
     #[inline]
-    fn check_right(&self, b: Operand<usize, f32>, shape: Shape) -> Result<(), Fault> {
-        match b {
+    pub(super) fn check_right<N>(&self, b: &Operand<usize, N>, shape: Shape) -> Result<(), Fault> {
+        match *b {
             Operand::Tile(b) => self.check_shape(b, shape),
             Operand::Column(b) => self.check_shape(b, Shape::new(shape.rows, 1)),
             Operand::Row(b) => self.check_shape(b, Shape::new(1, shape.cols)),

@@ -67,13 +67,8 @@ impl Tiles {
     /// As [`Tiles::matmul`].
     pub(super) fn begin_product(&mut self, product: MatMul) -> Result<Begun, Fault> {
         let MatMul { dst, a, b, transpose_b, accumulate } = product;
-        let (left, right) = (self.tiles[a].shape, self.tiles[b].shape);
-        let (n, k) = if transpose_b { (right.rows, right.cols) } else { (right.cols, right.rows) };
-        let inner = left.cols.min(k) as usize;
-        let shape = Shape::new(left.rows, n);
-        self.check_fit(dst, shape)?;
+        let (shape, inner) = self.multiplied(product)?;
         if accumulate {
-            self.check_shape(dst, shape)?;
             self.own(dst);
         }
         self.own(a);
@@ -93,8 +88,21 @@ impl Tiles {
             fill(to, 0, 0.0);
         }
         let scratch = self.scratch.reserve(PACK_ROWS * inner.next_multiple_of(PACK_ALIGN));
-        let followed = self.follow(b, if transpose_b { n as usize } else { inner });
+        let followed = self.follow(b, if transpose_b { shape.cols as usize } else { inner });
         Ok(Begun { product, shape, to, from, inner, followed, scratch })
+    }
+
+    /// The shape of a product, and its inner extent.
+    pub(super) fn multiplied(&self, product: MatMul) -> Result<(Shape, usize), Fault> {
+        let MatMul { dst, a, b, transpose_b, accumulate } = product;
+        let (left, right) = (self.tiles[a].shape, self.tiles[b].shape);
+        let (n, k) = if transpose_b { (right.rows, right.cols) } else { (right.cols, right.rows) };
+        let shape = Shape::new(left.rows, n);
+        self.check_fit(dst, shape)?;
+        if accumulate {
+            self.check_shape(dst, shape)?;
+        }
+        Ok((shape, left.cols.min(k) as usize))
     }
 
     /// Multiplies with some of the rows of the right operand, in the order in which they are visited.

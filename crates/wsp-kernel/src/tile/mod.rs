@@ -1,7 +1,7 @@
 //! Tiles and the operations on them.
 //!
 //! [`Tiles`] owns the tiles of one running function and offers one method per [`wsp_ir::TileOp`]; the semantics are those of
-//! the doc comments there. Values are `f32`; a destination of a narrower type holds values that are exact in that type
+//! the doc comments there. Values are `f32`, in tiles of `f64` `f64`; a destination of a narrower type holds values that are exact in that type
 //! (rounded to nearest, ties to even). `max` and `min` yield NaN when an operand is NaN.
 //!
 //! A tile loaded from memory may stay there (a *view*): matrix products read it in place, page by page, and everything else
@@ -25,6 +25,7 @@ mod tiles;
 mod together;
 mod top_k;
 mod transfer;
+mod wide;
 
 #[cfg(test)]
 mod tests;

@@ -15,13 +15,7 @@ impl Tiles {
         indices: usize,
         by_row: bool,
     ) -> Result<(), Fault> {
-        let (have, shape) = (self.tiles[src].shape, self.tiles[indices].shape);
-        let (need, extent) = match by_row {
-            true => (Shape::new(shape.rows, have.cols), have.rows),
-            false => (Shape::new(have.rows, shape.cols), have.cols),
-        };
-        self.check_shape(indices, need)?;
-        self.check_fit(dst, shape)?;
+        let (shape, extent) = self.gathered(dst, src, indices, by_row)?;
         self.own(src);
         self.own(indices);
         let (from, places) = (self.grid(src), self.grid(indices));
@@ -29,11 +23,7 @@ impl Tiles {
         let place = |r: usize, c: usize| unsafe { *places.row(r).add(c) };
         // All are looked at before the destination changes.
         for (r, c) in elements(shape) {
-            let index = f64::from(place(r, c));
-            if !(index >= 0.0 && index < f64::from(extent) && index.fract() == 0.0) {
-                let at = Shape::new(r as u32, c as u32);
-                return Err(Fault::NoPlace { at, index: place(r, c).to_bits(), extent, by_row });
-            }
+            check_place((r, c), f64::from(place(r, c)), extent, by_row)?;
         }
         let to = self.spare_grid(dst, shape);
         for (r, c) in elements(shape) {
@@ -47,6 +37,24 @@ impl Tiles {
         Ok(())
     }
 
+    /// The shape of what is gathered, and how many rows or columns there are to choose from.
+    pub(super) fn gathered(
+        &self,
+        dst: usize,
+        src: usize,
+        indices: usize,
+        by_row: bool,
+    ) -> Result<(Shape, u32), Fault> {
+        let (have, shape) = (self.tiles[src].shape, self.tiles[indices].shape);
+        let (need, extent) = match by_row {
+            true => (Shape::new(shape.rows, have.cols), have.rows),
+            false => (Shape::new(have.rows, shape.cols), have.cols),
+        };
+        self.check_shape(indices, need)?;
+        self.check_fit(dst, shape)?;
+        Ok((shape, extent))
+    }
+
     /// `TRESHAPE`.
     ///
     /// # Errors
@@ -58,14 +66,7 @@ impl Tiles {
         rows: Option<u32>,
         cols: Option<u32>,
     ) -> Result<(), Fault> {
-        let room = self.tiles[dst].capacity;
-        let (have, shape) =
-            (self.tiles[src].shape, Shape::new(rows.unwrap_or(room.rows), cols.unwrap_or(room.cols)));
-        self.check_fit(dst, shape)?;
-        let count = |shape: Shape| u64::from(shape.rows) * u64::from(shape.cols);
-        if count(have) != count(shape) {
-            return Err(Fault::ShapeMismatch { have, need: shape });
-        }
+        let (have, shape) = (self.tiles[src].shape, self.reshaped(dst, src, rows, cols)?);
         self.own(src);
         let from = self.grid(src);
         let to = self.spare_grid(dst, shape);
@@ -77,9 +78,42 @@ impl Tiles {
         self.round(dst);
         Ok(())
     }
+
+    /// The new shape, which has as many elements.
+    pub(super) fn reshaped(
+        &self,
+        dst: usize,
+        src: usize,
+        rows: Option<u32>,
+        cols: Option<u32>,
+    ) -> Result<Shape, Fault> {
+        let room = self.tiles[dst].capacity;
+        let (have, shape) =
+            (self.tiles[src].shape, Shape::new(rows.unwrap_or(room.rows), cols.unwrap_or(room.cols)));
+        self.check_fit(dst, shape)?;
+        let count = |shape: Shape| u64::from(shape.rows) * u64::from(shape.cols);
+        if count(have) != count(shape) {
+            return Err(Fault::ShapeMismatch { have, need: shape });
+        }
+        Ok(shape)
+    }
+}
+
+/// Whether the index in a row and column is a place.
+pub(super) fn check_place(
+    (r, c): (usize, usize),
+    index: f64,
+    extent: u32,
+    by_row: bool,
+) -> Result<(), Fault> {
+    if index >= 0.0 && index < f64::from(extent) && index.fract() == 0.0 {
+        return Ok(());
+    }
+    let at = Shape::new(r as u32, c as u32);
+    Err(Fault::NoPlace { at, index: index.to_bits(), extent, by_row })
 }
 
 /// Rows and columns of all elements, row by row.
-fn elements(shape: Shape) -> impl Iterator<Item = (usize, usize)> {
+pub(super) fn elements(shape: Shape) -> impl Iterator<Item = (usize, usize)> {
     (0..shape.rows as usize).flat_map(move |r| (0..shape.cols as usize).map(move |c| (r, c)))
 }

@@ -14,25 +14,31 @@ pub(crate) struct Sequence {
     pub(crate) pitch: u32,
 }
 
+impl Sequence {
+    /// The numbers of a row, from its first column on.
+    pub(super) fn row(self, r: usize) -> impl Iterator<Item = f32> {
+        let first = u64::from(self.first) + r as u64 * u64::from(self.pitch);
+        let mut words = [0; 4];
+        (first..).map(move |place| {
+            if place == first || place.is_multiple_of(4) {
+                let block = place / 4;
+                words = philox([self.seed, 0], [block as u32, (block >> 32) as u32, 0, 0]);
+            }
+            // The upper 24 bits, which a float holds.
+            (words[(place % 4) as usize] >> 8) as f32 * (1.0 / 16_777_216.0)
+        })
+    }
+}
+
 impl Tiles {
     /// `TRANDOM`: at most `rows` and `cols` of the capacity become valid, with numbers of the sequence in [0, 1).
     pub(crate) fn random(&mut self, dst: usize, sequence: Sequence, rows: Option<u32>, cols: Option<u32>) {
         let shape = self.at_most(dst, rows, cols);
         let grid = self.begin(dst, shape);
         for r in 0..grid.rows {
-            let first = u64::from(sequence.first) + r as u64 * u64::from(sequence.pitch);
             // SAFETY: the row has `cols` floats, and nothing else refers to the buffer here.
             let row = unsafe { core::slice::from_raw_parts_mut(grid.row(r), grid.cols) };
-            let mut words = [0; 4];
-            for (c, to) in row.iter_mut().enumerate() {
-                let place = first + c as u64;
-                if c == 0 || place.is_multiple_of(4) {
-                    let block = place / 4;
-                    words = philox([sequence.seed, 0], [block as u32, (block >> 32) as u32, 0, 0]);
-                }
-                // The upper 24 bits, which a float holds.
-                *to = (words[(place % 4) as usize] >> 8) as f32 * (1.0 / 16_777_216.0);
-            }
+            row.iter_mut().zip(sequence.row(r)).for_each(|(to, number)| *to = number);
         }
         self.round(dst);
     }

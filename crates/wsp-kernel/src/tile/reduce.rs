@@ -91,11 +91,7 @@ impl Tiles {
     /// # Errors
     /// `ShapeMismatch` when it does not fit there.
     pub(crate) fn insert(&mut self, dst: usize, src: usize, (row, col): (u32, u32)) -> Result<(), Fault> {
-        let (have, part) = (self.tiles[dst].shape, self.tiles[src].shape);
-        let need = Shape::new(row.saturating_add(part.rows), col.saturating_add(part.cols));
-        if need.rows > have.rows || need.cols > have.cols {
-            return Err(Fault::ShapeMismatch { have, need });
-        }
+        let part = self.inserted(dst, src, (row, col))?;
         self.own(src);
         self.own(dst);
         copy_block((self.grid(src), 0, 0), (self.grid(dst), row as usize, col as usize), part);
@@ -103,13 +99,28 @@ impl Tiles {
         Ok(())
     }
 
-    /// `TEXTRACT`: what `src` has from a row and column on, at most the capacity of `dst`.
-    pub(crate) fn extract(&mut self, dst: usize, src: usize, (row, col): (u32, u32)) {
+    /// The shape of what is put in, which fits there.
+    pub(super) fn inserted(&self, dst: usize, src: usize, (row, col): (u32, u32)) -> Result<Shape, Fault> {
+        let (have, part) = (self.tiles[dst].shape, self.tiles[src].shape);
+        let need = Shape::new(row.saturating_add(part.rows), col.saturating_add(part.cols));
+        if need.rows > have.rows || need.cols > have.cols {
+            return Err(Fault::ShapeMismatch { have, need });
+        }
+        Ok(part)
+    }
+
+    /// The shape of what is taken out.
+    pub(super) fn extracted(&self, dst: usize, src: usize, (row, col): (u32, u32)) -> Shape {
         let (have, capacity) = (self.tiles[src].shape, self.tiles[dst].capacity);
-        let shape = Shape::new(
+        Shape::new(
             have.rows.saturating_sub(row).min(capacity.rows),
             have.cols.saturating_sub(col).min(capacity.cols),
-        );
+        )
+    }
+
+    /// `TEXTRACT`: what `src` has from a row and column on, at most the capacity of `dst`.
+    pub(crate) fn extract(&mut self, dst: usize, src: usize, (row, col): (u32, u32)) {
+        let shape = self.extracted(dst, src, (row, col));
         self.own(src);
         let from = self.grid(src);
         let to = self.begin(dst, shape);

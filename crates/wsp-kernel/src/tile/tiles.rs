@@ -21,6 +21,8 @@ pub(crate) struct Tiles {
     pub(super) spare: Buffer,
     /// Packed operands of a matrix product, a copied row.
     pub(super) scratch: Buffer,
+    /// Values of operations on tiles of `f64`, to be used again.
+    pub(super) idle: Vec<Vec<f64>>,
     /// Candidates of a selection.
     pub(super) candidates: Vec<(f32, i32)>,
     /// Where a load finds its rows, before the destination is touched.
@@ -66,6 +68,8 @@ pub(super) struct Tile {
     pub(super) in_place: bool,
     /// Rows of [`stride_of`] floats; no memory before the first write.
     pub(super) buffer: Buffer,
+    /// The valid part of a tile of `f64`, row by row; it has no `buffer` and never a `view`.
+    pub(super) values: Vec<f64>,
     /// Rows in an array; contiguous columns of a type that is exact in `elem`.
     pub(super) view: RowsView,
     /// The rows after those of `view`, which the next load probably wants.
@@ -117,6 +121,7 @@ impl Tiles {
             views,
             spare: Buffer::new(),
             scratch: Buffer::new(),
+            idle: Vec::new(),
             candidates: Vec::new(),
             found: RowsView::empty(),
             waiting: None,
@@ -126,7 +131,7 @@ impl Tiles {
         }
     }
 
-    /// Adds an empty tile. Its memory is taken at the first write, rows padded to 64 bytes.
+    /// Adds an empty tile. Its memory is taken at the first write, rows of `f32` padded to 64 bytes.
     ///
     /// # Errors
     /// `TileTooLarge`, and `NotFloat` for an integer element type.
@@ -134,7 +139,10 @@ impl Tiles {
         if !elem.is_float() {
             return Err(Fault::NotFloat { dtype: elem });
         }
-        let row = u64::from(capacity.cols).next_multiple_of(ROW_ALIGN as u64) * size_of::<f32>() as u64;
+        let row = match elem {
+            DType::F64 => u64::from(capacity.cols) * size_of::<f64>() as u64,
+            _ => u64::from(capacity.cols).next_multiple_of(ROW_ALIGN as u64) * size_of::<f32>() as u64,
+        };
         let bytes = row.saturating_mul(u64::from(capacity.rows));
         if bytes > MAX_TILE_BYTES {
             return Err(Fault::TileTooLarge { shape: capacity, bytes });
@@ -145,6 +153,7 @@ impl Tiles {
             elem,
             in_place: false,
             buffer: Buffer::new(),
+            values: Vec::new(),
             view: RowsView::empty(),
             ahead: RowsView::empty(),
             guess: Guess::NONE,
@@ -170,6 +179,7 @@ impl Tiles {
     pub(crate) fn clear(&mut self, id: usize) {
         let tile = &mut self.tiles[id];
         tile.shape = Shape::default();
+        tile.values.clear();
         tile.leave_array();
         self.forget_waiting(id);
     }

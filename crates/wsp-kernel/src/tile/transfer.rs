@@ -32,6 +32,11 @@ impl Tiles {
             rows.unwrap_or(u32::MAX).min(capacity.rows),
             cols.unwrap_or(u32::MAX).min(capacity.cols),
         );
+        if self.is_wide(dst) {
+            mem.locate(at, want, Clip::Clamp, &mut self.found)?;
+            self.copy_in_wide(dst);
+            return Ok(());
+        }
         if allow_view && self.expects(dst, mem, at, want) {
             self.found.clear();
             core::mem::swap(&mut self.tiles[dst].ahead, &mut self.found);
@@ -41,7 +46,8 @@ impl Tiles {
             return Ok(());
         }
         mem.locate(at, want, Clip::Clamp, &mut self.found)?;
-        let exact = dtype != DType::F64 && (dtype == self.tiles[dst].elem || widens(self.tiles[dst].elem));
+        let elem = self.tiles[dst].elem;
+        let exact = dtype != DType::F64 && (dtype == elem || elem == DType::F32);
         if allow_view && self.views && exact && self.found.is_contiguous() {
             self.keep_in_place(dst);
             self.look_ahead(dst, mem, at, want);
@@ -55,16 +61,35 @@ impl Tiles {
     /// `TSTORE`: the valid part.
     ///
     /// # Errors
+    /// Those of [`Tiles::locate_store`].
+    #[cfg(test)]
+    pub(super) fn store(&mut self, mem: &TensorMem, src: usize, at: Window<'_>) -> Result<(), Fault> {
+        self.locate_store(mem, src, at)?;
+        self.store_located(src, false);
+        Ok(())
+    }
+
+    /// Finds the place of what is valid of a tile.
+    ///
+    /// # Errors
     /// `NotFloat` for an array of integers, and those of [`TensorMem::locate`] with [`Clip::Strict`].
-    pub(crate) fn store(&mut self, mem: &TensorMem, src: usize, at: Window<'_>) -> Result<(), Fault> {
+    pub(crate) fn locate_store(&mut self, mem: &TensorMem, src: usize, at: Window<'_>) -> Result<(), Fault> {
         let dtype = mem.dtype();
         if !dtype.is_float() {
             return Err(Fault::NotFloat { dtype });
         }
         let shape = self.tiles[src].shape;
-        mem.locate(at, shape, Clip::Strict, &mut self.found)?;
+        mem.locate(at, shape, Clip::Strict, &mut self.found)
+    }
+
+    /// Stores the valid part of a tile to the place found, or adds it to what is there.
+    pub(crate) fn store_located(&mut self, src: usize, add: bool) {
+        if add || self.is_wide(src) {
+            self.copy_out_wide(src, add);
+            return;
+        }
         self.own(src);
-        let grid = self.grid(src);
+        let (grid, dtype) = (self.grid(src), self.found.dtype);
         let narrow = self.found.is_contiguous() && dtype != DType::F64;
         for (r, &to) in self.found.starts().iter().enumerate() {
             let from = grid.row(r);
@@ -78,7 +103,6 @@ impl Tiles {
                 unsafe { write_f32(to.wrapping_add(c * self.found.col_stride), dtype, *from.add(c)) };
             }
         }
-        Ok(())
     }
 
     /// The rows of the array to which a tile was just stored.
@@ -175,9 +199,4 @@ impl Tiles {
         self.found = found;
         self.round(dst);
     }
-}
-
-/// Whether every value of a narrower float type is exact in tiles of this type.
-fn widens(elem: DType) -> bool {
-    matches!(elem, DType::F32 | DType::F64)
 }

@@ -78,11 +78,10 @@ fn launched_kernels(module: &Module, spaces: &BTreeSet<SpaceId>) -> BTreeSet<Fun
 fn accesses(function: &Function) -> (BTreeSet<TensorId>, BTreeSet<TensorId>) {
     let (mut loaded, mut stored) = (BTreeSet::new(), BTreeSet::new());
     walk::stmts(&function.body, &mut |stmt| match &stmt.kind {
-        StmtKind::Tile(op) => match op.tensor() {
-            Some((tensor, AccessKind::Read)) => _ = loaded.insert(tensor),
-            Some((tensor, AccessKind::Write)) => _ = stored.insert(tensor),
-            None => {}
-        },
+        StmtKind::Tile(op) => op.accesses().for_each(|(tensor, access)| match access {
+            AccessKind::Read => _ = loaded.insert(tensor),
+            AccessKind::Write => _ = stored.insert(tensor),
+        }),
         StmtKind::StoreScalar { tensor, .. } => {
             stored.insert(*tensor);
         }

@@ -157,6 +157,10 @@ fn certain_loads<'a>(block: &'a Block, f: &mut dyn FnMut(TensorId, &'a [Expr])) 
                 }
                 false
             }
+            StmtKind::Tile(TileOp::Store { tensor, at, add: true, .. }) => {
+                f(*tensor, &at.index);
+                false
+            }
             StmtKind::For { body, .. } | StmtKind::While { body, .. } => certain_loads(body, f),
             StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) => true,
             _ => {

@@ -306,6 +306,6 @@ impl Sema<'_> {
         }
         let is_max = row.kind == TileOpKind::Reduce(ReduceOp::Max);
         let kind = if is_max { Ir::TileMax(tile) } else { Ir::TileSum(tile) };
-        Ok(Expr::new(kind, ScalarTy::F32, span))
+        Ok(Expr::new(kind, self.tile_ty(b, tile).elem.operand(), span))
     }
 }

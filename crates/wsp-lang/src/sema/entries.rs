@@ -305,10 +305,10 @@ impl<'a> Sema<'a> {
 
     /// A tensor of which single elements are loaded: of real numbers, in entries of integers too.
     pub(crate) fn element_tensor(&mut self, b: &Body, e: &ast::Expr) -> Res<TensorId> {
-        if self.given.is_none() {
-            return self.float_tensor(b, e);
-        }
-        let id = self.tensor(b, e)?;
+        let id = match self.given {
+            None => self.float_tensor(b, e)?,
+            Some(_) => self.tensor(b, e)?,
+        };
         self.no_doubles(id, e.span)
     }
 

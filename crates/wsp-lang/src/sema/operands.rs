@@ -168,7 +168,7 @@ impl Sema<'_> {
         }
     }
 
-    /// A tensor that tiles and scalars of kernels can be read from and written to.
+    /// A tensor that tiles of kernels can be read from and written to.
     pub(crate) fn float_tensor(&mut self, b: &Body, e: &ast::Expr) -> Res<TensorId> {
         let id = self.tensor(b, e)?;
         let tensor = &self.module.tensors[id.index()];
@@ -182,21 +182,21 @@ impl Sema<'_> {
                 .help("read integers as an array: `name[i]`");
                 Err(self.fail(d))
             }
-            _ => self.no_doubles(id, e.span),
+            _ => Ok(id),
         }
     }
 
-    /// Kernels compute in `f32`: what an element of `f64` holds beyond it would be lost.
+    /// Single elements are `f32`: what an element of `f64` holds beyond it would be lost.
     pub(crate) fn no_doubles(&mut self, id: TensorId, at: Span) -> Res<TensorId> {
         let tensor = &self.module.tensors[id.index()];
         if tensor.elem != Elem::Fixed(wsp_core::DType::F64) {
             return Ok(id);
         }
-        let message = format!("tensor `{}` holds `double`, and tiles and scalars hold `float`", tensor.name);
+        let message = format!("tensor `{}` holds `double`, and single elements are `float`", tensor.name);
         let d = Diagnostic::error(codes::TYPE_MISMATCH, message)
             .at(at, "its elements do not fit here")
             .label(tensor.span, "defined here")
-            .help("declare its elements as `float`, and give it an array of f32");
+            .help("use a tile of one element, `VecTile<double, 1, 1>`, or declare the tensor with `float`");
         Err(self.fail(d))
     }
 

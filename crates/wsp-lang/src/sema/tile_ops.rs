@@ -8,11 +8,11 @@ use super::names::{Named, Symbol};
 use super::place::TileDirection;
 use super::tiles::TileCall;
 use crate::ast::{self, ExprKind, Ident};
-use wsp_core::{AccessKind, LocalId, TensorId};
+use wsp_core::{AccessKind, DType, LocalId, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
-    BinaryTileOp, Expr, LocalTy, Operand, Place, PtoWord, ReduceOp, ScalarTy, StmtKind, TileOp, TileOpKind,
-    TileOpRow, TileSource, TileTy, UnaryTileOp,
+    BinaryTileOp, Elem, Expr, LocalTy, Operand, Place, PtoWord, ReduceOp, ScalarTy, StmtKind, TileOp,
+    TileOpKind, TileOpRow, TileSource, TileTy, UnaryTileOp,
 };
 
 impl Sema<'_> {
@@ -145,6 +145,23 @@ impl<'s> Arguments<'s, '_> {
         value.map_err(|reported| self.failed = Some(reported)).ok()
     }
 
+    /// Refuses a load of `double` elements into a tile that does not hold them.
+    fn check_width(&mut self, tensor: TensorId, access: AccessKind, at: Span) -> Res<TensorId> {
+        let doubles = Elem::Fixed(DType::F64);
+        let from = &self.sema.module.tensors[tensor.index()];
+        let narrow = self.tile.filter(|tile| self.sema.tile_ty(self.b, *tile).elem != doubles);
+        let (AccessKind::Read, true, Some(tile)) = (access, from.elem == doubles, narrow) else {
+            return Ok(tensor);
+        };
+        let to = &self.b.locals[tile.index()];
+        let message = format!("tensor `{}` holds `double`, and tile `{}` does not", from.name, to.name);
+        let d = Diagnostic::error(codes::TYPE_MISMATCH, message)
+            .at(at, "its elements do not fit the tile")
+            .label(to.span, "this tile")
+            .help("declare a tile of `double` to load them into; `TCVT` rounds it to another one");
+        Err(self.sema.fail(d))
+    }
+
     fn tile_in(&mut self, e: &ast::Expr) -> Option<LocalId> {
         let tile = self.sema.tile(self.b, e);
         self.tile = self.keep(tile);
@@ -153,8 +170,17 @@ impl<'s> Arguments<'s, '_> {
     }
 
     fn number_in(&mut self, e: &ast::Expr, ty: ScalarTy) -> Expr {
+        let ty = self.type_of(ty);
         let number = self.sema.scalar_as(self.b, e, ty);
         self.keep(number).unwrap_or_else(|| Expr::u32(0, e.span))
+    }
+
+    /// The type of a number that the form has as `ty`.
+    fn type_of(&self, ty: ScalarTy) -> ScalarTy {
+        match (ty, self.tile) {
+            (ScalarTy::F32, Some(tile)) => self.sema.tile_ty(self.b, tile).elem.operand(),
+            _ => ty,
+        }
     }
 
     /// The tile in `PTO_TRANSPOSE`.
@@ -200,7 +226,9 @@ impl TileSource<LocalId, Expr, Place> for Arguments<'_, '_> {
     }
 
     fn tensor(&mut self, field: &'static str, access: AccessKind) -> Res<TensorId> {
-        let tensor = self.sema.float_tensor(self.b, self.needed(field));
+        let e = self.needed(field);
+        let tensor = self.sema.float_tensor(self.b, e);
+        let tensor = tensor.and_then(|tensor| self.check_width(tensor, access, e.span));
         let tensor = self.keep(tensor);
         let access = if access == AccessKind::Read { TileDirection::Load } else { TileDirection::Store };
         self.tensor = tensor.map(|tensor| (tensor, access));

@@ -83,6 +83,7 @@ impl Sema<'_> {
                 self.check_result(b, callee, op, &tiles)?;
                 lists.iter().try_for_each(|list| self.check_indices(b, callee, *list, "the lists"))?;
                 match op {
+                    TileOp::TopK { .. } => self.check_selected(b, callee, tiles[2]),
                     TileOp::Gather { by_row, .. } => {
                         self.check_indices(b, callee, tiles[2], "the indices")?;
                         self.check_gather(b, callee, &tiles, *by_row)
@@ -164,8 +165,10 @@ impl Sema<'_> {
 
     /// Checks the elements of a tile that `what` goes to.
     fn check_indices(&mut self, b: &Body, callee: &Ident, to: Named, what: &str) -> Res<()> {
-        if self.tile_ty(b, to.tile).elem == Elem::Fixed(DType::F32) {
-            return Ok(());
+        match self.tile_ty(b, to.tile).elem {
+            Elem::Fixed(DType::F32) => return Ok(()),
+            Elem::Fixed(DType::F64) if to.used != TileUse::Listed => return Ok(()),
+            _ => {}
         }
         let declared = b.locals[to.tile.index()].span;
         let message = format!("{what} of `{}` need `float` elements", callee.as_str());
@@ -174,6 +177,21 @@ impl Sema<'_> {
                 .at(to.span, "this tile")
                 .label(declared, "declared here")
                 .note("a narrower type does not hold every index, and would change the order of values"),
+        ))
+    }
+
+    /// Checks the elements of what a selection takes in.
+    fn check_selected(&mut self, b: &Body, callee: &Ident, from: Named) -> Res<()> {
+        if self.tile_ty(b, from.tile).elem != Elem::Fixed(DType::F64) {
+            return Ok(());
+        }
+        let message = format!("`{}` does not select among elements of `double`", callee.as_str());
+        let declared = b.locals[from.tile.index()].span;
+        Err(self.fail(
+            Diagnostic::error(codes::TYPE_MISMATCH, message)
+                .at(from.span, "this tile")
+                .label(declared, "declared here")
+                .help("round it to a tile of `float` first: `TCVT(rounded, tile);`"),
         ))
     }
 

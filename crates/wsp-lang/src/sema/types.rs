@@ -67,7 +67,7 @@ const HEADS: &[(&str, Head)] = &[
 ];
 
 /// Names of the element types of tiles.
-const TILE_ELEMENTS: [&str; 3] = ["float", "half", "bfloat16_t"];
+const TILE_ELEMENTS: [&str; 4] = ["float", "double", "half", "bfloat16_t"];
 
 /// The element type that stores a scalar type.
 pub(crate) fn dtype_of(ty: ScalarTy) -> Option<DType> {
@@ -206,14 +206,14 @@ impl Sema<'_> {
     pub(crate) fn float_element(&mut self, b: &mut Body, ty: &ast::Type) -> Res<Elem> {
         let elem = self.element_type(b, ty)?;
         match elem {
-            Elem::Of(_) | Elem::Fixed(DType::F32) => Ok(elem),
+            Elem::Of(_) | Elem::Fixed(DType::F32 | DType::F64) => Ok(elem),
             Elem::Fixed(dtype) if dtype.is_short_float() => Ok(elem),
             Elem::Fixed(dtype) => {
                 let message = format!("tiles and temporaries do not hold `{dtype}`");
                 Err(self.fail(
                     Diagnostic::error(codes::TYPE_NOT_ALLOWED, message)
                         .at(ty.span, "not a type of elements here")
-                        .help("use `float`, `half` or `bfloat16_t`"),
+                        .help("use `float`, `double`, `half` or `bfloat16_t`"),
                 ))
             }
         }
@@ -239,7 +239,7 @@ impl Sema<'_> {
                     "the first argument of a tile type is its element type",
                 )
                 .at(e.span, "not a type");
-                let use_one = "use `float`, `half`, `bfloat16_t` or `PTO_DTYPE(tensor)`";
+                let use_one = "use `float`, `double`, `half`, `bfloat16_t` or `PTO_DTYPE(tensor)`";
                 return Err(self.fail(match near {
                     Some(_) => with_suggestion(d, near),
                     None => d.help(use_one),

@@ -12,15 +12,12 @@ use wsp_ir::{Expr, LocalTy, Part, Place, ScalarTy, TileExtent, TileOp, TileWork}
 impl Walker<'_> {
     /// One tile operation.
     pub(super) fn tile(&mut self, op: &TileOp, state: &mut State) {
-        let mut accessed = None;
-        op.each(&mut |part| match part {
-            Part::Tensor(tensor, mode) => accessed = Some((*tensor, mode)),
-            Part::Place(at) => {
-                let (Some((tensor, mode)), TileWork::Each(tile)) = (accessed, op.work()) else { return };
-                let shape = self.result(op, state, tile).unwrap_or_else(|| self.shape(state, tile));
+        op.each(&mut |part| {
+            let (Part::Place(at), TileWork::Each(tile)) = (part, op.work()) else { return };
+            let shape = self.result(op, state, tile).unwrap_or_else(|| self.shape(state, tile));
+            for (tensor, mode) in op.accesses() {
                 self.record(state, tensor, mode, &at.index, &Reach { dims: &reach(at, &shape) });
             }
-            Part::Tile(..) | Part::Number(..) => {}
         });
         for tile in op.resizes() {
             state.shapes[tile.index()] = self.result(op, state, tile);

@@ -171,7 +171,8 @@ impl Maker {
             6 if !self.tiles.is_empty() => {
                 let src = *self.r.pick(&self.tiles);
                 let (tensor, at) = self.place();
-                out.push(s(StmtKind::Tile(TileOp::Store { tensor, src, at, rows: None, cols: None })));
+                let add = self.r.one_in(3);
+                out.push(s(StmtKind::Tile(TileOp::Store { tensor, src, at, rows: None, cols: None, add })));
             }
             7 => {
                 let (tensor, at) = self.place();

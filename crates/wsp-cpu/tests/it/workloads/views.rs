@@ -199,7 +199,7 @@ impl Kernel {
 
     pub(crate) fn store(&mut self, tensor: TensorId, src: LocalId) {
         let at = self.place(tensor, None);
-        self.op(TileOp::Store { tensor, src, at, rows: None, cols: None });
+        self.op(TileOp::Store { tensor, src, at, rows: None, cols: None, add: false });
     }
 
     pub(crate) fn binary(&mut self, op: BinaryTileOp, dst: LocalId, a: LocalId, b: Operand) {

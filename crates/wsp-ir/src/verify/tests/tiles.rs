@@ -29,13 +29,29 @@ fn tile_operands_are_float_tiles() {
     breaks_in(
         KERNEL,
         325,
-        StmtKind::Tile(TileOp::Store { tensor: LENS, src: TILE, at, rows: None, cols: None }),
+        StmtKind::Tile(TileOp::Store { tensor: LENS, src: TILE, at, rows: None, cols: None, add: false }),
     );
     breaks_in(KERNEL, 325, assign(FLOAT, expr(ExprKind::TileMax(TILE), ScalarTy::F32)));
     breaks(325, |m| {
         let LocalTy::Tile(tile) = &mut m.functions[KERNEL.index()].locals[TILE.index()].ty else { return };
         tile.elem = Elem::Fixed(DType::I32);
     });
+}
+
+/// In a tile of `f64`: numbers of `f64`, and no others.
+#[test]
+fn values_that_meet_tiles_of_f64_are_f64() {
+    let fill = |ty| {
+        let value = expr(ExprKind::Const(Const::Float(0.5)), ty);
+        let mut module = base();
+        let kernel = &mut module.functions[KERNEL.index()];
+        let LocalTy::Tile(tile) = &mut kernel.locals[TILE.index()].ty else { unreachable!("it is a tile") };
+        tile.elem = Elem::Fixed(DType::F64);
+        kernel.body = vec![stmt(StmtKind::Tile(TileOp::Fill { dst: TILE, value, rows: None, cols: None }))];
+        codes(&module)
+    };
+    assert_eq!(fill(ScalarTy::F64), [0; 0]);
+    assert_eq!(fill(ScalarTy::F32), [326]);
 }
 
 #[test]

@@ -79,8 +79,8 @@ impl<'a> FnCompiler<'_, 'a> {
             ExprKind::ItemBegin(_) | ExprKind::ItemEnd(_) | ExprKind::ItemCount(_) => {
                 Err(Trap::internal("a schedule that was not lowered", span))
             }
-            ExprKind::TileMax(tile) => self.tile_scalar(ReduceOp::Max, *tile, want, span),
-            ExprKind::TileSum(tile) => self.tile_scalar(ReduceOp::Sum, *tile, want, span),
+            ExprKind::TileMax(tile) => self.tile_scalar(ReduceOp::Max, *tile, ty, want, span),
+            ExprKind::TileSum(tile) => self.tile_scalar(ReduceOp::Sum, *tile, ty, want, span),
             ExprKind::TileRows(tile) => {
                 let tile = self.tile_id(*tile, span)?;
                 self.tile_value(TileInst::Rows(tile), want, span)
@@ -395,11 +395,12 @@ impl<'a> FnCompiler<'_, 'a> {
         &mut self,
         op: ReduceOp,
         tile: LocalId,
+        ty: ScalarTy,
         want: Option<u32>,
         span: Span,
     ) -> Result<Operand, Trap> {
         let tile = self.tile_id(tile, span)?;
-        self.tile_value(TileInst::RowScalar { op, tile }, want, span)
+        self.tile_value(TileInst::RowScalar { op, tile, ty }, want, span)
     }
 }
 

@@ -6,7 +6,7 @@ mod stmt;
 mod tiers;
 mod tile;
 
-pub(crate) use tile::f32_bytes;
+pub(crate) use tile::value_bytes;
 
 use super::asm::{Asm, Label, Operand};
 use super::code::{Code, CompiledFunction, Op, Origin, What};

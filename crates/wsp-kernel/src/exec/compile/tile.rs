@@ -31,7 +31,7 @@ impl<'a> FnCompiler<'_, 'a> {
             return Err(Trap::new(TILE_ELEMENT, message, local.span).note("tiles hold real numbers only"));
         }
         let (rows, cols) = (self.capacity(local, &ty.rows)?, self.capacity(local, &ty.cols)?);
-        self.cx.tile_bytes = self.check_size(local, rows, cols)?;
+        self.cx.tile_bytes = self.check_size(local, (rows, cols), elem)?;
         self.cx.tiles.push(TileDecl { name: local.name.clone(), rows, cols, elem });
         Ok(self.cx.tiles.len() - 1)
     }
@@ -45,14 +45,14 @@ impl<'a> FnCompiler<'_, 'a> {
     }
 
     /// Bytes that all tiles up to this one take.
-    fn check_size(&self, local: &Local, rows: u32, cols: u32) -> Result<u64, Trap> {
+    fn check_size(&self, local: &Local, (rows, cols): (u32, u32), elem: DType) -> Result<u64, Trap> {
         let shape = format!("tile `{}` has a capacity of {rows} x {cols}", local.name);
         if rows == 0 || cols == 0 {
             return Err(
                 Trap::new(TILE_SIZE, shape, local.span).note("a tile has at least one row and one column")
             );
         }
-        let bytes = u128::from(rows) * u128::from(cols) * 4;
+        let bytes = u128::from(rows) * u128::from(cols) * u128::from(TileDecl::cell_bytes(elem));
         if bytes > u128::from(limits::MAX_TILE_BYTES) {
             return Err(Trap::new(TILE_SIZE, shape, local.span).note(format!(
                 "need {bytes}, have {} per tile",
@@ -123,13 +123,28 @@ impl<'a> FnCompiler<'_, 'a> {
 
     pub(super) fn tile_op(&mut self, op: &'a TileOp, span: Span) -> Result<(), Trap> {
         // Operands stay reserved until the instruction has been added.
-        let mut resolve = Resolve { function: self, held: Vec::new(), span };
+        let meets = if self.is_wide(op, span)? { ScalarTy::F64 } else { ScalarTy::F32 };
+        let mut resolve = Resolve { function: self, held: Vec::new(), span, meets };
         let code = op.map(&mut resolve)?;
         let held = resolve.held;
         self.check_tiles(&code, span)?;
         self.tile_stmt(TileInst::Op(code), span)?;
         self.release_all(held);
         Ok(())
+    }
+
+    /// Whether a tile of an operation has elements of `f64`.
+    fn is_wide(&self, op: &TileOp, span: Span) -> Result<bool, Trap> {
+        let (mut wide, mut failed) = (false, None);
+        op.each(&mut |part| {
+            if let Part::Tile(tile, _) = part {
+                match self.tile_id(*tile, span) {
+                    Ok(tile) => wide |= self.cx.tiles[tile].elem == DType::F64,
+                    Err(trap) => failed = Some(trap),
+                }
+            }
+        });
+        failed.map_or(Ok(wide), Err)
     }
 
     /// Checks what operations rely on.
@@ -145,6 +160,14 @@ impl<'a> FnCompiler<'_, 'a> {
             && (1..tiles.len()).any(|i| tiles[..i].contains(&tiles[i]))
         {
             return Err(Trap::internal(why, span));
+        }
+        if let TileOp::TopK { src, .. } = code
+            && self.cx.tiles[*src].elem == DType::F64
+        {
+            let name = &self.cx.tiles[*src].name;
+            return Err(Trap::new(TILE_ELEMENT, format!("selection from `{name}` of `f64` elements"), span)
+                .note("`TTOPK` keeps values as `float`")
+                .help("round them first: `TCVT` to a tile of `float`"));
         }
         match lists.into_iter().find(|list| list.elem != DType::F32) {
             Some(list) => {
@@ -257,6 +280,8 @@ struct Resolve<'f, 'c, 'a> {
     function: &'f mut FnCompiler<'c, 'a>,
     held: Vec<Operand>,
     span: Span,
+    /// The type of numbers that meet tiles.
+    meets: ScalarTy,
 }
 
 impl<'a> TileMap<'a, LocalId, Expr, Place, usize, u32, PlaceCode> for Resolve<'_, '_, 'a> {
@@ -267,6 +292,7 @@ impl<'a> TileMap<'a, LocalId, Expr, Place, usize, u32, PlaceCode> for Resolve<'_
     }
 
     fn number(&mut self, number: &'a Expr, ty: ScalarTy) -> Result<u32, Trap> {
+        let ty = if ty == ScalarTy::F32 { self.meets } else { ty };
         self.function.scalar(number, ty, &mut self.held)
     }
 
@@ -295,8 +321,8 @@ enum Elements {
 }
 
 /// Bytes of a tile's values while a kernel runs.
-pub(crate) fn f32_bytes(tile: &TileDecl) -> u64 {
-    u64::from(tile.rows) * u64::from(tile.cols) * 4
+pub(crate) fn value_bytes(tile: &TileDecl) -> u64 {
+    u64::from(tile.rows) * u64::from(tile.cols) * TileDecl::cell_bytes(tile.elem)
 }
 
 /// Every tensor that some statement of a block stores to.

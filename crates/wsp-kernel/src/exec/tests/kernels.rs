@@ -83,7 +83,7 @@ fn load_rows(dst: LocalId, tensor: TensorId, row: Expr, rows: Option<Expr>) -> S
 }
 
 fn store_rows(tensor: TensorId, src: LocalId, row: Expr) -> Stmt {
-    tile_op(TileOp::Store { tensor, src, at: place(row, u(0)), rows: None, cols: None })
+    tile_op(TileOp::Store { tensor, src, at: place(row, u(0)), rows: None, cols: None, add: false })
 }
 
 fn binary(op: BinaryTileOp, dst: LocalId, a: LocalId, b: Operand) -> Stmt {
@@ -269,7 +269,7 @@ fn a_tile_without_a_dimension_is_one_row_or_column() {
     let at = |col| Place { index: vec![u(1), u(col)], row_dim: Some(0), col_dim: None };
     let k = k.body(vec![
         tile_op(TileOp::Load { dst: t, tensor: X, at: at(2), rows: Some(u(2)), cols: None }),
-        tile_op(TileOp::Store { tensor: Y, src: t, at: at(0), rows: None, cols: None }),
+        tile_op(TileOp::Store { tensor: Y, src: t, at: at(0), rows: None, cols: None, add: false }),
     ]);
     bench.run(k, &[0, 0, 0]).unwrap();
     assert_eq!((bench.data[1][4], bench.data[1][8], bench.data[1][12]), (6.0, 10.0, 0.0));

@@ -188,7 +188,7 @@ fn attention(k: &mut Kernel, lanes: u32) -> Block {
         tile_op(TileOp::Load { dst: q, tensor: Q, at: rows_of(word(1)), rows: None, cols: None }),
         tile_op(TileOp::Fill { dst: o, value: real(0.0), rows: None, cols: None }),
         stmt(StmtKind::For { var: pos, start: word(2), end: word(3), step: u(TILE), body }),
-        tile_op(TileOp::Store { tensor: O, src: o, at: rows_of(output), rows: None, cols: None }),
+        tile_op(TileOp::Store { tensor: O, src: o, at: rows_of(output), rows: None, cols: None, add: false }),
     ]
 }
 
@@ -245,8 +245,14 @@ fn what_a_kernel_does_may_depend_on_its_tiles_then_nothing_is_taken_together() {
     let body = |k: &mut Kernel, lanes| {
         let (q, sum) = (k.tile("q", 1, lanes), k.var("sum", ScalarTy::F32));
         let positive = op(BinOp::Lt, real(0.0), local(sum, ScalarTy::F32));
-        let store =
-            tile_op(TileOp::Store { tensor: O, src: q, at: rows_of(word(1)), rows: None, cols: None });
+        let store = tile_op(TileOp::Store {
+            tensor: O,
+            src: q,
+            at: rows_of(word(1)),
+            rows: None,
+            cols: None,
+            add: false,
+        });
         vec![
             tile_op(TileOp::Load { dst: q, tensor: Q, at: rows_of(word(1)), rows: None, cols: None }),
             let_(sum, expr(ExprKind::TileSum(q), ScalarTy::F32)),

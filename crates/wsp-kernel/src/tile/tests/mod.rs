@@ -11,6 +11,7 @@ mod reduce;
 mod select;
 mod together;
 mod transfer;
+mod wide;
 
 use super::Tiles;
 use crate::memory::{Layout, Shape, TensorMem, Window};
@@ -113,8 +114,12 @@ pub(super) fn empty_tile(tiles: &mut Tiles, rows: u32, cols: u32, elem: DType) -
     id
 }
 
-/// The valid part of a tile.
+/// The valid part of a tile, as `f32`.
 pub(super) fn get(tiles: &mut Tiles, id: usize) -> Matrix {
+    if tiles.is_wide(id) {
+        let values = tiles.tiles[id].values.iter().map(|x| *x as f32).collect();
+        return Matrix { shape: tiles.shape(id), values };
+    }
     tiles.own(id);
     let grid = tiles.grid(id);
     let mut values = Vec::new();

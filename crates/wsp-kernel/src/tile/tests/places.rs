@@ -56,7 +56,8 @@ fn an_index_that_is_no_place_is_a_fault_that_changes_nothing() {
         let (at, dst) = (put(&mut tiles, &indices, DType::F32), put(&mut tiles, &indices, DType::F32));
         let before = bits(&get(&mut tiles, dst));
         let extent = if by_row { 3 } else { 5 };
-        let fault = Fault::NoPlace { at: Shape::new(1, 3), index: wrong.to_bits(), extent, by_row };
+        let fault =
+            Fault::NoPlace { at: Shape::new(1, 3), index: f64::from(wrong).to_bits(), extent, by_row };
         assert_eq!(tiles.gather(dst, src, at, by_row), Err(fault));
         assert_eq!(bits(&get(&mut tiles, dst)), before, "{wrong}");
     }

@@ -217,8 +217,11 @@ impl<'a> Machine<'a> {
                 self.touch_tile(*tensor, false, &index, at, (r, c))?;
                 (*dst, (r, c))
             }
-            TileOp::Store { tensor, src, at, .. } => {
+            TileOp::Store { tensor, src, at, add, .. } => {
                 let index = self.all(&at.index)?;
+                if *add {
+                    self.touch_tile(*tensor, false, &index, at, self.valid[src])?;
+                }
                 return self.touch_tile(*tensor, true, &index, at, self.valid[src]);
             }
             TileOp::Fill { dst, rows, cols, .. }
