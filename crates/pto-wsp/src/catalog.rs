@@ -5,7 +5,7 @@ pub use wsp_diag::CodeInfo;
 use wsp_diag::{Code, Codes, Diagnostic, Severity, SourceMap};
 
 /// The codes of all crates.
-const CRATES: [Codes; 11] = [
+const CRATES: [Codes; 12] = [
     wsp_diag::CODES,
     wsp_ir::CODES,
     wsp_lang::CODES,
@@ -14,6 +14,7 @@ const CRATES: [Codes; 11] = [
     wsp_tg::CODES,
     wsp_backend::CODES,
     wsp_trace::CODES,
+    wsp_tile::CODES,
     wsp_kernel::CODES,
     wsp_cpu::CODES,
     &[crate::codes::CODES],
@@ -58,6 +59,7 @@ mod tests {
         &[(1500, 1539), (1551, 1551), (1558, 1558)],
         &[(863, 863), (870, 871), (1575, 1575), (1600, 1619)],
         &[(1000, 1349)],
+        &[(1700, 1717)],
         &[(600, 699)],
         &[
             (550, 599),

@@ -48,6 +48,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(30_000),
     },
     Row {
+        name: "random tile programs, and each without one event",
+        cargo: &["--package", "wsp-tile", "--test", "it", "random::"],
+        cases: Some(10_000),
+    },
+    Row {
         name: "random .pto generators",
         cargo: &["--package", "wsp-cpu", "--test", "it", "generators::"],
         cases: Some(100_000),

@@ -1,0 +1,193 @@
+//! What may run at the same time: the parts of instructions, in even and odd rounds of loops with two addresses.
+
+use crate::{EventId, Instruction, LoopId, Memories, Node, Sync, TileProgram, Touched, UnitId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use wsp_core::TensorId;
+
+/// A part of an instruction that one unit runs, in rounds of some parity.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    /// The instruction.
+    pub(crate) instruction: u32,
+    /// Who runs it.
+    pub(crate) unit: UnitId,
+    /// Parities of the loops around that have two addresses, outermost first.
+    pub(crate) parity: Vec<(LoopId, bool)>,
+    /// Whether it only reads.
+    pub(crate) reads_only: bool,
+    /// Sites that touch the same bytes, one of the two writing.
+    pub(crate) conflicts: Vec<usize>,
+}
+
+/// A flag: its setter, its waiter and its number.
+pub(crate) type Flag = (UnitId, UnitId, u32);
+
+/// The sites and flags of a program.
+#[derive(Debug)]
+pub(crate) struct Sites {
+    pub(crate) sites: Vec<Site>,
+    /// The first site of each instruction; parities count below parts.
+    first: Vec<usize>,
+    /// The loops around each instruction that have two addresses.
+    around: Vec<Vec<LoopId>>,
+    /// Loops that have two addresses.
+    pub(crate) turning: BTreeSet<LoopId>,
+    pub(crate) flags: BTreeMap<Flag, usize>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum Space {
+    Memory(u8, Range<u64>),
+    Tensor(TensorId),
+}
+
+struct Access {
+    space: Space,
+    writes: bool,
+}
+
+impl Sites {
+    pub(crate) fn of(program: &TileProgram) -> Sites {
+        let mut turning: BTreeSet<LoopId> = program.buffers.iter().filter_map(|b| b.rotates).collect();
+        let mut found = Vec::new();
+        syncs(&program.body, &mut |sync| {
+            if let Sync::Set(event) | Sync::Wait(event) = sync {
+                match event.id {
+                    EventId::One(id) => found.push((event.from, event.to, id)),
+                    EventId::Parity { of, even, odd } => {
+                        turning.insert(of);
+                        found.extend([even, odd].map(|id| (event.from, event.to, id)));
+                    }
+                }
+            }
+        });
+        let flags: BTreeSet<Flag> = found.into_iter().collect();
+        let flags = flags.into_iter().enumerate().map(|(at, flag)| (flag, at)).collect();
+        let mut sites = Sites { sites: Vec::new(), first: Vec::new(), around: Vec::new(), turning, flags };
+        let mut accesses = Vec::new();
+        sites.block(program, &program.body, &mut Vec::new(), &mut accesses);
+        sites.conflicts(&accesses);
+        sites
+    }
+
+    /// The site of a part of an instruction in these rounds.
+    pub(crate) fn site(&self, instruction: u32, part: usize, odd: &dyn Fn(LoopId) -> bool) -> usize {
+        let around = &self.around[instruction as usize];
+        let parity = around.iter().fold(0, |bits, of| bits * 2 + usize::from(odd(*of)));
+        self.first[instruction as usize] + (part << around.len()) + parity
+    }
+
+    fn block(
+        &mut self,
+        program: &TileProgram,
+        nodes: &[Node],
+        open: &mut Vec<LoopId>,
+        accesses: &mut Vec<Vec<Access>>,
+    ) {
+        for node in nodes {
+            match node {
+                Node::Run(instruction) => self.instruction(program, instruction, open, accesses),
+                Node::Loop(inner) if self.turning.contains(&inner.id) => {
+                    open.push(inner.id);
+                    self.block(program, &inner.body, open, accesses);
+                    open.pop();
+                }
+                _ => node.blocks().for_each(|block| self.block(program, block, open, accesses)),
+            }
+        }
+    }
+
+    fn instruction(
+        &mut self,
+        program: &TileProgram,
+        instruction: &Instruction,
+        open: &[LoopId],
+        accesses: &mut Vec<Vec<Access>>,
+    ) {
+        self.first.push(self.sites.len());
+        self.around.push(open.to_vec());
+        for unit in instruction.units() {
+            for bits in 0..1usize << open.len() {
+                let parity: Vec<(LoopId, bool)> = open
+                    .iter()
+                    .enumerate()
+                    .map(|(at, of)| (*of, bits >> (open.len() - 1 - at) & 1 == 1))
+                    .collect();
+                let found = touched(program, instruction, &parity);
+                self.sites.push(Site {
+                    instruction: instruction.id,
+                    unit,
+                    reads_only: found.iter().all(|access| !access.writes),
+                    parity,
+                    conflicts: Vec::new(),
+                });
+                accesses.push(found);
+            }
+        }
+    }
+
+    fn conflicts(&mut self, accesses: &[Vec<Access>]) {
+        for a in 0..self.sites.len() {
+            for b in a..self.sites.len() {
+                if accesses[a].iter().any(|x| accesses[b].iter().any(|y| meet(x, y))) {
+                    self.sites[a].conflicts.push(b);
+                    if a != b {
+                        self.sites[b].conflicts.push(a);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn touched(program: &TileProgram, instruction: &Instruction, parity: &[(LoopId, bool)]) -> Vec<Access> {
+    let of = |touch: crate::Touch| {
+        let space = match touch.what {
+            Touched::Tensor(tensor) => Space::Tensor(tensor),
+            Touched::Buffer(id) => {
+                let buffer = program.buffer(id);
+                let odd = parity.iter().any(|(of, odd)| *odd && Some(*of) == buffer.rotates);
+                let at = *buffer.at.get(usize::from(odd)).or(buffer.at.first())?;
+                Space::Memory(buffer.memory.0, at..at + buffer.bytes)
+            }
+        };
+        Some(Access { space, writes: touch.writes })
+    };
+    instruction.op.touches().into_iter().filter_map(of).collect()
+}
+
+fn meet(a: &Access, b: &Access) -> bool {
+    (a.writes || b.writes)
+        && match (&a.space, &b.space) {
+            (Space::Memory(m, x), Space::Memory(n, y)) => m == n && x.start < y.end && y.start < x.end,
+            (Space::Tensor(x), Space::Tensor(y)) => x == y,
+            _ => false,
+        }
+}
+
+/// Calls `f` on every synchronisation, in the order of the text.
+pub(crate) fn syncs(nodes: &[Node], f: &mut dyn FnMut(Sync)) {
+    for node in nodes {
+        if let Node::Sync(sync) = node {
+            f(*sync);
+        }
+        node.blocks().for_each(|block| syncs(block, f));
+    }
+}
+
+/// A memory table's facts about units that order depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UnitFacts<'m>(pub(crate) &'m Memories);
+
+impl UnitFacts<'_> {
+    /// The units as bits of a word.
+    pub(crate) fn all(self) -> u32 {
+        self.0.units.iter().enumerate().fold(0, |bits, (at, _)| bits | 1 << at)
+    }
+
+    /// What is known of an instruction of a unit once it is handed out: whether later instructions of the same unit see it.
+    pub(crate) fn own(self, unit: UnitId) -> u32 {
+        if self.0.units[unit.index()].completes_in_order { 1 << unit.0 } else { 0 }
+    }
+}

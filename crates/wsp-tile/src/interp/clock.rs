@@ -1,0 +1,183 @@
+//! What each unit knows of the others, as vectors of counts.
+
+use super::Fault;
+use crate::{Event, EventId, LoopId, Memories, Sync, UnitId, codes};
+use std::collections::BTreeMap;
+
+/// A run of an instruction on a unit: the number of it there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Stamp {
+    pub(super) unit: UnitId,
+    time: u64,
+    pub(super) instruction: u32,
+}
+
+/// Runs and waits of each unit that are known to be complete.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Clock {
+    runs: Vec<u64>,
+    waits: Vec<u64>,
+}
+
+#[derive(Default)]
+struct Flag {
+    set: Option<Clock>,
+    last_wait: u64,
+}
+
+/// The clocks of all units, and the flags between them.
+pub(super) struct Clocks<'m> {
+    memories: &'m Memories,
+    known: Vec<Clock>,
+    runs: Vec<u64>,
+    waits: Vec<u64>,
+    flags: BTreeMap<(UnitId, UnitId, u32), Flag>,
+}
+
+impl<'m> Clocks<'m> {
+    /// Nothing ran yet.
+    pub(super) fn new(memories: &'m Memories) -> Clocks<'m> {
+        let units = memories.units.len();
+        let clock = Clock { runs: vec![0; units], waits: vec![0; units] };
+        Clocks {
+            memories,
+            known: vec![clock; units],
+            runs: vec![0; units],
+            waits: vec![0; units],
+            flags: BTreeMap::new(),
+        }
+    }
+
+    /// The name of a unit.
+    pub(super) fn unit_name(&self, unit: UnitId) -> &'m str {
+        self.memories.unit_name(unit)
+    }
+
+    /// A unit begins an instruction.
+    pub(super) fn begin(&mut self, unit: UnitId, instruction: u32) -> Stamp {
+        self.runs[unit.index()] += 1;
+        Stamp { unit, time: self.runs[unit.index()], instruction }
+    }
+
+    /// Whether a unit knows that an earlier run is complete.
+    pub(super) fn knows(&self, unit: UnitId, stamp: &Stamp) -> bool {
+        self.known[unit.index()].runs[stamp.unit.index()] >= stamp.time
+    }
+
+    /// A unit has handed on its instruction; `reads` says whether it only read.
+    pub(super) fn end(&mut self, stamp: &Stamp, reads: bool) {
+        let at = stamp.unit.index();
+        if self.memories.units[at].completes_in_order {
+            self.known[at].runs[at] = stamp.time;
+        }
+        if stamp.unit == self.memories.scalar && reads {
+            self.known.iter_mut().for_each(|known| known.runs[at] = stamp.time);
+        }
+    }
+
+    /// One unit begins its part of an instruction when another is done with its own.
+    pub(super) fn follow(&mut self, first: UnitId, second: UnitId) {
+        let all = self.complete(first);
+        self.learn(second, &all);
+    }
+
+    /// What holds when all that a unit was given is complete.
+    fn complete(&self, unit: UnitId) -> Clock {
+        let mut clock = self.known[unit.index()].clone();
+        clock.runs[unit.index()] = self.runs[unit.index()];
+        clock.waits[unit.index()] = self.waits[unit.index()];
+        clock
+    }
+
+    fn learn(&mut self, unit: UnitId, more: &Clock) {
+        // The unit of scalars hands out the instructions of all, so all know what it knows.
+        let all = unit == self.memories.scalar;
+        for (at, known) in self.known.iter_mut().enumerate() {
+            if all || at == unit.index() {
+                known.runs.iter_mut().zip(&more.runs).for_each(|(a, b)| *a = (*a).max(*b));
+                known.waits.iter_mut().zip(&more.waits).for_each(|(a, b)| *a = (*a).max(*b));
+            }
+        }
+    }
+
+    /// Sets, waits and barriers; `odd` says whether a loop is in an odd round.
+    pub(super) fn sync(&mut self, sync: Sync, odd: &dyn Fn(LoopId) -> bool) -> Result<(), Fault> {
+        match sync {
+            Sync::Set(event) => self.set(event, odd),
+            Sync::Wait(event) => self.wait(event, odd),
+            Sync::Barrier(unit) => {
+                let at = unit.index();
+                self.known[at].runs[at] = self.runs[at];
+                Ok(())
+            }
+            Sync::BarrierAll => {
+                let all = Clock { runs: self.runs.clone(), waits: self.waits.clone() };
+                self.known.fill(all);
+                Ok(())
+            }
+        }
+    }
+
+    fn key(&self, event: Event, odd: &dyn Fn(LoopId) -> bool) -> Result<(UnitId, UnitId, u32), Fault> {
+        let id = match event.id {
+            EventId::One(id) => id,
+            EventId::Parity { of, even, odd: other } => {
+                if odd(of) {
+                    other
+                } else {
+                    even
+                }
+            }
+        };
+        let key = (event.from, event.to, id);
+        let [from, to] = [event.from, event.to].map(|unit| self.memories.unit_name(unit));
+        if !self.memories.has_events(event.from, event.to) || id >= u32::from(self.memories.events.per_pair) {
+            return Err(Fault::new(codes::EVENT, format!("event {from}->{to} {id} does not exist")));
+        }
+        Ok(key)
+    }
+
+    fn fault(&self, (from, to, id): (UnitId, UnitId, u32), what: &str) -> Fault {
+        let [from, to] = [from, to].map(|unit| self.memories.unit_name(unit));
+        Fault::new(codes::EVENT, format!("event {from}->{to} {id} {what}"))
+    }
+
+    fn set(&mut self, event: Event, odd: &dyn Fn(LoopId) -> bool) -> Result<(), Fault> {
+        let key = self.key(event, odd)?;
+        let now = self.complete(event.from);
+        let waits = self.known[event.from.index()].waits[event.to.index()];
+        let flag = self.flags.entry(key).or_default();
+        let (set, last) = (flag.set.is_some(), flag.last_wait);
+        if set {
+            return Err(self.fault(key, "is set while it is set"));
+        }
+        if waits < last {
+            return Err(self.fault(key, "is set again before the wait for it"));
+        }
+        self.flags.entry(key).or_default().set = Some(now);
+        Ok(())
+    }
+
+    fn wait(&mut self, event: Event, odd: &dyn Fn(LoopId) -> bool) -> Result<(), Fault> {
+        let key = self.key(event, odd)?;
+        let Some(snapshot) = self.flags.entry(key).or_default().set.take() else {
+            return Err(self.fault(key, "is waited for and not set"));
+        };
+        let at = event.to.index();
+        self.waits[at] += 1;
+        self.flags.entry(key).or_default().last_wait = self.waits[at];
+        self.known[at].waits[at] = self.waits[at];
+        self.learn(event.to, &snapshot);
+        let own = self.known[at].clone();
+        self.learn(event.to, &own);
+        Ok(())
+    }
+
+    /// No flag is set at the end.
+    pub(super) fn finish(&self) -> Result<(), Fault> {
+        match self.flags.iter().find(|(_, flag)| flag.set.is_some()) {
+            Some((key, _)) => Err(self.fault(*key, "is left set at the end")),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Edges, and where their events stand.
+//!
+//! Both ends of an edge stand in one block, so an edge is complete whatever loops and conditions inside do. The event of an edge over the back
+//! of a loop is set once before that loop, or one around it, and waited for once behind it: it is complete without a round, too.
+
+use crate::{Event, EventId, LoopId, Node, Sync, TileProgram, UnitId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A block; blocks are numbered in the order of the text.
+pub(super) type BlockId = usize;
+
+/// Where an instruction is: blocks from the outermost on, the node in each, and the loop whose body the block is.
+pub(super) type Path = Vec<(BlockId, usize, Option<LoopId>)>;
+
+/// An edge from the end of one node of a block to the beginning of another, or of the same in the next round.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Edge {
+    pub(super) block: BlockId,
+    pub(super) from: UnitId,
+    pub(super) to: UnitId,
+    /// The loop with this body, where the edge goes over its back.
+    pub(super) back: Option<LoopId>,
+    /// The loop before which such an edge is set and behind which it is waited for: `back`, or a loop around it.
+    pub(super) around: Option<LoopId>,
+    /// Set behind this node.
+    pub(super) after: usize,
+    /// Waited for before this node.
+    pub(super) before: usize,
+    /// The loop by whose rounds two events take turns.
+    pub(super) turns: Option<LoopId>,
+    /// A barrier of all units stands in its place.
+    pub(super) barrier: bool,
+}
+
+impl Edge {
+    /// Whether the other edge follows from this one.
+    pub(super) fn implies(&self, other: &Edge) -> bool {
+        (self.block, self.from, self.to, self.back, self.turns)
+            == (other.block, other.from, other.to, other.back, other.turns)
+            && self.after >= other.after
+            && self.before <= other.before
+    }
+
+    pub(super) fn needs_events(&self) -> bool {
+        self.from != self.to && !self.barrier
+    }
+}
+
+/// Paths of instructions, by number.
+pub(super) fn paths(program: &TileProgram) -> Vec<Path> {
+    fn walk(nodes: &[Node], of: Option<LoopId>, path: &mut Path, next: &mut BlockId, out: &mut Vec<Path>) {
+        let block = *next;
+        *next += 1;
+        for (at, node) in nodes.iter().enumerate() {
+            path.push((block, at, of));
+            if let Node::Run(_) = node {
+                out.push(path.clone());
+            }
+            let inner = if let Node::Loop(inner) = node { Some(inner.id) } else { None };
+            node.blocks().for_each(|nodes| walk(nodes, inner, path, next, out));
+            path.pop();
+        }
+    }
+    let mut out = Vec::new();
+    walk(&program.body, None, &mut Vec::new(), &mut 0, &mut out);
+    out
+}
+
+/// The numbers of an edge's events: in even and in odd rounds.
+pub(super) type Numbers<'a> = &'a dyn Fn(usize) -> (u32, u32);
+
+/// The program with the edges in it.
+pub(super) fn insert(program: &TileProgram, edges: &[Edge], numbers: Numbers<'_>) -> TileProgram {
+    let mut places = Places::default();
+    for (at, edge) in edges.iter().enumerate() {
+        places.edge(edge, numbers(at));
+    }
+    let mut out = program.clone();
+    places.block(&mut out.body, &mut 0);
+    out
+}
+
+/// Synchronisations by the gap where they stand: sets first, then waits, then barriers.
+#[derive(Default)]
+struct Places {
+    gaps: BTreeMap<(BlockId, usize), BTreeSet<Sync>>,
+    before_loop: BTreeMap<LoopId, BTreeSet<Sync>>,
+    after_loop: BTreeMap<LoopId, BTreeSet<Sync>>,
+}
+
+impl Places {
+    fn edge(&mut self, edge: &Edge, (even, odd): (u32, u32)) {
+        let mut at = |gap: usize, sync| {
+            self.gaps.entry((edge.block, gap)).or_default().insert(sync);
+        };
+        if !edge.needs_events() {
+            let barrier = if edge.barrier { Sync::BarrierAll } else { Sync::Barrier(edge.to) };
+            return at(edge.before, barrier);
+        }
+        let event = |id| Event { from: edge.from, to: edge.to, id };
+        let here = match edge.turns {
+            Some(of) => EventId::Parity { of, even, odd },
+            None => EventId::One(even),
+        };
+        at(edge.after + 1, Sync::Set(event(here)));
+        at(edge.before, Sync::Wait(event(here)));
+        if let Some(of) = edge.around {
+            let ids = [Some(even), edge.turns.map(|_| odd)];
+            for id in ids.into_iter().flatten() {
+                let event = event(EventId::One(id));
+                self.before_loop.entry(of).or_default().insert(Sync::Set(event));
+                self.after_loop.entry(of).or_default().insert(Sync::Wait(event));
+            }
+        }
+    }
+
+    fn block(&self, nodes: &mut Vec<Node>, next: &mut BlockId) {
+        let block = *next;
+        *next += 1;
+        let mut out = Vec::with_capacity(nodes.len());
+        let mut waits: Option<LoopId> = None;
+        let old = std::mem::take(nodes);
+        let end = old.len();
+        for (at, mut node) in old.into_iter().enumerate() {
+            self.gap((block, at), waits.take(), &node, &mut out);
+            node.blocks_mut().for_each(|inner| self.block(inner, next));
+            if let Node::Loop(inner) = &node {
+                waits = Some(inner.id);
+            }
+            out.push(node);
+        }
+        self.syncs((block, end), waits, None, &mut out);
+        *nodes = out;
+    }
+
+    fn gap(&self, gap: (BlockId, usize), behind: Option<LoopId>, node: &Node, out: &mut Vec<Node>) {
+        let ahead = if let Node::Loop(inner) = node { Some(inner.id) } else { None };
+        self.syncs(gap, behind, ahead, out);
+    }
+
+    /// The waits of a loop behind, what stands in the gap, the sets of a loop ahead.
+    fn syncs(
+        &self,
+        gap: (BlockId, usize),
+        behind: Option<LoopId>,
+        ahead: Option<LoopId>,
+        out: &mut Vec<Node>,
+    ) {
+        let here = self.gaps.get(&gap).into_iter().flatten();
+        let (sets, others): (Vec<_>, Vec<_>) = here.copied().partition(|sync| matches!(sync, Sync::Set(_)));
+        let behind = behind.and_then(|of| self.after_loop.get(&of)).into_iter().flatten().copied();
+        let ahead = ahead.and_then(|of| self.before_loop.get(&of)).into_iter().flatten().copied();
+        out.extend(sets.into_iter().chain(behind).chain(others).chain(ahead).map(Node::Sync));
+    }
+}

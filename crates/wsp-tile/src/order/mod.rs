@@ -1,0 +1,209 @@
+//! Events and barriers between units.
+//!
+//! 1. The [analysis](crate::check) says which instructions are not ordered; each such pair gets an edge: forward where the first
+//!    stands before the second in the text, else over the back of the innermost loop around both. This repeats until nothing is left.
+//! 2. Every edge that the others imply is removed.
+//! 3. Edges get event numbers; two share one where the setter surely knows that the waiter is done.
+//!
+//! An edge that may be set again before its wait is changed: over the back of a loop in a loop, its event is set before the outer loop and
+//! stays set between runs of the inner one; in a loop whose buffers have two addresses it takes turns with two events; else it becomes a barrier
+//! of all units. So does one for which no number is left.
+
+mod edges;
+mod numbers;
+
+use crate::check::flow::{Fault, Found, analyse};
+use crate::check::sites::Sites;
+use crate::{LoopId, Memories, TileProgram, check, codes};
+use edges::{Edge, Path, insert, paths};
+use wsp_diag::{Diagnostic, Severity};
+
+/// A program with events and barriers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Ordered {
+    /// The program.
+    pub program: TileProgram,
+    /// Where a barrier stands in place of an event, and why.
+    pub notes: Vec<Diagnostic>,
+}
+
+/// Orders the instructions of a placed program by the bytes that they touch.
+///
+/// # Errors
+/// What [`check()`] finds in the result: the program has no addresses, or those are wrong.
+pub fn order(program: &TileProgram, memories: &Memories) -> Result<Ordered, Vec<Diagnostic>> {
+    let wrong = memories.verify();
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let sites = Sites::of(program);
+    let mut cx =
+        Orderer { program, memories, paths: paths(program), sites, edges: Vec::new(), notes: Vec::new() };
+    let numbers = loop {
+        cx.cover();
+        cx.prune();
+        match cx.numbers() {
+            Ok(numbers) => break numbers,
+            Err(edge) => cx.make_barrier(edge, "all events of the two units are in use"),
+        }
+    };
+    let program = insert(program, &cx.edges, &|at| numbers[at]);
+    let found = check(&program, memories);
+    if found.is_empty() { Ok(Ordered { program, notes: cx.notes }) } else { Err(found) }
+}
+
+struct Orderer<'a> {
+    program: &'a TileProgram,
+    memories: &'a Memories,
+    paths: Vec<Path>,
+    sites: Sites,
+    edges: Vec<Edge>,
+    notes: Vec<Diagnostic>,
+}
+
+/// Every edge has events of its own.
+fn own(at: usize) -> (u32, u32) {
+    (2 * at as u32, 2 * at as u32 + 1)
+}
+
+impl Orderer<'_> {
+    fn analyse(&self, edges: &[Edge]) -> (Found, Sites) {
+        let program = insert(self.program, edges, &own);
+        let sites = Sites::of(&program);
+        (analyse(&program, &sites, self.memories), sites)
+    }
+
+    /// Adds edges until all is ordered.
+    fn cover(&mut self) {
+        loop {
+            let (found, sites) = self.analyse(&self.edges);
+            let mut fresh: Vec<Edge> = Vec::new();
+            let mut early = Vec::new();
+            for fault in &found.faults {
+                match fault {
+                    Fault::Race(before, after) => fresh.extend(self.edge(&sites, *before, *after)),
+                    Fault::SetEarly(flag) | Fault::SetTwice(flag) => early.push(flag.2 as usize / 2),
+                    _ => {}
+                }
+            }
+            fresh.retain(|edge| !self.edges.contains(edge));
+            let kept: Vec<Edge> = fresh
+                .iter()
+                .enumerate()
+                .filter(|(at, edge)| {
+                    let implied = |(i, other): (usize, &Edge)| {
+                        i != *at && other.implies(edge) && (other != *edge || i < *at)
+                    };
+                    !fresh.iter().enumerate().any(implied)
+                })
+                .map(|(_, edge)| *edge)
+                .collect();
+            if !kept.is_empty() {
+                self.edges.extend(kept);
+                continue;
+            }
+            early.sort_unstable();
+            early.dedup();
+            if early.is_empty() {
+                return;
+            }
+            early.into_iter().for_each(|at| self.take_turns(at));
+        }
+    }
+
+    /// The edge that orders two sites.
+    fn edge(&mut self, sites: &Sites, before: usize, after: usize) -> Option<Edge> {
+        let (a, b) = (&sites.sites[before], &sites.sites[after]);
+        let (x, y) = (&self.paths[a.instruction as usize], &self.paths[b.instruction as usize]);
+        let common = x.iter().zip(y).take_while(|(p, q)| p == q).count();
+        let mut edge = Edge {
+            block: 0,
+            from: a.unit,
+            to: b.unit,
+            back: None,
+            around: None,
+            after: 0,
+            before: 0,
+            turns: None,
+            barrier: a.unit != b.unit && !self.memories.has_events(a.unit, b.unit),
+        };
+        match (x.get(common), y.get(common)) {
+            (Some(p), Some(q)) if p.0 == q.0 && p.1 < q.1 => {
+                (edge.block, edge.after, edge.before) = (p.0, p.1, q.1);
+            }
+            _ => {
+                // The innermost block around both that is the body of a loop; both may stand in one node of it.
+                let around = x.iter().zip(y).take_while(|(p, q)| p.0 == q.0);
+                let (p, q) = around.filter(|(p, _)| p.2.is_some()).last()?;
+                (edge.block, edge.after, edge.before) = (p.0, p.1, q.1);
+                (edge.back, edge.around) = (p.2, p.2);
+                let parity = |site: &crate::check::sites::Site| {
+                    site.parity.iter().find(|(of, _)| Some(*of) == p.2).copied()
+                };
+                if a.unit != b.unit && parity(a).is_some() && parity(a) == parity(b) {
+                    edge.turns = p.2;
+                }
+            }
+        }
+        if edge.barrier {
+            self.note(edge, "the two units have no events for each other");
+        }
+        Some(edge)
+    }
+
+    /// The loop around a loop, where there is one.
+    fn outer(&self, of: LoopId) -> Option<LoopId> {
+        let loops = |path: &Path| path.iter().filter_map(|step| step.2).collect::<Vec<_>>();
+        let found = self.paths.iter().map(loops).find_map(|loops| {
+            let at = loops.iter().position(|inner| *inner == of)?;
+            Some(at.checked_sub(1).map(|at| loops[at]))
+        });
+        found.flatten()
+    }
+
+    /// Changes an edge that may be set again before its wait.
+    fn take_turns(&mut self, at: usize) {
+        let edge = self.edges[at];
+        if let Some(outer) = edge.around.and_then(|of| self.outer(of)) {
+            self.edges[at].around = Some(outer);
+            return;
+        }
+        let around = self.paths.iter().flatten().find(|step| step.0 == edge.block).and_then(|step| step.2);
+        match around.filter(|of| edge.turns.is_none() && self.sites.turning.contains(of)) {
+            Some(of) => self.edges[at].turns = Some(of),
+            None => self.make_barrier(at, "the first may be set again before the second waits"),
+        }
+    }
+
+    fn make_barrier(&mut self, at: usize, why: &str) {
+        self.edges[at].barrier = true;
+        self.note(self.edges[at], why);
+    }
+
+    fn note(&mut self, edge: Edge, why: &str) {
+        let [from, to] = [edge.from, edge.to].map(|unit| self.memories.unit_name(unit));
+        let message = format!("a barrier of all units stands in place of an event from {from} to {to}");
+        let note = Diagnostic::new(codes::BARRIER_NOTE, Severity::Note, message).note(why.to_owned());
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Removes what the others imply: edges over the backs of loops first, then those that reach furthest.
+    fn prune(&mut self) {
+        self.edges.sort_by_key(|edge| {
+            let reach = edge.before.abs_diff(edge.after);
+            (edge.barrier, edge.back.is_none(), usize::MAX - reach, *edge)
+        });
+        let mut at = 0;
+        while at < self.edges.len() {
+            let mut fewer = self.edges.clone();
+            fewer.remove(at);
+            if self.analyse(&fewer).0.faults.is_empty() {
+                self.edges = fewer;
+            } else {
+                at += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Numbers of events: a colouring of those of each pair of units by where others may be in use.
+
+use super::edges::{Edge, insert};
+use super::{Orderer, own};
+use crate::check::flow::analyse;
+use crate::check::sites::{Flag, Sites};
+use std::collections::BTreeSet;
+
+/// Two events by their own numbers, the lower one first.
+type Pair = (u32, u32);
+
+impl Orderer<'_> {
+    /// The numbers of each edge's events, in even and in odd rounds; or the edge for which none is left.
+    pub(super) fn numbers(&self) -> Result<Vec<(u32, u32)>, usize> {
+        let mut apart = self.in_use_together();
+        loop {
+            let numbers = self.colour(&apart)?;
+            let program = insert(self.program, &self.edges, &|at| numbers[at]);
+            let found = analyse(&program, &Sites::of(&program), self.memories);
+            // Of a number that two events share less is known than of two: where it is too little, they do not share it.
+            let mut changed = false;
+            for flag in found.faults.iter().filter_map(|fault| fault.flag()) {
+                changed |= self.separate(flag, &numbers, &mut apart);
+            }
+            if !changed {
+                return Ok(numbers);
+            }
+        }
+    }
+
+    /// Events of which one may be in use where the other is set.
+    fn in_use_together(&self) -> BTreeSet<Pair> {
+        let (found, sites) = self.analyse(&self.edges);
+        let number = |at: usize| sites.flags.iter().find(|(_, other)| **other == at).map(|(flag, _)| flag.2);
+        let mut apart = BTreeSet::new();
+        for (at, others) in &found.busy {
+            let pairs = others.iter().filter_map(|other| number(*at).zip(number(*other)));
+            apart.extend(pairs.map(|(a, b)| (a.min(b), a.max(b))));
+        }
+        apart
+    }
+
+    /// The lowest numbers that keep events apart.
+    fn colour(&self, apart: &BTreeSet<Pair>) -> Result<Vec<(u32, u32)>, usize> {
+        // Edge, own number and number of those before.
+        let mut given: Vec<(&Edge, u32, u32)> = Vec::new();
+        let mut out = Vec::with_capacity(self.edges.len());
+        for (at, edge) in self.edges.iter().enumerate() {
+            let mut numbers = [0; 2];
+            for (id, number) in own_numbers(at, edge).into_iter().zip(&mut numbers) {
+                let taken = |number: u32| {
+                    given.iter().any(|(other, other_id, other_number)| {
+                        *other_number == number
+                            && (other.from, other.to) == (edge.from, edge.to)
+                            && apart.contains(&(id.min(*other_id), id.max(*other_id)))
+                    })
+                };
+                let free = (0..u32::from(self.memories.events.per_pair)).find(|number| !taken(*number));
+                *number = free.ok_or(at)?;
+                given.push((edge, id, *number));
+            }
+            out.push((numbers[0], numbers[1]));
+        }
+        Ok(out)
+    }
+
+    /// Keeps apart what has this number; whether that is new.
+    fn separate(&self, flag: Flag, numbers: &[(u32, u32)], apart: &mut BTreeSet<Pair>) -> bool {
+        let mut sharing = Vec::new();
+        for (at, edge) in self.edges.iter().enumerate().filter(|(_, e)| (e.from, e.to) == (flag.0, flag.1)) {
+            let given = own_numbers(at, edge).into_iter().zip([numbers[at].0, numbers[at].1]);
+            sharing.extend(given.filter(|(_, number)| *number == flag.2).map(|(id, _)| id));
+        }
+        let pairs = sharing.iter().enumerate().flat_map(|(i, a)| sharing[..i].iter().map(move |b| (*a, *b)));
+        pairs.fold(false, |changed, (a, b)| apart.insert((a.min(b), a.max(b))) || changed)
+    }
+}
+
+/// The numbers of an edge's events where every edge has its own.
+fn own_numbers(at: usize, edge: &Edge) -> Vec<u32> {
+    let (even, odd) = own(at);
+    match (edge.needs_events(), edge.turns) {
+        (false, _) => Vec::new(),
+        (true, None) => vec![even],
+        (true, Some(_)) => vec![even, odd],
+    }
+}

@@ -1,0 +1,131 @@
+//! What is refused, and what is said of it.
+
+use crate::bench::{Kernel, told};
+use crate::table::{MTE1, UB, core};
+use wsp_core::FuncId;
+use wsp_tile::{Known, Memories, PingPong, place, specialise};
+
+fn refused(kernel: &Kernel, memories: &Memories) -> String {
+    told(&kernel.ordered(memories, PingPong::Off).unwrap_err())
+}
+
+#[test]
+fn an_operation_that_no_unit_does() {
+    let mut memories = core();
+    memories.computes[0].ops.retain(|op| op != "cumsum");
+    let kernel =
+        Kernel::new("VecTile<float, 2, 8> t; TLOAD(t, x, {0, 0}); TCUMSUM(t, t); TSTORE(y, t, {0, 0});");
+    let text = refused(&kernel, &memories);
+    assert!(text.contains("error[WSP1703]: no unit of `core` does `cumsum` on f32, f32"), "{text}");
+}
+
+#[test]
+fn a_transfer_that_no_unit_makes() {
+    let kernel = Kernel::new(
+        "VecTile<float, 16, 16> t; RightTile<float, 16, 16> r; AccTile<float, 16, 16> acc;
+         TLOAD(t, x, {0, 0}); TLOAD(r, x, {0, 0}); TEXP(t, t); TMATMUL(acc, t, r); TSTORE(y, acc, {0, 0});",
+    );
+    let text = refused(&kernel, &core());
+    assert!(text.contains("error[WSP1704]: no unit of `core` moves a tile from UB to L0A"), "{text}");
+    assert!(text.contains("split the kernel in two that exchange the tile through a tensor"), "{text}");
+}
+
+#[test]
+fn buffers_that_do_not_fit_are_listed_with_what_to_make_smaller() {
+    let mut memories = core();
+    memories.memories[UB.index()].capacity = 1024;
+    let kernel = Kernel::new(
+        "VecTile<float, 8, 16> wide; VecTile<float, 8, 32> wider; VecTile<float, 1, 8> small;
+         TLOAD(wide, x, {0, 0}); TLOAD(wider, x, {0, 0}); TLOAD(small, x, {0, 0});
+         TSTORE(y, wide, {0, 0}); TSTORE(y, wider, {8, 0}); TSTORE(y, small, {16, 0});",
+    );
+    let text = refused(&kernel, &memories);
+    assert!(text.contains("error[WSP1705]: 1568 bytes at once do not fit UB, which has 1024"), "{text}");
+    assert!(text.contains("`wider`: 8 x 32 of f32, 1024 bytes"), "{text}");
+    assert!(text.contains("`wide`: 8 x 16 of f32, 512 bytes"), "{text}");
+    assert!(text.contains("make `wider` smaller by 544 bytes"), "{text}");
+}
+
+#[test]
+fn a_capacity_that_a_launch_decides() {
+    let kernel = Kernel::with(
+        "PTO_PARAM(uint32_t, N, 8)",
+        "VecTile<float, 2, N> t; TLOAD(t, x, {0, 0}); TSTORE(y, t, {0, 0});",
+    );
+    let text = told(&kernel.specialised().unwrap_err());
+    assert!(text.contains("error[WSP1701]: the columns of `t` are not known at emission"), "{text}");
+    assert!(text.contains("--set NAME=VALUE"), "{text}");
+    let param = kernel.module().param_named("N").unwrap();
+    let mut params = vec![None; param.index() + 1];
+    params[param.index()] = Some(wsp_ir::Const::Int(8));
+    let known = Known { params: &params, elems: &[] };
+    let function = kernel.module().function_named("k").unwrap();
+    specialise(kernel.module(), function, known).unwrap();
+}
+
+#[test]
+fn what_is_no_kernel() {
+    let kernel = Kernel::new("VecTile<float, 2, 8> t; TLOAD(t, x, {0, 0}); TSTORE(y, t, {0, 0});");
+    let generator = (0..).map(FuncId).find(|id| Some(*id) != kernel.module().function_named("k")).unwrap();
+    for id in [generator, FuncId(99)] {
+        let text = told(&specialise(kernel.module(), id, Known::default()).unwrap_err());
+        assert!(text.contains("error[WSP1702]"), "{text}");
+    }
+}
+
+#[test]
+fn a_tile_that_may_be_read_before_it_is_written() {
+    let kernel = Kernel::new(
+        "VecTile<float, 2, 8> t;
+         for (uint32_t i = 0; i < desc.a; i += 1) { TLOAD(t, x, {i, 0}); }
+         TSTORE(y, t, {0, 0});",
+    );
+    let text = refused(&kernel, &core());
+    assert!(text.contains("error[WSP1712]: `t` may be read before it is written"), "{text}");
+}
+
+#[test]
+fn tables_that_are_wrong() {
+    let kernel = Kernel::new("VecTile<float, 2, 8> t; TLOAD(t, x, {0, 0}); TSTORE(y, t, {0, 0});");
+    let wrong = |change: fn(&mut Memories), say: &str| {
+        let mut memories = core();
+        change(&mut memories);
+        let text = refused(&kernel, &memories);
+        assert!(text.contains("error[WSP1700]") && text.contains(say), "{text}");
+    };
+    wrong(|m| m.memories[0].alignment = 24, "`UB` has capacity 196608, granule 32, alignment 24");
+    wrong(|m| m.computes[0].ops.push("unary sqroot".into()), "no operation is called `unary sqroot`");
+    wrong(|m| m.moves[0].unit.0 = 99, "unit 99");
+    wrong(|m| m.computes[0].then = Some(m.computes[0].unit), "names a unit or memory that does not exist");
+    wrong(|m| m.scalar.0 = 77, "unit 77 for scalars does not exist");
+}
+
+#[test]
+fn units_of_transfers_are_those_of_the_table() {
+    let mut memories = core();
+    memories.moves.retain(|step| step.unit != MTE1);
+    let kernel = Kernel::new(
+        "LeftTile<float, 16, 16> l; RightTile<float, 16, 16> r; AccTile<float, 16, 16> acc;
+         TLOAD(l, x, {0, 0}); TLOAD(r, x, {0, 0}); TMATMUL(acc, l, r); TSTORE(y, acc, {0, 0});",
+    );
+    let text = refused(&kernel, &memories);
+    assert!(
+        text.contains("error[WSP1704]: no unit of `core` moves a tile from global memory to L0A"),
+        "{text}"
+    );
+}
+
+#[test]
+fn placement_keeps_to_alignment_and_uses_what_is_free_again() {
+    let kernel = Kernel::new(
+        "VecTile<float, 3, 5> a; VecTile<float, 3, 5> b; VecTile<float, 3, 5> c;
+         TLOAD(a, x, {0, 0}); TADDS(b, a, 1.0f); TADDS(c, b, 1.0f); TSTORE(y, c, {0, 0});",
+    );
+    let placed = place(kernel.legal(&core()).unwrap(), &core(), PingPong::Off).unwrap();
+    // Rows of 20 bytes take 32, so a tile takes 96; `c` lies where `a` was.
+    assert_eq!(placed.used[UB.index()], 192);
+    let at =
+        |name: &str| placed.program.buffers.iter().find(|buffer| buffer.name == name).unwrap().at.clone();
+    assert_eq!(at("a"), at("c"));
+    assert!(placed.program.buffers.iter().all(|buffer| buffer.at.iter().all(|at| at % 32 == 0)));
+}
