@@ -1,12 +1,12 @@
 //! Which files name a backend beside the backend itself and the registry: each of them knows what the seam is to hide.
 //!
-//! No other crate names `wsp_cpu`. The command line, Python and the benchmarks get backends of the registry; a file of theirs that names what
+//! No other crate names `wsp_cpu`, but for tests that compare with its plain run and stand below the registry. The command line, Python and the benchmarks get backends of the registry; a file of theirs that names what
 //! `pto_wsp` has of one backend, in the module of its name or by a `pub use` elsewhere, stands in a list, with the reason.
 
 use crate::rust::{Source, has_word, is_of_name};
 
-/// The crates that may name all of it: the backend, and the one that has the registry.
-const FREE: [&str; 2] = ["crates/wsp-cpu/", "crates/pto-wsp/"];
+/// What may name all of it: the backend, the crate that has the registry, and the tests of a crate that the registry uses, whose oracle it is.
+const FREE: [&str; 3] = ["crates/wsp-cpu/", "crates/pto-wsp/", "crates/wsp-tile/tests/"];
 
 /// The backend.
 const BACKEND: &str = "wsp_cpu";
@@ -140,6 +140,7 @@ mod tests {
             ("crates/wsp-cli/src/other.rs", "use my_wsp_cpu::Program; use wsp_cpu_too::Program;"),
             ("crates/pto-wsp/src/lib.rs", "use wsp_cpu::Program;"),
             ("crates/wsp-cpu/tests/it/main.rs", "use wsp_cpu::Program;"),
+            ("crates/wsp-tile/tests/it/bench.rs", "use wsp_cpu::Program;"),
             ("xtask/src/main.rs", "wsp_cpu"),
         ]);
         assert_eq!(faults.len(), 2, "{faults:?}");
