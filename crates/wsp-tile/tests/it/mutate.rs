@@ -115,6 +115,30 @@ pub(crate) fn too_early(program: &TileProgram, unit: UnitId, set: bool) -> TileP
     program
 }
 
+/// With the synchronisation of this number behind the node that follows it; none where nothing follows.
+pub(crate) fn later(program: &TileProgram, number: usize) -> Option<TileProgram> {
+    fn block(nodes: &mut [Node], left: &mut usize) -> Option<bool> {
+        for at in 0..nodes.len() {
+            if matches!(nodes[at], Node::Sync(_)) {
+                if *left == 0 {
+                    let follows = at + 1 < nodes.len();
+                    if follows {
+                        nodes.swap(at, at + 1);
+                    }
+                    return Some(follows);
+                }
+                *left -= 1;
+            }
+            if let Some(found) = nodes[at].blocks_mut().find_map(|inner| block(inner, left)) {
+                return Some(found);
+            }
+        }
+        None
+    }
+    let mut program = program.clone();
+    (block(&mut program.body, &mut { number })?).then_some(program)
+}
+
 fn each_mut(nodes: &mut [Node], f: &mut dyn FnMut(&mut Node)) {
     for node in nodes {
         f(node);

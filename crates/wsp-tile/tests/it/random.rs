@@ -1,7 +1,7 @@
 //! Random kernels: nested loops whose counts a launch decides, valid rows that it decides, addresses packed to 95 % and more.
 
 use crate::bench::{Kernel, told};
-use crate::mutate::{syncs, without};
+use crate::mutate::{later, syncs, without};
 use crate::randomised::{Numbers, cases};
 use crate::table::core;
 use std::collections::BTreeSet;
@@ -189,4 +189,24 @@ fn random_kernels_are_ordered_and_every_event_is_needed() {
     println!("{cases} kernels; {edges} without an edge: all found");
     println!("{cases} kernels; {gone} without an event, wait or barrier: all found, {shown} by a run, too");
     assert!(shown * 10 >= gone * 9, "{shown} of {gone} are shown by a run");
+}
+
+#[test]
+fn what_the_checker_finds_right_is_right_in_every_run() {
+    let cases = cases(12);
+    let (mut right, mut wrong) = (0u64, 0u64);
+    for seed in 1..=cases {
+        let kernel = Kernel::new(&Text::of(1000 + seed));
+        let (program, memories) = packed(&kernel, PingPong::WhereItFits);
+        for moved in (0..syncs(&program).len()).filter_map(|number| later(&program, number)) {
+            if check(&moved, &memories).is_empty() {
+                WORDS.into_iter().for_each(|words| kernel.agrees(&moved, &memories, words));
+                right += 1;
+            } else {
+                wrong += 1;
+            }
+        }
+    }
+    println!("{cases} kernels with an event moved: {right} are right and run so, {wrong} are found");
+    assert!(right > 0 && wrong > 0, "{right} and {wrong}");
 }
