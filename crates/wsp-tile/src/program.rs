@@ -369,6 +369,23 @@ impl Instruction {
 }
 
 impl Op {
+    /// Calls `f` on every tile, in the order of the operands, with what the operation does to it.
+    pub fn tiles<'a>(&'a self, f: &mut dyn FnMut(&'a Tile, wsp_ir::TileUse)) {
+        match self {
+            Op::Tile(op) => op.each(&mut |part| {
+                if let wsp_ir::Part::Tile(tile, used) = part {
+                    f(tile, used);
+                }
+            }),
+            Op::Move { dst, src } => {
+                f(dst, wsp_ir::TileUse::Written);
+                f(src, wsp_ir::TileUse::Read);
+            }
+            Op::Reduce { src, .. } => f(src, wsp_ir::TileUse::Read),
+            Op::LoadScalar { .. } | Op::StoreScalar { .. } => {}
+        }
+    }
+
     /// What it touches, in the order of its operands. What is only partly written counts as read, too.
     pub fn touches(&self) -> Vec<Touch> {
         let touch = |what, reads, writes| Touch { what, reads, writes, needs: reads };

@@ -1,7 +1,8 @@
-//! Shows that an ordered program has instructions and addresses that its target has, no race and uses its events right, for any number of rounds of every loop, 0 included, and
-//! either way of every condition.
+//! Shows that instructions and addresses of an ordered program are those that its target has, that instructions which touch the same bytes are
+//! ordered, and that events are used right: for any number of rounds of every loop, 0 included, and either way of every condition.
 //!
-//! It looks at whole buffers and tensors, so it may ask for an order that no run needs. What it does not report holds in every run.
+//! It looks at whole buffers and tensors, so it may ask for an order that no run needs. It does not look at values: whether valid rows and
+//! columns are what a kernel means, and whether what is read was written, a run shows.
 
 pub(crate) mod flow;
 mod rules;
@@ -34,6 +35,15 @@ fn addresses(program: &TileProgram, memories: &Memories) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for buffer in &program.buffers {
         let memory = memories.memory(buffer.memory);
+        let row = u64::from(buffer.cols).saturating_mul(buffer.elem.size() as u64);
+        let before = u64::from(buffer.rows.saturating_sub(1)).saturating_mul(buffer.row_bytes);
+        if before.saturating_add(row) > buffer.bytes || (buffer.rows > 1 && row > buffer.row_bytes) {
+            let message = format!(
+                "`{}` has {} x {} elements of {}, which do not fit its {} bytes with rows of {}",
+                buffer.name, buffer.rows, buffer.cols, buffer.elem, buffer.bytes, buffer.row_bytes
+            );
+            found.push(Diagnostic::error(codes::ADDRESS, message).at(buffer.span, ""));
+        }
         for at in &buffer.at {
             let end = at.saturating_add(buffer.bytes);
             if end > memory.capacity || !at.is_multiple_of(memory.alignment) {

@@ -2,11 +2,36 @@
 
 use crate::{Instruction, Memories, Op, Side, Tile, TileProgram, codes};
 use wsp_diag::Diagnostic;
-use wsp_ir::{Part, TileOp};
+use wsp_ir::{TileOp, TileUse};
 
 pub(super) fn check(program: &TileProgram, memories: &Memories) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    program.instructions(&mut |instruction| found.extend(of(program, memories, instruction)));
+    program.instructions(&mut |instruction| {
+        found.extend(of(program, memories, instruction));
+        found.extend(extents(program, memories, instruction));
+    });
+    found
+}
+
+/// Valid rows and columns that reach past the end of a buffer, or are always 0.
+fn extents(program: &TileProgram, memories: &Memories, instruction: &Instruction) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    instruction.op.tiles(&mut |tile, used| {
+        let buffer = program.buffer(tile.buffer);
+        let [rows, cols] = [tile.rows.high(), tile.cols.high()];
+        let code = match (rows, cols) {
+            _ if rows > buffer.rows || cols > buffer.cols => codes::BOUNDS,
+            // A list may be empty before.
+            (0, _) | (_, 0) if used != TileUse::Listed => codes::NO_ELEMENTS,
+            _ => return,
+        };
+        let message = format!(
+            "%{} has a tile of up to {rows} x {cols} in `{}`, which has room for {} x {}",
+            instruction.id, buffer.name, buffer.rows, buffer.cols
+        );
+        let text = program.describe(memories, instruction);
+        found.push(Diagnostic::error(code, message).at(instruction.span, "").note(text));
+    });
     found
 }
 
@@ -24,16 +49,7 @@ fn of(program: &TileProgram, memories: &Memories, instruction: &Instruction) -> 
         Op::Tile(TileOp::Load { dst, .. }) => moved(Side::Global, side(dst)),
         Op::Tile(TileOp::Store { src, .. }) => moved(side(src), Side::Global),
         Op::Move { dst, src } => moved(side(src), side(dst)),
-        Op::Tile(op) => {
-            let mut tiles = Vec::new();
-            op.each(&mut |part| {
-                if let Part::Tile(tile, _) = part {
-                    tiles.push(*tile);
-                }
-            });
-            computed(program, memories, instruction, &tiles)
-        }
-        Op::Reduce { src, .. } => computed(program, memories, instruction, &[*src]),
+        Op::Tile(_) | Op::Reduce { .. } => computed(program, memories, instruction),
         Op::LoadScalar { .. } | Op::StoreScalar { .. } => {
             let own = instruction.unit == memories.scalar && instruction.then.is_none();
             (!own).then(|| (codes::NO_UNIT, "is not the unit of scalars".to_owned()))
@@ -48,8 +64,9 @@ fn computed(
     program: &TileProgram,
     memories: &Memories,
     instruction: &Instruction,
-    tiles: &[Tile],
 ) -> Option<(wsp_diag::Code, String)> {
+    let mut tiles = Vec::new();
+    instruction.op.tiles(&mut |tile, _| tiles.push(*tile));
     let words = instruction.op.words();
     let elems: Vec<_> = tiles.iter().map(|tile| program.buffer(tile.buffer).elem).collect();
     let fits = memories.computes.iter().any(|rule| {

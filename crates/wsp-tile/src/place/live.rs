@@ -1,9 +1,9 @@
 //! Live ranges of buffers: from the first instruction to the last, over the whole loop where a loop carries a value.
 
-use crate::{BufferId, Extent, Loop, LoopId, Node, Op, Tile, TileProgram, Touch, Touched, UnitId};
+use crate::{BufferId, Extent, Loop, LoopId, Node, TileProgram, Touch, Touched, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::LocalId;
-use wsp_ir::{BinOp, Expr, ExprKind, Part};
+use wsp_ir::{BinOp, Expr, ExprKind};
 
 /// When a buffer is in use, in steps of the text.
 #[derive(Clone, Debug)]
@@ -177,7 +177,7 @@ fn is_guard(cond: &Expr, then: &[Node]) -> bool {
     let mut extents = BTreeSet::new();
     for node in then {
         if let Node::Run(instruction) = node {
-            tiles(&instruction.op, &mut |tile| {
+            instruction.op.tiles(&mut |tile, _| {
                 for extent in [tile.rows, tile.cols] {
                     if let Extent::Value { local, .. } = extent {
                         extents.insert(local);
@@ -197,18 +197,5 @@ fn tests_only(cond: &Expr, extents: &BTreeSet<LocalId>) -> bool {
                 && matches!(a.kind, ExprKind::Local(local) if extents.contains(&local))
         }
         _ => false,
-    }
-}
-
-fn tiles(op: &Op, f: &mut dyn FnMut(&Tile)) {
-    match op {
-        Op::Tile(op) => op.each(&mut |part| {
-            if let Part::Tile(tile, _) = part {
-                f(tile);
-            }
-        }),
-        Op::Move { dst, src } => [dst, src].into_iter().for_each(f),
-        Op::Reduce { src, .. } => f(src),
-        Op::LoadScalar { .. } | Op::StoreScalar { .. } => {}
     }
 }

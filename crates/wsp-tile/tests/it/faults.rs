@@ -175,6 +175,23 @@ fn what_a_load_does_not_write_is_not_read() {
 }
 
 #[test]
+fn extents_and_sizes_that_do_not_fit_a_buffer_are_found() {
+    let kernel = Kernel::new("VecTile<float, 4, 16> t; TLOAD(t, x, {0, 0}); TSTORE(y, t, {0, 0});");
+    let program = kernel.right(&core(), PingPong::Off);
+    for (rows, by_check, by_run) in [(5, 1713, 1713), (0, 1714, 1714)] {
+        let faulty = with_instructions(&program, |instruction| {
+            if let Op::Tile(wsp_ir::TileOp::Load { dst, .. }) = &mut instruction.op {
+                dst.rows = Extent::Known(rows);
+            }
+        });
+        found(&kernel, &faulty, [0; 4], Some(by_check), &[by_run]);
+    }
+    let mut faulty = program;
+    faulty.buffers[0].bytes = 64;
+    found(&kernel, &faulty, [0; 4], Some(1717), &[1713]);
+}
+
+#[test]
 fn a_fault_names_both_instructions() {
     let kernel = Kernel::new(LOOP);
     let memories = core();
