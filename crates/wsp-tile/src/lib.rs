@@ -26,6 +26,7 @@ mod order;
 mod place;
 mod program;
 mod specialise;
+mod verify;
 
 pub use check::check;
 pub use legalise::legalise;

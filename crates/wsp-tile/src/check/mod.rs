@@ -15,7 +15,7 @@ use wsp_diag::Diagnostic;
 
 /// What is wrong with the order, the addresses and the events of a program; nothing when all of it is right.
 pub fn check(program: &TileProgram, memories: &Memories) -> Vec<Diagnostic> {
-    let mut found = memories.verify();
+    let mut found = crate::verify::verify(program, memories);
     if !found.is_empty() {
         return found;
     }

@@ -52,7 +52,7 @@ pub struct TensorData {
 /// another buffer, an address or an index past an end, an extent of 0 or outside of its bounds, an expression without a value, or an element
 /// type that has no arithmetic here.
 pub fn run(program: &TileProgram, memories: &Memories, world: &mut World) -> Result<(), Diagnostic> {
-    if let Some(wrong) = memories.verify().into_iter().next() {
+    if let Some(wrong) = crate::verify::verify(program, memories).into_iter().next() {
         return Err(wrong);
     }
     let mut machine = Machine::new(program, memories, world);

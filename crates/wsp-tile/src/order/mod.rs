@@ -32,7 +32,7 @@ pub struct Ordered {
 /// # Errors
 /// What [`check()`] finds in the result: the program has no addresses, or those are wrong.
 pub fn order(program: &TileProgram, memories: &Memories) -> Result<Ordered, Vec<Diagnostic>> {
-    let wrong = memories.verify();
+    let wrong = crate::verify::verify(program, memories);
     if !wrong.is_empty() {
         return Err(wrong);
     }

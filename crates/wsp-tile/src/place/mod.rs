@@ -33,12 +33,16 @@ pub struct Placed {
 /// Gives every buffer of a program its addresses. Buffers that no instruction uses get none.
 ///
 /// # Errors
-/// More bytes are needed at one time than a memory has.
+/// More bytes are needed at one time than a memory has, or the program names what the table does not have.
 pub fn place(
     program: TileProgram,
     memories: &Memories,
     ping_pong: PingPong,
 ) -> Result<Placed, Vec<Diagnostic>> {
+    let wrong = crate::verify::verify(&program, memories);
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
     let mut program = program;
     let live = live::ranges(&program);
     let (mut used, mut found) = (Vec::new(), Vec::new());

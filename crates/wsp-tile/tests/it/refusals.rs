@@ -1,6 +1,7 @@
 //! What is refused, and what is said of it.
 
 use crate::bench::{Kernel, told};
+use crate::mutate::with_instructions;
 use crate::table::{MTE1, UB, core};
 use wsp_core::FuncId;
 use wsp_tile::{Known, Memories, PingPong, place, specialise};
@@ -98,6 +99,30 @@ fn tables_that_are_wrong() {
     wrong(|m| m.moves[0].unit.0 = 99, "unit 99");
     wrong(|m| m.computes[0].then = Some(m.computes[0].unit), "names a unit or memory that does not exist");
     wrong(|m| m.scalar.0 = 77, "unit 77 for scalars does not exist");
+}
+
+#[test]
+fn programs_of_another_table() {
+    let kernel = Kernel::new("VecTile<float, 2, 8> t; TLOAD(t, x, {0, 0}); TSTORE(y, t, {0, 0});");
+    let program = kernel.right(&core(), PingPong::Off);
+    let wrong = |change: fn(&mut wsp_tile::TileProgram), say: &str| {
+        let mut other = program.clone();
+        change(&mut other);
+        let stopped = kernel.interpreted(&other, &core(), [0; 4]).unwrap_err();
+        let placed = place(other.clone(), &core(), PingPong::Off).unwrap_err();
+        let ordered = wsp_tile::order(&other, &core()).unwrap_err();
+        for found in [placed, ordered, wsp_tile::check(&other, &core()), vec![stopped]] {
+            let text = told(&found);
+            assert!(
+                text.contains("error[WSP1700]: `k` does not fit the table `core`") && text.contains(say),
+                "{text}"
+            );
+        }
+    };
+    wrong(|program| program.buffers[0].memory.0 = 9, "`t` is in memory 9");
+    wrong(|program| program.buffers.clear(), "%0 has a tile in buffer 0 of 0");
+    wrong(|program| *program = with_instructions(program, |i| i.unit.0 = 30), "unit 30 does not exist");
+    wrong(|program| *program = with_instructions(program, |i| i.id += 1), "instruction 0 has the number 1");
 }
 
 #[test]

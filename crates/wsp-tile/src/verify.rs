@@ -1,0 +1,87 @@
+//! A program and a table that belong together: what every later step relies on.
+
+use crate::{EventId, Instruction, Memories, Node, Sync, TileProgram, UnitId, codes};
+use wsp_diag::Diagnostic;
+
+/// What a program names that the table or the program itself does not have; also what is wrong with the table.
+pub(crate) fn verify(program: &TileProgram, memories: &Memories) -> Vec<Diagnostic> {
+    let mut found = memories.verify();
+    if !found.is_empty() {
+        return found;
+    }
+    let mut cx = Checker { program, memories, found: Vec::new(), next: 0 };
+    for buffer in &program.buffers {
+        let known = buffer.memory.index() < memories.memories.len();
+        cx.require(known, || format!("`{}` is in memory {}", buffer.name, buffer.memory.0));
+        let turns = buffer.rotates.is_none_or(|of| of.0 < program.loops);
+        cx.require(turns && buffer.at.len() <= 2, || {
+            format!("`{}` has {} addresses by loop {:?}", buffer.name, buffer.at.len(), buffer.rotates)
+        });
+    }
+    cx.block(&program.body);
+    found.append(&mut cx.found);
+    found
+}
+
+struct Checker<'a> {
+    program: &'a TileProgram,
+    memories: &'a Memories,
+    found: Vec<Diagnostic>,
+    /// The number of the next instruction.
+    next: u32,
+}
+
+impl Checker<'_> {
+    fn require(&mut self, holds: bool, what: impl FnOnce() -> String) {
+        if !holds {
+            let message =
+                format!("`{}` does not fit the table `{}`: ", self.program.name, self.memories.name);
+            self.found.push(Diagnostic::error(codes::TABLE, message + &what()));
+        }
+    }
+
+    fn units(&mut self, units: impl IntoIterator<Item = UnitId>) {
+        for unit in units {
+            let known = unit.index() < self.memories.units.len();
+            self.require(known, || format!("unit {} does not exist", unit.0));
+        }
+    }
+
+    fn block(&mut self, nodes: &[Node]) {
+        for node in nodes {
+            match node {
+                Node::Run(instruction) => self.instruction(instruction),
+                Node::Sync(Sync::Set(event) | Sync::Wait(event)) => {
+                    self.units([event.from, event.to]);
+                    if let EventId::Parity { of, .. } = event.id {
+                        self.require(of.0 < self.program.loops, || format!("loop {} does not exist", of.0));
+                    }
+                }
+                Node::Sync(Sync::Barrier(unit)) => self.units([*unit]),
+                Node::Loop(inner) => {
+                    self.require(inner.id.0 < self.program.loops, || {
+                        format!("loop {} of {} loops", inner.id.0, self.program.loops)
+                    });
+                }
+                Node::Sync(Sync::BarrierAll) | Node::Set { .. } | Node::Name { .. } | Node::If { .. } => {}
+            }
+            node.blocks().for_each(|block| self.block(block));
+        }
+    }
+
+    fn instruction(&mut self, instruction: &Instruction) {
+        let (id, next) = (instruction.id, self.next);
+        self.next += 1;
+        self.require(id == next, || format!("instruction {next} has the number {id}"));
+        self.units(instruction.units());
+        let have = self.program.buffers.len();
+        let mut missing = None;
+        instruction.op.tiles(&mut |tile, _| {
+            if tile.buffer.index() >= have {
+                missing = Some(tile.buffer.0);
+            }
+        });
+        let buffer = missing.unwrap_or_default();
+        self.require(missing.is_none(), || format!("%{id} has a tile in buffer {buffer} of {have}"));
+    }
+}
