@@ -392,6 +392,7 @@ impl Op {
         let buffer = |tile: &Tile, reads, writes| touch(Touched::Buffer(tile.buffer), reads, writes);
         match self {
             Op::Tile(op) => {
+                let adds = matches!(op, TileOp::Store { add: true, .. });
                 let mut found = Vec::new();
                 op.each(&mut |part| match part {
                     wsp_ir::Part::Tile(tile, used) => {
@@ -400,7 +401,7 @@ impl Op {
                     }
                     wsp_ir::Part::Tensor(tensor, access) => {
                         let reads = access == wsp_core::AccessKind::Read;
-                        found.push(touch(Touched::Tensor(*tensor), reads, !reads));
+                        found.push(touch(Touched::Tensor(*tensor), reads || adds, !reads));
                     }
                     wsp_ir::Part::Number(..) | wsp_ir::Part::Place(_) => {}
                 });

@@ -7,6 +7,7 @@ use super::matrix::Matrix;
 use super::memory::rounded;
 use super::random;
 use crate::{Op, Tile, codes};
+use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, Const, Expr, Operand, Place, ReduceOp, TileOp};
 
 /// Indices of a selection from here on are not all exact in `f32`.
@@ -59,6 +60,13 @@ impl Machine<'_, '_> {
         Ok(())
     }
 
+    /// An element and a value, added in `f64`, as what is rounded once to the elements of the tensor.
+    fn sum(&self, tensor: wsp_core::TensorId, at: usize, value: f32) -> Result<f32, Fault> {
+        let data = self.tensor(tensor)?;
+        let sum = f64::from(data.values[at]) + f64::from(value);
+        Ok(if data.dtype == DType::F32 { sum as f32 } else { to_odd(sum) })
+    }
+
     /// A result of the extents that its tile has in the instruction.
     fn result(&mut self, dst: &Tile, result: Matrix, id: u32) -> Result<(), Fault> {
         let [rows, cols] = self.extents(dst)?;
@@ -101,8 +109,8 @@ impl Machine<'_, '_> {
                 })?;
                 self.put(dst, &value, id)
             }
-            TileOp::Store { tensor, src, at, rows, cols } => {
-                self.store_tile((*tensor, at), src, [rows, cols])
+            TileOp::Store { tensor, src, at, rows, cols, add } => {
+                self.store_tile((*tensor, at), src, [rows, cols], *add)
             }
             TileOp::Fill { dst, value, .. } => {
                 let [rows, cols] = self.extents(dst)?;
@@ -223,6 +231,7 @@ impl Machine<'_, '_> {
         (tensor, at): (wsp_core::TensorId, &Place),
         src: &Tile,
         most: [&Option<Expr>; 2],
+        add: bool,
     ) -> Result<(), Fault> {
         let value = self.matrix(src)?;
         for (have, most) in [value.rows, value.cols].into_iter().zip(most) {
@@ -237,7 +246,8 @@ impl Machine<'_, '_> {
         }
         for (r, c) in (0..value.rows).flat_map(|r| (0..value.cols).map(move |c| (r, c))) {
             let at = self.tensor_element(tensor, at, r, c)?;
-            self.store(tensor, at, value.get(r, c))?;
+            let value = if add { self.sum(tensor, at, value.get(r, c))? } else { value.get(r, c) };
+            self.store(tensor, at, value)?;
         }
         Ok(())
     }
@@ -333,4 +343,16 @@ fn reduced(op: ReduceOp, values: impl Iterator<Item = f32>) -> f32 {
         ReduceOp::ArgMax => best(&mut values, |x, y| x > y).map_or(op.neutral(), |(at, _)| at as f32),
         ReduceOp::ArgMin => best(&mut values, |x, y| x < y).map_or(op.neutral(), |(at, _)| at as f32),
     }
+}
+
+/// The `f32` next to `x` towards 0, with its last bit set where that is not exact, so that rounding it to fewer bits is rounding `x`
+/// (round to odd: Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
+fn to_odd(x: f64) -> f32 {
+    let near = x as f32;
+    let wide = f64::from(near);
+    if wide == x || !near.is_finite() {
+        return near;
+    }
+    let below = if wide.abs() > x.abs() { near.to_bits() - 1 } else { near.to_bits() };
+    f32::from_bits(below | 1)
 }
