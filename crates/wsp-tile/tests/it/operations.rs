@@ -39,7 +39,9 @@ fn call(row: &TileOpRow, word: &PtoWord) -> (String, &'static [u32]) {
         "transpose" => (format!("VecTile<float, 16, 8> r; {}", by_args()), PARTS),
         "load" => (format!("{wide} {name}(r, x, {{desc.b, 3}}, desc.d, 9);"), PARTS),
         "store" => {
-            let call = format!("VecTile<float, 8, 16> r; TMOV(r, t); TSTORE(y, u, {{19, 7}}); {name}(y, r, {{20, 5}});");
+            let call = format!(
+                "VecTile<float, 8, 16> r; TMOV(r, t); TSTORE(y, u, {{19, 7}}); {name}(y, r, {{20, 5}});"
+            );
             (call, PARTS)
         }
         "fill" => (format!("{wide} {name}(r, 2.5f, desc.d, 5);"), PARTS),
