@@ -1,7 +1,7 @@
 //! Arithmetic on constants, exactly as it is done at run time: checked for integers, rounded per operation for floats.
 
 use wsp_core::int::{self, Int as _};
-use wsp_ir::{BinOp, Const, ScalarTy};
+use wsp_ir::{BinOp, Const, Expr, ScalarTy};
 
 /// Why a constant expression has no value.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -14,6 +14,11 @@ pub(crate) enum Fault {
     Shift(i128),
     /// The value is outside the type it is converted to.
     Lossy(Const),
+}
+
+/// Whether a loop that counts from `start` to `end` has a round, where constants say so.
+pub(crate) fn has_round(start: &Expr, end: &Expr) -> Option<bool> {
+    start.as_const_int().zip(end.as_const_int()).map(|(start, end)| start < end)
 }
 
 fn fit(value: i128, ty: ScalarTy) -> Option<i128> {

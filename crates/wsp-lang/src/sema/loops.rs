@@ -3,6 +3,7 @@
 use super::Sema;
 use super::body::{Binding, Body, BodyKind, Loop};
 use super::codes;
+use super::consts::has_round;
 use super::convert::{common_type, constant};
 use super::diags::Res;
 use super::types::Head;
@@ -247,11 +248,6 @@ impl Sema<'_> {
         b.pop_scope();
         Ok(StmtKind::ScheduledFor { vars: vars?, body })
     }
-}
-
-/// Whether a loop that counts from `start` to `end` has a round, where constants say so.
-pub(crate) fn has_round(start: &Expr, end: &Expr) -> Option<bool> {
-    start.as_const_int().zip(end.as_const_int()).map(|(start, end)| start < end)
 }
 
 fn counted<'a>((init, cond, step, _): ForParts<'a>) -> Option<Counted<'a>> {

@@ -49,8 +49,8 @@ use wsp_diag::{Diagnostic, FileId, Span};
 use wsp_ir::Module;
 
 pub(crate) use builtins::{SEARCH_NAME, SEARCH_SOURCE};
+pub(crate) use consts::has_round;
 pub(crate) use globals::SLOT_ALIGN;
-pub(crate) use loops::has_round;
 
 /// Deepest recursion of the passes: through one tree, through constants that need each other, and through inline calls.
 const MAX_DEPTH: u32 = 3 * limits::MAX_NESTING;
