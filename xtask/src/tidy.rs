@@ -181,4 +181,26 @@ mod tests {
         assert!(has_header("#!/usr/bin/env python3\n\"\"\"What it is for.\"\"\"\n", "\"\"\""));
         assert!(!has_header("# What it is for.\nimport os\n", "\"\"\""));
     }
+
+    #[test]
+    fn files_in_cycles_are_among_what_is_checked() {
+        let root = std::env::temp_dir().join(format!("wsp-tidy-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("src")).expect("a folder is made");
+        let package = "[package]\nname = \"ring\"\nversion = \"0.0.0\"\nedition = \"2024\"\n";
+        let lock = "version = 4\n\n[[package]]\nname = \"ring\"\nversion = \"0.0.0\"\n";
+        let write =
+            |name: &str, text: &str| std::fs::write(root.join(name), text).expect("a file is written");
+        write("Cargo.toml", package);
+        write("Cargo.lock", lock);
+        write("src/lib.rs", "//! Files each of which uses the next one.\n");
+        for at in 0..9 {
+            write(&format!("src/f{at}.rs"), &format!("//! One.\nuse crate::f{};\n", (at + 1) % 9));
+        }
+        let found = check(&Project::at(&root));
+        std::fs::remove_dir_all(&root).expect("the folder is removed");
+        let faults = found.expect("the project is read").faults;
+        let told = |text: &str| faults.iter().any(|fault| fault.contains(text));
+        assert!(told("9 files of ring use each other in cycles, at most 8 may"), "{faults:#?}");
+        assert!(told("there is no crate `wsp-kernel` any more"), "{faults:#?}");
+    }
 }

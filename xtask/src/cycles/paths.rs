@@ -1,49 +1,114 @@
 //! Paths of modules in the code of a file.
 
-/// A path.
+use std::collections::BTreeSet;
+
+/// Words that the name of an item follows.
+const DEFINING: [&str; 8] = ["const", "enum", "fn", "static", "struct", "trait", "type", "union"];
+
+/// The paths of a file, and what it defines.
+#[derive(Default)]
+pub(super) struct Paths {
+    /// What `use` takes, wherever it stands in the file.
+    pub(super) uses: Vec<Use>,
+    /// All others as they are written, single names too.
+    pub(super) code: BTreeSet<Vec<String>>,
+    /// The names of its items, without those inside of others.
+    pub(super) defined: BTreeSet<String>,
+}
+
+/// A path of a `use`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Path {
+pub(super) struct Use {
     /// From the root of the crate on, if it begins with `crate`, `super` or `self`; else as if it began with a child.
     pub(super) full: Vec<String>,
-    /// The name that a `use` gives it.
+    /// The name that it gives; none of `*`.
     pub(super) name: Option<String>,
-    start: Start,
+    /// Whether it begins with `crate`, `super`, or a name that such a `use` gives.
+    pub(super) is_from_root: bool,
+    /// Whether it is `pub`, in full or in part, so that a `*` of the module takes it.
+    pub(super) is_public: bool,
 }
 
-/// What a path begins with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Start {
-    /// `crate` or `super`.
-    Root,
-    /// `self`, or a name: a child's, or another crate's.
-    Child,
-}
-
-impl Path {
-    /// Whether it begins with `crate` or `super`.
-    pub(super) fn is_from_root(&self) -> bool {
-        self.start == Start::Root
-    }
-}
-
-/// The paths of a file of some module: all that begin with `crate::` or `super::`, and all of `use`.
-pub(super) fn paths(code: &str, module: &[String]) -> Vec<Path> {
+/// The paths of a file of some module.
+pub(super) fn paths(code: &str, module: &[String]) -> Paths {
     let tokens = tokens(code);
-    let mut found = Vec::new();
-    let mut at = 0;
+    let mut found = Paths::default();
+    let (mut at, mut depth) = (0, 0usize);
     while at < tokens.len() {
-        let (of_use, rooted) = (tokens[at] == "use", ["crate", "super"].contains(&tokens[at]));
-        let begins = rooted && tokens.get(at + 1) == Some(&"::") && (at == 0 || tokens[at - 1] != "::");
-        if !of_use && !begins {
-            at += 1;
-            continue;
+        match tokens[at] {
+            "use" => {
+                let is_public = at > 0 && ["pub", ")"].contains(&tokens[at - 1]);
+                let mut tree =
+                    Tree { tokens: &tokens, at: at + 1, module, is_public, found: &mut found.uses };
+                tree.read(&[]);
+                at = tree.at;
+                continue;
+            }
+            "{" => depth += 1,
+            "}" => depth = depth.saturating_sub(1),
+            name if depth == 0 && is_word(name) && is_defined(&tokens[..at]) => {
+                _ = found.defined.insert(name.to_owned())
+            }
+            word if is_word(word) && is_start(&tokens[..at]) => {
+                let more = tokens[at + 1..].chunks_exact(2);
+                let more: Vec<&str> =
+                    more.take_while(|two| two[0] == "::" && is_word(two[1])).map(|two| two[1]).collect();
+                at += 2 * more.len();
+                found.code.insert([&[word][..], &more].concat().into_iter().map(str::to_owned).collect());
+            }
+            _ => {}
         }
-        let mut tree =
-            Tree { tokens: &tokens, at: at + usize::from(of_use), module, of_use, found: &mut found };
-        tree.read(&[]);
-        at = tree.at.max(at + 1);
+        at += 1;
     }
+    follow_names(&mut found.uses, module);
     found
+}
+
+/// The path from the root on, of one that begins with `crate` or `super` in a module.
+pub(super) fn from_root(path: &[String], module: &[String]) -> Option<Vec<String>> {
+    let ups = path.iter().take_while(|part| *part == "super").count();
+    match path.first()?.as_str() {
+        "crate" => Some(path[1..].to_vec()),
+        "super" => Some([&module[..module.len().saturating_sub(ups)], &path[ups..]].concat()),
+        _ => None,
+    }
+}
+
+/// Paths that begin with a name which another `use` gives from the root on begin there.
+fn follow_names(uses: &mut [Use], module: &[String]) {
+    for at in 0..uses.len() {
+        let Some(first) = uses[at].full.get(module.len()).filter(|_| !uses[at].is_from_root) else {
+            continue;
+        };
+        let other = uses.iter().find(|other| other.is_from_root && other.name.as_ref() == Some(first));
+        if let Some(other) = other {
+            let full = [&other.full, &uses[at].full[module.len() + 1..]].concat();
+            uses[at] = Use { full, is_from_root: true, ..uses[at].clone() };
+        }
+    }
+}
+
+/// Whether an item's name follows these tokens.
+fn is_defined(before: &[&str]) -> bool {
+    match before {
+        [.., "macro_rules", "!"] => true,
+        [.., last] => DEFINING.contains(last),
+        [] => false,
+    }
+}
+
+/// Whether a path may begin behind these tokens: a field, a method and a lifetime are none.
+fn is_start(before: &[&str]) -> bool {
+    match before {
+        [.., ".", "."] => true,
+        [.., last] => !["::", ".", "'"].contains(last),
+        [] => true,
+    }
+}
+
+/// Whether a token is a name or a keyword.
+fn is_word(token: &str) -> bool {
+    token.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
 /// Words, `::`, and single characters.
@@ -63,13 +128,13 @@ fn tokens(code: &str) -> Vec<&str> {
     found
 }
 
-/// A path that may fork in braces.
+/// The path of a `use`, which may fork in braces.
 struct Tree<'t> {
     tokens: &'t [&'t str],
     at: usize,
     module: &'t [String],
-    of_use: bool,
-    found: &'t mut Vec<Path>,
+    is_public: bool,
+    found: &'t mut Vec<Use>,
 }
 
 impl Tree<'_> {
@@ -79,9 +144,12 @@ impl Tree<'_> {
         loop {
             let token = self.tokens.get(self.at).copied().unwrap_or_default();
             match token {
-                "{" if self.of_use || !path.is_empty() => return self.branches(&path),
-                "*" => self.at += 1,
-                word if word.starts_with(|c: char| c.is_alphanumeric() || c == '_') => {
+                "{" => return self.branches(&path),
+                "*" => {
+                    self.at += 1;
+                    return self.leaf(path, true);
+                }
+                word if is_word(word) => {
                     path.push(word.to_owned());
                     self.at += 1;
                 }
@@ -92,7 +160,7 @@ impl Tree<'_> {
             }
             self.at += 1;
         }
-        self.leaf(path);
+        self.leaf(path, false);
     }
 
     fn branches(&mut self, before: &[String]) {
@@ -106,27 +174,21 @@ impl Tree<'_> {
         self.at += 1;
     }
 
-    fn leaf(&mut self, mut path: Vec<String>) {
+    fn leaf(&mut self, mut path: Vec<String>, is_star: bool) {
         if path.last().is_some_and(|last| last == "self") && path.len() > 1 {
             path.pop();
         }
-        let mut name = path.last().cloned();
-        if self.of_use && self.tokens.get(self.at) == Some(&"as") {
+        let mut name = path.last().cloned().filter(|_| !is_star);
+        if self.tokens.get(self.at) == Some(&"as") {
             name = self.tokens.get(self.at + 1).map(|name| (*name).to_owned());
             self.at += 2;
         }
-        let ups = path.iter().take_while(|part| *part == "super").count();
-        let (start, full) = match path.first().map(String::as_str) {
-            Some("crate") => (Start::Root, path[1..].to_vec()),
-            Some("super") => {
-                let parent = &self.module[..self.module.len().saturating_sub(ups)];
-                (Start::Root, [parent, &path[ups..]].concat())
-            }
-            Some("self") => (Start::Child, [self.module, &path[1..]].concat()),
-            Some(_) => (Start::Child, [self.module, &path].concat()),
-            None => return,
-        };
-        self.found.push(Path { full, name: name.filter(|_| self.of_use), start });
+        let Some(first) = path.first() else { return };
+        let rooted = from_root(&path, self.module);
+        let is_from_root = rooted.is_some();
+        let below = usize::from(first == "self");
+        let full = rooted.unwrap_or_else(|| [self.module, &path[below..]].concat());
+        self.found.push(Use { full, name, is_from_root, is_public: self.is_public });
     }
 }
 
@@ -134,37 +196,54 @@ impl Tree<'_> {
 mod tests {
     use super::*;
 
-    /// Paths from the root on, a `use` with its name.
-    fn of(code: &str) -> Vec<String> {
-        let module = ["a", "b"].map(str::to_owned);
-        let shown = |path: Path| {
-            let root = if path.is_from_root() { "crate" } else { "self" };
-            let name = path.name.map(|name| format!(" as {name}")).unwrap_or_default();
-            format!("{root}::{}{name}", path.full.join("::"))
+    fn of(code: &str) -> Paths {
+        paths(code, &["a", "b"].map(str::to_owned))
+    }
+
+    /// What `use` takes, with its names.
+    fn uses(code: &str) -> Vec<String> {
+        let shown = |path: &Use| {
+            let root = if path.is_from_root { "crate" } else { "self" };
+            let public = if path.is_public { "pub " } else { "" };
+            format!("{public}{root}::{} as {}", path.full.join("::"), path.name.as_deref().unwrap_or("*"))
         };
-        paths(code, &module).into_iter().map(shown).collect()
+        of(code).uses.iter().map(shown).collect()
     }
 
     #[test]
     fn trees_of_use_are_read_with_names() {
         assert_eq!(
-            of("pub(crate) use crate::{c::{self, d as e}, f::*}; use super::{g, h};"),
-            ["crate::c as c", "crate::c::d as e", "crate::f as f", "crate::a::g as g", "crate::a::h as h"]
+            uses("pub(crate) use crate::{c::{self, d as e}, f::*}; use super::{g, h};"),
+            [
+                "pub crate::c as c",
+                "pub crate::c::d as e",
+                "pub crate::f as *",
+                "crate::a::g as g",
+                "crate::a::h as h"
+            ]
         );
-        assert_eq!(of("use self::c::d;\nuse e::{f};"), ["self::a::b::c::d as d", "self::a::b::e::f as f"]);
+        assert_eq!(uses("use self::c::d;\nuse e::{f};"), ["self::a::b::c::d as d", "self::a::b::e::f as f"]);
     }
 
     #[test]
-    fn paths_in_code_are_those_from_the_root_on() {
+    fn a_use_that_begins_with_the_name_of_another_begins_where_that_does() {
         assert_eq!(
-            of(
-                "fn f(x: crate::c::D<u8>) -> super::E { $crate::g!(x, std::mem::take, pub(crate)); self.super_::x }"
-            ),
-            ["crate::c::D", "crate::a::E", "crate::g"]
+            uses("use e::{F, g::*}; use super::d as e; use e;"),
+            ["crate::a::d::F as F", "crate::a::d::g as *", "crate::a::d as e", "crate::a::d as e"]
         );
-        assert_eq!(
-            of("let x = super::super::c::d::<u8>() + crate::e { f: 1 };"),
-            ["crate::c::d", "crate::e"]
-        );
+    }
+
+    #[test]
+    fn paths_in_code_are_read_as_they_are_written() {
+        let code =
+            of("x(crate::c::D::<u8>::E, $crate::g!(), y.z.w, ..v::u, &'q str, self.super_::x, 1..2)").code;
+        let shown: Vec<String> = code.iter().map(|path| path.join("::")).collect();
+        assert_eq!(shown, ["crate::c::D", "crate::g", "self", "str", "u8", "v::u", "x", "y"]);
+    }
+
+    #[test]
+    fn a_file_defines_its_outer_items() {
+        let code = "pub const A: u8 = 0; fn b() { struct C; } mod d { enum E {} } macro_rules! f { () => {} } type G = B;";
+        assert_eq!(of(code).defined.into_iter().collect::<Vec<_>>(), ["A", "G", "b", "f"]);
     }
 }
