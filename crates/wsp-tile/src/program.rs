@@ -57,6 +57,14 @@ impl Extent {
             Extent::Known(n) | Extent::Value { high: n, .. } => n,
         }
     }
+
+    /// The variable, where a launch decides.
+    pub(crate) fn local(self) -> Option<LocalId> {
+        match self {
+            Extent::Known(_) => None,
+            Extent::Value { local, .. } => Some(local),
+        }
+    }
 }
 
 /// A buffer as an operand: its first `rows × cols` elements count.

@@ -5,6 +5,7 @@ use super::route::{Hindrance, Operand, choose, route};
 use super::{Legaliser, rest_of_tensor};
 use crate::display::tile_words;
 use crate::{Compute, Extent, Instruction, Node, Op, Side, Tile, UnitId, codes};
+use std::collections::BTreeMap;
 use wsp_core::int::Range;
 use wsp_core::{LocalId, TensorId};
 use wsp_diag::{Diagnostic, Span};
@@ -38,6 +39,7 @@ impl Legaliser<'_> {
     pub(super) fn tile_op(&mut self, op: &TileOp, span: Span, out: &mut Vec<Node>) {
         // Extents of operands as they are before; those of results as they will be.
         let mut given = Vec::new();
+        let begin = out.len();
         let resized: Vec<LocalId> = op.resizes().collect();
         let reads: Vec<LocalId> = op.reads().collect();
         for &tile in &resized {
@@ -51,6 +53,7 @@ impl Legaliser<'_> {
                 [(0, rows), (1, cols)].map(|(dim, value)| self.new_extent(tile, dim, &value, keep, out));
             given.push((tile, extents));
         }
+        let same = copies(&out[begin..]);
         let Ok(mut mapped) = op.map(&mut Operands { of: self });
         let mut which = Vec::new();
         op.each(&mut |part| {
@@ -74,7 +77,7 @@ impl Legaliser<'_> {
         self.inner_extent(&mut mapped, span, out);
         let mut body = Vec::new();
         self.placed(&mapped, span, &mut body);
-        let guards = guards(&mapped);
+        let guards = guards(&mapped, &same);
         let otherwise = if guards.is_empty() { Vec::new() } else { self.of_nothing(&mapped, span) };
         self.guarded(&guards, body, otherwise, span, out);
         for (tile, extents) in given {
@@ -182,7 +185,7 @@ impl Legaliser<'_> {
             );
         }
         let mut out = Vec::new();
-        self.guarded(&guards(&fill), body, Vec::new(), span, &mut out);
+        self.guarded(&guards(&fill, &BTreeMap::new()), body, Vec::new(), span, &mut out);
         out
     }
 
@@ -421,8 +424,8 @@ fn drop_counts(op: &mut TileOp<Tile>) {
 }
 
 /// Extents that may be 0 in a right program, so that the operation is skipped: those of the result, and those of operands where a
-/// result may have elements when they have none.
-fn guards(op: &TileOp<Tile>) -> Vec<Extent> {
+/// result may have elements when they have none. Of two that are the same number, that of the result counts.
+fn guards(op: &TileOp<Tile>, same: &BTreeMap<LocalId, LocalId>) -> Vec<Extent> {
     let by_operands = matches!(
         op,
         TileOp::Store { .. }
@@ -432,20 +435,34 @@ fn guards(op: &TileOp<Tile>) -> Vec<Extent> {
             | TileOp::Insert { .. }
             | TileOp::TopK { .. }
     );
-    let mut found: Vec<Extent> = Vec::new();
-    op.each(&mut |part| {
-        let Part::Tile(tile, used) = part else { return };
+    let (mut results, mut operands) = (Vec::new(), Vec::new());
+    op.each(&mut |part| match part {
         // A list may be empty before.
-        if used == TileUse::Listed || !(used.writes() || by_operands) {
-            return;
-        }
-        for extent in [tile.rows, tile.cols] {
-            if extent.low() == 0 && !found.iter().any(|have| value_of(*have) == value_of(extent)) {
-                found.push(extent);
-            }
-        }
+        Part::Tile(_, TileUse::Listed) => {}
+        Part::Tile(tile, used) if used.writes() => results.extend([tile.rows, tile.cols]),
+        Part::Tile(tile, _) if by_operands => operands.extend([tile.rows, tile.cols]),
+        _ => {}
     });
+    let number = |extent: Extent| value_of(extent).map_err(|local| *same.get(&local).unwrap_or(&local));
+    let mut found: Vec<Extent> = Vec::new();
+    for extent in results.into_iter().chain(operands) {
+        if extent.low() == 0 && !found.iter().any(|have| number(*have) == number(extent)) {
+            found.push(extent);
+        }
+    }
     found
+}
+
+/// Variables that these nodes give the value of another one, with that.
+fn copies(nodes: &[Node]) -> BTreeMap<LocalId, LocalId> {
+    let copy = |node: &Node| match node {
+        Node::Set { local, value } => match value.kind {
+            ExprKind::Local(of) => Some((*local, of)),
+            _ => None,
+        },
+        _ => None,
+    };
+    nodes.iter().filter_map(copy).collect()
 }
 
 fn value_of(extent: Extent) -> Result<u32, LocalId> {

@@ -3,7 +3,7 @@
 use crate::{BufferId, Extent, Loop, LoopId, Node, TileProgram, Touch, Touched, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::LocalId;
-use wsp_ir::{BinOp, Expr, ExprKind};
+use wsp_ir::{BinOp, Expr, ExprKind, TileUse};
 
 /// When a buffer is in use, in steps of the text.
 #[derive(Clone, Debug)]
@@ -158,7 +158,7 @@ fn exposed(nodes: &[Node], buffer: BufferId, reads: fn(&Touch) -> bool, written:
                 if exposed(then, buffer, reads, &mut yes) || exposed(otherwise, buffer, reads, &mut no) {
                     return true;
                 }
-                *written = yes && (no || is_guard(cond, then));
+                *written = yes && (no || is_guard(cond, then, buffer));
             }
             Node::Loop(inner) => {
                 // It may have no rounds.
@@ -172,19 +172,20 @@ fn exposed(nodes: &[Node], buffer: BufferId, reads: fn(&Touch) -> bool, written:
     false
 }
 
-/// Whether a condition only keeps instructions from extents of 0: the tiles that they would write have no elements then.
-fn is_guard(cond: &Expr, then: &[Node]) -> bool {
+/// Whether a condition only keeps the instructions that write a buffer from extents of 0: what they would write has no elements then,
+/// and nor has the tile. Extents of other tiles do not count: where those are 0, the buffer may hold an older value. A list of largest
+/// values does not change where the rows to select from have no elements.
+fn is_guard(cond: &Expr, then: &[Node], buffer: BufferId) -> bool {
     let mut extents = BTreeSet::new();
     for node in then {
-        if let Node::Run(instruction) = node {
-            instruction.op.tiles(&mut |tile, _| {
-                for extent in [tile.rows, tile.cols] {
-                    if let Extent::Value { local, .. } = extent {
-                        extents.insert(local);
-                    }
-                }
-            });
-        }
+        let Node::Run(instruction) = node else { continue };
+        let mut lists = false;
+        instruction.op.tiles(&mut |tile, used| lists |= tile.buffer == buffer && used == TileUse::Listed);
+        instruction.op.tiles(&mut |tile, used| {
+            if lists || (tile.buffer == buffer && used.writes()) {
+                extents.extend([tile.rows, tile.cols].into_iter().filter_map(Extent::local));
+            }
+        });
     }
     tests_only(cond, &extents)
 }

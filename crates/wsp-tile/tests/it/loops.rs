@@ -50,6 +50,31 @@ fn a_sum_that_a_loop_carries() {
 }
 
 #[test]
+fn a_tile_that_a_round_keeps_by_a_condition_on_another_tile() {
+    holds(&Kernel::new(
+        "VecTile<float, 8, 16> k; VecTile<float, 8, 16> o; VecTile<float, 8, 16> z;
+         TASSIGN(z, 1.0f); TASSIGN(o, 2.0f);
+         for (uint32_t i = 0; i < desc.a; i += 1) {
+             TLOAD(k, x, {i * 64, 0});
+             if (PTO_VALID_ROWS(k) > 0) { TADD(o, z, k); }
+             TSTORE(y, o, {i * 8, 0});
+         }",
+    ));
+}
+
+#[test]
+fn lists_of_rows_that_may_be_none() {
+    holds(&Kernel::new(
+        "VecTile<float, 4, 16> t; VecTile<float, 4, 8> values; VecTile<float, 4, 8> places;
+         for (uint32_t i = 0; i < desc.a; i += 1) {
+             TLOAD(t, x, {i * 4, 0}, desc.c + desc.b);
+             TTOPK(values, places, t, 0);
+             TSTORE(y, values, {i * 4, 0});
+         }",
+    ));
+}
+
+#[test]
 fn a_product_along_k_staged_in_a_memory_between() {
     holds(&Kernel::new(
         "LeftTile<float, 16, 8> l; RightTile<float, 8, 16> r; AccTile<float, 16, 16> acc;

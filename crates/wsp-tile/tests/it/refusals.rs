@@ -86,6 +86,24 @@ fn a_tile_that_may_be_read_before_it_is_written() {
 }
 
 #[test]
+fn a_condition_of_the_kernel_on_another_tile_is_no_write() {
+    let rows = "if (PTO_VALID_ROWS(k) > 0) { TADD(o, z, k); }";
+    for body in [
+        format!("TLOAD(k, x, {{desc.a * 64, 0}}); {rows} TSTORE(y, o, {{0, 0}});"),
+        format!(
+            "for (uint32_t i = 0; i < desc.a; i += 1) {{
+                 TLOAD(k, x, {{i * 64, 0}}); {rows} TSTORE(y, o, {{i * 40, 0}});
+             }}"
+        ),
+    ] {
+        let tiles = "VecTile<float, 8, 16> k; VecTile<float, 8, 16> o; VecTile<float, 8, 16> z;";
+        let kernel = Kernel::new(&format!("{tiles} TASSIGN(z, 1.0f); {body}"));
+        let text = refused(&kernel, &core());
+        assert!(text.contains("error[WSP1712]: `o` may be read before it is written"), "{text}");
+    }
+}
+
+#[test]
 fn tables_that_are_wrong() {
     let kernel = Kernel::new("VecTile<float, 2, 8> t; TLOAD(t, x, {0, 0}); TSTORE(y, t, {0, 0});");
     let wrong = |change: fn(&mut Memories), say: &str| {
