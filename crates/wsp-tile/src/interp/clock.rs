@@ -10,6 +10,8 @@ pub(super) struct Stamp {
     pub(super) unit: UnitId,
     time: u64,
     pub(super) instruction: u32,
+    /// Whether it is complete before any later instruction is handed out: a read by the unit of scalars.
+    at_once: bool,
 }
 
 /// Runs and waits of each unit that are known to be complete.
@@ -53,25 +55,23 @@ impl<'m> Clocks<'m> {
         self.memories.unit_name(unit)
     }
 
-    /// A unit begins an instruction.
-    pub(super) fn begin(&mut self, unit: UnitId, instruction: u32) -> Stamp {
+    /// A unit begins an instruction; `reads` says whether it only reads.
+    pub(super) fn begin(&mut self, unit: UnitId, instruction: u32, reads: bool) -> Stamp {
         self.runs[unit.index()] += 1;
-        Stamp { unit, time: self.runs[unit.index()], instruction }
+        let at_once = reads && unit == self.memories.scalar;
+        Stamp { unit, time: self.runs[unit.index()], instruction, at_once }
     }
 
     /// Whether a unit knows that an earlier run is complete.
     pub(super) fn knows(&self, unit: UnitId, stamp: &Stamp) -> bool {
-        self.known[unit.index()].runs[stamp.unit.index()] >= stamp.time
+        stamp.at_once || self.known[unit.index()].runs[stamp.unit.index()] >= stamp.time
     }
 
-    /// A unit has handed on its instruction; `reads` says whether it only read.
-    pub(super) fn end(&mut self, stamp: &Stamp, reads: bool) {
+    /// A unit has handed on its instruction.
+    pub(super) fn end(&mut self, stamp: &Stamp) {
         let at = stamp.unit.index();
         if self.memories.units[at].completes_in_order {
             self.known[at].runs[at] = stamp.time;
-        }
-        if stamp.unit == self.memories.scalar && reads {
-            self.known.iter_mut().for_each(|known| known.runs[at] = stamp.time);
         }
     }
 
@@ -90,7 +90,8 @@ impl<'m> Clocks<'m> {
     }
 
     fn learn(&mut self, unit: UnitId, more: &Clock) {
-        // The unit of scalars hands out the instructions of all, so all know what it knows.
+        // The unit of scalars hands out the instructions of all, so all know what it learns. What it wrote itself they do not: it
+        // sees that before it is complete.
         let all = unit == self.memories.scalar;
         for (at, known) in self.known.iter_mut().enumerate() {
             if all || at == unit.index() {
@@ -168,8 +169,10 @@ impl<'m> Clocks<'m> {
         self.flags.entry(key).or_default().last_wait = self.waits[at];
         self.known[at].waits[at] = self.waits[at];
         self.learn(event.to, &snapshot);
-        let own = self.known[at].clone();
-        self.learn(event.to, &own);
+        if event.to == self.memories.scalar {
+            let past = self.waits[at];
+            self.known.iter_mut().for_each(|known| known.waits[at] = past);
+        }
         Ok(())
     }
 

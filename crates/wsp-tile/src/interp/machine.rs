@@ -121,14 +121,15 @@ impl<'p, 'w> Machine<'p, 'w> {
 
     fn instruction(&mut self, instruction: &'p Instruction) -> Result<(), Fault> {
         let mut first = None;
+        let reads = instruction.op.touches().iter().all(|touch| !touch.writes);
         for unit in instruction.units() {
             if let Some(first) = first {
                 self.clocks.follow(first, unit);
             }
             first = Some(unit);
-            let stamp = self.clocks.begin(unit, instruction.id);
+            let stamp = self.clocks.begin(unit, instruction.id, reads);
             self.touch(&instruction.op, stamp)?;
-            self.clocks.end(&stamp, instruction.op.touches().iter().all(|touch| !touch.writes));
+            self.clocks.end(&stamp);
         }
         self.compute(&instruction.op, instruction.id)
     }

@@ -121,6 +121,27 @@ fn loops_in_loops_with_one_pair_of_units_do_not_share_an_event() {
 }
 
 #[test]
+fn what_the_unit_of_scalars_wrote_is_waited_for_whatever_it_reads_or_waits_for_since() {
+    let tiles = "VecTile<float, 1, 8> t; VecTile<float, 1, 8> u; TLOAD(u, x, {0, 0});";
+    for between in [
+        "float m = PTO_LOAD_SCALAR(x, {0, 0});",
+        "float m = TROWSUM(u);",
+        "TSTORE(y, u, {20, 0}); float m = PTO_LOAD_SCALAR(y, {20, 0});",
+    ] {
+        let kernel = Kernel::new(&format!(
+            "{tiles} PTO_STORE_SCALAR(y, 7.0f, {{0, 0}}); {between}
+             TLOAD(t, y, {{0, 0}}); TADDS(t, t, m); TSTORE(y, t, {{40, 0}});"
+        ));
+        let program = kernel.right(&core(), PingPong::Off);
+        kernel.agrees(&program, &core(), [0; 4]);
+        let from_scalars = |sync: Sync| matches!(sync, Sync::Set(e) | Sync::Wait(e) if e.from == S);
+        let faulty = without(&program, |_, sync| from_scalars(sync));
+        assert_ne!(faulty, program);
+        found(&kernel, &faulty, [0; 4], Some(1710), &[1710]);
+    }
+}
+
+#[test]
 fn an_operation_runs_on_the_unit_that_its_events_name() {
     let kernel = Kernel::new("VecTile<float, 4, 16> t; TCI(t, -3); TSTORE(y, t, {0, 0});");
     let program = kernel.right(&core(), PingPong::Off);
