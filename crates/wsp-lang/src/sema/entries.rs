@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use wsp_core::{DType, FuncId, LocalId, StructId, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
-    Consumer, Elem, Expr, ExprKind as Ir, Field, FuncKind, KernelEntry, KernelParam, LocalTy, ScalarTy,
-    ShapeOwner, Storage, StructDef,
+    Consumer, Elem, Expr, ExprKind as Ir, Field, FuncKind, KernelEntry, KernelParam, LocalTy, PtoWord,
+    ScalarTy, ShapeOwner, Storage, StructDef,
 };
 
 /// What the entry whose body is being lowered is given.
@@ -301,6 +301,20 @@ impl<'a> Sema<'a> {
                 "add a parameter `Tensor<{elem}> {name}`, or declare the tensor with `PTO_RESIDENT({name}, {elem}, …)`"
             ));
         Err(self.fail(d))
+    }
+
+    /// Refuses a store that adds in an entry: blocks of a launch run at the same time and have no order.
+    pub(crate) fn check_adds_here(&mut self, word: &PtoWord, callee: &Ident) -> Res<()> {
+        if self.given.is_none() || word.flag != Some("add") {
+            return Ok(());
+        }
+        let message = format!("`{}` cannot be used in a kernel of task graphs", word.name);
+        Err(self.fail(
+            Diagnostic::error(codes::NOT_HERE, message)
+                .at(callee.span, "blocks of a launch may add to the same elements at the same time")
+                .note("blocks have no order: additions would be lost, and a sum in `float` would differ from run to run")
+                .help("store what each block adds in a place of its own, `TSTORE(parts, tile, {get_block_idx()})`, and add these places in a kernel of one block"),
+        ))
     }
 
     /// A tensor of which single elements are loaded: of real numbers, in entries of integers too.

@@ -47,6 +47,7 @@ impl Sema<'_> {
         self.check_arity(callee, call.word.arity(), args.len(), span)?;
         let Some(row) = call.row else { return self.store_element(b, args) };
         self.check_order(b, call.word, args)?;
+        self.check_adds_here(call.word, callee)?;
         let mut from = Arguments {
             sema: self,
             b,

@@ -306,6 +306,16 @@ const ALONE: &[(u16, &str, &str)] = &[
         "a",
     ),
     (
+        134,
+        "PTO_SHAPE(a, n, 8) PTO_KERNEL_IMPL(k, Tensor<float> a) { VecTile<float, 1, 8> x; TASSIGN(x, 1.0f); TSTORE_ATOMIC_ADD(a, x, {0}); }",
+        "TSTORE_ATOMIC_ADD",
+    ),
+    (
+        134,
+        "PTO_SHAPE(a, n, 8) void add(VecTile<float, 1, 8>& x) { TSTORE_ATOMIC_ADD(a, x, {0}); } PTO_KERNEL_IMPL(k, Tensor<float> a) { VecTile<float, 1, 8> x; TASSIGN(x, 1.0f); add(x); }",
+        "TSTORE_ATOMIC_ADD",
+    ),
+    (
         130,
         "PTO_SHAPE(a, n, 8) PTO_KERNEL_IMPL(k, Tensor<double> a) { PTO_STORE_SCALAR(a, 1.0f, {0, 0}); }",
         "a",
