@@ -147,7 +147,7 @@ impl<'s> Crate<'s> {
             return named.find(|path| counts(path)).map(|path| path.full.clone());
         }
         let (name, module) = (name.to_owned(), &self.sources[file].module[..]);
-        let child = [module, &[name.clone()]].concat();
+        let child = [module, std::slice::from_ref(&name)].concat();
         if paths.defined.contains(&name) || self.files.contains_key(&child[..]) {
             return None;
         }
