@@ -5,7 +5,7 @@ use super::route::{Hindrance, Operand, choose, route};
 use super::{Legaliser, rest_of_tensor};
 use crate::display::tile_words;
 use crate::{Compute, Extent, Instruction, Node, Op, Side, Tile, UnitId, codes};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use wsp_core::int::Range;
 use wsp_core::{LocalId, TensorId};
 use wsp_diag::{Diagnostic, Span};
@@ -53,7 +53,7 @@ impl Legaliser<'_> {
                 [(0, rows), (1, cols)].map(|(dim, value)| self.new_extent(tile, dim, &value, keep, out));
             given.push((tile, extents));
         }
-        let same = copies(&out[begin..]);
+        let implied = above_zero_with_results(&out[begin..]);
         let Ok(mut mapped) = op.map(&mut Operands { of: self });
         let mut which = Vec::new();
         op.each(&mut |part| {
@@ -77,9 +77,11 @@ impl Legaliser<'_> {
         self.inner_extent(&mut mapped, span, out);
         let mut body = Vec::new();
         self.placed(&mapped, span, &mut body);
-        let guards = guards(&mapped, &same);
-        let otherwise = if guards.is_empty() { Vec::new() } else { self.of_nothing(&mapped, span) };
-        self.guarded(&guards, body, otherwise, span, out);
+        let (mut all, by_operands) = guards(&mapped, &implied);
+        let otherwise =
+            if by_operands.is_empty() { Vec::new() } else { self.of_nothing(&mapped, &all, span) };
+        all.extend(by_operands);
+        self.guarded(&all, body, otherwise, span, out);
         for (tile, extents) in given {
             let range = |extent: Extent| Range::new(extent.low().into(), extent.high().into());
             self.ranges.now.insert(tile, extents.map(range));
@@ -155,14 +157,28 @@ impl Legaliser<'_> {
         }
     }
 
-    /// What an operation on nothing leaves in a result that has elements.
-    fn of_nothing(&mut self, op: &TileOp<Tile>, span: Span) -> Vec<Node> {
-        let (dst, value) = match op {
-            TileOp::RowReduce { op, dst, src } if src.cols.low() == 0 => (*dst, op.neutral()),
-            TileOp::ColReduce { op, dst, src } if src.rows.low() == 0 => (*dst, op.neutral()),
-            TileOp::MatMul { dst, a, accumulate: false, .. } if a.cols.low() == 0 => (*dst, 0.0),
-            _ => return Vec::new(),
+    /// What an operation on nothing leaves in results that have elements: the neutral element, or 0. What it changes in place stays.
+    fn of_nothing(&mut self, op: &TileOp<Tile>, results: &[Extent], span: Span) -> Vec<Node> {
+        let value = match op {
+            TileOp::RowReduce { op, .. } | TileOp::ColReduce { op, .. } => op.neutral(),
+            _ => 0.0,
         };
+        let (mut new, mut read) = (Vec::new(), Vec::new());
+        op.each(&mut |part| match part {
+            Part::Tile(tile, TileUse::Written) => new.push(*tile),
+            Part::Tile(tile, used) if used.reads() => read.push(tile.buffer),
+            _ => {}
+        });
+        let mut out = Vec::new();
+        for dst in new.into_iter().filter(|dst| !read.contains(&dst.buffer)) {
+            let body = self.filled(dst, value, span);
+            self.guarded(results, body, Vec::new(), span, &mut out);
+        }
+        out
+    }
+
+    /// The instructions that fill a tile.
+    fn filled(&mut self, dst: Tile, value: f32, span: Span) -> Vec<Node> {
         let fill = TileOp::Fill {
             dst,
             value: Expr::new(ExprKind::Const(Const::Float(f64::from(value))), ScalarTy::F32, span),
@@ -184,9 +200,7 @@ impl Legaliser<'_> {
                     .help("give the extent a lower bound of 1"),
             );
         }
-        let mut out = Vec::new();
-        self.guarded(&guards(&fill, &BTreeMap::new()), body, Vec::new(), span, &mut out);
-        out
+        body
     }
 
     /// The instructions of an operation, in the memories of the rule that needs the fewest transfers.
@@ -423,46 +437,49 @@ fn drop_counts(op: &mut TileOp<Tile>) {
     }
 }
 
-/// Extents that may be 0 in a right program, so that the operation is skipped: those of the result, and those of operands where a
-/// result may have elements when they have none. Of two that are the same number, that of the result counts.
-fn guards(op: &TileOp<Tile>, same: &BTreeMap<LocalId, LocalId>) -> Vec<Extent> {
-    let by_operands = matches!(
-        op,
-        TileOp::Store { .. }
-            | TileOp::RowReduce { .. }
-            | TileOp::ColReduce { .. }
-            | TileOp::MatMul { .. }
-            | TileOp::Insert { .. }
-            | TileOp::TopK { .. }
-    );
-    let (mut results, mut operands) = (Vec::new(), Vec::new());
+/// Extents that may be 0, so that the operation is skipped: those of results, and those of operands that may be 0 where no result's is.
+/// `implied` are variables that are above 0 where those of results are.
+fn guards(op: &TileOp<Tile>, implied: &BTreeSet<LocalId>) -> (Vec<Extent>, Vec<Extent>) {
+    let (mut results, mut operands): (Vec<Extent>, Vec<Extent>) = (Vec::new(), Vec::new());
+    let mut add = |to: &mut Vec<Extent>, tile: &Tile, known: &[Extent]| {
+        for extent in [tile.rows, tile.cols] {
+            let have = |other: &Extent| value_of(*other) == value_of(extent);
+            if extent.low() == 0 && !known.iter().chain(&*to).any(have) {
+                to.push(extent);
+            }
+        }
+    };
     op.each(&mut |part| match part {
         // A list may be empty before.
-        Part::Tile(_, TileUse::Listed) => {}
-        Part::Tile(tile, used) if used.writes() => results.extend([tile.rows, tile.cols]),
-        Part::Tile(tile, _) if by_operands => operands.extend([tile.rows, tile.cols]),
+        Part::Tile(tile, used) if used.writes() && used != TileUse::Listed => add(&mut results, tile, &[]),
         _ => {}
     });
-    let number = |extent: Extent| value_of(extent).map_err(|local| *same.get(&local).unwrap_or(&local));
-    let mut found: Vec<Extent> = Vec::new();
-    for extent in results.into_iter().chain(operands) {
-        if extent.low() == 0 && !found.iter().any(|have| number(*have) == number(extent)) {
-            found.push(extent);
+    op.each(&mut |part| match part {
+        Part::Tile(tile, TileUse::Read) => add(&mut operands, tile, &results),
+        _ => {}
+    });
+    operands.retain(|extent| extent.local().is_none_or(|local| !implied.contains(&local)));
+    (results, operands)
+}
+
+/// Variables that are above 0 where the results' extents that these nodes set are: those that extents are, or are the smaller of.
+fn above_zero_with_results(nodes: &[Node]) -> BTreeSet<LocalId> {
+    fn of(value: &Expr, found: &mut BTreeSet<LocalId>) {
+        match &value.kind {
+            ExprKind::Local(local) => {
+                found.insert(*local);
+            }
+            ExprKind::Binary(BinOp::Min, a, b) => [a, b].into_iter().for_each(|e| of(e, found)),
+            _ => {}
+        }
+    }
+    let mut found = BTreeSet::new();
+    for node in nodes {
+        if let Node::Set { value, .. } = node {
+            of(value, &mut found);
         }
     }
     found
-}
-
-/// Variables that these nodes give the value of another one, with that.
-fn copies(nodes: &[Node]) -> BTreeMap<LocalId, LocalId> {
-    let copy = |node: &Node| match node {
-        Node::Set { local, value } => match value.kind {
-            ExprKind::Local(of) => Some((*local, of)),
-            _ => None,
-        },
-        _ => None,
-    };
-    nodes.iter().filter_map(copy).collect()
 }
 
 fn value_of(extent: Extent) -> Result<u32, LocalId> {

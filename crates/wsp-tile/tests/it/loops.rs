@@ -62,6 +62,26 @@ fn a_tile_that_a_round_keeps_by_a_condition_on_another_tile() {
     ));
 }
 
+/// A plain run stops where an operand has no elements and a result has; a tile program leaves what it changes in place, and fills what is new.
+#[test]
+fn an_operand_that_may_have_no_elements_is_guarded_as_results_are() {
+    let memories = core();
+    let run = |body: &str, b| {
+        let kernel = Kernel::new(&format!(
+            "VecTile<float, 8, 16> k; VecTile<float, 8, 16> o; VecTile<float, 8, 16> z;
+             TASSIGN(o, 3.0f); TASSIGN(z, 1.0f);
+             for (uint32_t j = 0; j < desc.b; j += 1) {{ TLOAD(k, x, {{j * 40, 16}}); {body} }}
+             TSTORE(y, o, {{0, 0}});"
+        ));
+        let program = kernel.right(&memories, PingPong::Off);
+        kernel.agrees(&program, &memories, [0, 2, 0, 0]);
+        kernel.interpreted(&program, &memories, [0, b, 0, 0]).unwrap()
+    };
+    let kept = "TADD(o, o, k);";
+    assert_eq!(run(kept, 3), run(kept, 2));
+    assert_eq!(run("TADD(o, z, k);", 3)[..16], [0.0; 16]);
+}
+
 #[test]
 fn lists_of_rows_that_may_be_none() {
     holds(&Kernel::new(

@@ -30,7 +30,7 @@ fn a_sum_of_two_tiles_becomes_transfers_an_instruction_and_events() {
             %1 MTE2: load b[b_rows.4 in 0..=8, 32], t1, [field1, 0] rows 0 cols 1
           set MTE2->V 0
           wait MTE2->V 0
-          if (a_rows.3 > 0)
+          if ((a_rows.3 > 0) && (b_rows.4 > 0))
             %2 V: binary add a[a_rows.3 in 0..=8, 32], a[a_rows.3 in 0..=8, 32], b[b_rows.4 in 0..=8, 32]
           set V->MTE3 0
           wait V->MTE3 0
