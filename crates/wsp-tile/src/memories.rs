@@ -138,6 +138,9 @@ pub struct Memories {
 /// Most units of a table: sets of units are words.
 pub const MAX_UNITS: usize = 32;
 
+/// Most memories of a table: their ids are bytes.
+const MAX_MEMORIES: usize = 256;
+
 impl Memories {
     /// A memory.
     ///
@@ -192,6 +195,10 @@ impl Memories {
         require(
             self.units.len() <= MAX_UNITS,
             format!("{} units; at most {MAX_UNITS} are possible", self.units.len()),
+        );
+        require(
+            self.memories.len() <= MAX_MEMORIES,
+            format!("{} memories; at most {MAX_MEMORIES} are possible", self.memories.len()),
         );
         require(unit(self.scalar), format!("unit {} for scalars does not exist", self.scalar.0));
         for m in &self.memories {

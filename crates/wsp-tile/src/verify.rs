@@ -1,6 +1,7 @@
 //! A program and a table that belong together: what every later step relies on.
 
-use crate::{EventId, Instruction, Memories, Node, Sync, TileProgram, UnitId, codes};
+use crate::{Buffer, EventId, Instruction, LoopId, Memories, Node, Sync, TileProgram, UnitId, codes};
+use std::collections::BTreeSet;
 use wsp_diag::Diagnostic;
 
 /// What a program names that the table or the program itself does not have; also what is wrong with the table.
@@ -9,14 +10,17 @@ pub(crate) fn verify(program: &TileProgram, memories: &Memories) -> Vec<Diagnost
     if !found.is_empty() {
         return found;
     }
-    let mut cx = Checker { program, memories, found: Vec::new(), next: 0 };
+    let mut cx = Checker { program, memories, found: Vec::new(), next: 0, loops: BTreeSet::new() };
     for buffer in &program.buffers {
         let known = buffer.memory.index() < memories.memories.len();
         cx.require(known, || format!("`{}` is in memory {}", buffer.name, buffer.memory.0));
-        let turns = buffer.rotates.is_none_or(|of| of.0 < program.loops);
-        cx.require(turns && buffer.at.len() <= 2, || {
+        let turns = buffer.rotates.is_none_or(|of| of.0 < program.loops && buffer.at.len() == 2);
+        cx.require(turns && buffer.at.len() <= 1 + usize::from(buffer.rotates.is_some()), || {
             format!("`{}` has {} addresses by loop {:?}", buffer.name, buffer.at.len(), buffer.rotates)
         });
+        if known {
+            cx.sizes(buffer);
+        }
     }
     cx.block(&program.body);
     found.append(&mut cx.found);
@@ -29,6 +33,8 @@ struct Checker<'a> {
     found: Vec<Diagnostic>,
     /// The number of the next instruction.
     next: u32,
+    /// Loops so far.
+    loops: BTreeSet<LoopId>,
 }
 
 impl Checker<'_> {
@@ -38,6 +44,19 @@ impl Checker<'_> {
                 format!("`{}` does not fit the table `{}`: ", self.program.name, self.memories.name);
             self.found.push(Diagnostic::error(codes::TABLE, message + &what()));
         }
+    }
+
+    /// Sizes are multiples of the granule; what is too large to count is refused by its size.
+    fn sizes(&mut self, buffer: &Buffer) {
+        let granule = self.memories.memory(buffer.memory).granule;
+        let whole = |bytes: u64| bytes == u64::MAX || bytes.is_multiple_of(granule);
+        let gaps = buffer.rows > 1 && buffer.cols > 1;
+        self.require(whole(buffer.bytes) && (!gaps || whole(buffer.row_bytes)), || {
+            format!(
+                "`{}` has {} bytes with rows of {}; the granule is {granule}",
+                buffer.name, buffer.bytes, buffer.row_bytes
+            )
+        });
     }
 
     fn units(&mut self, units: impl IntoIterator<Item = UnitId>) {
@@ -53,6 +72,9 @@ impl Checker<'_> {
                 Node::Run(instruction) => self.instruction(instruction),
                 Node::Sync(Sync::Set(event) | Sync::Wait(event)) => {
                     self.units([event.from, event.to]);
+                    self.require(event.from != event.to, || {
+                        format!("an event from unit {} to itself", event.from.0)
+                    });
                     if let EventId::Parity { of, .. } = event.id {
                         self.require(of.0 < self.program.loops, || format!("loop {} does not exist", of.0));
                     }
@@ -62,6 +84,8 @@ impl Checker<'_> {
                     self.require(inner.id.0 < self.program.loops, || {
                         format!("loop {} of {} loops", inner.id.0, self.program.loops)
                     });
+                    let first = self.loops.insert(inner.id);
+                    self.require(first, || format!("two loops have the number {}", inner.id.0));
                 }
                 Node::Sync(Sync::BarrierAll) | Node::Set { .. } | Node::Name { .. } | Node::If { .. } => {}
             }

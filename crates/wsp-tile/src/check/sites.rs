@@ -149,7 +149,7 @@ fn touched(program: &TileProgram, instruction: &Instruction, parity: &[(LoopId, 
                 let buffer = program.buffer(id);
                 let odd = parity.iter().any(|(of, odd)| *odd && Some(*of) == buffer.rotates);
                 let at = *buffer.at.get(usize::from(odd)).or(buffer.at.first())?;
-                Space::Memory(buffer.memory.0, at..at + buffer.bytes)
+                Space::Memory(buffer.memory.0, at..at.saturating_add(buffer.bytes))
             }
         };
         Some(Access { space, writes: touch.writes })

@@ -205,12 +205,18 @@ impl<'p, 'w> Machine<'p, 'w> {
         let buffer = self.program.buffer(tile.buffer);
         let odd = buffer.rotates.and_then(|of| self.rounds.get(&of)).is_some_and(|round| round % 2 == 1);
         let at = if odd { buffer.at.get(1) } else { buffer.at.first() };
-        match at {
-            Some(at) => {
-                Ok(Window { program: self.program, memories: self.memories, id: tile.buffer, at: *at })
-            }
-            None => Err(Fault::new(codes::ADDRESS, format!("`{}` has no address", buffer.name))),
+        let Some(at) = at.copied() else {
+            return Err(Fault::new(codes::ADDRESS, format!("`{}` has no address", buffer.name)));
+        };
+        let memory = self.memories.memory(buffer.memory);
+        if !at.is_multiple_of(memory.alignment) {
+            let message = format!(
+                "`{}` lies at byte {at} of {}, which asks for multiples of {}",
+                buffer.name, memory.name, memory.alignment
+            );
+            return Err(Fault::new(codes::ADDRESS, message));
         }
+        Ok(Window { program: self.program, memories: self.memories, id: tile.buffer, at })
     }
 
     /// Valid rows and columns, which are not 0.

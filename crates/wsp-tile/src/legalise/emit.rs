@@ -441,7 +441,7 @@ fn drop_counts(op: &mut TileOp<Tile>) {
 /// `implied` are variables that are above 0 where those of results are.
 fn guards(op: &TileOp<Tile>, implied: &BTreeSet<LocalId>) -> (Vec<Extent>, Vec<Extent>) {
     let (mut results, mut operands): (Vec<Extent>, Vec<Extent>) = (Vec::new(), Vec::new());
-    let mut add = |to: &mut Vec<Extent>, tile: &Tile, known: &[Extent]| {
+    let add = |to: &mut Vec<Extent>, tile: &Tile, known: &[Extent]| {
         for extent in [tile.rows, tile.cols] {
             let have = |other: &Extent| value_of(*other) == value_of(extent);
             if extent.low() == 0 && !known.iter().chain(&*to).any(have) {
@@ -454,9 +454,10 @@ fn guards(op: &TileOp<Tile>, implied: &BTreeSet<LocalId>) -> (Vec<Extent>, Vec<E
         Part::Tile(tile, used) if used.writes() && used != TileUse::Listed => add(&mut results, tile, &[]),
         _ => {}
     });
-    op.each(&mut |part| match part {
-        Part::Tile(tile, TileUse::Read) => add(&mut operands, tile, &results),
-        _ => {}
+    op.each(&mut |part| {
+        if let Part::Tile(tile, TileUse::Read) = part {
+            add(&mut operands, tile, &results);
+        }
     });
     operands.retain(|extent| extent.local().is_none_or(|local| !implied.contains(&local)));
     (results, operands)

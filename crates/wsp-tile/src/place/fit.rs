@@ -42,7 +42,7 @@ fn in_order(items: &[Item], order: &[usize], capacity: u64, alignment: u64) -> O
             if free.checked_add(items[next].bytes)? <= from {
                 break;
             }
-            free = free.max(to.next_multiple_of(alignment));
+            free = free.max(to.checked_next_multiple_of(alignment)?);
         }
         if free.checked_add(items[next].bytes)? > capacity {
             return None;

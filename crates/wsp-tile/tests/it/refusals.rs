@@ -1,10 +1,10 @@
 //! What is refused, and what is said of it.
 
 use crate::bench::{Kernel, told};
-use crate::mutate::with_instructions;
-use crate::table::{MTE1, UB, core};
+use crate::mutate::{with_instructions, with_syncs};
+use crate::table::{MTE1, MTE2, UB, core};
 use wsp_core::FuncId;
-use wsp_tile::{Known, Memories, PingPong, place, specialise};
+use wsp_tile::{Event, Head, Known, Loop, LoopId, Memories, Node, PingPong, Sync, UnitId, place, specialise};
 
 fn refused(kernel: &Kernel, memories: &Memories) -> String {
     told(&kernel.ordered(memories, PingPong::Off).unwrap_err())
@@ -116,7 +116,17 @@ fn tables_that_are_wrong() {
     wrong(|m| m.computes[0].ops.push("unary sqroot".into()), "no operation is called `unary sqroot`");
     wrong(|m| m.moves[0].unit.0 = 99, "unit 99");
     wrong(|m| m.computes[0].then = Some(m.computes[0].unit), "names a unit or memory that does not exist");
+    wrong(|m| m.memories = vec![m.memories[0].clone(); 300], "300 memories; at most 256 are possible");
     wrong(|m| m.scalar.0 = 77, "unit 77 for scalars does not exist");
+}
+
+/// With all events for one unit.
+fn to_unit(program: &wsp_tile::TileProgram, to: u8) -> wsp_tile::TileProgram {
+    with_syncs(program, |sync| match sync {
+        Sync::Set(event) => Sync::Set(Event { to: UnitId(to), ..event }),
+        Sync::Wait(event) => Sync::Wait(Event { to: UnitId(to), ..event }),
+        other => other,
+    })
 }
 
 #[test]
@@ -141,6 +151,24 @@ fn programs_of_another_table() {
     wrong(|program| program.buffers.clear(), "%0 has a tile in buffer 0 of 0");
     wrong(|program| *program = with_instructions(program, |i| i.unit.0 = 30), "unit 30 does not exist");
     wrong(|program| *program = with_instructions(program, |i| i.id += 1), "instruction 0 has the number 1");
+    wrong(|program| *program = to_unit(program, 40), "unit 40 does not exist");
+    wrong(|program| *program = to_unit(program, MTE2.0), "an event from unit 2 to itself");
+    wrong(|program| *program = with_syncs(program, |_| Sync::Barrier(UnitId(99))), "unit 99 does not exist");
+    wrong(|program| program.buffers[0].bytes = 100, "`t` has 100 bytes with rows of 32; the granule is 32");
+    wrong(|program| program.buffers[0].row_bytes = 36, "with rows of 36; the granule is 32");
+    let loops = |program: &mut wsp_tile::TileProgram| {
+        let empty = || {
+            let head = Head::While { cond: wsp_ir::Expr::u32(0, wsp_diag::Span::default()) };
+            Node::Loop(Loop { id: LoopId(0), head, body: Vec::new(), span: wsp_diag::Span::default() })
+        };
+        program.body.extend([empty(), empty()]);
+        program.loops = 1;
+    };
+    wrong(loops, "two loops have the number 0");
+    wrong(
+        |program| (program.loops, program.buffers[0].rotates) = (1, Some(LoopId(0))),
+        "`t` has 1 addresses by loop Some(LoopId(0))",
+    );
 }
 
 #[test]
