@@ -4,7 +4,8 @@
 //! it last; an instruction that touches what another unit touched, and does not know it to be complete, is a fault. A run without a fault has one
 //! result, whatever the units' speeds are.
 //!
-//! It shares nothing with [`crate::place()`], [`crate::order()`] and [`crate::check()`] but the program and the table.
+//! It shares nothing with [`crate::place()`], [`crate::order()`] and [`crate::check()`] but the program, the table and the test that the two
+//! belong together.
 
 mod clock;
 mod lists;

@@ -1,4 +1,5 @@
-//! A kernel with one task, as a tile program and as the plain run of `cpu_sim`, which has no code in common with it.
+//! A kernel with one task, as a tile program and as the plain run of `cpu_sim`. The two share the scalar functions of `wsp-ir`
+//! (`plain()`), and no other code that computes.
 
 use wsp_core::DType;
 use wsp_cpu::{LaunchOptions, Program};

@@ -1,8 +1,8 @@
 //! Faults that others published, each planted in a program of ours that has none.
 
-use crate::bench::Kernel;
+use crate::bench::{Kernel, told};
 use crate::mutate::{syncs, with_instructions, with_syncs, without, without_guards};
-use crate::table::{L1, MTE1, MTE2, S, UB, V, core};
+use crate::table::{L1, MTE1, MTE2, MTE3, S, UB, V, core};
 use wsp_diag::{Code, Diagnostic};
 use wsp_tile::{Event, EventId, Extent, Op, PingPong, Sync, TileProgram, check};
 
@@ -226,4 +226,70 @@ fn a_fault_names_both_instructions() {
     );
     assert!(stopped.notes.iter().any(|note| note.starts_with("%0 MTE2: load")), "{:?}", stopped.notes);
     assert!(stopped.notes.iter().any(|note| note.starts_with("%1 V: binary mul")), "{:?}", stopped.notes);
+}
+
+#[test]
+fn each_wrong_use_of_an_event_has_its_words() {
+    let kernel = Kernel::new("VecTile<float, 2, 8> t; TLOAD(t, x, {0, 0}); TSTORE(y, t, {0, 0});");
+    let program = kernel.right(&core(), PingPong::Off);
+    let said = |faulty: &TileProgram, memories: &wsp_tile::Memories, say: &str| {
+        let text = told(&check(faulty, memories));
+        assert!(text.contains("error[WSP1711]") && text.contains(say), "{text}");
+        assert_eq!(kernel.interpreted(faulty, memories, [0; 4]).unwrap_err().code, Code(1711), "{say}");
+    };
+    let unset = without(&program, |_, sync| matches!(sync, Sync::Set(_)));
+    said(&unset, &core(), "is waited for and may not be set");
+    let twice = with_syncs(&program, |sync| match sync {
+        Sync::Wait(event) => Sync::Set(event),
+        other => other,
+    });
+    said(&twice, &core(), "may be set while it is set");
+    let mut fewer = core();
+    fewer.events.without.push((MTE2, MTE3));
+    said(&program, &fewer, "does not exist between these units");
+    fewer.events = wsp_tile::Events { per_pair: 7, without: Vec::new() };
+    let high = |event: Event| Event { id: EventId::One(7), ..event };
+    let over = with_syncs(&program, |sync| match sync {
+        Sync::Set(event) => Sync::Set(high(event)),
+        Sync::Wait(event) => Sync::Wait(high(event)),
+        other => other,
+    });
+    said(&over, &fewer, "does not exist; there are 7");
+}
+
+#[test]
+fn addresses_that_no_memory_has_are_faults_and_no_panics() {
+    let kernel = Kernel::new("VecTile<float, 2, 8> t; TLOAD(t, x, {0, 0}); TSTORE(y, t, {0, 0});");
+    let program = kernel.right(&core(), PingPong::Off);
+    for (at, bytes, by_run) in [(4, 64, 1717), (u64::MAX - 31, 64, 1713), (0, u64::MAX, 0)] {
+        let mut faulty = program.clone();
+        (faulty.buffers[0].at, faulty.buffers[0].bytes) = (vec![at], bytes);
+        assert!(codes(&check(&faulty, &core())).contains(&1717), "{at} {bytes}");
+        let stopped = kernel.interpreted(&faulty, &core(), [0; 4]);
+        assert_eq!(stopped.map_or_else(|stopped| stopped.code.0, |_| 0), by_run, "{at} {bytes}");
+    }
+}
+
+#[test]
+fn a_tensor_that_was_stored_to_is_waited_for() {
+    let kernel = Kernel::new(
+        "VecTile<float, 2, 8> t; VecTile<float, 2, 8> u;
+         TLOAD(t, x, {0, 0}); TSTORE(y, t, {0, 0}); TLOAD(u, y, {0, 0}); TSTORE(y, u, {8, 0});",
+    );
+    let program = kernel.right(&core(), PingPong::Off);
+    kernel.agrees(&program, &core(), [0; 4]);
+    let faulty = without(&program, |_, sync| is_of(sync, MTE3, MTE2));
+    assert_ne!(faulty, program);
+    found(&kernel, &faulty, [0; 4], Some(1710), &[1710]);
+}
+
+#[test]
+fn a_write_waits_for_the_reads_before_it() {
+    let kernel = Kernel::new(LOOP);
+    let program = kernel.right(&core(), PingPong::Off);
+    let faulty = without(&program, |_, sync| is_of(sync, V, MTE2));
+    assert_ne!(faulty, program);
+    found(&kernel, &faulty, [2, 0, 0, 0], Some(1710), &[1710]);
+    let stopped = kernel.interpreted(&faulty, &core(), [2, 0, 0, 0]).unwrap_err();
+    assert!(stopped.message.ends_with("does not wait for %1 on V, which reads there"), "{stopped:?}");
 }
