@@ -161,6 +161,19 @@ def test_numbers_of_f64_have_all_their_digits():
     np.testing.assert_array_equal(run_on(fill, x, want), want)
 
 
+def test_a_mask_of_f64_chooses_among_values_of_f32():
+    @kernel
+    def choose(x: In, z: In, y: Out):
+        mask = pto.load(x) > 0.7
+        narrow = pto.where(mask, pto.cast(pto.load(x), f32), 0.1)
+        y[...] = pto.where(mask, narrow, pto.load(z)) + pto.where(mask, 0.2, 0.1)
+
+    x, z = normal(ROWS, COLS), np.full((1, 1), 0.3, np.float32)
+    values = np.float32([0.2, 0.1])
+    want = np.where(x > 0.7, x.astype(np.float32), z) + np.where(x > 0.7, values[0], values[1])
+    np.testing.assert_array_equal(run_on(choose, x, want, z=z), want)
+
+
 def test_reductions_and_products_are_in_f64():
     @kernel
     def rows(x: In, y: Out):

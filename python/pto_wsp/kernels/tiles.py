@@ -307,14 +307,14 @@ def _beside(
     """The right operand of a choice by a mask, its tiles, and whether all rows and columns are valid."""
     span = cx.span(at)
     if is_number(b):
-        return {"scalar": expr(cx, b, number_type(left.elem), span)}, [], mask.full
+        return {"scalar": expr(cx, b, number_type(result_elem(mask, left)), span)}, [], mask.full
     assert isinstance(b, TileVal)
     how = _fit(mask, b)
     if how is None:
         raise _shapes(cx, "where", mask, b, at)
     full = _kept_full(how, mask, b)
-    if how == "single" and b.elem == "f64" and left.elem != "f64":
-        # The number has the type of `left`, which does not hold it.
+    if how == "single" and "f64" in (mask.elem, left.elem, b.elem):
+        # As a number it would have another type than `b` or what it meets.
         b = _spread(cx, how, b, mask, span)
         how = "tile"
     return _operand(cx, how, left, b, span), [b], full

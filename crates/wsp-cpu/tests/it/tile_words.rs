@@ -102,6 +102,26 @@ fn random_numbers_are_those_of_the_sequence() {
     assert_ne!(stored("TRANDOM(t, 1, 0, 8);").unwrap(), have);
 }
 
+#[test]
+fn a_number_is_double_where_any_tile_of_the_operation_is() {
+    let zero = |body: &str| format!("VecTile<double, 4, 8> b; TASSIGN(b, 0.0); double m = 0.1; {body}");
+    for (body, want) in [
+        ("TASSIGN(x, 1.0f); TADDS(b, x, m); TSUBS(b, b, 1.0 + 0.1); TMULS(b, b, 1e15); TCVT(t, b);", 0.0),
+        ("TASSIGN(x, 0.0f); TADDS(b, x, 1e300); TMULS(b, b, 1e-300); TCVT(t, b);", 1.0),
+        ("TCLAMP(b, t, m, m); TSUBS(b, b, 0.1); TMULS(b, b, 1e15); TCVT(t, b);", 0.0),
+        ("TASSIGN(x, 0.0f); TSEL(b, x, x, m); TSUBS(b, b, 0.1); TMULS(b, b, 1e15); TCVT(t, b);", 0.0),
+        ("VecTile<double, 4, 8> e; TSEL(e, b, t, m); TSUBS(e, e, 0.1); TMULS(e, e, 1e15); TCVT(t, e);", 0.0),
+        ("TASSIGN(x, 0.1f); TCMP_EQ(b, x, m); TCVT(t, b);", 0.0),
+    ] {
+        let body = zero(body);
+        assert_eq!(
+            stored(&body).unwrap_or_else(|found| panic!("{body}\n{found}")),
+            of(|_, _| want),
+            "{body}"
+        );
+    }
+}
+
 /// A body, and the value of `t` that it leaves in a row and column.
 type Case<'a> = (&'a str, &'a dyn Fn(usize, usize) -> f64);
 

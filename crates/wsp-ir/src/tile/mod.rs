@@ -137,8 +137,8 @@ pub trait TileSource<T, E, P> {
 
     /// A tile.
     fn tile(&mut self, field: &'static str) -> Result<T, Self::Error>;
-    /// A number of a type; where that is `f32`, it meets the tile that was asked for last, and has the type that
-    /// [`Elem::operand`](crate::Elem::operand) gives for its elements.
+    /// A number of a type; where that is `f32`, it meets the tiles of the operation, and is `f64` where
+    /// [`Elem::operand`](crate::Elem::operand) is for one of them.
     fn number(&mut self, field: &'static str, ty: ScalarTy) -> Result<E, Self::Error>;
     /// A number of a type that may be left out.
     fn optional(&mut self, field: &'static str, ty: ScalarTy) -> Result<Option<E>, Self::Error>;

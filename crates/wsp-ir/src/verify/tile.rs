@@ -20,18 +20,14 @@ impl<'m> Checker<'m> {
 
     pub(super) fn tile_op(&mut self, op: &'m TileOp, span: Span) {
         let (mut tiles, mut ty, mut accessed) = (Vec::new(), None::<&TileTy>, None);
+        let (mut numbers, mut double) = (Vec::new(), false);
         op.each(&mut |part| match part {
             Part::Tile(tile, _) => {
                 ty = self.tile(*tile, span);
+                double |= ty.is_some_and(|ty| ty.elem.operand() == ScalarTy::F64);
                 tiles.push(*tile);
             }
-            Part::Number(number, need, what) => {
-                let need = match (need, ty) {
-                    (ScalarTy::F32, Some(tile)) => tile.elem.operand(),
-                    _ => need,
-                };
-                self.typed(number, need, rule::TILE_SCALAR, what);
-            }
+            Part::Number(number, need, what) => numbers.push((number, need, what)),
             Part::Tensor(tensor, _) => accessed = Some(*tensor),
             Part::Place(at) => {
                 if let Some(tensor) = accessed {
@@ -39,6 +35,10 @@ impl<'m> Checker<'m> {
                 }
             }
         });
+        for (number, need, what) in numbers {
+            let need = if need == ScalarTy::F32 && double { ScalarTy::F64 } else { need };
+            self.typed(number, need, rule::TILE_SCALAR, what);
+        }
         if let Some(why) = op.apart() {
             let distinct = (1..tiles.len()).all(|i| !tiles[..i].contains(&tiles[i]));
             self.require(distinct, rule::TILE, span, || why.into());

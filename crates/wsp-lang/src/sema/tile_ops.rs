@@ -176,12 +176,16 @@ impl<'s> Arguments<'s, '_> {
         self.keep(number).unwrap_or_else(|| Expr::u32(0, e.span))
     }
 
-    /// The type of a number that the form has as `ty`.
+    /// The type of a number that the form has as `ty`: `double` in an operation that has a tile of `double`, wherever it stands.
     fn type_of(&self, ty: ScalarTy) -> ScalarTy {
-        match (ty, self.tile) {
-            (ScalarTy::F32, Some(tile)) => self.sema.tile_ty(self.b, tile).elem.operand(),
-            _ => ty,
-        }
+        let double = |e: &ast::Expr| match &e.kind {
+            ExprKind::Name(name) => match self.b.find(name) {
+                Some(Binding::Tile(tile)) => self.sema.tile_ty(self.b, *tile).elem.operand() == ScalarTy::F64,
+                _ => false,
+            },
+            _ => false,
+        };
+        if ty == ScalarTy::F32 && self.args.iter().any(double) { ScalarTy::F64 } else { ty }
     }
 
     /// The tile in `PTO_TRANSPOSE`.
