@@ -245,7 +245,16 @@ fn element(
         (Elem::Of(_), Some(array)) if array.dtype() == DType::F32 || array.dtype().is_short_float() => {
             Ok(array.dtype())
         }
-        (Elem::Of(_), Some(array)) => Err(faults::wrong_float(name.unwrap_or(&tensor.name), array.dtype())),
+        (Elem::Of(_), Some(array)) => {
+            let (name, found) = (name.unwrap_or(&tensor.name), array.dtype());
+            let fault = faults::wrong_float(name, found);
+            Err(match &inputs.module.entry {
+                Some(_) if found == DType::F64 => {
+                    fault.help(format!("or declare it as `Tensor<double> {name}` in the host entry"))
+                }
+                _ => fault,
+            })
+        }
         (Elem::Of(_), None) => match tensor.storage {
             Storage::CacheKeys(cache) | Storage::CacheValues(cache) => {
                 let Some(cache) = &inputs.caches[cache.index()] else { return Ok(DType::F32) };
