@@ -400,7 +400,6 @@ impl Op {
         let buffer = |tile: &Tile, reads, writes| touch(Touched::Buffer(tile.buffer), reads, writes);
         match self {
             Op::Tile(op) => {
-                let adds = matches!(op, TileOp::Store { add: true, .. });
                 let mut found = Vec::new();
                 op.each(&mut |part| match part {
                     wsp_ir::Part::Tile(tile, used) => {
@@ -408,8 +407,9 @@ impl Op {
                         found.push(Touch { needs: used.reads(), ..buffer(tile, reads, used.writes()) });
                     }
                     wsp_ir::Part::Tensor(tensor, access) => {
-                        let reads = access == wsp_core::AccessKind::Read;
-                        found.push(touch(Touched::Tensor(*tensor), reads || adds, !reads));
+                        let reads = op.accesses().any(|(_, kind)| kind == wsp_core::AccessKind::Read);
+                        let writes = access != wsp_core::AccessKind::Read;
+                        found.push(touch(Touched::Tensor(*tensor), reads, writes));
                     }
                     wsp_ir::Part::Number(..) | wsp_ir::Part::Place(_) => {}
                 });

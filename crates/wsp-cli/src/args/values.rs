@@ -20,7 +20,7 @@ pub enum Setting {
     Param(String, ParamValue),
 }
 
-/// Cores of a simulated device, as far as they are given.
+/// Cores of a simulated device: those that an option gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Cores {
     /// Cube cores.

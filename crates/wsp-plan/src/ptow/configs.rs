@@ -1,4 +1,4 @@
-//! What each AICPU is told beside the program.
+//! What each AICPU gets beside the program.
 
 use super::dispatch::{DispatchPlan, enough};
 use super::{Lowered, codes};
