@@ -2,13 +2,13 @@
 
 use super::super::runtime::measure::Moment;
 use super::hosts::Sum;
-use std::collections::BTreeMap;
 use wsp_core::ptow::DispatchConfig;
 use wsp_core::ptow::interp::{Interpreter, Mode, Progress, workspace_words};
 use wsp_core::ptow::prefix::Prefixes;
 use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::workload::WorkloadModule;
 use wsp_ir::workload::text::parse;
+use wsp_ordered::OrderedMap;
 use wsp_plan::ParamValue;
 use wsp_plan::ptow::{self, LaunchData, Lowered, dispatch_configs, lower, prefix_sums};
 use wsp_plan::target::CPU_SIM;
@@ -35,14 +35,14 @@ pub(super) struct Took {
 impl Nest {
     /// A program from its source and values of its parameters.
     pub(super) fn new(source: &str, set: &[(&str, u64)]) -> Result<Nest, String> {
-        Nest::with_tables(source, set, &BTreeMap::new())
+        Nest::with_tables(source, set, &OrderedMap::new())
     }
 
     /// A program from its source, values of its parameters and tables.
     pub(super) fn with_tables(
         source: &str,
         set: &[(&str, u64)],
-        tables: &BTreeMap<String, Vec<i64>>,
+        tables: &OrderedMap<String, Vec<i64>>,
     ) -> Result<Nest, String> {
         let (module, found) = parse("nest.wsp", source, &mut SourceMap::default());
         let Some(module) = module else { return Err(first(found)) };

@@ -6,18 +6,18 @@
 
 use nix::sys::signal::{SigSet, Signal};
 use rustix::process::{Pid, WaitOptions, kill_process_group, waitpid};
-use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use wsp_ordered::OrderedMap;
 
 /// What a signal that ends the program takes with it.
-static REGISTER: Mutex<Register> = Mutex::new(Register { next: 0, items: BTreeMap::new(), over: false });
+static REGISTER: Mutex<Register> = Mutex::new(Register { next: 0, items: OrderedMap::new(), over: false });
 
 struct Register {
     next: u64,
-    items: BTreeMap<u64, Item>,
+    items: OrderedMap<u64, Item>,
     /// Whether outputs have their names: the program is about to end by itself.
     over: bool,
 }
@@ -115,7 +115,7 @@ fn leave(register: MutexGuard<'static, Register>, status: i32) -> ! {
 }
 
 /// Processes before what they may still write into, which could not be removed else.
-fn in_order(items: &BTreeMap<u64, Item>) -> impl Iterator<Item = &Item> {
+fn in_order(items: &OrderedMap<u64, Item>) -> impl Iterator<Item = &Item> {
     let of = |groups: bool| items.values().filter(move |item| matches!(item, Item::Group(_)) == groups);
     of(true).chain(of(false))
 }
@@ -197,7 +197,7 @@ mod tests {
         let folder = || Item::Folder(PathBuf::from("folder"));
         let group = || Item::Group(Pid::INIT);
         let items =
-            BTreeMap::from([(0, folder()), (1, group()), (2, Item::File(PathBuf::new())), (3, group())]);
+            OrderedMap::from([(0, folder()), (1, group()), (2, Item::File(PathBuf::new())), (3, group())]);
         let groups: Vec<bool> = in_order(&items).map(|item| matches!(item, Item::Group(_))).collect();
         assert_eq!(groups, [true, true, false, false]);
     }

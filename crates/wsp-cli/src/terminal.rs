@@ -3,10 +3,10 @@
 use crate::args::{Color, Format, MessageArgs};
 use crate::files::written;
 use pto_wsp::catalog::to_json;
-use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 use wsp_core::limits;
 use wsp_diag::{Diagnostic, Severity, SourceMap, render};
+use wsp_ordered::OrderedMap;
 
 /// Diagnostics with one code and one message that are printed: more of them say nothing new.
 const MOST_ALIKE: usize = 5;
@@ -83,7 +83,7 @@ impl Terminal {
 
 /// All but those that say what [`MOST_ALIKE`] others have said before them, of other places.
 fn distinct(diagnostics: &[Diagnostic]) -> Vec<&Diagnostic> {
-    let mut said: BTreeMap<(u16, &str), usize> = BTreeMap::new();
+    let mut said: OrderedMap<(u16, &str), usize> = OrderedMap::new();
     let mut shown = Vec::new();
     for one in diagnostics {
         let before = said.entry((one.code.0, one.message.as_str())).or_default();

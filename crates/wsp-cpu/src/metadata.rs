@@ -1,8 +1,8 @@
 //! What binding looks at of the arrays of a launch: element types, shapes, and the elements of integers.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use wsp_core::DType;
+use wsp_ordered::OrderedMap;
 use wsp_plan::{Array, Arrays};
 
 /// Arrays by the names of the host entry's parameters, as far as planning looks at them: whole arrays, and such of which only
@@ -12,7 +12,7 @@ use wsp_plan::{Array, Arrays};
 /// [`Arrays`] are metadata of themselves.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata<'a> {
-    facts: BTreeMap<Cow<'a, str>, ArrayFact<'a>>,
+    facts: OrderedMap<Cow<'a, str>, ArrayFact<'a>>,
 }
 
 /// An array as far as it is known.

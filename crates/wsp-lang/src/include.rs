@@ -2,12 +2,12 @@
 
 use crate::codes;
 use crate::tokens::{self, Include, Lexed};
-use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 use wsp_core::limits::MAX_SOURCE_BYTES;
 use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, FileId, SourceMap, Span};
+use wsp_ordered::OrderedSet;
 
 /// Most files of one compilation.
 pub(crate) const MAX_FILES: usize = 64;
@@ -31,7 +31,7 @@ pub(crate) fn closure(
     reports: &mut Vec<Diagnostic>,
 ) -> Vec<Loaded> {
     let mut loader =
-        Loader { sources, read, reports, known: BTreeSet::new(), open: Vec::new(), loaded: Vec::new() };
+        Loader { sources, read, reports, known: OrderedSet::new(), open: Vec::new(), loaded: Vec::new() };
     let path = plain(Path::new(name));
     loader.known.insert(path.clone());
     loader.file(name, path, text);
@@ -43,7 +43,7 @@ struct Loader<'a, 'r> {
     read: &'a mut Reader<'r>,
     reports: &'a mut Vec<Diagnostic>,
     /// Every file so far.
-    known: BTreeSet<PathBuf>,
+    known: OrderedSet<PathBuf>,
     /// The files that are being read: each includes the next at a place.
     open: Vec<(PathBuf, Span)>,
     loaded: Vec<Loaded>,

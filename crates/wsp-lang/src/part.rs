@@ -2,10 +2,10 @@
 
 use crate::codes;
 use crate::include::Reader;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
+use wsp_ordered::OrderedMap;
 
 /// Most files of a folder that are looked at.
 const MOST_BESIDE: usize = 256;
@@ -32,7 +32,7 @@ pub fn part_of_programs(
     let mut beside = list(path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new(".")));
     beside.retain(|file| file.extension().is_some_and(|ending| ending == "pto"));
     beside.sort();
-    let beside: BTreeMap<String, String> = beside
+    let beside: OrderedMap<String, String> = beside
         .into_iter()
         .take(MOST_BESIDE)
         .filter_map(|file| Some((file.file_name()?.to_str()?.to_owned(), read(&file).ok()?)))
@@ -56,7 +56,7 @@ pub fn part_of_programs(
 }
 
 /// The programs among `files` that include `part`, directly or by way of others; texts by name.
-fn users<'a>(part: &str, files: &'a BTreeMap<String, String>) -> Vec<&'a str> {
+fn users<'a>(part: &str, files: &'a OrderedMap<String, String>) -> Vec<&'a str> {
     let mut parts = vec![part];
     let mut at = 0;
     while let Some(&part) = parts.get(at) {

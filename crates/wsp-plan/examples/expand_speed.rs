@@ -1,11 +1,11 @@
 //! Nanoseconds per task that elaboration takes: `cargo run --release -p wsp-plan --example expand_speed [FILE NAME=N …]`.
 #![allow(clippy::print_stdout, clippy::disallowed_methods)]
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 use wsp_core::SlotId;
 use wsp_diag::SourceMap;
 use wsp_ir::workload::text;
+use wsp_ordered::OrderedMap;
 use wsp_plan::ParamValue;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::workload::{TaskRecord, TaskSink, bind, count, expand, lower_schedule};
@@ -42,7 +42,7 @@ fn main() {
     let source = std::fs::read_to_string(&file).expect("the file should be readable");
     let (module, _) = text::parse(&file, &source, &mut SourceMap::default());
     let module = module.expect("the file should have no errors");
-    let bindings = bind(&module, &set, &BTreeMap::new()).expect("values should be given");
+    let bindings = bind(&module, &set, &OrderedMap::new()).expect("values should be given");
     let schedule = lower_schedule(&module, None, CPU_SIM).expect("the schedule should be supported");
     println!("{file}: {:?} tasks counted", count(&module, &bindings));
     let mut best = f64::INFINITY;

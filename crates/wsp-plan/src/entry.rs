@@ -1,7 +1,6 @@
 //! Entries of `.pto` files as task graphs see them: what a kernel does with its arguments, before it runs.
 
 use crate::{summarise, walk};
-use std::collections::BTreeSet;
 use wsp_core::tg::Direction;
 use wsp_core::{AccessKind, FuncId, ParamId, TensorId};
 use wsp_ir::tg::{ArgSignature, KernelSignature};
@@ -9,6 +8,7 @@ use wsp_ir::{
     Arg, ArrayRef, Dim, Elem, Expr, ExprKind, KernelEntry, LocalTy, Module, ParamSource, Stmt, StmtKind,
     Tensor,
 };
+use wsp_ordered::OrderedSet;
 
 /// What is known of an entry of a verified module before memory is bound to it.
 ///
@@ -51,13 +51,13 @@ fn shape(tensor: &Tensor, extent: &dyn Fn(&Expr) -> Option<u64>) -> Vec<Option<u
 
 /// Tensors that a kernel loads from and stores to.
 struct Uses {
-    loaded: BTreeSet<TensorId>,
-    stored: BTreeSet<TensorId>,
+    loaded: OrderedSet<TensorId>,
+    stored: OrderedSet<TensorId>,
 }
 
 impl Uses {
     fn of(module: &Module, function: FuncId) -> Uses {
-        let mut uses = Uses { loaded: BTreeSet::new(), stored: BTreeSet::new() };
+        let mut uses = Uses { loaded: OrderedSet::new(), stored: OrderedSet::new() };
         for access in summarise(module, function) {
             match access.mode {
                 AccessKind::Read => uses.loaded.insert(access.tensor),
@@ -93,7 +93,7 @@ fn each_body<'a>(module: &'a Module, function: FuncId, f: &mut impl FnMut(&'a St
 }
 
 /// The tensors that an expression reads as arrays of integers.
-fn arrays(e: &Expr, out: &mut BTreeSet<TensorId>) {
+fn arrays(e: &Expr, out: &mut OrderedSet<TensorId>) {
     match &e.kind {
         ExprKind::Load(ArrayRef::Tensor(id), _)
         | ExprKind::ArrayMax(ArrayRef::Tensor(id), _)
@@ -110,16 +110,16 @@ fn arrays(e: &Expr, out: &mut BTreeSet<TensorId>) {
 }
 
 /// A function and those that it calls.
-pub fn functions(module: &Module, function: FuncId) -> BTreeSet<FuncId> {
-    let mut called = BTreeSet::new();
+pub fn functions(module: &Module, function: FuncId) -> OrderedSet<FuncId> {
+    let mut called = OrderedSet::new();
     walk::callees(module, function, &mut called);
     called
 }
 
 /// Parameters whose values the code of a kernel needs, in it, in the sizes of its tiles, and in the functions that it calls.
-pub fn parameters(module: &Module, function: FuncId) -> BTreeSet<ParamId> {
-    let mut used = BTreeSet::new();
-    let note = |e: &Expr, used: &mut BTreeSet<ParamId>| {
+pub fn parameters(module: &Module, function: FuncId) -> OrderedSet<ParamId> {
+    let mut used = OrderedSet::new();
+    let note = |e: &Expr, used: &mut OrderedSet<ParamId>| {
         e.any(&mut |e| {
             if let ExprKind::Param(id) = e.kind {
                 used.insert(id);

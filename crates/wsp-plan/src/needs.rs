@@ -2,18 +2,18 @@
 
 use crate::lower::TensorUse;
 use crate::{LoweredPlan, walk};
-use std::collections::BTreeSet;
 use wsp_core::{AxisId, FuncId, ParamId, SpaceId, TensorId, TierSetId};
 use wsp_ir::{
     Arg, ArrayRef, AxisEnd, Dim, Expr, ExprKind, LocalTy, Module, ParamSource, Schedule, StmtKind, Storage,
     TierSet, TileSize,
 };
+use wsp_ordered::OrderedSet;
 
 /// What the kernels of a plan depend on.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Needs {
     /// Parameters that they or the shapes of their tensors name, and those that these follow from.
-    pub params: BTreeSet<ParamId>,
+    pub params: OrderedSet<ParamId>,
     /// Whether they ask for the number of cores.
     pub max_blocks: bool,
 }
@@ -36,8 +36,8 @@ pub(crate) fn of_launch(
     module: &Module,
     spaces: &[SpaceId],
     generators: &[FuncId],
-    kernels: &BTreeSet<FuncId>,
-) -> BTreeSet<ParamId> {
+    kernels: &OrderedSet<FuncId>,
+) -> OrderedSet<ParamId> {
     let mut search = Search::new(module);
     let running: Vec<FuncId> = generators.iter().chain(kernels).copied().collect();
     search.functions(&running);
@@ -66,9 +66,9 @@ pub(crate) fn of_launch(
 struct Search<'a> {
     module: &'a Module,
     found: Needs,
-    tensors: BTreeSet<TensorId>,
-    axes: BTreeSet<AxisId>,
-    tiers: BTreeSet<TierSetId>,
+    tensors: OrderedSet<TensorId>,
+    axes: OrderedSet<AxisId>,
+    tiers: OrderedSet<TierSetId>,
 }
 
 impl<'a> Search<'a> {
@@ -76,15 +76,15 @@ impl<'a> Search<'a> {
         Search {
             module,
             found: Needs::default(),
-            tensors: BTreeSet::new(),
-            axes: BTreeSet::new(),
-            tiers: BTreeSet::new(),
+            tensors: OrderedSet::new(),
+            axes: OrderedSet::new(),
+            tiers: OrderedSet::new(),
         }
     }
 
     /// Functions and all that they call.
     fn functions(&mut self, roots: &[FuncId]) {
-        let mut functions = BTreeSet::new();
+        let mut functions = OrderedSet::new();
         roots.iter().for_each(|&root| walk::callees(self.module, root, &mut functions));
         for function in functions.iter().filter_map(|id| self.module.functions.get(id.index())) {
             for local in &function.locals {

@@ -1,14 +1,14 @@
 //! Which arrays of the launch a function reads as integers.
 
 use crate::walk;
-use std::collections::BTreeSet;
 use wsp_core::FuncId;
 use wsp_ir::{Arg, ArrayRef, ExprKind, ExtentSource, Module, StmtKind};
+use wsp_ordered::OrderedSet;
 
 /// The arrays of the launch that a function and all that it calls read element by element, or hand on; each once, none of
 /// them local.
 pub fn arrays_read(module: &Module, func: FuncId) -> Vec<ArrayRef> {
-    let (mut functions, mut arrays) = (BTreeSet::new(), Vec::new());
+    let (mut functions, mut arrays) = (OrderedSet::new(), Vec::new());
     walk::callees(module, func, &mut functions);
     let mut note = |array: &ArrayRef| {
         if !matches!(array, ArrayRef::Local(_)) && !arrays.contains(array) {

@@ -144,13 +144,13 @@ pub fn listed<'t>(targets: impl Iterator<Item = &'t Target>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use wsp_ordered::OrderedSet;
 
     #[test]
     fn names_and_aliases_are_those_of_one_target() {
         let names: Vec<&str> =
             TARGETS.iter().flat_map(|of| [of.name].into_iter().chain(of.aliases.iter().copied())).collect();
-        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
+        assert_eq!(names.iter().collect::<OrderedSet<_>>().len(), names.len(), "{names:?}");
         for name in names {
             assert_eq!(Target::named(name), Target::named(&name.to_uppercase()), "{name}");
             assert!(Target::named(name).is_ok(), "{name}");

@@ -1,9 +1,9 @@
 //! Walks over statements and the expressions in them, beside those of [`wsp_ir::walk`].
 
-use std::collections::BTreeSet;
 use wsp_core::{AccessKind, FuncId, LocalId, TensorId};
 pub(crate) use wsp_ir::walk::{any_expr, blocks, blocks_mut, exprs, exprs_mut, stmts};
 use wsp_ir::{Arg, ArrayRef, Block, Expr, ExprKind, Module, StmtKind};
+use wsp_ordered::OrderedSet;
 
 /// Calls `f` on every name of a tensor that a block loads from or stores to, for change in place.
 pub(crate) fn tensors_mut(block: &mut Block, f: &mut dyn FnMut(&mut TensorId)) {
@@ -43,7 +43,7 @@ pub(crate) fn tensors(block: &Block, f: &mut dyn FnMut(TensorId, bool)) {
 }
 
 /// The variables that an expression reads.
-pub(crate) fn reads(expr: &Expr, out: &mut BTreeSet<LocalId>) {
+pub(crate) fn reads(expr: &Expr, out: &mut OrderedSet<LocalId>) {
     match &expr.kind {
         ExprKind::Local(l)
         | ExprKind::TileMax(l)
@@ -81,7 +81,7 @@ pub(crate) fn array_local(array: &ArrayRef) -> Option<LocalId> {
 }
 
 /// The scalar variables that a block assigns, declarations not counted.
-pub(crate) fn assigned(block: &Block, out: &mut BTreeSet<LocalId>) {
+pub(crate) fn assigned(block: &Block, out: &mut OrderedSet<LocalId>) {
     stmts(block, &mut |stmt| {
         if let StmtKind::Assign { local, .. } = &stmt.kind {
             out.insert(*local);
@@ -90,7 +90,7 @@ pub(crate) fn assigned(block: &Block, out: &mut BTreeSet<LocalId>) {
 }
 
 /// Adds a function and all that it calls.
-pub(crate) fn callees(module: &Module, func: FuncId, out: &mut BTreeSet<FuncId>) {
+pub(crate) fn callees(module: &Module, func: FuncId, out: &mut OrderedSet<FuncId>) {
     if !out.insert(func) {
         return;
     }

@@ -6,11 +6,11 @@ use crate::stack;
 use pto_wsp::shared::{only_used, read_source};
 use pyo3::prelude::*;
 use serde_json::json;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use wsp_core::TensorId;
 use wsp_diag::{Code, Diagnostic, SourceMap};
 use wsp_ir::{BindingSource, Elem, Entry, EntryTy, FuncKind, Module, ParamSource};
+use wsp_ordered::OrderedSet;
 use wsp_plan::{LoweredPlan, array_name, declared_shape, library_entry};
 use wsp_trace::Trace;
 
@@ -59,7 +59,11 @@ pub(crate) fn open(path: &str, sources: &mut SourceMap) -> Result<Module, Vec<Di
 }
 
 /// What a file takes at a launch; `read` and `written` are the names of the arrays that its kernels load from and store to.
-pub(crate) fn facts(module: &Module, read: &BTreeSet<String>, written: &BTreeSet<String>) -> LibraryFacts {
+pub(crate) fn facts(
+    module: &Module,
+    read: &OrderedSet<String>,
+    written: &OrderedSet<String>,
+) -> LibraryFacts {
     let mut facts = LibraryFacts::default();
     let entry = module.entry.clone().unwrap_or_else(|| library_entry(module));
     for (at, param) in entry.params.iter().enumerate() {
@@ -89,7 +93,7 @@ pub(crate) fn facts(module: &Module, read: &BTreeSet<String>, written: &BTreeSet
 
 /// What a file takes of which a plan was made.
 pub(crate) fn facts_of_plan(module: &Module, plan: &LoweredPlan) -> LibraryFacts {
-    let (mut read, mut written) = (BTreeSet::new(), BTreeSet::new());
+    let (mut read, mut written) = (OrderedSet::new(), OrderedSet::new());
     for (at, tensor) in plan.tensors.iter().enumerate() {
         let Some(name) = array_name(&plan.module, TensorId(at as u32)) else { continue };
         if tensor.read {
@@ -133,7 +137,7 @@ pub(crate) fn library<'py>(py: Python<'py>, path: &str) -> PyResult<Bound<'py, P
         let fault = Diagnostic::error(NO_KERNEL, format!("`{path}` has no kernel"));
         return Err(errors::fault(py, fault.help("give the path of a file with `PTO_KERNEL_IMPL(…)`")));
     }
-    let facts = facts(&module, &BTreeSet::new(), &BTreeSet::new());
+    let facts = facts(&module, &OrderedSet::new(), &OrderedSet::new());
     let description = json!({
         "kernels": kernels.collect::<Vec<_>>(),
         "arrays": facts.arrays.iter().map(|array| &array.name).collect::<Vec<_>>(),

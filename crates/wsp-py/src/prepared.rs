@@ -10,7 +10,6 @@ use crate::runs::{Done, Running, Watched};
 use crate::timeline::Timeline;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use wsp_backend::claims::in_use;
@@ -18,6 +17,7 @@ use wsp_backend::{Args, RunError, RunOptions};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::{PoolSizes, Trace};
 use wsp_memory::{Claim, Uses};
+use wsp_ordered::OrderedMap;
 use wsp_plan::ParamValue;
 use wsp_plan::workload::{WorkloadPlan, bind, count};
 use wsp_trace::python::arrays::{BAD_OPTION, SURPLUS};
@@ -133,7 +133,7 @@ fn alone(inner: &Inner, args: &Args, options: &RunOptions) -> bool {
 /// The number of tasks, where it is known before they are generated.
 fn tasks(plan: &WorkloadPlan, args: &Args) -> Option<u64> {
     let table = |name: &String| Some((name.clone(), args.arrays.get(name)?.as_slice::<i64>()?.to_vec()));
-    let tables: BTreeMap<String, Vec<i64>> = args.arrays.keys().filter_map(table).collect();
+    let tables: OrderedMap<String, Vec<i64>> = args.arrays.keys().filter_map(table).collect();
     count(&plan.module, &bind(&plan.module, &args.values, &tables).ok()?)
 }
 

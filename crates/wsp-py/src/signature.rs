@@ -2,10 +2,10 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use std::collections::BTreeSet;
 use wsp_core::DType;
 use wsp_core::int::{BinOp, Int as _, UnOp};
 use wsp_ir::workload::{IntExpr, IntExprKind, ParamSource, WorkloadModule};
+use wsp_ordered::OrderedSet;
 use wsp_trace::Trace;
 
 /// Who makes a tensor.
@@ -108,9 +108,9 @@ pub(crate) struct Signature {
 
 impl Signature {
     /// What the workload of a trace takes; `written` has the module's names of tensors that tasks may write.
-    pub(crate) fn new(trace: &Trace, written: &BTreeSet<String>, library: LibraryFacts) -> Signature {
+    pub(crate) fn new(trace: &Trace, written: &OrderedSet<String>, library: LibraryFacts) -> Signature {
         let module = &trace.workload;
-        let slots: BTreeSet<usize> = module.slots.iter().map(|slot| slot.tensor.index()).collect();
+        let slots: OrderedSet<usize> = module.slots.iter().map(|slot| slot.tensor.index()).collect();
         let tensors = module.tensors.iter().enumerate().map(|(t, tensor)| TensorFact {
             given: given(&trace.names.tensors, t, &tensor.name),
             name: tensor.name.clone(),

@@ -325,10 +325,10 @@ impl Drop for Threads {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::atomic::AtomicU32;
     use std::sync::{Arc, Barrier, mpsc};
+    use wsp_ordered::OrderedSet;
 
     /// A team that others do not find.
     fn team(count: usize) -> Team {
@@ -338,7 +338,7 @@ mod tests {
     #[test]
     fn items_are_worked_on_at_once_by_the_same_threads_in_each_round() {
         let team = team(3);
-        let mut seen = BTreeSet::new();
+        let mut seen = OrderedSet::new();
         for round in 0..50u32 {
             // Each waits for all: one thread cannot do the work of two.
             let barrier = Barrier::new(4);
@@ -352,7 +352,7 @@ mod tests {
             seen.extend(doubled.into_iter().map(|(_, thread)| thread));
         }
         let names = ["wsp-worker-0", "wsp-worker-1", "wsp-worker-2"].map(|name| Some(name.to_owned()));
-        assert_eq!(seen, BTreeSet::from(names));
+        assert_eq!(seen, OrderedSet::from(names));
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! What is kept of the bytes of a tensor, run by run.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
+use wsp_ordered::OrderedMap;
 
 /// Bytes in runs that lie apart from each other. Of all bytes of a run the same is kept.
 #[derive(Clone, Debug)]
-pub struct Runs<T>(BTreeMap<u64, (u64, Vec<T>)>);
+pub struct Runs<T>(OrderedMap<u64, (u64, Vec<T>)>);
 
 impl<T> Default for Runs<T> {
     fn default() -> Runs<T> {
-        Runs(BTreeMap::new())
+        Runs(OrderedMap::new())
     }
 }
 

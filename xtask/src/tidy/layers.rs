@@ -7,24 +7,26 @@ use serde_json::Value;
 /// Each row names only crates of rows above it, so data flows one way.
 const LAYERS: &[(&str, &[&str])] = &[
     ("wsp-core", &[]),
+    ("wsp-ordered", &[]),
     ("wsp-device", &["wsp-core"]),
     ("wsp-memory", &["wsp-core"]),
     ("wsp-diag", &["wsp-core"]),
     ("wsp-syntax", &["wsp-core", "wsp-diag"]),
-    ("wsp-ir", &["wsp-core", "wsp-diag", "wsp-syntax"]),
-    ("wsp-lang", &["wsp-core", "wsp-diag", "wsp-syntax", "wsp-ir"]),
-    ("wsp-isa", &["wsp-core", "wsp-diag", "wsp-syntax", "wsp-ir"]),
-    ("wsp-plan", &["wsp-core", "wsp-memory", "wsp-diag", "wsp-ir"]),
-    ("wsp-tg", &["wsp-core", "wsp-diag", "wsp-ir", "wsp-plan"]),
+    ("wsp-ir", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-syntax"]),
+    ("wsp-lang", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-syntax", "wsp-ir"]),
+    ("wsp-isa", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-syntax", "wsp-ir"]),
+    ("wsp-plan", &["wsp-ordered", "wsp-core", "wsp-memory", "wsp-diag", "wsp-ir"]),
+    ("wsp-tg", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-ir", "wsp-plan"]),
     ("wsp-backend", &["wsp-core", "wsp-memory", "wsp-diag", "wsp-ir", "wsp-plan", "wsp-tg"]),
-    ("wsp-trace", &["wsp-core", "wsp-diag", "wsp-ir", "wsp-plan"]),
+    ("wsp-trace", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-ir", "wsp-plan"]),
     ("wsp-tile", &["wsp-core", "wsp-diag", "wsp-ir"]),
     ("wsp-simd", &["wsp-core", "wsp-ir"]),
-    ("wsp-kernel", &["wsp-core", "wsp-memory", "wsp-diag", "wsp-ir", "wsp-simd"]),
-    ("wsp-runtime", &["wsp-core"]),
+    ("wsp-kernel", &["wsp-ordered", "wsp-core", "wsp-memory", "wsp-diag", "wsp-ir", "wsp-simd"]),
+    ("wsp-runtime", &["wsp-ordered", "wsp-core"]),
     (
         "wsp-cpu",
         &[
+            "wsp-ordered",
             "wsp-core",
             "wsp-memory",
             "wsp-diag",
@@ -60,6 +62,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "wsp-py",
         &[
+            "wsp-ordered",
             "wsp-core",
             "wsp-memory",
             "wsp-diag",
@@ -75,10 +78,23 @@ const LAYERS: &[(&str, &[&str])] = &[
             "pto-wsp",
         ],
     ),
-    ("wsp-check", &["wsp-core", "wsp-diag", "wsp-ir", "wsp-plan", "wsp-backend", "wsp-kernel", "pto-wsp"]),
+    (
+        "wsp-check",
+        &[
+            "wsp-ordered",
+            "wsp-core",
+            "wsp-diag",
+            "wsp-ir",
+            "wsp-plan",
+            "wsp-backend",
+            "wsp-kernel",
+            "pto-wsp",
+        ],
+    ),
     (
         "wsp-cli",
         &[
+            "wsp-ordered",
             "wsp-core",
             "wsp-diag",
             "wsp-ir",
@@ -97,6 +113,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "wsp-bench",
         &[
+            "wsp-ordered",
             "wsp-core",
             "wsp-diag",
             "wsp-ir",

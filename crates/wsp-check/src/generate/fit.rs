@@ -5,11 +5,11 @@ use super::names::{Names, decode_reference};
 use super::pairs::Pairs;
 use super::spec::Spec;
 use crate::reference::{MLA_DECODE, role};
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_backend::KvLayout;
 use wsp_core::{DType, ParamId};
 use wsp_ir::{BindingSource, Dim, Expr, ExprKind, Module, ParamSource};
 use wsp_kernel::{Value, eval_launch_expr};
+use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_plan::{Array, Arrays, ParamValue};
 
 /// Queries per request where a shape leaves them open.
@@ -68,11 +68,11 @@ impl Spec {
     }
 
     /// The extents that the arrays of decode attention give the parameters of a program's shapes.
-    pub fn extents(&self, module: &Module, names: &Names, arrays: &Arrays) -> BTreeMap<ParamId, u32> {
+    pub fn extents(&self, module: &Module, names: &Names, arrays: &Arrays) -> OrderedMap<ParamId, u32> {
         let queries = arrays.get(&names.q).map_or(&[][..], Array::shape);
         let queries: Vec<Option<u32>> = queries.iter().map(|&n| u32::try_from(n).ok()).collect();
         let cache = [None, None, Some(self.kv_heads), Some(self.dim)];
-        let mut extents = BTreeMap::new();
+        let mut extents = OrderedMap::new();
         for (name, have) in [(&names.q, &queries[..]), (&names.kv, &cache[..])] {
             let dims = dims(module, name).unwrap_or_default();
             for (dim, extent) in dims.iter().zip(have) {
@@ -89,8 +89,8 @@ impl Spec {
 }
 
 /// The extents that arrays give the parameters of a program's shapes; the pages of a cache are in this layout.
-pub fn extents_of(module: &Module, arrays: &Arrays, layout: KvLayout) -> BTreeMap<ParamId, u32> {
-    let mut extents = BTreeMap::new();
+pub fn extents_of(module: &Module, arrays: &Arrays, layout: KvLayout) -> OrderedMap<ParamId, u32> {
+    let mut extents = OrderedMap::new();
     for (name, array) in arrays {
         let (dims, has) = match name.split_once('.') {
             Some((cache, field)) => {
@@ -116,11 +116,11 @@ pub fn unsolved<'a>(
     module: &'a Module,
     name: &'a str,
     arrays: &'a Arrays,
-    known: &BTreeMap<ParamId, u32>,
+    known: &OrderedMap<ParamId, u32>,
     pairs: &Pairs,
 ) -> Vec<(&'a str, &'a str, &'a str)> {
     let extents = |name: &str| {
-        let mut found = BTreeSet::new();
+        let mut found = OrderedSet::new();
         let dims = name
             .split_once('.')
             .map_or_else(|| dims(module, name), |(cache, field)| cache_dims(module, cache, field));
@@ -138,7 +138,7 @@ pub fn unsolved<'a>(
     };
     let open =
         arrays.keys().flat_map(|given| extents(given).into_iter().filter(is_open).map(move |id| (id, given)));
-    let first: BTreeMap<ParamId, &String> = open.collect();
+    let first: OrderedMap<ParamId, &String> = open.collect();
     first
         .into_iter()
         .map(|(id, given)| (name, module.params[id.index()].name.as_str(), given.as_str()))
@@ -146,7 +146,7 @@ pub fn unsolved<'a>(
 }
 
 /// The extents of shapes that an expression mentions, by itself or in what its parameters are computed from.
-fn mentioned(module: &Module, expr: &Expr, found: &mut BTreeSet<ParamId>) {
+fn mentioned(module: &Module, expr: &Expr, found: &mut OrderedSet<ParamId>) {
     let mut params = Vec::new();
     expr.any(&mut |e| {
         if let ExprKind::Param(id) = e.kind {

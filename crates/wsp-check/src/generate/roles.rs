@@ -11,11 +11,11 @@ use crate::reference::{
     LLAMA_LAYER, MERGE_STATES, MOE_LAYER, RAGGED_PREFILL, ROW_SOFTMAX, TOPK_INDEXER, role,
 };
 use pto_wsp::codes;
-use std::collections::BTreeMap;
 use wsp_core::{ParamId, TensorId};
 use wsp_diag::Diagnostic;
 use wsp_ir::{BindingSource, Dim, ExprKind, Module, Reference};
 use wsp_kernel::Value;
+use wsp_ordered::OrderedMap;
 
 /// Keys that say how long the requests of a ragged batch are.
 const LENGTH_KEYS: [&str; 3] = ["batch", "len", "lens"];
@@ -51,11 +51,11 @@ pub(super) enum Values {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Inputs {
     /// Contents of inputs that are not plain random numbers.
-    pub(super) values: BTreeMap<String, Values>,
+    pub(super) values: OrderedMap<String, Values>,
     /// Contents of integer arrays.
-    pub(super) integers: BTreeMap<String, Vec<u32>>,
+    pub(super) integers: OrderedMap<String, Vec<u32>>,
     /// Extents that follow from the contents.
-    pub(super) extents: BTreeMap<ParamId, u32>,
+    pub(super) extents: OrderedMap<ParamId, u32>,
 }
 
 /// Whether a key of `--generate` says something of the data that this program's reference asks for.

@@ -9,11 +9,11 @@ use super::roles::{self, Inputs, Values};
 use super::spec::{dtype, number};
 use crate::numbers::{Bf16, Elem as Number, F8E4m3, F8E5m2, F16, F32};
 use pto_wsp::codes;
-use std::collections::BTreeMap;
 use wsp_core::{DType, ParamId, TensorId};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::{BindingSource, Dim, Elem, EntryParam, EntryTy, Module, ParamSource};
 use wsp_kernel::{Value, eval_launch_expr};
+use wsp_ordered::OrderedMap;
 use wsp_plan::{Array, Arrays, ParamValue};
 
 /// Value of an extent that the user does not give.
@@ -35,7 +35,7 @@ pub fn generate_tensors(
     module: &Module,
     pairs: &Pairs,
     set: &[(String, ParamValue)],
-    known: &BTreeMap<ParamId, u32>,
+    known: &OrderedMap<ParamId, u32>,
     origin: Origin<'_>,
     is_input: &dyn Fn(TensorId) -> bool,
 ) -> Result<Arrays, Diagnostic> {
@@ -55,9 +55,9 @@ pub fn extents_asked(
     module: &Module,
     pairs: &Pairs,
     set: &[(String, ParamValue)],
-    known: &BTreeMap<ParamId, u32>,
+    known: &OrderedMap<ParamId, u32>,
     origin: Origin<'_>,
-) -> Result<BTreeMap<ParamId, u32>, Diagnostic> {
+) -> Result<OrderedMap<ParamId, u32>, Diagnostic> {
     Ok(Recipe::new(module, pairs, set, known, origin)?.wanted.extents)
 }
 
@@ -66,7 +66,7 @@ pub fn can_make(
     module: &Module,
     pairs: &Pairs,
     set: &[(String, ParamValue)],
-    known: &BTreeMap<ParamId, u32>,
+    known: &OrderedMap<ParamId, u32>,
     origin: Origin<'_>,
     tensor: TensorId,
 ) -> bool {
@@ -105,7 +105,7 @@ impl<'m> Recipe<'m> {
         module: &'m Module,
         pairs: &Pairs,
         set: &[(String, ParamValue)],
-        known: &BTreeMap<ParamId, u32>,
+        known: &OrderedMap<ParamId, u32>,
         origin: Origin<'_>,
     ) -> Result<Recipe<'m>, Diagnostic> {
         let elem = element(module, pairs)?;
@@ -365,7 +365,7 @@ mod tests {
             &compiled(SOURCE),
             &spec.parse().unwrap(),
             &[],
-            &BTreeMap::new(),
+            &OrderedMap::new(),
             Origin::of(1),
             &|_| true,
         )
@@ -377,11 +377,15 @@ mod tests {
         let module = compiled(&source.replace(".y = y }", ".y = y, .rows = n }"));
         for name in ["n", "rows"] {
             let set = [(name.to_owned(), ParamValue::Int(5))];
-            let arrays =
-                generate_tensors(&module, &Pairs::default(), &set, &BTreeMap::new(), Origin::of(1), &|_| {
-                    true
-                })
-                .unwrap();
+            let arrays = generate_tensors(
+                &module,
+                &Pairs::default(),
+                &set,
+                &OrderedMap::new(),
+                Origin::of(1),
+                &|_| true,
+            )
+            .unwrap();
             assert_eq!(arrays["x"].shape(), [5, 256], "{name}");
         }
     }

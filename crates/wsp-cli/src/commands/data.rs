@@ -7,7 +7,6 @@ use crate::engine;
 use crate::files::take_bits_as_floats;
 use crate::report::Sources;
 use pto_wsp::codes;
-use std::collections::BTreeMap;
 use wsp_backend::KvLayout;
 use wsp_check::generate::{
     Names, Pairs, Spec, can_make, check_dtype, extents_asked, extents_of, generate, generate_tensors,
@@ -17,6 +16,7 @@ use wsp_check::reference::{RAGGED_PREFILL, role};
 use wsp_core::TensorId;
 use wsp_diag::Diagnostic;
 use wsp_ir::{BindingSource, EntryTy, Module, ParamSource};
+use wsp_ordered::OrderedMap;
 use wsp_plan::{Arrays, array_name};
 
 /// Who takes arrays.
@@ -83,7 +83,7 @@ pub(super) fn load(
         let inputs = engine::inputs(module)?;
         args.check_generate(!inputs.is_empty(), THE_PROGRAM)?;
         let set = super::params(launch);
-        let none = BTreeMap::new();
+        let none = OrderedMap::new();
         let arrays = generate_tensors(module, &pairs, &set, &none, args.origin(), &|id| inputs.contains(&id));
         let arrays = arrays.map_err(|fault| vec![fault])?;
         let data = Data::made(arrays, asked.unwrap_or_default(), args.seed());

@@ -9,12 +9,12 @@ use crate::files::{Filled, Output, place};
 use crate::graph::{Destination, Rows, Summary, write, write_accesses, write_dot, write_edges, write_tasks};
 use crate::report::{GraphReport, Sources};
 use pto_wsp::codes;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wsp_backend::{Detail, GraphOptions};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::Deps;
+use wsp_ordered::OrderedMap;
 use wsp_plan::PlanSource;
 
 /// Lists or sums up a graph.
@@ -156,7 +156,7 @@ impl Outputs {
 
     /// Refuses outputs that would mix with or replace each other, or replace what is read.
     fn check(&self, args: &GraphArgs) -> Result<(), Diagnostic> {
-        let mut taken: BTreeMap<PathBuf, &str> = BTreeMap::new();
+        let mut taken: OrderedMap<PathBuf, &str> = OrderedMap::new();
         let inputs = args.data.inputs.iter().chain(args.data.input.iter().map(|(_, path)| path));
         let read: Vec<PathBuf> = [&args.file].into_iter().chain(inputs).map(|path| place(path)).collect();
         let mut stdout = self.summary.then(|| "the summary".to_owned());

@@ -39,7 +39,6 @@ use pto_wsp::catalog::to_json;
 use pto_wsp::codes;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use wsp_backend::KvLayout;
@@ -47,6 +46,7 @@ use wsp_core::ParamId;
 use wsp_diag::{Diagnostic, Severity, SourceMap};
 use wsp_ir::Module;
 use wsp_kernel::{Engine, Mode};
+use wsp_ordered::OrderedSet;
 use wsp_plan::{ParamValue, params_of_launch};
 
 /// How a command ended.
@@ -123,7 +123,7 @@ fn settings(command: &Command) -> Vec<&str> {
 /// # Errors
 /// For the first name that is there before.
 pub fn set_once<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), Diagnostic> {
-    let mut known = BTreeSet::new();
+    let mut known = OrderedSet::new();
     match names.into_iter().find(|name| !known.insert(*name)) {
         None => Ok(()),
         Some(name) => {

@@ -5,13 +5,13 @@
 
 use pto_wsp::codes;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use wsp_check::reference::{Against, Comparison, Tolerance, compare, to_f64};
 use wsp_core::DType;
 use wsp_diag::{Diagnostic, did_you_mean};
+use wsp_ordered::OrderedMap;
 use wsp_plan::{Array, Arrays, ParamValue};
 
 /// Reads arrays and parameters, calls the function, writes what it gives.
@@ -31,7 +31,7 @@ pub(super) fn compare_with(
     file: &Path,
     inputs: &Arrays,
     outputs: &Arrays,
-    params: &BTreeMap<String, ParamValue>,
+    params: &OrderedMap<String, ParamValue>,
 ) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
     let (head, bytes) = called(file, &given(inputs, params)).map_err(|fault| vec![fault])?;
     let unknown = || broken(file, "what comes back from Python is not what its caller writes".to_owned());
@@ -100,7 +100,7 @@ fn compared(
 }
 
 /// The line of JSON and the bytes that Python is given: real numbers as f64.
-fn given(inputs: &Arrays, params: &BTreeMap<String, ParamValue>) -> Vec<u8> {
+fn given(inputs: &Arrays, params: &OrderedMap<String, ParamValue>) -> Vec<u8> {
     let mut arrays = Vec::new();
     let mut bytes = Vec::new();
     for (name, array) in inputs {

@@ -9,10 +9,10 @@ use crate::args::RunArgs;
 use crate::report::{Check, Findings, Summary};
 use pto_wsp::cache::CachedPlan;
 use pto_wsp::codes;
-use std::collections::BTreeMap;
 use std::io::Write;
 use wsp_backend::Unwritten;
 use wsp_diag::Diagnostic;
+use wsp_ordered::OrderedMap;
 use wsp_plan::{Array, Arrays, ParamValue};
 
 /// A run that has ended, and what its kind of file says of it.
@@ -24,7 +24,7 @@ pub(super) struct Ended<'a, R> {
     /// Names among them that are not the user's.
     pub(super) made: &'a [String],
     /// Values that a reference may take.
-    pub(super) params: BTreeMap<String, ParamValue>,
+    pub(super) params: OrderedMap<String, ParamValue>,
     /// Arrays that it wrote.
     pub(super) outputs: &'a Arrays,
     /// Elements of them that it did not store.
@@ -100,7 +100,7 @@ impl Session {
 }
 
 /// The arrays that the user gives: those that are not made up.
-fn given_arrays<'a>(arrays: &'a Arrays, made: &[String]) -> BTreeMap<&'a str, &'a Array> {
+fn given_arrays<'a>(arrays: &'a Arrays, made: &[String]) -> OrderedMap<&'a str, &'a Array> {
     let of_user = arrays.iter().filter(|(name, _)| !made.contains(name));
     of_user.map(|(name, array)| (name.as_str(), array)).collect()
 }

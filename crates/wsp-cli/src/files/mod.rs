@@ -23,12 +23,12 @@ pub use write::{write_array, write_bytes, write_npz};
 
 use fault::{open, shown, unreadable};
 use pto_wsp::codes;
-use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use wsp_core::words::counted;
 use wsp_core::{DType, limits};
 use wsp_diag::Diagnostic;
+use wsp_ordered::OrderedSet;
 use wsp_plan::{Array, Arrays};
 
 /// The text of a source file.
@@ -76,7 +76,7 @@ pub fn read_inputs(
 ) -> Result<Arrays, Vec<Diagnostic>> {
     let mut arrays = Arrays::new();
     let mut faults = Vec::new();
-    let mut names = BTreeSet::new();
+    let mut names = OrderedSet::new();
     for (name, _) in single {
         if !names.insert(name.as_str()) {
             faults.push(

@@ -3,11 +3,11 @@
 use super::lines::Lines;
 use pto_wsp::codes;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use wsp_backend::Unwritten;
 use wsp_check::reference::{Comparison, Special};
 use wsp_core::words::{by_count, counted};
 use wsp_diag::{Code, Diagnostic};
+use wsp_ordered::OrderedMap;
 use wsp_plan::{Array, Arrays};
 
 /// Findings of a run.
@@ -39,7 +39,7 @@ impl Findings {
     pub fn of(
         unwritten: Vec<Unwritten>,
         outputs: &Arrays,
-        given: &BTreeMap<&str, &Array>,
+        given: &OrderedMap<&str, &Array>,
         strict: bool,
     ) -> Findings {
         let is_meant = |of: &Unwritten| of.given && given.contains_key(&*of.tensor) && !stores_nothing(of);

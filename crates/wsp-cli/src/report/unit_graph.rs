@@ -89,13 +89,15 @@ fn graph_text(graph: &GraphStats) -> String {
 }
 
 fn graph_json(graph: &GraphStats) -> Value {
+    let edges: serde_json::Map<_, _> =
+        graph.edges.iter().map(|(kind, n)| ((*kind).to_owned(), json!(n))).collect();
     json!({
         "name": graph.name,
         "kernels": graph.kernels,
         "blocks": graph.blocks,
         "copies": graph.copies,
         "loops": graph.loops,
-        "edges": graph.edges,
+        "edges": edges,
         "critical_path": graph.critical_path,
         "widest_level": graph.widest,
         "allocated": graph.allocated,

@@ -1,9 +1,9 @@
 //! What a picture of a graph shows beside its edges: bodies hang in their loops, arms on their decisions, and edges name their tensors.
 
 use super::{UnitEdge, UnitGraph};
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::tg::image::{GuardRecord, NONE, NodeKind, WHEN_NONZERO};
 use wsp_core::tg::{Direction, ExprOp};
+use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_tg::plan::EdgeKind;
 use wsp_tg::{GraphPlan, UnitPlan};
 
@@ -32,7 +32,7 @@ struct Touch {
 struct Picture<'g> {
     graph: &'g UnitGraph,
     /// Of each node the tensors that it touches, by name; a loop touches what its body touches.
-    touches: Vec<BTreeMap<String, Touch>>,
+    touches: Vec<OrderedMap<String, Touch>>,
     /// Of each node the arms in which it stands, the innermost first: the node that decides, and the outcomes for which the arm runs.
     arms: Vec<Vec<(u32, u32)>>,
 }
@@ -42,7 +42,7 @@ pub fn drawn_edges(plan: &UnitPlan, at: usize, graph: &UnitGraph) -> Vec<DrawnEd
     let source = &plan.graphs[at];
     let picture = Picture { graph, touches: touches(plan, source), arms: arms(source) };
     let mut drawn = picture.nested(source);
-    let nested: BTreeSet<(u32, u32)> = drawn.iter().map(|edge| (edge.src, edge.dst)).collect();
+    let nested: OrderedSet<(u32, u32)> = drawn.iter().map(|edge| (edge.src, edge.dst)).collect();
     for edge in picture.edges() {
         // The edge of its arm says what a decision decides.
         if edge.kind != Some(EdgeKind::Control) || !nested.contains(&(edge.src, edge.dst)) {
@@ -88,13 +88,13 @@ impl Picture<'_> {
         let is_shown = |edge: &UnitEdge| edge.kind.is_none() || !self.exclude(edge.src, edge.dst);
         let (mut shown, hidden): (Vec<UnitEdge>, Vec<UnitEdge>) =
             self.graph.edges.iter().copied().partition(is_shown);
-        let mut before: BTreeMap<u32, Vec<UnitEdge>> = BTreeMap::new();
+        let mut before: OrderedMap<u32, Vec<UnitEdge>> = OrderedMap::new();
         if !hidden.is_empty() {
             let waited = self.graph.edges.iter().filter(|edge| edge.kind.is_some());
             waited.for_each(|edge| before.entry(edge.dst).or_default().push(*edge));
         }
         for hidden in &hidden {
-            let (mut open, mut seen) = (vec![hidden.src], BTreeSet::from([hidden.src]));
+            let (mut open, mut seen) = (vec![hidden.src], OrderedSet::from([hidden.src]));
             while let Some(node) = open.pop() {
                 for edge in before.get(&node).into_iter().flatten() {
                     let over = UnitEdge { dst: hidden.dst, ..*edge };
@@ -169,9 +169,9 @@ fn arms(graph: &GraphPlan) -> Vec<Vec<(u32, u32)>> {
 }
 
 /// Of each node the tensors that it touches.
-fn touches(plan: &UnitPlan, graph: &GraphPlan) -> Vec<BTreeMap<String, Touch>> {
+fn touches(plan: &UnitPlan, graph: &GraphPlan) -> Vec<OrderedMap<String, Touch>> {
     let records = &graph.records;
-    let mut touches: Vec<BTreeMap<String, Touch>> = vec![BTreeMap::new(); records.nodes.len()];
+    let mut touches: Vec<OrderedMap<String, Touch>> = vec![OrderedMap::new(); records.nodes.len()];
     let mut touch = |node: u32, tensor: u32, direction: Direction| {
         let name = plan.tensors[tensor as usize].name.clone();
         let touch = touches[node as usize].entry(name).or_default();

@@ -1,8 +1,8 @@
 //! What a graph of a unit amounts to.
 
 use super::UnitGraph;
-use std::collections::BTreeMap;
 use wsp_core::tg::image::NodeKind;
+use wsp_ordered::OrderedMap;
 
 /// The statistics of a graph. Levels and paths count kernels; of a loop that runs at run time one iteration counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,7 +18,7 @@ pub struct GraphStats {
     /// Loops that run at run time.
     pub loops: u64,
     /// Edges by kind, in the order of their names.
-    pub edges: BTreeMap<&'static str, u64>,
+    pub edges: OrderedMap<&'static str, u64>,
     /// Kernels on the longest path; none of a graph with a cycle, whose nodes wait for each other.
     pub critical_path: Option<u64>,
     /// Kernels of the level that has most: those that as many kernels precede on the longest path to them.
@@ -33,7 +33,7 @@ impl GraphStats {
     /// Of a graph: linear in its nodes and edges.
     pub fn of(graph: &UnitGraph) -> GraphStats {
         let count = |kind: NodeKind| graph.nodes.iter().filter(|node| node.kind == kind).count() as u64;
-        let mut edges = BTreeMap::new();
+        let mut edges = OrderedMap::new();
         for edge in &graph.edges {
             *edges.entry(edge.kind_name()).or_insert(0) += 1;
         }
@@ -67,7 +67,7 @@ impl<'g> Paths<'g> {
     fn of(graph: &'g UnitGraph) -> Paths<'g> {
         let mut paths = Paths { graph, end: vec![0; graph.nodes.len()], complete: true };
         let (first, after, mut waiting) = successors(graph);
-        let mut members: BTreeMap<Option<u32>, Vec<u32>> = BTreeMap::new();
+        let mut members: OrderedMap<Option<u32>, Vec<u32>> = OrderedMap::new();
         for (id, node) in (0u32..).zip(&graph.nodes) {
             members.entry(node.body).or_default().push(id);
         }
@@ -112,7 +112,7 @@ impl<'g> Paths<'g> {
     }
 
     fn widest(&self) -> u64 {
-        let mut levels: BTreeMap<(Option<u32>, u64), u64> = BTreeMap::new();
+        let mut levels: OrderedMap<(Option<u32>, u64), u64> = OrderedMap::new();
         for (node, end) in self.graph.nodes.iter().zip(&self.end) {
             if node.kind == NodeKind::Kernel {
                 *levels.entry((node.body, *end)).or_insert(0) += 1;

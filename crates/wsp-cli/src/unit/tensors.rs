@@ -1,9 +1,9 @@
 //! The tensors that whoever runs a unit provides: what is known of each, and who touches it.
 
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::DType;
 use wsp_core::tg::{Direction, ExprOp, GraphNo, Instr, KernelNo, Scalar, TensorNo};
 use wsp_ir::tg::{ArgSignature, Namespace, RefValue, Signatures, TgModule};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// A tensor that is provided.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,7 +28,7 @@ pub struct UnitTensor {
 pub fn tensors(module: &TgModule, signatures: &Signatures) -> Vec<UnitTensor> {
     let mut uses = Uses::default();
     uses.collect(module, signatures);
-    let residents: BTreeMap<&str, &ArgSignature> =
+    let residents: OrderedMap<&str, &ArgSignature> =
         uses.residents.iter().map(|arg| (arg.name.as_str(), *arg)).collect();
     let is_referenced = |tensor: TensorNo| {
         let mut values = module.references.iter().flat_map(|reference| &reference.bindings);
@@ -74,10 +74,10 @@ pub fn tensors(module: &TgModule, signatures: &Signatures) -> Vec<UnitTensor> {
 /// What instructions say of tensors.
 #[derive(Default)]
 struct Uses<'a> {
-    read: BTreeSet<TensorNo>,
-    written: BTreeSet<TensorNo>,
+    read: OrderedSet<TensorNo>,
+    written: OrderedSet<TensorNo>,
     /// Of tensors that are bound from their first byte on.
-    shapes: BTreeMap<TensorNo, (Option<DType>, Option<Vec<u64>>)>,
+    shapes: OrderedMap<TensorNo, (Option<DType>, Option<Vec<u64>>)>,
     residents: Vec<&'a ArgSignature>,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Uses<'a> {
     fn collect(&mut self, module: &'a TgModule, signatures: &'a Signatures) {
         let entries = entries(module);
         let mut graph = GraphNo(0);
-        let used: BTreeSet<&str> = entries.values().copied().collect();
+        let used: OrderedSet<&str> = entries.values().copied().collect();
         self.residents = used.iter().filter_map(|e| signatures.get(e)).flat_map(|s| &s.resident).collect();
         for instr in &module.instrs {
             match instr {
@@ -143,9 +143,9 @@ fn whole_shape(arg: &ArgSignature) -> Option<Vec<u64>> {
 }
 
 /// Entry symbols of kernels.
-fn entries(module: &TgModule) -> BTreeMap<(GraphNo, KernelNo), &str> {
+fn entries(module: &TgModule) -> OrderedMap<(GraphNo, KernelNo), &str> {
     let mut graph = GraphNo(0);
-    let mut entries = BTreeMap::new();
+    let mut entries = OrderedMap::new();
     for instr in &module.instrs {
         match instr {
             Instr::TgBegin { graph_id } => graph = *graph_id,

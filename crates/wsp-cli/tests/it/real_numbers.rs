@@ -3,7 +3,6 @@
 
 mod mutations;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use wsp_check::generate::{Origin, Pairs, generate_tensors};
 use wsp_check::reference::{Comparison, Context, check, verify};
@@ -12,6 +11,7 @@ use wsp_cli::engine::{Loaded, Options, RunOutcome, compile, execute, inputs};
 use wsp_core::DType;
 use wsp_diag::SourceMap;
 use wsp_ir::Module;
+use wsp_ordered::OrderedMap;
 use wsp_plan::{Array, ParamValue};
 
 const LLAMA: &str = "llama_layer/layer.pto";
@@ -45,7 +45,7 @@ fn load(text: &str, pairs: &str, set: &[(&str, i128)], seed: u64) -> Loaded {
     let pairs: Pairs = pairs.parse().unwrap();
     let is_input = |id| wanted.contains(&id);
     let arrays =
-        generate_tensors(&module, &pairs, &settings(set), &BTreeMap::new(), Origin::of(seed), &is_input)
+        generate_tensors(&module, &pairs, &settings(set), &OrderedMap::new(), Origin::of(seed), &is_input)
             .unwrap();
     Loaded { module, arrays }
 }
@@ -311,21 +311,27 @@ fn a_broken_indexer_is_noticed() {
 fn sizes_that_do_not_fit_are_refused_with_what_to_type() {
     let module = module(&read(LLAMA));
     let fault =
-        generate_tensors(&module, &"seq=5".parse().unwrap(), &[], &BTreeMap::new(), Origin::of(1), &|_| true)
-            .unwrap_err();
-    assert_eq!(fault.help, ["`seq` is a parameter: `--set seq=5`"]);
-    let module = self::module(&read(PREFILL));
-    let fault =
-        generate_tensors(&module, &"total=5".parse().unwrap(), &[], &BTreeMap::new(), Origin::of(1), &|_| {
+        generate_tensors(&module, &"seq=5".parse().unwrap(), &[], &OrderedMap::new(), Origin::of(1), &|_| {
             true
         })
         .unwrap_err();
+    assert_eq!(fault.help, ["`seq` is a parameter: `--set seq=5`"]);
+    let module = self::module(&read(PREFILL));
+    let fault = generate_tensors(
+        &module,
+        &"total=5".parse().unwrap(),
+        &[],
+        &OrderedMap::new(),
+        Origin::of(1),
+        &|_| true,
+    )
+    .unwrap_err();
     assert!(fault.message.contains("follows from the data"), "{}", fault.message);
     let fault = generate_tensors(
         &module,
         &"routes=1".parse().unwrap(),
         &[],
-        &BTreeMap::new(),
+        &OrderedMap::new(),
         Origin::of(1),
         &|_| true,
     )

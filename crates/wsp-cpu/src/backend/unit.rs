@@ -3,7 +3,6 @@
 use super::{CpuSimBackend, failed, refuse, refused, runs_kernels};
 use crate::codes::BAD_OPTION;
 use crate::tg::{CheckedUnit, Session, SessionOptions, TgKernels, simulate};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{
@@ -16,6 +15,7 @@ use wsp_core::tg::{CoreType, Instr};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::TgModule;
 use wsp_memory::Claim;
+use wsp_ordered::OrderedSet;
 use wsp_plan::{ProgramKind, UnitSource};
 use wsp_runtime::tg::{CoreCounts, RuntimeConfig, Tracing};
 use wsp_runtime::{clock, worker_threads};
@@ -318,5 +318,5 @@ fn streams(module: &TgModule) -> u32 {
         Instr::TgLaunch { stream, .. } => Some(stream.0),
         _ => None,
     });
-    named.chain([0]).collect::<BTreeSet<u32>>().len() as u32
+    named.chain([0]).collect::<OrderedSet<u32>>().len() as u32
 }

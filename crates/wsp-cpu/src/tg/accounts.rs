@@ -1,12 +1,12 @@
 //! Who holds how much memory of a device: what is refused, and what a run reached at most.
 
 use super::codes;
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use wsp_backend::{BytesByLocation, Peak};
 use wsp_core::tg::MemLocation;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
+use wsp_ordered::OrderedMap;
 
 /// Most holders that a refusal names.
 const NAMED: usize = 5;
@@ -26,7 +26,7 @@ struct Held {
     peak: BytesByLocation,
     peak_total: u64,
     /// Bytes by what is said of the holder.
-    holders: BTreeMap<String, u64>,
+    holders: OrderedMap<String, u64>,
 }
 
 /// A piece of memory that somebody asks for or holds.

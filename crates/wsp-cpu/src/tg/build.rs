@@ -17,11 +17,11 @@ use super::session::Session;
 use super::shared::{Shared, no_store};
 use super::sizes::check_graph;
 use super::tensors::{TensorTable, take_inputs};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_core::tg::{Direction, Instr, StreamNo};
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::{ArgDecl, ArgSource, Signatures, TgModule, verify};
+use wsp_ordered::OrderedMap;
 use wsp_plan::target::DeviceModel;
 use wsp_runtime::tg::Runtime;
 use wsp_tg::plan::{ElaborateOptions, HostKind, UnitPlan};
@@ -76,7 +76,7 @@ impl CheckedUnit {
         take_inputs(&mut table, given(options), &named)?;
         take_sizes(&mut table, &plan, &signatures);
         let graphs = std::mem::take(&mut plan.graphs);
-        let mut residents = BTreeMap::new();
+        let mut residents = OrderedMap::new();
         let mut codes = graphs
             .into_iter()
             .enumerate()
@@ -173,7 +173,7 @@ impl CheckedUnit {
             stats: wsp_runtime::tg::Stats::default(),
             payload: options.payload,
             tracing,
-            streams: BTreeMap::new(),
+            streams: OrderedMap::new(),
             runtime,
         };
         events.into_iter().try_for_each(|event| session.give_signal(event)).map_err(|fault| vec![*fault])?;

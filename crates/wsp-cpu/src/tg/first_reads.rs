@@ -6,8 +6,8 @@ use super::host::{HostState, HostValue, Turn};
 use super::tensors::TensorTable;
 use std::cell::LazyCell;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::tg::ExprOp;
+use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_tg::EventOrder;
 use wsp_tg::plan::{GraphPlan, HostKind, UnitPlan};
 
@@ -33,7 +33,7 @@ type Store = (u32, Rounds, Bytes);
 /// What one launch of a graph does with external tensors for which no array is given.
 struct Firsts {
     loads: Vec<Load>,
-    stores: BTreeMap<u32, Vec<Bytes>>,
+    stores: OrderedMap<u32, Vec<Bytes>>,
 }
 
 /// Tensors of a unit that kernels or copies read before any other can have written all that they read, with these values of its scalars.
@@ -49,10 +49,10 @@ pub(super) fn read_first(
     codes: &[GraphCode],
     scalars: &[i64],
     devices: u32,
-) -> BTreeSet<u32> {
+) -> OrderedSet<u32> {
     let mut used = codes.iter().flat_map(|code| &code.tensors);
     if !used.any(|of| is_open(table, of.unit)) {
-        return BTreeSet::new();
+        return OrderedSet::new();
     }
     let exprs = codes.iter().flat_map(|code| &code.plan.exprs).chain(&unit.exprs);
     let asks_device = { exprs }.any(|op| *op == ExprOp::Device);
@@ -71,13 +71,13 @@ fn read_first_on(
     unit: &UnitPlan,
     codes: &[GraphCode],
     known: Known<'_>,
-) -> BTreeSet<u32> {
+) -> OrderedSet<u32> {
     let mut launches = launches(unit, known);
     if launches.is_empty() && !unit.host.iter().any(|op| launched(&op.kind).is_some()) {
         launches.extend((0..codes.len()).map(|graph| (graph, Some(0))));
     }
-    let (mut stored, mut read) = (BTreeMap::<u32, Vec<Bytes>>::new(), BTreeSet::new());
-    let mut seen = BTreeMap::<usize, BTreeSet<Option<i64>>>::new();
+    let (mut stored, mut read) = (OrderedMap::<u32, Vec<Bytes>>::new(), OrderedSet::new());
+    let mut seen = OrderedMap::<usize, OrderedSet<Option<i64>>>::new();
     for (at, iteration) in launches {
         let plan = &codes[at].plan;
         let seen = seen.entry(at).or_default();
@@ -141,7 +141,7 @@ fn launched(kind: &HostKind) -> Option<usize> {
 impl Firsts {
     fn new(table: &TensorTable, plan: &GraphPlan, known: Known<'_>, iteration: Option<i64>) -> Firsts {
         let uses = uses(table, plan, known, iteration);
-        let mut stores = BTreeMap::<u32, Vec<Store>>::new();
+        let mut stores = OrderedMap::<u32, Vec<Store>>::new();
         for of in uses.iter().filter(|of| !of.reads) {
             stores
                 .entry(of.tensor)
@@ -150,7 +150,7 @@ impl Firsts {
         }
         let records = (plan.records.nodes.len() + plan.records.succs.len()) as u64;
         let (order, mut steps) = (LazyCell::new(|| EventOrder::new(plan)), 0);
-        let mut behind = BTreeMap::new();
+        let mut behind = OrderedMap::new();
         let load = |of: &Use| {
             let stores = stores.get(&of.tensor).map_or(&[][..], Vec::as_slice);
             steps += stores.len() as u64;

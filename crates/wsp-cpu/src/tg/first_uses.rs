@@ -5,12 +5,12 @@
 
 use super::host::HostState;
 use super::tensors::TensorTable;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use wsp_core::tg::image::{
     GuardRecord, LevelRecord, LoopKind, NONE, NodeKind, NodeRecord, WHEN_NONZERO, WHEN_SKIPPED, WHEN_ZERO,
 };
 use wsp_core::tg::{Direction, Env, EvalFault, ExprOp, IterNo, Scalar, eval};
+use wsp_ordered::OrderedMap;
 use wsp_tg::plan::{BindItem, BindTensor, GraphPlan, TensorKind, UnitPlan};
 
 /// Most nodes of a launch that are looked at in rounds of loops.
@@ -95,15 +95,15 @@ pub(super) fn uses(
     known: Known<'_>,
     iteration: Option<i64>,
 ) -> Vec<Use> {
-    let mut kernels = BTreeMap::<u32, Vec<u32>>::new();
+    let mut kernels = OrderedMap::<u32, Vec<u32>>::new();
     for (at, kernel) in (0..).zip(&plan.kernels) {
         kernels.entry(kernel.node).or_default().push(at);
     }
-    let mut copies = BTreeMap::<u32, Vec<u32>>::new();
+    let mut copies = OrderedMap::<u32, Vec<u32>>::new();
     for (at, copy) in (0..).zip(&plan.copies) {
         copies.entry(copy.node).or_default().push(at);
     }
-    let mut decisions = BTreeMap::new();
+    let mut decisions = OrderedMap::new();
     for (at, node) in (0..).zip(&plan.records.nodes) {
         if matches!(NodeKind::from_code(node.kind), Some(NodeKind::Decide | NodeKind::Break)) {
             let decision = &plan.records.decisions[node.item as usize];
@@ -120,7 +120,7 @@ pub(super) fn uses(
         copies,
         decisions,
         nodes: vec![None; plan.records.loops.len()],
-        guards: BTreeMap::new(),
+        guards: OrderedMap::new(),
         left: MOST_VISITS,
         uses: Vec::new(),
     };
@@ -141,14 +141,14 @@ struct Walk<'w> {
     plan: &'w GraphPlan,
     place: Place<'w>,
     /// By node.
-    kernels: BTreeMap<u32, Vec<u32>>,
-    copies: BTreeMap<u32, Vec<u32>>,
+    kernels: OrderedMap<u32, Vec<u32>>,
+    copies: OrderedMap<u32, Vec<u32>>,
     /// By guard: the condition of its decision, and the node that decides.
-    decisions: BTreeMap<u32, (u32, u32)>,
+    decisions: OrderedMap<u32, (u32, u32)>,
     /// Of each loop how many nodes its body has, with those of loops in it.
     nodes: Vec<Option<u64>>,
     /// Guards in the rounds of now.
-    guards: BTreeMap<u32, On>,
+    guards: OrderedMap<u32, On>,
     left: u64,
     uses: Vec<Use>,
 }

@@ -10,11 +10,11 @@ use super::memory::TensorRange;
 use super::open_pairs::OpenPairs;
 use super::open_uses::OpenUses;
 use super::options::SessionOptions;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_core::tg::{Direction, ExprOp, MemLocation};
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::{KernelSignature, TgModule};
+use wsp_ordered::OrderedMap;
 use wsp_runtime::tg::Graph;
 use wsp_tg::plan::{BindItem, GraphPlan, UnitPlan};
 
@@ -26,7 +26,7 @@ pub(super) fn code(
     module: &TgModule,
     kernels: &TgKernels,
     options: &SessionOptions,
-    residents: &mut BTreeMap<String, TensorRange>,
+    residents: &mut OrderedMap<String, TensorRange>,
 ) -> Result<GraphCode, Vec<Diagnostic>> {
     let (tensors, locals) = tensors_of(&plan, place, unit);
     let mut defs = Vec::with_capacity(plan.defs.len());
@@ -88,7 +88,7 @@ fn tensors_of(plan: &GraphPlan, place: u32, unit: &UnitPlan) -> (Vec<LocalTensor
 fn residents_of(
     signature: &KernelSignature,
     options: &SessionOptions,
-    known: &mut BTreeMap<String, TensorRange>,
+    known: &mut OrderedMap<String, TensorRange>,
 ) -> Result<Vec<Resident>, Vec<Diagnostic>> {
     let mut residents = Vec::new();
     for of in &signature.resident {

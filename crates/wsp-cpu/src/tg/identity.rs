@@ -8,11 +8,11 @@ use super::kernels::KernelBody;
 use super::memory::TensorRange;
 use super::options::SessionOptions;
 use rustc_hash::FxHasher;
-use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::hash::Hasher as _;
 use std::sync::Arc;
 use wsp_memory::{Reader, Writer};
+use wsp_ordered::OrderedMap;
 use wsp_tg::plan::{GraphPlan, UnitPlan};
 
 /// What stands among the parameters of kernels for the instruction set of their tile operations: no parameter has such a name.
@@ -116,14 +116,14 @@ impl Identity {
         let text = |sum: u64| format!("{sum:016x}");
         differ("the statements of the unit".to_owned(), text(saved.unit), text(self.unit));
         differ("the number of devices".to_owned(), saved.devices.to_string(), self.devices.to_string());
-        let values = |of: &Identity| -> BTreeMap<String, String> {
+        let values = |of: &Identity| -> OrderedMap<String, String> {
             of.scalars.iter().map(|(name, value)| (name.clone(), value.to_string())).collect()
         };
         each(&values(saved), &values(self), &mut |name, was, is| differ(format!("`{name}`"), was, is));
-        let kernels = |of: &Identity| -> BTreeMap<String, String> {
+        let kernels = |of: &Identity| -> OrderedMap<String, String> {
             of.kernels.iter().map(|kernel| (kernel.entry.clone(), text(kernel.code))).collect()
         };
-        let params = |of: &Identity| -> BTreeMap<String, String> {
+        let params = |of: &Identity| -> OrderedMap<String, String> {
             of.kernels.iter().flat_map(|kernel| kernel.params.iter().cloned()).collect()
         };
         each(&params(saved), &params(self), &mut |name, was, is| {
@@ -136,7 +136,7 @@ impl Identity {
         each(&kernels(saved), &kernels(self), &mut |name, was, is| {
             differ(format!("the code of kernel `{name}`"), was, is);
         });
-        let inputs = |of: &Identity| -> BTreeMap<String, String> {
+        let inputs = |of: &Identity| -> OrderedMap<String, String> {
             let one = |of: &InputIdentity| (of.name.clone(), format!("{} ({:016x})", of.origin, of.contents));
             of.inputs.iter().map(one).collect()
         };
@@ -196,14 +196,14 @@ impl Identity {
 
 /// Calls `f` with every name that one of both has, and its two values.
 fn each(
-    was: &BTreeMap<String, String>,
-    is: &BTreeMap<String, String>,
+    was: &OrderedMap<String, String>,
+    is: &OrderedMap<String, String>,
     f: &mut dyn FnMut(&str, String, String),
 ) {
-    let value = |of: &BTreeMap<String, String>, name: &String| {
+    let value = |of: &OrderedMap<String, String>, name: &String| {
         of.get(name).cloned().unwrap_or_else(|| "nothing".to_owned())
     };
-    let names: std::collections::BTreeSet<&String> = was.keys().chain(is.keys()).collect();
+    let names: wsp_ordered::OrderedSet<&String> = was.keys().chain(is.keys()).collect();
     names.into_iter().for_each(|name| f(name, value(was, name), value(is, name)));
 }
 
@@ -242,7 +242,7 @@ fn graph(plan: &GraphPlan) -> u64 {
 }
 
 fn kernels(codes: &[Arc<GraphCode>]) -> Vec<KernelIdentity> {
-    let mut known = BTreeMap::new();
+    let mut known = OrderedMap::new();
     for code in codes {
         for (def, of) in code.plan.defs.iter().zip(&code.defs) {
             known.entry(def.entry.clone()).or_insert_with(|| match &of.body {

@@ -6,13 +6,13 @@ use super::accounts::{Accounts, Claim};
 use super::code::{Bound, GraphCode};
 use super::memory::TensorRange;
 use super::tensors::{POISON, TensorInfo, TensorTable, claim, placed, released};
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wsp_backend::Recording;
 use wsp_core::tg::MemLocation;
 use wsp_diag::Diagnostic;
 use wsp_memory::{EarlyLoads, Stored};
+use wsp_ordered::OrderedMap;
 
 /// Bytes of a workspace that a run which records nothing else does not tell apart: what is known of it is forgotten for each kernel.
 const LINE: usize = 64;
@@ -44,7 +44,7 @@ struct Cell {
 #[derive(Debug, Default)]
 struct Workspaces {
     /// By size: those that no kernel has.
-    free: BTreeMap<u64, Vec<TensorRange>>,
+    free: OrderedMap<u64, Vec<TensorRange>>,
     claims: Vec<Claim>,
 }
 
@@ -72,7 +72,7 @@ impl Instance {
             Some(&local) => placed(fault, info(local)),
             None => fault,
         })?;
-        let mut made = BTreeMap::new();
+        let mut made = OrderedMap::new();
         for (&local, claim) in own.iter().zip(&claims) {
             let range = TensorRange::zeros(claim.bytes, info(local).alignment);
             let Some(range) = range.and_then(|range| table.recorded(info(local), range)) else {

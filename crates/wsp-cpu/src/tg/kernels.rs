@@ -4,7 +4,6 @@ use super::codes;
 use super::cx::TgCx;
 use super::pto::PtoEntry;
 use crate::workload::KernelFault;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use wsp_core::tg::{GraphNo, Instr};
@@ -12,6 +11,7 @@ use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
 use wsp_ir::tg::{KernelSignature, Namespace, Signatures, TgModule};
 use wsp_kernel::{CodeCache, Engine, Mode};
+use wsp_ordered::OrderedMap;
 use wsp_plan::ParamValue;
 
 /// A function that runs a block.
@@ -57,7 +57,7 @@ struct Known {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct TgKernels {
-    known: BTreeMap<String, Known>,
+    known: OrderedMap<String, Known>,
     /// Machine code of files.
     code: CodeCache,
 }

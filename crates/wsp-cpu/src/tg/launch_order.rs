@@ -16,10 +16,10 @@
 
 use super::code::GraphCode;
 use super::item::Item;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use wsp_core::tg::{EventNo, IterNo};
 use wsp_diag::Span;
+use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_tg::{GraphEvents, OpenUse, UseWait};
 
 /// What is known of a stream.
@@ -29,12 +29,12 @@ struct Progress {
     done: u64,
     /// The launch behind it of which signals are known, and these.
     running: u64,
-    signalled: BTreeSet<EventNo>,
+    signalled: OrderedSet<EventNo>,
 }
 
 /// What is known at a point, by stream.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Known(BTreeMap<u32, Progress>);
+struct Known(OrderedMap<u32, Progress>);
 
 impl Known {
     fn join(&mut self, other: &Known) {
@@ -53,7 +53,7 @@ impl Known {
             mine.signalled.extend(&of.signalled);
         }
         if mine.running <= mine.done {
-            (mine.running, mine.signalled) = (0, BTreeSet::new());
+            (mine.running, mine.signalled) = (0, OrderedSet::new());
         }
     }
 
@@ -62,7 +62,7 @@ impl Known {
     }
 
     /// Events that a launch is known to have signalled.
-    fn signalled(&self, stream: u32, launch: u64) -> Option<&BTreeSet<EventNo>> {
+    fn signalled(&self, stream: u32, launch: u64) -> Option<&OrderedSet<EventNo>> {
         self.0.get(&stream).filter(|of| of.running == launch).map(|of| &of.signalled)
     }
 }
@@ -173,7 +173,7 @@ impl Entry {
     }
 
     /// Whether a use is complete before its launch signals one of some events.
-    fn signals_behind(&self, of: UseOf<'_>, events: &BTreeSet<EventNo>) -> bool {
+    fn signals_behind(&self, of: UseOf<'_>, events: &OrderedSet<EventNo>) -> bool {
         let (plan, order) = (&self.launch.code.plan, self.launch.code.uses.order());
         let node = of.item.and_then(|item| item.node(plan));
         let is_behind = |event: &EventNo| {
@@ -190,29 +190,29 @@ impl Entry {
 }
 
 /// Events of graphs, by the graph's number.
-pub(super) type Events = BTreeMap<u32, GraphEvents>;
+pub(super) type Events = OrderedMap<u32, GraphEvents>;
 
 /// The launches of a device.
 #[derive(Debug, Default)]
 pub(super) struct LaunchOrder {
     events: Arc<Events>,
-    entries: BTreeMap<u64, Entry>,
+    entries: OrderedMap<u64, Entry>,
     /// How many were submitted.
     count: u64,
     host: Known,
     /// The last launch on each stream, of each graph on each stream, and of those that signal each event.
-    last: BTreeMap<u32, u64>,
-    last_of: BTreeMap<(u32, u32), u64>,
-    signalling: BTreeMap<EventNo, u64>,
+    last: OrderedMap<u32, u64>,
+    last_of: OrderedMap<(u32, u32), u64>,
+    signalling: OrderedMap<EventNo, u64>,
     /// Launches that wait for an event which no launch signals yet.
-    unbound: BTreeMap<EventNo, Vec<u64>>,
+    unbound: OrderedMap<EventNo, Vec<u64>>,
     /// Events that launches signalled which ended before the run was resumed.
-    past: BTreeSet<EventNo>,
+    past: OrderedSet<EventNo>,
 }
 
 impl LaunchOrder {
     /// The order of a run in which launches have signalled some events before.
-    pub(super) fn new(events: Arc<Events>, past: BTreeSet<EventNo>) -> LaunchOrder {
+    pub(super) fn new(events: Arc<Events>, past: OrderedSet<EventNo>) -> LaunchOrder {
         LaunchOrder { events, past, ..LaunchOrder::default() }
     }
 
@@ -331,7 +331,7 @@ impl LaunchOrder {
         for (wait, _) in before.filter(|(_, signal)| *signal == event) {
             entry.behind.get(*wait as usize).into_iter().for_each(|of| known.join(of));
         }
-        let signalled = BTreeSet::from([event]);
+        let signalled = OrderedSet::from([event]);
         known.learn(entry.launch.stream, &Progress { done: 0, running: by, signalled });
     }
 
@@ -400,8 +400,8 @@ impl LaunchOrder {
     }
 
     /// Forgets launches of which nothing can follow any more; `is_used` are those of which bytes are kept.
-    pub(super) fn forget(&mut self, is_used: &BTreeSet<u64>) {
-        let mut kept: BTreeSet<u64> = is_used.clone();
+    pub(super) fn forget(&mut self, is_used: &OrderedSet<u64>) {
+        let mut kept: OrderedSet<u64> = is_used.clone();
         kept.extend(self.last.values().chain(self.last_of.values()).chain(self.signalling.values()));
         kept.extend(self.unbound.values().flatten());
         kept.extend(self.entries.values().flat_map(Entry::open_waits).filter_map(|wait| wait.by));

@@ -7,11 +7,11 @@ use super::code::GraphCode;
 use super::item::Item;
 use super::launch_order::{Events, LaunchOrder, Submitted, UseOf};
 use super::tensors::TensorTable;
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wsp_core::tg::{Direction, EventNo};
 use wsp_diag::Diagnostic;
+use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_tg::runs::Runs;
 use wsp_tg::{LaunchUse, OpenLaunches, OpenUse};
 
@@ -45,11 +45,11 @@ pub(super) type Touched = (Touch, u32, Range<u64>);
 struct Device {
     order: LaunchOrder,
     /// By tensor.
-    touches: BTreeMap<u32, Runs<Touch>>,
+    touches: OrderedMap<u32, Runs<Touch>>,
     /// Uses that meet in no order, as long as that may change.
     met: Vec<Met>,
     /// Pairs of uses that were told.
-    told: BTreeSet<(u32, u32)>,
+    told: OrderedSet<(u32, u32)>,
     /// How many launches there are when some are forgotten.
     most: usize,
 }
@@ -74,12 +74,12 @@ impl Launches {
             events: Arc::new(events),
             devices: (0..devices).map(|_| Mutex::default()).collect(),
         };
-        made.forget(&BTreeSet::new());
+        made.forget(&OrderedSet::new());
         Some(made)
     }
 
     /// Begins anew, where launches have signalled some events before.
-    pub(crate) fn forget(&self, past: &BTreeSet<EventNo>) {
+    pub(crate) fn forget(&self, past: &OrderedSet<EventNo>) {
         for device in 0..self.devices.len() as u32 {
             let order = LaunchOrder::new(Arc::clone(&self.events), past.clone());
             *self.device(device) = Device { order, most: FEWEST_KEPT, ..Device::default() };

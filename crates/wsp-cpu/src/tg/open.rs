@@ -12,14 +12,14 @@ use super::item::When;
 use super::open_pairs::OpenPairs;
 use super::shared::Shared;
 use super::values::Values;
-use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use wsp_core::tg::image::NONE;
 use wsp_diag::Diagnostic;
+use wsp_ordered::OrderedMap;
 use wsp_tg::EventOrder;
 
 /// Addresses that kernels were bound to: first and one past the last, apart from each other.
-type Addresses = BTreeMap<usize, usize>;
+type Addresses = OrderedMap<usize, usize>;
 
 /// What the two ends of a pair were bound to.
 #[derive(Debug, Default)]
@@ -27,12 +27,12 @@ struct Met {
     /// Rounds of the loops around both that run at run time. They run one after another, so the last is enough.
     rounds: Vec<u32>,
     /// By node.
-    ends: [BTreeMap<u32, Addresses>; 2],
+    ends: [OrderedMap<u32, Addresses>; 2],
 }
 
 /// What kernels of a launch were bound to so far: by pair, and by the numbers of unrolled loops around both.
 #[derive(Debug, Default)]
-pub(crate) struct Bindings(Mutex<BTreeMap<(u32, Vec<i64>), Met>>);
+pub(crate) struct Bindings(Mutex<OrderedMap<(u32, Vec<i64>), Met>>);
 
 impl OpenPairs {
     /// Compares a kernel that is about to run with those before it.

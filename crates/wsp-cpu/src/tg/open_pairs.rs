@@ -1,8 +1,8 @@
 //! Pairs of kernels of a graph whose bytes the checker could not compare before the run, and the order of their nodes.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use wsp_diag::Diagnostic;
+use wsp_ordered::OrderedMap;
 use wsp_tg::plan::GraphPlan;
 use wsp_tg::{EventOrder, OpenPair};
 
@@ -23,7 +23,7 @@ pub(crate) struct OpenPairs {
 }
 
 /// Which nodes come behind a node, by that and by guards of gangs that are on.
-type Behind = BTreeMap<(u32, Vec<u32>), Vec<bool>>;
+type Behind = OrderedMap<(u32, Vec<u32>), Vec<bool>>;
 
 /// A graph, and the guards of members of gangs that are on in a launch of it.
 pub(super) type Running<'p> = (&'p GraphPlan, &'p [u32]);

@@ -2,8 +2,8 @@
 
 use super::item::{Item, When};
 use super::open_pairs::loops_around;
-use std::collections::BTreeMap;
 use wsp_core::tg::image::NONE;
+use wsp_ordered::OrderedMap;
 use wsp_tg::plan::{ConditionItem, GraphPlan};
 use wsp_tg::{EventOrder, OpenLaunches};
 
@@ -33,7 +33,7 @@ pub(super) struct Uses {
 impl OpenUses {
     /// Those of `launches` that are of this graph.
     pub(crate) fn new(plan: &GraphPlan, whens: &[When], launches: &OpenLaunches) -> OpenUses {
-        let mut by_instr: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let mut by_instr: OrderedMap<u32, Vec<u32>> = OrderedMap::new();
         for (at, of) in (0u32..).zip(&launches.uses).filter(|(_, of)| of.graph == plan.no) {
             by_instr.entry(of.at).or_default().push(at);
         }

@@ -17,13 +17,13 @@ use super::session::Session;
 use super::shared::Shared;
 use super::snapshot::Paused;
 use super::values::Values;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_core::tg::image::NodeKind;
 use wsp_core::tg::machine::{Fault, Scalars};
 use wsp_core::tg::{Direction, GraphNo, PartitionNo};
 use wsp_diag::{Diagnostic, Span};
 use wsp_kernel::Trap;
+use wsp_ordered::OrderedMap;
 use wsp_runtime::Failure;
 use wsp_runtime::tg::{InlineExecutor, LocalBodies};
 use wsp_tg::plan::KernelDef;
@@ -53,7 +53,7 @@ struct LocalRun<'s> {
     /// Arguments of functions, kernel by kernel.
     args: Vec<BoundArg>,
     /// Entries with their arguments, and kernels with a workspace, by place of the kernel.
-    parts: BTreeMap<u32, Part>,
+    parts: OrderedMap<u32, Part>,
     /// Kernels whose arguments the iteration changes.
     changing: Vec<u32>,
     /// Which iteration the arguments are of.
@@ -95,7 +95,7 @@ impl Session {
             iteration: 0,
             kernels: Vec::with_capacity(code.plan.kernels.len()),
             args: Vec::with_capacity(code.plan.binds.len()),
-            parts: BTreeMap::new(),
+            parts: OrderedMap::new(),
             changing: Vec::new(),
             bound_for: None,
             bindings: Bindings::default(),

@@ -12,13 +12,13 @@ use super::session::Session;
 use super::shared::{RunState, no_store, store_failed};
 use super::snapshot::{called, unusable};
 use super::start::Start;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use wsp_backend::Recording;
 use wsp_backend::{CheckpointKey, RecordKind};
 use wsp_core::tg::{CheckpointNo, EventNo, GraphNo, StreamNo};
 use wsp_diag::Diagnostic;
 use wsp_memory::{Unreadable, ViewAccess};
+use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_runtime::tg::Epochs;
 use wsp_tg::plan::TensorKind;
 
@@ -176,7 +176,7 @@ impl Session {
                 Diagnostic { code: codes::PASSED_OVER, severity: wsp_diag::Severity::Warning, ..fault };
             self.notes.push(what.note(goes_on.clone()));
         }
-        *self.shared.run_state() = RunState { run: record.run, next: last + 1, known: BTreeMap::new() };
+        *self.shared.run_state() = RunState { run: record.run, next: last + 1, known: OrderedMap::new() };
         Ok(Some(record))
     }
 
@@ -221,7 +221,7 @@ impl Session {
         }
         self.wait(|_| true)?;
         let signalled = record.events.iter().filter(|event| event.opened > 0);
-        let past: BTreeSet<EventNo> = signalled.map(|event| EventNo(event.event)).collect();
+        let past: OrderedSet<EventNo> = signalled.map(|event| EventNo(event.event)).collect();
         self.shared.launches.iter().for_each(|launches| launches.forget(&past));
         self.take_up_records(&record)?;
         self.take_up_memory(&record)?;
@@ -259,7 +259,7 @@ impl Session {
     fn take_up_records(&self, record: &Record) -> Result<(), Box<Diagnostic>> {
         let store = self.shared.store.as_ref().ok_or_else(no_store)?;
         let place = |of: &Record| (of.graph, of.checkpoint, of.device);
-        let mut known = BTreeMap::new();
+        let mut known = OrderedMap::new();
         for bytes in &record.restorable {
             let Ok(kept) = Record::decode(bytes) else { continue };
             store.save(kept.key(), bytes).map_err(|reason| store_failed(kept.key(), &reason))?;
@@ -365,7 +365,7 @@ impl Session {
         device: u32,
         wanted: impl Fn(u32) -> bool,
     ) -> Result<(), Box<Diagnostic>> {
-        let mut filled: BTreeMap<(u32, u32), Arc<Instance>> = BTreeMap::new();
+        let mut filled: OrderedMap<(u32, u32), Arc<Instance>> = OrderedMap::new();
         for saved in &record.tensors {
             let Some((graph, stream)) = saved.owner.filter(|(graph, _)| wanted(*graph)) else { continue };
             let index = self.index(GraphNo(graph))?;

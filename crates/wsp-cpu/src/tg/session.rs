@@ -11,12 +11,12 @@ use super::shared::{Live, Shared};
 use super::snapshot::Paused;
 use super::start::{Pooled, Start};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_backend::{CheckpointKey, PayloadSlot, UnitResult};
 use wsp_core::tg::{CheckpointNo, GraphNo, StreamNo};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ArgSource, Namespace, TgModule};
+use wsp_ordered::OrderedMap;
 use wsp_runtime::tg::{LaunchId, Partition, Runtime, Saved, Stats, StreamId, Trace, Tracing, validate};
 use wsp_tg::plan::UnitPlan;
 
@@ -36,7 +36,7 @@ pub struct Session {
     /// Graphs in the order in which they were defined.
     pub(super) codes: Vec<Arc<GraphCode>>,
     /// By number.
-    pub(super) by_no: BTreeMap<GraphNo, usize>,
+    pub(super) by_no: OrderedMap<GraphNo, usize>,
     pub(super) partitions: FxHashMap<u32, Partition>,
     pub(super) findings: Vec<Diagnostic>,
     pub(super) notes: Vec<Diagnostic>,
@@ -45,7 +45,7 @@ pub struct Session {
     pub(super) resumed: Option<CheckpointKey>,
     pub(super) payload: Option<PayloadSlot>,
     pub(super) tracing: Tracing,
-    pub(super) streams: BTreeMap<(u32, u32), StreamId>,
+    pub(super) streams: OrderedMap<(u32, u32), StreamId>,
     pub(super) next_stream: u32,
     /// By graph.
     pub(super) pools: Vec<Vec<Pooled>>,

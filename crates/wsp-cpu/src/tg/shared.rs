@@ -13,7 +13,6 @@ use super::memory::TensorRange;
 use super::options::SessionOptions;
 use super::record::SavedLaunch;
 use super::tensors::{TensorTable, UnitMemory};
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use wsp_backend::Released;
@@ -23,6 +22,7 @@ use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_kernel::Scratch;
 use wsp_memory::Claimed;
+use wsp_ordered::OrderedMap;
 use wsp_runtime::tg::{EventsOf, LaunchId};
 
 /// What the launches of a session share with it.
@@ -100,7 +100,7 @@ pub(crate) struct RunState {
     /// The number of the next record.
     pub(crate) next: u64,
     /// By graph, checkpoint and device: the last record, with its number. `TG_RESTORE` takes no other.
-    pub(crate) known: BTreeMap<(u32, u32, u32), (CheckpointKey, u64)>,
+    pub(crate) known: OrderedMap<(u32, u32, u32), (CheckpointKey, u64)>,
 }
 
 /// A launch that may be in flight.

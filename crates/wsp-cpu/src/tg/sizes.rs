@@ -2,10 +2,10 @@
 
 use super::codes;
 use super::kernels::{KernelBody, TgKernels};
-use std::collections::BTreeSet;
 use wsp_core::tg::image::NONE;
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::TgModule;
+use wsp_ordered::OrderedSet;
 use wsp_tg::plan::{BindItem, BindTensor, GraphPlan, UnitPlan};
 
 /// Kernels of a unit that no run can bind, by the sizes of their tensors that the unit says: the extents of an entry of a `.pto` file follow
@@ -22,7 +22,7 @@ pub(super) fn check_graph(
     kernels: &TgKernels,
     bytes: &dyn Fn(u32) -> Option<u64>,
 ) -> Vec<Diagnostic> {
-    let (mut found, mut told) = (Vec::new(), BTreeSet::new());
+    let (mut found, mut told) = (Vec::new(), OrderedSet::new());
     for (item, kernel) in (0u32..).zip(&graph.kernels) {
         let def = &graph.defs[kernel.def as usize];
         let Some(KernelBody::Pto(entry)) = kernels.body(&def.entry) else { continue };

@@ -11,13 +11,13 @@ use super::launched::Launched;
 use super::record::{Record, SavedLaunch, SavedTensor};
 use super::shared::{Held, Live, RunState, Shared, View, no_store, store_failed};
 use super::tensors::UnitMemory;
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 use wsp_backend::codes::CANNOT_RESUME;
 use wsp_backend::{CheckpointKey, RecordKind};
 use wsp_diag::Diagnostic;
 use wsp_memory::Stored;
+use wsp_ordered::OrderedMap;
 use wsp_runtime::tg::LaunchId;
 
 /// What is between two of its tasks while a checkpoint is taken.
@@ -63,7 +63,7 @@ impl Shared {
     pub(crate) fn mark_start(&self) -> Result<(), Box<Diagnostic>> {
         let _saving = self.saving();
         let run = self.newest_run()? + 1;
-        *self.run_state() = RunState { run, next: 0, known: BTreeMap::new() };
+        *self.run_state() = RunState { run, next: 0, known: OrderedMap::new() };
         let record = self.snapshot(None, Paused::Nothing)?;
         self.keep(CheckpointKey::START, &record)
     }

@@ -5,7 +5,6 @@ use super::codes;
 use super::memory::TensorRange;
 use crate::bind::faults::not_taken;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
 use wsp_backend::Recording;
 use wsp_core::DType;
 use wsp_core::tg::{ExprOp, Instr, MemLocation, TensorNo};
@@ -13,6 +12,7 @@ use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_ir::tg::TgModule;
 use wsp_memory::{EarlyLoads, View, ViewAccess};
+use wsp_ordered::OrderedSet;
 use wsp_plan::Array;
 use wsp_tg::plan::{PlanTensor, TensorKind, UnitPlan};
 
@@ -139,7 +139,7 @@ impl std::ops::Index<usize> for TensorTable {
 }
 
 /// Tensors, and those whose bytes copies of the unit bring to them.
-fn and_their_sources(mut tensors: BTreeSet<TensorNo>, module: &TgModule) -> BTreeSet<TensorNo> {
+fn and_their_sources(mut tensors: OrderedSet<TensorNo>, module: &TgModule) -> OrderedSet<TensorNo> {
     let copies = module.instrs.iter().rev().filter_map(|instr| match *instr {
         Instr::McCopy { src_tensor, dst_tensor, .. } => Some((src_tensor, dst_tensor)),
         _ => None,

@@ -4,11 +4,11 @@ use super::codes;
 use super::kernel_cx::{KernelCx, KernelFault};
 use super::typed::TypedKernel;
 use super::view_kernel::ViewKernel;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use wsp_diag::Diagnostic;
 use wsp_kernel::{CodeCache, Engine, Mode};
+use wsp_ordered::OrderedMap;
 use wsp_plan::ViewKernelSource;
 
 type Body = dyn Fn(&mut KernelCx<'_>) -> Result<(), KernelFault> + Send + Sync;
@@ -23,7 +23,7 @@ pub(crate) enum KernelBody {
 /// Kernel bodies by name.
 #[derive(Clone, Default)]
 pub struct KernelRegistry {
-    bodies: BTreeMap<String, KernelBody>,
+    bodies: OrderedMap<String, KernelBody>,
     /// Machine code of kernels over views.
     code: CodeCache,
 }

@@ -2,11 +2,11 @@
 
 use super::inputs::WorkloadInputs;
 use crate::bind::faults::not_taken;
-use std::collections::BTreeMap;
 use wsp_backend::codes::WRONG_ARRAY;
 use wsp_core::ParamId;
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
+use wsp_ordered::OrderedMap;
 use wsp_plan::Arrays;
 use wsp_plan::workload::{Bindings, bind};
 
@@ -37,8 +37,8 @@ pub(crate) fn bound(module: &WorkloadModule, inputs: &WorkloadInputs) -> Result<
 pub(crate) fn tables(
     module: &WorkloadModule,
     arrays: &Arrays,
-) -> Result<BTreeMap<String, Vec<i64>>, Vec<Diagnostic>> {
-    let (mut tables, mut faults) = (BTreeMap::new(), Vec::new());
+) -> Result<OrderedMap<String, Vec<i64>>, Vec<Diagnostic>> {
+    let (mut tables, mut faults) = (OrderedMap::new(), Vec::new());
     for table in &module.tables {
         let Some(array) = arrays.get(&table.name) else { continue };
         match array.integers().filter(|_: &Result<Vec<i64>, _>| array.shape().len() == 1) {

@@ -1,13 +1,13 @@
 //! A workload whose tasks are known, as a unit of task graphs: a kernel of one block for each task, an edge for each of its edges.
 
 use super::codes;
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_backend::{BARRIER_NODE, GraphAccess, GraphListing};
 use wsp_core::tg::{CoreType, DependencyType, Direction, KernelNo};
 use wsp_core::{ExecPool, Region, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::tg::{TgBuilder, TgModule};
 use wsp_ir::workload::{AccessMode, ParamKind, Signature, WorkloadModule};
+use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_plan::workload::Bindings;
 
 /// Where a unit runs its graph.
@@ -24,7 +24,7 @@ pub(crate) fn unit(
     bindings: &Bindings,
     listing: &GraphListing,
 ) -> Result<TgModule, Vec<Diagnostic>> {
-    let tensors: BTreeSet<TensorId> = listing.accesses.iter().map(|access| access.region.tensor).collect();
+    let tensors: OrderedSet<TensorId> = listing.accesses.iter().map(|access| access.region.tensor).collect();
     let found = refused(module, listing, &tensors);
     if !found.is_empty() {
         return Err(found);
@@ -37,7 +37,7 @@ pub(crate) fn unit(
     }
     let graph = module.entry.map_or("main", |entry| module.workloads[entry.index()].name.as_str());
     builder.tg_begin(graph);
-    let mut unit = Unit { module, bindings, listing, builder, kernels: BTreeMap::new() };
+    let mut unit = Unit { module, bindings, listing, builder, kernels: OrderedMap::new() };
     unit.tasks()?;
     unit.edges();
     let mut builder = unit.builder;
@@ -48,10 +48,14 @@ pub(crate) fn unit(
 }
 
 /// What of the tasks has no form whatever their regions are; `tensors` are those that they take.
-fn refused(module: &WorkloadModule, listing: &GraphListing, tensors: &BTreeSet<TensorId>) -> Vec<Diagnostic> {
+fn refused(
+    module: &WorkloadModule,
+    listing: &GraphListing,
+    tensors: &OrderedSet<TensorId>,
+) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    let run: BTreeSet<u32> = listing.tasks.iter().copied().collect();
-    let names: BTreeSet<&str> =
+    let run: OrderedSet<u32> = listing.tasks.iter().copied().collect();
+    let names: OrderedSet<&str> =
         run.iter().map(|kernel| listing.kernels[*kernel as usize].name.as_str()).collect();
     for kernel in module.kernels.iter().filter(|kernel| names.contains(kernel.name.as_str())) {
         let Signature::Declared(params) = &kernel.signature else {
@@ -88,7 +92,7 @@ struct Unit<'a> {
     listing: &'a GraphListing,
     builder: TgBuilder,
     /// Kernels of the graph by task.
-    kernels: BTreeMap<u32, KernelNo>,
+    kernels: OrderedMap<u32, KernelNo>,
 }
 
 impl Unit<'_> {
@@ -161,8 +165,8 @@ impl Unit<'_> {
     /// The edges between tasks, and an event for each barrier node.
     fn edges(&mut self) {
         let edges = &self.listing.edges;
-        let direct: BTreeSet<(u32, u32)> = edges.iter().copied().collect();
-        let mut behind: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+        let direct: OrderedSet<(u32, u32)> = edges.iter().copied().collect();
+        let mut behind: OrderedMap<u32, OrderedSet<u32>> = OrderedMap::new();
         // Ids are in elaboration order, and edges by the later end: what leads to a node is known when it is reached.
         for &(earlier, later) in edges {
             match (self.is_barrier(earlier), self.is_barrier(later)) {

@@ -5,12 +5,13 @@
 //! signals the event, of whichever graph.
 
 use super::TgModule;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 use wsp_core::tg::{DependencyType, EventNo, Instr, NodeNo};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// The instructions of these waits.
-pub fn earlier_waits(module: &TgModule) -> BTreeSet<u32> {
-    let mut found = BTreeSet::new();
+pub fn earlier_waits(module: &TgModule) -> OrderedSet<u32> {
+    let mut found = OrderedSet::new();
     let mut graph = Graph::default();
     for (at, instr) in (0..).zip(&module.instrs) {
         match *instr {
@@ -51,7 +52,7 @@ struct Graph {
     before: HashMap<NodeNo, Vec<NodeNo>>,
     /// The last node before each barrier, and the first behind it.
     barriers: Vec<(NodeNo, NodeNo)>,
-    events: BTreeMap<EventNo, Event>,
+    events: OrderedMap<EventNo, Event>,
 }
 
 /// Who signals an event, and who waits for it by which instruction.
@@ -67,7 +68,7 @@ impl Graph {
         self.nodes.push(node);
     }
 
-    fn waits(&self, found: &mut BTreeSet<u32>) {
+    fn waits(&self, found: &mut OrderedSet<u32>) {
         let joins = self.joins();
         for Event { signals, waits } in self.events.values() {
             if signals.is_empty() || waits.is_empty() {
@@ -79,7 +80,7 @@ impl Graph {
     }
 
     /// By the place from which a barrier holds nodes back how many it and those before it hold them back behind.
-    fn joins(&self) -> BTreeMap<usize, usize> {
+    fn joins(&self) -> OrderedMap<usize, usize> {
         let place = |of: &NodeNo| self.places.get(of).copied();
         let ends = self.barriers.iter().filter_map(|(from, to)| Some((place(to)?, place(from)? + 1)));
         let mut ends: Vec<(usize, usize)> = ends.collect();
@@ -93,8 +94,8 @@ impl Graph {
     }
 
     /// Some nodes, and those that come before one of them.
-    fn up_to(&self, nodes: &[NodeNo], joins: &BTreeMap<usize, usize>) -> BTreeSet<NodeNo> {
-        let (mut seen, mut open, mut joined) = (BTreeSet::new(), nodes.to_vec(), 0);
+    fn up_to(&self, nodes: &[NodeNo], joins: &OrderedMap<usize, usize>) -> OrderedSet<NodeNo> {
+        let (mut seen, mut open, mut joined) = (OrderedSet::new(), nodes.to_vec(), 0);
         while let Some(node) = open.pop() {
             if !seen.insert(node) {
                 continue;

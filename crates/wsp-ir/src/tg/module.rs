@@ -1,13 +1,13 @@
 //! The unit.
 
 use super::names::{Names, Namespace, Strings};
-use std::collections::BTreeSet;
 use wsp_core::DType;
 use wsp_core::tg::{
     EventNo, ExprId, ExprOp, GraphNo, Instr, KernelNo, KernelSet, Scalar, ScalarType, StreamNo, Symbol,
     TensorNo, TensorRef,
 };
 use wsp_diag::Span;
+use wsp_ordered::OrderedSet;
 
 /// A unit of the task-graph instruction set. Units are equal if they mean the same.
 #[derive(Clone, Debug, Default)]
@@ -137,7 +137,7 @@ impl TgModule {
     }
 
     /// The entry symbols of its kernels.
-    pub fn entry_symbols(&self) -> BTreeSet<&str> {
+    pub fn entry_symbols(&self) -> OrderedSet<&str> {
         let of = |instr: &Instr| match *instr {
             Instr::TgKernel { entry_symbol, .. } => Some(self.str(entry_symbol)),
             _ => None,

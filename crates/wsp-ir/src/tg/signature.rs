@@ -1,8 +1,8 @@
 //! What kernels do with their arguments, as far as whoever brings them says so.
 
-use std::collections::BTreeMap;
 use wsp_core::DType;
 use wsp_core::tg::Direction;
+use wsp_ordered::OrderedMap;
 
 /// One argument of a kernel, or one tensor that its file names.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,7 +55,7 @@ impl KernelSignature {
 /// Signatures by entry symbol.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Signatures {
-    known: BTreeMap<String, KernelSignature>,
+    known: OrderedMap<String, KernelSignature>,
 }
 
 impl Signatures {

@@ -2,9 +2,9 @@
 
 use super::walk::{self, Reference, Visitor};
 use super::{AxisKind, ParamSource, WorkloadModule};
-use std::collections::BTreeSet;
 use wsp_core::{ParamId, TensorId, VarId};
 use wsp_diag::{Diagnostic, UNUSED_ITEM, is_meant, unused};
+use wsp_ordered::OrderedSet;
 
 /// Tensors that no task of a verified module is given, but for slots and for those whose names begin with `_`.
 pub fn warnings(module: &WorkloadModule) -> Vec<Diagnostic> {
@@ -23,7 +23,7 @@ pub fn warnings(module: &WorkloadModule) -> Vec<Diagnostic> {
 /// Whether a parameter of a module has a use: in what other parameters are derived from, in sizes, tasks, costs and schedules. Of
 /// a used file nothing is known here.
 pub fn is_param_used(module: &WorkloadModule, param: ParamId) -> bool {
-    let mut params = Params(BTreeSet::new());
+    let mut params = Params(OrderedSet::new());
     for entry in &module.params {
         match &entry.source {
             ParamSource::Set(value) => value.iter().for_each(|value| walk::expr(value, &mut params)),
@@ -55,7 +55,7 @@ pub fn is_param_used(module: &WorkloadModule, param: ParamId) -> bool {
 }
 
 /// Parameters that are referred to.
-struct Params(BTreeSet<ParamId>);
+struct Params(OrderedSet<ParamId>);
 
 impl Visitor for Params {
     fn reference(&mut self, reference: Reference) {
@@ -70,7 +70,7 @@ impl Visitor for Params {
 }
 
 /// Tensors that are referred to.
-struct Tensors(BTreeSet<TensorId>);
+struct Tensors(OrderedSet<TensorId>);
 
 impl Visitor for Tensors {
     fn reference(&mut self, reference: Reference) {

@@ -87,7 +87,7 @@ pub(super) fn unusable(kind: Kind, index: usize, name: &str) -> Option<&'static 
 /// The symbols of one kind, by row, for names as a program holds them: the name where it can be a symbol and no earlier row
 /// has it, else one made of the row's number.
 pub(super) fn symbols(kind: Kind, names: &[Option<String>]) -> Vec<String> {
-    let mut taken = std::collections::BTreeSet::new();
+    let mut taken = wsp_ordered::OrderedSet::new();
     let mut symbol = |(index, name): (usize, &Option<String>)| match name {
         Some(name) if unusable(kind, index, name).is_none() && taken.insert(name.clone()) => name.clone(),
         _ => default_symbol(kind, index),

@@ -1,9 +1,9 @@
 //! Builds the code of one function: slots, constants and jumps.
 
 use super::code::{Code, Inst, Op, Origin, What};
-use std::collections::BTreeMap;
 use wsp_diag::Span;
 use wsp_ir::ScalarTy;
+use wsp_ordered::OrderedMap;
 
 /// Where a value is. Not to be copied: who has the operand of a temporary gives it back, once; others get it [lent](Operand::lent).
 #[derive(PartialEq, Eq, Debug)]
@@ -56,7 +56,7 @@ pub(crate) struct Asm {
     free: Vec<u32>,
     /// Those of them that were given back since the last instruction: the next one may still read them.
     given_back: Vec<u32>,
-    consts: BTreeMap<u64, u32>,
+    consts: OrderedMap<u64, u32>,
     /// The last position that something jumps to: instructions before and after it do not always run together.
     edge: u32,
 }

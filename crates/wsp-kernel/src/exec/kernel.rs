@@ -11,12 +11,12 @@ use super::vm::{Buffers, Vm};
 use crate::memory::{RowsView, Shape};
 use crate::tile::Tiles;
 use crate::{Env, Mode, TensorMem, Trap};
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wsp_core::words::counted;
 use wsp_core::{AxisId, FuncId, Region, TensorId};
 use wsp_diag::Span;
 use wsp_ir::{FuncKind, Module};
+use wsp_ordered::OrderedSet;
 
 /// A kernel in the form that runs. One value serves any number of threads.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub struct KernelCode {
     words: Option<usize>,
     pub(super) mode: Mode,
     /// Tensors that it may store to.
-    stored: BTreeSet<TensorId>,
+    stored: OrderedSet<TensorId>,
     /// Tells this kernel's tiles in a [`Scratch`] from those of all others of the process.
     pub(super) key: u64,
 }

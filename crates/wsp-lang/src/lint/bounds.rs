@@ -4,7 +4,6 @@
 //! call, and in a kernel that perhaps no task runs, it is a warning. Sizes and indices that follow from a launch are looked at by the run.
 
 use crate::sema::{SLOT_ALIGN, has_round};
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::words::counted;
 use wsp_core::{FuncId, LocalId, TensorId};
 use wsp_diag::{Diagnostic, Severity, Span};
@@ -12,17 +11,18 @@ use wsp_ir::{
     ArrayRef, BinOp, Block, Const, Consumer, Dim, Expr, ExprKind, FuncKind, Function, LaunchTarget, MetaKind,
     Module, Place, Stmt, StmtKind, Storage, TileOp, walk,
 };
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// What no run that comes to it survives, each place once.
 pub(crate) fn check(module: &Module) -> Vec<Diagnostic> {
-    let (mut found, mut runs) = (BTreeMap::new(), BTreeSet::new());
+    let (mut found, mut runs) = (OrderedMap::new(), OrderedSet::new());
     let functions = || (0..).map(FuncId).zip(&module.functions);
     let is_generator = |function: &Function| matches!(function.kind, FuncKind::Generator { .. });
     let others = functions().filter(|(_, function)| !is_generator(function));
     // Generators first: they say which kernels surely run.
     for (id, function) in functions().filter(|(_, function)| is_generator(function)).chain(others) {
         let surely = if is_generator(function) { is_launched(module, function) } else { runs.contains(&id) };
-        let mut check = Check { module, arrays: BTreeMap::new(), found: &mut found, runs: &mut runs };
+        let mut check = Check { module, arrays: OrderedMap::new(), found: &mut found, runs: &mut runs };
         check.block(&function.body, if surely { Comes::Surely } else { Comes::Perhaps });
     }
     found.into_values().collect()
@@ -54,10 +54,10 @@ impl Comes {
 struct Check<'a> {
     module: &'a Module,
     /// What names of arrays stand for.
-    arrays: BTreeMap<LocalId, ArrayRef>,
-    found: &'a mut BTreeMap<Span, Diagnostic>,
+    arrays: OrderedMap<LocalId, ArrayRef>,
+    found: &'a mut OrderedMap<Span, Diagnostic>,
     /// Kernels that run as soon as there is one item.
-    runs: &'a mut BTreeSet<FuncId>,
+    runs: &'a mut OrderedSet<FuncId>,
 }
 
 impl<'a> Check<'a> {

@@ -7,17 +7,17 @@ use super::ranges::{Known, truth};
 use super::{LintInput, codes};
 use crate::ast::{self, Block, Expr, ExprKind, Item, SpaceMember, Stmt, StmtKind};
 use crate::sema::walk::each_subexpr;
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use wsp_core::int::Range;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Const, ExprKind as Ir, Function, StmtKind as IrStmt, walk};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// The warnings of all functions, of items of spaces and of what a launch must fulfil.
 pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
     let asked = Asked::of(program);
-    let mut values: BTreeMap<Span, BTreeMap<bool, &'static str>> = BTreeMap::new();
-    let mut undecided: BTreeSet<Span> = BTreeSet::new();
+    let mut values: OrderedMap<Span, OrderedMap<bool, &'static str>> = OrderedMap::new();
+    let mut undecided: OrderedSet<Span> = OrderedSet::new();
     for function in &program.module.functions {
         let known = known(function, &asked);
         let mut note = |condition: &wsp_ir::Expr| match truth(condition, &known) {
@@ -64,7 +64,7 @@ fn finding(span: Span, value: bool, why: &str) -> Diagnostic {
 /// Variables that have one value or a counted range in all of a function.
 fn known(function: &Function, asked: &Asked) -> Known {
     let mut known = Known::new();
-    let mut assigned = BTreeSet::new();
+    let mut assigned = OrderedSet::new();
     walk::stmts(&function.body, &mut |stmt| match &stmt.kind {
         IrStmt::Assign { local, .. } => {
             assigned.insert(*local);
@@ -96,11 +96,11 @@ fn known(function: &Function, asked: &Asked) -> Known {
 #[derive(Default)]
 struct Asked {
     /// Conditions whose value is no choice that the program makes once.
-    conditions: BTreeSet<Span>,
+    conditions: OrderedSet<Span>,
     /// Variables whose first value is a literal, and loop variables whose bounds are; not `const`.
-    literals: BTreeSet<Span>,
+    literals: OrderedSet<Span>,
     /// Names that stand for such choices.
-    choices: BTreeSet<Rc<str>>,
+    choices: OrderedSet<Rc<str>>,
 }
 
 impl Asked {

@@ -5,10 +5,10 @@
 use super::mentions::Mentions;
 use super::{LintInput, codes, is_meant, unused};
 use crate::ast::{ExprKind, Extent, Ident, Item, Shape, Struct};
-use std::collections::BTreeSet;
 use wsp_core::StructId;
 use wsp_diag::Diagnostic;
 use wsp_ir::{Consumer, Elem, ExprKind as Ir, LocalTy, Module, StmtKind, walk};
+use wsp_ordered::OrderedSet;
 
 /// The warnings of all declarations.
 pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
@@ -73,7 +73,7 @@ fn is_used(program: &LintInput<'_>, shape: &Shape, mentions: &Mentions) -> bool 
 
 /// The names that a shape gives values to and no other shape does.
 fn own_extents<'a>(program: &'a LintInput<'_>, shape: &'a Shape) -> impl Iterator<Item = &'a str> {
-    let others: BTreeSet<&str> = program
+    let others: OrderedSet<&str> = program
         .tree
         .items
         .iter()
@@ -98,8 +98,8 @@ fn extents(shape: &Shape) -> impl Iterator<Item = &str> {
 }
 
 /// The fields of descriptors that functions read.
-fn fields_read(module: &Module) -> BTreeSet<(StructId, u32)> {
-    let mut read = BTreeSet::new();
+fn fields_read(module: &Module) -> OrderedSet<(StructId, u32)> {
+    let mut read = OrderedSet::new();
     for function in &module.functions {
         walk::each_expr(&function.body, &mut |e| {
             if let Ir::Field(local, field) = e.kind
@@ -116,7 +116,7 @@ fn fields_read(module: &Module) -> BTreeSet<(StructId, u32)> {
 fn unread_fields(
     program: &LintInput<'_>,
     decl: &Struct,
-    read: &BTreeSet<(StructId, u32)>,
+    read: &OrderedSet<(StructId, u32)>,
 ) -> Vec<Diagnostic> {
     let module = program.module;
     let Some(index) = module.structs.iter().position(|def| def.name == decl.name.as_str()) else {

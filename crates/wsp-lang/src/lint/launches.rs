@@ -1,10 +1,10 @@
 //! What a launch reaches: its spaces, the kernels that their generators emit tasks for, and the tensors of these.
 
 use super::{LintInput, codes, is_meant, unused};
-use std::collections::BTreeSet;
 use wsp_core::{AccessKind, FuncId, SpaceId, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Consumer, ExprKind, FuncKind, Function, LaunchTarget, Module, StmtKind, Storage, walk};
+use wsp_ordered::OrderedSet;
 
 /// The warnings of a program with a host entry.
 pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
@@ -40,10 +40,10 @@ fn never(program: &LintInput<'_>, what: &str, name: &str, span: Span) -> Option<
 }
 
 /// The spaces whose generators a launch runs.
-fn launched_spaces(module: &Module, target: LaunchTarget) -> BTreeSet<SpaceId> {
+fn launched_spaces(module: &Module, target: LaunchTarget) -> OrderedSet<SpaceId> {
     match target {
-        LaunchTarget::Space(space) => BTreeSet::from([space]),
-        LaunchTarget::Kernels => BTreeSet::new(),
+        LaunchTarget::Space(space) => OrderedSet::from([space]),
+        LaunchTarget::Kernels => OrderedSet::new(),
         LaunchTarget::Graph(graph) => {
             module.graphs[graph.index()].stages.iter().map(|stage| stage.space).collect()
         }
@@ -51,8 +51,8 @@ fn launched_spaces(module: &Module, target: LaunchTarget) -> BTreeSet<SpaceId> {
 }
 
 /// The kernels that take a descriptor which a generator of these spaces emits.
-fn launched_kernels(module: &Module, spaces: &BTreeSet<SpaceId>) -> BTreeSet<FuncId> {
-    let mut kernels = BTreeSet::new();
+fn launched_kernels(module: &Module, spaces: &OrderedSet<SpaceId>) -> OrderedSet<FuncId> {
+    let mut kernels = OrderedSet::new();
     for function in &module.functions {
         let FuncKind::Generator { space } = function.kind else { continue };
         if !spaces.contains(&space) {
@@ -75,8 +75,8 @@ fn launched_kernels(module: &Module, spaces: &BTreeSet<SpaceId>) -> BTreeSet<Fun
 }
 
 /// Tensors that a function loads from, and those that it stores to.
-fn accesses(function: &Function) -> (BTreeSet<TensorId>, BTreeSet<TensorId>) {
-    let (mut loaded, mut stored) = (BTreeSet::new(), BTreeSet::new());
+fn accesses(function: &Function) -> (OrderedSet<TensorId>, OrderedSet<TensorId>) {
+    let (mut loaded, mut stored) = (OrderedSet::new(), OrderedSet::new());
     walk::stmts(&function.body, &mut |stmt| match &stmt.kind {
         StmtKind::Tile(op) => op.accesses().for_each(|(tensor, access)| match access {
             AccessKind::Read => _ = loaded.insert(tensor),
@@ -96,10 +96,10 @@ fn accesses(function: &Function) -> (BTreeSet<TensorId>, BTreeSet<TensorId>) {
 }
 
 /// Tensors that are read or expected, and that no launched kernel writes; those that are written and never read.
-fn tensors(program: &LintInput<'_>, kernels: &BTreeSet<FuncId>) -> Vec<Diagnostic> {
+fn tensors(program: &LintInput<'_>, kernels: &OrderedSet<FuncId>) -> Vec<Diagnostic> {
     let module = program.module;
-    let (mut all_loaded, mut all_stored) = (BTreeSet::<TensorId>::new(), BTreeSet::<TensorId>::new());
-    let (mut loaded, mut stored) = (BTreeSet::new(), BTreeSet::new());
+    let (mut all_loaded, mut all_stored) = (OrderedSet::<TensorId>::new(), OrderedSet::<TensorId>::new());
+    let (mut loaded, mut stored) = (OrderedSet::new(), OrderedSet::new());
     for (function, id) in module.functions.iter().zip(0..) {
         let (reads, writes) = accesses(function);
         all_loaded.extend(&reads);

@@ -2,10 +2,10 @@
 
 use super::ranges::{Known, range, truth};
 use super::{LintInput, codes};
-use std::collections::BTreeSet;
 use wsp_core::LocalId;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{BinOp, Block, Const, Expr, ExprKind, StmtKind, walk};
+use wsp_ordered::OrderedSet;
 
 /// The warnings of all functions.
 pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
@@ -59,7 +59,7 @@ fn tested<'a>(cond: &'a Expr, step: &Block) -> &'a Expr {
 
 /// Whether a condition that holds in one pass holds in the next.
 fn steady(cond: &Expr, step: &Block, body: &Block) -> bool {
-    let mut changed: BTreeSet<LocalId> = BTreeSet::new();
+    let mut changed: OrderedSet<LocalId> = OrderedSet::new();
     for block in [step, body] {
         walk::stmts(block, &mut |stmt| match &stmt.kind {
             StmtKind::Assign { local, value } if keeps(*local, value) || holds(cond, *local, value) => {}

@@ -1,12 +1,12 @@
 //! What values an integer expression may have, from the types and constants in it.
 
-use std::collections::BTreeMap;
 use wsp_core::LocalId;
 use wsp_core::int::Range;
 use wsp_ir::{BinOp, Const, Expr, ExprKind, ScalarTy, UnOp};
+use wsp_ordered::OrderedMap;
 
 /// Ranges of variables that are narrower than their types; of truth values, 0 is false.
-pub(super) type Known = BTreeMap<LocalId, Range>;
+pub(super) type Known = OrderedMap<LocalId, Range>;
 
 /// The values of an integer expression. Arithmetic that leaves its type stops the run, so the type bounds every result.
 pub(super) fn range(e: &Expr, known: &Known) -> Option<Range> {

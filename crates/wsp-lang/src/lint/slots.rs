@@ -6,33 +6,33 @@
 
 use super::{LintInput, codes};
 use crate::sema::SLOT_ALIGN;
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{FuncId, LocalId, TensorId, TierSetId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
     BinOp, Block, Consumer, Expr, ExprKind, FuncKind, Function, Module, StmtKind, Storage, TileOp, walk,
 };
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// Which slots a call may give: those of its generator and of its tiers whose keys have so many words, which forms do not share.
 type Slots = (usize, TierSetId, usize);
 
 /// Expressions that a variable is given, wherever in a function; none for the 0 that it has without one.
-type Values<'a> = BTreeMap<LocalId, Vec<Option<&'a Expr>>>;
+type Values<'a> = OrderedMap<LocalId, Vec<Option<&'a Expr>>>;
 
 /// How a kernel accesses a field of the workspace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Accessed {
     tensor: TensorId,
     /// Fields of the descriptor that are terms of the offset, one of which says where the slots begin.
-    terms: BTreeSet<u32>,
+    terms: OrderedSet<u32>,
     /// All that are in it.
-    fields: BTreeSet<u32>,
+    fields: OrderedSet<u32>,
 }
 
 /// The warnings of a program.
 pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
     let module = program.module;
-    let kernels: BTreeMap<FuncId, Kernel> = module
+    let kernels: OrderedMap<FuncId, Kernel> = module
         .functions
         .iter()
         .zip((0..).map(FuncId))
@@ -67,9 +67,9 @@ impl Kernel {
         let accessed = |tensor: TensorId, index: &[Expr]| {
             let in_slots = module.tensors[tensor.index()].storage == Storage::Workspace;
             let offset = index.first().filter(|_| in_slots)?;
-            let (mut terms, mut fields) = (BTreeSet::new(), BTreeSet::new());
-            terms_of(offset, &values, &mut BTreeSet::new(), &mut terms);
-            fields_of(offset, &values, &mut BTreeSet::new(), &mut fields);
+            let (mut terms, mut fields) = (OrderedSet::new(), OrderedSet::new());
+            terms_of(offset, &values, &mut OrderedSet::new(), &mut terms);
+            fields_of(offset, &values, &mut OrderedSet::new(), &mut fields);
             Some(Accessed { tensor, terms, fields })
         };
         walk::stmts(&function.body, &mut |stmt| match &stmt.kind {
@@ -101,7 +101,7 @@ fn values(function: &Function) -> Values<'_> {
 /// The expressions that a variable may have the value of, the first time that it is asked for.
 fn once<'v, 'a>(
     values: &'v Values<'a>,
-    seen: &mut BTreeSet<LocalId>,
+    seen: &mut OrderedSet<LocalId>,
     local: LocalId,
 ) -> impl Iterator<Item = &'a Expr> + use<'v, 'a> {
     let values = values.get(&local).filter(|_| seen.insert(local));
@@ -109,7 +109,7 @@ fn once<'v, 'a>(
 }
 
 /// The fields of the descriptor in an expression.
-fn fields_of(e: &Expr, values: &Values<'_>, seen: &mut BTreeSet<LocalId>, fields: &mut BTreeSet<u32>) {
+fn fields_of(e: &Expr, values: &Values<'_>, seen: &mut OrderedSet<LocalId>, fields: &mut OrderedSet<u32>) {
     walk::each_subexpr(e, &mut |e| match e.kind {
         ExprKind::Field(_, field) => _ = fields.insert(field),
         ExprKind::Local(local) => {
@@ -120,7 +120,7 @@ fn fields_of(e: &Expr, values: &Values<'_>, seen: &mut BTreeSet<LocalId>, fields
 }
 
 /// Those that are terms of it: the others are in factors or tell which of two it is.
-fn terms_of(e: &Expr, values: &Values<'_>, seen: &mut BTreeSet<LocalId>, terms: &mut BTreeSet<u32>) {
+fn terms_of(e: &Expr, values: &Values<'_>, seen: &mut OrderedSet<LocalId>, terms: &mut OrderedSet<u32>) {
     match &e.kind {
         ExprKind::Binary(BinOp::Mul, ..) => {}
         ExprKind::Chain(_, rest) if matches!(rest.last(), Some((BinOp::Mul, _))) => {}
@@ -197,8 +197,8 @@ fn scalar_loads<'a>(e: &'a Expr, f: &mut dyn FnMut(TensorId, &'a [Expr])) {
 #[derive(Default)]
 struct Uses {
     /// Fields of the workspace that are stored to at an offset of which nothing is known.
-    anywhere: BTreeSet<TensorId>,
-    stored: BTreeSet<(Slots, TensorId)>,
+    anywhere: OrderedSet<TensorId>,
+    stored: OrderedSet<(Slots, TensorId)>,
     /// Loads, each with all calls one of which gives its slot.
     loaded: Vec<(Vec<(Slots, Span)>, TensorId)>,
 }
@@ -207,13 +207,13 @@ impl Uses {
     fn of_generator(
         &mut self,
         module: &Module,
-        kernels: &BTreeMap<FuncId, Kernel>,
+        kernels: &OrderedMap<FuncId, Kernel>,
         (generator, function): (usize, &Function),
     ) {
         let values = values(function);
         let calls = |e: &Expr| {
             let mut calls = Vec::new();
-            slots_of(e, generator, &values, &mut BTreeSet::new(), &mut calls).then_some(calls)
+            slots_of(e, generator, &values, &mut OrderedSet::new(), &mut calls).then_some(calls)
         };
         walk::stmts(&function.body, &mut |stmt| {
             let StmtKind::Emit { descriptor, fields, .. } = &stmt.kind else { return };
@@ -277,7 +277,7 @@ fn slots_of(
     e: &Expr,
     generator: usize,
     values: &Values<'_>,
-    seen: &mut BTreeSet<LocalId>,
+    seen: &mut OrderedSet<LocalId>,
     calls: &mut Vec<(Slots, Span)>,
 ) -> bool {
     let mut all = |e: &Expr| slots_of(e, generator, values, seen, calls);

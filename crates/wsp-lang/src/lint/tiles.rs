@@ -5,17 +5,17 @@
 //! a write before the loop, or earlier in its body.
 
 use super::{LintInput, codes};
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::LocalId;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Block, Expr, ExprKind, Function, LocalTy, Stmt, StmtKind, TileOp, walk};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// The warnings of all kernels.
 pub(super) fn check(program: &LintInput<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for function in &program.module.functions {
-        let mut flow = Flow { function, loops: Vec::new(), reads: BTreeMap::new() };
-        flow.block(&function.body, &mut BTreeSet::new(), false);
+        let mut flow = Flow { function, loops: Vec::new(), reads: OrderedMap::new() };
+        flow.block(&function.body, &mut OrderedSet::new(), false);
         found.extend(flow.reads.into_iter().map(|(tile, read)| finding(function, tile, read)));
     }
     found
@@ -45,7 +45,7 @@ fn finding(function: &Function, tile: LocalId, read: Read) -> Diagnostic {
 /// A loop around the statement that is looked at.
 struct Around {
     /// Tiles that its body writes and does not declare.
-    carried: BTreeSet<LocalId>,
+    carried: OrderedSet<LocalId>,
     /// Whether the statement may be left out of the first pass.
     conditional: bool,
 }
@@ -53,12 +53,12 @@ struct Around {
 struct Flow<'a> {
     function: &'a Function,
     loops: Vec<Around>,
-    reads: BTreeMap<LocalId, Read>,
+    reads: OrderedMap<LocalId, Read>,
 }
 
 impl<'a> Flow<'a> {
     /// Goes through a block; `written` are the tiles that have contents on some path.
-    fn block(&mut self, block: &'a Block, written: &mut BTreeSet<LocalId>, conditional: bool) {
+    fn block(&mut self, block: &'a Block, written: &mut OrderedSet<LocalId>, conditional: bool) {
         let outer = self.set_conditional(conditional);
         for stmt in block {
             self.stmt(stmt, written);
@@ -80,7 +80,7 @@ impl<'a> Flow<'a> {
         Some(before)
     }
 
-    fn stmt(&mut self, stmt: &'a Stmt, written: &mut BTreeSet<LocalId>) {
+    fn stmt(&mut self, stmt: &'a Stmt, written: &mut OrderedSet<LocalId>) {
         walk::exprs(stmt, &mut |e| self.expr(e, written));
         match &stmt.kind {
             StmtKind::Let { local, .. } => {
@@ -108,8 +108,8 @@ impl<'a> Flow<'a> {
     }
 
     /// The blocks of one pass of a loop.
-    fn repeated(&mut self, blocks: &[&'a Block], written: &mut BTreeSet<LocalId>) {
-        let (mut carried, mut own) = (BTreeSet::new(), BTreeSet::new());
+    fn repeated(&mut self, blocks: &[&'a Block], written: &mut OrderedSet<LocalId>) {
+        let (mut carried, mut own) = (OrderedSet::new(), OrderedSet::new());
         for block in blocks {
             walk::stmts(block, &mut |stmt| match &stmt.kind {
                 StmtKind::Tile(op) => carried.extend(op.writes()),
@@ -132,7 +132,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn expr(&mut self, e: &Expr, written: &BTreeSet<LocalId>) {
+    fn expr(&mut self, e: &Expr, written: &OrderedSet<LocalId>) {
         let mut reads = Vec::new();
         walk::each_subexpr(e, &mut |e| {
             if let ExprKind::TileMax(tile) | ExprKind::TileSum(tile) = e.kind {
@@ -144,7 +144,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn read(&mut self, tile: LocalId, read: Read, written: &BTreeSet<LocalId>) {
+    fn read(&mut self, tile: LocalId, read: Read, written: &OrderedSet<LocalId>) {
         let later = self.loops.iter().any(|around| around.conditional && around.carried.contains(&tile));
         let is_tile = matches!(self.function.local(tile).ty, LocalTy::Tile(_));
         if is_tile && !written.contains(&tile) && !later {

@@ -1,10 +1,10 @@
 //! The state of one function body while it is lowered: variables, scopes, loops.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use wsp_core::{LocalId, SpaceId, StructId, TierSetId};
 use wsp_diag::Span;
 use wsp_ir::{ArrayRef, Expr, Local, LocalTy, ScalarTy};
+use wsp_ordered::OrderedMap;
 
 /// What the code being lowered is for, which decides what it may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,7 +94,7 @@ pub(crate) struct KeyForm {
 }
 
 /// One `{ … }`: what each name means and where it was declared.
-type Scope = BTreeMap<Rc<str>, (Binding, Span)>;
+type Scope = OrderedMap<Rc<str>, (Binding, Span)>;
 
 /// Where an inline function's code begins: outer names and loops are hidden from it.
 #[derive(Clone, Copy, Debug)]
@@ -115,14 +115,14 @@ pub(crate) struct Body {
     /// The descriptor type of a kernel; the descriptor is local 0.
     pub(crate) descriptor: Option<StructId>,
     /// Variables that hold a tier, and of which set; none for those that are given tiers of several.
-    pub(crate) tier_of: BTreeMap<LocalId, Option<TierSetId>>,
+    pub(crate) tier_of: OrderedMap<LocalId, Option<TierSetId>>,
     /// Names with a value over parameters stand for that value.
     pub(crate) expand: bool,
     /// Inside the body of an inline function.
     pub(crate) inlined: bool,
     /// The forms of the keys so far, each with the words that its keys have.
     key_forms: Vec<(KeyForm, usize)>,
-    known: BTreeMap<LocalId, Rc<Expr>>,
+    known: OrderedMap<LocalId, Rc<Expr>>,
     scopes: Vec<Scope>,
     frame: Frame,
 }
@@ -135,11 +135,11 @@ impl Body {
             locals: Vec::new(),
             loops: Vec::new(),
             descriptor: None,
-            tier_of: BTreeMap::new(),
+            tier_of: OrderedMap::new(),
             expand: matches!(kind, BodyKind::Launch(_)),
             inlined: false,
             key_forms: Vec::new(),
-            known: BTreeMap::new(),
+            known: OrderedMap::new(),
             scopes: vec![Scope::new()],
             frame: Frame { scopes: 0, loops: 0 },
         }

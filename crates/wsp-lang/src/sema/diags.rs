@@ -1,8 +1,8 @@
 //! Collecting findings.
 
-use std::collections::BTreeSet;
 use wsp_core::limits;
 use wsp_diag::{Diagnostic, FileId, Span};
+use wsp_ordered::OrderedSet;
 
 /// Proof that an error has been reported: whoever gets one need not report it again.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ const MOST: usize = 8 * limits::MAX_DIAGNOSTICS as usize;
 #[derive(Default)]
 pub(crate) struct Diags {
     list: Vec<Diagnostic>,
-    seen: BTreeSet<(u16, FileId, u32, u32, String)>,
+    seen: OrderedSet<(u16, FileId, u32, u32, String)>,
     errors: bool,
 }
 

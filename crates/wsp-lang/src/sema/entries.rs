@@ -9,20 +9,20 @@ use super::names::{Named, Symbol};
 use super::shapes::ShapeDecl;
 use super::types::{Head, dtype_of};
 use crate::ast::{self, Ident, Indirection, TypeBase};
-use std::collections::BTreeSet;
 use wsp_core::{DType, FuncId, LocalId, StructId, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
     Consumer, Elem, Expr, ExprKind as Ir, Field, FuncKind, KernelEntry, KernelParam, LocalTy, PtoWord,
     ScalarTy, ShapeOwner, Storage, StructDef,
 };
+use wsp_ordered::OrderedSet;
 
 /// What the entry whose body is being lowered is given.
 pub(crate) struct Given {
     name: String,
     params: Vec<TensorId>,
     /// Resident tensors that it has named so far.
-    residents: BTreeSet<TensorId>,
+    residents: OrderedSet<TensorId>,
 }
 
 impl KernelDecl<'_> {
@@ -256,7 +256,7 @@ impl<'a> Sema<'a> {
         self.given = Some(Given {
             name: decl.name.name.to_string(),
             params: params.iter().map(|p| p.tensor()).collect(),
-            residents: BTreeSet::new(),
+            residents: OrderedSet::new(),
         });
         let body = self.function_body(&mut b, &decl.body);
         let residents = self.given.take().map(|given| given.residents).unwrap_or_default();

@@ -7,10 +7,10 @@ use super::diags::Res;
 use super::names::{Symbol, quoted};
 use super::walk;
 use crate::ast::{self, ExprKind, Ident, Indirection, TemplateArg};
-use std::collections::BTreeMap;
 use wsp_core::{FuncId, SpaceId, StructId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Block, Const, FuncKind, KernelParam, LocalTy};
+use wsp_ordered::OrderedMap;
 
 /// A kernel and the descriptor type it asks for.
 pub(crate) struct KernelDecl<'a> {
@@ -233,7 +233,7 @@ impl<'a> Sema<'a> {
 
     /// Reports functions that call themselves, directly or through others.
     fn check_recursion(&mut self) {
-        let names: BTreeMap<&str, usize> =
+        let names: OrderedMap<&str, usize> =
             self.functions.iter().enumerate().map(|(at, f)| (f.decl.name.as_str(), at)).collect();
         let mut callees: Vec<Vec<usize>> = Vec::new();
         for function in &self.functions {

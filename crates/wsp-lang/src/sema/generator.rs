@@ -9,7 +9,6 @@ use super::diags::{Reported, Res};
 use super::names::{Symbol, quoted};
 use super::walk::each_subexpr;
 use crate::ast::{self, ExprKind, FieldInit, Ident};
-use std::collections::BTreeSet;
 use wsp_core::words::counted;
 use wsp_core::{AxisId, LocalId, SpaceId, StructId, TierSetId};
 use wsp_diag::{Diagnostic, Span};
@@ -17,6 +16,7 @@ use wsp_ir::{
     BinOp, Const, EmitHints, Expr, ExprKind as Ir, ExtentSource, LocalTy, ScalarTy, StmtKind, TileSize,
     WsSlot,
 };
+use wsp_ordered::OrderedSet;
 
 /// What the third argument of `PTO_SET_EXTENT` is.
 const LAST: &str = "the number of last elements";
@@ -172,9 +172,9 @@ impl Sema<'_> {
 
     /// The only type with exactly these fields, or the only type.
     fn guess_struct(&mut self, fields: &[FieldInit], span: Span) -> Res<StructId> {
-        let given: BTreeSet<&str> = fields.iter().map(|f| f.field.as_str()).collect();
+        let given: OrderedSet<&str> = fields.iter().map(|f| f.field.as_str()).collect();
         let fits: Vec<usize> = (0..self.structs.len())
-            .filter(|s| self.structs[*s].fields.iter().map(|f| &*f.name).collect::<BTreeSet<_>>() == given)
+            .filter(|s| self.structs[*s].fields.iter().map(|f| &*f.name).collect::<OrderedSet<_>>() == given)
             .collect();
         match (&fits[..], self.structs.len()) {
             ([only], _) => Ok(StructId(*only as u32)),
@@ -357,7 +357,7 @@ impl Sema<'_> {
     }
 
     /// Warns where all rounds of a loop without an index have one slot: no argument mentions a variable that may tell them apart.
-    fn warn_of_shared_slot(&mut self, b: &Body, mentioned: &BTreeSet<LocalId>, span: Span) {
+    fn warn_of_shared_slot(&mut self, b: &Body, mentioned: &OrderedSet<LocalId>, span: Span) {
         let is_index = |var: &LocalId| b.loops.iter().any(|l| l.vars.contains(var));
         if b.loops.iter().all(|l| !l.vars.is_empty()) || !mentioned.iter().all(is_index) {
             return;
@@ -477,8 +477,8 @@ impl Sema<'_> {
 }
 
 /// Scalar variables that expressions mention.
-fn mentioned(b: &Body, args: &[ast::Expr]) -> BTreeSet<LocalId> {
-    let mut found = BTreeSet::new();
+fn mentioned(b: &Body, args: &[ast::Expr]) -> OrderedSet<LocalId> {
+    let mut found = OrderedSet::new();
     for arg in args {
         each_subexpr(arg, &mut |e| {
             if let ExprKind::Name(name) = &e.kind

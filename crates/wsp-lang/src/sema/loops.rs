@@ -9,11 +9,11 @@ use super::diags::Res;
 use super::types::Head;
 use crate::ast::{self, AssignOp, BinOp, ExprKind, Ident, StmtKind as Ast};
 use crate::lint::{leaves, returns};
-use std::collections::BTreeSet;
 use wsp_core::LocalId;
 use wsp_core::words;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Block, Const, Expr, ExprKind as Ir, LocalTy, ScalarTy, Stmt, StmtKind};
+use wsp_ordered::OrderedSet;
 
 /// The parts of `for (init; cond; step) body`.
 type ForParts<'a> = (Option<&'a ast::Stmt>, Option<&'a ast::Expr>, &'a [ast::Stmt], &'a ast::Stmt);
@@ -328,7 +328,7 @@ fn compared_at(cond: &ast::Expr) -> Span {
 }
 
 /// Whether an expression has the same value on every pass of a loop that assigns these variables.
-fn is_steady(e: &Expr, var: LocalId, assigned: &BTreeSet<LocalId>) -> bool {
+fn is_steady(e: &Expr, var: LocalId, assigned: &OrderedSet<LocalId>) -> bool {
     !e.any(&mut |e| match e.kind {
         Ir::Local(local) => local == var || assigned.contains(&local),
         // A loop may change tiles, tensors, tile sizes and reservations.
@@ -345,13 +345,13 @@ fn is_steady(e: &Expr, var: LocalId, assigned: &BTreeSet<LocalId>) -> bool {
 }
 
 /// The variables that a block gives values to.
-fn assigned_in(block: &Block) -> BTreeSet<LocalId> {
-    let mut found = BTreeSet::new();
+fn assigned_in(block: &Block) -> OrderedSet<LocalId> {
+    let mut found = OrderedSet::new();
     collect_assigned(block, &mut found);
     found
 }
 
-fn collect_assigned(block: &Block, found: &mut BTreeSet<LocalId>) {
+fn collect_assigned(block: &Block, found: &mut OrderedSet<LocalId>) {
     for stmt in block {
         match &stmt.kind {
             StmtKind::Let { local, .. }

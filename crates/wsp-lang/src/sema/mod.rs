@@ -42,11 +42,12 @@ pub(crate) mod walk;
 
 use crate::ast;
 use diags::{Diags, Reported, Res};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use wsp_core::{FuncId, StructId, TensorId, limits};
 use wsp_diag::{Diagnostic, FileId, Span};
 use wsp_ir::Module;
+use wsp_ordered::OrderedMap;
 
 pub(crate) use builtins::{SEARCH_NAME, SEARCH_SOURCE};
 pub(crate) use consts::has_round;
@@ -103,7 +104,7 @@ pub(crate) struct Sema<'a> {
     module: Module,
     diags: Diags,
     built_in: Option<FileId>,
-    names: BTreeMap<Rc<str>, names::Named>,
+    names: OrderedMap<Rc<str>, names::Named>,
     globals: Vec<globals::Global<'a>>,
     slot_bytes: usize,
     shapes: Vec<shapes::ShapeDecl<'a>>,
@@ -124,7 +125,7 @@ pub(crate) struct Sema<'a> {
     given: Option<entries::Given>,
     generators: Vec<functions::GeneratorDecl<'a>>,
     functions: Vec<functions::FunctionDecl<'a>>,
-    instances: BTreeMap<(usize, Vec<i128>), FuncId>,
+    instances: OrderedMap<(usize, Vec<i128>), FuncId>,
     pending: VecDeque<functions::Instance>,
     entry: Option<entry::EntryDecl<'a>>,
     emitted: Vec<(StructId, Span)>,
@@ -144,7 +145,7 @@ impl<'a> Sema<'a> {
             module: Module::default(),
             diags: Diags::default(),
             built_in,
-            names: BTreeMap::new(),
+            names: OrderedMap::new(),
             globals: Vec::new(),
             slot_bytes: 0,
             shapes: Vec::new(),
@@ -163,7 +164,7 @@ impl<'a> Sema<'a> {
             given: None,
             generators: Vec::new(),
             functions: Vec::new(),
-            instances: BTreeMap::new(),
+            instances: OrderedMap::new(),
             pending: VecDeque::new(),
             entry: None,
             emitted: Vec::new(),

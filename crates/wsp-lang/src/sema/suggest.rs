@@ -8,9 +8,9 @@ use super::diags::Reported;
 use super::names::Symbol;
 use super::tiles;
 use crate::ast::{self, Ident};
-use std::collections::BTreeSet;
 use wsp_diag::{Diagnostic, nearest};
 use wsp_ir::{PythonForm, ReduceOp, TileOpKind, TileOpRow};
+use wsp_ordered::OrderedSet;
 
 /// Most names that one help line lists.
 const MOST: usize = 4;
@@ -97,7 +97,7 @@ impl Sema<'_> {
         if !known.is_empty() {
             return owned(known);
         }
-        let near: BTreeSet<&str> = nearest(name, candidates.iter().map(|c| c.0)).into_iter().collect();
+        let near: OrderedSet<&str> = nearest(name, candidates.iter().map(|c| c.0)).into_iter().collect();
         owned(fitting(&|candidate| near.contains(candidate)))
     }
 

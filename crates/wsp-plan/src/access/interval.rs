@@ -4,10 +4,10 @@
 
 use super::sym;
 use crate::fold;
-use std::collections::BTreeMap;
 use wsp_core::LocalId;
 use wsp_core::int::{Bounds, Ends};
 use wsp_ir::{BinOp, Expr, ExprKind, ScalarTy};
+use wsp_ordered::OrderedMap;
 
 /// Smallest and largest value; ends are expressions.
 pub(super) type Interval = Bounds<Expr>;
@@ -60,7 +60,7 @@ impl Ends for Symbolic<'_> {
 
 /// The ranges of the loop variables in scope, free of loop variables themselves.
 #[derive(Clone, Default)]
-pub(super) struct Ranges(BTreeMap<LocalId, Interval>);
+pub(super) struct Ranges(OrderedMap<LocalId, Interval>);
 
 impl Ranges {
     /// Enters a loop.

@@ -3,10 +3,10 @@
 use super::interval::{self, Interval};
 use super::sym;
 use crate::{fold, walk};
-use std::collections::BTreeSet;
 use wsp_core::LocalId;
 use wsp_diag::Span;
 use wsp_ir::{Block, Expr, Function, LocalTy, ScalarTy, StmtKind, TileTy};
+use wsp_ordered::OrderedSet;
 
 /// What is known of a scalar. Expressions are over descriptor fields, parameters and loop variables in scope.
 #[derive(Clone, PartialEq, Debug)]
@@ -147,8 +147,8 @@ fn join_shapes(shapes: (Option<Shape>, Option<Shape>), ty: &LocalTy) -> Option<S
 }
 
 /// The variables that a block declares, assigns or overwrites.
-fn written(block: &Block) -> BTreeSet<LocalId> {
-    let mut out = BTreeSet::new();
+fn written(block: &Block) -> OrderedSet<LocalId> {
+    let mut out = OrderedSet::new();
     walk::stmts(block, &mut |stmt| match &stmt.kind {
         StmtKind::Let { local, .. } | StmtKind::LetArray { local, .. } | StmtKind::Assign { local, .. } => {
             out.insert(*local);

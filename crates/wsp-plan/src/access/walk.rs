@@ -7,11 +7,11 @@ use super::state::{Shape, State, Value};
 use super::sym;
 use super::{KernelAccess, slot_layout};
 use crate::{fold, walk};
-use std::collections::BTreeSet;
 use wsp_core::{AccessKind, FuncId, LocalId};
 use wsp_ir::{
     BinOp, Block, Expr, ExprKind, FuncKind, Function, LocalTy, Module, ScalarTy, Stmt, StmtKind, UnOp,
 };
+use wsp_ordered::OrderedSet;
 
 /// What a task of a kernel may touch; empty for other functions.
 pub fn summarise(module: &Module, kernel: FuncId) -> Vec<KernelAccess> {
@@ -225,11 +225,11 @@ impl Walker<'_> {
 
     /// A helper's arguments are not followed: a tensor it touches counts as touched everywhere.
     fn helper(&mut self, func: FuncId, state: &State) {
-        let mut called = BTreeSet::new();
+        let mut called = OrderedSet::new();
         walk::callees(self.module, func, &mut called);
         for id in called {
             let Some(function) = self.module.functions.get(id.index()) else { continue };
-            let mut touched = BTreeSet::new();
+            let mut touched = OrderedSet::new();
             walk::tensors(&function.body, &mut |tensor, written| {
                 touched.insert((tensor, written));
             });

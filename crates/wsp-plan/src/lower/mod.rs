@@ -13,11 +13,11 @@ pub use library::{array_name, declared_shape, library_entry};
 pub use plan::{BalancedLine, LoweredPlan, PlanStage, ScheduleSummary, TensorUse};
 use schedule::{foreign_axes, lower_generator, quoted};
 use stages::StageSource;
-use std::collections::BTreeSet;
 use wsp_core::{AxisId, FuncId, ParamId, ScheduleId, SpaceId, TensorId};
 use wsp_diag::{Diagnostic, Severity, did_you_mean};
 use wsp_ir::workload::SchedulePolicy;
 use wsp_ir::{ArrayRef, DerivedArray, Expr, ExprKind, FuncKind, Module, StmtKind};
+use wsp_ordered::OrderedSet;
 
 /// Lowers a module.
 ///
@@ -43,7 +43,7 @@ pub fn lower(module: &Module, options: &CompileOptions) -> Result<LoweredPlan, V
     for stage in &mut stages {
         stage.kernels = stages::kernels_of(&module, stage.generator).into_iter().collect();
     }
-    let uses_of = |kernels: BTreeSet<FuncId>| uses(&module, &accesses, &memory, &kernels);
+    let uses_of = |kernels: OrderedSet<FuncId>| uses(&module, &accesses, &memory, &kernels);
     let per_stage: Vec<Vec<TensorUse>> =
         stages.iter().map(|s| uses_of(s.kernels.iter().copied().collect())).collect();
     let tensors = uses_of(stages.iter().flat_map(|s| s.kernels.iter().copied()).collect());
@@ -108,7 +108,7 @@ pub fn lower_library(
 
 /// The parameters that a launch of a program reads: of the spaces, generators and kernels that it runs, of the arrays that it is
 /// given, of what it requires and compares with, and of schedules. Values of the others change nothing.
-pub fn params_of_launch(module: &Module) -> BTreeSet<ParamId> {
+pub fn params_of_launch(module: &Module) -> OrderedSet<ParamId> {
     let mut module = module.clone();
     branches::decide(&mut module);
     let sources = stages::of_entry(&module).unwrap_or_default();
@@ -120,7 +120,7 @@ pub fn params_of_launch(module: &Module) -> BTreeSet<ParamId> {
 
 /// The parameters that a run reads whose tasks call these kernels of a file: of the kernels, of the file's arrays, of what it
 /// requires and compares with. Values of the others change nothing.
-pub fn params_of_kernels(module: &Module, kernels: &BTreeSet<FuncId>) -> BTreeSet<ParamId> {
+pub fn params_of_kernels(module: &Module, kernels: &OrderedSet<FuncId>) -> OrderedSet<ParamId> {
     let mut module = module.clone();
     branches::decide(&mut module);
     crate::needs::of_launch(&module, &[], &[], kernels)
@@ -166,7 +166,7 @@ fn uses(
     module: &Module,
     accesses: &[Vec<KernelAccess>],
     memory: &[TensorId],
-    kernels: &BTreeSet<FuncId>,
+    kernels: &OrderedSet<FuncId>,
 ) -> Vec<TensorUse> {
     let mut uses = stages::tensor_uses(module, accesses, kernels);
     aliases::share_uses(memory, &mut uses);

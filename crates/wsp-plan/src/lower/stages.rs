@@ -2,7 +2,6 @@
 
 use crate::lower::codes;
 use crate::{KernelAccess, PlanStage, TensorUse, arrays_read, pools, walk};
-use std::collections::BTreeSet;
 use wsp_core::policy::{ExecPool, PoolSizes, Ready};
 use wsp_core::{AccessKind, FuncId, GraphId, SpaceId, TensorId};
 use wsp_diag::{Diagnostic, Span};
@@ -11,6 +10,7 @@ use wsp_ir::{
     ArrayRef, BindingSource, Consumer, DependencyRef, Elem, Graph, LaunchTarget, LocalTy, Module, StmtKind,
     Storage, TileTy,
 };
+use wsp_ordered::OrderedSet;
 
 /// A stage before its generator is lowered.
 pub(super) struct StageSource {
@@ -112,8 +112,8 @@ fn graph(module: &Module, id: GraphId) -> &Graph {
 }
 
 /// The kernels that run for what a generator emits.
-pub(super) fn kernels_of(module: &Module, generator: FuncId) -> BTreeSet<FuncId> {
-    let mut kernels = BTreeSet::new();
+pub(super) fn kernels_of(module: &Module, generator: FuncId) -> OrderedSet<FuncId> {
+    let mut kernels = OrderedSet::new();
     walk::stmts(&module.functions[generator.index()].body, &mut |stmt| {
         let StmtKind::Emit { descriptor, .. } = &stmt.kind else { return };
         match module.structs[descriptor.index()].consumer {
@@ -134,7 +134,7 @@ pub(super) fn kernels_of(module: &Module, generator: FuncId) -> BTreeSet<FuncId>
 pub(super) fn tensor_uses(
     module: &Module,
     accesses: &[Vec<KernelAccess>],
-    kernels: &BTreeSet<FuncId>,
+    kernels: &OrderedSet<FuncId>,
 ) -> Vec<TensorUse> {
     let mut uses = vec![TensorUse::default(); module.tensors.len()];
     for kernel in kernels {
@@ -151,7 +151,7 @@ pub(super) fn tensor_uses(
     }
     // Where no task can reach a load, its kernel is compiled with it all the same, for an array that is there. What would only be stored
     // there is an output that is never written.
-    let mut functions = BTreeSet::new();
+    let mut functions = OrderedSet::new();
     kernels.iter().for_each(|kernel| walk::callees(module, *kernel, &mut functions));
     for function in functions.iter().map(|id| &module.functions[id.index()]) {
         let mut named = |tensor: TensorId| {

@@ -2,7 +2,6 @@
 
 use super::codes;
 use super::eval::constant;
-use std::collections::BTreeSet;
 use wsp_core::words::counted;
 use wsp_core::{ExecPool, FuncId, KernelId, ParamId, TensorId, WorkloadId};
 use wsp_diag::{Diagnostic, Span, did_you_mean};
@@ -12,6 +11,7 @@ use wsp_ir::workload::{
     WorkloadModule,
 };
 use wsp_ir::{Field, FuncKind, Function, Module, ScalarTy};
+use wsp_ordered::OrderedSet;
 
 /// The function of each kernel of the workload; none for kernels that are only declared.
 pub type Functions = Vec<Option<FuncId>>;
@@ -60,9 +60,9 @@ fn negative_cost(kernel: &Kernel) -> Option<Diagnostic> {
 }
 
 /// Names of the tensors that some task of a workload with declared kernels may write.
-pub(super) fn written(module: &mut WorkloadModule) -> BTreeSet<String> {
+pub(super) fn written(module: &mut WorkloadModule) -> OrderedSet<String> {
     let WorkloadModule { workloads, kernels, tensors, .. } = module;
-    let mut names = BTreeSet::new();
+    let mut names = OrderedSet::new();
     for workload in workloads {
         visit_tasks(&mut workload.body, &mut |task, _| {
             let stored = accesses(task).zip(modes(&kernels[task.kernel.index()]));
@@ -77,14 +77,14 @@ pub(super) fn written(module: &mut WorkloadModule) -> BTreeSet<String> {
 #[derive(Default, Debug)]
 pub struct Named {
     /// Kernels.
-    pub kernels: BTreeSet<KernelId>,
+    pub kernels: OrderedSet<KernelId>,
     /// Tensors of regions.
-    pub tensors: BTreeSet<TensorId>,
+    pub tensors: OrderedSet<TensorId>,
 }
 
 /// Collects what tasks of the entry, and of the workloads that it calls, name.
 pub fn named(module: &WorkloadModule) -> Named {
-    let (mut found, mut seen) = (Named::default(), BTreeSet::new());
+    let (mut found, mut seen) = (Named::default(), OrderedSet::new());
     let mut enter =
         |workload: WorkloadId| seen.insert(workload).then(|| &module.workloads[workload.index()].body);
     let mut left: Vec<&Block> = module.entry.and_then(&mut enter).into_iter().collect();

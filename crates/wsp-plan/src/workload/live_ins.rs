@@ -2,12 +2,12 @@
 
 use super::tensor_set::TensorSet;
 use super::{constant, modes};
-use std::collections::BTreeMap;
 use wsp_core::{TensorId, WorkloadId};
 use wsp_ir::workload::{
     Access, AccessMode, ArgValue, Block, DimRange, IntExpr, IntExprKind, Iteration, NodeKind, Process, Task,
     WorkloadModule,
 };
+use wsp_ordered::OrderedMap;
 
 /// Tensors of a workload with declared kernels by what their first reads find.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -33,7 +33,7 @@ pub(crate) struct LiveIns {
 impl LiveIns {
     /// Those of the entry of a module.
     pub(crate) fn of(module: &WorkloadModule) -> LiveIns {
-        let mut walk = Walk { module, calls: BTreeMap::new(), writes: BTreeMap::new() };
+        let mut walk = Walk { module, calls: OrderedMap::new(), writes: OrderedMap::new() };
         let mut reads = LiveIns::default();
         if let Some(entry) = module.entry {
             walk.block(&module.workloads[entry.index()].body, &mut reads);
@@ -75,9 +75,9 @@ impl LiveIns {
 struct Walk<'a> {
     module: &'a WorkloadModule,
     /// What calls find and leave, by what was found before, so that each is walked once, however many lead to it.
-    calls: BTreeMap<(WorkloadId, LiveIns), LiveIns>,
+    calls: OrderedMap<(WorkloadId, LiveIns), LiveIns>,
     /// What tasks of workloads write and do not read.
-    writes: BTreeMap<WorkloadId, TensorSet>,
+    writes: OrderedMap<WorkloadId, TensorSet>,
 }
 
 impl Walk<'_> {

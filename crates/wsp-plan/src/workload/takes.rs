@@ -6,18 +6,18 @@ use super::plan::{WorkloadLibrary, WorkloadPlan};
 use super::tensor_set::TensorSet;
 use crate::lower::{LoweredPlan, TensorUse};
 use crate::{Array, Arrays, Needs};
-use std::collections::BTreeSet;
 use wsp_core::{DType, ParamId, TensorId};
 use wsp_ir::workload::WorkloadModule;
 use wsp_ir::{BindingSource, Dim, ExprKind, Module, ParamSource, Storage};
+use wsp_ordered::OrderedSet;
 
 /// Tensors of declared kernels by what tasks that read them find, by name. There are none where kernels are those of a used file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FirstReads {
     /// Tasks read them before any task writes them: a run depends on what they begin with.
-    pub needed: BTreeSet<String>,
+    pub needed: OrderedSet<String>,
     /// Tasks write or read them under a condition, or write them in part: only a run tells.
-    pub unsure: BTreeSet<String>,
+    pub unsure: OrderedSet<String>,
 }
 
 impl WorkloadPlan {
@@ -31,8 +31,8 @@ impl WorkloadPlan {
     }
 
     /// Names of the tensors that some task may write; none where kernels are those of a used file.
-    pub fn written(&self) -> BTreeSet<String> {
-        if self.library.is_some() { BTreeSet::new() } else { written(&mut self.module.clone()) }
+    pub fn written(&self) -> OrderedSet<String> {
+        if self.library.is_some() { OrderedSet::new() } else { written(&mut self.module.clone()) }
     }
 
     /// Tensors of a used file that a run takes arrays for: those that kernels which tasks call load from or store to, those that are tables of
@@ -42,7 +42,7 @@ impl WorkloadPlan {
         let Some(WorkloadLibrary { plan, .. }) = &self.library else { return Vec::new() };
         let all = || (0..plan.module.tensors.len()).map(|i| TensorId(i as u32));
         let needs = self.needs(plan);
-        let known: BTreeSet<ParamId> =
+        let known: OrderedSet<ParamId> =
             all().filter(|&id| is_given(plan, id)).flat_map(|id| extents(plan, id)).collect();
         let gives_more = |id: TensorId| {
             let is_array = plan.module.tensors[id.index()].storage == Storage::Launch;
@@ -95,7 +95,7 @@ impl WorkloadPlan {
     }
 
     /// Tensors that the workload declares and its tasks access, and those of slots.
-    pub fn accessed(&self) -> BTreeSet<TensorId> {
+    pub fn accessed(&self) -> OrderedSet<TensorId> {
         let module = &self.module;
         named(module).tensors.into_iter().chain(module.slots.iter().map(|slot| slot.tensor)).collect()
     }
@@ -118,7 +118,7 @@ pub fn stated_tables(module: &WorkloadModule, given: &Arrays) -> Arrays {
 }
 
 /// Names of tensors, but for those of slots, which begin with the values of their declarations.
-fn names(module: &WorkloadModule, tensors: &TensorSet) -> BTreeSet<String> {
+fn names(module: &WorkloadModule, tensors: &TensorSet) -> OrderedSet<String> {
     let slot = |id: &TensorId| module.slot_of(*id).is_some();
     tensors.iter().filter(|id| !slot(id)).map(|id| module.tensors[id.index()].name.clone()).collect()
 }

@@ -3,7 +3,6 @@
 use crate::workload_support::random::{Rng, random_module};
 use crate::workload_support::{bound, module, schedule};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt::Write;
 use wsp_core::ptow::DispatchConfig;
@@ -12,6 +11,7 @@ use wsp_core::ptow::interp::{AccessMode, Host, Interpreter, Mode, Ordered, Progr
 use wsp_core::ptow::prefix::Prefixes;
 use wsp_core::{Region, SlotId, TensorId};
 use wsp_ir::workload::WorkloadModule;
+use wsp_ordered::OrderedMap;
 use wsp_plan::expected::{Expected, Need, Tracking, Why};
 use wsp_plan::ptow::{LaunchData, lower};
 use wsp_plan::workload::{Bindings, TaskRecord, TaskSink, bind, expand};
@@ -122,7 +122,7 @@ fn compare(module: &WorkloadModule, bindings: &Bindings) -> (Expected, Tally) {
         }
     }
     assert_eq!(expected.is_complete(), tally.mapped == 0);
-    let mut seen: BTreeMap<(u32, [u32; 6], [u32; 6]), Seen> = BTreeMap::new();
+    let mut seen: OrderedMap<(u32, [u32; 6], [u32; 6]), Seen> = OrderedMap::new();
     for (task, regions) in keep.0.iter().zip(&regions.0) {
         assert_eq!(&task.regions, regions);
         let mut needs = Vec::new();
@@ -139,7 +139,7 @@ fn check(
     expected: &Expected,
     task: &Told,
     needs: &[Need],
-    seen: &mut BTreeMap<(u32, [u32; 6], [u32; 6]), Seen>,
+    seen: &mut OrderedMap<(u32, [u32; 6], [u32; 6]), Seen>,
 ) {
     let is_counted = |region: &Region| expected.tracking(region.tensor) == Tracking::Counted;
     let counted: Vec<(&Region, AccessMode)> = task
@@ -165,7 +165,7 @@ fn check(
 }
 
 /// Whether different regions are different tiles and do not overlap.
-fn disjoint(seen: &BTreeMap<(u32, [u32; 6], [u32; 6]), Seen>, tiles: u32) {
+fn disjoint(seen: &OrderedMap<(u32, [u32; 6], [u32; 6]), Seen>, tiles: u32) {
     let mut numbers: Vec<u32> = seen.values().map(|seen| seen.tile).collect();
     numbers.sort_unstable();
     assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "two regions are one tile");
@@ -393,7 +393,7 @@ proptest! {
     #[test]
     fn whatever_is_counted_of_any_program_agrees(seed in any::<u64>()) {
         let module = random_module(seed);
-        let bindings = bind(&module, &[], &BTreeMap::new()).expect("everything has a default");
+        let bindings = bind(&module, &[], &OrderedMap::new()).expect("everything has a default");
         if lower(&module, &schedule(&module)).is_ok() {
             compare(&module, &bindings);
         }

@@ -6,12 +6,12 @@ use crate::ptow_support::{Expected, Given, Way, compare, fault_after, is_of_task
 use crate::workload_support::random::{Rng, random_module};
 use crate::workload_support::{self, Record, bound, module, schedule, try_bind};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use wsp_core::ptow::interp::Mode;
 use wsp_diag::Code;
 use wsp_ir::workload::verify::verify;
 use wsp_ir::workload::{Block, DirectiveKind, Dispatch, NodeKind, Schedule, WorkloadModule, text};
+use wsp_ordered::OrderedMap;
 use wsp_plan::ptow::{DispatchPlan, LaunchData, Lowered, lower};
 use wsp_plan::workload::{Bindings, LoweredSchedule, bind, expand};
 
@@ -99,7 +99,7 @@ fn tasks(module: &WorkloadModule, bindings: &Bindings) -> Option<u64> {
 fn random(seed: u64, tally: &mut Tally) {
     let mut module = random_module(seed);
     module.workloads.iter_mut().for_each(|workload| short_rounds(&mut workload.body));
-    let bindings = bind(&module, &[], &BTreeMap::new()).expect("everything has a default");
+    let bindings = bind(&module, &[], &OrderedMap::new()).expect("everything has a default");
     let mut rng = Rng::new(seed ^ 0xD15);
     // Slots would change the number of tasks.
     let total = if module.slots.is_empty() { None } else { tasks(&module, &bindings) };

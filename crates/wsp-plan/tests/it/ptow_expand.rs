@@ -5,8 +5,8 @@ use crate::ptow_support::schedules::random_schedule;
 use crate::randomised::cases;
 use crate::workload_support::random::{Rng, random_module};
 use crate::workload_support::{Event, Record, bound, module, schedule};
-use std::collections::BTreeMap;
 use wsp_ir::workload::{WorkloadModule, text};
+use wsp_ordered::OrderedMap;
 use wsp_plan::ptow;
 use wsp_plan::workload::{Bindings, ExpandError, ExpandStats, LoweredSchedule, bind, expand};
 
@@ -42,7 +42,7 @@ fn agree(
 
 #[test]
 fn random_programs_give_what_a_walk_gives() {
-    let (mut ended, mut faults) = (0, BTreeMap::<String, u32>::new());
+    let (mut ended, mut faults) = (0, OrderedMap::<String, u32>::new());
     let count = cases(1000);
     for seed in 0..count {
         let mut made = random_module(seed);
@@ -50,7 +50,7 @@ fn random_programs_give_what_a_walk_gives() {
         made.schedules = vec![random_schedule(&mut rng, None)];
         // Read from text, every expression has its own place.
         let module = module(&text::print(&made));
-        let bindings = bind(&module, &[], &BTreeMap::new()).expect("everything has a default");
+        let bindings = bind(&module, &[], &OrderedMap::new()).expect("everything has a default");
         let mut rng = Rng::new(seed ^ 0x5107);
         let slots: Vec<i64> = (0..200).map(|_| rng.below(3) as i64).collect();
         match agree(&module, &bindings, &schedule(&module), (&slots, seed)).2 {

@@ -1,9 +1,9 @@
 //! What binding accepts, what it refuses, and what it says then.
 
 use crate::workload_support::{module, try_bind};
-use std::collections::BTreeMap;
 use wsp_core::{ParamId, SlotId, TableId, TensorId};
 use wsp_diag::{Code, Diagnostic};
+use wsp_ordered::OrderedMap;
 use wsp_plan::ParamValue;
 use wsp_plan::workload::bind;
 
@@ -62,7 +62,7 @@ fn values_of_a_wrong_kind_are_refused() {
     check("param a = 1; let b = a;", &[("b", 1)], &[], 802, &["`b` is derived"]);
     let module = module("param a = 1;");
     for value in [ParamValue::Float(1.5), ParamValue::Bool(true), ParamValue::Int(1 << 64)] {
-        let found = bind(&module, &[("a".to_owned(), value)], &BTreeMap::new()).expect_err("no integer");
+        let found = bind(&module, &[("a".to_owned(), value)], &OrderedMap::new()).expect_err("no integer");
         assert_eq!(found[0].code, Code(802));
     }
 }

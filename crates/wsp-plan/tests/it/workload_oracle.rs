@@ -4,9 +4,9 @@ use crate::workload_support::oracle::Oracle;
 use crate::workload_support::random::{Rng, random_module, random_pipelines};
 use crate::workload_support::{Record, expanded};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 use wsp_ir::workload::WorkloadModule;
 use wsp_ir::workload::verify::verify;
+use wsp_ordered::OrderedMap;
 use wsp_plan::workload::{ExpandError, bind, count};
 
 /// What came of one random module.
@@ -22,7 +22,7 @@ struct Tally {
 fn compare(seed: u64, module: WorkloadModule, tally: &mut Tally) {
     let errors: Vec<_> = verify(&module).into_iter().filter(|d| d.is_error()).collect();
     assert!(errors.is_empty(), "seed {seed}: {errors:?}");
-    let bindings = bind(&module, &[], &BTreeMap::new()).expect("everything has a default");
+    let bindings = bind(&module, &[], &OrderedMap::new()).expect("everything has a default");
     let mut rng = Rng::new(seed ^ 0x5107);
     let slots: Vec<i64> = (0..200).map(|_| rng.below(3) as i64).collect();
     let mut oracle = Oracle::new(&module, &bindings, &slots);

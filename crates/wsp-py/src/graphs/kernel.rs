@@ -6,12 +6,12 @@ use pto_wsp::task_graph::{BoundArg, TgCx, TgKernels};
 use pto_wsp::workload::KernelFault;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use wsp_core::DType;
 use wsp_core::tg::Direction;
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ArgSignature, KernelSignature};
+use wsp_ordered::OrderedSet;
 use wsp_trace::python::arrays::BAD_OPTION as BAD_KERNEL;
 
 /// A function and what it does with its arguments.
@@ -50,7 +50,7 @@ struct View {
 
 impl PyKernel {
     /// Refuses a function whose entry symbol no kernel of the unit has: it would never run.
-    pub(super) fn is_called(&self, called: &BTreeSet<&str>) -> Result<(), Vec<Diagnostic>> {
+    pub(super) fn is_called(&self, called: &OrderedSet<&str>) -> Result<(), Vec<Diagnostic>> {
         if called.contains(self.entry.as_str()) {
             return Ok(());
         }

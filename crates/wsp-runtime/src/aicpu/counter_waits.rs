@@ -7,8 +7,9 @@ use super::counters::Counters;
 use super::generator::Need;
 use super::queue::LocalTaskQueue;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 use wsp_core::AccessKind;
+use wsp_ordered::OrderedMap;
 
 /// A counter: the tile, and whether all accesses count or writes only.
 type Key = (u32, bool);
@@ -17,7 +18,7 @@ type Key = (u32, bool);
 #[derive(Debug, Default)]
 pub(super) struct CounterWaits {
     /// By number to be reached.
-    tasks: BTreeMap<Key, BinaryHeap<Reverse<(u64, u16)>>>,
+    tasks: OrderedMap<Key, BinaryHeap<Reverse<(u64, u16)>>>,
     /// The counter that is looked at next.
     next: Key,
 }

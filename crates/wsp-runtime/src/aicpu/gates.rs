@@ -14,9 +14,10 @@
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 use crate::{Gate, GateScope};
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::PoisonError;
 use wsp_core::{ExecPool, StreamId};
+use wsp_ordered::OrderedSet;
 
 /// The tasks that one count is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -49,7 +50,7 @@ struct Book {
 #[derive(Debug, Default)]
 struct Turns {
     /// Those that have not entered.
-    outside: BTreeSet<u64>,
+    outside: OrderedSet<u64>,
     /// Those that have entered and not started.
     starting: VecDeque<u64>,
 }

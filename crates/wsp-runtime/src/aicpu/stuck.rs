@@ -5,14 +5,14 @@ use super::generator::Generator;
 use super::queue::LocalTask;
 use super::shared::Shared;
 use crate::report::{Party, Report, report as report_of};
-use std::collections::BTreeSet;
+use wsp_ordered::OrderedSet;
 
 /// What waits, each for what.
 #[derive(Default)]
 struct Waits {
     pairs: Vec<(Party, Party)>,
     /// Steps and counts of which it is known what they wait for.
-    known: BTreeSet<Party>,
+    known: OrderedSet<Party>,
 }
 
 impl Waits {

@@ -58,7 +58,7 @@ pub(super) struct Link {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use wsp_ordered::OrderedSet;
 
     #[test]
     fn every_aicpu_has_a_core_of_every_unit_and_every_core_an_aicpu() {
@@ -73,12 +73,12 @@ mod tests {
                         assert!(topology.pairs.iter().any(has));
                     }
                 }
-                let attached: BTreeSet<u32> = topology.pairs.iter().map(|&(_, core)| core).collect();
+                let attached: OrderedSet<u32> = topology.pairs.iter().map(|&(_, core)| core).collect();
                 assert_eq!(
                     (attached.len(), topology.units.len()),
                     ((vector + cube) as usize, (vector + cube) as usize)
                 );
-                let distinct: BTreeSet<(u16, u32)> = topology.pairs.iter().copied().collect();
+                let distinct: OrderedSet<(u16, u32)> = topology.pairs.iter().copied().collect();
                 assert_eq!(distinct.len(), topology.pairs.len());
             }
         }

@@ -5,8 +5,9 @@ use crate::ranked::Rank;
 use crate::{Gate, GateScope};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 use wsp_core::{ExecPool, StreamId};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// A ready task at a gate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,9 +61,9 @@ pub(crate) struct Book {
     /// Streams whose tasks start in the order of submission.
     turns: FxHashMap<StreamId, Turns>,
     /// Listed tasks by count and place.
-    listed: BTreeMap<(u32, u32), BinaryHeap<Candidate>>,
+    listed: OrderedMap<(u32, u32), BinaryHeap<Candidate>>,
     /// Counts with room under which tasks are listed.
-    open: BTreeSet<u32>,
+    open: OrderedSet<u32>,
     refused: u64,
 }
 
@@ -80,8 +81,8 @@ impl Book {
             counts: std::iter::once(count(u32::MAX)).chain(of_gates).collect(),
             streams: FxHashMap::default(),
             turns: FxHashMap::default(),
-            listed: BTreeMap::new(),
-            open: BTreeSet::new(),
+            listed: OrderedMap::new(),
+            open: OrderedSet::new(),
             refused: 0,
         }
     }

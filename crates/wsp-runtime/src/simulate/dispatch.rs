@@ -9,8 +9,8 @@ use crate::places::Reach;
 use crate::ranked::{Key, Rank, key};
 use crate::{Ready, Stopped};
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 use wsp_core::{ExecPool, TaskId};
+use wsp_ordered::OrderedSet;
 
 /// Where a worker found a task.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -178,7 +178,7 @@ impl Engine<'_> {
 
     /// The first task, of one pool or of all, that a gate had refused and that may start.
     fn first_waited(&mut self, kind: Option<usize>) -> Option<Offer> {
-        let places: BTreeSet<u32> = self.gates.open_places().collect();
+        let places: OrderedSet<u32> = self.gates.open_places().collect();
         let is_of = |place: &u32| kind.is_none_or(|kind| self.places.route(*place).0 == self.pool(kind));
         let places: Vec<u32> = places.into_iter().filter(is_of).collect();
         let mut best = None;
@@ -219,7 +219,7 @@ impl Engine<'_> {
             (of, Route::Worker(worker)) if of == pool => Some(first + worker),
             _ => None,
         };
-        let own: BTreeSet<u32> = self.ranked.firsts().filter_map(worker_of).collect();
+        let own: OrderedSet<u32> = self.ranked.firsts().filter_map(worker_of).collect();
         while let Some(worker) = self.idle.first_in(members.clone()) {
             if !own.contains(&worker) {
                 return Some(worker);

@@ -1,13 +1,14 @@
 //! Ready tasks by priority, in a heap for each place that they ask for.
 
 use crate::ranked::Rank;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
+use wsp_ordered::OrderedMap;
 
 /// Ready tasks of all classes under the priority policy.
 #[derive(Default)]
 pub(super) struct RankedTasks {
     /// No heap is empty.
-    heaps: BTreeMap<u32, BinaryHeap<(Rank, u32)>>,
+    heaps: OrderedMap<u32, BinaryHeap<(Rank, u32)>>,
 }
 
 impl RankedTasks {

@@ -5,8 +5,8 @@
 
 use super::trace::{BlockTrace, LaunchTrace, RunTrace, Trace};
 use crate::trace_export::{Events, Micros};
-use std::collections::BTreeSet;
 use std::io;
+use wsp_ordered::OrderedSet;
 
 /// Rows of streams come after those of workers.
 const STREAM_ROWS: u32 = 1_000_000;
@@ -20,14 +20,14 @@ const STREAM_ROWS: u32 = 1_000_000;
 /// Those of `out`, to which much is written in small pieces.
 pub fn write_graph_chrome_trace(out: &mut impl io::Write, trace: &Trace) -> io::Result<()> {
     let mut events = Events::open(out, "nanoseconds")?;
-    let devices: BTreeSet<u32> = trace.launches.iter().map(|launch| launch.device).collect();
+    let devices: OrderedSet<u32> = trace.launches.iter().map(|launch| launch.device).collect();
     for &device in &devices {
         events.name("process_name", device, 0, &format_args!("device {device}"))?;
     }
     for (device, worker) in rows(trace) {
         events.name("thread_name", device, worker, &format_args!("worker {worker}"))?;
     }
-    let streams: BTreeSet<(u32, u32)> = trace.launches.iter().map(|l| (l.device, l.stream)).collect();
+    let streams: OrderedSet<(u32, u32)> = trace.launches.iter().map(|l| (l.device, l.stream)).collect();
     for (device, stream) in streams {
         events.name("thread_name", device, STREAM_ROWS + stream, &format_args!("stream {stream}"))?;
     }
@@ -43,7 +43,7 @@ pub fn write_graph_chrome_trace(out: &mut impl io::Write, trace: &Trace) -> io::
 }
 
 /// The workers that ran blocks, by device.
-fn rows(trace: &Trace) -> BTreeSet<(u32, u32)> {
+fn rows(trace: &Trace) -> OrderedSet<(u32, u32)> {
     let row = |block: &BlockTrace| Some((trace.runs.get(block.run as usize)?.device, block.worker));
     trace.blocks.iter().filter_map(row).collect()
 }

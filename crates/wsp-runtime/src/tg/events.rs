@@ -12,7 +12,8 @@
 //! They are counted: each is consumed by one wait, in the order in which the waits came up.
 
 use super::id::LaunchId;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// An event as a launch sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,18 +72,18 @@ pub(crate) type EventKey = (u32, u32);
 struct Event {
     /// Epochs opened so far.
     opened: u64,
-    fired: BTreeSet<u64>,
+    fired: OrderedSet<u64>,
     /// Launches bound to each epoch that are not complete.
-    bound: BTreeMap<u64, u32>,
+    bound: OrderedMap<u64, u32>,
     waiters: Vec<(u64, Waiter)>,
     /// Who opened the epochs that have not fired.
-    openers: BTreeMap<u64, LaunchId>,
+    openers: OrderedMap<u64, LaunchId>,
 }
 
 /// The events of a runtime.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
-    events: BTreeMap<EventKey, Event>,
+    events: OrderedMap<EventKey, Event>,
 }
 
 impl Events {
@@ -241,7 +242,7 @@ struct Channel {
 /// The notifications of a runtime.
 #[derive(Debug, Default)]
 pub(crate) struct Notifications {
-    channels: BTreeMap<NotifyKey, Channel>,
+    channels: OrderedMap<NotifyKey, Channel>,
 }
 
 impl Notifications {

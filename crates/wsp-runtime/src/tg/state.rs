@@ -28,10 +28,11 @@ use super::ready::Ready;
 use super::streams::Streams;
 use super::trace::{LaunchTrace, Trace};
 use crate::clock;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// How a launch ended.
 pub(crate) struct Outcome<F> {
@@ -108,9 +109,9 @@ pub(crate) struct State<B: Bodies> {
     pub(crate) config: RuntimeConfig,
     pub(crate) streams: Streams<B::Failure>,
     /// Launches that are not complete.
-    pub(crate) launches: BTreeMap<LaunchId, Launch<B>>,
+    pub(crate) launches: OrderedMap<LaunchId, Launch<B>>,
     /// Outcomes that nobody has asked for.
-    pub(crate) outcomes: BTreeMap<LaunchId, Outcome<B::Failure>>,
+    pub(crate) outcomes: OrderedMap<LaunchId, Outcome<B::Failure>>,
     pub(crate) devices: Vec<Device<B::Prepared>>,
     /// The device that is asked first for the next work.
     pub(crate) turn: usize,
@@ -124,13 +125,13 @@ pub(crate) struct State<B: Bodies> {
     /// Launches that failed, of which others may wait for something.
     pub(crate) failed: Vec<Failed<B::Failure>>,
     /// By graph.
-    pub(crate) priorities: BTreeMap<u64, i8>,
+    pub(crate) priorities: OrderedMap<u64, i8>,
     /// Graphs that were ever launched.
-    pub(crate) launched: BTreeSet<u64>,
+    pub(crate) launched: OrderedSet<u64>,
     pub(crate) next_launch: u64,
     pub(crate) next_ticket: u64,
     /// Checkpoints that are saved and that somebody waits for.
-    pub(crate) saved: BTreeSet<u64>,
+    pub(crate) saved: OrderedSet<u64>,
     /// Works that workers have.
     pub(crate) busy: u32,
     /// Workers that wait.
@@ -145,7 +146,7 @@ pub(crate) struct State<B: Bodies> {
     pub(crate) trace: Trace,
     /// When the runtime was made, and each launch submitted and begun, if they are recorded.
     pub(crate) start: Instant,
-    pub(crate) times: BTreeMap<LaunchId, (u64, u64)>,
+    pub(crate) times: OrderedMap<LaunchId, (u64, u64)>,
     /// The cycle of virtual time.
     pub(crate) cycle: u64,
     /// In virtual time the block that ended last, by its place in the trace.
@@ -164,8 +165,8 @@ impl<B: Bodies> State<B> {
             streams: Streams::new(config.devices),
             devices: (0..config.devices).map(device).collect(),
             config,
-            launches: BTreeMap::new(),
-            outcomes: BTreeMap::new(),
+            launches: OrderedMap::new(),
+            outcomes: OrderedMap::new(),
             turn: 0,
             dispatches: Vec::new(),
             unused: Vec::new(),
@@ -174,11 +175,11 @@ impl<B: Bodies> State<B> {
             events: Events::default(),
             notifications: Notifications::default(),
             failed: Vec::new(),
-            priorities: BTreeMap::new(),
-            launched: BTreeSet::new(),
+            priorities: OrderedMap::new(),
+            launched: OrderedSet::new(),
             next_launch: 1,
             next_ticket: 1,
-            saved: BTreeSet::new(),
+            saved: OrderedSet::new(),
             busy: 0,
             idle: 0,
             woken: 0,
@@ -187,7 +188,7 @@ impl<B: Bodies> State<B> {
             is_closed: false,
             trace: Trace::default(),
             start: clock::now(),
-            times: BTreeMap::new(),
+            times: OrderedMap::new(),
             cycle: 0,
             last_block: None,
         }
@@ -400,7 +401,7 @@ impl<B: Bodies> State<B> {
         let graph = launch.graph.key();
         let result = match launch.failure {
             Some(failure) => {
-                let behind: BTreeSet<LaunchId> = stream.queue.range(at..).copied().collect();
+                let behind: OrderedSet<LaunchId> = stream.queue.range(at..).copied().collect();
                 stream.failure = Some(failure.clone());
                 let comes_after = |(&other, launch): (&LaunchId, &Launch<B>)| {
                     (behind.contains(&other) || launch.after.contains(&id)).then_some(other)

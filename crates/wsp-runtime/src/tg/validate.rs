@@ -6,10 +6,10 @@
 use super::graph::Graph;
 use super::id::LaunchId;
 use super::trace::{BlockTrace, RunTrace, Trace};
-use std::collections::BTreeMap;
 use std::fmt;
 use wsp_core::tg::image::{Image, LevelRecord, NONE, NodeKind};
 use wsp_core::words::counted;
+use wsp_ordered::OrderedMap;
 
 /// What a trace shows that must not be.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -129,14 +129,14 @@ type Moment = (u64, u32);
 type Place = (u32, Vec<u32>);
 
 /// The blocks of the members of gangs, each with its node, by gang and by the iterations around it.
-type GangBlocks = BTreeMap<(u32, Vec<u32>), Vec<(u32, BlockTrace)>>;
+type GangBlocks = OrderedMap<(u32, Vec<u32>), Vec<(u32, BlockTrace)>>;
 
 struct Check<'t> {
     graph: &'t Graph,
     image: Image<'t>,
     launch: LaunchId,
     /// When each node started first and finished last.
-    spans: BTreeMap<Place, (u64, u64)>,
+    spans: OrderedMap<Place, (u64, u64)>,
     members: GangBlocks,
     faults: Vec<TraceFault>,
 }
@@ -144,7 +144,7 @@ struct Check<'t> {
 impl<'t> Check<'t> {
     fn new(graph: &'t Graph, launch: LaunchId, trace: &Trace, blocks: &[Vec<BlockTrace>]) -> Check<'t> {
         let image = graph.image();
-        let (spans, members, faults) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let (spans, members, faults) = (OrderedMap::new(), OrderedMap::new(), Vec::new());
         let mut check = Check { graph, image, launch, spans, members, faults };
         let around = loops_around(&image);
         for (run, ran) in trace.runs.iter().zip(blocks).filter(|(run, _)| run.launch == launch) {
@@ -285,7 +285,7 @@ fn loops_around(image: &Image<'_>) -> Vec<Vec<u32>> {
 
 /// Cores that two blocks held at the same time.
 fn cores(trace: &Trace) -> Vec<TraceFault> {
-    let mut held: BTreeMap<(u32, &str, u32), Vec<&BlockTrace>> = BTreeMap::new();
+    let mut held: OrderedMap<(u32, &str, u32), Vec<&BlockTrace>> = OrderedMap::new();
     for block in &trace.blocks {
         let Some(run) = trace.runs.get(block.run as usize) else { continue };
         let aic = block.cores.aic().map(|core| ("AIC", core));
@@ -311,7 +311,7 @@ fn cores(trace: &Trace) -> Vec<TraceFault> {
 
 /// Launches of one stream that overlap.
 fn streams(trace: &Trace) -> Vec<TraceFault> {
-    let mut streams: BTreeMap<u32, Vec<_>> = BTreeMap::new();
+    let mut streams: OrderedMap<u32, Vec<_>> = OrderedMap::new();
     for launch in trace.launches.iter().filter(|launch| launch.began > 0) {
         streams.entry(launch.stream).or_default().push(launch);
     }

@@ -11,23 +11,23 @@ use super::pace::Pace;
 use super::shared::Shared;
 use super::state::State;
 use super::work::{Done, Work};
-use std::collections::{BTreeMap, BTreeSet};
 use std::slice::from_ref;
 use std::sync::{Mutex, PoisonError};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// What is under way.
 pub(super) struct VirtualTime<B: Bodies> {
     /// Workers that do nothing.
-    idle: BTreeSet<u32>,
+    idle: OrderedSet<u32>,
     /// What workers bring back, by the cycle in which it ends, and then in the order in which it was started.
-    ends: BTreeMap<(u64, u64), (u32, Done<B>)>,
+    ends: OrderedMap<(u64, u64), (u32, Done<B>)>,
     /// Works that were started.
     started: u64,
 }
 
 impl<B: Bodies> VirtualTime<B> {
     pub(super) fn new(workers: u32) -> VirtualTime<B> {
-        VirtualTime { idle: (0..workers).collect(), ends: BTreeMap::new(), started: 0 }
+        VirtualTime { idle: (0..workers).collect(), ends: OrderedMap::new(), started: 0 }
     }
 }
 
@@ -57,8 +57,8 @@ impl<B: Bodies> Shared<B> {
         }
         let Some((&(now, _), _)) = time.ends.first_key_value() else { return false };
         state.cycle = now;
-        while let Some(ended) = time.ends.first_entry().filter(|ended| ended.key().0 == now) {
-            let (worker, done) = ended.remove();
+        while time.ends.first_key_value().is_some_and(|(&(end, _), _)| end == now) {
+            let Some((_, (worker, done))) = time.ends.pop_first() else { break };
             time.idle.insert(worker);
             take_back(&mut state, done);
         }

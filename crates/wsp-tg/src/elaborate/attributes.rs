@@ -5,9 +5,9 @@ use super::source::{
     BarrierSource, BindSource, DeclaredEdge, DefSource, EventSource, GangSource, TOP, WorkKind, WorkScope,
 };
 use crate::plan::EdgeKind;
-use std::collections::BTreeMap;
 use wsp_core::tg::{DependencyType, Direction, EventNo, Instr, KernelNo, KernelSet, NodeNo};
 use wsp_ir::tg::Signatures;
+use wsp_ordered::OrderedMap;
 
 impl Reader<'_, '_> {
     fn kernel(&mut self, at: usize, kernel: KernelNo) -> Option<u32> {
@@ -39,7 +39,7 @@ impl Reader<'_, '_> {
 
     /// Reads what is said of kernels, now that all are known.
     pub(super) fn attributes(&mut self, signatures: &Signatures) {
-        let mut events: BTreeMap<EventNo, EventSource> = BTreeMap::new();
+        let mut events: OrderedMap<EventNo, EventSource> = OrderedMap::new();
         let mut default_after = None;
         for (at, work) in std::mem::take(&mut self.later) {
             if at == usize::MAX {
@@ -73,7 +73,7 @@ impl Reader<'_, '_> {
         at: usize,
         work: u32,
         after_last: Option<u32>,
-        events: &mut BTreeMap<EventNo, EventSource>,
+        events: &mut OrderedMap<EventNo, EventSource>,
     ) {
         match self.unit.module.instrs[at] {
             Instr::TgDepend { src_kernel, dst_kernel, dep_type, .. } => {
@@ -210,13 +210,13 @@ impl Reader<'_, '_> {
 
     /// Signals come before waits of the same graph as by an edge from each to each: in every round of the loops around both.
     fn own_event(&mut self, event: &EventSource) {
-        let mut waits_in: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let mut waits_in: OrderedMap<u32, Vec<u32>> = OrderedMap::new();
         for &wait in &event.waits {
             waits_in.entry(self.source.works[wait as usize].scope).or_default().push(wait);
         }
-        let mut groups: BTreeMap<(u32, Vec<u32>), Vec<u32>> = BTreeMap::new();
+        let mut groups: OrderedMap<(u32, Vec<u32>), Vec<u32>> = OrderedMap::new();
         for (scope, waits) in waits_in {
-            let mut signals: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+            let mut signals: OrderedMap<u32, Vec<u32>> = OrderedMap::new();
             for &signal in &event.signals {
                 let around = self.source.around(scope, self.source.works[signal as usize].scope);
                 signals.entry(around).or_default().push(signal);
@@ -232,7 +232,7 @@ impl Reader<'_, '_> {
     }
 }
 
-fn of_event(events: &mut BTreeMap<EventNo, EventSource>, event: EventNo) -> &mut EventSource {
+fn of_event(events: &mut OrderedMap<EventNo, EventSource>, event: EventNo) -> &mut EventSource {
     events.entry(event).or_insert_with(|| EventSource { event, ..EventSource::default() })
 }
 

@@ -6,11 +6,12 @@ use super::ranges::{Bytes, RangeMap, Touch};
 use super::source::{Source, WorkKind};
 use crate::plan::{EdgeKind, Flow, FlowFrom};
 use crate::progression::Progression;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use wsp_core::AccessKind;
 use wsp_core::tg::image::NodeKind;
 use wsp_core::tg::{Direction, ExprOp, Scalar};
 use wsp_ir::tg::outline::{Affine, Variable};
+use wsp_ordered::OrderedSet;
 
 /// Touches of a body beyond which rounds are compared tensor by tensor.
 const MOST_COMPARED: usize = 2048;
@@ -87,7 +88,7 @@ impl Emit<'_, '_> {
         behind: impl Fn(&Inner, &mut dyn FnMut(u32)),
     ) {
         let Some(inside) = self.inside.get(&node) else { return };
-        let mut found = BTreeSet::new();
+        let mut found = OrderedSet::new();
         for inner in inside {
             behind(inner, &mut |other| {
                 found.insert((inner.touch.node, other));
@@ -194,7 +195,7 @@ impl Emit<'_, '_> {
         }
         let behind =
             if inside.len() > MOST_COMPARED { by_tensor(inside) } else { by_bytes(inside, at, count) };
-        let mut found = BTreeSet::new();
+        let mut found = OrderedSet::new();
         for (earlier, later) in behind {
             let from = self.instr(earlier).filter(|_| self.has_fences).unwrap_or(u32::MAX);
             found.insert((later, from));

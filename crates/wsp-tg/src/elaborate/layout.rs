@@ -2,8 +2,9 @@
 
 use super::emit::Emit;
 use crate::plan::{EdgeKind, GraphPlan};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use wsp_core::tg::image::{GangRecord, LevelRecord, NONE, NodeKind, NodeRecord};
+use wsp_ordered::OrderedSet;
 
 /// Finishes the graph.
 pub(super) fn finish(mut emit: Emit<'_, '_>) -> GraphPlan {
@@ -154,7 +155,7 @@ fn renumber(plan: &mut GraphPlan, places: &[u32]) {
 fn cycle(plan: &GraphPlan) -> Option<Vec<u32>> {
     let records = &plan.records;
     plan.cycle_where(|_| true)?;
-    let guards: BTreeSet<u32> =
+    let guards: OrderedSet<u32> =
         records.members.iter().map(|member| records.nodes[*member as usize].guard).chain([NONE]).collect();
     guards.into_iter().find_map(|on| {
         let parent = |guard: &u32| Some(records.guards.get(*guard as usize)?.parent);

@@ -3,9 +3,9 @@
 use super::emit::Emit;
 use super::source::{BarrierSource, EventSource, Source, TOP, WorkKind};
 use crate::plan::{AffinityItem, EdgeKind, EventItem};
-use std::collections::BTreeMap;
 use wsp_core::tg::EventNo;
 use wsp_core::tg::image::{GangRecord, NONE, NodeKind};
+use wsp_ordered::OrderedMap;
 
 /// Most hints that one `SOFT` edge becomes where loops are unrolled.
 const MOST_HINTS: usize = 64;
@@ -106,7 +106,7 @@ impl Emit<'_, '_> {
     /// Waits for an event of others: one for each arm in which there is a kernel that needs it, so that an arm that is not taken waits for
     /// nothing. Kernels in loops of this level wait there, so that the loop itself waits for nothing.
     fn foreign(&mut self, event: EventNo, waits: &[u32]) {
-        let mut arms: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
+        let mut arms: OrderedMap<(u32, u32), Vec<u32>> = OrderedMap::new();
         for node in self.nodes_of(waits.iter().copied()) {
             let draft = self.nodes[node as usize];
             if draft.kind == NodeKind::Kernel && draft.level == self.level {

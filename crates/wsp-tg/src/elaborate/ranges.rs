@@ -1,7 +1,8 @@
 //! Who touched which bytes of which tensor.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use wsp_core::AccessKind;
+use wsp_ordered::OrderedMap;
 
 /// Bytes of a tensor, `first..end`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,7 +39,7 @@ struct Piece {
 /// Touches by their bytes: pieces of each tensor that do not overlap.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RangeMap {
-    tensors: HashMap<u32, BTreeMap<u64, Piece>>,
+    tensors: HashMap<u32, OrderedMap<u64, Piece>>,
 }
 
 impl RangeMap {
@@ -125,7 +126,7 @@ impl RangeMap {
 }
 
 /// Cuts the piece that has this byte inside, so that one begins there.
-fn split(pieces: &mut BTreeMap<u64, Piece>, at: u64) {
+fn split(pieces: &mut OrderedMap<u64, Piece>, at: u64) {
     let Some((_, piece)) = pieces.range_mut(..at).next_back() else { return };
     if piece.end > at {
         let right = Piece { end: piece.end, writers: piece.writers.clone(), readers: piece.readers.clone() };

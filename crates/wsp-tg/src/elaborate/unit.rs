@@ -3,10 +3,11 @@
 use super::Faults;
 use crate::lint::ExclusiveArms;
 use crate::plan::{PlanArg, PlanEvent, PlanPartition, PlanTensor, TensorKind};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::ops::Range;
 use wsp_core::tg::{DEFAULT_ALIGNMENT, EventNo, ExprOp, GraphNo, Instr, MemLocation, TensorNo, TensorRef};
 use wsp_ir::tg::{Namespace, TgModule, earlier_waits};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// A graph among the instructions, without its begin and end.
 #[derive(Clone, Debug)]
@@ -33,9 +34,9 @@ pub(super) struct Unit<'m> {
     shared: HashMap<TensorNo, u32>,
     /// Tensors of graphs.
     private: HashMap<(GraphNo, TensorNo), u32>,
-    pub(super) events: BTreeMap<EventNo, EventUse>,
+    pub(super) events: OrderedMap<EventNo, EventUse>,
     /// Waits for events that their graphs signal too, which are for other launches.
-    pub(super) earlier: BTreeSet<u32>,
+    pub(super) earlier: OrderedSet<u32>,
     /// Arms of which a launch runs at most one.
     pub(super) exclusive: ExclusiveArms,
 }
@@ -48,7 +49,7 @@ impl<'m> Unit<'m> {
             tensors: Vec::new(),
             shared: HashMap::new(),
             private: HashMap::new(),
-            events: BTreeMap::new(),
+            events: OrderedMap::new(),
             earlier: earlier_waits(module),
             exclusive: ExclusiveArms::new(module),
         };

@@ -2,9 +2,10 @@
 
 use super::order::{Edge, Node, Order, Point, Why};
 use super::{CYCLE, Cx, error};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use wsp_core::tg::GraphNo;
 use wsp_ir::tg::Namespace;
+use wsp_ordered::OrderedSet;
 
 /// Most cycles that are told of one unit.
 const MAX_CYCLES: usize = 8;
@@ -87,7 +88,7 @@ fn shortest(order: &Order, start: u32, gone: &[bool]) -> Vec<Edge> {
 fn tell(cx: &mut Cx<'_>, order: &Order, mut cycle: Vec<Edge>) {
     let first = (0..cycle.len()).min_by_key(|&at| cycle[at].from).unwrap_or(0);
     cycle.rotate_left(first);
-    let graphs: BTreeSet<u32> = cycle.iter().filter_map(|edge| graph_of(cx, edge.from)).collect();
+    let graphs: OrderedSet<u32> = cycle.iter().filter_map(|edge| graph_of(cx, edge.from)).collect();
     let name = |node: u32| name(cx, order, node, graphs.len() > 1);
     let mut path: Vec<String> = cycle.iter().map(|edge| name(edge.from)).collect();
     path.push(path[0].clone());

@@ -17,11 +17,11 @@ use super::overlap::range_of;
 use super::reach::Lane;
 use super::{Cx, LAUNCHES, NOT_ALL, error, warning};
 use crate::Certainty;
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use wsp_core::tg::{ExprOp, Instr, KernelNo, MemLocation, NotifyNo, Scalar, TensorNo};
 use wsp_diag::{Code, Diagnostic};
 use wsp_ir::tg::outline::{Affine, BlockId, BlockKind, Blocks, Home, NumberMap, Variable};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// Steps after which accesses of devices are not compared any further.
 const MOST_STEPS: usize = 40_000_000;
@@ -119,7 +119,7 @@ struct Checker<'c, 'm> {
 impl Checker<'_, '_> {
     /// Of tensors, each with two accesses to it, whether devices touch the same bytes of it.
     fn device_by_device(&self, open: &[(Access, Access)], steps: &mut Steps) -> Vec<Met> {
-        let tensors: BTreeSet<u32> = open.iter().map(|(a, _)| a.tensor).collect();
+        let tensors: OrderedSet<u32> = open.iter().map(|(a, _)| a.tensor).collect();
         if tensors.is_empty() {
             return Vec::new();
         }
@@ -131,9 +131,9 @@ impl Checker<'_, '_> {
         let are_all = self.cx.options.devices == Some(devices);
         let is_whole = are_all && each.iter().all(|device| device.is_whole);
         let may_poll = self.may_poll();
-        let mut met: BTreeMap<u32, Met> =
+        let mut met: OrderedMap<u32, Met> =
             tensors.iter().map(|of| (*of, self.met(&each, (is_whole, may_poll), *of, steps))).collect();
-        let left: BTreeSet<u32> =
+        let left: OrderedSet<u32> =
             met.iter().filter(|(_, met)| matches!(met, Met::Maybe)).map(|(tensor, _)| *tensor).collect();
         if !left.is_empty() && !may_poll {
             let between = met_between(self.cx, &self.list, &left, steps).unwrap_or_default();

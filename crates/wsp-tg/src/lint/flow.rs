@@ -9,10 +9,11 @@ use super::reach::Lane;
 use super::{Cx, NO_DATA_EDGE, NOT_ALL, NOT_VISIBLE, RACE, UNKNOWN_DIRECTION, error, note, warning};
 use crate::Certainty;
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::rc::Rc;
 use wsp_core::tg::{Direction, Instr, TensorNo};
 use wsp_diag::Diagnostic;
+use wsp_ordered::OrderedSet;
 
 /// Steps after which ways that hold in some rounds only are not looked for: whether they order something is then not decided.
 const MOST_STEPS_IN_ROUNDS: usize = 1 << 21;
@@ -127,11 +128,11 @@ pub(super) struct Flow<'a, 'm> {
 #[derive(Default)]
 struct Kept {
     /// It takes too many steps to tell whether they are in order.
-    undecided: BTreeSet<Pair>,
+    undecided: OrderedSet<Pair>,
     /// They are in order with the iterations of the host's launches, and not with every other.
-    by_iteration: BTreeSet<Pair>,
+    by_iteration: OrderedSet<Pair>,
     /// They are in order where gangs run that may be skipped.
-    by_gangs: BTreeSet<Pair>,
+    by_gangs: OrderedSet<Pair>,
 }
 
 impl<'m> Flow<'_, 'm> {

@@ -7,11 +7,12 @@ use super::super::Certainty;
 use super::super::progression::Progression;
 use super::access::{Access, Load};
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::rc::Rc;
 use wsp_core::tg::{ExprOp, Instr, Scalar, TensorRef};
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::{Affine, BlockId, BlockKind, Outline, Variable};
+use wsp_ordered::OrderedSet;
 
 /// Rounds in which two accesses are compared, those of all loops together.
 const MOST_ROUNDS: usize = 1024;
@@ -93,7 +94,7 @@ impl<'m> Overlaps<'m> {
     /// The same with or without looking at breaks, which may take more rounds.
     fn in_loops(&self, a: Where<'_>, b: Where<'_>, looks_at_breaks: bool) -> Certainty {
         let Overlaps { module, outline, kept } = self;
-        let mut loops = BTreeSet::new();
+        let mut loops = OrderedSet::new();
         for (access, values) in [a, b] {
             let Instr::McBind { ref tensor_id, offset, size, .. } = module.instrs[access.at as usize] else {
                 continue;
@@ -209,7 +210,7 @@ fn loops_of(
     outline: &Outline,
     (block, scalar): (BlockId, Scalar),
     values: Values<'_>,
-    loops: &mut BTreeSet<BlockId>,
+    loops: &mut OrderedSet<BlockId>,
 ) {
     for op in module.scalar(scalar) {
         let ExprOp::Iter(iter) = *op else { continue };

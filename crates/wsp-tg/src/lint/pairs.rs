@@ -9,10 +9,10 @@ use super::access::Access;
 use super::accesses::Accesses;
 use super::overlap::overlap;
 use crate::Certainty;
-use std::collections::BTreeMap;
 use wsp_core::tg::Direction;
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::{Blocks, Outline};
+use wsp_ordered::OrderedMap;
 
 /// Steps after which a unit's pairs are not looked for any further.
 const MAX_STEPS: usize = 40_000_000;
@@ -161,7 +161,7 @@ impl CopyOrder {
             }
         }
         let found = std::mem::take(&mut finder.pairs);
-        let mut pairs: BTreeMap<(u32, u32), Vec<(u32, u32)>> = BTreeMap::new();
+        let mut pairs: OrderedMap<(u32, u32), Vec<(u32, u32)>> = OrderedMap::new();
         for pair in found {
             let (first, second) = (&list[pair.first as usize], &list[pair.second as usize]);
             if first.node.max(second.node) >= copies

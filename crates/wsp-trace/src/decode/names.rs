@@ -5,9 +5,9 @@
 //! gets a name that keeps the rules and is as near to its own as can be.
 
 use crate::GivenNames;
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_ir::workload::text::is_name;
 use wsp_ir::workload::{Block, NodeKind, ParamSource, Signature, Workload, WorkloadModule};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// Names everything by the rules of the module, sets what runs, and returns the names as they were given.
 ///
@@ -78,17 +78,17 @@ fn settle_processes(block: &mut Block) {
 /// Names of things that must differ.
 #[derive(Default)]
 struct Space {
-    taken: BTreeSet<String>,
+    taken: OrderedSet<String>,
     /// The number to try next after each name that was taken.
-    next: BTreeMap<String, u32>,
+    next: OrderedMap<String, u32>,
 }
 
 impl Space {
     /// Gives equal names to what has equal names, different ones to the others.
     fn name_alike(&mut self, names: Vec<(&mut String, &str)>) {
-        let mut first: BTreeMap<String, String> = BTreeMap::new();
+        let mut first: OrderedMap<String, String> = OrderedMap::new();
         let mut apart: Vec<(&mut String, &str)> = Vec::new();
-        let (mut again, mut seen) = (Vec::new(), BTreeSet::new());
+        let (mut again, mut seen) = (Vec::new(), OrderedSet::new());
         for (name, suffix) in names {
             if seen.insert(name.clone()) { apart.push((name, suffix)) } else { again.push(name) }
         }
@@ -187,6 +187,6 @@ mod tests {
     #[test]
     fn many_equal_names_take_bounded_time() {
         let names = vec!["k"; 50_000];
-        assert_eq!(apart(&names).into_iter().collect::<BTreeSet<_>>().len(), 50_000);
+        assert_eq!(apart(&names).into_iter().collect::<OrderedSet<_>>().len(), 50_000);
     }
 }

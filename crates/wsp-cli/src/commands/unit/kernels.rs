@@ -7,7 +7,6 @@ use crate::engine::Purpose;
 use crate::files::{place, read_source};
 use pto_wsp::codes;
 use pto_wsp::task_graph::TgKernels;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wsp_core::FuncId;
@@ -15,6 +14,7 @@ use wsp_diag::{Diagnostic, Span};
 use wsp_ir::tg::{Signatures, TgModule};
 use wsp_ir::{Module, ParamSource};
 use wsp_kernel::{Engine, Mode};
+use wsp_ordered::OrderedSet;
 use wsp_plan::{KernelFile, ParamValue, params_of_kernels};
 
 /// Kernels by entry symbol.
@@ -29,9 +29,9 @@ pub(super) struct UnitKernels {
     /// Files that were given beside those that the unit uses, and that have no kernel which it calls.
     pub(super) idle: Vec<PathBuf>,
     /// Parameters of the files.
-    params: BTreeSet<String>,
+    params: OrderedSet<String>,
     /// Those of them that a kernel which the unit calls reads.
-    read: BTreeSet<String>,
+    read: OrderedSet<String>,
 }
 
 impl UnitKernels {
@@ -80,7 +80,7 @@ impl Session {
         let files: Vec<(PathBuf, Option<Span>)> =
             used.chain(more.iter().map(|path| (path.clone(), None))).collect();
         let mut read = UnitKernels::default();
-        let mut known = BTreeSet::new();
+        let mut known = OrderedSet::new();
         for (path, span) in files {
             if !known.insert(place(&path)) {
                 read.idle.extend(span.is_none().then_some(path));
@@ -102,7 +102,7 @@ impl Session {
             added.map_err(|faults| faults.into_iter().map(located).collect::<Vec<_>>())?;
             read.modules.push(KernelFile { module: file.clone(), set: own });
             let entries = file.kernel_entries.iter().map(|entry| entry.function);
-            let called: BTreeSet<FuncId> =
+            let called: OrderedSet<FuncId> =
                 entries.filter(|id| called.contains(file.functions[id.index()].name.as_str())).collect();
             if span.is_none() && called.is_empty() {
                 read.idle.push(path.clone());

@@ -1,7 +1,6 @@
 //! The references that a unit names, as programs name theirs.
 
 use super::super::comparison::number;
-use std::collections::BTreeMap;
 use wsp_backend::KvLayout;
 use wsp_check::generate::known_params;
 use wsp_check::reference::{self, Comparison, Context};
@@ -9,6 +8,7 @@ use wsp_core::tg::GraphNo;
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::{Namespace, RefValue, TgModule};
 use wsp_ir::{Param, Reference};
+use wsp_ordered::OrderedMap;
 use wsp_plan::{Arrays, KernelFile, ParamValue, UnitSource};
 
 /// The references of a unit. A tensor plays its role under its name; a number under the name of the role, and a declared scalar
@@ -51,8 +51,8 @@ pub(super) fn verify(module: &TgModule) -> Vec<Diagnostic> {
 }
 
 /// Numbers of a run, by name: declared scalars, else parameters of the kernels.
-pub(super) fn params(unit: &UnitSource, scalars: &[(String, i64)]) -> BTreeMap<String, ParamValue> {
-    let mut values = BTreeMap::new();
+pub(super) fn params(unit: &UnitSource, scalars: &[(String, i64)]) -> OrderedMap<String, ParamValue> {
+    let mut values = OrderedMap::new();
     for KernelFile { module, set } in &unit.files {
         let known = module.params.iter().zip(known_params(module, set));
         let of = |param: &Param, value: f64| match param.ty.is_float() {
@@ -75,9 +75,9 @@ pub(super) fn params(unit: &UnitSource, scalars: &[(String, i64)]) -> BTreeMap<S
 }
 
 /// Numbers of a reference, with their values in this run: those that it is given, else those of the run.
-fn values(unit: &UnitSource, at: usize, scalars: &[(String, i64)]) -> BTreeMap<String, f64> {
+fn values(unit: &UnitSource, at: usize, scalars: &[(String, i64)]) -> OrderedMap<String, f64> {
     let of_run = params(unit, scalars).into_iter();
-    let mut values: BTreeMap<String, f64> = of_run.map(|(name, value)| (name, number(value))).collect();
+    let mut values: OrderedMap<String, f64> = of_run.map(|(name, value)| (name, number(value))).collect();
     let module = &unit.module;
     for (role, value) in &module.references[at].bindings {
         if let RefValue::Const(value) = value {

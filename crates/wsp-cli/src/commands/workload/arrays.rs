@@ -8,13 +8,13 @@ use crate::commands::options::{refuse, unread_value};
 use crate::files::take_bits_as_floats;
 use crate::report::Sources;
 use pto_wsp::codes;
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_backend::{Absent, Args, KvLayout, WorkloadRunOptions};
 use wsp_check::generate::{DEFAULT_SEED, Origin, Pairs, can_make, check_dtype, extents_of, generate_tensors};
 use wsp_core::{DType, ParamId, TensorId};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::Module;
 use wsp_ir::workload::{IntExprKind, Table, is_param_used};
+use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_plan::workload::{FirstReads, WorkloadPlan, stated_tables};
 use wsp_plan::{Arrays, ParamValue, params_of_kernels};
 
@@ -97,7 +97,7 @@ fn refuse_unread(
 ) -> Result<(), Vec<Diagnostic>> {
     let (module, library) = (&source.module, source.library.as_ref());
     let called = plan.library.iter().flat_map(|of| of.plan.called.iter().flatten()).copied().collect();
-    let of_kernels = library.map_or_else(BTreeSet::new, |library| params_of_kernels(library, &called));
+    let of_kernels = library.map_or_else(OrderedSet::new, |library| params_of_kernels(library, &called));
     let is_unread = |name: &str| {
         let (own, shared) = (module.param_named(name), library.and_then(|of| of.param_named(name)));
         let is_read = own.is_some_and(|id| is_param_used(module, id))
@@ -261,7 +261,7 @@ pub(in crate::commands) fn made_up(source: &Source, plan: &WorkloadPlan) -> Opti
 
 /// The extents that given arrays give the shapes of a used file; also by the length of a table, where the workload declares it with
 /// the name of an extent.
-fn known_extents(source: &Source, library: &Module, arrays: &Arrays) -> BTreeMap<ParamId, u32> {
+fn known_extents(source: &Source, library: &Module, arrays: &Arrays) -> OrderedMap<ParamId, u32> {
     let module = &source.module;
     let mut known = extents_of(library, arrays, KvLayout::default());
     known.extend(extents_of(library, &stated_tables(module, arrays), KvLayout::default()));

@@ -2,7 +2,6 @@
 
 use crate::engine::program;
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use wsp_backend::Args;
 use wsp_core::policy::{Deps, Trace};
 use wsp_core::{SlotId, limits};
@@ -10,6 +9,7 @@ use wsp_diag::{Code, Diagnostic, Severity};
 use wsp_ir::workload::verify::COST;
 use wsp_ir::workload::{ParamSource, SchedulePolicy, WorkloadModule};
 use wsp_kernel::{Engine, Mode};
+use wsp_ordered::OrderedMap;
 use wsp_plan::workload::{
     ExpandError, TaskRecord, TaskSink, WorkloadPlan, bind, check_schedule, count, expand, lower_schedule,
 };
@@ -90,13 +90,13 @@ fn has_defaults(module: &WorkloadModule) -> bool {
 /// How many tasks a launch has, where parameters alone say so.
 pub(super) fn known_tasks(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<u64> {
     // What is wrong with the values is found when they are bound for good.
-    let bindings = bind(module, set, &BTreeMap::new()).ok()?;
+    let bindings = bind(module, set, &OrderedMap::new()).ok()?;
     count(module, &bindings)
 }
 
 /// Warnings, or faults.
 fn expand_defaults(module: &WorkloadModule) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-    let bindings = bind(module, &[], &BTreeMap::new())?;
+    let bindings = bind(module, &[], &OrderedMap::new())?;
     let schedule = lower_schedule(module, None, CompileOptions::default().target)?;
     let found = check_schedule(module, &bindings, &schedule);
     if found.iter().any(Diagnostic::is_error) {

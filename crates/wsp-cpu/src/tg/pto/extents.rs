@@ -2,11 +2,11 @@
 
 use super::super::memory::TensorRange;
 use super::{text, unknown};
-use std::collections::BTreeSet;
 use wsp_core::words::counted;
 use wsp_core::{DType, ParamId, TensorId};
 use wsp_ir::{Dim, Expr, ExprKind, Module, ParamSource, ScalarTy, Tensor};
 use wsp_kernel::{Value, eval_launch_expr};
+use wsp_ordered::OrderedSet;
 
 /// Memory for a tensor of an entry.
 pub(super) struct Given<'a> {
@@ -240,7 +240,7 @@ impl<'m> Extents<'m> {
     }
 
     /// Every value; `used` are needed, others that are not known stand for nothing.
-    pub(super) fn values(&self, used: &BTreeSet<ParamId>) -> Result<Vec<Value>, String> {
+    pub(super) fn values(&self, used: &OrderedSet<ParamId>) -> Result<Vec<Value>, String> {
         if let Some(id) = used.iter().find(|id| self.values[id.index()].is_none()) {
             let name = &self.module.params[id.index()].name;
             return Err(format!("`{name}` follows from no tensor that the kernel is given"));

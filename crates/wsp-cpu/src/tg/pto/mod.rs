@@ -11,7 +11,6 @@ mod tests;
 use super::memory::TensorRange;
 use crate::bind::params::bad_value;
 use extents::{Extents, Given};
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +19,7 @@ use wsp_diag::Diagnostic;
 use wsp_ir::tg::KernelSignature;
 use wsp_ir::{Elem, KernelEntry, Module, ParamSource};
 use wsp_kernel::{CodeCache, Engine, Env, KernelCode, Layout, Mode, Scratch, Trap, Value, eval_launch_expr};
+use wsp_ordered::OrderedSet;
 use wsp_plan::ParamValue;
 use wsp_plan::entry::{functions, parameters, signature};
 
@@ -35,7 +35,7 @@ pub struct PtoEntry {
     /// Values of parameters that follow from no memory.
     known: Vec<Option<Value>>,
     /// Parameters that its code needs.
-    used: BTreeSet<ParamId>,
+    used: OrderedSet<ParamId>,
     mode: Mode,
     engine: Engine,
     /// Machine code of its scalar functions.
@@ -134,7 +134,7 @@ impl PtoEntry {
     /// IR. Comments, layout and other kernels of its file are no part of it.
     pub(super) fn text(&self) -> String {
         let mut module = Module::clone(&self.module);
-        let needed: BTreeSet<usize> =
+        let needed: OrderedSet<usize> =
             functions(&module, self.entry().function).into_iter().map(FuncId::index).collect();
         let others = module.functions.iter_mut().enumerate().filter(|(at, _)| !needed.contains(at));
         others.for_each(|(_, function)| {

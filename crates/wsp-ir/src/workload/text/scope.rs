@@ -3,9 +3,9 @@
 use super::codes;
 use super::{Parser, Skip};
 use crate::workload::walk::Reference;
-use std::collections::BTreeMap;
 use wsp_core::{ChannelId, LabelId, VarId};
 use wsp_diag::{Diagnostic, Span, did_you_mean};
+use wsp_ordered::OrderedMap;
 use wsp_syntax::shorten;
 
 impl Reference {
@@ -29,11 +29,11 @@ impl Reference {
 pub(super) struct VisibleNames<'t> {
     /// How many entries each table will have: parameters, tables, axes, tensors, slots, kernels, workloads.
     pub(super) counts: [u32; 7],
-    globals: BTreeMap<&'t str, (Reference, Span)>,
+    globals: OrderedMap<&'t str, (Reference, Span)>,
     /// Labels of the current workload.
-    pub(super) labels: BTreeMap<&'t str, LabelId>,
+    pub(super) labels: OrderedMap<&'t str, LabelId>,
     /// Channels of the current workload.
-    pub(super) channels: BTreeMap<&'t str, ChannelId>,
+    pub(super) channels: OrderedMap<&'t str, ChannelId>,
     /// Variables, innermost last.
     locals: Vec<(&'t str, VarId, Span)>,
 }

@@ -4,10 +4,10 @@ use super::channel::{Channels, End};
 use super::expr::Place;
 use super::{Checker, error, rule};
 use crate::workload::{AxisKind, Block, IntExpr, Iteration, Node, NodeKind, Workload};
-use std::collections::BTreeSet;
 use wsp_core::words::counted;
 use wsp_core::{AxisId, LabelId, TensorId, VarId, WorkloadId};
 use wsp_diag::Span;
+use wsp_ordered::OrderedSet;
 
 /// A workload while it is checked.
 pub(super) struct Body<'m> {
@@ -17,7 +17,7 @@ pub(super) struct Body<'m> {
     /// Variables that are visible, outermost first.
     open: Vec<VarId>,
     /// Variables that are or were visible.
-    bound: BTreeSet<VarId>,
+    bound: OrderedSet<VarId>,
     /// How many labels are defined.
     labels: u32,
     /// Tensors that the task whose bounds are checked writes.
@@ -28,7 +28,7 @@ pub(super) struct Body<'m> {
 
 impl<'m> Body<'m> {
     fn new(workload: &'m Workload, index: usize) -> Body<'m> {
-        let (open, bound, written) = (Vec::new(), BTreeSet::new(), Vec::new());
+        let (open, bound, written) = (Vec::new(), OrderedSet::new(), Vec::new());
         let channels = Channels::new(workload);
         Body { workload, index, open, bound, labels: 0, written, channels }
     }

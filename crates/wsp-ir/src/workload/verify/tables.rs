@@ -4,11 +4,11 @@ use super::expr::Place;
 use super::{Checker, error, rule};
 use crate::workload::text::words::is_name;
 use crate::workload::{Axis, AxisKind, Kernel, ParamKind, ParamSource, Signature, Table, Tensor};
-use std::collections::BTreeMap;
 use wsp_core::limits::{MAX_TASK_SCALARS, MAX_TASK_TENSORS};
 use wsp_core::words::counted;
 use wsp_core::{AxisId, DType, MAX_RANK};
 use wsp_diag::Span;
+use wsp_ordered::OrderedMap;
 
 impl<'m> Checker<'m> {
     pub(super) fn tables(&mut self) {
@@ -66,7 +66,7 @@ impl<'m> Checker<'m> {
 
     /// Requires names that are names, and different.
     pub(super) fn distinct<'n>(&mut self, names: impl Iterator<Item = (&'n str, Span)>) {
-        let mut first: BTreeMap<&str, Span> = BTreeMap::new();
+        let mut first: OrderedMap<&str, Span> = OrderedMap::new();
         for (name, span) in names {
             self.name(name, span);
             if let Some(earlier) = first.get(name) {

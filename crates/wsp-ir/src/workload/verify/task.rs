@@ -5,11 +5,11 @@ use super::{Checker, error, rule};
 use crate::workload::{
     Access, AccessMode, Arg, ArgValue, DimRange, Kernel, KernelParam, ParamKind, Signature, Task,
 };
-use std::collections::BTreeSet;
 use wsp_core::TensorId;
 use wsp_core::limits::MAX_TASK_SCALARS;
 use wsp_core::words::counted;
 use wsp_diag::Span;
+use wsp_ordered::OrderedSet;
 
 /// A kernel's parameters as its declaration writes them.
 fn signature(kernel: &str, params: &[KernelParam]) -> String {
@@ -125,7 +125,7 @@ impl<'m> Checker<'m> {
                 ),
             )
         });
-        let mut names: BTreeSet<&str> = BTreeSet::new();
+        let mut names: OrderedSet<&str> = OrderedSet::new();
         for arg in &task.args {
             if let ArgValue::Access(access) = &arg.value {
                 let tensor = self.module.tensors.get(access.tensor.index()).map_or("", |t| &t.name);

@@ -18,12 +18,13 @@ use super::image::{AlignedBytes, EmptyPool, Image};
 use super::names::{self, Layout, NO_NAME, Names};
 use super::shape;
 use super::symbols::{Kind, Symbols};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::rc::Rc;
 use wsp_core::limits::MAX_SOURCE_BYTES;
 use wsp_core::ptow::verify::Place;
 use wsp_core::ptow::{Program, ReadError, Section, Verified, VerifyError, Word, marks_needed};
 use wsp_diag::{Diagnostic, FileId, Sink, SourceMap, Span};
+use wsp_ordered::OrderedMap;
 use wsp_syntax::{Cursor, Ends, Tok, Token};
 
 /// Reads the text of a program, adds it to `sources` under `name`, and checks the program.
@@ -178,7 +179,7 @@ struct Assembler<'t> {
     next_row: [usize; 5],
     /// Expressions of the pool.
     pooled: HashMap<Vec<Word>, u32>,
-    labels: BTreeMap<String, (u32, Span)>,
+    labels: OrderedMap<String, (u32, Span)>,
     fixups: Vec<Fixup>,
     /// Where `TASK`s are; their counts follow from the words behind them.
     tasks: Vec<usize>,
@@ -202,7 +203,7 @@ impl<'t> Assembler<'t> {
             symbols: Rc::default(),
             next_row: [0; 5],
             pooled: HashMap::new(),
-            labels: BTreeMap::new(),
+            labels: OrderedMap::new(),
             fixups: Vec::new(),
             tasks: Vec::new(),
             depth: 0,

@@ -2,8 +2,8 @@
 
 use super::{Printer, raw};
 use crate::ptow::shape::{Instruction, binds, instruction, policy_name, policy_operand};
-use std::collections::BTreeMap;
 use wsp_core::ptow::{DimKind, Ext, Group, Op, Operand, PolicyType, Word};
+use wsp_ordered::OrderedMap;
 
 /// Letters of the loops that are told at the beginning of a body.
 const MAX_SCOPE: usize = 200;
@@ -28,7 +28,7 @@ impl<'p> Printer<'p> {
     pub(super) fn code(&mut self) {
         let pieces = self.pieces();
         self.labels = labels(&pieces);
-        let mut scopes: BTreeMap<u32, BodyCx> = BTreeMap::new();
+        let mut scopes: OrderedMap<u32, BodyCx> = OrderedMap::new();
         let mut scope = BodyCx::default();
         for (at, piece) in &pieces {
             if self.labels.contains(at) {
@@ -74,7 +74,7 @@ impl<'p> Printer<'p> {
     }
 
     /// Notes what surrounds the bodies of an instruction.
-    fn enter(&mut self, found: &Instruction<'_>, outer: &BodyCx, scopes: &mut BTreeMap<u32, BodyCx>) {
+    fn enter(&mut self, found: &Instruction<'_>, outer: &BodyCx, scopes: &mut OrderedMap<u32, BodyCx>) {
         let op = found.info.op;
         let mut scope = outer.clone();
         let variable = format!("i{}", outer.depth);
@@ -206,8 +206,8 @@ fn operands<'i>(found: &'i Instruction<'_>) -> impl Iterator<Item = (Operand, u3
 }
 
 /// Places that instructions name and at which a line begins.
-fn labels(pieces: &[(u32, Piece<'_>)]) -> std::collections::BTreeSet<u32> {
-    let mut named = std::collections::BTreeSet::new();
+fn labels(pieces: &[(u32, Piece<'_>)]) -> wsp_ordered::OrderedSet<u32> {
+    let mut named = wsp_ordered::OrderedSet::new();
     let end = pieces.last().map_or(0, |(at, piece)| match piece {
         Piece::Whole(found) => at + 1 + found.exts.len() as u32,
         Piece::Raw(_) => at + 1,

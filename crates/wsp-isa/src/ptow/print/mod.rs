@@ -13,11 +13,11 @@ use super::image::{AlignedBytes, EmptyPool};
 use super::names::{self, Stored};
 use super::parse;
 use super::symbols::{Kind, Symbols};
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::rc::Rc;
 use wsp_core::ptow::{Operand, Program, ReadError, Word, XOp};
 use wsp_diag::Diagnostic;
+use wsp_ordered::OrderedSet;
 
 /// Bytes of inline expressions in all; those behind them are named by their place.
 const MAX_INLINE: usize = 1 << 20;
@@ -65,7 +65,7 @@ pub(super) struct Printer<'p> {
     texts: Vec<Option<String>>,
     inline: usize,
     /// Words at which a line begins and which are named by others.
-    labels: BTreeSet<u32>,
+    labels: OrderedSet<u32>,
     out: String,
 }
 
@@ -93,7 +93,7 @@ impl<'p> Printer<'p> {
             pool,
             texts,
             inline: 0,
-            labels: BTreeSet::new(),
+            labels: OrderedSet::new(),
             out: String::new(),
         }
     }

@@ -2,7 +2,6 @@
 
 use super::super::shape::{Instruction, instruction};
 use super::{Lifted, Lifting, refused};
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use wsp_core::ptow::{AxisForm, DIM_IMMEDIATE, DimKind, Group, MAX_BODY_DEPTH, Op, Word};
 use wsp_core::{KernelId, LabelId, TensorId, VarId, WorkloadId};
@@ -11,6 +10,7 @@ use wsp_ir::workload::{
     Access, AccessMode, Arg, ArgValue, Block, DimRange, IntExpr, IntExprKind, Iteration, Label, Node,
     NodeKind, ParamKind, Task, Var, Workload,
 };
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// An instruction, and its word.
 pub(super) struct Found<'p> {
@@ -52,7 +52,7 @@ pub(super) struct Scope {
     vars: Vec<Var>,
     labels: Vec<Label>,
     /// The labels of the program.
-    known: BTreeMap<u16, LabelId>,
+    known: OrderedMap<u16, LabelId>,
 }
 
 impl Scope {
@@ -141,7 +141,7 @@ impl<'p> Lifting<'p> {
                     // What names the labels that are forgotten is a copy of a workload.
                     let first = u32::from(found.word.operand1);
                     let of_rest = &labels[statements.len() - rest.len()..];
-                    let names = |labels: &BTreeSet<u32>| {
+                    let names = |labels: &OrderedSet<u32>| {
                         labels.range(first..first + found.word.operand2).next().is_some()
                     };
                     let mut end = of_rest.iter().rposition(names).map_or(0, |last| last + 1);
@@ -314,11 +314,11 @@ impl<'p> Lifting<'p> {
     }
 
     /// The labels that an instruction and its bodies name.
-    fn labels(&self, found: &Found<'p>) -> Lifted<BTreeSet<u32>> {
-        let mut named: BTreeSet<u32> = match found.info.op {
+    fn labels(&self, found: &Found<'p>) -> Lifted<OrderedSet<u32>> {
+        let mut named: OrderedSet<u32> = match found.info.op {
             Op::Task => found.exts.iter().map(|ext| ext.operand1.into()).collect(),
-            Op::After => BTreeSet::from([found.word.operand1.into()]),
-            _ => BTreeSet::new(),
+            Op::After => OrderedSet::from([found.word.operand1.into()]),
+            _ => OrderedSet::new(),
         };
         for body in found.bodies() {
             for inner in self.statements(body)? {
@@ -394,7 +394,7 @@ impl<'p> Lifting<'p> {
 
     /// The axis of every loop at a depth; none where they differ.
     pub(super) fn axis_at(&self, depth: u32) -> Lifted<Option<wsp_core::AxisId>> {
-        let mut found = BTreeSet::new();
+        let mut found = OrderedSet::new();
         let mut left = vec![(0, 0)];
         while let Some((body, vars)) = left.pop() {
             for one in self.statements(body)? {

@@ -14,11 +14,11 @@ use super::codes;
 use super::image::AlignedBytes;
 use super::print::not_a_program;
 use std::cell::Cell;
-use std::collections::BTreeSet;
 use wsp_core::ptow::{Program, Verified, Word, marks_needed};
 use wsp_core::{AxisId, KernelId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{KernelParam, ParamKind, Signature, Use, WorkloadModule, text};
+use wsp_ordered::OrderedSet;
 
 /// The text of the workload that generates the tasks of a program. Its kernels are those of the files `used`, of which one that is not
 /// absolute is relative to the program's folder; without one they are declared.
@@ -65,7 +65,7 @@ struct Lifting<'p> {
     program: Program<'p>,
     module: WorkloadModule,
     /// Names of the module.
-    names: BTreeSet<String>,
+    names: OrderedSet<String>,
     /// By row of the table of axes: the axis; none of a range.
     axes: Vec<Option<AxisId>>,
     /// By kernel: what its tasks give it, once there is one.
@@ -81,7 +81,7 @@ impl<'p> Lifting<'p> {
         let uses = used.iter().map(|path| Use { path: path.clone(), span: Span::default() });
         Lifting {
             module: WorkloadModule { uses: uses.collect(), ..WorkloadModule::default() },
-            names: BTreeSet::new(),
+            names: OrderedSet::new(),
             axes: Vec::new(),
             signatures: vec![None; program.kernels.len()],
             written: Cell::new(0),

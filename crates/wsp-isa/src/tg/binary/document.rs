@@ -1,16 +1,16 @@
 //! Units of version 1: the four tables of document 000.
 
-use std::collections::BTreeSet;
 use wsp_core::tg::read::Ptog;
 use wsp_core::tg::{Instr, TensorNo, TensorRef};
 use wsp_diag::Span;
 use wsp_ir::tg::{ExternTensor, TgModule};
+use wsp_ordered::OrderedSet;
 
 /// The unit of four tables. What they leave open: the graph is number 0, entries are called `entry_` and their offset, and
 /// tensors that are not allocated are external.
 pub(super) fn module(unit: &Ptog<'_>) -> TgModule {
     let mut module = TgModule::default();
-    let mut external: BTreeSet<TensorNo> = BTreeSet::new();
+    let mut external: OrderedSet<TensorNo> = OrderedSet::new();
     for row in unit.depends {
         external.insert(TensorNo(row.tensor_id.get()));
     }

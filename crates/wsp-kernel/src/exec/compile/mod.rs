@@ -13,10 +13,10 @@ use super::code::{Code, CompiledFunction, Op, Origin, What};
 use super::tile_code::TileDecl;
 use super::trap::{TOO_COMPLEX, UNBOUND};
 use crate::{Env, Trap, Value};
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{FuncId, TensorId, limits};
 use wsp_diag::Span;
 use wsp_ir::{Expr, FuncKind, Function, Local, LocalTy, Module, ScalarTy};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// Who runs the code, which decides what it may do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct Compiler<'a> {
     role: Role,
     program: CompiledFunction,
     /// Compiled helpers; none while one is under way.
-    helpers: BTreeMap<FuncId, Option<usize>>,
+    helpers: OrderedMap<FuncId, Option<usize>>,
     /// Helpers under way.
     depth: u32,
     nesting: u32,
@@ -45,7 +45,7 @@ pub(crate) struct Compiler<'a> {
     /// Bytes that their values take together.
     tile_bytes: u64,
     /// Tensors that the kernel stores to.
-    pub(crate) stored: BTreeSet<TensorId>,
+    pub(crate) stored: OrderedSet<TensorId>,
 }
 
 /// Values of parameters.
@@ -83,12 +83,12 @@ impl<'a> Compiler<'a> {
             params,
             role,
             program: CompiledFunction::default(),
-            helpers: BTreeMap::new(),
+            helpers: OrderedMap::new(),
             depth: 0,
             nesting: 0,
             tiles: Vec::new(),
             tile_bytes: 0,
-            stored: BTreeSet::new(),
+            stored: OrderedSet::new(),
         }
     }
 

@@ -6,11 +6,11 @@ use crate::exec::asm::Operand;
 use crate::exec::code::{Op, What};
 use crate::exec::tile_code::{PlaceCode, TileCode, TileDecl, TileInst, TileStep};
 use crate::exec::trap::{TILE_ELEMENT, TILE_SIZE};
-use std::collections::BTreeSet;
 use wsp_core::words::counted;
 use wsp_core::{DType, LocalId, MAX_RANK, TensorId, limits};
 use wsp_diag::Span;
 use wsp_ir::{Block, Elem, Expr, Local, Part, Place, ScalarTy, StmtKind, TileMap, TileOp, TileTy, TileUse};
+use wsp_ordered::OrderedSet;
 
 /// Most bytes that the tiles of one kernel may take together.
 const MAX_KERNEL_BYTES: u64 = 16 * limits::MAX_TILE_BYTES;
@@ -326,8 +326,8 @@ pub(crate) fn value_bytes(tile: &TileDecl) -> u64 {
 }
 
 /// Every tensor that some statement of a block stores to.
-pub(super) fn stored_tensors(block: &Block) -> BTreeSet<TensorId> {
-    let mut stored = BTreeSet::new();
+pub(super) fn stored_tensors(block: &Block) -> OrderedSet<TensorId> {
+    let mut stored = OrderedSet::new();
     // Blocks still to be looked at: nesting is no matter here.
     let mut open = vec![block];
     while let Some(block) = open.pop() {

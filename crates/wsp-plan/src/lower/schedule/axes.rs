@@ -5,13 +5,13 @@ use super::guard::{self, Guard};
 use super::split::Split;
 use crate::lower::codes;
 use crate::{fold, walk};
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{AxisId, CacheId, DType, LocalId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
     ArrayRef, Axis, AxisEnd, Block, Derivation, DerivedArray, Elem, Expr, ExprKind, Function, LaunchArray,
     LocalTy, MetaKind, Module, ScalarTy, Space, StmtKind, TileSize,
 };
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// Most dynamic axes of a space: loops that look for a largest extent nest in each other.
 const MAX_DYNAMIC: usize = 8;
@@ -24,16 +24,16 @@ pub(super) struct Item<'a> {
     /// `PTO_WHERE` over the index variables.
     pub(super) constraints: Vec<Expr>,
     /// Variables that the body declares.
-    pub(super) declared: BTreeSet<LocalId>,
+    pub(super) declared: OrderedSet<LocalId>,
     /// Variables that the body assigns.
-    changed: BTreeSet<LocalId>,
+    changed: OrderedSet<LocalId>,
     pub(super) span: Span,
 }
 
 impl<'a> Item<'a> {
     /// Reads a body.
     pub(super) fn new(vars: &'a [LocalId], body: &'a Block, constraints: Vec<Expr>, span: Span) -> Item<'a> {
-        let (mut declared, mut changed) = (BTreeSet::new(), BTreeSet::new());
+        let (mut declared, mut changed) = (OrderedSet::new(), OrderedSet::new());
         walk::assigned(body, &mut changed);
         walk::stmts(body, &mut |stmt| match &stmt.kind {
             StmtKind::Let { local, .. }
@@ -47,12 +47,12 @@ impl<'a> Item<'a> {
     }
 
     /// The positions in the space of the index variables among these.
-    pub(super) fn axes_read(&self, locals: &BTreeSet<LocalId>) -> BTreeSet<usize> {
+    pub(super) fn axes_read(&self, locals: &OrderedSet<LocalId>) -> OrderedSet<usize> {
         (0..self.vars.len()).filter(|i| locals.contains(&self.vars[*i])).collect()
     }
 
     /// Whether these variables depend on the item's index only, not on the items before it.
-    pub(super) fn is_steady(&self, locals: &BTreeSet<LocalId>) -> bool {
+    pub(super) fn is_steady(&self, locals: &OrderedSet<LocalId>) -> bool {
         locals.iter().all(|l| self.declared.contains(l) || !self.changed.contains(l))
     }
 }
@@ -64,14 +64,14 @@ pub(super) struct Extent {
     /// The end, `u32`, after those statements.
     pub(super) end: Expr,
     /// Positions in the space of the axes whose indices it depends on.
-    pub(super) uses: BTreeSet<usize>,
+    pub(super) uses: OrderedSet<usize>,
     /// The guard of the body that gives it.
     pub(super) guard: Option<Span>,
 }
 
 impl Extent {
     fn constant(end: Expr) -> Extent {
-        Extent { setup: Vec::new(), end, uses: BTreeSet::new(), guard: None }
+        Extent { setup: Vec::new(), end, uses: OrderedSet::new(), guard: None }
     }
 }
 
@@ -96,7 +96,7 @@ pub(super) struct AxisCx<'a> {
     /// `PTO_SET_EXTENT`, scalars already held in a variable.
     pub(super) set: Vec<Site<SetExtent>>,
     /// What the generator's names of arrays stand for.
-    pub(super) arrays: BTreeMap<LocalId, ArrayRef>,
+    pub(super) arrays: OrderedMap<LocalId, ArrayRef>,
 }
 
 /// Where the elements of an axis come from.
@@ -164,10 +164,10 @@ impl AxisCx<'_> {
 
 impl Lengths {
     /// Positions in the space of the axes whose indices pick a length.
-    pub(super) fn uses(self) -> BTreeSet<usize> {
+    pub(super) fn uses(self) -> OrderedSet<usize> {
         match self {
-            Lengths::Scalar => BTreeSet::new(),
-            Lengths::PerFirst(_) => BTreeSet::from([0]),
+            Lengths::Scalar => OrderedSet::new(),
+            Lengths::PerFirst(_) => OrderedSet::from([0]),
         }
     }
 }
@@ -275,7 +275,7 @@ fn dynamic_end(
             None => no_extent(axis, item, func, position),
         });
     };
-    let mut reads = BTreeSet::new();
+    let mut reads = OrderedSet::new();
     walk::reads(&elements, &mut reads);
     let end = end_of_elements(id, axis, elements);
     Ok((Extent { setup: Vec::new(), end, uses: item.axes_read(&reads), guard: None }, None))
@@ -362,7 +362,7 @@ fn first_axis_takes_a_scalar(axis: &Axis, span: Span) -> Diagnostic {
 /// Extents that need each other's index.
 fn cycle(axes: &[NestAxis], span: Span) -> Option<Diagnostic> {
     let reaches_itself = |start: usize| {
-        let (mut seen, mut open) = (BTreeSet::new(), vec![start]);
+        let (mut seen, mut open) = (OrderedSet::new(), vec![start]);
         while let Some(axis) = open.pop() {
             open.extend(axes[axis].extent.uses.iter().filter(|used| seen.insert(**used)));
         }

@@ -1,10 +1,10 @@
 //! What a generator says about its schedule, and where.
 
 use crate::walk;
-use std::collections::BTreeMap;
 use wsp_core::{AxisId, LocalId, ScheduleId};
 use wsp_diag::Span;
 use wsp_ir::{ArrayRef, Block, Expr, ExprKind, ExtentSource, Stmt, StmtKind};
+use wsp_ordered::OrderedMap;
 
 /// A statement that concerns the schedule.
 #[derive(Clone, Copy)]
@@ -35,7 +35,7 @@ pub(super) struct Statements<'a> {
     /// Where the tile of an axis is asked for.
     pub(super) tile_reads: Vec<Site<AxisId>>,
     /// What names of arrays stand for.
-    pub(super) arrays: BTreeMap<LocalId, ArrayRef>,
+    pub(super) arrays: OrderedMap<LocalId, ArrayRef>,
 }
 
 /// Reads a generator.

@@ -6,9 +6,9 @@
 
 use super::axes::{Extent, Item};
 use crate::{fold, walk};
-use std::collections::BTreeSet;
 use wsp_core::{FuncId, LocalId};
 use wsp_ir::{BinOp, Block, Expr, ExprKind, Function, Module, ScalarTy, Stmt, StmtKind, UnOp};
+use wsp_ordered::OrderedSet;
 
 /// A guard: where it stands in the body, the bound, and how to compute the bound elsewhere.
 pub(super) struct Guard {
@@ -126,7 +126,7 @@ fn slice(
     position: usize,
     func: &mut Function,
 ) -> Option<Extent> {
-    let mut needed = BTreeSet::new();
+    let mut needed = OrderedSet::new();
     walk::reads(bound, &mut needed);
     let mut chosen = vec![false; steps.len()];
     close(steps, &mut needed, &mut chosen);
@@ -137,7 +137,7 @@ fn slice(
     // An earlier `continue` may protect what follows (an index out of bounds); it is kept where it adds no dependence.
     for (i, step) in steps.iter().enumerate() {
         let Step::Skip(cond) = step else { continue };
-        let (mut more, mut with) = (BTreeSet::new(), chosen.clone());
+        let (mut more, mut with) = (OrderedSet::new(), chosen.clone());
         walk::reads(cond, &mut more);
         close(&steps[..i], &mut more, &mut with[..i]);
         if item.axes_read(&more).is_subset(&uses) && item.is_steady(&more) {
@@ -164,10 +164,10 @@ fn slice(
 }
 
 /// Adds the steps that write what is needed, and what they read.
-fn close(steps: &[Step<'_>], needed: &mut BTreeSet<LocalId>, chosen: &mut [bool]) {
+fn close(steps: &[Step<'_>], needed: &mut OrderedSet<LocalId>, chosen: &mut [bool]) {
     for (step, chosen) in steps.iter().zip(chosen).rev() {
         let Step::Pure(stmt) = step else { continue };
-        let (mut reads, mut writes) = (BTreeSet::new(), BTreeSet::new());
+        let (mut reads, mut writes) = (OrderedSet::new(), OrderedSet::new());
         reads_and_writes(stmt, &mut reads, &mut writes);
         if *chosen || !writes.is_disjoint(needed) {
             *chosen = true;
@@ -191,7 +191,7 @@ fn assemble(steps: &[Step<'_>], chosen: &[bool], last: Block) -> Block {
     block
 }
 
-fn reads_and_writes(stmt: &Stmt, reads: &mut BTreeSet<LocalId>, writes: &mut BTreeSet<LocalId>) {
+fn reads_and_writes(stmt: &Stmt, reads: &mut OrderedSet<LocalId>, writes: &mut OrderedSet<LocalId>) {
     walk::exprs(stmt, &mut |e| walk::reads(e, reads));
     match &stmt.kind {
         StmtKind::Let { local, .. } | StmtKind::Assign { local, .. } => {
@@ -234,7 +234,7 @@ fn is_pure(e: &Expr, module: &Module) -> bool {
 }
 
 fn is_pure_helper(module: &Module, func: FuncId) -> bool {
-    let mut called = BTreeSet::new();
+    let mut called = OrderedSet::new();
     walk::callees(module, func, &mut called);
     called.iter().filter_map(|id| module.functions.get(id.index())).all(|function| {
         !walk::any_expr(&function.body, &mut |e| {

@@ -1,12 +1,12 @@
 //! Copies of statements with variables of their own.
 
 use crate::walk;
-use std::collections::BTreeMap;
 use wsp_core::LocalId;
 use wsp_ir::{Arg, ArrayRef, Block, Expr, ExprKind, Function, StmtKind};
+use wsp_ordered::OrderedMap;
 
 /// Which variable stands for which in a copy.
-pub(super) type Renaming = BTreeMap<LocalId, LocalId>;
+pub(super) type Renaming = OrderedMap<LocalId, LocalId>;
 
 /// A copy whose declarations are new variables of the function; the renaming grows by them.
 pub(super) fn copy(block: &Block, func: &mut Function, map: &mut Renaming) -> Block {

@@ -8,10 +8,10 @@ use super::axes::{self, AxisCx, Extent, Item, Lengths};
 use super::balanced::Balanced;
 use crate::fold;
 use crate::lower::BalancedLine;
-use std::collections::BTreeSet;
 use wsp_core::{AxisId, LocalId};
 use wsp_diag::Span;
 use wsp_ir::{BinOp, Block, Expr, ExprKind, Function, LocalTy, ScalarTy, Stmt, StmtKind};
+use wsp_ordered::OrderedSet;
 
 /// A split axis.
 pub(super) struct Split {
@@ -23,7 +23,7 @@ pub(super) struct Split {
     /// Sets the variables for the indices at hand.
     setup: Block,
     /// Positions in the space of the axes whose indices the items depend on.
-    uses: BTreeSet<usize>,
+    uses: OrderedSet<usize>,
     cuts: Cuts,
 }
 
@@ -122,7 +122,7 @@ impl Maker<'_, '_> {
         let length = axes::length(self.cx, self.item, self.func, self.position);
         let past = fold::add(self.start(), length.unwrap_or_else(|| self.zero()));
         let left_out = axes::left_out(self.cx, self.item, self.func, self.position);
-        self.split(left_out, Block::new(), Block::new(), BTreeSet::new(), Cuts::Whole { past })
+        self.split(left_out, Block::new(), Block::new(), OrderedSet::new(), Cuts::Whole { past })
     }
 
     /// `PTO_FIXED(size)`.
@@ -179,7 +179,14 @@ impl Maker<'_, '_> {
         axes::elements(self.cx, self.item, self.func, self.position).unwrap_or_else(|| self.zero())
     }
 
-    fn split(self, left_out: Expr, header: Block, setup: Block, uses: BTreeSet<usize>, cuts: Cuts) -> Split {
+    fn split(
+        self,
+        left_out: Expr,
+        header: Block,
+        setup: Block,
+        uses: OrderedSet<usize>,
+        cuts: Cuts,
+    ) -> Split {
         Split { span: self.span, start: fold::add(self.start(), left_out), header, setup, uses, cuts }
     }
 

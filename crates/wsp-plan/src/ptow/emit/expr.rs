@@ -1,8 +1,8 @@
 //! Expressions: postfix words, and the pool that holds each once.
 
-use std::collections::BTreeMap;
 use wsp_core::ptow::{Word, X_LAST, XOp};
 use wsp_diag::Span;
+use wsp_ordered::OrderedMap;
 
 /// An expression that is being written, with the height of the stack.
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ impl Postfix {
 #[derive(Debug, Default)]
 pub(in crate::ptow) struct ExprPool {
     words: Vec<Word>,
-    known: BTreeMap<Vec<(u8, u32)>, u32>,
+    known: OrderedMap<Vec<(u8, u32)>, u32>,
 }
 
 impl ExprPool {

@@ -23,12 +23,12 @@ use super::{ProgramBuf, codes};
 use crate::workload::LoweredSchedule;
 use places::OpenPlaces;
 use scope::InlinedWorkload;
-use std::collections::BTreeMap;
 use wsp_core::ptow::{AxisDescriptor, MAX_WORDS};
 use wsp_core::words::counted;
 use wsp_core::{AxisId, ParamId, TableId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{Deps, WorkloadModule};
+use wsp_ordered::OrderedMap;
 
 /// A workload as a program.
 #[derive(Clone, Debug)]
@@ -124,8 +124,8 @@ struct Lowering<'m> {
     values: Vec<ParamId>,
     tables: Vec<TableId>,
     axes: Vec<AxisRow>,
-    named_axes: BTreeMap<AxisId, u32>,
-    ranges: BTreeMap<[u32; 3], u32>,
+    named_axes: OrderedMap<AxisId, u32>,
+    ranges: OrderedMap<[u32; 3], u32>,
     /// Statements before those of each workload.
     first_statements: Vec<u32>,
     /// The variables in scope, over calls.
@@ -162,8 +162,8 @@ impl<'m> Lowering<'m> {
             values: Vec::new(),
             tables: Vec::new(),
             axes: Vec::new(),
-            named_axes: BTreeMap::new(),
-            ranges: BTreeMap::new(),
+            named_axes: OrderedMap::new(),
+            ranges: OrderedMap::new(),
             first_statements: statement::first_statements(module),
             vars: Vec::new(),
             vars_of: Vec::new(),

@@ -8,10 +8,10 @@ mod tensors;
 use super::codes;
 use super::eval::{Closed, Given, Halt, NotClosed, Values, count, eval};
 use crate::ParamValue;
-use std::collections::BTreeMap;
 use wsp_core::{AxisId, ChannelId, ParamId, SlotId, TableId, TensorId, WorkloadId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{IntExpr, ParamSource, WorkloadModule};
+use wsp_ordered::OrderedMap;
 
 /// What a run that reads files does not do by itself, to be said where a file is asked for.
 const BESIDE_FILES: &str = "where files are read, `wsp run` makes up the other arrays with `--generate`";
@@ -93,7 +93,7 @@ impl Bindings {
 pub fn bind(
     module: &WorkloadModule,
     set: &[(String, ParamValue)],
-    tables: &BTreeMap<String, Vec<i64>>,
+    tables: &OrderedMap<String, Vec<i64>>,
 ) -> Result<Bindings, Vec<Diagnostic>> {
     let given = names::given(module, set, tables)?;
     let values = Values { params: Vec::new(), tables: table_values(module, tables) };
@@ -115,7 +115,7 @@ pub fn bind(
 }
 
 /// The elements of every table, by id.
-fn table_values(module: &WorkloadModule, tables: &BTreeMap<String, Vec<i64>>) -> Vec<Vec<i64>> {
+fn table_values(module: &WorkloadModule, tables: &OrderedMap<String, Vec<i64>>) -> Vec<Vec<i64>> {
     let elements = |table: &wsp_ir::workload::Table| {
         let bound = tables.get(&table.name).or(table.values.as_ref());
         bound.cloned().unwrap_or_default()

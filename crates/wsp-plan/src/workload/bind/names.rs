@@ -3,9 +3,9 @@
 use super::super::codes;
 use super::BESIDE_FILES;
 use crate::ParamValue;
-use std::collections::BTreeMap;
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{ParamSource, WorkloadModule};
+use wsp_ordered::OrderedMap;
 
 /// The values given for parameters, by id.
 ///
@@ -14,7 +14,7 @@ use wsp_ir::workload::{ParamSource, WorkloadModule};
 pub(super) fn given(
     module: &WorkloadModule,
     set: &[(String, ParamValue)],
-    tables: &BTreeMap<String, Vec<i64>>,
+    tables: &OrderedMap<String, Vec<i64>>,
 ) -> Result<Vec<Option<i64>>, Vec<Diagnostic>> {
     let mut found = Vec::new();
     let mut values = vec![None; module.params.len()];
@@ -107,7 +107,7 @@ fn listed(what: &str, names: &[&str]) -> String {
 fn missing(
     module: &WorkloadModule,
     set: &[(String, ParamValue)],
-    tables: &BTreeMap<String, Vec<i64>>,
+    tables: &OrderedMap<String, Vec<i64>>,
 ) -> Option<Diagnostic> {
     let params = module.params.iter().filter(|param| {
         matches!(param.source, ParamSource::Set(None)) && !set.iter().any(|(name, _)| *name == param.name)

@@ -7,13 +7,13 @@ use super::program::{
     Branch, Call, Channel, CompiledModule, FastRegion, FastScalar, Frame, Level, Loop, Op, Over, Partial,
     Pipeline, Process, Sum, Transfer, TreeRegion, TreeScalar, While,
 };
-use std::collections::BTreeMap;
 use std::ops::Range;
 use wsp_core::{AxisId, ChannelId, VarId, WorkloadId};
 use wsp_diag::Span;
 use wsp_ir::workload::{
     AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, Workload, WorkloadModule,
 };
+use wsp_ordered::OrderedMap;
 
 /// Compiles the workloads that the entry reaches.
 pub(super) fn compile<'m>(
@@ -30,7 +30,7 @@ pub(super) fn compile<'m>(
         axes,
         levels: vec![Pending::default()],
         scopes: Vec::new(),
-        partials: BTreeMap::new(),
+        partials: OrderedMap::new(),
     };
     for (index, reached) in module.reached(entry).into_iter().enumerate() {
         if reached {
@@ -108,7 +108,7 @@ pub(super) struct Compiler<'m> {
     /// Of the workload being compiled: its variables' depths.
     pub(super) scopes: Vec<Depth>,
     /// Of the workload being compiled: registers that hold sums.
-    pub(super) partials: BTreeMap<Sum, u32>,
+    pub(super) partials: OrderedMap<Sum, u32>,
 }
 
 /// What of a workload its statements need.

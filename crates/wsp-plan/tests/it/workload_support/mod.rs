@@ -4,10 +4,10 @@
 pub(crate) mod oracle;
 pub(crate) mod random;
 
-use std::collections::BTreeMap;
 use wsp_core::{Region, SlotId};
 use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::workload::{WorkloadModule, text};
+use wsp_ordered::OrderedMap;
 use wsp_plan::ParamValue;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::workload::{
@@ -29,7 +29,7 @@ pub(crate) fn try_bind(
     tables: &[(&str, &[i64])],
 ) -> Result<Bindings, Vec<Diagnostic>> {
     let set: Vec<_> = set.iter().map(|(n, v)| ((*n).to_owned(), ParamValue::Int(i128::from(*v)))).collect();
-    let tables: BTreeMap<_, _> = tables.iter().map(|(n, v)| ((*n).to_owned(), v.to_vec())).collect();
+    let tables: OrderedMap<_, _> = tables.iter().map(|(n, v)| ((*n).to_owned(), v.to_vec())).collect();
     bind(module, &set, &tables)
 }
 

@@ -8,9 +8,10 @@ use super::meets::{launched_graphs, parts};
 use super::runs::{need, round_of};
 use super::{MOST_STEPS, Steps};
 use crate::Certainty;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use wsp_core::tg::{ExprOp, Instr, Scalar};
 use wsp_ir::tg::outline::{Block, BlockId};
+use wsp_ordered::OrderedSet;
 
 /// Iterations that are looked at one by one, and rounds of a loop of which is found out whether a break leaves it.
 const MOST_NUMBERS: i64 = 256;
@@ -20,7 +21,7 @@ pub(in super::super) struct Arms {
     forms: Forms,
     known: HashMap<(BlockId, u32, BlockId, u32), Certainty>,
     /// Of each graph the iterations with which it is launched, if all are known; once they were asked for.
-    iterations: Option<Vec<Option<BTreeSet<i64>>>>,
+    iterations: Option<Vec<Option<OrderedSet<i64>>>>,
     steps: Steps,
 }
 
@@ -99,7 +100,7 @@ impl Arms {
     }
 
     /// The iterations with which a graph is launched, if it is and all are known.
-    fn iterations(&mut self, cx: &Cx<'_>, graph: u32) -> Option<BTreeSet<i64>> {
+    fn iterations(&mut self, cx: &Cx<'_>, graph: u32) -> Option<OrderedSet<i64>> {
         let all = self.iterations.get_or_insert_with(|| iterations(cx));
         all[graph as usize].clone()
     }
@@ -200,14 +201,14 @@ impl Arms {
 }
 
 /// The iterations with which each graph is launched, if it is and all are known. A unit that launches nothing has each graph launched once.
-pub(super) fn iterations(cx: &Cx<'_>) -> Vec<Option<BTreeSet<i64>>> {
+pub(super) fn iterations(cx: &Cx<'_>) -> Vec<Option<OrderedSet<i64>>> {
     if launched_graphs(cx).next().is_none() {
-        return vec![Some(BTreeSet::from([0])); cx.outline.graphs.len()];
+        return vec![Some(OrderedSet::from([0])); cx.outline.graphs.len()];
     }
     let (parts, (_, launched, is_whole)) = (parts(cx), launched(cx));
     let of = |graph: u32| {
         let launches = launched.iter().filter(|(launch, _)| parts[*launch as usize].contains(&graph));
-        let all: Option<BTreeSet<i64>> = launches.map(|(_, iteration)| *iteration).collect();
+        let all: Option<OrderedSet<i64>> = launches.map(|(_, iteration)| *iteration).collect();
         all.filter(|all| is_whole && !all.is_empty() && all.len() as i64 <= MOST_NUMBERS)
     };
     (0..cx.outline.graphs.len() as u32).map(of).collect()

@@ -13,7 +13,8 @@ use super::laid_way::{Done, laid_way};
 use super::meets::is_conditional;
 use super::notices::{Device, Together, devices, together};
 use crate::Certainty;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// Whether two devices touch the same bytes of a tensor in no order.
 #[derive(Clone, Copy)]
@@ -39,9 +40,9 @@ struct Use<'a> {
 pub(in super::super) fn met_between(
     cx: &Cx<'_>,
     list: &[Access],
-    tensors: &BTreeSet<u32>,
+    tensors: &OrderedSet<u32>,
     steps: &mut Steps,
-) -> Option<BTreeMap<u32, Met>> {
+) -> Option<OrderedMap<u32, Met>> {
     let devices = devices(cx);
     if devices > MOST_DEVICES {
         return None;
@@ -57,14 +58,14 @@ pub(in super::super) fn met_between(
         accesses.entry(access.at).or_default().push(access);
     }
     let asked: HashSet<u32> = accesses.keys().copied().collect();
-    let mut all: BTreeMap<u32, Met> = BTreeMap::new();
+    let mut all: OrderedMap<u32, Met> = OrderedMap::new();
     for way in &ways {
         let hosts = each.iter().zip(way).map(|(device, way)| (&device.plan, way));
         let (joint, done) = laid_way(cx, &mut forms, hosts, &asked)?;
         if !steps.spend(4 * joint.len() + 16 * done.len()) {
             return None;
         }
-        let mut uses: BTreeMap<u32, Vec<Use<'_>>> = BTreeMap::new();
+        let mut uses: OrderedMap<u32, Vec<Use<'_>>> = OrderedMap::new();
         for done in &done {
             for access in &accesses[&done.instr] {
                 let known = each[done.device as usize].known.as_ref().unwrap_or(cx.known);

@@ -15,10 +15,10 @@ use super::way::{Launch, Way};
 use super::ways::ways;
 use super::{MOST_DEVICES, MOST_STEPS, STEPS_TO_KEEP, Steps};
 use crate::Certainty;
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use wsp_core::tg::{Instr, MemLocation};
 use wsp_ir::tg::outline::Home;
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// Two accesses of two launches, by place in the list.
 #[derive(Clone, Copy)]
@@ -46,20 +46,20 @@ pub(super) struct Checker<'o> {
     pub(super) list: Rc<[Access]>,
     /// Per graph its accesses to what others may see, by tensor.
     pub(super) uses_of: Vec<Vec<usize>>,
-    meetings: BTreeMap<(u32, u32), Rc<[Meeting]>>,
+    meetings: OrderedMap<(u32, u32), Rc<[Meeting]>>,
     /// What is to be said.
-    found: BTreeMap<Place, Race>,
+    found: OrderedMap<Place, Race>,
     /// Instructions of launches of which no meeting is in order.
-    told: BTreeSet<(u32, u32)>,
+    told: OrderedSet<(u32, u32)>,
     /// Instructions that release or restore tensors that a launch may use: its instruction.
-    frees: BTreeMap<(u32, u32), u32>,
+    frees: OrderedMap<(u32, u32), u32>,
     /// Whether the unit saves checkpoints.
     saves: bool,
     /// Of tensors of which not everything is known here two accesses that may meet, the instructions of both launches, and whether an event may order
     /// them.
-    pub(super) open: BTreeMap<u32, (Meeting, (u32, u32), bool)>,
+    pub(super) open: OrderedMap<u32, (Meeting, (u32, u32), bool)>,
     /// What is left to the run: graphs that are launched, and accesses.
-    pub(super) uses: BTreeSet<(u32, usize)>,
+    pub(super) uses: OrderedSet<(u32, usize)>,
     /// Whether launches are on several streams.
     pub(super) has_streams: bool,
     /// Whether the host releases or restores something.
@@ -93,13 +93,13 @@ impl<'o> Checker<'o> {
             stuck: Stuck::default(),
             list,
             uses_of: parts.iter().map(of).collect(),
-            meetings: BTreeMap::new(),
-            found: BTreeMap::new(),
-            told: BTreeSet::new(),
-            frees: BTreeMap::new(),
+            meetings: OrderedMap::new(),
+            found: OrderedMap::new(),
+            told: OrderedSet::new(),
+            frees: OrderedMap::new(),
             saves: cx.module.instrs.iter().any(|instr| matches!(instr, Instr::TgCheckpoint { .. })),
-            open: BTreeMap::new(),
-            uses: BTreeSet::new(),
+            open: OrderedMap::new(),
+            uses: OrderedSet::new(),
             has_streams,
             host_writes,
             steps,
@@ -243,7 +243,7 @@ impl<'o> Checker<'o> {
     /// Accesses of two graphs that touch the same bytes, one of which writes: of each pair of nodes and tensor those first that are sure.
     fn meet(&mut self, cx: &Cx<'_>, first: u32, second: u32) -> Vec<Meeting> {
         let list = &self.list;
-        let mut meetings: BTreeMap<(u32, u32, u32), Vec<Meeting>> = BTreeMap::new();
+        let mut meetings: OrderedMap<(u32, u32, u32), Vec<Meeting>> = OrderedMap::new();
         let mut rest = self.uses_of[second as usize].as_slice();
         for of_tensor in self.uses_of[first as usize].chunk_by(|a, b| list[*a].tensor == list[*b].tensor) {
             let tensor = list[of_tensor[0]].tensor;

@@ -10,10 +10,10 @@ use super::meets::{is_conditional, parts};
 use super::runs::{needs, runs_its_loops};
 use super::ways::ways;
 use crate::Certainty;
-use std::collections::BTreeSet;
 use wsp_core::tg::ExprOp;
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::Variable;
+use wsp_ordered::OrderedSet;
 
 /// Devices that are looked at together.
 pub(in super::super) const MOST_DEVICES: u32 = 16;
@@ -123,12 +123,14 @@ pub(super) fn of_device(cx: &Cx<'_>, device: u32, devices: Option<u32>) -> Optio
 }
 
 /// Launches that are made whatever is not known, those that may be, and whether there are no others.
-pub(super) fn launched(cx: &Cx<'_>) -> (BTreeSet<Launched>, BTreeSet<Launched>, bool) {
-    let (mut surely, mut maybe) = (None::<BTreeSet<Launched>>, BTreeSet::new());
+pub(super) fn launched(cx: &Cx<'_>) -> (OrderedSet<Launched>, OrderedSet<Launched>, bool) {
+    let (mut surely, mut maybe) = (None::<OrderedSet<Launched>>, OrderedSet::new());
     let is_whole = ways(cx, |way, _| {
-        let here: BTreeSet<Launched> =
+        let here: OrderedSet<Launched> =
             way.launches.iter().map(|launch| (launch.graph, launch.iteration)).collect();
-        surely = Some(surely.take().map_or_else(|| here.clone(), |all| &all & &here));
+        surely = Some(
+            surely.take().map_or_else(|| here.clone(), |all| all.intersection(&here).copied().collect()),
+        );
         maybe.extend(here);
         true
     });

@@ -2,25 +2,25 @@
 
 use super::levels::{Levels, reach, starts_with_gang};
 use crate::plan::GraphPlan;
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::tg::image::{DecisionRecord, NONE, WHEN_NONZERO, WHEN_ZERO};
 use wsp_core::tg::{EventNo, ExprOp, Scalar};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// Which nodes of a plan come before signals and behind waits for events.
 #[derive(Debug, Default)]
 pub struct EventOrder {
     levels: Levels,
     /// Of each event, whether nodes come before a signal of it.
-    before: BTreeMap<EventNo, Vec<bool>>,
+    before: OrderedMap<EventNo, Vec<bool>>,
     /// Of each event, whether they come behind a wait for it that takes place in every launch.
-    behind: BTreeMap<EventNo, Vec<bool>>,
+    behind: OrderedMap<EventNo, Vec<bool>>,
 }
 
 impl EventOrder {
     /// That of a graph.
     pub fn new(plan: &GraphPlan) -> EventOrder {
         let levels = Levels::new(plan);
-        let mut behind = BTreeMap::new();
+        let mut behind = OrderedMap::new();
         for wait in plan.event_waits.iter().filter(|wait| levels.is_certain(plan, wait.node)) {
             join(behind.entry(wait.event).or_default(), &levels.behind(plan, wait.node, |_| true));
         }
@@ -59,7 +59,7 @@ impl EventOrder {
     pub fn guards_on(plan: &GraphPlan, value: impl Fn(Scalar) -> Option<i64>) -> Vec<u32> {
         let records = &plan.records;
         let guards = records.members.iter().map(|member| records.nodes[*member as usize].guard);
-        let guards: BTreeSet<u32> = guards.filter(|guard| *guard != NONE).collect();
+        let guards: OrderedSet<u32> = guards.filter(|guard| *guard != NONE).collect();
         let parent = |guard: &u32| Some(records.guards.get(*guard as usize)?.parent);
         let is_on = |guard: u32| {
             let decides = |of: &&DecisionRecord| (of.first..of.first + of.len).contains(&guard);
@@ -76,17 +76,17 @@ impl EventOrder {
     }
 }
 
-fn has(of: &BTreeMap<EventNo, Vec<bool>>, node: u32, event: EventNo) -> bool {
+fn has(of: &OrderedMap<EventNo, Vec<bool>>, node: u32, event: EventNo) -> bool {
     of.get(&event).is_some_and(|of| of.get(node as usize).is_some_and(|has| *has))
 }
 
 /// Of each event whether nodes are complete before a graph signals it.
-pub(super) fn before_signals(plan: &GraphPlan, levels: &Levels) -> BTreeMap<EventNo, Vec<bool>> {
+pub(super) fn before_signals(plan: &GraphPlan, levels: &Levels) -> OrderedMap<EventNo, Vec<bool>> {
     let mut preds = vec![Vec::new(); plan.records.nodes.len()];
     for node in 0..preds.len() as u32 {
         plan.succs_of(node).iter().for_each(|next| preds[*next as usize].push(node));
     }
-    let mut signals = BTreeMap::<EventNo, Vec<u32>>::new();
+    let mut signals = OrderedMap::<EventNo, Vec<u32>>::new();
     plan.signals.iter().for_each(|of| signals.entry(of.event).or_default().push(of.node));
     let ahead = |nodes: Vec<u32>| {
         let mut all = Vec::new();

@@ -10,13 +10,14 @@ use super::skips::runs;
 use super::{STEPS_TO_KEEP, Steps};
 use crate::Certainty;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 use wsp_core::tg::{EventNo, GraphNo, Instr};
 use wsp_ir::tg::earlier_waits;
 use wsp_ir::tg::outline::NumberMap;
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// Nodes by event.
-type Uses = BTreeMap<EventNo, Vec<u32>>;
+type Uses = OrderedMap<EventNo, Vec<u32>>;
 
 pub(super) struct Events<'o> {
     order: &'o Order,
@@ -43,7 +44,7 @@ impl<'o> Events<'o> {
     /// Those of all graphs; `parts` are the graphs that each is made of.
     pub(super) fn new(cx: &Cx<'_>, order: &'o Order, parts: &[Vec<u32>], steps: &mut Steps) -> Events<'o> {
         let (signals, waits) = uses(cx);
-        let merged = |uses: &BTreeMap<u32, Uses>| -> Vec<Uses> {
+        let merged = |uses: &OrderedMap<u32, Uses>| -> Vec<Uses> {
             let of = |parts: &Vec<u32>| {
                 let mut nodes = Uses::new();
                 for (event, of) in parts.iter().filter_map(|part| uses.get(part)).flatten() {
@@ -268,17 +269,17 @@ fn signalling(uses: &[Uses], graph: u32, event: EventNo) -> Vec<u32> {
 }
 
 /// Per graph kernels that signal events, and kernels that wait for those of other launches.
-fn uses(cx: &Cx<'_>) -> (BTreeMap<u32, Uses>, BTreeMap<u32, Uses>) {
-    let (mut signals, mut waits) = (BTreeMap::new(), BTreeMap::new());
+fn uses(cx: &Cx<'_>) -> (OrderedMap<u32, Uses>, OrderedMap<u32, Uses>) {
+    let (mut signals, mut waits) = (OrderedMap::new(), OrderedMap::new());
     let mut kernels = NumberMap::new(cx.module.instrs.len());
     let mut graph = None;
-    let add = |uses: &mut BTreeMap<u32, Uses>, graph: Option<u32>, event: EventNo, node: Option<u32>| {
+    let add = |uses: &mut OrderedMap<u32, Uses>, graph: Option<u32>, event: EventNo, node: Option<u32>| {
         if let (Some(graph), Some(node)) = (graph, node) {
             uses.entry(graph).or_default().entry(event).or_default().push(node);
         }
     };
     let earlier = earlier_waits(cx.module);
-    let mut others: BTreeMap<u32, Uses> = BTreeMap::new();
+    let mut others: OrderedMap<u32, Uses> = OrderedMap::new();
     for (at, instr) in (0..).zip(&cx.module.instrs) {
         match *instr {
             Instr::TgBegin { graph_id } => {
@@ -298,7 +299,7 @@ fn uses(cx: &Cx<'_>) -> (BTreeMap<u32, Uses>, BTreeMap<u32, Uses>) {
         }
     }
     // The caller may signal an external event at any time. A graph that signals an event waits for its own signal, or before that for one of another launch.
-    let external: BTreeSet<EventNo> = cx.module.extern_events.iter().map(|(event, _)| *event).collect();
+    let external: OrderedSet<EventNo> = cx.module.extern_events.iter().map(|(event, _)| *event).collect();
     signals.values_mut().for_each(|uses| uses.retain(|event, _| !external.contains(event)));
     for (graph, uses) in &mut waits {
         let own = |event: &EventNo| signals.get(graph).is_some_and(|signals| signals.contains_key(event));

@@ -8,9 +8,9 @@ use super::conditions::{Condition, Forms, Known};
 use super::goes::{Goes, agree, conditions, goes_of};
 use super::{MOST_DEVICES, Steps, of_device};
 use crate::plan::GraphPlan;
-use std::collections::BTreeSet;
 use wsp_core::tg::Instr;
 use wsp_ir::tg::Namespace;
+use wsp_ordered::OrderedSet;
 
 /// Steps after which it is not looked further whether conditions go together.
 const MOST_STEPS: usize = 1 << 16;
@@ -43,7 +43,7 @@ fn arms_with_gangs(cx: &Cx<'_>) -> usize {
         Instr::SyBarrier { kernel_set, .. } => Some((at as u32, cx.module.set(*kernel_set))),
         _ => None,
     });
-    let mut arms = BTreeSet::new();
+    let mut arms = OrderedSet::new();
     for (at, set) in sets {
         let graph = cx.outline.graphs.iter().find(|graph| (graph.at..graph.end).contains(&at));
         let kernels = graph

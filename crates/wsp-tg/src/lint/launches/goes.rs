@@ -3,12 +3,12 @@
 use super::super::Cx;
 use super::conditions::{Condition, Forms};
 use crate::plan::GraphPlan;
-use std::collections::BTreeMap;
 use wsp_core::tg::image::{DecisionRecord, WHEN_NONZERO, WHEN_ZERO};
 use wsp_core::tg::{ExprOp, Instr, Scalar};
+use wsp_ordered::OrderedMap;
 
 /// How conditions go, by decision: whether each is other than 0.
-pub(super) type Goes = BTreeMap<u32, bool>;
+pub(super) type Goes = OrderedMap<u32, bool>;
 
 /// How conditions go where a guard is on. What stands behind a break is taken to run.
 pub(super) fn goes_of(graph: &GraphPlan, guard: u32) -> Goes {

@@ -11,9 +11,9 @@ use super::meets::launched_graphs;
 use super::open::{EventWait, GraphEvents, OpenLaunches, OpenUse, UseWait, user_of};
 use super::tell::{launched_by, waits_for};
 use crate::Certainty;
-use std::collections::BTreeSet;
 use wsp_core::tg::{Instr, IterNo};
 use wsp_ir::tg::outline::Block;
+use wsp_ordered::OrderedSet;
 
 impl Checker<'_> {
     /// Says which tensors cannot be compared here, and keeps what a run needs to compare them.
@@ -37,12 +37,12 @@ impl Checker<'_> {
 
     /// Uses of all graphs that the host launches, of bytes that one of them may write.
     fn all(&self, cx: &Cx<'_>) -> Vec<(u32, usize)> {
-        let graphs: BTreeSet<u32> = launched_graphs(cx).collect();
+        let graphs: OrderedSet<u32> = launched_graphs(cx).collect();
         let of = |graph: u32| self.uses_of[graph as usize].iter().map(move |at| (graph, *at));
         let mut all: Vec<(u32, usize)> = graphs.into_iter().flat_map(of).collect();
         let tensor = |at: usize| self.list[at].tensor;
         let written = all.iter().filter(|(_, at)| self.list[*at].writes());
-        let written: BTreeSet<u32> = written.map(|(_, at)| tensor(*at)).collect();
+        let written: OrderedSet<u32> = written.map(|(_, at)| tensor(*at)).collect();
         all.retain(|(_, at)| written.contains(&tensor(*at)));
         all
     }
@@ -78,7 +78,7 @@ impl Checker<'_> {
         // A binding to one of several tensors is one use, and so is all that one condition loads.
         uses.sort_by_key(|of| (of.graph, of.at, of.user, of.direction as u32));
         uses.dedup();
-        let graphs: BTreeSet<u32> = launched_graphs(cx).collect();
+        let graphs: OrderedSet<u32> = launched_graphs(cx).collect();
         let events = graphs.into_iter().filter_map(|graph| events_of(cx, &mut self.events, graph)).collect();
         OpenLaunches { uses, events }
     }

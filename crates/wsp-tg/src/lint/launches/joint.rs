@@ -2,7 +2,7 @@
 
 use super::Steps;
 use crate::Certainty;
-use std::collections::{BTreeMap, BTreeSet};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// From a device, to a device, the notification.
 pub(super) type Channel = (u32, u32, u32);
@@ -55,17 +55,17 @@ pub(super) enum Mode {
 pub(super) struct Joint {
     succs: Vec<Vec<u32>>,
     /// Edges to waits of kernels that may be skipped.
-    open: BTreeMap<u32, Vec<u32>>,
+    open: OrderedMap<u32, Vec<u32>>,
     does: Vec<Does>,
     /// Of each wait, those for the same notifications that surely come before it, and those that surely come behind it.
-    mates: BTreeMap<u32, Mates>,
+    mates: OrderedMap<u32, Mates>,
 }
 
 /// How far an order went.
 struct Went {
-    sent: BTreeMap<Channel, u64>,
+    sent: OrderedMap<Channel, u64>,
     /// Waits that are not over.
-    waiting: BTreeMap<Channel, Vec<u32>>,
+    waiting: OrderedMap<Channel, Vec<u32>>,
     /// Which points were complete.
     done: Vec<bool>,
     is_complete: bool,
@@ -132,7 +132,8 @@ impl Joint {
         self.succs.iter().chain(open).flatten().for_each(|next| needs[*next as usize] += 1);
         let mut ready: Vec<u32> =
             (0..needs.len() as u32).filter(|point| needs[*point as usize] == 0).collect();
-        let (mut sent, mut waiting) = (BTreeMap::<Channel, u64>::new(), BTreeMap::<Channel, Vec<u32>>::new());
+        let (mut sent, mut waiting) =
+            (OrderedMap::<Channel, u64>::new(), OrderedMap::<Channel, Vec<u32>>::new());
         while let Some(point) = ready.pop() {
             if without == Some(point) {
                 continue;
@@ -193,8 +194,8 @@ impl Joint {
     }
 
     /// How many waits there are for the same notifications.
-    fn totals(&self, mode: Mode) -> BTreeMap<Channel, u64> {
-        let mut totals = BTreeMap::new();
+    fn totals(&self, mode: Mode) -> OrderedMap<Channel, u64> {
+        let mut totals = OrderedMap::new();
         self.waits(mode).for_each(|wait| *totals.entry(wait.channel()).or_default() += 1);
         for does in self.does.iter().filter(|_| mode == Mode::Least) {
             if let Does::Waits(wait, _, true) = does {
@@ -212,7 +213,7 @@ impl Joint {
     }
 
     /// How many notifications must have been sent for a wait to be over.
-    fn need(&self, point: u32, mode: Mode, totals: &BTreeMap<Channel, u64>) -> u64 {
+    fn need(&self, point: u32, mode: Mode, totals: &OrderedMap<Channel, u64>) -> u64 {
         let mates = self.mates.get(&point).copied().unwrap_or_default();
         match mode {
             Mode::WithoutNotifications => 0,
@@ -242,10 +243,10 @@ impl Joint {
         };
         let waits: Vec<(u32, Channel)> =
             (0..).zip(&self.does).filter_map(|(point, does)| Some((point, sure(does)?))).collect();
-        let mut of: BTreeMap<Channel, u64> = BTreeMap::new();
+        let mut of: OrderedMap<Channel, u64> = OrderedMap::new();
         waits.iter().for_each(|(_, channel)| *of.entry(*channel).or_default() += 1);
         for (wait, channel) in waits.into_iter().filter(|(_, channel)| of[channel] > 1) {
-            let (mut seen, mut open) = (BTreeSet::new(), vec![wait]);
+            let (mut seen, mut open) = (OrderedSet::new(), vec![wait]);
             while let Some(point) = open.pop() {
                 for &next in &self.succs[point as usize] {
                     if !steps.spend(1) {

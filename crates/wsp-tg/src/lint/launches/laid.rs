@@ -11,11 +11,12 @@ use super::levels::{Levels, is_certain_in_level};
 use super::rounds::in_some_round;
 use crate::Certainty;
 use crate::plan::{BindTensor, FixedItem, GraphPlan, KernelItem, UnitPlan};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::ops::Range;
 use wsp_core::tg::image::NodeKind;
 use wsp_core::tg::{EventNo, ExprOp, GraphNo, IterNo, Scalar, TensorNo};
 use wsp_ir::tg::outline::{Affine, Variable};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// Rounds of a loop in which a wait is looked for that later rounds come behind.
 const MOST_TURNS: i64 = 16;
@@ -60,13 +61,13 @@ struct Laid {
     /// By the instruction of the binding, the copy or the condition.
     rounds: HashMap<u32, Vec<Round>>,
     /// Rounds in which kernels wait, by event and kernel.
-    waits: BTreeMap<(EventNo, u32), Vec<LaidWait>>,
+    waits: OrderedMap<(EventNo, u32), Vec<LaidWait>>,
     /// Of each event and each kernel that waits for it, by instruction, whether nodes come behind such a wait.
-    behind: BTreeMap<(EventNo, u32), Vec<bool>>,
+    behind: OrderedMap<(EventNo, u32), Vec<bool>>,
     /// The same of waits that take place in every launch.
-    surely: BTreeMap<(EventNo, u32), Vec<bool>>,
+    surely: OrderedMap<(EventNo, u32), Vec<bool>>,
     /// Of each signal, whether nodes come before it.
-    before: BTreeMap<EventNo, Vec<bool>>,
+    before: OrderedMap<EventNo, Vec<bool>>,
 }
 
 /// A kernel that waits, in one round of the unrolled loops around it.
@@ -132,7 +133,7 @@ impl LaidOut {
             (ExprOp::Arg(arg), ExprOp::Const(value)) => Some((Variable::Arg(*arg), *value)),
             _ => None,
         });
-        let scalars: BTreeSet<(Variable, i64)> = scalars.collect();
+        let scalars: OrderedSet<(Variable, i64)> = scalars.collect();
         LaidOut { scalars: scalars.into_iter().collect(), graphs: cx.plan().map_or_else(HashMap::new, laid) }
     }
 
@@ -317,10 +318,10 @@ impl Laid {
             fixed: plan.fixed.clone(),
             turns: (0..records.nodes.len() as u32).map(|node| levels.turn(plan, node)).collect(),
             rounds: HashMap::new(),
-            waits: BTreeMap::new(),
-            behind: BTreeMap::new(),
+            waits: OrderedMap::new(),
+            behind: OrderedMap::new(),
             before: before_signals(plan, &levels),
-            surely: BTreeMap::new(),
+            surely: OrderedMap::new(),
         };
         let mut add = |instr: u32, round: Round| laid.rounds.entry(instr).or_default().push(round);
         let whole = |node: u32, fixed: FixedItem| Round { node, tensor: None, bytes: None, fixed };

@@ -14,11 +14,12 @@ use super::goes::{Goes, agree, conditions, goes_of};
 use super::levels::Levels;
 use crate::Certainty;
 use crate::plan::{BindTensor, ConditionItem, EdgeKind, FixedItem, GraphPlan, UnitPlan};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use wsp_core::tg::image::{NONE, WHEN_NONZERO, WHEN_ZERO};
 use wsp_core::tg::{ExprOp, Instr, IterNo, TensorNo};
 use wsp_ir::tg::outline::Variable;
+use wsp_ordered::OrderedSet;
 
 /// Answers on what comes behind a node that are kept: of so many pairs of nodes.
 const MOST_KEPT: usize = 1 << 26;
@@ -59,7 +60,7 @@ pub(in super::super) struct LaidPairs<'p> {
     graphs: HashMap<u32, Option<Laid<'p>>>,
     overlaps: Rc<Overlaps<'p>>,
     /// Of each graph the iterations with which it is launched, if all are known; once they were asked for.
-    iterations: Option<Vec<Option<BTreeSet<i64>>>>,
+    iterations: Option<Vec<Option<OrderedSet<i64>>>>,
     /// Whether the second of two accesses came before the first.
     are_reversed: bool,
 }
@@ -72,7 +73,7 @@ struct Laid<'p> {
     /// Nodes by the instruction of the binding or the copy.
     nodes: HashMap<u32, Vec<Place>>,
     /// Guards of members of gangs.
-    guards: BTreeSet<u32>,
+    guards: OrderedSet<u32>,
     /// Whether conditions go by the iteration.
     has_iteration: bool,
     goes: HashMap<u32, Rc<Goes>>,
@@ -337,7 +338,7 @@ impl<'p> Laid<'p> {
         let chain = |guard: u32| std::iter::successors(Some(guard), parent).filter(|guard| *guard != NONE);
         let around = |node: u32| std::iter::successors(Some(node), |of| self.levels.parent(self.plan, *of));
         let all = nodes.into_iter().flat_map(around);
-        let own: BTreeSet<u32> = all.flat_map(|node| chain(records.nodes[node as usize].guard)).collect();
+        let own: OrderedSet<u32> = all.flat_map(|node| chain(records.nodes[node as usize].guard)).collect();
         let [a, b] = nodes.map(|node| self.goes_around(node, steps));
         let mut forms = Forms::of_one_launch();
         let given = self.given(cx, &mut forms, [&a, &b], iteration);

@@ -7,12 +7,13 @@ use super::joint::{Does, Joint, Wait};
 use super::way::Way;
 use crate::Certainty;
 use crate::plan::{FixedItem, GraphPlan, NotifyItem, UnitPlan};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use wsp_core::tg::image::{
     GuardRecord, LevelRecord, LoopKind, LoopRecord, NONE, NodeKind, WHEN_NONZERO, WHEN_SKIPPED, WHEN_ZERO,
 };
 use wsp_core::tg::{EventNo, ExprOp, Scalar};
 use wsp_ir::tg::outline::Variable;
+use wsp_ordered::OrderedMap;
 
 /// Steps that one way costs at most.
 const MOST_STEPS: usize = 4_000_000;
@@ -79,7 +80,7 @@ type Instrs = HashMap<u32, Vec<(u32, FixedItem)>>;
 struct Launched {
     begin: u32,
     end: u32,
-    signals: BTreeMap<EventNo, Vec<u32>>,
+    signals: OrderedMap<EventNo, Vec<u32>>,
     /// Waits, and whether each takes place in every such launch.
     waits: Vec<(EventNo, u32, bool)>,
 }
@@ -148,7 +149,7 @@ impl Builder<'_, '_, '_> {
     fn launch(&mut self, plan: &GraphPlan, iteration: Option<i64>) -> Launched {
         let (begin, end) = (self.point(Does::Nothing), self.point(Does::Nothing));
         self.edge(begin, end);
-        let mut made = Launched { begin, end, signals: BTreeMap::new(), waits: Vec::new() };
+        let mut made = Launched { begin, end, signals: OrderedMap::new(), waits: Vec::new() };
         let instrs = instrs(plan, self.asked);
         let instrs = &instrs;
         let around =

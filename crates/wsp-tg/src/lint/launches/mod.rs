@@ -51,15 +51,15 @@ pub(super) use laid_pairs::{Asked, InOrder, LaidPairs};
 pub(super) use meets::{parts, with_loads};
 pub(super) use notices::{check as check_notices, devices};
 pub use open::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UseWait, UsedBy};
-use std::collections::BTreeSet;
 pub(super) use steps::Steps;
 use steps::{MOST_STEPS, STEPS_TO_KEEP};
 use unlaunched::Needs;
 use ways::ways;
 use wsp_core::tg::{Instr, StreamNo};
+use wsp_ordered::OrderedSet;
 
 pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
-    let mut streams = BTreeSet::new();
+    let mut streams = OrderedSet::new();
     let (mut has_free, mut has_restore) = (false, false);
     for instr in &cx.module.instrs {
         match *instr {

@@ -14,10 +14,11 @@ use super::way::Way;
 use super::ways::ways_where;
 use crate::elaborate::elaborate;
 use crate::plan::{ElaborateOptions, UnitPlan};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use wsp_core::tg::{GraphNo, Instr};
 use wsp_diag::{Code, Diagnostic};
 use wsp_ir::tg::{Namespace, TgModule};
+use wsp_ordered::OrderedMap;
 
 /// Ways of all hosts together that are followed.
 const MOST_TOGETHER: usize = 128;
@@ -54,7 +55,7 @@ pub(in super::super) fn check(cx: &mut Cx<'_>) {
     let Some(each) = each else { return };
     let (together, mut is_whole) = together(cx, &each);
     let asked = HashSet::new();
-    let (mut found, mut ways): (BTreeMap<(u32, u32), Found>, usize) = (BTreeMap::new(), 0);
+    let (mut found, mut ways): (OrderedMap<(u32, u32), Found>, usize) = (OrderedMap::new(), 0);
     let mut hangs = 0;
     let mut forms = together.forms;
     for way in &together.ways {

@@ -16,8 +16,9 @@ use super::skips::runs;
 use super::way::{Launch, Way};
 use super::{STEPS_TO_KEEP, Steps};
 use crate::Certainty;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use wsp_core::tg::EventNo;
+use wsp_ordered::OrderedMap;
 
 /// Places and the edges between them.
 pub(super) struct LaunchOrder {
@@ -25,11 +26,11 @@ pub(super) struct LaunchOrder {
     host_waits: usize,
     edges: Vec<Vec<u32>>,
     /// Those that may hold, by the place that they come from.
-    open: BTreeMap<u32, Vec<u32>>,
+    open: OrderedMap<u32, Vec<u32>>,
     /// Places of signals, by launch and event.
-    signals: BTreeMap<(usize, EventNo), u32>,
+    signals: OrderedMap<(usize, EventNo), u32>,
     /// Waits, by launch and place among those of its graph.
-    waits: BTreeMap<(usize, u32), Waits>,
+    waits: OrderedMap<(usize, u32), Waits>,
     /// Places of waits that surely take place in some round, of kernels that others may skip: launches, and places among the waits of their graphs.
     of_rounds: Vec<(u32, (usize, u32))>,
     /// Waits for what no launch signals, and whether they surely take place.
@@ -63,9 +64,9 @@ impl LaunchOrder {
             graphs,
             host_waits: way.waits.len(),
             edges: vec![Vec::new(); 2 * count + way.waits.len()],
-            open: BTreeMap::new(),
-            signals: BTreeMap::new(),
-            waits: BTreeMap::new(),
+            open: OrderedMap::new(),
+            signals: OrderedMap::new(),
+            waits: OrderedMap::new(),
             of_rounds: Vec::new(),
             unsignalled: Vec::new(),
             behind: HashMap::new(),
@@ -89,7 +90,7 @@ impl LaunchOrder {
         events: &mut Events<'_>,
         steps: &mut Steps,
     ) {
-        let mut signalling: BTreeMap<EventNo, Vec<usize>> = BTreeMap::new();
+        let mut signalling: OrderedMap<EventNo, Vec<usize>> = OrderedMap::new();
         for at in 0..self.graphs.len() {
             for event in events.signalled_by(self.graphs[at]) {
                 if !steps.spend(STEPS_TO_KEEP) {

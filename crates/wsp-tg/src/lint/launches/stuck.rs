@@ -11,10 +11,10 @@ use super::order::LaunchOrder;
 use super::skips::may_all_run;
 use super::tell::launched_by;
 use super::way::Way;
-use std::collections::BTreeMap;
 use wsp_core::tg::{EventNo, GraphNo, Instr};
 use wsp_diag::{Code, Diagnostic};
 use wsp_ir::tg::Namespace;
+use wsp_ordered::OrderedMap;
 
 /// A wait that is never over.
 struct Found {
@@ -48,7 +48,7 @@ enum Behind {
 #[derive(Default)]
 pub(super) struct Stuck {
     /// By the instruction of the launch that waits, and the event.
-    found: BTreeMap<(u32, EventNo), Found>,
+    found: OrderedMap<(u32, EventNo), Found>,
     ways: usize,
     /// Ways on which something surely waits for ever.
     hung: usize,
@@ -65,7 +65,7 @@ impl Stuck {
         steps: &mut Steps,
     ) {
         self.ways += 1;
-        let mut found = BTreeMap::new();
+        let mut found = OrderedMap::new();
         let wait_of = |(launch, number): (usize, u32)| {
             let wait = &events.waits_of(way.launches[launch].graph)[number as usize];
             (wait.event, wait.nodes[0])
@@ -80,7 +80,7 @@ impl Stuck {
         for &(wait, is_sure) in unsignalled.filter(|((launch, _), is_sure)| *is_sure || is_known(*launch)) {
             add(wait, None, Vec::new(), is_sure);
         }
-        let waits: BTreeMap<u32, (usize, u32)> = order.places_of_waits().collect();
+        let waits: OrderedMap<u32, (usize, u32)> = order.places_of_waits().collect();
         let told = |places: Option<Vec<u32>>| places.and_then(|places| cycle(way, order, &waits, &places));
         let mut is_sure = true;
         let mut stuck = told(order.cycle(|_| false));
@@ -149,7 +149,7 @@ struct Cycle {
 fn cycle(
     way: &Way,
     order: &LaunchOrder,
-    waits: &BTreeMap<u32, (usize, u32)>,
+    waits: &OrderedMap<u32, (usize, u32)>,
     cycle: &[u32],
 ) -> Option<Cycle> {
     // Nothing but a wait for an event leads back to an earlier launch.

@@ -3,11 +3,11 @@
 use super::super::{Cx, NEVER_LAUNCHED, NEVER_SAVED, error, note};
 use super::tell::waits_for;
 use super::way::Way;
-use std::collections::BTreeMap;
 use wsp_core::tg::{GraphNo, Instr};
 use wsp_diag::{Code, Diagnostic};
 use wsp_ir::tg::Namespace;
 use wsp_ir::tg::outline::BlockId;
+use wsp_ordered::OrderedMap;
 
 /// What ways so far say of a statement that needs an earlier one.
 #[derive(Clone, Copy, Default)]
@@ -21,16 +21,17 @@ struct Need {
 /// The waits and restores of a unit.
 pub(super) struct Needs {
     /// By instruction.
-    found: BTreeMap<u32, Need>,
+    found: OrderedMap<u32, Need>,
     /// Graphs by the first of their launches.
-    launches: BTreeMap<GraphNo, u32>,
+    launches: OrderedMap<GraphNo, u32>,
     /// The same by block.
-    in_blocks: BTreeMap<(GraphNo, BlockId), u32>,
+    in_blocks: OrderedMap<(GraphNo, BlockId), u32>,
 }
 
 impl Needs {
     pub(super) fn new(cx: &Cx<'_>) -> Needs {
-        let (mut found, mut launches, mut in_blocks) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (mut found, mut launches, mut in_blocks) =
+            (OrderedMap::new(), OrderedMap::new(), OrderedMap::new());
         for (instr, at) in cx.module.instrs.iter().zip(0..) {
             if matches!(instr, Instr::TgSync { .. } | Instr::TgRestore { .. }) {
                 found.insert(at, Need::default());

@@ -2,8 +2,9 @@
 
 use super::Steps;
 use super::conditions::{Condition, Forms, Known};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use wsp_core::tg::{CheckpointNo, StreamNo};
+use wsp_ordered::OrderedMap;
 
 /// A launch on a way.
 #[derive(Clone, Copy)]
@@ -50,7 +51,7 @@ pub(super) struct Way {
     /// Whether it goes to the end of the host.
     pub(super) is_whole: bool,
     /// Waits of the host for a graph, and whether it was launched before; restores, and whether the checkpoint was saved.
-    pub(super) needs: BTreeMap<u32, bool>,
+    pub(super) needs: OrderedMap<u32, bool>,
     /// The last launch on each stream.
     pub(super) last: HashMap<StreamNo, usize>,
     /// Graphs that were launched, or of which it was noted that they were not: the run ends there.

@@ -5,10 +5,10 @@ use super::{Edge, Point, Why};
 use crate::lint::access::Access;
 use crate::lint::accesses::Accesses;
 use crate::lint::pairs::CopyOrder;
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::tg::{DependencyType, EventNo, Instr, KernelNo, NodeNo};
 use wsp_ir::tg::outline::{BlockId, BlockKind, NumberMap, Outline};
 use wsp_ir::tg::{TgModule, earlier_waits};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// Edges made of joins of many kernels, over all graphs, beyond which they are left out.
 const MAX_JOIN_EDGES: usize = 1 << 24;
@@ -52,7 +52,7 @@ struct Builder<'m> {
     gang: NumberMap,
     extern_events: NumberMap,
     /// Waits for other launches, of events that the graph signals as well.
-    earlier: BTreeSet<u32>,
+    earlier: OrderedSet<u32>,
     join_edges: usize,
 }
 
@@ -429,7 +429,7 @@ impl<'m> Builder<'m> {
     /// Makes the points of events that a graph signals and waits for, with their edges: signals come before waits as by an edge from each to each, in
     /// every round of the loops around both.
     fn events(&mut self, begin: u32, end: u32, kernels: &NumberMap) {
-        let mut uses: BTreeMap<EventNo, [Ends; 2]> = BTreeMap::new();
+        let mut uses: OrderedMap<EventNo, [Ends; 2]> = OrderedMap::new();
         for at in begin..end {
             let (event, kernel, waits) = match self.module.instrs[at as usize] {
                 Instr::SySignal { event_id, src_kernel } => (event_id, src_kernel, 0),
@@ -456,13 +456,13 @@ impl<'m> Builder<'m> {
     /// Kernels that signal an event and kernels that wait for it, so that each group has one innermost loop around each that signals and each that waits.
     fn in_one_loop(&self, signals: &[End], waits: &[End]) -> Vec<[Ends; 2]> {
         let blocks = &self.outline.blocks;
-        let mut waits_in: BTreeMap<Option<BlockId>, Ends> = BTreeMap::new();
+        let mut waits_in: OrderedMap<Option<BlockId>, Ends> = OrderedMap::new();
         for wait in waits {
             waits_in.entry(blocks.innermost_loop(self.block(wait.0))).or_default().push(*wait);
         }
-        let mut groups: BTreeMap<(Option<BlockId>, Ends), Ends> = BTreeMap::new();
+        let mut groups: OrderedMap<(Option<BlockId>, Ends), Ends> = OrderedMap::new();
         for waits in waits_in.into_values() {
-            let mut signals_in: BTreeMap<Option<BlockId>, Ends> = BTreeMap::new();
+            let mut signals_in: OrderedMap<Option<BlockId>, Ends> = OrderedMap::new();
             for signal in signals {
                 let (meet, ..) = blocks.meet(self.block(waits[0].0), self.block(signal.0));
                 signals_in.entry(blocks.innermost_loop(meet)).or_default().push(*signal);

@@ -4,11 +4,11 @@
 //! rounds in which they touch the same bytes, and what a number rules out is not there to be ordered by its bytes.
 
 use super::super::access::Access;
-use std::collections::BTreeMap;
 use wsp_core::int::Range;
 use wsp_core::tg::{ConstEnv, ExprOp, Instr, LoopMode, Scalar, TensorRef, UNROLL_LIMIT, eval};
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::{Affine, Block, BlockId, BlockKind, Outline, Variable};
+use wsp_ordered::OrderedMap;
 
 /// Bytes of an access as a run lays it out.
 enum Bytes {
@@ -188,7 +188,7 @@ impl Rounds<'_> {
             else {
                 return Some(true);
             };
-            let mut factors: BTreeMap<BlockId, i128> = BTreeMap::new();
+            let mut factors: OrderedMap<BlockId, i128> = OrderedMap::new();
             let minus = loops.into_iter().map(|(counted, factor)| (counted, -factor));
             for (counted, factor) in minus.chain(others) {
                 *factors.entry(counted).or_default() += factor;

@@ -9,8 +9,8 @@ mod stmt;
 
 use self::names::Names;
 use crate::workload::{IntExpr, WorkloadModule};
-use std::collections::BTreeMap;
 use wsp_core::TensorId;
+use wsp_ordered::OrderedMap;
 
 /// A module as `.wsp` text, which [`parse`](super::parse) reads as the same module, up to source positions, when it keeps
 /// the rules of [`verify`](crate::workload::verify).
@@ -38,7 +38,7 @@ pub(in crate::workload) struct Printer<'m> {
     /// Channels of the current workload.
     channels: Vec<String>,
     /// The slot that each tensor holds, if any.
-    slots: BTreeMap<TensorId, usize>,
+    slots: OrderedMap<TensorId, usize>,
 }
 
 /// The name of an entry, or one that stands for no entry.

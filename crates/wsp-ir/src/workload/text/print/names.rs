@@ -2,8 +2,8 @@
 
 use crate::workload::walk::{self, Reference, Visitor};
 use crate::workload::{KernelParam, ParamKind, Workload, WorkloadModule};
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{TensorId, VarId};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// The printed name of each variable.
 #[derive(Default)]
@@ -20,7 +20,7 @@ impl Names {
     /// another of its head.
     pub(super) fn of_workload(module: &WorkloadModule, workload: &Workload) -> Names {
         let mut chosen: Vec<String> = workload.vars.iter().map(|var| var.name.clone()).collect();
-        let mut uses = Uses { module, workload, open: Vec::new(), clashes: BTreeSet::new() };
+        let mut uses = Uses { module, workload, open: Vec::new(), clashes: OrderedSet::new() };
         uses.open.extend((0..workload.params.min(workload.vars.len() as u32)).map(VarId));
         uses.clashes.extend(doubled_formals(workload));
         workload.channels.iter().for_each(|channel| walk::expr(&channel.depth, &mut uses));
@@ -28,10 +28,10 @@ impl Names {
         if uses.clashes.is_empty() {
             return Names(chosen);
         }
-        let mut taken: BTreeSet<String> = globals(module);
+        let mut taken: OrderedSet<String> = globals(module);
         taken.extend(chosen.iter().cloned());
         // The number to try next behind each name, so that many equal ones take linear time.
-        let mut next: BTreeMap<String, u64> = BTreeMap::new();
+        let mut next: OrderedMap<String, u64> = OrderedMap::new();
         for var in uses.clashes {
             let Some(name) = chosen.get_mut(var.index()) else { continue };
             let first = next.entry(name.clone()).or_insert(1);
@@ -53,13 +53,13 @@ impl Names {
 /// Formal arguments with the name of an earlier one.
 fn doubled_formals(workload: &Workload) -> impl Iterator<Item = VarId> {
     let formals = workload.vars.get(..workload.params as usize).unwrap_or_default();
-    let mut earlier = BTreeSet::new();
+    let mut earlier = OrderedSet::new();
     let doubled = formals.iter().enumerate().filter(move |(_, formal)| !earlier.insert(&formal.name));
     doubled.map(|(i, _)| VarId(i as u32))
 }
 
 /// The names of the file's tables.
-fn globals(module: &WorkloadModule) -> BTreeSet<String> {
+fn globals(module: &WorkloadModule) -> OrderedSet<String> {
     let params = module.params.iter().map(|entry| &entry.name);
     let tables = module.tables.iter().map(|entry| &entry.name);
     let axes = module.axes.iter().map(|entry| &entry.name);
@@ -75,7 +75,7 @@ struct Uses<'m> {
     workload: &'m Workload,
     /// Variables that are visible, innermost last.
     open: Vec<VarId>,
-    clashes: BTreeSet<VarId>,
+    clashes: OrderedSet<VarId>,
 }
 
 impl Uses<'_> {
