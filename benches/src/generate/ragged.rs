@@ -4,8 +4,8 @@ use super::super::runtime::measure::median;
 use super::super::runtime::table::Row;
 use super::Plan;
 use super::nest::Nest;
-use std::collections::BTreeMap;
 use wsp_core::ptow::interp::Mode;
+use wsp_ordered::OrderedMap;
 
 /// AICPUs among which the tasks are dealt.
 const AICPUS: u16 = 64;
@@ -29,7 +29,7 @@ pub(super) fn rows(plan: &Plan, row: &mut dyn FnMut(Row)) -> Result<(), String> 
     let lengths = lengths((plan.own / 4).max(64));
     let tasks: i64 = lengths.iter().sum();
     let set = [("n", lengths.len() as u64)];
-    let nest = Nest::with_tables(SOURCE, &set, &BTreeMap::from([("lens".to_owned(), lengths)]))?;
+    let nest = Nest::with_tables(SOURCE, &set, &OrderedMap::from([("lens".to_owned(), lengths)]))?;
     let config = nest.config(AICPUS, AICPUS / 2)?;
     let own = tasks as f64 / f64::from(AICPUS);
     let (mut with, mut without, mut naive, mut built) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

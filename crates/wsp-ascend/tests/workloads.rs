@@ -7,13 +7,13 @@ mod support;
 #[path = "../../wsp-plan/tests/it/workload_support/mod.rs"]
 mod workload_support;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use support::{Code, Event, Harness, Run, Seen};
 use workload_support::random::{Rng, random_module};
 use workload_support::{bound, module, schedule};
 use wsp_core::{Region, SlotId};
 use wsp_ir::workload::WorkloadModule;
+use wsp_ordered::OrderedMap;
 use wsp_plan::ptow::{LaunchData, Lowered, dispatch_configs, lower};
 use wsp_plan::workload::{Bindings, ExpandError, TaskRecord, TaskSink, bind, expand};
 
@@ -346,7 +346,7 @@ fn random_workloads_with_random_schedules() {
             break;
         }
         let mut module = random_module(seed);
-        let bindings = bind(&module, &[], &BTreeMap::new()).expect("everything has a default");
+        let bindings = bind(&module, &[], &OrderedMap::new()).expect("everything has a default");
         module.schedules = vec![schedules::random_schedule(&mut Rng::new(seed ^ 0xA5C), None)];
         let case = case(format!("seed {seed}"), module, bindings);
         if let Some(case) = case.filter(|case| case.host.tasks.len() >= 12) {

@@ -2,7 +2,7 @@
 
 pub use wsp_memory::{Array, ArrayError, Element};
 
-use wsp_ordered::OrderedMap;
+use std::collections::BTreeMap;
 
 /// Arrays by the names of the host entry's parameters: `q`, `kv.k`, `kv.indptr`, ….
-pub type Arrays = OrderedMap<String, Array>;
+pub type Arrays = BTreeMap<String, Array>;

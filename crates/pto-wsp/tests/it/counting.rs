@@ -11,6 +11,7 @@ use wsp_kernel::{
     Env, Extent, GeneratorCode, GeneratorHost, Hints, Trap, Value, WsRequest, eval_launch_expr,
 };
 use wsp_memory::Claim;
+use wsp_ordered::OrderedMap;
 use wsp_plan::entry::signature;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::workload::{bind, count};
@@ -97,7 +98,7 @@ fn counted(plan: &PlanSource, args: &Args) -> Result<u64, Vec<Diagnostic>> {
     match plan {
         PlanSource::Spaces(plan) => descriptors(plan, args).map_err(|trap| vec![trap.into()]),
         PlanSource::Workload(plan) => {
-            let bindings = bind(&plan.module, &args.values, &BTreeMap::new())?;
+            let bindings = bind(&plan.module, &args.values, &OrderedMap::new())?;
             count(&plan.module, &bindings)
                 .ok_or_else(|| vec![refused("a task depends on what others compute")])
         }

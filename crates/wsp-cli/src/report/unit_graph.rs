@@ -109,7 +109,7 @@ fn graph_json(graph: &GraphStats) -> Value {
 mod tests {
     use super::*;
     use expect_test::expect;
-    use std::collections::BTreeMap;
+    use wsp_ordered::OrderedMap;
 
     #[test]
     fn a_summary_has_a_part_for_each_graph() {
@@ -119,7 +119,7 @@ mod tests {
             blocks: 96,
             copies: 1,
             loops: 0,
-            edges: BTreeMap::from([("data", 3), ("soft", 1)]),
+            edges: OrderedMap::from([("data", 3), ("soft", 1)]),
             critical_path: Some(3),
             widest: 2,
             allocated: 1_000_000,

@@ -4,11 +4,11 @@ mod own;
 mod units;
 
 use crate::randomised::cases;
+use std::collections::BTreeSet;
 use std::os::unix::fs::DirEntryExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use wsp_ordered::OrderedSet;
 
 /// Steps of a recurrence with a checkpoint after every tenth.
 const STEPS: &str = "\
@@ -221,8 +221,8 @@ impl Case {
     }
 
     /// Numbers of the files of records: a record that replaces another is another file.
-    fn records(&self) -> OrderedSet<(std::ffi::OsString, u64)> {
-        let Ok(entries) = std::fs::read_dir(self.path("ck")) else { return OrderedSet::new() };
+    fn records(&self) -> BTreeSet<(std::ffi::OsString, u64)> {
+        let Ok(entries) = std::fs::read_dir(self.path("ck")) else { return BTreeSet::new() };
         let file = |entry: std::io::Result<std::fs::DirEntry>| {
             let entry = entry.ok()?;
             let is_whole = !entry.file_name().to_string_lossy().ends_with(".partial");

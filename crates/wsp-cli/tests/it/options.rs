@@ -3,7 +3,7 @@
 mod files;
 
 use files::{CYCLES, FAULTY, Files, GENERATOR, Kind, LIBRARY, PLAIN, PROGRAM, UNIT, WORKLOAD};
-use wsp_ordered::OrderedSet;
+use std::collections::BTreeSet;
 
 /// A row of a table: other options of the command line, the option, and what becomes of it for each kind of file.
 ///
@@ -139,7 +139,7 @@ const OTHERS: &[(&str, &str)] = &[
 ];
 
 /// The options of a command, as its help lists them.
-fn listed(files: &Files, command: &str) -> OrderedSet<String> {
+fn listed(files: &Files, command: &str) -> BTreeSet<String> {
     let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
     let help = files.run("", &words).out;
     let options = help.lines().filter_map(|line| {
@@ -156,7 +156,7 @@ fn listed(files: &Files, command: &str) -> OrderedSet<String> {
 #[track_caller]
 fn hold(command: &str, first: usize, kinds: &[Kind], rows: &[Row]) {
     let files = Files::new();
-    let named: OrderedSet<String> =
+    let named: BTreeSet<String> =
         rows.iter().map(|(_, option, _)| option.split(' ').next().unwrap()[2..].to_owned()).collect();
     assert_eq!(listed(&files, command), named, "{command}: options, and those of the table");
     let mut wrong = Vec::new();
@@ -260,7 +260,7 @@ fn no_option_of_disasm_is_passed_over() {
 fn every_command_and_every_option_has_its_place_in_a_table() {
     let files = Files::new();
     for (command, options) in OTHERS {
-        let named: OrderedSet<String> = options.split_whitespace().map(str::to_owned).collect();
+        let named: BTreeSet<String> = options.split_whitespace().map(str::to_owned).collect();
         assert_eq!(listed(&files, command), named, "{command}");
     }
     let commands = |of: &[&str]| {

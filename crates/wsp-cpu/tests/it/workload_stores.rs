@@ -3,9 +3,9 @@
 
 use crate::workloads::{WIDE, program, report};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use wsp_backend::{Recording, Unwritten};
 use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions};
-use wsp_ordered::OrderedSet;
 
 /// Rows and columns of the tensor.
 const SHAPE: [u64; 2] = [7, 11];
@@ -54,8 +54,8 @@ fn text(tasks: &[Task]) -> String {
 }
 
 /// Elements of `y` by number: those that nothing stores and those of these that some task loads.
-fn expected(tasks: &[Task]) -> (OrderedSet<u64>, OrderedSet<u64>) {
-    let (mut stored, mut loaded) = (OrderedSet::new(), OrderedSet::new());
+fn expected(tasks: &[Task]) -> (BTreeSet<u64>, BTreeSet<u64>) {
+    let (mut stored, mut loaded) = (BTreeSet::new(), BTreeSet::new());
     for (kernel, [rows, cols], _) in tasks.iter().filter(|(.., runs)| *runs) {
         let all = (rows.0..rows.1).flat_map(|row| (cols.0..cols.1).map(move |col| row * SHAPE[1] + col));
         all.for_each(|at| _ = if *kernel == Use::Load { loaded.insert(at) } else { stored.insert(at) });
@@ -72,7 +72,7 @@ proptest! {
         let stores = tasks.iter().any(|(kernel, ..)| *kernel != Use::Load);
         prop_assume!(stores);
         let (unused, loaded) = expected(&tasks);
-        let entry = |(of, is_loaded): (&OrderedSet<u64>, bool)| {
+        let entry = |(of, is_loaded): (&BTreeSet<u64>, bool)| {
             let first = of.first()?;
             let first = vec![first / SHAPE[1], first % SHAPE[1]];
             Some((is_loaded, of.len() as u64, SHAPE.iter().product(), first))

@@ -3,6 +3,7 @@
 
 use crate::workloads::views::{Kernel, Lent, int, real};
 use crate::workloads::{library_program, program, report};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use wsp_backend::Expand;
@@ -14,7 +15,6 @@ use wsp_cpu::workload::{
 use wsp_diag::{Code, Diagnostic, Span};
 use wsp_ir::{BinaryTileOp, ExprKind, LocalTy, Operand, ScalarTy, StmtKind, TileOp};
 use wsp_memory::{Claim, Use, View};
-use wsp_ordered::OrderedMap;
 use wsp_plan::{FieldSource, ViewKernelSource};
 
 const PAIR: &str = "tensor x: f32[4, 8]; tensor y: f32[4, 8]; kernel k(in x, out y, n);
@@ -417,7 +417,7 @@ fn options_that_would_have_no_effect_are_refused() {
         void entry(Tensor<float> x) { PTO_LAUNCH(S, { .x = x }); }";
     let library = library_program("workload main { idle(i = 0); }", library)
         .unwrap_or_else(|f| panic!("{}", report(&f)));
-    let arrays: OrderedMap<_, _> = [("x".to_owned(), crate::workloads::views::reals(&[4, 4], []))].into();
+    let arrays: BTreeMap<_, _> = [("x".to_owned(), crate::workloads::views::reals(&[4, 4], []))].into();
     let inputs = WorkloadInputs { arrays, ..WorkloadInputs::all_made_up(0) };
     expect(library.execute(&inputs, &with_poll), 864, &["no poll is asked"]);
     expect(library.prepare(inputs.clone(), sequential()), 864, &["cannot be prepared"]);
@@ -425,7 +425,7 @@ fn options_that_would_have_no_effect_are_refused() {
     let views = with(&[("x", lent.view(DType::F32, 0, &[4, 4], &[4, 1]))]).views;
     let twice = WorkloadInputs { views, ..inputs };
     expect(library.execute(&twice, &sequential()), 863, &["to be copied and to be used in place"]);
-    let arrays = OrderedMap::new();
+    let arrays = BTreeMap::new();
     assert!(library.execute(&WorkloadInputs { arrays, ..twice }, &sequential()).is_ok());
 }
 

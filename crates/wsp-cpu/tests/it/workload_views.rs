@@ -3,6 +3,7 @@
 
 use crate::workloads::views::{Kernel, Lent, binary, cast, reals, u};
 use crate::workloads::{WIDE, program, report};
+use std::collections::BTreeMap;
 use wsp_backend::{Absent, Expand};
 use wsp_core::DType;
 use wsp_cpu::workload::{
@@ -10,7 +11,6 @@ use wsp_cpu::workload::{
 };
 use wsp_ir::{ArrayRef, BinOp, BinaryTileOp, ExprKind, Operand, ScalarTy, StmtKind, TileOp};
 use wsp_memory::{View, ViewAccess};
-use wsp_ordered::OrderedMap;
 use wsp_plan::{Array, FieldSource, ParamValue, ViewKernelSource};
 
 const COLS: usize = 40;
@@ -178,7 +178,7 @@ fn lent(lie: Lie) -> (WorkloadInputs, Lent, Lent) {
     let g = Lent::reals((0..COLS).map(|i| 1.0 / (i + 3) as f32));
     let z = Lent::reals((0..2 * COLS).map(|i| if i % 2 == 0 { (i / 2) as f32 } else { f32::NAN }));
     let weight = Lent::new((0..2 * ROWS).map(|i| (i as i32 / 2 - 7).cast_unsigned()));
-    let views: OrderedMap<String, View> = [
+    let views: BTreeMap<String, View> = [
         ("x", matrix.read_only(DType::F32, 0, &dims, &strides)),
         ("g", g.read_only(DType::F32, 0, &[COLS as u64], &[1])),
         ("y", y.view(DType::F32, 0, &dims, &strides)),
@@ -432,9 +432,7 @@ fn tensors_that_are_not_the_callers_begin_every_prepared_run_alike() {
         assert_eq!((value("y"), value("t"), value("x")), (Some(Some(18.0)), Some(Some(8.0)), None));
         assert_eq!(prepared.output("s").unwrap().unwrap().as_slice::<i64>().unwrap(), [10]);
     }
-    prepared
-        .rebind(vec![("n".to_owned(), ParamValue::Int(0))], OrderedMap::new(), OrderedMap::new())
-        .unwrap();
+    prepared.rebind(vec![("n".to_owned(), ParamValue::Int(0))], BTreeMap::new(), BTreeMap::new()).unwrap();
     prepared.run().unwrap();
     assert_eq!(prepared.output("y").unwrap().unwrap().as_slice::<f32>().unwrap(), [12.0; 4]);
 }
@@ -450,22 +448,22 @@ fn views_of_a_prepared_workload_are_exchanged_in_place() {
         })
         .unwrap();
     let (one, two) = (Lent::reals([0.0; 4]), Lent::reals([5.0; 8]));
-    let views = |view: View| OrderedMap::from([("x".to_owned(), view)]);
+    let views = |view: View| BTreeMap::from([("x".to_owned(), view)]);
     let inputs = WorkloadInputs {
         views: views(one.view(DType::F32, 0, &[4], &[1])),
         ..WorkloadInputs::all_made_up(0)
     };
     let mut prepared = with(text, registry).prepare(inputs, sequential()).unwrap();
     prepared.run().unwrap();
-    prepared.rebind(Vec::new(), OrderedMap::new(), views(two.view(DType::F32, 0, &[4], &[2]))).unwrap();
+    prepared.rebind(Vec::new(), BTreeMap::new(), views(two.view(DType::F32, 0, &[4], &[2]))).unwrap();
     prepared.run().unwrap();
     let refused =
-        prepared.rebind(Vec::new(), OrderedMap::new(), views(two.read_only(DType::F32, 0, &[4], &[1])));
+        prepared.rebind(Vec::new(), BTreeMap::new(), views(two.read_only(DType::F32, 0, &[4], &[1])));
     assert_eq!(refused.unwrap_err()[0].code.0, 870);
     prepared.run().unwrap();
     assert_eq!(one.values(), [1.0; 4]);
     assert_eq!(two.values(), [7.0, 5.0, 7.0, 5.0, 7.0, 5.0, 7.0, 5.0]);
-    prepared.rebind(Vec::new(), [("x".to_owned(), reals(&[4], [2.0; 4]))].into(), OrderedMap::new()).unwrap();
+    prepared.rebind(Vec::new(), [("x".to_owned(), reals(&[4], [2.0; 4]))].into(), BTreeMap::new()).unwrap();
     prepared.run().unwrap();
     assert_eq!(prepared.output("x").unwrap().unwrap().as_slice::<f32>().unwrap(), [3.0; 4]);
 }
@@ -486,7 +484,7 @@ fn compiled_kernels_follow_views_that_are_exchanged() {
     let memory = || Lent::reals((0..64).map(|i| i as f32));
     for options in [sequential(), WorkloadOptions { threads: 2, ..WorkloadOptions::default() }] {
         let lies = [[4, 1], [8, 2], [16, 1], [1, 4], [4, 1]];
-        let views = |x: View, y: View| OrderedMap::from([("x".to_owned(), x), ("y".to_owned(), y)]);
+        let views = |x: View, y: View| BTreeMap::from([("x".to_owned(), x), ("y".to_owned(), y)]);
         let lend = |lent: &Lent, lie: &[i64; 2]| lent.view(DType::F32, 0, &[4, 4], lie);
         let (first, out) = (memory(), Lent::reals([0.0; 64]));
         let given = WorkloadInputs {
@@ -498,7 +496,7 @@ fn compiled_kernels_follow_views_that_are_exchanged() {
         for lie in &lies[1..] {
             let (from, to) = (memory(), Lent::reals([0.0; 64]));
             let exchanged = views(lend(&from, lie), lend(&to, lie));
-            prepared.rebind(Vec::new(), OrderedMap::new(), exchanged).unwrap();
+            prepared.rebind(Vec::new(), BTreeMap::new(), exchanged).unwrap();
             prepared.run().unwrap();
             let mut wanted = [0.0; 64];
             for at in (0..4).flat_map(|i| (0..4).map(move |j| (i * lie[0] + j * lie[1]) as usize)) {

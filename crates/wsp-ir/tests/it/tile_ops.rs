@@ -7,6 +7,7 @@
     reason = "a test fails by panicking and reads the files that it checks"
 )]
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::fmt::Write;
 use std::path::Path;
@@ -15,7 +16,6 @@ use wsp_ir::{
     BinaryTileOp, Expr, Operand, Part, Place, PythonForm, ReduceOp, ScalarTy, TILE_OPS, TileExtent, TileOp,
     TileOpKind, TileOpRow, TileSource, TileWork, UnaryTileOp,
 };
-use wsp_ordered::OrderedSet;
 
 /// A tile operation whose operands are the names of its fields.
 type Named = TileOp<&'static str, &'static str, ()>;
@@ -291,8 +291,7 @@ fn the_functions_of_python_are_not_stale() {
 
 #[test]
 fn every_operation_has_a_row_with_names_of_its_own() {
-    let rows: OrderedSet<String> =
-        TILE_OPS.iter().map(|row| format!("{} {:?}", row.form, row.kind)).collect();
+    let rows: BTreeSet<String> = TILE_OPS.iter().map(|row| format!("{} {:?}", row.form, row.kind)).collect();
     assert_eq!(rows.len(), TILE_OPS.len());
     for form in TileOp::<LocalId, Expr, Place>::WORDS {
         let rows = TILE_OPS.iter().filter(|row| row.form == *form).count();
@@ -305,7 +304,7 @@ fn every_operation_has_a_row_with_names_of_its_own() {
         assert_eq!(rows, operations, "{form}");
     }
     let names: Vec<&str> = TILE_OPS.iter().flat_map(|row| row.pto).map(|word| word.name).collect();
-    assert_eq!(names.iter().collect::<OrderedSet<_>>().len(), names.len());
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
     assert!(TILE_OPS.iter().all(|row| !row.pto.is_empty() && !row.python.is_empty()));
 }
 

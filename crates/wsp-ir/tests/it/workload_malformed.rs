@@ -3,10 +3,10 @@
 //! A file holds cases: a line `=== name`, a line `--- WSP0712 …` with one code or more, then the source up to the next
 //! case. At least these codes must be reported, and every finding has a place in the source.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use wsp_diag::{Diagnostic, Severity, SourceMap, render};
 use wsp_ir::workload::text;
-use wsp_ordered::OrderedSet;
 
 /// Codes that no text under the size limit provokes, or that need more than a few lines; each has a test elsewhere.
 const NOT_HERE: &[u16] = &[700, 701, 761, 765, 769, 780, 788];
@@ -85,7 +85,7 @@ fn failure(file: &str, case: &Case) -> Option<String> {
 fn every_malformed_workload_is_refused_with_its_codes() {
     let (mut count, mut failures) = (0, Vec::new());
     for (name, cases) in all_cases() {
-        let names: OrderedSet<&str> = cases.iter().map(|case| &*case.name).collect();
+        let names: BTreeSet<&str> = cases.iter().map(|case| &*case.name).collect();
         assert_eq!(names.len(), cases.len(), "{name}: names of cases differ");
         count += cases.len();
         failures.extend(cases.iter().filter_map(|case| failure(&name, case)));
@@ -96,7 +96,7 @@ fn every_malformed_workload_is_refused_with_its_codes() {
 
 #[test]
 fn every_code_of_workloads_has_a_case() {
-    let provoked: OrderedSet<String> =
+    let provoked: BTreeSet<String> =
         all_cases().into_iter().flat_map(|(_, cases)| cases).flat_map(|case| case.codes).collect();
     let codes = wsp_ir::CODES.iter().flat_map(|group| group.iter()).map(|info| info.code);
     let missing: Vec<String> = codes
@@ -156,7 +156,7 @@ fn remains(finding: &Diagnostic, source: &str, by: &str) -> bool {
 
 #[test]
 fn what_advice_shows_is_read_and_names_that_are_meant_are_right() {
-    let (mut count, mut failures) = (0, OrderedSet::new());
+    let (mut count, mut failures) = (0, BTreeSet::new());
     for case in all_cases().into_iter().flat_map(|(_, cases)| cases) {
         let (_, found) = text::parse("a.wsp", &case.source, &mut SourceMap::default());
         let advice = found.iter().flat_map(|finding| finding.help.iter().map(move |help| (finding, help)));

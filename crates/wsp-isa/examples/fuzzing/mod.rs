@@ -1,9 +1,9 @@
 //! What fuzzing programs share: options, the corpus, and the loop that keeps what leads to something not seen before.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use wsp_ordered::OrderedSet;
 
 /// Most inputs that further ones are made from.
 pub(crate) const MAX_CORPUS: usize = 4096;
@@ -81,10 +81,10 @@ pub(crate) trait Target {
     fn input(&self, seed: u64, run: u64) -> Vec<u8>;
 
     /// What an input leads to. Panics if something fails.
-    fn exercise(input: &[u8]) -> OrderedSet<Self::Feature>;
+    fn exercise(input: &[u8]) -> BTreeSet<Self::Feature>;
 
     /// Takes note of what a run that did not fail led to.
-    fn count(&mut self, _: &OrderedSet<Self::Feature>) {}
+    fn count(&mut self, _: &BTreeSet<Self::Feature>) {}
 
     /// Takes an input that led to something not seen before.
     fn keep(&mut self, input: Vec<u8>);
@@ -102,8 +102,8 @@ pub(crate) fn save<T: Target>(folder: &Path, input: &[u8], run: u64) {
 }
 
 /// Runs all inputs and prints figures. Returns how many failed, and everything that inputs led to.
-pub(crate) fn campaign<T: Target>(target: &mut T, options: &Options) -> (u64, OrderedSet<T::Feature>) {
-    let mut seen = OrderedSet::new();
+pub(crate) fn campaign<T: Target>(target: &mut T, options: &Options) -> (u64, BTreeSet<T::Feature>) {
+    let mut seen = BTreeSet::new();
     let (mut failures, mut kept, mut total, mut slowest) = (0u64, 0u64, 0u64, (Duration::ZERO, 0));
     let start = Instant::now();
     for run in 0..options.runs {

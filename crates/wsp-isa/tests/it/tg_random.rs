@@ -3,11 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::random_units::{Choices, Limits, bytes, mutate_text, valid_unit};
+use std::collections::BTreeSet;
 use wsp_core::tg::OPS;
 use wsp_diag::{Diagnostic, SourceMap, render_all};
 use wsp_ir::tg::verify;
 use wsp_isa::tg::text::{parse, print};
-use wsp_ordered::OrderedSet;
 
 /// Seeds that every test looks at.
 const SEEDS: u64 = 400;
@@ -32,7 +32,7 @@ fn random_units_keep_the_rules() {
 
 #[test]
 fn random_units_have_every_instruction() {
-    let seen: OrderedSet<_> =
+    let seen: BTreeSet<_> =
         (0..SEEDS).flat_map(|seed| unit(seed, &Limits::text()).instrs).map(|instr| instr.op()).collect();
     let missing: Vec<&str> =
         OPS.iter().filter(|info| !seen.contains(&info.op)).map(|info| info.mnemonic).collect();

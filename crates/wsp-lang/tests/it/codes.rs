@@ -1,8 +1,8 @@
 //! Every code of names, types and lowering is reported by a small program, at the place that is wrong.
 
 use crate::stack::on_a_plain_stack;
+use std::collections::BTreeSet;
 use wsp_diag::{SourceMap, render};
-use wsp_ordered::OrderedSet;
 
 /// What most of the programs below need.
 const PRELUDE: &str = "
@@ -465,9 +465,9 @@ fn a_float_is_no_index_of_a_slot() {
 
 #[test]
 fn every_code_has_a_program() {
-    let shown: OrderedSet<u16> =
+    let shown: BTreeSet<u16> =
         WITH_PRELUDE.iter().chain(ALONE).map(|c| c.0).chain(generated().iter().map(|c| c.0)).collect();
-    let listed: OrderedSet<u16> = wsp_lang::CODES
+    let listed: BTreeSet<u16> = wsp_lang::CODES
         .iter()
         .flat_map(|group| group.iter())
         .map(|i| i.code.0)

@@ -1,15 +1,15 @@
 //! `#include "file"`: what a program of several files means, and what is wrong with some.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use wsp_diag::{Code, Diagnostic, SourceMap, render_all};
 use wsp_ir::Module;
-use wsp_ordered::OrderedMap;
 
 const NOT_THERE: Code = Code(500);
 
 /// Compiles the file of this name; the others are read from memory.
 fn compile(files: &[(&str, &str)], name: &str) -> (Option<Module>, Vec<String>, Vec<String>) {
-    let files: OrderedMap<&str, &str> = files.iter().copied().collect();
+    let files: BTreeMap<&str, &str> = files.iter().copied().collect();
     let mut sources = SourceMap::default();
     let mut read = Vec::new();
     let mut reader = |path: &Path| {

@@ -3,9 +3,9 @@
 //! A file holds cases: a line `=== name`, a line `--- WSP0012 …` with one code or more, then the source up to the next
 //! case. At least these codes must be reported, and every error has a place.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use wsp_diag::{Severity, SourceMap, render};
-use wsp_ordered::OrderedSet;
 
 struct Case<'a> {
     name: &'a str,
@@ -31,7 +31,7 @@ fn cases(text: &str) -> Vec<Case<'_>> {
 fn failure(file: &str, case: &Case<'_>) -> Option<String> {
     let mut sources = SourceMap::default();
     let (module, diagnostics) = wsp_lang::compile(file, &case.source, &mut sources);
-    let found: OrderedSet<String> = diagnostics.iter().map(|d| d.code.to_string()).collect();
+    let found: BTreeSet<String> = diagnostics.iter().map(|d| d.code.to_string()).collect();
     let warns = case.codes.iter().all(|code| {
         diagnostics.iter().any(|d| d.code.to_string() == **code && d.severity != Severity::Error)
     });
@@ -130,7 +130,7 @@ fn advised(help: &str) -> impl Iterator<Item = String> + '_ {
 
 #[test]
 fn what_helps_advise_to_write_can_be_read() {
-    let (mut count, mut unread) = (0, OrderedSet::new());
+    let (mut count, mut unread) = (0, BTreeSet::new());
     for (name, text) in files() {
         for case in cases(&text) {
             let (_, found) = wsp_lang::compile(&name, &case.source, &mut SourceMap::default());
@@ -154,7 +154,7 @@ fn every_malformed_program_is_refused_with_its_codes() {
     let (mut count, mut failures) = (0, Vec::new());
     for (name, text) in files() {
         let cases = cases(&text);
-        let names: OrderedSet<&str> = cases.iter().map(|case| case.name).collect();
+        let names: BTreeSet<&str> = cases.iter().map(|case| case.name).collect();
         assert_eq!(names.len(), cases.len(), "{name}: names of cases differ");
         count += cases.len();
         failures.extend(cases.iter().filter_map(|case| failure(&name, case)));

@@ -4,10 +4,10 @@
 //! The file holds cases: a line `=== name`, then the source up to the next case. A line with `// warning: [CODE] text` must
 //! have a warning with this code whose message contains the text.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use wsp_diag::{CODES, Diagnostic, SourceMap, render};
 use wsp_lang::Purpose;
-use wsp_ordered::OrderedSet;
 
 /// Compiles with warnings; files that are included lie in the folder of the program.
 #[expect(clippy::disallowed_methods, reason = "a test reads its programs")]
@@ -67,10 +67,10 @@ fn every_program_has_the_warnings_that_it_announces() {
     let cases = cases();
     let failures: Vec<String> = cases.iter().filter_map(|(name, source)| failure(name, source)).collect();
     assert!(failures.is_empty(), "{} of {} fail:\n\n{}", failures.len(), cases.len(), failures.join("\n"));
-    let shown: OrderedSet<String> =
+    let shown: BTreeSet<String> =
         cases.iter().flat_map(|(_, source)| announced(source)).map(|(_, code, _)| code.to_owned()).collect();
     let codes = CODES.iter().chain(wsp_lang::CODES).flat_map(|group| group.iter()).map(|info| info.code);
-    let listed: OrderedSet<String> =
+    let listed: BTreeSet<String> =
         codes.filter(|code| (260..280).contains(&code.0)).map(|code| code.to_string()).collect();
     let missing: Vec<&String> = listed.difference(&shown).collect();
     assert!(missing.is_empty(), "no case has {missing:?}");

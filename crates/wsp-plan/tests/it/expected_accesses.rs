@@ -3,6 +3,7 @@
 use crate::workload_support::random::{Rng, random_module};
 use crate::workload_support::{bound, module, schedule};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt::Write;
 use wsp_core::ptow::DispatchConfig;
@@ -122,7 +123,7 @@ fn compare(module: &WorkloadModule, bindings: &Bindings) -> (Expected, Tally) {
         }
     }
     assert_eq!(expected.is_complete(), tally.mapped == 0);
-    let mut seen: OrderedMap<(u32, [u32; 6], [u32; 6]), Seen> = OrderedMap::new();
+    let mut seen: BTreeMap<(u32, [u32; 6], [u32; 6]), Seen> = BTreeMap::new();
     for (task, regions) in keep.0.iter().zip(&regions.0) {
         assert_eq!(&task.regions, regions);
         let mut needs = Vec::new();
@@ -139,7 +140,7 @@ fn check(
     expected: &Expected,
     task: &Told,
     needs: &[Need],
-    seen: &mut OrderedMap<(u32, [u32; 6], [u32; 6]), Seen>,
+    seen: &mut BTreeMap<(u32, [u32; 6], [u32; 6]), Seen>,
 ) {
     let is_counted = |region: &Region| expected.tracking(region.tensor) == Tracking::Counted;
     let counted: Vec<(&Region, AccessMode)> = task
@@ -165,7 +166,7 @@ fn check(
 }
 
 /// Whether different regions are different tiles and do not overlap.
-fn disjoint(seen: &OrderedMap<(u32, [u32; 6], [u32; 6]), Seen>, tiles: u32) {
+fn disjoint(seen: &BTreeMap<(u32, [u32; 6], [u32; 6]), Seen>, tiles: u32) {
     let mut numbers: Vec<u32> = seen.values().map(|seen| seen.tile).collect();
     numbers.sort_unstable();
     assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "two regions are one tile");

@@ -5,6 +5,7 @@ use crate::ptow_support::schedules::random_schedule;
 use crate::randomised::cases;
 use crate::workload_support::random::{Rng, random_module};
 use crate::workload_support::{Event, Record, bound, module, schedule};
+use std::collections::BTreeMap;
 use wsp_ir::workload::{WorkloadModule, text};
 use wsp_ordered::OrderedMap;
 use wsp_plan::ptow;
@@ -42,7 +43,7 @@ fn agree(
 
 #[test]
 fn random_programs_give_what_a_walk_gives() {
-    let (mut ended, mut faults) = (0, OrderedMap::<String, u32>::new());
+    let (mut ended, mut faults) = (0, BTreeMap::<String, u32>::new());
     let count = cases(1000);
     for seed in 0..count {
         let mut made = random_module(seed);

@@ -2,8 +2,8 @@
 
 use crate::support::machine::{Event, Machine};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use wsp_diag::SourceMap;
-use wsp_ordered::OrderedMap;
 use wsp_plan::split::{self, Item, Policy, Work};
 use wsp_plan::{CompileOptions, LoweredPlan, lower};
 
@@ -115,7 +115,7 @@ proptest! {
     ) {
         let work = Work { lengths: &lengths, heads, cores };
         let items = work.items(policy);
-        let mut ranges: OrderedMap<(u32, u32), Vec<Item>> = OrderedMap::new();
+        let mut ranges: BTreeMap<(u32, u32), Vec<Item>> = BTreeMap::new();
         items.iter().for_each(|item| ranges.entry((item.request, item.head)).or_default().push(*item));
         prop_assert_eq!(ranges.len(), lengths.len() * heads as usize);
         for ((request, _), items) in ranges {

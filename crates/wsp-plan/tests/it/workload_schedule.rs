@@ -253,7 +253,7 @@ fn the_blocks_of_the_reference_page_are_supported_and_use_every_primitive() {
     let blocks: Vec<&str> =
         page.split("```wsp\n").skip(1).map(|rest| rest.split("```").next().unwrap_or("")).collect();
     assert!(blocks.len() >= 3);
-    let mut used = wsp_ordered::OrderedSet::new();
+    let mut used = std::collections::BTreeSet::new();
     for block in blocks {
         let module = module(block);
         let bindings = bound(&module, &[]);

@@ -2,15 +2,15 @@
 
 use crate::common::Scripted;
 use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use wsp_core::{Region, TaskId, TensorId};
-use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_runtime::infer::{Accesses, Conflict, Hazard, MapError, TensorMap};
 use wsp_runtime::{Deps, ReadyQueue, RunConfig, TaskGraph, TaskSpec};
 
 /// Who last wrote each region, and who has read it since. Regions are equal or disjoint.
 #[derive(Default)]
-struct LastUses(OrderedMap<u32, (Option<TaskId>, Vec<TaskId>)>);
+struct LastUses(BTreeMap<u32, (Option<TaskId>, Vec<TaskId>)>);
 
 impl TensorMap<TaskId> for LastUses {
     fn infer(
@@ -20,7 +20,7 @@ impl TensorMap<TaskId> for LastUses {
         live: impl Fn(TaskId) -> bool,
         mut found: impl FnMut(TaskId, Hazard),
     ) -> Result<(), MapError> {
-        let mut before = OrderedMap::new();
+        let mut before = BTreeMap::new();
         for region in accesses.reads {
             let (writer, readers) = self.0.entry(region.lo[0]).or_default();
             before.extend(writer.map(|writer| (writer, Hazard::Raw)));
@@ -61,7 +61,7 @@ impl TensorMap<TaskId> for LastUses {
 
 /// The largest id first.
 #[derive(Default)]
-struct Last(OrderedSet<TaskId>);
+struct Last(BTreeSet<TaskId>);
 
 impl ReadyQueue for Last {
     fn push(&mut self, task: TaskId, _: i32) {
@@ -89,16 +89,16 @@ proptest! {
             let spec = TaskSpec { reads: &reads, writes: &writes, ..TaskSpec::default() };
             prop_assert_eq!(ours.submit(spec).expect("it fits"), theirs.submit_by(&mut map, spec).expect("it fits"));
         }
-        let edges = |graph: &TaskGraph| graph.edges().collect::<OrderedSet<_>>();
+        let edges = |graph: &TaskGraph| graph.edges().collect::<BTreeSet<_>>();
         prop_assert_eq!(edges(&ours), edges(&theirs));
-        let waiting: OrderedSet<TaskId> = edges(&ours).into_iter().map(|(_, after)| after).collect();
+        let waiting: BTreeSet<TaskId> = edges(&ours).into_iter().map(|(_, after)| after).collect();
         let ready = (0..tasks.len() as u32).map(TaskId).filter(|task| !waiting.contains(task));
         prop_assert!(ours.roots().eq(ready));
 
         let runner = Scripted::new(|_| Ok(()));
         let stats = theirs.run_by(&mut Last::default(), None, &runner).expect("no task fails");
         prop_assert_eq!(stats.tasks, tasks.len() as u64);
-        let (edges, mut left) = (edges(&theirs), (0..tasks.len() as u32).map(TaskId).collect::<OrderedSet<_>>());
+        let (edges, mut left) = (edges(&theirs), (0..tasks.len() as u32).map(TaskId).collect::<BTreeSet<_>>());
         for task in runner.ran() {
             let ready = |task: &TaskId| !edges.iter().any(|(before, after)| after == task && left.contains(before));
             prop_assert_eq!(Some(TaskId(task)), left.iter().copied().rfind(ready));

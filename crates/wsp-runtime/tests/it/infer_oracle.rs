@@ -297,7 +297,7 @@ proptest! {
         for query in queries {
             let hits = |equal: bool| {
                 let hits = scan.writes.iter().filter(|(_, old)| old.overlaps(&query) && (!equal || *old == query));
-                hits.map(|(writer, _)| *writer).collect::<wsp_ordered::OrderedSet<u32>>()
+                hits.map(|(writer, _)| *writer).collect::<std::collections::BTreeSet<u32>>()
             };
             let mut found = Vec::new();
             map.writers_of(&query, |writer| found.push(writer));

@@ -1,9 +1,9 @@
 //! Inference against recorded graphs, and against hazard counts known for them.
 
 use crate::infer_common::{TileAccess, bgemm_loops, llama, llama_flat, llama_table};
+use std::collections::BTreeMap;
 use std::io::Read;
 use wsp_core::{Region, TensorId};
-use wsp_ordered::OrderedMap;
 use wsp_runtime::infer::{Accesses, Capacity, Hazard, Matching, RegionMap, TensorMap};
 
 #[derive(Clone, Default, PartialEq, Debug)]
@@ -23,7 +23,7 @@ fn lines(file: &str) -> Vec<Vec<String>> {
 
 /// The tasks of a graph; `row` is what its row offsets count.
 fn tasks(graph: &str, row: u32) -> Vec<Task> {
-    let mut tensors = OrderedMap::new();
+    let mut tensors = BTreeMap::new();
     let mut tasks: Vec<Task> = Vec::new();
     for line in lines(&format!("{graph}.args.csv.gz")) {
         let number = |field: usize| line[field].parse::<u32>().expect("a number");
@@ -126,7 +126,7 @@ fn recorded_edges_have_the_known_formulas_for_other_sizes_too() {
 
 /// Tasks with tensors renumbered in order of appearance.
 fn renumbered(mut tasks: Vec<Task>) -> Vec<Task> {
-    let mut tensors = OrderedMap::new();
+    let mut tensors = BTreeMap::new();
     for region in tasks.iter_mut().flat_map(|task| task.reads.iter_mut().chain(&mut task.writes)) {
         let next = tensors.len() as u32;
         region.tensor = TensorId(*tensors.entry(region.tensor).or_insert(next));

@@ -1,8 +1,8 @@
 //! Exported timelines: that they are JSON, and say what happened.
 
+use std::collections::BTreeMap;
 use std::io;
 use wsp_core::{KernelId, TaskId};
-use wsp_ordered::OrderedMap;
 use wsp_runtime::simulate::{SimGraphBuilder, SimTaskSpec, simulate};
 use wsp_runtime::trace_export::{write_chrome_trace, write_simulated_chrome_trace};
 use wsp_runtime::{RunConfig, TaskTrace};
@@ -13,7 +13,7 @@ enum Json {
     Word(String),
     Text(String),
     List(Vec<Json>),
-    Object(OrderedMap<String, Json>),
+    Object(BTreeMap<String, Json>),
 }
 
 /// Reads JSON strictly: no trailing commas, no unescaped control characters.
@@ -31,7 +31,7 @@ impl Reader<'_> {
 
     fn value(&mut self) -> Json {
         if self.token("{") {
-            let mut fields = OrderedMap::new();
+            let mut fields = BTreeMap::new();
             while !self.token("}") {
                 if !fields.is_empty() {
                     self.expect(",");

@@ -2,11 +2,11 @@
 
 use crate::common::{Scripted, task};
 use crate::tg_common::{Build, Script, launch, runtime};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use wsp_core::TaskId;
-use wsp_ordered::OrderedSet;
 use wsp_runtime::aicpu::{AicpuConfig, AicpuTask, Aicpus, Emit, Generator, NoSlots, Progress};
 use wsp_runtime::{Deps, Failure, RunConfig, Stopped, TaskGraph, TaskSpec, run};
 
@@ -172,7 +172,7 @@ fn after_a_panic_a_failure_and_a_cancelled_run_the_next_run_is_as_any_other() {
 
 #[test]
 fn workers_are_named_threads_and_the_calling_one() {
-    let names = Mutex::new(OrderedSet::new());
+    let names = Mutex::new(BTreeSet::new());
     let runner = Scripted::new(|_| {
         names.lock().unwrap().insert(thread::current().name().unwrap_or_default().to_owned());
         Ok(())

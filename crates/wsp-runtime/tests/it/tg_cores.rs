@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use crate::tg_common::{Build, Script, launch, name, runtime, runtime_with};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use wsp_core::tg::{AffinityType, CoreType};
-use wsp_ordered::OrderedSet;
 use wsp_runtime::tg::{
     Affinity, BlockTrace, CoreCounts, CoreRange, Granted, Graph, Hints, LaunchOptions, Partition, Refused,
     Runtime, RuntimeConfig, Trace, validate,
@@ -24,7 +24,7 @@ fn blocks_of<'t>(trace: &'t Trace, name: &str) -> Vec<&'t BlockTrace> {
 }
 
 /// The cube and vector cores that a kernel held.
-fn cores_of(trace: &Trace, name: &str) -> (OrderedSet<u32>, OrderedSet<u32>) {
+fn cores_of(trace: &Trace, name: &str) -> (BTreeSet<u32>, BTreeSet<u32>) {
     let blocks = blocks_of(trace, name);
     let aic = blocks.iter().filter_map(|block| block.cores.aic()).collect();
     (aic, blocks.iter().flat_map(|block| block.cores.aiv().to_vec()).collect())
@@ -139,8 +139,7 @@ fn affinities_decide_on_which_cores_kernels_run() {
     let (a, b) = cores(AffinityType::Separate);
     assert!(a.0.is_disjoint(&b.0) && a.1.is_disjoint(&b.1));
     let (a, b) = cores(AffinityType::L2Share);
-    let domains =
-        |cores: &OrderedSet<u32>, each: u32| cores.iter().map(|c| c / each).collect::<OrderedSet<_>>();
+    let domains = |cores: &BTreeSet<u32>, each: u32| cores.iter().map(|c| c / each).collect::<BTreeSet<_>>();
     assert_eq!(domains(&(&a.0 | &b.0), 4).len(), 1, "one part of the L2 cache");
     assert_eq!(domains(&(&a.1 | &b.1), 8).len(), 1);
 }
@@ -238,7 +237,7 @@ fn all_blocks_of_a_gang_run_at_the_same_time() {
         build.chain(&[(before, a), (a, after), (b, after), (other, after)]);
         let graph = build.finish();
         let meeting = Arc::new(Barrier::new(10));
-        let workers = Arc::new(Mutex::new(OrderedSet::new()));
+        let workers = Arc::new(Mutex::new(BTreeSet::new()));
         let (meets, used) = (meeting.clone(), workers.clone());
         let bodies = Arc::new(Script::new(move |cx| {
             if ["A", "B"].contains(&name(cx).as_str()) {

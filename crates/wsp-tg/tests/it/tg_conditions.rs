@@ -3,8 +3,8 @@
 use crate::randomised::{Numbers, cases};
 use crate::tg_launches::{BOTH, Step, races, unit};
 use crate::tg_lint::{check, findings, findings_with};
+use std::collections::BTreeMap;
 use wsp_diag::Severity;
-use wsp_ordered::OrderedMap;
 
 /// `first` under one condition, `second` under the other.
 fn twice(first: &str, second: &str) -> String {
@@ -239,7 +239,7 @@ fn kernels_of_one_graph_meet_where_both_conditions_hold() {
 fn races_of_kernels_under_random_conditions_are_those_of_all_values() {
     let cases = cases(400);
     let mut numbers = Numbers(0x0123_4567_89ab_cdef);
-    let mut seen = OrderedMap::new();
+    let mut seen = BTreeMap::new();
     for case in 0..cases {
         let (forms, is_exact) = [
             (&["N", "M", "2 * N", "5 - M"][..], true),
@@ -380,7 +380,7 @@ fn host(forms: &[&'static str], numbers: &mut Numbers) -> Vec<(Option<Random>, V
 fn races_under_random_conditions_are_those_of_all_values() {
     let cases = cases(400);
     let mut numbers = Numbers(0x1234_5678_9abc_def1);
-    let mut seen = OrderedMap::new();
+    let mut seen = BTreeMap::new();
     for case in 0..cases {
         let (forms, is_exact) = [
             (&["N", "M", "2 * N", "5 - M"][..], true),

@@ -2,8 +2,8 @@
 
 use crate::randomised::{Numbers, cases};
 use crate::tg_lint::{kernels, read};
+use std::collections::BTreeSet;
 use wsp_diag::Diagnostic;
-use wsp_ordered::OrderedSet;
 use wsp_tg::{ElaborateOptions, GraphPlan, LintOptions, check, elaborate};
 
 /// Rows of the tensor, of 4 bytes each.
@@ -93,8 +93,8 @@ impl Random {
 }
 
 /// Nodes that come behind a node.
-fn reached(graph: &GraphPlan, from: u32) -> OrderedSet<u32> {
-    let (mut seen, mut open) = (OrderedSet::new(), vec![from]);
+fn reached(graph: &GraphPlan, from: u32) -> BTreeSet<u32> {
+    let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
     while let Some(node) = open.pop() {
         open.extend(graph.succs_of(node).iter().filter(|next| seen.insert(**next)));
     }
@@ -109,7 +109,7 @@ fn nodes_of(graph: &GraphPlan, of: &Node) -> Vec<u32> {
 }
 
 /// Pairs of kernels that are told to be in no order.
-fn told(found: &[Diagnostic]) -> OrderedSet<[String; 2]> {
+fn told(found: &[Diagnostic]) -> BTreeSet<[String; 2]> {
     let races = found.iter().filter(|finding| finding.code.0 == 1501);
     let names = races.map(|finding| {
         let mut names = finding.message.split('`').skip(1).step_by(2).take(2).map(str::to_owned);
@@ -140,11 +140,11 @@ fn arms_that_exclude_each_other_are_in_no_order_by_bytes_and_others_are() {
         let plan = elaborate(&module, &kernels(), &ElaborateOptions::default()).expect("edges lead on");
         let graph = &plan.graphs[0];
         let nodes: Vec<Vec<u32>> = random.nodes.iter().map(|of| nodes_of(graph, of)).collect();
-        let behind: Vec<Vec<OrderedSet<u32>>> =
+        let behind: Vec<Vec<BTreeSet<u32>>> =
             nodes.iter().map(|of| of.iter().map(|node| reached(graph, *node)).collect()).collect();
         let any = check(&module, &kernels(), &LintOptions::default(), &[]);
         for n in 0..4 {
-            let mut races = OrderedSet::new();
+            let mut races = BTreeSet::new();
             for (at, a) in random.nodes.iter().enumerate() {
                 for (to, b) in random.nodes.iter().enumerate().skip(at + 1) {
                     if !(a.runs[n] && b.runs[n] && a.meets(b)) {

@@ -2,8 +2,8 @@
 
 use crate::randomised::{Numbers, cases};
 use crate::tg_lint::{check, findings, findings_with, kernels, read};
+use std::collections::BTreeMap;
 use wsp_diag::{Diagnostic, Severity};
-use wsp_ordered::OrderedMap;
 use wsp_tg::{LintOptions, OpenLaunches};
 
 /// Graphs `NAME` with one kernel, of entry `w`, `r` or `rw`, on the bytes of `T` given.
@@ -575,7 +575,7 @@ pub(crate) fn races(
 fn races_of_random_hosts_are_those_of_every_order() {
     let cases = cases(300);
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
-    let mut seen = OrderedMap::new();
+    let mut seen = BTreeMap::new();
     for case in 0..cases {
         let uses: Vec<(&str, u64, u64)> = (0..3)
             .map(|_| (["r", "w", "rw"][numbers.below(3) as usize], numbers.below(4), 1 + numbers.below(3)))

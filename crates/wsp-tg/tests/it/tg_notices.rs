@@ -2,10 +2,9 @@
 
 use crate::randomised::{Numbers, cases};
 use crate::tg_lint::{kernels, read};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 use wsp_diag::{Diagnostic, Severity};
-use wsp_ordered::OrderedMap;
 use wsp_tg::{ElaborateOptions, LintOptions, elaborate, lint};
 
 /// Whether a unit waits for ever.
@@ -331,7 +330,7 @@ impl Oracle {
 }
 
 /// The last of each notification that a graph waits for or sends, in program order.
-type Last = OrderedMap<(bool, Channel), u128>;
+type Last = BTreeMap<(bool, Channel), u128>;
 
 /// What a kernel waits for and sends.
 #[derive(Clone, Default)]
@@ -516,7 +515,7 @@ impl Drawn {
 /// An error is a unit that always waits for ever, and every such unit is an error.
 #[test]
 fn waits_of_devices_are_judged_as_every_order_of_them_says() {
-    let (mut counts, mut numbers) = (OrderedMap::<(Hangs, Hangs), u64>::new(), Numbers::of_seed(25));
+    let (mut counts, mut numbers) = (BTreeMap::<(Hangs, Hangs), u64>::new(), Numbers::of_seed(25));
     let (all, mut skipped) = (cases(400), 0);
     for _ in 0..all {
         let drawn = Drawn::new(&mut numbers);
@@ -542,7 +541,7 @@ fn waits_of_devices_are_judged_as_every_order_of_them_says() {
 /// depends on which of two waits is first.
 #[test]
 fn bytes_of_devices_are_judged_as_every_order_of_waits_says() {
-    let (mut counts, mut numbers) = (OrderedMap::<(bool, u16), u64>::new(), Numbers::of_seed(26));
+    let (mut counts, mut numbers) = (BTreeMap::<(bool, u16), u64>::new(), Numbers::of_seed(26));
     let (all, mut skipped) = (cases(400), 0);
     for _ in 0..all {
         let drawn = Drawn::new(&mut numbers);

@@ -7,6 +7,7 @@ mod targets;
 use crate::command::root;
 use crate::decode_cases::Case;
 use crate::decode_cases::{cases, merges, names};
+use std::collections::BTreeMap;
 use targets::{TARGETS, Target};
 use wsp_cli::KvLayout;
 use wsp_cli::engine::{Loaded, Options, compile, execute};
@@ -14,7 +15,6 @@ use wsp_core::DType;
 use wsp_diag::SourceMap;
 use wsp_ir::Module;
 use wsp_kernel::{Engine, Level, Mode};
-use wsp_ordered::OrderedMap;
 use wsp_plan::{Array, Arrays, ParamValue};
 
 /// What an f32 accumulator over up to 65,536 tokens leaves, relative to the larger of 1 and the result; a lost bit of a narrower
@@ -86,7 +86,7 @@ fn share(what: &str, have: &Array, want: &[f64], allowed: impl Fn(f64) -> f64) -
 #[test]
 fn every_case_matches_with_every_instruction_set_on_both_engines() {
     let combinations = combinations();
-    let mut shares: OrderedMap<&str, Share> = OrderedMap::new();
+    let mut shares: BTreeMap<&str, Share> = BTreeMap::new();
     let mut faults = Vec::new();
     let programs: Vec<(Target, Module)> = TARGETS.iter().map(|t| (*t, module(t.file))).collect();
     for (name, case) in cases() {

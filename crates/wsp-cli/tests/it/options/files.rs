@@ -1,11 +1,11 @@
 //! A folder with a file of each kind, and runs of commands on them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 use wsp_cli::files::write_npz;
 use wsp_core::DType;
-use wsp_ordered::OrderedMap;
 use wsp_plan::{Array, Arrays};
 
 /// A kind of file, in a folder of its own.
@@ -134,7 +134,7 @@ pub(super) struct Ran {
     pub(super) out: String,
     pub(super) err: String,
     /// Files in its folder, with what they hold.
-    pub(super) files: OrderedMap<PathBuf, Vec<u8>>,
+    pub(super) files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 pub(super) struct Files(TempDir);
@@ -314,7 +314,7 @@ impl Files {
     }
 }
 
-fn in_folder(folder: &Path) -> OrderedMap<PathBuf, Vec<u8>> {
+fn in_folder(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     // A trace holds times, and a checkpoint lies in a folder of its own.
     let has_times = |path: &Path| path.extension().is_some_and(|extension| extension == "json");

@@ -8,10 +8,10 @@ mod targets;
 
 use crate::randomised::cases;
 use harmless::HARMLESS;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use targets::{TARGETS, Target};
-use wsp_ordered::OrderedSet;
 
 /// How many are drawn where `WSP_CASES` does not say.
 const FEW: u64 = 6;
@@ -165,7 +165,7 @@ fn of_line(text: &str, (begin, end): (usize, usize), mut add: impl FnMut(usize, 
 
 /// Every mutation there is, in the order of the files.
 fn all() -> Vec<Mutation> {
-    let mut all = OrderedSet::new();
+    let mut all = BTreeSet::new();
     for (target, of) in TARGETS.iter().enumerate() {
         let text = std::fs::read_to_string(examples().join(of.file)).unwrap();
         for line in bodies(&text) {
@@ -275,7 +275,7 @@ fn mutated_kernels_and_generators_are_refused() {
     copy_folder(&examples(), folder.path());
     write_inputs(folder.path());
     let (mut left, mut state, mut survived, mut ran) = (all(), SEED, Vec::new(), 0);
-    let mut known_good = OrderedSet::new();
+    let mut known_good = BTreeSet::new();
     println!("{} mutations, of which {count} are drawn", left.len());
     while ran < count && !left.is_empty() {
         let mutation = left.swap_remove((next(&mut state) % left.len() as u64) as usize);

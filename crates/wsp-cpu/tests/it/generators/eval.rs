@@ -2,7 +2,7 @@
 
 use super::ast::{Arr, Ex, Func, Kind, Launch, NO_SLOT, Op, Prog, St, Ty};
 use super::numbers::{Num, Res, Stop, Types, binary, checked, common, convert, flipped, promote};
-use wsp_ordered::{OrderedMap, OrderedSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A task, with the words of its descriptor.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,11 +49,11 @@ pub(super) struct Run<'p> {
     frame: Frame,
     /// Where the body of `PTO_SCHEDULED_FOR` runs: extent of the third axis and its index variables.
     item: Option<(u32, [usize; 3])>,
-    held: OrderedMap<Key, Held>,
+    held: BTreeMap<Key, Held>,
     bytes: u64,
     pub(super) tasks: Vec<Task>,
     /// The statements that have emitted tasks which load slots.
-    loading: OrderedSet<*const Ex>,
+    loading: BTreeSet<*const Ex>,
     steps: u32,
 }
 
@@ -72,10 +72,10 @@ impl<'p> Run<'p> {
             fields: Vec::new(),
             frame: Frame::default(),
             item: None,
-            held: OrderedMap::new(),
+            held: BTreeMap::new(),
             bytes: 0,
             tasks: Vec::new(),
-            loading: OrderedSet::new(),
+            loading: BTreeSet::new(),
             steps: 0,
         };
         for known in &prog.known {
@@ -106,11 +106,11 @@ impl<'p> Run<'p> {
     /// What the tasks store to `y`, by row.
     pub(super) fn outputs(&mut self, rows: usize) -> Res<Vec<f32>> {
         let mut y = vec![0.0; rows];
-        let mut slots: OrderedMap<u64, f32> = OrderedMap::new();
+        let mut slots: BTreeMap<u64, f32> = BTreeMap::new();
         let mut all_stored = true;
         for task in std::mem::take(&mut self.tasks) {
             let w = &task.words;
-            let mut load = |at: u64, slots: &OrderedMap<u64, f32>| {
+            let mut load = |at: u64, slots: &BTreeMap<u64, f32>| {
                 all_stored &= slots.contains_key(&at);
                 slots.get(&at).copied().unwrap_or_default()
             };

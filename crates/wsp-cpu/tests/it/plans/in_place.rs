@@ -1,6 +1,7 @@
 //! Arrays of the caller that a launch reads and writes where they lie.
 
 use super::data::{DECODE, arrays, bits, options, program, report};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_backend::Recording;
 use wsp_core::DType;
@@ -8,7 +9,6 @@ use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions};
 use wsp_cpu::{LaunchOptions, Outcome, Program};
 use wsp_diag::{Code, Diagnostic};
 use wsp_memory::{Buffer, Claim, Use, View};
-use wsp_ordered::OrderedMap;
 use wsp_plan::{Array, Arrays};
 
 /// `y = 2 x` in columns.
@@ -41,7 +41,7 @@ fn lent(rows: u64) -> View {
 }
 
 fn with(views: &[(&str, &View)]) -> LaunchOptions {
-    let views: OrderedMap<String, View> =
+    let views: BTreeMap<String, View> =
         views.iter().map(|(name, view)| ((*name).to_owned(), (*view).clone())).collect();
     LaunchOptions { threads: 2, views, ..LaunchOptions::default() }
 }
@@ -61,7 +61,7 @@ fn written_arrays_of_the_caller_are_written_where_they_lie() {
     let program = program(DECODE, 4);
     let all = arrays(&[70, 3, 0, 33], 1);
     let copied = program.execute(&all, &options(32)).unwrap_or_else(|f| panic!("{}", report(&f)));
-    let (mut integers, mut views, mut places) = (Arrays::new(), OrderedMap::new(), OrderedMap::new());
+    let (mut integers, mut views, mut places) = (Arrays::new(), BTreeMap::new(), BTreeMap::new());
     for (name, expected) in &copied.outputs {
         let out = Array::zeros(expected.dtype(), expected.shape()).unwrap();
         places.insert(name.clone(), out.bytes().as_ptr());

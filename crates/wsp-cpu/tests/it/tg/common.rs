@@ -1,12 +1,12 @@
 //! What tests of task-graph sessions share: units from text, and small kernels over `i64`.
 
+use std::collections::BTreeMap;
 use wsp_core::DType;
 use wsp_core::tg::{Direction, GraphNo};
 use wsp_cpu::tg::{Session, SessionOptions, TgCx, TgKernels};
 use wsp_cpu::workload::KernelFault;
 use wsp_diag::{Diagnostic, SourceMap, render_all};
 use wsp_ir::tg::{ArgSignature, KernelSignature, Namespace, TgModule};
-use wsp_ordered::OrderedMap;
 use wsp_plan::{Array, Arrays};
 use wsp_runtime::tg::RuntimeConfig;
 
@@ -74,7 +74,7 @@ pub(crate) fn values(session: &Session, name: &str) -> Vec<i64> {
 
 /// Inputs by name.
 pub(crate) fn inputs(given: &[(&str, &[i64])]) -> Arrays {
-    given.iter().map(|(name, values)| ((*name).to_owned(), integers(values))).collect::<OrderedMap<_, _>>()
+    given.iter().map(|(name, values)| ((*name).to_owned(), integers(values))).collect::<BTreeMap<_, _>>()
 }
 
 /// A signature with these directions.

@@ -4,13 +4,13 @@ use super::common::{all, threads};
 use super::saved::History;
 use crate::random_units::{Choices, ENTRIES, Limits, bytes, valid_unit};
 use crate::randomised::cases;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_backend::{CheckpointStore, MemoryStore};
 use wsp_core::tg::{Direction, Instr, StreamNo};
 use wsp_cpu::tg::{Session, SessionOptions, TgCx, TgKernels};
 use wsp_cpu::workload::KernelFault;
 use wsp_ir::tg::TgModule;
-use wsp_ordered::OrderedMap;
 use wsp_plan::{Array, Arrays};
 use wsp_runtime::tg::{Hints, Time, Trace, Tracing};
 
@@ -60,7 +60,7 @@ fn given(module: &TgModule) -> Arrays {
 }
 
 /// What a run leaves in external tensors, and what it is refused for.
-fn result(module: &TgModule, options: SessionOptions) -> Result<OrderedMap<String, Vec<u8>>, String> {
+fn result(module: &TgModule, options: SessionOptions) -> Result<BTreeMap<String, Vec<u8>>, String> {
     recorded(module, options).map(|(outputs, _)| outputs)
 }
 
@@ -68,7 +68,7 @@ fn result(module: &TgModule, options: SessionOptions) -> Result<OrderedMap<Strin
 fn recorded(
     module: &TgModule,
     mut options: SessionOptions,
-) -> Result<(OrderedMap<String, Vec<u8>>, Trace), String> {
+) -> Result<(BTreeMap<String, Vec<u8>>, Trace), String> {
     options.inputs = given(module);
     options.runtime.tracing = Tracing::On;
     options.checkpoints = Some(Arc::new(MemoryStore::new()));
@@ -208,8 +208,7 @@ fn random_units_resumed_after_any_record_give_the_uninterrupted_result() {
             Some(Ok(outputs.into_iter().map(|(name, array)| (name, array.bytes().to_vec())).collect()))
         };
         let history = Arc::new(History::default());
-        let expected: Option<Result<OrderedMap<String, Vec<u8>>, String>> =
-            run(history.clone(), false, false);
+        let expected: Option<Result<BTreeMap<String, Vec<u8>>, String>> = run(history.clone(), false, false);
         let (Some(Ok(expected)), moments) = (expected, history.moments()) else { continue };
         if moments.len() < 2 {
             continue;

@@ -3,6 +3,7 @@
 mod contents;
 
 use super::common::{all, inputs, kernels, refusal, session, session_with, signature, threads, values};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use wsp_backend::Recording;
@@ -10,7 +11,6 @@ use wsp_backend::{CheckpointKey, CheckpointStore, MemoryStore, RecordKind};
 use wsp_core::tg::crc::crc32;
 use wsp_core::tg::{CheckpointNo, Direction};
 use wsp_cpu::tg::{SessionOptions, TgKernels};
-use wsp_ordered::OrderedMap;
 
 fn kept(store: &Arc<MemoryStore>) -> SessionOptions {
     let store: Arc<dyn CheckpointStore> = store.clone();
@@ -206,14 +206,14 @@ fn without_a_checkpoint_a_resumed_run_begins_anew() {
 /// A store that remembers what it held after each record: every moment at which a run may have been killed.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    moments: Mutex<Vec<OrderedMap<CheckpointKey, Vec<u8>>>>,
+    moments: Mutex<Vec<BTreeMap<CheckpointKey, Vec<u8>>>>,
 }
 
 impl History {
     /// Stores with what was held after each record.
     pub(crate) fn moments(&self) -> Vec<Arc<MemoryStore>> {
         let moments = self.moments.lock().expect("nothing panics in it");
-        let store = |held: &OrderedMap<CheckpointKey, Vec<u8>>| {
+        let store = |held: &BTreeMap<CheckpointKey, Vec<u8>>| {
             let store = MemoryStore::new();
             held.iter().for_each(|(key, record)| store.save(*key, record).expect("memory takes all"));
             Arc::new(store)

@@ -3,12 +3,12 @@
 use super::common::{
     all, inputs, integers, kernels, refusal, session, session_with, signature, threads, values,
 };
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use wsp_core::tg::Direction;
 use wsp_cpu::tg::{Session, SessionOptions};
 use wsp_memory::View;
-use wsp_ordered::OrderedMap;
 
 const DOUBLE: &str = "extern X: i64[8]\nextern Y: i64[8]\nTG_BEGIN(G)\nTG_KERNEL(A, double, 2, AIV, 0)\nMC_BIND(A, 0, X)\nMC_BIND(A, 1, Y)\nTG_END(G)";
 
@@ -17,7 +17,7 @@ fn lent(values: &[i64]) -> View {
 }
 
 fn with(views: &[(&str, &View)]) -> SessionOptions {
-    let views: OrderedMap<String, View> =
+    let views: BTreeMap<String, View> =
         views.iter().map(|(name, view)| ((*name).to_owned(), (*view).clone())).collect();
     SessionOptions { views, ..threads(2) }
 }

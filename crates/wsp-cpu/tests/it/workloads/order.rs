@@ -1,6 +1,7 @@
 //! What must hold of the order of tasks, told from a workload's tasks, its edges and its schedule alone.
 
 use super::{program, report};
+use std::collections::BTreeMap;
 use wsp_backend::{Detail, GraphListing};
 use wsp_core::SlotId;
 use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions};
@@ -95,7 +96,7 @@ impl Order {
     }
 
     fn check_streams(&self, lives: &[Life]) -> Result<(), String> {
-        let mut last: OrderedMap<u16, usize> = OrderedMap::new();
+        let mut last: BTreeMap<u16, usize> = BTreeMap::new();
         for (task, place) in self.places.iter().enumerate() {
             let Some(stream) = place.stream else { continue };
             let Some(before) = last.insert(stream, task) else { continue };
@@ -152,9 +153,9 @@ impl Order {
         let nodes = self.numbers.len();
         let mut open = vec![0; nodes];
         self.listing.edges.iter().for_each(|(_, after)| open[*after as usize] += 1);
-        let mut turns: OrderedMap<usize, u64> = OrderedMap::new();
+        let mut turns: BTreeMap<usize, u64> = BTreeMap::new();
         let mut turn = 0;
-        let mut become_ready = |mut ready: Vec<usize>, turns: &mut OrderedMap<usize, u64>| {
+        let mut become_ready = |mut ready: Vec<usize>, turns: &mut BTreeMap<usize, u64>| {
             ready.sort_unstable();
             for node in ready {
                 turns.insert(node, turn);
@@ -189,7 +190,7 @@ impl Order {
     }
 
     /// The ready task to start: by priority or not, then by turn. Of a stream with a depth only its next.
-    fn next(&self, turns: &OrderedMap<usize, u64>, started: &[usize], by_priority: bool) -> Option<usize> {
+    fn next(&self, turns: &BTreeMap<usize, u64>, started: &[usize], by_priority: bool) -> Option<usize> {
         let has_turn = |task: usize| {
             let stream = self.places[task].stream;
             let before = (0..task).filter(|&other| self.places[other].stream == stream);

@@ -8,6 +8,7 @@ mod host;
 use self::host::{Hash, Recorder};
 use crate::choices::{Choices, bytes};
 use crate::random_programs::{Temper, dispatch, launch};
+use std::collections::BTreeSet;
 use wsp_core::ptow::interp::{Interpreter, Mode, Progress, workspace_words};
 use wsp_core::ptow::prefix::Prefixes;
 use wsp_core::ptow::summary::{summarise, summary_words};
@@ -15,7 +16,6 @@ use wsp_core::ptow::verify::Style;
 use wsp_core::ptow::{Op, Program, Verified, marks_needed};
 use wsp_diag::SourceMap;
 use wsp_isa::ptow::{AlignedBytes, disassemble, encode, workload};
-use wsp_ordered::OrderedSet;
 
 /// Calls of an interpreter for one input.
 const RUNS: u32 = 12;
@@ -32,7 +32,7 @@ pub(crate) enum Effort {
 }
 
 /// What became of an input: names of outcomes, and of instructions together with how far they came.
-pub(crate) type Features = OrderedSet<String>;
+pub(crate) type Features = BTreeSet<String>;
 
 /// What becomes of the workload of an input. Panics when there is neither one nor a reason.
 fn as_workload(input: &[u8]) -> &'static str {

@@ -5,6 +5,7 @@
 //! right first, since no damage would come further otherwise; text is whatever is UTF-8.
 
 use crate::choices::Choices;
+use std::collections::BTreeSet;
 use wsp_core::tg::crc::crc32_without;
 use wsp_core::tg::read::{CHECKSUM_OFFSET, Ptog, ReadError};
 use wsp_core::tg::wire::{MAGIC, VERSION};
@@ -12,10 +13,9 @@ use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::tg::{TgModule, verify};
 use wsp_isa::tg::binary::{decode, encode};
 use wsp_isa::tg::text::{parse, print};
-use wsp_ordered::OrderedSet;
 
 /// What became of an input: names of outcomes, codes of diagnostics, and instructions with how far they came.
-pub(crate) type Features = OrderedSet<u32>;
+pub(crate) type Features = BTreeSet<u32>;
 
 /// How much is done with an input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -340,7 +340,7 @@ fn random_programs_trap_and_end_and_emit() {
         })
         .collect();
     let count = |f: &dyn Fn(&Left) -> bool| outcomes.iter().filter(|left| f(left)).count();
-    let codes: wsp_ordered::OrderedSet<u16> =
+    let codes: std::collections::BTreeSet<u16> =
         outcomes.iter().filter_map(|left| left.0.as_ref().err()).map(|trap| trap.code.0).collect();
     assert!(count(&|left| left.0.is_ok()) >= 20, "{} end", count(&|left| left.0.is_ok()));
     assert!(count(&|left| left.2.len() > 10) >= 10, "{} emit", count(&|left| left.2.len() > 10));

@@ -2,14 +2,14 @@
 
 use super::*;
 use crate::exec::generator::GeneratorCode;
+use std::collections::BTreeMap;
 use wsp_core::TierSetId;
 use wsp_ir::{Tier, TierSet, WsSlot};
-use wsp_ordered::OrderedMap;
 
 /// Reserves as a launch does, and counts how often it is asked.
 #[derive(Clone, PartialEq, Debug, Default)]
 struct Reserving {
-    held: OrderedMap<(u32, Vec<u32>), (u32, u32, u64)>,
+    held: BTreeMap<(u32, Vec<u32>), (u32, u32, u64)>,
     bytes: u32,
     asked: usize,
     tasks: Vec<Vec<u32>>,

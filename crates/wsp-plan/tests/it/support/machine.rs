@@ -1,8 +1,8 @@
 //! A machine that runs a function statement by statement and notes what it does.
 
+use std::collections::BTreeMap;
 use wsp_core::*;
 use wsp_ir::*;
-use wsp_ordered::OrderedMap;
 
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Event {
@@ -36,21 +36,21 @@ enum Flow {
 pub(crate) struct Machine<'a> {
     pub(crate) module: &'a Module,
     pub(crate) params: Vec<u32>,
-    pub(crate) arrays: OrderedMap<TensorId, Vec<u32>>,
+    pub(crate) arrays: BTreeMap<TensorId, Vec<u32>>,
     pub(crate) lengths: Vec<u32>,
     /// Cores.
     pub(crate) blocks: u32,
-    pub(crate) tiles: OrderedMap<AxisId, u32>,
-    pub(crate) shapes: OrderedMap<TensorId, Vec<u32>>,
+    pub(crate) tiles: BTreeMap<AxisId, u32>,
+    pub(crate) shapes: BTreeMap<TensorId, Vec<u32>>,
     pub(crate) fields: Vec<u32>,
     pub(crate) events: Vec<Event>,
     scalars: Vec<i128>,
-    named: OrderedMap<LocalId, ArrayRef>,
-    valid: OrderedMap<LocalId, (u32, u32)>,
+    named: BTreeMap<LocalId, ArrayRef>,
+    valid: BTreeMap<LocalId, (u32, u32)>,
     /// What the conditions of tiers test.
     selector: Option<i128>,
     /// Extents of dynamic axes that were given as one number.
-    extents: OrderedMap<AxisId, u32>,
+    extents: BTreeMap<AxisId, u32>,
     steps: u32,
     /// Statements and touched elements after which a run stops with an error.
     pub(crate) budget: u32,
@@ -63,18 +63,18 @@ impl<'a> Machine<'a> {
         Machine {
             module,
             params: vec![0; module.params.len()],
-            arrays: OrderedMap::new(),
+            arrays: BTreeMap::new(),
             lengths: vec![],
             blocks: 8,
-            tiles: OrderedMap::new(),
-            shapes: OrderedMap::new(),
+            tiles: BTreeMap::new(),
+            shapes: BTreeMap::new(),
             fields: vec![],
             events: vec![],
             scalars: vec![],
-            named: OrderedMap::new(),
-            valid: OrderedMap::new(),
+            named: BTreeMap::new(),
+            valid: BTreeMap::new(),
             selector: None,
-            extents: OrderedMap::new(),
+            extents: BTreeMap::new(),
             steps: 0,
             budget: 2_000_000,
         }
@@ -372,7 +372,7 @@ impl<'a> Machine<'a> {
     fn call(&mut self, func: FuncId, args: &[Arg]) -> Run<i128> {
         let f = &self.module.functions[func.index()];
         let mut scalars = vec![-7_777_777; f.locals.len()];
-        let mut named = OrderedMap::new();
+        let mut named = BTreeMap::new();
         for (at, arg) in args.iter().enumerate() {
             match arg {
                 Arg::Scalar(e) => scalars[at] = self.eval(e)?,

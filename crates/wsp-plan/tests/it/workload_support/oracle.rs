@@ -1,13 +1,13 @@
 //! The elaborator that is easy to believe: walks the tree and evaluates everything for every task.
 
 use super::{Event, Record, Seen};
+use std::collections::BTreeMap;
 use wsp_core::{ChannelId, LabelId, MAX_RANK, Region, VarId, WorkloadId, limits};
 use wsp_ir::workload::{
     Access, AccessMode, ArgValue, AxisKind, Block, DimRange, IntExpr, IntExprKind, Iteration, Node, NodeKind,
     ParamKind, Process, Signature, Task, WorkloadModule,
 };
 use wsp_ir::{BinOp, UnOp};
-use wsp_ordered::OrderedMap;
 use wsp_plan::workload::{Bindings, Placement};
 
 /// A run ended at a fault.
@@ -23,7 +23,7 @@ pub(crate) struct Oracle<'m> {
     /// What the process that is elaborated does with channels, by the number of events before.
     transfers: Vec<(usize, Transfer)>,
     /// Sends and consumes that have begun in the pipeline that is elaborated.
-    begun: OrderedMap<(ChannelId, bool), i64>,
+    begun: BTreeMap<(ChannelId, bool), i64>,
 }
 
 /// A step of a process, elaborated on its own: which slot it binds does not depend on other processes.
@@ -78,7 +78,7 @@ impl<'m> Oracle<'m> {
             indices: Vec::new(),
             ordinal: 0,
             transfers: Vec::new(),
-            begun: OrderedMap::new(),
+            begun: BTreeMap::new(),
         }
     }
 
@@ -198,7 +198,7 @@ impl<'m> Oracle<'m> {
             });
         }
         (self.record.events, self.ordinal) = (before, ordinal);
-        let mut known = OrderedMap::new();
+        let mut known = BTreeMap::new();
         let ends = self.turns(&mut all, frame.workload, &mut known);
         for label in frame.labels.iter_mut().flatten().filter(|label| **label >= UNKNOWN) {
             *label = known.get(label).copied().unwrap_or(*label);
@@ -210,9 +210,9 @@ impl<'m> Oracle<'m> {
         &mut self,
         all: &mut [Elaborated],
         workload: WorkloadId,
-        known: &mut OrderedMap<u64, u64>,
+        known: &mut BTreeMap<u64, u64>,
     ) -> Result<(), Fault> {
-        let mut channels: OrderedMap<ChannelId, Tokens> = OrderedMap::new();
+        let mut channels: BTreeMap<ChannelId, Tokens> = BTreeMap::new();
         loop {
             let (mut live, mut moved) = (false, false);
             for process in all.iter_mut() {
@@ -237,9 +237,9 @@ impl<'m> Oracle<'m> {
     fn turn(
         &mut self,
         process: &mut Elaborated,
-        channels: &mut OrderedMap<ChannelId, Tokens>,
+        channels: &mut BTreeMap<ChannelId, Tokens>,
         workload: WorkloadId,
-        known: &mut OrderedMap<u64, u64>,
+        known: &mut BTreeMap<u64, u64>,
     ) -> Result<(), Fault> {
         loop {
             let next = process.transfers.get(process.at.1).copied();

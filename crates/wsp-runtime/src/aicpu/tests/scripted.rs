@@ -2,10 +2,10 @@
 
 use super::super::*;
 use super::run_aicpus;
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wsp_core::{AccessKind, ExecPool, KernelId, Region, SlotId, StreamId, TaskId, TensorId};
-use wsp_ordered::OrderedMap;
 
 /// Cells of every tensor.
 pub(super) const CELLS: u32 = 12;
@@ -339,7 +339,7 @@ pub(super) fn check(script: &Script, aicpus: u16, config: &AicpuConfig) -> Aicpu
 /// By the trace, where there is one, tasks of a stream start in the order of ordinals.
 fn check_starts(script: &Script, stats: &AicpuRunStats) {
     let streams: Vec<Option<u16>> = script.tasks().map(|task| task.stream).collect();
-    let mut newest = OrderedMap::new();
+    let mut newest = BTreeMap::new();
     for task in &stats.trace {
         let Some(stream) = streams[task.ordinal as usize] else { continue };
         let before = newest.insert(stream, task.started_ns);

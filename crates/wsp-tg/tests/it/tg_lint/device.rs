@@ -471,7 +471,7 @@ fn chains_of_notifications_order_devices() {
 #[test]
 fn random_ranges_of_devices_are_those_that_meet() {
     let mut numbers = crate::randomised::Numbers(0x5eed_1234_0000_0001);
-    let mut seen = wsp_ordered::OrderedMap::new();
+    let mut seen = std::collections::BTreeMap::new();
     for case in 0..200 {
         let devices = 2 + numbers.below(3) as i64;
         let [a, b, c, of] = [3, 3, 3, 4].map(|below| numbers.below(below) as i64);

@@ -2,10 +2,10 @@
 
 use super::{findings, kernels, read};
 use crate::randomised::{Numbers, cases};
+use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::tg::image::NONE;
 use wsp_core::tg::{Direction, IterNo};
 use wsp_diag::Severity;
-use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_tg::plan::{BindItem, BindTensor, KernelItem};
 use wsp_tg::{Checked, ElaborateOptions, GraphPlan, LintOptions, check, elaborate};
 
@@ -116,8 +116,8 @@ impl Generator {
 }
 
 /// Nodes that come after a node in its level.
-fn reached(graph: &GraphPlan, from: u32) -> OrderedSet<u32> {
-    let (mut seen, mut open) = (OrderedSet::new(), vec![from]);
+fn reached(graph: &GraphPlan, from: u32) -> BTreeSet<u32> {
+    let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
     while let Some(node) = open.pop() {
         let record = graph.records.nodes[node as usize];
         for &next in &graph.records.succs[record.first as usize..record.end as usize] {
@@ -144,8 +144,8 @@ fn path(graph: &GraphPlan, node: u32) -> Vec<u32> {
 
 /// Pairs of kernels, by name, of which a run may start two at the same time that touch the same bytes; and whether both run whatever
 /// the values of conditions that only the run knows.
-fn races(graph: &GraphPlan) -> OrderedMap<[String; 2], bool> {
-    let mut found = OrderedMap::new();
+fn races(graph: &GraphPlan) -> BTreeMap<[String; 2], bool> {
+    let mut found = BTreeMap::new();
     for (at, a) in graph.kernels.iter().enumerate() {
         for b in &graph.kernels[at + 1..] {
             if !meets(graph, a, b) {

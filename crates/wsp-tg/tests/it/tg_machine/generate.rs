@@ -4,10 +4,9 @@ use super::oracle::{Oracle, Run, loops_around, memory};
 use super::random::Random;
 use super::simulate::{End, Simulation, Span};
 use super::source::{FORMS, checked, module};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use wsp_core::tg::{DependencyType, Instr, KernelNo};
 use wsp_ir::tg::{Signatures, TgModule};
-use wsp_ordered::OrderedMap;
 use wsp_tg::elaborate;
 
 const TENSORS: usize = 4;
@@ -234,7 +233,7 @@ impl Maker {
 /// Edges of the program: pairs of kernels in this order.
 fn declared(module: &TgModule) -> Vec<(KernelNo, KernelNo)> {
     let mut pairs = Vec::new();
-    let mut events: OrderedMap<u32, (Vec<KernelNo>, Vec<KernelNo>)> = OrderedMap::new();
+    let mut events: BTreeMap<u32, (Vec<KernelNo>, Vec<KernelNo>)> = BTreeMap::new();
     let kernels: Vec<KernelNo> = module
         .instrs
         .iter()
@@ -276,7 +275,7 @@ fn declared(module: &TgModule) -> Vec<(KernelNo, KernelNo)> {
 
 /// Every edge holds between the runs of one iteration of the loops around both kernels.
 pub(crate) fn check_order(module: &TgModule, spans: &[Span], around: &HashMap<KernelNo, Vec<u32>>) {
-    let mut runs: OrderedMap<KernelNo, Vec<&Span>> = OrderedMap::new();
+    let mut runs: BTreeMap<KernelNo, Vec<&Span>> = BTreeMap::new();
     spans.iter().for_each(|span| runs.entry(span.run.0).or_default().push(span));
     for (src, dst) in declared(module) {
         let (Some(sources), Some(targets)) = (runs.get(&src), runs.get(&dst)) else { continue };

@@ -1,18 +1,17 @@
 //! A plain walk over the instructions of a graph: kernels run where they stand, one after the other.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use wsp_core::tg::{
     Direction, Env, EvalFault, GraphNo, Instr, IterNo, KernelNo, Scalar, ScalarType, TensorNo, TensorRef,
     eval,
 };
 use wsp_ir::tg::TgModule;
-use wsp_ordered::OrderedMap;
 
 /// Bytes of every tensor.
 pub(crate) const BYTES: usize = 64;
 
 /// Contents of tensors.
-pub(crate) type Memory = OrderedMap<TensorNo, Vec<u8>>;
+pub(crate) type Memory = BTreeMap<TensorNo, Vec<u8>>;
 
 /// A run of a kernel: which, and the iterations of the loops around it, outermost first.
 pub(crate) type Run = (KernelNo, Vec<u64>);

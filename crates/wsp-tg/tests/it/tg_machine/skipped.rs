@@ -2,7 +2,7 @@
 
 use crate::randomised::{Numbers, cases};
 use crate::tg_lint::{findings, kernels, read};
-use wsp_ordered::OrderedSet;
+use std::collections::BTreeSet;
 use wsp_tg::{ElaborateOptions, GraphPlan, elaborate};
 
 #[derive(Clone, Copy, Debug)]
@@ -135,8 +135,8 @@ impl Random {
     }
 
     /// Of each node which others come behind it, where these edges are declared.
-    fn behind(&self, edges: &[[usize; 2]]) -> Vec<OrderedSet<usize>> {
-        let mut behind = vec![OrderedSet::new(); self.nodes];
+    fn behind(&self, edges: &[[usize; 2]]) -> Vec<BTreeSet<usize>> {
+        let mut behind = vec![BTreeSet::new(); self.nodes];
         for [from, to] in edges {
             let of = |kernel: usize| self.instances.iter().filter(move |of| of.kernel == kernel);
             for (a, b) in of(*from).flat_map(|a| of(*to).map(move |b| (a, b))) {
@@ -168,8 +168,8 @@ fn top(graph: &GraphPlan, mut node: u32) -> u32 {
     node
 }
 
-fn reached(graph: &GraphPlan, from: u32) -> OrderedSet<u32> {
-    let (mut seen, mut open) = (OrderedSet::new(), vec![from]);
+fn reached(graph: &GraphPlan, from: u32) -> BTreeSet<u32> {
+    let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
     while let Some(node) = open.pop() {
         open.extend(graph.succs_of(node).iter().filter(|next| seen.insert(**next)));
     }
