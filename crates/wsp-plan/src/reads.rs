@@ -2,7 +2,7 @@
 
 use crate::walk;
 use std::collections::BTreeSet;
-use wsp_core::FuncId;
+use wsp_core::{FuncId, TensorId};
 use wsp_ir::{Arg, ArrayRef, ExprKind, ExtentSource, Module, StmtKind};
 
 /// The arrays of the launch that a function and all that it calls read element by element, or hand on; each once, none of
@@ -35,4 +35,12 @@ pub fn arrays_read(module: &Module, func: FuncId) -> Vec<ArrayRef> {
         });
     }
     arrays
+}
+
+/// Whether some function of a module moves tiles or single elements from or to a tensor.
+pub fn is_moved(module: &Module, tensor: TensorId) -> bool {
+    let mut found = false;
+    let bodies = module.functions.iter().map(|function| &function.body);
+    bodies.for_each(|body| walk::tensors(body, &mut |id, _| found |= id == tensor));
+    found
 }

@@ -10,7 +10,7 @@ use wsp_core::{FuncId, MAX_RANK, Poll, Region, TensorId};
 use wsp_diag::Diagnostic;
 use wsp_ir::verify::verify;
 use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
-use wsp_ir::{Elem, FuncKind, Storage};
+use wsp_ir::{ArrayRef, Elem, FuncKind, Storage};
 use wsp_kernel::{CodeCache, Engine, Env, KernelCode, Mode, Scratch, Trap};
 use wsp_plan::workload::modes;
 use wsp_plan::{FieldSource, ViewKernelSource, ViewShape};
@@ -102,11 +102,11 @@ impl ViewKernel {
         let env = Env { code: code.clone(), ..surroundings(&source, mode, engine) };
         let code = KernelCode::compile(&source.module, FuncId(0), &env);
         let code = code.map_err(|trap| vec![named(Diagnostic::from(trap))])?;
-        let view = |shape: &ViewShape| View {
+        let view = |(shape, Uses { array, .. }): (&ViewShape, Uses)| View {
             kept: shape.keep.iter().fold(0, |kept, d| kept | 1 << d),
-            integers: is_integers(shape),
+            integers: array,
         };
-        let views = source.views.iter().map(view).collect();
+        let views = (source.views.iter().enumerate()).map(|(v, shape)| view((shape, uses(&source, v)))).collect();
         let stored = (0..source.views.len()).filter(|v| code.stores_to(TensorId(*v as u32))).collect();
         // The code is all that runs. What it was compiled from may nest deeply, and dropping that takes as much of a stack.
         source.module.functions.clear();
@@ -202,6 +202,7 @@ impl ViewKernel {
         let Bound { env, last, .. } = bound;
         let (known, extents) = &mut last[v];
         if *known == region.tensor
+            && !self.views[v].integers
             && let Some(memory) = &mut env.tensors[v]
             && tensor.bind_like(region, extents, memory)
         {
@@ -211,7 +212,8 @@ impl ViewKernel {
         let keep = &self.source.views[v].keep;
         if self.views[v].integers {
             env.arrays[v] = tensor.integers(region, keep[0]).map_err(ViewFault::NeverStored)?;
-        } else if let Some(memory) = &mut env.tensors[v] {
+        }
+        if let Some(memory) = &mut env.tensors[v] {
             tensor.bind(region, keep, memory);
             *known = region.tensor;
             *extents = std::array::from_fn(|d| region.hi[d] - region.lo[d]);
@@ -290,18 +292,33 @@ fn surroundings(source: &ViewKernelSource, mode: Mode, engine: Engine) -> Env {
     (env.mode, env.engine) = (mode, engine);
     for (v, shape) in source.views.iter().enumerate() {
         let nothing = SharedTensor::unbound(shape.dtype, shape.keep.len());
-        if is_integers(shape) {
+        let Uses { array, memory } = uses(source, v);
+        if array {
             env.arrays[v] = SharedTensor::no_integers(shape.dtype);
-        } else {
+        }
+        if memory {
             env.tensors[v] = Some(nothing);
         }
     }
     env
 }
 
-/// Whether a view is read as integers, and not by tiles.
-fn is_integers(shape: &ViewShape) -> bool {
-    shape.keep.len() == 1 && !shape.dtype.is_float()
+/// How a kernel uses a view.
+struct Uses {
+    /// It reads elements as those of an array of integers, or nothing at all of what may be one.
+    array: bool,
+    /// Tiles and single elements are moved from and to it.
+    memory: bool,
+}
+
+fn uses(source: &ViewKernelSource, v: usize) -> Uses {
+    let (shape, tensor) = (&source.views[v], TensorId(v as u32));
+    if shape.keep.len() != 1 || shape.dtype.is_float() {
+        return Uses { array: false, memory: true };
+    }
+    let memory = wsp_plan::is_moved(&source.module, tensor);
+    let is_read = || wsp_plan::arrays_read(&source.module, FuncId(0)).contains(&ArrayRef::Tensor(tensor));
+    Uses { array: !memory || is_read(), memory }
 }
 
 /// How a module and its description disagree.

@@ -4,7 +4,8 @@
 /// with their roles, the shape of the result, the work, and what is required where tiles must differ.
 ///
 /// Roles of tiles: `In` is read, `Out` written, `Sum` written or added to, `InOut` changed in places, `List` a list of largest
-/// values. Roles of numbers: `Count` and `MaybeCount` are `u32`, `Column` is `i32`, `Value` is `f64` where a tile of the operation is, else `f32`.
+/// values. Roles of numbers: `Count` and `MaybeCount` are `u32`, `Column` is `i32`, `Value` is `f64` where a tile of the operation is, else `f32`; beside a tile of
+/// integers `i64`, or `u64`.
 macro_rules! tile_forms {
     ($then:ident) => {
         $then! {

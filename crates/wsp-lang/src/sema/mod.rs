@@ -33,6 +33,7 @@ mod stmt;
 mod structs;
 mod suggest;
 mod tiers;
+mod tile_elements;
 mod tile_ops;
 mod tile_shapes;
 pub(crate) mod tiles;
