@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pto_wsp import DTYPES, In, InOut, Out, P, Tensor, bool_, f32, f64, i8, i32, kernel, pto, tile, u8, workload
+from pto_wsp import In, InOut, Out, P, Tensor, bool_, f32, f64, i8, i32, kernel, pto, tile, u8, workload
+from pto_wsp.dtypes import DTYPES
 
 RNG = np.random.default_rng(20)
 ROWS, COLS = 7, 13

@@ -63,7 +63,7 @@ pub fn make_tensor(
 }
 
 /// Fills integers and numbers of 8 bytes.
-fn fill_numbers(array: &mut Array, stream: u64) {
+pub(super) fn fill_numbers(array: &mut Array, stream: u64) {
     let mut draws = Draws::new(stream, 0);
     let dtype = array.dtype();
     for element in array.bytes_mut().chunks_exact_mut(dtype.size()) {

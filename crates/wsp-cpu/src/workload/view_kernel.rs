@@ -33,8 +33,10 @@ pub(crate) struct ViewKernel {
 struct View {
     /// Bit `d`: dimension `d` of the region is kept.
     kept: u8,
-    /// Whether kernels may read its elements as integers.
+    /// Whether the kernel reads elements as those of an array of integers, or nothing at all of what may be one.
     integers: bool,
+    /// Whether tiles and single elements are moved from and to it.
+    memory: bool,
 }
 
 /// What a worker needs to run one kernel: its surroundings, bound to another task's regions each time.
@@ -99,14 +101,10 @@ impl ViewKernel {
             let fault = |message| named(Diagnostic::error(codes::VIEW_KERNEL, message));
             return Err(faults.into_iter().map(fault).collect());
         }
-        let env = Env { code: code.clone(), ..surroundings(&source, mode, engine) };
+        let views: Vec<View> = (0..source.views.len()).map(|v| used_view(&source, v)).collect();
+        let env = Env { code: code.clone(), ..surroundings(&source, &views, mode, engine) };
         let code = KernelCode::compile(&source.module, FuncId(0), &env);
         let code = code.map_err(|trap| vec![named(Diagnostic::from(trap))])?;
-        let view = |(shape, Uses { array, .. }): (&ViewShape, Uses)| View {
-            kept: shape.keep.iter().fold(0, |kept, d| kept | 1 << d),
-            integers: array,
-        };
-        let views = (source.views.iter().enumerate()).map(|(v, shape)| view((shape, uses(&source, v)))).collect();
         let stored = (0..source.views.len()).filter(|v| code.stores_to(TensorId(*v as u32))).collect();
         // The code is all that runs. What it was compiled from may nest deeply, and dropping that takes as much of a stack.
         source.module.functions.clear();
@@ -147,7 +145,7 @@ impl ViewKernel {
 
     /// Surroundings for one worker.
     pub(crate) fn bound(&self, interruption: &Interruption) -> Bound {
-        let mut env = surroundings(&self.source, self.mode, self.engine);
+        let mut env = surroundings(&self.source, &self.views, self.mode, self.engine);
         env.cancel.clone_from(&interruption.cancel);
         env.poll.clone_from(&interruption.poll);
         Bound {
@@ -287,38 +285,31 @@ impl ViewKernel {
 
 /// Surroundings in which every view is bound to nothing yet. Parameters, which may stand for extents of views that are not
 /// known, have no values: a kernel that uses one cannot be compiled.
-fn surroundings(source: &ViewKernelSource, mode: Mode, engine: Engine) -> Env {
+fn surroundings(source: &ViewKernelSource, views: &[View], mode: Mode, engine: Engine) -> Env {
     let mut env = Env::new(&source.module, Vec::new());
     (env.mode, env.engine) = (mode, engine);
     for (v, shape) in source.views.iter().enumerate() {
         let nothing = SharedTensor::unbound(shape.dtype, shape.keep.len());
-        let Uses { array, memory } = uses(source, v);
-        if array {
+        if views[v].integers {
             env.arrays[v] = SharedTensor::no_integers(shape.dtype);
         }
-        if memory {
+        if views[v].memory {
             env.tensors[v] = Some(nothing);
         }
     }
     env
 }
 
-/// How a kernel uses a view.
-struct Uses {
-    /// It reads elements as those of an array of integers, or nothing at all of what may be one.
-    array: bool,
-    /// Tiles and single elements are moved from and to it.
-    memory: bool,
-}
-
-fn uses(source: &ViewKernelSource, v: usize) -> Uses {
+/// How a kernel uses a view, by its code.
+fn used_view(source: &ViewKernelSource, v: usize) -> View {
     let (shape, tensor) = (&source.views[v], TensorId(v as u32));
+    let kept = shape.keep.iter().fold(0, |kept, d| kept | 1 << d);
     if shape.keep.len() != 1 || shape.dtype.is_float() {
-        return Uses { array: false, memory: true };
+        return View { kept, integers: false, memory: true };
     }
     let memory = wsp_plan::is_moved(&source.module, tensor);
     let is_read = || wsp_plan::arrays_read(&source.module, FuncId(0)).contains(&ArrayRef::Tensor(tensor));
-    Uses { array: !memory || is_read(), memory }
+    View { kept, integers: !memory || is_read(), memory }
 }
 
 /// How a module and its description disagree.

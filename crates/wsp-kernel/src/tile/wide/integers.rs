@@ -134,3 +134,27 @@ pub(super) fn reduce(op: ReduceOp, kind: DType, words: impl Iterator<Item = u64>
         ReduceOp::Sum | ReduceOp::Mean => wrapped(kind, values.sum()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wsp_simd::round_f64;
+
+    #[test]
+    fn an_integer_becomes_the_nearest_number_of_every_type() {
+        // Just above the middle of two neighbours, by less than an `f64` of this size tells.
+        for (dtype, bits) in [(DType::Bf16, 8), (DType::F32, 24)] {
+            for top in [54, 60, 62] {
+                let (one, middle) = (1_u64 << top, 1_u64 << (top - bits));
+                for (x, want) in [(one + middle, one), (one + middle + 1, one + 2 * middle), (one + middle - 1, one)] {
+                    let word = convert(DType::U64, dtype, x).expect("real numbers hold every integer");
+                    assert_eq!(round_f64(dtype, f64::from_bits(word)), want as f32, "{dtype} {x:#x}");
+                    let minus = convert(DType::I64, dtype, x.wrapping_neg()).expect("as before");
+                    assert_eq!(round_f64(dtype, f64::from_bits(minus)), -(want as f32), "{dtype} -{x:#x}");
+                }
+            }
+        }
+        let word = convert(DType::I64, DType::F64, (1 << 60) + 129).expect("as before");
+        assert_eq!(f64::from_bits(word), 2.0_f64.powi(60) + 256.0);
+    }
+}
