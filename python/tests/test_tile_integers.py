@@ -33,7 +33,7 @@ def numbers(name: str, *shape: int) -> np.ndarray:
 
 
 def run_on(function, want: np.ndarray, **given: np.ndarray) -> np.ndarray:
-    """What a kernel of the arrays and `y` stores, of the shape and type of `want`: the same at every level of optimisation."""
+    """What a kernel of the arrays and `y` stores, of the shape and type of `want`."""
     made = {name: Tensor(a.shape, dtype_of(a.dtype.name), name=name) for name, a in given.items()}
     y = Tensor(want.shape, dtype_of(want.dtype.name), name="y")
 
@@ -41,13 +41,10 @@ def run_on(function, want: np.ndarray, **given: np.ndarray) -> np.ndarray:
     def main():
         function(**made, y=y)
 
-    found = []
-    for level in (0, 3):
-        # Neither what is right nor 0.
-        found.append(~want if want.dtype.kind in "iub" else np.full_like(want, 7))
-        main.compile(optimization_level=level).execute(**given, y=found[-1])
-    np.testing.assert_array_equal(found[0], found[1])
-    return found[0]
+    # Neither what is right nor 0.
+    found = ~want if want.dtype.kind in "iub" else np.full_like(want, 7)
+    main.compile().execute(**given, y=found)
+    return found
 
 
 def check(function, want: np.ndarray, **given: np.ndarray) -> None:
@@ -274,7 +271,7 @@ def test_elements_are_chosen_and_replaced(name):
 
     a, b = numbers(name, ROWS, COLS), numbers(name, ROWS, COLS)
     t = np.where(a < b, a, a.dtype.type(high))
-    t = np.where(t == a, t, b).clip(low, high)
+    t = np.where(t == a, t, b).clip(a.dtype.type(low), a.dtype.type(high))
     t[:, 11:] = 0
     for r in range(ROWS):
         t[r, 9 + r :] = high

@@ -89,7 +89,9 @@ impl DType {
             DType::U32 => (0, u32::MAX as i128),
             DType::U64 => (0, u64::MAX as i128),
             DType::Bool => (0, 1),
-            DType::F32 | DType::F64 | DType::F16 | DType::Bf16 | DType::F8E4m3 | DType::F8E5m2 => return None,
+            DType::F32 | DType::F64 | DType::F16 | DType::Bf16 | DType::F8E4m3 | DType::F8E5m2 => {
+                return None;
+            }
         })
     }
 

@@ -285,7 +285,13 @@ fn has_memory(plan: &LoweredPlan, id: TensorId, dtype: DType) -> bool {
 }
 
 /// Integers that tiles load are given as they are declared; those of an array are converted.
-fn check_type(plan: &LoweredPlan, bound: &Bound, id: TensorId, array: &Array, name: &str) -> Result<(), Diagnostic> {
+fn check_type(
+    plan: &LoweredPlan,
+    bound: &Bound,
+    id: TensorId,
+    array: &Array,
+    name: &str,
+) -> Result<(), Diagnostic> {
     let (have, want) = (array.dtype(), bound.tensors[id.index()].dtype);
     if have == want {
         return Ok(());

@@ -8,7 +8,7 @@ use wsp_core::DType;
 use wsp_diag::{Code, Diagnostic};
 use wsp_memory::{View, ViewFault};
 use wsp_plan::Array;
-pub(crate) use wsp_trace::python::arrays::UNSUPPORTED_ELEMENT as UNSUPPORTED;
+use wsp_trace::python::arrays::UNSUPPORTED_ELEMENT as UNSUPPORTED;
 use wsp_trace::python::arrays::{BYTE_ORDER, DEVICE, LAYOUT, NOT_AN_ARRAY, REFUSED};
 
 const NO_MEMORY: Code = Code(855);

@@ -74,9 +74,9 @@ pub fn can_make(
     let Ok(recipe) = Recipe::new(module, pairs, set, known, origin) else { return false };
     entry_tensors(module).find(|(_, id)| *id == tensor).is_some_and(|(param, id)| match param.ty {
         EntryTy::Array(_) => recipe.integers(param).is_ok(),
-        _ => recipe.form(param, id).is_ok_and(|(dtype, _)| {
-            recipe.is_plain(dtype, id) && fill(dtype, &[0], &PLAIN, 0).is_some()
-        }),
+        _ => recipe
+            .form(param, id)
+            .is_ok_and(|(dtype, _)| recipe.is_plain(dtype, id) && fill(dtype, &[0], &PLAIN, 0).is_some()),
     })
 }
 
@@ -136,7 +136,8 @@ impl<'m> Recipe<'m> {
         }
         let values = self.wanted.values.get(&param.name).unwrap_or(&PLAIN);
         let stream = key(self.seed, u64::from(id.0) + 1);
-        let made = Some(()).filter(|()| self.is_plain(dtype, id)).and_then(|()| fill(dtype, &shape, values, stream));
+        let made =
+            Some(()).filter(|()| self.is_plain(dtype, id)).and_then(|()| fill(dtype, &shape, values, stream));
         made.ok_or_else(|| {
             bad(format!("`{}` of {dtype}{shape:?} cannot be made up", param.name))
                 .at(self.module.tensors[id.index()].span, "declared here")

@@ -132,7 +132,13 @@ fn given(inputs: &Arrays, params: &BTreeMap<String, ParamValue>) -> Vec<u8> {
 
 /// What numpy calls the integers of a type.
 fn integer(dtype: DType) -> String {
-    let kind = if dtype == DType::Bool { 'b' } else if is_signed(dtype) { 'i' } else { 'u' };
+    let kind = if dtype == DType::Bool {
+        'b'
+    } else if is_signed(dtype) {
+        'i'
+    } else {
+        'u'
+    };
     format!("<{kind}{}", dtype.size())
 }
 

@@ -117,10 +117,13 @@ fn check((name, dtype, bits, signed): (&str, DType, u32, bool), body: &str, cell
     let shape = [REQUESTS, ROWS as u64, COLS as u64];
     let count = shape.iter().product::<u64>() as usize;
     let (x, z) = (made(count, 7, bits, signed), made(count, 11, bits, signed));
-    let z: Vec<i128> = z.iter().zip(&x).enumerate().map(|(i, (z, x))| if i % 3 == 0 { *x } else { *z }).collect();
-    let z = if body.contains("TDIV") { z.into_iter().map(|z| if z == 0 { 1 } else { z }).collect() } else { z };
+    let z: Vec<i128> =
+        z.iter().zip(&x).enumerate().map(|(i, (z, x))| if i % 3 == 0 { *x } else { *z }).collect();
+    let z =
+        if body.contains("TDIV") { z.into_iter().map(|z| if z == 0 { 1 } else { z }).collect() } else { z };
     let given = [("x", array(dtype, &shape, &x, bits)), ("z", array(dtype, &shape, &z, bits))];
-    let have = run(&program(name, name, body), &given).unwrap_or_else(|found| panic!("{name} {body}\n{found}"));
+    let have =
+        run(&program(name, name, body), &given).unwrap_or_else(|found| panic!("{name} {body}\n{found}"));
     let have = numbers(&have, bits, signed);
     for (at, have) in have.iter().enumerate() {
         let (i, r, c) = (at / (ROWS * COLS), at / COLS % ROWS, at % COLS);
@@ -151,20 +154,35 @@ const MOVES: [(&str, Cell); 21] = [
     ("TCOLMIN(row, a); TASSIGN(t, 1); TINSERT(t, row, 2, 0);", |a, _, r, c| {
         if r == 2 { (0..ROWS).map(|r| a(r, c)).min().unwrap() } else { 1 }
     }),
-    ("VecTile<int64_t, 5, 1> m; TROWARGMAX(m, a); TGATHER(column, a, m); TMOV(t, b); TINSERT(t, column, 0, 0);", |a, b, r, c| {
-        if c == 0 { (0..COLS).map(|c| a(r, c)).max().unwrap() } else { b(r, c) }
-    }),
-    ("VecTile<int32_t, 1, 7> m; TCOLARGMIN(m, a); TGATHER_ROWS(row, a, m); TMOV(t, b); TINSERT(t, row, 4, 0);", |a, b, r, c| {
-        if r == 4 { (0..ROWS).map(|r| a(r, c)).min().unwrap() } else { b(r, c) }
-    }),
+    (
+        "VecTile<int64_t, 5, 1> m; TROWARGMAX(m, a); TGATHER(column, a, m); TMOV(t, b); TINSERT(t, column, 0, 0);",
+        |a, b, r, c| {
+            if c == 0 { (0..COLS).map(|c| a(r, c)).max().unwrap() } else { b(r, c) }
+        },
+    ),
+    (
+        "VecTile<int32_t, 1, 7> m; TCOLARGMIN(m, a); TGATHER_ROWS(row, a, m); TMOV(t, b); TINSERT(t, row, 4, 0);",
+        |a, b, r, c| {
+            if r == 4 { (0..ROWS).map(|r| a(r, c)).min().unwrap() } else { b(r, c) }
+        },
+    ),
     ("VecTile<uint8_t, 5, 7> m; TCI(m, 0); TGATHER(t, a, m);", |a, _, r, c| a(r, c)),
-    ("VecTile<bool, 5, 7> m; TCMP_EQ(m, a, a); TMASK(m, 3, false); TMASK_ROWS(m, 4, 0); TSEL(t, m, a, b);", |a, b, r, c| {
-        if c < 3 && r < 4 { a(r, c) } else { b(r, c) }
-    }),
-    ("TMOV(t, a); TMASK_CAUSAL(t, -1, 1);", |a, _, r, c| if c as i128 >= r as i128 - 1 { 1 } else { a(r, c) }),
-    ("TMOV(t, a); TMASK_BAND(t, 1, 3, 2, 0);", |a, _, r, c| {
-        if (1 + r / 2..3 + r / 2).contains(&c) { a(r, c) } else { 0 }
-    }),
+    (
+        "VecTile<bool, 5, 7> m; TCMP_EQ(m, a, a); TMASK(m, 3, false); TMASK_ROWS(m, 4, 0); TSEL(t, m, a, b);",
+        |a, b, r, c| {
+            if c < 3 && r < 4 { a(r, c) } else { b(r, c) }
+        },
+    ),
+    (
+        "TMOV(t, a); TMASK_CAUSAL(t, -1, 1);",
+        |a, _, r, c| if c as i128 >= r as i128 - 1 { 1 } else { a(r, c) },
+    ),
+    (
+        "TMOV(t, a); TMASK_BAND(t, 1, 3, 2, 0);",
+        |a, _, r, c| {
+            if (1 + r / 2..3 + r / 2).contains(&c) { a(r, c) } else { 0 }
+        },
+    ),
     ("VecTile<TY, 7, 5> turned; TTRANS(turned, a); TRESHAPE(t, turned);", |a, _, r, c| {
         let at = r * COLS + c;
         a(at % ROWS, at / ROWS)
@@ -214,7 +232,9 @@ fn operations_are_those_of_the_type() {
 #[test]
 fn a_tile_of_one_row_gives_its_largest_element_and_its_sum_as_a_number() {
     for ty @ (name, _, bits, signed) in TYPES.into_iter().filter(|ty| ty.0 != "bool") {
-        check(ty, "TSUB(t, a, a); TADDS(t, t, TROWMAX(row));", |_, b, _, _| (0..COLS).map(|c| b(1, c)).max().unwrap());
+        check(ty, "TSUB(t, a, a); TADDS(t, t, TROWMAX(row));", |_, b, _, _| {
+            (0..COLS).map(|c| b(1, c)).max().unwrap()
+        });
         let number = if (bits, signed) == (64, false) { "uint64_t" } else { "int64_t" };
         let sum = format!("TSUB(t, a, a); {number} sum = TROWSUM(row); TADDS(t, t, sum);");
         check((name, ty.1, bits, signed), &sum, |_, b, _, _| (0..COLS).map(|c| b(1, c)).sum());
@@ -229,14 +249,21 @@ fn integers_become_others_and_real_numbers_and_come_back() {
         let given = |name| (name, array(dtype, &shape, &x, bits));
         for (to, _, to_bits, to_signed) in TYPES {
             let have = run(&program(from, to, "TCVT(t, a);"), &[given("x"), given("z")]).unwrap();
-            let want = x.iter().map(|x| if to == "bool" { i128::from(*x != 0) } else { wrap(*x, to_bits, to_signed) });
+            let want = x
+                .iter()
+                .map(|x| if to == "bool" { i128::from(*x != 0) } else { wrap(*x, to_bits, to_signed) });
             assert_eq!(numbers(&have, to_bits, to_signed), want.collect::<Vec<_>>(), "{from} to {to}");
         }
         let have = run(&program(from, "float", "TCVT(t, a);"), &[given("x"), given("z")]).unwrap();
-        assert_eq!(have.as_slice::<f32>().unwrap(), x.iter().map(|x| *x as f32).collect::<Vec<_>>(), "{from}");
+        assert_eq!(
+            have.as_slice::<f32>().unwrap(),
+            x.iter().map(|x| *x as f32).collect::<Vec<_>>(),
+            "{from}"
+        );
     }
     for (to, dtype, bits, signed) in TYPES.into_iter().filter(|ty| ty.0 != "bool") {
-        let values: Vec<f64> = (0..ROWS * COLS).map(|i| i as f64 * 3.4 - if signed { 47.0 } else { 0.0 }).collect();
+        let values: Vec<f64> =
+            (0..ROWS * COLS).map(|i| i as f64 * 3.4 - if signed { 47.0 } else { 0.0 }).collect();
         let mut x = Array::zeros(DType::F64, &shape).unwrap();
         x.as_slice_mut::<f64>().unwrap().copy_from_slice(&values);
         let have = run(&program("double", to, "TCVT(t, a);"), &[("x", x.clone()), ("z", x.clone())]).unwrap();
@@ -245,7 +272,8 @@ fn integers_become_others_and_real_numbers_and_come_back() {
         assert_eq!(numbers(&have, bits, signed), want, "{to}");
         for wrong in [f64::NAN, f64::INFINITY, -1e30, 2.0_f64.powi(bits as i32)] {
             x.as_slice_mut::<f64>().unwrap()[9] = wrong;
-            let found = run(&program("double", to, "TCVT(t, a);"), &[("x", x.clone()), ("z", x.clone())]).unwrap_err();
+            let found = run(&program("double", to, "TCVT(t, a);"), &[("x", x.clone()), ("z", x.clone())])
+                .unwrap_err();
             assert!(found.contains("error[WSP0602]") && found.contains("row 1 and column 2"), "{found}");
         }
     }
@@ -301,11 +329,17 @@ fn what_does_not_go_together_is_refused() {
     for (body, wanted) in [
         (format!("{real} TADD(t, a, f);"), "`TADD` of `int8_t` and `float`"),
         (format!("{mask} TSEL(t, m, a, m);"), "`TSEL` of `int8_t` and `bool`"),
-        ("TEXP(t, a);".to_owned(), "`TEXP` takes tiles of `float`, `double`, `half` and other real numbers, not of `int8_t`"),
+        (
+            "TEXP(t, a);".to_owned(),
+            "`TEXP` takes tiles of `float`, `double`, `half` and other real numbers, not of `int8_t`",
+        ),
         ("TROWMEAN(column, a);".to_owned(), "`TROWMEAN` takes tiles of `float`"),
         ("TMATMUL(t, a, b);".to_owned(), "`TMATMUL` takes tiles of `float`"),
         (format!("{mask} TADD(m, m, m);"), "`TADD` takes tiles of numbers, not of `bool`"),
-        ("VecTile<int16_t, 5, 1> at; TROWARGMAX(at, a);".to_owned(), "`float`, `double`, `int32_t` or `int64_t`, not `int16_t`"),
+        (
+            "VecTile<int16_t, 5, 1> at; TROWARGMAX(at, a);".to_owned(),
+            "`float`, `double`, `int32_t` or `int64_t`, not `int16_t`",
+        ),
         ("TADDS(t, a, 300);".to_owned(), "300 does not fit elements of `int8_t`"),
         ("TADDS(t, a, 300);".to_owned(), "whole numbers from -128 to 127"),
         ("TMULS(t, a, 1.5f);".to_owned(), "a number that meets a tile of `int8_t` is a `float`"),
@@ -313,12 +347,36 @@ fn what_does_not_go_together_is_refused() {
         (format!("{real} TLOAD(f, x, {{d.i, 0, 0}});"), "tensor `x` holds `int8_t`, and tile `f` `float`"),
         ("VecTile<uint8_t, 5, 7> u; TLOAD(u, x, {d.i, 0, 0});".to_owned(), "tile `u` `uint8_t`"),
     ] {
-        let found = run(&program("int8_t", "int8_t", &format!("{body} TMOV(t, a);")), &[ones("x"), ones("z")]).unwrap_err();
+        let found =
+            run(&program("int8_t", "int8_t", &format!("{body} TMOV(t, a);")), &[ones("x"), ones("z")])
+                .unwrap_err();
         assert!(found.contains("error[WSP0") && found.contains(wanted), "{body}\n{found}");
     }
     let wide = [("x", array(DType::I16, &shape, &[1; ROWS * COLS], 16)), ones("z")];
     let found = run(&program("int8_t", "int8_t", "TMOV(t, a);"), &wide).unwrap_err();
     assert!(found.contains("array `x` holds i16, but `x` is i8"), "{found}");
+}
+
+#[test]
+fn what_kernels_store_is_not_read_as_an_array() {
+    let program = |load: &str| {
+        format!(
+            "PTO_SHAPE(lens, n) PTO_SHAPE(y, n)
+             PTO_SPACE(S) {{ PTO_AXIS(i, 0, n) }}
+             struct D {{ uint32_t i; }};
+             PTO_KERNEL_IMPL(k) {{
+                 auto d = PTO_GET_DESCRIPTOR<D>();
+                 VecTile<int32_t, 1, 1> t; {load} TSTORE(y, t, {{d.i}});
+             }}
+             PTO_DESCRIPTOR_GEN(S) {{ PTO_SCHEDULED_FOR(i) {{ PTO_EMIT_DESCRIPTOR(D{{ .i = i }}); }} }}
+             void go(uint32_t* lens, Tensor<int32_t> y) {{ PTO_LAUNCH(S, {{ .lens = lens, .y = y }}); }}"
+        )
+    };
+    let y = || [("y", array(DType::I32, &[3], &[5, 6, 7], 32))];
+    let found = run(&program("TASSIGN(t, y[d.i]);"), &y()).unwrap_err();
+    assert!(found.contains("`y` is read as an array, and kernels store to it"), "{found}");
+    let have = run(&program("TLOAD(t, y, {d.i}); TADDS(t, t, 1);"), &y()).unwrap();
+    assert_eq!(have.as_slice::<i32>().unwrap(), [6, 7, 8]);
 }
 
 #[test]

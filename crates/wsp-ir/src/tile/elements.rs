@@ -22,7 +22,9 @@ impl ElementFault {
     pub fn tiles(self) -> (usize, Option<usize>) {
         match self {
             ElementFault::Mixed(a, b) => (b, Some(a)),
-            ElementFault::NeedsReal(at) | ElementFault::NeedsNumbers(at) | ElementFault::Places(at) => (at, None),
+            ElementFault::NeedsReal(at) | ElementFault::NeedsNumbers(at) | ElementFault::Places(at) => {
+                (at, None)
+            }
         }
     }
 }
@@ -68,7 +70,9 @@ impl Elements<'_> {
     fn same(&self, tiles: &[usize]) -> Result<(), ElementFault> {
         let has = |at: &usize| *at < self.0.len();
         let tiles: Vec<usize> = tiles.iter().copied().filter(has).collect();
-        let Some(whole) = tiles.iter().find(|at| self.is(**at, |elem| !elem.is_float())) else { return Ok(()) };
+        let Some(whole) = tiles.iter().find(|at| self.is(**at, |elem| !elem.is_float())) else {
+            return Ok(());
+        };
         match tiles.iter().find(|at| self.0[**at] != self.0[*whole]) {
             Some(other) => Err(ElementFault::Mixed(*whole.min(other), *whole.max(other))),
             None => Ok(()),

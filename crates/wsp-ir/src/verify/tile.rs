@@ -56,7 +56,9 @@ impl<'m> Checker<'m> {
     fn place(&mut self, tile: Option<&TileTy>, tensor: TensorId, at: &'m Place, span: Span) {
         at.index.iter().for_each(|e| self.expr(e, ExprPlace::Body));
         let Some(tensor) = self.used_tensor(tensor, span) else { return };
-        let moves = tile.is_none_or(|tile| tile.elem == tensor.elem || !(tile.elem.is_integer() || tensor.elem.is_integer()));
+        let moves = tile.is_none_or(|tile| {
+            tile.elem == tensor.elem || !(tile.elem.is_integer() || tensor.elem.is_integer())
+        });
         self.require(moves, rule::TILE, span, || {
             format!("`{}` does not have the elements of the tile", tensor.name)
         });

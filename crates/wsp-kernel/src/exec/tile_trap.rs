@@ -3,13 +3,13 @@
 use super::tile_code::{TileDecl, TileInst};
 use super::tile_run::{PastEnd, TileRun};
 use super::trap::{
-    DIVISION_BY_ZERO, LOSSY_CONVERSION, TENSOR_BOUNDS, TILE_CAPACITY, TILE_ELEMENT, TILE_INDEX, TILE_SHAPE, TILE_SIZE, TILE_UNWRITTEN,
-    never_stored,
+    DIVISION_BY_ZERO, LOSSY_CONVERSION, TENSOR_BOUNDS, TILE_CAPACITY, TILE_ELEMENT, TILE_INDEX, TILE_SHAPE,
+    TILE_SIZE, TILE_UNWRITTEN, never_stored,
 };
 use crate::Trap;
 use crate::memory::{Fault, Shape};
-use wsp_core::{DType, limits};
 use wsp_core::words::{by_count, counted};
+use wsp_core::{DType, limits};
 use wsp_diag::Span;
 use wsp_ir::{Operand, TileOp};
 
@@ -145,8 +145,10 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
             Trap::new(TILE_ELEMENT, format!("`{name}` holds `{dtype}` elements"), span)
                 .note("integers are loaded to and stored from tiles of their own type")
         }
-        Fault::DivisionByZero { at } => Trap::new(DIVISION_BY_ZERO, "division by zero in a tile of integers", span)
-            .note(format!("the quotient is in row {} and column {}", at.rows, at.cols)),
+        Fault::DivisionByZero { at } => {
+            Trap::new(DIVISION_BY_ZERO, "division by zero in a tile of integers", span)
+                .note(format!("the quotient is in row {} and column {}", at.rows, at.cols))
+        }
         Fault::NoInteger { at, value, dtype } => {
             let value = f64::from_bits(value);
             Trap::new(LOSSY_CONVERSION, format!("{value} does not fit elements of `{dtype}`"), span)
@@ -154,10 +156,12 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
                 .note(range(dtype))
                 .help("limit the numbers first, `TCLAMP`, and replace NaN, `TSEL`")
         }
-        Fault::NumberRange { value, dtype } => {
-            Trap::new(LOSSY_CONVERSION, format!("the number {value} does not fit elements of `{dtype}`"), span)
-                .note(range(dtype))
-        }
+        Fault::NumberRange { value, dtype } => Trap::new(
+            LOSSY_CONVERSION,
+            format!("the number {value} does not fit elements of `{dtype}`"),
+            span,
+        )
+        .note(range(dtype)),
         Fault::IndexTooLarge { index } => {
             Trap::new(TILE_CAPACITY, format!("index {index} is too large for a tile of indices"), span)
                 .note("from 16777216 = 2^24 on, `float` does not hold every whole number")

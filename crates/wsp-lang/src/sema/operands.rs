@@ -84,6 +84,7 @@ impl Sema<'_> {
         if let (Elem::Fixed(dtype), Storage::Launch, Some(1)) = (elem, storage, rank)
             && let Some(ty) = element_scalar(dtype)
         {
+            self.note_integers(b, id, Some(ident.span), None)?;
             return Ok((ArrayRef::Tensor(id), ty));
         }
         let defined = self.module.tensors[id.index()].span;

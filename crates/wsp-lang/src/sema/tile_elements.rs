@@ -1,14 +1,16 @@
 //! Elements of the tiles of an operation: integers go with integers of their own type.
 
 use super::Sema;
-use super::body::Body;
+use super::body::{Body, BodyKind};
 use super::codes;
 use super::diags::Res;
+use super::functions::KernelDecl;
 use super::types::element_name;
 use crate::ast::{self, Ident};
+use std::collections::BTreeMap;
 use wsp_core::{DType, LocalId, TensorId};
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::{Elem, ElementFault, Expr, ExprKind, Const, TileOp, check_elements};
+use wsp_ir::{Const, Elem, ElementFault, Expr, ExprKind, TileOp, check_elements};
 
 /// The element type that is known from the source.
 fn fixed(elem: Elem) -> Option<DType> {
@@ -23,7 +25,43 @@ fn words(elem: Elem) -> String {
     fixed(elem).map_or("real numbers".to_owned(), |dtype| format!("`{}`", element_name(dtype)))
 }
 
+/// How kernels of tasks use tensors of integers: where each is first read as an array, and first stored to.
+#[derive(Default)]
+pub(super) struct IntegerUses {
+    read: BTreeMap<TensorId, Span>,
+    stored: BTreeMap<TensorId, Span>,
+}
+
 impl Sema<'_> {
+    /// A tensor of integers is read as an array, or stored to. Arrays are read before tasks run, so that one of them does both only in kernels
+    /// of task graphs, which read the tensor itself.
+    pub(super) fn note_integers(
+        &mut self,
+        b: &Body,
+        tensor: TensorId,
+        read: Option<Span>,
+        stored: Option<Span>,
+    ) -> Res<()> {
+        let in_kernel = matches!(b.kind, BodyKind::Kernel | BodyKind::Helper(_));
+        if !in_kernel || self.kernels.iter().any(KernelDecl::is_entry) {
+            return Ok(());
+        }
+        for (uses, at) in [(&mut self.integers.read, read), (&mut self.integers.stored, stored)] {
+            if let Some(at) = at {
+                uses.entry(tensor).or_insert(at);
+            }
+        }
+        let IntegerUses { read, stored } = &self.integers;
+        let (Some(read), Some(stored)) = (read.get(&tensor), stored.get(&tensor)) else { return Ok(()) };
+        let name = self.module.tensors[tensor.index()].name.clone();
+        let message = format!("`{name}` is read as an array, and kernels store to it");
+        let d = Diagnostic::error(codes::TYPE_MISMATCH, message)
+            .at(*read, "this is what it holds before tasks run")
+            .label(*stored, "stored to here")
+            .help(format!("load what kernels store to a tile: `TLOAD(tile, {name}, {{…}});`"));
+        Err(self.fail(d))
+    }
+
     /// Refuses tiles whose elements do not go with an operation; they come with where each is named.
     pub(super) fn check_elements(
         &mut self,
@@ -69,11 +107,19 @@ impl Sema<'_> {
     }
 
     /// Refuses a load or store between a tensor and a tile of which one has integers and the other does not have the same.
-    pub(super) fn check_moves(&mut self, b: &Body, callee: &Ident, tensor: TensorId, tile: LocalId) -> Res<()> {
+    pub(super) fn check_moves(
+        &mut self,
+        b: &Body,
+        callee: &Ident,
+        tensor: TensorId,
+        tile: LocalId,
+        stores: bool,
+    ) -> Res<()> {
         let (from, to) = (&self.module.tensors[tensor.index()], &b.locals[tile.index()]);
         let (there, here) = (from.elem, self.tile_ty(b, tile).elem);
         if there == here || !(there.is_integer() || here.is_integer()) {
-            return Ok(());
+            let stored = stores && there.is_integer();
+            return if stored { self.note_integers(b, tensor, None, Some(callee.span)) } else { Ok(()) };
         }
         let message =
             format!("tensor `{}` holds {}, and tile `{}` {}", from.name, words(there), to.name, words(here));
@@ -89,10 +135,14 @@ impl Sema<'_> {
     pub(super) fn integer_as(&mut self, b: &mut Body, e: &ast::Expr, elem: Elem) -> Res<Expr> {
         let number = self.scalar(b, e)?;
         if number.ty.is_float() {
-            let message = format!("a number that meets a tile of {} is a `{}`", words(elem), number.ty.c_name());
+            let message =
+                format!("a number that meets a tile of {} is a `{}`", words(elem), number.ty.c_name());
             let d = Diagnostic::error(codes::TYPE_MISMATCH, message)
                 .at(e.span, "a whole number is needed here")
-                .help(format!("write it without a fraction, or convert it: `{}(x)`", elem.operand().c_name()));
+                .help(format!(
+                    "write it without a fraction, or convert it: `{}(x)`",
+                    elem.operand().c_name()
+                ));
             return Err(self.fail(d));
         }
         let number = self.convert(number, elem.operand())?;

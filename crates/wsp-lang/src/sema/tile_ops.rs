@@ -172,7 +172,8 @@ impl<'s> Arguments<'s, '_> {
     }
 
     fn number_in(&mut self, e: &ast::Expr, ty: ScalarTy) -> Expr {
-        let whole = self.tile.map(|tile| self.sema.tile_ty(self.b, tile).elem).filter(|elem| elem.is_integer());
+        let whole =
+            self.tile.map(|tile| self.sema.tile_ty(self.b, tile).elem).filter(|elem| elem.is_integer());
         let number = match whole.filter(|_| ty == ScalarTy::F32) {
             Some(elem) => self.sema.integer_as(self.b, e, elem),
             None => self.sema.scalar_as(self.b, e, self.type_of(ty)),
@@ -249,7 +250,8 @@ impl TileSource<LocalId, Expr, Place> for Arguments<'_, '_> {
         let list = self.needed(field);
         let place = match (self.tensor, self.tile) {
             (Some((tensor, access)), Some(tile)) => {
-                let moves = self.sema.check_moves(self.b, self.callee, tensor, tile);
+                let stores = access == TileDirection::Store;
+                let moves = self.sema.check_moves(self.b, self.callee, tensor, tile, stores);
                 let place = moves.and_then(|()| self.sema.place(self.b, tensor, tile, list, access));
                 self.keep(place)
             }

@@ -51,7 +51,12 @@ impl Sema<'_> {
                 tiles.push(Named { tile: *tile, used, span: spans[tiles.len()] });
             }
         });
-        self.check_elements(b, callee, op, &tiles.iter().map(|named| (named.tile, named.span)).collect::<Vec<_>>())?;
+        self.check_elements(
+            b,
+            callee,
+            op,
+            &tiles.iter().map(|named| (named.tile, named.span)).collect::<Vec<_>>(),
+        )?;
         match op {
             TileOp::Unary { .. } | TileOp::Clamp { .. } | TileOp::CumSum { .. } => {
                 return self.same_shape(b, callee, &tiles);

@@ -70,8 +70,19 @@ const HEADS: &[(&str, Head)] = &[
 
 /// Names of the element types of tiles.
 const TILE_ELEMENTS: [&str; 13] = [
-    "float", "double", "half", "bfloat16_t", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t",
-    "uint64_t", "bool",
+    "float",
+    "double",
+    "half",
+    "bfloat16_t",
+    "int8_t",
+    "int16_t",
+    "int32_t",
+    "int64_t",
+    "uint8_t",
+    "uint16_t",
+    "uint32_t",
+    "uint64_t",
+    "bool",
 ];
 
 /// The element type that stores a scalar type.
@@ -176,7 +187,9 @@ impl Sema<'_> {
                         "variables have no types of 8 or 16 bits",
                         "use `float`; tiles and tensors may hold `half`, `bfloat16_t` and `float8_e4m3_t`",
                     ),
-                    false if dtype.bounds().is_some_and(|(low, _)| low < 0) => ("variables have 32 or 64 bits", "use `int32_t`"),
+                    false if dtype.bounds().is_some_and(|(low, _)| low < 0) => {
+                        ("variables have 32 or 64 bits", "use `int32_t`")
+                    }
                     false => ("variables have 32 or 64 bits", "use `uint32_t`"),
                 };
                 Err(self.not_allowed(ty.span, message, to))
@@ -236,8 +249,7 @@ impl Sema<'_> {
                     "the first argument of a tile type is its element type",
                 )
                 .at(e.span, "not a type");
-                let use_one =
-                    "use `float`, `double`, `half`, `bfloat16_t`, an integer such as `int32_t`, `bool` or `PTO_DTYPE(tensor)`";
+                let use_one = "use `float`, `double`, `half`, `bfloat16_t`, an integer such as `int32_t`, `bool` or `PTO_DTYPE(tensor)`";
                 return Err(self.fail(match near {
                     Some(_) => with_suggestion(d, near),
                     None => d.help(use_one),

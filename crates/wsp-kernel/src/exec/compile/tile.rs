@@ -10,7 +10,10 @@ use std::collections::BTreeSet;
 use wsp_core::words::counted;
 use wsp_core::{DType, LocalId, MAX_RANK, TensorId, limits};
 use wsp_diag::Span;
-use wsp_ir::{Block, Elem, check_elements, Expr, Local, Part, Place, ScalarTy, StmtKind, TileMap, TileOp, TileTy, TileUse};
+use wsp_ir::{
+    Block, Elem, Expr, Local, Part, Place, ScalarTy, StmtKind, TileMap, TileOp, TileTy, TileUse,
+    check_elements,
+};
 
 /// Most bytes that the tiles of one kernel may take together.
 const MAX_KERNEL_BYTES: u64 = 16 * limits::MAX_TILE_BYTES;

@@ -146,7 +146,9 @@ mod tests {
         for (dtype, bits) in [(DType::Bf16, 8), (DType::F32, 24)] {
             for top in [54, 60, 62] {
                 let (one, middle) = (1_u64 << top, 1_u64 << (top - bits));
-                for (x, want) in [(one + middle, one), (one + middle + 1, one + 2 * middle), (one + middle - 1, one)] {
+                for (x, want) in
+                    [(one + middle, one), (one + middle + 1, one + 2 * middle), (one + middle - 1, one)]
+                {
                     let word = convert(DType::U64, dtype, x).expect("real numbers hold every integer");
                     assert_eq!(round_f64(dtype, f64::from_bits(word)), want as f32, "{dtype} {x:#x}");
                     let minus = convert(DType::I64, dtype, x.wrapping_neg()).expect("as before");

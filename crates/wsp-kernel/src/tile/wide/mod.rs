@@ -153,7 +153,13 @@ impl Tiles {
     ///
     /// # Errors
     /// `NoInteger`.
-    fn assign_as(&mut self, dst: usize, shape: Shape, mut values: Vec<u64>, kind: DType) -> Result<(), Fault> {
+    fn assign_as(
+        &mut self,
+        dst: usize,
+        shape: Shape,
+        mut values: Vec<u64>,
+        kind: DType,
+    ) -> Result<(), Fault> {
         let to = self.tiles[dst].elem;
         if self.kind(dst) != kind {
             for (at, word) in super::places::elements(shape).zip(&mut values) {
@@ -183,7 +189,11 @@ impl Tiles {
                 let from = from.wrapping_add(c * found.col_stride);
                 // SAFETY: `locate` checked element `c` of the row.
                 values.push(unsafe {
-                    if is_real { read_f64(from, found.dtype).to_bits() } else { read_integer(from, found.dtype) }
+                    if is_real {
+                        read_f64(from, found.dtype).to_bits()
+                    } else {
+                        read_integer(from, found.dtype)
+                    }
                 });
             }
         }
@@ -197,8 +207,7 @@ impl Tiles {
         let found = &self.found;
         for (r, &to) in found.starts().iter().enumerate() {
             for c in 0..found.cols as usize {
-                let (to, word) =
-                    (to.wrapping_add(c * found.col_stride), values[r * found.cols as usize + c]);
+                let (to, word) = (to.wrapping_add(c * found.col_stride), values[r * found.cols as usize + c]);
                 // SAFETY: `locate` checked element `c` of the row, of an array that is writable when a function stores to it.
                 unsafe {
                     match (found.dtype.is_float(), add) {

@@ -22,8 +22,9 @@ impl Tiles {
             DType::F64 => f64::from_bits(word),
             _ => integers::value(kind, word) as f64,
         };
-        let wrong =
-            elements(shape).zip(&values).try_for_each(|(at, word)| check_place(at, index(*word), extent, by_row));
+        let wrong = elements(shape)
+            .zip(&values)
+            .try_for_each(|(at, word)| check_place(at, index(*word), extent, by_row));
         if wrong.is_ok() {
             for ((r, c), word) in elements(shape).zip(&mut values) {
                 let place = index(*word) as usize;

@@ -86,7 +86,10 @@ impl Tiles {
         }
         if accumulate {
             let before = self.values(dst);
-            values.iter_mut().zip(&before).for_each(|(sum, there)| *sum = (real(*sum) + real(*there)).to_bits());
+            values
+                .iter_mut()
+                .zip(&before)
+                .for_each(|(sum, there)| *sum = (real(*sum) + real(*there)).to_bits());
             self.done_with(before);
         }
         self.done_with(left);

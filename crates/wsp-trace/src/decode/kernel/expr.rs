@@ -1,6 +1,6 @@
 //! Typed scalar expressions of kernels.
 
-use super::{exprs, local, tile_number_type, scalar_type, view};
+use super::{exprs, local, scalar_type, tile_number_type, view};
 use crate::decode::expr::{BINARY, chain, operator};
 use crate::decode::place::At;
 use crate::wire::{Decoded, Fault, Fields, Json, codes, unknown_word};
