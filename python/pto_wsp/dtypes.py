@@ -76,8 +76,7 @@ bool_ = DType("bool", "bool", 1)
 """Truth values, a byte each: 0 and 1."""
 
 DTYPES: dict[str, DType] = {
-    d.name: d
-    for d in (f16, bf16, f8e4m3, f8e5m2, f32, f64, u8, u16, i32, u32, i64, u64, i8, i16, bool_)
+    d.name: d for d in (f16, bf16, f8e4m3, f8e5m2, f32, f64, u8, u16, i32, u32, i64, u64, i8, i16, bool_)
 }
 """All element types by name."""
 

@@ -467,7 +467,9 @@ def test_misuse_is_said():
     def large(x: In, y: Out):
         y[...] = pto.load(x) + 300
 
-    fails(large, r"300 does not fit elements of `i8`[\s\S]*-128 to 127", X.astype(np.int8), x=X.astype(np.int8))
+    fails(
+        large, r"300 does not fit elements of `i8`[\s\S]*-128 to 127", X.astype(np.int8), x=X.astype(np.int8)
+    )
 
     @kernel
     def fraction(x: In, y: Out):

@@ -225,7 +225,9 @@ def _replaced(name: str, form: Form) -> Handler:
         ]
         tile = tiles.in_place(cx, _tile(cx, bound, "tile", name), "masked", numbers, span, dst)
         fields = {
-            field: elements.word(cx, number, tile.elem, span) if ty == "f32" else scalars.expr(cx, number, ty, span)
+            field: elements.word(cx, number, tile.elem, span)
+            if ty == "f32"
+            else scalars.expr(cx, number, ty, span)
             for number, (field, ty) in zip(numbers, form.numbers, strict=True)
         }
         cx.builder.stmt(form.word, span, tile=tile.local, **fields)

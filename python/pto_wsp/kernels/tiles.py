@@ -26,8 +26,7 @@ from .scalars import expr, is_number
 from .values import Const, Number, Scalar, TileVal, Value, describe, tile_words
 
 MAX_TILE_BYTES = 16 << 20
-"""What a tile takes while a kernel runs, at most: 8 bytes per element of `f64` or an integer type, 4 per other
-element."""
+"""What a tile takes while a kernel runs, at most: 8 bytes per element of `f64` or an integer, 4 per other."""
 
 U32_MAX = 2**32 - 1
 
@@ -206,7 +205,9 @@ def binary(cx: Cx, op: str, a: Value, b: Value, at: ast.AST, dst: int | None = N
 
 
 def floor_divide(cx: Cx, a: Value, b: Value, at: ast.AST, dst: int | None = None) -> TileVal:
-    """`a // b` of integers: the quotient without its fraction, less 1 where there is one and the signs differ."""
+    """`a // b` of integers: the quotient without its fraction, less 1 where there was one and the signs
+    differ.
+    """
     span = cx.span(at)
     like = a if isinstance(a, TileVal) else b
     assert isinstance(like, TileVal)
@@ -616,12 +617,14 @@ def gather(cx: Cx, tile: TileVal, indices: TileVal, axis: int, node: ast.AST, ds
     """Elements of a tile by rows (`axis` 0) or columns (1) that another tile says."""
     span = cx.span(node)
     tile, indices = upright(cx, tile, span), upright(cx, indices, span)
-    if indices.elem not in ("f32", "f64") and (indices.elem == "bool" or not elements.is_integer(indices.elem)):
+    if indices.elem not in ("f32", "f64") and (
+        indices.elem == "bool" or not elements.is_integer(indices.elem)
+    ):
         raise cx.fault(
             codes.ELEMENTS,
             f"the indices of `pto.gather` are {tile_words(indices.shape, indices.elem)}",
             node,
-            help="indices are integers, or `f32`, which has every whole number up to 2^24: `pto.cast(indices, f32)`",
+            help="indices are integers or `f32`, which holds numbers up to 2^24: `pto.cast(indices, f32)`",
         )
     other = 1 - axis
     if not _same_extent(tile, indices, other):

@@ -125,7 +125,9 @@ def load(
         for i, d in enumerate((rows, cols))
     )
     own = param.dtype.name
-    converted = dtype is not None and dtype != own and (elements.is_integer(dtype) or elements.is_integer(own))
+    converted = (
+        dtype is not None and dtype != own and (elements.is_integer(dtype) or elements.is_integer(own))
+    )
     elem = own if converted else dtype or own
     limits = [_limit(cx, d, room[i], want[i] if want else None, span) for i, d in enumerate((rows, cols))]
     out = tiles.make(cx, param.name, (room[0], room[1], elem), full, span, None if converted else dst)
