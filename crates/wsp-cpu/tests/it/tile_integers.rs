@@ -77,7 +77,7 @@ fn program(ty: &str, to: &str, body: &str) -> String {
              VecTile<{ty}, {ROWS}, {COLS}> a; VecTile<{ty}, {ROWS}, {COLS}> b; VecTile<{to}, {ROWS}, {COLS}> t;
              VecTile<{ty}, {ROWS}, 1> column; VecTile<{ty}, 1, {COLS}> row;
              TLOAD(a, x, {{d.i, 0, 0}}); TLOAD(b, z, {{d.i, 0, 0}});
-             TLOAD(column, z, {{d.i, 0, 2}}); TLOAD(row, z, {{d.i, 1, 0}});
+             TLOAD(column, z, {{d.i, PTO_ROWS(0), 2}}); TLOAD(row, z, {{d.i, 1, 0}});
              {body}
              TSTORE(y, t, {{d.i, 0, 0}});
          }}
@@ -388,6 +388,7 @@ fn tensors_of_a_launch_and_slots_hold_integers() {
          PTO_WORKSPACE(slot, uint64_t, {ROWS}, {COLS})
          struct D {{ uint32_t i, at; }};
          struct E {{ uint32_t i, at; }};
+         PTO_TIER_DEF(T) {{ PTO_DEFAULT(first, PTO_SLOT_BYTES) }}
          PTO_KERNEL_IMPL(first) {{
              auto d = PTO_GET_DESCRIPTOR<D>();
              VecTile<int16_t, {ROWS}, {COLS}> a; VecTile<uint64_t, {ROWS}, {COLS}> wide;
@@ -401,7 +402,7 @@ fn tensors_of_a_launch_and_slots_hold_integers() {
              TCVT(b, wide); TADD(a, a, b); TSTORE(y, a, {{d.i, 0, 0}});
          }}
          PTO_DESCRIPTOR_GEN(S) {{ PTO_SCHEDULED_FOR(i) {{
-             uint32_t at = PTO_ALLOC_WS(0, i);
+             uint32_t at = PTO_ALLOC_WS(PTO_SELECT_TIER(T, i), i);
              PTO_EMIT_DESCRIPTOR(D{{ .i = i, .at = at }}); PTO_EMIT_DESCRIPTOR(E{{ .i = i, .at = at }});
          }} }}
          void go(uint32_t* lens, Tensor<int16_t> x, Tensor<int16_t> y) {{ PTO_LAUNCH(S, {{ .lens = lens, .x = x, .y = y }}); }}"
