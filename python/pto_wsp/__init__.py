@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from . import _core, errors, pto
 from .axes import Dense, DenseDyn, Ragged, Sparse
-from .dtypes import bf16, f8e4m3, f8e5m2, f16, f32, f64, i32, i64, u8, u16, u32, u64
+from .dtypes import bf16, bool_, f8e4m3, f8e5m2, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from .graphs import Block, GraphRun, TaskGraph
 from .kernels import Constexpr, In, InOut, Out, Scalar, Tile, kernel, python_kernel
 from .library import load
@@ -82,6 +82,7 @@ __all__ = [
     "TracePolicy",
     "Workload",
     "bf16",
+    "bool_",
     "combine",
     "empty",
     "errors",
@@ -90,6 +91,8 @@ __all__ = [
     "f64",
     "f8e4m3",
     "f8e5m2",
+    "i8",
+    "i16",
     "i32",
     "i64",
     "kernel",

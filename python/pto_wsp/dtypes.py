@@ -9,12 +9,15 @@ __all__ = [
     "DTYPES",
     "DType",
     "bf16",
+    "bool_",
     "dtype_of",
     "f16",
     "f32",
     "f64",
     "f8e4m3",
     "f8e5m2",
+    "i8",
+    "i16",
     "i32",
     "i64",
     "u8",
@@ -29,7 +32,7 @@ class DType:
     """An element type: its name as the IR spells it, what it holds, and its size in bytes."""
 
     name: str
-    kind: Literal["float", "int", "uint"]
+    kind: Literal["float", "int", "uint", "bool"]
     itemsize: int
 
     def __repr__(self) -> str:
@@ -37,7 +40,7 @@ class DType:
 
     @property
     def is_float(self) -> bool:
-        """True for real numbers, which are what tiles hold."""
+        """True for real numbers, False for integers and truth values."""
         return self.kind == "float"
 
 
@@ -57,6 +60,10 @@ u8 = DType("u8", "uint", 1)
 """Integers of 8 bits, without a sign."""
 u16 = DType("u16", "uint", 2)
 """Integers of 16 bits, without a sign."""
+i8 = DType("i8", "int", 1)
+"""Integers of 8 bits."""
+i16 = DType("i16", "int", 2)
+"""Integers of 16 bits."""
 i32 = DType("i32", "int", 4)
 """Integers of 32 bits."""
 u32 = DType("u32", "uint", 4)
@@ -65,9 +72,11 @@ i64 = DType("i64", "int", 8)
 """Integers of 64 bits."""
 u64 = DType("u64", "uint", 8)
 """Integers of 64 bits, without a sign."""
+bool_ = DType("bool", "bool", 1)
+"""Truth values, a byte each: 0 and 1."""
 
 DTYPES: dict[str, DType] = {
-    d.name: d for d in (f16, bf16, f8e4m3, f8e5m2, f32, f64, u8, u16, i32, u32, i64, u64)
+    d.name: d for d in (f16, bf16, f8e4m3, f8e5m2, f32, f64, u8, u16, i32, u32, i64, u64, i8, i16, bool_)
 }
 """All element types by name."""
 
@@ -80,6 +89,9 @@ _OTHER_NAMES = {
     "float8_e5m2": f8e5m2,
     "float32": f32,
     "float64": f64,
+    "bool_": bool_,
+    "int8": i8,
+    "int16": i16,
     "uint8": u8,
     "uint16": u16,
     "int32": i32,

@@ -174,7 +174,7 @@ def tensor(array: Any, *, name: str | None = None) -> Tensor:
             raise trace_error(
                 1028,
                 f"elements of format `{view.format}` have no element type here",
-                help="convert it to one of `f16 f32 f64 u8 u16 i32 u32 i64 u64`",
+                help="convert it to one of `f16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool`",
             )
     else:
         dtype = str(dtype).removeprefix("torch.")
@@ -184,8 +184,8 @@ def tensor(array: Any, *, name: str | None = None) -> Tensor:
 
 
 _FORMATS = {
-    "e": "f16", "f": "f32", "d": "f64", "B": "u8", "H": "u16", "i": "i32", "I": "u32", "l": "i64", "q": "i64",
-    "L": "u64", "Q": "u64",
+    "e": "f16", "f": "f32", "d": "f64", "?": "bool", "b": "i8", "h": "i16", "B": "u8", "H": "u16", "i": "i32",
+    "I": "u32", "l": "i64", "q": "i64", "L": "u64", "Q": "u64",
 }  # fmt: skip
 
 
@@ -300,7 +300,8 @@ def _dtype(value: Any) -> DType:
         raise trace_error(
             1028,
             f"{describe(value)} is no element type",
-            help="element types: `f16 bf16 f8e4m3 f8e5m2 f32 f64 u8 u16 i32 u32 i64 u64` of `pto_wsp`",
+            help="element types of `pto_wsp`: "
+            "`f16 bf16 f8e4m3 f8e5m2 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool_`",
         )
     return found
 

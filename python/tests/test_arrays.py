@@ -236,7 +236,7 @@ REFUSED = {
     "a number": (lambda x: 1.0, "WSP1250", "np.asarray"),
     "another object": (lambda x: object(), "WSP1250", "__dlpack__"),
     "complex numbers": (lambda x: x.astype("c8"), "WSP1251", "astype"),
-    "signed bytes": (lambda x: x.astype("i1"), "WSP1251", "astype"),
+    "signed bytes": (lambda x: x.astype("i1"), "WSP1252", "astype"),
     "objects": (lambda x: x.astype(object), "WSP1251", "astype"),
     "masked elements": (lambda x: np.ma.masked_less(x, 2), "WSP1258", "x.filled(0)"),
     "another type": (lambda x: x.astype("f8"), "WSP1252", "astype(np.float32)"),

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from pto_wsp import errors, pto
 from pto_wsp._seam import ConstexprArg, ScalarArg, ViewSpec
-from pto_wsp.dtypes import f16, f32, i32, u8
+from pto_wsp.dtypes import bool_, f16, f32, i32
 from pto_wsp.kernels import Constexpr, In, Out, Scalar, Tile, codes, kernel, python_kernel
 
 
@@ -667,7 +667,7 @@ def index_of_a_tile():
     return k
 
 
-@mistake(codes.ELEMENTS, "pto.load(table)", "table[i]")
+@mistake(codes.ELEMENTS, "pto.store", "pto.cast(tile, f32)")
 def tile_of_integers():
     @kernel
     def k(table: In, y: Out):
@@ -676,11 +676,11 @@ def tile_of_integers():
     return k
 
 
-@mistake(codes.ELEMENTS, "i32", "use `f32`")
-def tile_cast_to_integers():
+@mistake(codes.ELEMENTS, "pto.exp", "pto.cast(tile, f32)")
+def function_of_integers():
     @kernel
     def k(x: In, y: Out):
-        pto.store(y, pto.cast(pto.load(x), i32))
+        pto.store(y, pto.exp(pto.cast(pto.load(x), i32)))
 
     return k
 
@@ -885,11 +885,11 @@ def columns_that_begin_at_a_half():
     return k
 
 
-@mistake(codes.ELEMENTS, "u8", "use `f32`")
-def columns_of_bytes():
+@mistake(codes.ELEMENTS, "(64, 128)", "take `i32`")
+def columns_of_truth_values():
     @kernel
     def k(x: In, y: Out):
-        pto.store(y, pto.iota((64, 128), 0, u8))
+        pto.store(y, pto.iota((64, 128), 0, bool_))
 
     return k
 

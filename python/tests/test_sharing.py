@@ -174,13 +174,11 @@ def test_what_is_no_table_says_what_is(ids, code):
     assert code != "WSP1263" or any("int64" in help for help in refused.value.help)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "wider"), [(np.int8, "np.int32"), (np.int16, "np.int32"), (np.bool_, "np.uint8")]
-)
-def test_arrays_of_small_integers_are_refused_for_tensors_with_a_type_that_holds_them(dtype, wider):
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.bool_])
+def test_arrays_of_small_integers_are_refused_for_tensors_of_another_type(dtype):
     with pytest.raises(errors.ArgumentError) as refused:
         gathered.compile().execute(ids=[0], x=np.zeros((1, 4), dtype), y=np.zeros((1, 4), np.float32))
-    assert refused.value.code == "WSP1251" and wider in refused.value.help[0]
+    assert "np.float32" in refused.value.help[0]
 
 
 # Failures.

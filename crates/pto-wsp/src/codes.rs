@@ -34,8 +34,8 @@ Write the array again with `numpy.save` or `numpy.savez`.";
     pub UNSUPPORTED_TYPE = 506, "an array's element type is not supported",
         "\
 Arrays hold float16, float32, float64, bfloat16 (as ml_dtypes saves it, or as uint16), float8_e4m3fn (as ml_dtypes
-saves it, or as uint8), float8_e5m2, uint8, uint16, int32, uint32, int64 or uint64. int8 and int16 are not taken: save `a.astype(\"int32\")`. Nor are
-objects, text, bool, complex and structured elements: convert with `a.astype(…)`.";
+saves it, or as uint8), float8_e5m2, bool, or integers of 8 to 64 bits, int8 to uint64. Objects, text, complex and structured elements are not
+taken: convert with `a.astype(…)`.";
     pub SIZE_MISMATCH = 507, "an array's shape and its data disagree",
         "\
 The header's shape needs another number of bytes than follow it. With fewer bytes the file was cut off: write or copy

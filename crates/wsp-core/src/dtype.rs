@@ -29,11 +29,17 @@ pub enum DType {
     F8E4m3,
     /// OCP FP8 E5M2: 3 significant bits, up to 57344.
     F8E5m2,
+    /// Signed 8-bit integer.
+    I8,
+    /// Signed 16-bit integer.
+    I16,
+    /// Truth value: a byte that is 0 or 1.
+    Bool,
 }
 
 impl DType {
     /// Every element type, in the order of the enum.
-    pub const ALL: [DType; 12] = [
+    pub const ALL: [DType; 15] = [
         DType::F32,
         DType::F64,
         DType::F16,
@@ -46,13 +52,16 @@ impl DType {
         DType::U64,
         DType::F8E4m3,
         DType::F8E5m2,
+        DType::I8,
+        DType::I16,
+        DType::Bool,
     ];
 
     /// Bytes per element.
     pub const fn size(self) -> usize {
         match self {
-            DType::U8 | DType::F8E4m3 | DType::F8E5m2 => 1,
-            DType::F16 | DType::Bf16 | DType::U16 => 2,
+            DType::U8 | DType::I8 | DType::Bool | DType::F8E4m3 | DType::F8E5m2 => 1,
+            DType::F16 | DType::Bf16 | DType::U16 | DType::I16 => 2,
             DType::F32 | DType::I32 | DType::U32 => 4,
             DType::F64 | DType::I64 | DType::U64 => 8,
         }
@@ -66,6 +75,24 @@ impl DType {
     /// Whether values are real numbers of 8 or 16 bits, which tiles compute with as `f32`.
     pub const fn is_short_float(self) -> bool {
         matches!(self, DType::F16 | DType::Bf16 | DType::F8E4m3 | DType::F8E5m2)
+    }
+
+    /// The least and the largest value of an integer type, truth values as 0 and 1; none for real numbers.
+    pub const fn bounds(self) -> Option<(i128, i128)> {
+        Some(match self {
+            DType::I8 => (i8::MIN as i128, i8::MAX as i128),
+            DType::I16 => (i16::MIN as i128, i16::MAX as i128),
+            DType::I32 => (i32::MIN as i128, i32::MAX as i128),
+            DType::I64 => (i64::MIN as i128, i64::MAX as i128),
+            DType::U8 => (0, u8::MAX as i128),
+            DType::U16 => (0, u16::MAX as i128),
+            DType::U32 => (0, u32::MAX as i128),
+            DType::U64 => (0, u64::MAX as i128),
+            DType::Bool => (0, 1),
+            DType::F32 | DType::F64 | DType::F16 | DType::Bf16 | DType::F8E4m3 | DType::F8E5m2 => {
+                return None;
+            }
+        })
     }
 
     /// Its number in bytecode: its place in [`DType::ALL`].
@@ -88,6 +115,9 @@ impl DType {
             9 => DType::U64,
             10 => DType::F8E4m3,
             11 => DType::F8E5m2,
+            12 => DType::I8,
+            13 => DType::I16,
+            14 => DType::Bool,
             _ => return None,
         })
     }
@@ -107,6 +137,9 @@ impl DType {
             DType::U64 => "u64",
             DType::F8E4m3 => "f8e4m3",
             DType::F8E5m2 => "f8e5m2",
+            DType::I8 => "i8",
+            DType::I16 => "i16",
+            DType::Bool => "bool",
         }
     }
 

@@ -20,7 +20,10 @@ enum wsp_dtype {
     WSP_I64 = 8,
     WSP_U64 = 9,
     WSP_F8E4M3 = 10,
-    WSP_F8E5M2 = 11
+    WSP_F8E5M2 = 11,
+    WSP_I8 = 12,
+    WSP_I16 = 13,
+    WSP_BOOL = 14
 };
 
 /* The region of a tensor parameter. Elements of an `in` parameter are not to be written. */

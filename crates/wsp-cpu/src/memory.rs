@@ -217,8 +217,12 @@ pub(crate) fn attach(
     for (i, tensor) in plan.module.tensors.iter().enumerate() {
         let id = TensorId(i as u32);
         let bound_tensor = &bound.tensors[i];
-        if !bound_tensor.dtype.is_float() {
+        if !has_memory(plan, id, bound_tensor.dtype) {
             continue;
+        }
+        if plan.tensors[i].written {
+            // What was bound before tasks run is not what they store.
+            env.arrays[i] = None;
         }
         let layout = layout(plan, bound, sizes, slots, id);
         let held = match tensor.storage {
@@ -268,11 +272,35 @@ pub(crate) fn outline(plan: &LoweredPlan, bound: &Bound, given: Given<'_>, env: 
                 name.is_some_and(|name| plan.tensors[first.index()].written || has(&name))
             }
         };
-        if is_there && dtype.is_float() {
+        if is_there && has_memory(plan, TensorId(i as u32), dtype) {
             let layout = Layout::Strided { dims: Vec::new(), strides: Vec::new() };
             env.tensors[i] = Some(TensorMem::new(Bytes::NONE, dtype, layout));
         }
     }
+}
+
+/// Whether tiles and single elements are moved from and to a tensor: one of integers may be read as an array only.
+fn has_memory(plan: &LoweredPlan, id: TensorId, dtype: DType) -> bool {
+    dtype.is_float() || wsp_plan::is_moved(&plan.module, id)
+}
+
+/// Integers that tiles load are given as they are declared; those of an array are converted.
+fn check_type(
+    plan: &LoweredPlan,
+    bound: &Bound,
+    id: TensorId,
+    array: &Array,
+    name: &str,
+) -> Result<(), Diagnostic> {
+    let (have, want) = (array.dtype(), bound.tensors[id.index()].dtype);
+    if have == want {
+        return Ok(());
+    }
+    let tensor = &plan.module.tensors[id.index()];
+    let message = format!("array `{name}` holds {have}, but `{}` is {want}", tensor.name);
+    Err(Diagnostic::error(codes::WRONG_DTYPE, message)
+        .at(tensor.span, "declared here")
+        .help(format!("convert the array to {want}: tiles take integers of their own type")))
 }
 
 /// Takes the memory of tensors out of `env`, which may stay when what was attached goes.
@@ -309,6 +337,9 @@ fn launch_memory(
 ) -> Result<Option<Held>, Diagnostic> {
     let written = plan.tensors[id.index()].written;
     let Some(name) = in_place::array_name(plan, bound, id) else { return Ok(None) };
+    if let Some(array) = given.arrays.get(&name) {
+        check_type(plan, bound, id, array, &name)?;
+    }
     if let Some(view) = given.views.get(&name) {
         if !written || given.recording.outputs == Recording::Off {
             return Ok(Some(Held::of_view(view)));

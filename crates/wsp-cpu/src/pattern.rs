@@ -54,7 +54,7 @@ impl Fill {
 
     /// For a body that is called once; none for elements of 8 and 16 bits that have too few values for one that no body writes.
     pub(crate) fn of_one_call(dtype: DType, bytes: usize) -> Option<Fill> {
-        let is_small = matches!(dtype, DType::U8 | DType::U16 | DType::F8E4m3 | DType::F8E5m2);
+        let is_small = dtype.size() < 4 && nans(dtype).is_none();
         (!is_small).then(|| Fill::new(dtype, bytes))
     }
 

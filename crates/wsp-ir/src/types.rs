@@ -98,11 +98,11 @@ pub enum Elem {
 
 impl Elem {
     /// The type of one element as a value: `f32` for real numbers, also those whose type is known at launch only; integers of
-    /// less than 32 bits are `u32`.
+    /// less than 32 bits are `i32` where they have a sign, else `u32`.
     pub fn scalar(self) -> ScalarTy {
         match self {
-            Elem::Fixed(DType::U8 | DType::U16 | DType::U32) => ScalarTy::U32,
-            Elem::Fixed(DType::I32) => ScalarTy::I32,
+            Elem::Fixed(DType::Bool | DType::U8 | DType::U16 | DType::U32) => ScalarTy::U32,
+            Elem::Fixed(DType::I8 | DType::I16 | DType::I32) => ScalarTy::I32,
             Elem::Fixed(DType::I64) => ScalarTy::I64,
             Elem::Fixed(DType::U64) => ScalarTy::U64,
             Elem::Fixed(
@@ -112,11 +112,19 @@ impl Elem {
         }
     }
 
-    /// The type of a number that meets a tile of these elements: `f64` with `f64`, else that of one element.
+    /// Whether it is known to be one of integers or truth values.
+    pub fn is_integer(self) -> bool {
+        matches!(self, Elem::Fixed(dtype) if !dtype.is_float())
+    }
+
+    /// The type of a number that meets a tile of these elements: `f64` with `f64`, `u64` with `u64`, `i64` with other integers, whose
+    /// range it must be in, else `f32`.
     pub fn operand(self) -> ScalarTy {
         match self {
             Elem::Fixed(DType::F64) => ScalarTy::F64,
-            _ => self.scalar(),
+            Elem::Fixed(DType::U64) => ScalarTy::U64,
+            Elem::Fixed(dtype) if !dtype.is_float() => ScalarTy::I64,
+            _ => ScalarTy::F32,
         }
     }
 }

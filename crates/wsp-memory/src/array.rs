@@ -29,7 +29,8 @@ macro_rules! elements {
 }
 
 elements!(
-    f32: F32, f64: F64, half::f16: F16, half::bf16: Bf16, u8: U8, u16: U16, i32: I32, u32: U32, i64: I64, u64: U64
+    f32: F32, f64: F64, half::f16: F16, half::bf16: Bf16, u8: U8, u16: U16, i32: I32, u32: U32, i64: I64, u64: U64,
+    i8: I8, i16: I16
 );
 
 /// A dense array in row-major order. Copies share their elements until one of them is written.
@@ -204,8 +205,10 @@ impl Array {
             elements.iter().enumerate().map(fits).collect()
         }
         Some(match self.dtype {
-            DType::U8 => all(self.as_slice::<u8>()?),
+            DType::U8 | DType::Bool => all(self.as_slice::<u8>()?),
+            DType::I8 => all(self.as_slice::<i8>()?),
             DType::U16 => all(self.as_slice::<u16>()?),
+            DType::I16 => all(self.as_slice::<i16>()?),
             DType::I32 => all(self.as_slice::<i32>()?),
             DType::U32 => all(self.as_slice::<u32>()?),
             DType::I64 => all(self.as_slice::<i64>()?),

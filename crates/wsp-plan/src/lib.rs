@@ -37,7 +37,7 @@ pub use lower::{
 };
 pub use needs::Needs;
 pub use options::{CompileOptions, ParamValue};
-pub use reads::arrays_read;
+pub use reads::{arrays_read, is_moved};
 pub use source::{KernelFile, PlanSource, ProgramKind, UnitSource};
 pub use target::{DeviceModel, Target};
 pub use view_kernel::{FieldSource, ViewKernelSource, ViewShape};

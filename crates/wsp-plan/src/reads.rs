@@ -1,7 +1,7 @@
 //! Which arrays of the launch a function reads as integers.
 
 use crate::walk;
-use wsp_core::FuncId;
+use wsp_core::{FuncId, TensorId};
 use wsp_ir::{Arg, ArrayRef, ExprKind, ExtentSource, Module, StmtKind};
 use wsp_ordered::OrderedSet;
 
@@ -35,4 +35,12 @@ pub fn arrays_read(module: &Module, func: FuncId) -> Vec<ArrayRef> {
         });
     }
     arrays
+}
+
+/// Whether some function of a module moves tiles or single elements from or to a tensor.
+pub fn is_moved(module: &Module, tensor: TensorId) -> bool {
+    let mut found = false;
+    let bodies = module.functions.iter().map(|function| &function.body);
+    bodies.for_each(|body| walk::tensors(body, &mut |id, _| found |= id == tensor));
+    found
 }

@@ -8,7 +8,7 @@ use wsp_core::DType;
 use wsp_diag::{Code, Diagnostic};
 use wsp_memory::{View, ViewFault};
 use wsp_plan::Array;
-pub(crate) use wsp_trace::python::arrays::UNSUPPORTED_ELEMENT as UNSUPPORTED;
+use wsp_trace::python::arrays::UNSUPPORTED_ELEMENT as UNSUPPORTED;
 use wsp_trace::python::arrays::{BYTE_ORDER, DEVICE, LAYOUT, NOT_AN_ARRAY, REFUSED};
 
 const NO_MEMORY: Code = Code(855);
@@ -27,8 +27,6 @@ pub(crate) struct PyArray {
 /// What the elements of an array are.
 enum Element {
     Of(DType),
-    /// Integers that tables are made of and tensors are not, as the object names them.
-    Small(Integer, String),
     /// A type that no tensor can have, as the object names it.
     Other(String),
     /// A type of the other byte order.
@@ -52,7 +50,6 @@ impl IntegerArray {
         let (shared, element) = found(name, object)?;
         let (integer, what) = match element {
             Element::Of(dtype) => (Integer::of(dtype), dtype.name().to_owned()),
-            Element::Small(integer, what) => (Some(integer), what),
             Element::Swapped(what) => return Err(swapped(name, &what)),
             Element::Other(what) => (None, dtype_name(object).unwrap_or(what)),
         };
@@ -216,8 +213,6 @@ impl PyArray {
         match element {
             Element::Of(dtype) => Ok(PyArray { shared, dtype }),
             Element::Swapped(what) => Err(swapped(name, &what)),
-            Element::Small(integer, what) => Err(unsupported(name, object, what)
-                .help(format!("convert it: `{name}.astype({})`", integer.wider()))),
             Element::Other(what) => {
                 Err(unsupported(name, object, what).help(format!("convert it: `{name}.astype(np.float32)`")))
             }
@@ -230,9 +225,6 @@ pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> Option<View> {
     let (shared, element) = found(name, object).ok()?;
     let dtype = match element {
         Element::Of(dtype) => dtype,
-        // As many bytes.
-        Element::Small(integer, _) if integer.size() == 1 => DType::U8,
-        Element::Small(..) => DType::U16,
         Element::Other(_) | Element::Swapped(_) => return None,
     };
     PyArray { shared, dtype }.place(name).ok()
@@ -372,10 +364,9 @@ fn of_kind(kind: char, size: usize, order: ByteOrder, text: &str) -> Element {
         ('u', 8) => DType::U64,
         ('i', 4) => DType::I32,
         ('i', 8) => DType::I64,
-        ('i', 1) => return Element::Small(Integer::I8, text.to_owned()),
-        ('i', 2) if order == ByteOrder::NATIVE => return Element::Small(Integer::I16, text.to_owned()),
-        ('i', 2) => return Element::Swapped(text.to_owned()),
-        ('b', 1) => return Element::Small(Integer::Bool, text.to_owned()),
+        ('i', 1) => DType::I8,
+        ('i', 2) => DType::I16,
+        ('b', 1) => DType::Bool,
         _ => return Element::Other(text.to_owned()),
     };
     if order != ByteOrder::NATIVE && size > 1 {

@@ -368,6 +368,9 @@ impl Integer {
             DType::U32 => Some(Integer::U32),
             DType::I64 => Some(Integer::I64),
             DType::U64 => Some(Integer::U64),
+            DType::I8 => Some(Integer::I8),
+            DType::I16 => Some(Integer::I16),
+            DType::Bool => Some(Integer::Bool),
             DType::F16 | DType::Bf16 | DType::F32 | DType::F64 | DType::F8E4m3 | DType::F8E5m2 => None,
         }
     }
@@ -379,18 +382,6 @@ impl Integer {
             Integer::I16 | Integer::U16 => 2,
             Integer::I32 | Integer::U32 => 4,
             Integer::I64 | Integer::U64 => 8,
-        }
-    }
-
-    /// The type of NumPy that holds the same values and that tensors can have.
-    pub(crate) fn wider(self) -> &'static str {
-        match self {
-            Integer::Bool | Integer::U8 => "np.uint8",
-            Integer::U16 => "np.uint16",
-            Integer::I8 | Integer::I16 | Integer::I32 => "np.int32",
-            Integer::U32 => "np.uint32",
-            Integer::I64 => "np.int64",
-            Integer::U64 => "np.uint64",
         }
     }
 }

@@ -12,7 +12,7 @@ from typing import Any
 from .. import pto
 from ..dtypes import DType
 from ..tile_functions import FORMS, Form
-from . import codes, flow, scalars, tiles, transfer
+from . import codes, elements, flow, scalars, tiles, transfer
 from .calls import arguments, bind
 from .context import Cx
 from .exprs import evaluate
@@ -112,14 +112,12 @@ def _dtype(cx: Cx, bound: Bound, function: str) -> str | None:
     if isinstance(value, Const) and value.value is None:
         return None
     if isinstance(value, Const) and isinstance(value.value, DType):
-        if value.value.is_float:
-            return value.value.name
-        raise cx.fault(codes.ELEMENTS, f"tiles hold real numbers, not {value.value}", at, help="use `f32`")
+        return value.value.name
     raise cx.fault(
         codes.ARGUMENTS,
         f"`dtype` of `pto.{function}` must be an element type, not {describe(value)}",
         at,
-        help="write `f32`, `f64`, `f16` or `bf16`",
+        help="write `f32`, `f64`, `f16`, `bf16`, an integer type such as `i32`, or `bool_`",
     )
 
 
@@ -227,7 +225,9 @@ def _replaced(name: str, form: Form) -> Handler:
         ]
         tile = tiles.in_place(cx, _tile(cx, bound, "tile", name), "masked", numbers, span, dst)
         fields = {
-            field: scalars.expr(cx, number, tiles.number_type(tile.elem) if ty == "f32" else ty, span)
+            field: elements.word(cx, number, tile.elem, span)
+            if ty == "f32"
+            else scalars.expr(cx, number, ty, span)
             for number, (field, ty) in zip(numbers, form.numbers, strict=True)
         }
         cx.builder.stmt(form.word, span, tile=tile.local, **fields)
@@ -343,7 +343,7 @@ def _mask(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
     value = _number(cx, bound, "value", "mask")
     tile = tiles.in_place(cx, _tile(cx, bound, "tile", "mask"), "mask", [*limits.values(), value], span, dst)
     words = {name: scalars.expr(cx, number, "u32", span) for name, number in limits.items()}
-    word = scalars.expr(cx, value, tiles.number_type(tile.elem), span)
+    word = elements.word(cx, elements.default(value, tile.elem), tile.elem, span)
     cx.builder.stmt("mask", span, tile=tile.local, **words, value=word)
     return tile
 
@@ -435,6 +435,7 @@ def _check_lists(cx: Cx, values: TileVal, indices: TileVal, src: TileVal, node: 
             node,
             help="both must be f32 tiles of `(rows, k)`",
         )
+    elements.require_real(cx, "`pto.topk`", node, src)
     if src.elem == "f64":
         raise cx.fault(
             codes.ELEMENTS,

@@ -10,7 +10,7 @@ from typing import Any
 from ..dtypes import DTYPES
 from ..hints import did_you_mean
 from ..tile_functions import OPERATORS
-from . import codes, flow, logic, operators, scalars, tiles, transfer, views
+from . import codes, elements, flow, logic, operators, scalars, tiles, transfer, views
 from .context import Cx
 from .emit import Stmt
 from .source import MISSING
@@ -310,6 +310,11 @@ def binary(cx: Cx, op: str, a: Value, b: Value, at: ast.AST, dst: int | None = N
 
 
 def _tile_binary(cx: Cx, op: str, a: Value, b: Value, at: ast.AST, dst: int | None) -> Value:
+    whole = [v for v in (a, b) if isinstance(v, TileVal) and elements.is_integer(v.elem)]
+    if whole and op in ("truediv", "floordiv"):
+        return _integer_quotient(cx, op, a, b, at, dst)
+    if op in _LOGIC and whole and all(tile.elem == "bool" for tile in whole):
+        return tiles.binary(cx, _LOGIC[op], a, b, at, dst)
     if operators.SIGNS[op] in OPERATORS:
         return tiles.binary(cx, OPERATORS[operators.SIGNS[op]], a, b, at, dst)
     if op == "matmul" and isinstance(a, TileVal) and isinstance(b, TileVal):
@@ -326,6 +331,22 @@ def _tile_binary(cx: Cx, op: str, a: Value, b: Value, at: ast.AST, dst: int | No
     )
 
 
+_LOGIC = {"bitand": "min", "bitor": "max", "bitxor": "ne"}
+"""What operators are on truth values."""
+
+
+def _integer_quotient(cx: Cx, op: str, a: Value, b: Value, at: ast.AST, dst: int | None) -> Value:
+    if op == "truediv":
+        raise cx.fault(
+            codes.ELEMENTS,
+            "`/` does not apply to tiles of integers",
+            at,
+            label=f"{describe(a)} and {describe(b)}",
+            help="`//` rounds down, as in Python; for real numbers convert first: `pto.cast(tile, f64)`",
+        )
+    return tiles.floor_divide(cx, a, b, at, dst)
+
+
 def _unary(cx: Cx, node: ast.UnaryOp, dst: int | None) -> Value:
     span = cx.span(node)
     if isinstance(node.op, ast.Not):
@@ -333,6 +354,8 @@ def _unary(cx: Cx, node: ast.UnaryOp, dst: int | None) -> Value:
     value = evaluate(cx, node.operand)
     if isinstance(value, TileVal) and isinstance(node.op, ast.USub):
         return tiles.unary(cx, "neg", value, span, dst)
+    if isinstance(value, TileVal) and isinstance(node.op, ast.Invert) and value.elem == "bool":
+        return tiles.binary(cx, "eq", value, Const(0), node, dst)
     if isinstance(value, TileVal) and isinstance(node.op, ast.UAdd):
         return value
     if scalars.is_number(value) and not isinstance(node.op, ast.Invert):

@@ -58,8 +58,8 @@ def bounds(value: Number) -> tuple[int | None, int | None]:
 
 
 def expr(cx: Cx, value: Number, ty: str, span: Span) -> Expr:
-    """The number as an expression of a type: `i64`, `u32`, `i32`, `f32`, `f64` or `bool`. Conversions of
-    integers are checked.
+    """The number as an expression of a type: `i64`, `u64`, `u32`, `i32`, `f32`, `f64` or `bool`. Conversions
+    of integers are checked.
     """
     if isinstance(value, Const):
         return _literal(cx, value.value, ty, span)
@@ -93,7 +93,7 @@ def _literal(cx: Cx, value: Any, ty: str, span: Span) -> Expr:
                 help="write `math.inf` for an infinite value",
             ) from None
         return {**x, "ty": ty}
-    lo, hi = {"i64": I64, "u32": (0, 2**32 - 1), "i32": (-(2**31), 2**31 - 1)}[ty]
+    lo, hi = {"i64": I64, "u64": (0, 2**64 - 1), "u32": (0, 2**32 - 1), "i32": (-(2**31), 2**31 - 1)}[ty]
     if not lo <= value <= hi:
         raise cx.fault(
             codes.RANGE,

@@ -1,7 +1,8 @@
-"""Tile operations: shapes, broadcasting, element types, and where results go.
+"""Tile operations: shapes, broadcasting, and where results go.
 
 Arithmetic is `f32`, and `f64` where an operand is `f64`; a result is rounded to its element type, which is
-that of the operands where all have the same, else the type of the arithmetic. Every value of a tile
+that of the operands where all have the same, else the type of the arithmetic. That of integers is in their
+type. Every value of a tile
 expression lies in a local of its own. An operation writes the tile that is being assigned where it may
 (`dst`), else a temporary operand of the same type, else another tile.
 """
@@ -14,16 +15,18 @@ from dataclasses import replace
 from typing import Any
 
 from .._seam import Span
+from ..dtypes import DTYPES
 from ..tile_functions import FORMS, MIRRORED, Form
-from . import codes
+from . import codes, elements
 from .context import Cx
+from .elements import number_type, result_elem, word
 from .emit import Expr, TileTy
 from .scalars import binary as binary_number
 from .scalars import expr, is_number
 from .values import Const, Number, Scalar, TileVal, Value, describe, tile_words
 
 MAX_TILE_BYTES = 16 << 20
-"""What a tile takes while a kernel runs, at most: 8 bytes per element of `f64`, 4 per other element."""
+"""What a tile takes while a kernel runs, at most: 8 bytes per element of `f64` or an integer, 4 per other."""
 
 U32_MAX = 2**32 - 1
 
@@ -43,7 +46,7 @@ def make(
     result.
     """
     rows, cols, elem = ty
-    size = rows * cols * (8 if elem == "f64" else 4)
+    size = rows * cols * elements.cell_bytes(elem)
     if size > MAX_TILE_BYTES:
         raise cx.fault(
             codes.TOO_LARGE,
@@ -81,6 +84,9 @@ def upright(cx: Cx, tile: TileVal, span: Span, dst: int | None = None) -> TileVa
 
 def unary(cx: Cx, op: str, tile: TileVal, span: Span, dst: int | None = None) -> TileVal:
     """An element-wise function; the element type stays."""
+    if op not in elements.FOR_INTEGERS:
+        elements.require_real(cx, f"`pto.{op}`", span, tile)
+    elements.require_numbers(cx, f"`pto.{op}`", span, tile)
     tile = upright(cx, tile, span)
     out = make(cx, op, tile.ty, tile.full, span, dst, [tile])
     cx.builder.stmt("unary", span, op=op, dst=out.local, src=tile.local)
@@ -89,6 +95,7 @@ def unary(cx: Cx, op: str, tile: TileVal, span: Span, dst: int | None = None) ->
 
 def cumsum(cx: Cx, tile: TileVal, span: Span, dst: int | None = None) -> TileVal:
     """The sums of every row so far; the element type stays."""
+    elements.require_numbers(cx, "`pto.cumsum`", span, tile)
     tile = upright(cx, tile, span)
     out = make(cx, "sums", tile.ty, tile.full, span, dst, [tile])
     cx.builder.stmt("cumsum", span, dst=out.local, src=tile.local)
@@ -107,13 +114,19 @@ def cast(cx: Cx, tile: TileVal, elem: str, span: Span, dst: int | None = None) -
 
 def reduce(cx: Cx, form: Form, tile: TileVal, span: Span, dst: int | None = None) -> TileVal:
     """`row_reduce`: one column with a value per row; `col_reduce`: one row with a value per column. The
-    largest and smallest elements keep their type, sums and means of `f64` too; what else there is is `f32`.
+    largest and smallest elements keep their type, sums and means of `f64` and sums of integers too; what
+    else there is is `f32`.
     """
+    name = f"`pto.{'row' if form.word == 'row_reduce' else 'col'}{form.op}`"
+    if form.op == "mean":
+        elements.require_real(cx, name, span, tile)
+    if form.op == "sum":
+        elements.require_numbers(cx, name, span, tile)
     tile = upright(cx, tile, span)
     (rows, cols), (full_rows, full_cols) = tile.shape, tile.full
     elem = tile.elem if form.op in ("max", "min") else "f32"
     if form.op in ("sum", "mean"):
-        elem = number_type(tile.elem)
+        elem = tile.elem if elements.is_integer(tile.elem) else number_type(tile.elem)
     by_row = form.word == "row_reduce"
     ty, full = ((rows, 1, elem), (full_rows, True)) if by_row else ((1, cols, elem), (True, full_cols))
     out = make(cx, f"{'row' if by_row else 'col'}{form.op}", ty, full, span, dst)
@@ -124,7 +137,7 @@ def reduce(cx: Cx, form: Form, tile: TileVal, span: Span, dst: int | None = None
 
 def single(cx: Cx, tile: TileVal, op: str, span: Span) -> Scalar:
     """The largest (`max`), smallest (`min`) element or the sum (`sum`) of a tile, as a number."""
-    if tile.elem == "f64":
+    if tile.elem == "f64" or elements.is_integer(tile.elem):
         raise cx.fault(
             codes.ELEMENTS,
             f"`pto.{op}` of {tile_words(tile.shape, tile.elem)} would be an f32 number",
@@ -145,7 +158,7 @@ def _of_row(cx: Cx, tile: TileVal, op: str, span: Span) -> Expr:
     """The largest element (`max`), the sum (`sum`) or minus the largest (`min`) of a tile of one row."""
     ty = number_type(tile.elem)
     x: Expr = {"k": "tile_sum" if op == "sum" else "tile_max", "tile": tile.local, "s": span}
-    if ty == "f64":
+    if ty != "f32":
         x["ty"] = ty
     if op == "min":
         x = {"k": "neg", "a": x, "ty": ty, "s": span}
@@ -171,19 +184,6 @@ def valid(cx: Cx, tile: TileVal, dim: int, span: Span) -> Number:
     return Scalar({"k": "local", "id": local, "ty": "i64", "s": span}, "i64", 0, most)
 
 
-def number_type(elem: str) -> str:
-    """The type of numbers that meet a tile of these elements, which is that of its arithmetic."""
-    return "f64" if elem == "f64" else "f32"
-
-
-def result_elem(*tiles: TileVal) -> str:
-    """The element type of a result: that of all operands, else the type of the arithmetic."""
-    elems = {t.elem for t in tiles}
-    if len(elems) == 1:
-        return elems.pop()
-    return "f64" if "f64" in elems else "f32"
-
-
 def binary(cx: Cx, op: str, a: Value, b: Value, at: ast.AST, dst: int | None = None) -> TileVal:
     """An operation of the form `binary` on two operands of which one at least is a tile."""
     span = cx.span(at)
@@ -204,6 +204,31 @@ def binary(cx: Cx, op: str, a: Value, b: Value, at: ast.AST, dst: int | None = N
     return _scalar_first(cx, op, a, upright(cx, b, span), span, dst)
 
 
+def floor_divide(cx: Cx, a: Value, b: Value, at: ast.AST, dst: int | None = None) -> TileVal:
+    """`a // b` of integers: the quotient without its fraction, less 1 where there was one and the signs
+    differ.
+    """
+    span = cx.span(at)
+    like = a if isinstance(a, TileVal) else b
+    assert isinstance(like, TileVal)
+    elements.require_numbers(cx, "`//`", at, like)
+    if DTYPES[like.elem].kind == "uint":
+        return binary(cx, "div", a, b, at, dst)
+    given = [upright(cx, v, span) if isinstance(v, TileVal) else v for v in (a, b)]
+    if is_number(b) and isinstance(given[0], TileVal):
+        given[1] = _filled_like(cx, given[0], b, like.elem, span)
+    a, b = (replace(v, temp=False) if isinstance(v, TileVal) else v for v in given)
+    quotient = binary(cx, "div", a, b, at)
+    kept = replace(quotient, temp=False)
+    rest = binary(cx, "sub", a, binary(cx, "mul", kept, b, at), at)
+    left = replace(rest, temp=False)
+    zero = Const(0)
+    apart = binary(cx, "ne", binary(cx, "lt", left, zero, at), binary(cx, "lt", b, zero, at), at)
+    lower = binary(cx, "min", binary(cx, "ne", rest, zero, at), apart, at)
+    cx.release(*(v for v in given if isinstance(v, TileVal)))
+    return where(cx, lower, binary(cx, "sub", kept, Const(1), at), quotient, at, dst)
+
+
 def _emit(
     cx: Cx,
     op: str,
@@ -214,13 +239,18 @@ def _emit(
     span: Span,
     dst: int | None,
 ) -> TileVal:
-    out = make(cx, op, (*a.shape, result_elem(a, *extra)), full, span, dst, [a, *extra])
+    elem = result_elem(cx, span, a, *extra)
+    if op not in elements.ORDERING:
+        elements.require_numbers(cx, "arithmetic", span, a)
+    if elements.is_integer(elem) and op in elements.COMPARISONS:
+        elem = "bool"
+    out = make(cx, op, (*a.shape, elem), full, span, dst, [a, *extra])
     cx.builder.stmt("binary", span, op=op, dst=out.local, a=a.local, b=operand)
     return out
 
 
 def _with_scalar(cx: Cx, op: str, a: TileVal, b: Number, span: Span, dst: int | None) -> TileVal:
-    return _emit(cx, op, a, {"scalar": expr(cx, b, number_type(a.elem), span)}, [], a.full, span, dst)
+    return _emit(cx, op, a, {"scalar": word(cx, b, a.elem, span)}, [], a.full, span, dst)
 
 
 def _scalar_first(cx: Cx, op: str, a: Number, b: TileVal, span: Span, dst: int | None) -> TileVal:
@@ -229,7 +259,7 @@ def _scalar_first(cx: Cx, op: str, a: Number, b: TileVal, span: Span, dst: int |
     if op == "sub":
         # a - b = -b + a, in every bit; the step between goes to a tile that `a` cannot be read from.
         return _with_scalar(cx, "add", unary(cx, "neg", b, span), a, span, dst)
-    if isinstance(a, Const) and a.value == 1:
+    if isinstance(a, Const) and a.value == 1 and not elements.is_integer(b.elem):
         return unary(cx, "recip", b, span, dst)
     spread = _filled_like(cx, b, a, b.elem, span)
     return _emit(cx, "div", spread, {"tile": b.local}, [b], b.full, span, dst)
@@ -242,8 +272,8 @@ def _filled_like(cx: Cx, like: TileVal, value: Number, elem: str, span: Span) ->
         None if full else {"k": word, "tile": like.local, "s": span}
         for full, word in zip(like.full, ("tile_rows", "tile_cols"), strict=False)
     )
-    word = expr(cx, value, number_type(elem), span)
-    cx.builder.stmt("fill", span, dst=out.local, value=word, rows=rows, cols=cols)
+    number = word(cx, value, elem, span)
+    cx.builder.stmt("fill", span, dst=out.local, value=number, rows=rows, cols=cols)
     return out
 
 
@@ -268,12 +298,14 @@ def _two_tiles(cx: Cx, op: str, a: TileVal, b: TileVal, at: ast.AST, dst: int | 
 
 def _spread(cx: Cx, how: str, a: TileVal, like: TileVal, span: Span) -> TileVal:
     """A column, a row or one value in every column, row or element of the valid part of another tile: -0.0 +
-    a is a, in every bit.
+    a is a, in every bit; of truth values, the larger of 0 and a is.
     """
-    elem = result_elem(a, like)
-    spread = _filled_like(cx, like, Const(-0.0), elem, span)
+    whole = elements.is_integer(a.elem)
+    elem = a.elem if whole else result_elem(cx, span, a, like)
+    spread = _filled_like(cx, like, Const(0) if whole else Const(-0.0), elem, span)
     operand = _operand(cx, how, spread, a, span)
-    return _emit(cx, "add", spread, operand, [a], _kept_full(how, like, a), span, None)
+    op = "max" if elem == "bool" else "add"
+    return _emit(cx, op, spread, operand, [a], _kept_full(how, like, a), span, None)
 
 
 def where(cx: Cx, mask: TileVal, a: Value, b: Value, at: ast.AST, dst: int | None = None) -> TileVal:
@@ -281,7 +313,8 @@ def where(cx: Cx, mask: TileVal, a: Value, b: Value, at: ast.AST, dst: int | Non
     span = cx.span(at)
     mask = upright(cx, mask, span)
     a, b = (upright(cx, v, span) if isinstance(v, TileVal) else v for v in (a, b))
-    elem = result_elem(*(v for v in (a, b) if isinstance(v, TileVal)))
+    chosen = [v for v in (a, b) if isinstance(v, TileVal)]
+    elem = result_elem(cx, at, *chosen) if chosen else "f32"
     left = _whole(cx, mask, a, elem, at)
     operand, right, full = _beside(cx, mask, left, b, at)
     out = make(cx, "chosen", (*mask.shape, elem), full, span, dst, [mask, left, *right])
@@ -307,7 +340,7 @@ def _beside(
     """The right operand of a choice by a mask, its tiles, and whether all rows and columns are valid."""
     span = cx.span(at)
     if is_number(b):
-        return {"scalar": expr(cx, b, number_type(result_elem(mask, left)), span)}, [], mask.full
+        return {"scalar": _beside_number(cx, b, mask, left, span)}, [], mask.full
     assert isinstance(b, TileVal)
     how = _fit(mask, b)
     if how is None:
@@ -320,10 +353,16 @@ def _beside(
     return _operand(cx, how, left, b, span), [b], full
 
 
+def _beside_number(cx: Cx, b: Number, mask: TileVal, left: TileVal, span: Span) -> Expr:
+    if elements.is_integer(left.elem):
+        return word(cx, b, left.elem, span)
+    return expr(cx, b, "f64" if "f64" in (mask.elem, left.elem) else "f32", span)
+
+
 def clamp(cx: Cx, tile: TileVal, low: Number, high: Number, span: Span, dst: int | None = None) -> TileVal:
     """The elements within two numbers."""
     tile = upright(cx, tile, span)
-    words = [expr(cx, number, number_type(tile.elem), span) for number in (low, high)]
+    words = [word(cx, number, tile.elem, span) for number in (low, high)]
     out = make(cx, "clamped", tile.ty, tile.full, span, dst, [tile])
     cx.builder.stmt("clamp", span, dst=out.local, src=tile.local, low=words[0], high=words[1])
     return out
@@ -399,6 +438,7 @@ def matmul(cx: Cx, a: TileVal, b: TileVal, acc: TileVal | None, at: ast.AST, dst
     as it lies.
     """
     span = cx.span(at)
+    elements.require_real(cx, "`pto.matmul`", at, a, b)
     a = upright(cx, a, span)
     (m, k), (k2, n) = a.shape, b.shape
     if k != k2 and not ((k < k2 and not b.full[0]) or (k2 < k and not a.full[1])):
@@ -413,7 +453,7 @@ def matmul(cx: Cx, a: TileVal, b: TileVal, acc: TileVal | None, at: ast.AST, dst
         )
     full = (a.full[0], b.full[1])
     if acc is None:
-        elem = number_type(result_elem(a, b))
+        elem = number_type(result_elem(cx, at, a, b))
         out = make(cx, "product", (m, n, elem), full, span, dst if dst not in (a.local, b.local) else None)
     else:
         out = _accumulator(cx, acc, a, b, (m, n), at, dst)
@@ -440,7 +480,7 @@ def _accumulator(
             at,
             help=f"start with `pto.zeros(({shape[0]}, {shape[1]}))`",
         )
-    elem = number_type(result_elem(a, b))
+    elem = number_type(result_elem(cx, at, a, b))
     if acc.elem not in (elem, "f64"):
         raise cx.fault(
             codes.SHAPES,
@@ -477,9 +517,9 @@ def filled(
     sizes = (room(cx, shape[0], at), room(cx, shape[1], at))
     full = (isinstance(shape[0], Const), isinstance(shape[1], Const))
     limits = [None if known else expr(cx, n, "u32", span) for n, known in zip(shape, full, strict=False)]
-    word = expr(cx, value, number_type(elem), span)
+    number = word(cx, elements.default(value, elem), elem, span)
     out = make(cx, "full", (*sizes, elem), full, span, dst)
-    cx.builder.stmt("fill", span, dst=out.local, value=word, rows=limits[0], cols=limits[1])
+    cx.builder.stmt("fill", span, dst=out.local, value=number, rows=limits[0], cols=limits[1])
     return out
 
 
@@ -497,6 +537,10 @@ def iota(
     known = isinstance(shape[1], Const)
     cols = None if known else expr(cx, shape[1], "u32", span)
     first = expr(cx, start, "i32", span)
+    if elem == "bool":
+        raise cx.fault(
+            codes.ELEMENTS, "numbers of columns are no truth values", at, help="take `i32`, or `u8`"
+        )
     out = make(cx, "iota", (*sizes, elem), (True, known), span, dst)
     cx.builder.stmt("iota", span, dst=out.local, start=first, cols=cols)
     return out
@@ -508,6 +552,8 @@ def insert(
     """The tile with a part in it, from a row and column on."""
     span = cx.span(node)
     part = upright(cx, part, span)
+    if elements.is_integer(tile.elem) or elements.is_integer(part.elem):
+        result_elem(cx, node, tile, part)
     words = [expr(cx, number, "u32", span) for number in at]
     for dim, first in enumerate(at):
         lo = first.value if isinstance(first, Const) else 0
@@ -571,12 +617,14 @@ def gather(cx: Cx, tile: TileVal, indices: TileVal, axis: int, node: ast.AST, ds
     """Elements of a tile by rows (`axis` 0) or columns (1) that another tile says."""
     span = cx.span(node)
     tile, indices = upright(cx, tile, span), upright(cx, indices, span)
-    if indices.elem not in ("f32", "f64"):
+    if indices.elem not in ("f32", "f64") and (
+        indices.elem == "bool" or not elements.is_integer(indices.elem)
+    ):
         raise cx.fault(
             codes.ELEMENTS,
             f"the indices of `pto.gather` are {tile_words(indices.shape, indices.elem)}",
             node,
-            help="indices are `f32`, which has every whole number up to 2^24: `pto.cast(indices, f32)`",
+            help="indices are integers or `f32`, which holds numbers up to 2^24: `pto.cast(indices, f32)`",
         )
     other = 1 - axis
     if not _same_extent(tile, indices, other):
@@ -627,6 +675,13 @@ def random(
 ) -> TileVal:
     """Random numbers of a sequence: its seed, the place of the first, and the distance of rows."""
     span = cx.span(at)
+    if elements.is_integer(elem):
+        raise cx.fault(
+            codes.ELEMENTS,
+            f"random numbers are from 0 up to 1, and `{elem}` holds whole numbers",
+            at,
+            help="multiply and convert: `pto.cast(pto.random(shape, seed) * 100, i32)`",
+        )
     sizes = (room(cx, shape[0], at), room(cx, shape[1], at))
     full = (isinstance(shape[0], Const), isinstance(shape[1], Const))
     limits = [None if known else expr(cx, n, "u32", span) for n, known in zip(shape, full, strict=True)]
@@ -659,7 +714,7 @@ def concat(cx: Cx, a: TileVal, b: TileVal, axis: int, node: ast.AST, dst: int | 
     if not (a.full[other] and b.full[other]):
         _at_most(cx, a, across[1], other, node)
     target = None if dst in (a.local, b.local) else dst
-    out = filled(cx, shape, Const(0.0), result_elem(a, b), node, target)
+    out = filled(cx, shape, Const(0.0), result_elem(cx, node, a, b), node, target)
     zero = Const(0)
     for part, at in ((a, (zero, zero)), (b, (counts[0], zero) if axis == 0 else (zero, counts[0]))):
         words = [expr(cx, number, "u32", span) for number in at]
@@ -685,8 +740,9 @@ def _at_most(cx: Cx, tile: TileVal, most: Number, dim: int, node: ast.AST) -> No
 def broadcast(cx: Cx, tile: TileVal, shape: tuple[Number, Number], node: ast.AST, dst: int | None) -> TileVal:
     """One column, one row or one element, repeated to a shape."""
     tile = upright(cx, tile, cx.span(node))
-    # A product with 1 has the bits of the other factor.
-    ones = filled(cx, shape, Const(1.0), tile.elem, node, None)
+    # A product with 1 has the bits of the other factor, and so has the larger of 0 and a truth value.
+    op, one = ("max", Const(0)) if tile.elem == "bool" else ("mul", Const(1))
+    ones = filled(cx, shape, one, tile.elem, node, None)
     if _fit(ones, tile) is None:
         raise cx.fault(
             codes.SHAPES,
@@ -694,7 +750,7 @@ def broadcast(cx: Cx, tile: TileVal, shape: tuple[Number, Number], node: ast.AST
             node,
             help="what is repeated is a column of as many rows, a row of as many columns, or one element",
         )
-    return binary(cx, "mul", ones, tile, node, dst)
+    return binary(cx, op, ones, tile, node, dst)
 
 
 def room(cx: Cx, size: Number, at: ast.AST) -> int:

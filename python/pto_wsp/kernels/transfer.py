@@ -7,7 +7,7 @@ from typing import Any
 
 from .._seam import Span
 from ..dtypes import f64
-from . import codes, tiles, views
+from . import codes, elements, tiles, views
 from .context import Cx
 from .emit import Expr
 from .scalars import binary, expr, is_number
@@ -36,16 +36,18 @@ def load_element(cx: Cx, view: ViewVal, span: Span) -> Number:
             span,
             help=f"give the kernel a view of one dimension: `{param.name}=T[i]` in the workload",
         )
-    ty = {"u8": "u32", "u16": "u32"}.get(param.dtype.name, param.dtype.name)
+    ty = _NARROW.get(param.dtype.name, param.dtype.name)
     x: Expr = {"k": "load", "tensor": view.view, "index": index[0], "ty": ty, "s": span}
     lo, hi = _element_bounds(param.dtype.name)
     return Scalar(x if ty == "i64" else {"k": "cast", "a": x, "ty": "i64", "s": span}, "i64", lo, hi)
 
 
+_NARROW = {"u8": "u32", "u16": "u32", "bool": "u32", "i8": "i32", "i16": "i32"}
+"""The types that integers of less than 32 bits are read as."""
+
+
 def _element_bounds(dtype: str) -> tuple[int | None, int | None]:
-    if dtype.startswith("u"):
-        return 0, 2 ** int(dtype[1:]) - 1
-    return None, None
+    return (None, None) if dtype in ("i32", "i64") else elements.limits(dtype)
 
 
 def _word(cx: Cx, value: Number, span: Span) -> Expr:
@@ -71,16 +73,6 @@ def _writable(cx: Cx, param: ViewParam, at: ast.AST | Span) -> None:
             at,
             labels=[(param.span, "declared here")],
             help=f"declare it `{param.name}: Out`, or `InOut` when the kernel also reads it",
-        )
-
-
-def _floats(cx: Cx, param: ViewParam, at: ast.AST) -> None:
-    if not param.dtype.is_float:
-        raise cx.fault(
-            codes.ELEMENTS,
-            f"`{param.name}` holds {param.dtype} elements, and tiles hold floats",
-            at,
-            help=f"read its elements one by one: `{param.name}[i]`",
         )
 
 
@@ -117,7 +109,6 @@ def load(
     span = cx.span(at)
     param = cx.views[view.view]
     _readable(cx, param, at)
-    _floats(cx, param, at)
     if len(view.dims) > 2:
         raise cx.fault(
             codes.INDEX_FORM,
@@ -133,9 +124,13 @@ def load(
         d is None or (d.extent is not None and d.extent == room[i] and steady[i])
         for i, d in enumerate((rows, cols))
     )
-    elem = dtype or param.dtype.name
+    own = param.dtype.name
+    converted = (
+        dtype is not None and dtype != own and (elements.is_integer(dtype) or elements.is_integer(own))
+    )
+    elem = own if converted else dtype or own
     limits = [_limit(cx, d, room[i], want[i] if want else None, span) for i, d in enumerate((rows, cols))]
-    out = tiles.make(cx, param.name, (room[0], room[1], elem), full, span, dst)
+    out = tiles.make(cx, param.name, (room[0], room[1], elem), full, span, None if converted else dst)
     cx.builder.stmt(
         "load",
         span,
@@ -147,7 +142,7 @@ def load(
         rows=limits[0],
         cols=limits[1],
     )
-    return out
+    return tiles.cast(cx, out, dtype, span, dst) if converted and dtype is not None else out
 
 
 def _room(cx: Cx, view: ViewVal, dim: ViewDim | None, want: int | None, which: int, at: ast.AST) -> int:
@@ -205,7 +200,9 @@ def store(cx: Cx, view: ViewVal, value: Value, at: ast.AST, *, add: bool = False
             at,
             help="store one element with an index for every dimension: `y[i, j] = value`",
         )
-    _floats(cx, param, at)
+    _same_integers(cx, param, value, at)
+    if add:
+        elements.require_numbers(cx, "`pto.atomic_add`", at, value)
     if len(view.dims) > 2:
         raise cx.fault(
             codes.INDEX_FORM,
@@ -232,6 +229,19 @@ def store(cx: Cx, view: ViewVal, value: Value, at: ast.AST, *, add: bool = False
         **({"add": True} if add else {}),
     )
     cx.release(value)
+
+
+def _same_integers(cx: Cx, param: ViewParam, value: TileVal, at: ast.AST) -> None:
+    """Integers are stored as they are: real numbers are not rounded to them, and no type to another."""
+    here, there = value.elem, param.dtype.name
+    if here != there and (elements.is_integer(here) or elements.is_integer(there)):
+        raise cx.fault(
+            codes.ELEMENTS,
+            f"`{param.name}` holds {there} elements, and what is stored is {tile_words(value.shape, here)}",
+            at,
+            labels=[(param.span, "declared here")],
+            help=f"convert it: `pto.cast(tile, {'bool_' if there == 'bool' else there})`",
+        )
 
 
 def _fits(

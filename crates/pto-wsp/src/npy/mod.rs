@@ -257,13 +257,6 @@ impl Stream<'_> {
             Descr::Other(t) if t.ends_with('O') => {
                 (t.clone(), "an array of Python objects: give it a numeric type, `a.astype(\"float32\")`")
             }
-            Descr::Other(t) if t.ends_with("b1") => {
-                (t.clone(), "an array of bool: save it as `a.astype(\"uint8\")`")
-            }
-            Descr::Other(t) if t.ends_with("i1") || t.ends_with("i2") => (
-                t.clone(),
-                "an array of integers of 8 or 16 bits with a sign: save it as `a.astype(\"int32\")`",
-            ),
             Descr::Other(t) if t.contains('c') && !t.starts_with('[') => {
                 (t.clone(), "an array of complex numbers: save real and imaginary part apart")
             }
@@ -398,17 +391,19 @@ mod tests {
     }
 
     #[test]
-    fn integers_that_no_tensor_has_are_refused_with_the_conversion() {
-        for (descr, size, help) in
-            [("|i1", 1, "int32"), ("<i2", 2, "int32"), (">i2", 2, "int32"), ("|b1", 1, "uint8")]
-        {
-            let fault = read(&npy(&header(descr, "False", "(1,)"), &vec![1; size])).unwrap_err();
-            assert_eq!(fault.code, codes::UNSUPPORTED_TYPE);
-            assert!(fault.help[0].contains(&format!("a.astype(\"{help}\")")), "{descr}: {:?}", fault.help);
+    fn integers_of_all_sizes_and_truth_values_are_read() {
+        for (descr, size, dtype) in [
+            ("|i1", 1, DType::I8),
+            ("<i2", 2, DType::I16),
+            ("|u1", 1, DType::U8),
+            ("<u2", 2, DType::U16),
+            ("|b1", 1, DType::Bool),
+        ] {
+            let array = read(&npy(&header(descr, "False", "(1,)"), &vec![1; size])).unwrap();
+            assert_eq!((array.dtype(), array.bytes()), (dtype, &vec![1; size][..]), "{descr}");
         }
-        for (descr, size) in [("|u1", 1), ("<u2", 2)] {
-            assert!(read(&npy(&header(descr, "False", "(1,)"), &vec![1; size])).is_ok(), "{descr}");
-        }
+        let swapped = read(&npy(&header(">i2", "False", "(1,)"), &[0xFF, 0xFE])).unwrap();
+        assert_eq!(swapped.as_slice::<i16>().unwrap(), [-2]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::origin::Origin;
 use super::pairs::Pairs;
 use super::roles::{self, Inputs, Values};
 use super::spec::{dtype, number};
+use super::unit::fill_numbers;
 use crate::numbers::{Bf16, Elem as Number, F8E4m3, F8E5m2, F16, F32};
 use pto_wsp::codes;
 use wsp_core::{DType, ParamId, TensorId};
@@ -73,7 +74,9 @@ pub fn can_make(
     let Ok(recipe) = Recipe::new(module, pairs, set, known, origin) else { return false };
     entry_tensors(module).find(|(_, id)| *id == tensor).is_some_and(|(param, id)| match param.ty {
         EntryTy::Array(_) => recipe.integers(param).is_ok(),
-        _ => recipe.form(param, id).is_ok_and(|(dtype, _)| fill(dtype, &[0], &PLAIN, 0).is_some()),
+        _ => recipe
+            .form(param, id)
+            .is_ok_and(|(dtype, _)| recipe.is_plain(dtype, id) && fill(dtype, &[0], &PLAIN, 0).is_some()),
     })
 }
 
@@ -132,10 +135,18 @@ impl<'m> Recipe<'m> {
             crate::check_memory(&format!("`{}` of {dtype}{shape:?}", param.name), bytes)?;
         }
         let values = self.wanted.values.get(&param.name).unwrap_or(&PLAIN);
-        fill(dtype, &shape, values, key(self.seed, u64::from(id.0) + 1)).ok_or_else(|| {
+        let stream = key(self.seed, u64::from(id.0) + 1);
+        let made =
+            Some(()).filter(|()| self.is_plain(dtype, id)).and_then(|()| fill(dtype, &shape, values, stream));
+        made.ok_or_else(|| {
             bad(format!("`{}` of {dtype}{shape:?} cannot be made up", param.name))
                 .at(self.module.tensors[id.index()].span, "declared here")
         })
+    }
+
+    /// Whether any numbers will do: integers that are read as an array are indices, lengths and the like.
+    fn is_plain(&self, dtype: DType, id: TensorId) -> bool {
+        dtype.is_float() || wsp_plan::is_moved(self.module, id)
     }
 
     /// Type and shape of a tensor.
@@ -278,7 +289,7 @@ fn shape(module: &Module, id: TensorId, params: &[Option<Value>]) -> Result<Vec<
     tensor.dims.iter().map(extent).collect()
 }
 
-/// An array of numbers; `None` when it does not fit memory or its elements are not real numbers.
+/// An array of numbers, of integers those below 10; `None` when it does not fit memory, or for `f64`.
 pub(super) fn fill(dtype: DType, shape: &[u64], values: &Values, stream: u64) -> Option<Array> {
     let mut array = Array::zeros(dtype, shape).ok()?;
     match dtype {
@@ -287,7 +298,8 @@ pub(super) fn fill(dtype: DType, shape: &[u64], values: &Values, stream: u64) ->
         DType::Bf16 => fill_as::<Bf16>(&mut array, values, stream),
         DType::F8E4m3 => fill_as::<F8E4m3>(&mut array, values, stream),
         DType::F8E5m2 => fill_as::<F8E5m2>(&mut array, values, stream),
-        _ => return None,
+        DType::F64 => return None,
+        _ => fill_numbers(&mut array, stream),
     }
     Some(array)
 }

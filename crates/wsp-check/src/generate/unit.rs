@@ -63,12 +63,13 @@ pub fn make_tensor(
 }
 
 /// Fills integers and numbers of 8 bytes.
-fn fill_numbers(array: &mut Array, stream: u64) {
+pub(super) fn fill_numbers(array: &mut Array, stream: u64) {
     let mut draws = Draws::new(stream, 0);
     let dtype = array.dtype();
     for element in array.bytes_mut().chunks_exact_mut(dtype.size()) {
         let bytes = match dtype {
             DType::F64 => (draws.below(1 << 24) as f64 / f64::from(1 << 23) - 1.0).to_le_bytes(),
+            DType::Bool => draws.below(2).to_le_bytes(),
             _ => draws.below(INTEGERS_BELOW).to_le_bytes(),
         };
         element.copy_from_slice(&bytes[..element.len()]);

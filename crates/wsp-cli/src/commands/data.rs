@@ -159,7 +159,7 @@ fn given(
     };
     let makeable = Makeable { fill: &fill, generate: !takes_cache(module), all: !args.reads_files() };
     let mut arrays = args.read(&wanted, makeable, THE_PROGRAM)?;
-    take_bits_as_floats(&mut arrays, names(module).0.iter().map(String::as_str));
+    take_bits_as_floats(&mut arrays, real_names(module).iter().map(String::as_str));
     // An output that is made up begins with those values.
     let asked_for = |want: &Want| args.making().makes(&want.name, want.needed);
     let made = wanted.iter().filter(|want| !arrays.contains_key(&want.name) && asked_for(want));
@@ -280,6 +280,16 @@ fn takes_cache(module: &Module) -> bool {
 pub(super) fn is_extent(module: &Module, name: &str) -> bool {
     let source = module.param_named(name).map(|id| &module.params[id.index()].source);
     matches!(source, Some(ParamSource::Shape { .. }))
+}
+
+/// Names of the arrays that hold real numbers.
+pub(super) fn real_names(module: &Module) -> Vec<String> {
+    let integers = module.entry.iter().flat_map(|entry| &entry.params).filter_map(|param| match param.ty {
+        EntryTy::Tensor(Some(dtype)) if !dtype.is_float() => Some(&param.name),
+        _ => None,
+    });
+    let integers: Vec<&String> = integers.collect();
+    names(module).0.into_iter().filter(|name| !integers.contains(&name)).collect()
 }
 
 /// Names of the arrays that hold data, and of those that hold integers.

@@ -132,8 +132,19 @@ fn given(inputs: &Arrays, params: &OrderedMap<String, ParamValue>) -> Vec<u8> {
 
 /// What numpy calls the integers of a type.
 fn integer(dtype: DType) -> String {
-    let sign = if matches!(dtype, DType::I32 | DType::I64) { 'i' } else { 'u' };
-    format!("<{sign}{}", dtype.size())
+    let kind = if dtype == DType::Bool {
+        'b'
+    } else if is_signed(dtype) {
+        'i'
+    } else {
+        'u'
+    };
+    format!("<{kind}{}", dtype.size())
+}
+
+/// Whether integers of a type may be below 0.
+fn is_signed(dtype: DType) -> bool {
+    dtype.bounds().is_some_and(|(low, _)| low < 0)
 }
 
 /// The elements of an array of integers, as the nearest numbers of f64.
@@ -141,7 +152,7 @@ fn integers(array: &Array) -> Option<Vec<f64>> {
     if array.dtype().is_float() {
         return None;
     }
-    let signed = matches!(array.dtype(), DType::I32 | DType::I64);
+    let signed = is_signed(array.dtype());
     let number = |bytes: &[u8]| {
         let fill = if signed && bytes.last().is_some_and(|top| *top >= 128) { 0xFF } else { 0 };
         let mut wide = [fill; 16];

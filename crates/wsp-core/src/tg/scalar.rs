@@ -79,6 +79,9 @@ impl ScalarType {
             | DType::Bf16
             | DType::F8E4m3
             | DType::F8E5m2
+            | DType::I8
+            | DType::I16
+            | DType::Bool
             | DType::U16 => None,
         }
     }

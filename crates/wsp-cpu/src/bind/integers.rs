@@ -15,7 +15,7 @@ pub(super) fn to_u32(name: &str, array: &ArrayFact<'_>) -> Result<Arc<[u32]>, Di
 /// The elements of an integer array as the type that the program declares.
 pub(super) fn to_declared(name: &str, array: &ArrayFact<'_>, want: DType) -> Result<IntArray, Diagnostic> {
     match want {
-        DType::I32 => convert(name, array, "int32").map(IntArray::I32),
+        DType::I8 | DType::I16 | DType::I32 => convert(name, array, "int32").map(IntArray::I32),
         DType::I64 => convert(name, array, "int64").map(IntArray::I64),
         DType::U64 => convert(name, array, "uint64").map(IntArray::U64),
         _ => convert(name, array, "uint32").map(IntArray::U32),

@@ -78,7 +78,7 @@ pub struct WorkloadOptions {
     /// Fails tasks of declared kernels that leave elements of a region unwritten which their kernel declares `out`, or compute elements from
     /// what it held; these are then as they were before the task. What [`KernelCx::store`](super::KernelCx::store) replaces is written. A region whose
     /// address a body is given is filled with a pattern and compared afterwards; a function over such regions of integers or 8-bit floats is
-    /// called twice, over other patterns. Of compiled kernels regions of `u8`, `u16`, `f8e4m3` and `f8e5m2` are not looked at.
+    /// called twice, over other patterns. Of compiled kernels regions of `i8`, `i16`, `u8`, `u16`, `bool`, `f8e4m3` and `f8e5m2` are not looked at.
     pub whole_outs: bool,
     /// The claim on the views that the caller has made for this run; without it the run makes its own. One run at a time has it.
     pub claim: Option<Arc<Claim>>,

@@ -140,7 +140,7 @@ impl KernelCx<'_> {
     }
 
     /// [`view`](Self::view) for a body whose caller sees to it that no integer and no 8-bit float follows from what an `out` region holds: the
-    /// body is called once. Of `out` regions of `u8`, `u16`, `f8e4m3` and `f8e5m2` nothing is found to be unwritten then.
+    /// body is called once. Of `out` regions of `i8`, `i16`, `u8`, `u16`, `bool`, `f8e4m3` and `f8e5m2` nothing is found to be unwritten then.
     ///
     /// # Errors
     /// As [`view`](Self::view).

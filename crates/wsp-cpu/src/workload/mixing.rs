@@ -31,7 +31,7 @@ fn absorb(digest: u64, bytes: &[u8]) -> u64 {
     mix(digest)
 }
 
-/// Appends element `index` of what a task with this digest writes: reals from [1, 2), integers of any value.
+/// Appends element `index` of what a task with this digest writes: reals from [1, 2), integers of any value, 0 and 1 as truth values.
 fn element(dtype: DType, digest: u64, index: u64, into: &mut Vec<u8>) {
     let bits = mix(digest ^ index.wrapping_mul(MIX[1]));
     match dtype {
@@ -41,8 +41,9 @@ fn element(dtype: DType, digest: u64, index: u64, into: &mut Vec<u8>) {
         DType::Bf16 => into.extend((0x3F80 | (bits >> 57) as u16).to_le_bytes()),
         DType::F8E4m3 => into.push(0x38 | (bits >> 61) as u8),
         DType::F8E5m2 => into.push(0x3C | (bits >> 62) as u8),
-        DType::U8 => into.push(bits as u8),
-        DType::U16 => into.extend((bits as u16).to_le_bytes()),
+        DType::Bool => into.push(bits as u8 & 1),
+        DType::U8 | DType::I8 => into.push(bits as u8),
+        DType::U16 | DType::I16 => into.extend((bits as u16).to_le_bytes()),
         DType::I32 | DType::U32 => into.extend((bits as u32).to_le_bytes()),
         DType::I64 | DType::U64 => into.extend(bits.to_le_bytes()),
     }

@@ -10,7 +10,7 @@ use wsp_core::{FuncId, MAX_RANK, Poll, Region, TensorId};
 use wsp_diag::Diagnostic;
 use wsp_ir::verify::verify;
 use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
-use wsp_ir::{Elem, FuncKind, Storage};
+use wsp_ir::{ArrayRef, Elem, FuncKind, Storage};
 use wsp_kernel::{CodeCache, Engine, Env, KernelCode, Mode, Scratch, Trap};
 use wsp_plan::workload::modes;
 use wsp_plan::{FieldSource, ViewKernelSource, ViewShape};
@@ -33,8 +33,10 @@ pub(crate) struct ViewKernel {
 struct View {
     /// Bit `d`: dimension `d` of the region is kept.
     kept: u8,
-    /// Whether kernels may read its elements as integers.
+    /// Whether the kernel reads elements as those of an array of integers, or nothing at all of what may be one.
     integers: bool,
+    /// Whether tiles and single elements are moved from and to it.
+    memory: bool,
 }
 
 /// What a worker needs to run one kernel: its surroundings, bound to another task's regions each time.
@@ -99,14 +101,10 @@ impl ViewKernel {
             let fault = |message| named(Diagnostic::error(codes::VIEW_KERNEL, message));
             return Err(faults.into_iter().map(fault).collect());
         }
-        let env = Env { code: code.clone(), ..surroundings(&source, mode, engine) };
+        let views: Vec<View> = (0..source.views.len()).map(|v| used_view(&source, v)).collect();
+        let env = Env { code: code.clone(), ..surroundings(&source, &views, mode, engine) };
         let code = KernelCode::compile(&source.module, FuncId(0), &env);
         let code = code.map_err(|trap| vec![named(Diagnostic::from(trap))])?;
-        let view = |shape: &ViewShape| View {
-            kept: shape.keep.iter().fold(0, |kept, d| kept | 1 << d),
-            integers: is_integers(shape),
-        };
-        let views = source.views.iter().map(view).collect();
         let stored = (0..source.views.len()).filter(|v| code.stores_to(TensorId(*v as u32))).collect();
         // The code is all that runs. What it was compiled from may nest deeply, and dropping that takes as much of a stack.
         source.module.functions.clear();
@@ -147,7 +145,7 @@ impl ViewKernel {
 
     /// Surroundings for one worker.
     pub(crate) fn bound(&self, interruption: &Interruption) -> Bound {
-        let mut env = surroundings(&self.source, self.mode, self.engine);
+        let mut env = surroundings(&self.source, &self.views, self.mode, self.engine);
         env.cancel.clone_from(&interruption.cancel);
         env.poll.clone_from(&interruption.poll);
         Bound {
@@ -202,6 +200,7 @@ impl ViewKernel {
         let Bound { env, last, .. } = bound;
         let (known, extents) = &mut last[v];
         if *known == region.tensor
+            && !self.views[v].integers
             && let Some(memory) = &mut env.tensors[v]
             && tensor.bind_like(region, extents, memory)
         {
@@ -211,7 +210,8 @@ impl ViewKernel {
         let keep = &self.source.views[v].keep;
         if self.views[v].integers {
             env.arrays[v] = tensor.integers(region, keep[0]).map_err(ViewFault::NeverStored)?;
-        } else if let Some(memory) = &mut env.tensors[v] {
+        }
+        if let Some(memory) = &mut env.tensors[v] {
             tensor.bind(region, keep, memory);
             *known = region.tensor;
             *extents = std::array::from_fn(|d| region.hi[d] - region.lo[d]);
@@ -285,23 +285,31 @@ impl ViewKernel {
 
 /// Surroundings in which every view is bound to nothing yet. Parameters, which may stand for extents of views that are not
 /// known, have no values: a kernel that uses one cannot be compiled.
-fn surroundings(source: &ViewKernelSource, mode: Mode, engine: Engine) -> Env {
+fn surroundings(source: &ViewKernelSource, views: &[View], mode: Mode, engine: Engine) -> Env {
     let mut env = Env::new(&source.module, Vec::new());
     (env.mode, env.engine) = (mode, engine);
     for (v, shape) in source.views.iter().enumerate() {
         let nothing = SharedTensor::unbound(shape.dtype, shape.keep.len());
-        if is_integers(shape) {
+        if views[v].integers {
             env.arrays[v] = SharedTensor::no_integers(shape.dtype);
-        } else {
+        }
+        if views[v].memory {
             env.tensors[v] = Some(nothing);
         }
     }
     env
 }
 
-/// Whether a view is read as integers, and not by tiles.
-fn is_integers(shape: &ViewShape) -> bool {
-    shape.keep.len() == 1 && !shape.dtype.is_float()
+/// How a kernel uses a view, by its code.
+fn used_view(source: &ViewKernelSource, v: usize) -> View {
+    let (shape, tensor) = (&source.views[v], TensorId(v as u32));
+    let kept = shape.keep.iter().fold(0, |kept, d| kept | 1 << d);
+    if shape.keep.len() != 1 || shape.dtype.is_float() {
+        return View { kept, integers: false, memory: true };
+    }
+    let memory = wsp_plan::is_moved(&source.module, tensor);
+    let is_read = || wsp_plan::arrays_read(&source.module, FuncId(0)).contains(&ArrayRef::Tensor(tensor));
+    View { kept, integers: !memory || is_read(), memory }
 }
 
 /// How a module and its description disagree.

@@ -18,6 +18,7 @@ mod splits;
 mod tg;
 mod tg_examples;
 mod tiers;
+mod tile_integers;
 mod tile_words;
 mod windows;
 mod workload_aicpus;

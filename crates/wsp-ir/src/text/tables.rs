@@ -55,7 +55,8 @@ choice! {
     }
     DType {
         "f32" => F32, "f64" => F64, "f16" => F16, "bf16" => Bf16, "u8" => U8, "u16" => U16, "i32" => I32,
-        "u32" => U32, "i64" => I64, "u64" => U64, "f8e4m3" => F8E4m3, "f8e5m2" => F8E5m2,
+        "u32" => U32, "i64" => I64, "u64" => U64, "f8e4m3" => F8E4m3, "f8e5m2" => F8E5m2, "i8" => I8,
+        "i16" => I16, "bool" => Bool,
     }
     Elem { "fixed" => Fixed(dtype), "of" => Of(tensor) }
     TileRole { "vec" => Vec, "left" => Left, "right" => Right, "acc" => Acc }

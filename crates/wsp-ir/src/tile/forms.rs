@@ -4,7 +4,8 @@
 /// with their roles, the shape of the result, the work, and what is required where tiles must differ.
 ///
 /// Roles of tiles: `In` is read, `Out` written, `Sum` written or added to, `InOut` changed in places, `List` a list of largest
-/// values. Roles of numbers: `Count` and `MaybeCount` are `u32`, `Column` is `i32`, `Value` is `f64` where a tile of the operation is, else `f32`.
+/// values. Roles of numbers: `Count` and `MaybeCount` are `u32`, `Column` is `i32`, `Value` is `f64` where a tile of the operation is, else `f32`; beside a tile of
+/// integers `i64`, or `u64`.
 macro_rules! tile_forms {
     ($then:ident) => {
         $then! {
@@ -24,7 +25,8 @@ macro_rules! tile_forms {
             } [gives AtMost(rows), AtMost(cols); work Each(dst)]
 
             /// `TSTORE(tensor, src, {…})`: the valid part; past the end of the tensor, or of `rows` or `cols`, stops the run.
-            /// `TSTORE_ATOMIC_ADD`: the valid part is added, in `f64`, to what is there, and rounded once to the elements of the tensor.
+            /// `TSTORE_ATOMIC_ADD`: the valid part is added, in `f64`, to what is there, and rounded once to the elements of the tensor; integers
+            /// wrap.
             Store "store" {
                 /// Destination.
                 tensor: TensorId = To,
@@ -135,7 +137,7 @@ macro_rules! tile_forms {
                 dst: T = Out,
                 /// What is taken from.
                 src: T = In,
-                /// Rows or columns of `src`, counted from 0, as real numbers.
+                /// Rows or columns of `src`, counted from 0, as real numbers or integers.
                 indices: T = In,
                 /// Indices are rows; else they are columns.
                 by_row: bool = Flag,

@@ -4,6 +4,7 @@
 //! type a number has, what shape a result has, and how much there is to do follow from that list. An element-wise function or
 //! a reduction is an operation of a form, and a row of the table.
 
+mod elements;
 mod forms;
 mod op;
 mod python;
@@ -11,6 +12,7 @@ mod special;
 mod table;
 mod ty;
 
+pub use elements::{ElementFault, check_elements};
 pub(crate) use forms::tile_forms;
 pub use op::TileOp;
 pub use table::{
@@ -137,8 +139,8 @@ pub trait TileSource<T, E, P> {
 
     /// A tile.
     fn tile(&mut self, field: &'static str) -> Result<T, Self::Error>;
-    /// A number of a type; where that is `f32`, it meets the tiles of the operation, and is `f64` where
-    /// [`Elem::operand`](crate::Elem::operand) is for one of them.
+    /// A number of a type. Where that is `f32`, it meets the tiles of the operation: it is of type [`Elem::operand`](crate::Elem::operand) of
+    /// the tile that comes last before it where that holds integers, else `f64` where it is that for one of them.
     fn number(&mut self, field: &'static str, ty: ScalarTy) -> Result<E, Self::Error>;
     /// A number of a type that may be left out.
     fn optional(&mut self, field: &'static str, ty: ScalarTy) -> Result<Option<E>, Self::Error>;

@@ -187,7 +187,8 @@ macro_rules! declare {
         ///
         /// A tile has a capacity (its type) and a valid part `rows × cols`. Operations read and write valid parts only; a
         /// destination's valid part becomes that of the result, which must fit its capacity. Arithmetic is in `f64` where a tile of
-        /// the operation has such elements, else in `f32`; a result is rounded to the element type of its destination.
+        /// the operation has such elements, else in `f32`; a result is rounded to the element type of its destination. That of integers wraps;
+        /// which tiles may hold integers is in [`check_elements`](crate::check_elements).
         ///
         /// `T` is a tile, `E` a number, `P` a place in a tensor: variables and expressions in the IR, what they were resolved to
         /// in a kernel that runs.

@@ -30,7 +30,8 @@ pub(super) const CAST: PythonForm = function(
     "cast",
     "tile: Tile, dtype: DType",
     "Tile",
-    "The values rounded to another element type, to nearest, ties to even.",
+    "The values rounded to another element type, to nearest, ties to even.\n\n\
+     Integers wrap; real numbers that become integers lose their fraction, and one that does not fit then stops the run.",
 );
 
 pub(super) const LOAD: PythonForm = function(
@@ -42,7 +43,7 @@ pub(super) const LOAD: PythonForm = function(
      or what `shape = (rows, columns)` says: constants, or integers with a bound. What lies past the end of the \
      view is not valid. A view of one dimension is one row, or one column with `shape=(n, 1)`; `view.T` loads \
      transposed. `dtype` converts while loading; without it tiles have the type of the view.\n\n\
-     Errors: an unknown extent without `shape`, a view of integers, an `Out` view.",
+     Errors: an unknown extent without `shape`, an `Out` view.",
 );
 
 pub(super) const STORE: PythonForm = function(
@@ -58,7 +59,7 @@ pub(super) const ATOMIC_ADD: PythonForm = function(
     "view: View, tile: Tile",
     "None",
     "Adds the valid part of a tile to what is there, from the first element of the view on, which is an `InOut`.\n\n\
-     Each sum is computed in `f64` and rounded once to the type of the view. Tasks that add to the same elements do so one after the \
+     Each sum is computed in `f64` and rounded once to the type of the view; of integers it wraps. Tasks that add to the same elements do so one after the \
      other, in the order in which the workload has them, so that a sum has the same bits with any schedule. Errors are those of `store`.",
 );
 
@@ -155,7 +156,7 @@ pub(super) const GATHER: PythonForm = function(
     "tile: Tile, indices: Tile, axis: int = 1",
     "Tile",
     "With `axis=1`, the element of the same row and of the column that `indices` says; with `axis=0`, of the same column and of that row.\n\n\
-     `indices` is an `f32` or `f64` tile of whole numbers, such as `rowargmax`, `topk` and `iota` give. It has the rows of `tile` (`axis=1`) or its columns \
+     `indices` is a tile of integers, or an `f32` or `f64` tile of whole numbers, such as `rowargmax`, `topk` and `iota` give. It has the rows of `tile` (`axis=1`) or its columns \
      (`axis=0`), and its shape is that of the result. An index that is no whole number, or past what is valid of `tile`, stops the run.",
 );
 

@@ -409,7 +409,7 @@ tile_ops! {
             "the sum of every element and those before it in its row, added from the first on";
         "gather" [pto("TGATHER", WITH_INDICES), PtoWord { name: "TGATHER_ROWS", args: WITH_INDICES, flag: Some("by_row") }] [GATHER]
             "the element of `src` in the same row and the column that the index says; with `TGATHER_ROWS` in the same column and that row. \
-             Indices are a `float` or `double` tile, counted from 0: one that is no whole number or past the end is a fault";
+             Indices are a tile of `float`, `double` or integers, counted from 0: one that is no whole number or past the end is a fault";
         "reshape" [pto("TRESHAPE", &["dst", "src", "[rows]", "[cols]"])] [RESHAPE]
             "the elements of `src`, row by row, as `rows × cols`, which must be as many; without these numbers, as the capacity of `dst`";
         "random" [pto("TRANDOM", &["dst", "seed", "first", "pitch", "[rows]", "[cols]"])] [RANDOM]

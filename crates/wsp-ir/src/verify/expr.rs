@@ -471,7 +471,7 @@ impl<'m> Checker<'m> {
     }
 
     /// A tensor that the function being checked loads from or stores to.
-    fn used_tensor(&mut self, id: TensorId, span: Span) -> Option<&'m Tensor> {
+    pub(super) fn used_tensor(&mut self, id: TensorId, span: Span) -> Option<&'m Tensor> {
         let tensor = self.lookup(&self.module.tensors, id.index(), "tensor", span)?;
         if let Some(function) = self.function.filter(|_| !self.module.kernel_entries.is_empty()) {
             self.tensors.push((function, id, span));
@@ -501,8 +501,8 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// A tensor that tiles and single elements can be moved to and from.
-    pub(super) fn float_tensor(&mut self, id: TensorId, span: Span) -> Option<&'m Tensor> {
+    /// A tensor that single elements of real numbers can be moved to and from.
+    fn float_tensor(&mut self, id: TensorId, span: Span) -> Option<&'m Tensor> {
         let tensor = self.used_tensor(id, span)?;
         let float = match tensor.elem {
             Elem::Fixed(dtype) => dtype.is_float(),

@@ -66,13 +66,8 @@ fn check_local<'m>(cx: &mut Checker<'m>, function: &'m Function, index: usize, l
             cx.require(kernel, rule::SIGNATURE, local.span, || {
                 format!("tile `{name}` stands outside a kernel")
             });
-            match tile.elem {
-                Elem::Fixed(dtype) => cx.require(dtype.is_float(), rule::TILE, local.span, || {
-                    format!("tile `{name}` must have float elements, not `{dtype}`")
-                }),
-                Elem::Of(tensor) => {
-                    cx.lookup(&cx.module.tensors, tensor.index(), "tensor", local.span);
-                }
+            if let Elem::Of(tensor) = tile.elem {
+                cx.lookup(&cx.module.tensors, tensor.index(), "tensor", local.span);
             }
             cx.launch_int(&tile.rows, "the rows of a tile");
             cx.launch_int(&tile.cols, "the columns of a tile");

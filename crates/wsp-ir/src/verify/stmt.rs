@@ -7,7 +7,7 @@ use crate::{
     StmtKind,
 };
 use wsp_core::words::counted;
-use wsp_core::{AxisId, DType, LocalId, StructId};
+use wsp_core::{AxisId, LocalId, StructId};
 use wsp_diag::Span;
 
 /// The innermost loop around a statement.
@@ -99,7 +99,7 @@ impl<'m> Checker<'m> {
             StmtKind::StoreScalar { tensor, index, value } => {
                 index.iter().for_each(|e| self.expr(e, ExprPlace::Body));
                 let Some(elem) = self.element(*tensor, index, span) else { return };
-                let narrow = matches!(elem, Elem::Fixed(DType::U8 | DType::U16));
+                let narrow = matches!(elem, Elem::Fixed(dtype) if !dtype.is_float() && dtype.size() < 4);
                 self.require(!narrow, rule::TILE, span, || "integers of less than 32 bits are not stored".into());
                 self.typed(value, elem.scalar(), rule::OPERAND, "the value stored");
             }

@@ -37,7 +37,7 @@ pub(crate) enum TileInst {
     RowScalar {
         op: ReduceOp,
         tile: usize,
-        /// `f32` or `f64`.
+        /// `f32`, `f64`, or of a tile of integers `i64` or `u64`.
         ty: ScalarTy,
     },
     Rows(usize),
@@ -131,7 +131,7 @@ pub(crate) struct TileStep {
     pub(super) writes: [u32; 2],
     /// Elements of its result, or products of a matrix product, at most.
     pub(super) work: u64,
-    /// Whether it computes in `f64`: one of its tiles has such elements. Loads and stores do not compute.
+    /// Whether it computes in `f64` or integers: one of its tiles has such elements. Loads and stores do not compute.
     pub(super) wide: bool,
 }
 
@@ -158,12 +158,12 @@ impl TileStep {
     }
 }
 
-/// Whether an operation computes in `f64`.
+/// Whether an operation computes in `f64` or integers.
 pub(super) fn is_wide(op: &TileCode, tiles: &[TileDecl]) -> bool {
     let mut wide = false;
     op.each(&mut |part| {
         if let Part::Tile(tile, _) = part {
-            wide |= tiles.get(*tile).is_some_and(|tile| tile.elem == DType::F64);
+            wide |= tiles.get(*tile).is_some_and(|tile| TileDecl::is_wide(tile.elem));
         }
     });
     wide && op.tensor().is_none()
@@ -189,6 +189,11 @@ pub(crate) struct TileDecl {
 impl TileDecl {
     /// Bytes of an element's value while a kernel runs.
     pub(crate) fn cell_bytes(elem: DType) -> u64 {
-        if elem == DType::F64 { 8 } else { 4 }
+        if TileDecl::is_wide(elem) { 8 } else { 4 }
+    }
+
+    /// Whether values have 64 bits while a kernel runs: `f64` and integers.
+    pub(crate) fn is_wide(elem: DType) -> bool {
+        elem == DType::F64 || !elem.is_float()
     }
 }

@@ -179,8 +179,8 @@ impl TileRun<'_> {
             }
             TileInst::RowScalar { op, tile, ty } => {
                 return Ok(match (tiles.is_wide(tile), ty) {
-                    (true, ScalarTy::F64) => tiles.wide_row_scalar(op, tile)?.to_bits(),
-                    (true, _) => bits32(tiles.wide_row_scalar(op, tile)? as f32),
+                    (true, ScalarTy::F32) => bits32(f64::from_bits(tiles.wide_row_scalar(op, tile)?) as f32),
+                    (true, _) => tiles.wide_row_scalar(op, tile)?,
                     (false, _) => bits32(tiles.row_scalar(op, tile)?),
                 });
             }

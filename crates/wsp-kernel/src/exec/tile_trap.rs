@@ -3,13 +3,13 @@
 use super::tile_code::{TileDecl, TileInst};
 use super::tile_run::{PastEnd, TileRun};
 use super::trap::{
-    TENSOR_BOUNDS, TILE_CAPACITY, TILE_ELEMENT, TILE_INDEX, TILE_SHAPE, TILE_SIZE, TILE_UNWRITTEN,
-    never_stored,
+    DIVISION_BY_ZERO, LOSSY_CONVERSION, TENSOR_BOUNDS, TILE_CAPACITY, TILE_ELEMENT, TILE_INDEX, TILE_SHAPE,
+    TILE_SIZE, TILE_UNWRITTEN, never_stored,
 };
 use crate::Trap;
 use crate::memory::{Fault, Shape};
-use wsp_core::limits;
 use wsp_core::words::{by_count, counted};
+use wsp_core::{DType, limits};
 use wsp_diag::Span;
 use wsp_ir::{Operand, TileOp};
 
@@ -23,10 +23,6 @@ pub(crate) fn declaration(decl: &TileDecl, fault: Fault, span: Span) -> Trap {
             limits::MAX_TILE_BYTES,
             bytes = counted(bytes, "byte")
         )),
-        Fault::NotFloat { dtype } => {
-            Trap::new(TILE_ELEMENT, format!("tile `{}` would hold `{dtype}` elements", decl.name), span)
-                .note("tiles hold real numbers only")
-        }
         other => Trap::internal(format!("tile `{}`: {other:?}", decl.name), span),
     }
 }
@@ -147,8 +143,25 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
         Fault::NotFloat { dtype } => {
             let name = tensor_name(inst, run);
             Trap::new(TILE_ELEMENT, format!("`{name}` holds `{dtype}` elements"), span)
-                .note("tiles hold real numbers only")
+                .note("integers are loaded to and stored from tiles of their own type")
         }
+        Fault::DivisionByZero { at } => {
+            Trap::new(DIVISION_BY_ZERO, "division by zero in a tile of integers", span)
+                .note(format!("the quotient is in row {} and column {}", at.rows, at.cols))
+        }
+        Fault::NoInteger { at, value, dtype } => {
+            let value = f64::from_bits(value);
+            Trap::new(LOSSY_CONVERSION, format!("{value} does not fit elements of `{dtype}`"), span)
+                .note(format!("the element is in row {} and column {}", at.rows, at.cols))
+                .note(range(dtype))
+                .help("limit the numbers first, `TCLAMP`, and replace NaN, `TSEL`")
+        }
+        Fault::NumberRange { value, dtype } => Trap::new(
+            LOSSY_CONVERSION,
+            format!("the number {value} does not fit elements of `{dtype}`"),
+            span,
+        )
+        .note(range(dtype)),
         Fault::IndexTooLarge { index } => {
             Trap::new(TILE_CAPACITY, format!("index {index} is too large for a tile of indices"), span)
                 .note("from 16777216 = 2^24 on, `float` does not hold every whole number")
@@ -177,6 +190,12 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
             Trap::internal(format!("access to `{}`: {fault:?}", tensor_name(inst, run)), span)
         }
     }
+}
+
+/// The numbers of an integer type.
+fn range(dtype: DType) -> String {
+    let (low, high) = dtype.bounds().unwrap_or_default();
+    format!("they hold whole numbers from {low} to {high}")
 }
 
 fn shape_message(inst: &TileInst, run: &TileRun<'_>) -> String {

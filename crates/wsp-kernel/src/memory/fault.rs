@@ -92,7 +92,7 @@ pub enum Fault {
         /// Bytes of the array.
         bytes: u64,
     },
-    /// Tiles hold real numbers; the array holds integers.
+    /// The array holds integers, and what is moved real numbers or integers of another type, or the other way round.
     NotFloat {
         /// Element type of the array.
         dtype: DType,
@@ -131,6 +131,27 @@ pub enum Fault {
         extent: u32,
         /// Indices are rows.
         by_row: bool,
+    },
+    /// A division of integers by 0.
+    DivisionByZero {
+        /// Row and column of the quotient.
+        at: Shape,
+    },
+    /// A real number that becomes an element of integers, and does not fit.
+    NoInteger {
+        /// Row and column of the element.
+        at: Shape,
+        /// The bits of the number, an `f64`.
+        value: u64,
+        /// The type of the elements.
+        dtype: DType,
+    },
+    /// A number that meets a tile of integers, and that its elements do not hold.
+    NumberRange {
+        /// The number.
+        value: i128,
+        /// The type of the elements.
+        dtype: DType,
     },
     /// An operand's valid part does not have the shape that the operation needs.
     ShapeMismatch {

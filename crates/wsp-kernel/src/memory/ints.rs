@@ -14,7 +14,7 @@ pub struct Series {
     pub stride: usize,
 }
 
-/// Integers where they lie. Those of less than 32 bits are read as `uint32_t`.
+/// Integers where they lie. Those of less than 32 bits are read as `int32_t` where they have a sign, else as `uint32_t`.
 impl TensorMem<Series> {
     /// Elements of which the first begins with these bytes; none when the type is no integer type. They need no alignment.
     ///
@@ -52,7 +52,7 @@ impl TensorMem<Series> {
     /// The type that elements are read as.
     pub fn ty(&self) -> ScalarTy {
         match self.dtype {
-            DType::I32 => ScalarTy::I32,
+            DType::I8 | DType::I16 | DType::I32 => ScalarTy::I32,
             DType::I64 => ScalarTy::I64,
             DType::U64 => ScalarTy::U64,
             _ => ScalarTy::U32,
@@ -87,7 +87,7 @@ impl TensorMem<Series> {
     /// When there are fewer.
     pub(crate) fn values(&self, count: usize) -> impl Iterator<Item = i128> + '_ {
         assert!(count <= self.layout.count, "no more elements should be asked for than there are");
-        let signed = matches!(self.dtype, DType::I32 | DType::I64);
+        let signed = matches!(self.dtype, DType::I8 | DType::I16 | DType::I32 | DType::I64);
         let value = move |bits: u64| if signed { i128::from(bits.cast_signed()) } else { i128::from(bits) };
         (0..count).filter_map(|index| self.bits(index)).map(value)
     }

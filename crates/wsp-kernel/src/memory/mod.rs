@@ -24,6 +24,7 @@ pub use ints::Series;
 pub use layout::{Layout, Paged};
 pub(crate) use locate::{Clip, MAX_INDICES, Window};
 pub(crate) use prefetch::prefetch_bytes;
+pub(crate) use scalar::{read_integer, write_integer};
 pub use tensor::TensorMem;
 pub(crate) use view::RowsView;
 use view::Segment;

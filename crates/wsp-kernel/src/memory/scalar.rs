@@ -13,6 +13,9 @@ pub(crate) unsafe fn read_integer(ptr: *const u8, dtype: DType) -> u64 {
     unsafe {
         match dtype {
             DType::U8 => u64::from(ptr.read()),
+            DType::Bool => u64::from(ptr.read() != 0),
+            DType::I8 => i64::from(ptr.cast::<i8>().read()) as u64,
+            DType::I16 => i64::from(ptr.cast::<i16>().read_unaligned()) as u64,
             DType::U16 => u64::from(ptr.cast::<u16>().read_unaligned()),
             DType::I32 => i64::from(ptr.cast::<i32>().read_unaligned()) as u64,
             DType::U32 => u64::from(ptr.cast::<u32>().read_unaligned()),
@@ -20,6 +23,16 @@ pub(crate) unsafe fn read_integer(ptr: *const u8, dtype: DType) -> u64 {
             DType::F32 | DType::F64 | DType::F16 | DType::Bf16 | DType::F8E4m3 | DType::F8E5m2 => 0,
         }
     }
+}
+
+/// Writes an integer from slot form; of types of less than 64 bits the low bits.
+///
+/// # Safety
+/// `ptr` is valid for a write of one element of type `dtype`, which has at most 8 bytes; it need not be aligned.
+pub(crate) unsafe fn write_integer(ptr: *mut u8, dtype: DType, bits: u64) {
+    let bytes = bits.to_le_bytes();
+    // SAFETY: the caller's promise; there are 8 bytes to copy from.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), ptr, dtype.size().min(8)) };
 }
 
 impl TensorMem {
@@ -63,10 +76,8 @@ impl TensorMem {
     /// The faults of the index.
     pub(crate) fn store_integer(&self, index: &[u32], bits: u64) -> Result<(), Fault> {
         let ptr = self.locate_element(index)?;
-        let bytes = bits.to_le_bytes();
-        // SAFETY: `locate_element` checked that an element of this size, at most 8 bytes, lies in the array, which is writable when
-        // a function stores to it.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), ptr, self.dtype().size().min(8)) };
+        // SAFETY: `locate_element` checked that the element lies in the array, which is writable when a function stores to it.
+        unsafe { write_integer(ptr, self.dtype(), bits) };
         self.note_store(ptr);
         Ok(())
     }

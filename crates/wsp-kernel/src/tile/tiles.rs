@@ -21,8 +21,8 @@ pub(crate) struct Tiles {
     pub(super) spare: Buffer,
     /// Packed operands of a matrix product, a copied row.
     pub(super) scratch: Buffer,
-    /// Values of operations on tiles of `f64`, to be used again.
-    pub(super) idle: Vec<Vec<f64>>,
+    /// Words of operations on tiles of `f64` and integers, to be used again.
+    pub(super) idle: Vec<Vec<u64>>,
     /// Candidates of a selection.
     pub(super) candidates: Vec<(f32, i32)>,
     /// Where a load finds its rows, before the destination is touched.
@@ -68,8 +68,9 @@ pub(super) struct Tile {
     pub(super) in_place: bool,
     /// Rows of [`stride_of`] floats; no memory before the first write.
     pub(super) buffer: Buffer,
-    /// The valid part of a tile of `f64`, row by row; it has no `buffer` and never a `view`.
-    pub(super) values: Vec<f64>,
+    /// The valid part of a tile of `f64` or integers, row by row: the bits of each element, of integers as slots have them. It has no
+    /// `buffer` and never a `view`.
+    pub(super) values: Vec<u64>,
     /// Rows in an array; contiguous columns of a type that is exact in `elem`.
     pub(super) view: RowsView,
     /// The rows after those of `view`, which the next load probably wants.
@@ -134,13 +135,10 @@ impl Tiles {
     /// Adds an empty tile. Its memory is taken at the first write, rows of `f32` padded to 64 bytes.
     ///
     /// # Errors
-    /// `TileTooLarge`, and `NotFloat` for an integer element type.
+    /// `TileTooLarge`.
     pub(crate) fn add(&mut self, capacity: Shape, elem: DType) -> Result<usize, Fault> {
-        if !elem.is_float() {
-            return Err(Fault::NotFloat { dtype: elem });
-        }
         let row = match elem {
-            DType::F64 => u64::from(capacity.cols) * size_of::<f64>() as u64,
+            _ if elem == DType::F64 || !elem.is_float() => u64::from(capacity.cols) * size_of::<u64>() as u64,
             _ => u64::from(capacity.cols).next_multiple_of(ROW_ALIGN as u64) * size_of::<f32>() as u64,
         };
         let bytes = row.saturating_mul(u64::from(capacity.rows));

@@ -13,7 +13,7 @@ impl Tiles {
     /// function also stores to the array.
     ///
     /// # Errors
-    /// `NotFloat` for an array of integers, and those of [`TensorMem::locate`].
+    /// `NotFloat` for integers of another type than the tile's, and those of [`TensorMem::locate`].
     pub(crate) fn load(
         &mut self,
         dst: usize,
@@ -24,9 +24,7 @@ impl Tiles {
         allow_view: bool,
     ) -> Result<(), Fault> {
         let dtype = mem.dtype();
-        if !dtype.is_float() {
-            return Err(Fault::NotFloat { dtype });
-        }
+        self.check_moves(dst, dtype)?;
         let capacity = self.tiles[dst].capacity;
         let want = Shape::new(
             rows.unwrap_or(u32::MAX).min(capacity.rows),
@@ -69,15 +67,19 @@ impl Tiles {
         Ok(())
     }
 
+    /// Real numbers are rounded on their way; integers are moved as they are.
+    fn check_moves(&self, tile: usize, dtype: DType) -> Result<(), Fault> {
+        let elem = self.tiles[tile].elem;
+        let fits = elem == dtype || (elem.is_float() && dtype.is_float());
+        if fits { Ok(()) } else { Err(Fault::NotFloat { dtype }) }
+    }
+
     /// Finds the place of what is valid of a tile.
     ///
     /// # Errors
-    /// `NotFloat` for an array of integers, and those of [`TensorMem::locate`] with [`Clip::Strict`].
+    /// `NotFloat` for integers of another type than the tile's, and those of [`TensorMem::locate`] with [`Clip::Strict`].
     pub(crate) fn locate_store(&mut self, mem: &TensorMem, src: usize, at: Window<'_>) -> Result<(), Fault> {
-        let dtype = mem.dtype();
-        if !dtype.is_float() {
-            return Err(Fault::NotFloat { dtype });
-        }
+        self.check_moves(src, mem.dtype())?;
         let shape = self.tiles[src].shape;
         mem.locate(at, shape, Clip::Strict, &mut self.found)
     }

@@ -116,11 +116,7 @@ impl<'a> Sema<'a> {
         if ty.indirection == Indirection::None {
             match self.head(ty)? {
                 Head::Element(dtype) => return Ok(dtype),
-                Head::Scalar(scalar) => {
-                    if let Some(dtype) = dtype_of(scalar) {
-                        return Ok(dtype);
-                    }
-                }
+                Head::Scalar(scalar) => return Ok(dtype_of(scalar)),
                 _ => {}
             }
         }
@@ -329,7 +325,10 @@ impl<'a> Sema<'a> {
     /// Single elements can be stored to the tensor.
     pub(crate) fn check_stored(&mut self, id: TensorId, span: Span) -> Res<TensorId> {
         let tensor = &self.module.tensors[id.index()];
-        let Elem::Fixed(dtype @ (DType::U8 | DType::U16)) = tensor.elem else { return Ok(id) };
+        let Elem::Fixed(dtype) = tensor.elem else { return Ok(id) };
+        if dtype.is_float() || dtype.size() >= 4 {
+            return Ok(id);
+        }
         let message = format!("elements of `{dtype}` are not stored one by one");
         let d = Diagnostic::error(codes::TYPE_MISMATCH, message)
             .at(span, "a tensor of real numbers, or of integers of 32 or 64 bits, is needed here");

@@ -166,9 +166,7 @@ impl<'a> Sema<'a> {
             Head::Tensor if by_value => match ty.element() {
                 Some(t) => match self.head(&t)? {
                     Head::Element(dtype) => Ok(EntryTy::Tensor(Some(dtype))),
-                    Head::Scalar(scalar) if dtype_of(scalar).is_some() => {
-                        Ok(EntryTy::Tensor(dtype_of(scalar)))
-                    }
+                    Head::Scalar(scalar) => Ok(EntryTy::Tensor(Some(dtype_of(scalar)))),
                     _ => Err(self.not_allowed(
                         t.span,
                         "not a type of elements",
@@ -184,7 +182,7 @@ impl<'a> Sema<'a> {
             Head::Cache if by_value => Ok(EntryTy::PagedKvCache),
             Head::Scalar(scalar) if by_value => Ok(EntryTy::Scalar(scalar)),
             Head::Scalar(scalar) if scalar.is_int() => Ok(EntryTy::Array(scalar)),
-            Head::Scalar(scalar) if scalar.is_float() => Ok(EntryTy::Tensor(dtype_of(scalar))),
+            Head::Scalar(scalar) if scalar.is_float() => Ok(EntryTy::Tensor(Some(dtype_of(scalar)))),
             Head::Element(dtype) if !by_value => Ok(EntryTy::Tensor(Some(dtype))),
             _ => Err(self.not_allowed(
                 ty.span,

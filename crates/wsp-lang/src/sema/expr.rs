@@ -302,7 +302,7 @@ impl Sema<'_> {
             Head::Struct(id) => self.module.structs[id.index()].fields.len() * 4,
             Head::Element(dtype) => dtype.size(),
             Head::Scalar(ScalarTy::Bool) => 1,
-            Head::Scalar(scalar) => dtype_of(scalar).map_or(1, wsp_core::DType::size),
+            Head::Scalar(scalar) => dtype_of(scalar).size(),
             _ => {
                 return Err(self.not_allowed(
                     ty.span,

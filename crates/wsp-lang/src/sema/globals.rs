@@ -197,7 +197,7 @@ impl<'a> Sema<'a> {
     fn field_bytes(&mut self, field: &ast::Workspace) -> Res<Expr> {
         const WHAT: &str = "the size of a workspace";
         let mut b = Body::new(BodyKind::Launch(WHAT));
-        let Elem::Fixed(dtype) = self.float_element(&mut b, &field.elem)? else {
+        let Elem::Fixed(dtype) = self.element_type(&mut b, &field.elem)? else {
             return Err(self.not_allowed(
                 field.elem.span,
                 "the elements of a workspace have a fixed size",

@@ -33,6 +33,7 @@ mod stmt;
 mod structs;
 mod suggest;
 mod tiers;
+mod tile_elements;
 mod tile_ops;
 mod tile_shapes;
 pub(crate) mod tiles;
@@ -121,6 +122,8 @@ pub(crate) struct Sema<'a> {
     kernels: Vec<functions::KernelDecl<'a>>,
     /// Tensors declared with `PTO_RESIDENT`.
     residents: Vec<TensorId>,
+    /// How kernels use tensors of integers.
+    integers: tile_elements::IntegerUses,
     /// What the entry whose body is being lowered is given.
     given: Option<entries::Given>,
     generators: Vec<functions::GeneratorDecl<'a>>,
@@ -161,6 +164,7 @@ impl<'a> Sema<'a> {
             requires: Vec::new(),
             kernels: Vec::new(),
             residents: Vec::new(),
+            integers: tile_elements::IntegerUses::default(),
             given: None,
             generators: Vec::new(),
             functions: Vec::new(),

@@ -84,6 +84,7 @@ impl Sema<'_> {
         if let (Elem::Fixed(dtype), Storage::Launch, Some(1)) = (elem, storage, rank)
             && let Some(ty) = element_scalar(dtype)
         {
+            self.note_integers(b, id, Some(ident.span), None)?;
             return Ok((ArrayRef::Tensor(id), ty));
         }
         let defined = self.module.tensors[id.index()].span;
@@ -168,7 +169,7 @@ impl Sema<'_> {
         }
     }
 
-    /// A tensor that tiles of kernels can be read from and written to.
+    /// A tensor of which single elements can be loaded and stored outside of entries.
     pub(crate) fn float_tensor(&mut self, b: &Body, e: &ast::Expr) -> Res<TensorId> {
         let id = self.tensor(b, e)?;
         let tensor = &self.module.tensors[id.index()];
@@ -179,7 +180,7 @@ impl Sema<'_> {
                     format!("tensor `{}` holds `{dtype}`", tensor.name),
                 )
                 .at(e.span, "a tensor of floats is needed here")
-                .help("read integers as an array: `name[i]`");
+                .help("read integers as an array, `name[i]`, or load them to a tile: `VecTile<int32_t, …>`");
                 Err(self.fail(d))
             }
             _ => Ok(id),

@@ -8,7 +8,7 @@ use super::globals::GlobalDecl;
 use super::names::Symbol;
 use crate::ast::{self, Extent};
 use wsp_core::words::counted;
-use wsp_core::{AxisId, CacheId, DType, MAX_RANK, TensorId};
+use wsp_core::{AxisId, CacheId, MAX_RANK, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{AxisEnd, Cache, Dim, Elem, EntryTy, Expr, ScalarTy, ShapeOwner, Storage};
 
@@ -47,7 +47,7 @@ impl<'a> Sema<'a> {
         match bound {
             Some(EntryTy::Tensor(Some(dtype))) => self.module.tensors[id.index()].elem = Elem::Fixed(*dtype),
             Some(EntryTy::Array(scalar)) => {
-                let dtype = super::types::dtype_of(*scalar).unwrap_or(DType::U32);
+                let dtype = super::types::dtype_of(*scalar);
                 self.module.tensors[id.index()].elem = Elem::Fixed(dtype);
                 if decl.dims.len() != 1 {
                     let message = format!("`{}` is an array and has one dimension", decl.name.as_str());
@@ -173,7 +173,7 @@ impl<'a> Sema<'a> {
 
     fn lower_temporary(&mut self, id: TensorId, decl: &'a ast::Tensor) {
         let mut b = Body::new(BodyKind::Launch("the size of a tensor"));
-        if let Ok(elem) = self.float_element(&mut b, &decl.elem) {
+        if let Ok(elem) = self.element_type(&mut b, &decl.elem) {
             self.module.tensors[id.index()].elem = elem;
         }
         if self.check_rank(decl.dims.len(), 0, decl.span).is_err() {
@@ -223,7 +223,7 @@ impl<'a> Sema<'a> {
 
     fn lower_workspace(&mut self, id: TensorId, decl: &'a ast::Workspace) {
         let mut b = Body::new(BodyKind::Launch("the size of a workspace"));
-        if let Ok(elem) = self.float_element(&mut b, &decl.elem) {
+        if let Ok(elem) = self.element_type(&mut b, &decl.elem) {
             self.module.tensors[id.index()].elem = elem;
         }
         // One dimension more than declared: the slot.

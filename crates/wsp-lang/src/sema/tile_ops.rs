@@ -146,11 +146,12 @@ impl<'s> Arguments<'s, '_> {
         value.map_err(|reported| self.failed = Some(reported)).ok()
     }
 
-    /// Refuses a load of `double` elements into a tile that does not hold them.
+    /// Refuses a load of `double` elements into a tile that does not hold them; integers are looked at where the place is.
     fn check_width(&mut self, tensor: TensorId, access: AccessKind, at: Span) -> Res<TensorId> {
         let doubles = Elem::Fixed(DType::F64);
         let from = &self.sema.module.tensors[tensor.index()];
         let narrow = self.tile.filter(|tile| self.sema.tile_ty(self.b, *tile).elem != doubles);
+        let narrow = narrow.filter(|tile| !self.sema.tile_ty(self.b, *tile).elem.is_integer());
         let (AccessKind::Read, true, Some(tile)) = (access, from.elem == doubles, narrow) else {
             return Ok(tensor);
         };
@@ -171,12 +172,17 @@ impl<'s> Arguments<'s, '_> {
     }
 
     fn number_in(&mut self, e: &ast::Expr, ty: ScalarTy) -> Expr {
-        let ty = self.type_of(ty);
-        let number = self.sema.scalar_as(self.b, e, ty);
+        let whole =
+            self.tile.map(|tile| self.sema.tile_ty(self.b, tile).elem).filter(|elem| elem.is_integer());
+        let number = match whole.filter(|_| ty == ScalarTy::F32) {
+            Some(elem) => self.sema.integer_as(self.b, e, elem),
+            None => self.sema.scalar_as(self.b, e, self.type_of(ty)),
+        };
         self.keep(number).unwrap_or_else(|| Expr::u32(0, e.span))
     }
 
-    /// The type of a number that the form has as `ty`: `double` in an operation that has a tile of `double`, wherever it stands.
+    /// The type of a number that the form has as `ty` and that meets no tile of integers: `double` in an operation that has a tile of
+    /// `double`, wherever it stands.
     fn type_of(&self, ty: ScalarTy) -> ScalarTy {
         let double = |e: &ast::Expr| match &e.kind {
             ExprKind::Name(name) => match self.b.find(name) {
@@ -232,7 +238,7 @@ impl TileSource<LocalId, Expr, Place> for Arguments<'_, '_> {
 
     fn tensor(&mut self, field: &'static str, access: AccessKind) -> Res<TensorId> {
         let e = self.needed(field);
-        let tensor = self.sema.float_tensor(self.b, e);
+        let tensor = self.sema.tensor(self.b, e);
         let tensor = tensor.and_then(|tensor| self.check_width(tensor, access, e.span));
         let tensor = self.keep(tensor);
         let access = if access == AccessKind::Read { TileDirection::Load } else { TileDirection::Store };
@@ -244,7 +250,9 @@ impl TileSource<LocalId, Expr, Place> for Arguments<'_, '_> {
         let list = self.needed(field);
         let place = match (self.tensor, self.tile) {
             (Some((tensor, access)), Some(tile)) => {
-                let place = self.sema.place(self.b, tensor, tile, list, access);
+                let stores = access == TileDirection::Store;
+                let moves = self.sema.check_moves(self.b, self.callee, tensor, tile, stores);
+                let place = moves.and_then(|()| self.sema.place(self.b, tensor, tile, list, access));
                 self.keep(place)
             }
             _ => None,

@@ -51,6 +51,12 @@ impl Sema<'_> {
                 tiles.push(Named { tile: *tile, used, span: spans[tiles.len()] });
             }
         });
+        self.check_elements(
+            b,
+            callee,
+            op,
+            &tiles.iter().map(|named| (named.tile, named.span)).collect::<Vec<_>>(),
+        )?;
         match op {
             TileOp::Unary { .. } | TileOp::Clamp { .. } | TileOp::CumSum { .. } => {
                 return self.same_shape(b, callee, &tiles);
@@ -168,6 +174,7 @@ impl Sema<'_> {
         match self.tile_ty(b, to.tile).elem {
             Elem::Fixed(DType::F32) => return Ok(()),
             Elem::Fixed(DType::F64) if to.used != TileUse::Listed => return Ok(()),
+            elem if elem.is_integer() && to.used != TileUse::Listed => return Ok(()),
             _ => {}
         }
         let declared = b.locals[to.tile.index()].span;

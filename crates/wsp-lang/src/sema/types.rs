@@ -55,6 +55,8 @@ const HEADS: &[(&str, Head)] = &[
     ("bfloat16_t", Head::Element(DType::Bf16)),
     ("float8_e4m3_t", Head::Element(DType::F8E4m3)),
     ("float8_e5m2_t", Head::Element(DType::F8E5m2)),
+    ("int8_t", Head::Element(DType::I8)),
+    ("int16_t", Head::Element(DType::I16)),
     ("uint8_t", Head::Element(DType::U8)),
     ("uint16_t", Head::Element(DType::U16)),
     ("VecTile", Head::Tile(TileRole::Vec)),
@@ -67,30 +69,54 @@ const HEADS: &[(&str, Head)] = &[
 ];
 
 /// Names of the element types of tiles.
-const TILE_ELEMENTS: [&str; 4] = ["float", "double", "half", "bfloat16_t"];
+const TILE_ELEMENTS: [&str; 13] = [
+    "float",
+    "double",
+    "half",
+    "bfloat16_t",
+    "int8_t",
+    "int16_t",
+    "int32_t",
+    "int64_t",
+    "uint8_t",
+    "uint16_t",
+    "uint32_t",
+    "uint64_t",
+    "bool",
+];
 
 /// The element type that stores a scalar type.
-pub(crate) fn dtype_of(ty: ScalarTy) -> Option<DType> {
+pub(crate) fn dtype_of(ty: ScalarTy) -> DType {
     match ty {
-        ScalarTy::Bool => None,
-        ScalarTy::I32 => Some(DType::I32),
-        ScalarTy::U32 => Some(DType::U32),
-        ScalarTy::I64 => Some(DType::I64),
-        ScalarTy::U64 => Some(DType::U64),
-        ScalarTy::F32 => Some(DType::F32),
-        ScalarTy::F64 => Some(DType::F64),
+        ScalarTy::Bool => DType::Bool,
+        ScalarTy::I32 => DType::I32,
+        ScalarTy::U32 => DType::U32,
+        ScalarTy::I64 => DType::I64,
+        ScalarTy::U64 => DType::U64,
+        ScalarTy::F32 => DType::F32,
+        ScalarTy::F64 => DType::F64,
     }
 }
 
 /// The scalar that an element of an integer array becomes.
 pub(crate) fn element_scalar(dtype: DType) -> Option<ScalarTy> {
     match dtype {
-        DType::U8 | DType::U16 | DType::U32 => Some(ScalarTy::U32),
-        DType::I32 => Some(ScalarTy::I32),
+        DType::Bool | DType::U8 | DType::U16 | DType::U32 => Some(ScalarTy::U32),
+        DType::I8 | DType::I16 | DType::I32 => Some(ScalarTy::I32),
         DType::I64 => Some(ScalarTy::I64),
         DType::U64 => Some(ScalarTy::U64),
         DType::F32 | DType::F64 | DType::F16 | DType::Bf16 | DType::F8E4m3 | DType::F8E5m2 => None,
     }
+}
+
+/// The name of an element type.
+pub(crate) fn element_name(dtype: DType) -> &'static str {
+    let is = |head: &Head| match head {
+        Head::Scalar(scalar) => dtype_of(*scalar) == dtype,
+        Head::Element(element) => *element == dtype,
+        _ => false,
+    };
+    HEADS.iter().find(|(_, head)| is(head)).map_or(dtype.name(), |(name, _)| name)
 }
 
 /// The name of a tile type.
@@ -161,6 +187,9 @@ impl Sema<'_> {
                         "variables have no types of 8 or 16 bits",
                         "use `float`; tiles and tensors may hold `half`, `bfloat16_t` and `float8_e4m3_t`",
                     ),
+                    false if dtype.bounds().is_some_and(|(low, _)| low < 0) => {
+                        ("variables have 32 or 64 bits", "use `int32_t`")
+                    }
                     false => ("variables have 32 or 64 bits", "use `uint32_t`"),
                 };
                 Err(self.not_allowed(ty.span, message, to))
@@ -191,31 +220,12 @@ impl Sema<'_> {
         }
         match self.head(ty)? {
             Head::Element(dtype) => Ok(Elem::Fixed(dtype)),
-            Head::Scalar(scalar) if dtype_of(scalar).is_some() => {
-                Ok(Elem::Fixed(dtype_of(scalar).unwrap_or(DType::F32)))
-            }
+            Head::Scalar(scalar) => Ok(Elem::Fixed(dtype_of(scalar))),
             _ => Err(self.not_allowed(
                 ty.span,
                 "not a type of elements",
                 "use `float`, `half` or `bfloat16_t`",
             )),
-        }
-    }
-
-    /// An element type that tile operations work on.
-    pub(crate) fn float_element(&mut self, b: &mut Body, ty: &ast::Type) -> Res<Elem> {
-        let elem = self.element_type(b, ty)?;
-        match elem {
-            Elem::Of(_) | Elem::Fixed(DType::F32 | DType::F64) => Ok(elem),
-            Elem::Fixed(dtype) if dtype.is_short_float() => Ok(elem),
-            Elem::Fixed(dtype) => {
-                let message = format!("tiles and temporaries do not hold `{dtype}`");
-                Err(self.fail(
-                    Diagnostic::error(codes::TYPE_NOT_ALLOWED, message)
-                        .at(ty.span, "not a type of elements here")
-                        .help("use `float`, `double`, `half` or `bfloat16_t`"),
-                ))
-            }
         }
     }
 
@@ -230,7 +240,7 @@ impl Sema<'_> {
             ));
         };
         let elem = match elem {
-            TemplateArg::Type(t) => self.float_element(b, t)?,
+            TemplateArg::Type(t) => self.element_type(b, t)?,
             TemplateArg::Expr(e) => {
                 let near =
                     e.as_name().and_then(|name| self.suggest(name.as_str(), TILE_ELEMENTS.into_iter()));
@@ -239,7 +249,7 @@ impl Sema<'_> {
                     "the first argument of a tile type is its element type",
                 )
                 .at(e.span, "not a type");
-                let use_one = "use `float`, `double`, `half`, `bfloat16_t` or `PTO_DTYPE(tensor)`";
+                let use_one = "use `float`, `double`, `half`, `bfloat16_t`, an integer such as `int32_t`, `bool` or `PTO_DTYPE(tensor)`";
                 return Err(self.fail(match near {
                     Some(_) => with_suggestion(d, near),
                     None => d.help(use_one),

@@ -1,7 +1,7 @@
 //! Arrays and parameters of a used `.pto` file.
 
 use super::{BAD_SIZE, Binder, Need, writable};
-use crate::arrays::{PyArray, UNSUPPORTED, type_name};
+use crate::arrays::{PyArray, type_name};
 use crate::integers::{is_list, of_integers};
 use crate::signature::LibraryArray;
 use pyo3::prelude::*;
@@ -42,13 +42,7 @@ impl Binder<'_> {
         if is_list(object) && !fact.written && !fact.is_float {
             return self.library_integers(name, object);
         }
-        let array = match PyArray::of(name, object) {
-            // Integers of 8 and 16 bits and truth values: tables are made of them, and tensors are not.
-            Err(fault) if fault.code == UNSUPPORTED && !fact.written && !fact.is_float => {
-                return self.library_integers(name, object).map_err(|_| fault);
-            }
-            array => array?,
-        };
+        let array = PyArray::of(name, object)?;
         if self.need == Need::Shapes && array.dtype.is_float() {
             let dims = array.dims().iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
             self.shapes.push((name.clone(), array.dtype, dims));

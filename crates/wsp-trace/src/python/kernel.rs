@@ -188,8 +188,9 @@ pub(crate) const CODES: &[CodeInfo] = &[
     CodeInfo {
         code: Code(1130),
         title: "tiles cannot have these elements",
-        explanation: "Tiles hold `f32`, `f16` or `bf16`; `f64` arrays load as `f32`. Integers are read one by one from views of one \
-            dimension, and are not stored.",
+        explanation: "Integers and truth values go with those of their own type: convert a tile with `pto.cast`. Functions of real numbers do not take \
+            them, and truth values have no arithmetic. Single elements of `f64` and of integers are not stored: a tile of one element \
+            takes their place; those of integers are read one by one from views of one dimension.",
     },
     CodeInfo {
         code: Code(1131),

@@ -200,7 +200,7 @@ fn library_wants(library: &Module, plan: &WorkloadPlan) -> Vec<Want> {
 /// Takes integers as the floats whose bits they are.
 fn take_bits(source: &Source, arrays: &mut Arrays) {
     let bf16 = source.module.tensors.iter().filter(|t| t.dtype == DType::Bf16).map(|t| t.name.as_str());
-    let data = source.library.as_ref().map(|library| data::names(library).0).unwrap_or_default();
+    let data = source.library.as_ref().map(data::real_names).unwrap_or_default();
     take_bits_as_floats(arrays, bf16.chain(data.iter().map(String::as_str)));
 }
 

@@ -166,7 +166,7 @@ fn declarations() -> Vec<Record> {
     vec![
         fields!(ExternRow {
             tensor_id "u32" "its number";
-            dtype "u32" "0 f32, 1 f64, 2 f16, 3 bf16, 4 u8, 5 u16, 6 i32, 7 u32, 8 i64, 9 u64, 10 f8e4m3, 11 f8e5m2, or all ones";
+            dtype "u32" "0 f32, 1 f64, 2 f16, 3 bf16, 4 u8, 5 u16, 6 i32, 7 u32, 8 i64, 9 u64, 10 f8e4m3, 11 f8e5m2, 12 i8, 13 i16, 14 bool, or all ones";
             first "u32" "its first extent in `EXTENT`: where those of the row before end";
             rank "u32" "how many dimensions";
         }),

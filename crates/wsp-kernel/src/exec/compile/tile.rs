@@ -9,7 +9,10 @@ use crate::exec::trap::{TILE_ELEMENT, TILE_SIZE};
 use wsp_core::words::counted;
 use wsp_core::{DType, LocalId, MAX_RANK, TensorId, limits};
 use wsp_diag::Span;
-use wsp_ir::{Block, Elem, Expr, Local, Part, Place, ScalarTy, StmtKind, TileMap, TileOp, TileTy, TileUse};
+use wsp_ir::{
+    Block, Elem, Expr, Local, Part, Place, ScalarTy, StmtKind, TileMap, TileOp, TileTy, TileUse,
+    check_elements,
+};
 use wsp_ordered::OrderedSet;
 
 /// Most bytes that the tiles of one kernel may take together.
@@ -26,9 +29,10 @@ impl<'a> FnCompiler<'_, 'a> {
             Elem::Fixed(dtype) => dtype,
             Elem::Of(tensor) => self.bound_dtype(tensor, local.span)?,
         };
-        if !elem.is_float() {
+        if !elem.is_float() && matches!(ty.elem, Elem::Of(_)) {
             let message = format!("tile `{}` would hold `{elem}` elements", local.name);
-            return Err(Trap::new(TILE_ELEMENT, message, local.span).note("tiles hold real numbers only"));
+            return Err(Trap::new(TILE_ELEMENT, message, local.span)
+                .note("tiles that take their type from an array hold real numbers only"));
         }
         let (rows, cols) = (self.capacity(local, &ty.rows)?, self.capacity(local, &ty.cols)?);
         self.cx.tile_bytes = self.check_size(local, (rows, cols), elem)?;
@@ -124,7 +128,7 @@ impl<'a> FnCompiler<'_, 'a> {
     pub(super) fn tile_op(&mut self, op: &'a TileOp, span: Span) -> Result<(), Trap> {
         // Operands stay reserved until the instruction has been added.
         let meets = if self.is_wide(op, span)? { ScalarTy::F64 } else { ScalarTy::F32 };
-        let mut resolve = Resolve { function: self, held: Vec::new(), span, meets };
+        let mut resolve = Resolve { function: self, held: Vec::new(), span, meets, last: None };
         let code = op.map(&mut resolve)?;
         let held = resolve.held;
         self.check_tiles(&code, span)?;
@@ -133,13 +137,13 @@ impl<'a> FnCompiler<'_, 'a> {
         Ok(())
     }
 
-    /// Whether a tile of an operation has elements of `f64`.
+    /// Whether a tile of an operation has elements of `f64` or integers.
     fn is_wide(&self, op: &TileOp, span: Span) -> Result<bool, Trap> {
         let (mut wide, mut failed) = (false, None);
         op.each(&mut |part| {
             if let Part::Tile(tile, _) = part {
                 match self.tile_id(*tile, span) {
-                    Ok(tile) => wide |= self.cx.tiles[tile].elem == DType::F64,
+                    Ok(tile) => wide |= TileDecl::is_wide(self.cx.tiles[tile].elem),
                     Err(trap) => failed = Some(trap),
                 }
             }
@@ -149,6 +153,15 @@ impl<'a> FnCompiler<'_, 'a> {
 
     /// Checks what operations rely on.
     fn check_tiles(&self, code: &TileCode, span: Span) -> Result<(), Trap> {
+        let mut elements = Vec::new();
+        code.each(&mut |part| {
+            if let Part::Tile(tile, _) = part {
+                elements.push(Some(self.cx.tiles[*tile].elem));
+            }
+        });
+        if let Err(fault) = check_elements(code, &elements) {
+            return Err(Trap::internal(format!("elements of `{}`: {fault:?}", code.word()), span));
+        }
         let (mut tiles, mut lists) = (Vec::new(), Vec::new());
         code.each(&mut |part| {
             if let Part::Tile(tile, used) = part {
@@ -192,7 +205,7 @@ impl<'a> FnCompiler<'_, 'a> {
         held: &mut Vec<Operand>,
         span: Span,
     ) -> Result<PlaceCode, Trap> {
-        let mut place = self.element(tensor, &at.index, Elements::Real, held, span)?;
+        let mut place = self.element(tensor, &at.index, held, span)?;
         place.row_dim = at.row_dim;
         place.col_dim = at.col_dim;
         place.is_stored = self.cx.stored.contains(&tensor);
@@ -204,7 +217,6 @@ impl<'a> FnCompiler<'_, 'a> {
         &mut self,
         tensor: TensorId,
         index: &'a [Expr],
-        elements: Elements,
         held: &mut Vec<Operand>,
         span: Span,
     ) -> Result<PlaceCode, Trap> {
@@ -215,10 +227,10 @@ impl<'a> FnCompiler<'_, 'a> {
         let dtype = self.bound_dtype(tensor, span)?;
         // Integers that are bound as an array only have no memory that tiles or single stores could reach.
         let in_memory = self.cx.env.tensors.get(tensor.index()).is_some_and(Option::is_some);
-        let kept_as_stored = elements == Elements::Any && in_memory;
-        if !(dtype.is_float() || kept_as_stored) {
+        if !dtype.is_float() && !in_memory {
             let message = format!("`{}` holds `{dtype}` elements", declared.name);
-            return Err(Trap::new(TILE_ELEMENT, message, span).note("tiles hold real numbers only"));
+            return Err(Trap::new(TILE_ELEMENT, message, span)
+                .note("it is bound as an array of integers, which is read one by one"));
         }
         if index.len() > MAX_RANK || index.len() != declared.rank() {
             return Err(Trap::internal(
@@ -253,7 +265,7 @@ impl<'a> FnCompiler<'_, 'a> {
         span: Span,
     ) -> Result<Operand, Trap> {
         let mut held = Vec::new();
-        let at = self.element(tensor, index, Elements::Any, &mut held, span)?;
+        let at = self.element(tensor, index, &mut held, span)?;
         self.release_all(held);
         self.tile_value(TileInst::LoadScalar(at), want, span)
     }
@@ -266,7 +278,7 @@ impl<'a> FnCompiler<'_, 'a> {
         span: Span,
     ) -> Result<(), Trap> {
         let mut held = Vec::new();
-        let at = self.element(tensor, index, Elements::Any, &mut held, span)?;
+        let at = self.element(tensor, index, &mut held, span)?;
         let ty = Elem::Fixed(self.bound_dtype(tensor, span)?).scalar();
         let value = self.scalar(value, ty, &mut held)?;
         self.tile_stmt(TileInst::StoreScalar { at, value }, span)?;
@@ -280,19 +292,28 @@ struct Resolve<'f, 'c, 'a> {
     function: &'f mut FnCompiler<'c, 'a>,
     held: Vec<Operand>,
     span: Span,
-    /// The type of numbers that meet tiles.
+    /// The type of real numbers that meet tiles.
     meets: ScalarTy,
+    /// The elements of the tile that came last: a number meets it.
+    last: Option<DType>,
 }
 
 impl<'a> TileMap<'a, LocalId, Expr, Place, usize, u32, PlaceCode> for Resolve<'_, '_, 'a> {
     type Error = Trap;
 
     fn tile(&mut self, tile: &'a LocalId) -> Result<usize, Trap> {
-        self.function.tile_id(*tile, self.span)
+        let tile = self.function.tile_id(*tile, self.span)?;
+        self.last = Some(self.function.cx.tiles[tile].elem);
+        Ok(tile)
     }
 
     fn number(&mut self, number: &'a Expr, ty: ScalarTy) -> Result<u32, Trap> {
-        let ty = if ty == ScalarTy::F32 { self.meets } else { ty };
+        let integers = self.last.filter(|elem| !elem.is_float());
+        let ty = match (ty, integers) {
+            (ScalarTy::F32, Some(elem)) => Elem::Fixed(elem).operand(),
+            (ScalarTy::F32, None) => self.meets,
+            _ => ty,
+        };
         self.function.scalar(number, ty, &mut self.held)
     }
 
@@ -309,15 +330,6 @@ fn dead_declaration(steps: &[TileStep], first: usize, tile: usize) -> Option<usi
     let first = first.max(steps.len().saturating_sub(LOOK_BACK));
     let last = first + steps[first..].iter().rposition(|step| step.inst.mentions(tile))?;
     matches!(steps[last].inst, TileInst::Clear(_)).then_some(last)
-}
-
-/// Which elements an access is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Elements {
-    /// Real numbers: tiles hold nothing else.
-    Real,
-    /// Integers too: one by one.
-    Any,
 }
 
 /// Bytes of a tile's values while a kernel runs.

@@ -416,7 +416,7 @@ fn tile_types_are_resolved_when_compiled() {
     assert_eq!((trap.code.0, trap.span), (613, at(3)));
     assert_eq!(trap.notes, ["need 73786976260478468100 bytes, have 16777216 per tile"]);
     assert_eq!(compile(&mut bench, fixed, op(BinOp::Sub, u(1), u(2)), u(16)).unwrap_err().code.0, 600);
-    assert_eq!(compile(&mut bench, Elem::Fixed(DType::I32), u(1), u(1)).unwrap_err().code.0, 615);
+    assert!(compile(&mut bench, Elem::Fixed(DType::I32), u(1), u(1)).is_ok());
     bench.dtype = DType::U32;
     let trap = compile(&mut bench, Elem::Of(X), u(1), u(1)).unwrap_err();
     assert_eq!((trap.code.0, trap.message.as_str()), (615, "tile `t` would hold `u32` elements"));

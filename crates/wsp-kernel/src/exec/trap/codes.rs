@@ -11,13 +11,14 @@ Compute in a wider type, for instance `(uint64_t)a * b`, or test the operands fi
     /// Integer division or remainder by zero.
     pub(crate) DIVISION_BY_ZERO = 601, "division by zero",
         "\
-The right operand of an integer `/`, `%` or `PTO_CEIL_DIV` is 0.
+The right operand of an integer `/`, `%` or `PTO_CEIL_DIV` is 0, or an element by which `TDIV` divides one of a tile of integers.
 Often a size or count came from an empty array: test it first, or use `PTO_MAX(n, 1)`.";
     /// A conversion would change the value.
     pub(crate) LOSSY_CONVERSION = 602, "lossy conversion",
         "\
 A conversion to an integer type would change the value: a negative number to an unsigned type, a number
-outside of the type's range, or NaN or an infinity. A fraction is cut off towards zero, which is no fault.
+outside of the type's range, or NaN or an infinity. A fraction is cut off towards zero, which is no fault. The same holds of `TCVT` to a
+tile of integers from real numbers, and of a number that meets such a tile.
 As in C a comparison or a sum of an `int32_t` and a `uint32_t` converts the former: `q < n` with a `q` of -1 and an
 unsigned `n` is this fault; write `q < (int32_t)n`. A loop `for (int32_t q = 0; q < n; ++q)` converts `n`, which
 has to fit: declare `q` as `uint32_t` if it may not.
@@ -81,11 +82,12 @@ limit. Check the parameters, such as extents that the arrays define, or tile the
 An operation reads a tile that nothing was loaded, assigned or computed into since its declaration. A
 declaration inside a loop makes its tile empty in every pass; `TMATMUL_ACC` reads its destination.
 Write the tile first, for instance with `TASSIGN(tile, 0.0f)`, or declare it outside of the loop.";
-    /// A tile or scalar access whose element type is not a float type.
-    pub(crate) TILE_ELEMENT = 615, "elements are not real numbers",
+    /// An access to elements of another kind than are expected.
+    pub(crate) TILE_ELEMENT = 615, "elements do not go together",
         "\
-A tile, a load or a store meets an array of integers. Tiles hold `float`, `half` or `bfloat16_t` values.
-Read integer arrays element by element (`lens[i]`), and check the element type of the array that is given.";
+A tile, a load or a store of real numbers meets an array of integers, or of integers of another type.
+Load integers to tiles of their own type, `VecTile<int32_t, …>`, read integer arrays element by element (`lens[i]`), and check the element
+type of the array that is given.";
     /// A load of elements that no task has stored.
     pub(crate) NEVER_STORED = 616, "load of what no task has stored",
         "\

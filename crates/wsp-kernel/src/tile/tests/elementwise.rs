@@ -160,7 +160,8 @@ fn a_tile_may_not_exceed_the_limit() {
     assert_eq!(tiles.add(shape, DType::F32), Err(Fault::TileTooLarge { shape, bytes: 2049 * 2048 * 4 }));
     let shape = Shape::new(u32::MAX, u32::MAX);
     assert!(matches!(tiles.add(shape, DType::F16), Err(Fault::TileTooLarge { .. })));
-    assert_eq!(tiles.add(Shape::new(1, 1), DType::I32), Err(Fault::NotFloat { dtype: DType::I32 }));
+    let shape = Shape::new(1025, 2048);
+    assert_eq!(tiles.add(shape, DType::I8), Err(Fault::TileTooLarge { shape, bytes: 1025 * 2048 * 8 }));
 }
 
 #[test]

@@ -1,24 +1,35 @@
-//! Operations with a tile of `f64` among their operands or results: loops over elements, in `f64`, the same on every instruction set.
+//! Operations with a tile of `f64` or of integers among their operands or results: loops over elements, the same on every instruction
+//! set.
 //!
-//! Values of other tiles are widened, which is exact. A result is rounded once, to the element type of its tile.
+//! An element is a *word*: the bits of an `f64` where its tile is of real numbers, which is exact for all of them, else the integer as a
+//! slot has it, with the sign of its type. Arithmetic of `f64` is rounded once, to the element type of the result; that of integers wraps.
 
 mod elementwise;
+mod integers;
 mod places;
 mod products;
 
 use super::{MatMul, Sequence, Tiles};
 use crate::memory::{Fault, Shape};
+use crate::memory::{read_integer, write_integer};
 use wsp_core::DType;
 use wsp_ir::TileOp;
 use wsp_simd::{read_f64, round_f64, write_f64};
 
-/// An operation with its numbers read: slots' words, of `f64` those that meet tiles.
+/// An operation with its numbers read: slots' words, of `f64` or integers those that meet tiles.
 pub(crate) type WideOp = TileOp<usize, u64, ()>;
 
 impl Tiles {
-    /// Whether a tile holds `f64`.
+    /// Whether the elements of a tile are words: `f64` or integers.
     pub(crate) fn is_wide(&self, tile: usize) -> bool {
-        self.tiles[tile].elem == DType::F64
+        let elem = self.tiles[tile].elem;
+        elem == DType::F64 || !elem.is_float()
+    }
+
+    /// What the words of a tile are: `f64` for all real numbers, else the integers of its type.
+    fn kind(&self, tile: usize) -> DType {
+        let elem = self.tiles[tile].elem;
+        if elem.is_float() { DType::F64 } else { elem }
     }
 
     /// An operation that neither loads nor stores, and is no `TTOPK`.
@@ -30,15 +41,15 @@ impl Tiles {
         let word = |bits: u64| bits as u32;
         let count = |bits: Option<u64>| bits.map(word);
         let signed = |bits: u64| i64::from(word(bits).cast_signed());
-        let real = f64::from_bits;
         match *op {
             TileOp::Fill { dst, value, rows, cols } => {
                 let shape = self.at_most(dst, count(rows), count(cols));
-                self.generate(dst, shape, |_| real(value));
+                let value = integers::number(self.kind(dst), value)?;
+                self.generate(dst, shape, |_| value);
             }
             TileOp::Unary { op, dst, src } => self.wide_unary(op, dst, src)?,
-            TileOp::Binary { op, dst, a, b } => self.wide_binary(op.plain_f64(), dst, a, b)?,
-            TileOp::Clamp { dst, src, low, high } => self.wide_clamp(dst, src, (real(low), real(high)))?,
+            TileOp::Binary { op, dst, a, b } => self.wide_binary(op, dst, a, b)?,
+            TileOp::Clamp { dst, src, low, high } => self.wide_clamp(dst, src, (low, high))?,
             TileOp::Select { dst, mask, a, b } => self.wide_select(dst, mask, a, b)?,
             TileOp::RowReduce { op, dst, src } => self.wide_row_reduce(op, dst, src)?,
             TileOp::ColReduce { op, dst, src } => self.wide_col_reduce(op, dst, src)?,
@@ -54,7 +65,7 @@ impl Tiles {
                 let shape = self.at_most(dst, count(rows), count(cols));
                 let mut values = self.blank();
                 for r in 0..shape.rows as usize {
-                    values.extend(sequence.row(r).take(shape.cols as usize).map(f64::from));
+                    values.extend(sequence.row(r).take(shape.cols as usize).map(|x| f64::from(x).to_bits()));
                 }
                 self.assign(dst, shape, values);
             }
@@ -64,21 +75,22 @@ impl Tiles {
             TileOp::Transpose { dst, src } => self.wide_transpose(dst, src)?,
             TileOp::Mask { tile, rows, cols, value } => {
                 let past = |limit: Option<u64>, at: usize| limit.is_some_and(|n| at >= word(n) as usize);
-                self.replace(tile, real(value), |(r, c)| past(rows, r) || past(cols, c));
+                self.replace(tile, value, |(r, c)| past(rows, r) || past(cols, c))?;
             }
             TileOp::MaskCausal { tile, cols, value } => {
-                self.replace(tile, real(value), |(r, c)| c as i64 >= signed(cols) + r as i64);
+                self.replace(tile, value, |(r, c)| c as i64 >= signed(cols) + r as i64)?;
             }
             TileOp::MaskBand { tile, begin, end, group, value } => {
                 let group = word(group).max(1) as usize;
-                self.replace(tile, real(value), |(r, c)| {
+                self.replace(tile, value, |(r, c)| {
                     let column = c as i64 - (r / group) as i64;
                     column < signed(begin) || column >= signed(end)
-                });
+                })?;
             }
             TileOp::Iota { dst, start, cols } => {
                 let shape = self.at_most(dst, None, count(cols));
-                self.generate(dst, shape, |(_, c)| (signed(start) + c as i64) as f64);
+                let kind = self.kind(dst);
+                self.generate(dst, shape, |(_, c)| integers::whole(kind, signed(start) + c as i64));
             }
             TileOp::Insert { dst, src, row, col } => self.wide_insert(dst, src, (word(row), word(col)))?,
             TileOp::Extract { dst, src, row, col } => self.wide_extract(dst, src, (word(row), word(col))),
@@ -89,20 +101,20 @@ impl Tiles {
         Ok(())
     }
 
-    /// Values to be filled in.
-    fn blank(&mut self) -> Vec<f64> {
+    /// Words to be filled in.
+    fn blank(&mut self) -> Vec<u64> {
         let mut values = self.idle.pop().unwrap_or_default();
         values.clear();
         values
     }
 
-    /// Values that are no longer used.
-    fn done_with(&mut self, values: Vec<f64>) {
+    /// Words that are no longer used.
+    fn done_with(&mut self, values: Vec<u64>) {
         self.idle.push(values);
     }
 
     /// The valid part of a tile, row by row.
-    fn values(&mut self, tile: usize) -> Vec<f64> {
+    fn values(&mut self, tile: usize) -> Vec<u64> {
         let mut values = self.blank();
         if self.is_wide(tile) {
             values.extend_from_slice(&self.tiles[tile].values);
@@ -113,13 +125,13 @@ impl Tiles {
         for r in 0..grid.rows {
             // SAFETY: the row has `cols` floats, and nothing else refers to the buffer here.
             let row = unsafe { core::slice::from_raw_parts(grid.row(r), grid.cols) };
-            values.extend(row.iter().copied().map(f64::from));
+            values.extend(row.iter().map(|x| f64::from(*x).to_bits()));
         }
         values
     }
 
-    /// The values become the valid part of a tile, of a shape that fits.
-    fn assign(&mut self, dst: usize, shape: Shape, mut values: Vec<f64>) {
+    /// Words of its kind become the valid part of a tile, of a shape that fits.
+    fn assign(&mut self, dst: usize, shape: Shape, mut values: Vec<u64>) {
         debug_assert_eq!(values.len(), count(shape), "every element should have a value");
         if self.is_wide(dst) {
             self.tiles[dst].shape = shape;
@@ -130,28 +142,59 @@ impl Tiles {
                 // SAFETY: the row has `cols` floats, and nothing else refers to the buffer here.
                 let row = unsafe { core::slice::from_raw_parts_mut(grid.row(r), grid.cols) };
                 for (to, value) in row.iter_mut().zip(&values[r * grid.cols..]) {
-                    *to = round_f64(elem, *value);
+                    *to = round_f64(elem, f64::from_bits(*value));
                 }
             }
         }
         self.done_with(values);
     }
 
-    /// A tile becomes what `f` makes of each row and column.
-    fn generate(&mut self, dst: usize, shape: Shape, f: impl FnMut((usize, usize)) -> f64) {
+    /// Words of a kind become the valid part of a tile, of a shape that fits, each as its elements have it.
+    ///
+    /// # Errors
+    /// `NoInteger`.
+    fn assign_as(
+        &mut self,
+        dst: usize,
+        shape: Shape,
+        mut values: Vec<u64>,
+        kind: DType,
+    ) -> Result<(), Fault> {
+        let to = self.tiles[dst].elem;
+        if self.kind(dst) != kind {
+            for (at, word) in super::places::elements(shape).zip(&mut values) {
+                let value = *word;
+                let fault = || Fault::NoInteger { at: place(at), value, dtype: to };
+                *word = integers::convert(kind, to, value).ok_or_else(fault)?;
+            }
+        }
+        self.assign(dst, shape, values);
+        Ok(())
+    }
+
+    /// A tile becomes what `f` makes of each row and column, words of its kind.
+    fn generate(&mut self, dst: usize, shape: Shape, f: impl FnMut((usize, usize)) -> u64) {
         let mut values = self.blank();
         values.extend(super::places::elements(shape).map(f));
         self.assign(dst, shape, values);
     }
 
-    /// Copies the rows found into a tile of `f64`.
+    /// Copies the rows found into a tile whose elements are words.
     pub(super) fn copy_in_wide(&mut self, dst: usize) {
         let mut values = self.blank();
         let found = &self.found;
+        let is_real = found.dtype.is_float();
         for &from in found.starts() {
             for c in 0..found.cols as usize {
+                let from = from.wrapping_add(c * found.col_stride);
                 // SAFETY: `locate` checked element `c` of the row.
-                values.push(unsafe { read_f64(from.wrapping_add(c * found.col_stride), found.dtype) });
+                values.push(unsafe {
+                    if is_real {
+                        read_f64(from, found.dtype).to_bits()
+                    } else {
+                        read_integer(from, found.dtype)
+                    }
+                });
             }
         }
         let shape = Shape::new(found.rows, found.cols);
@@ -164,19 +207,31 @@ impl Tiles {
         let found = &self.found;
         for (r, &to) in found.starts().iter().enumerate() {
             for c in 0..found.cols as usize {
-                let (to, mut value) =
-                    (to.wrapping_add(c * found.col_stride), values[r * found.cols as usize + c]);
+                let (to, word) = (to.wrapping_add(c * found.col_stride), values[r * found.cols as usize + c]);
                 // SAFETY: `locate` checked element `c` of the row, of an array that is writable when a function stores to it.
                 unsafe {
-                    if add {
-                        value += read_f64(to, found.dtype);
+                    match (found.dtype.is_float(), add) {
+                        (true, false) => write_f64(to, found.dtype, f64::from_bits(word)),
+                        (true, true) => {
+                            write_f64(to, found.dtype, f64::from_bits(word) + read_f64(to, found.dtype));
+                        }
+                        (false, false) => write_integer(to, found.dtype, word),
+                        // The low bytes of the sum are the sum in the type.
+                        (false, true) => {
+                            let sum = word.wrapping_add(read_integer(to, found.dtype));
+                            write_integer(to, found.dtype, sum);
+                        }
                     }
-                    write_f64(to, found.dtype, value);
                 }
             }
         }
         self.done_with(values);
     }
+}
+
+/// A row and column as a fault has them.
+fn place((r, c): (usize, usize)) -> Shape {
+    Shape::new(r as u32, c as u32)
 }
 
 /// Elements of a shape.

@@ -1,8 +1,9 @@
 //! Elements at other places.
 
 use super::super::places::{check_place, elements};
-use super::Tiles;
+use super::{Tiles, integers};
 use crate::memory::{Fault, Shape};
+use wsp_core::DType;
 
 impl Tiles {
     pub(super) fn wide_gather(
@@ -15,11 +16,19 @@ impl Tiles {
         let (shape, extent) = self.gathered(dst, src, indices, by_row)?;
         let cols = self.tiles[src].shape.cols as usize;
         let (from, mut values) = (self.values(src), self.values(indices));
-        let wrong = elements(shape).zip(&values).try_for_each(|(at, i)| check_place(at, *i, extent, by_row));
+        let kind = self.kind(indices);
+        // What an `f64` rounds is past every end.
+        let index = |word: u64| match kind {
+            DType::F64 => f64::from_bits(word),
+            _ => integers::value(kind, word) as f64,
+        };
+        let wrong = elements(shape)
+            .zip(&values)
+            .try_for_each(|(at, word)| check_place(at, index(*word), extent, by_row));
         if wrong.is_ok() {
-            for ((r, c), index) in elements(shape).zip(&mut values) {
-                let place = *index as usize;
-                *index = if by_row { from[place * cols + c] } else { from[r * cols + place] };
+            for ((r, c), word) in elements(shape).zip(&mut values) {
+                let place = index(*word) as usize;
+                *word = if by_row { from[place * cols + c] } else { from[r * cols + place] };
             }
             self.assign(dst, shape, values);
         }

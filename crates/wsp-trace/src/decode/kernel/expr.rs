@@ -1,6 +1,6 @@
 //! Typed scalar expressions of kernels.
 
-use super::{exprs, local, real_type, scalar_type, view};
+use super::{exprs, local, scalar_type, tile_number_type, view};
 use crate::decode::expr::{BINARY, chain, operator};
 use crate::decode::place::At;
 use crate::wire::{Decoded, Fault, Fields, Json, codes, unknown_word};
@@ -110,8 +110,8 @@ impl At<'_> {
                 let index = fields.required("index", |json| exprs(self, json))?;
                 (ExprKind::LoadScalar(tensor, index), ScalarTy::F32)
             }
-            "tile_max" => (ExprKind::TileMax(fields.required("tile", local)?), real_type(fields)?),
-            "tile_sum" => (ExprKind::TileSum(fields.required("tile", local)?), real_type(fields)?),
+            "tile_max" => (ExprKind::TileMax(fields.required("tile", local)?), tile_number_type(fields)?),
+            "tile_sum" => (ExprKind::TileSum(fields.required("tile", local)?), tile_number_type(fields)?),
             "tile_rows" => (ExprKind::TileRows(fields.required("tile", local)?), ScalarTy::U32),
             "tile_cols" => (ExprKind::TileCols(fields.required("tile", local)?), ScalarTy::U32),
             other => {

@@ -201,13 +201,14 @@ fn scalar_type(fields: &mut Fields<'_>) -> Decoded<ScalarTy> {
     fields.word("ty", SCALARS)
 }
 
-/// The type of real numbers in the field `ty`, `f32` where it is left out.
-fn real_type(fields: &mut Fields<'_>) -> Decoded<ScalarTy> {
-    const REALS: &[(&str, ScalarTy)] = &[("f32", ScalarTy::F32), ("f64", ScalarTy::F64)];
+/// The type of numbers that tiles give in the field `ty`, `f32` where it is left out.
+fn tile_number_type(fields: &mut Fields<'_>) -> Decoded<ScalarTy> {
+    const TYPES: &[(&str, ScalarTy)] =
+        &[("f32", ScalarTy::F32), ("f64", ScalarTy::F64), ("i64", ScalarTy::I64), ("u64", ScalarTy::U64)];
     let given = fields.optional("ty", |json| {
         let text = json.text()?;
-        let found = REALS.iter().find(|(word, _)| *word == text);
-        found.map(|(_, ty)| *ty).ok_or_else(|| unknown_word(text, REALS.iter().map(|(word, _)| *word)))
+        let found = TYPES.iter().find(|(word, _)| *word == text);
+        found.map(|(_, ty)| *ty).ok_or_else(|| unknown_word(text, TYPES.iter().map(|(word, _)| *word)))
     })?;
     Ok(given.unwrap_or(ScalarTy::F32))
 }
