@@ -7,10 +7,10 @@ use super::diags::Res;
 use super::functions::KernelDecl;
 use super::types::element_name;
 use crate::ast::{self, Ident};
-use std::collections::BTreeMap;
 use wsp_core::{DType, LocalId, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Const, Elem, ElementFault, Expr, ExprKind, TileOp, check_elements};
+use wsp_ordered::OrderedMap;
 
 /// The element type that is known from the source.
 fn fixed(elem: Elem) -> Option<DType> {
@@ -28,8 +28,8 @@ fn words(elem: Elem) -> String {
 /// How kernels of tasks use tensors of integers: where each is first read as an array, and first stored to.
 #[derive(Default)]
 pub(super) struct IntegerUses {
-    read: BTreeMap<TensorId, Span>,
-    stored: BTreeMap<TensorId, Span>,
+    read: OrderedMap<TensorId, Span>,
+    stored: OrderedMap<TensorId, Span>,
 }
 
 impl Sema<'_> {
