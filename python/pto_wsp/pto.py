@@ -7,6 +7,7 @@ on valid parts.
 
 Arithmetic is done in `f32`, and in `f64` where an operand is `f64`. A result is rounded to the element type
 of the operands where all have the same, else it has the type of the arithmetic; products and sums always do.
+Integers and truth values go with those of their own type, in which they compute; overflow wraps.
 
 Where two tiles meet they have the same shape, or one of them has one column (a value per row), one row (a
 value per column), or one element. Numbers stand on either side.

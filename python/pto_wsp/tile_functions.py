@@ -195,7 +195,11 @@ MIRRORED: dict[str, str] = {
 
 
 def cast(tile: Tile, dtype: DType) -> Tile:
-    """The values rounded to another element type, to nearest, ties to even."""
+    """The values rounded to another element type, to nearest, ties to even.
+
+    Integers wrap; real numbers that become integers lose their fraction, and one that does not fit then
+    stops the run.
+    """
     outside("cast")
 
 
@@ -386,7 +390,7 @@ def load(view: View, shape: tuple[int, int] | None = None, dtype: DType | None =
     end of the view is not valid. A view of one dimension is one row, or one column with `shape=(n, 1)`;
     `view.T` loads transposed. `dtype` converts while loading; without it tiles have the type of the view.
 
-    Errors: an unknown extent without `shape`, a view of integers, an `Out` view.
+    Errors: an unknown extent without `shape`, an `Out` view.
     """
     outside("load")
 
@@ -405,9 +409,9 @@ def atomic_add(view: View, tile: Tile) -> None:
     """Adds the valid part of a tile to what is there, from the first element of the view on, which is an
     `InOut`.
 
-    Each sum is computed in `f64` and rounded once to the type of the view. Tasks that add to the same
-    elements do so one after the other, in the order in which the workload has them, so that a sum has the
-    same bits with any schedule. Errors are those of `store`.
+    Each sum is computed in `f64` and rounded once to the type of the view; of integers it wraps. Tasks
+    that add to the same elements do so one after the other, in the order in which the workload has them,
+    so that a sum has the same bits with any schedule. Errors are those of `store`.
     """
     outside("atomic_add")
 
@@ -460,9 +464,10 @@ def gather(tile: Tile, indices: Tile, axis: int = 1) -> Tile:
     """With `axis=1`, the element of the same row and of the column that `indices` says; with `axis=0`, of the
     same column and of that row.
 
-    `indices` is an `f32` or `f64` tile of whole numbers, such as `rowargmax`, `topk` and `iota` give. It
-    has the rows of `tile` (`axis=1`) or its columns (`axis=0`), and its shape is that of the result. An
-    index that is no whole number, or past what is valid of `tile`, stops the run.
+    `indices` is a tile of integers, or an `f32` or `f64` tile of whole numbers, such as `rowargmax`,
+    `topk` and `iota` give. It has the rows of `tile` (`axis=1`) or its columns (`axis=0`), and its shape
+    is that of the result. An index that is no whole number, or past what is valid of `tile`, stops the
+    run.
     """
     outside("gather")
 

@@ -12,6 +12,7 @@ mod derived;
 mod extents;
 mod host;
 mod in_place;
+mod integers;
 mod kernels;
 mod listing;
 mod memory;

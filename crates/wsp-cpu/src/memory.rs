@@ -7,6 +7,7 @@
 use crate::bind::{Bound, BoundCache, BoundDim, BoundTensor};
 use crate::codes;
 use crate::in_place::{self, Views};
+use crate::integers::{check_type, has_memory};
 use crate::planner::launch_u32;
 use crate::sizes::Sizes;
 use crate::unwritten::Record;
@@ -277,30 +278,6 @@ pub(crate) fn outline(plan: &LoweredPlan, bound: &Bound, given: Given<'_>, env: 
             env.tensors[i] = Some(TensorMem::new(Bytes::NONE, dtype, layout));
         }
     }
-}
-
-/// Whether tiles and single elements are moved from and to a tensor: one of integers may be read as an array only.
-fn has_memory(plan: &LoweredPlan, id: TensorId, dtype: DType) -> bool {
-    dtype.is_float() || wsp_plan::is_moved(&plan.module, id)
-}
-
-/// Integers that tiles load are given as they are declared; those of an array are converted.
-fn check_type(
-    plan: &LoweredPlan,
-    bound: &Bound,
-    id: TensorId,
-    array: &Array,
-    name: &str,
-) -> Result<(), Diagnostic> {
-    let (have, want) = (array.dtype(), bound.tensors[id.index()].dtype);
-    if have == want {
-        return Ok(());
-    }
-    let tensor = &plan.module.tensors[id.index()];
-    let message = format!("array `{name}` holds {have}, but `{}` is {want}", tensor.name);
-    Err(Diagnostic::error(codes::WRONG_DTYPE, message)
-        .at(tensor.span, "declared here")
-        .help(format!("convert the array to {want}: tiles take integers of their own type")))
 }
 
 /// Takes the memory of tensors out of `env`, which may stay when what was attached goes.

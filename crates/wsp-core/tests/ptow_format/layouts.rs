@@ -49,7 +49,7 @@ fn rows_of_the_tables_have_8_bytes_each() {
         assert!(AxisForm::from_code(code).is_none_or(|form| form as u8 == code));
         assert!(DType::from_code(code).is_none_or(|dtype| dtype.code() == code));
     }
-    assert_eq!(DType::ALL.map(DType::code), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    assert_eq!(DType::ALL.map(DType::code), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
 }
 
 #[test]

@@ -464,7 +464,7 @@ fn v39_pools_of_kernels() {
 
 #[test]
 fn v40_types_and_ranks_of_tensors() {
-    breaks(Rule::V40, |image, _| image.tensors[0].dtype = 12);
+    breaks(Rule::V40, |image, _| image.tensors[0].dtype = 15);
     breaks(Rule::V40, |image, _| image.tensors[0].rank = 7);
 }
 

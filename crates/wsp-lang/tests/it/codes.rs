@@ -73,7 +73,7 @@ const WITH_PRELUDE: &[(u16, &str, &str)] = &[
     (135, "PTO_DESCRIPTOR_GEN(S) { auto y = PTO_GET_INPUT_META(cache, length); }", "length"),
     (135, "PTO_KERNEL_IMPL(k) { VecTile<float, 1, 64> a; TLOAD(a, t, 3); }", "3"),
     (136, "PTO_KERNEL_IMPL(k) { half y = 1.0f; }", "half"),
-    (136, "PTO_TENSOR(u, uint32_t, 4)", "uint32_t"),
+    (136, "PTO_TENSOR(u, void, 4)", "void"),
     (136, "PTO_DESCRIPTOR_GEN(S) { VecTile<float, 1, 1> a; }", "VecTile<float, 1, 1>"),
     (140, "uint32_t f(uint32_t i) { return g(i); } uint32_t g(uint32_t i) { return f(i); }", "f"),
     (140, "void f() { f(); }", "f"),

@@ -32,10 +32,27 @@ fn tile_operands_are_float_tiles() {
         StmtKind::Tile(TileOp::Store { tensor: LENS, src: TILE, at, rows: None, cols: None, add: false }),
     );
     breaks_in(KERNEL, 325, assign(FLOAT, expr(ExprKind::TileMax(TILE), ScalarTy::F32)));
-    breaks(325, |m| {
-        let LocalTy::Tile(tile) = &mut m.functions[KERNEL.index()].locals[TILE.index()].ty else { return };
+}
+
+/// In a tile of integers: operations that take them, numbers of `i64`, and no others.
+#[test]
+fn tiles_of_integers_go_with_their_own_type() {
+    let found = |operation| {
+        let mut module = base();
+        let kernel = &mut module.functions[KERNEL.index()];
+        let LocalTy::Tile(tile) = &mut kernel.locals[TILE.index()].ty else { unreachable!("it is a tile") };
         tile.elem = Elem::Fixed(DType::I32);
-    });
+        kernel.body = vec![stmt(operation)];
+        codes(&module)
+    };
+    let number = |ty| expr(ExprKind::Const(Const::Int(1)), ty);
+    let fill = |value| StmtKind::Tile(TileOp::Fill { dst: TILE, value, rows: None, cols: None });
+    assert_eq!(found(fill(number(ScalarTy::I64))), [0; 0]);
+    assert_eq!(found(fill(float(1.0))), [326]);
+    let unary = |op| StmtKind::Tile(TileOp::Unary { op, dst: TILE, src: TILE });
+    assert_eq!(found(unary(crate::UnaryTileOp::Neg)), [0; 0]);
+    assert_eq!(found(unary(crate::UnaryTileOp::Exp)), [325]);
+    assert_eq!(found(load(place())), [325]);
 }
 
 /// In a tile of `f64`: numbers of `f64`, and no others.
