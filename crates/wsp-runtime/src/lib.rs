@@ -108,6 +108,6 @@ pub use report::{Party, Report};
 pub use stats::{
     AffinityStats, EdgeStats, KernelStats, Overflow, PrefetchStats, Stats, TaskTrace, WorkerStats,
 };
-pub use stream::{Submitter, run};
+pub use stream::{KnownRegions, Submitter, run, run_again};
 pub use task::{Affinity, TaskRunner, TaskSpec};
 pub use wsp_core::policy::{Deps, Gate, GateScope, PoolSizes, Ready, Start, Window, WindowMode};
