@@ -32,7 +32,9 @@ use wsp_kernel::{CodeCache, Env, GeneratorCode, Trap, Value};
 use wsp_plan::workload::{Bindings, stated_tables};
 use wsp_plan::{Arrays, LoweredPlan};
 use wsp_runtime::aicpu::{Aicpus, NoSlots};
-use wsp_runtime::{ConfigError, Failure, KnownRegions, RunConfig, StartError, Submitter, TracePolicy, clock};
+use wsp_runtime::{
+    ConfigError, FailedTask, Failure, KnownRegions, RunConfig, StartError, Submitter, TracePolicy, clock,
+};
 
 /// A lowered plan on `cpu_sim`.
 #[derive(Debug)]
@@ -485,7 +487,7 @@ impl Program {
     fn failed<S: EndsGeneration, T>(
         &self,
         kernels: &KernelTable,
-        failure: Failure<Trap, S, T>,
+        failure: Failure<Trap, S, FailedTask<T>>,
     ) -> Diagnostic {
         match failure {
             Failure::Cancelled => settings::cancelled(),
@@ -494,10 +496,10 @@ impl Program {
                 .help("ask for fewer with `--threads N`"),
             Failure::Stuck(report) => settings::stuck(&report),
             Failure::Source(fault) => fault.diagnostic(),
-            Failure::Task { kernel, payload, failure, .. } => {
+            Failure::Task { task: FailedTask { kernel, payload, .. }, failure } => {
                 Diagnostic::from(failure).note(self.describe(kernels, kernel, &payload))
             }
-            Failure::Panic { kernel, payload, message, .. } => {
+            Failure::Panic { task: FailedTask { kernel, payload, .. }, message } => {
                 Diagnostic::from(Trap::internal(format!("a kernel panicked: {message}"), Span::default()))
                     .note(self.describe(kernels, kernel, &payload))
             }

@@ -103,7 +103,7 @@ pub mod trace_export;
 pub use config::{RunConfig, TracePolicy, worker_threads};
 pub use config_error::ConfigError;
 pub use graph::{ReadyQueue, TaskGraph};
-pub use outcome::{Failure, Numbered, Outcome, StartError, Stopped};
+pub use outcome::{FailedTask, Failure, Numbered, Outcome, StartError, Stopped};
 pub use report::{Party, Report};
 pub use stats::{
     AffinityStats, EdgeStats, KernelStats, Overflow, PrefetchStats, Stats, TaskTrace, WorkerStats,

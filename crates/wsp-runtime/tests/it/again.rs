@@ -5,7 +5,8 @@ use crate::randomised::{Numbers, cases};
 use std::collections::BTreeSet;
 use wsp_core::{Region, TaskId, TensorId};
 use wsp_runtime::{
-    Deps, Failure, KnownRegions, RunConfig, Start, Stats, Stopped, TaskSpec, TracePolicy, run, run_again,
+    Deps, FailedTask, Failure, KnownRegions, RunConfig, Start, Stats, Stopped, TaskSpec, TracePolicy, run,
+    run_again,
 };
 
 const TASKS: usize = 30;
@@ -112,7 +113,10 @@ fn a_run_after_one_that_failed_or_whose_tiles_were_registered_is_as_any_other() 
     let breaks = Scripted::new(|id| if id == 7 { Err("broken".to_owned()) } else { Ok(()) });
     let runs = Scripted::new(|_| Ok(()));
     for _ in 0..3 {
-        assert!(matches!(chain(&mut known, &breaks), Err(Failure::Task { task: TaskId(7), .. })));
+        assert!(matches!(
+            chain(&mut known, &breaks),
+            Err(Failure::Task { task: FailedTask { id: TaskId(7), .. }, .. })
+        ));
         assert_eq!(chain(&mut known, &runs).map(|stats| stats.tasks), Ok(20));
         let tiled = run_again(&config, &runs, &mut known, |submitter| {
             let tiled = submitter.tiled(TensorId(1), &[8], &[2]).expect("nothing has accessed the tensor");
