@@ -172,10 +172,10 @@ impl NewTask<'_, '_> {
 impl GraphError {
     fn of<E>(failure: Failure<KernelFault, E>) -> GraphError {
         match failure {
-            Failure::Task { task, failure, .. } => {
-                GraphError::Failed { task: task.0, message: failure.message }
+            Failure::Task { task, failure } => {
+                GraphError::Failed { task: task.id.0, message: failure.message }
             }
-            Failure::Panic { task, message, .. } => GraphError::Panicked { task: task.0, message },
+            Failure::Panic { task, message } => GraphError::Panicked { task: task.id.0, message },
             Failure::Stuck(Report { unfinished, cycle, .. }) => {
                 let number = |party| match party {
                     Party::Task { task, .. } => Some(task.0),

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use wsp_diag::Diagnostic;
 use wsp_kernel::{Env, GeneratorCode, KernelCode};
 use wsp_memory::Claim;
-use wsp_runtime::RunConfig;
 use wsp_runtime::aicpu::Aicpus;
+use wsp_runtime::{KnownRegions, RunConfig};
 
 /// A launch that is bound, compiled and sized. It can be run any number of times, as long as no run fails.
 pub(crate) struct Prepared {
@@ -29,6 +29,8 @@ pub(crate) struct Prepared {
     pub(crate) claim: Option<Arc<Claim>>,
     /// The kernels, once they are compiled.
     pub(crate) codes: Vec<KernelCode>,
+    /// Where the last run has found the regions of tasks.
+    pub(crate) known: KnownRegions,
     pub(crate) times: Times,
 }
 

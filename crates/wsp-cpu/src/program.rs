@@ -32,7 +32,9 @@ use wsp_kernel::{CodeCache, Env, GeneratorCode, Trap, Value};
 use wsp_plan::workload::{Bindings, stated_tables};
 use wsp_plan::{Arrays, LoweredPlan};
 use wsp_runtime::aicpu::{Aicpus, NoSlots};
-use wsp_runtime::{ConfigError, Failure, RunConfig, StartError, Submitter, TracePolicy, clock};
+use wsp_runtime::{
+    ConfigError, FailedTask, Failure, KnownRegions, RunConfig, StartError, Submitter, TracePolicy, clock,
+};
 
 /// A lowered plan on `cpu_sim`.
 #[derive(Debug)]
@@ -209,12 +211,15 @@ impl Program {
             &mut Submitter<'_, KernelRunner<'k>>,
         ) -> Result<(), Diagnostic>,
     ) -> Result<Outcome, Vec<Diagnostic>> {
+        let mut known = std::mem::take(&mut prepared.known);
         let run = Box::new(|Launched { runner, kernels, mut planner }: Launched<'_, '_>| {
-            let outcome =
-                wsp_runtime::run(config, runner, |submitter| source(&mut planner, kernels, submitter));
+            let source = |submitter: &mut Submitter<'_, _>| source(&mut planner, kernels, submitter);
+            let outcome = wsp_runtime::run_again(config, runner, &mut known, source);
             outcome.map_err(|failure| vec![self.failed(kernels, failure)])
         });
-        self.launch_with(prepared, arrays, config.threads, run)
+        let outcome = self.launch_with(prepared, arrays, config.threads, run);
+        prepared.known = known;
+        outcome
     }
 
     /// Runs kernels on `threads` threads as `run` has it, and collects what they wrote. What was prepared can be run again, unless this fails: then tiles of
@@ -229,7 +234,8 @@ impl Program {
         threads: u32,
         run: Box<RunTasks<'_>>,
     ) -> Result<Outcome, Vec<Diagnostic>> {
-        let Prepared { bound, env, slots, kernels, sizes, recording, views, claim, codes, times } = prepared;
+        let Prepared { bound, env, slots, kernels, sizes, recording, views, claim, codes, times, .. } =
+            prepared;
         let callers = in_place::callers(&self.plan, bound, views);
         // Dropped after everything that has addresses of the caller's arrays.
         let _claim = claimed(claim.as_ref(), &uses(callers)).map_err(|fault| vec![fault])?;
@@ -353,7 +359,8 @@ impl Program {
         let recording = Recorded { outputs: options.recording, steps: options.recording };
         let sizes = Sizes::default();
         let (views, claim) = (options.views.clone(), options.claim.clone());
-        Ok(Prepared { bound, env, slots, kernels, sizes, recording, views, claim, codes: Vec::new(), times })
+        let (codes, known) = (Vec::new(), KnownRegions::default());
+        Ok(Prepared { bound, env, slots, kernels, sizes, recording, views, claim, codes, times, known })
     }
 
     /// What generators see of arrays: shapes, integers, page tables.
@@ -480,7 +487,7 @@ impl Program {
     fn failed<S: EndsGeneration, T>(
         &self,
         kernels: &KernelTable,
-        failure: Failure<Trap, S, T>,
+        failure: Failure<Trap, S, FailedTask<T>>,
     ) -> Diagnostic {
         match failure {
             Failure::Cancelled => settings::cancelled(),
@@ -489,10 +496,10 @@ impl Program {
                 .help("ask for fewer with `--threads N`"),
             Failure::Stuck(report) => settings::stuck(&report),
             Failure::Source(fault) => fault.diagnostic(),
-            Failure::Task { kernel, payload, failure, .. } => {
+            Failure::Task { task: FailedTask { kernel, payload, .. }, failure } => {
                 Diagnostic::from(failure).note(self.describe(kernels, kernel, &payload))
             }
-            Failure::Panic { kernel, payload, message, .. } => {
+            Failure::Panic { task: FailedTask { kernel, payload, .. }, message } => {
                 Diagnostic::from(Trap::internal(format!("a kernel panicked: {message}"), Span::default()))
                     .note(self.describe(kernels, kernel, &payload))
             }

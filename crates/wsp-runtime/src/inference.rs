@@ -15,6 +15,8 @@ pub(crate) struct Inference<H> {
     map: Option<Box<RegionMap<H>>>,
     /// Tasks with smaller numbers are before all later ones for another reason.
     begin: u32,
+    /// Whether tensors were registered, which the map never forgets.
+    registered: bool,
 }
 
 impl<H: TaskHandle> Inference<H> {
@@ -24,7 +26,19 @@ impl<H: TaskHandle> Inference<H> {
             Deps::Overlap | Deps::Hybrid => Some(Matching::Overlap),
             Deps::Explicit => None,
         };
-        Inference { matching, map: None, begin: 0 }
+        Inference { matching, map: None, begin: 0, registered: false }
+    }
+
+    /// With the map that another has left.
+    pub(crate) fn with(deps: Deps, map: Option<Box<RegionMap<H>>>) -> Inference<H> {
+        let inference = Inference::new(deps);
+        Inference { map: map.filter(|map| inference.matching == Some(map.matching())), ..inference }
+    }
+
+    /// The map without tasks, for another; none where tensors were registered.
+    pub(crate) fn into_map(mut self) -> Option<Box<RegionMap<H>>> {
+        self.clear();
+        self.map.filter(|_| !self.registered)
     }
 
     /// Shows whom a task must wait for among those that are `live`, and remembers its accesses.
@@ -57,6 +71,7 @@ impl<H: TaskHandle> Inference<H> {
     ) -> Result<TiledTensor, TilingError> {
         // If edges are given, tiles only need their numbers.
         let matching = self.matching.unwrap_or(Matching::Overlap);
+        self.registered = true;
         self.map.get_or_insert_with(|| Box::new(RegionMap::growing(matching))).register(tensor, shape, tile)
     }
 

@@ -103,11 +103,11 @@ pub mod trace_export;
 pub use config::{RunConfig, TracePolicy, worker_threads};
 pub use config_error::ConfigError;
 pub use graph::{ReadyQueue, TaskGraph};
-pub use outcome::{Failure, Numbered, Outcome, StartError, Stopped};
+pub use outcome::{FailedTask, Failure, Numbered, Outcome, StartError, Stopped};
 pub use report::{Party, Report};
 pub use stats::{
     AffinityStats, EdgeStats, KernelStats, Overflow, PrefetchStats, Stats, TaskTrace, WorkerStats,
 };
-pub use stream::{Submitter, run};
+pub use stream::{KnownRegions, Submitter, run, run_again};
 pub use task::{Affinity, TaskRunner, TaskSpec};
 pub use wsp_core::policy::{Deps, Gate, GateScope, PoolSizes, Ready, Start, Window, WindowMode};

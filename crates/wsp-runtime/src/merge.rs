@@ -2,14 +2,15 @@
 
 use crate::shared::{Cause, Failed};
 use crate::worker::WorkerReport;
-use crate::{Failure, KernelStats, Stats};
+use crate::{FailedTask, Failure, KernelStats, Stats};
 
 /// A failed task as the run's failure.
-pub(crate) fn failure<F, E, T>(failed: Failed<F, T>, cancelled: u64) -> Failure<F, E, T> {
+pub(crate) fn failure<F, E, T>(failed: Failed<F, T>, cancelled: u64) -> Failure<F, E, FailedTask<T>> {
     let Failed { task, kernel, payload, cause } = failed;
+    let task = FailedTask { id: task, kernel, payload, cancelled };
     match cause {
-        Cause::Error(failure) => Failure::Task { task, kernel, payload, failure, cancelled },
-        Cause::Panic(message) => Failure::Panic { task, kernel, payload, message, cancelled },
+        Cause::Error(failure) => Failure::Task { task, failure },
+        Cause::Panic(message) => Failure::Panic { task, message },
     }
 }
 

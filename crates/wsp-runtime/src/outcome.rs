@@ -10,10 +10,10 @@ use wsp_core::{EventId, KernelId, TaskId, limits};
 /// Statistics of a run that completed, or why it did not.
 pub type Outcome<F, E> = Result<Stats, Failure<F, E>>;
 
-/// Why a run did not complete, on threads, on AICPUs, or in virtual time: `F` of its tasks, `E` of their source. AICPUs know tasks by their ordinals
-/// (`T` is `u64`). Tasks that were running have finished; the others were never started.
+/// Why a run did not complete, on threads, on AICPUs, or in virtual time, or a launch of a task graph: `F` of its tasks, `E` of what generates them; `T` is
+/// what a task that failed is known by. Tasks that were running have finished; the others were never started.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Failure<F, E, T = TaskId> {
+pub enum Failure<F, E, T = FailedTask> {
     /// The run could not start.
     Start(StartError),
     /// The source returned an error, and no task had failed.
@@ -25,32 +25,39 @@ pub enum Failure<F, E, T = TaskId> {
     Task {
         /// The task.
         task: T,
-        /// Its kernel.
-        kernel: KernelId,
-        /// Its descriptor.
-        payload: Vec<u32>,
         /// What it returned.
         failure: F,
-        /// Submitted tasks that were not started.
-        cancelled: u64,
     },
     /// A task panicked; otherwise as [`Failure::Task`].
     Panic {
         /// The task.
         task: T,
-        /// Its kernel.
-        kernel: KernelId,
-        /// Its descriptor.
-        payload: Vec<u32>,
         /// The panic's message.
         message: String,
-        /// Submitted tasks that were not started.
-        cancelled: u64,
     },
     /// [`RunConfig::cancel`](crate::RunConfig::cancel) became true while there was work left.
     Cancelled,
     /// Tasks are left that wait for each other, or for what will never happen.
     Stuck(Report),
+}
+
+/// A task of a run that failed. AICPUs know tasks by their ordinals (`T` is `u64`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FailedTask<T = TaskId> {
+    /// The task.
+    pub id: T,
+    /// Its kernel.
+    pub kernel: KernelId,
+    /// Its descriptor.
+    pub payload: Vec<u32>,
+    /// Submitted tasks that were not started.
+    pub cancelled: u64,
+}
+
+impl<T: Numbered> fmt::Display for FailedTask<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "task {} (kernel {})", self.id.number(), self.kernel.0)
+    }
 }
 
 /// What a task is known by.
@@ -72,17 +79,13 @@ impl Numbered for u64 {
     }
 }
 
-impl<F: fmt::Display, E: fmt::Display, T: Numbered> fmt::Display for Failure<F, E, T> {
+impl<F: fmt::Display, E: fmt::Display, T: fmt::Display> fmt::Display for Failure<F, E, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Start(error) => error.fmt(f),
             Failure::Source(error) => error.fmt(f),
-            Failure::Task { task, kernel, failure, .. } => {
-                write!(f, "task {} (kernel {}) failed: {failure}", task.number(), kernel.0)
-            }
-            Failure::Panic { task, kernel, message, .. } => {
-                write!(f, "task {} (kernel {}) panicked: {message}", task.number(), kernel.0)
-            }
+            Failure::Task { task, failure } => write!(f, "{task} failed: {failure}"),
+            Failure::Panic { task, message } => write!(f, "{task} panicked: {message}"),
             Failure::Cancelled => f.write_str("the run was cancelled"),
             Failure::Stuck(report) => report.fmt(f),
         }
@@ -93,7 +96,7 @@ impl<F, E, T> std::error::Error for Failure<F, E, T>
 where
     F: fmt::Debug + fmt::Display,
     E: fmt::Debug + fmt::Display,
-    T: fmt::Debug + Numbered,
+    T: fmt::Debug + fmt::Display,
 {
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wsp_backend::PayloadSlot;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
-use wsp_runtime::tg::{Cause, LaunchFailure, Refused, SyncError};
+use wsp_runtime::tg::{Cause, LaunchFailure, LaunchFault, Refused, SyncError};
 
 /// A launch that did not complete; what a function handed over goes into the slot.
 pub(crate) fn failed(
@@ -18,28 +18,25 @@ pub(crate) fn failed(
     let first = failure.first();
     let code = graphs.iter().find(|code| code.plan.name == first.graph);
     let (fault, handed) = match &first.cause {
-        Cause::Failed(_, fault) => ((*fault.diagnostic).clone(), fault.payload.clone()),
-        Cause::Panicked(place, message) => {
+        Cause::Task { failure: fault, .. } => ((*fault.diagnostic).clone(), fault.payload.clone()),
+        Cause::Panic { task: place, message } => {
             (Diagnostic::error(codes::KERNEL_PANICKED, format!("panic in {place}: {message}")), None)
         }
-        Cause::Threads { wanted, reason } => {
-            let message = format!(
-                "kernels that start together need {wanted} at once: {reason}",
-                wanted = counted(wanted, "thread")
-            );
+        Cause::Start(error) => {
+            let message = format!("kernels that start together have a thread for each block: {error}");
             (Diagnostic::error(codes::REFUSED_LAUNCH, message), None)
         }
-        &Cause::Endless { in_loop, most, value } => {
+        &Cause::Source(LaunchFault::Endless { in_loop, most, value }) => {
             (endless(code.map(|code| &**code), in_loop, most, value), None)
         }
-        &Cause::Count { in_loop, most, value } => {
+        &Cause::Source(LaunchFault::Count { in_loop, most, value }) => {
             (count(code.map(|code| &**code), in_loop, most, value), None)
         }
-        Cause::TooLong => {
+        Cause::Source(LaunchFault::TooLong) => {
             let message = "the unit takes more cycles than 64 bits count";
             (Diagnostic::error(codes::REFUSED_LAUNCH, message), None)
         }
-        Cause::Cancelled | Cause::After(_) => (*cancelled(), None),
+        Cause::Cancelled | Cause::Source(LaunchFault::After(_)) => (*cancelled(), None),
         Cause::Stuck(report) => {
             (Diagnostic::error(codes::STUCK, "nothing can run any more").note(report.to_string()), None)
         }

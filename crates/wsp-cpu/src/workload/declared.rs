@@ -163,7 +163,7 @@ impl Declared {
         if self.records.is_unused() {
             return;
         }
-        self.records = Records::default();
+        self.records.start_again();
         for worker in &mut self.workers {
             worker.get_mut().unwrap_or_else(PoisonError::into_inner).numbers = Numbers::default();
         }

@@ -92,6 +92,11 @@ impl Records {
         self.chunks[0].get().is_none()
     }
 
+    /// Gives all numbers out anew, with the records that there are. No thread may have any still.
+    pub(crate) fn start_again(&mut self) {
+        *self.free.get_mut().unwrap_or_else(PoisonError::into_inner) = Free::default();
+    }
+
     /// Keeps a task until [`release`](Self::release).
     pub(crate) fn put(&self, mine: &mut Numbers, task: Arguments<'_>) -> u32 {
         let number = mine.0.pop().unwrap_or_else(|| self.refill(&mut mine.0));
@@ -176,5 +181,19 @@ mod tests {
         }
         let again: Vec<u32> = (0..900).map(|i| records.put(&mut source, task(0, &[i]).arguments())).collect();
         assert!(again.iter().all(|number| *number < 1024), "no number above those of the first round");
+    }
+
+    #[test]
+    fn numbers_are_given_out_anew_from_the_first_on_whatever_became_of_them() {
+        let mut records = Records::default();
+        for round in 0..3 {
+            let mut source = Numbers::default();
+            let all: Vec<u32> =
+                (0..100).map(|i| records.put(&mut source, task(round, &[i]).arguments())).collect();
+            assert_eq!(all, (0..100).collect::<Vec<u32>>());
+            assert!((0..100).all(|i| *records.record(i) == task(round, &[i64::from(i)])));
+            all[..50].iter().for_each(|number| records.release(&mut Numbers::default(), *number));
+            records.start_again();
+        }
     }
 }

@@ -31,7 +31,7 @@ use wsp_kernel::Mode;
 use wsp_memory::{Claim, Uses};
 use wsp_plan::Arrays;
 use wsp_plan::workload::{Bindings, LoweredSchedule, ScheduleLine, check_schedule, expand};
-use wsp_runtime::{KernelStats, clock};
+use wsp_runtime::{KernelStats, KnownRegions, clock};
 
 /// Runs declared kernels.
 pub(crate) fn declared(
@@ -54,6 +54,8 @@ pub(crate) struct Launch {
     pub(crate) bindings: Bindings,
     pub(crate) way: Way,
     pub(crate) tasks: Declared,
+    /// Where the last run has found the regions of tasks.
+    known: KnownRegions,
     /// Arrays of the caller, which each run claims.
     pub(crate) uses: Uses,
     /// Warnings.
@@ -90,7 +92,7 @@ impl Launch {
             Declared::new(Arc::clone(kernels), registry, tensors, interruption, way.threads() as usize);
         tasks.whole_outs = options.whole_outs;
         tasks.record(inputs, options.recording);
-        Ok(Launch { bindings, way, tasks, uses, notes })
+        Ok(Launch { bindings, way, tasks, known: KnownRegions::default(), uses, notes })
     }
 
     /// What is known of the outcome before the run.
@@ -131,7 +133,8 @@ impl Launch {
         match &mut self.way {
             Way::OneByOne(_) => self.one_by_one(options, &mut outcome.runtime, kept)?,
             Way::Workers(settings) => {
-                outcome.runtime = in_parallel(kernels, &self.bindings, &self.tasks, settings, options)?;
+                let known = &mut self.known;
+                outcome.runtime = in_parallel(&self.bindings, &self.tasks, known, settings, options)?;
             }
             Way::Aicpus(ready) => {
                 let tensors = &NamedTensor::of_workload(&kernels.module);
@@ -253,15 +256,15 @@ fn lines(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Vec<ScheduleL
 
 /// Hands every task to the runtime.
 fn in_parallel(
-    kernels: &DeclaredKernels,
     bindings: &Bindings,
     tasks: &Declared,
+    known: &mut KnownRegions,
     settings: &RunSettings,
     options: &WorkloadOptions,
 ) -> Result<wsp_runtime::Stats, Vec<Diagnostic>> {
-    let DeclaredKernels { module, schedule, .. } = kernels;
+    let DeclaredKernels { module, schedule, .. } = &*tasks.kernels;
     let RunSettings { config, regions } = settings;
-    let run = wsp_runtime::run(config, tasks, |submitter| {
+    let run = wsp_runtime::run_again(config, tasks, known, |submitter| {
         let mut sink = Streaming {
             declared: tasks,
             submitter,

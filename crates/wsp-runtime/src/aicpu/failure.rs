@@ -1,7 +1,7 @@
 //! Why what generators hand over ends a run on AICPUs.
 
 use super::generator::Refused;
-use crate::Failure;
+use crate::{FailedTask, Failure};
 use std::fmt;
 
 /// What ends a run on AICPUs beside its tasks.
@@ -42,7 +42,7 @@ pub enum SourceFault<G> {
 }
 
 /// Why a run of AICPUs ended early; its tasks are known by their ordinals.
-pub type AicpuFailure<F, G> = Failure<F, SourceFault<G>, u64>;
+pub type AicpuFailure<F, G> = Failure<F, SourceFault<G>, FailedTask<u64>>;
 
 impl<G: fmt::Display> fmt::Display for SourceFault<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -244,9 +244,9 @@ impl Aicpus {
 }
 
 /// A failure with the number of tasks that did not run.
-fn with_cancelled<F, E>(mut failure: Failure<F, E, u64>, dropped: u64) -> Failure<F, E, u64> {
-    if let Failure::Task { cancelled, .. } | Failure::Panic { cancelled, .. } = &mut failure {
-        *cancelled = dropped;
+fn with_cancelled<F, G>(mut failure: AicpuFailure<F, G>, dropped: u64) -> AicpuFailure<F, G> {
+    if let Failure::Task { task, .. } | Failure::Panic { task, .. } = &mut failure {
+        task.cancelled = dropped;
     }
     failure
 }

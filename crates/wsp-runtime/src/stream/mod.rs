@@ -2,6 +2,7 @@
 
 pub(crate) mod completion;
 mod edges;
+mod known;
 mod order;
 mod recent;
 mod regions;
@@ -14,5 +15,6 @@ mod submit;
 mod waits;
 mod window;
 
-pub use run::run;
+pub use known::KnownRegions;
+pub use run::{run, run_again};
 pub use submit::Submitter;

@@ -1,5 +1,6 @@
 //! One run from start to end.
 
+use super::known::KnownRegions;
 use super::store::Stream;
 use super::submit::Submitter;
 use crate::merge::{failure, merge};
@@ -28,6 +29,22 @@ pub fn run<R: TaskRunner, E>(
     runner: &R,
     source: impl FnOnce(&mut Submitter<'_, R>) -> Result<(), E>,
 ) -> Outcome<R::Failure, E> {
+    run_again(config, runner, &mut KnownRegions::default(), source)
+}
+
+/// As [`run`], for a program that runs again and again: with the regions that its last run has left in `known`, and leaves them there.
+///
+/// # Errors
+/// As [`run`].
+///
+/// # Panics
+/// As [`run`].
+pub fn run_again<R: TaskRunner, E>(
+    config: &RunConfig,
+    runner: &R,
+    known: &mut KnownRegions,
+    source: impl FnOnce(&mut Submitter<'_, R>) -> Result<(), E>,
+) -> Outcome<R::Failure, E> {
     let config = &*config.settled().map_err(|error| Failure::Start(StartError::Config(error)))?;
     let (shared, deques) = Shared::new(config, runner, Stream::new(config), Box::default());
     let team = Team::take(config.threads, 0).map_err(Failure::Start)?;
@@ -36,7 +53,7 @@ pub fn run<R: TaskRunner, E>(
     let generate = |unstarted: Option<&Unstarted<'_, Worker<'_, '_, R, Stream>>>| {
         // Also when the planner panics: the team waits for the workers.
         let _closer = Closer(&shared.queues);
-        let mut submitter = Submitter::new(&shared, config);
+        let mut submitter = Submitter::new(&shared, config, known);
         let returned = catch_unwind(AssertUnwindSafe(|| source(&mut submitter)));
         let generation_ns = shared.now();
         shared.stop.generating.store(false, Ordering::Relaxed);
@@ -46,7 +63,7 @@ pub fn run<R: TaskRunner, E>(
         }
         let (left, own) = submitter.drain(unstarted);
         let stuck = submitter.stuck.take().or(left.filter(|_| matches!(returned, Ok(Ok(())))));
-        (submitter.into_report(), stuck, returned, generation_ns, own)
+        (submitter.into_report(known), stuck, returned, generation_ns, own)
     };
     let ((planned, stuck, returned, generation_ns, own), mut reports) =
         team.each_or_here(workers, Worker::work, generate).map_err(Failure::Start)?;

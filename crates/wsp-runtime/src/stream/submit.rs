@@ -1,5 +1,6 @@
 //! The planner's side: submits tasks in elaboration order.
 
+use super::known::KnownRegions;
 use super::recent::Recent;
 use super::slot::NIL;
 use super::store::Stream;
@@ -80,12 +81,16 @@ pub(super) struct PlannerReport {
 }
 
 impl<'r, R: TaskRunner> Submitter<'r, R> {
-    pub(super) fn new(shared: &'r Shared<'r, R, Stream>, config: &RunConfig) -> Submitter<'r, R> {
+    pub(super) fn new(
+        shared: &'r Shared<'r, R, Stream>,
+        config: &RunConfig,
+        known: &mut KnownRegions,
+    ) -> Submitter<'r, R> {
         let held = config.start != Start::Immediate;
         Submitter {
             shared,
             window: Window::new(shared, config.window.capacity),
-            inference: Inference::new(config.deps),
+            inference: Inference::with(config.deps, known.take()),
             capacity: config.window.capacity,
             mode: config.window.mode,
             deps: config.deps,
@@ -243,13 +248,14 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
         None
     }
 
-    pub(super) fn into_report(self) -> PlannerReport {
+    pub(super) fn into_report(self, known: &mut KnownRegions) -> PlannerReport {
         let stats = Stats {
             tasks: u64::from(self.next_task),
             max_in_flight: self.window.peak,
             edge_stalls: self.window.edge_stalls,
             ..self.stats
         };
+        known.keep(self.inference.into_map());
         PlannerReport { stats, lineage: self.lineage, unfinished: self.window.in_use() }
     }
 

@@ -1,7 +1,7 @@
 //! Why a call is refused, and why a launch did not complete.
 
 use super::id::{LaunchId, StreamId};
-use crate::Report;
+use crate::Failure;
 use std::fmt;
 use std::sync::Arc;
 use wsp_core::policy::Hints;
@@ -43,20 +43,13 @@ pub enum Place {
     Checkpoint(u32),
 }
 
-/// Why a launch did not complete.
+/// Why a launch did not complete: as runs of tasks. What returned an error or panicked is a method of its [`Bodies`](super::Bodies), known by its [`Place`];
+/// what cannot start is a gang that needs more threads than the system gives.
+pub type Cause<F> = Failure<F, LaunchFault<F>, Place>;
+
+/// What ends a launch beside its bodies.
 #[derive(Clone, Debug)]
-pub enum Cause<F> {
-    /// A method of its [`Bodies`](super::Bodies) returned an error.
-    Failed(Place, F),
-    /// One panicked, with this message.
-    Panicked(Place, String),
-    /// A gang needs more threads than the system gives.
-    Threads {
-        /// Blocks that must run at the same time.
-        wanted: u32,
-        /// What the system says.
-        reason: String,
-    },
+pub enum LaunchFault<F> {
     /// A loop would begin an iteration more than its maximum.
     Endless {
         /// The loop, by its place among those of the graph that run at run time.
@@ -77,12 +70,8 @@ pub enum Cause<F> {
     },
     /// It ends at a cycle of virtual time that 64 bits cannot tell.
     TooLong,
-    /// It was cancelled.
-    Cancelled,
     /// A launch that it came after did not complete.
     After(Arc<LaunchFailure<F>>),
-    /// What is left of it waits for what never happens.
-    Stuck(Arc<Report>),
 }
 
 /// A launch that did not complete. What had started has finished; the rest was not started.
@@ -102,7 +91,7 @@ impl<F> LaunchFailure<F> {
     /// The failure that was there first, of which this one is a consequence.
     pub fn first(&self) -> &LaunchFailure<F> {
         let mut failure = self;
-        while let Cause::After(earlier) = &failure.cause {
+        while let Cause::Source(LaunchFault::After(earlier)) = &failure.cause {
             failure = earlier;
         }
         failure
@@ -128,20 +117,18 @@ impl<F: fmt::Display> fmt::Display for LaunchFailure<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "launch {} of graph `{}`", self.launch.0, self.graph)?;
         match &self.cause {
-            Cause::Failed(place, failure) => write!(f, " failed in {place}: {failure}"),
-            Cause::Panicked(place, message) => write!(f, " panicked in {place}: {message}"),
-            Cause::Threads { wanted, reason } => {
-                write!(f, " needs {wanted} threads at once for a gang: {reason}")
-            }
-            Cause::Endless { in_loop, most, value } => {
+            Cause::Task { task, failure } => write!(f, " failed in {task}: {failure}"),
+            Cause::Panic { task, message } => write!(f, " panicked in {task}: {message}"),
+            Cause::Start(error) => write!(f, " has a gang whose blocks run at once: {error}"),
+            Cause::Source(LaunchFault::Endless { in_loop, most, value }) => {
                 write!(f, " is in loop {in_loop} for more than {most} iterations; its condition is {value}")
             }
-            Cause::Count { in_loop, most, value } => {
+            Cause::Source(LaunchFault::Count { in_loop, most, value }) => {
                 write!(f, " has a loop ({in_loop}) with the count {value}, which must lie in 0..={most}")
             }
-            Cause::TooLong => f.write_str(" ends beyond cycle 2^64 of virtual time"),
+            Cause::Source(LaunchFault::TooLong) => f.write_str(" ends beyond cycle 2^64 of virtual time"),
             Cause::Cancelled => f.write_str(" was cancelled"),
-            Cause::After(earlier) => write!(f, " was not run: {earlier}"),
+            Cause::Source(LaunchFault::After(earlier)) => write!(f, " was not run: {earlier}"),
             Cause::Stuck(report) => write!(f, " cannot go on: {report}"),
         }
     }

@@ -70,7 +70,7 @@ fn run_blocks<B: Bodies>(
         .flat_map(|(at, member)| (0..member.workers.len() as u32).map(move |block| (at, block)));
     let run = Team::take(wanted, 0).and_then(|team| team.each(blocks.collect(), one, || ()));
     if let Err(error) = run {
-        fail(Cause::Threads { wanted, reason: error.to_string() });
+        fail(Cause::Start(error));
     }
     let mut ran = ran.into_inner().unwrap_or_else(PoisonError::into_inner);
     ran.iter_mut().for_each(|ran| ran.sort_unstable_by_key(|ran| ran.block));

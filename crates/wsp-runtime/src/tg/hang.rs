@@ -1,7 +1,7 @@
 //! Why launches cannot go on: who waits for what, with names.
 
 use super::bodies::Bodies;
-use super::failure::{Cause, LaunchFailure};
+use super::failure::{Cause, LaunchFailure, LaunchFault};
 use super::graph::Graph;
 use super::id::LaunchId;
 use super::launch::{Launch, Outside, Stage};
@@ -32,10 +32,11 @@ impl<B: Bodies> State<B> {
         let failed = |(&id, launch): (&LaunchId, &Launch<B>)| Some((id, self.failed_for(launch)?));
         let after: Vec<_> = self.launches.iter().filter_map(failed).collect();
         if !after.is_empty() {
-            return after.into_iter().for_each(|(id, failure)| self.fail(id, Cause::After(failure)));
+            return after
+                .into_iter()
+                .for_each(|(id, failure)| self.fail(id, Cause::Source(LaunchFault::After(failure))));
         }
         let (stuck, report) = self.hang_report();
-        let report = Arc::new(report);
         for id in stuck {
             self.fail(id, Cause::Stuck(report.clone()));
         }

@@ -43,7 +43,7 @@ pub use config::{
 };
 pub use cores::{CoreRange, Cores, Granted};
 pub use events::{Epochs, LaunchEvent, LaunchEvents, SavedEvent};
-pub use failure::{Cause, LaunchFailure, Place, Refused, SyncError};
+pub use failure::{Cause, LaunchFailure, LaunchFault, Place, Refused, SyncError};
 pub use graph::{Affinity, EventInfo, Graph, GraphFault, GraphParts, KernelInfo, NotifyInfo, Partition};
 pub use id::{LaunchId, StreamId};
 pub use inline::{InlineExecutor, InlineFailure, LocalBodies, NotInline};

@@ -3,7 +3,7 @@
 use super::bodies::Bodies;
 use super::cores::Granted;
 use super::events::Waiter;
-use super::failure::{Cause, Place};
+use super::failure::{Cause, LaunchFault, Place};
 use super::graph::{Graph, Role};
 use super::id::LaunchId;
 use super::launch::{Dispatch, Iterations, Job, Outside, Pause, Progress, Stage};
@@ -34,8 +34,8 @@ impl<B: Bodies> Scalars for Conditions<'_, B> {
         let place = Place::Condition(condition);
         match catch_unwind(AssertUnwindSafe(|| self.bodies.eval(condition, iterations))) {
             Ok(Ok(value)) => Ok(value),
-            Ok(Err(failure)) => Err(Cause::Failed(place, failure)),
-            Err(panic) => Err(Cause::Panicked(place, message(panic))),
+            Ok(Err(failure)) => Err(Cause::Task { task: place, failure }),
+            Err(panic) => Err(Cause::Panic { task: place, message: message(panic) }),
         }
     }
 
@@ -110,10 +110,10 @@ impl<B: Bodies> State<B> {
             }
             Err(Fault::Condition(cause)) => self.fail(id, cause),
             Err(Fault::Endless { in_loop, most, value }) => {
-                self.fail(id, Cause::Endless { in_loop, most, value });
+                self.fail(id, Cause::Source(LaunchFault::Endless { in_loop, most, value }));
             }
             Err(Fault::Count { in_loop, most, value }) => {
-                self.fail(id, Cause::Count { in_loop, most, value });
+                self.fail(id, Cause::Source(LaunchFault::Count { in_loop, most, value }));
             }
         }
         true

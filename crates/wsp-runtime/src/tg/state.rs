@@ -20,7 +20,7 @@ use super::bodies::Bodies;
 use super::config::{RuntimeConfig, Signals, Time, Tracing};
 use super::cores::{Cores, DeviceCores};
 use super::events::{Events, LaunchEvent, LaunchEvents, Notifications, SavedEvent};
-use super::failure::{Cause, LaunchFailure, Refused};
+use super::failure::{Cause, LaunchFailure, LaunchFault, Refused};
 use super::graph::Graph;
 use super::id::LaunchId;
 use super::launch::{Dispatch, Launch, Outside, Stage, Stats};
@@ -407,7 +407,9 @@ impl<B: Bodies> State<B> {
                     (behind.contains(&other) || launch.after.contains(&id)).then_some(other)
                 };
                 let after: Vec<LaunchId> = self.launches.iter().filter_map(comes_after).collect();
-                after.into_iter().for_each(|other| self.fail(other, Cause::After(failure.clone())));
+                after
+                    .into_iter()
+                    .for_each(|other| self.fail(other, Cause::Source(LaunchFault::After(failure.clone()))));
                 Err(failure)
             }
             None => Ok(Stats { launches: 1, ..launch.stats }),

@@ -3,7 +3,7 @@
 use super::bodies::{Bodies, StopFlag};
 use super::config::{CoreCounts, Tracing};
 use super::cores::{Allowed, DeviceCores, per_block};
-use super::failure::{Cause, Refused};
+use super::failure::{Cause, LaunchFault, Refused};
 use super::graph::Graph;
 use super::id::LaunchId;
 use super::launch::{Job, Launch, LaunchOptions, Stage, Stats, by_type};
@@ -98,7 +98,7 @@ impl<B: Bodies> State<B> {
         let failure = stream.failure.clone().or(after);
         self.launches.insert(id, launch);
         match failure {
-            Some(failure) => self.fail(id, Cause::After(failure)),
+            Some(failure) => self.fail(id, Cause::Source(LaunchFault::After(failure))),
             None => self.begin_ready(),
         }
     }

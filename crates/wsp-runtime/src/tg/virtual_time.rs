@@ -6,7 +6,7 @@
 //! workers start work by their numbers.
 
 use super::bodies::Bodies;
-use super::failure::Cause;
+use super::failure::{Cause, LaunchFault};
 use super::pace::Pace;
 use super::shared::Shared;
 use super::state::State;
@@ -77,7 +77,7 @@ impl<B: Bodies> Shared<B> {
 fn take_back<B: Bodies>(state: &mut State<B>, done: Done<B>) {
     state.busy -= 1;
     if let (Some(u64::MAX), Done::Portion(job, ..) | Done::Gang(job, _)) = (end_of(&done), &done) {
-        state.fail(job.launch, Cause::TooLong);
+        state.fail(job.launch, Cause::Source(LaunchFault::TooLong));
     }
     state.finish(done);
     state.pump_all();

@@ -114,8 +114,8 @@ pub(crate) fn call<T, F>(
 ) -> Result<T, Cause<F>> {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(failure)) => Err(Cause::Failed(place(), failure)),
-        Err(panic) => Err(Cause::Panicked(place(), message(panic))),
+        Ok(Err(failure)) => Err(Cause::Task { task: place(), failure }),
+        Err(panic) => Err(Cause::Panic { task: place(), message: message(panic) }),
     }
 }
 

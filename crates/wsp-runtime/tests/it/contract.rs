@@ -4,8 +4,8 @@ use crate::common::{Gate as Latch, Scripted, cells, task};
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_core::{EventId, ExecPool, KernelId, StreamId, TaskId};
 use wsp_runtime::{
-    Deps, Failure, Gate, GateScope, Party, PoolSizes, Ready, RunConfig, Start, Stopped, TaskGraph, TaskSpec,
-    TracePolicy, Window, WindowMode, run,
+    Deps, FailedTask, Failure, Gate, GateScope, Party, PoolSizes, Ready, RunConfig, Start, Stopped,
+    TaskGraph, TaskSpec, TracePolicy, Window, WindowMode, run,
 };
 
 fn threads(threads: u32) -> RunConfig {
@@ -438,15 +438,16 @@ fn a_failure_names_kernel_and_payload_and_the_graph_runs_again() {
         }
         let config = threads(workers);
         let outcome = graph.run(&config, &runner);
-        let Err(Failure::Panic { task, kernel, payload, message, cancelled }) = outcome else {
+        let Err(Failure::Panic { task: FailedTask { id, kernel, payload, cancelled }, message }) = outcome
+        else {
             panic!("{outcome:?}")
         };
-        assert_eq!((task.0, kernel.0, &payload[..], cancelled), (5, 5, &[5, 50, 7, 7][..], 4));
+        assert_eq!((id.0, kernel.0, &payload[..], cancelled), (5, 5, &[5, 50, 7, 7][..], 4));
         assert_eq!(message, "index 5 of 4");
         broken.store(2, Ordering::SeqCst);
         assert!(matches!(
             graph.run(&config, &runner),
-            Err(Failure::Task { task: TaskId(5), cancelled: 4, .. })
+            Err(Failure::Task { task: FailedTask { id: TaskId(5), cancelled: 4, .. }, .. })
         ));
         broken.store(0, Ordering::SeqCst);
         assert_eq!(graph.run(&config, &runner).unwrap().tasks, 10);
@@ -461,7 +462,10 @@ fn what_waits_for_a_failed_task_does_not_run_though_its_id_is_smaller() {
         (0..3).for_each(|_| assert!(graph.submit(TaskSpec::default()).is_ok()));
         graph.depend(TaskId(2), TaskId(0)).unwrap();
         let runner = Scripted::new(|id| if id == 2 { Err(String::new()) } else { Ok(()) });
-        assert!(matches!(graph.run(&threads(workers), &runner), Err(Failure::Task { task: TaskId(2), .. })));
+        assert!(matches!(
+            graph.run(&threads(workers), &runner),
+            Err(Failure::Task { task: FailedTask { id: TaskId(2), .. }, .. })
+        ));
         assert!(!runner.ran().contains(&0));
     }
 }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use wsp_core::{KernelId, TaskId};
-use wsp_runtime::{Failure, Ready, RunConfig, StartError, Stopped, TaskSpec, run};
+use wsp_runtime::{FailedTask, Failure, Ready, RunConfig, StartError, Stopped, TaskSpec, run};
 
 #[test]
 fn the_failure_names_task_kernel_and_payload_and_later_tasks_do_not_start() {
@@ -22,11 +22,8 @@ fn the_failure_names_task_kernel_and_payload_and_later_tasks_do_not_start() {
         Ok::<(), Stopped>(())
     });
     let failure = Failure::Task {
-        task: TaskId(3),
-        kernel: KernelId(43),
-        payload: vec![3, 7],
+        task: FailedTask { id: TaskId(3), kernel: KernelId(43), payload: vec![3, 7], cancelled: 6 },
         failure: "bad".to_owned(),
-        cancelled: 6,
     };
     assert_eq!(outcome, Err(failure));
     assert_eq!(runner.ran(), [0, 1, 2, 3]);
@@ -41,8 +38,8 @@ fn a_panic_is_caught_and_reported_with_its_message() {
         }
         Ok::<(), Stopped>(())
     });
-    let Err(Failure::Panic { task, message, payload, .. }) = outcome else { panic!("{outcome:?}") };
-    assert_eq!((task, &message[..], &payload[..]), (TaskId(2), "out of range at 2", &[5][..]));
+    let Err(Failure::Panic { task, message }) = outcome else { panic!("{outcome:?}") };
+    assert_eq!((task.id, &message[..], &task.payload[..]), (TaskId(2), "out of range at 2", &[5][..]));
 }
 
 #[test]
@@ -57,7 +54,10 @@ fn what_depends_on_a_failed_task_does_not_run() {
             #[allow(unreachable_code, reason = "the source ends only by the failure")]
             Ok::<(), Stopped>(())
         });
-        assert!(matches!(outcome, Err(Failure::Task { task: TaskId(5), .. })), "{outcome:?}");
+        assert!(
+            matches!(outcome, Err(Failure::Task { task: FailedTask { id: TaskId(5), .. }, .. })),
+            "{outcome:?}"
+        );
         assert_eq!(runner.ran(), [0, 1, 2, 3, 4, 5]);
     }
 }
@@ -75,8 +75,8 @@ fn the_failure_reported_is_the_first_in_submission_order_however_tasks_interleav
             }
             Ok::<(), Stopped>(())
         });
-        let Err(Failure::Task { task, failure, .. }) = outcome else { panic!("{outcome:?}") };
-        assert_eq!((task.0, failure), (first, first.to_string()));
+        let Err(Failure::Task { task, failure }) = outcome else { panic!("{outcome:?}") };
+        assert_eq!((task.id.0, failure), (first, first.to_string()));
         assert!((0..=first).all(|id| runner.ran().contains(&id)));
     }
 }
@@ -92,7 +92,10 @@ fn a_runner_is_usable_again_after_a_failure() {
         }
         Ok::<(), Stopped>(())
     };
-    assert!(matches!(run(&config, &runner, source), Err(Failure::Panic { task: TaskId(0), .. })));
+    assert!(matches!(
+        run(&config, &runner, source),
+        Err(Failure::Panic { task: FailedTask { id: TaskId(0), .. }, .. })
+    ));
     broken.store(false, Ordering::Relaxed);
     assert_eq!(run(&config, &runner, source).unwrap().tasks, 50);
 }

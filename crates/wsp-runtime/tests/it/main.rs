@@ -1,5 +1,6 @@
 //! Integration tests, in one program: they link once.
 
+mod again;
 mod cases;
 mod common;
 mod contract;

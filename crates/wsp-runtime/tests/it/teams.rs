@@ -8,7 +8,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use wsp_core::TaskId;
 use wsp_runtime::aicpu::{AicpuConfig, AicpuTask, Aicpus, Emit, Generator, NoSlots, Progress};
-use wsp_runtime::{Deps, Failure, RunConfig, Stopped, TaskGraph, TaskSpec, run};
+use wsp_runtime::{Deps, FailedTask, Failure, RunConfig, Stopped, TaskGraph, TaskSpec, run};
 
 fn threads(threads: u32) -> RunConfig {
     RunConfig { threads, ..RunConfig::default() }
@@ -152,8 +152,14 @@ fn after_a_panic_a_failure_and_a_cancelled_run_the_next_run_is_as_any_other() {
         3 => panic!("broken"),
         _ => Ok(()),
     });
-    assert!(matches!(stream(&config, &runner, 8), Err(Failure::Panic { task: TaskId(3), .. })));
-    assert!(matches!(submitted(8).run(&config, &runner), Err(Failure::Panic { task: TaskId(3), .. })));
+    assert!(matches!(
+        stream(&config, &runner, 8),
+        Err(Failure::Panic { task: FailedTask { id: TaskId(3), .. }, .. })
+    ));
+    assert!(matches!(
+        submitted(8).run(&config, &runner),
+        Err(Failure::Panic { task: FailedTask { id: TaskId(3), .. }, .. })
+    ));
     let stops = Scripted::new(|_| {
         cancel.store(true, Ordering::Relaxed);
         Ok(())

@@ -8,8 +8,8 @@ use std::sync::{Arc, Barrier, Mutex};
 use wsp_core::tg::CoreType;
 use wsp_core::tg::image::LoopKind;
 use wsp_runtime::tg::{
-    Cause, CoreCounts, LaunchOptions, Place, Refused, Runtime, RuntimeConfig, Saved, Signals, SyncError,
-    Time, validate,
+    Cause, CoreCounts, LaunchFault, LaunchOptions, Place, Refused, Runtime, RuntimeConfig, Saved, Signals,
+    SyncError, Time, validate,
 };
 
 /// ISA-TG-22: `launch` returns while the kernel that it launched is still running.
@@ -166,7 +166,8 @@ fn a_failing_block_ends_its_launch_and_not_the_runtime() {
         let runtime = runtime(threads);
         launch(&runtime, &graph, &bodies);
         let Err(SyncError::Failed(failure)) = runtime.sync_graph(&graph) else { panic!("must fail") };
-        let Cause::Failed(Place::Block { name, block, blocks, .. }, message) = &failure.cause else {
+        let Cause::Task { task: Place::Block { name, block, blocks, .. }, failure: message } = &failure.cause
+        else {
             panic!("{failure}")
         };
         assert_eq!((name.as_str(), *block, *blocks, message.as_str()), ("FAILS", 2, 4, "no"));
@@ -212,7 +213,7 @@ fn launches_behind_a_failed_one_are_not_run_until_somebody_was_told() {
     let options = LaunchOptions { after: vec![first], ..LaunchOptions::on(stream) };
     let third = runtime.launch(&graph, counts.clone(), options).unwrap();
     let Err(SyncError::Failed(failure)) = runtime.sync(second) else { panic!("must fail") };
-    assert!(matches!(failure.cause, Cause::After(_)));
+    assert!(matches!(failure.cause, Cause::Source(LaunchFault::After(_))));
     assert_eq!(failure.first().launch, first);
     assert!(matches!(runtime.sync(third), Err(SyncError::Failed(_))));
     assert!(matches!(runtime.sync(first), Err(SyncError::Failed(_))));
@@ -384,7 +385,10 @@ fn a_count_out_of_range_fails_with_the_numbers() {
     let runtime = runtime(1);
     launch(&runtime, &graph, &Arc::new(script));
     let Err(SyncError::Failed(failure)) = runtime.sync_all() else { panic!("must fail") };
-    assert!(matches!(failure.cause, Cause::Count { in_loop: 0, value: -4, .. }), "{failure}");
+    assert!(
+        matches!(failure.cause, Cause::Source(LaunchFault::Count { in_loop: 0, value: -4, .. })),
+        "{failure}"
+    );
 }
 
 /// ISA-FE-04: what runs finishes first; then the state is saved; a run from it does the rest and nothing twice.

@@ -41,7 +41,7 @@ fn cycle_of(report: &Report) -> String {
     report.cycle.iter().map(ToString::to_string).collect::<Vec<_>>().join(" > ")
 }
 
-fn stuck(runtime: &Runtime<Script>) -> Arc<Report> {
+fn stuck(runtime: &Runtime<Script>) -> Report {
     let Err(SyncError::Failed(failure)) = runtime.sync_all() else { panic!("nothing can go on") };
     let Cause::Stuck(report) = &failure.first().cause else { panic!("{failure}") };
     report.clone()

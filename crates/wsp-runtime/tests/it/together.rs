@@ -175,10 +175,10 @@ fn each_task_has_its_own_part_of_the_time_and_is_counted() {
 fn the_first_failing_task_of_several_taken_together_is_the_one_reported() {
     let runner = Crowd::new(16, |id| if id >= 3 && id % 2 == 1 { Err(id.to_string()) } else { Ok(()) });
     let outcome = submit(&config(1, 64, POLICIES[0]), &runner);
-    let Err(Failure::Task { task, payload, failure, cancelled, .. }) = outcome else { panic!("{outcome:?}") };
-    assert_eq!((task, &payload[..], &failure[..]), (TaskId(3), &[0, 3][..], "3"));
+    let Err(Failure::Task { task, failure }) = outcome else { panic!("{outcome:?}") };
+    assert_eq!((task.id, &task.payload[..], &failure[..]), (TaskId(3), &[0, 3][..], "3"));
     // The other request and the task of another kernel.
-    assert_eq!(cancelled, 9);
+    assert_eq!(task.cancelled, 9);
 }
 
 #[test]
@@ -186,8 +186,8 @@ fn a_panic_of_tasks_taken_together_ends_the_run_and_not_the_worker() {
     for threads in [1, 2] {
         let runner = Crowd::new(16, |id| if id == 2 { panic!("out of range at {id}") } else { Ok(()) });
         let outcome = submit(&config(threads, 64, POLICIES[0]), &runner);
-        let Err(Failure::Panic { task, message, .. }) = outcome else { panic!("{outcome:?}") };
-        assert!(task <= TaskId(2), "{task:?}");
+        let Err(Failure::Panic { task, message }) = outcome else { panic!("{outcome:?}") };
+        assert!(task.id <= TaskId(2), "{task:?}");
         assert_eq!(message, "out of range at 2");
     }
 }

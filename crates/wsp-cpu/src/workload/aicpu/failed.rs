@@ -12,8 +12,8 @@ use wsp_diag::{Diagnostic, Span};
 use wsp_kernel::Trap;
 use wsp_plan::ptow::{Lowered, expand};
 use wsp_plan::workload::{ExpandError, TaskRecord, TaskSink};
-use wsp_runtime::Failure;
 use wsp_runtime::aicpu::{AicpuFailure, Refused, SourceFault};
+use wsp_runtime::{FailedTask, Failure};
 
 /// A task that failed.
 pub(super) enum TaskFailure<F> {
@@ -33,10 +33,10 @@ impl Generated<'_> {
     ) -> Diagnostic {
         let fault = match failure {
             Failure::Start(fault) => return not_started(&fault),
-            Failure::Task { kernel, payload, failure, .. } => {
+            Failure::Task { task: FailedTask { kernel, payload, .. }, failure } => {
                 return of_task(TaskFailure::Fault { kernel, payload, failure });
             }
-            Failure::Panic { kernel, payload, message, .. } => {
+            Failure::Panic { task: FailedTask { kernel, payload, .. }, message } => {
                 return of_task(TaskFailure::Panic { kernel, payload, message });
             }
             Failure::Cancelled => return cancelled(),

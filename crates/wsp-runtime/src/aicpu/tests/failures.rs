@@ -4,7 +4,7 @@ use super::super::*;
 use super::random::{ALL, Random, script};
 use super::run_aicpus;
 use super::scripted::{CELLS, Item, Memory, Script, ScriptTask, TENSORS, Walk, cells};
-use crate::{ConfigError, WindowMode};
+use crate::{ConfigError, FailedTask, WindowMode};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::{AccessKind, KernelId, SlotId, TaskId, limits};
@@ -39,11 +39,11 @@ fn the_failure_that_a_sequential_run_meets_first_is_reported_and_all_before_it_r
         let ran = memory.ran();
         assert!((0..=first).all(|ordinal| ran.contains(&ordinal)), "{failure}");
         match failure {
-            Failure::Task { task: ordinal, ref failure, .. } => {
-                assert_eq!((ordinal, failure), (first, &format!("not {first}")));
+            Failure::Task { ref task, ref failure } => {
+                assert_eq!((task.id, failure), (first, &format!("not {first}")));
             }
-            Failure::Panic { task: ordinal, ref message, .. } => {
-                assert_eq!((ordinal, message), (first, &format!("no {first}")));
+            Failure::Panic { ref task, ref message } => {
+                assert_eq!((task.id, message), (first, &format!("no {first}")));
             }
             other => panic!("{other:?}"),
         }
@@ -62,8 +62,8 @@ fn nothing_after_a_failed_task_starts_when_it_waits_for_it() {
     let config = AicpuConfig { threads: 2, window: 16, ..AicpuConfig::default() };
     let failure = run(&chain, 3, &memory, &config).expect_err("a task fails");
     assert_eq!(memory.ran(), (0..=40).collect::<Vec<_>>());
-    let Failure::Task { cancelled, payload, .. } = failure else { panic!("{failure:?}") };
-    assert!((1..60).contains(&cancelled) && payload == [0]);
+    let Failure::Task { task, .. } = failure else { panic!("{failure:?}") };
+    assert!((1..60).contains(&task.cancelled) && task.payload == [0]);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_task_that_fails_comes_before_a_fault_behind_it() {
     let mut memory = Memory::new(&program);
     memory.fails = Some(14);
     let failure = run(&program, 4, &memory, &AicpuConfig::default()).expect_err("both are at fault");
-    assert!(matches!(failure, Failure::Task { task: 14, .. }), "{failure:?}");
+    assert!(matches!(failure, Failure::Task { task: FailedTask { id: 14, .. }, .. }), "{failure:?}");
 }
 
 /// Runs tasks that do nothing.
