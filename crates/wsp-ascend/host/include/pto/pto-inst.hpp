@@ -35,7 +35,7 @@ T load_scalar(const T* from, PTO_HOST_SITE) {
   Instruction run("load_scalar", PIPE_S, site, true);
   const GlobalView one{elem_of<T>, const_cast<T*>(from), {1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}};
   const Place place(run, one, {1, 1});
-  run.read(place.bytes(), place.at(run, 0, 0), sizeof(T));
+  run.read(place.bytes(), place.runs(run));
   return *from;
 }
 
@@ -45,8 +45,8 @@ void store_scalar(T* to, T value, PTO_HOST_SITE) {
   Instruction run("store_scalar", PIPE_S, site);
   const GlobalView one{elem_of<T>, to, {1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}};
   const Place place(run, one, {1, 1});
-  place.own_lines(run, place.at(run, 0, 0), sizeof(T));
-  run.write(place.bytes(), place.at(run, 0, 0), sizeof(T));
+  place.own_lines(run, place.runs(run));
+  run.write(place.bytes(), place.runs(run));
   *to = value;
   run.end();
 }

@@ -6,7 +6,7 @@
 namespace pto {
 namespace host {
 
-inline void transpose(const View& dst, const View& src, const View& own, Site site) {
+[[gnu::noinline]] inline void transpose(const View& dst, const View& src, const View& own, Site site) {
   Instruction run("TTRANS", PIPE_V, site);
   with_numbers(src.elem, [&](auto zero) {
     const auto all = read<decltype(zero)>(run, src);
@@ -26,7 +26,7 @@ inline void transpose(const View& dst, const View& src, const View& own, Site si
 }
 
 // Elements by their number in the storage of `src`.
-inline void gather(const View& dst, const View& src, const View& places, const View& own, Site site) {
+[[gnu::noinline]] inline void gather(const View& dst, const View& src, const View& places, const View& own, Site site) {
   Instruction run("TGATHER", PIPE_V, site);
   check(run, src);
   const Matrix<int64_t> numbers = read<int64_t>(run, places);
@@ -44,11 +44,10 @@ inline void gather(const View& dst, const View& src, const View& places, const V
     for (size_t at = 0; at < numbers.all.size(); ++at) {
       const int64_t number = numbers.all[at];
       if (number < 0 || number >= int64_t{src.rows} * src.cols) {
-        run.wrong("bounds", "element " + std::to_string(number) + " of a tile of " +
-                                std::to_string(src.rows * src.cols));
+        run.wrong("bounds", {"element ", number, " of a tile of ", src.rows * src.cols});
       }
       const uint32_t from = static_cast<uint32_t>(src.address) + static_cast<uint32_t>(number) * size_of(src.elem);
-      run.read(bytes, from, size_of(src.elem));
+      run.read(bytes, {{from, from + size_of(src.elem)}});
       get(src.elem, bytes.data + from, found.all[at]);
     }
     write(run, dst, found);

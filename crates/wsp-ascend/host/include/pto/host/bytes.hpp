@@ -1,7 +1,6 @@
 // Bytes of a memory or a tensor, each with who touched it last and whether it holds a value.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -11,6 +10,15 @@
 
 namespace pto::host {
 
+// Bytes from one up to another, which is not among them.
+struct Span {
+  uint32_t first, end;
+
+  bool holds(const Span& other) const { return first <= other.first && other.end <= end; }
+  bool meets(const Span& other) const { return first < other.end && other.first < end; }
+  void say(std::string& text) const { host::say(text, {first, "..", end}); }
+};
+
 // An access of an instruction: what the states of bytes refer to by number.
 struct Access {
   Stamp run;
@@ -19,13 +27,12 @@ struct Access {
   const char* name;
   Site site;
   // The bytes of the tile that it is made through; those of the whole tensor for tensors.
-  uint32_t first, end;
-};
+  Span through;
 
-inline std::string text_of(const Access& access) {
-  return "instruction " + std::to_string(access.instruction) + " " + access.name + " (" + at(access.site) + ") on " +
-         name_of(access.run.unit);
-}
+  void say(std::string& text) const {
+    host::say(text, {"instruction ", instruction, " ", name, " (", site, ") on ", name_of(run.unit)});
+  }
+};
 
 // All accesses of the running kernel.
 class Log {
@@ -61,9 +68,8 @@ class Bytes {
   uint32_t size = 0;
 
   // An access reads bytes: they are written, and what wrote them is known to be complete.
-  void read(uint32_t from, uint32_t count, uint32_t number, const Access& by, const Log& log, const Clocks& clocks) {
-    const uint32_t end = from + count;
-    for (uint32_t byte = from, last = 0; byte < end; ++byte) {
+  [[gnu::noinline]] void read(Span part, uint32_t number, const Access& by, const Log& log, const Clocks& clocks) {
+    for (uint32_t byte = part.first, last = 0; byte < part.end; ++byte) {
       const uint32_t writer = writes_[byte];
       if (writer != last) {
         last = writer;
@@ -71,50 +77,54 @@ class Bytes {
         check_owner(byte, log.find(writer), by);
       }
       if (written_[byte] == 0) {
-        fault("poison", text_of(by) + " reads byte " + std::to_string(byte) + " of " + name + ", which holds no value");
+        fault("poison", {by, " reads byte ", byte, " of ", name, ", which holds no value"});
       }
     }
     std::vector<uint32_t>& reads = reads_[static_cast<size_t>(by.run.unit)];
     if (reads.empty()) {
       reads.resize(size);
     }
-    std::fill(reads.begin() + from, reads.begin() + end, number);
+    fill(reads, part, number);
   }
 
   // An access writes bytes: what read or wrote them is known to be complete. `value`: whether they hold a value then.
-  void write(uint32_t from, uint32_t count, bool value, uint32_t number, const Access& by, const Log& log,
-             const Clocks& clocks) {
-    const uint32_t end = from + count;
-    check_all(writes_, from, end, "writes", by, log, clocks);
+  [[gnu::noinline]] void write(Span part, bool value, uint32_t number, const Access& by, const Log& log,
+                               const Clocks& clocks) {
+    check_all(writes_, part, "writes", by, log, clocks);
     for (const std::vector<uint32_t>& reads : reads_) {
       if (!reads.empty()) {
-        check_all(reads, from, end, "reads", by, log, clocks);
+        check_all(reads, part, "reads", by, log, clocks);
       }
     }
-    std::fill(writes_.begin() + from, writes_.begin() + end, number);
-    std::fill(written_.begin() + from, written_.begin() + end, value ? 1 : 0);
+    fill(writes_, part, number);
+    fill(written_, part, static_cast<uint8_t>(value ? 1 : 0));
   }
 
   // Bytes hold no value from now on.
-  void poison(uint32_t from, uint32_t count) {
-    std::fill(written_.begin() + from, written_.begin() + from + count, 0);
-  }
+  void poison(Span part) { fill(written_, part, uint8_t{0}); }
 
   // Whether a byte holds a value.
   bool is_written(uint32_t byte) const { return written_[byte] != 0; }
 
   // Forgets all accesses.
   void forget() {
-    std::fill(writes_.begin(), writes_.end(), 0);
+    fill(writes_, {0, size}, 0U);
     for (std::vector<uint32_t>& reads : reads_) {
       reads.clear();
     }
   }
 
  private:
-  void check_all(const std::vector<uint32_t>& numbers, uint32_t from, uint32_t end, const char* what, const Access& by,
-                 const Log& log, const Clocks& clocks) const {
-    for (uint32_t byte = from, last = 0; byte < end; ++byte) {
+  template <typename T>
+  static void fill(std::vector<T>& states, Span part, T state) {
+    for (uint32_t byte = part.first; byte < part.end; ++byte) {
+      states[byte] = state;
+    }
+  }
+
+  void check_all(const std::vector<uint32_t>& numbers, Span part, const char* what, const Access& by, const Log& log,
+                 const Clocks& clocks) const {
+    for (uint32_t byte = part.first, last = 0; byte < part.end; ++byte) {
       if (numbers[byte] != last) {
         last = numbers[byte];
         check_order(byte, log.find(last), what, by, clocks);
@@ -127,9 +137,7 @@ class Bytes {
     if (other == nullptr || other->instruction == by.instruction || clocks.knows(by.run.unit, other->run)) {
       return;
     }
-    fault("order", text_of(by) + " touches byte " + std::to_string(byte) + " of " + name + " and does not wait for " +
-                       text_of(*other) + ", which " + what + " there; the two touch bytes " + range(by) + " and " +
-                       range(*other));
+    fault("order", {by, " touches byte ", byte, " of ", name, " and does not wait for ", *other, ", which ", what, " there; the two touch bytes ", by.through, " and ", other->through});
   }
 
   // Tiles that share bytes lie one in the other: a row and the column of the same bytes, a part and the whole.
@@ -137,16 +145,9 @@ class Bytes {
     if (writer == nullptr) {
       return;
     }
-    const bool inside = writer->first >= by.first && writer->end <= by.end;
-    const bool around = writer->first <= by.first && writer->end >= by.end;
-    if (!inside && !around) {
-      fault("overlap", text_of(by) + " reads byte " + std::to_string(byte) + " of " + name + " in a tile of bytes " +
-                           range(by) + "; " + text_of(*writer) + " wrote it in a tile of bytes " + range(*writer));
+    if (!by.through.holds(writer->through) && !writer->through.holds(by.through)) {
+      fault("overlap", {by, " reads byte ", byte, " of ", name, " in a tile of bytes ", by.through, "; ", *writer, " wrote it in a tile of bytes ", writer->through});
     }
-  }
-
-  static std::string range(const Access& access) {
-    return std::to_string(access.first) + ".." + std::to_string(access.end);
   }
 
   std::vector<uint32_t> writes_;

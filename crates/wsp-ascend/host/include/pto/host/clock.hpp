@@ -47,10 +47,10 @@ class Clocks {
   void set(pipe_t from, pipe_t to, int id, Site site) {
     Flag& flag = find(from, to, id, site);
     if (flag.set) {
-      wrong("event-set-twice", flag, from, to, id, "is set while it is set", site);
+      wrong("event-set-twice", flag, {from, to, id}, "is set while it is set", site);
     }
     if (known_[at(from)].waits[at(to)] < flag.last_wait) {
-      wrong("event-set-early", flag, from, to, id, "is set again and its setter does not know that the wait is past", site);
+      wrong("event-set-early", flag, {from, to, id}, "is set again and its setter does not know that the wait is past", site);
     }
     flag.then = known_[at(from)];
     flag.then.runs[at(from)] = runs_[at(from)];
@@ -63,7 +63,7 @@ class Clocks {
   void wait(pipe_t from, pipe_t to, int id, Site site) {
     Flag& flag = find(from, to, id, site);
     if (!flag.set) {
-      wrong("event-not-set", flag, from, to, id, "is waited for and not set", site);
+      wrong("event-not-set", flag, {from, to, id}, "is waited for and not set", site);
     }
     flag.set = false;
     flag.last_wait = ++waits_[at(to)];
@@ -84,8 +84,7 @@ class Clocks {
       const Flag& flag = flags_[static_cast<size_t>(place)];
       if (flag.set) {
         const int pair = place / events;
-        wrong("event-left-set", flag, static_cast<pipe_t>(pair / units), static_cast<pipe_t>(pair % units),
-              place % events, "is left set at the end", flag.site);
+        wrong("event-left-set", flag, {static_cast<pipe_t>(pair / units), static_cast<pipe_t>(pair % units), place % events}, "is left set at the end", flag.site);
       }
     }
   }
@@ -116,24 +115,28 @@ class Clocks {
 
   static size_t at(int unit) { return static_cast<size_t>(unit); }
 
-  static std::string event(pipe_t from, pipe_t to, int id) {
-    return std::string("event ") + name_of(from) + "->" + name_of(to) + " " + std::to_string(id);
-  }
+  // An event by the place of its flag.
+  struct Event {
+    pipe_t from, to;
+    int id;
 
-  [[noreturn]] static void wrong(const char* rule, const Flag& flag, pipe_t from, pipe_t to, int id, const char* what,
-                                 Site site) {
-    std::string text = event(from, to, id) + " " + what + " (" + host::at(site) + ")";
-    if (flag.site.file != nullptr) {
-      text += std::string("; the last to ") + (flag.set ? "set" : "wait for") + " it is " + host::at(flag.site);
+    void say(std::string& text) const { host::say(text, {"event ", name_of(from), "->", name_of(to), " ", id}); }
+  };
+
+  [[noreturn]] static void wrong(const char* rule, const Flag& flag, const Event& event, const char* what, Site site) {
+    if (flag.site.file == nullptr) {
+      fault(rule, {event, " ", what, " (", site, ")"});
     }
-    fault(rule, text);
+    fault(rule, {event, " ", what, " (", site, "); the last to ", flag.set ? "set" : "wait for", " it is ", flag.site});
   }
 
   Flag& find(pipe_t from, pipe_t to, int id, Site site) {
     const bool pair = from >= 0 && to >= 0 && from < units && to < units && from != to;
-    if (!pair || id < 0 || id >= events) {
-      const std::string which = pair ? event(from, to, id) : "an event of a unit with itself or with all";
-      fault("event", which + " does not exist (" + host::at(site) + ")");
+    if (!pair) {
+      fault("event", {"an event of a unit with itself or with all does not exist (", site, ")"});
+    }
+    if (id < 0 || id >= events) {
+      fault("event", {Event{from, to, id}, " does not exist (", site, ")"});
     }
     return flags_[static_cast<size_t>((from * units + to) * events + id)];
   }

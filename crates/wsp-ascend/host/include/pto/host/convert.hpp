@@ -54,7 +54,7 @@ inline int64_t held(const Instruction& run, double x, Elem elem) {
   const int bits = static_cast<int>(8 * size_of(elem)) - (negatives ? 1 : 0);
   const double end = std::ldexp(1.0, bits);
   if (!(x >= (negatives ? -end : 0.0) && x < end)) {
-    run.wrong("value", std::to_string(x) + " is no value of its elements");
+    run.wrong("value", {x, " is no value of its elements"});
   }
   return static_cast<int64_t>(x);
 }
@@ -73,7 +73,7 @@ inline int64_t converted(const Instruction& run, int64_t x, Elem to, RoundMode, 
   return held(run, static_cast<double>(x), to);
 }
 
-inline void convert(const View& dst, const View& src, RoundMode mode, Site site) {
+[[gnu::noinline]] inline void convert(const View& dst, const View& src, RoundMode mode, Site site) {
   Instruction run("TCVT", PIPE_V, site);
   with_numbers(src.elem, [&](auto from) {
     const auto all = read<decltype(from)>(run, src);

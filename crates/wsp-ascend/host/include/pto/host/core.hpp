@@ -2,8 +2,7 @@
 #pragma once
 
 #include <array>
-#include <deque>
-#include <memory>
+#include <list>
 #include <string>
 #include <vector>
 
@@ -41,7 +40,7 @@ class Core {
       restart();
     }
     for (Bytes& bytes : memories_) {
-      bytes.poison(0, bytes.size);
+      bytes.poison({0, bytes.size});
     }
   }
 
@@ -98,7 +97,7 @@ class Core {
 
   std::array<std::vector<uint8_t>, memories> storage_;
   std::array<Bytes, memories> memories_;
-  std::deque<Global> globals_;
+  std::list<Global> globals_;
   Clocks clocks_;
   Log log_;
   uint32_t instructions_ = 0;
@@ -115,29 +114,35 @@ inline Core& core() {
 class Instruction {
  public:
   Instruction(const char* name, pipe_t unit, Site site, bool only_reads = false)
-      : access_{core().clocks().begin(unit, only_reads), core().next_instruction(), name, site, 0, 0} {}
+      : access_{core().clocks().begin(unit, only_reads), core().next_instruction(), name, site, {0, 0}} {}
 
   // Its last part: what it wrote is on its way.
   void end() const { core().clocks().end(access_.run); }
 
   // From now on it touches through a tile of these bytes.
-  void through(uint32_t first, uint32_t last) {
-    access_.first = first;
-    access_.end = last;
+  void through(Span span) {
+    access_.through = span;
     number_ = core().log().add(access_);
   }
 
-  void read(Bytes& bytes, uint32_t from, uint32_t count) const {
-    bytes.read(from, count, number_, access_, core().log(), core().clocks());
+  [[gnu::noinline]] void read(Bytes& bytes, const std::vector<Span>& runs) const {
+    for (const Span& part : runs) {
+      bytes.read(part, number_, access_, core().log(), core().clocks());
+    }
   }
 
-  void write(Bytes& bytes, uint32_t from, uint32_t count, bool value = true) const {
-    bytes.write(from, count, value, number_, access_, core().log(), core().clocks());
+  // `value`: whether bytes hold a value then.
+  [[gnu::noinline]] void write(Bytes& bytes, const std::vector<Span>& runs, bool value = true) const {
+    for (const Span& part : runs) {
+      bytes.write(part, value, number_, access_, core().log(), core().clocks());
+    }
   }
 
-  std::string text() const { return text_of(access_); }
-
-  [[noreturn]] void wrong(const char* rule, const std::string& what) const { fault(rule, text() + ": " + what); }
+  [[noreturn]] void wrong(const char* rule, Pieces pieces) const {
+    std::string text;
+    say(text, pieces);
+    fault(rule, {access_, ": ", text});
+  }
 
  private:
   Access access_;
@@ -145,14 +150,12 @@ class Instruction {
 };
 
 // The core writes bytes of a tensor: no other core of the launch writes in their lines of 64 bytes.
-inline void own_lines(const Instruction& run, Global& global, uint32_t first, uint32_t count) {
+[[gnu::noinline]] inline void own_lines(const Instruction& run, Global& global, Span part) {
   const uint32_t own = core().index() + 1;
-  for (uint32_t line = first / line_bytes; line <= (first + count - 1) / line_bytes; ++line) {
+  for (uint32_t line = part.first / line_bytes; line <= (part.end - 1) / line_bytes; ++line) {
     uint32_t& owner = global.lines[line];
     if (owner != 0 && owner != own) {
-      run.wrong("line", "core " + std::to_string(own - 1) + " writes in bytes " + std::to_string(line * line_bytes) +
-                            ".." + std::to_string((line + 1) * line_bytes) + " of " + global.bytes.name +
-                            ", and core " + std::to_string(owner - 1) + " wrote there in the same launch");
+      run.wrong("line", {"core ", own - 1, " writes in bytes ", line * line_bytes, "..", (line + 1) * line_bytes, " of ", global.bytes.name, ", and core ", owner - 1, " wrote there in the same launch"});
     }
     owner = own;
   }

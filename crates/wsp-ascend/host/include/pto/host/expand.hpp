@@ -31,19 +31,19 @@ constexpr void check_expand_binary() {
 }
 
 // Bytes that an instruction uses on a2 and a3 while it expands a column: those of a tile that it is given, else a fixed place.
-inline void spoil_for_column(Instruction& run, const View& column, const View* own) {
+[[gnu::noinline]] inline void spoil_for_column(Instruction& run, const View& column, const View* own) {
   if (own != nullptr) {
     const uint32_t need = static_cast<uint32_t>((column.valid.rows + 7) / 8) * 256;
     if (!is_a5 && own->bytes() < (need < expand_bytes ? need : expand_bytes)) {
-      run.wrong("shape", "its temporary tile has " + std::to_string(own->bytes()) + " bytes and needs " +
-                             std::to_string(need));
+      run.wrong("shape", {"its temporary tile has ", own->bytes(), " bytes and needs ", need});
     }
     apart(run, *own, column);
     spoil(run, *own);
   } else if (!is_a5 && column.form == Form::Columns) {
     Bytes& bytes = core().memory(Memory::UB);
-    run.through(expand_address, expand_address + expand_bytes);
-    run.write(bytes, expand_address, expand_bytes, false);
+    const Span all{expand_address, expand_address + expand_bytes};
+    run.through(all);
+    run.write(bytes, {all}, false);
   }
 }
 
@@ -69,7 +69,7 @@ Matrix<N> read_values(Instruction& run, const View& values, Along along, const E
   return found;
 }
 
-inline void expand_binary(const char* name, const View& dst, const View& src, const View& values, const View* own,
+[[gnu::noinline]] inline void expand_binary(const char* name, const View& dst, const View& src, const View& values, const View* own,
                           Along along, const Binary& op, Site site) {
   Instruction run(name, PIPE_V, site);
   with_numbers(src.elem, [&](auto zero) {
@@ -86,7 +86,7 @@ inline void expand_binary(const char* name, const View& dst, const View& src, co
   run.end();
 }
 
-inline void expand(const char* name, const View& dst, const View& values, Along along, Site site) {
+[[gnu::noinline]] inline void expand(const char* name, const View& dst, const View& values, Along along, Site site) {
   Instruction run(name, PIPE_V, site);
   check(run, dst);
   with_numbers(dst.elem, [&](auto zero) {

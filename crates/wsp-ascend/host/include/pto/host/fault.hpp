@@ -5,12 +5,16 @@
 #include <cstdlib>
 #include <string>
 
+#include "text.hpp"
+
 namespace pto::host {
 
 // Where a kernel says something.
 struct Site {
   const char* file;
   int line;
+
+  void say(std::string& text) const { host::say(text, {file, ":", line}); }
 };
 
 // Thrown where a driver records faults.
@@ -23,16 +27,16 @@ enum class OnFault { Exit, Record };
 inline OnFault on_fault = OnFault::Exit;
 
 // A rule is broken. The text begins with the word of the rule.
-[[noreturn]] inline void fault(const char* rule, const std::string& what) {
-  const std::string text = std::string("fault [") + rule + "]: " + what;
+[[noreturn, gnu::noinline, gnu::cold]] inline void fault(const char* rule, Pieces pieces) {
+  std::string text;
+  say(text, {"fault [", rule, "]: "});
+  say(text, pieces);
   if (on_fault == OnFault::Record) {
     throw Fault{text};
   }
   std::fprintf(stderr, "%s\n", text.c_str());
   std::exit(3);
 }
-
-inline std::string at(Site site) { return std::string(site.file) + ":" + std::to_string(site.line); }
 
 }  // namespace pto::host
 

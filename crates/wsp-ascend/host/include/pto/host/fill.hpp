@@ -32,7 +32,7 @@ N pad_of(PadValue pad, Elem elem) {
 }
 
 // The valid part of a tile, and a value in the rest of the destination.
-inline void fill_beside(const char* name, const View& dst, const View& src, PadValue pad, bool here, Site site) {
+[[gnu::noinline]] inline void fill_beside(const char* name, const View& dst, const View& src, PadValue pad, bool here, Site site) {
   Instruction run(name, PIPE_V, site);
   with_numbers(src.elem, [&](auto zero) {
     using N = decltype(zero);
@@ -40,8 +40,7 @@ inline void fill_beside(const char* name, const View& dst, const View& src, PadV
     if (!here) {
       apart(run, dst, src);
     } else if (dst.address != src.address) {
-      run.wrong("address", "the tiles of a fill in place have the addresses " + std::to_string(dst.address) + " and " +
-                               std::to_string(src.address));
+      run.wrong("address", {"the tiles of a fill in place have the addresses ", dst.address, " and ", src.address});
     }
     const N value = pad_of<N>(pad, dst.elem);
     Matrix<N> found(dst.rows, dst.cols);

@@ -7,13 +7,13 @@ namespace pto {
 namespace host {
 
 // What a product is added to: nothing, an accumulator, or a row of every row's.
-inline void multiply(const char* name, const View& dst, const View* before, const View& a, const View& b, Site site) {
+[[gnu::noinline]] inline void multiply(const char* name, const View& dst, const View* before, const View& a, const View& b, Site site) {
   Instruction run(name, PIPE_M, site);
   check(run, a);
   check(run, b);
   View right = b;
   if (b.valid.rows < a.valid.cols) {
-    run.wrong("shape", "the inner extents are " + std::to_string(a.valid.cols) + " and " + std::to_string(b.valid.rows));
+    run.wrong("shape", {"the inner extents are ", a.valid.cols, " and ", b.valid.rows});
   }
   right.valid.rows = a.valid.cols;
   same(run, "the valid part of the accumulator", dst.valid, {a.valid.rows, b.valid.cols});

@@ -52,29 +52,23 @@ constexpr void check_elementwise() {
 }
 
 // The bytes of the valid part of a tile, from the first to the last.
-struct Span {
-  uint32_t first, end;
-};
-
 inline Span span(const View& view) {
   const uint32_t last = view.at(static_cast<uint32_t>(view.valid.rows) - 1, static_cast<uint32_t>(view.valid.cols) - 1);
   return {static_cast<uint32_t>(view.address), last + size_of(view.elem)};
 }
 
 // Two tiles of an instruction share no bytes.
-inline void apart(const Instruction& run, const View& dst, const View& src) {
+[[gnu::noinline]] inline void apart(const Instruction& run, const View& dst, const View& src) {
   check(run, dst);
   check(run, src);
   const Span a = span(dst), b = span(src);
-  if (dst.memory == src.memory && a.first < b.end && b.first < a.end) {
-    run.wrong("overlap", "a tile that it writes, bytes " + std::to_string(a.first) + ".." + std::to_string(a.end) +
-                             ", shares bytes with another of its tiles, " + std::to_string(b.first) + ".." +
-                             std::to_string(b.end));
+  if (dst.memory == src.memory && a.meets(b)) {
+    run.wrong("overlap", {"a tile that it writes, bytes ", a, ", shares bytes with another of its tiles, ", b});
   }
 }
 
 // A tile is worked on in place, or the two share no bytes.
-inline void in_place(const Instruction& run, const View& dst, const View& src) {
+[[gnu::noinline]] inline void in_place(const Instruction& run, const View& dst, const View& src) {
   const bool one = dst.address == src.address && dst.memory == src.memory && size_of(dst.elem) == size_of(src.elem);
   if (!one || (dst.cols != src.cols && src.valid.rows > 1)) {
     apart(run, dst, src);

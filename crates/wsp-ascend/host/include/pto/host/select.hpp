@@ -29,8 +29,7 @@ inline uint32_t row_bytes(const View& mask) { return mask.cols * size_of(mask.el
 inline void check_room(const Instruction& run, const View& mask, const Extents& values) {
   check(run, mask);
   if (values.rows > mask.rows || bit_bytes(values.cols) > row_bytes(mask)) {
-    run.wrong("shape", "a mask of " + text_of(Extents{mask.rows, mask.cols}) + " has no room for the bits of " +
-                           text_of(values));
+    run.wrong("shape", {"a mask of ", Extents{mask.rows, mask.cols}, " has no room for the bits of ", values});
   }
 }
 
@@ -41,9 +40,10 @@ void write_bits(Instruction& run, const View& mask, const Extents& values, const
   Bytes& bytes = opened(run, mask);
   for (uint32_t row = 0; row < values.rows; ++row) {
     const uint32_t first = mask.at(row, 0);
-    run.write(bytes, first, row_bytes(mask), false);
-    run.write(bytes, first, bit_bytes(values.cols));
-    std::fill_n(bytes.data + first, bit_bytes(values.cols), uint8_t{0});
+    const uint32_t used = bit_bytes(values.cols);
+    run.write(bytes, {{first, first + row_bytes(mask)}}, false);
+    run.write(bytes, {{first, first + used}});
+    std::memset(bytes.data + first, 0, used);
     for (uint32_t col = 0; col < values.cols; ++col) {
       bytes.data[first + col / 8] |= static_cast<uint8_t>((bit(row, col) ? 1U : 0U) << col % 8);
     }
@@ -57,7 +57,7 @@ inline Matrix<int64_t> read_bits(Instruction& run, const View& mask, const Exten
   Matrix<int64_t> found(static_cast<uint32_t>(values.rows), static_cast<uint32_t>(values.cols));
   for (uint32_t row = 0; row < found.rows; ++row) {
     const uint32_t first = mask.at(row, 0);
-    run.read(bytes, first, bit_bytes(values.cols));
+    run.read(bytes, {{first, first + bit_bytes(values.cols)}});
     for (uint32_t col = 0; col < found.cols; ++col) {
       found.at(row, col) = (bytes.data[first + col / 8] >> col % 8) & 1;
     }
@@ -67,11 +67,11 @@ inline Matrix<int64_t> read_bits(Instruction& run, const View& mask, const Exten
 
 inline void check_comparison(const Instruction& run, const View& src, CmpMode mode) {
   if (src.elem == Elem::I32 && mode != CmpMode::EQ) {
-    run.wrong("element", "elements of int32_t are compared for CmpMode::EQ only");
+    run.wrong("element", {"elements of int32_t are compared for CmpMode::EQ only"});
   }
 }
 
-inline void compare(const View& mask, const View& a, const View& b, CmpMode mode, Site site) {
+[[gnu::noinline]] inline void compare(const View& mask, const View& a, const View& b, CmpMode mode, Site site) {
   Instruction run("TCMP", PIPE_V, site);
   check_comparison(run, a, mode);
   with_numbers(a.elem, [&](auto zero) {
@@ -85,7 +85,7 @@ inline void compare(const View& mask, const View& a, const View& b, CmpMode mode
   run.end();
 }
 
-inline void compare_scalar(const View& mask, const View& a, double value, CmpMode mode, Site site) {
+[[gnu::noinline]] inline void compare_scalar(const View& mask, const View& a, double value, CmpMode mode, Site site) {
   Instruction run("TCMPS", PIPE_V, site);
   check_comparison(run, a, mode);
   with_numbers(a.elem, [&](auto zero) {
@@ -99,7 +99,7 @@ inline void compare_scalar(const View& mask, const View& a, double value, CmpMod
 }
 
 // `b`: the tile of what is taken where a bit is clear; without one it is `value`.
-inline void select(const char* name, const View& dst, const View& mask, const View& a, const View* b, double value,
+[[gnu::noinline]] inline void select(const char* name, const View& dst, const View& mask, const View& a, const View* b, double value,
                    const View& own, Site site) {
   Instruction run(name, PIPE_V, site);
   with_numbers(a.elem, [&](auto zero) {
@@ -107,7 +107,9 @@ inline void select(const char* name, const View& dst, const View& mask, const Vi
     Matrix<N> found = read<N>(run, a);
     const Matrix<int64_t> bits = read_bits(run, mask, a.valid);
     Matrix<N> other(found.rows, found.cols);
-    std::fill(other.all.begin(), other.all.end(), static_cast<N>(value));
+    for (N& x : other.all) {
+      x = static_cast<N>(value);
+    }
     if (b != nullptr) {
       other = read<N>(run, *b);
       same(run, "the second operand", other.extents(), found.extents());

@@ -102,23 +102,23 @@ GlobalView view_of(const GlobalTensor<T, S, R, layout>& tensor) {
 // Where the elements of a transfer are in the memory of a tensor.
 class Place {
  public:
-  Place(Instruction& run, const GlobalView& view, const Extents& tile) : view_(view), global_(core().tensor_at(view.data)) {
+  [[gnu::noinline]] Place(Instruction& run, const GlobalView& view, const Extents& tile)
+      : view_(view), global_(core().tensor_at(view.data)) {
     for (size_t dim = 0; dim < 5; ++dim) {
       if (view.shape[dim] <= 0) {
-        run.wrong("extent", "extent " + std::to_string(dim) + " of a tensor is " + std::to_string(view.shape[dim]));
+        run.wrong("extent", {"extent ", dim, " of a tensor is ", view.shape[dim]});
       }
     }
     same(run, "the tensor", view.extents(), tile);
     if (global_ == nullptr) {
-      run.wrong("bounds", "the address lies in no tensor");
+      run.wrong("bounds", {"the address lies in no tensor"});
     }
     const auto first = reinterpret_cast<uintptr_t>(view.data) - reinterpret_cast<uintptr_t>(global_->bytes.data);
     base_ = static_cast<int64_t>(first);
     if (base_ % size_of(view.elem) != 0) {
-      run.wrong("alignment", "byte " + std::to_string(base_) + " of " + global_->bytes.name +
-                                 " is no multiple of an element's " + std::to_string(size_of(view.elem)));
+      run.wrong("alignment", {"byte ", base_, " of ", global_->bytes.name, " is no multiple of an element's ", size_of(view.elem)});
     }
-    run.through(0, global_->bytes.size);
+    run.through({0, global_->bytes.size});
   }
 
   // The byte of an element.
@@ -126,37 +126,38 @@ class Place {
     const int64_t size = size_of(view_.elem);
     const int64_t byte = base_ + (view_.row(row) + col * view_.stride[4]) * size;
     if (byte < 0 || byte + size > global_->bytes.size) {
-      run.wrong("bounds", "element (" + std::to_string(row) + ", " + std::to_string(col) + ") lies at byte " +
-                              std::to_string(byte) + " of " + global_->bytes.name + ", which has " +
-                              std::to_string(global_->bytes.size));
+      run.wrong("bounds", {"element (", row, ", ", col, ") lies at byte ", byte, " of ", global_->bytes.name, ", which has ", global_->bytes.size});
     }
     return static_cast<uint32_t>(byte);
   }
 
-  // Calls `f(first byte, bytes)` for runs of bytes of all elements.
-  template <typename F>
-  void each_run(const Instruction& run, const F& f) const {
+  // The bytes of all elements, as runs of bytes.
+  [[gnu::noinline]] std::vector<Span> runs(const Instruction& run) const {
     const Extents all = view_.extents();
     const uint32_t rows = static_cast<uint32_t>(all.rows), cols = static_cast<uint32_t>(all.cols);
     const uint32_t size = size_of(view_.elem);
+    std::vector<Span> found;
     for (uint32_t row = 0; row < rows; ++row) {
       if (view_.stride[4] == 1) {
-        const uint32_t first = at(run, row, 0);
-        at(run, row, cols - 1);
-        f(first, cols * size);
+        const uint32_t last = at(run, row, cols - 1);
+        found.push_back({at(run, row, 0), last + size});
         continue;
       }
       for (uint32_t col = 0; col < cols; ++col) {
-        f(at(run, row, col), size);
+        const uint32_t first = at(run, row, col);
+        found.push_back({first, first + size});
       }
     }
+    return found;
   }
 
   Bytes& bytes() const { return global_->bytes; }
 
   // The core of this kernel writes bytes: no other core writes in their lines.
-  void own_lines(const Instruction& run, uint32_t first, uint32_t count) const {
-    host::own_lines(run, *global_, first, count);
+  void own_lines(const Instruction& run, const std::vector<Span>& runs) const {
+    for (const Span& part : runs) {
+      host::own_lines(run, *global_, part);
+    }
   }
 
  private:

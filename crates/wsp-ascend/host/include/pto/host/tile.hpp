@@ -45,6 +45,18 @@ constexpr Form form_of(BLayout boxes, SLayout elements) {
   }
 }
 
+// A tile of so many bytes may begin at an address.
+[[gnu::noinline]] inline void check_address(Memory memory, uint64_t bytes, int64_t address, Site site) {
+  if (address < 0 || address % alignment != 0) {
+    fault("alignment", {"TASSIGN (", site, ") of byte ", address, ": addresses are multiples of 32 bytes"});
+  }
+  const int64_t end = address + static_cast<int64_t>(bytes);
+  if (end > capacity(memory)) {
+    fault("address", {"TASSIGN (", site, ") of byte ", address, ": the tile ends at byte ", end, " of ",
+                      name_of(memory), ", which has ", capacity(memory)});
+  }
+}
+
 // A valid extent that a tile has room for.
 constexpr bool fits(int valid, int extent) { return valid == DYNAMIC || (valid >= 1 && valid <= extent); }
 
@@ -176,16 +188,7 @@ class Tile {
 
   // Binds an address; see `TASSIGN`.
   void bind(int64_t address, host::Site site) {
-    const std::string where = "TASSIGN (" + host::at(site) + ") of byte " + std::to_string(address);
-    if (address < 0 || address % host::alignment != 0) {
-      host::fault("alignment", where + ": addresses are multiples of 32 bytes");
-    }
-    const host::Memory memory = host::memory_of(Type);
-    const int64_t end = address + int64_t{Rows_} * Cols_ * int64_t{sizeof(T)};
-    if (end > host::capacity(memory)) {
-      host::fault("address", where + ": the tile ends at byte " + std::to_string(end) + " of " +
-                                 host::name_of(memory) + ", which has " + std::to_string(host::capacity(memory)));
-    }
+    host::check_address(host::memory_of(Type), Rows_ * Cols_ * sizeof(T), address, site);
     address_ = address;
   }
 
@@ -195,14 +198,15 @@ class Tile {
     const host::View tile = view();
     host::check(run, tile);
     if (place < 0 || place >= int64_t{Rows_} * Cols_) {
-      run.wrong("bounds", "element " + std::to_string(place) + " of a tile of " + std::to_string(Rows_ * Cols_));
+      run.wrong("bounds", {"element ", place, " of a tile of ", Rows_ * Cols_});
     }
     host::Bytes& bytes = host::opened(run, tile);
     const uint32_t from = static_cast<uint32_t>(address_ + place * int64_t{sizeof(T)});
+    const host::Span part{from, from + static_cast<uint32_t>(sizeof(T))};
     if (writes) {
-      run.write(bytes, from, sizeof(T));
+      run.write(bytes, {part});
     } else {
-      run.read(bytes, from, sizeof(T));
+      run.read(bytes, {part});
     }
     return bytes.data + from;
   }

@@ -27,11 +27,11 @@ constexpr bool may_fill() {
          (dims[4] == DYNAMIC || D::Valid[1] == DYNAMIC || dims[4] == D::Valid[1]);
 }
 
-inline void load(const View& dst, const GlobalView& src, Site site) {
+[[gnu::noinline]] inline void load(const View& dst, const GlobalView& src, Site site) {
   Instruction run("TLOAD", PIPE_MTE2, site);
   check(run, dst);
   const Place place(run, src, dst.valid);
-  place.each_run(run, [&](uint32_t from, uint32_t count) { run.read(place.bytes(), from, count); });
+  run.read(place.bytes(), place.runs(run));
   with_numbers(dst.elem, [&](auto zero) {
     Matrix<decltype(zero)> all(static_cast<uint32_t>(dst.valid.rows), static_cast<uint32_t>(dst.valid.cols));
     for (uint32_t row = 0; row < all.rows; ++row) {
@@ -46,25 +46,25 @@ inline void load(const View& dst, const GlobalView& src, Site site) {
   const uint32_t rows = dst.rows, cols = dst.cols, size = size_of(dst.elem);
   for (uint32_t row = 0; row < rows; ++row) {
     for (uint32_t col = row < dst.valid.rows ? static_cast<uint32_t>(dst.valid.cols) : 0; col < cols; ++col) {
-      bytes.poison(dst.at(row, col), size);
+      const uint32_t first = dst.at(row, col);
+      bytes.poison({first, first + size});
     }
   }
   run.end();
 }
 
-inline void store(const GlobalView& dst, const View& src, bool adds, Site site) {
+[[gnu::noinline]] inline void store(const GlobalView& dst, const View& src, bool adds, Site site) {
   Instruction run("TSTORE", src.memory == Memory::L0C ? PIPE_FIX : PIPE_MTE3, site);
   with_numbers(src.elem, [&](auto zero) {
     const auto all = read<decltype(zero)>(run, src);
     const Place place(run, dst, src.valid);
-    place.each_run(run, [&](uint32_t from, uint32_t count) {
-      if (adds) {
-        run.read(place.bytes(), from, count);
-      } else {
-        place.own_lines(run, from, count);
-      }
-      run.write(place.bytes(), from, count);
-    });
+    const std::vector<Span> runs = place.runs(run);
+    if (adds) {
+      run.read(place.bytes(), runs);
+    } else {
+      place.own_lines(run, runs);
+    }
+    run.write(place.bytes(), runs);
     for (uint32_t row = 0; row < all.rows; ++row) {
       for (uint32_t col = 0; col < all.cols; ++col) {
         const uint32_t at = place.at(run, row, col);
@@ -81,20 +81,18 @@ inline void store(const GlobalView& dst, const View& src, bool adds, Site site) 
 }
 
 // Copies a part of a tile that begins at a row and column.
-inline void copy_part(const char* name, pipe_t unit, const View& dst, const View& src, int64_t row, int64_t col,
+[[gnu::noinline]] inline void copy_part(const char* name, pipe_t unit, const View& dst, const View& src, int64_t row, int64_t col,
                       Site site) {
   Instruction run(name, unit, site);
   check(run, src);
   check(run, dst);
   if (row < 0 || col < 0 || row + dst.valid.rows > src.valid.rows || col + dst.valid.cols > src.valid.cols) {
-    run.wrong("bounds", text_of(dst.valid) + " from row " + std::to_string(row) + " and column " +
-                            std::to_string(col) + " of " + text_of(src.valid));
+    run.wrong("bounds", {dst.valid, " from row ", row, " and column ", col, " of ", src.valid});
   }
   const int64_t row_step = src.form == Form::Rows ? 1 : (src.form == Form::ZN ? src.line : 16);
   const int64_t col_step = src.form == Form::Rows ? 1 : (src.form == Form::ZN ? 16 : src.line);
   if (row % row_step != 0 || col % col_step != 0) {
-    run.wrong("alignment", "row " + std::to_string(row) + " and column " + std::to_string(col) +
-                               " begin no box of " + text_of(Extents{row_step, col_step}));
+    run.wrong("alignment", {"row ", row, " and column ", col, " begin no box of ", Extents{row_step, col_step}});
   }
   // Only the part is read.
   with_numbers(src.elem, [&](auto zero) {
@@ -104,7 +102,7 @@ inline void copy_part(const char* name, pipe_t unit, const View& dst, const View
     for (uint32_t r = 0; r < found.rows; ++r) {
       for (uint32_t c = 0; c < found.cols; ++c) {
         const uint32_t at = src.at(r + static_cast<uint32_t>(row), c + static_cast<uint32_t>(col));
-        run.read(bytes, at, size_of(src.elem));
+        run.read(bytes, {{at, at + size_of(src.elem)}});
         get(src.elem, bytes.data + at, found.at(r, c));
       }
     }
@@ -117,15 +115,14 @@ inline void copy_part(const char* name, pipe_t unit, const View& dst, const View
 }
 
 // A part of a tile gets the valid part of another.
-inline void put_part(const char* name, pipe_t unit, const View& dst, const View& src, int64_t row, int64_t col,
+[[gnu::noinline]] inline void put_part(const char* name, pipe_t unit, const View& dst, const View& src, int64_t row, int64_t col,
                      Site site) {
   Instruction run(name, unit, site);
   check(run, dst);
   with_numbers(src.elem, [&](auto zero) {
     const auto all = read<decltype(zero)>(run, src);
     if (row < 0 || col < 0 || row + all.rows > dst.valid.rows || col + all.cols > dst.valid.cols) {
-      run.wrong("bounds", text_of(all.extents()) + " at row " + std::to_string(row) + " and column " +
-                              std::to_string(col) + " of " + text_of(dst.valid));
+      run.wrong("bounds", {all.extents(), " at row ", row, " and column ", col, " of ", dst.valid});
     }
     if (src.memory == dst.memory) {
       apart(run, dst, src);
@@ -134,7 +131,7 @@ inline void put_part(const char* name, pipe_t unit, const View& dst, const View&
     for (uint32_t r = 0; r < all.rows; ++r) {
       for (uint32_t c = 0; c < all.cols; ++c) {
         const uint32_t at = dst.at(r + static_cast<uint32_t>(row), c + static_cast<uint32_t>(col));
-        run.write(bytes, at, size_of(dst.elem));
+        run.write(bytes, {{at, at + size_of(dst.elem)}});
         put(dst.elem, bytes.data + at, all.at(r, c));
       }
     }

@@ -17,11 +17,9 @@ enum class Form { Rows, Columns, ZZ, ZN, NZ };
 // A number of rows and columns.
 struct Extents {
   int64_t rows, cols;
-};
 
-inline std::string text_of(const Extents& extents) {
-  return std::to_string(extents.rows) + " x " + std::to_string(extents.cols);
-}
+  void say(std::string& text) const { host::say(text, {rows, " x ", cols}); }
+};
 
 struct View {
   Memory memory;
@@ -54,32 +52,27 @@ struct View {
   }
 };
 
-// Calls `f(first byte, bytes)` for each run of bytes of the first rows and columns.
-template <typename F>
-void each_run(const View& view, const Extents& part, const F& f) {
+// The bytes of the first rows and columns, as runs of bytes.
+[[gnu::noinline]] inline std::vector<Span> runs_of(const View& view, const Extents& part) {
   const uint32_t rows = static_cast<uint32_t>(part.rows), cols = static_cast<uint32_t>(part.cols);
   const uint32_t size = size_of(view.elem);
-  if (view.form == Form::Rows) {
-    const bool whole = cols == view.cols;
-    const uint32_t runs = whole ? 1 : rows, run = whole ? rows * cols : cols;
-    for (uint32_t row = 0; row < runs; ++row) {
-      f(view.at(row, 0), run * size);
+  std::vector<Span> runs;
+  const auto add = [&](uint32_t at, uint32_t bytes) {
+    if (runs.empty() || runs.back().end != at) {
+      runs.push_back({at, at});
     }
-    return;
-  }
-  uint32_t first = view.at(0, 0), bytes = 0;
+    runs.back().end += bytes;
+  };
   for (uint32_t row = 0; row < rows; ++row) {
+    if (view.form == Form::Rows) {
+      add(view.at(row, 0), cols * size);
+      continue;
+    }
     for (uint32_t col = 0; col < cols; ++col) {
-      const uint32_t at = view.at(row, col);
-      if (at != first + bytes) {
-        f(first, bytes);
-        first = at;
-        bytes = 0;
-      }
-      bytes += size;
+      add(view.at(row, col), size);
     }
   }
-  f(first, bytes);
+  return runs;
 }
 
 // Numbers of the valid part of a tile: `float` of real ones, `int64_t` of whole ones.
@@ -105,23 +98,22 @@ void with_numbers(Elem elem, const F& f) {
 }
 
 // An instruction uses a tile: it has an address, and between one row and column and all of them are valid.
-inline void check(const Instruction& run, const View& view) {
+[[gnu::noinline]] inline void check(const Instruction& run, const View& view) {
   if (view.address < 0) {
-    run.wrong("address", "a tile has no address: TASSIGN gives one");
+    run.wrong("address", {"a tile has no address: TASSIGN gives one"});
   }
   if (view.valid.rows <= 0 || view.valid.cols <= 0) {
-    run.wrong("extent", "the valid extents of a tile are " + text_of(view.valid));
+    run.wrong("extent", {"the valid extents of a tile are ", view.valid});
   }
   if (view.valid.rows > view.rows || view.valid.cols > view.cols) {
-    run.wrong("extent", "the valid extents of a tile are " + text_of(view.valid) + ", and it has " +
-                            text_of(Extents{view.rows, view.cols}));
+    run.wrong("extent", {"the valid extents of a tile are ", view.valid, ", and it has ", Extents{view.rows, view.cols}});
   }
 }
 
 // The instruction touches through this tile from now on; gives the memory.
 inline Bytes& opened(Instruction& run, const View& view) {
   const uint32_t first = static_cast<uint32_t>(view.address);
-  run.through(first, first + view.bytes());
+  run.through({first, first + view.bytes()});
   return core().memory(view.memory);
 }
 
@@ -130,7 +122,7 @@ template <typename N>
 Matrix<N> read(Instruction& run, const View& view) {
   check(run, view);
   Bytes& bytes = opened(run, view);
-  each_run(view, view.valid, [&](uint32_t from, uint32_t count) { run.read(bytes, from, count); });
+  run.read(bytes, runs_of(view, view.valid));
   Matrix<N> found(static_cast<uint32_t>(view.valid.rows), static_cast<uint32_t>(view.valid.cols));
   for (uint32_t row = 0; row < found.rows; ++row) {
     for (uint32_t col = 0; col < found.cols; ++col) {
@@ -141,9 +133,9 @@ Matrix<N> read(Instruction& run, const View& view) {
 }
 
 // Two shapes that an instruction needs to be equal.
-inline void same(const Instruction& run, const char* what, const Extents& have, const Extents& need) {
+[[gnu::noinline]] inline void same(const Instruction& run, const char* what, const Extents& have, const Extents& need) {
   if (have.rows != need.rows || have.cols != need.cols) {
-    run.wrong("shape", std::string(what) + " is " + text_of(have) + " and should be " + text_of(need));
+    run.wrong("shape", {what, " is ", have, " and should be ", need});
   }
 }
 
@@ -153,7 +145,7 @@ void write(Instruction& run, const View& view, const Matrix<N>& result) {
   check(run, view);
   same(run, "the valid part of the destination", view.valid, result.extents());
   Bytes& bytes = opened(run, view);
-  each_run(view, view.valid, [&](uint32_t from, uint32_t count) { run.write(bytes, from, count); });
+  run.write(bytes, runs_of(view, view.valid));
   for (uint32_t row = 0; row < result.rows; ++row) {
     for (uint32_t col = 0; col < result.cols; ++col) {
       put(view.elem, bytes.data + view.at(row, col), result.at(row, col));
@@ -162,10 +154,11 @@ void write(Instruction& run, const View& view, const Matrix<N>& result) {
 }
 
 // All bytes of a tile are written with what is not said.
-inline void spoil(Instruction& run, const View& view) {
+[[gnu::noinline]] inline void spoil(Instruction& run, const View& view) {
   check(run, view);
   Bytes& bytes = opened(run, view);
-  run.write(bytes, static_cast<uint32_t>(view.address), view.bytes(), false);
+  const uint32_t first = static_cast<uint32_t>(view.address);
+  run.write(bytes, {{first, first + view.bytes()}}, false);
 }
 
 }  // namespace pto::host
