@@ -7,6 +7,7 @@
 //! 5. `print` and `skeleton` write the text.
 
 pub(crate) mod codes;
+pub(crate) mod files;
 mod memories;
 mod ops;
 mod print;
@@ -26,6 +27,7 @@ use wsp_ir::{Function, StmtKind, TileOp, TileRole, Verified, walk};
 use wsp_tile::{Known, Memories, PingPong, TileProgram};
 
 pub use memories::memories;
+pub use table::bound;
 
 /// A platform with cube and vector cores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -208,12 +208,12 @@ impl Printer<'_> {
         let mut names = around.clone();
         let views = |step: &Step, f: &mut dyn FnMut(&View)| match step {
             Step::Call(_, args) => args.iter().for_each(|arg| {
-                if let Arg::Out(view) | Arg::In(view) | Arg::Change(view) = arg {
+                if let Arg::Out(view) | Arg::In(view) = arg {
                     f(view);
                 }
             }),
             Step::Read(_, view) => f(view),
-            Step::Loop { .. } | Step::If(..) => {}
+            Step::Loop { .. } => {}
         };
         for step in steps {
             views(step, &mut |view| self.declare(view, instruction, &mut names));
@@ -279,7 +279,7 @@ impl Printer<'_> {
                 let mut given = Vec::new();
                 for arg in args {
                     given.push(match arg {
-                        Arg::Out(view) | Arg::In(view) | Arg::Change(view) => named(names, view),
+                        Arg::Out(view) | Arg::In(view) => named(names, view),
                         Arg::Text(text) => text.clone(),
                         Arg::Global(c_type, arguments) => {
                             globals += 1;
@@ -300,15 +300,6 @@ impl Printer<'_> {
                 }
                 self.out.close("}");
             }
-            Step::If(cond, body) => {
-                self.flush(instruction, pending);
-                self.out.open(format!("if ({cond}) {{"));
-                self.steps(body, instruction, names);
-                if instruction.unit == V {
-                    self.out.line("pipe_barrier(PIPE_V);");
-                }
-                self.out.close("}");
-            }
             Step::Read(to, view) => {
                 self.out.line(format!("set_flag(PIPE_V, PIPE_S, EVENT_ID{KEPT_EVENT});"));
                 self.out.line(format!("wait_flag(PIPE_V, PIPE_S, EVENT_ID{KEPT_EVENT});"));
@@ -322,7 +313,7 @@ impl Printer<'_> {
         let touched: Vec<((u32, u32), bool)> = args
             .iter()
             .filter_map(|arg| match arg {
-                Arg::Out(view) | Arg::Change(view) => Some((key(view.slot), true)),
+                Arg::Out(view) => Some((key(view.slot), true)),
                 Arg::In(view) => Some((key(view.slot), false)),
                 Arg::Global(..) | Arg::Text(_) => None,
             })

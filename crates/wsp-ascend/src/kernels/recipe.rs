@@ -26,8 +26,6 @@ pub(super) enum Arg {
     Out(View),
     /// A tile that is read.
     In(View),
-    /// A tile that is read and written.
-    Change(View),
     /// A view of a tensor: its type, and the arguments of its constructor.
     Global(String, String),
     /// Anything else.
@@ -41,8 +39,6 @@ pub(super) enum Step {
     Call(String, Vec<Arg>),
     /// Calls for `var` from `from` while below `end`.
     Loop { var: &'static str, from: String, end: String, body: Vec<Step> },
-    /// Calls under a condition.
-    If(String, Vec<Step>),
     /// The first element of a tile becomes the value of a variable.
     Read(String, View),
 }

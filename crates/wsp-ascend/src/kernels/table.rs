@@ -111,7 +111,7 @@ fn unary(r: &mut Recipe<'_>, op: UnaryTileOp, dst: &Tile, src: &Tile) -> Result<
 
 /// How far the composition of a function is from it at most, beside what the instructions themselves add; empty where it is one
 /// instruction, or exact arithmetic around one.
-pub(super) fn bound(op: UnaryTileOp) -> &'static str {
+pub fn bound(op: UnaryTileOp) -> &'static str {
     match op {
         UnaryTileOp::Exp2 => "|x| · 2⁻²³ of the result",
         UnaryTileOp::Log2 => "2⁻²² of the result",

@@ -7,7 +7,7 @@ use wsp_tile::Tile;
 
 /// π in three parts: products of the first two with whole numbers below 2¹³ are exact in `float` (W. Cody and W. Waite, "Software Manual
 /// for the Elementary Functions", 1980).
-const PI_PARTS: [f64; 3] = [3.140_625, 9.675_025_939_941_406_25e-4, 1.509_957_990_978_376_4e-7];
+const PI_PARTS: [f64; 3] = [3.140_625, 9.675_025_939_941_406e-4, 1.509_957_990_978_376_4e-7];
 
 /// Taylor's series of the sine: the coefficients of x³ to x¹¹. On [-π/2, π/2] the next term is below 6·10⁻⁸.
 const SINE: [f64; 5] =
