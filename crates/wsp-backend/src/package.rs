@@ -1,9 +1,9 @@
 //! A program as files for a target that runs elsewhere.
 
 use std::path::PathBuf;
-use wsp_plan::{KernelFile, Target};
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::Signatures;
+use wsp_plan::{KernelFile, Target};
 
 /// What to emit.
 #[derive(Clone, Debug, Default)]

@@ -379,12 +379,8 @@ impl Instruction {
 
     /// What it touches: the operands of its operation, then its scratch buffers.
     pub fn touches(&self) -> Vec<Touch> {
-        let scratch = |id: &BufferId| Touch {
-            what: Touched::Buffer(*id),
-            reads: false,
-            writes: true,
-            needs: false,
-        };
+        let scratch =
+            |id: &BufferId| Touch { what: Touched::Buffer(*id), reads: false, writes: true, needs: false };
         let mut found = self.op.touches();
         found.extend(self.scratch.iter().map(scratch));
         found

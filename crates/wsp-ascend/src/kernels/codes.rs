@@ -10,8 +10,9 @@ wsp_diag::codes! {
     pub(crate) SEVERAL_TASKS = 1722, "a kernel has a part for cube cores and one for vector cores",
         "Matrix products run on cube cores, everything else on vector cores, which on 910B and 910C share no memory but global memory. A kernel is\n\
          emitted for one kind of core. Write two kernels, and let the first store what the second loads.";
-    pub(crate) NOT_SET = 1723, "a parameter that is needed at emission is not set",
-        "The text of a kernel depends on this parameter: the size of a tile follows from it. Set it with `--set NAME=VALUE`.";
+    pub(crate) NOT_SET = 1723, "what the text of a kernel depends on is not set",
+        "The text of a kernel depends on sizes of tiles, and on element types of tensors. Set the parameter that a size follows from with\n\
+         `--set NAME=VALUE`; declare the element type of a tensor, `Tensor<float> x`. Names of `--set` are those of parameters.";
     pub(crate) TOO_MANY = 1724, "a task takes more arguments than there is room for",
         "A task of an Ascend device takes at most 32 tensors and 16 numbers. Fields of the descriptor, parameters and extents of tensors that a\n\
          kernel uses are numbers. Set parameters with `--set NAME=VALUE`, or use fewer fields.";

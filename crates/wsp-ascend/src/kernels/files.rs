@@ -94,7 +94,8 @@ fn params(module: &Verified, set: &[(String, Const)]) -> Result<Vec<Option<Const
         let value = match (&param.source, given) {
             (_, Some(given)) if fits(param.ty, given) => Some(given),
             (_, Some(given)) => {
-                let message = format!("`{}` cannot be {given:?}: it is a `{}`", param.name, param.ty.c_name());
+                let message =
+                    format!("`{}` cannot be {given:?}: it is a `{}`", param.name, param.ty.c_name());
                 found.push(Diagnostic::error(codes::NOT_SET, message).at(param.span, "declared here"));
                 None
             }

@@ -3,8 +3,8 @@
 //! Sizes, transfers and units are those of the published descriptions of the platforms. Of 192 KB of UB on a2 and a3 the last 8 KB are
 //! left to the instruction library, which broadcasts columns there.
 
-use wsp_core::DType;
 use super::Chip;
+use wsp_core::DType;
 use wsp_ir::{TILE_OPS, TileRole};
 use wsp_tile::{Compute, Events, Memories, Memory, MemoryId, Move, Side, Unit, UnitId};
 
@@ -97,7 +97,8 @@ fn computes() -> Vec<Compute> {
         elems: Vec::new(),
     };
     let others = |form: &&str| !matches!(*form, "load" | "store" | "matmul");
-    let mut vector: Vec<String> = TILE_OPS.iter().map(|row| row.form).filter(others).map(str::to_owned).collect();
+    let mut vector: Vec<String> =
+        TILE_OPS.iter().map(|row| row.form).filter(others).map(str::to_owned).collect();
     vector.dedup();
     let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let mut rules = vec![

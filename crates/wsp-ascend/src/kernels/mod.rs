@@ -20,10 +20,11 @@ mod table;
 mod view;
 
 use scalars::Scalars;
-use wsp_core::FuncId;
+use std::collections::BTreeSet;
+use wsp_core::{FuncId, TensorId};
 use wsp_core::tg::Platform;
 use wsp_diag::Diagnostic;
-use wsp_ir::{Function, StmtKind, TileOp, TileRole, Verified, walk};
+use wsp_ir::{Elem, ExprKind, Function, StmtKind, TileOp, TileRole, Verified, walk};
 use wsp_tile::{Known, Memories, PingPong, TileProgram};
 
 pub use memories::memories;
@@ -92,6 +93,7 @@ pub fn emit_kernel(
 ) -> Result<KernelSource, Vec<Diagnostic>> {
     let function = wsp_tile::specialise(module, kernel, known)?;
     one_kind_of_core(&function)?;
+    known_elements(module, &function, known)?;
     let memories = memories(chip);
     let mut program = wsp_tile::legalise(module, &function, known, &memories)?;
     let locals = program.locals.clone();
@@ -111,7 +113,10 @@ pub fn emit_kernel(
 }
 
 /// Addresses and events.
-fn ordered(program: TileProgram, memories: &Memories) -> Result<(TileProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
+fn ordered(
+    program: TileProgram,
+    memories: &Memories,
+) -> Result<(TileProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
     let placed = wsp_tile::place(program, memories, PingPong::WhereItFits)?;
     let ordered = wsp_tile::order(&placed.program, memories)?;
     Ok((ordered.program, ordered.notes))
@@ -130,6 +135,36 @@ fn name_arrays(program: &TileProgram, scalars: &Scalars<'_>) {
     walk(&program.body, scalars);
 }
 
+/// The text depends on the element types of tensors.
+fn known_elements(module: &Verified, function: &Function, known: Known<'_>) -> Result<(), Vec<Diagnostic>> {
+    let mut unknown = BTreeSet::new();
+    walk::stmts(&function.body, &mut |stmt| {
+        let tensor = match &stmt.kind {
+            StmtKind::Tile(op) => op.tensor().map(|(tensor, _)| tensor),
+            StmtKind::StoreScalar { tensor, .. } => Some(*tensor),
+            _ => None,
+        };
+        unknown.extend(tensor);
+    });
+    walk::each_expr(&function.body, &mut |e| {
+        if let ExprKind::LoadScalar(tensor, _) = &e.kind {
+            unknown.insert(*tensor);
+        }
+    });
+    unknown.retain(|id| match module.tensors[id.index()].elem {
+        Elem::Fixed(_) => false,
+        Elem::Of(of) => known.elems.get(of.index()).copied().flatten().is_none(),
+    });
+    let one = |id: &TensorId| {
+        let tensor = &module.tensors[id.index()];
+        let message = format!("the elements of `{}` are not known at emission", tensor.name);
+        Diagnostic::error(codes::NOT_SET, message)
+            .at(tensor.span, "declared here")
+            .help(format!("declare their type in the host entry: `Tensor<float> {}`", tensor.name))
+    };
+    if unknown.is_empty() { Ok(()) } else { Err(unknown.iter().map(one).collect()) }
+}
+
 /// A kernel runs on a cube core or on a vector core.
 fn one_kind_of_core(function: &Function) -> Result<(), Vec<Diagnostic>> {
     let role = |tile: &wsp_core::LocalId| match &function.local(*tile).ty {
@@ -144,9 +179,9 @@ fn one_kind_of_core(function: &Function) -> Result<(), Vec<Diagnostic>> {
                 cube = cube.or(Some(stmt.span));
                 false
             }
-            TileOp::Load { dst: tile, .. } | TileOp::Store { src: tile, .. } | TileOp::Fill { dst: tile, .. } => {
-                role(tile) == Some(TileRole::Vec)
-            }
+            TileOp::Load { dst: tile, .. }
+            | TileOp::Store { src: tile, .. }
+            | TileOp::Fill { dst: tile, .. } => role(tile) == Some(TileRole::Vec),
             _ => true,
         };
         if of_vector {

@@ -10,7 +10,9 @@ use super::view::{Slot, View};
 use crate::writer::Writer;
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_ir::{Const, Expr, ExprKind, LocalTy, ScalarTy};
-use wsp_tile::{Event, EventId, Head, Instruction, Loop, LoopId, Memories, Node, Op, Sync, TileProgram, UnitId};
+use wsp_tile::{
+    Event, EventId, Head, Instruction, Loop, LoopId, Memories, Node, Op, Sync, TileProgram, UnitId,
+};
 
 /// The statements of a kernel's body.
 pub(super) fn body(program: &TileProgram, scalars: &Scalars<'_>, chip: Chip, memories: &Memories) -> String {
@@ -18,7 +20,8 @@ pub(super) fn body(program: &TileProgram, scalars: &Scalars<'_>, chip: Chip, mem
     turning(&program.body, &mut rounds);
     rounds.extend(program.buffers.iter().filter_map(|buffer| buffer.rotates));
     let turned = Turned::of(program);
-    let mut printer = Printer { program, scalars, chip, memories, turned: &turned, rounds, out: Writer::default() };
+    let mut printer =
+        Printer { program, scalars, chip, memories, turned: &turned, rounds, out: Writer::default() };
     printer.out.open("{");
     printer.variables();
     printer.block(&program.body);
@@ -66,7 +69,8 @@ impl Printer<'_> {
             };
             let zero = self.scalars.expr(&Expr::new(ExprKind::Const(zero), ty, wsp_diag::Span::default()));
             let name = self.scalars.local(id);
-            self.out.line(format!("{} {name} = {zero};", ty.c_name()));
+            // An extent may be that of a tile that nothing asks for.
+            self.out.line(format!("[[maybe_unused]] {} {name} = {zero};", ty.c_name()));
         }
     }
 
@@ -213,7 +217,7 @@ impl Printer<'_> {
                 }
             }),
             Step::Read(_, view) => f(view),
-            Step::Loop { .. } => {}
+            Step::Loop { .. } | Step::When(..) => {}
         };
         for step in steps {
             views(step, &mut |view| self.declare(view, instruction, &mut names));
@@ -292,13 +296,11 @@ impl Printer<'_> {
                 self.out.line(format!("{name}({});", given.join(", ")));
             }
             Step::Loop { var, from, end, body } => {
-                self.flush(instruction, pending);
-                self.out.open(format!("for (uint32_t {var} = {from}; {var} < {end}; ++{var}) {{"));
-                self.steps(body, instruction, names);
-                if instruction.unit == V {
-                    self.out.line("pipe_barrier(PIPE_V);");
-                }
-                self.out.close("}");
+                let head = format!("for (uint32_t {var} = {from}; {var} < {end}; ++{var}) {{");
+                self.nested(&head, body, instruction, names, pending);
+            }
+            Step::When(cond, body) => {
+                self.nested(&format!("if ({cond}) {{"), body, instruction, names, pending)
             }
             Step::Read(to, view) => {
                 self.out.line(format!("set_flag(PIPE_V, PIPE_S, EVENT_ID{KEPT_EVENT});"));
@@ -306,6 +308,24 @@ impl Printer<'_> {
                 self.out.line(format!("{to} = {}.GetValue(0u);", named(names, view)));
             }
         }
+    }
+
+    /// Steps in braces: before and after them all calls of the instruction are complete.
+    fn nested(
+        &mut self,
+        head: &str,
+        body: &[Step],
+        instruction: &Instruction,
+        names: &Names,
+        pending: &mut BTreeMap<(u32, u32), bool>,
+    ) {
+        self.flush(instruction, pending);
+        self.out.open(head);
+        self.steps(body, instruction, names);
+        if instruction.unit == V {
+            self.out.line("pipe_barrier(PIPE_V);");
+        }
+        self.out.close("}");
     }
 
     /// A barrier where a call touches what an earlier one of the instruction wrote, or writes what it touches.
@@ -318,7 +338,8 @@ impl Printer<'_> {
                 Arg::Global(..) | Arg::Text(_) => None,
             })
             .collect();
-        let depends = |(slot, writes): &((u32, u32), bool)| pending.get(slot).is_some_and(|wrote| *wrote || *writes);
+        let depends =
+            |(slot, writes): &((u32, u32), bool)| pending.get(slot).is_some_and(|wrote| *wrote || *writes);
         if touched.iter().any(depends) {
             self.out.line("pipe_barrier(PIPE_V);");
             pending.clear();
@@ -354,7 +375,9 @@ fn assigned(nodes: &[Node], found: &mut BTreeSet<wsp_core::LocalId>) {
             Node::Set { local, .. } => {
                 found.insert(*local);
             }
-            Node::Run(Instruction { op: Op::Reduce { local, .. } | Op::LoadScalar { local, .. }, .. }) => {
+            Node::Run(Instruction {
+                op: Op::Reduce { local, .. } | Op::LoadScalar { local, .. }, ..
+            }) => {
                 found.insert(*local);
             }
             Node::Loop(Loop { head: Head::Counted { var, .. }, .. }) => {

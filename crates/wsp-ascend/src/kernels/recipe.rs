@@ -39,6 +39,8 @@ pub(super) enum Step {
     Call(String, Vec<Arg>),
     /// Calls for `var` from `from` while below `end`.
     Loop { var: &'static str, from: String, end: String, body: Vec<Step> },
+    /// Calls under a condition.
+    When(String, Vec<Step>),
     /// The first element of a tile becomes the value of a variable.
     Read(String, View),
 }
@@ -113,12 +115,44 @@ impl<'a> Recipe<'a> {
         turned: &'a Turned,
         chip: Chip,
     ) -> Recipe<'a> {
-        Recipe { program, scalars, turned, chip, scratch: Vec::new(), steps: Vec::new(), room: BTreeMap::new() }
+        Recipe {
+            program,
+            scalars,
+            turned,
+            chip,
+            scratch: Vec::new(),
+            steps: Vec::new(),
+            room: BTreeMap::new(),
+        }
     }
 
     /// A call.
     pub(super) fn call(&mut self, name: impl Into<String>, args: impl Into<Vec<Arg>>) {
         self.steps.push(Step::Call(name.into(), args.into()));
+    }
+
+    /// Calls for a variable from a number on, below another.
+    pub(super) fn looped(
+        &mut self,
+        var: &'static str,
+        from: &str,
+        end: &str,
+        body: impl FnOnce(&mut Recipe<'a>),
+    ) {
+        let body = self.inner(body);
+        self.steps.push(Step::Loop { var, from: from.to_owned(), end: end.to_owned(), body });
+    }
+
+    /// Calls under a condition.
+    pub(super) fn when(&mut self, cond: String, body: impl FnOnce(&mut Recipe<'a>)) {
+        let body = self.inner(body);
+        self.steps.push(Step::When(cond, body));
+    }
+
+    fn inner(&mut self, body: impl FnOnce(&mut Recipe<'a>)) -> Vec<Step> {
+        let outer = std::mem::take(&mut self.steps);
+        body(self);
+        std::mem::replace(&mut self.steps, outer)
     }
 
     /// `name(dst, src)`

@@ -4,6 +4,7 @@
 //!   are apart in the tensor, goes to a tile of its own, from which the vector unit copies; a store likewise.
 //! * An accumulator is filled with 0 by a product of zeros.
 
+use super::Chip;
 use super::codes;
 use super::memories::{L0A, L0B, L0C, L1, M, MTE1, MTE2, UB, V};
 use super::ops::cube::Turned;
@@ -11,14 +12,17 @@ use super::ops::moves;
 use super::recipe::Recipe;
 use super::scalars::{Scalars, Size};
 use super::view::{FRACTAL, padded};
-use super::Chip;
 use wsp_core::{DType, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Const, Expr, ExprKind, Place, ScalarTy, TileOp, UnaryTileOp};
 use wsp_tile::{Buffer, BufferId, Extent, Instruction, MemoryId, Node, Op, Tile, TileProgram};
 
 /// The program in the forms of the cores.
-pub(super) fn rewrite(program: &mut TileProgram, scalars: &Scalars<'_>, chip: Chip) -> Result<(), Vec<Diagnostic>> {
+pub(super) fn rewrite(
+    program: &mut TileProgram,
+    scalars: &Scalars<'_>,
+    chip: Chip,
+) -> Result<(), Vec<Diagnostic>> {
     let mut body = std::mem::take(&mut program.body);
     let mut found = Vec::new();
     block(&mut body, program, scalars, chip, &mut found);
@@ -131,9 +135,8 @@ fn between(
     let elem = scalars.elem_of(tensor).unwrap_or(buffer.elem);
     let turned = Turned::default();
     let steps = moves::steps(&Recipe::new(program, scalars, &turned, chip), tensor, at).ok()?;
-    let apart = buffer.cols == 1
-        && buffer.rows > 1
-        && matches!(&steps[0], Some(step) if *step != Size::Known(1));
+    let apart =
+        buffer.cols == 1 && buffer.rows > 1 && matches!(&steps[0], Some(step) if *step != Size::Known(1));
     if elem == buffer.elem && !apart {
         return None;
     }

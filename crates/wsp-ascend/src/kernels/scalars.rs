@@ -5,7 +5,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{AxisId, DType, LocalId, ParamId, TensorId};
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::{ArrayRef, BinOp, Const, Dim, Elem, Expr, ExprKind, Function, Local, LocalTy, MathFn, ScalarTy, UnOp, Verified};
+use wsp_ir::{
+    ArrayRef, BinOp, Const, Dim, Elem, Expr, ExprKind, Function, Local, LocalTy, MathFn, ScalarTy, UnOp,
+    Verified,
+};
 use wsp_tile::{Known, fold};
 
 /// A number that a kernel takes.
@@ -102,7 +105,8 @@ impl<'a> Scalars<'a> {
 
     /// Reports what is not printed.
     pub(super) fn lacks(&self, span: Span, what: &str) {
-        let found = Diagnostic::error(codes::NOT_EMITTED, format!("{what} in a kernel is not emitted yet")).at(span, "");
+        let found = Diagnostic::error(codes::NOT_EMITTED, format!("{what} in a kernel is not emitted yet"))
+            .at(span, "");
         self.found.borrow_mut().push(found);
     }
 
@@ -142,7 +146,10 @@ impl<'a> Scalars<'a> {
                 format!("param_{}", identifier(self.module.params.get(id.index()).map_or("", |p| &p.name)))
             }
             Number::Extent(id) => {
-                format!("extent_{}", identifier(self.module.axes.get(id.index()).map_or("", |axis| &axis.name)))
+                format!(
+                    "extent_{}",
+                    identifier(self.module.axes.get(id.index()).map_or("", |axis| &axis.name))
+                )
             }
         }
     }
@@ -203,7 +210,9 @@ impl<'a> Scalars<'a> {
                     None => Size::Text(format!("static_cast<int64_t>({})", self.expr(&size))),
                 })
             }
-            Dim::Axis(axis) => Some(Size::Text(format!("static_cast<int64_t>({})", self.number(Number::Extent(*axis))))),
+            Dim::Axis(axis) => {
+                Some(Size::Text(format!("static_cast<int64_t>({})", self.number(Number::Extent(*axis)))))
+            }
             Dim::Dynamic => {
                 self.lacks(span, "a tensor with rows of different lengths");
                 None
@@ -246,9 +255,9 @@ impl<'a> Scalars<'a> {
             ExprKind::Unary(UnOp::Not, a) => format!("!({})", self.expr(a)),
             ExprKind::Unary(UnOp::Neg, a) => format!("(-{})", self.expr(a)),
             ExprKind::Binary(op, a, b) => binary(*op, &self.expr(a), &self.expr(b)),
-            ExprKind::Chain(first, rest) => {
-                rest.iter().fold(self.expr(first), |text, (op, operand)| binary(*op, &text, &self.expr(operand)))
-            }
+            ExprKind::Chain(first, rest) => rest
+                .iter()
+                .fold(self.expr(first), |text, (op, operand)| binary(*op, &text, &self.expr(operand))),
             ExprKind::Cast(a) => format!("static_cast<{}>({})", e.ty.c_name(), self.expr(a)),
             ExprKind::Select(cond, a, b) => {
                 format!("({} ? {} : {})", self.expr(cond), self.expr(a), self.expr(b))

@@ -22,21 +22,23 @@ struct Wish {
 ///
 /// # Errors
 /// Instructions that have no calls.
-pub(super) fn add_scratch(program: &mut TileProgram, scalars: &Scalars<'_>, chip: Chip) -> Result<(), Vec<Diagnostic>> {
+pub(super) fn add_scratch(
+    program: &mut TileProgram,
+    scalars: &Scalars<'_>,
+    chip: Chip,
+) -> Result<(), Vec<Diagnostic>> {
     let turned = Turned::of(program);
     let (mut wishes, mut found) = (Vec::new(), Vec::new());
-    program.instructions(&mut |instruction| {
-        match steps(program, scalars, &turned, chip, instruction) {
-            Ok(recipe) => wishes.push(Wish {
-                scratch: recipe.scratch.iter().map(|shape| shape.bytes()).collect(),
-                room: recipe.room.into_iter().collect(),
-            }),
-            Err(lack) => {
-                if let Some(why) = refusal(&lack, instruction, chip, &found) {
-                    found.push(why);
-                }
-                wishes.push(Wish { scratch: Vec::new(), room: Vec::new() });
+    program.instructions(&mut |instruction| match steps(program, scalars, &turned, chip, instruction) {
+        Ok(recipe) => wishes.push(Wish {
+            scratch: recipe.scratch.iter().map(|shape| shape.bytes()).collect(),
+            room: recipe.room.into_iter().collect(),
+        }),
+        Err(lack) => {
+            if let Some(why) = refusal(&lack, instruction, chip, &found) {
+                found.push(why);
             }
+            wishes.push(Wish { scratch: Vec::new(), room: Vec::new() });
         }
     });
     found.extend(scalars.finish());

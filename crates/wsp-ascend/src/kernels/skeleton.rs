@@ -44,7 +44,9 @@ pub(super) fn file(
         (tensors, numbers)
     };
     let mut found = Vec::new();
-    for (have, (most, what)) in [tensors.len(), numbers.len()].into_iter().zip(MOST.into_iter().zip(["tensors", "numbers"])) {
+    for (have, (most, what)) in
+        [tensors.len(), numbers.len()].into_iter().zip(MOST.into_iter().zip(["tensors", "numbers"]))
+    {
         if have > most {
             let message = format!("`{name}` takes {have} {what}; a task has room for {most}");
             found.push(
@@ -59,8 +61,11 @@ pub(super) fn file(
     for (at, id) in tensors.iter().enumerate() {
         let elem = scalars.elem_of(*id).and_then(CElem::of);
         let Some(elem) = elem else {
-            let message = format!("the elements of tensor `{}` are not known at emission", scalars.tensor_name(*id));
-            found.push(Diagnostic::error(codes::NOT_EMITTED, message).at(span, "").help("declare its element type"));
+            let message =
+                format!("the elements of tensor `{}` are not known at emission", scalars.tensor_name(*id));
+            found.push(
+                Diagnostic::error(codes::NOT_EMITTED, message).at(span, "").help("declare its element type"),
+            );
             continue;
         };
         let elem = elem.name();

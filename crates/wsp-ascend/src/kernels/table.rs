@@ -4,7 +4,7 @@
 //! given calls, or a reason why there are none.
 
 use super::memories::L1;
-use super::ops::{compare, cube, elementwise, functions, masks, moves, reductions, shapes};
+use super::ops::{compare, cube, elementwise, functions, largest, masks, moves, reductions, shapes};
 use super::recipe::{Lack, Recipe};
 use wsp_ir::{BinaryTileOp, ReduceOp, TileOp, UnaryTileOp};
 use wsp_tile::{Op, Tile};
@@ -74,11 +74,13 @@ fn tile_op(r: &mut Recipe<'_>, op: &TileOp<Tile>) -> Result<(), Lack> {
         TileOp::Transpose { dst, src } => shapes::transpose(r, dst, src),
         TileOp::Mask { tile, rows, cols, value } => masks::ends(r, tile, rows.as_ref(), cols.as_ref(), value),
         TileOp::MaskCausal { tile, cols, value } => masks::causal(r, tile, cols, value),
-        TileOp::MaskBand { tile, begin, end, group, value } => masks::band(r, tile, [begin, end], group, value),
+        TileOp::MaskBand { tile, begin, end, group, value } => {
+            masks::band(r, tile, [begin, end], group, value)
+        }
         TileOp::Iota { dst, start, .. } => shapes::iota(r, dst, start),
         TileOp::Insert { dst, src, row, col } => shapes::insert(r, dst, src, row, col),
         TileOp::Extract { dst, src, row, col } => shapes::extract(r, dst, src, row, col),
-        TileOp::TopK { .. } => Err(Lack::NotYet("a list of largest values")),
+        TileOp::TopK { values, indices, src, first } => largest::keep(r, values, indices, src, first),
     }
 }
 
@@ -113,11 +115,11 @@ fn unary(r: &mut Recipe<'_>, op: UnaryTileOp, dst: &Tile, src: &Tile) -> Result<
 /// instruction, or exact arithmetic around one.
 pub fn bound(op: UnaryTileOp) -> &'static str {
     match op {
-        UnaryTileOp::Exp2 => "|x| · 2⁻²³ of the result",
+        UnaryTileOp::Exp2 => "max(abs(x), 1) · 2⁻²² of the result",
         UnaryTileOp::Log2 => "2⁻²² of the result",
         UnaryTileOp::Tanh => "3·10⁻⁷",
-        UnaryTileOp::Sin | UnaryTileOp::Cos => "10⁻⁶ where |x| ≤ 10⁴",
-        UnaryTileOp::Sigmoid => "2⁻²² of the result",
+        UnaryTileOp::Sin | UnaryTileOp::Cos => "3·10⁻⁷ where abs(x) ≤ 10⁴",
+        UnaryTileOp::Sigmoid => "2⁻²² of the result where x ≥ -87, else 10⁻³⁷",
         UnaryTileOp::Silu => "2⁻²¹ of the result where x ≥ -87, else 10⁻³⁶",
         UnaryTileOp::Gelu => "10⁻⁶",
         UnaryTileOp::GeluTanh => "10⁻⁶ and 2⁻²⁰ of the result",

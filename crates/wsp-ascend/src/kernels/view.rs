@@ -149,7 +149,9 @@ impl View {
         });
         let (elem, r, c) = (self.elem.name(), self.rows, self.cols);
         match self.layout {
-            Layout::Rows => format!("Tile<TileType::Vec, {elem}, {r}, {c}, BLayout::RowMajor, {rows}, {cols}>"),
+            Layout::Rows => {
+                format!("Tile<TileType::Vec, {elem}, {r}, {c}, BLayout::RowMajor, {rows}, {cols}>")
+            }
             Layout::Column => format!("Tile<TileType::Vec, {elem}, {r}, 1, BLayout::ColMajor, {rows}, 1>"),
             Layout::Nz => format!(
                 "Tile<TileType::Mat, {elem}, {r}, {c}, BLayout::ColMajor, {rows}, {cols}, SLayout::RowMajor, 512>"
@@ -192,13 +194,25 @@ impl View {
             return self.clone();
         }
         let [rows, _] = self.valid.clone();
-        View { rows: 1, cols: self.rows, layout: Layout::Rows, valid: [Valid::Known(1), rows], ..self.clone() }
+        View {
+            rows: 1,
+            cols: self.rows,
+            layout: Layout::Rows,
+            valid: [Valid::Known(1), rows],
+            ..self.clone()
+        }
     }
 
     /// One row as a column without gaps.
     pub(super) fn as_column(&self) -> View {
         let [_, cols] = self.valid.clone();
-        View { rows: self.cols, cols: 1, layout: Layout::Column, valid: [cols, Valid::Known(1)], ..self.clone() }
+        View {
+            rows: self.cols,
+            cols: 1,
+            layout: Layout::Column,
+            valid: [cols, Valid::Known(1)],
+            ..self.clone()
+        }
     }
 }
 

@@ -42,7 +42,8 @@ impl Batch {
     /// Adds a kernel with the descriptors that it runs with.
     pub(crate) fn add(&mut self, name: &str, kernel: &Kernel, words: &[[u32; 4]], tolerance: Tolerance) {
         let source = emitted(kernel, self.chip);
-        let source = source.unwrap_or_else(|found| panic!("{name} on {}: {}", self.chip.name(), told(&found)));
+        let source =
+            source.unwrap_or_else(|found| panic!("{name} on {}: {}", self.chip.name(), told(&found)));
         self.texts.push(source);
         for words in words {
             let want = kernel.plain(*words);
@@ -53,7 +54,11 @@ impl Batch {
 
     /// Compiles all kernels, runs all runs, and compares each result.
     pub(crate) fn run(&self) {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels").join(format!("{}_{}", self.name, self.chip.name()));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels").join(format!(
+            "{}_{}",
+            self.name,
+            self.chip.name()
+        ));
         write(&folder.join("main.cpp"), &self.program());
         bytes(&folder.join("x.bin"), &(0..ROWS * COLS).map(element).collect::<Vec<_>>());
         bytes(&folder.join("zeros.bin"), &vec![0.0; ROWS * COLS]);
@@ -86,7 +91,7 @@ impl Batch {
         for (at, source) in self.texts.iter().enumerate() {
             let _ = writeln!(text, "namespace case_{at} {{\n{}}}", source.text);
         }
-        text += "template <typename F> static void run(int number, const F& body) {\n\
+        text += "static void run(int number, void (*body)(float*, float*)) {\n\
                  pto::host::Tensors all;\n\
                  float* x = static_cast<float*>(all.read(\"x.bin\"));\n\
                  float* y = static_cast<float*>(all.read(\"zeros.bin\"));\n\
@@ -97,7 +102,8 @@ impl Batch {
                  all.clear();\n}\n\
                  int main() {\npto::host::on_fault = pto::host::OnFault::Record;\n";
         for (at, run) in self.runs.iter().enumerate() {
-            let arguments: Vec<String> = self.texts[run.kernel].arguments.iter().map(|name| run.argument(name)).collect();
+            let arguments: Vec<String> =
+                self.texts[run.kernel].arguments.iter().map(|name| run.argument(name)).collect();
             let _ = writeln!(
                 text,
                 "run({at}, []([[maybe_unused]] float* x, [[maybe_unused]] float* y) {{ case_{}::k_kernel::k_body({}); }});",

@@ -63,15 +63,22 @@ fn calls(row: &TileOpRow, word: &PtoWord, chip: Chip) -> String {
         }
         Err(_) => return "not emitted yet".to_owned(),
     };
-    let words = if row.word() == row.form { row.form.to_owned() } else { format!("{} {}", row.form, row.word()) };
-    let begins = |line: &&str| line.trim_start().starts_with("{  // %") && line.ends_with(&format!(": {words}"));
+    let words =
+        if row.word() == row.form { row.form.to_owned() } else { format!("{} {}", row.form, row.word()) };
+    let begins =
+        |line: &&str| line.trim_start().starts_with("{  // %") && line.ends_with(&format!(": {words}"));
     let lines: Vec<&str> = source.text.lines().collect();
     // The call under test comes last; other instructions of its form prepare operands.
-    let first = lines.iter().rposition(|line| begins(line)).unwrap_or_else(|| panic!("{words}\n{}", source.text));
+    let first =
+        lines.iter().rposition(|line| begins(line)).unwrap_or_else(|| panic!("{words}\n{}", source.text));
     let depth = |line: &str| line.len() - line.trim_start().len();
     let end = lines[first + 1..].iter().position(|line| depth(line) <= depth(lines[first])).unwrap();
     let names = lines[first + 1..first + 1 + end].iter().filter_map(|line| {
-        let name: String = line.trim_start().chars().take_while(|c| c.is_ascii_uppercase() || c.is_ascii_digit()).collect();
+        let name: String = line
+            .trim_start()
+            .chars()
+            .take_while(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || *c == '_')
+            .collect();
         let follows = line.trim_start()[name.len()..].starts_with(['(', '<']);
         (name.len() > 2 && follows && name != "TASSIGN").then_some(name)
     });

@@ -11,8 +11,8 @@ pub(crate) use graph::GraphArgs;
 pub(crate) use programs::{AsmArgs, CheckArgs, DisasmArgs, EmitArgs, ExplainArgs, PlanArgs, TargetsArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use unit::UnitArgs;
-pub(crate) use values::{Cores, Stage};
 pub(crate) use values::EmitStage;
+pub(crate) use values::{Cores, Stage};
 pub use values::{Setting, Words, engine, number, seed, words};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};

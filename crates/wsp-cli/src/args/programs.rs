@@ -1,7 +1,8 @@
 //! `wsp check`, `wsp plan`, `wsp asm`, `wsp emit`, `wsp disasm`, `wsp explain` and `wsp targets`.
 
 use super::values::{
-    EmitStage, Setting, Stage, emit_stage, emitted, folder, kept_folder, named_file, number, runnable, setting, stage, target,
+    EmitStage, Setting, Stage, emit_stage, emitted, folder, kept_folder, named_file, number, runnable,
+    setting, stage, target,
 };
 use super::{DataArgs, LaunchArgs};
 use clap::Args;

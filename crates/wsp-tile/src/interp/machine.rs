@@ -5,7 +5,9 @@ use super::matrix::Matrix;
 use super::memory::{Bytes, Window, position};
 use super::scalars::Frame;
 use super::{Fault, TensorData, World};
-use crate::{BufferId, Extent, Head, Instruction, Loop, LoopId, Memories, Node, Op, Tile, TileProgram, codes};
+use crate::{
+    BufferId, Extent, Head, Instruction, Loop, LoopId, Memories, Node, Op, Tile, TileProgram, codes,
+};
 use std::collections::BTreeMap;
 use wsp_core::{AccessKind, LocalId, TensorId};
 use wsp_diag::Span;

@@ -163,17 +163,15 @@ impl Bytes {
     }
 
     /// An instruction uses all bytes of a buffer for itself.
-    pub(super) fn spoil(
-        &mut self,
-        of: Window<'_>,
-        stamp: Stamp,
-        clocks: &Clocks<'_>,
-    ) -> Result<(), Fault> {
+    pub(super) fn spoil(&mut self, of: Window<'_>, stamp: Stamp, clocks: &Clocks<'_>) -> Result<(), Fault> {
         let buffer = of.buffer();
         let memory = of.memories.memory(buffer.memory);
         let end = of.at.saturating_add(buffer.bytes);
         if end > memory.capacity {
-            let message = format!("`{}` ends at byte {end} of {}, which has {}", buffer.name, memory.name, memory.capacity);
+            let message = format!(
+                "`{}` ends at byte {end} of {}, which has {}",
+                buffer.name, memory.name, memory.capacity
+            );
             return Err(Fault::new(codes::BOUNDS, message));
         }
         for byte in of.at as usize..end as usize {

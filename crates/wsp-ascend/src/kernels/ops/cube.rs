@@ -78,7 +78,9 @@ pub(in crate::kernels) fn product(
     }
     let types = [a, b].map(|tile| r.program.buffer(tile.buffer).elem);
     if types[0] != types[1] || !matches!(types[0], DType::F32 | DType::F16 | DType::Bf16) {
-        return Err(Lack::Refused("the matrix unit multiplies elements of one type: float, half or bfloat16_t"));
+        return Err(Lack::Refused(
+            "the matrix unit multiplies elements of one type: float, half or bfloat16_t",
+        ));
     }
     let (to, left, right) = (tile(r, dst)?, tile(r, a)?, tile(r, b)?);
     if accumulate {
@@ -93,7 +95,11 @@ pub(in crate::kernels) fn product(
 pub(in crate::kernels) fn zero(r: &mut Recipe<'_>, dst: &Tile) -> Result<(), Lack> {
     debug_assert_eq!(r.program.buffer(dst.buffer).memory, L1);
     let to = tile(r, dst)?;
-    let zero = if to.elem == CElem::F32 { "0.0f".to_owned() } else { format!("static_cast<{}>(0.0f)", to.elem.name()) };
+    let zero = if to.elem == CElem::F32 {
+        "0.0f".to_owned()
+    } else {
+        format!("static_cast<{}>(0.0f)", to.elem.name())
+    };
     r.call("TEXPANDS", [out(&to), text(zero)]);
     Ok(())
 }

@@ -10,11 +10,11 @@ use wsp_tile::Tile;
 const PI_PARTS: [f64; 3] = [3.140_625, 9.675_025_939_941_406e-4, 1.509_957_990_978_376_4e-7];
 
 /// Taylor's series of the sine: the coefficients of x³ to x¹¹. On [-π/2, π/2] the next term is below 6·10⁻⁸.
-const SINE: [f64; 5] =
-    [-1.0 / 6.0, 1.0 / 120.0, -1.0 / 5_040.0, 1.0 / 362_880.0, -1.0 / 39_916_800.0];
+const SINE: [f64; 5] = [-1.0 / 6.0, 1.0 / 120.0, -1.0 / 5_040.0, 1.0 / 362_880.0, -1.0 / 39_916_800.0];
 
 /// `1 - erf(x)` is `(a₁t + … + a₅t⁵) e^(-x²)` with `t = 1/(1 + px)`, within 1.5·10⁻⁷: Abramowitz and Stegun 7.1.26. The first is p.
-const ERFC: [f64; 6] = [0.327_591_1, 0.254_829_592, -0.284_496_736, 1.421_413_741, -1.453_152_027, 1.061_405_429];
+const ERFC: [f64; 6] =
+    [0.327_591_1, 0.254_829_592, -0.284_496_736, 1.421_413_741, -1.453_152_027, 1.061_405_429];
 
 /// From here on functions that fall off have reached their limits in `float`.
 const FAR: f64 = 40.0;
@@ -51,9 +51,14 @@ pub(in crate::kernels) fn log2(r: &mut Recipe<'_>, dst: &Tile, src: &Tile) -> Re
 
 /// `1 / x`; the instruction for it does not work in place on a3.
 pub(in crate::kernels) fn recip(r: &mut Recipe<'_>, dst: &Tile, src: &Tile) -> Result<(), Lack> {
-    of_one(r, dst, src, |r, to, x, []| {
-        if to.slot == x.slot { over(r, to, 1.0, x) } else { r.unary("TRECIP", to, x) }
-    })
+    of_one(
+        r,
+        dst,
+        src,
+        |r, to, x, []| {
+            if to.slot == x.slot { over(r, to, 1.0, x) } else { r.unary("TRECIP", to, x) }
+        },
+    )
 }
 
 /// `dst = value / src`

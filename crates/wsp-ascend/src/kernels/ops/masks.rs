@@ -104,7 +104,12 @@ fn divided(r: &mut Recipe<'_>, numbers: &View, by: &str) {
 }
 
 /// Elements from a column on that moves by 1 with every row.
-pub(in crate::kernels) fn causal(r: &mut Recipe<'_>, tile: &Tile, cols: &Expr, value: &Expr) -> Result<(), Lack> {
+pub(in crate::kernels) fn causal(
+    r: &mut Recipe<'_>,
+    tile: &Tile,
+    cols: &Expr,
+    value: &Expr,
+) -> Result<(), Lack> {
     let changed = begin(r, tile)?;
     let numbers = differences(r, &changed, None);
     let (cols, value) = (float(r, cols), float(r, value));

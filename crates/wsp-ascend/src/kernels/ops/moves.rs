@@ -1,7 +1,7 @@
 //! Loads and stores: tiles of tensors that lie without gaps.
 
 use super::cube;
-use crate::kernels::memories::UB;
+use crate::kernels::memories::{L0C, UB};
 use crate::kernels::recipe::{Arg, Lack, Recipe, input, out};
 use crate::kernels::scalars::Size;
 use crate::kernels::view::{CElem, Valid, View};
@@ -10,7 +10,12 @@ use wsp_ir::{Place, ScalarTy, Storage};
 use wsp_tile::Tile;
 
 /// A transfer from a tensor.
-pub(in crate::kernels) fn load(r: &mut Recipe<'_>, dst: &Tile, tensor: TensorId, at: &Place) -> Result<(), Lack> {
+pub(in crate::kernels) fn load(
+    r: &mut Recipe<'_>,
+    dst: &Tile,
+    tensor: TensorId,
+    at: &Place,
+) -> Result<(), Lack> {
     let (view, global) = both(r, dst, tensor, at)?;
     r.call("TLOAD", [out(&view), global]);
     Ok(())
@@ -37,7 +42,11 @@ pub(in crate::kernels) fn store(
 
 /// How far neighbours of a tile are apart in a tensor, in elements, by dimension of the tile; none where the tile does not go along a
 /// dimension of the tensor.
-pub(in crate::kernels) fn steps(r: &Recipe<'_>, tensor: TensorId, at: &Place) -> Result<[Option<Size>; 2], Lack> {
+pub(in crate::kernels) fn steps(
+    r: &Recipe<'_>,
+    tensor: TensorId,
+    at: &Place,
+) -> Result<[Option<Size>; 2], Lack> {
     let strides = strides(r, tensor)?;
     let of = |dim: Option<u8>| dim.and_then(|dim| strides.get(usize::from(dim)).cloned());
     Ok([of(at.row_dim), of(at.col_dim)])
@@ -59,6 +68,12 @@ fn both(r: &Recipe<'_>, tile: &Tile, tensor: TensorId, at: &Place) -> Result<(Vi
     let elem = elem.ok_or(Lack::Refused("cores have no elements of the type of this tensor"))?;
     let in_ub = r.program.buffer(tile.buffer).memory == UB;
     let mut view = if in_ub { r.tile(tile)? } else { cube::tile(r, tile)? };
+    let stored = r.program.buffer(tile.buffer).memory == L0C;
+    if elem != view.elem && !(stored && matches!(elem, CElem::F16 | CElem::Bf16)) {
+        return Err(Lack::NotYet(
+            "a transfer between global memory and the matrix unit that converts elements",
+        ));
+    }
     let one = Some(Size::Known(1));
     let [row_step, col_step] = &steps;
     if view.is_column() {
@@ -71,7 +86,8 @@ fn both(r: &Recipe<'_>, tile: &Tile, tensor: TensorId, at: &Place) -> Result<(Vi
     }
     let turned = !in_ub && r.turned.contains(tile.buffer);
     // An operand of the matrix unit is seen as it will be used; in memory its rows and columns are exchanged.
-    let (rows, cols) = if turned { (&view.valid[1], &view.valid[0]) } else { (&view.valid[0], &view.valid[1]) };
+    let (rows, cols) =
+        if turned { (&view.valid[1], &view.valid[0]) } else { (&view.valid[0], &view.valid[1]) };
     let row_step = match (row_step, view.rows) {
         (Some(step), _) if !r.tile_is_column(tile) => step.clone(),
         _ => Size::Known(u64::from(if turned { view.rows } else { view.cols })),
@@ -82,10 +98,14 @@ fn both(r: &Recipe<'_>, tile: &Tile, tensor: TensorId, at: &Place) -> Result<(Vi
     } else {
         ([rows.clone(), cols.clone()], [row_step, Size::Known(1)], "ND")
     };
-    let (shape_type, shape) = five("Shape", &shape.map(|valid| match valid {
-        Valid::Known(n) => Size::Known(u64::from(n)),
-        Valid::Text(text) => Size::Text(text),
-    }), 1);
+    let (shape_type, shape) = five(
+        "Shape",
+        &shape.map(|valid| match valid {
+            Valid::Known(n) => Size::Known(u64::from(n)),
+            Valid::Text(text) => Size::Text(text),
+        }),
+        1,
+    );
     // The outer dimensions have one element each: how far the next would be does not count.
     let outer = stride.iter().filter_map(Size::known).max().unwrap_or(1);
     let (stride_type, stride) = five("Stride", &stride, outer);

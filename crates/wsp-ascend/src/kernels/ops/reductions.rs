@@ -15,7 +15,10 @@ pub(in crate::kernels) fn packed_column(r: &mut Recipe<'_>, tile: &Tile) -> Resu
     if view.rows == 1 {
         let [rows, cols] = view.valid.clone();
         // One element: its row is a column of a whole block.
-        return Ok(View { valid: [rows, cols], ..view.with_valid(Valid::Known(1), Valid::Known(1)).as_column() });
+        return Ok(View {
+            valid: [rows, cols],
+            ..view.with_valid(Valid::Known(1), Valid::Known(1)).as_column()
+        });
     }
     let column = r.scratch(CElem::F32, 1, view.rows).as_column();
     let column = column.with_valid(view.valid[0].clone(), Valid::Known(1));
@@ -88,7 +91,12 @@ fn row_then(
 }
 
 /// Where every row has its largest or smallest element.
-pub(in crate::kernels) fn row_place(r: &mut Recipe<'_>, name: &str, dst: &Tile, src: &Tile) -> Result<(), Lack> {
+pub(in crate::kernels) fn row_place(
+    r: &mut Recipe<'_>,
+    name: &str,
+    dst: &Tile,
+    src: &Tile,
+) -> Result<(), Lack> {
     let src = r.floats(src)?;
     let (column, own) = column_of(r, dst)?;
     if src.is_column() {
@@ -122,7 +130,12 @@ pub(in crate::kernels) fn col_mean(r: &mut Recipe<'_>, dst: &Tile, src: &Tile) -
 }
 
 /// Where every column has its largest or smallest element.
-pub(in crate::kernels) fn col_place(r: &mut Recipe<'_>, name: &str, dst: &Tile, src: &Tile) -> Result<(), Lack> {
+pub(in crate::kernels) fn col_place(
+    r: &mut Recipe<'_>,
+    name: &str,
+    dst: &Tile,
+    src: &Tile,
+) -> Result<(), Lack> {
     let src = r.read(src, Form::Rows)?;
     let to = r.write(dst, Form::Rows)?;
     let places = r.like(&to.view, CElem::I32);

@@ -1,12 +1,12 @@
 //! Elements in other places.
 
-use crate::kernels::recipe::{Form, Lack, Recipe, Step, input, number, out, text};
+use crate::kernels::recipe::{Form, Lack, Recipe, input, number, out, text};
 use crate::kernels::view::{CElem, FRACTAL, Valid, View, padded};
 use wsp_ir::{Expr, ScalarTy};
 use wsp_tile::Tile;
 
 /// `dst[i, j] = src[j, i]` of rows.
-fn transposed(r: &mut Recipe<'_>, dst: &View, src: &View) {
+pub(super) fn transposed(r: &mut Recipe<'_>, dst: &View, src: &View) {
     let tmp = r.scratch(src.elem, src.cols, padded(src.rows, FRACTAL));
     let tmp = tmp.with_valid(src.valid[1].clone(), src.valid[0].clone());
     r.call("TTRANS", [out(dst), input(src), out(&tmp)]);
@@ -57,8 +57,7 @@ pub(in crate::kernels) fn cumsum(r: &mut Recipe<'_>, dst: &Tile, src: &Tile) -> 
         ..turned.clone()
     };
     let (before, here) = (at("(c - 1u)"), at("c"));
-    let sum = Step::Call("TADD".to_owned(), vec![out(&here), input(&before), input(&here)]);
-    r.steps.push(Step::Loop { var: "c", from: "1u".to_owned(), end: cols.text(), body: vec![sum] });
+    r.looped("c", "1u", &cols.text(), |r| r.binary("TADD", &here, &before, &here));
     let to = r.write(dst, Form::Rows)?;
     transposed(r, &to.view, &turned);
     r.done(to);
@@ -229,7 +228,11 @@ pub(in crate::kernels) fn insert(
     let offsets = [(true, &col, 1), (false, &row, 0)].map(|(of_columns, start, dim)| {
         let own = Places { whole: places.whole.clone(), valid: r.like(&places.valid, CElem::F32) };
         r.call("TEXPANDS", [out(&own.valid), number(0.0)]);
-        if of_columns { own.add_columns(r, start) } else { own.add_rows(r, start, "1.0f") }
+        if of_columns {
+            own.add_columns(r, start)
+        } else {
+            own.add_rows(r, start, "1.0f")
+        }
         (own.valid, from.valid[dim].float())
     });
     let [(columns, _), (rows, _)] = &offsets;
