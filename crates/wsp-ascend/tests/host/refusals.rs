@@ -1,6 +1,6 @@
 //! What does not compile: every rule of the headers has a case in `refused.txt`, in which exactly it is said.
 
-use crate::source::{PLATFORMS, compile, folder, literals};
+use crate::source::{PLATFORMS, compile, folder, is_clang, literals};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -70,12 +70,12 @@ fn case_of(line: &str) -> Option<usize> {
 
 /// Errors by case. One compiler names the case before its errors, another behind each of them.
 fn said(stderr: &str) -> BTreeMap<usize, BTreeSet<String>> {
-    let (mut found, mut case, mut open) = (BTreeMap::<_, BTreeSet<_>>::new(), None, None);
+    let (mut found, mut case, mut open) = (BTreeMap::<_, BTreeSet<_>>::new(), None, Vec::new());
     for line in stderr.lines() {
         if let Some(number) = case_of(line) {
             case = Some(number);
-            if let Some(text) = open.take() {
-                found.entry(number).or_default().insert(text);
+            if !open.is_empty() {
+                found.entry(number).or_default().extend(open.drain(..));
             }
         }
         let Some((_, message)) = line.split_once(" error: ") else { continue };
@@ -84,7 +84,7 @@ fn said(stderr: &str) -> BTreeMap<usize, BTreeSet<String>> {
             None => message.rsplit_once("': ").map_or(message, |(_, text)| text),
         };
         match message.contains("due to requirement") {
-            true => open = Some(text.to_owned()),
+            true => open.push(text.to_owned()),
             false => {
                 found.entry(case.expect("a case before its errors")).or_default().insert(text.to_owned());
             }
@@ -97,8 +97,9 @@ fn said(stderr: &str) -> BTreeMap<usize, BTreeSet<String>> {
 fn what_a_platform_refuses_does_not_compile() {
     let cases = cases();
     let folder = folder("refused", "refused.cpp", &unit(&cases));
+    let all: &[&str] = if is_clang() { &["-ferror-limit=0"] } else { &[] };
     for platform in PLATFORMS {
-        let output = compile(&folder, platform, &["-fsyntax-only", "refused.cpp"]);
+        let output = compile(&folder, platform, &[&["-fsyntax-only", "refused.cpp"], all].concat());
         let stderr = String::from_utf8_lossy(&output.stderr);
         let said = said(&stderr);
         for (at, case) in cases.iter().enumerate() {

@@ -25,6 +25,12 @@ pub(crate) fn compile(folder: &Path, platform: &str, arguments: &[&str]) -> Outp
     command.args(arguments).output().expect("the compiler runs")
 }
 
+/// Whether the compiler stops after some errors, and names what it compiles behind them.
+pub(crate) fn is_clang() -> bool {
+    let output = Command::new(compiler()).arg("--version").output().expect("the compiler runs");
+    String::from_utf8_lossy(&output.stdout).contains("clang")
+}
+
 /// Strings that stand behind one of these words in the headers: a text of several literals is one string.
 pub(crate) fn literals(behind: &[&str]) -> Vec<String> {
     let mut found = Vec::new();

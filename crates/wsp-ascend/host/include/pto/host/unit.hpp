@@ -12,12 +12,13 @@ namespace pto::host {
 constexpr int units = PIPE_ALL;
 constexpr int events = 8;
 
-constexpr const char* name_of(pipe_t unit) {
-  constexpr const char* names[] = {"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX", "all units"};
-  return names[static_cast<int>(unit)];
+constexpr const char *name_of(pipe_t unit) {
+    constexpr const char *names[] = {"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX", "all units"};
+    return names[static_cast<int>(unit)];
 }
 
-// Whether an instruction of the unit sees what the one before it wrote. Between instructions of V stands `pipe_barrier(PIPE_V)`.
+// Whether an instruction of the unit sees what the one before it wrote. Between instructions of V stands
+// `pipe_barrier(PIPE_V)`.
 constexpr bool completes_in_order(pipe_t unit) { return unit != PIPE_V; }
 
 }  // namespace pto::host
