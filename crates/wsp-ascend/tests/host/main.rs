@@ -5,3 +5,4 @@ mod refusals;
 mod source;
 #[path = "../toolchain/mod.rs"]
 mod toolchain;
+mod values;

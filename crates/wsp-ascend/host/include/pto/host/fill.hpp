@@ -122,7 +122,8 @@ void TCI(const D &dst, T start, PTO_HOST_SITE) {
     static_assert(std::is_same_v<T, typename D::DType>, "the start of TCI has the element type of its tile");
     static_assert(D::elem == host::Elem::I32 || D::elem == host::Elem::I16, "TCI is of int32_t or int16_t");
     host::fill_by_place("TCI", PIPE_V, dst.view(), site, [&](uint32_t, uint32_t col) {
-        return descending != 0 ? int64_t{start} - int64_t{col} : int64_t{start} + int64_t{col};
+        const auto first = static_cast<int64_t>(start);
+        return descending != 0 ? first - int64_t{col} : first + int64_t{col};
     });
 }
 
