@@ -157,6 +157,18 @@ void live(int second) {
     TMULS(t, t, 2.0F);
 }
 
+// Buffers at one place, the second of which is written while the first is in use.
+void buffers(uint32_t first, uint32_t second) {
+    auto t = placed<T<>>(0), u = placed<T<>>(0);
+    host::of_buffer(t, first);
+    host::of_buffer(u, second);
+    TEXPANDS(t, 1.0F);
+    pipe_barrier(PIPE_V);
+    TEXPANDS(u, 2.0F);
+    pipe_barrier(PIPE_V);
+    TMULS(t, t, 2.0F);
+}
+
 void in_place(int second) {
     const auto t = placed<T<>>(0), u = placed<T<>>(second);
     TEXPANDS(t, 1.0F);
@@ -372,6 +384,9 @@ int main(int argc, char **argv) {
     SAY("shape: rows of a tensor", tensor_extent(5));
     SAY("right: buffers apart", live(1024));
     SAY("overlap: live buffers", live(512));
+    SAY("right: two tiles of a buffer", buffers(1, 1));
+    SAY("right: buffers that are not said", buffers(1, 0));
+    SAY("overlap: buffers at one place", buffers(1, 2));
     SAY("right: in place", in_place(0));
     SAY("overlap: half in place", in_place(512));
     SAY("right: below what expansions use", reserved(64 * 1024));

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct Access {
     Site site;
     // The bytes of the tile that it is made through; those of the whole tensor for tensors.
     Span through;
+    // The buffer of the tile, where the kernel says it, else 0.
+    uint32_t buffer;
 
     void say(std::string &text) const {
         host::say(text, {"instruction ", instruction, " ", name, " (", site, ") on ", name_of(run.unit)});
@@ -101,7 +104,7 @@ public:
     }
 
     // Bytes hold no value from now on.
-    void poison(Span part) { fill(written_, part, uint8_t{0}); }
+    void poison(Span part) { std::memset(written_.data() + part.first, 0, part.end - part.first); }
 
     // Whether a byte holds a value.
     bool is_written(uint32_t byte) const { return written_[byte] != 0; }
@@ -142,12 +145,18 @@ private:
                         " there; the two touch bytes ", by.through, " and ", other->through});
     }
 
-    // Tiles that share bytes lie one in the other: a row and the column of the same bytes, a part and the whole.
+    // Tiles that share bytes are of one buffer. Where the kernel does not say buffers, one lies in the other: a row and the column of the
+    // same bytes, a part and the whole.
     void check_owner(uint32_t byte, const Access *writer, const Access &by) const {
         if (writer == nullptr) {
             return;
         }
-        if (!by.through.holds(writer->through) && !writer->through.holds(by.through)) {
+        const bool said = by.buffer != 0 && writer->buffer != 0;
+        if (said && by.buffer != writer->buffer) {
+            fault("overlap", {by, " reads byte ", byte, " of ", name, " in buffer ", by.buffer, "; ", *writer,
+                              " wrote it in buffer ", writer->buffer});
+        }
+        if (!said && !by.through.holds(writer->through) && !writer->through.holds(by.through)) {
             fault("overlap", {by, " reads byte ", byte, " of ", name, " in a tile of bytes ", by.through, "; ", *writer,
                               " wrote it in a tile of bytes ", writer->through});
         }

@@ -114,14 +114,15 @@ inline Core &core() {
 class Instruction {
 public:
     Instruction(const char *name, pipe_t unit, Site site, bool only_reads = false)
-        : access_{core().clocks().begin(unit, only_reads), core().next_instruction(), name, site, {0, 0}} {}
+        : access_{core().clocks().begin(unit, only_reads), core().next_instruction(), name, site, {0, 0}, 0} {}
 
     // Its last part: what it wrote is on its way.
     void end() const { core().clocks().end(access_.run); }
 
-    // From now on it touches through a tile of these bytes.
-    void through(Span span) {
+    // From now on it touches through a tile of these bytes, of this buffer; 0 where none is said.
+    void through(Span span, uint32_t buffer = 0) {
         access_.through = span;
+        access_.buffer = buffer;
         number_ = core().log().add(access_);
     }
 

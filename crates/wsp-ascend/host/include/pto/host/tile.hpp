@@ -184,8 +184,11 @@ public:
 
     host::View view() const {
         constexpr uint32_t line = Type == TileType::Acc ? 16 : host::alignment / static_cast<uint32_t>(sizeof(T));
-        return {host::memory_of(Type), elem, form, line, Rows_, Cols_, valid_, address_};
+        return {host::memory_of(Type), elem, form, line, Rows_, Cols_, valid_, address_, buffer_};
     }
+
+    // Says of which buffer it is, by a number from 1 on.
+    void belong(uint32_t buffer) { buffer_ = buffer; }
 
     // Binds an address; see `TASSIGN`.
     void bind(int64_t address, host::Site site) {
@@ -214,6 +217,7 @@ private:
 
     host::Extents valid_{ValidRow, ValidCol};
     int64_t address_ = -1;
+    uint32_t buffer_ = 0;
 };
 
 template <typename T, int M, int K, int ValidM = M, int ValidK = K>

@@ -31,6 +31,8 @@ struct View {
     Extents valid;
     // The byte at which it begins; below 0 before `TASSIGN`.
     int64_t address;
+    // The buffer that it is of; 0 where the kernel does not say it.
+    uint32_t buffer;
 
     uint32_t bytes() const { return rows * cols * size_of(elem); }
 
@@ -114,7 +116,7 @@ void with_numbers(Elem elem, const F &f) {
 // The instruction touches through this tile from now on; gives the memory.
 inline Bytes &opened(Instruction &run, const View &view) {
     const uint32_t first = static_cast<uint32_t>(view.address);
-    run.through({first, first + view.bytes()});
+    run.through({first, first + view.bytes()}, view.buffer);
     return core().memory(view.memory);
 }
 
