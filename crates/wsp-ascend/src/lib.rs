@@ -7,6 +7,7 @@
 mod backend;
 pub mod expander;
 pub mod graph;
+pub mod host;
 pub mod kernels;
 mod writer;
 

@@ -3,7 +3,7 @@
 
 #include "pto/pto-inst.hpp"
 
-inline uint32_t get_block_idx(const int64_t*) { return pto::host::core().index(); }
-inline uint32_t get_block_num(const int64_t*) { return pto::host::core().cores(); }
+inline uint32_t get_block_idx(const int64_t *) { return pto::host::core().index(); }
+inline uint32_t get_block_num(const int64_t *) { return pto::host::core().cores(); }
 // Each runs as the first of its pair.
-inline uint32_t get_sub_block_id(const int64_t*) { return 0; }
+inline uint32_t get_sub_block_id(const int64_t *) { return 0; }

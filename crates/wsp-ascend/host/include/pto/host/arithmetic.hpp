@@ -10,40 +10,40 @@ namespace host {
 
 // A function of numbers, in `float` and in whole numbers.
 struct Unary {
-  float (*real)(float);
-  int64_t (*whole)(int64_t);
-  float operator()(float x) const { return real(x); }
-  int64_t operator()(int64_t x) const { return whole(x); }
+    float (*real)(float);
+    int64_t (*whole)(int64_t);
+    float operator()(float x) const { return real(x); }
+    int64_t operator()(int64_t x) const { return whole(x); }
 };
 
 struct Binary {
-  float (*real)(float, float);
-  int64_t (*whole)(int64_t, int64_t);
-  float operator()(float a, float b) const { return real(a, b); }
-  int64_t operator()(int64_t a, int64_t b) const { return whole(a, b); }
+    float (*real)(float, float);
+    int64_t (*whole)(int64_t, int64_t);
+    float operator()(float a, float b) const { return real(a, b); }
+    int64_t operator()(int64_t a, int64_t b) const { return whole(a, b); }
 };
 
 template <typename N>
 N add(N a, N b) {
-  return a + b;
+    return a + b;
 }
 template <typename N>
 N sub(N a, N b) {
-  return a - b;
+    return a - b;
 }
 template <typename N>
 N mul(N a, N b) {
-  return a * b;
+    return a * b;
 }
 inline float quotient(float a, float b) { return a / b; }
 // NaN where one is NaN.
 template <typename N>
 N larger(N a, N b) {
-  return a != a || a > b ? a : b;
+    return a != a || a > b ? a : b;
 }
 template <typename N>
 N smaller(N a, N b) {
-  return a != a || a < b ? a : b;
+    return a != a || a < b ? a : b;
 }
 
 constexpr Binary sums{add<float>, add<int64_t>}, differences{sub<float>, sub<int64_t>},
@@ -60,73 +60,74 @@ inline float sqrt_of(float x) { return std::sqrt(x); }
 inline float rsqrt_of(float x) { return 1 / std::sqrt(x); }
 inline float recip_of(float x) { return 1 / x; }
 
-[[gnu::noinline]] inline void unary(const char* name, const View& dst, const View& src, const Unary& op, Site site) {
-  Instruction run(name, PIPE_V, site);
-  with_numbers(src.elem, [&](auto zero) {
-    Matrix<decltype(zero)> all = read<decltype(zero)>(run, src);
-    in_place(run, dst, src);
-    for (auto& x : all.all) {
-      x = op(x);
-    }
-    write(run, dst, all);
-  });
-  run.end();
+[[gnu::noinline]] inline void unary(const char *name, const View &dst, const View &src, const Unary &op, Site site) {
+    Instruction run(name, PIPE_V, site);
+    with_numbers(src.elem, [&](auto zero) {
+        Matrix<decltype(zero)> all = read<decltype(zero)>(run, src);
+        in_place(run, dst, src);
+        for (auto &x : all.all) {
+            x = op(x);
+        }
+        write(run, dst, all);
+    });
+    run.end();
 }
 
-[[gnu::noinline]] inline void binary(const char* name, const View& dst, const View& a, const View& b, const Binary& op, Site site) {
-  Instruction run(name, PIPE_V, site);
-  with_numbers(a.elem, [&](auto zero) {
-    Matrix<decltype(zero)> left = read<decltype(zero)>(run, a);
-    const Matrix<decltype(zero)> right = read<decltype(zero)>(run, b);
-    same(run, "the second operand", right.extents(), left.extents());
-    in_place(run, dst, a);
-    in_place(run, dst, b);
-    for (size_t at = 0; at < left.all.size(); ++at) {
-      left.all[at] = op(left.all[at], right.all[at]);
-    }
-    write(run, dst, left);
-  });
-  run.end();
+[[gnu::noinline]] inline void binary(const char *name, const View &dst, const View &a, const View &b, const Binary &op,
+                                     Site site) {
+    Instruction run(name, PIPE_V, site);
+    with_numbers(a.elem, [&](auto zero) {
+        Matrix<decltype(zero)> left = read<decltype(zero)>(run, a);
+        const Matrix<decltype(zero)> right = read<decltype(zero)>(run, b);
+        same(run, "the second operand", right.extents(), left.extents());
+        in_place(run, dst, a);
+        in_place(run, dst, b);
+        for (size_t at = 0; at < left.all.size(); ++at) {
+            left.all[at] = op(left.all[at], right.all[at]);
+        }
+        write(run, dst, left);
+    });
+    run.end();
 }
 
 // `first`: whether the scalar is the first operand.
-[[gnu::noinline]] inline void scalar(const char* name, const View& dst, const View& src, double value, bool first, const Binary& op,
-                   Site site) {
-  Instruction run(name, PIPE_V, site);
-  with_numbers(src.elem, [&](auto zero) {
-    Matrix<decltype(zero)> all = read<decltype(zero)>(run, src);
-    in_place(run, dst, src);
-    const auto one = static_cast<decltype(zero)>(value);
-    for (auto& x : all.all) {
-      x = first ? op(one, x) : op(x, one);
-    }
-    write(run, dst, all);
-  });
-  run.end();
+[[gnu::noinline]] inline void scalar(const char *name, const View &dst, const View &src, double value, bool first,
+                                     const Binary &op, Site site) {
+    Instruction run(name, PIPE_V, site);
+    with_numbers(src.elem, [&](auto zero) {
+        Matrix<decltype(zero)> all = read<decltype(zero)>(run, src);
+        in_place(run, dst, src);
+        const auto one = static_cast<decltype(zero)>(value);
+        for (auto &x : all.all) {
+            x = first ? op(one, x) : op(x, one);
+        }
+        write(run, dst, all);
+    });
+    run.end();
 }
 
 }  // namespace host
 
-#define PTO_HOST_UNARY(NAME, TYPES, ...)                                           \
-  template <typename D, typename S>                                                \
-  void NAME(const D& dst, const S& src, PTO_HOST_SITE) {                           \
-    host::check_elementwise<host::TYPES, D, S>();                                  \
-    host::unary(#NAME, dst.view(), src.view(), host::Unary{__VA_ARGS__}, site);    \
-  }
+#define PTO_HOST_UNARY(NAME, TYPES, ...)                                                                               \
+    template <typename D, typename S>                                                                                  \
+    void NAME(const D &dst, const S &src, PTO_HOST_SITE) {                                                             \
+        host::check_elementwise<host::TYPES, D, S>();                                                                  \
+        host::unary(#NAME, dst.view(), src.view(), host::Unary{__VA_ARGS__}, site);                                    \
+    }
 
-#define PTO_HOST_BINARY(NAME, TYPES, OP)                                           \
-  template <typename D, typename A, typename B>                                    \
-  void NAME(const D& dst, const A& a, const B& b, PTO_HOST_SITE) {                 \
-    host::check_elementwise<host::TYPES, D, A, B>();                               \
-    host::binary(#NAME, dst.view(), a.view(), b.view(), host::OP, site);           \
-  }
+#define PTO_HOST_BINARY(NAME, TYPES, OP)                                                                               \
+    template <typename D, typename A, typename B>                                                                      \
+    void NAME(const D &dst, const A &a, const B &b, PTO_HOST_SITE) {                                                   \
+        host::check_elementwise<host::TYPES, D, A, B>();                                                               \
+        host::binary(#NAME, dst.view(), a.view(), b.view(), host::OP, site);                                           \
+    }
 
-#define PTO_HOST_SCALAR(NAME, TYPES, OP)                                                                      \
-  template <typename D, typename S>                                                                           \
-  void NAME(const D& dst, const S& src, typename D::DType value, PTO_HOST_SITE) {                             \
-    host::check_elementwise<host::TYPES, D, S>();                                                             \
-    host::scalar(#NAME, dst.view(), src.view(), static_cast<double>(value), false, host::OP, site);           \
-  }
+#define PTO_HOST_SCALAR(NAME, TYPES, OP)                                                                               \
+    template <typename D, typename S>                                                                                  \
+    void NAME(const D &dst, const S &src, typename D::DType value, PTO_HOST_SITE) {                                    \
+        host::check_elementwise<host::TYPES, D, S>();                                                                  \
+        host::scalar(#NAME, dst.view(), src.view(), static_cast<double>(value), false, host::OP, site);                \
+    }
 
 PTO_HOST_UNARY(TNEG, Number, host::negative_of, host::negative_of_whole)
 PTO_HOST_UNARY(TABS, Real, host::size_of_real, nullptr)
@@ -157,9 +158,9 @@ PTO_HOST_SCALAR(TMINS, Number, minima)
 
 // The scalar divided by each element.
 template <typename D, typename S>
-void TDIVS(const D& dst, typename D::DType value, const S& src, PTO_HOST_SITE) {
-  host::check_elementwise<host::Real, D, S>();
-  host::scalar("TDIVS", dst.view(), src.view(), static_cast<double>(value), true, host::quotients, site);
+void TDIVS(const D &dst, typename D::DType value, const S &src, PTO_HOST_SITE) {
+    host::check_elementwise<host::Real, D, S>();
+    host::scalar("TDIVS", dst.view(), src.view(), static_cast<double>(value), true, host::quotients, site);
 }
 
 }  // namespace pto

@@ -26,21 +26,22 @@ constexpr bool is_a5 = PTO_HOST_PLATFORM == 5;
 enum class Memory : int { UB, L1, L0A, L0B, L0C, Bias };
 constexpr int memories = 6;
 
-constexpr const char* name_of(Memory memory) {
-  constexpr const char* names[memories] = {"UB", "L1", "L0A", "L0B", "L0C", "the bias table"};
-  return names[static_cast<int>(memory)];
+constexpr const char *name_of(Memory memory) {
+    constexpr const char *names[memories] = {"UB", "L1", "L0A", "L0B", "L0C", "the bias table"};
+    return names[static_cast<int>(memory)];
 }
 
 // Bytes of a memory.
 constexpr uint32_t capacity(Memory memory) {
-  constexpr uint32_t kib[2][memories] = {{192, 512, 64, 64, 128, 1}, {256, 512, 64, 64, 256, 4}};
-  return kib[is_a5 ? 1 : 0][static_cast<int>(memory)] * 1024;
+    constexpr uint32_t kib[2][memories] = {{192, 512, 64, 64, 128, 1}, {256, 512, 64, 64, 256, 4}};
+    return kib[is_a5 ? 1 : 0][static_cast<int>(memory)] * 1024;
 }
 
 // Addresses and rows of tiles are multiples of this many bytes.
 constexpr uint32_t alignment = 32;
 
-// Where operations that expand a column without a tile of their own for it keep it on a2 and a3, and how many bytes they take.
+// Where operations that expand a column without a tile of their own for it keep it on a2 and a3, and how many bytes
+// they take.
 constexpr uint32_t expand_address = 184 * 1024;
 constexpr uint32_t expand_bytes = 8 * 1024;
 
