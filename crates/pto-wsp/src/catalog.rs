@@ -5,7 +5,7 @@ pub use wsp_diag::CodeInfo;
 use wsp_diag::{Code, Codes, Diagnostic, Severity, SourceMap};
 
 /// The codes of all crates.
-const CRATES: [Codes; 12] = [
+const CRATES: [Codes; 13] = [
     wsp_diag::CODES,
     wsp_ir::CODES,
     wsp_lang::CODES,
@@ -15,6 +15,7 @@ const CRATES: [Codes; 12] = [
     wsp_backend::CODES,
     wsp_trace::CODES,
     wsp_tile::CODES,
+    wsp_ascend::CODES,
     wsp_kernel::CODES,
     wsp_cpu::CODES,
     &[crate::codes::CODES],
@@ -60,6 +61,7 @@ mod tests {
         &[(863, 863), (870, 871), (1575, 1575), (1600, 1619)],
         &[(1000, 1349)],
         &[(1700, 1717)],
+        &[(1720, 1739)],
         &[(600, 699)],
         &[
             (550, 599),

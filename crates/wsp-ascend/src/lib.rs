@@ -7,6 +7,11 @@
 mod backend;
 pub mod expander;
 pub mod graph;
+pub mod host;
+pub mod kernels;
 mod writer;
 
 pub use backend::AscendBackend;
+
+/// The codes of this crate.
+pub const CODES: wsp_diag::Codes = &[kernels::codes::CODES];

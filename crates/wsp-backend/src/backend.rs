@@ -7,7 +7,7 @@ use crate::graph::{GraphListing, GraphOptions, Simulated};
 use crate::growth::{Advance, Growth};
 use crate::options::RunOptions;
 use crate::outcome::{Explanation, Outcome};
-use crate::package::{EmitOptions, Emitted};
+use crate::package::{EmitOptions, Emitted, KernelsSource};
 use crate::run::Run;
 use crate::transfer::Transferred;
 use std::sync::Arc;
@@ -100,9 +100,15 @@ pub trait Backend: Send + Sync {
     /// It writes none for the plan's target, or cannot write all of the plan.
     fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
         let _ = options;
-        let message =
-            format!("backend `{}` writes no files for target `{}`", self.name(), plan.target().name);
-        Err(Diagnostic::error(NO_FILES, message).help("choose another target, or another backend").into())
+        Err(no_files(self.name(), plan.target()).into())
+    }
+
+    /// Writes the kernels of a file as source text for one of these targets.
+    ///
+    /// # Errors
+    /// It writes none for the target, or cannot write all of them.
+    fn emit_kernels(&self, source: &KernelsSource) -> Result<Emitted, Diagnostics> {
+        Err(no_files(self.name(), source.target).into())
     }
 }
 
@@ -276,6 +282,12 @@ fn not_taken(backend: &str, kind: StatementKind, span: Span) -> Diagnostic {
     Diagnostic::error(NOT_TAKEN, format!("backend `{backend}` takes no `{primitive}`"))
         .at(span, "the first of them")
         .help("choose another target, or another backend")
+}
+
+/// A backend writes nothing for a target.
+fn no_files(backend: &str, target: &Target) -> Diagnostic {
+    let message = format!("backend `{backend}` writes no files for target `{}`", target.name);
+    Diagnostic::error(NO_FILES, message).help("choose another target, or another backend")
 }
 
 /// A program has none of this.

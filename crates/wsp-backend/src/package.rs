@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::Signatures;
+use wsp_plan::{KernelFile, Target};
 
 /// What to emit.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +12,17 @@ pub struct EmitOptions {
     pub graph: Option<String>,
     /// What is known of the kernels of a unit.
     pub signatures: Signatures,
+}
+
+/// Kernels of a file, to be written for a target.
+#[derive(Clone, Debug)]
+pub struct KernelsSource {
+    /// The file, and values of its parameters; the others have their defaults, or stay numbers of a launch.
+    pub file: KernelFile,
+    /// One kernel, by name, in place of all.
+    pub kernel: Option<String>,
+    /// Where they are to run.
+    pub target: &'static Target,
 }
 
 /// Files of a program, with everything that they include.

@@ -2,7 +2,7 @@
 
 use crate::backend::Backend;
 use crate::codes::{BACKEND_EXISTS, NO_BACKEND, NO_FILES, UNKNOWN_BACKEND};
-use crate::package::{EmitOptions, Emitted};
+use crate::package::{EmitOptions, Emitted, KernelsSource};
 use std::fmt;
 use std::sync::Arc;
 use wsp_diag::{Diagnostic, Diagnostics, did_you_mean};
@@ -139,10 +139,25 @@ impl Registry {
     /// None does, or it cannot write all of the plan.
     pub fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
         let target = plan.target();
-        match self.backends.iter().find(|backend| backend.emits().contains(&target)) {
+        match self.that_emits(target) {
             Some(backend) => backend.emit(plan, options),
             None => Err(self.no_files(target).into()),
         }
+    }
+
+    /// Writes the kernels of a file, by the backend that writes files for the target.
+    ///
+    /// # Errors
+    /// None does, or it cannot write all of them.
+    pub fn emit_kernels(&self, source: &KernelsSource) -> Result<Emitted, Diagnostics> {
+        match self.that_emits(source.target) {
+            Some(backend) => backend.emit_kernels(source),
+            None => Err(self.no_files(source.target).into()),
+        }
+    }
+
+    fn that_emits(&self, target: &Target) -> Option<&Arc<dyn Backend>> {
+        self.backends.iter().find(|backend| backend.emits().contains(&target))
     }
 
     fn no_files(&self, target: &Target) -> Diagnostic {

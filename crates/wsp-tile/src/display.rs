@@ -153,6 +153,10 @@ impl Text<'_> {
                 write!(text, " t{}[{}] <- {}", tensor.0, index(at), self.expr(value))
             }
         };
+        for (at, id) in instruction.scratch.iter().enumerate() {
+            let word = if at == 0 { " with" } else { "," };
+            let _ = write!(text, "{word} {}", self.program.buffer(*id).name);
+        }
         text
     }
 

@@ -37,7 +37,7 @@ pub use program::{
     Buffer, BufferId, Event, EventId, Extent, Head, Instruction, Loop, LoopId, Node, Op, Sync, Tile,
     TileProgram, Touch, Touched,
 };
-pub use specialise::{Known, specialise};
+pub use specialise::{Known, fold, specialise};
 
 /// The codes of this crate.
 pub const CODES: wsp_diag::Codes = &[codes::CODES];

@@ -160,6 +160,8 @@ pub struct Instruction {
     pub unit: UnitId,
     /// A second unit that works in it, once the first is done with its part.
     pub then: Option<UnitId>,
+    /// Buffers that it needs while it runs: it may write all of their bytes, and leaves nothing of use there.
+    pub scratch: Vec<BufferId>,
     /// Where it comes from.
     pub span: Span,
 }
@@ -373,6 +375,15 @@ impl Instruction {
     /// The units that work in it.
     pub fn units(&self) -> impl Iterator<Item = UnitId> {
         [self.unit].into_iter().chain(self.then)
+    }
+
+    /// What it touches: the operands of its operation, then its scratch buffers.
+    pub fn touches(&self) -> Vec<Touch> {
+        let scratch =
+            |id: &BufferId| Touch { what: Touched::Buffer(*id), reads: false, writes: true, needs: false };
+        let mut found = self.op.touches();
+        found.extend(self.scratch.iter().map(scratch));
+        found
     }
 }
 

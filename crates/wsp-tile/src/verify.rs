@@ -105,6 +105,7 @@ impl Checker<'_> {
                 missing = Some(tile.buffer.0);
             }
         });
+        missing = missing.or(instruction.scratch.iter().map(|of| of.0).find(|of| *of as usize >= have));
         let buffer = missing.unwrap_or_default();
         self.require(missing.is_none(), || format!("%{id} has a tile in buffer {buffer} of {have}"));
     }

@@ -38,7 +38,10 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wsp-runtime",
         ],
     ),
-    ("wsp-ascend", &["wsp-core", "wsp-device", "wsp-diag", "wsp-ir", "wsp-plan", "wsp-tg", "wsp-backend"]),
+    (
+        "wsp-ascend",
+        &["wsp-core", "wsp-device", "wsp-diag", "wsp-ir", "wsp-plan", "wsp-tg", "wsp-tile", "wsp-backend"],
+    ),
     (
         "pto-wsp",
         &[

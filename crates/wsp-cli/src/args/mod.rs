@@ -11,6 +11,7 @@ pub(crate) use graph::GraphArgs;
 pub(crate) use programs::{AsmArgs, CheckArgs, DisasmArgs, EmitArgs, ExplainArgs, PlanArgs, TargetsArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use unit::UnitArgs;
+pub(crate) use values::EmitStage;
 pub(crate) use values::{Cores, Stage};
 pub use values::{Setting, Words, engine, number, seed, words};
 
@@ -119,7 +120,7 @@ pub(crate) enum Command {
     Graph(Box<GraphArgs>),
     /// Assemble the text of a task graph, or of a program that generates tasks, and check it
     Asm(AsmArgs),
-    /// Write a task graph as files for a target that runs elsewhere, with everything that they include
+    /// Write a task graph, or kernels, as files for a target that runs elsewhere
     Emit(EmitArgs),
     /// Print a task graph, or a program that generates tasks, as text
     Disasm(DisasmArgs),

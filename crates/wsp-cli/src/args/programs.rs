@@ -1,7 +1,8 @@
 //! `wsp check`, `wsp plan`, `wsp asm`, `wsp emit`, `wsp disasm`, `wsp explain` and `wsp targets`.
 
 use super::values::{
-    Setting, Stage, emitted, folder, kept_folder, named_file, number, runnable, setting, stage, target,
+    EmitStage, Setting, Stage, emit_stage, emitted, folder, kept_folder, named_file, number, runnable,
+    setting, stage, target,
 };
 use super::{DataArgs, LaunchArgs};
 use clap::Args;
@@ -124,8 +125,12 @@ pub(crate) struct AsmArgs {
 /// `wsp emit`.
 #[derive(Args, Debug)]
 pub(crate) struct EmitArgs {
-    /// The task graph (`.tg`, `.ptog`)
+    /// The task graph (`.tg`, `.ptog`), or with --stage kernels the file of kernels (`.pto`)
     pub(crate) file: PathBuf,
+
+    /// What is written: graphs, or kernels [graphs]
+    #[arg(long, value_name = "STAGE", value_parser = emit_stage)]
+    pub(crate) stage: Option<EmitStage>,
 
     /// The target: ascend_910b, ascend_910c, ascend_950, or a2, a3, a5
     #[arg(long, value_name = "NAME", value_parser = emitted)]
@@ -135,13 +140,21 @@ pub(crate) struct EmitArgs {
     #[arg(short, long, value_name = "FOLDER", value_parser = folder())]
     pub(crate) output: PathBuf,
 
-    /// One graph, by name [all]
+    /// Of graphs: one, by name [all]
     #[arg(long, value_name = "NAME")]
     pub(crate) graph: Option<String>,
 
-    /// One more file of kernels; may be repeated
+    /// Of graphs: one more file of kernels; may be repeated
     #[arg(long, value_name = "FILE.pto")]
     pub(crate) kernels: Vec<PathBuf>,
+
+    /// Of kernels: one, by name [all]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) kernel: Option<String>,
+
+    /// Of kernels: set a parameter; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) set: Vec<Setting>,
 }
 
 /// `wsp disasm`.

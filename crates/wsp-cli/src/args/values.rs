@@ -180,6 +180,27 @@ pub(super) fn emitted(text: &str) -> Result<&'static Target, String> {
     pto_wsp::registry().emitted(text).map_err(in_a_line)
 }
 
+/// What `wsp emit` writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum EmitStage {
+    /// Task graphs.
+    Graphs,
+    /// Kernels.
+    Kernels,
+}
+
+/// A stage of `wsp emit`.
+pub(super) fn emit_stage(text: &str) -> Result<EmitStage, String> {
+    match text {
+        "graphs" => Ok(EmitStage::Graphs),
+        "kernels" => Ok(EmitStage::Kernels),
+        _ => Err(match wsp_diag::did_you_mean(text, ["graphs", "kernels"]) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "the stages are `graphs` and `kernels`".to_owned(),
+        }),
+    }
+}
+
 /// A stage of `wsp asm --emit`.
 pub(super) fn stage(text: &str) -> Result<Stage, String> {
     match text {

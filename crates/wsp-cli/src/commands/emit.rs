@@ -1,26 +1,51 @@
 //! `wsp emit`: a program as files for a target that runs elsewhere.
 
 use super::kind::{Kind, wrong_kind};
-use super::{Outcome, Session, unit};
-use crate::args::EmitArgs;
-use crate::files::write_bytes;
-use pto_wsp::codes;
+use super::{Outcome, Session, named, refuse, unit};
+use crate::args::{EmitArgs, EmitStage};
+use crate::engine::Purpose;
+use crate::files::{read_source, write_bytes};
+use pto_wsp::{codes, registry};
 use std::fmt::Write;
 use std::path::Path;
-use wsp_backend::Package;
+use std::sync::Arc;
+use wsp_backend::{Emitted, KernelsSource, Package};
 use wsp_diag::Diagnostic;
+use wsp_plan::KernelFile;
 
 /// Writes the files of a program into a folder, and lists them.
 pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let kind = Kind::of(&args.file);
-    if !kind.is_unit() {
-        return Err(vec![wrong_kind(&args.file, kind, "task graphs")]);
-    }
-    let emitted = unit::emit(session, args, kind)?;
+    let emitted = match args.stage.unwrap_or(EmitStage::Graphs) {
+        EmitStage::Graphs => {
+            if !kind.is_unit() {
+                return Err(vec![wrong_kind(&args.file, kind, "task graphs")]);
+            }
+            let given = [("--kernel", args.kernel.is_some()), ("--set", !args.set.is_empty())];
+            refuse(&given, "is for `--stage kernels`").map_err(|fault| vec![fault])?;
+            unit::emit(session, args, kind)?
+        }
+        EmitStage::Kernels => kernels(session, args, kind)?,
+    };
     session.warn(&emitted.notes);
     let listing = write(&args.output, &emitted.package).map_err(|fault| vec![fault])?;
     session.terminal.print(&listing);
     Ok(Outcome::Done)
+}
+
+/// The kernels of a `.pto` file.
+fn kernels(session: &mut Session, args: &EmitArgs, kind: Kind) -> Result<Emitted, Vec<Diagnostic>> {
+    if !matches!(kind, Kind::Program | Kind::Unknown) {
+        return Err(vec![wrong_kind(&args.file, kind, "files of kernels (`.pto`)")]);
+    }
+    let given = [("--graph", args.graph.is_some()), ("--kernels", !args.kernels.is_empty())];
+    refuse(&given, "is for `--stage graphs`").map_err(|fault| vec![fault])?;
+    let set = named(&args.set, "is for programs that run").map_err(|fault| vec![fault])?;
+    let text = read_source(&args.file).map_err(|fault| vec![fault])?;
+    let compiled = session.compile_text(&args.file.display().to_string(), text, Purpose::Library)?;
+    let file = KernelFile { module: Arc::new(compiled.module), set };
+    let source = KernelsSource { file, kernel: args.kernel.clone(), target: args.target };
+    Ok(registry().emit_kernels(&source)?)
 }
 
 /// Writes the files; their paths, one in a line.

@@ -114,6 +114,7 @@ fn settings(command: &Command) -> Vec<&str> {
         Command::Run(args) => args.launch.set.iter().map(Setting::name).collect(),
         Command::Plan(args) => args.launch.set.iter().map(Setting::name).collect(),
         Command::Graph(args) => args.set.iter().map(Setting::name).collect(),
+        Command::Emit(args) => args.set.iter().map(Setting::name).collect(),
         _ => Vec::new(),
     }
 }

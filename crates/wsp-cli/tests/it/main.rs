@@ -18,6 +18,7 @@ mod command;
 mod decode;
 mod decode_cases;
 mod deep;
+mod emit_kernels;
 mod files;
 mod generation;
 mod graph;

@@ -133,7 +133,7 @@ const DISASM: &[Row] = &[
 const OTHERS: &[(&str, &str)] = &[
     ("explain", ""),
     ("doctor", "json"),
-    ("emit", "target output graph kernels"),
+    ("emit", "stage target output graph kernels kernel set"),
     ("config", "json"),
     ("targets", "matrix json"),
 ];

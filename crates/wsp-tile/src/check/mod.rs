@@ -69,7 +69,7 @@ fn addresses(program: &TileProgram, memories: &Memories) -> Vec<Diagnostic> {
     }
     let mut unplaced = std::collections::BTreeSet::new();
     program.instructions(&mut |instruction| {
-        for touch in instruction.op.touches() {
+        for touch in instruction.touches() {
             if let crate::Touched::Buffer(id) = touch.what
                 && program.buffer(id).at.is_empty()
             {

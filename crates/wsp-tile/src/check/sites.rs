@@ -154,7 +154,7 @@ fn touched(program: &TileProgram, instruction: &Instruction, parity: &[(LoopId, 
         };
         Some(Access { space, writes: touch.writes })
     };
-    instruction.op.touches().into_iter().filter_map(of).collect()
+    instruction.touches().into_iter().filter_map(of).collect()
 }
 
 fn meet(a: &Access, b: &Access) -> bool {

@@ -5,7 +5,9 @@ use super::matrix::Matrix;
 use super::memory::{Bytes, Window, position};
 use super::scalars::Frame;
 use super::{Fault, TensorData, World};
-use crate::{Extent, Head, Instruction, Loop, LoopId, Memories, Node, Op, Tile, TileProgram, codes};
+use crate::{
+    BufferId, Extent, Head, Instruction, Loop, LoopId, Memories, Node, Op, Tile, TileProgram, codes,
+};
 use std::collections::BTreeMap;
 use wsp_core::{AccessKind, LocalId, TensorId};
 use wsp_diag::Span;
@@ -121,7 +123,7 @@ impl<'p, 'w> Machine<'p, 'w> {
 
     fn instruction(&mut self, instruction: &'p Instruction) -> Result<(), Fault> {
         let mut first = None;
-        let reads = instruction.op.touches().iter().all(|touch| !touch.writes);
+        let reads = instruction.touches().iter().all(|touch| !touch.writes);
         for unit in instruction.units() {
             if let Some(first) = first {
                 self.clocks.follow(first, unit);
@@ -129,6 +131,7 @@ impl<'p, 'w> Machine<'p, 'w> {
             first = Some(unit);
             let stamp = self.clocks.begin(unit, instruction.id, reads);
             self.touch(&instruction.op, stamp)?;
+            instruction.scratch.iter().try_for_each(|id| self.touch_scratch(*id, stamp))?;
             self.clocks.end(&stamp);
         }
         self.compute(&instruction.op, instruction.id)
@@ -183,6 +186,12 @@ impl<'p, 'w> Machine<'p, 'w> {
         Ok(())
     }
 
+    /// All bytes of a scratch buffer are written, and hold nothing that may be read.
+    fn touch_scratch(&mut self, id: BufferId, stamp: Stamp) -> Result<(), Fault> {
+        let window = self.window(id)?;
+        self.bytes.spoil(window, stamp, &self.clocks)
+    }
+
     fn touch_tile(&mut self, tile: &Tile, write: bool, stamp: Stamp) -> Result<(), Fault> {
         let [rows, cols] = self.extents(tile)?;
         self.touch_part(tile, (rows, cols), write, stamp)
@@ -195,14 +204,14 @@ impl<'p, 'w> Machine<'p, 'w> {
         write: bool,
         stamp: Stamp,
     ) -> Result<(), Fault> {
-        let window = self.window(tile)?;
+        let window = self.window(tile.buffer)?;
         (0..rows)
             .flat_map(|r| (0..cols).map(move |c| (r, c)))
             .try_for_each(|at| self.bytes.touch(window, at, stamp, write, &self.clocks))
     }
 
-    fn window(&self, tile: &Tile) -> Result<Window<'p>, Fault> {
-        let buffer = self.program.buffer(tile.buffer);
+    fn window(&self, id: BufferId) -> Result<Window<'p>, Fault> {
+        let buffer = self.program.buffer(id);
         let odd = buffer.rotates.and_then(|of| self.rounds.get(&of)).is_some_and(|round| round % 2 == 1);
         let at = if odd { buffer.at.get(1) } else { buffer.at.first() };
         let Some(at) = at.copied() else {
@@ -216,7 +225,7 @@ impl<'p, 'w> Machine<'p, 'w> {
             );
             return Err(Fault::new(codes::ADDRESS, message));
         }
-        Ok(Window { program: self.program, memories: self.memories, id: tile.buffer, at })
+        Ok(Window { program: self.program, memories: self.memories, id, at })
     }
 
     /// Valid rows and columns, which are not 0.
@@ -286,13 +295,13 @@ impl<'p, 'w> Machine<'p, 'w> {
 
     /// The first rows and columns of a tile.
     pub(super) fn part(&mut self, tile: &Tile, rows: u32, cols: u32) -> Result<Matrix, Fault> {
-        let window = self.window(tile)?;
+        let window = self.window(tile.buffer)?;
         Matrix::try_of(rows, cols, |r, c| self.bytes.read(window, r, c))
     }
 
     /// A tile gets a new result.
     pub(super) fn put(&mut self, tile: &Tile, result: &Matrix, writer: u32) -> Result<(), Fault> {
-        let window = self.window(tile)?;
+        let window = self.window(tile.buffer)?;
         self.bytes.forget(window);
         let at = (0..result.rows).flat_map(|r| (0..result.cols).map(move |c| (r, c)));
         at.into_iter().try_for_each(|(r, c)| self.bytes.write(window, (r, c), result.get(r, c), writer))

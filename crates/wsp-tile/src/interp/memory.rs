@@ -162,6 +162,27 @@ impl Bytes {
         }
     }
 
+    /// An instruction uses all bytes of a buffer for itself.
+    pub(super) fn spoil(&mut self, of: Window<'_>, stamp: Stamp, clocks: &Clocks<'_>) -> Result<(), Fault> {
+        let buffer = of.buffer();
+        let memory = of.memories.memory(buffer.memory);
+        let end = of.at.saturating_add(buffer.bytes);
+        if end > memory.capacity {
+            let message = format!(
+                "`{}` ends at byte {end} of {}, which has {}",
+                buffer.name, memory.name, memory.capacity
+            );
+            return Err(Fault::new(codes::BOUNDS, message));
+        }
+        for byte in of.at as usize..end as usize {
+            let what = || format!("byte {byte} of {}", memory.name);
+            let found = self.byte(buffer.memory.index(), byte);
+            found.last.touch(stamp, true, clocks, &what)?;
+            found.value = None;
+        }
+        Ok(())
+    }
+
     /// An instruction touches an element of a buffer.
     pub(super) fn touch(
         &mut self,

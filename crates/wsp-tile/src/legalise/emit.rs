@@ -367,7 +367,7 @@ impl Legaliser<'_> {
     }
 
     fn push(&mut self, op: Op, unit: UnitId, then: Option<UnitId>, span: Span, out: &mut Vec<Node>) {
-        out.push(Node::Run(Instruction { id: 0, op, unit, then, span }));
+        out.push(Node::Run(Instruction { id: 0, op, unit, then, scratch: Vec::new(), span }));
     }
 
     /// A scalar variable gets a value: of a tile, of a tensor, or of other scalars.

@@ -104,7 +104,7 @@ impl<'p> Walk<'p> {
             self.step += 1;
             match node {
                 Node::Run(instruction) => {
-                    for touch in instruction.op.touches() {
+                    for touch in instruction.touches() {
                         if let Touched::Buffer(buffer) = touch.what {
                             self.touch(buffer, instruction.units());
                         }
@@ -146,7 +146,7 @@ fn exposed(nodes: &[Node], buffer: BufferId, reads: fn(&Touch) -> bool, written:
     for node in nodes {
         match node {
             Node::Run(instruction) => {
-                let touches = instruction.op.touches();
+                let touches = instruction.touches();
                 let mut own = touches.iter().filter(|touch| touch.what == Touched::Buffer(buffer));
                 if !*written && own.clone().any(reads) {
                     return true;

@@ -290,7 +290,7 @@ fn set_flag(local: LocalId, value: bool, span: Span) -> Stmt {
 }
 
 /// An expression over parameters with what is known folded.
-pub(crate) fn fold(module: &Verified, known: Known<'_>, e: &Expr) -> Expr {
+pub fn fold(module: &Verified, known: Known<'_>, e: &Expr) -> Expr {
     let function = Function {
         name: String::new(),
         kind: FuncKind::Helper,

@@ -1,0 +1,112 @@
+// What a program needs that runs kernels: tensors from and to files, cores of a launch, and faults.
+//
+// A tensor in a file is its elements, row by row, little-endian, and nothing else.
+#pragma once
+
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pto-inst.hpp"
+
+namespace pto::host {
+
+// Tensors of a program. Memory of each begins at a multiple of 64 bytes, and lies apart from that of the others.
+class Tensors {
+public:
+    // A tensor with the contents of a file.
+    void *read(const std::string &path) {
+        std::FILE *file = std::fopen(path.c_str(), "rb");
+        if (file == nullptr) {
+            fail("cannot open", path);
+        }
+        std::vector<uint8_t> all;
+        uint8_t part[1 << 16];
+        for (size_t got = 0; (got = std::fread(part, 1, sizeof part, file)) > 0;) {
+            all.insert(all.end(), part, part + got);
+        }
+        const bool good = std::ferror(file) == 0;
+        std::fclose(file);
+        if (!good) {
+            fail("cannot read", path);
+        }
+        uint8_t *data = add(path, all.size(), true);
+        std::copy(all.begin(), all.end(), data);
+        return data;
+    }
+
+    // A tensor of so many bytes that hold no values.
+    void *blank(const std::string &name, size_t bytes) { return add(name, bytes, false); }
+
+    // Writes a tensor to a file; a byte that holds no value is 255.
+    void write(const void *tensor, const std::string &path) const {
+        const Global *global = core().tensor_at(tensor);
+        std::FILE *file = global == nullptr ? nullptr : std::fopen(path.c_str(), "wb");
+        if (file == nullptr) {
+            fail("cannot open", path);
+        }
+        const Bytes &bytes = global->bytes;
+        std::vector<uint8_t> all(bytes.data, bytes.data + bytes.size);
+        for (uint32_t byte = 0; byte < bytes.size; ++byte) {
+            all[byte] = bytes.is_written(byte) ? all[byte] : uint8_t{0xFF};
+        }
+        const bool good = std::fwrite(all.data(), 1, all.size(), file) == all.size();
+        if (std::fclose(file) != 0 || !good) {
+            fail("cannot write", path);
+        }
+    }
+
+    // Forgets all tensors: addresses of them are used no longer.
+    void clear() {
+        core().clear_tensors();
+        storage_.clear();
+    }
+
+private:
+    static constexpr size_t gap = 4096;
+
+    [[noreturn]] static void fail(const char *what, const std::string &path) {
+        std::fprintf(stderr, "%s %s\n", what, path.c_str());
+        std::exit(2);
+    }
+
+    uint8_t *add(const std::string &name, size_t bytes, bool written) {
+        if (bytes > UINT32_MAX - gap) {
+            fail("too large:", name);
+        }
+        storage_.push_back(std::make_unique<std::vector<uint8_t>>(bytes + 2 * gap, uint8_t{0xFF}));
+        uint8_t *data = storage_.back()->data() + gap;
+        data += (line_bytes - reinterpret_cast<uintptr_t>(data) % line_bytes) % line_bytes;
+        core().add_tensor(name, data, static_cast<uint32_t>(bytes), written);
+        return data;
+    }
+
+    std::vector<std::unique_ptr<std::vector<uint8_t>>> storage_;
+};
+
+// Runs `kernel(index)` on each of so many cores, one after the other, and gives the first fault, or nothing. Where
+// faults end the program, it does not come back from one.
+template <typename F>
+std::string launch(uint32_t cores, const F &kernel) {
+    core().begin_launch(cores);
+    for (uint32_t index = 0; index < cores; ++index) {
+        try {
+            core().begin_kernel(index);
+            kernel(index);
+            core().end_kernel();
+        } catch (const Fault &fault) {
+            return fault.text;
+        }
+    }
+    return {};
+}
+
+// Runs a kernel on one core.
+template <typename F>
+std::string run(const F &kernel) {
+    return launch(1, [&](uint32_t) { kernel(); });
+}
+
+}  // namespace pto::host

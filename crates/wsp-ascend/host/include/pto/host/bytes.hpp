@@ -1,0 +1,170 @@
+// Bytes of a memory or a tensor, each with who touched it last and whether it holds a value.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "clock.hpp"
+
+namespace pto::host {
+
+// Bytes from one up to another, which is not among them.
+struct Span {
+    uint32_t first, end;
+
+    bool holds(const Span &other) const { return first <= other.first && other.end <= end; }
+    bool meets(const Span &other) const { return first < other.end && other.first < end; }
+    void say(std::string &text) const { host::say(text, {first, "..", end}); }
+};
+
+// An access of an instruction: what the states of bytes refer to by number.
+struct Access {
+    Stamp run;
+    // The number of the instruction in its kernel, from 1 on, its name, and where the kernel has it.
+    uint32_t instruction;
+    const char *name;
+    Site site;
+    // The bytes of the tile that it is made through; those of the whole tensor for tensors.
+    Span through;
+    // The buffer of the tile, where the kernel says it, else 0.
+    uint32_t buffer;
+
+    void say(std::string &text) const {
+        host::say(text, {"instruction ", instruction, " ", name, " (", site, ") on ", name_of(run.unit)});
+    }
+};
+
+// All accesses of the running kernel.
+class Log {
+public:
+    // Forgets all accesses; numbers go on, so that those in states of bytes are known to be older.
+    void clear() {
+        base_ += static_cast<uint32_t>(all_.size());
+        all_.clear();
+    }
+    uint32_t add(const Access &access) {
+        all_.push_back(access);
+        return base_ + static_cast<uint32_t>(all_.size()) - 1;
+    }
+    // Null for accesses of earlier kernels.
+    const Access *find(uint32_t number) const { return number < base_ ? nullptr : &all_[number - base_]; }
+    // Whether numbers run out soon, and states have to be forgotten.
+    bool is_full() const { return base_ > 0x40000000U; }
+    void restart() { base_ = 1; }
+
+private:
+    uint32_t base_ = 1;
+    std::vector<Access> all_;
+};
+
+class Bytes {
+public:
+    Bytes() = default;
+    Bytes(std::string name, uint8_t *data, uint32_t size, bool written)
+        : name(std::move(name)), data(data), size(size), writes_(size), written_(size, written ? 1 : 0) {}
+
+    std::string name;
+    uint8_t *data = nullptr;
+    uint32_t size = 0;
+
+    // An access reads bytes: they are written, and what wrote them is known to be complete.
+    [[gnu::noinline]] void read(Span part, uint32_t number, const Access &by, const Log &log, const Clocks &clocks) {
+        for (uint32_t byte = part.first, last = 0; byte < part.end; ++byte) {
+            const uint32_t writer = writes_[byte];
+            if (writer != last) {
+                last = writer;
+                check_order(byte, log.find(writer), "writes", by, clocks);
+                check_owner(byte, log.find(writer), by);
+            }
+            if (written_[byte] == 0) {
+                fault("poison", {by, " reads byte ", byte, " of ", name, ", which holds no value"});
+            }
+        }
+        std::vector<uint32_t> &reads = reads_[static_cast<size_t>(by.run.unit)];
+        if (reads.empty()) {
+            reads.resize(size);
+        }
+        fill(reads, part, number);
+    }
+
+    // An access writes bytes: what read or wrote them is known to be complete. `value`: whether they hold a value then.
+    [[gnu::noinline]] void write(Span part, bool value, uint32_t number, const Access &by, const Log &log,
+                                 const Clocks &clocks) {
+        check_all(writes_, part, "writes", by, log, clocks);
+        for (const std::vector<uint32_t> &reads : reads_) {
+            if (!reads.empty()) {
+                check_all(reads, part, "reads", by, log, clocks);
+            }
+        }
+        fill(writes_, part, number);
+        fill(written_, part, static_cast<uint8_t>(value ? 1 : 0));
+    }
+
+    // Bytes hold no value from now on.
+    void poison(Span part) { std::memset(written_.data() + part.first, 0, part.end - part.first); }
+
+    // Whether a byte holds a value.
+    bool is_written(uint32_t byte) const { return written_[byte] != 0; }
+
+    // Forgets all accesses.
+    void forget() {
+        fill(writes_, {0, size}, 0U);
+        for (std::vector<uint32_t> &reads : reads_) {
+            reads.clear();
+        }
+    }
+
+private:
+    template <typename T>
+    static void fill(std::vector<T> &states, Span part, T state) {
+        for (uint32_t byte = part.first; byte < part.end; ++byte) {
+            states[byte] = state;
+        }
+    }
+
+    void check_all(const std::vector<uint32_t> &numbers, Span part, const char *what, const Access &by, const Log &log,
+                   const Clocks &clocks) const {
+        for (uint32_t byte = part.first, last = 0; byte < part.end; ++byte) {
+            if (numbers[byte] != last) {
+                last = numbers[byte];
+                check_order(byte, log.find(last), what, by, clocks);
+            }
+        }
+    }
+
+    void check_order(uint32_t byte, const Access *other, const char *what, const Access &by,
+                     const Clocks &clocks) const {
+        // An instruction may work in place.
+        if (other == nullptr || other->instruction == by.instruction || clocks.knows(by.run.unit, other->run)) {
+            return;
+        }
+        fault("order", {by, " touches byte ", byte, " of ", name, " and does not wait for ", *other, ", which ", what,
+                        " there; the two touch bytes ", by.through, " and ", other->through});
+    }
+
+    // Tiles that share bytes are of one buffer. Where the kernel does not say buffers, one lies in the other: a row and the column of the
+    // same bytes, a part and the whole.
+    void check_owner(uint32_t byte, const Access *writer, const Access &by) const {
+        if (writer == nullptr) {
+            return;
+        }
+        const bool said = by.buffer != 0 && writer->buffer != 0;
+        if (said && by.buffer != writer->buffer) {
+            fault("overlap", {by, " reads byte ", byte, " of ", name, " in buffer ", by.buffer, "; ", *writer,
+                              " wrote it in buffer ", writer->buffer});
+        }
+        if (!said && !by.through.holds(writer->through) && !writer->through.holds(by.through)) {
+            fault("overlap", {by, " reads byte ", byte, " of ", name, " in a tile of bytes ", by.through, "; ", *writer,
+                              " wrote it in a tile of bytes ", writer->through});
+        }
+    }
+
+    std::vector<uint32_t> writes_;
+    std::vector<uint8_t> written_;
+    std::array<std::vector<uint32_t>, units> reads_;
+};
+
+}  // namespace pto::host

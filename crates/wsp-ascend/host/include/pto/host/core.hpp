@@ -1,0 +1,179 @@
+// The core that runs kernels: memories, tensors and clocks.
+#pragma once
+
+#include <array>
+#include <list>
+#include <string>
+#include <vector>
+
+#include "bytes.hpp"
+#include "platform.hpp"
+
+namespace pto::host {
+
+// Bytes of a tensor, and which core wrote each line of 64 bytes in this launch, plus 1.
+struct Global {
+    Bytes bytes;
+    std::vector<uint32_t> lines;
+};
+
+// Lines of global memory: two cores do not write one.
+constexpr uint32_t line_bytes = 64;
+
+class Core {
+public:
+    Core() {
+        for (size_t at = 0; at < storage_.size(); ++at) {
+            const Memory memory = static_cast<Memory>(at);
+            storage_[at].assign(capacity(memory), 0xFF);
+            memories_[at] = Bytes(name_of(memory), storage_[at].data(), capacity(memory), false);
+        }
+    }
+
+    // A kernel begins on core `index` of its launch: memories hold nothing, and no event is set.
+    void begin_kernel(uint32_t index) {
+        index_ = index;
+        instructions_ = 0;
+        clocks_ = Clocks();
+        log_.clear();
+        if (log_.is_full()) {
+            restart();
+        }
+        for (Bytes &bytes : memories_) {
+            bytes.poison({0, bytes.size});
+        }
+    }
+
+    void end_kernel() const { clocks_.finish(); }
+
+    // A launch begins: cores may write all lines.
+    void begin_launch(uint32_t cores) {
+        cores_ = cores;
+        for (Global &global : globals_) {
+            std::fill(global.lines.begin(), global.lines.end(), 0);
+        }
+    }
+
+    // A tensor at this address; `written`: whether it holds values.
+    Bytes &add_tensor(std::string name, uint8_t *data, uint32_t size, bool written) {
+        globals_.push_back({Bytes(std::move(name), data, size, written), std::vector<uint32_t>(size / line_bytes + 1)});
+        return globals_.back().bytes;
+    }
+
+    // Forgets all tensors.
+    void clear_tensors() { globals_.clear(); }
+
+    // The tensor in which an address lies; null where there is none.
+    Global *tensor_at(const void *address) {
+        const uintptr_t place = reinterpret_cast<uintptr_t>(address);
+        for (Global &global : globals_) {
+            const uintptr_t first = reinterpret_cast<uintptr_t>(global.bytes.data);
+            if (place >= first && place - first < global.bytes.size) {
+                return &global;
+            }
+        }
+        return nullptr;
+    }
+
+    Bytes &memory(Memory memory) { return memories_[static_cast<size_t>(memory)]; }
+    Clocks &clocks() { return clocks_; }
+    Log &log() { return log_; }
+    uint32_t next_instruction() { return ++instructions_; }
+    // The core's place in its launch.
+    uint32_t index() const { return index_; }
+    // Cores of its launch.
+    uint32_t cores() const { return cores_; }
+
+private:
+    void restart() {
+        log_.restart();
+        for (Bytes &bytes : memories_) {
+            bytes.forget();
+        }
+        for (Global &global : globals_) {
+            global.bytes.forget();
+        }
+    }
+
+    std::array<std::vector<uint8_t>, memories> storage_;
+    std::array<Bytes, memories> memories_;
+    std::list<Global> globals_;
+    Clocks clocks_;
+    Log log_;
+    uint32_t instructions_ = 0;
+    uint32_t index_ = 0;
+    uint32_t cores_ = 1;
+};
+
+inline Core &core() {
+    static Core one;
+    return one;
+}
+
+// An instruction that runs: what it touches, and where.
+class Instruction {
+public:
+    Instruction(const char *name, pipe_t unit, Site site, bool only_reads = false)
+        : access_{core().clocks().begin(unit, only_reads), core().next_instruction(), name, site, {0, 0}, 0} {}
+
+    // Its last part: what it wrote is on its way.
+    void end() const { core().clocks().end(access_.run); }
+
+    // From now on it touches through a tile of these bytes, of this buffer; 0 where none is said.
+    void through(Span span, uint32_t buffer = 0) {
+        access_.through = span;
+        access_.buffer = buffer;
+        number_ = core().log().add(access_);
+    }
+
+    [[gnu::noinline]] void read(Bytes &bytes, const std::vector<Span> &runs) const {
+        for (const Span &part : runs) {
+            bytes.read(part, number_, access_, core().log(), core().clocks());
+        }
+    }
+
+    // `value`: whether bytes hold a value then.
+    [[gnu::noinline]] void write(Bytes &bytes, const std::vector<Span> &runs, bool value = true) const {
+        for (const Span &part : runs) {
+            bytes.write(part, value, number_, access_, core().log(), core().clocks());
+        }
+    }
+
+    [[noreturn]] void wrong(const char *rule, Pieces pieces) const {
+        std::string text;
+        say(text, pieces);
+        fault(rule, {access_, ": ", text});
+    }
+
+private:
+    Access access_;
+    uint32_t number_ = 0;
+};
+
+// The core writes bytes of a tensor: no other core of the launch writes in their lines of 64 bytes.
+[[gnu::noinline]] inline void own_lines(const Instruction &run, Global &global, Span part) {
+    const uint32_t own = core().index() + 1;
+    for (uint32_t line = part.first / line_bytes; line <= (part.end - 1) / line_bytes; ++line) {
+        uint32_t &owner = global.lines[line];
+        if (owner != 0 && owner != own) {
+            run.wrong("line", {"core ", own - 1, " writes in bytes ", line * line_bytes, "..", (line + 1) * line_bytes,
+                               " of ", global.bytes.name, ", and core ", owner - 1, " wrote there in the same launch"});
+        }
+        owner = own;
+    }
+}
+
+}  // namespace pto::host
+
+// Sets an event when all earlier instructions of unit `from` are complete.
+inline void set_flag(pipe_t from, pipe_t to, event_t id, PTO_HOST_SITE) {
+    pto::host::core().clocks().set(from, to, static_cast<int>(id), site);
+}
+
+// Holds back unit `to` until an event, and clears it.
+inline void wait_flag(pipe_t from, pipe_t to, event_t id, PTO_HOST_SITE) {
+    pto::host::core().clocks().wait(from, to, static_cast<int>(id), site);
+}
+
+// Later instructions of a unit, or of all, run when the earlier ones are complete.
+inline void pipe_barrier(pipe_t unit) { pto::host::core().clocks().barrier(unit); }

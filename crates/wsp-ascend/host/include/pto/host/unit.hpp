@@ -1,0 +1,24 @@
+// Units that run side by side, and the events between them.
+#pragma once
+
+// Units by the names that kernels give them. `PIPE_ALL` stands for all.
+enum pipe_t { PIPE_S, PIPE_V, PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_FIX, PIPE_ALL };
+
+// Events of an ordered pair of units.
+enum event_t : int { EVENT_ID0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVENT_ID7 };
+
+namespace pto::host {
+
+constexpr int units = PIPE_ALL;
+constexpr int events = 8;
+
+constexpr const char *name_of(pipe_t unit) {
+    constexpr const char *names[] = {"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX", "all units"};
+    return names[static_cast<int>(unit)];
+}
+
+// Whether an instruction of the unit sees what the one before it wrote. Between instructions of V stands
+// `pipe_barrier(PIPE_V)`.
+constexpr bool completes_in_order(pipe_t unit) { return unit != PIPE_V; }
+
+}  // namespace pto::host

@@ -1,0 +1,41 @@
+//! Headers with which emitted kernels are compiled by the host's compiler, and run there.
+//!
+//! They stand in for PTO-ISA. A kernel runs over memories as large as the platform's, each byte of which knows who touched it last and whether
+//! it holds a value; units have clocks, as in the interpreter of tile programs, with which the headers share no code.
+
+macro_rules! files {
+    ($($path:literal),* $(,)?) => {
+        /// The headers: paths as they are included, and contents. `pto/pto-inst.hpp` is what kernels include, `pto/host-run.hpp` what a program
+        /// includes that runs kernels.
+        pub const FILES: &[(&str, &str)] = &[$(($path, include_str!(concat!("../host/include/", $path)))),*];
+    };
+}
+
+files! {
+    "intrinsic.h",
+    "pipe_sync.h",
+    "tensor.h",
+    "pto/host-run.hpp",
+    "pto/pto-inst.hpp",
+    "pto/host/arithmetic.hpp",
+    "pto/host/arrange.hpp",
+    "pto/host/bytes.hpp",
+    "pto/host/clock.hpp",
+    "pto/host/convert.hpp",
+    "pto/host/core.hpp",
+    "pto/host/element.hpp",
+    "pto/host/expand.hpp",
+    "pto/host/fault.hpp",
+    "pto/host/fill.hpp",
+    "pto/host/matmul.hpp",
+    "pto/host/platform.hpp",
+    "pto/host/reduce.hpp",
+    "pto/host/rules.hpp",
+    "pto/host/select.hpp",
+    "pto/host/tensor.hpp",
+    "pto/host/text.hpp",
+    "pto/host/tile.hpp",
+    "pto/host/transfer.hpp",
+    "pto/host/unit.hpp",
+    "pto/host/view.hpp",
+}

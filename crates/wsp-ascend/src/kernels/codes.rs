@@ -1,0 +1,21 @@
+//! Codes of kernels for Ascend cores.
+
+wsp_diag::codes! {
+    pub(crate) REFUSED = 1720, "no instructions of the platform do this",
+        "A cube or vector core of the platform has no instructions that give the result of this operation, by themselves or put together.\n\
+         The message says why. Use other operations, or compute it elsewhere and load it.";
+    pub(crate) NOT_EMITTED = 1721, "not emitted yet",
+        "The platform could do this, but no C++ is written for it yet: the page on Ascend kernels lists what is.\n\
+         Use other operations that give the same, or run the program on `cpu_sim`.";
+    pub(crate) SEVERAL_TASKS = 1722, "a kernel has a part for cube cores and one for vector cores",
+        "Matrix products run on cube cores, everything else on vector cores, which on 910B and 910C share no memory but global memory. A kernel is\n\
+         emitted for one kind of core. Write two kernels, and let the first store what the second loads.";
+    pub(crate) NOT_SET = 1723, "what the text of a kernel depends on is not set",
+        "The text of a kernel depends on sizes of tiles, and on element types of tensors. Set the parameter that a size follows from with\n\
+         `--set NAME=VALUE`; declare the element type of a tensor, `Tensor<float> x`. Names of `--set` are those of parameters.";
+    pub(crate) TOO_MANY = 1724, "a task takes more arguments than there is room for",
+        "A task of an Ascend device takes at most 32 tensors and 16 numbers. Fields of the descriptor, parameters and extents of tensors that a\n\
+         kernel uses are numbers. Set parameters with `--set NAME=VALUE`, or use fewer fields.";
+    pub(crate) NO_KERNELS = 1725, "there is no kernel to write",
+        "`wsp emit FILE --stage kernels` writes the kernels of a file that have a body, or the one that `--kernel NAME` names.";
+}

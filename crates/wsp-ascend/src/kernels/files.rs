@@ -1,0 +1,160 @@
+//! Kernels of a file as a package: a file of C++ for each.
+
+use super::{Chip, codes, emit_kernel};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use wsp_backend::codes::NO_FILES;
+use wsp_backend::{Emitted, KernelsSource};
+use wsp_core::{DType, FuncId, ParamId};
+use wsp_diag::{Diagnostic, Diagnostics, did_you_mean};
+use wsp_ir::{
+    Const, Elem, Expr, ExprKind, FuncKind, Function, LocalTy, Module, ParamSource, Verified, into_verified,
+};
+use wsp_tile::{Known, fold};
+
+/// The kernels of a file for a target.
+///
+/// # Errors
+/// A name that nothing has, a parameter that is needed, and what stands in the way of each kernel.
+pub(crate) fn emit(source: &KernelsSource) -> Result<Emitted, Diagnostics> {
+    let Some(chip) = Chip::of(source.target.platform) else {
+        let message = format!("target `{}` has no cores that kernels are written for", source.target.name);
+        return Err(Diagnostic::error(NO_FILES, message).into());
+    };
+    let module = into_verified(Module::clone(&source.file.module))?;
+    let params = params(&module, &source.file.set)?;
+    let elems: Vec<Option<DType>> = module
+        .tensors
+        .iter()
+        .map(|tensor| match tensor.elem {
+            Elem::Fixed(elem) => Some(elem),
+            Elem::Of(_) => None,
+        })
+        .collect();
+    let known = Known { params: &params, elems: &elems };
+    let (mut emitted, mut found) = (Emitted::default(), Vec::new());
+    for kernel in wanted(&module, source.kernel.as_deref())? {
+        let missing = missing(&module, &module.functions[kernel.index()], &params);
+        if !missing.is_empty() {
+            found.extend(missing);
+            continue;
+        }
+        match emit_kernel(&module, kernel, known, chip) {
+            Ok(made) => {
+                let path = PathBuf::from(format!("{}.cpp", made.name));
+                emitted.package.files.push((path, made.text.into_bytes()));
+                emitted.notes.extend(made.notes);
+            }
+            Err(faults) => found.extend(faults),
+        }
+    }
+    if found.is_empty() { Ok(emitted) } else { Err(Diagnostics(found)) }
+}
+
+/// The kernels that are asked for.
+fn wanted(module: &Verified, name: Option<&str>) -> Result<Vec<FuncId>, Diagnostic> {
+    let all: Vec<FuncId> = (0..module.functions.len())
+        .filter(|at| matches!(module.functions[*at].kind, FuncKind::Kernel { .. }))
+        .map(|at| FuncId(at as u32))
+        .collect();
+    if all.is_empty() {
+        return Err(Diagnostic::error(codes::NO_KERNELS, "the file has no kernels")
+            .help("define one: `PTO_KERNEL_IMPL(NAME) { … }`"));
+    }
+    let Some(name) = name else { return Ok(all) };
+    let of = |id: &FuncId| module.functions[id.index()].name.as_str();
+    all.iter().find(|id| of(id) == name).map(|id| vec![*id]).ok_or_else(|| {
+        let fault = Diagnostic::error(codes::NO_KERNELS, format!("the file has no kernel `{name}`"));
+        match did_you_mean(name, all.iter().map(of)) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault.note(format!("it has {}", all.iter().map(of).collect::<Vec<_>>().join(", "))),
+        }
+    })
+}
+
+/// Values of parameters: those that are set, and defaults.
+fn params(module: &Verified, set: &[(String, Const)]) -> Result<Vec<Option<Const>>, Diagnostics> {
+    let ids = || (0..module.params.len() as u32).map(ParamId);
+    let mut found = Vec::new();
+    for (name, _) in set {
+        if !ids().any(|id| module.user_names(id).any(|known| known == name)) {
+            let fault = Diagnostic::error(codes::NOT_SET, format!("there is no parameter `{name}`"));
+            let names = ids().flat_map(|id| module.user_names(id));
+            found.push(match did_you_mean(name, names) {
+                Some(near) => fault.help(format!("did you mean `{near}`?")),
+                None => fault.help("`wsp plan FILE` lists the parameters of a program"),
+            });
+        }
+    }
+    let mut values: Vec<Option<Const>> = Vec::new();
+    for id in ids() {
+        let param = &module.params[id.index()];
+        let is_this = |name: &str| module.user_names(id).any(|known| known == name);
+        let given = set.iter().rev().find(|(name, _)| is_this(name)).map(|(_, value)| *value);
+        let value = match (&param.source, given) {
+            (_, Some(given)) if fits(param.ty, given) => Some(given),
+            (_, Some(given)) => {
+                let message =
+                    format!("`{}` cannot be {given:?}: it is a `{}`", param.name, param.ty.c_name());
+                found.push(Diagnostic::error(codes::NOT_SET, message).at(param.span, "declared here"));
+                None
+            }
+            (ParamSource::Set { default: value } | ParamSource::Derived(value), None) => {
+                let folded = fold(module, Known { params: &values, elems: &[] }, value);
+                if let ExprKind::Const(value) = folded.kind { Some(value) } else { None }
+            }
+            (ParamSource::Shape { .. } | ParamSource::Entry, None) => None,
+        };
+        values.push(value);
+    }
+    if found.is_empty() { Ok(values) } else { Err(Diagnostics(found)) }
+}
+
+/// Whether a value is one of a type.
+fn fits(ty: wsp_ir::ScalarTy, value: Const) -> bool {
+    match value {
+        Const::Bool(_) => ty == wsp_ir::ScalarTy::Bool,
+        Const::Int(n) => ty.is_float() || ty.range().is_some_and(|range| range.contains(n)),
+        Const::Float(_) => ty.is_float(),
+    }
+}
+
+/// Parameters without a value that sizes of tiles depend on: a finding for each, with the tiles.
+fn missing(module: &Verified, kernel: &Function, params: &[Option<Const>]) -> Vec<Diagnostic> {
+    let mut needs: BTreeMap<ParamId, Vec<&str>> = BTreeMap::new();
+    for local in &kernel.locals {
+        let LocalTy::Tile(ty) = &local.ty else { continue };
+        for size in [&ty.rows, &ty.cols] {
+            each_param(module, size, &mut |id| {
+                if params.get(id.index()).copied().flatten().is_none() {
+                    let tiles = needs.entry(id).or_default();
+                    if !tiles.contains(&local.name.as_str()) {
+                        tiles.push(&local.name);
+                    }
+                }
+            });
+        }
+    }
+    let one = |(id, tiles): (ParamId, Vec<&str>)| {
+        let param = &module.params[id.index()];
+        let tiles: Vec<String> = tiles.iter().map(|name| format!("`{name}`")).collect();
+        let message =
+            format!("`{}` is not set, and sizes of tiles of `{}` depend on it", param.name, kernel.name);
+        Diagnostic::error(codes::NOT_SET, message)
+            .at(param.span, "declared here")
+            .note(format!("of {}", tiles.join(", ")))
+            .help(format!("set it with `--set {}=VALUE`", param.name))
+    };
+    needs.into_iter().map(one).collect()
+}
+
+/// Calls `f` with each parameter that a user gives and an expression follows from.
+fn each_param(module: &Verified, e: &Expr, f: &mut dyn FnMut(ParamId)) {
+    if let ExprKind::Param(id) = e.kind {
+        match module.params.get(id.index()).map(|param| &param.source) {
+            Some(ParamSource::Derived(value)) => each_param(module, value, f),
+            _ => f(id),
+        }
+    }
+    e.for_each_child(&mut |child| each_param(module, child, f));
+}

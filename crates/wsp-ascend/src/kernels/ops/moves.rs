@@ -1,0 +1,141 @@
+//! Loads and stores: tiles of tensors that lie without gaps.
+
+use super::cube;
+use crate::kernels::memories::{L0C, UB};
+use crate::kernels::recipe::{Arg, Lack, Recipe, input, out};
+use crate::kernels::scalars::Size;
+use crate::kernels::view::{CElem, Valid, View};
+use wsp_core::TensorId;
+use wsp_ir::{Place, ScalarTy, Storage};
+use wsp_tile::Tile;
+
+/// A transfer from a tensor.
+pub(in crate::kernels) fn load(
+    r: &mut Recipe<'_>,
+    dst: &Tile,
+    tensor: TensorId,
+    at: &Place,
+) -> Result<(), Lack> {
+    let (view, global) = both(r, dst, tensor, at)?;
+    r.call("TLOAD", [out(&view), global]);
+    Ok(())
+}
+
+/// A transfer to a tensor.
+pub(in crate::kernels) fn store(
+    r: &mut Recipe<'_>,
+    tensor: TensorId,
+    src: &Tile,
+    at: &Place,
+    add: bool,
+) -> Result<(), Lack> {
+    let (view, global) = both(r, src, tensor, at)?;
+    let name = match &global {
+        Arg::Global(c_type, _) if add => {
+            format!("TSTORE<{}, {c_type}, AtomicType::AtomicAdd>", view.c_type())
+        }
+        _ => "TSTORE".to_owned(),
+    };
+    r.call(name, [global, input(&view)]);
+    Ok(())
+}
+
+/// How far neighbours of a tile are apart in a tensor, in elements, by dimension of the tile; none where the tile does not go along a
+/// dimension of the tensor.
+pub(in crate::kernels) fn steps(
+    r: &Recipe<'_>,
+    tensor: TensorId,
+    at: &Place,
+) -> Result<[Option<Size>; 2], Lack> {
+    let strides = strides(r, tensor)?;
+    let of = |dim: Option<u8>| dim.and_then(|dim| strides.get(usize::from(dim)).cloned());
+    Ok([of(at.row_dim), of(at.col_dim)])
+}
+
+fn strides(r: &Recipe<'_>, tensor: TensorId) -> Result<Vec<Size>, Lack> {
+    let of = &r.scalars.module.tensors[tensor.index()];
+    match of.storage {
+        Storage::Launch | Storage::Temporary => {}
+        Storage::Workspace => return Err(Lack::NotYet("a workspace")),
+        Storage::CacheKeys(_) | Storage::CacheValues(_) => return Err(Lack::NotYet("a paged cache")),
+    }
+    r.scalars.strides(tensor, of.span).ok_or(Lack::NotYet("a tensor with rows of different lengths"))
+}
+
+fn both(r: &Recipe<'_>, tile: &Tile, tensor: TensorId, at: &Place) -> Result<(View, Arg), Lack> {
+    let steps = steps(r, tensor, at)?;
+    let elem = r.scalars.elem_of(tensor).and_then(CElem::of);
+    let elem = elem.ok_or(Lack::Refused("cores have no elements of the type of this tensor"))?;
+    let in_ub = r.program.buffer(tile.buffer).memory == UB;
+    let mut view = if in_ub { r.tile(tile)? } else { cube::tile(r, tile)? };
+    let stored = r.program.buffer(tile.buffer).memory == L0C;
+    if elem != view.elem && !(stored && matches!(elem, CElem::F16 | CElem::Bf16)) {
+        return Err(Lack::NotYet(
+            "a transfer between global memory and the matrix unit that converts elements",
+        ));
+    }
+    let one = Some(Size::Known(1));
+    let [row_step, col_step] = &steps;
+    if view.is_column() {
+        if row_step.is_some() && *row_step != one {
+            return Err(Lack::NotYet("a column whose elements are apart in its tensor"));
+        }
+        view = view.as_row();
+    } else if col_step.is_some() && *col_step != one {
+        return Err(Lack::NotYet("a tile whose columns are apart in its tensor"));
+    }
+    let turned = !in_ub && r.turned.contains(tile.buffer);
+    // An operand of the matrix unit is seen as it will be used; in memory its rows and columns are exchanged.
+    let (rows, cols) =
+        if turned { (&view.valid[1], &view.valid[0]) } else { (&view.valid[0], &view.valid[1]) };
+    let row_step = match (row_step, view.rows) {
+        (Some(step), _) if !r.tile_is_column(tile) => step.clone(),
+        _ => Size::Known(u64::from(if turned { view.rows } else { view.cols })),
+    };
+    let pointer = pointer(r, tensor, at)?;
+    let (shape, stride, layout) = if turned {
+        ([cols.clone(), rows.clone()], [Size::Known(1), row_step], "DN")
+    } else {
+        ([rows.clone(), cols.clone()], [row_step, Size::Known(1)], "ND")
+    };
+    let (shape_type, shape) = five(
+        "Shape",
+        &shape.map(|valid| match valid {
+            Valid::Known(n) => Size::Known(u64::from(n)),
+            Valid::Text(text) => Size::Text(text),
+        }),
+        1,
+    );
+    // The outer dimensions have one element each: how far the next would be does not count.
+    let outer = stride.iter().filter_map(Size::known).max().unwrap_or(1);
+    let (stride_type, stride) = five("Stride", &stride, outer);
+    let c_type = format!("GlobalTensor<{}, {shape_type}, {stride_type}, Layout::{layout}>", elem.name());
+    Ok((view, Arg::Global(c_type, format!("{pointer}, {shape}, {stride}"))))
+}
+
+/// The type with five dimensions, and a value of it.
+fn five(name: &str, last: &[Size; 2], outer: u64) -> (String, String) {
+    let dims: Vec<String> =
+        last.iter().map(|size| size.known().map_or_else(|| "-1".to_owned(), |n| n.to_string())).collect();
+    let given: Vec<String> = last.iter().filter(|size| size.known().is_none()).map(Size::text).collect();
+    let c_type = format!("{name}<{outer}, {outer}, {outer}, {}>", dims.join(", "));
+    let value = format!("{c_type}({})", given.join(", "));
+    (c_type, value)
+}
+
+/// Where the first element is.
+fn pointer(r: &Recipe<'_>, tensor: TensorId, at: &Place) -> Result<String, Lack> {
+    let strides = strides(r, tensor)?;
+    let mut text = r.scalars.tensor(tensor);
+    for (index, stride) in at.index.iter().zip(&strides) {
+        if index.as_const_int() == Some(0) {
+            continue;
+        }
+        let index = r.scalars.as_type(index, ScalarTy::I64);
+        text += &match stride.known() {
+            Some(1) => format!(" + {index}"),
+            _ => format!(" + {index} * {}", stride.text()),
+        };
+    }
+    Ok(text)
+}

@@ -1,0 +1,336 @@
+//! Scalar expressions as C++, and what a kernel takes as arguments for them.
+
+use super::codes;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use wsp_core::{AxisId, DType, LocalId, ParamId, TensorId};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::{
+    ArrayRef, BinOp, Const, Dim, Elem, Expr, ExprKind, Function, Local, LocalTy, MathFn, ScalarTy, UnOp,
+    Verified,
+};
+use wsp_tile::{Known, fold};
+
+/// A number that a kernel takes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Number {
+    /// A word of the descriptor.
+    Field(u32),
+    /// A parameter of the program.
+    Param(ParamId),
+    /// How many elements an axis has.
+    Extent(AxisId),
+}
+
+/// What a kernel takes: found while it is printed.
+#[derive(Default)]
+pub(super) struct Arguments {
+    pub(super) tensors: BTreeSet<TensorId>,
+    pub(super) numbers: BTreeSet<Number>,
+}
+
+/// Prints expressions of one kernel.
+pub(super) struct Scalars<'a> {
+    pub(super) module: &'a Verified,
+    known: Known<'a>,
+    fields: Vec<String>,
+    pub(super) locals: &'a [Local],
+    /// What array variables stand for.
+    arrays: RefCell<BTreeMap<LocalId, ArrayRef>>,
+    pub(super) arguments: RefCell<Arguments>,
+    found: RefCell<Vec<Diagnostic>>,
+}
+
+/// The size or the distance of a dimension.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Size {
+    Known(u64),
+    Text(String),
+}
+
+impl Size {
+    /// As a value of 64 bits in C++.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Size::Known(n) => n.to_string(),
+            Size::Text(text) => text.clone(),
+        }
+    }
+
+    /// The known value.
+    pub(super) fn known(&self) -> Option<u64> {
+        match self {
+            Size::Known(n) => Some(*n),
+            Size::Text(_) => None,
+        }
+    }
+
+    fn times(&self, other: &Size) -> Size {
+        match (self, other) {
+            (Size::Known(a), Size::Known(b)) => Size::Known(a.saturating_mul(*b)),
+            (Size::Known(1), other) | (other, Size::Known(1)) => other.clone(),
+            (a, b) => Size::Text(format!("{} * {}", a.text(), b.text())),
+        }
+    }
+}
+
+impl<'a> Scalars<'a> {
+    pub(super) fn new(
+        module: &'a Verified,
+        function: &Function,
+        known: Known<'a>,
+        locals: &'a [Local],
+    ) -> Scalars<'a> {
+        let mut fields = Vec::new();
+        if let Some(Local { ty: LocalTy::Descriptor(id), .. }) = function.locals.first()
+            && let Some(of) = module.structs.get(id.index())
+        {
+            fields = of.fields.iter().map(|field| identifier(&field.name)).collect();
+        }
+        Scalars {
+            module,
+            known,
+            fields,
+            locals,
+            arrays: RefCell::default(),
+            arguments: RefCell::default(),
+            found: RefCell::default(),
+        }
+    }
+
+    /// What could not be printed.
+    pub(super) fn finish(&self) -> Vec<Diagnostic> {
+        self.found.take()
+    }
+
+    /// Reports what is not printed.
+    pub(super) fn lacks(&self, span: Span, what: &str) {
+        let found = Diagnostic::error(codes::NOT_EMITTED, format!("{what} in a kernel is not emitted yet"))
+            .at(span, "");
+        self.found.borrow_mut().push(found);
+    }
+
+    /// An array variable stands for an array.
+    pub(super) fn name(&self, local: LocalId, array: ArrayRef) {
+        let array = self.array(array);
+        self.arrays.borrow_mut().insert(local, array);
+    }
+
+    fn array(&self, array: ArrayRef) -> ArrayRef {
+        match array {
+            ArrayRef::Local(local) => self.arrays.borrow().get(&local).copied().unwrap_or(array),
+            other => other,
+        }
+    }
+
+    /// The name of a variable.
+    pub(super) fn local(&self, id: LocalId) -> String {
+        let name = self.locals.get(id.index()).map_or("", |local| local.name.as_str());
+        format!("{}_{}", identifier(name), id.0)
+    }
+
+    /// The name of a number that the kernel takes, which it then does.
+    pub(super) fn number(&self, number: Number) -> String {
+        self.arguments.borrow_mut().numbers.insert(number);
+        self.name_of(number)
+    }
+
+    /// The name of a number.
+    pub(super) fn name_of(&self, number: Number) -> String {
+        match number {
+            Number::Field(at) => {
+                let name = self.fields.get(at as usize).cloned();
+                format!("desc_{}", name.unwrap_or_else(|| at.to_string()))
+            }
+            Number::Param(id) => {
+                format!("param_{}", identifier(self.module.params.get(id.index()).map_or("", |p| &p.name)))
+            }
+            Number::Extent(id) => {
+                format!(
+                    "extent_{}",
+                    identifier(self.module.axes.get(id.index()).map_or("", |axis| &axis.name))
+                )
+            }
+        }
+    }
+
+    /// The type of a number.
+    pub(super) fn type_of(&self, number: Number) -> ScalarTy {
+        match number {
+            Number::Field(_) | Number::Extent(_) => ScalarTy::U32,
+            Number::Param(id) => self.module.params.get(id.index()).map_or(ScalarTy::U32, |param| param.ty),
+        }
+    }
+
+    /// The name of a tensor that the kernel takes, which it then does.
+    pub(super) fn tensor(&self, id: TensorId) -> String {
+        self.arguments.borrow_mut().tensors.insert(id);
+        self.tensor_name(id)
+    }
+
+    /// The name of a tensor.
+    pub(super) fn tensor_name(&self, id: TensorId) -> String {
+        format!("{}_gm", identifier(self.module.tensors.get(id.index()).map_or("", |tensor| &tensor.name)))
+    }
+
+    /// The element type that a tensor has at launch, where it is known.
+    pub(super) fn elem_of(&self, tensor: TensorId) -> Option<DType> {
+        match self.module.tensors.get(tensor.index())?.elem {
+            Elem::Fixed(elem) => Some(elem),
+            Elem::Of(of) => self.known.elems.get(of.index()).copied().flatten(),
+        }
+    }
+
+    /// What the kernel takes, by the names that the text gives.
+    pub(super) fn argument_names(&self) -> Vec<String> {
+        let arguments = self.arguments.borrow();
+        let tensors = arguments.tensors.iter().map(|id| self.tensor_name(*id));
+        tensors.chain(arguments.numbers.iter().map(|number| self.name_of(*number))).collect()
+    }
+
+    /// How many elements lie between neighbours along each dimension of a tensor without gaps; none where that is not known.
+    pub(super) fn strides(&self, id: TensorId, span: Span) -> Option<Vec<Size>> {
+        let tensor = self.module.tensors.get(id.index())?;
+        let mut strides = vec![Size::Known(1)];
+        for dim in tensor.dims.iter().skip(1).rev() {
+            let size = self.dim(dim, span)?;
+            let last = strides.last().cloned().unwrap_or(Size::Known(1));
+            strides.push(size.times(&last));
+        }
+        strides.reverse();
+        Some(strides)
+    }
+
+    fn dim(&self, dim: &Dim, span: Span) -> Option<Size> {
+        match dim {
+            Dim::Expr(size) => {
+                let size = fold(self.module, self.known, size);
+                Some(match size.as_const_int().and_then(|n| u64::try_from(n).ok()) {
+                    Some(n) => Size::Known(n),
+                    None => Size::Text(format!("static_cast<int64_t>({})", self.expr(&size))),
+                })
+            }
+            Dim::Axis(axis) => {
+                Some(Size::Text(format!("static_cast<int64_t>({})", self.number(Number::Extent(*axis)))))
+            }
+            Dim::Dynamic => {
+                self.lacks(span, "a tensor with rows of different lengths");
+                None
+            }
+        }
+    }
+
+    /// A real number as a constant of `float`.
+    pub(super) fn float(value: f64) -> String {
+        let value = value as f32;
+        if value.is_nan() {
+            "std::numeric_limits<float>::quiet_NaN()".to_owned()
+        } else if value.is_infinite() {
+            let sign = if value < 0.0 { "-" } else { "" };
+            format!("{sign}std::numeric_limits<float>::infinity()")
+        } else {
+            format!("{value:?}f")
+        }
+    }
+
+    /// An expression that becomes a value of a type.
+    pub(super) fn as_type(&self, e: &Expr, to: ScalarTy) -> String {
+        if e.ty == to {
+            return self.expr(e);
+        }
+        if let (ScalarTy::F32, ExprKind::Const(Const::Float(value))) = (to, &e.kind) {
+            return Scalars::float(*value);
+        }
+        format!("static_cast<{}>({})", to.c_name(), self.expr(e))
+    }
+
+    /// An expression.
+    pub(super) fn expr(&self, e: &Expr) -> String {
+        match &e.kind {
+            ExprKind::Const(value) => constant(*value, e.ty),
+            ExprKind::Local(local) => self.local(*local),
+            ExprKind::Param(id) => self.number(Number::Param(*id)),
+            ExprKind::Field(_, at) => self.number(Number::Field(*at)),
+            ExprKind::AxisExtent(axis) => self.number(Number::Extent(*axis)),
+            ExprKind::Unary(UnOp::Not, a) => format!("!({})", self.expr(a)),
+            ExprKind::Unary(UnOp::Neg, a) => format!("(-{})", self.expr(a)),
+            ExprKind::Binary(op, a, b) => binary(*op, &self.expr(a), &self.expr(b)),
+            ExprKind::Chain(first, rest) => rest
+                .iter()
+                .fold(self.expr(first), |text, (op, operand)| binary(*op, &text, &self.expr(operand))),
+            ExprKind::Cast(a) => format!("static_cast<{}>({})", e.ty.c_name(), self.expr(a)),
+            ExprKind::Select(cond, a, b) => {
+                format!("({} ? {} : {})", self.expr(cond), self.expr(a), self.expr(b))
+            }
+            ExprKind::Math(f, a) => format!("std::{}({})", math(*f), self.expr(a)),
+            ExprKind::Load(array, at) => match self.array(*array) {
+                ArrayRef::Tensor(id) => {
+                    format!("static_cast<{}>(element({}, {}))", e.ty.c_name(), self.tensor(id), self.expr(at))
+                }
+                _ => self.lacking(e, "an array of a page table"),
+            },
+            ExprKind::ArrayMax(..) | ExprKind::ArraySum(..) | ExprKind::ArrayLen(_) => {
+                self.lacking(e, "a value of a whole array")
+            }
+            ExprKind::MaxBlocks => self.lacking(e, "the number of cores of the machine"),
+            ExprKind::AxisTile(_) => self.lacking(e, "the tile of an axis"),
+            ExprKind::Call(..) => self.lacking(e, "a call"),
+            _ => self.lacking(e, "an expression of generators"),
+        }
+    }
+
+    fn lacking(&self, e: &Expr, what: &str) -> String {
+        self.lacks(e.span, what);
+        "0".to_owned()
+    }
+}
+
+fn binary(op: BinOp, a: &str, b: &str) -> String {
+    match op {
+        BinOp::Min => format!("smaller({a}, {b})"),
+        BinOp::Max => format!("larger({a}, {b})"),
+        BinOp::CeilDiv => format!("ceil_div({a}, {b})"),
+        _ => format!("({a} {} {b})", op.sign()),
+    }
+}
+
+fn math(f: MathFn) -> &'static str {
+    match f {
+        MathFn::Exp => "exp",
+        MathFn::Exp2 => "exp2",
+        MathFn::Log => "log",
+        MathFn::Log2 => "log2",
+        MathFn::Sqrt => "sqrt",
+        MathFn::Abs => "fabs",
+        MathFn::Sin => "sin",
+        MathFn::Cos => "cos",
+    }
+}
+
+fn constant(value: Const, ty: ScalarTy) -> String {
+    match (value, ty) {
+        (Const::Bool(b), _) => b.to_string(),
+        (Const::Float(x), ScalarTy::F64) if x.is_finite() => format!("{x:?}"),
+        (Const::Float(x), ScalarTy::F64) => format!("static_cast<double>({})", Scalars::float(x)),
+        (Const::Float(x), _) => Scalars::float(x),
+        (Const::Int(n), ScalarTy::U32) => format!("{n}u"),
+        (Const::Int(n), ScalarTy::I32) if n == i128::from(i32::MIN) => "INT32_MIN".to_owned(),
+        (Const::Int(n), ScalarTy::I64) if n == i128::from(i64::MIN) => "INT64_MIN".to_owned(),
+        (Const::Int(n), ScalarTy::I64) => format!("INT64_C({n})"),
+        (Const::Int(n), ScalarTy::U64) => format!("UINT64_C({n})"),
+        (Const::Int(n), _) => n.to_string(),
+    }
+}
+
+/// A name with nothing in it but letters, digits and single underscores, the first of which is a letter.
+pub(super) fn identifier(name: &str) -> String {
+    let mut text = String::new();
+    for c in name.chars() {
+        let c = if c.is_ascii_alphanumeric() { c } else { '_' };
+        if c != '_' || !text.ends_with('_') {
+            text.push(c);
+        }
+    }
+    let text = text.trim_end_matches('_').to_owned();
+    if text.starts_with(|c: char| c.is_ascii_alphabetic()) { text } else { format!("v{text}") }
+}

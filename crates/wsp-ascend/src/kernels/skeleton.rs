@@ -1,0 +1,132 @@
+//! What stands around the statements of a kernel: headers, helpers, the function of the kernel, and the entry that a device calls.
+
+use super::codes;
+use super::scalars::{Number, Scalars};
+use super::view::CElem;
+use crate::writer::Writer;
+use wsp_core::TensorId;
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::ScalarTy;
+
+/// Tensors and numbers of one task.
+const MOST: [usize; 2] = [32, 16];
+
+/// Functions that bodies use. Elements of tensors that single instructions do not move are read and written by the scalar unit.
+const HELPERS: &str = "\
+template <typename T> AICORE inline T smaller(T a, T b) { return a < b ? a : b; }
+template <typename T> AICORE inline T larger(T a, T b) { return a > b ? a : b; }
+template <typename T> AICORE inline T ceil_div(T a, T b) { return a / b + (a % b != 0 ? 1 : 0); }
+#if defined(PTO_HOST)
+template <typename T> AICORE inline T element(__gm__ T* at, int64_t i) { return pto::host::load_scalar(at + i); }
+template <typename T, typename V> AICORE inline void set_element(__gm__ T* at, int64_t i, V value) {
+    pto::host::store_scalar(at + i, static_cast<T>(value));
+}
+#else
+template <typename T> AICORE inline T element(__gm__ T* at, int64_t i) { return at[i]; }
+template <typename T, typename V> AICORE inline void set_element(__gm__ T* at, int64_t i, V value) {
+    at[i] = static_cast<T>(value);
+}
+#endif
+";
+
+/// A file for a body.
+pub(super) fn file(
+    name: &str,
+    target: &str,
+    body: &str,
+    scalars: &Scalars<'_>,
+    span: Span,
+) -> Result<String, Vec<Diagnostic>> {
+    let (tensors, numbers) = {
+        let arguments = scalars.arguments.borrow();
+        let tensors: Vec<TensorId> = arguments.tensors.iter().copied().collect();
+        let numbers: Vec<Number> = arguments.numbers.iter().copied().collect();
+        (tensors, numbers)
+    };
+    let mut found = Vec::new();
+    for (have, (most, what)) in
+        [tensors.len(), numbers.len()].into_iter().zip(MOST.into_iter().zip(["tensors", "numbers"]))
+    {
+        if have > most {
+            let message = format!("`{name}` takes {have} {what}; a task has room for {most}");
+            found.push(
+                Diagnostic::error(codes::TOO_MANY, message)
+                    .at(span, "")
+                    .help("set parameters with `--set NAME=VALUE`, or use fewer fields of the descriptor"),
+            );
+        }
+    }
+    let mut parameters = Vec::new();
+    let mut unpacked = Vec::new();
+    for (at, id) in tensors.iter().enumerate() {
+        let elem = scalars.elem_of(*id).and_then(CElem::of);
+        let Some(elem) = elem else {
+            let message =
+                format!("the elements of tensor `{}` are not known at emission", scalars.tensor_name(*id));
+            found.push(
+                Diagnostic::error(codes::NOT_EMITTED, message).at(span, "").help("declare its element type"),
+            );
+            continue;
+        };
+        let elem = elem.name();
+        parameters.push(format!("__gm__ {elem}* {}", scalars.tensor_name(*id)));
+        unpacked.push(format!("tensor_of<{elem}>(args[{at}])"));
+    }
+    for (at, number) in numbers.iter().enumerate() {
+        let (ty, at) = (scalars.type_of(*number), tensors.len() + at);
+        parameters.push(format!("{} {}", ty.c_name(), scalars.name_of(*number)));
+        unpacked.push(unpack(ty, at));
+    }
+    if !found.is_empty() {
+        return Err(found);
+    }
+    let mut out = Writer::default();
+    out.line(format!("// Kernel `{name}` for {target}. Tensors are row-major, without gaps."));
+    for header in ["cstdint", "cstddef", "cmath", "limits"] {
+        out.line(format!("#include <{header}>"));
+    }
+    out.line("#include <pto/pto-inst.hpp>");
+    out.line("");
+    for (word, value) in [("__gm__", ""), ("__aicore__", " [aicore]")] {
+        out.line(format!("#ifndef {word}"));
+        out.line(format!("#define {word}{value}"));
+        out.line("#endif");
+    }
+    out.line("");
+    out.line(format!("namespace {name}_kernel {{"));
+    out.line("using namespace pto;");
+    out.line("");
+    HELPERS.lines().for_each(|line| out.line(line));
+    out.line("");
+    out.line(format!("AICORE inline void {name}_body({})", parameters.join(", ")));
+    body.lines().for_each(|line| out.line(line));
+    out.line(format!("}}  // namespace {name}_kernel"));
+    out.line("");
+    out.line("#ifndef WSP_BODY_ONLY");
+    out.line("#include \"tensor.h\"");
+    out.line("using namespace pto;");
+    out.line("#include \"pipe_sync.h\"");
+    out.line("");
+    out.line("template <typename T> AICORE inline __gm__ T* tensor_of(int64_t argument) {");
+    out.line("    __gm__ ChipTensor* tensor = reinterpret_cast<__gm__ ChipTensor*>(argument);");
+    out.line("    return reinterpret_cast<__gm__ T*>(tensor->buffer.addr) + tensor->start_offset;");
+    out.line("}");
+    out.line("");
+    out.open("extern \"C\" __aicore__ void kernel_entry(__gm__ int64_t* args) {");
+    out.line(format!("{name}_kernel::{name}_body({});", unpacked.join(", ")));
+    out.line("pipe_sync();");
+    out.close("}");
+    out.line("#endif");
+    Ok(out.finish())
+}
+
+/// A number out of the words of a task.
+fn unpack(ty: ScalarTy, at: usize) -> String {
+    match ty {
+        ScalarTy::F32 | ScalarTy::F64 => {
+            format!("from_u64<{}>(static_cast<uint64_t>(args[{at}]))", ty.c_name())
+        }
+        ScalarTy::Bool => format!("args[{at}] != 0"),
+        _ => format!("static_cast<{}>(args[{at}])", ty.c_name()),
+    }
+}

@@ -1,0 +1,109 @@
+//! The page on kernels for Ascend cores: its table is what kernels with one call of each operation are emitted with.
+
+use crate::batch::emitted;
+use crate::bench::Kernel;
+use crate::calls::{OPERANDS, call};
+use expect_test::expect_file;
+use std::fmt::Write as _;
+use wsp_ascend::kernels::{Chip, bound};
+use wsp_diag::Code;
+use wsp_ir::{PtoWord, TILE_OPS, TileOpKind, TileOpRow};
+
+const HEAD: &str = "\
+# Kernels for Ascend cores
+
+<!-- The table is printed by a test of wsp-ascend: `cargo xtask bless` writes this page. -->
+
+`wsp emit FILE.pto --stage kernels --target ascend_910b -o FOLDER` writes the kernels of a file as C++17, one file each. The text builds on
+the instruction library of the platform, which comes with its compiler: it includes `<pto/pto-inst.hpp>` and calls what is there.
+Targets are `ascend_910b` (a2), `ascend_910c` (a3) and `ascend_950` (a5).
+
+A kernel becomes a [tile program](tile_programs.md): buffers with addresses, instructions of units, events between units. Each
+instruction is printed as a block: the tiles that it takes, then its calls. Calls that depend on each other have a barrier of the vector
+unit between them. `NAME_body` takes pointers to tensors, which lie row by row without gaps, then numbers; `kernel_entry` takes the
+arguments of a task.
+
+* Parameters with a default have it unless `--set NAME=VALUE` gives another; extents that shapes name stay numbers of the launch
+  unless they are set. The sizes of tiles must be known.
+* Integer arithmetic of scalars is that of C++: unlike a run on `cpu_sim`, no task stops where a number does not fit.
+* Arithmetic is in `float`. Tiles of `half` and `bfloat16_t` are converted before, and results after, which rounds once.
+* NaN is treated as the instructions do. Sums are added in the order of the instruction.
+* A kernel runs on one kind of core: one with a matrix product and other operations is refused (WSP1722).
+* A right operand of `PTO_TRANSPOSE` is transposed on the way to L1.
+
+## Operations
+
+Calls of an operation on tiles of `float`, in their order, without barriers. Where platforms differ, each is named.
+
+| operation | calls | error of the composition |
+|---|---|---|
+";
+
+const TAIL: &str = "
+## What is missing
+
+* Workspaces, paged caches, tensors with rows of different lengths, and arithmetic on integer tiles are not emitted yet (WSP1721).
+* A kernel with parts for both kinds of cores is not split in two.
+";
+
+/// The calls of the instruction of an operation, or why there are none.
+fn calls(row: &TileOpRow, word: &PtoWord, chip: Chip) -> String {
+    let kernel = match row.form {
+        "matmul" => Kernel::new(&format!(
+            "LeftTile<float, 8, 16> a; RightTile<float, 16, 16> b; AccTile<float, 8, 16> r;
+             TLOAD(a, x, {{0, 0}}); TLOAD(b, x, {{0, 0}}); TASSIGN(r, 0.0f); {}(r, a, b); TSTORE(y, r, {{0, 0}});",
+            word.name
+        )),
+        _ => Kernel::new(&format!("{OPERANDS} {} TSTORE(y, r, {{0, 0}});", call(row, word).0)),
+    };
+    let source = match emitted(&kernel, chip) {
+        Ok(source) => source,
+        Err(found) if found.iter().any(|found| found.code == Code(1720)) => {
+            return format!("refused: {}", found[0].notes.join("; "));
+        }
+        Err(_) => return "not emitted yet".to_owned(),
+    };
+    let words =
+        if row.word() == row.form { row.form.to_owned() } else { format!("{} {}", row.form, row.word()) };
+    let begins =
+        |line: &&str| line.trim_start().starts_with("{  // %") && line.ends_with(&format!(": {words}"));
+    let lines: Vec<&str> = source.text.lines().collect();
+    // The call under test comes last; other instructions of its form prepare operands.
+    let first =
+        lines.iter().rposition(|line| begins(line)).unwrap_or_else(|| panic!("{words}\n{}", source.text));
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let end = lines[first + 1..].iter().position(|line| depth(line) <= depth(lines[first])).unwrap();
+    let names = lines[first + 1..first + 1 + end].iter().filter_map(|line| {
+        let name: String = line
+            .trim_start()
+            .chars()
+            .take_while(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || *c == '_')
+            .collect();
+        let follows = line.trim_start()[name.len()..].starts_with(['(', '<']);
+        (name.len() > 2 && follows && name != "TASSIGN").then_some(name)
+    });
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_page_has_the_calls_of_every_operation() {
+    let mut page = HEAD.to_owned();
+    for row in TILE_OPS {
+        let error = match row.kind {
+            TileOpKind::Unary(op) => bound(op),
+            _ => "",
+        };
+        for word in row.pto {
+            let of = Chip::ALL.map(|chip| calls(row, word, chip));
+            let cell = if of.iter().all(|calls| *calls == of[0]) {
+                of[0].clone()
+            } else if of[0] == of[1] {
+                format!("a2, a3: {}; a5: {}", of[0], of[2])
+            } else {
+                format!("a2: {}; a3: {}; a5: {}", of[0], of[1], of[2])
+            };
+            let _ = writeln!(page, "| `{}` | {cell} | {error} |", word.name);
+        }
+    }
+    expect_file!["../../../../docs/ascend_kernels.md"].assert_eq(&(page + TAIL));
+}

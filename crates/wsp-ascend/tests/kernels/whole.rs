@@ -1,0 +1,136 @@
+//! Whole kernels: normalisation, softmax, products.
+
+use crate::batch::Batch;
+use crate::bench::Kernel;
+use wsp_ascend::kernels::Chip;
+
+/// Each row divided by the root of its mean square, times a row of factors.
+const RMSNORM: &str = "
+    VecTile<float, 16, 32> t; VecTile<float, 16, 32> square; VecTile<float, 16, 1> mean; VecTile<float, 1, 32> gamma;
+    TLOAD(gamma, x, {63, 0});
+    for (uint32_t i = 0; i < desc.a; i += 1) {
+        TLOAD(t, x, {i * 16, 0});
+        TMUL(square, t, t);
+        TROWSUM(mean, square);
+        TMULS(mean, mean, 0.03125f);
+        TADDS(mean, mean, 0.00001f);
+        TSQRT(mean, mean);
+        TROWEXPANDDIV(t, t, mean);
+        TCOLEXPANDMUL(t, t, gamma);
+        TSTORE(y, t, {i * 16, 0});
+    }";
+
+/// The exponential of each row less its maximum, divided by their sum.
+const SOFTMAX: &str = "
+    VecTile<float, 16, 32> t; VecTile<float, 16, 1> r;
+    for (uint32_t i = 0; i < desc.a; i += 1) {
+        TLOAD(t, x, {i * 16 + desc.b, 0}, desc.c, desc.d);
+        TROWMAX(r, t);
+        TROWEXPANDSUB(t, t, r);
+        TEXP(t, t);
+        TROWSUM(r, t);
+        TROWEXPANDDIV(t, t, r);
+        TSTORE(y, t, {i * 16 + desc.b, 0});
+    }";
+
+/// A product whose terms come in parts.
+const PRODUCT: &str = "
+    LeftTile<float, 16, 16> a; RightTile<float, 16, 32> b; AccTile<float, 16, 32> c;
+    TASSIGN(c, 0.0f, desc.c);
+    for (uint32_t i = 0; i < desc.a; i += 1) {
+        TLOAD(a, x, {desc.b, 0}, desc.c, desc.d);
+        TLOAD(b, x, {i * 16, 0});
+        TMATMUL_ACC(c, a, b);
+    }
+    TSTORE(y, c, {desc.b, 0});";
+
+/// Tiles of short elements, which transfers do not convert.
+const SHORT: &str = "
+    VecTile<half, 16, 32> h; VecTile<bfloat16, 16, 32> b; VecTile<float, 16, 32> t; VecTile<half, 16, 1> r;
+    TLOAD(h, x, {desc.a, 0}, desc.c);
+    TLOAD(b, x, {desc.b, 0}, desc.c);
+    TMULS(h, h, 0.1f);
+    TADD(t, h, b);
+    TROWMAX(r, h);
+    TROWEXPANDSUB(h, t, r);
+    TSTORE(y, h, {0, 0});
+    TSTORE(y, r, {16, 5});
+    TSTORE(y, b, {32, 0});";
+
+/// Columns whose elements lie apart in their tensor.
+const COLUMNS: &str = "
+    VecTile<float, 16, 1> c; VecTile<float, 16, 1> d; VecTile<float, 16, 8> t;
+    TLOAD(c, x, {desc.a, 3}, desc.c);
+    TLOAD(d, x, {desc.b, 7}, desc.c);
+    TMUL(c, c, d);
+    TEXP(d, d);
+    TLOAD(t, x, {desc.b, 8}, desc.c, 8);
+    TROWEXPANDMUL(t, t, c);
+    TADDS(c, c, 0.5f);
+    TSTORE(y, c, {desc.a, 30});
+    TSTORE(y, d, {desc.a, 31});
+    TSTORE(y, t, {desc.a, 0});";
+
+/// Single elements, and a loop whose end its body decides.
+const SCALARS: &str = "
+    VecTile<float, 1, 32> t;
+    uint32_t i = 0;
+    float sum = 0.0f;
+    while (i < desc.a && sum < 20.0f) {
+        float e = PTO_LOAD_SCALAR(x, {i, desc.b});
+        sum = sum + (e < 0.0f ? -e : e);
+        TLOAD(t, x, {i, 0});
+        TADDS(t, t, sum);
+        TSTORE(y, t, {i, 0});
+        i += 1;
+    }
+    PTO_STORE_SCALAR(y, sum, {63, 31});";
+
+/// Functions far from 0.
+fn far(word: &str, factor: &str) -> String {
+    format!(
+        "VecTile<float, 64, 32> t; TLOAD(t, x, {{0, 0}}); TMULS(t, t, {factor}); {word}(t, t); TSTORE(y, t, {{0, 0}});"
+    )
+}
+
+#[test]
+fn whole_kernels_give_what_a_plain_run_gives() {
+    for chip in Chip::ALL {
+        let mut batch = Batch::new(chip, "whole");
+        // Sums of 32 squares in another order, a division and a root: 4 roundings of 2⁻²⁴ each.
+        batch.add(
+            "rmsnorm",
+            &Kernel::new(RMSNORM),
+            &[[0, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0], [4, 0, 0, 0]],
+            1e-6,
+        );
+        batch.add(
+            "softmax",
+            &Kernel::new(SOFTMAX),
+            &[[0, 0, 16, 32], [1, 0, 1, 1], [2, 3, 15, 17], [3, 1, 16, 16], [4, 0, 16, 32]],
+            1e-6,
+        );
+        batch.add(
+            "product",
+            &Kernel::new(PRODUCT),
+            &[[1, 0, 16, 16], [2, 3, 15, 1], [4, 48, 1, 15], [0, 5, 16, 16]],
+            1e-6,
+        );
+        // Elements are rounded to 8 digits once more where the plain run does not go through global memory.
+        batch.add("short", &Kernel::new(SHORT), &[[0, 8, 16, 0], [3, 1, 5, 0], [48, 0, 1, 0]], 0.0);
+        batch.add("columns", &Kernel::new(COLUMNS), &[[0, 8, 0, 0], [3, 1, 5, 0], [48, 0, 1, 0]].map(|[a, b, c, d]: [u32; 4]| [a, b, c.max(1), d]), 1e-6);
+        batch.add("scalars", &Kernel::new(SCALARS), &[[0, 0, 0, 0], [1, 3, 0, 0], [40, 5, 0, 0]], 0.0);
+        batch.run();
+    }
+}
+
+#[test]
+fn functions_keep_their_bounds_far_from_0() {
+    let mut batch = Batch::new(Chip::A2, "far");
+    for word in ["TSIN", "TCOS", "TTANH", "TSIGMOID", "TSILU", "TGELU", "TGELU_TANH", "TERF"] {
+        for factor in ["0.001f", "7.31f", "1000.7f"] {
+            batch.add(&format!("{word} of {factor}"), &Kernel::new(&far(word, factor)), &[[0; 4]], 6e-7);
+        }
+    }
+    batch.run();
+}

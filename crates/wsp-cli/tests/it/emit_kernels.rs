@@ -1,0 +1,94 @@
+//! `wsp emit --stage kernels`: files of kernels, and one diagnostic for each thing that is wrong, with nothing written.
+
+use crate::command::{Folder, run};
+
+/// Kernels over `x` and `y`, whose columns are a parameter without a value.
+fn program(kernels: &str) -> String {
+    format!(
+        "PTO_SHAPE(x, rows, cols)
+PTO_SHAPE(y, rows, cols)
+PTO_PARAM(uint32_t, tile, 16)
+PTO_SPACE(Rows) {{ PTO_AXIS(i, 0, rows) }}
+struct D {{ uint32_t first; }};
+{kernels}
+PTO_DESCRIPTOR_GEN(Rows) {{ PTO_SCHEDULED_FOR(i) {{ PTO_EMIT_DESCRIPTOR(D{{ .first = i }}); }} }}
+void go(Tensor<float> x, Tensor<float> y) {{ PTO_LAUNCH(Rows, {{ .x = x, .y = y }}); }}
+"
+    )
+}
+
+fn kernel(name: &str, body: &str) -> String {
+    format!("PTO_KERNEL_IMPL({name}) {{ auto desc = PTO_GET_DESCRIPTOR<D>(); {body} }}")
+}
+
+const DOUBLE: &str = "VecTile<float, tile, cols> t; TLOAD(t, x, {desc.first, 0}); TADD(t, t, t); TSTORE(y, t, {desc.first, 0});";
+
+/// Exit code, stdout and stderr of an emission of `k.pto`.
+fn emit(folder: &Folder, more: &[&str]) -> (i32, String, String) {
+    let (file, out) = (folder.at("k.pto"), folder.at("out"));
+    run(&[&["emit", &file, "--stage", "kernels", "-o", &out], more].concat())
+}
+
+#[test]
+fn kernels_of_a_file_are_written_for_each_target() {
+    let folder = Folder::with(&[("k.pto", &program(&kernel("double_rows", DOUBLE)))]);
+    for target in ["ascend_910b", "ascend_910c", "ascend_950", "a2"] {
+        let (code, out, err) = emit(&folder, &["--target", target, "--set", "cols=64"]);
+        assert_eq!((code, err.as_str()), (0, ""));
+        assert_eq!(out.trim(), folder.at("out/double_rows.cpp"));
+        let text = folder.read("out/double_rows.cpp");
+        let tile = "Tile<TileType::Vec, float, 16, 64, BLayout::RowMajor, DYNAMIC, 64>";
+        assert!(text.contains(tile) && text.contains("TADD(") && text.contains("kernel_entry"), "{text}");
+    }
+    let (_, _, err) = emit(&folder, &["--target", "a2", "--set", "cols=64", "--set", "tile=8"]);
+    assert_eq!(err, "");
+    assert!(folder.read("out/double_rows.cpp").contains("float, 8, 64,"));
+}
+
+#[test]
+fn what_is_wrong_is_one_diagnostic_and_nothing_is_written() {
+    let good = kernel("k", DOUBLE);
+    let products = kernel(
+        "k",
+        "LeftTile<float, 16, 16> a; RightTile<float, 16, 16> b; AccTile<float, 16, 16> c; VecTile<float, 16, 16> t;
+         TLOAD(a, x, {0, 0}); TLOAD(b, x, {0, 0}); TMATMUL(c, a, b); TSTORE(y, c, {0, 0});
+         TLOAD(t, x, {0, 0}); TEXP(t, t); TSTORE(y, t, {0, 0});",
+    );
+    let large = kernel("k", "VecTile<float, 1024, 64> t; TLOAD(t, x, {0, 0}); TEXP(t, t); TSTORE(y, t, {0, 0});");
+    let random = kernel("k", "VecTile<float, 8, 64> t; TRANDOM(t, 1, 0, 64); TSTORE(y, t, {0, 0});");
+    let doubles = kernel("k", "VecTile<double, 8, 64> t; TLOAD(t, x, {0, 0}); TEXP(t, t); TSTORE(y, t, {0, 0});");
+    let set: &[&str] = &["--target", "a2", "--set", "cols=64"];
+    for (kernels, more, code, part) in [
+        (&good, &["--target", "a2"][..], "WSP1723", "`cols` is not set, and sizes of tiles of `k` depend on it"),
+        (&good, &["--target", "a2", "--set", "col=64"], "WSP1723", "did you mean `cols`?"),
+        (&good, &["--target", "a2", "--set", "cols=64", "--kernel", "kk"], "WSP1725", "did you mean `k`?"),
+        (&products, set, "WSP1722", "write two kernels"),
+        (&large, set, "WSP1705", "262144 bytes at once do not fit UB, which has 188416"),
+        (&random, set, "WSP1720", "a2 has no instructions for `random`"),
+        (&doubles, set, "WSP1720", "cores have no elements of this type"),
+    ] {
+        let folder = Folder::with(&[("k.pto", &program(kernels))]);
+        let (exit, out, err) = emit(&folder, more);
+        assert_eq!((exit, out.as_str()), (1, ""), "{err}");
+        assert_eq!(err.matches("error[").count(), 1, "{err}");
+        assert!(err.contains(code) && err.contains(part), "{code} {part}: {err}");
+        assert!(!folder.path("out").exists(), "what is refused writes nothing");
+    }
+}
+
+#[test]
+fn unknown_stages_and_targets_are_answered_with_the_nearest() {
+    let folder = Folder::with(&[("k.pto", &program(&kernel("k", DOUBLE)))]);
+    let file = folder.at("k.pto");
+    for (args, part) in [
+        (["--stage", "kernel", "--target", "a2"], "did you mean `kernels`?"),
+        (["--stage", "kernels", "--target", "ascend_910"], "did you mean `ascend_910b`?"),
+    ] {
+        let out = folder.at("out");
+        let (code, _, err) = run(&[&["emit", &file, "-o", &out], &args[..]].concat());
+        assert!(code == 2 && err.contains(part), "{err}");
+        assert!(!folder.path("out").exists());
+    }
+    let (code, _, err) = run(&["emit", &file, "-o", &folder.at("out"), "--target", "a2", "--kernel", "k"]);
+    assert!(code != 0 && err.contains("task graphs"), "{err}");
+}
