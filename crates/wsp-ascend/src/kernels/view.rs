@@ -45,6 +45,8 @@ pub(super) enum CElem {
     F32,
     F16,
     Bf16,
+    I8,
+    I16,
     I32,
     U32,
     U8,
@@ -60,13 +62,15 @@ impl CElem {
             DType::F32 => CElem::F32,
             DType::F16 => CElem::F16,
             DType::Bf16 => CElem::Bf16,
+            DType::I8 => CElem::I8,
+            DType::I16 => CElem::I16,
             DType::I32 => CElem::I32,
             DType::U32 => CElem::U32,
             DType::U8 => CElem::U8,
             DType::U16 => CElem::U16,
             DType::I64 => CElem::I64,
             DType::U64 => CElem::U64,
-            DType::F64 | DType::F8E4m3 | DType::F8E5m2 => return None,
+            DType::F64 | DType::Bool | DType::F8E4m3 | DType::F8E5m2 => return None,
         })
     }
 
@@ -75,6 +79,8 @@ impl CElem {
             CElem::F32 => "float",
             CElem::F16 => "half",
             CElem::Bf16 => "bfloat16_t",
+            CElem::I8 => "int8_t",
+            CElem::I16 => "int16_t",
             CElem::I32 => "int32_t",
             CElem::U32 => "uint32_t",
             CElem::U8 => "uint8_t",
@@ -86,8 +92,8 @@ impl CElem {
 
     pub(super) fn size(self) -> u32 {
         match self {
-            CElem::U8 => 1,
-            CElem::F16 | CElem::Bf16 | CElem::U16 => 2,
+            CElem::I8 | CElem::U8 => 1,
+            CElem::F16 | CElem::Bf16 | CElem::I16 | CElem::U16 => 2,
             CElem::F32 | CElem::I32 | CElem::U32 => 4,
             CElem::I64 | CElem::U64 => 8,
         }
