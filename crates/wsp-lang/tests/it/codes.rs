@@ -248,7 +248,7 @@ const ALONE: &[(u16, &str, &str)] = &[
     (
         130,
         "PTO_SHAPE(q, n) PTO_KERNEL_IMPL(k) { VecTile<float, 1, 1> a; TLOAD(a, q, {0}); } PTO_SPACE(S) { PTO_AXIS(x, 0, n) } PTO_DESCRIPTOR_GEN(S) { } void e(uint32_t* l) { PTO_LAUNCH(S, { .q = l }); }",
-        "q",
+        "TLOAD",
     ),
     (
         151,
