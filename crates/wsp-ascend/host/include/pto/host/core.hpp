@@ -175,5 +175,16 @@ inline void wait_flag(pipe_t from, pipe_t to, event_t id, PTO_HOST_SITE) {
     pto::host::core().clocks().wait(from, to, static_cast<int>(id), site);
 }
 
-// Later instructions of a unit, or of all, run when the earlier ones are complete.
-inline void pipe_barrier(pipe_t unit) { pto::host::core().clocks().barrier(unit); }
+namespace pto::host {
+
+template <pipe_t unit>
+void barrier() {
+    static_assert(unit != PIPE_S, "pipe_barrier(PIPE_S) is a fault of the hardware: S runs in order");
+    static_assert(!is_a5 || unit != PIPE_V, "a5 has no pipe_barrier(PIPE_V): instructions of V complete in order");
+    core().clocks().barrier(unit);
+}
+
+}  // namespace pto::host
+
+// Later instructions of a unit, or of all, run when the earlier ones are complete. The unit is a constant.
+#define pipe_barrier(unit) ::pto::host::barrier<(unit)>()
