@@ -323,6 +323,49 @@ void filled(int address) {
         t);
 }
 
+// Loops in loops, with edges over the back of both, and a barrier.
+void nested(int outer, int inner) {
+    const auto t = placed<T<>>(0), sum = placed<T<>>(1024), u = placed<T<>>(2048);
+    set(PIPE_V, PIPE_MTE2);
+    set(PIPE_MTE3, PIPE_V);
+    for (int round = 0; round < outer; ++round) {
+        wait(PIPE_MTE3, PIPE_V);
+        TEXPANDS(sum, 0.0F);
+        for (int step = 0; step < inner; ++step) {
+            wait(PIPE_V, PIPE_MTE2);
+            TLOAD(t, G<>(x));
+            sync(PIPE_MTE2, PIPE_V, EVENT_ID1);
+            barrier();
+            TADD(sum, sum, t);
+            set(PIPE_V, PIPE_MTE2);
+        }
+        barrier();
+        TMULS(u, sum, 0.5F);
+        sync(PIPE_V, PIPE_MTE3, EVENT_ID2);
+        TSTORE(G<>(y), u);
+        set(PIPE_MTE3, PIPE_V);
+    }
+    wait(PIPE_V, PIPE_MTE2);
+    wait(PIPE_MTE3, PIPE_V);
+}
+
+// Runs of `nested` without one kind of edge: the place among those that it has.
+int left_out = -1;
+bool is_edge(const host::Sync &sync) {
+    constexpr host::Sync edges[] = {{PIPE_V, PIPE_MTE2, 0, {}},
+                                    {PIPE_MTE3, PIPE_V, 0, {}},
+                                    {PIPE_MTE2, PIPE_V, 1, {}},
+                                    {PIPE_V, PIPE_MTE3, 2, {}},
+                                    {PIPE_V, PIPE_V, 0, {}}};
+    const host::Sync &edge = edges[left_out];
+    return sync.from == edge.from && sync.to == edge.to && sync.id == edge.id;
+}
+void without(int edge) {
+    left_out = edge;
+    host::omits = is_edge;
+    nested(3, 3);
+}
+
 host::Tensors tensors;
 
 template <typename F>
@@ -340,6 +383,7 @@ void say(const char *name, uint32_t cores, const F &kernel) {
     });
     if (told.empty()) {
         told = host::launch(cores, kernel);
+        host::omits = nullptr;
     }
     std::printf("%s\t%s\n", name, told.c_str());
 }
@@ -437,6 +481,13 @@ int main(int argc, char **argv) {
     say("right: lines of two cores", 2, [](uint32_t core) { lines(core, 16); });
     say("line: one line of two cores", 2, [](uint32_t core) { lines(core, 8); });
     say("line: a stride of 60 bytes", 3, [](uint32_t core) { lines(core, 15); });
+    SAY("right: loops in loops", nested(3, 3));
+    SAY("right: loops in loops, one of no rounds", nested(2, 0));
+    SAY("order: without the edge from the sum to the next load", without(0));
+    SAY("order: without the edge from the store to the next sum", without(1));
+    SAY("order: without the edge from the load to the sum", without(2));
+    SAY("order: without the edge from the sum to the store", without(3));
+    SAY("a2 a3 order: without the barriers", without(4));
     SAY("right: after a fault", doubled(nothing));
     return 0;
 }
