@@ -349,6 +349,69 @@ void nested(int outer, int inner) {
     wait(PIPE_MTE3, PIPE_V);
 }
 
+// Numbers in order, which V makes, are stored.
+void numbered(pipe_t maker) {
+    using Row = Tile<TileType::Vec, int32_t, 1, cols>;
+    const auto t = placed<Row>(0);
+    TCI<Row, int32_t, 0>(t, 0);
+    sync(maker, PIPE_MTE3);
+    TSTORE(GlobalTensor<int32_t, Shape<1, 1, 1, 1, cols>, Stride<1, 1, 1, cols, 1>>(reinterpret_cast<int32_t *>(y)), t);
+}
+
+// A product over steps, whose operands pass through one place of L1.
+void steps(bool back) {
+    const auto a = placed<Tile<TileType::Mat, half, 16, 16, BLayout::ColMajor, 16, 16, SLayout::RowMajor>>(0);
+    const auto l = placed<TileLeft<half, 16, 16>>(0);
+    const auto r = placed<TileRight<half, 16, 16>>(0);
+    const auto acc = placed<TileAcc<float, 16, 16>>(0);
+    set(PIPE_M, PIPE_MTE1);
+    if (back) {
+        set(PIPE_MTE1, PIPE_MTE2);
+    }
+    for (int step = 0; step < 3; ++step) {
+        if (back) {
+            wait(PIPE_MTE1, PIPE_MTE2);
+        }
+        TLOAD(a, GlobalTensor<half, Shape<1, 1, 1, 16, 16>, Stride<1, 1, 1, 16, 1>>(reinterpret_cast<half *>(x)));
+        sync(PIPE_MTE2, PIPE_MTE1);
+        wait(PIPE_M, PIPE_MTE1);
+        TMOV(l, a);
+        TMOV(r, a);
+        sync(PIPE_MTE1, PIPE_M);
+        if (back) {
+            set(PIPE_MTE1, PIPE_MTE2);
+        }
+        if (step == 0) {
+            TMATMUL(acc, l, r);
+        } else {
+            TMATMUL_ACC(acc, l, r);
+        }
+        set(PIPE_M, PIPE_MTE1);
+    }
+    wait(PIPE_M, PIPE_MTE1);
+    if (back) {
+        wait(PIPE_MTE1, PIPE_MTE2);
+    }
+}
+
+// Two places that take turns, each with an event; `swapped` waits for that of the other.
+void turns(bool swapped) {
+    set(PIPE_V, PIPE_MTE2, EVENT_ID0);
+    set(PIPE_V, PIPE_MTE2, EVENT_ID1);
+    for (int round = 0; round < 5; ++round) {
+        const auto own = round % 2 == 0 ? EVENT_ID0 : EVENT_ID1, other = round % 2 == 0 ? EVENT_ID1 : EVENT_ID0;
+        const auto t = placed<T<>>(round % 2 * 1024), u = placed<T<>>(2048);
+        wait(PIPE_V, PIPE_MTE2, swapped ? other : own);
+        TLOAD(t, G<>(x));
+        sync(PIPE_MTE2, PIPE_V, own);
+        barrier();
+        TMULS(u, t, 2.0F);
+        set(PIPE_V, PIPE_MTE2, own);
+    }
+    wait(PIPE_V, PIPE_MTE2, EVENT_ID0);
+    wait(PIPE_V, PIPE_MTE2, EVENT_ID1);
+}
+
 // Runs of `nested` without one kind of edge: the place among those that it has.
 int left_out = -1;
 bool is_edge(const host::Sync &sync) {
@@ -488,6 +551,12 @@ int main(int argc, char **argv) {
     SAY("order: without the edge from the load to the sum", without(2));
     SAY("order: without the edge from the sum to the store", without(3));
     SAY("a2 a3 order: without the barriers", without(4));
+    SAY("right: numbers in order", numbered(PIPE_V));
+    SAY("order: numbers in order, as of S", numbered(PIPE_S));
+    SAY("right: steps through one place", steps(true));
+    SAY("order: steps through one place", steps(false));
+    SAY("right: places that take turns", turns(false));
+    SAY("event-set-twice: places that take turns", turns(true));
     SAY("right: after a fault", doubled(nothing));
     return 0;
 }
