@@ -72,15 +72,15 @@ const SHORT: &str = "
 /// Columns whose elements lie apart in their tensor.
 const COLUMNS: &str = "
     VecTile<float, 16, 1> c; VecTile<float, 16, 1> d; VecTile<float, 16, 8> t;
-    TLOAD(c, x, {desc.a, 3}, desc.c);
-    TLOAD(d, x, {desc.b, 7}, desc.c);
+    TLOAD(c, x, {PTO_ROWS(desc.a), 3}, desc.c);
+    TLOAD(d, x, {PTO_ROWS(desc.b), 7}, desc.c);
     TMUL(c, c, d);
     TEXP(d, d);
     TLOAD(t, x, {desc.b, 8}, desc.c, 8);
     TROWEXPANDMUL(t, t, c);
     TADDS(c, c, 0.5f);
-    TSTORE(y, c, {desc.a, 30});
-    TSTORE(y, d, {desc.a, 31});
+    TSTORE(y, c, {PTO_ROWS(desc.a), 30});
+    TSTORE(y, d, {desc.b, 9});
     TSTORE(y, t, {desc.a, 0});";
 
 /// Single elements, and a loop whose end its body decides.
