@@ -36,7 +36,8 @@ fn each_planted_fault_is_found_and_no_other() {
         let stderr = String::from_utf8_lossy(&ended.stderr);
         assert_eq!((ended.status.code(), broken(&stderr)), (Some(3), Some("order")), "{stderr}");
         // Both instructions, by number, name and line, and the bytes.
-        let load = KERNELS.lines().position(|line| line.contains("TLOAD(t, G<>(x));")).unwrap() + 1;
+        let load = KERNELS.lines().position(|line| line.contains("TLOAD(t, G<>(x));"));
+        let load = load.expect("a load") + 1;
         for part in [
             "instruction 2 TMULS (faults.cpp:".to_owned(),
             format!("instruction 1 TLOAD (faults.cpp:{load}) on MTE2, which writes there"),

@@ -70,3 +70,24 @@ pub(crate) fn build(folder: &Path, platform: &str, optimised: &str, file: &str) 
     assert!(output.status.success(), "on {platform}, in {}:\n{shown}", folder.display());
     folder.join(program)
 }
+
+/// The files below a folder, by their paths in it.
+fn files(folder: &Path, before: &str, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
+        let name = format!("{before}{}", entry.file_name().display());
+        match entry.path().is_dir() {
+            true => files(&entry.path(), &format!("{name}/"), found),
+            false => found.push(name),
+        }
+    }
+}
+
+#[test]
+fn all_headers_are_given() {
+    let mut found = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("host/include"), "", &mut found);
+    let mut given: Vec<&str> = FILES.iter().map(|(path, _)| *path).collect();
+    found.sort();
+    given.sort_unstable();
+    assert_eq!(found, given);
+}

@@ -1,4 +1,5 @@
-// Results of instructions. Tensors `a` and `b` are 8 x 32 floats from files. A line of output is the name of a result and its elements as bits.
+// Results of instructions. Tensors `a` and `b` are 8 x 32 floats from files. A line of output is the name of a result
+// and its elements as bits.
 #include <cmath>
 #include <pto/host-run.hpp>
 using namespace pto;
@@ -25,6 +26,12 @@ using Bits = Rows<8, 64, 8, 64, std::conditional_t<host::is_a5, uint32_t, uint8_
 host::Tensors tensors;
 float *a, *b;
 
+// Between instructions of V, where the platform has a barrier for it.
+void barrier() {
+#if PTO_HOST_PLATFORM != 5
+    pipe_barrier(PIPE_V);
+#endif
+}
 void sync(pipe_t from, pipe_t to) {
     set_flag(from, to, EVENT_ID0);
     wait_flag(from, to, EVENT_ID0);
@@ -81,41 +88,42 @@ void vector(const char *name, const F &op) {
 #define UNARY(NAME) vector(#NAME, [](auto &r, auto &t, auto &) { NAME(r, t); })
 #define SCALAR(NAME) vector(#NAME, [](auto &r, auto &t, auto &) { NAME(r, t, 1.5F); })
 // The first column of `b` and its first row are the values.
-#define ALONG(NAME)                                                                                   \
-    vector("TROWEXPAND" #NAME, [](auto &r, auto &t, auto &u) {                                        \
-        TROWMAX(at<Column<8>>(4096), u, at<Whole>(5120));                                             \
-        pipe_barrier(PIPE_V);                                                                         \
-        TROWEXPAND##NAME(r, t, at<Column<8>>(4096), at<Rows<1, 64>>(5120));                           \
-    });                                                                                               \
+#define ALONG(NAME)                                                                                                    \
+    vector("TROWEXPAND" #NAME, [](auto &r, auto &t, auto &u) {                                                         \
+        TROWMAX(at<Column<8>>(4096), u, at<Whole>(5120));                                                              \
+        barrier();                                                                                                     \
+        TROWEXPAND##NAME(r, t, at<Column<8>>(4096), at<Rows<1, 64>>(5120));                                            \
+    });                                                                                                                \
     vector("TCOLEXPAND" #NAME, [](auto &r, auto &t, auto &) { TCOLEXPAND##NAME(r, t, at<Rows<1, 32>>(1024)); })
-#define REDUCED(NAME)                                                                                              \
-    vector<Column<8>>("TROW" #NAME, [](auto &r, auto &t, auto &) { TROW##NAME(r, t, at<Whole>(4096)); });          \
+#define REDUCED(NAME)                                                                                                  \
+    vector<Column<8>>("TROW" #NAME, [](auto &r, auto &t, auto &) { TROW##NAME(r, t, at<Whole>(4096)); });              \
     vector<Rows<1, 32>>("TCOL" #NAME, [](auto &r, auto &t, auto &) { TCOL##NAME(r, t); })
 #define PLACES(NAME)                                                                                                   \
     vector<Column<8, int32_t>>("TROW" #NAME, [](auto &r, auto &t, auto &) { TROW##NAME(r, t, at<Whole>(4096)); });     \
-    vector<Rows<1, 32, 1, 32, int32_t>>("TCOL" #NAME, [](auto &r, auto &t, auto &) { TCOL##NAME(r, t, at<Whole>(4096)); })
-#define COMPARED(MODE)                                                                         \
-    vector("TSEL " #MODE, [](auto &r, auto &t, auto &u) {                                      \
-        TCMP(at<Bits>(4096), t, u, CmpMode::MODE);                                             \
-        pipe_barrier(PIPE_V);                                                                  \
-        TSEL(r, at<Bits>(4096), t, u, at<Rows<1, 16, 1, 16, uint32_t>>(8192));                 \
-    });                                                                                        \
-    vector("TSELS " #MODE, [](auto &r, auto &t, auto &) {                                      \
-        TCMPS(at<Bits>(4096), t, 1.5F, CmpMode::MODE);                                         \
-        pipe_barrier(PIPE_V);                                                                  \
-        TSELS(r, at<Bits>(4096), t, at<Rows<1, 16>>(8192), -7.0F);                             \
+    vector<Rows<1, 32, 1, 32, int32_t>>("TCOL" #NAME,                                                                  \
+                                        [](auto &r, auto &t, auto &) { TCOL##NAME(r, t, at<Whole>(4096)); })
+#define COMPARED(MODE)                                                                                                 \
+    vector("TSEL " #MODE, [](auto &r, auto &t, auto &u) {                                                              \
+        TCMP(at<Bits>(4096), t, u, CmpMode::MODE);                                                                     \
+        barrier();                                                                                                     \
+        TSEL(r, at<Bits>(4096), t, u, at<Rows<1, 16, 1, 16, uint32_t>>(8192));                                         \
+    });                                                                                                                \
+    vector("TSELS " #MODE, [](auto &r, auto &t, auto &) {                                                              \
+        TCMPS(at<Bits>(4096), t, 1.5F, CmpMode::MODE);                                                                 \
+        barrier();                                                                                                     \
+        TSELS(r, at<Bits>(4096), t, at<Rows<1, 16>>(8192), -7.0F);                                                     \
     })
-#define FILLED(PAD) \
+#define FILLED(PAD)                                                                                                    \
     vector<Padded<PAD>>("TFILLPAD " #PAD, [](auto &r, auto &, auto &) { TFILLPAD(r, at<Rows<8, 32, 5, 19>>(0)); })
-#define ROUNDED(MODE)                                                                                               \
-    vector<Rows<8, 32, 8, 32, half>>("half " #MODE, [](auto &r, auto &t, auto &) { TCVT(r, t, RoundMode::MODE); }); \
-    vector<Rows<8, 32, 8, 32, bfloat16_t>>("bfloat16_t " #MODE,                                                     \
-                                           [](auto &r, auto &t, auto &) { TCVT(r, t, RoundMode::MODE); });          \
-    vector("float " #MODE, [](auto &r, auto &t, auto &) { TCVT(r, t, RoundMode::MODE); });                          \
-    vector<Rows<8, 32, 8, 32, int32_t>>("int32_t " #MODE, [](auto &r, auto &t, auto &) {                            \
-        TMAXS(t, t, -9e8F);                                                                                         \
-        pipe_barrier(PIPE_V);                                                                                       \
-        TCVT(r, t, RoundMode::MODE);                                                                                \
+#define ROUNDED(MODE)                                                                                                  \
+    vector<Rows<8, 32, 8, 32, half>>("half " #MODE, [](auto &r, auto &t, auto &) { TCVT(r, t, RoundMode::MODE); });    \
+    vector<Rows<8, 32, 8, 32, bfloat16_t>>("bfloat16_t " #MODE,                                                        \
+                                           [](auto &r, auto &t, auto &) { TCVT(r, t, RoundMode::MODE); });             \
+    vector("float " #MODE, [](auto &r, auto &t, auto &) { TCVT(r, t, RoundMode::MODE); });                             \
+    vector<Rows<8, 32, 8, 32, int32_t>>("int32_t " #MODE, [](auto &r, auto &t, auto &) {                               \
+        TMAXS(t, t, -9e8F);                                                                                            \
+        barrier();                                                                                                     \
+        TCVT(r, t, RoundMode::MODE);                                                                                   \
     })
 
 void vectors() {
@@ -173,28 +181,28 @@ void arrangements() {
     ROUNDED(CAST_TRUNC);
     vector<Rows<32, 8>>("TTRANS", [](auto &r, auto &t, auto &) { TTRANS(r, t, at<Rows<32, 16>>(8192)); });
     vector<Rows<3, 8, 3, 7>>("TEXTRACT", [](auto &r, auto &t, auto &) { TEXTRACT(r, t, 2, 5); });
-    vector<Rows<1, 32, 1, 32, int32_t>>("TCI", [](auto &r, auto &, auto &) {
-        TCI<Rows<1, 32, 1, 32, int32_t>, int32_t, 0>(r, -3);
-    });
+    vector<Rows<1, 32, 1, 32, int32_t>>(
+        "TCI", [](auto &r, auto &, auto &) { TCI<Rows<1, 32, 1, 32, int32_t>, int32_t, 0>(r, -3); });
     vector<Rows<1, 32>>("TGATHER", [](auto &r, auto &t, auto &) {
         const auto places = at<Rows<1, 32, 1, 32, int32_t>>(4096);
         TCI<Rows<1, 32, 1, 32, int32_t>, int32_t, 1>(places, 255);
-        pipe_barrier(PIPE_V);
+        barrier();
         TGATHER(r, t, places, at<Rows<1, 32, 1, 32, int32_t>>(5120));
     });
 }
 
-// A product of the first elements of `a` and `b`, as elements of type T: 16 x K times K x 16, the second transposed or not.
+// A product of the first elements of `a` and `b`, as elements of type T: 16 x K times K x 16, the second transposed or
+// not.
 template <typename T, typename C, int K, bool turned>
 void product(const char *name) {
     auto *left = static_cast<T *>(tensors.blank("left", 16 * K * sizeof(T)));
     auto *right = static_cast<T *>(tensors.blank("right", 16 * K * sizeof(T)));
     end_at(name, host::run([&] {
-        for (int place = 0; place < 16 * K; ++place) {
-            host::store_scalar(left + place, static_cast<T>(a[place % 224]));
-            host::store_scalar(right + place, static_cast<T>(b[place % 224]));
-        }
-    }));
+               for (int place = 0; place < 16 * K; ++place) {
+                   host::store_scalar(left + place, static_cast<T>(a[place % 224]));
+                   host::store_scalar(right + place, static_cast<T>(b[place % 224]));
+               }
+           }));
     result<C>(name, 16 * 16, [&](C *y) {
         const auto l = at<NZ<16, K, T>>(0);
         const auto r = at<std::conditional_t<turned, ZN<K, 16, T>, NZ<(K + 15) / 16 * 16, 16, T>>>(65536);

@@ -10,6 +10,10 @@ const COLS: usize = 32;
 /// A tensor of rows of [`COLS`].
 type Matrix = Vec<f32>;
 
+type Of1 = fn(f32) -> f32;
+type Of2 = fn(f32, f32) -> f32;
+type Test = fn(f32, f32) -> bool;
+
 /// Numbers with two digits behind the point, and in the last row those at the ends of roundings and types.
 fn tensors() -> [Matrix; 2] {
     let mut a: Matrix =
@@ -107,7 +111,7 @@ impl Results {
     }
 
     /// Each element of a result is that of `a`, and another tensor, where it has its place.
-    fn each(&mut self, name: &str, other: &[f32], f: fn(f32, f32) -> f32) {
+    fn each(&mut self, name: &str, other: &[f32], f: Of2) {
         let want: Matrix = self.a.iter().zip(other).map(|(x, y)| f(*x, *y)).collect();
         // `exp` of a difference is the only one that is a function of the C library.
         self.is_within(name, &want, i64::from(name.ends_with("EXPDIF")));
@@ -121,8 +125,8 @@ fn transposed(values: &[f32], cols: usize) -> Matrix {
 
 fn by_elements(of: &mut Results) {
     let (a, b) = (of.a.clone(), of.b.clone());
-    let add: fn(f32, f32) -> f32 = |x, y| x + y;
-    let binary: [(&str, fn(f32, f32) -> f32); 6] = [
+    let add: Of2 = |x, y| x + y;
+    let binary: [(&str, Of2); 6] = [
         ("ADD", add),
         ("SUB", |x, y| x - y),
         ("MUL", |x, y| x * y),
@@ -130,8 +134,10 @@ fn by_elements(of: &mut Results) {
         ("MAX", max),
         ("MIN", min),
     ];
-    let column: Matrix =
-        b.chunks(COLS).flat_map(|row| [row.iter().copied().reduce(max).unwrap(); COLS]).collect();
+    let column: Matrix = b
+        .chunks(COLS)
+        .flat_map(|row| [row.iter().copied().reduce(max).expect("a row has elements"); COLS])
+        .collect();
     let row = b[..COLS].repeat(ROWS);
     for (name, f) in binary {
         of.each(&format!("T{name}"), &b, f);
@@ -143,7 +149,7 @@ fn by_elements(of: &mut Results) {
     of.each("TCOLEXPANDEXPDIF", &row, |x, y| (x - y).exp());
     of.each("TDIVS reversed", &a, |x, _| 1.5 / x);
     of.is("TCOLEXPAND", &row);
-    let unary: [(&str, i64, fn(f32) -> f32); 8] = [
+    let unary: [(&str, i64, Of1); 8] = [
         ("TNEG", 0, |x| -x),
         ("TABS", 0, f32::abs),
         ("TRELU", 0, |x| max(x, 0.0)),
@@ -156,7 +162,7 @@ fn by_elements(of: &mut Results) {
     for (name, ulp, f) in unary {
         of.is_within(name, &a.iter().copied().map(f).collect::<Matrix>(), ulp);
     }
-    let compared: [(&str, fn(f32, f32) -> bool); 6] = [
+    let compared: [(&str, Test); 6] = [
         ("EQ", |x, y| x == y),
         ("NE", |x, y| x != y),
         ("LT", |x, y| x < y),
@@ -173,18 +179,20 @@ fn by_elements(of: &mut Results) {
 }
 
 fn reductions(of: &mut Results) {
-    let folds: [(&str, fn(f32, f32) -> f32); 3] = [("SUM", |x, y| x + y), ("MAX", max), ("MIN", min)];
+    let folds: [(&str, Of2); 3] = [("SUM", |x, y| x + y), ("MAX", max), ("MIN", min)];
     let (rows, columns) = (of.a.clone(), transposed(&of.a, COLS));
     for (word, values, line) in [("ROW", &rows, COLS), ("COL", &columns, ROWS)] {
         for (name, fold) in folds {
-            let want: Matrix =
-                values.chunks(line).map(|line| line.iter().copied().reduce(fold).unwrap()).collect();
+            let want: Matrix = values
+                .chunks(line)
+                .map(|line| line.iter().copied().reduce(fold).expect("a line has elements"))
+                .collect();
             of.is(&format!("T{word}{name}"), &want);
         }
-        for (name, best) in [("ARGMAX", max as fn(f32, f32) -> f32), ("ARGMIN", min)] {
+        for (name, best) in [("ARGMAX", max as Of2), ("ARGMIN", min)] {
             let place = |line: &[f32]| {
-                let found = line.iter().copied().reduce(best).unwrap();
-                line.iter().position(|x| *x == found).unwrap() as u32
+                let found = line.iter().copied().reduce(best).expect("a line has elements");
+                line.iter().position(|x| *x == found).expect("it is there") as u32
             };
             let want: Vec<u32> = values.chunks(line).map(place).collect();
             assert_eq!(of.bits(&format!("T{word}{name}")), want, "{word}{name}");
@@ -248,7 +256,7 @@ impl Short {
                 }
             }
             _ if down == up => {
-                if low.1 % 2 == 0 {
+                if low.1.is_multiple_of(2) {
                     low
                 } else {
                     high
@@ -330,8 +338,11 @@ fn roundings(of: &mut Results) {
     }
 }
 
+/// What a type of elements keeps of a number.
+type Kept<'a> = &'a dyn Fn(f32) -> f32;
+
 /// Products of 16 x k and k x 16 numbers that `kept` makes of the tensors' first, taken twice.
-fn product(of: &mut Results, name: &str, inner: usize, turned: bool, kept: &dyn Fn(f32) -> f32) -> Vec<f64> {
+fn product(of: &mut Results, name: &str, inner: usize, turned: bool, kept: Kept<'_>) -> Vec<f64> {
     let element = |values: &[f32], at: usize| f64::from(kept(values[at % 224]));
     let sum = |at: usize| {
         let (row, col) = (at / 16, at % 16);
@@ -350,7 +361,7 @@ fn products(of: &mut Results) {
         move |x: f32| short.round(f64::from(x), "CAST_RINT").0 as f32
     };
     let (half, bfloat) = (kept(0), kept(1));
-    let real: [(&str, usize, bool, &dyn Fn(f32) -> f32); 4] = [
+    let real: [(&str, usize, bool, Kept<'_>); 4] = [
         ("product of half", 32, false, &half),
         ("product of half, transposed", 16, true, &half),
         ("product of bfloat16_t", 16, false, &bfloat),

@@ -30,8 +30,8 @@
 
 namespace pto::host {
 
-// Says of which buffer a tile is, by a number from 1 on: a byte that is read through a tile of one buffer and was written through that of
-// another is a fault, wherever the two lie.
+// Says of which buffer a tile is, by a number from 1 on: a byte that is read through a tile of one buffer and was
+// written through that of another is a fault, wherever the two lie.
 template <typename D>
 void of_buffer(D &tile, uint32_t buffer) {
     tile.belong(buffer);

@@ -145,8 +145,8 @@ private:
                         " there; the two touch bytes ", by.through, " and ", other->through});
     }
 
-    // Tiles that share bytes are of one buffer. Where the kernel does not say buffers, one lies in the other: a row and the column of the
-    // same bytes, a part and the whole.
+    // Tiles that share bytes are of one buffer. Where the kernel does not say buffers, one lies in the other: a row and
+    // the column of the same bytes, a part and the whole.
     void check_owner(uint32_t byte, const Access *writer, const Access &by) const {
         if (writer == nullptr) {
             return;

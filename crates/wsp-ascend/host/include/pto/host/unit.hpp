@@ -1,6 +1,8 @@
 // Units that run side by side, and the events between them.
 #pragma once
 
+#include "platform.hpp"
+
 // Units by the names that kernels give them. `PIPE_ALL` stands for all.
 enum pipe_t { PIPE_S, PIPE_V, PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_FIX, PIPE_ALL };
 
@@ -17,8 +19,8 @@ constexpr const char *name_of(pipe_t unit) {
     return names[static_cast<int>(unit)];
 }
 
-// Whether an instruction of the unit sees what the one before it wrote. Between instructions of V stands
-// `pipe_barrier(PIPE_V)`.
-constexpr bool completes_in_order(pipe_t unit) { return unit != PIPE_V; }
+// Whether an instruction of the unit sees what the one before it wrote. On a2 and a3, `pipe_barrier(PIPE_V)` stands
+// between instructions of V.
+constexpr bool completes_in_order(pipe_t unit) { return is_a5 || unit != PIPE_V; }
 
 }  // namespace pto::host
