@@ -21,8 +21,8 @@ mod view;
 
 use scalars::Scalars;
 use std::collections::BTreeSet;
-use wsp_core::{FuncId, TensorId};
 use wsp_core::tg::Platform;
+use wsp_core::{FuncId, TensorId};
 use wsp_diag::Diagnostic;
 use wsp_ir::{Elem, ExprKind, Function, StmtKind, TileOp, TileRole, Verified, walk};
 use wsp_tile::{Known, Memories, PingPong, TileProgram};

@@ -11,7 +11,7 @@ use crate::writer::Writer;
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_ir::{Const, Expr, ExprKind, LocalTy, ScalarTy};
 use wsp_tile::{
-    Event, EventId, Head, Instruction, Loop, LoopId, Memories, Node, Op, Sync, TileProgram, UnitId,
+    BufferId, Event, EventId, Head, Instruction, Loop, LoopId, Memories, Node, Op, Sync, TileProgram, UnitId,
 };
 
 /// The statements of a kernel's body.
@@ -246,16 +246,22 @@ impl Printer<'_> {
         }
         self.out.line(format!("{} {name}{};", view.c_type(), view.arguments()));
         let address = self.address(view, instruction);
-        self.out.line(format!("TASSIGN({name}, {address});"));
+        let number = self.buffer(view, instruction).map_or(0, |id| id.0 + 1);
+        self.out.line(format!("TASSIGN({name}, {address}); of_buffer({name}, {number}u);"));
         names.push((view.clone(), name));
     }
 
-    fn address(&self, view: &View, instruction: &Instruction) -> String {
-        let id = match view.slot {
+    fn buffer(&self, view: &View, instruction: &Instruction) -> Option<BufferId> {
+        match view.slot {
             Slot::Buffer(id) => Some(id),
             Slot::Scratch(at) => instruction.scratch.get(at as usize).copied(),
+        }
+    }
+
+    fn address(&self, view: &View, instruction: &Instruction) -> String {
+        let Some(buffer) = self.buffer(view, instruction).map(|id| self.program.buffer(id)) else {
+            return "0u".to_owned();
         };
-        let Some(buffer) = id.map(|id| self.program.buffer(id)) else { return "0u".to_owned() };
         let first = buffer.at.first().copied().unwrap_or_default();
         let mut text = match (buffer.rotates, buffer.at.get(1)) {
             (Some(of), Some(second)) => format!("(round_{} % 2u == 0u) ? {first}u : {second}u", of.0),

@@ -11,17 +11,20 @@ use wsp_ir::ScalarTy;
 /// Tensors and numbers of one task.
 const MOST: [usize; 2] = [32, 16];
 
-/// Functions that bodies use. Elements of tensors that single instructions do not move are read and written by the scalar unit.
+/// Functions that bodies use. Elements of tensors that single instructions do not move are read and written by the scalar unit. On the
+/// host, `of_buffer` says which tiles are of one buffer.
 const HELPERS: &str = "\
 template <typename T> AICORE inline T smaller(T a, T b) { return a < b ? a : b; }
 template <typename T> AICORE inline T larger(T a, T b) { return a > b ? a : b; }
 template <typename T> AICORE inline T ceil_div(T a, T b) { return a / b + (a % b != 0 ? 1 : 0); }
 #if defined(PTO_HOST)
+template <typename T> AICORE inline void of_buffer(T& tile, uint32_t buffer) { pto::host::of_buffer(tile, buffer); }
 template <typename T> AICORE inline T element(__gm__ T* at, int64_t i) { return pto::host::load_scalar(at + i); }
 template <typename T, typename V> AICORE inline void set_element(__gm__ T* at, int64_t i, V value) {
     pto::host::store_scalar(at + i, static_cast<T>(value));
 }
 #else
+template <typename T> AICORE inline void of_buffer(T&, uint32_t) {}
 template <typename T> AICORE inline T element(__gm__ T* at, int64_t i) { return at[i]; }
 template <typename T, typename V> AICORE inline void set_element(__gm__ T* at, int64_t i, V value) {
     at[i] = static_cast<T>(value);

@@ -68,9 +68,7 @@ fn tile_op(r: &mut Recipe<'_>, op: &TileOp<Tile>) -> Result<(), Lack> {
             "the numbers of a seed are products of 64 bits; vector units multiply 32 bits to 32, and the random numbers of \
              their own are others",
         )),
-        TileOp::MatMul { dst, a, b, transpose_b, accumulate } => {
-            cube::product(r, dst, a, b, *transpose_b, *accumulate)
-        }
+        TileOp::MatMul { dst, a, b, accumulate, .. } => cube::product(r, dst, a, b, *accumulate),
         TileOp::Transpose { dst, src } => shapes::transpose(r, dst, src),
         TileOp::Mask { tile, rows, cols, value } => masks::ends(r, tile, rows.as_ref(), cols.as_ref(), value),
         TileOp::MaskCausal { tile, cols, value } => masks::causal(r, tile, cols, value),

@@ -54,12 +54,19 @@ fn what_is_wrong_is_one_diagnostic_and_nothing_is_written() {
          TLOAD(a, x, {0, 0}); TLOAD(b, x, {0, 0}); TMATMUL(c, a, b); TSTORE(y, c, {0, 0});
          TLOAD(t, x, {0, 0}); TEXP(t, t); TSTORE(y, t, {0, 0});",
     );
-    let large = kernel("k", "VecTile<float, 1024, 64> t; TLOAD(t, x, {0, 0}); TEXP(t, t); TSTORE(y, t, {0, 0});");
+    let large =
+        kernel("k", "VecTile<float, 1024, 64> t; TLOAD(t, x, {0, 0}); TEXP(t, t); TSTORE(y, t, {0, 0});");
     let random = kernel("k", "VecTile<float, 8, 64> t; TRANDOM(t, 1, 0, 64); TSTORE(y, t, {0, 0});");
-    let doubles = kernel("k", "VecTile<double, 8, 64> t; TLOAD(t, x, {0, 0}); TEXP(t, t); TSTORE(y, t, {0, 0});");
+    let doubles =
+        kernel("k", "VecTile<double, 8, 64> t; TLOAD(t, x, {0, 0}); TEXP(t, t); TSTORE(y, t, {0, 0});");
     let set: &[&str] = &["--target", "a2", "--set", "cols=64"];
     for (kernels, more, code, part) in [
-        (&good, &["--target", "a2"][..], "WSP1723", "`cols` is not set, and sizes of tiles of `k` depend on it"),
+        (
+            &good,
+            &["--target", "a2"][..],
+            "WSP1723",
+            "`cols` is not set, and sizes of tiles of `k` depend on it",
+        ),
         (&good, &["--target", "a2", "--set", "col=64"], "WSP1723", "did you mean `cols`?"),
         (&good, &["--target", "a2", "--set", "cols=64", "--kernel", "kk"], "WSP1725", "did you mean `k`?"),
         (&products, set, "WSP1722", "write two kernels"),

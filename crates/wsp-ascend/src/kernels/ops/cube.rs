@@ -70,7 +70,6 @@ pub(in crate::kernels) fn product(
     dst: &Tile,
     a: &Tile,
     b: &Tile,
-    _transposed: bool,
     accumulate: bool,
 ) -> Result<(), Lack> {
     if r.turned.both() {
