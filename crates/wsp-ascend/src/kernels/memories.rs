@@ -67,7 +67,8 @@ pub fn memories(chip: Chip) -> Memories {
             unit("MTE1", true),
             unit("MTE2", true),
             unit("MTE3", true),
-            unit("V", false),
+            // On a5 its instructions see what earlier ones wrote, and there is no barrier for it.
+            unit("V", chip == Chip::A5),
             unit("M", true),
             unit("FIX", true),
         ],

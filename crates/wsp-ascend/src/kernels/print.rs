@@ -282,7 +282,7 @@ impl Printer<'_> {
     ) {
         match step {
             Step::Call(name, args) => {
-                if instruction.unit == V {
+                if self.needs_barriers(instruction) {
                     self.barrier(args, pending);
                 }
                 let mut globals = 0;
@@ -328,10 +328,15 @@ impl Printer<'_> {
         self.flush(instruction, pending);
         self.out.open(head);
         self.steps(body, instruction, names);
-        if instruction.unit == V {
+        if self.needs_barriers(instruction) {
             self.out.line("pipe_barrier(PIPE_V);");
         }
         self.out.close("}");
+    }
+
+    /// Whether an instruction of its unit does not see what the one before it wrote.
+    fn needs_barriers(&self, instruction: &Instruction) -> bool {
+        instruction.unit == V && !self.memories.units[V.index()].completes_in_order
     }
 
     /// A barrier where a call touches what an earlier one of the instruction wrote, or writes what it touches.
@@ -356,7 +361,7 @@ impl Printer<'_> {
     }
 
     fn flush(&mut self, instruction: &Instruction, pending: &mut BTreeMap<(u32, u32), bool>) {
-        if instruction.unit == V && !pending.is_empty() {
+        if self.needs_barriers(instruction) && !pending.is_empty() {
             self.out.line("pipe_barrier(PIPE_V);");
             pending.clear();
         }
