@@ -69,8 +69,7 @@ fn calls(row: &TileOpRow, word: &PtoWord, chip: Chip) -> String {
         |line: &&str| line.trim_start().starts_with("{  // %") && line.ends_with(&format!(": {words}"));
     let lines: Vec<&str> = source.text.lines().collect();
     // The call under test comes last; other instructions of its form prepare operands.
-    let first =
-        lines.iter().rposition(begins).unwrap_or_else(|| panic!("{words}\n{}", source.text));
+    let first = lines.iter().rposition(begins).unwrap_or_else(|| panic!("{words}\n{}", source.text));
     let depth = |line: &str| line.len() - line.trim_start().len();
     let end = lines[first + 1..].iter().position(|line| depth(line) <= depth(lines[first])).unwrap();
     let names = lines[first + 1..first + 1 + end].iter().filter_map(|line| {
