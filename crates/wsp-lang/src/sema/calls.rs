@@ -11,7 +11,7 @@ use super::tiles::{self, TileCall};
 use crate::ast::{self, ExprKind, Ident, TemplateArg};
 use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::{BinOp, Expr, ExprKind as Ir, KernelEntry, MathFn, ReduceOp, ScalarTy, TileOpKind};
+use wsp_ir::{BinOp, Expr, ExprKind as Ir, KernelEntry, MathFn, ReduceOp, ScalarTy, TileOp, TileOpKind};
 
 impl Sema<'_> {
     /// The value of a call.
@@ -305,6 +305,9 @@ impl Sema<'_> {
             ));
         }
         let is_max = row.kind == TileOpKind::Reduce(ReduceOp::Max);
+        let op = if is_max { ReduceOp::Max } else { ReduceOp::Sum };
+        let named = (tile, args[0].span);
+        self.check_elements(b, callee, &TileOp::RowReduce { op, dst: tile, src: tile }, &[named, named])?;
         let kind = if is_max { Ir::TileMax(tile) } else { Ir::TileSum(tile) };
         Ok(Expr::new(kind, self.tile_ty(b, tile).elem.operand(), span))
     }
