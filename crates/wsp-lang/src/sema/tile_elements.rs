@@ -25,11 +25,20 @@ fn words(elem: Elem) -> String {
     fixed(elem).map_or("real numbers".to_owned(), |dtype| format!("`{}`", element_name(dtype)))
 }
 
-/// How kernels of tasks use tensors of integers: where each is first read as an array, and first stored to.
+/// How programs use tensors of integers: where each is first read as an array, with how to mend that, and first stored to.
 #[derive(Default)]
 pub(super) struct IntegerUses {
-    read: OrderedMap<TensorId, Span>,
+    read: OrderedMap<TensorId, (Span, Mend)>,
     stored: OrderedMap<TensorId, Span>,
+}
+
+/// What to write where a tensor is read as an array that kernels store to.
+#[derive(Clone, Copy)]
+enum Mend {
+    /// In a kernel, which may load it.
+    Load,
+    /// In a generator, which runs before every task.
+    Apart,
 }
 
 impl Sema<'_> {
@@ -42,23 +51,35 @@ impl Sema<'_> {
         read: Option<Span>,
         stored: Option<Span>,
     ) -> Res<()> {
-        let in_kernel = matches!(b.kind, BodyKind::Kernel | BodyKind::Helper(_));
-        if !in_kernel || self.kernels.iter().any(KernelDecl::is_entry) {
+        let mend = match b.kind {
+            BodyKind::Kernel | BodyKind::Helper(_) => Mend::Load,
+            BodyKind::Generator(_) => Mend::Apart,
+            BodyKind::Launch(_) | BodyKind::Probe => return Ok(()),
+        };
+        if self.kernels.iter().any(KernelDecl::is_entry) {
             return Ok(());
         }
-        for (uses, at) in [(&mut self.integers.read, read), (&mut self.integers.stored, stored)] {
-            if let Some(at) = at {
-                uses.entry(tensor).or_insert(at);
-            }
+        if let Some(at) = read {
+            self.integers.read.entry(tensor).or_insert((at, mend));
+        }
+        if let Some(at) = stored {
+            self.integers.stored.entry(tensor).or_insert(at);
         }
         let IntegerUses { read, stored } = &self.integers;
-        let (Some(read), Some(stored)) = (read.get(&tensor), stored.get(&tensor)) else { return Ok(()) };
+        let (Some((read, mend)), Some(stored)) = (read.get(&tensor), stored.get(&tensor)) else {
+            return Ok(());
+        };
         let name = self.module.tensors[tensor.index()].name.clone();
         let message = format!("`{name}` is read as an array, and kernels store to it");
         let d = Diagnostic::error(codes::TYPE_MISMATCH, message)
             .at(*read, "this is what it holds before tasks run")
             .label(*stored, "stored to here")
-            .help(format!("load what kernels store to a tile: `TLOAD(tile, {name}, {{…}});`"));
+            .help(match mend {
+                Mend::Load => format!("load what kernels store to a tile: `TLOAD(tile, {name}, {{…}});`"),
+                Mend::Apart => {
+                    "let kernels store to a tensor of its own: generators run before tasks".to_owned()
+                }
+            });
         Err(self.fail(d))
     }
 

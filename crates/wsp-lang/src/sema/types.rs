@@ -280,9 +280,11 @@ impl Sema<'_> {
                 return Err(self.fail(d));
             }
         }
+        // While a kernel runs, `double` and integers take 64 bits each, and other real numbers 32.
         let bytes = match elem {
-            Elem::Fixed(dtype) => dtype.size() as i128,
-            Elem::Of(_) => 1,
+            Elem::Fixed(wsp_core::DType::F64) => 8,
+            _ if elem.is_integer() => 8,
+            _ => 4,
         };
         match (rows.as_const_int(), cols.as_const_int()) {
             (Some(r), Some(c)) if r * c * bytes > i128::from(limits::MAX_TILE_BYTES) => Err(self.fail(
