@@ -17,5 +17,5 @@ wsp_diag::codes! {
         "A task of an Ascend device takes at most 32 tensors and 16 numbers. Fields of the descriptor, parameters and extents of tensors that a\n\
          kernel uses are numbers. Set parameters with `--set NAME=VALUE`, or use fewer fields.";
     pub(crate) NO_KERNELS = 1725, "there is no kernel to write",
-        "`wsp emit FILE --stage kernels` writes the kernels of a file that have a body, or the one that `--kernel NAME` names.";
+        "Kernels of a file are written as C++ by their names. This file has none, or none of the name that was asked for.";
 }

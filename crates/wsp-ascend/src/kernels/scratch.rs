@@ -78,8 +78,10 @@ fn refusal(lack: &Lack, instruction: &Instruction, chip: Chip, before: &[Diagnos
                 .help("use other operations that give the same, or run the program on `cpu_sim`")
         }
     };
-    // One statement may be several instructions.
-    (!before.contains(&found)).then_some(found)
+    // One statement may be several instructions, and one reason may hold for many.
+    let said =
+        |other: &Diagnostic| other == &found || (!found.notes.is_empty() && other.notes == found.notes);
+    (!before.iter().any(said)).then_some(found)
 }
 
 fn give(nodes: &mut [Node], program: &mut TileProgram, wishes: &[Wish]) {

@@ -85,9 +85,10 @@ fn compared(
         / wanted.len().max(1) as f64)
         .sqrt();
     let allowed = Tolerance { abs: own.abs + tolerance * size, rel: own.rel + tolerance };
-    let found = match integers(output) {
-        None => compare(name, output, wanted, allowed)?,
-        Some(values) => {
+    let found = match output.dtype().is_float() {
+        true => compare(name, output, wanted, allowed)?,
+        false => {
+            let values: Vec<f64> = integers(output).map(|number| number as f64).collect();
             if let Some(at) = values.iter().position(|value| value.abs() >= MOST as f64) {
                 let what = format!("`{name}` has {} at {:?}, which f64 may not hold", values[at], index(at));
                 return Err(broken(file, what));
@@ -147,19 +148,16 @@ fn is_signed(dtype: DType) -> bool {
     dtype.bounds().is_some_and(|(low, _)| low < 0)
 }
 
-/// The elements of an array of integers, as the nearest numbers of f64.
-fn integers(array: &Array) -> Option<Vec<f64>> {
-    if array.dtype().is_float() {
-        return None;
-    }
+/// The elements of an array of integers.
+pub(super) fn integers(array: &Array) -> impl Iterator<Item = i128> {
     let signed = is_signed(array.dtype());
-    let number = |bytes: &[u8]| {
+    let number = move |bytes: &[u8]| {
         let fill = if signed && bytes.last().is_some_and(|top| *top >= 128) { 0xFF } else { 0 };
         let mut wide = [fill; 16];
         wide[..bytes.len()].copy_from_slice(bytes);
-        i128::from_le_bytes(wide) as f64
+        i128::from_le_bytes(wide)
     };
-    Some(array.bytes().chunks(array.dtype().size()).map(number).collect())
+    array.bytes().chunks(array.dtype().size()).map(number)
 }
 
 /// Calls the function; the line of JSON and the bytes that it gives.

@@ -1,23 +1,48 @@
 //! Compares what a run wrote with what a sequential run of the same program writes.
 
+use super::reference::integers;
 use crate::report::{Check, Difference};
+use pto_wsp::codes;
 use wsp_backend::unravel;
 use wsp_check::reference::{Comparison, Tolerance, compare, to_f64};
 use wsp_diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 
-/// Compares arrays of real numbers of a run on fast tile operations with those of one on plain ones, within what these may differ by.
+/// Compares arrays of a run on fast tile operations with those of one on plain ones: real numbers within what these may differ by,
+/// integers and truth values bit by bit.
 ///
 /// # Errors
 /// When outputs cannot be compared.
 pub(super) fn compare_close(outputs: &Arrays, expected: &Arrays) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
     let mut all = Vec::new();
     for (name, expected) in expected {
-        let (Some(values), Some(output)) = (to_f64(expected), outputs.get(name)) else { continue };
-        let tolerance = Tolerance::of_itself(expected.dtype(), &values);
-        all.push(compare(name, output, &values, tolerance).map_err(|fault| vec![fault])?);
+        let Some(output) = outputs.get(name) else { continue };
+        let compared = match to_f64(expected) {
+            Some(values) => compare(name, output, &values, Tolerance::of_itself(expected.dtype(), &values)),
+            None => compare_integers(name, output, expected),
+        };
+        all.push(compared.map_err(|fault| vec![fault])?);
     }
     Ok(all)
+}
+
+/// Compares arrays of integers. Differences are taken of the integers: numbers of f64 may be equal where these are not.
+fn compare_integers(name: &str, output: &Array, expected: &Array) -> Result<Comparison, Diagnostic> {
+    if (output.dtype(), output.shape()) != (expected.dtype(), expected.shape()) {
+        let message = format!("`{name}` cannot be compared with a sequential run");
+        return Err(Diagnostic::error(codes::CANNOT_COMPARE, message)
+            .note(format!("it is {output:?}, and that of the sequential run {expected:?}")));
+    }
+    let pairs: Vec<(i128, i128)> = integers(output).zip(integers(expected)).collect();
+    let apart: Vec<f64> = pairs.iter().map(|(have, want)| (have - want) as f64).collect();
+    let array = Array::of(expected.shape(), &apart)
+        .map_err(|fault| Diagnostic::error(codes::CANNOT_COMPARE, fault.to_string()))?;
+    let mut found = compare(name, &array, &vec![0.0; apart.len()], Tolerance::EXACT)?;
+    let first = apart.iter().position(|apart| apart.abs() == found.max_abs);
+    if let (Some(worst), Some(at)) = (&mut found.worst, first) {
+        (worst.actual, worst.expected) = (pairs[at].0 as f64, pairs[at].1 as f64);
+    }
+    Ok(found)
 }
 
 /// Compares arrays bit by bit.
@@ -57,7 +82,6 @@ fn difference(name: &str, output: Option<&Array>, expected: &Array) -> Option<Di
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pto_wsp::codes;
     use wsp_core::DType;
 
     fn arrays(values: &[u32]) -> Arrays {
@@ -82,6 +106,36 @@ mod tests {
         let faults = check.diagnostics();
         assert_eq!((faults[0].code, faults.len()), (codes::NOT_SEQUENTIAL, 1));
         assert!(faults[0].notes[0].contains("2 of 6 elements, the first at [1, 1]"), "{faults:?}");
+    }
+
+    /// Numbers of f64 are equal for the first two.
+    #[test]
+    fn integers_are_compared_to_the_last_bit_beside_real_numbers() {
+        let far = 1_i64 << 53;
+        let arrays = |wide: i64, narrow: i8, real: f32| {
+            let one = |name: &str, array| (name.to_owned(), array);
+            Arrays::from([
+                one("narrow", Array::of(&[2], &[7_i8, narrow]).unwrap()),
+                one("real", Array::of(&[1], &[real]).unwrap()),
+                one("wide", Array::of(&[1, 2], &[5, wide]).unwrap()),
+            ])
+        };
+        let expected = arrays(far, -128, 1.0);
+        let outside = |outputs: &Arrays| {
+            let all = compare_close(outputs, &expected).unwrap();
+            all.into_iter().map(|one| (one.name.clone(), one.elements, one.outside)).collect::<Vec<_>>()
+        };
+        let want = |narrow, wide| {
+            [("narrow", 2, narrow), ("real", 1, 0), ("wide", 2, wide)]
+                .map(|(name, elements, outside)| (name.to_owned(), elements, outside))
+        };
+        assert_eq!(outside(&expected), want(0, 0));
+        assert_eq!(outside(&arrays(far + 1, -128, 1.0)), want(0, 1));
+        assert_eq!(outside(&arrays(far, 127, 1.0)), want(1, 0));
+        let worst = compare_close(&arrays(far, 127, 1.0), &expected).unwrap()[0].worst.clone().unwrap();
+        assert_eq!((worst.index, worst.actual, worst.expected), (vec![1], 127.0, -128.0));
+        let other = Arrays::from([("narrow".to_owned(), Array::of(&[1], &[7_i8]).unwrap())]);
+        assert_eq!(compare_close(&other, &expected).unwrap_err()[0].code, codes::CANNOT_COMPARE);
     }
 
     #[test]

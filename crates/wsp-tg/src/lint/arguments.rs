@@ -4,6 +4,7 @@ use super::{
     ARGUMENT, CONTRADICTION, Cx, MISALIGNED, READ_AS, REDUNDANT, TOO_SMALL, WRONG_EDGE, error, note, warning,
 };
 use std::collections::HashMap;
+use wsp_core::DType;
 use wsp_core::tg::{
     DependencyType, Direction, ExprOp, Instr, KernelNo, Scalar, ScalarType, TensorNo, TensorRef,
 };
@@ -193,13 +194,21 @@ fn loads(cx: &mut Cx<'_>, at: u32, scalar: Scalar) {
 fn read_as(cx: &mut Cx<'_>, at: u32, tensor: TensorNo, ty: ScalarType) {
     let Some(declared) = cx.module.externs.iter().find(|declared| declared.tensor == tensor) else { return };
     let Some(dtype) = declared.dtype.filter(|dtype| ScalarType::of(*dtype) != Some(ty)) else { return };
+    if (dtype, ty) == (DType::Bool, ScalarType::U8) {
+        return;
+    }
     let name = cx.module.name(wsp_ir::tg::Namespace::Tensor, wsp_core::tg::GraphNo(0), tensor.0);
-    let of = if dtype.is_float() { error } else { warning };
+    // No scalar holds these elements, and a larger one takes their neighbours in.
+    let joins = ScalarType::of(dtype).is_none() && ty.size() as usize > dtype.size();
+    let of = if dtype.is_float() || joins { error } else { warning };
     let message = format!("a number of `{name}` is read as another type");
     let label = format!("reads `{}`, and the elements are `{}`", ty.name(), dtype.name());
     let found = cx.on(of(READ_AS, message), at, &label).label(declared.span, "declared here");
     cx.report(match ScalarType::of(dtype) {
         Some(right) => found.help(format!("load({name}, BYTE, {})", right.name())),
+        None if dtype.size() == 1 && !dtype.is_float() => found
+            .note(format!("elements have 1 byte, and `{}` has {}", ty.name(), ty.size()))
+            .help(format!("load({name}, BYTE, u8)")),
         None => found.help(format!(
             "let a kernel write an integer, and read that: scalars are {}",
             ScalarType::ALL.map(|(_, name)| name).join(", ")

@@ -30,6 +30,31 @@ fn a_program_that_stores_nothing_does_not_pass_its_check() {
     assert_eq!(run(&meant).0, 0);
 }
 
+/// Every output is, integers and truth values beside real numbers.
+#[test]
+fn outputs_of_integers_are_compared() {
+    let folder = Folder::new();
+    let mixed = "PTO_SHAPE(x, rows, 6) PTO_SHAPE(y, rows, 6) PTO_SHAPE(z, rows, 6) PTO_SHAPE(m, rows, 6)
+        struct D { uint32_t r; };
+        PTO_KERNEL_IMPL(k) {
+            auto d = PTO_GET_DESCRIPTOR<D>();
+            VecTile<int8_t, 1, 6> t; VecTile<float, 1, 6> f; VecTile<bool, 1, 6> b;
+            TLOAD(t, x, {d.r}); TADD(t, t, t); TSTORE(y, t, {d.r});
+            TCVT(f, t); TSTORE(z, f, {d.r});
+            TCMP_GT(b, t, 0); TSTORE(m, b, {d.r});
+        }
+        PTO_SPACE(S) { PTO_AXIS(i, 0, rows) }
+        PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(i) { PTO_EMIT_DESCRIPTOR(D{ .r = i }); } }
+        void go(Tensor<int8_t> x, Tensor<int8_t> y, Tensor<float> z, Tensor<bool> m) {
+            PTO_LAUNCH(S, { .x = x, .y = y, .z = z, .m = m });
+        }";
+    let (code, out, err) = run(&["run", &folder.write("mixed.pto", mixed), "--generate", "rows=3"]);
+    assert_eq!(code, 0, "{out}{err}");
+    for name in ["y", "z", "m"] {
+        assert!(out.contains(&format!("`{name}` ok")), "{out}");
+    }
+}
+
 #[test]
 fn an_output_without_elements_is_not_ok() {
     let folder = Folder::new();

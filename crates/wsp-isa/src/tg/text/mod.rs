@@ -14,9 +14,20 @@ mod print;
 mod tokens;
 mod words;
 
+use wsp_core::DType;
+use wsp_core::tg::ScalarType;
+
 #[cfg(test)]
 pub(in crate::tg) use parse::MAX_NESTING;
 pub use parse::parse;
 pub(in crate::tg) use print::default_text;
 pub use print::print;
 pub use tokens::states_something;
+
+/// What a load that says no type reads from elements of a type: truth values are bytes. None if no scalar holds them.
+fn type_of_load(elements: DType) -> Option<ScalarType> {
+    match elements {
+        DType::Bool => Some(ScalarType::U8),
+        _ => ScalarType::of(elements),
+    }
+}

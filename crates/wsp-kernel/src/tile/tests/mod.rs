@@ -117,7 +117,7 @@ pub(super) fn empty_tile(tiles: &mut Tiles, rows: u32, cols: u32, elem: DType) -
 /// The valid part of a tile, as `f32`.
 pub(super) fn get(tiles: &mut Tiles, id: usize) -> Matrix {
     if tiles.is_wide(id) {
-        let values = tiles.tiles[id].values.iter().map(|x| *x as f32).collect();
+        let values = tiles.tiles[id].values.iter().map(|x| f64::from_bits(*x) as f32).collect();
         return Matrix { shape: tiles.shape(id), values };
     }
     tiles.own(id);

@@ -190,7 +190,7 @@ fn unknown_directions_are_told_once() {
     assert_eq!(check(&text)[0].severity, Severity::Note);
 }
 
-/// A number is read as the elements are: other integers are a warning, real numbers an error.
+/// A number is read as the elements are: other integers are a warning, real numbers and what takes several elements in an error.
 #[test]
 fn numbers_that_are_read_as_another_type_are_told() {
     let unit = |dtype: &str, condition: &str| {
@@ -201,7 +201,11 @@ fn numbers_that_are_read_as_another_type_are_told() {
     for (dtype, condition, severity) in [
         ("u8", "load(C, 0, i32))", Severity::Warning),
         ("i64", "1 + load(C, 8, u64) > 3)", Severity::Warning),
-        ("u16", "C)", Severity::Warning),
+        ("i8", "load(C, 0, u8))", Severity::Warning),
+        ("u16", "C)", Severity::Error),
+        ("i16", "C > 0)", Severity::Error),
+        ("i8", "C)", Severity::Error),
+        ("bool", "load(C, 0, i32))", Severity::Error),
         ("f32", "C == 1)", Severity::Error),
         ("bf16", "load(C, 0, u8))", Severity::Error),
     ] {
@@ -211,9 +215,14 @@ fn numbers_that_are_read_as_another_type_are_told() {
             "{dtype} {condition}: {found:#?}"
         );
     }
-    for (dtype, condition) in
-        [("u8", "C)"), ("i64", "load(C, 8))"), ("u32", "C > 0)"), ("u64", "load(C, 0, u64))")]
-    {
+    for (dtype, condition) in [
+        ("u8", "C)"),
+        ("bool", "C)"),
+        ("bool", "load(C, 7))"),
+        ("i64", "load(C, 8))"),
+        ("u32", "C > 0)"),
+        ("u64", "load(C, 0, u64))"),
+    ] {
         check(&unit(dtype, condition).replace(" //! 1529", ""));
     }
 }

@@ -8,6 +8,7 @@ use super::{Parsed, Parser, Skip};
 use crate::tg::text::codes;
 use crate::tg::text::idents::{Ident, NOTHING};
 use crate::tg::text::tokens::{Sign, Tok};
+use crate::tg::text::type_of_load;
 use crate::tg::text::words::{OPERATORS, is_expression_word};
 use std::collections::HashMap;
 use wsp_core::DType;
@@ -475,7 +476,7 @@ impl Parser<'_> {
 
     /// Behind the unit: loads that say no type have that of the elements of their tensor, if it is declared and one of scalars.
     pub(super) fn types_of_loads(&mut self) {
-        let declared = |of: &ExternTensor| Some((of.tensor, ScalarType::of(of.dtype?)?));
+        let declared = |of: &ExternTensor| Some((of.tensor, type_of_load(of.dtype?)?));
         let declared: HashMap<TensorNo, ScalarType> = self.unit.externs.iter().filter_map(declared).collect();
         for at in std::mem::take(&mut self.untyped_in_unit) {
             if let Some(ExprOp::Load(tensor, ty)) = self.unit.exprs.get_mut(at)

@@ -17,6 +17,7 @@ mod operand;
 
 use self::naming::Naming;
 use self::operand::Show;
+use super::type_of_load;
 use std::collections::HashSet;
 use wsp_core::for_each_tg_op;
 use wsp_core::tg::*;
@@ -146,7 +147,7 @@ fn shown<T: Show>(unit: &TgModule, value: T) -> String {
 /// Tensors that a load without a type does not read as `i32`.
 fn typed(unit: &TgModule) -> HashSet<TensorNo> {
     let of =
-        |of: &ExternTensor| ScalarType::of(of.dtype?).filter(|ty| *ty != ScalarType::I32).map(|_| of.tensor);
+        |of: &ExternTensor| type_of_load(of.dtype?).filter(|ty| *ty != ScalarType::I32).map(|_| of.tensor);
     unit.externs.iter().filter_map(of).collect()
 }
 
