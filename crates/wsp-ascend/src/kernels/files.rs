@@ -2,7 +2,7 @@
 
 use super::{Chip, codes, emit_kernel};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use wsp_backend::codes::NO_FILES;
 use wsp_backend::{Emitted, KernelsSource};
 use wsp_core::{DType, FuncId, ParamId};
@@ -42,6 +42,10 @@ pub(crate) fn emit(source: &KernelsSource) -> Result<Emitted, Diagnostics> {
         match emit_kernel(&module, kernel, known, chip) {
             Ok(made) => {
                 let path = PathBuf::from(format!("{}.cpp", made.name));
+                if emitted.package.files.iter().any(|(other, _)| *other == path) {
+                    found.push(same_file(&module, kernel, &path));
+                    continue;
+                }
                 emitted.package.files.push((path, made.text.into_bytes()));
                 emitted.notes.extend(made.notes);
             }
@@ -49,6 +53,16 @@ pub(crate) fn emit(source: &KernelsSource) -> Result<Emitted, Diagnostics> {
         }
     }
     if found.is_empty() { Ok(emitted) } else { Err(Diagnostics(found)) }
+}
+
+/// Two kernels whose names differ in underscores alone.
+fn same_file(module: &Verified, kernel: FuncId, path: &Path) -> Diagnostic {
+    let function = &module.functions[kernel.index()];
+    let message =
+        format!("kernel `{}` and one before it are both written to `{}`", function.name, path.display());
+    Diagnostic::error(codes::NOT_EMITTED, message).at(function.span, "").help(
+        "give them names that differ in more than underscores, or emit one at a time with `--kernel NAME`",
+    )
 }
 
 /// The kernels that are asked for.

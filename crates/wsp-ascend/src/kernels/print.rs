@@ -100,8 +100,9 @@ impl Printer<'_> {
         }
     }
 
+    /// A loop. Names of variables end with their number, so none is that of a counter of rounds.
     fn rounds_of(&mut self, inner: &Loop) {
-        let round = self.rounds.contains(&inner.id).then(|| format!("round_{}", inner.id.0));
+        let round = self.rounds.contains(&inner.id).then(|| format!("loop{}_round", inner.id.0));
         self.out.open("{");
         if let Some(round) = &round {
             self.out.line(format!("uint32_t {round} = 0u;"));
@@ -112,6 +113,9 @@ impl Printer<'_> {
                 let c_type = start.ty.c_name();
                 let end_name = format!("{name}_end");
                 let step_name = format!("{name}_step");
+                // A step of 0 that a launch gives ends the loop; it would go on for ever.
+                let is_known = matches!(step.kind, ExprKind::Const(_));
+                let moves = if is_known { String::new() } else { format!("{step_name} == 0 || ") };
                 let [start, end, step] = [start, end, step].map(|e| self.scalars.expr(e));
                 self.out.line(format!("const {c_type} {end_name} = {end};"));
                 self.out.line(format!("const {c_type} {step_name} = {step};"));
@@ -119,7 +123,7 @@ impl Printer<'_> {
                 self.out.open(format!("for ({name} = {start}; {name} < {end_name};) {{"));
                 self.block(&inner.body);
                 self.count(round.as_deref());
-                self.out.line(format!("if ({end_name} - {name} <= {step_name}) {{ break; }}"));
+                self.out.line(format!("if ({moves}{end_name} - {name} <= {step_name}) {{ break; }}"));
                 self.out.line(format!("{name} += {step_name};"));
             }
             Head::While { cond } => {
@@ -144,7 +148,7 @@ impl Printer<'_> {
             let id = match event.id {
                 EventId::One(id) => format!("EVENT_ID{id}"),
                 EventId::Parity { of, even, odd } => {
-                    format!("(round_{} % 2u == 0u) ? EVENT_ID{even} : EVENT_ID{odd}", of.0)
+                    format!("(loop{}_round % 2u == 0u) ? EVENT_ID{even} : EVENT_ID{odd}", of.0)
                 }
             };
             format!("{word}({}, {}, {id});", pipe(event.from), pipe(event.to))
@@ -264,7 +268,7 @@ impl Printer<'_> {
         };
         let first = buffer.at.first().copied().unwrap_or_default();
         let mut text = match (buffer.rotates, buffer.at.get(1)) {
-            (Some(of), Some(second)) => format!("(round_{} % 2u == 0u) ? {first}u : {second}u", of.0),
+            (Some(of), Some(second)) => format!("(loop{}_round % 2u == 0u) ? {first}u : {second}u", of.0),
             _ => format!("{first}u"),
         };
         if let Some(offset) = &view.offset {

@@ -80,11 +80,23 @@ pub(super) fn file(
         parameters.push(format!("{} {}", ty.c_name(), scalars.name_of(*number)));
         unpacked.push(unpack(ty, at));
     }
+    let named = |parameter: &String| parameter.rsplit(' ').next().unwrap_or_default().to_owned();
+    let names: Vec<String> = parameters.iter().map(named).collect();
+    for (at, twice) in names.iter().enumerate().filter(|(at, name)| names[..*at].contains(name)) {
+        let message =
+            format!("arguments {} and another of `{name}` are both called `{twice}` in C++", at + 1);
+        let fault = Diagnostic::error(codes::NOT_EMITTED, message).at(span, "");
+        found.push(fault.help("give them names that differ in more than underscores"));
+    }
     if !found.is_empty() {
         return Err(found);
     }
     let mut out = Writer::default();
     out.line(format!("// Kernel `{name}` for {target}. Tensors are row-major, without gaps."));
+    out.line(format!(
+        "// Arguments, in their order: {}.",
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    ));
     for header in ["cstdint", "cstddef", "cmath", "limits"] {
         out.line(format!("#include <{header}>"));
     }

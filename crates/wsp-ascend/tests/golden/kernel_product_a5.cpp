@@ -1,4 +1,5 @@
 // Kernel `k` for a5. Tensors are row-major, without gaps.
+// Arguments, in their order: x_gm, y_gm, desc_a, desc_b, desc_c, desc_d.
 #include <cstdint>
 #include <cstddef>
 #include <cmath>
@@ -86,7 +87,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
         }
     }
     {
-        uint32_t round_0 = 0u;
+        uint32_t loop0_round = 0u;
         const uint32_t i_4_end = desc_a;
         const uint32_t i_4_step = 1u;
         for (i_4 = 0u; i_4 < i_4_end;) {
@@ -95,16 +96,16 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
             if (((a_rows_5 > 0u) && (a_cols_6 > 0u))) {
                 {  // %5 MTE2: load
                     Tile<TileType::Mat, float, 16, 16, BLayout::ColMajor, DYNAMIC, DYNAMIC, SLayout::RowMajor, 512> a_l1_t(a_rows_5, a_cols_6);
-                    TASSIGN(a_l1_t, (round_0 % 2u == 0u) ? 4096u : 5120u); of_buffer(a_l1_t, 4u);
+                    TASSIGN(a_l1_t, (loop0_round % 2u == 0u) ? 4096u : 5120u); of_buffer(a_l1_t, 4u);
                     GlobalTensor<float, Shape<1, 1, 1, -1, -1>, Stride<32, 32, 32, 32, 1>, Layout::ND> gm(x_gm + static_cast<int64_t>(desc_b) * 32, Shape<1, 1, 1, -1, -1>(a_rows_5, a_cols_6), Stride<32, 32, 32, 32, 1>());
                     TLOAD(a_l1_t, gm);
                 }
                 pipe_barrier(PIPE_ALL);
                 {  // %6 MTE1: move
                     TileLeft<float, 16, 16, DYNAMIC, DYNAMIC> a_t(a_rows_5, a_cols_6);
-                    TASSIGN(a_t, (round_0 % 2u == 0u) ? 0u : 1024u); of_buffer(a_t, 1u);
+                    TASSIGN(a_t, (loop0_round % 2u == 0u) ? 0u : 1024u); of_buffer(a_t, 1u);
                     Tile<TileType::Mat, float, 16, 16, BLayout::ColMajor, DYNAMIC, DYNAMIC, SLayout::RowMajor, 512> a_l1_t(a_rows_5, a_cols_6);
-                    TASSIGN(a_l1_t, (round_0 % 2u == 0u) ? 4096u : 5120u); of_buffer(a_l1_t, 4u);
+                    TASSIGN(a_l1_t, (loop0_round % 2u == 0u) ? 4096u : 5120u); of_buffer(a_l1_t, 4u);
                     TMOV(a_t, a_l1_t);
                 }
             }
@@ -113,36 +114,36 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
             if ((b_rows_7 > 0u)) {
                 {  // %7 MTE2: load
                     Tile<TileType::Mat, float, 16, 32, BLayout::ColMajor, DYNAMIC, 32, SLayout::RowMajor, 512> b_l1_t(b_rows_7);
-                    TASSIGN(b_l1_t, (round_0 % 2u == 0u) ? 0u : 2048u); of_buffer(b_l1_t, 5u);
+                    TASSIGN(b_l1_t, (loop0_round % 2u == 0u) ? 0u : 2048u); of_buffer(b_l1_t, 5u);
                     GlobalTensor<float, Shape<1, 1, 1, -1, 32>, Stride<32, 32, 32, 32, 1>, Layout::ND> gm(x_gm + static_cast<int64_t>((i_4 * 16u)) * 32, Shape<1, 1, 1, -1, 32>(b_rows_7), Stride<32, 32, 32, 32, 1>());
                     TLOAD(b_l1_t, gm);
                 }
                 pipe_barrier(PIPE_ALL);
                 {  // %8 MTE1: move
                     TileRight<float, 16, 32, DYNAMIC, 32> b_t(b_rows_7);
-                    TASSIGN(b_t, (round_0 % 2u == 0u) ? 0u : 2048u); of_buffer(b_t, 2u);
+                    TASSIGN(b_t, (loop0_round % 2u == 0u) ? 0u : 2048u); of_buffer(b_t, 2u);
                     Tile<TileType::Mat, float, 16, 32, BLayout::ColMajor, DYNAMIC, 32, SLayout::RowMajor, 512> b_l1_t(b_rows_7);
-                    TASSIGN(b_l1_t, (round_0 % 2u == 0u) ? 0u : 2048u); of_buffer(b_l1_t, 5u);
+                    TASSIGN(b_l1_t, (loop0_round % 2u == 0u) ? 0u : 2048u); of_buffer(b_l1_t, 5u);
                     TMOV(b_t, b_l1_t);
                 }
             }
-            set_flag(PIPE_MTE1, PIPE_M, (round_0 % 2u == 0u) ? EVENT_ID0 : EVENT_ID0);
+            set_flag(PIPE_MTE1, PIPE_M, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID0);
             extent_9 = a_rows_5;
             inner_10 = smaller(a_cols_6, b_rows_7);
-            wait_flag(PIPE_MTE1, PIPE_M, (round_0 % 2u == 0u) ? EVENT_ID0 : EVENT_ID0);
+            wait_flag(PIPE_MTE1, PIPE_M, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID0);
             if (((extent_9 > 0u) && (inner_10 > 0u))) {
                 {  // %9 M: matmul
                     TileAcc<float, 16, 32, DYNAMIC, 32> c_t(extent_9);
                     TASSIGN(c_t, 0u); of_buffer(c_t, 3u);
                     TileLeft<float, 16, 16, DYNAMIC, DYNAMIC> a_t(a_rows_5, inner_10);
-                    TASSIGN(a_t, (round_0 % 2u == 0u) ? 0u : 1024u); of_buffer(a_t, 1u);
+                    TASSIGN(a_t, (loop0_round % 2u == 0u) ? 0u : 1024u); of_buffer(a_t, 1u);
                     TileRight<float, 16, 32, DYNAMIC, 32> b_t(inner_10);
-                    TASSIGN(b_t, (round_0 % 2u == 0u) ? 0u : 2048u); of_buffer(b_t, 2u);
+                    TASSIGN(b_t, (loop0_round % 2u == 0u) ? 0u : 2048u); of_buffer(b_t, 2u);
                     TMATMUL_ACC(c_t, c_t, a_t, b_t);
                 }
             }
             c_rows_8 = extent_9;
-            round_0 += 1u;
+            loop0_round += 1u;
             if (i_4_end - i_4 <= i_4_step) { break; }
             i_4 += i_4_step;
         }

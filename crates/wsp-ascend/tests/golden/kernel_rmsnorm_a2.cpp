@@ -1,4 +1,5 @@
 // Kernel `k` for a2. Tensors are row-major, without gaps.
+// Arguments, in their order: x_gm, y_gm, desc_a.
 #include <cstdint>
 #include <cstddef>
 #include <cmath>
@@ -47,29 +48,29 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
     set_flag(PIPE_MTE3, PIPE_MTE2, EVENT_ID0);
     set_flag(PIPE_MTE3, PIPE_MTE2, EVENT_ID1);
     {
-        uint32_t round_0 = 0u;
+        uint32_t loop0_round = 0u;
         const uint32_t i_5_end = desc_a;
         const uint32_t i_5_step = 1u;
         for (i_5 = 0u; i_5 < i_5_end;) {
             t_rows_6 = smaller(16u, (((i_5 * 16u) < 64u) ? (64u - (i_5 * 16u)) : 0u));
-            wait_flag(PIPE_MTE3, PIPE_MTE2, (round_0 % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
+            wait_flag(PIPE_MTE3, PIPE_MTE2, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
             if ((t_rows_6 > 0u)) {
                 {  // %1 MTE2: load
                     Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, DYNAMIC, 32> t_t(t_rows_6);
-                    TASSIGN(t_t, (round_0 % 2u == 0u) ? 0u : 2048u); of_buffer(t_t, 1u);
+                    TASSIGN(t_t, (loop0_round % 2u == 0u) ? 0u : 2048u); of_buffer(t_t, 1u);
                     GlobalTensor<float, Shape<1, 1, 1, -1, 32>, Stride<32, 32, 32, 32, 1>, Layout::ND> gm(x_gm + static_cast<int64_t>((i_5 * 16u)) * 32, Shape<1, 1, 1, -1, 32>(t_rows_6), Stride<32, 32, 32, 32, 1>());
                     TLOAD(t_t, gm);
                 }
             }
-            set_flag(PIPE_MTE2, PIPE_V, (round_0 % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
+            set_flag(PIPE_MTE2, PIPE_V, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
             square_rows_7 = t_rows_6;
-            wait_flag(PIPE_MTE2, PIPE_V, (round_0 % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
+            wait_flag(PIPE_MTE2, PIPE_V, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
             if ((square_rows_7 > 0u)) {
                 {  // %2 V: binary mul
                     Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, DYNAMIC, 32> square_t(square_rows_7);
                     TASSIGN(square_t, 4096u); of_buffer(square_t, 2u);
                     Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, DYNAMIC, 32> t_t(t_rows_6);
-                    TASSIGN(t_t, (round_0 % 2u == 0u) ? 0u : 2048u); of_buffer(t_t, 1u);
+                    TASSIGN(t_t, (loop0_round % 2u == 0u) ? 0u : 2048u); of_buffer(t_t, 1u);
                     TMUL(square_t, t_t, t_t);
                 }
             }
@@ -114,7 +115,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
             if (((t_rows_6 > 0u) && (mean_rows_8 > 0u))) {
                 {  // %7 V: binary div
                     Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, DYNAMIC, 32> t_t(t_rows_6);
-                    TASSIGN(t_t, (round_0 % 2u == 0u) ? 0u : 2048u); of_buffer(t_t, 1u);
+                    TASSIGN(t_t, (loop0_round % 2u == 0u) ? 0u : 2048u); of_buffer(t_t, 1u);
                     Tile<TileType::Vec, float, 16, 1, BLayout::ColMajor, DYNAMIC, 1> mean_t(mean_rows_8);
                     TASSIGN(mean_t, 8320u); of_buffer(mean_t, 3u);
                     Tile<TileType::Vec, float, 1, 128, BLayout::RowMajor, 1, 128> scratch_t;
@@ -126,24 +127,24 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
             if ((t_rows_6 > 0u)) {
                 {  // %8 V: binary mul
                     Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, DYNAMIC, 32> t_t(t_rows_6);
-                    TASSIGN(t_t, (round_0 % 2u == 0u) ? 0u : 2048u); of_buffer(t_t, 1u);
+                    TASSIGN(t_t, (loop0_round % 2u == 0u) ? 0u : 2048u); of_buffer(t_t, 1u);
                     Tile<TileType::Vec, float, 1, 32, BLayout::RowMajor, 1, 32> gamma_t;
                     TASSIGN(gamma_t, 8192u); of_buffer(gamma_t, 4u);
                     TCOLEXPANDMUL(t_t, t_t, gamma_t);
                 }
             }
-            set_flag(PIPE_V, PIPE_MTE3, (round_0 % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
-            wait_flag(PIPE_V, PIPE_MTE3, (round_0 % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
+            set_flag(PIPE_V, PIPE_MTE3, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
+            wait_flag(PIPE_V, PIPE_MTE3, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
             if ((t_rows_6 > 0u)) {
                 {  // %9 MTE3: store
                     Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, DYNAMIC, 32> t_t(t_rows_6);
-                    TASSIGN(t_t, (round_0 % 2u == 0u) ? 0u : 2048u); of_buffer(t_t, 1u);
+                    TASSIGN(t_t, (loop0_round % 2u == 0u) ? 0u : 2048u); of_buffer(t_t, 1u);
                     GlobalTensor<float, Shape<1, 1, 1, -1, 32>, Stride<32, 32, 32, 32, 1>, Layout::ND> gm(y_gm + static_cast<int64_t>((i_5 * 16u)) * 32, Shape<1, 1, 1, -1, 32>(t_rows_6), Stride<32, 32, 32, 32, 1>());
                     TSTORE(gm, t_t);
                 }
             }
-            set_flag(PIPE_MTE3, PIPE_MTE2, (round_0 % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
-            round_0 += 1u;
+            set_flag(PIPE_MTE3, PIPE_MTE2, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
+            loop0_round += 1u;
             if (i_5_end - i_5 <= i_5_step) { break; }
             i_5 += i_5_step;
         }

@@ -21,7 +21,8 @@ Targets are `ascend_910b` (a2), `ascend_910c` (a3) and `ascend_950` (a5).
 A kernel becomes a [tile program](tile_programs.md): buffers with addresses, instructions of units, events between units. Each
 instruction is printed as a block: the tiles that it takes, then its calls. Calls that depend on each other have a barrier of the vector
 unit between them. `NAME_body` takes pointers to tensors, which lie row by row without gaps, then numbers; `kernel_entry` takes the
-arguments of a task.
+arguments of a task in the same order. **It is not that of the kernel's parameters**: tensors come as the file first names them, and only what
+the kernel uses. The second line of each file lists them.
 
 * Parameters with a default have it unless `--set NAME=VALUE` gives another; extents that shapes name stay numbers of the launch
   unless they are set. The sizes of tiles must be known.
@@ -44,6 +45,12 @@ const TAIL: &str = "
 
 * Workspaces, paged caches, tensors with rows of different lengths, and arithmetic on integer tiles are not emitted yet (WSP1721).
 * A kernel with parts for both kinds of cores is not split in two.
+* A tensor without an element type is refused: write `Tensor<float>`.
+* Functions of single numbers (`exp`, `sin`, …) are calls of the C++ library, which a device's loader may not take.
+* The number of a block (`get_block_idx()`) is an argument of the kernel; it is not read from the context of a launch of several blocks.
+* What stops a task on `cpu_sim` does not stop a kernel: a store past the last column of a tensor writes to its next row, a loop with a step of 0 ends
+  after a round, a negative place is not found.
+* A loop that adds products to an accumulator has barriers of all units in place of events.
 ";
 
 /// The calls of the instruction of an operation, or why there are none.

@@ -98,6 +98,20 @@ const SCALARS: &str = "
     }
     PTO_STORE_SCALAR(y, sum, {63, 31});";
 
+/// A variable with the name and the number of a counter of rounds, and tiles that take turns.
+const ROUND: &str = "
+    uint32_t round = 0;
+    VecTile<float, 8, 32> t;
+    for (uint32_t i = 0; i < desc.a; i += 1) {
+        for (uint32_t j = 0; j < desc.b; j += 1) {
+            TLOAD(t, x, {(i + j) * 8, 0});
+            TADDS(t, t, 1.0f);
+            TSTORE(y, t, {(i + j) * 8, 0});
+            round += 1;
+        }
+    }
+    PTO_STORE_SCALAR(y, 1.0f * round, {63, 31});";
+
 /// Functions far from 0.
 fn far(word: &str, factor: &str) -> String {
     format!(
@@ -131,6 +145,7 @@ fn whole_kernels_give_what_a_plain_run_gives() {
         batch.add("turned", &Kernel::new(TURNED), &[[0, 0, 16, 32], [0, 3, 15, 17], [0, 32, 1, 1]], 0.0);
         batch.add("short", &Kernel::new(SHORT), &[[0, 8, 16, 0], [3, 1, 5, 0], [48, 0, 1, 0]], 0.0);
         batch.add("columns", &Kernel::new(COLUMNS), &[[0, 8, 16, 0], [3, 1, 5, 0], [48, 0, 1, 0]], 1e-6);
+        batch.add("round", &Kernel::new(ROUND), &[[0, 0, 0, 0], [1, 2, 0, 0], [3, 4, 0, 0]], 0.0);
         batch.add("scalars", &Kernel::new(SCALARS), &[[0, 0, 0, 0], [1, 3, 0, 0], [40, 5, 0, 0]], 0.0);
         batch.run();
     }

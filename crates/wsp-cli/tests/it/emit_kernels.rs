@@ -59,6 +59,7 @@ fn what_is_wrong_is_one_diagnostic_and_nothing_is_written() {
     let random = kernel("k", "VecTile<float, 8, 64> t; TRANDOM(t, 1, 0, 64); TSTORE(y, t, {0, 0});");
     let doubles =
         kernel("k", "VecTile<double, 8, 64> t; TLOAD(t, x, {0, 0}); TEXP(t, t); TSTORE(y, t, {0, 0});");
+    let alike = kernel("k", DOUBLE) + &kernel("k_", DOUBLE);
     let set: &[&str] = &["--target", "a2", "--set", "cols=64"];
     for (kernels, more, code, part) in [
         (
@@ -70,6 +71,7 @@ fn what_is_wrong_is_one_diagnostic_and_nothing_is_written() {
         (&good, &["--target", "a2", "--set", "col=64"], "WSP1723", "did you mean `cols`?"),
         (&good, &["--target", "a2", "--set", "cols=64", "--kernel", "kk"], "WSP1725", "did you mean `k`?"),
         (&products, set, "WSP1722", "write two kernels"),
+        (&alike, set, "WSP1721", "kernel `k_` and one before it are both written to `k.cpp`"),
         (&large, set, "WSP1705", "262144 bytes at once do not fit UB, which has 188416"),
         (&random, set, "WSP1720", "a2 has no instructions for `random`"),
         (&doubles, set, "WSP1720", "cores have no elements of this type"),

@@ -22,7 +22,7 @@ public:
 
     template <typename... N>
     explicit Five(N... dynamic) {
-        static_assert(sizeof...(N) == ((Dims == DYNAMIC ? 1 : 0) + ...) || sizeof...(N) == 0,
+        static_assert(sizeof...(N) == ((Dims == DYNAMIC ? 1 : 0) + ...),
                       "the constructor takes the dynamic extents, in order");
         const std::array<int64_t, sizeof...(N) + 1> given{static_cast<int64_t>(dynamic)..., 0};
         size_t next = 0;
