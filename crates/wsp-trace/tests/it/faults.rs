@@ -184,7 +184,7 @@ fn an_unknown_word_is_named_with_those_that_are() {
     assert_eq!((found.code, &*found.message), (Code(1306), "\"bf61\" is not known here"));
     assert_eq!(
         found.notes[1],
-        "known are `f32`, `f64`, `f16`, `bf16`, `u8`, `u16`, `i32`, `u32`, `i64`, `u64`, `f8e4m3`, `f8e5m2`"
+        "known are `f32`, `f64`, `f16`, `bf16`, `u8`, `u16`, `i32`, `u32`, `i64`, `u64`, `f8e4m3`, `f8e5m2`, `i8`, `i16`, `bool`"
     );
     assert_eq!(found.help, ["did you mean `bf16`?"]);
     for place in [
