@@ -59,7 +59,8 @@ fn what_is_wrong_is_one_diagnostic_and_nothing_is_written() {
     let random = kernel("k", "VecTile<float, 8, 64> t; TRANDOM(t, 1, 0, 64); TSTORE(y, t, {0, 0});");
     let doubles =
         kernel("k", "VecTile<double, 8, 64> t; TLOAD(t, x, {0, 0}); TEXP(t, t); TSTORE(y, t, {0, 0});");
-    let alike = kernel("k", DOUBLE) + &kernel("k_", DOUBLE);
+    let other = kernel("k_", DOUBLE).replace("<D>", "<E>");
+    let alike = format!("{} struct E {{ uint32_t first; }}; {other}", kernel("k", DOUBLE));
     let set: &[&str] = &["--target", "a2", "--set", "cols=64"];
     for (kernels, more, code, part) in [
         (
