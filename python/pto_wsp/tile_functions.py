@@ -195,7 +195,7 @@ MIRRORED: dict[str, str] = {
 
 
 def cast(tile: Tile, dtype: DType) -> Tile:
-    """The values rounded to another element type, to nearest, ties to even.
+    """The values in another element type, real numbers to nearest, ties to even.
 
     Integers wrap; real numbers that become integers lose their fraction, and one that does not fit then
     stops the run.

@@ -30,7 +30,7 @@ pub(super) const CAST: PythonForm = function(
     "cast",
     "tile: Tile, dtype: DType",
     "Tile",
-    "The values rounded to another element type, to nearest, ties to even.\n\n\
+    "The values in another element type, real numbers to nearest, ties to even.\n\n\
      Integers wrap; real numbers that become integers lose their fraction, and one that does not fit then stops the run.",
 );
 
