@@ -44,6 +44,7 @@ const OPTIONS: &[Words] = &[
     words("--devices", Some("devices={value}"), "UnitOptions::devices{ = value}"),
     words("--memory", Some("memory={value}"), "UnitOptions::memory{ = value}"),
     words("--kernels", None, "Source::unit_kernels"),
+    words("--kernel", None, "KernelsSource::kernel"),
     words("--checkpoints", None, "UnitOptions::checkpoints"),
     words("--resume", None, "Begin::Resume"),
     words("--no-check", None, "Recording::Off"),
