@@ -4,6 +4,8 @@
 //! read once more. What users build is never compiled so: their programs and the package of Python have
 //! folders of the release profile, which this module has no part in.
 
+mod profile;
+
 use crate::project::Project;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -12,30 +14,40 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What is compiled: libraries, programs, tests and examples; then read again what these leave out, which are the library as users have it who
-/// turn no feature on, and programs without tests of their own, of which the first compiles the unit tests only.
-const WHAT: [&[&str]; 2] = [
-    &["test", "--no-run", "--no-fail-fast", "--workspace"],
-    &[
-        "check",
-        "--keep-going",
-        "--package=pto-wsp",
-        "--package=xtask",
-        "--package=peer-rayon",
-        "--lib",
-        "--bins",
-    ],
+/// What is compiled: libraries, programs, tests and examples.
+const TESTED: [&str; 4] = ["test", "--no-run", "--no-fail-fast", "--workspace"];
+
+/// What is read, because the tests leave it out: the library as users have it who turn no feature on, and programs without tests of their own, of
+/// which the first compiles the unit tests only.
+const READ: [&str; 7] = [
+    "check",
+    "--keep-going",
+    "--package=pto-wsp",
+    "--package=xtask",
+    "--package=peer-rayon",
+    "--lib",
+    "--bins",
 ];
 
-/// A cargo command whose compiler lints crates of the workspace. Those that make tests share what they compile.
-///
-/// # Errors
-/// When the toolchain has no Clippy.
-pub(crate) fn cargo(project: &Project, arguments: &[&str]) -> Result<Command> {
+/// A cargo command whose compiler lints crates of the workspace.
+fn linting(project: &Project, arguments: &[&str]) -> Result<Command> {
     let driver = driver()?;
     ensure!(driver.is_file(), "clippy is missing; get it with `rustup component add clippy`");
     let mut command = project.cargo(arguments);
     command.env("RUSTC_WORKSPACE_WRAPPER", driver);
+    Ok(command)
+}
+
+/// A cargo command that makes or runs tests: its compiler lints crates of the workspace and compiles them as the development profile has it. Crates of others
+/// are those of what users build, which are made once for both; programs lie in a folder of their own.
+///
+/// # Errors
+/// When the toolchain has no Clippy, and when the profile cannot be read or written.
+pub(crate) fn tests(project: &Project, arguments: &[&str]) -> Result<Command> {
+    let mut command = linting(project, arguments)?;
+    let target = project.target();
+    command.arg("--release").arg("--config").arg(profile::write(project)?);
+    command.env("CARGO_BUILD_BUILD_DIR", &target).env("CARGO_TARGET_DIR", target.join("tests"));
     Ok(command)
 }
 
@@ -63,8 +75,7 @@ pub(crate) struct Tests {
 pub(crate) fn all(project: &Project, shown: &mut dyn Write) -> Result<(bool, Vec<Tests>)> {
     let (mut findings, mut tests) = (Findings::default(), Vec::new());
     let mut compiled = true;
-    for arguments in WHAT {
-        let mut command = cargo(project, arguments)?;
+    for mut command in [self::tests(project, &TESTED)?, linting(project, &READ)?] {
         let child = command.arg("--message-format=json").stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         let mut child = child.with_context(|| format!("{command:?} cannot be run"))?;
         let output = child.stdout.take().context("the output should be piped")?;

@@ -28,6 +28,12 @@ impl Project {
         &self.root
     }
 
+    /// Where cargo puts what it makes.
+    pub(crate) fn target(&self) -> PathBuf {
+        // Relative to where cargo runs.
+        self.root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+    }
+
     /// The crates of the workspace with their folders, by name.
     pub(crate) fn crates(&self) -> Result<Vec<(String, PathBuf)>> {
         Project::crates_among(&self.packages()?)

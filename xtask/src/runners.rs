@@ -16,7 +16,7 @@ pub(crate) struct Tally {
     pub(crate) failed: u64,
 }
 
-/// The tests that run as users build the command line: package, and target.
+/// The tests that run the command line as users build it: package, and target.
 const PROGRAM: (&str, &str) = ("wsp-cli", "it");
 
 /// Bytes of the stack of each test's thread, where the lints' compiler made the program: it leaves out what makes frames small, and limits of depth
@@ -33,33 +33,59 @@ pub(crate) fn libraries(
 ) -> Result<bool> {
     ensure!(!tests.is_empty(), "no tests were compiled");
     let mut passed = true;
-    for Tests { folder, target, program } in tests {
-        if folder.ends_with(PROGRAM.0) && target == PROGRAM.1 {
-            continue;
-        }
-        let name = folder.strip_prefix(project.root()).unwrap_or(folder);
-        writeln!(output, "\n{} {target}", name.display())?;
-        let mut command = Command::new(program);
-        command.current_dir(folder).env("CARGO_MANIFEST_DIR", folder).env("RUST_MIN_STACK", STACK);
-        let told = Cell::new(false);
-        let counts = |line: &str| result_line(line).inspect(|_| told.set(true));
-        passed &= counted(command, counts, tally, output)?;
-        if !told.get() {
-            writeln!(output, "error: the tests of {target} in {} ended without a result", name.display())?;
-            tally.failed += 1;
-            passed = false;
-        }
+    for test in tests.iter().filter(|test| !of_program(test)) {
+        passed &= ran(project, test, |_| {}, tally, output)?;
     }
-    let command = compile::cargo(project, &["test", "--no-fail-fast", "--workspace", "--doc"])?;
+    let command = compile::tests(project, &["test", "--no-fail-fast", "--workspace", "--doc"])?;
     Ok(counted(command, result_line, tally, output)? && passed)
 }
 
-/// Tests of the command line as users build it, with the build of the README's command, and of the parser, which reads deep programs on the stack
-/// that there is; whether all passed. With all assertions too they are a row of `cargo xtask deep`.
-pub(crate) fn program(project: &Project, tally: &mut Tally, output: &mut dyn Write) -> Result<bool> {
-    let mut command = project.cargo(&["test", "--release", "--no-fail-fast"]);
-    command.args(["--package", PROGRAM.0, "--package", "wsp-lang", "--test", PROGRAM.1]);
-    counted(command, result_line, tally, output)
+/// Whether these are the tests of the built program.
+fn of_program(test: &Tests) -> bool {
+    test.folder.ends_with(PROGRAM.0) && test.target == PROGRAM.1
+}
+
+/// Runs one program of tests; whether all passed.
+fn ran(
+    project: &Project,
+    Tests { folder, target, program }: &Tests,
+    with: impl FnOnce(&mut Command),
+    tally: &mut Tally,
+    output: &mut dyn Write,
+) -> Result<bool> {
+    let name = folder.strip_prefix(project.root()).unwrap_or(folder);
+    writeln!(output, "\n{} {target}", name.display())?;
+    let mut command = Command::new(program);
+    command.current_dir(folder).env("CARGO_MANIFEST_DIR", folder).env("RUST_MIN_STACK", STACK);
+    with(&mut command);
+    let told = Cell::new(false);
+    let counts = |line: &str| result_line(line).inspect(|_| told.set(true));
+    let mut passed = counted(command, counts, tally, output)?;
+    if !told.get() {
+        writeln!(output, "error: the tests of {target} in {} ended without a result", name.display())?;
+        tally.failed += 1;
+        passed = false;
+    }
+    Ok(passed)
+}
+
+/// Tests of the command line with the program that the README's command has built, and of the parser as users build it, which reads deep programs on the
+/// stack that there is; whether all passed. With all assertions too they are a row of `cargo xtask deep`.
+pub(crate) fn program(
+    project: &Project,
+    tests: &[Tests],
+    tally: &mut Tally,
+    output: &mut dyn Write,
+) -> Result<bool> {
+    let of_program = tests.iter().find(|test| of_program(test)).context("they were not compiled")?;
+    let program = project.target().join("release").join(format!("wsp{}", std::env::consts::EXE_SUFFIX));
+    ensure!(program.is_file(), "{} is not there", program.display());
+    let users = |command: &mut Command| {
+        command.env("WSP_PROGRAM", &program);
+    };
+    let passed = ran(project, of_program, users, tally, output)?;
+    let parser = project.cargo(&["test", "--release", "--no-fail-fast", "--package=wsp-lang", "--test=it"]);
+    Ok(counted(parser, result_line, tally, output)? && passed)
 }
 
 /// The models of all concurrent structures, run by loom, which replaces atomics and threads; whether all hold.
@@ -76,9 +102,7 @@ pub(crate) fn models(project: &Project, tally: &mut Tally, output: &mut dyn Writ
         "--test-threads=1",
     ]);
     // A folder of its own: other flags would throw away what the other steps have built.
-    command
-        .env("RUSTFLAGS", "--cfg loom")
-        .env("CARGO_TARGET_DIR", project.root().join("target").join("loom"));
+    command.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", project.target().join("loom"));
     counted(command, result_line, tally, output)
 }
 

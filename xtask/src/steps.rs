@@ -1,6 +1,6 @@
 //! The steps of each command, with headings and times.
 
-use crate::compile;
+use crate::compile::{self, Tests};
 use crate::cross;
 use crate::deep::{self, Outcome};
 use crate::project::Project;
@@ -11,6 +11,7 @@ use crate::tidy;
 use anyhow::{Context, Result};
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::time::Instant;
 
 /// What the steps of a command yielded.
@@ -98,16 +99,19 @@ pub(crate) fn test(project: &Project) -> Result<bool> {
     let mut run = Run::new(std::io::stdout());
     run.step("format", |_, output| format_check(project, output))?;
     run.step("tidy", |_, output| tidy_check(project, output))?;
-    // What users build and what tests of libraries compile have folders of their own, and each waits for one crate at times: side by side they use
-    // the cores that there are.
+    run.step("README command", |_, output| readme_command(project, output))?;
+    // The steps of each thread wait for one test or one crate at times: side by side they use the cores that there are.
     std::thread::scope(|scope| {
-        let users = scope.spawn(|| as_users_build(project));
+        let (compiled, wanted) = mpsc::channel();
+        let users = scope.spawn(|| as_users_build(project, wanted));
         let mut tests = Vec::new();
         run.step("lints", |_, output| {
             let clean;
             (clean, tests) = compile::all(project, output)?;
             Ok(clean)
         })?;
+        // The other thread ends without them only where it could not write.
+        let _ = compiled.send(tests.clone());
         run.step("tests", |tally, output| runners::libraries(project, &tests, tally, output))?;
         run.step("loom models", |tally, output| runners::models(project, tally, output))?;
         let users =
@@ -118,19 +122,15 @@ pub(crate) fn test(project: &Project) -> Result<bool> {
     run.finish()
 }
 
-/// The steps that take what users build. What a step printed is shown when it has ended.
-fn as_users_build(project: &Project) -> Result<Run<Vec<u8>>> {
-    type Step = fn(&Project, &mut Tally, &mut dyn Write) -> Result<bool>;
-    let steps: [(&str, Step); 3] = [
-        ("README command", |project, _, output| readme_command(project, output)),
-        ("tests of the program", runners::program),
-        ("Python package", python::test),
-    ];
+/// The steps that take what users build; the tests of the program come by the channel when they are compiled. What a step printed is shown when it has ended.
+fn as_users_build(project: &Project, tests: mpsc::Receiver<Vec<Tests>>) -> Result<Run<Vec<u8>>> {
     let mut run = Run::new(Vec::new());
-    for (name, work) in steps {
-        run.step(name, |tally, output| work(project, tally, output))?;
-        std::io::stdout().write_all(&std::mem::take(&mut run.output))?;
-    }
+    run.step("Python package", |tally, output| python::test(project, tally, output))?;
+    std::io::stdout().write_all(&std::mem::take(&mut run.output))?;
+    run.step("tests of the program", |tally, output| {
+        runners::program(project, &tests.recv().unwrap_or_default(), tally, output)
+    })?;
+    std::io::stdout().write_all(&std::mem::take(&mut run.output))?;
     Ok(run)
 }
 

@@ -41,7 +41,7 @@ impl Folder {
     }
 
     fn output(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
+        let mut command = Command::new(crate::command::program());
         command.current_dir(self.folder.path()).env("NO_COLOR", "1").args(args).output().unwrap()
     }
 

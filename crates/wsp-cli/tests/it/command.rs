@@ -8,9 +8,14 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// The program that is tested: the one that `WSP_PROGRAM` names, such as what users build, or else the one that was compiled with the tests.
+pub(crate) fn program() -> PathBuf {
+    std::env::var_os("WSP_PROGRAM").map_or_else(|| env!("CARGO_BIN_EXE_wsp").into(), PathBuf::from)
+}
+
 /// `wsp` with these arguments, without colours.
 pub(crate) fn wsp(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
+    let mut command = Command::new(program());
     command.current_dir(root()).env("NO_COLOR", "1").args(args);
     command
 }

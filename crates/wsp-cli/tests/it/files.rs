@@ -200,7 +200,7 @@ impl Workplace {
     }
 
     fn wsp(&self, args: &[&str]) -> (i32, String, String) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
+        let mut command = Command::new(crate::command::program());
         command.args(args);
         self.run(command)
     }
@@ -283,7 +283,7 @@ fn a_limit_on_file_sizes_leaves_no_part_of_a_file() {
     std::fs::write(place.path("o.npz"), "before").unwrap();
     let before = place.names();
     let mut command = Command::new("sh");
-    let wsp = env!("CARGO_BIN_EXE_wsp");
+    let wsp = crate::command::program();
     command.args(["-c", "ulimit -f 8; exec \"$0\" run small.wsp --outputs o.npz"]).arg(wsp);
     let (code, _, err) = place.run(command);
     assert_eq!(code, 1, "{err}");
@@ -298,7 +298,7 @@ fn a_checkpoint_that_does_not_fit_leaves_no_part_of_a_record() {
     let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/thousand_steps.tg");
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -f 8; exec \"$0\" run \"$1\" --no-check --checkpoints ck"]);
-    command.arg(env!("CARGO_BIN_EXE_wsp")).arg(unit);
+    command.arg(crate::command::program()).arg(unit);
     let (code, _, err) = place.run(command);
     assert_eq!(code, 1, "{err}");
     assert!(err.contains("WSP1561"), "{err}");
@@ -319,7 +319,7 @@ fn mask(process: u32, which: &str) -> u64 {
 #[cfg(target_os = "linux")]
 fn heedful(args: &[&str]) -> Command {
     let mut command = Command::new("env");
-    command.args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_wsp")]).args(args);
+    command.args(["--default-signal=INT,TERM,HUP", crate::command::program()]).args(args);
     command
 }
 
@@ -379,7 +379,7 @@ fn standard_output_takes_no_outputs_by_another_name() {
     {
         let mut command = Command::new("sh");
         let script = format!("\"$0\" run small.wsp {option} /dev/stdout {to}");
-        command.args(["-c", &script]).arg(env!("CARGO_BIN_EXE_wsp"));
+        command.args(["-c", &script]).arg(crate::command::program());
         let (_, out, err) = place.run(command);
         assert!(
             err.contains("`/dev/stdout` is standard output, which has the summary"),
@@ -391,7 +391,7 @@ fn standard_output_takes_no_outputs_by_another_name() {
     // A device that keeps nothing takes both.
     let mut command = Command::new("sh");
     let script = "\"$0\" run small.wsp --outputs /dev/null > /dev/null";
-    command.args(["-c", script]).arg(env!("CARGO_BIN_EXE_wsp"));
+    command.args(["-c", script]).arg(crate::command::program());
     let (code, _, err) = place.run(command);
     assert_eq!((code, err.as_str()), (0, ""));
 }

@@ -408,7 +408,7 @@ fn an_interrupted_expansion_exits_with_130() {
     for command in ["graph", "check", "run"] {
         // Heeded, also where these tests run with it ignored, as in the background of a script.
         let mut heedful = Command::new("env");
-        heedful.args(["--default-signal=INT", env!("CARGO_BIN_EXE_wsp"), command, &file]);
+        heedful.args(["--default-signal=INT", crate::command::program(), command, &file]);
         let mut child = heedful.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         while !takes_interrupts(child.id()) {
             assert!(child.try_wait().unwrap().is_none(), "{command} ended by itself");

@@ -71,7 +71,7 @@ impl Folder {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
+        let mut command = Command::new(crate::command::program());
         command.current_dir(self.0.path()).env("NO_COLOR", "1").args(args);
         command
     }

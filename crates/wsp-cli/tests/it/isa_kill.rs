@@ -51,7 +51,7 @@ PTO_KERNEL_IMPL(step_entry, Tensor<float> x, Tensor<float> y) {
 ";
 
 fn wsp(unit: &Path, outputs: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
+    let mut command = Command::new(crate::command::program());
     command
         .arg("run")
         .arg(unit)
@@ -172,7 +172,7 @@ impl Case {
 
     /// A run; of `--checkpoints` in the folder `ck` if `keeps`.
     fn command(&self, keeps: bool, more: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
+        let mut command = Command::new(crate::command::program());
         command.arg("run").arg(self.path("unit.tg"));
         if !more.contains(&"--threads") {
             command.args(["--threads", "2"]);

@@ -28,7 +28,7 @@ fn step(line: &str, folder: &Path, said: &mut String) {
     let args: Vec<&str> = line.split_whitespace().collect();
     assert_eq!(args[0], "wsp", "{line}");
     let output =
-        Command::new(env!("CARGO_BIN_EXE_wsp")).current_dir(folder).args(&args[1..]).output().unwrap();
+        Command::new(crate::command::program()).current_dir(folder).args(&args[1..]).output().unwrap();
     *said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{line}\n{said}");
 }

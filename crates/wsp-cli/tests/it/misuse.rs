@@ -140,7 +140,7 @@ fn files_of_another_kind_than_their_name_says_are_one_error() {
         path.display().to_string()
     };
     let wsp = |args: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_wsp")).current_dir(root()).args(args).output().unwrap();
+        let output = Command::new(crate::command::program()).current_dir(root()).args(args).output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
     let workload =
@@ -356,7 +356,7 @@ fn a_full_disk_is_one_diagnostic_and_nothing_else() {
     let fault = write_npz(Path::new("/dev/full"), &decode_arrays()).unwrap_err();
     assert_eq!(fault.code.0, 509);
     assert!(fault.notes.concat().contains("No space left"), "{fault:?}");
-    let output = Command::new(env!("CARGO_BIN_EXE_wsp"))
+    let output = Command::new(crate::command::program())
         .current_dir(root())
         .args(["run", "examples/row_softmax.pto", "--generate", "rows=3,cols=5", "--outputs", "/dev/full"])
         .output()
@@ -373,7 +373,7 @@ fn outputs_never_replace_the_inputs_they_come_from() {
     wsp_cli::files::write_npz(&path, &decode_arrays()).unwrap();
     let before = std::fs::read(&path).unwrap();
     let file = path.to_str().unwrap();
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_wsp"))
+    let output = std::process::Command::new(crate::command::program())
         .current_dir(root())
         .args(["run", "examples/decode_attention.pto", "--inputs", file, "--outputs", file])
         .output()
@@ -391,7 +391,7 @@ fn a_misspelt_entry_of_an_archive_is_named() {
     let indptr = arrays.remove("kv.indptr").unwrap();
     arrays.insert("kv.indpr".to_owned(), indptr);
     wsp_cli::files::write_npz(&path, &arrays).unwrap();
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_wsp"))
+    let output = std::process::Command::new(crate::command::program())
         .current_dir(root())
         .args(["run", "examples/decode_attention.pto", "--inputs", path.to_str().unwrap()])
         .output()

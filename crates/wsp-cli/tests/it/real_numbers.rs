@@ -342,7 +342,7 @@ fn sizes_that_do_not_fit_are_refused_with_what_to_type() {
 #[test]
 fn plain_runs_of_the_examples_check_themselves() {
     for example in [LLAMA, MOE, PREFILL, INDEXER] {
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_wsp"))
+        let output = std::process::Command::new(crate::command::program())
             .current_dir(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples"))
             .args(["run", example])
             .output()

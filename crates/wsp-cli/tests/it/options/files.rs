@@ -250,7 +250,7 @@ impl Files {
 
     pub(super) fn run(&self, folder: &str, args: &[&str]) -> Ran {
         let folder = self.0.path().join(folder);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
+        let mut command = Command::new(crate::command::program());
         let output = command.current_dir(&folder).env("NO_COLOR", "1").args(args).output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ran {

@@ -227,7 +227,7 @@ fn write_inputs(folder: &Path) {
 }
 
 fn wsp(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_wsp")).env("NO_COLOR", "1").args(args).output().unwrap()
+    Command::new(crate::command::program()).env("NO_COLOR", "1").args(args).output().unwrap()
 }
 
 /// What became of a mutation.

@@ -1,0 +1,68 @@
+//! The development profile of the workspace's crates, beside crates of others as the release profile has them.
+
+use crate::project::Project;
+use anyhow::{Context, Result};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// What the development profile of cargo says of a crate, where the project's says nothing.
+const DEVELOPMENT: [(&str, &str); 5] = [
+    ("opt-level", "0"),
+    ("codegen-units", "16"),
+    ("debug-assertions", "true"),
+    ("overflow-checks", "true"),
+    ("strip", "false"),
+];
+
+/// Writes a configuration of cargo with which the release profile compiles crates of the workspace as the development profile does.
+pub(super) fn write(project: &Project) -> Result<PathBuf> {
+    let manifest = project.root().join("Cargo.toml");
+    let manifest = std::fs::read_to_string(manifest).context("Cargo.toml cannot be read")?;
+    let names = project.crates()?.into_iter().map(|(name, _)| name);
+    let path = project.target().join("tests.toml");
+    std::fs::create_dir_all(project.target())
+        .and_then(|()| std::fs::write(&path, text(&manifest, names)))
+        .with_context(|| format!("{} cannot be written", path.display()))?;
+    Ok(path)
+}
+
+/// The configuration for crates of these names.
+fn text(manifest: &str, names: impl Iterator<Item = String>) -> String {
+    let mut text = String::new();
+    for name in names {
+        let own = of_crate(manifest, &name);
+        let value = |key: &str| own.iter().find(|(own, _)| *own == key).map(|(_, value)| *value);
+        let _ = writeln!(text, "[profile.release.package.{name}]");
+        for (key, usual) in DEVELOPMENT {
+            let _ = writeln!(text, "{key} = {}", value(key).unwrap_or(usual));
+        }
+    }
+    text
+}
+
+/// Keys and values of `[profile.dev.package.NAME]`.
+fn of_crate<'m>(manifest: &'m str, name: &str) -> Vec<(&'m str, &'m str)> {
+    let header = format!("[profile.dev.package.{name}]");
+    let section = manifest.lines().skip_while(|line| *line != header).skip(1);
+    section.take_while(|line| !line.starts_with('[')).filter_map(|line| line.split_once(" = ")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crates_are_compiled_as_the_development_profile_says() {
+        let manifest = "[profile.dev.package.a]\nopt-level = 1\n# Why.\ndebug-assertions = false\n\n\
+                        [profile.release.package.b]\nopt-level = \"z\"\n";
+        let of = |name: &str| text(manifest, [name.to_owned()].into_iter());
+        let wanted = |level: u8, assertions: bool| {
+            format!(
+                "opt-level = {level}\ncodegen-units = 16\ndebug-assertions = {assertions}\noverflow-checks = true\n\
+                 strip = false\n"
+            )
+        };
+        assert_eq!(of("a"), format!("[profile.release.package.a]\n{}", wanted(1, false)));
+        assert_eq!(of("b"), format!("[profile.release.package.b]\n{}", wanted(0, true)));
+    }
+}
