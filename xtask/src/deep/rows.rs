@@ -38,6 +38,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(u32::MAX),
     },
     Row {
+        name: "kernels of all instruction sets, with the assertions of wsp-simd",
+        cargo: &["--package", "wsp-kernel", "--package", "wsp-simd", "--lib", "--tests"],
+        cases: None,
+    },
+    Row {
         name: "parser and reader of traces, optimised",
         cargo: &["--package", "wsp-lang", "--package", "wsp-trace", "--lib", "--tests"],
         cases: None,
