@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 /// The repository.
 pub(crate) fn root() -> PathBuf {
@@ -9,8 +10,11 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// The program that is tested: the one that `WSP_PROGRAM` names, such as what users build, or else the one that was compiled with the tests.
-pub(crate) fn program() -> PathBuf {
-    std::env::var_os("WSP_PROGRAM").map_or_else(|| env!("CARGO_BIN_EXE_wsp").into(), PathBuf::from)
+pub(crate) fn program() -> &'static str {
+    static PROGRAM: LazyLock<String> = LazyLock::new(|| {
+        std::env::var("WSP_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_wsp").to_owned())
+    });
+    &PROGRAM
 }
 
 /// `wsp` with these arguments, without colours.
