@@ -84,3 +84,46 @@ fn no_integers(name: &str, found: DType, want: DType) -> Diagnostic {
         .help(format!("save `{name}` as {want}"))
         .python(format!("give a list of integers, or `{name}.astype(\"{want}\")`"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::Metadata;
+
+    /// The elements of an array as a type, or what is reported.
+    fn given(array: &Array, want: DType) -> Result<IntArray, String> {
+        let all = Metadata::new().with_array("x", array);
+        let fact = all.get("x").expect("it was given");
+        to_declared("x", fact, want).map_err(|fault| format!("{} {:?}", fault.message, fault.help))
+    }
+
+    #[test]
+    fn integers_outside_of_the_declared_type_are_refused_with_its_range() {
+        for (want, low, high) in
+            [(DType::I8, -128, 127), (DType::U8, 0, 255), (DType::I16, -32768, 32767), (DType::U16, 0, 65535)]
+        {
+            let ends = Array::of(&[2], &[low, high]).expect("two numbers");
+            assert!(given(&ends, want).is_ok(), "{want}");
+            for outside in [low - 1, high + 1] {
+                let array = Array::of(&[3], &[low, high, outside]).expect("three numbers");
+                let fault = given(&array, want).expect_err("it does not fit");
+                assert!(fault.contains(&format!("`x[2]` is {outside}")), "{fault}");
+                assert!(fault.contains(&format!("from {low} to {high}")), "{fault}");
+            }
+        }
+    }
+
+    #[test]
+    fn truth_values_are_0_or_1_whatever_their_bytes_are() {
+        let mut array = Array::zeros(DType::Bool, &[4]).expect("four bytes");
+        array.bytes_mut().copy_from_slice(&[0, 1, 2, 255]);
+        for want in [DType::Bool, DType::U8, DType::I64] {
+            let values: Vec<i64> = match given(&array, want).expect("truth values fit everywhere") {
+                IntArray::U32(all) => all.iter().map(|n| i64::from(*n)).collect(),
+                IntArray::I64(all) => all.to_vec(),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(values, [0, 1, 1, 1], "{want}");
+        }
+    }
+}
