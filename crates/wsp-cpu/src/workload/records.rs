@@ -67,6 +67,11 @@ const NEW: usize = 8;
 /// Chunks of records, each twice as large as the one before: enough for all numbers of 32 bits.
 const CHUNKS: usize = 30;
 
+/// Bytes of records that are kept from run to run, about 32,000 of them: a run that had more in flight makes the others anew.
+const MOST_BYTES: usize = 16 << 20;
+/// The chunks that are that large, together.
+const KEPT: usize = (MOST_BYTES / size_of::<Mutex<Record>>() / NEW + 1).ilog2() as usize;
+
 /// Records by number. The number of a task that has run is used again, so that memory follows the tasks in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
@@ -92,8 +97,9 @@ impl Records {
         self.chunks[0].get().is_none()
     }
 
-    /// Gives all numbers out anew, with the records that there are. No thread may have any still.
+    /// Gives all numbers out anew, with the first records that there are. No thread may have any still.
     pub(crate) fn start_again(&mut self) {
+        self.chunks[KEPT..].iter_mut().for_each(|chunk| drop(chunk.take()));
         *self.free.get_mut().unwrap_or_else(PoisonError::into_inner) = Free::default();
     }
 
@@ -195,5 +201,24 @@ mod tests {
             all[..50].iter().for_each(|number| records.release(&mut Numbers::default(), *number));
             records.start_again();
         }
+    }
+
+    #[test]
+    fn a_run_leaves_16_mib_of_records_at_most() {
+        let mut records = Records::default();
+        let mut mine = Numbers::default();
+        let many = 100_000;
+        for number in 0..many {
+            records.put(&mut mine, task(0, &[i64::from(number)]).arguments());
+        }
+        records.start_again();
+        let kept: usize = records.chunks.iter().filter_map(|chunk| Some(chunk.get()?.len())).sum();
+        let bytes = kept * size_of::<Mutex<Record>>();
+        assert!((MOST_BYTES / 4..=MOST_BYTES).contains(&bytes), "{bytes} bytes of {kept} records");
+        let mut mine = Numbers::default();
+        let all: Vec<u32> =
+            (0..many).map(|i| records.put(&mut mine, task(1, &[i64::from(i)]).arguments())).collect();
+        assert_eq!(all, (0..many as u32).collect::<Vec<u32>>());
+        assert_eq!(*records.record(99_999), task(1, &[99_999]));
     }
 }
