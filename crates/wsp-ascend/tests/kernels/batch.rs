@@ -121,7 +121,7 @@ impl Batch {
         }
         text += "struct Blank { void* at; template <typename T> operator T*() const { return static_cast<T*>(at); } };\n\
                  static pto::host::Tensors all;\n\
-                 static Blank blank() { return {all.blank(\"exchange\", 1 << 20)}; }\n\
+                 [[maybe_unused]] static Blank blank() { return {all.blank(\"exchange\", 1 << 20)}; }\n\
                  static void run(int number, std::string (*body)(float*, float*)) {\n\
                  float* x = static_cast<float*>(all.read(\"x.bin\"));\n\
                  float* y = static_cast<float*>(all.read(\"zeros.bin\"));\n\

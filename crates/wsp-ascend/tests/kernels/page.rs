@@ -58,7 +58,9 @@ const TAIL: &str = "
 ## What is missing
 
 * Paged caches, tensors with rows of different lengths, and arithmetic on integer tiles are not emitted yet (WSP1721).
-* A number that one task finds (an element of a tensor, the maximum of a tile) is not handed to another: WSP1722.
+* A number that one task finds (an element of a tensor, the maximum of a tile) is not handed to another (`sparse_fa_entry` of the DeepSeek indexer): WSP1722.
+* Tiles that do not fit UB, with scratch for conversions and lists of largest values, are not made smaller (`mla_prolog_entry`,
+  `lightning_indexer_entry`, `index_64k`, `index_128k`, `attend_prefix`): WSP1705.
 * All platforms split kernels in the same way. a5 could move tiles between its cores without global memory.
 * Tasks of a kernel are many where it has a loop over products and vector operations: each round has at least one of each kind.
 * A tensor without an element type is refused: write `Tensor<float>`.

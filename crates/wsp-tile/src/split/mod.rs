@@ -3,15 +3,18 @@
 //! Scalars that instructions do not decide are computed by what runs the tasks, which hands their values over. A tile that one task
 //! writes and another needs lies in a tensor between them.
 
+mod variables;
+
 use crate::place::live::exposed;
 use crate::{
-    Buffer, BufferId, Extent, Head, Instruction, Loop, Memories, MemoryId, Node, Op, Side, Tile, TileProgram,
+    Buffer, BufferId, Extent, Instruction, Loop, Memories, MemoryId, Node, Op, Side, Tile, TileProgram,
     Touched,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use variables::{assigned, count, decided, head, inputs, locals, reads};
 use wsp_core::{LocalId, TensorId};
 use wsp_diag::{Code, Diagnostic, Span};
-use wsp_ir::{BinOp, Expr, ExprKind, Part, Place, ScalarTy, TileOp};
+use wsp_ir::{BinOp, Expr, Place, ScalarTy, TileOp};
 
 /// Instructions of one kind of core, as a program of their own.
 #[derive(Clone, PartialEq, Debug)]
@@ -245,8 +248,8 @@ impl Cut<'_> {
             Node::Set { .. } | Node::Name { .. } => Some(node.clone()),
             Node::If { cond, then, otherwise } => {
                 let (then, otherwise) = (block(then), block(otherwise));
-                let some = !(then.is_empty() && otherwise.is_empty()) && !decides(cond);
-                some.then(|| Node::If { cond: cond.clone(), then, otherwise })
+                let empty = then.is_empty() && otherwise.is_empty();
+                (!empty && !decides(cond)).then(|| Node::If { cond: cond.clone(), then, otherwise })
             }
             Node::Loop(inner) => {
                 let mut known = true;
@@ -366,147 +369,4 @@ fn each_instruction<'a>(nodes: &'a [Node], f: &mut dyn FnMut(&'a Instruction)) {
         }
         node.blocks().for_each(|block| each_instruction(block, f));
     }
-}
-
-/// Variables of an expression.
-fn locals(e: &Expr, f: &mut dyn FnMut(LocalId)) {
-    wsp_ir::walk::each_subexpr(e, &mut |e| {
-        if let ExprKind::Local(local) = e.kind {
-            f(local);
-        }
-    });
-}
-
-fn head(head: &Head, f: &mut dyn FnMut(&Expr)) {
-    match head {
-        Head::Counted { start, end, step, .. } => [start, end, step].into_iter().for_each(f),
-        Head::While { cond } => f(cond),
-    }
-}
-
-/// Variables that an instruction reads.
-fn read_by(instruction: &Instruction, f: &mut dyn FnMut(LocalId)) {
-    match &instruction.op {
-        Op::Tile(op) => op.each(&mut |part| match part {
-            Part::Number(e, ..) => locals(e, f),
-            Part::Place(place) => place.index.iter().for_each(|e| locals(e, f)),
-            Part::Tile(..) | Part::Tensor(..) => {}
-        }),
-        Op::LoadScalar { index, .. } => index.iter().for_each(|e| locals(e, f)),
-        Op::StoreScalar { index, value, .. } => {
-            index.iter().for_each(|e| locals(e, f));
-            locals(value, f);
-        }
-        Op::Move { .. } | Op::Reduce { .. } => {}
-    }
-    let mut extents = Vec::new();
-    instruction.op.tiles(&mut |tile, _| extents.extend([tile.rows, tile.cols].map(Extent::local)));
-    extents.into_iter().flatten().for_each(f);
-}
-
-/// Variables that nodes give a value.
-fn assigned(nodes: &[Node], f: &mut dyn FnMut(LocalId)) {
-    for node in nodes {
-        match node {
-            Node::Set { local, .. } => f(*local),
-            Node::Run(Instruction {
-                op: Op::Reduce { local, .. } | Op::LoadScalar { local, .. }, ..
-            }) => f(*local),
-            Node::Loop(Loop { head: Head::Counted { var, .. }, .. }) => f(*var),
-            _ => {}
-        }
-        node.blocks().for_each(|block| assigned(block, f));
-    }
-}
-
-/// How often variables are read and written.
-fn count(nodes: &[Node]) -> BTreeMap<LocalId, u32> {
-    let mut found = BTreeMap::new();
-    let mut one = |local: LocalId| *found.entry(local).or_default() += 1;
-    assigned(nodes, &mut one);
-    reads(nodes, &mut one);
-    found
-}
-
-fn reads(nodes: &[Node], f: &mut dyn FnMut(LocalId)) {
-    for node in nodes {
-        match node {
-            Node::Set { value, .. } => locals(value, f),
-            Node::If { cond, .. } => locals(cond, f),
-            Node::Loop(inner) => head(&inner.head, &mut |e| locals(e, f)),
-            Node::Run(instruction) => read_by(instruction, f),
-            Node::Name { .. } | Node::Sync(_) => {}
-        }
-        node.blocks().for_each(|block| reads(block, f));
-    }
-}
-
-/// Variables that instructions decide on: they give them their value, or a value of which it is made, or the condition under which they get it.
-fn decided(program: &TileProgram) -> BTreeSet<LocalId> {
-    fn walk(nodes: &[Node], under: bool, found: &mut BTreeSet<LocalId>) {
-        for node in nodes {
-            let mut depends = under;
-            let mut look = |e: &Expr| locals(e, &mut |local| depends |= found.contains(&local));
-            match node {
-                Node::Set { value, .. } => look(value),
-                Node::If { cond, .. } => look(cond),
-                Node::Loop(inner) => head(&inner.head, &mut look),
-                Node::Run(_) => depends = true,
-                Node::Name { .. } | Node::Sync(_) => {}
-            }
-            if depends {
-                assigned(std::slice::from_ref(node), &mut |local| {
-                    found.insert(local);
-                });
-            }
-            node.blocks().for_each(|block| walk(block, depends, found));
-        }
-    }
-    let mut found = BTreeSet::new();
-    loop {
-        let before = found.len();
-        walk(&program.body, false, &mut found);
-        if found.len() == before {
-            return found;
-        }
-    }
-}
-
-/// Variables that are read before they surely get a value.
-fn inputs(nodes: &[Node]) -> Vec<LocalId> {
-    fn walk(nodes: &[Node], set: &mut BTreeSet<LocalId>, found: &mut BTreeSet<LocalId>) {
-        for node in nodes {
-            let own: Vec<LocalId> = {
-                let mut own = Vec::new();
-                let mut read = |local: LocalId| own.push(local);
-                match node {
-                    Node::Set { value, .. } => locals(value, &mut read),
-                    Node::If { cond, .. } => locals(cond, &mut read),
-                    Node::Loop(inner) => head(&inner.head, &mut |e| locals(e, &mut read)),
-                    Node::Run(instruction) => read_by(instruction, &mut read),
-                    Node::Name { .. } | Node::Sync(_) => {}
-                }
-                own
-            };
-            let own_var = match node {
-                Node::Loop(Loop { head: Head::Counted { var, .. }, .. }) => Some(*var),
-                _ => None,
-            };
-            found.extend(own.into_iter().filter(|local| !set.contains(local)));
-            for block in node.blocks() {
-                let mut inner = set.clone();
-                inner.extend(own_var);
-                walk(block, &mut inner, found);
-            }
-            match node {
-                Node::Set { .. } | Node::Run(_) => assigned(std::slice::from_ref(node), &mut |local| {
-                    set.insert(local);
-                }),
-                _ => {}
-            }
-        }
-    }
-    let (mut set, mut found) = (BTreeSet::new(), BTreeSet::new());
-    walk(nodes, &mut set, &mut found);
-    found.into_iter().collect()
 }
