@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{DType, LocalId, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
-    Block, Const, Dim, Elem, Expr, ExprKind, Function, LocalTy, Module, Part, Place, Stmt,
-    StmtKind, Storage, Tensor, TileOp, TileRole, TileTy, Verified, into_verified, walk,
+    Block, Const, Dim, Elem, Expr, ExprKind, Function, LocalTy, Module, Part, Place, Stmt, StmtKind, Storage,
+    Tensor, TileOp, TileRole, TileTy, Verified, into_verified, walk,
 };
 
 /// A function whose tiles belong to one kind of core each, and the module with the tensors that it exchanges them through.

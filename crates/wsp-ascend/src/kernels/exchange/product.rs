@@ -144,7 +144,8 @@ impl Pass {
     /// The statements of a product; none where it stays as it is.
     pub(super) fn product(&mut self, of: &Product, span: Span) -> Option<Block> {
         let loaded = |tile: LocalId| self.loads.contains_key(&tile);
-        if !self.mixed && !(loaded(of.a) && loaded(of.b)) {
+        let both_loaded = loaded(of.a) && loaded(of.b);
+        if !self.mixed && !both_loaded {
             return None;
         }
         let elem = self.elem(of.a, of.b)?;
