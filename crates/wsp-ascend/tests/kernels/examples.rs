@@ -27,7 +27,6 @@ fn read(path: &Path) -> Result<String, Diagnostic> {
     text.map_err(|error| Diagnostic::error(wsp_diag::Code(1), format!("{}: {error}", path.display())))
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test reads the examples")]
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
