@@ -7,9 +7,10 @@ wsp_diag::codes! {
     pub(crate) NOT_EMITTED = 1721, "not emitted yet",
         "The platform could do this, but no C++ is written for it yet: the page on Ascend kernels lists what is.\n\
          Use other operations that give the same, or run the program on `cpu_sim`.";
-    pub(crate) SEVERAL_TASKS = 1722, "a kernel has a part for cube cores and one for vector cores",
-        "Matrix products run on cube cores, everything else on vector cores, which on 910B and 910C share no memory but global memory. A kernel is\n\
-         emitted for one kind of core. Write two kernels, and let the first store what the second loads.";
+    pub(crate) SEVERAL_TASKS = 1722, "a kernel cannot be split into tasks for cube and vector cores",
+        "Matrix products run on cube cores, everything else on vector cores, which share no memory but global memory. A kernel that needs both\n\
+         becomes several tasks. A number that one of them finds, an element of a tensor or the maximum of a tile, cannot be handed to\n\
+         another: keep it in a tile. What a cube core accumulates over several tasks is added in a tile of the vector core.";
     pub(crate) NOT_SET = 1723, "what the text of a kernel depends on is not set",
         "The text of a kernel depends on sizes of tiles, and on element types of tensors. Set the parameter that a size follows from with\n\
          `--set NAME=VALUE`; declare the element type of a tensor, `Tensor<float> x`. Names of `--set` are those of parameters.";

@@ -41,12 +41,16 @@ pub(crate) fn emit(source: &KernelsSource) -> Result<Emitted, Diagnostics> {
         }
         match emit_kernel(&module, kernel, known, chip) {
             Ok(made) => {
-                let path = PathBuf::from(format!("{}.cpp", made.name));
-                if emitted.package.files.iter().any(|(other, _)| *other == path) {
-                    found.push(same_file(&module, kernel, &path));
-                    continue;
+                let whole = if made.tasks.is_empty() { "cpp" } else { "hpp" };
+                let tasks = made.tasks.into_iter().map(|task| (task.name, "cpp", task.text));
+                for (name, kind, text) in [(made.name, whole, made.text)].into_iter().chain(tasks) {
+                    let path = PathBuf::from(format!("{name}.{kind}"));
+                    if emitted.package.files.iter().any(|(other, _)| *other == path) {
+                        found.push(same_file(&module, kernel, &path));
+                        break;
+                    }
+                    emitted.package.files.push((path, text.into_bytes()));
                 }
-                emitted.package.files.push((path, made.text.into_bytes()));
                 emitted.notes.extend(made.notes);
             }
             Err(faults) => found.extend(faults),

@@ -1,12 +1,14 @@
 //! Kernels for the cores of Ascend accelerators: tile programs as C++ against the instruction library of the platform.
 //!
 //! 1. [`wsp_tile::specialise`] and [`wsp_tile::legalise`] make a tile program for the [`memories`] of the platform.
+//!    `exchange` makes products that fit before, and `tasks` a task of each part for one kind of core after.
 //! 2. `rewrite` brings transfers and fills into the forms that the cores have.
 //! 3. `scratch` gives each instruction the buffers that its calls need; `table` says which calls those are.
 //! 4. [`wsp_tile::place()`], [`wsp_tile::order()`] and [`wsp_tile::check()`] give addresses and events, and show that nothing is missing.
 //! 5. `print` and `skeleton` write the text.
 
 pub(crate) mod codes;
+mod exchange;
 pub(crate) mod files;
 mod memories;
 mod ops;
@@ -15,16 +17,18 @@ mod recipe;
 mod rewrite;
 mod scalars;
 mod scratch;
+mod sides;
 mod skeleton;
 mod table;
+mod tasks;
 mod view;
 
-use scalars::Scalars;
+use scalars::{Arguments, Number, Scalars};
 use std::collections::BTreeSet;
 use wsp_core::tg::Platform;
-use wsp_core::{FuncId, TensorId};
+use wsp_core::{FuncId, LocalId, TensorId};
 use wsp_diag::Diagnostic;
-use wsp_ir::{Elem, ExprKind, Function, StmtKind, TileOp, TileRole, Verified, walk};
+use wsp_ir::{Elem, ExprKind, Function, StmtKind, Verified, walk};
 use wsp_tile::{Known, Memories, PingPong, TileProgram};
 
 pub use memories::memories;
@@ -70,15 +74,18 @@ impl Chip {
 pub struct KernelSource {
     /// Its name, as an identifier.
     pub name: String,
-    /// The file. `NAME_body` in namespace `NAME_kernel` takes pointers to tensors, then numbers; `kernel_entry` takes the arguments of a
-    /// task.
+    /// The file. Of a kernel for one kind of core, `NAME_body` in namespace `NAME_kernel` takes pointers to tensors, then numbers;
+    /// `kernel_entry` takes the arguments of a task. Of a kernel with [`tasks`](Self::tasks), `NAME_tasks` takes the same after what
+    /// runs a task: an object with a function of the name of each.
     pub text: String,
-    /// What `NAME_body` takes, in order.
+    /// What `NAME_body` takes, in order, or `NAME_tasks` after its first argument.
     pub arguments: Vec<String>,
-    /// The tile program that it is the text of.
+    /// The tile program that it is the text of. That of a kernel with tasks has no addresses.
     pub program: TileProgram,
     /// Barriers in place of events.
     pub notes: Vec<Diagnostic>,
+    /// The tasks of a kernel that needs both kinds of cores, each for one of them.
+    pub tasks: Vec<KernelSource>,
 }
 
 /// A kernel of a module for a platform.
@@ -92,24 +99,57 @@ pub fn emit_kernel(
     chip: Chip,
 ) -> Result<KernelSource, Vec<Diagnostic>> {
     let function = wsp_tile::specialise(module, kernel, known)?;
-    one_kind_of_core(&function)?;
     known_elements(module, &function, known)?;
-    let memories = memories(chip);
-    let mut program = wsp_tile::legalise(module, &function, known, &memories)?;
+    let exchanged = exchange::exchange(module, &function, chip)?;
+    let (module, function) = match &exchanged {
+        Some(made) => (&made.module, &made.function),
+        None => (module, &function),
+    };
+    let legal = wsp_tile::legalise_filled(module, function, known, &memories(chip))?;
+    let sides = sides::of_function(function);
+    if sides.cube && sides.vector {
+        return tasks::emit(module, function, known, chip, &legal);
+    }
+    let source = Source { module, function, known, chip, whole: &legal.program };
+    one_core(&source, legal.program.clone(), &[]).map(|(made, _)| made)
+}
+
+/// What the text of a program depends on.
+struct Source<'a> {
+    module: &'a Verified,
+    function: &'a Function,
+    known: Known<'a>,
+    chip: Chip,
+    /// The program of the whole kernel.
+    whole: &'a TileProgram,
+}
+
+/// The text of a program for one kind of core, which is given the values of some variables, and what it takes.
+fn one_core(
+    of: &Source<'_>,
+    mut program: TileProgram,
+    inputs: &[LocalId],
+) -> Result<(KernelSource, Arguments), Vec<Diagnostic>> {
+    let memories = memories(of.chip);
     let locals = program.locals.clone();
-    let scalars = Scalars::new(module, &function, known, &locals);
-    rewrite::rewrite(&mut program, &scalars, chip)?;
-    name_arrays(&program, &scalars);
-    scratch::add_scratch(&mut program, &scalars, chip)?;
+    let scalars = Scalars::new(of.module, of.function, of.known, &locals);
+    inputs.iter().for_each(|local| {
+        scalars.number(Number::Local(*local));
+    });
+    rewrite::rewrite(&mut program, &scalars, of.chip)?;
+    name_arrays(of.whole, &scalars);
+    scratch::add_scratch(&mut program, &scalars, of.chip)?;
     let (program, notes) = ordered(program, &memories)?;
-    let body = print::body(&program, &scalars, chip, &memories);
+    let body = print::body(&program, &scalars, of.chip, &memories);
     let lacking = scalars.finish();
     if !lacking.is_empty() {
         return Err(lacking);
     }
     let name = scalars::identifier(&program.name);
-    let text = skeleton::file(&name, chip.name(), &body, &scalars, function.span)?;
-    Ok(KernelSource { name, text, arguments: scalars.argument_names(), program, notes })
+    let text = skeleton::file(&name, of.chip.name(), &body, &scalars, of.function.span)?;
+    let arguments = scalars.argument_names();
+    let takes = scalars.arguments.borrow().clone();
+    Ok((KernelSource { name, text, arguments, program, notes, tasks: Vec::new() }, takes))
 }
 
 /// Addresses and events.
@@ -163,37 +203,4 @@ fn known_elements(module: &Verified, function: &Function, known: Known<'_>) -> R
             .help(format!("declare their type in the host entry: `Tensor<float> {}`", tensor.name))
     };
     if unknown.is_empty() { Ok(()) } else { Err(unknown.iter().map(one).collect()) }
-}
-
-/// A kernel runs on a cube core or on a vector core.
-fn one_kind_of_core(function: &Function) -> Result<(), Vec<Diagnostic>> {
-    let role = |tile: &wsp_core::LocalId| match &function.local(*tile).ty {
-        wsp_ir::LocalTy::Tile(ty) => Some(ty.role),
-        _ => None,
-    };
-    let (mut cube, mut vector) = (None, None);
-    walk::stmts(&function.body, &mut |stmt| {
-        let StmtKind::Tile(op) = &stmt.kind else { return };
-        let of_vector = match op {
-            TileOp::MatMul { .. } => {
-                cube = cube.or(Some(stmt.span));
-                false
-            }
-            TileOp::Load { dst: tile, .. }
-            | TileOp::Store { src: tile, .. }
-            | TileOp::Fill { dst: tile, .. } => role(tile) == Some(TileRole::Vec),
-            _ => true,
-        };
-        if of_vector {
-            vector = vector.or(Some(stmt.span));
-        }
-    });
-    let (Some(cube), Some(vector)) = (cube, vector) else { return Ok(()) };
-    let message = format!("`{}` has a matrix product, and a part for vector cores", function.name);
-    Err(vec![
-        Diagnostic::error(codes::SEVERAL_TASKS, message)
-            .at(cube, "this runs on a cube core")
-            .label(vector, "this runs on a vector core")
-            .help("write two kernels, the first of which stores what the second loads"),
-    ])
 }

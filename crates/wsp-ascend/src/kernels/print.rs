@@ -10,6 +10,7 @@ use super::view::{Slot, View};
 use crate::writer::Writer;
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_ir::{Const, Expr, ExprKind, LocalTy, ScalarTy};
+use wsp_tile::Step as TaskStep;
 use wsp_tile::{
     BufferId, Event, EventId, Head, Instruction, Loop, LoopId, Memories, Node, Op, Sync, TileProgram, UnitId,
 };
@@ -25,6 +26,25 @@ pub(super) fn body(program: &TileProgram, scalars: &Scalars<'_>, chip: Chip, mem
     printer.out.open("{");
     printer.variables();
     printer.block(&program.body);
+    printer.out.close("}");
+    printer.out.finish()
+}
+
+/// The statements of what runs the tasks of a program, each of which is a call.
+pub(super) fn steps_of_tasks(
+    program: &TileProgram,
+    steps: &[TaskStep],
+    calls: &[String],
+    scalars: &Scalars<'_>,
+    (chip, memories): (Chip, &Memories),
+) -> String {
+    let turned = Turned::default();
+    let rounds = BTreeSet::new();
+    let mut printer =
+        Printer { program, scalars, chip, memories, turned: &turned, rounds, out: Writer::default() };
+    printer.out.open("{");
+    printer.variables();
+    printer.tasks(steps, calls);
     printer.out.close("}");
     printer.out.finish()
 }
@@ -60,7 +80,8 @@ impl Printer<'_> {
     fn variables(&mut self) {
         let mut set = BTreeSet::new();
         assigned(&self.program.body, &mut set);
-        for id in set {
+        let given = self.scalars.given();
+        for id in set.into_iter().filter(|id| !given.contains(id)) {
             let LocalTy::Scalar(ty) = self.program.locals[id.index()].ty else { continue };
             let zero = match ty {
                 ScalarTy::Bool => Const::Bool(false),
@@ -94,14 +115,35 @@ impl Printer<'_> {
                 }
                 self.out.close("}");
             }
-            Node::Loop(inner) => self.rounds_of(inner),
+            Node::Loop(inner) => self.rounds_of(inner, &mut |printer| printer.block(&inner.body)),
             Node::Run(instruction) => self.instruction(instruction),
             Node::Sync(sync) => self.sync(*sync),
         }
     }
 
+    fn tasks(&mut self, steps: &[TaskStep], calls: &[String]) {
+        for step in steps {
+            match step {
+                TaskStep::Task(number) => self.out.line(&calls[*number]),
+                TaskStep::Scalars(node) => self.node(node),
+                TaskStep::If { cond, then, otherwise } => {
+                    self.out.open(format!("if ({}) {{", self.scalars.expr(cond)));
+                    self.tasks(then, calls);
+                    if !otherwise.is_empty() {
+                        self.out.turn("} else {");
+                        self.tasks(otherwise, calls);
+                    }
+                    self.out.close("}");
+                }
+                TaskStep::Loop(inner, body) => {
+                    self.rounds_of(inner, &mut |printer| printer.tasks(body, calls));
+                }
+            }
+        }
+    }
+
     /// A loop. Names of variables end with their number, so none is that of a counter of rounds.
-    fn rounds_of(&mut self, inner: &Loop) {
+    fn rounds_of(&mut self, inner: &Loop, body: &mut dyn FnMut(&mut Self)) {
         let round = self.rounds.contains(&inner.id).then(|| format!("loop{}_round", inner.id.0));
         self.out.open("{");
         if let Some(round) = &round {
@@ -121,14 +163,14 @@ impl Printer<'_> {
                 self.out.line(format!("const {c_type} {step_name} = {step};"));
                 // The last step may pass the largest number of the type.
                 self.out.open(format!("for ({name} = {start}; {name} < {end_name};) {{"));
-                self.block(&inner.body);
+                body(self);
                 self.count(round.as_deref());
                 self.out.line(format!("if ({moves}{end_name} - {name} <= {step_name}) {{ break; }}"));
                 self.out.line(format!("{name} += {step_name};"));
             }
             Head::While { cond } => {
                 self.out.open(format!("while ({}) {{", self.scalars.expr(cond)));
-                self.block(&inner.body);
+                body(self);
                 self.count(round.as_deref());
             }
         }

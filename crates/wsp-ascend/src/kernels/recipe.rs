@@ -10,6 +10,12 @@ use super::view::{CElem, Layout, Slot, Valid, View, in_ub, padded};
 use std::collections::BTreeMap;
 use wsp_tile::{BufferId, Tile, TileProgram};
 
+/// Bytes of scratch of a reduction of rows, above which it goes by some rows at a time.
+const MOST_SCRATCH: u32 = 32 * 1024;
+
+/// Rows of the blocks of 32 bytes of a column of `float`.
+const ROWS_OF_COLUMN: u32 = 8;
+
 /// Why there are no calls for an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Lack {
@@ -309,9 +315,30 @@ impl<'a> Recipe<'a> {
             let shape = &mut self.scratch[at as usize];
             shape.rows = shape.rows.max(view.rows);
         }
-        let tmp = self.scratch(src.elem, view.rows, view.cols);
-        let tmp = tmp.with_valid(view.valid[0].clone(), view.valid[1].clone());
-        self.call(name, [out(column), input(&view), out(&tmp)]);
+        let row_bytes = view.cols * view.elem.size();
+        if view.rows * row_bytes <= MOST_SCRATCH || !view.rows.is_multiple_of(ROWS_OF_COLUMN) {
+            let tmp = self.scratch(src.elem, view.rows, view.cols);
+            let tmp = tmp.with_valid(view.valid[0].clone(), view.valid[1].clone());
+            self.call(name, [out(column), input(&view), out(&tmp)]);
+            return;
+        }
+        // The scratch tile of the call has the rows of its source: some rows at a time take less.
+        let rows = (MOST_SCRATCH / row_bytes / ROWS_OF_COLUMN).max(1) * ROWS_OF_COLUMN;
+        let tmp = self.scratch(src.elem, rows, view.cols);
+        let parts = match &view.valid[0] {
+            Valid::Known(n) => format!("{}u", n.div_ceil(rows)),
+            Valid::Text(n) => format!("ceil_div({n}, {rows}u)"),
+        };
+        let valid = Valid::Text(format!("smaller({} - part * {rows}u, {rows}u)", view.valid[0].text()));
+        let part = |of: &View, bytes: u32| {
+            let offset = format!("part * {bytes}u");
+            let offset = of.offset.as_ref().map_or(offset.clone(), |before| format!("{before} + {offset}"));
+            View { rows, offset: Some(offset), ..of.with_valid(valid.clone(), of.valid[1].clone()) }
+        };
+        let (to, from) = (part(column, rows * column.elem.size()), part(&view, rows * row_bytes));
+        let tmp = tmp.with_valid(valid.clone(), view.valid[1].clone());
+        let name = name.to_owned();
+        self.looped("part", "0u", &parts, |r| r.call(name, [out(&to), input(&from), out(&tmp)]));
     }
 
     /// `name(dst, src, column)`: a value per row meets every element of the row.

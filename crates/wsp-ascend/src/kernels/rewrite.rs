@@ -148,11 +148,11 @@ fn between(
 
 /// A product of zeros: as many rows and columns as the accumulator, and the fewest terms.
 fn zero(program: &mut TileProgram, dst: Tile, span: Span, out: &mut Vec<Node>) {
-    let name = program.buffer(dst.buffer).name.clone();
+    // The operands have the room of the accumulator, whose valid part may be smaller.
+    let Buffer { name, rows: high, cols: wide, .. } = program.buffer(dst.buffer).clone();
     let [rows, cols] = [dst.rows, dst.cols];
     let terms = Extent::Known(FRACTAL);
-    let mut operand = |word: &str, rows: Extent, cols: Extent, memory: MemoryId| {
-        let dims = [rows.high(), cols.high()];
+    let mut operand = |word: &str, [rows, cols]: [Extent; 2], dims: [u32; 2], memory: MemoryId| {
         let [staged, used] = [(L1, "l1"), (memory, "l0")].map(|(memory, suffix)| {
             let name = format!("{name}_{word}_{suffix}");
             let buffer = add_buffer(program, &name, DType::F16, dims, memory, span);
@@ -163,8 +163,8 @@ fn zero(program: &mut TileProgram, dst: Tile, span: Span, out: &mut Vec<Node>) {
         out.push(step(Op::Move { dst: used, src: staged }, MTE1, span));
         used
     };
-    let a = operand("zero_rows", rows, terms, L0A);
-    let b = operand("zero_cols", terms, cols, L0B);
+    let a = operand("zero_rows", [rows, terms], [high, FRACTAL], L0A);
+    let b = operand("zero_cols", [terms, cols], [FRACTAL, wide], L0B);
     let product = TileOp::MatMul { dst, a, b, transpose_b: false, accumulate: false };
     out.push(step(Op::Tile(product), M, span));
 }

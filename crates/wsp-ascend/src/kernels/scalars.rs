@@ -20,10 +20,12 @@ pub(super) enum Number {
     Param(ParamId),
     /// How many elements an axis has.
     Extent(AxisId),
+    /// A variable of the kernel that a task is part of.
+    Local(LocalId),
 }
 
 /// What a kernel takes: found while it is printed.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Arguments {
     pub(super) tensors: BTreeSet<TensorId>,
     pub(super) numbers: BTreeSet<Number>,
@@ -145,6 +147,7 @@ impl<'a> Scalars<'a> {
             Number::Param(id) => {
                 format!("param_{}", identifier(self.module.params.get(id.index()).map_or("", |p| &p.name)))
             }
+            Number::Local(id) => self.local(id),
             Number::Extent(id) => {
                 format!(
                     "extent_{}",
@@ -158,8 +161,19 @@ impl<'a> Scalars<'a> {
     pub(super) fn type_of(&self, number: Number) -> ScalarTy {
         match number {
             Number::Field(_) | Number::Extent(_) => ScalarTy::U32,
+            Number::Local(id) => match self.locals.get(id.index()).map(|local| &local.ty) {
+                Some(LocalTy::Scalar(ty)) => *ty,
+                _ => ScalarTy::U32,
+            },
             Number::Param(id) => self.module.params.get(id.index()).map_or(ScalarTy::U32, |param| param.ty),
         }
+    }
+
+    /// Variables that a task is given.
+    pub(super) fn given(&self) -> BTreeSet<LocalId> {
+        let numbers = &self.arguments.borrow().numbers;
+        let local = |number: &Number| if let Number::Local(id) = number { Some(*id) } else { None };
+        numbers.iter().filter_map(local).collect()
     }
 
     /// The name of a tensor that the kernel takes, which it then does.

@@ -32,14 +32,30 @@ template <typename T, typename V> AICORE inline void set_element(__gm__ T* at, i
 #endif
 ";
 
-/// A file for a body.
-pub(super) fn file(
+/// Functions that what runs tasks uses; it is compiled without the instruction library.
+const HELPERS_OF_TASKS: &str = "\
+template <typename T> inline T smaller(T a, T b) { return a < b ? a : b; }
+template <typename T> inline T larger(T a, T b) { return a > b ? a : b; }
+template <typename T> inline T ceil_div(T a, T b) { return a / b + (a % b != 0 ? 1 : 0); }
+template <typename T> inline T element(const T* at, int64_t i) { return at[i]; }
+";
+
+/// What a function takes.
+struct Signature {
+    /// With types.
+    parameters: Vec<String>,
+    /// The same, out of the words of a task.
+    unpacked: Vec<String>,
+    names: Vec<String>,
+}
+
+/// What a function takes; `most` bounds the numbers of tensors and of numbers.
+fn signature(
     name: &str,
-    target: &str,
-    body: &str,
     scalars: &Scalars<'_>,
     span: Span,
-) -> Result<String, Vec<Diagnostic>> {
+    most: [usize; 2],
+) -> Result<Signature, Vec<Diagnostic>> {
     let (tensors, numbers) = {
         let arguments = scalars.arguments.borrow();
         let tensors: Vec<TensorId> = arguments.tensors.iter().copied().collect();
@@ -48,7 +64,7 @@ pub(super) fn file(
     };
     let mut found = Vec::new();
     for (have, (most, what)) in
-        [tensors.len(), numbers.len()].into_iter().zip(MOST.into_iter().zip(["tensors", "numbers"]))
+        [tensors.len(), numbers.len()].into_iter().zip(most.into_iter().zip(["tensors", "numbers"]))
     {
         if have > most {
             let message = format!("`{name}` takes {have} {what}; a task has room for {most}");
@@ -88,9 +104,49 @@ pub(super) fn file(
         let fault = Diagnostic::error(codes::NOT_EMITTED, message).at(span, "");
         found.push(fault.help("give them names that differ in more than underscores"));
     }
-    if !found.is_empty() {
-        return Err(found);
+    if found.is_empty() { Ok(Signature { parameters, unpacked, names }) } else { Err(found) }
+}
+
+/// A file for what runs the tasks of a kernel.
+pub(super) fn tasks_file(
+    name: &str,
+    target: &str,
+    body: &str,
+    scalars: &Scalars<'_>,
+    span: Span,
+) -> Result<String, Vec<Diagnostic>> {
+    let Signature { mut parameters, names, .. } = signature(name, scalars, span, [usize::MAX; 2])?;
+    parameters.insert(0, "Tasks& tasks".to_owned());
+    let mut out = Writer::default();
+    out.line(format!("// Tasks of kernel `{name}` for {target}, one after another: `tasks` has a function for each, which runs it."));
+    out.line("// Tensors are row-major, without gaps; those called `exchange` are of this task alone, and begin with any contents.");
+    out.line(format!("// Arguments after `tasks`, in their order: {}.", names.join(", ")));
+    for header in ["cstdint", "cstddef", "cmath", "limits"] {
+        out.line(format!("#include <{header}>"));
     }
+    out.line("");
+    out.line("#ifndef __gm__");
+    out.line("#define __gm__");
+    out.line("#endif");
+    out.line("");
+    out.line(format!("namespace {name}_kernel {{"));
+    HELPERS_OF_TASKS.lines().for_each(|line| out.line(line));
+    out.line("");
+    out.line(format!("template <typename Tasks> inline void {name}_tasks({})", parameters.join(", ")));
+    body.lines().for_each(|line| out.line(line));
+    out.line(format!("}}  // namespace {name}_kernel"));
+    Ok(out.finish())
+}
+
+/// A file for a body.
+pub(super) fn file(
+    name: &str,
+    target: &str,
+    body: &str,
+    scalars: &Scalars<'_>,
+    span: Span,
+) -> Result<String, Vec<Diagnostic>> {
+    let Signature { parameters, unpacked, names } = signature(name, scalars, span, MOST)?;
     let mut out = Writer::default();
     out.line(format!("// Kernel `{name}` for {target}. Tensors are row-major, without gaps."));
     out.line(format!(

@@ -41,12 +41,24 @@ impl Batch {
 
     /// Adds a kernel with the descriptors that it runs with.
     pub(crate) fn add(&mut self, name: &str, kernel: &Kernel, words: &[[u32; 4]], tolerance: Tolerance) {
+        self.add_as(name, kernel, kernel, words, tolerance);
+    }
+
+    /// Adds a kernel whose results are to be those of another.
+    pub(crate) fn add_as(
+        &mut self,
+        name: &str,
+        kernel: &Kernel,
+        plain: &Kernel,
+        words: &[[u32; 4]],
+        tolerance: Tolerance,
+    ) {
         let source = emitted(kernel, self.chip);
         let source =
             source.unwrap_or_else(|found| panic!("{name} on {}: {}", self.chip.name(), told(&found)));
         self.texts.push(source);
         for words in words {
-            let want = kernel.plain(*words);
+            let want = plain.plain(*words);
             let name = format!("{name} with {words:?}");
             self.runs.push(Run { name, kernel: self.texts.len() - 1, words: *words, want, tolerance });
         }
@@ -89,13 +101,31 @@ impl Batch {
              #include <pto/host-run.hpp>\n",
         );
         for (at, source) in self.texts.iter().enumerate() {
-            let _ = writeln!(text, "namespace case_{at} {{\n{}}}", source.text);
+            let _ = writeln!(text, "namespace case_{at} {{");
+            for task in &source.tasks {
+                text += &task.text;
+            }
+            let _ = writeln!(text, "{}", source.text);
+            if !source.tasks.is_empty() {
+                text += "struct Tasks {\nstd::string fault;\n";
+                for task in &source.tasks {
+                    let name = &task.name;
+                    let _ = writeln!(
+                        text,
+                        "template <typename... A> void {name}(A... a) {{ fault += pto::host::run([&] {{ {name}_kernel::{name}_body(a...); }}); }}"
+                    );
+                }
+                text += "};\n";
+            }
+            text += "}\n";
         }
-        text += "static void run(int number, void (*body)(float*, float*)) {\n\
-                 pto::host::Tensors all;\n\
+        text += "struct Blank { void* at; template <typename T> operator T*() const { return static_cast<T*>(at); } };\n\
+                 static pto::host::Tensors all;\n\
+                 [[maybe_unused]] static Blank blank() { return {all.blank(\"exchange\", 1 << 20)}; }\n\
+                 static void run(int number, std::string (*body)(float*, float*)) {\n\
                  float* x = static_cast<float*>(all.read(\"x.bin\"));\n\
                  float* y = static_cast<float*>(all.read(\"zeros.bin\"));\n\
-                 std::string fault = pto::host::run([&] { body(x, y); });\n\
+                 std::string fault = body(x, y);\n\
                  for (char& c : fault) { if (c == '\\n') { c = ' '; } }\n\
                  std::printf(\"%d %s\\n\", number, fault.c_str());\n\
                  all.write(y, \"y_\" + std::to_string(number) + \".bin\");\n\
@@ -104,11 +134,20 @@ impl Batch {
         for (at, run) in self.runs.iter().enumerate() {
             let arguments: Vec<String> =
                 self.texts[run.kernel].arguments.iter().map(|name| run.argument(name)).collect();
+            let source = &self.texts[run.kernel];
+            let space = format!("case_{}::k_kernel", run.kernel);
+            let body = if source.tasks.is_empty() {
+                format!("return pto::host::run([&] {{ {space}::k_body({}); }});", arguments.join(", "))
+            } else {
+                let arguments = [vec!["tasks".to_owned()], arguments].concat().join(", ");
+                format!(
+                    "case_{}::Tasks tasks; {space}::k_tasks({arguments}); return tasks.fault;",
+                    run.kernel
+                )
+            };
             let _ = writeln!(
                 text,
-                "run({at}, []([[maybe_unused]] float* x, [[maybe_unused]] float* y) {{ case_{}::k_kernel::k_body({}); }});",
-                run.kernel,
-                arguments.join(", ")
+                "run({at}, []([[maybe_unused]] float* x, [[maybe_unused]] float* y) -> std::string {{ {body} }});"
             );
         }
         text + "return 0;\n}\n"
@@ -120,6 +159,7 @@ impl Run {
         match name {
             "x_gm" => "x".to_owned(),
             "y_gm" => "y".to_owned(),
+            _ if name.starts_with("exchange_") || name.starts_with("slot_") => "blank()".to_owned(),
             _ => {
                 let word = ["desc_a", "desc_b", "desc_c", "desc_d"].iter().position(|known| *known == name);
                 format!("{}u", self.words[word.unwrap_or_else(|| panic!("an argument {name}"))])

@@ -9,6 +9,8 @@ mod batch;
 mod bench;
 #[path = "../../../wsp-tile/tests/it/calls.rs"]
 mod calls;
+mod examples;
+mod mixed;
 mod operations;
 mod page;
 #[path = "../toolchain/mod.rs"]

@@ -29,8 +29,22 @@ the kernel uses. The second line of each file lists them.
 * Integer arithmetic of scalars is that of C++: unlike a run on `cpu_sim`, no task stops where a number does not fit.
 * Arithmetic is in `float`. Tiles of `half` and `bfloat16_t` are converted before, and results after, which rounds once.
 * NaN is treated as the instructions do. Sums are added in the order of the instruction.
-* A kernel runs on one kind of core: one with a matrix product and other operations is refused (WSP1722).
+* Products of operands that do not fit their memories beside each other are made in parts along the inner dimension.
+* A tile that may be read before it is written is filled with 0 where it is declared; on `cpu_sim` such a read is a fault.
+* Of a tensor in a workspace the argument points to the field of slot 0.
 * A right operand of `PTO_TRANSPOSE` is transposed on the way to L1.
+
+## Kernels for both kinds of cores
+
+Products run on cube cores, all else on vector cores, which share global memory only. A kernel that needs both becomes several tasks, each a
+file `NAME_0.cpp`, `NAME_1.cpp`, …, and a header `NAME.hpp`. `NAME_tasks(tasks, …)` in it runs them one after another, in the loops and
+under the conditions of the kernel: `tasks` is an object with a function for each task, of its name, that runs it. Scalars that no instruction
+decides are computed there and handed over.
+
+* Operands and results of products, and tiles that several tasks need, lie in tensors called `exchange`. Each run of the kernel has its
+  own, with any contents at first. It has the rows and columns of its tile.
+* An accumulator that vector operations change is a tile of the vector core; a product that is added to it is a product and an addition.
+* Of two operands with different element types, the one that is not loaded from a tensor is rounded to the type of the other.
 
 ## Operations
 
@@ -43,8 +57,12 @@ Calls of an operation on tiles of `float`, in their order, without barriers. Whe
 const TAIL: &str = "
 ## What is missing
 
-* Workspaces, paged caches, tensors with rows of different lengths, and arithmetic on integer tiles are not emitted yet (WSP1721).
-* A kernel with parts for both kinds of cores is not split in two.
+* Paged caches, tensors with rows of different lengths, and arithmetic on integer tiles are not emitted yet (WSP1721).
+* A number that one task finds (an element of a tensor, the maximum of a tile) is not handed to another (`sparse_fa_entry` of the DeepSeek indexer): WSP1722.
+* Tiles that do not fit UB, with scratch for conversions and lists of largest values, are not made smaller (`mla_prolog_entry`,
+  `lightning_indexer_entry`, `index_64k`, `index_128k`, `attend_prefix`): WSP1705.
+* All platforms split kernels in the same way. a5 could move tiles between its cores without global memory.
+* Tasks of a kernel are many where it has a loop over products and vector operations: each round has at least one of each kind.
 * A tensor without an element type is refused: write `Tensor<float>`.
 * Functions of single numbers (`exp`, `sin`, …) are calls of the C++ library, which a device's loader may not take.
 * The number of a block (`get_block_idx()`) is an argument of the kernel; it is not read from the context of a launch of several blocks.

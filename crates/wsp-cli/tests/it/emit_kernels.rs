@@ -52,7 +52,8 @@ fn what_is_wrong_is_one_diagnostic_and_nothing_is_written() {
         "k",
         "LeftTile<float, 16, 16> a; RightTile<float, 16, 16> b; AccTile<float, 16, 16> c; VecTile<float, 16, 16> t;
          TLOAD(a, x, {0, 0}); TLOAD(b, x, {0, 0}); TMATMUL(c, a, b); TSTORE(y, c, {0, 0});
-         TLOAD(t, x, {0, 0}); TEXP(t, t); TSTORE(y, t, {0, 0});",
+         uint32_t rows = (uint32_t)PTO_LOAD_SCALAR(x, {0, 0});
+         TLOAD(t, x, {0, 0}, rows); TEXP(t, t); TSTORE(y, t, {0, 0}); TLOAD(a, x, {0, 0}, rows); TMATMUL(c, a, b); TSTORE(y, c, {0, 0});",
     );
     let large =
         kernel("k", "VecTile<float, 1024, 64> t; TLOAD(t, x, {0, 0}); TEXP(t, t); TSTORE(y, t, {0, 0});");
@@ -71,7 +72,7 @@ fn what_is_wrong_is_one_diagnostic_and_nothing_is_written() {
         ),
         (&good, &["--target", "a2", "--set", "col=64"], "WSP1723", "did you mean `cols`?"),
         (&good, &["--target", "a2", "--set", "cols=64", "--kernel", "kk"], "WSP1725", "did you mean `k`?"),
-        (&products, set, "WSP1722", "write two kernels"),
+        (&products, set, "WSP1722", "which another task or the order of tasks needs"),
         (&alike, set, "WSP1721", "kernel `k_` and one before it are both written to `k.cpp`"),
         (&large, set, "WSP1705", "262144 bytes at once do not fit UB, which has 188416"),
         (&random, set, "WSP1720", "a2 has no instructions for `random`"),

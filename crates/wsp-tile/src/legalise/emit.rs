@@ -144,10 +144,15 @@ impl Legaliser<'_> {
         &self,
         guards: &[Extent],
         mut body: Vec<Node>,
-        otherwise: Vec<Node>,
+        mut otherwise: Vec<Node>,
         span: Span,
         out: &mut Vec<Node>,
     ) {
+        if guards.contains(&Extent::Known(0)) {
+            // No run has elements here.
+            out.append(&mut otherwise);
+            return;
+        }
         let tests = guards
             .iter()
             .map(|extent| Expr::binary(BinOp::Gt, self.value(*extent, span), Expr::u32(0, span)));

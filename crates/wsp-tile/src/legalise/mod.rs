@@ -13,25 +13,122 @@ use crate::{
     Buffer, BufferId, Extent, Head, Loop, LoopId, Memories, MemoryId, Node, Tile, TileProgram, codes,
 };
 use extents::Ranges;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::int::Range;
 use wsp_core::{DType, LocalId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
     ArrayRef, Block, Const, Dim, Elem, Expr, ExprKind, Function, LocalTy, MetaKind, ScalarTy, Stmt, StmtKind,
-    Storage, TileOp, Verified,
+    Storage, TileOp, TileRole, Verified, walk,
 };
 
 /// A specialised function as a program for the memories of a target. It has no addresses and no order yet.
 ///
 /// # Errors
-/// The table is wrong, no unit does an operation, no way leads to where an operand is needed, or a statement has no form here.
+/// The table is wrong, no unit does an operation, no way leads to where an operand is needed, a statement has no form here, or a tile
+/// may be read before it is written.
 pub fn legalise(
     module: &Verified,
     function: &Function,
     known: Known<'_>,
     memories: &Memories,
 ) -> Result<TileProgram, Vec<Diagnostic>> {
+    let made = translate(module, function, known, memories)?;
+    if made.early.is_empty() { Ok(made.program) } else { Err(made.unwritten()) }
+}
+
+/// A program, and what is between its statements.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Legal {
+    /// The program.
+    pub program: TileProgram,
+    /// The tiles of the function, with the valid rows and columns that they have between statements.
+    pub tiles: Vec<Tile>,
+    /// Tiles that are filled with 0 where they are declared.
+    pub filled: Vec<BufferId>,
+}
+
+/// Like [`legalise`], but tiles of vector units and accumulators that may be read before they are written are filled with 0 where they are
+/// declared. Where no run reads one too early, results are the same.
+///
+/// # Errors
+/// As for [`legalise`]; operands of products are not filled.
+pub fn legalise_filled(
+    module: &Verified,
+    function: &Function,
+    known: Known<'_>,
+    memories: &Memories,
+) -> Result<Legal, Vec<Diagnostic>> {
+    let mut made = translate(module, function, known, memories)?;
+    let filled = made.early.clone();
+    if !filled.is_empty() {
+        let mut function = function.clone();
+        let fills = |local: &LocalId| match &function.local(*local).ty {
+            LocalTy::Tile(ty) => matches!(ty.role, TileRole::Vec | TileRole::Acc),
+            _ => false,
+        };
+        if !filled.iter().all(fills) {
+            return Err(made.unwritten());
+        }
+        fill_declared(&mut function.body, &filled);
+        made = translate(module, &function, known, memories)?;
+        if !made.early.is_empty() {
+            return Err(made.unwritten());
+        }
+    }
+    let filled = filled.iter().map(|local| made.tiles[local].buffer).collect();
+    let tiles = made.tiles.values().map(|state| Tile {
+        buffer: state.buffer,
+        rows: state.extents[0],
+        cols: state.extents[1],
+    });
+    Ok(Legal { tiles: tiles.collect(), program: made.program, filled })
+}
+
+/// A fill with 0 behind each declaration of some tiles.
+fn fill_declared(block: &mut Block, tiles: &[LocalId]) {
+    for mut stmt in std::mem::take(block) {
+        walk::blocks_mut(&mut stmt).for_each(|inner| fill_declared(inner, tiles));
+        let declared = match stmt.kind {
+            StmtKind::Let { local, .. } if tiles.contains(&local) => Some(local),
+            _ => None,
+        };
+        let span = stmt.span;
+        block.push(stmt);
+        if let Some(dst) = declared {
+            let value = Expr::new(ExprKind::Const(Const::Float(0.0)), ScalarTy::F32, span);
+            let fill = TileOp::Fill { dst, value, rows: None, cols: None };
+            block.push(Stmt { kind: StmtKind::Tile(fill), span });
+        }
+    }
+}
+
+/// A program whose tiles may be read before they are written.
+struct Translated {
+    program: TileProgram,
+    tiles: BTreeMap<LocalId, TileState>,
+    /// Those that may be.
+    early: Vec<LocalId>,
+}
+
+impl Translated {
+    fn unwritten(&self) -> Vec<Diagnostic> {
+        let one = |local: &LocalId| {
+            let buffer = self.program.buffer(self.tiles[local].buffer);
+            Diagnostic::error(codes::UNWRITTEN, format!("`{}` may be read before it is written", buffer.name))
+                .at(buffer.span, "")
+                .help("load or fill it before, whatever conditions and counts of loops are")
+        };
+        self.early.iter().map(one).collect()
+    }
+}
+
+fn translate(
+    module: &Verified,
+    function: &Function,
+    known: Known<'_>,
+    memories: &Memories,
+) -> Result<Translated, Vec<Diagnostic>> {
     let wrong = memories.verify();
     if !wrong.is_empty() {
         return Err(wrong);
@@ -60,16 +157,21 @@ pub fn legalise(
     }
     cx.program.body = body;
     cx.program.number();
-    if cx.found.is_empty() {
-        let early = read_too_early(&cx.program);
-        cx.found.extend(early.into_iter().map(|id| {
-            let buffer = cx.program.buffer(id);
-            Diagnostic::error(codes::UNWRITTEN, format!("`{}` may be read before it is written", buffer.name))
-                .at(buffer.span, "")
-                .help("load or fill it before, whatever conditions and counts of loops are")
-        }));
+    if !cx.found.is_empty() {
+        return Err(cx.found);
     }
-    if cx.found.is_empty() { Ok(cx.program) } else { Err(cx.found) }
+    // A list of largest values has no elements before it is written, and what reads it is skipped.
+    let mut lists = BTreeSet::new();
+    walk::stmts(&function.body, &mut |stmt| {
+        if let StmtKind::Tile(TileOp::TopK { values, indices, .. }) = &stmt.kind {
+            lists.extend([*values, *indices]);
+        }
+    });
+    let early = read_too_early(&cx.program);
+    let early =
+        cx.tiles.iter().filter(|(local, state)| early.contains(&state.buffer) && !lists.contains(local));
+    let early = early.map(|(local, _)| *local).collect();
+    Ok(Translated { program: cx.program, tiles: cx.tiles, early })
 }
 
 /// A tile of the function.

@@ -142,7 +142,12 @@ impl<'p> Walk<'p> {
 
 /// Whether a block may read a buffer before it writes it; `written` says whether it did before, and is true afterwards where it
 /// surely did.
-fn exposed(nodes: &[Node], buffer: BufferId, reads: fn(&Touch) -> bool, written: &mut bool) -> bool {
+pub(crate) fn exposed(
+    nodes: &[Node],
+    buffer: BufferId,
+    reads: fn(&Touch) -> bool,
+    written: &mut bool,
+) -> bool {
     for node in nodes {
         match node {
             Node::Run(instruction) => {

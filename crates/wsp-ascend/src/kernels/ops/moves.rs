@@ -5,7 +5,7 @@ use crate::kernels::memories::{L0C, UB};
 use crate::kernels::recipe::{Arg, Lack, Recipe, input, out};
 use crate::kernels::scalars::Size;
 use crate::kernels::view::{CElem, Valid, View};
-use wsp_core::TensorId;
+use wsp_core::{DType, TensorId};
 use wsp_ir::{Place, ScalarTy, Storage};
 use wsp_tile::Tile;
 
@@ -54,12 +54,16 @@ pub(in crate::kernels) fn steps(
 
 fn strides(r: &Recipe<'_>, tensor: TensorId) -> Result<Vec<Size>, Lack> {
     let of = &r.scalars.module.tensors[tensor.index()];
-    match of.storage {
-        Storage::Launch | Storage::Temporary => {}
-        Storage::Workspace => return Err(Lack::NotYet("a workspace")),
-        Storage::CacheKeys(_) | Storage::CacheValues(_) => return Err(Lack::NotYet("a paged cache")),
+    if let Storage::CacheKeys(_) | Storage::CacheValues(_) = of.storage {
+        return Err(Lack::NotYet("a paged cache"));
     }
-    r.scalars.strides(tensor, of.span).ok_or(Lack::NotYet("a tensor with rows of different lengths"))
+    let strides = r.scalars.strides(tensor, of.span);
+    let mut strides = strides.ok_or(Lack::NotYet("a tensor with rows of different lengths"))?;
+    if of.storage == Storage::Workspace {
+        // The first index is in bytes, which `pointer` knows.
+        strides.insert(0, Size::Known(1));
+    }
+    Ok(strides)
 }
 
 fn both(r: &Recipe<'_>, tile: &Tile, tensor: TensorId, at: &Place) -> Result<(View, Arg), Lack> {
@@ -127,11 +131,17 @@ fn five(name: &str, last: &[Size; 2], outer: u64) -> (String, String) {
 fn pointer(r: &Recipe<'_>, tensor: TensorId, at: &Place) -> Result<String, Lack> {
     let strides = strides(r, tensor)?;
     let mut text = r.scalars.tensor(tensor);
-    for (index, stride) in at.index.iter().zip(&strides) {
+    let of = &r.scalars.module.tensors[tensor.index()];
+    for (dim, (index, stride)) in at.index.iter().zip(&strides).enumerate() {
         if index.as_const_int() == Some(0) {
             continue;
         }
         let index = r.scalars.as_type(index, ScalarTy::I64);
+        if of.storage == Storage::Workspace && dim == 0 {
+            let size = r.scalars.elem_of(tensor).map_or(1, DType::size);
+            text += &format!(" + {index} / {size}");
+            continue;
+        }
         text += &match stride.known() {
             Some(1) => format!(" + {index}"),
             _ => format!(" + {index} * {}", stride.text()),

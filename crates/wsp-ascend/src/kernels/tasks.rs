@@ -1,0 +1,62 @@
+//! A kernel that needs both kinds of cores: a task for each part, and a function that runs them one after another.
+
+use super::memories::{UB, memories};
+use super::scalars::{Number, Scalars};
+use super::{
+    Chip, KernelSource, Source, codes, exchange, name_arrays, one_core, print, scalars, sides, skeleton,
+};
+use wsp_core::TensorId;
+use wsp_diag::Diagnostic;
+use wsp_ir::{Function, Module, Verified, into_verified};
+use wsp_tile::{Buffer, Cores, Known, Legal};
+
+/// The tasks of a kernel whose tiles belong to one kind of core each.
+///
+/// # Errors
+/// A task decides on what others need, or one of them has no text.
+pub(super) fn emit(
+    module: &Verified,
+    function: &Function,
+    known: Known<'_>,
+    chip: Chip,
+    legal: &Legal,
+) -> Result<KernelSource, Vec<Diagnostic>> {
+    let memories = memories(chip);
+    let mut more = Module::clone(module);
+    let mut tensor = |buffer: &Buffer| {
+        let id = TensorId(more.tensors.len() as u32);
+        more.tensors.push(exchange::tensor(id, [buffer.rows, buffer.cols], buffer.elem));
+        id
+    };
+    let of = |instruction: &wsp_tile::Instruction| sides::core(&legal.program, instruction) as usize;
+    let mut cores = Cores { of: &of, kept: UB, tensor: &mut tensor, code: codes::SEVERAL_TASKS };
+    let split = wsp_tile::split(&legal.program, &legal.tiles, &memories, &mut cores)?;
+    let module = &into_verified(more)?;
+    let source = Source { module, function, known, chip, whole: &legal.program };
+    let locals = legal.program.locals.clone();
+    let scalars = Scalars::new(module, function, known, &locals);
+    name_arrays(&legal.program, &scalars);
+    let (mut tasks, mut calls, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    for task in split.tasks {
+        let (made, takes) = one_core(&source, task.program, &task.inputs)?;
+        takes.tensors.iter().for_each(|id| {
+            scalars.tensor(*id);
+        });
+        let others = takes.numbers.iter().filter(|number| !matches!(number, Number::Local(_)));
+        others.for_each(|number| {
+            scalars.number(*number);
+        });
+        calls.push(format!("tasks.{}({});", made.name, made.arguments.join(", ")));
+        notes.extend(made.notes.iter().cloned());
+        tasks.push(made);
+    }
+    let body = print::steps_of_tasks(&legal.program, &split.steps, &calls, &scalars, (chip, &memories));
+    let lacking = scalars.finish();
+    if !lacking.is_empty() {
+        return Err(lacking);
+    }
+    let name = scalars::identifier(&legal.program.name);
+    let text = skeleton::tasks_file(&name, chip.name(), &body, &scalars, function.span)?;
+    let arguments = scalars.argument_names();
+    Ok(KernelSource { name, text, arguments, program: legal.program.clone(), notes, tasks })
+}

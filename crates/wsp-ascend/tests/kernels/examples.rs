@@ -1,0 +1,109 @@
+//! Which kernels of the examples are emitted, and why the others are not.
+
+use expect_test::expect_file;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use wsp_ascend::kernels::{Chip, emit_kernel};
+use wsp_core::DType;
+use wsp_diag::{Diagnostic, SourceMap};
+use wsp_ir::{Const, Elem, ExprKind, FuncKind, ParamSource, Verified, into_verified};
+use wsp_tile::{Known, fold};
+
+/// Sizes that follow from arrays of a launch, as in the launches that the examples describe.
+const SIZES: &[(&str, i128)] = &[
+    ("HEAD_DIM", 128),
+    ("num_qo_heads", 32),
+    ("num_kv_heads", 8),
+    ("q_len", 4),
+    ("heads", 32),
+    ("kv_heads", 8),
+    ("head_dim", 128),
+    ("cols", 896),
+];
+
+#[expect(clippy::disallowed_methods, reason = "a test reads the examples")]
+fn read(path: &Path) -> Result<String, Diagnostic> {
+    let text = std::fs::read_to_string(path);
+    text.map_err(|error| Diagnostic::error(wsp_diag::Code(1), format!("{}: {error}", path.display())))
+}
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|kind| kind == "pto") {
+            found.push(path);
+        }
+    }
+}
+
+/// Values of parameters: those of the text, then those above.
+fn params(module: &Verified) -> Vec<Option<Const>> {
+    let mut values: Vec<Option<Const>> = Vec::new();
+    for param in &module.params {
+        let value = match &param.source {
+            ParamSource::Set { default: value } | ParamSource::Derived(value) => {
+                let folded = fold(module, Known { params: &values, elems: &[] }, value);
+                if let ExprKind::Const(value) = folded.kind { Some(value) } else { None }
+            }
+            ParamSource::Shape { .. } | ParamSource::Entry => {
+                SIZES.iter().find(|(name, _)| *name == param.name).map(|(_, n)| Const::Int(*n))
+            }
+        };
+        values.push(value);
+    }
+    values
+}
+
+/// The codes of what stands in the way.
+fn codes(found: &[Diagnostic]) -> String {
+    let mut codes: Vec<String> = found.iter().map(|fault| format!("{}", fault.code)).collect();
+    codes.sort();
+    codes.dedup();
+    codes.join(" ")
+}
+
+#[test]
+fn kernels_of_the_examples_are_emitted_as_the_list_says() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut all = Vec::new();
+    files(&folder, &mut all);
+    all.sort();
+    let mut list = String::new();
+    for path in all {
+        let text = read(&path).unwrap();
+        let name = path.display().to_string();
+        let compiled = wsp_lang::compile_with(&name, &text, &mut SourceMap::default(), &mut read);
+        let Some(Ok(module)) = compiled.0.map(into_verified) else { continue };
+        let params = params(&module);
+        // Tensors without an element type of their own hold `float`.
+        let elems: Vec<Option<DType>> = module
+            .tensors
+            .iter()
+            .map(|tensor| match tensor.elem {
+                Elem::Fixed(elem) => Some(elem),
+                Elem::Of(_) => Some(DType::F32),
+            })
+            .collect();
+        let known = Known { params: &params, elems: &elems };
+        for (at, function) in module.functions.iter().enumerate() {
+            if !matches!(function.kind, FuncKind::Kernel { .. }) || function.body.is_empty() {
+                continue;
+            }
+            // The texts for a3 are those for a2.
+            let told = [Chip::A2, Chip::A5].map(|chip| {
+                match emit_kernel(&module, wsp_core::FuncId(at as u32), known, chip) {
+                    Ok(made) if made.tasks.is_empty() => "emitted".to_owned(),
+                    Ok(made) => format!("emitted as {} tasks", made.tasks.len()),
+                    Err(found) => codes(&found),
+                }
+            });
+            let relative = path.strip_prefix(&folder).unwrap().display();
+            let cells =
+                if told.iter().all(|cell| *cell == told[0]) { told[0].clone() } else { told.join(" | ") };
+            let _ = writeln!(list, "{relative} {}: {cells}", function.name);
+        }
+    }
+    expect_file!["../golden/kernels_of_examples.txt"].assert_eq(&list);
+}

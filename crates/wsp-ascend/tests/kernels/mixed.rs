@@ -1,0 +1,154 @@
+//! Kernels for both kinds of cores, whose tasks exchange tiles through tensors, and products that are made in parts.
+
+use crate::batch::{Batch, emitted};
+use crate::bench::{Kernel, told};
+use wsp_ascend::kernels::Chip;
+
+/// Attention as decoding has it: a product, softmax as far as the keys have come, a product that is added to a scaled sum.
+const ATTENTION: &str = "
+    VecTile<float, 8, 32> q; AccTile<float, 8, 32> o; VecTile<float, 8, 1> m; VecTile<float, 8, 1> d;
+    TLOAD(q, x, {desc.b, 0}, desc.c);
+    TASSIGN(o, 0.0f, desc.c); TASSIGN(m, -INFINITY, desc.c); TASSIGN(d, 0.0f, desc.c);
+    for (uint32_t pos = 0; pos < desc.a; pos += 16) {
+        RightTile<float, 16, 32> k; RightTile<float, 16, 32> v;
+        VecTile<float, 8, 16> p; VecTile<float, 8, 1> m_new; VecTile<float, 8, 1> t;
+        TLOAD(k, x, {pos, 0}, desc.a - pos);
+        TLOAD(v, x, {pos + 8, 0}, desc.a - pos);
+        TMATMUL(p, q, PTO_TRANSPOSE(k));
+        TMULS(p, p, 0.01f);
+        TROWMAX(m_new, p);
+        TMAX(m_new, m_new, m);
+        TSUB(t, m, m_new);
+        TEXP2(t, t);
+        TROWEXPANDMUL(o, o, t);
+        TMUL(d, d, t);
+        TROWEXPANDSUB(p, p, m_new);
+        TEXP2(p, p);
+        TROWSUM(t, p);
+        TADD(d, d, t);
+        TMATMUL_ACC(o, p, v);
+        TMOV(m, m_new);
+    }
+    TMAXS(d, d, FLT_MIN);
+    TROWEXPANDDIV(o, o, d);
+    TSTORE(y, o, {desc.b, 0});";
+
+/// Two products in parts, an activation of the first, and a residual: accumulators that vector cores change afterwards.
+const GATED: &str = "
+    AccTile<float, 16, 16> gate; AccTile<float, 16, 16> up; VecTile<float, 16, 16> t; VecTile<float, 16, 16> residual;
+    for (uint32_t p = 0; p < desc.a; p += 16) {
+        LeftTile<float, 16, 16> a; RightTile<float, 16, 16> b; RightTile<float, 16, 16> c;
+        TLOAD(a, x, {desc.b, p}, desc.c);
+        TLOAD(b, x, {16, p});
+        TLOAD(c, x, {40, p});
+        if (p == 0) {
+            TMATMUL(gate, a, PTO_TRANSPOSE(b)); TMATMUL(up, a, PTO_TRANSPOSE(c));
+        } else {
+            TMATMUL_ACC(gate, a, PTO_TRANSPOSE(b)); TMATMUL_ACC(up, a, PTO_TRANSPOSE(c));
+        }
+    }
+    TMULS(gate, gate, 0.01f);
+    TNEG(t, gate); TEXP(t, t); TADDS(t, t, 1.0f);
+    TDIV(gate, gate, t);
+    TMUL(gate, gate, up);
+    TLOAD(residual, x, {desc.b, 0}, desc.c);
+    TADD(gate, gate, residual);
+    TSTORE(y, gate, {desc.b, 16});";
+
+/// The largest scores of a query, whose list goes from task to task.
+const LARGEST: &str = "
+    VecTile<float, 4, 32> q; VecTile<float, 4, 1> w; VecTile<float, 1, 8> values; VecTile<float, 1, 8> numbers;
+    TLOAD(q, x, {desc.b, 0}); TLOAD(w, x, {PTO_ROWS(desc.b), 5});
+    for (uint32_t pos = 0; pos < desc.a; pos += 16) {
+        RightTile<float, 16, 32> keys; VecTile<float, 4, 16> product; VecTile<float, 1, 16> score;
+        TLOAD(keys, x, {pos, 0}, desc.a - pos);
+        TMATMUL(product, q, PTO_TRANSPOSE(keys));
+        TRELU(product, product);
+        TROWEXPANDMUL(product, product, w);
+        TCOLSUM(score, product);
+        TTOPK(values, numbers, score, pos);
+    }
+    TSTORE(y, values, {0, 0});
+    TSTORE(y, numbers, {1, 0});";
+
+/// A product of tiles that a vector core has changed, one of which lies transposed.
+const CHANGED: &str = "
+    VecTile<float, 1, 32> v; TLOAD(v, x, {desc.b, 0});
+    for (uint32_t r = desc.c; r < 64; r += 8 * desc.a) {
+        VecTile<float, 8, 32> rows; VecTile<float, 1, 8> part;
+        TLOAD(rows, x, {r, 0});
+        TABS(rows, rows);
+        TMATMUL(part, v, PTO_TRANSPOSE(rows));
+        TSTORE(y, part, {r / 8, 8});
+    }";
+
+/// Operands that do not fit beside each other, so that the product is made in parts.
+const DEEP: &str = "
+    LeftTile<float, 64, 768> a; RightTile<float, 128, 768> b; AccTile<float, 64, 128> c;
+    TLOAD(a, x, {0, 0}, desc.c, desc.a); TLOAD(b, x, {desc.b, 0}, 32);
+    TMATMUL(c, a, PTO_TRANSPOSE(b));
+    TSTORE(y, c, {0, 0});";
+
+/// Partial results, each in an accumulator that is loaded.
+const MERGED: &str = "
+    AccTile<float, 8, 32> o; VecTile<float, 8, 1> m; TASSIGN(o, 0.0f); TASSIGN(m, -INFINITY);
+    for (uint32_t c = 0; c < desc.a; ++c) {
+        AccTile<float, 8, 32> part; VecTile<float, 8, 1> n;
+        TLOAD(part, x, {c * 8, 0});
+        TROWMAX(n, part);
+        TMAX(m, m, n);
+        TROWEXPANDMUL(part, part, m);
+        TADD(o, o, part);
+    }
+    TSTORE(y, o, {desc.b, 0});";
+
+/// What goes to slots of a workspace and comes back; the same without a workspace.
+fn slots() -> [Kernel; 2] {
+    let body = |between: &str| {
+        format!(
+            "VecTile<float, 8, 32> t; VecTile<float, 8, 1> r; VecTile<float, 8, 32> u; VecTile<float, 8, 1> s;
+             TLOAD(t, x, {{desc.b, 0}}, desc.c); TROWMAX(r, t);
+             {between}
+             TROWEXPANDSUB(u, u, s);
+             TSTORE(y, u, {{desc.b, 0}});"
+        )
+    };
+    let before = "PTO_WORKSPACE(slot_t, float, 8, 32) PTO_WORKSPACE(slot_r, float, 8, 1)";
+    let through = "uint32_t at = desc.a * PTO_SLOT_BYTES;
+                   TSTORE(slot_t, t, {at}); TSTORE(slot_r, r, {at});
+                   TLOAD(u, slot_t, {at}, desc.c); TLOAD(s, slot_r, {at}, desc.c);";
+    [Kernel::with(before, &body(through)), Kernel::new(&body("TMOV(u, t); TMOV(s, r);"))]
+}
+
+#[test]
+fn kernels_for_both_cores_give_what_a_plain_run_gives() {
+    // The texts for a3 are those for a2.
+    for chip in [Chip::A2, Chip::A5] {
+        let mut batch = Batch::new(chip, "mixed");
+        let rounds = [[0, 0, 8, 0], [16, 8, 8, 0], [53, 3, 5, 0], [56, 1, 1, 0]];
+        // Sums of up to 56 weights in another order, and exponentials of a base that the cores do not have.
+        batch.add("attention", &Kernel::new(ATTENTION), &rounds, 4e-6);
+        batch.add("gated", &Kernel::new(GATED), &[[16, 0, 16, 0], [32, 3, 15, 0], [32, 40, 1, 0]], 1e-5);
+        batch.add("largest", &Kernel::new(LARGEST), &[[16, 0, 0, 0], [61, 3, 0, 0], [5, 9, 0, 0]], 0.0);
+        batch.add("changed", &Kernel::new(CHANGED), &[[1, 0, 0, 0], [2, 3, 8, 0], [3, 7, 56, 0]], 0.0);
+        batch.add("deep", &Kernel::new(DEEP), &[[32, 0, 64, 0], [31, 5, 17, 0], [1, 32, 1, 0]], 0.0);
+        batch.add("merged", &Kernel::new(MERGED), &[[0, 0, 0, 0], [1, 0, 0, 0], [8, 56, 0, 0]], 0.0);
+        let [slots, plain] = slots();
+        batch.add_as("slots", &slots, &plain, &[[0, 0, 8, 0], [3, 5, 7, 0], [9, 56, 1, 0]], 0.0);
+        batch.run();
+    }
+}
+
+#[test]
+fn a_number_that_a_task_finds_is_not_handed_to_another() {
+    let kernel = Kernel::new(
+        "VecTile<float, 8, 32> q; RightTile<float, 16, 32> k; VecTile<float, 8, 16> p;
+         uint32_t rows = (uint32_t)PTO_LOAD_SCALAR(x, {desc.b, 0});
+         TLOAD(q, x, {0, 0}); TABS(q, q);
+         TLOAD(k, x, {0, 0}, rows);
+         TMATMUL(p, q, PTO_TRANSPOSE(k));
+         TSTORE(y, p, {0, 0});",
+    );
+    let found = emitted(&kernel, Chip::A2).unwrap_err();
+    assert!(told(&found).contains("WSP1722"), "{}", told(&found));
+}
