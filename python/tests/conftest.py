@@ -38,7 +38,10 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leaves what was collected to itself: a collection of garbage would look at all of it, a quarter of a second each time."""
+    """Leaves what was collected to itself.
+
+    A collection of garbage would look at all of it, a quarter of a second each time.
+    """
     gc.collect()
     gc.freeze()
 
