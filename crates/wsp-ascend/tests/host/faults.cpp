@@ -57,6 +57,19 @@ void doubled(Miss miss) {
     TSTORE(G<>(y), u);
 }
 
+// An instruction of V that works in place on what another reads before it.
+void in_place(bool with_barrier) {
+    const auto t = placed<T<>>(0), u = placed<T<>>(1024);
+    TLOAD(t, G<>(x));
+    sync(PIPE_MTE2, PIPE_V);
+    TMULS(u, t, 2.0F);
+    if (with_barrier)
+        barrier();
+    TMULS(t, t, 3.0F);
+    sync(PIPE_V, PIPE_MTE3);
+    TSTORE(G<>(y), u);
+}
+
 // Two instructions of V, one of which reads what the other writes.
 void twice(bool waits) {
     const auto t = placed<T<>>(0);
@@ -468,6 +481,8 @@ int main(int argc, char **argv) {
     SAY("event-not-set: a set is missing", doubled(set_in));
     SAY("right: a barrier", twice(true));
     SAY("a2 a3 order: no barrier", twice(false));
+    SAY("a2 a3 order: no barrier before a write in place", in_place(false));
+    SAY("right: a barrier before a write in place", in_place(true));
     SAY("right: a loop", loop(3, true, true));
     SAY("right: a loop of no rounds", loop(0, true, true));
     SAY("order: no event over the back of a loop", loop(2, false, false));

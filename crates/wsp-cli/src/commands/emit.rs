@@ -48,19 +48,31 @@ fn kernels(session: &mut Session, args: &EmitArgs, kind: Kind) -> Result<Emitted
     Ok(registry().emit_kernels(&source)?)
 }
 
-/// Writes the files; their paths, one in a line.
+/// Writes the files; their paths, one in a line. Where one cannot be written, those before it that are new are taken away.
 fn write(folder: &Path, package: &Package) -> Result<String, Diagnostic> {
-    let mut listing = String::new();
+    let (mut listing, mut new) = (String::new(), Vec::new());
     for (path, bytes) in &package.files {
         let path = folder.join(path);
-        let folder = path.parent().unwrap_or(folder);
+        let is_new = !path.exists();
+        if let Err(fault) = write_one(&path, bytes) {
+            // One that cannot be taken away either is left: the fault that is reported is the first.
+            new.iter().for_each(|path| drop(std::fs::remove_file(path)));
+            return Err(fault);
+        }
+        // Writing to a string does not fail.
+        let _ = writeln!(listing, "{}", path.display());
+        new.extend(is_new.then_some(path));
+    }
+    Ok(listing)
+}
+
+/// Writes one file, and makes the folder that it lies in.
+fn write_one(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
+    if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(|fault| {
             let message = format!("folder `{}` cannot be made", folder.display());
             Diagnostic::error(codes::CANNOT_WRITE, message).note(fault.to_string())
         })?;
-        write_bytes(&path, bytes)?;
-        // Writing to a string does not fail.
-        let _ = writeln!(listing, "{}", path.display());
     }
-    Ok(listing)
+    write_bytes(path, bytes)
 }

@@ -46,6 +46,20 @@ fn kernels_of_a_file_are_written_for_each_target() {
 }
 
 #[test]
+fn files_before_one_that_cannot_be_written_are_taken_away_if_they_are_new() {
+    let text = program(&format!("{}{}", kernel("a", DOUBLE), kernel("b", DOUBLE)));
+    let folder = Folder::with(&[("k.pto", &text)]);
+    std::fs::create_dir_all(folder.path("out/b.cpp")).unwrap();
+    let options = ["--target", "a2", "--set", "cols=64"];
+    let (code, out, err) = emit(&folder, &options);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.contains("b.cpp") && !folder.path("out/a.cpp").exists(), "{err}");
+    std::fs::write(folder.path("out/a.cpp"), "old").unwrap();
+    assert_eq!(emit(&folder, &options).0, 1);
+    assert!(folder.path("out/a.cpp").is_file(), "what was there before stays");
+}
+
+#[test]
 fn what_is_wrong_is_one_diagnostic_and_nothing_is_written() {
     let good = kernel("k", DOUBLE);
     let products = kernel(

@@ -83,20 +83,17 @@ public:
                 fault("poison", {by, " reads byte ", byte, " of ", name, ", which holds no value"});
             }
         }
-        std::vector<uint32_t> &reads = reads_[static_cast<size_t>(by.run.unit)];
-        if (reads.empty()) {
-            reads.resize(size);
-        }
-        fill(reads, part, number);
+        note_read(part, number, by, log);
     }
 
     // An access writes bytes: what read or wrote them is known to be complete. `value`: whether they hold a value then.
     [[gnu::noinline]] void write(Span part, bool value, uint32_t number, const Access &by, const Log &log,
                                  const Clocks &clocks) {
         check_all(writes_, part, "writes", by, log, clocks);
-        for (const std::vector<uint32_t> &reads : reads_) {
-            if (!reads.empty()) {
-                check_all(reads, part, "reads", by, log, clocks);
+        for (const Reads &reads : reads_) {
+            if (!reads.last.empty()) {
+                check_all(reads.last, part, "reads", by, log, clocks);
+                check_all(reads.before, part, "reads", by, log, clocks);
             }
         }
         fill(writes_, part, number);
@@ -112,12 +109,34 @@ public:
     // Forgets all accesses.
     void forget() {
         fill(writes_, {0, size}, 0U);
-        for (std::vector<uint32_t> &reads : reads_) {
-            reads.clear();
+        for (Reads &reads : reads_) {
+            reads.last.clear();
+            reads.before.clear();
         }
     }
 
 private:
+    // By byte, who of a unit read it last, and which instruction before that one: what works in place reads a byte, then writes it, and waits for the
+    // reader before.
+    struct Reads {
+        std::vector<uint32_t> last, before;
+    };
+
+    void note_read(Span part, uint32_t number, const Access &by, const Log &log) {
+        Reads &reads = reads_[static_cast<size_t>(by.run.unit)];
+        if (reads.last.empty()) {
+            reads.last.resize(size);
+            reads.before.resize(size);
+        }
+        for (uint32_t byte = part.first; byte < part.end; ++byte) {
+            const Access *last = log.find(reads.last[byte]);
+            if (last != nullptr && last->instruction != by.instruction) {
+                reads.before[byte] = reads.last[byte];
+            }
+            reads.last[byte] = number;
+        }
+    }
+
     template <typename T>
     static void fill(std::vector<T> &states, Span part, T state) {
         for (uint32_t byte = part.first; byte < part.end; ++byte) {
@@ -164,7 +183,7 @@ private:
 
     std::vector<uint32_t> writes_;
     std::vector<uint8_t> written_;
-    std::array<std::vector<uint32_t>, units> reads_;
+    std::array<Reads, units> reads_;
 };
 
 }  // namespace pto::host
