@@ -11,6 +11,10 @@ mod bench;
 mod calls;
 mod examples;
 mod mixed;
+#[path = "../../../wsp-tile/tests/it/mutate.rs"]
+#[allow(dead_code, reason = "tests of tile programs use more of it")]
+mod mutate;
+mod omissions;
 mod operations;
 mod page;
 #[path = "../toolchain/mod.rs"]

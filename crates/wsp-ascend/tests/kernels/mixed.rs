@@ -5,7 +5,7 @@ use crate::bench::{Kernel, told};
 use wsp_ascend::kernels::Chip;
 
 /// Attention as decoding has it: a product, softmax as far as the keys have come, a product that is added to a scaled sum.
-const ATTENTION: &str = "
+pub(crate) const ATTENTION: &str = "
     VecTile<float, 8, 32> q; AccTile<float, 8, 32> o; VecTile<float, 8, 1> m; VecTile<float, 8, 1> d;
     TLOAD(q, x, {desc.b, 0}, desc.c);
     TASSIGN(o, 0.0f, desc.c); TASSIGN(m, -INFINITY, desc.c); TASSIGN(d, 0.0f, desc.c);
@@ -34,7 +34,7 @@ const ATTENTION: &str = "
     TSTORE(y, o, {desc.b, 0});";
 
 /// Two products in parts, an activation of the first, and a residual: accumulators that vector cores change afterwards.
-const GATED: &str = "
+pub(crate) const GATED: &str = "
     AccTile<float, 16, 16> gate; AccTile<float, 16, 16> up; VecTile<float, 16, 16> t; VecTile<float, 16, 16> residual;
     for (uint32_t p = 0; p < desc.a; p += 16) {
         LeftTile<float, 16, 16> a; RightTile<float, 16, 16> b; RightTile<float, 16, 16> c;
@@ -56,7 +56,7 @@ const GATED: &str = "
     TSTORE(y, gate, {desc.b, 16});";
 
 /// The largest scores of a query, whose list goes from task to task.
-const LARGEST: &str = "
+pub(crate) const LARGEST: &str = "
     VecTile<float, 4, 32> q; VecTile<float, 4, 1> w; VecTile<float, 1, 8> values; VecTile<float, 1, 8> numbers;
     TLOAD(q, x, {desc.b, 0}); TLOAD(w, x, {PTO_ROWS(desc.b), 5});
     for (uint32_t pos = 0; pos < desc.a; pos += 16) {
@@ -72,7 +72,7 @@ const LARGEST: &str = "
     TSTORE(y, numbers, {1, 0});";
 
 /// A product of tiles that a vector core has changed, one of which lies transposed.
-const CHANGED: &str = "
+pub(crate) const CHANGED: &str = "
     VecTile<float, 1, 32> v; TLOAD(v, x, {desc.b, 0});
     for (uint32_t r = desc.c; r < 64; r += 8 * desc.a) {
         VecTile<float, 8, 32> rows; VecTile<float, 1, 8> part;
@@ -83,14 +83,14 @@ const CHANGED: &str = "
     }";
 
 /// Operands that do not fit beside each other, so that the product is made in parts.
-const DEEP: &str = "
+pub(crate) const DEEP: &str = "
     LeftTile<float, 64, 768> a; RightTile<float, 128, 768> b; AccTile<float, 64, 128> c;
     TLOAD(a, x, {0, 0}, desc.c, desc.a); TLOAD(b, x, {desc.b, 0}, 32);
     TMATMUL(c, a, PTO_TRANSPOSE(b));
     TSTORE(y, c, {0, 0});";
 
 /// Partial results, each in an accumulator that is loaded.
-const MERGED: &str = "
+pub(crate) const MERGED: &str = "
     AccTile<float, 8, 32> o; VecTile<float, 8, 1> m; TASSIGN(o, 0.0f); TASSIGN(m, -INFINITY);
     for (uint32_t c = 0; c < desc.a; ++c) {
         AccTile<float, 8, 32> part; VecTile<float, 8, 1> n;

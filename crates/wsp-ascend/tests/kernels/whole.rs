@@ -6,7 +6,7 @@ use expect_test::expect_file;
 use wsp_ascend::kernels::Chip;
 
 /// Each row divided by the root of its mean square, times a row of factors.
-const RMSNORM: &str = "
+pub(crate) const RMSNORM: &str = "
     VecTile<float, 16, 32> t; VecTile<float, 16, 32> square; VecTile<float, 16, 1> mean; VecTile<float, 1, 32> gamma;
     TLOAD(gamma, x, {63, 0});
     for (uint32_t i = 0; i < desc.a; i += 1) {
@@ -22,7 +22,7 @@ const RMSNORM: &str = "
     }";
 
 /// The exponential of each row less its maximum, divided by their sum.
-const SOFTMAX: &str = "
+pub(crate) const SOFTMAX: &str = "
     VecTile<float, 16, 32> t; VecTile<float, 16, 1> r;
     for (uint32_t i = 0; i < desc.a; i += 1) {
         TLOAD(t, x, {i * 16 + desc.b, 0}, desc.c, desc.d);
@@ -35,7 +35,7 @@ const SOFTMAX: &str = "
     }";
 
 /// A product whose terms come in parts.
-const PRODUCT: &str = "
+pub(crate) const PRODUCT: &str = "
     LeftTile<float, 16, 16> a; RightTile<float, 16, 32> b; AccTile<float, 16, 32> c;
     TASSIGN(c, 0.0f, desc.c);
     for (uint32_t i = 0; i < desc.a; i += 1) {
@@ -46,7 +46,7 @@ const PRODUCT: &str = "
     TSTORE(y, c, {desc.b, 0});";
 
 /// Products with a right operand that is transposed on its way, and one of many rows.
-const TURNED: &str = "
+pub(crate) const TURNED: &str = "
     LeftTile<float, 16, 32> a; RightTile<float, 32, 32> b; AccTile<float, 16, 32> c;
     LeftTile<float, 64, 32> l; RightTile<float, 32, 16> r; AccTile<float, 64, 16> d;
     TLOAD(l, x, {0, 0}); TLOAD(r, x, {desc.b, 3});
@@ -57,7 +57,7 @@ const TURNED: &str = "
     TSTORE(y, c, {0, 0});";
 
 /// Tiles of short elements, which transfers do not convert.
-const SHORT: &str = "
+pub(crate) const SHORT: &str = "
     VecTile<half, 16, 32> h; VecTile<bfloat16_t, 16, 32> b; VecTile<float, 16, 32> t; VecTile<half, 16, 1> r;
     TLOAD(h, x, {desc.a, 0}, desc.c);
     TLOAD(b, x, {desc.b, 0}, desc.c);
@@ -70,7 +70,7 @@ const SHORT: &str = "
     TSTORE(y, b, {32, 0});";
 
 /// Columns whose elements lie apart in their tensor.
-const COLUMNS: &str = "
+pub(crate) const COLUMNS: &str = "
     VecTile<float, 16, 1> c; VecTile<float, 16, 1> d; VecTile<float, 16, 8> t;
     TLOAD(c, x, {PTO_ROWS(desc.a), 3}, desc.c);
     TLOAD(d, x, {PTO_ROWS(desc.b), 7}, desc.c);
@@ -84,7 +84,7 @@ const COLUMNS: &str = "
     TSTORE(y, t, {desc.a, 0});";
 
 /// Single elements, and a loop whose end its body decides.
-const SCALARS: &str = "
+pub(crate) const SCALARS: &str = "
     VecTile<float, 1, 32> t;
     uint32_t i = 0;
     float sum = 0.0f;
@@ -99,7 +99,7 @@ const SCALARS: &str = "
     PTO_STORE_SCALAR(y, sum, {63, 31});";
 
 /// A variable with the name and the number of a counter of rounds, and tiles that take turns.
-const ROUND: &str = "
+pub(crate) const ROUND: &str = "
     uint32_t round = 0;
     VecTile<float, 8, 32> t;
     for (uint32_t i = 0; i < desc.a; i += 1) {
