@@ -196,20 +196,21 @@ impl Cut<'_> {
         steps.append(&mut scalars);
     }
 
+    /// Reports a number that one task finds and another needs: the first, since others follow from it.
     fn decides(&mut self, local: LocalId) {
-        let local = &self.program.locals[local.index()];
-        let fault = Diagnostic::error(
-            self.code,
-            format!(
-                "a task of `{}` decides on `{}`, which another task or the order of tasks needs",
-                self.program.name, local.name
-            ),
-        )
-        .at(local.span, "")
-        .help("keep it in a tile of one row and one column");
-        if !self.found.contains(&fault) {
-            self.found.push(fault);
+        if !self.found.is_empty() {
+            return;
         }
+        let local = &self.program.locals[local.index()];
+        let message = format!(
+            "a task of `{}` finds `{}`, which another task or the order of tasks needs",
+            self.program.name, local.name
+        );
+        let fault = Diagnostic::error(self.code, message)
+            .at(local.span, "")
+            .note("`T_rows` and `T_cols` are the valid rows and columns of a tile `T`")
+            .help("give the number as a field of the descriptor or a parameter, or keep it in a tile of one row and one column");
+        self.found.push(fault);
     }
 
     fn nested(&mut self, node: &Node) -> Step {
