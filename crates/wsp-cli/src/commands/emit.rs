@@ -4,9 +4,9 @@ use super::kind::{Kind, wrong_kind};
 use super::{Outcome, Session, named, refuse, unit};
 use crate::args::{EmitArgs, EmitStage};
 use crate::engine::Purpose;
-use crate::files::{read_source, write_bytes};
+use crate::files::{Output, keep, read_source};
 use pto_wsp::{codes, registry};
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use wsp_backend::{Emitted, KernelsSource, Package};
@@ -48,31 +48,20 @@ fn kernels(session: &mut Session, args: &EmitArgs, kind: Kind) -> Result<Emitted
     Ok(registry().emit_kernels(&source)?)
 }
 
-/// Writes the files; their paths, one in a line. Where one cannot be written, those before it that are new are taken away.
+/// Writes the files, all of them or none; their paths, one in a line.
 fn write(folder: &Path, package: &Package) -> Result<String, Diagnostic> {
-    let (mut listing, mut new) = (String::new(), Vec::new());
+    let (mut listing, mut filled) = (String::new(), Vec::new());
     for (path, bytes) in &package.files {
         let path = folder.join(path);
-        let is_new = !path.exists();
-        if let Err(fault) = write_one(&path, bytes) {
-            // One that cannot be taken away either is left: the fault that is reported is the first.
-            new.iter().for_each(|path| drop(std::fs::remove_file(path)));
-            return Err(fault);
-        }
-        // Writing to a string does not fail.
-        let _ = writeln!(listing, "{}", path.display());
-        new.extend(is_new.then_some(path));
-    }
-    Ok(listing)
-}
-
-/// Writes one file, and makes the folder that it lies in.
-fn write_one(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
-    if let Some(folder) = path.parent() {
+        let folder = path.parent().unwrap_or(folder);
         std::fs::create_dir_all(folder).map_err(|fault| {
             let message = format!("folder `{}` cannot be made", folder.display());
             Diagnostic::error(codes::CANNOT_WRITE, message).note(fault.to_string())
         })?;
+        filled.push(Output::at(&path)?.fill(&mut |out| out.write_all(bytes))?);
+        // Writing to a string does not fail.
+        let _ = writeln!(listing, "{}", path.display());
     }
-    write_bytes(path, bytes)
+    keep(filled)?;
+    Ok(listing)
 }

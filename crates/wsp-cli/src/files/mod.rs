@@ -15,7 +15,7 @@ pub(crate) use fault::written;
 pub use npy::read_npy;
 pub use npz::Npz;
 pub use output::Output;
-pub(crate) use output::{Filled, keep_last};
+pub(crate) use output::{Filled, keep, keep_last};
 pub(crate) use program::{read_program, try_program, write_program};
 pub(crate) use unit::{check_unit_length, read_beginning, read_unit_bytes, read_unit_text};
 pub(crate) use write::write_stream;

@@ -46,8 +46,9 @@ fn kernels_of_a_file_are_written_for_each_target() {
 }
 
 #[test]
-fn files_before_one_that_cannot_be_written_are_taken_away_if_they_are_new() {
-    let text = program(&format!("{}{}", kernel("a", DOUBLE), kernel("b", DOUBLE)));
+fn all_files_are_written_or_none() {
+    let second = kernel("b", DOUBLE).replace("<D>", "<E>");
+    let text = program(&format!("{} struct E {{ uint32_t first; }}; {second}", kernel("a", DOUBLE)));
     let folder = Folder::with(&[("k.pto", &text)]);
     std::fs::create_dir_all(folder.path("out/b.cpp")).unwrap();
     let options = ["--target", "a2", "--set", "cols=64"];
@@ -56,7 +57,7 @@ fn files_before_one_that_cannot_be_written_are_taken_away_if_they_are_new() {
     assert!(err.contains("b.cpp") && !folder.path("out/a.cpp").exists(), "{err}");
     std::fs::write(folder.path("out/a.cpp"), "old").unwrap();
     assert_eq!(emit(&folder, &options).0, 1);
-    assert!(folder.path("out/a.cpp").is_file(), "what was there before stays");
+    assert_eq!(folder.read("out/a.cpp"), "old", "what was there before stays");
 }
 
 #[test]
