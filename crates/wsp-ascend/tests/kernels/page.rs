@@ -59,6 +59,8 @@ const TAIL: &str = "
 
 * Paged caches, tensors with rows of different lengths, and arithmetic on integer tiles are not emitted yet (WSP1721).
 * A number that one task finds (an element of a tensor, the maximum of a tile) is not handed to another (`sparse_fa_entry` of the DeepSeek indexer): WSP1722.
+* Tiles in L0C are not kept between tasks: an accumulator that products alone change, in a loop with vector operations, is refused (WSP1722).
+* An operand that is loaded behind its product, in the text of a loop, is refused (WSP1704).
 * Tiles that do not fit UB, with scratch for conversions and lists of largest values, are not made smaller (`mla_prolog_entry`,
   `lightning_indexer_entry`, `index_64k`, `index_128k`, `attend_prefix`): WSP1705.
 * All platforms split kernels in the same way. a5 could move tiles between its cores without global memory.
