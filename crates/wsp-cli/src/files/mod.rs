@@ -90,7 +90,7 @@ pub fn read_inputs(
             Ok(mut npz) => {
                 for name in npz.names() {
                     if wanted(&name) && !names.contains(name.as_str()) {
-                        keep(&mut arrays, &mut faults, &name, npz.read(&name));
+                        keep_array(&mut arrays, &mut faults, &name, npz.read(&name));
                     }
                 }
             }
@@ -98,7 +98,7 @@ pub fn read_inputs(
         }
     }
     for (name, path) in single {
-        keep(&mut arrays, &mut faults, name, read_npy(path));
+        keep_array(&mut arrays, &mut faults, name, read_npy(path));
     }
     if faults.is_empty() { Ok(arrays) } else { Err(faults) }
 }
@@ -111,7 +111,12 @@ pub fn entry_names(archive: &Path) -> Result<Vec<String>, Diagnostic> {
     Ok(Npz::open(archive)?.names())
 }
 
-fn keep(arrays: &mut Arrays, faults: &mut Vec<Diagnostic>, name: &str, array: Result<Array, Diagnostic>) {
+fn keep_array(
+    arrays: &mut Arrays,
+    faults: &mut Vec<Diagnostic>,
+    name: &str,
+    array: Result<Array, Diagnostic>,
+) {
     match array {
         Ok(array) => {
             arrays.insert(name.to_owned(), array);
