@@ -19,7 +19,7 @@ pub(crate) use output::{Filled, keep, keep_last};
 pub(crate) use program::{read_program, try_program, write_program};
 pub(crate) use unit::{check_unit_length, read_beginning, read_unit_bytes, read_unit_text};
 pub(crate) use write::write_stream;
-pub use write::{write_array, write_npz};
+pub use write::{write_array, write_bytes, write_npz};
 
 use fault::{open, shown, unreadable};
 use pto_wsp::codes;

@@ -30,6 +30,14 @@ pub(crate) fn write_stream(
     keep(vec![Output::at(path)?.fill(fill)?])
 }
 
+/// Writes a file.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
+    write_stream(path, &mut |out| out.write_all(bytes))
+}
+
 /// Writes an array to a `.npy` file; bf16 as `uint16`.
 ///
 /// # Errors
