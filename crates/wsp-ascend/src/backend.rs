@@ -3,7 +3,7 @@
 use crate::graph::{GraphSource, emit_graph};
 use std::path::PathBuf;
 use wsp_backend::codes::NO_FILES;
-use wsp_backend::{Backend, EmitOptions, Emitted, KernelsSource, Package, Program};
+use wsp_backend::{Backend, CheckedKernels, EmitOptions, Emitted, KernelsSource, Package, Program};
 use wsp_diag::{Diagnostic, Diagnostics, Severity, did_you_mean};
 use wsp_ir::workload::StatementKind;
 use wsp_plan::target::TARGETS;
@@ -53,6 +53,10 @@ impl Backend for AscendBackend {
 
     fn emit_kernels(&self, source: &KernelsSource) -> Result<Emitted, Diagnostics> {
         crate::kernels::files::emit(source)
+    }
+
+    fn check_kernels(&self, source: &KernelsSource) -> CheckedKernels {
+        crate::kernels::files::check(source)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::graph::{GraphListing, GraphOptions, Simulated};
 use crate::growth::{Advance, Growth};
 use crate::options::RunOptions;
 use crate::outcome::{Explanation, Outcome};
-use crate::package::{EmitOptions, Emitted, KernelsSource};
+use crate::package::{CheckedKernels, EmitOptions, Emitted, KernelsSource};
 use crate::run::Run;
 use crate::transfer::Transferred;
 use std::sync::Arc;
@@ -109,6 +109,11 @@ pub trait Backend: Send + Sync {
     /// It writes none for the target, or cannot write all of them.
     fn emit_kernels(&self, source: &KernelsSource) -> Result<Emitted, Diagnostics> {
         Err(no_files(self.name(), source.target).into())
+    }
+
+    /// Looks at the kernels of a file as [`emit_kernels`](Self::emit_kernels) does, all of them, and writes nothing.
+    fn check_kernels(&self, source: &KernelsSource) -> CheckedKernels {
+        CheckedKernels { kernels: Vec::new(), found: vec![no_files(self.name(), source.target)] }
     }
 }
 

@@ -40,3 +40,34 @@ pub struct Emitted {
     /// Notes.
     pub notes: Vec<Diagnostic>,
 }
+
+/// What a check of the kernels of a file found for a target.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct CheckedKernels {
+    /// The kernels that can be written.
+    pub kernels: Vec<CheckedKernel>,
+    /// What stands in the way of the others, and what is probably not meant.
+    pub found: Vec<Diagnostic>,
+}
+
+/// A kernel that can be written for a target.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CheckedKernel {
+    /// Its name.
+    pub name: String,
+    /// The tasks that it becomes, each for one kind of core.
+    pub tasks: usize,
+    /// What it takes of the memories that it uses: that of the task with the most.
+    pub memories: Vec<MemoryUse>,
+}
+
+/// How far a memory of a core is filled.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MemoryUse {
+    /// The memory's name.
+    pub memory: String,
+    /// Bytes up to the end of the last buffer.
+    pub used: u64,
+    /// Bytes that there are.
+    pub capacity: u64,
+}

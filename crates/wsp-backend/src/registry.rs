@@ -2,7 +2,7 @@
 
 use crate::backend::Backend;
 use crate::codes::{BACKEND_EXISTS, NO_BACKEND, NO_FILES, UNKNOWN_BACKEND};
-use crate::package::{EmitOptions, Emitted, KernelsSource};
+use crate::package::{CheckedKernels, EmitOptions, Emitted, KernelsSource};
 use std::fmt;
 use std::sync::Arc;
 use wsp_diag::{Diagnostic, Diagnostics, did_you_mean};
@@ -154,6 +154,12 @@ impl Registry {
             Some(backend) => backend.emit_kernels(source),
             None => Err(self.no_files(source.target).into()),
         }
+    }
+
+    /// Looks at the kernels of a file, by the backend that writes files for the target; nothing where none does.
+    pub fn check_kernels(&self, source: &KernelsSource) -> CheckedKernels {
+        self.that_emits(source.target)
+            .map_or_else(CheckedKernels::default, |backend| backend.check_kernels(source))
     }
 
     fn that_emits(&self, target: &Target) -> Option<&Arc<dyn Backend>> {

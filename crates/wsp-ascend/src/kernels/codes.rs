@@ -19,4 +19,12 @@ wsp_diag::codes! {
          kernel uses are numbers. Set parameters with `--set NAME=VALUE`, or use fewer fields.";
     pub(crate) NO_KERNELS = 1725, "there is no kernel to write",
         "Kernels of a file are written as C++ by their names. This file has none, or none of the name that was asked for.";
+    pub(crate) LINES = 1726, "tasks of several cores may store to one line of 64 bytes",
+        "Cores write global memory in lines of 64 bytes. Where tasks of two cores store different elements of one line, the elements of one of\n\
+         them may be lost, and no simulation shows it. Tasks that are a multiple of 64 bytes apart, and begin on a line, share none: pad what\n\
+         a task stores, or let one task store all of a line. Where the distance follows from a parameter, set it: `--set NAME=VALUE`.";
+    pub(crate) EXTENT = 1727, "rows or columns are 0 or below 0 whenever a statement runs",
+        "Valid rows and columns of a load, a store or a fill follow from constants and parameters, and are not above 0. With 0 nothing is\n\
+         left of the statement, and nothing is emitted for it. Below 0 a run of `cpu_sim` stops; a core would take the number for a large one.\n\
+         Where a launch decides, the kernel skips what has 0 rows or columns.";
 }

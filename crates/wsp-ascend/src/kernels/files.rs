@@ -1,22 +1,94 @@
 //! Kernels of a file as a package: a file of C++ for each.
 
-use super::{Chip, codes, emit_kernel};
-use std::collections::BTreeMap;
+use super::{Chip, KernelSource, codes, emit_kernel};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use wsp_backend::codes::NO_FILES;
-use wsp_backend::{Emitted, KernelsSource};
+use wsp_backend::{CheckedKernel, CheckedKernels, Emitted, KernelsSource, MemoryUse};
 use wsp_core::{DType, FuncId, ParamId};
 use wsp_diag::{Diagnostic, Diagnostics, did_you_mean};
 use wsp_ir::{
     Const, Elem, Expr, ExprKind, FuncKind, Function, LocalTy, Module, ParamSource, Verified, into_verified,
 };
-use wsp_tile::{Known, fold};
+use wsp_tile::{Known, MemoryId, fold};
 
 /// The kernels of a file for a target.
 ///
 /// # Errors
 /// A name that nothing has, a parameter that is needed, and what stands in the way of each kernel.
 pub(crate) fn emit(source: &KernelsSource) -> Result<Emitted, Diagnostics> {
+    let (mut emitted, mut found) = (Emitted::default(), Vec::new());
+    for made in made(source)? {
+        match made {
+            Ok(made) => {
+                let texts = files(&made).map(|(path, text)| (path, text.as_bytes().to_vec()));
+                emitted.package.files.extend(texts);
+                emitted.notes.extend(made.notes);
+            }
+            Err(faults) => found.extend(faults),
+        }
+    }
+    if found.is_empty() { Ok(emitted) } else { Err(Diagnostics(found)) }
+}
+
+/// What [`emit`] would say of each kernel of a file. A file without kernels has nothing to say of.
+pub(crate) fn check(source: &KernelsSource) -> CheckedKernels {
+    let mut checked = CheckedKernels::default();
+    match made(source) {
+        Ok(all) => {
+            for made in all {
+                match made {
+                    Ok(made) => {
+                        checked.kernels.push(summary(&made, source));
+                        checked.found.extend(made.notes);
+                    }
+                    Err(faults) => checked.found.extend(faults),
+                }
+            }
+        }
+        Err(Diagnostics(faults)) => checked.found = faults,
+    }
+    if source.kernel.is_none() {
+        checked.found.retain(|fault| fault.code != codes::NO_KERNELS);
+    }
+    checked
+}
+
+/// How much of each memory a kernel takes: as much as that of its tasks which takes most.
+fn summary(made: &KernelSource, source: &KernelsSource) -> CheckedKernel {
+    let tasks: Vec<&KernelSource> =
+        if made.tasks.is_empty() { vec![made] } else { made.tasks.iter().collect() };
+    let ends = tasks
+        .iter()
+        .flat_map(|task| &task.program.buffers)
+        .flat_map(|buffer| buffer.at.iter().map(|at| (buffer.memory, at.saturating_add(buffer.bytes))));
+    let mut used: BTreeMap<MemoryId, u64> = BTreeMap::new();
+    for (memory, end) in ends {
+        let most = used.entry(memory).or_default();
+        *most = end.max(*most);
+    }
+    let table = Chip::of(source.target.platform).map(super::memories);
+    let of = |(id, used): (MemoryId, u64)| {
+        let memory = table.as_ref()?.memories.get(id.index())?;
+        Some(MemoryUse { memory: memory.name.clone(), used, capacity: memory.capacity })
+    };
+    let memories = used.into_iter().filter_map(of).collect();
+    CheckedKernel { name: made.program.name.clone(), tasks: tasks.len(), memories }
+}
+
+/// The files of a kernel, and of its tasks.
+fn files(made: &KernelSource) -> impl Iterator<Item = (PathBuf, &str)> {
+    let whole = if made.tasks.is_empty() { "cpp" } else { "hpp" };
+    let tasks = made.tasks.iter().map(|task| (&task.name, "cpp", task.text.as_str()));
+    let all = [(&made.name, whole, made.text.as_str())].into_iter().chain(tasks);
+    all.map(|(name, kind, text)| (PathBuf::from(format!("{name}.{kind}")), text))
+}
+
+/// A kernel, or what stands in its way.
+type Made = Result<KernelSource, Vec<Diagnostic>>;
+
+/// Every kernel that is asked for.
+fn made(source: &KernelsSource) -> Result<Vec<Made>, Diagnostics> {
     let Some(chip) = Chip::of(source.target.platform) else {
         let message = format!("target `{}` has no cores that kernels are written for", source.target.name);
         return Err(Diagnostic::error(NO_FILES, message).into());
@@ -32,31 +104,20 @@ pub(crate) fn emit(source: &KernelsSource) -> Result<Emitted, Diagnostics> {
         })
         .collect();
     let known = Known { params: &params, elems: &elems };
-    let (mut emitted, mut found) = (Emitted::default(), Vec::new());
-    for kernel in wanted(&module, source.kernel.as_deref())? {
+    let mut paths = BTreeSet::new();
+    let mut one = |kernel: FuncId| {
         let missing = missing(&module, &module.functions[kernel.index()], &params);
         if !missing.is_empty() {
-            found.extend(missing);
-            continue;
+            return Err(missing);
         }
-        match emit_kernel(&module, kernel, known, chip) {
-            Ok(made) => {
-                let whole = if made.tasks.is_empty() { "cpp" } else { "hpp" };
-                let tasks = made.tasks.into_iter().map(|task| (task.name, "cpp", task.text));
-                for (name, kind, text) in [(made.name, whole, made.text)].into_iter().chain(tasks) {
-                    let path = PathBuf::from(format!("{name}.{kind}"));
-                    if emitted.package.files.iter().any(|(other, _)| *other == path) {
-                        found.push(same_file(&module, kernel, &path));
-                        break;
-                    }
-                    emitted.package.files.push((path, text.into_bytes()));
-                }
-                emitted.notes.extend(made.notes);
-            }
-            Err(faults) => found.extend(faults),
+        let made = emit_kernel(&module, kernel, known, chip)?;
+        let twice = files(&made).map(|(path, _)| path).find(|path| !paths.insert(path.clone()));
+        match twice {
+            Some(twice) => Err(vec![same_file(&module, kernel, &twice)]),
+            None => Ok(made),
         }
-    }
-    if found.is_empty() { Ok(emitted) } else { Err(Diagnostics(found)) }
+    };
+    Ok(wanted(&module, source.kernel.as_deref())?.into_iter().map(&mut one).collect())
 }
 
 /// Two kernels whose names differ in underscores alone.

@@ -9,7 +9,9 @@
 
 pub(crate) mod codes;
 mod exchange;
+mod extents;
 pub(crate) mod files;
+mod lines;
 mod memories;
 mod ops;
 mod print;
@@ -21,6 +23,7 @@ mod sides;
 mod skeleton;
 mod table;
 mod tasks;
+mod values;
 mod view;
 
 use scalars::{Arguments, Number, Scalars};
@@ -82,7 +85,7 @@ pub struct KernelSource {
     pub arguments: Vec<String>,
     /// The tile program that it is the text of. That of a kernel with tasks has no addresses.
     pub program: TileProgram,
-    /// Barriers in place of events.
+    /// What is probably not meant, then barriers in place of events.
     pub notes: Vec<Diagnostic>,
     /// The tasks of a kernel that needs both kinds of cores, each for one of them.
     pub tasks: Vec<KernelSource>,
@@ -91,7 +94,8 @@ pub struct KernelSource {
 /// A kernel of a module for a platform.
 ///
 /// # Errors
-/// The function has no body, what it depends on is not known at emission, the platform has no instructions for it, or it does not fit.
+/// The function has no body, what it depends on is not known at emission, the platform has no instructions for it, or it does not fit, or an extent is below 0; also what is probably
+/// not meant.
 pub fn emit_kernel(
     module: &Verified,
     kernel: FuncId,
@@ -100,10 +104,33 @@ pub fn emit_kernel(
 ) -> Result<KernelSource, Vec<Diagnostic>> {
     let function = wsp_tile::specialise(module, kernel, known)?;
     known_elements(module, &function, known)?;
-    let exchanged = exchange::exchange(module, &function, chip)?;
+    let values = values::Values::of_kernel(module, &function, known);
+    let mut found = extents::check(module, &function, &values);
+    found.extend(lines::check(module, &function, known, &values));
+    match translated(module, &function, known, chip) {
+        Ok(made) if !found.iter().any(Diagnostic::is_error) => {
+            found.extend(made.notes);
+            Ok(KernelSource { notes: found, ..made })
+        }
+        Ok(_) => Err(found),
+        Err(faults) => {
+            found.extend(faults);
+            Err(found)
+        }
+    }
+}
+
+/// The text of a specialised kernel.
+fn translated(
+    module: &Verified,
+    function: &Function,
+    known: Known<'_>,
+    chip: Chip,
+) -> Result<KernelSource, Vec<Diagnostic>> {
+    let exchanged = exchange::exchange(module, function, chip)?;
     let (module, function) = match &exchanged {
         Some(made) => (&made.module, &made.function),
-        None => (module, &function),
+        None => (module, function),
     };
     let legal = wsp_tile::legalise_filled(module, function, known, &memories(chip))?;
     let sides = sides::of_function(function);

@@ -10,6 +10,7 @@ mod bench;
 #[path = "../../../wsp-tile/tests/it/calls.rs"]
 mod calls;
 mod examples;
+mod findings;
 mod mixed;
 #[path = "../../../wsp-tile/tests/it/mutate.rs"]
 #[allow(dead_code, reason = "tests of tile programs use more of it")]

@@ -16,9 +16,13 @@ pub(crate) struct CheckArgs {
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Also tell what this target does with schedules and with the instructions of task graphs: cpu_sim, ascend_910b, ascend_910c, ascend_950, or a2, a3, a5
+    /// Also tell what this target does with schedules, with kernels of `.pto` files, and with the instructions of task graphs: cpu_sim, ascend_910b, ascend_910c, ascend_950, or a2, a3, a5
     #[arg(long, value_name = "NAME", value_parser = target)]
     pub(crate) target: Option<&'static Target>,
+
+    /// Of kernels of `.pto` files, with --target: set a parameter; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) set: Vec<Setting>,
 
     /// How many devices run a task graph, as `wsp run --devices` has them
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=64))]

@@ -1,12 +1,14 @@
 //! `wsp check`: diagnostics only.
 
 use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
-use super::{Outcome, Session, Warnings, empty, options, unit, workload};
+use super::{Outcome, Session, Warnings, empty, kernels, options, unit, workload};
 use crate::args::CheckArgs;
 use crate::engine;
 use std::path::Path;
+use std::sync::Arc;
 use wsp_check::reference;
 use wsp_diag::Diagnostic;
+use wsp_ir::Module;
 use wsp_plan::Target;
 use wsp_plan::target::CPU_SIM;
 
@@ -15,6 +17,11 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
     let files: Vec<(&Path, Kind)> = args.files.iter().map(|path| (path.as_path(), Kind::of(path))).collect();
     if !files.iter().any(|(_, kind)| kind.is_unit()) {
         refuse_options(args, files.iter().any(|(_, kind)| kind.is_generator()))
+            .map_err(|fault| vec![fault])?;
+    }
+    let of_kernels = |kind: &Kind| matches!(kind, Kind::Program | Kind::Unknown);
+    if args.target.is_none_or(|target| target == CPU_SIM) || !files.iter().any(|(_, kind)| of_kernels(kind)) {
+        options::refuse(&[("--set", !args.set.is_empty())], kernels::TAKE_SET)
             .map_err(|fault| vec![fault])?;
     }
     let mut outcome = Outcome::Done;
@@ -34,7 +41,7 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
                 unit::check(session, path, kind, args, &mut idle).map(|()| None)
             }
             Kind::Unknown if path.is_file() => Err(vec![wrong_kind(path, kind, ALL_THAT_RUN)]),
-            Kind::Program | Kind::Unknown => program(session, path, args.target).map(|()| None),
+            Kind::Program | Kind::Unknown => program(session, path, args).map(|()| None),
             Kind::Arrays => Err(vec![wrong_kind(path, kind, ALL_THAT_RUN)]),
         });
         match checked {
@@ -67,13 +74,22 @@ fn refuse_options(args: &CheckArgs, takes_kernels: bool) -> Result<(), Diagnosti
     options::refuse(&given, options::OF_UNITS)
 }
 
-/// What is wrong with a program and with its defaults, and what the target that is asked for cannot do of it.
-fn program(
-    session: &mut Session,
-    path: &Path,
+/// What is wrong with a program and with its defaults, and what the target that is asked for cannot do of it or of its kernels.
+fn program(session: &mut Session, path: &Path, args: &CheckArgs) -> Result<(), Vec<Diagnostic>> {
+    let module = Arc::new(session.compile(path)?.module);
+    let mut faults = planned(session, &module, args.target).err().unwrap_or_default();
+    if let Some(target) = args.target {
+        faults.extend(kernels::check(session, path, module, target, &args.set));
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// What is wrong with a program and with its defaults, and what the target that is asked for cannot do of its plan.
+fn planned(
+    session: &Session,
+    module: &Module,
     target: Option<&'static Target>,
 ) -> Result<(), Vec<Diagnostic>> {
-    let module = session.compile(path)?.module;
     let faults: Vec<Diagnostic> =
         module.references.iter().filter_map(|r| reference::verify(r).err()).flatten().collect();
     if !faults.is_empty() {
@@ -81,10 +97,10 @@ fn program(
     }
     // A program with an entry is lowered as a run lowers it, for `cpu_sim` unless another target is asked for.
     if module.entry.is_some() || target.is_some() {
-        session.warn(&engine::lowered_for(&module, target.unwrap_or(CPU_SIM))?);
+        session.warn(&engine::lowered_for(module, target.unwrap_or(CPU_SIM))?);
     }
     if module.entry.is_some() {
-        engine::check_defaults(&module)?;
+        engine::check_defaults(module)?;
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ mod empty;
 mod explain;
 mod given;
 mod graph;
+mod kernels;
 mod kind;
 mod listing;
 mod options;
@@ -114,6 +115,7 @@ fn settings(command: &Command) -> Vec<&str> {
         Command::Run(args) => args.launch.set.iter().map(Setting::name).collect(),
         Command::Plan(args) => args.launch.set.iter().map(Setting::name).collect(),
         Command::Graph(args) => args.set.iter().map(Setting::name).collect(),
+        Command::Check(args) => args.set.iter().map(Setting::name).collect(),
         Command::Emit(args) => args.set.iter().map(Setting::name).collect(),
         _ => Vec::new(),
     }

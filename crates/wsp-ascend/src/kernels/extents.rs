@@ -1,0 +1,75 @@
+//! Valid rows and columns that are 0 or below at emission. Those that a launch decides are compared with 0 by the kernel.
+
+use super::codes;
+use super::values::Values;
+use wsp_diag::{Diagnostic, Severity, Span};
+use wsp_ir::{Dim, Expr, ExprKind, Function, StmtKind, TileExtent, TileOp, Verified, walk};
+
+/// Statements whose rows or columns are known to be 0, a warning each, or below 0, an error each.
+pub(super) fn check(module: &Verified, kernel: &Function, values: &Values<'_>) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    walk::stmts(&kernel.body, &mut |stmt| {
+        let StmtKind::Tile(op) = &stmt.kind else { return };
+        for (what, count) in counts(op) {
+            if let Some(n) = values.expr(count).constant().filter(|n| *n <= 0) {
+                found.push(told(op, n, what, place_of(count, stmt.span)));
+            }
+        }
+        found.extend(past_the_end(module, op, values, stmt.span));
+    });
+    found
+}
+
+/// The numbers of rows and of columns that an operation is given.
+fn counts(op: &TileOp) -> Vec<(&'static str, &Expr)> {
+    let given = match op {
+        TileOp::Store { rows, cols, .. } => [rows.as_ref(), cols.as_ref()],
+        _ => op.gives().map_or([None, None], |(rows, cols)| {
+            [rows, cols].map(|extent| match extent {
+                TileExtent::AtMost(count) | TileExtent::Exactly(count) => count,
+                _ => None,
+            })
+        }),
+    };
+    ["rows", "columns"].into_iter().zip(given).filter_map(|(what, count)| Some((what, count?))).collect()
+}
+
+/// A constant has the place of the parameter that it comes from, which may be another line.
+fn place_of(count: &Expr, statement: Span) -> Span {
+    if matches!(count.kind, ExprKind::Const(_)) { statement } else { count.span }
+}
+
+fn told(op: &TileOp, n: i128, what: &str, span: Span) -> Diagnostic {
+    let word = op.word();
+    if n < 0 {
+        return Diagnostic::error(codes::EXTENT, format!("`{word}` is given {n} {what} whenever it runs"))
+            .at(span, "below 0")
+            .note("the number has no sign in the kernel: it would be taken for a large one, and the whole tile would count")
+            .help(format!("give it 1 to as many {what} as the tile has; compare before subtracting"));
+    }
+    Diagnostic::new(codes::EXTENT, Severity::Warning, format!("`{word}` is given 0 {what} whenever it runs"))
+        .at(span, "nothing is left of it")
+        .note("no instruction is emitted for it, as units of real machines do not end with 0 rows or columns")
+        .help(format!("leave it out, or give it 1 to as many {what} as the tile has"))
+}
+
+/// A load from a place of which the tensor has nothing left.
+fn past_the_end(module: &Verified, op: &TileOp, values: &Values<'_>, span: Span) -> Option<Diagnostic> {
+    let TileOp::Load { tensor, at, .. } = op else { return None };
+    let tensor = &module.tensors[tensor.index()];
+    let first = tensor.rank() - tensor.dims.len();
+    let dims = [("row", at.row_dim), ("column", at.col_dim)];
+    dims.into_iter().find_map(|(what, dim)| {
+        let dim = usize::from(dim?);
+        let Dim::Expr(size) = tensor.dims.get(dim.checked_sub(first)?)? else { return None };
+        let size = values.expr(size).constant()?;
+        let from = values.expr(at.index.get(dim)?).constant()?;
+        (from >= size && size > 0).then(|| {
+            let message = format!("a load begins at {what} {from} of `{}`, which has {size}", tensor.name);
+            Diagnostic::new(codes::EXTENT, Severity::Warning, message)
+                .at(span, "0 elements are left")
+                .note("no instruction is emitted for it, as units of real machines do not end with 0 rows or columns")
+                .help(format!("begin at {what} {} or before", size - 1))
+        })
+    })
+}

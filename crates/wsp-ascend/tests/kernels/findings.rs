@@ -1,0 +1,295 @@
+//! What is found of a kernel before its text counts: for each code a kernel in which it alone is found, and none in the kernel as it was.
+
+use crate::batch::emitted;
+use crate::bench::{Kernel, told};
+use crate::mutate::{with_instructions, with_syncs, without};
+use std::collections::BTreeSet;
+use wsp_ascend::kernels::{Chip, KernelSource, emit_kernel, memories};
+use wsp_core::{DType, FuncId};
+use wsp_diag::{Diagnostic, Severity, SourceMap};
+use wsp_ir::{Const, Elem, FuncKind, TileOp, Verified, into_verified};
+use wsp_tile::{Event, EventId, Extent, Known, Memories, Op, Sync, TileProgram, check};
+
+/// A program with one kernel and a task for each index of an axis.
+struct Tasks<'a> {
+    /// Shapes of `x` and `y`.
+    shapes: [&'a str; 2],
+    /// The end of the axis.
+    end: &'a str,
+    /// The field of the descriptor, over the index `i`.
+    field: &'a str,
+    body: &'a str,
+    /// The type of `x`.
+    x: &'a str,
+}
+
+const TASKS: Tasks<'_> = Tasks { shapes: ["64, 32"; 2], end: "64", field: "i", body: "", x: "Tensor<float>" };
+
+impl Tasks<'_> {
+    fn module(&self) -> Verified {
+        let Tasks { shapes: [x, y], end, field, body, x: of_x } = self;
+        let text = format!(
+            "PTO_PARAM(uint32_t, N, 4)
+             PTO_SHAPE(x, {x})
+             PTO_SHAPE(y, {y})
+             PTO_SPACE(S) {{ PTO_AXIS(i, 0, {end}) }}
+             struct D {{ uint32_t first; }};
+             PTO_KERNEL_IMPL(k) {{ auto desc = PTO_GET_DESCRIPTOR<D>(); {body} }}
+             PTO_DESCRIPTOR_GEN(S) {{ PTO_SCHEDULED_FOR(i) {{ PTO_EMIT_DESCRIPTOR(D{{ .first = {field} }}); }} }}
+             void go({of_x} x, Tensor<float> y) {{ PTO_LAUNCH(S, {{ .x = x, .y = y }}); }}"
+        );
+        let (module, found) = wsp_lang::compile("kernel.pto", &text, &mut SourceMap::default());
+        let module = module.unwrap_or_else(|| panic!("{text}\n{}", told(&found)));
+        into_verified(module).unwrap_or_else(|found| panic!("{}", told(&found)))
+    }
+
+    /// What is found with these values of parameters.
+    fn found(&self, set: &[(&str, i128)]) -> Vec<Diagnostic> {
+        let module = self.module();
+        let of = |name: &str| set.iter().find(|(other, _)| *other == name).map(|(_, n)| Const::Int(*n));
+        let params: Vec<Option<Const>> = module.params.iter().map(|param| of(&param.name)).collect();
+        let elem = |elem: &Elem| if let Elem::Fixed(elem) = elem { Some(*elem) } else { None };
+        let elems: Vec<Option<DType>> = module.tensors.iter().map(|tensor| elem(&tensor.elem)).collect();
+        let known = Known { params: &params, elems: &elems };
+        match emit_kernel(&module, module.function_named("k").unwrap(), known, Chip::A2) {
+            Ok(made) => made.notes,
+            Err(found) => found,
+        }
+    }
+}
+
+fn codes(found: &[Diagnostic]) -> Vec<u16> {
+    found.iter().map(|found| found.code.0).collect::<BTreeSet<u16>>().into_iter().collect()
+}
+
+/// Tasks that store a row of `y`, from a column on.
+fn row(rows: u32, cols: u32, at: &str) -> String {
+    format!("VecTile<float, {rows}, {cols}> t; TLOAD(t, x, {{0, 0}}); TSTORE(y, t, {{{at}}});")
+}
+
+#[test]
+fn a_line_of_two_cores_is_found_where_tasks_may_share_one() {
+    let scalar = |at: &str| format!("PTO_STORE_SCALAR(y, 1.0f, {{{at}}});");
+    let each =
+        |at: &str| format!("for (uint32_t c = 0; c < N; c += 1) {{ PTO_STORE_SCALAR(y, 1.0f, {{{at}}}); }}");
+    // Shape of `y`, end of the axis, field, kernel, values of parameters, and whether it is found.
+    let cases: &[(&str, &str, &str, String, &[(&str, i128)], bool)] = &[
+        ("64, 32", "64", "i", row(1, 32, "desc.first, 0"), &[], false),
+        ("64, 16", "64", "i", row(1, 16, "desc.first, 0"), &[], false),
+        ("64, 15", "64", "i", row(1, 15, "desc.first, 0"), &[], true),
+        ("64, 8", "64", "i", row(1, 8, "desc.first, 0"), &[], true),
+        ("64, 8", "64", "i", row(8, 8, "desc.first, 0"), &[], true),
+        ("64, 8", "8", "i * 8", row(8, 8, "desc.first, 0"), &[], false),
+        ("64, 8", "8", "i * 8", row(8, 4, "desc.first, 0"), &[], false),
+        ("64, 8", "8", "i * 9", row(8, 8, "desc.first, 0"), &[], true),
+        ("64, 8", "1", "i", row(1, 8, "desc.first, 0"), &[], false),
+        ("64, 8", "64", "i", row(1, 8, "0, 0"), &[], false),
+        ("64, 32", "64", "i", row(1, 16, "desc.first, 4"), &[], false),
+        ("64, 32", "64", "i", row(1, 8, "0, desc.first * 8"), &[], true),
+        ("64, 32", "64", "i", row(1, 16, "0, desc.first * 16"), &[], false),
+        ("64, 32", "64", "i", row(1, 16, "0, desc.first * 16 + 8"), &[], true),
+        ("64", "64", "i", scalar("desc.first"), &[], true),
+        ("64", "4", "i * 16", scalar("desc.first"), &[], false),
+        ("64, 16", "64", "i", scalar("desc.first, 3"), &[], false),
+        ("64, 8", "64", "i", scalar("desc.first, 3"), &[], true),
+        ("64, 16", "64", "i", each("desc.first, c"), &[], false),
+        ("64, 20", "64", "i", each("desc.first, c"), &[], true),
+        ("64", "64", "i", scalar("7"), &[], false),
+        ("64", "1", "i", scalar("desc.first"), &[], false),
+        ("64, N", "64", "i", scalar("desc.first, 0"), &[("N", 16)], false),
+        ("64, N", "64", "i", scalar("desc.first, 0"), &[("N", 12)], true),
+        ("64, N", "64", "i", scalar("desc.first, 0"), &[], true),
+    ];
+    for (shape, end, field, body, set, shares) in cases {
+        let tasks = Tasks { shapes: ["64, 32", shape], end, field, body, ..TASKS };
+        let found = tasks.found(set);
+        let want: &[u16] = if *shares { &[1726] } else { &[] };
+        assert_eq!(codes(&found), want, "{shape} {end} {field} {body}\n{}", told(&found));
+        assert!(found.iter().all(|found| found.severity == Severity::Warning && found.primary.is_some()));
+    }
+}
+
+#[test]
+fn additions_to_memory_are_no_stores_of_a_line() {
+    let body = row(1, 8, "desc.first, 0");
+    let tasks = Tasks { shapes: ["64, 32", "64, 8"], body: &body, ..TASKS };
+    assert_eq!(codes(&tasks.found(&[])), [1726]);
+    let body = body.replace("TSTORE(", "TSTORE_ATOMIC_ADD(");
+    assert_eq!(codes(&Tasks { body: &body, ..tasks }.found(&[])), [0; 0]);
+}
+
+#[test]
+fn a_line_of_two_cores_is_told_with_its_numbers_and_what_to_do() {
+    let body = "PTO_STORE_SCALAR(y, 1.0f, {desc.first, 0});";
+    let said = |shape: &str| {
+        let found = Tasks { shapes: ["64, 32", shape], body, ..TASKS }.found(&[]);
+        let label = found[0].primary.clone().unwrap().text;
+        format!("{label}\n{}", told(&found))
+    };
+    let text = said("64, 15");
+    for part in [
+        "warning[WSP1726]",
+        "of `y`",
+        "60 bytes apart, which is no multiple of 64",
+        "cache of a core",
+        "16 elements of f32",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let text = said("64, N");
+    assert!(text.contains("is not known") && text.contains("`--set N=VALUE`"), "{text}");
+}
+
+#[test]
+fn extents_that_are_never_above_0_are_found() {
+    let load = |rows: &str| {
+        format!("VecTile<float, 8, 32> t; TLOAD(t, x, {{0, 0}}, {rows}); TSTORE(y, t, {{0, 0}});")
+    };
+    let fill =
+        |rows: &str| format!("VecTile<float, 8, 32> t; TASSIGN(t, 1.0f, {rows}); TSTORE(y, t, {{0, 0}});");
+    let local = |rows: &str| {
+        format!(
+            "VecTile<float, 8, 32> t; uint32_t n = {rows}; TLOAD(t, x, {{0, 0}}, 8, n); TSTORE(y, t, {{0, 0}});"
+        )
+    };
+    let cases: &[(String, i128, Option<Severity>)] = &[
+        (load("N"), 8, None),
+        (load("N"), 0, Some(Severity::Warning)),
+        (load("N - 4"), 5, None),
+        (load("N - 4"), 4, Some(Severity::Warning)),
+        (load("N - 4"), 3, Some(Severity::Error)),
+        (fill("N"), 1, None),
+        (fill("N"), 0, Some(Severity::Warning)),
+        (fill("8, N - 4"), 3, Some(Severity::Error)),
+        (local("N - 4"), 5, None),
+        (local("N - 4"), 3, Some(Severity::Error)),
+        // What a launch decides is compared with 0 by the kernel.
+        (load("desc.first"), 4, None),
+        (load("desc.first - N"), 4, None),
+    ];
+    for (body, n, want) in cases {
+        let found = Tasks { body, ..TASKS }.found(&[("N", *n)]);
+        let have: Vec<Severity> = found.iter().map(|found| found.severity).collect();
+        assert_eq!(have, Vec::from_iter(*want), "{body} with {n}\n{}", told(&found));
+        assert!(found.iter().all(|found| found.code.0 == 1727), "{body}: {}", told(&found));
+    }
+}
+
+#[test]
+fn what_a_launch_decides_of_extents_the_kernel_compares_with_0() {
+    let kernel = Kernel::new("VecTile<float, 8, 32> t; TLOAD(t, x, {0, 0}, desc.a); TSTORE(y, t, {0, 0});");
+    let text = emitted(&kernel, Chip::A2).unwrap().text;
+    assert!(text.contains("> 0u"), "{text}");
+}
+
+/// What the checker of tile programs says of a kernel that is changed after it was made right.
+fn checked(
+    body: &str,
+    change: impl Fn(&TileProgram) -> TileProgram,
+    table: impl Fn(&mut Memories),
+) -> Vec<u16> {
+    let made = emitted(&Kernel::new(body), Chip::A2).unwrap_or_else(|found| panic!("{}", told(&found)));
+    let KernelSource { program, tasks, .. } = made;
+    assert!(tasks.is_empty());
+    let mut memories = memories(Chip::A2);
+    assert_eq!(check(&program, &memories), []);
+    table(&mut memories);
+    codes(&check(&change(&program), &memories))
+}
+
+fn refused(kernel: &Kernel) -> Vec<u16> {
+    codes(&emitted(kernel, Chip::A2).unwrap_err())
+}
+
+fn as_it_is(program: &TileProgram) -> TileProgram {
+    program.clone()
+}
+
+const RIGHT: &str = "VecTile<float, 8, 32> t; TLOAD(t, x, {0, 0}); TEXP(t, t); TSTORE(y, t, {0, 0});";
+
+/// For each code of tile programs and of kernels, what alone is found in a kernel with one thing wrong.
+fn faults() -> Vec<(u16, Vec<u16>)> {
+    let same = |_: &mut Memories| {};
+    let with_tile = |change: fn(&mut wsp_tile::Tile)| {
+        move |program: &TileProgram| {
+            with_instructions(program, |instruction| {
+                if let Op::Tile(TileOp::Unary { dst, src, .. }) = &mut instruction.op {
+                    [dst, src].into_iter().for_each(change);
+                }
+            })
+        }
+    };
+    let high = |event: Event| Event { id: EventId::One(7), ..event };
+    let numbered = |program: &TileProgram| {
+        with_syncs(program, |sync| match sync {
+            Sync::Set(event) => Sync::Set(high(event)),
+            Sync::Wait(event) => Sync::Wait(high(event)),
+            other => other,
+        })
+    };
+    let moved = |program: &TileProgram| {
+        let mut program = program.clone();
+        program.buffers.iter_mut().flat_map(|buffer| &mut buffer.at).for_each(|at| *at += 16);
+        program
+    };
+    let unordered =
+        |program: &TileProgram| without(program, |_, sync| matches!(sync, Sync::Set(_) | Sync::Wait(_)));
+    let sized = Kernel::with("PTO_PARAM(uint32_t, N, 8)", &RIGHT.replace("8, 32", "8, N"));
+    let other = Kernel::new(RIGHT);
+    let generator = (0..other.module().functions.len() as u32)
+        .map(FuncId)
+        .find(|id| matches!(other.module().functions[id.index()].kind, FuncKind::Generator { .. }));
+    let no_kernel = emit_kernel(other.module(), generator.unwrap(), other.known(), Chip::A2).unwrap_err();
+    let product = "LeftTile<float, 16, 16> a; RightTile<float, 16, 16> b; AccTile<float, 16, 16> c;
+         TLOAD(a, x, {0, 0}); TLOAD(b, x, {0, 0}); TMATMUL(c, a, b); TSTORE(y, c, {0, 0});";
+    let handed = "VecTile<float, 16, 16> t; uint32_t rows = (uint32_t)PTO_LOAD_SCALAR(x, {0, 0});
+         TLOAD(t, x, {0, 0}, rows); TEXP(t, t); TSTORE(y, t, {0, 0}); TLOAD(a, x, {0, 0}, rows); TMATMUL(c, a, b); TSTORE(y, c, {0, 0});";
+    vec![
+        (1701, refused(&sized)),
+        (1702, codes(&no_kernel)),
+        (
+            1703,
+            checked(RIGHT, as_it_is, |table| {
+                table.computes.iter_mut().for_each(|rule| rule.ops.retain(|op| op != "unary"))
+            }),
+        ),
+        (
+            1704,
+            checked(RIGHT, as_it_is, |table| table.moves.retain(|step| step.to != wsp_tile::Side::Global)),
+        ),
+        (1705, refused(&Kernel::new(&RIGHT.replace("8, 32", "4096, 32")))),
+        (1710, checked(RIGHT, unordered, same)),
+        (1711, checked(RIGHT, numbered, same)),
+        (
+            1712,
+            refused(&Kernel::new(
+                &product.replace("TLOAD(a, x, {0, 0});", "if (desc.a > 0) { TLOAD(a, x, {0, 0}); }"),
+            )),
+        ),
+        (1713, checked(RIGHT, with_tile(|tile| tile.rows = Extent::Known(9)), same)),
+        (1714, checked(RIGHT, with_tile(|tile| tile.rows = Extent::Known(0)), same)),
+        (1717, checked(RIGHT, moved, same)),
+        (1720, refused(&Kernel::new("VecTile<float, 8, 32> t; TRANDOM(t, 1, 0, 32); TSTORE(y, t, {0, 0});"))),
+        (1722, refused(&Kernel::new(&format!("{product} {handed}")))),
+        (1723, codes(&Tasks { body: RIGHT, x: "Tensor", ..TASKS }.found(&[]))),
+        (
+            1726,
+            codes(
+                &Tasks { shapes: ["64, 32", "64, 8"], body: &row(1, 8, "desc.first, 0"), ..TASKS }.found(&[]),
+            ),
+        ),
+        (
+            1727,
+            codes(
+                &Tasks { body: &RIGHT.replacen("{0, 0});", "{0, 0}, 0);", 1), end: "1", ..TASKS }.found(&[]),
+            ),
+        ),
+    ]
+}
+
+#[test]
+fn each_finding_is_alone_in_a_kernel_with_one_thing_wrong() {
+    for (code, found) in faults() {
+        assert_eq!(found, [code], "WSP{code}");
+    }
+}

@@ -1,0 +1,64 @@
+//! What a target that runs elsewhere says of the kernels of a file.
+
+use super::{Session, named};
+use crate::args::Setting;
+use pto_wsp::registry;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use wsp_backend::{CheckedKernel, KernelsSource};
+use wsp_core::words::counted;
+use wsp_diag::Diagnostic;
+use wsp_ir::Module;
+use wsp_plan::{KernelFile, Target};
+
+/// What `--set` is for.
+pub(super) const TAKE_SET: &str =
+    "is for kernels of `.pto` files, with the target that they are written for: `--target ascend_910b`";
+
+/// Prints a line for each kernel that can be written for the target, and what is probably not meant; the faults of all others.
+pub(super) fn check(
+    session: &Session,
+    path: &Path,
+    module: Arc<Module>,
+    target: &'static Target,
+    set: &[Setting],
+) -> Vec<Diagnostic> {
+    let set = match named(set, "is for programs that run") {
+        Ok(set) => set,
+        Err(fault) => return vec![fault],
+    };
+    let source = KernelsSource { file: KernelFile { module, set }, kernel: None, target };
+    let checked = registry().check_kernels(&source);
+    let (faults, others): (Vec<Diagnostic>, Vec<Diagnostic>) =
+        checked.found.into_iter().partition(Diagnostic::is_error);
+    session.warn(&others);
+    for kernel in &checked.kernels {
+        session.terminal.print(&format!("{}: {}\n", path.display(), line(kernel)));
+    }
+    faults
+}
+
+fn line(kernel: &CheckedKernel) -> String {
+    let CheckedKernel { name, tasks, memories } = kernel;
+    let mut text = format!("kernel {name}: {}", counted(*tasks, "task"));
+    for of in memories {
+        // Writing to a string does not fail.
+        let _ =
+            write!(text, ", {} {} of {} bytes", of.memory, in_thousands(of.used), in_thousands(of.capacity));
+    }
+    text
+}
+
+/// `12,288`
+fn in_thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
