@@ -1,16 +1,18 @@
 //! Lines of 64 bytes that tasks of several cores may store to: what one core writes there may be lost to another.
 //!
-//! The first byte of a store is a number that tasks differ in, and one that rounds and rows of a task add ([`Value`]). Tensors begin on a
-//! line. No line is shared where
+//! The first byte of a store is a number that tasks differ in, and what rounds and rows of a task add to it ([`Value`]). Tensors begin on a
+//! line. Two tasks that store different elements share no line where
 //!
-//! * every run of bytes begins on a line, or ends on one, or lies within a stride of whole lines;
-//! * or all that a task stores lies within the distance of tasks, a multiple of 64.
+//! * every run of bytes begins on a line;
+//! * or what is added in steps that are no multiple of 64 stays within a block, and blocks are whole lines: tasks with the same block store the
+//!   same elements of it.
 //!
-//! Additions to memory are no stores: they are made behind the caches. Tasks that store the same element are not looked for, nor are different
-//! kernels that store to one tensor.
+//! Where the places of several stores to one tensor differ in more than constants between tasks, only the first rule holds. Additions to memory
+//! are no stores: they are made behind the caches. Tasks that store the same element are not looked for, nor are different kernels that
+//! store to one tensor.
 
 use super::codes;
-use super::values::{Value, Values};
+use super::values::{Turns, Value, Values, gcd};
 use std::collections::BTreeMap;
 use wsp_core::{DType, TensorId};
 use wsp_diag::{Diagnostic, Severity, Span};
@@ -27,13 +29,13 @@ struct Store {
     begin: Value,
     /// Bytes of a run at most.
     bytes: i128,
-    /// Whether all runs have as many.
-    exact: bool,
     /// Whether the unit of scalars does it, by way of the cache of its core.
     scalar: bool,
     /// The dimension of the tensor whose size is not known, and decides.
     unknown: Option<usize>,
     elem: DType,
+    /// The indices that tasks differ in, by dimension.
+    owner: Vec<(usize, Expr)>,
     span: Span,
 }
 
@@ -53,7 +55,7 @@ pub(super) fn check(
     });
     let mut found = Vec::new();
     for stores in stores.values() {
-        let alone = stores.len() == 1;
+        let alone = stores.iter().all(|store| store.owner == stores[0].owner);
         let shares = |store: &&Store| store.begin.varies && !store.keeps_apart(alone);
         found.extend(stores.iter().filter(shares).map(|store| of.told(store)));
     }
@@ -61,23 +63,43 @@ pub(super) fn check(
 }
 
 impl Store {
-    /// Whether no two tasks that store different elements write one line; with several stores, each has to begin on lines.
-    fn keeps_apart(&self, alone: bool) -> bool {
-        let Value { modulus, rest, low, high, .. } = self.begin;
-        let whole = |n: i128| n % LINE == 0;
-        let common = self.begin.common();
-        if whole(common) {
-            let ends = self.exact && whole(rest + self.bytes);
-            let within = rest.rem_euclid(LINE) + self.bytes <= common;
-            if whole(rest) || (alone && (ends || within)) {
-                return true;
+    /// Elements of a tile along a dimension of the tensor: more bytes of a run where they are neighbours, else more runs.
+    fn repeat(&mut self, stride: Option<Value>, count: i128) {
+        let size = self.elem.size() as i128;
+        match stride.map(|stride| stride.constant()) {
+            Some(Some(1)) => self.bytes *= count,
+            Some(stride) if count > 1 => {
+                let step = stride.unwrap_or(1) * size;
+                let ends = stride.map(|_| (0, (count - 1) * step));
+                self.begin = self.begin.clone().repeated(step, ends);
             }
+            _ => {}
         }
-        let (Some(low), Some(high)) = (low, high) else { return false };
-        let first = (rest + low).div_euclid(LINE) * LINE;
-        let end = -(-(rest + high + self.bytes)).div_euclid(LINE) * LINE;
-        whole(modulus) && end - first <= modulus
     }
+
+    /// Whether no two tasks that store different elements write one line.
+    fn keeps_apart(&self, alone: bool) -> bool {
+        let Value { modulus, rest, turns, .. } = &self.begin;
+        let whole = |n: i128| n % LINE == 0;
+        let (far, near): (Vec<Turns>, Vec<Turns>) = turns.iter().partition(|turns| whole(turns.step));
+        let block = far.iter().fold(*modulus, |block, turns| gcd(block, turns.step));
+        if !whole(block) {
+            return false;
+        }
+        if near.is_empty() && whole(*rest) {
+            return true;
+        }
+        let within = near.iter().try_fold((*rest, rest + self.bytes), |(first, end), turns| {
+            let (low, high) = turns.ends?;
+            Some((first + low, end + high))
+        });
+        within.is_some_and(|(first, end)| alone && up_to_line(end) + up_to_line(-first) <= block)
+    }
+}
+
+/// The next multiple of a line.
+fn up_to_line(byte: i128) -> i128 {
+    -(-byte).div_euclid(LINE) * LINE
 }
 
 struct Stores<'a> {
@@ -92,38 +114,23 @@ impl Stores<'_> {
     fn store(&self, stmt: &StmtKind, span: Span) -> Option<Store> {
         match stmt {
             StmtKind::StoreScalar { tensor, index, .. } => {
-                let (begin, unknown, elem) = self.begin(*tensor, index)?;
-                let bytes = elem.size() as i128;
-                Some(Store { tensor: *tensor, begin, bytes, exact: true, scalar: true, unknown, elem, span })
+                Some(Store { scalar: true, ..self.begin(*tensor, index, span)? })
             }
             StmtKind::Tile(TileOp::Store { tensor, src, at, add: false, .. }) => {
-                let (begin, unknown, elem) = self.begin(*tensor, &at.index)?;
+                let mut store = self.begin(*tensor, &at.index, span)?;
                 let LocalTy::Tile(ty) = &self.kernel.local(*src).ty else { return None };
                 let [rows, cols] = [&ty.rows, &ty.cols].map(|e| e.as_const_int().unwrap_or(1));
-                let size = elem.size() as i128;
-                let mut store = Store {
-                    tensor: *tensor,
-                    begin,
-                    bytes: size,
-                    exact: false,
-                    scalar: false,
-                    unknown,
-                    elem,
-                    span,
-                };
                 let strides = self.strides(*tensor)?;
                 let [down, across] = [at.row_dim, at.col_dim]
-                    .map(|dim| dim.and_then(|dim| strides.get(usize::from(dim)).copied()));
-                self.add(&mut store, across, cols);
+                    .map(|dim| dim.and_then(|dim| strides.get(usize::from(dim)).cloned()));
+                store.repeat(across, cols);
                 // Whole rows of a tensor lie one after another.
-                let row = down.and_then(|stride| stride.constant()).map(|stride| stride * size);
-                let from_0 = at.col_dim.is_none_or(|dim| {
-                    at.index.get(usize::from(dim)).and_then(|e| self.values.expr(e).constant()) == Some(0)
-                });
-                if from_0 && row == Some(store.bytes) {
+                let size = store.elem.size() as i128;
+                let row = down.as_ref().and_then(Value::constant).map(|stride| stride * size);
+                if row == Some(store.bytes) {
                     store.bytes *= rows;
                 } else {
-                    self.add(&mut store, down, rows);
+                    store.repeat(down, rows);
                 }
                 Some(store)
             }
@@ -131,24 +138,8 @@ impl Stores<'_> {
         }
     }
 
-    /// Elements of a tile along a dimension of the tensor: more bytes of a run where they are neighbours, else more runs.
-    fn add(&self, store: &mut Store, stride: Option<Value>, count: i128) {
-        let size = store.elem.size() as i128;
-        match stride {
-            Some(stride) if stride.constant() == Some(1) => store.bytes *= count,
-            Some(stride) if count > 1 => {
-                let turns = match stride.constant() {
-                    Some(stride) => Value::rounds(stride * size, Some((count - 1) * stride * size)),
-                    None => Value::rounds(size, None),
-                };
-                store.begin = store.begin.plus(turns);
-            }
-            _ => {}
-        }
-    }
-
-    /// Where an element is, in bytes, the dimension of a size that is not known, and the elements.
-    fn begin(&self, tensor: TensorId, index: &[Expr]) -> Option<(Value, Option<usize>, DType)> {
+    /// A store of one element.
+    fn begin(&self, tensor: TensorId, index: &[Expr], span: Span) -> Option<Store> {
         let of = &self.module.tensors[tensor.index()];
         if matches!(of.storage, Storage::CacheKeys(_) | Storage::CacheValues(_)) {
             return None;
@@ -157,33 +148,35 @@ impl Stores<'_> {
             Elem::Fixed(elem) => elem,
             Elem::Of(other) => self.known.elems.get(other.index()).copied().flatten()?,
         };
-        let size = Value::number(elem.size() as i128);
+        let bytes = elem.size() as i128;
         let strides = self.strides(tensor)?;
         let first = of.rank() - of.dims.len();
-        let (mut sum, mut unknown) = (Value::number(0), None);
-        for (dim, (e, stride)) in index.iter().zip(&strides).enumerate() {
+        let (mut begin, mut unknown, mut owner) = (Value::number(0), None, Vec::new());
+        for (dim, (e, stride)) in index.iter().zip(strides).enumerate() {
+            let mut at = self.values.expr(e);
+            if at.varies {
+                owner.push((dim, e.clone()));
+            }
             if dim < first {
                 // A slot of a workspace is whole lines, and so is where each field begins.
-                sum = sum.plus(Value { modulus: LINE, ..Value::unknown(true) });
+                begin = begin.plus(Value { modulus: LINE, ..Value::unknown(true) });
                 continue;
             }
-            let mut at = self.values.expr(e);
-            if at.constant() == Some(0) {
-                continue;
+            if stride.constant().is_none() && at.constant() != Some(0) {
+                let mut inner = dim - first + 1..of.dims.len();
+                unknown = unknown.or(inner.find(|dim| self.size(&of.dims[*dim]).constant().is_none()));
             }
-            if stride.constant().is_none() {
-                let after = dim + 1 - first..of.dims.len();
-                unknown =
-                    unknown.or(after.into_iter().find(|dim| self.size(&of.dims[*dim]).constant().is_none()));
+            // What only a task repeats lies within the dimension.
+            if at.modulus == 0
+                && at.turns.iter().any(|turns| turns.ends.is_none())
+                && let Some(size) = self.size(&of.dims[dim - first]).constant()
+            {
+                let step = at.turns.iter().fold(0, |step, turns| gcd(step, turns.step));
+                at = Value::number(at.rest).repeated(step, Some((-at.rest, size - 1 - at.rest)));
             }
-            // An index that only rounds decide lies within the dimension.
-            if at.modulus == 0 && at.step != 0 && (at.low.is_none() || at.high.is_none()) {
-                at.low = Some(-at.rest);
-                at.high = self.size(&of.dims[dim - first]).constant().map(|size| size - 1 - at.rest);
-            }
-            sum = sum.plus(at.times(*stride).times(size));
+            begin = begin.plus(at.times(stride).times(Value::number(bytes)));
         }
-        Some((sum, unknown, elem))
+        Some(Store { tensor, begin, bytes, scalar: false, unknown, elem, owner, span })
     }
 
     /// How many elements neighbours are apart, by index.
@@ -191,7 +184,7 @@ impl Stores<'_> {
         let of = &self.module.tensors[tensor.index()];
         let mut strides = vec![Value::number(1)];
         for dim in of.dims.iter().skip(1).rev() {
-            let last = *strides.last()?;
+            let last = strides.last()?.clone();
             strides.push(last.times(self.size(dim)));
         }
         let slots = of.rank() - of.dims.len();

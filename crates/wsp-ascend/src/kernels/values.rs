@@ -1,129 +1,147 @@
 //! What is known at emission of the integers of a kernel: how those of different tasks differ, and what rounds of loops add.
 
 use std::collections::BTreeMap;
+use wsp_core::int::Range;
 use wsp_core::{LocalId, StructId};
 use wsp_ir::{AxisEnd, BinOp, Block, Expr, ExprKind, FuncKind, Function, StmtKind, UnOp, Verified, walk};
 use wsp_tile::{Known, fold};
 
-/// An integer: a part that one task has in all of its rounds, and a part that rounds add.
+/// What the rounds of a loop, or the rows of a tile, add to a number: multiples of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Turns {
+    /// Never 0.
+    pub(super) step: i128,
+    /// The least and the most, where they are known.
+    pub(super) ends: Option<(i128, i128)>,
+}
+
+/// An integer: a part that one task has whatever it repeats, and what it adds then.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Value {
     /// The part of the task is `rest` and a multiple of this; 0 where it is one number.
     pub(super) modulus: i128,
     pub(super) rest: i128,
     /// Whether tasks may have different ones.
     pub(super) varies: bool,
-    /// Rounds add multiples of this; 0 where they add nothing.
-    pub(super) step: i128,
-    /// The least and the most that rounds add, where they are known.
-    pub(super) low: Option<i128>,
-    pub(super) high: Option<i128>,
+    pub(super) turns: Vec<Turns>,
 }
 
 impl Value {
     pub(super) fn number(n: i128) -> Value {
-        Value { modulus: 0, rest: n, varies: false, step: 0, low: Some(0), high: Some(0) }
+        Value { modulus: 0, rest: n, varies: false, turns: Vec::new() }
     }
 
-    /// A number that is not known, and the same in all rounds of a task.
+    /// A number that is not known, and is the same whatever a task repeats.
     pub(super) fn unknown(varies: bool) -> Value {
         Value { modulus: 1, varies, ..Value::number(0) }
     }
 
     /// Anything.
     fn any() -> Value {
-        Value { step: 1, low: None, high: None, ..Value::unknown(true) }
+        Value::unknown(true).repeated(1, None)
     }
 
-    /// What rounds add alone: multiples of `step` from 0 to `high`.
-    pub(super) fn rounds(step: i128, high: Option<i128>) -> Value {
-        if high == Some(0) {
-            return Value::number(0);
+    /// With multiples of a step added.
+    pub(super) fn repeated(mut self, step: i128, ends: Option<(i128, i128)>) -> Value {
+        if step != 0 && ends != Some((0, 0)) {
+            self.turns.push(Turns { step: step.abs(), ends });
         }
-        Value { step, high, ..Value::number(0) }
+        self
     }
 
     /// The only number that it is.
     pub(super) fn constant(&self) -> Option<i128> {
-        (self.modulus == 0 && self.step == 0).then_some(self.rest)
+        (self.modulus == 0 && self.turns.is_empty()).then_some(self.rest)
     }
 
-    /// The number that all values are multiples of, `rest` left out.
-    pub(super) fn common(&self) -> i128 {
-        gcd(self.modulus, self.step)
+    /// The largest number of which every value is a multiple.
+    fn divisor(&self) -> i128 {
+        self.turns.iter().fold(gcd(self.modulus, self.rest), |all, turns| gcd(all, turns.step))
     }
 
-    pub(super) fn plus(self, other: Value) -> Value {
-        let sum = |a: Option<i128>, b: Option<i128>| a?.checked_add(b?);
+    pub(super) fn plus(mut self, other: Value) -> Value {
         let Some(rest) = self.rest.checked_add(other.rest) else { return Value::any() };
+        self.turns.extend(other.turns);
         Value {
             modulus: gcd(self.modulus, other.modulus),
             rest,
             varies: self.varies || other.varies,
-            step: gcd(self.step, other.step),
-            low: sum(self.low, other.low),
-            high: sum(self.high, other.high),
+            turns: self.turns,
         }
     }
 
     pub(super) fn times(self, other: Value) -> Value {
-        let checked = |a: i128, b: i128| a.checked_mul(b);
-        let scaled = |of: Value, by: i128| {
-            if by == 0 {
-                return Some(Value::number(0));
-            }
-            let ends = [of.low, of.high].map(|end| end.and_then(|end| checked(end, by)));
-            let [low, high] = if by < 0 { [ends[1], ends[0]] } else { ends };
-            let [modulus, rest, step] = [of.modulus, of.rest, of.step].map(|part| checked(part, by));
-            Some(Value { modulus: modulus?.abs(), rest: rest?, step: step?.abs(), low, high, ..of })
-        };
-        let product = || {
-            // (rest + modulus · m + step · s) times the same of the other, term by term.
-            let [a, b] = [self, other].map(|of| gcd(of.modulus, of.rest));
-            let parts = [
-                checked(self.modulus, other.modulus)?,
-                checked(self.modulus, other.rest)?,
-                checked(other.modulus, self.rest)?,
-            ];
-            let turns = [checked(self.step, b)?, checked(other.step, a)?, checked(self.step, other.step)?];
-            let step = turns.into_iter().fold(0, gcd);
-            let end = if step == 0 { Some(0) } else { None };
-            let modulus = parts.into_iter().fold(0, gcd);
-            let rest = checked(self.rest, other.rest)?;
-            Some(Value { modulus, rest, varies: self.varies || other.varies, step, low: end, high: end })
-        };
         let made = match (self.constant(), other.constant()) {
-            (_, Some(by)) => scaled(self, by),
-            (Some(by), _) => scaled(other, by),
-            _ => product(),
+            (_, Some(by)) => self.scaled(by),
+            (Some(by), _) => other.scaled(by),
+            _ => self.product(&other),
         };
         made.unwrap_or(Value::any())
     }
 
+    fn scaled(&self, by: i128) -> Option<Value> {
+        if by == 0 {
+            return Some(Value::number(0));
+        }
+        let turns = |of: &Turns| {
+            let ends = of.ends.and_then(|(low, high)| Some((low.checked_mul(by)?, high.checked_mul(by)?)));
+            let ends = ends.map(|(a, b)| (a.min(b), a.max(b)));
+            Some(Turns { step: of.step.checked_mul(by)?.checked_abs()?, ends })
+        };
+        Some(Value {
+            modulus: self.modulus.checked_mul(by)?.checked_abs()?,
+            rest: self.rest.checked_mul(by)?,
+            varies: self.varies,
+            turns: self.turns.iter().map(turns).collect::<Option<_>>()?,
+        })
+    }
+
+    /// The parts of the tasks, term by term; of the others what all are multiples of.
+    fn product(&self, other: &Value) -> Option<Value> {
+        let parts = [
+            self.modulus.checked_mul(other.modulus)?,
+            self.modulus.checked_mul(other.rest)?,
+            other.modulus.checked_mul(self.rest)?,
+        ];
+        let made = Value {
+            modulus: parts.into_iter().fold(0, gcd),
+            rest: self.rest.checked_mul(other.rest)?,
+            varies: self.varies || other.varies,
+            turns: Vec::new(),
+        };
+        let mut step = 0;
+        for (of, by) in [(self, other), (other, self)] {
+            for turns in &of.turns {
+                step = gcd(step, turns.step.checked_mul(by.divisor())?);
+            }
+        }
+        Some(made.repeated(step, None))
+    }
+
     /// What either is, of one task or another.
     fn or(self, other: Value) -> Value {
-        let apart = (self.rest - other.rest).abs();
+        let apart = self.rest.checked_sub(other.rest).unwrap_or(1);
         Value {
             modulus: gcd(gcd(self.modulus, other.modulus), apart),
             rest: self.rest,
             varies: self.varies || other.varies || self != other,
-            ..Value::number(0)
+            turns: Vec::new(),
         }
     }
 
-    /// As one number for each round: rounds of what makes tasks are different tasks.
+    /// As a number of tasks: what a generator repeats makes other tasks.
     fn of_tasks(self) -> Value {
         Value {
-            modulus: self.common(),
+            modulus: self.turns.iter().fold(self.modulus, |all, turns| gcd(all, turns.step)),
             rest: self.rest,
-            varies: self.varies || self.step != 0,
-            ..Value::number(0)
+            varies: self.varies || !self.turns.is_empty(),
+            turns: Vec::new(),
         }
     }
 }
 
 pub(super) fn gcd(a: i128, b: i128) -> i128 {
-    if b == 0 { a.abs() } else { gcd(b, a % b) }
+    if b == 0 { a.checked_abs().unwrap_or(1) } else { gcd(b, a % b) }
 }
 
 /// What is known of the integers of a function.
@@ -142,47 +160,65 @@ impl<'a> Values<'a> {
             FuncKind::Kernel { descriptor: Some(of) } => fields(module, of, known),
             _ => Vec::new(),
         };
-        let mut values = Values { module, known, fields, locals: BTreeMap::new() };
-        values.function(kernel);
-        values
+        Values { module, known, fields, locals: BTreeMap::new() }.with(kernel)
     }
 
-    fn function(&mut self, function: &Function) {
-        let mut given = vec![0_u32; function.locals.len()];
-        given.iter_mut().take(function.params as usize).for_each(|n| *n = 2);
+    /// With the variables of a function. One that gets several values is anything, unless all but the first add to it.
+    fn with(mut self, function: &Function) -> Values<'a> {
+        let mut given: BTreeMap<LocalId, Vec<Option<&Expr>>> = BTreeMap::new();
         walk::stmts(&function.body, &mut |stmt| match &stmt.kind {
-            StmtKind::Let { local, .. } | StmtKind::Assign { local, .. } => given[local.index()] += 1,
-            StmtKind::For { var, .. } => given[var.index()] += 1,
-            StmtKind::ScheduledFor { vars, .. } => vars.iter().for_each(|var| given[var.index()] += 1),
+            StmtKind::Let { local, init } => given.entry(*local).or_default().push(init.as_ref()),
+            StmtKind::Assign { local, value } => given.entry(*local).or_default().push(Some(value)),
             _ => {}
         });
         self.block(&function.body, function, &given);
+        self
     }
 
-    fn block(&mut self, block: &Block, function: &Function, given: &[u32]) {
+    fn block(&mut self, block: &Block, function: &Function, given: &BTreeMap<LocalId, Vec<Option<&Expr>>>) {
         for stmt in block {
             match &stmt.kind {
-                StmtKind::Let { local, init: Some(value) } | StmtKind::Assign { local, value }
-                    if given[local.index()] == 1 =>
+                StmtKind::Let { local, .. } | StmtKind::Assign { local, .. }
+                    if local.0 >= function.params && !self.locals.contains_key(local) =>
                 {
-                    self.locals.insert(*local, self.expr(value));
+                    let value = given.get(local).and_then(|values| self.variable(*local, values));
+                    self.locals.insert(*local, value.unwrap_or(Value::any()));
                 }
-                StmtKind::For { var, start, end, step, .. } if given[var.index()] == 1 => {
+                StmtKind::For { var, start, end, step, .. } => {
                     let [start, end, step] = [start, end, step].map(|e| self.expr(e));
                     let last = match (start.constant(), end.constant(), step.constant()) {
                         (Some(from), Some(to), Some(step)) if step > 0 => {
-                            Some((to - 1 - from).max(0) / step * step)
+                            Some((0, (to - 1 - from).max(0) / step * step))
                         }
                         _ => None,
                     };
-                    let rounds = Value::rounds(gcd(gcd(step.modulus, step.rest), step.step), last);
-                    self.locals.insert(*var, start.plus(rounds));
+                    self.locals.insert(*var, start.repeated(step.divisor(), last));
                 }
                 StmtKind::ScheduledFor { vars, .. } => self.items(vars, function),
                 _ => {}
             }
             walk::blocks(stmt).for_each(|inner| self.block(inner, function, given));
         }
+    }
+
+    /// A variable with these values: the first, and what the others add to it.
+    fn variable(&self, local: LocalId, values: &[Option<&Expr>]) -> Option<Value> {
+        let first = values.first()?.map_or(Value::number(0), |e| self.expr(e));
+        let mut step = 0;
+        for added in &values[1..] {
+            let (ExprKind::Binary(BinOp::Add, a, b), ExprKind::Local(own)) =
+                (&(*added)?.kind, &ExprKind::Local(local))
+            else {
+                return None;
+            };
+            let by = match (&a.kind, &b.kind) {
+                (ExprKind::Local(of), _) if of == own => b,
+                (_, ExprKind::Local(of)) if of == own => a,
+                _ => return None,
+            };
+            step = gcd(step, self.expr(by).divisor());
+        }
+        Some(first.repeated(step, None))
     }
 
     /// The variables of the items of a space.
@@ -192,12 +228,13 @@ impl<'a> Values<'a> {
         for (var, axis) in vars.iter().zip(axes) {
             let axis = &self.module.axes[axis.index()];
             let start = self.expr(&axis.start);
+            // An axis in tiles has as many items as elements at most.
             let last = match &axis.end {
-                AxisEnd::Expr(end) => end_of(start, self.expr(end)),
+                AxisEnd::Expr(end) => self.expr(end).constant().zip(start.constant()),
                 AxisEnd::Dynamic => None,
             };
-            // An axis in tiles has as many items as elements at most.
-            self.locals.insert(*var, start.plus(Value::rounds(1, last)));
+            let last = last.map(|(end, start)| (0, (end - 1 - start).max(0)));
+            self.locals.insert(*var, start.repeated(1, last));
         }
     }
 
@@ -209,8 +246,8 @@ impl<'a> Values<'a> {
                 Some(n) => Value::number(n),
                 None => Value::unknown(false),
             },
-            ExprKind::Local(local) => self.locals.get(local).copied().unwrap_or(Value::any()),
-            ExprKind::Field(_, at) => self.fields.get(*at as usize).copied().unwrap_or(Value::unknown(true)),
+            ExprKind::Local(local) => self.locals.get(local).cloned().unwrap_or(Value::any()),
+            ExprKind::Field(_, at) => self.fields.get(*at as usize).cloned().unwrap_or(Value::unknown(true)),
             ExprKind::Unary(UnOp::Neg, a) => self.expr(a).times(Value::number(-1)),
             ExprKind::Cast(a) if a.ty.is_int() => self.expr(a),
             ExprKind::Binary(op, a, b) => binary(*op, self.expr(a), self.expr(b)),
@@ -219,47 +256,38 @@ impl<'a> Values<'a> {
             }
             ExprKind::AxisExtent(_) | ExprKind::MaxBlocks => Value::unknown(false),
             _ => {
-                let (mut varies, mut turns) = (false, false);
-                let mut children = 0;
-                e.for_each_child(&mut |child| {
-                    let child = self.expr(child);
-                    (varies, turns) = (varies || child.varies, turns || child.step != 0);
-                    children += 1;
-                });
-                if turns || children == 0 { Value::any() } else { Value::unknown(varies) }
+                let mut children = Vec::new();
+                e.for_each_child(&mut |child| children.push(self.expr(child)));
+                // What has no operands follows from a tile, a tensor or an item.
+                if children.is_empty() { Value::any() } else { of_children(&children) }
             }
         }
     }
 }
 
-/// How many more elements than one an axis has, where that is known.
-fn end_of(start: Value, end: Value) -> Option<i128> {
-    Some((end.constant()? - start.constant()? - 1).max(0))
+fn of_children(children: &[Value]) -> Value {
+    let made = Value::unknown(children.iter().any(|child| child.varies));
+    let repeats = children.iter().any(|child| !child.turns.is_empty());
+    if repeats { made.repeated(1, None) } else { made }
 }
 
 fn binary(op: BinOp, a: Value, b: Value) -> Value {
-    match op {
-        BinOp::Add => a.plus(b),
-        BinOp::Sub => a.plus(b.times(Value::number(-1))),
-        BinOp::Mul => a.times(b),
-        _ => match (a.constant(), b.constant()) {
-            (Some(x), Some(y)) => of_numbers(op, x, y).map_or(Value::unknown(false), Value::number),
-            _ if a.step != 0 || b.step != 0 => Value::any(),
-            _ => Value::unknown(a.varies || b.varies),
-        },
+    match (op, a.constant(), b.constant()) {
+        (BinOp::Add, ..) => a.plus(b),
+        (BinOp::Sub, ..) => a.plus(b.times(Value::number(-1))),
+        (BinOp::Mul, ..) => a.times(b),
+        (_, Some(x), Some(y)) => Range::binary(op, Range::point(x), Range::point(y))
+            .and_then(Range::value)
+            .map_or(Value::unknown(false), Value::number),
+        _ => of_children(&[a, b]),
     }
-}
-
-fn of_numbers(op: BinOp, a: i128, b: i128) -> Option<i128> {
-    wsp_core::int::Range::binary(op, wsp_core::int::Range::point(a), wsp_core::int::Range::point(b))?.value()
 }
 
 /// What all tasks of a kernel have in the fields of their descriptors.
 fn fields(module: &Verified, of: StructId, known: Known<'_>) -> Vec<Value> {
     let mut found: Option<Vec<Value>> = None;
     for function in &module.functions {
-        let mut values = Values { module, known, fields: Vec::new(), locals: BTreeMap::new() };
-        values.function(function);
+        let values = Values { module, known, fields: Vec::new(), locals: BTreeMap::new() }.with(function);
         walk::stmts(&function.body, &mut |stmt| {
             let StmtKind::Emit { descriptor, fields, .. } = &stmt.kind else { return };
             if *descriptor != of {
