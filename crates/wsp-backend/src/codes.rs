@@ -44,6 +44,10 @@ run by another backend of its target, if there is one.";
     pub(crate) TOO_MANY_THREADS = 1610, "more threads than a run has",
         "\
 A run has at most 1024 threads (`wsp config` prints the limit). Ask for fewer, or for none: that is one per core of this machine.";
+    pub KERNELS_UNSEEN = 1611, "kernels of a file were not looked at for the target",
+        "\
+A task graph uses kernels of `.pto` files. A check of the graph for another target compares its instructions with what the platform has; the
+kernels are looked at by a check of their own file, `wsp check FILE.pto --target NAME`, which takes the values of their parameters.";
     /// A checkpoint was saved that a run cannot be resumed from.
     pub CANNOT_RESUME = 1575, "a checkpoint that no run can be resumed from",
         "\

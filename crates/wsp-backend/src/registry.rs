@@ -156,6 +156,11 @@ impl Registry {
         }
     }
 
+    /// Whether a backend writes files for a target, and so looks at kernels for it.
+    pub fn has_kernels(&self, target: &Target) -> bool {
+        self.that_emits(target).is_some()
+    }
+
     /// Looks at the kernels of a file, by the backend that writes files for the target; nothing where none does.
     pub fn check_kernels(&self, source: &KernelsSource) -> CheckedKernels {
         self.that_emits(source.target)

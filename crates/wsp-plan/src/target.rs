@@ -119,7 +119,7 @@ impl Target {
     ///
     /// # Errors
     /// It is one: those that can be.
-    pub(crate) fn check_plans(&self) -> Result<(), Diagnostic> {
+    pub fn check_plans(&self) -> Result<(), Diagnostic> {
         if self.plans == Plans::Made {
             return Ok(());
         }

@@ -4,10 +4,11 @@ use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
 use super::{Outcome, Session, Warnings, empty, kernels, options, unit, workload};
 use crate::args::CheckArgs;
 use crate::engine;
+use pto_wsp::registry;
 use std::path::Path;
 use std::sync::Arc;
 use wsp_check::reference;
-use wsp_diag::Diagnostic;
+use wsp_diag::{Diagnostic, Severity};
 use wsp_ir::Module;
 use wsp_plan::Target;
 use wsp_plan::target::CPU_SIM;
@@ -20,7 +21,9 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
             .map_err(|fault| vec![fault])?;
     }
     let of_kernels = |kind: &Kind| matches!(kind, Kind::Program | Kind::Unknown);
-    if args.target.is_none_or(|target| target == CPU_SIM) || !files.iter().any(|(_, kind)| of_kernels(kind)) {
+    if !args.target.is_some_and(|target| registry().has_kernels(target))
+        || !files.iter().any(|(_, kind)| of_kernels(kind))
+    {
         options::refuse(&[("--set", !args.set.is_empty())], kernels::TAKE_SET)
             .map_err(|fault| vec![fault])?;
     }
@@ -74,13 +77,24 @@ fn refuse_options(args: &CheckArgs, takes_kernels: bool) -> Result<(), Diagnosti
     options::refuse(&given, options::OF_UNITS)
 }
 
-/// What is wrong with a program and with its defaults, and what the target that is asked for cannot do of it or of its kernels.
+/// What is wrong with a program and with its defaults, and what the target that is asked for cannot do of it. Of a target for which kernels
+/// are written and no plans are made, the plan is that of `cpu_sim`, which a note says.
 fn program(session: &mut Session, path: &Path, args: &CheckArgs) -> Result<(), Vec<Diagnostic>> {
     let module = Arc::new(session.compile(path)?.module);
-    let mut faults = planned(session, &module, args.target).err().unwrap_or_default();
-    if let Some(target) = args.target {
-        faults.extend(kernels::check(session, path, module, target, &args.set));
+    let Some(target) = args.target.filter(|target| registry().has_kernels(target)) else {
+        return planned(session, &module, args.target);
+    };
+    let mut faults = match target.check_plans() {
+        Ok(()) => planned(session, &module, Some(target)),
+        Err(why) => {
+            let message = format!("{}: all but the kernels is checked for `{}`", why.message, CPU_SIM.name);
+            session.warn(&[Diagnostic::new(why.code, Severity::Note, message)]);
+            planned(session, &module, Some(CPU_SIM))
+        }
     }
+    .err()
+    .unwrap_or_default();
+    faults.extend(kernels::check(session, path, module, target, &args.set));
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 

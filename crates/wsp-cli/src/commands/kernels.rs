@@ -4,11 +4,12 @@ use super::{Session, named};
 use crate::args::Setting;
 use pto_wsp::registry;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use wsp_backend::codes::KERNELS_UNSEEN;
 use wsp_backend::{CheckedKernel, KernelsSource};
 use wsp_core::words::counted;
-use wsp_diag::Diagnostic;
+use wsp_diag::{Diagnostic, Severity};
 use wsp_ir::Module;
 use wsp_plan::{KernelFile, Target};
 
@@ -37,6 +38,20 @@ pub(super) fn check(
         session.terminal.print(&format!("{}: {}\n", path.display(), line(kernel)));
     }
     faults
+}
+
+/// The kernels of a unit lie in files of their own, which a check of the unit for a target does not look at: a note for each file.
+pub(super) fn unseen(files: &[PathBuf], target: &'static Target) -> Vec<Diagnostic> {
+    if !registry().has_kernels(target) {
+        return Vec::new();
+    }
+    let one = |path: &PathBuf| {
+        let (path, target) = (path.display(), target.name);
+        let message = format!("kernels of `{path}` were not looked at for target `{target}`");
+        Diagnostic::new(KERNELS_UNSEEN, Severity::Note, message)
+            .help(format!("`wsp check {path} --target {target}` does"))
+    };
+    files.iter().map(one).collect()
 }
 
 fn line(kernel: &CheckedKernel) -> String {

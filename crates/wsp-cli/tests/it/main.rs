@@ -13,6 +13,7 @@ mod asm;
 mod attention;
 mod cache;
 mod cases;
+mod check_kernels;
 mod cli;
 mod command;
 mod decode;

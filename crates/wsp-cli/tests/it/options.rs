@@ -99,8 +99,10 @@ const GRAPH: &[Row] = &[
 
 const CHECK: &[Row] = &[
     // pto wsp library unit plain
-    ("", "--target a2", "! ! ! . ="),
+    ("", "--target a2", "! ! ! . +"),
     ("", "--target cpu_sim", "= = = . ="),
+    ("--target a2", "--set {set}", ". - - - -"),
+    ("", "--set {set}", "- - - - -"),
     ("", "--kernels idle.pto", "- - - - -"),
     ("", "--devices 2", "- - - = ="),
     ("", "--cache kept", "- + + - -"),

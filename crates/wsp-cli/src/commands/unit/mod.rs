@@ -68,6 +68,9 @@ pub(super) fn check(
     let device = args.target.unwrap_or(CPU_SIM).device;
     let options = LintOptions { platform, device, devices: args.devices };
     let mut found = references::verify(&module);
+    if let Some(target) = args.target {
+        found.extend(super::kernels::unseen(&kernels.files, target));
+    }
     let unit = UnitSource { module, files: kernels.modules, target: CPU_SIM };
     found.extend(registry().check_unit(&unit, &options));
     if found.iter().any(Diagnostic::is_error) {
