@@ -268,11 +268,18 @@ impl<'a> Scalars<'a> {
             ExprKind::AxisExtent(axis) => self.number(Number::Extent(*axis)),
             ExprKind::Unary(UnOp::Not, a) => format!("!({})", self.expr(a)),
             ExprKind::Unary(UnOp::Neg, a) => format!("(-{})", self.expr(a)),
-            ExprKind::Binary(op, a, b) => binary(*op, &self.expr(a), &self.expr(b)),
+            ExprKind::Binary(op, a, b) => binary(*op, a.ty, &self.expr(a), &self.expr(b)),
             ExprKind::Chain(first, rest) => rest
                 .iter()
-                .fold(self.expr(first), |text, (op, operand)| binary(*op, &text, &self.expr(operand))),
-            ExprKind::Cast(a) => format!("static_cast<{}>({})", e.ty.c_name(), self.expr(a)),
+                .fold(self.expr(first), |text, (op, operand)| binary(*op, e.ty, &text, &self.expr(operand))),
+            ExprKind::Cast(a) => {
+                let mut text = self.expr(a);
+                // A number below 0 has no value there, and would be a large one.
+                if has_no_sign(e.ty) && matches!(a.ty, ScalarTy::I32 | ScalarTy::I64) {
+                    text = format!("larger({text}, static_cast<{}>(0))", a.ty.c_name());
+                }
+                format!("static_cast<{}>({text})", e.ty.c_name())
+            }
             ExprKind::Select(cond, a, b) => {
                 format!("({} ? {} : {})", self.expr(cond), self.expr(a), self.expr(b))
             }
@@ -299,8 +306,14 @@ impl<'a> Scalars<'a> {
     }
 }
 
-fn binary(op: BinOp, a: &str, b: &str) -> String {
+fn has_no_sign(ty: ScalarTy) -> bool {
+    matches!(ty, ScalarTy::U32 | ScalarTy::U64)
+}
+
+/// Of operands of a type.
+fn binary(op: BinOp, ty: ScalarTy, a: &str, b: &str) -> String {
     match op {
+        BinOp::Sub if has_no_sign(ty) => format!("minus({a}, {b})"),
         BinOp::Min => format!("smaller({a}, {b})"),
         BinOp::Max => format!("larger({a}, {b})"),
         BinOp::CeilDiv => format!("ceil_div({a}, {b})"),

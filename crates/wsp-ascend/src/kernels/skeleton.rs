@@ -11,12 +11,14 @@ use wsp_ir::ScalarTy;
 /// Tensors and numbers of one task.
 const MOST: [usize; 2] = [32, 16];
 
-/// Functions that bodies use. Elements of tensors that single instructions do not move are read and written by the scalar unit. On the
+/// Functions that bodies use. A difference of numbers without a sign is 0 at least: rows that are counted so are none, and not those of a
+/// whole tile. Elements of tensors that single instructions do not move are read and written by the scalar unit. On the
 /// host, `of_buffer` says which tiles are of one buffer.
 const HELPERS: &str = "\
 template <typename T> AICORE inline T smaller(T a, T b) { return a < b ? a : b; }
 template <typename T> AICORE inline T larger(T a, T b) { return a > b ? a : b; }
 template <typename T> AICORE inline T ceil_div(T a, T b) { return a / b + (a % b != 0 ? 1 : 0); }
+template <typename T> AICORE inline T minus(T a, T b) { return a > b ? a - b : 0; }
 #if defined(PTO_HOST)
 template <typename T> AICORE inline void of_buffer(T& tile, uint32_t buffer) { pto::host::of_buffer(tile, buffer); }
 template <typename T> AICORE inline T element(__gm__ T* at, int64_t i) { return pto::host::load_scalar(at + i); }
@@ -37,6 +39,7 @@ const HELPERS_OF_TASKS: &str = "\
 template <typename T> inline T smaller(T a, T b) { return a < b ? a : b; }
 template <typename T> inline T larger(T a, T b) { return a > b ? a : b; }
 template <typename T> inline T ceil_div(T a, T b) { return a / b + (a % b != 0 ? 1 : 0); }
+template <typename T> inline T minus(T a, T b) { return a > b ? a - b : 0; }
 template <typename T> inline T element(const T* at, int64_t i) { return at[i]; }
 ";
 

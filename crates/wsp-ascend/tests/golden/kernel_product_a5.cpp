@@ -19,6 +19,7 @@ using namespace pto;
 template <typename T> AICORE inline T smaller(T a, T b) { return a < b ? a : b; }
 template <typename T> AICORE inline T larger(T a, T b) { return a > b ? a : b; }
 template <typename T> AICORE inline T ceil_div(T a, T b) { return a / b + (a % b != 0 ? 1 : 0); }
+template <typename T> AICORE inline T minus(T a, T b) { return a > b ? a - b : 0; }
 #if defined(PTO_HOST)
 template <typename T> AICORE inline void of_buffer(T& tile, uint32_t buffer) { pto::host::of_buffer(tile, buffer); }
 template <typename T> AICORE inline T element(__gm__ T* at, int64_t i) { return pto::host::load_scalar(at + i); }
@@ -91,7 +92,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
         const uint32_t i_4_end = desc_a;
         const uint32_t i_4_step = 1u;
         for (i_4 = 0u; i_4 < i_4_end;) {
-            a_rows_5 = smaller(smaller(16u, desc_c), ((desc_b < 64u) ? (64u - desc_b) : 0u));
+            a_rows_5 = smaller(smaller(16u, desc_c), ((desc_b < 64u) ? minus(64u, desc_b) : 0u));
             a_cols_6 = smaller(smaller(16u, desc_d), 32u);
             if (((a_rows_5 > 0u) && (a_cols_6 > 0u))) {
                 {  // %5 MTE2: load
@@ -109,7 +110,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
                     TMOV(a_t, a_l1_t);
                 }
             }
-            b_rows_7 = smaller(16u, (((i_4 * 16u) < 64u) ? (64u - (i_4 * 16u)) : 0u));
+            b_rows_7 = smaller(16u, (((i_4 * 16u) < 64u) ? minus(64u, (i_4 * 16u)) : 0u));
             pipe_barrier(PIPE_ALL);
             if ((b_rows_7 > 0u)) {
                 {  // %7 MTE2: load

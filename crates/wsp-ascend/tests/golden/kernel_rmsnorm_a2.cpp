@@ -19,6 +19,7 @@ using namespace pto;
 template <typename T> AICORE inline T smaller(T a, T b) { return a < b ? a : b; }
 template <typename T> AICORE inline T larger(T a, T b) { return a > b ? a : b; }
 template <typename T> AICORE inline T ceil_div(T a, T b) { return a / b + (a % b != 0 ? 1 : 0); }
+template <typename T> AICORE inline T minus(T a, T b) { return a > b ? a - b : 0; }
 #if defined(PTO_HOST)
 template <typename T> AICORE inline void of_buffer(T& tile, uint32_t buffer) { pto::host::of_buffer(tile, buffer); }
 template <typename T> AICORE inline T element(__gm__ T* at, int64_t i) { return pto::host::load_scalar(at + i); }
@@ -52,7 +53,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
         const uint32_t i_5_end = desc_a;
         const uint32_t i_5_step = 1u;
         for (i_5 = 0u; i_5 < i_5_end;) {
-            t_rows_6 = smaller(16u, (((i_5 * 16u) < 64u) ? (64u - (i_5 * 16u)) : 0u));
+            t_rows_6 = smaller(16u, (((i_5 * 16u) < 64u) ? minus(64u, (i_5 * 16u)) : 0u));
             wait_flag(PIPE_MTE3, PIPE_MTE2, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
             if ((t_rows_6 > 0u)) {
                 {  // %1 MTE2: load

@@ -1,29 +1,29 @@
-//! What is found of a kernel before its text counts: for each code a kernel in which it alone is found, and none in the kernel as it was.
+//! What is found of a kernel beside its instructions: lines that tasks of several cores may store to, and extents that are never above 0.
 
-use crate::batch::emitted;
+use crate::batch::Batch;
 use crate::bench::{Kernel, told};
-use crate::mutate::{with_instructions, with_syncs, without};
 use std::collections::BTreeSet;
-use wsp_ascend::kernels::{Chip, KernelSource, emit_kernel, memories};
-use wsp_core::{DType, FuncId};
+use wsp_ascend::kernels::{Chip, emit_kernel};
+use wsp_core::DType;
 use wsp_diag::{Diagnostic, Severity, SourceMap};
-use wsp_ir::{Const, Elem, FuncKind, TileOp, Verified, into_verified};
-use wsp_tile::{Event, EventId, Extent, Known, Memories, Op, Sync, TileProgram, check};
+use wsp_ir::{Const, Elem, Verified, into_verified};
+use wsp_tile::Known;
 
 /// A program with one kernel and a task for each index of an axis.
-struct Tasks<'a> {
+pub(crate) struct Tasks<'a> {
     /// Shapes of `x` and `y`.
-    shapes: [&'a str; 2],
+    pub(crate) shapes: [&'a str; 2],
     /// The end of the axis.
-    end: &'a str,
+    pub(crate) end: &'a str,
     /// The field of the descriptor, over the index `i`.
-    field: &'a str,
-    body: &'a str,
+    pub(crate) field: &'a str,
+    pub(crate) body: &'a str,
     /// The type of `x`.
-    x: &'a str,
+    pub(crate) x: &'a str,
 }
 
-const TASKS: Tasks<'_> = Tasks { shapes: ["64, 32"; 2], end: "64", field: "i", body: "", x: "Tensor<float>" };
+pub(crate) const TASKS: Tasks<'_> =
+    Tasks { shapes: ["64, 32"; 2], end: "64", field: "i", body: "", x: "Tensor<float>" };
 
 impl Tasks<'_> {
     fn module(&self) -> Verified {
@@ -44,7 +44,7 @@ impl Tasks<'_> {
     }
 
     /// What is found with these values of parameters.
-    fn found(&self, set: &[(&str, i128)]) -> Vec<Diagnostic> {
+    pub(crate) fn found(&self, set: &[(&str, i128)]) -> Vec<Diagnostic> {
         let module = self.module();
         let of = |name: &str| set.iter().find(|(other, _)| *other == name).map(|(_, n)| Const::Int(*n));
         let params: Vec<Option<Const>> = module.params.iter().map(|param| of(&param.name)).collect();
@@ -58,7 +58,7 @@ impl Tasks<'_> {
     }
 }
 
-fn codes(found: &[Diagnostic]) -> Vec<u16> {
+pub(crate) fn codes(found: &[Diagnostic]) -> Vec<u16> {
     found.iter().map(|found| found.code.0).collect::<BTreeSet<u16>>().into_iter().collect()
 }
 
@@ -175,121 +175,37 @@ fn extents_that_are_never_above_0_are_found() {
     }
 }
 
+/// Rows that are 0, or a difference below 0, are none, in one kind of core and in the tasks of two.
 #[test]
-fn what_a_launch_decides_of_extents_the_kernel_compares_with_0() {
-    let kernel = Kernel::new("VecTile<float, 8, 32> t; TLOAD(t, x, {0, 0}, desc.a); TSTORE(y, t, {0, 0});");
-    let text = emitted(&kernel, Chip::A2).unwrap().text;
-    assert!(text.contains("> 0u"), "{text}");
-}
-
-/// What the checker of tile programs says of a kernel that is changed after it was made right.
-fn checked(
-    body: &str,
-    change: impl Fn(&TileProgram) -> TileProgram,
-    table: impl Fn(&mut Memories),
-) -> Vec<u16> {
-    let made = emitted(&Kernel::new(body), Chip::A2).unwrap_or_else(|found| panic!("{}", told(&found)));
-    let KernelSource { program, tasks, .. } = made;
-    assert!(tasks.is_empty());
-    let mut memories = memories(Chip::A2);
-    assert_eq!(check(&program, &memories), []);
-    table(&mut memories);
-    codes(&check(&change(&program), &memories))
-}
-
-fn refused(kernel: &Kernel) -> Vec<u16> {
-    codes(&emitted(kernel, Chip::A2).unwrap_err())
-}
-
-fn as_it_is(program: &TileProgram) -> TileProgram {
-    program.clone()
-}
-
-const RIGHT: &str = "VecTile<float, 8, 32> t; TLOAD(t, x, {0, 0}); TEXP(t, t); TSTORE(y, t, {0, 0});";
-
-/// For each code of tile programs and of kernels, what alone is found in a kernel with one thing wrong.
-fn faults() -> Vec<(u16, Vec<u16>)> {
-    let same = |_: &mut Memories| {};
-    let with_tile = |change: fn(&mut wsp_tile::Tile)| {
-        move |program: &TileProgram| {
-            with_instructions(program, |instruction| {
-                if let Op::Tile(TileOp::Unary { dst, src, .. }) = &mut instruction.op {
-                    [dst, src].into_iter().for_each(change);
-                }
-            })
+fn what_a_launch_decides_of_extents_is_compared_with_0_by_the_kernel() {
+    let of = |count: &str| {
+        format!(
+            "VecTile<float, 8, 32> t; TLOAD(t, x, {{0, 0}}, {count}); TADDS(t, t, 1.0f); TSTORE(y, t, {{8, 0}});"
+        )
+    };
+    let local = of("n").replace("t; ", "t; uint32_t n = desc.a - desc.b; ");
+    let signed = of("(uint32_t)((int32_t)desc.a - (int32_t)desc.b)");
+    let loops = format!("for (uint32_t i = 0; i < desc.a - desc.b; i += 1) {{ {} }}", of("8"));
+    let nothing = Kernel::new(
+        "VecTile<float, 8, 32> t; if (desc.a > 1000) { TLOAD(t, x, {0, 0}); TSTORE(y, t, {0, 0}); }",
+    );
+    for chip in [Chip::A2, Chip::A5] {
+        let mut batch = Batch::new(chip, "below");
+        for (name, body) in [
+            ("count", of("desc.a")),
+            ("difference", of("desc.a - desc.b")),
+            ("variable", local.clone()),
+            ("signed", signed.clone()),
+            ("loop", loops.clone()),
+        ] {
+            let kernel = Kernel::new(&body);
+            batch.add(name, &kernel, &[[5, 2, 0, 0]], 0.0);
+            batch.add_as(name, &kernel, &nothing, &[[0, 0, 0, 0]], 0.0);
+            if name != "count" {
+                // A plain run stops here.
+                batch.add_as(name, &kernel, &nothing, &[[2, 5, 0, 0]], 0.0);
+            }
         }
-    };
-    let high = |event: Event| Event { id: EventId::One(7), ..event };
-    let numbered = |program: &TileProgram| {
-        with_syncs(program, |sync| match sync {
-            Sync::Set(event) => Sync::Set(high(event)),
-            Sync::Wait(event) => Sync::Wait(high(event)),
-            other => other,
-        })
-    };
-    let moved = |program: &TileProgram| {
-        let mut program = program.clone();
-        program.buffers.iter_mut().flat_map(|buffer| &mut buffer.at).for_each(|at| *at += 16);
-        program
-    };
-    let unordered =
-        |program: &TileProgram| without(program, |_, sync| matches!(sync, Sync::Set(_) | Sync::Wait(_)));
-    let sized = Kernel::with("PTO_PARAM(uint32_t, N, 8)", &RIGHT.replace("8, 32", "8, N"));
-    let other = Kernel::new(RIGHT);
-    let generator = (0..other.module().functions.len() as u32)
-        .map(FuncId)
-        .find(|id| matches!(other.module().functions[id.index()].kind, FuncKind::Generator { .. }));
-    let no_kernel = emit_kernel(other.module(), generator.unwrap(), other.known(), Chip::A2).unwrap_err();
-    let product = "LeftTile<float, 16, 16> a; RightTile<float, 16, 16> b; AccTile<float, 16, 16> c;
-         TLOAD(a, x, {0, 0}); TLOAD(b, x, {0, 0}); TMATMUL(c, a, b); TSTORE(y, c, {0, 0});";
-    let handed = "VecTile<float, 16, 16> t; uint32_t rows = (uint32_t)PTO_LOAD_SCALAR(x, {0, 0});
-         TLOAD(t, x, {0, 0}, rows); TEXP(t, t); TSTORE(y, t, {0, 0}); TLOAD(a, x, {0, 0}, rows); TMATMUL(c, a, b); TSTORE(y, c, {0, 0});";
-    vec![
-        (1701, refused(&sized)),
-        (1702, codes(&no_kernel)),
-        (
-            1703,
-            checked(RIGHT, as_it_is, |table| {
-                table.computes.iter_mut().for_each(|rule| rule.ops.retain(|op| op != "unary"))
-            }),
-        ),
-        (
-            1704,
-            checked(RIGHT, as_it_is, |table| table.moves.retain(|step| step.to != wsp_tile::Side::Global)),
-        ),
-        (1705, refused(&Kernel::new(&RIGHT.replace("8, 32", "4096, 32")))),
-        (1710, checked(RIGHT, unordered, same)),
-        (1711, checked(RIGHT, numbered, same)),
-        (
-            1712,
-            refused(&Kernel::new(
-                &product.replace("TLOAD(a, x, {0, 0});", "if (desc.a > 0) { TLOAD(a, x, {0, 0}); }"),
-            )),
-        ),
-        (1713, checked(RIGHT, with_tile(|tile| tile.rows = Extent::Known(9)), same)),
-        (1714, checked(RIGHT, with_tile(|tile| tile.rows = Extent::Known(0)), same)),
-        (1717, checked(RIGHT, moved, same)),
-        (1720, refused(&Kernel::new("VecTile<float, 8, 32> t; TRANDOM(t, 1, 0, 32); TSTORE(y, t, {0, 0});"))),
-        (1722, refused(&Kernel::new(&format!("{product} {handed}")))),
-        (1723, codes(&Tasks { body: RIGHT, x: "Tensor", ..TASKS }.found(&[]))),
-        (
-            1726,
-            codes(
-                &Tasks { shapes: ["64, 32", "64, 8"], body: &row(1, 8, "desc.first, 0"), ..TASKS }.found(&[]),
-            ),
-        ),
-        (
-            1727,
-            codes(
-                &Tasks { body: &RIGHT.replacen("{0, 0});", "{0, 0}, 0);", 1), end: "1", ..TASKS }.found(&[]),
-            ),
-        ),
-    ]
-}
-
-#[test]
-fn each_finding_is_alone_in_a_kernel_with_one_thing_wrong() {
-    for (code, found) in faults() {
-        assert_eq!(found, [code], "WSP{code}");
+        batch.run();
     }
 }

@@ -9,6 +9,7 @@ mod batch;
 mod bench;
 #[path = "../../../wsp-tile/tests/it/calls.rs"]
 mod calls;
+mod each_code;
 mod examples;
 mod findings;
 mod mixed;

@@ -26,7 +26,8 @@ the kernel uses. The second line of each file lists them.
 
 * Parameters with a default have it unless `--set NAME=VALUE` gives another; extents that shapes name stay numbers of the launch
   unless they are set. The sizes of tiles must be known.
-* Integer arithmetic of scalars is that of C++: unlike a run on `cpu_sim`, no task stops where a number does not fit.
+* Integer arithmetic of scalars is that of C++: unlike a run on `cpu_sim`, no task stops where a number does not fit. What would be below 0
+  and has no sign is 0: a difference, and a number with a sign that becomes one without.
 * Arithmetic is in `float`. Tiles of `half` and `bfloat16_t` are converted before, and results after, which rounds once.
 * NaN is treated as the instructions do. Sums are added in the order of the instruction.
 * Products of operands that do not fit their memories beside each other are made in parts along the inner dimension.
