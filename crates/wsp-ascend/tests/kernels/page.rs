@@ -3,6 +3,7 @@
 use crate::batch::emitted;
 use crate::bench::Kernel;
 use crate::calls::{OPERANDS, call};
+use crate::each_code::NOT_OF_KERNELS;
 use expect_test::expect_file;
 use std::fmt::Write as _;
 use wsp_ascend::kernels::{Chip, bound};
@@ -53,6 +54,48 @@ Calls of an operation on tiles of `float`, in their order, without barriers. Whe
 
 | operation | calls | error of the composition |
 |---|---|---|
+";
+
+const CHECKING: &str = "
+## Checking
+
+`wsp check FILE.pto --target ascend_910b` does with every kernel of the file what emission does, with `--set NAME=VALUE` where sizes follow from
+parameters, and writes nothing. It tells all that is wrong with all of them, and of each kernel that can be written it prints a line: its
+tasks, and how far the memories are filled in the task that takes most.
+
+```text
+k.pto: kernel scores: 3 tasks, UB 12,288 of 188,416 bytes, L0A 4,096 of 65,536 bytes, L0B 4,096 of 65,536 bytes, L0C 1,024 of 131,072 bytes
+k.pto: ok
+```
+
+A kernel without a body, and one that needs a parameter without a value, is an error that says what to do. Generators and schedules
+of the file are checked for `cpu_sim`, which a note says, as no target of Ascend runs them. Workloads (`.wsp`) and task graphs (`.tg`) hold no
+tiles: their kernels lie in `.pto` files, which are checked by themselves. A check of a task graph for a target says so in a note.
+
+Each of these is found alone in a kernel of the tests, where one thing is wrong with it (`crates/wsp-ascend/tests/kernels/each_code.rs`):
+
+| code | what is found |
+|---|---|
+";
+
+const LINES: &str = "
+### Lines of 64 bytes
+
+Two cores must not write one line of 64 bytes of global memory. A scalar store goes through the cache of its core, which writes back the whole line;
+a tile store of a part of a line is no safer. WSP1726 warns of a store whose place differs between tasks, unless
+
+* every run of its bytes begins on a line, or
+* it stays in a block of whole lines that follows from the place of the task, and tasks with the same block store the same elements of it.
+
+What is known is constants, parameters, fields of descriptors as the generators of the file fill them, and variables and loops of the kernel. Nothing is
+told of a launch with one task, of a place that all tasks have, and of additions (`TSTORE_ATOMIC_ADD`). Tensors are taken to begin on a line. Not found:
+different kernels that store to one tensor at the same time, and tasks that store to the same element.
+
+### Rows and columns that are 0 or below
+
+Where constants and parameters say that a load, a store or a fill is given 0 rows or columns, or begins behind the end of its tensor, WSP1727 warns, and
+nothing is emitted for it; below 0 it is an error. What only a launch decides the kernel compares with 0, and skips. A difference of numbers without
+a sign, and a number with a sign that becomes one without, is 0 in the kernel where it would be below 0: a run on `cpu_sim` stops there.
 ";
 
 const TAIL: &str = "
@@ -132,5 +175,12 @@ fn the_page_has_the_calls_of_every_operation() {
             let _ = writeln!(page, "| `{}` | {cell} | {error} |", word.name);
         }
     }
+    page += CHECKING;
+    for info in wsp_tile::CODES.iter().chain(wsp_ascend::CODES).flat_map(|group| group.iter()) {
+        if !NOT_OF_KERNELS.contains(&info.code.0) {
+            let _ = writeln!(page, "| {} | {} |", info.code, info.title);
+        }
+    }
+    page += LINES;
     expect_file!["../../../../docs/ascend_kernels.md"].assert_eq(&(page + TAIL));
 }
