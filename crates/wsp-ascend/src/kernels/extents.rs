@@ -3,21 +3,39 @@
 use super::codes;
 use super::values::Values;
 use wsp_diag::{Diagnostic, Severity, Span};
-use wsp_ir::{Dim, Expr, ExprKind, Function, StmtKind, TileExtent, TileOp, Verified, walk};
+use wsp_ir::{Block, Dim, Expr, ExprKind, Function, StmtKind, TileExtent, TileOp, Verified, walk};
 
-/// Statements whose rows or columns are known to be 0, a warning each, or below 0, an error each.
+/// Statements whose rows or columns are known to be 0, or below 0 where a condition may keep them from running, a warning each; others below 0,
+/// an error each. `values` knows nothing of descriptors, as the text of a kernel does not depend on them.
 pub(super) fn check(module: &Verified, kernel: &Function, values: &Values<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    walk::stmts(&kernel.body, &mut |stmt| {
-        let StmtKind::Tile(op) = &stmt.kind else { return };
-        for (what, count) in counts(op) {
-            if let Some(n) = values.expr(count).constant().filter(|n| *n <= 0) {
-                found.push(told(op, n, what, place_of(count, stmt.span)));
-            }
-        }
-        found.extend(past_the_end(module, op, values, stmt.span));
-    });
+    block(module, &kernel.body, values, false, &mut found);
     found
+}
+
+fn block(
+    module: &Verified,
+    body: &Block,
+    values: &Values<'_>,
+    conditional: bool,
+    found: &mut Vec<Diagnostic>,
+) {
+    for stmt in body {
+        if let StmtKind::Tile(op) = &stmt.kind {
+            for (what, count) in counts(op) {
+                if let Some(n) = values.expr(count).constant().filter(|n| *n <= 0) {
+                    let mut fault = told(op, n, what, place_of(count, stmt.span));
+                    if conditional {
+                        fault.severity = Severity::Warning;
+                    }
+                    found.push(fault);
+                }
+            }
+            found.extend(past_the_end(module, op, values, stmt.span));
+        }
+        let conditional = conditional || matches!(stmt.kind, StmtKind::If { .. });
+        walk::blocks(stmt).for_each(|inner| block(module, inner, values, conditional, found));
+    }
 }
 
 /// The numbers of rows and of columns that an operation is given.

@@ -84,6 +84,15 @@ fn files(made: &KernelSource) -> impl Iterator<Item = (PathBuf, &str)> {
     all.map(|(name, kind, text)| (PathBuf::from(format!("{name}.{kind}")), text))
 }
 
+/// Findings that say of which kernel they are.
+fn named(mut found: Vec<Diagnostic>, kernel: &str) -> Vec<Diagnostic> {
+    let kernel = format!("`{kernel}`");
+    for fault in found.iter_mut().filter(|fault| !fault.message.contains(&kernel)) {
+        fault.notes.push(format!("in kernel {kernel}"));
+    }
+    found
+}
+
 /// A kernel, or what stands in its way.
 type Made = Result<KernelSource, Vec<Diagnostic>>;
 
@@ -110,7 +119,9 @@ fn made(source: &KernelsSource) -> Result<Vec<Made>, Diagnostics> {
         if !missing.is_empty() {
             return Err(missing);
         }
-        let made = emit_kernel(&module, kernel, known, chip)?;
+        let name = &module.functions[kernel.index()].name;
+        let made = emit_kernel(&module, kernel, known, chip).map_err(|found| named(found, name))?;
+        let made = KernelSource { notes: named(made.notes, name), ..made };
         let twice = files(&made).map(|(path, _)| path).find(|path| !paths.insert(path.clone()));
         match twice {
             Some(twice) => Err(vec![same_file(&module, kernel, &twice)]),

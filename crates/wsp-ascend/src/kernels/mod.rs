@@ -28,6 +28,7 @@ mod view;
 
 use scalars::{Arguments, Number, Scalars};
 use std::collections::BTreeSet;
+use values::Values;
 use wsp_core::tg::Platform;
 use wsp_core::{FuncId, LocalId, TensorId};
 use wsp_diag::Diagnostic;
@@ -104,9 +105,9 @@ pub fn emit_kernel(
 ) -> Result<KernelSource, Vec<Diagnostic>> {
     let function = wsp_tile::specialise(module, kernel, known)?;
     known_elements(module, &function, known)?;
-    let values = values::Values::of_kernel(module, &function, known);
-    let mut found = extents::check(module, &function, &values);
-    found.extend(lines::check(module, &function, known, &values));
+    let mut found = extents::check(module, &function, &Values::of_text(module, &function, known));
+    let of_tasks = Values::of_kernel(module, &function, known);
+    found.extend(lines::check(module, &function, known, &of_tasks));
     match translated(module, &function, known, chip) {
         Ok(made) if !found.iter().any(Diagnostic::is_error) => {
             found.extend(made.notes);

@@ -154,6 +154,11 @@ pub(super) struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
+    /// Those of a function, of whose descriptors nothing is known.
+    pub(super) fn of_text(module: &'a Verified, function: &Function, known: Known<'a>) -> Values<'a> {
+        Values { module, known, fields: Vec::new(), locals: BTreeMap::new() }.with(function)
+    }
+
     /// Those of a specialised kernel, whose descriptors the generators of the module fill.
     pub(super) fn of_kernel(module: &'a Verified, kernel: &Function, known: Known<'a>) -> Values<'a> {
         let fields = match kernel.kind {
@@ -287,7 +292,7 @@ fn binary(op: BinOp, a: Value, b: Value) -> Value {
 fn fields(module: &Verified, of: StructId, known: Known<'_>) -> Vec<Value> {
     let mut found: Option<Vec<Value>> = None;
     for function in &module.functions {
-        let values = Values { module, known, fields: Vec::new(), locals: BTreeMap::new() }.with(function);
+        let values = Values::of_text(module, function, known);
         walk::stmts(&function.body, &mut |stmt| {
             let StmtKind::Emit { descriptor, fields, .. } = &stmt.kind else { return };
             if *descriptor != of {

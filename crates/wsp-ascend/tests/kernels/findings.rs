@@ -67,13 +67,15 @@ fn row(rows: u32, cols: u32, at: &str) -> String {
     format!("VecTile<float, {rows}, {cols}> t; TLOAD(t, x, {{0, 0}}); TSTORE(y, t, {{{at}}});")
 }
 
+/// Shape of `y`, end of the axis, field, kernel, values of parameters, and whether a line is found that tasks share.
+type Shared<'a> = (&'a str, &'a str, &'a str, String, &'a [(&'a str, i128)], bool);
+
 #[test]
 fn a_line_of_two_cores_is_found_where_tasks_may_share_one() {
     let scalar = |at: &str| format!("PTO_STORE_SCALAR(y, 1.0f, {{{at}}});");
     let each =
         |at: &str| format!("for (uint32_t c = 0; c < N; c += 1) {{ PTO_STORE_SCALAR(y, 1.0f, {{{at}}}); }}");
-    // Shape of `y`, end of the axis, field, kernel, values of parameters, and whether it is found.
-    let cases: &[(&str, &str, &str, String, &[(&str, i128)], bool)] = &[
+    let cases: &[Shared<'_>] = &[
         ("64, 32", "64", "i", row(1, 32, "desc.first, 0"), &[], false),
         ("64, 16", "64", "i", row(1, 16, "desc.first, 0"), &[], false),
         ("64, 15", "64", "i", row(1, 15, "desc.first, 0"), &[], true),
@@ -163,6 +165,8 @@ fn extents_that_are_never_above_0_are_found() {
         (fill("8, N - 4"), 3, Some(Severity::Error)),
         (local("N - 4"), 5, None),
         (local("N - 4"), 3, Some(Severity::Error)),
+        // A condition may keep it from running.
+        (format!("if (desc.first > 3) {{ {} }}", load("N - 4")), 3, Some(Severity::Warning)),
         // What a launch decides is compared with 0 by the kernel.
         (load("desc.first"), 4, None),
         (load("desc.first - N"), 4, None),

@@ -1,6 +1,6 @@
 //! `wsp check --target` of files of kernels: every finding of every kernel, and a line for each that is right.
 
-use crate::command::{Folder, run};
+use crate::command::{Folder, root, run};
 
 /// Kernels over `x` and `y`, one task per row; the columns are a parameter without a value.
 fn program(kernels: &[(&str, &str)]) -> String {
@@ -83,6 +83,56 @@ fn every_kernel_that_is_refused_is_told_with_all_that_is_wrong() {
     let all = err.clone();
     let (code, _, err) = check(&folder, &["--target", "a2", "--set", "cols=64"]);
     assert!(code == 1 && !err.contains("WSP1726"), "{all}\n{err}");
+}
+
+/// Of examples with kernels that no text can be written for, what is found of each, and the kernels that are right.
+#[test]
+fn examples_whose_kernels_are_refused_are_told_kernel_by_kernel() {
+    let heads = ["--set", "HEAD_DIM=128", "--set", "num_qo_heads=32", "--set", "num_kv_heads=8"];
+    for (file, set, faults, right) in [
+        (
+            "deepseek/indexer",
+            &[][..],
+            &[
+                ("WSP1705", "mla_prolog_entry"),
+                ("WSP1705", "lightning_indexer_entry"),
+                ("WSP1722", "sparse_fa_entry"),
+            ][..],
+            &["indexer_prolog_entry"][..],
+        ),
+        (
+            "topk_indexer/indexer",
+            &[],
+            &[("WSP1705", "index_64k"), ("WSP1705", "index_128k")],
+            &["index_2k", "index_8k"],
+        ),
+        (
+            "decode_attention",
+            &heads,
+            &[
+                ("WSP1701", "decode_kernel_2k"),
+                ("WSP1701", "decode_kernel_8k"),
+                ("WSP1701", "decode_kernel_64k"),
+                ("WSP1701", "decode_kernel_128k"),
+            ],
+            &["merge_partial_outputs"],
+        ),
+    ] {
+        let path = root().join(format!("examples/{file}.pto")).display().to_string();
+        let (code, out, err) = run(&[&["check", &path, "--target", "a2"], set].concat());
+        assert_eq!(code, 1, "{file}: {out}{err}");
+        for (code, kernel) in faults {
+            let told = err.split("\nerror[").any(|fault| {
+                fault.trim_start_matches("error[").starts_with(code) && fault.contains(&format!("`{kernel}`"))
+            });
+            assert!(told, "{file}: {code} of `{kernel}`\n{err}");
+        }
+        let lines: Vec<&str> = out.lines().collect();
+        assert_eq!(lines.len(), right.len(), "{file}: {out}");
+        for (line, kernel) in lines.iter().zip(right) {
+            assert!(line.contains(&format!(": kernel {kernel}: ")), "{file}: {line}");
+        }
+    }
 }
 
 #[test]
