@@ -4,8 +4,8 @@
 //! line. Two tasks that store different elements share no line where
 //!
 //! * every run of bytes begins on a line;
-//! * or what is added in steps that are no multiple of 64 stays within a block, and blocks are whole lines: tasks with the same block store the
-//!   same elements of it.
+//! * or the lines of all that is added in steps that are no multiple of 64 are over where the next of these parts begins: parts that begin at
+//!   the same place have the same elements.
 //!
 //! Where the places of several stores to one tensor differ in more than constants between tasks, only the first rule holds. Additions to memory
 //! are no stores: they are made behind the caches. Tasks that store the same element are not looked for, nor are different kernels that
@@ -69,8 +69,8 @@ impl Store {
         match stride.map(|stride| stride.constant()) {
             Some(Some(1)) => self.bytes *= count,
             Some(stride) if count > 1 => {
-                let step = stride.unwrap_or(1) * size;
-                let ends = stride.map(|_| (0, (count - 1) * step));
+                let step = stride.unwrap_or(1).saturating_mul(size);
+                let ends = stride.map(|_| (0, (count - 1).saturating_mul(step)));
                 self.begin = self.begin.clone().repeated(step, ends);
             }
             _ => {}
@@ -80,26 +80,21 @@ impl Store {
     /// Whether no two tasks that store different elements write one line.
     fn keeps_apart(&self, alone: bool) -> bool {
         let Value { modulus, rest, turns, .. } = &self.begin;
-        let whole = |n: i128| n % LINE == 0;
-        let (far, near): (Vec<Turns>, Vec<Turns>) = turns.iter().partition(|turns| whole(turns.step));
+        let (far, near): (Vec<Turns>, Vec<Turns>) = turns.iter().partition(|turns| turns.step % LINE == 0);
         let block = far.iter().fold(*modulus, |block, turns| gcd(block, turns.step));
-        if !whole(block) {
-            return false;
-        }
-        if near.is_empty() && whole(*rest) {
+        if near.is_empty() && block % LINE == 0 && rest % LINE == 0 {
             return true;
         }
-        let within = near.iter().try_fold((*rest, rest + self.bytes), |(first, end), turns| {
+        let part = near.iter().try_fold((*rest, rest.saturating_add(self.bytes)), |(first, end), turns| {
             let (low, high) = turns.ends?;
-            Some((first + low, end + high))
+            Some((first.saturating_add(low), end.saturating_add(high)))
         });
-        within.is_some_and(|(first, end)| alone && up_to_line(end) + up_to_line(-first) <= block)
+        let Some((first, end)) = part.filter(|_| alone) else { return false };
+        // Where the next part begins at the earliest, the line of the last byte is over, wherever in a line this one begins.
+        let (step, last) = (gcd(block, LINE), end.saturating_sub(first).saturating_sub(1));
+        let begins = (first.rem_euclid(step)..LINE).step_by(step as usize);
+        begins.into_iter().all(|at| at.saturating_add(last) / LINE < at.saturating_add(block) / LINE)
     }
-}
-
-/// The next multiple of a line.
-fn up_to_line(byte: i128) -> i128 {
-    -(-byte).div_euclid(LINE) * LINE
 }
 
 struct Stores<'a> {
@@ -126,7 +121,7 @@ impl Stores<'_> {
                 store.repeat(across, cols);
                 // Whole rows of a tensor lie one after another.
                 let size = store.elem.size() as i128;
-                let row = down.as_ref().and_then(Value::constant).map(|stride| stride * size);
+                let row = down.as_ref().and_then(Value::constant).and_then(|stride| stride.checked_mul(size));
                 if row == Some(store.bytes) {
                     store.bytes *= rows;
                 } else {
@@ -172,7 +167,10 @@ impl Stores<'_> {
                 && let Some(size) = self.size(&of.dims[dim - first]).constant()
             {
                 let step = at.turns.iter().fold(0, |step, turns| gcd(step, turns.step));
-                at = Value::number(at.rest).repeated(step, Some((-at.rest, size - 1 - at.rest)));
+                at = Value::number(at.rest).repeated(
+                    step,
+                    Some((at.rest.saturating_neg(), size.saturating_sub(1).saturating_sub(at.rest))),
+                );
             }
             begin = begin.plus(at.times(stride).times(Value::number(bytes)));
         }

@@ -44,7 +44,7 @@ impl Value {
     /// With multiples of a step added.
     pub(super) fn repeated(mut self, step: i128, ends: Option<(i128, i128)>) -> Value {
         if step != 0 && ends != Some((0, 0)) {
-            self.turns.push(Turns { step: step.abs(), ends });
+            self.turns.push(Turns { step: step.saturating_abs(), ends });
         }
         self
     }
@@ -141,7 +141,7 @@ impl Value {
 }
 
 pub(super) fn gcd(a: i128, b: i128) -> i128 {
-    if b == 0 { a.checked_abs().unwrap_or(1) } else { gcd(b, a % b) }
+    if b == 0 { a.checked_abs().unwrap_or(1) } else { gcd(b, a.wrapping_rem(b)) }
 }
 
 /// What is known of the integers of a function.
@@ -193,7 +193,7 @@ impl<'a> Values<'a> {
                     let [start, end, step] = [start, end, step].map(|e| self.expr(e));
                     let last = match (start.constant(), end.constant(), step.constant()) {
                         (Some(from), Some(to), Some(step)) if step > 0 => {
-                            Some((0, (to - 1 - from).max(0) / step * step))
+                            Some((0, to.saturating_sub(1).saturating_sub(from).max(0) / step * step))
                         }
                         _ => None,
                     };
@@ -238,7 +238,7 @@ impl<'a> Values<'a> {
                 AxisEnd::Expr(end) => self.expr(end).constant().zip(start.constant()),
                 AxisEnd::Dynamic => None,
             };
-            let last = last.map(|(end, start)| (0, (end - 1 - start).max(0)));
+            let last = last.map(|(end, start)| (0, end.saturating_sub(1).saturating_sub(start).max(0)));
             self.locals.insert(*var, start.repeated(1, last));
         }
     }

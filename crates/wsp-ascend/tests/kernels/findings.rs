@@ -2,7 +2,7 @@
 
 use crate::batch::Batch;
 use crate::bench::{Kernel, told};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use wsp_ascend::kernels::{Chip, emit_kernel};
 use wsp_core::DType;
 use wsp_diag::{Diagnostic, Severity, SourceMap};
@@ -83,7 +83,9 @@ fn a_line_of_two_cores_is_found_where_tasks_may_share_one() {
         ("64, 8", "64", "i", row(8, 8, "desc.first, 0"), &[], true),
         ("64, 8", "8", "i * 8", row(8, 8, "desc.first, 0"), &[], false),
         ("64, 8", "8", "i * 8", row(8, 4, "desc.first, 0"), &[], false),
-        ("64, 8", "8", "i * 9", row(8, 8, "desc.first, 0"), &[], true),
+        ("64, 8", "8", "i * 7", row(8, 8, "desc.first, 0"), &[], true),
+        ("64, 8", "7", "i * 9", row(8, 8, "desc.first, 0"), &[], false),
+        ("64, 20", "64", "i", scalar("desc.first, 3"), &[], false),
         ("64, 8", "1", "i", row(1, 8, "desc.first, 0"), &[], false),
         ("64, 8", "64", "i", row(1, 8, "0, 0"), &[], false),
         ("64, 32", "64", "i", row(1, 16, "desc.first, 4"), &[], false),
@@ -109,6 +111,43 @@ fn a_line_of_two_cores_is_found_where_tasks_may_share_one() {
         assert_eq!(codes(&found), want, "{shape} {end} {field} {body}\n{}", told(&found));
         assert!(found.iter().all(|found| found.severity == Severity::Warning && found.primary.is_some()));
     }
+}
+
+/// Whether two tasks store different elements of one line: tiles of rows and columns from rows on that are so far apart.
+fn share(width: usize, [rows, cols]: [usize; 2], column: usize, apart: usize) -> bool {
+    let mut lines: BTreeMap<usize, BTreeMap<usize, BTreeSet<usize>>> = BTreeMap::new();
+    for task in 0..8 {
+        for element in (0..rows * cols).map(|at| (task * apart + at / cols) * width + column + at % cols) {
+            lines.entry(element / 16).or_default().entry(task).or_default().insert(element);
+        }
+    }
+    lines.values().any(|tasks| tasks.values().collect::<BTreeSet<_>>().len() > 1)
+}
+
+/// Every place where an enumeration of all elements finds a shared line is found, and few others are.
+#[test]
+fn lines_that_tasks_share_are_those_of_all_their_elements() {
+    let (mut shared, mut apart_all, mut more) = (0, 0, 0);
+    for width in [8, 12, 16, 20, 32, 48] {
+        for tile in [[1, 8], [2, 8], [1, 16], [4, 8]] {
+            for column in [0, 4, 8].into_iter().filter(|column| column + tile[1] <= width) {
+                for apart in [1, 2, 3, 4] {
+                    let (shape, field) = (format!("64, {width}"), format!("i * {apart}"));
+                    let body = row(tile[0] as u32, tile[1] as u32, &format!("desc.first, {column}"));
+                    let tasks =
+                        Tasks { shapes: ["64, 32", &shape], end: "8", field: &field, body: &body, ..TASKS };
+                    let found = !tasks.found(&[]).is_empty();
+                    let truly = share(width, tile, column, apart);
+                    assert!(found || !truly, "{width} {tile:?} from {column}, {apart} apart");
+                    shared += usize::from(truly);
+                    apart_all += usize::from(!truly);
+                    more += usize::from(found && !truly);
+                }
+            }
+        }
+    }
+    assert!(shared > 15 && apart_all > 150, "{shared} {apart_all}");
+    assert!(more * 10 <= apart_all, "{more} of {apart_all} that share no line are found as well");
 }
 
 #[test]

@@ -85,7 +85,7 @@ Two cores must not write one line of 64 bytes of global memory. A scalar store g
 a tile store of a part of a line is no safer. WSP1726 warns of a store whose place differs between tasks, unless
 
 * every run of its bytes begins on a line, or
-* it stays in a block of whole lines that follows from the place of the task, and tasks with the same block store the same elements of it.
+* its last line is over where the store of the next task begins, at the earliest that its place allows.
 
 What is known is constants, parameters, fields of descriptors as the generators of the file fill them, and variables and loops of the kernel. Nothing is
 told of a launch with one task, of a place that all tasks have, and of additions (`TSTORE_ATOMIC_ADD`). Tensors are taken to begin on a line. Not found:
