@@ -102,6 +102,29 @@ pub(crate) const MERGED: &str = "
     }
     TSTORE(y, o, {desc.b, 0});";
 
+/// Products that are not made in parts, since their second operand has three loads; the tiles do not fit beside each other, one after another they do.
+pub(crate) const HELD: &str = "
+    LeftTile<float, 16, 768> a; LeftTile<float, 16, 768> e; RightTile<float, 16, 768> b; AccTile<float, 16, 16> c;
+    TLOAD(a, x, {0, 0}, desc.c, desc.a);
+    if (desc.d == 0) { TLOAD(b, x, {desc.b, 0}); } else { TLOAD(b, x, {8, 0}); }
+    TMATMUL(c, a, PTO_TRANSPOSE(b));
+    TSTORE(y, c, {0, 0});
+    TLOAD(e, x, {32, 0}, desc.c); TLOAD(b, x, {16, 0});
+    TMATMUL(c, e, PTO_TRANSPOSE(b));
+    TSTORE(y, c, {0, 16});";
+
+/// Operands that the round before has loaded.
+pub(crate) const BEHIND: &str = "
+    VecTile<float, 8, 32> q; VecTile<float, 8, 16> p; RightTile<float, 16, 32> k;
+    TLOAD(q, x, {desc.b, 0}); TABS(q, q);
+    for (uint32_t pos = 0; pos <= desc.a; pos += 16) {
+        if (pos > 0) {
+            TMATMUL(p, q, PTO_TRANSPOSE(k));
+            TSTORE(y, p, {pos - 16, 0});
+        }
+        TLOAD(k, x, {pos, 0}, desc.c);
+    }";
+
 /// What goes to slots of a workspace and comes back; the same without a workspace.
 fn slots() -> [Kernel; 2] {
     let body = |between: &str| {
@@ -133,6 +156,8 @@ fn kernels_for_both_cores_give_what_a_plain_run_gives() {
         batch.add("changed", &Kernel::new(CHANGED), &[[1, 0, 0, 0], [2, 3, 8, 0], [3, 7, 56, 0]], 0.0);
         batch.add("deep", &Kernel::new(DEEP), &[[32, 0, 64, 0], [31, 5, 17, 0], [1, 32, 1, 0]], 0.0);
         batch.add("merged", &Kernel::new(MERGED), &[[0, 0, 0, 0], [1, 0, 0, 0], [8, 56, 0, 0]], 0.0);
+        batch.add("held", &Kernel::new(HELD), &[[32, 0, 16, 0], [17, 5, 9, 1], [1, 0, 1, 1]], 0.0);
+        batch.add("behind", &Kernel::new(BEHIND), &[[0, 0, 16, 0], [16, 5, 9, 0], [48, 56, 1, 0]], 0.0);
         let [slots, plain] = slots();
         batch.add_as("slots", &slots, &plain, &[[0, 0, 8, 0], [3, 5, 7, 0], [9, 56, 1, 0]], 0.0);
         batch.run();

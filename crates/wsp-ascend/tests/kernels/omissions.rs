@@ -3,14 +3,14 @@
 use crate::batch::emitted;
 use crate::bench::{Kernel, told};
 use crate::calls::{OPERANDS, call};
-use crate::mixed::{ATTENTION, CHANGED, DEEP, GATED, LARGEST, MERGED};
+use crate::mixed::{ATTENTION, BEHIND, CHANGED, DEEP, GATED, HELD, LARGEST, MERGED};
 use crate::mutate::{syncs, without};
 use crate::whole::{COLUMNS, PRODUCT, RMSNORM, ROUND, SCALARS, SHORT, SOFTMAX, TURNED};
 use wsp_ascend::kernels::{Chip, KernelSource, memories};
 use wsp_ir::TILE_OPS;
 use wsp_tile::check;
 
-const BODIES: [(&str, &str); 14] = [
+const BODIES: [(&str, &str); 16] = [
     ("rmsnorm", RMSNORM),
     ("softmax", SOFTMAX),
     ("product", PRODUCT),
@@ -25,6 +25,8 @@ const BODIES: [(&str, &str); 14] = [
     ("changed", CHANGED),
     ("deep", DEEP),
     ("merged", MERGED),
+    ("held", HELD),
+    ("behind", BEHIND),
 ];
 
 /// Kernels, or the tasks of which they consist, with their names: of every operation by every word, and those above.

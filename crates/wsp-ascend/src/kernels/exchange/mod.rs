@@ -113,6 +113,25 @@ fn tiles(op: &TileOp) -> Vec<LocalId> {
     found
 }
 
+/// Adds to `late` operands of products that not every way to the product loads first. `loaded` are those that the ways to the block load; it gets
+/// those of the block.
+fn behind(block: &Block, loaded: &mut BTreeSet<LocalId>, late: &mut BTreeSet<LocalId>) {
+    for stmt in block {
+        match &stmt.kind {
+            StmtKind::Tile(TileOp::Load { dst, .. }) => {
+                loaded.insert(*dst);
+            }
+            StmtKind::Tile(TileOp::MatMul { a, b, .. }) => {
+                late.extend([*a, *b].into_iter().filter(|tile| !loaded.contains(tile)));
+            }
+            _ => {}
+        }
+        for inner in walk::blocks(stmt) {
+            behind(inner, &mut loaded.clone(), late);
+        }
+    }
+}
+
 struct Pass {
     module: Module,
     function: Function,
@@ -155,7 +174,9 @@ impl Pass {
             shape(&self.function, *tile)
                 .is_some_and(|(role, ..)| matches!(role, TileRole::Left | TileRole::Right))
         };
-        let one = count.into_iter().filter(|(tile, n)| *n == 1 && is_operand(tile));
+        let mut late = BTreeSet::new();
+        behind(&self.function.body, &mut BTreeSet::new(), &mut late);
+        let one = count.into_iter().filter(|(tile, n)| *n == 1 && is_operand(tile) && !late.contains(tile));
         one.map(|(tile, _)| (tile, None)).collect()
     }
 
@@ -259,13 +280,25 @@ impl Pass {
                         Product { dst: *dst, a: *a, b: *b, turned: *transpose_b, adds: *accumulate };
                     match self.product(&product, span) {
                         Some(made) => out.extend(made),
-                        None => out.push(stmt),
+                        None => {
+                            out.extend(self.loads_of(&product, span));
+                            out.push(stmt);
+                        }
                     }
                 }
                 _ => out.push(stmt),
             }
         }
         out
+    }
+
+    /// The loads of a product's operands, for one that stays as it is.
+    fn loads_of(&self, product: &Product, span: Span) -> Block {
+        let source = |tile: LocalId| self.loads.get(&tile).cloned().flatten().map(|source| (tile, source));
+        let load = |(dst, Source { tensor, at, rows, cols })| {
+            statement(StmtKind::Tile(TileOp::Load { dst, tensor, at, rows, cols }), span)
+        };
+        [product.a, product.b].into_iter().filter_map(source).map(load).collect()
     }
 
     /// A variable with the value that an expression has here.
