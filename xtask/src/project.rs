@@ -34,6 +34,11 @@ impl Project {
         self.root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
     }
 
+    /// Where the README's command puts `wsp`.
+    pub(crate) fn program(&self) -> PathBuf {
+        self.target().join("release").join(format!("wsp{}", std::env::consts::EXE_SUFFIX))
+    }
+
     /// The crates of the workspace with their folders, by name.
     pub(crate) fn crates(&self) -> Result<Vec<(String, PathBuf)>> {
         Project::crates_among(&self.packages()?)

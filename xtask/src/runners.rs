@@ -19,9 +19,12 @@ pub(crate) struct Tally {
 /// The tests that run the command line as users build it: package, and target.
 const PROGRAM: (&str, &str) = ("wsp-cli", "it");
 
-/// Bytes of the stack of each test's thread, where the lints' compiler made the program: it leaves out what makes frames small, and limits of depth
-/// are for threads of 2 MiB, the default, in what users build.
-const STACK: &str = "4194304";
+/// What sets the bytes of the stack of each thread, here and in programs that tests start.
+const STACK: &str = "RUST_MIN_STACK";
+
+/// Bytes of the stack of each test's thread where what is tested has no optimisation, whose frames are larger: limits of depth are for threads of 2 MiB,
+/// the default, in what users build.
+const UNOPTIMISED: &str = "4194304";
 
 /// Tests that were compiled without optimisation and with all assertions, which takes a quarter of the time, and the code in documentation; whether
 /// all passed. Tests of the built program are left out: [`program`] runs them.
@@ -34,7 +37,10 @@ pub(crate) fn libraries(
     ensure!(!tests.is_empty(), "no tests were compiled");
     let mut passed = true;
     for test in tests.iter().filter(|test| !of_program(test)) {
-        passed &= ran(project, test, |_| {}, tally, output)?;
+        let deep = |command: &mut Command| {
+            command.env(STACK, UNOPTIMISED);
+        };
+        passed &= ran(project, test, deep, tally, output)?;
     }
     let command = compile::tests(project, &["test", "--no-fail-fast", "--workspace", "--doc"])?;
     Ok(counted(command, result_line, tally, output)? && passed)
@@ -56,7 +62,7 @@ fn ran(
     let name = folder.strip_prefix(project.root()).unwrap_or(folder);
     writeln!(output, "\n{} {target}", name.display())?;
     let mut command = Command::new(program);
-    command.current_dir(folder).env("CARGO_MANIFEST_DIR", folder).env("RUST_MIN_STACK", STACK);
+    command.current_dir(folder).env("CARGO_MANIFEST_DIR", folder);
     with(&mut command);
     let told = Cell::new(false);
     let counts = |line: &str| result_line(line).inspect(|_| told.set(true));
@@ -78,10 +84,11 @@ pub(crate) fn program(
     output: &mut dyn Write,
 ) -> Result<bool> {
     let of_program = tests.iter().find(|test| of_program(test)).context("they were not compiled")?;
-    let program = project.target().join("release").join(format!("wsp{}", std::env::consts::EXE_SUFFIX));
-    ensure!(program.is_file(), "{} is not there", program.display());
+    let program = project.program();
+    ensure!(program.is_file(), "{} is not there: the README's command builds it", program.display());
     let users = |command: &mut Command| {
-        command.env("WSP_PROGRAM", &program);
+        // The program has the stack that it has with users.
+        command.env("WSP_PROGRAM", &program).env_remove(STACK);
     };
     let passed = ran(project, of_program, users, tally, output)?;
     let parser = project.cargo(&["test", "--release", "--no-fail-fast", "--package=wsp-lang", "--test=it"]);

@@ -189,6 +189,13 @@ fn readme_command(project: &Project, output: &mut dyn Write) -> Result<bool> {
     let path = project.root().join("README.md");
     let text = std::fs::read_to_string(path).context("README.md cannot be read")?;
     let line = readme::first_run(&text).context("README.md shows no `cargo run …` in a `sh` block")?;
+    // Where the command fails, or builds in another folder, no earlier program takes the place of this one in tests.
+    match std::fs::remove_file(project.program()) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("{} cannot be removed", project.program().display()));
+        }
+        _ => {}
+    }
     writeln!(output, "$ {line}")?;
     let arguments: Vec<&str> = line.split_whitespace().skip(1).collect();
     runners::shown(project.cargo(&arguments), output)
