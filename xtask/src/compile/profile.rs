@@ -1,7 +1,7 @@
 //! The development profile of the workspace's crates, beside crates of others as the release profile has them.
 
 use crate::project::Project;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -20,31 +20,44 @@ pub(super) fn write(project: &Project) -> Result<PathBuf> {
     let manifest = std::fs::read_to_string(manifest).context("Cargo.toml cannot be read")?;
     let names = project.crates()?.into_iter().map(|(name, _)| name);
     let path = project.target().join("tests.toml");
+    let text = text(&manifest, names)?;
     std::fs::create_dir_all(project.target())
-        .and_then(|()| std::fs::write(&path, text(&manifest, names)))
+        .and_then(|()| std::fs::write(&path, text))
         .with_context(|| format!("{} cannot be written", path.display()))?;
     Ok(path)
 }
 
 /// The configuration for crates of these names.
-fn text(manifest: &str, names: impl Iterator<Item = String>) -> String {
+fn text(manifest: &str, names: impl Iterator<Item = String>) -> Result<String> {
     let mut text = String::new();
     for name in names {
         let own = of_crate(manifest, &name);
+        for (key, _) in &own {
+            ensure!(
+                DEVELOPMENT.iter().any(|(known, _)| known == key),
+                "[profile.dev.package.{name}] of Cargo.toml has `{key}`, which tests would be compiled without: add what cargo takes where it is \
+                 not set to `DEVELOPMENT` in xtask/src/compile/profile.rs"
+            );
+        }
         let value = |key: &str| own.iter().find(|(own, _)| *own == key).map(|(_, value)| *value);
         let _ = writeln!(text, "[profile.release.package.{name}]");
         for (key, usual) in DEVELOPMENT {
             let _ = writeln!(text, "{key} = {}", value(key).unwrap_or(usual));
         }
     }
-    text
+    Ok(text)
 }
 
 /// Keys and values of `[profile.dev.package.NAME]`.
 fn of_crate<'m>(manifest: &'m str, name: &str) -> Vec<(&'m str, &'m str)> {
     let header = format!("[profile.dev.package.{name}]");
     let section = manifest.lines().skip_while(|line| *line != header).skip(1);
-    section.take_while(|line| !line.starts_with('[')).filter_map(|line| line.split_once(" = ")).collect()
+    section
+        .take_while(|line| !line.starts_with('['))
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once('='))
+        .map(|(key, value)| (key.trim(), value.trim()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -55,7 +68,7 @@ mod tests {
     fn crates_are_compiled_as_the_development_profile_says() {
         let manifest = "[profile.dev.package.a]\nopt-level = 1\n# Why.\ndebug-assertions = false\n\n\
                         [profile.release.package.b]\nopt-level = \"z\"\n";
-        let of = |name: &str| text(manifest, [name.to_owned()].into_iter());
+        let of = |name: &str| text(manifest, [name.to_owned()].into_iter()).unwrap();
         let wanted = |level: u8, assertions: bool| {
             format!(
                 "opt-level = {level}\ncodegen-units = 16\ndebug-assertions = {assertions}\noverflow-checks = true\n\
@@ -64,5 +77,12 @@ mod tests {
         };
         assert_eq!(of("a"), format!("[profile.release.package.a]\n{}", wanted(1, false)));
         assert_eq!(of("b"), format!("[profile.release.package.b]\n{}", wanted(0, true)));
+    }
+
+    #[test]
+    fn a_key_that_tests_would_be_compiled_without_is_refused() {
+        let manifest = "[profile.dev.package.a]\nopt-level = 1\nincremental=false\n";
+        let error = text(manifest, ["a".to_owned()].into_iter()).unwrap_err().to_string();
+        assert!(error.starts_with("[profile.dev.package.a] of Cargo.toml has `incremental`"), "{error}");
     }
 }
