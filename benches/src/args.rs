@@ -208,7 +208,7 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub(crate) launch: LaunchArgs,
 
-    /// Sets of lengths: a (16 x 4096), b (64 ragged), c (1 x 131072), d (256 x 128)
+    /// Sets of lengths: a (16 x 4096), b (64 ragged), c (1 x 131072), d (256 x 128), e (8 x 16, to see that all runs)
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum, default_value = "a,b,c,d")]
     pub(crate) sets: Vec<SetName>,
 
@@ -281,6 +281,7 @@ pub(crate) enum SetName {
     B,
     C,
     D,
+    E,
 }
 
 /// An element type to measure.

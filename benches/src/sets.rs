@@ -9,6 +9,7 @@ pub(crate) fn lengths(set: SetName) -> Vec<u32> {
         SetName::B => include_str!("../../testdata/decode_cases/set_b.txt"),
         SetName::C => include_str!("../../testdata/decode_cases/set_c.txt"),
         SetName::D => include_str!("../../testdata/decode_cases/set_d.txt"),
+        SetName::E => return vec![16; 8],
     };
     text.lines().map(|line| line.trim().parse().expect("the set should list whole numbers")).collect()
 }
@@ -20,6 +21,7 @@ pub(crate) fn describe(set: SetName) -> &'static str {
         SetName::B => "64 ragged requests",
         SetName::C => "one request of 131072 tokens",
         SetName::D => "256 requests of 128 tokens",
+        SetName::E => "8 requests of 16 tokens, with which every program runs at once",
     }
 }
 
@@ -33,5 +35,6 @@ mod tests {
         assert_eq!(lengths(SetName::B).len(), 64);
         assert_eq!(lengths(SetName::C), [131_072]);
         assert_eq!(lengths(SetName::D), [128; 256]);
+        assert_eq!(lengths(SetName::E), [16; 8]);
     }
 }

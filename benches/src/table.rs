@@ -139,6 +139,7 @@ pub(crate) fn letter(set: SetName) -> &'static str {
         SetName::B => "b",
         SetName::C => "c",
         SetName::D => "d",
+        SetName::E => "e",
     }
 }
 

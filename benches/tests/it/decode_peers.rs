@@ -54,7 +54,7 @@ impl Field {
         let mut command = Command::new("env");
         command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_wsp-bench")]);
         command.current_dir(self.dir.path()).env("TMPDIR", self.dir.path().join("temporary"));
-        command.args(["decode", "--peers=peers", "--sets", "d", "--dtypes", "bf16"]);
+        command.args(["decode", "--peers=peers", "--sets", "e", "--dtypes", "bf16"]);
         command.args(["--layouts", "hnd", "--threads", "1", "--repeats", "2", "--json", "out.json"]);
         command
     }
@@ -195,7 +195,7 @@ fn each_peer_of_the_project_is_measured_or_says_what_it_lacks() {
     assert_eq!(output.status.code(), Some(2), "an option is given once");
     let mut command = Command::new(env!("CARGO_BIN_EXE_wsp-bench"));
     command.current_dir(field.dir.path()).env("TMPDIR", field.dir.path().join("temporary"));
-    command.args(["decode", "--sets", "d", "--dtypes", "f16", "--layouts", "nhd", "--threads", "1"]);
+    command.args(["decode", "--sets", "e", "--dtypes", "f16", "--layouts", "nhd", "--threads", "1"]);
     command.args(["--repeats", "1", "--json", "out.json"]).arg(format!("--peers={}", peers.display()));
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));

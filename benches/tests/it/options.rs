@@ -40,7 +40,7 @@ fn every_benchmark_and_every_option_has_its_place_in_a_table() {
 #[test]
 fn wrong_command_lines_exit_with_2_and_say_what_to_type() {
     for (args, part) in [
-        (&["decode", "--sets", "e"][..], "possible values"),
+        (&["decode", "--sets", "f"][..], "possible values"),
         (&["decode", "--seed", "-1"], "a seed is a whole number from 0 to 18446744073709551615"),
         (&["decod"], "'decode'"),
     ] {
