@@ -49,7 +49,7 @@ unsafe fn clear<S: Simd>(s: S, c: Grid) {
 /// `DEPTH` rows of `B` at a time.
 #[inline(always)]
 unsafe fn panels<S: Simd, E: Elem>(s: S, c: Grid, a: Grid, b: Rows<'_>) {
-    let most = if S::REGISTERS == 32 { 8 } else { 4 };
+    let most = S::REGISTERS / 4;
     let (walk, Distance { near, far }) = (Walk::of(b.rows), b.distance);
     let (mut first, end) = b.part;
     while first < end {
@@ -80,6 +80,8 @@ unsafe fn panels<S: Simd, E: Elem>(s: S, c: Grid, a: Grid, b: Rows<'_>) {
                     (32, 6) => job.run::<S, E, 6, 2>(s, &panel),
                     (32, 7) => job.run::<S, E, 7, 1>(s, &panel),
                     (32, _) => job.run::<S, E, 8, 1>(s, &panel),
+                    (8, 1) => job.run::<S, E, 1, 4>(s, &panel),
+                    (8, _) => job.run::<S, E, 2, 2>(s, &panel),
                     (_, 1) => job.run::<S, E, 1, 4>(s, &panel),
                     (_, 2) => job.run::<S, E, 2, 2>(s, &panel),
                     (_, 3) => job.run::<S, E, 3, 1>(s, &panel),

@@ -135,7 +135,7 @@ impl Product<'_> {
     #[inline(always)]
     pub(super) unsafe fn run<S: Simd, D: Dot<S>>(&self, s: S) {
         let Product { c, a, b, inner, accumulate, scratch } = *self;
-        let most = if S::REGISTERS == 32 { PACK_ROWS } else { PACK_ROWS / 2 };
+        let most = PACK_ROWS * S::REGISTERS / 32;
         let mut m = 0;
         while m < c.rows {
             let rows = (c.rows - m).min(most);
@@ -154,6 +154,8 @@ impl Product<'_> {
                     (32, 6) => job.run::<S, D, 6, 2>(s),
                     (32, 7) => job.run::<S, D, 7, 2>(s),
                     (32, _) => job.run::<S, D, 8, 2>(s),
+                    (8, 1) => job.run::<S, D, 1, 4>(s),
+                    (8, _) => job.run::<S, D, 2, 2>(s),
                     (_, 1) => job.run::<S, D, 1, 8>(s),
                     (_, 2) => job.run::<S, D, 2, 4>(s),
                     (_, 3) => job.run::<S, D, 3, 2>(s),

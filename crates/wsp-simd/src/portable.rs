@@ -36,7 +36,8 @@ fn power(n: i32) -> f32 {
 impl Simd for Portable {
     type F = Lanes;
     const LANES: usize = 8;
-    const REGISTERS: usize = 16;
+    /// Each takes two of those that every CPU has.
+    const REGISTERS: usize = if cfg!(target_arch = "aarch64") { 16 } else { 8 };
     const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
 
     #[inline(always)]

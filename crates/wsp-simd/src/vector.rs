@@ -11,7 +11,7 @@ pub(crate) trait Simd: Copy {
 
     /// Lanes of a vector; divides [`crate::kernels::ROW_ALIGN`].
     const LANES: usize;
-    /// Vector registers.
+    /// Vector registers: 8, 16 or 32.
     const REGISTERS: usize;
     /// Whether [`Simd::fma`] rounds once.
     const FUSED: bool;
