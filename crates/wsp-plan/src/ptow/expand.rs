@@ -6,6 +6,7 @@
 use super::lower::VarKind;
 use super::{LaunchData, Lowered, Statement, lower, statements};
 use crate::workload::eval::{Environment, Halt, NotClosed, Values};
+use crate::workload::expand::sink::{Behind, Refused, Sink};
 use crate::workload::{
     self, Bindings, ExpandError, ExpandStats, LoweredSchedule, Placement, Placer, TaskRecord, TaskSink,
     fault, modes,
@@ -39,18 +40,18 @@ pub fn expand<S: TaskSink>(
     // Labels are kept whatever dependences are asked for: the sink decides.
     let policy = SchedulePolicy { deps: Deps::Explicit, ..SchedulePolicy::default() };
     match lower(module, &LoweredSchedule { policy, ..LoweredSchedule::default() }) {
-        Ok(lowered) => run(&lowered, (module, bindings, schedule), sink),
+        Ok(lowered) => Behind::expanded(sink, |sink| run(&lowered, (module, bindings, schedule), sink)),
         // Pipelines, and more than a program has room for.
         Err(_) => workload::expand(module, bindings, schedule, sink),
     }
 }
 
 /// Interprets a program that was lowered without a schedule.
-fn run<S: TaskSink>(
+fn run(
     lowered: &Lowered,
     source: (&WorkloadModule, &Bindings, &LoweredSchedule),
-    sink: &mut S,
-) -> Result<ExpandStats, ExpandError<S::Error>> {
+    sink: &mut Sink<'_>,
+) -> Result<ExpandStats, ExpandError<Refused>> {
     let (module, bindings, schedule) = source;
     let data = LaunchData::new(lowered, module, bindings);
     let program = lowered.program.verified();
@@ -86,15 +87,15 @@ fn run<S: TaskSink>(
                     return Err(ExpandError::Sink(refused));
                 }
             }
-            Err(Halted::Sink(error)) => return Err(ExpandError::Sink(error)),
+            Err(Halted::Sink) => return Err(ExpandError::Sink(Refused)),
             Err(Halted::Fault(found)) => return Err(ExpandError::Fault(found)),
         }
     }
 }
 
 /// Why a task is not handed over.
-enum Halted<E> {
-    Sink(E),
+enum Halted {
+    Sink,
     Fault(Box<Diagnostic>),
 }
 
@@ -108,8 +109,8 @@ struct Known<'m> {
 }
 
 /// Hands tasks to a sink.
-struct Handing<'h, S: TaskSink> {
-    sink: &'h mut S,
+struct Handing<'h, 's> {
+    sink: &'h mut Sink<'s>,
     lowered: &'h Lowered,
     module: &'h WorkloadModule,
     values: &'h Values,
@@ -120,15 +121,15 @@ struct Handing<'h, S: TaskSink> {
     reads: Vec<Region>,
     writes: Vec<Region>,
     /// Why a slot has no value.
-    refused: Option<S::Error>,
+    refused: Option<Refused>,
 }
 
-impl<'h, S: TaskSink> Handing<'h, S> {
+impl<'h, 's> Handing<'h, 's> {
     fn new(
         lowered: &'h Lowered,
         (module, bindings, schedule): (&'h WorkloadModule, &'h Bindings, &'h LoweredSchedule),
-        sink: &'h mut S,
-    ) -> Handing<'h, S> {
+        sink: &'h mut Sink<'s>,
+    ) -> Handing<'h, 's> {
         let statements = statements(module);
         let mut at = vec![0; lowered.spans.len()];
         let mut known = Vec::with_capacity(lowered.sites.len());
@@ -168,11 +169,11 @@ impl<'h, S: TaskSink> Handing<'h, S> {
     }
 }
 
-impl<S: TaskSink> Host for Handing<'_, S> {
-    type Stop = Halted<S::Error>;
+impl Host for Handing<'_, '_> {
+    type Stop = Halted;
 
     #[inline]
-    fn task(&mut self, task: &Task<'_>) -> Result<(), Halted<S::Error>> {
+    fn task(&mut self, task: &Task<'_>) -> Result<(), Halted> {
         let known = &self.known[self.at[task.site as usize] as usize];
         let place = self.place(task, known).map_err(Halted::Fault)?;
         let (reads, writes) = match known.split {
@@ -197,23 +198,23 @@ impl<S: TaskSink> Host for Handing<'_, S> {
             place,
             indices: task.indices,
         };
-        self.sink.task(&record).map_err(Halted::Sink)
+        self.sink.task(&record).map_err(|Refused| Halted::Sink)
     }
 
-    fn ordered(&mut self, event: Ordered, _: u64) -> Result<(), Halted<S::Error>> {
+    fn ordered(&mut self, event: Ordered, _: u64) -> Result<(), Halted> {
         match event {
             Ordered::Begin => self.sink.ordered_begin(),
             Ordered::Step => self.sink.ordered_step(),
             Ordered::End => self.sink.ordered_end(),
         }
-        .map_err(Halted::Sink)
+        .map_err(|Refused| Halted::Sink)
     }
 
     fn slot(&mut self, slot: SlotId, _: u64) -> Option<i64> {
         self.sink.slot(slot).map_err(|refused| self.refused = Some(refused)).ok()
     }
 
-    fn plan(&mut self, _: u16, _: u64) -> Result<Option<u64>, Halted<S::Error>> {
+    fn plan(&mut self, _: u16, _: u64) -> Result<Option<u64>, Halted> {
         Ok(None)
     }
 }

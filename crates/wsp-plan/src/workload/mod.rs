@@ -11,7 +11,7 @@ mod bind;
 pub(crate) mod codes;
 mod count;
 pub(crate) mod eval;
-mod expand;
+pub(crate) mod expand;
 pub(crate) mod fault;
 mod link;
 mod live_ins;

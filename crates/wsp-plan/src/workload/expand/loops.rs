@@ -1,15 +1,15 @@
 //! Loops, rounds and calls of a run.
 
-use super::TaskSink;
 use super::faults::Fault;
 use super::machine::{LoopState, Machine, NONE, Stop};
 use super::program::Over;
+use super::sink::{Refused, Sink};
 use wsp_core::{AxisId, WorkloadId, limits};
 use wsp_ir::workload::IntExpr;
 
 impl Machine<'_, '_> {
     /// Enters a loop; whether it has an iteration.
-    pub(super) fn enter<S: TaskSink>(&mut self, id: usize, sink: &mut S) -> Result<bool, Stop<S::Error>> {
+    pub(super) fn enter(&mut self, id: usize, sink: &mut Sink<'_>) -> Result<bool, Stop<Refused>> {
         let loop_ = &self.program.loops[id];
         let state = self.bounds(id, sink)?;
         let Some(mut state) = state else { return Ok(false) };
@@ -28,7 +28,7 @@ impl Machine<'_, '_> {
     }
 
     /// The first iteration of a loop; none when it has none.
-    fn bounds<S: TaskSink>(&mut self, id: usize, sink: &mut S) -> Result<Option<LoopState>, Stop<S::Error>> {
+    fn bounds(&mut self, id: usize, sink: &mut Sink<'_>) -> Result<Option<LoopState>, Stop<Refused>> {
         let program = self.program;
         let base = program.loops[id].base;
         let (start, end, step) = match &program.loops[id].over {
@@ -59,12 +59,7 @@ impl Machine<'_, '_> {
     }
 
     /// The step of a range.
-    fn step<S: TaskSink>(
-        &self,
-        step: Option<&IntExpr>,
-        base: u32,
-        sink: &mut S,
-    ) -> Result<i64, Stop<S::Error>> {
+    fn step(&self, step: Option<&IntExpr>, base: u32, sink: &mut Sink<'_>) -> Result<i64, Stop<Refused>> {
         let Some(expr) = step else { return Ok(1) };
         let value = self.eval(expr, base, sink)?;
         let fault = Fault::Step { value, span: expr.span };
@@ -72,14 +67,14 @@ impl Machine<'_, '_> {
     }
 
     /// A row of an axis.
-    fn row<S: TaskSink>(
+    fn row(
         &self,
         axis: AxisId,
         expr: &IntExpr,
         rows: usize,
         base: u32,
-        sink: &mut S,
-    ) -> Result<usize, Stop<S::Error>> {
+        sink: &mut Sink<'_>,
+    ) -> Result<usize, Stop<Refused>> {
         let row = self.eval(expr, base, sink)?;
         let fault = Fault::Row { axis, row, rows: rows as u64, span: expr.span };
         usize::try_from(row).ok().filter(|row| *row < rows).ok_or(Stop::Fault(fault))
@@ -87,7 +82,7 @@ impl Machine<'_, '_> {
 
     /// Goes on to the next iteration of a loop; whether there is one.
     #[inline]
-    pub(super) fn next<S: TaskSink>(&mut self, id: usize, sink: &mut S) -> Result<bool, Stop<S::Error>> {
+    pub(super) fn next(&mut self, id: usize, sink: &mut Sink<'_>) -> Result<bool, Stop<Refused>> {
         self.tick(sink)?;
         let loop_ = &self.program.loops[id];
         let state = &mut self.loops[id];
@@ -133,11 +128,7 @@ impl Machine<'_, '_> {
         self.refresh(loop_.level as usize);
     }
 
-    pub(super) fn enter_while<S: TaskSink>(
-        &mut self,
-        id: usize,
-        sink: &mut S,
-    ) -> Result<bool, Stop<S::Error>> {
+    pub(super) fn enter_while(&mut self, id: usize, sink: &mut Sink<'_>) -> Result<bool, Stop<Refused>> {
         let while_ = &self.program.whiles[id];
         let max = match while_.max {
             Some(max) => self.eval(max, while_.base, sink)?.max(0) as u64,
@@ -152,7 +143,7 @@ impl Machine<'_, '_> {
         Ok(true)
     }
 
-    pub(super) fn again<S: TaskSink>(&mut self, id: usize, sink: &mut S) -> Result<bool, Stop<S::Error>> {
+    pub(super) fn again(&mut self, id: usize, sink: &mut Sink<'_>) -> Result<bool, Stop<Refused>> {
         self.tick(sink)?;
         let goes_on = self.round(id, sink)?;
         let told = if goes_on { sink.ordered_step() } else { sink.ordered_end() };
@@ -161,7 +152,7 @@ impl Machine<'_, '_> {
     }
 
     /// Whether a `while` has another round.
-    fn round<S: TaskSink>(&mut self, id: usize, sink: &mut S) -> Result<bool, Stop<S::Error>> {
+    fn round(&mut self, id: usize, sink: &mut Sink<'_>) -> Result<bool, Stop<Refused>> {
         let while_ = &self.program.whiles[id];
         if self.eval(while_.condition, while_.base, sink)? == 0 {
             return Ok(false);
@@ -176,11 +167,7 @@ impl Machine<'_, '_> {
     }
 
     /// Hands a call's arguments over; the workload that is called.
-    pub(super) fn call<S: TaskSink>(
-        &mut self,
-        id: usize,
-        sink: &mut S,
-    ) -> Result<WorkloadId, Stop<S::Error>> {
+    pub(super) fn call(&mut self, id: usize, sink: &mut Sink<'_>) -> Result<WorkloadId, Stop<Refused>> {
         self.tick(sink)?;
         let call = &self.program.calls[id];
         let frame = &self.program.workloads[call.workload.index()];

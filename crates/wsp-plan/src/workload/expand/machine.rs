@@ -5,8 +5,9 @@ use super::affine::REGISTER_BOUND;
 use super::faults::{self, Fault};
 use super::program::{CompiledModule, Op, Site, SiteArg, Upper, set_bounds};
 use super::scope::{Live, OfSchedule, Quiet, bounds, is_inside};
+use super::sink::{Refused, Sink};
 use super::turns::Turns;
-use super::{ExpandError, ExpandStats, Placement, TaskRecord, TaskSink};
+use super::{ExpandError, ExpandStats, Placement, TaskRecord};
 use std::ops::Range;
 use wsp_core::{Region, limits};
 use wsp_ir::workload::IntExpr;
@@ -98,7 +99,7 @@ impl<'p, 'm> Machine<'p, 'm> {
     }
 
     /// Runs to the end.
-    pub(super) fn run<S: TaskSink>(mut self, sink: &mut S) -> Result<ExpandStats, ExpandError<S::Error>> {
+    pub(super) fn run(mut self, sink: &mut Sink<'_>) -> Result<ExpandStats, ExpandError<Refused>> {
         if sink.cancelled() {
             return Err(ExpandError::Cancelled);
         }
@@ -123,7 +124,7 @@ impl<'p, 'm> Machine<'p, 'm> {
         self.program.workloads[entry.index()].level as usize
     }
 
-    fn steps<S: TaskSink>(&mut self, sink: &mut S) -> Result<(), Stop<S::Error>> {
+    fn steps(&mut self, sink: &mut Sink<'_>) -> Result<(), Stop<Refused>> {
         let program = self.program;
         let mut pc = program.entry as usize;
         loop {
@@ -202,7 +203,7 @@ impl<'p, 'm> Machine<'p, 'm> {
 
     /// Counts a step, and looks at the sink's wish and at the limit now and then.
     #[inline]
-    pub(super) fn tick<S: TaskSink>(&mut self, sink: &S) -> Result<(), Stop<S::Error>> {
+    pub(super) fn tick(&mut self, sink: &Sink<'_>) -> Result<(), Stop<Refused>> {
         self.fuel -= 1;
         if self.fuel > 0 {
             return Ok(());
@@ -215,12 +216,7 @@ impl<'p, 'm> Machine<'p, 'm> {
         if self.steps > limits::MAX_GENERATOR_STEPS { Err(Stop::Fault(Fault::Steps)) } else { Ok(()) }
     }
 
-    pub(super) fn eval<S: TaskSink>(
-        &self,
-        expr: &IntExpr,
-        base: u32,
-        sink: &mut S,
-    ) -> Result<i64, Stop<S::Error>> {
+    pub(super) fn eval(&self, expr: &IntExpr, base: u32, sink: &mut Sink<'_>) -> Result<i64, Stop<Refused>> {
         let registers = &self.registers[base as usize..];
         let values = &self.program.bindings.values;
         Ok(eval(expr, &mut Live { values, registers, axes: &self.axes, sink })?)
@@ -305,7 +301,7 @@ impl<'p, 'm> Machine<'p, 'm> {
 
     /// Generates a task of a statement.
     #[inline]
-    fn task<S: TaskSink>(&mut self, id: u32, sink: &mut S) -> Result<(), Stop<S::Error>> {
+    fn task(&mut self, id: u32, sink: &mut Sink<'_>) -> Result<(), Stop<Refused>> {
         let program = self.program;
         let site = &program.sites[id as usize];
         if site.late || self.wide || self.at_fault[id as usize] != 0 {
@@ -342,7 +338,7 @@ impl<'p, 'm> Machine<'p, 'm> {
 
     /// Evaluates all arguments of a statement in order: for those that name slots, and to find the first fault.
     #[cold]
-    fn evaluate<S: TaskSink>(&mut self, id: u32, sink: &mut S) -> Result<(), Stop<S::Error>> {
+    fn evaluate(&mut self, id: u32, sink: &mut Sink<'_>) -> Result<(), Stop<Refused>> {
         let program = self.program;
         let site = &program.sites[id as usize];
         let values = &program.bindings.values;
@@ -397,6 +393,7 @@ fn mark(at_fault: &mut u32, bad: &mut bool) {
     if *bad { *at_fault += 1 } else { *at_fault -= 1 }
 }
 
+#[inline]
 fn part<'s, T>(all: &'s [T], range: &Range<u32>) -> &'s [T] {
     &all[range.start as usize..range.end as usize]
 }

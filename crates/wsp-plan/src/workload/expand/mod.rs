@@ -17,11 +17,13 @@ mod machine;
 mod pipeline;
 mod program;
 mod scope;
+pub(crate) mod sink;
 mod turns;
 
 use super::schedule::LoweredSchedule;
 pub use super::schedule::{Dispatched, Placement};
 use super::{Bindings, fault};
+use sink::Behind;
 use wsp_core::{KernelId, Region, SlotId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{Task, WorkloadModule};
@@ -139,5 +141,5 @@ pub fn expand<S: TaskSink>(
 ) -> Result<ExpandStats, ExpandError<S::Error>> {
     let Some(entry) = module.entry else { return Err(ExpandError::Fault(Box::new(fault::no_workload()))) };
     let program = compile::compile(module, bindings, schedule, entry);
-    machine::Machine::new(&program).run(sink)
+    Behind::expanded(sink, |sink| machine::Machine::new(&program).run(sink))
 }

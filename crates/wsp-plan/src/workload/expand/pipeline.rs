@@ -7,10 +7,10 @@
 //! A process that waits tries again on its next turn. When every process that has not ended has tried since any of them
 //! went on, none ever will.
 
-use super::TaskSink;
 use super::faults::{Deadlock, Fault, Waiting, Want};
 use super::machine::{Machine, Stop};
 use super::program::Op;
+use super::sink::{Refused, Sink};
 use super::turns::Tokens;
 use std::mem::{swap, take};
 
@@ -76,7 +76,7 @@ impl Machine<'_, '_> {
     }
 
     /// Begins a send, or lets the next process go on; where to go on.
-    pub(super) fn send<S: TaskSink>(&mut self, id: u32, pc: u32, sink: &S) -> Result<u32, Stop<S::Error>> {
+    pub(super) fn send(&mut self, id: u32, pc: u32, sink: &Sink<'_>) -> Result<u32, Stop<Refused>> {
         self.tick(sink)?;
         let transfer = &self.program.transfers[id as usize];
         let depth = self.program.channels[transfer.channel as usize].depth;
@@ -105,7 +105,7 @@ impl Machine<'_, '_> {
     }
 
     /// Begins a consume, or lets the next process go on; where to go on.
-    pub(super) fn consume<S: TaskSink>(&mut self, id: u32, pc: u32, sink: &S) -> Result<u32, Stop<S::Error>> {
+    pub(super) fn consume(&mut self, id: u32, pc: u32, sink: &Sink<'_>) -> Result<u32, Stop<Refused>> {
         self.tick(sink)?;
         let transfer = &self.program.transfers[id as usize];
         let depth = self.program.channels[transfer.channel as usize].depth;

@@ -1,7 +1,7 @@
 //! What names stand for in the expressions of a statement and of a schedule, and the bounds of regions.
 
 use super::super::eval::{Environment, Halt, NotClosed, Values, eval};
-use super::TaskSink;
+use super::sink::{Refused, Sink};
 use wsp_core::{AxisId, SlotId, VarId};
 use wsp_ir::workload::{Access, DimRange};
 
@@ -33,15 +33,15 @@ pub(super) fn bounds<S: Environment>(
 }
 
 /// The scope of a statement that may name slots.
-pub(super) struct Live<'a, S> {
+pub(super) struct Live<'a, 's> {
     pub(super) values: &'a Values,
     pub(super) registers: &'a [i64],
     pub(super) axes: &'a [i64],
-    pub(super) sink: &'a mut S,
+    pub(super) sink: &'a mut Sink<'s>,
 }
 
-impl<S: TaskSink> Environment for Live<'_, S> {
-    type Stop = S::Error;
+impl Environment for Live<'_, '_> {
+    type Stop = Refused;
 
     fn values(&self) -> &Values {
         self.values
@@ -55,7 +55,7 @@ impl<S: TaskSink> Environment for Live<'_, S> {
         self.axes[axis.index()]
     }
 
-    fn slot(&mut self, slot: SlotId) -> Result<i64, S::Error> {
+    fn slot(&mut self, slot: SlotId) -> Result<i64, Refused> {
         self.sink.slot(slot)
     }
 }
