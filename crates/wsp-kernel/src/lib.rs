@@ -22,6 +22,7 @@
 
 mod env;
 mod exec;
+pub mod made_up;
 mod memory;
 mod tile;
 

@@ -11,7 +11,6 @@ use super::registry::{KernelBody, KernelRegistry};
 use super::view_kernel::{Bound, Interruption, ViewFault};
 use super::watch::Watch;
 use crate::unwritten::unwritten;
-use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -250,13 +249,8 @@ impl Declared {
                 cx.refused.into_inner().map_or(Ok(()), |fault| Err(Cause::NeverStored(fault)))?;
                 ran.map_err(Cause::Fault)
             }
-            None => {
-                let modes = self.modes[number].iter().copied();
-                let regions: SmallVec<[(AccessMode, Region); 4]> =
-                    modes.zip(task.regions.iter().copied()).collect();
-                mixing::run(&self.tensors, task.kernel.0, task.scalars, &regions, &mut worker.bytes)
-                    .map_err(Cause::NeverStored)
-            }
+            None => mixing::run(&self.tensors, task, &self.modes[number], &mut worker.bytes)
+                .map_err(Cause::NeverStored),
         }
     }
 
