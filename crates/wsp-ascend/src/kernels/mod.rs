@@ -103,6 +103,21 @@ pub fn emit_kernel(
     known: Known<'_>,
     chip: Chip,
 ) -> Result<KernelSource, Vec<Diagnostic>> {
+    emit_kernel_within(module, kernel, known, chip, &memories(chip))
+}
+
+/// As [`emit_kernel`], in memories that may be smaller than those of the platform: in them a kernel is packed as closely as a larger one
+/// is in the whole of a core.
+///
+/// # Errors
+/// Those of [`emit_kernel`].
+pub fn emit_kernel_within(
+    module: &Verified,
+    kernel: FuncId,
+    known: Known<'_>,
+    chip: Chip,
+    memories: &Memories,
+) -> Result<KernelSource, Vec<Diagnostic>> {
     let function = wsp_tile::specialise(module, kernel, known)?;
     known_elements(module, &function, known)?;
     let mut found = extents::check(module, &function, &Values::of_text(module, &function, known));
@@ -133,12 +148,12 @@ fn translated(
         Some(made) => (&made.module, &made.function),
         None => (module, function),
     };
-    let legal = wsp_tile::legalise_filled(module, function, known, &memories(chip))?;
+    let legal = wsp_tile::legalise_filled(module, function, known, memories)?;
     let sides = sides::of_function(function);
+    let source = Source { module, function, known, chip, memories, whole: &legal.program };
     if sides.cube && sides.vector {
-        return tasks::emit(module, function, known, chip, &legal);
+        return tasks::emit(&source, &legal);
     }
-    let source = Source { module, function, known, chip, whole: &legal.program };
     one_core(&source, legal.program.clone(), &[]).map(|(made, _)| made)
 }
 
@@ -148,6 +163,7 @@ struct Source<'a> {
     function: &'a Function,
     known: Known<'a>,
     chip: Chip,
+    memories: &'a Memories,
     /// The program of the whole kernel.
     whole: &'a TileProgram,
 }
@@ -158,7 +174,6 @@ fn one_core(
     mut program: TileProgram,
     inputs: &[LocalId],
 ) -> Result<(KernelSource, Arguments), Vec<Diagnostic>> {
-    let memories = memories(of.chip);
     let locals = program.locals.clone();
     let scalars = Scalars::new(of.module, of.function, of.known, &locals);
     inputs.iter().for_each(|local| {
@@ -167,8 +182,8 @@ fn one_core(
     rewrite::rewrite(&mut program, &scalars, of.chip)?;
     name_arrays(of.whole, &scalars);
     scratch::add_scratch(&mut program, &scalars, of.chip)?;
-    let (program, notes) = ordered(program, &memories)?;
-    let body = print::body(&program, &scalars, of.chip, &memories);
+    let (program, notes) = ordered(program, of.memories)?;
+    let body = print::body(&program, &scalars, of.chip, of.memories);
     let lacking = scalars.finish();
     if !lacking.is_empty() {
         return Err(lacking);

@@ -1,27 +1,19 @@
 //! A kernel that needs both kinds of cores: a task for each part, and a function that runs them one after another.
 
-use super::memories::{UB, memories};
+use super::memories::UB;
 use super::scalars::{Number, Scalars};
-use super::{
-    Chip, KernelSource, Source, codes, exchange, name_arrays, one_core, print, scalars, sides, skeleton,
-};
+use super::{KernelSource, Source, codes, exchange, name_arrays, one_core, print, scalars, sides, skeleton};
 use wsp_core::TensorId;
 use wsp_diag::Diagnostic;
-use wsp_ir::{Function, Module, Verified, into_verified};
-use wsp_tile::{Buffer, Cores, Known, Legal};
+use wsp_ir::{Module, into_verified};
+use wsp_tile::{Buffer, Cores, Legal};
 
 /// The tasks of a kernel whose tiles belong to one kind of core each.
 ///
 /// # Errors
 /// A task decides on what others need, or one of them has no text.
-pub(super) fn emit(
-    module: &Verified,
-    function: &Function,
-    known: Known<'_>,
-    chip: Chip,
-    legal: &Legal,
-) -> Result<KernelSource, Vec<Diagnostic>> {
-    let memories = memories(chip);
+pub(super) fn emit(whole: &Source<'_>, legal: &Legal) -> Result<KernelSource, Vec<Diagnostic>> {
+    let Source { module, function, known, chip, memories, .. } = *whole;
     let mut more = Module::clone(module);
     let mut tensor = |buffer: &Buffer| {
         let id = TensorId(more.tensors.len() as u32);
@@ -30,9 +22,9 @@ pub(super) fn emit(
     };
     let of = |instruction: &wsp_tile::Instruction| sides::core(&legal.program, instruction) as usize;
     let mut cores = Cores { of: &of, kept: UB, tensor: &mut tensor, code: codes::SEVERAL_TASKS };
-    let split = wsp_tile::split(&legal.program, &legal.tiles, &memories, &mut cores)?;
+    let split = wsp_tile::split(&legal.program, &legal.tiles, memories, &mut cores)?;
     let module = &into_verified(more)?;
-    let source = Source { module, function, known, chip, whole: &legal.program };
+    let source = Source { module, ..*whole };
     let locals = legal.program.locals.clone();
     let scalars = Scalars::new(module, function, known, &locals);
     name_arrays(&legal.program, &scalars);
@@ -50,7 +42,7 @@ pub(super) fn emit(
         notes.extend(made.notes.iter().cloned());
         tasks.push(made);
     }
-    let body = print::steps_of_tasks(&legal.program, &split.steps, &calls, &scalars, (chip, &memories));
+    let body = print::steps_of_tasks(&legal.program, &split.steps, &calls, &scalars, (chip, memories));
     let lacking = scalars.finish();
     if !lacking.is_empty() {
         return Err(lacking);

@@ -32,11 +32,33 @@ pub(crate) struct Batch {
     name: &'static str,
     texts: Vec<KernelSource>,
     runs: Vec<Run>,
+    /// The synchronisations that runs leave out one by one.
+    left_out: Option<Box<dyn Fn(usize) -> bool>>,
+    /// Bytes of a tensor through which cores exchange tiles.
+    exchanged: u32,
+}
+
+/// Synchronisations that runs left out one by one, and those of them that a run showed: of tile programs, and inside of instructions.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Shown {
+    pub(crate) gone: u64,
+    pub(crate) shown: u64,
+    pub(crate) inner_gone: u64,
+    pub(crate) inner_shown: u64,
+}
+
+impl Shown {
+    pub(crate) fn add(&mut self, more: Shown) {
+        self.gone += more.gone;
+        self.shown += more.shown;
+        self.inner_gone += more.inner_gone;
+        self.inner_shown += more.inner_shown;
+    }
 }
 
 impl Batch {
     pub(crate) fn new(chip: Chip, name: &'static str) -> Batch {
-        Batch { chip, name, texts: Vec::new(), runs: Vec::new() }
+        Batch { chip, name, texts: Vec::new(), runs: Vec::new(), left_out: None, exchanged: 1 << 20 }
     }
 
     /// Adds a kernel with the descriptors that it runs with.
@@ -56,52 +78,92 @@ impl Batch {
         let source = emitted(kernel, self.chip);
         let source =
             source.unwrap_or_else(|found| panic!("{name} on {}: {}", self.chip.name(), told(&found)));
+        self.add_source(name, source, words.iter().map(|words| (*words, plain.plain(*words))), tolerance);
+    }
+
+    /// Adds the text of a kernel, with descriptors and the results that it is to have.
+    pub(crate) fn add_source(
+        &mut self,
+        name: &str,
+        source: KernelSource,
+        runs: impl IntoIterator<Item = ([u32; 4], Vec<f32>)>,
+        tolerance: Tolerance,
+    ) {
         self.texts.push(source);
-        for words in words {
-            let want = plain.plain(*words);
+        let kernel = self.texts.len() - 1;
+        for (words, want) in runs {
             let name = format!("{name} with {words:?}");
-            self.runs.push(Run { name, kernel: self.texts.len() - 1, words: *words, want, tolerance });
+            self.runs.push(Run { name, kernel, words, want, tolerance });
         }
     }
 
-    /// Compiles all kernels, runs all runs, and compares each result.
-    pub(crate) fn run(&self) {
+    /// Leaves out synchronisations, some of each kernel, by their numbers among the lines of its text that are one.
+    pub(crate) fn leave_out(&mut self, which: impl Fn(usize) -> bool + 'static) {
+        self.left_out = Some(Box::new(which));
+    }
+
+    /// Tensors through which cores exchange tiles have so many bytes: each run of a kernel has its own.
+    pub(crate) fn exchange(&mut self, bytes: u32) {
+        self.exchanged = bytes;
+    }
+
+    /// Compiles all kernels, runs all runs, and compares each result; then runs them without each of some synchronisations.
+    pub(crate) fn run(&self) -> Shown {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels").join(format!(
             "{}_{}",
             self.name,
             self.chip.name()
         ));
-        write(&folder.join("main.cpp"), &self.program());
+        let (program, left_out) = self.program();
+        write(&folder.join("main.cpp"), &program);
         bytes(&folder.join("x.bin"), &(0..ROWS * COLS).map(element).collect::<Vec<_>>());
         bytes(&folder.join("zeros.bin"), &vec![0.0; ROWS * COLS]);
         let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("host/include");
         let mut compile = Command::new(compiler());
         compile.args(["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]);
+        // Many runs take less with a compiler that takes longer.
+        compile.args(self.left_out.iter().map(|_| "-O1"));
         compile.args(["-DWSP_BODY_ONLY", &format!("-DPTO_PLATFORM={}", self.chip.name()), "-I"]).arg(include);
         compile.args(["main.cpp", "-o", "main"]).current_dir(&folder);
         succeed(&mut compile);
         let told = succeed(Command::new(folder.join("main")).current_dir(&folder));
-        let mut wrong = String::new();
-        for (at, (run, line)) in self.runs.iter().zip(told.lines()).enumerate() {
+        let (mut wrong, mut lines) = (String::new(), told.lines());
+        for (at, (run, line)) in self.runs.iter().zip(&mut lines).enumerate() {
             let fault = line.split_once(' ').map_or("", |(_, fault)| fault);
             if !fault.is_empty() {
                 let _ = writeln!(wrong, "{}: {fault}", run.name);
-            } else if let Some(differs) = run.differs(&floats(&folder.join(format!("y_{at}.bin")))) {
+            } else if let Some(differs) =
+                differs(&floats(&folder.join(format!("y_{at}.bin"))), &run.want, run.tolerance)
+            {
                 let _ = writeln!(wrong, "{}: {differs}", run.name);
             }
         }
         assert!(wrong.is_empty(), "{} in {}\n{wrong}", self.chip.name(), folder.display());
-        assert_eq!(told.lines().count(), self.runs.len(), "{told}");
+        assert_eq!(told.lines().count(), self.runs.len() + left_out.len(), "{told}");
+        let mut all = Shown::default();
+        for (line, is_inner) in lines.zip(left_out) {
+            let is_shown = u64::from(line.contains("fault ["));
+            let (gone, shown) = match is_inner {
+                true => (&mut all.inner_gone, &mut all.inner_shown),
+                false => (&mut all.gone, &mut all.shown),
+            };
+            *gone += 1;
+            *shown += is_shown;
+        }
+        all
     }
 
-    /// The program: each kernel in a namespace, and a main function that runs them one after another.
-    fn program(&self) -> String {
+    /// The program: each kernel in a namespace, and a main function that runs them one after another. Also the synchronisations that it
+    /// leaves out then: whether each is inside of an instruction.
+    fn program(&self) -> (String, Vec<bool>) {
         let mut text = String::from(
             "#include <cstdint>\n#include <cstddef>\n#include <cmath>\n#include <limits>\n#include <pto/pto-inst.hpp>\n\
              #include <pto/host-run.hpp>\n",
         );
+        let mut left_out = Vec::new();
         for (at, source) in self.texts.iter().enumerate() {
             let _ = writeln!(text, "namespace case_{at} {{");
+            let first = text.lines().count() + 1;
             for task in &source.tasks {
                 text += &task.text;
             }
@@ -117,21 +179,30 @@ impl Batch {
                 }
                 text += "};\n";
             }
+            if let Some(which) = &self.left_out {
+                let found = synchronisations(text.lines().skip(first - 1)).into_iter().enumerate();
+                let some = found.filter(|(number, _)| which(*number));
+                left_out.extend(some.map(|(_, (line, is_inner))| (at, first + line, is_inner)));
+            }
             text += "}\n";
         }
+        let _ = writeln!(text, "[[maybe_unused]] static constexpr size_t exchanged = {};", self.exchanged);
         text += "struct Blank { void* at; template <typename T> operator T*() const { return static_cast<T*>(at); } };\n\
                  static pto::host::Tensors all;\n\
-                 [[maybe_unused]] static Blank blank() { return {all.blank(\"exchange\", 1 << 20)}; }\n\
-                 static void run(int number, std::string (*body)(float*, float*)) {\n\
+                 [[maybe_unused]] static Blank blank() { return {all.blank(\"exchange\", exchanged)}; }\n\
+                 using Body = std::string (*)(float*, float*);\n\
+                 static void run(int number, Body body, bool keep) {\n\
                  float* x = static_cast<float*>(all.read(\"x.bin\"));\n\
                  float* y = static_cast<float*>(all.read(\"zeros.bin\"));\n\
                  std::string fault = body(x, y);\n\
                  for (char& c : fault) { if (c == '\\n') { c = ' '; } }\n\
-                 std::printf(\"%d %s\\n\", number, fault.c_str());\n\
-                 all.write(y, \"y_\" + std::to_string(number) + \".bin\");\n\
+                 std::printf(\"%d %s%s\", number, fault.c_str(), keep ? \"\\n\" : \" \");\n\
+                 if (keep) { all.write(y, \"y_\" + std::to_string(number) + \".bin\"); }\n\
                  all.clear();\n}\n\
-                 int main() {\npto::host::on_fault = pto::host::OnFault::Record;\n";
-        for (at, run) in self.runs.iter().enumerate() {
+                 static int line = 0;\n\
+                 static bool is_line(const pto::host::Sync& sync) { return sync.site.line == line && std::strcmp(sync.site.file, \"main.cpp\") == 0; }\n\
+                 static const Body bodies[] = {\n";
+        for run in &self.runs {
             let arguments: Vec<String> =
                 self.texts[run.kernel].arguments.iter().map(|name| run.argument(name)).collect();
             let source = &self.texts[run.kernel];
@@ -147,10 +218,22 @@ impl Batch {
             };
             let _ = writeln!(
                 text,
-                "run({at}, []([[maybe_unused]] float* x, [[maybe_unused]] float* y) -> std::string {{ {body} }});"
+                "[]([[maybe_unused]] float* x, [[maybe_unused]] float* y) -> std::string {{ {body} }},"
             );
         }
-        text + "return 0;\n}\n"
+        text += "};\nint main() {\npto::host::on_fault = pto::host::OnFault::Record;\n\
+                 int number = 0;\nfor (Body body : bodies) { run(number++, body, true); }\n\
+                 pto::host::omits = is_line;\n";
+        for (kernel, line, _) in &left_out {
+            let own = (0..self.runs.len()).filter(|at| self.runs[*at].kernel == *kernel);
+            let own: Vec<String> = own.map(|at| at.to_string()).collect();
+            let _ = writeln!(
+                text,
+                "line = {line}; for (int at : {{{}}}) {{ run(at, bodies[at], false); }} std::puts(\"\");",
+                own.join(", ")
+            );
+        }
+        (text + "return 0;\n}\n", left_out.into_iter().map(|(.., is_inner)| is_inner).collect())
     }
 }
 
@@ -166,18 +249,38 @@ impl Run {
             }
         }
     }
+}
 
-    fn differs(&self, have: &[f32]) -> Option<String> {
-        let near = |a: f32, b: f32| {
-            a.to_bits() == b.to_bits()
-                || a == b
-                || (a.is_nan() && b.is_nan())
-                || (a - b).abs() <= self.tolerance * b.abs().max(1.0)
-        };
-        let at = have.iter().zip(&self.want).position(|(a, b)| !near(*a, *b))?;
-        let (row, col) = (at / COLS, at % COLS);
-        Some(format!("y[{row}, {col}] is {} and should be {}", have[at], self.want[at]))
+/// Where two results are further apart than they may be.
+pub(crate) fn differs(have: &[f32], want: &[f32], tolerance: Tolerance) -> Option<String> {
+    let near = |a: f32, b: f32| {
+        a.to_bits() == b.to_bits()
+            || a == b
+            || (a.is_nan() && b.is_nan())
+            || (a - b).abs() <= tolerance * b.abs().max(1.0)
+    };
+    let at = have.iter().zip(want).position(|(a, b)| !near(*a, *b))?;
+    let (row, col) = (at / COLS, at % COLS);
+    Some(format!("y[{row}, {col}] is {} and should be {}", have[at], want[at]))
+}
+
+/// The lines of a text that are a synchronisation, by their number from 0, and whether each is inside of the block of an instruction.
+pub(crate) fn synchronisations<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<(usize, bool)> {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let (mut found, mut inside) = (Vec::new(), None);
+    for (at, line) in lines.enumerate() {
+        let text = line.trim_start();
+        if inside.is_some_and(|around| depth(line) <= around) {
+            inside = None;
+        }
+        if inside.is_none() && text.starts_with("{  // %") {
+            inside = Some(depth(line));
+        }
+        if ["set_flag(", "wait_flag(", "pipe_barrier("].iter().any(|word| text.starts_with(word)) {
+            found.push((at, inside.is_some()));
+        }
     }
+    found
 }
 
 fn succeed(command: &mut Command) -> String {

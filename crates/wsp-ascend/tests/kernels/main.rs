@@ -10,6 +10,7 @@ mod bench;
 #[path = "../../../wsp-tile/tests/it/calls.rs"]
 mod calls;
 mod each_code;
+mod draw;
 mod examples;
 mod findings;
 mod mixed;
@@ -19,6 +20,9 @@ mod mutate;
 mod omissions;
 mod operations;
 mod page;
+mod random;
+#[path = "../../../wsp-core/tests/randomised/mod.rs"]
+mod randomised;
 #[path = "../toolchain/mod.rs"]
 mod toolchain;
 mod whole;

@@ -1,6 +1,6 @@
 //! Programs with a fault in them.
 
-use wsp_tile::{Instruction, Node, Sync, TileProgram, UnitId};
+use wsp_tile::{Event, Instruction, Node, Sync, TileProgram, UnitId};
 
 /// All synchronisations, in the order of the text.
 pub(crate) fn syncs(program: &TileProgram) -> Vec<Sync> {
@@ -17,6 +17,14 @@ fn walk(nodes: &[Node], f: &mut dyn FnMut(&Node)) {
     for node in nodes {
         f(node);
         node.blocks().for_each(|block| walk(block, f));
+    }
+}
+
+/// The event of a synchronisation.
+pub(crate) fn event_of(sync: Sync) -> Option<Event> {
+    match sync {
+        Sync::Set(event) | Sync::Wait(event) => Some(event),
+        Sync::Barrier(_) | Sync::BarrierAll => None,
     }
 }
 

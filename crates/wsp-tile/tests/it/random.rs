@@ -1,12 +1,12 @@
 //! Random kernels: nested loops whose counts a launch decides, valid rows that it decides, addresses packed to 95 % and more.
 
 use crate::bench::{Kernel, told};
-use crate::mutate::{later, syncs, without};
+use crate::mutate::{event_of, later, syncs, without};
 use crate::randomised::{Numbers, cases};
 use crate::table::core;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use wsp_tile::{Event, Memories, PingPong, Sync, TileProgram, check, order, place};
+use wsp_tile::{Memories, PingPong, TileProgram, check, order, place};
 
 /// Counts of both loops: none, one, two and many.
 const WORDS: [[u32; 4]; 6] =
@@ -142,14 +142,6 @@ fn packed(kernel: &Kernel, ping_pong: PingPong) -> (TileProgram, Memories) {
     let ordered =
         ordered.unwrap_or_else(|found| panic!("{}\n{}", tight.program.display(&memories), told(&found)));
     (ordered.program, memories)
-}
-
-/// The event of a synchronisation.
-fn event_of(sync: Sync) -> Option<Event> {
-    match sync {
-        Sync::Set(event) | Sync::Wait(event) => Some(event),
-        Sync::Barrier(_) | Sync::BarrierAll => None,
-    }
 }
 
 #[test]
