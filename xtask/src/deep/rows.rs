@@ -58,6 +58,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(10_000),
     },
     Row {
+        name: "random kernels for Ascend cores, each without one event",
+        cargo: &["--package", "wsp-ascend", "--test", "kernels", "random::"],
+        cases: Some(200),
+    },
+    Row {
         name: "random .pto generators",
         cargo: &["--package", "wsp-cpu", "--test", "it", "generators::"],
         cases: Some(100_000),

@@ -107,13 +107,20 @@ impl Batch {
         self.exchanged = bytes;
     }
 
-    /// Compiles all kernels, runs all runs, and compares each result; then runs them without each of some synchronisations.
-    pub(crate) fn run(&self) -> Shown {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels").join(format!(
-            "{}_{}",
-            self.name,
-            self.chip.name()
-        ));
+    /// Compiles all kernels, runs all runs, and compares each result.
+    pub(crate) fn run(&self) {
+        let (_, wrong) = self.outcome();
+        assert!(wrong.is_empty(), "{} in {}\n{wrong}", self.chip.name(), self.folder().display());
+    }
+
+    fn folder(&self) -> PathBuf {
+        let name = format!("{}_{}", self.name, self.chip.name());
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels").join(name)
+    }
+
+    /// As [`run`](Self::run), and then runs kernels without each of some synchronisations; what is wrong is a text.
+    pub(crate) fn outcome(&self) -> (Shown, String) {
+        let folder = self.folder();
         let (program, left_out) = self.program();
         write(&folder.join("main.cpp"), &program);
         bytes(&folder.join("x.bin"), &(0..ROWS * COLS).map(element).collect::<Vec<_>>());
@@ -138,7 +145,6 @@ impl Batch {
                 let _ = writeln!(wrong, "{}: {differs}", run.name);
             }
         }
-        assert!(wrong.is_empty(), "{} in {}\n{wrong}", self.chip.name(), folder.display());
         assert_eq!(told.lines().count(), self.runs.len() + left_out.len(), "{told}");
         let mut all = Shown::default();
         for (line, is_inner) in lines.zip(left_out) {
@@ -150,7 +156,7 @@ impl Batch {
             *gone += 1;
             *shown += is_shown;
         }
-        all
+        (all, wrong)
     }
 
     /// The program: each kernel in a namespace, and a main function that runs them one after another. Also the synchronisations that it

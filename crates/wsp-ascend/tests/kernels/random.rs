@@ -6,10 +6,11 @@
 
 use crate::batch::{Batch, Shown, differs, synchronisations};
 use crate::bench::{Kernel, told};
-use crate::draw::{Cores, Drawn, WORDS};
+use crate::draw::{Cores, Drawn};
 use crate::mutate::{event_of, syncs, without};
 use crate::randomised::cases;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use wsp_ascend::kernels::{Chip, KernelSource, emit_kernel_within, memories};
 use wsp_core::{DType, TensorId};
 use wsp_diag::{Code, Diagnostic};
@@ -20,9 +21,6 @@ use wsp_tile::{Memories, Op, PingPong, Sync, TileProgram, check, order, place};
 /// Kernels of one C++ program.
 const AT_ONCE: u64 = 8;
 
-/// Of the synchronisations of a kernel, one in so many is left out in a run.
-const LEFT_OUT: usize = 5;
-
 /// What was found of all kernels of a platform.
 #[derive(Default)]
 struct Found {
@@ -30,25 +28,26 @@ struct Found {
     tasks: u64,
     /// Seeds of kernels that are refused, by code.
     refused: BTreeMap<u16, Vec<u64>>,
+    /// Why, where it is not that a platform has no numbers of a seed.
+    reasons: String,
     /// Programs without one synchronisation, without one event, and without a set and its wait.
     gone: [u64; 3],
     unseen: Vec<String>,
+    /// What was wrong, with the seed and the text of its kernel.
+    wrong: Vec<String>,
     shown: Shown,
     used: BTreeSet<&'static str>,
 }
 
-/// The programs with addresses of a kernel.
-fn programs(source: &KernelSource) -> Vec<&TileProgram> {
-    match source.tasks.as_slice() {
-        [] => vec![&source.program],
-        tasks => tasks.iter().map(|task| &task.program).collect(),
-    }
+/// A kernel, or its tasks: their programs have addresses.
+fn parts(source: &KernelSource) -> &[KernelSource] {
+    if source.tasks.is_empty() { std::slice::from_ref(source) } else { &source.tasks }
 }
 
 /// The end of the highest buffer in each memory.
-fn used(programs: &[&TileProgram], memories: &Memories) -> Vec<u64> {
+fn used(source: &KernelSource, memories: &Memories) -> Vec<u64> {
     let end = |memory: usize| {
-        let buffers = programs.iter().flat_map(|program| &program.buffers);
+        let buffers = parts(source).iter().flat_map(|part| &part.program.buffers);
         let own = buffers.filter(|buffer| buffer.memory.index() == memory);
         own.flat_map(|buffer| buffer.at.iter().map(|at| at + buffer.bytes)).max().unwrap_or(0)
     };
@@ -62,19 +61,24 @@ fn packed(kernel: &Kernel, chip: Chip) -> Result<(KernelSource, Memories), Vec<D
     let emitted = |memories: &Memories| emit_kernel_within(module, id, kernel.known(), chip, memories);
     let mut memories = memories(chip);
     let loose = emitted(&memories)?;
-    let ends = used(&programs(&loose), &memories);
+    let ends = used(&loose, &memories);
     for (memory, end) in memories.memories.iter_mut().zip(&ends) {
         memory.capacity = (*end).max(32);
     }
     let tight = emitted(&memories)?;
-    for (memory, end) in memories.memories.iter().zip(used(&programs(&tight), &memories)) {
+    for (memory, end) in memories.memories.iter().zip(used(&tight, &memories)) {
         assert!(end == 0 || end * 100 >= memory.capacity * 95, "{end} of {} bytes", memory.capacity);
     }
     Ok((tight, memories))
 }
 
 /// What a run of a tile program leaves in `y`. Tensors through which cores exchange tiles hold no number at first.
-fn interpreted(kernel: &Kernel, program: &TileProgram, memories: &Memories, words: [u32; 4]) -> Vec<f32> {
+fn interpreted(
+    kernel: &Kernel,
+    program: &TileProgram,
+    memories: &Memories,
+    words: [u32; 4],
+) -> Result<Vec<f32>, Diagnostic> {
     let mut world = kernel.world(words);
     let mut exchanged: BTreeMap<TensorId, [usize; 2]> = BTreeMap::new();
     program.instructions(&mut |instruction| {
@@ -93,13 +97,13 @@ fn interpreted(kernel: &Kernel, program: &TileProgram, memories: &Memories, word
         if tensor.index() >= world.tensors.len() {
             world.tensors.resize(tensor.index() + 1, None);
             let values = vec![f32::NAN; rows * cols];
-            world.tensors[tensor.index()] = Some(TensorData { dtype: DType::F32, dims: vec![rows, cols], values });
+            world.tensors[tensor.index()] =
+                Some(TensorData { dtype: DType::F32, dims: vec![rows, cols], values });
         }
     }
-    let ran = run(program, memories, &mut world);
-    ran.unwrap_or_else(|fault| panic!("{}\n{words:?} {}", program.display(memories), told(&[fault])));
+    run(program, memories, &mut world)?;
     let y = kernel.module().tensor_named("y").unwrap();
-    world.tensors[y.index()].take().unwrap().values
+    Ok(world.tensors[y.index()].take().unwrap().values)
 }
 
 /// The program that the interpreter runs, and its memories.
@@ -127,6 +131,44 @@ fn edges(all: &[Sync]) -> Vec<[usize; 2]> {
     sets.filter_map(pair).collect()
 }
 
+/// A kernel, and what a plain run of it leaves in `y` for each descriptor.
+struct Case {
+    name: String,
+    drawn: Drawn,
+    kernel: Kernel,
+    words: Vec<[u32; 4]>,
+    plain: Vec<Vec<f32>>,
+}
+
+impl Case {
+    fn of(seed: u64, chip: Chip) -> Case {
+        let drawn = Drawn::of(seed);
+        let kernel = Kernel::new(&drawn.body);
+        let words = drawn.words();
+        let plain = words.iter().map(|words| kernel.plain(*words)).collect();
+        Case { name: format!("kernel {seed} on {}", chip.name()), drawn, kernel, words, plain }
+    }
+
+    /// Where runs of a tile program leave something else.
+    fn interpreted(&self, program: &TileProgram, memories: &Memories) -> Vec<String> {
+        let differs = |(words, want): (&[u32; 4], &Vec<f32>)| {
+            let found = match interpreted(&self.kernel, program, memories, *words) {
+                Ok(have) => differs(&have, want, self.drawn.tolerance)?,
+                Err(fault) => told(&[fault]),
+            };
+            Some(format!("{}, interpreted with {words:?}: {found}\n{}", self.name, self.drawn.body))
+        };
+        self.words.iter().zip(&self.plain).filter_map(differs).collect()
+    }
+
+    /// What the checker finds.
+    fn checked(&self, program: &TileProgram, memories: &Memories) -> Option<String> {
+        let found = check(program, memories);
+        let text = || format!("{}, checked: {}\n{}", self.name, told(&found), self.drawn.body);
+        (!found.is_empty()).then(text)
+    }
+}
+
 impl Found {
     /// Programs without a synchronisation, an event or an edge are found to be wrong.
     fn omissions(&mut self, name: &str, program: &TileProgram, memories: &Memories) {
@@ -149,71 +191,73 @@ impl Found {
         }
     }
 
+    /// A kernel that is refused.
+    fn refused(&mut self, case: &Case, seed: u64, chip: Chip, why: &[Diagnostic]) {
+        for code in why.iter().map(|found| found.code.0).collect::<BTreeSet<_>>() {
+            self.refused.entry(code).or_default().push(seed);
+        }
+        let name = &case.name;
+        if !case.drawn.used.contains(&"TRANDOM") {
+            let _ = writeln!(self.reasons, "{name} is refused: {}", told(why));
+            return;
+        }
+        // No platform has numbers of a seed: such a kernel is a tile program only.
+        assert!(why.iter().all(|found| found.code == Code(1720)), "{name}: {}", told(why));
+        let memories = memories(chip);
+        let program = case.kernel.right(&memories, PingPong::WhereItFits);
+        self.wrong.extend(case.interpreted(&program, &memories));
+    }
+
     fn kernel(&mut self, seed: u64, chip: Chip, batch: &mut Batch) {
-        let drawn = Drawn::of(seed);
-        let kernel = Kernel::new(&drawn.body);
-        self.used.extend(&drawn.used);
-        let plain: Vec<Vec<f32>> = WORDS.iter().map(|words| kernel.plain(*words)).collect();
-        let name = format!("kernel {seed} on {}", chip.name());
-        let agrees = |program: &TileProgram, memories: &Memories| {
-            let found = check(program, memories);
-            assert!(found.is_empty(), "{name}\n{}\n{}", drawn.body, told(&found));
-            for (words, want) in WORDS.iter().zip(&plain) {
-                let have = interpreted(&kernel, program, memories, *words);
-                if let Some(at) = differs(&have, want, drawn.tolerance) {
-                    panic!("{name}, interpreted with {words:?}: {at}\n{}\n{}", drawn.body, program.display(memories));
-                }
-            }
-        };
-        let (source, memories) = match packed(&kernel, chip) {
+        let case = Case::of(seed, chip);
+        self.used.extend(&case.drawn.used);
+        let (source, memories) = match packed(&case.kernel, chip) {
             Ok(made) => made,
-            Err(found) => {
-                for code in found.iter().map(|found| found.code.0).collect::<BTreeSet<_>>() {
-                    self.refused.entry(code).or_default().push(seed);
-                }
-                // No platform has numbers of a seed; they are drawn where all else is possible.
-                if drawn.used.contains(&"TRANDOM") {
-                    assert!(found.iter().all(|found| found.code == Code(1720)), "{name}: {}", told(&found));
-                    let memories = memories(chip);
-                    agrees(&kernel.right(&memories, PingPong::WhereItFits), &memories);
-                } else {
-                    println!("{name} is refused: {}", told(&found));
-                }
-                return;
-            }
+            Err(why) => return self.refused(&case, seed, chip, &why),
         };
         self.kernels += 1;
         self.tasks += source.tasks.len() as u64;
-        assert!(drawn.cores == Cores::Both || source.tasks.is_empty(), "{name} has tasks");
+        assert!(case.drawn.cores == Cores::Both || source.tasks.is_empty(), "{} has tasks", case.name);
         let (program, own) = whole(&source, chip, &memories);
-        agrees(&program, &own);
-        for program in programs(&source) {
-            let found = check(program, &memories);
-            assert!(found.is_empty(), "{name}\n{}\n{}", drawn.body, told(&found));
-            self.omissions(&name, program, &memories);
+        self.wrong.extend(case.interpreted(&program, &own));
+        self.wrong.extend(case.checked(&program, &own));
+        for part in parts(&source) {
+            self.wrong.extend(case.checked(&part.program, &memories));
+            self.omissions(&case.name, &part.program, &memories);
+            let lines = synchronisations(part.text.lines());
+            let own = lines.iter().filter(|(_, is_inner)| !is_inner).count();
+            assert_eq!(own, syncs(&part.program).len(), "{}: synchronisations of\n{}", case.name, part.text);
         }
-        let parts: Vec<&KernelSource> =
-            if source.tasks.is_empty() { vec![&source] } else { source.tasks.iter().collect() };
-        for part in parts {
-            let own = synchronisations(part.text.lines()).iter().filter(|(_, is_inner)| !is_inner).count();
-            assert_eq!(own, syncs(&part.program).len(), "{name}: synchronisations of\n{}", part.text);
-        }
-        batch.add_source(&format!("kernel {seed}"), source, WORDS.into_iter().zip(plain), drawn.tolerance);
+        let runs = case.words.into_iter().zip(case.plain);
+        batch.add_source(&format!("kernel {seed}"), source, runs, case.drawn.tolerance);
+    }
+
+    fn text(&self, chip: Chip, many: u64) -> String {
+        let Found { kernels, tasks, refused, gone: [one, event, edge], unseen, shown, used, .. } = self;
+        let (chip, words, unseen) = (chip.name(), used.len(), unseen.len());
+        format!(
+            "{}{chip}: {kernels} of {many} random kernels and {tasks} tasks, with {words} words; refused: {refused:?}\n\
+             {chip}: without one synchronisation {one}, event {event}, edge {edge}: {unseen} unseen; in runs {shown:?}",
+            self.reasons
+        )
     }
 }
 
-/// Kernels from a number on, on a platform.
-fn all(seeds: std::ops::Range<u64>, chip: Chip) -> Found {
+/// Kernels of these numbers on a platform. Of the synchronisations of each, one in `step` is left out in runs.
+fn all(seeds: &[u64], chip: Chip, step: usize) -> Found {
     let mut found = Found::default();
-    let seeds: Vec<u64> = seeds.collect();
     for some in seeds.chunks(AT_ONCE as usize) {
         let mut batch = Batch::new(chip, "random");
         // Tiles have at most 32 x 32 elements.
         batch.exchange(1 << 13);
         some.iter().for_each(|seed| found.kernel(*seed, chip, &mut batch));
-        let from = some[0] as usize % LEFT_OUT;
-        batch.leave_out(move |number| number % LEFT_OUT == from);
-        found.shown.add(batch.run());
+        batch.leave_out(move |number| number % step == 0);
+        let (shown, wrong) = batch.outcome();
+        found.shown.add(shown);
+        let texts = some.iter().map(|seed| Drawn::of(*seed).body).collect::<String>();
+        found
+            .wrong
+            .extend((!wrong.is_empty()).then(|| format!("compiled, on {}: {wrong}\n{texts}", chip.name())));
     }
     found
 }
@@ -222,40 +266,26 @@ fn all(seeds: std::ops::Range<u64>, chip: Chip) -> Found {
 fn random_kernels_give_what_plain_operations_give_and_need_every_event() {
     let (few, many) = (4, cases(4));
     // Few kernels are those of two platforms: the texts for a3 are those for a2.
-    let chips: &[Chip] = if many > few { &Chip::ALL } else { &[Chip::A2, Chip::A5] };
+    let (chips, step): (&[Chip], _) = if many > few { (&Chip::ALL, 1) } else { (&[Chip::A2, Chip::A5], 5) };
+    let seeds: Vec<u64> = (1..=many).collect();
+    let mut wrong = Vec::new();
     for chip in chips {
-        let found = all(1..many + 1, *chip);
-        let Found { kernels, tasks, refused, gone, unseen, shown, used } = found;
-        println!(
-            "{}: {kernels} of {many} random kernels and {tasks} tasks give what plain operations give, with {} words; refused: {refused:?}",
-            chip.name(),
-            used.len()
-        );
-        println!(
-            "{}: without one synchronisation {}, event {} or edge {}: {} unseen; in runs {shown:?}",
-            chip.name(),
-            gone[0],
-            gone[1],
-            gone[2],
-            unseen.len()
-        );
-        assert!(unseen.is_empty(), "{}", unseen.join("\n"));
-        let others: usize = refused.iter().filter(|(code, _)| **code != 1720).map(|(_, seeds)| seeds.len()).sum();
-        assert!(others as u64 * 20 <= many, "{refused:?}");
-        assert!(shown.shown * 10 >= shown.gone * 8, "{shown:?}");
+        let mut found = all(&seeds, *chip, step);
+        println!("{}", found.text(*chip, many));
+        wrong.append(&mut found.wrong);
+        wrong.append(&mut found.unseen);
+        let others = found.refused.iter().filter(|(code, _)| **code != 1720);
+        let others: usize = others.map(|(_, seeds)| seeds.len()).sum();
+        if others as u64 * 20 > many {
+            wrong.push(format!("{} refuses {:?}", chip.name(), found.refused));
+        }
+        if found.shown.shown * 10 < found.shown.gone * 8 {
+            wrong.push(format!("on {} runs show too few: {:?}", chip.name(), found.shown));
+        }
         let words: usize = TILE_OPS.iter().map(|row| row.pto.len()).sum();
-        assert!(many < 200 || used.len() == words, "{} of {words} words: {used:?}", used.len());
+        if many >= 200 && found.used.len() < words {
+            wrong.push(format!("{} of {words} words: {:?}", found.used.len(), found.used));
+        }
     }
-}
-
-#[test]
-fn zz_temp() {
-    for seed in 1..400 {
-        let drawn = Drawn::of(seed);
-        let r = std::panic::catch_unwind(|| {
-            let k = Kernel::new(&drawn.body);
-            if std::env::var("PLAIN").is_ok() { WORDS.iter().for_each(|w| { k.plain(*w); }); }
-        });
-        if r.is_err() { println!("SEED {seed}"); }
-    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -13,8 +13,12 @@ impl Text {
         match (row.form, row.kind) {
             ("unary", TileOpKind::Unary(op)) => self.unary(op, name),
             ("binary", TileOpKind::Binary(op)) => self.binary(op, word),
-            ("row_reduce", TileOpKind::Reduce(op)) => self.reduce(op, name, [Shape::Wide, Shape::Column], Shape::Column),
-            ("col_reduce", TileOpKind::Reduce(op)) => self.reduce(op, name, [Shape::Wide, Shape::Row], Shape::Row),
+            ("row_reduce", TileOpKind::Reduce(op)) => {
+                self.reduce(op, name, [Shape::Wide, Shape::Column], Shape::Column)
+            }
+            ("col_reduce", TileOpKind::Reduce(op)) => {
+                self.reduce(op, name, [Shape::Wide, Shape::Row], Shape::Row)
+            }
             ("load", _) => {
                 let shape = self.one_of(&SHAPES);
                 self.load(shape);
@@ -45,7 +49,8 @@ impl Text {
                 let (from, to) = self.one_of(&[(Shape::Wide, Shape::Turned), (Shape::Turned, Shape::Wide)]);
                 let src = self.tile(from, true);
                 let of = &src.name;
-                let call = |to: &str| format!("{name}({to}, {of}, PTO_VALID_COLS({of}), PTO_VALID_ROWS({of}));");
+                let call =
+                    |to: &str| format!("{name}({to}, {of}, PTO_VALID_COLS({of}), PTO_VALID_ROWS({of}));");
                 self.result_apart(to, of, src.rough.map(|far| (src.most, far)), false, call);
             }
             ("random", _) => {
@@ -156,7 +161,9 @@ impl Text {
                 let far = src.rough.unwrap_or(0.0);
                 // Of what is between the bounds the function is defined, and its slope is at most this.
                 let (before, most, slope) = match op {
-                    U::Log | U::Log2 | U::Rsqrt | U::Recip => ("TABS(to, src); TADDS(to, to, 1.0f);", 16.0, 1.5),
+                    U::Log | U::Log2 | U::Rsqrt | U::Recip => {
+                        ("TABS(to, src); TADDS(to, to, 1.0f);", 16.0, 1.5)
+                    }
                     U::Sqrt => ("TABS(to, src); TADDS(to, to, 1.0f);", 100.0, 0.5),
                     U::Exp | U::Exp2 => ("TCLAMP(to, src, -4.0f, 3.0f);", 21.0, 21.0),
                     _ => ("TCLAMP(to, src, -4.0f, 4.0f);", 4.0, 1.5),
@@ -217,7 +224,9 @@ impl Text {
             ReduceOp::Mean => Some((src.most, far + src.most * 8.0 * ROUNDED)),
             _ => src.rough.map(|far| (src.most, far)),
         };
-        self.result_apart(to, &src.name, rough, op == ReduceOp::Sum, |to| format!("{name}({to}, {});", src.name));
+        self.result_apart(to, &src.name, rough, op == ReduceOp::Sum, |to| {
+            format!("{name}({to}, {});", src.name)
+        });
     }
 
     fn select(&mut self, name: &str) {
@@ -285,7 +294,9 @@ impl Text {
         let rows = self.capacity(shape)[0];
         let kept = self.one_of(&[1, 6, 8, 17]);
         let [values, places] = ["v", "k"].map(|stem| self.fresh_name(stem));
-        self.say(format!("VecTile<float, {rows}, {kept}> {values}; VecTile<float, {rows}, {kept}> {places};"));
+        self.say(format!(
+            "VecTile<float, {rows}, {kept}> {values}; VecTile<float, {rows}, {kept}> {places};"
+        ));
         let first = self.numbers.below(20);
         self.say(format!("{name}({values}, {places}, {src}, {first});"));
         match self.numbers.below(3) {

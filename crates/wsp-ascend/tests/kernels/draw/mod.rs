@@ -12,8 +12,11 @@ use crate::randomised::Numbers;
 use wsp_ir::{PtoWord, TILE_OPS, TileOpRow};
 
 /// The descriptors that kernels run with: counts of the outer and the inner loops, then valid rows and columns.
-pub(crate) const WORDS: [[u32; 4]; 6] =
+const WORDS: [[u32; 4]; 6] =
     [[2, 2, 40, 40], [0, 2, 1, 16], [1, 1, 15, 17], [2, 0, 16, 15], [7, 1, 17, 1], [1, 4, 32, 32]];
+
+/// One for products alone, whose inner dimension may be 0: a sum of nothing is 0.
+const NO_TERMS: [u32; 4] = [2, 1, 17, 0];
 
 /// The largest whole number, and that of rough numbers.
 const MOST: f64 = 64.0;
@@ -118,8 +121,18 @@ impl Drawn {
             turn: seed as usize * 5,
             seeded: seed % 16 == 7 && cores == Cores::Vector,
         };
-        if cores == Cores::Cube { text.cube() } else { text.tiles() }
+        if cores == Cores::Cube {
+            text.cube()
+        } else {
+            text.tiles()
+        }
         text.drawn
+    }
+
+    /// The descriptors that it runs with.
+    pub(crate) fn words(&self) -> Vec<[u32; 4]> {
+        let more = (self.cores == Cores::Cube).then_some(NO_TERMS);
+        WORDS.into_iter().chain(more).collect()
     }
 }
 
@@ -205,7 +218,9 @@ impl Text {
         }
         self.block(0);
         for shape in SHAPES {
-            if shape == Shape::Wide || self.live.iter().any(|tile| tile.shape == shape && tile.rough.is_none()) {
+            if shape == Shape::Wide
+                || self.live.iter().any(|tile| tile.shape == shape && tile.rough.is_none())
+            {
                 let tile = self.tile(shape, false);
                 self.store(&tile, "TSTORE");
             }
@@ -245,7 +260,8 @@ impl Text {
     }
 
     fn branch(&mut self, depth: usize) {
-        let cond = self.one_of(&["desc.a > 1", "desc.b > 1", "desc.c > 15", "desc.d > 16", "desc.c < desc.d"]);
+        let cond =
+            self.one_of(&["desc.a > 1", "desc.b > 1", "desc.c > 15", "desc.d > 16", "desc.c < desc.d"]);
         self.say(format!("if ({cond}) {{"));
         let before = self.live.clone();
         self.block(depth + 1);
@@ -256,7 +272,8 @@ impl Text {
         }
         self.say("}");
         let no = std::mem::replace(&mut self.live, before);
-        let both = |tile: &Tile| [&yes, &no].iter().all(|all| all.iter().any(|other| other.name == tile.name));
+        let both =
+            |tile: &Tile| [&yes, &no].iter().all(|all| all.iter().any(|other| other.name == tile.name));
         let more = yes.iter().filter(|tile| tile.rough.is_none() && both(tile));
         for tile in more.cloned().collect::<Vec<_>>() {
             self.written(&tile.name, tile.shape);

@@ -17,7 +17,9 @@ impl Text {
             self.say(format!("TNEG({a}, {to});"));
         }
         let to = if to.is_empty() { self.target_apart(Shape::Wide, &a) } else { to };
-        self.say(format!("RightTile<float, {cols}, {cols}> {k}; TLOAD({k}, x, {{{row}, {col}}}, {valid}, {valid});"));
+        self.say(format!(
+            "RightTile<float, {cols}, {cols}> {k}; TLOAD({k}, x, {{{row}, {col}}}, {valid}, {valid});"
+        ));
         let b = if turned { format!("PTO_TRANSPOSE({k})") } else { k };
         self.say(format!("{name}({to}, {a}, {b});"));
         self.clamp(&to);
@@ -29,7 +31,10 @@ impl Text {
         let (rows, cols) = (self.rows, self.cols);
         let turned = self.numbers.below(2) == 0;
         let right = if turned { [cols, inner] } else { [inner, cols] };
-        self.say(format!("LeftTile<float, {rows}, {inner}> l; RightTile<float, {}, {}> r;", right[0], right[1]));
+        self.say(format!(
+            "LeftTile<float, {rows}, {inner}> l; RightTile<float, {}, {}> r;",
+            right[0], right[1]
+        ));
         self.say(format!("AccTile<float, {rows}, {cols}> acc; AccTile<float, {rows}, {cols}> other;"));
         self.operands(inner, right);
         let b = if turned { "PTO_TRANSPOSE(r)" } else { "r" };
@@ -81,12 +86,17 @@ impl Text {
                 }
                 4 => {
                     let place = self.place(Shape::Wide);
-                    let (word, acc) = (self.one_of(&["TSTORE", "TSTORE_ATOMIC_ADD"]), self.one_of(&["acc", "other"]));
+                    let (word, acc) =
+                        (self.one_of(&["TSTORE", "TSTORE_ATOMIC_ADD"]), self.one_of(&["acc", "other"]));
                     self.say(format!("{word}(y, {acc}, {place});"));
                 }
                 5 => self.operands(inner, right),
                 _ => {
-                    let (word, acc) = self.one_of(&[("TMATMUL", "other"), ("TMATMUL_ACC", "acc"), ("TMATMUL_ACC", "other")]);
+                    let (word, acc) = self.one_of(&[
+                        ("TMATMUL", "other"),
+                        ("TMATMUL_ACC", "acc"),
+                        ("TMATMUL_ACC", "other"),
+                    ]);
                     self.drawn.used.push(word);
                     self.say(format!("{word}({acc}, l, {b});"));
                 }
