@@ -293,8 +293,12 @@ impl<'a> Recipe<'a> {
         self.call("TCVT", [out(&dst), input(&src), text(format!("RoundMode::{mode}"))]);
     }
 
-    /// A copy between tiles of the same elements and valid extents.
+    /// A copy between tiles of the same elements and valid extents. One to the tile itself is none: instructions ask for two tiles.
     pub(super) fn copy(&mut self, dst: &View, src: &View) {
+        let place = |view: &View| (view.slot, view.offset.clone(), view.elem, view.cols, view.layout);
+        if place(dst) == place(src) {
+            return;
+        }
         if (dst.rows, dst.cols) == (src.rows, src.cols) {
             self.unary("TMOV", dst, src);
         } else {
@@ -366,6 +370,16 @@ impl<'a> Recipe<'a> {
         let full = self.like(like, CElem::F32);
         self.unary("TCOLEXPAND", &full, row);
         full
+    }
+
+    /// A column or a row as an operand beside a result: a tile of its own where the two are one.
+    pub(super) fn apart(&mut self, operand: View, result: &View) -> View {
+        if operand.slot != result.slot {
+            return operand;
+        }
+        let own = self.like(&operand, operand.elem);
+        self.copy(&own.as_row(), &operand.as_row());
+        own
     }
 
     /// 0, 1, 2, … as a row.

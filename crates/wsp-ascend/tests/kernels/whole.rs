@@ -112,6 +112,15 @@ pub(crate) const ROUND: &str = "
     }
     PTO_STORE_SCALAR(y, 1.0f * round, {63, 31});";
 
+/// Operations whose operands are one tile.
+pub(crate) const ITSELF: &str = "
+    VecTile<float, 16, 32> t; VecTile<float, 1, 32> r; VecTile<float, 1, 1> e;
+    TLOAD(t, x, {desc.a, 0}, desc.c, desc.d); TMOV(t, t);
+    TLOAD(r, x, {desc.b, 0}, 1, desc.d); TCOLEXPANDADD(r, r, r);
+    TLOAD(e, x, {desc.b, 9}); TROWEXPANDMUL(e, e, e); TCOLEXPANDSUB(e, e, e);
+    TCOLEXPANDMUL(t, t, r);
+    TSTORE(y, t, {0, 0}); TSTORE(y, r, {32, 0}); TSTORE(y, e, {40, 0});";
+
 /// Functions far from 0.
 fn far(word: &str, factor: &str) -> String {
     format!(
@@ -147,6 +156,7 @@ fn whole_kernels_give_what_a_plain_run_gives() {
         batch.add("columns", &Kernel::new(COLUMNS), &[[0, 8, 16, 0], [3, 1, 5, 0], [48, 0, 1, 0]], 1e-6);
         batch.add("round", &Kernel::new(ROUND), &[[0, 0, 0, 0], [1, 2, 0, 0], [3, 4, 0, 0]], 0.0);
         batch.add("scalars", &Kernel::new(SCALARS), &[[0, 0, 0, 0], [1, 3, 0, 0], [40, 5, 0, 0]], 0.0);
+        batch.add("itself", &Kernel::new(ITSELF), &[[0, 8, 16, 32], [3, 1, 15, 17], [48, 0, 1, 1]], 0.0);
         batch.run();
     }
 }

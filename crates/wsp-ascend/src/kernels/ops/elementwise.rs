@@ -119,6 +119,7 @@ pub(in crate::kernels) fn binary(
             }
             let column = super::reductions::packed_column(r, column)?;
             let to = r.write(dst, form)?;
+            let column = r.apart(column, &to.view);
             r.with_column(&format!("TROWEXPAND{word}"), &to.view, &a, &column);
             r.done(to);
         }
@@ -127,6 +128,7 @@ pub(in crate::kernels) fn binary(
             let a = r.read(a, form)?;
             let row = r.read(row, form)?;
             let to = r.write(dst, form)?;
+            let row = r.apart(row, &to.view);
             r.binary(&format!("TCOLEXPAND{word}"), &to.view, &a, &row);
             r.done(to);
         }

@@ -216,6 +216,11 @@ impl Text {
                 self.declare(&format!("{}{at}", stem(shape)), elem, shape);
             }
         }
+        if self.seeded {
+            let (row, word) = wsp_ir::find_pto("TRANDOM").unwrap();
+            self.drawn.used.push(word.name);
+            self.call(row, word);
+        }
         self.block(0);
         for shape in SHAPES {
             if shape == Shape::Wide
@@ -385,8 +390,7 @@ impl Text {
             self.numbers.below(all.len() as u64) as usize
         };
         let (row, word) = all[at % all.len()];
-        let skip = (row.form == "random" && !self.seeded)
-            || (row.form == "matmul" && self.drawn.cores != Cores::Both);
+        let skip = row.form == "random" || (row.form == "matmul" && self.drawn.cores != Cores::Both);
         if skip {
             return self.operation();
         }
