@@ -9,8 +9,8 @@ mod batch;
 mod bench;
 #[path = "../../../wsp-tile/tests/it/calls.rs"]
 mod calls;
-mod each_code;
 mod draw;
+mod each_code;
 mod examples;
 mod findings;
 mod mixed;
