@@ -95,8 +95,8 @@ pub struct KernelSource {
 /// A kernel of a module for a platform.
 ///
 /// # Errors
-/// The function has no body, what it depends on is not known at emission, the platform has no instructions for it, or it does not fit, or an extent is below 0; also what is probably
-/// not meant.
+/// The function has no body, what it depends on is not known at emission, the platform has no instructions for it, it does not fit, or an extent is
+/// below 0; with them, what is probably not meant.
 pub fn emit_kernel(
     module: &Verified,
     kernel: FuncId,
@@ -123,7 +123,7 @@ pub fn emit_kernel_within(
     let mut found = extents::check(module, &function, &Values::of_text(module, &function, known));
     let of_tasks = Values::of_kernel(module, &function, known);
     found.extend(lines::check(module, &function, known, &of_tasks));
-    match translated(module, &function, known, chip) {
+    match translated(module, &function, known, (chip, memories)) {
         Ok(made) if !found.iter().any(Diagnostic::is_error) => {
             found.extend(made.notes);
             Ok(KernelSource { notes: found, ..made })
@@ -141,7 +141,7 @@ fn translated(
     module: &Verified,
     function: &Function,
     known: Known<'_>,
-    chip: Chip,
+    (chip, memories): (Chip, &Memories),
 ) -> Result<KernelSource, Vec<Diagnostic>> {
     let exchanged = exchange::exchange(module, function, chip)?;
     let (module, function) = match &exchanged {
