@@ -125,12 +125,9 @@ impl Batch {
         write(&folder.join("main.cpp"), &program);
         bytes(&folder.join("x.bin"), &(0..ROWS * COLS).map(element).collect::<Vec<_>>());
         bytes(&folder.join("zeros.bin"), &vec![0.0; ROWS * COLS]);
-        let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("host/include");
-        let mut compile = Command::new(compiler());
-        compile.args(["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]);
+        let mut compile = compile(self.chip);
         // Many runs take less with a compiler that takes longer.
         compile.args(self.left_out.iter().map(|_| "-O1"));
-        compile.args(["-DWSP_BODY_ONLY", &format!("-DPTO_PLATFORM={}", self.chip.name()), "-I"]).arg(include);
         compile.args(["main.cpp", "-o", "main"]).current_dir(&folder);
         succeed(&mut compile);
         let told = succeed(Command::new(folder.join("main")).current_dir(&folder));
@@ -289,7 +286,17 @@ pub(crate) fn synchronisations<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<
     found
 }
 
-fn succeed(command: &mut Command) -> String {
+/// The host's compiler for bodies of kernels: each warning is an error.
+pub(crate) fn compile(chip: Chip) -> Command {
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("host/include");
+    let mut compile = Command::new(compiler());
+    compile.args(["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]);
+    compile.args(["-DWSP_BODY_ONLY", &format!("-DPTO_PLATFORM={}", chip.name()), "-I"]).arg(include);
+    compile
+}
+
+/// What a command prints that is to succeed.
+pub(crate) fn succeed(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?} cannot be run: {error}"));
     let mut errors = String::from_utf8_lossy(&output.stderr).into_owned();
     errors.truncate(errors.char_indices().nth(6000).map_or(errors.len(), |(at, _)| at));
