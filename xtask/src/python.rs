@@ -39,7 +39,7 @@ struct Environment {
 impl Environment {
     /// The environment with everything that the tests need, made when it is not there.
     fn prepare(project: &Project) -> Result<Environment> {
-        let folder = project.root().join("target").join("python");
+        let folder = project.target().join("python");
         let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
         let wanted = std::fs::read_to_string(project.root().join(REQUIREMENTS))
             .with_context(|| format!("{REQUIREMENTS} cannot be read"))?;

@@ -60,7 +60,7 @@ pub(crate) fn print(project: &Project, options: &[&str]) -> Result<bool> {
     words.extend(readme::build_options(run));
     words.extend(options);
     println!("$ cargo {}", words.join(" "));
-    let folder = project.root().join("target").join("times");
+    let folder = project.target().join("times");
     if folder.exists() {
         std::fs::remove_dir_all(&folder)
             .with_context(|| format!("{} cannot be removed", folder.display()))?;

@@ -7,7 +7,8 @@ use npu::AscendBackend;
 use std::sync::Arc;
 
 pub use wsp_backend::{
-    Backend, EmitOptions, Emitted, KernelsSource, Package, Registry, Selection, Transferred,
+    Backend, CheckedKernel, CheckedKernels, EmitOptions, Emitted, KernelsSource, MemoryUse, Package,
+    Registry, Selection, Transferred,
 };
 pub use wsp_backend::{Prepared as PreparedProgram, Program as CompiledProgram, Run as ProgramRun};
 pub use wsp_core::{FuncId, ParamId};

@@ -47,7 +47,7 @@ A run has at most 1024 threads (`wsp config` prints the limit). Ask for fewer, o
     pub KERNELS_UNSEEN = 1611, "kernels of a file were not looked at for the target",
         "\
 A task graph uses kernels of `.pto` files. A check of the graph for another target compares its instructions with what the platform has; the
-kernels are looked at by a check of their own file, `wsp check FILE.pto --target NAME`, which takes the values of their parameters.";
+kernels are looked at by a check of their own file for that target, which takes the values of their parameters.";
     /// A checkpoint was saved that a run cannot be resumed from.
     pub CANNOT_RESUME = 1575, "a checkpoint that no run can be resumed from",
         "\

@@ -38,7 +38,7 @@ impl Copy {
             text.extend(SWITCHED.as_bytes());
         }
         files.extend(SWITCH.map(|(name, text)| (PathBuf::from(name), text.into())));
-        let target = project.root().join("target");
+        let target = project.target();
         let copy = Copy { root: target.join("mutants"), target, files, switched: BTreeMap::new() };
         copy.remove_others()?;
         copy.files.iter().try_for_each(|(name, contents)| copy.write(name, contents))?;
