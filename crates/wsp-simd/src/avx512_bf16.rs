@@ -4,7 +4,7 @@
 //! denormal operands and results as 0 (Intel 64 Architectures Software Developer's Manual, VDPBF16PS).
 
 use crate::avx512::{Avx512, TABLE};
-use crate::gemm_nt::{self, Dot, Product};
+use crate::gemm_nt::{Dot, Product};
 use crate::kernels::{Grid, Kernels};
 use crate::operand::Rows;
 use crate::vector::Simd;
@@ -23,13 +23,12 @@ unsafe fn matmul_nt(
     accumulate: bool,
     scratch: *mut f32,
 ) {
-    let s = Avx512(());
     // SAFETY: the table is used only where the CPU has the features; the rest is the caller's contract.
     unsafe {
         if (a_type, b.dtype) == (DType::Bf16, DType::Bf16) {
-            Product { c, a, b, inner, accumulate, scratch }.run::<Avx512, Pairs>(s);
+            Product { c, a, b, inner, accumulate, scratch }.run::<Avx512, Pairs>(Avx512(()));
         } else {
-            gemm_nt::matmul(s, c, a, a_type, b, inner, accumulate, scratch);
+            (TABLE.matmul_nt)(c, a, a_type, b, inner, accumulate, scratch);
         }
     }
 }
