@@ -14,6 +14,7 @@ pub(crate) mod files;
 mod lines;
 mod memories;
 mod ops;
+mod paged;
 mod print;
 mod recipe;
 mod rewrite;
@@ -143,6 +144,8 @@ fn translated(
     known: Known<'_>,
     (chip, memories): (Chip, &Memories),
 ) -> Result<KernelSource, Vec<Diagnostic>> {
+    let with_arrays = paged::with_arrays(module)?;
+    let module = with_arrays.as_ref().unwrap_or(module);
     let exchanged = exchange::exchange(module, function, chip)?;
     let (module, function) = match &exchanged {
         Some(made) => (&made.module, &made.function),

@@ -1,9 +1,10 @@
 //! Scalar expressions as C++, and what a kernel takes as arguments for them.
 
 use super::codes;
+use super::paged::{self, Pages};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use wsp_core::{AxisId, DType, LocalId, ParamId, TensorId};
+use wsp_core::{AxisId, CacheId, DType, LocalId, ParamId, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
     ArrayRef, BinOp, Const, Dim, Elem, Expr, ExprKind, Function, Local, LocalTy, MathFn, ScalarTy, UnOp,
@@ -20,6 +21,8 @@ pub(super) enum Number {
     Param(ParamId),
     /// How many elements an axis has.
     Extent(AxisId),
+    /// How the pages of a cache lie.
+    Pages(CacheId, Pages),
     /// A variable of the kernel that a task is part of.
     Local(LocalId),
 }
@@ -67,7 +70,7 @@ impl Size {
         }
     }
 
-    fn times(&self, other: &Size) -> Size {
+    pub(super) fn times(&self, other: &Size) -> Size {
         match (self, other) {
             (Size::Known(a), Size::Known(b)) => Size::Known(a.saturating_mul(*b)),
             (Size::Known(1), other) | (other, Size::Known(1)) => other.clone(),
@@ -121,6 +124,9 @@ impl<'a> Scalars<'a> {
     fn array(&self, array: ArrayRef) -> ArrayRef {
         match array {
             ArrayRef::Local(local) => self.arrays.borrow().get(&local).copied().unwrap_or(array),
+            ArrayRef::Meta(cache, kind) => {
+                paged::array(self.module, cache, kind).map_or(array, ArrayRef::Tensor)
+            }
             other => other,
         }
     }
@@ -147,6 +153,10 @@ impl<'a> Scalars<'a> {
             Number::Param(id) => {
                 format!("param_{}", identifier(self.module.params.get(id.index()).map_or("", |p| &p.name)))
             }
+            Number::Pages(id, what) => {
+                let name = self.module.caches.get(id.index()).map_or("", |cache| &cache.name);
+                format!("cache_{}_{}", identifier(name), what.name())
+            }
             Number::Local(id) => self.local(id),
             Number::Extent(id) => {
                 format!(
@@ -160,7 +170,8 @@ impl<'a> Scalars<'a> {
     /// The type of a number.
     pub(super) fn type_of(&self, number: Number) -> ScalarTy {
         match number {
-            Number::Field(_) | Number::Extent(_) => ScalarTy::U32,
+            Number::Field(_) | Number::Extent(_) | Number::Pages(_, Pages::Size) => ScalarTy::U32,
+            Number::Pages(..) => ScalarTy::I64,
             Number::Local(id) => match self.locals.get(id.index()).map(|local| &local.ty) {
                 Some(LocalTy::Scalar(ty)) => *ty,
                 _ => ScalarTy::U32,
@@ -205,6 +216,10 @@ impl<'a> Scalars<'a> {
     /// How many elements lie between neighbours along each dimension of a tensor without gaps; none where that is not known.
     pub(super) fn strides(&self, id: TensorId, span: Span) -> Option<Vec<Size>> {
         let tensor = self.module.tensors.get(id.index())?;
+        if paged::cache(tensor).is_some() {
+            self.lacks(span, "a single element of a paged cache");
+            return None;
+        }
         let mut strides = vec![Size::Known(1)];
         for dim in tensor.dims.iter().skip(1).rev() {
             let size = self.dim(dim, span)?;
@@ -215,7 +230,7 @@ impl<'a> Scalars<'a> {
         Some(strides)
     }
 
-    fn dim(&self, dim: &Dim, span: Span) -> Option<Size> {
+    pub(super) fn dim(&self, dim: &Dim, span: Span) -> Option<Size> {
         match dim {
             Dim::Expr(size) => {
                 let size = fold(self.module, self.known, size);

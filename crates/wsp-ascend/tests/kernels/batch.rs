@@ -2,6 +2,7 @@
 
 use crate::bench::{COLS, Kernel, ROWS, element, told};
 use crate::toolchain::{compiler, write};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,12 +18,36 @@ pub(crate) fn emitted(kernel: &Kernel, chip: Chip) -> Result<KernelSource, Vec<D
     emit_kernel(module, module.function_named("k").unwrap(), kernel.known(), chip)
 }
 
+/// An argument of a run, beside those that all kernels have.
+#[derive(Clone)]
+pub(crate) enum Given {
+    Number(u32),
+    Numbers(Vec<u32>),
+    Floats(Vec<f32>),
+}
+
+/// What a run begins with, and its result.
+pub(crate) struct Launched {
+    /// How messages call it.
+    pub(crate) name: String,
+    pub(crate) words: [u32; 4],
+    pub(crate) want: Vec<f32>,
+    /// Arguments by name.
+    pub(crate) given: BTreeMap<String, Given>,
+}
+
+impl Launched {
+    /// With the words of the descriptor alone.
+    pub(crate) fn new(words: [u32; 4], want: Vec<f32>) -> Launched {
+        Launched { name: format!("{words:?}"), words, want, given: BTreeMap::new() }
+    }
+}
+
 /// A run of a kernel.
 struct Run {
     name: String,
     kernel: usize,
-    words: [u32; 4],
-    want: Vec<f32>,
+    case: Launched,
     tolerance: Tolerance,
 }
 
@@ -78,22 +103,23 @@ impl Batch {
         let source = emitted(kernel, self.chip);
         let source =
             source.unwrap_or_else(|found| panic!("{name} on {}: {}", self.chip.name(), told(&found)));
-        self.add_source(name, source, words.iter().map(|words| (*words, plain.plain(*words))), tolerance);
+        let case = |words: &[u32; 4]| Launched::new(*words, plain.plain(*words));
+        self.add_source(name, source, words.iter().map(case), tolerance);
     }
 
-    /// Adds the text of a kernel, with descriptors and the results that it is to have.
+    /// Adds the text of a kernel, with what runs of it begin with and the results that they are to have.
     pub(crate) fn add_source(
         &mut self,
         name: &str,
         source: KernelSource,
-        runs: impl IntoIterator<Item = ([u32; 4], Vec<f32>)>,
+        runs: impl IntoIterator<Item = Launched>,
         tolerance: Tolerance,
     ) {
         self.texts.push(source);
         let kernel = self.texts.len() - 1;
-        for (words, want) in runs {
-            let name = format!("{name} with {words:?}");
-            self.runs.push(Run { name, kernel, words, want, tolerance });
+        for case in runs {
+            let name = format!("{name} with {}", case.name);
+            self.runs.push(Run { name, kernel, case, tolerance });
         }
     }
 
@@ -125,6 +151,16 @@ impl Batch {
         write(&folder.join("main.cpp"), &program);
         bytes(&folder.join("x.bin"), &(0..ROWS * COLS).map(element).collect::<Vec<_>>());
         bytes(&folder.join("zeros.bin"), &vec![0.0; ROWS * COLS]);
+        for (at, run) in self.runs.iter().enumerate() {
+            for (name, given) in &run.case.given {
+                let path = folder.join(file_of(name, at));
+                match given {
+                    Given::Number(_) => {}
+                    Given::Numbers(all) => words(&path, all.iter().copied()),
+                    Given::Floats(all) => bytes(&path, all),
+                }
+            }
+        }
         let mut compile = compile(self.chip);
         // Many runs take less with a compiler that takes longer.
         compile.args(self.left_out.iter().map(|_| "-O1"));
@@ -137,7 +173,7 @@ impl Batch {
             if !fault.is_empty() {
                 let _ = writeln!(wrong, "{}: {fault}", run.name);
             } else if let Some(differs) =
-                differs(&floats(&folder.join(format!("y_{at}.bin"))), &run.want, run.tolerance)
+                differs(&floats(&folder.join(format!("y_{at}.bin"))), &run.case.want, run.tolerance)
             {
                 let _ = writeln!(wrong, "{}: {differs}", run.name);
             }
@@ -205,9 +241,9 @@ impl Batch {
                  static int line = 0;\n\
                  static bool is_line(const pto::host::Sync& sync) { return sync.site.line == line && std::strcmp(sync.site.file, \"main.cpp\") == 0; }\n\
                  static const Body bodies[] = {\n";
-        for run in &self.runs {
+        for (at, run) in self.runs.iter().enumerate() {
             let arguments: Vec<String> =
-                self.texts[run.kernel].arguments.iter().map(|name| run.argument(name)).collect();
+                self.texts[run.kernel].arguments.iter().map(|name| run.argument(name, at)).collect();
             let source = &self.texts[run.kernel];
             let space = format!("case_{}::k_kernel", run.kernel);
             let body = if source.tasks.is_empty() {
@@ -241,14 +277,20 @@ impl Batch {
 }
 
 impl Run {
-    fn argument(&self, name: &str) -> String {
+    /// The argument of this run, which has a number, that has a name.
+    fn argument(&self, name: &str, at: usize) -> String {
+        match self.case.given.get(name) {
+            Some(Given::Number(n)) => return format!("{n}u"),
+            Some(_) => return format!("Blank{{all.read(\"{}\")}}", file_of(name, at)),
+            None => {}
+        }
         match name {
             "x_gm" => "x".to_owned(),
             "y_gm" => "y".to_owned(),
             _ if name.starts_with("exchange_") || name.starts_with("slot_") => "blank()".to_owned(),
             _ => {
                 let word = ["desc_a", "desc_b", "desc_c", "desc_d"].iter().position(|known| *known == name);
-                format!("{}u", self.words[word.unwrap_or_else(|| panic!("an argument {name}"))])
+                format!("{}u", self.case.words[word.unwrap_or_else(|| panic!("an argument {name}"))])
             }
         }
     }
@@ -304,9 +346,18 @@ pub(crate) fn succeed(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("the output is text")
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test hands arrays to what it has compiled")]
+/// The file of an array that a run is given.
+fn file_of(name: &str, run: usize) -> String {
+    format!("{name}_{run}.bin")
+}
+
 fn bytes(path: &PathBuf, values: &[f32]) {
-    let all: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    words(path, values.iter().map(|value| value.to_bits()));
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test hands arrays to what it has compiled")]
+fn words(path: &PathBuf, values: impl Iterator<Item = u32>) {
+    let all: Vec<u8> = values.flat_map(u32::to_le_bytes).collect();
     std::fs::write(path, all).unwrap();
 }
 

@@ -20,6 +20,7 @@ mod mutate;
 mod omissions;
 mod operations;
 mod page;
+mod paged;
 mod random;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]
 mod randomised;

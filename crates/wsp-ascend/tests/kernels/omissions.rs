@@ -5,6 +5,7 @@ use crate::bench::{Kernel, told};
 use crate::calls::{OPERANDS, call};
 use crate::mixed::{ATTENTION, BEHIND, CHANGED, DEEP, GATED, HELD, LARGEST, MERGED};
 use crate::mutate::{syncs, without};
+use crate::paged::{ATTENTION_OF_PAGES, PRODUCT_OF_PAGES, Paged, ROWS_OF_PAGES};
 use crate::whole::{COLUMNS, PRODUCT, RMSNORM, ROUND, SCALARS, SHORT, SOFTMAX, TURNED};
 use wsp_ascend::kernels::{Chip, KernelSource, memories};
 use wsp_ir::TILE_OPS;
@@ -37,10 +38,16 @@ fn kernels(chip: Chip) -> Vec<(String, KernelSource)> {
             (word.name.to_owned(), format!("{OPERANDS} {call} TSTORE(y, r, {{0, 0}});"))
         })
     });
+    let pages = [
+        ("rows of pages", ROWS_OF_PAGES),
+        ("attention of pages", ATTENTION_OF_PAGES),
+        ("product of pages", PRODUCT_OF_PAGES),
+    ];
     let bodies = BODIES.iter().map(|(name, body)| ((*name).to_owned(), (*body).to_owned()));
     words
         .chain(bodies)
         .filter_map(|(name, body)| Some((name, emitted(&Kernel::new(&body), chip).ok()?)))
+        .chain(pages.map(|(name, body)| (name.to_owned(), Paged::new(body).emitted(chip).unwrap())))
         .flat_map(|(name, source)| {
             let parts = if source.tasks.is_empty() { vec![source] } else { source.tasks };
             parts.into_iter().map(move |part| (name.clone(), part))

@@ -4,7 +4,7 @@
 //! The interpreter runs the program that the text is printed from, where a kernel is for one kind of core. Of a kernel with tasks it runs the
 //! program that is split into them, with addresses and order in the memories of the platform.
 
-use crate::batch::{Batch, Shown, differs, synchronisations};
+use crate::batch::{Batch, Launched, Shown, differs, synchronisations};
 use crate::bench::{Kernel, told};
 use crate::draw::{Cores, Drawn};
 use crate::mutate::{event_of, syncs, without};
@@ -270,7 +270,7 @@ impl Found {
             let own = lines.iter().filter(|(_, is_inner)| !is_inner).count();
             assert_eq!(own, syncs(&part.program).len(), "{}: synchronisations of\n{}", case.name, part.text);
         }
-        let runs = case.words.into_iter().zip(case.plain);
+        let runs = case.words.into_iter().zip(case.plain).map(|(words, want)| Launched::new(words, want));
         batch.add_source(&format!("kernel {seed}"), source, runs, case.drawn.tolerance);
     }
 

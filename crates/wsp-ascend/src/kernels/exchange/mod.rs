@@ -5,8 +5,10 @@
 //! * An operand of a product that one load fills is loaded where the product stands, in parts along the inner dimension that fit. The
 //!   place of the load is kept in variables.
 //! * Other operands, and results that vector cores use, go through tensors in global memory: one side stores, the other loads.
+//! * Positions of a paged cache, which are operands, are brought together in such a tensor by a vector core.
 //! * A product that is added to a tile of the vector core is a product and an addition.
 
+mod paged;
 mod product;
 
 use super::memories::{L0A, L0B, memories};
@@ -40,14 +42,15 @@ pub(super) fn exchange(
     if !sides.cube {
         return on_vector_core(module, function);
     }
-    if !sides.vector && !too_large(function, chip) {
+    let mixed = sides.vector || paged::loads(module, function);
+    if !mixed && !too_large(function, chip) {
         return Ok(None);
     }
     let mut pass = Pass {
         module: Module::clone(module),
         function: function.clone(),
         chip,
-        mixed: sides.vector,
+        mixed,
         loads: BTreeMap::new(),
     };
     pass.loads = pass.single_loads();
@@ -272,7 +275,10 @@ impl Pass {
                     let index = at.index.iter().map(&mut kept).collect();
                     let [rows, cols] = [rows, cols].map(|count| count.as_ref().map(&mut kept));
                     let at = Place { index, ..at.clone() };
-                    let source = Source { tensor: *tensor, at, rows, cols };
+                    let mut source = Source { tensor: *tensor, at, rows, cols };
+                    if let Some(cache) = super::paged::cache(&self.module.tensors[tensor.index()]) {
+                        source = self.gathered(*dst, &source, cache, &mut out, span).unwrap_or(source);
+                    }
                     self.loads.insert(*dst, Some(source));
                 }
                 StmtKind::Tile(TileOp::MatMul { dst, a, b, transpose_b, accumulate }) => {

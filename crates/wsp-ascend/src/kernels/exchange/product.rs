@@ -41,7 +41,7 @@ impl Source {
 
 impl Source {
     /// From a variable row (0) or column (1) on, of `end` in all.
-    fn advance(&mut self, dim: usize, from: &Expr, end: u32) -> Option<()> {
+    pub(super) fn advance(&mut self, dim: usize, from: &Expr, end: u32) -> Option<()> {
         let along = if dim == 0 { self.at.row_dim } else { self.at.col_dim };
         let index = self.at.index.get_mut(usize::from(along?))?;
         let more = match index.ty == from.ty {

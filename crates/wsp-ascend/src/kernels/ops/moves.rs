@@ -1,12 +1,13 @@
-//! Loads and stores: tiles of tensors that lie without gaps.
+//! Loads and stores: tiles of tensors that lie without gaps, and loads from pages of a cache.
 
 use super::cube;
 use crate::kernels::memories::{L0C, UB};
+use crate::kernels::paged::{self, Pages};
 use crate::kernels::recipe::{Arg, Lack, Recipe, input, out};
 use crate::kernels::scalars::Size;
 use crate::kernels::view::{CElem, Valid, View};
-use wsp_core::{DType, TensorId};
-use wsp_ir::{Place, ScalarTy, Storage};
+use wsp_core::{CacheId, DType, TensorId};
+use wsp_ir::{ArrayRef, Expr, ExprKind, MetaKind, Place, ScalarTy, Storage};
 use wsp_tile::Tile;
 
 /// A transfer from a tensor.
@@ -16,8 +17,68 @@ pub(in crate::kernels) fn load(
     tensor: TensorId,
     at: &Place,
 ) -> Result<(), Lack> {
-    let (view, global) = both(r, dst, tensor, at)?;
+    if let Some(cache) = paged::cache(&r.scalars.module.tensors[tensor.index()]) {
+        return load_pages(r, dst, tensor, at, cache);
+    }
+    let (view, global) = both(r, dst, tensor, at, None)?;
     r.call("TLOAD", [out(&view), global]);
+    Ok(())
+}
+
+/// Positions of a request that lie in one page.
+struct Part {
+    /// The first of them.
+    first: String,
+    /// The number of the page, among those of all requests.
+    page: String,
+    /// How many they are, and how many rows of the tile lie before; none where the tile has no more than one position.
+    rows: Option<[String; 2]>,
+}
+
+/// A transfer from a paged cache: one for each page that the positions lie in, from the first page on. A transfer may write all rows of the
+/// view that it is given, so the last one has the room of a whole tile.
+fn load_pages(
+    r: &mut Recipe<'_>,
+    dst: &Tile,
+    tensor: TensorId,
+    at: &Place,
+    cache: CacheId,
+) -> Result<(), Lack> {
+    let [request, position, ..] = at.index.as_slice() else {
+        return Err(Lack::Refused("a cache has the indices request, position, head and lane"));
+    };
+    if at.row_dim == Some(0) {
+        return Err(Lack::NotYet("a tile whose rows are requests of a paged cache"));
+    }
+    let size = r.scalars.number(Pages::Size.of(cache));
+    let entry = Expr::new(
+        ExprKind::Load(ArrayRef::Meta(cache, MetaKind::Indptr), Box::new(request.clone())),
+        ScalarTy::U32,
+        request.span,
+    );
+    let entry = r.scalars.expr(&entry);
+    let pages = paged::array(r.scalars.module, cache, MetaKind::Indices);
+    let pages = pages.map(|id| r.scalars.tensor(id)).unwrap_or_default();
+    let page = |number: &str| format!("static_cast<int64_t>(element({pages}, {entry} + {number}))");
+    let from = r.scalars.as_type(position, ScalarTy::U32);
+    let buffer = r.program.buffer(dst.buffer);
+    if at.row_dim != Some(1) || buffer.rows == 1 {
+        let part = Part { page: page(&format!("{from} / {size}")), first: from, rows: None };
+        let (view, global) = both(r, dst, tensor, at, Some(&part))?;
+        r.call("TLOAD", [out(&view), global]);
+        return Ok(());
+    }
+    let twice = buffer.row_bytes.saturating_mul(2 * u64::from(buffer.rows) - 1);
+    let room = r.room.entry(dst.buffer).or_default();
+    *room = twice.max(*room);
+    let end = format!("({from} + {})", Valid::of(dst.rows, r.scalars).text());
+    let first = format!("larger(page * {size}, {from})");
+    let count = format!("smaller({size} - {first} % {size}, {end} - {first})");
+    let part = Part { page: page("page"), rows: Some([count, format!("({first} - {from})")]), first };
+    let (view, global) = both(r, dst, tensor, at, Some(&part))?;
+    r.looped("page", &format!("{from} / {size}"), &format!("ceil_div({end}, {size})"), |r| {
+        r.call("TLOAD", [out(&view), global]);
+    });
     Ok(())
 }
 
@@ -29,7 +90,10 @@ pub(in crate::kernels) fn store(
     at: &Place,
     add: bool,
 ) -> Result<(), Lack> {
-    let (view, global) = both(r, src, tensor, at)?;
+    if paged::cache(&r.scalars.module.tensors[tensor.index()]).is_some() {
+        return Err(Lack::NotYet("a store to a paged cache"));
+    }
+    let (view, global) = both(r, src, tensor, at, None)?;
     let name = match &global {
         Arg::Global(c_type, _) if add => {
             format!("TSTORE<{}, {c_type}, AtomicType::AtomicAdd>", view.c_type())
@@ -54,8 +118,12 @@ pub(in crate::kernels) fn steps(
 
 fn strides(r: &Recipe<'_>, tensor: TensorId) -> Result<Vec<Size>, Lack> {
     let of = &r.scalars.module.tensors[tensor.index()];
-    if let Storage::CacheKeys(_) | Storage::CacheValues(_) = of.storage {
-        return Err(Lack::NotYet("a paged cache"));
+    if let Some(cache) = paged::cache(of) {
+        let [position, head] = [Pages::PositionStride, Pages::HeadStride]
+            .map(|what| Size::Text(r.scalars.number(what.of(cache))));
+        // The first index is a request, which is no distance: `pointer` has its page in place of it.
+        let lacking = Lack::NotYet("a tensor with rows of different lengths");
+        return Ok(vec![page_stride(r, tensor, cache).ok_or(lacking)?, position, head, Size::Known(1)]);
     }
     let strides = r.scalars.strides(tensor, of.span);
     let mut strides = strides.ok_or(Lack::NotYet("a tensor with rows of different lengths"))?;
@@ -66,12 +134,33 @@ fn strides(r: &Recipe<'_>, tensor: TensorId) -> Result<Vec<Size>, Lack> {
     Ok(strides)
 }
 
-fn both(r: &Recipe<'_>, tile: &Tile, tensor: TensorId, at: &Place) -> Result<(View, Arg), Lack> {
+/// Elements of a page.
+fn page_stride(r: &Recipe<'_>, tensor: TensorId, cache: CacheId) -> Option<Size> {
+    let of = &r.scalars.module.tensors[tensor.index()];
+    let mut all = Size::Text(r.scalars.number(Pages::Size.of(cache)));
+    for dim in of.dims.get(2..)? {
+        all = all.times(&r.scalars.dim(dim, of.span)?);
+    }
+    Some(all)
+}
+
+/// The tile of a transfer and what it sees of a tensor; `part` says which page of a cache.
+fn both(
+    r: &Recipe<'_>,
+    tile: &Tile,
+    tensor: TensorId,
+    at: &Place,
+    part: Option<&Part>,
+) -> Result<(View, Arg), Lack> {
     let steps = steps(r, tensor, at)?;
     let elem = r.scalars.elem_of(tensor).and_then(CElem::of);
     let elem = elem.ok_or(Lack::Refused("cores have no elements of the type of this tensor"))?;
     let in_ub = r.program.buffer(tile.buffer).memory == UB;
     let mut view = if in_ub { r.tile(tile)? } else { cube::tile(r, tile)? };
+    if let Some([count, before]) = part.and_then(|part| part.rows.as_ref()) {
+        view.valid[0] = Valid::Text(count.clone());
+        view.offset = Some(format!("{before} * {}u", r.program.buffer(tile.buffer).row_bytes));
+    }
     let stored = r.program.buffer(tile.buffer).memory == L0C;
     if elem != view.elem && !(stored && matches!(elem, CElem::F16 | CElem::Bf16)) {
         return Err(Lack::NotYet(
@@ -96,7 +185,7 @@ fn both(r: &Recipe<'_>, tile: &Tile, tensor: TensorId, at: &Place) -> Result<(Vi
         (Some(step), _) if !r.tile_is_column(tile) => step.clone(),
         _ => Size::Known(u64::from(if turned { view.rows } else { view.cols })),
     };
-    let pointer = pointer(r, tensor, at)?;
+    let pointer = pointer(r, tensor, at, part)?;
     let (shape, stride, layout) = if turned {
         ([cols.clone(), rows.clone()], [Size::Known(1), row_step], "DN")
     } else {
@@ -128,11 +217,18 @@ fn five(name: &str, last: &[Size; 2], outer: u64) -> (String, String) {
 }
 
 /// Where the first element is.
-fn pointer(r: &Recipe<'_>, tensor: TensorId, at: &Place) -> Result<String, Lack> {
+fn pointer(r: &Recipe<'_>, tensor: TensorId, at: &Place, part: Option<&Part>) -> Result<String, Lack> {
     let strides = strides(r, tensor)?;
     let mut text = r.scalars.tensor(tensor);
     let of = &r.scalars.module.tensors[tensor.index()];
     for (dim, (index, stride)) in at.index.iter().zip(&strides).enumerate() {
+        if let Some(part) = part.filter(|_| dim < 2) {
+            let cache = paged::cache(of).map(|id| r.scalars.number(Pages::Size.of(id)));
+            let within = format!("({} % {})", part.first, cache.unwrap_or_default());
+            let index = if dim == 0 { &part.page } else { &within };
+            text += &format!(" + {index} * {}", stride.text());
+            continue;
+        }
         if index.as_const_int() == Some(0) {
             continue;
         }

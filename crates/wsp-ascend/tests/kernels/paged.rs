@@ -1,0 +1,275 @@
+//! Kernels that load from paged caches: pages in any order, both layouts, requests that end within a page or on its end.
+
+use crate::batch::{Batch, Given, Launched};
+use crate::bench::{COLS, ROWS, element, told};
+use std::collections::BTreeMap;
+use wsp_ascend::kernels::{Chip, KernelSource, emit_kernel};
+use wsp_backend::KvLayout;
+use wsp_core::DType;
+use wsp_cpu::{LaunchOptions, Program};
+use wsp_diag::{Diagnostic, SourceMap};
+use wsp_ir::{Verified, into_verified};
+use wsp_kernel::Mode;
+use wsp_plan::{Array, Arrays, CompileOptions, lower};
+use wsp_tile::Known;
+
+/// Heads, and elements of each.
+const HEADS: usize = 3;
+const LANES: usize = 32;
+
+/// Keys and values of one head, of all heads at a position, and single rows and columns; also in short elements. Of a tile that is loaded twice
+/// the second load counts.
+pub(crate) const ROWS_OF_PAGES: &str = "
+    VecTile<float, 24, 8> t; VecTile<half, 24, 8> h; VecTile<float, 3, 8> heads; VecTile<float, 1, 8> one;
+    VecTile<float, 24, 1> c;
+    TASSIGN(t, 0.0f);
+    TLOAD(t, k_cache, {desc.a, desc.b, desc.c}, desc.d);
+    TSTORE(y, t, {0, 0});
+    TLOAD(h, v_cache, {desc.a, desc.b, desc.c, 8}, desc.d);
+    TSTORE(y, h, {0, 8});
+    if (desc.b < kv_lens[desc.a]) {
+        TLOAD(t, k_cache, {desc.a, desc.b, 0, 16}, desc.d);
+        TSTORE(y, t, {24, 0});
+        TLOAD(heads, v_cache, {desc.a, desc.b, PTO_ROWS(0), 0});
+        TLOAD(one, k_cache, {desc.a, desc.b, desc.c, 24});
+        TSTORE(y, heads, {48, 0});
+        TSTORE(y, one, {56, 0});
+    }
+    TLOAD(c, v_cache, {desc.a, PTO_ROWS(desc.b), desc.c, 5}, desc.d);
+    TSTORE(y, c, {PTO_ROWS(0), 16});";
+
+/// Attention of a few queries over the positions of a request, whose keys and values are operands of products.
+pub(crate) const ATTENTION_OF_PAGES: &str = "
+    VecTile<float, 8, 32> q; AccTile<float, 8, 32> o; VecTile<float, 8, 1> m; VecTile<float, 8, 1> d;
+    uint32_t end = PTO_MIN(desc.d, kv_lens[desc.a]);
+    TLOAD(q, x, {desc.c, 0});
+    TASSIGN(o, 0.0f); TASSIGN(m, -INFINITY); TASSIGN(d, 0.0f);
+    for (uint32_t pos = desc.b; pos < end; pos += 48) {
+        RightTile<float, 48, 32> k; RightTile<float, 48, 32> v;
+        VecTile<float, 8, 48> p; VecTile<float, 8, 1> m_new; VecTile<float, 8, 1> t;
+        TLOAD(k, k_cache, {desc.a, pos, desc.c}, end - pos);
+        TLOAD(v, v_cache, {desc.a, pos, desc.c}, end - pos);
+        TMATMUL(p, q, PTO_TRANSPOSE(k));
+        TMULS(p, p, 0.01f);
+        TROWMAX(m_new, p);
+        TMAX(m_new, m_new, m);
+        TSUB(t, m, m_new);
+        TEXP2(t, t);
+        TROWEXPANDMUL(o, o, t);
+        TMUL(d, d, t);
+        TROWEXPANDSUB(p, p, m_new);
+        TEXP2(p, p);
+        TROWSUM(t, p);
+        TADD(d, d, t);
+        TMATMUL_ACC(o, p, v);
+        TMOV(m, m_new);
+    }
+    TMAXS(d, d, FLT_MIN);
+    TROWEXPANDDIV(o, o, d);
+    TSTORE(y, o, {8, 0});";
+
+/// A product of nothing but tiles of the matrix unit, one of which is as long as the request.
+pub(crate) const PRODUCT_OF_PAGES: &str = "
+    LeftTile<float, 16, 32> a; RightTile<float, 32, 32> b; AccTile<float, 16, 32> c;
+    TLOAD(a, x, {desc.c, 0});
+    TLOAD(b, k_cache, {desc.a, desc.b, desc.c}, desc.d);
+    TMATMUL(c, a, PTO_TRANSPOSE(b));
+    TSTORE(y, c, {0, 0});";
+
+/// A kernel `k` over a cache, `x` and `y`.
+pub(crate) struct Paged {
+    module: Verified,
+    program: Program,
+}
+
+/// Pages of a cache, and what requests have in them.
+struct Table {
+    page_size: u32,
+    layout: KvLayout,
+    lengths: Vec<u32>,
+    indptr: Vec<u32>,
+    indices: Vec<u32>,
+    last_page_len: Vec<u32>,
+    keys: Vec<f32>,
+    values: Vec<f32>,
+}
+
+impl Paged {
+    pub(crate) fn new(body: &str) -> Paged {
+        let text = format!(
+            "PTO_SHAPE(lens, 4)
+             PTO_SHAPE(kv_cache, batch, PTO_DYNAMIC, heads, {LANES})
+             PTO_SHAPE(kv_lens, batch)
+             PTO_SHAPE(x, {ROWS}, {COLS})
+             PTO_SHAPE(y, {ROWS}, {COLS})
+             PTO_SPACE(Space) {{ PTO_AXIS(i, 0, 1) }}
+             struct D {{ uint32_t a, b, c, d; }};
+             PTO_KERNEL_IMPL(k) {{ auto desc = PTO_GET_DESCRIPTOR<D>(); {body} }}
+             PTO_DESCRIPTOR_GEN(Space) {{ PTO_SCHEDULED_FOR(i) {{
+                 PTO_EMIT_DESCRIPTOR(D{{ .a = lens[0], .b = lens[1], .c = lens[2], .d = lens[3] }});
+             }} }}
+             void go(uint32_t* lens, PagedKVCache kv, uint32_t* kv_lens, Tensor<float> x, Tensor<float> y) {{
+                 PTO_LAUNCH(Space, {{ .lens = lens, .kv_cache = kv, .kv_lens = kv_lens, .x = x, .y = y }});
+             }}"
+        );
+        let (module, found) = wsp_lang::compile("kernel.pto", &text, &mut SourceMap::default());
+        let module = module.unwrap_or_else(|| panic!("{text}\n{}", told(&found)));
+        let plan = lower(&module, &CompileOptions::default());
+        let program = Program::new(plan.unwrap_or_else(|found| panic!("{text}\n{}", told(&found))));
+        let module = into_verified(module).unwrap_or_else(|found| panic!("{}", told(&found)));
+        Paged { module, program }
+    }
+
+    pub(crate) fn emitted(&self, chip: Chip) -> Result<KernelSource, Vec<Diagnostic>> {
+        let elem = |name: &str| if name.ends_with("lens") { DType::U32 } else { DType::F32 };
+        let elems: Vec<_> = self.module.tensors.iter().map(|tensor| Some(elem(&tensor.name))).collect();
+        let kernel = self.module.function_named("k").unwrap();
+        emit_kernel(&self.module, kernel, Known { params: &[], elems: &elems }, chip)
+    }
+
+    /// What a plain run leaves in `y`.
+    fn plain(&self, table: &Table, words: [u32; 4]) -> Vec<f32> {
+        let (page, heads, lanes) = (u64::from(table.page_size), HEADS as u64, LANES as u64);
+        let pages = table.keys.len() as u64 / (page * heads * lanes);
+        let shape = match table.layout {
+            KvLayout::Nhd => [pages, page, heads, lanes],
+            KvLayout::Hnd => [pages, heads, page, lanes],
+        };
+        let numbers = |all: &[u32]| Array::of(&[all.len() as u64], all).unwrap();
+        let x: Vec<f32> = (0..ROWS * COLS).map(element).collect();
+        let arrays = [
+            ("lens", numbers(&words)),
+            ("kv.k", Array::of(&shape, &table.keys).unwrap()),
+            ("kv.v", Array::of(&shape, &table.values).unwrap()),
+            ("kv.indptr", numbers(&table.indptr)),
+            ("kv.indices", numbers(&table.indices)),
+            ("kv.last_page_len", numbers(&table.last_page_len)),
+            ("kv_lens", numbers(&table.lengths)),
+            ("x", Array::of(&[ROWS as u64, COLS as u64], &x).unwrap()),
+        ];
+        let arrays = Arrays::from(arrays.map(|(name, array)| (name.to_owned(), array)));
+        let options = LaunchOptions {
+            threads: 1,
+            sequential: true,
+            mode: Mode::Plain,
+            kv_layout: table.layout,
+            ..LaunchOptions::default()
+        };
+        let done = self.program.execute(&arrays, &options);
+        let done = done.unwrap_or_else(|found| panic!("{words:?}\n{}", told(&found)));
+        done.outputs["y"].as_slice::<f32>().unwrap().to_vec()
+    }
+
+    fn case(&self, table: &Table, words: [u32; 4]) -> Launched {
+        let (page, heads, lanes) = (table.page_size, HEADS as u32, LANES as u32);
+        let [position, head] = match table.layout {
+            KvLayout::Nhd => [heads * lanes, lanes],
+            KvLayout::Hnd => [lanes, page * lanes],
+        };
+        let given = [
+            ("k_cache_gm", Given::Floats(table.keys.clone())),
+            ("v_cache_gm", Given::Floats(table.values.clone())),
+            ("kv_lens_gm", Given::Numbers(table.lengths.clone())),
+            ("kv_cache_lengths_gm", Given::Numbers(table.lengths.clone())),
+            ("kv_cache_indptr_gm", Given::Numbers(table.indptr.clone())),
+            ("kv_cache_indices_gm", Given::Numbers(table.indices.clone())),
+            ("cache_kv_cache_page_size", Given::Number(page)),
+            ("cache_kv_cache_position_stride", Given::Number(position)),
+            ("cache_kv_cache_head_stride", Given::Number(head)),
+            ("param_heads", Given::Number(heads)),
+        ];
+        let given = given.map(|(name, value)| (name.to_owned(), value));
+        let name = format!("{words:?}, pages of {page}, {:?}", table.layout);
+        Launched { name, given: BTreeMap::from(given), ..Launched::new(words, self.plain(table, words)) }
+    }
+}
+
+impl Table {
+    /// Requests that end at each place of a page that differs, in pages whose order is not theirs. Elements that no request has are large.
+    fn new(page_size: u32, layout: KvLayout) -> Table {
+        let lengths = vec![0, 1, page_size - 1, page_size, page_size + 1, 3 * page_size + 5, 0, 75];
+        let mut indptr = vec![0];
+        for length in &lengths {
+            indptr.push(indptr.last().unwrap() + length.div_ceil(page_size));
+        }
+        let used = *indptr.last().unwrap();
+        // A number without a factor of the step: each page once, one of them in no request.
+        let pages = (used + 1..).find(|pages| pages % 7 != 0).unwrap();
+        let indices: Vec<u32> = (0..used).map(|at| (at * 7 + 3) % pages).collect();
+        let last = |length: &u32| if *length == 0 { 0 } else { (length - 1) % page_size + 1 };
+        let last_page_len = lengths.iter().map(last).collect();
+        let of_page = page_size as usize * HEADS * LANES;
+        let [mut keys, mut values] = [0, 1].map(|_| vec![1e9; pages as usize * of_page]);
+        for (request, length) in lengths.iter().enumerate() {
+            for position in 0..*length {
+                let page = indices[(indptr[request] + position / page_size) as usize] as usize * of_page;
+                for (head, lane) in (0..HEADS).flat_map(|head| (0..LANES).map(move |lane| (head, lane))) {
+                    let slot = (position % page_size) as usize;
+                    let row = match layout {
+                        KvLayout::Nhd => slot * HEADS + head,
+                        KvLayout::Hnd => head * page_size as usize + slot,
+                    };
+                    let at = ((request * 97 + position as usize) * HEADS + head) * LANES + lane;
+                    keys[page + row * LANES + lane] = element(at);
+                    values[page + row * LANES + lane] = element(at * 5 + 2);
+                }
+            }
+        }
+        Table { page_size, layout, lengths, indptr, indices, last_page_len, keys, values }
+    }
+
+    /// Every request, from its first position and from one within it, with a head.
+    fn words(&self, most: u32) -> Vec<[u32; 4]> {
+        let of = |(request, length): (usize, &u32)| {
+            let head = request as u32 % HEADS as u32;
+            [[request as u32, 0, head, most], [request as u32, length / 2, head, most / 2 + 1]]
+        };
+        self.lengths.iter().enumerate().flat_map(of).collect()
+    }
+}
+
+#[test]
+fn loads_from_pages_give_what_a_plain_run_gives() {
+    // The texts for a3 are those for a2.
+    for chip in [Chip::A2, Chip::A5] {
+        let mut batch = Batch::new(chip, "paged");
+        for (name, body, most, tolerance) in [
+            ("rows", ROWS_OF_PAGES, 24, 0.0),
+            ("attention", ATTENTION_OF_PAGES, 64, 4e-6),
+            ("product", PRODUCT_OF_PAGES, 32, 0.0),
+        ] {
+            let kernel = Paged::new(body);
+            let source = kernel.emitted(chip);
+            let source = source.unwrap_or_else(|found| panic!("{name}: {}", told(&found)));
+            let layouts = [1, 16, 64].map(|size| [(size, KvLayout::Nhd), (size, KvLayout::Hnd)]);
+            let tables = layouts.into_iter().flatten().map(|(size, layout)| Table::new(size, layout));
+            let cases = tables.flat_map(|table| {
+                let words = table.words(most).into_iter();
+                words.map(|words| kernel.case(&table, words)).collect::<Vec<_>>()
+            });
+            batch.add_source(name, source, cases, tolerance);
+        }
+        batch.run();
+    }
+}
+
+#[test]
+fn what_is_not_emitted_of_caches_is_refused_by_its_name() {
+    for (body, what) in [
+        (
+            "VecTile<float, 8, 32> t; TASSIGN(t, 0.0f); TSTORE(k_cache, t, {desc.a, desc.b, desc.c});",
+            "a store to a paged cache",
+        ),
+        (
+            "VecTile<float, 8, 32> t; TLOAD(t, k_cache, {PTO_ROWS(desc.a), desc.b, desc.c, 0}); TSTORE(y, t, {0, 0});",
+            "a tile whose rows are requests of a paged cache",
+        ),
+        (
+            "PTO_STORE_SCALAR(y, PTO_LOAD_SCALAR(k_cache, {desc.a, desc.b, desc.c, 0}), {0, 0});",
+            "a single element of a paged cache",
+        ),
+    ] {
+        let found = told(&Paged::new(body).emitted(Chip::A2).unwrap_err());
+        assert!(found.contains("WSP1721") && found.contains(what), "{found}");
+    }
+}
