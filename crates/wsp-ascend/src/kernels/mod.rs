@@ -244,9 +244,13 @@ fn known_elements(module: &Verified, function: &Function, known: Known<'_>) -> R
     let one = |id: &TensorId| {
         let tensor = &module.tensors[id.index()];
         let message = format!("the elements of `{}` are not known at emission", tensor.name);
+        let how = match paged::cache(tensor) {
+            Some(cache) => format!("`PagedKVCache<half> {}`", module.caches[cache.index()].name),
+            None => format!("`Tensor<float> {}`", tensor.name),
+        };
         Diagnostic::error(codes::NOT_SET, message)
             .at(tensor.span, "declared here")
-            .help(format!("declare their type in the host entry: `Tensor<float> {}`", tensor.name))
+            .help(format!("declare their type in the host entry: {how}"))
     };
     if unknown.is_empty() { Ok(()) } else { Err(unknown.iter().map(one).collect()) }
 }

@@ -36,6 +36,26 @@ the kernel uses. The second line of each file lists them.
 * Of a tensor in a workspace the argument points to the field of slot 0.
 * A right operand of `PTO_TRANSPOSE` is transposed on the way to L1.
 
+## Paged caches
+
+A load from a cache is a transfer for each page that its positions lie in. The number of a page comes from global memory by way of the scalar unit.
+Pages may have any size, which a launch decides; rows end where the request ends.
+
+| argument | what it is |
+|---|---|
+| `k_cache_gm`, `v_cache_gm`, of another name `NAME_k_gm`, `NAME_v_gm` | keys and values: pages one after another, without gaps |
+| `NAME_lengths_gm`, `NAME_indptr_gm`, `NAME_indices_gm`, `NAME_last_page_len_gm` | the page table, `uint32_t`, as [arrays of a launch](reference/pto.md) have it; `lengths` are positions by request |
+| `cache_NAME_page_size` | positions of a page |
+| `cache_NAME_position_stride` | elements between positions of a page: `NHD` heads · lanes, `HND` lanes |
+| `cache_NAME_head_stride` | elements between heads: `NHD` lanes, `HND` page size · lanes |
+
+Arrays of page tables come behind the tensors of the file, and before those called `exchange`; the three numbers come behind the fields of the descriptor,
+parameters and extents of axes. `NAME` is that of the cache in the file, `kv_cache` for instance. Each kernel takes what it uses.
+
+* An operand of a product is brought together by the vector core, some rows at a time, in a tensor called `exchange`, from which the cube core loads it.
+* A tile of several positions takes the room of two in UB, as a transfer may write all rows of its tile, and the last page may begin in its last row.
+* The element type of a cache is that of the host entry: `PagedKVCache<half> kv`.
+
 ## Kernels for both kinds of cores
 
 Products run on cube cores, all else on vector cores, which share global memory only. A kernel that needs both becomes several tasks, each a
@@ -101,7 +121,9 @@ a sign, and a number with a sign that becomes one without, is 0 in the kernel wh
 const TAIL: &str = "
 ## What is missing
 
-* Paged caches, tensors with rows of different lengths, and arithmetic on integer tiles are not emitted yet (WSP1721).
+* Stores to paged caches, single elements of them, tiles whose rows are requests, tensors with rows of different lengths, and arithmetic on integer
+  tiles are not emitted yet (WSP1721).
+* Keys and values that are operands of products go through global memory once more: no transfer brings pages to L1.
 * A number that one task finds (an element of a tensor, the maximum of a tile) is not handed to another (`sparse_fa_entry` of the DeepSeek indexer): WSP1722.
 * Tiles in L0C are not kept between tasks: an accumulator that products alone change, in a loop with vector operations, is refused (WSP1722).
 * An operand that is loaded behind its product, in the text of a loop, is refused (WSP1704).
@@ -109,11 +131,11 @@ const TAIL: &str = "
   `lightning_indexer_entry`, `index_64k`, `index_128k`, `attend_prefix`): WSP1705.
 * All platforms split kernels in the same way. a5 could move tiles between its cores without global memory.
 * Tasks of a kernel are many where it has a loop over products and vector operations: each round has at least one of each kind.
-* A tensor without an element type is refused: write `Tensor<float>`.
+* A tensor or a cache without an element type is refused: write `Tensor<float>`, `PagedKVCache<half>`.
 * Functions of single numbers (`exp`, `sin`, …) are calls of the C++ library, which a device's loader may not take.
 * The number of a block (`get_block_idx()`) is an argument of the kernel; it is not read from the context of a launch of several blocks.
 * What stops a task on `cpu_sim` does not stop a kernel: a store past the last column of a tensor writes to its next row, a loop with a step of 0 ends
-  after a round, a negative place is not found.
+  after a round, a negative place and a position behind the end of a request are not found.
 * A loop that adds products to an accumulator has barriers of all units in place of events.
 ";
 

@@ -1,16 +1,13 @@
 //! Kernels that load from paged caches: pages in any order, both layouts, requests that end within a page or on its end.
 
 use crate::batch::{Batch, Given, Launched};
-use crate::bench::{COLS, ROWS, element, told};
+use crate::bench::{COLS, Kernel, ROWS, element, told};
 use std::collections::BTreeMap;
 use wsp_ascend::kernels::{Chip, KernelSource, emit_kernel};
 use wsp_backend::KvLayout;
-use wsp_core::DType;
-use wsp_cpu::{LaunchOptions, Program};
-use wsp_diag::{Diagnostic, SourceMap};
-use wsp_ir::{Verified, into_verified};
-use wsp_kernel::Mode;
-use wsp_plan::{Array, Arrays, CompileOptions, lower};
+use wsp_diag::Diagnostic;
+use wsp_ir::Elem;
+use wsp_plan::{Array, Arrays};
 use wsp_tile::Known;
 
 /// Heads, and elements of each.
@@ -77,10 +74,7 @@ pub(crate) const PRODUCT_OF_PAGES: &str = "
     TSTORE(y, c, {0, 0});";
 
 /// A kernel `k` over a cache, `x` and `y`.
-pub(crate) struct Paged {
-    module: Verified,
-    program: Program,
-}
+pub(crate) struct Paged(Kernel);
 
 /// Pages of a cache, and what requests have in them.
 struct Table {
@@ -108,23 +102,22 @@ impl Paged {
              PTO_DESCRIPTOR_GEN(Space) {{ PTO_SCHEDULED_FOR(i) {{
                  PTO_EMIT_DESCRIPTOR(D{{ .a = lens[0], .b = lens[1], .c = lens[2], .d = lens[3] }});
              }} }}
-             void go(uint32_t* lens, PagedKVCache kv, uint32_t* kv_lens, Tensor<float> x, Tensor<float> y) {{
+             void go(uint32_t* lens, PagedKVCache<float> kv, uint32_t* kv_lens, Tensor<float> x, Tensor<float> y) {{
                  PTO_LAUNCH(Space, {{ .lens = lens, .kv_cache = kv, .kv_lens = kv_lens, .x = x, .y = y }});
              }}"
         );
-        let (module, found) = wsp_lang::compile("kernel.pto", &text, &mut SourceMap::default());
-        let module = module.unwrap_or_else(|| panic!("{text}\n{}", told(&found)));
-        let plan = lower(&module, &CompileOptions::default());
-        let program = Program::new(plan.unwrap_or_else(|found| panic!("{text}\n{}", told(&found))));
-        let module = into_verified(module).unwrap_or_else(|found| panic!("{}", told(&found)));
-        Paged { module, program }
+        Paged(Kernel::of_text(text))
     }
 
     pub(crate) fn emitted(&self, chip: Chip) -> Result<KernelSource, Vec<Diagnostic>> {
-        let elem = |name: &str| if name.ends_with("lens") { DType::U32 } else { DType::F32 };
-        let elems: Vec<_> = self.module.tensors.iter().map(|tensor| Some(elem(&tensor.name))).collect();
-        let kernel = self.module.function_named("k").unwrap();
-        emit_kernel(&self.module, kernel, Known { params: &[], elems: &elems }, chip)
+        let module = self.0.module();
+        let elems = module.tensors.iter().map(|tensor| match tensor.elem {
+            Elem::Fixed(elem) => Some(elem),
+            Elem::Of(_) => None,
+        });
+        let elems: Vec<_> = elems.collect();
+        let kernel = module.function_named("k").unwrap();
+        emit_kernel(module, kernel, Known { params: &[], elems: &elems }, chip)
     }
 
     /// What a plain run leaves in `y`.
@@ -148,16 +141,7 @@ impl Paged {
             ("x", Array::of(&[ROWS as u64, COLS as u64], &x).unwrap()),
         ];
         let arrays = Arrays::from(arrays.map(|(name, array)| (name.to_owned(), array)));
-        let options = LaunchOptions {
-            threads: 1,
-            sequential: true,
-            mode: Mode::Plain,
-            kv_layout: table.layout,
-            ..LaunchOptions::default()
-        };
-        let done = self.program.execute(&arrays, &options);
-        let done = done.unwrap_or_else(|found| panic!("{words:?}\n{}", told(&found)));
-        done.outputs["y"].as_slice::<f32>().unwrap().to_vec()
+        self.0.plain_of(&arrays, |options| options.kv_layout = table.layout)
     }
 
     fn case(&self, table: &Table, words: [u32; 4]) -> Launched {

@@ -7,7 +7,7 @@ use crate::metadata::ArrayFact;
 use wsp_core::words::counted;
 use wsp_core::{AxisId, CacheId, DType, TensorId};
 use wsp_diag::Diagnostic;
-use wsp_ir::{Dim, Elem, Expr, ExprKind, Module, Storage};
+use wsp_ir::{Dim, Elem, Expr, ExprKind, Module, Storage, Tensor};
 use wsp_kernel::{IntArray, Value, eval_launch_expr};
 
 /// One dimension of a bound tensor.
@@ -223,19 +223,24 @@ fn element(
     array: Option<&ArrayFact<'_>>,
 ) -> Result<DType, Diagnostic> {
     let tensor = &inputs.module.tensors[id.index()];
+    let wrong = |name: &str, found: DType, want: DType| {
+        let message = format!("array `{name}` holds {found}, but `{}` is {want}", tensor.name);
+        let fault = Diagnostic::error(codes::WRONG_DTYPE, message).at(tensor.span, "declared here");
+        fault.help(format!("convert the array to {want}"))
+    };
+    if let Some((name, found)) = pages(inputs, tensor) {
+        return match tensor.elem {
+            Elem::Fixed(want) if found != want => Err(wrong(&name, found, want)),
+            _ => Ok(found),
+        };
+    }
     match (tensor.elem, array) {
         (Elem::Fixed(want), Some(array)) => {
             let found = array.dtype();
             if found == want || (!found.is_float() && !want.is_float()) {
                 return Ok(want);
             }
-            let name = name.unwrap_or(&tensor.name);
-            Err(Diagnostic::error(
-                codes::WRONG_DTYPE,
-                format!("array `{name}` holds {found}, but `{}` is {want}", tensor.name),
-            )
-            .at(tensor.span, "declared here")
-            .help(format!("convert the array to {want}")))
+            Err(wrong(name.unwrap_or(&tensor.name), found, want))
         }
         (Elem::Fixed(want), None) => Ok(want),
         (Elem::Of(other), _) if other != id => {
@@ -255,18 +260,23 @@ fn element(
                 _ => fault,
             })
         }
-        (Elem::Of(_), None) => match tensor.storage {
-            Storage::CacheKeys(cache) | Storage::CacheValues(cache) => {
-                let Some(cache) = &inputs.caches[cache.index()] else { return Ok(DType::F32) };
-                let field = if matches!(tensor.storage, Storage::CacheKeys(_)) { "k" } else { "v" };
-                let array = inputs.arrays.get(&format!("{}.{field}", cache.name));
-                // Values that no kernel uses need no array.
-                let array = array.or_else(|| inputs.arrays.get(&format!("{}.k", cache.name)));
-                Ok(array.expect("a bound cache should have keys").dtype())
-            }
-            _ => Ok(DType::F32),
-        },
+        (Elem::Of(_), None) => Ok(DType::F32),
     }
+}
+
+/// The array of pages of a tensor of a cache, and its element type. Values that no kernel uses need no array.
+fn pages(inputs: &Inputs<'_>, tensor: &Tensor) -> Option<(String, DType)> {
+    let (cache, field) = match tensor.storage {
+        Storage::CacheKeys(cache) => (cache, "k"),
+        Storage::CacheValues(cache) => (cache, "v"),
+        Storage::Launch | Storage::Workspace | Storage::Temporary => return None,
+    };
+    let of = &inputs.caches[cache.index()].as_ref()?.name;
+    [field, "k"].iter().find_map(|field| {
+        let name = format!("{of}.{field}");
+        let found = inputs.arrays.get(&name)?.dtype();
+        Some((name, found))
+    })
 }
 
 /// Arrays bound as `kv_lens` hold the lengths of the cache beside them and must agree with its page table.

@@ -216,3 +216,17 @@ fn a_split_into_items_of_no_elements_stops_with_its_place() {
     assert!(text.contains("WSP0"), "{text}");
     assert_ne!(found[0].code.0, 599, "a fault of ours: {text}");
 }
+
+#[test]
+fn a_cache_holds_the_elements_that_the_entry_says() {
+    let text = |of: &str| SOURCE.replace("PagedKVCache kv", &format!("PagedKVCache<{of}> kv"));
+    let arrays = arrays(&[(3, 20)]);
+    let run = |of: &str| compiled(&text(of), "Whole", 2).execute(&arrays, &options(1, 64));
+    assert!(run("float").is_ok());
+    let found = report(&run("half").err().unwrap());
+    assert!(found.contains("array `kv.k` holds f32, but `k_cache` is f16"), "{found}");
+    for of in ["uint32_t", "double", "float, 3"] {
+        let (_, found) = wsp_lang::compile("splits.pto", &text(of), &mut SourceMap::default());
+        assert!(report(&found).contains("for instance `PagedKVCache<half>`"), "{of}: {}", report(&found));
+    }
+}

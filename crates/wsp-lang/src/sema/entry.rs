@@ -8,15 +8,17 @@ use super::names::{Named, Symbol, quoted, with_suggestion};
 use super::types::{Head, dtype_of};
 use super::walk;
 use crate::ast::{self, ExprKind, FieldInit, Ident, Indirection, StmtKind};
-use wsp_core::SpaceId;
+use wsp_core::{DType, SpaceId};
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::{Binding, BindingSource, Entry, EntryParam, EntryTy, Launch, LaunchTarget};
+use wsp_ir::{Binding, BindingSource, Entry, EntryParam, EntryTy, Launch, LaunchTarget, ScalarTy};
 
 /// The host entry, before its launch is lowered.
 pub(crate) struct EntryDecl<'a> {
     /// The function.
     pub(crate) decl: &'a ast::Function,
     params: Vec<EntryParam>,
+    /// Element types of the caches among them, where they are given.
+    of_caches: Vec<Option<DType>>,
     target: Option<&'a ast::Expr>,
     bindings: Vec<BindingDecl<'a>>,
     launch: Span,
@@ -64,8 +66,14 @@ impl<'a> Sema<'a> {
     }
 
     fn read_entry(&mut self, decl: &'a ast::Function, launch: &'a ast::Expr) {
-        let mut entry =
-            EntryDecl { decl, params: Vec::new(), target: None, bindings: Vec::new(), launch: launch.span };
+        let mut entry = EntryDecl {
+            decl,
+            params: Vec::new(),
+            of_caches: Vec::new(),
+            target: None,
+            bindings: Vec::new(),
+            launch: launch.span,
+        };
         if decl.ret.name() != Some("void") || !decl.template.is_empty() {
             self.fail(
                 Diagnostic::error(codes::BAD_SIGNATURE, "the host entry is a plain `void` function")
@@ -78,6 +86,12 @@ impl<'a> Sema<'a> {
                 self.redefined(param.name.as_str(), param.name.span, earlier);
             }
             let ty = self.entry_type(&param.ty).unwrap_or(EntryTy::Tensor(None));
+            let is_cache = ty == EntryTy::PagedKvCache;
+            entry.of_caches.push(if is_cache {
+                self.cache_elements(&param.ty).unwrap_or(None)
+            } else {
+                None
+            });
             entry.params.push(EntryParam { name: param.name.name.to_string(), ty, span: param.name.span });
         }
         if let ExprKind::Call { args, .. } = &launch.kind {
@@ -190,6 +204,30 @@ impl<'a> Sema<'a> {
                 "it takes `Tensor`, `PagedKVCache`, `uint32_t*` and numbers",
             )),
         }
+    }
+
+    /// The `T` of `PagedKVCache<T>`.
+    fn cache_elements(&mut self, ty: &ast::Type) -> Res<Option<DType>> {
+        const HELP: &str =
+            "for instance `PagedKVCache<half>`; elements are `float`, `half`, `bfloat16_t` or of 8 bits";
+        if ty.args.is_empty() {
+            return Ok(None);
+        }
+        let Some(of) = ty.element() else {
+            return Err(self.not_allowed(ty.span, "a cache has one element type", HELP));
+        };
+        match self.head(&of)? {
+            Head::Scalar(ScalarTy::F32) => Ok(Some(DType::F32)),
+            Head::Element(dtype) if dtype.is_short_float() => Ok(Some(dtype)),
+            _ => Err(self.not_allowed(of.span, "not a type of elements of a cache", HELP)),
+        }
+    }
+
+    /// The element type that the entry gives the cache of a name.
+    pub(crate) fn cache_type(&self, inner: &str) -> Option<DType> {
+        let entry = self.entry.as_ref()?;
+        let binding = entry.bindings.iter().find(|b| b.inner.as_str() == inner)?;
+        entry.of_caches.get(binding.param).copied().flatten()
     }
 
     /// The type of what the launch binds to a name.

@@ -71,6 +71,9 @@ impl<'a> Sema<'a> {
         let part = |side: &str| if short { format!("{side}_cache") } else { format!("{name}.{side}") };
         let keys = self.add_tensor_named(part("k"), span, Storage::CacheKeys(id));
         let values = self.add_tensor_named(part("v"), span, Storage::CacheValues(id));
+        if let Some(dtype) = self.cache_type(name) {
+            [keys, values].iter().for_each(|id| self.module.tensors[id.index()].elem = Elem::Fixed(dtype));
+        }
         self.module.caches.push(Cache { name: name.to_owned(), keys, values, span });
         self.declare(&decl.name, Symbol::Cache(id));
         if short {

@@ -53,6 +53,11 @@ impl Kernel {
                  PTO_LAUNCH(Space, {{ .lens = lens, .x = x, .y = y }});
              }}"
         );
+        Kernel::of_text(text)
+    }
+
+    /// The kernel `k` of a whole text.
+    pub(crate) fn of_text(text: String) -> Kernel {
         let (module, found) = wsp_lang::compile("kernel.pto", &text, &mut SourceMap::default());
         let module = module.unwrap_or_else(|| panic!("{text}\n{}", told(&found)));
         let plan = lower(&module, &CompileOptions::default());
@@ -131,9 +136,15 @@ impl Kernel {
         let values: Vec<f32> = (0..ROWS * COLS).map(element).collect();
         let x = Array::of(&[ROWS as u64, COLS as u64], &values).unwrap();
         let arrays = Arrays::from([("lens".to_owned(), lens), ("x".to_owned(), x)]);
-        let options =
+        self.plain_of(&arrays, |_| {})
+    }
+
+    /// What a plain run with arrays and options of its own leaves in `y`.
+    pub(crate) fn plain_of(&self, arrays: &Arrays, own: impl FnOnce(&mut LaunchOptions)) -> Vec<f32> {
+        let mut options =
             LaunchOptions { threads: 1, sequential: true, mode: Mode::Plain, ..LaunchOptions::default() };
-        let done = self.program.execute(&arrays, &options);
+        own(&mut options);
+        let done = self.program.execute(arrays, &options);
         let done = done.unwrap_or_else(|found| panic!("{}\n{}", self.text, told(&found)));
         done.outputs["y"].as_slice::<f32>().unwrap().to_vec()
     }
