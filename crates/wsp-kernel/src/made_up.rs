@@ -57,3 +57,65 @@ fn append<const BYTES: usize>(
         *to = bytes(bits);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use half::{bf16, f16};
+    use std::collections::BTreeSet;
+
+    fn made(dtype: DType) -> Vec<u8> {
+        let mut bytes = vec![7];
+        elements(dtype, 3, 1000, &mut bytes);
+        assert_eq!(bytes.len(), 1 + 1000 * dtype.size(), "{dtype}");
+        bytes.split_off(1)
+    }
+
+    #[test]
+    fn reals_are_from_1_below_2_and_differ() {
+        let all = |dtype: DType, value: fn(&[u8]) -> f64, differ: usize| {
+            let values: Vec<f64> = made(dtype).chunks_exact(dtype.size()).map(value).collect();
+            assert!(values.iter().all(|value| (1.0..2.0).contains(value)), "{dtype}: {values:?}");
+            let different: BTreeSet<u64> = values.iter().map(|value| value.to_bits()).collect();
+            assert!(different.len() >= differ, "{dtype}: {}", different.len());
+        };
+        all(DType::F64, |b| f64::from_le_bytes(b.try_into().unwrap()), 1000);
+        all(DType::F32, |b| f32::from_le_bytes(b.try_into().unwrap()).into(), 990);
+        all(DType::F16, |b| f16::from_le_bytes(b.try_into().unwrap()).into(), 600);
+        all(DType::Bf16, |b| bf16::from_le_bytes(b.try_into().unwrap()).into(), 128);
+        // Of 8 bits: no exponent but that of 1, and all mantissas of 3 and of 2 bits.
+        for (dtype, one, mantissas) in [(DType::F8E4m3, 0x38, 8), (DType::F8E5m2, 0x3C, 4)] {
+            let different: BTreeSet<u8> = made(dtype).into_iter().collect();
+            assert_eq!(different, (one..one + mantissas).collect(), "{dtype}");
+        }
+    }
+
+    #[test]
+    fn integers_have_any_value_and_truth_values_are_0_and_1() {
+        for dtype in
+            [DType::U8, DType::I8, DType::U16, DType::I16, DType::U32, DType::I32, DType::U64, DType::I64]
+        {
+            let bytes = made(dtype);
+            // Each byte of the elements takes most of its values.
+            for at in 0..dtype.size() {
+                let different: BTreeSet<u8> = bytes.iter().skip(at).step_by(dtype.size()).copied().collect();
+                assert!(different.len() > 230, "byte {at} of {dtype}: {}", different.len());
+            }
+        }
+        assert_eq!(made(DType::Bool).into_iter().collect::<BTreeSet<u8>>(), BTreeSet::from([0, 1]));
+    }
+
+    #[test]
+    fn digests_depend_on_every_byte_and_on_order() {
+        let bytes: Vec<u8> = (0..21).collect();
+        let digest = absorb(5, &bytes);
+        for at in 0..bytes.len() {
+            let mut other = bytes.clone();
+            other[at] ^= 1;
+            assert_ne!(absorb(5, &other), digest, "byte {at}");
+        }
+        let turned: Vec<u8> = bytes.iter().rev().copied().collect();
+        assert_ne!(absorb(5, &turned), digest);
+        assert_ne!(absorb(6, &bytes), digest);
+    }
+}

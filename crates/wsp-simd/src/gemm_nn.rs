@@ -49,6 +49,7 @@ unsafe fn clear<S: Simd>(s: S, c: Grid) {
 /// `DEPTH` rows of `B` at a time.
 #[inline(always)]
 unsafe fn panels<S: Simd, E: Elem>(s: S, c: Grid, a: Grid, b: Rows<'_>) {
+    const { assert!(matches!(S::REGISTERS, 8 | 16 | 32), "blocks of rows are for these") };
     let most = S::REGISTERS / 4;
     let (walk, Distance { near, far }) = (Walk::of(b.rows), b.distance);
     let (mut first, end) = b.part;

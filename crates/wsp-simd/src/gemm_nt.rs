@@ -135,6 +135,7 @@ impl Product<'_> {
     #[inline(always)]
     pub(super) unsafe fn run<S: Simd, D: Dot<S>>(&self, s: S) {
         let Product { c, a, b, inner, accumulate, scratch } = *self;
+        const { assert!(matches!(S::REGISTERS, 8 | 16 | 32), "blocks of rows are for these") };
         let most = PACK_ROWS * S::REGISTERS / 32;
         let mut m = 0;
         while m < c.rows {

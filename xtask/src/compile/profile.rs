@@ -29,6 +29,14 @@ pub(super) fn write(project: &Project) -> Result<PathBuf> {
 
 /// The configuration for crates of these names.
 fn text(manifest: &str, names: impl Iterator<Item = String>) -> Result<String> {
+    for line in manifest.lines().filter(|line| line.contains("profile.dev.package")) {
+        let name = line.strip_prefix("[profile.dev.package.").and_then(|rest| rest.strip_suffix(']'));
+        let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+        ensure!(
+            name.is_some_and(|name| plain(name) || name == "\"*\""),
+            "`{line}` of Cargo.toml is not read: write `[profile.dev.package.NAME]`, alone in its line"
+        );
+    }
     let mut text = String::new();
     for name in names {
         let own = of_crate(manifest, &name);
@@ -77,6 +85,17 @@ mod tests {
         };
         assert_eq!(of("a"), format!("[profile.release.package.a]\n{}", wanted(1, false)));
         assert_eq!(of("b"), format!("[profile.release.package.b]\n{}", wanted(0, true)));
+    }
+
+    #[test]
+    fn headers_that_are_not_read_are_refused() {
+        for line in [
+            "[profile.dev.package.\"a\"]",
+            "[profile.dev.package.a] # Why.",
+            "profile.dev.package.a.opt-level = 1",
+        ] {
+            assert!(text(line, ["a".to_owned()].into_iter()).is_err(), "{line}");
+        }
     }
 
     #[test]

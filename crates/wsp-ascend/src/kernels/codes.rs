@@ -25,6 +25,6 @@ wsp_diag::codes! {
          a task stores, or let one task store all of a line. Where the distance follows from a parameter, set it: `--set NAME=VALUE`.";
     pub(crate) EXTENT = 1727, "rows or columns are 0 or below 0 whenever a statement runs",
         "Valid rows and columns of a load, a store or a fill follow from constants and parameters, and are not above 0. With 0 nothing is\n\
-         left of the statement, and nothing is emitted for it. Below 0 a run of `cpu_sim` stops; a core would take the number for a large one.\n\
+         left of the statement, and nothing is emitted for it. Below 0 a run of `cpu_sim` stops; a core takes the number for 0.\n\
          Where a launch decides, the kernel skips what has 0 rows or columns.";
 }

@@ -31,9 +31,17 @@ fn block(
                     found.push(fault);
                 }
             }
-            found.extend(past_the_end(module, op, values, stmt.span));
+            let outside = outside(module, op, values, stmt.span).map(|mut fault| {
+                if conditional {
+                    fault.severity = Severity::Warning;
+                }
+                fault
+            });
+            found.extend(outside);
         }
-        let conditional = conditional || matches!(stmt.kind, StmtKind::If { .. });
+        // A loop may have no round.
+        let conditional = conditional
+            || matches!(stmt.kind, StmtKind::If { .. } | StmtKind::While { .. } | StmtKind::For { .. });
         walk::blocks(stmt).for_each(|inner| block(module, inner, values, conditional, found));
     }
 }
@@ -62,7 +70,7 @@ fn told(op: &TileOp, n: i128, what: &str, span: Span) -> Diagnostic {
     if n < 0 {
         return Diagnostic::error(codes::EXTENT, format!("`{word}` is given {n} {what} whenever it runs"))
             .at(span, "below 0")
-            .note("the number has no sign in the kernel: it would be taken for a large one, and the whole tile would count")
+            .note("the number has no sign: a run on `cpu_sim` stops here, and a kernel would take it for 0")
             .help(format!("give it 1 to as many {what} as the tile has; compare before subtracting"));
     }
     Diagnostic::new(codes::EXTENT, Severity::Warning, format!("`{word}` is given 0 {what} whenever it runs"))
@@ -71,23 +79,36 @@ fn told(op: &TileOp, n: i128, what: &str, span: Span) -> Diagnostic {
         .help(format!("leave it out, or give it 1 to as many {what} as the tile has"))
 }
 
-/// A load from a place of which the tensor has nothing left.
-fn past_the_end(module: &Verified, op: &TileOp, values: &Values<'_>, span: Span) -> Option<Diagnostic> {
-    let TileOp::Load { tensor, at, .. } = op else { return None };
+/// A load or a store at a place that the tensor does not have: an error, but for a load from behind the end, of which nothing is left.
+fn outside(module: &Verified, op: &TileOp, values: &Values<'_>, span: Span) -> Option<Diagnostic> {
+    let (tensor, at, word, loads) = match op {
+        TileOp::Load { tensor, at, .. } => (tensor, at, "load", true),
+        TileOp::Store { tensor, at, .. } => (tensor, at, "store", false),
+        _ => return None,
+    };
     let tensor = &module.tensors[tensor.index()];
     let first = tensor.rank() - tensor.dims.len();
     let dims = [("row", at.row_dim), ("column", at.col_dim)];
     dims.into_iter().find_map(|(what, dim)| {
         let dim = usize::from(dim?);
+        let from = values.expr(at.index.get(dim)?).constant()?;
+        if from < 0 {
+            let message = format!("a {word} begins at {what} {from} of `{}` whenever it runs", tensor.name);
+            let fault = Diagnostic::error(codes::EXTENT, message).at(span, "below 0");
+            return Some(fault.help(format!("begin at {what} 0 or behind it; compare before subtracting")));
+        }
         let Dim::Expr(size) = tensor.dims.get(dim.checked_sub(first)?)? else { return None };
         let size = values.expr(size).constant()?;
-        let from = values.expr(at.index.get(dim)?).constant()?;
         (from >= size && size > 0).then(|| {
-            let message = format!("a load begins at {what} {from} of `{}`, which has {size}", tensor.name);
+            let message = format!("a {word} begins at {what} {from} of `{}`, which has {size}", tensor.name);
+            let help = format!("begin at {what} {} or before", size - 1);
+            if !loads {
+                return Diagnostic::error(codes::EXTENT, message).at(span, "behind the end").help(help);
+            }
             Diagnostic::new(codes::EXTENT, Severity::Warning, message)
                 .at(span, "0 elements are left")
                 .note("no instruction is emitted for it, as units of real machines do not end with 0 rows or columns")
-                .help(format!("begin at {what} {} or before", size - 1))
+                .help(help)
         })
     })
 }

@@ -184,9 +184,19 @@ fn params(module: &Verified, set: &[(String, Const)]) -> Result<Vec<Option<Const
         let value = match (&param.source, given) {
             (_, Some(given)) if fits(param.ty, given) => Some(given),
             (_, Some(given)) => {
-                let message =
-                    format!("`{}` cannot be {given:?}: it is a `{}`", param.name, param.ty.c_name());
-                found.push(Diagnostic::error(codes::NOT_SET, message).at(param.span, "declared here"));
+                let given = match given {
+                    Const::Bool(given) => given.to_string(),
+                    Const::Int(given) => given.to_string(),
+                    Const::Float(given) => given.to_string(),
+                };
+                let message = format!("`{}` cannot be {given}: it is a `{}`", param.name, param.ty.c_name());
+                let fault = Diagnostic::error(codes::NOT_SET, message).at(param.span, "declared here");
+                found.push(match param.ty.range() {
+                    Some(range) => {
+                        fault.help(format!("give it a whole number from {} to {}", range.low, range.high))
+                    }
+                    None => fault.help("give it `true`, `false` or a number, as its type has it"),
+                });
                 None
             }
             (ParamSource::Set { default: value } | ParamSource::Derived(value), None) => {

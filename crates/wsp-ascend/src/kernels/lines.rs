@@ -7,16 +7,16 @@
 //! * or the lines of all that is added in steps that are no multiple of 64 are over where the next of these parts begins: parts that begin at
 //!   the same place have the same elements.
 //!
-//! Where the places of several stores to one tensor differ in more than constants between tasks, only the first rule holds. Additions to memory
-//! are no stores: they are made behind the caches. Tasks that store the same element are not looked for, nor are different kernels that
-//! store to one tensor.
+//! Several stores to one tensor are parts of one, from the first byte of any to the last; where their places differ in more than constants between
+//! tasks, only the first rule holds. Additions to memory are no stores: they are made behind the caches. Tasks that store the same element are not
+//! looked for, nor are different kernels that store to one tensor, nor stores to single places that conditions give to one task each.
 
 use super::codes;
-use super::values::{Turns, Value, Values, gcd};
+use super::values::{Turns, Value, Values, decides, gcd};
 use std::collections::BTreeMap;
 use wsp_core::{DType, TensorId};
 use wsp_diag::{Diagnostic, Severity, Span};
-use wsp_ir::{Dim, Elem, Expr, Function, LocalTy, StmtKind, Storage, TileOp, Verified, walk};
+use wsp_ir::{Block, Dim, Elem, Expr, Function, LocalTy, StmtKind, Storage, TileOp, Verified, walk};
 use wsp_tile::Known;
 
 /// Bytes of a line of global memory.
@@ -48,18 +48,34 @@ pub(super) fn check(
 ) -> Vec<Diagnostic> {
     let of = Stores { module, kernel, known, values };
     let mut stores: BTreeMap<TensorId, Vec<Store>> = BTreeMap::new();
-    walk::stmts(&kernel.body, &mut |stmt| {
-        if let Some(store) = of.store(&stmt.kind, stmt.span) {
-            stores.entry(store.tensor).or_default().push(store);
-        }
-    });
+    of.block(&kernel.body, false, &mut stores);
     let mut found = Vec::new();
     for stores in stores.values() {
-        let alone = stores.iter().all(|store| store.owner == stores[0].owner);
-        let shares = |store: &&Store| store.begin.varies && !store.keeps_apart(alone);
+        if stores.iter().all(Store::begins_on_a_line) || keep_apart(stores) {
+            continue;
+        }
+        let shares = |store: &&Store| store.begin.varies && (stores.len() > 1 || !store.begins_on_a_line());
         found.extend(stores.iter().filter(shares).map(|store| of.told(store)));
     }
     found
+}
+
+/// Whether no two tasks that store different elements write one line, where all tasks' parts are as far apart.
+fn keep_apart(stores: &[Store]) -> bool {
+    if stores.iter().any(|store| store.owner != stores[0].owner) {
+        return false;
+    }
+    let (mut block, mut part) = (0, None);
+    for store in stores {
+        let Some((own, first, end)) = store.part() else { return false };
+        block = gcd(block, own);
+        part = Some(part.map_or((first, end), |(a, b): (i128, i128)| (a.min(first), b.max(end))));
+    }
+    let Some((first, end)) = part else { return true };
+    // Where the next part begins at the earliest, the line of the last byte is over, wherever in a line this one begins.
+    let (step, last) = (gcd(block, LINE), end.saturating_sub(first).saturating_sub(1));
+    let begins = (first.rem_euclid(step)..LINE).step_by(step as usize);
+    begins.into_iter().all(|at| at.saturating_add(last) / LINE < at.saturating_add(block) / LINE)
 }
 
 impl Store {
@@ -77,23 +93,30 @@ impl Store {
         }
     }
 
-    /// Whether no two tasks that store different elements write one line.
-    fn keeps_apart(&self, alone: bool) -> bool {
-        let Value { modulus, rest, turns, .. } = &self.begin;
-        let (far, near): (Vec<Turns>, Vec<Turns>) = turns.iter().partition(|turns| turns.step % LINE == 0);
-        let block = far.iter().fold(*modulus, |block, turns| gcd(block, turns.step));
-        if near.is_empty() && block % LINE == 0 && rest % LINE == 0 {
-            return true;
-        }
-        let part = near.iter().try_fold((*rest, rest.saturating_add(self.bytes)), |(first, end), turns| {
+    /// What is added in steps that are whole lines, and in others.
+    fn turns(&self) -> (Vec<Turns>, Vec<Turns>) {
+        self.begin.turns.iter().partition(|turns| turns.step % LINE == 0)
+    }
+
+    /// How far parts of tasks are apart at least, where that is known.
+    fn block(&self) -> i128 {
+        self.turns().0.iter().fold(self.begin.modulus, |block, turns| gcd(block, turns.step))
+    }
+
+    /// Whether every run of bytes begins on a line.
+    fn begins_on_a_line(&self) -> bool {
+        self.turns().1.is_empty() && self.block() % LINE == 0 && self.begin.rest % LINE == 0
+    }
+
+    /// How far parts are apart, and the first byte and the end of one; none where that is not known.
+    fn part(&self) -> Option<(i128, i128, i128)> {
+        let rest = self.begin.rest;
+        let part = (rest, rest.saturating_add(self.bytes));
+        let (first, end) = self.turns().1.iter().try_fold(part, |(first, end), turns| {
             let (low, high) = turns.ends?;
             Some((first.saturating_add(low), end.saturating_add(high)))
-        });
-        let Some((first, end)) = part.filter(|_| alone) else { return false };
-        // Where the next part begins at the earliest, the line of the last byte is over, wherever in a line this one begins.
-        let (step, last) = (gcd(block, LINE), end.saturating_sub(first).saturating_sub(1));
-        let begins = (first.rem_euclid(step)..LINE).step_by(step as usize);
-        begins.into_iter().all(|at| at.saturating_add(last) / LINE < at.saturating_add(block) / LINE)
+        })?;
+        Some((self.block(), first, end))
     }
 }
 
@@ -105,6 +128,19 @@ struct Stores<'a> {
 }
 
 impl Stores<'_> {
+    /// Adds the stores of a block; `chosen`: tasks differ in what decides whether it runs.
+    fn block(&self, block: &Block, chosen: bool, found: &mut BTreeMap<TensorId, Vec<Store>>) {
+        for stmt in block {
+            if let Some(mut store) = self.store(&stmt.kind, stmt.span) {
+                // What decides may give each task rounds of its own.
+                store.begin.varies |= chosen && !store.begin.turns.is_empty();
+                found.entry(store.tensor).or_default().push(store);
+            }
+            let chosen = chosen || decides(stmt).into_iter().any(|e| self.values.expr(e).varies);
+            walk::blocks(stmt).for_each(|inner| self.block(inner, chosen, found));
+        }
+    }
+
     /// None for what is no store, and for a tensor that no kernel is emitted for.
     fn store(&self, stmt: &StmtKind, span: Span) -> Option<Store> {
         match stmt {
@@ -167,10 +203,8 @@ impl Stores<'_> {
                 && let Some(size) = self.size(&of.dims[dim - first]).constant()
             {
                 let step = at.turns.iter().fold(0, |step, turns| gcd(step, turns.step));
-                at = Value::number(at.rest).repeated(
-                    step,
-                    Some((at.rest.saturating_neg(), size.saturating_sub(1).saturating_sub(at.rest))),
-                );
+                let ends = (at.rest.saturating_neg(), size.saturating_sub(1).saturating_sub(at.rest));
+                at = Value { varies: at.varies, ..Value::number(at.rest).repeated(step, Some(ends)) };
             }
             begin = begin.plus(at.times(stride).times(Value::number(bytes)));
         }

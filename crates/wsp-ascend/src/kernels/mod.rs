@@ -108,7 +108,7 @@ pub fn emit_kernel(
 }
 
 /// As [`emit_kernel`], in memories that may be smaller than those of the platform: in them a kernel is packed as closely as a larger one
-/// is in the whole of a core.
+/// is in the whole of a core. Products are made in parts that fit the memories of the platform.
 ///
 /// # Errors
 /// Those of [`emit_kernel`].

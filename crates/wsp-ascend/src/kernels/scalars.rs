@@ -290,7 +290,7 @@ impl<'a> Scalars<'a> {
             ExprKind::Cast(a) => {
                 let mut text = self.expr(a);
                 // A number below 0 has no value there, and would be a large one.
-                if has_no_sign(e.ty) && matches!(a.ty, ScalarTy::I32 | ScalarTy::I64) {
+                if has_no_sign(e.ty) && (a.ty.is_float() || matches!(a.ty, ScalarTy::I32 | ScalarTy::I64)) {
                     text = format!("larger({text}, static_cast<{}>(0))", a.ty.c_name());
                 }
                 format!("static_cast<{}>({text})", e.ty.c_name())

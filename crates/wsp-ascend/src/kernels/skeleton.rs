@@ -96,7 +96,9 @@ fn signature(
     }
     for (at, number) in numbers.iter().enumerate() {
         let (ty, at) = (scalars.type_of(*number), tensors.len() + at);
-        parameters.push(format!("{} {}", ty.c_name(), scalars.name_of(*number)));
+        // Which of the distances of a page a kernel uses depends on the indices of its loads.
+        let perhaps = if matches!(number, Number::Pages(..)) { "[[maybe_unused]] " } else { "" };
+        parameters.push(format!("{perhaps}{} {}", ty.c_name(), scalars.name_of(*number)));
         unpacked.push(unpack(ty, at));
     }
     let named = |parameter: &String| parameter.rsplit(' ').next().unwrap_or_default().to_owned();
@@ -186,7 +188,8 @@ pub(super) fn file(
     out.line("    return reinterpret_cast<__gm__ T*>(tensor->buffer.addr) + tensor->start_offset;");
     out.line("}");
     out.line("");
-    out.open("extern \"C\" __aicore__ void kernel_entry(__gm__ int64_t* args) {");
+    let args = if unpacked.is_empty() { "" } else { " args" };
+    out.open(format!("extern \"C\" __aicore__ void kernel_entry(__gm__ int64_t*{args}) {{"));
     out.line(format!("{name}_kernel::{name}_body({});", unpacked.join(", ")));
     out.line("pipe_sync();");
     out.close("}");

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use wsp_core::int::Range;
 use wsp_core::{LocalId, StructId};
-use wsp_ir::{AxisEnd, BinOp, Block, Expr, ExprKind, FuncKind, Function, StmtKind, UnOp, Verified, walk};
+use wsp_ir::{
+    AxisEnd, BinOp, Block, Expr, ExprKind, FuncKind, Function, Stmt, StmtKind, UnOp, Verified, walk,
+};
 use wsp_tile::{Known, fold};
 
 /// What the rounds of a loop, or the rows of a tile, add to a number: multiples of a step.
@@ -144,6 +146,40 @@ pub(super) fn gcd(a: i128, b: i128) -> i128 {
     if b == 0 { a.checked_abs().unwrap_or(1) } else { gcd(b, a.wrapping_rem(b)) }
 }
 
+/// What decides whether, and how often, the blocks of a statement run.
+pub(super) fn decides(stmt: &Stmt) -> Vec<&Expr> {
+    match &stmt.kind {
+        StmtKind::If { cond, .. } | StmtKind::While { cond, .. } => vec![cond],
+        StmtKind::For { start, end, step, .. } => vec![start, end, step],
+        _ => Vec::new(),
+    }
+}
+
+/// A value that a variable is given; none at its declaration, which gives 0.
+struct Given<'f> {
+    value: Option<&'f Expr>,
+    /// What decides whether it is.
+    under: Vec<&'f Expr>,
+}
+
+/// The values that variables are given, in the order of the text.
+fn given<'f>(block: &'f Block, under: &mut Vec<&'f Expr>, found: &mut BTreeMap<LocalId, Vec<Given<'f>>>) {
+    for stmt in block {
+        let (local, value) = match &stmt.kind {
+            StmtKind::Let { local, init } => (Some(*local), init.as_ref()),
+            StmtKind::Assign { local, value } => (Some(*local), Some(value)),
+            _ => (None, None),
+        };
+        if let Some(local) = local {
+            found.entry(local).or_default().push(Given { value, under: under.clone() });
+        }
+        let outer = under.len();
+        under.extend(decides(stmt));
+        walk::blocks(stmt).for_each(|inner| given(inner, under, found));
+        under.truncate(outer);
+    }
+}
+
 /// What is known of the integers of a function.
 pub(super) struct Values<'a> {
     module: &'a Verified,
@@ -170,17 +206,13 @@ impl<'a> Values<'a> {
 
     /// With the variables of a function. One that gets several values is anything, unless all but the first add to it.
     fn with(mut self, function: &Function) -> Values<'a> {
-        let mut given: BTreeMap<LocalId, Vec<Option<&Expr>>> = BTreeMap::new();
-        walk::stmts(&function.body, &mut |stmt| match &stmt.kind {
-            StmtKind::Let { local, init } => given.entry(*local).or_default().push(init.as_ref()),
-            StmtKind::Assign { local, value } => given.entry(*local).or_default().push(Some(value)),
-            _ => {}
-        });
-        self.block(&function.body, function, &given);
+        let mut all = BTreeMap::new();
+        given(&function.body, &mut Vec::new(), &mut all);
+        self.block(&function.body, function, &all);
         self
     }
 
-    fn block(&mut self, block: &Block, function: &Function, given: &BTreeMap<LocalId, Vec<Option<&Expr>>>) {
+    fn block(&mut self, block: &Block, function: &Function, given: &BTreeMap<LocalId, Vec<Given<'_>>>) {
         for stmt in block {
             match &stmt.kind {
                 StmtKind::Let { local, .. } | StmtKind::Assign { local, .. }
@@ -197,7 +229,8 @@ impl<'a> Values<'a> {
                         }
                         _ => None,
                     };
-                    self.locals.insert(*var, start.repeated(step.divisor(), last));
+                    let varies = start.varies || end.varies || step.varies;
+                    self.locals.insert(*var, Value { varies, ..start.repeated(step.divisor(), last) });
                 }
                 StmtKind::ScheduledFor { vars, .. } => self.items(vars, function),
                 _ => {}
@@ -207,12 +240,12 @@ impl<'a> Values<'a> {
     }
 
     /// A variable with these values: the first, and what the others add to it.
-    fn variable(&self, local: LocalId, values: &[Option<&Expr>]) -> Option<Value> {
-        let first = values.first()?.map_or(Value::number(0), |e| self.expr(e));
-        let mut step = 0;
+    fn variable(&self, local: LocalId, values: &[Given<'_>]) -> Option<Value> {
+        let first = values.first()?.value.map_or(Value::number(0), |e| self.expr(e));
+        let (mut step, mut varies) = (0, first.varies);
         for added in &values[1..] {
             let (ExprKind::Binary(BinOp::Add, a, b), ExprKind::Local(own)) =
-                (&(*added)?.kind, &ExprKind::Local(local))
+                (&added.value?.kind, &ExprKind::Local(local))
             else {
                 return None;
             };
@@ -221,9 +254,11 @@ impl<'a> Values<'a> {
                 (_, ExprKind::Local(of)) if of == own => a,
                 _ => return None,
             };
-            step = gcd(step, self.expr(by).divisor());
+            let by = self.expr(by);
+            step = gcd(step, by.divisor());
+            varies |= by.varies || added.under.iter().any(|e| self.expr(e).varies);
         }
-        Some(first.repeated(step, None))
+        Some(Value { varies, ..first.repeated(step, None) })
     }
 
     /// The variables of the items of a space.

@@ -109,13 +109,16 @@ a tile store of a part of a line is no safer. WSP1726 warns of a store whose pla
 
 What is known is constants, parameters, fields of descriptors as the generators of the file fill them, and variables and loops of the kernel. Nothing is
 told of a launch with one task, of a place that all tasks have, and of additions (`TSTORE_ATOMIC_ADD`). Tensors are taken to begin on a line. Not found:
-different kernels that store to one tensor at the same time, and tasks that store to the same element.
+different kernels that store to one tensor at the same time, tasks that store to the same element, and stores to single places that conditions
+give to one task each.
 
 ### Rows and columns that are 0 or below
 
-Where constants and parameters say that a load, a store or a fill is given 0 rows or columns, or begins behind the end of its tensor, WSP1727 warns, and
-nothing is emitted for it; below 0 it is an error. What only a launch decides the kernel compares with 0, and skips. A difference of numbers without
-a sign, and a number with a sign that becomes one without, is 0 in the kernel where it would be below 0: a run on `cpu_sim` stops there.
+Where constants and parameters say that a load, a store or a fill is given 0 rows or columns, or that a load begins behind the end of its tensor, WSP1727
+warns, and nothing is emitted for it. Below 0, and for a store behind the end, it is an error; in a loop or under a condition, which may keep the
+statement from running, a warning. What only a launch decides the kernel compares with 0, and skips. A difference of numbers without
+a sign, and a number with a sign that becomes one without, is 0 in the kernel where it would be below 0: a run on `cpu_sim` stops there. This holds of
+places, too: a load or a store that a launch gives a place below 0 is one at 0.
 ";
 
 const TAIL: &str = "

@@ -84,12 +84,13 @@ fn program(session: &mut Session, path: &Path, args: &CheckArgs) -> Result<(), V
     let Some(target) = args.target.filter(|target| registry().has_kernels(target)) else {
         return planned(session, &module, args.target);
     };
+    let of_plan = kernels::with_values(&module, &args.set);
     let mut faults = match target.check_plans() {
-        Ok(()) => planned(session, &module, Some(target)),
+        Ok(()) => planned(session, &of_plan, Some(target)),
         Err(why) => {
-            let message = format!("{}: all but the kernels is checked for `{}`", why.message, CPU_SIM.name);
+            let message = format!("{}: what is not a kernel is checked for `{}`", why.message, CPU_SIM.name);
             session.warn(&[Diagnostic::new(why.code, Severity::Note, message)]);
-            planned(session, &module, Some(CPU_SIM))
+            planned(session, &of_plan, Some(CPU_SIM))
         }
     }
     .err()

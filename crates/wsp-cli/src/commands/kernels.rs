@@ -8,14 +8,38 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wsp_backend::codes::KERNELS_UNSEEN;
 use wsp_backend::{CheckedKernel, KernelsSource};
+use wsp_core::ParamId;
 use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, Severity};
-use wsp_ir::Module;
+use wsp_ir::{Const, Expr, ExprKind, Module, ParamSource, ScalarTy};
 use wsp_plan::{KernelFile, Target};
 
 /// What `--set` is for.
 pub(super) const TAKE_SET: &str =
     "is for kernels of `.pto` files, with the target that they are written for: `--target ascend_910b`";
+
+/// The module whose parameters have these values by default: the check of a plan takes no others. What no parameter can have is left to [`check`].
+pub(super) fn with_values(module: &Module, set: &[Setting]) -> Module {
+    let mut module = module.clone();
+    for (name, value) in named(set, "is for programs that run").unwrap_or_default() {
+        let ids = (0..module.params.len()).map(|id| ParamId(id as u32));
+        let of = ids.into_iter().find(|id| module.user_names(*id).any(|known| known == name));
+        let Some(param) = of.map(|id| &mut module.params[id.index()]) else { continue };
+        let value = match value {
+            Const::Int(n) if param.ty.is_float() => Const::Float(n as f64),
+            value => value,
+        };
+        let fits = match value {
+            Const::Bool(_) => param.ty == ScalarTy::Bool,
+            Const::Int(n) => param.ty.range().is_some_and(|range| range.contains(n)),
+            Const::Float(_) => param.ty.is_float(),
+        };
+        if let (ParamSource::Set { default }, true) = (&mut param.source, fits) {
+            *default = Expr::new(ExprKind::Const(value), param.ty, param.span);
+        }
+    }
+    module
+}
 
 /// Prints a line for each kernel that can be written for the target, and what is probably not meant; the faults of all others.
 pub(super) fn check(

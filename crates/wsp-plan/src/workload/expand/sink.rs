@@ -26,8 +26,8 @@ impl<'s, S: TaskSink> Behind<'s, S> {
         expand(&mut behind).map_err(|error| match (error, behind.why) {
             (ExpandError::Sink(Refused), Some(why)) => ExpandError::Sink(why),
             (ExpandError::Fault(fault), _) => ExpandError::Fault(fault),
-            // What refuses has a reason.
-            (ExpandError::Sink(Refused), None) | (ExpandError::Cancelled, _) => ExpandError::Cancelled,
+            (ExpandError::Cancelled, _) => ExpandError::Cancelled,
+            (ExpandError::Sink(Refused), None) => unreachable!("what refuses should have kept its reason"),
         })
     }
 
