@@ -179,7 +179,10 @@ impl Table {
         let used = *indptr.last().unwrap();
         // A number without a factor of the step: each page once, one of them in no request.
         let pages = (used + 1..).find(|pages| pages % 7 != 0).unwrap();
-        let indices: Vec<u32> = (0..used).map(|at| (at * 7 + 3) % pages).collect();
+        // The last page of all is one in whose middle a load of several pages begins: what is read behind it lies in no array.
+        let middle = indptr[5] + lengths[5] / 2 / page_size;
+        let first = (pages - 1 + 7 * (pages - middle)) % pages;
+        let indices: Vec<u32> = (0..used).map(|at| (at * 7 + first) % pages).collect();
         let last = |length: &u32| if *length == 0 { 0 } else { (length - 1) % page_size + 1 };
         let last_page_len = lengths.iter().map(last).collect();
         let of_page = page_size as usize * HEADS * LANES;
