@@ -125,6 +125,29 @@ pub(crate) const BEHIND: &str = "
         TLOAD(k, x, {pos, 0}, desc.c);
     }";
 
+/// Operands and results of one column, whose elements lie in a row or in a column of their tensors.
+pub(crate) const NARROW: &str = "
+    LeftTile<float, 16, 16> a; RightTile<float, 16, 1> b; AccTile<float, 16, 1> c;
+    TLOAD(a, x, {desc.a, 0});
+    if (desc.b == 0) { TLOAD(b, x, {PTO_ROWS(desc.c), 5}); } else { TLOAD(b, x, {desc.c, 5}); }
+    TMATMUL(c, a, b);
+    TSTORE(y, c, {desc.a, 9}); TSTORE(y, c, {PTO_ROWS(desc.a), 3});";
+
+/// An outer product.
+pub(crate) const OUTER: &str = "
+    LeftTile<float, 16, 1> a; RightTile<float, 16, 1> b; AccTile<float, 16, 16> c;
+    TLOAD(a, x, {PTO_ROWS(desc.a), 3}, desc.d); TLOAD(b, x, {desc.b, 5});
+    TMATMUL(c, a, PTO_TRANSPOSE(b));
+    TSTORE(y, c, {desc.c, 7});";
+
+/// A product with one column that a vector core goes on with.
+pub(crate) const COLUMN: &str = "
+    LeftTile<float, 16, 16> a; RightTile<float, 16, 1> b; VecTile<float, 16, 1> v;
+    TLOAD(a, x, {desc.a, 0}); TLOAD(b, x, {PTO_ROWS(desc.b), 5});
+    TMATMUL(v, a, b);
+    TADDS(v, v, 1.0f);
+    TSTORE(y, v, {desc.c, 0});";
+
 /// What goes to slots of a workspace and comes back; the same without a workspace.
 fn slots() -> [Kernel; 2] {
     let body = |between: &str| {
@@ -158,6 +181,9 @@ fn kernels_for_both_cores_give_what_a_plain_run_gives() {
         batch.add("merged", &Kernel::new(MERGED), &[[0, 0, 0, 0], [1, 0, 0, 0], [8, 56, 0, 0]], 0.0);
         batch.add("held", &Kernel::new(HELD), &[[32, 0, 16, 0], [17, 5, 9, 1], [1, 0, 1, 1]], 0.0);
         batch.add("behind", &Kernel::new(BEHIND), &[[0, 0, 16, 0], [16, 5, 9, 0], [48, 56, 1, 0]], 0.0);
+        batch.add("narrow", &Kernel::new(NARROW), &[[0, 0, 0, 0], [3, 1, 7, 0], [48, 1, 16, 0]], 0.0);
+        batch.add("outer", &Kernel::new(OUTER), &[[0, 0, 0, 16], [3, 5, 7, 9], [48, 16, 30, 1]], 0.0);
+        batch.add("column", &Kernel::new(COLUMN), &[[0, 0, 0, 0], [3, 5, 7, 0], [48, 16, 30, 0]], 0.0);
         let [slots, plain] = slots();
         batch.add_as("slots", &slots, &plain, &[[0, 0, 8, 0], [3, 5, 7, 0], [9, 56, 1, 0]], 0.0);
         batch.run();

@@ -3,7 +3,7 @@
 use crate::batch::emitted;
 use crate::bench::{Kernel, told};
 use crate::calls::{OPERANDS, call};
-use crate::mixed::{ATTENTION, BEHIND, CHANGED, DEEP, GATED, HELD, LARGEST, MERGED};
+use crate::mixed::{ATTENTION, BEHIND, CHANGED, COLUMN, DEEP, GATED, HELD, LARGEST, MERGED, NARROW, OUTER};
 use crate::mutate::{syncs, without};
 use crate::paged::{ATTENTION_OF_PAGES, PRODUCT_OF_PAGES, Paged, ROWS_OF_PAGES};
 use crate::whole::{COLUMNS, PRODUCT, RMSNORM, ROUND, SCALARS, SHORT, SOFTMAX, TURNED};
@@ -11,7 +11,7 @@ use wsp_ascend::kernels::{Chip, KernelSource, memories};
 use wsp_ir::TILE_OPS;
 use wsp_tile::check;
 
-const BODIES: [(&str, &str); 16] = [
+const BODIES: [(&str, &str); 19] = [
     ("rmsnorm", RMSNORM),
     ("softmax", SOFTMAX),
     ("product", PRODUCT),
@@ -28,6 +28,9 @@ const BODIES: [(&str, &str); 16] = [
     ("merged", MERGED),
     ("held", HELD),
     ("behind", BEHIND),
+    ("narrow", NARROW),
+    ("outer", OUTER),
+    ("column", COLUMN),
 ];
 
 /// Kernels, or the tasks of which they consist, with their names: of every operation by every word, and those above.

@@ -169,7 +169,8 @@ fn both(
     }
     let one = Some(Size::Known(1));
     let [row_step, col_step] = &steps;
-    if view.is_column() {
+    let flat = view.is_column();
+    if flat {
         if row_step.is_some() && *row_step != one {
             return Err(Lack::NotYet("a column whose elements are apart in its tensor"));
         }
@@ -181,8 +182,8 @@ fn both(
     // An operand of the matrix unit is seen as it will be used; in memory its rows and columns are exchanged.
     let (rows, cols) =
         if turned { (&view.valid[1], &view.valid[0]) } else { (&view.valid[0], &view.valid[1]) };
-    let row_step = match (row_step, view.rows) {
-        (Some(step), _) if !r.tile_is_column(tile) => step.clone(),
+    let row_step = match row_step {
+        Some(step) if !flat => step.clone(),
         _ => Size::Known(u64::from(if turned { view.rows } else { view.cols })),
     };
     let pointer = pointer(r, tensor, at, part)?;
