@@ -32,7 +32,8 @@ the kernel uses. The second line of each file lists them.
 * Arithmetic is in `float`. Tiles of `half` and `bfloat16_t` are converted before, and results after, which rounds once.
 * NaN is treated as the instructions do. Sums are added in the order of the instruction.
 * Products of operands that do not fit their memories beside each other are made in parts along the inner dimension.
-* A tile that may be read before it is written is filled with 0 where it is declared; on `cpu_sim` such a read is a fault.
+* A tile that may be read before it is written is filled with 0 where it is declared; on `cpu_sim` such a read is a fault. An operand of a kernel with
+  products alone is refused instead (WSP1712).
 * Of a tensor in a workspace the argument points to the field of slot 0.
 * A right operand of `PTO_TRANSPOSE` is transposed on the way to L1.
 
@@ -80,7 +81,8 @@ const CHECKING: &str = "
 ## Checking
 
 `wsp check FILE.pto --target ascend_910b` does with every kernel of the file what emission does, with `--set NAME=VALUE` where sizes follow from
-parameters, and writes nothing. It tells all that is wrong with all of them, and of each kernel that can be written it prints a line: its
+parameters, and writes nothing. It tells what is wrong with each of them (of one that does not fit, or that the platform
+has no instructions for, no later step is looked at), and of each kernel that can be written it prints a line: its
 tasks, and how far the memories are filled in the task that takes most.
 
 ```text
@@ -129,7 +131,7 @@ const TAIL: &str = "
 * Keys and values that are operands of products go through global memory once more: no transfer brings pages to L1.
 * A number that one task finds (an element of a tensor, the maximum of a tile) is not handed to another (`sparse_fa_entry` of the DeepSeek indexer): WSP1722.
 * Tiles in L0C are not kept between tasks: an accumulator that products alone change, in a loop with vector operations, is refused (WSP1722).
-* An operand that is loaded behind its product, in the text of a loop, is refused (WSP1704).
+* The time of a check grows faster than a kernel: 100 loads, operations and stores in straight text take seconds, 200 half a minute.
 * Tiles that do not fit UB, with scratch for conversions and lists of largest values, are not made smaller (`mla_prolog_entry`,
   `lightning_indexer_entry`, `index_64k`, `index_128k`, `attend_prefix`): WSP1705.
 * All platforms split kernels in the same way. a5 could move tiles between its cores without global memory.
