@@ -67,6 +67,12 @@ fn row(rows: u32, cols: u32, at: &str) -> String {
     format!("VecTile<float, {rows}, {cols}> t; TLOAD(t, x, {{0, 0}}); TSTORE(y, t, {{{at}}});")
 }
 
+/// Tasks that store parts of 8 elements.
+fn parts(at: &[&str]) -> String {
+    let stores = at.iter().map(|at| format!("TSTORE(y, t, {{{at}}});"));
+    "VecTile<float, 1, 8> t; TLOAD(t, x, {0, 0}); ".to_owned() + &stores.collect::<String>()
+}
+
 /// Shape of `y`, end of the axis, field, kernel, values of parameters, and whether a line is found that tasks share.
 type Shared<'a> = (&'a str, &'a str, &'a str, String, &'a [(&'a str, i128)], bool);
 
@@ -103,6 +109,49 @@ fn a_line_of_two_cores_is_found_where_tasks_may_share_one() {
         ("64, N", "64", "i", scalar("desc.first, 0"), &[("N", 16)], false),
         ("64, N", "64", "i", scalar("desc.first, 0"), &[("N", 12)], true),
         ("64, N", "64", "i", scalar("desc.first, 0"), &[], true),
+        // Several stores of a row are one.
+        ("64, 24", "64", "i", row(1, 8, "desc.first, 0"), &[], false),
+        ("64, 24", "64", "i", parts(&["desc.first, 0", "desc.first, 8", "desc.first, 16"]), &[], true),
+        ("64, 32", "64", "i", parts(&["desc.first, 0", "desc.first, 8", "desc.first, 16"]), &[], false),
+        ("64, 20", "64", "i", scalar("desc.first, 0") + &scalar("desc.first, 19"), &[], true),
+        // What is added to a variable, and how often, may be the task's.
+        ("64", "64", "i", format!("uint32_t c = 0; c += desc.first; {}", scalar("c")), &[], true),
+        (
+            "64",
+            "64",
+            "i",
+            format!("uint32_t c = 0; if (desc.first > 0) {{ c += 1; }} {}", scalar("c")),
+            &[],
+            true,
+        ),
+        (
+            "64",
+            "64",
+            "i",
+            format!(
+                "uint32_t c = 0; for (uint32_t r = 0; r < desc.first; r += 1) {{ c += 1; }} {}",
+                scalar("c")
+            ),
+            &[],
+            true,
+        ),
+        ("64", "64", "i", each("c * (desc.first + 1)"), &[("N", 4)], true),
+        (
+            "64",
+            "64",
+            "i",
+            format!("for (uint32_t r = 0; r < 64; r += 1) {{ if (r == desc.first) {{ {} }} }}", scalar("r")),
+            &[],
+            true,
+        ),
+        (
+            "64",
+            "64",
+            "i",
+            format!("for (uint32_t r = 0; r < 64; r += desc.first + 1) {{ {} }}", scalar("r")),
+            &[],
+            true,
+        ),
     ];
     for (shape, end, field, body, set, shares) in cases {
         let tasks = Tasks { shapes: ["64, 32", shape], end, field, body, ..TASKS };
@@ -219,6 +268,36 @@ fn extents_that_are_never_above_0_are_found() {
 }
 
 /// Rows that are 0, or a difference below 0, are none, in one kind of core and in the tasks of two.
+#[test]
+fn places_that_a_tensor_does_not_have_are_found() {
+    let store = |at: &str| format!("VecTile<float, 1, 8> t; TLOAD(t, x, {{0, 0}}); TSTORE(y, t, {{{at}}});");
+    let load = |at: &str| format!("VecTile<float, 1, 8> t; TLOAD(t, x, {{{at}}}); TSTORE(y, t, {{0, 0}});");
+    let (warning, error) = (Some(Severity::Warning), Some(Severity::Error));
+    // The shape of both is 64, 32, and `N` is 4.
+    let cases = [
+        (store("N * 16, 0"), error, "a store begins at row 64 of `y`, which has 64"),
+        (store("N * 16 - 1, 0"), None, ""),
+        (store("0, N * 8"), error, "a store begins at column 32 of `y`, which has 32"),
+        (store("N - 8, 0"), error, "a store begins at row -4 of `y` whenever it runs"),
+        (format!("if (desc.first > 70) {{ {} }}", store("N - 8, 0")), warning, "row -4 of `y`"),
+        (
+            format!("for (uint32_t r = 0; r < desc.first; r += 1) {{ {} }}", store("N * 16, 0")),
+            warning,
+            "row 64 of `y`",
+        ),
+        (load("0, N - 5"), error, "a load begins at column -1 of `x` whenever it runs"),
+        (load("N * 16, 0"), warning, "a load begins at row 64 of `x`, which has 64"),
+        (load("N * 16 - 1, 0"), None, ""),
+    ];
+    for (body, severity, message) in cases {
+        let found = Tasks { end: "1", body: &body, ..TASKS }.found(&[("N", 4)]);
+        let found: Vec<&Diagnostic> = found.iter().filter(|found| found.severity != Severity::Note).collect();
+        assert_eq!(found.first().map(|found| found.severity), severity, "{body}");
+        assert!(found.iter().all(|found| found.code.0 == 1727 && found.message.contains(message)), "{body}");
+        assert!(found.iter().all(|found| !found.help.is_empty()), "{body}");
+    }
+}
+
 #[test]
 fn what_a_launch_decides_of_extents_is_compared_with_0_by_the_kernel() {
     let of = |count: &str| {

@@ -172,6 +172,29 @@ fn a_program_is_checked_for_the_simulation_as_well() {
 }
 
 #[test]
+fn values_that_are_set_hold_for_the_whole_check() {
+    let text = |require: &str| format!("{}PTO_REQUIRE({require})\n", program(&[("double_rows", DOUBLE)]));
+    // By default `tile` is 16.
+    for (require, tile, right) in [
+        ("tile > 10", "8", false),
+        ("tile > 10", "32", true),
+        ("tile > 20", "32", true),
+        ("tile > 20", "16", false),
+    ] {
+        let folder = Folder::with(&[("k.pto", &text(require))]);
+        let set = format!("tile={tile}");
+        let (code, out, err) = check(&folder, &["--target", "a2", "--set", "cols=64", "--set", &set]);
+        assert_eq!(code, i32::from(!right), "{require} with {tile}: {out}{err}");
+        assert_eq!(out.contains("k.pto: ok"), right, "{require} with {tile}: {out}{err}");
+    }
+    let folder = Folder::with(&[("k.pto", &text("tile > 10"))]);
+    let (code, _, err) = check(&folder, &["--target", "a2", "--set", "cols=64", "--set", "tile=-1"]);
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains("`tile` cannot be -1: it is a `uint32_t`"), "{err}");
+    assert!(err.contains("give it a whole number from 0 to 4294967295"), "{err}");
+}
+
+#[test]
 fn targets_and_values_without_a_meaning_are_refused() {
     let folder = Folder::with(&[("k.pto", &program(&[("double_rows", DOUBLE)]))]);
     let (code, _, err) = check(&folder, &["--target", "ascend_910"]);
