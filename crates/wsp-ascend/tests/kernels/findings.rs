@@ -267,7 +267,6 @@ fn extents_that_are_never_above_0_are_found() {
     }
 }
 
-/// Rows that are 0, or a difference below 0, are none, in one kind of core and in the tasks of two.
 #[test]
 fn places_that_a_tensor_does_not_have_are_found() {
     let store = |at: &str| format!("VecTile<float, 1, 8> t; TLOAD(t, x, {{0, 0}}); TSTORE(y, t, {{{at}}});");
@@ -298,6 +297,7 @@ fn places_that_a_tensor_does_not_have_are_found() {
     }
 }
 
+/// Rows that are 0, or a difference below 0, are none, in one kind of core and in the tasks of two.
 #[test]
 fn what_a_launch_decides_of_extents_is_compared_with_0_by_the_kernel() {
     let of = |count: &str| {
@@ -307,6 +307,7 @@ fn what_a_launch_decides_of_extents_is_compared_with_0_by_the_kernel() {
     };
     let local = of("n").replace("t; ", "t; uint32_t n = desc.a - desc.b; ");
     let signed = of("(uint32_t)((int32_t)desc.a - (int32_t)desc.b)");
+    let real = of("(uint32_t)((float)desc.a - (float)desc.b)");
     let loops = format!("for (uint32_t i = 0; i < desc.a - desc.b; i += 1) {{ {} }}", of("8"));
     let nothing = Kernel::new(
         "VecTile<float, 8, 32> t; if (desc.a > 1000) { TLOAD(t, x, {0, 0}); TSTORE(y, t, {0, 0}); }",
@@ -318,6 +319,7 @@ fn what_a_launch_decides_of_extents_is_compared_with_0_by_the_kernel() {
             ("difference", of("desc.a - desc.b")),
             ("variable", local.clone()),
             ("signed", signed.clone()),
+            ("real", real.clone()),
             ("loop", loops.clone()),
         ] {
             let kernel = Kernel::new(&body);
