@@ -38,6 +38,17 @@ pub enum Const {
     Float(f64),
 }
 
+impl Const {
+    /// Whether a user may give it for a parameter of a type: an integer stands for a number of a float type, too.
+    pub fn fits(self, ty: ScalarTy) -> bool {
+        match self {
+            Const::Bool(_) => ty == ScalarTy::Bool,
+            Const::Int(n) => ty.is_float() || ty.range().is_some_and(|range| range.contains(n)),
+            Const::Float(_) => ty.is_float(),
+        }
+    }
+}
+
 /// Functions of one float argument.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MathFn {

@@ -5,6 +5,10 @@ use super::values::Values;
 use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::{Block, Dim, Expr, ExprKind, Function, StmtKind, TileExtent, TileOp, Verified, walk};
 
+/// What becomes of a statement without rows or columns.
+const NOTHING_LEFT: &str =
+    "no instruction is emitted for it, as units of real machines do not end with 0 rows or columns";
+
 /// Statements whose rows or columns are known to be 0, or below 0 where a condition may keep them from running, a warning each; others below 0,
 /// an error each. `values` knows nothing of descriptors, as the text of a kernel does not depend on them.
 pub(super) fn check(module: &Verified, kernel: &Function, values: &Values<'_>) -> Vec<Diagnostic> {
@@ -75,7 +79,7 @@ fn told(op: &TileOp, n: i128, what: &str, span: Span) -> Diagnostic {
     }
     Diagnostic::new(codes::EXTENT, Severity::Warning, format!("`{word}` is given 0 {what} whenever it runs"))
         .at(span, "nothing is left of it")
-        .note("no instruction is emitted for it, as units of real machines do not end with 0 rows or columns")
+        .note(NOTHING_LEFT)
         .help(format!("leave it out, or give it 1 to as many {what} as the tile has"))
 }
 
@@ -107,7 +111,7 @@ fn outside(module: &Verified, op: &TileOp, values: &Values<'_>, span: Span) -> O
             }
             Diagnostic::new(codes::EXTENT, Severity::Warning, message)
                 .at(span, "0 elements are left")
-                .note("no instruction is emitted for it, as units of real machines do not end with 0 rows or columns")
+                .note(NOTHING_LEFT)
                 .help(help)
         })
     })

@@ -182,7 +182,7 @@ fn params(module: &Verified, set: &[(String, Const)]) -> Result<Vec<Option<Const
         let is_this = |name: &str| module.user_names(id).any(|known| known == name);
         let given = set.iter().rev().find(|(name, _)| is_this(name)).map(|(_, value)| *value);
         let value = match (&param.source, given) {
-            (_, Some(given)) if fits(param.ty, given) => Some(given),
+            (_, Some(given)) if given.fits(param.ty) => Some(given),
             (_, Some(given)) => {
                 let given = match given {
                     Const::Bool(given) => given.to_string(),
@@ -208,15 +208,6 @@ fn params(module: &Verified, set: &[(String, Const)]) -> Result<Vec<Option<Const
         values.push(value);
     }
     if found.is_empty() { Ok(values) } else { Err(Diagnostics(found)) }
-}
-
-/// Whether a value is one of a type.
-fn fits(ty: wsp_ir::ScalarTy, value: Const) -> bool {
-    match value {
-        Const::Bool(_) => ty == wsp_ir::ScalarTy::Bool,
-        Const::Int(n) => ty.is_float() || ty.range().is_some_and(|range| range.contains(n)),
-        Const::Float(_) => ty.is_float(),
-    }
 }
 
 /// Parameters without a value that sizes of tiles depend on: a finding for each, with the tiles.

@@ -11,7 +11,7 @@ use wsp_backend::{CheckedKernel, KernelsSource};
 use wsp_core::ParamId;
 use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, Severity};
-use wsp_ir::{Const, Expr, ExprKind, Module, ParamSource, ScalarTy};
+use wsp_ir::{Const, Expr, ExprKind, Module, ParamSource};
 use wsp_plan::{KernelFile, Target};
 
 /// What `--set` is for.
@@ -25,16 +25,11 @@ pub(super) fn with_values(module: &Module, set: &[Setting]) -> Module {
         let ids = (0..module.params.len()).map(|id| ParamId(id as u32));
         let of = ids.into_iter().find(|id| module.user_names(*id).any(|known| known == name));
         let Some(param) = of.map(|id| &mut module.params[id.index()]) else { continue };
-        let value = match value {
-            Const::Int(n) if param.ty.is_float() => Const::Float(n as f64),
-            value => value,
-        };
-        let fits = match value {
-            Const::Bool(_) => param.ty == ScalarTy::Bool,
-            Const::Int(n) => param.ty.range().is_some_and(|range| range.contains(n)),
-            Const::Float(_) => param.ty.is_float(),
-        };
-        if let (ParamSource::Set { default }, true) = (&mut param.source, fits) {
+        if let (ParamSource::Set { default }, true) = (&mut param.source, value.fits(param.ty)) {
+            let value = match value {
+                Const::Int(n) if param.ty.is_float() => Const::Float(n as f64),
+                value => value,
+            };
             *default = Expr::new(ExprKind::Const(value), param.ty, param.span);
         }
     }
