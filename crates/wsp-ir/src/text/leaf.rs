@@ -16,6 +16,14 @@ fn bare<'t>(tree: &'t Tree, expected: &str) -> Parsed<&'t str> {
     }
 }
 
+/// The items of a list.
+fn list(tree: &Tree) -> Parsed<&[Tree]> {
+    match &tree.node {
+        Node::List(items) => Ok(items),
+        Node::Word(_) | Node::Text(_) | Node::Form(_) => Err(Fault::new(tree.at, "expected a list")),
+    }
+}
+
 macro_rules! numbers {
     ($($ty:ident)*) => {$(
         impl Text for $ty {
@@ -108,17 +116,13 @@ impl<T: Text> Text for Vec<T> {
     }
 
     fn parse(tree: &Tree) -> Parsed<Vec<T>> {
-        match &tree.node {
-            // A plain loop: it takes a third of the stack that collecting results does.
-            Node::List(items) => {
-                let mut values = Vec::with_capacity(items.len());
-                for item in items {
-                    values.push(T::parse(item)?);
-                }
-                Ok(values)
-            }
-            Node::Word(_) | Node::Text(_) | Node::Form(_) => Err(Fault::new(tree.at, "expected a list")),
+        let items = list(tree)?;
+        let mut values = Vec::with_capacity(items.len());
+        // A plain loop: it takes a third of the stack that collecting results does.
+        for item in items {
+            values.push(T::parse(item)?);
         }
+        Ok(values)
     }
 
     fn is_absent(&self) -> bool {

@@ -82,9 +82,15 @@ impl<'m> Form<'m> {
 
     pub(super) fn keyword(&mut self, name: &str, value: &impl Text) {
         if !value.is_absent() {
-            self.items.push(Tree::word(format!("{name}:")));
+            self.name(name);
             self.item(value);
         }
+    }
+
+    /// The name before a value. It stands once for values of all types, as [`Args::lacks`] does.
+    #[inline(never)]
+    fn name(&mut self, name: &str) {
+        self.items.push(Tree::word(format!("{name}:")));
     }
 
     /// The tree: a word when there is nothing but the head.
@@ -122,25 +128,42 @@ impl<'t> Args<'t> {
 
     /// The next part, given by place.
     pub(super) fn item<T: Text>(&mut self, name: &str) -> Parsed<T> {
-        let Some((first, rest)) = self.rest.split_first() else {
-            return Err(Fault::new(self.at, format!("`{}` lacks its {name}", self.head)));
-        };
-        self.rest = rest;
-        T::parse(first)
+        match self.next() {
+            Some(part) => T::parse(part),
+            None => Err(self.lacks_item(name)),
+        }
     }
 
     /// The next part, given by name.
     pub(super) fn keyword<T: Text>(&mut self, name: &str) -> Parsed<T> {
-        match self.rest.split_first() {
-            Some((Tree { node: Node::Word(word), .. }, rest)) if word.strip_suffix(':') == Some(name) => {
-                self.rest = rest;
-                self.item(name)
-            }
-            _ => T::absent().ok_or_else(|| {
-                let at = self.rest.first().map_or(self.at, |t| t.at);
-                Fault::new(at, format!("`{}` lacks `{name}:` here", self.head))
-            }),
+        if self.is_next(name) { self.item(name) } else { T::absent().ok_or_else(|| self.lacks(name)) }
+    }
+
+    fn next(&mut self) -> Option<&'t Tree> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(first)
+    }
+
+    /// Whether the next part has this name, which is taken then.
+    fn is_next(&mut self, name: &str) -> bool {
+        let is = matches!(self.rest.first(), Some(Tree { node: Node::Word(word), .. }) if word.strip_suffix(':') == Some(name));
+        if is {
+            self.next();
         }
+        is
+    }
+
+    #[cold]
+    fn lacks(&self, name: &str) -> Fault {
+        let at = self.rest.first().map_or(self.at, |part| part.at);
+        Fault::new(at, format!("`{}` lacks `{name}:` here", self.head))
+    }
+
+    /// [`Args::lacks`], of a part given by place.
+    #[cold]
+    fn lacks_item(&self, name: &str) -> Fault {
+        Fault::new(self.at, format!("`{}` lacks its {name}", self.head))
     }
 
     /// Nothing may be left.

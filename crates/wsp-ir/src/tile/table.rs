@@ -5,6 +5,8 @@
 
 use super::python::*;
 use super::special;
+use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
 
 /// A tile operation.
 #[derive(Clone, Copy, Debug)]
@@ -99,8 +101,11 @@ pub enum PythonForm {
 
 /// The row and the call with a name of `.pto` files.
 pub fn find_pto(name: &str) -> Option<(&'static TileOpRow, &'static PtoWord)> {
-    let words = TILE_OPS.iter().flat_map(|row| row.pto.iter().map(move |word| (row, word)));
-    words.into_iter().find(|(_, word)| word.name == name)
+    // Each call in a `.pto` file asks, those of other functions too.
+    static WORDS: LazyLock<FxHashMap<&str, (&TileOpRow, &PtoWord)>> = LazyLock::new(|| {
+        TILE_OPS.iter().flat_map(|row| row.pto.iter().map(move |word| (word.name, (row, word)))).collect()
+    });
+    WORDS.get(name).copied()
 }
 
 const fn pto(name: &'static str, args: &'static [&'static str]) -> PtoWord {
