@@ -267,7 +267,7 @@ def test_explain_says_what_the_target_does_and_ir_what_the_workload_is():
     stealing = doubled.streams(2).task_graph(window=5).compile(num_threads=3).explain()
     assert "work_steal: `auto` with 3 workers" in stealing and "WorkStealingQueueSet" in stealing
     assert "5 tasks, stall" in stealing
-    assert "ReadyQueues" in doubled.compile(num_aicpus=2).explain()
+    assert "UnitQueues" in doubled.compile(num_aicpus=2).explain()
     assert "scale(i, X[" in program.ir
     assert repr(program) == "<program doubled(X: f32[n, 16], Y: f32[n, 16], n: size) for cpu_sim>"
     x, y = arrays(8)

@@ -65,6 +65,7 @@
 //! two tasks whose regions conflict run in the order of their ids.
 #![forbid(unsafe_code)]
 
+mod bit_set;
 mod config;
 mod config_error;
 mod finder;

@@ -1,5 +1,9 @@
 //! Ready tasks by priority: a heap for each place that tasks ask for.
+//!
+//! [`RankedTasks`] is plain state, for all who choose by priority: one thread, AICPUs and virtual time have one each, and workers share one
+//! under a lock, [`Ranked`].
 
+use crate::bit_set::BitSet;
 use crate::placement::Placement;
 use crate::places::{Places, Seen};
 use crate::sync::{AtomicU32, Mutex, MutexGuard, Ordering};
@@ -19,22 +23,88 @@ pub(crate) fn key((priority, turn): Rank, for_several: bool) -> Key {
     (priority, !for_several, turn)
 }
 
-/// The ready tasks of a run.
+/// Ready tasks by place, of each place the greatest rank first.
+#[derive(Debug)]
+pub(crate) struct RankedTasks {
+    heaps: Vec<BinaryHeap<(Rank, u32)>>,
+    /// Places that have a task.
+    filled: BitSet,
+    pushed: u64,
+}
+
+impl RankedTasks {
+    /// None yet, for places below `places`.
+    pub(crate) fn new(places: u32) -> RankedTasks {
+        let heaps = (0..places).map(|_| BinaryHeap::new()).collect();
+        RankedTasks { heaps, filled: BitSet::new(places), pushed: 0 }
+    }
+
+    /// Queues a task at a place, behind those of its priority.
+    #[inline]
+    pub(crate) fn push(&mut self, task: u32, place: u32, priority: i32) {
+        let rank = (priority, Reverse(self.pushed));
+        self.pushed += 1;
+        self.put_back(task, place, rank);
+    }
+
+    /// Queues a task that was taken and could not start; it keeps its turn.
+    #[inline]
+    pub(crate) fn put_back(&mut self, task: u32, place: u32, rank: Rank) {
+        self.heaps[place as usize].push((rank, task));
+        self.filled.insert(place);
+    }
+
+    /// The rank of the first task of a place.
+    #[inline]
+    pub(crate) fn first(&self, place: u32) -> Option<Rank> {
+        self.heaps[place as usize].peek().map(|(rank, _)| *rank)
+    }
+
+    /// Places that have a task, with the rank of the first.
+    pub(crate) fn firsts(&self) -> impl Iterator<Item = (u32, Rank)> {
+        let places = self.heaps.len() as u32;
+        let next = move |place: &u32| self.filled.first_in(*place + 1..places);
+        std::iter::successors(self.filled.first_in(0..places), next)
+            .filter_map(|place| Some((place, self.first(place)?)))
+    }
+
+    /// Takes the first task of a place.
+    #[inline]
+    pub(crate) fn pop(&mut self, place: u32) -> Option<(Rank, u32)> {
+        let heap = &mut self.heaps[place as usize];
+        let first = heap.pop();
+        if heap.is_empty() {
+            self.filled.remove(place);
+        }
+        first
+    }
+
+    /// The tasks of a place.
+    pub(crate) fn len(&self, place: u32) -> usize {
+        self.heaps[place as usize].len()
+    }
+
+    /// Whether no place has a task.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.filled.first_in(0..self.heaps.len() as u32).is_none()
+    }
+
+    /// All tasks, in no order.
+    pub(crate) fn tasks(&self) -> impl Iterator<Item = u32> {
+        self.heaps.iter().flatten().map(|(_, task)| *task)
+    }
+}
+
+/// The ready tasks of a run, for its workers.
 pub(crate) struct Ranked {
     places: Places,
-    heaps: CachePadded<Mutex<Heaps>>,
+    tasks: CachePadded<Mutex<RankedTasks>>,
     /// Tasks of each pool, and of several. Changed under the lock.
     lens: [CachePadded<AtomicU32>; POOLS + 1],
 }
 
 /// Most pools.
 const POOLS: usize = 2;
-
-struct Heaps {
-    /// By place.
-    heaps: Vec<BinaryHeap<(Rank, u32)>>,
-    pushed: u64,
-}
 
 /// A task taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,22 +117,19 @@ pub(crate) struct Taken {
 
 impl Ranked {
     pub(crate) fn new(places: Places) -> Ranked {
-        let heaps = (0..places.len()).map(|_| BinaryHeap::new()).collect();
         Ranked {
             places,
-            heaps: CachePadded::new(Mutex::new(Heaps { heaps, pushed: 0 })),
+            tasks: CachePadded::new(Mutex::new(RankedTasks::new(places.len()))),
             lens: std::array::from_fn(|_| CachePadded::default()),
         }
     }
 
     /// Queues tasks that are ready at once: no worker takes one of them before all are there.
     pub(crate) fn push(&self, tasks: impl IntoIterator<Item = (u32, Placement)>) {
-        let mut heaps = self.lock();
+        let mut queued = self.lock();
         for (node, placement) in tasks {
             let place = self.places.of(placement);
-            let rank = (placement.priority, Reverse(heaps.pushed));
-            heaps.pushed += 1;
-            heaps.heaps[place as usize].push((rank, node));
+            queued.push(node, place, placement.priority);
             // Release: a worker that reads the length finds the node under the lock.
             self.len(place).fetch_add(1, Ordering::Release);
         }
@@ -73,7 +140,7 @@ impl Ranked {
         if !self.any_for(seat.0) {
             return None;
         }
-        self.lock().first(self.places, seat, round)
+        best(&self.lock(), self.places, seat, round)
     }
 
     /// Takes the best task that a worker may take in a round.
@@ -81,9 +148,9 @@ impl Ranked {
         if !self.any_for(seat.0) {
             return None;
         }
-        let mut heaps = self.lock();
-        let seen = heaps.first(self.places, seat, round)?;
-        let (rank, node) = heaps.heaps[seen.place as usize].pop()?;
+        let mut queued = self.lock();
+        let seen = best(&queued, self.places, seat, round)?;
+        let (rank, node) = queued.pop(seen.place)?;
         self.len(seen.place).fetch_sub(1, Ordering::Release);
         Some(Taken { node, rank, seen })
     }
@@ -102,20 +169,15 @@ impl Ranked {
         &self.lens[self.places.pool(place).unwrap_or(POOLS)]
     }
 
-    fn lock(&self) -> MutexGuard<'_, Heaps> {
+    fn lock(&self) -> MutexGuard<'_, RankedTasks> {
         // Nothing inside the lock panics half way.
-        self.heaps.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Heaps {
-    fn first(&self, places: Places, seat: (usize, u32), round: u32) -> Option<Seen<Key>> {
-        let first = |place: u32| {
-            let (rank, _) = self.heaps[place as usize].peek()?;
-            Some(key(*rank, place == places.any()))
-        };
-        places.best(seat, round, first)
-    }
+/// The best task that a worker may take in a round, and where it lies.
+fn best(tasks: &RankedTasks, places: Places, seat: (usize, u32), round: u32) -> Option<Seen<Key>> {
+    places.best(seat, round, |place| Some(key(tasks.first(place)?, place == places.any())))
 }
 
 #[cfg(all(test, not(loom)))]

@@ -10,7 +10,7 @@ use super::twins::{bodies, variants};
 use crate::rust::{Source, has_word};
 
 /// Most hang reports, failures and ready queues.
-const MOST: [(Part, usize); 3] = [(Part::HangReport, 1), (Part::Failure, 1), (Part::ReadyQueue, 8)];
+const MOST: [(Part, usize); 3] = [(Part::HangReport, 1), (Part::Failure, 1), (Part::ReadyQueue, 7)];
 
 /// What a caller of the runtime implements: a place for a ready queue, and none.
 const OF_CALLERS: &str = "crates/wsp-runtime/src/graph/exchange.rs ReadyQueue";
@@ -78,7 +78,7 @@ impl Engines {
             if body.contains("waits: Vec<(") && has_word(body, "cycle") {
                 add(Part::HangReport, title);
             }
-            if ["Ready", "Ranked"].iter().any(|word| title.starts_with(word)) || title == "Queues" {
+            if ["Ready", "Ranked"].iter().any(|word| title.starts_with(word)) || title.ends_with("Queues") {
                 add(Part::ReadyQueue, title);
             }
         }

@@ -145,7 +145,7 @@ impl AicpuConfig {
             ReadyOrder::Priority => "priority on each AICPU",
         };
         let queue =
-            format!("ReadyQueues: a heap per unit on each AICPU, {}", counted(self.ready_queue, "place"));
+            format!("UnitQueues: a heap per unit on each AICPU, {}", counted(self.ready_queue, "place"));
         let window = format!(
             "LocalTaskQueue: {} on each AICPU, {} when it is full",
             counted(self.window, "task"),

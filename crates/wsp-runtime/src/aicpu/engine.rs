@@ -6,7 +6,7 @@
 use super::config::AfterEdges;
 use super::counter_waits::CounterWaits;
 use super::queue::{LocalTaskQueue, Producer};
-use super::ready::{Ready, ReadyQueues};
+use super::ready::{Taken, UnitQueues};
 use super::registration::Registered;
 use super::remote::RemoteWaits;
 use super::ring::OutOfSequence;
@@ -46,9 +46,9 @@ pub(super) struct Aicpu {
     pub(super) queue: LocalTaskQueue,
     /// Tasks whose conflicts have not been searched, in the order of ordinals.
     pub(super) unresolved: VecDeque<u16>,
-    pub(super) ready: ReadyQueues,
+    pub(super) ready: UnitQueues,
     /// Tasks that found a gate shut, or came before their turn on a stream.
-    pub(super) gated: Vec<Ready>,
+    pub(super) gated: Vec<Taken>,
     gates_seen: u64,
     /// Notices to each AICPU that found their ring full.
     outbox: Vec<VecDeque<u16>>,
@@ -92,7 +92,7 @@ impl Aicpu {
             id,
             queue: LocalTaskQueue::new(config.window),
             unresolved: VecDeque::new(),
-            ready: ReadyQueues::new(config.ready, config.ready_queue),
+            ready: UnitQueues::new(config.ready, config.ready_queue),
             gated: Vec::new(),
             gates_seen: 0,
             outbox: (0..shared.aicpus()).map(|_| VecDeque::new()).collect(),
@@ -403,15 +403,17 @@ impl Aicpu {
                 continue;
             }
             let unit = shared.links[self.cores[at].link].unit;
-            while let Some(ready) = self.ready.pop(unit) {
-                if self.enters(shared, ready.slot) {
-                    self.assign(shared, at, ready.slot);
+            while let Some(taken) = self.ready.pop(unit) {
+                let (_, slot) = taken;
+                if self.enters(shared, slot) {
+                    self.assign(shared, at, slot);
                     did = true;
                     break;
                 }
-                self.stats.deferred += u64::from(!ready.was_refused);
-                did |= !ready.was_refused;
-                self.gated.push(ready.refused());
+                let was_refused = std::mem::replace(&mut self.queue.task_mut(slot).was_refused, true);
+                self.stats.deferred += u64::from(!was_refused);
+                did |= !was_refused;
+                self.gated.push(taken);
             }
         }
         did
@@ -429,8 +431,8 @@ impl Aicpu {
             return;
         }
         self.gates_seen = returned;
-        for ready in self.gated.drain(..) {
-            self.ready.put_back(ready, self.queue.task(ready.slot).pool);
+        for taken in self.gated.drain(..) {
+            self.ready.put_back(taken, self.queue.task(taken.1).pool);
         }
     }
 

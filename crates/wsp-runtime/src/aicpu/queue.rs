@@ -146,6 +146,8 @@ pub(super) struct LocalTask {
     pub(super) priority: i32,
     /// Whether there is a task in the slot.
     pub(super) in_flight: bool,
+    /// Whether it found a gate shut.
+    pub(super) was_refused: bool,
     /// What it still waits for.
     pub(super) fanin: u32,
     pub(super) accesses: Vec<Published>,
@@ -211,7 +213,8 @@ impl LocalTaskQueue {
     pub(super) fn take(&mut self) -> Option<u16> {
         let slot = self.free.pop_front().or_else(|| self.make())?;
         debug_assert!(!self.task(slot).in_flight, "slot {slot} is handed out twice");
-        self.task_mut(slot).in_flight = true;
+        let task = self.task_mut(slot);
+        (task.in_flight, task.was_refused) = (true, false);
         Some(slot)
     }
 

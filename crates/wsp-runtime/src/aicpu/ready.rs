@@ -1,23 +1,10 @@
-//! The ready tasks of an AICPU: a queue for vector and one for cube units, and beside them one for tasks of either.
+//! The ready tasks of an AICPU: a place for vector and one for cube units, and beside them one for tasks of either.
 //!
 //! Only their AICPU touches them: cores are handed tasks, they do not take them.
 
 use super::config::ReadyOrder;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use crate::ranked::{Rank, RankedTasks, key};
 use wsp_core::ExecPool;
-
-/// A ready task. The greatest is taken first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Ready {
-    /// 0 where tasks go in the order of becoming ready.
-    priority: i32,
-    /// When it became ready, among those of its AICPU.
-    turn: Reverse<u64>,
-    pub(super) slot: u16,
-    /// Whether it found a gate shut.
-    pub(super) was_refused: bool,
-}
 
 /// The units of a core.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,81 +14,73 @@ pub(super) enum Unit {
     Both,
 }
 
-impl Ready {
-    /// The same, which found a gate shut.
-    pub(super) fn refused(self) -> Ready {
-        Ready { was_refused: true, ..self }
-    }
-}
+/// A ready task that was taken, with what puts it back.
+pub(super) type Taken = (Rank, u16);
 
-/// All queues.
+/// All places.
 #[derive(Debug)]
-pub(super) struct ReadyQueues {
-    /// For vector units, for cube units, for either.
-    queues: [BinaryHeap<Ready>; 3],
+pub(super) struct UnitQueues {
+    tasks: RankedTasks,
     order: ReadyOrder,
     capacity: usize,
-    turn: u64,
     overflows: u64,
 }
 
-/// The queue for tasks of either unit.
-const ANY: usize = 2;
+const VECTOR: u32 = 0;
+const CUBE: u32 = 1;
+/// The place for tasks of either unit.
+const ANY: u32 = 2;
 
-impl ReadyQueues {
-    pub(super) fn new(order: ReadyOrder, capacity: u32) -> ReadyQueues {
-        ReadyQueues { queues: Default::default(), order, capacity: capacity as usize, turn: 0, overflows: 0 }
+impl UnitQueues {
+    pub(super) fn new(order: ReadyOrder, capacity: u32) -> UnitQueues {
+        UnitQueues { tasks: RankedTasks::new(ANY + 1), order, capacity: capacity as usize, overflows: 0 }
     }
 
-    /// Ready tasks that found more than the capacity in their queue.
+    /// Ready tasks that found more than the capacity in their place.
     pub(super) fn overflows(&self) -> u64 {
         self.overflows
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.queues.iter().all(BinaryHeap::is_empty)
+        self.tasks.is_empty()
     }
 
     /// A task becomes ready.
     pub(super) fn push(&mut self, slot: u16, pool: ExecPool, priority: i32) {
-        self.turn += 1;
         let priority = if self.order == ReadyOrder::Priority { priority } else { 0 };
-        self.overflows += u64::from(self.queues[queue(pool)].len() >= self.capacity);
-        self.put_back(Ready { priority, turn: Reverse(self.turn), slot, was_refused: false }, pool);
+        self.overflows += u64::from(self.tasks.len(place(pool)) >= self.capacity);
+        self.tasks.push(slot.into(), place(pool), priority);
     }
 
     /// Puts a task back that was taken and could not start; it keeps its turn.
-    pub(super) fn put_back(&mut self, ready: Ready, pool: ExecPool) {
-        self.queues[queue(pool)].push(ready);
+    pub(super) fn put_back(&mut self, (rank, slot): Taken, pool: ExecPool) {
+        self.tasks.put_back(slot.into(), place(pool), rank);
     }
 
     /// All ready tasks, for reports.
-    pub(super) fn slots(&self) -> Vec<u16> {
-        self.queues.iter().flatten().map(|ready| ready.slot).collect()
+    pub(super) fn slots(&self) -> impl Iterator<Item = u16> {
+        self.tasks.tasks().map(|slot| slot as u16)
     }
 
     /// Takes the next task for a core with this unit: of equal priorities, a single unit prefers its own.
-    pub(super) fn pop(&mut self, unit: Unit) -> Option<Ready> {
-        let first = |queue: usize| self.queues[queue].peek().map(|ready| (*ready, queue));
-        let greatest = match unit {
-            Unit::Both => (0..=ANY).filter_map(first).max(),
-            Unit::Vector | Unit::Cube => {
-                let (own, any) = (first(usize::from(unit == Unit::Cube)), first(ANY));
-                let any_first = match (own, any) {
-                    (Some((own, _)), Some((any, _))) => any.priority > own.priority,
-                    (own, _) => own.is_none(),
-                };
-                if any_first { any } else { own }
-            }
+    pub(super) fn pop(&mut self, unit: Unit) -> Option<Taken> {
+        let places: &[u32] = match unit {
+            Unit::Vector => &[VECTOR, ANY],
+            Unit::Cube => &[CUBE, ANY],
+            Unit::Both => &[VECTOR, CUBE, ANY],
         };
-        self.queues[greatest?.1].pop()
+        // To a core with both units all tasks are its own.
+        let key_of = |place: u32| Some(key(self.tasks.first(place)?, place == ANY && unit != Unit::Both));
+        let (_, place) = places.iter().filter_map(|&place| Some((key_of(place)?, place))).max()?;
+        // What goes in has 16 bits.
+        self.tasks.pop(place).map(|(rank, slot)| (rank, slot as u16))
     }
 }
 
-fn queue(pool: ExecPool) -> usize {
+fn place(pool: ExecPool) -> u32 {
     match pool {
-        ExecPool::Vector => 0,
-        ExecPool::Cube => 1,
+        ExecPool::Vector => VECTOR,
+        ExecPool::Cube => CUBE,
         ExecPool::Any => ANY,
     }
 }
@@ -110,14 +89,14 @@ fn queue(pool: ExecPool) -> usize {
 mod tests {
     use super::*;
 
-    fn popped(queues: &mut ReadyQueues, unit: Unit) -> Vec<u16> {
-        std::iter::from_fn(|| queues.pop(unit)).map(|ready| ready.slot).collect()
+    fn popped(queues: &mut UnitQueues, unit: Unit) -> Vec<u16> {
+        std::iter::from_fn(|| queues.pop(unit)).map(|(_, slot)| slot).collect()
     }
 
     #[test]
     fn each_unit_takes_its_own_and_a_core_with_both_goes_by_turn() {
         let fill = || {
-            let mut queues = ReadyQueues::new(ReadyOrder::Fifo, 8);
+            let mut queues = UnitQueues::new(ReadyOrder::Fifo, 8);
             for slot in 0..6 {
                 queues.push(
                     slot,
@@ -134,7 +113,7 @@ mod tests {
 
     #[test]
     fn priority_goes_before_the_turn() {
-        let mut queues = ReadyQueues::new(ReadyOrder::Priority, 8);
+        let mut queues = UnitQueues::new(ReadyOrder::Priority, 8);
         for (slot, priority) in [(0, 1), (1, 3), (2, 3), (3, i32::MIN)] {
             queues.push(slot, if slot == 1 { ExecPool::Cube } else { ExecPool::Vector }, priority);
         }
@@ -144,7 +123,7 @@ mod tests {
     #[test]
     fn a_unit_takes_tasks_for_either_after_its_own_unless_their_priority_is_larger() {
         let fill = |order, priority| {
-            let mut queues = ReadyQueues::new(order, 8);
+            let mut queues = UnitQueues::new(order, 8);
             queues.push(0, ExecPool::Any, priority);
             queues.push(1, ExecPool::Vector, 0);
             queues.push(2, ExecPool::Any, 0);
@@ -159,7 +138,7 @@ mod tests {
     #[test]
     fn tasks_beyond_the_capacity_are_counted_and_keep_their_order() {
         for capacity in 1..4 {
-            let mut queues = ReadyQueues::new(ReadyOrder::Priority, capacity);
+            let mut queues = UnitQueues::new(ReadyOrder::Priority, capacity);
             for slot in 0..20 {
                 queues.push(slot, if slot < 10 { ExecPool::Cube } else { ExecPool::Vector }, slot.into());
             }
@@ -172,10 +151,10 @@ mod tests {
 
     #[test]
     fn a_task_that_is_put_back_keeps_its_turn() {
-        let mut queues = ReadyQueues::new(ReadyOrder::Fifo, 8);
+        let mut queues = UnitQueues::new(ReadyOrder::Fifo, 8);
         (0..3).for_each(|slot| queues.push(slot, ExecPool::Any, 0));
         let first = queues.pop(Unit::Both).expect("there are three");
-        queues.put_back(first.refused(), ExecPool::Any);
+        queues.put_back(first, ExecPool::Any);
         assert_eq!(popped(&mut queues, Unit::Both), [0, 1, 2]);
     }
 }

@@ -100,7 +100,7 @@ fn task_waits<G>(shared: &Shared, aicpus: &[Driven<G>], driven: &Driven<G>, wait
             waits.add(task(driven, slot), on);
         }
     }
-    for slot in aicpu.gated.iter().map(|ready| ready.slot).chain(aicpu.ready.slots()) {
+    for slot in aicpu.gated.iter().map(|(_, slot)| *slot).chain(aicpu.ready.slots()) {
         waits.add(task(driven, slot), Party::Core);
     }
 }

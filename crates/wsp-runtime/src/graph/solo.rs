@@ -2,9 +2,8 @@
 
 use super::core::{Core, NIL, Node};
 use crate::TaskRunner;
+use crate::ranked::RankedTasks;
 use crate::shared::{Cause, Failed, message};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::TaskId;
@@ -141,12 +140,17 @@ impl ReadySet for Lifo {
 }
 
 /// Largest priority first, then first in, first out.
-#[derive(Default)]
 pub(super) struct ByPriority {
-    heap: BinaryHeap<(i32, Reverse<u64>, u32)>,
-    pushed: u64,
+    /// All in one place.
+    tasks: RankedTasks,
     /// What the present completion released.
     group: Vec<(i32, u32)>,
+}
+
+impl Default for ByPriority {
+    fn default() -> ByPriority {
+        ByPriority { tasks: RankedTasks::new(1), group: Vec::new() }
+    }
 }
 
 impl ReadySet for ByPriority {
@@ -160,8 +164,7 @@ impl ReadySet for ByPriority {
 
     fn close(&mut self) {
         while let Some((priority, node)) = self.group.pop() {
-            self.heap.push((priority, Reverse(self.pushed), node));
-            self.pushed += 1;
+            self.tasks.push(node, 0, priority);
         }
     }
 
@@ -170,7 +173,7 @@ impl ReadySet for ByPriority {
     }
 
     fn pop(&mut self) -> Option<u32> {
-        self.heap.pop().map(|(_, _, node)| node)
+        self.tasks.pop(0).map(|(_, node)| node)
     }
 }
 

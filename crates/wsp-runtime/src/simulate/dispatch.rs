@@ -87,9 +87,8 @@ impl Engine<'_> {
         self.turns[kind] = turn;
         let place = self.places.of(Placement { route, ..placement(&spec) });
         self.asked[task as usize] = place;
-        self.queued += 1;
         if self.policy == Ready::Priority {
-            self.ranked.push(task, place, (spec.priority, Reverse(self.queued)));
+            self.ranked.push(task, place, spec.priority);
         } else {
             self.ready[kind].push(task, route, &self.division);
         }

@@ -2,13 +2,13 @@
 
 use super::graph::{Node, SimGraph};
 use super::outcome::{SimTask, SimWorker, Simulation, WhyLate};
-use super::ranked::RankedTasks;
 use super::ready::ReadyTasks;
 use super::source::Source;
-use super::workers::WorkerSet;
+use crate::bit_set::BitSet;
 use crate::gates::Book;
 use crate::placement::{Division, Placement};
 use crate::places::Places;
+use crate::ranked::RankedTasks;
 use crate::{Failure, Gate, Ready, RunConfig, StartError, Stopped};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -54,8 +54,6 @@ pub(super) struct Engine<'g> {
     pub(super) ready: Vec<ReadyTasks>,
     /// Ready tasks by priority instead.
     pub(super) ranked: RankedTasks,
-    /// Counts what entered a ready queue.
-    pub(super) queued: u64,
     /// The place that each queued task asks for.
     pub(super) asked: Vec<u32>,
     /// Tasks to spread so far, by pool.
@@ -66,24 +64,25 @@ pub(super) struct Engine<'g> {
     pub(super) gates: Book,
     /// The task before on its stream of each task, where gates keep the order of streams.
     pub(super) before_on_stream: Vec<Option<u32>>,
-    pub(super) idle: WorkerSet,
+    pub(super) idle: BitSet,
     /// Ends of running tasks.
     pub(super) ends: BinaryHeap<Reverse<(u64, u32)>>,
     /// The newest task of each worker.
     pub(super) newest: Vec<u32>,
     /// Completions that each worker has not released.
     batches: Vec<Vec<u32>>,
-    holding: WorkerSet,
+    holding: BitSet,
     pub(super) out: Simulation,
 }
 
 impl<'g> Engine<'g> {
     fn new(graph: &'g SimGraph, config: &'g RunConfig) -> Engine<'g> {
         let division = Division::new(config);
+        let places = Places::new(division);
         let pools = division.parts().len();
         let kinds = (0..pools).map(Some).chain((pools > 1).then_some(None));
         let workers = config.threads;
-        let mut idle = WorkerSet::new(workers);
+        let mut idle = BitSet::new(workers);
         (0..workers).for_each(|worker| idle.insert(worker));
         let reduced = (Gate::stream_depth(&config.gates) > 1).then(|| graph.without_streams());
         let unborn =
@@ -98,8 +97,7 @@ impl<'g> Engine<'g> {
             reduced,
             released: Vec::new(),
             ready: kinds.map(|pool| ReadyTasks::new(&division, pool)).collect(),
-            ranked: RankedTasks::default(),
-            queued: 0,
+            ranked: RankedTasks::new(places.len()),
             asked: vec![0; graph.len()],
             turns: vec![0; pools + 1],
             random: config.seed,
@@ -108,7 +106,7 @@ impl<'g> Engine<'g> {
             ends: BinaryHeap::new(),
             newest: vec![0; workers as usize],
             batches: vec![Vec::new(); workers as usize],
-            holding: WorkerSet::new(workers),
+            holding: BitSet::new(workers),
             out: Simulation {
                 tasks: vec![unborn; graph.len()],
                 workers: vec![SimWorker::default(); workers as usize],
@@ -116,7 +114,7 @@ impl<'g> Engine<'g> {
             },
             graph,
             config,
-            places: Places::new(division),
+            places,
             division,
         }
     }

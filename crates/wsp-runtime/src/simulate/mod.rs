@@ -46,12 +46,10 @@ mod engine;
 mod generate;
 mod graph;
 mod outcome;
-mod ranked;
 mod ready;
 mod source;
 mod stored;
 mod stuck;
-mod workers;
 
 pub use engine::simulate;
 pub use graph::{SimGraph, SimGraphBuilder, SimTaskSpec, Submission};

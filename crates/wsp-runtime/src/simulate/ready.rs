@@ -1,6 +1,6 @@
 //! Ready tasks of one pool, and the order in which workers find them.
 
-use super::workers::WorkerSet;
+use crate::bit_set::BitSet;
 use crate::placement::{Division, Route};
 use crate::random;
 use std::collections::VecDeque;
@@ -17,9 +17,9 @@ pub(super) struct ReadyTasks {
     inboxes: Vec<VecDeque<u32>>,
     deques: Vec<VecDeque<u32>>,
     /// Groups, inboxes and deques that hold a task.
-    in_groups: WorkerSet,
-    in_inboxes: WorkerSet,
-    in_deques: WorkerSet,
+    in_groups: BitSet,
+    in_inboxes: BitSet,
+    in_deques: BitSet,
 }
 
 impl ReadyTasks {
@@ -34,9 +34,9 @@ impl ReadyTasks {
             groups: queues(groups),
             inboxes: queues(workers),
             deques: queues(workers),
-            in_groups: WorkerSet::new(groups),
-            in_inboxes: WorkerSet::new(workers),
-            in_deques: WorkerSet::new(workers),
+            in_groups: BitSet::new(groups),
+            in_inboxes: BitSet::new(workers),
+            in_deques: BitSet::new(workers),
         }
     }
 
@@ -69,7 +69,7 @@ impl ReadyTasks {
     }
 
     /// An idle worker that has a task of its own.
-    pub(super) fn first_with_own(&self, idle: &WorkerSet, division: &Division) -> Option<u32> {
+    pub(super) fn first_with_own(&self, idle: &BitSet, division: &Division) -> Option<u32> {
         let members = division.workers(self.pool);
         let inbox = idle.first_common(&self.in_inboxes, members.clone());
         let deque = idle.first_common(&self.in_deques, members);
@@ -86,7 +86,7 @@ impl ReadyTasks {
     }
 
     /// An idle worker whose group has a task.
-    pub(super) fn first_with_group(&self, idle: &WorkerSet, division: &Division) -> Option<u32> {
+    pub(super) fn first_with_group(&self, idle: &BitSet, division: &Division) -> Option<u32> {
         let part = division.parts()[self.pool?];
         let mut groups = 0..part.groups;
         while let Some(group) = self.in_groups.first_in(groups.clone()) {

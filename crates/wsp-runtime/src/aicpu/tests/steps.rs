@@ -122,7 +122,7 @@ fn a_notice_that_finds_the_ring_full_is_kept_and_sent_later() {
     }
     assert_eq!(sent, 2);
     assert!(bench.step(1, PollRings) && !bench.step(1, PollRings));
-    assert_eq!(bench.driven[1].aicpu.ready.slots().len(), 3);
+    assert_eq!(bench.driven[1].aicpu.ready.slots().count(), 3);
 }
 
 #[test]
