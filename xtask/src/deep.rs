@@ -95,15 +95,12 @@ fn cases(project: &Project, row: &Row, tally: &mut Tally) -> Result<bool> {
     if let Some(cases) = row.cases {
         command.env("WSP_CASES", cases.to_string());
     }
-    let (before, mut said) = (*tally, row.cases.is_none());
     let mut output = Shown::default();
     let passed = runners::counted(command, runners::result_line, tally, &mut output)?;
-    said |= row.cases.is_some_and(|cases| says(&output.text, cases));
-    if tally.passed == before.passed && tally.failed == before.failed {
-        bail!("no test of this row ran: `cargo test {}`", row.cargo.join(" "));
-    }
-    if !said {
-        bail!("no test said that it ran {} cases", row.cases.unwrap_or_default());
+    if let Some(cases) = row.cases
+        && !says(&output.text, cases)
+    {
+        bail!("no test said that it ran {cases} cases");
     }
     Ok(passed)
 }

@@ -3,7 +3,6 @@
 use crate::compile::{self, Tests};
 use crate::project::Project;
 use anyhow::{Context, Result, ensure};
-use std::cell::Cell;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
@@ -14,6 +13,13 @@ pub(crate) struct Tally {
     pub(crate) passed: u64,
     /// How many failed.
     pub(crate) failed: u64,
+}
+
+impl Tally {
+    fn add(&mut self, more: Tally) {
+        self.passed += more.passed;
+        self.failed += more.failed;
+    }
 }
 
 /// The tests that run the command line as users build it: package, and target.
@@ -64,14 +70,15 @@ fn ran(
     let mut command = Command::new(program);
     command.current_dir(folder).env("CARGO_MANIFEST_DIR", folder);
     with(&mut command);
-    let told = Cell::new(false);
-    let counts = |line: &str| result_line(line).inspect(|_| told.set(true));
-    let mut passed = counted(command, counts, tally, output)?;
-    if !told.get() {
+    let mut results = Vec::new();
+    let mut passed = lines(command, |line| results.extend(result_line(line)), output)?;
+    // A program may have no test.
+    if results.is_empty() {
         writeln!(output, "error: the tests of {target} in {} ended without a result", name.display())?;
         tally.failed += 1;
         passed = false;
     }
+    results.into_iter().for_each(|result| tally.add(result));
     Ok(passed)
 }
 
@@ -115,16 +122,30 @@ pub(crate) fn models(project: &Project, tally: &mut Tally, output: &mut dyn Writ
 
 /// Runs a command and writes what it prints as it goes; whether it succeeded.
 pub(crate) fn shown(command: Command, output: &mut dyn Write) -> Result<bool> {
-    counted(command, |_| None, &mut Tally::default(), output)
+    lines(command, |_| {}, output)
 }
 
-/// Runs a test command, writes what it prints as it goes, and adds what `counts` finds in its lines; whether all tests passed.
+/// Runs a test command, writes what it prints as it goes, and adds what `counts` finds in its lines; whether all tests passed, and there was one.
 pub(crate) fn counted(
-    mut command: Command,
+    command: Command,
     counts: impl Fn(&str) -> Option<Tally>,
     tally: &mut Tally,
-    shown: &mut dyn Write,
+    output: &mut dyn Write,
 ) -> Result<bool> {
+    let (mut found, told) = (Tally::default(), format!("{command:?}"));
+    let mut passed =
+        lines(command, |line| counts(line).into_iter().for_each(|more| found.add(more)), output)?;
+    if found == Tally::default() {
+        writeln!(output, "error: {told} ran no test")?;
+        found.failed = 1;
+        passed = false;
+    }
+    tally.add(found);
+    Ok(passed)
+}
+
+/// Runs a command, writes what it prints as it goes, and calls `each` with every line; whether it succeeded.
+fn lines(mut command: Command, mut each: impl FnMut(&str), shown: &mut dyn Write) -> Result<bool> {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
     let mut child = child.with_context(|| format!("{command:?} cannot be run"))?;
     let output = child.stdout.take().context("the output should be piped")?;
@@ -132,10 +153,7 @@ pub(crate) fn counted(
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line)? > 0 {
         shown.write_all(&line)?;
-        if let Some(found) = counts(&String::from_utf8_lossy(&line)) {
-            tally.passed += found.passed;
-            tally.failed += found.failed;
-        }
+        each(&String::from_utf8_lossy(&line));
         line.clear();
     }
     Ok(child.wait()?.success())
@@ -177,6 +195,24 @@ mod tests {
         assert_eq!(result_line(line), Some(Tally { passed: 67, failed: 0 }));
         let line = "test result: FAILED. 64 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.30s";
         assert_eq!(result_line(line), Some(Tally { passed: 64, failed: 3 }));
+    }
+
+    #[test]
+    fn a_command_that_runs_no_test_has_not_passed() {
+        let run = |lines: &str| {
+            let (mut command, mut tally, mut output) = (Command::new("printf"), Tally::default(), Vec::new());
+            command.arg(lines);
+            let passed = counted(command, result_line, &mut tally, &mut output).unwrap();
+            (passed, tally, String::from_utf8(output).unwrap())
+        };
+        let two = "test result: ok. 0 passed; 0 failed; 0 ignored\ntest result: ok. 2 passed; 0 failed; 0 ignored\n";
+        assert_eq!(run(two), (true, Tally { passed: 2, failed: 0 }, two.to_owned()));
+        let none = "test result: ok. 0 passed; 0 failed; 9 filtered out\n";
+        for lines in ["", "Compiling\n", none] {
+            let (passed, tally, output) = run(lines);
+            assert!(!passed && tally == Tally { passed: 0, failed: 1 }, "{lines}");
+            assert!(output.starts_with(lines) && output.ends_with(" ran no test\n"), "{output}");
+        }
     }
 
     #[test]
