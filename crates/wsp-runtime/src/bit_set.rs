@@ -65,6 +65,7 @@ mod tests {
         assert_eq!(set.first_in(65..190), None);
         assert_eq!(set.first_in(65..191), Some(190));
         assert_eq!(set.first_around(0..200, 191), Some(3));
+        assert_eq!(set.first_around(0..200, 64), Some(64));
         assert_eq!(set.first_around(4..64, 10), None);
         let mut other = BitSet::new(200);
         other.insert(190);

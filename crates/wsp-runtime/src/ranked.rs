@@ -1,6 +1,6 @@
 //! Ready tasks by priority: a heap for each place that tasks ask for.
 //!
-//! [`RankedTasks`] is plain state, for all who choose by priority: one thread, AICPUs and virtual time have one each, and workers share one
+//! [`RankedTasks`] is plain state: one thread and virtual time have one where they choose by priority, and each AICPU has one, and workers share one
 //! under a lock, [`Ranked`].
 
 use crate::bit_set::BitSet;
@@ -193,6 +193,21 @@ mod tests {
 
     fn taken(ranked: &Ranked, seat: (usize, u32), round: u32) -> Vec<u32> {
         std::iter::from_fn(|| ranked.take(seat, round).map(|taken| taken.node)).collect()
+    }
+
+    #[test]
+    fn places_that_have_tasks_are_told_with_the_first_of_each() {
+        let mut tasks = RankedTasks::new(100);
+        for (task, place) in [(0, 1), (1, 0), (2, 99), (3, 64), (4, 63), (5, 1)] {
+            tasks.push(task, place, 0);
+        }
+        let firsts = |tasks: &RankedTasks| {
+            tasks.firsts().map(|(place, (_, turn))| (place, turn.0)).collect::<Vec<_>>()
+        };
+        assert_eq!(firsts(&tasks), [(0, 1), (1, 0), (63, 4), (64, 3), (99, 2)]);
+        let taken: Vec<u32> =
+            [0, 1, 99].into_iter().filter_map(|place| tasks.pop(place)).map(|(_, task)| task).collect();
+        assert_eq!((taken, firsts(&tasks)), (vec![1, 0, 2], vec![(1, 5), (63, 4), (64, 3)]));
     }
 
     #[test]

@@ -46,8 +46,8 @@ pub struct AicpuConfig {
     pub window: u32,
     /// What a generator does when the window is full.
     pub window_mode: WindowMode,
-    /// Places in each ready queue, 1 to [`limits::MAX_LOCAL_WINDOW`]. Ready tasks that find their queue full wait for a
-    /// place.
+    /// Places in each ready queue, 1 to [`limits::MAX_LOCAL_WINDOW`]. Ready tasks that find their queue full enter it all the same, and are
+    /// counted.
     pub ready_queue: u32,
     /// Notifications in flight from one AICPU to another: a power of two, 1 to [`limits::MAX_LOCAL_WINDOW`]. Those that find
     /// the ring full wait with their sender.

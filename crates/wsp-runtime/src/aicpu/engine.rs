@@ -6,7 +6,7 @@
 use super::config::AfterEdges;
 use super::counter_waits::CounterWaits;
 use super::queue::{LocalTaskQueue, Producer};
-use super::ready::{Taken, UnitQueues};
+use super::ready::{RankedSlot, UnitQueues};
 use super::registration::Registered;
 use super::remote::RemoteWaits;
 use super::ring::OutOfSequence;
@@ -48,7 +48,7 @@ pub(super) struct Aicpu {
     pub(super) unresolved: VecDeque<u16>,
     pub(super) ready: UnitQueues,
     /// Tasks that found a gate shut, or came before their turn on a stream.
-    pub(super) gated: Vec<Taken>,
+    pub(super) gated: Vec<RankedSlot>,
     gates_seen: u64,
     /// Notices to each AICPU that found their ring full.
     outbox: Vec<VecDeque<u16>>,

@@ -146,7 +146,7 @@ pub(super) struct LocalTask {
     pub(super) priority: i32,
     /// Whether there is a task in the slot.
     pub(super) in_flight: bool,
-    /// Whether it found a gate shut.
+    /// Whether it found a gate shut, or came before its turn on its stream.
     pub(super) was_refused: bool,
     /// What it still waits for.
     pub(super) fanin: u32,

@@ -14,8 +14,8 @@ pub(super) enum Unit {
     Both,
 }
 
-/// A ready task that was taken, with what puts it back.
-pub(super) type Taken = (Rank, u16);
+/// A slot with a ready task that was taken, and the rank with which it can be put back.
+pub(super) type RankedSlot = (Rank, u16);
 
 /// All places.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl UnitQueues {
         UnitQueues { tasks: RankedTasks::new(ANY + 1), order, capacity: capacity as usize, overflows: 0 }
     }
 
-    /// Ready tasks that found more than the capacity in their place.
+    /// Ready tasks that found the capacity or more in their place.
     pub(super) fn overflows(&self) -> u64 {
         self.overflows
     }
@@ -53,7 +53,7 @@ impl UnitQueues {
     }
 
     /// Puts a task back that was taken and could not start; it keeps its turn.
-    pub(super) fn put_back(&mut self, (rank, slot): Taken, pool: ExecPool) {
+    pub(super) fn put_back(&mut self, (rank, slot): RankedSlot, pool: ExecPool) {
         self.tasks.put_back(slot.into(), place(pool), rank);
     }
 
@@ -63,7 +63,7 @@ impl UnitQueues {
     }
 
     /// Takes the next task for a core with this unit: of equal priorities, a single unit prefers its own.
-    pub(super) fn pop(&mut self, unit: Unit) -> Option<Taken> {
+    pub(super) fn pop(&mut self, unit: Unit) -> Option<RankedSlot> {
         let places: &[u32] = match unit {
             Unit::Vector => &[VECTOR, ANY],
             Unit::Cube => &[CUBE, ANY],
@@ -131,6 +131,7 @@ mod tests {
         };
         assert_eq!(popped(&mut fill(ReadyOrder::Fifo, 9), Unit::Vector), [1, 0, 2]);
         assert_eq!(popped(&mut fill(ReadyOrder::Fifo, 9), Unit::Cube), [0, 2]);
+        assert_eq!(popped(&mut fill(ReadyOrder::Fifo, 9), Unit::Both), [0, 1, 2]);
         assert_eq!(popped(&mut fill(ReadyOrder::Priority, 0), Unit::Vector), [1, 0, 2]);
         assert_eq!(popped(&mut fill(ReadyOrder::Priority, 9), Unit::Vector), [0, 1, 2]);
     }

@@ -185,6 +185,20 @@ fn gates_bound_the_tasks_that_run_at_once() {
     }
 }
 
+/// Two tasks wait at the gate, and one of them again when the other passes; their slots are those of earlier tasks.
+#[test]
+fn a_task_that_found_a_gate_shut_is_deferred_once_however_often_it_tries() {
+    let script = Script::new((0..12).map(|_| ScriptTask { pool: ExecPool::Vector, ..ScriptTask::default() }));
+    let config = AicpuConfig {
+        threads: 1,
+        window: 4,
+        pools: PoolSizes::ByUnit { vector: 3, cube: 1 },
+        gates: vec![Gate { scope: GateScope::Global, capacity: 1 }],
+        ..AicpuConfig::default()
+    };
+    assert_eq!(check(&script, 1, &config).total(|aicpu| aicpu.deferred), 11);
+}
+
 #[test]
 fn waits_for_the_window_are_counted_and_recorded_where_asked_for() {
     let writes = vec![cells(0, 0, 1)];
