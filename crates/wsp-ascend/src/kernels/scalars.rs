@@ -293,6 +293,10 @@ impl<'a> Scalars<'a> {
                 if has_no_sign(e.ty) && (a.ty.is_float() || matches!(a.ty, ScalarTy::I32 | ScalarTy::I64)) {
                     text = format!("larger({text}, static_cast<{}>(0))", a.ty.c_name());
                 }
+                // One beyond would be a small one: a place far behind a tensor would lie in it.
+                if e.ty == ScalarTy::U32 && matches!(a.ty, ScalarTy::I64 | ScalarTy::U64) {
+                    text = format!("smaller({text}, static_cast<{}>({}u))", a.ty.c_name(), u32::MAX);
+                }
                 format!("static_cast<{}>({text})", e.ty.c_name())
             }
             ExprKind::Select(cond, a, b) => {

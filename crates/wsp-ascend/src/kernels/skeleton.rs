@@ -74,7 +74,7 @@ fn signature(
             found.push(
                 Diagnostic::error(codes::TOO_MANY, message)
                     .at(span, "")
-                    .help("set parameters with `--set NAME=VALUE`, or use fewer fields of the descriptor"),
+                    .help("set parameters, or use fewer fields of the descriptor, or fewer caches: each takes 3 numbers"),
             );
         }
     }

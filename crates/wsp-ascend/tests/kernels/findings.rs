@@ -308,6 +308,10 @@ fn what_a_launch_decides_of_extents_is_compared_with_0_by_the_kernel() {
     let local = of("n").replace("t; ", "t; uint32_t n = desc.a - desc.b; ");
     let signed = of("(uint32_t)((int32_t)desc.a - (int32_t)desc.b)");
     let real = of("(uint32_t)((float)desc.a - (float)desc.b)");
+    let far = of("8").replace(
+        "TLOAD(t, x, {0, 0}",
+        "uint64_t p = (uint64_t)desc.a + (uint64_t)desc.b * 2147483648; TLOAD(t, x, {p, 0}",
+    );
     let loops = format!("for (uint32_t i = 0; i < desc.a - desc.b; i += 1) {{ {} }}", of("8"));
     let nothing = Kernel::new(
         "VecTile<float, 8, 32> t; if (desc.a > 1000) { TLOAD(t, x, {0, 0}); TSTORE(y, t, {0, 0}); }",
@@ -321,8 +325,15 @@ fn what_a_launch_decides_of_extents_is_compared_with_0_by_the_kernel() {
             ("signed", signed.clone()),
             ("real", real.clone()),
             ("loop", loops.clone()),
+            ("far", far.clone()),
         ] {
             let kernel = Kernel::new(&body);
+            if name == "far" {
+                // The place is 2 more than 32 bits hold: no row is loaded, and none stored.
+                batch.add(name, &kernel, &[[2, 0, 0, 0]], 0.0);
+                batch.add_as(name, &kernel, &nothing, &[[2, 2, 0, 0]], 0.0);
+                continue;
+            }
             batch.add(name, &kernel, &[[5, 2, 0, 0]], 0.0);
             batch.add_as(name, &kernel, &nothing, &[[0, 0, 0, 0]], 0.0);
             if name != "count" {

@@ -120,7 +120,8 @@ Where constants and parameters say that a load, a store or a fill is given 0 row
 warns, and nothing is emitted for it. Below 0, and for a store behind the end, it is an error; in a loop or under a condition, which may keep the
 statement from running, a warning. What only a launch decides the kernel compares with 0, and skips. A difference of numbers without
 a sign, and a number with a sign that becomes one without, is 0 in the kernel where it would be below 0: a run on `cpu_sim` stops there. This holds of
-places, too: a load or a store that a launch gives a place below 0 is one at 0.
+places, too: a load or a store that a launch gives a place below 0 is one at 0. A number of 64 bits that becomes one of 32 is at most the largest of these,
+so that a place far behind a tensor stays behind it.
 ";
 
 const TAIL: &str = "

@@ -208,8 +208,7 @@ impl<'a> Sema<'a> {
 
     /// The `T` of `PagedKVCache<T>`.
     fn cache_elements(&mut self, ty: &ast::Type) -> Res<Option<DType>> {
-        const HELP: &str =
-            "for instance `PagedKVCache<half>`; elements are `float`, `half`, `bfloat16_t` or of 8 bits";
+        const HELP: &str = "for instance `PagedKVCache<half>`; elements are `float`, `half`, `bfloat16_t`, `float8_e4m3_t` or `float8_e5m2_t`";
         if ty.args.is_empty() {
             return Ok(None);
         }

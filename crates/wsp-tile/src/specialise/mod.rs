@@ -134,7 +134,7 @@ impl<'m> Specialiser<'m> {
                 });
             let elem = self.elem(ty.elem).unwrap_or_else(|| {
                 let message = format!("the element type of `{}` is not known at emission", local.name);
-                let help = "give the tile or the tensor that it is taken from an element type";
+                let help = "give the tile an element type, or the tensor or cache that it is taken from: `PagedKVCache<half>` in the host entry";
                 self.report(codes::NOT_STATIC, local.span, message, help);
                 DType::F32
             });
