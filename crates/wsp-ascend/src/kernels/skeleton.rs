@@ -1,8 +1,8 @@
 //! What stands around the statements of a kernel: headers, helpers, the function of the kernel, and the entry that a device calls.
 
-use super::codes;
 use super::scalars::{Number, Scalars};
 use super::view::CElem;
+use super::{codes, exchange};
 use crate::writer::Writer;
 use wsp_core::TensorId;
 use wsp_diag::{Diagnostic, Span};
@@ -126,6 +126,13 @@ pub(super) fn tasks_file(
     out.line(format!("// Tasks of kernel `{name}` for {target}, one after another: `tasks` has a function for each, which runs it."));
     out.line("// Tensors are row-major, without gaps; those called `exchange` are of this task alone, and begin with any contents.");
     out.line(format!("// Arguments after `tasks`, in their order: {}.", names.join(", ")));
+    for id in &scalars.arguments.borrow().tensors {
+        if let (Some([rows, cols]), Some(elem)) =
+            (exchange::size(&scalars.module.tensors[id.index()]), scalars.elem_of(*id).and_then(CElem::of))
+        {
+            out.line(format!("// `{}`: {rows} x {cols} of {}.", scalars.tensor_name(*id), elem.name()));
+        }
+    }
     for header in ["cstdint", "cstddef", "cmath", "limits"] {
         out.line(format!("#include <{header}>"));
     }

@@ -203,3 +203,25 @@ fn a_number_that_a_task_finds_is_not_handed_to_another() {
     let found = emitted(&kernel, Chip::A2).unwrap_err();
     assert!(told(&found).contains("WSP1722"), "{}", told(&found));
 }
+
+/// A caller makes the tensors: it has to know how large.
+#[test]
+fn the_header_says_how_large_each_exchanged_tensor_is() {
+    for (body, some) in [(ATTENTION, "8 x 16 of float."), (GATED, "16 x 16 of float.")] {
+        let kernel = emitted(&Kernel::new(body), Chip::A2).unwrap_or_else(|found| panic!("{}", told(&found)));
+        let arguments = kernel.text.lines().find_map(|line| line.split_once("in their order: "));
+        let (_, arguments) = arguments.expect("a header lists its arguments");
+        let exchanged =
+            arguments.trim_end_matches('.').split(", ").filter(|name| name.starts_with("exchange_"));
+        let exchanged: Vec<&str> = exchanged.collect();
+        assert!(exchanged.len() > 1, "{arguments}");
+        for name in &exchanged {
+            let begin = format!("// `{name}`: ");
+            let line =
+                kernel.text.lines().find_map(|line| line.strip_prefix(&begin)).expect("each has a line");
+            assert!(line.split_once(" x ").is_some_and(|(rows, _)| rows.parse::<u32>().is_ok()), "{line}");
+        }
+        assert_eq!(kernel.text.matches("// `exchange_").count(), exchanged.len());
+        assert!(kernel.text.contains(some), "{}", kernel.text);
+    }
+}

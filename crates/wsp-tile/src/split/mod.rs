@@ -306,6 +306,15 @@ fn carry(
         let known = |extent: Extent| extent.local().is_none_or(|local| !decided.contains(&local));
         let tile = tiles.iter().find(|tile| tile.buffer == id && known(tile.rows) && known(tile.cols));
         let Some(tile) = tile.filter(|_| buffer.memory == cores.kept) else {
+            let store = "store it to a tensor, and load it where it is needed";
+            let help = if buffer.memory == cores.kept {
+                store.to_owned()
+            } else {
+                format!(
+                    "make it a tile in {}, which tasks hand on, or {store}",
+                    memories.memory(cores.kept).name
+                )
+            };
             found.push(
                 Diagnostic::error(
                     cores.code,
@@ -316,7 +325,7 @@ fn carry(
                     ),
                 )
                 .at(buffer.span, "")
-                .help("store it to a tensor, and load it where it is needed"),
+                .help(help),
             );
             continue;
         };

@@ -349,6 +349,13 @@ impl Pass {
 /// What names of tensors for what is exchanged begin with.
 const EXCHANGED: &str = "exchange.";
 
+/// Rows and columns of a tensor for what is exchanged; none for a tensor of the file.
+pub(super) fn size(tensor: &Tensor) -> Option<[i128; 2]> {
+    let of = |dim: &Dim| if let Dim::Expr(size) = dim { size.as_const_int() } else { None };
+    let [rows, cols] = tensor.dims.as_slice() else { return None };
+    tensor.name.starts_with(EXCHANGED).then_some([of(rows)?, of(cols)?])
+}
+
 /// A tensor through which cores exchange a tile, with a number.
 pub(super) fn tensor(id: TensorId, dims: [u32; 2], elem: DType) -> Tensor {
     Tensor {
