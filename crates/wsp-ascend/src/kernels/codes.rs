@@ -16,7 +16,7 @@ wsp_diag::codes! {
          `--set NAME=VALUE`; declare the element type of a tensor, `Tensor<float> x`. Names of `--set` are those of parameters.";
     pub(crate) TOO_MANY = 1724, "a task takes more arguments than there is room for",
         "A task of an Ascend device takes at most 32 tensors and 16 numbers. Fields of the descriptor, parameters and extents of tensors that a\n\
-         kernel uses are numbers. Set parameters with `--set NAME=VALUE`, or use fewer fields.";
+         kernel uses are numbers, and three for each paged cache. Set parameters with `--set NAME=VALUE`, or use fewer fields or caches.";
     pub(crate) NO_KERNELS = 1725, "there is no kernel to write",
         "Kernels of a file are written as C++ by their names. This file has none, or none of the name that was asked for.";
     pub(crate) LINES = 1726, "tasks of several cores may store to one line of 64 bytes",

@@ -67,7 +67,8 @@ decides are computed there and handed over.
 * Operands and results of products, and tiles that several tasks need, lie in tensors called `exchange`. Each run of the kernel has its
   own, with any contents at first. `NAME.hpp` has the rows, columns and element type of each.
 * An accumulator that vector operations change is a tile of the vector core; a product that is added to it is a product and an addition.
-* Of two operands with different element types, the one that is not loaded from a tensor is rounded to the type of the other.
+* Of two operands with different element types, the one that is not loaded from a tensor is rounded to the type of the other; two that are
+  loaded have to have one type.
 
 ## Operations
 
