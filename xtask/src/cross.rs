@@ -64,7 +64,7 @@ fn missing(target: bool, linker: bool, emulator: bool) -> Vec<String> {
 }
 
 /// Whether a program can be run.
-fn works(program: &str) -> bool {
+pub(crate) fn works(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())

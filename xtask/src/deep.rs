@@ -2,12 +2,14 @@
 //!
 //! * the large versions of randomised tests: [`ROWS`] names each with its number of cases;
 //! * tests of kernels for AArch64 ([`crate::cross`]);
+//! * emitted C++ compiled by clang ([`clang`]);
 //! * mutants of our own code ([`mutants`]);
 //! * the packages of our crates, each built from what it holds ([`packages`]);
 //! * the documentation of all crates, where a warning is an error.
 //!
 //! What cannot be run for want of a tool is skipped: it is printed with the reason and never counted as passed.
 
+mod clang;
 mod mutants;
 mod packages;
 mod rows;
@@ -38,6 +40,7 @@ pub(crate) struct Step {
 enum Work {
     Row(&'static Row),
     Cross,
+    Clang,
     Mutants,
     Packages,
     Documentation,
@@ -52,6 +55,7 @@ impl Step {
                 missing if missing.is_empty() => cross::test(project, tally).map(Outcome::Ran),
                 missing => Ok(Outcome::Skipped(missing.join("; "))),
             },
+            Work::Clang => clang::test(project, tally),
             Work::Mutants => mutants::test(project, tally),
             Work::Packages => packages::test(project),
             Work::Documentation => documentation(project).map(Outcome::Ran),
@@ -67,6 +71,7 @@ pub(crate) fn steps(filters: &[&str]) -> Result<Vec<Step>> {
     let rows = ROWS.iter().map(|row| Step { name: row.name.to_owned(), work: Work::Row(row) });
     let others = [
         ("AArch64", Work::Cross),
+        ("emitted C++ compiled by clang", Work::Clang),
         ("mutants of our own code", Work::Mutants),
         ("packages of our crates", Work::Packages),
         ("documentation without warnings", Work::Documentation),
@@ -184,7 +189,7 @@ mod tests {
             steps(filters).map(|steps| steps.into_iter().map(|step| step.name).collect::<Vec<String>>())
         };
         assert_eq!(names(&["AArch"]).ok(), Some(vec!["AArch64".to_owned()]));
-        assert!(names(&[]).is_ok_and(|all| all.len() == ROWS.len() + 4));
+        assert!(names(&[]).is_ok_and(|all| all.len() == ROWS.len() + 5));
         assert!(names(&["nothing of this name"]).is_err());
     }
 }

@@ -107,7 +107,7 @@ impl Printer<'_> {
             }
             Node::Name { local, array } => self.scalars.name(*local, *array),
             Node::If { cond, then, otherwise } => {
-                self.out.open(format!("if ({}) {{", self.scalars.expr(cond)));
+                self.out.open(format!("if {} {{", self.scalars.condition(cond)));
                 self.block(then);
                 if !otherwise.is_empty() {
                     self.out.turn("} else {");
@@ -127,7 +127,7 @@ impl Printer<'_> {
                 TaskStep::Task(number) => self.out.line(&calls[*number]),
                 TaskStep::Scalars(node) => self.node(node),
                 TaskStep::If { cond, then, otherwise } => {
-                    self.out.open(format!("if ({}) {{", self.scalars.expr(cond)));
+                    self.out.open(format!("if {} {{", self.scalars.condition(cond)));
                     self.tasks(then, calls);
                     if !otherwise.is_empty() {
                         self.out.turn("} else {");
@@ -169,7 +169,7 @@ impl Printer<'_> {
                 self.out.line(format!("{name} += {step_name};"));
             }
             Head::While { cond } => {
-                self.out.open(format!("while ({}) {{", self.scalars.expr(cond)));
+                self.out.open(format!("while {} {{", self.scalars.condition(cond)));
                 body(self);
                 self.count(round.as_deref());
             }

@@ -14,7 +14,7 @@ use wsp_tile::{BufferId, Tile, TileProgram};
 const MOST_SCRATCH: u32 = 32 * 1024;
 
 /// Rows of the blocks of 32 bytes of a column of `float`.
-const ROWS_OF_COLUMN: u32 = 8;
+pub(super) const ROWS_OF_COLUMN: u32 = 8;
 
 /// Why there are no calls for an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -319,6 +319,14 @@ impl<'a> Scalars<'a> {
         }
     }
 
+    /// A condition in one pair of brackets: compilers warn of a comparison in two.
+    pub(super) fn condition(&self, e: &Expr) -> String {
+        let text = self.expr(e);
+        let has_brackets =
+            matches!(e.kind, ExprKind::Binary(..) | ExprKind::Chain(..) | ExprKind::Select(..));
+        if has_brackets { text } else { format!("({text})") }
+    }
+
     fn lacking(&self, e: &Expr, what: &str) -> String {
         self.lacks(e.span, what);
         "0".to_owned()

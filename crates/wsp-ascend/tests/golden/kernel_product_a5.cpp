@@ -44,7 +44,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
     [[maybe_unused]] uint32_t extent_9 = 0u;
     [[maybe_unused]] uint32_t inner_10 = 0u;
     c_rows_8 = smaller(16u, desc_c);
-    if ((c_rows_8 > 0u)) {
+    if (c_rows_8 > 0u) {
         {  // %0 MTE2: fill
             Tile<TileType::Mat, half, 16, 16, BLayout::ColMajor, DYNAMIC, 16, SLayout::RowMajor, 512> c_zero_rows_l1_t(c_rows_8);
             TASSIGN(c_zero_rows_l1_t, 0u); of_buffer(c_zero_rows_l1_t, 6u);
@@ -94,7 +94,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
         for (i_4 = 0u; i_4 < i_4_end;) {
             a_rows_5 = smaller(smaller(16u, desc_c), ((desc_b < 64u) ? minus(64u, desc_b) : 0u));
             a_cols_6 = smaller(smaller(16u, desc_d), 32u);
-            if (((a_rows_5 > 0u) && (a_cols_6 > 0u))) {
+            if ((a_rows_5 > 0u) && (a_cols_6 > 0u)) {
                 {  // %5 MTE2: load
                     Tile<TileType::Mat, float, 16, 16, BLayout::ColMajor, DYNAMIC, DYNAMIC, SLayout::RowMajor, 512> a_l1_t(a_rows_5, a_cols_6);
                     TASSIGN(a_l1_t, (loop0_round % 2u == 0u) ? 4096u : 5120u); of_buffer(a_l1_t, 4u);
@@ -112,7 +112,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
             }
             b_rows_7 = smaller(16u, (((i_4 * 16u) < 64u) ? minus(64u, (i_4 * 16u)) : 0u));
             pipe_barrier(PIPE_ALL);
-            if ((b_rows_7 > 0u)) {
+            if (b_rows_7 > 0u) {
                 {  // %7 MTE2: load
                     Tile<TileType::Mat, float, 16, 32, BLayout::ColMajor, DYNAMIC, 32, SLayout::RowMajor, 512> b_l1_t(b_rows_7);
                     TASSIGN(b_l1_t, (loop0_round % 2u == 0u) ? 0u : 2048u); of_buffer(b_l1_t, 5u);
@@ -132,7 +132,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
             extent_9 = a_rows_5;
             inner_10 = smaller(a_cols_6, b_rows_7);
             wait_flag(PIPE_MTE1, PIPE_M, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID0);
-            if (((extent_9 > 0u) && (inner_10 > 0u))) {
+            if ((extent_9 > 0u) && (inner_10 > 0u)) {
                 {  // %9 M: matmul
                     TileAcc<float, 16, 32, DYNAMIC, 32> c_t(extent_9);
                     TASSIGN(c_t, 0u); of_buffer(c_t, 3u);
@@ -151,7 +151,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
     }
     set_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
     wait_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
-    if ((c_rows_8 > 0u)) {
+    if (c_rows_8 > 0u) {
         {  // %10 FIX: store
             TileAcc<float, 16, 32, DYNAMIC, 32> c_t(c_rows_8);
             TASSIGN(c_t, 0u); of_buffer(c_t, 3u);

@@ -55,7 +55,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
         for (i_5 = 0u; i_5 < i_5_end;) {
             t_rows_6 = smaller(16u, (((i_5 * 16u) < 64u) ? minus(64u, (i_5 * 16u)) : 0u));
             wait_flag(PIPE_MTE3, PIPE_MTE2, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
-            if ((t_rows_6 > 0u)) {
+            if (t_rows_6 > 0u) {
                 {  // %1 MTE2: load
                     Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, DYNAMIC, 32> t_t(t_rows_6);
                     TASSIGN(t_t, (loop0_round % 2u == 0u) ? 0u : 2048u); of_buffer(t_t, 1u);
@@ -66,7 +66,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
             set_flag(PIPE_MTE2, PIPE_V, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
             square_rows_7 = t_rows_6;
             wait_flag(PIPE_MTE2, PIPE_V, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
-            if ((square_rows_7 > 0u)) {
+            if (square_rows_7 > 0u) {
                 {  // %2 V: binary mul
                     Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, DYNAMIC, 32> square_t(square_rows_7);
                     TASSIGN(square_t, 4096u); of_buffer(square_t, 2u);
@@ -77,7 +77,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
             }
             mean_rows_8 = square_rows_7;
             pipe_barrier(PIPE_V);
-            if ((mean_rows_8 > 0u)) {
+            if (mean_rows_8 > 0u) {
                 {  // %3 V: row_reduce sum
                     Tile<TileType::Vec, float, 16, 1, BLayout::ColMajor, DYNAMIC, 1> mean_t(mean_rows_8);
                     TASSIGN(mean_t, 8320u); of_buffer(mean_t, 3u);
@@ -89,7 +89,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
                 }
             }
             pipe_barrier(PIPE_V);
-            if ((mean_rows_8 > 0u)) {
+            if (mean_rows_8 > 0u) {
                 {  // %4 V: binary mul
                     Tile<TileType::Vec, float, 1, 16, BLayout::RowMajor, 1, DYNAMIC> mean_t(mean_rows_8);
                     TASSIGN(mean_t, 8320u); of_buffer(mean_t, 3u);
@@ -97,7 +97,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
                 }
             }
             pipe_barrier(PIPE_V);
-            if ((mean_rows_8 > 0u)) {
+            if (mean_rows_8 > 0u) {
                 {  // %5 V: binary add
                     Tile<TileType::Vec, float, 1, 16, BLayout::RowMajor, 1, DYNAMIC> mean_t(mean_rows_8);
                     TASSIGN(mean_t, 8320u); of_buffer(mean_t, 3u);
@@ -105,7 +105,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
                 }
             }
             pipe_barrier(PIPE_V);
-            if ((mean_rows_8 > 0u)) {
+            if (mean_rows_8 > 0u) {
                 {  // %6 V: unary sqrt
                     Tile<TileType::Vec, float, 1, 16, BLayout::RowMajor, 1, DYNAMIC> mean_t(mean_rows_8);
                     TASSIGN(mean_t, 8320u); of_buffer(mean_t, 3u);
@@ -113,7 +113,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
                 }
             }
             pipe_barrier(PIPE_V);
-            if (((t_rows_6 > 0u) && (mean_rows_8 > 0u))) {
+            if ((t_rows_6 > 0u) && (mean_rows_8 > 0u)) {
                 {  // %7 V: binary div
                     Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, DYNAMIC, 32> t_t(t_rows_6);
                     TASSIGN(t_t, (loop0_round % 2u == 0u) ? 0u : 2048u); of_buffer(t_t, 1u);
@@ -125,7 +125,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
                 }
             }
             pipe_barrier(PIPE_V);
-            if ((t_rows_6 > 0u)) {
+            if (t_rows_6 > 0u) {
                 {  // %8 V: binary mul
                     Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, DYNAMIC, 32> t_t(t_rows_6);
                     TASSIGN(t_t, (loop0_round % 2u == 0u) ? 0u : 2048u); of_buffer(t_t, 1u);
@@ -136,7 +136,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
             }
             set_flag(PIPE_V, PIPE_MTE3, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
             wait_flag(PIPE_V, PIPE_MTE3, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
-            if ((t_rows_6 > 0u)) {
+            if (t_rows_6 > 0u) {
                 {  // %9 MTE3: store
                     Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, DYNAMIC, 32> t_t(t_rows_6);
                     TASSIGN(t_t, (loop0_round % 2u == 0u) ? 0u : 2048u); of_buffer(t_t, 1u);
