@@ -121,6 +121,34 @@ pub(crate) const ITSELF: &str = "
     TCOLEXPANDMUL(t, t, r);
     TSTORE(y, t, {0, 0}); TSTORE(y, r, {32, 0}); TSTORE(y, e, {40, 0});";
 
+/// A list of the largest of rows of 64, among which are equal ones; with `c` also infinities, or numbers that are none.
+pub(crate) const ONE_LIST: &str = "
+    VecTile<float, 1, 20> values; VecTile<float, 1, 20> numbers;
+    for (uint32_t r = 0; r < desc.a; r += 1) {
+        VecTile<float, 1, 32> part; VecTile<float, 1, 64> piece; VecTile<float, 1, 64> big;
+        TASSIGN(piece, 0.5f);
+        TLOAD(part, x, {r * 2 + desc.b, 0}); TINSERT(piece, part, 0, 0);
+        TLOAD(part, x, {r * 2 + desc.b + 1, 0}, 1, desc.d); TINSERT(piece, part, 0, 32);
+        if (desc.c > 0) {
+            TMULS(big, piece, 3e38f);
+            if (desc.c == 1) { TMOV(piece, big); } else { TSUB(big, big, big); TADD(piece, piece, big); }
+        }
+        TTOPK(values, numbers, piece, r * 64);
+    }
+    TSTORE(y, values, {0, 0});
+    TSTORE(y, numbers, {1, 0});";
+
+/// A list that is shorter than what comes in, which may be nothing.
+pub(crate) const SHORT_LIST: &str = "
+    VecTile<float, 1, 3> values; VecTile<float, 1, 3> numbers;
+    for (uint32_t r = 0; r < desc.a; r += 1) {
+        VecTile<float, 1, 5> piece;
+        TLOAD(piece, x, {r, desc.b}, desc.c, desc.d);
+        TTOPK(values, numbers, piece, r * 5);
+    }
+    TSTORE(y, values, {desc.b, 4});
+    TSTORE(y, numbers, {desc.b, 24});";
+
 /// Functions far from 0.
 fn far(word: &str, factor: &str) -> String {
     format!(
@@ -157,6 +185,10 @@ fn whole_kernels_give_what_a_plain_run_gives() {
         batch.add("round", &Kernel::new(ROUND), &[[0, 0, 0, 0], [1, 2, 0, 0], [3, 4, 0, 0]], 0.0);
         batch.add("scalars", &Kernel::new(SCALARS), &[[0, 0, 0, 0], [1, 3, 0, 0], [40, 5, 0, 0]], 0.0);
         batch.add("itself", &Kernel::new(ITSELF), &[[0, 8, 16, 32], [3, 1, 15, 17], [48, 0, 1, 1]], 0.0);
+        let rounds = [[1, 0, 0, 32], [2, 3, 1, 1], [3, 1, 2, 17], [9, 5, 0, 32], [9, 0, 1, 7], [9, 2, 2, 0]];
+        batch.add("one list", &Kernel::new(ONE_LIST), &rounds, 0.0);
+        let rounds = [[1, 9, 1, 1], [2, 3, 1, 2], [7, 1, 1, 5], [3, 2, 1, 0], [3, 2, 0, 5]];
+        batch.add("short list", &Kernel::new(SHORT_LIST), &rounds, 0.0);
         batch.run();
     }
 }

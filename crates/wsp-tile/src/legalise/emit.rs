@@ -40,20 +40,21 @@ impl Legaliser<'_> {
         // Extents of operands as they are before; those of results as they will be.
         let mut given = Vec::new();
         let begin = out.len();
+        let is_list = matches!(op, TileOp::TopK { .. });
         let resized: Vec<LocalId> = op.resizes().collect();
         let reads: Vec<LocalId> = op.reads().collect();
         for &tile in &resized {
             let (module, known) = (self.module, self.known);
             let left = |op: &TileOp| rest_of_tensor(module, known, op);
             let values = result(op, tile, &self.ranges, &left);
-            let is_list = matches!(op, TileOp::TopK { .. });
             let [rows, cols] = values;
             let keep = is_list || reads.contains(&tile);
             let extents =
                 [(0, rows), (1, cols)].map(|(dim, value)| self.new_extent(tile, dim, &value, keep, out));
             given.push((tile, extents));
         }
-        let implied = above_zero_with_results(&out[begin..]);
+        // An operation on a list that has no elements yet is not skipped.
+        let implied = if is_list { BTreeSet::new() } else { above_zero_with_results(&out[begin..]) };
         let Ok(mut mapped) = op.map(&mut Operands { of: self });
         let mut which = Vec::new();
         op.each(&mut |part| {
