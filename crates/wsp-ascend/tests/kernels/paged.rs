@@ -1,4 +1,4 @@
-//! Kernels that load from paged caches: pages in any order, both layouts, requests that end within a page or on its end.
+//! Kernels that load from paged caches and store to them: pages in any order, both layouts, requests that end within a page or on its end.
 
 use crate::batch::{Batch, Given, Launched};
 use crate::bench::{COLS, Kernel, ROWS, element, told};
@@ -64,6 +64,24 @@ pub(crate) const ATTENTION_OF_PAGES: &str = "
     TMAXS(d, d, FLT_MIN);
     TROWEXPANDDIV(o, o, d);
     TSTORE(y, o, {8, 0});";
+
+/// Stores of rows, of all heads at a position, and of one row; what lies there afterwards, and what lay there before, is read again.
+pub(crate) const STORES_TO_PAGES: &str = "
+    VecTile<float, 24, 8> t; VecTile<float, 3, 8> heads; VecTile<float, 1, 8> one; VecTile<float, 24, 32> all;
+    TASSIGN(all, 0.0f);
+    if (desc.b < kv_lens[desc.a]) {
+        uint32_t rows = PTO_MIN(desc.d, kv_lens[desc.a] - desc.b);
+        TLOAD(t, x, {desc.c, 0}, rows);
+        TSTORE(k_cache, t, {desc.a, desc.b, desc.c});
+        TMULS(t, t, 2.0f);
+        TSTORE(v_cache, t, {desc.a, desc.b, desc.c, 16});
+        TLOAD(one, x, {40, 8}); TSTORE(k_cache, one, {desc.a, desc.b, desc.c, 24});
+        TLOAD(heads, x, {50, 16}); TSTORE(v_cache, heads, {desc.a, desc.b, PTO_ROWS(0), 0});
+        TLOAD(all, k_cache, {desc.a, desc.b / 2, desc.c});
+    }
+    TSTORE(y, all, {0, 0});
+    TLOAD(all, v_cache, {desc.a, desc.b, desc.c}, desc.d);
+    TSTORE(y, all, {24, 0});";
 
 /// A product of nothing but tiles of the matrix unit, one of which is as long as the request.
 pub(crate) const PRODUCT_OF_PAGES: &str = "
@@ -216,7 +234,7 @@ impl Table {
 }
 
 #[test]
-fn loads_from_pages_give_what_a_plain_run_gives() {
+fn loads_and_stores_of_pages_give_what_a_plain_run_gives() {
     // The texts for a3 are those for a2.
     for chip in [Chip::A2, Chip::A5] {
         let mut batch = Batch::new(chip, "paged");
@@ -224,6 +242,7 @@ fn loads_from_pages_give_what_a_plain_run_gives() {
             ("rows", ROWS_OF_PAGES, 24, 0.0),
             ("attention", ATTENTION_OF_PAGES, 64, 4e-6),
             ("product", PRODUCT_OF_PAGES, 32, 0.0),
+            ("stores", STORES_TO_PAGES, 24, 0.0),
         ] {
             let kernel = Paged::new(body);
             let source = kernel.emitted(chip);
@@ -244,8 +263,13 @@ fn loads_from_pages_give_what_a_plain_run_gives() {
 fn what_is_not_emitted_of_caches_is_refused_by_its_name() {
     for (body, what) in [
         (
-            "VecTile<float, 8, 32> t; TASSIGN(t, 0.0f); TSTORE(k_cache, t, {desc.a, desc.b, desc.c});",
-            "a store to a paged cache",
+            "VecTile<float, 8, 32> t; TASSIGN(t, 0.0f); TSTORE_ATOMIC_ADD(k_cache, t, {desc.a, desc.b, desc.c});",
+            "an addition to a paged cache",
+        ),
+        (
+            "LeftTile<float, 16, 32> l; RightTile<float, 32, 32> r; AccTile<float, 16, 32> t; TLOAD(l, x, {0, 0}); TLOAD(r, x, {0, 0});
+             TMATMUL(t, l, r); TSTORE(k_cache, t, {desc.a, desc.b, desc.c});",
+            "a store to a paged cache from the matrix unit",
         ),
         (
             "VecTile<float, 8, 32> t; TLOAD(t, k_cache, {PTO_ROWS(desc.a), desc.b, desc.c, 0}); TSTORE(y, t, {0, 0});",

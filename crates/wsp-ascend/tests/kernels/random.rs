@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use wsp_ascend::kernels::{Chip, KernelSource, emit_kernel_within, memories};
 use wsp_core::{DType, TensorId};
-use wsp_diag::{Code, Diagnostic};
+use wsp_diag::{Code, Diagnostic, Severity};
 use wsp_ir::{Part, TILE_OPS, TileOp};
 use wsp_tile::interp::{TensorData, run};
 use wsp_tile::{Event, EventId, Memories, Op, PingPong, Sync, TileProgram, UnitId, check, order, place};
@@ -237,17 +237,18 @@ impl Found {
     }
 
     /// A kernel that is refused.
-    fn refused(&mut self, case: &Case, seed: u64, chip: Chip, why: &[Diagnostic]) {
+    fn refused(&mut self, case: &Case, seed: u64, chip: Chip, mut why: Vec<Diagnostic>) {
+        why.retain(|found| found.severity == Severity::Error);
         for code in why.iter().map(|found| found.code.0).collect::<BTreeSet<_>>() {
             self.refused.entry(code).or_default().push(seed);
         }
         let name = &case.name;
         if !case.drawn.used.contains(&"TRANDOM") {
-            let _ = writeln!(self.reasons, "{name} is refused: {}", told(why));
+            let _ = writeln!(self.reasons, "{name} is refused: {}", told(&why));
             return;
         }
         // No platform has numbers of a seed: such a kernel is a tile program only.
-        assert!(why.iter().all(|found| found.code == Code(1720)), "{name}: {}", told(why));
+        assert!(why.iter().all(|found| found.code == Code(1720)), "{name}: {}", told(&why));
         let memories = memories(chip);
         let program = case.kernel.right(&memories, PingPong::WhereItFits);
         self.wrong.extend(case.interpreted(&program, &memories));
@@ -258,7 +259,7 @@ impl Found {
         self.used.extend(&case.drawn.used);
         let (source, memories) = match packed(&case.kernel, chip) {
             Ok(made) => made,
-            Err(why) => return self.refused(&case, seed, chip, &why),
+            Err(why) => return self.refused(&case, seed, chip, why),
         };
         self.kernels += 1;
         self.tasks += source.tasks.len() as u64;

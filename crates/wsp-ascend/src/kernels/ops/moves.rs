@@ -1,4 +1,4 @@
-//! Loads and stores: tiles of tensors that lie without gaps, and loads from pages of a cache.
+//! Loads and stores: tiles of tensors that lie without gaps, and of pages of a cache.
 
 use super::cube;
 use crate::kernels::memories::{L0C, UB};
@@ -18,7 +18,7 @@ pub(in crate::kernels) fn load(
     at: &Place,
 ) -> Result<(), Lack> {
     if let Some(cache) = paged::cache(&r.scalars.module.tensors[tensor.index()]) {
-        return load_pages(r, dst, tensor, at, cache);
+        return by_pages(r, dst, tensor, at, cache, &|r, view, global| r.call("TLOAD", [out(view), global]));
     }
     let (view, global) = both(r, dst, tensor, at, None)?;
     r.call("TLOAD", [out(&view), global]);
@@ -35,14 +35,15 @@ struct Part {
     rows: Option<[String; 2]>,
 }
 
-/// A transfer from a paged cache: one for each page that the positions lie in, from the first page on. A transfer may write all rows of the
-/// view that it is given, so the last one has the room of a whole tile.
-fn load_pages(
-    r: &mut Recipe<'_>,
-    dst: &Tile,
+/// Transfers between a tile and a paged cache: one for each page that the positions lie in, from the first page on. One that loads may write
+/// all rows of the view that it is given, so the last one has the room of a whole tile.
+fn by_pages<'a>(
+    r: &mut Recipe<'a>,
+    tile: &Tile,
     tensor: TensorId,
     at: &Place,
     cache: CacheId,
+    transfer: &dyn Fn(&mut Recipe<'a>, &View, Arg),
 ) -> Result<(), Lack> {
     let [request, position, ..] = at.index.as_slice() else {
         return Err(Lack::Refused("a cache has the indices request, position, head and lane"));
@@ -61,23 +62,23 @@ fn load_pages(
     let pages = pages.map(|id| r.scalars.tensor(id)).unwrap_or_default();
     let page = |number: &str| format!("static_cast<int64_t>(element({pages}, {entry} + {number}))");
     let from = r.scalars.as_type(position, ScalarTy::U32);
-    let buffer = r.program.buffer(dst.buffer);
+    let buffer = r.program.buffer(tile.buffer);
     if at.row_dim != Some(1) || buffer.rows == 1 {
         let part = Part { page: page(&format!("{from} / {size}")), first: from, rows: None };
-        let (view, global) = both(r, dst, tensor, at, Some(&part))?;
-        r.call("TLOAD", [out(&view), global]);
+        let (view, global) = both(r, tile, tensor, at, Some(&part))?;
+        transfer(r, &view, global);
         return Ok(());
     }
     let twice = buffer.row_bytes.saturating_mul(2 * u64::from(buffer.rows) - 1);
-    let room = r.room.entry(dst.buffer).or_default();
+    let room = r.room.entry(tile.buffer).or_default();
     *room = twice.max(*room);
-    let end = format!("({from} + {})", Valid::of(dst.rows, r.scalars).text());
+    let end = format!("({from} + {})", Valid::of(tile.rows, r.scalars).text());
     let first = format!("larger(page * {size}, {from})");
     let count = format!("smaller({size} - {first} % {size}, {end} - {first})");
     let part = Part { page: page("page"), rows: Some([count, format!("({first} - {from})")]), first };
-    let (view, global) = both(r, dst, tensor, at, Some(&part))?;
+    let (view, global) = both(r, tile, tensor, at, Some(&part))?;
     r.looped("page", &format!("{from} / {size}"), &format!("ceil_div({end}, {size})"), |r| {
-        r.call("TLOAD", [out(&view), global]);
+        transfer(r, &view, global);
     });
     Ok(())
 }
@@ -90,8 +91,16 @@ pub(in crate::kernels) fn store(
     at: &Place,
     add: bool,
 ) -> Result<(), Lack> {
-    if paged::cache(&r.scalars.module.tensors[tensor.index()]).is_some() {
-        return Err(Lack::NotYet("a store to a paged cache"));
+    if let Some(cache) = paged::cache(&r.scalars.module.tensors[tensor.index()]) {
+        if add {
+            return Err(Lack::NotYet("an addition to a paged cache"));
+        }
+        if r.program.buffer(src.buffer).memory != UB {
+            return Err(Lack::NotYet("a store to a paged cache from the matrix unit"));
+        }
+        return by_pages(r, src, tensor, at, cache, &|r, view, global| {
+            r.call("TSTORE", [global, input(view)]);
+        });
     }
     let (view, global) = both(r, src, tensor, at, None)?;
     let name = match &global {
