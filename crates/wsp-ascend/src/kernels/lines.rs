@@ -12,11 +12,12 @@
 //! looked for, nor are different kernels that store to one tensor, nor stores to single places that conditions give to one task each.
 
 use super::codes;
+use super::paged;
 use super::values::{Turns, Value, Values, decides, gcd};
 use std::collections::BTreeMap;
 use wsp_core::{DType, TensorId};
 use wsp_diag::{Diagnostic, Severity, Span};
-use wsp_ir::{Block, Dim, Elem, Expr, Function, LocalTy, StmtKind, Storage, TileOp, Verified, walk};
+use wsp_ir::{Block, Dim, Elem, Expr, Function, LocalTy, StmtKind, TileOp, Verified, walk};
 use wsp_tile::Known;
 
 /// Bytes of a line of global memory.
@@ -152,7 +153,9 @@ impl Stores<'_> {
                 let LocalTy::Tile(ty) = &self.kernel.local(*src).ty else { return None };
                 let [rows, cols] = [&ty.rows, &ty.cols].map(|e| e.as_const_int().unwrap_or(1));
                 let strides = self.strides(*tensor)?;
-                let [down, across] = [at.row_dim, at.col_dim]
+                // Rows of a cache are as far apart as what is not known of where the first of them begins.
+                let paged = paged::cache(&self.module.tensors[tensor.index()]).is_some();
+                let [down, across] = [at.row_dim.filter(|_| !paged), at.col_dim]
                     .map(|dim| dim.and_then(|dim| strides.get(usize::from(dim)).cloned()));
                 store.repeat(across, cols);
                 // Whole rows of a tensor lie one after another.
@@ -172,9 +175,6 @@ impl Stores<'_> {
     /// A store of one element.
     fn begin(&self, tensor: TensorId, index: &[Expr], span: Span) -> Option<Store> {
         let of = &self.module.tensors[tensor.index()];
-        if matches!(of.storage, Storage::CacheKeys(_) | Storage::CacheValues(_)) {
-            return None;
-        }
         let elem = match of.elem {
             Elem::Fixed(elem) => elem,
             Elem::Of(other) => self.known.elems.get(other.index()).copied().flatten()?,
@@ -182,6 +182,9 @@ impl Stores<'_> {
         let bytes = elem.size() as i128;
         let strides = self.strides(tensor)?;
         let first = of.rank() - of.dims.len();
+        let lanes = paged::cache(of).map(|_| {
+            of.dims.last().and_then(|dim| self.size(dim).constant()).map_or(1, |lanes| lanes.max(1))
+        });
         let (mut begin, mut unknown, mut owner) = (Value::number(0), None, Vec::new());
         for (dim, (e, stride)) in index.iter().zip(strides).enumerate() {
             let mut at = self.values.expr(e);
@@ -191,6 +194,11 @@ impl Stores<'_> {
             if dim < first {
                 // A slot of a workspace is whole lines, and so is where each field begins.
                 begin = begin.plus(Value { modulus: LINE, ..Value::unknown(true) });
+                continue;
+            }
+            if let (Some(lanes), true) = (lanes, dim + 1 < of.dims.len()) {
+                // Pages lie anywhere, and a launch says how far positions and heads are apart: by rows of lanes.
+                begin = begin.plus(Value { modulus: lanes.saturating_mul(bytes), ..Value::unknown(true) });
                 continue;
             }
             if stride.constant().is_none() && at.constant() != Some(0) {

@@ -307,18 +307,25 @@ impl<'a> Recipe<'a> {
         }
     }
 
+    /// Gives the bytes of a view room for at least so many rows.
+    pub(super) fn with_room(&mut self, view: &View, rows: u32) {
+        match view.slot {
+            Slot::Buffer(id) => {
+                let bytes = u64::from(rows) * u64::from(view.cols) * u64::from(view.elem.size());
+                let room = self.room.entry(id).or_default();
+                *room = bytes.max(*room);
+            }
+            Slot::Scratch(at) => {
+                let shape = &mut self.scratch[at as usize];
+                shape.rows = shape.rows.max(rows);
+            }
+        }
+    }
+
     /// A value per row. The instruction set wants views of as many rows as the column has.
     pub(super) fn row_statistic(&mut self, name: &str, column: &View, src: &View) {
         let view = View { rows: column.rows, ..src.clone() };
-        if let (Slot::Buffer(id), true) = (src.slot, column.rows > src.rows) {
-            let bytes = u64::from(view.rows) * u64::from(view.cols) * u64::from(view.elem.size());
-            let room = self.room.entry(id).or_default();
-            *room = bytes.max(*room);
-        }
-        if let Slot::Scratch(at) = src.slot {
-            let shape = &mut self.scratch[at as usize];
-            shape.rows = shape.rows.max(view.rows);
-        }
+        self.with_room(&view, view.rows);
         let row_bytes = view.cols * view.elem.size();
         if view.rows * row_bytes <= MOST_SCRATCH || !view.rows.is_multiple_of(ROWS_OF_COLUMN) {
             let tmp = self.scratch(src.elem, view.rows, view.cols);

@@ -39,7 +39,7 @@ the kernel uses. The second line of each file lists them.
 
 ## Paged caches
 
-A load from a cache is a transfer for each page that its positions lie in. The number of a page comes from global memory by way of the scalar unit.
+A load from a cache, or a store to it, is a transfer for each page that its positions lie in. The number of a page comes from global memory by way of the scalar unit.
 Pages may have any size, which a launch decides; rows end where the request ends.
 
 | argument | what it is |
@@ -54,7 +54,7 @@ Arrays of page tables come behind the tensors of the file, and before those call
 parameters and extents of axes. `NAME` is that of the cache in the file, `kv_cache` for instance. Each kernel takes what it uses.
 
 * An operand of a product is brought together by the vector core, some rows at a time, in a tensor called `exchange`, from which the cube core loads it.
-* A tile of several positions takes the room of two in UB, as a transfer may write all rows of its tile, and the last page may begin in its last row.
+* A tile of several positions that is loaded takes the room of two in UB, as a transfer may write all rows of its tile, and the last page may begin in its last row.
 * The element type of a cache is that of the host entry: `PagedKVCache<half> kv`.
 
 ## Kernels for both kinds of cores
@@ -128,14 +128,13 @@ so that a place far behind a tensor stays behind it.
 const TAIL: &str = "
 ## What is missing
 
-* Stores to paged caches, single elements of them, tiles whose rows are requests, tensors with rows of different lengths, and arithmetic on integer
-  tiles are not emitted yet (WSP1721).
+* Single elements of paged caches, additions to them, stores to them from L0C, tiles whose rows are requests, tensors with rows of different lengths,
+  and arithmetic on integer tiles are not emitted yet (WSP1721).
 * Keys and values that are operands of products go through global memory once more: no transfer brings pages to L1.
-* A number that one task finds (an element of a tensor, the maximum of a tile) is not handed to another (`sparse_fa_entry` of the DeepSeek indexer): WSP1722.
+* A number that one task finds (an element of a tensor, the maximum of a tile) is not handed to another: WSP1722.
 * Tiles in L0C are not kept between tasks: an accumulator that products alone change, in a loop with vector operations, is refused (WSP1722).
 * The time of a check grows faster than a kernel: 100 loads, operations and stores in straight text take seconds, 200 half a minute.
-* Tiles that do not fit UB, with scratch for conversions and lists of largest values, are not made smaller (`mla_prolog_entry`,
-  `lightning_indexer_entry`, `index_64k`, `index_128k`, `attend_prefix`): WSP1705.
+* Tiles that do not fit UB, with scratch for conversions and lists of largest values, are not made smaller: WSP1705.
 * All platforms split kernels in the same way. a5 could move tiles between its cores without global memory.
 * Tasks of a kernel are many where it has a loop over products and vector operations: each round has at least one of each kind.
 * A tensor or a cache without an element type is refused: write `Tensor<float>`, `PagedKVCache<half>`.

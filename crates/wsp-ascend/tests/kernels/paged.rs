@@ -108,9 +108,13 @@ struct Table {
 
 impl Paged {
     pub(crate) fn new(body: &str) -> Paged {
+        Paged::with_lanes(LANES, body)
+    }
+
+    fn with_lanes(lanes: usize, body: &str) -> Paged {
         let text = format!(
             "PTO_SHAPE(lens, 4)
-             PTO_SHAPE(kv_cache, batch, PTO_DYNAMIC, heads, {LANES})
+             PTO_SHAPE(kv_cache, batch, PTO_DYNAMIC, heads, {lanes})
              PTO_SHAPE(kv_lens, batch)
              PTO_SHAPE(x, {ROWS}, {COLS})
              PTO_SHAPE(y, {ROWS}, {COLS})
@@ -282,5 +286,25 @@ fn what_is_not_emitted_of_caches_is_refused_by_its_name() {
     ] {
         let found = told(&Paged::new(body).emitted(Chip::A2).unwrap_err());
         assert!(found.contains("WSP1721") && found.contains(what), "{found}");
+    }
+}
+
+#[test]
+fn stores_to_caches_share_a_line_where_a_position_is_less_than_one() {
+    for (lanes, cols, lane, shared) in [
+        (32, 32, 0, false),
+        (32, 8, 8, false),
+        (16, 16, 0, false),
+        (8, 8, 0, true),
+        (24, 8, 0, false),
+        (24, 24, 0, true),
+    ] {
+        let body = format!(
+            "VecTile<float, 8, {cols}> t; TASSIGN(t, 0.0f); TSTORE(v_cache, t, {{desc.a, desc.b, desc.c, {lane}}});"
+        );
+        let made = Paged::with_lanes(lanes, &body).emitted(Chip::A2);
+        let source = made.unwrap_or_else(|found| panic!("{}", told(&found)));
+        let found: Vec<u16> = source.notes.iter().map(|note| note.code.0).collect();
+        assert_eq!(found, if shared { vec![1726] } else { Vec::new() }, "{lanes} lanes: {body}");
     }
 }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use wsp_ascend::kernels::{Chip, KernelSource, emit_kernel_within, memories};
 use wsp_core::{DType, TensorId};
-use wsp_diag::{Code, Diagnostic, Severity};
+use wsp_diag::{Code, Diagnostic};
 use wsp_ir::{Part, TILE_OPS, TileOp};
 use wsp_tile::interp::{TensorData, run};
 use wsp_tile::{Event, EventId, Memories, Op, PingPong, Sync, TileProgram, UnitId, check, order, place};
@@ -238,7 +238,7 @@ impl Found {
 
     /// A kernel that is refused.
     fn refused(&mut self, case: &Case, seed: u64, chip: Chip, mut why: Vec<Diagnostic>) {
-        why.retain(|found| found.severity == Severity::Error);
+        why.retain(Diagnostic::is_error);
         for code in why.iter().map(|found| found.code.0).collect::<BTreeSet<_>>() {
             self.refused.entry(code).or_default().push(seed);
         }

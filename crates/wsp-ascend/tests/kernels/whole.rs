@@ -149,6 +149,23 @@ pub(crate) const SHORT_LIST: &str = "
     TSTORE(y, values, {desc.b, 4});
     TSTORE(y, numbers, {desc.b, 24});";
 
+/// Parts of tiles that begin with a block of 32 bytes, at rows that a launch chooses; also in short elements, and of columns.
+pub(crate) const PARTS: &str = "
+    VecTile<float, 24, 32> t; VecTile<float, 8, 16> part; VecTile<half, 24, 32> h; VecTile<half, 8, 16> half_part;
+    VecTile<float, 24, 1> c; VecTile<float, 8, 1> column;
+    TLOAD(t, x, {0, 0}); TLOAD(h, x, {8, 0}); TLOAD(c, x, {PTO_ROWS(3), 7});
+    TLOAD(part, x, {30, 4}, desc.c, desc.d); TLOAD(half_part, x, {33, 2}, desc.c, desc.d); TLOAD(column, x, {PTO_ROWS(40), 1}, desc.c);
+    TINSERT(t, part, desc.a, 8);
+    TINSERT(h, half_part, desc.a, 16);
+    TINSERT(h, part, desc.a, 0);
+    TINSERT(c, column, desc.a, 0);
+    TINSERT(t, column, desc.a, 24);
+    TSTORE(y, t, {0, 0}); TSTORE(y, h, {24, 0}); TSTORE(y, c, {PTO_ROWS(32), 31});
+    TEXTRACT(part, t, desc.b, 16); TEXTRACT(half_part, h, desc.b, 0); TEXTRACT(column, c, desc.b, 0);
+    TSTORE(y, part, {50, 0}); TSTORE(y, half_part, {50, 16}); TSTORE(y, column, {PTO_ROWS(40), 31});
+    TEXTRACT(column, t, desc.b, 8);
+    TSTORE(y, column, {PTO_ROWS(48), 31});";
+
 /// Functions far from 0.
 fn far(word: &str, factor: &str) -> String {
     format!(
@@ -189,6 +206,8 @@ fn whole_kernels_give_what_a_plain_run_gives() {
         batch.add("one list", &Kernel::new(ONE_LIST), &rounds, 0.0);
         let rounds = [[1, 9, 1, 1], [2, 3, 1, 2], [7, 1, 1, 5], [3, 2, 1, 0], [3, 2, 0, 5]];
         batch.add("short list", &Kernel::new(SHORT_LIST), &rounds, 0.0);
+        let places = [[0, 0, 8, 16], [16, 16, 8, 16], [3, 20, 5, 9], [17, 1, 1, 1], [9, 13, 8, 8]];
+        batch.add("parts", &Kernel::new(PARTS), &places, 0.0);
         batch.run();
     }
 }

@@ -18,6 +18,13 @@ pub(in crate::kernels) fn load(
     at: &Place,
 ) -> Result<(), Lack> {
     if let Some(cache) = paged::cache(&r.scalars.module.tensors[tensor.index()]) {
+        // A transfer may write all rows of the view that it is given, so the last one has the room of a whole tile.
+        let buffer = r.program.buffer(dst.buffer);
+        if at.row_dim == Some(1) && buffer.rows > 1 {
+            let twice = buffer.row_bytes.saturating_mul(2 * u64::from(buffer.rows) - 1);
+            let room = r.room.entry(dst.buffer).or_default();
+            *room = twice.max(*room);
+        }
         return by_pages(r, dst, tensor, at, cache, &|r, view, global| r.call("TLOAD", [out(view), global]));
     }
     let (view, global) = both(r, dst, tensor, at, None)?;
@@ -35,8 +42,7 @@ struct Part {
     rows: Option<[String; 2]>,
 }
 
-/// Transfers between a tile and a paged cache: one for each page that the positions lie in, from the first page on. One that loads may write
-/// all rows of the view that it is given, so the last one has the room of a whole tile.
+/// Transfers between a tile and a paged cache: one for each page that the positions lie in, from the first page on.
 fn by_pages<'a>(
     r: &mut Recipe<'a>,
     tile: &Tile,
@@ -69,9 +75,6 @@ fn by_pages<'a>(
         transfer(r, &view, global);
         return Ok(());
     }
-    let twice = buffer.row_bytes.saturating_mul(2 * u64::from(buffer.rows) - 1);
-    let room = r.room.entry(tile.buffer).or_default();
-    *room = twice.max(*room);
     let end = format!("({from} + {})", Valid::of(tile.rows, r.scalars).text());
     let first = format!("larger(page * {size}, {from})");
     let count = format!("smaller({size} - {first} % {size}, {end} - {first})");

@@ -192,6 +192,24 @@ pub(in crate::kernels) fn reshape(r: &mut Recipe<'_>, dst: &Tile, src: &Tile) ->
     Ok(())
 }
 
+/// The part of a tile from a row and a column on, with the rows and the valid extents of another: a view of the same bytes, where it
+/// begins with a block of 32.
+fn part(r: &mut Recipe<'_>, whole: &View, other: &View, row: &Expr, col: &Expr) -> Option<View> {
+    let col =
+        u32::try_from(col.as_const_int()?).ok().filter(|col| col.is_multiple_of(whole.elem.per_block()))?;
+    if row.ty != ScalarTy::U32 {
+        return None;
+    }
+    r.with_room(whole, whole.rows + other.rows - 1);
+    let (row, size) = (r.scalars.expr(row), whole.elem.size());
+    Some(View {
+        rows: other.rows,
+        valid: other.valid.clone(),
+        offset: Some(format!("{row} * {}u + {}u", whole.cols * size, col * size)),
+        ..whole.clone()
+    })
+}
+
 /// What a tile has from a row and a column on.
 pub(in crate::kernels) fn extract(
     r: &mut Recipe<'_>,
@@ -202,6 +220,11 @@ pub(in crate::kernels) fn extract(
 ) -> Result<(), Lack> {
     let from = r.read(src, Form::Rows)?;
     let to = r.write(dst, Form::Rows)?;
+    if let Some(part) = part(r, &from, &to.view, row, col) {
+        r.copy(&to.view, &part);
+        r.done(to);
+        return Ok(());
+    }
     let [row, col] = [row, col].map(|e| r.scalars.as_type(e, ScalarTy::F32));
     let places = places(r, &to.view);
     places.add_columns(r, &col);
@@ -222,6 +245,25 @@ pub(in crate::kernels) fn insert(
 ) -> Result<(), Lack> {
     let from = r.read(src, Form::Rows)?;
     let old = r.read(dst, Form::Rows)?;
+    if let Some(part) = part(r, &old, &from, row, col) {
+        // What would lie outside is left out.
+        let starts = [row, col].map(|e| r.scalars.expr(e));
+        let fits = [0, 1].map(|dim| {
+            let (own, start) = (&old.valid[dim], &starts[dim]);
+            (
+                format!("{start} < {}", own.text()),
+                format!("smaller({}, minus({}, {start}))", from.valid[dim].text(), own.text()),
+            )
+        });
+        let [(some_rows, rows), (some_cols, cols)] = fits;
+        let valid = [rows, cols].map(Valid::Text);
+        let [from, part] = [&from, &part].map(|view| View { valid: valid.clone(), ..view.clone() });
+        r.when(format!("{some_rows} && {some_cols}"), |r| r.copy(&part, &from));
+        let to = r.write(dst, Form::Rows)?;
+        r.copy(&to.view, &old);
+        r.done(to);
+        return Ok(());
+    }
     let [row, col] = [row, col].map(|e| format!("-{}", r.scalars.as_type(e, ScalarTy::F32)));
     // Places are below 0 of elements that stay.
     let places = places(r, &old);
