@@ -1,9 +1,10 @@
 //! What each unit surely knows to be complete, at every step, for any number of rounds and either way of every condition.
 //!
 //! A site stands for its latest run: a unit that knows it to be complete knows the earlier ones, as a flag is set when all
-//! earlier instructions of its setter are. The state is a bit per site and unit; states that meet keep what both know.
+//! earlier instructions of its setter are. The state is a bit per unit and site; states that meet keep what both know.
 
-use super::sites::{Flag, Sites, UnitFacts};
+use super::bits::Bits;
+use super::sites::{Flag, Sites};
 use crate::{Event, EventId, Instruction, Loop, LoopId, Memories, Node, Sync, TileProgram, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,33 +52,44 @@ pub(crate) struct Found {
 
 #[derive(Clone, PartialEq, Eq)]
 struct State {
-    /// By site: the units that know its latest run, if there was one, to be complete.
-    known: Vec<u32>,
-    /// By flag: the units that know that the waiter is past its last wait.
-    waited: Vec<u32>,
-    /// By flag: what the waiter will know, of sites and then of flags; none while it is clear.
-    set: Vec<Option<Vec<bool>>>,
+    /// By unit, what it knows: sites, whose latest run, if there was one, is complete; behind them flags, of which the waiter is past its
+    /// last wait.
+    known: Vec<Bits>,
+    /// Of flags that are set: what the waiter will know.
+    set: BTreeMap<usize, Bits>,
 }
 
 struct Flow<'a> {
     sites: &'a Sites,
     memories: &'a Memories,
+    /// By unit: the sites that it runs.
+    own: Vec<Bits>,
+    /// Whether the first fault is enough.
+    first: bool,
     parity: BTreeMap<LoopId, bool>,
     found: Found,
 }
 
 /// Runs the analysis. `sites` are those of the program, or of one with the same instructions.
 pub(crate) fn analyse(program: &TileProgram, sites: &Sites, memories: &Memories) -> Found {
-    let mut flow = Flow { sites, memories, parity: BTreeMap::new(), found: Found::default() };
-    let all = UnitFacts(memories).all();
-    let flags = sites.flags.len();
-    let mut state =
-        State { known: vec![all; sites.sites.len()], waited: vec![all; flags], set: vec![None; flags] };
+    found(program, sites, memories, false)
+}
+
+/// Whether the analysis finds a fault.
+pub(crate) fn is_wrong(program: &TileProgram, sites: &Sites, memories: &Memories) -> bool {
+    !found(program, sites, memories, true).faults.is_empty()
+}
+
+fn found(program: &TileProgram, sites: &Sites, memories: &Memories, first: bool) -> Found {
+    let (flags, units) = (sites.flags.len(), memories.units.len());
+    let end = sites.all().len() + flags;
+    let mut own = vec![Bits::none(end); units];
+    sites.all().iter().enumerate().for_each(|(at, site)| own[site.unit.index()].insert(at));
+    let mut flow = Flow { sites, memories, own, first, parity: BTreeMap::new(), found: Found::default() };
+    let mut state = State { known: vec![Bits::all(end); units], set: BTreeMap::new() };
     flow.block(&program.body, &mut state);
-    for (flag, at) in &sites.flags {
-        if state.set[*at].is_some() {
-            flow.found.faults.insert(Fault::LeftSet(*flag));
-        }
+    for at in state.set.keys() {
+        flow.found.faults.insert(Fault::LeftSet(sites.flag(*at)));
     }
     flow.found
 }
@@ -85,6 +97,9 @@ pub(crate) fn analyse(program: &TileProgram, sites: &Sites, memories: &Memories)
 impl Flow<'_> {
     fn block(&mut self, nodes: &[Node], state: &mut State) {
         for node in nodes {
+            if self.is_done() {
+                return;
+            }
             match node {
                 Node::Set { .. } | Node::Name { .. } => {}
                 Node::Run(instruction) => self.run(instruction, state),
@@ -100,15 +115,19 @@ impl Flow<'_> {
         }
     }
 
+    fn is_done(&self) -> bool {
+        self.first && !self.found.faults.is_empty()
+    }
+
     /// Any number of rounds. The state only loses knowledge from one pass to the next, so this ends.
     fn rounds(&mut self, inner: &Loop, state: &mut State) {
-        if !self.sites.turning.contains(&inner.id) {
+        if !self.sites.turns(inner.id) {
             loop {
                 let mut after = state.clone();
                 self.block(&inner.body, &mut after);
                 let before = state.clone();
                 self.join(state, &after);
-                if *state == before {
+                if *state == before || self.is_done() {
                     return;
                 }
             }
@@ -129,7 +148,7 @@ impl Flow<'_> {
                     (false, None) => odd = Some(after),
                 }
             }
-            if (&before.0, &before.1) == (&*state, &odd) {
+            if (&before.0, &before.1) == (&*state, &odd) || self.is_done() {
                 break;
             }
         }
@@ -140,18 +159,17 @@ impl Flow<'_> {
     }
 
     fn join(&mut self, state: &mut State, other: &State) {
-        let meet = |a: &mut Vec<u32>, b: &[u32]| a.iter_mut().zip(b).for_each(|(a, b)| *a &= b);
-        meet(&mut state.known, &other.known);
-        meet(&mut state.waited, &other.waited);
-        for (flag, at) in &self.sites.flags {
-            match (&mut state.set[*at], &other.set[*at]) {
-                (Some(a), Some(b)) => a.iter_mut().zip(b).for_each(|(a, b)| *a &= b),
-                (None, None) => {}
-                _ => {
-                    self.found.faults.insert(Fault::Paths(*flag));
-                    state.set[*at] = None;
-                }
-            }
+        state.known.iter_mut().zip(&other.known).for_each(|(a, b)| a.keep(b));
+        let one_way = |a: &State, b: &State| {
+            a.set.keys().copied().filter(|at| !b.set.contains_key(at)).collect::<Vec<_>>()
+        };
+        let left = one_way(state, other);
+        for at in left.iter().copied().chain(one_way(other, state)) {
+            self.found.faults.insert(Fault::Paths(self.sites.flag(at)));
+        }
+        left.iter().for_each(|at| drop(state.set.remove(at)));
+        for (at, known) in &mut state.set {
+            known.keep(&other.set[at]);
         }
     }
 
@@ -166,17 +184,23 @@ impl Flow<'_> {
             }
             before = Some(unit);
             let at = self.sites.site(instruction.id, part, &odd);
-            let site = &self.sites.sites[at];
+            let site = &self.sites.all()[at];
             for other in &site.conflicts {
-                if state.known[*other] >> unit.0 & 1 == 0 {
+                if !state.known[unit.index()].has(*other) {
                     self.found.faults.insert(Fault::Race(*other, at));
                 }
             }
-            let facts = UnitFacts(self.memories);
             // What the unit of scalars has read, it has read before it hands out the next instruction.
             let at_once = unit == self.memories.scalar && site.reads_only;
-            state.known[at] = if at_once { facts.all() } else { facts.own(unit) };
-            state.set.iter_mut().flatten().for_each(|known| known[at] = false);
+            let in_order = self.memories.units[unit.index()].completes_in_order;
+            for (other, known) in state.known.iter_mut().enumerate() {
+                if at_once || (in_order && other == unit.index()) {
+                    known.insert(at);
+                } else {
+                    known.remove(at);
+                }
+            }
+            state.set.values_mut().for_each(|known| known.remove(at));
         }
         if before == Some(self.memories.scalar) {
             self.hand_out(state);
@@ -184,17 +208,14 @@ impl Flow<'_> {
     }
 
     /// What a unit knows, with all that it was handed out itself.
-    fn snapshot(&self, unit: UnitId, state: &State) -> Vec<bool> {
-        let knows = |mask: &u32| mask >> unit.0 & 1 == 1;
-        let sites =
-            self.sites.sites.iter().zip(&state.known).map(|(site, mask)| site.unit == unit || knows(mask));
-        sites.chain(state.waited.iter().map(knows)).collect()
+    fn snapshot(&self, unit: UnitId, state: &State) -> Bits {
+        let mut knows = state.known[unit.index()].clone();
+        knows.add(&self.own[unit.index()]);
+        knows
     }
 
-    fn learn(&self, unit: UnitId, snapshot: &[bool], state: &mut State) {
-        for (mask, known) in state.known.iter_mut().chain(&mut state.waited).zip(snapshot) {
-            *mask |= u32::from(*known) << unit.0;
-        }
+    fn learn(&self, unit: UnitId, snapshot: &Bits, state: &mut State) {
+        state.known[unit.index()].add(snapshot);
         if unit == self.memories.scalar {
             self.hand_out(state);
         }
@@ -202,33 +223,27 @@ impl Flow<'_> {
 
     /// What the unit of scalars knows of others, all know: it hands out their instructions. What it wrote itself others wait for.
     fn hand_out(&self, state: &mut State) {
-        let (scalar, all) = (self.memories.scalar, UnitFacts(self.memories).all());
-        let others = self.sites.sites.iter().zip(&mut state.known).filter(|(site, _)| site.unit != scalar);
-        for mask in others.map(|(_, mask)| mask).chain(&mut state.waited) {
-            if *mask >> scalar.0 & 1 == 1 {
-                *mask = all;
-            }
-        }
+        let scalar = self.memories.scalar.index();
+        let mut of_others = state.known[scalar].clone();
+        of_others.take(&self.own[scalar]);
+        state.known.iter_mut().for_each(|known| known.add(&of_others));
     }
 
     fn sync(&mut self, sync: Sync, state: &mut State) {
         match sync {
             Sync::Set(event) => self.set(event, state),
             Sync::Wait(event) => self.wait(event, state),
-            Sync::Barrier(unit) => {
-                for (site, mask) in self.sites.sites.iter().zip(&mut state.known) {
-                    if site.unit == unit {
-                        *mask |= 1 << unit.0;
-                    }
-                }
-            }
+            Sync::Barrier(unit) => state.known[unit.index()].add(&self.own[unit.index()]),
             Sync::BarrierAll => {
-                let all = UnitFacts(self.memories).all();
-                state.known.fill(all);
-                state.waited.fill(all);
-                state.set.iter_mut().flatten().for_each(|known| known.fill(true));
+                let all = Bits::all(self.sites.all().len() + self.sites.flags.len());
+                state.known.iter_mut().chain(state.set.values_mut()).for_each(|known| known.clone_from(&all));
             }
         }
+    }
+
+    /// Whether a unit knows that the waiter of a flag is past its last wait.
+    fn knows_of_wait(&self, unit: UnitId, flag: usize, state: &State) -> bool {
+        state.known[unit.index()].has(self.sites.all().len() + flag)
     }
 
     fn flag(&mut self, event: Event) -> Option<(Flag, usize)> {
@@ -251,33 +266,34 @@ impl Flow<'_> {
 
     fn set(&mut self, event: Event, state: &mut State) {
         let Some((flag, at)) = self.flag(event) else { return };
-        if state.set[at].is_some() {
+        if state.set.contains_key(&at) {
             self.found.faults.insert(Fault::SetTwice(flag));
-        } else if state.waited[at] >> event.from.0 & 1 == 0 {
+        } else if !self.knows_of_wait(event.from, at, state) {
             self.found.faults.insert(Fault::SetEarly(flag));
         }
-        let busy = self.found.busy.entry(at).or_default();
-        for (other, i) in &self.sites.flags {
-            if (other.0, other.1) == (flag.0, flag.1)
-                && (state.set[*i].is_some() || state.waited[*i] >> event.from.0 & 1 == 0)
-            {
-                busy.insert(*i);
-            }
+        if !self.first {
+            let own = self.sites.flags.range((flag.0, flag.1, 0)..=(flag.0, flag.1, u32::MAX));
+            let in_use = own.map(|(_, other)| *other).filter(|other| {
+                state.set.contains_key(other) || !self.knows_of_wait(event.from, *other, state)
+            });
+            let in_use: Vec<usize> = in_use.collect();
+            self.found.busy.entry(at).or_default().extend(in_use);
         }
-        state.set[at] = Some(self.snapshot(event.from, state));
+        let snapshot = self.snapshot(event.from, state);
+        state.set.insert(at, snapshot);
     }
 
     fn wait(&mut self, event: Event, state: &mut State) {
         let Some((flag, at)) = self.flag(event) else { return };
-        let Some(snapshot) = state.set[at].take() else {
+        let Some(snapshot) = state.set.remove(&at) else {
             self.found.faults.insert(Fault::WaitUnset(flag));
             return;
         };
         self.learn(event.to, &snapshot, state);
         // The waiter is past this wait; no other unit knows yet.
-        state.waited[at] = 1 << event.to.0;
-        let sites = self.sites.sites.len();
-        state.set.iter_mut().flatten().for_each(|known| known[sites + at] = false);
+        let past = self.sites.all().len() + at;
+        state.known.iter_mut().chain(state.set.values_mut()).for_each(|known| known.remove(past));
+        state.known[event.to.index()].insert(past);
         if event.to == self.memories.scalar {
             self.hand_out(state);
         }

@@ -4,6 +4,7 @@
 //! It looks at whole buffers and tensors, so it may ask for an order that no run needs. It does not look at values: whether valid rows and
 //! columns are what a kernel means, and whether what is read was written, a run shows.
 
+mod bits;
 pub(crate) mod flow;
 mod rules;
 pub(crate) mod sites;
@@ -113,7 +114,7 @@ fn report(
     };
     match fault {
         Fault::Race(before, after) => {
-            let (before, after) = (&sites.sites[*before], &sites.sites[*after]);
+            let (before, after) = (&sites.all()[*before], &sites.all()[*after]);
             let [first, second] = [before, after].map(|site| instructions[site.instruction as usize]);
             let [one, other] = [before, after].map(|site| memories.unit_name(site.unit));
             Diagnostic::error(

@@ -1,8 +1,9 @@
 //! What may run at the same time: the parts of instructions, in even and odd rounds of loops with two addresses.
 
-use crate::{EventId, Instruction, LoopId, Memories, Node, Sync, TileProgram, Touched, UnitId};
+use crate::{EventId, Instruction, LoopId, Node, Sync, TileProgram, Touched, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::rc::Rc;
 use wsp_core::TensorId;
 
 /// A part of an instruction that one unit runs, in rounds of some parity.
@@ -26,14 +27,23 @@ pub(crate) type Flag = (UnitId, UnitId, u32);
 /// The sites and flags of a program.
 #[derive(Debug)]
 pub(crate) struct Sites {
-    pub(crate) sites: Vec<Site>,
+    parts: Rc<Parts>,
+    /// The number of each flag, in their order.
+    pub(crate) flags: BTreeMap<Flag, usize>,
+    /// By number.
+    names: Vec<Flag>,
+}
+
+/// What depends on instructions, and on loops with two addresses.
+#[derive(Debug)]
+struct Parts {
+    sites: Vec<Site>,
     /// The first site of each instruction; parities count below parts.
     first: Vec<usize>,
     /// The loops around each instruction that have two addresses.
     around: Vec<Vec<LoopId>>,
     /// Loops that have two addresses.
-    pub(crate) turning: BTreeSet<LoopId>,
-    pub(crate) flags: BTreeMap<Flag, usize>,
+    turning: BTreeSet<LoopId>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -49,33 +59,67 @@ struct Access {
 
 impl Sites {
     pub(crate) fn of(program: &TileProgram) -> Sites {
-        let mut turning: BTreeSet<LoopId> = program.buffers.iter().filter_map(|b| b.rotates).collect();
-        let mut found = Vec::new();
-        syncs(&program.body, &mut |sync| {
-            if let Sync::Set(event) | Sync::Wait(event) = sync {
-                match event.id {
-                    EventId::One(id) => found.push((event.from, event.to, id)),
-                    EventId::Parity { of, even, odd } => {
-                        turning.insert(of);
-                        found.extend([even, odd].map(|id| (event.from, event.to, id)));
-                    }
-                }
-            }
-        });
-        let flags: BTreeSet<Flag> = found.into_iter().collect();
-        let flags = flags.into_iter().enumerate().map(|(at, flag)| (flag, at)).collect();
-        let mut sites = Sites { sites: Vec::new(), first: Vec::new(), around: Vec::new(), turning, flags };
-        let mut accesses = Vec::new();
-        sites.block(program, &program.body, &mut Vec::new(), &mut accesses);
-        sites.conflicts(&accesses);
-        sites
+        let (turning, flags) = events(program);
+        Sites { parts: Rc::new(Parts::of(program, turning)), names: flags.keys().copied().collect(), flags }
+    }
+
+    /// Those of a program with the same instructions and addresses, and other synchronisations.
+    pub(crate) fn with_events_of(&self, program: &TileProgram) -> Sites {
+        let (turning, flags) = events(program);
+        let same = turning == self.parts.turning;
+        let parts = if same { self.parts.clone() } else { Rc::new(Parts::of(program, turning)) };
+        Sites { parts, names: flags.keys().copied().collect(), flags }
+    }
+
+    pub(crate) fn all(&self) -> &[Site] {
+        &self.parts.sites
+    }
+
+    /// The flag of this number.
+    pub(crate) fn flag(&self, number: usize) -> Flag {
+        self.names[number]
+    }
+
+    /// Whether a loop has two addresses.
+    pub(crate) fn turns(&self, of: LoopId) -> bool {
+        self.parts.turning.contains(&of)
     }
 
     /// The site of a part of an instruction in these rounds.
     pub(crate) fn site(&self, instruction: u32, part: usize, odd: &dyn Fn(LoopId) -> bool) -> usize {
-        let around = &self.around[instruction as usize];
+        let Parts { first, around, .. } = &*self.parts;
+        let around = &around[instruction as usize];
         let parity = around.iter().fold(0, |bits, of| bits * 2 + usize::from(odd(*of)));
-        self.first[instruction as usize] + (part << around.len()) + parity
+        first[instruction as usize] + (part << around.len()) + parity
+    }
+}
+
+/// Loops that have two addresses, and flags.
+fn events(program: &TileProgram) -> (BTreeSet<LoopId>, BTreeMap<Flag, usize>) {
+    let mut turning: BTreeSet<LoopId> = program.buffers.iter().filter_map(|b| b.rotates).collect();
+    let mut found = Vec::new();
+    syncs(&program.body, &mut |sync| {
+        if let Sync::Set(event) | Sync::Wait(event) = sync {
+            match event.id {
+                EventId::One(id) => found.push((event.from, event.to, id)),
+                EventId::Parity { of, even, odd } => {
+                    turning.insert(of);
+                    found.extend([even, odd].map(|id| (event.from, event.to, id)));
+                }
+            }
+        }
+    });
+    let flags: BTreeSet<Flag> = found.into_iter().collect();
+    (turning, flags.into_iter().enumerate().map(|(at, flag)| (flag, at)).collect())
+}
+
+impl Parts {
+    fn of(program: &TileProgram, turning: BTreeSet<LoopId>) -> Parts {
+        let mut parts = Parts { sites: Vec::new(), first: Vec::new(), around: Vec::new(), turning };
+        let mut accesses = Vec::new();
+        parts.block(program, &program.body, &mut Vec::new(), &mut accesses);
+        parts.conflicts(&accesses);
+        parts
     }
 
     fn block(
@@ -173,21 +217,5 @@ pub(crate) fn syncs(nodes: &[Node], f: &mut dyn FnMut(Sync)) {
             f(*sync);
         }
         node.blocks().for_each(|block| syncs(block, f));
-    }
-}
-
-/// A memory table's facts about units that order depends on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct UnitFacts<'m>(pub(crate) &'m Memories);
-
-impl UnitFacts<'_> {
-    /// The units as bits of a word.
-    pub(crate) fn all(self) -> u32 {
-        self.0.units.iter().enumerate().fold(0, |bits, (at, _)| bits | 1 << at)
-    }
-
-    /// What is known of an instruction of a unit once it is handed out: whether later instructions of the same unit see it.
-    pub(crate) fn own(self, unit: UnitId) -> u32 {
-        if self.0.units[unit.index()].completes_in_order { 1 << unit.0 } else { 0 }
     }
 }

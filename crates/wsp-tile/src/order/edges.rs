@@ -4,6 +4,7 @@
 //! of a loop is set once before that loop, or one around it, and waited for once behind it: it is complete without a round, too.
 
 use crate::{Event, EventId, LoopId, Node, Sync, TileProgram, UnitId};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A block; blocks are numbered in the order of the text.
@@ -33,17 +34,27 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    /// Whether the other edge follows from this one.
-    pub(super) fn implies(&self, other: &Edge) -> bool {
+    /// Edges with the same of these follow from each other where one lies within another.
+    fn way(&self) -> (BlockId, UnitId, UnitId, Option<LoopId>, Option<LoopId>) {
         (self.block, self.from, self.to, self.back, self.turns)
-            == (other.block, other.from, other.to, other.back, other.turns)
-            && self.after >= other.after
-            && self.before <= other.before
     }
 
     pub(super) fn needs_events(&self) -> bool {
         self.from != self.to && !self.barrier
     }
+}
+
+/// The edges that follow from no other of them.
+pub(super) fn tightest(mut edges: Vec<Edge>) -> Vec<Edge> {
+    // Edges that begin later come first; of those that are left, each ends earlier than all before it.
+    edges.sort_by_key(|edge| (edge.way(), Reverse(edge.after), edge.before));
+    let mut kept: Vec<Edge> = Vec::new();
+    for edge in edges {
+        if !kept.last().is_some_and(|last| last.way() == edge.way() && last.before <= edge.before) {
+            kept.push(edge);
+        }
+    }
+    kept
 }
 
 /// Paths of instructions, by number.

@@ -12,7 +12,7 @@
 mod edges;
 mod numbers;
 
-use crate::check::flow::{Fault, Found, analyse};
+use crate::check::flow::{Fault, Found, analyse, is_wrong};
 use crate::check::sites::Sites;
 use crate::{LoopId, Memories, TileProgram, check, codes};
 use edges::{Edge, Path, insert, paths};
@@ -69,8 +69,14 @@ fn own(at: usize) -> (u32, u32) {
 impl Orderer<'_> {
     fn analyse(&self, edges: &[Edge]) -> (Found, Sites) {
         let program = insert(self.program, edges, &own);
-        let sites = Sites::of(&program);
+        let sites = self.sites.with_events_of(&program);
         (analyse(&program, &sites, self.memories), sites)
+    }
+
+    /// Whether these edges leave something that is not ordered, or use an event wrongly.
+    fn is_wrong(&self, edges: &[Edge]) -> bool {
+        let program = insert(self.program, edges, &own);
+        is_wrong(&program, &self.sites.with_events_of(&program), self.memories)
     }
 
     /// Adds edges until all is ordered.
@@ -87,17 +93,7 @@ impl Orderer<'_> {
                 }
             }
             fresh.retain(|edge| !self.edges.contains(edge));
-            let kept: Vec<Edge> = fresh
-                .iter()
-                .enumerate()
-                .filter(|(at, edge)| {
-                    let implied = |(i, other): (usize, &Edge)| {
-                        i != *at && other.implies(edge) && (other != *edge || i < *at)
-                    };
-                    !fresh.iter().enumerate().any(implied)
-                })
-                .map(|(_, edge)| *edge)
-                .collect();
+            let kept = edges::tightest(fresh);
             if !kept.is_empty() {
                 self.edges.extend(kept);
                 continue;
@@ -113,7 +109,7 @@ impl Orderer<'_> {
 
     /// The edge that orders two sites.
     fn edge(&mut self, sites: &Sites, before: usize, after: usize) -> Option<Edge> {
-        let (a, b) = (&sites.sites[before], &sites.sites[after]);
+        let (a, b) = (&sites.all()[before], &sites.all()[after]);
         let (x, y) = (&self.paths[a.instruction as usize], &self.paths[b.instruction as usize]);
         let common = x.iter().zip(y).take_while(|(p, q)| p == q).count();
         let mut edge = Edge {
@@ -169,7 +165,7 @@ impl Orderer<'_> {
             return;
         }
         let around = self.paths.iter().flatten().find(|step| step.0 == edge.block).and_then(|step| step.2);
-        match around.filter(|of| edge.turns.is_none() && self.sites.turning.contains(of)) {
+        match around.filter(|of| edge.turns.is_none() && self.sites.turns(*of)) {
             Some(of) => self.edges[at].turns = Some(of),
             None => self.make_barrier(at, "the first may be set again before the second waits"),
         }
@@ -199,10 +195,10 @@ impl Orderer<'_> {
         while at < self.edges.len() {
             let mut fewer = self.edges.clone();
             fewer.remove(at);
-            if self.analyse(&fewer).0.faults.is_empty() {
-                self.edges = fewer;
-            } else {
+            if self.is_wrong(&fewer) {
                 at += 1;
+            } else {
+                self.edges = fewer;
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::edges::{Edge, insert};
 use super::{Orderer, own};
 use crate::check::flow::analyse;
-use crate::check::sites::{Flag, Sites};
+use crate::check::sites::Flag;
 use std::collections::BTreeSet;
 
 /// Two events by their own numbers, the lower one first.
@@ -16,7 +16,7 @@ impl Orderer<'_> {
         loop {
             let numbers = self.colour(&apart)?;
             let program = insert(self.program, &self.edges, &|at| numbers[at]);
-            let found = analyse(&program, &Sites::of(&program), self.memories);
+            let found = analyse(&program, &self.sites.with_events_of(&program), self.memories);
             // Of a number that two events share less is known than of two: where it is too little, they do not share it.
             let mut changed = false;
             for flag in found.faults.iter().filter_map(|fault| fault.flag()) {
@@ -31,10 +31,9 @@ impl Orderer<'_> {
     /// Events of which one may be in use where the other is set.
     fn in_use_together(&self) -> BTreeSet<Pair> {
         let (found, sites) = self.analyse(&self.edges);
-        let number = |at: usize| sites.flags.iter().find(|(_, other)| **other == at).map(|(flag, _)| flag.2);
         let mut apart = BTreeSet::new();
         for (at, others) in &found.busy {
-            let pairs = others.iter().filter_map(|other| number(*at).zip(number(*other)));
+            let pairs = others.iter().map(|other| (sites.flag(*at).2, sites.flag(*other).2));
             apart.extend(pairs.map(|(a, b)| (a.min(b), a.max(b))));
         }
         apart
