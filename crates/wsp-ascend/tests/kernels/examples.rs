@@ -18,6 +18,7 @@ const CHIPS: [Chip; 2] = [Chip::A2, Chip::A5];
 /// Sizes that follow from arrays of a launch, as in the launches that the examples describe.
 const SIZES: &[(&str, i128)] = &[
     ("HEAD_DIM", 128),
+    ("DIM", 128),
     ("num_qo_heads", 32),
     ("num_kv_heads", 8),
     ("q_len", 4),
