@@ -1,7 +1,19 @@
 //! Binding this thread, and those that it starts, to a few cores: ours and the peers' threads are bound alike.
 
 #[cfg(target_os = "linux")]
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+#[cfg(target_os = "linux")]
+use nix::unistd::Pid;
+
+/// The calling thread.
+#[cfg(target_os = "linux")]
+const OWN: Pid = Pid::from_raw(0);
+
+/// The cores of a set.
+#[cfg(target_os = "linux")]
+fn members(set: &CpuSet) -> impl Iterator<Item = usize> + '_ {
+    (0..CpuSet::count()).filter(|&core| set.is_set(core).is_ok_and(|is| is))
+}
 
 /// A thread that is bound to some of its cores until this is dropped.
 #[derive(Debug)]
@@ -14,15 +26,15 @@ impl Bound {
     /// Binds this thread to the first `cores` of those it may run on; none where there are not as many, or where the system cannot.
     #[cfg(target_os = "linux")]
     pub(crate) fn to_first(cores: u32) -> Option<Bound> {
-        let before = sched_getaffinity(None).ok()?;
+        let before = sched_getaffinity(OWN).ok()?;
         let mut chosen = CpuSet::new();
-        for core in (0..CpuSet::MAX_CPU).filter(|&core| before.is_set(core)).take(cores as usize) {
-            chosen.set(core);
+        for core in members(&before).take(cores as usize) {
+            chosen.set(core).ok()?;
         }
-        if chosen.count() != cores {
+        if members(&chosen).count() != cores as usize {
             return None;
         }
-        sched_setaffinity(None, &chosen).ok()?;
+        sched_setaffinity(OWN, &chosen).ok()?;
         Some(Bound { before })
     }
 
@@ -37,7 +49,7 @@ impl Bound {
 impl Drop for Bound {
     fn drop(&mut self) {
         // A thread that stays bound is slower, not wrong.
-        let _ = sched_setaffinity(None, &self.before);
+        let _ = sched_setaffinity(OWN, &self.before);
     }
 }
 
@@ -47,11 +59,12 @@ mod tests {
 
     #[test]
     fn a_bound_thread_is_free_again_afterwards() {
-        let free = sched_getaffinity(None).unwrap();
+        let cores = || members(&sched_getaffinity(OWN).unwrap()).collect::<Vec<usize>>();
+        let free = cores();
         let bound = Bound::to_first(1).unwrap();
-        assert_eq!(sched_getaffinity(None).unwrap().count(), 1);
+        assert_eq!(cores().len(), 1);
         drop(bound);
-        assert_eq!(sched_getaffinity(None).unwrap(), free);
-        assert!(Bound::to_first(free.count() + 1).is_none());
+        assert_eq!(cores(), free);
+        assert!(Bound::to_first(free.len() as u32 + 1).is_none());
     }
 }

@@ -2,7 +2,8 @@
 
 use super::Fault;
 use crate::runtime::measure::Span;
-use rustix::process::{Pid, Signal, kill_process_group};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -137,9 +138,9 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+        if let Ok(group) = i32::try_from(self.child.id()) {
             // It fails where the peer has ended already.
-            let _ = kill_process_group(group, Signal::KILL);
+            let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
         }
         let _ = self.child.wait();
     }

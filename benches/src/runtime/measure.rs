@@ -1,7 +1,8 @@
 //! Clocks, medians and the search for the smallest useful task.
 //!
-//! Uses only the standard library and `rustix`: the rayon peer compiles this file too.
+//! Uses only the standard library and `nix`: the rayon peer compiles this file too.
 
+use nix::unistd::{SysconfVar, sysconf};
 use std::time::Instant;
 
 /// Iterations of the first task that [`shortest_task`] tries.
@@ -19,8 +20,9 @@ pub(crate) struct Moment {
 impl Moment {
     /// The present one.
     pub(crate) fn now() -> Moment {
-        let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        Moment { wall: Instant::now(), cpu_ns: cpu.tv_sec as f64 * 1e9 + cpu.tv_nsec as f64 }
+        let cpu = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID);
+        let cpu_ns = cpu.map_or(f64::NAN, |cpu| cpu.tv_sec() as f64 * 1e9 + cpu.tv_nsec() as f64);
+        Moment { wall: Instant::now(), cpu_ns }
     }
 
     /// What passed from here to `end`.
@@ -57,7 +59,8 @@ pub(crate) fn resident_bytes() -> f64 {
         .ok()
         .and_then(|text| text.split_whitespace().nth(1)?.parse::<f64>().ok())
         .unwrap_or(0.0);
-    pages * rustix::param::page_size() as f64
+    let size = sysconf(SysconfVar::PAGE_SIZE).ok().flatten();
+    pages * size.map_or(0.0, |bytes| bytes as f64)
 }
 
 /// The value in the middle.

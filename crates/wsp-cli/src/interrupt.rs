@@ -4,8 +4,9 @@
 //! them came: `end` removes what is registered as [`Leftover`] and exits with 128 and the number of the
 //! signal. One that was ignored when the program started stays ignored. SIGXFSZ is blocked too, so that a write past the limit on file sizes is an error like any other.
 
-use nix::sys::signal::{SigSet, Signal};
-use rustix::process::{Pid, WaitOptions, kill_process_group, waitpid};
+use nix::sys::signal::{SigSet, Signal, killpg};
+use nix::sys::wait::waitpid;
+use nix::unistd::Pid;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -132,8 +133,8 @@ impl Item {
                 let _ = (0..8).find(|_| std::fs::remove_dir_all(path).is_ok() || !path.exists());
             }
             Item::Group(leader) => {
-                let _ = kill_process_group(*leader, rustix::process::Signal::KILL);
-                let _ = waitpid(Some(*leader), WaitOptions::empty());
+                let _ = killpg(*leader, Signal::SIGKILL);
+                let _ = waitpid(*leader, None);
             }
         }
     }
@@ -172,9 +173,8 @@ pub fn start(command: &mut Command) -> std::io::Result<(Child, Leftover)> {
         let _ = mask.thread_set_mask();
     }
     let child = child?;
-    let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let leader = leader.expect("a process should have a number from 1");
-    let leftover = register.insert(Item::Group(leader));
+    let leader = i32::try_from(child.id()).expect("the number of a process should be an i32");
+    let leftover = register.insert(Item::Group(Pid::from_raw(leader)));
     Ok((child, leftover))
 }
 
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn processes_end_before_their_folders_are_removed() {
         let folder = || Item::Folder(PathBuf::from("folder"));
-        let group = || Item::Group(Pid::INIT);
+        let group = || Item::Group(Pid::from_raw(1));
         let items =
             OrderedMap::from([(0, folder()), (1, group()), (2, Item::File(PathBuf::new())), (3, group())]);
         let groups: Vec<bool> = in_order(&items).map(|item| matches!(item, Item::Group(_))).collect();

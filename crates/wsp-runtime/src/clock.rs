@@ -40,11 +40,11 @@ pub fn nanos_since(start: Instant) -> u64 {
     nanos_between(start, now())
 }
 
-/// Nanoseconds that all threads of this process have computed so far.
+/// Nanoseconds that all threads of this process have computed so far; 0 where the system has no such clock.
 pub fn computed_nanos() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let Ok(time) = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID) else { return 0 };
     let part = |n: i64| u64::try_from(n).unwrap_or(0);
-    part(time.tv_sec).saturating_mul(1_000_000_000).saturating_add(part(time.tv_nsec))
+    part(time.tv_sec()).saturating_mul(1_000_000_000).saturating_add(part(time.tv_nsec()))
 }
 
 /// Nanoseconds from `start` to `end`; 0 when `end` is the earlier.

@@ -211,7 +211,7 @@ fn make(folder: &Path) -> std::io::Result<()> {
 #[cfg(unix)]
 fn refuse_others(path: &Path, about: &Metadata) -> Result<(), Diagnostic> {
     use std::os::unix::fs::MetadataExt as _;
-    let (user, owner, shown) = (rustix::process::geteuid().as_raw(), about.uid(), path.display());
+    let (user, owner, shown) = (nix::unistd::geteuid().as_raw(), about.uid(), path.display());
     let (what, help) = if owner != user {
         let what = format!("`{shown}` belongs to user {owner}, and this process runs as user {user}");
         (what, "give a folder of your own".to_owned())
