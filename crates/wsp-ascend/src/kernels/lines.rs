@@ -153,9 +153,11 @@ impl Stores<'_> {
                 let LocalTy::Tile(ty) = &self.kernel.local(*src).ty else { return None };
                 let [rows, cols] = [&ty.rows, &ty.cols].map(|e| e.as_const_int().unwrap_or(1));
                 let strides = self.strides(*tensor)?;
-                // Rows of a cache are as far apart as what is not known of where the first of them begins.
-                let paged = paged::cache(&self.module.tensors[tensor.index()]).is_some();
-                let [down, across] = [at.row_dim.filter(|_| !paged), at.col_dim]
+                // Positions and heads of a cache are as far apart as what is not known of where the first of them begins.
+                let of = &self.module.tensors[tensor.index()];
+                let apart = |dim: &u8| paged::cache(of).is_some() && usize::from(*dim) + 1 < of.dims.len();
+                let [down, across] = [at.row_dim, at.col_dim]
+                    .map(|dim| dim.filter(|dim| !apart(dim)))
                     .map(|dim| dim.and_then(|dim| strides.get(usize::from(dim)).cloned()));
                 store.repeat(across, cols);
                 // Whole rows of a tensor lie one after another.
@@ -198,7 +200,8 @@ impl Stores<'_> {
             }
             if let (Some(lanes), true) = (lanes, dim + 1 < of.dims.len()) {
                 // Pages lie anywhere, and a launch says how far positions and heads are apart: by rows of lanes.
-                begin = begin.plus(Value { modulus: lanes.saturating_mul(bytes), ..Value::unknown(true) });
+                begin =
+                    begin.plus(Value { modulus: lanes.saturating_mul(bytes), ..Value::unknown(at.varies) });
                 continue;
             }
             if stride.constant().is_none() && at.constant() != Some(0) {

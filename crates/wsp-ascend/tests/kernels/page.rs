@@ -133,7 +133,8 @@ const TAIL: &str = "
 * Keys and values that are operands of products go through global memory once more: no transfer brings pages to L1.
 * A number that one task finds (an element of a tensor, the maximum of a tile) is not handed to another: WSP1722.
 * Tiles in L0C are not kept between tasks: an accumulator that products alone change, in a loop with vector operations, is refused (WSP1722).
-* The time of a check grows with the square of a kernel: 100 loads, operations and stores in straight text take half a second, 200 two.
+* The time of a check grows faster than the square of a kernel: 100 loads, operations and stores of one tile in straight text take half a second, 200
+  two, of eight tiles in turn two and nineteen.
 * Tiles that do not fit UB, with scratch for conversions and lists of largest values, are not made smaller: WSP1705.
 * All platforms split kernels in the same way. a5 could move tiles between its cores without global memory.
 * Tasks of a kernel are many where it has a loop over products and vector operations: each round has at least one of each kind.

@@ -108,21 +108,22 @@ struct Table {
 
 impl Paged {
     pub(crate) fn new(body: &str) -> Paged {
-        Paged::with_lanes(LANES, body)
+        Paged::of(LANES, 1, "lens[1]", body)
     }
 
-    fn with_lanes(lanes: usize, body: &str) -> Paged {
+    /// A kernel of some tasks, whose field `b` is `field`, over a cache with so many lanes.
+    fn of(lanes: usize, tasks: u32, field: &str, body: &str) -> Paged {
         let text = format!(
             "PTO_SHAPE(lens, 4)
              PTO_SHAPE(kv_cache, batch, PTO_DYNAMIC, heads, {lanes})
              PTO_SHAPE(kv_lens, batch)
              PTO_SHAPE(x, {ROWS}, {COLS})
              PTO_SHAPE(y, {ROWS}, {COLS})
-             PTO_SPACE(Space) {{ PTO_AXIS(i, 0, 1) }}
+             PTO_SPACE(Space) {{ PTO_AXIS(i, 0, {tasks}) }}
              struct D {{ uint32_t a, b, c, d; }};
              PTO_KERNEL_IMPL(k) {{ auto desc = PTO_GET_DESCRIPTOR<D>(); {body} }}
              PTO_DESCRIPTOR_GEN(Space) {{ PTO_SCHEDULED_FOR(i) {{
-                 PTO_EMIT_DESCRIPTOR(D{{ .a = lens[0], .b = lens[1], .c = lens[2], .d = lens[3] }});
+                 PTO_EMIT_DESCRIPTOR(D{{ .a = lens[0], .b = {field}, .c = lens[2], .d = lens[3] }});
              }} }}
              void go(uint32_t* lens, PagedKVCache<float> kv, uint32_t* kv_lens, Tensor<float> x, Tensor<float> y) {{
                  PTO_LAUNCH(Space, {{ .lens = lens, .kv_cache = kv, .kv_lens = kv_lens, .x = x, .y = y }});
@@ -306,9 +307,18 @@ fn stores_to_caches_share_a_line_where_a_position_is_less_than_one() {
         let body = format!(
             "VecTile<float, 8, {cols}> t; TASSIGN(t, 0.0f); TSTORE(v_cache, t, {{desc.a, desc.b, desc.c, {lane}}});"
         );
-        let made = Paged::with_lanes(lanes, &body).emitted(Chip::A2);
+        let made = Paged::of(lanes, 4, "i", &body).emitted(Chip::A2);
         let source = made.unwrap_or_else(|found| panic!("{}", told(&found)));
         let found: Vec<u16> = source.notes.iter().map(|note| note.code.0).collect();
         assert_eq!(found, if shared { vec![1726] } else { Vec::new() }, "{lanes} lanes: {body}");
+    }
+    // A store along the lanes is as one of a row, and all tasks have one place where no index differs.
+    for (place, shared) in [("0, desc.b, 0", true), ("0, 7, 0", false)] {
+        let body = format!(
+            "VecTile<float, 24, 1> t; TASSIGN(t, 1.0f); TSTORE(k_cache, t, {{{place}, PTO_ROWS(0)}});"
+        );
+        let made = Paged::of(24, 4, "i", &body).emitted(Chip::A2);
+        let source = made.unwrap_or_else(|found| panic!("{}", told(&found)));
+        assert_eq!(source.notes.iter().any(|note| note.code.0 == 1726), shared, "{body}");
     }
 }

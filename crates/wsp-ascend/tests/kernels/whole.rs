@@ -138,6 +138,29 @@ pub(crate) const ONE_LIST: &str = "
     TSTORE(y, values, {0, 0});
     TSTORE(y, numbers, {1, 0});";
 
+/// Lists that keep elements as small as what fills places without one.
+pub(crate) const LEAST: &str = "
+    VecTile<float, 1, 20> values; VecTile<float, 1, 20> numbers;
+    for (uint32_t r = 0; r < desc.a; r += 1) {
+        VecTile<float, 1, 32> part; VecTile<float, 1, 64> piece;
+        TASSIGN(piece, -INFINITY);
+        TLOAD(part, x, {r * 2 + desc.b + 1, 0}, 1, desc.d); TINSERT(piece, part, 0, 32);
+        TTOPK(values, numbers, piece, r * 64);
+    }
+    TSTORE(y, values, {0, 0});
+    TSTORE(y, numbers, {1, 0});";
+
+/// Lists of one row and of four, to which a tile without rows may come first.
+pub(crate) const ROWLESS: &str = "
+    VecTile<float, 1, 3> values; VecTile<float, 1, 3> numbers; VecTile<float, 1, 8> t;
+    VecTile<float, 4, 3> more; VecTile<float, 4, 3> of_more; VecTile<float, 4, 8> u;
+    TLOAD(t, x, {desc.b, 0}, desc.a); TTOPK(values, numbers, t, 0);
+    TLOAD(u, x, {desc.b, 8}, desc.c); TTOPK(more, of_more, u, 0);
+    TLOAD(t, x, {desc.b + 1, 0}); TTOPK(values, numbers, t, 8);
+    TLOAD(u, x, {desc.b + 4, 8}); TTOPK(more, of_more, u, 8);
+    TSTORE(y, values, {0, 0}); TSTORE(y, numbers, {0, 8});
+    TSTORE(y, more, {4, 0}); TSTORE(y, of_more, {4, 8});";
+
 /// A list that is shorter than what comes in, which may be nothing.
 pub(crate) const SHORT_LIST: &str = "
     VecTile<float, 1, 3> values; VecTile<float, 1, 3> numbers;
@@ -206,6 +229,13 @@ fn whole_kernels_give_what_a_plain_run_gives() {
         batch.add("one list", &Kernel::new(ONE_LIST), &rounds, 0.0);
         let rounds = [[1, 9, 1, 1], [2, 3, 1, 2], [7, 1, 1, 5], [3, 2, 1, 0], [3, 2, 0, 5]];
         batch.add("short list", &Kernel::new(SHORT_LIST), &rounds, 0.0);
+        batch.add("least", &Kernel::new(LEAST), &[[1, 0, 0, 3], [2, 3, 0, 2], [3, 1, 0, 17]], 0.0);
+        batch.add(
+            "rowless",
+            &Kernel::new(ROWLESS),
+            &[[0, 1, 0, 0], [1, 2, 4, 0], [0, 9, 4, 0], [1, 5, 0, 0]],
+            0.0,
+        );
         let places = [[0, 0, 8, 16], [16, 16, 8, 16], [3, 20, 5, 9], [17, 1, 1, 1], [9, 13, 8, 8]];
         batch.add("parts", &Kernel::new(PARTS), &places, 0.0);
         batch.run();

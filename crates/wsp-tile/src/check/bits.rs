@@ -55,6 +55,9 @@ mod tests {
         for end in [1, 63, 64, 65, 130] {
             let (all, mut some) = (Bits::all(end), Bits::none(end));
             (0..end).step_by(3).for_each(|number| some.insert(number));
+            let mut each = Bits::none(end);
+            (0..end).for_each(|number| each.insert(number));
+            assert_eq!(each, all);
             assert!((0..end).all(|number| all.has(number) && some.has(number) == (number % 3 == 0)));
             let mut rest = all.clone();
             rest.take(&some);

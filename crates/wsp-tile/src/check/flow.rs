@@ -235,8 +235,9 @@ impl Flow<'_> {
             Sync::Wait(event) => self.wait(event, state),
             Sync::Barrier(unit) => state.known[unit.index()].add(&self.own[unit.index()]),
             Sync::BarrierAll => {
+                // A unit that waits behind it learns no more from what was set before.
                 let all = Bits::all(self.sites.all().len() + self.sites.flags.len());
-                state.known.iter_mut().chain(state.set.values_mut()).for_each(|known| known.clone_from(&all));
+                state.known.fill(all);
             }
         }
     }

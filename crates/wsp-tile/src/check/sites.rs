@@ -63,12 +63,12 @@ impl Sites {
         Sites { parts: Rc::new(Parts::of(program, turning)), names: flags.keys().copied().collect(), flags }
     }
 
-    /// Those of a program with the same instructions and addresses, and other synchronisations.
+    /// Those of a program with the same instructions and addresses, and other synchronisations, whose events take turns in loops with two
+    /// addresses only.
     pub(crate) fn with_events_of(&self, program: &TileProgram) -> Sites {
         let (turning, flags) = events(program);
-        let same = turning == self.parts.turning;
-        let parts = if same { self.parts.clone() } else { Rc::new(Parts::of(program, turning)) };
-        Sites { parts, names: flags.keys().copied().collect(), flags }
+        debug_assert_eq!(turning, self.parts.turning, "events take turns where buffers do");
+        Sites { parts: self.parts.clone(), names: flags.keys().copied().collect(), flags }
     }
 
     pub(crate) fn all(&self) -> &[Site] {

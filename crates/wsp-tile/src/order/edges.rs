@@ -44,17 +44,20 @@ impl Edge {
     }
 }
 
-/// The edges that follow from no other of them.
-pub(super) fn tightest(mut edges: Vec<Edge>) -> Vec<Edge> {
+/// The edges that follow from no other of them, in their order; of equal ones the first.
+pub(super) fn tightest(edges: &[Edge]) -> Vec<Edge> {
+    let mut order: Vec<usize> = (0..edges.len()).collect();
     // Edges that begin later come first; of those that are left, each ends earlier than all before it.
-    edges.sort_by_key(|edge| (edge.way(), Reverse(edge.after), edge.before));
-    let mut kept: Vec<Edge> = Vec::new();
-    for edge in edges {
-        if !kept.last().is_some_and(|last| last.way() == edge.way() && last.before <= edge.before) {
-            kept.push(edge);
+    order.sort_by_key(|at| (edges[*at].way(), Reverse(edges[*at].after), edges[*at].before));
+    let mut kept: Vec<usize> = Vec::new();
+    for at in order {
+        let within = |last: &Edge| last.way() == edges[at].way() && last.before <= edges[at].before;
+        if !kept.last().is_some_and(|last| within(&edges[*last])) {
+            kept.push(at);
         }
     }
-    kept
+    kept.sort_unstable();
+    kept.into_iter().map(|at| edges[at]).collect()
 }
 
 /// Paths of instructions, by number.
@@ -162,5 +165,36 @@ impl Places {
         let behind = behind.and_then(|of| self.after_loop.get(&of)).into_iter().flatten().copied();
         let ahead = ahead.and_then(|of| self.before_loop.get(&of)).into_iter().flatten().copied();
         out.extend(sets.into_iter().chain(behind).chain(others).chain(ahead).map(Node::Sync));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edge_around_another_follows_from_it() {
+        let edge = |to: u8, after, before| Edge {
+            block: 0,
+            from: UnitId(0),
+            to: UnitId(to),
+            back: None,
+            around: None,
+            after,
+            before,
+            turns: None,
+            barrier: false,
+        };
+        let edges = [
+            edge(1, 0, 9),
+            edge(1, 4, 6),
+            edge(2, 0, 9),
+            edge(1, 5, 8),
+            edge(1, 4, 6),
+            edge(1, 1, 2),
+            edge(1, 5, 9),
+        ];
+        assert_eq!(tightest(&edges), [edges[1], edges[2], edges[3], edges[5]]);
+        assert_eq!(tightest(&[]), []);
     }
 }

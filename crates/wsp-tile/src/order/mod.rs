@@ -93,7 +93,7 @@ impl Orderer<'_> {
                 }
             }
             fresh.retain(|edge| !self.edges.contains(edge));
-            let kept = edges::tightest(fresh);
+            let kept = edges::tightest(&fresh);
             if !kept.is_empty() {
                 self.edges.extend(kept);
                 continue;

@@ -1,8 +1,9 @@
 //! Lists of the largest values of rows.
 //!
 //! What a list holds and what comes in are candidates. Those of several lists are one in each row of transposed tiles, so that rows of the
-//! program are columns; those of one list lie one after another. Each round takes the largest candidate of every column; of equal ones that with the lowest index, of those the first. It leaves
-//! the smallest value and the largest index behind, so it is taken again by no column that has another.
+//! program are columns; those of one list lie one after another. Each round takes the largest candidate of every list; of equal ones that
+//! with the lowest index, of those the first. It leaves the smallest value and the largest index behind, so it is taken again by no list
+//! that has another.
 
 use crate::kernels::recipe::{Lack, ROWS_OF_COLUMN, Recipe, input, number, out, text};
 use crate::kernels::view::{CElem, Valid, View, padded};

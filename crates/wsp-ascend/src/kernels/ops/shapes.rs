@@ -200,7 +200,8 @@ fn part(r: &mut Recipe<'_>, whole: &View, other: &View, row: &Expr, col: &Expr) 
     if row.ty != ScalarTy::U32 {
         return None;
     }
-    r.with_room(whole, whole.rows + other.rows - 1);
+    // The view that begins in the last row, at its last block.
+    r.with_room(whole, whole.rows + other.rows);
     let (row, size) = (r.scalars.expr(row), whole.elem.size());
     Some(View {
         rows: other.rows,
