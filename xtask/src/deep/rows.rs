@@ -64,6 +64,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(206),
     },
     Row {
+        name: "pages of caches in kernels for Ascend cores",
+        cargo: &["--package", "wsp-ascend", "--test", "kernels", "paged::loads_and_stores"],
+        cases: Some(768),
+    },
+    Row {
         name: "random .pto generators",
         cargo: &["--package", "wsp-cpu", "--test", "it", "generators::"],
         cases: Some(100_000),

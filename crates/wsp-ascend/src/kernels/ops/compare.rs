@@ -77,7 +77,9 @@ fn second(r: &mut Recipe<'_>, a: &View, b: &Operand<Tile, Expr>, form: Form) -> 
         Operand::Column(column) if form == Form::Flat => Second::Tile(r.read(column, form)?),
         Operand::Column(column) => {
             let column = super::reductions::packed_column(r, column)?;
-            Second::Tile(r.column_as_tile(&column, a.cols, &a.valid[1]))
+            // Instructions on two tiles want one type, and a column has whole blocks of rows.
+            let full = r.column_as_tile(&column, a.cols, &a.valid[1]);
+            Second::Tile(View { rows: a.rows, ..full })
         }
         Operand::Row(row) => {
             let row = r.read(row, Form::Rows)?;
