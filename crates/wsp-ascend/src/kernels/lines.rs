@@ -199,9 +199,13 @@ impl Stores<'_> {
                 continue;
             }
             if let (Some(lanes), true) = (lanes, dim + 1 < of.dims.len()) {
-                // Pages lie anywhere, and a launch says how far positions and heads are apart: by rows of lanes.
-                begin =
-                    begin.plus(Value { modulus: lanes.saturating_mul(bytes), ..Value::unknown(at.varies) });
+                // Pages lie anywhere, and a launch says how far positions and heads are apart: by rows of lanes. Where all tasks have one
+                // place it is on a line if rows are whole ones.
+                let row = lanes.saturating_mul(bytes);
+                let step = if at.turns.is_empty() { 0 } else { row };
+                let modulus = if at.varies || row % LINE != 0 { row } else { 0 };
+                let outer = Value { modulus, varies: at.varies, ..Value::number(0) };
+                begin = begin.plus(outer.repeated(step, None));
                 continue;
             }
             if stride.constant().is_none() && at.constant() != Some(0) {

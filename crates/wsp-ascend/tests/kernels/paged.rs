@@ -315,6 +315,16 @@ fn stores_to_caches_share_a_line_where_a_position_is_less_than_one() {
         let found: Vec<u16> = source.notes.iter().map(|note| note.code.0).collect();
         assert_eq!(found, if shared { vec![1726] } else { Vec::new() }, "{lanes} lanes: {body}");
     }
+    // What rounds choose for each task is its own place.
+    for (lanes, shared) in [(8, true), (16, false)] {
+        let body = format!(
+            "VecTile<float, 1, {lanes}> t; TASSIGN(t, 1.0f);
+             for (uint32_t p = 0; p < 4; p += 1) {{ if (p == desc.b) {{ TSTORE(k_cache, t, {{0, p, 0, 0}}); }} }}"
+        );
+        let made = Paged::of(lanes, 4, "i", &body).emitted(Chip::A2);
+        let source = made.unwrap_or_else(|found| panic!("{}", told(&found)));
+        assert_eq!(source.notes.iter().any(|note| note.code.0 == 1726), shared, "{body}");
+    }
     // A store along the lanes is as one of a row, and all tasks have one place where no index differs.
     for (place, shared) in [("0, desc.b, 0", true), ("0, 7, 0", false)] {
         let body = format!(

@@ -161,6 +161,20 @@ pub(crate) const ROWLESS: &str = "
     TSTORE(y, values, {0, 0}); TSTORE(y, numbers, {0, 8});
     TSTORE(y, more, {4, 0}); TSTORE(y, of_more, {4, 8});";
 
+/// Lists without rows, of whose columns a kernel may ask, and that no selection has made.
+pub(crate) const EMPTY_LISTS: &str = "
+    VecTile<float, 1, 3> v; VecTile<float, 1, 3> n; VecTile<float, 1, 8> p; VecTile<float, 1, 3> s;
+    VecTile<float, 2, 3> w; VecTile<float, 2, 3> o; VecTile<float, 2, 2> q;
+    TLOAD(p, x, {2, 0}, desc.d); TTOPK(v, n, p, 0);
+    PTO_STORE_SCALAR(y, PTO_VALID_COLS(v) + 0.5f, {1, 0});
+    TCOLSUM(s, v); TSTORE(y, s, {2, 0});
+    TLOAD(v, x, {desc.b, 0}, desc.d); TLOAD(n, x, {desc.b + 1, 0}, desc.d);
+    TLOAD(p, x, {desc.b + 2, 0}); TTOPK(v, n, p, 7);
+    TSTORE(y, v, {4, 0}); TSTORE(y, n, {5, 0});
+    TLOAD(w, x, {desc.b, 0}, desc.d * 2); TASSIGN(o, 3.0f, desc.d * 2);
+    TLOAD(q, x, {desc.b + 4, 0}); TTOPK(w, o, q, 9);
+    TSTORE(y, w, {8, 0}); TSTORE(y, o, {10, 0});";
+
 /// A list that is shorter than what comes in, which may be nothing.
 pub(crate) const SHORT_LIST: &str = "
     VecTile<float, 1, 3> values; VecTile<float, 1, 3> numbers;
@@ -236,6 +250,7 @@ fn whole_kernels_give_what_a_plain_run_gives() {
             &[[0, 1, 0, 0], [1, 2, 4, 0], [0, 9, 4, 0], [1, 5, 0, 0]],
             0.0,
         );
+        batch.add("empty lists", &Kernel::new(EMPTY_LISTS), &[[0, 4, 0, 0], [0, 11, 0, 0]], 0.0);
         let places = [[0, 0, 8, 16], [16, 16, 8, 16], [3, 20, 5, 9], [17, 1, 1, 1], [9, 13, 8, 8]];
         batch.add("parts", &Kernel::new(PARTS), &places, 0.0);
         batch.run();

@@ -254,9 +254,9 @@ impl<'p, 'w> Machine<'p, 'w> {
         }
     }
 
-    /// What a selection holds of each row before, and after it.
+    /// What a selection holds of each row before, and after it. A list without rows holds nothing.
     pub(super) fn listed(&self, lists: [&Tile; 2], src: &Tile) -> Result<[u32; 2], Fault> {
-        let held = self.extent(lists[0].cols)?;
+        let held = if self.extent(lists[0].rows)? == 0 { 0 } else { self.extent(lists[0].cols)? };
         let room = lists.map(|list| self.program.buffer(list.buffer).cols);
         Ok([held, held.saturating_add(self.extent(src.cols)?).min(room[0]).min(room[1])])
     }

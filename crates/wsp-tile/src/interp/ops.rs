@@ -300,7 +300,7 @@ impl Machine<'_, '_> {
         let [held, kept] = self.listed(lists, src)?;
         for list in lists {
             let (rows, cols) = (self.extent(list.rows)?, self.extent(list.cols)?);
-            if cols != held || (held > 0 && rows != value.rows) {
+            if (rows > 0 && cols != held) || (held > 0 && rows != value.rows) {
                 let message = format!("lists hold {rows} x {cols} and {} x {held} are needed", value.rows);
                 return Err(Fault::new(codes::STOPPED, message));
             }

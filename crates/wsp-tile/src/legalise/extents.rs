@@ -251,19 +251,14 @@ pub(super) fn result(op: &TileOp, tile: LocalId, ranges: &Ranges, left: Left<'_>
             }
             TileOp::TopK { src, values, indices, .. } => {
                 let room = ranges.capacity(*values)[dim].min(ranges.capacity(*indices)[dim]);
-                let held = extent(*values, dim);
-                let kept = least(number(room), Expr::binary(BinOp::Add, held, extent(*src, dim)));
-                let rows = extent(*src, 0);
-                if dim == 0 || ranges.expr(&rows).low > 0 {
-                    return kept;
+                let (mut held, rows) = (extent(*values, dim), extent(*values, 0));
+                if dim == 1 && ranges.expr(&rows).low <= 0 {
+                    // A list without rows holds nothing.
+                    let some = Expr::binary(BinOp::Gt, rows, number(0));
+                    let kind = ExprKind::Select(Box::new(some), Box::new(held), Box::new(number(0)));
+                    held = Expr::new(kind, ScalarTy::U32, span);
                 }
-                // A list without rows holds nothing.
-                let some = Expr::binary(BinOp::Gt, rows, number(0));
-                Expr::new(
-                    ExprKind::Select(Box::new(some), Box::new(kept), Box::new(number(0))),
-                    ScalarTy::U32,
-                    span,
-                )
+                least(number(room), Expr::binary(BinOp::Add, held, extent(*src, dim)))
             }
             _ => number(capacity[dim]),
         },

@@ -48,8 +48,16 @@ struct Lists {
 }
 
 impl Lists {
+    /// Elements that a row holds: none where there are no rows.
     fn held(&self) -> Valid {
-        self.values.valid[1].clone()
+        let [rows, cols] = &self.values.valid;
+        match rows {
+            Valid::Known(0) => Valid::Known(0),
+            Valid::Text(rows) if *cols != Valid::Known(0) => {
+                Valid::Text(format!("({rows} > 0u ? {} : 0u)", cols.text()))
+            }
+            _ => cols.clone(),
+        }
     }
 
     /// Elements of a row that come in.
