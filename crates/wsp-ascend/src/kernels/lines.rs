@@ -153,7 +153,7 @@ impl Stores<'_> {
                 let LocalTy::Tile(ty) = &self.kernel.local(*src).ty else { return None };
                 let [rows, cols] = [&ty.rows, &ty.cols].map(|e| e.as_const_int().unwrap_or(1));
                 let strides = self.strides(*tensor)?;
-                // Positions and heads of a cache are as far apart as what is not known of where the first of them begins.
+                // `begin` knows the place in a cache up to rows of lanes only: steps of positions and heads, which are such rows, add nothing.
                 let of = &self.module.tensors[tensor.index()];
                 let apart = |dim: &u8| paged::cache(of).is_some() && usize::from(*dim) + 1 < of.dims.len();
                 let [down, across] = [at.row_dim, at.col_dim]

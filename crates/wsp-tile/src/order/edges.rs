@@ -34,7 +34,7 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    /// Edges with the same of these follow from each other where one lies within another.
+    /// Of two edges that have these in common, one that lies around the other follows from it.
     fn way(&self) -> (BlockId, UnitId, UnitId, Option<LoopId>, Option<LoopId>) {
         (self.block, self.from, self.to, self.back, self.turns)
     }
