@@ -212,7 +212,8 @@ fn far(word: &str, factor: &str) -> String {
 
 #[test]
 fn whole_kernels_give_what_a_plain_run_gives() {
-    for chip in Chip::ALL {
+    // The texts for a3 are those for a2.
+    for chip in [Chip::A2, Chip::A5] {
         let mut batch = Batch::new(chip, "whole");
         // Sums of 32 squares in another order, a division and a root: 4 roundings of 2⁻²⁴ each.
         batch.add(

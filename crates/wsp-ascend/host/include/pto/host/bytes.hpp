@@ -3,8 +3,11 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "clock.hpp"
@@ -60,6 +63,30 @@ private:
     std::vector<Access> all_;
 };
 
+// Numbers of accesses by byte, 0 at first. Pages that nothing touches take no memory and no time, however large a tensor is.
+class Numbers {
+public:
+    Numbers() = default;
+    explicit Numbers(uint32_t size) : all_(static_cast<uint32_t *>(std::calloc(size, sizeof(uint32_t)))) {
+        if (all_ == nullptr && size > 0) {
+            throw std::bad_alloc();
+        }
+    }
+    Numbers(Numbers &&other) noexcept : all_(std::exchange(other.all_, nullptr)) {}
+    Numbers &operator=(Numbers &&other) noexcept {
+        std::swap(all_, other.all_);
+        return *this;
+    }
+    ~Numbers() { std::free(all_); }
+
+    // By byte; null where there are none.
+    uint32_t *all() { return all_; }
+    const uint32_t *all() const { return all_; }
+
+private:
+    uint32_t *all_ = nullptr;
+};
+
 class Bytes {
 public:
     Bytes() = default;
@@ -72,14 +99,16 @@ public:
 
     // An access reads bytes: they are written, and what wrote them is known to be complete.
     [[gnu::noinline]] void read(Span part, uint32_t number, const Access &by, const Log &log, const Clocks &clocks) {
+        const uint32_t *writes = writes_.all();
+        const uint8_t *written = written_.data();
         for (uint32_t byte = part.first, last = 0; byte < part.end; ++byte) {
-            const uint32_t writer = writes_[byte];
+            const uint32_t writer = writes[byte];
             if (writer != last) {
                 last = writer;
                 check_order(byte, log.find(writer), "writes", by, clocks);
                 check_owner(byte, log.find(writer), by);
             }
-            if (written_[byte] == 0) {
+            if (written[byte] == 0) {
                 fault("poison", {by, " reads byte ", byte, " of ", name, ", which holds no value"});
             }
         }
@@ -89,15 +118,18 @@ public:
     // An access writes bytes: what read or wrote them is known to be complete. `value`: whether they hold a value then.
     [[gnu::noinline]] void write(Span part, bool value, uint32_t number, const Access &by, const Log &log,
                                  const Clocks &clocks) {
-        check_all(writes_, part, "writes", by, log, clocks);
+        check_all(writes_.all(), part, "writes", by, log, clocks);
         for (const Reads &reads : reads_) {
-            if (!reads.last.empty()) {
-                check_all(reads.last, part, "reads", by, log, clocks);
-                check_all(reads.before, part, "reads", by, log, clocks);
+            if (reads.last.all() != nullptr) {
+                check_all(reads.last.all(), part, "reads", by, log, clocks);
+                check_all(reads.before.all(), part, "reads", by, log, clocks);
             }
         }
-        fill(writes_, part, number);
-        fill(written_, part, static_cast<uint8_t>(value ? 1 : 0));
+        uint32_t *writes = writes_.all();
+        for (uint32_t byte = part.first; byte < part.end; ++byte) {
+            writes[byte] = number;
+        }
+        std::memset(written_.data() + part.first, value ? 1 : 0, part.end - part.first);
     }
 
     // Bytes hold no value from now on.
@@ -108,43 +140,34 @@ public:
 
     // Forgets all accesses.
     void forget() {
-        fill(writes_, {0, size}, 0U);
-        for (Reads &reads : reads_) {
-            reads.last.clear();
-            reads.before.clear();
-        }
+        writes_ = Numbers(size);
+        reads_ = {};
     }
 
 private:
     // By byte, who of a unit read it last, and which instruction before that one: what works in place reads a byte, then writes it, and waits for the
     // reader before.
     struct Reads {
-        std::vector<uint32_t> last, before;
+        Numbers last, before;
     };
 
     void note_read(Span part, uint32_t number, const Access &by, const Log &log) {
         Reads &reads = reads_[static_cast<size_t>(by.run.unit)];
-        if (reads.last.empty()) {
-            reads.last.resize(size);
-            reads.before.resize(size);
+        if (reads.last.all() == nullptr) {
+            reads = {Numbers(size), Numbers(size)};
         }
+        uint32_t *last = reads.last.all();
+        uint32_t *before = reads.before.all();
         for (uint32_t byte = part.first; byte < part.end; ++byte) {
-            const Access *last = log.find(reads.last[byte]);
-            if (last != nullptr && last->instruction != by.instruction) {
-                reads.before[byte] = reads.last[byte];
+            const Access *reader = log.find(last[byte]);
+            if (reader != nullptr && reader->instruction != by.instruction) {
+                before[byte] = last[byte];
             }
-            reads.last[byte] = number;
+            last[byte] = number;
         }
     }
 
-    template <typename T>
-    static void fill(std::vector<T> &states, Span part, T state) {
-        for (uint32_t byte = part.first; byte < part.end; ++byte) {
-            states[byte] = state;
-        }
-    }
-
-    void check_all(const std::vector<uint32_t> &numbers, Span part, const char *what, const Access &by, const Log &log,
+    void check_all(const uint32_t *numbers, Span part, const char *what, const Access &by, const Log &log,
                    const Clocks &clocks) const {
         for (uint32_t byte = part.first, last = 0; byte < part.end; ++byte) {
             if (numbers[byte] != last) {
@@ -181,7 +204,7 @@ private:
         }
     }
 
-    std::vector<uint32_t> writes_;
+    Numbers writes_;
     std::vector<uint8_t> written_;
     std::array<Reads, units> reads_;
 };
