@@ -106,7 +106,7 @@ fn signature(
     for (at, twice) in names.iter().enumerate().filter(|(at, name)| names[..*at].contains(name)) {
         let message =
             format!("arguments {} and another of `{name}` are both called `{twice}` in C++", at + 1);
-        let fault = Diagnostic::error(codes::NOT_EMITTED, message).at(span, "");
+        let fault = Diagnostic::error(codes::SAME_NAME, message).at(span, "");
         found.push(fault.help("give them names that differ in more than underscores"));
     }
     if found.is_empty() { Ok(Signature { parameters, unpacked, names }) } else { Err(found) }

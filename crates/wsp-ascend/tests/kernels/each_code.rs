@@ -78,6 +78,7 @@ fn faults() -> Vec<(u16, Vec<u16>)> {
     let summed = RIGHT.replace("TEXP(t, t)", &format!("TADDS(t, t, (float)({sum}))"));
     let barriers =
         emitted(&Kernel::new(PRODUCT), Chip::A2).unwrap_or_else(|found| panic!("{}", told(&found)));
+    let twice = RIGHT.replace("TEXP(t, t)", "TADDS(t, t, (float)(N + N_))");
     let late = product.replace("TLOAD(a, x, {0, 0});", "if (desc.a > 0) { TLOAD(a, x, {0, 0}); }");
     let whole = "VecTile<int32_t, 8, 32> n; TASSIGN(n, 1); TADD(n, n, n); VecTile<float, 8, 32> t; TCVT(t, n); TSTORE(y, t, {0, 0});";
     let random = "VecTile<float, 8, 32> t; TRANDOM(t, 1, 0, 32); TSTORE(y, t, {0, 0});";
@@ -109,6 +110,7 @@ fn faults() -> Vec<(u16, Vec<u16>)> {
         (1723, codes(&Tasks { body: RIGHT, x: "Tensor", ..TASKS }.found(&[]))),
         (1724, refused(&Kernel::with(&numbers.join("\n"), &summed))),
         (1726, codes(&Tasks { shapes: ["64, 32", "64, 8"], body: short, ..TASKS }.found(&[]))),
+        (1728, refused(&Kernel::with("PTO_PARAM(uint32_t, N, 1)\nPTO_PARAM(uint32_t, N_, 2)", &twice))),
         (1727, codes(&Tasks { body: &none, ..TASKS }.found(&[]))),
     ]
 }

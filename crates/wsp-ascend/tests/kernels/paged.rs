@@ -298,6 +298,14 @@ fn what_is_not_emitted_of_caches_is_refused_by_its_name() {
 }
 
 #[test]
+fn a_tile_of_pages_that_does_not_fit_is_told_with_the_room_of_its_load() {
+    let body = "VecTile<float, 1024, 32> t; TLOAD(t, k_cache, {desc.a, desc.b, desc.c}, desc.d); TSTORE(y, t, {0, 0});";
+    let found = told(&Paged::new(body).emitted(Chip::A2).unwrap_err());
+    let room = "1024 x 32 of f32, 262016 bytes, 130944 of them for its instructions, beside its elements";
+    assert!(found.contains("WSP1705") && found.contains(room), "{found}");
+}
+
+#[test]
 fn stores_to_caches_share_a_line_where_a_position_is_less_than_one() {
     for (lanes, cols, lane, shared) in [
         (32, 32, 0, false),

@@ -164,8 +164,13 @@ fn shortfall(
         Diagnostic::error(codes::DOES_NOT_FIT, message).figure("bytes", need).figure("capacity", have);
     for (bytes, id) in &at_peak {
         let buffer = program.buffer(*id);
+        let own = u64::from(buffer.rows) * u64::from(buffer.cols) * buffer.elem.size() as u64;
+        let more = match bytes.checked_sub(own) {
+            None | Some(0) => String::new(),
+            Some(more) => format!(", {more} of them for its instructions, beside its elements"),
+        };
         found = found.note(format!(
-            "`{}`: {} x {} of {}, {}",
+            "`{}`: {} x {} of {}, {}{more}",
             buffer.name,
             buffer.rows,
             buffer.cols,
