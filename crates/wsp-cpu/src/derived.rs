@@ -3,7 +3,6 @@
 use crate::bind::Bound;
 use crate::codes;
 use std::borrow::Cow;
-use std::cmp::Reverse;
 use wsp_core::AxisId;
 use wsp_diag::Span;
 use wsp_ir::{Derivation, LaunchArray, MetaKind, Module};
@@ -110,9 +109,11 @@ fn starts(lengths: &[u32]) -> Vec<u64> {
 
 /// Indices by falling length, equal ones by rising index.
 fn longest_first(lengths: &[u32]) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..lengths.len() as u32).collect();
-    order.sort_by_key(|&index| Reverse(lengths[index as usize]));
-    order
+    // One word per index, the length turned round above it, so that all differ and no length is looked up meanwhile.
+    let word = |(index, length): (usize, &u32)| u64::from(!length) << 32 | index as u64;
+    let mut order: Vec<u64> = lengths.iter().enumerate().map(word).collect();
+    order.sort_unstable();
+    order.into_iter().map(|word| word as u32).collect()
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ impl Workspace {
             self.grow();
         }
         let mask = self.table.len() - 1;
-        let mut place = hash(head.iter().chain(key)) & mask;
+        let mut place = hash(&[&head, key]) & mask;
         loop {
             let Some(number) = (self.table[place] as usize).checked_sub(1) else { return Err(place) };
             let [stage, set, rest @ ..] = self.key(number) else { return Err(place) };
@@ -96,6 +96,7 @@ impl Workspace {
         }
     }
 
+    #[inline]
     fn key(&self, number: usize) -> &[u32] {
         let held = &self.reservations[number];
         &self.keys[held.key..held.key + held.words]
@@ -108,7 +109,7 @@ impl Workspace {
         self.table.clear();
         self.table.resize(size, 0);
         for number in 0..self.reservations.len() {
-            let mut place = hash(self.key(number)) & (size - 1);
+            let mut place = hash(&[self.key(number)]) & (size - 1);
             while self.table[place] != 0 {
                 place = (place + 1) & (size - 1);
             }
@@ -155,17 +156,25 @@ impl Workspace {
     }
 }
 
-/// A place in a table of any size for a key: its low bits are those of the upper half of products, which all words reach.
-fn hash<'w>(words: impl IntoIterator<Item = &'w u32>) -> usize {
+/// A place in a table of any size for a key, which may be in parts: its low bits are those of the upper half of products, which all words
+/// reach.
+fn hash(parts: &[&[u32]]) -> usize {
     // The golden ratio in 64 bits: keys that count up go far apart.
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mix = |hash: u64, word: &u32| (hash.rotate_left(5) ^ u64::from(*word)).wrapping_mul(FACTOR);
-    (words.into_iter().fold(0, mix) >> 32) as usize
+    let mut hash = 0u64;
+    for part in parts {
+        for word in *part {
+            hash = (hash.rotate_left(5) ^ u64::from(*word)).wrapping_mul(FACTOR);
+        }
+    }
+    (hash >> 32) as usize
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
     use wsp_core::TierSetId;
 
     fn request(key: &[u32], count: u32, index: u32) -> WsRequest<'_> {
@@ -221,5 +230,24 @@ mod tests {
         let mut ws = Workspace::default();
         ws.slot(0, &request(&[0], 2, 0)).unwrap();
         assert!(ws.slot(0, &request(&[0], 3, 0)).is_err());
+    }
+
+    proptest! {
+        /// The first requests in the order of their keys, as loops make them, then any.
+        #[test]
+        fn slots_are_those_of_a_map_of_keys(
+            mut requests in prop::collection::vec((0u32..3, prop::collection::vec(0u32..4, 0..4)), 0..80),
+            ordered in 0usize..80,
+        ) {
+            let ordered = ordered.min(requests.len());
+            requests[..ordered].sort();
+            let (mut ws, mut held) = (Workspace::default(), BTreeMap::new());
+            for (stage, key) in &requests {
+                let next = held.len() as u32 * 192;
+                let want = *held.entry((*stage, key)).or_insert(next);
+                prop_assert_eq!(ws.slot(*stage, &request(key, 1, 0)).unwrap(), want);
+            }
+            prop_assert_eq!(ws.slots(), held.len() as u64);
+        }
     }
 }

@@ -18,27 +18,31 @@ pub(super) struct Stripe {
 impl Stripe {
     /// Changes the words for one token more; how many.
     pub(super) fn advance(&self, words: &mut [u32]) -> u32 {
-        // The last descriptor of all may end before the distance does.
-        let descriptors = words[self.first..].chunks_mut(self.distance).take(self.count);
+        // Plain steps: this crate is compiled for size, where chunks of a slice take longer than what is done with them.
+        let mut at = self.first;
         match self.lanes[..] {
             [(0, rate)] => {
-                for words in descriptors {
-                    words[0] = words[0].wrapping_add(rate);
+                for _ in 0..self.count {
+                    words[at] = words[at].wrapping_add(rate);
+                    at += self.distance;
                 }
             }
             // Words side by side are one load and one store.
             [(0, one), (1, two)] => {
-                for words in descriptors {
-                    let [first, second] =
-                        words.first_chunk_mut().expect("a descriptor should have the words that change");
+                for _ in 0..self.count {
+                    let [first, second] = words[at..]
+                        .first_chunk_mut()
+                        .expect("a descriptor should have the words that change");
                     (*first, *second) = (first.wrapping_add(one), second.wrapping_add(two));
+                    at += self.distance;
                 }
             }
             ref more => {
-                for words in descriptors {
-                    for &(at, rate) in more {
-                        words[at] = words[at].wrapping_add(rate);
+                for _ in 0..self.count {
+                    for &(behind, rate) in more {
+                        words[at + behind] = words[at + behind].wrapping_add(rate);
                     }
+                    at += self.distance;
                 }
             }
         }

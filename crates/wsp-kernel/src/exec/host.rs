@@ -23,7 +23,7 @@ pub trait GeneratorHost {
     /// Tasks emitted from here on start when all those before are complete.
     fn fence(&mut self);
 
-    /// A workspace slot, as an offset in bytes.
+    /// A workspace slot, as an offset in bytes. What [`GeneratorHost::flat`] gives stays where it is meanwhile: an engine may be writing to it.
     ///
     /// # Errors
     /// When workspace or the range of offsets is exhausted.

@@ -42,10 +42,10 @@ impl<'a> Vm<'a> {
             Op::Tier => tier(code, i, a(), pc),
             Op::Stop => Err(code.traps[i.a as usize].clone()),
             Op::Tile => self.tile(code, i, frame),
+            Op::AllocWs => self.alloc_ws(code, pc, frame),
             Op::AxisTile
             | Op::HostAxisTile
             | Op::HostAxisExtent
-            | Op::AllocWs
             | Op::Emit
             | Op::Fence
             | Op::SetTile
@@ -169,11 +169,34 @@ impl<'a> Vm<'a> {
                     _ => host.set_extent(axis, Extent::PerOuter(narrowed(array, self.words)?))?,
                 }
             }
-            Op::AllocWs => return alloc_ws(code, i, frame, self.words, host),
             Op::HostAxisTile => return host.axis_tile(code.axes[i.a as usize].axis).map(u64::from),
             _ => return host.axis_extent(code.axes[i.a as usize].axis).map(u64::from),
         }
         Ok(0)
+    }
+
+    /// A slot of workspace from the host.
+    pub(crate) fn alloc_ws(&mut self, code: &Code, pc: usize, frame: &[u64]) -> Result<u64, Trap> {
+        let site = &code.allocs[code.insts[pc].a as usize];
+        let word = |slot: u32| frame[slot as usize] as u32;
+        let (tier, count, index) = (word(site.tier), word(site.count), word(site.index));
+        let Some(slot_bytes) = site.tier_bytes.get(tier as usize).copied() else {
+            let message = format!("tier {tier} of `{}` does not exist", site.set_name);
+            return Err(Trap::new(TIER_INDEX, message, span(code, pc))
+                .note(format!("it has {} tiers", site.tier_bytes.len())));
+        };
+        if index >= count {
+            let message = format!("workspace slot {index} of {count}");
+            return Err(Trap::new(WORKSPACE_INDEX, message, span(code, pc))
+                .note(format!("{count} slots are reserved for this key, with indices below {count}")));
+        }
+        let Some(host) = self.host.as_deref_mut() else {
+            return Err(Trap::internal("a request without a host", span(code, pc)));
+        };
+        self.words.clear();
+        self.words.extend(site.key.iter().map(|slot| word(*slot)));
+        let request = WsRequest { set: site.set, tier, slot_bytes, key: self.words, count, index };
+        host.alloc_ws(&request).map(u64::from).map_err(|trap| placed(trap, code, pc))
     }
 
     fn tile(&mut self, code: &Code, i: Inst, frame: &[u64]) -> Result<u64, Trap> {
@@ -299,30 +322,4 @@ fn narrowed<'w>(array: &IntArray, words: &'w mut Vec<u32>) -> Result<&'w [u32], 
         words.push(word as u32);
     }
     Ok(words)
-}
-
-fn alloc_ws(
-    code: &Code,
-    i: Inst,
-    frame: &[u64],
-    words: &mut Vec<u32>,
-    host: &mut dyn GeneratorHost,
-) -> Result<u64, Trap> {
-    let site = &code.allocs[i.a as usize];
-    let word = |slot: u32| frame[slot as usize] as u32;
-    let (tier, count, index) = (word(site.tier), word(site.count), word(site.index));
-    let Some(slot_bytes) = site.tier_bytes.get(tier as usize).copied() else {
-        let message = format!("tier {tier} of `{}` does not exist", site.set_name);
-        return Err(Trap::new(TIER_INDEX, message, Span::default())
-            .note(format!("it has {} tiers", site.tier_bytes.len())));
-    };
-    if index >= count {
-        let message = format!("workspace slot {index} of {count}");
-        return Err(Trap::new(WORKSPACE_INDEX, message, Span::default())
-            .note(format!("{count} slots are reserved for this key, with indices below {count}")));
-    }
-    words.clear();
-    words.extend(site.key.iter().map(|slot| word(*slot)));
-    let request = WsRequest { set: site.set, tier, slot_bytes, key: words, count, index };
-    host.alloc_ws(&request).map(u64::from)
 }

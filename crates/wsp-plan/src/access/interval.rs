@@ -75,7 +75,22 @@ impl Ranges {
 
     /// Whether the expression has a loop variable in it.
     pub(super) fn occur_in(&self, e: &Expr) -> bool {
-        e.any(&mut |e| matches!(e.kind, ExprKind::Local(l) if self.0.contains_key(&l)))
+        !self.0.is_empty() && e.any(&mut |e| matches!(e.kind, ExprKind::Local(l) if self.0.contains_key(&l)))
+    }
+
+    /// The lower bound without loop variables.
+    pub(super) fn low(&self, e: Expr) -> Option<Expr> {
+        if self.is_own_bound(&e) { Some(e) } else { self.interval(&e).low }
+    }
+
+    /// The upper bound without loop variables.
+    pub(super) fn high(&self, e: Expr) -> Option<Expr> {
+        if self.is_own_bound(&e) { Some(e) } else { self.interval(&e).high }
+    }
+
+    /// Whether an expression is both of its bounds, which most are: there is no need to copy them.
+    fn is_own_bound(&self, e: &Expr) -> bool {
+        (e.ty.is_int() || e.ty == ScalarTy::Bool) && !self.occur_in(e)
     }
 
     /// Bounds without loop variables.

@@ -61,8 +61,8 @@ impl Walker<'_> {
             Value::Within(interval) => (interval.low, interval.high),
         };
         let as_u32 = |e: Expr| fold::cast(e, ScalarTy::U32);
-        let lo = lo.and_then(|e| self.ranges.interval(&as_u32(e)).low);
-        let hi = hi.and_then(|e| self.ranges.interval(&sym::add(as_u32(e), count)).high);
+        let lo = lo.and_then(|e| self.ranges.low(as_u32(e)));
+        let hi = hi.and_then(|e| self.ranges.high(sym::add(as_u32(e), count)));
         let all_from_here = |span: Span| Expr::u32(u32::MAX, span);
         match (lo, hi) {
             (None, None) => Bound::All,

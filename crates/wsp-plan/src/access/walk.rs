@@ -134,8 +134,8 @@ impl Walker<'_> {
         match value {
             Value::Exact(e) => self.ranges.interval(e),
             Value::Within(i) => {
-                let low = i.low.as_ref().and_then(|e| self.ranges.interval(e).low);
-                let high = i.high.as_ref().and_then(|e| self.ranges.interval(e).high);
+                let low = i.low.clone().and_then(|e| self.ranges.low(e));
+                let high = i.high.clone().and_then(|e| self.ranges.high(e));
                 interval::small(Interval { low, high, nonneg: i.nonneg })
             }
         }

@@ -82,7 +82,6 @@ unsafe extern "C" fn outlined(
                 | Op::SetTile
                 | Op::SetExtentScalar
                 | Op::SetExtentArray
-                | Op::AllocWs
                 | Op::HostAxisTile
                 | Op::HostAxisExtent
         );
@@ -113,7 +112,7 @@ unsafe extern "C" fn alloc_ws(
     _: u64,
 ) -> i64 {
     let f = |run: &mut Run<'_, '_>, code: &Code, pc: usize, frame: &mut [u64]| {
-        let offset = ask(run, code, pc, frame)?;
+        let offset = run.vm.alloc_ws(code, pc, frame)?;
         run.remember(code, code.insts[pc].a, frame, offset);
         Ok(offset)
     };
