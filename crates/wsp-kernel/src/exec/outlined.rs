@@ -1,7 +1,7 @@
 //! Everything but control flow and plain arithmetic, once for both engines: operands lie in the frame.
 
 use super::code::{Code, Inst, Op, What};
-use super::host::{Extent, GeneratorHost, Hints, WsRequest};
+use super::host::{Extent, Hints, WsRequest};
 use super::ops::{self, Fault};
 use super::trap::{ARRAY_BOUNDS, AXIS_UNKNOWN, LOOP_STEP, TIER_INDEX, WORKSPACE_INDEX, never_stored};
 use super::vm::Vm;
