@@ -27,7 +27,7 @@ wsp_diag::codes! {
         "Valid rows and columns of a load, a store or a fill follow from constants and parameters, and are not above 0. With 0 nothing is\n\
          left of the statement, and nothing is emitted for it. Below 0 a run of `cpu_sim` stops; a core takes the number for 0.\n\
          Where a launch decides, the kernel skips what has 0 rows or columns.";
-    pub(crate) SAME_NAME = 1728, "two arguments of a kernel have one name in C++",
+    pub(crate) SAME_NAME = 1729, "two arguments of a kernel have one name in C++",
         "Names in C++ have no double underscores and none at their ends, so that `n_` and `n` are one name there. Rename one of the two\n\
          tensors, parameters or fields.";
 }

@@ -110,7 +110,7 @@ fn faults() -> Vec<(u16, Vec<u16>)> {
         (1723, codes(&Tasks { body: RIGHT, x: "Tensor", ..TASKS }.found(&[]))),
         (1724, refused(&Kernel::with(&numbers.join("\n"), &summed))),
         (1726, codes(&Tasks { shapes: ["64, 32", "64, 8"], body: short, ..TASKS }.found(&[]))),
-        (1728, refused(&Kernel::with("PTO_PARAM(uint32_t, N, 1)\nPTO_PARAM(uint32_t, N_, 2)", &twice))),
+        (1729, refused(&Kernel::with("PTO_PARAM(uint32_t, N, 1)\nPTO_PARAM(uint32_t, N_, 2)", &twice))),
         (1727, codes(&Tasks { body: &none, ..TASKS }.found(&[]))),
     ]
 }
