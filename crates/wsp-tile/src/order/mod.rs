@@ -48,6 +48,7 @@ pub fn order(program: &TileProgram, memories: &Memories) -> Result<Ordered, Vec<
         edges: Vec::new(),
         notes: Vec::new(),
         apart: Vec::new(),
+        implied: Vec::new(),
     };
     let numbers = loop {
         cx.cover();
@@ -77,6 +78,8 @@ struct Orderer<'a> {
     notes: Vec<Diagnostic>,
     /// Edges between cores that have no events.
     apart: Vec<Diagnostic>,
+    /// Edges between cores that were left out, as others imply them.
+    implied: Vec<Edge>,
 }
 
 /// Every edge has events of its own.
@@ -124,8 +127,25 @@ impl Orderer<'_> {
             if early.is_empty() {
                 return;
             }
-            early.into_iter().for_each(|at| self.take_turns(at));
+            for at in early {
+                let edge = self.edges[at];
+                self.take_turns(at);
+                // Where it is gone, those behind it have other numbers now.
+                if self.implied.contains(&edge) {
+                    break;
+                }
+            }
         }
+    }
+
+    /// Whether the others order all that an edge does, which was not left out before.
+    fn is_implied(&self, at: usize) -> bool {
+        if self.implied.contains(&self.edges[at]) {
+            return false;
+        }
+        let mut fewer = self.edges.clone();
+        fewer.remove(at);
+        !self.analyse(&fewer).0.faults.iter().any(|fault| matches!(fault, Fault::Race(..)))
     }
 
     /// The edge that orders two sites.
@@ -201,6 +221,10 @@ impl Orderer<'_> {
         match around.filter(|of| edge.turns.is_none() && self.sites.turns(*of)) {
             Some(of) => self.edges[at].turns = Some(of),
             None if around.is_some_and(|of| self.answer(edge, of)) => {}
+            None if !self.memories.same_core(edge.from, edge.to) && self.is_implied(at) => {
+                self.implied.push(edge);
+                self.edges.remove(at);
+            }
             None => self.make_barrier(at, "the first may be set again before the second waits"),
         }
     }
