@@ -125,7 +125,8 @@ impl Text<'_> {
             Sync::Set(event) => ("set", event),
             Sync::Wait(event) => ("wait", event),
             Sync::Barrier(of) => return format!("barrier {}", unit(of)),
-            Sync::BarrierAll => return "barrier of all units".into(),
+            Sync::BarrierAll(_) if self.memories.second.is_empty() => return "barrier of all units".into(),
+            Sync::BarrierAll(of) => return format!("barrier of all units of the core of {}", unit(of)),
         };
         let id = match event.id {
             EventId::One(id) => id.to_string(),

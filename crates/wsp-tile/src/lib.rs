@@ -40,7 +40,7 @@ pub use program::{
     TileProgram, Touch, Touched,
 };
 pub use specialise::{Known, fold, specialise};
-pub use split::{Cores, Split, Step, Task, split};
+pub use split::{Cores, Split, Step, Task, decided, read, split};
 
 /// The codes of this crate.
 pub const CODES: wsp_diag::Codes = &[codes::CODES];

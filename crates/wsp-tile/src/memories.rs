@@ -112,9 +112,11 @@ pub struct Events {
     pub per_pair: u8,
     /// Ordered pairs of units that have no events: a barrier of all units stands in their place.
     pub without: Vec<(UnitId, UnitId)>,
+    /// Events that programs may use from units of one core to units of another, all pairs of them together.
+    pub between: u8,
 }
 
-/// The memories and units of a core, and the rules for them.
+/// The memories and units of a core, or of two that work on one program, and the rules for them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Memories {
     /// Name of the target in messages.
@@ -125,6 +127,9 @@ pub struct Memories {
     pub units: Vec<Unit>,
     /// The unit that evaluates scalars and hands instructions to the others.
     pub scalar: UnitId,
+    /// Units of a second core. Another unit of scalars, which runs no instruction of its own, follows the control flow there and hands them
+    /// their instructions.
+    pub second: Vec<UnitId>,
     /// Transfers.
     pub moves: Vec<Move>,
     /// Computations. Of several rules that fit, the one that needs fewest transfers counts, then the first.
@@ -176,9 +181,28 @@ impl Memories {
         self.moves.iter().find(|m| m.from == from && m.to == to).map(|m| m.unit)
     }
 
-    /// Whether one unit may set events for another.
-    pub fn has_events(&self, from: UnitId, to: UnitId) -> bool {
-        self.events.per_pair > 0 && !self.events.without.contains(&(from, to))
+    /// Events that one unit may set for another.
+    pub fn events(&self, from: UnitId, to: UnitId) -> u32 {
+        let all = if self.same_core(from, to) { self.events.per_pair } else { self.events.between };
+        if self.events.without.contains(&(from, to)) { 0 } else { u32::from(all) }
+    }
+
+    /// Whether two units are of one core.
+    pub fn same_core(&self, a: UnitId, b: UnitId) -> bool {
+        self.second.contains(&a) == self.second.contains(&b)
+    }
+
+    /// The units of the core of a unit.
+    pub(crate) fn core_of(&self, unit: UnitId) -> impl Iterator<Item = UnitId> {
+        let all = (0..self.units.len()).map(|at| UnitId(at as u8));
+        all.filter(move |other| self.same_core(unit, *other))
+    }
+
+    /// The ordered pair of units that stands for all whose events have the numbers of this pair: events between cores are of a direction,
+    /// and not of a pair.
+    pub(crate) fn numbered(&self, from: UnitId, to: UnitId) -> (UnitId, UnitId) {
+        let first = |unit: UnitId| self.core_of(unit).next().unwrap_or(unit);
+        if self.same_core(from, to) { (from, to) } else { (first(from), first(to)) }
     }
 
     /// What is wrong with the table itself: ids that name nothing, sizes of 0, alignments that are no powers of two.
@@ -201,6 +225,12 @@ impl Memories {
             format!("{} memories; at most {MAX_MEMORIES} are possible", self.memories.len()),
         );
         require(unit(self.scalar), format!("unit {} for scalars does not exist", self.scalar.0));
+        for id in &self.second {
+            require(
+                unit(*id) && *id != self.scalar,
+                format!("unit {} of the second core does not exist, or is that for scalars", id.0),
+            );
+        }
         for m in &self.memories {
             let fits = m.capacity > 0 && m.granule > 0 && m.alignment.is_power_of_two();
             require(

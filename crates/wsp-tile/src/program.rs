@@ -202,8 +202,8 @@ pub enum Sync {
     Wait(Event),
     /// Later instructions of a unit start when its earlier ones are complete.
     Barrier(UnitId),
-    /// Later instructions of every unit start when the earlier ones of all units are complete.
-    BarrierAll,
+    /// Later instructions of every unit of the core of this unit start when the earlier ones of all its units are complete.
+    BarrierAll(UnitId),
 }
 
 /// What repeats.

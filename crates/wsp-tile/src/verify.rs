@@ -79,7 +79,7 @@ impl Checker<'_> {
                         self.require(of.0 < self.program.loops, || format!("loop {} does not exist", of.0));
                     }
                 }
-                Node::Sync(Sync::Barrier(unit)) => self.units([*unit]),
+                Node::Sync(Sync::Barrier(unit) | Sync::BarrierAll(unit)) => self.units([*unit]),
                 Node::Loop(inner) => {
                     self.require(inner.id.0 < self.program.loops, || {
                         format!("loop {} of {} loops", inner.id.0, self.program.loops)
@@ -87,7 +87,7 @@ impl Checker<'_> {
                     let first = self.loops.insert(inner.id);
                     self.require(first, || format!("two loops have the number {}", inner.id.0));
                 }
-                Node::Sync(Sync::BarrierAll) | Node::Set { .. } | Node::Name { .. } | Node::If { .. } => {}
+                Node::Set { .. } | Node::Name { .. } | Node::If { .. } => {}
             }
             node.blocks().for_each(|block| self.block(block));
         }

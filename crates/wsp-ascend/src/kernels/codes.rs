@@ -27,6 +27,11 @@ wsp_diag::codes! {
         "Valid rows and columns of a load, a store or a fill follow from constants and parameters, and are not above 0. With 0 nothing is\n\
          left of the statement, and nothing is emitted for it. Below 0 a run of `cpu_sim` stops; a core takes the number for 0.\n\
          Where a launch decides, the kernel skips what has 0 rows or columns.";
+    pub(crate) APART = 1728, "a kernel becomes several tasks where one could do",
+        "The cube core and the vector core of a task of this platform move tiles to each other, so that a kernel for both is one task. This one is\n\
+         not: the note says what does not fit UB, or which order the eight events from one core to the other do not give. So it is where one core\n\
+         stores to a tensor that the other uses, and where the cube core needs a number that the vector core finds. The tasks exchange tiles\n\
+         through global memory. Smaller tiles, and fewer products in a loop, make one task of it.";
     pub(crate) SAME_NAME = 1729, "two arguments of a kernel have one name in C++",
         "Names in C++ have no double underscores and none at their ends, so that `n_` and `n` are one name there. Rename one of the two\n\
          tensors, parameters or fields.";

@@ -21,14 +21,19 @@ pub(super) const MTE3: UnitId = UnitId(3);
 pub(super) const V: UnitId = UnitId(4);
 pub(super) const M: UnitId = UnitId(5);
 pub(super) const FIX: UnitId = UnitId(6);
+/// MTE2 of the cube core, where a program is for both kinds.
+pub(super) const MTE2_CUBE: UnitId = UnitId(7);
 
 /// What the instructions of a unit are called in the emitted text, by unit.
-pub(super) const PIPES: [&str; 7] =
-    ["PIPE_S", "PIPE_MTE1", "PIPE_MTE2", "PIPE_MTE3", "PIPE_V", "PIPE_M", "PIPE_FIX"];
+pub(super) const PIPES: [&str; 8] =
+    ["PIPE_S", "PIPE_MTE1", "PIPE_MTE2", "PIPE_MTE3", "PIPE_V", "PIPE_M", "PIPE_FIX", "PIPE_MTE2"];
 
 /// Events of a pair of units that programs may use; the eighth is kept for the end of a kernel, and for what an instruction of two
 /// units waits for inside.
 const EVENTS: u8 = 7;
+
+/// Events from one core of a task to the other: eight flags, for all pairs of their units.
+const EVENTS_BETWEEN: u8 = 8;
 
 /// The event that is kept.
 pub(super) const KEPT_EVENT: u8 = EVENTS;
@@ -73,6 +78,7 @@ pub fn memories(chip: Chip) -> Memories {
             unit("FIX", true),
         ],
         scalar: S,
+        second: Vec::new(),
         moves: vec![
             step(MTE2, Side::Global, inside(UB)),
             step(MTE3, inside(UB), Side::Global),
@@ -83,8 +89,26 @@ pub fn memories(chip: Chip) -> Memories {
         ],
         computes: computes(),
         homes: vec![(TileRole::Vec, UB), (TileRole::Left, L0A), (TileRole::Right, L0B), (TileRole::Acc, L0C)],
-        events: Events { per_pair: EVENTS, without: Vec::new() },
+        events: Events { per_pair: EVENTS, without: Vec::new(), between: 0 },
     }
+}
+
+/// The table of a vector core and a cube core of a5 that work on one program, by that of one core. What each has is its own, and two
+/// transfers lead from one to the other.
+pub(super) fn pair(one: &Memories) -> Memories {
+    let mut both = one.clone();
+    both.units.push(Unit { name: "MTE2 of the cube core".to_owned(), completes_in_order: true });
+    both.second = vec![MTE1, M, FIX, MTE2_CUBE];
+    both.events.between = EVENTS_BETWEEN;
+    for step in both.moves.iter_mut().filter(|step| step.to == Side::Memory(L1)) {
+        step.unit = MTE2_CUBE;
+    }
+    for rule in both.computes.iter_mut().filter(|rule| rule.unit == MTE2) {
+        rule.unit = MTE2_CUBE;
+    }
+    both.moves.push(Move { unit: FIX, from: Side::Memory(L0C), to: Side::Memory(UB) });
+    both.moves.push(Move { unit: MTE3, from: Side::Memory(UB), to: Side::Memory(L1) });
+    both
 }
 
 /// Products on M, a fill with 0 of an accumulator there as well, all other operations on V. Which of them a platform has
@@ -124,6 +148,7 @@ mod tests {
     fn the_tables_name_only_what_they_have() {
         for chip in Chip::ALL {
             assert_eq!(memories(chip).verify(), []);
+            assert_eq!(pair(&memories(chip)).verify(), []);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Kernels for the cores of Ascend accelerators: tile programs as C++ against the instruction library of the platform.
 //!
 //! 1. [`wsp_tile::specialise`] and [`wsp_tile::legalise`] make a tile program for the [`memories`] of the platform.
-//!    `exchange` makes products that fit before, and `tasks` a task of each part for one kind of core after.
+//!    `exchange` makes products that fit before. A kernel for both kinds of cores becomes one task for a `pair` of them on a5; elsewhere, and
+//!    where that does not go, `tasks` makes a task of each part for one kind.
 //! 2. `rewrite` brings transfers and fills into the forms that the cores have.
 //! 3. `scratch` gives each instruction the buffers that its calls need; `table` says which calls those are.
 //! 4. [`wsp_tile::place()`], [`wsp_tile::order()`] and [`wsp_tile::check()`] give addresses and events, and show that nothing is missing.
@@ -15,6 +16,7 @@ mod lines;
 mod memories;
 mod ops;
 mod paged;
+mod pair;
 mod print;
 mod recipe;
 mod rewrite;
@@ -27,6 +29,8 @@ mod tasks;
 mod values;
 mod view;
 
+use exchange::Through;
+use pair::Pair;
 use scalars::{Arguments, Number, Scalars};
 use std::collections::BTreeSet;
 use values::Values;
@@ -79,7 +83,7 @@ impl Chip {
 pub struct KernelSource {
     /// Its name, as an identifier.
     pub name: String,
-    /// The file. Of a kernel for one kind of core, `NAME_body` in namespace `NAME_kernel` takes pointers to tensors, then numbers;
+    /// The file. Of a kernel that is one task, `NAME_body` in namespace `NAME_kernel` takes pointers to tensors, then numbers;
     /// `kernel_entry` takes the arguments of a task. Of a kernel with [`tasks`](Self::tasks), `NAME_tasks` takes the same after what
     /// runs a task: an object with a function of the name of each.
     pub text: String,
@@ -87,9 +91,11 @@ pub struct KernelSource {
     pub arguments: Vec<String>,
     /// The tile program that it is the text of. That of a kernel with tasks has no addresses.
     pub program: TileProgram,
+    /// The memories and units of the program: those of one core, or of a pair that works on one task.
+    pub memories: Memories,
     /// What is probably not meant, then barriers in place of events.
     pub notes: Vec<Diagnostic>,
-    /// The tasks of a kernel that needs both kinds of cores, each for one of them.
+    /// The tasks of a kernel that needs both kinds of cores, each for one of them; none where it is one task for both.
     pub tasks: Vec<KernelSource>,
 }
 
@@ -146,16 +152,23 @@ fn translated(
 ) -> Result<KernelSource, Vec<Diagnostic>> {
     let with_arrays = paged::with_arrays(module)?;
     let module = with_arrays.as_ref().unwrap_or(module);
-    let exchanged = exchange::exchange(module, function, chip)?;
+    let apart = match pair::emit(module, function, known, (chip, memories)) {
+        Some(Ok(made)) => return Ok(made),
+        Some(Err(why)) => Some(why),
+        None => None,
+    };
+    let exchanged = exchange::exchange(module, function, chip, Through::Tensors)?;
     let (module, function) = match &exchanged {
         Some(made) => (&made.module, &made.function),
         None => (module, function),
     };
     let legal = wsp_tile::legalise_filled(module, function, known, memories)?;
     let sides = sides::of_function(function);
-    let source = Source { module, function, known, chip, memories, whole: &legal.program };
+    let source = Source { module, function, known, chip, memories, whole: &legal.program, pair: None };
     if sides.cube && sides.vector {
-        return tasks::emit(&source, &legal);
+        let mut made = tasks::emit(&source, &legal)?;
+        made.notes.extend(apart.map(|why| pair::note(function, &why)));
+        return Ok(made);
     }
     one_core(&source, legal.program.clone(), &[]).map(|(made, _)| made)
 }
@@ -169,9 +182,11 @@ struct Source<'a> {
     memories: &'a Memories,
     /// The program of the whole kernel.
     whole: &'a TileProgram,
+    /// Where it is one task for both kinds of cores.
+    pair: Option<&'a Pair>,
 }
 
-/// The text of a program for one kind of core, which is given the values of some variables, and what it takes.
+/// The text of a program that is one task, which is given the values of some variables, and what it takes.
 fn one_core(
     of: &Source<'_>,
     mut program: TileProgram,
@@ -182,28 +197,32 @@ fn one_core(
     inputs.iter().for_each(|local| {
         scalars.number(Number::Local(*local));
     });
-    rewrite::rewrite(&mut program, &scalars, of.chip)?;
+    rewrite::rewrite(&mut program, &scalars, (of.chip, of.memories))?;
     name_arrays(of.whole, &scalars);
     scratch::add_scratch(&mut program, &scalars, of.chip)?;
-    let (program, notes) = ordered(program, of.memories)?;
-    let body = print::body(&program, &scalars, of.chip, of.memories);
+    // Events between the cores of a pair are few, and places that take turns need two for one.
+    let turns = if of.pair.is_some() { PingPong::Off } else { PingPong::WhereItFits };
+    let (program, notes) = ordered(program, of.memories, turns)?;
+    let body = print::body(&program, &scalars, (of.chip, of.memories), of.pair);
     let lacking = scalars.finish();
     if !lacking.is_empty() {
         return Err(lacking);
     }
     let name = scalars::identifier(&program.name);
-    let text = skeleton::file(&name, of.chip.name(), &body, &scalars, of.function.span)?;
+    let text = skeleton::file(&name, of.chip.name(), &body, (&scalars, of.pair), of.function.span)?;
     let arguments = scalars.argument_names();
     let takes = scalars.arguments.borrow().clone();
-    Ok((KernelSource { name, text, arguments, program, notes, tasks: Vec::new() }, takes))
+    let memories = of.memories.clone();
+    Ok((KernelSource { name, text, arguments, program, memories, notes, tasks: Vec::new() }, takes))
 }
 
 /// Addresses and events.
 fn ordered(
     program: TileProgram,
     memories: &Memories,
+    turns: PingPong,
 ) -> Result<(TileProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let placed = wsp_tile::place(program, memories, PingPong::WhereItFits)?;
+    let placed = wsp_tile::place(program, memories, turns)?;
     let ordered = wsp_tile::order(&placed.program, memories)?;
     Ok((ordered.program, ordered.notes))
 }

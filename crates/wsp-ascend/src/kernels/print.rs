@@ -3,9 +3,11 @@
 use super::Chip;
 use super::memories::{KEPT_EVENT, PIPES, V};
 use super::ops::cube::Turned;
+use super::pair::Pair;
 use super::recipe::{Arg, Step};
 use super::scalars::Scalars;
 use super::scratch::steps;
+use super::sides::Core;
 use super::view::{Slot, View};
 use crate::writer::Writer;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,13 +18,18 @@ use wsp_tile::{
 };
 
 /// The statements of a kernel's body.
-pub(super) fn body(program: &TileProgram, scalars: &Scalars<'_>, chip: Chip, memories: &Memories) -> String {
+pub(super) fn body(
+    program: &TileProgram,
+    scalars: &Scalars<'_>,
+    (chip, memories): (Chip, &Memories),
+    pair: Option<&Pair>,
+) -> String {
     let mut rounds = BTreeSet::new();
     turning(&program.body, &mut rounds);
     rounds.extend(program.buffers.iter().filter_map(|buffer| buffer.rotates));
     let turned = Turned::of(program);
-    let mut printer =
-        Printer { program, scalars, chip, memories, turned: &turned, rounds, out: Writer::default() };
+    let out = Writer::default();
+    let mut printer = Printer { program, scalars, chip, memories, pair, turned: &turned, rounds, out };
     printer.out.open("{");
     printer.variables();
     printer.block(&program.body);
@@ -40,8 +47,8 @@ pub(super) fn steps_of_tasks(
 ) -> String {
     let turned = Turned::default();
     let rounds = BTreeSet::new();
-    let mut printer =
-        Printer { program, scalars, chip, memories, turned: &turned, rounds, out: Writer::default() };
+    let out = Writer::default();
+    let mut printer = Printer { program, scalars, chip, memories, pair: None, turned: &turned, rounds, out };
     printer.out.open("{");
     printer.variables();
     printer.tasks(steps, calls);
@@ -66,6 +73,8 @@ struct Printer<'a> {
     scalars: &'a Scalars<'a>,
     chip: Chip,
     memories: &'a Memories,
+    /// Where both kinds of cores run the text; none inside of a part of one of them.
+    pair: Option<&'a Pair>,
     turned: &'a Turned,
     /// Loops whose rounds are counted.
     rounds: BTreeSet<LoopId>,
@@ -96,7 +105,33 @@ impl Printer<'_> {
     }
 
     fn block(&mut self, nodes: &[Node]) {
-        nodes.iter().for_each(|node| self.node(node));
+        let Some(pair) = self.pair else { return nodes.iter().for_each(|node| self.node(node)) };
+        let mut open = None;
+        for node in nodes {
+            let core = pair.core(node);
+            if core != open {
+                self.turn(open, core);
+                open = core;
+            }
+            self.pair = if core.is_some() { None } else { Some(pair) };
+            self.node(node);
+        }
+        self.turn(open, None);
+        self.pair = Some(pair);
+    }
+
+    /// The part of one core ends, and that of another begins.
+    fn turn(&mut self, from: Option<Core>, to: Option<Core>) {
+        if from.is_some() {
+            self.out.close("}");
+        }
+        let name = match to {
+            None => return,
+            Some(Core::Cube) => "cube",
+            Some(Core::Vector) => "vector",
+        };
+        self.out.open(format!("if constexpr (is_{name}) {{"));
+        self.out.line(format!("on_{name}();"));
     }
 
     fn node(&mut self, node: &Node) {
@@ -187,19 +222,25 @@ impl Printer<'_> {
     fn sync(&mut self, sync: Sync) {
         let pipe = |unit: UnitId| PIPES[unit.index()];
         let event = |word: &str, event: Event| {
+            let apart = !self.memories.same_core(event.from, event.to);
+            let begin = if apart { "" } else { "EVENT_ID" };
             let id = match event.id {
-                EventId::One(id) => format!("EVENT_ID{id}"),
+                EventId::One(id) => format!("{begin}{id}"),
                 EventId::Parity { of, even, odd } => {
-                    format!("(loop{}_round % 2u == 0u) ? EVENT_ID{even} : EVENT_ID{odd}", of.0)
+                    format!("(loop{}_round % 2u == 0u) ? {begin}{even} : {begin}{odd}", of.0)
                 }
             };
-            format!("{word}({}, {}, {id});", pipe(event.from), pipe(event.to))
+            match (apart, word) {
+                (false, _) => format!("{word}_flag({}, {}, {id});", pipe(event.from), pipe(event.to)),
+                (true, "set") => format!("set_intra_block({}, {id});", pipe(event.from)),
+                (true, _) => format!("wait_intra_block({}, {id});", pipe(event.to)),
+            }
         };
         let line = match sync {
-            Sync::Set(of) => event("set_flag", of),
-            Sync::Wait(of) => event("wait_flag", of),
+            Sync::Set(of) => event("set", of),
+            Sync::Wait(of) => event("wait", of),
             Sync::Barrier(unit) => format!("pipe_barrier({});", pipe(unit)),
-            Sync::BarrierAll => "pipe_barrier(PIPE_ALL);".to_owned(),
+            Sync::BarrierAll(_) => "pipe_barrier(PIPE_ALL);".to_owned(),
         };
         self.out.line(line);
     }

@@ -3,26 +3,32 @@
 //! * Transfers do not convert elements, and their tiles have rows of whole blocks. A load of other elements, or of a column whose elements
 //!   are apart in the tensor, goes to a tile of its own, from which the vector unit copies; a store likewise.
 //! * An accumulator is filled with 0 by a product of zeros.
+//! * A transfer from UB to L1 keeps how elements lie: the vector unit brings them into fractals before.
 
 use super::Chip;
 use super::codes;
 use super::memories::{L0A, L0B, L0C, L1, M, MTE1, MTE2, UB, V};
-use super::ops::cube::Turned;
+use super::ops::cube::{Turned, leaves_ub};
 use super::ops::moves;
 use super::recipe::Recipe;
 use super::scalars::{Scalars, Size};
 use super::view::{FRACTAL, padded};
+use std::collections::BTreeSet;
 use wsp_core::{DType, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Const, Expr, ExprKind, Place, ScalarTy, TileOp, UnaryTileOp};
-use wsp_tile::{Buffer, BufferId, Extent, Instruction, MemoryId, Node, Op, Tile, TileProgram};
+use wsp_tile::{
+    Buffer, BufferId, Extent, Instruction, Memories, MemoryId, Node, Op, Side, Tile, TileProgram, UnitId,
+};
 
 /// The program in the forms of the cores.
 pub(super) fn rewrite(
     program: &mut TileProgram,
     scalars: &Scalars<'_>,
-    chip: Chip,
+    (chip, memories): (Chip, &Memories),
 ) -> Result<(), Vec<Diagnostic>> {
+    let fills = memories.mover(Side::Global, Side::Memory(L1)).unwrap_or(MTE2);
+    let chip = (chip, fills);
     let mut body = std::mem::take(&mut program.body);
     let mut found = Vec::new();
     block(&mut body, program, scalars, chip, &mut found);
@@ -32,9 +38,18 @@ pub(super) fn rewrite(
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
-/// Buffers around the matrix unit take whole fractals.
+/// Buffers around the matrix unit, and in UB on the way there, take whole fractals.
 fn sizes(program: &mut TileProgram) {
-    for buffer in program.buffers.iter_mut().filter(|buffer| buffer.memory != UB) {
+    let mut boxed = BTreeSet::new();
+    program.instructions(&mut |instruction| {
+        if let Op::Move { dst, src } = &instruction.op
+            && leaves_ub(program, dst, src)
+        {
+            boxed.insert(src.buffer.index());
+        }
+    });
+    let in_boxes = |(at, buffer): &(usize, &mut Buffer)| buffer.memory != UB || boxed.contains(at);
+    for (_, buffer) in program.buffers.iter_mut().enumerate().filter(in_boxes) {
         let [rows, cols] = [buffer.rows, buffer.cols].map(|n| u64::from(padded(n, FRACTAL)));
         buffer.row_bytes = cols * buffer.elem.size() as u64;
         buffer.bytes = rows * buffer.row_bytes;
@@ -45,7 +60,7 @@ fn block(
     nodes: &mut Vec<Node>,
     program: &mut TileProgram,
     scalars: &Scalars<'_>,
-    chip: Chip,
+    chip: (Chip, UnitId),
     found: &mut Vec<Diagnostic>,
 ) {
     let mut out = Vec::with_capacity(nodes.len());
@@ -63,7 +78,7 @@ fn run(
     instruction: Instruction,
     program: &mut TileProgram,
     scalars: &Scalars<'_>,
-    chip: Chip,
+    (chip, fills): (Chip, UnitId),
     found: &mut Vec<Diagnostic>,
     out: &mut Vec<Node>,
 ) {
@@ -100,9 +115,18 @@ fn run(
                 return;
             }
         }
+        Op::Move { dst, src } if leaves_ub(program, dst, src) => {
+            let Buffer { name, elem, rows, cols, .. } = program.buffer(src.buffer).clone();
+            let boxes = add_buffer(program, &format!("{name}_boxes"), elem, [rows, cols], UB, *span);
+            let boxes = Tile { buffer: boxes, ..*src };
+            let copy = TileOp::Unary { op: UnaryTileOp::Copy, dst: boxes, src: *src };
+            out.push(step(Op::Tile(copy), V, *span));
+            out.push(Node::Run(Instruction { op: Op::Move { dst: *dst, src: boxes }, ..instruction }));
+            return;
+        }
         Op::Tile(TileOp::Fill { dst, value, .. }) if program.buffer(dst.buffer).memory == L0C => {
             match value.kind {
-                ExprKind::Const(Const::Float(0.0)) => zero(program, *dst, *span, out),
+                ExprKind::Const(Const::Float(0.0)) => zero(program, *dst, (*span, fills), out),
                 _ => found.push(
                     Diagnostic::error(codes::REFUSED, "an accumulator is filled with a number that is not 0")
                         .at(*span, "no unit writes numbers there")
@@ -147,7 +171,7 @@ fn between(
 }
 
 /// A product of zeros: as many rows and columns as the accumulator, and the fewest terms.
-fn zero(program: &mut TileProgram, dst: Tile, span: Span, out: &mut Vec<Node>) {
+fn zero(program: &mut TileProgram, dst: Tile, (span, fills): (Span, UnitId), out: &mut Vec<Node>) {
     // The operands have the room of the accumulator, whose valid part may be smaller.
     let Buffer { name, rows: high, cols: wide, .. } = program.buffer(dst.buffer).clone();
     let [rows, cols] = [dst.rows, dst.cols];
@@ -159,7 +183,7 @@ fn zero(program: &mut TileProgram, dst: Tile, span: Span, out: &mut Vec<Node>) {
             Tile { buffer, rows, cols }
         });
         let value = Expr::new(ExprKind::Const(Const::Float(0.0)), ScalarTy::F32, span);
-        out.push(step(Op::Tile(TileOp::Fill { dst: staged, value, rows: None, cols: None }), MTE2, span));
+        out.push(step(Op::Tile(TileOp::Fill { dst: staged, value, rows: None, cols: None }), fills, span));
         out.push(step(Op::Move { dst: used, src: staged }, MTE1, span));
         used
     };

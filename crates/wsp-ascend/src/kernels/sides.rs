@@ -1,8 +1,8 @@
 //! Which kind of core does what.
 
-use super::memories::{FIX, L1, M, MTE1, MTE2};
+use super::memories::{FIX, L1, M, MTE1, MTE2, MTE2_CUBE};
 use wsp_ir::{Function, LocalTy, StmtKind, TileOp, TileRole, walk};
-use wsp_tile::{Instruction, Op, TileProgram};
+use wsp_tile::{Instruction, Op, TileProgram, UnitId};
 
 /// The kinds of cores that a function needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,10 +43,15 @@ pub(super) enum Core {
     Vector,
 }
 
+/// The kind of core that a unit is of, where a program is for both.
+pub(super) fn of_unit(unit: UnitId) -> Core {
+    if [MTE1, M, FIX, MTE2_CUBE].contains(&unit) { Core::Cube } else { Core::Vector }
+}
+
 /// The kind of core that an instruction runs on.
 pub(super) fn core(program: &TileProgram, instruction: &Instruction) -> Core {
     match &instruction.op {
-        _ if [MTE1, M, FIX].contains(&instruction.unit) => Core::Cube,
+        _ if of_unit(instruction.unit) == Core::Cube => Core::Cube,
         Op::Tile(TileOp::Load { dst, .. } | TileOp::Fill { dst, .. })
             if instruction.unit == MTE2 && program.buffer(dst.buffer).memory == L1 =>
         {

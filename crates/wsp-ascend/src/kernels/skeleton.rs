@@ -1,5 +1,6 @@
 //! What stands around the statements of a kernel: headers, helpers, the function of the kernel, and the entry that a device calls.
 
+use super::pair::Pair;
 use super::scalars::{Number, Scalars};
 use super::view::CElem;
 use super::{codes, exchange};
@@ -31,6 +32,29 @@ template <typename T> AICORE inline T element(__gm__ T* at, int64_t i) { return 
 template <typename T, typename V> AICORE inline void set_element(__gm__ T* at, int64_t i, V value) {
     at[i] = static_cast<T>(value);
 }
+#endif
+";
+
+/// Which core of a pair runs the text. On the host one after the other does, and says which.
+const HELPERS_OF_PAIR: &str = "\
+#if defined(PTO_HOST)
+constexpr bool is_cube = true;
+constexpr bool is_vector = true;
+AICORE inline void on_cube() { pto::host::on_core(pto::host::Side::Cube); }
+AICORE inline void on_vector() { pto::host::on_core(pto::host::Side::Vector); }
+#else
+#if defined(__DAV_CUBE__)
+constexpr bool is_cube = true;
+#else
+constexpr bool is_cube = false;
+#endif
+#if defined(__DAV_VEC__)
+constexpr bool is_vector = true;
+#else
+constexpr bool is_vector = false;
+#endif
+AICORE inline void on_cube() {}
+AICORE inline void on_vector() {}
 #endif
 ";
 
@@ -155,7 +179,7 @@ pub(super) fn file(
     name: &str,
     target: &str,
     body: &str,
-    scalars: &Scalars<'_>,
+    (scalars, pair): (&Scalars<'_>, Option<&Pair>),
     span: Span,
 ) -> Result<String, Vec<Diagnostic>> {
     let Signature { parameters, unpacked, names } = signature(name, scalars, span, MOST)?;
@@ -165,6 +189,9 @@ pub(super) fn file(
         "// Arguments, in their order: {}.",
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     ));
+    if pair.is_some() {
+        out.line("// One task for a cube core and the first of its vector cores: each compiles this file for itself.");
+    }
     for header in ["cstdint", "cstddef", "cmath", "limits"] {
         out.line(format!("#include <{header}>"));
     }
@@ -179,7 +206,8 @@ pub(super) fn file(
     out.line(format!("namespace {name}_kernel {{"));
     out.line("using namespace pto;");
     out.line("");
-    HELPERS.lines().for_each(|line| out.line(line));
+    let helpers = HELPERS.lines().chain(pair.iter().flat_map(|_| HELPERS_OF_PAIR.lines()));
+    helpers.for_each(|line| out.line(line));
     out.line("");
     out.line(format!("AICORE inline void {name}_body({})", parameters.join(", ")));
     body.lines().for_each(|line| out.line(line));
@@ -189,14 +217,21 @@ pub(super) fn file(
     out.line("#include \"tensor.h\"");
     out.line("using namespace pto;");
     out.line("#include \"pipe_sync.h\"");
+    if pair.is_some() {
+        out.line("#include \"intrinsic.h\"");
+    }
     out.line("");
     out.line("template <typename T> AICORE inline __gm__ T* tensor_of(int64_t argument) {");
     out.line("    __gm__ ChipTensor* tensor = reinterpret_cast<__gm__ ChipTensor*>(argument);");
     out.line("    return reinterpret_cast<__gm__ T*>(tensor->buffer.addr) + tensor->start_offset;");
     out.line("}");
     out.line("");
-    let args = if unpacked.is_empty() { "" } else { " args" };
+    let args = if unpacked.is_empty() && pair.is_none() { "" } else { " args" };
     out.open(format!("extern \"C\" __aicore__ void kernel_entry(__gm__ int64_t*{args}) {{"));
+    if pair.is_some() {
+        // The second vector core of a task has no part in it.
+        out.line(format!("if ({name}_kernel::is_vector && get_sub_block_id(args) != 0) {{ return; }}"));
+    }
     out.line(format!("{name}_kernel::{name}_body({});", unpacked.join(", ")));
     out.line("pipe_sync();");
     out.close("}");

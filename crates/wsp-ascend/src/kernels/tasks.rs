@@ -50,5 +50,6 @@ pub(super) fn emit(whole: &Source<'_>, legal: &Legal) -> Result<KernelSource, Ve
     let name = scalars::identifier(&legal.program.name);
     let text = skeleton::tasks_file(&name, chip.name(), &body, &scalars, function.span)?;
     let arguments = scalars.argument_names();
-    Ok(KernelSource { name, text, arguments, program: legal.program.clone(), notes, tasks })
+    let (program, memories) = (legal.program.clone(), memories.clone());
+    Ok(KernelSource { name, text, arguments, program, memories, notes, tasks })
 }

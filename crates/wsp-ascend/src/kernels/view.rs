@@ -1,6 +1,6 @@
 //! How an instruction sees the bytes of a buffer: the C++ types of tiles.
 
-use super::memories::{L0A, L0B, L0C, L1};
+use super::memories::{L0A, L0B, L0C, L1, UB};
 use super::scalars::Scalars;
 use wsp_core::DType;
 use wsp_tile::{BufferId, Extent, Tile, TileProgram};
@@ -125,6 +125,8 @@ pub(super) enum Layout {
     Nz,
     /// Fractals of a right operand in L1 that is transposed on the way there.
     Zn,
+    /// Fractals in UB, on the way to L1.
+    Boxed,
     /// A left operand.
     Left,
     /// A right operand.
@@ -161,6 +163,9 @@ impl View {
             Layout::Column => format!("Tile<TileType::Vec, {elem}, {r}, 1, BLayout::ColMajor, {rows}, 1>"),
             Layout::Nz => format!(
                 "Tile<TileType::Mat, {elem}, {r}, {c}, BLayout::ColMajor, {rows}, {cols}, SLayout::RowMajor, 512>"
+            ),
+            Layout::Boxed => format!(
+                "Tile<TileType::Vec, {elem}, {r}, {c}, BLayout::ColMajor, {rows}, {cols}, SLayout::RowMajor, 512>"
             ),
             Layout::Zn => format!(
                 "Tile<TileType::Mat, {elem}, {r}, {c}, BLayout::RowMajor, {rows}, {cols}, SLayout::ColMajor, 512>"
@@ -261,6 +266,15 @@ pub(super) fn in_cube(
         _ => Layout::Nz,
     };
     View { slot: Slot::Buffer(tile.buffer), elem, rows: dims[0], cols: dims[1], layout, valid, offset: None }
+}
+
+/// All of a buffer on the way from UB to L1, in one of these memories, as fractals: a transfer packs them by the rows that are valid.
+pub(super) fn boxed(program: &TileProgram, id: BufferId, elem: CElem) -> View {
+    let buffer = program.buffer(id);
+    let [rows, cols] = [buffer.rows, buffer.cols].map(|n| padded(n, FRACTAL));
+    let layout = if buffer.memory == UB { Layout::Boxed } else { Layout::Nz };
+    let valid = [rows, cols].map(Valid::Known);
+    View { slot: Slot::Buffer(id), elem, rows, cols, layout, valid, offset: None }
 }
 
 /// Rows and columns of fractals, whose elements are of 2 or 4 bytes.

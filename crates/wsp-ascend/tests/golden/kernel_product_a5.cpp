@@ -87,6 +87,12 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
             TMATMUL(c_t, c_zero_rows_l0_t, c_zero_cols_l0_t);
         }
     }
+    set_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID0);
+    set_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID1);
+    set_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID2);
+    set_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID3);
+    set_flag(PIPE_M, PIPE_MTE1, EVENT_ID0);
+    set_flag(PIPE_M, PIPE_MTE1, EVENT_ID1);
     {
         uint32_t loop0_round = 0u;
         const uint32_t i_4_end = desc_a;
@@ -94,14 +100,17 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
         for (i_4 = 0u; i_4 < i_4_end;) {
             a_rows_5 = smaller(smaller(16u, desc_c), ((desc_b < 64u) ? minus(64u, desc_b) : 0u));
             a_cols_6 = smaller(smaller(16u, desc_d), 32u);
+            wait_flag(PIPE_M, PIPE_MTE1, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
             if ((a_rows_5 > 0u) && (a_cols_6 > 0u)) {
+                wait_flag(PIPE_MTE1, PIPE_MTE2, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
                 {  // %5 MTE2: load
                     Tile<TileType::Mat, float, 16, 16, BLayout::ColMajor, DYNAMIC, DYNAMIC, SLayout::RowMajor, 512> a_l1_t(a_rows_5, a_cols_6);
                     TASSIGN(a_l1_t, (loop0_round % 2u == 0u) ? 4096u : 5120u); of_buffer(a_l1_t, 4u);
                     GlobalTensor<float, Shape<1, 1, 1, -1, -1>, Stride<32, 32, 32, 32, 1>, Layout::ND> gm(x_gm + static_cast<int64_t>(desc_b) * 32, Shape<1, 1, 1, -1, -1>(a_rows_5, a_cols_6), Stride<32, 32, 32, 32, 1>());
                     TLOAD(a_l1_t, gm);
                 }
-                pipe_barrier(PIPE_ALL);
+                set_flag(PIPE_MTE2, PIPE_MTE1, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
+                wait_flag(PIPE_MTE2, PIPE_MTE1, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
                 {  // %6 MTE1: move
                     TileLeft<float, 16, 16, DYNAMIC, DYNAMIC> a_t(a_rows_5, a_cols_6);
                     TASSIGN(a_t, (loop0_round % 2u == 0u) ? 0u : 1024u); of_buffer(a_t, 1u);
@@ -109,17 +118,19 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
                     TASSIGN(a_l1_t, (loop0_round % 2u == 0u) ? 4096u : 5120u); of_buffer(a_l1_t, 4u);
                     TMOV(a_t, a_l1_t);
                 }
+                set_flag(PIPE_MTE1, PIPE_MTE2, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
             }
             b_rows_7 = smaller(16u, (((i_4 * 16u) < 64u) ? minus(64u, (i_4 * 16u)) : 0u));
-            pipe_barrier(PIPE_ALL);
             if (b_rows_7 > 0u) {
+                wait_flag(PIPE_MTE1, PIPE_MTE2, (loop0_round % 2u == 0u) ? EVENT_ID2 : EVENT_ID3);
                 {  // %7 MTE2: load
                     Tile<TileType::Mat, float, 16, 32, BLayout::ColMajor, DYNAMIC, 32, SLayout::RowMajor, 512> b_l1_t(b_rows_7);
                     TASSIGN(b_l1_t, (loop0_round % 2u == 0u) ? 0u : 2048u); of_buffer(b_l1_t, 5u);
                     GlobalTensor<float, Shape<1, 1, 1, -1, 32>, Stride<32, 32, 32, 32, 1>, Layout::ND> gm(x_gm + static_cast<int64_t>((i_4 * 16u)) * 32, Shape<1, 1, 1, -1, 32>(b_rows_7), Stride<32, 32, 32, 32, 1>());
                     TLOAD(b_l1_t, gm);
                 }
-                pipe_barrier(PIPE_ALL);
+                set_flag(PIPE_MTE2, PIPE_MTE1, (loop0_round % 2u == 0u) ? EVENT_ID2 : EVENT_ID3);
+                wait_flag(PIPE_MTE2, PIPE_MTE1, (loop0_round % 2u == 0u) ? EVENT_ID2 : EVENT_ID3);
                 {  // %8 MTE1: move
                     TileRight<float, 16, 32, DYNAMIC, 32> b_t(b_rows_7);
                     TASSIGN(b_t, (loop0_round % 2u == 0u) ? 0u : 2048u); of_buffer(b_t, 2u);
@@ -127,11 +138,12 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
                     TASSIGN(b_l1_t, (loop0_round % 2u == 0u) ? 0u : 2048u); of_buffer(b_l1_t, 5u);
                     TMOV(b_t, b_l1_t);
                 }
+                set_flag(PIPE_MTE1, PIPE_MTE2, (loop0_round % 2u == 0u) ? EVENT_ID2 : EVENT_ID3);
             }
-            set_flag(PIPE_MTE1, PIPE_M, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID0);
+            set_flag(PIPE_MTE1, PIPE_M, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
             extent_9 = a_rows_5;
             inner_10 = smaller(a_cols_6, b_rows_7);
-            wait_flag(PIPE_MTE1, PIPE_M, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID0);
+            wait_flag(PIPE_MTE1, PIPE_M, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
             if ((extent_9 > 0u) && (inner_10 > 0u)) {
                 {  // %9 M: matmul
                     TileAcc<float, 16, 32, DYNAMIC, 32> c_t(extent_9);
@@ -143,6 +155,7 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
                     TMATMUL_ACC(c_t, c_t, a_t, b_t);
                 }
             }
+            set_flag(PIPE_M, PIPE_MTE1, (loop0_round % 2u == 0u) ? EVENT_ID0 : EVENT_ID1);
             c_rows_8 = extent_9;
             loop0_round += 1u;
             if (i_4_end - i_4 <= i_4_step) { break; }
@@ -150,6 +163,12 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
         }
     }
     set_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
+    wait_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID0);
+    wait_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID1);
+    wait_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID2);
+    wait_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID3);
+    wait_flag(PIPE_M, PIPE_MTE1, EVENT_ID0);
+    wait_flag(PIPE_M, PIPE_MTE1, EVENT_ID1);
     wait_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
     if (c_rows_8 > 0u) {
         {  // %10 FIX: store

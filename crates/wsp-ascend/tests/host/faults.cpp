@@ -442,6 +442,98 @@ void without(int edge) {
     nested(3, 3);
 }
 
+// What is left out of a task for both cores of a5.
+enum class Lost { nothing, event, set, answer };
+
+// The cube core moves a product to UB in each round, and the vector core adds to it.
+void between([[maybe_unused]] Lost lost, [[maybe_unused]] int rounds) {
+#if PTO_HOST_PLATFORM == 5
+    const auto a = placed<Tile<TileType::Mat, float, 16, 16, BLayout::ColMajor, 16, 16, SLayout::RowMajor>>(0);
+    const auto l = placed<TileLeft<float, 16, 16>>(0);
+    const auto r = placed<TileRight<float, 16, 16>>(0);
+    const auto acc = placed<TileAcc<float, 16, 16>>(0);
+    const auto t = placed<T<16, 16>>(0);
+    host::on_core(host::Side::Cube);
+    TEXPANDS(a, 1.0F);
+    sync(PIPE_MTE2, PIPE_MTE1);
+    TMOV(l, a);
+    TMOV(r, a);
+    sync(PIPE_MTE1, PIPE_M);
+    for (int round = 0; round < rounds; ++round) {
+        host::on_core(host::Side::Cube);
+        if (round > 0)
+            sync(PIPE_FIX, PIPE_M);
+        TMATMUL(acc, l, r);
+        sync(PIPE_M, PIPE_FIX);
+        if (round > 0 && lost != Lost::answer)
+            wait_intra_block(PIPE_FIX, 0);
+        TMOV(t, acc);
+        if (lost != Lost::event && lost != Lost::set)
+            set_intra_block(PIPE_FIX, 3);
+        host::on_core(host::Side::Vector);
+        if (lost != Lost::event)
+            wait_intra_block(PIPE_V, 3);
+        TADDS(t, t, 1.0F);
+        if (round + 1 < rounds && lost != Lost::answer)
+            set_intra_block(PIPE_V, 0);
+    }
+#endif
+}
+
+// The vector core moves a tile in boxes to L1, from where the cube core takes it.
+void boxed([[maybe_unused]] bool event) {
+#if PTO_HOST_PLATFORM == 5
+    const auto t = placed<T<16, 16>>(0);
+    const auto boxes =
+        placed<Tile<TileType::Vec, float, 16, 16, BLayout::ColMajor, 16, 16, SLayout::RowMajor>>(1024);
+    const auto a = placed<Tile<TileType::Mat, float, 16, 16, BLayout::ColMajor, 16, 16, SLayout::RowMajor>>(0);
+    const auto l = placed<TileLeft<float, 16, 16>>(0);
+    host::on_core(host::Side::Vector);
+    TEXPANDS(t, 1.0F);
+    TMOV(boxes, t);
+    sync(PIPE_V, PIPE_MTE3);
+    TMOV(a, boxes);
+    if (event)
+        set_intra_block(PIPE_MTE3, 7);
+    host::on_core(host::Side::Cube);
+    if (event)
+        wait_intra_block(PIPE_MTE1, 7);
+    TMOV(l, a);
+#endif
+}
+
+// A fill of L1 by one of the cores.
+void core_of_products([[maybe_unused]] host::Side side) {
+#if PTO_HOST_PLATFORM == 5
+    host::on_core(side);
+    TEXPANDS(placed<Tile<TileType::Mat, float, 16, 16, BLayout::ColMajor, 16, 16, SLayout::RowMajor>>(0), 1.0F);
+#endif
+}
+
+// Two units set one event between cores: numbers are not of a pair.
+void shared_number([[maybe_unused]] int other) {
+#if PTO_HOST_PLATFORM == 5
+    host::on_core(host::Side::Cube);
+    set_intra_block(PIPE_FIX, 1);
+    set_intra_block(PIPE_MTE1, other);
+    host::on_core(host::Side::Vector);
+    wait_intra_block(PIPE_V, 1);
+    wait_intra_block(PIPE_MTE3, other);
+#endif
+}
+
+// An event of one unit that another of the same core waits for, by that of the core.
+void own_event([[maybe_unused]] host::Side side) {
+#if PTO_HOST_PLATFORM == 5
+    const auto t = placed<T<>>(0);
+    host::on_core(host::Side::Vector);
+    set(PIPE_MTE2, PIPE_S);
+    host::on_core(side);
+    wait(PIPE_MTE2, PIPE_S);
+    TLOAD(t, G<>(x));
+#endif
+}
+
 host::Tensors tensors;
 
 template <typename F>
@@ -572,6 +664,19 @@ int main(int argc, char **argv) {
     SAY("order: steps through one place", steps(false));
     SAY("right: places that take turns", turns(false));
     SAY("event-set-twice: places that take turns", turns(true));
+    SAY("right: rounds of two cores", between(Lost::nothing, 3));
+    SAY("a5 order: no event between cores", between(Lost::event, 1));
+    SAY("a5 event-not-set: no set between cores", between(Lost::set, 1));
+    SAY("a5 order: no answer between cores", between(Lost::answer, 2));
+    SAY("right: an operand of the vector core", boxed(true));
+    SAY("a5 order: an operand without an event", boxed(false));
+    SAY("right: two numbers between cores", shared_number(2));
+    SAY("a5 event-set-twice: one number between cores", shared_number(1));
+    SAY("a5 event: no such number between cores", shared_number(8));
+    SAY("right: an event of a core", own_event(host::Side::Vector));
+    SAY("a5 event-not-set: an event of the other core", own_event(host::Side::Cube));
+    SAY("a5 core: what the other core does", core_of_products(host::Side::Vector));
+    SAY("right: what a core does", core_of_products(host::Side::Cube));
     SAY("right: after a fault", doubled(nothing));
     return 0;
 }

@@ -19,6 +19,8 @@ template <typename T, int R, int VR = R>
 using Column = Tile<TileType::Vec, T, R, 1, BLayout::ColMajor, VR, 1>;
 template <typename T, int R, int C>
 using NZ = Tile<TileType::Mat, T, R, C, BLayout::ColMajor, R, C, SLayout::RowMajor>;
+template <typename T, int R, int C, int VR = R>
+using Boxes = Tile<TileType::Vec, T, R, C, BLayout::ColMajor, VR, C, SLayout::RowMajor>;
 template <typename T, int R, int C>
 using ZN = Tile<TileType::Mat, T, R, C, BLayout::RowMajor, R, C, SLayout::ColMajor>;
 template <typename T, int R, int C>

@@ -321,7 +321,8 @@ pub(crate) fn synchronisations<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<
         if inside.is_none() && text.starts_with("{  // %") {
             inside = Some(depth(line));
         }
-        if ["set_flag(", "wait_flag(", "pipe_barrier("].iter().any(|word| text.starts_with(word)) {
+        let words = ["set_flag(", "wait_flag(", "pipe_barrier(", "set_intra_block(", "wait_intra_block("];
+        if words.iter().any(|word| text.starts_with(word)) {
             found.push((at, inside.is_some()));
         }
     }

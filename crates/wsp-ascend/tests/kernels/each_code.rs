@@ -3,8 +3,8 @@
 use crate::batch::emitted;
 use crate::bench::{Kernel, told};
 use crate::findings::{TASKS, Tasks, codes};
+use crate::mixed::GATED;
 use crate::mutate::{with_instructions, with_syncs, without};
-use crate::whole::PRODUCT;
 use std::collections::BTreeSet;
 use wsp_ascend::kernels::{Chip, KernelSource, emit_kernel, memories};
 use wsp_core::FuncId;
@@ -76,8 +76,7 @@ fn faults() -> Vec<(u16, Vec<u16>)> {
     let numbers: Vec<String> = (0..17).map(|at| format!("PTO_PARAM(uint32_t, N{at}, 1)")).collect();
     let sum = (0..17).map(|at| format!("N{at}")).collect::<Vec<_>>().join(" + ");
     let summed = RIGHT.replace("TEXP(t, t)", &format!("TADDS(t, t, (float)({sum}))"));
-    let barriers =
-        emitted(&Kernel::new(PRODUCT), Chip::A2).unwrap_or_else(|found| panic!("{}", told(&found)));
+    let barriers = emitted(&Kernel::new(GATED), Chip::A2).unwrap_or_else(|found| panic!("{}", told(&found)));
     let twice = RIGHT.replace("TEXP(t, t)", "TADDS(t, t, (float)(N + N_))");
     let late = product.replace("TLOAD(a, x, {0, 0});", "if (desc.a > 0) { TLOAD(a, x, {0, 0}); }");
     let whole = "VecTile<int32_t, 8, 32> n; TASSIGN(n, 1); TADD(n, n, n); VecTile<float, 8, 32> t; TCVT(t, n); TSTORE(y, t, {0, 0});";
@@ -110,9 +109,18 @@ fn faults() -> Vec<(u16, Vec<u16>)> {
         (1723, codes(&Tasks { body: RIGHT, x: "Tensor", ..TASKS }.found(&[]))),
         (1724, refused(&Kernel::with(&numbers.join("\n"), &summed))),
         (1726, codes(&Tasks { shapes: ["64, 32", "64, 8"], body: short, ..TASKS }.found(&[]))),
+        (1728, codes(&several(product).notes)),
         (1729, refused(&Kernel::with("PTO_PARAM(uint32_t, N, 1)\nPTO_PARAM(uint32_t, N_, 2)", &twice))),
         (1727, codes(&Tasks { body: &none, ..TASKS }.found(&[]))),
     ]
+}
+
+/// A kernel of a5 whose vector core needs what the cube core stores.
+fn several(product: &str) -> KernelSource {
+    let body = format!(
+        "{product} VecTile<float, 16, 16> t; TLOAD(t, y, {{0, 0}}); TEXP(t, t); TSTORE(y, t, {{16, 0}});"
+    );
+    emitted(&Kernel::new(&body), Chip::A5).unwrap_or_else(|found| panic!("{}", told(&found)))
 }
 
 /// A sum of what may be nothing, on a core that fills no tile.

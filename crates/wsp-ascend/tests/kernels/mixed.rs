@@ -225,3 +225,26 @@ fn the_header_says_how_large_each_exchanged_tensor_is() {
         assert!(kernel.text.contains(some), "{}", kernel.text);
     }
 }
+
+/// A function with parts for both kinds of cores is several tasks where they exchange tiles through global memory, and one where they
+/// move them to each other.
+#[test]
+fn a_kernel_for_both_cores_is_one_task_where_they_move_tiles() {
+    for (name, body) in [
+        ("attention", ATTENTION),
+        ("gated", GATED),
+        ("largest", LARGEST),
+        ("changed", CHANGED),
+        ("column", COLUMN),
+    ] {
+        let tasks = |chip| {
+            let kernel =
+                emitted(&Kernel::new(body), chip).unwrap_or_else(|found| panic!("{name}: {}", told(&found)));
+            (kernel.tasks.len(), kernel.text, kernel.notes)
+        };
+        let (apart, ..) = tasks(Chip::A2);
+        let (one, text, notes) = tasks(Chip::A5);
+        assert!(apart > 1 && one == 0, "{name}: {apart} and {one} tasks\n{}", told(&notes));
+        assert!(text.contains("set_intra_block(") && !text.contains("exchange"), "{text}");
+    }
+}

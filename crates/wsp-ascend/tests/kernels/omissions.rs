@@ -7,7 +7,7 @@ use crate::mixed::{ATTENTION, BEHIND, CHANGED, COLUMN, DEEP, GATED, HELD, LARGES
 use crate::mutate::{syncs, without};
 use crate::paged::{ATTENTION_OF_PAGES, PRODUCT_OF_PAGES, Paged, ROWS_OF_PAGES};
 use crate::whole::{COLUMNS, PRODUCT, RMSNORM, ROUND, SCALARS, SHORT, SOFTMAX, TURNED};
-use wsp_ascend::kernels::{Chip, KernelSource, memories};
+use wsp_ascend::kernels::{Chip, KernelSource};
 use wsp_ir::TILE_OPS;
 use wsp_tile::check;
 
@@ -61,15 +61,14 @@ fn kernels(chip: Chip) -> Vec<(String, KernelSource)> {
 #[test]
 fn each_synchronisation_that_is_left_out_is_found_without_a_run() {
     for chip in Chip::ALL {
-        let memories = memories(chip);
         let (mut omitted, mut unseen) = (0, Vec::new());
         let all = kernels(chip);
         for (name, part) in &all {
-            let found = check(&part.program, &memories);
+            let found = check(&part.program, &part.memories);
             assert!(found.is_empty(), "{name} on {}: {}", chip.name(), told(&found));
             for (number, sync) in syncs(&part.program).into_iter().enumerate() {
                 omitted += 1;
-                if check(&without(&part.program, |at, _| at == number), &memories).is_empty() {
+                if check(&without(&part.program, |at, _| at == number), &part.memories).is_empty() {
                     unseen.push(format!("{name}, {}: number {number}, {sync:?}", part.name));
                 }
             }

@@ -53,22 +53,43 @@ Pages may have any size, which a launch decides; rows end where the request ends
 Arrays of page tables come behind the tensors of the file, and before those called `exchange`; the three numbers come behind the fields of the descriptor,
 parameters and extents of axes. `NAME` is that of the cache in the file, `kv_cache` for instance. Each kernel takes what it uses.
 
-* An operand of a product is brought together by the vector core, some rows at a time, in a tensor called `exchange`, from which the cube core loads it.
+* An operand of a product is brought together by the vector core, some rows at a time, in a tensor called `exchange`, from which the cube core loads it;
+  of a task for both cores on a5, it is moved there without a tensor.
 * A tile of several positions that is loaded takes the room of two in UB, as a transfer may write all rows of its tile, and the last page may begin in its last row.
 * The element type of a cache is that of the host entry: `PagedKVCache<half> kv`.
 
 ## Kernels for both kinds of cores
 
-Products run on cube cores, all else on vector cores, which share global memory only. A kernel that needs both becomes several tasks, each a
+Products run on cube cores, all else on vector cores. A kernel that needs both is one task on a5, where the two move tiles to each other. On a2 and
+a3 they share global memory only: the kernel becomes several tasks, each a
 file `NAME_0.cpp`, `NAME_1.cpp`, …, and a header `NAME.hpp`. `NAME_tasks(tasks, …)` in it runs them one after another, in the loops and
 under the conditions of the kernel: `tasks` is an object with a function for each task, of its name, that runs it. Scalars that no instruction
 decides are computed there and handed over.
 
-* Operands and results of products, and tiles that several tasks need, lie in tensors called `exchange`. Each run of the kernel has its
+* Operands and results of products, and tiles that several tasks need, lie there in tensors called `exchange`. Each run of the kernel has its
   own, with any contents at first. `NAME.hpp` has the rows, columns and element type of each.
 * An accumulator that vector operations change is a tile of the vector core; a product that is added to it is a product and an addition.
 * Of two operands with different element types, the one that is not loaded from a tensor is rounded to the type of the other; two that are
   loaded have to have one type.
+
+### One task on a5
+
+A task of a5 runs on a cube core and two vector cores. The matrix unit's results go from L0C to UB (FIX), operands from UB to L1 (MTE3), in fractals that the
+vector unit makes; what is beside the valid part of them is 0. One file, `NAME.cpp`, is compiled for each kind of core: both follow the control flow, and
+run what stands under `if constexpr (is_cube)` or `if constexpr (is_vector)`.
+
+* Order between the cores is that of `set_intra_block` and `wait_intra_block`: eight events from each core to the other, for all pairs of their units.
+* The first vector core does all the work. The entry ends at once on the second, which nothing waits for.
+* Parts of operands that lie in pages are loaded by the vector core, and moved from there.
+* No buffer of such a task has two addresses.
+
+The kernel becomes several tasks here, too, and the note WSP1728 says why, where
+
+* its tiles do not fit UB beside each other,
+* the eight events are too few, or an order that they do not give is needed, as over the back of a loop between parts of two branches,
+* one core stores to a tensor that the other uses, or
+* the cube core, or a condition or a loop around one of its instructions, needs a number that the vector core finds: an element of a tensor, the maximum of
+  a tile.
 
 ## Operations
 
@@ -132,20 +153,21 @@ const TAIL: &str = "
 
 * Single elements of paged caches, additions to them, stores to them from L0C, tiles whose rows are requests, tensors with rows of different lengths,
   and arithmetic on integer tiles are not emitted yet (WSP1721).
-* Keys and values that are operands of products go through global memory once more: no transfer brings pages to L1.
+* Keys and values that are operands of products go through global memory once more on a2 and a3: no transfer brings pages to L1.
 * A number that one task finds (an element of a tensor, the maximum of a tile) is not handed to another: WSP1722.
 * Tiles in L0C are not kept between tasks: an accumulator that products alone change, in a loop with vector operations, is refused (WSP1722).
 * The time of a check grows faster than the square of a kernel: 100 loads, operations and stores of one tile in straight text take half a second, 200
   two, of eight tiles in turn two and nineteen.
 * Tiles that do not fit UB, with scratch for conversions and lists of largest values, are not made smaller: WSP1705.
-* All platforms split kernels in the same way. a5 could move tiles between its cores without global memory.
+* On a5 one of the two vector cores of a task for both kinds of cores is idle, and such a task loads nothing for the next round while it computes in
+  the same memory.
 * Tasks of a kernel are many where it has a loop over products and vector operations: each round has at least one of each kind.
 * A tensor or a cache without an element type is refused: write `Tensor<float>`, `PagedKVCache<half>`.
 * Functions of single numbers (`exp`, `sin`, …) are calls of the C++ library, which a device's loader may not take.
 * The number of a block (`get_block_idx()`) is an argument of the kernel; it is not read from the context of a launch of several blocks.
 * What stops a task on `cpu_sim` does not stop a kernel: a store past the last column of a tensor writes to its next row, a loop with a step of 0 ends
   after a round, a negative place and a position behind the end of a request are not found.
-* A loop that adds products to an accumulator has barriers of all units in place of events.
+* A loop with products under both branches of a condition has barriers of all units in place of some events.
 ";
 
 /// The calls of the instruction of an operation, or why there are none.

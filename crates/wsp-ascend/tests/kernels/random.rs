@@ -58,8 +58,8 @@ fn used(source: &KernelSource, memories: &Memories) -> Vec<u64> {
     (0..memories.memories.len()).map(end).collect()
 }
 
-/// The kernel in memories of which it fills 95 % and more, and these memories.
-fn packed(kernel: &Kernel, chip: Chip) -> Result<(KernelSource, Memories), Vec<Diagnostic>> {
+/// The kernel in memories of which it fills 95 % and more.
+fn packed(kernel: &Kernel, chip: Chip) -> Result<KernelSource, Vec<Diagnostic>> {
     let module = kernel.module();
     let id = module.function_named("k").unwrap();
     let emitted = |memories: &Memories| emit_kernel_within(module, id, kernel.known(), chip, memories);
@@ -73,7 +73,7 @@ fn packed(kernel: &Kernel, chip: Chip) -> Result<(KernelSource, Memories), Vec<D
     for (memory, end) in memories.memories.iter().zip(used(&tight, &memories)) {
         assert!(end == 0 || end * 100 >= memory.capacity * 95, "{end} of {} bytes", memory.capacity);
     }
-    Ok((tight, memories))
+    Ok(tight)
 }
 
 /// What a run of a tile program leaves in `y`. Tensors through which cores exchange tiles hold no number at first.
@@ -111,9 +111,9 @@ fn interpreted(
 }
 
 /// The program that the interpreter runs, and its memories.
-fn whole(source: &KernelSource, chip: Chip, packed: &Memories) -> (TileProgram, Memories) {
+fn whole(source: &KernelSource, chip: Chip) -> (TileProgram, Memories) {
     if source.tasks.is_empty() {
-        return (source.program.clone(), packed.clone());
+        return (source.program.clone(), source.memories.clone());
     }
     let memories = memories(chip);
     let placed = place(source.program.clone(), &memories, PingPong::WhereItFits);
@@ -205,8 +205,8 @@ impl Found {
     /// loop the two may be needed no more, where what stands around the loop is.
     ///
     /// One in `step` of each kind is left out.
-    fn omissions(&mut self, case: &Case, part: &KernelSource, memories: &Memories, step: usize) {
-        let program = &part.program;
+    fn omissions(&mut self, case: &Case, part: &KernelSource, is_task: bool, step: usize) {
+        let (program, memories) = (&part.program, &part.memories);
         let all = syncs(program);
         let wrong = |faulty: &TileProgram| !check(faulty, memories).is_empty();
         let mut unseen = Vec::new();
@@ -230,7 +230,7 @@ impl Found {
                 continue;
             }
             self.right += 1;
-            if case.drawn.cores == Cores::Both || !case.interpreted(&faulty, memories).is_empty() {
+            if is_task || !case.interpreted(&faulty, memories).is_empty() {
                 unseen.push(format!("numbers {pair:?}, {:?}", all[pair[0]]));
             }
         }
@@ -259,19 +259,19 @@ impl Found {
     fn kernel(&mut self, seed: u64, chip: Chip, step: usize, batch: &mut Batch) {
         let case = Case::of(seed, chip);
         self.used.extend(&case.drawn.used);
-        let (source, memories) = match packed(&case.kernel, chip) {
+        let source = match packed(&case.kernel, chip) {
             Ok(made) => made,
             Err(why) => return self.refused(&case, seed, chip, why),
         };
         self.kernels += 1;
         self.tasks += source.tasks.len() as u64;
         assert!(case.drawn.cores == Cores::Both || source.tasks.is_empty(), "{} has tasks", case.name);
-        let (program, own) = whole(&source, chip, &memories);
+        let (program, own) = whole(&source, chip);
         self.wrong.extend(case.interpreted(&program, &own));
         self.wrong.extend(case.checked(&program, &own));
         for part in parts(&source) {
-            self.wrong.extend(case.checked(&part.program, &memories));
-            self.omissions(&case, part, &memories, step);
+            self.wrong.extend(case.checked(&part.program, &part.memories));
+            self.omissions(&case, part, !source.tasks.is_empty(), step);
             let lines = synchronisations(part.text.lines());
             let own = lines.iter().filter(|(_, is_inner)| !is_inner).count();
             assert_eq!(own, syncs(&part.program).len(), "{}: synchronisations of\n{}", case.name, part.text);

@@ -2,6 +2,7 @@
 
 use crate::batch::{Batch, emitted};
 use crate::bench::Kernel;
+use crate::mixed::CHANGED;
 use expect_test::expect_file;
 use wsp_ascend::kernels::Chip;
 
@@ -274,4 +275,5 @@ fn texts_are_as_they_are_kept() {
     let text = |body: &str, chip: Chip| emitted(&Kernel::new(body), chip).unwrap().text;
     expect_file!["../golden/kernel_rmsnorm_a2.cpp"].assert_eq(&text(RMSNORM, Chip::A2));
     expect_file!["../golden/kernel_product_a5.cpp"].assert_eq(&text(PRODUCT, Chip::A5));
+    expect_file!["../golden/kernel_mixed_a5.cpp"].assert_eq(&text(CHANGED, Chip::A5));
 }

@@ -54,9 +54,9 @@ fn a_good_file_prints_a_line_for_each_kernel() {
         assert_eq!(lines.len(), 3, "{out}");
         assert_eq!(lines[0], format!("k.pto: kernel double_rows: 1 task, UB 4,096 of {ub} bytes"));
         assert!(lines[1].starts_with("k.pto: kernel product: "), "{out}");
-        for part in
-            [" tasks, UB ", ", L0A 4,096 of 65,536 bytes", ", L0B 4,096 of 65,536 bytes", ", L0C 1,024 of "]
-        {
+        // On a5 the cores move tiles to each other.
+        let tasks = if target == "ascend_950" { ": 1 task, UB " } else { " tasks, UB " };
+        for part in [tasks, ", L0A 4,096 of 65,536 bytes", ", L0B 4,096 of 65,536 bytes", ", L0C 1,024 of "] {
             assert!(lines[1].contains(part), "{part}: {out}");
         }
         assert_eq!(lines[2], "k.pto: ok");

@@ -81,7 +81,7 @@ pub(crate) fn is_wrong(program: &TileProgram, sites: &Sites, memories: &Memories
 }
 
 fn found(program: &TileProgram, sites: &Sites, memories: &Memories, first: bool) -> Found {
-    let (flags, units) = (sites.flags.len(), memories.units.len());
+    let (flags, units) = (sites.flags(), memories.units.len());
     let end = sites.all().len() + flags;
     let mut own = vec![Bits::none(end); units];
     sites.all().iter().enumerate().for_each(|(at, site)| own[site.unit.index()].insert(at));
@@ -194,7 +194,8 @@ impl Flow<'_> {
             let at_once = unit == self.memories.scalar && site.reads_only;
             let in_order = self.memories.units[unit.index()].completes_in_order;
             for (other, known) in state.known.iter_mut().enumerate() {
-                if at_once || (in_order && other == unit.index()) {
+                let handed = at_once && self.memories.same_core(unit, UnitId(other as u8));
+                if handed || (in_order && other == unit.index()) {
                     known.insert(at);
                 } else {
                     known.remove(at);
@@ -221,12 +222,14 @@ impl Flow<'_> {
         }
     }
 
-    /// What the unit of scalars knows of others, all know: it hands out their instructions. What it wrote itself others wait for.
+    /// What the unit of scalars knows of others, all of its core know: it hands out their instructions. What it wrote itself others wait for.
     fn hand_out(&self, state: &mut State) {
         let scalar = self.memories.scalar.index();
         let mut of_others = state.known[scalar].clone();
         of_others.take(&self.own[scalar]);
-        state.known.iter_mut().for_each(|known| known.add(&of_others));
+        self.memories
+            .core_of(self.memories.scalar)
+            .for_each(|unit| state.known[unit.index()].add(&of_others));
     }
 
     fn sync(&mut self, sync: Sync, state: &mut State) {
@@ -234,10 +237,19 @@ impl Flow<'_> {
             Sync::Set(event) => self.set(event, state),
             Sync::Wait(event) => self.wait(event, state),
             Sync::Barrier(unit) => state.known[unit.index()].add(&self.own[unit.index()]),
-            Sync::BarrierAll => {
-                // A unit that waits behind it learns no more from what was set before.
-                let all = Bits::all(self.sites.all().len() + self.sites.flags.len());
-                state.known.fill(all);
+            Sync::BarrierAll(of) => {
+                let core = || self.memories.core_of(of).map(UnitId::index);
+                let mut all = state.known[of.index()].clone();
+                core().for_each(|unit| {
+                    all.add(&state.known[unit]);
+                    all.add(&self.own[unit]);
+                });
+                for flag in 0..self.sites.flags() {
+                    if self.memories.same_core(self.sites.flag(flag).1, of) {
+                        all.insert(self.sites.all().len() + flag);
+                    }
+                }
+                core().for_each(|unit| state.known[unit] = all.clone());
             }
         }
     }
@@ -259,7 +271,7 @@ impl Flow<'_> {
             }
         };
         let flag = (event.from, event.to, id);
-        if !self.memories.has_events(event.from, event.to) {
+        if self.memories.events(event.from, event.to) == 0 {
             self.found.faults.insert(Fault::NoEvent(flag));
         }
         Some((flag, *self.sites.flags.get(&flag)?))
@@ -273,9 +285,10 @@ impl Flow<'_> {
             self.found.faults.insert(Fault::SetEarly(flag));
         }
         if !self.first {
-            let own = self.sites.flags.range((flag.0, flag.1, 0)..=(flag.0, flag.1, u32::MAX));
-            let in_use = own.map(|(_, other)| *other).filter(|other| {
-                state.set.contains_key(other) || !self.knows_of_wait(event.from, *other, state)
+            let of = |flag: Flag| self.memories.numbered(flag.0, flag.1);
+            let in_use = (0..self.sites.flags()).filter(|other| {
+                of(self.sites.flag(*other)) == of(flag)
+                    && (state.set.contains_key(other) || !self.knows_of_wait(event.from, *other, state))
             });
             let in_use: Vec<usize> = in_use.collect();
             self.found.busy.entry(at).or_default().extend(in_use);

@@ -22,7 +22,7 @@ pub fn check(program: &TileProgram, memories: &Memories) -> Vec<Diagnostic> {
     }
     found.extend(rules::check(program, memories));
     found.extend(addresses(program, memories));
-    let sites = Sites::of(program);
+    let sites = Sites::of(program, memories);
     let mut instructions: Vec<&Instruction> = Vec::new();
     program.instructions(&mut |instruction| instructions.push(instruction));
     let faults = analyse(program, &sites, memories).faults;
@@ -87,13 +87,13 @@ fn addresses(program: &TileProgram, memories: &Memories) -> Vec<Diagnostic> {
 
 /// Events have numbers that the table has.
 fn numbers(sites: &Sites, memories: &Memories) -> Vec<Diagnostic> {
-    let per_pair = u32::from(memories.events.per_pair);
-    let over = sites.flags.keys().filter(|flag| flag.2 >= per_pair);
+    let over = sites.flags.keys().filter(|flag| flag.2 >= memories.events(flag.0, flag.1));
     over.map(|(from, to, id)| {
+        let all = memories.events(*from, *to);
         let [from, to] = [from, to].map(|unit| memories.unit_name(*unit));
         Diagnostic::error(
             codes::EVENT,
-            format!("event {id} from {from} to {to} does not exist; there are {per_pair}"),
+            format!("event {id} from {from} to {to} does not exist; there are {all}"),
         )
     })
     .collect()

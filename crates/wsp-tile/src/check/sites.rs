@@ -1,6 +1,6 @@
 //! What may run at the same time: the parts of instructions, in even and odd rounds of loops with two addresses.
 
-use crate::{EventId, Instruction, LoopId, Node, Sync, TileProgram, Touched, UnitId};
+use crate::{EventId, Instruction, LoopId, Memories, Node, Sync, TileProgram, Touched, UnitId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
@@ -28,7 +28,7 @@ pub(crate) type Flag = (UnitId, UnitId, u32);
 #[derive(Debug)]
 pub(crate) struct Sites {
     parts: Rc<Parts>,
-    /// The number of each flag, in their order.
+    /// The number of each flag. Pairs of units whose events have the same numbers share flags.
     pub(crate) flags: BTreeMap<Flag, usize>,
     /// By number.
     names: Vec<Flag>,
@@ -58,21 +58,28 @@ struct Access {
 }
 
 impl Sites {
-    pub(crate) fn of(program: &TileProgram) -> Sites {
-        let (turning, flags) = events(program);
-        Sites { parts: Rc::new(Parts::of(program, turning)), names: flags.keys().copied().collect(), flags }
+    pub(crate) fn of(program: &TileProgram, memories: &Memories) -> Sites {
+        let (turning, found) = events(program);
+        let (flags, names) = numbered(found, memories);
+        Sites { parts: Rc::new(Parts::of(program, turning)), names, flags }
     }
 
     /// Those of a program with the same instructions and addresses, and other synchronisations, whose events take turns in loops with two
     /// addresses only.
-    pub(crate) fn with_events_of(&self, program: &TileProgram) -> Sites {
-        let (turning, flags) = events(program);
+    pub(crate) fn with_events_of(&self, program: &TileProgram, memories: &Memories) -> Sites {
+        let (turning, found) = events(program);
         debug_assert_eq!(turning, self.parts.turning, "events take turns where buffers do");
-        Sites { parts: self.parts.clone(), names: flags.keys().copied().collect(), flags }
+        let (flags, names) = numbered(found, memories);
+        Sites { parts: self.parts.clone(), names, flags }
     }
 
     pub(crate) fn all(&self) -> &[Site] {
         &self.parts.sites
+    }
+
+    /// How many flags there are.
+    pub(crate) fn flags(&self) -> usize {
+        self.names.len()
     }
 
     /// The flag of this number.
@@ -95,7 +102,7 @@ impl Sites {
 }
 
 /// Loops that have two addresses, and flags.
-fn events(program: &TileProgram) -> (BTreeSet<LoopId>, BTreeMap<Flag, usize>) {
+fn events(program: &TileProgram) -> (BTreeSet<LoopId>, BTreeSet<Flag>) {
     let mut turning: BTreeSet<LoopId> = program.buffers.iter().filter_map(|b| b.rotates).collect();
     let mut found = Vec::new();
     syncs(&program.body, &mut |sync| {
@@ -109,8 +116,22 @@ fn events(program: &TileProgram) -> (BTreeSet<LoopId>, BTreeMap<Flag, usize>) {
             }
         }
     });
-    let flags: BTreeSet<Flag> = found.into_iter().collect();
-    (turning, flags.into_iter().enumerate().map(|(at, flag)| (flag, at)).collect())
+    (turning, found.into_iter().collect())
+}
+
+/// The number of each flag, and the first flag of each number.
+fn numbered(found: BTreeSet<Flag>, memories: &Memories) -> (BTreeMap<Flag, usize>, Vec<Flag>) {
+    let (mut flags, mut names) = (BTreeMap::new(), Vec::new());
+    let mut numbers: BTreeMap<Flag, usize> = BTreeMap::new();
+    for flag in found {
+        let (from, to) = memories.numbered(flag.0, flag.1);
+        let number = *numbers.entry((from, to, flag.2)).or_insert(names.len());
+        if number == names.len() {
+            names.push(flag);
+        }
+        flags.insert(flag, number);
+    }
+    (flags, names)
 }
 
 impl Parts {

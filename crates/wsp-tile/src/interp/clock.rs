@@ -21,10 +21,18 @@ struct Clock {
     waits: Vec<u64>,
 }
 
+impl Clock {
+    fn learn(&mut self, more: &Clock) {
+        self.runs.iter_mut().zip(&more.runs).for_each(|(a, b)| *a = (*a).max(*b));
+        self.waits.iter_mut().zip(&more.waits).for_each(|(a, b)| *a = (*a).max(*b));
+    }
+}
+
 #[derive(Default)]
 struct Flag {
     set: Option<Clock>,
-    last_wait: u64,
+    /// Who waited for it last, and the number of that wait there.
+    last_wait: (usize, u64),
 }
 
 /// The clocks of all units, and the flags between them.
@@ -33,6 +41,7 @@ pub(super) struct Clocks<'m> {
     known: Vec<Clock>,
     runs: Vec<u64>,
     waits: Vec<u64>,
+    /// Pairs of units whose events have the same numbers share flags.
     flags: BTreeMap<(UnitId, UnitId, u32), Flag>,
 }
 
@@ -64,7 +73,8 @@ impl<'m> Clocks<'m> {
 
     /// Whether a unit knows that an earlier run is complete.
     pub(super) fn knows(&self, unit: UnitId, stamp: &Stamp) -> bool {
-        stamp.at_once || self.known[unit.index()].runs[stamp.unit.index()] >= stamp.time
+        (stamp.at_once && self.memories.same_core(unit, stamp.unit))
+            || self.known[unit.index()].runs[stamp.unit.index()] >= stamp.time
     }
 
     /// A unit has handed on its instruction.
@@ -90,13 +100,12 @@ impl<'m> Clocks<'m> {
     }
 
     fn learn(&mut self, unit: UnitId, more: &Clock) {
-        // The unit of scalars hands out the instructions of all, so all know what it learns. What it wrote itself they do not: it
+        // The unit of scalars hands out the instructions of its core, so all know what it learns. What it wrote itself they do not: it
         // sees that before it is complete.
         let all = unit == self.memories.scalar;
         for (at, known) in self.known.iter_mut().enumerate() {
-            if all || at == unit.index() {
-                known.runs.iter_mut().zip(&more.runs).for_each(|(a, b)| *a = (*a).max(*b));
-                known.waits.iter_mut().zip(&more.waits).for_each(|(a, b)| *a = (*a).max(*b));
+            if at == unit.index() || (all && self.memories.same_core(unit, UnitId(at as u8))) {
+                known.learn(more);
             }
         }
     }
@@ -111,9 +120,10 @@ impl<'m> Clocks<'m> {
                 self.known[at].runs[at] = self.runs[at];
                 Ok(())
             }
-            Sync::BarrierAll => {
-                let all = Clock { runs: self.runs.clone(), waits: self.waits.clone() };
-                self.known.fill(all);
+            Sync::BarrierAll(of) => {
+                let core: Vec<UnitId> = self.memories.core_of(of).collect();
+                let each: Vec<Clock> = core.iter().map(|unit| self.complete(*unit)).collect();
+                core.iter().for_each(|unit| each.iter().for_each(|all| self.known[unit.index()].learn(all)));
                 Ok(())
             }
         }
@@ -130,12 +140,12 @@ impl<'m> Clocks<'m> {
                 }
             }
         };
-        let key = (event.from, event.to, id);
         let [from, to] = [event.from, event.to].map(|unit| self.memories.unit_name(unit));
-        if !self.memories.has_events(event.from, event.to) || id >= u32::from(self.memories.events.per_pair) {
+        if id >= self.memories.events(event.from, event.to) {
             return Err(Fault::new(codes::EVENT, format!("event {from}->{to} {id} does not exist")));
         }
-        Ok(key)
+        let (from, to) = self.memories.numbered(event.from, event.to);
+        Ok((from, to, id))
     }
 
     fn fault(&self, (from, to, id): (UnitId, UnitId, u32), what: &str) -> Fault {
@@ -146,9 +156,9 @@ impl<'m> Clocks<'m> {
     fn set(&mut self, event: Event, odd: &dyn Fn(LoopId) -> bool) -> Result<(), Fault> {
         let key = self.key(event, odd)?;
         let now = self.complete(event.from);
-        let waits = self.known[event.from.index()].waits[event.to.index()];
         let flag = self.flags.entry(key).or_default();
-        let (set, last) = (flag.set.is_some(), flag.last_wait);
+        let (set, (waiter, last)) = (flag.set.is_some(), flag.last_wait);
+        let waits = self.known[event.from.index()].waits[waiter];
         if set {
             return Err(self.fault(key, "is set while it is set"));
         }
@@ -166,12 +176,12 @@ impl<'m> Clocks<'m> {
         };
         let at = event.to.index();
         self.waits[at] += 1;
-        self.flags.entry(key).or_default().last_wait = self.waits[at];
+        self.flags.entry(key).or_default().last_wait = (at, self.waits[at]);
         self.known[at].waits[at] = self.waits[at];
         self.learn(event.to, &snapshot);
         if event.to == self.memories.scalar {
             let past = self.waits[at];
-            self.known.iter_mut().for_each(|known| known.waits[at] = past);
+            self.memories.core_of(event.to).for_each(|unit| self.known[unit.index()].waits[at] = past);
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use wsp_core::{LocalId, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
     BinOp, Const, Expr, ExprKind, LocalTy, Part, Place, ReduceOp, ScalarTy, TileMap, TileOp, TileUse,
+    UnaryTileOp,
 };
 
 /// Gives operands of an operation their buffers and extents.
@@ -240,7 +241,25 @@ impl Legaliser<'_> {
         }
     }
 
+    /// A copy between memories that transfers alone can make.
+    fn moved(&mut self, op: &TileOp<Tile>, span: Span, out: &mut Vec<Node>) -> bool {
+        let TileOp::Unary { op: UnaryTileOp::Copy, dst, src } = op else { return false };
+        let [to, from] = [dst, src].map(|tile| self.program.buffer(tile.buffer));
+        let (from_side, to_side) = (Side::Memory(from.memory), Side::Memory(to.memory));
+        if from.elem != to.elem || from_side == to_side {
+            return false;
+        }
+        let Some(way) = route(self.memories, from_side, to_side) else { return false };
+        let mut stops = self.through(&way, *dst, span);
+        stops[0] = *src;
+        self.chain(&way, &stops, span, out);
+        true
+    }
+
     fn computed(&mut self, op: &TileOp<Tile>, span: Span, out: &mut Vec<Node>) {
+        if self.moved(op, span, out) {
+            return;
+        }
         let mut tiles = Vec::new();
         op.each(&mut |part| {
             if let Part::Tile(tile, used) = part {
@@ -469,7 +488,7 @@ fn guards(op: &TileOp<Tile>, implied: &BTreeSet<LocalId>) -> (Vec<Extent>, Vec<E
     (results, operands)
 }
 
-/// Variables that are above 0 where the results' extents that these nodes set are: those that extents are, or are the smaller of.
+/// Variables that are above 0 where the results' extents that these nodes set are: those that extents are, are the smaller of, or are a rest of.
 fn above_zero_with_results(nodes: &[Node]) -> BTreeSet<LocalId> {
     fn of(value: &Expr, found: &mut BTreeSet<LocalId>) {
         match &value.kind {
@@ -477,6 +496,14 @@ fn above_zero_with_results(nodes: &[Node]) -> BTreeSet<LocalId> {
                 found.insert(*local);
             }
             ExprKind::Binary(BinOp::Min, a, b) => [a, b].into_iter().for_each(|e| of(e, found)),
+            // What is left of a number from another on, neither of which is below 0.
+            ExprKind::Select(inside, _, otherwise) if otherwise.as_const_int() == Some(0) => {
+                if let ExprKind::Binary(BinOp::Lt, from, size) = &inside.kind
+                    && from.ty == ScalarTy::U32
+                {
+                    of(size, found);
+                }
+            }
             _ => {}
         }
     }

@@ -19,6 +19,8 @@ pub(super) struct Edge {
     pub(super) block: BlockId,
     pub(super) from: UnitId,
     pub(super) to: UnitId,
+    /// The first unit of the core that has `to`.
+    pub(super) core: UnitId,
     /// The loop with this body, where the edge goes over its back.
     pub(super) back: Option<LoopId>,
     /// The loop before which such an edge is set and behind which it is waited for: `back`, or a loop around it.
@@ -27,9 +29,11 @@ pub(super) struct Edge {
     pub(super) after: usize,
     /// Waited for before this node.
     pub(super) before: usize,
+    /// Where both ends of an edge over the back of a loop stand in one block inside of its body: that block, and the nodes there.
+    pub(super) inner: Option<(BlockId, usize, usize)>,
     /// The loop by whose rounds two events take turns.
     pub(super) turns: Option<LoopId>,
-    /// A barrier of all units stands in its place.
+    /// A barrier of all units of the core stands in its place.
     pub(super) barrier: bool,
 }
 
@@ -108,7 +112,7 @@ impl Places {
             self.gaps.entry((edge.block, gap)).or_default().insert(sync);
         };
         if !edge.needs_events() {
-            let barrier = if edge.barrier { Sync::BarrierAll } else { Sync::Barrier(edge.to) };
+            let barrier = if edge.barrier { Sync::BarrierAll(edge.core) } else { Sync::Barrier(edge.to) };
             return at(edge.before, barrier);
         }
         let event = |id| Event { from: edge.from, to: edge.to, id };
@@ -178,8 +182,10 @@ mod tests {
             block: 0,
             from: UnitId(0),
             to: UnitId(to),
+            core: UnitId(0),
             back: None,
             around: None,
+            inner: None,
             after,
             before,
             turns: None,

@@ -5,9 +5,11 @@
 //! 2. Every edge that the others imply is removed.
 //! 3. Edges get event numbers; two share one where the setter surely knows that the waiter is done.
 //!
-//! An edge that may be set again before its wait is changed: over the back of a loop in a loop, its event is set before the outer loop and
+//! An edge that may be set again before its wait is changed: where both ends stand under one condition, so do its set and its wait; over the
+//! back of a loop in a loop, its event is set before the outer loop and
 //! stays set between runs of the inner one; in a loop whose buffers have two addresses it takes turns with two events; else it becomes a barrier
-//! of all units. So does one for which no number is left.
+//! of all units. So does one for which no number is left. Between cores the second unit answers with an event of its own, and there are no
+//! barriers: where that does not help, or numbers run out, the program has no order.
 
 mod edges;
 mod numbers;
@@ -30,23 +32,38 @@ pub struct Ordered {
 /// Orders the instructions of a placed program by the bytes that they touch.
 ///
 /// # Errors
-/// What [`check()`] finds in the result: the program has no addresses, or those are wrong.
+/// Units of two cores have no event for what is to be ordered, or what [`check()`] finds in the result: the program has no addresses, or those
+/// are wrong.
 pub fn order(program: &TileProgram, memories: &Memories) -> Result<Ordered, Vec<Diagnostic>> {
     let wrong = crate::verify::verify(program, memories);
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    let sites = Sites::of(program);
-    let mut cx =
-        Orderer { program, memories, paths: paths(program), sites, edges: Vec::new(), notes: Vec::new() };
+    let sites = Sites::of(program, memories);
+    let mut cx = Orderer {
+        program,
+        memories,
+        paths: paths(program),
+        sites,
+        edges: Vec::new(),
+        notes: Vec::new(),
+        apart: Vec::new(),
+        implied: Vec::new(),
+    };
     let numbers = loop {
         cx.cover();
+        if !cx.apart.is_empty() {
+            return Err(cx.apart);
+        }
         cx.prune();
         match cx.numbers() {
             Ok(numbers) => break numbers,
             Err(edge) => cx.make_barrier(edge, "all events of the two units are in use"),
         }
     };
+    if !cx.apart.is_empty() {
+        return Err(cx.apart);
+    }
     let program = insert(program, &cx.edges, &|at| numbers[at]);
     let found = check(&program, memories);
     if found.is_empty() { Ok(Ordered { program, notes: cx.notes }) } else { Err(found) }
@@ -59,6 +76,10 @@ struct Orderer<'a> {
     sites: Sites,
     edges: Vec<Edge>,
     notes: Vec<Diagnostic>,
+    /// Edges between cores that have no events.
+    apart: Vec<Diagnostic>,
+    /// Edges between cores that were left out, as others imply them.
+    implied: Vec<Edge>,
 }
 
 /// Every edge has events of its own.
@@ -69,19 +90,22 @@ fn own(at: usize) -> (u32, u32) {
 impl Orderer<'_> {
     fn analyse(&self, edges: &[Edge]) -> (Found, Sites) {
         let program = insert(self.program, edges, &own);
-        let sites = self.sites.with_events_of(&program);
+        let sites = self.sites.with_events_of(&program, self.memories);
         (analyse(&program, &sites, self.memories), sites)
     }
 
     /// Whether these edges leave something that is not ordered, or use an event wrongly.
     fn is_wrong(&self, edges: &[Edge]) -> bool {
         let program = insert(self.program, edges, &own);
-        is_wrong(&program, &self.sites.with_events_of(&program), self.memories)
+        is_wrong(&program, &self.sites.with_events_of(&program, self.memories), self.memories)
     }
 
     /// Adds edges until all is ordered.
     fn cover(&mut self) {
         loop {
+            if !self.apart.is_empty() {
+                return;
+            }
             let (found, sites) = self.analyse(&self.edges);
             let mut fresh: Vec<Edge> = Vec::new();
             let mut early = Vec::new();
@@ -103,8 +127,25 @@ impl Orderer<'_> {
             if early.is_empty() {
                 return;
             }
-            early.into_iter().for_each(|at| self.take_turns(at));
+            for at in early {
+                let edge = self.edges[at];
+                self.take_turns(at);
+                // Where it is gone, those behind it have other numbers now.
+                if self.implied.contains(&edge) {
+                    break;
+                }
+            }
         }
+    }
+
+    /// Whether the others order all that an edge does, which was not left out before.
+    fn is_implied(&self, at: usize) -> bool {
+        if self.implied.contains(&self.edges[at]) {
+            return false;
+        }
+        let mut fewer = self.edges.clone();
+        fewer.remove(at);
+        !self.analyse(&fewer).0.faults.iter().any(|fault| matches!(fault, Fault::Race(..)))
     }
 
     /// The edge that orders two sites.
@@ -116,12 +157,14 @@ impl Orderer<'_> {
             block: 0,
             from: a.unit,
             to: b.unit,
+            core: self.memories.core_of(b.unit).next()?,
             back: None,
             around: None,
+            inner: None,
             after: 0,
             before: 0,
             turns: None,
-            barrier: a.unit != b.unit && !self.memories.has_events(a.unit, b.unit),
+            barrier: a.unit != b.unit && self.memories.events(a.unit, b.unit) == 0,
         };
         match (x.get(common), y.get(common)) {
             (Some(p), Some(q)) if p.0 == q.0 && p.1 < q.1 => {
@@ -129,8 +172,10 @@ impl Orderer<'_> {
             }
             _ => {
                 // The innermost block around both that is the body of a loop; both may stand in one node of it.
-                let around = x.iter().zip(y).take_while(|(p, q)| p.0 == q.0);
-                let (p, q) = around.filter(|(p, _)| p.2.is_some()).last()?;
+                let around = || x.iter().zip(y).take_while(|(p, q)| p.0 == q.0);
+                let (p, q) = around().filter(|(p, _)| p.2.is_some()).last()?;
+                let inner = around().last().map(|(p, q)| (p.0, p.1, q.1));
+                edge.inner = inner.filter(|inner| inner.0 != p.0);
                 (edge.block, edge.after, edge.before) = (p.0, p.1, q.1);
                 (edge.back, edge.around) = (p.2, p.2);
                 let parity = |site: &crate::check::sites::Site| {
@@ -160,15 +205,53 @@ impl Orderer<'_> {
     /// Changes an edge that may be set again before its wait.
     fn take_turns(&mut self, at: usize) {
         let edge = self.edges[at];
+        if let Some((block, after, before)) = edge.inner {
+            self.edges[at] = Edge { block, after, before, inner: None, ..edge };
+            return;
+        }
         if let Some(outer) = edge.around.and_then(|of| self.outer(of)) {
             self.edges[at].around = Some(outer);
             return;
         }
-        let around = self.paths.iter().flatten().find(|step| step.0 == edge.block).and_then(|step| step.2);
+        let has_block = |path: &&Path| path.iter().any(|step| step.0 == edge.block);
+        let around = self.paths.iter().find(has_block).and_then(|path| {
+            let end = path.iter().position(|step| step.0 == edge.block)?;
+            path[..=end].iter().rev().find_map(|step| step.2)
+        });
         match around.filter(|of| edge.turns.is_none() && self.sites.turns(*of)) {
             Some(of) => self.edges[at].turns = Some(of),
+            None if around.is_some_and(|of| self.answer(edge, of)) => {}
+            None if !self.memories.same_core(edge.from, edge.to) && self.is_implied(at) => {
+                self.implied.push(edge);
+                self.edges.remove(at);
+            }
             None => self.make_barrier(at, "the first may be set again before the second waits"),
         }
+    }
+
+    /// An edge back from the second of two units of different cores to the first, which tells of its wait in each round of a loop; whether there
+    /// can be one, and is none yet.
+    fn answer(&mut self, edge: Edge, of: LoopId) -> bool {
+        let Some(core) = self.memories.core_of(edge.from).next() else { return false };
+        let back = if edge.back.is_none() { Some(of) } else { None };
+        let answer = Edge {
+            from: edge.to,
+            to: edge.from,
+            core,
+            back,
+            around: back,
+            inner: None,
+            after: edge.before,
+            before: edge.after,
+            turns: None,
+            ..edge
+        };
+        let fits = back.is_some() || answer.after < answer.before;
+        let adds = fits && !self.memories.same_core(edge.from, edge.to) && !self.edges.contains(&answer);
+        if adds {
+            self.edges.push(answer);
+        }
+        adds
     }
 
     fn make_barrier(&mut self, at: usize, why: &str) {
@@ -178,6 +261,11 @@ impl Orderer<'_> {
 
     fn note(&mut self, edge: Edge, why: &str) {
         let [from, to] = [edge.from, edge.to].map(|unit| self.memories.unit_name(unit));
+        if !self.memories.same_core(edge.from, edge.to) {
+            let message = format!("there is no event from {from} to {to}, which are units of two cores");
+            self.apart.push(Diagnostic::error(codes::EVENT, message).note(why.to_owned()));
+            return;
+        }
         let message = format!("a barrier of all units stands in place of an event from {from} to {to}");
         let note = Diagnostic::new(codes::BARRIER_NOTE, Severity::Note, message).note(why.to_owned());
         if !self.notes.contains(&note) {

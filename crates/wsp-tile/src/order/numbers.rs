@@ -2,6 +2,7 @@
 
 use super::edges::{Edge, insert};
 use super::{Orderer, own};
+use crate::UnitId;
 use crate::check::flow::analyse;
 use crate::check::sites::Flag;
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ impl Orderer<'_> {
         loop {
             let numbers = self.colour(&apart)?;
             let program = insert(self.program, &self.edges, &|at| numbers[at]);
-            let found = analyse(&program, &self.sites.with_events_of(&program), self.memories);
+            let found = analyse(&program, &self.sites.with_events_of(&program, self.memories), self.memories);
             // Of a number that two events share less is known than of two: where it is too little, they do not share it.
             let mut changed = false;
             for flag in found.faults.iter().filter_map(|fault| fault.flag()) {
@@ -50,11 +51,11 @@ impl Orderer<'_> {
                 let taken = |number: u32| {
                     given.iter().any(|(other, other_id, other_number)| {
                         *other_number == number
-                            && (other.from, other.to) == (edge.from, edge.to)
+                            && self.numbered(other) == self.numbered(edge)
                             && apart.contains(&(id.min(*other_id), id.max(*other_id)))
                     })
                 };
-                let free = (0..u32::from(self.memories.events.per_pair)).find(|number| !taken(*number));
+                let free = (0..self.memories.events(edge.from, edge.to)).find(|number| !taken(*number));
                 *number = free.ok_or(at)?;
                 given.push((edge, id, *number));
             }
@@ -63,10 +64,15 @@ impl Orderer<'_> {
         Ok(out)
     }
 
+    fn numbered(&self, edge: &Edge) -> (UnitId, UnitId) {
+        self.memories.numbered(edge.from, edge.to)
+    }
+
     /// Keeps apart what has this number; whether that is new.
     fn separate(&self, flag: Flag, numbers: &[(u32, u32)], apart: &mut BTreeSet<Pair>) -> bool {
         let mut sharing = Vec::new();
-        for (at, edge) in self.edges.iter().enumerate().filter(|(_, e)| (e.from, e.to) == (flag.0, flag.1)) {
+        let of = self.memories.numbered(flag.0, flag.1);
+        for (at, edge) in self.edges.iter().enumerate().filter(|(_, e)| self.numbered(e) == of) {
             let given = own_numbers(at, edge).into_iter().zip([numbers[at].0, numbers[at].1]);
             sharing.extend(given.filter(|(_, number)| *number == flag.2).map(|(id, _)| id));
         }

@@ -11,7 +11,8 @@ use crate::{
     Touched,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use variables::{assigned, count, decided, head, inputs, locals, reads};
+use variables::{assigned, count, head, inputs, locals, reads};
+pub use variables::{decided, read};
 use wsp_core::{LocalId, TensorId};
 use wsp_diag::{Code, Diagnostic, Span};
 use wsp_ir::{BinOp, Expr, Place, ScalarTy, TileOp};

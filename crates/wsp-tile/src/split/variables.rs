@@ -65,21 +65,26 @@ pub(super) fn count(nodes: &[Node]) -> BTreeMap<LocalId, u32> {
     found
 }
 
+/// Variables that a node reads itself, apart from the nodes inside.
+pub fn read(node: &Node, f: &mut dyn FnMut(LocalId)) {
+    match node {
+        Node::Set { value, .. } => locals(value, f),
+        Node::If { cond, .. } => locals(cond, f),
+        Node::Loop(inner) => head(&inner.head, &mut |e| locals(e, f)),
+        Node::Run(instruction) => read_by(instruction, f),
+        Node::Name { .. } | Node::Sync(_) => {}
+    }
+}
+
 pub(super) fn reads(nodes: &[Node], f: &mut dyn FnMut(LocalId)) {
     for node in nodes {
-        match node {
-            Node::Set { value, .. } => locals(value, f),
-            Node::If { cond, .. } => locals(cond, f),
-            Node::Loop(inner) => head(&inner.head, &mut |e| locals(e, f)),
-            Node::Run(instruction) => read_by(instruction, f),
-            Node::Name { .. } | Node::Sync(_) => {}
-        }
+        read(node, f);
         node.blocks().for_each(|block| reads(block, f));
     }
 }
 
 /// Variables that instructions decide on: they give them their value, or a value of which it is made, or the condition under which they get it.
-pub(super) fn decided(program: &TileProgram) -> BTreeSet<LocalId> {
+pub fn decided(program: &TileProgram) -> BTreeSet<LocalId> {
     fn walk(nodes: &[Node], under: bool, found: &mut BTreeSet<LocalId>) {
         for node in nodes {
             let mut depends = under;
@@ -113,18 +118,8 @@ pub(super) fn decided(program: &TileProgram) -> BTreeSet<LocalId> {
 pub(super) fn inputs(nodes: &[Node]) -> Vec<LocalId> {
     fn walk(nodes: &[Node], set: &mut BTreeSet<LocalId>, found: &mut BTreeSet<LocalId>) {
         for node in nodes {
-            let own: Vec<LocalId> = {
-                let mut own = Vec::new();
-                let mut read = |local: LocalId| own.push(local);
-                match node {
-                    Node::Set { value, .. } => locals(value, &mut read),
-                    Node::If { cond, .. } => locals(cond, &mut read),
-                    Node::Loop(inner) => head(&inner.head, &mut |e| locals(e, &mut read)),
-                    Node::Run(instruction) => read_by(instruction, &mut read),
-                    Node::Name { .. } | Node::Sync(_) => {}
-                }
-                own
-            };
+            let mut own = Vec::new();
+            read(node, &mut |local| own.push(local));
             let own_var = match node {
                 Node::Loop(Loop { head: Head::Counted { var, .. }, .. }) => Some(*var),
                 _ => None,

@@ -247,7 +247,7 @@ fn each_wrong_use_of_an_event_has_its_words() {
     let mut fewer = core();
     fewer.events.without.push((MTE2, MTE3));
     said(&program, &fewer, "does not exist between these units");
-    fewer.events = wsp_tile::Events { per_pair: 7, without: Vec::new() };
+    fewer.events = wsp_tile::Events { per_pair: 7, without: Vec::new(), between: 0 };
     let high = |event: Event| Event { id: EventId::One(7), ..event };
     let over = with_syncs(&program, |sync| match sync {
         Sync::Set(event) => Sync::Set(high(event)),

@@ -13,3 +13,4 @@ mod randomised;
 mod refusals;
 mod slice;
 mod table;
+mod two_cores;

@@ -24,7 +24,7 @@ fn walk(nodes: &[Node], f: &mut dyn FnMut(&Node)) {
 pub(crate) fn event_of(sync: Sync) -> Option<Event> {
     match sync {
         Sync::Set(event) | Sync::Wait(event) => Some(event),
-        Sync::Barrier(_) | Sync::BarrierAll => None,
+        Sync::Barrier(_) | Sync::BarrierAll(_) => None,
     }
 }
 

@@ -78,6 +78,7 @@ pub(crate) fn core() -> Memories {
             unit("FIX", true),
         ],
         scalar: S,
+        second: Vec::new(),
         moves: vec![
             step(MTE2, Side::Global, Side::Memory(UB)),
             step(MTE3, Side::Memory(UB), Side::Global),
@@ -92,7 +93,7 @@ pub(crate) fn core() -> Memories {
             compute(&["matmul"], M, None, &[L0C, L0A, L0B]),
         ],
         homes: vec![(TileRole::Vec, UB), (TileRole::Left, L0A), (TileRole::Right, L0B), (TileRole::Acc, L0C)],
-        events: Events { per_pair: 7, without: Vec::new() },
+        events: Events { per_pair: 7, without: Vec::new(), between: 0 },
     }
 }
 

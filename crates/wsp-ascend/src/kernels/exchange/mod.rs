@@ -7,7 +7,11 @@
 //! * Other operands, and results that vector cores use, go through tensors in global memory: one side stores, the other loads.
 //! * Positions of a paged cache, which are operands, are brought together in such a tensor by a vector core.
 //! * A product that is added to a tile of the vector core is a product and an addition.
+//!
+//! Where the two cores of a task move tiles to each other, there are no such tensors: parts of operands that a vector core has made, or loads
+//! from pages, are moved to the cube core, and results back.
 
+mod direct;
 mod paged;
 mod product;
 
@@ -16,17 +20,32 @@ use super::view::{FRACTAL, padded};
 use super::{Chip, sides};
 use product::{Product, Source};
 use std::collections::{BTreeMap, BTreeSet};
-use wsp_core::{DType, LocalId, TensorId};
+use wsp_core::{CacheId, DType, LocalId, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
     Block, Const, Dim, Elem, Expr, ExprKind, Function, LocalTy, Module, Part, Place, Stmt, StmtKind, Storage,
-    Tensor, TileOp, TileRole, TileTy, Verified, into_verified, walk,
+    Tensor, TileOp, TileRole, TileTy, UnaryTileOp, Verified, into_verified, walk,
 };
 
 /// A function whose tiles belong to one kind of core each, and the module with the tensors that it exchanges them through.
 pub(super) struct Exchanged {
     pub(super) module: Verified,
     pub(super) function: Function,
+}
+
+/// How cores exchange tiles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Through {
+    /// One stores, the other loads.
+    Tensors,
+    /// Moves from one to the other.
+    Moves,
+}
+
+/// Whether a function needs both kinds of cores.
+pub(super) fn is_mixed(module: &Verified, function: &Function) -> bool {
+    let sides = sides::of_function(function);
+    sides.cube && (sides.vector || paged::loads(module, function))
 }
 
 /// The function in that form; none where it is in it already.
@@ -37,12 +56,13 @@ pub(super) fn exchange(
     module: &Verified,
     function: &Function,
     chip: Chip,
+    through: Through,
 ) -> Result<Option<Exchanged>, Vec<Diagnostic>> {
     let sides = sides::of_function(function);
     if !sides.cube {
         return on_vector_core(module, function);
     }
-    let mixed = sides.vector || paged::loads(module, function);
+    let mixed = is_mixed(module, function);
     if !mixed && !too_large(function, chip) {
         return Ok(None);
     }
@@ -51,6 +71,7 @@ pub(super) fn exchange(
         function: function.clone(),
         chip,
         mixed,
+        direct: mixed && through == Through::Moves,
         loads: BTreeMap::new(),
     };
     pass.loads = pass.single_loads();
@@ -140,6 +161,8 @@ struct Pass {
     function: Function,
     chip: Chip,
     mixed: bool,
+    /// Whether tiles move between cores.
+    direct: bool,
     /// Operands that one load fills; where from, once the load was passed.
     loads: BTreeMap<LocalId, Option<Source>>,
 }
@@ -216,7 +239,7 @@ impl Pass {
             let mut moved = Vec::new();
             self.result(&[tile], own, &mut moved, span);
             // It is stored right behind the products, so that no other task lies between.
-            let load = moved.split_off(1);
+            let load = moved.split_off(usize::from(!self.direct));
             self.function.body.splice(first..first, [declare(own, span)].into_iter().chain(load));
             self.function.body.splice(last + 1..last + 1, moved);
         }
@@ -250,6 +273,12 @@ impl Pass {
                         vector.insert(*tile);
                     }
                 }
+                // A move takes an accumulator as it is.
+                TileOp::Unary { op: UnaryTileOp::Copy, dst, src }
+                    if self.direct && stays(src, &self.function) =>
+                {
+                    vector.insert(*dst);
+                }
                 other => vector.extend(tiles(other)),
             }
         });
@@ -276,7 +305,7 @@ impl Pass {
                     let [rows, cols] = [rows, cols].map(|count| count.as_ref().map(&mut kept));
                     let at = Place { index, ..at.clone() };
                     let mut source = Source { tensor: *tensor, at, rows, cols };
-                    if let Some(cache) = super::paged::cache(&self.module.tensors[tensor.index()]) {
+                    if let Some(cache) = self.cache(*tensor).filter(|_| !self.direct) {
                         source = self.gathered(*dst, &source, cache, &mut out, span).unwrap_or(source);
                     }
                     self.loads.insert(*dst, Some(source));
@@ -296,6 +325,11 @@ impl Pass {
             }
         }
         out
+    }
+
+    /// The cache that a tensor is of.
+    fn cache(&self, tensor: TensorId) -> Option<CacheId> {
+        super::paged::cache(&self.module.tensors[tensor.index()])
     }
 
     /// The loads of a product's operands, for one that stays as it is.

@@ -5,10 +5,7 @@ use super::super::view::{FRACTAL, padded};
 use super::{Pass, declare, place, shape, statement};
 use wsp_core::{DType, LocalId, TensorId};
 use wsp_diag::Span;
-use wsp_ir::{
-    BinOp, BinaryTileOp, Block, Const, Expr, ExprKind, LocalTy, Operand, Place, ScalarTy, StmtKind, TileOp,
-    TileRole,
-};
+use wsp_ir::{BinOp, Block, Const, Expr, ExprKind, LocalTy, Place, ScalarTy, StmtKind, TileOp, TileRole};
 
 /// Where an operand is loaded from.
 #[derive(Clone)]
@@ -21,7 +18,7 @@ pub(super) struct Source {
 
 impl Source {
     /// From some rows and columns on.
-    fn from(&self, [row, col]: [u32; 2]) -> Option<Source> {
+    pub(super) fn from(&self, [row, col]: [u32; 2]) -> Option<Source> {
         let mut source = self.clone();
         let parts = [(row, source.at.row_dim, &mut source.rows), (col, source.at.col_dim, &mut source.cols)];
         for (from, dim, count) in parts {
@@ -83,9 +80,25 @@ pub(super) struct Product {
     pub(super) adds: bool,
 }
 
+/// The parts of a product.
+pub(super) struct Depths {
+    pub(super) rows: u32,
+    pub(super) cols: u32,
+    pub(super) inner: u32,
+    /// Of the inner dimension.
+    pub(super) step: u32,
+    /// Columns.
+    pub(super) wide: u32,
+    /// Whether they are added up where the result is to be.
+    pub(super) own: bool,
+}
+
 impl Pass {
     /// Accumulators side by side as one tile of the vector core.
     pub(super) fn result(&mut self, parts: &[LocalId], dst: LocalId, out: &mut Block, span: Span) {
+        if self.direct {
+            return self.moved(parts, dst, out, span);
+        }
         let Some((_, dims, _)) = shape(&self.function, dst) else { return };
         let tensor = self.tensor(dims, DType::F32);
         let mut col = 0;
@@ -166,6 +179,9 @@ impl Pass {
         let step = depth(for_left / 2, rows).min(depth(for_right / 2, wide));
         let step = if step > 0 { step } else { depth(for_left, rows).min(depth(for_right, wide)) };
         let step = if step > 0 { step } else { inner };
+        if self.direct {
+            return self.direct(of, elem, &Depths { rows, cols, inner, step, wide, own }, span);
+        }
         let mut out = Vec::new();
         let left = self.source(of.a, elem, &mut out, span)?;
         let right = self.source(of.b, elem, &mut out, span)?;
@@ -221,19 +237,7 @@ impl Pass {
             accs.push(acc);
         }
         if !own {
-            let dst = if of.adds {
-                let sum = self.fresh_like(of.dst, TileRole::Vec, span);
-                out.push(declare(sum, span));
-                sum
-            } else {
-                of.dst
-            };
-            self.result(&accs, dst, &mut out, span);
-            if of.adds {
-                let add =
-                    TileOp::Binary { op: BinaryTileOp::Add, dst: of.dst, a: of.dst, b: Operand::Tile(dst) };
-                out.push(statement(StmtKind::Tile(add), span));
-            }
+            self.result_of(of, &accs, &mut out, span);
         }
         Some(out)
     }

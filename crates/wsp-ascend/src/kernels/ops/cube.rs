@@ -1,18 +1,20 @@
 //! Products of matrices, and what leads to them.
 
-use crate::kernels::memories::{L0C, L1};
-use crate::kernels::recipe::{Lack, Recipe, input, out, text};
-use crate::kernels::view::{CElem, View, in_cube};
+use crate::kernels::memories::{L0C, L1, UB};
+use crate::kernels::recipe::{Form, Lack, Recipe, input, number, out, text};
+use crate::kernels::view::{CElem, FRACTAL, Layout, Valid, View, boxed, in_cube, padded};
 use wsp_core::DType;
 use wsp_tile::{BufferId, Op, Tile, TileProgram};
 
-/// Right operands that lie in global memory with rows and columns exchanged.
+/// Tiles that lie otherwise than by rows: right operands whose rows and columns are exchanged, and fractals in UB.
 #[derive(Default)]
 pub(in crate::kernels) struct Turned {
     /// Those, and their copies in L1.
     turned: Vec<BufferId>,
     /// Those that are used as they lie.
     plain: Vec<BufferId>,
+    /// Fractals in UB.
+    boxed: Vec<BufferId>,
 }
 
 impl Turned {
@@ -25,13 +27,21 @@ impl Turned {
             }
         });
         program.instructions(&mut |instruction| {
-            if let Op::Move { dst, src } = &instruction.op
-                && found.turned.contains(&dst.buffer)
-            {
-                found.turned.push(src.buffer);
+            if let Op::Move { dst, src } = &instruction.op {
+                if found.turned.contains(&dst.buffer) {
+                    found.turned.push(src.buffer);
+                }
+                if leaves_ub(program, dst, src) {
+                    found.boxed.push(src.buffer);
+                }
             }
         });
         found
+    }
+
+    /// Whether a buffer holds fractals in UB.
+    pub(in crate::kernels) fn is_boxed(&self, id: BufferId) -> bool {
+        self.boxed.contains(&id)
     }
 
     /// Whether a buffer is one of them.
@@ -57,10 +67,64 @@ pub(in crate::kernels) fn tile(r: &Recipe<'_>, tile: &Tile) -> Result<View, Lack
     Ok(in_cube(r.program, tile, elem, r.turned.contains(tile.buffer), r.scalars))
 }
 
-/// From L1 to an operand of the matrix unit.
+/// Whether a transfer is from UB to L1.
+pub(in crate::kernels) fn leaves_ub(program: &TileProgram, dst: &Tile, src: &Tile) -> bool {
+    (program.buffer(dst.buffer).memory, program.buffer(src.buffer).memory) == (L1, UB)
+}
+
+/// From L1 to an operand of the matrix unit; from UB to L1, and from an accumulator to UB.
 pub(in crate::kernels) fn staged(r: &mut Recipe<'_>, dst: &Tile, src: &Tile) -> Result<(), Lack> {
-    let (to, from) = (tile(r, dst)?, tile(r, src)?);
+    let (to, from) = if leaves_ub(r.program, dst, src) {
+        let elem = r.elem(src)?;
+        (boxed(r.program, dst.buffer, elem), boxed(r.program, src.buffer, elem))
+    } else if r.program.buffer(dst.buffer).memory == UB {
+        let mut from = tile(r, src)?;
+        // A product packs an accumulator by the rows that it has; of rows that are known the transfer takes those that there is room for.
+        if let Valid::Known(rows) = from.valid[0]
+            && padded(rows, FRACTAL) < from.rows
+        {
+            from.valid[0] = Valid::Text(format!("{rows}u"));
+        }
+        (r.tile(dst)?, from)
+    } else {
+        (tile(r, dst)?, tile(r, src)?)
+    };
     r.unary("TMOV", &to, &from);
+    Ok(())
+}
+
+/// A tile as fractals in UB, where what is beside its valid part is 0: the matrix unit takes whole fractals.
+pub(in crate::kernels) fn into_boxes(r: &mut Recipe<'_>, dst: &Tile, src: &Tile) -> Result<(), Lack> {
+    let from = r.tile(src)?;
+    if !matches!(from.elem, CElem::F32 | CElem::F16 | CElem::Bf16) {
+        return Err(Lack::NotYet("a product of integers"));
+    }
+    let to = boxed(r.program, dst.buffer, from.elem);
+    let full = [to.rows, to.cols].map(Valid::Known);
+    if from.layout == Layout::Rows && (from.rows, from.cols) == (to.rows, to.cols) && from.valid == full {
+        r.unary("TMOV", &to, &from);
+        return Ok(());
+    }
+    // The bits of short elements are copied as those of whole numbers, for which there are all instructions.
+    let bits = if from.elem == CElem::F32 { CElem::F32 } else { CElem::I16 };
+    let whole = r.scratch(bits, to.rows, to.cols);
+    let zero = if bits == CElem::F32 { number(0.0) } else { text("static_cast<int16_t>(0)") };
+    r.call("TEXPANDS", [out(&whole), zero]);
+    let part = whole.with_valid(from.valid[0].clone(), from.valid[1].clone());
+    if from.is_column() {
+        let floats = r.read(src, Form::Rows)?;
+        if bits == CElem::F32 {
+            r.copy(&part, &floats);
+        } else {
+            r.convert(&View { elem: from.elem, ..part }, &floats, "CAST_RINT");
+        }
+    } else if (from.rows, from.cols) == (part.rows, part.cols) {
+        r.unary("TMOV", &part, &View { elem: bits, ..from.clone() });
+    } else {
+        let one = if bits == CElem::F32 { number(1.0) } else { text("static_cast<int16_t>(1)") };
+        r.call("TMULS", [out(&part), input(&View { elem: bits, ..from.clone() }), one]);
+    }
+    r.unary("TMOV", &to, &View { elem: from.elem, ..whole });
     Ok(())
 }
 

@@ -17,6 +17,9 @@ pub(in crate::kernels) fn unary(r: &mut Recipe<'_>, name: &str, dst: &Tile, src:
 
 /// The same values, rounded to the element type of the destination.
 pub(in crate::kernels) fn copy(r: &mut Recipe<'_>, dst: &Tile, src: &Tile) -> Result<(), Lack> {
+    if r.turned.is_boxed(dst.buffer) {
+        return super::cube::into_boxes(r, dst, src);
+    }
     let form = r.form(&[dst, src]);
     let (own, from) = (r.tile(dst)?, r.tile(src)?);
     let plain = form == Form::Flat || !(own.is_column() || from.is_column());

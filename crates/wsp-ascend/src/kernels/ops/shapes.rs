@@ -2,7 +2,7 @@
 
 use crate::kernels::recipe::{Form, Lack, Recipe, input, number, out, text};
 use crate::kernels::view::{CElem, FRACTAL, Valid, View, padded};
-use wsp_ir::{Expr, ScalarTy};
+use wsp_ir::{BinOp, Expr, ExprKind, ScalarTy};
 use wsp_tile::Tile;
 
 /// `dst[i, j] = src[j, i]` of rows.
@@ -195,20 +195,30 @@ pub(in crate::kernels) fn reshape(r: &mut Recipe<'_>, dst: &Tile, src: &Tile) ->
 /// The part of a tile from a row and a column on, with the rows and the valid extents of another: a view of the same bytes, where it
 /// begins with a block of 32.
 fn part(r: &mut Recipe<'_>, whole: &View, other: &View, row: &Expr, col: &Expr) -> Option<View> {
-    let col =
-        u32::try_from(col.as_const_int()?).ok().filter(|col| col.is_multiple_of(whole.elem.per_block()))?;
-    if row.ty != ScalarTy::U32 {
+    if row.ty != ScalarTy::U32 || col.ty != ScalarTy::U32 || !is_multiple(col, whole.elem.per_block()) {
         return None;
     }
     // The view that begins in the last row, at its last block.
     r.with_room(whole, whole.rows + other.rows);
     let (row, size) = (r.scalars.expr(row), whole.elem.size());
+    let col = match col.as_const_int() {
+        Some(n) => format!("{}u", n * i128::from(size)),
+        None => format!("{} * {size}u", r.scalars.expr(col)),
+    };
     Some(View {
         rows: other.rows,
         valid: other.valid.clone(),
-        offset: Some(format!("{row} * {}u + {}u", whole.cols * size, col * size)),
+        offset: Some(format!("{row} * {}u + {col}", whole.cols * size)),
         ..whole.clone()
     })
+}
+
+/// Whether a number is a multiple of another, by the way that it is put together.
+fn is_multiple(e: &Expr, of: u32) -> bool {
+    match &e.kind {
+        ExprKind::Binary(BinOp::Mul, a, b) => is_multiple(a, of) || is_multiple(b, of),
+        _ => e.as_const_int().is_some_and(|n| n % i128::from(of) == 0),
+    }
 }
 
 /// What a tile has from a row and a column on.

@@ -36,7 +36,7 @@ struct Access {
     uint32_t buffer;
 
     void say(std::string &text) const {
-        host::say(text, {"instruction ", instruction, " ", name, " (", site, ") on ", name_of(run.unit)});
+        host::say(text, {"instruction ", instruction, " ", name, " (", site, ") on ", name_of(run.pipe())});
     }
 };
 

@@ -114,7 +114,20 @@ inline Core &core() {
 class Instruction {
 public:
     Instruction(const char *name, pipe_t unit, Site site, bool only_reads = false)
-        : access_{core().clocks().begin(unit, only_reads), core().next_instruction(), name, site, {0, 0}, 0} {}
+        : access_{core().clocks().begin(unit, only_reads), core().next_instruction(), name, site, {0, 0}, 0} {
+        if (unit == PIPE_M || unit == PIPE_MTE1 || unit == PIPE_FIX) {
+            belongs(Side::Cube);
+        } else if (unit != PIPE_MTE2 && unit != PIPE_S) {
+            belongs(Side::Vector);
+        }
+    }
+
+    // In a task for both cores, it runs on the one that has its unit.
+    void belongs(Side side) const {
+        if (core().clocks().is_other(side)) {
+            wrong("core", {"the ", name_of(core().clocks().side()), " runs what the ", name_of(side), " does"});
+        }
+    }
 
     // Its last part: what it wrote is on its way.
     void end() const { core().clocks().end(access_.run); }
@@ -167,7 +180,10 @@ private:
 
 namespace pto::host {
 
-// An event that is set or waited for, or a barrier of a unit, which is both `from` and `to`.
+// A core of a task for both runs what follows.
+inline void on_core(Side side) { core().clocks().on(side); }
+
+// An event that is set or waited for, or a barrier of a unit, which is both `from` and `to`; so is the unit of an event between cores.
 struct Sync {
     pipe_t from, to;
     int id;
@@ -204,5 +220,23 @@ inline void wait_flag(pipe_t from, pipe_t to, event_t id, PTO_HOST_SITE) {
     }
 }
 
-// Later instructions of a unit, or of all, run when the earlier ones are complete. The unit is a constant.
+// Sets an event for the other core of the task when all earlier instructions of a unit are complete: numbers are of all its units.
+template <typename N>
+void set_intra_block(pipe_t from, N id, PTO_HOST_SITE) {
+    static_assert(pto::host::is_a5 || sizeof(N) == 0, "events between cores of a task are on a5 only");
+    if (!pto::host::is_left_out({from, from, static_cast<int>(id), site})) {
+        pto::host::core().clocks().set_between(from, static_cast<int>(id), site);
+    }
+}
+
+// Holds back a unit until an event of the other core, and clears it.
+template <typename N>
+void wait_intra_block(pipe_t to, N id, PTO_HOST_SITE) {
+    static_assert(pto::host::is_a5 || sizeof(N) == 0, "events between cores of a task are on a5 only");
+    if (!pto::host::is_left_out({to, to, static_cast<int>(id), site})) {
+        pto::host::core().clocks().wait_between(to, static_cast<int>(id), site);
+    }
+}
+
+// Later instructions of a unit, or of all of its core, run when the earlier ones are complete. The unit is a constant.
 #define pipe_barrier(unit) ::pto::host::barrier<(unit)>()

@@ -60,6 +60,7 @@ N pad_of(PadValue pad, Elem elem) {
 template <typename F>
 void fill_by_place(const char *name, pipe_t unit, const View &dst, Site site, const F &value) {
     Instruction run(name, unit, site);
+    run.belongs(dst.memory == Memory::UB ? Side::Vector : Side::Cube);
     check(run, dst);
     with_numbers(dst.elem, [&](auto zero) {
         using N = decltype(zero);

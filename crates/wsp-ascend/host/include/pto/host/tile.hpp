@@ -68,7 +68,10 @@ constexpr void check_tile() {
     constexpr Form form = form_of(boxes, elements);
     constexpr uint32_t rows = Rows, cols = Cols, size = sizeof(T), line = alignment / size;
     if constexpr (type == TileType::Vec) {
-        static_assert(elements == SLayout::NoneBox, "a Vec tile is not boxed: SLayout::NoneBox");
+        static_assert(elements == SLayout::NoneBox || (is_a5 && form == Form::NZ),
+                      "a Vec tile is not boxed (SLayout::NoneBox), or on a5 in NZ");
+        static_assert(form != Form::NZ || (is_multiple(rows, 16) && is_multiple(cols, line)),
+                      "a Vec tile in NZ has a multiple of 16 rows, and rows of a multiple of 32 bytes");
         static_assert(form != Form::Rows || is_multiple(cols * size, alignment),
                       "a row of a row-major Vec tile takes a multiple of 32 bytes");
         static_assert(form != Form::Columns || is_multiple(rows * size, alignment),

@@ -29,6 +29,7 @@ constexpr bool may_fill() {
 
 [[gnu::noinline]] inline void load(const View &dst, const GlobalView &src, Site site) {
     Instruction run("TLOAD", PIPE_MTE2, site);
+    run.belongs(dst.memory == Memory::UB ? Side::Vector : Side::Cube);
     check(run, dst);
     const Place place(run, src, dst.valid);
     run.read(place.bytes(), place.runs(run));
@@ -86,6 +87,9 @@ constexpr bool may_fill() {
     Instruction run(name, unit, site);
     check(run, src);
     check(run, dst);
+    if (src.memory == Memory::L0C && dst.memory == Memory::UB) {
+        same(run, "the valid part of the destination", dst.valid, src.valid);
+    }
     if (row < 0 || col < 0 || row + dst.valid.rows > src.valid.rows || col + dst.valid.cols > src.valid.cols) {
         run.wrong("bounds", {dst.valid, " from row ", row, " and column ", col, " of ", src.valid});
     }
@@ -167,6 +171,25 @@ constexpr void check_move() {
     static_assert(!to_mat || is_a5 || D::elem == Elem::F16 || D::elem == Elem::BF16,
                   "from Acc to Mat, a2 and a3 move half and bfloat16_t only");
     static_assert(S::Loc == TileType::Acc || D::elem == S::elem, "a move keeps the element type");
+    static_assert(S::Loc != TileType::Acc || D::elem == S::elem ||
+                      (S::elem == Elem::F32 && (D::elem == Elem::F16 || D::elem == Elem::BF16)),
+                  "a move from Acc is from float to float, half or bfloat16_t, or from int32_t to int32_t");
+}
+
+// How elements lie in the tiles of a move: between UB and L1 in boxes, which are packed by the rows that are valid.
+template <typename D, typename S>
+constexpr void check_layouts() {
+    constexpr bool to_mat = is_move<D, S>(TileType::Mat, TileType::Vec);
+    constexpr bool in_vec = is_move<D, S>(TileType::Vec, TileType::Vec);
+    constexpr bool boxes = in_vec && D::form == Form::NZ && S::form == Form::Rows;
+    constexpr bool whole = D::elem == Elem::F32 || D::elem == Elem::F16 || D::elem == Elem::BF16 ||
+                           D::elem == Elem::I32 || D::elem == Elem::I8 || D::elem == Elem::U8;
+    static_assert(!to_mat || (D::form == Form::NZ && S::form == Form::NZ), "from Vec to Mat, both tiles are in NZ");
+    static_assert(!in_vec || boxes || D::form == S::form,
+                  "from Vec to Vec, a move keeps the layout, or takes row-major tiles to NZ");
+    static_assert(!(boxes || to_mat) || D::Valid[0] == D::Rows, "all rows of a tile that a move takes to NZ are valid");
+    static_assert(!boxes || whole,
+                  "a move to NZ is of float, half, bfloat16_t, int32_t, int8_t or uint8_t");
 }
 
 }  // namespace host
@@ -213,7 +236,11 @@ void TSTORE(const G &dst, const S &src, PTO_HOST_SITE) {
 template <typename D, typename S>
 void TMOV(const D &dst, const S &src, PTO_HOST_SITE) {
     host::check_move<D, S>();
-    static_assert(D::Rows == S::Rows && D::Cols == S::Cols, "TMOV is between tiles of equal extents");
+    host::check_layouts<D, S>();
+    constexpr bool drains = host::is_move<D, S>(TileType::Vec, TileType::Acc);
+    static_assert(drains || (D::Rows == S::Rows && D::Cols == S::Cols), "TMOV is between tiles of equal extents");
+    static_assert(!drains || (host::may_equal(D::Valid[0], S::Valid[0]) && host::may_equal(D::Valid[1], S::Valid[1])),
+                  "TMOV from Acc to Vec takes all that is valid");
     host::copy_part("TMOV", host::mover(D::Loc, S::Loc), dst.view(), src.view(), 0, 0, site);
 }
 
