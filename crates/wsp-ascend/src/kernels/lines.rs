@@ -5,7 +5,7 @@
 //!
 //! * every run of bytes begins on a line;
 //! * or the lines of all that is added in steps that are no multiple of 64 are over where the next of these parts begins: parts that begin at
-//!   the same place have the same elements.
+//!   the same place have the same elements. Where a condition gives each task rounds of its own, what rounds add is a part of the task.
 //!
 //! Several stores to one tensor are parts of one, from the first byte of any to the last; where their places differ in more than constants between
 //! tasks, only the first rule holds. Additions to memory are no stores: they are made behind the caches. Tasks that store the same element are not
@@ -14,10 +14,10 @@
 use super::codes;
 use super::paged;
 use super::values::{Turns, Value, Values, decides, gcd};
-use std::collections::BTreeMap;
-use wsp_core::{DType, TensorId};
+use std::collections::{BTreeMap, BTreeSet};
+use wsp_core::{DType, LocalId, TensorId};
 use wsp_diag::{Diagnostic, Severity, Span};
-use wsp_ir::{Block, Dim, Elem, Expr, Function, LocalTy, StmtKind, TileOp, Verified, walk};
+use wsp_ir::{Block, Dim, Elem, Expr, ExprKind, Function, LocalTy, Stmt, StmtKind, TileOp, Verified, walk};
 use wsp_tile::Known;
 
 /// Bytes of a line of global memory.
@@ -35,8 +35,8 @@ struct Store {
     /// The dimension of the tensor whose size is not known, and decides.
     unknown: Option<usize>,
     elem: DType,
-    /// The indices that tasks differ in, by dimension.
-    owner: Vec<(usize, Expr)>,
+    /// What tasks differ in: indices, by dimension, and conditions that choose rounds.
+    owner: Vec<(Option<usize>, Expr)>,
     span: Span,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn check(
 ) -> Vec<Diagnostic> {
     let of = Stores { module, kernel, known, values };
     let mut stores: BTreeMap<TensorId, Vec<Store>> = BTreeMap::new();
-    of.block(&kernel.body, false, &mut stores);
+    of.block(&kernel.body, &Around::default(), &mut stores);
     let mut found = Vec::new();
     for stores in stores.values() {
         if stores.iter().all(Store::begins_on_a_line) || keep_apart(stores) {
@@ -121,6 +121,39 @@ impl Store {
     }
 }
 
+/// What is around a statement.
+#[derive(Clone, Default)]
+struct Around {
+    /// Whether tasks differ in what decides whether it runs.
+    chosen: bool,
+    /// The variables of loops, and those that their rounds set.
+    rounds: BTreeSet<LocalId>,
+    /// What gives each task rounds of its own: it depends on the task and on the round.
+    picks: Vec<Expr>,
+}
+
+/// The variables that a statement sets where it is repeated.
+fn set_by_rounds(stmt: &Stmt) -> BTreeSet<LocalId> {
+    let mut found = BTreeSet::new();
+    if let StmtKind::For { var, .. } = stmt.kind {
+        found.insert(var);
+    }
+    if matches!(stmt.kind, StmtKind::For { .. } | StmtKind::While { .. }) {
+        walk::blocks(stmt).for_each(|inner| {
+            walk::stmts(inner, &mut |stmt| match stmt.kind {
+                StmtKind::Let { local, .. } | StmtKind::Assign { local, .. } => {
+                    found.insert(local);
+                }
+                StmtKind::For { var, .. } => {
+                    found.insert(var);
+                }
+                _ => {}
+            });
+        });
+    }
+    found
+}
+
 struct Stores<'a> {
     module: &'a Verified,
     kernel: &'a Function,
@@ -129,27 +162,36 @@ struct Stores<'a> {
 }
 
 impl Stores<'_> {
-    /// Adds the stores of a block; `chosen`: tasks differ in what decides whether it runs.
-    fn block(&self, block: &Block, chosen: bool, found: &mut BTreeMap<TensorId, Vec<Store>>) {
+    /// Adds the stores of a block.
+    fn block(&self, block: &Block, around: &Around, found: &mut BTreeMap<TensorId, Vec<Store>>) {
         for stmt in block {
-            if let Some(mut store) = self.store(&stmt.kind, stmt.span) {
+            if let Some(mut store) = self.store(&stmt.kind, around, stmt.span) {
                 // What decides may give each task rounds of its own.
-                store.begin.varies |= chosen && !store.begin.turns.is_empty();
+                store.begin.varies |= around.chosen && !store.begin.turns.is_empty();
                 found.entry(store.tensor).or_default().push(store);
             }
-            let chosen = chosen || decides(stmt).into_iter().any(|e| self.values.expr(e).varies);
-            walk::blocks(stmt).for_each(|inner| self.block(inner, chosen, found));
+            let mut inner = around.clone();
+            let own = set_by_rounds(stmt);
+            for e in decides(stmt).into_iter().filter(|e| self.values.expr(e).varies) {
+                inner.chosen = true;
+                let of_round = |e: &Expr| matches!(e.kind, ExprKind::Local(local) if around.rounds.contains(&local) && !own.contains(&local));
+                if e.any(&mut |e| of_round(e)) {
+                    inner.picks.push(e.clone());
+                }
+            }
+            inner.rounds.extend(own);
+            walk::blocks(stmt).for_each(|block| self.block(block, &inner, found));
         }
     }
 
     /// None for what is no store, and for a tensor that no kernel is emitted for.
-    fn store(&self, stmt: &StmtKind, span: Span) -> Option<Store> {
+    fn store(&self, stmt: &StmtKind, around: &Around, span: Span) -> Option<Store> {
         match stmt {
             StmtKind::StoreScalar { tensor, index, .. } => {
-                Some(Store { scalar: true, ..self.begin(*tensor, index, span)? })
+                Some(Store { scalar: true, ..self.begin(*tensor, index, around, span)? })
             }
             StmtKind::Tile(TileOp::Store { tensor, src, at, add: false, .. }) => {
-                let mut store = self.begin(*tensor, &at.index, span)?;
+                let mut store = self.begin(*tensor, &at.index, around, span)?;
                 let LocalTy::Tile(ty) = &self.kernel.local(*src).ty else { return None };
                 let [rows, cols] = [&ty.rows, &ty.cols].map(|e| e.as_const_int().unwrap_or(1));
                 let strides = self.strides(*tensor)?;
@@ -175,7 +217,7 @@ impl Stores<'_> {
     }
 
     /// A store of one element.
-    fn begin(&self, tensor: TensorId, index: &[Expr], span: Span) -> Option<Store> {
+    fn begin(&self, tensor: TensorId, index: &[Expr], around: &Around, span: Span) -> Option<Store> {
         let of = &self.module.tensors[tensor.index()];
         let elem = match of.elem {
             Elem::Fixed(elem) => elem,
@@ -191,7 +233,7 @@ impl Stores<'_> {
         for (dim, (e, stride)) in index.iter().zip(strides).enumerate() {
             let mut at = self.values.expr(e);
             if at.varies {
-                owner.push((dim, e.clone()));
+                owner.push((Some(dim), e.clone()));
             }
             if dim < first {
                 // A slot of a workspace is whole lines, and so is where each field begins.
@@ -222,6 +264,10 @@ impl Stores<'_> {
                 at = Value { varies: at.varies, ..Value::number(at.rest).repeated(step, Some(ends)) };
             }
             begin = begin.plus(at.times(stride).times(Value::number(bytes)));
+        }
+        if !around.picks.is_empty() {
+            begin = begin.of_tasks();
+            owner.extend(around.picks.iter().map(|e| (None, e.clone())));
         }
         Some(Store { tensor, begin, bytes, scalar: false, unknown, elem, owner, span })
     }
@@ -288,7 +334,7 @@ impl Stores<'_> {
     fn parameter(&self, size: &Expr) -> Option<&str> {
         let mut found = None;
         walk::each_subexpr(size, &mut |e| {
-            if let wsp_ir::ExprKind::Param(id) = e.kind
+            if let ExprKind::Param(id) = e.kind
                 && self.values.expr(e).constant().is_none()
             {
                 found = found.or(self.module.params.get(id.index()).map(|param| param.name.as_str()));

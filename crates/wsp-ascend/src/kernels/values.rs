@@ -131,8 +131,8 @@ impl Value {
         }
     }
 
-    /// As a number of tasks: what a generator repeats makes other tasks.
-    fn of_tasks(self) -> Value {
+    /// As a number of tasks: what a generator repeats makes other tasks, and what a task chooses of its rounds is its own.
+    pub(super) fn of_tasks(self) -> Value {
         Value {
             modulus: self.turns.iter().fold(self.modulus, |all, turns| gcd(all, turns.step)),
             rest: self.rest,
@@ -158,12 +158,16 @@ pub(super) fn decides(stmt: &Stmt) -> Vec<&Expr> {
 /// A value that a variable is given; none at its declaration, which gives 0.
 struct Given<'f> {
     value: Option<&'f Expr>,
-    /// What decides whether it is.
-    under: Vec<&'f Expr>,
+    /// What decides whether it is, and whether that is a condition and no loop.
+    under: Vec<(&'f Expr, bool)>,
 }
 
 /// The values that variables are given, in the order of the text.
-fn given<'f>(block: &'f Block, under: &mut Vec<&'f Expr>, found: &mut BTreeMap<LocalId, Vec<Given<'f>>>) {
+fn given<'f>(
+    block: &'f Block,
+    under: &mut Vec<(&'f Expr, bool)>,
+    found: &mut BTreeMap<LocalId, Vec<Given<'f>>>,
+) {
     for stmt in block {
         let (local, value) = match &stmt.kind {
             StmtKind::Let { local, init } => (Some(*local), init.as_ref()),
@@ -174,7 +178,8 @@ fn given<'f>(block: &'f Block, under: &mut Vec<&'f Expr>, found: &mut BTreeMap<L
             found.entry(local).or_default().push(Given { value, under: under.clone() });
         }
         let outer = under.len();
-        under.extend(decides(stmt));
+        let is_condition = matches!(stmt.kind, StmtKind::If { .. });
+        under.extend(decides(stmt).into_iter().map(|e| (e, is_condition)));
         walk::blocks(stmt).for_each(|inner| given(inner, under, found));
         under.truncate(outer);
     }
@@ -239,10 +244,12 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// A variable with these values: the first, and what the others add to it.
+    /// A variable with these values: the first, and what the others add to it. What a condition adds for some tasks and not for others is a part
+    /// of the task.
     fn variable(&self, local: LocalId, values: &[Given<'_>]) -> Option<Value> {
         let first = values.first()?.value.map_or(Value::number(0), |e| self.expr(e));
-        let (mut step, mut varies) = (0, first.varies);
+        let (mut step, mut varies, mut chosen) = (0, first.varies, false);
+        let around = values.first()?.under.len();
         for added in &values[1..] {
             let (ExprKind::Binary(BinOp::Add, a, b), ExprKind::Local(own)) =
                 (&added.value?.kind, &ExprKind::Local(local))
@@ -256,9 +263,12 @@ impl<'a> Values<'a> {
             };
             let by = self.expr(by);
             step = gcd(step, by.divisor());
-            varies |= by.varies || added.under.iter().any(|e| self.expr(e).varies);
+            let differs = |(e, _): &&(&Expr, bool)| self.expr(e).varies;
+            varies |= by.varies || added.under.iter().any(|of| differs(&of));
+            chosen |= added.under.iter().skip(around).filter(differs).any(|(_, is_condition)| *is_condition);
         }
-        Some(Value { varies, ..first.repeated(step, None) })
+        let value = Value { varies, ..first.repeated(step, None) };
+        Some(if chosen { value.of_tasks() } else { value })
     }
 
     /// The variables of the items of a space.

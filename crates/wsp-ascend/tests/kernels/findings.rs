@@ -344,3 +344,38 @@ fn what_a_launch_decides_of_extents_is_compared_with_0_by_the_kernel() {
         batch.run();
     }
 }
+
+#[test]
+fn rounds_that_a_condition_gives_to_tasks_are_parts_of_them() {
+    let tile = "VecTile<float, 2, 1> t; VecTile<float, 1, 1> one; TASSIGN(t, 1.0f); TASSIGN(one, 1.0f);";
+    for (body, shared) in [
+        (
+            "for (uint32_t p = 0; p < 6; p += 1) { if (p == desc.first) { TSTORE(y, t, {PTO_ROWS(1), p}); } }",
+            true,
+        ),
+        (
+            "for (uint32_t p = 0; p < 6; p += 1) { if (p == desc.first) { TSTORE(y, t, {PTO_ROWS(1), p * 16}); } }",
+            false,
+        ),
+        (
+            "for (uint32_t p = 0; p < 6; p += 1) { uint32_t own = p + desc.first; if (own == 7) { TSTORE(y, one, {PTO_ROWS(2), p}); } }",
+            true,
+        ),
+        (
+            "for (uint32_t q = 0; q < 4; q += 1) { for (uint32_t p = 0; p < 6; p += 1) {
+                 if (p != desc.first) { TSTORE(y, one, {PTO_ROWS(q), p}); } } }",
+            true,
+        ),
+        (
+            "for (uint32_t p = 0; p < 6; p += 1) { if (desc.first > 1) { TSTORE(y, one, {desc.first, p}); } }",
+            false,
+        ),
+        ("for (uint32_t p = 0; p < 16; p += 1) { TSTORE(y, one, {0, desc.first * 16 + p}); }", false),
+        ("uint32_t p = 0; if (desc.first > 1) { p += 1; } TSTORE(y, t, {PTO_ROWS(p), p * 4});", true),
+        ("uint32_t p = 0; if (desc.first > 1) { p += 16; } TSTORE(y, one, {1, p});", false),
+    ] {
+        let found =
+            Tasks { shapes: ["64, 32", "64, 1024"], body: &format!("{tile} {body}"), ..TASKS }.found(&[]);
+        assert_eq!(codes(&found), if shared { vec![1726] } else { Vec::new() }, "{body}\n{}", told(&found));
+    }
+}

@@ -204,6 +204,23 @@ pub(crate) const PARTS: &str = "
     TEXTRACT(column, t, desc.b, 8);
     TSTORE(y, column, {PTO_ROWS(48), 31});";
 
+/// Tiles that are loaded on some ways only: on the others they are empty, and so is what follows from them.
+pub(crate) const UNSET: &str = "
+    VecTile<float, 2, 3> v; VecTile<float, 2, 3> w; VecTile<float, 2, 3> zeros;
+    if (desc.a > 0) { TLOAD(v, x, {1, 0}); }
+    if (PTO_VALID_COLS(v) > 0) { TSTORE(y, v, {0, 0}); }
+    for (uint32_t i = 0; i < desc.b; i += 1) { TLOAD(w, x, {i, 3}, 2, 2); }
+    uint32_t cols = PTO_VALID_COLS(w);
+    if (cols > 0) { TSTORE(y, w, {8, cols}); TEXP(w, w); TSTORE(y, w, {12, 0}); }
+    if (desc.c > 0) { TASSIGN(zeros, 0.5f); }
+    if (PTO_VALID_ROWS(zeros) > 1) { TSTORE(y, zeros, {20, 0}); }";
+
+/// Candidates that no round loads make no list.
+pub(crate) const UNSET_LIST: &str = "
+    VecTile<float, 1, 8> t; VecTile<float, 1, 4> values; VecTile<float, 1, 4> numbers;
+    for (uint32_t i = 0; i < desc.a; i += 1) { TLOAD(t, x, {i, 0}, 1, 2); }
+    if (PTO_VALID_COLS(t) > 0) { TTOPK(values, numbers, t, 0); TSTORE(y, values, {0, 0}); TSTORE(y, numbers, {1, 0}); }";
+
 /// Functions far from 0.
 fn far(word: &str, factor: &str) -> String {
     format!(
@@ -253,6 +270,9 @@ fn whole_kernels_give_what_a_plain_run_gives() {
             0.0,
         );
         batch.add("empty lists", &Kernel::new(EMPTY_LISTS), &[[0, 4, 0, 0], [0, 11, 0, 0]], 0.0);
+        let ways = [[0, 0, 0, 0], [1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 1, 0], [1, 1, 1, 0]];
+        batch.add("unset", &Kernel::new(UNSET), &ways, 1e-6);
+        batch.add("unset list", &Kernel::new(UNSET_LIST), &[[0, 0, 0, 0], [1, 0, 0, 0], [3, 0, 0, 0]], 0.0);
         let places = [[0, 0, 8, 16], [16, 16, 8, 16], [3, 20, 5, 9], [17, 1, 1, 1], [9, 13, 8, 8]];
         batch.add("parts", &Kernel::new(PARTS), &places, 0.0);
         batch.run();

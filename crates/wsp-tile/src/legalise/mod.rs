@@ -85,7 +85,7 @@ pub fn legalise_filled(
     Ok(Legal { tiles: tiles.collect(), program: made.program, filled })
 }
 
-/// A fill with 0 behind each declaration of some tiles.
+/// A fill with 0 behind each declaration of some tiles, which have no rows and columns then, as before it.
 fn fill_declared(block: &mut Block, tiles: &[LocalId]) {
     for mut stmt in std::mem::take(block) {
         walk::blocks_mut(&mut stmt).for_each(|inner| fill_declared(inner, tiles));
@@ -97,8 +97,10 @@ fn fill_declared(block: &mut Block, tiles: &[LocalId]) {
         block.push(stmt);
         if let Some(dst) = declared {
             let value = Expr::new(ExprKind::Const(Const::Float(0.0)), ScalarTy::F32, span);
-            let fill = TileOp::Fill { dst, value, rows: None, cols: None };
-            block.push(Stmt { kind: StmtKind::Tile(fill), span });
+            for extent in [None, Some(Expr::u32(0, span))] {
+                let (value, rows, cols) = (value.clone(), extent.clone(), extent);
+                block.push(Stmt { kind: StmtKind::Tile(TileOp::Fill { dst, value, rows, cols }), span });
+            }
         }
     }
 }
