@@ -279,14 +279,21 @@ impl Orderer<'_> {
             let reach = edge.before.abs_diff(edge.after);
             (edge.barrier, edge.back.is_none(), usize::MAX - reach, *edge)
         });
-        let mut at = 0;
-        while at < self.edges.len() {
-            let mut fewer = self.edges.clone();
-            fewer.remove(at);
-            if self.is_wrong(&fewer) {
-                at += 1;
-            } else {
-                self.edges = fewer;
+        // What tells of a wait between cores may be needed by an edge alone that goes later.
+        loop {
+            let before = self.edges.len();
+            let mut at = 0;
+            while at < self.edges.len() {
+                let mut fewer = self.edges.clone();
+                fewer.remove(at);
+                if self.is_wrong(&fewer) {
+                    at += 1;
+                } else {
+                    self.edges = fewer;
+                }
+            }
+            if self.memories.second.is_empty() || self.edges.len() == before {
+                return;
             }
         }
     }
