@@ -162,6 +162,7 @@ const TAIL: &str = "
 * On a5 one of the two vector cores of a task for both kinds of cores is idle, and such a task loads nothing for the next round while it computes in
   the same memory.
 * Tasks of a kernel are many where it has a loop over products and vector operations: each round has at least one of each kind.
+* Whether a zero among the largest values of a list has a sign is not kept.
 * A tensor or a cache without an element type is refused: write `Tensor<float>`, `PagedKVCache<half>`.
 * Functions of single numbers (`exp`, `sin`, …) are calls of the C++ library, which a device's loader may not take.
 * The number of a block (`get_block_idx()`) is an argument of the kernel; it is not read from the context of a launch of several blocks.
