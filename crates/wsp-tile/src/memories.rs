@@ -225,6 +225,13 @@ impl Memories {
             format!("{} memories; at most {MAX_MEMORIES} are possible", self.memories.len()),
         );
         require(unit(self.scalar), format!("unit {} for scalars does not exist", self.scalar.0));
+        require(
+            self.events.between == 0 || !self.second.is_empty(),
+            format!("{} events between cores, and no second core", self.events.between),
+        );
+        for c in self.computes.iter().filter(|c| c.then.is_some_and(|then| !self.same_core(c.unit, then))) {
+            require(false, format!("the rule for {:?} has units of two cores", c.ops));
+        }
         for id in &self.second {
             require(
                 unit(*id) && *id != self.scalar,

@@ -157,6 +157,27 @@ fn translated(
         Some(Err(why)) => Some(why),
         None => None,
     };
+    // Why it is not one task belongs to what is said of it as several, be these refused or not.
+    let note = apart.map(|why| pair::note(function, &why));
+    match of_each_core(module, function, known, (chip, memories)) {
+        Ok(mut made) => {
+            made.notes.extend(note);
+            Ok(made)
+        }
+        Err(mut found) => {
+            found.extend(note);
+            Err(found)
+        }
+    }
+}
+
+/// The text of a kernel for one kind of core, or as several tasks that exchange tiles through global memory.
+fn of_each_core(
+    module: &Verified,
+    function: &Function,
+    known: Known<'_>,
+    (chip, memories): (Chip, &Memories),
+) -> Result<KernelSource, Vec<Diagnostic>> {
     let exchanged = exchange::exchange(module, function, chip, Through::Tensors)?;
     let (module, function) = match &exchanged {
         Some(made) => (&made.module, &made.function),
@@ -166,9 +187,7 @@ fn translated(
     let sides = sides::of_function(function);
     let source = Source { module, function, known, chip, memories, whole: &legal.program, pair: None };
     if sides.cube && sides.vector {
-        let mut made = tasks::emit(&source, &legal)?;
-        made.notes.extend(apart.map(|why| pair::note(function, &why)));
-        return Ok(made);
+        return tasks::emit(&source, &legal);
     }
     one_core(&source, legal.program.clone(), &[]).map(|(made, _)| made)
 }

@@ -58,7 +58,8 @@ fn one_task(
 pub(super) fn note(function: &Function, why: &[Diagnostic]) -> Diagnostic {
     let message = format!("`{}` becomes several tasks", function.name);
     let note = Diagnostic::new(codes::APART, Severity::Note, message).at(function.span, "");
-    why.iter().fold(note, |note, why| {
+    let new = |(at, one): &(usize, &Diagnostic)| !why[..*at].iter().any(|other| other.message == one.message);
+    why.iter().enumerate().filter(new).fold(note, |note, (_, why)| {
         why.notes.iter().fold(note.note(why.message.clone()), |n, more| n.note(more.clone()))
     })
 }

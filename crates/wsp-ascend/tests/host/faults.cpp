@@ -522,6 +522,25 @@ void shared_number([[maybe_unused]] int other) {
 #endif
 }
 
+// Two units of a core wait for one event between cores, the second of which may know that the first is past its wait.
+void two_waiters([[maybe_unused]] bool told) {
+#if PTO_HOST_PLATFORM == 5
+    host::on_core(host::Side::Cube);
+    set_intra_block(PIPE_FIX, 0);
+    host::on_core(host::Side::Vector);
+    wait_intra_block(PIPE_V, 0);
+    set_intra_block(PIPE_V, 0);
+    if (told) {
+        sync(PIPE_V, PIPE_MTE3);
+    }
+    host::on_core(host::Side::Cube);
+    wait_intra_block(PIPE_FIX, 0);
+    set_intra_block(PIPE_FIX, 0);
+    host::on_core(host::Side::Vector);
+    wait_intra_block(PIPE_MTE3, 0);
+#endif
+}
+
 // An event of one unit that another of the same core waits for, by that of the core.
 void own_event([[maybe_unused]] host::Side side) {
 #if PTO_HOST_PLATFORM == 5
@@ -672,6 +691,8 @@ int main(int argc, char **argv) {
     SAY("a5 order: an operand without an event", boxed(false));
     SAY("right: two numbers between cores", shared_number(2));
     SAY("a5 event-set-twice: one number between cores", shared_number(1));
+    SAY("right: one number between cores, one waiter after another", two_waiters(true));
+    SAY("a5 event-wait-early: one number between cores, two waiters", two_waiters(false));
     SAY("a5 event: no such number between cores", shared_number(8));
     SAY("right: an event of a core", own_event(host::Side::Vector));
     SAY("a5 event-not-set: an event of the other core", own_event(host::Side::Cube));

@@ -17,6 +17,8 @@ pub(crate) enum Fault {
     SetTwice(Flag),
     /// Set again although the setter does not know that the waiter is past its last wait.
     SetEarly(Flag),
+    /// Waited for by a unit that does not know that another unit is past its wait: it may take what was set for that one.
+    WaitEarly(Flag),
     /// Waited for while it is clear.
     WaitUnset(Flag),
     /// Set at the end.
@@ -34,6 +36,7 @@ impl Fault {
             Fault::Race(..) => None,
             Fault::SetTwice(flag)
             | Fault::SetEarly(flag)
+            | Fault::WaitEarly(flag)
             | Fault::WaitUnset(flag)
             | Fault::LeftSet(flag)
             | Fault::Paths(flag)
@@ -46,7 +49,7 @@ impl Fault {
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) faults: BTreeSet<Fault>,
-    /// For each flag that is set, the flags of its pair that were not surely clear, and done with, at some setting.
+    /// For each flag that is set, the flags that share its numbers and were not surely clear, and done with, at some setting.
     pub(crate) busy: BTreeMap<usize, BTreeSet<usize>>,
 }
 
@@ -303,6 +306,10 @@ impl Flow<'_> {
             self.found.faults.insert(Fault::WaitUnset(flag));
             return;
         };
+        // Waits of one unit stand in its queue. Of two units both may be held back when the event is set.
+        if !self.knows_of_wait(event.to, at, state) {
+            self.found.faults.insert(Fault::WaitEarly(flag));
+        }
         self.learn(event.to, &snapshot, state);
         // The waiter is past this wait; no other unit knows yet.
         let past = self.sites.all().len() + at;

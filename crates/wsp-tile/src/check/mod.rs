@@ -128,6 +128,7 @@ fn report(
         }
         Fault::SetTwice(flag) => event(flag, "may be set while it is set"),
         Fault::SetEarly(flag) => event(flag, "may be set again before the wait for it"),
+        Fault::WaitEarly(flag) => event(flag, "may be taken by a unit while another still waits for it"),
         Fault::WaitUnset(flag) => event(flag, "is waited for and may not be set"),
         Fault::LeftSet(flag) => event(flag, "is left set at the end"),
         Fault::Paths(flag) => event(flag, "is set on one of two ways that meet"),

@@ -171,10 +171,16 @@ impl<'m> Clocks<'m> {
 
     fn wait(&mut self, event: Event, odd: &dyn Fn(LoopId) -> bool) -> Result<(), Fault> {
         let key = self.key(event, odd)?;
-        let Some(snapshot) = self.flags.entry(key).or_default().set.take() else {
+        let flag = self.flags.entry(key).or_default();
+        let (set, (waiter, last)) = (flag.set.take(), flag.last_wait);
+        let Some(snapshot) = set else {
             return Err(self.fault(key, "is waited for and not set"));
         };
         let at = event.to.index();
+        // Of two units that wait for one event, both may be held back when it is set.
+        if self.known[at].waits[waiter] < last {
+            return Err(self.fault(key, "may be taken by a unit while another still waits for it"));
+        }
         self.waits[at] += 1;
         self.flags.entry(key).or_default().last_wait = (at, self.waits[at]);
         self.known[at].waits[at] = self.waits[at];

@@ -112,10 +112,15 @@ fn scalars_of_a_core_tell_that_core_alone() {
     let (kernel, memories) = (Kernel::new(body), pair(8));
     let program = kernel.right(&memories, PingPong::Off);
     // The first core waits for the result by its unit of scalars: all its units know. The second core does not wait for an operand so.
+    let id = EventId::One(6);
     let by_scalars = |from: UnitId, to: UnitId| {
         with_syncs(&program, |sync| match sync {
-            Sync::Set(event) if (event.from, event.to) == (from, to) => Sync::Set(Event { to: S, ..event }),
-            Sync::Wait(event) if (event.from, event.to) == (from, to) => Sync::Wait(Event { to: S, ..event }),
+            Sync::Set(event) if (event.from, event.to) == (from, to) => {
+                Sync::Set(Event { to: S, id, ..event })
+            }
+            Sync::Wait(event) if (event.from, event.to) == (from, to) => {
+                Sync::Wait(Event { to: S, id, ..event })
+            }
             other => other,
         })
     };
@@ -125,4 +130,48 @@ fn scalars_of_a_core_tell_that_core_alone() {
     let run = kernel.interpreted(&by_scalars(MTE3, MTE1), &memories, [0; 4]);
     assert_eq!(run.unwrap_err().code, Code(1710));
     assert!(syncs(&program).contains(&Sync::Set(Event { from: MTE2, to: MTE3, id: EventId::One(0) })));
+}
+
+/// Two units of a core that wait for one event: what is set for the first may be taken by the second.
+#[test]
+fn a_unit_does_not_wait_for_an_event_that_another_may_still_wait_for() {
+    let body = "VecTile<float, 8, 16> a; VecTile<float, 8, 16> c; VecTile<float, 8, 16> d; RightTile<float, 16, 16> b;
+         TLOAD(a, x, {0, 0}); TLOAD(b, x, {0, 16}); TMATMUL(c, a, b); TMULS(a, a, 2.0f); TMATMUL(d, a, b); TADD(c, c, d);
+         TSTORE(y, c, {0, 0});";
+    let (kernel, memories) = (Kernel::new(body), pair(8));
+    let program = kernel.right(&memories, PingPong::Off);
+    kernel.agrees(&program, &memories, [0; 4]);
+    // The matrix unit's operand is free for the first core's transfer; its results are there for the vector unit.
+    let to_first = |event: Event| [(MTE1, MTE3), (FIX, V)].contains(&(event.from, event.to));
+    let of = |event: Event| if to_first(event) { Event { id: EventId::One(0), ..event } } else { event };
+    let shared = with_syncs(&program, |sync| match sync {
+        Sync::Set(event) => Sync::Set(of(event)),
+        Sync::Wait(event) => Sync::Wait(of(event)),
+        other => other,
+    });
+    assert_ne!(shared, program);
+    let found = told(&check(&shared, &memories));
+    assert!(found.contains("may be taken by a unit while another still waits for it"), "{found}");
+    let run = kernel.interpreted(&shared, &memories, [0; 4]).unwrap_err();
+    assert_eq!(run.code, Code(1711), "{}", run.message);
+}
+
+#[test]
+fn tables_of_two_cores_name_what_is_wrong_with_them() {
+    let mut alone = core();
+    alone.events.between = 8;
+    let mut crossing = pair(8);
+    crossing.computes[0].unit = M;
+    crossing.computes[0].then = Some(V);
+    let mut scalar = pair(8);
+    scalar.second.push(S);
+    for (table, what) in [
+        (&alone, "8 events between cores, and no second core"),
+        (&crossing, "has units of two cores"),
+        (&scalar, "or is that for scalars"),
+    ] {
+        let found = told(&table.verify());
+        assert!(found.contains(what), "{found}");
+    }
+    assert_eq!(pair(8).verify(), []);
 }

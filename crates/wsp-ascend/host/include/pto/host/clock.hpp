@@ -162,6 +162,10 @@ private:
         if (!flag.set) {
             wrong("event-not-set", flag, event, "is waited for and not set", site);
         }
+        // Of two units that wait for one event, both may be held back when it is set.
+        if (known_[at(to)].waits[at(flag.waiter)] < flag.last_wait) {
+            wrong("event-wait-early", flag, event, "may be taken while another unit still waits for it", site);
+        }
         flag.set = false;
         flag.waiter = to;
         flag.last_wait = ++waits_[at(to)];
