@@ -33,7 +33,7 @@ pub use capability::{
 };
 pub use lower::{
     BalancedLine, LoweredPlan, PlanStage, ScheduleSummary, TensorUse, array_name, declared_shape,
-    library_entry, lower, lower_library, params_of_kernels, params_of_launch,
+    library_entry, lower, lower_library, params_of_kernels, params_of_launch, with_one_name,
 };
 pub use needs::Needs;
 pub use options::{CompileOptions, ParamValue};

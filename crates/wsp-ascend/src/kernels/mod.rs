@@ -125,6 +125,9 @@ pub fn emit_kernel_within(
     chip: Chip,
     memories: &Memories,
 ) -> Result<KernelSource, Vec<Diagnostic>> {
+    // What is stored under one name of an array is loaded under the others.
+    let with_one_name = wsp_plan::with_one_name(module)?;
+    let module = with_one_name.as_ref().unwrap_or(module);
     let function = wsp_tile::specialise(module, kernel, known)?;
     known_elements(module, &function, known)?;
     let mut found = extents::check(module, &function, &Values::of_text(module, &function, known));

@@ -2,7 +2,11 @@
 
 use crate::batch::{Batch, emitted};
 use crate::bench::{Kernel, told};
-use wsp_ascend::kernels::Chip;
+use wsp_ascend::kernels::{Chip, emit_kernel};
+use wsp_core::DType;
+use wsp_diag::SourceMap;
+use wsp_ir::into_verified;
+use wsp_tile::Known;
 
 /// Attention as decoding has it: a product, softmax as far as the keys have come, a product that is added to a scaled sum.
 pub(crate) const ATTENTION: &str = "
@@ -246,5 +250,30 @@ fn a_kernel_for_both_cores_is_one_task_where_they_move_tiles() {
         let (one, text, notes) = tasks(Chip::A5);
         assert!(apart > 1 && one == 0, "{name}: {apart} and {one} tasks\n{}", told(&notes));
         assert!(text.contains("set_intra_block(") && !text.contains("exchange"), "{text}");
+    }
+}
+
+#[test]
+fn two_names_of_one_array_are_one_tensor() {
+    let text = "
+        PTO_SHAPE(x, 16, 16)
+        PTO_SHAPE(y, 16, 16)
+        PTO_SHAPE(z, 16, 16)
+        PTO_SPACE(S) { PTO_AXIS(i, 0, 1) }
+        struct D { uint32_t first; };
+        PTO_KERNEL_IMPL(k) { auto desc = PTO_GET_DESCRIPTOR<D>();
+            LeftTile<float, 16, 16> a; RightTile<float, 16, 16> w; AccTile<float, 16, 16> o; VecTile<float, 16, 16> v;
+            TLOAD(a, x, {0, 0}); TLOAD(w, x, {0, 0}); TMATMUL(o, a, w); TSTORE(y, o, {0, 0});
+            TLOAD(v, z, {0, 0}); TADDS(v, v, 1.0f); TSTORE(z, v, {0, 0}); }
+        PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(i) { PTO_EMIT_DESCRIPTOR(D{ .first = i }); } }
+        void go(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(S, { .x = x, .y = y, .z = y }); }";
+    let (module, found) = wsp_lang::compile("kernel.pto", text, &mut SourceMap::default());
+    let module = into_verified(module.unwrap_or_else(|| panic!("{}", told(&found)))).unwrap();
+    let known = Known { params: &[], elems: &[Some(DType::F32); 3] };
+    for chip in [Chip::A2, Chip::A5] {
+        let made = emit_kernel(&module, module.function_named("k").unwrap(), known, chip);
+        let made = made.unwrap_or_else(|found| panic!("{}", told(&found)));
+        assert_eq!(made.arguments, ["x_gm", "y_gm"]);
+        assert!(made.tasks.len() > 1, "one core stores to what the other loads");
     }
 }

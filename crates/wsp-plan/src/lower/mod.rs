@@ -16,7 +16,7 @@ use stages::StageSource;
 use wsp_core::{AxisId, FuncId, ParamId, ScheduleId, SpaceId, TensorId};
 use wsp_diag::{Diagnostic, Severity, did_you_mean};
 use wsp_ir::workload::SchedulePolicy;
-use wsp_ir::{ArrayRef, DerivedArray, Expr, ExprKind, FuncKind, Module, StmtKind};
+use wsp_ir::{ArrayRef, DerivedArray, Expr, ExprKind, FuncKind, Module, StmtKind, Verified};
 use wsp_ordered::OrderedSet;
 
 /// Lowers a module.
@@ -104,6 +104,19 @@ pub fn lower_library(
         options: options.clone(),
         notes,
     })
+}
+
+/// The module whose functions name one tensor for each argument of the host entry; none where no two tensors have one argument.
+///
+/// # Errors
+/// When tensors of one argument differ in rank.
+pub fn with_one_name(module: &Verified) -> Result<Option<Verified>, Vec<Diagnostic>> {
+    let mut own = Module::clone(module);
+    let memory = aliases::unify(&mut own)?;
+    if memory.iter().enumerate().all(|(at, first)| first.index() == at) {
+        return Ok(None);
+    }
+    wsp_ir::into_verified(own).map(Some)
 }
 
 /// The parameters that a launch of a program reads: of the spaces, generators and kernels that it runs, of the arrays that it is
