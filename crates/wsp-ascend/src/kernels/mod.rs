@@ -155,13 +155,12 @@ fn translated(
 ) -> Result<KernelSource, Vec<Diagnostic>> {
     let with_arrays = paged::with_arrays(module)?;
     let module = with_arrays.as_ref().unwrap_or(module);
-    let apart = match pair::emit(module, function, known, (chip, memories)) {
+    // Why it is not one task belongs to what is said of it as several, be these refused or not.
+    let note = match pair::emit(module, function, known, (chip, memories)) {
         Some(Ok(made)) => return Ok(made),
-        Some(Err(why)) => Some(why),
+        Some(Err(why)) => Some(pair::note(function, &why)),
         None => None,
     };
-    // Why it is not one task belongs to what is said of it as several, be these refused or not.
-    let note = apart.map(|why| pair::note(function, &why));
     match of_each_core(module, function, known, (chip, memories)) {
         Ok(mut made) => {
             made.notes.extend(note);

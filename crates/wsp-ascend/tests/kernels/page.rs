@@ -32,7 +32,7 @@ the kernel uses. The second line of each file lists them.
 * Arithmetic is in `float`. Tiles of `half` and `bfloat16_t` are converted before, and results after, which rounds once.
 * NaN is treated as the instructions do. Sums are added in the order of the instruction.
 * Products of operands that do not fit their memories beside each other are made in parts along the inner dimension.
-* A tile that may be read before it is written is filled with 0 where it is declared; on `cpu_sim` such a read is a fault. An operand of a kernel with
+* A tile that may be read before it is written is filled with 0 where it is declared, and has no rows and columns then, as on `cpu_sim`. An operand of a kernel with
   products alone is refused instead (WSP1712).
 * Of a tensor in a workspace the argument points to the field of slot 0.
 * A right operand of `PTO_TRANSPOSE` is transposed on the way to L1.
