@@ -341,3 +341,29 @@ fn random_kernels_give_what_plain_operations_give_and_need_every_event() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// The edge that told the unit of transfers of the wait for another edge stayed when that one was gone.
+#[test]
+fn no_edge_stays_that_only_another_needed() {
+    let kernel = Kernel::new(
+        "VecTile<half, 32, 32> w; VecTile<bfloat16_t, 1, 32> r; VecTile<float, 32, 32> g;
+         for (uint32_t i = 0; i < desc.a; i += 1) {
+             TLOAD(w, x, {i, 0}, 32, desc.d);
+             TCLAMP(g, w, -4.0f, 4.0f);
+             TSTORE(y, g, {i + 3, 0});
+             for (uint32_t j = 0; j < desc.b; j += 1) {
+                 TLOAD(r, x, {i + 3, 0}, 1, desc.d);
+                 float s = PTO_LOAD_SCALAR(x, {i + j, 20});
+                 PTO_STORE_SCALAR(y, s, {i * 2 + 3, 31});
+             }
+         }",
+    );
+    for chip in Chip::ALL {
+        let KernelSource { program, memories, .. } = packed(&kernel, chip).unwrap();
+        for edge in edges(&syncs(&program)) {
+            let fewer =
+                without(&program, |_, sync| event_of(sync).is_some_and(|event| edge.contains(&event)));
+            assert!(!check(&fewer, &memories).is_empty(), "{edge:?}\n{}", program.display(&memories));
+        }
+    }
+}

@@ -78,9 +78,9 @@ pub(crate) fn analyse(program: &TileProgram, sites: &Sites, memories: &Memories)
     found(program, sites, memories, false)
 }
 
-/// Whether the analysis finds a fault.
-pub(crate) fn is_wrong(program: &TileProgram, sites: &Sites, memories: &Memories) -> bool {
-    !found(program, sites, memories, true).faults.is_empty()
+/// The first fault that the analysis comes to; of several at one step, any.
+pub(crate) fn first_fault(program: &TileProgram, sites: &Sites, memories: &Memories) -> Option<Fault> {
+    found(program, sites, memories, true).faults.pop_first()
 }
 
 fn found(program: &TileProgram, sites: &Sites, memories: &Memories, first: bool) -> Found {

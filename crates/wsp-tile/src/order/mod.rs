@@ -14,10 +14,11 @@
 mod edges;
 mod numbers;
 
-use crate::check::flow::{Fault, Found, analyse, is_wrong};
+use crate::check::flow::{Fault, Found, analyse, first_fault};
 use crate::check::sites::Sites;
 use crate::{LoopId, Memories, TileProgram, check, codes};
 use edges::{Edge, Path, insert, paths};
+use std::collections::BTreeSet;
 use wsp_diag::{Diagnostic, Severity};
 
 /// A program with events and barriers.
@@ -94,10 +95,10 @@ impl Orderer<'_> {
         (analyse(&program, &sites, self.memories), sites)
     }
 
-    /// Whether these edges leave something that is not ordered, or use an event wrongly.
-    fn is_wrong(&self, edges: &[Edge]) -> bool {
+    /// What these edges leave without order, or an event that they use wrongly.
+    fn fault(&self, edges: &[Edge]) -> Option<Fault> {
         let program = insert(self.program, edges, &own);
-        is_wrong(&program, &self.sites.with_events_of(&program, self.memories), self.memories)
+        first_fault(&program, &self.sites.with_events_of(&program, self.memories), self.memories)
     }
 
     /// Adds edges until all is ordered.
@@ -279,20 +280,24 @@ impl Orderer<'_> {
             let reach = edge.before.abs_diff(edge.after);
             (edge.barrier, edge.back.is_none(), usize::MAX - reach, *edge)
         });
-        // What tells of a wait between cores may be needed by an edge alone that goes later.
+        // What tells only of the wait of another edge is not needed when that one is gone. What orders two instructions without the help of
+        // others stays needed.
+        let mut needed = BTreeSet::new();
         loop {
             let before = self.edges.len();
-            let mut at = 0;
-            while at < self.edges.len() {
+            for edge in self.edges.clone() {
+                if needed.contains(&edge) {
+                    continue;
+                }
                 let mut fewer = self.edges.clone();
-                fewer.remove(at);
-                if self.is_wrong(&fewer) {
-                    at += 1;
-                } else {
-                    self.edges = fewer;
+                fewer.remove(fewer.iter().position(|other| *other == edge).expect("it is an edge"));
+                match self.fault(&fewer) {
+                    None => self.edges = fewer,
+                    Some(Fault::Race(..)) => drop(needed.insert(edge)),
+                    Some(_) => {}
                 }
             }
-            if self.memories.second.is_empty() || self.edges.len() == before {
+            if self.edges.len() == before {
                 return;
             }
         }
