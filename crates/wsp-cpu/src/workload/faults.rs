@@ -23,21 +23,27 @@ pub(crate) fn generation<E>(error: ExpandError<E>, of_sink: impl FnOnce(E) -> Di
     }
 }
 
-/// A failed run of declared kernels.
-pub(crate) fn failed(
+/// Why the tasks of a run on threads could not all be generated.
+pub(crate) fn streaming(module: &WorkloadModule, error: ExpandError<StreamFault>) -> Diagnostic {
+    generation(error, |fault| match fault {
+        StreamFault::Stopped(reason) => stopped(&reason),
+        StreamFault::Regions(fault) => fault.diagnostic(&NamedTensor::of_workload(module)),
+    })
+}
+
+/// A failed run of declared kernels; `of_source` tells what generates tasks says.
+pub(crate) fn failed<E>(
     module: &WorkloadModule,
-    failure: Failure<Box<TaskFault>, ExpandError<StreamFault>>,
+    failure: Failure<Box<TaskFault>, E>,
     payload: Option<&PayloadSlot>,
+    of_source: impl FnOnce(E) -> Diagnostic,
 ) -> Diagnostic {
     match failure {
         Failure::Task { failure, .. } => task(module, *failure, payload),
         Failure::Panic { message, .. } => {
             Diagnostic::error(codes::TASK_PANICKED, format!("a task panicked: {message}"))
         }
-        Failure::Source(error) => generation(error, |fault| match fault {
-            StreamFault::Stopped(reason) => stopped(&reason),
-            StreamFault::Regions(fault) => fault.diagnostic(&NamedTensor::of_workload(module)),
-        }),
+        Failure::Source(error) => of_source(error),
         Failure::Cancelled => cancelled(),
         Failure::Start(fault) => not_started(&fault),
         Failure::Stuck(report) => stuck(&report),

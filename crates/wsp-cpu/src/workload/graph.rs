@@ -110,6 +110,11 @@ impl<'a> GraphSink<'a> {
         }
     }
 
+    /// From now on a slot that is read makes the graph one that depends on what tasks compute, whether tasks write it or not.
+    pub(crate) fn slots_decide(&mut self) {
+        self.written.fill(true);
+    }
+
     /// What was built.
     pub(crate) fn into_graph(self) -> BuiltGraph {
         self.built
@@ -199,7 +204,8 @@ impl TaskSink for GraphSink<'_> {
         };
         let spec = TaskSpec {
             kernel: task.kernel,
-            payload: &[],
+            // A run of the graph finds the task by it.
+            payload: &[task.ordinal as u32],
             reads,
             writes,
             affinity: affinity(&task.place, self.workers),

@@ -15,6 +15,7 @@ mod faults;
 mod graph;
 mod implementation;
 mod inputs;
+mod kept;
 mod kernel_cx;
 mod library;
 mod list;

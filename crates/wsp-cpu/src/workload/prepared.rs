@@ -2,6 +2,7 @@
 
 use super::declared_kernels::DeclaredKernels;
 use super::inputs::{WorkloadInputs, WorkloadOptions};
+use super::kept::KeptGraph;
 use super::outcome::WorkloadOutcome;
 use super::records::Record;
 use super::registry::KernelRegistry;
@@ -28,13 +29,19 @@ pub struct PreparedWorkload {
     dirty: bool,
 }
 
-/// The tasks of a sequential run.
+/// The tasks of the next run.
 #[derive(Debug)]
 enum Tasks {
-    /// Not known yet, or not to be kept: they are generated.
+    /// They are generated while they run: what runs once keeps nothing.
+    First,
+    /// They are generated before they run, and kept if that can be.
+    Second,
+    /// They are generated in every run.
     Generated,
-    /// All of them.
+    /// Those of a sequential run.
     Kept(Vec<Record>),
+    /// Those of a run on threads, with their order.
+    Graph(Box<KeptGraph>),
 }
 
 impl fmt::Debug for PreparedWorkload {
@@ -53,15 +60,7 @@ impl PreparedWorkload {
         let launch = Launch::new(kernels, registry, &inputs, &options)?;
         let outcome = launch.outcome(registry, &options);
         let registry = registry.clone();
-        Ok(PreparedWorkload {
-            registry,
-            inputs,
-            options,
-            launch,
-            outcome,
-            tasks: Tasks::Generated,
-            dirty: false,
-        })
+        Ok(PreparedWorkload { registry, inputs, options, launch, outcome, tasks: Tasks::First, dirty: false })
     }
 
     /// Runs the workload. Tensors that are not the caller's begin each run as they began the first. The outcome has no
@@ -91,9 +90,22 @@ impl PreparedWorkload {
             self.launch.way.arm();
         }
         self.dirty = true;
-        match &self.tasks {
-            Tasks::Kept(tasks) => self.launch.run_kept(tasks, &self.options, &mut self.outcome)?,
-            Tasks::Generated => self.generate()?,
+        let PreparedWorkload { launch, options, outcome, tasks, .. } = self;
+        if matches!(tasks, Tasks::Second) {
+            *tasks = launch.kept(options).map_or(Tasks::Generated, |graph| Tasks::Graph(Box::new(graph)));
+        }
+        match tasks {
+            Tasks::Kept(tasks) => launch.run_kept(tasks, options, outcome)?,
+            Tasks::Graph(graph) => launch.run_graph(graph, options, outcome)?,
+            Tasks::First | Tasks::Second | Tasks::Generated => {
+                let mut kept = matches!(launch.way, Way::OneByOne(_)).then(Vec::new);
+                launch.run(options, outcome, &mut kept)?;
+                *tasks = match kept {
+                    Some(kept) => Tasks::Kept(kept),
+                    None if matches!(tasks, Tasks::First) => Tasks::Second,
+                    None => Tasks::Generated,
+                };
+            }
         }
         Ok(&self.outcome)
     }
@@ -154,7 +166,7 @@ impl PreparedWorkload {
         inputs.views.extend(views);
         let launch = Launch::new(&self.launch.tasks.kernels, &self.registry, &inputs, &self.options)?;
         self.outcome = launch.outcome(&self.registry, &self.options);
-        (self.inputs, self.launch, self.tasks, self.dirty) = (inputs, launch, Tasks::Generated, false);
+        (self.inputs, self.launch, self.tasks, self.dirty) = (inputs, launch, Tasks::First, false);
         Ok(())
     }
 
@@ -207,13 +219,5 @@ impl PreparedWorkload {
                 given.start_again(TensorId(i as u32), made);
             }
         }
-    }
-
-    /// Runs tasks as they are generated, and keeps them if that makes the next run shorter.
-    fn generate(&mut self) -> Result<(), Vec<Diagnostic>> {
-        let mut kept = matches!(self.launch.way, Way::OneByOne(_)).then(Vec::new);
-        self.launch.run(&self.options, &mut self.outcome, &mut kept)?;
-        self.tasks = kept.map_or(Tasks::Generated, Tasks::Kept);
-        Ok(())
     }
 }

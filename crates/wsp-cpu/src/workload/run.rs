@@ -7,6 +7,7 @@ use super::declared_kernels::DeclaredKernels;
 use super::equal::{EqualRegions, NamedTensor};
 use super::faults;
 use super::inputs::{WorkloadInputs, WorkloadOptions};
+use super::kept::KeptGraph;
 use super::library::LibraryKernels;
 use super::list::Listing;
 use super::outcome::WorkloadOutcome;
@@ -192,6 +193,39 @@ impl Launch {
         Ok(())
     }
 
+    /// The tasks of runs on threads, if they can be kept.
+    pub(crate) fn kept(&self, options: &WorkloadOptions) -> Option<KeptGraph> {
+        match &self.way {
+            // Threads that run a kept graph ask no poll.
+            Way::Workers(settings) if options.poll.is_none() => {
+                KeptGraph::of(&self.tasks.kernels, &self.bindings, settings)
+            }
+            _ => None,
+        }
+    }
+
+    /// Runs tasks that are kept with their order.
+    ///
+    /// # Errors
+    /// The first fault of a task.
+    pub(crate) fn run_graph(
+        &self,
+        kept: &mut KeptGraph,
+        options: &WorkloadOptions,
+        outcome: &mut WorkloadOutcome,
+    ) -> Result<(), Vec<Diagnostic>> {
+        self.tasks.forget_stored();
+        let started = clock::now();
+        let module = &self.tasks.kernels.module;
+        let ran = kept.run(&self.tasks);
+        let source = |never| match never {};
+        outcome.runtime =
+            ran.map_err(|failure| vec![faults::failed(module, failure, options.payload.as_ref(), source)])?;
+        outcome.unwritten = self.tasks.unwritten();
+        finish(outcome, started);
+        Ok(())
+    }
+
     fn sequential<'a>(
         &'a self,
         options: &'a WorkloadOptions,
@@ -276,7 +310,8 @@ fn in_parallel(
         };
         expand(module, bindings, schedule, &mut sink).map(|_| ())
     });
-    run.map_err(|failure| vec![faults::failed(module, failure, options.payload.as_ref())])
+    let source = |error| faults::streaming(module, error);
+    run.map_err(|failure| vec![faults::failed(module, failure, options.payload.as_ref(), source)])
 }
 
 /// Runs kernels of a used file.

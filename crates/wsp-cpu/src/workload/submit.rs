@@ -3,6 +3,7 @@
 use super::cells::cell;
 use super::declared::{Declared, TaskFault, Worker};
 use super::equal::{EqualRegions, RegionFault};
+use super::kept::MOST_KEPT;
 use super::records::{Arguments, Numbers, Record};
 use super::settings::affinity;
 use std::sync::MutexGuard;
@@ -13,9 +14,6 @@ use wsp_runtime::{KernelStats, Stopped, Submitter, TaskSpec};
 
 /// Tasks between two times that a poll is asked.
 const POLL_TASKS: u32 = 16;
-
-/// Most tasks that are kept to be run again without generating them.
-const MOST_KEPT: usize = 4096;
 
 /// Runs every task when it is generated: what all other ways are compared with.
 pub(crate) struct Sequential<'a> {

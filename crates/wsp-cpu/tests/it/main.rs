@@ -23,6 +23,7 @@ mod tile_words;
 mod windows;
 mod workload_aicpus;
 mod workload_first_reads;
+mod workload_kept;
 mod workload_library;
 mod workload_matrix;
 mod workload_pipelines;

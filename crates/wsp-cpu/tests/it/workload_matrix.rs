@@ -7,7 +7,7 @@ use crate::workloads::{outputs, program, report};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use wsp_backend::Detail;
-use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions, WorkloadOutcome};
+use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions};
 use wsp_ir::workload::Deps;
 
 /// Windows of schedules.
@@ -83,19 +83,29 @@ fn sequential(text: &str) -> Vec<(String, Vec<u8>)> {
     outputs(text, &WorkloadOptions { sequential: true, ..WorkloadOptions::default() })
 }
 
-/// Runs, and compares results with those of a sequential run, and the order of tasks with what the schedule says.
+/// Runs a prepared program three times, and compares results with those of a sequential run, and the order of tasks with what the schedule says.
 fn run_in_order(text: &str, order: &Order, options: &WorkloadOptions, alone: bool) -> Result<(), String> {
-    let outcome: WorkloadOutcome =
-        program(text).execute(&WorkloadInputs::all_made_up(0), options).map_err(|found| report(&found))?;
-    let found: Vec<(String, Vec<u8>)> =
-        outcome.outputs.iter().map(|(name, array)| (name.clone(), array.bytes().to_vec())).collect();
-    if found != sequential(text) {
-        return Err(format!("other results than those of a sequential run, {options:?}"));
+    let program = program(text);
+    let prepared = program.prepare(WorkloadInputs::all_made_up(0), options.clone());
+    let mut prepared = prepared.map_err(|found| report(&found))?;
+    let expected = sequential(text);
+    for run in 0..3 {
+        let runtime = prepared.run().map_err(|found| report(&found))?.runtime.clone();
+        for (name, bytes) in &expected {
+            let found = prepared.output(name).map_err(|fault| fault.to_string())?;
+            if found.is_none_or(|found| found.bytes() != bytes) {
+                return Err(format!("run {run} leaves another `{name}` than a sequential one, {options:?}"));
+            }
+        }
+        let trace = runtime.trace.iter().enumerate();
+        if let Some((at, task)) = trace.clone().find(|(at, task)| task.task.index() != *at) {
+            return Err(format!("task {at} of run {run} is named {}, {options:?}", task.task.0));
+        }
+        let lives: Vec<Life> =
+            trace.map(|(_, task)| Life { start: task.started_ns, end: task.finished_ns }).collect();
+        compare(order, &lives, alone).map_err(|fault| format!("{fault} in run {run}, {options:?}"))?;
     }
-    let trace = &outcome.runtime.trace;
-    let lives: Vec<Life> =
-        trace.iter().map(|task| Life { start: task.started_ns, end: task.finished_ns }).collect();
-    compare(order, &lives, alone).map_err(|fault| format!("{fault}, {options:?}"))
+    Ok(())
 }
 
 fn compare(order: &Order, lives: &[Life], alone: bool) -> Result<(), String> {

@@ -1,0 +1,110 @@
+//! The tasks of a workload of declared kernels and their order, kept for the runs to come.
+
+use super::declared::{Declared, TaskFault};
+use super::declared_kernels::DeclaredKernels;
+use super::equal::{EqualRegions, NamedTensor};
+use super::graph::GraphSink;
+use super::records::Record;
+use super::settings::RunSettings;
+use super::touch::{Touched, Toucher};
+use std::convert::Infallible;
+use wsp_backend::Detail;
+use wsp_core::{KernelId, TaskId};
+use wsp_diag::Diagnostic;
+use wsp_plan::workload::{Bindings, TaskRecord, expand};
+use wsp_runtime::{Outcome, RunConfig, TaskGraph, TaskRunner};
+
+/// Most tasks that are kept; each takes half a kilobyte.
+pub(crate) const MOST_KEPT: usize = 4096;
+
+/// All tasks of a run on threads, and what each waits for.
+#[derive(Debug)]
+pub(crate) struct KeptGraph {
+    graph: TaskGraph,
+    config: RunConfig,
+    /// By ordinal.
+    tasks: Vec<Record>,
+}
+
+impl KeptGraph {
+    /// The tasks of these bindings. None where another run may have others, as slots decide which there are; where there are too many, or more than
+    /// the window lets in at once; and where there is a fault, which a run that generates tasks reports.
+    pub(crate) fn of(
+        kernels: &DeclaredKernels,
+        bindings: &Bindings,
+        settings: &RunSettings,
+    ) -> Option<KeptGraph> {
+        let DeclaredKernels { module, schedule, .. } = kernels;
+        let RunSettings { config, regions } = settings;
+        let tensors = NamedTensor::of_workload(module);
+        let mut keeping =
+            Keeping { tasks: Vec::new(), equal: EqualRegions::new(*regions), tensors: &tensors };
+        let detail = Detail::default();
+        let mut sink = GraphSink::new(
+            module,
+            &[],
+            &mut keeping,
+            config.deps,
+            detail,
+            config.threads,
+            config.cancel.as_deref(),
+        );
+        sink.slots_decide();
+        sink.most = config.window.capacity.min(MOST_KEPT as u32);
+        expand(module, bindings, schedule, &mut sink).ok()?;
+        let graph = sink.into_graph().graph;
+        Some(KeptGraph { graph, config: config.clone(), tasks: keeping.tasks })
+    }
+
+    /// Runs all tasks. Of the statistics those of edges count all that there are, as all tasks are there when the first starts.
+    ///
+    /// # Errors
+    /// As a run of the graph.
+    pub(crate) fn run(&mut self, declared: &Declared) -> Outcome<Box<TaskFault>, Infallible> {
+        let KeptGraph { graph, config, tasks } = self;
+        let mut stats = graph.run(config, &Runner { declared, tasks })?;
+        stats.edges = graph.edge_stats();
+        stats.max_in_flight = stats.tasks as u32;
+        let ordinal = |task: &mut TaskId| *task = TaskId(graph.payload(*task)[0]);
+        for entry in &mut stats.trace {
+            ordinal(&mut entry.task);
+            entry.preds.iter_mut().for_each(ordinal);
+        }
+        Ok(stats)
+    }
+}
+
+/// Keeps tasks on their way into a graph.
+struct Keeping<'a> {
+    tasks: Vec<Record>,
+    equal: EqualRegions,
+    tensors: &'a [NamedTensor],
+}
+
+impl Toucher for Keeping<'_> {
+    fn touch<'t>(&'t mut self, task: &'t TaskRecord<'_>) -> Result<Touched<'t>, Diagnostic> {
+        let checked = self.equal.check(task.ordinal, task.reads, task.writes);
+        checked.map_err(|fault| fault.diagnostic(self.tensors))?;
+        self.tasks.push(Record::of(task.into()));
+        Ok(self.touched(task))
+    }
+
+    fn touched<'t>(&'t self, task: &'t TaskRecord<'_>) -> Touched<'t> {
+        Touched { reads: task.reads, writes: task.writes }
+    }
+}
+
+/// Runs kept tasks, which are known by their ordinals.
+struct Runner<'a> {
+    declared: &'a Declared,
+    tasks: &'a [Record],
+}
+
+impl TaskRunner for Runner<'_> {
+    type Failure = Box<TaskFault>;
+
+    fn run(&self, worker: usize, _: TaskId, _: KernelId, payload: &[u32]) -> Result<(), Box<TaskFault>> {
+        let task = self.tasks[payload[0] as usize].arguments();
+        self.declared.run_task(&mut self.declared.worker(worker), task)
+    }
+}
