@@ -35,4 +35,8 @@ wsp_diag::codes! {
     pub(crate) SAME_NAME = 1729, "two arguments of a kernel have one name in C++",
         "Names in C++ have no double underscores and none at their ends, so that `n_` and `n` are one name there. Rename one of the two\n\
          tensors, parameters or fields.";
+    pub(crate) SHAPES = 1730, "the valid parts of operands differ whenever an instruction runs",
+        "Valid rows and columns of two operands follow from constants and parameters, and do not go together: those of an operation by elements\n\
+         are equal, and a column or a row of numbers is as long as the tile that it meets. A run on `cpu_sim` stops where it comes to such an\n\
+         operation; the C++ of a core has the extents in its types, and does not compile, whatever decides whether it runs.";
 }

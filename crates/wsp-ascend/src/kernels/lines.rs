@@ -5,7 +5,8 @@
 //!
 //! * every run of bytes begins on a line;
 //! * or the lines of all that is added in steps that are no multiple of 64 are over where the next of these parts begins: parts that begin at
-//!   the same place have the same elements. Where a condition gives each task rounds of its own, what rounds add is a part of the task.
+//!   the same place have the same elements. Where a condition, or what decides the rows of a tile, gives each task rounds of its own, what rounds
+//!   add is a part of the task.
 //!
 //! Several stores to one tensor are parts of one, from the first byte of any to the last; where their places differ in more than constants between
 //! tasks, only the first rule holds. Additions to memory are no stores: they are made behind the caches. Tasks that store the same element are not
@@ -13,6 +14,7 @@
 
 use super::codes;
 use super::paged;
+use super::rows::Deciders;
 use super::values::{Turns, Value, Values, decides, gcd};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{DType, LocalId, TensorId};
@@ -47,7 +49,7 @@ pub(super) fn check(
     known: Known<'_>,
     values: &Values<'_>,
 ) -> Vec<Diagnostic> {
-    let of = Stores { module, kernel, known, values };
+    let of = Stores { module, kernel, known, values, rows: Deciders::of(kernel) };
     let mut stores: BTreeMap<TensorId, Vec<Store>> = BTreeMap::new();
     of.block(&kernel.body, &Around::default(), &mut stores);
     let mut found = Vec::new();
@@ -94,6 +96,14 @@ impl Store {
         }
     }
 
+    /// What rounds add is a part of the task where some of these give each task rounds of its own.
+    fn of_tasks(&mut self, picks: Vec<Expr>) {
+        if !picks.is_empty() {
+            self.begin = self.begin.clone().of_tasks();
+            self.owner.extend(picks.into_iter().map(|e| (None, e)));
+        }
+    }
+
     /// What is added in steps that are whole lines, and in others.
     fn turns(&self) -> (Vec<Turns>, Vec<Turns>) {
         self.begin.turns.iter().partition(|turns| turns.step % LINE == 0)
@@ -132,6 +142,14 @@ struct Around {
     picks: Vec<Expr>,
 }
 
+impl Around {
+    /// Whether an expression depends on the round, by a variable that is not among these.
+    fn is_of_round(&self, e: &Expr, own: &BTreeSet<LocalId>) -> bool {
+        let of_round = |local: &LocalId| self.rounds.contains(local) && !own.contains(local);
+        e.any(&mut |e| matches!(&e.kind, ExprKind::Local(local) if of_round(local)))
+    }
+}
+
 /// The variables that a statement sets where it is repeated.
 fn set_by_rounds(stmt: &Stmt) -> BTreeSet<LocalId> {
     let mut found = BTreeSet::new();
@@ -159,6 +177,8 @@ struct Stores<'a> {
     kernel: &'a Function,
     known: Known<'a>,
     values: &'a Values<'a>,
+    /// What decides the rows and columns of each tile.
+    rows: BTreeMap<LocalId, Deciders<'a>>,
 }
 
 impl Stores<'_> {
@@ -174,8 +194,7 @@ impl Stores<'_> {
             let own = set_by_rounds(stmt);
             for e in decides(stmt).into_iter().filter(|e| self.values.expr(e).varies) {
                 inner.chosen = true;
-                let of_round = |e: &Expr| matches!(e.kind, ExprKind::Local(local) if around.rounds.contains(&local) && !own.contains(&local));
-                if e.any(&mut |e| of_round(e)) {
+                if around.is_of_round(e, &own) {
                     inner.picks.push(e.clone());
                 }
             }
@@ -192,6 +211,7 @@ impl Stores<'_> {
             }
             StmtKind::Tile(TileOp::Store { tensor, src, at, add: false, .. }) => {
                 let mut store = self.begin(*tensor, &at.index, around, span)?;
+                store.of_tasks(self.picked_by_rows(*src, around, store.begin.varies));
                 let LocalTy::Tile(ty) = &self.kernel.local(*src).ty else { return None };
                 let [rows, cols] = [&ty.rows, &ty.cols].map(|e| e.as_const_int().unwrap_or(1));
                 let strides = self.strides(*tensor)?;
@@ -265,11 +285,18 @@ impl Stores<'_> {
             }
             begin = begin.plus(at.times(stride).times(Value::number(bytes)));
         }
-        if !around.picks.is_empty() {
-            begin = begin.of_tasks();
-            owner.extend(around.picks.iter().map(|e| (None, e.clone())));
-        }
-        Some(Store { tensor, begin, bytes, scalar: false, unknown, elem, owner, span })
+        let mut store = Store { tensor, begin, bytes, scalar: false, unknown, elem, owner, span };
+        store.of_tasks(around.picks.clone());
+        Some(store)
+    }
+
+    /// What gives each task rounds of its own by the rows that a tile has in them: a tile without rows is not stored. Whether loads end with their
+    /// tensor is asked only where all tasks store to one place: elsewhere nearly every load would count.
+    fn picked_by_rows(&self, tile: LocalId, around: &Around, varies: bool) -> Vec<Expr> {
+        let Some(deciders) = self.rows.get(&tile) else { return Vec::new() };
+        let places = deciders.places.iter().filter(|_| !varies);
+        let all = deciders.decides.iter().chain(places).filter(|e| self.values.expr(e).varies);
+        all.filter(|e| around.is_of_round(e, &BTreeSet::new())).map(|e| (*e).clone()).collect()
     }
 
     /// How many elements neighbours are apart, by index.

@@ -20,8 +20,10 @@ mod pair;
 mod print;
 mod recipe;
 mod rewrite;
+mod rows;
 mod scalars;
 mod scratch;
+mod shapes;
 mod sides;
 mod skeleton;
 mod table;
@@ -134,11 +136,14 @@ pub fn emit_kernel_within(
     let of_tasks = Values::of_kernel(module, &function, known);
     found.extend(lines::check(module, &function, known, &of_tasks));
     match translated(module, &function, known, (chip, memories)) {
-        Ok(made) if !found.iter().any(Diagnostic::is_error) => {
+        Ok(made) => {
+            found.extend(shapes::check(&made.program));
+            if found.iter().any(Diagnostic::is_error) {
+                return Err(found);
+            }
             found.extend(made.notes);
             Ok(KernelSource { notes: found, ..made })
         }
-        Ok(_) => Err(found),
         Err(faults) => {
             found.extend(faults);
             Err(found)

@@ -112,6 +112,11 @@ fn faults() -> Vec<(u16, Vec<u16>)> {
         (1728, codes(&several(product).notes)),
         (1729, refused(&Kernel::with("PTO_PARAM(uint32_t, N, 1)\nPTO_PARAM(uint32_t, N_, 2)", &twice))),
         (1727, codes(&Tasks { body: &none, ..TASKS }.found(&[]))),
+        (
+            1730,
+            of(&RIGHT
+                .replace("TEXP(t, t)", "VecTile<float, 8, 32> u; TLOAD(u, x, {0, 0}, 8, 31); TADD(t, t, u)")),
+        ),
     ]
 }
 

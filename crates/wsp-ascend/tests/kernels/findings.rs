@@ -345,6 +345,34 @@ fn what_a_launch_decides_of_extents_is_compared_with_0_by_the_kernel() {
     }
 }
 
+/// With such extents in the types of tiles the text would not compile, whatever decides whether the statement runs.
+#[test]
+fn operands_that_go_together_in_no_run_are_refused() {
+    let tiles =
+        "VecTile<float, 8, 32> t; VecTile<float, 8, 32> u; VecTile<float, 8, 1> c; VecTile<float, 1, 32> r;
+         VecTile<float, 8, 32> m; TLOAD(t, x, {0, 0}); TRELU(m, t);";
+    for (loads, statement, fits) in [
+        ("TLOAD(u, x, {0, 0}, 8, 31);", "TADD(t, t, u);", false),
+        ("TLOAD(u, x, {0, 0}, 7, 32);", "TADD(t, t, u);", false),
+        ("TLOAD(u, x, {0, 0}, 8, 32);", "TADD(t, t, u);", true),
+        ("TLOAD(u, x, {0, 0}, desc.a, 32);", "TADD(t, t, u);", true),
+        ("TLOAD(c, x, {0, 0}, 7, 1);", "TROWEXPANDADD(t, t, c);", false),
+        ("TLOAD(c, x, {0, 0}, 8, 1);", "TROWEXPANDADD(t, t, c);", true),
+        ("TLOAD(r, x, {0, 0}, 1, 31);", "TCOLEXPANDADD(t, t, r);", false),
+        ("TLOAD(r, x, {0, 0}, 1, 32);", "TCOLEXPANDADD(t, t, r);", true),
+        ("TLOAD(u, x, {0, 0}, 8, 31);", "TSEL(t, m, t, u);", false),
+        ("TLOAD(u, x, {0, 0}, 8, 31);", "TSEL(t, m, u, t);", false),
+        ("TLOAD(u, x, {0, 0}, 8, 32);", "TSEL(t, m, t, u);", true),
+    ] {
+        for statement in [statement.to_owned(), format!("if (desc.first == 9) {{ {statement} }}")] {
+            let body = format!("{tiles} {loads} {statement} TSTORE(y, t, {{desc.first * 8, 0}});");
+            let body = body.replace("desc.a", "desc.first");
+            let found = Tasks { shapes: ["64, 32", "64, 32"], body: &body, ..TASKS }.found(&[]);
+            assert_eq!(codes(&found), if fits { Vec::new() } else { vec![1730] }, "{body}\n{}", told(&found));
+        }
+    }
+}
+
 #[test]
 fn rounds_that_a_condition_gives_to_tasks_are_parts_of_them() {
     let tile = "VecTile<float, 2, 1> t; VecTile<float, 1, 1> one; TASSIGN(t, 1.0f); TASSIGN(one, 1.0f);";
@@ -373,6 +401,36 @@ fn rounds_that_a_condition_gives_to_tasks_are_parts_of_them() {
         ("for (uint32_t p = 0; p < 16; p += 1) { TSTORE(y, one, {0, desc.first * 16 + p}); }", false),
         ("uint32_t p = 0; if (desc.first > 1) { p += 1; } TSTORE(y, t, {PTO_ROWS(p), p * 4});", true),
         ("uint32_t p = 0; if (desc.first > 1) { p += 16; } TSTORE(y, one, {1, p});", false),
+        // A tile without rows stores nothing, so that what decides its rows picks the round.
+        (
+            "for (uint32_t p = 0; p < 6; p += 1) { VecTile<float, 1, 1> u; if (p == desc.first) { TASSIGN(u, 1.0f); } TSTORE(y, u, {0, p}); }",
+            true,
+        ),
+        (
+            "for (uint32_t p = 0; p < 6; p += 1) { VecTile<float, 1, 1> u; if (p == desc.first) { TASSIGN(u, 1.0f); } TSTORE(y, u, {0, p * 16}); }",
+            false,
+        ),
+        (
+            "VecTile<float, 1, 1> u; VecTile<float, 1, 1> v; for (uint32_t p = 0; p < 6; p += 1) {
+              TASSIGN(u, 1.0f, p == desc.first ? 1u : 0u); TADDS(v, u, 1.0f); TSTORE(y, v, {0, p}); }",
+            true,
+        ),
+        (
+            "VecTile<float, 1, 1> u; for (uint32_t p = 0; p < 6; p += 1) { TLOAD(u, x, {p + desc.first * 12, 0}); TSTORE(y, u, {0, p}); }",
+            true,
+        ),
+        (
+            "VecTile<float, 1, 1> u; for (uint32_t p = 0; p < 6; p += 1) { TASSIGN(u, 1.0f, desc.first); TSTORE(y, u, {0, p}); }",
+            false,
+        ),
+        (
+            "VecTile<float, 1, 1> u; for (uint32_t p = 0; p < 6; p += 1) { TASSIGN(u, 1.0f, p > 2 ? 1u : 0u); TSTORE(y, u, {0, p}); }",
+            false,
+        ),
+        (
+            "VecTile<float, 1, 16> u; for (uint32_t p = 0; p < 16; p += 1) { TLOAD(u, x, {p + desc.first, 0}); TSTORE(y, u, {p, desc.first * 16}); }",
+            false,
+        ),
     ] {
         let found =
             Tasks { shapes: ["64, 32", "64, 1024"], body: &format!("{tile} {body}"), ..TASKS }.found(&[]);
