@@ -37,7 +37,7 @@ fn differ(a: Extent, b: Extent) -> bool {
 fn told(program: &TileProgram, tiles: [Tile; 2], span: Span) -> Diagnostic {
     let extent = |of| match of {
         Extent::Known(n) => n.to_string(),
-        Extent::Value { .. } => "?".to_owned(),
+        Extent::Value { high, .. } => format!("up to {high}"),
     };
     let [a, b] = tiles.map(|tile| {
         let name = &program.buffer(tile.buffer).name;

@@ -62,7 +62,7 @@ impl KeptGraph {
     /// As a run of the graph.
     pub(crate) fn run(&mut self, declared: &Declared) -> Outcome<Box<TaskFault>, Infallible> {
         let KeptGraph { graph, config, tasks } = self;
-        let mut stats = graph.run(config, &Runner { declared, tasks })?;
+        let mut stats = graph.run_timed(config, &Runner { declared, tasks })?;
         stats.edges = graph.edge_stats();
         stats.max_in_flight = stats.tasks as u32;
         let ordinal = |task: &mut TaskId| *task = TaskId(graph.payload(*task)[0]);

@@ -91,8 +91,10 @@ impl PreparedWorkload {
         }
         self.dirty = true;
         let PreparedWorkload { launch, options, outcome, tasks, .. } = self;
-        if matches!(tasks, Tasks::Second) {
-            *tasks = launch.kept(options).map_or(Tasks::Generated, |graph| Tasks::Graph(Box::new(graph)));
+        if matches!(tasks, Tasks::Second)
+            && let Some(graph) = launch.kept(options)
+        {
+            *tasks = Tasks::Graph(Box::new(graph));
         }
         match tasks {
             Tasks::Kept(tasks) => launch.run_kept(tasks, options, outcome)?,

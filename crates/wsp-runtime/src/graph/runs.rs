@@ -29,8 +29,31 @@ impl TaskGraph {
     pub fn run<R: TaskRunner>(&mut self, config: &RunConfig, runner: &R) -> Outcome<R::Failure, Infallible> {
         let config = &*config.settled().map_err(|error| Failure::Start(StartError::Config(error)))?;
         if self.may_run_alone(config) {
-            return self.run_alone(config, runner);
+            self.run_alone(config, runner)
+        } else {
+            self.with_workers(config, runner)
         }
+    }
+
+    /// [`run`](Self::run) for a runner whose tasks are timed: it has no code for runs that read no clock, which one thread does alone.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_timed<R: TaskRunner>(
+        &mut self,
+        config: &RunConfig,
+        runner: &R,
+    ) -> Outcome<R::Failure, Infallible> {
+        let config = &*config.settled().map_err(|error| Failure::Start(StartError::Config(error)))?;
+        self.with_workers(config, runner)
+    }
+
+    /// Runs all tasks on workers, of a configuration that is settled.
+    fn with_workers<R: TaskRunner>(
+        &mut self,
+        config: &RunConfig,
+        runner: &R,
+    ) -> Outcome<R::Failure, Infallible> {
         // Gates keep the order of such streams.
         let overlapping = self.streams_overlap(config).then(|| self.core.without(&self.stream_edges));
         let kept = overlapping.map(|core| std::mem::replace(&mut self.core, core));
