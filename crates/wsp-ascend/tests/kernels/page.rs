@@ -33,7 +33,7 @@ the kernel uses. The second line of each file lists them.
 * NaN is treated as the instructions do. Sums are added in the order of the instruction.
 * Products of operands that do not fit their memories beside each other are made in parts along the inner dimension.
 * A tile that may be read before it is written is filled with 0 where it is declared, and has no rows and columns then, as on `cpu_sim`. An operand of a kernel with
-  products alone is refused instead (WSP1712).
+  products alone is refused instead (WSP1712), and so may be an operand of a product that no statement before it writes.
 * Of a tensor in a workspace the argument points to the field of slot 0.
 * A right operand of `PTO_TRANSPOSE` is transposed on the way to L1.
 
@@ -133,10 +133,10 @@ a tile store of a part of a line is no safer. WSP1726 warns of a store whose pla
 * every run of its bytes begins on a line, or
 * its last line is over where the store of the next task begins, at the earliest that its place allows.
 
-What is known is constants, parameters, fields of descriptors as the generators of the file fill them, and variables and loops of the kernel. Nothing is
-told of a launch with one task, of a place that all tasks have, and of additions (`TSTORE_ATOMIC_ADD`). Tensors are taken to begin on a line. Not found:
-different kernels that store to one tensor at the same time, tasks that store to the same element, and stores to single places that conditions
-give to one task each.
+A tile without rows stores nothing: what decides its rows decides as a condition around the store would. What is known is constants, parameters,
+fields of descriptors as the generators of the file fill them, and variables and loops of the kernel. Nothing is told of a launch with one task, of a
+place that all tasks have, and of additions (`TSTORE_ATOMIC_ADD`). Tensors are taken to begin on a line. Not found: different kernels that store to
+one tensor at the same time, tasks that store to the same element, and stores to single places that conditions give to one task each.
 
 ### Rows and columns that are 0 or below
 
