@@ -117,38 +117,23 @@ impl Team {
             // Relaxed: the scope orders what was done.
             left.fetch_sub(1, Ordering::Relaxed);
         };
-        let job = &job;
-        let value = if rayon_core::current_thread_index().is_none() {
-            pool.in_place_scope(|scope| {
-                spread(scope, count, job);
-                let take = || lock(&places).waiting.pop_back();
-                let put = |place| {
-                    if lock(&places).put(place) {
-                        left.fetch_add(1, Ordering::Relaxed);
-                        spread(scope, 1, job);
-                    }
-                };
-                let value = here(Some(&Unstarted { take: &take, put: &put }));
-                look_for(|| left.load(Ordering::Relaxed) == 0);
-                // The scope counts a job just after the job has: a thread that waits for it meanwhile would sleep.
-                (0..SETTLES).for_each(|_| hint::spin_loop());
-                value
-            })
-        } else {
-            thread::scope(|scope| {
-                let waits = thread::Builder::new().name("wsp-waits".to_owned());
-                let waits =
-                    waits.spawn_scoped(scope, || pool.in_place_scope(|scope| spread(scope, count, job)));
-                let waits = waits.map_err(|error| StartError::Threads {
-                    wanted: 1,
-                    started: 0,
-                    reason: error.to_string(),
-                })?;
-                let value = here(None);
-                waits.join().unwrap_or_else(|panic| resume_unwind(panic));
-                Ok(value)
-            })?
-        };
+        let (mut here, mut value) = (Some(here), None);
+        beside(pool, count, &job, &left, &mut |another| {
+            let here = here.take().expect("it is done once");
+            let Some(another) = another else {
+                value = Some(here(None));
+                return;
+            };
+            let take = || lock(&places).waiting.pop_back();
+            let put = |place| {
+                if lock(&places).put(place) {
+                    left.fetch_add(1, Ordering::Relaxed);
+                    another();
+                }
+            };
+            value = Some(here(Some(&Unstarted { take: &take, put: &put })));
+        })?;
+        let value = value.expect("it is done before this returns");
         let places = places.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok((value, places.done.into_iter().flatten().collect()))
     }
@@ -225,8 +210,41 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Runs so many jobs on the threads of a pool, and does what is to be done `here` beside them: with what starts one more job, where this thread is of no
+/// pool. Returns when no job is `left`. No part of it is made for each kind of run.
+fn beside(
+    pool: &ThreadPool,
+    count: usize,
+    job: &(dyn Fn() + Sync),
+    left: &AtomicUsize,
+    here: &mut dyn FnMut(Option<&dyn Fn()>),
+) -> Result<(), StartError> {
+    if rayon_core::current_thread_index().is_none() {
+        pool.in_place_scope(|scope| {
+            spread(scope, count, job);
+            here(Some(&|| spread(scope, 1, job)));
+            look_for(left);
+            // The scope counts a job just after the job has: a thread that waits for it meanwhile would sleep.
+            (0..SETTLES).for_each(|_| hint::spin_loop());
+        });
+        return Ok(());
+    }
+    thread::scope(|scope| {
+        let waits = thread::Builder::new().name("wsp-waits".to_owned());
+        let waits = waits.spawn_scoped(scope, || pool.in_place_scope(|scope| spread(scope, count, job)));
+        let waits = waits.map_err(|error| StartError::Threads {
+            wanted: 1,
+            started: 0,
+            reason: error.to_string(),
+        })?;
+        here(None);
+        waits.join().unwrap_or_else(|panic| resume_unwind(panic));
+        Ok(())
+    })
+}
+
 /// Wakes a thread for each of so many jobs. Waking one takes microseconds: this one wakes one, which wakes the others.
-fn spread<'s>(scope: &Scope<'s>, jobs: usize, job: &'s (impl Fn() + Sync)) {
+fn spread<'s>(scope: &Scope<'s>, jobs: usize, job: &'s (dyn Fn() + Sync)) {
     if jobs > 0 {
         scope.spawn(move |scope| {
             (1..jobs).for_each(|_| scope.spawn(move |_| job()));
@@ -235,12 +253,12 @@ fn spread<'s>(scope: &Scope<'s>, jobs: usize, job: &'s (impl Fn() + Sync)) {
     }
 }
 
-/// Looks for a while whether something has come true.
-fn look_for(mut there: impl FnMut() -> bool) {
+/// Looks for a while whether no job is left.
+fn look_for(left: &AtomicUsize) {
     let start = clock::now();
     loop {
         for _ in 0..LOOKS {
-            if there() {
+            if left.load(Ordering::Relaxed) == 0 {
                 return;
             }
             hint::spin_loop();
