@@ -286,19 +286,37 @@ impl Orderer<'_> {
         loop {
             let before = self.edges.len();
             for edge in self.edges.clone() {
-                if needed.contains(&edge) {
-                    continue;
-                }
-                let mut fewer = self.edges.clone();
-                fewer.remove(fewer.iter().position(|other| *other == edge).expect("it is an edge"));
-                match self.fault(&fewer) {
-                    None => self.edges = fewer,
-                    Some(Fault::Race(..)) => drop(needed.insert(edge)),
-                    Some(_) => {}
+                if self.edges.contains(&edge)
+                    && let Some(fewer) = self.without(edge, &mut needed)
+                {
+                    self.edges = fewer;
                 }
             }
             if self.edges.len() == before {
                 return;
+            }
+        }
+    }
+
+    /// The edges without one, and without those that are used wrongly then, if they order as much. Two edges may be there only to tell of each
+    /// other's waits: one of them alone cannot go.
+    fn without(&self, edge: Edge, needed: &mut BTreeSet<Edge>) -> Option<Vec<Edge>> {
+        let mut fewer = self.edges.clone();
+        let mut gone = edge;
+        loop {
+            if needed.contains(&gone) {
+                return None;
+            }
+            fewer.remove(fewer.iter().position(|other| *other == gone).expect("it is an edge"));
+            match self.fault(&fewer) {
+                None => return Some(fewer),
+                Some(Fault::Race(..)) => {
+                    if gone == edge {
+                        needed.insert(edge);
+                    }
+                    return None;
+                }
+                Some(fault) => gone = fewer[fault.flag()?.2 as usize / 2],
             }
         }
     }

@@ -1,8 +1,9 @@
 //! Programs for two cores: what moves between them is ordered by events of which each direction has a few, for all pairs of units.
 
 use crate::bench::{Kernel, told};
-use crate::mutate::{syncs, with_syncs, without};
+use crate::mutate::{event_of, syncs, with_syncs, without};
 use crate::table::{FIX, L0C, L1, M, MTE1, MTE2, MTE3, S, UB, V, core};
+use std::collections::BTreeSet;
 use wsp_diag::Code;
 use wsp_tile::{Event, EventId, Memories, Move, PingPong, Side, Sync, Unit, UnitId, check, order, place};
 
@@ -174,4 +175,30 @@ fn tables_of_two_cores_name_what_is_wrong_with_them() {
         assert!(found.contains(what), "{found}");
     }
     assert_eq!(pair(8).verify(), []);
+}
+
+/// Of two edges of which each tells only of the wait for the other, none can go alone, and both are needed for nothing.
+#[test]
+fn two_edges_that_only_tell_of_each_other_s_waits_are_not_kept() {
+    let of_two = "VecTile<float, 8, 16> t0; VecTile<float, 8, 16> t1; VecTile<float, 8, 16> t2; RightTile<float, 16, 16> b;
+         TLOAD(t0, x, {0, 0});
+         for (uint32_t i = 0; i < desc.a; i += 1) { TLOAD(t2, y, {13, 1}); TLOAD(b, x, {i, 8}); TMATMUL(t1, t0, b); }";
+    let of_one = "VecTile<float, 8, 16> t0; VecTile<float, 8, 16> t1; VecTile<float, 8, 16> t2; VecTile<float, 8, 16> t3;
+         TLOAD(t0, x, {0, 0}); TLOAD(t1, x, {1, 1});
+         for (uint32_t i = 0; i < desc.a; i += 1) {
+             TADD(t2, t1, t1); TLOAD(t3, x, {i, 1});
+             for (uint32_t j = 0; j < desc.d; j += 1) { TADD(t2, t0, t3); TLOAD(t2, x, {8, 1}); }
+         }";
+    for (body, memories) in [(of_two, pair(8)), (of_one, core())] {
+        let program = Kernel::new(body).right(&memories, PingPong::Off);
+        let events: BTreeSet<Event> = syncs(&program).into_iter().filter_map(event_of).collect();
+        for (at, a) in events.iter().enumerate() {
+            for b in events.iter().skip(at + 1) {
+                let fewer = without(&program, |_, sync| {
+                    event_of(sync).is_some_and(|event| [*a, *b].contains(&event))
+                });
+                assert!(!check(&fewer, &memories).is_empty(), "{a:?} {b:?}\n{}", program.display(&memories));
+            }
+        }
+    }
 }
