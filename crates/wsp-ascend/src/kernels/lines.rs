@@ -19,7 +19,9 @@ use super::values::{Turns, Value, Values, decides, gcd};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{DType, LocalId, TensorId};
 use wsp_diag::{Diagnostic, Severity, Span};
-use wsp_ir::{Block, Dim, Elem, Expr, ExprKind, Function, LocalTy, Stmt, StmtKind, TileOp, Verified, walk};
+use wsp_ir::{
+    BinOp, Block, Dim, Elem, Expr, ExprKind, Function, LocalTy, Stmt, StmtKind, TileOp, Verified, walk,
+};
 use wsp_tile::Known;
 
 /// Bytes of a line of global memory.
@@ -97,10 +99,10 @@ impl Store {
     }
 
     /// What rounds add is a part of the task where some of these give each task rounds of its own.
-    fn of_tasks(&mut self, picks: Vec<Expr>) {
+    fn of_tasks(&mut self, picks: Vec<&Expr>) {
         if !picks.is_empty() {
             self.begin = self.begin.clone().of_tasks();
-            self.owner.extend(picks.into_iter().map(|e| (None, e)));
+            self.owner.extend(picks.into_iter().map(|e| (None, e.clone())));
         }
     }
 
@@ -133,21 +135,21 @@ impl Store {
 
 /// What is around a statement.
 #[derive(Clone, Default)]
-struct Around {
-    /// Whether tasks differ in what decides whether it runs.
-    chosen: bool,
+struct Around<'a> {
     /// The variables of loops, and those that their rounds set.
     rounds: BTreeSet<LocalId>,
-    /// What gives each task rounds of its own: it depends on the task and on the round.
-    picks: Vec<Expr>,
+    /// What decides whether it runs, and how often.
+    deciders: Vec<Decider<'a>>,
 }
 
-impl Around {
-    /// Whether an expression depends on the round, by a variable that is not among these.
-    fn is_of_round(&self, e: &Expr, own: &BTreeSet<LocalId>) -> bool {
-        let of_round = |local: &LocalId| self.rounds.contains(local) && !own.contains(local);
-        e.any(&mut |e| matches!(&e.kind, ExprKind::Local(local) if of_round(local)))
-    }
+/// What decides whether a statement runs, or how many rows a tile has.
+#[derive(Clone, Copy)]
+struct Decider<'a> {
+    e: &'a Expr,
+    /// Whether tasks differ in it.
+    varies: bool,
+    /// Whether rounds around differ in it.
+    of_round: bool,
 }
 
 /// The variables that a statement sets where it is repeated.
@@ -181,37 +183,106 @@ struct Stores<'a> {
     rows: BTreeMap<LocalId, Deciders<'a>>,
 }
 
-impl Stores<'_> {
+impl<'a> Stores<'a> {
     /// Adds the stores of a block.
-    fn block(&self, block: &Block, around: &Around, found: &mut BTreeMap<TensorId, Vec<Store>>) {
+    fn block(&self, block: &'a Block, around: &Around<'a>, found: &mut BTreeMap<TensorId, Vec<Store>>) {
         for stmt in block {
             if let Some(mut store) = self.store(&stmt.kind, around, stmt.span) {
                 // What decides may give each task rounds of its own.
-                store.begin.varies |= around.chosen && !store.begin.turns.is_empty();
+                let chosen = around.deciders.iter().any(|of| of.varies);
+                store.begin.varies |= chosen && !store.begin.turns.is_empty();
                 found.entry(store.tensor).or_default().push(store);
             }
             let mut inner = around.clone();
             let own = set_by_rounds(stmt);
-            for e in decides(stmt).into_iter().filter(|e| self.values.expr(e).varies) {
-                inner.chosen = true;
-                if around.is_of_round(e, &own) {
-                    inner.picks.push(e.clone());
-                }
-            }
+            inner.deciders.extend(decides(stmt).into_iter().map(|e| self.decider(e, &around.rounds, &own)));
             inner.rounds.extend(own);
             walk::blocks(stmt).for_each(|block| self.block(block, &inner, found));
         }
     }
 
+    /// `own` are the variables of the loop itself: that its rounds end is no choice among them.
+    fn decider(&self, e: &'a Expr, rounds: &BTreeSet<LocalId>, own: &BTreeSet<LocalId>) -> Decider<'a> {
+        let of_round = |local: &LocalId| rounds.contains(local) && !own.contains(local);
+        let of_round = e.any(&mut |e| matches!(&e.kind, ExprKind::Local(local) if of_round(local)));
+        Decider { e, varies: self.values.expr(e).varies, of_round }
+    }
+
+    /// What of these gives each task rounds of its own at a place with these indices: it depends on the task and on the round. Where the place says
+    /// which task it is, tasks of one place choose the same. Where all tasks have one place, the two may depend on different things.
+    fn picks(&self, deciders: &[Decider<'a>], index: &[Expr], rounds: &BTreeSet<LocalId>) -> Vec<&'a Expr> {
+        let is_told = |e: &Expr| {
+            let mut leaves = Vec::new();
+            self.leaves(e, rounds, &mut leaves)
+                && leaves.iter().all(|leaf| index.iter().any(|at| self.linear(at) == Some(*leaf)))
+        };
+        let both = deciders.iter().filter(|of| of.varies && of.of_round && !is_told(of.e));
+        let both: Vec<&Expr> = both.map(|of| of.e).collect();
+        let varies = index.iter().any(|e| self.values.expr(e).varies);
+        let [tasks, of_rounds] =
+            [|of: &Decider<'_>| of.varies, |of: &Decider<'_>| of.of_round].map(|is| deciders.iter().any(is));
+        if !both.is_empty() || varies || !(tasks && of_rounds) {
+            return both;
+        }
+        deciders.iter().filter(|of| of.varies || of.of_round).map(|of| of.e).collect()
+    }
+
+    /// Adds the variables and fields in which tasks differ and rounds do not. False where tasks differ in something else.
+    fn leaves<'e>(&self, e: &'e Expr, rounds: &BTreeSet<LocalId>, found: &mut Vec<&'e Expr>) -> bool {
+        if !self.values.expr(e).varies {
+            return true;
+        }
+        match &e.kind {
+            ExprKind::Field(..) => found.push(e),
+            ExprKind::Local(local) if !rounds.contains(local) => found.push(e),
+            ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Chain(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Select(..) => {
+                let mut all = true;
+                e.for_each_child(&mut |child| all &= self.leaves(child, rounds, found));
+                return all;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// The variable or field that an index follows, so that two tasks with one index have one value of it.
+    fn linear<'e>(&self, e: &'e Expr) -> Option<&'e Expr> {
+        let differs = |e: &Expr| self.values.expr(e).varies;
+        let keeps = |op: BinOp, other: &Expr| match op {
+            BinOp::Add | BinOp::Sub => !differs(other),
+            BinOp::Mul => self.values.expr(other).constant().is_some_and(|n| n != 0),
+            _ => false,
+        };
+        match &e.kind {
+            ExprKind::Field(..) | ExprKind::Local(_) => Some(e),
+            ExprKind::Cast(a) => self.linear(a),
+            ExprKind::Binary(op, a, b) if keeps(*op, b) => self.linear(a),
+            ExprKind::Binary(op, a, b) if keeps(*op, a) => self.linear(b),
+            ExprKind::Chain(first, rest) => match rest.iter().find(|(_, e)| differs(e)) {
+                None => rest.iter().all(|(op, e)| keeps(*op, e)).then(|| self.linear(first))?,
+                Some((own, e)) => {
+                    let others = rest.iter().filter(|(_, other)| !std::ptr::eq(other, e));
+                    let all = keeps(*own, first) && others.clone().all(|(op, other)| keeps(*op, other));
+                    all.then(|| self.linear(e))?
+                }
+            },
+            _ => None,
+        }
+    }
+
     /// None for what is no store, and for a tensor that no kernel is emitted for.
-    fn store(&self, stmt: &StmtKind, around: &Around, span: Span) -> Option<Store> {
+    fn store(&self, stmt: &StmtKind, around: &Around<'a>, span: Span) -> Option<Store> {
         match stmt {
             StmtKind::StoreScalar { tensor, index, .. } => {
                 Some(Store { scalar: true, ..self.begin(*tensor, index, around, span)? })
             }
             StmtKind::Tile(TileOp::Store { tensor, src, at, add: false, .. }) => {
                 let mut store = self.begin(*tensor, &at.index, around, span)?;
-                store.of_tasks(self.picked_by_rows(*src, around, store.begin.varies));
+                store.of_tasks(self.picked_by_rows(*src, around, &at.index));
                 let LocalTy::Tile(ty) = &self.kernel.local(*src).ty else { return None };
                 let [rows, cols] = [&ty.rows, &ty.cols].map(|e| e.as_const_int().unwrap_or(1));
                 let strides = self.strides(*tensor)?;
@@ -237,7 +308,7 @@ impl Stores<'_> {
     }
 
     /// A store of one element.
-    fn begin(&self, tensor: TensorId, index: &[Expr], around: &Around, span: Span) -> Option<Store> {
+    fn begin(&self, tensor: TensorId, index: &[Expr], around: &Around<'a>, span: Span) -> Option<Store> {
         let of = &self.module.tensors[tensor.index()];
         let elem = match of.elem {
             Elem::Fixed(elem) => elem,
@@ -286,17 +357,20 @@ impl Stores<'_> {
             begin = begin.plus(at.times(stride).times(Value::number(bytes)));
         }
         let mut store = Store { tensor, begin, bytes, scalar: false, unknown, elem, owner, span };
-        store.of_tasks(around.picks.clone());
+        store.of_tasks(self.picks(&around.deciders, index, &around.rounds));
         Some(store)
     }
 
     /// What gives each task rounds of its own by the rows that a tile has in them: a tile without rows is not stored. Whether loads end with their
     /// tensor is asked only where all tasks store to one place: elsewhere nearly every load would count.
-    fn picked_by_rows(&self, tile: LocalId, around: &Around, varies: bool) -> Vec<Expr> {
-        let Some(deciders) = self.rows.get(&tile) else { return Vec::new() };
-        let places = deciders.places.iter().filter(|_| !varies);
-        let all = deciders.decides.iter().chain(places).filter(|e| self.values.expr(e).varies);
-        all.filter(|e| around.is_of_round(e, &BTreeSet::new())).map(|e| (*e).clone()).collect()
+    fn picked_by_rows(&self, tile: LocalId, around: &Around<'a>, index: &[Expr]) -> Vec<&'a Expr> {
+        let Some(rows) = self.rows.get(&tile) else { return Vec::new() };
+        let varies = index.iter().any(|e| self.values.expr(e).varies);
+        let places = rows.places.iter().filter(|_| !varies);
+        let is_around = |e: &Expr| around.deciders.iter().any(|of| std::ptr::eq(of.e, e));
+        let all = rows.decides.iter().chain(places).filter(|e| !is_around(e));
+        let deciders: Vec<_> = all.map(|e| self.decider(e, &around.rounds, &BTreeSet::new())).collect();
+        self.picks(&deciders, index, &around.rounds)
     }
 
     /// How many elements neighbours are apart, by index.

@@ -401,6 +401,17 @@ fn rounds_that_a_condition_gives_to_tasks_are_parts_of_them() {
         ("for (uint32_t p = 0; p < 16; p += 1) { TSTORE(y, one, {0, desc.first * 16 + p}); }", false),
         ("uint32_t p = 0; if (desc.first > 1) { p += 1; } TSTORE(y, t, {PTO_ROWS(p), p * 4});", true),
         ("uint32_t p = 0; if (desc.first > 1) { p += 16; } TSTORE(y, one, {1, p});", false),
+        // The place says which task it is, and tasks of one place choose the same.
+        ("for (uint32_t p = 0; p < 32; p += 1) { if (p < desc.first) { TSTORE(y, one, {desc.first, p}); } }", false),
+        ("for (uint32_t p = 0; p < 32; p += 1) { if (p < 8 && desc.first > 1) { TSTORE(y, one, {desc.first * 2 + 1, p}); } }", false),
+        ("for (uint32_t p = 0; p < 16; p += 1) { if (p < desc.first % 7) { PTO_STORE_SCALAR(y, 1.0f, {2, 16 * desc.first + p}); } }", false),
+        ("for (uint32_t p = 0; p < 6; p += 1) { if (p == desc.first % 6) { TSTORE(y, one, {desc.first / 6, p}); } }", true),
+        // The task and the round stand in different expressions.
+        ("for (uint32_t p = 0; p < 6; p += 1) { if (desc.first == 0) { if (p < 3) { TSTORE(y, one, {1, p}); } } else { if (p > 2) { TSTORE(y, one, {1, p}); } } }", true),
+        ("for (uint32_t p = 0; p < 6; p += 1) { for (uint32_t q = p; q < desc.first; q += 1) { TSTORE(y, one, {1, p}); } }", true),
+        ("for (uint32_t p = 0; p < 6; p += 1) { for (uint32_t q = desc.first; q < p + 1; q += 1) { for (uint32_t r = p; r < desc.first + 1; r += 1) {
+              TSTORE(y, t, {PTO_ROWS(1), p}); } } }", true),
+        ("uint32_t p = 0; while (p < desc.first) { VecTile<float, 1, 1> u; TASSIGN(u, 1.0f); TSTORE(y, u, {desc.first, p}); p += 1; }", false),
         // A tile without rows stores nothing, so that what decides its rows picks the round.
         (
             "for (uint32_t p = 0; p < 6; p += 1) { VecTile<float, 1, 1> u; if (p == desc.first) { TASSIGN(u, 1.0f); } TSTORE(y, u, {0, p}); }",
