@@ -155,15 +155,16 @@ impl<'m> Clocks<'m> {
 
     fn set(&mut self, event: Event, odd: &dyn Fn(LoopId) -> bool) -> Result<(), Fault> {
         let key = self.key(event, odd)?;
+        let named = (event.from, event.to, key.2);
         let now = self.complete(event.from);
         let flag = self.flags.entry(key).or_default();
         let (set, (waiter, last)) = (flag.set.is_some(), flag.last_wait);
         let waits = self.known[event.from.index()].waits[waiter];
         if set {
-            return Err(self.fault(key, "is set while it is set"));
+            return Err(self.fault(named, "is set while it is set"));
         }
         if waits < last {
-            return Err(self.fault(key, "is set again before the wait for it"));
+            return Err(self.fault(named, "is set again before the wait for it"));
         }
         self.flags.entry(key).or_default().set = Some(now);
         Ok(())
@@ -171,15 +172,16 @@ impl<'m> Clocks<'m> {
 
     fn wait(&mut self, event: Event, odd: &dyn Fn(LoopId) -> bool) -> Result<(), Fault> {
         let key = self.key(event, odd)?;
+        let named = (event.from, event.to, key.2);
         let flag = self.flags.entry(key).or_default();
         let (set, (waiter, last)) = (flag.set.take(), flag.last_wait);
         let Some(snapshot) = set else {
-            return Err(self.fault(key, "is waited for and not set"));
+            return Err(self.fault(named, "is waited for and not set"));
         };
         let at = event.to.index();
         // Of two units that wait for one event, both may be held back when it is set.
         if self.known[at].waits[waiter] < last {
-            return Err(self.fault(key, "may be taken by a unit while another still waits for it"));
+            return Err(self.fault(named, "may be taken by a unit while another still waits for it"));
         }
         self.waits[at] += 1;
         self.flags.entry(key).or_default().last_wait = (at, self.waits[at]);
