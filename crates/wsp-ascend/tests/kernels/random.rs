@@ -342,7 +342,7 @@ fn random_kernels_give_what_plain_operations_give_and_need_every_event() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The edge that told the unit of transfers of the wait for another edge stayed when that one was gone.
+/// An edge of this kernel is needed by another alone, which the rest implies.
 #[test]
 fn no_edge_stays_that_only_another_needed() {
     let kernel = Kernel::new(

@@ -62,9 +62,6 @@ pub fn order(program: &TileProgram, memories: &Memories) -> Result<Ordered, Vec<
             Err(edge) => cx.make_barrier(edge, "all events of the two units are in use"),
         }
     };
-    if !cx.apart.is_empty() {
-        return Err(cx.apart);
-    }
     let program = insert(program, &cx.edges, &|at| numbers[at]);
     let found = check(&program, memories);
     if found.is_empty() { Ok(Ordered { program, notes: cx.notes }) } else { Err(found) }
