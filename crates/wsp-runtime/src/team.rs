@@ -210,6 +210,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What is to be done beside jobs; it gets what starts one more of them.
+type Beside<'a> = dyn FnMut(Option<&dyn Fn()>) + 'a;
+
 /// Runs so many jobs on the threads of a pool, and does what is to be done `here` beside them: with what starts one more job, where this thread is of no
 /// pool. Returns when no job is `left`. No part of it is made for each kind of run.
 fn beside(
@@ -217,7 +220,7 @@ fn beside(
     count: usize,
     job: &(dyn Fn() + Sync),
     left: &AtomicUsize,
-    here: &mut dyn FnMut(Option<&dyn Fn()>),
+    here: &mut Beside<'_>,
 ) -> Result<(), StartError> {
     if rayon_core::current_thread_index().is_none() {
         pool.in_place_scope(|scope| {

@@ -1,4 +1,5 @@
 //! A prepared workload of declared kernels keeps its tasks and their order from its second run on.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::workloads::{WIDE, program, report};
 use std::sync::atomic::{AtomicU32, Ordering};

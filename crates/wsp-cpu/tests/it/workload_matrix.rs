@@ -97,12 +97,12 @@ fn run_in_order(text: &str, order: &Order, options: &WorkloadOptions, alone: boo
                 return Err(format!("run {run} leaves another `{name}` than a sequential one, {options:?}"));
             }
         }
-        let trace = runtime.trace.iter().enumerate();
-        if let Some((at, task)) = trace.clone().find(|(at, task)| task.task.index() != *at) {
+        let trace = runtime.trace.iter();
+        if let Some((at, task)) = trace.clone().enumerate().find(|(at, task)| task.task.index() != *at) {
             return Err(format!("task {at} of run {run} is named {}, {options:?}", task.task.0));
         }
         let lives: Vec<Life> =
-            trace.map(|(_, task)| Life { start: task.started_ns, end: task.finished_ns }).collect();
+            trace.map(|task| Life { start: task.started_ns, end: task.finished_ns }).collect();
         compare(order, &lives, alone).map_err(|fault| format!("{fault} in run {run}, {options:?}"))?;
     }
     Ok(())
