@@ -190,7 +190,7 @@ impl TaskSink for GraphSink<'_> {
     type Error = GraphFault;
 
     fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), GraphFault> {
-        if self.built.graph.len() >= self.most as usize {
+        if self.ids.len() >= self.most as usize {
             return Err(GraphFault::TooManyTasks);
         }
         let Touched { reads, writes } = self.toucher.touch(task).map_err(GraphFault::Touch)?;

@@ -2,7 +2,6 @@
 
 use super::declared::{Declared, TaskFault};
 use super::declared_kernels::DeclaredKernels;
-use super::equal::{EqualRegions, NamedTensor};
 use super::graph::GraphSink;
 use super::records::Record;
 use super::settings::RunSettings;
@@ -12,7 +11,7 @@ use wsp_backend::Detail;
 use wsp_core::{KernelId, TaskId};
 use wsp_diag::Diagnostic;
 use wsp_plan::workload::{Bindings, TaskRecord, expand};
-use wsp_runtime::{Outcome, RunConfig, TaskGraph, TaskRunner};
+use wsp_runtime::{EdgeStats, Outcome, RunConfig, TaskGraph, TaskRunner};
 
 /// Most tasks that are kept; each takes half a kilobyte.
 pub(crate) const MOST_KEPT: usize = 4096;
@@ -27,7 +26,7 @@ pub(crate) struct KeptGraph {
 }
 
 impl KeptGraph {
-    /// The tasks of these bindings. None where another run may have others, as slots decide which there are; where there are too many, or more than
+    /// The tasks of these bindings, of which a run that generated them has found no fault. None where another run may have others, as slots decide which there are; where there are too many, or more than
     /// the window lets in at once; and where there is a fault, which a run that generates tasks reports.
     pub(crate) fn of(
         kernels: &DeclaredKernels,
@@ -35,10 +34,8 @@ impl KeptGraph {
         settings: &RunSettings,
     ) -> Option<KeptGraph> {
         let DeclaredKernels { module, schedule, .. } = kernels;
-        let RunSettings { config, regions } = settings;
-        let tensors = NamedTensor::of_workload(module);
-        let mut keeping =
-            Keeping { tasks: Vec::new(), equal: EqualRegions::new(*regions), tensors: &tensors };
+        let config = &settings.config;
+        let mut keeping = Keeping(Vec::new());
         let detail = Detail::default();
         let mut sink = GraphSink::new(
             module,
@@ -53,7 +50,9 @@ impl KeptGraph {
         sink.most = config.window.capacity.min(MOST_KEPT as u32);
         expand(module, bindings, schedule, &mut sink).ok()?;
         let graph = sink.into_graph().graph;
-        Some(KeptGraph { graph, config: config.clone(), tasks: keeping.tasks })
+        let Keeping(tasks) = keeping;
+        // Whether a run is cancelled is asked with each task that is generated or run: here would be none.
+        (!tasks.is_empty()).then(|| KeptGraph { graph, config: config.clone(), tasks })
     }
 
     /// Runs all tasks. Of the statistics those of edges count all that there are, as all tasks are there when the first starts.
@@ -63,7 +62,8 @@ impl KeptGraph {
     pub(crate) fn run(&mut self, declared: &Declared) -> Outcome<Box<TaskFault>, Infallible> {
         let KeptGraph { graph, config, tasks } = self;
         let mut stats = graph.run_timed(config, &Runner { declared, tasks })?;
-        stats.edges = graph.edge_stats();
+        let EdgeStats { raw, waw, war, .. } = graph.edge_stats();
+        stats.edges = EdgeStats { raw, waw, war, ..stats.edges };
         stats.max_in_flight = stats.tasks as u32;
         let ordinal = |task: &mut TaskId| *task = TaskId(graph.payload(*task)[0]);
         for entry in &mut stats.trace {
@@ -75,17 +75,11 @@ impl KeptGraph {
 }
 
 /// Keeps tasks on their way into a graph.
-struct Keeping<'a> {
-    tasks: Vec<Record>,
-    equal: EqualRegions,
-    tensors: &'a [NamedTensor],
-}
+struct Keeping(Vec<Record>);
 
-impl Toucher for Keeping<'_> {
+impl Toucher for Keeping {
     fn touch<'t>(&'t mut self, task: &'t TaskRecord<'_>) -> Result<Touched<'t>, Diagnostic> {
-        let checked = self.equal.check(task.ordinal, task.reads, task.writes);
-        checked.map_err(|fault| fault.diagnostic(self.tensors))?;
-        self.tasks.push(Record::of(task.into()));
+        self.0.push(Record::of(task.into()));
         Ok(self.touched(task))
     }
 

@@ -54,10 +54,11 @@ impl TaskGraph {
         config: &RunConfig,
         runner: &R,
     ) -> Outcome<R::Failure, Infallible> {
+        // Before the records are exchanged: without threads they stay as they are.
+        let team = Team::take(config.threads, 1).map_err(Failure::Start)?;
         // Gates keep the order of such streams.
         let overlapping = self.streams_overlap(config).then(|| self.core.without(&self.stream_edges));
         let kept = overlapping.map(|core| std::mem::replace(&mut self.core, core));
-        let team = Team::take(config.threads, 1).map_err(Failure::Start)?;
         let store = Stored::new(std::mem::take(&mut self.core), config);
         let (shared, deques) = shared(store, config, runner);
         let worker = |(deque, index)| Worker::new(&shared, index, deque);
@@ -91,6 +92,7 @@ impl TaskGraph {
         let deferred = shared.gates.as_ref().map_or(0, |gates| gates.refused());
         let (store, failed) = shared.into_parts();
         let all = store.completed() == u64::from(store.core.len());
+        let (roots, overlap) = (u64::from(store.core.roots()), kept.is_some());
         self.core = kept.unwrap_or(store.core);
         if !all {
             self.core.rearm_all();
@@ -107,7 +109,10 @@ impl TaskGraph {
         if !all {
             return Err(Failure::Stuck(stuck::explain(&self.core, &self.events)));
         }
-        let stats = Stats { wall_ns, deferred, ..self.known_stats() };
+        let mut stats = Stats { wall_ns, deferred, roots, ..self.known_stats() };
+        if overlap {
+            stats.edges.stream = 0;
+        }
         let mut stats = merge(stats, reports);
         self.add_predecessors(&mut stats, &config.gates);
         Ok(stats)
