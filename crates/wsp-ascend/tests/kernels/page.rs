@@ -136,7 +136,8 @@ a tile store of a part of a line is no safer. WSP1726 warns of a store whose pla
 A tile without rows stores nothing: what decides its rows decides as a condition around the store would. What is known is constants, parameters,
 fields of descriptors as the generators of the file fill them, and variables and loops of the kernel. Nothing is told of a launch with one task, of a
 place that all tasks have, and of additions (`TSTORE_ATOMIC_ADD`). Tensors are taken to begin on a line. Not found: different kernels that store to
-one tensor at the same time, tasks that store to the same element, and stores to single places that conditions give to one task each.
+one tensor at the same time, tasks that store to the same element, stores to single places that conditions give to one task each, and rounds that
+tasks choose by conditions on the task and on the round apart, where the place differs between tasks too.
 
 ### Rows and columns that are 0 or below
 
