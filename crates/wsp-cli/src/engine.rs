@@ -26,6 +26,7 @@ use wsp_ir::workload::Deps;
 use wsp_ir::{BindingSource, Consumer, EntryTy, FuncKind, LaunchTarget, Module, StructDef};
 use wsp_kernel::{CodeCache, Engine, Mode};
 pub use wsp_lang::Purpose;
+use wsp_ordered::Arrange;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{Arrays, CompileOptions, LoweredPlan, ParamValue, PlanSource, Target};
 use wsp_runtime::clock::{self, Clock};
@@ -422,6 +423,6 @@ fn task_groups(module: &Module, kernels: &[KernelStats]) -> Vec<TaskGroup> {
             groups.push(TaskGroup { descriptor: def.name.clone(), kernel: kernel.to_owned(), tier, tasks });
         }
     }
-    groups.sort_by_key(|g| g.tier.is_none());
+    groups.arrange_by_key(|g| g.tier.is_none());
     groups
 }

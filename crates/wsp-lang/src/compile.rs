@@ -12,6 +12,7 @@ use std::rc::Rc;
 use wsp_core::limits;
 use wsp_diag::{Diagnostic, FileId, Severity, SourceMap};
 use wsp_ir::Module;
+use wsp_ordered::Arrange;
 
 /// Compiles one file. The text is added to `sources` under `name`, so that the findings can be shown.
 ///
@@ -147,9 +148,9 @@ fn parse_all(files: Vec<Loaded>, findings: &mut Vec<Diagnostic>) -> ast::File {
 fn arranged(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let most = limits::MAX_DIAGNOSTICS as usize;
     if findings.len() > most {
-        findings.sort_by_key(|d| Reverse(matches!(d.severity, Severity::Error)));
+        findings.arrange_by_key(|d| Reverse(matches!(d.severity, Severity::Error)));
         findings.truncate(most);
     }
-    findings.sort_by_key(|d| d.primary.as_ref().map(|l| (l.span.file, l.span.start)));
+    findings.arrange_by_key(|d| d.primary.as_ref().map(|l| (l.span.file, l.span.start)));
     findings
 }

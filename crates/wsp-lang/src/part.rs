@@ -5,7 +5,7 @@ use crate::include::Reader;
 use std::path::{Path, PathBuf};
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
-use wsp_ordered::OrderedMap;
+use wsp_ordered::{Arrange, OrderedMap};
 
 /// Most files of a folder that are looked at.
 const MOST_BESIDE: usize = 256;
@@ -31,7 +31,7 @@ pub fn part_of_programs(
     let own = path.file_name()?.to_str()?;
     let mut beside = list(path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new(".")));
     beside.retain(|file| file.extension().is_some_and(|ending| ending == "pto"));
-    beside.sort();
+    beside.arrange();
     let beside: OrderedMap<String, String> = beside
         .into_iter()
         .take(MOST_BESIDE)

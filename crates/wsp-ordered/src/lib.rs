@@ -8,6 +8,8 @@
 //! `O(n log n + n² / 8192)` steps; in ascending order they only append. The structure is that of Python's
 //! [Sorted Containers](https://grantjenks.com/docs/sortedcontainers/implementation.html).
 //!
+//! [`Arrange`] sorts slices with less code than `slice::sort`.
+//!
 //! ```
 //! use wsp_ordered::OrderedMap;
 //! let mut starts = OrderedMap::new();
@@ -21,8 +23,10 @@ mod entry;
 mod iter;
 mod map;
 mod set;
+mod sort;
 
 pub use entry::{Entry, OccupiedEntry, VacantEntry};
 pub use iter::{IntoIter, IntoKeys, IntoValues, Iter, IterMut, Keys, SetIntoIter, Values, ValuesMut};
 pub use map::OrderedMap;
 pub use set::OrderedSet;
+pub use sort::Arrange;

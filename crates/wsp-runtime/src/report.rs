@@ -5,6 +5,7 @@ use std::fmt;
 use std::hash::Hash;
 use wsp_core::words::counted;
 use wsp_core::{EventId, KernelId, SlotId, TaskId};
+use wsp_ordered::Arrange;
 
 /// Most waiting parties that a report lists.
 pub(crate) const MOST_LISTED: usize = 32;
@@ -161,7 +162,7 @@ pub(crate) fn report<P: Ord + Hash>(
     is_listed: impl Fn(&P) -> bool,
     name: impl Fn(&P) -> Party,
 ) -> Report {
-    waits.sort_unstable();
+    waits.arrange();
     waits.dedup();
     let groups = || waits.chunk_by(|a, b| a.0 == b.0).filter(|group| is_listed(&group[0].0));
     let listed = groups()

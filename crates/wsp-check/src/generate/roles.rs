@@ -15,7 +15,7 @@ use wsp_core::{ParamId, TensorId};
 use wsp_diag::Diagnostic;
 use wsp_ir::{BindingSource, Dim, ExprKind, Module, Reference};
 use wsp_kernel::Value;
-use wsp_ordered::OrderedMap;
+use wsp_ordered::{Arrange, OrderedMap};
 
 /// Keys that say how long the requests of a ragged batch are.
 const LENGTH_KEYS: [&str; 3] = ["batch", "len", "lens"];
@@ -260,7 +260,7 @@ impl Routing {
                     (draws.normal() + bias, expert)
                 })
                 .collect();
-            liking.sort_by(|a, b| b.0.total_cmp(&a.0));
+            liking.arrange_by(|a, b| b.0.total_cmp(&a.0));
             liking.truncate(routes as usize);
             let sum: f64 = liking.iter().map(|(x, _)| x.exp()).sum();
             for (x, expert) in liking {

@@ -6,6 +6,7 @@ use crate::terminal::Terminal;
 use pto_wsp::catalog::{all, lookup};
 use pto_wsp::codes;
 use wsp_diag::{Code, CodeInfo, Diagnostic};
+use wsp_ordered::Arrange;
 
 /// Prints the catalog's text of a code, or all codes.
 pub(super) fn explain(terminal: &Terminal, args: &ExplainArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -47,9 +48,9 @@ fn list(infos: &[&CodeInfo]) -> String {
 /// The three codes nearest in number.
 fn nearest(code: Code) -> Vec<&'static CodeInfo> {
     let mut near = all();
-    near.sort_by_key(|info| (info.code.0.abs_diff(code.0), info.code));
+    near.arrange_by_key(|info| (info.code.0.abs_diff(code.0), info.code));
     near.truncate(3);
-    near.sort_by_key(|info| info.code);
+    near.arrange_by_key(|info| info.code);
     near
 }
 

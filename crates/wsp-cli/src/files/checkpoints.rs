@@ -8,6 +8,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use wsp_backend::{CheckpointKey, CheckpointStore, RecordKind};
 use wsp_diag::Diagnostic;
+use wsp_ordered::Arrange;
 
 /// How names of checkpoints end.
 const EXTENSION: &str = ".checkpoint";
@@ -120,7 +121,7 @@ impl CheckpointStore for CheckpointFolder {
             let name = entry.map_err(fault)?.file_name();
             keys.extend(CheckpointFolder::key(&name.to_string_lossy()));
         }
-        keys.sort();
+        keys.arrange();
         Ok(keys)
     }
 }

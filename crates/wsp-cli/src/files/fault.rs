@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 use wsp_diag::{Diagnostic, did_you_mean};
+use wsp_ordered::Arrange;
 
 /// A path as shown to the user.
 pub(super) fn shown(path: &Path) -> String {
@@ -59,7 +60,7 @@ fn missing(path: &Path) -> Diagnostic {
     };
     let mut names: Vec<String> =
         entries.flatten().take(1000).map(|e| e.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
+    names.arrange();
     let wanted = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     match did_you_mean(&wanted, names.iter().map(String::as_str)) {
         Some(near) => fault.help(format!("did you mean `{}`?", shown(&path.with_file_name(near)))),

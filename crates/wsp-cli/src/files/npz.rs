@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use wsp_check::check_memory;
 use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, did_you_mean};
+use wsp_ordered::Arrange;
 use wsp_plan::Array;
 use zip::read::ZipFile;
 use zip::result::ZipError;
@@ -45,7 +46,7 @@ impl Npz {
     pub fn names(&self) -> Vec<String> {
         let entries = self.archive.file_names().filter(|name| !name.ends_with('/'));
         let mut names: Vec<String> = entries.map(|name| array_name(name).to_owned()).collect();
-        names.sort();
+        names.arrange();
         names
     }
 
@@ -135,7 +136,7 @@ fn table_entry(table: &[u8]) -> Option<(&[u8], &[u8])> {
 /// Refuses an archive that holds two arrays of one name, of which only one could be used.
 fn refuse_twice(path: &Path, table: &[String]) -> Result<(), Diagnostic> {
     let mut names: Vec<&str> = table.iter().map(|entry| array_name(entry)).collect();
-    names.sort_unstable();
+    names.arrange();
     let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]) else {
         return Ok(());
     };

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use wsp_ordered::Arrange;
 
 /// Largest load over mean load when costs are dealt, largest first, each to the block with the least so far.
 ///
@@ -12,7 +13,7 @@ pub fn planned_balance(costs: &[u64], blocks: u32) -> Option<f64> {
         return None;
     }
     let mut sorted = costs.to_vec();
-    sorted.sort_unstable_by_key(|&c| Reverse(c));
+    sorted.arrange_by_key(|&c| Reverse(c));
     // Blocks beyond the number of costs stay idle and matter to the mean only.
     let used = (blocks as usize).min(sorted.len());
     let mut loads: BinaryHeap<Reverse<u128>> = (0..used).map(|_| Reverse(0)).collect();

@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
+use wsp_ordered::Arrange;
 
 /// A type of descriptors.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -88,7 +89,7 @@ impl PlanReport {
                 }),
             }
         }
-        groups.sort_by_key(|g| (g.tier.is_none(), g.tier));
+        groups.arrange_by_key(|g| (g.tier.is_none(), g.tier));
         groups
     }
 

@@ -3,7 +3,7 @@
 use super::{UnitEdge, UnitGraph};
 use wsp_core::tg::image::{GuardRecord, NONE, NodeKind, WHEN_NONZERO};
 use wsp_core::tg::{Direction, ExprOp};
-use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_ordered::{Arrange, OrderedMap, OrderedSet};
 use wsp_tg::plan::EdgeKind;
 use wsp_tg::{GraphPlan, UnitPlan};
 
@@ -49,7 +49,7 @@ pub fn drawn_edges(plan: &UnitPlan, at: usize, graph: &UnitGraph) -> Vec<DrawnEd
             drawn.push(picture.drawn(&edge));
         }
     }
-    drawn.sort();
+    drawn.arrange();
     drawn
 }
 
@@ -108,7 +108,7 @@ impl Picture<'_> {
                 }
             }
         }
-        shown.sort();
+        shown.arrange();
         shown.dedup_by_key(|edge| (edge.src, edge.dst));
         shown
     }

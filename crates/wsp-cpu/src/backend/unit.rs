@@ -15,7 +15,7 @@ use wsp_core::tg::{CoreType, Instr};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::TgModule;
 use wsp_memory::Claim;
-use wsp_ordered::OrderedSet;
+use wsp_ordered::{Arrange, OrderedSet};
 use wsp_plan::{ProgramKind, UnitSource};
 use wsp_runtime::tg::{CoreCounts, RuntimeConfig, Tracing};
 use wsp_runtime::{clock, worker_threads};
@@ -80,7 +80,7 @@ impl UnitProgram {
             listing.edges.extend(waits.map(|edge| (first + edge.src, first + edge.dst)));
             first += graph.nodes.len() as u32;
         }
-        listing.edges.sort_by_key(|(_, later)| *later);
+        listing.edges.arrange_by_key(|(_, later)| *later);
         listing.kernels.push(GraphKernel { name: BARRIER_NODE.to_owned(), unit: ExecPool::Any });
         Ok(listing)
     }

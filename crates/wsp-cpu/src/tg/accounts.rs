@@ -6,7 +6,7 @@ use wsp_backend::{BytesByLocation, Peak};
 use wsp_core::tg::MemLocation;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
-use wsp_ordered::OrderedMap;
+use wsp_ordered::{Arrange, OrderedMap};
 
 /// Most holders that a refusal names.
 const NAMED: usize = 5;
@@ -126,7 +126,7 @@ fn described(mut fault: Diagnostic, held: &Held, asked: u64) -> Diagnostic {
         asked = counted(asked, "byte")
     ));
     let mut largest: Vec<(&String, u64)> = held.holders.iter().map(|(who, bytes)| (who, *bytes)).collect();
-    largest.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+    largest.arrange_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
     if !largest.is_empty() {
         let named: Vec<String> =
             largest.iter().take(NAMED).map(|(who, bytes)| format!("{who} ({bytes})")).collect();

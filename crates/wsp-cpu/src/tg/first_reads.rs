@@ -7,7 +7,7 @@ use super::tensors::TensorTable;
 use std::cell::LazyCell;
 use std::cmp::Ordering;
 use wsp_core::tg::ExprOp;
-use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_ordered::{Arrange, OrderedMap, OrderedSet};
 use wsp_tg::EventOrder;
 use wsp_tg::plan::{GraphPlan, HostKind, UnitPlan};
 
@@ -185,7 +185,7 @@ fn in_order(a: &Rounds, b: &Rounds) -> Ordering {
 
 /// The same bytes, each once, in ranges that do not touch.
 fn merged(mut ranges: Vec<Bytes>) -> Vec<Bytes> {
-    ranges.sort_unstable();
+    ranges.arrange();
     let mut all: Vec<Bytes> = Vec::new();
     for (first, end) in ranges {
         match all.last_mut() {

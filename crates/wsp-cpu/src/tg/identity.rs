@@ -12,7 +12,7 @@ use std::fmt::{self, Write as _};
 use std::hash::Hasher as _;
 use std::sync::Arc;
 use wsp_memory::{Reader, Writer};
-use wsp_ordered::OrderedMap;
+use wsp_ordered::{Arrange, OrderedMap};
 use wsp_tg::plan::{GraphPlan, UnitPlan};
 
 /// What stands among the parameters of kernels for the instruction set of their tile operations: no parameter has such a name.
@@ -95,7 +95,7 @@ impl Identity {
             .iter()
             .map(|(name, view)| input(name, format!("{view:?}"), &TensorRange::of_view(view).to_vec()));
         let mut inputs: Vec<InputIdentity> = copied.chain(in_place).collect();
-        inputs.sort_by(|one, other| one.name.cmp(&other.name));
+        inputs.arrange_by(|one, other| one.name.cmp(&other.name));
         Identity {
             unit: unit(plan, codes),
             devices: options.runtime.devices,

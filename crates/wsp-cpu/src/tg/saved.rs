@@ -18,7 +18,7 @@ use wsp_backend::{CheckpointKey, RecordKind};
 use wsp_core::tg::{CheckpointNo, EventNo, GraphNo, StreamNo};
 use wsp_diag::Diagnostic;
 use wsp_memory::{Unreadable, ViewAccess};
-use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_ordered::{Arrange, OrderedMap, OrderedSet};
 use wsp_runtime::tg::Epochs;
 use wsp_tg::plan::TensorKind;
 
@@ -203,7 +203,7 @@ impl Session {
         }
         let newest = records.iter().map(|record: &Record| record.run).max();
         records.retain(|record| Some(record.run) == newest);
-        records.sort_by_key(|record| std::cmp::Reverse(record.sequence));
+        records.arrange_by_key(|record| std::cmp::Reverse(record.sequence));
         Ok(Found { records, damaged, other_layout })
     }
 

@@ -16,7 +16,7 @@ use wsp_backend::{CheckpointKey, PayloadSlot, UnitResult};
 use wsp_core::tg::{CheckpointNo, GraphNo, StreamNo};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ArgSource, Namespace, TgModule};
-use wsp_ordered::OrderedMap;
+use wsp_ordered::{Arrange, OrderedMap};
 use wsp_runtime::tg::{LaunchId, Partition, Runtime, Saved, Stats, StreamId, Trace, Tracing, validate};
 use wsp_tg::plan::UnitPlan;
 
@@ -269,7 +269,7 @@ impl Session {
         }
         host.priorities.retain(|(graph, _)| *graph != code.plan.no.0);
         host.priorities.push((code.plan.no.0, priority));
-        host.priorities.sort_unstable();
+        host.priorities.arrange();
         Ok(())
     }
 

@@ -17,6 +17,7 @@ use wsp_core::tg::Instr;
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::TgModule;
 use wsp_memory::Array;
+use wsp_ordered::Arrange;
 use wsp_runtime::tg::{BlockTrace, Granted, RunTrace, Time, Trace, Tracing};
 
 /// Runs a unit in virtual time, on as many workers as the options have threads. Arrays of the caller are read only, and checkpoints are kept in
@@ -72,7 +73,7 @@ fn take_copies(options: &mut SessionOptions) -> Result<(), Vec<Diagnostic>> {
 /// What was recorded, as the seam has it: a task for each block, copy and release, in the order in which they started.
 fn simulated(trace: &Trace, workers: u32, notes: Vec<Diagnostic>) -> Simulated {
     let mut order: Vec<u32> = (0..trace.blocks.len() as u32).collect();
-    order.sort_by_key(|&block| trace.blocks[block as usize].started);
+    order.arrange_by_key(|&block| trace.blocks[block as usize].started);
     let mut ids = vec![0; order.len()];
     for (id, &block) in (0..).zip(&order) {
         ids[block as usize] = id;
@@ -119,7 +120,7 @@ fn most_at_once(tasks: &[SimulatedTask]) -> u32 {
     let mut moments: Vec<(u64, i32)> =
         tasks.iter().flat_map(|task| [(task.ready, 1), (task.end, -1)]).collect();
     // Those that end in a cycle do so before others are ready.
-    moments.sort_unstable();
+    moments.arrange();
     let counts = moments.iter().scan(0, |count, (_, change)| {
         *count += change;
         Some(*count)

@@ -7,7 +7,7 @@
 use super::TgModule;
 use std::collections::HashMap;
 use wsp_core::tg::{DependencyType, EventNo, Instr, NodeNo};
-use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_ordered::{Arrange, OrderedMap, OrderedSet};
 
 /// The instructions of these waits.
 pub fn earlier_waits(module: &TgModule) -> OrderedSet<u32> {
@@ -84,7 +84,7 @@ impl Graph {
         let place = |of: &NodeNo| self.places.get(of).copied();
         let ends = self.barriers.iter().filter_map(|(from, to)| Some((place(to)?, place(from)? + 1)));
         let mut ends: Vec<(usize, usize)> = ends.collect();
-        ends.sort_unstable();
+        ends.arrange();
         let mut most = 0;
         let so_far = ends.into_iter().map(|(to, count)| {
             most = most.max(count);

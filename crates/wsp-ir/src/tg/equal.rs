@@ -4,6 +4,7 @@ use super::module::{RefValue, TgModule};
 use super::names::Namespace;
 use wsp_core::for_each_tg_op;
 use wsp_core::tg::*;
+use wsp_ordered::Arrange;
 
 /// Whether values of two units mean the same.
 trait Same: Copy + PartialEq {
@@ -81,7 +82,7 @@ fn same_names(unit: &TgModule, other: &TgModule) -> bool {
         let names = unit.names.iter();
         let mut named: Vec<_> =
             names.map(|(space, graph, number, name)| (space, graph, number, unit.str(name))).collect();
-        named.sort_unstable();
+        named.arrange();
         named
     }
     named(unit) == named(other)

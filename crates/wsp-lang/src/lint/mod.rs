@@ -32,6 +32,7 @@ use crate::ast;
 use crate::compile::Purpose;
 use wsp_diag::{Diagnostic, FileId, Span, is_meant, unused};
 use wsp_ir::Module;
+use wsp_ordered::Arrange;
 
 /// What the checks look at: a program without errors.
 pub(crate) struct LintInput<'a> {
@@ -70,7 +71,7 @@ pub(crate) fn warnings(program: &LintInput<'_>) -> Vec<Diagnostic> {
     found.extend(loops::check(program));
     found.extend(unreachable::check(program));
     let place = |d: &Diagnostic| (d.primary.as_ref().map(|l| l.span), d.code);
-    found.sort_by_key(place);
+    found.arrange_by_key(place);
     found.dedup_by_key(|d| place(d));
     found.retain(|d| d.primary.as_ref().is_none_or(|l| Some(l.span.file) != program.built_in));
     found

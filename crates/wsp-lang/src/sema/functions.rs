@@ -10,7 +10,7 @@ use crate::ast::{self, ExprKind, Ident, Indirection, TemplateArg};
 use wsp_core::{FuncId, SpaceId, StructId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Block, Const, FuncKind, KernelParam, LocalTy};
-use wsp_ordered::OrderedMap;
+use wsp_ordered::{Arrange, OrderedMap};
 
 /// A kernel and the descriptor type it asks for.
 pub(crate) struct KernelDecl<'a> {
@@ -324,7 +324,7 @@ fn on_cycles(edges: &[Vec<usize>]) -> Vec<usize> {
             }
         }
     }
-    found.sort_unstable();
+    found.arrange();
     found
 }
 

@@ -12,6 +12,7 @@ use crate::ast;
 use wsp_core::FuncId;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{BinOp, Const, Expr, ExprKind, ScalarTy, Tier};
+use wsp_ordered::Arrange;
 
 /// Tier sets with more tiers are not searched for unreachable ones, nor conditions for more free names.
 const MOST_COMPARED: usize = 256;
@@ -243,7 +244,7 @@ fn compared(op: BinOp, bound: i128) -> Option<Range> {
 /// Whether the union of `taken` holds every value of `range`.
 fn is_covered(range: Range, taken: &[(Range, Span)]) -> bool {
     let mut sorted: Vec<Range> = taken.iter().map(|(range, _)| *range).collect();
-    sorted.sort_unstable();
+    sorted.arrange();
     let mut next = range.0;
     for (first, last) in sorted {
         if next > range.1 {

@@ -14,6 +14,7 @@ use wsp_ir::{
     BinaryTileOp, Elem, Expr, LocalTy, Operand, Place, PtoWord, ReduceOp, ScalarTy, StmtKind, TileOp,
     TileOpKind, TileOpRow, TileSource, TileTy, UnaryTileOp,
 };
+use wsp_ordered::Arrange;
 
 impl Sema<'_> {
     /// The type of a tile variable.
@@ -85,7 +86,7 @@ impl Sema<'_> {
             Some(tensor) => {
                 let tensor = tensor.as_str();
                 let mut order = [tile, tensor];
-                order.sort_by_key(|name| if *name == tile { tile_at } else { tensor_at });
+                order.arrange_by_key(|name| if *name == tile { tile_at } else { tensor_at });
                 let call = format!("{}({}, {}, {{…}});", word.name, order[0], order[1]);
                 d.label(other.span, format!("`{tensor}` is the tensor"))
                     .help(format!("the operands are in the other order: write `{call}`"))

@@ -1,4 +1,5 @@
-//! Maps and sets beside those of the standard library.
+//! Maps, sets and sorting beside those of the standard library.
 
 mod maps;
 mod sets;
+mod sorting;

@@ -5,6 +5,7 @@ use super::{MAX_TILES, Mapped, Why};
 use wsp_core::ptow::MAX_LOOP_DEPTH;
 use wsp_core::ptow::interp::AccessMode;
 use wsp_core::{MAX_RANK, TensorId};
+use wsp_ordered::Arrange;
 
 /// The tiles of a tensor and all accesses of them. Empty for a tensor that nothing writes.
 #[derive(Clone, Debug, Default)]
@@ -201,7 +202,7 @@ fn tiled(site: &Site, dims: &[Dim], grid: &[Grid]) -> Result<Tiled, Why> {
         let digits = digits(dim, grid, &site.loops);
         let (known, mut digits): (Vec<Digit>, Vec<Digit>) =
             digits.into_iter().partition(|digit| named & (1 << digit.at) != 0);
-        digits.sort_by_key(|digit| std::cmp::Reverse(digit.factor.abs()));
+        digits.arrange_by_key(|digit| std::cmp::Reverse(digit.factor.abs()));
         let mut below = 0i64;
         for digit in digits.iter().rev() {
             if digit.factor.abs() <= below {

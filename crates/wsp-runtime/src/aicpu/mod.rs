@@ -83,6 +83,7 @@ use driven::Driven;
 use engine::Aicpu;
 use shared::{Shared, Stop};
 use wsp_core::ptow::AicpuStats;
+use wsp_ordered::Arrange;
 
 /// AICPUs for any number of runs one after another. The threads that drive them sleep between runs.
 ///
@@ -235,7 +236,7 @@ impl Aicpus {
             Some(Stop::Stuck) => {
                 let mut aicpus: Vec<Driven<&mut G>> =
                     crews.into_iter().flat_map(|crew| crew.aicpus).collect();
-                aicpus.sort_unstable_by_key(|driven| driven.aicpu.id);
+                aicpus.arrange_by_key(|driven| driven.aicpu.id);
                 Err(Failure::Stuck(stuck::report(&run.shared, &aicpus)))
             }
             Some(_) => Err(Failure::Cancelled),
@@ -284,7 +285,7 @@ fn stats<G: Generator>(shared: &Shared, crews: &[Crew<G>]) -> AicpuRunStats {
         stats.stalls.extend(&aicpu.stalls);
         stats.trace.extend(&aicpu.trace);
     }
-    stats.stalls.sort_by_key(|stall| stall.aicpu);
-    stats.trace.sort_unstable_by_key(|trace| trace.ordinal);
+    stats.stalls.arrange_by_key(|stall| stall.aicpu);
+    stats.trace.arrange_by_key(|trace| trace.ordinal);
     stats
 }

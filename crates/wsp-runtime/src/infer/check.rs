@@ -2,6 +2,7 @@
 //! them inferred by equality of regions.
 
 use super::{Accesses, Hazard, MapError, Matching, RegionMap, TensorMap};
+use wsp_ordered::Arrange;
 
 /// Two tasks that conflict, and of which no path of edges orders the first before the second.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -57,7 +58,7 @@ impl Predecessors {
     fn new(tasks: usize, edges: &[(u32, u32)]) -> Predecessors {
         let exists = |&&(from, to): &&(u32, u32)| (from as usize) < tasks && (to as usize) < tasks;
         let mut sorted: Vec<(u32, u32)> = edges.iter().filter(exists).map(|&(from, to)| (to, from)).collect();
-        sorted.sort_unstable();
+        sorted.arrange();
         sorted.dedup();
         let mut starts = vec![0; tasks + 1];
         for &(to, _) in &sorted {

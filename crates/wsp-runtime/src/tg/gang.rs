@@ -11,6 +11,7 @@ use super::pace::Pace;
 use super::work::{Back, Blocks, Member, Ran};
 use crate::team::Team;
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
+use wsp_ordered::Arrange;
 
 /// Dispatches the kernels of a gang and runs all their blocks; what is to be given back. `fail` takes each failure.
 pub(crate) fn run<B: Bodies>(
@@ -73,7 +74,7 @@ fn run_blocks<B: Bodies>(
         fail(Cause::Start(error));
     }
     let mut ran = ran.into_inner().unwrap_or_else(PoisonError::into_inner);
-    ran.iter_mut().for_each(|ran| ran.sort_unstable_by_key(|ran| ran.block));
+    ran.iter_mut().for_each(|ran| ran.arrange_by_key(|ran| ran.block));
     ran
 }
 

@@ -9,6 +9,7 @@ use wsp_core::tg::image::{
 };
 use wsp_core::tg::machine::{Fault, Machine, Scalars, StateFault, Step, Waiting};
 use wsp_core::tg::{AffinityType, CoreType, MAX_BLOCK_DIM};
+use wsp_ordered::Arrange;
 
 /// A partition of the cores of a device. Threads of the AICPU belong to none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -414,7 +415,7 @@ fn is_kind(kind: NodeKind) -> impl Fn(&NodeRecord) -> bool {
 fn events_of(parts: &GraphParts, kind: NodeKind, list: &[EventInfo]) -> Vec<u32> {
     let nodes = parts.nodes.iter().filter(|node| is_kind(kind)(node));
     let mut events: Vec<u32> = nodes.map(|node| list[node.item as usize].event).collect();
-    events.sort_unstable();
+    events.arrange();
     events.dedup();
     events
 }

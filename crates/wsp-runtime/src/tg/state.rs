@@ -32,7 +32,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
-use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_ordered::{Arrange, OrderedMap, OrderedSet};
 
 /// How a launch ended.
 pub(crate) struct Outcome<F> {
@@ -457,7 +457,7 @@ impl<B: Bodies> State<B> {
             }
             let gangs = &mut self.devices[device as usize].gangs;
             gangs.iter_mut().filter(|gang| gang.launch == id).for_each(|gang| gang.priority = priority);
-            gangs.sort_by_key(|gang| std::cmp::Reverse(gang.priority));
+            gangs.arrange_by_key(|gang| std::cmp::Reverse(gang.priority));
         }
     }
 

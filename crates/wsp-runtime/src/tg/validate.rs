@@ -9,7 +9,7 @@ use super::trace::{BlockTrace, RunTrace, Trace};
 use std::fmt;
 use wsp_core::tg::image::{Image, LevelRecord, NONE, NodeKind};
 use wsp_core::words::counted;
-use wsp_ordered::OrderedMap;
+use wsp_ordered::{Arrange, OrderedMap};
 
 /// What a trace shows that must not be.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -160,7 +160,7 @@ impl<'t> Check<'t> {
         let is_kernel = record.kind == NodeKind::Kernel as u32;
         let blocks = if is_kernel { self.graph.kernels()[record.item as usize].blocks } else { 1 };
         let mut numbers: Vec<u32> = ran.iter().map(|block| block.block).collect();
-        numbers.sort_unstable();
+        numbers.arrange();
         let start = ran.iter().map(|block| block.started).min().unwrap_or(0);
         let end = ran.iter().map(|block| block.finished).max().unwrap_or(0);
         let twice = self.spans.insert((run.node, iterations.clone()), (start, end)).is_some();
@@ -297,7 +297,7 @@ fn cores(trace: &Trace) -> Vec<TraceFault> {
     }
     let mut faults = Vec::new();
     for ((device, kind, core), mut blocks) in held {
-        blocks.sort_by_key(|block| (block.started, block.finished));
+        blocks.arrange_by_key(|block| (block.started, block.finished));
         let name = |block: &BlockTrace| {
             format!("block {} of `{}`", block.block, trace.runs[block.run as usize].name)
         };
@@ -317,7 +317,7 @@ fn streams(trace: &Trace) -> Vec<TraceFault> {
     }
     let mut faults = Vec::new();
     for mut launches in streams.into_values() {
-        launches.sort_by_key(|launch| launch.launch);
+        launches.arrange_by_key(|launch| launch.launch);
         for pair in launches.windows(2).filter(|pair| pair[1].began < pair[0].ended) {
             let (first, second) = (pair[0].launch, pair[1].launch);
             faults.push(TraceFault::Stream { first, second });

@@ -7,7 +7,7 @@ use super::source::{
 use crate::plan::EdgeKind;
 use wsp_core::tg::{DependencyType, Direction, EventNo, Instr, KernelNo, KernelSet, NodeNo};
 use wsp_ir::tg::Signatures;
-use wsp_ordered::OrderedMap;
+use wsp_ordered::{Arrange, OrderedMap};
 
 impl Reader<'_, '_> {
     fn kernel(&mut self, at: usize, kernel: KernelNo) -> Option<u32> {
@@ -52,7 +52,7 @@ impl Reader<'_, '_> {
             self.event(event);
         }
         for def in &mut self.source.defs {
-            def.binds.sort_by_key(|bind| bind.arg);
+            def.binds.arrange_by_key(|bind| bind.arg);
             let signature = signatures.get(&def.def.entry);
             for bind in &mut def.binds {
                 if bind.direction == Direction::Auto {
@@ -139,7 +139,7 @@ impl Reader<'_, '_> {
     fn set(&mut self, at: usize, set: KernelSet) -> Vec<u32> {
         let kernels = self.unit.module.set(set).to_vec();
         let mut works: Vec<u32> = kernels.iter().filter_map(|&kernel| self.kernel(at, kernel)).collect();
-        works.sort_unstable();
+        works.arrange();
         works.dedup();
         works
     }
@@ -238,7 +238,7 @@ fn of_event(events: &mut OrderedMap<EventNo, EventSource>, event: EventNo) -> &m
 
 /// Leaves out barriers that follow from others, so that both ends increase.
 fn reduce(barriers: &mut Vec<BarrierSource>) {
-    barriers.sort_by_key(|barrier| (barrier.end, std::cmp::Reverse(barrier.start)));
+    barriers.arrange_by_key(|barrier| (barrier.end, std::cmp::Reverse(barrier.start)));
     let mut kept: Vec<BarrierSource> = Vec::new();
     for &barrier in barriers.iter() {
         while kept.last().is_some_and(|last| last.start >= barrier.start) {

@@ -7,6 +7,7 @@ use wsp_core::tg::{EvalFault, Instr};
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::TgModule;
+use wsp_ordered::Arrange;
 
 /// Most faults that are kept.
 const MOST: usize = 100;
@@ -50,7 +51,7 @@ impl Faults {
             .note(format!("each waits for the one before: {}", path.join(" -> ")));
         let mut instrs: Vec<u32> = cycle.iter().filter_map(|&node| plan.instr_of(node)).collect();
         let first = instrs.first().copied();
-        instrs.sort_unstable();
+        instrs.arrange();
         instrs.dedup();
         for instr in instrs.iter().filter(|instr| Some(**instr) != first) {
             if let Some(&span) = module.spans.get(*instr as usize) {

@@ -11,7 +11,7 @@ use wsp_core::AccessKind;
 use wsp_core::tg::image::NodeKind;
 use wsp_core::tg::{Direction, ExprOp, Scalar};
 use wsp_ir::tg::outline::{Affine, Variable};
-use wsp_ordered::OrderedSet;
+use wsp_ordered::{Arrange, OrderedSet};
 
 /// Touches of a body beyond which rounds are compared tensor by tensor.
 const MOST_COMPARED: usize = 2048;
@@ -210,7 +210,7 @@ impl Emit<'_, '_> {
         let from = |from: Option<u32>| FlowFrom::Round { instr, from: from.unwrap_or(u32::MAX) };
         let loops: HashSet<u32> = now.iter().map(|touch| touch.node).collect();
         let mut loops: Vec<u32> = loops.into_iter().filter(|node| self.inside.contains_key(node)).collect();
-        loops.sort_unstable();
+        loops.arrange();
         for node in loops {
             self.range_flow(node, EdgeKind::Carried, Some(from(None)), |inner, found| {
                 past.conflicts(inner.touch.bytes, inner.touch.mode, &mut *found);
@@ -271,7 +271,7 @@ fn by_tensor(inside: &[Inner]) -> Vec<(u32, u32)> {
 /// Nodes behind others of earlier rounds of a loop: those with bytes in common.
 fn by_bytes(inside: &[Inner], at: u32, count: Option<i64>) -> Vec<(u32, u32)> {
     let mut sorted: Vec<&Inner> = inside.iter().collect();
-    sorted.sort_by_key(|inner| (inner.touch.bytes.tensor, inner.touch.bytes.first));
+    sorted.arrange_by_key(|inner| (inner.touch.bytes.tensor, inner.touch.bytes.first));
     let mut behind = Vec::new();
     for (place, a) in sorted.iter().enumerate() {
         let bytes = a.touch.bytes;

@@ -4,7 +4,7 @@ use super::emit::Emit;
 use crate::plan::{EdgeKind, GraphPlan};
 use std::collections::HashSet;
 use wsp_core::tg::image::{GangRecord, LevelRecord, NONE, NodeKind, NodeRecord};
-use wsp_ordered::OrderedSet;
+use wsp_ordered::{Arrange, OrderedSet};
 
 /// Finishes the graph.
 pub(super) fn finish(mut emit: Emit<'_, '_>) -> GraphPlan {
@@ -78,7 +78,7 @@ fn gangs(plan: &mut GraphPlan, emit: &Emit<'_, '_>, places: &[u32]) -> Vec<u32> 
     let level_of = |gang: &GangRecord| emit.nodes[records.members[gang.first as usize] as usize].level;
     let levels: Vec<u32> = records.gangs.iter().map(level_of).collect();
     let mut order: Vec<usize> = (0..levels.len()).collect();
-    order.sort_by_key(|&gang| levels[gang]);
+    order.arrange_by_key(|&gang| levels[gang]);
     let mut numbers = vec![0; levels.len()];
     for (number, &gang) in order.iter().enumerate() {
         numbers[gang] = number as u32;
@@ -141,7 +141,7 @@ fn renumber(plan: &mut GraphPlan, places: &[u32]) {
     plan.records.loops.iter_mut().for_each(|record| place(&mut record.node));
     if let Some(flows) = &mut plan.flows {
         flows.iter_mut().for_each(|flow| place(&mut flow.dst));
-        flows.sort_unstable();
+        flows.arrange();
         flows.dedup();
     }
     for (src, dst) in &mut plan.soft {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use wsp_core::AccessKind;
-use wsp_ordered::OrderedMap;
+use wsp_ordered::{Arrange, OrderedMap};
 
 /// Bytes of a tensor, `first..end`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,7 +106,7 @@ impl RangeMap {
     /// Every touch that is left, tensors in order.
     pub(super) fn touches(&self) -> Vec<Touch> {
         let mut tensors: Vec<u32> = self.tensors.keys().copied().collect();
-        tensors.sort_unstable();
+        tensors.arrange();
         let mut touches = Vec::new();
         for tensor in tensors {
             for (&first, piece) in &self.tensors[&tensor] {
@@ -146,7 +146,7 @@ mod tests {
     fn found(map: &RangeMap, first: u64, end: u64, mode: AccessKind) -> Vec<u32> {
         let mut nodes = Vec::new();
         map.conflicts(Bytes { tensor: 1, first, end }, mode, |node| nodes.push(node));
-        nodes.sort_unstable();
+        nodes.arrange();
         nodes.dedup();
         nodes
     }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use wsp_core::tg::{DEFAULT_ALIGNMENT, EventNo, ExprOp, GraphNo, Instr, MemLocation, TensorNo, TensorRef};
 use wsp_ir::tg::{Namespace, TgModule, earlier_waits};
-use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_ordered::{Arrange, OrderedMap, OrderedSet};
 
 /// A graph among the instructions, without its begin and end.
 #[derive(Clone, Debug)]
@@ -195,7 +195,7 @@ impl<'m> Unit<'m> {
     pub(super) fn adopt(&mut self, graph: GraphNo, place: u32) -> HashMap<u32, u32> {
         let mut own: Vec<u32> =
             self.private.iter().filter(|((of, _), _)| *of == graph).map(|(_, &at)| at).collect();
-        own.sort_unstable();
+        own.arrange();
         let mut moved = HashMap::new();
         for at in own {
             moved.insert(at, self.tensors.len() as u32);

@@ -5,6 +5,7 @@ use super::launches::ExclusiveArms;
 use wsp_core::tg::{DependencyType, Direction, ExprOp, Instr, NodeNo, Scalar, TensorNo, TensorRef};
 use wsp_ir::tg::outline::{Affine, BlockId, NumberMap, Outline};
 use wsp_ir::tg::{KernelSignature, Signatures, TgModule};
+use wsp_ordered::Arrange;
 
 /// All accesses of a unit.
 pub(super) struct Accesses {
@@ -44,7 +45,7 @@ impl Accesses {
         let Reader { mut list, loads, mut sources, mut targets, .. } = reader;
         sources.sort_unstable();
         targets.sort_unstable();
-        list.sort_by_key(|access| (access.tensor, access.place, access.at));
+        list.arrange_by_key(|access| (access.tensor, access.place, access.at));
         let first = (0..=outline.tensors.len() as u32)
             .map(|t| list.partition_point(|a| a.tensor < t) as u32)
             .collect();
@@ -118,7 +119,7 @@ impl Accesses {
             }
         }
         for writers in &mut writers {
-            writers.sort_by_key(|(writer, _)| writer.node);
+            writers.arrange_by_key(|(writer, _)| writer.node);
         }
         writers
     }

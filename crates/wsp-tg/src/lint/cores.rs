@@ -6,6 +6,7 @@ use super::{CAPACITY, Cx, GANG, PARTITION, SHARED_CORES, UNORDERED_BY_BARRIER, e
 use crate::matrix::described;
 use wsp_core::tg::{CoreType, DependencyType, Instr, PartitionNo};
 use wsp_ir::tg::outline::{KernelDef, NumberMap};
+use wsp_ordered::Arrange;
 
 /// Kernels with requests beyond which it is not worked out which of them may run together.
 const MAX_REQUESTS: usize = 512;
@@ -116,7 +117,7 @@ fn gang(cx: &mut Cx<'_>, at: u32, members: &[u32]) {
     let kernels: Vec<KernelDef> = members.iter().map(|kernel| cx.outline.kernels[*kernel as usize]).collect();
     let mut partitions: Vec<PartitionNo> = kernels.iter().map(|kernel| kernel.partition).collect();
     partitions.push(PartitionNo::NONE);
-    partitions.sort_unstable();
+    partitions.arrange();
     partitions.dedup();
     for partition in partitions {
         // All members run on the device, and each on its partition.
@@ -157,7 +158,7 @@ fn together(cx: &mut Cx<'_>, order: &Order, requests: &[(u32, Cores, u32)]) {
         return;
     }
     let mut sorted = requests.to_vec();
-    sorted.sort_by_key(|(kernel, ..)| order.rank[*kernel as usize]);
+    sorted.arrange_by_key(|(kernel, ..)| order.rank[*kernel as usize]);
     let ranks: Vec<u32> = sorted.iter().map(|(kernel, ..)| order.rank[*kernel as usize]).collect();
     let lanes: Vec<Lane> =
         ranks.iter().map(|&rank| Lane { starts: vec![rank], targets: ranks.clone() }).collect();

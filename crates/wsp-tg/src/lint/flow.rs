@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use wsp_core::tg::{Direction, Instr, TensorNo};
 use wsp_diag::Diagnostic;
-use wsp_ordered::OrderedSet;
+use wsp_ordered::{Arrange, OrderedSet};
 
 /// Steps after which ways that hold in some rounds only are not looked for: whether they order something is then not decided.
 const MOST_STEPS_IN_ROUNDS: usize = 1 << 21;
@@ -71,7 +71,7 @@ fn pairs(
             (access.graph, order.rank[access.node as usize], access.direction == Direction::Out, *at)
         };
         if !by_rank.is_sorted_by_key(key) {
-            by_rank.sort_by_key(key);
+            by_rank.arrange_by_key(key);
         }
         let begins_empty = cx.is_private(tensor);
         let guess = Guess { gives: &gives, takes: &takes, begins_empty };
@@ -87,7 +87,7 @@ fn pairs(
     if let Some(tensor) = left_out {
         cx.not_all_users(tensor);
     }
-    pairs.sort_unstable();
+    pairs.arrange();
     pairs.dedup();
     let (mut open, mut elsewhere) = (Vec::new(), Vec::new());
     pairs.retain(|pair| {
@@ -111,7 +111,7 @@ fn pairs(
         (a.node, b.node, a.tensor, *pair)
     };
     for pairs in [&mut pairs, &mut open, &mut elsewhere] {
-        pairs.sort_by_key(key);
+        pairs.arrange_by_key(key);
     }
     Pairs { sure: pairs, open, elsewhere }
 }
@@ -274,7 +274,7 @@ impl<'m> Flow<'_, 'm> {
         let mut asked = Vec::new();
         let key = |pair: &Pair| (self.first(*pair).node, self.first(*pair).tensor);
         let mut order: Vec<usize> = (0..pairs.len()).filter(|&at| !answers[at]).collect();
-        order.sort_by_key(|&at| (key(&pairs[at]), at));
+        order.arrange_by_key(|&at| (key(&pairs[at]), at));
         for group in order.chunk_by(|a, b| key(&pairs[*a]) == key(&pairs[*b])) {
             let (from, tensor) = key(&pairs[group[0]]);
             let no = cx.outline.tensors[tensor as usize].no;

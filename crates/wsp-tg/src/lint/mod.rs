@@ -50,6 +50,7 @@ use wsp_core::tg::{GraphNo, Platform};
 use wsp_diag::{Code, Diagnostic, Severity};
 use wsp_ir::tg::outline::{Home, Outline};
 use wsp_ir::tg::{Namespace, Signatures, TgModule, verify_with_outline};
+use wsp_ordered::Arrange;
 use wsp_plan::target::DeviceModel;
 
 /// Most findings of one run; the rest is counted.
@@ -196,7 +197,7 @@ impl<'m> Cx<'m> {
     }
 
     fn finish(mut self) -> Vec<Diagnostic> {
-        self.found.sort_by_key(|d| {
+        self.found.arrange_by_key(|d| {
             (d.primary.is_none(), d.primary.as_ref().map(|label| label.span), d.severity, d.code)
         });
         if self.more > 0 {

@@ -8,6 +8,7 @@ use super::values::depends_on;
 use super::{AT_LAUNCH, Cx, NOT_ALL, note, warning};
 use wsp_core::tg::{Direction, GraphNo, Instr, IterNo};
 use wsp_diag::{Diagnostic, Span};
+use wsp_ordered::Arrange;
 
 /// Pairs that are reported one by one.
 const MOST_TOLD: usize = 16;
@@ -67,7 +68,7 @@ impl<'m> Flow<'_, 'm> {
             pairs.iter().zip(&ordered).filter(|(_, ordered)| !**ordered).map(|(pair, _)| (*pair, true));
         let unseen = follows.iter().zip(&visible).filter(|(_, seen)| !**seen).map(|(pair, _)| (*pair, false));
         let mut open: Vec<(Pair, bool)> = races.chain(unseen).collect();
-        open.sort_unstable();
+        open.arrange();
         let (count, fences) = (open.len(), fences(cx));
         for (at, (pair, is_race)) in open.into_iter().take(MOST_OPEN).enumerate() {
             let Some(made) = self.open_pair(cx, (pair, &fences), is_race) else { continue };

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use wsp_core::tg::{ExprOp, Instr, Scalar, TensorRef};
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::{Affine, BlockId, BlockKind, Outline, Variable};
-use wsp_ordered::OrderedSet;
+use wsp_ordered::{Arrange, OrderedSet};
 
 /// Rounds in which two accesses are compared, those of all loops together.
 const MOST_ROUNDS: usize = 1024;
@@ -303,7 +303,7 @@ impl<'r> EachRound<'r> {
             ranges.push((first, first.checked_add(size)?));
             Some(())
         })?;
-        ranges.sort_unstable();
+        ranges.arrange();
         let mut apart: Vec<Bytes> = Vec::new();
         for (first, end) in ranges {
             match apart.last_mut() {

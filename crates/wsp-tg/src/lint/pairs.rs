@@ -12,7 +12,7 @@ use crate::Certainty;
 use wsp_core::tg::Direction;
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::{Blocks, Outline};
-use wsp_ordered::OrderedMap;
+use wsp_ordered::{Arrange, OrderedMap};
 
 /// Steps after which a unit's pairs are not looked for any further.
 const MAX_STEPS: usize = 40_000_000;
@@ -148,7 +148,7 @@ impl CopyOrder {
             let mut users: Vec<u32> =
                 (accesses.first[tensor as usize]..accesses.first[tensor as usize + 1]).collect();
             // Within a graph in program order, reads of a copy before what it writes.
-            users.sort_by_key(|at| {
+            users.arrange_by_key(|at| {
                 let access = &accesses.list[*at as usize];
                 (access.graph, access.place, access.direction == Direction::Out, *at)
             });
@@ -172,7 +172,7 @@ impl CopyOrder {
             }
         }
         let pair = |((first, second), mut meetings): (_, Vec<_>)| {
-            meetings.sort_unstable();
+            meetings.arrange();
             meetings.dedup();
             CopyPair { first, second, meetings }
         };

@@ -6,6 +6,7 @@ use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, Span, UNUSED_ITEM, is_meant, unused};
 use wsp_ir::tg::outline::{Home, NumberMap};
 use wsp_ir::tg::{Namespace, RefValue};
+use wsp_ordered::Arrange;
 
 pub(super) fn check(cx: &mut Cx<'_>) {
     tensors(cx);
@@ -171,7 +172,7 @@ fn partitions(cx: &mut Cx<'_>) {
         Instr::TgLaunch { partition, .. } => Some(*partition),
         _ => None,
     }));
-    used.sort_unstable();
+    used.arrange();
     used.dedup();
     let unused = cx.outline.partitions.iter().filter(|partition| used.binary_search(&partition.no).is_err());
     let unused: Vec<_> = unused.copied().collect();

@@ -6,6 +6,7 @@ use crate::tg::Namespace;
 use wsp_core::tg::{
     CoreType, DependencyType, Instr, KernelNo, MAX_BLOCK_DIM, NodeNo, PartitionNo, Symbol, TensorNo,
 };
+use wsp_ordered::Arrange;
 
 /// Vector cores that one block of an `AIC_AIV` kernel takes beside its cube core.
 const AIV_PER_MIXED_BLOCK: u32 = 2;
@@ -182,7 +183,7 @@ impl Checker<'_> {
 
     /// Checks that the arguments of each kernel of a graph are bound without a hole.
     pub(super) fn arguments_of(&mut self, graph: u32) {
-        self.more_args.sort_unstable();
+        self.more_args.arrange();
         let more = std::mem::take(&mut self.more_args);
         for pair in more.windows(2) {
             if pair[0].0 == pair[1].0 && pair[0].1 == pair[1].1 {

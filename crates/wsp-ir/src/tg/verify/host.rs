@@ -8,6 +8,7 @@ use crate::tg::outline::{BlockId, Outline};
 use rustc_hash::FxHashSet;
 use wsp_core::tg::{CheckpointNo, GraphNo, Instr, PartitionNo, Scalar};
 use wsp_diag::{Diagnostic, did_you_mean};
+use wsp_ordered::Arrange;
 
 /// What the rules of the host remember.
 pub(super) struct Seen {
@@ -214,7 +215,7 @@ impl Checker<'_> {
     /// Checks that what is restored is a checkpoint of its graph, and that no graph is launched after the host released
     /// what it uses.
     pub(super) fn restores(&mut self) {
-        self.host.checkpoints.sort_unstable();
+        self.host.checkpoints.arrange();
         for (no, checkpoint, at) in std::mem::take(&mut self.host.restores) {
             let Some(graph) = self.outline.graph(no) else { continue };
             let leaves = self.leaves(graph);
@@ -235,7 +236,7 @@ impl Checker<'_> {
 
     fn launches_after_free(&mut self) {
         let mut users = std::mem::take(&mut self.memory.users_of_freed);
-        users.sort_unstable();
+        users.arrange();
         users.dedup();
         for (graph, tensor) in users {
             let no = self.outline.tensors[tensor as usize].no;

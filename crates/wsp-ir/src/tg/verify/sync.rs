@@ -8,6 +8,7 @@ use wsp_core::tg::{
     BarrierNo, DependencyType, DeviceNo, EventNo, GraphNo, Instr, KernelNo, KernelSet, NodeNo, NotifyNo,
 };
 use wsp_diag::Diagnostic;
+use wsp_ordered::Arrange;
 
 /// What the rules of cores and synchronisation remember.
 pub(super) struct Seen {
@@ -119,7 +120,7 @@ impl Checker<'_> {
         }
         let mut kernels: Vec<u32> = numbers.iter().filter_map(|&no| self.known_kernel(no)).collect();
         let mut sorted = kernels.clone();
-        sorted.sort_unstable();
+        sorted.arrange();
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             let name = self.kernel_name(self.outline.kernels[pair[0] as usize].no);
             self.fault(rule::SET, format!("kernel `{name}` stands twice in the set of this {what}"), "")
@@ -271,7 +272,7 @@ impl Checker<'_> {
         };
         let count = self.outline.partitions.len() as u32;
         let mut order: Vec<u32> = (0..count).filter(|&at| cores(at).0 < cores(at).1).collect();
-        order.sort_by_key(|&at| (cores(at), at));
+        order.arrange_by_key(|&at| (cores(at), at));
         let mut widest: Option<u32> = None;
         for &at in &order {
             let Some(other) = widest.filter(|&other| cores(other).1 > cores(at).0) else {

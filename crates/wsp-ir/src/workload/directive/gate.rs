@@ -10,6 +10,7 @@ use crate::workload::verify::Checker;
 use crate::{CapabilityRow, Support};
 use wsp_core::policy::{Gate, GateScope};
 use wsp_diag::Span;
+use wsp_ordered::Arrange;
 
 impl ScheduleBuilder<'_> {
     /// Most tasks that run at once in a scope.
@@ -91,6 +92,6 @@ impl DirectiveInterface for Gate {
 
     fn apply(&self, policy: &mut SchedulePolicy) {
         policy.gates.push(*self);
-        policy.gates.sort_unstable();
+        policy.gates.arrange();
     }
 }

@@ -79,6 +79,7 @@ pub use rule::COST;
 use std::ops::Deref;
 use wsp_core::limits::MAX_DIAGNOSTICS;
 use wsp_diag::{Code, Diagnostic, Span};
+use wsp_ordered::Arrange;
 
 /// A module that keeps every rule of [this module](self).
 ///
@@ -125,7 +126,7 @@ pub fn verify(module: &WorkloadModule) -> Vec<Diagnostic> {
         checker.schedules();
     }
     let mut found = checker.found;
-    found.sort_by_key(|d| d.primary.as_ref().map_or(0, |label| label.span.start));
+    found.arrange_by_key(|d| d.primary.as_ref().map_or(0, |label| label.span.start));
     found
 }
 

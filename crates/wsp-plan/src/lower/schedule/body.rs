@@ -11,6 +11,7 @@ use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
     AxisPolicy, Block, EmitHints, Expr, ExprKind, LocalTy, PrefetchHint, ScalarTy, Schedule, Stmt, StmtKind,
 };
+use wsp_ordered::Arrange;
 
 /// The body: items that PTO_WHERE excludes are skipped, workspace is reserved by the extent of its axis, and every
 /// emitted task carries what the schedule says of it.
@@ -92,7 +93,7 @@ fn reserve(item: &Item<'_>, nest: &mut Nest<'_>, splits: &[Option<Split>], body:
     let mut at_start = Vec::new();
     // Guards further down first, so that the positions of the others stay right.
     let mut open: Vec<usize> = (0..axes.len()).filter(|i| is_open(body, axes[*i].id)).collect();
-    open.sort_by_key(|i| std::cmp::Reverse(axes[*i].guard.as_ref().map_or(0, |(at, _)| *at)));
+    open.arrange_by_key(|i| std::cmp::Reverse(axes[*i].guard.as_ref().map_or(0, |(at, _)| *at)));
     for i in open {
         let axis = &axes[i];
         let count =

@@ -7,6 +7,7 @@ use super::{Lowered, Lowering, Site};
 use wsp_core::ptow::{KernelDescriptor, MAX_BODY_DEPTH, MAX_LOOP_DEPTH, TensorDescriptor};
 use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, Severity, Span};
+use wsp_ordered::Arrange;
 
 /// No name.
 const NO_NAME: u16 = u16::MAX;
@@ -46,7 +47,7 @@ impl Lowering<'_> {
         let close =
             |site: super::OpenSite| Site { word: layout.index(site.place), statement: site.statement };
         let mut sites: Vec<Site> = self.sites.into_iter().map(close).collect();
-        sites.sort_by_key(|site| site.word);
+        sites.arrange_by_key(|site| site.word);
         Ok(Lowered {
             program,
             values: self.values,

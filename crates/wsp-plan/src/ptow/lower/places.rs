@@ -7,6 +7,7 @@ use super::super::emit::{BodyId, Layout, Place};
 use std::ops::Range;
 use wsp_core::AxisId;
 use wsp_diag::Span;
+use wsp_ordered::Arrange;
 
 /// No word.
 const NONE: u32 = u32::MAX;
@@ -134,10 +135,10 @@ impl OpenPlaces {
     /// The places of a program that is laid out.
     pub(super) fn close(self, layout: &Layout, vars_of: Vec<(BodyId, Vec<BodyVar>)>) -> Places {
         let mut bodies: Vec<_> = vars_of.into_iter().map(|(body, vars)| (layout.begin(body), vars)).collect();
-        bodies.sort_by_key(|(begin, _)| *begin);
+        bodies.arrange_by_key(|(begin, _)| *begin);
         let mut uses: Vec<_> =
             self.uses.into_iter().map(|(place, used)| (layout.index(place), used)).collect();
-        uses.sort_by_key(|(word, _)| *word);
+        uses.arrange_by_key(|(word, _)| *word);
         Places { bodies, uses, keys: self.keys, words: self.words }
     }
 }

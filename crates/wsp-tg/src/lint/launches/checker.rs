@@ -18,7 +18,7 @@ use crate::Certainty;
 use std::rc::Rc;
 use wsp_core::tg::{Instr, MemLocation};
 use wsp_ir::tg::outline::Home;
-use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_ordered::{Arrange, OrderedMap, OrderedSet};
 
 /// Two accesses of two launches, by place in the list.
 #[derive(Clone, Copy)]
@@ -84,7 +84,7 @@ impl<'o> Checker<'o> {
         let of = |parts: &Vec<u32>| {
             let mut uses: Vec<usize> =
                 parts.iter().flat_map(|part| own[*part as usize].iter().copied()).collect();
-            uses.sort_unstable();
+            uses.arrange();
             uses
         };
         let mut steps = Steps::new(MOST_STEPS);
@@ -268,7 +268,7 @@ impl<'o> Checker<'o> {
             }
         }
         // Of a node's findings one that is sure is reported, and no other.
-        meetings.values_mut().for_each(|all| all.sort_by_key(|meeting| !meeting.is_sure));
+        meetings.values_mut().for_each(|all| all.arrange_by_key(|meeting| !meeting.is_sure));
         meetings.into_values().flatten().collect()
     }
 

@@ -10,7 +10,7 @@ use super::{MOST_DEVICES, Steps, of_device};
 use crate::plan::GraphPlan;
 use wsp_core::tg::Instr;
 use wsp_ir::tg::Namespace;
-use wsp_ordered::OrderedSet;
+use wsp_ordered::{Arrange, OrderedSet};
 
 /// Steps after which it is not looked further whether conditions go together.
 const MOST_STEPS: usize = 1 << 16;
@@ -112,7 +112,7 @@ fn tell(cx: &mut Cx<'_>, graph: &GraphPlan, cycle: &[u32], goes: &Goes, is_sure:
         .map(|decision| graph.records.decisions[*decision as usize].condition)
         .map(|condition| graph.conditions[condition as usize].instr)
         .collect();
-    at.sort_unstable();
+    at.arrange();
     at.dedup();
     let first =
         cycle.iter().filter(|node| !graph.gang_of(**node).is_empty()).find_map(|node| graph.instr_of(*node));

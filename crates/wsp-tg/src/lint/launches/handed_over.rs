@@ -13,7 +13,7 @@ use super::tell::{launched_by, waits_for};
 use crate::Certainty;
 use wsp_core::tg::{Instr, IterNo};
 use wsp_ir::tg::outline::Block;
-use wsp_ordered::OrderedSet;
+use wsp_ordered::{Arrange, OrderedSet};
 
 impl Checker<'_> {
     /// Says which tensors cannot be compared here, and keeps what a run needs to compare them.
@@ -76,7 +76,7 @@ impl Checker<'_> {
             }
         }
         // A binding to one of several tensors is one use, and so is all that one condition loads.
-        uses.sort_by_key(|of| (of.graph, of.at, of.user, of.direction as u32));
+        uses.arrange_by_key(|of| (of.graph, of.at, of.user, of.direction as u32));
         uses.dedup();
         let graphs: OrderedSet<u32> = launched_graphs(cx).collect();
         let events = graphs.into_iter().filter_map(|graph| events_of(cx, &mut self.events, graph)).collect();

@@ -2,7 +2,7 @@
 
 use super::Steps;
 use crate::Certainty;
-use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_ordered::{Arrange, OrderedMap, OrderedSet};
 
 /// From a device, to a device, the notification.
 pub(super) type Channel = (u32, u32, u32);
@@ -119,7 +119,7 @@ impl Joint {
             true => self.waits(mode).filter(is_short).collect(),
             false => waiting.values().flatten().filter_map(|point| self.wait(*point)).collect(),
         };
-        stuck.sort_by_key(|wait| (wait.device, wait.at));
+        stuck.arrange_by_key(|wait| (wait.device, wait.at));
         stuck.dedup();
         stuck
     }

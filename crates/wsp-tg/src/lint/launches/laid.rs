@@ -16,7 +16,7 @@ use std::ops::Range;
 use wsp_core::tg::image::NodeKind;
 use wsp_core::tg::{EventNo, ExprOp, GraphNo, IterNo, Scalar, TensorNo};
 use wsp_ir::tg::outline::{Affine, Variable};
-use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_ordered::{Arrange, OrderedMap, OrderedSet};
 
 /// Rounds of a loop in which a wait is looked for that later rounds come behind.
 const MOST_TURNS: i64 = 16;
@@ -225,7 +225,7 @@ impl LaidOut {
         };
         let mut all: Vec<Range<u64>> =
             graph.rounds_of(cx, &self.scalars, of, None).map(|(_, bytes)| bytes).collect();
-        all.sort_unstable_by_key(|bytes| (bytes.start, bytes.end));
+        all.arrange_by_key(|bytes| (bytes.start, bytes.end));
         all.dedup_by(|next, last| {
             let joins = next.start <= last.end;
             if joins {

@@ -13,7 +13,7 @@ use wsp_core::tg::image::{
 };
 use wsp_core::tg::{EventNo, ExprOp, Scalar};
 use wsp_ir::tg::outline::Variable;
-use wsp_ordered::OrderedMap;
+use wsp_ordered::{Arrange, OrderedMap};
 
 /// Steps that one way costs at most.
 const MOST_STEPS: usize = 4_000_000;
@@ -306,7 +306,7 @@ impl Builder<'_, '_, '_> {
             .filter(|record| decides.contains(&record.kind))
             .map(|record| (record.item, record.guard))
             .collect();
-        decisions.sort_unstable();
+        decisions.arrange();
         for (item, guard) in decisions {
             let decision = records.decisions[item as usize];
             let is_made = on.get(&guard).copied().unwrap_or(Certainty::Surely);

@@ -12,6 +12,7 @@ use crate::Certainty;
 use std::rc::Rc;
 use wsp_core::tg::{ExprOp, GraphNo, Instr, Scalar, TensorRef};
 use wsp_ir::tg::outline::Variable;
+use wsp_ordered::Arrange;
 
 /// Per graph the graphs that it is made of.
 pub(in super::super) fn parts(cx: &Cx<'_>) -> Vec<Vec<u32>> {
@@ -46,7 +47,7 @@ pub(in super::super) fn with_loads(cx: &Cx<'_>, order: &Order) -> Rc<[Access]> {
     let loads = cx.accesses.loads.iter();
     let loads = loads.filter_map(|load| decisions.get(&load.at).map(|&node| Access { node, ..*load }));
     let mut list: Vec<Access> = cx.accesses.list.iter().copied().chain(loads).collect();
-    list.sort_by_key(|access| (access.tensor, access.place, access.at));
+    list.arrange_by_key(|access| (access.tensor, access.place, access.at));
     list.into()
 }
 

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use wsp_core::tg::{CheckpointNo, Instr, StreamNo};
 use wsp_ir::tg::outline::BlockKind;
+use wsp_ordered::Arrange;
 
 /// How a launch goes on.
 pub(super) struct Goes {
@@ -68,7 +69,7 @@ impl Restores {
             let parts = self.parts[graph as usize].iter();
             let mut tensors: Vec<u32> =
                 parts.flat_map(|part| self.writes[*part as usize].iter().copied()).collect();
-            tensors.sort_unstable();
+            tensors.arrange();
             tensors.dedup();
             tensors.into()
         };

@@ -6,6 +6,7 @@ use super::restores::Restores;
 use std::collections::HashSet;
 use std::rc::Rc;
 use wsp_core::tg::{CheckpointNo, ExprOp, Instr, IterNo, Scalar, StreamNo};
+use wsp_ordered::Arrange;
 
 /// Left sides of the `&&` and `||` around what is read, and whether they are not 0 where it is.
 pub(super) type Sides = Vec<(Vec<ExprOp>, bool)>;
@@ -95,7 +96,7 @@ impl<'f, 'c, 'm> Reader<'f, 'c, 'm> {
         if !launches_something(self.cx) {
             let graphs = &self.cx.outline.graphs;
             let mut order: Vec<u32> = (0..graphs.len() as u32).collect();
-            order.sort_by_key(|graph| graphs[*graph as usize].parts.is_some());
+            order.arrange_by_key(|graph| graphs[*graph as usize].parts.is_some());
             statements.extend(order.into_iter().map(|graph| {
                 let (stream, iteration, at) = (StreamNo(0), Scalar::Const(0), graphs[graph as usize].at);
                 Statement::Launch { graph, stream, iteration, at }

@@ -8,7 +8,7 @@ use crate::lint::pairs::CopyOrder;
 use wsp_core::tg::{DependencyType, EventNo, Instr, KernelNo, NodeNo};
 use wsp_ir::tg::outline::{BlockId, BlockKind, NumberMap, Outline};
 use wsp_ir::tg::{TgModule, earlier_waits};
-use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_ordered::{Arrange, OrderedMap, OrderedSet};
 
 /// Edges made of joins of many kernels, over all graphs, beyond which they are left out.
 const MAX_JOIN_EDGES: usize = 1 << 24;
@@ -348,11 +348,11 @@ impl<'m> Builder<'m> {
             return;
         }
         let mut nodes: Vec<u32> = self.nodes_within(begin, end).collect();
-        nodes.sort_by_key(|node| self.place(*node));
+        nodes.arrange_by_key(|node| self.place(*node));
         let position = |node: u32| nodes.partition_point(|other| self.place(*other) < self.place(node));
         let mut placed: Vec<(usize, usize, u32)> =
             barriers.iter().map(|&(from, to, at)| (position(from), position(to), at)).collect();
-        placed.sort_unstable();
+        placed.arrange();
         let is_flat = nodes.iter().all(|&node| {
             let mut around = self.outline.blocks.outwards(self.block(node));
             around.all(|(id, _)| self.borders[id.0 as usize].is_none())
@@ -396,7 +396,7 @@ impl<'m> Builder<'m> {
             heads.push(head);
         }
         let mut order: Vec<usize> = (0..barriers.len()).collect();
-        order.sort_unstable_by_key(|&at| std::cmp::Reverse((barriers[at].1, at)));
+        order.arrange_by_key(|&at| std::cmp::Reverse((barriers[at].1, at)));
         let (mut last, mut after) = (nodes.len(), None);
         for at in order {
             let (_, to, origin) = barriers[at];

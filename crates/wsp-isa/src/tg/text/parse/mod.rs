@@ -22,6 +22,7 @@ use wsp_core::limits::MAX_UNIT_BYTES;
 use wsp_core::tg::{ExprOp, GraphNo, Instr, OPS, Op, Symbol};
 use wsp_diag::{Diagnostic, FileId, Sink, SourceMap, Span, did_you_mean};
 use wsp_ir::tg::TgModule;
+use wsp_ordered::Arrange;
 
 /// The statement is broken, and that is reported.
 #[derive(Debug)]
@@ -125,7 +126,7 @@ impl<'t> Parser<'t> {
         let mut found = self.sink.merge(Sink::default(), codes::TOO_MANY_ERRORS);
         let broken = !found.is_empty();
         found.extend(self.warnings);
-        found.sort_by_key(|d| d.primary.as_ref().map_or(0, |label| label.span.start));
+        found.arrange_by_key(|d| d.primary.as_ref().map_or(0, |label| label.span.start));
         ((!broken).then_some(self.unit), found)
     }
 
