@@ -23,9 +23,10 @@ wsp_diag::codes! {
         "Cores write global memory in lines of 64 bytes. Where tasks of two cores store different elements of one line, the elements of one of\n\
          them may be lost, and no simulation shows it. Tasks that are a multiple of 64 bytes apart, and begin on a line, share none: pad what\n\
          a task stores, or let one task store all of a line. Where the distance follows from a parameter, set it: `--set NAME=VALUE`.";
-    pub(crate) EXTENT = 1727, "rows or columns are 0 or below 0 whenever a statement runs",
+    pub(crate) EXTENT = 1727, "rows or columns are 0, below 0 or past the end whenever a statement runs",
         "Valid rows and columns of a load, a store or a fill follow from constants and parameters, and are not above 0. With 0 nothing is\n\
          left of the statement, and nothing is emitted for it. Below 0 a run of `cpu_sim` stops; a core takes the number for 0.\n\
+         Rows or columns that a store or an insertion writes may end behind those that there are: a run of `cpu_sim` stops, a core writes there.\n\
          Where a launch decides, the kernel skips what has 0 rows or columns.";
     pub(crate) APART = 1728, "a kernel becomes several tasks where one could do",
         "The cube core and the vector core of a task of this platform move tiles to each other, so that a kernel for both is one task. This one is\n\
@@ -35,6 +36,9 @@ wsp_diag::codes! {
     pub(crate) SAME_NAME = 1729, "two arguments of a kernel have one name in C++",
         "Names in C++ have no double underscores and none at their ends, so that `n_` and `n` are one name there. Rename one of the two\n\
          tensors, parameters or fields.";
+    pub(crate) REQUIREMENT = 1731, "a requirement of the program is not met",
+        "A condition of `PTO_REQUIRE` is false by the values of parameters that are known at emission, so a run with them is refused.\n\
+         Give other values with `--set NAME=VALUE`. Of a condition that a launch decides the text of a kernel says nothing.";
     pub(crate) SHAPES = 1730, "the valid parts of operands differ whenever an instruction runs",
         "Valid rows and columns of two operands follow from constants and parameters, and do not go together: those of an operation by elements\n\
          are equal, and a column or a row of numbers is as long as the tile that it meets. A run on `cpu_sim` stops where it comes to such an\n\

@@ -1,12 +1,12 @@
 //! Kernels of a file as a package: a file of C++ for each.
 
-use super::{Chip, KernelSource, codes, emit_kernel};
+use super::{Chip, KernelSource, codes, emit_kernel, known_elements};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use wsp_backend::codes::NO_FILES;
 use wsp_backend::{CheckedKernel, CheckedKernels, Emitted, KernelsSource, MemoryUse};
 use wsp_core::{DType, FuncId, ParamId};
-use wsp_diag::{Diagnostic, Diagnostics, did_you_mean};
+use wsp_diag::{Diagnostic, Diagnostics, Severity, did_you_mean};
 use wsp_ir::{
     Const, Elem, Expr, ExprKind, FuncKind, Function, LocalTy, Module, ParamSource, Verified, into_verified,
 };
@@ -31,7 +31,7 @@ pub(crate) fn emit(source: &KernelsSource) -> Result<Emitted, Diagnostics> {
     if found.is_empty() { Ok(emitted) } else { Err(Diagnostics(found)) }
 }
 
-/// What [`emit`] would say of each kernel of a file. A file without kernels has nothing to say of.
+/// What [`emit`] would say of each kernel of a file. Of one without kernels a note says so.
 pub(crate) fn check(source: &KernelsSource) -> CheckedKernels {
     let mut checked = CheckedKernels::default();
     match made(source) {
@@ -49,7 +49,13 @@ pub(crate) fn check(source: &KernelsSource) -> CheckedKernels {
         Err(Diagnostics(faults)) => checked.found = faults,
     }
     if source.kernel.is_none() {
-        checked.found.retain(|fault| fault.code != codes::NO_KERNELS);
+        for fault in checked.found.iter_mut().filter(|fault| fault.code == codes::NO_KERNELS) {
+            *fault = Diagnostic::new(
+                fault.code,
+                Severity::Note,
+                "the file has no kernels: nothing of it is for cores",
+            );
+        }
     }
     checked
 }
@@ -113,10 +119,16 @@ fn made(source: &KernelsSource) -> Result<Vec<Made>, Diagnostics> {
         })
         .collect();
     let known = Known { params: &params, elems: &elems };
+    let unmet = unmet(&module, known);
+    if !unmet.is_empty() {
+        return Err(Diagnostics(unmet));
+    }
     let mut paths = BTreeSet::new();
     let mut one = |kernel: FuncId| {
-        let missing = missing(&module, &module.functions[kernel.index()], &params);
+        let function = &module.functions[kernel.index()];
+        let mut missing = missing(&module, function, &params);
         if !missing.is_empty() {
+            missing.extend(known_elements(&module, function, known).err().into_iter().flatten());
             return Err(missing);
         }
         let name = &module.functions[kernel.index()].name;
@@ -129,6 +141,37 @@ fn made(source: &KernelsSource) -> Result<Vec<Made>, Diagnostics> {
         }
     };
     Ok(wanted(&module, source.kernel.as_deref())?.into_iter().map(&mut one).collect())
+}
+
+/// Requirements of the program that are false by what is known.
+fn unmet(module: &Verified, known: Known<'_>) -> Vec<Diagnostic> {
+    let is_false =
+        |cond: &Expr| matches!(fold(module, known, cond).kind, ExprKind::Const(Const::Bool(false)));
+    let told = |cond: &Expr| {
+        let mut facts = BTreeSet::new();
+        cond.any(&mut |e| {
+            if let ExprKind::Param(id) = e.kind
+                && let Some(Some(value)) = known.params.get(id.index())
+            {
+                facts.insert(format!("{} = {}", module.params[id.index()].name, number(*value)));
+            }
+            false
+        });
+        Diagnostic::error(codes::REQUIREMENT, "the program does not take these values of parameters")
+            .at(cond.span, "this is false")
+            .note(facts.into_iter().collect::<Vec<_>>().join(", "))
+            .help("give others with `--set NAME=VALUE`")
+    };
+    module.requirements.iter().map(|of| &of.cond).filter(|cond| is_false(cond)).map(told).collect()
+}
+
+/// A value of a parameter.
+fn number(value: Const) -> String {
+    match value {
+        Const::Bool(value) => value.to_string(),
+        Const::Int(value) => value.to_string(),
+        Const::Float(value) => value.to_string(),
+    }
 }
 
 /// Two kernels whose names differ in underscores alone.
@@ -184,12 +227,8 @@ fn params(module: &Verified, set: &[(String, Const)]) -> Result<Vec<Option<Const
         let value = match (&param.source, given) {
             (_, Some(given)) if given.fits(param.ty) => Some(given),
             (_, Some(given)) => {
-                let given = match given {
-                    Const::Bool(given) => given.to_string(),
-                    Const::Int(given) => given.to_string(),
-                    Const::Float(given) => given.to_string(),
-                };
-                let message = format!("`{}` cannot be {given}: it is a `{}`", param.name, param.ty.c_name());
+                let (name, given, ty) = (&param.name, number(given), param.ty.c_name());
+                let message = format!("`{name}` cannot be {given}: it is a `{ty}`");
                 let fault = Diagnostic::error(codes::NOT_SET, message).at(param.span, "declared here");
                 found.push(match param.ty.range() {
                     Some(range) => {

@@ -15,6 +15,7 @@ pub(crate) mod files;
 mod lines;
 mod memories;
 mod ops;
+mod outside;
 mod paged;
 mod pair;
 mod print;
@@ -132,12 +133,14 @@ pub fn emit_kernel_within(
     let module = with_one_name.as_ref().unwrap_or(module);
     let function = wsp_tile::specialise(module, kernel, known)?;
     known_elements(module, &function, known)?;
-    let mut found = extents::check(module, &function, &Values::of_text(module, &function, known));
+    let of_text = Values::of_text(module, &function, known);
+    let mut found = extents::check(module, &function, &of_text);
     let of_tasks = Values::of_kernel(module, &function, known);
     found.extend(lines::check(module, &function, known, &of_tasks));
     match translated(module, &function, known, (chip, memories)) {
         Ok(made) => {
             found.extend(shapes::check(&made.program));
+            found.extend(outside::check(&made.program, (module, &function), &of_text));
             if found.iter().any(Diagnostic::is_error) {
                 return Err(found);
             }

@@ -8,6 +8,7 @@ use super::ops::cube::Turned;
 use super::scalars::Scalars;
 use super::view::{CElem, Layout, Slot, Valid, View, in_ub, padded};
 use std::collections::BTreeMap;
+use wsp_core::DType;
 use wsp_tile::{BufferId, Tile, TileProgram};
 
 /// Bytes of scratch of a reduction of rows, above which it goes by some rows at a time.
@@ -21,6 +22,8 @@ pub(super) const ROWS_OF_COLUMN: u32 = 8;
 pub(super) enum Lack {
     /// No instructions of the platform give the result.
     Refused(&'static str),
+    /// Cores have no elements of this type.
+    Elements(DType),
     /// Nothing is written for it yet.
     NotYet(&'static str),
 }
@@ -221,8 +224,8 @@ impl<'a> Recipe<'a> {
 
     /// The elements of a tile.
     pub(super) fn elem(&self, tile: &Tile) -> Result<CElem, Lack> {
-        let elem = CElem::of(self.program.buffer(tile.buffer).elem);
-        elem.ok_or(Lack::Refused("cores have no elements of this type"))
+        let elem = self.program.buffer(tile.buffer).elem;
+        CElem::of(elem).ok_or(Lack::Elements(elem))
     }
 
     /// An operand as `float` as it lies.
@@ -324,6 +327,12 @@ impl<'a> Recipe<'a> {
 
     /// A value per row. The instruction set wants views of as many rows as the column has.
     pub(super) fn row_statistic(&mut self, name: &str, column: &View, src: &View) {
+        // A column has whole blocks of 32 bytes, and a call as many rows in its source as in its result: of one row the result is the block as
+        // a row, for which the source needs no more rows than it has.
+        let as_block =
+            |column: &View| View { rows: 1, cols: column.rows, layout: Layout::Rows, ..column.clone() };
+        let one = (src.rows == 1).then(|| as_block(column));
+        let column = one.as_ref().unwrap_or(column);
         let view = View { rows: column.rows, ..src.clone() };
         self.with_room(&view, view.rows);
         let row_bytes = view.cols * view.elem.size();

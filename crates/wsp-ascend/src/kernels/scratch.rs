@@ -71,6 +71,12 @@ fn refusal(lack: &Lack, instruction: &Instruction, chip: Chip, before: &[Diagnos
             let message = format!("{} has no instructions for `{words}`", chip.name());
             Diagnostic::error(codes::REFUSED, message).at(instruction.span, "").note((*why).to_owned())
         }
+        Lack::Elements(elem) => {
+            let message = format!("{} has no elements of `{}`", chip.name(), elem.name());
+            Diagnostic::error(codes::REFUSED, message)
+                .at(instruction.span, "")
+                .help("declare its tiles as `float`, `half`, `bfloat16_t` or whole numbers, or run the program on `cpu_sim`")
+        }
         Lack::NotYet(what) => {
             let message = format!("{what} is not emitted yet");
             Diagnostic::error(codes::NOT_EMITTED, message)
@@ -79,8 +85,10 @@ fn refusal(lack: &Lack, instruction: &Instruction, chip: Chip, before: &[Diagnos
         }
     };
     // One statement may be several instructions, and one reason may hold for many.
-    let said =
-        |other: &Diagnostic| other == &found || (!found.notes.is_empty() && other.notes == found.notes);
+    let said = |other: &Diagnostic| {
+        let same_type = matches!(lack, Lack::Elements(_)) && other.message == found.message;
+        same_type || other == &found || (!found.notes.is_empty() && other.notes == found.notes)
+    };
     (!before.iter().any(said)).then_some(found)
 }
 

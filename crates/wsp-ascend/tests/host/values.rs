@@ -394,3 +394,24 @@ fn instructions_compute_their_formulas() {
         assert!(results.all.is_empty(), "not looked at: {:?}", results.all.keys());
     }
 }
+
+/// A tensor without elements is read, and written as a file of 0 bytes; a division of whole numbers by 0 ends a run with a word.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test writes what the program reads")]
+fn empty_tensors_are_files_and_a_division_by_0_is_told() {
+    let folder = folder("empty", "empty.cpp", include_str!("empty.cpp"));
+    std::fs::write(folder.join("none.bin"), []).expect("an empty file");
+    let program = build(&folder, "a2", "-O0", "empty.cpp");
+    let run = |word: &str| {
+        Command::new(&program).arg(word).current_dir(&folder).output().expect("the program runs")
+    };
+    let copied = run("copy");
+    assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
+    assert_eq!(std::fs::read(folder.join("copied.bin")).expect("a file"), Vec::<u8>::new());
+    let divided = run("divide");
+    assert_eq!(divided.status.code(), Some(3));
+    assert!(
+        String::from_utf8_lossy(&divided.stderr)
+            .starts_with("fault [value]: a division of whole numbers by 0")
+    );
+}

@@ -149,8 +149,8 @@ fn of_generators() -> Vec<u16> {
     codes(&found.unwrap_err())
 }
 
-/// Codes that no kernel has: a table of a target that is wrong, what ends a run of a tile program, files without kernels.
-pub(crate) const NOT_OF_KERNELS: [u16; 3] = [1700, 1715, 1725];
+/// Codes that no kernel has: a table of a target that is wrong, what ends a run of a tile program, files without kernels, and values that a file does not take.
+pub(crate) const NOT_OF_KERNELS: [u16; 4] = [1700, 1715, 1725, 1731];
 
 #[test]
 fn each_finding_is_alone_in_a_kernel_with_one_thing_wrong() {

@@ -297,6 +297,91 @@ fn places_that_a_tensor_does_not_have_are_found() {
     }
 }
 
+#[test]
+fn stores_and_insertions_that_end_outside_are_found() {
+    let tile = |rows: u32, cols: u32| format!("VecTile<float, {rows}, {cols}> t; TLOAD(t, x, {{0, 0}}); ");
+    let store = |[rows, cols]: [u32; 2], at: &str| tile(rows, cols) + &format!("TSTORE(y, t, {{{at}}});");
+    let insert = |at: &str| {
+        tile(8, 32)
+            + &format!(
+                "VecTile<float, 4, 8> p; TASSIGN(p, 1.0f); TINSERT(t, p, {at}); TSTORE(y, t, {{0, 0}});"
+            )
+    };
+    let (warning, error) = (Some(Severity::Warning), Some(Severity::Error));
+    // Of `y` the shape is 60, 24; `N` is 4.
+    let cases = [
+        (store([8, 24], "desc.first, 0"), None, "", ""),
+        (store([8, 32], "desc.first, 0"), error, "columns 0 to 31 of `y` are written", "at most 24 columns"),
+        (
+            store([8, 16], "0, N + 5"),
+            error,
+            "columns 9 to 24 of `y`",
+            "at most 15 columns, or begin at column 8",
+        ),
+        (store([8, 16], "0, N + 4"), None, "", ""),
+        (store([64, 16], "0, 0"), error, "rows 0 to 63 of `y` are written", "at most 60 rows"),
+        (
+            store([8, 16], "N * 13 + 1, 0"),
+            error,
+            "rows 53 to 60 of `y`",
+            "at most 7 rows, or begin at row 52",
+        ),
+        (
+            format!("if (desc.first > 3) {{ {} }}", store([8, 32], "0, 0")),
+            warning,
+            "columns 0 to 31 of `y`",
+            "",
+        ),
+        (
+            format!("for (uint32_t r = 0; r < N; r += 1) {{ {} }}", store([8, 32], "0, 0")),
+            warning,
+            "columns 0 to 31",
+            "",
+        ),
+        // What a launch decides is not known.
+        (store([8, 16], "0, desc.first"), None, "", ""),
+        (store([8, 32], "0, 0").replacen("{0, 0});", "{0, 0}, 8, desc.first);", 1), None, "", ""),
+        (insert("4, 24"), None, "", ""),
+        (
+            insert("4, N * 6 + 1"),
+            error,
+            "columns 25 to 32 of `t`",
+            "at most 7 columns, or begin at column 24",
+        ),
+        (insert("5, 0"), error, "rows 5 to 8 of `t`", "at most 3 rows, or begin at row 4"),
+        (insert("desc.first, 0"), None, "", ""),
+    ];
+    for (body, severity, message, help) in cases {
+        let shapes = ["64, 32", "60, 24"];
+        let found = Tasks { end: "1", shapes, body: &body, ..TASKS }.found(&[("N", 4)]);
+        // The last store of the tile itself has more columns than `y`.
+        let found: Vec<&Diagnostic> = found
+            .iter()
+            .filter(|found| {
+                found.code.0 == 1727 && !(body.contains("TINSERT") && found.message.contains("of `y`"))
+            })
+            .collect();
+        assert_eq!(
+            found.iter().map(|found| found.severity).collect::<Vec<_>>(),
+            Vec::from_iter(severity),
+            "{body}"
+        );
+        for found in found {
+            assert!(found.message.contains(message) && found.help[0].contains(help), "{body}: {found:?}");
+        }
+    }
+}
+
+/// A statistic of one row takes that row and one beside it.
+#[test]
+fn rows_of_8192_columns_are_normalised_one_by_one() {
+    let body = "VecTile<float, 1, 8192> t; VecTile<float, 1, 8192> s; VecTile<float, 1, 1> m;
+         TLOAD(t, x, {desc.first, 0}); TMUL(s, t, t); TROWMEAN(m, s); TRSQRT(m, m); TROWEXPANDMUL(t, t, m);
+         TSTORE(y, t, {desc.first, 0});";
+    let found = Tasks { shapes: ["64, 8192"; 2], body, ..TASKS }.found(&[]);
+    assert_eq!(found, [], "{}", told(&found));
+}
+
 /// Rows that are 0, or a difference below 0, are none, in one kind of core and in the tasks of two.
 #[test]
 fn what_a_launch_decides_of_extents_is_compared_with_0_by_the_kernel() {

@@ -27,6 +27,8 @@ the kernel uses. The second line of each file lists them.
 
 * Parameters with a default have it unless `--set NAME=VALUE` gives another; extents that shapes name stay numbers of the launch
   unless they are set. The sizes of tiles must be known.
+* A `PTO_REQUIRE` that is false by the values that are known at emission is an error (WSP1731). One that a launch decides the text says nothing of: who
+  launches the kernel keeps to it.
 * Integer arithmetic of scalars is that of C++: unlike a run on `cpu_sim`, no task stops where a number does not fit. What would be below 0
   and has no sign is 0: a difference, and a number with a sign that becomes one without.
 * Arithmetic is in `float`. Tiles of `half` and `bfloat16_t` are converted before, and results after, which rounds once.
@@ -114,7 +116,7 @@ k.pto: kernel scores: 3 tasks, UB 12,288 of 188,416 bytes, L0A 4,096 of 65,536 b
 k.pto: ok
 ```
 
-A kernel without a body, and one that needs a parameter without a value, is an error that says what to do. Generators and schedules
+A kernel without a body, and one that needs a parameter without a value, is an error that says what to do; of a file without kernels a note says so. Generators and schedules
 of the file are checked for `cpu_sim`, which a note says, as no target of Ascend runs them. Workloads (`.wsp`) and task graphs (`.tg`) hold no
 tiles: their kernels lie in `.pto` files, which are checked by themselves. A check of a task graph for a target says so in a note.
 
@@ -139,10 +141,10 @@ place that all tasks have, and of additions (`TSTORE_ATOMIC_ADD`). Tensors are t
 one tensor at the same time, tasks that store to the same element, stores to single places that conditions give to one task each, and rounds that
 tasks choose by conditions on the task and on the round apart, where the place differs between tasks too.
 
-### Rows and columns that are 0 or below
+### Rows and columns that are 0, below 0 or past the end
 
 Where constants and parameters say that a load, a store or a fill is given 0 rows or columns, or that a load begins behind the end of its tensor, WSP1727
-warns, and nothing is emitted for it. Below 0, and for a store behind the end, it is an error; in a loop or under a condition, which may keep the
+warns, and nothing is emitted for it. Below 0, and for a store or an insertion that begins or ends behind the end, it is an error; in a loop or under a condition, which may keep the
 statement from running, a warning. What only a launch decides the kernel compares with 0, and skips. A difference of numbers without
 a sign, and a number with a sign that becomes one without, is 0 in the kernel where it would be below 0: a run on `cpu_sim` stops there. This holds of
 places, too: a load or a store that a launch gives a place below 0 is one at 0. A number of 64 bits that becomes one of 32 is at most the largest of these,
@@ -167,8 +169,10 @@ const TAIL: &str = "
 * A tensor or a cache without an element type is refused: write `Tensor<float>`, `PagedKVCache<half>`.
 * Functions of single numbers (`exp`, `sin`, …) are calls of the C++ library, which a device's loader may not take.
 * The number of a block (`get_block_idx()`) is an argument of the kernel; it is not read from the context of a launch of several blocks.
-* What stops a task on `cpu_sim` does not stop a kernel: a store past the last column of a tensor writes to its next row, a loop with a step of 0 ends
-  after a round, a negative place and a position behind the end of a request are not found.
+* What stops a task on `cpu_sim` does not stop a kernel: a store past the last column of a tensor whose place or extents a launch decides
+  writes to its next row, an insertion past the end of a tile leaves out what does not fit, an index of `TGATHER` that is past the end or no whole number
+  takes any element, operands may have valid parts that a launch makes unequal, a division of whole numbers by 0 gives any number (a run on the host ends
+  there, and at operands that do not fit), a loop with a step of 0 ends after a round, a negative place and a position behind the end of a request are not found.
 * A loop with products under both branches of a condition has barriers of all units in place of some events.
 ";
 

@@ -22,6 +22,28 @@ pub(crate) const RMSNORM: &str = "
         TSTORE(y, t, {i * 16, 0});
     }";
 
+/// The same for one row at a time, of elements of 16 bits as well; a row without columns has no mean.
+pub(crate) const ONE_ROW: &str = "
+    VecTile<float, 1, 32> t; VecTile<float, 1, 32> square; VecTile<float, 1, 1> mean; VecTile<half, 1, 32> h; VecTile<half, 1, 1> most; VecTile<float, 1, 1> at;
+    for (uint32_t i = 0; i < desc.a; i += 1) {
+        TLOAD(t, x, {i, desc.b}, desc.c, desc.d);
+        if (PTO_VALID_COLS(t) > 0) {
+            TMUL(square, t, t);
+            TROWMEAN(mean, square);
+            TADDS(mean, mean, 0.00001f);
+            TRSQRT(mean, mean);
+            TCVT(h, t);
+            TROWMAX(most, h);
+            TROWARGMIN(at, t);
+            TROWEXPANDMUL(t, t, mean);
+            TSTORE(y, t, {i, 0});
+            TSTORE(y, most, {i + 16, 0});
+            TSTORE(y, at, {i + 32, 0});
+            float sum = TROWSUM(square);
+            PTO_STORE_SCALAR(y, sum, {i + 48, 0});
+        }
+    }";
+
 /// The exponential of each row less its maximum, divided by their sum.
 pub(crate) const SOFTMAX: &str = "
     VecTile<float, 16, 32> t; VecTile<float, 16, 1> r;
@@ -238,6 +260,12 @@ fn whole_kernels_give_what_a_plain_run_gives() {
             "rmsnorm",
             &Kernel::new(RMSNORM),
             &[[0, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0], [4, 0, 0, 0]],
+            1e-6,
+        );
+        batch.add(
+            "one row",
+            &Kernel::new(ONE_ROW),
+            &[[0, 0, 1, 32], [1, 0, 1, 32], [3, 3, 1, 17], [16, 31, 1, 1], [2, 5, 0, 8], [2, 5, 1, 0]],
             1e-6,
         );
         batch.add(

@@ -18,6 +18,13 @@ pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Ve
     let kind = Kind::of(&args.file);
     let emitted = match args.stage.unwrap_or(EmitStage::Graphs) {
         EmitStage::Graphs => {
+            if kind == Kind::Program {
+                let name = args.file.display();
+                let fault = wrong_kind(&args.file, kind, "task graphs, and kernels with `--stage kernels`");
+                let how =
+                    format!("`wsp emit {name} --stage kernels --target NAME -o FOLDER` writes its kernels");
+                return Err(vec![Diagnostic { help: vec![how], ..fault }]);
+            }
             if !kind.is_unit() {
                 return Err(vec![wrong_kind(&args.file, kind, "task graphs")]);
             }
@@ -35,7 +42,14 @@ pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Ve
 
 /// The kernels of a `.pto` file.
 fn kernels(session: &mut Session, args: &EmitArgs, kind: Kind) -> Result<Emitted, Vec<Diagnostic>> {
-    if !matches!(kind, Kind::Program | Kind::Unknown) {
+    if kind.is_unit() {
+        let fault = wrong_kind(&args.file, kind, "files of kernels (`.pto`) with `--stage kernels`");
+        let how =
+            "leave out `--stage kernels` to write the C++ of a task graph; its kernels are in `.pto` files"
+                .to_owned();
+        return Err(vec![Diagnostic { help: vec![how], ..fault }]);
+    }
+    if kind != Kind::Program && (kind != Kind::Unknown || args.file.is_file()) {
         return Err(vec![wrong_kind(&args.file, kind, "files of kernels (`.pto`)")]);
     }
     let given = [("--graph", args.graph.is_some()), ("--kernels", !args.kernels.is_empty())];

@@ -240,3 +240,24 @@ TG_SYNC(G)
     assert_eq!(code, 0, "{err}");
     assert_eq!(out, "k.pto: kernel copy_entry: 1 task, UB 8,192 of 188,416 bytes\nk.pto: ok\n");
 }
+
+#[test]
+fn values_that_the_program_does_not_take_and_a_file_without_kernels_are_told() {
+    let program = program(&[("double_rows", DOUBLE)]) + "PTO_REQUIRE(cols <= 64)\n";
+    let folder = Folder::with(&[("k.pto", &program), ("n.pto", "PTO_PARAM(uint32_t, n, 1)\n")]);
+    let (code, out, err) = check(&folder, &["--target", "a2", "--set", "cols=128"]);
+    assert!(code == 1 && err.contains("WSP1731") && err.contains("cols = 128"), "{out}{err}");
+    assert_eq!(check(&folder, &["--target", "a2", "--set", "cols=64"]).0, 0);
+    let (code, _, err) = run(&["check", &folder.at("n.pto"), "--target", "a2"]);
+    assert!(code == 0 && err.contains("note[WSP1725]: the file has no kernels"), "{err}");
+}
+
+/// An answer to the first that does not lead to the second.
+#[test]
+fn sizes_and_element_types_that_are_missing_are_told_together() {
+    let program = program(&[("double_rows", DOUBLE)]).replace("Tensor<float> x", "Tensor x");
+    let folder = Folder::with(&[("k.pto", &program)]);
+    let (code, _, err) = check(&folder, &["--target", "a2"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("`cols` is not set") && err.contains("the elements of `x` are not known"), "{err}");
+}

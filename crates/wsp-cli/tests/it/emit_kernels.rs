@@ -77,6 +77,7 @@ fn what_is_wrong_is_one_diagnostic_and_nothing_is_written() {
         kernel("k", "VecTile<double, 8, 64> t; TLOAD(t, x, {0, 0}); TEXP(t, t); TSTORE(y, t, {0, 0});");
     let other = kernel("k_", DOUBLE).replace("<D>", "<E>");
     let alike = format!("{} struct E {{ uint32_t first; }}; {other}", kernel("k", DOUBLE));
+    let even = format!("PTO_REQUIRE(cols % 2 == 0) PTO_REQUIRE(rows > 0) {}", kernel("k", DOUBLE));
     let set: &[&str] = &["--target", "a2", "--set", "cols=64"];
     for (kernels, more, code, part) in [
         (
@@ -87,11 +88,12 @@ fn what_is_wrong_is_one_diagnostic_and_nothing_is_written() {
         ),
         (&good, &["--target", "a2", "--set", "col=64"], "WSP1723", "did you mean `cols`?"),
         (&good, &["--target", "a2", "--set", "cols=64", "--kernel", "kk"], "WSP1725", "did you mean `k`?"),
+        (&even, &["--target", "a2", "--set", "cols=65"], "WSP1731", "cols = 65"),
         (&products, set, "WSP1722", "which another task or the order of tasks needs"),
         (&alike, set, "WSP1721", "kernel `k_` and one before it are both written to `k.cpp`"),
         (&large, set, "WSP1705", "262144 bytes at once do not fit UB, which has 188416"),
         (&random, set, "WSP1720", "a2 has no instructions for `random`"),
-        (&doubles, set, "WSP1720", "cores have no elements of this type"),
+        (&doubles, set, "WSP1720", "a2 has no elements of `f64`"),
     ] {
         let folder = Folder::with(&[("k.pto", &program(kernels))]);
         let (exit, out, err) = emit(&folder, more);
@@ -117,4 +119,14 @@ fn unknown_stages_and_targets_are_answered_with_the_nearest() {
     }
     let (code, _, err) = run(&["emit", &file, "-o", &folder.at("out"), "--target", "a2", "--kernel", "k"]);
     assert!(code != 0 && err.contains("task graphs"), "{err}");
+    assert!(err.contains(&format!("`wsp emit {file} --stage kernels --target NAME -o FOLDER`")), "{err}");
+    let other = Folder::with(&[("g.tg", ""), ("decode.py", "import pto_wsp\n")]);
+    for (name, part) in
+        [("g.tg", "leave out `--stage kernels`"), ("decode.py", "is a file of an unknown kind")]
+    {
+        let out = other.at("out");
+        let (code, _, err) =
+            run(&["emit", &other.at(name), "-o", &out, "--target", "a2", "--stage", "kernels"]);
+        assert!(code == 1 && err.matches("error[").count() == 1 && err.contains(part), "{err}");
+    }
 }

@@ -156,7 +156,14 @@ impl Parser<'_> {
             "PTO_KERNEL_IMPL" => {
                 let (name, params) = self.kernel_header(form)?;
                 let unit = self.kernel_unit(params.is_empty())?;
-                let body = self.block(&format!("`{}(…)`", form.name))?;
+                let after = format!("`{}(…)`", form.name);
+                if self.at(Tok::Semi) {
+                    let fault = self.expected(codes::EXPECTED_TOKEN, &format!("`{{` after {after}"));
+                    return Err(self.report(fault.help(
+                        "write what it does in braces; one that is only declared stands in a `.wsp` or `.tg` file",
+                    )));
+                }
+                let body = self.block(&after)?;
                 Item::Kernel(Kernel { name, params, unit, body, span: self.span_from(start) })
             }
             _ => Item::Reference(self.reference(form, start)?),

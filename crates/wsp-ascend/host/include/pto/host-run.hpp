@@ -3,7 +3,9 @@
 // A tensor in a file is its elements, row by row, little-endian, and nothing else.
 #pragma once
 
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -43,7 +45,10 @@ public:
     // Writes a tensor to a file; a byte that holds no value is 255.
     void write(const void *tensor, const std::string &path) const {
         const Global *global = core().tensor_at(tensor);
-        std::FILE *file = global == nullptr ? nullptr : std::fopen(path.c_str(), "wb");
+        if (global == nullptr) {
+            fail("no tensor begins where this is written from:", path);
+        }
+        std::FILE *file = std::fopen(path.c_str(), "wb");
         if (file == nullptr) {
             fail("cannot open", path);
         }
@@ -86,10 +91,17 @@ private:
     std::vector<std::unique_ptr<std::vector<uint8_t>>> storage_;
 };
 
+// Ends the program where a kernel divides whole numbers by 0: a core gives any number there.
+inline void stop_at_division(int) {
+    std::fputs("fault [value]: a division of whole numbers by 0, or one whose result does not fit\n", stderr);
+    std::_Exit(3);
+}
+
 // Runs `kernel(index)` on each of so many cores, one after the other, and gives the first fault, or nothing. Where
 // faults end the program, it does not come back from one.
 template <typename F>
 std::string launch(uint32_t cores, const F &kernel) {
+    std::signal(SIGFPE, stop_at_division);
     core().begin_launch(cores);
     for (uint32_t index = 0; index < cores; ++index) {
         try {

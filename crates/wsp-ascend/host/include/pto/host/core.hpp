@@ -68,7 +68,8 @@ public:
         const uintptr_t place = reinterpret_cast<uintptr_t>(address);
         for (Global &global : globals_) {
             const uintptr_t first = reinterpret_cast<uintptr_t>(global.bytes.data);
-            if (place >= first && place - first < global.bytes.size) {
+            // An empty tensor is where it begins.
+            if (place >= first && place - first < std::max(global.bytes.size, 1u)) {
                 return &global;
             }
         }

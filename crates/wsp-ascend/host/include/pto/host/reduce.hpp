@@ -76,7 +76,8 @@ void reduce_lines(Instruction &run, const View &dst, const View &src, const View
 template <typename D, typename S>
 constexpr void check_reduction(std::integral_constant<Reduced, Reduced::Column>) {
     static_assert(all_rows<S>, "what rows are reduced of is row-major");
-    static_assert(is_column<D>, "the result of a reduction of rows is a column-major column");
+    static_assert(is_column<D> || (all_rows<D> && may_equal(D::Valid[1], 1)),
+                  "the result of a reduction of rows is a column-major column, or rows with one valid column");
     static_assert(D::Rows == S::Rows, "a reduction of rows has as many rows in its result as in its source");
     static_assert(may_equal(D::Valid[0], S::Valid[0]), "a reduction of rows has one valid value per valid row");
 }
