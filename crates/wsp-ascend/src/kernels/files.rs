@@ -17,8 +17,9 @@ use wsp_tile::{Known, MemoryId, fold};
 /// # Errors
 /// A name that nothing has, a parameter that is needed, and what stands in the way of each kernel.
 pub(crate) fn emit(source: &KernelsSource) -> Result<Emitted, Diagnostics> {
-    let (mut emitted, mut found) = (Emitted::default(), Vec::new());
-    for made in made(source)? {
+    let mut emitted = Emitted::default();
+    let (mut found, all) = made(source)?;
+    for made in all {
         match made {
             Ok(made) => {
                 let texts = files(&made).map(|(path, text)| (path, text.as_bytes().to_vec()));
@@ -35,7 +36,8 @@ pub(crate) fn emit(source: &KernelsSource) -> Result<Emitted, Diagnostics> {
 pub(crate) fn check(source: &KernelsSource) -> CheckedKernels {
     let mut checked = CheckedKernels::default();
     match made(source) {
-        Ok(all) => {
+        Ok((unmet, all)) => {
+            checked.found = unmet;
             for made in all {
                 match made {
                     Ok(made) => {
@@ -102,8 +104,8 @@ fn named(mut found: Vec<Diagnostic>, kernel: &str) -> Vec<Diagnostic> {
 /// A kernel, or what stands in its way.
 type Made = Result<KernelSource, Vec<Diagnostic>>;
 
-/// Every kernel that is asked for.
-fn made(source: &KernelsSource) -> Result<Vec<Made>, Diagnostics> {
+/// Requirements that are not met, and every kernel that is asked for.
+fn made(source: &KernelsSource) -> Result<(Vec<Diagnostic>, Vec<Made>), Diagnostics> {
     let Some(chip) = Chip::of(source.target.platform) else {
         let message = format!("target `{}` has no cores that kernels are written for", source.target.name);
         return Err(Diagnostic::error(NO_FILES, message).into());
@@ -119,10 +121,6 @@ fn made(source: &KernelsSource) -> Result<Vec<Made>, Diagnostics> {
         })
         .collect();
     let known = Known { params: &params, elems: &elems };
-    let unmet = unmet(&module, known);
-    if !unmet.is_empty() {
-        return Err(Diagnostics(unmet));
-    }
     let mut paths = BTreeSet::new();
     let mut one = |kernel: FuncId| {
         let function = &module.functions[kernel.index()];
@@ -140,7 +138,8 @@ fn made(source: &KernelsSource) -> Result<Vec<Made>, Diagnostics> {
             None => Ok(made),
         }
     };
-    Ok(wanted(&module, source.kernel.as_deref())?.into_iter().map(&mut one).collect())
+    let all = wanted(&module, source.kernel.as_deref())?.into_iter().map(&mut one).collect();
+    Ok((unmet(&module, known), all))
 }
 
 /// Requirements of the program that are false by what is known.

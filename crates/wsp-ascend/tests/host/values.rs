@@ -395,19 +395,25 @@ fn instructions_compute_their_formulas() {
     }
 }
 
-/// A tensor without elements is read, and written as a file of 0 bytes; a division of whole numbers by 0 ends a run with a word.
+/// A tensor without elements is read, and written as a file of 0 bytes; words of 64 bits keep all of them; a division of whole numbers by 0 ends
+/// a run with a word.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test writes what the program reads")]
-fn empty_tensors_are_files_and_a_division_by_0_is_told() {
-    let folder = folder("empty", "empty.cpp", include_str!("empty.cpp"));
-    std::fs::write(folder.join("none.bin"), []).expect("an empty file");
-    let program = build(&folder, "a2", "-O0", "empty.cpp");
+fn tensors_are_files_and_a_division_by_0_is_told() {
+    let folder = folder("tensors", "tensors.cpp", include_str!("tensors.cpp"));
+    let words: Vec<u8> =
+        [1, u64::MAX, 1 << 63 | 5, 0].iter().flat_map(|word: &u64| word.to_le_bytes()).collect();
+    for (name, bytes) in [("none.bin", &[][..]), ("words.bin", &words)] {
+        std::fs::write(folder.join(name), bytes).expect("a file");
+    }
+    let program = build(&folder, "a2", "-O0", "tensors.cpp");
     let run = |word: &str| {
         Command::new(&program).arg(word).current_dir(&folder).output().expect("the program runs")
     };
     let copied = run("copy");
     assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
-    assert_eq!(std::fs::read(folder.join("copied.bin")).expect("a file"), Vec::<u8>::new());
+    assert_eq!(std::fs::read(folder.join("copied_none.bin")).expect("a file"), Vec::<u8>::new());
+    assert_eq!(std::fs::read(folder.join("copied_words.bin")).expect("a file"), words);
     let divided = run("divide");
     assert_eq!(divided.status.code(), Some(3));
     assert!(

@@ -8,7 +8,7 @@ use pto_wsp::registry;
 use std::path::Path;
 use std::sync::Arc;
 use wsp_check::reference;
-use wsp_diag::{Diagnostic, Severity};
+use wsp_diag::{Diagnostic, Label, Severity};
 use wsp_ir::Module;
 use wsp_plan::Target;
 use wsp_plan::target::CPU_SIM;
@@ -95,7 +95,12 @@ fn program(session: &mut Session, path: &Path, args: &CheckArgs) -> Result<(), V
     }
     .err()
     .unwrap_or_default();
-    faults.extend(kernels::check(session, path, module, target, &args.set));
+    // What is said of a place for the plan is not said of it once more.
+    let said: Vec<Label> = faults.iter().filter_map(|fault| fault.primary.clone()).collect();
+    let of_kernels = kernels::check(session, path, module, target, &args.set).into_iter();
+    faults.extend(of_kernels.filter(|fault| {
+        fault.primary.as_ref().is_none_or(|at| !said.iter().any(|label| label.span == at.span))
+    }));
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 

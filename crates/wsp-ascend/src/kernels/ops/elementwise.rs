@@ -33,6 +33,10 @@ pub(in crate::kernels) fn copy(r: &mut Recipe<'_>, dst: &Tile, src: &Tile) -> Re
         r.row_statistic("TROWMAX", &own, &from);
         return Ok(());
     }
+    let is_real = |elem| matches!(elem, CElem::F32 | CElem::F16 | CElem::Bf16);
+    if !plain && !(is_real(own.elem) && is_real(from.elem)) {
+        return Err(Lack::NotYet("a column of whole numbers whose elements are apart in its tensor"));
+    }
     let to = r.write(dst, form)?;
     let src = r.read(src, form)?;
     r.copy(&to.view, &src);

@@ -88,7 +88,7 @@ private:
 
 namespace pto::host {
 
-enum class Elem : int { F32, F16, BF16, I8, I16, I32, I64, U8, U16, U32, None };
+enum class Elem : int { F32, F16, BF16, I8, I16, I32, I64, U8, U16, U32, U64, None };
 
 template <typename T>
 constexpr Elem elem_of = Elem::None;
@@ -112,13 +112,17 @@ template <>
 inline constexpr Elem elem_of<uint16_t> = Elem::U16;
 template <>
 inline constexpr Elem elem_of<uint32_t> = Elem::U32;
+template <>
+inline constexpr Elem elem_of<uint64_t> = Elem::U64;
 
 constexpr uint32_t size_of(Elem elem) {
-    constexpr uint32_t sizes[] = {4, 2, 2, 1, 2, 4, 8, 1, 2, 4, 1};
+    constexpr uint32_t sizes[] = {4, 2, 2, 1, 2, 4, 8, 1, 2, 4, 8, 1};
     return sizes[static_cast<int>(elem)];
 }
 
 constexpr bool is_real(Elem elem) { return elem == Elem::F32 || elem == Elem::F16 || elem == Elem::BF16; }
+
+constexpr bool is_long(Elem elem) { return elem == Elem::I64 || elem == Elem::U64; }
 
 template <typename T>
 T raw(const uint8_t *from) {
@@ -132,7 +136,7 @@ void put_raw(uint8_t *to, T value) {
     std::memcpy(to, &value, sizeof value);
 }
 
-// The number at an address: of a real type as `float`, of a whole one as `int64_t`. The other kind is none.
+// The number at an address: of a real type as `float`, of a whole one as `int64_t`, of 64 bits without a sign by its bits. The other kind is none.
 inline void get(Elem elem, const uint8_t *from, float &x) {
     switch (elem) {
         case Elem::F16: x = half_value(raw<uint16_t>(from)); return;

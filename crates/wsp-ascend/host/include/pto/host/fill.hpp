@@ -82,7 +82,7 @@ constexpr void check_fill() {
     static_assert(D::Rows == S::Rows && D::Cols == S::Cols, "a fill is between tiles of equal extents");
     static_assert(D::Valid[0] == D::Rows && D::Valid[1] == D::Cols, "the destination of a fill is valid in full");
     static_assert(D::pad != PadValue::Null, "the destination of a fill has a pad value");
-    static_assert(D::elem != Elem::I64, "there is no fill of int64_t");
+    static_assert(!is_long(D::elem), "there is no fill of elements of 64 bits");
 }
 
 }  // namespace host

@@ -58,7 +58,7 @@ public:
     using ShapeType = Shape_;
     static constexpr Layout layout = layout_;
     static_assert(host::elem_of<T> != host::Elem::None,
-                  "elements are float, half, bfloat16_t, int8_t to int64_t or uint8_t to uint32_t");
+                  "elements are float, half, bfloat16_t, int8_t to int64_t or uint8_t to uint64_t");
 
     explicit GlobalTensor(T *data, const Shape_ &shape = Shape_(), const Stride_ &stride = Stride_())
         : data_(data), shape_(shape.dims), stride_(stride.dims) {}

@@ -124,7 +124,7 @@ public:
     static constexpr host::Elem elem = host::elem_of<T>;
 
     static_assert(host::elem_of<T> != host::Elem::None,
-                  "elements are float, half, bfloat16_t, int8_t to int64_t or uint8_t to uint32_t");
+                  "elements are float, half, bfloat16_t, int8_t to int64_t or uint8_t to uint64_t");
     static_assert(Rows_ >= 1 && Cols_ >= 1, "a tile has at least one row and one column");
     static_assert(host::fits(ValidRow, Rows_) && host::fits(ValidCol, Cols_),
                   "a valid extent is DYNAMIC, or between 1 and the extent of the tile");

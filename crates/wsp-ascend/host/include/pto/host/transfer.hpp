@@ -206,8 +206,8 @@ void TLOAD(const D &dst, const G &src, PTO_HOST_SITE) {
     static_assert(!mat || D::form != host::Form::ZN || G::layout == Layout::DN,
                   "TLOAD into a Mat tile in ZN is from DN");
     static_assert(!vec || D::Rows <= 4095, "TLOAD fills at most 4095 rows of a Vec tile");
-    static_assert(D::elem != host::Elem::I64 || (vec && G::layout == Layout::ND),
-                  "int64_t is transferred between ND and row-major Vec tiles only");
+    static_assert(!host::is_long(D::elem) || (vec && G::layout == Layout::ND),
+                  "elements of 64 bits are transferred between ND and row-major Vec tiles only");
     static_assert(host::may_fill<D, G>(), "the valid part of the tile is as large as the tensor");
     host::load(dst.view(), host::view_of(src), site);
 }
@@ -224,8 +224,8 @@ void TSTORE(const G &dst, const S &src, PTO_HOST_SITE) {
     static_assert(
         !acc || to == S::elem || (S::elem == host::Elem::F32 && (to == host::Elem::F16 || to == host::Elem::BF16)),
         "TSTORE of an Acc tile is from float to float, half or bfloat16_t, or from int32_t to int32_t");
-    static_assert(to != host::Elem::I64 || G::layout == Layout::ND,
-                  "int64_t is transferred between ND and row-major Vec tiles only");
+    static_assert(!host::is_long(to) || G::layout == Layout::ND,
+                  "elements of 64 bits are transferred between ND and row-major Vec tiles only");
     static_assert(host::may_fill<S, G>(), "the valid part of the tile is as large as the tensor");
     static_assert(atomic == AtomicType::AtomicNone || host::is_real(to) || to == host::Elem::I8 ||
                       to == host::Elem::I16 || to == host::Elem::I32,
