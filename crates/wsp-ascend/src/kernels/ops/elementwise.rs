@@ -34,7 +34,8 @@ pub(in crate::kernels) fn copy(r: &mut Recipe<'_>, dst: &Tile, src: &Tile) -> Re
         return Ok(());
     }
     let is_real = |elem| matches!(elem, CElem::F32 | CElem::F16 | CElem::Bf16);
-    if !plain && !(is_real(own.elem) && is_real(from.elem)) {
+    let all_real = is_real(own.elem) && is_real(from.elem);
+    if !plain && !all_real {
         return Err(Lack::NotYet("a column of whole numbers whose elements are apart in its tensor"));
     }
     let to = r.write(dst, form)?;
