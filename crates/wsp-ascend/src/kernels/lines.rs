@@ -6,7 +6,7 @@
 //! * every run of bytes begins on a line;
 //! * or the lines of all that is added in steps that are no multiple of 64 are over where the next of these parts begins: parts that begin at
 //!   the same place have the same elements. Where a condition, or what decides the rows of a tile, gives each task rounds of its own, what rounds
-//!   add is a part of the task.
+//!   add is a part of the task. Where rounds bring several tasks to one place, and decide what each stores there, only the first rule holds.
 //!
 //! Several stores to one tensor are parts of one, from the first byte of any to the last; where their places differ in more than constants between
 //! tasks, only the first rule holds. Additions to memory are no stores: they are made behind the caches. Tasks that store the same element are not
@@ -14,6 +14,7 @@
 
 use super::codes;
 use super::paged;
+use super::rounds::Loops;
 use super::rows::Deciders;
 use super::values::{Turns, Value, Values, decides, gcd};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +42,8 @@ struct Store {
     elem: DType,
     /// What tasks differ in: indices, by dimension, and conditions that choose rounds.
     owner: Vec<(Option<usize>, Expr)>,
+    /// Whether what tasks store at a place that several of them reach may differ from task to task, by the round that reaches it.
+    skewed: bool,
     span: Span,
 }
 
@@ -51,7 +54,8 @@ pub(super) fn check(
     known: Known<'_>,
     values: &Values<'_>,
 ) -> Vec<Diagnostic> {
-    let of = Stores { module, kernel, known, values, rows: Deciders::of(kernel) };
+    let (rows, loops) = (Deciders::of(kernel), Loops::of(kernel));
+    let of = Stores { module, kernel, known, values, rows, loops };
     let mut stores: BTreeMap<TensorId, Vec<Store>> = BTreeMap::new();
     of.block(&kernel.body, &Around::default(), &mut stores);
     let mut found = Vec::new();
@@ -67,7 +71,7 @@ pub(super) fn check(
 
 /// Whether no two tasks that store different elements write one line, where all tasks' parts are as far apart.
 fn keep_apart(stores: &[Store]) -> bool {
-    if stores.iter().any(|store| store.owner != stores[0].owner) {
+    if stores.iter().any(|store| store.skewed || store.owner != stores[0].owner) {
         return false;
     }
     let (mut block, mut part) = (0, None);
@@ -174,6 +178,9 @@ fn set_by_rounds(stmt: &Stmt) -> BTreeSet<LocalId> {
     found
 }
 
+/// Indices of a place, each with what rows or columns of a tile add to it at most.
+type Indices<'e> = Vec<(&'e Expr, i128)>;
+
 struct Stores<'a> {
     module: &'a Verified,
     kernel: &'a Function,
@@ -181,6 +188,7 @@ struct Stores<'a> {
     values: &'a Values<'a>,
     /// What decides the rows and columns of each tile.
     rows: BTreeMap<LocalId, Deciders<'a>>,
+    loops: Loops,
 }
 
 impl<'a> Stores<'a> {
@@ -210,15 +218,22 @@ impl<'a> Stores<'a> {
 
     /// What of these gives each task rounds of its own at a place with these indices: it depends on the task and on the round. Where the place says
     /// which task it is, tasks of one place choose the same. Where all tasks have one place, the two may depend on different things.
-    fn picks(&self, deciders: &[Decider<'a>], index: &[Expr], rounds: &BTreeSet<LocalId>) -> Vec<&'a Expr> {
+    fn picks(
+        &self,
+        deciders: &[Decider<'a>],
+        place: &Indices<'_>,
+        rounds: &BTreeSet<LocalId>,
+    ) -> Vec<&'a Expr> {
         let is_told = |e: &Expr| {
             let mut leaves = Vec::new();
             self.leaves(e, rounds, &mut leaves)
-                && leaves.iter().all(|leaf| index.iter().any(|at| self.linear(at) == Some(*leaf)))
+                && leaves
+                    .iter()
+                    .all(|leaf| place.iter().any(|(at, more)| self.linear(at, *more) == Some(*leaf)))
         };
         let both = deciders.iter().filter(|of| of.varies && of.of_round && !is_told(of.e));
         let both: Vec<&Expr> = both.map(|of| of.e).collect();
-        let varies = index.iter().any(|e| self.values.expr(e).varies);
+        let varies = place.iter().any(|(e, _)| self.values.expr(e).varies);
         let [tasks, of_rounds] =
             [|of: &Decider<'_>| of.varies, |of: &Decider<'_>| of.of_round].map(|is| deciders.iter().any(is));
         if !both.is_empty() || varies || !(tasks && of_rounds) {
@@ -249,42 +264,89 @@ impl<'a> Stores<'a> {
         true
     }
 
-    /// The variable or field that an index follows, so that two tasks with one index have one value of it.
-    fn linear<'e>(&self, e: &'e Expr) -> Option<&'e Expr> {
+    /// The variable or field that an index follows, so that two tasks with one index have one value of it; `more` is how much rows of a tile, and
+    /// what stands around, add to the index at most.
+    fn linear<'e>(&self, e: &'e Expr, more: i128) -> Option<&'e Expr> {
         let differs = |e: &Expr| self.values.expr(e).varies;
-        let keeps = |op: BinOp, other: &Expr| match op {
-            BinOp::Add | BinOp::Sub => !differs(other),
-            BinOp::Mul => self.values.expr(other).constant().is_some_and(|n| n != 0),
-            _ => false,
+        // Rounds leave it as it is, and tasks that differ in it are further apart than what is added.
+        let is_apart = |e: &Expr| {
+            self.loops.of_expr(e).is_empty() && (more == 0 || self.values.expr(e).modulus > more)
+        };
+        let kept = |op: BinOp, a: &'e Expr, others: &[(BinOp, &Expr)]| match op {
+            BinOp::Add | BinOp::Sub => {
+                let mut more = more;
+                for (op, other) in others {
+                    if !matches!(op, BinOp::Add | BinOp::Sub) || differs(other) {
+                        return None;
+                    }
+                    for turns in self.values.expr(other).turns {
+                        let (low, high) = turns.ends?;
+                        more = more.checked_add(high.checked_sub(low)?)?;
+                    }
+                }
+                self.linear(a, more)
+            }
+            BinOp::Mul => {
+                let factor = others.iter().try_fold(1, |product: i128, (op, other)| {
+                    let by = self.values.expr(other).constant().filter(|_| *op == BinOp::Mul)?;
+                    product.checked_mul(by)
+                });
+                self.linear(a, more / factor.filter(|n| *n != 0)?.checked_abs()?)
+            }
+            _ => None,
         };
         match &e.kind {
-            ExprKind::Field(..) | ExprKind::Local(_) => Some(e),
-            ExprKind::Cast(a) => self.linear(a),
-            ExprKind::Binary(op, a, b) if keeps(*op, b) => self.linear(a),
-            ExprKind::Binary(op, a, b) if keeps(*op, a) => self.linear(b),
-            ExprKind::Chain(first, rest) => match rest.iter().find(|(_, e)| differs(e)) {
-                None => rest.iter().all(|(op, e)| keeps(*op, e)).then(|| self.linear(first))?,
-                Some((own, e)) => {
-                    let others = rest.iter().filter(|(_, other)| !std::ptr::eq(other, e));
-                    let all = keeps(*own, first) && others.clone().all(|(op, other)| keeps(*op, other));
-                    all.then(|| self.linear(e))?
-                }
-            },
+            ExprKind::Field(..) | ExprKind::Local(_) => is_apart(e).then_some(e),
+            ExprKind::Cast(a) => self.linear(a, more),
+            ExprKind::Binary(op, a, b) if !differs(b) => kept(*op, a, &[(*op, b)]),
+            ExprKind::Binary(op, a, b) if !differs(a) => kept(*op, b, &[(*op, a)]),
+            ExprKind::Chain(first, rest) => {
+                let op = rest.first()?.0;
+                // A sum or a product: the first operand has the operator of its kind.
+                let all = [(op, &**first)].into_iter().chain(rest.iter().map(|(op, e)| (*op, e)));
+                let (op, own) = all.clone().find(|(_, e)| differs(e)).unwrap_or((op, first));
+                let others: Vec<_> = all.filter(|(_, other)| !std::ptr::eq(*other, own)).collect();
+                kept(op, own, &others)
+            }
             _ => None,
         }
+    }
+
+    /// Whether rounds bring several tasks to one index, and decide another index or whether there is a store.
+    fn is_skewed(&self, place: &Indices<'_>, deciders: &[Decider<'_>]) -> bool {
+        place.iter().enumerate().any(|(dim, (e, more))| {
+            let value = self.values.expr(e);
+            if !value.varies || value.turns.is_empty() || self.linear(e, *more).is_some() {
+                return false;
+            }
+            let loops = self.loops.of_expr(e);
+            let shares = |other: &Expr| !loops.is_disjoint(&self.loops.of_expr(other));
+            let others = place.iter().enumerate().filter(|(other, _)| *other != dim).map(|(_, (e, _))| *e);
+            let mut others = others.filter(|e| !self.values.expr(e).turns.is_empty());
+            others.any(shares) || deciders.iter().any(|of| of.of_round && shares(of.e))
+        })
     }
 
     /// None for what is no store, and for a tensor that no kernel is emitted for.
     fn store(&self, stmt: &StmtKind, around: &Around<'a>, span: Span) -> Option<Store> {
         match stmt {
             StmtKind::StoreScalar { tensor, index, .. } => {
-                Some(Store { scalar: true, ..self.begin(*tensor, index, around, span)? })
+                let place: Indices<'_> = index.iter().map(|e| (e, 0)).collect();
+                Some(Store { scalar: true, ..self.begin(*tensor, &place, around, span)? })
             }
             StmtKind::Tile(TileOp::Store { tensor, src, at, add: false, .. }) => {
-                let mut store = self.begin(*tensor, &at.index, around, span)?;
-                store.of_tasks(self.picked_by_rows(*src, around, &at.index));
                 let LocalTy::Tile(ty) = &self.kernel.local(*src).ty else { return None };
                 let [rows, cols] = [&ty.rows, &ty.cols].map(|e| e.as_const_int().unwrap_or(1));
+                let mut place: Indices<'_> = at.index.iter().map(|e| (e, 0)).collect();
+                for (dim, count) in [(at.row_dim, rows), (at.col_dim, cols)] {
+                    if let Some((_, more)) = dim.and_then(|dim| place.get_mut(usize::from(dim))) {
+                        *more = count.saturating_sub(1);
+                    }
+                }
+                let mut store = self.begin(*tensor, &place, around, span)?;
+                let of_rows = self.of_rows(*src, around, &place);
+                store.skewed |= self.is_skewed(&place, &of_rows);
+                store.of_tasks(self.picks(&of_rows, &place, &around.rounds));
                 let strides = self.strides(*tensor)?;
                 // `begin` knows the place in a cache up to rows of lanes only: steps of positions and heads, which are such rows, add nothing.
                 let of = &self.module.tensors[tensor.index()];
@@ -308,7 +370,7 @@ impl<'a> Stores<'a> {
     }
 
     /// A store of one element.
-    fn begin(&self, tensor: TensorId, index: &[Expr], around: &Around<'a>, span: Span) -> Option<Store> {
+    fn begin(&self, tensor: TensorId, place: &Indices<'_>, around: &Around<'a>, span: Span) -> Option<Store> {
         let of = &self.module.tensors[tensor.index()];
         let elem = match of.elem {
             Elem::Fixed(elem) => elem,
@@ -321,14 +383,18 @@ impl<'a> Stores<'a> {
             of.dims.last().and_then(|dim| self.size(dim).constant()).map_or(1, |lanes| lanes.max(1))
         });
         let (mut begin, mut unknown, mut owner) = (Value::number(0), None, Vec::new());
-        for (dim, (e, stride)) in index.iter().zip(strides).enumerate() {
+        for (dim, ((e, _), stride)) in place.iter().zip(strides).enumerate() {
             let mut at = self.values.expr(e);
             if at.varies {
-                owner.push((Some(dim), e.clone()));
+                owner.push((Some(dim), (*e).clone()));
             }
             if dim < first {
-                // A slot of a workspace is whole lines, and so is where each field begins.
-                begin = begin.plus(Value { modulus: LINE, ..Value::unknown(true) });
+                // A slot of a workspace is whole lines, and so is where each field begins; slots are as far apart as a field is large.
+                let field =
+                    of.dims.iter().try_fold(bytes, |all, dim| all.checked_mul(self.size(dim).constant()?));
+                let modulus =
+                    field.map_or(LINE, |bytes| bytes.saturating_add(LINE - 1) / LINE * LINE).max(LINE);
+                begin = begin.plus(Value { modulus, ..Value::unknown(true) });
                 continue;
             }
             if let (Some(lanes), true) = (lanes, dim + 1 < of.dims.len()) {
@@ -356,21 +422,21 @@ impl<'a> Stores<'a> {
             }
             begin = begin.plus(at.times(stride).times(Value::number(bytes)));
         }
-        let mut store = Store { tensor, begin, bytes, scalar: false, unknown, elem, owner, span };
-        store.of_tasks(self.picks(&around.deciders, index, &around.rounds));
+        let skewed = self.is_skewed(place, &around.deciders);
+        let mut store = Store { tensor, begin, bytes, scalar: false, unknown, elem, owner, skewed, span };
+        store.of_tasks(self.picks(&around.deciders, place, &around.rounds));
         Some(store)
     }
 
-    /// What gives each task rounds of its own by the rows that a tile has in them: a tile without rows is not stored. Whether loads end with their
-    /// tensor is asked only where all tasks store to one place: elsewhere nearly every load would count.
-    fn picked_by_rows(&self, tile: LocalId, around: &Around<'a>, index: &[Expr]) -> Vec<&'a Expr> {
+    /// What decides the rows that a tile has: one without rows is not stored. Whether loads end with their tensor is asked only where all tasks store
+    /// to one place: elsewhere nearly every load would count.
+    fn of_rows(&self, tile: LocalId, around: &Around<'a>, place: &Indices<'_>) -> Vec<Decider<'a>> {
         let Some(rows) = self.rows.get(&tile) else { return Vec::new() };
-        let varies = index.iter().any(|e| self.values.expr(e).varies);
+        let varies = place.iter().any(|(e, _)| self.values.expr(e).varies);
         let places = rows.places.iter().filter(|_| !varies);
         let is_around = |e: &Expr| around.deciders.iter().any(|of| std::ptr::eq(of.e, e));
         let all = rows.decides.iter().chain(places).filter(|e| !is_around(e));
-        let deciders: Vec<_> = all.map(|e| self.decider(e, &around.rounds, &BTreeSet::new())).collect();
-        self.picks(&deciders, index, &around.rounds)
+        all.map(|e| self.decider(e, &around.rounds, &BTreeSet::new())).collect()
     }
 
     /// How many elements neighbours are apart, by index.

@@ -21,6 +21,7 @@ mod pair;
 mod print;
 mod recipe;
 mod rewrite;
+mod rounds;
 mod rows;
 mod scalars;
 mod scratch;

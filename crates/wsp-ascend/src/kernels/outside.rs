@@ -5,7 +5,7 @@ use super::values::Values;
 use std::collections::BTreeSet;
 use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::{Dim, Function, Place, Stmt, StmtKind, TileOp, Verified, walk};
-use wsp_tile::{Extent, Instruction, Op, Tile, TileProgram};
+use wsp_tile::{Instruction, Op, Tile, TileProgram};
 
 /// An error for each of them, a warning where the text has it under a condition or in a loop, which may have no round. Those that *begin* outside
 /// are those of [`super::extents`].
@@ -53,9 +53,13 @@ impl Check<'_> {
             TileOp::Insert { dst, src, row, col } => {
                 let dims = [("row", row, src.rows, dst.rows), ("column", col, src.cols, dst.cols)];
                 dims.into_iter().find_map(|(what, from, count, size)| {
-                    let (from, size) = (self.values.expr(from).constant()?, i128::from(known(size)?));
+                    let (from, size) = (self.values.expr(from).constant()?, i128::from(size.high()));
                     let name = &self.program.buffer(dst.buffer).name;
-                    told(["insertion", what, name], [from, known(count)?.into(), size], instruction.span)
+                    told(
+                        ["insertion", what, name],
+                        [from, i128::from(count.low()).max(1), size],
+                        instruction.span,
+                    )
                 })
             }
             _ => None,
@@ -70,16 +74,12 @@ impl Check<'_> {
             let from = self.values.expr(at.index.get(dim)?).constant()?;
             let Dim::Expr(size) = tensor.dims.get(dim.checked_sub(first)?)? else { return None };
             let size = self.values.expr(size).constant().filter(|size| (0..*size).contains(&from))?;
-            told(["store", what, &tensor.name], [from, known(count)?.into(), size], span)
+            told(["store", what, &tensor.name], [from, count.low().into(), size], span)
         })
     }
 }
 
-fn known(extent: Extent) -> Option<u32> {
-    if let Extent::Known(n) = extent { Some(n) } else { None }
-}
-
-/// A finding where `count` rows or columns from `from` on are more than `size`.
+/// A finding where `count` rows or columns, the fewest that there may be, from `from` on are more than `size`.
 fn told([word, what, name]: [&str; 3], [from, count, size]: [i128; 3], span: Span) -> Option<Diagnostic> {
     let end = from + count;
     (end > size).then(|| {

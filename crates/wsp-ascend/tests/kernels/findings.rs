@@ -533,3 +533,55 @@ fn rounds_that_a_condition_gives_to_tasks_are_parts_of_them() {
         assert_eq!(codes(&found), if shared { vec![1726] } else { Vec::new() }, "{body}\n{}", told(&found));
     }
 }
+
+/// Of `y` a row is one line, and `one` four of its sixteen elements: tasks that reach one row store other columns there, or the same.
+#[test]
+fn rounds_that_bring_tasks_to_one_place_with_other_elements_share_lines() {
+    let tiles = "VecTile<float, 1, 4> one; VecTile<float, 2, 4> two; VecTile<float, 1, 4> u; TASSIGN(one, 1.0f); TASSIGN(two, 1.0f);";
+    let rounds = |body: &str| format!("for (uint32_t l = 0; l < 4; l += 1) {{ {body} }}");
+    let twice = |body: &str| rounds(&format!("for (uint32_t m = 0; m < 4; m += 1) {{ {body} }}"));
+    for (body, shared) in [
+        // One round decides the row and the column.
+        (rounds("TSTORE(y, one, {desc.first + l, l * 4});"), true),
+        (rounds("PTO_STORE_SCALAR(y, 1.0f, {desc.first + l, l});"), true),
+        ("uint32_t r = desc.first; ".to_owned() + &rounds("TSTORE(y, one, {r, l * 4}); r += 1;"), true),
+        (rounds("uint32_t c = l * 4; TSTORE(y, one, {desc.first + l, c});"), true),
+        // A condition, or what decides the rows of a tile, ties one round to another.
+        (twice("if (l == m) { TSTORE(y, one, {desc.first + l, m * 4}); }"), true),
+        (twice("TASSIGN(u, 1.0f, l == m ? 1u : 0u); TSTORE(y, u, {desc.first + l, m * 4});"), true),
+        (
+            rounds("for (uint32_t m = l; m < l + 1; m += 1) { TSTORE(y, one, {desc.first + l, m * 4}); }"),
+            true,
+        ),
+        (
+            rounds(
+                "if (l == 0) { TSTORE(y, one, {desc.first + l, 0}); } else { TSTORE(y, one, {desc.first + l, 4}); }",
+            ),
+            true,
+        ),
+        // The row does not say which task it is, so that tasks choose other rounds of one row.
+        (
+            rounds(
+                "if (l == desc.first) { for (uint32_t m = 0; m < 2; m += 1) { TSTORE(y, one, {desc.first + m, l * 4}); } }",
+            ),
+            true,
+        ),
+        (rounds("if (l == desc.first) { TSTORE(y, two, {desc.first, l * 4}); }"), true),
+        (twice("if (m == desc.first) { TSTORE(y, one, {desc.first + l, m * 4}); }"), true),
+        // All tasks that reach a row store the same of it.
+        (twice("TSTORE(y, one, {desc.first + l, m * 4});"), false),
+        (rounds("TSTORE(y, one, {desc.first + l, 4});"), false),
+        (rounds("if (l > 1) { TSTORE(y, u, {desc.first + l, 0}); }").replace("4> u", "16> u"), false),
+        // A row is that of one task.
+        (rounds("TSTORE(y, one, {desc.first * 4 + l, l * 4});"), false),
+        (rounds("TSTORE(y, one, {4 * desc.first + l + 1, l * 4});"), false),
+        (rounds("TSTORE(y, one, {(desc.first + l * 0) * 2, l * 4});"), false),
+        (rounds("if (l == desc.first) { TSTORE(y, two, {desc.first * 2, l * 4}); }"), false),
+        (rounds("if (desc.first + l < 9) { TSTORE(y, one, {desc.first * 4 + l, 4}); }"), false),
+        (rounds("TSTORE(y, one, {desc.first * 3 + l, l * 4});"), true),
+    ] {
+        let body = format!("{tiles} {body}");
+        let found = Tasks { shapes: ["64, 32", "64, 16"], end: "4", body: &body, ..TASKS }.found(&[]);
+        assert_eq!(codes(&found), if shared { vec![1726] } else { Vec::new() }, "{body}\n{}", told(&found));
+    }
+}

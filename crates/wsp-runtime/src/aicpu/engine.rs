@@ -19,7 +19,6 @@ use crate::sync::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wsp_core::ptow::AicpuStats;
-use wsp_ordered::Arrange;
 
 /// Counters that are looked at in every round.
 const SOME: usize = 64;
@@ -365,7 +364,7 @@ impl Aicpu {
             accesses.conflicts(access.shard, of, task.ordinal, &mut self.found);
         }
         self.found.extend(task.after.iter().filter_map(|&ordinal| shared.directory.find(ordinal)));
-        self.found.arrange();
+        self.found.sort_unstable();
         self.found.dedup();
     }
 
