@@ -135,7 +135,8 @@ a tile store of a part of a line is no safer. WSP1726 warns of a store whose pla
 * every run of its bytes begins on a line, or
 * its last line is over where the store of the next task begins, at the earliest that its place allows.
 
-A tile without rows stores nothing: what decides its rows decides as a condition around the store would. What is known is constants, parameters,
+A tile without rows stores nothing: what decides its rows decides as a condition around the store would. Where rounds bring several tasks to one
+place, and decide what each of them stores there, as in `{task + round, 4 * round}`, only the first rule counts. What is known is constants, parameters,
 fields of descriptors as the generators of the file fill them, and variables and loops of the kernel. Nothing is told of a launch with one task, of a
 place that all tasks have, and of additions (`TSTORE_ATOMIC_ADD`). Tensors are taken to begin on a line. Not found: different kernels that store to
 one tensor at the same time, tasks that store to the same element, stores to single places that conditions give to one task each, and rounds that
@@ -145,7 +146,7 @@ tasks choose by conditions on the task and on the round apart, where the place d
 
 Where constants and parameters say that a load, a store or a fill is given 0 rows or columns, or that a load begins behind the end of its tensor, WSP1727
 warns, and nothing is emitted for it. Below 0, and for a store or an insertion that begins or ends behind the end, it is an error; in a loop or under a condition, which may keep the
-statement from running, a warning. What only a launch decides the kernel compares with 0, and skips. A difference of numbers without
+statement from running, a warning. A variable that is set more than once is no constant here. What only a launch decides the kernel compares with 0, and skips. A difference of numbers without
 a sign, and a number with a sign that becomes one without, is 0 in the kernel where it would be below 0: a run on `cpu_sim` stops there. This holds of
 places, too: a load or a store that a launch gives a place below 0 is one at 0. A number of 64 bits that becomes one of 32 is at most the largest of these,
 so that a place far behind a tensor stays behind it.
