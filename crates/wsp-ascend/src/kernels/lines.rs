@@ -269,9 +269,8 @@ impl<'a> Stores<'a> {
     fn linear<'e>(&self, e: &'e Expr, more: i128) -> Option<&'e Expr> {
         let differs = |e: &Expr| self.values.expr(e).varies;
         // Rounds leave it as it is, and tasks that differ in it are further apart than what is added.
-        let is_apart = |e: &Expr| {
-            self.loops.of_expr(e).is_empty() && (more == 0 || self.values.expr(e).modulus > more)
-        };
+        let is_apart =
+            |e: &Expr| self.loops.of_expr(e).is_empty() && (more == 0 || self.values.expr(e).modulus > more);
         let kept = |op: BinOp, a: &'e Expr, others: &[(BinOp, &Expr)]| match op {
             BinOp::Add | BinOp::Sub => {
                 let mut more = more;
