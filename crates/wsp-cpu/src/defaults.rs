@@ -14,7 +14,7 @@ use wsp_ir::{Dim, Elem, Module, ParamSource, Storage};
 pub(crate) fn check_defaults(module: &Module) -> Result<(), Vec<Diagnostic>> {
     let takes_values = module.params.iter().any(|param| matches!(param.source, ParamSource::Set { .. }));
     let noted = |fault: Diagnostic| match takes_values {
-        true => fault.note("every parameter is taken at its default"),
+        true => fault.note("every parameter is taken at its default unless it is set"),
         false => fault,
     };
     check(module).map_err(|faults| faults.into_iter().map(noted).collect())

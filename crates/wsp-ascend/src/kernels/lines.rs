@@ -315,13 +315,14 @@ impl<'a> Stores<'a> {
     fn is_skewed(&self, place: &Indices<'_>, deciders: &[Decider<'_>]) -> bool {
         place.iter().enumerate().any(|(dim, (e, more))| {
             let value = self.values.expr(e);
-            if !value.varies || value.turns.is_empty() || self.linear(e, *more).is_some() {
+            let loops = self.loops.of_expr(e);
+            let repeats = !loops.is_empty() || !value.turns.is_empty();
+            if !value.varies || !repeats || self.linear(e, *more).is_some() {
                 return false;
             }
-            let loops = self.loops.of_expr(e);
             let shares = |other: &Expr| !loops.is_disjoint(&self.loops.of_expr(other));
-            let others = place.iter().enumerate().filter(|(other, _)| *other != dim).map(|(_, (e, _))| *e);
-            let mut others = others.filter(|e| !self.values.expr(e).turns.is_empty());
+            let mut others =
+                place.iter().enumerate().filter(|(other, _)| *other != dim).map(|(_, (e, _))| *e);
             others.any(shares) || deciders.iter().any(|of| of.of_round && shares(of.e))
         })
     }

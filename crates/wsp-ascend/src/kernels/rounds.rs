@@ -1,5 +1,6 @@
 //! Which loops give a variable other values from round to round.
 
+use super::values::decides;
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::LocalId;
 use wsp_ir::{Block, Expr, ExprKind, Function, StmtKind, walk};
@@ -11,10 +12,12 @@ pub(super) struct Loops {
 }
 
 impl Loops {
-    /// A variable follows the innermost loop in which it is set, and what the values follow that it is given.
+    /// A variable of a loop follows that loop; one that is set anew follows the loops around that do not declare it, as it carries what their rounds add,
+    /// and what decides whether it is set; each follows what the values follow that it is given.
     pub(super) fn of(kernel: &Function) -> Loops {
         let (mut found, mut given) = (Loops::default(), Vec::new());
-        found.block(&kernel.body, None, &mut 0, &mut given);
+        let mut walk = Walk { given: &mut given, declared: BTreeMap::new(), loops: 0 };
+        found.block(&kernel.body, &mut Vec::new(), &mut Vec::new(), &mut walk);
         loop {
             let mut changed = false;
             for (local, value) in &given {
@@ -40,34 +43,50 @@ impl Loops {
         all
     }
 
+    /// `inside` are the loops around, `under` what decides whether a statement runs.
     fn block<'f>(
         &mut self,
         block: &'f Block,
-        inside: Option<usize>,
-        loops: &mut usize,
-        given: &mut Vec<(LocalId, &'f Expr)>,
+        inside: &mut Vec<usize>,
+        under: &mut Vec<&'f Expr>,
+        walk: &mut Walk<'f, '_>,
     ) {
         for stmt in block {
-            let mut inner = inside;
+            let (loops, conditions) = (inside.len(), under.len());
             match &stmt.kind {
                 StmtKind::Let { local, init: value } => {
-                    self.of.entry(*local).or_default().extend(inside);
-                    given.extend(value.as_ref().map(|value| (*local, value)));
+                    walk.declared.insert(*local, loops);
+                    walk.given.extend(value.as_ref().map(|value| (*local, value)));
                 }
                 StmtKind::Assign { local, value } => {
-                    self.of.entry(*local).or_default().extend(inside);
-                    given.push((*local, value));
+                    let declared = walk.declared.get(local).copied().unwrap_or(0);
+                    self.of.entry(*local).or_default().extend(inside.iter().skip(declared));
+                    walk.given.push((*local, value));
+                    walk.given.extend(under.iter().map(|e| (*local, *e)));
                 }
                 StmtKind::For { var, start, .. } => {
-                    inner = Some(*loops);
-                    self.of.entry(*var).or_default().extend(inner);
-                    given.push((*var, start));
+                    inside.push(walk.loops);
+                    self.of.entry(*var).or_default().insert(walk.loops);
+                    walk.given.push((*var, start));
                 }
-                StmtKind::While { .. } => inner = Some(*loops),
+                StmtKind::While { .. } => inside.push(walk.loops),
                 _ => {}
             }
-            *loops += usize::from(inner != inside);
-            walk::blocks(stmt).for_each(|block| self.block(block, inner, loops, given));
+            walk.loops += inside.len() - loops;
+            under.extend(decides(stmt));
+            walk::blocks(stmt).for_each(|block| self.block(block, inside, under, walk));
+            inside.truncate(loops);
+            under.truncate(conditions);
         }
     }
+}
+
+/// What is collected on the way.
+struct Walk<'f, 'a> {
+    /// Variables, and what they follow.
+    given: &'a mut Vec<(LocalId, &'f Expr)>,
+    /// How many loops are around the declaration of a variable.
+    declared: BTreeMap<LocalId, usize>,
+    /// Loops so far.
+    loops: usize,
 }

@@ -546,6 +546,23 @@ fn rounds_that_bring_tasks_to_one_place_with_other_elements_share_lines() {
         (rounds("PTO_STORE_SCALAR(y, 1.0f, {desc.first + l, l});"), true),
         ("uint32_t r = desc.first; ".to_owned() + &rounds("TSTORE(y, one, {r, l * 4}); r += 1;"), true),
         (rounds("uint32_t c = l * 4; TSTORE(y, one, {desc.first + l, c});"), true),
+        // A variable carries what the rounds of all loops around add, or what a condition adds.
+        (
+            "uint32_t r = desc.first; for (uint32_t m = 0; m < 2; m += 1) { for (uint32_t n = 0; n < 3; n += 1) { TSTORE(y, one, {r, m * 4}); r += 1; } }".to_owned(),
+            true,
+        ),
+        (
+            "uint32_t r = desc.first; ".to_owned() + &rounds("TSTORE(y, one, {r, l * 4}); if (l < 1) { r += 1; }"),
+            true,
+        ),
+        (
+            rounds("uint32_t r = desc.first; if (l > 0) { r += 1; } TSTORE(y, one, {r, l * 4});"),
+            true,
+        ),
+        (
+            rounds("uint32_t r = desc.first; for (uint32_t n = 0; n < l; n += 1) { r += 1; } TSTORE(y, one, {r, l * 4});"),
+            true,
+        ),
         // A condition, or what decides the rows of a tile, ties one round to another.
         (twice("if (l == m) { TSTORE(y, one, {desc.first + l, m * 4}); }"), true),
         (twice("TASSIGN(u, 1.0f, l == m ? 1u : 0u); TSTORE(y, u, {desc.first + l, m * 4});"), true),
