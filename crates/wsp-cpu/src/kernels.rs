@@ -245,17 +245,17 @@ impl LaunchKernel {
 
 impl AccessSet {
     fn new<'a>(
-        plan: &LoweredPlan,
+        plan: &'a LoweredPlan,
         accesses: impl Iterator<Item = &'a KernelAccess>,
         shared: &[bool],
-        env: &Env,
+        env: &'a Env,
     ) -> Result<AccessSet, Trap> {
         // Request and position say where in memory an element is unless pages are shared.
         let anywhere =
             |access: &KernelAccess, dim| dim < 2 && shared.get(access.tensor.index()) == Some(&true);
-        let mut exprs: Vec<Expr> = Vec::new();
-        let mut place = |expr: &Expr| {
-            exprs.push(expr.clone());
+        let mut exprs: Vec<&Expr> = Vec::new();
+        let mut place = |expr: &'a Expr| {
+            exprs.push(expr);
             exprs.len() - 1
         };
         let accesses = accesses
@@ -274,7 +274,7 @@ impl AccessSet {
                     .collect(),
             })
             .collect();
-        Ok(AccessSet { accesses, code: ScalarCode::compile(&plan.module, &exprs, env)? })
+        Ok(AccessSet { accesses, code: ScalarCode::compile(&plan.module, exprs, env)? })
     }
 
     fn regions(

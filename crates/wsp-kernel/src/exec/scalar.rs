@@ -1,14 +1,15 @@
 //! Expressions outside of functions: over parameters, over descriptors, over selectors.
 
-use super::code::{CompiledFunction, Op, What};
+use super::code::{CompiledFunction, Inst, Op, Origin, What};
 use super::compile::{Compiler, Params, Role};
 use super::kernel::Scratch;
 use super::vm::{self, Buffers, Vm};
 use crate::{Env, Trap, Value};
+use std::sync::OnceLock;
 use wsp_core::limits;
 use wsp_core::words::counted;
 use wsp_diag::Span;
-use wsp_ir::{Expr, Module, ScalarTy};
+use wsp_ir::{Expr, ExprKind, Module, ScalarTy};
 
 /// The value of an expression over literals and parameters: an extent, a bound, a default, a size.
 ///
@@ -17,6 +18,13 @@ use wsp_ir::{Expr, Module, ScalarTy};
 /// # Errors
 /// When an operation cannot be done, a parameter is not known, or the expression needs more than parameters.
 pub fn eval_launch_expr(module: &Module, expr: &Expr, params: &[Option<Value>]) -> Result<Value, Trap> {
+    // Most are one parameter.
+    if let ExprKind::Param(id) = expr.kind
+        && let Some(Some(value)) = params.get(id.index())
+        && value.ty() == expr.ty
+    {
+        return Ok(*value);
+    }
     let env = Env::new(module, Vec::new());
     eval_with(module, &env, Params::SoFar(params), expr)
 }
@@ -40,13 +48,24 @@ pub(crate) fn eval_with(module: &Module, env: &Env, params: Params<'_>, expr: &E
 /// is a word of the descriptor. Parameters, bound arrays and launch-known axes may occur too.
 #[derive(Debug)]
 pub struct ScalarCode {
-    /// All expressions in one program, and the slots their values are left in.
+    /// All expressions in one program, one after the other.
     all: CompiledFunction,
-    slots: Vec<u32>,
+    parts: Vec<Part>,
     /// Each as a program of its own, for when one of them stops: the others still have a value.
-    each: Vec<(CompiledFunction, ScalarTy)>,
+    each: OnceLock<Vec<CompiledFunction>>,
     /// Words that a descriptor must have.
     words: usize,
+}
+
+/// One of the expressions of a program.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// Position of its first instruction.
+    start: u32,
+    /// The slot that its value is left in.
+    slot: u32,
+    ty: ScalarTy,
+    span: Span,
 }
 
 impl ScalarCode {
@@ -54,24 +73,51 @@ impl ScalarCode {
     ///
     /// # Errors
     /// When something they use is not bound.
-    pub fn compile(module: &Module, exprs: &[Expr], env: &Env) -> Result<ScalarCode, Trap> {
-        let each = exprs
-            .iter()
-            .map(|expr| Ok((scalar_program(module, env, std::slice::from_ref(expr))?.0, expr.ty)))
-            .collect::<Result<Vec<_>, Trap>>()?;
-        let (all, slots) = scalar_program(module, env, exprs)?;
+    pub fn compile<'e>(
+        module: &'e Module,
+        exprs: impl IntoIterator<Item = &'e Expr>,
+        env: &'e Env,
+    ) -> Result<ScalarCode, Trap> {
+        let mut compiler = Compiler::new(module, env, Role::Summary);
+        let mut parts: Vec<Part> = Vec::new();
+        compiler.scalars(|f| {
+            for expr in exprs {
+                // No instruction of the expression before is changed for this one: each also runs alone.
+                let start = f.asm.here();
+                // The slot is never released, so that no later expression takes it.
+                let slot = f.expr(expr, None)?.slot;
+                parts.push(Part { start, slot, ty: expr.ty, span: expr.span });
+            }
+            Ok(())
+        })?;
+        let all = compiler.into_program();
         let words = all.entry().fields.iter().map(|(field, _)| *field as usize + 1).max().unwrap_or(0);
-        Ok(ScalarCode { all, slots, each, words })
+        Ok(ScalarCode { all, parts, each: OnceLock::new(), words })
+    }
+
+    /// The program that goes to an expression and returns its value.
+    fn alone(&self, index: usize) -> CompiledFunction {
+        let Part { start, slot, ty, span } = self.parts[index];
+        let mut program = self.all.clone();
+        let Some(code) = program.funcs.last_mut() else { return program };
+        // The last expression ends at the return of all.
+        let end = self.parts.get(index + 1).map_or(code.insts.len() - 1, |next| next.start as usize);
+        code.insts[end] = Inst { op: Op::Return, ty, dst: 0, a: slot, b: 0 };
+        code.origins[end] = Origin { span, what: What::Plain };
+        if start > 0 {
+            code.insts[0] = Inst { op: Op::Jump, ty: ScalarTy::Bool, dst: 0, a: 0, b: start };
+        }
+        program
     }
 
     /// Number of expressions.
     pub fn len(&self) -> usize {
-        self.each.len()
+        self.parts.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.each.is_empty()
+        self.parts.is_empty()
     }
 
     /// Evaluates expression number `index` for a descriptor. `env` is the one it was compiled with.
@@ -88,9 +134,9 @@ impl ScalarCode {
         env: &Env,
         descriptor: &[u32],
     ) -> Result<Value, Trap> {
-        let (program, ty) = &self.each[index];
-        let (_, bits) = self.start(program, scratch, env, descriptor)?;
-        Ok(Value::from_bits(*ty, bits))
+        let each = self.each.get_or_init(|| (0..self.parts.len()).map(|index| self.alone(index)).collect());
+        let (_, bits) = self.start(&each[index], scratch, env, descriptor)?;
+        Ok(Value::from_bits(self.parts[index].ty, bits))
     }
 
     /// Evaluates every expression for a descriptor; an expression that stops leaves `None` in its place, and
@@ -99,10 +145,10 @@ impl ScalarCode {
     /// # Panics
     /// When `out` is shorter than the number of expressions.
     pub fn eval(&self, scratch: &mut Scratch, env: &Env, descriptor: &[u32], out: &mut [Option<Value>]) {
-        let out = &mut out[..self.each.len()];
+        let out = &mut out[..self.parts.len()];
         if let Ok((frame, _)) = self.start(&self.all, scratch, env, descriptor) {
-            for ((out, slot), (_, ty)) in out.iter_mut().zip(&self.slots).zip(&self.each) {
-                *out = Some(Value::from_bits(*ty, frame[*slot as usize]));
+            for (out, part) in out.iter_mut().zip(&self.parts) {
+                *out = Some(Value::from_bits(part.ty, frame[part.slot as usize]));
             }
             return;
         }
@@ -139,21 +185,4 @@ impl ScalarCode {
 fn interpret(vm: &mut Vm<'_>, frame: &mut [u64]) -> Result<u64, Trap> {
     vm.start()?;
     vm.interpret(frame)
-}
-
-/// A program that leaves the values of expressions in slots and returns the last one.
-fn scalar_program(module: &Module, env: &Env, exprs: &[Expr]) -> Result<(CompiledFunction, Vec<u32>), Trap> {
-    let mut compiler = Compiler::new(module, env, Role::Summary);
-    let mut slots = Vec::with_capacity(exprs.len());
-    compiler.scalars(|f| {
-        for expr in exprs {
-            // Never released, so that no later expression takes the slot.
-            slots.push(f.expr(expr, None)?.slot);
-        }
-        if let (Some(slot), Some(expr)) = (slots.last(), exprs.last()) {
-            f.emit(Op::Return, expr.ty, 0, (*slot, 0), expr.span, What::Plain);
-        }
-        Ok(())
-    })?;
-    Ok((compiler.into_program(), slots))
 }

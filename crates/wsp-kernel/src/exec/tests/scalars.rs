@@ -302,3 +302,42 @@ fn summaries_read_descriptor_fields_and_bound_arrays() {
     );
     assert_eq!(code.eval_one(0, &mut scratch, &env, &[1, 2]).unwrap_err().code.0, 639);
 }
+
+#[test]
+fn an_expression_beside_one_that_stops_has_the_value_that_it_has_alone() {
+    let mut m = module(Vec::new());
+    let lens = add_tensor(&mut m, "lens", &[3]);
+    let mut env = Env::new(&m, Vec::new());
+    env.arrays[0] = Some(IntArray::U32(Arc::from([5, 6, 7])));
+    let field = |n| expr(ExprKind::Field(LocalId(0), n), ScalarTy::U32);
+    let less = || op(BinOp::Lt, field(0), field(1));
+    let boxed = |e: Expr| Box::new(e);
+    let choice = |a: Expr, b: Expr| expr(ExprKind::Select(boxed(less()), boxed(a), boxed(b)), ScalarTy::U32);
+    let exprs = [
+        field(0),
+        choice(op(BinOp::Sub, field(1), field(0)), op(BinOp::Sub, field(2), field(1))),
+        op(BinOp::And, less(), op(BinOp::Lt, op(BinOp::Sub, field(2), field(0)), u(2))),
+        u(7),
+        load(ArrayRef::Tensor(lens), add(field(0), field(2))),
+        op(BinOp::Div, field(0), field(2)),
+        choice(load(ArrayRef::Tensor(lens), field(1)), u(9)),
+    ];
+    let code = ScalarCode::compile(&m, &exprs, &env).unwrap();
+    let alone: Vec<ScalarCode> = exprs.iter().map(|e| ScalarCode::compile(&m, [e], &env).unwrap()).collect();
+    let (mut scratch, mut stopped) = (Scratch::new(), 0);
+    for descriptor in (0..64).map(|n| [n % 4, n / 4 % 4, n / 16]) {
+        let mut out = [None; 7];
+        code.eval(&mut scratch, &env, &descriptor, &mut out);
+        for (index, one) in alone.iter().enumerate() {
+            let expected = one.eval_one(0, &mut scratch, &env, &descriptor);
+            let found = code.eval_one(index, &mut scratch, &env, &descriptor);
+            stopped += u32::from(expected.is_err());
+            assert_eq!(out[index], expected.as_ref().ok().copied(), "{index} of {descriptor:?}");
+            assert_eq!(
+                found.map_err(|trap| (trap.message, trap.span)),
+                expected.map_err(|trap| (trap.message, trap.span))
+            );
+        }
+    }
+    assert!(stopped > 64, "{stopped} stopped");
+}
