@@ -63,10 +63,6 @@ wsp_diag::codes! {
     pub(crate) REQUIREMENT = 569, "a requirement of the program is not met",
         "The source says with `PTO_REQUIRE(condition)` what inputs it takes, and these inputs do not \
             fulfil it. The note shows the values that the condition is about.";
-    pub(crate) WORKSPACE = 570, "the workspace cannot be laid out",
-        "`PTO_ALLOC_WS` returns 32-bit byte offsets, so all slots together must stay below 4 GiB: use larger \
-            chunks, or fewer at once. A tier reserves at least the fields of a slot, `PTO_SLOT_BYTES`, and a multiple of 64 bytes. \
-            And one key is always asked for with the same tier and number of slots.";
     pub(crate) TOO_MANY_TASKS = 571, "too many descriptors",
         "A generator emits more descriptors than one run may have (`wsp config` prints the limit). That is \
             nearly always a tile that is far too small for the data; use larger tiles.";

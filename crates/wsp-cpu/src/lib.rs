@@ -34,7 +34,6 @@ mod tiling;
 mod traps;
 mod unwritten;
 pub mod workload;
-mod workspace;
 
 pub use backend::CpuSimBackend;
 pub use metadata::Metadata;

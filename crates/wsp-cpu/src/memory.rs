@@ -89,7 +89,7 @@ impl SlotLayout {
                 .and_then(|bytes| bytes.checked_add(end))
                 .filter(|&total| u32::try_from(total).is_ok())
                 .ok_or_else(|| {
-                    Diagnostic::error(codes::WORKSPACE, "a workspace slot exceeds 4 GiB")
+                    Diagnostic::error(wsp_kernel::WORKSPACE, "a workspace slot exceeds 4 GiB")
                         .at(tensor.span, "with this field")
                         .help("give the fields of `PTO_WORKSPACE` smaller extents: all of them together take less than 4 GiB")
                 })?;
@@ -124,7 +124,7 @@ fn tier_sizes(module: &Module, bound: &Bound, fields: u32) -> Result<Vec<u32>, D
                 };
                 let bytes = counted(bytes, "byte");
                 let message = format!("a tier of `{}` reserves {bytes} per slot, {what}", set.name);
-                return Err(Diagnostic::error(codes::WORKSPACE, message)
+                return Err(Diagnostic::error(wsp_kernel::WORKSPACE, message)
                     .at(expr.span, "bytes per slot")
                     .note(format!("a slot has at least its fields, and a multiple of {SLOT_ALIGN} bytes"))
                     .help(

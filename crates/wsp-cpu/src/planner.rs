@@ -3,14 +3,12 @@
 use crate::bind::Bound;
 use crate::codes;
 use crate::tiling;
-use crate::workspace::Workspace;
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use wsp_core::words::counted;
 use wsp_core::{AxisId, SpaceId};
 use wsp_diag::Span;
 use wsp_ir::{AxisEnd, Module, TileSize};
-use wsp_kernel::{Env, Extent, Trap, WsRequest, eval_launch_expr};
+use wsp_kernel::{Env, Extent, Trap, Workspace, WsRequest, eval_launch_expr};
 use wsp_plan::LoweredPlan;
 
 /// Element extents that a generator set.
@@ -36,7 +34,7 @@ pub(crate) struct Planner<'a> {
     pub(crate) chose_tile: bool,
     stage: u32,
     space: SpaceId,
-    extents: FxHashMap<AxisId, Extents>,
+    extents: Vec<(AxisId, Extents)>,
 }
 
 impl<'a> Planner<'a> {
@@ -52,7 +50,7 @@ impl<'a> Planner<'a> {
             chose_tile: false,
             stage: 0,
             space: SpaceId(0),
-            extents: FxHashMap::default(),
+            extents: Vec::new(),
         }
     }
 
@@ -99,8 +97,14 @@ impl<'a> Planner<'a> {
             Extent::Scalar(n) => Extents::Scalar(n.min(last)),
             Extent::PerOuter(values) => Extents::PerOuter(values.iter().map(|n| *n.min(&last)).collect()),
         };
-        self.extents.insert(axis, extents);
+        self.extents.retain(|(known, _)| *known != axis);
+        self.extents.push((axis, extents));
         self.check_counts()
+    }
+
+    /// What a generator has set of an axis: there are few.
+    fn extents_of(&self, axis: AxisId) -> Option<&Extents> {
+        self.extents.iter().find(|(known, _)| *known == axis).map(|(_, extents)| extents)
     }
 
     /// No axis has more lengths than the first axis has indices, or some would never be looked at. Whatever tells how many indices
@@ -109,7 +113,7 @@ impl<'a> Planner<'a> {
         let Some((first, others)) = self.plan.module.spaces[self.space.index()].axes.split_first() else {
             return Ok(());
         };
-        others.iter().try_for_each(|axis| match self.extents.get(axis) {
+        others.iter().try_for_each(|axis| match self.extents_of(*axis) {
             Some(Extents::PerOuter(lengths)) => self.check_count(*axis, lengths.len(), *first),
             _ => Ok(()),
         })
@@ -137,7 +141,7 @@ impl<'a> Planner<'a> {
     /// Where the indices of an axis end, exclusive, if that is known by now.
     fn end_of_indices(&self, axis: AxisId) -> Result<Option<u64>, Trap> {
         let declared = &self.plan.module.axes[axis.index()];
-        let known = match self.extents.get(&axis) {
+        let known = match self.extents_of(axis) {
             Some(Extents::Scalar(n)) => Some(*n),
             _ => self.env.axis_extents[axis.index()],
         };
@@ -177,7 +181,7 @@ impl<'a> Planner<'a> {
 
     /// Extent of an axis that is the same for every outer index.
     pub(crate) fn axis_extent(&self, axis: AxisId) -> Result<u32, Trap> {
-        if let Some(Extents::Scalar(n)) = self.extents.get(&axis) {
+        if let Some(Extents::Scalar(n)) = self.extents_of(axis) {
             return Ok(*n);
         }
         let declared = &self.plan.module.axes[axis.index()];
@@ -191,7 +195,7 @@ impl<'a> Planner<'a> {
 
     fn automatic_tile(&self, axis: AxisId) -> Result<u32, Trap> {
         let space = &self.plan.module.spaces[self.space.index()];
-        let lengths: Arc<[u32]> = match self.extents.get(&axis) {
+        let lengths: Arc<[u32]> = match self.extents_of(axis) {
             Some(Extents::Scalar(n)) => Arc::from([*n]),
             Some(Extents::PerOuter(values)) => values.clone(),
             None => match (self.env.axis_extents[axis.index()], &self.bound.caches[..]) {

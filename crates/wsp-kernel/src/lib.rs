@@ -27,10 +27,11 @@ mod memory;
 mod tile;
 
 pub use env::{CacheArrays, Engine, Env, IntArray};
+pub use exec::trap::codes::WORKSPACE;
 pub use exec::{
     CodeCache, CodeStatistics, Extent, FlatBuffer, FlatEvent, FlatFull, FlatSite, GeneratorCode,
-    GeneratorHost, Growing, GrowingWord, Hints, KernelCode, PrefetchValue, Rate, ScalarCode, Scratch,
-    TierWord, Trap, Value, WsRequest, eval_launch_expr,
+    GeneratorHost, Growing, GrowingWord, Hints, KernelCode, PrefetchValue, Rate, ScalarCode, Scratch, Stripe,
+    TierWord, Trap, Value, Workspace, WsRequest, eval_launch_expr, one_token_more, stripes,
 };
 pub use memory::{Fault, Layout, Paged, Series, Shape, TensorMem};
 pub use wsp_simd::{Level, Mode};

@@ -13,8 +13,7 @@ use wsp_core::TensorId;
 use wsp_core::words::{by_count, counted};
 use wsp_diag::Diagnostic;
 use wsp_ir::{ArrayRef, MetaKind};
-use wsp_kernel::{Env, IntArray};
-use wsp_plan::LoweredPlan;
+use wsp_kernel::{Env, IntArray, one_token_more};
 
 impl Plan {
     /// Brings the plan up to date in place when requests grow. What belongs to the lengths follows them: the array `kv_lens` and
@@ -62,10 +61,8 @@ impl Plan {
             return Err(refused("the generator reads page ids, which lengths do not tell"));
         }
         match growth {
-            Growth::ByOne if cache.lengths.contains(&u32::MAX) => {
-                Err(refused("a request would have more than 4294967295 tokens"))
-            }
-            Growth::ByOne => Ok(cache.lengths.iter().map(|n| n + 1).collect()),
+            Growth::ByOne => one_token_more(&cache.lengths)
+                .ok_or_else(|| refused("a request would have more than 4294967295 tokens")),
             Growth::To(lengths) if lengths.len() == cache.lengths.len() => Ok(lengths.into()),
             Growth::To(lengths) => {
                 let (have, need) = (lengths.len(), cache.lengths.len());
@@ -81,9 +78,7 @@ impl Plan {
 
     /// Makes these the lengths of the requests.
     fn set_lengths(&mut self, lengths: Arc<[u32]>) {
-        if let Some(id) =
-            self.lowered.module.tensor_named("kv_lens").filter(|id| self.grows(ArrayRef::Tensor(*id)))
-        {
+        if let Some(id) = self.following() {
             self.bound.integers[id.index()] = Some(IntArray::U32(Arc::clone(&lengths)));
         }
         if let Some(cache) = self.bound.caches.first_mut() {
@@ -92,10 +87,11 @@ impl Plan {
         self.behind = true;
     }
 
-    /// Whether a tensor holds the lengths of the cache's requests: binding has compared the two.
-    pub(super) fn follows(&self, id: TensorId) -> bool {
-        matches!(&self.bound.integers[id.index()], Some(IntArray::U32(lens))
-            if self.bound.caches.first().is_some_and(|cache| cache.lengths.len() == lens.len()))
+    /// The array that holds the lengths of the cache's requests: binding has compared the two.
+    pub(super) fn following(&self) -> Option<TensorId> {
+        let id = self.kv_lens?;
+        let IntArray::U32(lens) = self.bound.integers[id.index()].as_ref()? else { return None };
+        (self.bound.caches.first()?.lengths.len() == lens.len()).then_some(id)
     }
 
     /// Makes everything that generators read follow the lengths.
@@ -107,7 +103,13 @@ impl Plan {
             if self.reads.iter().any(pages) {
                 follow(&mut self.bound);
             }
-            refresh(&self.lowered, &self.bound, &mut self.env)?;
+            if let Some(id) = self.kv_lens {
+                self.env.arrays[id.index()].clone_from(&self.bound.integers[id.index()]);
+            }
+            for (arrays, cache) in self.env.caches.iter_mut().zip(&self.bound.caches) {
+                *arrays = Some(memory::page_table(cache));
+            }
+            derived::derive(&self.lowered, &self.bound, &mut self.env).map_err(one)?;
             self.behind = false;
         }
         Ok(())
@@ -118,7 +120,7 @@ impl Plan {
         let mut bound = self.bound.clone();
         follow(&mut bound);
         let mut env = memory::metadata(&self.lowered, &bound, self.env.axis_extents.clone());
-        refresh(&self.lowered, &bound, &mut env)?;
+        derived::derive(&self.lowered, &bound, &mut env).map_err(one)?;
         for (axis, tile) in self.env.axis_tiles.iter().enumerate() {
             env.axis_tiles[axis] = tile.load(std::sync::atomic::Ordering::Relaxed).into();
         }
@@ -137,13 +139,6 @@ fn follow(bound: &mut Bound) {
     });
     cache.indptr = std::iter::once(0).chain(ends).collect();
     cache.last_page_len = lengths.iter().map(|&n| if n == 0 { 0 } else { (n - 1) % page + 1 }).collect();
-}
-
-/// Gives an environment the arrays of `bound` and what follows from them.
-fn refresh(plan: &LoweredPlan, bound: &Bound, env: &mut Env) -> Result<(), Vec<Diagnostic>> {
-    env.arrays.clone_from(&bound.integers);
-    env.caches = bound.caches.iter().map(|cache| Some(memory::page_table(cache))).collect();
-    derived::derive(plan, bound, env).map_err(one)
 }
 
 fn refused(why: &str) -> Diagnostic {

@@ -6,12 +6,11 @@ use crate::codes;
 use crate::host::{PlanHost, Sink};
 use crate::planner::{Planner, at};
 use crate::traps::{generator_fault, one};
-use crate::workspace::Workspace;
 use wsp_core::words::counted;
 use wsp_core::{StructId, limits};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::ArrayRef;
-use wsp_kernel::{Env, FlatBuffer, GeneratorCode, Growing, Hints, Rate, Trap};
+use wsp_kernel::{Env, FlatBuffer, GeneratorCode, Growing, Hints, Rate, Trap, Workspace};
 use wsp_plan::LoweredPlan;
 
 /// Generators and what they see.

@@ -59,9 +59,7 @@ impl Plan {
     /// Whether an array holds the lengths of the requests that grow.
     pub(super) fn grows(&self, array: ArrayRef) -> bool {
         match array {
-            ArrayRef::Tensor(id) => {
-                self.lowered.module.tensor_named("kv_lens") == Some(id) && self.follows(id)
-            }
+            ArrayRef::Tensor(id) => self.following() == Some(id),
             ArrayRef::Meta(_, kind) => kind == MetaKind::Lengths,
             ArrayRef::Local(_) | ArrayRef::Derived(_) => false,
         }

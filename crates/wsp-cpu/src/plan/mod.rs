@@ -12,7 +12,6 @@ mod generate;
 mod kept;
 mod patches;
 mod replay;
-mod stripes;
 
 pub use balance::Balance;
 
@@ -22,12 +21,11 @@ use crate::metadata::Metadata;
 use crate::options::LaunchOptions;
 use crate::program::Program;
 use crate::traps::one;
-use crate::workspace::Workspace;
 use std::sync::Arc;
-use wsp_core::{AxisId, StructId, limits};
+use wsp_core::{AxisId, StructId, TensorId, limits};
 use wsp_diag::Diagnostic;
 use wsp_ir::ArrayRef;
-use wsp_kernel::{Env, FlatBuffer, FlatEvent, GeneratorCode};
+use wsp_kernel::{Env, FlatBuffer, FlatEvent, GeneratorCode, Workspace};
 use wsp_plan::LoweredPlan;
 use wsp_runtime::clock;
 
@@ -95,6 +93,8 @@ pub struct Plan {
     env: Env,
     slots: SlotLayout,
     generators: Vec<GeneratorCode>,
+    /// The array that holds lengths of requests, if the program has one.
+    kv_lens: Option<TensorId>,
     /// Arrays of the launch that the generators read.
     reads: Vec<ArrayRef>,
     capacity: Capacity,
@@ -137,6 +137,7 @@ impl Program {
             }
         };
         let mut plan = Plan {
+            kv_lens: lowered.module.tensor_named("kv_lens"),
             lowered,
             bound,
             env,

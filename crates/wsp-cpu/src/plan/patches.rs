@@ -2,11 +2,10 @@
 
 use super::Plan;
 use super::generate::Run;
-use super::stripes::{Stripe, stripes};
 use std::cmp::Reverse;
 use wsp_diag::Diagnostic;
 use wsp_ir::{ArrayRef, LaunchArray, MetaKind};
-use wsp_kernel::{Growing, Rate};
+use wsp_kernel::{Growing, Rate, Stripe, stripes};
 
 /// A reach below this is not worth the run that finds it out: that takes as long as some tens of runs of compiled code.
 const LITTLE: u64 = 64;

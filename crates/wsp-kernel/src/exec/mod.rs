@@ -37,6 +37,7 @@ mod together;
 pub(crate) mod trap;
 mod value;
 mod vm;
+mod workspace;
 
 #[cfg(test)]
 mod tests;
@@ -49,9 +50,10 @@ pub(crate) fn has_native() -> bool {
 pub use cache::{CodeCache, CodeStatistics};
 pub use flat::{FlatBuffer, FlatEvent, FlatFull, FlatSite};
 pub use generator::GeneratorCode;
-pub use growth::{Growing, GrowingWord, Rate, TierWord};
+pub use growth::{Growing, GrowingWord, Rate, Stripe, TierWord, one_token_more, stripes};
 pub use host::{Extent, GeneratorHost, Hints, PrefetchValue, WsRequest};
 pub use kernel::{KernelCode, Scratch};
 pub use scalar::{ScalarCode, eval_launch_expr};
 pub use trap::Trap;
 pub use value::Value;
+pub use workspace::Workspace;

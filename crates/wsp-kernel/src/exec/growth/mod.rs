@@ -11,6 +11,7 @@
 mod effects;
 mod linear;
 mod run;
+mod stripes;
 
 use super::code::Thresholds;
 use super::vm::{Buffers, Vm};
@@ -18,6 +19,8 @@ use super::{GeneratorCode, GeneratorHost, vm};
 use crate::{Env, Trap};
 use linear::Reach;
 use run::{Mark, Run};
+use std::sync::Arc;
+pub use stripes::{Stripe, stripes};
 use wsp_ir::ArrayRef;
 
 /// How the elements of an array change when every request grows by one token.
@@ -29,6 +32,11 @@ pub enum Rate {
     One,
     /// In a way that is not linear.
     Unknown,
+}
+
+/// The lengths of requests that have grown by one token; none where one would not fit.
+pub fn one_token_more(lengths: &[u32]) -> Option<Arc<[u32]>> {
+    (!lengths.contains(&u32::MAX)).then(|| lengths.iter().map(|length| length + 1).collect())
 }
 
 /// What a generator emits when every request has grown by up to `reach` tokens.

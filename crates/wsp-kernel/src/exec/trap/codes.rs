@@ -1,6 +1,11 @@
 //! Codes of what stops a function.
 
 wsp_diag::codes! {
+    /// The workspace cannot be laid out: its offsets do not fit 32 bits, or a key is asked for in two ways.
+    pub WORKSPACE = 570, "the workspace cannot be laid out",
+        "`PTO_ALLOC_WS` returns 32-bit byte offsets, so all slots together must stay below 4 GiB: use larger \
+chunks, or fewer at once. A tier reserves at least the fields of a slot, `PTO_SLOT_BYTES`, and a multiple of 64 bytes. \
+And one key is always asked for with the same tier and number of slots.";
     /// `+ - * <<` or negation left the range of the type.
     pub(crate) OVERFLOW = 600, "arithmetic overflow",
         "\

@@ -1,9 +1,9 @@
 //! Where `PTO_ALLOC_WS` puts slots.
 
-use crate::codes;
+use super::host::WsRequest;
+use super::trap::{Trap, WORKSPACE};
 use wsp_core::words::counted;
 use wsp_diag::Span;
-use wsp_kernel::{Trap, WsRequest};
 
 /// A reservation: slots side by side for one key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,7 +19,7 @@ struct Reservation {
 /// The workspace of one launch. The same requests in the same order give the same offsets, so that a sizing run tells
 /// the exact size beforehand.
 #[derive(Debug, Default)]
-pub(crate) struct Workspace {
+pub struct Workspace {
     reservations: Vec<Reservation>,
     keys: Vec<u32>,
     /// One more than the number of a reservation, or 0, from the place on where the hash of its key says; a power of two, and
@@ -31,17 +31,17 @@ pub(crate) struct Workspace {
 
 impl Workspace {
     /// Slots reserved so far.
-    pub(crate) fn slots(&self) -> u64 {
+    pub fn slots(&self) -> u64 {
         self.slots
     }
 
     /// Bytes reserved so far.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Forgets all reservations; allocations stay.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.reservations.clear();
         self.keys.clear();
         self.table.fill(0);
@@ -50,7 +50,7 @@ impl Workspace {
     }
 
     /// Offset of the slot asked for. `stage` keeps the keys of different generators apart.
-    pub(crate) fn slot(&mut self, stage: u32, request: &WsRequest<'_>) -> Result<u32, Trap> {
+    pub fn slot(&mut self, stage: u32, request: &WsRequest<'_>) -> Result<u32, Trap> {
         if request.slot_bytes == 0 {
             return Ok(0);
         }
@@ -61,7 +61,7 @@ impl Workspace {
         };
         if held.count != request.count || held.slot_bytes != request.slot_bytes {
             return Err(Trap::new(
-                codes::WORKSPACE,
+                WORKSPACE,
                 format!(
                     "workspace of key {:?} was reserved as {} of {} and is now asked for as {} of {}",
                     request.key,
@@ -127,7 +127,7 @@ impl Workspace {
             request.slot_bytes.checked_mul(u64::from(request.count)).and_then(|b| b.checked_add(self.bytes));
         let end = end.filter(|&end| u32::try_from(end).is_ok()).ok_or_else(|| {
             Trap::new(
-                codes::WORKSPACE,
+                WORKSPACE,
                 "the workspace exceeds 4 GiB, which 32-bit offsets cannot reach",
                 Span::default(),
             )
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_workspace_past_four_gib_is_refused_before_anything_runs() {
         let mut ws = Workspace::default();
-        assert_eq!(ws.slot(0, &request(&[0], u32::MAX, 0)).unwrap_err().code, codes::WORKSPACE);
+        assert_eq!(ws.slot(0, &request(&[0], u32::MAX, 0)).unwrap_err().code, WORKSPACE);
         assert_eq!(ws.bytes(), 0);
     }
 

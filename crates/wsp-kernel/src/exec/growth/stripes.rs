@@ -1,10 +1,10 @@
 //! Words of many descriptors that change alike, at equal distances.
 
-use wsp_kernel::Growing;
+use super::Growing;
 
 /// The same fields of descriptors at equal distances.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Stripe {
+pub struct Stripe {
     /// The first word of all.
     first: usize,
     /// Words from one descriptor to the next.
@@ -17,36 +17,42 @@ pub(super) struct Stripe {
 
 impl Stripe {
     /// Changes the words for one token more; how many.
-    pub(super) fn advance(&self, words: &mut [u32]) -> u32 {
-        // Plain steps: this crate is compiled for size, where chunks of a slice take longer than what is done with them.
-        let mut at = self.first;
+    pub fn advance(&self, words: &mut [u32]) -> u32 {
         match self.lanes[..] {
-            [(0, rate)] => {
-                for _ in 0..self.count {
-                    words[at] = words[at].wrapping_add(rate);
-                    at += self.distance;
-                }
-            }
+            [(0, rate)] => self.each(words, |words| words[0] = words[0].wrapping_add(rate)),
             // Words side by side are one load and one store.
-            [(0, one), (1, two)] => {
-                for _ in 0..self.count {
-                    let [first, second] = words[at..]
-                        .first_chunk_mut()
-                        .expect("a descriptor should have the words that change");
-                    (*first, *second) = (first.wrapping_add(one), second.wrapping_add(two));
-                    at += self.distance;
-                }
-            }
+            [(0, one), (1, two)] => self.each(words, |words| {
+                let pair: &mut [u32; 2] =
+                    words.first_chunk_mut().expect("a descriptor should have the words that change");
+                *pair = [pair[0].wrapping_add(one), pair[1].wrapping_add(two)];
+            }),
             ref more => {
-                for _ in 0..self.count {
-                    for &(behind, rate) in more {
-                        words[at + behind] = words[at + behind].wrapping_add(rate);
+                let (fours, rest) = more.as_chunks::<4>();
+                self.each(words, |words| {
+                    for four in fours {
+                        for &(at, rate) in four {
+                            words[at] = words[at].wrapping_add(rate);
+                        }
                     }
-                    at += self.distance;
-                }
+                    for &(at, rate) in rest {
+                        words[at] = words[at].wrapping_add(rate);
+                    }
+                });
             }
         }
         (self.count * self.lanes.len()) as u32
+    }
+
+    /// Gives `change` the words from each descriptor's first one that changes up to that of the next.
+    #[inline]
+    fn each(&self, words: &mut [u32], change: impl Fn(&mut [u32])) {
+        // The last descriptor of all may end before the distance does.
+        let (others, last) = words[self.first..].split_at_mut((self.count - 1) * self.distance);
+        for words in others.chunks_exact_mut(self.distance) {
+            change(words);
+        }
+        let end = last.len().min(self.distance);
+        change(&mut last[..end]);
     }
 }
 
@@ -58,7 +64,7 @@ const OFTEN: usize = 8;
 const SOME: usize = 3;
 
 /// The words that change, in stripes; per stage with the stage's first word.
-pub(super) fn stripes(growing: &[(usize, Growing)]) -> Vec<Stripe> {
+pub fn stripes(growing: &[(usize, Growing)]) -> Vec<Stripe> {
     let of_stage = |(first, growing): &(usize, Growing)| {
         let first = *first;
         growing.words.iter().map(move |word| (first + word.word, word.rate as u32)).collect::<Vec<_>>()
@@ -102,8 +108,8 @@ fn repetitions(words: &[(usize, u32)], period: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::GrowingWord;
     use proptest::prelude::*;
-    use wsp_kernel::GrowingWord;
 
     fn growing(words: &[(usize, i64)]) -> Growing {
         let word = |&(word, rate): &(usize, i64)| GrowingWord { word, rate };
