@@ -46,13 +46,15 @@ impl Stripe {
     /// Gives `change` the words from each descriptor's first one that changes up to that of the next.
     #[inline]
     fn each(&self, words: &mut [u32], change: impl Fn(&mut [u32])) {
-        // The last descriptor of all may end before the distance does.
-        let (others, last) = words[self.first..].split_at_mut((self.count - 1) * self.distance);
-        for words in others.chunks_exact_mut(self.distance) {
-            change(words);
+        let mut rest = &mut words[self.first..];
+        for _ in 1..self.count {
+            let (one, others) = rest.split_at_mut(self.distance);
+            change(one);
+            rest = others;
         }
-        let end = last.len().min(self.distance);
-        change(&mut last[..end]);
+        // The last descriptor of all may end before the distance does.
+        let end = rest.len().min(self.distance);
+        change(&mut rest[..end]);
     }
 }
 
