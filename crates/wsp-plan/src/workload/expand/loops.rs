@@ -108,7 +108,7 @@ impl Machine<'_, '_> {
     }
 
     /// Begins an iteration: the variables, the axis, and all that depends on them.
-    #[inline]
+    #[inline(always)]
     fn iteration(&mut self, id: usize) {
         let loop_ = &self.program.loops[id];
         let mut index = self.loops[id].at;

@@ -230,7 +230,7 @@ impl<'p, 'm> Machine<'p, 'm> {
     }
 
     /// Brings arguments of statements up to date whose last variable has changed.
-    #[inline]
+    #[inline(always)]
     pub(super) fn refresh(&mut self, level: usize) {
         let program = self.program;
         let level = &program.levels[level];
@@ -246,7 +246,7 @@ impl<'p, 'm> Machine<'p, 'm> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn refresh_fast(&mut self, range: Range<u32>) {
         let program = self.program;
         let range = range.start as usize..range.end as usize;
