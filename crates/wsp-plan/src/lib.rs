@@ -44,4 +44,5 @@ pub use view_kernel::{FieldSource, ViewKernelSource, ViewShape};
 pub use wsp_ir::{Capability, Support};
 
 /// The codes of this crate.
-pub const CODES: wsp_diag::Codes = &[lower::codes::CODES, workload::codes::CODES, ptow::codes::CODES];
+pub const CODES: wsp_diag::Codes =
+    &[lower::codes::CODES, workload::codes::CODES, ptow::codes::CODES, target::model::codes::CODES];

@@ -6,6 +6,7 @@ mod choices;
 mod decode_example;
 mod expected_accesses;
 mod lowering;
+mod models;
 mod ptow_differential;
 mod ptow_expand;
 mod ptow_limits;
