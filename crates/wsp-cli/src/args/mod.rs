@@ -130,7 +130,7 @@ pub(crate) enum Command {
     Doctor(JsonArgs),
     /// Print every limit and constant
     Config(JsonArgs),
-    /// Print what each target does with each schedule primitive, or each platform with each instruction of task graphs
+    /// Print what each target does with each schedule primitive, each platform with each instruction of task graphs, or what a machine model says
     Targets(TargetsArgs),
 }
 

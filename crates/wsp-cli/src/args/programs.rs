@@ -48,6 +48,10 @@ pub(crate) struct TargetsArgs {
     #[arg(long)]
     pub(crate) matrix: bool,
 
+    /// Print what a machine model says instead, and how each figure is known: one that comes with `wsp`, or a file; without a name, which there are
+    #[arg(long, value_name = "NAME|FILE", num_args = 0..=1, default_missing_value = "", conflicts_with = "matrix")]
+    pub(crate) model: Option<String>,
+
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

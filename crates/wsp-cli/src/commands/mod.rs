@@ -16,6 +16,7 @@ mod graph;
 mod kernels;
 mod kind;
 mod listing;
+mod models;
 mod options;
 mod outputs;
 mod plan;
@@ -161,7 +162,7 @@ impl Session {
             Command::Explain(args) => explain::explain(&self.terminal, &args),
             Command::Doctor(args) => doctor::doctor(&self.terminal, &args),
             Command::Config(args) => tables::config(&self.terminal, &args),
-            Command::Targets(args) => tables::targets(&self.terminal, &args),
+            Command::Targets(args) => tables::targets(self, &args),
         }
     }
 

@@ -1,6 +1,6 @@
 //! `wsp config` and `wsp targets`: the tables that the system is made of.
 
-use super::Outcome;
+use super::{Outcome, Session, models};
 use crate::args::{Format, JsonArgs, TargetsArgs};
 use crate::terminal::Terminal;
 use serde_json::{Value, json};
@@ -38,8 +38,12 @@ pub(super) fn config(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, Ve
     Ok(Outcome::Done)
 }
 
-/// Prints the capability table.
-pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome, Vec<Diagnostic>> {
+/// Prints the capability table, the platform matrix, or a machine model.
+pub(super) fn targets(session: &mut Session, args: &TargetsArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    if let Some(named) = &args.model {
+        return models::print(session, named, args.json);
+    }
+    let terminal = &session.terminal;
     if args.matrix {
         print_matrix(terminal, Format::of(args.json));
         return Ok(Outcome::Done);
@@ -138,7 +142,7 @@ fn support(support: Support) -> &'static str {
     }
 }
 
-fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+pub(super) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     let widths: [usize; N] =
         std::array::from_fn(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0));
     let cell = |(cell, width): (&String, usize)| format!("{cell:<width$}  ");

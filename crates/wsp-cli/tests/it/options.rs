@@ -137,7 +137,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("doctor", "json"),
     ("emit", "stage target output graph kernels kernel set"),
     ("config", "json"),
-    ("targets", "matrix json"),
+    ("targets", "matrix model json"),
 ];
 
 /// The options of a command, as its help lists them.

@@ -91,6 +91,15 @@ pub struct Memory {
     pub is_global: bool,
 }
 
+/// Words of roles of tiles.
+const ROLES: [(&str, TileRole); 4] =
+    [("vec", TileRole::Vec), ("left", TileRole::Left), ("right", TileRole::Right), ("acc", TileRole::Acc)];
+
+/// The word of a role of tiles in models.
+pub fn role_word(role: TileRole) -> &'static str {
+    ROLES.iter().find(|(_, of)| *of == role).map_or("", |(word, _)| word)
+}
+
 /// How fast bytes go from one memory to another.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Rate {

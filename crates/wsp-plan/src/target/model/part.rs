@@ -2,16 +2,12 @@
 
 use super::codes::{FIGURE, MISSING, NAME};
 use super::toml::{Entry, Table, Value};
-use super::{Figure, Mark};
+use super::{Figure, Mark, ROLES};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::TileRole;
 
 /// Largest number of a core, and most of anything that is counted.
 const MOST: f64 = 65_535.0;
-
-/// Words of roles of tiles.
-pub(super) const ROLES: [(&str, TileRole); 4] =
-    [("vec", TileRole::Vec), ("left", TileRole::Left), ("right", TileRole::Right), ("acc", TileRole::Acc)];
 
 /// Which values a figure may have.
 #[derive(Clone, Copy, PartialEq)]
@@ -153,7 +149,8 @@ impl<'r, 't> Part<'r, 't> {
         };
         let (value, mark, source) = self.parts(key, entry, entries, unit)?;
         if let Some(wrong) = values.wrong(value) {
-            let fault = Diagnostic::error(FIGURE, format!("`{key}` is {value}")).at(entry.span, wrong);
+            let at = entries.iter().find(|of| of.key == "value").map_or(entry.span, |of| of.span);
+            let fault = Diagnostic::error(FIGURE, format!("`{key}` is {value}")).at(at, wrong);
             self.report(fault);
             return None;
         }

@@ -1,9 +1,9 @@
 //! From tables of TOML to a model: names, units of measure, ranges of values, and what must fit together.
 
 use super::codes::{MISSING, NAME, PARTS};
-use super::part::{Part, ROLES, Values};
+use super::part::{Part, Values};
 use super::toml::{Table, parse};
-use super::{Aicpu, Cluster, Figure, Launch, Memory, Model, Operation, Path, Rate, Rates, Units};
+use super::{Aicpu, Cluster, Figure, Launch, Memory, Model, Operation, Path, Rate, Rates, Units, role_word};
 use wsp_core::ExecPool;
 use wsp_diag::{Diagnostic, FileId, Span, did_you_mean};
 use wsp_ir::CostClass;
@@ -189,8 +189,7 @@ impl Reader {
                 } else if other.is_global && memory.is_global {
                     "two memories hold tensors".to_owned()
                 } else if let Some(role) = memory.tiles.iter().find(|role| other.tiles.contains(role)) {
-                    let word = ROLES.iter().find(|(_, of)| of == role).map_or("", |(word, _)| word);
-                    format!("two memories hold tiles `{word}`")
+                    format!("two memories hold tiles `{}`", role_word(*role))
                 } else {
                     continue;
                 };
