@@ -3,6 +3,7 @@
 mod access_soundness;
 #[path = "../../../wsp-isa/tests/choices/mod.rs"]
 mod choices;
+mod costs;
 mod decode_example;
 mod expected_accesses;
 mod lowering;
