@@ -1,6 +1,6 @@
 //! `wsp config` and `wsp targets`: the tables that the system is made of.
 
-use super::{Outcome, Session, models};
+use super::Outcome;
 use crate::args::{Format, JsonArgs, TargetsArgs};
 use crate::terminal::Terminal;
 use serde_json::{Value, json};
@@ -38,12 +38,8 @@ pub(super) fn config(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, Ve
     Ok(Outcome::Done)
 }
 
-/// Prints the capability table, the platform matrix, or a machine model.
-pub(super) fn targets(session: &mut Session, args: &TargetsArgs) -> Result<Outcome, Vec<Diagnostic>> {
-    if let Some(named) = &args.model {
-        return models::print(session, named, args.json);
-    }
-    let terminal = &session.terminal;
+/// Prints the capability table.
+pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome, Vec<Diagnostic>> {
     if args.matrix {
         print_matrix(terminal, Format::of(args.json));
         return Ok(Outcome::Done);

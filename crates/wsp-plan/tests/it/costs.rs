@@ -1,10 +1,13 @@
 //! Costs of tasks on machine models: numbers computed by hand, larger for larger sizes, and what cannot be told.
 
+use crate::workload_support::{bound, module as workload, schedule};
 use wsp_core::{DType, ParamId, TensorId};
 use wsp_diag::{Code, Diagnostic, FileId, SourceMap};
 use wsp_ir::Module;
-use wsp_plan::cost::{Known, of_kernel};
-use wsp_plan::target::model::{self, Model, NAMES, Rates};
+use wsp_ir::workload::WorkloadModule;
+use wsp_plan::cost::{Known, of_kernel, of_task};
+use wsp_plan::target::model::{self, Model, NAMES, Rates, named};
+use wsp_plan::workload::{Bindings, TaskRecord, TaskSink, expand};
 
 /// Values of parameters by name, fields of the descriptor, and one element type for all tensors.
 struct Given<'a> {
@@ -45,9 +48,8 @@ fn cost(
     of_kernel(model, module, function, &Given { module, params, fields, dtype: Some(DType::F32) })
 }
 
-fn example(path: &str) -> Module {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/");
-    compiled(&std::fs::read_to_string(format!("{root}{path}")).expect("the example is there"))
+fn softmax() -> Module {
+    compiled(include_str!("../../../../examples/row_softmax.pto"))
 }
 
 const PRODUCT: &str = "
@@ -83,8 +85,8 @@ PTO_KERNEL_IMPL(fill) {
 /// 1024 elements: two reductions of 23 + 32, a difference of 23 + 16, a function and a quotient of 23 + 64.
 #[test]
 fn a_softmax_of_16_rows_costs_what_its_operations_do() {
-    let model = model::named("ascend_910b").expect("it is there");
-    let module = example("row_softmax.pto");
+    let model = named("ascend_910b").expect("it is there");
+    let module = softmax();
     let cycles = cost(model, &module, "softmax_rows", &[("rows", 100), ("cols", 64)], &[0]);
     let transfers = 4096.0 * 1.85e9 / (1u64 << 30) as f64 * (1.0 / 100.9 + 1.0 / 188.46);
     assert_eq!(cycles, Ok((5.0 + transfers + 2.0 * 55.0 + 39.0 + 2.0 * 87.0_f64).ceil() as u64));
@@ -97,7 +99,7 @@ fn a_softmax_of_16_rows_costs_what_its_operations_do() {
 /// PTO-ISA's cost model says 583 and 2552 cycles of products of 64³ and 128³, with results of half precision.
 #[test]
 fn products_cost_what_the_cost_model_of_pto_isa_says() {
-    let model = model::named("ascend_910b").expect("it is there");
+    let model = named("ascend_910b").expect("it is there");
     let module = compiled(PRODUCT);
     let function = module.function_named("product").expect("it is there");
     for (n, theirs) in [(64, 583.0), (128, 2552.0)] {
@@ -118,7 +120,7 @@ fn products_cost_what_the_cost_model_of_pto_isa_says() {
 /// Five cycles of the kernel; a pass compares, counts on and stores.
 #[test]
 fn scalars_cost_a_cycle_for_each_operator() {
-    let model = model::named("ascend_910b").expect("it is there");
+    let model = named("ascend_910b").expect("it is there");
     let module = compiled(LOOP);
     assert_eq!(cost(model, &module, "fill", &[("n", 100)], &[10, 20]), Ok(5 + 10 * 3));
     assert_eq!(cost(model, &module, "fill", &[("n", 100)], &[20, 10]), Ok(5));
@@ -126,12 +128,15 @@ fn scalars_cost_a_cycle_for_each_operator() {
 
 #[test]
 fn kernels_of_examples_cost_something_on_every_model_and_more_where_there_is_more() {
-    let softmax = example("row_softmax.pto");
+    let softmax = softmax();
     let product = compiled(PRODUCT);
     let scalars = compiled(LOOP);
-    for name in NAMES {
+    let models = [named("cpu"), named("ascend_910b"), named("ascend_910c"), named("ascend_950")];
+    assert_eq!(models.len(), NAMES.len());
+    for model in models.map(|model| model.expect("it is there")) {
         for rates in [Rates::Flat, Rates::Fitted] {
-            let model = Model { rates, ..model::named(name).expect("it is there").clone() };
+            let name = &model.name;
+            let model = Model { rates, ..model.clone() };
             let mut before = [0; 4];
             for n in (1..200).chain([1 << 10, 1 << 16, 1 << 20]) {
                 let now = [
@@ -154,7 +159,7 @@ fn kernels_of_examples_cost_something_on_every_model_and_more_where_there_is_mor
 #[test]
 fn every_class_of_operations_is_costed_by_every_model() {
     for name in NAMES {
-        let model = model::named(name).expect("it is there");
+        let model = named(name).expect("it is there");
         for class in wsp_ir::CostClass::ALL {
             let is_transfer = class == wsp_ir::CostClass::Transfer;
             assert_eq!(model.operation(class).is_none(), is_transfer, "{name}: {}", class.word());
@@ -164,7 +169,7 @@ fn every_class_of_operations_is_costed_by_every_model() {
 
 #[test]
 fn what_is_not_known_counts_as_much_as_it_can() {
-    let model = model::named("ascend_910c").expect("it is there");
+    let model = named("ascend_910c").expect("it is there");
     let module = compiled(
         &LOOP.replace("i < desc.end; ++i) {", "i < desc.end; ++i) { if (desc.first > 3) { continue; }"),
     );
@@ -183,7 +188,7 @@ fn what_is_not_known_counts_as_much_as_it_can() {
     let function = module.function_named("fill").expect("it is there");
     assert_eq!(of_kernel(model, &module, function, &()), Ok(5 + 10 * 4));
     // A tile of which nothing is said is full.
-    let softmax = example("row_softmax.pto");
+    let softmax = softmax();
     let full = cost(model, &softmax, "softmax_rows", &[("rows", 16), ("cols", 64)], &[0]);
     assert_eq!(cost(model, &softmax, "softmax_rows", &[("cols", 64)], &[]), full);
 }
@@ -197,14 +202,14 @@ fn refused(found: Result<u64, Diagnostic>, code: u16, message: &str) -> Diagnost
 
 #[test]
 fn what_cannot_be_told_is_refused_with_what_to_type() {
-    let model = model::named("ascend_910b").expect("it is there");
+    let model = named("ascend_910b").expect("it is there");
     let module = compiled(LOOP);
     let endless =
         refused(cost(model, &module, "fill", &[], &[0]), 1746, "how often a loop runs is not known");
     assert_eq!(endless.help, ["or write `kernel NAME cost CYCLES;` in the workload that runs it"]);
     assert_eq!(endless.notes, ["of kernel `fill`, on machine model `ascend_910b`"]);
     refused(cost(model, &module, "fill", &[], &[0, 1 << 24]), 1746, "a task of more than 1048576 statements");
-    let softmax = example("row_softmax.pto");
+    let softmax = softmax();
     refused(cost(model, &softmax, "softmax_rows", &[], &[0]), 1746, "the capacity of `t` is not known");
     let doubles = compiled(&PRODUCT.replace("half", "double"));
     let fault = refused(
@@ -233,7 +238,7 @@ fn what_cannot_be_told_is_refused_with_what_to_type() {
 #[test]
 fn a_cost_of_2_to_the_62_cycles_is_refused() {
     let text = model::text("ascend_910b").expect("it is there");
-    let softmax = example("row_softmax.pto");
+    let softmax = softmax();
     for (from, to) in [("value = 1.85e+09", "value = 1e300"), ("value = 1.083406e+11", "value = 1e-300")] {
         assert!(text.contains(from), "{from}");
         let model = Model::read(&text.replacen(from, to, 1), FileId(0)).expect("it is a model");
@@ -242,6 +247,57 @@ fn a_cost_of_2_to_the_62_cycles_is_refused() {
     }
     let module = compiled(PRODUCT);
     let sizes = [("N", i128::from(u32::MAX)), ("n", i128::from(u32::MAX))];
-    let cpu = model::named("cpu").expect("it is there");
+    let cpu = named("cpu").expect("it is there");
     assert_eq!(cost(cpu, &module, "product", &sizes, &[0]).expect_err("it is refused").code, Code(1747));
+}
+
+/// Costs of all tasks of a workload.
+struct Costs<'a> {
+    workload: &'a WorkloadModule,
+    bindings: &'a Bindings,
+    body: Option<(&'a Module, wsp_core::FuncId)>,
+    found: Vec<u64>,
+}
+
+impl TaskSink for Costs<'_> {
+    type Error = Diagnostic;
+
+    fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), Diagnostic> {
+        let model = named("ascend_910b").expect("it is there");
+        let fields: Vec<u32> = task.scalars.iter().map(|n| *n as u32).collect();
+        let module = self.body.map(|(module, _)| module);
+        let none = Module::default();
+        let module = module.unwrap_or(&none);
+        let given = Given { module, params: &[], fields: &fields, dtype: Some(DType::F32) };
+        self.found.push(of_task(model, (self.workload, self.bindings), task, self.body, &given)?);
+        Ok(())
+    }
+
+    fn slot(&mut self, _slot: wsp_core::SlotId) -> Result<i64, Diagnostic> {
+        Ok(0)
+    }
+}
+
+#[test]
+fn a_cost_that_is_said_counts_before_operations_and_a_kernel_without_either_is_refused() {
+    let costs = |text: &str, body: Option<&Module>| {
+        let workload = workload(text);
+        let bindings = bound(&workload, &[]);
+        let body = body.map(|module| (module, module.function_named("fill").expect("it is there")));
+        let mut sink = Costs { workload: &workload, bindings: &bindings, body, found: Vec::new() };
+        let ended = expand(&workload, &bindings, &schedule(&workload), &mut sink);
+        ended.map(|_| sink.found).map_err(|fault| format!("{fault:?}"))
+    };
+    let text = |cost: &str| {
+        format!("kernel fill(a, b){cost};\nworkload main {{\n for i in 0..3 {{ fill(i, 2 * i); }}\n}}\n")
+    };
+    let body = compiled(LOOP);
+    assert_eq!(costs(&text(" cost 7 + a"), Some(&body)), Ok(vec![7, 8, 9]));
+    assert_eq!(costs(&text(""), Some(&body)), Ok(vec![5, 8, 11]));
+    assert_eq!(costs(&text(" cost 7 + a"), None), Ok(vec![7, 8, 9]));
+    let refused = costs(&text(""), None).expect_err("it is refused");
+    assert!(refused.contains("kernel `fill` has no cost, and no operations to tell it from"), "{refused}");
+    assert!(refused.contains("write `cost CYCLES` behind the parameters of `fill`"), "{refused}");
+    let negative = costs(&text(" cost 1 - a"), Some(&body)).expect_err("it is refused");
+    assert!(negative.contains("the cost of a task of kernel `fill` is -1"), "{negative}");
 }

@@ -240,10 +240,10 @@ pub struct Model {
 
 /// The models that come with the crate, by name, and their texts.
 const TEXTS: [(&str, &str); 4] = [
-    ("cpu", include_str!("../../../models/cpu.toml")),
-    ("ascend_910b", include_str!("../../../models/ascend_910b.toml")),
-    ("ascend_910c", include_str!("../../../models/ascend_910c.toml")),
-    ("ascend_950", include_str!("../../../models/ascend_950.toml")),
+    ("cpu", include_str!("../../models/cpu.toml")),
+    ("ascend_910b", include_str!("../../models/ascend_910b.toml")),
+    ("ascend_910c", include_str!("../../models/ascend_910c.toml")),
+    ("ascend_950", include_str!("../../models/ascend_950.toml")),
 ];
 
 /// Names of the models that come with the crate.

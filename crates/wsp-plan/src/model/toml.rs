@@ -6,7 +6,8 @@
 use super::codes::TEXT;
 use wsp_diag::{Diagnostic, FileId, Span};
 use wsp_syntax::{
-    Cursor, Ends, Escapes, Language, Lexicon, Names, Numbers, Rules, Tok, Token, shorten, tokens, unescape,
+    Cursor, Ends, Escapes, Language, Lexicon, Names, Numbers, Rules, Tok, Token, decimal, shorten, tokens,
+    unescape,
 };
 
 /// Longest text of a model, in bytes.
@@ -244,12 +245,16 @@ impl<'t> Parser<'t> {
         }
         let span = self.cursor.span_of(first).to(self.cursor.span_of(token));
         let written = self.cursor.text.get(span.start as usize..span.end as usize).unwrap_or("");
-        let unsigned = written.trim_start_matches(['+', '-']);
-        let plain = written.replace('_', "");
-        let is_known = unsigned == "inf" || unsigned == "nan" || is_decimal(unsigned);
-        match plain.parse::<f64>() {
-            Ok(value) if is_known => Ok(value),
-            _ => Err(Diagnostic::error(TEXT, format!("`{}` is no number", shorten(written)))
+        let unsigned = written.strip_prefix(['+', '-']).unwrap_or(written);
+        let value = match unsigned {
+            "inf" => Some(f64::INFINITY),
+            "nan" => Some(f64::NAN),
+            digits => decimal(digits),
+        };
+        match value {
+            Some(value) if written.starts_with('-') => Ok(-value),
+            Some(value) => Ok(value),
+            None => Err(Diagnostic::error(TEXT, format!("`{}` is no number", shorten(written)))
                 .at(span, "")
                 .help("write it as `24`, `1_000`, `0.5` or `1.85e9`")),
         }
@@ -306,25 +311,4 @@ fn twice(entry: &Entry<'_>, first: &Entry<'_>) -> Diagnostic {
         .at(entry.key_span, "again here")
         .label(first.key_span, "first here")
         .help("keep one of them")
-}
-
-/// Whether digits, with a fraction and an exponent perhaps, are a number of TOML.
-fn is_decimal(text: &str) -> bool {
-    let (number, exponent) = match text.split_once(['e', 'E']) {
-        Some((number, exponent)) => (number, Some(exponent)),
-        None => (text, None),
-    };
-    let (whole, fraction) = match number.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (number, None),
-    };
-    let digits = |text: &str| {
-        text.split('_').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    let is_integer = fraction.is_none() && exponent.is_none();
-    digits(whole)
-        && (whole == "0" || !whole.starts_with('0'))
-        && fraction.is_none_or(digits)
-        && exponent.is_none_or(|exponent| digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)))
-        && (!is_integer || whole.replace('_', "").parse::<i64>().is_ok())
 }

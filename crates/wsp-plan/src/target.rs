@@ -3,6 +3,7 @@
 //! [`TARGETS`] is the one table of them. Options of compilations, the command line, the platform matrix and the table of what
 //! schedules say take names, platforms and devices from it.
 
+#[path = "model/mod.rs"]
 pub mod model;
 
 use crate::lower::codes::UNKNOWN_TARGET;
