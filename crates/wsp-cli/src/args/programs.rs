@@ -1,4 +1,4 @@
-//! `wsp check`, `wsp plan`, `wsp asm`, `wsp emit`, `wsp disasm`, `wsp explain` and `wsp targets`.
+//! `wsp check`, `wsp plan`, `wsp asm`, `wsp emit`, `wsp disasm`, `wsp explain`, `wsp doctor` and `wsp targets`.
 
 use super::values::{
     EmitStage, Setting, Stage, emit_stage, emitted, folder, kept_folder, named_file, number, runnable,
@@ -39,6 +39,22 @@ pub(crate) struct CheckArgs {
     /// Take warnings for errors: a file with one is not ok, and the exit status is 1
     #[arg(long)]
     pub(crate) strict: bool,
+}
+
+/// `wsp doctor`.
+#[derive(Args, Debug)]
+pub(crate) struct DoctorArgs {
+    /// Measure a machine model, for half a second, and print it instead
+    #[arg(long)]
+    pub(crate) model: bool,
+
+    /// Of --model: write it to this file
+    #[arg(short, long, value_name = "FILE.toml", requires = "model", conflicts_with = "json")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `wsp targets`.

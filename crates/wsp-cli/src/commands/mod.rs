@@ -16,6 +16,7 @@ mod graph;
 mod kernels;
 mod kind;
 mod listing;
+mod measure;
 mod models;
 mod options;
 mod outputs;

@@ -67,7 +67,7 @@ fn as_text(model: &Model) -> String {
     text + &columns(&rows)
 }
 
-fn as_json(model: &Model) -> Value {
+pub(super) fn as_json(model: &Model) -> Value {
     let figure = |of: &model::Figure| {
         json!({
             "part": of.part, "key": of.key, "value": of.value, "unit": of.unit, "mark": of.mark.word(), "source": of.source,

@@ -515,3 +515,31 @@ fn a_model_in_a_file_is_refused_where_it_is_wrong() {
     assert!(code == 1 && err.contains("is not UTF-8 text"), "{err}");
     assert_eq!(run(&["targets", "--model", "./none.toml"]).0, 1);
 }
+
+#[test]
+fn the_machine_is_measured_into_a_model_that_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    let named = path.to_str().unwrap();
+    let (code, out, err) = run(&["doctor", "--model", "-o", named]);
+    assert_eq!((code, out.as_str()), (0, ""), "{err}");
+    let (code, out, err) = run(&["targets", "--model", named, "--json"]);
+    assert_eq!(code, 0, "{err}");
+    let json: Value = serde_json::from_str(&out).unwrap();
+    let figures = json["figures"].as_array().unwrap();
+    let measured = |part: &str, key: &str| {
+        let found = figures.iter().find(|of| of["part"] == part && of["key"] == key).unwrap();
+        let source = found["source"].as_str().unwrap();
+        found["mark"] == "measured" && source.starts_with("wsp doctor: ")
+    };
+    for (part, key) in
+        [("clock", "rate"), ("path dram cache", "rate"), ("path cache dram", "rate"), ("launch", "kernel")]
+    {
+        assert!(measured(part, key), "{part} {key}");
+    }
+    let rates = ["elementwise", "functions", "row_reduce", "gather", "random", "products"];
+    let found = rates.iter().filter(|class| measured(&format!("operation {class}"), "rate_4")).count();
+    assert!(found >= 4, "{out}");
+    assert_eq!(run(&["doctor", "-o", named]).0, 2);
+    assert_eq!(run(&["doctor", "--model", "-o", "mine.npz"]).0, 1);
+}

@@ -134,7 +134,7 @@ const DISASM: &[Row] = &[
 /// depends on a kind of file.
 const OTHERS: &[(&str, &str)] = &[
     ("explain", ""),
-    ("doctor", "json"),
+    ("doctor", "model output json"),
     ("emit", "stage target output graph kernels kernel set"),
     ("config", "json"),
     ("targets", "matrix model json"),

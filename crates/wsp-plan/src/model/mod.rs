@@ -7,6 +7,7 @@ pub(crate) mod codes;
 mod part;
 mod read;
 mod toml;
+mod write;
 
 use std::fmt;
 use std::sync::LazyLock;

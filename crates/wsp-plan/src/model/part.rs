@@ -75,6 +75,19 @@ impl<'r, 't> Part<'r, 't> {
         }
     }
 
+    /// A string without blanks.
+    pub(super) fn single_word(&mut self, key: &'static str) -> Option<String> {
+        let text = self.text(key)?;
+        if text.split_whitespace().next() == Some(text.as_str()) {
+            return Some(text);
+        }
+        let table = self.table.span;
+        let span = self.entry(key).map_or(table, |entry| entry.span);
+        let fault = Diagnostic::error(FIGURE, format!("`{key}` is one word"));
+        self.report(fault.at(span, "this has blanks").help("write `-` in their place"));
+        None
+    }
+
     /// One of some words.
     pub(super) fn word<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
         let word = self.text(key)?;

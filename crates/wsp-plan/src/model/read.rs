@@ -174,7 +174,7 @@ impl Reader {
             .chain([("device", None)])
             .collect();
         let memories = self.many(tables, "memory", |part| {
-            let name = part.text("name")?;
+            let name = part.single_word("name")?;
             part.name = format!("memory {name}");
             let of = part.word("of", &of_what);
             let tiles = part.holds("holds");

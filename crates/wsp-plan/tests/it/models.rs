@@ -133,6 +133,7 @@ fn what_is_missing_unknown_or_twice_there_is_refused() {
     );
     refused("name = \"l0a\"", "name = \"l0x\"", 1743, "`to` cannot be `l0a`");
     refused("name = \"l0a\"", "name = \"l0b\"", 1744, "two memories are called `l0b`");
+    refused("name = \"l0a\"", "name = \"l 0\"", 1743, "`name` is one word");
     refused("class = \"quotients\"", "class = \"functions\"", 1744, "`functions` is costed twice");
     refused("class = \"quotients\"", "class = \"transfer\"", 1743, "`class` cannot be `transfer`");
     refused(
@@ -267,4 +268,18 @@ fn models_with_random_changes_are_read_or_refused() {
 /// The place of a character, at or before a byte.
 fn cut(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+#[test]
+fn a_model_is_written_as_it_is_read() {
+    for name in NAMES {
+        let model = named(name).expect("it is there");
+        let written = model.to_text();
+        assert_eq!(Model::read(&written, wsp_diag::FileId(0)).as_ref(), Ok(model), "{written}");
+    }
+    let mut model = named("cpu").expect("it is there").clone();
+    assert!(!model.set_figure("clock", "speed", 1.0, Mark::Measured, "here"));
+    assert!(model.set_figure("clock", "rate", 3.5e9, Mark::Measured, "a \"chain\" of\n1\\2"));
+    let read = Model::read(&model.to_text(), wsp_diag::FileId(0)).expect("it is a model");
+    assert_eq!((read.clock, read.figures[0].source.as_str()), (3.5e9, "a \"chain\" of1\\2"));
 }
