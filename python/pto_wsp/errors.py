@@ -317,6 +317,8 @@ _RANGES: tuple[tuple[int, type[WspError]], ...] = (
     (1603, ArgumentError),
     (1605, ExecutionError),
     (1608, CompileError),
+    (1740, CompileError),  # machine models
+    (1746, ArgumentError),  # costs on a model
 )
 """First code of each range, with the class of the errors in it."""
 

@@ -105,6 +105,8 @@ def test_every_class_says_what_it_is_for_and_is_caught_as_one() -> None:
         (574, errors.ExecutionError),
         (859, errors.WindowOverflow),
         (860, errors.ScheduleError),
+        (1740, errors.CompileError),
+        (1746, errors.ArgumentError),
     ],
 )
 def test_codes_have_classes(code: int | str, cls: type[errors.WspError]) -> None:

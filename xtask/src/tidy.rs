@@ -15,6 +15,7 @@
 //! * few files of a crate use each other in cycles ([`cycles`]);
 //! * memory of tasks is shared by one type ([`shared`]), and held by three ([`memory`]);
 //! * what is compiled once for each instruction set has no closures ([`vectors`]);
+//! * every machine model is one that a test simulates or costs with ([`models`]);
 //! * every row of the conformance pages that holds, in full or in part, has a test ([`conformance`]);
 //! * pages that say how to add something name files and tests that exist ([`howto`]);
 //! * `Cargo.lock` is there and fits the manifests.
@@ -31,6 +32,7 @@ mod layers;
 mod lexers;
 mod licence;
 mod memory;
+mod models;
 mod paths;
 mod shared;
 mod twins;
@@ -74,10 +76,12 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     let mut shared = shared::Shared::default();
     let mut memory = memory::Memory::default();
     let mut howto = howto::HowTo::default();
+    let mut models = models::Models::default();
     let mut vectors = false;
     for path in files(project.root(), is_own, is_text)? {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         let name = path.strip_prefix(project.root()).unwrap_or(&path).display().to_string();
+        models.file(&name, &text);
         match path.extension().and_then(|e| e.to_str()) {
             Some("md") if name.starts_with(conformance::FOLDER) => conformance.page(&name, &text),
             Some("md") if name.starts_with(howto::FOLDER) => howto.page(&name, &text),
@@ -136,6 +140,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     faults.extend(backends.faults());
     faults.extend(shared.faults());
     faults.extend(memory.faults());
+    faults.extend(models.faults());
     let summary = vec![conformance.summary(), memory.summary(), backends.summary()];
     if !project.root().join("Cargo.lock").is_file() {
         faults.push("Cargo.lock is missing; `cargo generate-lockfile` makes it".to_owned());

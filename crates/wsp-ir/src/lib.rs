@@ -35,9 +35,9 @@ pub use module::{
 pub use schedule::{AxisPolicy, AxisStatement, LaunchStatement, Schedule, SplitPolicy};
 pub use stmt::{Block, EmitHints, ExtentSource, PrefetchHint, Stmt, StmtKind};
 pub use tile::{
-    BinaryTileOp, ElementFault, Operand, Part, Place, PtoWord, PythonForm, ReduceOp, TILE_OPS, TileExtent,
-    TileMap, TileOp, TileOpKind, TileOpRow, TilePart, TilePartMut, TileRole, TileSource, TileTy, TileUse,
-    TileWork, UnaryTileOp, check_elements, find_pto,
+    BinaryTileOp, CostClass, ElementFault, Operand, Part, Place, PtoWord, PythonForm, ReduceOp, TILE_OPS,
+    TileExtent, TileMap, TileOp, TileOpKind, TileOpRow, TilePart, TilePartMut, TileRole, TileSource, TileTy,
+    TileUse, TileWork, UnaryTileOp, check_elements, find_pto,
 };
 pub use types::{Elem, ScalarTy};
 pub use verify::{Verified, into_verified, verify};

@@ -7,6 +7,7 @@
 mod access;
 mod array;
 mod capability;
+pub mod cost;
 pub mod entry;
 pub mod expected;
 mod fold;
@@ -44,4 +45,10 @@ pub use view_kernel::{FieldSource, ViewKernelSource, ViewShape};
 pub use wsp_ir::{Capability, Support};
 
 /// The codes of this crate.
-pub const CODES: wsp_diag::Codes = &[lower::codes::CODES, workload::codes::CODES, ptow::codes::CODES];
+pub const CODES: wsp_diag::Codes = &[
+    lower::codes::CODES,
+    workload::codes::CODES,
+    ptow::codes::CODES,
+    target::model::codes::CODES,
+    cost::codes::CODES,
+];

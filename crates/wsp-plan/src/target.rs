@@ -3,7 +3,12 @@
 //! [`TARGETS`] is the one table of them. Options of compilations, the command line, the platform matrix and the table of what
 //! schedules say take names, platforms and devices from it.
 
+#[path = "model/mod.rs"]
+pub mod model;
+
 use crate::lower::codes::UNKNOWN_TARGET;
+use model::Model;
+use wsp_core::ExecPool;
 use wsp_core::tg::Platform;
 use wsp_diag::{Diagnostic, did_you_mean};
 
@@ -16,7 +21,7 @@ pub enum Plans {
     NotMade,
 }
 
-/// The cores of one device.
+/// The cores of one device, as a [`Model`] counts them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeviceModel {
     /// Cube cores.
@@ -34,7 +39,21 @@ pub struct DeviceModel {
 impl Default for DeviceModel {
     /// A 910B.
     fn default() -> DeviceModel {
-        Target::of(Platform::A2).device
+        Target::of(Platform::A2).device()
+    }
+}
+
+impl From<&Model> for DeviceModel {
+    /// Cores that run any task count as vector cores.
+    fn from(model: &Model) -> DeviceModel {
+        let aic = model.count(ExecPool::Cube);
+        DeviceModel {
+            aic,
+            aiv: model.count(ExecPool::Any) - aic,
+            aicpu: model.aicpu.map_or(0, |of| of.threads),
+            aiv_per_aic: model.cluster.map_or(0, |of| of.vector),
+            l2_domains: model.cache_domains,
+        }
     }
 }
 
@@ -47,14 +66,11 @@ pub struct Target {
     pub aliases: &'static [&'static str],
     /// Its column of the platform matrix.
     pub platform: Platform,
-    /// The cores of one device; the simulation has those of a 910B.
-    pub device: DeviceModel,
+    /// The machine model that has the cores of one device; the simulation has those of a 910B.
+    pub model: &'static str,
     /// Whether `.pto` programs and workloads can be lowered for it.
     pub plans: Plans,
 }
-
-/// A 910B.
-const ASCEND_910B: DeviceModel = DeviceModel { aic: 24, aiv: 48, aicpu: 4, aiv_per_aic: 2, l2_domains: 2 };
 
 /// All targets; the first is that of [`CompileOptions::default`](crate::CompileOptions).
 pub static TARGETS: [Target; 4] = [
@@ -62,28 +78,28 @@ pub static TARGETS: [Target; 4] = [
         name: "cpu_sim",
         aliases: &["cpu"],
         platform: Platform::Cpu,
-        device: ASCEND_910B,
+        model: "ascend_910b",
         plans: Plans::Made,
     },
     Target {
         name: "ascend_910b",
         aliases: &["ascend_npu", "a2"],
         platform: Platform::A2,
-        device: ASCEND_910B,
+        model: "ascend_910b",
         plans: Plans::NotMade,
     },
     Target {
         name: "ascend_910c",
         aliases: &["a3"],
         platform: Platform::A3,
-        device: ASCEND_910B,
+        model: "ascend_910c",
         plans: Plans::NotMade,
     },
     Target {
         name: "ascend_950",
         aliases: &["a5"],
         platform: Platform::A5,
-        device: DeviceModel { aic: 36, aiv: 72, aicpu: 5, ..ASCEND_910B },
+        model: "ascend_950",
         plans: Plans::NotMade,
     },
 ];
@@ -113,6 +129,11 @@ impl Target {
     /// The target with a column of the platform matrix.
     pub fn of(platform: Platform) -> &'static Target {
         TARGETS.iter().find(|of| of.platform == platform).expect("each platform should have a target")
+    }
+
+    /// The cores of one device.
+    pub fn device(&self) -> DeviceModel {
+        DeviceModel::from(model::named(self.model).expect("a target should have a model of the crate"))
     }
 
     /// Refuses a target for which no `.pto` program or workload can be lowered.
@@ -160,7 +181,7 @@ mod tests {
     #[test]
     fn a_910b_has_72_cores_of_which_24_are_cube_cores() {
         for target in [CPU_SIM, Target::of(Platform::A2)] {
-            let DeviceModel { aic, aiv, .. } = target.device;
+            let DeviceModel { aic, aiv, .. } = target.device();
             assert_eq!((aic, aiv), (24, 48), "{}", target.name);
             assert_eq!(aic + aiv, wsp_core::limits::DEFAULT_MAX_BLOCKS);
         }

@@ -15,7 +15,7 @@ mod token;
 pub use cursor::{Cursor, Ends, Open, foreign_name, open_comment, partner, tokens};
 pub use language::{Language, Lexicon, Names, Numbers, Rules};
 pub use lexer::Lexer;
-pub use number::integer;
+pub use number::{decimal, integer};
 pub use operators::{Operators, PREFIX, TERNARY, binary, infix};
 pub use string::{Escapes, quoted, unescape};
 pub use token::{Fault, Tok, Token, shorten};

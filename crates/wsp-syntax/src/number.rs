@@ -1,4 +1,4 @@
-//! Integers.
+//! Integers and decimal fractions.
 
 use crate::Fault;
 
@@ -24,9 +24,60 @@ pub fn integer(text: &str, binary: bool) -> Result<u64, Fault> {
         .ok_or(Fault::LargeNumber)
 }
 
+/// The value of a decimal number without sign as TOML writes it: no zeros in front, digits on both sides of a point and of each `_`, an
+/// exponent perhaps; without fraction and exponent at most `i64::MAX`. None where it is not one; infinite where it is too large.
+pub fn decimal(text: &str) -> Option<f64> {
+    let (number, exponent) = match text.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, Some(exponent)),
+        None => (text, None),
+    };
+    let (whole, fraction) = match number.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (number, None),
+    };
+    let digits = |text: &str| {
+        text.split('_').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let is_integer = fraction.is_none() && exponent.is_none();
+    let is_decimal = digits(whole)
+        && (whole == "0" || !whole.starts_with('0'))
+        && fraction.is_none_or(digits)
+        && exponent.is_none_or(|exponent| digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)))
+        && (!is_integer || whole.replace('_', "").parse::<i64>().is_ok());
+    text.replace('_', "").parse().ok().filter(|_| is_decimal)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn decimal_numbers_are_those_of_toml() {
+        for (text, value) in
+            [("0", 0.0), ("1_000", 1000.0), ("0.5", 0.5), ("1.85e9", 1.85e9), ("2E-3", 2e-3), ("1e0_1", 10.0)]
+        {
+            assert_eq!(decimal(text), Some(value), "{text}");
+        }
+        assert_eq!(decimal("1e999"), Some(f64::INFINITY));
+        for text in [
+            "",
+            "00",
+            "01",
+            "1.",
+            ".5",
+            "1__0",
+            "_1",
+            "1_",
+            "0x1",
+            "1e",
+            "1e1.5",
+            "+1",
+            "9223372036854775808",
+            "inf",
+        ] {
+            assert_eq!(decimal(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn integers_are_decimal_hexadecimal_or_binary() {

@@ -69,6 +69,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(768),
     },
     Row {
+        name: "machine models with random changes",
+        cargo: &["--package", "wsp-plan", "--test", "it", "models_with_random_changes"],
+        cases: Some(1_000_000),
+    },
+    Row {
         name: "random .pto generators",
         cargo: &["--package", "wsp-cpu", "--test", "it", "generators::"],
         cases: Some(100_000),

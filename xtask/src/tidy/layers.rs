@@ -15,7 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("wsp-ir", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-syntax"]),
     ("wsp-lang", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-syntax", "wsp-ir"]),
     ("wsp-isa", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-syntax", "wsp-ir"]),
-    ("wsp-plan", &["wsp-ordered", "wsp-core", "wsp-memory", "wsp-diag", "wsp-ir"]),
+    ("wsp-plan", &["wsp-ordered", "wsp-core", "wsp-memory", "wsp-diag", "wsp-syntax", "wsp-ir"]),
     ("wsp-tg", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-ir", "wsp-plan"]),
     ("wsp-backend", &["wsp-core", "wsp-memory", "wsp-diag", "wsp-ir", "wsp-plan", "wsp-tg"]),
     ("wsp-trace", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-ir", "wsp-plan"]),

@@ -8,7 +8,9 @@ pub(crate) mod usage;
 mod values;
 
 pub(crate) use graph::GraphArgs;
-pub(crate) use programs::{AsmArgs, CheckArgs, DisasmArgs, EmitArgs, ExplainArgs, PlanArgs, TargetsArgs};
+pub(crate) use programs::{
+    AsmArgs, CheckArgs, DisasmArgs, DoctorArgs, EmitArgs, ExplainArgs, PlanArgs, TargetsArgs,
+};
 pub(crate) use run::RunArgs;
 pub(crate) use unit::UnitArgs;
 pub(crate) use values::EmitStage;
@@ -126,11 +128,11 @@ pub(crate) enum Command {
     Disasm(DisasmArgs),
     /// Explain a diagnostic code, or list all of them
     Explain(ExplainArgs),
-    /// Describe this machine as the program sees it
-    Doctor(JsonArgs),
+    /// Describe this machine as the program sees it, or measure a machine model of it
+    Doctor(DoctorArgs),
     /// Print every limit and constant
     Config(JsonArgs),
-    /// Print what each target does with each schedule primitive, or each platform with each instruction of task graphs
+    /// Print what each target does with each schedule primitive, each platform with each instruction of task graphs, or what a machine model says
     Targets(TargetsArgs),
 }
 

@@ -1,4 +1,4 @@
-//! `wsp check`, `wsp plan`, `wsp asm`, `wsp emit`, `wsp disasm`, `wsp explain` and `wsp targets`.
+//! `wsp check`, `wsp plan`, `wsp asm`, `wsp emit`, `wsp disasm`, `wsp explain`, `wsp doctor` and `wsp targets`.
 
 use super::values::{
     EmitStage, Setting, Stage, emit_stage, emitted, folder, kept_folder, named_file, number, runnable,
@@ -41,12 +41,32 @@ pub(crate) struct CheckArgs {
     pub(crate) strict: bool,
 }
 
+/// `wsp doctor`.
+#[derive(Args, Debug)]
+pub(crate) struct DoctorArgs {
+    /// Measure a machine model, for half a second, and print it instead
+    #[arg(long)]
+    pub(crate) model: bool,
+
+    /// Of --model: write it to this file
+    #[arg(short, long, value_name = "FILE.toml", requires = "model", conflicts_with = "json")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// `wsp targets`.
 #[derive(Args, Debug)]
 pub(crate) struct TargetsArgs {
     /// Print what each platform does with each instruction of task graphs instead
     #[arg(long)]
     pub(crate) matrix: bool,
+
+    /// Print what a machine model says instead, and how each figure is known: one that comes with `wsp`, or a file; without a name, which there are
+    #[arg(long, value_name = "NAME|FILE", num_args = 0..=1, default_missing_value = "", conflicts_with = "matrix")]
+    pub(crate) model: Option<String>,
 
     /// Print JSON
     #[arg(long)]

@@ -1,7 +1,8 @@
 //! `wsp doctor`: this machine as the program sees it.
 
-use super::Outcome;
-use crate::args::JsonArgs;
+use super::{Outcome, measure, models};
+use crate::args::DoctorArgs;
+use crate::files::{Output, keep_last};
 use crate::machine;
 use crate::report::bytes;
 use crate::terminal::Terminal;
@@ -9,9 +10,21 @@ use serde_json::json;
 use wsp_diag::Diagnostic;
 use wsp_kernel::Engine;
 
-/// Prints what kernels and benchmarks depend on.
-pub(super) fn doctor(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, Vec<Diagnostic>> {
-    if args.json {
+/// Prints what kernels and benchmarks depend on, or measures a machine model.
+pub(super) fn doctor(terminal: &Terminal, args: &DoctorArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    if args.model {
+        let output = args.output.as_deref().map(|path| Output::assembled_at(path, "toml")).transpose();
+        let output = output.map_err(|fault| vec![fault])?;
+        let model = measure::model()?;
+        match output {
+            Some(output) => {
+                let filled = output.fill_text(&model.to_text()).and_then(|filled| keep_last(vec![filled]));
+                filled.map_err(|fault| vec![fault])?;
+            }
+            None if args.json => terminal.print_json(&models::as_json(&model)),
+            None => terminal.print(&model.to_text()),
+        }
+    } else if args.json {
         terminal.print_json(&as_json());
     } else {
         terminal.print(&text());

@@ -16,6 +16,8 @@ mod graph;
 mod kernels;
 mod kind;
 mod listing;
+mod measure;
+mod models;
 mod options;
 mod outputs;
 mod plan;
@@ -161,7 +163,10 @@ impl Session {
             Command::Explain(args) => explain::explain(&self.terminal, &args),
             Command::Doctor(args) => doctor::doctor(&self.terminal, &args),
             Command::Config(args) => tables::config(&self.terminal, &args),
-            Command::Targets(args) => tables::targets(&self.terminal, &args),
+            Command::Targets(args) => match &args.model {
+                Some(named) => models::print(self, named, args.json),
+                None => tables::targets(&self.terminal, &args),
+            },
         }
     }
 

@@ -138,7 +138,7 @@ fn support(support: Support) -> &'static str {
     }
 }
 
-fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+pub(super) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     let widths: [usize; N] =
         std::array::from_fn(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0));
     let cell = |(cell, width): (&String, usize)| format!("{cell:<width$}  ");

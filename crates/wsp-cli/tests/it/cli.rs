@@ -471,3 +471,75 @@ fn a_program_of_which_nothing_ran_is_not_ok() {
     assert!(err.contains("warning[WSP0545]"), "{err}");
     assert_eq!(run(&["run", &file]).0, 0);
 }
+
+#[test]
+fn machine_models_are_printed_with_how_each_figure_is_known() {
+    let (code, out, _) = run(&["targets", "--model"]);
+    assert_eq!(code, 0);
+    assert!(
+        out.contains("ascend_910b  Ascend 910B, one die") && out.contains("0-23 cube, 24-71 vector"),
+        "{out}"
+    );
+    let (code, out, _) = run(&["targets", "--model", "ascend_910b"]);
+    assert_eq!(code, 0);
+    let line =
+        |name: &str| out.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{out}"));
+    assert!(line("clock rate ").contains(" 1.85 GHz ") && line("clock rate ").contains(" stated "), "{out}");
+    assert!(line("path hbm ub half ").contains(" measured "), "{out}");
+    let (code, out, _) = run(&["targets", "--model", "ascend_950", "--json"]);
+    let json: Value = serde_json::from_str(&out).unwrap();
+    let figures = json["figures"].as_array().unwrap();
+    assert!(code == 0 && figures.len() > 80 && figures.iter().all(|of| of["source"].is_string()), "{out}");
+    assert_eq!(run(&["targets", "--model", "--json"]).0, 0);
+    let (code, _, err) = run(&["targets", "--model", "ascend_910d"]);
+    assert!(code == 1 && err.contains("did you mean `ascend_910b`?"), "{err}");
+    assert_eq!(run(&["targets", "--matrix", "--model", "cpu"]).0, 2);
+}
+
+#[test]
+fn a_model_in_a_file_is_refused_where_it_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    let text = std::fs::read_to_string(root().join("crates/wsp-plan/models/cpu.toml")).unwrap();
+    std::fs::write(&path, &text).unwrap();
+    let named = path.to_str().unwrap();
+    assert_eq!(run(&["targets", "--model", named]).1, run(&["targets", "--model", "cpu"]).1);
+    std::fs::write(&path, text.replacen("value = 2,", "value = 2.5,", 1)).unwrap();
+    let (code, _, err) = run(&["targets", "--model", named]);
+    assert!(
+        code == 1 && err.contains("WSP1743") && err.contains("mine.toml:") && err.contains("`count` is 2.5"),
+        "{err}"
+    );
+    std::fs::write(&path, b"[model]\n\xff").unwrap();
+    let (code, _, err) = run(&["targets", "--model", named]);
+    assert!(code == 1 && err.contains("is not UTF-8 text"), "{err}");
+    assert_eq!(run(&["targets", "--model", "./none.toml"]).0, 1);
+}
+
+#[test]
+fn the_machine_is_measured_into_a_model_that_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    let named = path.to_str().unwrap();
+    let (code, out, err) = run(&["doctor", "--model", "-o", named]);
+    assert_eq!((code, out.as_str()), (0, ""), "{err}");
+    let (code, out, err) = run(&["targets", "--model", named, "--json"]);
+    assert_eq!(code, 0, "{err}");
+    let json: Value = serde_json::from_str(&out).unwrap();
+    let figures = json["figures"].as_array().unwrap();
+    let measured = |part: &str, key: &str| {
+        let found = figures.iter().find(|of| of["part"] == part && of["key"] == key).unwrap();
+        let source = found["source"].as_str().unwrap();
+        found["mark"] == "measured" && source.starts_with("wsp doctor: ")
+    };
+    for (part, key) in
+        [("clock", "rate"), ("path dram cache", "rate"), ("path cache dram", "rate"), ("launch", "kernel")]
+    {
+        assert!(measured(part, key), "{part} {key}");
+    }
+    let rates = ["elementwise", "functions", "row_reduce", "gather", "random", "products"];
+    let found = rates.iter().filter(|class| measured(&format!("operation {class}"), "rate_4")).count();
+    assert!(found >= 4, "{out}");
+    assert_eq!(run(&["doctor", "-o", named]).0, 2);
+    assert_eq!(run(&["doctor", "--model", "-o", "mine.npz"]).0, 1);
+}

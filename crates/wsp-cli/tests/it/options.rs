@@ -134,10 +134,10 @@ const DISASM: &[Row] = &[
 /// depends on a kind of file.
 const OTHERS: &[(&str, &str)] = &[
     ("explain", ""),
-    ("doctor", "json"),
+    ("doctor", "model output json"),
     ("emit", "stage target output graph kernels kernel set"),
     ("config", "json"),
-    ("targets", "matrix json"),
+    ("targets", "matrix model json"),
 ];
 
 /// The options of a command, as its help lists them.

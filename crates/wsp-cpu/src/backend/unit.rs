@@ -179,7 +179,7 @@ fn session_options(unit: &UnitSource, args: &Args, options: &RunOptions) -> Resu
     if !nameless.is_empty() {
         return Err(RunError::Refused(nameless.into()));
     }
-    let cores = cores.unwrap_or(unit.target.device);
+    let cores = cores.unwrap_or_else(|| unit.target.device());
     let (hints, released) = match options.sequential {
         true => (Hints::Ignore, Released::Poison),
         false => (*hints, *released),

@@ -7,8 +7,8 @@ use std::convert::Infallible;
 use wsp_backend::GraphListing;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::WorkloadModule;
-use wsp_ir::workload::verify::COST;
 use wsp_kernel::Trap;
+use wsp_plan::cost;
 use wsp_plan::workload::{Bindings, TaskRecord};
 use wsp_runtime::simulate::Simulation;
 use wsp_runtime::{Failure, Stopped};
@@ -24,20 +24,6 @@ pub struct SimulatedWorkload {
     pub threads: u32,
     /// Warnings.
     pub notes: Vec<Diagnostic>,
-}
-
-/// The cycles of a task: the `cost` of its kernel, 1 without one.
-fn cost(module: &WorkloadModule, bindings: &Bindings, task: &TaskRecord<'_>) -> Result<u64, Diagnostic> {
-    let kernel = &module.kernels[task.kernel.index()];
-    let Some(expr) = &kernel.cost else { return Ok(1) };
-    let cycles = bindings.evaluate(module, expr, task.scalars).map_err(|fault| *fault)?;
-    u64::try_from(cycles).map_err(|_| {
-        Diagnostic::error(COST, format!("the cost of a task of kernel `{}` is {cycles}", kernel.name))
-            .at(expr.span, "cycles must not be negative")
-            .note(format!("in the task with the indices {:?}", task.indices))
-            .help("write `max(cost, 0)`, or set other values")
-            .python("give `TracePolicy.cycles` a function that is 0 or more for every task")
-    })
 }
 
 /// A failed simulation as the user sees it.
@@ -65,7 +51,7 @@ pub(crate) struct Costed<'a> {
 
 impl Toucher for Costed<'_> {
     fn touch<'t>(&'t mut self, task: &'t TaskRecord<'_>) -> Result<Touched<'t>, Diagnostic> {
-        self.costs.push(cost(self.module, self.bindings, task)?);
+        self.costs.push(cost::declared(self.module, self.bindings, task)?.unwrap_or(1));
         let touched = self.inner.touch(task)?;
         let checked = self.equal.check(task.ordinal, touched.reads, touched.writes);
         checked.map_err(|fault| fault.diagnostic(self.tensors))?;

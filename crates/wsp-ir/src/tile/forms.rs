@@ -1,7 +1,7 @@
 //! The forms of tile operations, as data that macros take.
 
 /// Hands all forms of tile operations to the macro `$then`: a name, the word in texts of the IR and in traces, the operands
-/// with their roles, the shape of the result, the work, and what is required where tiles must differ.
+/// with their roles, the shape of the result, the work and what it costs, and what is required where tiles must differ.
 ///
 /// Roles of tiles: `In` is read, `Out` written, `Sum` written or added to, `InOut` changed in places, `List` a list of largest
 /// values. Roles of numbers: `Count` and `MaybeCount` are `u32`, `Column` is `i32`, `Value` is `f64` where a tile of the operation is, else `f32`; beside a tile of
@@ -22,7 +22,7 @@ macro_rules! tile_forms {
                 rows: Option<E> = MaybeCount,
                 /// At most this many columns.
                 cols: Option<E> = MaybeCount,
-            } [gives AtMost(rows), AtMost(cols); work Each(dst)]
+            } [gives AtMost(rows), AtMost(cols); work Each(dst), cost Transfer]
 
             /// `TSTORE(tensor, src, {…})`: the valid part; past the end of the tensor, or of `rows` or `cols`, stops the run.
             /// `TSTORE_ATOMIC_ADD`: the valid part is added, in `f64`, to what is there, and rounded once to the elements of the tensor; integers
@@ -40,7 +40,7 @@ macro_rules! tile_forms {
                 cols: Option<E> = MaybeCount,
                 /// Adds to what is there.
                 add: bool = Flag,
-            } [work Each(src)]
+            } [work Each(src), cost Transfer]
 
             /// `TASSIGN(dst, value[, rows[, cols]])`: every element of the valid part becomes the value. Valid rows are the smaller of
             /// the capacity and `rows`, columns likewise.
@@ -53,7 +53,7 @@ macro_rules! tile_forms {
                 rows: Option<E> = MaybeCount,
                 /// At most this many columns.
                 cols: Option<E> = MaybeCount,
-            } [gives AtMost(rows), AtMost(cols); work Each(dst)]
+            } [gives AtMost(rows), AtMost(cols); work Each(dst), cost Elementwise]
 
             /// An element-wise function of one tile.
             Unary "unary" {
@@ -63,7 +63,7 @@ macro_rules! tile_forms {
                 dst: T = Out,
                 /// Operand.
                 src: T = In,
-            } [gives Rows(src), Cols(src); work Each(dst)]
+            } [gives Rows(src), Cols(src); work Each(dst), cost Elementwise]
 
             /// An element-wise function of two operands.
             Binary "binary" {
@@ -75,7 +75,7 @@ macro_rules! tile_forms {
                 a: T = In,
                 /// Right operand.
                 b: Operand<T, E> = Second,
-            } [gives Rows(a), Cols(a); work Each(dst)]
+            } [gives Rows(a), Cols(a); work Each(dst), cost Elementwise]
 
             /// `TCLAMP(dst, src, low, high)`: `min(max(x, low), high)` of every element.
             Clamp "clamp" {
@@ -87,7 +87,7 @@ macro_rules! tile_forms {
                 low: E = Value,
                 /// The largest result.
                 high: E = Value,
-            } [gives Rows(src), Cols(src); work Each(dst)]
+            } [gives Rows(src), Cols(src); work Each(dst), cost Elementwise]
 
             /// `TSEL(dst, mask, a, b)`: `a` where the mask is not 0, else `b`. NaN is not 0.
             Select "select" {
@@ -99,7 +99,7 @@ macro_rules! tile_forms {
                 a: T = In,
                 /// What is taken elsewhere.
                 b: Operand<T, E> = Second,
-            } [gives Rows(mask), Cols(mask); work Each(dst)]
+            } [gives Rows(mask), Cols(mask); work Each(dst), cost Elementwise]
 
             /// `TROWMAX`, `TROWSUM`, `TROWARGMAX`, …: one column, a value per valid row.
             RowReduce "row_reduce" {
@@ -109,7 +109,7 @@ macro_rules! tile_forms {
                 dst: T = Out,
                 /// Operand.
                 src: T = In,
-            } [gives Rows(src), One(); work Each(src)]
+            } [gives Rows(src), One(); work Each(src), cost RowReduce]
 
             /// `TCOLMAX`, `TCOLSUM`, `TCOLARGMAX`, …: one row, a value per valid column.
             ColReduce "col_reduce" {
@@ -119,7 +119,7 @@ macro_rules! tile_forms {
                 dst: T = Out,
                 /// Operand.
                 src: T = In,
-            } [gives One(), Cols(src); work Each(src)]
+            } [gives One(), Cols(src); work Each(src), cost ColReduce]
 
             /// `TCUMSUM(dst, src)`: the sum of every element and those before it in its row.
             CumSum "cumsum" {
@@ -127,7 +127,7 @@ macro_rules! tile_forms {
                 dst: T = Out,
                 /// Operand.
                 src: T = In,
-            } [gives Rows(src), Cols(src); work Each(dst)]
+            } [gives Rows(src), Cols(src); work Each(dst), cost Scan]
 
             /// `TGATHER(dst, src, indices)`: `src[r][indices[r][c]]`, of rows that `src` and `indices` both have;
             /// `TGATHER_ROWS`: `src[indices[r][c]][c]`, of columns that both have. An index that is no whole number, or past the end, stops
@@ -141,7 +141,7 @@ macro_rules! tile_forms {
                 indices: T = In,
                 /// Indices are rows; else they are columns.
                 by_row: bool = Flag,
-            } [gives Rows(indices), Cols(indices); work Each(dst)]
+            } [gives Rows(indices), Cols(indices); work Each(dst), cost Gather]
 
             /// `TRESHAPE(dst, src[, rows[, cols]])`: the elements of `src`, row by row, as so many rows and columns, which must have room
             /// for exactly these. What is left out is the capacity of `dst`.
@@ -154,7 +154,7 @@ macro_rules! tile_forms {
                 rows: Option<E> = MaybeCount,
                 /// Columns of the result.
                 cols: Option<E> = MaybeCount,
-            } [gives Exactly(rows), Exactly(cols); work Each(dst)]
+            } [gives Exactly(rows), Exactly(cols); work Each(dst), cost Move]
 
             /// `TRANDOM(dst, seed, first, pitch[, rows[, cols]])`: element (`r`, `c`) of the valid part becomes number `first + r · pitch + c`
             /// of the seed's sequence, from 0 up to 1, exclusive: a multiple of 2⁻²⁴. Valid rows are the smaller of the capacity and
@@ -172,7 +172,7 @@ macro_rules! tile_forms {
                 rows: Option<E> = MaybeCount,
                 /// At most this many columns.
                 cols: Option<E> = MaybeCount,
-            } [gives AtMost(rows), AtMost(cols); work Each(dst)]
+            } [gives AtMost(rows), AtMost(cols); work Each(dst), cost Random]
 
             /// `TMATMUL`, `TMATMUL_ACC`: `dst (+)= a · b`. The inner dimension is the smaller of the operands' valid ones.
             MatMul "matmul" {
@@ -186,7 +186,7 @@ macro_rules! tile_forms {
                 transpose_b: bool = Flag,
                 /// Adds to what is there.
                 accumulate: bool = Flag,
-            } [gives Rows(a), Outer(b, transpose_b); work Products(dst, a)]
+            } [gives Rows(a), Outer(b, transpose_b); work Products(dst, a), cost Products]
 
             /// `TTRANS(dst, src)`.
             Transpose "transpose" {
@@ -194,7 +194,7 @@ macro_rules! tile_forms {
                 dst: T = Out,
                 /// Operand.
                 src: T = In,
-            } [gives Cols(src), Rows(src); work Each(dst)]
+            } [gives Cols(src), Rows(src); work Each(dst), cost Move]
 
             /// `TMASK(tile, cols, value)`, `TMASK_ROWS(tile, rows, value)`: elements of the valid part at or past the given row
             /// or column become the value.
@@ -207,7 +207,7 @@ macro_rules! tile_forms {
                 cols: Option<E> = MaybeCount,
                 /// A number of its type.
                 value: E = Value,
-            } [work Each(tile)]
+            } [work Each(tile), cost Elementwise]
 
             /// `TMASK_CAUSAL(tile, cols, value)`: in row `r` of the valid part, elements at or past column `cols + r` become the
             /// value.
@@ -218,7 +218,7 @@ macro_rules! tile_forms {
                 cols: E = Column "the first column of row 0",
                 /// A number of its type.
                 value: E = Value,
-            } [work Each(tile)]
+            } [work Each(tile), cost Elementwise]
 
             /// `TMASK_BAND(tile, begin, end, group, value)`: in row `r` of the valid part, the elements outside of columns
             /// `begin + r / group .. end + r / group` become the value: `group` rows in a row share a band, and the next ones have
@@ -234,7 +234,7 @@ macro_rules! tile_forms {
                 group: E = Count,
                 /// A number of its type.
                 value: E = Value,
-            } [work Each(tile)]
+            } [work Each(tile), cost Elementwise]
 
             /// `TCI(dst, start[, cols])`: column `c` of every row becomes `start + c`. All rows of the capacity become valid, and the
             /// smaller of its columns and `cols`.
@@ -245,7 +245,7 @@ macro_rules! tile_forms {
                 start: E = Column "the number of column 0",
                 /// At most this many columns.
                 cols: Option<E> = MaybeCount,
-            } [gives Capacity(), AtMost(cols); work Each(dst)]
+            } [gives Capacity(), AtMost(cols); work Each(dst), cost Elementwise]
 
             /// `TINSERT(dst, src, row, col)`: the valid part of `src` replaces as many elements of the valid part of `dst`, from
             /// (`row`, `col`) on, which must have room for it.
@@ -258,7 +258,7 @@ macro_rules! tile_forms {
                 row: E = Count,
                 /// First column, `u32`.
                 col: E = Count,
-            } [work Each(dst); apart "a part of a tile goes to another tile"]
+            } [work Each(dst), cost Move; apart "a part of a tile goes to another tile"]
 
             /// `TEXTRACT(dst, src, row, col)`: what the valid part of `src` has from (`row`, `col`) on, at most the capacity of `dst`.
             Extract "extract" {
@@ -270,7 +270,7 @@ macro_rules! tile_forms {
                 row: E = Count,
                 /// First column, `u32`.
                 col: E = Count,
-            } [gives Capacity(), Capacity(); work Each(dst); apart "a part of a tile goes to another tile"]
+            } [gives Capacity(), Capacity(); work Each(dst), cost Move; apart "a part of a tile goes to another tile"]
 
             /// `TTOPK(values, indices, src, first)`: each row of `values` and `indices` keeps the largest of what it holds and of
             /// the row of `src`, whose column `c` has the index `first + c`; as many as fit. Rows run from the largest value to
@@ -284,7 +284,7 @@ macro_rules! tile_forms {
                 src: T = In,
                 /// Index of column 0 of `src`, `u32`; indices stay below 2^24, where `f32` holds every whole number.
                 first: E = Count,
-            } [gives Rows(src), Capacity(); work Both(src, values); apart "a selection takes three different tiles"]
+            } [gives Rows(src), Capacity(); work Both(src, values), cost Sort; apart "a selection takes three different tiles"]
         }
     };
 }

@@ -4,6 +4,7 @@
 //! type a number has, what shape a result has, and how much there is to do follow from that list. An element-wise function or
 //! a reduction is an operation of a form, and a row of the table.
 
+mod cost;
 mod elements;
 mod forms;
 mod op;
@@ -12,6 +13,7 @@ mod special;
 mod table;
 mod ty;
 
+pub use cost::CostClass;
 pub use elements::{ElementFault, check_elements};
 pub(crate) use forms::tile_forms;
 pub use op::TileOp;

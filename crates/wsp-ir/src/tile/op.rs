@@ -1,8 +1,8 @@
 //! A tile operation, and what its form says of its operands.
 
 use super::{
-    BinaryTileOp, Operand, Part, Place, ReduceOp, TileExtent, TileMap, TilePart, TilePartMut, TileSource,
-    TileUse, TileWork, UnaryTileOp, tile_forms,
+    BinaryTileOp, CostClass, Operand, Part, Place, ReduceOp, TileExtent, TileMap, TilePart, TilePartMut,
+    TileSource, TileUse, TileWork, UnaryTileOp, tile_forms,
 };
 use crate::{Expr, ScalarTy};
 use wsp_core::{AccessKind, LocalId, TensorId};
@@ -181,7 +181,7 @@ macro_rules! declare {
         $($(#[$field_doc:meta])* $field:ident: $ty:ty = $role:ident $($what:literal)?,)*
     } [
         $(gives $rows:ident($($of_rows:ident),*), $cols:ident($($of_cols:ident),*);)?
-        work $work:ident($($of_work:ident),*) $(; apart $apart:literal)?
+        work $work:ident($($of_work:ident),*), cost $cost:ident $(; apart $apart:literal)?
     ])*) => {
         /// A tile operation.
         ///
@@ -234,6 +234,13 @@ macro_rules! declare {
                         TileOp::$form { $($field: role!(map map tensor $field $role)),* }
                     })*
                 })
+            }
+
+            /// What kind of work operations of its form are.
+            fn class_of_form(&self) -> CostClass {
+                match self {
+                    $(TileOp::$form { .. } => CostClass::$cost,)*
+                }
             }
 
             /// Whether its result is added to what is there.
@@ -321,6 +328,15 @@ macro_rules! declare {
 tile_forms!(declare);
 
 impl<T, E, P> TileOp<T, E, P> {
+    /// What kind of work it is, of which a machine model says what it costs.
+    pub fn cost_class(&self) -> CostClass {
+        match self {
+            TileOp::Unary { op, .. } => op.cost_class(),
+            TileOp::Binary { op, .. } => op.cost_class(),
+            _ => self.class_of_form(),
+        }
+    }
+
     /// The tensor that it loads from or stores to.
     pub fn tensor(&self) -> Option<(TensorId, AccessKind)> {
         let mut found = None;

@@ -3,9 +3,11 @@
 mod access_soundness;
 #[path = "../../../wsp-isa/tests/choices/mod.rs"]
 mod choices;
+mod costs;
 mod decode_example;
 mod expected_accesses;
 mod lowering;
+mod models;
 mod ptow_differential;
 mod ptow_expand;
 mod ptow_limits;

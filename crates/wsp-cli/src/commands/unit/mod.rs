@@ -65,7 +65,7 @@ pub(super) fn check(
     let kernels = session.read_kernels(path, &module, &args.kernels, &[])?;
     idle.retain(|file| kernels.idle.contains(file));
     let platform = args.target.map(|target| target.platform);
-    let device = args.target.unwrap_or(CPU_SIM).device;
+    let device = args.target.unwrap_or(CPU_SIM).device();
     let options = LintOptions { platform, device, devices: args.devices };
     let mut found = references::verify(&module);
     if let Some(target) = args.target {

@@ -292,7 +292,7 @@ fn a_run_goes_on_from_a_checkpoint_and_options_of_others_are_refused() {
 
 #[test]
 fn the_cores_of_the_target_are_those_of_the_runtime() {
-    let (cores, device) = (RuntimeConfig::default().cores, CPU_SIM.device);
+    let (cores, device) = (RuntimeConfig::default().cores, CPU_SIM.device());
     let of_runtime = [cores.aic, cores.aiv, cores.aicpu, cores.aiv_per_aic, cores.l2_domains];
     assert_eq!(of_runtime, [device.aic, device.aiv, device.aicpu, device.aiv_per_aic, device.l2_domains]);
 }

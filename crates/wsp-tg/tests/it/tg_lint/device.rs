@@ -21,8 +21,11 @@ fn a_gang_fits_the_device_and_its_partition() {
     assert!(found[0].notes[0].contains("25 cube cores, 34 vector cores"), "{:?}", found[0].notes);
     check(&unit([4, 4], ", P", ""));
     check(&unit([4, 5], ", P", " //! 1511"));
-    let options =
-        LintOptions { platform: Some(Platform::A5), device: Target::of(Platform::A5).device, devices: None };
+    let options = LintOptions {
+        platform: Some(Platform::A5),
+        device: Target::of(Platform::A5).device(),
+        devices: None,
+    };
     check_with(&unit([17, 8], "", ""), &kernels(), &options);
 }
 
@@ -191,7 +194,7 @@ fn partitions_lie_in_the_device() {
         )
     };
     let on = |platform: Platform, aic: u32| {
-        let device = DeviceModel { aic, ..Target::of(platform).device };
+        let device = DeviceModel { aic, ..Target::of(platform).device() };
         LintOptions { platform: Some(platform), device, devices: None }
     };
     check(&unit("0, 24, 0, 48", ""));
