@@ -4,7 +4,7 @@ use crate::options::SpaceOptions;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::policy::Deps;
-use wsp_core::{ExecPool, Region};
+use wsp_core::{ExecPool, Region, WhyLate};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
 
@@ -115,10 +115,14 @@ pub struct Simulated {
 pub struct SimulatedTask {
     /// The worker that ran it; none for a barrier node.
     pub worker: Option<u32>,
+    /// When it was submitted.
+    pub submitted: u64,
     /// When nothing kept it from running any more.
     pub ready: u64,
     /// When it started.
     pub start: u64,
     /// When it ended.
     pub end: u64,
+    /// What its start waited for last.
+    pub cause: WhyLate,
 }

@@ -11,7 +11,7 @@ pub(crate) use own::run_of_unit;
 pub(crate) use tasks::{execute as run_tasks, simulate as simulate_tasks};
 
 use crate::files::{files_in, read_source};
-use crate::report::{DescriptorType, PlanReport, RunStats, TaskGroup, TimedTask, Timeline};
+use crate::report::{DescriptorType, PlanReport, RunStats, TaskGroup};
 use pto_wsp::registry;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,7 +29,8 @@ pub use wsp_lang::Purpose;
 use wsp_ordered::Arrange;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{Arrays, CompileOptions, LoweredPlan, ParamValue, PlanSource, Target};
-use wsp_runtime::clock::{self, Clock};
+use wsp_runtime::clock;
+use wsp_runtime::timeline::Timeline;
 
 /// A compiled source file.
 #[derive(Clone, Debug)]
@@ -121,22 +122,14 @@ pub struct RunOutcome {
     pub stats: RunStats,
     /// Warnings and notes.
     pub warnings: Vec<Diagnostic>,
-    /// Names of kernels, which the trace counts.
-    kernels: Vec<String>,
     /// When and where each task ran, if that was asked for.
-    trace: Vec<TimedTask>,
+    timeline: Timeline,
 }
 
 impl RunOutcome {
     /// When and where tasks ran, of a program in this file.
     pub fn timeline(&self, file: &Path) -> Timeline {
-        Timeline {
-            program: file.display().to_string(),
-            clock: Clock::Nanoseconds,
-            workers: self.stats.threads,
-            kernels: self.kernels.clone(),
-            tasks: self.trace.clone(),
-        }
+        self.timeline.clone().of(file.display().to_string())
     }
 }
 
@@ -316,10 +309,9 @@ impl Executable {
             ..RunStats::default()
         };
         let kernels = stats.kernels.iter().map(|kernel| kernel.name.clone()).collect();
-        let (stats, trace) = own::run_stats(outcome.own, common, lowering);
+        let (stats, timeline) = own::run_stats(outcome.own, common, kernels, lowering);
         Ok(RunOutcome {
-            kernels,
-            trace,
+            timeline,
             params: outcome.stats.params,
             stats,
             outputs: outcome.outputs,

@@ -26,6 +26,7 @@ mod poll;
 pub mod ptow;
 mod region;
 pub mod tg;
+mod why;
 pub mod words;
 
 pub use dtype::DType;
@@ -37,3 +38,4 @@ pub use id::{
 pub use policy::ExecPool;
 pub use poll::Poll;
 pub use region::{AccessKind, MAX_RANK, Region};
+pub use why::WhyLate;

@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 /// What times are counted in.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Clock {
     /// Nanoseconds of a run.
+    #[default]
     Nanoseconds,
     /// Cycles of virtual time. Trace events know seconds only: there a cycle is shown as a microsecond.
     Cycles,

@@ -99,7 +99,7 @@ pub mod clock;
 pub mod simulate;
 pub mod storage;
 pub mod tg;
-pub mod trace_export;
+pub mod timeline;
 
 pub use config::{RunConfig, TracePolicy, worker_threads};
 pub use config_error::ConfigError;

@@ -4,7 +4,7 @@ use crate::gates::Gates;
 use crate::placement::{Division, Placement};
 use crate::places::Places;
 use crate::ready::Queues;
-use crate::sync::{AtomicBool, AtomicU32, Mutex, Ordering};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Mutex, Ordering};
 use crate::{Ready, RunConfig, TaskRunner, TracePolicy, clock};
 use crossbeam_deque::Worker as Deque;
 use crossbeam_utils::CachePadded;
@@ -34,6 +34,48 @@ pub(crate) struct Failed<F, T = TaskId> {
     pub(crate) cause: Cause<F>,
 }
 
+/// What others than its own worker know of a task, for its record.
+#[derive(Debug)]
+pub(crate) struct Notes {
+    /// The task that closed its last edge, and the one upon whose completion the worker of that one released it.
+    released: AtomicU64,
+    /// The task that opened its gate.
+    opened_by: AtomicU32,
+}
+
+/// Instead of a task.
+const NO_TASK: u32 = u32::MAX;
+
+impl Default for Notes {
+    fn default() -> Notes {
+        Notes { released: AtomicU64::new(u64::MAX), opened_by: AtomicU32::new(NO_TASK) }
+    }
+}
+
+// Relaxed throughout: the ready queue or the gates' lock orders what is noted before the worker that reads it.
+impl Notes {
+    pub(crate) fn clear(&self) {
+        self.released.store(u64::MAX, Ordering::Relaxed);
+        self.opened_by.store(NO_TASK, Ordering::Relaxed);
+    }
+
+    pub(crate) fn release(&self, by: TaskId, with: TaskId) {
+        self.released.store(u64::from(with.0) << 32 | u64::from(by.0), Ordering::Relaxed);
+    }
+
+    pub(crate) fn open(&self, by: u32) {
+        self.opened_by.store(by, Ordering::Relaxed);
+    }
+
+    /// By which task it was released, with which, and which opened its gate.
+    pub(crate) fn read(&self) -> [Option<TaskId>; 3] {
+        let released = self.released.load(Ordering::Relaxed);
+        let opened = self.opened_by.load(Ordering::Relaxed);
+        [released as u32, (released >> 32) as u32, opened]
+            .map(|task| (task != NO_TASK).then_some(TaskId(task)))
+    }
+}
+
 /// Where tasks and edges are stored: what a worker needs to run a task and to release those that wait for it.
 pub(crate) trait Store: Sync {
     /// The task in a node; `None` for a barrier node, which completes without running.
@@ -58,11 +100,11 @@ pub(crate) trait Store: Sync {
     /// Whether a task that failed may have been waited for by tasks with smaller ids.
     fn has_backward_edges(&self) -> bool;
 
-    /// Notes when a task became ready.
-    fn mark_ready(&self, node: u32, ns: u64);
+    /// What is noted of a task for its record; only with a trace.
+    fn notes(&self, node: u32) -> &Notes;
 
-    /// When a task was submitted and when it became ready.
-    fn moments(&self, node: u32) -> (u64, u64);
+    /// When a task was submitted, and whether the source waited for the window before.
+    fn submission(&self, node: u32) -> (u64, bool);
 
     /// A worker has found nothing to do; `completed` is what it completed since it last said so. True if all is done.
     fn idle(&self, worker: u32, completed: u64) -> bool;
@@ -118,13 +160,6 @@ impl<'r, R: TaskRunner, S: Store> Shared<'r, R, S> {
     /// Nanoseconds since the run's start.
     pub(crate) fn now(&self) -> u64 {
         clock::nanos_since(self.start)
-    }
-
-    /// Notes the time at which a task became ready, if there is a trace. Before it is queued.
-    pub(crate) fn mark_ready(&self, node: u32) {
-        if self.trace == TracePolicy::Measured {
-            self.store.mark_ready(node, self.now());
-        }
     }
 
     /// Whether a worker of the pool could take a task.

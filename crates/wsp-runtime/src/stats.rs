@@ -1,6 +1,7 @@
 //! Statistics and traces of a run.
 
 use crate::infer::Hazard;
+use crate::timeline::RunFacts;
 use wsp_core::{KernelId, TaskId};
 
 /// Statistics of a run. Times are nanoseconds since the run's start; those of tasks need
@@ -43,6 +44,8 @@ pub struct Stats {
     pub wall_ns: u64,
     /// With [`TracePolicy::Measured`](crate::TracePolicy::Measured), one entry per task in the order of ids.
     pub trace: Vec<TaskTrace>,
+    /// What the causes of waits follow from, beside the trace.
+    pub facts: RunFacts,
 }
 
 /// Edges by the hazard that made them; a pair of tasks has at most one, of the first kind that applies. A producer that
@@ -140,9 +143,9 @@ pub struct TaskTrace {
     pub kernel: KernelId,
     /// The worker that ran it.
     pub worker: u32,
-    /// When it was submitted.
+    /// When it was submitted, as one reading of the clock says for at most 64 tasks; 0 of a stored graph.
     pub submitted_ns: u64,
-    /// When its last edge closed.
+    /// When it was submitted and all before it were complete.
     pub ready_ns: u64,
     /// When its kernel started.
     pub started_ns: u64,
@@ -153,4 +156,12 @@ pub struct TaskTrace {
     pub preds: Vec<TaskId>,
     /// Fences before it.
     pub fences: u32,
+    /// The task whose completion closed its last edge, also through barrier nodes; none where no edge was open when it was submitted.
+    pub released_by: Option<TaskId>,
+    /// The task upon whose completion its worker released what it had gathered, that edge among it.
+    pub released_with: Option<TaskId>,
+    /// The task that opened the gate by which it was refused, if one had refused it.
+    pub opened_by: Option<TaskId>,
+    /// Whether the source waited for the window before it submitted the task.
+    pub stalled: bool,
 }

@@ -68,9 +68,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_parser = words(EXPAND))]
     pub(crate) expand: Option<Expand>,
 
-    /// Write when and where each task, or each block of a task graph, ran, for Perfetto or chrome://tracing
-    #[arg(long, value_name = "FILE.json")]
+    /// Write when and where each task, or each block of a task graph, ran, and what it waited for: `.pftrace` for ui.perfetto.dev, `.json` for chrome://tracing too
+    #[arg(long, value_name = "FILE.pftrace|.json")]
     pub(crate) trace: Option<PathBuf>,
+
+    /// Show all edges in the trace [of each task that from the last task before it]
+    #[arg(long)]
+    pub(crate) trace_edges: bool,
 
     #[command(flatten)]
     pub(crate) unit: UnitArgs,

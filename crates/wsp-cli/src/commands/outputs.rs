@@ -3,16 +3,17 @@
 use crate::args::RunArgs;
 use crate::files::{Filled, Output, place};
 use pto_wsp::codes;
-use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_plan::Arrays;
+use wsp_runtime::timeline::{Edges, Form, Timeline};
 
 /// The files that a run is to write.
 #[derive(Debug)]
 pub(super) struct Outputs {
     arrays: Option<Output>,
-    trace: Option<Output>,
+    trace: Option<(Output, Form)>,
+    edges: Edges,
 }
 
 impl Outputs {
@@ -23,9 +24,10 @@ impl Outputs {
     pub(super) fn of(args: &RunArgs, used: &[PathBuf]) -> Result<Outputs, Vec<Diagnostic>> {
         refuse_to_overwrite(args, used).map_err(|fault| vec![fault])?;
         let arrays = args.outputs.as_ref().map(|path| Output::archive_at(path)).transpose();
-        let trace = args.trace.as_ref().map(|path| Output::data_at(path)).transpose();
+        let edges = edges(args).map_err(|fault| vec![fault])?;
+        let trace = args.trace.as_ref().map(|path| trace_at(path)).transpose();
         match (arrays, trace) {
-            (Ok(arrays), Ok(trace)) => Ok(Outputs { arrays, trace }),
+            (Ok(arrays), Ok(trace)) => Ok(Outputs { arrays, trace, edges }),
             (arrays, trace) => Err(arrays.err().into_iter().chain(trace.err()).collect()),
         }
     }
@@ -34,10 +36,14 @@ impl Outputs {
     pub(super) fn fill(
         self,
         arrays: &Arrays,
-        trace: &mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>,
+        timeline: Option<&Timeline>,
     ) -> (Vec<Option<Filled>>, Vec<Diagnostic>) {
         let arrays = self.arrays.map(|output| output.fill_npz(arrays));
-        let trace = self.trace.map(|output| output.fill(trace));
+        let edges = self.edges;
+        let trace = self
+            .trace
+            .zip(timeline)
+            .map(|((output, form), timeline)| output.fill(&mut |out| timeline.write(form, edges, out)));
         let (mut filled, mut faults) = (Vec::new(), Vec::new());
         for result in arrays.into_iter().chain(trace) {
             match result {
@@ -65,6 +71,37 @@ pub(super) fn check_allowed(allowed: &[String], outputs: &[String]) -> Result<()
     });
     let faults: Vec<Diagnostic> = unknown.collect();
     if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// Tries the file of a trace, whose name says its form. What has no name of its own, such as a pipe, takes JSON.
+fn trace_at(path: &Path) -> Result<(Output, Form), Diagnostic> {
+    let output = Output::data_at(path)?;
+    let extension = path.extension().map(|end| end.to_string_lossy().into_owned());
+    if let Some(form) = extension.as_deref().and_then(Form::of_extension) {
+        return Ok((output, form));
+    }
+    if extension.is_none() && std::fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+        return Ok((output, Form::Json));
+    }
+    let name = path.display();
+    let message = match extension {
+        Some(end) => format!("`{name}` ends in `.{end}`, which is no form of traces"),
+        None => format!("`{name}` has no extension, which says the form of a trace"),
+    };
+    let named = |form| path.with_extension(form).display().to_string();
+    Err(Diagnostic::error(codes::CANNOT_WRITE, message)
+        .note("traces are written as `.pftrace`, for Perfetto, and as `.json`, for `chrome://tracing` too")
+        .help(format!("write `{}` or `{}`", named("pftrace"), named("json"))))
+}
+
+/// Which edges a trace shows.
+fn edges(args: &RunArgs) -> Result<Edges, Diagnostic> {
+    match (args.trace_edges, &args.trace) {
+        (false, _) => Ok(Edges::Last),
+        (true, Some(_)) => Ok(Edges::All),
+        (true, None) => Err(Diagnostic::error(codes::OPTIONS_CONTRADICT, "`--trace-edges` needs `--trace`")
+            .help("add the file of the trace: `--trace FILE.pftrace`")),
+    }
 }
 
 fn refuse_to_overwrite(args: &RunArgs, used: &[PathBuf]) -> Result<(), Diagnostic> {

@@ -11,7 +11,6 @@ use super::{Outcome, Session, Warnings, cached, data, launch_options, unit, work
 use crate::args::{DataArgs, RunArgs};
 use crate::engine::{self, Executable, Loaded, Options, RunOutcome};
 use crate::files::read_source;
-use crate::graph::Rows;
 use crate::report::{Check, DataSummary, Findings, RunReport};
 use pto_wsp::cache::CachedPlan;
 use wsp_backend::Recording;
@@ -95,7 +94,7 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
     let all_made = data.made.len() == arrays.len();
     let shown = |name: &String| summary.is_none() && (all_made || !data.made.contains(name));
     let inputs = arrays.iter().filter(|(name, _)| shown(name));
-    let timeline = outcome.timeline(&args.file);
+    let timeline = args.trace.as_ref().map(|_| outcome.timeline(&args.file));
     session.conclude(
         args,
         outputs,
@@ -107,7 +106,7 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
             outputs: &outcome.outputs,
             unwritten: outcome.unwritten.clone(),
             cached: cached.as_ref(),
-            trace: &mut |out| timeline.write(&mut Rows::new(out)),
+            trace: timeline,
             empty: outcome.stats.tasks.iter().all(|group| group.tasks == 0).then(|| Emptiness {
                 what: "the program issued no task",
                 empty: empty_params(module, &outcome.params, &options.set, &args.data),

@@ -6,14 +6,14 @@ use super::outputs::Outputs;
 use super::reference::compare_with;
 use super::{Outcome, Session};
 use crate::args::RunArgs;
-use crate::report::{Check, Findings, Summary};
+use crate::report::{Check, Findings, Summary, waits};
 use pto_wsp::cache::CachedPlan;
 use pto_wsp::codes;
-use std::io::Write;
 use wsp_backend::Unwritten;
 use wsp_diag::Diagnostic;
 use wsp_ordered::OrderedMap;
 use wsp_plan::{Array, Arrays, ParamValue};
+use wsp_runtime::timeline::Timeline;
 
 /// A run that has ended, and what its kind of file says of it.
 pub(super) struct Ended<'a, R> {
@@ -31,8 +31,8 @@ pub(super) struct Ended<'a, R> {
     pub(super) unwritten: Vec<Unwritten>,
     /// What was compiled for it, where that is kept.
     pub(super) cached: Option<&'a CachedPlan>,
-    /// Writes when and where tasks ran.
-    pub(super) trace: &'a mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>,
+    /// When and where tasks ran, where that was asked for.
+    pub(super) trace: Option<Timeline>,
     /// That no task ran.
     pub(super) empty: Option<Emptiness<'a>>,
     /// Compares what it wrote, where no file is to.
@@ -54,7 +54,8 @@ impl Session {
         ended: Ended<'_, R>,
     ) -> Result<Outcome, Vec<Diagnostic>> {
         let Ended { wanted, inputs, made, outputs, unwritten, .. } = ended;
-        let (filled, mut faults) = files.fill(outputs, ended.trace);
+        let timeline = ended.trace;
+        let (filled, mut faults) = files.fill(outputs, timeline.as_ref());
         let check = match (&ended.empty, wanted) {
             // An error where the run was to be checked, since nothing was, else a warning.
             (Some(empty), true) => {
@@ -94,7 +95,13 @@ impl Session {
         faults.extend((ended.differences)(&check));
         let report = (ended.report)(check, findings);
         faults.extend(report.findings().diagnostics());
-        self.print(|| report.text(), || report.json(), &faults);
+        let text = || report.text() + &timeline.as_ref().map_or_else(String::new, waits::text);
+        let json = || {
+            let mut summary = report.json();
+            timeline.iter().for_each(|timeline| waits::add_json(timeline, &mut summary));
+            summary
+        };
+        self.print(text, json, &faults);
         self.keep_after(&faults, filled)
     }
 }

@@ -1,11 +1,11 @@
 //! What a run of a workload gave.
 
-use crate::report::{RunTime, TimedTask, Timeline};
+use crate::report::RunTime;
 use std::path::Path;
 use wsp_backend::{Bodies, Unwritten};
 use wsp_diag::Diagnostic;
 use wsp_plan::{Arrays, ParamValue};
-use wsp_runtime::clock::Clock;
+use wsp_runtime::timeline::Timeline;
 
 /// What a run gave.
 #[derive(Clone, Debug)]
@@ -29,22 +29,12 @@ pub(crate) struct RunOutcome {
     /// Warnings and notes.
     pub notes: Vec<Diagnostic>,
     /// When and where each task ran, if that was asked for.
-    pub(super) trace: Vec<TimedTask>,
+    pub(super) timeline: Timeline,
 }
 
 impl RunOutcome {
     /// When and where tasks ran, of a workload in this file.
     pub(crate) fn timeline(&self, file: &Path) -> Timeline {
-        let (clock, workers) = match &self.time {
-            RunTime::Measured { threads, .. } => (Clock::Nanoseconds, *threads),
-            RunTime::Cycles { busy, .. } => (Clock::Cycles, busy.len() as u32),
-        };
-        Timeline {
-            program: file.display().to_string(),
-            clock,
-            workers,
-            kernels: self.kernels.iter().map(|(name, _)| name.clone()).collect(),
-            tasks: self.trace.clone(),
-        }
+        self.timeline.clone().of(file.display().to_string())
     }
 }

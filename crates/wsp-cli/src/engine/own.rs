@@ -4,7 +4,7 @@
 //! value of its own type, and here becomes part of the reports. The value of another backend changes nothing in them.
 
 use super::outcome::RunOutcome;
-use crate::report::{Descriptor, GraphStats, PlanReport, RunStats, RunTime, TimedTask};
+use crate::report::{Descriptor, GraphStats, PlanReport, RunStats, RunTime};
 use pto_wsp::backend::cpu::{self, CpuSimBackend, Report, WorkloadOutcome};
 use pto_wsp::registry_with;
 use std::any::Any;
@@ -13,8 +13,8 @@ use wsp_backend::Registry;
 use wsp_ir::{Consumer, Module};
 use wsp_kernel::{CodeCache, Engine, Mode};
 use wsp_plan::ParamValue;
-use wsp_runtime::TaskTrace;
 use wsp_runtime::tg::{Stats, Trace};
+use wsp_runtime::timeline::{Heading, Timeline};
 
 /// The backends, `cpu_sim` with these options.
 pub(super) fn registry(mode: Mode, engine: Engine, code: Option<CodeCache>) -> Registry {
@@ -34,15 +34,17 @@ pub(super) fn plan_report(own: Box<dyn Any + Send>, module: &Module, common: Pla
     }
 }
 
-/// Counts and times of a launch, and when and where tasks ran; `lowering` is nanoseconds.
+/// Counts and times of a launch, and when and where tasks of these kernels ran; `lowering` is nanoseconds.
 pub(super) fn run_stats(
     own: Box<dyn Any + Send>,
     common: RunStats,
+    kernels: Vec<String>,
     lowering: u64,
-) -> (RunStats, Vec<TimedTask>) {
+) -> (RunStats, Timeline) {
+    let heading = Heading { program: String::new(), workers: common.threads, kernels };
     match own.downcast::<cpu::RunStats>() {
-        Ok(own) => (with_own(common, &own, lowering), own.runtime.trace.iter().map(measured).collect()),
-        Err(_) => (common, Vec::new()),
+        Ok(own) => (with_own(common, &own, lowering), measured(heading, &own.runtime)),
+        Err(_) => (common, Timeline::empty(heading)),
     }
 }
 
@@ -65,11 +67,13 @@ pub(super) fn run_of_workload(
         },
         cycles @ RunTime::Cycles { .. } => cycles,
     };
+    let names = common.kernels.iter().map(|(name, _)| name.clone()).collect();
+    let heading = Heading { program: String::new(), workers: own.threads, kernels: names };
     let of_library = |(name, _): &(String, ParamValue)| own.library_params.iter().any(|(of, _)| of == name);
     RunOutcome {
         library_params: params.into_iter().filter(of_library).collect(),
         schedule_lines: own.schedule.iter().map(ToString::to_string).collect(),
-        trace: runtime.trace.iter().map(measured).collect(),
+        timeline: measured(heading, runtime),
         params: own.params,
         time,
         ..common
@@ -103,16 +107,9 @@ fn with_own(common: RunStats, own: &cpu::RunStats, lowering: u64) -> RunStats {
     }
 }
 
-/// A task of a trace.
-fn measured(task: &TaskTrace) -> TimedTask {
-    TimedTask {
-        task: task.task.0,
-        kernel: task.kernel.0.into(),
-        worker: task.worker,
-        ready: task.ready_ns,
-        start: task.started_ns,
-        end: task.finished_ns,
-    }
+/// When and where the tasks of a run ran.
+fn measured(heading: Heading, runtime: &wsp_runtime::Stats) -> Timeline {
+    Timeline::measured(heading, &runtime.trace, &runtime.facts)
 }
 
 fn graph_stats(runtime: &wsp_runtime::Stats) -> GraphStats {

@@ -3,10 +3,12 @@
 use super::outcome::RunOutcome;
 use super::own;
 use crate::graph::BARRIER_NODE;
-use crate::report::{GraphStats, RunTime, TimedTask};
-use wsp_backend::{Args, Outcome, Program, RunOptions, Simulated};
+use crate::report::{GraphStats, RunTime};
+use wsp_backend::{Args, Outcome, Program, RunOptions, SimulatedTask};
+use wsp_core::KernelId;
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
+use wsp_runtime::timeline::{Heading, Simulated, Timeline};
 
 /// Runs a workload.
 ///
@@ -36,7 +38,7 @@ pub(crate) fn execute(
             aicpus: workload.aicpus.map(Box::new),
         },
         notes,
-        trace: Vec::new(),
+        timeline: Timeline::default(),
     };
     Ok(own::run_of_workload(own, stats.params, common))
 }
@@ -50,24 +52,22 @@ pub(crate) fn simulate(
     args: &Args,
     options: &RunOptions,
 ) -> Result<RunOutcome, Vec<Diagnostic>> {
-    let Simulated { listing, makespan, tasks, busy, schedule, notes, .. } =
+    let wsp_backend::Simulated { listing, makespan, tasks, busy, schedule, notes, .. } =
         program.simulate(args, options)?;
     let mut counts = vec![0u64; listing.kernels.len()];
     for &kernel in &listing.tasks {
         counts[kernel as usize] += 1;
     }
-    let names = listing.kernels.into_iter().map(|k| k.name);
-    // Barrier nodes run nowhere and are no tasks: as in a run, these are numbered without them.
-    let lived = listing.tasks.iter().zip(&tasks);
-    let lived = lived.filter_map(|(&kernel, life)| Some((kernel, life.worker?, life)));
-    let trace = (0u32..).zip(lived).map(|(task, (kernel, worker, life))| TimedTask {
-        task,
-        kernel,
-        worker,
-        ready: life.ready,
-        start: life.start,
-        end: life.end,
-    });
+    let node = |(task, &kernel): (&SimulatedTask, &u32)| Simulated {
+        kernel: KernelId(u16::try_from(kernel).unwrap_or(u16::MAX)),
+        worker: task.worker,
+        times: [task.submitted, task.ready, task.start, task.end],
+        cause: task.cause,
+    };
+    let nodes: Vec<Simulated> = tasks.iter().zip(&listing.tasks).map(node).collect();
+    let kernels: Vec<String> = listing.kernels.into_iter().map(|k| k.name).collect();
+    let heading = Heading { program: String::new(), workers: busy.len() as u32, kernels: kernels.clone() };
+    let timeline = Timeline::simulated(heading, &nodes, &listing.edges);
     Ok(RunOutcome {
         outputs: Arrays::new(),
         unwritten: Vec::new(),
@@ -75,8 +75,8 @@ pub(crate) fn simulate(
         params: Vec::new(),
         library_params: Vec::new(),
         schedule_lines: schedule,
-        trace: trace.collect(),
-        kernels: names.zip(counts).filter(|(name, _)| name != BARRIER_NODE).collect(),
+        timeline,
+        kernels: kernels.into_iter().zip(counts).filter(|(name, _)| name != BARRIER_NODE).collect(),
         time: RunTime::Cycles { makespan, busy },
         notes,
     })

@@ -19,6 +19,10 @@ impl Lines {
         }
     }
 
+    pub(super) fn without_title(self) -> String {
+        self.0
+    }
+
     pub(crate) fn finish(self, title: &str) -> String {
         format!("{title}\n{}", self.0)
     }

@@ -231,6 +231,9 @@ fn paths_of_outputs_are_tried_before_the_work() {
         (&["--outputs", "endless.wsp"], "overwritten"),
         (&["--trace", "none/t.json"], "mkdir -p none"),
         (&["--trace", "-"], "standard output"),
+        (&["--trace", "t.txt"], "`t.pftrace` or `t.json`"),
+        (&["--trace", "trace"], "no extension"),
+        (&["--trace", "folder"], "is a directory"),
         (&["--outputs", "o.npz", "--trace", "o.npz"], "both go to `o.npz`"),
     ] {
         let (code, out, err) = place.wsp(&[&["run", "endless.wsp"], options].concat());

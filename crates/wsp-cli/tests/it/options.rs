@@ -43,6 +43,8 @@ const RUN: &[Row] = &[
     ("", "--aicpus 2", "+ + - + - -"),
     ("", "--expand bytecode", "- + - + - -"),
     ("", "--trace trace.json", "+ + + + + +"),
+    ("--trace trace.json", "--trace-edges", "+ + + + + +"),
+    ("", "--trace-edges", "- - - - - -"),
     ("", "--devices 2", "- - - - + +"),
     ("", "--hints", "- - - - + -"),
     ("", "--cores aic=2,aiv=0", "- - - - ! !"),

@@ -124,8 +124,8 @@ fn in_virtual_time(
     notes: Vec<Diagnostic>,
 ) -> Simulated {
     let task = |of: &SimTask| {
-        let SimTask { worker, ready, start, end, .. } = *of;
-        SimulatedTask { worker, ready, start, end }
+        let SimTask { worker, submitted, ready, start, end, cause } = *of;
+        SimulatedTask { worker, submitted, ready, start, end, cause }
     };
     let mut simulated = Simulated::default();
     simulated.listing = listing;

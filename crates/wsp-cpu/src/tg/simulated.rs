@@ -12,13 +12,14 @@ use super::options::SessionOptions;
 use std::sync::Arc;
 use wsp_backend::claims::{Argument, claimed, refused, uses};
 use wsp_backend::{BARRIER_NODE, GraphKernel, GraphListing, MemoryStore, Simulated, SimulatedTask};
-use wsp_core::ExecPool;
 use wsp_core::tg::Instr;
+use wsp_core::{ExecPool, TaskId, WhyLate};
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::TgModule;
 use wsp_memory::Array;
 use wsp_ordered::Arrange;
 use wsp_runtime::tg::{BlockTrace, Granted, RunTrace, Time, Trace, Tracing};
+use wsp_runtime::timeline::Timeline;
 
 /// Runs a unit in virtual time, on as many workers as the options have threads. Arrays of the caller are read only, and checkpoints are kept in
 /// memory for as long as it takes.
@@ -81,14 +82,20 @@ fn simulated(trace: &Trace, workers: u32, notes: Vec<Diagnostic>) -> Simulated {
     let mut listing = GraphListing::default();
     let mut tasks = Vec::with_capacity(order.len());
     let mut busy = vec![0; workers as usize];
-    for &BlockTrace { run, worker, started, finished, .. } in
-        order.iter().map(|&at| &trace.blocks[at as usize])
+    let timeline = Timeline::of_launches(trace);
+    let record = |block: u32| timeline.task(TaskId(block)).copied();
+    for (at, &BlockTrace { run, worker, started, finished, .. }) in
+        order.iter().map(|&at| (at, &trace.blocks[at as usize]))
     {
         let of = &trace.runs[run as usize];
         let task = tasks.len() as u32;
         listing.tasks.push(kernel_of(&mut listing.kernels, of));
         listing.edges.extend(of.released_by.map(|block| (ids[block as usize], task)));
-        tasks.push(SimulatedTask { worker: Some(worker), ready: of.ready, start: started, end: finished });
+        let (submitted, cause) = record(at).map_or((of.ready, WhyLate::Unrecorded), |record| {
+            (record.submitted, renumbered(record.cause(), &ids))
+        });
+        let (ready, start, end) = (of.ready, started, finished);
+        tasks.push(SimulatedTask { worker: Some(worker), submitted, ready, start, end, cause });
         // Blocks of gangs have workers beyond the others.
         busy.resize(busy.len().max(worker as usize + 1), 0);
         busy[worker as usize] += finished - started;
@@ -99,6 +106,16 @@ fn simulated(trace: &Trace, workers: u32, notes: Vec<Diagnostic>) -> Simulated {
     simulated.max_in_flight = most_at_once(&tasks);
     (simulated.listing, simulated.tasks, simulated.busy, simulated.notes) = (listing, tasks, busy, notes);
     simulated
+}
+
+/// A cause that names blocks by the numbers of their tasks.
+fn renumbered(cause: WhyLate, ids: &[u32]) -> WhyLate {
+    let task = |block: TaskId| TaskId(ids[block.index()]);
+    match cause {
+        WhyLate::Predecessor(block) => WhyLate::Predecessor(task(block)),
+        WhyLate::Worker { busy_with } => WhyLate::Worker { busy_with: task(busy_with) },
+        other => other,
+    }
 }
 
 /// The number of a run's kernel.

@@ -38,8 +38,8 @@ struct Count {
     held: u32,
     /// Tasks listed under it.
     listed: u32,
-    /// The task with whose end it last ceased to be full.
-    opened_by: Option<u32>,
+    /// The task with whose end it last ceased to be full, and how many openings of gates there were by then.
+    opened_by: Option<(u64, u32)>,
 }
 
 /// A stream several tasks of which may be in flight.
@@ -65,6 +65,8 @@ pub(crate) struct Book {
     /// Counts with room under which tasks are listed.
     open: OrderedSet<u32>,
     refused: u64,
+    /// How often a gate was opened.
+    openings: u64,
 }
 
 /// The count that never is full: of tasks whose turn has come.
@@ -84,6 +86,7 @@ impl Book {
             listed: OrderedMap::new(),
             open: OrderedSet::new(),
             refused: 0,
+            openings: 0,
         }
     }
 
@@ -153,7 +156,8 @@ impl Book {
             let Some(at) = self.count(gate, placement) else { continue };
             let count = &mut self.counts[at as usize];
             if count.held == count.capacity {
-                count.opened_by = Some(node);
+                self.openings += 1;
+                count.opened_by = Some((self.openings, node));
             }
             count.held -= 1;
             self.refresh(at);
@@ -163,7 +167,14 @@ impl Book {
     /// The tasks with whose ends the counts that a task falls under last ceased to be full.
     pub(crate) fn openers(&self, placement: Placement) -> impl Iterator<Item = u32> {
         let counts = (0..self.gates.len()).filter_map(move |gate| self.count(gate, placement));
-        counts.filter_map(|count| self.counts[count as usize].opened_by)
+        counts.filter_map(|count| Some(self.counts[count as usize].opened_by?.1))
+    }
+
+    /// What last opened a gate of a task.
+    pub(crate) fn last_opener(&self, placement: Placement) -> Option<u32> {
+        let counts = (0..self.gates.len()).filter_map(|gate| self.count(gate, placement));
+        let last = counts.filter_map(|count| self.counts[count as usize].opened_by).max();
+        last.map(|(_, opener)| opener)
     }
 
     /// Places with a task that waited and may start by the list that it is in.

@@ -8,6 +8,7 @@ use super::stuck;
 use crate::merge::{failure, merge};
 use crate::shared::Shared;
 use crate::team::Team;
+use crate::timeline::set_ready;
 use crate::worker::{Worker, WorkerReport};
 use crate::{
     Affinity, AffinityStats, Failure, Gate, Outcome, Ready, RunConfig, StartError, Stats, TaskRunner,
@@ -190,5 +191,6 @@ impl TaskGraph {
             entry.preds.sort_unstable();
             entry.preds.dedup();
         }
+        set_ready(&mut stats.trace);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::core::Core;
 use crate::placement::{Division, Placement};
-use crate::shared::{Shared, Store};
+use crate::shared::{Notes, Shared, Store};
 use crate::sync::{AtomicU64, Fault, Ordering, has, model_fence};
 use crate::{Gate, RunConfig, TaskRunner, TracePolicy};
 use crossbeam_deque::Worker as Deque;
@@ -14,8 +14,8 @@ pub(crate) struct Stored {
     pub(super) core: Core,
     /// Placement of each task as a word, and its priority; empty when no task has one.
     placements: Vec<(u32, i32)>,
-    /// When each task became ready; empty without a trace.
-    ready_ns: Vec<AtomicU64>,
+    /// What is noted of each node; empty without a trace.
+    notes: Vec<Notes>,
     /// What each worker has completed, as it last said.
     ///
     /// Every worker adds to its own and then sums up all, SeqCst: of two workers that run out of work, the second to add
@@ -44,7 +44,7 @@ impl Stored {
         Stored {
             core,
             placements,
-            ready_ns: (0..timed).map(|_| AtomicU64::new(0)).collect(),
+            notes: (0..timed).map(|_| Notes::default()).collect(),
             completed: (0..config.threads).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
         }
     }
@@ -114,13 +114,12 @@ impl Store for Stored {
         self.core.has_backward_edges()
     }
 
-    fn mark_ready(&self, node: u32, ns: u64) {
-        // Relaxed: the ready queue orders it.
-        self.ready_ns[node as usize].store(ns, Ordering::Relaxed);
+    fn notes(&self, node: u32) -> &Notes {
+        &self.notes[node as usize]
     }
 
-    fn moments(&self, node: u32) -> (u64, u64) {
-        (0, self.ready_ns[node as usize].load(Ordering::Relaxed))
+    fn submission(&self, _: u32) -> (u64, bool) {
+        (0, false)
     }
 
     fn idle(&self, worker: u32, completed: u64) -> bool {
@@ -143,8 +142,7 @@ pub(super) fn shared<'r, R: TaskRunner>(
     runner: &'r R,
 ) -> (Shared<'r, R, Stored>, Vec<Option<Deque<u32>>>) {
     let roots = store.roots();
-    let timed = config.trace == TracePolicy::Measured;
-    let plain = !store.has_placements() && config.ready != crate::Ready::Priority && !timed;
+    let plain = !store.has_placements() && config.ready != crate::Ready::Priority;
     let (listed, queued) = if plain { (roots, Vec::new()) } else { (Vec::new(), roots) };
     let (shared, deques) = Shared::new(config, runner, store, listed.into());
     shared.stop.generating.store(false, Ordering::Relaxed);
@@ -152,7 +150,6 @@ pub(super) fn shared<'r, R: TaskRunner>(
         announce(&shared);
     }
     for node in queued {
-        shared.mark_ready(node);
         shared.queues.push(node, shared.store.placement(node), None);
     }
     (shared, deques)

@@ -2,14 +2,13 @@
 
 use super::engine::{Engine, NOBODY, STARTED};
 use super::graph::{Node, SimTaskSpec};
-use super::outcome::WhyLate;
 use crate::gates::Candidate;
 use crate::placement::{Placement, Route};
 use crate::places::Reach;
 use crate::ranked::{Key, Rank, key};
 use crate::{Ready, Stopped};
 use std::cmp::Reverse;
-use wsp_core::{ExecPool, TaskId};
+use wsp_core::{ExecPool, TaskId, WhyLate};
 use wsp_ordered::OrderedSet;
 
 /// Where a worker found a task.

@@ -1,7 +1,7 @@
 //! The simulated run: time, completions, releases.
 
 use super::graph::{Node, SimGraph};
-use super::outcome::{SimTask, SimWorker, Simulation, WhyLate};
+use super::outcome::{SimTask, SimWorker, Simulation};
 use super::ready::ReadyTasks;
 use super::source::Source;
 use crate::bit_set::BitSet;
@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
-use wsp_core::TaskId;
+use wsp_core::{TaskId, WhyLate};
 
 /// Instead of a worker: nobody's.
 pub(super) const NOBODY: u32 = u32::MAX;

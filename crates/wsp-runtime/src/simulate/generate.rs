@@ -2,10 +2,10 @@
 
 use super::engine::Engine;
 use super::graph::Node;
-use super::outcome::{SimOverflow, WhyLate};
+use super::outcome::SimOverflow;
 use super::source::Source;
 use crate::{Start, Stopped, WindowMode};
-use wsp_core::TaskId;
+use wsp_core::{TaskId, WhyLate};
 
 impl Engine<'_> {
     /// Submits what can be submitted now.

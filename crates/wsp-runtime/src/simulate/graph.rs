@@ -209,6 +209,12 @@ impl SimGraph {
         self.successors.len()
     }
 
+    /// Pairs of nodes of which the second waits for the first, once per edge.
+    pub fn edges(&self) -> impl Iterator<Item = (u32, u32)> {
+        let of = |node| self.successors(node).iter().map(move |&after| (node, after));
+        (0..self.len() as u32).flat_map(of)
+    }
+
     /// The task, or `None` for a barrier node and for an id that is not of this graph.
     pub fn task(&self, id: TaskId) -> Option<&SimTaskSpec> {
         match self.nodes.get(id.index()) {

@@ -53,4 +53,5 @@ mod stuck;
 
 pub use engine::simulate;
 pub use graph::{SimGraph, SimGraphBuilder, SimTaskSpec, Submission};
-pub use outcome::{PathStep, SimOverflow, SimTask, SimWorker, Simulation, WhyLate};
+pub use outcome::{PathStep, SimOverflow, SimTask, SimWorker, Simulation};
+pub use wsp_core::WhyLate;

@@ -1,7 +1,6 @@
 //! What a simulation tells.
 
-use std::fmt;
-use wsp_core::TaskId;
+use wsp_core::{TaskId, WhyLate};
 
 /// A simulated run. All times are cycles since its start.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -45,42 +44,6 @@ pub struct SimTask {
     pub cause: WhyLate,
 }
 
-/// What a task's start waited for last.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum WhyLate {
-    /// Its generation: it started when it was submitted, and was submitted when it was generated.
-    Generation {
-        /// The task whose completion last made the source go on after a full window, if one did.
-        resumed_by: Option<TaskId>,
-    },
-    /// A task or a barrier node before it.
-    Predecessor(TaskId),
-    /// The release of a task before it, which was complete, but kept in the batch of its worker.
-    Batch {
-        /// The task before it.
-        predecessor: TaskId,
-        /// The task upon whose completion the worker released the batch.
-        released_with: TaskId,
-    },
-    /// A worker.
-    Worker {
-        /// The task that the worker ran until then.
-        busy_with: TaskId,
-    },
-    /// A gate.
-    Gate {
-        /// The task whose completion opened it.
-        held_by: TaskId,
-    },
-    /// A place in the window, for it or for one submitted at the same time.
-    Window {
-        /// The task whose completion made room.
-        held_by: TaskId,
-    },
-    /// The moment from which the start policy lets tasks start.
-    Start,
-}
-
 /// One worker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SimWorker {
@@ -112,21 +75,6 @@ pub struct PathStep {
     pub cause: WhyLate,
 }
 
-impl WhyLate {
-    /// The task whose completion ended the wait.
-    pub fn held_by(self) -> Option<TaskId> {
-        match self {
-            WhyLate::Generation { resumed_by } => resumed_by,
-            WhyLate::Predecessor(task)
-            | WhyLate::Batch { released_with: task, .. }
-            | WhyLate::Worker { busy_with: task }
-            | WhyLate::Gate { held_by: task }
-            | WhyLate::Window { held_by: task } => Some(task),
-            WhyLate::Start => None,
-        }
-    }
-}
-
 impl Simulation {
     /// Why the run took as long as it did: the chain of waits that ends with the task that was complete last, in the
     /// order of time.
@@ -152,26 +100,5 @@ impl Simulation {
         let busy: f64 = self.workers.iter().map(|worker| worker.busy as f64).sum();
         let available = self.makespan as f64 * self.workers.len() as f64;
         if available > 0.0 { busy / available } else { 0.0 }
-    }
-}
-
-impl fmt::Display for WhyLate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            WhyLate::Generation { resumed_by: None } => f.write_str("its generation"),
-            WhyLate::Generation { resumed_by: Some(task) } => {
-                write!(f, "its generation, after the window had waited for task {}", task.0)
-            }
-            WhyLate::Predecessor(task) => write!(f, "task {} before it", task.0),
-            WhyLate::Batch { predecessor, released_with } => write!(
-                f,
-                "the batch that released task {} before it when task {} was complete",
-                predecessor.0, released_with.0
-            ),
-            WhyLate::Worker { busy_with } => write!(f, "a worker, busy with task {}", busy_with.0),
-            WhyLate::Gate { held_by } => write!(f, "a gate, held by task {}", held_by.0),
-            WhyLate::Window { held_by } => write!(f, "a place in the window, held by task {}", held_by.0),
-            WhyLate::Start => f.write_str("the start policy"),
-        }
     }
 }

@@ -8,6 +8,7 @@ use crate::ready::Queues;
 use crate::shared::Shared;
 use crate::sync::Ordering;
 use crate::team::{Team, Unstarted};
+use crate::timeline::set_ready;
 use crate::worker::Worker;
 use crate::{Failure, Outcome, RunConfig, StartError, Stats, TaskRunner};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -92,6 +93,7 @@ pub fn run_again<R: TaskRunner, E>(
         entry.preds = preds.to_vec();
         entry.fences = fences;
     }
+    set_ready(&mut stats.trace);
     Ok(stats)
 }
 

@@ -5,7 +5,7 @@ use super::edges::EdgePool;
 use super::segmented::Segmented;
 use super::slot::{CLOSED, NIL, POINT, Slot};
 use crate::placement::Placement;
-use crate::shared::Store;
+use crate::shared::{Notes, Store};
 use crate::sync::{AtomicU64, Fault, Ordering, weakened};
 use crate::{RunConfig, TracePolicy};
 use wsp_core::{KernelId, TaskId};
@@ -13,11 +13,23 @@ use wsp_core::{KernelId, TaskId};
 /// Slots in the first segment, as a power of two; models can do with few.
 const FIRST_SLOTS: u32 = if cfg!(loom) { 1 } else { 6 };
 
-/// Times of a task that its worker does not take itself, in nanoseconds.
+/// What its worker does not know of a task, for its record.
 #[derive(Default)]
 pub(crate) struct Moments {
-    pub(super) submitted: AtomicU64,
-    pub(super) ready: AtomicU64,
+    /// Nanoseconds, and in the highest bit whether the source waited for the window before.
+    submitted: AtomicU64,
+    notes: Notes,
+}
+
+const STALLED: u64 = 1 << 63;
+
+impl Moments {
+    /// Begins the record of a task.
+    pub(super) fn submit(&self, ns: u64, stalled: bool) {
+        // Relaxed: edge or queue orders it, as all of the record.
+        self.submitted.store(ns | if stalled { STALLED } else { 0 }, Ordering::Relaxed);
+        self.notes.clear();
+    }
 }
 
 /// Slots, edges, and the way back to the planner.
@@ -102,19 +114,15 @@ impl Store for Stream {
         false
     }
 
-    fn mark_ready(&self, node: u32, ns: u64) {
-        if let Some(moments) = &self.moments {
-            // Relaxed: the ready queue orders it.
-            moments.get(node).ready.store(ns, Ordering::Relaxed);
-        }
+    fn notes(&self, node: u32) -> &Notes {
+        &self.moments.as_ref().expect("a trace should have notes").get(node).notes
     }
 
-    fn moments(&self, node: u32) -> (u64, u64) {
-        self.moments.as_ref().map_or((0, 0), |moments| {
-            let Moments { submitted, ready } = moments.get(node);
-            // Relaxed: the ready queue ordered both.
-            (submitted.load(Ordering::Relaxed), ready.load(Ordering::Relaxed))
-        })
+    fn submission(&self, node: u32) -> (u64, bool) {
+        let moments = self.moments.as_ref().expect("a trace should have notes");
+        // Relaxed: the ready queue ordered it.
+        let submitted = moments.get(node).submitted.load(Ordering::Relaxed);
+        (submitted & !STALLED, submitted & STALLED != 0)
     }
 
     fn idle(&self, _: u32, _: u64) -> bool {

@@ -13,6 +13,7 @@ use crate::scopes::{Scopes, Unfinished};
 use crate::shared::Shared;
 use crate::sync::Ordering;
 use crate::team::Unstarted;
+use crate::timeline::RunFacts;
 use crate::worker::{Worker, WorkerReport};
 use crate::{
     Deps, Gate, Overflow, Report, RunConfig, Start, Stats, Stopped, TaskRunner, TaskSpec, WindowMode,
@@ -51,9 +52,16 @@ pub struct Submitter<'r, R: TaskRunner> {
     streams_overlap: bool,
     recent: Recent,
     pub(super) stuck: Option<Report>,
+    /// Whether the source waited for the window since the last task.
+    stalled: bool,
+    /// The last reading of the clock, and for how many tasks more it stands.
+    stamp: (u64, u32),
     stats: Stats,
     lineage: Lineage,
 }
+
+/// Tasks for which one reading of the clock stands, unless the source waits.
+const STAMPED: u32 = 16;
 
 /// Predecessors of every task, for the trace.
 #[derive(Default)]
@@ -109,7 +117,12 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
             streams_overlap: Gate::stream_depth(&config.gates) > 1,
             recent: Recent::new(config),
             stuck: None,
-            stats: Stats::default(),
+            stalled: false,
+            stamp: (0, 0),
+            stats: Stats {
+                facts: RunFacts { window: config.window.capacity, opened_ns: 0 },
+                ..Stats::default()
+            },
             lineage: Lineage::default(),
         }
     }
@@ -135,10 +148,8 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
         self.next_task += 1;
         self.reserve_edges(usize::from(spec.signals.is_some()));
         let placement = self.placement(&spec, plain);
-        if let Some(moments) = &self.shared.store.moments {
-            // Relaxed: edge or queue orders it, as all of the record.
-            moments.get(access.slot).submitted.store(self.shared.now(), Ordering::Relaxed);
-            self.remember_lineage();
+        if self.shared.store.moments.is_some() {
+            self.begin_record(access.slot);
         }
         let pending = self.preds.len() as u32 + 1;
         self.window.slot(access.slot).fill(task, spec.kernel, spec.payload, placement, pending);
@@ -312,6 +323,7 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
     #[cold]
     fn wait_until_room(&mut self) -> Result<(), Stopped> {
         self.stats.window_stalls += 1;
+        self.stalled = true;
         self.force_start();
         while self.window.is_full() {
             if self.window.wait_for_some().is_err() {
@@ -471,8 +483,10 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
 
     /// Lets tasks start.
     fn release_held(&mut self) {
-        let held = self.held.take().unwrap_or_default();
-        held.iter().for_each(|(slot, _)| self.shared.mark_ready(*slot));
+        let Some(held) = self.held.take() else { return };
+        if self.shared.store.moments.is_some() {
+            self.stats.facts.opened_ns = self.shared.now();
+        }
         self.shared.queues.push_all(&held);
         held.iter().for_each(|(_, placement)| self.shared.queues.notify(*placement));
     }
@@ -499,6 +513,19 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
         self.recent.find(task, |access| self.window.is_live(access))
     }
 
+    /// Stamps a task's submission and remembers what it waits for.
+    fn begin_record(&mut self, slot: u32) {
+        let stalled = std::mem::take(&mut self.stalled);
+        if stalled || self.stamp.1 == 0 {
+            self.stamp = (self.shared.now(), STAMPED);
+        }
+        self.stamp.1 -= 1;
+        if let Some(moments) = &self.shared.store.moments {
+            moments.get(slot).submit(self.stamp.0, stalled);
+        }
+        self.remember_lineage();
+    }
+
     fn remember_lineage(&mut self) {
         let begin = self.lineage.preds.len();
         let tasks = self.preds.iter().filter(|pred| pred.origin != Origin::Order);
@@ -511,7 +538,6 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
 /// Queues a ready task.
 #[inline]
 fn queue<R: TaskRunner>(shared: &Shared<'_, R, Stream>, slot: u32, placement: Placement) {
-    shared.mark_ready(slot);
     shared.queues.push(slot, placement, None);
     shared.queues.notify(placement);
 }

@@ -10,7 +10,6 @@
 //! **Invariant:** which thread runs a block, on which cores, and when, shows in traces only.
 
 mod bodies;
-mod chrome;
 mod config;
 mod cores;
 mod events;
@@ -37,7 +36,6 @@ mod virtual_time;
 mod work;
 
 pub use bodies::{BlockCx, Bodies, NodeCx, StopFlag};
-pub use chrome::write_graph_chrome_trace;
 pub use config::{
     CoreCounts, MAX_AIV_PER_AIC, MAX_CORES, MAX_DEVICES, RuntimeConfig, Signals, Time, Tracing,
 };

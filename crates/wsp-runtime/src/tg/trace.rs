@@ -45,7 +45,8 @@ pub struct RunTrace {
     pub is_resident: bool,
     /// When it was ready.
     pub ready: u64,
-    /// In virtual time the block with whose end it became ready, by its place in [`Trace::blocks`]; none of what waited for no block.
+    /// The block with whose end it became ready, by its place in [`Trace::blocks`]; none of what waited for no block, and in measured time
+    /// the last that had ended where something else made it ready.
     pub released_by: Option<u32>,
 }
 

@@ -1,7 +1,7 @@
 //! What workers do outside of the lock, and what they bring back.
 
 use super::bodies::{BlockCx, Bodies, NodeCx};
-use super::config::{Time, Tracing};
+use super::config::Tracing;
 use super::cores::Cores;
 use super::failure::{Cause, Place};
 use super::id::LaunchId;
@@ -275,7 +275,7 @@ impl<B: Bodies> State<B> {
                 started: ran.started,
                 finished: ran.finished,
             }));
-            if self.config.time == Time::Virtual && !back.blocks.ran.is_empty() {
+            if !back.blocks.ran.is_empty() {
                 self.last_block = Some(self.trace.blocks.len() as u32 - 1);
             }
         }

@@ -7,7 +7,7 @@ use crate::placement::Route;
 use crate::places::Reach;
 use crate::shared::Store;
 use crate::sync::{spin_loop, thread};
-use crate::{Ready, TaskRunner};
+use crate::{Ready, TaskRunner, TracePolicy};
 
 /// Rounds of looking before a worker sleeps: some ten microseconds, about what a wake-up costs.
 pub(crate) const ROUNDS: u32 = 40;
@@ -127,7 +127,15 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
                 _ => waited.reach == Reach::Own,
             });
             let found = if goes_first { None } else { self.find(round) };
-            let Some(found) = found else { return waited.and_then(|waited| book.take(waited.place)) };
+            let Some(found) = found else {
+                let node = waited.and_then(|waited| book.take(waited.place))?;
+                if shared.trace == TracePolicy::Measured
+                    && let Some(opener) = book.last_opener(shared.store.placement(node))
+                {
+                    shared.store.notes(node).open(opener);
+                }
+                return Some(node);
+            };
             let node = found.node;
             let is_task = shared.store.task(node).is_some();
             if !is_task || gates.enter(book, node, shared.store.placement(node), found.rank) {

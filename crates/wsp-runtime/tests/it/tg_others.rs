@@ -5,10 +5,8 @@ use crate::tg_common::{Build, Script, launch, name, runtime, runtime_with};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use wsp_runtime::Report;
-use wsp_runtime::tg::{
-    Cause, Graph, LaunchOptions, Runtime, RuntimeConfig, Signals, SyncError, validate,
-    write_graph_chrome_trace,
-};
+use wsp_runtime::tg::{Cause, Graph, LaunchOptions, Runtime, RuntimeConfig, Signals, SyncError, validate};
+use wsp_runtime::timeline::{Edges, Form, Timeline};
 
 /// A graph whose kernel waits for an event, if any, and is followed by the signal of another, if any.
 fn waits_and_signals(name: &str, wait: Option<(u32, &str)>, signal: Option<(u32, &str)>) -> Arc<Graph> {
@@ -254,13 +252,14 @@ fn a_trace_is_written_as_chrome_trace_events() {
     launch(&runtime, &graph, &Script::idle());
     runtime.sync_all().unwrap();
     let mut out = Vec::new();
-    write_graph_chrome_trace(&mut out, &runtime.take_trace().unwrap()).unwrap();
+    let timeline = Timeline::of_launches(&runtime.take_trace().unwrap());
+    timeline.write(Form::Json, Edges::Last, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     assert!(text.starts_with("{\"displayTimeUnit\":\"ns\""), "{text}");
     assert!(
         text.contains("{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":0,\"args\":{\"name\":\"device 0\"}}")
     );
-    assert!(text.contains("\"name\":\"A \\\"quoted\\\" name_K\",\"cat\":\"block\",\"ph\":\"X\""));
+    assert!(text.contains("\"name\":\"A \\\"quoted\\\" name_K\",\"cat\":\"task\",\"ph\":\"X\""));
     assert!(text.contains("\"granted\":[0,1,0]") && text.contains("\"aiv\":[0]"));
     assert!(text.ends_with("\n]}\n"));
     let depth = text.chars().fold(0, |depth, c| depth + i32::from(c == '{') - i32::from(c == '}'));

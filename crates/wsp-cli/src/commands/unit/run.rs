@@ -32,7 +32,7 @@ use wsp_plan::target::CPU_SIM;
 use wsp_plan::target::DeviceModel;
 use wsp_plan::{ParamValue, PlanSource, UnitSource};
 use wsp_runtime::clock;
-use wsp_runtime::tg::write_graph_chrome_trace;
+use wsp_runtime::timeline::Timeline;
 use wsp_tg::matrix;
 
 /// A unit with all that its run needs.
@@ -86,7 +86,7 @@ pub(in crate::commands) fn run(
             outputs: &ran.outputs,
             unwritten: ran.unwritten.clone(),
             cached: None,
-            trace: &mut |mut out| write_graph_chrome_trace(&mut out, &trace),
+            trace: args.trace.as_ref().map(|_| Timeline::of_launches(&trace)),
             empty: is_empty.then(|| Emptiness {
                 what: "the unit invoked no kernel and copied nothing",
                 empty: settings::empty(&unit.module, scalars),

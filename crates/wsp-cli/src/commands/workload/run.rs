@@ -15,7 +15,6 @@ use crate::commands::sequential::{compare_bits, compare_close};
 use crate::commands::verdict::Ended;
 use crate::commands::{NO_KERNEL_OF_A_FILE, Outcome, Session, machine, refuse_machine_options};
 use crate::engine::{TasksOutcome, program, run_tasks, simulate_tasks};
-use crate::graph::Rows;
 use crate::report::{Check, WorkloadReport};
 use pto_wsp::cache::CachedPlan;
 use pto_wsp::codes;
@@ -77,10 +76,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
             outputs: &outcome.outputs,
             unwritten: outcome.unwritten.clone(),
             cached: cached.as_ref(),
-            trace: &mut |out| match &timeline {
-                Some(timeline) => timeline.write(&mut Rows::new(out)),
-                None => Ok(()),
-            },
+            trace: timeline,
             empty: outcome.kernels.iter().all(|(_, tasks)| *tasks == 0).then(|| Emptiness {
                 what: "the workload has no task",
                 empty: empty_params(&source, &outcome.params, &of_run.values),

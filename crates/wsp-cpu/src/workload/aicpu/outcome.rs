@@ -69,5 +69,10 @@ fn trace(task: &AicpuTrace) -> TaskTrace {
         finished_ns: task.finished_ns,
         preds: Vec::new(),
         fences: 0,
+        // AICPUs count what tasks wait for, and do not note with which task a count was full.
+        released_by: None,
+        released_with: None,
+        opened_by: None,
+        stalled: false,
     }
 }

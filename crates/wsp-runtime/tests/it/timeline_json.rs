@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use wsp_core::{KernelId, TaskId};
 use wsp_runtime::simulate::{SimGraphBuilder, SimTaskSpec, simulate};
-use wsp_runtime::trace_export::{write_chrome_trace, write_simulated_chrome_trace};
+use wsp_runtime::timeline::{Edges, Form, Heading, RunFacts, Timeline};
 use wsp_runtime::{RunConfig, TaskTrace};
 
 /// A JSON value; numbers keep their text.
@@ -118,7 +118,7 @@ fn events(bytes: Vec<u8>) -> (Vec<Json>, Vec<String>) {
 fn trace(task: u32, worker: u32, started_ns: u64, finished_ns: u64, preds: &[u32]) -> TaskTrace {
     TaskTrace {
         task: TaskId(task),
-        kernel: KernelId(7),
+        kernel: KernelId(0),
         worker,
         submitted_ns: 1,
         ready_ns: 2,
@@ -126,58 +126,76 @@ fn trace(task: u32, worker: u32, started_ns: u64, finished_ns: u64, preds: &[u32
         finished_ns,
         preds: preds.iter().copied().map(TaskId).collect(),
         fences: 0,
+        released_by: None,
+        released_with: None,
+        opened_by: None,
+        stalled: false,
     }
+}
+
+fn heading(kernel: &str) -> Heading {
+    Heading { program: "a \"b\".wsp".to_owned(), workers: 1, kernels: vec![kernel.to_owned()] }
+}
+
+fn measured(kernel: &str, tasks: &[TaskTrace]) -> Timeline {
+    Timeline::measured(heading(kernel), tasks, &RunFacts::default())
+}
+
+fn json(timeline: &Timeline) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    timeline.write(Form::Json, Edges::Last, &mut bytes).unwrap();
+    bytes
 }
 
 #[test]
 fn a_simulation_is_exported_task_by_task() {
     let mut builder = SimGraphBuilder::new();
-    let spec = SimTaskSpec { cost: 1500, kernel: KernelId(4), ..SimTaskSpec::default() };
+    let spec = SimTaskSpec { cost: 1500, ..SimTaskSpec::default() };
     let first = builder.task(spec).unwrap();
     let point = builder.barrier_node().unwrap();
     let second = builder.task(SimTaskSpec { cost: 1, ..spec }).unwrap();
-    let third = builder.task(SimTaskSpec { cost: 1, ..spec }).unwrap();
+    builder.task(SimTaskSpec { cost: 1, ..spec }).unwrap();
     builder.depend(first, point).unwrap();
     builder.depend(point, second).unwrap();
     let graph = builder.build();
     let config = RunConfig { threads: 2, ..RunConfig::default() };
     let simulation = simulate(&graph, &config).unwrap();
-    let mut bytes = Vec::new();
-    let name = |task: TaskId, kernel: KernelId| format!("kernel {} of task {}", kernel.0, task.0);
-    write_simulated_chrome_trace(&mut bytes, &graph, &simulation, name).unwrap();
-    let (events, rows) = events(bytes);
+    let timeline = Timeline::of_simulation(Heading { workers: 2, ..heading("k") }, &graph, &simulation);
+    let (events, rows) = events(json(&timeline));
     assert_eq!(rows, ["worker 0", "worker 1"]);
     let told: Vec<[&str; 5]> = events
         .iter()
         .map(|event| {
             let args = event.get("args");
             let place = [event.word("tid"), event.word("ts"), event.word("dur")];
-            [place[0], place[1], place[2], args.word("critical"), args.word("waited_for")]
+            [place[0], place[1], place[2], args.word("task"), args.word("waited_for")]
         })
         .collect();
+    // Numbered without the barrier node: what waited for it waited for the task before it.
     assert_eq!(
         told,
         [
-            ["0", "0.000", "1.500", "true", "its generation"],
-            ["0", "1.500", "0.001", "true", "task 1 before it"],
-            ["1", "0.000", "0.001", "false", "its generation"],
+            ["0", "0", "1500", "0", "its generation"],
+            ["0", "1500", "1", "1", "task 0 before it"],
+            ["1", "0", "1", "2", "its generation"],
         ]
     );
-    assert_eq!(events[1].word("name"), "kernel 4 of task 2");
-    assert_eq!(events[2].get("args").word("task"), third.0.to_string());
+    let words = |event: &Json| ["cause", "last"].map(|key| event.get("args").word(key).to_owned());
+    assert_eq!(words(&events[1]), ["predecessor", "0"]);
+    assert_eq!(events[0].get("args").word("critical"), "true");
 }
 
 #[test]
 fn a_measured_run_is_exported_with_its_nanoseconds() {
+    let tasks = [trace(0, 2, 1_000_000_007, 1_000_001_000, &[]), trace(1, 0, 5, 1_000_002_000, &[0, 3])];
     let mut bytes = Vec::new();
-    let tasks = [trace(0, 2, 1_000_000_007, 1_000_001_000, &[]), trace(1, 0, 5, 5, &[0, 3])];
-    write_chrome_trace(&mut bytes, &tasks, |_, kernel| kernel.0).unwrap();
+    measured("k", &tasks).write(Form::Json, Edges::All, &mut bytes).unwrap();
     let (events, rows) = events(bytes);
     assert_eq!(rows.len(), 3);
     assert_eq!([events[0].word("ts"), events[0].word("dur")], ["1000000.007", "0.993"]);
-    assert_eq!([events[1].word("ts"), events[1].word("dur")], ["0.005", "0.000"]);
-    let waits = Json::List(vec![Json::Word("0".into()), Json::Word("3".into())]);
-    assert_eq!(events[1].get("args").get("waited_for"), &waits);
+    assert_eq!([events[1].word("ts"), events[1].word("dur")], ["0.005", "1000001.995"]);
+    let before = Json::List(vec![Json::Word("0".into()), Json::Word("3".into())]);
+    assert_eq!(events[1].get("args").get("before"), &before);
 }
 
 #[test]
@@ -185,17 +203,13 @@ fn any_name_survives() {
     for name in
         ["", "a \"b\" \\ c", "tab\tline\nnul\0bell\u{7}\u{1f}", "Kern für µ-Kacheln ✓ \u{2028}", "\\u0041"]
     {
-        let mut bytes = Vec::new();
-        write_chrome_trace(&mut bytes, &[trace(0, 0, 0, 1, &[])], |_, _| name).unwrap();
-        assert_eq!(events(bytes).0[0].word("name"), name);
+        assert_eq!(events(json(&measured(name, &[trace(0, 0, 0, 1, &[])]))).0[0].word("name"), name);
     }
 }
 
 #[test]
 fn a_run_without_tasks_is_exported() {
-    let mut bytes = Vec::new();
-    write_chrome_trace(&mut bytes, &[], |_, _| "").unwrap();
-    assert_eq!(events(bytes), (Vec::new(), Vec::new()));
+    assert_eq!(events(json(&measured("k", &[]))), (Vec::new(), vec!["worker 0".to_owned()]));
 }
 
 #[test]
@@ -211,11 +225,13 @@ fn what_the_writer_refuses_is_passed_on() {
             Ok(())
         }
     }
-    let tasks = [trace(0, 0, 0, 1, &[])];
-    let mut whole = Vec::new();
-    write_chrome_trace(&mut whole, &tasks, |_, _| "a \"name\"").unwrap();
-    for room in 0..whole.len() {
-        let error = write_chrome_trace(&mut Full(room), &tasks, |_, _| "a \"name\"").unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    let timeline = measured("a \"name\"", &[trace(0, 0, 0, 1, &[])]);
+    for (form, _) in Form::ALL {
+        let mut whole = Vec::new();
+        timeline.write(form, Edges::Last, &mut whole).unwrap();
+        for room in 0..whole.len() {
+            let error = timeline.write(form, Edges::Last, &mut Full(room)).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        }
     }
 }

@@ -1,0 +1,271 @@
+//! The forms of trace files, and what both write.
+
+use super::json::Json;
+use super::perfetto::Perfetto;
+use super::{Detail, Row, Timeline};
+use std::io;
+
+/// The form of a trace file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Form {
+    /// JSON of trace events, for Perfetto and `chrome://tracing`.
+    Json,
+    /// Perfetto's protobuf, for Perfetto.
+    Perfetto,
+}
+
+impl Form {
+    /// The forms, each with the end of its files' names.
+    pub const ALL: [(Form, &'static str); 2] = [(Form::Json, "json"), (Form::Perfetto, "pftrace")];
+
+    /// The form of files whose names end so, in letters of any case.
+    pub fn of_extension(extension: &str) -> Option<Form> {
+        let found = Form::ALL.into_iter().find(|(_, end)| extension.eq_ignore_ascii_case(end));
+        found.map(|(form, _)| form)
+    }
+}
+
+/// Which edges a trace file shows.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Edges {
+    /// Of each task the one from the task before it that was complete last.
+    #[default]
+    Last,
+    /// All that are known.
+    All,
+}
+
+/// A task or a span as it is written.
+pub(super) struct Slice<'a> {
+    /// The row, by its place.
+    pub(super) row: u32,
+    pub(super) name: &'a str,
+    pub(super) category: &'static str,
+    pub(super) begin: u64,
+    pub(super) end: u64,
+    pub(super) details: &'a [(&'static str, Value<'a>)],
+    /// Numbers of the edges from it and to it.
+    pub(super) flows: [&'a [u64]; 2],
+}
+
+/// A detail as it is written.
+#[derive(Clone, Copy)]
+pub(super) enum Value<'a> {
+    Number(i64),
+    Flag(bool),
+    Numbers(&'a [u32]),
+    /// One of few texts.
+    Word(&'static str),
+    /// A text that only people read.
+    Remark(&'a dyn std::fmt::Display),
+}
+
+impl<'a> From<&'a Detail> for Value<'a> {
+    fn from(detail: &'a Detail) -> Value<'a> {
+        match detail {
+            Detail::Number(number) => Value::Number(*number),
+            Detail::Flag(flag) => Value::Flag(*flag),
+            Detail::Numbers(numbers) => Value::Numbers(numbers),
+        }
+    }
+}
+
+/// What writes a form: processes and rows first, then slices and counters.
+pub(super) trait Writer {
+    /// Whether slices of one row come together, in the order of time, and edges and counters are shown; else slices come in the order of ids.
+    const BY_ROW: bool;
+
+    fn process(&mut self, process: u32, name: &str) -> io::Result<()>;
+    fn row(&mut self, place: u32, row: &Row) -> io::Result<()>;
+    fn slice(&mut self, slice: &Slice<'_>) -> io::Result<()>;
+    /// The moments at which a number of a process changed, ascending, with what it was from then on.
+    fn counter(
+        &mut self,
+        process: u32,
+        name: &str,
+        values: &mut dyn Iterator<Item = (u64, u64)>,
+    ) -> io::Result<()>;
+    fn end(&mut self) -> io::Result<()>;
+}
+
+impl Timeline {
+    /// Writes the timeline in a form, with these edges. Of runs in virtual time a cycle is shown as a microsecond.
+    ///
+    /// # Errors
+    /// Those of `out`, to which much is written in small pieces.
+    pub fn write(&self, form: Form, edges: Edges, out: &mut dyn io::Write) -> io::Result<()> {
+        match form {
+            Form::Json => self.write_to(&mut Json::begin(self.clock, out)?, edges),
+            Form::Perfetto => self.write_to(&mut Perfetto::begin(self.clock, out), edges),
+        }
+    }
+
+    fn write_to<W: Writer>(&self, out: &mut W, edges: Edges) -> io::Result<()> {
+        for (process, name) in (0..).zip(&self.processes) {
+            out.process(process, name)?;
+        }
+        for (place, row) in (0..).zip(&self.rows) {
+            out.row(place, row)?;
+        }
+        let flows = if W::BY_ROW { Flows::of(self, edges) } else { Flows::default() };
+        let on_path = self.critical();
+        for span in &self.spans {
+            self.write_span(out, span)?;
+        }
+        for at in self.order(W::BY_ROW) {
+            self.write_task(out, at, (edges, &flows, on_path[at]))?;
+        }
+        if W::BY_ROW {
+            self.write_counters(out)?;
+        }
+        out.end()
+    }
+
+    /// Whether each task is on the critical path.
+    fn critical(&self) -> Vec<bool> {
+        let mut critical = vec![false; self.tasks.len()];
+        self.critical_path().tasks.iter().for_each(|&at| critical[at] = true);
+        critical
+    }
+
+    /// Places of tasks in the order in which they are written. A barrier node is not.
+    fn order(&self, by_row: bool) -> Vec<usize> {
+        let mut order: Vec<usize> =
+            (0..self.tasks.len()).filter(|&at| self.tasks[at].row().is_some()).collect();
+        if by_row {
+            order.sort_unstable_by_key(|&at| {
+                let task = &self.tasks[at];
+                (task.row(), task.started, task.ended, at)
+            });
+        }
+        order
+    }
+
+    fn write_span<W: Writer>(&self, out: &mut W, span: &super::Span) -> io::Result<()> {
+        let details: Vec<_> =
+            span.details.iter().map(|(name, detail)| (*name, Value::from(detail))).collect();
+        out.slice(&Slice {
+            row: span.row,
+            name: &span.name,
+            category: "launch",
+            begin: span.begin,
+            end: span.end,
+            details: &details,
+            flows: [&[], &[]],
+        })
+    }
+
+    fn write_task<W: Writer>(
+        &self,
+        out: &mut W,
+        at: usize,
+        (edges, flows, is_critical): (Edges, &Flows, bool),
+    ) -> io::Result<()> {
+        let task = &self.tasks[at];
+        let number = |number: u64| Value::Number(i64::try_from(number).unwrap_or(i64::MAX));
+        let (cause, last) = (task.cause(), task.last());
+        let mut details = vec![("task", Value::Number(task.task.0.into()))];
+        if !self.indices.list(at).is_empty() {
+            details.push(("indices", Value::Numbers(self.indices.list(at))));
+        }
+        details.push(("submitted", number(task.submitted)));
+        details.push(("ready", number(task.ready)));
+        details.push(("cause", Value::Word(wsp_core::WhyLate::KINDS[cause.kind()])));
+        details.extend(cause.held_by().map(|by| ("held_by", Value::Number(by.0.into()))));
+        details.extend(last.map(|last| ("last", Value::Number(last.0.into()))));
+        let before: Vec<u32> = self.before.list(at).iter().map(|task| task.0).collect();
+        if !W::BY_ROW {
+            details.push(("waited", number(task.started.saturating_sub(task.ready))));
+            details.push(("waited_for", Value::Remark(&cause)));
+            if edges == Edges::All {
+                details.push(("before", Value::Numbers(&before)));
+            }
+        }
+        if is_critical {
+            details.push(("critical", Value::Flag(true)));
+        }
+        let own = self.details.get(at).into_iter().flatten();
+        details.extend(own.map(|(name, detail)| (*name, Value::from(detail))));
+        out.slice(&Slice {
+            row: task.row().unwrap_or(0),
+            name: self.kernels.get(task.kernel.index()).map_or("?", String::as_str),
+            category: "task",
+            begin: task.started,
+            end: task.ended.max(task.started),
+            details: &details,
+            flows: [flows.from.list(at), flows.to.list(at)],
+        })
+    }
+
+    /// Writes how many tasks of each process were in flight, and how many of them ready, from moment to moment.
+    fn write_counters<W: Writer>(&self, out: &mut W) -> io::Result<()> {
+        for process in 0..self.processes.len() as u32 {
+            let on_process = |row: Option<u32>| {
+                row.and_then(|row| self.rows.get(row as usize)).is_some_and(|row| row.process == process)
+            };
+            let tasks = || self.tasks.iter().filter(|task| on_process(task.row()));
+            let in_flight = tasks().map(|task| (task.submitted, task.ended)).collect();
+            out.counter(process, "tasks in flight", &mut levels(in_flight))?;
+            let ready = tasks().map(|task| (task.ready, task.started)).collect();
+            out.counter(process, "ready tasks", &mut levels(ready))?;
+        }
+        Ok(())
+    }
+}
+
+/// How many of some spans of time lie over each moment at which that changes.
+fn levels(spans: Vec<(u64, u64)>) -> impl Iterator<Item = (u64, u64)> {
+    let mut changes: Vec<(u64, i64)> = spans
+        .into_iter()
+        .filter(|(from, to)| from < to)
+        .flat_map(|(from, to)| [(from, 1), (to, -1)])
+        .collect();
+    changes.sort_unstable();
+    let mut level = 0_i64;
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let &(now, _) = changes.get(at)?;
+        let before = level;
+        while let Some((_, change)) = changes.get(at).filter(|(moment, _)| *moment == now) {
+            level += change;
+            at += 1;
+        }
+        Some((now, level, before))
+    })
+    .filter(|(_, level, before)| level != before)
+    .map(|(now, level, _)| (now, level.unsigned_abs()))
+}
+
+/// Numbers of edges, counted from 1, by the place of the task from which and to which each goes.
+#[derive(Default)]
+struct Flows {
+    from: super::Lists<u64>,
+    to: super::Lists<u64>,
+}
+
+impl Flows {
+    fn of(timeline: &Timeline, edges: Edges) -> Flows {
+        let mut flows = Flows::default();
+        let mut from: Vec<(usize, u64)> = Vec::new();
+        let mut count = 0;
+        for (at, task) in timeline.tasks.iter().enumerate() {
+            let all = if edges == Edges::All { timeline.before.list(at) } else { &[] };
+            let last = task.last().filter(|last| !all.contains(last));
+            let before = all.iter().copied().chain(last).filter_map(|task| timeline.place(task));
+            let first = count + 1;
+            from.extend(before.map(|place| {
+                count += 1;
+                (place, count)
+            }));
+            flows.to.push(first..=count);
+        }
+        from.sort_unstable();
+        let mut rest = from.as_slice();
+        for at in 0..timeline.tasks.len() {
+            let (own, others) = rest.split_at(rest.partition_point(|(place, _)| *place <= at));
+            flows.from.push(own.iter().map(|(_, number)| *number));
+            rest = others;
+        }
+        flows
+    }
+}

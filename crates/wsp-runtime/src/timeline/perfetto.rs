@@ -1,0 +1,362 @@
+//! Perfetto's protobuf form: a `Trace` of `TracePacket`s.
+//!
+//! Messages and numbers of fields are those of `protos/perfetto/trace/trace_packet.proto`, `track_event/track_event.proto`,
+//! `track_event/track_descriptor.proto`, `track_event/counter_descriptor.proto`, `track_event/process_descriptor.proto`,
+//! `track_event/debug_annotation.proto`, `interned_data/interned_data.proto`, `clock_snapshot.proto` and `trace_packet_defaults.proto`,
+//! published with Perfetto 59.1. Fields of which one file knows no name are skipped by readers, so that older viewers open it too.
+//!
+//! Each row and each counter is a sequence of packets of its own: its track and its clock, which counts on from packet to packet, are said once,
+//! and names, categories, words and the names of annotations where they first occur. Packets are kept and written together, compressed.
+
+use super::Row;
+use super::form::{Slice, Value, Writer};
+use super::wire::Message;
+use crate::clock::Clock;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use rustc_hash::FxHashMap;
+use std::io::{self, Write as _};
+
+/// `Trace`.
+const PACKET: u32 = 1;
+
+/// `TracePacket`.
+mod packet {
+    pub(super) const CLOCK_SNAPSHOT: u32 = 6;
+    pub(super) const TIMESTAMP: u32 = 8;
+    pub(super) const SEQUENCE_ID: u32 = 10;
+    pub(super) const TRACK_EVENT: u32 = 11;
+    pub(super) const INTERNED_DATA: u32 = 12;
+    pub(super) const SEQUENCE_FLAGS: u32 = 13;
+    pub(super) const COMPRESSED_PACKETS: u32 = 50;
+    pub(super) const DEFAULTS: u32 = 59;
+    pub(super) const TRACK_DESCRIPTOR: u32 = 60;
+}
+
+/// `TracePacket.SequenceFlags`.
+const STATE_CLEARED: u64 = 1;
+const NEEDS_STATE: u64 = 2;
+
+/// `TracePacketDefaults`.
+mod defaults {
+    pub(super) const TRACK_EVENT: u32 = 11;
+    pub(super) const CLOCK_ID: u32 = 58;
+    /// `TrackEventDefaults`.
+    pub(super) const TRACK_UUID: u32 = 11;
+}
+
+/// `ClockSnapshot` and `ClockSnapshot.Clock`.
+mod snapshot {
+    pub(super) const CLOCKS: u32 = 1;
+    pub(super) const ID: u32 = 1;
+    pub(super) const TIMESTAMP: u32 = 2;
+    pub(super) const IS_INCREMENTAL: u32 = 3;
+    pub(super) const UNIT_NS: u32 = 4;
+    /// `BUILTIN_CLOCK_BOOTTIME`, which viewers show.
+    pub(super) const BOOT_TIME: u64 = 6;
+    /// The first of the clocks that a sequence may have for itself.
+    pub(super) const OWN: u64 = 64;
+}
+
+/// `TrackDescriptor`, `ProcessDescriptor` and `CounterDescriptor`.
+mod track {
+    pub(super) const UUID: u32 = 1;
+    pub(super) const NAME: u32 = 2;
+    pub(super) const PROCESS: u32 = 3;
+    pub(super) const PARENT: u32 = 5;
+    pub(super) const COUNTER: u32 = 8;
+    pub(super) const CHILD_ORDERING: u32 = 11;
+    pub(super) const RANK: u32 = 12;
+    pub(super) const EXPLICIT: u64 = 3;
+    pub(super) const PROCESS_PID: u32 = 1;
+    pub(super) const PROCESS_NAME: u32 = 6;
+    pub(super) const COUNTER_UNIT: u32 = 3;
+    pub(super) const UNIT_COUNT: u64 = 2;
+}
+
+/// `TrackEvent`.
+mod event {
+    pub(super) const CATEGORY_IIDS: u32 = 3;
+    pub(super) const ANNOTATIONS: u32 = 4;
+    pub(super) const TYPE: u32 = 9;
+    pub(super) const NAME_IID: u32 = 10;
+    pub(super) const COUNTER_VALUE: u32 = 30;
+    pub(super) const FLOW_IDS: u32 = 47;
+    pub(super) const TERMINATING_FLOW_IDS: u32 = 48;
+    pub(super) const BEGIN: u64 = 1;
+    pub(super) const END: u64 = 2;
+    pub(super) const COUNTER: u64 = 4;
+}
+
+/// `DebugAnnotation`.
+mod annotation {
+    pub(super) const NAME_IID: u32 = 1;
+    pub(super) const BOOL: u32 = 2;
+    pub(super) const UINT: u32 = 3;
+    pub(super) const INT: u32 = 4;
+    pub(super) const STRING: u32 = 6;
+    pub(super) const ARRAY: u32 = 12;
+    pub(super) const STRING_IID: u32 = 17;
+}
+
+/// A kind of interned texts, as its field of `InternedData`. Each message of them has its number in field 1 and its text in field 2.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u32)]
+enum Kind {
+    Category = 1,
+    Name = 2,
+    Annotation = 3,
+    Word = 29,
+}
+
+/// Bytes of packets that are compressed together.
+const CHUNK: usize = 1 << 18;
+
+/// The trace in the making.
+pub(super) struct Perfetto<'o> {
+    out: &'o mut dyn io::Write,
+    clock: Clock,
+    /// Packets that are not written yet.
+    chunk: Message,
+    packet: Message,
+    /// What is interned for the packet at hand.
+    interned: Message,
+    /// Tracks of processes and rows.
+    processes: Vec<u64>,
+    rows: Vec<u64>,
+    tracks: u64,
+    /// The row whose sequence has begun, the sequence, its interned texts, and its time.
+    row: Option<u32>,
+    sequence: u64,
+    texts: FxHashMap<(Kind, String), u64>,
+    now: u64,
+}
+
+impl<'o> Perfetto<'o> {
+    pub(super) fn begin(clock: Clock, out: &'o mut dyn io::Write) -> Perfetto<'o> {
+        Perfetto {
+            out,
+            clock,
+            chunk: Message::default(),
+            packet: Message::default(),
+            interned: Message::default(),
+            processes: Vec::new(),
+            rows: Vec::new(),
+            tracks: 0,
+            row: None,
+            sequence: 1,
+            texts: FxHashMap::default(),
+            now: 0,
+        }
+    }
+
+    /// Adds a packet of the sequence at hand.
+    fn packet(&mut self, fill: impl FnOnce(&mut Perfetto<'o>, &mut Message)) -> io::Result<()> {
+        let mut packet = std::mem::take(&mut self.packet);
+        packet.clear();
+        packet.number(packet::SEQUENCE_ID, self.sequence);
+        fill(self, &mut packet);
+        self.chunk.text(PACKET, packet.bytes());
+        self.packet = packet;
+        if self.chunk.bytes().len() >= CHUNK { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes the packets that are kept as one.
+    fn flush(&mut self) -> io::Result<()> {
+        if self.chunk.bytes().is_empty() {
+            return Ok(());
+        }
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(self.chunk.bytes())?;
+        let mut trace = Message::default();
+        let compressed = encoder.finish()?;
+        trace.message(PACKET, |packet| {
+            packet.text(packet::COMPRESSED_PACKETS, &compressed);
+        });
+        self.chunk.clear();
+        self.out.write_all(trace.bytes())
+    }
+
+    /// Describes another track.
+    fn track(&mut self, fill: impl FnOnce(&mut Message)) -> io::Result<u64> {
+        self.tracks += 1;
+        let uuid = self.tracks;
+        self.packet(|_, packet| {
+            packet.message(packet::TRACK_DESCRIPTOR, |track| {
+                track.number(track::UUID, uuid);
+                fill(track);
+            });
+        })?;
+        Ok(uuid)
+    }
+
+    /// Begins the sequence of a track, whose clock stands at 0.
+    fn sequence(&mut self, track: u64) -> io::Result<()> {
+        self.sequence += 1;
+        self.now = 0;
+        self.texts.clear();
+        let unit = match self.clock {
+            Clock::Nanoseconds => 1,
+            Clock::Cycles => 1000,
+        };
+        self.packet(|_, packet| {
+            packet.number(packet::SEQUENCE_FLAGS, STATE_CLEARED);
+            packet.message(packet::CLOCK_SNAPSHOT, |clocks| {
+                clocks.message(snapshot::CLOCKS, |clock| {
+                    clock.number(snapshot::ID, snapshot::BOOT_TIME).number(snapshot::TIMESTAMP, 0);
+                });
+                clocks.message(snapshot::CLOCKS, |clock| {
+                    clock.number(snapshot::ID, snapshot::OWN).number(snapshot::TIMESTAMP, 0);
+                    clock.number(snapshot::IS_INCREMENTAL, 1).number(snapshot::UNIT_NS, unit);
+                });
+            });
+            packet.message(packet::DEFAULTS, |defaults| {
+                defaults.number(defaults::CLOCK_ID, snapshot::OWN);
+                defaults.message(defaults::TRACK_EVENT, |event| {
+                    event.number(defaults::TRACK_UUID, track);
+                });
+            });
+        })
+    }
+
+    /// Adds an event of the sequence at hand.
+    fn event(
+        &mut self,
+        at: u64,
+        kind: u64,
+        fill: impl FnOnce(&mut Perfetto<'o>, &mut Message),
+    ) -> io::Result<()> {
+        // Clocks of sequences do not run backwards.
+        let delta = at.saturating_sub(self.now);
+        self.now = self.now.max(at);
+        self.interned.clear();
+        self.packet(|own, packet| {
+            packet.number(packet::SEQUENCE_FLAGS, NEEDS_STATE).number(packet::TIMESTAMP, delta);
+            packet.message(packet::TRACK_EVENT, |event| {
+                event.number(event::TYPE, kind);
+                fill(own, event);
+            });
+            if !own.interned.bytes().is_empty() {
+                packet.text(packet::INTERNED_DATA, own.interned.bytes());
+            }
+        })
+    }
+
+    /// The number of a text in the sequence at hand.
+    fn text(&mut self, kind: Kind, text: &str) -> u64 {
+        let next = self.texts.len() as u64 + 1;
+        let key = (kind, text.to_owned());
+        let number = *self.texts.entry(key).or_insert(next);
+        if number == next {
+            self.interned.message(kind as u32, |interned| {
+                interned.number(1, number).text(2, text.as_bytes());
+            });
+        }
+        number
+    }
+
+    fn annotate(&mut self, event: &mut Message, name: &'static str, value: &Value<'_>) {
+        let name = self.text(Kind::Annotation, name);
+        let word = match value {
+            Value::Word(word) => self.text(Kind::Word, word),
+            _ => 0,
+        };
+        event.message(event::ANNOTATIONS, |annotation| {
+            annotation.number(annotation::NAME_IID, name);
+            match value {
+                Value::Number(number) => match u64::try_from(*number) {
+                    Ok(number) => annotation.number(annotation::UINT, number),
+                    Err(_) => annotation.number(annotation::INT, number.cast_unsigned()),
+                },
+                Value::Flag(flag) => annotation.number(annotation::BOOL, u64::from(*flag)),
+                Value::Word(_) => annotation.number(annotation::STRING_IID, word),
+                Value::Remark(text) => annotation.text(annotation::STRING, text.to_string().as_bytes()),
+                Value::Numbers(numbers) => {
+                    for number in *numbers {
+                        annotation.message(annotation::ARRAY, |item| {
+                            item.number(annotation::UINT, u64::from(*number));
+                        });
+                    }
+                    annotation
+                }
+            };
+        });
+    }
+}
+
+impl Writer for Perfetto<'_> {
+    const BY_ROW: bool = true;
+
+    fn process(&mut self, process: u32, name: &str) -> io::Result<()> {
+        let uuid = self.track(|track| {
+            track.number(track::CHILD_ORDERING, track::EXPLICIT);
+            track.message(track::PROCESS, |of| {
+                // Process 0 is the kernel's in viewers.
+                of.number(track::PROCESS_PID, u64::from(process) + 1);
+                of.text(track::PROCESS_NAME, name.as_bytes());
+            });
+        })?;
+        self.processes.push(uuid);
+        Ok(())
+    }
+
+    fn row(&mut self, place: u32, row: &Row) -> io::Result<()> {
+        let process = self.processes.get(row.process as usize).copied().unwrap_or(0);
+        let uuid = self.track(|track| {
+            track.number(track::PARENT, process).text(track::NAME, row.name.as_bytes());
+            track.number(track::RANK, u64::from(place));
+        })?;
+        self.rows.push(uuid);
+        Ok(())
+    }
+
+    fn slice(&mut self, slice: &Slice<'_>) -> io::Result<()> {
+        if self.row != Some(slice.row) {
+            self.row = Some(slice.row);
+            self.sequence(self.rows.get(slice.row as usize).copied().unwrap_or(0))?;
+        }
+        self.event(slice.begin, event::BEGIN, |own, event| {
+            event.number(event::NAME_IID, own.text(Kind::Name, slice.name));
+            event.number(event::CATEGORY_IIDS, own.text(Kind::Category, slice.category));
+            for (name, value) in slice.details {
+                own.annotate(event, name, value);
+            }
+            let [from, to] = slice.flows;
+            from.iter().for_each(|flow| {
+                event.fixed(event::FLOW_IDS, *flow);
+            });
+            to.iter().for_each(|flow| {
+                event.fixed(event::TERMINATING_FLOW_IDS, *flow);
+            });
+        })?;
+        self.event(slice.end, event::END, |_, _| {})
+    }
+
+    fn counter(
+        &mut self,
+        process: u32,
+        name: &str,
+        values: &mut dyn Iterator<Item = (u64, u64)>,
+    ) -> io::Result<()> {
+        let parent = self.processes.get(process as usize).copied().unwrap_or(0);
+        let rank = self.tracks;
+        let uuid = self.track(|track| {
+            track.number(track::PARENT, parent).text(track::NAME, name.as_bytes());
+            track.number(track::RANK, rank).message(track::COUNTER, |counter| {
+                counter.number(track::COUNTER_UNIT, track::UNIT_COUNT);
+            });
+        })?;
+        self.row = None;
+        self.sequence(uuid)?;
+        for (at, value) in values {
+            self.event(at, event::COUNTER, |_, event| {
+                event.number(event::COUNTER_VALUE, value);
+            })?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.flush()
+    }
+}
