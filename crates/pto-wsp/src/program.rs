@@ -11,6 +11,7 @@ use wsp_backend::{
 };
 use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::tg::TgModule;
+use wsp_plan::target::model::Model;
 use wsp_plan::{PlanSource, ProgramKind};
 
 /// A compiled program of any kind. It may be used from several threads at once; each run is separate.
@@ -170,7 +171,31 @@ impl Program {
     /// # Errors
     /// As [`graph`](Self::graph), and what would fail a run.
     pub fn simulate(&self, args: &Args, options: &RunOptions) -> Result<Simulated, Error> {
-        let mut simulated = self.program.simulate(args, options).map_err(|error| self.error(error))?;
+        self.in_virtual_time(args, options, None)
+    }
+
+    /// Runs it in virtual time on the units of a machine; a task whose kernel is not said to cost takes what the machine takes for what the
+    /// kernel does, in cycles of its clock.
+    ///
+    /// # Errors
+    /// As [`simulate`](Self::simulate), and what the machine cannot run or has no figures for. Task graphs have no such figures.
+    pub fn simulate_on(
+        &self,
+        args: &Args,
+        options: &RunOptions,
+        machine: &Model,
+    ) -> Result<Simulated, Error> {
+        self.in_virtual_time(args, options, Some(machine))
+    }
+
+    fn in_virtual_time(
+        &self,
+        args: &Args,
+        options: &RunOptions,
+        machine: Option<&Model>,
+    ) -> Result<Simulated, Error> {
+        let simulated = self.program.simulate_on(args, options, machine);
+        let mut simulated = simulated.map_err(|error| self.error(error))?;
         simulated.notes = in_rust(simulated.notes);
         Ok(simulated)
     }

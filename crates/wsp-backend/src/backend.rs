@@ -17,6 +17,7 @@ use wsp_ir::tg::TgModule;
 use wsp_ir::workload::{StatementKind, WorkloadModule, each_node};
 use wsp_ir::{Module, Support};
 use wsp_memory::Claim;
+use wsp_plan::target::model::Model;
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{CompileOptions, PlanSource, Target, UnitSource};
 use wsp_tg::LintOptions;
@@ -160,7 +161,23 @@ pub trait Program: Send + Sync {
     /// # Errors
     /// As [`graph`](Self::graph), and what would fail a run; options that have no meaning where no kernel runs.
     fn simulate(&self, args: &Args, options: &RunOptions) -> Result<Simulated, RunError> {
-        let _ = (args, options);
+        self.simulate_on(args, options, None)
+    }
+
+    /// Runs the program in virtual time on a machine: where the schedule says no number of workers, they are the machine's units, in the order
+    /// of their numbers, and a task whose kernel is not said to cost takes what the machine takes for what the kernel does. Without a
+    /// machine it is [`simulate`](Self::simulate).
+    ///
+    /// # Errors
+    /// As [`simulate`](Self::simulate); a schedule that asks for more units than there are, a number of threads beside a machine, a kernel
+    /// that the machine has no figures for.
+    fn simulate_on(
+        &self,
+        args: &Args,
+        options: &RunOptions,
+        machine: Option<&Model>,
+    ) -> Result<Simulated, RunError> {
+        let _ = (args, options, machine);
         Err(unlisted("virtual time"))
     }
 

@@ -28,6 +28,7 @@ use wsp_kernel::{CodeCache, Engine, Mode};
 pub use wsp_lang::Purpose;
 use wsp_ordered::Arrange;
 use wsp_plan::target::CPU_SIM;
+use wsp_plan::target::model::Model;
 use wsp_plan::{Arrays, CompileOptions, LoweredPlan, ParamValue, PlanSource, Target};
 use wsp_runtime::clock;
 use wsp_runtime::timeline::Timeline;
@@ -226,6 +227,22 @@ pub(crate) fn program(
 ) -> Result<Box<dyn Program>, Vec<Diagnostic>> {
     let selection = own::registry(mode, engine, code).select(plan).map_err(|found| found.0)?;
     selection.backend().compile(plan).map_err(|found| found.0)
+}
+
+/// Runs a program in virtual time on the units of a machine.
+///
+/// # Errors
+/// What is wrong with the schedule, data or parameters; kernels that the machine has no figures for.
+pub(crate) fn simulate_program(
+    loaded: &Loaded,
+    options: &Options,
+    machine: &Model,
+) -> Result<TasksOutcome, Vec<Diagnostic>> {
+    let Executable { lowered, program, .. } = Executable::new(loaded, options)?;
+    let mut outcome =
+        simulate_tasks(&*program, &args(loaded, options), &run_options(options), Some(machine))?;
+    outcome.notes = warnings(&lowered, std::mem::take(&mut outcome.notes));
+    Ok(outcome)
 }
 
 /// A program that is compiled for its target, to be planned and run any number of times.

@@ -84,7 +84,8 @@ fn lengths<'e>(module: &Module, of: LaunchArray, env: &'e Env) -> Result<Cow<'e,
         .collect()
 }
 
-fn element(array: &IntArray, at: usize) -> i128 {
+/// An element of an array that is as long.
+pub(crate) fn element(array: &IntArray, at: usize) -> i128 {
     match array {
         IntArray::I32(a) => a[at].into(),
         IntArray::U32(a) => a[at].into(),

@@ -15,6 +15,7 @@ mod in_place;
 mod integers;
 mod kernels;
 mod listing;
+mod machine;
 mod memory;
 mod metadata;
 mod options;

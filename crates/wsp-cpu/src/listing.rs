@@ -4,8 +4,10 @@ use crate::codes;
 use crate::extents::Extents;
 use crate::host::{PlanHost, Sink};
 use crate::kernels::{Evaluator, KernelTable};
+use crate::machine::{self, Launch};
 use crate::options::LaunchOptions;
 use crate::planner::Planner;
+use crate::prepared::Prepared;
 use crate::program::Program;
 use crate::submit::task;
 use crate::traps::generator_fault;
@@ -17,6 +19,7 @@ use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::AccessMode;
 use wsp_kernel::{Hints, Trap};
 use wsp_plan::Arrays;
+use wsp_plan::target::model::Model;
 use wsp_runtime::simulate::{SimGraph, Simulation, Submission, simulate};
 use wsp_runtime::{Deps, Failure, Stopped, TaskGraph};
 
@@ -40,6 +43,10 @@ struct ListSink<'p> {
     extents: Extents<'p>,
     graph: TaskGraph,
     costs: Vec<u64>,
+    /// The machine that tasks have costs on.
+    machine: Option<(&'p Model, Launch<'p>)>,
+    /// What it has no figures for.
+    uncosted: Option<Diagnostic>,
     /// Where they are asked for.
     accesses: Option<Vec<GraphAccess>>,
     /// A fence that the graph had no room for.
@@ -57,12 +64,13 @@ impl Program {
         options: &LaunchOptions,
         accesses: bool,
     ) -> Result<GraphListing, Vec<Diagnostic>> {
-        let Listed { accesses, mut listing, .. } = self.listed(arrays, options, accesses)?;
+        let Listed { accesses, mut listing, .. } = self.listed(arrays, options, accesses, None)?;
         listing.accesses = accesses;
         Ok(listing)
     }
 
-    /// The launch in virtual time: a task takes a cycle for each element that its kernel loads or stores at most, and at least one.
+    /// The launch in virtual time: a task takes what its kernel takes on the machine; without one a cycle for each element that it loads or stores
+    /// at most, and at least one.
     ///
     /// # Errors
     /// As [`graph`](Self::graph); what would fail a run.
@@ -70,16 +78,26 @@ impl Program {
         &self,
         arrays: &Arrays,
         options: &LaunchOptions,
+        machine: Option<&Model>,
     ) -> Result<(GraphListing, Simulation, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let config = self.config(options)?;
-        let Listed { graph, costs, listing, notes, .. } = self.listed(arrays, options, false)?;
+        let config = match machine {
+            None => self.config(options)?,
+            Some(machine) => {
+                let policy = machine::on(&self.lowered().policy, machine).map_err(|fault| vec![fault])?;
+                self.config_of(&policy, options)?
+            }
+        };
+        let Listed { graph, costs, listing, notes, .. } = self.listed(arrays, options, false, machine)?;
         let mut costs = costs.into_iter();
         // One cost was noted per task, in the order of ids.
         let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1);
-        let simulation = SimGraph::from_task_graph(&graph, Submission::default(), cost)
+        let mut simulation = SimGraph::from_task_graph(&graph, Submission::default(), cost)
             .map_err(Failure::Source)
             .and_then(|graph| simulate(&graph, &config))
             .map_err(|failure| vec![simulation_failed(&failure)])?;
+        if let Some(machine) = machine {
+            machine::number(&mut simulation, machine);
+        }
         Ok((listing, simulation, notes))
     }
 
@@ -88,6 +106,7 @@ impl Program {
         arrays: &Arrays,
         options: &LaunchOptions,
         accesses: bool,
+        machine: Option<&Model>,
     ) -> Result<Listed, Vec<Diagnostic>> {
         let (prepared, generators) = self.prepare(arrays, options, false)?;
         let plan = self.lowered();
@@ -98,14 +117,19 @@ impl Program {
             extents: Extents::new(plan, &prepared.bound, Some(&prepared.sizes)),
             graph: TaskGraph::new(DEPS),
             costs: Vec::new(),
+            machine: machine.map(|machine| {
+                let Prepared { bound, env, sizes, .. } = &prepared;
+                (machine, Launch { plan, bound, env, sizes: Some(sizes) })
+            }),
+            uncosted: None,
             accesses: accesses.then(Vec::new),
             full: None,
         };
         let mut host = PlanHost { planner: &mut planner, sink };
         for (i, (stage, code)) in plan.stages.iter().zip(&generators).enumerate() {
             host.enter(i as u32, stage.space);
-            code.run(&prepared.env, &mut host, limits::MAX_GENERATOR_STEPS)
-                .map_err(|trap| vec![generator_fault(trap)])?;
+            let ran = code.run(&prepared.env, &mut host, limits::MAX_GENERATOR_STEPS);
+            ran.map_err(|trap| vec![host.sink.uncosted.take().unwrap_or_else(|| generator_fault(trap))])?;
         }
         let ListSink { graph, costs, accesses, full, .. } = host.sink;
         if let Some(reason) = full {
@@ -153,8 +177,18 @@ impl Sink for ListSink<'_> {
         kernel.inputs(&mut self.evaluator, planner.env, fields, |region| all.push((AccessMode::In, region)));
         all.extend(touched.reads.iter().map(|region| (AccessMode::In, *region)));
         all.extend(touched.writes.iter().map(|region| (AccessMode::Out, *region)));
-        let elements = all.iter().map(|(_, region)| self.extents.elements(region));
-        self.costs.push(elements.fold(0, u64::saturating_add).max(1));
+        let cost = match &self.machine {
+            Some((machine, launch)) => launch.cycles(machine, kernel.func, fields).map_err(|fault| {
+                let trap = Trap::internal(fault.message.clone(), Span::default());
+                self.uncosted = Some(fault);
+                trap
+            })?,
+            None => {
+                let elements = all.iter().map(|(_, region)| self.extents.elements(region));
+                elements.fold(0, u64::saturating_add).max(1)
+            }
+        };
+        self.costs.push(cost);
         if let Some(accesses) = &mut self.accesses {
             let there = all.into_iter().filter_map(|(mode, region)| Some((mode, self.extents.clip(region)?)));
             let access = |((mode, region), arg)| GraphAccess { task: task.0, arg, mode, region };

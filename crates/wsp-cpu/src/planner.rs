@@ -2,6 +2,7 @@
 
 use crate::bind::Bound;
 use crate::codes;
+use crate::machine::Launch;
 use crate::tiling;
 use std::sync::Arc;
 use wsp_core::words::counted;
@@ -52,6 +53,11 @@ impl<'a> Planner<'a> {
             space: SpaceId(0),
             extents: Vec::new(),
         }
+    }
+
+    /// The launch as tasks see it before sizes are known.
+    pub(crate) fn launch(&self) -> Launch<'a> {
+        Launch { plan: self.plan, bound: self.bound, env: self.env, sizes: None }
     }
 
     /// Goes on with another generator.

@@ -449,6 +449,15 @@ impl Program {
     }
 
     pub(crate) fn config(&self, options: &LaunchOptions) -> Result<RunConfig, Vec<Diagnostic>> {
+        self.config_of(&self.plan.policy, options)
+    }
+
+    /// The configuration under a policy.
+    pub(crate) fn config_of(
+        &self,
+        policy: &SchedulePolicy,
+        options: &LaunchOptions,
+    ) -> Result<RunConfig, Vec<Diagnostic>> {
         if options.sequential {
             return Ok(settings::one_by_one(options.cancel.as_ref()));
         }
@@ -456,7 +465,7 @@ impl Program {
             return Err(vec![of_the_host()]);
         }
         let core_groups = Some(options.cores_per_group);
-        let policy = SchedulePolicy { core_groups, ..self.plan.policy.clone() };
+        let policy = SchedulePolicy { core_groups, ..policy.clone() };
         let config = settings::config(&policy, &asked(options)).map_err(|fault| vec![fault])?;
         Ok(config.settled().map_err(|fault| vec![bad_option(&fault)])?.into_owned())
     }

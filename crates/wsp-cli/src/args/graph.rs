@@ -61,6 +61,44 @@ pub(crate) struct GraphArgs {
     pub(crate) kernels: Vec<PathBuf>,
 }
 
+/// `wsp sim`.
+#[derive(Args, Debug)]
+pub(crate) struct SimArgs {
+    /// The program (`.pto`) or workload (`.wsp`, `.ptows`, `.ptow`)
+    pub(crate) file: PathBuf,
+
+    /// The machine: a model that comes with `wsp` (`wsp targets --model` lists them), or a file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) model: String,
+
+    /// Set a parameter of the program or workload, or of programs kv_layout (NHD, HND) or max_blocks; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) set: Vec<Setting>,
+
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+
+    /// Use this schedule instead of the one that the source applies
+    #[arg(long, value_name = "NAME")]
+    pub(crate) schedule: Option<String>,
+
+    /// Write when and where each task ran, and what it waited for: `.pftrace` for ui.perfetto.dev, `.json` for chrome://tracing too
+    #[arg(long, value_name = "FILE.pftrace|.json")]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// Show all edges in the trace [of each task that from the last task before it]
+    #[arg(long)]
+    pub(crate) trace_edges: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Of programs that generate tasks (`.ptow`): one more file of kernels; may be repeated
+    #[arg(long, value_name = "FILE.pto")]
+    pub(crate) kernels: Vec<PathBuf>,
+}
+
 /// What `--deps` takes.
 const DEPS: Words<Deps> = &[
     (

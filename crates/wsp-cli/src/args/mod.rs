@@ -7,7 +7,7 @@ mod unit;
 pub(crate) mod usage;
 mod values;
 
-pub(crate) use graph::GraphArgs;
+pub(crate) use graph::{GraphArgs, SimArgs};
 pub(crate) use programs::{
     AsmArgs, CheckArgs, DisasmArgs, DoctorArgs, EmitArgs, ExplainArgs, PlanArgs, TargetsArgs,
 };
@@ -120,6 +120,8 @@ pub(crate) enum Command {
     Plan(Box<PlanArgs>),
     /// List the tasks of a program, a workload or a task graph and their dependences, or sum them up
     Graph(Box<GraphArgs>),
+    /// Run a program or a workload in virtual time on a machine model, and tell what its tasks waited for
+    Sim(Box<SimArgs>),
     /// Assemble the text of a task graph, or of a program that generates tasks, and check it
     Asm(AsmArgs),
     /// Write a task graph, or kernels, as files for a target that runs elsewhere
@@ -143,6 +145,7 @@ impl Command {
             Command::Run(args) => Some(&args.file),
             Command::Plan(args) => Some(&args.file),
             Command::Graph(args) => Some(&args.file),
+            Command::Sim(args) => Some(&args.file),
             Command::Asm(args) => Some(&args.file),
             Command::Disasm(args) => Some(&args.file),
             _ => None,
@@ -155,6 +158,7 @@ impl Command {
             Command::Run(args) => return args.stats,
             Command::Plan(args) => args.json,
             Command::Graph(args) => args.json,
+            Command::Sim(args) => args.json,
             _ => false,
         };
         Format::of(json)

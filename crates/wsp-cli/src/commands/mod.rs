@@ -24,6 +24,7 @@ mod plan;
 mod reference;
 mod run;
 mod sequential;
+mod sim;
 mod tables;
 mod unit;
 mod verdict;
@@ -117,6 +118,7 @@ fn settings(command: &Command) -> Vec<&str> {
         Command::Run(args) => args.launch.set.iter().map(Setting::name).collect(),
         Command::Plan(args) => args.launch.set.iter().map(Setting::name).collect(),
         Command::Graph(args) => args.set.iter().map(Setting::name).collect(),
+        Command::Sim(args) => args.set.iter().map(Setting::name).collect(),
         Command::Check(args) => args.set.iter().map(Setting::name).collect(),
         Command::Emit(args) => args.set.iter().map(Setting::name).collect(),
         _ => Vec::new(),
@@ -157,6 +159,7 @@ impl Session {
             Command::Check(args) => check::check(self, &args),
             Command::Plan(args) => plan::plan(self, &args),
             Command::Graph(args) => graph::graph(self, &args),
+            Command::Sim(args) => sim::sim(self, &args),
             Command::Asm(args) => asm::asm(self, &args),
             Command::Emit(args) => emit::emit(self, &args),
             Command::Disasm(args) => disasm::disasm(self, &args),

@@ -8,6 +8,16 @@ use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_plan::Arrays;
 use wsp_runtime::timeline::{Edges, Form, Timeline};
 
+/// The files that options name.
+pub(super) struct Written<'a> {
+    /// Of arrays.
+    pub(super) arrays: Option<&'a PathBuf>,
+    /// Of the trace.
+    pub(super) trace: Option<&'a PathBuf>,
+    /// Whether the trace is to show all edges.
+    pub(super) edges: bool,
+}
+
 /// The files that a run is to write.
 #[derive(Debug)]
 pub(super) struct Outputs {
@@ -22,10 +32,24 @@ impl Outputs {
     /// # Errors
     /// What hinders writing them.
     pub(super) fn of(args: &RunArgs, used: &[PathBuf]) -> Result<Outputs, Vec<Diagnostic>> {
-        refuse_to_overwrite(args, used).map_err(|fault| vec![fault])?;
-        let arrays = args.outputs.as_ref().map(|path| Output::archive_at(path)).transpose();
-        let edges = edges(args).map_err(|fault| vec![fault])?;
-        let trace = args.trace.as_ref().map(|path| trace_at(path)).transpose();
+        let inputs = args.data.inputs.iter().chain(args.data.input.iter().map(|(_, path)| path));
+        let read = inputs.chain([&args.file]).chain(&args.reference).chain(used);
+        let (arrays, trace) = (args.outputs.as_ref(), args.trace.as_ref());
+        Outputs::new(&Written { arrays, trace, edges: args.trace_edges }, read.cloned())
+    }
+
+    /// Tries the files. What is written must not replace what is read, nor each other.
+    ///
+    /// # Errors
+    /// What hinders writing them.
+    pub(super) fn new(
+        written: &Written<'_>,
+        read: impl Iterator<Item = PathBuf>,
+    ) -> Result<Outputs, Vec<Diagnostic>> {
+        refuse_to_overwrite(written, read).map_err(|fault| vec![fault])?;
+        let arrays = written.arrays.map(|path| Output::archive_at(path)).transpose();
+        let edges = edges(written).map_err(|fault| vec![fault])?;
+        let trace = written.trace.map(|path| trace_at(path)).transpose();
         match (arrays, trace) {
             (Ok(arrays), Ok(trace)) => Ok(Outputs { arrays, trace, edges }),
             (arrays, trace) => Err(arrays.err().into_iter().chain(trace.err()).collect()),
@@ -95,8 +119,8 @@ fn trace_at(path: &Path) -> Result<(Output, Form), Diagnostic> {
 }
 
 /// Which edges a trace shows.
-fn edges(args: &RunArgs) -> Result<Edges, Diagnostic> {
-    match (args.trace_edges, &args.trace) {
+fn edges(written: &Written<'_>) -> Result<Edges, Diagnostic> {
+    match (written.edges, written.trace) {
         (false, _) => Ok(Edges::Last),
         (true, Some(_)) => Ok(Edges::All),
         (true, None) => Err(Diagnostic::error(codes::OPTIONS_CONTRADICT, "`--trace-edges` needs `--trace`")
@@ -104,12 +128,10 @@ fn edges(args: &RunArgs) -> Result<Edges, Diagnostic> {
     }
 }
 
-fn refuse_to_overwrite(args: &RunArgs, used: &[PathBuf]) -> Result<(), Diagnostic> {
-    let inputs = args.data.inputs.iter().chain(args.data.input.iter().map(|(_, path)| path));
-    let read: Vec<PathBuf> =
-        inputs.chain([&args.file]).chain(&args.reference).chain(used).map(|path| place(path)).collect();
+fn refuse_to_overwrite(files: &Written<'_>, read: impl Iterator<Item = PathBuf>) -> Result<(), Diagnostic> {
+    let read: Vec<PathBuf> = read.map(|path| place(&path)).collect();
     let mut written: Vec<PathBuf> = Vec::new();
-    for (option, path) in [("--outputs", &args.outputs), ("--trace", &args.trace)] {
+    for (option, path) in [("--outputs", files.arrays), ("--trace", files.trace)] {
         let Some(path) = path else { continue };
         let at = place(path);
         let name = path.display();

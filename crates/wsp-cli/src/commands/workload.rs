@@ -8,7 +8,7 @@ mod source;
 
 pub(super) use arrays::{Given, Purpose as ArraysFor, read as read_arrays};
 pub(super) use bytes::{bytes, program_bytes, unit};
-pub(super) use run::{planned, run};
+pub(super) use run::{SIMULATED_TASK_BYTES, planned, run, steals};
 pub(super) use source::Source;
 
 use super::Session;

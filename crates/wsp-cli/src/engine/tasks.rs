@@ -8,6 +8,7 @@ use wsp_backend::{Args, Outcome, Program, RunOptions, SimulatedTask};
 use wsp_core::KernelId;
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
+use wsp_plan::target::model::Model;
 use wsp_runtime::timeline::{Heading, Simulated, Timeline};
 
 /// Runs a workload.
@@ -43,7 +44,7 @@ pub(crate) fn execute(
     Ok(own::run_of_workload(own, stats.params, common))
 }
 
-/// Runs a workload in virtual time: no kernel runs, every task takes what its kernel costs.
+/// Runs a program in virtual time: no kernel runs, every task takes what its kernel costs, on the units of a machine if there is one.
 ///
 /// # Errors
 /// Wrong values, faults of the workload, what would fail a run.
@@ -51,9 +52,10 @@ pub(crate) fn simulate(
     program: &dyn Program,
     args: &Args,
     options: &RunOptions,
+    machine: Option<&Model>,
 ) -> Result<RunOutcome, Vec<Diagnostic>> {
     let wsp_backend::Simulated { listing, makespan, tasks, busy, schedule, notes, .. } =
-        program.simulate(args, options)?;
+        program.simulate_on(args, options, machine)?;
     let mut counts = vec![0u64; listing.kernels.len()];
     for &kernel in &listing.tasks {
         counts[kernel as usize] += 1;

@@ -2,6 +2,7 @@
 
 use super::{CpuSimBackend, failed, in_virtual_time, refuse, refused, runs_kernels};
 use crate::codes::BAD_OPTION;
+use crate::machine;
 use crate::options::LaunchOptions;
 use crate::plan::{Capacity, Plan};
 use crate::prepared::ReadyLaunch;
@@ -16,6 +17,7 @@ use wsp_backend::{
 use wsp_diag::Diagnostic;
 use wsp_kernel::{Engine, Mode, Value};
 use wsp_memory::Claim;
+use wsp_plan::target::model::Model;
 use wsp_plan::{LoweredPlan, ParamValue, ProgramKind};
 
 /// A program of spaces.
@@ -106,7 +108,12 @@ impl wsp_backend::Program for SpaceProgram {
         self.program.graph(&args.arrays, &launch, detail.accesses).map_err(refused)
     }
 
-    fn simulate(&self, args: &Args, options: &RunOptions) -> Result<Simulated, RunError> {
+    fn simulate_on(
+        &self,
+        args: &Args,
+        options: &RunOptions,
+        machine: Option<&Model>,
+    ) -> Result<Simulated, RunError> {
         let given = [
             ("sequential", options.sequential),
             ("plain", options.plain),
@@ -114,8 +121,10 @@ impl wsp_backend::Program for SpaceProgram {
             ("aicpus", options.workload.aicpus != 0),
         ];
         refuse("virtual time: no kernel runs", &given)?;
+        machine::refuse_threads(options, machine)?;
         let launch = self.launch_options(args, options)?;
-        let (listing, simulation, notes) = self.program.simulate(&args.arrays, &launch).map_err(refused)?;
+        let simulated = self.program.simulate(&args.arrays, &launch, machine);
+        let (listing, simulation, notes) = simulated.map_err(refused)?;
         Ok(in_virtual_time(listing, &simulation, self.lines(), notes))
     }
 

@@ -16,6 +16,7 @@ use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::TgModule;
 use wsp_memory::Claim;
 use wsp_ordered::{Arrange, OrderedSet};
+use wsp_plan::target::model::Model;
 use wsp_plan::{ProgramKind, UnitSource};
 use wsp_runtime::tg::{CoreCounts, RuntimeConfig, Tracing};
 use wsp_runtime::{clock, worker_threads};
@@ -118,8 +119,19 @@ impl wsp_backend::Program for UnitProgram {
         options.check(ProgramKind::Unit)
     }
 
-    fn simulate(&self, args: &Args, options: &RunOptions) -> Result<Simulated, RunError> {
+    fn simulate_on(
+        &self,
+        args: &Args,
+        options: &RunOptions,
+        machine: Option<&Model>,
+    ) -> Result<Simulated, RunError> {
         options.check(ProgramKind::Unit)?;
+        if let Some(machine) = machine {
+            let message = format!("a task graph cannot be simulated on machine model `{}`", machine.name);
+            let fault = Diagnostic::error(BAD_OPTION, message)
+                .note("its kernels are no operations that a model has figures of, and its cores are those of the unit");
+            return Err(RunError::Refused(fault.help("leave the model out").into()));
+        }
         let given = [
             ("sequential", options.sequential),
             ("recording", options.recording != Recording::Off),

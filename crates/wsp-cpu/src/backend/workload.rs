@@ -2,6 +2,7 @@
 
 use super::spaces::param_value;
 use super::{CpuSimBackend, failed, in_virtual_time, refuse, refused, runs_kernels};
+use crate::machine;
 use crate::workload::{
     PreparedRun, SimulatedWorkload, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram,
     check_aicpus, implementation,
@@ -17,6 +18,7 @@ use wsp_diag::Diagnostic;
 use wsp_ir::tg::TgModule;
 use wsp_kernel::{Engine, Mode};
 use wsp_memory::Claim;
+use wsp_plan::target::model::Model;
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{ParamValue, ProgramKind};
 use wsp_runtime::clock;
@@ -171,12 +173,19 @@ impl wsp_backend::Program for TaskProgram {
         self.program.unit(&inputs, &cancel).map_err(refused)
     }
 
-    fn simulate(&self, args: &Args, options: &RunOptions) -> Result<Simulated, RunError> {
+    fn simulate_on(
+        &self,
+        args: &Args,
+        options: &RunOptions,
+        machine: Option<&Model>,
+    ) -> Result<Simulated, RunError> {
         self.check_kind(options)?;
         refuse("virtual time: no kernel runs", &of_declared(&options.workload))?;
         refuse("virtual time: no kernel runs", &[("recording", options.recording != Recording::Off)])?;
         let inputs = inputs(args, &options.workload);
-        let simulated = self.program.simulate(&inputs, &self.options(options)).map_err(refused)?;
+        machine::refuse_threads(options, machine)?;
+        let simulated =
+            self.program.simulate_on(&inputs, &self.options(options), machine).map_err(refused)?;
         let SimulatedWorkload { listing, simulation, threads: _, notes } = simulated;
         Ok(in_virtual_time(listing, &simulation, self.lines(), notes))
     }

@@ -8,12 +8,14 @@ use super::inputs::WorkloadOptions;
 use super::settings::{self, RunSettings, run_settings};
 use super::simulated::{Costed, SimulatedWorkload, failed};
 use super::touch::Toucher;
+use crate::machine;
 use std::sync::atomic::AtomicBool;
 use wsp_backend::{Detail, GraphListing};
 use wsp_core::limits;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::{Deps, WorkloadModule};
+use wsp_plan::target::model::Model;
 use wsp_plan::workload::{Bindings, LoweredSchedule, check_schedule, count, expand};
 use wsp_runtime::Failure;
 use wsp_runtime::simulate::{SimGraph, Submission, simulate};
@@ -66,9 +68,10 @@ impl Listing<'_> {
         toucher: &mut dyn Toucher,
         tensors: &[NamedTensor],
         options: &WorkloadOptions,
+        machine: Option<&Model>,
     ) -> Result<SimulatedWorkload, Vec<Diagnostic>> {
-        let most = limits::MAX_GRAPH_TASKS;
-        self.simulate_most(toucher, tensors, options, most, RUN_INSTEAD)
+        let most = (limits::MAX_GRAPH_TASKS, RUN_INSTEAD);
+        self.simulate_most(toucher, tensors, options, most, machine)
     }
 
     /// Refuses what a run refuses for the order and the costs of its tasks: of tasks up to the first that others decide on, and nothing of more than
@@ -87,7 +90,7 @@ impl Listing<'_> {
         let is_open = |fault: &Diagnostic| {
             fault.code == codes::TOO_MANY_TASKS || (fault.code == codes::SLOT_IN_GRAPH && !is_explicit)
         };
-        match self.simulate_most(toucher, tensors, options, most, FIND_INSTEAD) {
+        match self.simulate_most(toucher, tensors, options, (most, FIND_INSTEAD), None) {
             Err(found) if !found.iter().all(is_open) => Err(found),
             Ok(_) | Err(_) => Ok(()),
         }
@@ -98,17 +101,23 @@ impl Listing<'_> {
         toucher: &mut dyn Toucher,
         tensors: &[NamedTensor],
         options: &WorkloadOptions,
-        most: u32,
-        instead: [&'static str; 2],
+        (most, instead): (u32, [&'static str; 2]),
+        machine: Option<&Model>,
     ) -> Result<SimulatedWorkload, Vec<Diagnostic>> {
         let Listing { module, schedule, bindings, .. } = *self;
         let notes = settings::checked(check_schedule(module, bindings, schedule))?;
-        let RunSettings { config, regions } = run_settings(schedule, options).map_err(|fault| vec![fault])?;
+        let settings = match machine {
+            None => run_settings(schedule, options),
+            Some(machine) => machine::on(&schedule.policy, machine)
+                .and_then(|policy| run_settings(&LoweredSchedule { policy, ..schedule.clone() }, options)),
+        };
+        let RunSettings { config, regions } = settings.map_err(|fault| vec![fault])?;
         // A run would refuse what its dependences miss, and so does this.
         let missed = schedule.policy.deps == Deps::Explicit;
         let detail = Detail { missed, ..Detail::default() };
         let equal = EqualRegions::new(regions);
-        let mut costed = Costed { module, bindings, inner: toucher, costs: Vec::new(), equal, tensors };
+        let costs = Vec::new();
+        let mut costed = Costed { module, bindings, inner: toucher, costs, equal, tensors, machine };
         let built = self.build(&mut costed, config.deps, detail, config.threads, most, instead)?;
         let mut costs = costed.costs.into_iter();
         // One cost was noted per task, in the order of ids.
@@ -117,7 +126,10 @@ impl Listing<'_> {
         let listing = self.listing(built, tensors, detail)?;
         faults::refuse_missed(module, &listing)?;
         let simulation = simulated.map_err(Failure::Source).and_then(|graph| simulate(&graph, &config));
-        let simulation = simulation.map_err(|error| vec![failed(&error)])?;
+        let mut simulation = simulation.map_err(|error| vec![failed(&error)])?;
+        if let Some(machine) = machine {
+            machine::number(&mut simulation, machine);
+        }
         Ok(SimulatedWorkload { listing, simulation, threads: config.threads, notes })
     }
 

@@ -27,6 +27,7 @@ use wsp_ir::Module;
 use wsp_ir::tg::TgModule;
 use wsp_ir::workload::WorkloadModule;
 use wsp_kernel::{CodeCache, Engine, Mode};
+use wsp_plan::target::model::Model;
 use wsp_plan::workload::{FirstReads, LoweredSchedule, WorkloadLibrary, WorkloadPlan};
 use wsp_plan::{CompileOptions, LoweredPlan};
 use wsp_runtime::Deps;
@@ -208,8 +209,25 @@ impl WorkloadProgram {
         inputs: &WorkloadInputs,
         options: &WorkloadOptions,
     ) -> Result<SimulatedWorkload, Vec<Diagnostic>> {
+        self.simulate_on(inputs, options, None)
+    }
+
+    /// Simulates the workload on a machine: where the schedule says no number of workers, they are its units, and tasks whose kernel is not said to
+    /// cost take what the machine takes for what the kernel does.
+    ///
+    /// # Errors
+    /// As [`simulate`](Self::simulate); a schedule that asks for more units than there are, a kernel that the machine has no figures for.
+    pub fn simulate_on(
+        &self,
+        inputs: &WorkloadInputs,
+        options: &WorkloadOptions,
+        machine: Option<&Model>,
+    ) -> Result<SimulatedWorkload, Vec<Diagnostic>> {
         settings::refuse_for_simulation(options).map_err(|fault| vec![fault])?;
-        self.listing(inputs, options, |listing, toucher, tensors| listing.simulate(toucher, tensors, options))
+        let simulate = |listing: &Listing<'_>, toucher: &mut dyn Toucher, tensors: &[NamedTensor]| {
+            listing.simulate(toucher, tensors, options, machine)
+        };
+        self.listing(inputs, options, simulate)
     }
 
     /// What a run refuses for the order and the costs of its tasks: of tasks up to the first that others decide on, and nothing of more than `most` tasks.

@@ -9,6 +9,7 @@ use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::WorkloadModule;
 use wsp_kernel::Trap;
 use wsp_plan::cost;
+use wsp_plan::target::model::Model;
 use wsp_plan::workload::{Bindings, TaskRecord};
 use wsp_runtime::simulate::Simulation;
 use wsp_runtime::{Failure, Stopped};
@@ -47,15 +48,32 @@ pub(crate) struct Costed<'a> {
     pub(crate) costs: Vec<u64>,
     pub(crate) equal: EqualRegions,
     pub(crate) tensors: &'a [NamedTensor],
+    /// What says what tasks take whose kernel is not said to cost; without it they take a cycle.
+    pub(crate) machine: Option<&'a Model>,
+}
+
+impl Costed<'_> {
+    /// The cycles of a task that has been touched.
+    fn cost(&self, task: &TaskRecord<'_>) -> Result<u64, Diagnostic> {
+        if let Some(cycles) = cost::declared(self.module, self.bindings, task)? {
+            return Ok(cycles);
+        }
+        let Some(machine) = self.machine else { return Ok(1) };
+        match self.inner.cycles(machine)? {
+            Some(cycles) => Ok(cycles),
+            None => cost::of_task(machine, (self.module, self.bindings), task, None, &()),
+        }
+    }
 }
 
 impl Toucher for Costed<'_> {
     fn touch<'t>(&'t mut self, task: &'t TaskRecord<'_>) -> Result<Touched<'t>, Diagnostic> {
-        self.costs.push(cost::declared(self.module, self.bindings, task)?.unwrap_or(1));
         let touched = self.inner.touch(task)?;
         let checked = self.equal.check(task.ordinal, touched.reads, touched.writes);
         checked.map_err(|fault| fault.diagnostic(self.tensors))?;
-        Ok(touched)
+        let cost = self.cost(task)?;
+        self.costs.push(cost);
+        Ok(self.inner.touched(task))
     }
 
     fn touched<'t>(&'t self, task: &'t TaskRecord<'_>) -> Touched<'t> {

@@ -2,6 +2,7 @@
 
 use wsp_core::Region;
 use wsp_diag::Diagnostic;
+use wsp_plan::target::model::Model;
 use wsp_plan::workload::TaskRecord;
 
 /// Regions of one task.
@@ -23,6 +24,14 @@ pub(crate) trait Toucher {
 
     /// Regions of the last task, once more. `task` is that task.
     fn touched<'t>(&'t self, task: &'t TaskRecord<'_>) -> Touched<'t>;
+
+    /// The cycles of the last task by the operations of its kernel; none where these are not known.
+    ///
+    /// # Errors
+    /// The machine has no figures for them.
+    fn cycles(&self, _machine: &Model) -> Result<Option<u64>, Diagnostic> {
+        Ok(None)
+    }
 }
 
 /// Declared kernels: what the call says.

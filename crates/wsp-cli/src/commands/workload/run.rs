@@ -27,7 +27,7 @@ use wsp_plan::{ParamValue, Target};
 use wsp_runtime::RunConfig;
 
 /// About what a task takes in virtual time, with a few edges.
-const SIMULATED_TASK_BYTES: u64 = 500;
+pub(in crate::commands) const SIMULATED_TASK_BYTES: u64 = 500;
 
 /// Runs a workload.
 pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -58,7 +58,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let name = plan.schedule.name.clone();
     let program = program(&plan.into(), mode, scalar_engine, cached::code(cached.as_ref()))?;
     let outcome = match is_virtual {
-        true => simulate_tasks(&*program, &of_run, &options)?,
+        true => simulate_tasks(&*program, &of_run, &options, None)?,
         false => run_tasks(&*program, &of_run, &options)?,
     };
     session.warn(&outcome.notes);
@@ -122,19 +122,23 @@ fn arrays(
     check_graph_memory(source, &set, SIMULATED_TASK_BYTES)?;
     let given = read(source, plan, &args.data, set, Purpose::Tasks)?;
     // Which worker an idle one takes a task from is drawn too.
-    if !steals(policy, args) {
+    if !steals(&workers(policy, args)) {
         args.data.check_seed(&given.sources.made)?;
     }
     Ok(given)
 }
 
-/// Whether idle workers take tasks from others.
-fn steals(policy: &SchedulePolicy, args: &RunArgs) -> bool {
+/// The workers of a run, and what they take next.
+fn workers(policy: &SchedulePolicy, args: &RunArgs) -> RunConfig {
     let workers = match policy.pools {
         PoolSizes::ByUnit { vector, cube } => vector.saturating_add(cube),
         PoolSizes::Shared => args.threads.or(policy.workers).unwrap_or_else(wsp_check::cores),
     };
-    let config = RunConfig { threads: workers, ready: policy.ready, ..RunConfig::default() };
+    RunConfig { threads: workers, ready: policy.ready, ..RunConfig::default() }
+}
+
+/// Whether idle workers take tasks from others.
+pub(in crate::commands) fn steals(config: &RunConfig) -> bool {
     config.ready_policy() == Ready::WorkSteal
 }
 

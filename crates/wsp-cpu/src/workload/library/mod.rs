@@ -15,6 +15,7 @@ use super::settings::{RunSettings, stopped};
 use super::tables::tables;
 use crate::bind::Bound;
 use crate::kernels::KernelTable;
+use crate::machine::Launch;
 use crate::planner::Planner;
 use crate::prepared::Prepared;
 use crate::runner::KernelRunner;
@@ -143,7 +144,7 @@ impl LibraryTasks {
         let callees = self.callees(planner.plan, kernels);
         let mut sink = Submitting {
             module: &self.module,
-            touch: LibraryTouch::new(&self.module, callees, kernels, planner.env),
+            touch: LibraryTouch::new(&self.module, callees, kernels, planner.launch()),
             submitter,
             workers: settings.config.threads,
             explicit: settings.config.deps.takes_edges(),
@@ -164,13 +165,14 @@ impl LibraryTasks {
         planner: &Planner<'a>,
         kernels: &'a KernelTable,
     ) -> LibraryTouch<'a> {
-        LibraryTouch::new(&self.module, self.callees(planner.plan, kernels), kernels, planner.env)
+        LibraryTouch::new(&self.module, self.callees(planner.plan, kernels), kernels, planner.launch())
     }
 
     /// What tasks touch.
-    pub(crate) fn touch<'a>(&'a self, plan: &LoweredPlan, prepared: &'a Prepared) -> LibraryTouch<'a> {
-        let callees = self.callees(plan, &prepared.kernels);
-        LibraryTouch::new(&self.module, callees, &prepared.kernels, &prepared.env)
+    pub(crate) fn touch<'a>(&'a self, plan: &'a LoweredPlan, prepared: &'a Prepared) -> LibraryTouch<'a> {
+        let Prepared { bound, env, sizes, kernels, .. } = prepared;
+        let launch = Launch { plan, bound, env, sizes: Some(sizes) };
+        LibraryTouch::new(&self.module, self.callees(plan, kernels), kernels, launch)
     }
 }
 

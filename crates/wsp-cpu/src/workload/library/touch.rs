@@ -4,11 +4,12 @@ use super::super::codes;
 use super::super::touch::{Touched, Toucher};
 use super::Callees;
 use crate::kernels::{Evaluator, KernelTable};
+use crate::machine::Launch;
 use smallvec::SmallVec;
 use wsp_core::KernelId;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{Arg, ArgValue, WorkloadModule};
-use wsp_kernel::Env;
+use wsp_plan::target::model::Model;
 use wsp_plan::workload::TaskRecord;
 
 /// Descriptor words of a task.
@@ -19,7 +20,7 @@ pub(crate) struct LibraryTouch<'a> {
     module: &'a WorkloadModule,
     callees: Callees,
     kernels: &'a KernelTable,
-    env: &'a Env,
+    launch: Launch<'a>,
     evaluator: Evaluator,
     /// The kernel of the last task.
     pub(super) kernel: KernelId,
@@ -33,13 +34,13 @@ impl<'a> LibraryTouch<'a> {
         module: &'a WorkloadModule,
         callees: Callees,
         kernels: &'a KernelTable,
-        env: &'a Env,
+        launch: Launch<'a>,
     ) -> LibraryTouch<'a> {
         LibraryTouch {
             module,
             callees,
             kernels,
-            env,
+            launch,
             evaluator: Evaluator::default(),
             kernel: KernelId(0),
             words: Words::new(),
@@ -65,12 +66,17 @@ impl Toucher for LibraryTouch<'_> {
         let (kernel, _) = self.callees.get(task.kernel)?;
         self.words = words(self.module, task)?;
         self.kernel = kernel;
-        self.last = self.kernels.get(kernel).touched(&mut self.evaluator, self.env, &self.words);
+        self.last = self.kernels.get(kernel).touched(&mut self.evaluator, self.launch.env, &self.words);
         Ok(self.last())
     }
 
     fn touched<'t>(&'t self, _: &'t TaskRecord<'_>) -> Touched<'t> {
         self.last()
+    }
+
+    fn cycles(&self, machine: &Model) -> Result<Option<u64>, Diagnostic> {
+        let kernel = self.kernels.get(self.kernel).func;
+        self.launch.cycles(machine, kernel, &self.words).map(Some)
     }
 }
 

@@ -1,0 +1,98 @@
+//! `wsp sim`: a program in virtual time, on the units of a machine model.
+
+use super::kind::{Kind, wrong_kind};
+use super::outputs::{Outputs, Written};
+use super::workload::{ArraysFor, Given, SIMULATED_TASK_BYTES, check_graph_memory, planned, read_arrays};
+use super::{Outcome, Session, data, launch_options, options, workload};
+use crate::args::{LaunchArgs, SimArgs};
+use crate::engine::{self, Loaded, TasksOutcome};
+use crate::report::{SimReport, Sources};
+use wsp_backend::RunOptions;
+use wsp_core::ExecPool;
+use wsp_diag::Diagnostic;
+use wsp_kernel::{Engine, Mode};
+use wsp_plan::target::model::Model;
+use wsp_runtime::RunConfig;
+
+/// Simulates a program or a workload.
+pub(super) fn sim(session: &mut Session, args: &SimArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    args.data.check_unused()?;
+    let machine = session.model(&args.model)?;
+    let kind = Kind::of(&args.file);
+    match kind {
+        Kind::Program => program(session, args, &machine),
+        kind if kind.is_tasks() => tasks(session, args, kind, &machine),
+        kind => Err(vec![wrong_kind(&args.file, kind, "`.pto` programs and workloads")]),
+    }
+}
+
+/// A `.pto` program.
+fn program(session: &mut Session, args: &SimArgs, machine: &Model) -> Result<Outcome, Vec<Diagnostic>> {
+    let given = [("--kernels", !args.kernels.is_empty())];
+    options::refuse(&given, options::OF_UNITS).map_err(|fault| vec![fault])?;
+    let launch =
+        LaunchArgs { set: args.set.clone(), schedule: args.schedule.clone(), isa: None, engine: None };
+    let module = session.launched(&args.file, &launch)?;
+    let outputs = outputs(session, args)?;
+    let mut options = launch_options(&launch, 0);
+    let data = data::load(session, &module, &args.data, &launch)?;
+    options.layout = data.layout;
+    let sources = data.sources();
+    let loaded = Loaded { module, arrays: data.arrays };
+    session.terminal.progress("simulating");
+    let outcome = engine::simulate_program(&loaded, &options, machine)?;
+    tell(session, args, outputs, &outcome, sources, machine)
+}
+
+/// A workload.
+fn tasks(
+    session: &mut Session,
+    args: &SimArgs,
+    kind: Kind,
+    machine: &Model,
+) -> Result<Outcome, Vec<Diagnostic>> {
+    let kernels = !args.kernels.is_empty() && kind == Kind::Workload;
+    options::refuse(&[("--kernels", kernels)], options::OF_UNITS).map_err(|fault| vec![fault])?;
+    let source = session.read_workload(&args.file, &args.kernels)?;
+    let outputs = outputs(session, args)?;
+    let (plan, set) = planned(&source, &args.set, args.schedule.as_deref(), None)?;
+    session.warn(&plan.schedule.notes);
+    check_graph_memory(&source, &set, SIMULATED_TASK_BYTES)?;
+    let Given { args: of_run, sources, .. } = read_arrays(&source, &plan, &args.data, set, ArraysFor::Tasks)?;
+    // Idle units take tasks from others, which ones is drawn.
+    let policy = &plan.schedule.policy;
+    let workers = policy.workers.unwrap_or_else(|| machine.count(ExecPool::Any));
+    let config = RunConfig { threads: workers, ready: policy.ready, ..RunConfig::default() };
+    if !workload::steals(&config) {
+        args.data.check_seed(&sources.made)?;
+    }
+    let program = engine::program(&plan.into(), Mode::default(), Engine::default(), None)?;
+    let options = RunOptions { seed: args.data.seed(), ..RunOptions::default() };
+    session.terminal.progress("simulating");
+    let outcome = engine::simulate_tasks(&*program, &of_run, &options, Some(machine))?;
+    tell(session, args, outputs, &outcome, sources, machine)
+}
+
+fn outputs(session: &Session, args: &SimArgs) -> Result<Outputs, Vec<Diagnostic>> {
+    let data = &args.data;
+    let read = data.inputs.iter().chain(data.input.iter().map(|(_, path)| path)).chain([&args.file]);
+    let written = Written { arrays: None, trace: args.trace.as_ref(), edges: args.trace_edges };
+    Outputs::new(&written, read.cloned().chain(session.source_files()))
+}
+
+/// Prints what a simulation came to, and writes its trace.
+fn tell(
+    session: &Session,
+    args: &SimArgs,
+    outputs: Outputs,
+    outcome: &TasksOutcome,
+    sources: Sources,
+    machine: &Model,
+) -> Result<Outcome, Vec<Diagnostic>> {
+    session.warn(&outcome.notes);
+    let timeline = outcome.timeline(&args.file);
+    let (filled, faults) = outputs.fill(&outcome.outputs, Some(&timeline));
+    let report = SimReport { outcome, timeline: &timeline, sources, machine };
+    session.print(|| report.text(), || report.json(), &faults);
+    session.keep_after(&faults, filled)
+}

@@ -1,0 +1,149 @@
+//! Virtual time on a machine: its units as workers, and what tasks of kernels of files take on it.
+
+use crate::bind::{Bound, BoundDim};
+use crate::codes::BAD_OPTION;
+use crate::derived;
+use crate::sizes::Sizes;
+use wsp_backend::{RunError, RunOptions};
+use wsp_core::policy::PoolSizes;
+use wsp_core::words::counted;
+use wsp_core::{DType, ExecPool, FuncId, ParamId, TensorId};
+use wsp_diag::Diagnostic;
+use wsp_ir::workload::SchedulePolicy;
+use wsp_ir::{ArrayRef, MetaKind};
+use wsp_kernel::{Env, IntArray};
+use wsp_plan::LoweredPlan;
+use wsp_plan::cost::{self, Known};
+use wsp_plan::target::model::Model;
+use wsp_runtime::simulate::Simulation;
+
+/// A machine says how many workers there are.
+///
+/// # Errors
+/// So do the options.
+pub(crate) fn refuse_threads(options: &RunOptions, machine: Option<&Model>) -> Result<(), RunError> {
+    match machine.filter(|_| options.threads != 0) {
+        Some(machine) => {
+            let message = format!("option `threads` beside machine model `{}`", machine.name);
+            let fault = Diagnostic::error(BAD_OPTION, message)
+                .note("workers are the units of the machine, or as many as the schedule says");
+            Err(RunError::Refused(fault.help("leave `threads` out").into()))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A schedule on a machine: where it says no number of workers, they are the machine's units, and tasks go to those of their kind.
+///
+/// # Errors
+/// The schedule asks for more units than there are.
+pub(crate) fn on(policy: &SchedulePolicy, machine: &Model) -> Result<SchedulePolicy, Diagnostic> {
+    let [vector, cube, all] =
+        [ExecPool::Vector, ExecPool::Cube, ExecPool::Any].map(|kind| machine.count(kind));
+    let too_many = |asked: u32, what: &str, has: u32| {
+        let message = format!("the schedule asks for {}", counted(asked, what));
+        Diagnostic::error(BAD_OPTION, message)
+            .note(format!("machine model `{}` has {has}", machine.name))
+            .help("ask for fewer, or take another model")
+    };
+    match (policy.pools, policy.workers) {
+        (PoolSizes::ByUnit { vector: asked, .. }, _) if asked > vector => {
+            Err(too_many(asked, "vector unit", vector))
+        }
+        (PoolSizes::ByUnit { cube: asked, .. }, _) if asked > cube => Err(too_many(asked, "cube unit", cube)),
+        (PoolSizes::Shared, Some(asked)) if asked > all => Err(too_many(asked, "unit", all)),
+        (PoolSizes::ByUnit { .. }, _) | (PoolSizes::Shared, Some(_)) => Ok(policy.clone()),
+        (PoolSizes::Shared, None) if vector > 0 && cube > 0 && vector + cube == all => {
+            Ok(SchedulePolicy { pools: PoolSizes::ByUnit { vector, cube }, ..policy.clone() })
+        }
+        (PoolSizes::Shared, None) => Ok(SchedulePolicy { workers: Some(all), ..policy.clone() }),
+    }
+}
+
+/// Numbers workers as the machine numbers its units, where they are all of these. Workers of vector units come first in a run.
+pub(crate) fn number(simulation: &mut Simulation, machine: &Model) {
+    let by_kind =
+        |kind| machine.cores().enumerate().filter(move |(_, (_, of))| *of == kind).map(|(at, _)| at);
+    let places: Vec<usize> = by_kind(ExecPool::Vector).chain(by_kind(ExecPool::Cube)).collect();
+    if places.len() != simulation.workers.len() {
+        return;
+    }
+    let workers = std::mem::take(&mut simulation.workers);
+    simulation.workers.resize(workers.len(), Default::default());
+    for (worker, at) in workers.into_iter().zip(&places) {
+        simulation.workers[*at] = worker;
+    }
+    for worker in simulation.tasks.iter_mut().filter_map(|task| task.worker.as_mut()) {
+        *worker = places[*worker as usize] as u32;
+    }
+}
+
+/// A launch of kernels of a file, whose tasks a machine has costs for.
+pub(crate) struct Launch<'a> {
+    pub(crate) plan: &'a LoweredPlan,
+    pub(crate) bound: &'a Bound,
+    pub(crate) env: &'a Env,
+    /// Once they are known.
+    pub(crate) sizes: Option<&'a Sizes>,
+}
+
+impl Launch<'_> {
+    /// The cycles of a task of a kernel with this descriptor.
+    ///
+    /// # Errors
+    /// As [`cost::of_kernel`].
+    pub(crate) fn cycles(&self, machine: &Model, kernel: FuncId, fields: &[u32]) -> Result<u64, Diagnostic> {
+        cost::of_kernel(machine, &self.plan.module, kernel, &OfTask { launch: self, fields })
+    }
+}
+
+/// What is known of a task.
+struct OfTask<'a> {
+    launch: &'a Launch<'a>,
+    fields: &'a [u32],
+}
+
+impl Known for OfTask<'_> {
+    fn param(&self, param: ParamId) -> Option<i128> {
+        self.launch.bound.params.get(param.index()).copied().flatten()?.as_int()
+    }
+
+    fn field(&self, field: u32) -> Option<u32> {
+        self.fields.get(field as usize).copied()
+    }
+
+    fn extent(&self, tensor: TensorId, dim: usize) -> Option<u64> {
+        let Launch { bound, sizes, .. } = self.launch;
+        match bound.tensors.get(tensor.index())?.dims.get(dim)? {
+            BoundDim::Fixed(n) => Some(u64::from(*n)),
+            BoundDim::Lengths(cache) => {
+                bound.caches[cache.index()].lengths.iter().max().map(|n| u64::from(*n))
+            }
+            BoundDim::Axis(axis) => (*sizes)?.axis_iterations.get(axis.index()).map(|n| u64::from(*n)),
+        }
+    }
+
+    fn dtype(&self, tensor: TensorId) -> Option<DType> {
+        self.launch.bound.tensors.get(tensor.index()).map(|tensor| tensor.dtype)
+    }
+
+    fn element(&self, array: ArrayRef, index: u64) -> Option<i128> {
+        let env = self.launch.env;
+        let array: &IntArray = match array {
+            ArrayRef::Tensor(id) => env.arrays.get(id.index())?.as_ref()?,
+            ArrayRef::Meta(id, kind) => {
+                let table = env.caches.get(id.index())?.as_ref()?;
+                match kind {
+                    MetaKind::Lengths => &table.lengths,
+                    MetaKind::Indptr => &table.indptr,
+                    MetaKind::Indices => &table.indices,
+                    MetaKind::LastPageLen => &table.last_page_len,
+                }
+            }
+            ArrayRef::Derived(of) => &env.derived.iter().find(|(derived, _)| *derived == of)?.1,
+            ArrayRef::Local(_) => return None,
+        };
+        let at = usize::try_from(index).ok().filter(|at| *at < array.len())?;
+        Some(derived::element(array, at))
+    }
+}
