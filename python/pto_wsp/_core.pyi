@@ -143,8 +143,11 @@ class Program:
     def explain(self) -> dict[str, Any]:
         """What the target does with the schedule, the kernels and what runs for them."""
 
-    def trace_json(self) -> str | None:
-        """When and where tasks ran in the last run that recorded it, as JSON for Perfetto."""
+    def has_trace(self) -> bool:
+        """Whether a run has recorded when and where tasks ran."""
+
+    def trace_file(self, extension: str) -> bytes | None:
+        """When and where tasks ran in the last run that recorded it, as a file of this extension: `json` or `pftrace`."""
 
     @property
     def notes(self) -> list[str]:

@@ -67,11 +67,11 @@ def read_text(path: str) -> str:
         ) from None
 
 
-def write_text(path: str, text: str) -> None:
+def write_bytes(path: str, data: bytes) -> None:
     """Writes a file."""
     try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(path, "wb") as file:
+            file.write(data)
     except (OSError, ValueError) as fault:
         raise argument_error(
             _UNWRITABLE,
@@ -80,6 +80,18 @@ def write_text(path: str, text: str) -> None:
             if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT)
             else "give a path in a folder that exists",
         ) from None
+
+
+def trace_extension(path: str) -> str:
+    """The extension of a trace's file, which says its form."""
+    extension = os.path.splitext(path)[1].lower().removeprefix(".")
+    if extension not in ("json", "pftrace"):
+        raise argument_error(
+            _UNWRITABLE,
+            f"file `{path}` cannot be written: traces end in `.pftrace`, for Perfetto, or `.json`",
+            'write `program.trace("trace.pftrace")`',
+        )
+    return extension
 
 
 def _relative(path: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core, errors
 from ._raise import PlacedAtCaller, compile_error, only_by_name
 from .expr import describe
-from .files import path_of, write_text
+from .files import path_of, trace_extension, write_bytes
 from .hints import lacks
 from .options import checked_options, compile_part, launch_options, run_part
 from .plans import Capacity, Plan, PlanNeed, by_name, described, make_plan
@@ -364,18 +364,20 @@ class Program:
             return simulation_of(self._core.simulate(given, self._run_options))
 
     def trace(self, path: str | os.PathLike[str]) -> None:
-        """Writes when and where the tasks of the last profiled run or simulation ran, as JSON for Perfetto.
+        """Writes when and where the tasks of the last profiled run or simulation ran, and what they waited for.
+
+        The end of the name says the form: `.pftrace` for ui.perfetto.dev, `.json` for chrome://tracing too.
 
         A run is profiled with `enable_profiling=True`, `TracePolicy.measured()` or `TracePolicy.cycles(…)`.
         """
-        text = self._core.trace_json()
-        if text is None:
+        if not self._core.has_trace():
             raise compile_error(
                 1224,
                 f"program `{self._name}` has no profiled run",
                 help="compile with `enable_profiling=True` and run it, or `simulate` it",
             )
-        write_text(path_of(path, 'program.trace("trace.json")'), text)
+        name = path_of(path, 'program.trace("trace.json")')
+        write_bytes(name, self._core.trace_file(trace_extension(name)) or b"")
 
     # Saving.
 

@@ -284,6 +284,45 @@ def test_profiles_are_written(tmp_path):
     assert sum(1 for event in events if event.get("ph") == "X") == 2
 
 
+def test_traces_are_read_by_the_messages_that_perfetto_publishes(tmp_path):
+    from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as perfetto
+
+    program = doubled.task_graph(trace=TracePolicy.cycles(lambda t: 5)).compile(num_threads=3)
+    program.simulate(n=48)
+    packets = []
+    events = json.loads(traced(program, tmp_path / "trace.json"))["traceEvents"]
+    for outer in perfetto.Trace.FromString(traced(program, tmp_path / "trace.pftrace")).packet:
+        packets.extend(perfetto.Trace.FromString(zlib.decompress(outer.compressed_packets)).packet)
+    tracks = [packet.track_descriptor for packet in packets if packet.HasField("track_descriptor")]
+    names = [track.name or track.process.process_name for track in tracks]
+    rows = [f"worker {worker}" for worker in range(3)]
+    assert names == ["pto_wsp", *rows, "tasks in flight", "ready tasks"]
+    texts, spans = {}, {}
+    for packet in packets:
+        interned, sequence = packet.interned_data, packet.trusted_packet_sequence_id
+        for kind in (interned.debug_annotation_names, interned.debug_annotation_string_values):
+            texts.update({(sequence, text.iid): getattr(text, "name", "") or text.str for text in kind})
+        if packet.track_event.type == perfetto.TrackEvent.TYPE_SLICE_BEGIN:
+            about = {}
+            for annotation in packet.track_event.debug_annotations:
+                value = texts.get((sequence, annotation.string_value_iid)) or annotation.uint_value
+                about[texts[sequence, annotation.name_iid]] = value
+            spans[about["task"]] = about
+    slices = {event["args"]["task"]: event["args"] for event in events if event["ph"] == "X"}
+    assert spans.keys() == slices.keys() and len(spans) == 6
+    for task, about in spans.items():
+        same = {key: about.get(key) for key in ("submitted", "ready", "cause", "held_by", "last")}
+        assert same == {key: slices[task].get(key) for key in same}
+    with pytest.raises(errors.ArgumentError, match="pftrace"):
+        program.trace(tmp_path / "trace.txt")
+
+
+def traced(program, path):
+    """What a program writes into a file of a trace."""
+    program.trace(path)
+    return path.read_bytes()
+
+
 def test_debugging_runs_on_one_thread_in_order():
     seen = []
 
@@ -323,7 +362,7 @@ def test_each_option_of_compile_has_its_effect():
     assert sent[0]["transfer_bytes"] is None and sent[1]["transfer_bytes"] > 0
     for profiled in (False, True):
         program, _ = run(enable_profiling=profiled)
-        assert (program._core.trace_json() is not None) == profiled
+        assert (program._core.has_trace()) == profiled
     plain, fast = (load(SOFTMAX).program(optimization_level=level).explain() for level in (0, 2))
     assert "tile ops  plain" in plain and "tile ops  plain" not in fast
 

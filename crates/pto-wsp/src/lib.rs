@@ -86,7 +86,7 @@ pub use wsp_backend::{
 };
 pub use wsp_core::policy::Hints;
 pub use wsp_core::ptow::AicpuStats;
-pub use wsp_core::{DType, MAX_RANK, Poll, Region, TensorId};
+pub use wsp_core::{DType, MAX_RANK, Poll, Region, TaskId, TensorId, WhyLate};
 pub use wsp_diag::{
     Code, Diagnostic, Diagnostics, FileId, Label, Severity, SourceFile, SourceMap, Span, render_all,
 };

@@ -7,7 +7,6 @@ use crate::outcome::Ran;
 use crate::own::{LaunchOptions, Plan, PlanProgram};
 use crate::pages;
 use crate::signature::Signature;
-use crate::timeline::Timeline;
 use pto_wsp::cache::CachedPlan;
 use pto_wsp::codes::OPTION_OF_OTHERS;
 use pyo3::prelude::*;
@@ -19,6 +18,7 @@ use wsp_ir::workload::WorkloadModule;
 use wsp_kernel::{CodeCache, Mode};
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{LoweredPlan, ProgramKind};
+use wsp_runtime::timeline::Timeline;
 
 /// What was compiled.
 pub(crate) enum Body {

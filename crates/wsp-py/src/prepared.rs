@@ -7,7 +7,7 @@ use crate::integers::SeenList;
 use crate::registry::Awaited;
 use crate::results;
 use crate::runs::{Done, Running, Watched};
-use crate::timeline::Timeline;
+use crate::timeline;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +20,7 @@ use wsp_memory::{Claim, Uses};
 use wsp_ordered::OrderedMap;
 use wsp_plan::ParamValue;
 use wsp_plan::workload::{WorkloadPlan, bind, count};
+use wsp_runtime::timeline::Timeline;
 use wsp_trace::python::arrays::{BAD_OPTION, SURPLUS};
 
 /// What to do with a program that is bound at each run.
@@ -85,7 +86,7 @@ impl Bindings {
         if !self.is_traced {
             return Ok(None);
         }
-        Ok(Timeline::of_run(&self.workload.outcome()?.into()))
+        Ok(timeline::of_run(&self.workload.outcome()?.into()))
     }
 
     /// Whether a table or a size has other values than those that this was bound with.

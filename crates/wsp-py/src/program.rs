@@ -8,9 +8,9 @@ use crate::plans::Plan;
 use crate::prepared::Prepared;
 use crate::results;
 use crate::runs::{self, Run};
-use crate::timeline::Timeline;
+use crate::timeline;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use std::sync::{Arc, PoisonError};
 use wsp_backend::{Detail, GraphOptions, RunOptions};
 use wsp_ir::workload::ExecPool;
@@ -159,7 +159,7 @@ impl Program {
         })?;
         let simulated =
             done.map_err(|fault| errors::exception(py, &Vec::from(fault), &self.inner.sources))?;
-        self.inner.keep(Some(Timeline::of_simulation(&simulated)));
+        self.inner.keep(Some(timeline::of_simulation(&simulated)));
         results::simulation(py, &simulated, &self.inner.sources)
     }
 
@@ -236,10 +236,17 @@ impl Program {
         Ok(about)
     }
 
-    /// When and where tasks ran in the last run that recorded it, as JSON for Perfetto; none before.
-    fn trace_json(&self, py: Python<'_>) -> Option<String> {
+    /// Whether a run has recorded when and where tasks ran.
+    fn has_trace(&self) -> bool {
+        self.inner.timeline.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// When and where tasks ran in the last run that recorded it, as a file whose name ends in `extension`; none before.
+    fn trace_file(&self, py: Python<'_>, extension: &str) -> PyResult<Option<Py<PyBytes>>> {
         let timeline = self.inner.timeline.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        timeline.map(|timeline| py.detach(|| timeline.json()))
+        let Some(timeline) = timeline else { return Ok(None) };
+        let written = py.detach(|| timeline::written(&timeline, extension)).transpose()?;
+        Ok(written.map(|bytes| PyBytes::new(py, &bytes).unbind()))
     }
 
     /// What the compilation warns of, as text.

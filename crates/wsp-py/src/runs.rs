@@ -6,7 +6,7 @@ use crate::inputs::Arguments;
 use crate::outcome::Ran;
 use crate::registry::{self, Awaited, Registered};
 use crate::results;
-use crate::timeline::Timeline;
+use crate::timeline;
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -20,6 +20,7 @@ use wsp_backend::{Payload, PayloadSlot, RunOptions};
 use wsp_core::Poll;
 use wsp_diag::{Code, Diagnostic};
 use wsp_runtime::clock;
+use wsp_runtime::timeline::Timeline;
 use wsp_trace::python::arrays::{ELSEWHERE, OUTLIVES};
 
 /// Python calls this in the child of a fork.
@@ -169,7 +170,7 @@ pub(crate) fn executed(
     })?;
     let Some(outcome) = ran else { return Ok(None) };
     let outcome = outcome.map_err(|faults| errors::exception(py, &faults, &inner.sources))?;
-    inner.keep(Timeline::of_run(&outcome));
+    inner.keep(timeline::of_run(&outcome));
     Ok(Some(outcome))
 }
 
@@ -211,7 +212,7 @@ fn perform(inner: &Inner, arguments: &Arguments, watched: &Watched) -> Result<Do
     let ran = inner.execute(arguments, &watched.options);
     let outcome = ran.map_err(|faults| watched.failed(faults))?;
     arguments.give_back(&outcome.outputs);
-    Ok(Done { timeline: Timeline::of_run(&outcome), outcome: Some(outcome) })
+    Ok(Done { timeline: timeline::of_run(&outcome), outcome: Some(outcome) })
 }
 
 /// What a run gives that ended well.

@@ -476,6 +476,28 @@ fn traced(kind: Kind) {
     let slices = slices(kind, &kind.folder(""), &["--threads", "2"]);
     assert_eq!(slices.len(), kind.tasks());
     assert!(slices.iter().all(|slice| slice["dur"].as_f64().unwrap() > 0.0), "{slices:?}");
+    causes(kind, &slices);
+}
+
+/// Every slice names what it waited for, and the summary counts the same; the other form is written too.
+fn causes(kind: Kind, slices: &[Value]) {
+    let folder = kind.folder("");
+    let (json, other) = (folder.at("trace.json"), folder.at("trace.pftrace"));
+    let told = summary(kind, &folder, &["--trace", &json, "--threads", "2"]);
+    let waits = told["waits"].as_array().unwrap();
+    let counted: u64 = waits.iter().map(|of| of["tasks"].as_u64().unwrap()).sum();
+    assert_eq!(counted, kind.tasks() as u64, "{told}");
+    let path = &told["critical_path"];
+    assert!(path["tasks"].as_u64() > Some(0) && path["busy"].as_u64() <= path["end"].as_u64(), "{path}");
+    let kinds: Vec<&str> = wsp_core::WhyLate::KINDS.to_vec();
+    assert!(
+        slices.iter().all(|slice| kinds.contains(&slice["args"]["cause"].as_str().unwrap())),
+        "{slices:?}"
+    );
+    summary(kind, &folder, &["--trace", &other, "--threads", "2"]);
+    let bytes = std::fs::read(other).unwrap();
+    // A packet of a trace.
+    assert!(bytes.len() > 100 && bytes[0] == 10, "{bytes:?}");
 }
 
 fn virtual_time(kind: Kind, schedule: &str, options: RunOptions) -> Simulated {

@@ -43,7 +43,7 @@ const RUN: &[Row] = &[
     ("", "--aicpus 2", "+ + - + - -"),
     ("", "--expand bytecode", "- + - + - -"),
     ("", "--trace trace.json", "+ + + + + +"),
-    ("--trace trace.json", "--trace-edges", "+ + + + + +"),
+    ("--trace trace.json", "--trace-edges", ". . . . . ."),
     ("", "--trace-edges", "- - - - - -"),
     ("", "--devices 2", "- - - - + +"),
     ("", "--hints", "- - - - + -"),

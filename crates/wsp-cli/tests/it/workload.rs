@@ -133,6 +133,25 @@ fn a_trace_has_a_slice_for_every_task() {
 }
 
 #[test]
+fn with_all_edges_a_trace_names_every_task_before_another() {
+    let folder = Folder::with(&[("chain.wsp", CHAIN)]);
+    let path = folder.at("trace.json");
+    for (edges, named) in [(&[][..], false), (&["--trace-edges"], true)] {
+        let line = ["run", &folder.at("chain.wsp"), "--schedule", "steps", "--trace", &path];
+        printed(&[&line[..], edges].concat());
+        let trace: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let slices = trace["traceEvents"].as_array().unwrap().iter().filter(|e| e["ph"] == "X");
+        let mut before = slices.map(|e| (e["args"]["last"].as_u64(), e["args"]["before"].as_array()));
+        assert!(before.clone().all(|(_, before)| before.is_some() == named));
+        let holds = |(last, before): (Option<u64>, Option<&Vec<Value>>)| match before {
+            Some(before) => last.is_none_or(|last| before.iter().any(|one| *one == last)),
+            None => true,
+        };
+        assert!(before.clone().any(|(last, _)| last.is_some()) && before.all(holds));
+    }
+}
+
+#[test]
 fn tasks_of_a_trace_are_numbered_without_the_points_between_rounds() {
     let text = "tensor x: f32[2, 4]; kernel k(inout row);
         workload main { for i in 0..3 { parallel for j in 0..2 { k(x[j]); } } }

@@ -25,13 +25,21 @@ pub(super) struct Frame<'m> {
     scalars: Vec<Option<i128>>,
     shapes: Vec<Shape>,
     arrays: Vec<Option<ArrayRef>>,
+    /// The memories of tiles that are not at home.
+    places: Vec<Option<usize>>,
 }
 
 impl<'m> Frame<'m> {
     /// At the start of a function.
     pub(super) fn new(function: &'m Function) -> Frame<'m> {
         let n = function.locals.len();
-        Frame { function, scalars: vec![None; n], shapes: vec![Shape::default(); n], arrays: vec![None; n] }
+        Frame {
+            function,
+            scalars: vec![None; n],
+            shapes: vec![Shape::default(); n],
+            arrays: vec![None; n],
+            places: vec![None; n],
+        }
     }
 
     pub(super) fn scalar(&self, local: LocalId) -> Option<i128> {
@@ -48,6 +56,15 @@ impl<'m> Frame<'m> {
 
     pub(super) fn resize(&mut self, tile: LocalId, shape: Shape) {
         self.shapes[tile.index()] = shape;
+    }
+
+    /// The memory of a tile that is not at home.
+    pub(super) fn place(&self, tile: LocalId) -> Option<usize> {
+        self.places[tile.index()]
+    }
+
+    pub(super) fn put(&mut self, tile: LocalId, memory: usize) {
+        self.places[tile.index()] = Some(memory);
     }
 
     /// The array that a variable names; others stand for themselves.
@@ -69,6 +86,9 @@ impl<'m> Frame<'m> {
         }
         for (mine, theirs) in self.shapes.iter_mut().zip(&other.shapes) {
             *mine = Shape { rows: mine.rows.max(theirs.rows), cols: mine.cols.max(theirs.cols) };
+        }
+        for (mine, theirs) in self.places.iter_mut().zip(&other.places) {
+            *mine = mine.or(*theirs);
         }
         for (mine, theirs) in self.arrays.iter_mut().zip(&other.arrays) {
             *mine = mine.filter(|_| *mine == *theirs);

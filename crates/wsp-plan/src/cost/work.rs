@@ -93,8 +93,9 @@ impl Walker<'_> {
         }
     }
 
-    /// Pays for tiles that are elsewhere than an operation needs them: they are brought, and results are brought back.
-    fn gather_tiles(&mut self, op: &TileOp, span: Span, frame: &Frame<'_>) -> Walked<()> {
+    /// Pays for tiles that are elsewhere than an operation needs them: they are brought, and results are brought back. A result that there is no way
+    /// back for stays; a product is then added to it where it is.
+    fn gather_tiles(&mut self, op: &TileOp, span: Span, frame: &mut Frame<'_>) -> Walked<()> {
         let roles: &[TileRole] = match op.cost_class() {
             CostClass::Products => &[TileRole::Acc, TileRole::Left, TileRole::Right],
             _ => &[TileRole::Vec],
@@ -110,12 +111,19 @@ impl Walker<'_> {
                 return Err(unknown(span, "the model has no memory for a tile of this operation".to_owned()));
             };
             let home = self.home(tile, span, frame)?;
-            let bytes = frame.shape(tile).elements() * f64::from(self.width(tile, frame, span)?);
-            if used.reads() {
+            let (elements, width) = (frame.shape(tile).elements(), self.width(tile, frame, span)?);
+            let bytes = elements * f64::from(width);
+            let is_sum = op.cost_class() == CostClass::Products && used == TileUse::Added;
+            if used.reads() && is_sum && self.model.route(home, needed).is_none() {
+                self.pay(CostClass::Elementwise, elements, width, span)?;
+            } else if used.reads() {
                 self.carry(home, needed, |_, _| bytes, span)?;
             }
             if used != TileUse::Read {
-                self.carry(needed, home, |_, _| bytes, span)?;
+                match self.model.route(needed, home) {
+                    Some(_) => self.carry(needed, home, |_, _| bytes, span)?,
+                    None => frame.put(tile, needed),
+                }
             }
         }
         Ok(())
@@ -203,6 +211,9 @@ impl Walker<'_> {
     /// The memory of a tile.
     fn home(&self, tile: LocalId, span: Span, frame: &Frame<'_>) -> Walked<usize> {
         let LocalTy::Tile(ty) = &frame.function.local(tile).ty else { return Ok(0) };
+        if let Some(memory) = frame.place(tile) {
+            return Ok(memory);
+        }
         self.model.home(ty.role).ok_or_else(|| {
             let name = &frame.function.local(tile).name;
             unknown(span, format!("the model has no memory for tile `{name}`"))

@@ -256,6 +256,10 @@ impl<'o> Perfetto<'o> {
     }
 
     fn annotate(&mut self, event: &mut Message, name: &'static str, value: &Value<'_>) {
+        // An annotation without a value would be shown as one that is missing.
+        if matches!(value, Value::Numbers([])) {
+            return;
+        }
         let name = self.text(Kind::Annotation, name);
         let word = match value {
             Value::Word(word) => self.text(Kind::Word, word),

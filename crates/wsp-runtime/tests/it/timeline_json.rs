@@ -1,4 +1,5 @@
 //! Exported timelines: that they are JSON, and say what happened.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,5 +1,6 @@
 //! Perfetto's form of trace files, read back with a decoder of its own: wire types and numbers of fields are those of the published
 //! `protos/perfetto/trace/trace_packet.proto` and the files that it imports.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use flate2::read::ZlibDecoder;
 use std::collections::{BTreeMap, BTreeSet};

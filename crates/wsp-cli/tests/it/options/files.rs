@@ -325,9 +325,11 @@ fn in_folder(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// A text without what is another in every run: times, and how tasks met.
 fn steady(text: &str) -> String {
-    let lines = text
-        .lines()
-        .filter(|line| !["  graph", "  balance", "  KV read"].iter().any(|start| line.starts_with(start)));
+    let lines = text.lines().filter(|line| {
+        !["  graph", "  balance", "  KV read", "  waits", "  critical"]
+            .iter()
+            .any(|start| line.starts_with(start))
+    });
     let word = |(word, next): (&str, &str)| {
         let is_time = (word.contains('.') || next.starts_with("ms")) && word.parse::<f64>().is_ok();
         if is_time { "#".to_owned() } else { word.to_owned() }
