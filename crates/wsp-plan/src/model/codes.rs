@@ -4,7 +4,7 @@ wsp_diag::codes! {
     pub(super) TEXT = 1740, "the text of a machine model cannot be read",
         "A machine model is a file of TOML, of which a part is read: `[table]`, `[[table]]`, and lines `key = value`, where a value is a \
             string in `\"`, a decimal number, or an inline table `{ value = …, unit = \"…\", mark = \"…\", source = \"…\" }` of strings and numbers. \
-            No key is given twice, no table but those of `[[…]]` stands twice. `wsp targets --model ascend_910b` shows what is in one.";
+            No key is given twice, no table but those of `[[…]]` stands twice. docs/reference/models.md has the tables.";
     pub(super) NAME = 1741, "a machine model has a table or key of an unknown name",
         "Each table of a machine model and each key in it means something; others would have no effect and are refused. \
             docs/reference/models.md lists them.";
@@ -18,5 +18,5 @@ wsp_diag::codes! {
         "Units have numbers of their own, memories and paths names of their own, paths join memories that the model has, and an operation is \
             costed once. The message names the two parts.";
     pub(super) UNKNOWN_MODEL = 1745, "no machine model has this name",
-        "A model is one that comes with `wsp` (`wsp targets --model` lists them), or a file, whose path has a `.` or a `/` in it.";
+        "A model is one that comes with the project, `cpu`, `ascend_910b`, `ascend_910c` or `ascend_950`, or a file, whose path has a `.` or a `/` in it.";
 }

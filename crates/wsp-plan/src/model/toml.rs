@@ -93,7 +93,7 @@ fn check_characters(text: &str, file: FileId) -> Result<(), Diagnostic> {
     if text.len() > MOST_BYTES {
         let message = format!("a machine model of {} bytes", text.len());
         let fault = Diagnostic::error(TEXT, message).note(format!("at most {MOST_BYTES} bytes are read"));
-        return Err(fault.help("give a file of figures; `wsp targets --model cpu` shows what is in one"));
+        return Err(fault.help("give a file of figures: docs/reference/models.md has its tables"));
     }
     let mut before_line = text.bytes().skip(1).chain([0]);
     let at = text.bytes().position(|byte| {
