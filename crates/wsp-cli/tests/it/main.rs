@@ -35,5 +35,6 @@ mod options;
 mod randomised;
 mod real_numbers;
 mod reference;
+mod sim;
 mod workload;
 mod workload_examples;

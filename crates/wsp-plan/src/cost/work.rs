@@ -75,16 +75,23 @@ impl Walker<'_> {
         tensor: TensorId,
         access: AccessKind,
         span: Span,
-        frame: &Frame<'_>,
+        frame: &mut Frame<'_>,
     ) -> Walked<()> {
         let TileWork::Each(tile) = op.work() else { return Ok(()) };
         let elements = frame.shape(tile).elements();
         let there = elements * f64::from(width_of(self.dtype(Elem::Of(tensor), span)?));
         let here = elements * f64::from(self.width(tile, frame, span)?);
-        let home = self.home(tile, span, frame)?;
         let Some(global) = self.model.global() else {
             return Err(unknown(span, "the model has no memory that holds tensors".to_owned()));
         };
+        let mut home = self.home(tile, span, frame)?;
+        // What cannot be brought home is worked on where operations on elements are.
+        if access == AccessKind::Read && self.model.route(global, home).is_none() {
+            if let Some(vec) = self.model.home(TileRole::Vec) {
+                home = vec;
+                frame.put(tile, vec);
+            }
+        }
         match access {
             AccessKind::Read => self.carry(global, home, |at, _| if at == 0 { there } else { here }, span),
             AccessKind::Write => {

@@ -1,0 +1,146 @@
+//! `wsp sim`: virtual time on the units of machine models, and what it refuses.
+
+use crate::command::{Folder, printed, run};
+use serde_json::Value;
+
+fn simulated(args: &[&str]) -> Value {
+    let text = printed(&[&["sim"], args, &["--json"]].concat());
+    serde_json::from_str(&text).unwrap_or_else(|fault| panic!("{args:?}: {fault}: {text}"))
+}
+
+/// 60 tasks of 7 cycles for cube units and 100 of 5 for vector units, which do not depend on each other.
+const APART: &str = "
+axis i = dense(60); axis j = dense(100);
+tensor x: f32[60]; tensor y: f32[100];
+kernel square(out x) on cube cost 7;
+kernel line(out y) on vector cost 5;
+workload main {
+    parallel for a in i { square(x[a]); }
+    parallel for b in j { line(y[b]); }
+}
+";
+
+/// What `units` has of a kind: number of units, cycles in tasks.
+fn busy(report: &Value, kind: &str) -> (u64, u64) {
+    let all = report["units"].as_array().expect("there are some");
+    let of = all.iter().find(|of| of["kind"] == kind).unwrap_or_else(|| panic!("no {kind}: {report}"));
+    (of["count"].as_u64().unwrap(), of["busy_cycles"].as_u64().unwrap())
+}
+
+#[test]
+fn tasks_go_to_units_of_their_kind_as_many_at_once_as_the_machine_has() {
+    let folder = Folder::with(&[("apart.wsp", APART)]);
+    let file = folder.path("apart.wsp").display().to_string();
+    // Rounds of 24 and 36 cube units, of 48 and 72 vector units.
+    for (model, cube, vector, makespan) in [("ascend_910b", 24, 48, 21), ("ascend_950", 36, 72, 14)] {
+        let report = simulated(&[&file, "--model", model]);
+        assert_eq!(report["makespan_cycles"], makespan, "{model}");
+        assert_eq!(busy(&report, "cube"), (cube, 60 * 7), "{model}");
+        assert_eq!(busy(&report, "vector"), (vector, 100 * 5), "{model}");
+    }
+    let report = simulated(&[&file, "--model", "cpu"]);
+    let (workers, cycles) = busy(&report, "any");
+    assert_eq!(cycles, 60 * 7 + 100 * 5);
+    assert!(report["makespan_cycles"].as_u64().unwrap() >= cycles / workers, "{report}");
+}
+
+#[test]
+fn workers_have_the_numbers_of_the_units() {
+    let folder = Folder::with(&[("apart.wsp", APART)]);
+    let (file, trace) = (folder.path("apart.wsp"), folder.path("t.json"));
+    let (file, trace) = (file.display().to_string(), trace.display().to_string());
+    printed(&["sim", &file, "--model", "ascend_910b", "--trace", &trace]);
+    let trace: Value = serde_json::from_str(&std::fs::read_to_string(trace).unwrap()).unwrap();
+    let mut tasks = 0;
+    for event in trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X") {
+        let unit = event["tid"].as_u64().unwrap();
+        // Units 0 to 23 are cube units.
+        assert_eq!(event["name"] == "square", unit < 24, "{event}");
+        assert!(unit < 72, "{event}");
+        tasks += 1;
+    }
+    assert_eq!(tasks, 160);
+}
+
+#[test]
+fn llama_at_1k_takes_what_a_list_scheduler_gives_it() {
+    // First in, first out; equal to an independent list scheduler on 24 cube and 48 vector units, of tasks with complete edges.
+    let text =
+        std::fs::read_to_string(crate::command::root().join("examples/graphs/llama_flat.wsp")).unwrap();
+    let text = format!("{text}\nschedule s {{ task_graph(ready = fifo); }}\n");
+    let folder = Folder::with(&[("llama.wsp", &text)]);
+    let file = folder.path("llama.wsp").display().to_string();
+    let report = simulated(&[&file, "--model", "ascend_910b", "--set", "seq=1024", "--schedule", "s"]);
+    assert_eq!(report["makespan_cycles"], 3670);
+}
+
+#[test]
+fn programs_of_every_kind_are_simulated_on_every_model_with_all_their_tasks() {
+    for file in [
+        "examples/decode_attention.pto",
+        "examples/row_softmax.pto",
+        "examples/moe/moe.wsp",
+        "examples/llama_layer/layer.wsp",
+        "examples/llama_layer/layer.pto",
+        "examples/topk_indexer/indexer.pto",
+    ] {
+        let graph: Value =
+            serde_json::from_str(&printed(&["graph", file, "--summary", "--json"])).expect("it is JSON");
+        for model in ["cpu", "ascend_910b", "ascend_910c", "ascend_950"] {
+            let report = simulated(&[file, "--model", model]);
+            let of_kernel = |kernel: &Value| kernel["tasks"].as_u64().unwrap();
+            let tasks: u64 = report["kernels"].as_array().unwrap().iter().map(of_kernel).sum();
+            assert_eq!(Some(tasks), graph["tasks"].as_u64(), "{file} on {model}");
+            let busy: Vec<u64> =
+                report["busy_cycles"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
+            let makespan = report["makespan_cycles"].as_u64().unwrap();
+            assert!(busy.iter().all(|cycles| *cycles <= makespan), "{file} on {model}: {report}");
+            assert!(busy.iter().sum::<u64>() >= tasks, "{file} on {model}: {report}");
+        }
+    }
+}
+
+#[test]
+fn a_simulation_is_the_same_every_time_and_another_with_another_seed_where_units_take_tasks_from_others() {
+    let args = |seed| ["examples/llama_layer/layer.wsp", "--model", "ascend_910b", "--seed", seed];
+    assert_eq!(simulated(&args("1")), simulated(&args("1")));
+    assert_ne!(simulated(&args("1"))["busy_cycles"], simulated(&args("2"))["busy_cycles"]);
+}
+
+#[test]
+fn the_page_shows_what_is_printed() {
+    let page = std::fs::read_to_string(crate::command::root().join("docs/reference/simulation.md")).unwrap();
+    let (_, block) = page.split_once("$ wsp ").expect("it has a command");
+    let (command, rest) = block.split_once('\n').expect("it has an output");
+    let (shown, _) = rest.split_once("```").expect("it has an end");
+    assert_eq!(printed(&command.split(' ').collect::<Vec<_>>()), shown);
+}
+
+#[test]
+fn what_cannot_be_simulated_says_what_to_type() {
+    let uncosted = APART.replace("on cube cost 7", "on cube");
+    let wide = format!("{APART}schedule s {{ task_graph(pools = by_unit(64, 8)); }}\n");
+    let folder = Folder::with(&[("apart.wsp", APART), ("uncosted.wsp", &uncosted), ("wide.wsp", &wide)]);
+    let at = |name: &str| folder.path(name).display().to_string();
+    let (apart, uncosted, wide) = (at("apart.wsp"), at("uncosted.wsp"), at("wide.wsp"));
+    for (args, code, says) in [
+        (vec![&apart[..]], 2, "--model <NAME|FILE>"),
+        (vec![&apart, "--model", "ascend_910"], 1, "did you mean `ascend_910b`?"),
+        (vec![&apart, "--model", "./none.toml"], 1, "none.toml"),
+        (
+            vec![&uncosted, "--model", "ascend_910b"],
+            1,
+            "write `cost CYCLES` behind the parameters of `square`",
+        ),
+        (vec![&wide, "--model", "ascend_910b", "--schedule", "s"], 1, "machine model `ascend_910b` has 48"),
+        (vec!["examples/power_iteration.tg", "--model", "cpu"], 1, "`.pto` programs and workloads"),
+        (vec![&apart, "--model", "cpu", "--trace-edges"], 2, "--trace FILE.pftrace"),
+        (vec![&apart, "--model", "cpu", "--trace", &apart], 1, "would be overwritten"),
+        (vec![&apart, "--model", "cpu", "--kernels", "examples/row_softmax.pto"], 1, "--kernels"),
+        (vec!["examples/row_softmax.pto", "--model", "cpu", "--set", "nothing=3"], 1, "nothing"),
+    ] {
+        let (found, out, err) = run(&[&["sim"], &args[..]].concat());
+        assert_eq!((found, out.as_str()), (code, ""), "{args:?}: {err}");
+        assert!(err.contains(says), "{args:?}: {err}");
+    }
+}
