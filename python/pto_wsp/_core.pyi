@@ -147,7 +147,7 @@ class Program:
         """Whether a run has recorded when and where tasks ran."""
 
     def trace_file(self, extension: str) -> bytes | None:
-        """When and where tasks ran in the last run that recorded it, as a file of this extension: `json` or `pftrace`."""
+        """When and where tasks ran in the last run that recorded it, as a file: `json` or `pftrace`."""
 
     @property
     def notes(self) -> list[str]:

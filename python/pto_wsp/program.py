@@ -364,7 +364,7 @@ class Program:
             return simulation_of(self._core.simulate(given, self._run_options))
 
     def trace(self, path: str | os.PathLike[str]) -> None:
-        """Writes when and where the tasks of the last profiled run or simulation ran, and what they waited for.
+        """Writes when and where tasks of the last profiled run or simulation ran, and what they waited for.
 
         The end of the name says the form: `.pftrace` for ui.perfetto.dev, `.json` for chrome://tracing too.
 
