@@ -300,8 +300,9 @@ def test_traces_are_read_by_the_messages_that_perfetto_publishes(tmp_path):
     texts, spans = {}, {}
     for packet in packets:
         interned, sequence = packet.interned_data, packet.trusted_packet_sequence_id
-        for kind in (interned.debug_annotation_names, interned.debug_annotation_string_values):
-            texts.update({(sequence, text.iid): getattr(text, "name", "") or text.str for text in kind})
+        texts.update({(sequence, text.iid): text.name for text in interned.debug_annotation_names})
+        words = interned.debug_annotation_string_values
+        texts.update({(sequence, text.iid): text.str.decode() for text in words})
         if packet.track_event.type == perfetto.TrackEvent.TYPE_SLICE_BEGIN:
             about = {}
             for annotation in packet.track_event.debug_annotations:
