@@ -130,9 +130,15 @@ class Program:
         """Tasks and edges: `kernels`, `tasks` (u32), `edges` (pairs of u32), `tensors`, `missed`."""
 
     def simulate(
-        self, named: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
+        self,
+        named: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
+        model: tuple[str, str | None] | None = None,
     ) -> dict[str, Any]:
-        """Runs the workload in virtual time: what `graph` gives, `makespan`, and lists by task."""
+        """Runs the workload in virtual time: what `graph` gives, `makespan`, and lists by task.
+
+        `model` is the name of a machine model, or the name and the text of its file.
+        """
 
     def transfer(self, named: Mapping[str, Any] | None = None, aicpus: int = 1) -> dict[str, Any]:
         """The bytes that a launch on this many AICPUs transfers."""

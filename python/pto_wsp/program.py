@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core, errors
 from ._raise import PlacedAtCaller, compile_error, only_by_name
 from .expr import describe
-from .files import path_of, trace_extension, write_bytes
+from .files import path_of, read_text, trace_extension, write_bytes
 from .hints import lacks
 from .options import checked_options, compile_part, launch_options, run_part
 from .plans import Capacity, Plan, PlanNeed, by_name, described, make_plan
@@ -362,6 +362,18 @@ class Program:
         with _AT_CALLER:
             given = self._given("simulate", unnamed, named)
             return simulation_of(self._core.simulate(given, self._run_options))
+
+    def simulate_on(self, model: str | os.PathLike[str], /, *unnamed: Any, **named: Any) -> Simulation:
+        """A run in virtual time on the units of a machine model: its name, or its file, whose path has a `.` or a separator in it.
+
+        A task takes the cycles that its kernel costs or, where that is not said, what the model has for the kernel's operations.
+        """
+        with _AT_CALLER:
+            given = self._given("simulate_on", unnamed, named)
+            name = path_of(model, 'program.simulate_on("ascend_910b")')
+            is_file = any(mark in name for mark in (".", "/", os.sep))
+            machine = (name, read_text(name) if is_file else None)
+            return simulation_of(self._core.simulate(given, self._run_options, machine))
 
     def trace(self, path: str | os.PathLike[str]) -> None:
         """Writes when and where tasks of the last profiled run or simulation ran, and what they waited for.

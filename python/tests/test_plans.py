@@ -207,6 +207,27 @@ def test_tasks_of_a_host_entry_are_listed_and_take_the_cycles_of_what_they_move(
     assert other.simulate(**turned).makespan == simulated.makespan
 
 
+def test_a_program_is_simulated_on_the_units_of_a_machine(tmp_path: Path) -> None:
+    given = arrays([1024, 512])
+    decode = load(DECODE).program(schedule="Fixed", max_blocks=8)
+    for model, units in (("ascend_910b", 72), ("ascend_950", 108)):
+        simulated = decode.simulate_on(model, **given)
+        tasks = simulated.worker < units
+        assert simulated.workers == units and tasks.all()
+        assert simulated.makespan == simulated.end.max() > 0
+    text = (DECODE.parents[2] / "crates/wsp-plan/models/cpu.toml").read_text(encoding="utf-8")
+    own = tmp_path / "own.toml"
+    own.write_text(text, encoding="utf-8")
+    assert decode.simulate_on(own, **given).makespan == decode.simulate_on("cpu", **given).makespan
+    own.write_text(text.replace("[clock]", "[clok]"), encoding="utf-8")
+    with pytest.raises(errors.WspError, match="clok"):
+        decode.simulate_on(str(own), **given)
+    with pytest.raises(errors.WspError, match="did you mean `ascend_910b`"):
+        decode.simulate_on("ascend_910", **given)
+    with pytest.raises(errors.WspError, match="threads"):
+        program().simulate_on("cpu", **given)
+
+
 def test_every_task_of_a_graph_has_a_kernel_barrier_nodes_too(tmp_path: Path) -> None:
     rows = tmp_path / "rows.pto"
     rows.write_text("""

@@ -101,7 +101,7 @@ impl TaskGraph {
         let files = files.read().map_err(|faults| errors::exception(py, &faults, &sources))?;
         let checked = stack::on_large_stack(py, || {
             let (unit_kernels, files) = self.kernels(kernels, &files, &mut sources, false)?;
-            let options = LintOptions { device: CPU_SIM.device, ..LintOptions::default() };
+            let options = LintOptions { device: CPU_SIM.device(), ..LintOptions::default() };
             Ok(own::registry_of_units(unit_kernels).check_unit(&self.source(files), &options))
         })?;
         let mut found = self.warnings.clone();

@@ -11,9 +11,12 @@ use crate::runs::{self, Run};
 use crate::timeline;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use std::borrow::Cow;
 use std::sync::{Arc, PoisonError};
 use wsp_backend::{Detail, GraphOptions, RunOptions};
+use wsp_diag::SourceMap;
 use wsp_ir::workload::ExecPool;
+use wsp_plan::target::model::{self, Model};
 
 /// What to do with a host entry that has no tasks of a workload.
 const IN_A_WORKLOAD: &str = "call its kernels in a workload";
@@ -144,18 +147,25 @@ impl Program {
         results::graph(py, &listed)
     }
 
-    /// Runs the workload in virtual time: no kernel runs, every task takes the cycles that its kernel costs.
-    #[pyo3(signature = (named=None, options=None))]
+    /// Runs the workload in virtual time: no kernel runs, every task takes the cycles that its kernel costs, on the units of a machine model where
+    /// one is given: its name, or the name and the text of its file.
+    #[pyo3(signature = (named=None, options=None, model=None))]
     fn simulate<'py>(
         &self,
         py: Python<'py>,
         named: Option<&Bound<'py, PyDict>>,
         options: Option<&Bound<'py, PyDict>>,
+        model: Option<(String, Option<String>)>,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let machine = match model {
+            None => None,
+            Some((name, text)) => Some(machine(py, &name, text, &self.inner.sources)?),
+        };
         let Arguments { args, .. } = self.inner.bind(py, named, Need::Sizes)?;
         let options = self.inner.own_options(py, options)?;
         let done = runs::interruptible(py, |cancel| {
-            self.inner.program.simulate(&args, &RunOptions { cancel: Some(cancel), ..options })
+            let options = RunOptions { cancel: Some(cancel), ..options };
+            self.inner.program.simulate_on(&args, &options, machine.as_deref())
         })?;
         let simulated =
             done.map_err(|fault| errors::exception(py, &Vec::from(fault), &self.inner.sources))?;
@@ -284,4 +294,21 @@ impl Program {
     fn compile_ns(&self) -> u64 {
         self.inner.compile_ns
     }
+}
+
+/// A machine model: one that comes with the package, or the one that a text describes.
+fn machine(
+    py: Python<'_>,
+    name: &str,
+    text: Option<String>,
+    sources: &SourceMap,
+) -> PyResult<Cow<'static, Model>> {
+    let Some(text) = text else {
+        let found = model::named(name).map(Cow::Borrowed);
+        return found.map_err(|fault| errors::exception(py, &[fault], sources));
+    };
+    let mut sources = sources.clone();
+    let file = sources.add(name, text.as_str());
+    let read = Model::read(&text, file).map(Cow::Owned);
+    read.map_err(|faults| errors::exception(py, &faults, &sources))
 }
