@@ -86,11 +86,12 @@ impl Walker<'_> {
         };
         let mut home = self.home(tile, span, frame)?;
         // What cannot be brought home is worked on where operations on elements are.
-        if access == AccessKind::Read && self.model.route(global, home).is_none() {
-            if let Some(vec) = self.model.home(TileRole::Vec) {
-                home = vec;
-                frame.put(tile, vec);
-            }
+        if access == AccessKind::Read
+            && self.model.route(global, home).is_none()
+            && let Some(vec) = self.model.home(TileRole::Vec)
+        {
+            home = vec;
+            frame.put(tile, vec);
         }
         match access {
             AccessKind::Read => self.carry(global, home, |at, _| if at == 0 { there } else { here }, span),
