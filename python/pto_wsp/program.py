@@ -366,8 +366,8 @@ class Program:
     def simulate_on(self, model: str | os.PathLike[str], /, *unnamed: Any, **named: Any) -> Simulation:
         """A run in virtual time on the units of a machine model: its name, or its file.
 
-        The path of a file has a `.` or a separator in it. A task takes the cycles that its kernel costs or, where
-        that is not said, what the model has for the kernel's operations.
+        The path of a file has a `.` or a separator in it. A task takes the cycles that its kernel costs or,
+        where that is not said, what the model has for the kernel's operations.
         """
         with _AT_CALLER:
             given = self._given("simulate_on", unnamed, named)
