@@ -99,6 +99,25 @@ const GRAPH: &[Row] = &[
     ("", "--kernels idle.pto", "- - - - -"),
 ];
 
+const SIM: &[Row] = &[
+    // pto wsp library
+    ("", "--model cpu", ". . ."),
+    ("", "--set {set}", "+ + +"),
+    ("", "--inputs in.npz", "+ + +"),
+    ("", "--input {in}={in}.npy", "+ + +"),
+    ("--inputs none.npz", "--fill {in}", "+ - +"),
+    ("--inputs none.npz", "--generate", "+ - +"),
+    ("", "--seed 7", "+ . +"),
+    ("--inputs more.npz", "--allow-unused", "+ + +"),
+    ("", "--allow-unused", "- - -"),
+    ("", "--schedule other", "+ + +"),
+    ("", "--kernels idle.pto", "- - -"),
+    ("", "--trace trace.json", "+ + +"),
+    ("--trace trace.json", "--trace-edges", ". . ."),
+    ("", "--trace-edges", "- - -"),
+    ("", "--json", "+ + +"),
+];
+
 const CHECK: &[Row] = &[
     // pto wsp library unit plain
     ("", "--target a2", "! ! ! . +"),
@@ -245,6 +264,12 @@ fn no_option_of_graph_is_passed_over() {
 }
 
 #[test]
+fn no_option_of_sim_is_passed_over() {
+    let on = |kind: Kind| Kind { always: "--model cpu", ..kind };
+    hold("sim", 0, &[PROGRAM, Kind { input: "len", ..WORKLOAD }, LIBRARY].map(on), SIM);
+}
+
+#[test]
 fn no_option_of_check_is_passed_over() {
     hold("check", 0, &[PROGRAM, WORKLOAD, LIBRARY, UNIT, PLAIN], CHECK);
 }
@@ -274,7 +299,8 @@ fn every_command_and_every_option_has_its_place_in_a_table() {
         let names = names.map(|line| line.split_whitespace().next().unwrap().to_owned());
         names.filter(|name| name != "help").collect::<Vec<_>>()
     };
-    let mut all: Vec<String> = ["run", "plan", "graph", "check", "asm", "disasm"].map(str::to_owned).into();
+    let mut all: Vec<String> =
+        ["run", "plan", "graph", "sim", "check", "asm", "disasm"].map(str::to_owned).into();
     all.extend(OTHERS.iter().map(|(command, _)| (*command).to_owned()));
     let mut found = commands(&[]);
     found.sort();

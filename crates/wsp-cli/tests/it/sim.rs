@@ -119,7 +119,9 @@ fn the_page_shows_what_is_printed() {
 #[test]
 fn what_cannot_be_simulated_says_what_to_type() {
     let uncosted = APART.replace("on cube cost 7", "on cube");
-    let wide = format!("{APART}schedule s {{ task_graph(pools = by_unit(64, 8)); }}\n");
+    let wide = format!(
+        "{APART}schedule s {{ task_graph(pools = by_unit(64, 8)); }}\nschedule fifo {{ task_graph(ready = fifo); }}\n"
+    );
     let folder = Folder::with(&[("apart.wsp", APART), ("uncosted.wsp", &uncosted), ("wide.wsp", &wide)]);
     let at = |name: &str| folder.path(name).display().to_string();
     let (apart, uncosted, wide) = (at("apart.wsp"), at("uncosted.wsp"), at("wide.wsp"));
@@ -134,6 +136,7 @@ fn what_cannot_be_simulated_says_what_to_type() {
         ),
         (vec![&wide, "--model", "ascend_910b", "--schedule", "s"], 1, "machine model `ascend_910b` has 48"),
         (vec!["examples/power_iteration.tg", "--model", "cpu"], 1, "`.pto` programs and workloads"),
+        (vec![&wide, "--model", "cpu", "--schedule", "fifo", "--seed", "7"], 1, "`--seed` has no meaning"),
         (vec![&apart, "--model", "cpu", "--trace-edges"], 2, "--trace FILE.pftrace"),
         (vec![&apart, "--model", "cpu", "--trace", &apart], 1, "would be overwritten"),
         (vec![&apart, "--model", "cpu", "--kernels", "examples/row_softmax.pto"], 1, "--kernels"),
