@@ -19,6 +19,7 @@ use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::AccessMode;
 use wsp_kernel::{Hints, Trap};
 use wsp_plan::Arrays;
+use wsp_plan::cost;
 use wsp_plan::target::model::Model;
 use wsp_runtime::simulate::{SimGraph, Simulation, Submission, simulate};
 use wsp_runtime::{Deps, Failure, Stopped, TaskGraph};
@@ -31,6 +32,8 @@ struct Listed {
     graph: TaskGraph,
     /// The cost of each task, in the order of the tasks.
     costs: Vec<u64>,
+    /// The units that the operations of each kernel are for.
+    units: Vec<ExecPool>,
     accesses: Vec<GraphAccess>,
     listing: GraphListing,
     notes: Vec<Diagnostic>,
@@ -87,11 +90,20 @@ impl Program {
                 self.config_of(&policy, options)?
             }
         };
-        let Listed { graph, costs, listing, notes, .. } = self.listed(arrays, options, false, machine)?;
+        let Listed { graph, costs, units, listing, notes, .. } =
+            self.listed(arrays, options, false, machine)?;
         let mut costs = costs.into_iter();
         // One cost was noted per task, in the order of ids.
         let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1);
-        let mut simulation = SimGraph::from_task_graph(&graph, Submission::default(), cost)
+        let graph = SimGraph::from_task_graph(&graph, Submission::default(), cost).map(|mut graph| {
+            if machine.is_some() {
+                machine::send(&mut graph, |kernel| {
+                    units.get(kernel.index()).copied().unwrap_or(ExecPool::Any)
+                });
+            }
+            graph
+        });
+        let mut simulation = graph
             .map_err(Failure::Source)
             .and_then(|graph| simulate(&graph, &config))
             .map_err(|failure| vec![simulation_failed(&failure)])?;
@@ -146,7 +158,8 @@ impl Program {
         listing.edges = graph.edges().map(|(before, after)| (before.0, after.0)).collect();
         listing.tensors = plan.module.tensors.iter().map(|tensor| tensor.name.clone()).collect();
         let accesses = accesses.unwrap_or_default();
-        Ok(Listed { graph, costs, accesses, listing, notes: prepared.bound.notes })
+        let units = kernels.iter().map(|of| cost::unit(&plan.module, of.func)).collect();
+        Ok(Listed { graph, costs, units, accesses, listing, notes: prepared.bound.notes })
     }
 }
 

@@ -7,7 +7,7 @@ use crate::sizes::Sizes;
 use wsp_backend::{RunError, RunOptions};
 use wsp_core::policy::PoolSizes;
 use wsp_core::words::counted;
-use wsp_core::{DType, ExecPool, FuncId, ParamId, TensorId};
+use wsp_core::{DType, ExecPool, FuncId, KernelId, ParamId, TensorId};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::SchedulePolicy;
 use wsp_ir::{ArrayRef, MetaKind};
@@ -15,7 +15,7 @@ use wsp_kernel::{Env, IntArray};
 use wsp_plan::LoweredPlan;
 use wsp_plan::cost::{self, Known};
 use wsp_plan::target::model::Model;
-use wsp_runtime::simulate::Simulation;
+use wsp_runtime::simulate::{SimGraph, Simulation};
 
 /// A machine says how many workers there are.
 ///
@@ -76,6 +76,14 @@ pub(crate) fn number(simulation: &mut Simulation, machine: &Model) {
     for worker in simulation.tasks.iter_mut().filter_map(|task| task.worker.as_mut()) {
         *worker = places[*worker as usize] as u32;
     }
+}
+
+/// Sends the tasks of kernels for any unit to those that the kernel's operations are for, where they are known.
+pub(crate) fn send(graph: &mut SimGraph, unit: impl Fn(KernelId) -> ExecPool) {
+    graph.send(|kernel, pool| match pool {
+        ExecPool::Any => unit(kernel),
+        said => said,
+    });
 }
 
 /// A launch of kernels of a file, whose tasks a machine has costs for.

@@ -159,6 +159,8 @@ impl Command {
             Command::Plan(args) => args.json,
             Command::Graph(args) => args.json,
             Command::Sim(args) => args.json,
+            Command::Targets(args) => args.json,
+            Command::Doctor(args) => args.json,
             _ => false,
         };
         Format::of(json)

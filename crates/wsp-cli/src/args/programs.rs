@@ -68,6 +68,10 @@ pub(crate) struct TargetsArgs {
     #[arg(long, value_name = "NAME|FILE", num_args = 0..=1, default_missing_value = "", conflicts_with = "matrix")]
     pub(crate) model: Option<String>,
 
+    /// Of --model with a name: print its file, to begin one of your own with
+    #[arg(long, requires = "model", conflicts_with = "json")]
+    pub(crate) toml: bool,
+
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

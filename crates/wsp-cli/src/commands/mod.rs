@@ -167,7 +167,7 @@ impl Session {
             Command::Doctor(args) => doctor::doctor(&self.terminal, &args),
             Command::Config(args) => tables::config(&self.terminal, &args),
             Command::Targets(args) => match &args.model {
-                Some(named) => models::print(self, named, args.json),
+                Some(named) => models::print(self, named, &args),
                 None => tables::targets(&self.terminal, &args),
             },
         }

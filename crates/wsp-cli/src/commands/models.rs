@@ -2,7 +2,9 @@
 
 use super::tables::columns;
 use super::{Outcome, Session};
+use crate::args::TargetsArgs;
 use crate::files::read_source;
+use pto_wsp::codes;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::path::Path;
@@ -25,7 +27,16 @@ impl Session {
 }
 
 /// Prints every figure of a model, or with an empty name which models there are.
-pub(super) fn print(session: &mut Session, named: &str, json: bool) -> Result<Outcome, Vec<Diagnostic>> {
+pub(super) fn print(
+    session: &mut Session,
+    named: &str,
+    args: &TargetsArgs,
+) -> Result<Outcome, Vec<Diagnostic>> {
+    let json = args.json;
+    if named.is_empty() && args.toml {
+        let fault = Diagnostic::error(codes::OPTIONS_CONTRADICT, "`--toml` prints one model");
+        return Err(vec![fault.help(format!("name it: `--model {} --toml`", model::NAMES[1]))]);
+    }
     if named.is_empty() {
         let models: Vec<_> = model::NAMES.iter().filter_map(|name| model::named(name).ok()).collect();
         if json {
@@ -40,7 +51,9 @@ pub(super) fn print(session: &mut Session, named: &str, json: bool) -> Result<Ou
         return Ok(Outcome::Done);
     }
     let model = session.model(named)?;
-    if json {
+    if args.toml {
+        session.terminal.print(&model.to_text());
+    } else if json {
         session.terminal.print_json(&as_json(&model));
     } else {
         session.terminal.print(&as_text(&model));

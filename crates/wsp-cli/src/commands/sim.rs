@@ -4,7 +4,7 @@ use super::kind::{Kind, wrong_kind};
 use super::outputs::{Outputs, Written};
 use super::workload::{ArraysFor, Given, SIMULATED_TASK_BYTES, check_graph_memory, planned, read_arrays};
 use super::{Outcome, Session, data, launch_options, options, workload};
-use crate::args::{LaunchArgs, SimArgs};
+use crate::args::{LaunchArgs, Setting, SimArgs};
 use crate::engine::{self, Loaded, TasksOutcome};
 use crate::report::{SimReport, Sources};
 use wsp_backend::RunOptions;
@@ -37,6 +37,8 @@ fn program(session: &mut Session, args: &SimArgs, machine: &Model) -> Result<Out
     let mut options = launch_options(&launch, 0);
     let data = data::load(session, &module, &args.data, &launch)?;
     options.layout = data.layout;
+    // Schedules split for the machine that runs them.
+    options.max_blocks = Some(options.max_blocks.unwrap_or_else(|| machine.count(ExecPool::Any)));
     let sources = data.sources();
     let loaded = Loaded { module, arrays: data.arrays };
     session.terminal.progress("simulating");
@@ -55,7 +57,12 @@ fn tasks(
     options::refuse(&[("--kernels", kernels)], options::OF_UNITS).map_err(|fault| vec![fault])?;
     let source = session.read_workload(&args.file, &args.kernels)?;
     let outputs = outputs(session, args)?;
-    let (plan, set) = planned(&source, &args.set, args.schedule.as_deref(), None)?;
+    let of = |set: &[Setting]| planned(&source, set, args.schedule.as_deref(), None);
+    let (mut plan, mut set) = of(&args.set)?;
+    if plan.reads_max_blocks() && !args.set.iter().any(|setting| matches!(setting, Setting::MaxBlocks(_))) {
+        let units = Setting::MaxBlocks(machine.count(ExecPool::Any));
+        (plan, set) = of(&[&args.set[..], &[units]].concat())?;
+    }
     session.warn(&plan.schedule.notes);
     check_graph_memory(&source, &set, SIMULATED_TASK_BYTES)?;
     let Given { args: of_run, sources, .. } = read_arrays(&source, &plan, &args.data, set, ArraysFor::Tasks)?;

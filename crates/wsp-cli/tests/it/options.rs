@@ -158,7 +158,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("doctor", "model output json"),
     ("emit", "stage target output graph kernels kernel set"),
     ("config", "json"),
-    ("targets", "matrix model json"),
+    ("targets", "matrix model toml json"),
 ];
 
 /// The options of a command, as its help lists them.

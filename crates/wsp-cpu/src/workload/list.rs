@@ -11,8 +11,8 @@ use super::touch::Toucher;
 use crate::machine;
 use std::sync::atomic::AtomicBool;
 use wsp_backend::{Detail, GraphListing};
-use wsp_core::limits;
 use wsp_core::words::counted;
+use wsp_core::{ExecPool, KernelId, limits};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::{Deps, WorkloadModule};
 use wsp_plan::target::model::Model;
@@ -119,10 +119,16 @@ impl Listing<'_> {
         let costs = Vec::new();
         let mut costed = Costed { module, bindings, inner: toucher, costs, equal, tensors, machine };
         let built = self.build(&mut costed, config.deps, detail, config.threads, most, instead)?;
-        let mut costs = costed.costs.into_iter();
+        let Costed { costs, inner, .. } = costed;
+        let mut costs = costs.into_iter();
         // One cost was noted per task, in the order of ids.
         let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1);
-        let simulated = SimGraph::from_task_graph(&built.graph, Submission::default(), cost);
+        let mut simulated = SimGraph::from_task_graph(&built.graph, Submission::default(), cost);
+        if let (Ok(graph), Some(_)) = (&mut simulated, machine) {
+            let units: Vec<ExecPool> =
+                (0..module.kernels.len() as u16).map(|kernel| inner.unit(KernelId(kernel))).collect();
+            machine::send(graph, |kernel| units.get(kernel.index()).copied().unwrap_or(ExecPool::Any));
+        }
         let listing = self.listing(built, tensors, detail)?;
         faults::refuse_missed(module, &listing)?;
         let simulation = simulated.map_err(Failure::Source).and_then(|graph| simulate(&graph, &config));

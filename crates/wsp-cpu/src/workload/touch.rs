@@ -1,6 +1,6 @@
 //! What a generated task touches.
 
-use wsp_core::Region;
+use wsp_core::{ExecPool, KernelId, Region};
 use wsp_diag::Diagnostic;
 use wsp_plan::target::model::Model;
 use wsp_plan::workload::TaskRecord;
@@ -31,6 +31,11 @@ pub(crate) trait Toucher {
     /// The machine has no figures for them.
     fn cycles(&self, _machine: &Model) -> Result<Option<u64>, Diagnostic> {
         Ok(None)
+    }
+
+    /// The units that the operations of a kernel of the workload are for, where they are known.
+    fn unit(&self, _kernel: KernelId) -> ExecPool {
+        ExecPool::Any
     }
 }
 

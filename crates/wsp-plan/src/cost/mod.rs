@@ -15,13 +15,16 @@ mod walk;
 mod work;
 
 use crate::target::model::Model;
+use crate::walk::callees;
 use crate::workload::{Bindings, TaskRecord};
 use codes::{LARGE_COST, NO_COST};
-use wsp_core::{DType, FuncId, ParamId, TensorId};
+use wsp_core::{DType, ExecPool, FuncId, ParamId, TensorId};
 use wsp_diag::{Diagnostic, Span};
+use wsp_ir::walk::stmts;
 use wsp_ir::workload::WorkloadModule;
 use wsp_ir::workload::verify::COST;
-use wsp_ir::{ArrayRef, Module};
+use wsp_ir::{ArrayRef, CostClass, Module, StmtKind};
+use wsp_ordered::OrderedSet;
 
 /// Most cycles of a task, exclusive.
 const MOST: f64 = (1u64 << 62) as f64;
@@ -82,6 +85,24 @@ pub fn of_kernel(
         let fault = Diagnostic::error(LARGE_COST, message).at(function.span, "");
         fault.note(format!("on machine model `{}`; at most 2^62 are possible", model.name))
     })
+}
+
+/// The units that the operations of a kernel are for: cube units where there is a matrix product, else vector units.
+///
+/// # Panics
+/// When the function is not of the module.
+pub fn unit(module: &Module, kernel: FuncId) -> ExecPool {
+    let mut all = OrderedSet::new();
+    callees(module, kernel, &mut all);
+    let mut has_product = false;
+    for function in &all {
+        stmts(&module.functions[function.index()].body, &mut |stmt| {
+            if let StmtKind::Tile(op) = &stmt.kind {
+                has_product |= op.cost_class() == CostClass::Products;
+            }
+        });
+    }
+    if has_product { ExecPool::Cube } else { ExecPool::Vector }
 }
 
 /// The cycles that the kernel of a task is said to `cost`; none where it is not said.

@@ -3,7 +3,7 @@
 use super::graph::{Node, Point, SimGraph, SimGraphBuilder, SimTaskSpec, Submission};
 use crate::graph::all_but;
 use crate::{Stopped, TaskGraph};
-use wsp_core::{EventId, KernelId, TaskId};
+use wsp_core::{EventId, ExecPool, KernelId, TaskId};
 
 impl SimGraph {
     /// The tasks, barrier nodes and edges of a stored graph, under the same ids. `cost` tells the cycles of a task from its
@@ -47,5 +47,14 @@ impl SimGraph {
             builder.depend(before, after)?;
         }
         Ok(builder.build())
+    }
+
+    /// Sends tasks to the execution units that `pool` tells for their kernel and the units that they have.
+    pub fn send(&mut self, mut pool: impl FnMut(KernelId, ExecPool) -> ExecPool) {
+        for node in &mut self.nodes {
+            if let Node::Task(spec) = node {
+                spec.pool = pool(spec.kernel, spec.pool);
+            }
+        }
     }
 }

@@ -6,9 +6,10 @@ use super::Callees;
 use crate::kernels::{Evaluator, KernelTable};
 use crate::machine::Launch;
 use smallvec::SmallVec;
-use wsp_core::KernelId;
+use wsp_core::{ExecPool, KernelId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{Arg, ArgValue, WorkloadModule};
+use wsp_plan::cost;
 use wsp_plan::target::model::Model;
 use wsp_plan::workload::TaskRecord;
 
@@ -77,6 +78,11 @@ impl Toucher for LibraryTouch<'_> {
     fn cycles(&self, machine: &Model) -> Result<Option<u64>, Diagnostic> {
         let kernel = self.kernels.get(self.kernel).func;
         self.launch.cycles(machine, kernel, &self.words).map(Some)
+    }
+
+    fn unit(&self, kernel: KernelId) -> ExecPool {
+        let of_file = self.callees.get(kernel).map(|(kernel, _)| self.kernels.get(kernel).func);
+        of_file.map_or(ExecPool::Any, |kernel| cost::unit(&self.launch.plan.module, kernel))
     }
 }
 
