@@ -108,7 +108,7 @@ impl Program {
             .and_then(|graph| simulate(&graph, &config))
             .map_err(|failure| vec![simulation_failed(&failure)])?;
         if let Some(machine) = machine {
-            machine::number(&mut simulation, machine);
+            machine::number(&mut simulation, config.pools, machine);
         }
         Ok((listing, simulation, notes))
     }

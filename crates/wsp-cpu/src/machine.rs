@@ -46,30 +46,45 @@ pub(crate) fn on(policy: &SchedulePolicy, machine: &Model) -> Result<SchedulePol
             .note(format!("machine model `{}` has {has}", machine.name))
             .help("ask for fewer, or take another model")
     };
+    let has_kinds = vector > 0 && cube > 0 && vector + cube == all;
     match (policy.pools, policy.workers) {
         (PoolSizes::ByUnit { vector: asked, .. }, _) if asked > vector => {
             Err(too_many(asked, "vector unit", vector))
         }
         (PoolSizes::ByUnit { cube: asked, .. }, _) if asked > cube => Err(too_many(asked, "cube unit", cube)),
+        (PoolSizes::ByUnit { .. }, _) => Ok(policy.clone()),
         (PoolSizes::Shared, Some(asked)) if asked > all => Err(too_many(asked, "unit", all)),
-        (PoolSizes::ByUnit { .. }, _) | (PoolSizes::Shared, Some(_)) => Ok(policy.clone()),
-        (PoolSizes::Shared, None) if vector > 0 && cube > 0 && vector + cube == all => {
-            Ok(SchedulePolicy { pools: PoolSizes::ByUnit { vector, cube }, ..policy.clone() })
+        (PoolSizes::Shared, Some(asked)) if has_kinds && asked < all => {
+            let message = format!("the schedule asks for {} of no kind", counted(asked, "worker"));
+            Err(Diagnostic::error(BAD_OPTION, message)
+                .note(format!(
+                    "machine model `{}` has {vector} vector units and {cube} cube units",
+                    machine.name
+                ))
+                .help("write `task_graph(pools = by_unit(VECTOR, CUBE))`, or leave `workers` out")
+                .python("write `.task_graph(pools=Pools.by_unit(VECTOR, CUBE))`, or leave `workers` out"))
         }
-        (PoolSizes::Shared, None) => Ok(SchedulePolicy { workers: Some(all), ..policy.clone() }),
+        (PoolSizes::Shared, _) if has_kinds => {
+            let pools = PoolSizes::ByUnit { vector, cube };
+            Ok(SchedulePolicy { pools, workers: None, ..policy.clone() })
+        }
+        (PoolSizes::Shared, asked) => {
+            Ok(SchedulePolicy { workers: Some(asked.unwrap_or(all)), ..policy.clone() })
+        }
     }
 }
 
-/// Numbers workers as the machine numbers its units, where they are all of these. Workers of vector units come first in a run.
-pub(crate) fn number(simulation: &mut Simulation, machine: &Model) {
-    let by_kind =
-        |kind| machine.cores().enumerate().filter(move |(_, (_, of))| *of == kind).map(|(at, _)| at);
-    let places: Vec<usize> = by_kind(ExecPool::Vector).chain(by_kind(ExecPool::Cube)).collect();
-    if places.len() != simulation.workers.len() {
-        return;
-    }
+/// Numbers workers as the machine numbers its units, of which those that the schedule leaves out are idle. Workers of vector units come first
+/// in a run.
+pub(crate) fn number(simulation: &mut Simulation, pools: PoolSizes, machine: &Model) {
+    let PoolSizes::ByUnit { vector, cube } = pools else { return };
+    let of = |kind, count: u32| {
+        let units = machine.cores().enumerate().filter(move |(_, (_, of))| *of == kind);
+        units.map(|(at, _)| at).take(count as usize)
+    };
+    let places: Vec<usize> = of(ExecPool::Vector, vector).chain(of(ExecPool::Cube, cube)).collect();
     let workers = std::mem::take(&mut simulation.workers);
-    simulation.workers.resize(workers.len(), Default::default());
+    simulation.workers.resize(machine.count(ExecPool::Any) as usize, Default::default());
     for (worker, at) in workers.into_iter().zip(&places) {
         simulation.workers[*at] = worker;
     }

@@ -45,6 +45,29 @@ fn tasks_go_to_units_of_their_kind_as_many_at_once_as_the_machine_has() {
 }
 
 #[test]
+fn pools_are_the_first_units_of_each_kind_and_workers_of_no_kind_are_refused() {
+    let schedules = "schedule some { task_graph(pools = by_unit(10, 5)); }
+        schedule all { workers(72); } schedule few { workers(8); }";
+    let folder = Folder::with(&[("apart.wsp", &format!("{APART}{schedules}\n"))]);
+    let file = folder.path("apart.wsp").display().to_string();
+    let with = |schedule| simulated(&[&file, "--model", "ascend_910b", "--schedule", schedule]);
+    let report = with("some");
+    // 12 rounds of 5 cube units, 10 of 10 vector units.
+    assert_eq!(report["makespan_cycles"], 84);
+    assert_eq!((busy(&report, "cube"), busy(&report, "vector")), ((24, 420), (48, 500)));
+    let cycles = report["busy_cycles"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap());
+    let used: Vec<usize> = cycles.enumerate().filter(|(_, n)| *n > 0).map(|(unit, _)| unit).collect();
+    assert_eq!(used, (0..5).chain(24..34).collect::<Vec<_>>());
+    assert_eq!(with("all"), {
+        let mut same = simulated(&[&file, "--model", "ascend_910b"]);
+        same["schedule_lines"] = with("all")["schedule_lines"].clone();
+        same
+    });
+    let (code, _, err) = run(&["sim", &file, "--model", "ascend_910b", "--schedule", "few"]);
+    assert!(code == 1 && err.contains("pools = by_unit(VECTOR, CUBE)"), "{err}");
+}
+
+#[test]
 fn workers_have_the_numbers_of_the_units() {
     let folder = Folder::with(&[("apart.wsp", APART)]);
     let (file, trace) = (folder.path("apart.wsp"), folder.path("t.json"));
@@ -126,10 +149,18 @@ fn what_cannot_be_simulated_says_what_to_type() {
     let wide = format!(
         "{APART}schedule s {{ task_graph(pools = by_unit(64, 8)); }}\nschedule fifo {{ task_graph(ready = fifo); }}\n"
     );
-    let folder = Folder::with(&[("apart.wsp", APART), ("uncosted.wsp", &uncosted), ("wide.wsp", &wide)]);
+    let dear = APART.replace("cost 7", "cost 4611686018427387904");
+    let folder = Folder::with(&[
+        ("apart.wsp", APART),
+        ("uncosted.wsp", &uncosted),
+        ("wide.wsp", &wide),
+        ("dear.wsp", &dear),
+    ]);
     let at = |name: &str| folder.path(name).display().to_string();
     let (apart, uncosted, wide) = (at("apart.wsp"), at("uncosted.wsp"), at("wide.wsp"));
+    let dear = at("dear.wsp");
     for (args, code, says) in [
+        (vec![&dear[..], "--model", "cpu"], 1, "at most 2^62"),
         (vec![&apart[..]], 2, "--model <NAME|FILE>"),
         (vec![&apart, "--model", "ascend_910"], 1, "did you mean `ascend_910b`?"),
         (vec![&apart, "--model", "./none.toml"], 1, "none.toml"),

@@ -134,7 +134,7 @@ impl Listing<'_> {
         let simulation = simulated.map_err(Failure::Source).and_then(|graph| simulate(&graph, &config));
         let mut simulation = simulation.map_err(|error| vec![failed(&error)])?;
         if let Some(machine) = machine {
-            machine::number(&mut simulation, machine);
+            machine::number(&mut simulation, config.pools, machine);
         }
         Ok(SimulatedWorkload { listing, simulation, threads: config.threads, notes })
     }

@@ -55,13 +55,14 @@ pub(crate) struct Costed<'a> {
 impl Costed<'_> {
     /// The cycles of a task that has been touched.
     fn cost(&self, task: &TaskRecord<'_>) -> Result<u64, Diagnostic> {
-        if let Some(cycles) = cost::declared(self.module, self.bindings, task)? {
-            return Ok(cycles);
-        }
-        let Some(machine) = self.machine else { return Ok(1) };
-        match self.inner.cycles(machine)? {
-            Some(cycles) => Ok(cycles),
-            None => cost::of_task(machine, (self.module, self.bindings), task, None, &()),
+        let declared = cost::declared(self.module, self.bindings, task)?;
+        let Some(machine) = self.machine else { return Ok(declared.unwrap_or(1)) };
+        match declared {
+            None => match self.inner.cycles(machine)? {
+                Some(cycles) => Ok(cycles),
+                None => cost::of_task(machine, (self.module, self.bindings), task, None, &()),
+            },
+            Some(_) => cost::of_task(machine, (self.module, self.bindings), task, None, &()),
         }
     }
 }

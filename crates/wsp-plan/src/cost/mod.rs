@@ -138,10 +138,17 @@ pub fn of_task(
     body: Option<(&Module, FuncId)>,
     known: &dyn Known,
 ) -> Result<u64, Diagnostic> {
-    if let Some(cycles) = declared(module, bindings, task)? {
-        return Ok(cycles);
-    }
     let kernel = &module.kernels[task.kernel.index()];
+    if let Some(cycles) = declared(module, bindings, task)? {
+        if (cycles as f64) < MOST {
+            return Ok(cycles);
+        }
+        let message = format!("a task of kernel `{}` costs {cycles} cycles", kernel.name);
+        return Err(Diagnostic::error(LARGE_COST, message)
+            .at(kernel.span, "declared here")
+            .note("at most 2^62 are possible")
+            .help("count in thousands of cycles"));
+    }
     let Some((library, function)) = body else {
         let message = format!("kernel `{}` has no cost, and no operations to tell it from", kernel.name);
         return Err(Diagnostic::error(NO_COST, message)
