@@ -14,7 +14,7 @@ use crate::traps::generator_fault;
 use crate::workload::simulation_failed;
 use wsp_backend::{BARRIER_NODE, GraphAccess, GraphKernel, GraphListing};
 use wsp_core::words::counted;
-use wsp_core::{ExecPool, StructId, TaskId, limits};
+use wsp_core::{ExecPool, KernelId, StructId, TaskId, limits};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::AccessMode;
 use wsp_kernel::{Hints, Trap};
@@ -87,7 +87,8 @@ impl Program {
             None => self.config(options)?,
             Some(machine) => {
                 let policy = machine::on(&self.lowered().policy, machine).map_err(|fault| vec![fault])?;
-                self.config_of(&policy, options)?
+                let threads = policy.workers.unwrap_or(options.threads);
+                self.config_of(&policy, &LaunchOptions { threads, ..options.clone() })?
             }
         };
         let Listed { graph, costs, units, listing, notes, .. } =
@@ -95,14 +96,11 @@ impl Program {
         let mut costs = costs.into_iter();
         // One cost was noted per task, in the order of ids.
         let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1);
-        let graph = SimGraph::from_task_graph(&graph, Submission::default(), cost).map(|mut graph| {
-            if machine.is_some() {
-                machine::send(&mut graph, |kernel| {
-                    units.get(kernel.index()).copied().unwrap_or(ExecPool::Any)
-                });
-            }
-            graph
-        });
+        let mut graph = SimGraph::from_task_graph(&graph, Submission::default(), cost);
+        if let (Ok(graph), Some(machine)) = (&mut graph, machine) {
+            let unit = |kernel: KernelId| units.get(kernel.index()).copied().unwrap_or(ExecPool::Any);
+            machine::send(graph, machine, unit).map_err(|fault| vec![fault])?;
+        }
         let mut simulation = graph
             .map_err(Failure::Source)
             .and_then(|graph| simulate(&graph, &config))

@@ -47,6 +47,11 @@ pub(crate) fn on(policy: &SchedulePolicy, machine: &Model) -> Result<SchedulePol
             .help("ask for fewer, or take another model")
     };
     let has_kinds = vector > 0 && cube > 0 && vector + cube == all;
+    if vector + cube > 0 && vector + cube < all {
+        let message = format!("machine model `{}` has units for all tasks beside others", machine.name);
+        return Err(Diagnostic::error(BAD_OPTION, message)
+            .help("give it units of one kind `any`, or of the kinds `cube` and `vector`"));
+    }
     match (policy.pools, policy.workers) {
         (PoolSizes::ByUnit { vector: asked, .. }, _) if asked > vector => {
             Err(too_many(asked, "vector unit", vector))
@@ -94,11 +99,33 @@ pub(crate) fn number(simulation: &mut Simulation, pools: PoolSizes, machine: &Mo
 }
 
 /// Sends the tasks of kernels for any unit to those that the kernel's operations are for, where they are known.
-pub(crate) fn send(graph: &mut SimGraph, unit: impl Fn(KernelId) -> ExecPool) {
-    graph.send(|kernel, pool| match pool {
-        ExecPool::Any => unit(kernel),
-        said => said,
+///
+/// # Errors
+/// The machine has no units of a task's kind.
+pub(crate) fn send(
+    graph: &mut SimGraph,
+    machine: &Model,
+    unit: impl Fn(KernelId) -> ExecPool,
+) -> Result<(), Diagnostic> {
+    let has_kinds = machine.units.iter().all(|units| units.kind != ExecPool::Any);
+    let mut missing = None;
+    graph.send(|kernel, pool| {
+        let pool = if pool == ExecPool::Any { unit(kernel) } else { pool };
+        if has_kinds && machine.count(pool) == 0 {
+            missing = Some(pool);
+        }
+        pool
     });
+    match missing {
+        None => Ok(()),
+        Some(kind) => {
+            let message =
+                format!("tasks run on {} units, and machine model `{}` has none", kind.word(), machine.name);
+            let row =
+                format!("take another model, or give it a `[[unit]]` with `kind = \"{}\"`", kind.word());
+            Err(Diagnostic::error(BAD_OPTION, message).help(row))
+        }
+    }
 }
 
 /// A launch of kernels of a file, whose tasks a machine has costs for.

@@ -232,3 +232,23 @@ fn the_file_of_a_model_is_a_model() {
     assert_eq!(simulated(&[&file, "--model", &own]), simulated(&[&file, "--model", "ascend_910b"]));
     assert_eq!(printed(&["targets", "--model", &own]), printed(&["targets", "--model", "ascend_910b"]));
 }
+
+#[test]
+fn a_machine_has_the_workers_that_it_says_and_no_units_of_kinds_that_it_lacks() {
+    let of = |model| printed(&["targets", "--model", model, "--toml"]);
+    let (cpu, npu) = (of("cpu"), of("ascend_910b"));
+    let sixteen = cpu.replacen("value = 2,", "value = 16,", 1);
+    assert_ne!(cpu, sixteen);
+    let (before, rest) = npu.split_once("[[unit]]\nkind = \"cube\"").expect("it has cube units");
+    let vectors = format!("{before}{}", &rest[rest.find("[[unit]]").expect("it has vector units")..]);
+    let folder =
+        Folder::with(&[("apart.wsp", APART), ("sixteen.toml", &sixteen), ("vectors.toml", &vectors)]);
+    let at = |name: &str| folder.path(name).display().to_string();
+    let (apart, sixteen, vectors) = (at("apart.wsp"), at("sixteen.toml"), at("vectors.toml"));
+    for file in [&apart[..], "examples/row_softmax.pto"] {
+        let workers = simulated(&[file, "--model", &sixteen])["busy_cycles"].as_array().unwrap().len();
+        assert_eq!(workers, 16, "{file}");
+    }
+    let (code, _, err) = run(&["sim", &apart, "--model", &vectors]);
+    assert!(code == 1 && err.contains("tasks run on cube units, and machine model"), "{err}");
+}

@@ -124,10 +124,11 @@ impl Listing<'_> {
         // One cost was noted per task, in the order of ids.
         let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1);
         let mut simulated = SimGraph::from_task_graph(&built.graph, Submission::default(), cost);
-        if let (Ok(graph), Some(_)) = (&mut simulated, machine) {
+        if let (Ok(graph), Some(machine)) = (&mut simulated, machine) {
             let units: Vec<ExecPool> =
                 (0..module.kernels.len() as u16).map(|kernel| inner.unit(KernelId(kernel))).collect();
-            machine::send(graph, |kernel| units.get(kernel.index()).copied().unwrap_or(ExecPool::Any));
+            let unit = |kernel: KernelId| units.get(kernel.index()).copied().unwrap_or(ExecPool::Any);
+            machine::send(graph, machine, unit).map_err(|fault| vec![fault])?;
         }
         let listing = self.listing(built, tensors, detail)?;
         faults::refuse_missed(module, &listing)?;

@@ -63,6 +63,13 @@ impl<'m> Frame<'m> {
         self.places[tile.index()]
     }
 
+    /// Begins a variable anew: a tile is at home.
+    pub(super) fn declare(&mut self, local: LocalId, value: Option<i128>) {
+        self.set(local, value);
+        self.resize(local, Shape::default());
+        self.places[local.index()] = None;
+    }
+
     pub(super) fn put(&mut self, tile: LocalId, memory: usize) {
         self.places[tile.index()] = Some(memory);
     }

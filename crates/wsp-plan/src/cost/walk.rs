@@ -38,12 +38,15 @@ pub(super) struct Walker<'a> {
     operators: u32,
     steps: u32,
     calls: u32,
+    /// Whether the function that is walked may have returned before the statement.
+    may_have_returned: bool,
 }
 
 /// Cycles of a task.
 pub(super) fn cycles(model: &Model, module: &Module, function: &Function, known: &dyn Known) -> Walked<f64> {
     let cycles = model.launch.kernel;
-    let mut walker = Walker { model, module, known, cycles, operators: 0, steps: 0, calls: 0 };
+    let mut walker =
+        Walker { model, module, known, cycles, operators: 0, steps: 0, calls: 0, may_have_returned: false };
     walker.block(&function.body, &mut Frame::new(function))?;
     Ok(walker.cycles)
 }
@@ -68,8 +71,7 @@ impl<'a> Walker<'a> {
         match &stmt.kind {
             StmtKind::Let { local, init } => {
                 let value = init.as_ref().map_or(Ok(Some(0)), |init| self.scalar(init, frame))?;
-                frame.set(*local, value);
-                frame.resize(*local, super::frame::Shape::default());
+                frame.declare(*local, value);
             }
             StmtKind::LetArray { local, array } => frame.name_array(*local, *array),
             StmtKind::Assign { local, value } => {
@@ -122,16 +124,20 @@ impl<'a> Walker<'a> {
         let after = std::mem::replace(&mut self.cycles, before);
         let other_flow = self.block(otherwise, &mut other)?;
         self.cycles = self.cycles.max(after);
-        match (flow, other_flow) {
-            (Flow::Next, Flow::Next) => frame.join(&other),
-            // What goes on is dearer than what ends here.
-            (Flow::Next, _) => {}
-            (_, Flow::Next) => *frame = other,
-            (Flow::Return(a), Flow::Return(b)) => return Ok(Flow::Return(a.filter(|_| a == b))),
-            (Flow::Continue, _) | (_, Flow::Continue) => return Ok(Flow::Continue),
-            _ => return Ok(flow),
+        let returns = [flow, other_flow].map(|flow| matches!(flow, Flow::Return(_)));
+        match returns {
+            [true, false] => *frame = other,
+            [false, true] => {}
+            _ => frame.join(&other),
         }
-        Ok(Flow::Next)
+        // What goes on is dearer than what ends here; what is returned after it need not be what the function gives.
+        self.may_have_returned |= returns[0] != returns[1];
+        Ok(match (flow, other_flow) {
+            (Flow::Return(a), Flow::Return(b)) => Flow::Return(a.filter(|_| a == b)),
+            (Flow::Next, _) | (_, Flow::Next) => Flow::Next,
+            (Flow::Continue, _) | (_, Flow::Continue) => Flow::Continue,
+            _ => Flow::Break,
+        })
     }
 
     fn counted<'m>(
@@ -327,9 +333,11 @@ impl<'a> Walker<'a> {
                 format!("`{}` is called in more than {MOST_CALLS} calls", function.name),
             ));
         }
+        let outer = std::mem::take(&mut self.may_have_returned);
         let flow = self.block(&function.body, &mut inner)?;
+        let may_have_returned = std::mem::replace(&mut self.may_have_returned, outer);
         self.calls -= 1;
-        Ok(if let Flow::Return(value) = flow { value } else { None })
+        Ok(if let Flow::Return(value) = flow { value.filter(|_| !may_have_returned) } else { None })
     }
 }
 

@@ -376,3 +376,57 @@ fn a_cost_that_is_said_counts_before_operations_and_a_kernel_without_either_is_r
     let negative = costs(&text(" cost 1 - a"), Some(&body)).expect_err("it is refused");
     assert!(negative.contains("the cost of a task of kernel `fill` is -1"), "{negative}");
 }
+
+/// A kernel with `BODY` after a value that only its data tell, and `HELPER` before it.
+const OPEN: &str = "
+PTO_SHAPE(x, rows, cols)
+PTO_SHAPE(y, rows, cols)
+struct Rows { uint32_t first; };
+HELPER
+PTO_KERNEL_IMPL(open) {
+    auto desc = PTO_GET_DESCRIPTOR<Rows>();
+    VecTile<float, 16, 64> t;
+    VecTile<float, 1, 64> one;
+    TLOAD(t, x, {desc.first});
+    TLOAD(one, x, {desc.first});
+    float m = TROWMAX(one);
+    BODY
+    TSTORE(y, t, {desc.first});
+}
+";
+
+fn open(helper: &str, body: &str) -> Result<u64, Diagnostic> {
+    let module = compiled(&OPEN.replace("HELPER", helper).replace("BODY", body));
+    let model = named("ascend_910b").expect("it is there");
+    cost(model, &module, "open", &[("rows", 16), ("cols", 64)], &[0])
+}
+
+#[test]
+fn what_a_function_gives_that_may_have_returned_before_is_not_known() {
+    let helper = |rest: &str| format!("uint32_t pick(float v) {{ if (v > 0.5f) {{ return 8; }} {rest} }}");
+    let body = "uint32_t n = pick(m); for (uint32_t i = 0; i < n; ++i) { TEXP(t, t); }";
+    for rest in ["return 1;", "else { return 1; }"] {
+        refused(open(&helper(rest), body), 1746, "how often a loop runs is not known");
+    }
+    // The same on both ways is known.
+    assert!(open(&helper("else { return 8; }"), body).is_ok_and(|cycles| cycles > 8 * 87));
+}
+
+#[test]
+fn of_a_way_that_returns_and_one_that_leaves_a_loop_the_latter_goes_on_in_either_order() {
+    let many = |branches: &str| {
+        let helper = format!(
+            "uint32_t many(float v) {{
+                uint32_t s = 0;
+                for (uint32_t i = 0; i < 1; ++i) {{ {branches} }}
+                for (uint32_t j = 0; j < 100; ++j) {{ s = s + j * j; }}
+                return s;
+            }}"
+        );
+        open(&helper, "uint32_t n = many(m); if (n > 3) { TEXP(t, t); }").expect("it is known")
+    };
+    let first = many("if (v > 0.5f) { return 1; } else { break; }");
+    let second = many("if (v <= 0.5f) { break; } else { return 1; }");
+    assert_eq!(first, second);
+    assert!(first > 400, "{first}");
+}

@@ -41,6 +41,7 @@ impl<R: TaskRunner> Submitter<'_, R> {
                 return Ok(());
             }
             self.force_start();
+            self.restamp();
             if self.window.wait_for_one().is_err() {
                 self.stuck = Some(self.explain(SourceWait::Writers(region)));
                 return Err(Stopped::Stopping);

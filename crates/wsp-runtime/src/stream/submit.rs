@@ -431,6 +431,14 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
             }
         }
         self.window.edge_stalls += u64::from(waited);
+        if waited {
+            self.restamp();
+        }
+    }
+
+    /// Has the next task's submission stamped anew: the source has waited.
+    pub(super) fn restamp(&mut self) {
+        self.stamp.1 = 0;
     }
 
     /// Adds an edge from each of `preds` that has not completed, and returns how many.
