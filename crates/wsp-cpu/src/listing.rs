@@ -14,7 +14,7 @@ use crate::traps::generator_fault;
 use crate::workload::simulation_failed;
 use wsp_backend::{BARRIER_NODE, GraphAccess, GraphKernel, GraphListing};
 use wsp_core::words::counted;
-use wsp_core::{ExecPool, KernelId, StructId, TaskId, limits};
+use wsp_core::{ExecPool, StructId, TaskId, limits};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::AccessMode;
 use wsp_kernel::{Hints, Trap};
@@ -98,8 +98,7 @@ impl Program {
         let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1);
         let mut graph = SimGraph::from_task_graph(&graph, Submission::default(), cost);
         if let (Ok(graph), Some(machine)) = (&mut graph, machine) {
-            let unit = |kernel: KernelId| units.get(kernel.index()).copied().unwrap_or(ExecPool::Any);
-            machine::send(graph, machine, unit).map_err(|fault| vec![fault])?;
+            machine::send(graph, machine, &units).map_err(|fault| vec![fault])?;
         }
         let mut simulation = graph
             .map_err(Failure::Source)

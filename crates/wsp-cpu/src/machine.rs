@@ -7,7 +7,7 @@ use crate::sizes::Sizes;
 use wsp_backend::{RunError, RunOptions};
 use wsp_core::policy::PoolSizes;
 use wsp_core::words::counted;
-use wsp_core::{DType, ExecPool, FuncId, KernelId, ParamId, TensorId};
+use wsp_core::{DType, ExecPool, FuncId, ParamId, TensorId};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::SchedulePolicy;
 use wsp_ir::{ArrayRef, MetaKind};
@@ -98,19 +98,19 @@ pub(crate) fn number(simulation: &mut Simulation, pools: PoolSizes, machine: &Mo
     }
 }
 
-/// Sends the tasks of kernels for any unit to those that the kernel's operations are for, where they are known.
+/// Sends the tasks of kernels for any unit to those that the kernel's operations are for, where they are known:
+/// `units` has them by kernel.
 ///
 /// # Errors
 /// The machine has no units of a task's kind.
-pub(crate) fn send(
-    graph: &mut SimGraph,
-    machine: &Model,
-    unit: impl Fn(KernelId) -> ExecPool,
-) -> Result<(), Diagnostic> {
+pub(crate) fn send(graph: &mut SimGraph, machine: &Model, units: &[ExecPool]) -> Result<(), Diagnostic> {
     let has_kinds = machine.units.iter().all(|units| units.kind != ExecPool::Any);
     let mut missing = None;
     graph.send(|kernel, pool| {
-        let pool = if pool == ExecPool::Any { unit(kernel) } else { pool };
+        let pool = match pool {
+            ExecPool::Any => units.get(kernel.index()).copied().unwrap_or(pool),
+            said => said,
+        };
         if has_kinds && machine.count(pool) == 0 {
             missing = Some(pool);
         }

@@ -127,8 +127,7 @@ impl Listing<'_> {
         if let (Ok(graph), Some(machine)) = (&mut simulated, machine) {
             let units: Vec<ExecPool> =
                 (0..module.kernels.len() as u16).map(|kernel| inner.unit(KernelId(kernel))).collect();
-            let unit = |kernel: KernelId| units.get(kernel.index()).copied().unwrap_or(ExecPool::Any);
-            machine::send(graph, machine, unit).map_err(|fault| vec![fault])?;
+            machine::send(graph, machine, &units).map_err(|fault| vec![fault])?;
         }
         let listing = self.listing(built, tensors, detail)?;
         faults::refuse_missed(module, &listing)?;

@@ -55,15 +55,15 @@ pub(crate) struct Costed<'a> {
 impl Costed<'_> {
     /// The cycles of a task that has been touched.
     fn cost(&self, task: &TaskRecord<'_>) -> Result<u64, Diagnostic> {
-        let declared = cost::declared(self.module, self.bindings, task)?;
-        let Some(machine) = self.machine else { return Ok(declared.unwrap_or(1)) };
-        match declared {
-            None => match self.inner.cycles(machine)? {
-                Some(cycles) => Ok(cycles),
-                None => cost::of_task(machine, (self.module, self.bindings), task, None, &()),
-            },
-            Some(_) => cost::of_task(machine, (self.module, self.bindings), task, None, &()),
+        let Some(machine) = self.machine else {
+            return Ok(cost::declared(self.module, self.bindings, task)?.unwrap_or(1));
+        };
+        if self.module.kernels[task.kernel.index()].cost.is_none()
+            && let Some(cycles) = self.inner.cycles(machine)?
+        {
+            return Ok(cycles);
         }
+        cost::of_task(machine, (self.module, self.bindings), task, None, &())
     }
 }
 
