@@ -5,7 +5,7 @@ pub use wsp_diag::CodeInfo;
 use wsp_diag::{Code, Codes, Diagnostic, Severity, SourceMap};
 
 /// The codes of all crates.
-const CRATES: [Codes; 13] = [
+const CRATES: [Codes; 14] = [
     wsp_diag::CODES,
     wsp_ir::CODES,
     wsp_lang::CODES,
@@ -18,6 +18,7 @@ const CRATES: [Codes; 13] = [
     wsp_ascend::CODES,
     wsp_kernel::CODES,
     wsp_cpu::CODES,
+    wsp_report::CODES,
     &[crate::codes::CODES],
 ];
 
@@ -56,7 +57,7 @@ mod tests {
         &[(300, 399), (700, 799), (866, 866), (1450, 1499)],
         &[(1, 299), (515, 515)],
         &[(910, 921), (939, 939), (1400, 1449)],
-        &[(400, 499), (800, 853), (890, 899), (1740, 1759)],
+        &[(400, 499), (800, 853), (890, 899), (1740, 1749)],
         &[(1500, 1539), (1551, 1551), (1558, 1558)],
         &[(863, 863), (870, 871), (1575, 1575), (1600, 1619)],
         &[(1000, 1349)],
@@ -75,6 +76,7 @@ mod tests {
             (1559, 1574),
             (1576, 1589),
         ],
+        &[(1750, 1759)],
         &[(500, 549), (880, 889), (922, 938), (1590, 1599)],
     ];
 

@@ -63,6 +63,7 @@ mod one_shot;
 mod program;
 mod source;
 pub mod task_graph;
+pub mod trace;
 pub mod workload;
 
 /// What the command line and the Python package share.

@@ -128,9 +128,9 @@ pub struct RunOutcome {
 }
 
 impl RunOutcome {
-    /// When and where tasks ran, of a program in this file.
-    pub fn timeline(&self, file: &Path) -> Timeline {
-        self.timeline.clone().of(file.display().to_string())
+    /// When and where tasks ran, of a program in this file, whose key is `key`.
+    pub fn timeline(&self, file: &Path, key: u64) -> Timeline {
+        self.timeline.clone().of(file.display().to_string(), key)
     }
 }
 

@@ -23,6 +23,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("wsp-simd", &["wsp-core", "wsp-ir"]),
     ("wsp-kernel", &["wsp-ordered", "wsp-core", "wsp-memory", "wsp-diag", "wsp-ir", "wsp-simd"]),
     ("wsp-runtime", &["wsp-ordered", "wsp-core"]),
+    ("wsp-report", &["wsp-core", "wsp-diag", "wsp-runtime"]),
     (
         "wsp-cpu",
         &[
@@ -58,6 +59,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wsp-tile",
             "wsp-kernel",
             "wsp-runtime",
+            "wsp-report",
             "wsp-cpu",
             "wsp-ascend",
         ],
@@ -78,6 +80,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wsp-trace",
             "wsp-kernel",
             "wsp-runtime",
+            "wsp-report",
             "pto-wsp",
         ],
     ),
@@ -109,6 +112,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wsp-backend",
             "wsp-kernel",
             "wsp-runtime",
+            "wsp-report",
             "pto-wsp",
             "wsp-check",
         ],

@@ -99,6 +99,30 @@ pub(crate) struct SimArgs {
     pub(crate) kernels: Vec<PathBuf>,
 }
 
+/// `wsp report`.
+#[derive(Args, Debug)]
+pub(crate) struct ReportArgs {
+    /// The trace, as `--trace` of `wsp run` and `wsp sim` writes it: `.pftrace` or `.json`
+    #[arg(value_name = "TRACE")]
+    pub(crate) file: PathBuf,
+
+    /// Another trace of the same program, to be compared with it
+    #[arg(value_name = "OTHER")]
+    pub(crate) other: Option<PathBuf>,
+
+    /// Write a page that shows it in a browser, without a network
+    #[arg(short, long, value_name = "FILE.html")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Replace the page if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Print it as text
+    #[arg(long)]
+    pub(crate) text: bool,
+}
+
 /// What `--deps` takes.
 const DEPS: Words<Deps> = &[
     (

@@ -7,7 +7,7 @@ mod unit;
 pub(crate) mod usage;
 mod values;
 
-pub(crate) use graph::{GraphArgs, SimArgs};
+pub(crate) use graph::{GraphArgs, ReportArgs, SimArgs};
 pub(crate) use programs::{
     AsmArgs, CheckArgs, DisasmArgs, DoctorArgs, EmitArgs, ExplainArgs, PlanArgs, TargetsArgs,
 };
@@ -122,6 +122,8 @@ pub(crate) enum Command {
     Graph(Box<GraphArgs>),
     /// Run a program or a workload in virtual time on a machine model, and tell what its tasks waited for
     Sim(Box<SimArgs>),
+    /// Show a trace: when and where tasks ran, why each was late, and what is another in a second trace
+    Report(ReportArgs),
     /// Assemble the text of a task graph, or of a program that generates tasks, and check it
     Asm(AsmArgs),
     /// Write a task graph, or kernels, as files for a target that runs elsewhere
@@ -146,6 +148,7 @@ impl Command {
             Command::Plan(args) => Some(&args.file),
             Command::Graph(args) => Some(&args.file),
             Command::Sim(args) => Some(&args.file),
+            Command::Report(args) => Some(&args.file),
             Command::Asm(args) => Some(&args.file),
             Command::Disasm(args) => Some(&args.file),
             _ => None,

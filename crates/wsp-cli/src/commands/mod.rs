@@ -22,6 +22,7 @@ mod options;
 mod outputs;
 mod plan;
 mod reference;
+mod report;
 mod run;
 mod sequential;
 mod sim;
@@ -160,6 +161,7 @@ impl Session {
             Command::Plan(args) => plan::plan(self, &args),
             Command::Graph(args) => graph::graph(self, &args),
             Command::Sim(args) => sim::sim(self, &args),
+            Command::Report(args) => report::report(self, &args),
             Command::Asm(args) => asm::asm(self, &args),
             Command::Emit(args) => emit::emit(self, &args),
             Command::Disasm(args) => disasm::disasm(self, &args),

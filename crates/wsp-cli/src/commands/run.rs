@@ -13,6 +13,7 @@ use crate::engine::{self, Executable, Loaded, Options, RunOutcome};
 use crate::files::read_source;
 use crate::report::{Check, DataSummary, Findings, RunReport};
 use pto_wsp::cache::CachedPlan;
+use pto_wsp::trace::key_of_program;
 use wsp_backend::Recording;
 use wsp_check::reference;
 use wsp_diag::Diagnostic;
@@ -94,7 +95,7 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
     let all_made = data.made.len() == arrays.len();
     let shown = |name: &String| summary.is_none() && (all_made || !data.made.contains(name));
     let inputs = arrays.iter().filter(|(name, _)| shown(name));
-    let timeline = args.trace.as_ref().map(|_| outcome.timeline(&args.file));
+    let timeline = args.trace.as_ref().map(|_| outcome.timeline(&args.file, key_of_program(module)));
     session.conclude(
         args,
         outputs,

@@ -7,12 +7,14 @@ use super::{Outcome, Session, data, launch_options, options, workload};
 use crate::args::{LaunchArgs, Setting, SimArgs};
 use crate::engine::{self, Loaded, TasksOutcome};
 use crate::report::{SimReport, Sources};
+use pto_wsp::trace::{key_of_program, key_of_workload};
 use wsp_backend::RunOptions;
 use wsp_core::ExecPool;
 use wsp_diag::Diagnostic;
 use wsp_kernel::{Engine, Mode};
 use wsp_plan::target::model::Model;
 use wsp_runtime::RunConfig;
+use wsp_runtime::timeline::Timeline;
 
 /// Simulates a program or a workload.
 pub(super) fn sim(session: &mut Session, args: &SimArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -43,7 +45,8 @@ fn program(session: &mut Session, args: &SimArgs, machine: &Model) -> Result<Out
     let loaded = Loaded { module, arrays: data.arrays };
     session.terminal.progress("simulating");
     let outcome = engine::simulate_program(&loaded, &options, machine)?;
-    tell(session, args, outputs, &outcome, sources, machine)
+    let timeline = outcome.timeline(&args.file, key_of_program(&loaded.module));
+    tell(session, outputs, &outcome, &timeline, sources, machine)
 }
 
 /// A workload.
@@ -77,7 +80,8 @@ fn tasks(
     let options = RunOptions { seed: args.data.seed(), ..RunOptions::default() };
     session.terminal.progress("simulating");
     let outcome = engine::simulate_tasks(&*program, &of_run, &options, Some(machine))?;
-    tell(session, args, outputs, &outcome, sources, machine)
+    let timeline = outcome.timeline(&args.file, key_of_workload(&source.module));
+    tell(session, outputs, &outcome, &timeline, sources, machine)
 }
 
 fn outputs(session: &Session, args: &SimArgs) -> Result<Outputs, Vec<Diagnostic>> {
@@ -90,16 +94,15 @@ fn outputs(session: &Session, args: &SimArgs) -> Result<Outputs, Vec<Diagnostic>
 /// Prints what a simulation came to, and writes its trace.
 fn tell(
     session: &Session,
-    args: &SimArgs,
     outputs: Outputs,
     outcome: &TasksOutcome,
+    timeline: &Timeline,
     sources: Sources,
     machine: &Model,
 ) -> Result<Outcome, Vec<Diagnostic>> {
     session.warn(&outcome.notes);
-    let timeline = outcome.timeline(&args.file);
-    let (filled, faults) = outputs.fill(&outcome.outputs, Some(&timeline));
-    let report = SimReport { outcome, timeline: &timeline, sources, machine };
+    let (filled, faults) = outputs.fill(&outcome.outputs, Some(timeline));
+    let report = SimReport { outcome, timeline, sources, machine };
     session.print(|| report.text(), || report.json(), &faults);
     session.keep_after(&faults, filled)
 }

@@ -33,8 +33,8 @@ pub(crate) struct RunOutcome {
 }
 
 impl RunOutcome {
-    /// When and where tasks ran, of a workload in this file.
-    pub(crate) fn timeline(&self, file: &Path) -> Timeline {
-        self.timeline.clone().of(file.display().to_string())
+    /// When and where tasks ran, of a workload in this file, whose key is `key`.
+    pub(crate) fn timeline(&self, file: &Path, key: u64) -> Timeline {
+        self.timeline.clone().of(file.display().to_string(), key)
     }
 }

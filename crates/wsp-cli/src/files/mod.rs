@@ -56,6 +56,22 @@ pub fn read_source(path: &Path) -> Result<String, Diagnostic> {
     })
 }
 
+/// The bytes of a trace.
+///
+/// # Errors
+/// When it cannot be read, or is too long for one.
+pub(crate) fn read_trace(path: &Path) -> Result<Vec<u8>, Diagnostic> {
+    let most = wsp_report::MAX_BYTES;
+    let mut bytes = Vec::new();
+    open(path)?.take(most + 1).read_to_end(&mut bytes).map_err(|e| unreadable(path, &e))?;
+    if bytes.len() as u64 > most {
+        let message = format!("`{}` is too long for a trace", shown(path));
+        let fault = Diagnostic::error(codes::BAD_SOURCE_FILE, message);
+        return Err(fault.note(format!("a trace that is read may have {}", counted(most, "byte"))));
+    }
+    Ok(bytes)
+}
+
 /// The files of a folder, in any order; none where it cannot be read.
 pub(crate) fn files_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();

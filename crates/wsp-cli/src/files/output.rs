@@ -96,6 +96,21 @@ impl Output {
         Output::at(path)
     }
 
+    /// Tries a path for a page.
+    ///
+    /// # Errors
+    /// As [`Output::at`]; a name that ends as those of programs, arrays and traces do.
+    pub(crate) fn page_at(path: &Path) -> Result<Output, Diagnostic> {
+        let help = || format!("write `{}`", path.with_extension("html").display());
+        refuse_ends(
+            path,
+            &[&SOURCES[..], &["json", "pftrace"]].concat(),
+            "programs, arrays and traces",
+            help,
+        )?;
+        Output::at(path)
+    }
+
     /// Tries a path for an archive of arrays, which is not written from beginning to end.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ mod lines;
 mod plan;
 mod sim;
 mod text;
+pub(crate) mod trace;
 mod transfer;
 mod unit;
 mod unit_graph;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 use wsp_core::words::counted;
+use wsp_runtime::clock::Clock;
 
 /// A number of bytes in decimal units.
 pub fn bytes(n: u64) -> String {
@@ -20,6 +21,14 @@ pub(crate) fn millis(time: Duration) -> String {
         _ if ms >= 10.0 => format!("{ms:.1} ms"),
         _ if ms >= 1.0 => format!("{ms:.2} ms"),
         _ => format!("{ms:.3} ms"),
+    }
+}
+
+/// A time in the unit of a clock.
+pub(crate) fn span(clock: Clock, time: u64) -> String {
+    match clock {
+        Clock::Nanoseconds => millis(Duration::from_nanos(time)),
+        Clock::Cycles => counted(time, "cycle").to_string(),
     }
 }
 

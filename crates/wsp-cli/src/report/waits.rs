@@ -1,11 +1,9 @@
 //! What a traced run waited for: waits by cause and the critical path, as lines and JSON.
 
 use super::lines::Lines;
-use super::units::millis;
+use super::units::span;
 use serde_json::{Value, json};
-use std::time::Duration;
 use wsp_core::words::counted;
-use wsp_runtime::clock::Clock;
 use wsp_runtime::timeline::Timeline;
 
 /// Kernels of the critical path that are named.
@@ -13,10 +11,7 @@ const MOST_KERNELS: usize = 4;
 
 /// Lines to follow a summary.
 pub(crate) fn text(timeline: &Timeline) -> String {
-    let time = |time: u64| match timeline.clock {
-        Clock::Nanoseconds => millis(Duration::from_nanos(time)),
-        Clock::Cycles => counted(time, "cycle").to_string(),
-    };
+    let time = |time: u64| span(timeline.clock, time);
     let mut lines = Lines::default();
     let waits = timeline.waits();
     let one = |waits: &wsp_runtime::timeline::Waits| match waits.waited {
@@ -57,10 +52,7 @@ pub(crate) fn add_json(timeline: &Timeline, summary: &mut Value) {
         "tasks": path.tasks.len(),
         "busy": path.busy,
         "end": timeline.end(),
-        "unit": match timeline.clock {
-            Clock::Nanoseconds => "nanoseconds",
-            Clock::Cycles => "cycles",
-        },
+        "unit": timeline.clock.word(),
         "kernels": kernels.collect::<Vec<_>>(),
     });
 }

@@ -1,5 +1,6 @@
 //! The forms of trace files, and what both write.
 
+use super::about::labels;
 use super::json::Json;
 use super::perfetto::Perfetto;
 use super::{Detail, Row, Timeline};
@@ -94,14 +95,17 @@ impl Timeline {
     /// # Errors
     /// Those of `out`, to which much is written in small pieces.
     pub fn write(&self, form: Form, edges: Edges, out: &mut dyn io::Write) -> io::Result<()> {
+        let labels = labels(self, edges);
         match form {
-            Form::Json => self.write_to(&mut Json::begin(self.clock, out)?, edges),
-            Form::Perfetto => self.write_to(&mut Perfetto::begin(self.clock, out), edges),
+            Form::Json => self.write_to(&mut Json::begin(self.clock, labels, out)?, edges),
+            Form::Perfetto => self.write_to(&mut Perfetto::begin(self.clock, labels, out), edges),
         }
     }
 
     fn write_to<W: Writer>(&self, out: &mut W, edges: Edges) -> io::Result<()> {
-        for (process, name) in (0..).zip(&self.processes) {
+        // What the file says of itself stands with its first process.
+        let nameless = self.processes.is_empty().then(String::new);
+        for (process, name) in (0..).zip(self.processes.iter().chain(&nameless)) {
             out.process(process, name)?;
         }
         for (place, row) in (0..).zip(&self.rows) {

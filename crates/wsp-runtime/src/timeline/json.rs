@@ -20,10 +20,26 @@ pub(super) struct Json<'o> {
 }
 
 impl<'o> Json<'o> {
-    pub(super) fn begin(clock: Clock, out: &'o mut dyn io::Write) -> io::Result<Json<'o>> {
+    pub(super) fn begin(
+        clock: Clock,
+        labels: Vec<(&str, String)>,
+        out: &'o mut dyn io::Write,
+    ) -> io::Result<Json<'o>> {
         let name = clock.name();
-        write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"clock\":\"{name}\"}},\"traceEvents\":[")?;
-        Ok(Json { out, clock, rows: Vec::new(), comma: "" })
+        write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"clock\":\"{name}\"")?;
+        let mut json = Json { out, clock, rows: Vec::new(), comma: "" };
+        let mut work = 0;
+        for (name, value) in &labels {
+            // A name stands once in an object.
+            match *name {
+                "work" => write!(json.out, ",\"work{work}\":")?,
+                name => write!(json.out, ",\"{name}\":")?,
+            }
+            work += usize::from(*name == "work");
+            json.string(value)?;
+        }
+        json.out.write_all(b"},\"traceEvents\":[")?;
+        Ok(json)
     }
 
     /// Parts the next event from the one before it.

@@ -4,6 +4,8 @@
 //! two forms, [`Form`]: JSON of trace events, or Perfetto's protobuf. Causes are computed from the records after the run, so that the workers
 //! read the clock twice per task and nothing else.
 
+mod about;
+pub mod fields;
 mod form;
 mod json;
 mod launches;
@@ -15,6 +17,7 @@ mod simulated;
 mod why;
 mod wire;
 
+pub use about::{About, Machine, VERSION, Work};
 pub use form::{Edges, Form};
 pub use lists::Lists;
 pub use path::{PathOfRun, Waits};
@@ -85,6 +88,8 @@ pub struct Timeline {
     pub details: Vec<Vec<(&'static str, Detail)>>,
     /// What else took time.
     pub spans: Vec<Span>,
+    /// What is known of the program and of the machine.
+    pub about: About,
 }
 
 /// What a timeline is called, and what its clock and workers are.
@@ -111,6 +116,7 @@ impl Heading {
             indices: Lists::default(),
             details: Vec::new(),
             spans: Vec::new(),
+            about: About::default(),
         }
     }
 }
@@ -132,10 +138,11 @@ impl Timeline {
         heading.timeline(Clock::Nanoseconds, Vec::new())
     }
 
-    /// The timeline of a program that is called so.
+    /// The timeline of a program that is called so, with this key.
     #[must_use]
-    pub fn of(mut self, program: String) -> Timeline {
+    pub fn of(mut self, program: String, key: u64) -> Timeline {
         self.processes = vec![program];
+        self.about.key = Some(key);
         self
     }
 

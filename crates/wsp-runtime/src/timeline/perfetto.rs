@@ -1,14 +1,14 @@
 //! Perfetto's protobuf form: a `Trace` of `TracePacket`s.
 //!
-//! Messages and numbers of fields are those of `protos/perfetto/trace/trace_packet.proto`, `track_event/track_event.proto`,
-//! `track_event/track_descriptor.proto`, `track_event/counter_descriptor.proto`, `track_event/process_descriptor.proto`,
-//! `track_event/debug_annotation.proto`, `interned_data/interned_data.proto`, `clock_snapshot.proto` and `trace_packet_defaults.proto`,
-//! published with Perfetto 59.1. Fields of which one file knows no name are skipped by readers, so that older viewers open it too.
+//! Numbers of fields are those of [`super::fields`]. Fields of which one file knows no name are skipped by readers, so that older viewers open it too.
 //!
 //! Each row and each counter is a sequence of packets of its own: its track and its clock, which counts on from packet to packet, are said once,
 //! and names, categories, words and the names of annotations where they first occur. Packets are kept and written together, compressed.
 
 use super::Row;
+use super::fields::{
+    NEEDS_STATE, PACKET, STATE_CLEARED, annotation, defaults, event, interned, packet, snapshot, track,
+};
 use super::form::{Slice, Value, Writer};
 use super::wire::Message;
 use crate::clock::Clock;
@@ -17,96 +17,14 @@ use flate2::write::ZlibEncoder;
 use rustc_hash::FxHashMap;
 use std::io::{self, Write as _};
 
-/// `Trace`.
-const PACKET: u32 = 1;
-
-/// `TracePacket`.
-mod packet {
-    pub(super) const CLOCK_SNAPSHOT: u32 = 6;
-    pub(super) const TIMESTAMP: u32 = 8;
-    pub(super) const SEQUENCE_ID: u32 = 10;
-    pub(super) const TRACK_EVENT: u32 = 11;
-    pub(super) const INTERNED_DATA: u32 = 12;
-    pub(super) const SEQUENCE_FLAGS: u32 = 13;
-    pub(super) const COMPRESSED_PACKETS: u32 = 50;
-    pub(super) const DEFAULTS: u32 = 59;
-    pub(super) const TRACK_DESCRIPTOR: u32 = 60;
-}
-
-/// `TracePacket.SequenceFlags`.
-const STATE_CLEARED: u64 = 1;
-const NEEDS_STATE: u64 = 2;
-
-/// `TracePacketDefaults`.
-mod defaults {
-    pub(super) const TRACK_EVENT: u32 = 11;
-    pub(super) const CLOCK_ID: u32 = 58;
-    /// `TrackEventDefaults`.
-    pub(super) const TRACK_UUID: u32 = 11;
-}
-
-/// `ClockSnapshot` and `ClockSnapshot.Clock`.
-mod snapshot {
-    pub(super) const CLOCKS: u32 = 1;
-    pub(super) const ID: u32 = 1;
-    pub(super) const TIMESTAMP: u32 = 2;
-    pub(super) const IS_INCREMENTAL: u32 = 3;
-    pub(super) const UNIT_NS: u32 = 4;
-    /// `BUILTIN_CLOCK_BOOTTIME`, which viewers show.
-    pub(super) const BOOT_TIME: u64 = 6;
-    /// The first of the clocks that a sequence may have for itself.
-    pub(super) const OWN: u64 = 64;
-}
-
-/// `TrackDescriptor`, `ProcessDescriptor` and `CounterDescriptor`.
-mod track {
-    pub(super) const UUID: u32 = 1;
-    pub(super) const NAME: u32 = 2;
-    pub(super) const PROCESS: u32 = 3;
-    pub(super) const PARENT: u32 = 5;
-    pub(super) const COUNTER: u32 = 8;
-    pub(super) const CHILD_ORDERING: u32 = 11;
-    pub(super) const RANK: u32 = 12;
-    pub(super) const EXPLICIT: u64 = 3;
-    pub(super) const PROCESS_PID: u32 = 1;
-    pub(super) const PROCESS_NAME: u32 = 6;
-    pub(super) const COUNTER_UNIT: u32 = 3;
-    pub(super) const UNIT_COUNT: u64 = 2;
-}
-
-/// `TrackEvent`.
-mod event {
-    pub(super) const CATEGORY_IIDS: u32 = 3;
-    pub(super) const ANNOTATIONS: u32 = 4;
-    pub(super) const TYPE: u32 = 9;
-    pub(super) const NAME_IID: u32 = 10;
-    pub(super) const COUNTER_VALUE: u32 = 30;
-    pub(super) const FLOW_IDS: u32 = 47;
-    pub(super) const TERMINATING_FLOW_IDS: u32 = 48;
-    pub(super) const BEGIN: u64 = 1;
-    pub(super) const END: u64 = 2;
-    pub(super) const COUNTER: u64 = 4;
-}
-
-/// `DebugAnnotation`.
-mod annotation {
-    pub(super) const NAME_IID: u32 = 1;
-    pub(super) const BOOL: u32 = 2;
-    pub(super) const UINT: u32 = 3;
-    pub(super) const INT: u32 = 4;
-    pub(super) const STRING: u32 = 6;
-    pub(super) const ARRAY: u32 = 12;
-    pub(super) const STRING_IID: u32 = 17;
-}
-
 /// A kind of interned texts, as its field of `InternedData`. Each message of them has its number in field 1 and its text in field 2.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 enum Kind {
-    Category = 1,
-    Name = 2,
-    Annotation = 3,
-    Word = 29,
+    Category = interned::CATEGORY,
+    Name = interned::NAME,
+    Annotation = interned::ANNOTATION,
+    Word = interned::WORD,
 }
 
 /// Bytes of packets that are compressed together.
@@ -116,6 +34,8 @@ const CHUNK: usize = 1 << 18;
 pub(super) struct Perfetto<'o> {
     out: &'o mut dyn io::Write,
     clock: Clock,
+    /// What the first process says of the file.
+    labels: Vec<(&'static str, String)>,
     /// Packets that are not written yet.
     chunk: Message,
     packet: Message,
@@ -133,10 +53,15 @@ pub(super) struct Perfetto<'o> {
 }
 
 impl<'o> Perfetto<'o> {
-    pub(super) fn begin(clock: Clock, out: &'o mut dyn io::Write) -> Perfetto<'o> {
+    pub(super) fn begin(
+        clock: Clock,
+        labels: Vec<(&'static str, String)>,
+        out: &'o mut dyn io::Write,
+    ) -> Perfetto<'o> {
         Perfetto {
             out,
             clock,
+            labels,
             chunk: Message::default(),
             packet: Message::default(),
             interned: Message::default(),
@@ -292,12 +217,16 @@ impl Writer for Perfetto<'_> {
     const BY_ROW: bool = true;
 
     fn process(&mut self, process: u32, name: &str) -> io::Result<()> {
+        let labels = std::mem::take(&mut self.labels);
         let uuid = self.track(|track| {
             track.number(track::CHILD_ORDERING, track::EXPLICIT);
             track.message(track::PROCESS, |of| {
                 // Process 0 is the kernel's in viewers.
                 of.number(track::PROCESS_PID, u64::from(process) + 1);
                 of.text(track::PROCESS_NAME, name.as_bytes());
+                for (name, value) in &labels {
+                    of.text(track::PROCESS_LABELS, format!("{name}={value}").as_bytes());
+                }
             });
         })?;
         self.processes.push(uuid);

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use wsp_core::{KernelId, TaskId, WhyLate};
 use wsp_runtime::clock::Clock;
-use wsp_runtime::timeline::{Edges, Form, Lists, Row, TaskRecord, Timeline};
+use wsp_runtime::timeline::{About, Edges, Form, Lists, Row, TaskRecord, Timeline};
 
 /// The value of a field.
 #[derive(Clone, PartialEq, Debug)]
@@ -243,6 +243,7 @@ fn timeline(tasks: u32, workers: u32, clock: Clock) -> Timeline {
         indices: Lists::default(),
         details: Vec::new(),
         spans: Vec::new(),
+        about: About::default(),
     };
     for task in 0..tasks {
         let row = draw(workers.into()) as u32;

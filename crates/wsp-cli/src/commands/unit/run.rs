@@ -15,6 +15,7 @@ use crate::files::CheckpointFolder;
 use crate::report::{Check, Sources, UnitReport, UnitStats};
 use crate::unit::tensors;
 use pto_wsp::codes;
+use pto_wsp::trace::key_of_unit;
 use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::codes::CANNOT_RESUME;
@@ -86,7 +87,11 @@ pub(in crate::commands) fn run(
             outputs: &ran.outputs,
             unwritten: ran.unwritten.clone(),
             cached: None,
-            trace: args.trace.as_ref().map(|_| Timeline::of_launches(&trace)),
+            trace: args.trace.as_ref().map(|_| {
+                let mut timeline = Timeline::of_launches(&trace);
+                timeline.about.key = Some(key_of_unit(&unit.module));
+                timeline
+            }),
             empty: is_empty.then(|| Emptiness {
                 what: "the unit invoked no kernel and copied nothing",
                 empty: settings::empty(&unit.module, scalars),

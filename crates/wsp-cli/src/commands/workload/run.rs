@@ -18,6 +18,7 @@ use crate::engine::{TasksOutcome, program, run_tasks, simulate_tasks};
 use crate::report::{Check, WorkloadReport};
 use pto_wsp::cache::CachedPlan;
 use pto_wsp::codes;
+use pto_wsp::trace::key_of_workload;
 use wsp_backend::{Args, Bodies, Expand, KvLayout, Program, Recording, RunOptions, WorkloadRunOptions};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, PoolSizes, Ready, SchedulePolicy, Trace};
@@ -62,7 +63,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         false => run_tasks(&*program, &of_run, &options)?,
     };
     session.warn(&outcome.notes);
-    let timeline = args.trace.as_ref().map(|_| outcome.timeline(&args.file));
+    let timeline = args.trace.as_ref().map(|_| outcome.timeline(&args.file, key_of_workload(&source.module)));
     let of_library = outcome.library_params.iter().cloned();
     let own = outcome.params.iter().map(|(name, value)| (name.clone(), ParamValue::Int((*value).into())));
     session.conclude(

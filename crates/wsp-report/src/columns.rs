@@ -1,0 +1,1 @@
+//! Timelines as columns, for the page.

@@ -1,0 +1,88 @@
+//! What a trace file says beside its tasks.
+
+use super::Timeline;
+use crate::clock::Clock;
+
+/// The version of trace files. Another one is written when what stands in them, or what it means, is another.
+pub const VERSION: u32 = 1;
+
+/// What is known of the program and of the machine, beside what ran.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct About {
+    /// What tells programs with other tasks apart, none where it is not known. Schedules and what kernels compute are no part of it.
+    pub key: Option<u64>,
+    /// The machine model, of runs in virtual time that had one.
+    pub machine: Option<Machine>,
+    /// What all tasks of each kernel did together, where it is known, by the place of the kernel.
+    pub work: Vec<Option<Work>>,
+}
+
+/// What a machine can do at most.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Machine {
+    /// The name of its model.
+    pub name: String,
+    /// Cycles per second.
+    pub hz: u64,
+    /// Operations per second of all its units.
+    pub operations: u64,
+    /// Bytes per second between its units and the memory of tensors.
+    pub bytes: u64,
+}
+
+/// Work of tasks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Work {
+    /// Operations on elements; two for each product that is added.
+    pub operations: u64,
+    /// Bytes that were loaded from tensors or stored to them.
+    pub bytes: u64,
+}
+
+/// Edges that a file has.
+pub(super) const ALL_EDGES: [&str; 2] = ["last", "all"];
+
+impl Clock {
+    /// One word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Clock::Nanoseconds => "nanoseconds",
+            Clock::Cycles => "cycles",
+        }
+    }
+}
+
+impl About {
+    /// A key as it is shown.
+    pub fn shown(key: u64) -> String {
+        format!("{key:016x}")
+    }
+
+    /// The key of a text.
+    pub fn key_of(text: &str) -> u64 {
+        // FNV-1a.
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
+    }
+}
+
+/// What a file says of itself: names with values.
+pub(super) fn labels(timeline: &Timeline, edges: super::Edges) -> Vec<(&'static str, String)> {
+    let About { key, machine, work } = &timeline.about;
+    let shown = timeline.tasks.iter().filter(|task| task.row().is_some()).count();
+    let mut labels = vec![
+        ("wsp_trace", VERSION.to_string()),
+        ("unit", timeline.clock.word().to_owned()),
+        ("tasks", shown.to_string()),
+        ("launches", timeline.spans.len().to_string()),
+        ("edges", ALL_EDGES[usize::from(edges == super::Edges::All)].to_owned()),
+    ];
+    labels.extend(key.map(|key| ("program", About::shown(key))));
+    labels.extend(
+        machine.iter().map(|of| ("machine", format!("{} {} {} {}", of.hz, of.operations, of.bytes, of.name))),
+    );
+    for (kernel, work) in timeline.kernels.iter().zip(work) {
+        labels.extend(work.map(|of| ("work", format!("{} {} {kernel}", of.operations, of.bytes))));
+    }
+    labels
+}
