@@ -27,7 +27,7 @@ const OPTIONS: &[Words] = &[
     words("--generate", None, "Absent::MadeUp"),
     words("--event", None, "UnitOptions::events"),
     words("--hints", None, "UnitOptions::hints"),
-    words("--trace-edges", None, "timeline::Edges::All"),
+    words("--trace-edges", None, "Edges::All"),
     words("--trace", None, "RunOptions::trace"),
     words("wsp run --target", None, "CompileOptions::target"),
     words("wsp run --cores", None, "UnitOptions::cores"),

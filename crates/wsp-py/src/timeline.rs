@@ -4,7 +4,8 @@ use crate::outcome::Ran;
 use std::io;
 use wsp_backend::SimulatedTask;
 use wsp_core::KernelId;
-use wsp_runtime::timeline::{Edges, Form, Heading, Simulated, Timeline};
+use wsp_report::{Edges, Form, write_trace};
+use wsp_runtime::timeline::{Heading, Simulated, Timeline};
 
 /// What a trace calls the process.
 const PROCESS: &str = "pto_wsp";
@@ -42,5 +43,5 @@ pub(crate) fn of_simulation(simulated: &wsp_backend::Simulated) -> Timeline {
 pub(crate) fn written(timeline: &Timeline, extension: &str) -> Option<io::Result<Vec<u8>>> {
     let form = Form::of_extension(extension)?;
     let mut bytes = Vec::new();
-    Some(timeline.write(form, Edges::Last, &mut bytes).map(|()| bytes))
+    Some(write_trace(timeline, form, Edges::Last, &mut bytes).map(|()| bytes))
 }

@@ -6,7 +6,8 @@ use pto_wsp::codes;
 use std::path::{Path, PathBuf};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_plan::Arrays;
-use wsp_runtime::timeline::{Edges, Form, Timeline};
+use wsp_report::{Edges, Form, write_trace};
+use wsp_runtime::timeline::Timeline;
 
 /// The files that options name.
 pub(super) struct Written<'a> {
@@ -64,10 +65,9 @@ impl Outputs {
     ) -> (Vec<Option<Filled>>, Vec<Diagnostic>) {
         let arrays = self.arrays.map(|output| output.fill_npz(arrays));
         let edges = self.edges;
-        let trace = self
-            .trace
-            .zip(timeline)
-            .map(|((output, form), timeline)| output.fill(&mut |out| timeline.write(form, edges, out)));
+        let trace = self.trace.zip(timeline).map(|((output, form), timeline)| {
+            output.fill(&mut |out| write_trace(timeline, form, edges, out))
+        });
         let (mut filled, mut faults) = (Vec::new(), Vec::new());
         for result in arrays.into_iter().chain(trace) {
             match result {

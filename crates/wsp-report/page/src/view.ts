@@ -53,7 +53,7 @@ export function runs(trace: Trace, row: number, view: View, width: number): numb
     }
   };
   const flush = (): void => {
-    if (pixel >= 0) push(pixel, 1, kernel[shown]!, Math.max(1, Math.min(8, Math.ceil(busy * 8))), shown);
+    if (pixel >= 0) push(pixel, 1, kernel[shown]!, Math.max(1, Math.min(8, Math.round(busy * 8))), shown);
     [pixel, busy, longest] = [-1, 0, 0];
   };
   const stop = rowStarts[row + 1]!;

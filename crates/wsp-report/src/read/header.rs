@@ -1,8 +1,9 @@
 //! What a file says of itself.
 
 use super::{Fault, Found, MAX_TASKS};
+use crate::write::{Edges, VERSION};
 use wsp_runtime::clock::Clock;
-use wsp_runtime::timeline::{Edges, Machine, VERSION, Work};
+use wsp_runtime::timeline::{Machine, Work};
 
 /// The labels of a file, read.
 #[derive(Default)]

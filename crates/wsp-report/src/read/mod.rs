@@ -9,9 +9,10 @@ mod tasks;
 mod wire;
 
 use crate::codes::{BAD_TRACE, CUT_TRACE, NOT_A_TRACE, TOO_MANY_TASKS, TRACE_VERSION};
+use crate::write::VERSION;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
-use wsp_runtime::timeline::{Timeline, VERSION};
+use wsp_runtime::timeline::Timeline;
 
 /// Most tasks of a trace that is read.
 pub const MAX_TASKS: u64 = 1 << 22;

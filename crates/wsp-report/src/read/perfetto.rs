@@ -3,13 +3,11 @@
 use super::tasks::{NAMES, Place, Said, Tasks};
 use super::wire::{Fields, Wire};
 use super::{Fault, Found};
+use crate::fields::{PACKET, STATE_CLEARED, annotation, defaults, event, interned, packet, track};
 use flate2::read::ZlibDecoder;
 use rustc_hash::FxHashMap;
 use std::io::Read as _;
-use wsp_runtime::timeline::fields::{
-    PACKET, STATE_CLEARED, annotation, defaults, event, interned, packet, track,
-};
-use wsp_runtime::timeline::{Detail, Timeline};
+use wsp_runtime::timeline::{Detail, STREAM_ROWS, Timeline};
 
 /// Most bytes of packets that are compressed together.
 const MOST: u64 = 1 << 26;
@@ -183,8 +181,11 @@ impl Reader {
             let Some(Track::Process(process)) = self.tracks.get(&parent).copied() else {
                 return Err(self.bad("a row of no process"));
             };
-            let number = name.rsplit(' ').next().and_then(|number| number.parse().ok());
-            self.tasks.row(process, number.unwrap_or(self.tasks.rows.len() as u32), name, self.at)?;
+            let number = name.rsplit(' ').next().and_then(|number| number.parse::<u32>().ok());
+            let number = number.unwrap_or(self.tasks.rows.len() as u32);
+            // Streams are numbered after workers.
+            let first = if name.starts_with("stream ") { STREAM_ROWS } else { 0 };
+            self.tasks.row(process, number.saturating_add(first), name, self.at)?;
             Track::Row(self.tasks.rows.len() as u32 - 1)
         };
         match self.tracks.insert(uuid, track) {

@@ -2,9 +2,10 @@
 
 use super::header::Header;
 use super::{Fault, Found};
+use crate::write::Edges;
 use rustc_hash::FxHashMap;
 use wsp_core::{KernelId, TaskId, WhyLate};
-use wsp_runtime::timeline::{About, Detail, Edges, Lists, NO_ROW, Row, Span, TaskRecord, Timeline};
+use wsp_runtime::timeline::{About, Detail, Lists, NO_ROW, Row, Span, TaskRecord, Timeline};
 
 /// Names of what is said of tasks and launches.
 pub(super) const NAMES: [&str; 22] = [

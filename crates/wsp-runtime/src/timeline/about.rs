@@ -1,10 +1,6 @@
-//! What a trace file says beside its tasks.
+//! What is known of a run beside its tasks.
 
-use super::Timeline;
 use crate::clock::Clock;
-
-/// The version of trace files. Another one is written when what stands in them, or what it means, is another.
-pub const VERSION: u32 = 1;
 
 /// What is known of the program and of the machine, beside what ran.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -39,9 +35,6 @@ pub struct Work {
     pub bytes: u64,
 }
 
-/// Edges that a file has.
-pub(super) const ALL_EDGES: [&str; 2] = ["last", "all"];
-
 impl Clock {
     /// One word.
     pub fn word(self) -> &'static str {
@@ -64,25 +57,4 @@ impl About {
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
     }
-}
-
-/// What a file says of itself: names with values.
-pub(super) fn labels(timeline: &Timeline, edges: super::Edges) -> Vec<(&'static str, String)> {
-    let About { key, machine, work } = &timeline.about;
-    let shown = timeline.tasks.iter().filter(|task| task.row().is_some()).count();
-    let mut labels = vec![
-        ("wsp_trace", VERSION.to_string()),
-        ("unit", timeline.clock.word().to_owned()),
-        ("tasks", shown.to_string()),
-        ("launches", timeline.spans.len().to_string()),
-        ("edges", ALL_EDGES[usize::from(edges == super::Edges::All)].to_owned()),
-    ];
-    labels.extend(key.map(|key| ("program", About::shown(key))));
-    labels.extend(
-        machine.iter().map(|of| ("machine", format!("{} {} {} {}", of.hz, of.operations, of.bytes, of.name))),
-    );
-    for (kernel, work) in timeline.kernels.iter().zip(work) {
-        labels.extend(work.map(|of| ("work", format!("{} {} {kernel}", of.operations, of.bytes))));
-    }
-    labels
 }

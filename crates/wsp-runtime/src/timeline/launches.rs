@@ -8,7 +8,7 @@ use wsp_core::{KernelId, TaskId, WhyLate};
 use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// Rows of streams are numbered after those of workers.
-const STREAM_ROWS: u32 = 1_000_000;
+pub const STREAM_ROWS: u32 = 1_000_000;
 
 /// Cores of one kind: the kind, the device, the number.
 type Core = (u8, u32, u32);

@@ -1,24 +1,19 @@
 //! Timelines: when and where every task of a run ran, and why not earlier; of measured and simulated runs alike.
 //!
-//! A [`Timeline`] is made of what a run recorded ([`Timeline::measured`], [`Timeline::simulated`], [`Timeline::of_launches`]) and written in one of
-//! two forms, [`Form`]: JSON of trace events, or Perfetto's protobuf. Causes are computed from the records after the run, so that the workers
+//! A [`Timeline`] is made of what a run recorded ([`Timeline::measured`], [`Timeline::simulated`], [`Timeline::of_launches`]) and what
+//! `wsp-report` writes, reads and shows. Causes are computed from the records after the run, so that the workers
 //! read the clock twice per task and nothing else.
 
 mod about;
-pub mod fields;
-mod form;
-mod json;
 mod launches;
 mod lists;
 mod path;
-mod perfetto;
 mod record;
 mod simulated;
 mod why;
-mod wire;
 
-pub use about::{About, Machine, VERSION, Work};
-pub use form::{Edges, Form};
+pub use about::{About, Machine, Work};
+pub use launches::STREAM_ROWS;
 pub use lists::Lists;
 pub use path::{PathOfRun, Waits};
 pub use record::{NO_ROW, TaskRecord};
@@ -152,7 +147,7 @@ impl Timeline {
     }
 
     /// The place of a task among [`tasks`](Self::tasks).
-    pub(crate) fn place(&self, id: TaskId) -> Option<usize> {
+    pub fn place(&self, id: TaskId) -> Option<usize> {
         match self.tasks.get(id.index()) {
             Some(task) if task.task == id => Some(id.index()),
             _ => self.tasks.binary_search_by_key(&id, |task| task.task).ok(),

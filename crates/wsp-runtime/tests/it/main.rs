@@ -27,7 +27,5 @@ mod tg_launch;
 mod tg_others;
 mod tg_random;
 mod tiles;
-mod timeline_json;
-mod timeline_perfetto;
 mod together;
 mod why_late;

@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use wsp_runtime::Report;
 use wsp_runtime::tg::{Cause, Graph, LaunchOptions, Runtime, RuntimeConfig, Signals, SyncError, validate};
-use wsp_runtime::timeline::{Edges, Form, Timeline};
+use wsp_runtime::timeline::{Detail, Timeline};
 
 /// A graph whose kernel waits for an event, if any, and is followed by the signal of another, if any.
 fn waits_and_signals(name: &str, wait: Option<(u32, &str)>, signal: Option<(u32, &str)>) -> Arc<Graph> {
@@ -246,22 +246,17 @@ fn edges_in_a_cycle_are_reported_by_name() {
 }
 
 #[test]
-fn a_trace_is_written_as_chrome_trace_events() {
+fn a_trace_has_a_task_for_each_block_with_what_it_was_granted() {
     let graph = waits_and_signals("A \"quoted\" name", None, None);
     let runtime = runtime(1);
     launch(&runtime, &graph, &Script::idle());
     runtime.sync_all().unwrap();
-    let mut out = Vec::new();
     let timeline = Timeline::of_launches(&runtime.take_trace().unwrap());
-    timeline.write(Form::Json, Edges::Last, &mut out).unwrap();
-    let text = String::from_utf8(out).unwrap();
-    assert!(text.starts_with("{\"displayTimeUnit\":\"ns\""), "{text}");
-    assert!(
-        text.contains("{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":0,\"args\":{\"name\":\"device 0\"}}")
-    );
-    assert!(text.contains("\"name\":\"A \\\"quoted\\\" name_K\",\"cat\":\"task\",\"ph\":\"X\""));
-    assert!(text.contains("\"granted\":[0,1,0]") && text.contains("\"aiv\":[0]"));
-    assert!(text.ends_with("\n]}\n"));
-    let depth = text.chars().fold(0, |depth, c| depth + i32::from(c == '{') - i32::from(c == '}'));
-    assert_eq!(depth, 0);
+    assert_eq!(timeline.processes, ["device 0"]);
+    assert!(timeline.kernels.contains(&"A \"quoted\" name_K".to_owned()), "{:?}", timeline.kernels);
+    let said = |name: &str, detail: Detail| {
+        timeline.details.iter().flatten().any(|one| *one == (name, detail.clone()))
+    };
+    assert!(said("granted", Detail::Numbers(vec![0, 1, 0])) && said("aiv", Detail::Numbers(vec![0])));
+    assert!(timeline.tasks.iter().all(|task| task.row().is_some()));
 }

@@ -1,10 +1,19 @@
 //! The forms of trace files, and what both write.
+//!
+//! Whatever is written here is read by [`read`](crate::read): another version of one is another version of the other.
 
-use super::about::labels;
-use super::json::Json;
-use super::perfetto::Perfetto;
-use super::{Detail, Row, Timeline};
+mod json;
+mod perfetto;
+mod wire;
+
+use json::Json;
+use perfetto::Perfetto;
 use std::io;
+use wsp_core::{TaskId, WhyLate};
+use wsp_runtime::timeline::{About, Detail, Lists, Row, Span, Timeline};
+
+/// The version of trace files. Another one is written when what stands in them, or what it means, is another.
+pub(crate) const VERSION: u32 = 1;
 
 /// The form of a trace file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -37,21 +46,21 @@ pub enum Edges {
 }
 
 /// A task or a span as it is written.
-pub(super) struct Slice<'a> {
+struct Slice<'a> {
     /// The row, by its place.
-    pub(super) row: u32,
-    pub(super) name: &'a str,
-    pub(super) category: &'static str,
-    pub(super) begin: u64,
-    pub(super) end: u64,
-    pub(super) details: &'a [(&'static str, Value<'a>)],
+    row: u32,
+    name: &'a str,
+    category: &'static str,
+    begin: u64,
+    end: u64,
+    details: &'a [(&'static str, Value<'a>)],
     /// Numbers of the edges from it and to it.
-    pub(super) flows: [&'a [u64]; 2],
+    flows: [&'a [u64]; 2],
 }
 
 /// A detail as it is written.
 #[derive(Clone, Copy)]
-pub(super) enum Value<'a> {
+enum Value<'a> {
     Number(i64),
     Flag(bool),
     Numbers(&'a [u32]),
@@ -72,7 +81,7 @@ impl<'a> From<&'a Detail> for Value<'a> {
 }
 
 /// What writes a form: processes and rows first, then slices and counters.
-pub(super) trait Writer {
+trait Writer {
     /// Whether slices of one row come together, in the order of time, and edges and counters are shown; else slices come in the order of ids.
     const BY_ROW: bool;
 
@@ -89,19 +98,52 @@ pub(super) trait Writer {
     fn end(&mut self) -> io::Result<()>;
 }
 
-impl Timeline {
-    /// Writes the timeline in a form, with these edges. Of runs in virtual time a cycle is shown as a microsecond.
-    ///
-    /// # Errors
-    /// Those of `out`, to which much is written in small pieces.
-    pub fn write(&self, form: Form, edges: Edges, out: &mut dyn io::Write) -> io::Result<()> {
-        let labels = labels(self, edges);
-        match form {
-            Form::Json => self.write_to(&mut Json::begin(self.clock, labels, out)?, edges),
-            Form::Perfetto => self.write_to(&mut Perfetto::begin(self.clock, labels, out), edges),
-        }
+/// Writes a timeline in a form, with these edges. Of runs in virtual time a cycle is shown as a microsecond.
+///
+/// # Errors
+/// Those of `out`, to which much is written in small pieces.
+pub fn write_trace(timeline: &Timeline, form: Form, edges: Edges, out: &mut dyn io::Write) -> io::Result<()> {
+    let labels = labels(timeline, edges);
+    let written = Written(timeline);
+    match form {
+        Form::Json => written.write_to(&mut Json::begin(timeline.clock, labels, out)?, edges),
+        Form::Perfetto => written.write_to(&mut Perfetto::begin(timeline.clock, labels, out), edges),
     }
+}
 
+/// What a file says of itself: names with values.
+fn labels(timeline: &Timeline, edges: Edges) -> Vec<(&'static str, String)> {
+    let About { key, machine, work } = &timeline.about;
+    let shown = timeline.tasks.iter().filter(|task| task.row().is_some()).count();
+    let mut labels = vec![
+        ("wsp_trace", VERSION.to_string()),
+        ("unit", timeline.clock.word().to_owned()),
+        ("tasks", shown.to_string()),
+        ("launches", timeline.spans.len().to_string()),
+        ("edges", if edges == Edges::All { "all" } else { "last" }.to_owned()),
+    ];
+    labels.extend(key.map(|key| ("program", About::shown(key))));
+    labels.extend(
+        machine.iter().map(|of| ("machine", format!("{} {} {} {}", of.hz, of.operations, of.bytes, of.name))),
+    );
+    for (kernel, work) in timeline.kernels.iter().zip(work) {
+        labels.extend(work.map(|of| ("work", format!("{} {} {kernel}", of.operations, of.bytes))));
+    }
+    labels
+}
+
+/// A timeline on its way into a file.
+struct Written<'a>(&'a Timeline);
+
+impl std::ops::Deref for Written<'_> {
+    type Target = Timeline;
+
+    fn deref(&self) -> &Timeline {
+        self.0
+    }
+}
+
+impl Written<'_> {
     fn write_to<W: Writer>(&self, out: &mut W, edges: Edges) -> io::Result<()> {
         // What the file says of itself stands with its first process.
         let nameless = self.processes.is_empty().then(String::new);
@@ -145,7 +187,7 @@ impl Timeline {
         order
     }
 
-    fn write_span<W: Writer>(&self, out: &mut W, span: &super::Span) -> io::Result<()> {
+    fn write_span<W: Writer>(&self, out: &mut W, span: &Span) -> io::Result<()> {
         let details: Vec<_> =
             span.details.iter().map(|(name, detail)| (*name, Value::from(detail))).collect();
         out.slice(&Slice {
@@ -174,7 +216,7 @@ impl Timeline {
         }
         details.push(("submitted", number(task.submitted)));
         details.push(("ready", number(task.ready)));
-        details.push(("cause", Value::Word(wsp_core::WhyLate::KINDS[cause.kind()])));
+        details.push(("cause", Value::Word(WhyLate::KINDS[cause.kind()])));
         details.extend(cause.held_by().map(|by| ("held_by", Value::Number(by.0.into()))));
         details.extend(last.map(|last| ("last", Value::Number(last.0.into()))));
         let before: Vec<u32> = self.before.list(at).iter().map(|task| task.0).collect();
@@ -243,8 +285,8 @@ fn levels(spans: Vec<(u64, u64)>) -> impl Iterator<Item = (u64, u64)> {
 /// Numbers of edges, counted from 1, by the place of the task from which and to which each goes.
 #[derive(Default)]
 struct Flows {
-    from: super::Lists<u64>,
-    to: super::Lists<u64>,
+    from: Lists<u64>,
+    to: Lists<u64>,
 }
 
 impl Flows {

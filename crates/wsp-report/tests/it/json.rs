@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::io;
 use wsp_core::{KernelId, TaskId};
+use wsp_report::{Edges, Form, write_trace};
 use wsp_runtime::simulate::{SimGraphBuilder, SimTaskSpec, simulate};
-use wsp_runtime::timeline::{Edges, Form, Heading, RunFacts, Timeline};
+use wsp_runtime::timeline::{Heading, RunFacts, Timeline};
 use wsp_runtime::{RunConfig, TaskTrace};
 
 /// A JSON value; numbers keep their text.
@@ -144,7 +145,7 @@ fn measured(kernel: &str, tasks: &[TaskTrace]) -> Timeline {
 
 fn json(timeline: &Timeline) -> Vec<u8> {
     let mut bytes = Vec::new();
-    timeline.write(Form::Json, Edges::Last, &mut bytes).unwrap();
+    write_trace(timeline, Form::Json, Edges::Last, &mut bytes).unwrap();
     bytes
 }
 
@@ -190,7 +191,7 @@ fn a_simulation_is_exported_task_by_task() {
 fn a_measured_run_is_exported_with_its_nanoseconds() {
     let tasks = [trace(0, 2, 1_000_000_007, 1_000_001_000, &[]), trace(1, 0, 5, 1_000_002_000, &[0, 3])];
     let mut bytes = Vec::new();
-    measured("k", &tasks).write(Form::Json, Edges::All, &mut bytes).unwrap();
+    write_trace(&measured("k", &tasks), Form::Json, Edges::All, &mut bytes).unwrap();
     let (events, rows) = events(bytes);
     assert_eq!(rows.len(), 3);
     assert_eq!([events[0].word("ts"), events[0].word("dur")], ["1000000.007", "0.993"]);
@@ -229,9 +230,9 @@ fn what_the_writer_refuses_is_passed_on() {
     let timeline = measured("a \"name\"", &[trace(0, 0, 0, 1, &[])]);
     for (form, _) in Form::ALL {
         let mut whole = Vec::new();
-        timeline.write(form, Edges::Last, &mut whole).unwrap();
+        write_trace(&timeline, form, Edges::Last, &mut whole).unwrap();
         for room in 0..whole.len() {
-            let error = timeline.write(form, Edges::Last, &mut Full(room)).unwrap_err();
+            let error = write_trace(&timeline, form, Edges::Last, &mut Full(room)).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::StorageFull);
         }
     }

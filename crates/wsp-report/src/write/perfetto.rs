@@ -1,21 +1,21 @@
 //! Perfetto's protobuf form: a `Trace` of `TracePacket`s.
 //!
-//! Numbers of fields are those of [`super::fields`]. Fields of which one file knows no name are skipped by readers, so that older viewers open it too.
+//! Numbers of fields are those of [`crate::fields`]. Fields of which one file knows no name are skipped by readers, so that older viewers open it too.
 //!
 //! Each row and each counter is a sequence of packets of its own: its track and its clock, which counts on from packet to packet, are said once,
 //! and names, categories, words and the names of annotations where they first occur. Packets are kept and written together, compressed.
 
-use super::Row;
-use super::fields::{
+use super::wire::Message;
+use super::{Slice, Value, Writer};
+use crate::fields::{
     NEEDS_STATE, PACKET, STATE_CLEARED, annotation, defaults, event, interned, packet, snapshot, track,
 };
-use super::form::{Slice, Value, Writer};
-use super::wire::Message;
-use crate::clock::Clock;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use rustc_hash::FxHashMap;
 use std::io::{self, Write as _};
+use wsp_runtime::clock::Clock;
+use wsp_runtime::timeline::Row;
 
 /// A kind of interned texts, as its field of `InternedData`. Each message of them has its number in field 1 and its text in field 2.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,11 +3,11 @@
 //! One object whose `traceEvents` hold an event per task, with begin and duration in microseconds: with three decimals of nanoseconds, or a
 //! microsecond for each cycle.
 
-use super::Row;
-use super::form::{Slice, Value, Writer};
-use crate::clock::Clock;
+use super::{Slice, Value, Writer};
 use std::fmt::{self, Display, Write as _};
 use std::io;
+use wsp_runtime::clock::Clock;
+use wsp_runtime::timeline::Row;
 
 /// The object in the making.
 pub(super) struct Json<'o> {
