@@ -86,6 +86,19 @@ class TaskGraph:
     ) -> dict[str, Any]:
         """Runs the unit in virtual time, on copies, given the same: what `Program.simulate` gives."""
 
+class Recorded:
+    """When and where the tasks of a run ran, and what they waited for."""
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks."""
+
+    def file(self, extension: str) -> bytes | None:
+        """As a file of a trace: `json` or `pftrace`."""
+
+    def page(self, name: str, other: tuple[str, bytes] | None = None) -> bytes:
+        """As a page, with another trace beside it: its name, and the bytes of its file."""
+
 class Program:
     """A compiled workload. It may be used from several threads at once; each run is separate.
 
@@ -149,11 +162,8 @@ class Program:
     def explain(self) -> dict[str, Any]:
         """What the target does with the schedule, the kernels and what runs for them."""
 
-    def has_trace(self) -> bool:
-        """Whether a run has recorded when and where tasks ran."""
-
-    def trace_file(self, extension: str) -> bytes | None:
-        """When and where tasks ran in the last run that recorded it, as a file: `json` or `pftrace`."""
+    def recorded(self) -> Recorded | None:
+        """When and where tasks ran in the last run that recorded it; none before."""
 
     @property
     def notes(self) -> list[str]:

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _core, errors
-from ._raise import PlacedAtCaller, compile_error, only_by_name
+from ._raise import PlacedAtCaller, argument_error, compile_error, only_by_name
 from .expr import describe
-from .files import path_of, read_text, trace_extension, write_bytes
+from .files import path_of, read, read_text, trace_extension, write_bytes
 from .hints import lacks
 from .options import checked_options, compile_part, launch_options, run_part
 from .plans import Capacity, Plan, PlanNeed, by_name, described, make_plan
-from .results import Graph, Simulation, Stats, graph_of, simulation_of
+from .results import Graph, Simulation, Stats, framed, graph_of, simulation_of
 from .runs import BoundProgram, Run
 from .saved import files_of, no_program, pack, unpack
 from .spans import caller_span
@@ -361,7 +361,7 @@ class Program:
         """A run in virtual time: no kernel runs, every task takes the cycles that its kernel costs."""
         with _AT_CALLER:
             given = self._given("simulate", unnamed, named)
-            return simulation_of(self._core.simulate(given, self._run_options))
+            return self._simulated(self._core.simulate(given, self._run_options))
 
     def simulate_on(self, model: str | os.PathLike[str], /, *unnamed: Any, **named: Any) -> Simulation:
         """A run in virtual time on the units of a machine model: its name, or its file.
@@ -374,7 +374,10 @@ class Program:
             name = path_of(model, 'program.simulate_on("ascend_910b")')
             is_file = any(mark in name for mark in (".", "/", os.sep))
             machine = (name, read_text(name) if is_file else None)
-            return simulation_of(self._core.simulate(given, self._run_options, machine))
+            return self._simulated(self._core.simulate(given, self._run_options, machine))
+
+    def _simulated(self, found: dict[str, Any]) -> Simulation:
+        return simulation_of(found, self._core.recorded(), f"program {self._name}")
 
     def trace(self, path: str | os.PathLike[str]) -> None:
         """Writes when and where tasks of the last profiled run or simulation ran, and what they waited for.
@@ -383,14 +386,45 @@ class Program:
 
         A run is profiled with `enable_profiling=True`, `TracePolicy.measured()` or `TracePolicy.cycles(…)`.
         """
-        if not self._core.has_trace():
+        name = path_of(path, 'program.trace("trace.json")')
+        write_bytes(name, self._recorded().file(trace_extension(name)) or b"")
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        against: str | os.PathLike[str] | None = None,
+        force: bool = False,
+    ) -> None:
+        """Writes a page that shows the last profiled run or simulation: timeline, causes, waits, loads, kernels.
+
+        `against` is the file of another trace of this program, with which it is compared. A file that
+        exists is replaced with `force=True` only.
+        """
+        example = 'program.report("report.html")'
+        name, other = path_of(path, example), None
+        recorded = self._recorded()
+        if os.path.exists(name) and not force:
+            raise argument_error(1757, f"`{name}` exists", "give another path, or `force=True` to replace it")
+        if against is not None:
+            file = path_of(against, 'program.report("report.html", against="trace.pftrace")')
+            other = (file, read(file))
+        with _AT_CALLER:
+            write_bytes(name, recorded.page(f"program {self._name}", other))
+
+    def _recorded(self) -> _core.Recorded:
+        found = self._core.recorded()
+        if found is None:
             raise compile_error(
                 1224,
                 f"program `{self._name}` has no profiled run",
                 help="compile with `enable_profiling=True` and run it, or `simulate` it",
             )
-        name = path_of(path, 'program.trace("trace.json")')
-        write_bytes(name, self._core.trace_file(trace_extension(name)) or b"")
+        return found
+
+    def _repr_html_(self) -> str | None:
+        found = self._core.recorded()
+        return None if found is None else framed(found, f"program {self._name}")
 
     # Saving.
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import _core
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,27 @@ class Simulation:
     end: Any = field(repr=False)
     worker: Any = field(repr=False)
     details: dict[str, Any] = field(repr=False, hash=False)
+    _recorded: _core.Recorded | None = field(default=None, repr=False, compare=False)
+    _name: str = field(default="", repr=False, compare=False)
+
+    def _repr_html_(self) -> str | None:
+        return None if self._recorded is None else framed(self._recorded, self._name)
+
+
+_MOST_SHOWN = 100_000
+"""Tasks of a run that a notebook shows: its page is kept in the notebook."""
+
+
+def framed(recorded: _core.Recorded, name: str) -> str:
+    """The report of a run as a part of another page."""
+    if recorded.tasks > _MOST_SHOWN:
+        return (
+            f"<p>{html.escape(name)}: {recorded.tasks:,} tasks, too many for a notebook. "
+            '<code>program.report("report.html")</code> writes a page of them.</p>'
+        )
+    page = html.escape(recorded.page(name).decode())
+    style = "width:100%;height:760px;border:0"
+    return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{page}"></iframe>'
 
 
 def graph_of(found: dict[str, Any]) -> Graph:
@@ -98,13 +123,15 @@ def graph_of(found: dict[str, Any]) -> Graph:
     return Graph(kernels, tasks, pairs(found["edges"]), rest)
 
 
-def simulation_of(found: dict[str, Any]) -> Simulation:
+def simulation_of(
+    found: dict[str, Any], recorded: _core.Recorded | None = None, name: str = ""
+) -> Simulation:
     """The simulation that the compiled core ran."""
     arrays = {key: numbers(found[key], kind) for key, kind in (("start", "Q"), ("end", "Q"), ("worker", "I"))}
     rest: dict[str, Any] = {
         key: found[key] for key in ("busy", "max_in_flight", "window_stalls", "notes") if key in found
     }
-    return Simulation(graph_of(found), found["makespan"], found["workers"], details=rest, **arrays)
+    return Simulation(graph_of(found), found["makespan"], found["workers"], details=rest, _recorded=recorded, _name=name, **arrays)
 
 
 def numbers(data: bytes, kind: str) -> Any:

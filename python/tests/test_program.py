@@ -318,6 +318,31 @@ def test_traces_are_read_by_the_messages_that_perfetto_publishes(tmp_path):
         program.trace(tmp_path / "trace.txt")
 
 
+def test_reports_are_pages_that_load_nothing(tmp_path):
+    program = doubled.task_graph(trace=TracePolicy.cycles(lambda t: 5)).compile(num_threads=3)
+    other = doubled.compile(num_threads=2)
+    simulation = program.simulate(n=48)
+    path = tmp_path / "report.html"
+    program.report(path)
+    page = path.read_text()
+    assert page.startswith("<!doctype html>") and "default-src 'none'" in page
+    assert page.count('<script type="application/octet-stream">') == 1
+    with pytest.raises(errors.ArgumentError, match="WSP1757"):
+        program.report(path)
+    other.simulate(n=32)
+    other.trace(tmp_path / "other.pftrace")
+    program.report(path, against=tmp_path / "other.pftrace", force=True)
+    assert path.read_text().count('<script type="application/octet-stream">') == 2
+    for shown in (simulation._repr_html_(), program._repr_html_()):
+        assert shown.startswith("<iframe sandbox=") and "&lt;!doctype html&gt;" in shown
+    assert doubled.compile()._repr_html_() is None
+    (tmp_path / "cut.pftrace").write_bytes((tmp_path / "other.pftrace").read_bytes()[:-3])
+    (tmp_path / "none.json").write_text("{}")
+    for code, name in {"WSP1751": "cut.pftrace", "WSP1750": "none.json"}.items():
+        with pytest.raises(errors.FormatError, match=code):
+            program.report(path, against=tmp_path / name, force=True)
+
+
 def traced(program, path):
     """What a program writes into a file of a trace."""
     program.trace(path)
@@ -363,7 +388,7 @@ def test_each_option_of_compile_has_its_effect():
     assert sent[0]["transfer_bytes"] is None and sent[1]["transfer_bytes"] > 0
     for profiled in (False, True):
         program, _ = run(enable_profiling=profiled)
-        assert (program._core.has_trace()) == profiled
+        assert (program._core.recorded() is not None) == profiled
     plain, fast = (load(SOFTMAX).program(optimization_level=level).explain() for level in (0, 2))
     assert "tile ops  plain" in plain and "tile ops  plain" not in fast
 

@@ -11,6 +11,7 @@
 //! * `lines`, `cycles` and `times` measure the project itself: lines of code, files that use each other in cycles, processor time of a
 //!   cold build. The first lines of their files say what counts.
 //! * `bench NAME` builds the benchmarks and runs one; `bench --against BINARY` compares them with those of another build, row by row.
+//! * `report` bundles the page that `wsp report` writes, with packages of npm.
 //! * `bless` rewrites expected texts from what the code yields; read the difference before keeping it.
 //!
 //! Python packages that the tests need are installed below `target`. A tool that is missing is named, with the command that
@@ -24,6 +25,7 @@ mod cross;
 mod cycles;
 mod deep;
 mod lines;
+mod page;
 mod project;
 mod python;
 mod readme;
@@ -68,10 +70,11 @@ fn run() -> Result<bool> {
         ["cycles"] => cycles::print(&project),
         ["times", options @ ..] => times::print(&project, options),
         ["bench", words @ ..] => bench::run(&project, words),
+        ["report"] => page::bundle(&project),
         ["bless"] => steps::bless(&project),
         _ => bail!(
             "usage: cargo xtask test | deep [STEP…] | python | cross | tidy | lines | cycles | times [OPTION…] | \
-             bench NAME [OPTION…] | bench --against BINARY [NAME…] | bless"
+             bench NAME [OPTION…] | bench --against BINARY [NAME…] | report | bless"
         ),
     }
 }

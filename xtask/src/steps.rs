@@ -3,6 +3,7 @@
 use crate::compile::{self, Tests};
 use crate::cross;
 use crate::deep::{self, Outcome};
+use crate::page;
 use crate::project::Project;
 use crate::python;
 use crate::readme;
@@ -99,6 +100,7 @@ pub(crate) fn test(project: &Project) -> Result<bool> {
     let mut run = Run::new(std::io::stdout());
     run.step("format", |_, output| format_check(project, output))?;
     run.step("tidy", |_, output| tidy_check(project, output))?;
+    run.step_or_skip("page of reports", |tally, output| page::test(project, tally, output))?;
     run.step("README command", |_, output| readme_command(project, output))?;
     // The steps of each thread wait for one test or one crate at times: side by side they use the cores that there are.
     std::thread::scope(|scope| {

@@ -17,6 +17,7 @@
 //! * what is compiled once for each instruction set has no closures ([`vectors`]);
 //! * every machine model is one that a test simulates or costs with ([`models`]);
 //! * every row of the conformance pages that holds, in full or in part, has a test ([`conformance`]);
+//! * the page of reports is what its sources give, where npm is there ([`page`]);
 //! * pages that say how to add something name files and tests that exist ([`howto`]);
 //! * `Cargo.lock` is there and fits the manifests.
 
@@ -39,6 +40,7 @@ mod twins;
 mod vectors;
 
 use crate::cycles;
+use crate::page;
 use crate::project::{Project, files};
 use anyhow::Result;
 use std::path::Path;
@@ -141,7 +143,13 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     faults.extend(shared.faults());
     faults.extend(memory.faults());
     faults.extend(models.faults());
-    let summary = vec![conformance.summary(), memory.summary(), backends.summary()];
+    let mut summary = vec![conformance.summary(), memory.summary(), backends.summary()];
+    match page::check(project)? {
+        Ok(found) => faults.extend(found),
+        Err(why) => {
+            summary.push(format!("skipped: whether the page of reports is what its sources give: {why}"))
+        }
+    }
     if !project.root().join("Cargo.lock").is_file() {
         faults.push("Cargo.lock is missing; `cargo generate-lockfile` makes it".to_owned());
         return Ok(Findings { faults, summary });

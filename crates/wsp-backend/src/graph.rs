@@ -7,6 +7,7 @@ use wsp_core::policy::Deps;
 use wsp_core::{ExecPool, Region, WhyLate};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
+use wsp_plan::cost::Work;
 
 /// A kernel of a graph.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,6 +58,8 @@ pub struct GraphListing {
     pub missed: Vec<MissedHazard>,
     /// All of them.
     pub missed_count: u64,
+    /// What all tasks of each kernel work, by kernel, where it is known: on a machine, of kernels that cost what their operations take.
+    pub work: Vec<Option<Work>>,
 }
 
 /// Most hazards that a listing names.

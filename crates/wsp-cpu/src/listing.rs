@@ -19,7 +19,7 @@ use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::AccessMode;
 use wsp_kernel::{Hints, Trap};
 use wsp_plan::Arrays;
-use wsp_plan::cost;
+use wsp_plan::cost::{self, Work};
 use wsp_plan::target::model::Model;
 use wsp_runtime::simulate::{SimGraph, Simulation, Submission, simulate};
 use wsp_runtime::{Deps, Failure, Stopped, TaskGraph};
@@ -46,6 +46,8 @@ struct ListSink<'p> {
     extents: Extents<'p>,
     graph: TaskGraph,
     costs: Vec<u64>,
+    /// Work by kernel, on a machine.
+    work: Vec<Option<Work>>,
     /// The machine that tasks have costs on.
     machine: Option<(&'p Model, Launch<'p>)>,
     /// What it has no figures for.
@@ -126,6 +128,7 @@ impl Program {
             extents: Extents::new(plan, &prepared.bound, Some(&prepared.sizes)),
             graph: TaskGraph::new(DEPS),
             costs: Vec::new(),
+            work: Vec::new(),
             machine: machine.map(|machine| {
                 let Prepared { bound, env, sizes, .. } = &prepared;
                 (machine, Launch { plan, bound, env, sizes: Some(sizes) })
@@ -140,7 +143,7 @@ impl Program {
             let ran = code.run(&prepared.env, &mut host, limits::MAX_GENERATOR_STEPS);
             ran.map_err(|trap| vec![host.sink.uncosted.take().unwrap_or_else(|| generator_fault(trap))])?;
         }
-        let ListSink { graph, costs, accesses, full, .. } = host.sink;
+        let ListSink { graph, costs, work, accesses, full, .. } = host.sink;
         if let Some(reason) = full {
             return Err(vec![refused(&reason).into()]);
         }
@@ -154,6 +157,7 @@ impl Program {
         listing.tasks = (0..graph.len() as u32).map(TaskId).map(kernel_of).collect();
         listing.edges = graph.edges().map(|(before, after)| (before.0, after.0)).collect();
         listing.tensors = plan.module.tensors.iter().map(|tensor| tensor.name.clone()).collect();
+        listing.work = work;
         let accesses = accesses.unwrap_or_default();
         let units = kernels.iter().map(|of| cost::unit(&plan.module, of.func)).collect();
         Ok(Listed { graph, costs, units, accesses, listing, notes: prepared.bound.notes })
@@ -188,11 +192,16 @@ impl Sink for ListSink<'_> {
         all.extend(touched.reads.iter().map(|region| (AccessMode::In, *region)));
         all.extend(touched.writes.iter().map(|region| (AccessMode::Out, *region)));
         let cost = match &self.machine {
-            Some((machine, launch)) => launch.cycles(machine, kernel.func, fields).map_err(|fault| {
-                let trap = Trap::internal(fault.message.clone(), Span::default());
-                self.uncosted = Some(fault);
-                trap
-            })?,
+            Some((machine, launch)) => {
+                let costs = launch.cycles(machine, kernel.func, fields).map_err(|fault| {
+                    let trap = Trap::internal(fault.message.clone(), Span::default());
+                    self.uncosted = Some(fault);
+                    trap
+                });
+                let (cycles, work) = costs?;
+                work.add_to(&mut self.work, id.index());
+                cycles
+            }
             None => {
                 let elements = all.iter().map(|(_, region)| self.extents.elements(region));
                 elements.fold(0, u64::saturating_add).max(1)

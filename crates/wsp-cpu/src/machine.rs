@@ -13,7 +13,7 @@ use wsp_ir::workload::SchedulePolicy;
 use wsp_ir::{ArrayRef, MetaKind};
 use wsp_kernel::{Env, IntArray};
 use wsp_plan::LoweredPlan;
-use wsp_plan::cost::{self, Known};
+use wsp_plan::cost::{self, Known, Work};
 use wsp_plan::target::model::Model;
 use wsp_runtime::simulate::{SimGraph, Simulation};
 
@@ -138,12 +138,17 @@ pub(crate) struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// The cycles of a task of a kernel with this descriptor.
+    /// The cycles of a task of a kernel with this descriptor, and its work.
     ///
     /// # Errors
     /// As [`cost::of_kernel`].
-    pub(crate) fn cycles(&self, machine: &Model, kernel: FuncId, fields: &[u32]) -> Result<u64, Diagnostic> {
-        cost::of_kernel(machine, &self.plan.module, kernel, &OfTask { launch: self, fields })
+    pub(crate) fn cycles(
+        &self,
+        machine: &Model,
+        kernel: FuncId,
+        fields: &[u32],
+    ) -> Result<(u64, Work), Diagnostic> {
+        cost::of_kernel_with_work(machine, &self.plan.module, kernel, &OfTask { launch: self, fields })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::pages;
 use crate::signature::Signature;
 use pto_wsp::cache::CachedPlan;
 use pto_wsp::codes::OPTION_OF_OTHERS;
+use pto_wsp::trace::key_of_workload;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -61,7 +62,7 @@ pub(crate) struct Inner {
     /// What a cache has of it, if one was asked for.
     pub(crate) cached: Option<CachedPlan>,
     /// When and where tasks ran, of the last run that recorded it.
-    pub(crate) timeline: Mutex<Option<Timeline>>,
+    pub(crate) timeline: Mutex<Option<Arc<Timeline>>>,
 }
 
 impl Inner {
@@ -190,8 +191,9 @@ impl Inner {
 
     /// Keeps when and where tasks ran, if it was recorded.
     pub(crate) fn keep(&self, timeline: Option<Timeline>) {
-        if timeline.is_some() {
-            *self.timeline.lock().unwrap_or_else(PoisonError::into_inner) = timeline;
+        if let Some(mut timeline) = timeline {
+            timeline.about.key = Some(key_of_workload(self.module()));
+            *self.timeline.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(timeline));
         }
     }
 

@@ -53,6 +53,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(graphs::task_graph_bytes, module)?)?;
     module.add_class::<graphs::TaskGraph>()?;
     module.add_class::<program::Program>()?;
+    module.add_class::<timeline::Recorded>()?;
     module.add_class::<plans::Plan>()?;
     module.add_class::<runs::Run>()?;
     module.add_class::<prepared::Prepared>()?;

@@ -8,9 +8,9 @@ use crate::plans::Plan;
 use crate::prepared::Prepared;
 use crate::results;
 use crate::runs::{self, Run};
-use crate::timeline;
+use crate::timeline::{self, Recorded};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyDict, PyList};
 use std::borrow::Cow;
 use std::sync::{Arc, PoisonError};
 use wsp_backend::{Detail, GraphOptions, RunOptions};
@@ -246,17 +246,10 @@ impl Program {
         Ok(about)
     }
 
-    /// Whether a run has recorded when and where tasks ran.
-    fn has_trace(&self) -> bool {
-        self.inner.timeline.lock().unwrap_or_else(PoisonError::into_inner).is_some()
-    }
-
-    /// When and where tasks ran in the last run that recorded it, as a file whose name ends in `extension`; none before.
-    fn trace_file(&self, py: Python<'_>, extension: &str) -> PyResult<Option<Py<PyBytes>>> {
+    /// When and where tasks ran in the last run that recorded it; none before.
+    fn recorded(&self) -> Option<Recorded> {
         let timeline = self.inner.timeline.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(timeline) = timeline else { return Ok(None) };
-        let written = py.detach(|| timeline::written(&timeline, extension)).transpose()?;
-        Ok(written.map(|bytes| PyBytes::new(py, &bytes).unbind()))
+        timeline.map(|timeline| Recorded { timeline })
     }
 
     /// What the compilation warns of, as text.

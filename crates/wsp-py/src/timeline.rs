@@ -1,9 +1,13 @@
 //! When and where tasks ran, for files of traces.
 
+use crate::errors;
 use crate::outcome::Ran;
-use std::io;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::Arc;
 use wsp_backend::SimulatedTask;
 use wsp_core::KernelId;
+use wsp_diag::{Diagnostic, SourceMap};
 use wsp_report::{Edges, Form, write_trace};
 use wsp_runtime::timeline::{Heading, Simulated, Timeline};
 
@@ -39,9 +43,44 @@ pub(crate) fn of_simulation(simulated: &wsp_backend::Simulated) -> Timeline {
     Timeline::simulated(heading, &nodes, &listing.edges)
 }
 
-/// The bytes of a file whose name ends so; `None` where that is no form of traces.
-pub(crate) fn written(timeline: &Timeline, extension: &str) -> Option<io::Result<Vec<u8>>> {
-    let form = Form::of_extension(extension)?;
-    let mut bytes = Vec::new();
-    Some(write_trace(timeline, form, Edges::Last, &mut bytes).map(|()| bytes))
+/// When and where the tasks of a run ran, and what they waited for.
+#[pyclass(frozen, module = "pto_wsp._core")]
+pub(crate) struct Recorded {
+    pub(crate) timeline: Arc<Timeline>,
+}
+
+#[pymethods]
+impl Recorded {
+    /// How many tasks.
+    #[getter]
+    fn tasks(&self) -> usize {
+        self.timeline.tasks.len()
+    }
+
+    /// As a file whose name ends in `extension`; none where that is no form of traces.
+    fn file(&self, py: Python<'_>, extension: &str) -> PyResult<Option<Py<PyBytes>>> {
+        let Some(form) = Form::of_extension(extension) else { return Ok(None) };
+        let mut bytes = Vec::new();
+        py.detach(|| write_trace(&self.timeline, form, Edges::Last, &mut bytes))?;
+        Ok(Some(PyBytes::new(py, &bytes).unbind()))
+    }
+
+    /// As a page, with the trace of another run beside it: its name and the bytes of its file. `name` is what this one is called.
+    #[pyo3(signature = (name, other=None))]
+    fn page(&self, py: Python<'_>, name: &str, other: Option<(String, Vec<u8>)>) -> PyResult<Py<PyBytes>> {
+        let mut bytes = Vec::new();
+        let done = py.detach(|| {
+            let other = other.map(|(name, file)| Ok((wsp_report::read(&name, &file)?, name))).transpose()?;
+            let mut traces: Vec<(&str, &Timeline)> = vec![(name, &self.timeline)];
+            if let Some((timeline, of)) = &other {
+                wsp_report::pair([&self.timeline, timeline], [name, of])?;
+                traces.push((of, timeline));
+            }
+            // What is written into memory is written.
+            drop(wsp_report::write(&traces, &mut bytes));
+            Ok::<(), Diagnostic>(())
+        });
+        done.map_err(|fault| errors::exception(py, &[fault], &SourceMap::default()))?;
+        Ok(PyBytes::new(py, &bytes).unbind())
+    }
 }

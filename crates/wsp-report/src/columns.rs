@@ -1,7 +1,7 @@
 //! Timelines as columns of numbers, as the page reads them: `page/src/data.ts` has the other side.
 //!
 //! The length of a head, the head as JSON, and the columns that it lists. A column is the difference of each number from the one before it, folded so
-//! that small ones of either sign are small, as four planes of bytes: that is what compresses well in little time.
+//! that small ones of either sign are small, as planes of its bytes without those that are 0 everywhere: that is what compresses well in little time.
 
 use std::fmt::Write as _;
 use wsp_core::WhyLate;
@@ -33,19 +33,16 @@ struct Columns {
 
 impl Columns {
     fn add(&mut self, name: &str, values: &[u32]) {
+        let mut before = 0_u32;
+        let fold = |value: &u32| folded(value.wrapping_sub(std::mem::replace(&mut before, *value)));
+        let folds: Vec<u32> = values.iter().map(fold).collect();
+        let bits = u32::BITS - folds.iter().fold(0, |all, fold| all | fold).leading_zeros();
+        let planes = bits.div_ceil(8);
         let comma = if self.listed.is_empty() { "" } else { "," };
         // The text grows in memory.
-        let _ = write!(self.listed, "{comma}[\"{name}\",{}]", values.len());
-        let begin = self.bytes.len();
-        self.bytes.resize(begin + 4 * values.len(), 0);
-        let (low, rest) = self.bytes[begin..].split_at_mut(values.len());
-        let (second, rest) = rest.split_at_mut(values.len());
-        let (third, high) = rest.split_at_mut(values.len());
-        let mut before = 0_u32;
-        for (at, &value) in values.iter().enumerate() {
-            let [a, b, c, d] = folded(value.wrapping_sub(before)).to_le_bytes();
-            (low[at], second[at], third[at], high[at]) = (a, b, c, d);
-            before = value;
+        let _ = write!(self.listed, "{comma}[\"{name}\",{},{planes}]", values.len());
+        for plane in 0..planes {
+            self.bytes.extend(folds.iter().map(|fold| (fold >> (8 * plane)) as u8));
         }
     }
 

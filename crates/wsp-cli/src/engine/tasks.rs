@@ -8,8 +8,9 @@ use wsp_backend::{Args, Outcome, Program, RunOptions, SimulatedTask};
 use wsp_core::KernelId;
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
+use wsp_plan::cost::Work;
 use wsp_plan::target::model::Model;
-use wsp_runtime::timeline::{Heading, Simulated, Timeline};
+use wsp_runtime::timeline::{About, Heading, Machine, Simulated, Timeline, Work as WorkOfKernel};
 
 /// Runs a workload.
 ///
@@ -69,7 +70,8 @@ pub(crate) fn simulate(
     let nodes: Vec<Simulated> = tasks.iter().zip(&listing.tasks).map(node).collect();
     let kernels: Vec<String> = listing.kernels.into_iter().map(|k| k.name).collect();
     let heading = Heading { program: String::new(), workers: busy.len() as u32, kernels: kernels.clone() };
-    let timeline = Timeline::simulated(heading, &nodes, &listing.edges);
+    let mut timeline = Timeline::simulated(heading, &nodes, &listing.edges);
+    timeline.about = about(&listing.work, machine);
     Ok(RunOutcome {
         outputs: Arrays::new(),
         unwritten: Vec::new(),
@@ -82,4 +84,14 @@ pub(crate) fn simulate(
         time: RunTime::Cycles { makespan, busy },
         notes,
     })
+}
+
+/// What a trace says of a machine, and of the work of kernels on it.
+fn about(work: &[Option<Work>], machine: Option<&Model>) -> About {
+    let of = |work: &Option<Work>| work.map(|Work { operations, bytes }| WorkOfKernel { operations, bytes });
+    let machine = machine.map(|model| {
+        let [operations, bytes] = model.peak().map(|peak| peak as u64);
+        Machine { name: model.name.clone(), hz: model.clock as u64, operations, bytes }
+    });
+    About { key: None, machine, work: work.iter().map(of).collect() }
 }

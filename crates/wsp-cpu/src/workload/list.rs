@@ -116,10 +116,10 @@ impl Listing<'_> {
         let missed = schedule.policy.deps == Deps::Explicit;
         let detail = Detail { missed, ..Detail::default() };
         let equal = EqualRegions::new(regions);
-        let costs = Vec::new();
-        let mut costed = Costed { module, bindings, inner: toucher, costs, equal, tensors, machine };
+        let (costs, work) = (Vec::new(), Vec::new());
+        let mut costed = Costed { module, bindings, inner: toucher, costs, work, equal, tensors, machine };
         let built = self.build(&mut costed, config.deps, detail, config.threads, most, instead)?;
-        let Costed { costs, inner, .. } = costed;
+        let Costed { costs, work, inner, .. } = costed;
         let mut costs = costs.into_iter();
         // One cost was noted per task, in the order of ids.
         let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1);
@@ -129,7 +129,8 @@ impl Listing<'_> {
                 (0..module.kernels.len() as u16).map(|kernel| inner.unit(KernelId(kernel))).collect();
             machine::send(graph, machine, &units).map_err(|fault| vec![fault])?;
         }
-        let listing = self.listing(built, tensors, detail)?;
+        let mut listing = self.listing(built, tensors, detail)?;
+        listing.work = work;
         faults::refuse_missed(module, &listing)?;
         let simulation = simulated.map_err(Failure::Source).and_then(|graph| simulate(&graph, &config));
         let mut simulation = simulation.map_err(|error| vec![failed(&error)])?;

@@ -8,7 +8,7 @@ use wsp_backend::GraphListing;
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::WorkloadModule;
 use wsp_kernel::Trap;
-use wsp_plan::cost;
+use wsp_plan::cost::{self, Work};
 use wsp_plan::target::model::Model;
 use wsp_plan::workload::{Bindings, TaskRecord};
 use wsp_runtime::simulate::Simulation;
@@ -46,6 +46,8 @@ pub(crate) struct Costed<'a> {
     pub(crate) inner: &'a mut dyn Toucher,
     /// Costs of the tasks so far.
     pub(crate) costs: Vec<u64>,
+    /// Work of those by kernel, where it is known.
+    pub(crate) work: Vec<Option<Work>>,
     pub(crate) equal: EqualRegions,
     pub(crate) tensors: &'a [NamedTensor],
     /// What says what tasks take whose kernel is not said to cost; without it they take a cycle.
@@ -54,13 +56,14 @@ pub(crate) struct Costed<'a> {
 
 impl Costed<'_> {
     /// The cycles of a task that has been touched.
-    fn cost(&self, task: &TaskRecord<'_>) -> Result<u64, Diagnostic> {
+    fn cost(&mut self, task: &TaskRecord<'_>) -> Result<u64, Diagnostic> {
         let Some(machine) = self.machine else {
             return Ok(cost::declared(self.module, self.bindings, task)?.unwrap_or(1));
         };
         if self.module.kernels[task.kernel.index()].cost.is_none()
-            && let Some(cycles) = self.inner.cycles(machine)?
+            && let Some((cycles, work)) = self.inner.cycles(machine)?
         {
+            work.add_to(&mut self.work, task.kernel.index());
             return Ok(cycles);
         }
         cost::of_task(machine, (self.module, self.bindings), task, None, &())

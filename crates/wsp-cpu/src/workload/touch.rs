@@ -2,6 +2,7 @@
 
 use wsp_core::{ExecPool, KernelId, Region};
 use wsp_diag::Diagnostic;
+use wsp_plan::cost::Work;
 use wsp_plan::target::model::Model;
 use wsp_plan::workload::TaskRecord;
 
@@ -29,7 +30,7 @@ pub(crate) trait Toucher {
     ///
     /// # Errors
     /// The machine has no figures for them.
-    fn cycles(&self, _machine: &Model) -> Result<Option<u64>, Diagnostic> {
+    fn cycles(&self, _machine: &Model) -> Result<Option<(u64, Work)>, Diagnostic> {
         Ok(None)
     }
 

@@ -29,6 +29,32 @@ use wsp_ordered::OrderedSet;
 /// Most cycles of a task, exclusive.
 const MOST: f64 = (1u64 << 62) as f64;
 
+/// What tasks work, whatever the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Work {
+    /// Operations on elements of tiles; two for each product that is added.
+    pub operations: u64,
+    /// Bytes that are loaded from tensors or stored to them.
+    pub bytes: u64,
+}
+
+impl std::ops::AddAssign for Work {
+    fn add_assign(&mut self, more: Work) {
+        self.operations = self.operations.saturating_add(more.operations);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+    }
+}
+
+impl Work {
+    /// Adds the work of a task to that of all tasks of its kernel, which has this number.
+    pub fn add_to(self, all: &mut Vec<Option<Work>>, kernel: usize) {
+        if all.len() <= kernel {
+            all.resize(kernel + 1, None);
+        }
+        *all[kernel].get_or_insert_default() += self;
+    }
+}
+
 /// What is known of a task or, where it is asked once for all tasks of a kernel, of the launch. None is taken for as much as it can be.
 pub trait Known {
     /// The value of an integer parameter; derived ones and defaults need not be given.
@@ -74,13 +100,30 @@ pub fn of_kernel(
     kernel: FuncId,
     known: &dyn Known,
 ) -> Result<u64, Diagnostic> {
+    of_kernel_with_work(model, module, kernel, known).map(|(cycles, _)| cycles)
+}
+
+/// The cycles of a task as [`of_kernel`] has them, and its work.
+///
+/// # Errors
+/// As of [`of_kernel`].
+///
+/// # Panics
+/// As [`of_kernel`].
+pub fn of_kernel_with_work(
+    model: &Model,
+    module: &Module,
+    kernel: FuncId,
+    known: &dyn Known,
+) -> Result<(u64, Work), Diagnostic> {
     let function = &module.functions[kernel.index()];
     let fault = |fault: Box<Diagnostic>| {
         let help = "or write `kernel NAME cost CYCLES;` in the workload that runs it";
         fault.note(format!("of kernel `{}`, on machine model `{}`", function.name, model.name)).help(help)
     };
-    let cycles = walk::cycles(model, module, function, known).map_err(fault)?;
-    whole(cycles).ok_or_else(|| {
+    let (cycles, [operations, bytes]) = walk::cycles(model, module, function, known).map_err(fault)?;
+    let work = Work { operations: operations as u64, bytes: bytes as u64 };
+    whole(cycles).map(|cycles| (cycles, work)).ok_or_else(|| {
         let message = format!("a task of kernel `{}` takes {cycles:.3e} cycles", function.name);
         let fault = Diagnostic::error(LARGE_COST, message).at(function.span, "");
         fault.note(format!("on machine model `{}`; at most 2^62 are possible", model.name))

@@ -34,6 +34,8 @@ pub(super) struct Walker<'a> {
     pub(super) module: &'a Module,
     pub(super) known: &'a dyn Known,
     pub(super) cycles: f64,
+    /// Operations and bytes on the way.
+    pub(super) work: [f64; 2],
     /// Operators of the statement that is walked.
     operators: u32,
     steps: u32,
@@ -42,13 +44,27 @@ pub(super) struct Walker<'a> {
     may_have_returned: bool,
 }
 
-/// Cycles of a task.
-pub(super) fn cycles(model: &Model, module: &Module, function: &Function, known: &dyn Known) -> Walked<f64> {
+/// Cycles of a task, and its operations and bytes.
+pub(super) fn cycles(
+    model: &Model,
+    module: &Module,
+    function: &Function,
+    known: &dyn Known,
+) -> Walked<(f64, [f64; 2])> {
     let cycles = model.launch.kernel;
-    let mut walker =
-        Walker { model, module, known, cycles, operators: 0, steps: 0, calls: 0, may_have_returned: false };
+    let mut walker = Walker {
+        model,
+        module,
+        known,
+        cycles,
+        work: [0.0; 2],
+        operators: 0,
+        steps: 0,
+        calls: 0,
+        may_have_returned: false,
+    };
     walker.block(&function.body, &mut Frame::new(function))?;
-    Ok(walker.cycles)
+    Ok((walker.cycles, walker.work))
 }
 
 impl<'a> Walker<'a> {
@@ -118,12 +134,15 @@ impl<'a> Walker<'a> {
             Some(_) => return self.block(then, frame),
             None => {}
         }
-        let before = self.cycles;
+        let before = (self.cycles, self.work);
         let mut other = frame.clone();
         let flow = self.block(then, frame)?;
-        let after = std::mem::replace(&mut self.cycles, before);
+        let after = (self.cycles, self.work);
+        (self.cycles, self.work) = before;
         let other_flow = self.block(otherwise, &mut other)?;
-        self.cycles = self.cycles.max(after);
+        if after.0 > self.cycles {
+            (self.cycles, self.work) = after;
+        }
         let returns = [flow, other_flow].map(|flow| matches!(flow, Flow::Return(_)));
         match returns {
             [true, false] => *frame = other,

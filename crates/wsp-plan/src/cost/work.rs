@@ -47,6 +47,11 @@ impl Walker<'_> {
                 (extents.into_iter().zip(block).map(up).product(), a)
             }
         };
+        // A product is multiplied and added; what a block is filled up with is no work.
+        self.work[0] += match op.work() {
+            TileWork::Products(dst, a) => 2.0 * frame.shape(dst).elements() * frame.shape(a).cols as f64,
+            TileWork::Each(_) | TileWork::Both(..) => elements,
+        };
         let width = self.width(tile, frame, span)?;
         self.pay(class, elements, width, span)
     }
@@ -81,6 +86,7 @@ impl Walker<'_> {
         let elements = frame.shape(tile).elements();
         let there = elements * f64::from(width_of(self.dtype(Elem::Of(tensor), span)?));
         let here = elements * f64::from(self.width(tile, frame, span)?);
+        self.work[1] += there;
         let Some(global) = self.model.global() else {
             return Err(unknown(span, "the model has no memory that holds tensors".to_owned()));
         };

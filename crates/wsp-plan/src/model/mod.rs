@@ -325,6 +325,35 @@ impl Model {
         seconds * self.clock
     }
 
+    /// Operations and bytes per second of all units together, at most: of cube units products, each of which counts as two operations, of vector units
+    /// operations on elements, of the narrowest elements; bytes between units and the memory of tensors, by the fastest path of each.
+    pub fn peak(&self) -> [f64; 2] {
+        let best = |class: CostClass| {
+            let rates = self.operation(class).into_iter().flat_map(|of| of.rates).flatten();
+            rates.fold(0.0, f64::max)
+        };
+        let [products, elements] = [2.0 * best(CostClass::Products), best(CostClass::Elementwise)];
+        let mut peak = [0.0; 2];
+        for units in &self.units {
+            let each = match units.kind {
+                ExecPool::Cube => products,
+                ExecPool::Vector => elements,
+                ExecPool::Any => products.max(elements),
+            };
+            let is_way = |path: &&Path| {
+                let of = self.memories[path.to].of;
+                self.memories[path.from].is_global && (of.is_none() || of == Some(units.kind))
+            };
+            let rate = |path: &Path| match path.rate(self.rates) {
+                Rate::Flat(rate) | Rate::Fitted { peak: rate, .. } => rate,
+            };
+            let fastest = self.paths.iter().filter(is_way).map(rate).fold(0.0, f64::max);
+            peak[0] += f64::from(units.count) * each * self.clock;
+            peak[1] += f64::from(units.count) * fastest;
+        }
+        peak
+    }
+
     /// The costs of a class of operations.
     pub fn operation(&self, class: CostClass) -> Option<&Operation> {
         self.operations.iter().find(|operation| operation.class == class)

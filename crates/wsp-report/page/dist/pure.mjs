@@ -11,11 +11,12 @@ async function inflated(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Response(stream).arrayBuffer();
 }
-function column(planes, length) {
+function column(planes, length, count) {
   const values = new Uint32Array(length);
   let before = 0;
   for (let i = 0; i < length; i++) {
-    const folded = planes[i] | planes[length + i] << 8 | planes[2 * length + i] << 16 | planes[3 * length + i] << 24;
+    let folded = count > 0 ? planes[i] : 0;
+    for (let plane = 1; plane < count; plane++) folded |= planes[plane * length + i] << 8 * plane;
     before = before + (folded >>> 1 ^ -(folded & 1)) | 0;
     values[i] = before;
   }
@@ -26,9 +27,9 @@ function unpacked(buffer) {
   const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, size)));
   const columns = /* @__PURE__ */ new Map();
   let at = 4 + size;
-  for (const [name, length2] of head.columns) {
-    columns.set(name, column(new Uint8Array(buffer, at, 4 * length2), length2));
-    at += 4 * length2;
+  for (const [name, length2, planes] of head.columns) {
+    columns.set(name, column(new Uint8Array(buffer, at, planes * length2), length2, planes));
+    at += planes * length2;
   }
   const take = (name) => {
     const found = columns.get(name) ?? new Uint32Array(0);
@@ -37,7 +38,7 @@ function unpacked(buffer) {
   };
   const count = head.tasks;
   const wide = (name) => {
-    const low = Float64Array.from(take(name));
+    const low = new Float64Array(take(name));
     const high = take(`${name}.high`);
     for (let i = 0; i < high.length; i++) low[i] += high[i] * 2 ** 32;
     return low;
@@ -73,7 +74,7 @@ function unpacked(buffer) {
 }
 function byRow(row, started, ended, rows) {
   const rowStarts = new Uint32Array(rows + 1);
-  for (const r of row) rowStarts[r + 1]++;
+  for (let t = 0; t < row.length; t++) rowStarts[row[t] + 1]++;
   for (let r = 0; r < rows; r++) rowStarts[r + 1] += rowStarts[r];
   const next = rowStarts.slice();
   const order = new Uint32Array(row.length);

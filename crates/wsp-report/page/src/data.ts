@@ -36,7 +36,8 @@ interface Head {
   allEdges: boolean;
   tasks: number;
   spans: Span[];
-  columns: [string, number][];
+  /** Names and lengths, and how many planes are not all 0. */
+  columns: [string, number, number][];
 }
 
 /** One run. Tasks have places, in the order of their ids. */
@@ -85,13 +86,13 @@ export async function inflated(bytes: Uint8Array<ArrayBuffer>): Promise<ArrayBuf
   return new Response(stream).arrayBuffer();
 }
 
-/** Differences from number to number, folded to be small, a plane for each of their four bytes. */
-function column(planes: Uint8Array, length: number): Uint32Array {
+/** Differences from number to number, folded to be small, a plane for each of their bytes that is not 0 everywhere, the lowest first. */
+function column(planes: Uint8Array, length: number, count: number): Uint32Array {
   const values = new Uint32Array(length);
   let before = 0;
   for (let i = 0; i < length; i++) {
-    const folded =
-      planes[i]! | (planes[length + i]! << 8) | (planes[2 * length + i]! << 16) | (planes[3 * length + i]! << 24);
+    let folded = count > 0 ? planes[i]! : 0;
+    for (let plane = 1; plane < count; plane++) folded |= planes[plane * length + i]! << (8 * plane);
     before = (before + ((folded >>> 1) ^ -(folded & 1))) | 0;
     values[i] = before;
   }
@@ -104,9 +105,9 @@ export function unpacked(buffer: ArrayBuffer): Trace {
   const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, size))) as Head;
   const columns = new Map<string, Uint32Array>();
   let at = 4 + size;
-  for (const [name, length] of head.columns) {
-    columns.set(name, column(new Uint8Array(buffer, at, 4 * length), length));
-    at += 4 * length;
+  for (const [name, length, planes] of head.columns) {
+    columns.set(name, column(new Uint8Array(buffer, at, planes * length), length, planes));
+    at += planes * length;
   }
   const take = (name: string): Uint32Array => {
     const found = columns.get(name) ?? new Uint32Array(0);
@@ -115,7 +116,7 @@ export function unpacked(buffer: ArrayBuffer): Trace {
   };
   const count = head.tasks;
   const wide = (name: string): Float64Array => {
-    const low = Float64Array.from(take(name));
+    const low = new Float64Array(take(name));
     const high = take(`${name}.high`);
     for (let i = 0; i < high.length; i++) low[i]! += high[i]! * 2 ** 32;
     return low;
@@ -154,7 +155,7 @@ export function unpacked(buffer: ArrayBuffer): Trace {
 /** Places by row and start. */
 function byRow(row: Uint32Array, started: Float64Array, ended: Float64Array, rows: number) {
   const rowStarts = new Uint32Array(rows + 1);
-  for (const r of row) rowStarts[r + 1]!++;
+  for (let t = 0; t < row.length; t++) rowStarts[row[t]! + 1]!++;
   for (let r = 0; r < rows; r++) rowStarts[r + 1]! += rowStarts[r]!;
   const next = rowStarts.slice();
   const order = new Uint32Array(row.length);

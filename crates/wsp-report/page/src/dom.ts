@@ -38,9 +38,13 @@ export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
+/** Whether the page is light on dark. */
+export function isDark(): boolean {
+  return matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
 /** The colour of a kernel: hues that are far from each other, light on dark and dark on light. */
-export function hue(kernel: number): string {
-  const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
-  const lightness = (isDark ? 58 : 48) + ((kernel >> 3) % 3) * 8;
-  return `hsl(${(205 + kernel * 137.508) % 360} ${isDark ? 55 : 58}% ${lightness}%)`;
+export function hue(kernel: number, dark = isDark()): string {
+  const lightness = (dark ? 58 : 48) + ((kernel >> 3) % 3) * 8;
+  return `hsl(${(205 + kernel * 137.508) % 360} ${dark ? 55 : 58}% ${lightness}%)`;
 }

@@ -1,7 +1,7 @@
 // The timeline of a trace: rows of cores, time from left to right.
 
 import type { Trace } from "./data.ts";
-import { colour, element, hue } from "./dom.ts";
+import { colour, element, hue, isDark } from "./dom.ts";
 import { criticalPath } from "./facts.ts";
 import { around, bounded, marks, moved, runs, taskAt, zoomed, type View } from "./view.ts";
 
@@ -12,6 +12,14 @@ const [AXIS, LOW, HIGH, MOST] = [22, 7, 22, 560];
 export interface Shared {
   view: View;
   end: number;
+}
+
+/** Colours of a picture. */
+interface Paint {
+  dim: string;
+  mark: string;
+  on: string;
+  hues: string[];
 }
 
 export class Timeline {
@@ -116,7 +124,9 @@ export class Timeline {
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "middle";
     this.axis(context, width, height);
-    for (let index = 0; index < this.seen; index++) this.row(context, this.rows[this.top + index]!, AXIS + index * this.rowHeight, width);
+    const [dim, mark, on, dark] = [colour("dim"), colour("mark"), colour("on"), isDark()];
+    const paint = { dim, mark, on, hues: this.trace.kernels.map((_, kernel) => hue(kernel, dark)) };
+    for (let index = 0; index < this.seen; index++) this.row(context, this.rows[this.top + index]!, AXIS + index * this.rowHeight, width, paint);
     this.chain(context);
     // What tests read: where rows lie, and how long the picture took.
     const { view } = this.shared;
@@ -140,30 +150,29 @@ export class Timeline {
     }
   }
 
-  private row(context: CanvasRenderingContext2D, row: number, y: number, width: number): void {
+  private row(context: CanvasRenderingContext2D, row: number, y: number, width: number, paint: Paint): void {
     const { trace, rowHeight, names } = this;
     const height = rowHeight - (rowHeight > 9 ? 2 : 1);
     const index = this.rows.indexOf(row);
     context.textAlign = "right";
-    context.fillStyle = colour("dim");
+    context.fillStyle = paint.dim;
     const every = Math.ceil(12 / rowHeight);
     if (index % every === 0) context.fillText(trace.rows[row]![1], names - 6, y + height / 2, names - 8);
     const all = runs(trace, row, this.shared.view, width);
-    const mark = colour("mark");
     context.textAlign = "left";
     for (let i = 0; i < all.length; i += 5) {
       const [x, count, kernel, level, task] = [all[i]!, all[i + 1]!, all[i + 2]!, all[i + 3]!, all[i + 4]!];
       context.globalAlpha = level >= 8 ? 1 : 0.25 + level * 0.09;
-      context.fillStyle = hue(kernel);
+      context.fillStyle = paint.hues[kernel]!;
       // Tasks that are seen one by one are parted by a pixel.
       context.fillRect(names + x, y, level === 9 && count > 3 ? count - 1 : count, height);
       context.globalAlpha = 1;
       if (this.critical?.[task] && level === 9) {
-        context.fillStyle = mark;
+        context.fillStyle = paint.mark;
         context.fillRect(names + x, y, Math.max(1, count - 1), 2);
       }
       if (level === 9 && count > 50 && height > 10) {
-        context.fillStyle = colour("on");
+        context.fillStyle = paint.on;
         context.fillText(trace.kernels[kernel]!.name, names + x + 4, y + height / 2 + 1, count - 8);
       }
     }
@@ -175,9 +184,16 @@ export class Timeline {
     context.strokeStyle = ink;
     context.lineWidth = 1.5;
     context.beginPath();
-    for (let i = 0; i + 1 < Math.min(this.selected.length, 4000); i++) {
-      const [to, from] = [this.box(this.selected[i]!), this.box(this.selected[i + 1]!)];
-      if (to === null || from === null) continue;
+    const { view } = this.shared;
+    // Where tasks are narrower than pixels, one edge in four of them is drawn.
+    let drawn = Infinity;
+    for (let i = 0; i + 1 < this.selected.length; i++) {
+      const task = this.selected[i]!;
+      if (this.trace.ended[task]! < view.from) break;
+      if (this.trace.started[task]! > view.to) continue;
+      const [to, from] = [this.box(task), this.box(this.selected[i + 1]!)];
+      if (to === null || from === null || drawn - to[0] < 4) continue;
+      drawn = to[0];
       context.moveTo(from[1], from[2] + height / 2);
       context.lineTo(to[0], to[2] + height / 2);
     }

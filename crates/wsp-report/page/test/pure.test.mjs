@@ -8,15 +8,14 @@ const CAUSES = ["generation", "predecessor", "batch", "worker", "gate", "window"
 
 /** Numbers as a column has them. */
 function column(values) {
-  const bytes = new Uint8Array(4 * values.length);
   let before = 0;
-  values.forEach((value, i) => {
+  const folds = values.map((value) => {
     const by = (value - before) | 0;
-    const folded = ((by << 1) ^ (by >> 31)) >>> 0;
-    for (let plane = 0; plane < 4; plane++) bytes[plane * values.length + i] = folded >>> (8 * plane);
     before = value;
+    return ((by << 1) ^ (by >> 31)) >>> 0;
   });
-  return bytes;
+  const planes = [0, 1, 2, 3].filter((plane) => folds.some((folded) => folded >>> (8 * plane) !== 0)).length;
+  return [planes, Uint8Array.from({ length: planes * folds.length }, (_, i) => folds[i % folds.length] >>> (8 * Math.floor(i / folds.length)))];
 }
 
 /** A trace of tasks `{ id, kernel, row, cause, last, holder, times: [submitted, ready, started, ended], indices, before }`. */
@@ -43,9 +42,9 @@ function packed(tasks, more = {}) {
   const head = new TextEncoder().encode(JSON.stringify({
     name: "t.pftrace", key: "0123", clock: "nanoseconds", processes: ["p"], rows: [[0, "worker 0"], [0, "worker 1"]],
     kernels: ["gemm", "softmax", "store"].map((name) => ({ name, operations: null, bytes: null })), machine: null, causes: CAUSES,
-    allEdges: true, tasks: tasks.length, spans: [], columns: parts.map(([name, values]) => [name, values.length]), ...more,
+    allEdges: true, tasks: tasks.length, spans: [], columns: parts.map(([name, values]) => [name, values.length, column(values)[0]]), ...more,
   }));
-  const bytes = [new Uint8Array(new Uint32Array([head.length]).buffer), head, ...parts.map(([, values]) => column(values))];
+  const bytes = [new Uint8Array(new Uint32Array([head.length]).buffer), head, ...parts.map(([, values]) => column(values)[1])];
   return new Uint8Array(Buffer.concat(bytes)).buffer;
 }
 

@@ -9,7 +9,7 @@ mod wire;
 use json::Json;
 use perfetto::Perfetto;
 use std::io;
-use wsp_core::{TaskId, WhyLate};
+use wsp_core::WhyLate;
 use wsp_runtime::timeline::{About, Detail, Lists, Row, Span, Timeline};
 
 /// The version of trace files. Another one is written when what stands in them, or what it means, is another.

@@ -10,6 +10,7 @@ use wsp_core::{ExecPool, KernelId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{Arg, ArgValue, WorkloadModule};
 use wsp_plan::cost;
+use wsp_plan::cost::Work;
 use wsp_plan::target::model::Model;
 use wsp_plan::workload::TaskRecord;
 
@@ -75,7 +76,7 @@ impl Toucher for LibraryTouch<'_> {
         self.last()
     }
 
-    fn cycles(&self, machine: &Model) -> Result<Option<u64>, Diagnostic> {
+    fn cycles(&self, machine: &Model) -> Result<Option<(u64, Work)>, Diagnostic> {
         let kernel = self.kernels.get(self.kernel).func;
         self.launch.cycles(machine, kernel, &self.words).map(Some)
     }
