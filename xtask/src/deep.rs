@@ -4,6 +4,7 @@
 //! * tests of kernels for AArch64 ([`crate::cross`]);
 //! * emitted C++ compiled by clang ([`clang`]);
 //! * mutants of our own code ([`mutants`]);
+//! * a report of a million tasks in a browser without a window ([`report`]);
 //! * the packages of our crates, each built from what it holds ([`packages`]);
 //! * the documentation of all crates, where a warning is an error.
 //!
@@ -12,6 +13,7 @@
 mod clang;
 mod mutants;
 mod packages;
+mod report;
 mod rows;
 
 use crate::cross;
@@ -43,6 +45,7 @@ enum Work {
     Clang,
     Mutants,
     Packages,
+    Report,
     Documentation,
 }
 
@@ -58,6 +61,7 @@ impl Step {
             Work::Clang => clang::test(project, tally),
             Work::Mutants => mutants::test(project, tally),
             Work::Packages => packages::test(project),
+            Work::Report => report::test(project, tally),
             Work::Documentation => documentation(project).map(Outcome::Ran),
         }
     }
@@ -74,6 +78,7 @@ pub(crate) fn steps(filters: &[&str]) -> Result<Vec<Step>> {
         ("emitted C++ compiled by clang", Work::Clang),
         ("mutants of our own code", Work::Mutants),
         ("packages of our crates", Work::Packages),
+        ("a report of a million tasks in a browser", Work::Report),
         ("documentation without warnings", Work::Documentation),
     ];
     let others = others.into_iter().map(|(name, work)| Step { name: name.to_owned(), work });
@@ -189,7 +194,7 @@ mod tests {
             steps(filters).map(|steps| steps.into_iter().map(|step| step.name).collect::<Vec<String>>())
         };
         assert_eq!(names(&["AArch"]).ok(), Some(vec!["AArch64".to_owned()]));
-        assert!(names(&[]).is_ok_and(|all| all.len() == ROWS.len() + 5));
+        assert!(names(&[]).is_ok_and(|all| all.len() == ROWS.len() + 6));
         assert!(names(&["nothing of this name"]).is_err());
     }
 }

@@ -68,7 +68,7 @@ pub(crate) fn test(project: &Project, tally: &mut Tally, output: &mut dyn Write)
 }
 
 /// The counts of the last lines of Node's runner, `# pass 3` and `# fail 1`.
-fn count(line: &str) -> Option<Tally> {
+pub(crate) fn count(line: &str) -> Option<Tally> {
     let number = |name: &str| line.strip_prefix(name)?.trim().parse().ok();
     let passed = number("# pass ").map(|passed| Tally { passed, failed: 0 });
     passed.or_else(|| number("# fail ").map(|failed| Tally { passed: 0, failed }))
@@ -145,7 +145,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// The first of these programs that is not there, as a reason.
-fn missing(programs: &[&str]) -> Option<String> {
+pub(crate) fn missing(programs: &[&str]) -> Option<String> {
     let is_missing = |name: &&&str| {
         let mut command = Command::new(name);
         command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -17,6 +17,11 @@ pub(super) struct Row {
 /// Every row.
 pub(super) const ROWS: &[Row] = &[
     Row {
+        name: "changed bytes of traces",
+        cargo: &["--package", "wsp-report", "--test", "it", "whatever_bytes_are_changed"],
+        cases: Some(1_000_000),
+    },
+    Row {
         name: "dependences and order of random programs",
         cargo: &["--package", "wsp-runtime", "--test", "it", "oracle::"],
         cases: Some(20_000),

@@ -158,6 +158,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("doctor", "model output json"),
     ("emit", "stage target output graph kernels kernel set"),
     ("config", "json"),
+    ("report", "output force text"),
     ("targets", "matrix model toml json"),
 ];
 

@@ -1,5 +1,6 @@
 // Made by `cargo xtask report`: what needs no page, for tests.
 // src/data.ts
+var GROUP = 32;
 var NONE = 4294967295;
 function bytesOf(text) {
   const binary = atob(text);
@@ -91,7 +92,27 @@ function byRow(row, started, ended, rows) {
       reach[rowStarts[r] + i] = far;
     }
   }
-  return { order, rowStarts, reach };
+  return { order, rowStarts, reach, ...grouped(order, rowStarts, started, ended) };
+}
+function grouped(order, rowStarts, started, ended) {
+  const rows = rowStarts.length - 1;
+  const groupStarts = new Uint32Array(rows + 1);
+  for (let r = 0; r < rows; r++) groupStarts[r + 1] = groupStarts[r] + Math.ceil((rowStarts[r + 1] - rowStarts[r]) / GROUP);
+  const count = groupStarts[rows];
+  const [groupEnds, groupBusy, groupLongest] = [new Float64Array(count), new Float64Array(count), new Uint32Array(count)];
+  for (let r = 0; r < rows; r++) {
+    for (let i = rowStarts[r]; i < rowStarts[r + 1]; i++) {
+      const task = order[i];
+      const group = groupStarts[r] + Math.floor((i - rowStarts[r]) / GROUP);
+      const length = ended[task] - started[task];
+      const longest = groupLongest[group];
+      const isFirst = (i - rowStarts[r]) % GROUP === 0;
+      groupEnds[group] = Math.max(groupEnds[group], ended[task]);
+      groupBusy[group] += length;
+      if (isFirst || length >= ended[longest] - started[longest]) groupLongest[group] = task;
+    }
+  }
+  return { groupStarts, groupEnds, groupBusy, groupLongest };
 }
 function place(trace, id) {
   if (trace.id[id] === id) return id;
@@ -394,10 +415,24 @@ function runs(trace, row, view, width) {
     if (pixel >= 0) push(pixel, 1, kernel[shown2], Math.max(1, Math.min(8, Math.round(busy * 8))), shown2);
     [pixel, busy, longest] = [-1, 0, 0];
   };
-  const stop = rowStarts[row + 1];
-  for (let i = firstAfter(reach, rowStarts[row], stop, view.from); i < stop; i++) {
+  const [begin, stop] = [rowStarts[row], rowStarts[row + 1]];
+  for (let i = firstAfter(reach, begin, stop, view.from); i < stop; i++) {
     const task = order[i];
     if (started[task] >= view.to) break;
+    if ((i - begin) % GROUP === 0 && started[task] >= view.from) {
+      const group = trace.groupStarts[row] + (i - begin) / GROUP;
+      const x2 = Math.floor((started[task] - view.from) * scale);
+      if (x2 < width && Math.floor((trace.groupEnds[group] - view.from) * scale) === x2) {
+        if (x2 !== pixel) flush();
+        pixel = x2;
+        busy += trace.groupBusy[group] * scale;
+        const most = trace.groupLongest[group];
+        const wide = (ended[most] - started[most]) * scale;
+        if (wide >= longest) [longest, shown2] = [wide, most];
+        i += GROUP - 1;
+        continue;
+      }
+    }
     const from = Math.max((started[task] - view.from) * scale, 0);
     const to = Math.min((ended[task] - view.from) * scale, width);
     if (to < 0) continue;
@@ -460,6 +495,7 @@ function shown(time, clock, step) {
   return `${(time / unit).toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: digits })} ${name}`;
 }
 export {
+  GROUP,
   NONE,
   afterOf,
   around,

@@ -67,7 +67,15 @@ export interface Trace extends Omit<Head, "columns" | "tasks"> {
   order: Uint32Array;
   rowStarts: Uint32Array;
   reach: Float64Array;
+  /** Groups of `GROUP` tasks of a row in this order: the first of each row, and of each when its last task ends, the time in it, its longest task. */
+  groupStarts: Uint32Array;
+  groupEnds: Float64Array;
+  groupBusy: Float64Array;
+  groupLongest: Uint32Array;
 }
+
+/** Tasks of a group. */
+export const GROUP = 32;
 
 /** Instead of an id. */
 export const NONE = 0xffffffff;
@@ -172,7 +180,29 @@ function byRow(row: Uint32Array, started: Float64Array, ended: Float64Array, row
       reach[rowStarts[r]! + i] = far;
     }
   }
-  return { order, rowStarts, reach };
+  return { order, rowStarts, reach, ...grouped(order, rowStarts, started, ended) };
+}
+
+/** Groups of tasks, which a picture takes as one where they are narrower than a pixel. */
+function grouped(order: Uint32Array, rowStarts: Uint32Array, started: Float64Array, ended: Float64Array) {
+  const rows = rowStarts.length - 1;
+  const groupStarts = new Uint32Array(rows + 1);
+  for (let r = 0; r < rows; r++) groupStarts[r + 1] = groupStarts[r]! + Math.ceil((rowStarts[r + 1]! - rowStarts[r]!) / GROUP);
+  const count = groupStarts[rows]!;
+  const [groupEnds, groupBusy, groupLongest] = [new Float64Array(count), new Float64Array(count), new Uint32Array(count)];
+  for (let r = 0; r < rows; r++) {
+    for (let i = rowStarts[r]!; i < rowStarts[r + 1]!; i++) {
+      const task = order[i]!;
+      const group = groupStarts[r]! + Math.floor((i - rowStarts[r]!) / GROUP);
+      const length = ended[task]! - started[task]!;
+      const longest = groupLongest[group]!;
+      const isFirst = (i - rowStarts[r]!) % GROUP === 0;
+      groupEnds[group] = Math.max(groupEnds[group]!, ended[task]!);
+      groupBusy[group]! += length;
+      if (isFirst || length >= ended[longest]! - started[longest]!) groupLongest[group] = task;
+    }
+  }
+  return { groupStarts, groupEnds, groupBusy, groupLongest };
 }
 
 /** The place of a task; -1 where the trace does not have it. */

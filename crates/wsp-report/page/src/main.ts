@@ -111,11 +111,13 @@ async function main(): Promise<void> {
   requestAnimationFrame(() => setTimeout(() => {
     for (const timeline of timelines) timeline.markCritical();
     redraw();
-    all.forEach((trace, at) => {
+    const parts = all.map((trace, at) => {
       const name = all.length > 1 ? ` of ${"AB"[at]}` : "";
-      rest.append(...sections(trace, name, (place) => select({ trace: at, at: place }, true)));
-      rest.append(section(`Roofline${name}`, roofline(trace)), section(`Kernels and edges${name}`, graph(trace)));
+      const first = sections(trace, name, (place) => select({ trace: at, at: place }, true));
+      return [...first, section(`Roofline${name}`, roofline(trace)), section(`Kernels and edges${name}`, graph(trace))];
     });
+    // What is the same part of both stands side by side.
+    parts[0]!.forEach((_, part) => rest.append(...parts.map((of) => of[part]!)));
     const [a, b] = all;
     if (a !== undefined && b !== undefined) {
       const match = matched(a, b);

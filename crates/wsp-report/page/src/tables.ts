@@ -193,7 +193,7 @@ export function differences(a: Trace, b: Trace, match: Match, select: (place: nu
       task.addEventListener("click", () => select(x));
       return [task, change(length(a, x), length(b, y)), change(a.started[x]!, b.started[y]!), `${a.causes[a.cause[x]!]}, ${b.causes[b.cause[y]!]}`];
     });
-    return table(["task of A", "its time", "its start", "causes"], rows);
+    return rows.length === 0 ? element("p", { class: "dim" }, "none") : table(["task of A", "its time", "its start", "causes"], rows);
   };
   const how = match.byIndices ? "by kernel and indices" : "by kernel and order: indices are not known";
   return section("Difference",

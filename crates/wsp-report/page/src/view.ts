@@ -1,7 +1,7 @@
 // What part of a run is seen, and what stands in each pixel of it.
 
 import { ticks, tickStep } from "d3-array";
-import type { Trace } from "./data.ts";
+import { GROUP, type Trace } from "./data.ts";
 
 /** A span of time. */
 export interface View {
@@ -56,10 +56,25 @@ export function runs(trace: Trace, row: number, view: View, width: number): numb
     if (pixel >= 0) push(pixel, 1, kernel[shown]!, Math.max(1, Math.min(8, Math.round(busy * 8))), shown);
     [pixel, busy, longest] = [-1, 0, 0];
   };
-  const stop = rowStarts[row + 1]!;
-  for (let i = firstAfter(reach, rowStarts[row]!, stop, view.from); i < stop; i++) {
+  const [begin, stop] = [rowStarts[row]!, rowStarts[row + 1]!];
+  for (let i = firstAfter(reach, begin, stop, view.from); i < stop; i++) {
     const task = order[i]!;
     if (started[task]! >= view.to) break;
+    if ((i - begin) % GROUP === 0 && started[task]! >= view.from) {
+      // A group that lies within a pixel counts as one task, which is its longest.
+      const group = trace.groupStarts[row]! + (i - begin) / GROUP;
+      const x = Math.floor((started[task]! - view.from) * scale);
+      if (x < width && Math.floor((trace.groupEnds[group]! - view.from) * scale) === x) {
+        if (x !== pixel) flush();
+        pixel = x;
+        busy += trace.groupBusy[group]! * scale;
+        const most = trace.groupLongest[group]!;
+        const wide = (ended[most]! - started[most]!) * scale;
+        if (wide >= longest) [longest, shown] = [wide, most];
+        i += GROUP - 1;
+        continue;
+      }
+    }
     const from = Math.max((started[task]! - view.from) * scale, 0);
     const to = Math.min((ended[task]! - view.from) * scale, width);
     if (to < 0) continue;

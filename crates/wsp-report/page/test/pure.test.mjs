@@ -136,6 +136,40 @@ test("pixels: tasks that are wide stand alone, others share pixels", () => {
   }
 });
 
+test("groups of tasks change no pixel", () => {
+  let state = 7;
+  const draw = (below) => {
+    state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+    return (state >>> 8) % below;
+  };
+  let free = 0;
+  const tasks = Array.from({ length: 5000 }, (_, id) => {
+    const start = free + draw(9);
+    free = start + draw(20);
+    return { id, kernel: draw(3), row: 0, times: [0, 0, start, free] };
+  });
+  const read = trace(tasks);
+  // Each group is one that lies in no pixel.
+  const apart = { ...read, groupEnds: read.groupEnds.map(() => Infinity) };
+  let differ = 0;
+  for (const [from, to] of [[0, free], [100, 30000], [free / 2, free / 2 + 9000]]) {
+    for (const width of [3, 40, 333]) {
+      const busy = (of) => {
+        const pixels = new Float64Array(width + 1);
+        const all = pure.runs(of, 0, { from, to }, width);
+        for (let i = 0; i < all.length; i += 5) for (let x = 0; x < all[i + 1]; x++) pixels[all[i] + x] = Math.min(8, all[i + 3]);
+        return pixels;
+      };
+      const [one, other] = [busy(read), busy(apart)];
+      one.forEach((level, x) => {
+        assert.ok(Math.abs(level - other[x]) <= 1, `${from} ${to} ${width}: ${x}: ${level}, ${other[x]}`);
+        differ += level !== other[x];
+      });
+    }
+  }
+  assert.ok(differ < 10, `${differ}`);
+});
+
 test("a long task is seen where others that began later have ended", () => {
   const read = trace([{ id: 0, times: [0, 0, 0, 1000] }, { id: 1, kernel: 1, times: [0, 0, 10, 20] }]);
   assert.deepEqual(pure.runs(read, 0, { from: 500, to: 600 }, 10), [0, 10, 0, 9, 0]);
