@@ -260,31 +260,23 @@ function kernelGraph(trace) {
 }
 function layers(count, edges) {
   const next = Array.from({ length: count }, () => []);
-  for (const edge of edges) if (edge.from !== edge.to) next[edge.from].push(edge.to);
+  const reaches = (from, to) => {
+    const seen = /* @__PURE__ */ new Set([from]);
+    for (const node of seen) for (const after of next[node]) seen.add(after);
+    return seen.has(to);
+  };
   const layer = new Array(count).fill(0);
-  const state = new Uint8Array(count);
-  const finished = [];
-  for (let root = 0; root < count; root++) {
-    const stack = state[root] === 0 ? [[root, 0]] : [];
-    state[root] ||= 1;
-    while (stack.length > 0) {
-      const top = stack[stack.length - 1];
-      const to = next[top[0]][top[1]++];
-      if (to === void 0) {
-        state[top[0]] = 2;
-        finished.push(top[0]);
-        stack.pop();
-      } else if (state[to] === 0) {
-        state[to] = 1;
-        stack.push([to, 0]);
-      }
+  const push = (node) => {
+    for (const after of next[node]) {
+      if (layer[after] > layer[node]) continue;
+      layer[after] = layer[node] + 1;
+      push(after);
     }
-  }
-  const position = new Map(finished.reverse().map((node, at) => [node, at]));
-  for (const node of finished) {
-    for (const to of next[node]) {
-      if (position.get(to) > position.get(node)) layer[to] = Math.max(layer[to], layer[node] + 1);
-    }
+  };
+  for (const { from, to } of edges) {
+    if (from === to || reaches(to, from)) continue;
+    next[from].push(to);
+    push(from);
   }
   return layer;
 }
@@ -487,7 +479,8 @@ var UNITS = [
 function shown(time, clock, step) {
   if (clock === "cycles") {
     const digits2 = step !== void 0 && step < 1 ? 2 : 0;
-    return `${time.toLocaleString("en", { maximumFractionDigits: digits2 })} cycles`;
+    const number = time.toLocaleString("en", { maximumFractionDigits: digits2 });
+    return step === void 0 ? `${number} cycles` : number;
   }
   const size = Math.max(Math.abs(time), step ?? 0);
   const [unit, name] = UNITS.find(([unit2]) => size >= unit2) ?? [1, "ns"];

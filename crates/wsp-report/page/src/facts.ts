@@ -98,35 +98,27 @@ export function kernelGraph(trace: Trace): Edge[] {
   return all.sort((a, b) => b.count - a.count || a.from - b.from || a.to - b.to);
 }
 
-/** A layer for each kernel: behind all from which edges come, but for those that go back. */
+/** A layer for each kernel: behind all from which edges come, but for those that close a circle with edges that stand before them. */
 export function layers(count: number, edges: Edge[]): number[] {
   const next: number[][] = Array.from({ length: count }, () => []);
-  for (const edge of edges) if (edge.from !== edge.to) next[edge.from]!.push(edge.to);
+  const reaches = (from: number, to: number): boolean => {
+    const seen = new Set([from]);
+    // A set gives what is added to it while it is gone through.
+    for (const node of seen) for (const after of next[node]!) seen.add(after);
+    return seen.has(to);
+  };
   const layer = new Array<number>(count).fill(0);
-  const state = new Uint8Array(count);
-  const finished: number[] = [];
-  // Depth first with a stack of its own: an edge to what is being visited goes back.
-  for (let root = 0; root < count; root++) {
-    const stack: [number, number][] = state[root] === 0 ? [[root, 0]] : [];
-    state[root] ||= 1;
-    while (stack.length > 0) {
-      const top = stack[stack.length - 1]!;
-      const to = next[top[0]]![top[1]++];
-      if (to === undefined) {
-        state[top[0]] = 2;
-        finished.push(top[0]);
-        stack.pop();
-      } else if (state[to] === 0) {
-        state[to] = 1;
-        stack.push([to, 0]);
-      }
+  const push = (node: number): void => {
+    for (const after of next[node]!) {
+      if (layer[after]! > layer[node]!) continue;
+      layer[after] = layer[node]! + 1;
+      push(after);
     }
-  }
-  const position = new Map(finished.reverse().map((node, at) => [node, at]));
-  for (const node of finished) {
-    for (const to of next[node]!) {
-      if (position.get(to)! > position.get(node)!) layer[to] = Math.max(layer[to]!, layer[node]! + 1);
-    }
+  };
+  for (const { from, to } of edges) {
+    if (from === to || reaches(to, from)) continue;
+    next[from]!.push(to);
+    push(from);
   }
   return layer;
 }

@@ -196,10 +196,12 @@ export function differences(a: Trace, b: Trace, match: Match, select: (place: nu
     return rows.length === 0 ? element("p", { class: "dim" }, "none") : table(["task of A", "its time", "its start", "causes"], rows);
   };
   const how = match.byIndices ? "by kernel and indices" : "by kernel and order: indices are not known";
-  return section("Difference",
+  const all = section("Difference",
     element("p", {}, `B ends ${change(a.end, b.end)}. ${many(match.pairs)} tasks are in both, matched ${how}; ${many(match.alone[0])} are in A alone, ${many(match.alone[1])} in B alone.`),
     element("h3", {}, "Kernels"), table(heading, merged(kernels(a), kernels(b), kernelNames)),
     element("h3", {}, "Waits"), table(heading, merged(waits(a), waits(b), causeNames)),
     element("h3", {}, "Tasks that took longer or shorter"), list((x, y) => length(b, y) - length(a, x)),
     element("h3", {}, "Tasks that started later or earlier"), list((x, y) => b.started[y]! - a.started[x]!));
+  all.className = "all";
+  return all;
 }

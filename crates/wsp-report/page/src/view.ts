@@ -139,7 +139,9 @@ const UNITS: [number, string][] = [
 export function shown(time: number, clock: string, step?: number): string {
   if (clock === "cycles") {
     const digits = step !== undefined && step < 1 ? 2 : 0;
-    return `${time.toLocaleString("en", { maximumFractionDigits: digits })} cycles`;
+    const number = time.toLocaleString("en", { maximumFractionDigits: digits });
+    // An axis has no room for the word.
+    return step === undefined ? `${number} cycles` : number;
   }
   const size = Math.max(Math.abs(time), step ?? 0);
   const [unit, name] = UNITS.find(([unit]) => size >= unit) ?? [1, "ns"];

@@ -113,6 +113,8 @@ test("edges between kernels are counted, and give layers in which back edges cou
   assert.deepEqual(pure.kernelGraph(trace()), [{ from: 1, to: 2, count: 2 }, { from: 0, to: 1, count: 1 }]);
   const edges = [[0, 1], [1, 2], [0, 2], [2, 0], [2, 2]].map(([from, to]) => ({ from, to, count: 1 }));
   assert.deepEqual(pure.layers(4, edges), [0, 1, 2, 0]);
+  // The edge that stands first goes forward.
+  assert.deepEqual(pure.layers(2, [[1, 0], [0, 1]].map(([from, to], i) => ({ from, to, count: 9 - i }))), [1, 0]);
 });
 
 test("tasks after a task are those that have it before them", () => {
