@@ -1,8 +1,8 @@
 //! A program and a table that belong together: what every later step relies on.
 
 use crate::{Buffer, EventId, Instruction, LoopId, Memories, Node, Sync, TileProgram, UnitId, codes};
-use std::collections::BTreeSet;
 use wsp_diag::Diagnostic;
+use wsp_ordered::OrderedSet;
 
 /// What a program names that the table or the program itself does not have; also what is wrong with the table.
 pub(crate) fn verify(program: &TileProgram, memories: &Memories) -> Vec<Diagnostic> {
@@ -10,7 +10,7 @@ pub(crate) fn verify(program: &TileProgram, memories: &Memories) -> Vec<Diagnost
     if !found.is_empty() {
         return found;
     }
-    let mut cx = Checker { program, memories, found: Vec::new(), next: 0, loops: BTreeSet::new() };
+    let mut cx = Checker { program, memories, found: Vec::new(), next: 0, loops: OrderedSet::new() };
     for buffer in &program.buffers {
         let known = buffer.memory.index() < memories.memories.len();
         cx.require(known, || format!("`{}` is in memory {}", buffer.name, buffer.memory.0));
@@ -34,7 +34,7 @@ struct Checker<'a> {
     /// The number of the next instruction.
     next: u32,
     /// Loops so far.
-    loops: BTreeSet<LoopId>,
+    loops: OrderedSet<LoopId>,
 }
 
 impl Checker<'_> {

@@ -3,8 +3,8 @@
 use super::expr::{self, Place, Variable};
 use super::names::Names;
 use super::tree::{Bound, Over, Row};
-use std::collections::BTreeSet;
 use wsp_core::ptow::Program;
+use wsp_ordered::OrderedSet;
 
 /// A function that has been emitted, by the word that it stands for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,10 +20,10 @@ pub(super) struct Emitter<'a> {
     pub(super) program: &'a Program<'a>,
     pub(super) names: &'a Names,
     /// Axes that some key names.
-    pub(super) key_axes: BTreeSet<u16>,
+    pub(super) key_axes: OrderedSet<u16>,
     /// Functions in the order in which they are defined: each before those that call it.
     pub(super) functions: Vec<String>,
-    pub(super) made: BTreeSet<Made>,
+    pub(super) made: OrderedSet<Made>,
 }
 
 impl Emitter<'_> {

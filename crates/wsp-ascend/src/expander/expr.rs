@@ -7,9 +7,9 @@ use super::names::Names;
 use super::summary::Leaves;
 use super::tree::Loop;
 use crate::writer::Writer;
-use std::collections::BTreeSet;
 use std::fmt::Write;
 use wsp_core::ptow::{Program, Word, X_LAST, XOp};
+use wsp_ordered::OrderedSet;
 
 /// Deepest nesting of an expression that is written as one.
 const MAX_NESTING: usize = 24;
@@ -248,7 +248,7 @@ pub(super) fn call(place: Place<'_>, expr: u32) -> String {
 
 /// Names of the variables and positions that an expression names, in a fixed order.
 fn arguments(place: Place<'_>, expr: u32) -> Vec<String> {
-    let named: BTreeSet<(usize, bool)> = words(place.program, expr)
+    let named: OrderedSet<(usize, bool)> = words(place.program, expr)
         .iter()
         .filter_map(|word| match XOp::from_code(word.opcode)? {
             XOp::XVar => Some((word.operand2 as usize, false)),
@@ -282,7 +282,7 @@ fn heights(words: &[Word]) -> Vec<usize> {
 }
 
 /// Words that skips lead to.
-fn targets(words: &[Word]) -> BTreeSet<usize> {
+fn targets(words: &[Word]) -> OrderedSet<usize> {
     let skips = words.iter().enumerate().filter(|(_, word)| is_skip(word));
     skips.map(|(at, word)| (at + 1).saturating_add(word.operand2 as usize)).collect()
 }

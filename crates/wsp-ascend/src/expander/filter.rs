@@ -9,8 +9,8 @@ use super::expr::Variable;
 use super::summary::{Leaves, Summary, bit};
 use super::tree::{Filter, Level, Policy};
 use crate::writer::Writer;
-use std::collections::BTreeSet;
 use wsp_core::ptow::Program;
+use wsp_ordered::OrderedSet;
 
 /// A filter that holds, and the name of its rule.
 #[derive(Clone)]
@@ -60,8 +60,8 @@ impl Filter {
     }
 
     /// Axes that it looks at.
-    fn axes(&self, program: &Program<'_>) -> BTreeSet<u16> {
-        let mut axes = BTreeSet::new();
+    fn axes(&self, program: &Program<'_>) -> OrderedSet<u16> {
+        let mut axes = OrderedSet::new();
         if let Filter::Threshold { metric, .. } = self {
             axes.extend(Leaves::of(program, *metric).axes);
         }

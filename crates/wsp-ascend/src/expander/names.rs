@@ -1,7 +1,7 @@
 //! Identifiers of the emitted code, made from the names that a program carries.
 
-use std::collections::BTreeSet;
 use wsp_core::ptow::Program;
+use wsp_ordered::OrderedSet;
 
 /// No name.
 const NONE: u16 = u16::MAX;
@@ -57,7 +57,7 @@ fn clean(name: &[u8]) -> String {
 
 /// Identifiers, each once: the name behind a prefix, or the row's number.
 fn identifiers(prefix: &str, names: Vec<String>) -> Vec<String> {
-    let mut used = BTreeSet::new();
+    let mut used = OrderedSet::new();
     let mut identifier = |(row, name): (usize, String)| {
         let mut identifier =
             if name.is_empty() { format!("{prefix}_{row}") } else { format!("{prefix}_{name}") };

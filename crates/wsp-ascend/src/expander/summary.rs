@@ -1,8 +1,8 @@
 //! What is known of a body without a launch: how its tasks can be counted, and which variables and axes it brings.
 
 use super::tree::{Bound, Kind, Over, Row, Statement};
-use std::collections::BTreeSet;
 use wsp_core::ptow::{MAX_LOOP_DEPTH, Program, X_LAST, XOp};
+use wsp_ordered::OrderedSet;
 
 /// What is known of a body.
 #[derive(Clone, Default)]
@@ -14,7 +14,7 @@ pub(super) struct Summary {
     /// Depths of the variables outside that their number depends on.
     pub(super) depends: u32,
     /// Axes of the loops in it.
-    pub(super) axes: BTreeSet<u16>,
+    pub(super) axes: OrderedSet<u16>,
     /// Depths of the variables that it brings.
     pub(super) brings: u32,
     /// Whether it has a filter of its own.
@@ -111,7 +111,7 @@ pub(super) fn bit(depth: usize) -> u32 {
 pub(super) struct Leaves {
     /// Depths of variables and positions.
     pub(super) variables: u32,
-    pub(super) axes: BTreeSet<u16>,
+    pub(super) axes: OrderedSet<u16>,
     pub(super) slots: bool,
 }
 

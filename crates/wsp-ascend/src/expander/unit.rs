@@ -9,9 +9,9 @@ use super::names::Names;
 use super::summary::Leaves;
 use super::tree::Body;
 use crate::writer::Writer;
-use std::collections::BTreeSet;
 use wsp_core::ptow::{MAX_AICPUS, MAX_LOOP_DEPTH, Program, XOp};
 use wsp_core::{MAX_RANK, limits};
+use wsp_ordered::OrderedSet;
 
 /// The unit of a program.
 pub(super) fn unit(program: &Program<'_>, body: &Body, unit: ExpanderNames<'_>) -> String {
@@ -19,7 +19,7 @@ pub(super) fn unit(program: &Program<'_>, body: &Body, unit: ExpanderNames<'_>) 
     let metrics = metrics(program);
     let key_axes = metrics.iter().flat_map(|expr| Leaves::of(program, *expr).axes).collect();
     let mut emitter =
-        Emitter { program, names: &names, key_axes, functions: Vec::new(), made: BTreeSet::new() };
+        Emitter { program, names: &names, key_axes, functions: Vec::new(), made: OrderedSet::new() };
     let expand = expand(&mut emitter, body);
     let metric_functions = metric_functions(&mut emitter, &metrics);
     let mut writer = Writer::default();

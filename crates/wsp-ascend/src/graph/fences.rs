@@ -8,11 +8,12 @@
 //! earlier rounds. What a node that may do nothing would have made visible is made visible behind it; such a node is an arm's, or a loop that may
 //! have no round.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ops::Range;
 use wsp_core::tg::image::{LoopKind, LoopRecord, NONE, NodeKind};
 use wsp_core::tg::{FenceScope, Instr};
 use wsp_ir::tg::TgModule;
+use wsp_ordered::OrderedMap;
 use wsp_tg::GraphPlan;
 use wsp_tg::plan::{EdgeKind, Flow, FlowFrom};
 
@@ -147,14 +148,14 @@ impl Walk<'_> {
 /// Where explicit fences stand, and where loops end.
 struct Places {
     /// Instructions, in order, by scope.
-    fences: BTreeMap<FenceScope, Vec<u32>>,
+    fences: OrderedMap<FenceScope, Vec<u32>>,
     /// The instruction that ends each loop, by the one that begins it.
     ends: HashMap<u32, u32>,
 }
 
 impl Places {
     fn new(module: &TgModule) -> Places {
-        let mut places = Places { fences: BTreeMap::new(), ends: HashMap::new() };
+        let mut places = Places { fences: OrderedMap::new(), ends: HashMap::new() };
         let mut open = Vec::new();
         for (at, instr) in (0..).zip(&module.instrs) {
             match instr {

@@ -1,7 +1,6 @@
 //! Kernels of a file as a package: a file of C++ for each.
 
 use super::{Chip, KernelSource, codes, emit_kernel, known_elements};
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use wsp_backend::codes::NO_FILES;
 use wsp_backend::{CheckedKernel, CheckedKernels, Emitted, KernelsSource, MemoryUse};
@@ -10,6 +9,7 @@ use wsp_diag::{Diagnostic, Diagnostics, Severity, did_you_mean};
 use wsp_ir::{
     Const, Elem, Expr, ExprKind, FuncKind, Function, LocalTy, Module, ParamSource, Verified, into_verified,
 };
+use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_tile::{Known, MemoryId, fold};
 
 /// The kernels of a file for a target.
@@ -70,7 +70,7 @@ fn summary(made: &KernelSource, source: &KernelsSource) -> CheckedKernel {
         .iter()
         .flat_map(|task| &task.program.buffers)
         .flat_map(|buffer| buffer.at.iter().map(|at| (buffer.memory, at.saturating_add(buffer.bytes))));
-    let mut used: BTreeMap<MemoryId, u64> = BTreeMap::new();
+    let mut used: OrderedMap<MemoryId, u64> = OrderedMap::new();
     for (memory, end) in ends {
         let most = used.entry(memory).or_default();
         *most = end.max(*most);
@@ -121,7 +121,7 @@ fn made(source: &KernelsSource) -> Result<(Vec<Diagnostic>, Vec<Made>), Diagnost
         })
         .collect();
     let known = Known { params: &params, elems: &elems };
-    let mut paths = BTreeSet::new();
+    let mut paths = OrderedSet::new();
     let mut one = |kernel: FuncId| {
         let function = &module.functions[kernel.index()];
         let mut missing = missing(&module, function, &params);
@@ -147,7 +147,7 @@ fn unmet(module: &Verified, known: Known<'_>) -> Vec<Diagnostic> {
     let is_false =
         |cond: &Expr| matches!(fold(module, known, cond).kind, ExprKind::Const(Const::Bool(false)));
     let told = |cond: &Expr| {
-        let mut facts = BTreeSet::new();
+        let mut facts = OrderedSet::new();
         cond.any(&mut |e| {
             if let ExprKind::Param(id) = e.kind
                 && let Some(Some(value)) = known.params.get(id.index())
@@ -250,7 +250,7 @@ fn params(module: &Verified, set: &[(String, Const)]) -> Result<Vec<Option<Const
 
 /// Parameters without a value that sizes of tiles depend on: a finding for each, with the tiles.
 fn missing(module: &Verified, kernel: &Function, params: &[Option<Const>]) -> Vec<Diagnostic> {
-    let mut needs: BTreeMap<ParamId, Vec<&str>> = BTreeMap::new();
+    let mut needs: OrderedMap<ParamId, Vec<&str>> = OrderedMap::new();
     for local in &kernel.locals {
         let LocalTy::Tile(ty) = &local.ty else { continue };
         for size in [&ty.rows, &ty.cols] {

@@ -17,12 +17,12 @@ use super::paged;
 use super::rounds::Loops;
 use super::rows::Deciders;
 use super::values::{Turns, Value, Values, decides, gcd};
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{DType, LocalId, TensorId};
 use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::{
     BinOp, Block, Dim, Elem, Expr, ExprKind, Function, LocalTy, Stmt, StmtKind, TileOp, Verified, walk,
 };
+use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_tile::Known;
 
 /// Bytes of a line of global memory.
@@ -56,7 +56,7 @@ pub(super) fn check(
 ) -> Vec<Diagnostic> {
     let (rows, loops) = (Deciders::of(kernel), Loops::of(kernel));
     let of = Stores { module, kernel, known, values, rows, loops };
-    let mut stores: BTreeMap<TensorId, Vec<Store>> = BTreeMap::new();
+    let mut stores: OrderedMap<TensorId, Vec<Store>> = OrderedMap::new();
     of.block(&kernel.body, &Around::default(), &mut stores);
     let mut found = Vec::new();
     for stores in stores.values() {
@@ -141,7 +141,7 @@ impl Store {
 #[derive(Clone, Default)]
 struct Around<'a> {
     /// The variables of loops, and those that their rounds set.
-    rounds: BTreeSet<LocalId>,
+    rounds: OrderedSet<LocalId>,
     /// What decides whether it runs, and how often.
     deciders: Vec<Decider<'a>>,
 }
@@ -157,8 +157,8 @@ struct Decider<'a> {
 }
 
 /// The variables that a statement sets where it is repeated.
-fn set_by_rounds(stmt: &Stmt) -> BTreeSet<LocalId> {
-    let mut found = BTreeSet::new();
+fn set_by_rounds(stmt: &Stmt) -> OrderedSet<LocalId> {
+    let mut found = OrderedSet::new();
     if let StmtKind::For { var, .. } = stmt.kind {
         found.insert(var);
     }
@@ -187,13 +187,13 @@ struct Stores<'a> {
     known: Known<'a>,
     values: &'a Values<'a>,
     /// What decides the rows and columns of each tile.
-    rows: BTreeMap<LocalId, Deciders<'a>>,
+    rows: OrderedMap<LocalId, Deciders<'a>>,
     loops: Loops,
 }
 
 impl<'a> Stores<'a> {
     /// Adds the stores of a block.
-    fn block(&self, block: &'a Block, around: &Around<'a>, found: &mut BTreeMap<TensorId, Vec<Store>>) {
+    fn block(&self, block: &'a Block, around: &Around<'a>, found: &mut OrderedMap<TensorId, Vec<Store>>) {
         for stmt in block {
             if let Some(mut store) = self.store(&stmt.kind, around, stmt.span) {
                 // What decides may give each task rounds of its own.
@@ -210,7 +210,7 @@ impl<'a> Stores<'a> {
     }
 
     /// `own` are the variables of the loop itself: that its rounds end is no choice among them.
-    fn decider(&self, e: &'a Expr, rounds: &BTreeSet<LocalId>, own: &BTreeSet<LocalId>) -> Decider<'a> {
+    fn decider(&self, e: &'a Expr, rounds: &OrderedSet<LocalId>, own: &OrderedSet<LocalId>) -> Decider<'a> {
         let of_round = |local: &LocalId| rounds.contains(local) && !own.contains(local);
         let of_round = e.any(&mut |e| matches!(&e.kind, ExprKind::Local(local) if of_round(local)));
         Decider { e, varies: self.values.expr(e).varies, of_round }
@@ -222,7 +222,7 @@ impl<'a> Stores<'a> {
         &self,
         deciders: &[Decider<'a>],
         place: &Indices<'_>,
-        rounds: &BTreeSet<LocalId>,
+        rounds: &OrderedSet<LocalId>,
     ) -> Vec<&'a Expr> {
         let is_told = |e: &Expr| {
             let mut leaves = Vec::new();
@@ -243,7 +243,7 @@ impl<'a> Stores<'a> {
     }
 
     /// Adds the variables and fields in which tasks differ and rounds do not. False where tasks differ in something else.
-    fn leaves<'e>(&self, e: &'e Expr, rounds: &BTreeSet<LocalId>, found: &mut Vec<&'e Expr>) -> bool {
+    fn leaves<'e>(&self, e: &'e Expr, rounds: &OrderedSet<LocalId>, found: &mut Vec<&'e Expr>) -> bool {
         if !self.values.expr(e).varies {
             return true;
         }
@@ -436,7 +436,7 @@ impl<'a> Stores<'a> {
         let places = rows.places.iter().filter(|_| !varies);
         let is_around = |e: &Expr| around.deciders.iter().any(|of| std::ptr::eq(of.e, e));
         let all = rows.decides.iter().chain(places).filter(|e| !is_around(e));
-        all.map(|e| self.decider(e, &around.rounds, &BTreeSet::new())).collect()
+        all.map(|e| self.decider(e, &around.rounds, &OrderedSet::new())).collect()
     }
 
     /// How many elements neighbours are apart, by index.

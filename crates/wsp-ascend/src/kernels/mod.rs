@@ -36,12 +36,12 @@ mod view;
 use exchange::Through;
 use pair::Pair;
 use scalars::{Arguments, Number, Scalars};
-use std::collections::BTreeSet;
 use values::Values;
 use wsp_core::tg::Platform;
 use wsp_core::{FuncId, LocalId, TensorId};
 use wsp_diag::Diagnostic;
 use wsp_ir::{Elem, ExprKind, Function, StmtKind, Verified, walk};
+use wsp_ordered::OrderedSet;
 use wsp_tile::{Known, Memories, PingPong, TileProgram};
 
 pub use memories::memories;
@@ -272,7 +272,7 @@ fn name_arrays(program: &TileProgram, scalars: &Scalars<'_>) {
 
 /// The text depends on the element types of tensors.
 fn known_elements(module: &Verified, function: &Function, known: Known<'_>) -> Result<(), Vec<Diagnostic>> {
-    let mut unknown = BTreeSet::new();
+    let mut unknown = OrderedSet::new();
     walk::stmts(&function.body, &mut |stmt| {
         let tensor = match &stmt.kind {
             StmtKind::Tile(op) => op.tensor().map(|(tensor, _)| tensor),

@@ -2,9 +2,9 @@
 
 use super::codes;
 use super::values::Values;
-use std::collections::BTreeSet;
 use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ir::{Dim, Function, Place, Stmt, StmtKind, TileOp, Verified, walk};
+use wsp_ordered::OrderedSet;
 use wsp_tile::{Instruction, Op, Tile, TileProgram};
 
 /// An error for each of them, a warning where the text has it under a condition or in a loop, which may have no round. Those that *begin* outside
@@ -14,7 +14,7 @@ pub(super) fn check(
     (module, kernel): (&Verified, &Function),
     values: &Values<'_>,
 ) -> Vec<Diagnostic> {
-    let mut conditional = BTreeSet::new();
+    let mut conditional = OrderedSet::new();
     walk::stmts(&kernel.body, &mut |stmt| {
         if matches!(stmt.kind, StmtKind::If { .. } | StmtKind::While { .. } | StmtKind::For { .. }) {
             let inside = &mut |inner: &Stmt| {

@@ -6,17 +6,17 @@ use super::exchange::{self, Through};
 use super::memories::pair;
 use super::sides::{self, Core};
 use super::{Chip, KernelSource, Source, codes, one_core};
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{LocalId, TensorId};
 use wsp_diag::{Diagnostic, Severity};
 use wsp_ir::{Function, Verified};
+use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_tile::{Known, Memories, Node, Sync, TileProgram, Touched, UnitId, decided, read};
 
 /// What is known to one core alone.
 #[derive(Debug)]
 pub(super) struct Pair {
     /// Variables that instructions decide.
-    decided: BTreeSet<LocalId>,
+    decided: OrderedSet<LocalId>,
 }
 
 /// The kernel as one task; none where no core moves tiles to another, or the kernel is for one kind of core.
@@ -69,7 +69,7 @@ impl Pair {
     fn check(&self, program: &TileProgram) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         self.depends(program, &program.body, &mut found);
-        let mut tensors: BTreeMap<TensorId, Vec<(Core, bool)>> = BTreeMap::new();
+        let mut tensors: OrderedMap<TensorId, Vec<(Core, bool)>> = OrderedMap::new();
         program.instructions(&mut |instruction| {
             for touch in instruction.touches() {
                 if let Touched::Tensor(tensor) = touch.what {

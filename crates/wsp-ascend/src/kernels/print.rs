@@ -10,8 +10,8 @@ use super::scratch::steps;
 use super::sides::Core;
 use super::view::{Slot, View};
 use crate::writer::Writer;
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_ir::{Const, Expr, ExprKind, LocalTy, ScalarTy};
+use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_tile::Step as TaskStep;
 use wsp_tile::{
     BufferId, Event, EventId, Head, Instruction, Loop, LoopId, Memories, Node, Op, Sync, TileProgram, UnitId,
@@ -24,7 +24,7 @@ pub(super) fn body(
     (chip, memories): (Chip, &Memories),
     pair: Option<&Pair>,
 ) -> String {
-    let mut rounds = BTreeSet::new();
+    let mut rounds = OrderedSet::new();
     turning(&program.body, &mut rounds);
     rounds.extend(program.buffers.iter().filter_map(|buffer| buffer.rotates));
     let turned = Turned::of(program);
@@ -46,7 +46,7 @@ pub(super) fn steps_of_tasks(
     (chip, memories): (Chip, &Memories),
 ) -> String {
     let turned = Turned::default();
-    let rounds = BTreeSet::new();
+    let rounds = OrderedSet::new();
     let out = Writer::default();
     let mut printer = Printer { program, scalars, chip, memories, pair: None, turned: &turned, rounds, out };
     printer.out.open("{");
@@ -57,7 +57,7 @@ pub(super) fn steps_of_tasks(
 }
 
 /// Loops by whose rounds events take turns.
-fn turning(nodes: &[Node], found: &mut BTreeSet<LoopId>) {
+fn turning(nodes: &[Node], found: &mut OrderedSet<LoopId>) {
     for node in nodes {
         if let Node::Sync(Sync::Set(event) | Sync::Wait(event)) = node
             && let EventId::Parity { of, .. } = event.id
@@ -77,7 +77,7 @@ struct Printer<'a> {
     pair: Option<&'a Pair>,
     turned: &'a Turned,
     /// Loops whose rounds are counted.
-    rounds: BTreeSet<LoopId>,
+    rounds: OrderedSet<LoopId>,
     out: Writer,
 }
 
@@ -87,7 +87,7 @@ type Names = Vec<(View, String)>;
 impl Printer<'_> {
     /// Variables that get a value somewhere, at their smallest.
     fn variables(&mut self) {
-        let mut set = BTreeSet::new();
+        let mut set = OrderedSet::new();
         assigned(&self.program.body, &mut set);
         let given = self.scalars.given();
         for id in set.into_iter().filter(|id| !given.contains(id)) {
@@ -309,7 +309,7 @@ impl Printer<'_> {
         for step in steps {
             views(step, &mut |view| self.declare(view, instruction, &mut names));
         }
-        let mut pending: BTreeMap<(u32, u32), bool> = BTreeMap::new();
+        let mut pending: OrderedMap<(u32, u32), bool> = OrderedMap::new();
         for step in steps {
             self.step(step, instruction, &names, &mut pending);
         }
@@ -365,7 +365,7 @@ impl Printer<'_> {
         step: &Step,
         instruction: &Instruction,
         names: &Names,
-        pending: &mut BTreeMap<(u32, u32), bool>,
+        pending: &mut OrderedMap<(u32, u32), bool>,
     ) {
         match step {
             Step::Call(name, args) => {
@@ -410,7 +410,7 @@ impl Printer<'_> {
         body: &[Step],
         instruction: &Instruction,
         names: &Names,
-        pending: &mut BTreeMap<(u32, u32), bool>,
+        pending: &mut OrderedMap<(u32, u32), bool>,
     ) {
         self.flush(instruction, pending);
         self.out.open(head);
@@ -427,7 +427,7 @@ impl Printer<'_> {
     }
 
     /// A barrier where a call touches what an earlier one of the instruction wrote, or writes what it touches.
-    fn barrier(&mut self, args: &[Arg], pending: &mut BTreeMap<(u32, u32), bool>) {
+    fn barrier(&mut self, args: &[Arg], pending: &mut OrderedMap<(u32, u32), bool>) {
         let touched: Vec<((u32, u32), bool)> = args
             .iter()
             .filter_map(|arg| match arg {
@@ -447,7 +447,7 @@ impl Printer<'_> {
         }
     }
 
-    fn flush(&mut self, instruction: &Instruction, pending: &mut BTreeMap<(u32, u32), bool>) {
+    fn flush(&mut self, instruction: &Instruction, pending: &mut OrderedMap<(u32, u32), bool>) {
         if self.needs_barriers(instruction) && !pending.is_empty() {
             self.out.line("pipe_barrier(PIPE_V);");
             pending.clear();
@@ -467,7 +467,7 @@ fn named(names: &Names, view: &View) -> String {
 }
 
 /// Variables that statements or instructions give a value.
-fn assigned(nodes: &[Node], found: &mut BTreeSet<wsp_core::LocalId>) {
+fn assigned(nodes: &[Node], found: &mut OrderedSet<wsp_core::LocalId>) {
     for node in nodes {
         match node {
             Node::Set { local, .. } => {

@@ -7,8 +7,8 @@ use super::Chip;
 use super::ops::cube::Turned;
 use super::scalars::Scalars;
 use super::view::{CElem, Layout, Slot, Valid, View, in_ub, padded};
-use std::collections::BTreeMap;
 use wsp_core::DType;
+use wsp_ordered::OrderedMap;
 use wsp_tile::{BufferId, Tile, TileProgram};
 
 /// Bytes of scratch of a reduction of rows, above which it goes by some rows at a time.
@@ -94,7 +94,7 @@ pub(super) struct Recipe<'a> {
     pub(super) scratch: Vec<Shape>,
     pub(super) steps: Vec<Step>,
     /// Bytes that buffers must have at least, because the instruction set wants views of more rows.
-    pub(super) room: BTreeMap<BufferId, u64>,
+    pub(super) room: OrderedMap<BufferId, u64>,
 }
 
 /// A tile that is written.
@@ -131,7 +131,7 @@ impl<'a> Recipe<'a> {
             chip,
             scratch: Vec::new(),
             steps: Vec::new(),
-            room: BTreeMap::new(),
+            room: OrderedMap::new(),
         }
     }
 

@@ -13,10 +13,10 @@ use super::ops::moves;
 use super::recipe::Recipe;
 use super::scalars::{Scalars, Size};
 use super::view::{FRACTAL, padded};
-use std::collections::BTreeSet;
 use wsp_core::{DType, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{Const, Expr, ExprKind, Place, ScalarTy, TileOp, UnaryTileOp};
+use wsp_ordered::OrderedSet;
 use wsp_tile::{
     Buffer, BufferId, Extent, Instruction, Memories, MemoryId, Node, Op, Side, Tile, TileProgram, UnitId,
 };
@@ -40,7 +40,7 @@ pub(super) fn rewrite(
 
 /// Buffers around the matrix unit, and in UB on the way there, take whole fractals.
 fn sizes(program: &mut TileProgram) {
-    let mut boxed = BTreeSet::new();
+    let mut boxed = OrderedSet::new();
     program.instructions(&mut |instruction| {
         if let Op::Move { dst, src } = &instruction.op
             && leaves_ub(program, dst, src)

@@ -1,14 +1,14 @@
 //! Which loops give a variable other values from round to round.
 
 use super::values::decides;
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::LocalId;
 use wsp_ir::{Block, Expr, ExprKind, Function, StmtKind, walk};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// Loops of a function, by number in the order of the text, and the variables whose values follow them.
 #[derive(Default)]
 pub(super) struct Loops {
-    of: BTreeMap<LocalId, BTreeSet<usize>>,
+    of: OrderedMap<LocalId, OrderedSet<usize>>,
 }
 
 impl Loops {
@@ -16,7 +16,7 @@ impl Loops {
     /// and what decides whether it is set; each follows what the values follow that it is given.
     pub(super) fn of(kernel: &Function) -> Loops {
         let (mut found, mut given) = (Loops::default(), Vec::new());
-        let mut walk = Walk { given: &mut given, declared: BTreeMap::new(), loops: 0 };
+        let mut walk = Walk { given: &mut given, declared: OrderedMap::new(), loops: 0 };
         found.block(&kernel.body, &mut Vec::new(), &mut Vec::new(), &mut walk);
         loop {
             let mut changed = false;
@@ -33,8 +33,8 @@ impl Loops {
     }
 
     /// The loops that an expression follows.
-    pub(super) fn of_expr(&self, e: &Expr) -> BTreeSet<usize> {
-        let mut all = BTreeSet::new();
+    pub(super) fn of_expr(&self, e: &Expr) -> OrderedSet<usize> {
+        let mut all = OrderedSet::new();
         walk::each_subexpr(e, &mut |e| {
             if let ExprKind::Local(local) = &e.kind {
                 all.extend(self.of.get(local).into_iter().flatten());
@@ -86,7 +86,7 @@ struct Walk<'f, 'a> {
     /// Variables, and what they follow.
     given: &'a mut Vec<(LocalId, &'f Expr)>,
     /// How many loops are around the declaration of a variable.
-    declared: BTreeMap<LocalId, usize>,
+    declared: OrderedMap<LocalId, usize>,
     /// Loops so far.
     loops: usize,
 }

@@ -1,9 +1,9 @@
 //! What decides how many rows and columns a tile has, of all that write it.
 
 use super::values::decides;
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::LocalId;
 use wsp_ir::{Block, Expr, Function, Part, StmtKind, TileExtent, TileOp, TileUse, walk};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// What decides the extents of a tile.
 #[derive(Clone, Default)]
@@ -13,13 +13,13 @@ pub(super) struct Deciders<'f> {
     /// Places of loads, which end with the tensor.
     pub(super) places: Vec<&'f Expr>,
     /// Tiles that it has extents of.
-    of: BTreeSet<LocalId>,
+    of: OrderedSet<LocalId>,
 }
 
 impl<'f> Deciders<'f> {
     /// By tile.
-    pub(super) fn of(kernel: &'f Function) -> BTreeMap<LocalId, Deciders<'f>> {
-        let mut found = BTreeMap::new();
+    pub(super) fn of(kernel: &'f Function) -> OrderedMap<LocalId, Deciders<'f>> {
+        let mut found = OrderedMap::new();
         written(&kernel.body, &mut Vec::new(), &mut found);
         let alone = found.clone();
         for extents in found.values_mut() {
@@ -46,7 +46,7 @@ impl<'f> Deciders<'f> {
 }
 
 /// Adds what the statements of a block write, under what decides whether they run.
-fn written<'f>(block: &'f Block, under: &mut Vec<&'f Expr>, found: &mut BTreeMap<LocalId, Deciders<'f>>) {
+fn written<'f>(block: &'f Block, under: &mut Vec<&'f Expr>, found: &mut OrderedMap<LocalId, Deciders<'f>>) {
     for stmt in block {
         if let StmtKind::Tile(op) = &stmt.kind {
             op.each(&mut |part| {

@@ -3,13 +3,13 @@
 use super::codes;
 use super::paged::{self, Pages};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{AxisId, CacheId, DType, LocalId, ParamId, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
     ArrayRef, BinOp, Const, Dim, Elem, Expr, ExprKind, Function, Local, LocalTy, MathFn, ScalarTy, UnOp,
     Verified,
 };
+use wsp_ordered::{OrderedMap, OrderedSet};
 use wsp_tile::{Known, fold};
 
 /// A number that a kernel takes.
@@ -30,8 +30,8 @@ pub(super) enum Number {
 /// What a kernel takes: found while it is printed.
 #[derive(Clone, Default)]
 pub(super) struct Arguments {
-    pub(super) tensors: BTreeSet<TensorId>,
-    pub(super) numbers: BTreeSet<Number>,
+    pub(super) tensors: OrderedSet<TensorId>,
+    pub(super) numbers: OrderedSet<Number>,
 }
 
 /// Prints expressions of one kernel.
@@ -41,7 +41,7 @@ pub(super) struct Scalars<'a> {
     fields: Vec<String>,
     pub(super) locals: &'a [Local],
     /// What array variables stand for.
-    arrays: RefCell<BTreeMap<LocalId, ArrayRef>>,
+    arrays: RefCell<OrderedMap<LocalId, ArrayRef>>,
     pub(super) arguments: RefCell<Arguments>,
     found: RefCell<Vec<Diagnostic>>,
 }
@@ -181,7 +181,7 @@ impl<'a> Scalars<'a> {
     }
 
     /// Variables that a task is given.
-    pub(super) fn given(&self) -> BTreeSet<LocalId> {
+    pub(super) fn given(&self) -> OrderedSet<LocalId> {
         let numbers = &self.arguments.borrow().numbers;
         let local = |number: &Number| if let Number::Local(id) = number { Some(*id) } else { None };
         numbers.iter().filter_map(local).collect()

@@ -1,11 +1,11 @@
 //! What is known at emission of the integers of a kernel: how those of different tasks differ, and what rounds of loops add.
 
-use std::collections::BTreeMap;
 use wsp_core::int::Range;
 use wsp_core::{LocalId, StructId};
 use wsp_ir::{
     AxisEnd, BinOp, Block, Expr, ExprKind, FuncKind, Function, Stmt, StmtKind, UnOp, Verified, walk,
 };
+use wsp_ordered::OrderedMap;
 use wsp_tile::{Known, fold};
 
 /// What the rounds of a loop, or the rows of a tile, add to a number: multiples of a step.
@@ -166,7 +166,7 @@ struct Given<'f> {
 fn given<'f>(
     block: &'f Block,
     under: &mut Vec<(&'f Expr, bool)>,
-    found: &mut BTreeMap<LocalId, Vec<Given<'f>>>,
+    found: &mut OrderedMap<LocalId, Vec<Given<'f>>>,
 ) {
     for stmt in block {
         let (local, value) = match &stmt.kind {
@@ -191,13 +191,13 @@ pub(super) struct Values<'a> {
     known: Known<'a>,
     /// By field of the descriptor; of more nothing is known.
     fields: Vec<Value>,
-    locals: BTreeMap<LocalId, Value>,
+    locals: OrderedMap<LocalId, Value>,
 }
 
 impl<'a> Values<'a> {
     /// Those of a function, of whose descriptors nothing is known.
     pub(super) fn of_text(module: &'a Verified, function: &Function, known: Known<'a>) -> Values<'a> {
-        Values { module, known, fields: Vec::new(), locals: BTreeMap::new() }.with(function)
+        Values { module, known, fields: Vec::new(), locals: OrderedMap::new() }.with(function)
     }
 
     /// Those of a specialised kernel, whose descriptors the generators of the module fill.
@@ -206,18 +206,18 @@ impl<'a> Values<'a> {
             FuncKind::Kernel { descriptor: Some(of) } => fields(module, of, known),
             _ => Vec::new(),
         };
-        Values { module, known, fields, locals: BTreeMap::new() }.with(kernel)
+        Values { module, known, fields, locals: OrderedMap::new() }.with(kernel)
     }
 
     /// With the variables of a function. One that gets several values is anything, unless all but the first add to it.
     fn with(mut self, function: &Function) -> Values<'a> {
-        let mut all = BTreeMap::new();
+        let mut all = OrderedMap::new();
         given(&function.body, &mut Vec::new(), &mut all);
         self.block(&function.body, function, &all);
         self
     }
 
-    fn block(&mut self, block: &Block, function: &Function, given: &BTreeMap<LocalId, Vec<Given<'_>>>) {
+    fn block(&mut self, block: &Block, function: &Function, given: &OrderedMap<LocalId, Vec<Given<'_>>>) {
         for stmt in block {
             match &stmt.kind {
                 StmtKind::Let { local, .. } | StmtKind::Assign { local, .. }

@@ -6,7 +6,7 @@
 use super::bits::Bits;
 use super::sites::{Flag, Sites};
 use crate::{Event, EventId, Instruction, Loop, LoopId, Memories, Node, Sync, TileProgram, UnitId};
-use std::collections::{BTreeMap, BTreeSet};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// A fault of order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -48,9 +48,9 @@ impl Fault {
 /// What an analysis found.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    pub(crate) faults: BTreeSet<Fault>,
+    pub(crate) faults: OrderedSet<Fault>,
     /// For each flag that is set, the flags that share its numbers and were not surely clear, and done with, at some setting.
-    pub(crate) busy: BTreeMap<usize, BTreeSet<usize>>,
+    pub(crate) busy: OrderedMap<usize, OrderedSet<usize>>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -59,7 +59,7 @@ struct State {
     /// last wait.
     known: Vec<Bits>,
     /// Of flags that are set: what the waiter will know.
-    set: BTreeMap<usize, Bits>,
+    set: OrderedMap<usize, Bits>,
 }
 
 struct Flow<'a> {
@@ -69,7 +69,7 @@ struct Flow<'a> {
     own: Vec<Bits>,
     /// Whether the first fault is enough.
     first: bool,
-    parity: BTreeMap<LoopId, bool>,
+    parity: OrderedMap<LoopId, bool>,
     found: Found,
 }
 
@@ -88,8 +88,8 @@ fn found(program: &TileProgram, sites: &Sites, memories: &Memories, first: bool)
     let end = sites.all().len() + flags;
     let mut own = vec![Bits::none(end); units];
     sites.all().iter().enumerate().for_each(|(at, site)| own[site.unit.index()].insert(at));
-    let mut flow = Flow { sites, memories, own, first, parity: BTreeMap::new(), found: Found::default() };
-    let mut state = State { known: vec![Bits::all(end); units], set: BTreeMap::new() };
+    let mut flow = Flow { sites, memories, own, first, parity: OrderedMap::new(), found: Found::default() };
+    let mut state = State { known: vec![Bits::all(end); units], set: OrderedMap::new() };
     flow.block(&program.body, &mut state);
     for at in state.set.keys() {
         flow.found.faults.insert(Fault::LeftSet(sites.flag(*at)));

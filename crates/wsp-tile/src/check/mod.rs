@@ -68,7 +68,7 @@ fn addresses(program: &TileProgram, memories: &Memories) -> Vec<Diagnostic> {
         );
         found.push(Diagnostic::error(codes::ADDRESS, message).at(a.span, "").label(b.span, "the other one"));
     }
-    let mut unplaced = std::collections::BTreeSet::new();
+    let mut unplaced = wsp_ordered::OrderedSet::new();
     program.instructions(&mut |instruction| {
         for touch in instruction.touches() {
             if let crate::Touched::Buffer(id) = touch.what

@@ -1,10 +1,10 @@
 //! What may run at the same time: the parts of instructions, in even and odd rounds of loops with two addresses.
 
 use crate::{EventId, Instruction, LoopId, Memories, Node, Sync, TileProgram, Touched, UnitId};
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 use wsp_core::TensorId;
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// A part of an instruction that one unit runs, in rounds of some parity.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub(crate) type Flag = (UnitId, UnitId, u32);
 pub(crate) struct Sites {
     parts: Rc<Parts>,
     /// The number of each flag. Pairs of units whose events have the same numbers share flags.
-    pub(crate) flags: BTreeMap<Flag, usize>,
+    pub(crate) flags: OrderedMap<Flag, usize>,
     /// By number.
     names: Vec<Flag>,
 }
@@ -43,7 +43,7 @@ struct Parts {
     /// The loops around each instruction that have two addresses.
     around: Vec<Vec<LoopId>>,
     /// Loops that have two addresses.
-    turning: BTreeSet<LoopId>,
+    turning: OrderedSet<LoopId>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -102,8 +102,8 @@ impl Sites {
 }
 
 /// Loops that have two addresses, and flags.
-fn events(program: &TileProgram) -> (BTreeSet<LoopId>, BTreeSet<Flag>) {
-    let mut turning: BTreeSet<LoopId> = program.buffers.iter().filter_map(|b| b.rotates).collect();
+fn events(program: &TileProgram) -> (OrderedSet<LoopId>, OrderedSet<Flag>) {
+    let mut turning: OrderedSet<LoopId> = program.buffers.iter().filter_map(|b| b.rotates).collect();
     let mut found = Vec::new();
     syncs(&program.body, &mut |sync| {
         if let Sync::Set(event) | Sync::Wait(event) = sync {
@@ -120,9 +120,9 @@ fn events(program: &TileProgram) -> (BTreeSet<LoopId>, BTreeSet<Flag>) {
 }
 
 /// The number of each flag, and the first flag of each number.
-fn numbered(found: BTreeSet<Flag>, memories: &Memories) -> (BTreeMap<Flag, usize>, Vec<Flag>) {
-    let (mut flags, mut names) = (BTreeMap::new(), Vec::new());
-    let mut numbers: BTreeMap<Flag, usize> = BTreeMap::new();
+fn numbered(found: OrderedSet<Flag>, memories: &Memories) -> (OrderedMap<Flag, usize>, Vec<Flag>) {
+    let (mut flags, mut names) = (OrderedMap::new(), Vec::new());
+    let mut numbers: OrderedMap<Flag, usize> = OrderedMap::new();
     for flag in found {
         let (from, to) = memories.numbered(flag.0, flag.1);
         let number = *numbers.entry((from, to, flag.2)).or_insert(names.len());
@@ -135,7 +135,7 @@ fn numbered(found: BTreeSet<Flag>, memories: &Memories) -> (BTreeMap<Flag, usize
 }
 
 impl Parts {
-    fn of(program: &TileProgram, turning: BTreeSet<LoopId>) -> Parts {
+    fn of(program: &TileProgram, turning: OrderedSet<LoopId>) -> Parts {
         let mut parts = Parts { sites: Vec::new(), first: Vec::new(), around: Vec::new(), turning };
         let mut accesses = Vec::new();
         parts.block(program, &program.body, &mut Vec::new(), &mut accesses);

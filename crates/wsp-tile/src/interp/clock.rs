@@ -2,7 +2,7 @@
 
 use super::Fault;
 use crate::{Event, EventId, LoopId, Memories, Sync, UnitId, codes};
-use std::collections::BTreeMap;
+use wsp_ordered::OrderedMap;
 
 /// A run of an instruction on a unit: the number of it there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,7 +42,7 @@ pub(super) struct Clocks<'m> {
     runs: Vec<u64>,
     waits: Vec<u64>,
     /// Pairs of units whose events have the same numbers share flags.
-    flags: BTreeMap<(UnitId, UnitId, u32), Flag>,
+    flags: OrderedMap<(UnitId, UnitId, u32), Flag>,
 }
 
 impl<'m> Clocks<'m> {
@@ -55,7 +55,7 @@ impl<'m> Clocks<'m> {
             known: vec![clock; units],
             runs: vec![0; units],
             waits: vec![0; units],
-            flags: BTreeMap::new(),
+            flags: OrderedMap::new(),
         }
     }
 

@@ -8,10 +8,10 @@ use super::{Fault, TensorData, World};
 use crate::{
     BufferId, Extent, Head, Instruction, Loop, LoopId, Memories, Node, Op, Tile, TileProgram, codes,
 };
-use std::collections::BTreeMap;
 use wsp_core::{AccessKind, LocalId, TensorId};
 use wsp_diag::Span;
 use wsp_ir::{ArrayRef, Const, Expr, Part, Place, TileOp, TileUse};
+use wsp_ordered::OrderedMap;
 
 /// Steps after which a run is taken to have no end.
 const MAX_STEPS: u64 = 1 << 24;
@@ -25,7 +25,7 @@ pub(super) struct Machine<'p, 'w> {
     clocks: Clocks<'p>,
     bytes: Bytes,
     /// The round of each loop that runs.
-    rounds: BTreeMap<LoopId, u64>,
+    rounds: OrderedMap<LoopId, u64>,
     steps: u64,
 }
 
@@ -42,7 +42,7 @@ impl<'p, 'w> Machine<'p, 'w> {
             frame: Frame::default(),
             clocks: Clocks::new(memories),
             bytes: Bytes::default(),
-            rounds: BTreeMap::new(),
+            rounds: OrderedMap::new(),
             steps: 0,
         }
     }

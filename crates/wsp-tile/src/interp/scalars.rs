@@ -2,15 +2,15 @@
 
 use super::{Fault, World};
 use crate::{codes, eval};
-use std::collections::BTreeMap;
 use wsp_core::LocalId;
 use wsp_ir::{ArrayRef, BinOp, Const, Expr, ExprKind};
+use wsp_ordered::OrderedMap;
 
 /// Values of variables.
 #[derive(Default)]
 pub(super) struct Frame {
-    pub(super) values: BTreeMap<LocalId, Const>,
-    pub(super) arrays: BTreeMap<LocalId, ArrayRef>,
+    pub(super) values: OrderedMap<LocalId, Const>,
+    pub(super) arrays: OrderedMap<LocalId, ArrayRef>,
 }
 
 impl Frame {

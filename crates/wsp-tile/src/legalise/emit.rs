@@ -5,7 +5,6 @@ use super::route::{Hindrance, Operand, choose, route};
 use super::{Legaliser, rest_of_tensor};
 use crate::display::tile_words;
 use crate::{Compute, Extent, Instruction, Node, Op, Side, Tile, UnitId, codes};
-use std::collections::BTreeSet;
 use wsp_core::int::Range;
 use wsp_core::{LocalId, TensorId};
 use wsp_diag::{Diagnostic, Span};
@@ -13,6 +12,7 @@ use wsp_ir::{
     BinOp, Const, Expr, ExprKind, LocalTy, Part, Place, ReduceOp, ScalarTy, TileMap, TileOp, TileUse,
     UnaryTileOp,
 };
+use wsp_ordered::OrderedSet;
 
 /// Gives operands of an operation their buffers and extents.
 struct Operands<'l, 'a> {
@@ -55,7 +55,7 @@ impl Legaliser<'_> {
             given.push((tile, extents));
         }
         // An operation on a list that has no elements yet is not skipped.
-        let implied = if is_list { BTreeSet::new() } else { above_zero_with_results(&out[begin..]) };
+        let implied = if is_list { OrderedSet::new() } else { above_zero_with_results(&out[begin..]) };
         let Ok(mut mapped) = op.map(&mut Operands { of: self });
         let mut which = Vec::new();
         op.each(&mut |part| {
@@ -464,7 +464,7 @@ fn drop_counts(op: &mut TileOp<Tile>) {
 
 /// Extents that may be 0, so that the operation is skipped: those of results, and those of operands that may be 0 where no result's is.
 /// `implied` are variables that are above 0 where those of results are.
-fn guards(op: &TileOp<Tile>, implied: &BTreeSet<LocalId>) -> (Vec<Extent>, Vec<Extent>) {
+fn guards(op: &TileOp<Tile>, implied: &OrderedSet<LocalId>) -> (Vec<Extent>, Vec<Extent>) {
     let (mut results, mut operands): (Vec<Extent>, Vec<Extent>) = (Vec::new(), Vec::new());
     let add = |to: &mut Vec<Extent>, tile: &Tile, known: &[Extent]| {
         for extent in [tile.rows, tile.cols] {
@@ -489,8 +489,8 @@ fn guards(op: &TileOp<Tile>, implied: &BTreeSet<LocalId>) -> (Vec<Extent>, Vec<E
 }
 
 /// Variables that are above 0 where the results' extents that these nodes set are: those that extents are, are the smaller of, or are a rest of.
-fn above_zero_with_results(nodes: &[Node]) -> BTreeSet<LocalId> {
-    fn of(value: &Expr, found: &mut BTreeSet<LocalId>) {
+fn above_zero_with_results(nodes: &[Node]) -> OrderedSet<LocalId> {
+    fn of(value: &Expr, found: &mut OrderedSet<LocalId>) {
         match &value.kind {
             ExprKind::Local(local) => {
                 found.insert(*local);
@@ -507,7 +507,7 @@ fn above_zero_with_results(nodes: &[Node]) -> BTreeSet<LocalId> {
             _ => {}
         }
     }
-    let mut found = BTreeSet::new();
+    let mut found = OrderedSet::new();
     for node in nodes {
         if let Node::Set { value, .. } = node {
             of(value, &mut found);

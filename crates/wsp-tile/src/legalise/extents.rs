@@ -1,12 +1,12 @@
 //! Between which numbers scalar variables and the valid rows and columns of tiles lie, over the whole function.
 
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::LocalId;
 use wsp_core::int::Range;
 use wsp_ir::{
     BinOp, Block, Const, Expr, ExprKind, Function, LocalTy, ScalarTy, Stmt, StmtKind, TileExtent, TileOp,
     walk,
 };
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// Rounds after which what still grows is taken to be anything.
 const ROUNDS: usize = 5;
@@ -14,14 +14,14 @@ const ROUNDS: usize = 5;
 /// What is known of a function's values.
 #[derive(Debug, Default)]
 pub(super) struct Ranges {
-    scalars: BTreeMap<LocalId, Range>,
+    scalars: OrderedMap<LocalId, Range>,
     /// Rows and columns of tiles.
-    tiles: BTreeMap<LocalId, [Option<Range>; 2]>,
-    capacity: BTreeMap<LocalId, [u32; 2]>,
+    tiles: OrderedMap<LocalId, [Option<Range>; 2]>,
+    capacity: OrderedMap<LocalId, [u32; 2]>,
     /// Tiles that count as empty from where they are declared on: lists of largest values, and those whose valid part is asked for.
-    pub(super) empty_first: BTreeSet<LocalId>,
+    pub(super) empty_first: OrderedSet<LocalId>,
     /// Rows and columns of tiles at the statement that is translated, where more is known of them there.
-    pub(super) now: BTreeMap<LocalId, [Range; 2]>,
+    pub(super) now: OrderedMap<LocalId, [Range; 2]>,
 }
 
 /// Rows and columns that remain in a tensor from where an operation starts.
@@ -84,7 +84,7 @@ impl Ranges {
     }
 
     /// What is known where two ways meet: after the one that was translated last, and after the other.
-    pub(super) fn meet_ways(&mut self, other: &BTreeMap<LocalId, [Range; 2]>) {
+    pub(super) fn meet_ways(&mut self, other: &OrderedMap<LocalId, [Range; 2]>) {
         self.now.retain(|tile, _| other.contains_key(tile));
         for (tile, [rows, cols]) in &mut self.now {
             let [other_rows, other_cols] = other[tile];

@@ -13,7 +13,6 @@ use crate::{
     Buffer, BufferId, Extent, Head, Loop, LoopId, Memories, MemoryId, Node, Tile, TileProgram, codes,
 };
 use extents::Ranges;
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::int::Range;
 use wsp_core::{DType, LocalId};
 use wsp_diag::{Diagnostic, Span};
@@ -21,6 +20,7 @@ use wsp_ir::{
     ArrayRef, Block, Const, Dim, Elem, Expr, ExprKind, Function, LocalTy, MetaKind, ScalarTy, Stmt, StmtKind,
     Storage, TileOp, TileRole, Verified, walk,
 };
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// A specialised function as a program for the memories of a target. It has no addresses and no order yet.
 ///
@@ -108,7 +108,7 @@ fn fill_declared(block: &mut Block, tiles: &[LocalId]) {
 /// A program whose tiles may be read before they are written.
 struct Translated {
     program: TileProgram,
-    tiles: BTreeMap<LocalId, TileState>,
+    tiles: OrderedMap<LocalId, TileState>,
     /// Those that may be.
     early: Vec<LocalId>,
 }
@@ -149,7 +149,7 @@ fn translate(
             loops: 0,
             body: Vec::new(),
         },
-        tiles: BTreeMap::new(),
+        tiles: OrderedMap::new(),
         found: Vec::new(),
     };
     cx.declare(function);
@@ -163,7 +163,7 @@ fn translate(
         return Err(cx.found);
     }
     // A list of largest values has no elements before it is written, and what reads it is skipped.
-    let mut lists = BTreeSet::new();
+    let mut lists = OrderedSet::new();
     walk::stmts(&function.body, &mut |stmt| {
         if let StmtKind::Tile(TileOp::TopK { values, indices, .. }) = &stmt.kind {
             lists.extend([*values, *indices]);
@@ -189,7 +189,7 @@ struct Legaliser<'a> {
     memories: &'a Memories,
     ranges: Ranges,
     program: TileProgram,
-    tiles: BTreeMap<LocalId, TileState>,
+    tiles: OrderedMap<LocalId, TileState>,
     found: Vec<Diagnostic>,
 }
 

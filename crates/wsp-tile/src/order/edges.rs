@@ -5,7 +5,7 @@
 
 use crate::{Event, EventId, LoopId, Node, Sync, TileProgram, UnitId};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// A block; blocks are numbered in the order of the text.
 pub(super) type BlockId = usize;
@@ -101,9 +101,9 @@ pub(super) fn insert(program: &TileProgram, edges: &[Edge], numbers: Numbers<'_>
 /// Synchronisations by the gap where they stand: sets first, then waits, then barriers.
 #[derive(Default)]
 struct Places {
-    gaps: BTreeMap<(BlockId, usize), BTreeSet<Sync>>,
-    before_loop: BTreeMap<LoopId, BTreeSet<Sync>>,
-    after_loop: BTreeMap<LoopId, BTreeSet<Sync>>,
+    gaps: OrderedMap<(BlockId, usize), OrderedSet<Sync>>,
+    before_loop: OrderedMap<LoopId, OrderedSet<Sync>>,
+    after_loop: OrderedMap<LoopId, OrderedSet<Sync>>,
 }
 
 impl Places {

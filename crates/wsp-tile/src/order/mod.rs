@@ -18,8 +18,8 @@ use crate::check::flow::{Fault, Found, analyse, first_fault};
 use crate::check::sites::Sites;
 use crate::{LoopId, Memories, TileProgram, check, codes};
 use edges::{Edge, Path, insert, paths};
-use std::collections::BTreeSet;
 use wsp_diag::{Diagnostic, Severity};
+use wsp_ordered::OrderedSet;
 
 /// A program with events and barriers.
 #[derive(Clone, PartialEq, Debug)]
@@ -279,7 +279,7 @@ impl Orderer<'_> {
         });
         // What tells only of the wait of another edge is not needed when that one is gone. What orders two instructions without the help of
         // others stays needed.
-        let mut needed = BTreeSet::new();
+        let mut needed = OrderedSet::new();
         loop {
             let before = self.edges.len();
             for edge in self.edges.clone() {
@@ -297,7 +297,7 @@ impl Orderer<'_> {
 
     /// The edges without one, and without those that are used wrongly then, if they order as much. Two edges may be there only to tell of each
     /// other's waits: one of them alone cannot go.
-    fn without(&self, edge: Edge, needed: &mut BTreeSet<Edge>) -> Option<Vec<Edge>> {
+    fn without(&self, edge: Edge, needed: &mut OrderedSet<Edge>) -> Option<Vec<Edge>> {
         let mut fewer = self.edges.clone();
         let mut gone = edge;
         loop {

@@ -5,7 +5,7 @@ use super::{Orderer, own};
 use crate::UnitId;
 use crate::check::flow::analyse;
 use crate::check::sites::Flag;
-use std::collections::BTreeSet;
+use wsp_ordered::OrderedSet;
 
 /// Two events by their own numbers, the lower one first.
 type Pair = (u32, u32);
@@ -30,9 +30,9 @@ impl Orderer<'_> {
     }
 
     /// Events of which one may be in use where the other is set.
-    fn in_use_together(&self) -> BTreeSet<Pair> {
+    fn in_use_together(&self) -> OrderedSet<Pair> {
         let (found, sites) = self.analyse(&self.edges);
-        let mut apart = BTreeSet::new();
+        let mut apart = OrderedSet::new();
         for (at, others) in &found.busy {
             let pairs = others.iter().map(|other| (sites.flag(*at).2, sites.flag(*other).2));
             apart.extend(pairs.map(|(a, b)| (a.min(b), a.max(b))));
@@ -41,7 +41,7 @@ impl Orderer<'_> {
     }
 
     /// The lowest numbers that keep events apart.
-    fn colour(&self, apart: &BTreeSet<Pair>) -> Result<Vec<(u32, u32)>, usize> {
+    fn colour(&self, apart: &OrderedSet<Pair>) -> Result<Vec<(u32, u32)>, usize> {
         // Edge, own number and number of those before.
         let mut given: Vec<(&Edge, u32, u32)> = Vec::new();
         let mut out = Vec::with_capacity(self.edges.len());
@@ -69,7 +69,7 @@ impl Orderer<'_> {
     }
 
     /// Keeps apart what has this number; whether that is new.
-    fn separate(&self, flag: Flag, numbers: &[(u32, u32)], apart: &mut BTreeSet<Pair>) -> bool {
+    fn separate(&self, flag: Flag, numbers: &[(u32, u32)], apart: &mut OrderedSet<Pair>) -> bool {
         let mut sharing = Vec::new();
         let of = self.memories.numbered(flag.0, flag.1);
         for (at, edge) in self.edges.iter().enumerate().filter(|(_, e)| self.numbered(e) == of) {

@@ -1,9 +1,9 @@
 //! Live ranges of buffers: from the first instruction to the last, over the whole loop where a loop carries a value.
 
 use crate::{BufferId, Extent, Loop, LoopId, Node, TileProgram, Touch, Touched, UnitId};
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::LocalId;
 use wsp_ir::{BinOp, Expr, ExprKind, TileUse};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// When a buffer is in use, in steps of the text.
 #[derive(Clone, Debug)]
@@ -23,16 +23,16 @@ struct Uses {
     /// Loops around every use, outermost first.
     around: Vec<LoopId>,
     /// The outermost loops around some use that are not around all.
-    partly: BTreeSet<LoopId>,
-    units: BTreeSet<UnitId>,
+    partly: OrderedSet<LoopId>,
+    units: OrderedSet<UnitId>,
 }
 
 #[derive(Default)]
 struct Walk<'p> {
     step: u32,
     open: Vec<LoopId>,
-    loops: BTreeMap<LoopId, (u32, u32, Option<&'p Loop>)>,
-    uses: BTreeMap<BufferId, Uses>,
+    loops: OrderedMap<LoopId, (u32, u32, Option<&'p Loop>)>,
+    uses: OrderedMap<BufferId, Uses>,
 }
 
 /// Buffers that an instruction may read before anything is written there.
@@ -73,14 +73,14 @@ impl Live {
 }
 
 /// Live ranges of the buffers that instructions use.
-pub(super) fn ranges(program: &TileProgram) -> BTreeMap<BufferId, Live> {
+pub(super) fn ranges(program: &TileProgram) -> OrderedMap<BufferId, Live> {
     let mut walk = Walk::default();
     walk.block(&program.body);
     let Walk { loops, uses, .. } = walk;
     uses.into_iter().map(|(buffer, uses)| (buffer, live(buffer, &uses, &loops))).collect()
 }
 
-fn live(buffer: BufferId, uses: &Uses, loops: &BTreeMap<LoopId, (u32, u32, Option<&Loop>)>) -> Live {
+fn live(buffer: BufferId, uses: &Uses, loops: &OrderedMap<LoopId, (u32, u32, Option<&Loop>)>) -> Live {
     let mut live = Live { from: uses.first, to: uses.last, turns: None };
     let mut cover = |of: &LoopId| {
         let (from, to, _) = loops[of];
@@ -181,7 +181,7 @@ pub(crate) fn exposed(
 /// and nor has the tile. Extents of other tiles do not count: where those are 0, the buffer may hold an older value. A list of largest
 /// values does not change where the rows to select from have no elements.
 fn is_guard(cond: &Expr, then: &[Node], buffer: BufferId) -> bool {
-    let mut extents = BTreeSet::new();
+    let mut extents = OrderedSet::new();
     for node in then {
         let Node::Run(instruction) = node else { continue };
         let mut lists = false;
@@ -195,7 +195,7 @@ fn is_guard(cond: &Expr, then: &[Node], buffer: BufferId) -> bool {
     tests_only(cond, &extents)
 }
 
-fn tests_only(cond: &Expr, extents: &BTreeSet<LocalId>) -> bool {
+fn tests_only(cond: &Expr, extents: &OrderedSet<LocalId>) -> bool {
     match &cond.kind {
         ExprKind::Binary(BinOp::And, a, b) => tests_only(a, extents) && tests_only(b, extents),
         ExprKind::Binary(BinOp::Gt, a, b) => {

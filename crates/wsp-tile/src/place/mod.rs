@@ -8,9 +8,9 @@ pub(crate) mod live;
 use crate::{BufferId, Memories, MemoryId, TileProgram, codes};
 use fit::{Item, fit, peak};
 use live::Live;
-use std::collections::BTreeMap;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
+use wsp_ordered::OrderedMap;
 
 /// Whether buffers of loops get two addresses where there is room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,7 +48,7 @@ pub fn place(
     let (mut used, mut found) = (Vec::new(), Vec::new());
     for index in 0..memories.memories.len() {
         let memory = MemoryId(index as u8);
-        let own: BTreeMap<BufferId, &Live> = live
+        let own: OrderedMap<BufferId, &Live> = live
             .iter()
             .filter(|(id, _)| program.buffer(**id).memory == memory)
             .map(|(id, l)| (*id, l))
@@ -70,13 +70,13 @@ pub fn place(
     if found.is_empty() { Ok(Placed { program, used }) } else { Err(found) }
 }
 
-type Addresses = BTreeMap<BufferId, Vec<u64>>;
+type Addresses = OrderedMap<BufferId, Vec<u64>>;
 
 fn in_memory(
     program: &TileProgram,
     memories: &Memories,
     memory: MemoryId,
-    live: &BTreeMap<BufferId, &Live>,
+    live: &OrderedMap<BufferId, &Live>,
     ping_pong: PingPong,
 ) -> Result<Addresses, Diagnostic> {
     let bytes = |id: BufferId| program.buffer(id).bytes;
@@ -103,7 +103,7 @@ fn arrange(
     program: &TileProgram,
     memories: &Memories,
     memory: MemoryId,
-    live: &BTreeMap<BufferId, &Live>,
+    live: &OrderedMap<BufferId, &Live>,
     twice: &[BufferId],
 ) -> Option<Addresses> {
     let mut items = Vec::new();
@@ -135,7 +135,7 @@ fn shortfall(
     program: &TileProgram,
     memories: &Memories,
     memory: MemoryId,
-    live: &BTreeMap<BufferId, &Live>,
+    live: &OrderedMap<BufferId, &Live>,
 ) -> Diagnostic {
     let ids: Vec<BufferId> = live.keys().copied().collect();
     let items: Vec<Item> = live

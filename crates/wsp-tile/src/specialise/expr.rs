@@ -111,7 +111,7 @@ impl Specialiser<'_> {
             .map(|local| self.out.add_local(local.name.clone(), local.ty.clone(), local.span))
             .collect();
         let once = assigned_once(function);
-        let mut constants = std::collections::BTreeMap::new();
+        let mut constants = wsp_ordered::OrderedMap::new();
         for (at, value) in values.into_iter().enumerate() {
             let kind = match value {
                 Arg::Scalar(value) => {

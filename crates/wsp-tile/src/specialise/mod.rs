@@ -9,13 +9,13 @@ mod jumps;
 
 use crate::codes;
 use jumps::Exits;
-use std::collections::BTreeMap;
 use wsp_core::{DType, FuncId, LocalId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
     ArrayRef, Block, Const, Elem, Expr, ExprKind, FuncKind, Function, LocalTy, ParamSource, ScalarTy, Stmt,
     StmtKind, TileTy, Verified, walk,
 };
+use wsp_ordered::OrderedMap;
 
 /// What is known at emission.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,7 +60,7 @@ struct Specialiser<'m> {
     params: Vec<Option<Const>>,
     out: Function,
     /// Variables of the function being copied that have one value, a constant.
-    constants: BTreeMap<LocalId, Const>,
+    constants: OrderedMap<LocalId, Const>,
     /// Variables of the function being copied that get a value in one place.
     once: Vec<bool>,
     /// The variables that stand for those of an inlined function; its own ids where nothing is inlined.
@@ -76,7 +76,7 @@ impl<'m> Specialiser<'m> {
             known,
             params: Vec::new(),
             out: Function { body: Vec::new(), ..function.clone() },
-            constants: BTreeMap::new(),
+            constants: OrderedMap::new(),
             once: assigned_once(function),
             renamed: None,
             exits: Exits::default(),

@@ -10,12 +10,12 @@ use crate::{
     Buffer, BufferId, Extent, Instruction, Loop, Memories, MemoryId, Node, Op, Side, Tile, TileProgram,
     Touched,
 };
-use std::collections::{BTreeMap, BTreeSet};
 use variables::{assigned, count, head, inputs, locals, reads};
 pub use variables::{decided, read};
 use wsp_core::{LocalId, TensorId};
 use wsp_diag::{Code, Diagnostic, Span};
 use wsp_ir::{BinOp, Expr, Place, ScalarTy, TileOp};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// Instructions of one kind of core, as a program of their own.
 #[derive(Clone, PartialEq, Debug)]
@@ -104,11 +104,11 @@ pub fn split(
 struct Cut<'a> {
     program: &'a TileProgram,
     /// Variables whose value instructions decide.
-    decided: BTreeSet<LocalId>,
+    decided: OrderedSet<LocalId>,
     /// How often each variable is used in the program.
-    uses: BTreeMap<LocalId, u32>,
+    uses: OrderedMap<LocalId, u32>,
     /// Valid rows and columns of tiles between statements: what loads and stores a tile between tasks needs them.
-    extents: BTreeSet<LocalId>,
+    extents: OrderedSet<LocalId>,
     code: Code,
     of: &'a dyn Fn(&Instruction) -> usize,
     tasks: Vec<Task>,
@@ -127,7 +127,7 @@ impl Cut<'_> {
     fn block(&mut self, nodes: &[Node]) -> Vec<Step> {
         let (mut steps, mut group) = (Vec::new(), Group::default());
         for node in nodes {
-            let mut cores = BTreeSet::new();
+            let mut cores = OrderedSet::new();
             each_instruction(std::slice::from_ref(node), &mut |instruction| {
                 cores.insert((self.of)(instruction));
             });
@@ -267,7 +267,7 @@ impl Cut<'_> {
     /// Whether what a loop gives a value is used outside of it.
     fn needed_outside(&self, node: &Node) -> bool {
         let own = count(std::slice::from_ref(node));
-        let mut set = BTreeSet::new();
+        let mut set = OrderedSet::new();
         assigned(std::slice::from_ref(node), &mut |local| {
             set.insert(local);
         });
@@ -278,7 +278,7 @@ impl Cut<'_> {
 /// Loads and stores of tiles between tasks.
 fn carry(
     program: &TileProgram,
-    (tiles, decided): (&[Tile], &BTreeSet<LocalId>),
+    (tiles, decided): (&[Tile], &OrderedSet<LocalId>),
     memories: &Memories,
     cores: &mut Cores<'_>,
     tasks: &mut [Task],

@@ -1,9 +1,9 @@
 //! Variables that nodes read, and that they give a value.
 
 use crate::{Extent, Head, Instruction, Loop, Node, Op, TileProgram};
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::LocalId;
 use wsp_ir::{Expr, ExprKind, Part};
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// Variables of an expression.
 pub(super) fn locals(e: &Expr, f: &mut dyn FnMut(LocalId)) {
@@ -57,8 +57,8 @@ pub(super) fn assigned(nodes: &[Node], f: &mut dyn FnMut(LocalId)) {
 }
 
 /// How often variables are read and written.
-pub(super) fn count(nodes: &[Node]) -> BTreeMap<LocalId, u32> {
-    let mut found = BTreeMap::new();
+pub(super) fn count(nodes: &[Node]) -> OrderedMap<LocalId, u32> {
+    let mut found = OrderedMap::new();
     let mut one = |local: LocalId| *found.entry(local).or_default() += 1;
     assigned(nodes, &mut one);
     reads(nodes, &mut one);
@@ -84,8 +84,8 @@ pub(super) fn reads(nodes: &[Node], f: &mut dyn FnMut(LocalId)) {
 }
 
 /// Variables that instructions decide on: they give them their value, or a value of which it is made, or the condition under which they get it.
-pub fn decided(program: &TileProgram) -> BTreeSet<LocalId> {
-    fn walk(nodes: &[Node], under: bool, found: &mut BTreeSet<LocalId>) {
+pub fn decided(program: &TileProgram) -> OrderedSet<LocalId> {
+    fn walk(nodes: &[Node], under: bool, found: &mut OrderedSet<LocalId>) {
         for node in nodes {
             let mut depends = under;
             let mut look = |e: &Expr| locals(e, &mut |local| depends |= found.contains(&local));
@@ -104,7 +104,7 @@ pub fn decided(program: &TileProgram) -> BTreeSet<LocalId> {
             node.blocks().for_each(|block| walk(block, depends, found));
         }
     }
-    let mut found = BTreeSet::new();
+    let mut found = OrderedSet::new();
     loop {
         let before = found.len();
         walk(&program.body, false, &mut found);
@@ -116,7 +116,7 @@ pub fn decided(program: &TileProgram) -> BTreeSet<LocalId> {
 
 /// Variables that are read before they surely get a value.
 pub(super) fn inputs(nodes: &[Node]) -> Vec<LocalId> {
-    fn walk(nodes: &[Node], set: &mut BTreeSet<LocalId>, found: &mut BTreeSet<LocalId>) {
+    fn walk(nodes: &[Node], set: &mut OrderedSet<LocalId>, found: &mut OrderedSet<LocalId>) {
         for node in nodes {
             let mut own = Vec::new();
             read(node, &mut |local| own.push(local));
@@ -138,7 +138,7 @@ pub(super) fn inputs(nodes: &[Node]) -> Vec<LocalId> {
             }
         }
     }
-    let (mut set, mut found) = (BTreeSet::new(), BTreeSet::new());
+    let (mut set, mut found) = (OrderedSet::new(), OrderedSet::new());
     walk(nodes, &mut set, &mut found);
     found.into_iter().collect()
 }

@@ -19,13 +19,13 @@ use super::memories::{L0A, L0B, memories};
 use super::view::{FRACTAL, padded};
 use super::{Chip, sides};
 use product::{Product, Source};
-use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{CacheId, DType, LocalId, TensorId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::{
     Block, Const, Dim, Elem, Expr, ExprKind, Function, LocalTy, Module, Part, Place, Stmt, StmtKind, Storage,
     Tensor, TileOp, TileRole, TileTy, UnaryTileOp, Verified, into_verified, walk,
 };
+use wsp_ordered::{OrderedMap, OrderedSet};
 
 /// A function whose tiles belong to one kind of core each, and the module with the tensors that it exchanges them through.
 pub(super) struct Exchanged {
@@ -72,7 +72,7 @@ pub(super) fn exchange(
         chip,
         mixed,
         direct: mixed && through == Through::Moves,
-        loads: BTreeMap::new(),
+        loads: OrderedMap::new(),
     };
     pass.loads = pass.single_loads();
     if pass.mixed {
@@ -139,7 +139,7 @@ fn tiles(op: &TileOp) -> Vec<LocalId> {
 
 /// Adds to `late` operands of products that not every way to the product loads first. `loaded` are those that the ways to the block load; it gets
 /// those of the block.
-fn behind(block: &Block, loaded: &mut BTreeSet<LocalId>, late: &mut BTreeSet<LocalId>) {
+fn behind(block: &Block, loaded: &mut OrderedSet<LocalId>, late: &mut OrderedSet<LocalId>) {
     for stmt in block {
         match &stmt.kind {
             StmtKind::Tile(TileOp::Load { dst, .. }) => {
@@ -164,14 +164,14 @@ struct Pass {
     /// Whether tiles move between cores.
     direct: bool,
     /// Operands that one load fills; where from, once the load was passed.
-    loads: BTreeMap<LocalId, Option<Source>>,
+    loads: OrderedMap<LocalId, Option<Source>>,
 }
 
 impl Pass {
     /// Operands of products that are filled by one load from a tensor to which nothing is stored, and that nothing else uses.
-    fn single_loads(&self) -> BTreeMap<LocalId, Option<Source>> {
-        let mut stored = BTreeSet::new();
-        let mut count: BTreeMap<LocalId, u32> = BTreeMap::new();
+    fn single_loads(&self) -> OrderedMap<LocalId, Option<Source>> {
+        let mut stored = OrderedSet::new();
+        let mut count: OrderedMap<LocalId, u32> = OrderedMap::new();
         walk::stmts(&self.function.body, &mut |stmt| match &stmt.kind {
             StmtKind::StoreScalar { tensor, .. } => {
                 stored.insert(*tensor);
@@ -200,8 +200,8 @@ impl Pass {
             shape(&self.function, *tile)
                 .is_some_and(|(role, ..)| matches!(role, TileRole::Left | TileRole::Right))
         };
-        let mut late = BTreeSet::new();
-        behind(&self.function.body, &mut BTreeSet::new(), &mut late);
+        let mut late = OrderedSet::new();
+        behind(&self.function.body, &mut OrderedSet::new(), &mut late);
         let one = count.into_iter().filter(|(tile, n)| *n == 1 && is_operand(tile) && !late.contains(tile));
         one.map(|(tile, _)| (tile, None)).collect()
     }
@@ -247,7 +247,7 @@ impl Pass {
 
     /// Tiles that vector cores change, and operands that are not loaded at their products, are tiles of the vector core.
     fn rehome(&mut self) {
-        let mut vector = BTreeSet::new();
+        let mut vector = OrderedSet::new();
         let stays =
             |tile: &LocalId, of: &Function| shape(of, *tile).is_some_and(|(role, ..)| role == TileRole::Acc);
         walk::stmts(&self.function.body, &mut |stmt| {
