@@ -1,6 +1,7 @@
 //! What a run may be told.
 
 use crate::config_error::ConfigError;
+use crate::replay::Replay;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -55,6 +56,8 @@ pub struct RunConfig {
     pub cores_per_group: u32,
     /// Picks the victims of stealing workers. With one worker the order of tasks is a function of policy and seed.
     pub seed: u64,
+    /// The order in which tasks start, and where; `ready` and `seed` have no effect then. On as many workers as it has, or on one.
+    pub replay: Option<Arc<Replay>>,
     /// When it becomes true, tasks that have not started are dropped and the run ends.
     pub cancel: Option<Arc<AtomicBool>>,
 }
@@ -74,6 +77,7 @@ impl Default for RunConfig {
             trace: TracePolicy::None,
             cores_per_group: limits::CORES_PER_GROUP,
             seed: 0,
+            replay: None,
             cancel: None,
         }
     }
@@ -97,7 +101,11 @@ impl RunConfig {
             (0, PoolSizes::ByUnit { vector, cube }) => {
                 Cow::Owned(RunConfig { threads: vector.saturating_add(cube), ..self.clone() })
             }
-            (0, PoolSizes::Shared) => Cow::Owned(RunConfig { threads: worker_threads(0), ..self.clone() }),
+            (0, PoolSizes::Shared) => {
+                let threads =
+                    self.replay.as_ref().map_or_else(|| worker_threads(0), |replay| replay.workers());
+                Cow::Owned(RunConfig { threads, ..self.clone() })
+            }
             _ => Cow::Borrowed(self),
         };
         config.validate().map(|()| config)
@@ -115,6 +123,11 @@ impl RunConfig {
         range("window", self.window.capacity, limits::MAX_TASK_WINDOW)?;
         range("cores_per_group", self.cores_per_group, limits::MAX_THREADS)?;
         range("batch", self.batch, limits::MAX_TASK_WINDOW)?;
+        if let Some(replay) = &self.replay
+            && ![1, replay.workers()].contains(&self.threads)
+        {
+            return Err(ConfigError::ReplayThreads { recorded: replay.workers(), threads: self.threads });
+        }
         for gate in &self.gates {
             range("gate capacity", gate.capacity, u32::MAX)?;
         }
@@ -140,6 +153,9 @@ impl RunConfig {
     pub fn implementation(&self) -> Vec<(&'static str, String)> {
         let policy = self.ready_policy();
         let policy_text = match self.ready {
+            _ if self.replay.is_some() => {
+                "that of a run before: each task on its worker, in its turn".to_owned()
+            }
             Ready::Auto => format!("{}: `auto` with {}", policy.word(), counted(self.threads, "worker")),
             _ => policy.word().to_owned(),
         };
@@ -160,6 +176,7 @@ impl RunConfig {
     /// The policy that [`Ready::Auto`] stands for.
     pub fn ready_policy(&self) -> Ready {
         match self.ready {
+            _ if self.replay.is_some() => Ready::Priority,
             Ready::Auto if self.threads == 1 => Ready::Fifo,
             Ready::Auto => Ready::WorkSteal,
             chosen => chosen,

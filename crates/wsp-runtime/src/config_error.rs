@@ -1,6 +1,7 @@
 //! Why a configuration is refused.
 
 use std::fmt;
+use wsp_core::words::counted;
 
 /// What is wrong with a [`RunConfig`](crate::RunConfig).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +26,30 @@ pub enum ConfigError {
         /// Workers of the run.
         threads: u32,
     },
+    /// An order of starts of other workers.
+    ReplayThreads {
+        /// Workers of the run whose order it is.
+        recorded: u32,
+        /// Workers of the run.
+        threads: u32,
+    },
+    /// An order of starts of more tasks, or of fewer.
+    ReplayTasks {
+        /// Tasks of the order.
+        recorded: u64,
+        /// Tasks of the run.
+        tasks: u64,
+    },
+    /// An order of starts in which a task is of another kernel.
+    ReplayKernel {
+        /// The task, by its place in the order of submission.
+        task: u32,
+    },
+    /// An order of starts in which a task starts before what it waits for.
+    ReplayOrder {
+        /// The task, by its place in the order of submission.
+        task: u32,
+    },
 }
 
 impl fmt::Display for ConfigError {
@@ -37,6 +62,24 @@ impl fmt::Display for ConfigError {
                 f,
                 "{vector} vector and {cube} cube workers are {}, but `threads` is {threads}; make the two add up to it",
                 vector + cube
+            ),
+            ConfigError::ReplayThreads { recorded, threads } => write!(
+                f,
+                "the order of starts is one of {}, and this run has {threads}; run it with {recorded} or with 1",
+                counted(recorded, "worker")
+            ),
+            ConfigError::ReplayTasks { recorded, tasks } => write!(
+                f,
+                "the order of starts has {}, and this run {tasks}: it is one of another program, or of other arguments",
+                counted(recorded, "task")
+            ),
+            ConfigError::ReplayKernel { task } => write!(
+                f,
+                "in the order of starts task {task} is of another kernel: it is one of another program, or of other arguments"
+            ),
+            ConfigError::ReplayOrder { task } => write!(
+                f,
+                "in the order of starts task {task} comes before something that it waits for: it is one of another program, or of other arguments"
             ),
         }
     }

@@ -147,7 +147,7 @@ mod tests {
     /// The queues and a finder for each of four workers in two groups.
     fn machine(ready: Ready) -> (Queues, Vec<Finder>) {
         let config = RunConfig { threads: 4, cores_per_group: 2, ready, ..RunConfig::default() };
-        let (queues, deques) = Queues::new(Division::new(&config), ready, Box::default());
+        let (queues, deques) = Queues::new(Division::new(&config), ready, None, Box::default());
         let finders =
             deques.into_iter().zip(0..).map(|(deque, i)| Finder::new(&queues, i, deque, 0)).collect();
         (queues, finders)
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(look(&queues, &mut finders[3], GROUP_PATIENCE), Some((2, true)));
         assert_eq!(look(&queues, &mut finders[3], WORKER_PATIENCE - 1), None);
         assert_eq!(look(&queues, &mut finders[3], WORKER_PATIENCE), Some((1, true)));
-        assert!(!queues.any_for(0));
+        assert!(!queues.any_for((0, 0)));
     }
 
     #[test]

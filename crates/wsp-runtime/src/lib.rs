@@ -83,6 +83,7 @@ mod places;
 mod random;
 mod ranked;
 mod ready;
+mod replay;
 mod report;
 mod scopes;
 mod shared;
@@ -105,6 +106,7 @@ pub use config::{RunConfig, TracePolicy, worker_threads};
 pub use config_error::ConfigError;
 pub use graph::{ReadyQueue, TaskGraph};
 pub use outcome::{FailedTask, Failure, Numbered, Outcome, StartError, Stopped};
+pub use replay::{Replay, Started};
 pub use report::{Party, Report};
 pub use stats::{
     AffinityStats, EdgeStats, KernelStats, Overflow, PrefetchStats, Stats, TaskTrace, WorkerStats,

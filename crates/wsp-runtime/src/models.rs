@@ -153,7 +153,7 @@ fn a_turn_that_is_passed_on_is_seen_by_a_worker_that_falls_asleep() {
         let gates = vec![Gate { scope: GateScope::PerStream, capacity: 2 }];
         let config = RunConfig { threads: 1, gates, ..RunConfig::default() };
         let division = Division::new(&config);
-        let (queues, _) = Queues::new(division, config.ready_policy(), Box::default());
+        let (queues, _) = Queues::new(division, config.ready_policy(), None, Box::default());
         let gates = Gates::new(&config.gates, Places::new(division));
         let placement = Placement { stream: Some(StreamId(0)), ..Placement::default() };
         gates.with(|book| {

@@ -196,6 +196,17 @@ impl Division {
         self.parts().iter().rposition(|part| part.first <= worker).unwrap_or(0)
     }
 
+    /// A place on one worker, counted among all.
+    pub(crate) fn on(&self, worker: u32, stream: Option<StreamId>, priority: i32) -> Placement {
+        let at = self.pool_of_worker(worker);
+        let pool = match (self, at) {
+            (Division::Shared(_), _) => ExecPool::Any,
+            (Division::ByUnit(_), 0) => ExecPool::Vector,
+            (Division::ByUnit(_), _) => ExecPool::Cube,
+        };
+        Placement { route: Route::Worker(worker - self.parts()[at].first), pool, stream, priority }
+    }
+
     /// The place an affinity names; a task for several pools is open to all their workers.
     pub(crate) fn route(&self, affinity: Affinity, pool: ExecPool, turn: &mut u32) -> Route {
         match self.pool_of(pool) {

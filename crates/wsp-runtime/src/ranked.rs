@@ -6,6 +6,7 @@
 use crate::bit_set::BitSet;
 use crate::placement::Placement;
 use crate::places::{Places, Seen};
+use crate::replay::Turns;
 use crate::sync::{AtomicU32, Mutex, MutexGuard, Ordering};
 use crossbeam_utils::CachePadded;
 use std::cmp::Reverse;
@@ -101,6 +102,8 @@ pub(crate) struct Ranked {
     tasks: CachePadded<Mutex<RankedTasks>>,
     /// Tasks of each pool, and of several. Changed under the lock.
     lens: [CachePadded<AtomicU32>; POOLS + 1],
+    /// Whose turn it is, where tasks start in a given order: priorities are turns then.
+    turns: Option<Turns>,
 }
 
 /// Most pools.
@@ -116,8 +119,9 @@ pub(crate) struct Taken {
 }
 
 impl Ranked {
-    pub(crate) fn new(places: Places) -> Ranked {
+    pub(crate) fn new(places: Places, turns: Option<Turns>) -> Ranked {
         Ranked {
+            turns,
             places,
             tasks: CachePadded::new(Mutex::new(RankedTasks::new(places.len()))),
             lens: std::array::from_fn(|_| CachePadded::default()),
@@ -137,32 +141,61 @@ impl Ranked {
 
     /// The best task that a worker may take in a round, and where it lies.
     pub(crate) fn first(&self, seat: (usize, u32), round: u32) -> Option<Seen<Key>> {
-        if !self.any_for(seat.0) {
+        if !self.has_for(seat.0) {
             return None;
         }
-        best(&self.lock(), self.places, seat, round)
+        self.best(&self.lock(), seat, round)
     }
 
     /// Takes the best task that a worker may take in a round.
     pub(crate) fn take(&self, seat: (usize, u32), round: u32) -> Option<Taken> {
-        if !self.any_for(seat.0) {
+        if !self.has_for(seat.0) {
             return None;
         }
         let mut queued = self.lock();
-        let seen = best(&queued, self.places, seat, round)?;
+        let seen = self.best(&queued, seat, round)?;
         let (rank, node) = queued.pop(seen.place)?;
         self.len(seen.place).fetch_sub(1, Ordering::Release);
         Some(Taken { node, rank, seen })
     }
 
-    /// Whether there is a task that workers of a pool may take.
-    pub(crate) fn any_for(&self, pool: usize) -> bool {
+    /// Whether there is a task that a worker may take.
+    pub(crate) fn any_for(&self, seat: (usize, u32)) -> bool {
+        let in_turn = || self.turns.is_none() || self.best(&self.lock(), seat, 0).is_some();
+        self.has_for(seat.0) && in_turn()
+    }
+
+    /// Whether there is a task for workers of a pool.
+    fn has_for(&self, pool: usize) -> bool {
         [pool, POOLS].iter().any(|&pool| self.lens[pool].load(Ordering::Acquire) > 0)
     }
 
-    /// Whether there is no task.
+    /// Whether no worker may take a task.
     pub(crate) fn is_empty(&self) -> bool {
-        self.lens.iter().all(|len| len.load(Ordering::Acquire) == 0)
+        let empty = self.lens.iter().all(|len| len.load(Ordering::Acquire) == 0);
+        let out_of_turn = |turns: &Turns| !self.lock().firsts().any(|(_, rank)| turns.lets(rank.0));
+        empty || self.turns.as_ref().is_some_and(out_of_turn)
+    }
+
+    /// Where tasks start in a given order, passes the turn on from a task of this priority if it has it; whether it had.
+    pub(crate) fn pass(&self, priority: i32) -> bool {
+        self.turns.as_ref().is_some_and(|turns| {
+            let _queued = self.lock();
+            turns.pass(priority)
+        })
+    }
+
+    /// Whose turn it is, where tasks start in a given order.
+    pub(crate) fn turns(&self) -> Option<&Turns> {
+        self.turns.as_ref()
+    }
+
+    /// The best task that a worker may take in a round, and where it lies. In a given order no worker takes what is meant for another.
+    fn best(&self, tasks: &RankedTasks, seat: (usize, u32), round: u32) -> Option<Seen<Key>> {
+        let round = if self.turns.is_some() { 0 } else { round };
+        let best =
+            self.places.best(seat, round, |place| Some(key(tasks.first(place)?, place == self.places.any())));
+        best.filter(|seen| self.turns.as_ref().is_none_or(|turns| turns.lets(seen.best.0)))
     }
 
     fn len(&self, place: u32) -> &AtomicU32 {
@@ -175,11 +208,6 @@ impl Ranked {
     }
 }
 
-/// The best task that a worker may take in a round, and where it lies.
-fn best(tasks: &RankedTasks, places: Places, seat: (usize, u32), round: u32) -> Option<Seen<Key>> {
-    places.best(seat, round, |place| Some(key(tasks.first(place)?, place == places.any())))
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
@@ -188,7 +216,7 @@ mod tests {
     use wsp_core::ExecPool;
 
     fn ranked(config: &RunConfig) -> Ranked {
-        Ranked::new(Places::new(Division::new(config)))
+        Ranked::new(Places::new(Division::new(config)), None)
     }
 
     fn taken(ranked: &Ranked, seat: (usize, u32), round: u32) -> Vec<u32> {
@@ -217,7 +245,7 @@ mod tests {
             ranked.push([(node, Placement { priority, ..Placement::default() })]);
         }
         assert_eq!(taken(&ranked, (0, 0), 0), [4, 2, 0, 3, 1]);
-        assert!(ranked.is_empty() && !ranked.any_for(0));
+        assert!(ranked.is_empty() && !ranked.any_for((0, 0)));
     }
 
     #[test]
@@ -246,6 +274,6 @@ mod tests {
             ranked.push([(node, Placement { priority, pool, ..Placement::default() })]);
         }
         assert_eq!(taken(&ranked, (0, 0), u32::MAX), [2, 1, 0]);
-        assert_eq!((ranked.any_for(0), ranked.any_for(1)), (false, true));
+        assert_eq!((ranked.any_for((0, 0)), ranked.any_for((1, 0))), (false, true));
     }
 }

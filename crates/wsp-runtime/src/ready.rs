@@ -8,6 +8,7 @@ use crate::Ready;
 use crate::placement::{Division, Placement, Route, Topology};
 use crate::places::Places;
 use crate::ranked::Ranked;
+use crate::replay;
 use crate::sleep::Sleep;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Mutex, MutexGuard, Ordering, spin_loop};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
@@ -205,6 +206,7 @@ impl Queues {
     pub(crate) fn new(
         division: Division,
         policy: Ready,
+        turns: Option<replay::Turns>,
         roots: Box<[u32]>,
     ) -> (Queues, Vec<Option<Worker<u32>>>) {
         let (mut pools, mut deques) = (Vec::new(), Vec::new());
@@ -218,7 +220,7 @@ impl Queues {
             deques.append(&mut own);
         }
         let any = Common::new(std::mem::take(&mut any_roots));
-        let ranked = (policy == Ready::Priority).then(|| Ranked::new(Places::new(division)));
+        let ranked = (policy == Ready::Priority).then(|| Ranked::new(Places::new(division), turns));
         (Queues { division, policy, pools: pools.into(), any, ranked }, deques)
     }
 
@@ -253,9 +255,32 @@ impl Queues {
         }
     }
 
+    /// Where tasks start in a given order, passes the turn on from a task that starts or is dropped, if it has it, and wakes the worker whose turn it is.
+    #[inline]
+    pub(crate) fn pass(&self, placement: Placement) {
+        if let Some(ranked) = &self.ranked
+            && ranked.pass(placement.priority)
+        {
+            self.tell_next();
+        }
+    }
+
+    /// Where tasks start in a given order, wakes the worker whose turn it is.
+    pub(crate) fn tell_next(&self) {
+        if let Some((worker, _)) = self.turns().and_then(replay::Turns::next) {
+            let pool = &self.pools[self.division.pool_of_worker(worker)];
+            pool.sleep.notify(Route::Worker(worker - pool.topology.first));
+        }
+    }
+
+    /// Whose turn it is, where tasks start in a given order.
+    pub(crate) fn turns(&self) -> Option<&replay::Turns> {
+        self.ranked.as_ref().and_then(Ranked::turns)
+    }
+
     /// Whether a worker of the pool could take a task.
-    pub(crate) fn any_for(&self, pool: usize) -> bool {
-        let ranked = self.ranked.as_ref().is_some_and(|ranked| ranked.any_for(pool));
+    pub(crate) fn any_for(&self, (pool, worker): (usize, u32)) -> bool {
+        let ranked = self.ranked.as_ref().is_some_and(|ranked| ranked.any_for((pool, worker)));
         ranked || self.pools[pool].any() || !self.any.is_empty()
     }
 
@@ -301,7 +326,7 @@ mod tests {
     use wsp_core::ExecPool;
 
     fn queues(config: &RunConfig, roots: &[u32]) -> Queues {
-        Queues::new(Division::new(config), config.ready_policy(), roots.into()).0
+        Queues::new(Division::new(config), config.ready_policy(), None, roots.into()).0
     }
 
     #[test]
@@ -329,7 +354,7 @@ mod tests {
         assert_eq!(groups, [Some(4), Some(1)]);
         assert_eq!(inboxes, [Some(3), None, None, Some(0)]);
         assert_eq!(common.take(None), Some((2, false)));
-        assert!(!queues.any_for(0));
+        assert!(!queues.any_for((0, 0)));
     }
 
     /// Runs do not show it: a worker that does not take turns runs the same tasks, but not side by side.
@@ -341,15 +366,15 @@ mod tests {
         turns.begin();
         assert!(turns.are_taken());
         turns.put_aside(0);
-        assert!(queues.any_for(0), "a worker would sleep beside it");
-        assert_eq!((turns.take_aside(), queues.any_for(0)), (Some(0), false));
+        assert!(queues.any_for((0, 0)), "a worker would sleep beside it");
+        assert_eq!((turns.take_aside(), queues.any_for((0, 0))), (Some(0), false));
     }
 
     #[test]
     fn roots_taken_with_a_deque_come_in_order_and_can_be_stolen() {
         let config = RunConfig { ready: Ready::WorkSteal, ..RunConfig::default() };
         let roots: Vec<u32> = (0..50).collect();
-        let (queues, deques) = Queues::new(Division::new(&config), Ready::WorkSteal, roots.into());
+        let (queues, deques) = Queues::new(Division::new(&config), Ready::WorkSteal, None, roots.into());
         let deque = deques[0].as_ref();
         assert_eq!(queues.pools[0].common.take(deque), Some((0, true)));
         assert_eq!(deque.and_then(Worker::pop), Some(1));
@@ -363,8 +388,8 @@ mod tests {
         let pools = crate::PoolSizes::ByUnit { vector: 1, cube: 1 };
         let queues = queues(&RunConfig { threads: 2, pools, ..RunConfig::default() }, &[]);
         queues.push(1, Placement { pool: ExecPool::Cube, ..Placement::default() }, None);
-        assert_eq!((queues.any_for(0), queues.any_for(1)), (false, true));
+        assert_eq!((queues.any_for((0, 0)), queues.any_for((1, 0))), (false, true));
         queues.push(2, Placement::default(), None);
-        assert_eq!((queues.any_for(0), queues.any_for(1)), (true, true));
+        assert_eq!((queues.any_for((0, 0)), queues.any_for((1, 0))), (true, true));
     }
 }

@@ -4,6 +4,7 @@ use crate::gates::Gates;
 use crate::placement::{Division, Placement};
 use crate::places::Places;
 use crate::ready::Queues;
+use crate::replay::Turns;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Mutex, Ordering};
 use crate::{Ready, RunConfig, TaskRunner, TracePolicy, clock};
 use crossbeam_deque::Worker as Deque;
@@ -136,7 +137,8 @@ impl<'r, R: TaskRunner, S: Store> Shared<'r, R, S> {
         roots: Box<[u32]>,
     ) -> (Shared<'r, R, S>, Vec<Option<Deque<u32>>>) {
         let division = Division::new(config);
-        let (queues, deques) = Queues::new(division, config.ready_policy(), roots);
+        let turns = config.replay.clone().map(|replay| Turns::new(replay, config.threads));
+        let (queues, deques) = Queues::new(division, config.ready_policy(), turns, roots);
         let gates = (!config.gates.is_empty()).then(|| Gates::new(&config.gates, Places::new(division)));
         let shared = Shared {
             runner,
@@ -162,9 +164,9 @@ impl<'r, R: TaskRunner, S: Store> Shared<'r, R, S> {
         clock::nanos_since(self.start)
     }
 
-    /// Whether a worker of the pool could take a task.
-    pub(crate) fn any_for(&self, pool: usize) -> bool {
-        self.queues.any_for(pool) || self.gates.as_ref().is_some_and(|gates| gates.any_for(pool))
+    /// Whether a worker, by its pool and its number within, could take a task.
+    pub(crate) fn any_for(&self, seat: (usize, u32)) -> bool {
+        self.queues.any_for(seat) || self.gates.as_ref().is_some_and(|gates| gates.any_for(seat.0))
     }
 
     /// A worker is about to sleep: ends the run if nothing can happen any more.

@@ -115,6 +115,8 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         while let Err(panic) = catch_unwind(AssertUnwindSafe(|| run_all(self))) {
             let Some(running) = self.running.take() else { std::panic::resume_unwind(panic) };
             let finished = if self.shared.trace.times() { self.shared.now() } else { 0 };
+            // A prefetch that panicked came before the start.
+            self.shared.queues.pass(self.shared.store.placement(running.node));
             self.finish(running, finished);
             self.fail(running, Cause::Panic(message(panic)));
             self.conclude(running.node);
@@ -131,6 +133,7 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         let Some(task) = shared.store.task(node) else { return self.complete(node) };
         if shared.stop.refuses(task) {
             self.report.cancelled += 1;
+            shared.queues.pass(shared.store.placement(node));
         } else if self.gathers(node) {
             return self.run_group();
         } else {
@@ -177,11 +180,15 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
     /// Lets the next task of its stream start, now that the time of the start is known.
     #[inline]
     fn pass_turn(&self, node: u32) {
+        if self.shared.policy() == Ready::Priority {
+            self.shared.queues.pass(self.shared.store.placement(node));
+        }
         if let Some(gates) = &self.shared.gates
             && gates.orders_streams()
         {
             gates.with(|book| book.pass_turn(node, self.shared.store.placement(node)));
             gates.notify(&self.shared.queues.pools);
+            self.shared.queues.tell_next();
         }
     }
 
@@ -207,7 +214,7 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         report.stats.tasks += 1;
         report.overlapped += u64::from(shared.stop.generating.load(Ordering::Relaxed));
         let placement = shared.store.placement(running.node);
-        if placement.route != Route::Any {
+        if placement.route != Route::Any && shared.queues.turns().is_none() {
             let topology = shared.queues.pools[self.finder.pool].topology;
             let hit = topology.is_target(placement.route, self.finder.worker);
             report.affinity.hits += u64::from(hit);
@@ -277,6 +284,7 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         self.complete(node);
         gates.with(|book| book.leave(task, placement));
         gates.notify(&self.shared.queues.pools);
+        self.shared.queues.tell_next();
     }
 
     #[cold]

@@ -6,14 +6,16 @@ use super::solo::{ByPriority, Fifo, Lifo, Ran, Solo};
 use super::stored::{Stored, shared};
 use super::stuck;
 use crate::merge::{failure, merge};
+use crate::replay::Turns;
 use crate::shared::Shared;
 use crate::team::Team;
 use crate::timeline::set_ready;
 use crate::worker::{Worker, WorkerReport};
 use crate::{
-    Affinity, AffinityStats, Failure, Gate, Outcome, Ready, RunConfig, StartError, Stats, TaskRunner,
-    TracePolicy, WorkerStats, clock,
+    Affinity, AffinityStats, ConfigError, Failure, Gate, Outcome, Ready, RunConfig, StartError, Stats,
+    TaskRunner, TracePolicy, WorkerStats, clock,
 };
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::iter::once;
 use wsp_core::TaskId;
@@ -28,7 +30,7 @@ impl TaskGraph {
     /// See [`Failure`]; of several failing tasks the one with the smallest id is reported, unless some edge leads to an
     /// earlier task: then the first that was noticed.
     pub fn run<R: TaskRunner>(&mut self, config: &RunConfig, runner: &R) -> Outcome<R::Failure, Infallible> {
-        let config = &*config.settled().map_err(|error| Failure::Start(StartError::Config(error)))?;
+        let config = &*self.settle(config)?;
         if self.may_run_alone(config) {
             self.run_alone(config, runner)
         } else {
@@ -45,8 +47,26 @@ impl TaskGraph {
         config: &RunConfig,
         runner: &R,
     ) -> Outcome<R::Failure, Infallible> {
-        let config = &*config.settled().map_err(|error| Failure::Start(StartError::Config(error)))?;
+        let config = &*self.settle(config)?;
         self.with_workers(config, runner)
+    }
+
+    /// The configuration, settled, with an order of starts that is one of these tasks if it has one.
+    fn settle<'c, F>(&self, config: &'c RunConfig) -> Result<Cow<'c, RunConfig>, Failure<F, Infallible>> {
+        let refuse = |error| Failure::Start(StartError::Config(error));
+        let config = config.settled().map_err(refuse)?;
+        if let Some(replay) = &config.replay {
+            let (recorded, tasks) = (replay.len() as u64, self.tasks());
+            if recorded != tasks {
+                return Err(refuse(ConfigError::ReplayTasks { recorded, tasks }));
+            }
+            let nodes = (0..self.core.len()).filter(|&node| !self.core.is_barrier_node(node));
+            let other = |(task, node): (u32, u32)| replay.check(task, self.core.kernel(node)).is_err();
+            if let Some((task, _)) = (0..).zip(nodes).find(|&both| other(both)) {
+                return Err(refuse(ConfigError::ReplayKernel { task }));
+            }
+        }
+        Ok(config)
     }
 
     /// Runs all tasks on workers, of a configuration that is settled.
@@ -76,7 +96,9 @@ impl TaskGraph {
 
     /// Whether one thread runs it without anything shared.
     fn may_run_alone(&self, config: &RunConfig) -> bool {
-        let counts_alone = config.threads == 1 && config.batch == 1 && config.trace == TracePolicy::None;
+        let in_order = config.replay.is_some();
+        let counts_alone =
+            config.threads == 1 && config.batch == 1 && !in_order && config.trace == TracePolicy::None;
         counts_alone && !self.streams_overlap(config)
     }
 
@@ -91,6 +113,7 @@ impl TaskGraph {
         let wall_ns = shared.now();
         let stopped = shared.stop.was_cancelled();
         let deferred = shared.gates.as_ref().map_or(0, |gates| gates.refused());
+        let turn = shared.queues.turns().and_then(Turns::next).map(|(_, task)| task);
         let (store, failed) = shared.into_parts();
         let all = store.completed() == u64::from(store.core.len());
         let (roots, overlap) = (u64::from(store.core.roots()), kept.is_some());
@@ -106,6 +129,9 @@ impl TaskGraph {
         }
         if stopped {
             return Err(Failure::Cancelled);
+        }
+        if let (false, Some(task)) = (all, turn) {
+            return Err(Failure::Start(StartError::Config(ConfigError::ReplayOrder { task })));
         }
         if !all {
             return Err(Failure::Stuck(stuck::explain(&self.core, &self.events)));

@@ -27,10 +27,17 @@ impl Stored {
     pub(crate) fn new(core: Core, config: &RunConfig) -> Stored {
         let division = Division::new(config);
         let mut turn = 0;
-        let tasks = if core.has_attributes() { core.len() } else { 0 };
-        let placements = (0..tasks)
+        let placed = core.has_attributes() || config.replay.is_some();
+        let nodes = if placed { core.len() } else { 0 };
+        let mut tasks = 0..;
+        let placements = (0..nodes)
             .map(|node| {
                 let attributes = core.attributes(node);
+                if let (Some(replay), false) = (&config.replay, core.is_barrier_node(node)) {
+                    let (worker, priority) = replay.place(tasks.next().unwrap_or(u32::MAX), config.threads);
+                    let placement = division.on(worker, attributes.stream, priority);
+                    return (placement.encode(), priority);
+                }
                 let placement = Placement {
                     route: division.route(attributes.affinity, attributes.pool, &mut turn),
                     pool: attributes.pool,
@@ -142,7 +149,7 @@ pub(super) fn shared<'r, R: TaskRunner>(
     runner: &'r R,
 ) -> (Shared<'r, R, Stored>, Vec<Option<Deque<u32>>>) {
     let roots = store.roots();
-    let plain = !store.has_placements() && config.ready != crate::Ready::Priority;
+    let plain = !store.has_placements() && config.ready_policy() != crate::Ready::Priority;
     let (listed, queued) = if plain { (roots, Vec::new()) } else { (Vec::new(), roots) };
     let (shared, deques) = Shared::new(config, runner, store, listed.into());
     shared.stop.generating.store(false, Ordering::Relaxed);

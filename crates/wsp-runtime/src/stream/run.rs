@@ -5,12 +5,13 @@ use super::store::Stream;
 use super::submit::Submitter;
 use crate::merge::{failure, merge};
 use crate::ready::Queues;
+use crate::replay::Turns;
 use crate::shared::Shared;
 use crate::sync::Ordering;
 use crate::team::{Team, Unstarted};
 use crate::timeline::set_ready;
 use crate::worker::Worker;
-use crate::{Failure, Outcome, RunConfig, StartError, Stats, TaskRunner};
+use crate::{ConfigError, Failure, Outcome, RunConfig, StartError, Stats, TaskRunner};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Runs the tasks that `source` submits.
@@ -77,11 +78,24 @@ pub fn run_again<R: TaskRunner, E>(
     let cancelled = dropped + u64::from(planned.unfinished);
     let stopped = shared.stop.was_cancelled();
     let deferred = shared.gates.as_ref().map_or(0, |gates| gates.refused());
+    let turn = shared.queues.turns().and_then(Turns::next).map(|(_, task)| task);
     if let (_, Some(failed)) = shared.into_parts() {
         return Err(failure(failed, cancelled));
     }
     if stopped {
         return Err(Failure::Cancelled);
+    }
+    let refuse = |error| Err(Failure::Start(StartError::Config(error)));
+    if let (Some(replay), Ok(())) = (&config.replay, &returned)
+        && replay.len() as u64 != planned.stats.tasks
+    {
+        return refuse(ConfigError::ReplayTasks {
+            recorded: replay.len() as u64,
+            tasks: planned.stats.tasks,
+        });
+    }
+    if let (Some(_), Some(task)) = (&stuck, turn) {
+        return refuse(ConfigError::ReplayOrder { task });
     }
     if let Some(report) = stuck {
         return Err(Failure::Stuck(report));

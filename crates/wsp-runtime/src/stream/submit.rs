@@ -9,6 +9,7 @@ use super::window::Window;
 use crate::infer::{MapError, SlotTask};
 use crate::inference::Inference;
 use crate::placement::Placement;
+use crate::replay::Replay;
 use crate::scopes::{Scopes, Unfinished};
 use crate::shared::Shared;
 use crate::sync::Ordering;
@@ -19,6 +20,7 @@ use crate::{
     Deps, Gate, Overflow, Report, RunConfig, Start, Stats, Stopped, TaskRunner, TaskSpec, WindowMode,
 };
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 use wsp_core::{EventId, StreamId, TaskId, limits};
 
 /// Takes tasks from the source of a run.
@@ -51,6 +53,8 @@ pub struct Submitter<'r, R: TaskRunner> {
     /// Whether a gate lets several tasks of one stream be in flight: then gates keep their order, and edges do not.
     streams_overlap: bool,
     recent: Recent,
+    /// The order in which tasks start, and among how many workers.
+    replay: Option<(Arc<Replay>, u32)>,
     pub(super) stuck: Option<Report>,
     /// Whether the source waited for the window since the last task.
     stalled: bool,
@@ -116,6 +120,7 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
             streams: FxHashMap::default(),
             streams_overlap: Gate::stream_depth(&config.gates) > 1,
             recent: Recent::new(config),
+            replay: config.replay.clone().map(|replay| (replay, config.threads)),
             stuck: None,
             stalled: false,
             stamp: (0, 0),
@@ -287,6 +292,9 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
         }
         if let Some(&unknown) = spec.after.iter().find(|task| task.0 >= self.next_task) {
             return Err(Stopped::UnknownTask(unknown));
+        }
+        if let Some((replay, _)) = &self.replay {
+            replay.check(self.next_task, spec.kernel)?;
         }
         if plain { Ok(()) } else { self.check_events(spec) }
     }
@@ -501,6 +509,10 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
 
     #[inline]
     fn placement(&mut self, spec: &TaskSpec<'_>, plain: bool) -> Placement {
+        if let Some((replay, threads)) = &self.replay {
+            let (worker, priority) = replay.place(self.next_task - 1, *threads);
+            return self.shared.queues.division.on(worker, spec.stream, priority);
+        }
         if plain {
             return Placement::default();
         }

@@ -46,7 +46,8 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
         let shared = self.shared;
         self.ended_ns = None;
         let sleep = &shared.queues.pools[self.finder.pool].sleep;
-        let (pool, worker) = (self.finder.pool, self.finder.worker);
+        let seat = self.finder.seat();
+        let (_, worker) = seat;
         sleep.start_search(worker);
         let mut found = None;
         for round in 1..ROUNDS {
@@ -57,7 +58,7 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
             pause(round);
         }
         // Also if it found nothing: what is queued from here on counts on another.
-        sleep.leave(worker, || shared.any_for(pool));
+        sleep.leave(worker, || shared.any_for(seat));
         found
     }
 
@@ -66,7 +67,8 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
         let shared = self.shared;
         self.ended_ns = None;
         let sleep = &shared.queues.pools[self.finder.pool].sleep;
-        let (pool, worker) = (self.finder.pool, self.finder.worker);
+        let seat = self.finder.seat();
+        let (_, worker) = seat;
         sleep.start_search(worker);
         if shared.store.idle(self.index, std::mem::take(&mut self.completed)) {
             shared.queues.close();
@@ -74,7 +76,7 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
         let mut round = 1;
         loop {
             if let Some(found) = self.look(round) {
-                sleep.leave(worker, || shared.any_for(pool));
+                sleep.leave(worker, || shared.any_for(seat));
                 return Some(found);
             }
             if sleep.is_closed() {
@@ -86,7 +88,7 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
                 continue;
             }
             let more = || {
-                let any = shared.any_for(pool);
+                let any = shared.any_for(seat);
                 if !any {
                     shared.check_quiet();
                 }
@@ -116,6 +118,8 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
     #[cold]
     fn look_behind(&mut self, gates: &Gates, book: &mut Book, round: u32) -> Option<u32> {
         let shared = self.shared;
+        // In a given order no worker takes what is meant for another.
+        let round = if shared.queues.turns().is_some() { 0 } else { round };
         loop {
             let waited = gates.first(book, self.finder.seat(), round);
             let goes_first = waited.is_some_and(|waited| match shared.policy() {

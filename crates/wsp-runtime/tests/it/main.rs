@@ -16,6 +16,7 @@ mod order;
 mod placement;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]
 mod randomised;
+mod replay;
 mod simulate_probes;
 mod simulate_properties;
 mod simulate_runtime;

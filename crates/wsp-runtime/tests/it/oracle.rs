@@ -13,7 +13,7 @@ fn gate() -> impl Strategy<Value = Gate> {
     (scope, 1..4u32).prop_map(|(scope, capacity)| Gate { scope, capacity })
 }
 
-fn config() -> impl Strategy<Value = RunConfig> {
+pub(crate) fn config() -> impl Strategy<Value = RunConfig> {
     let ready =
         prop_oneof![Just(Ready::Auto), Just(Ready::Fifo), Just(Ready::WorkSteal), Just(Ready::Priority)];
     let mode = prop_oneof![Just(WindowMode::Stall), Just(WindowMode::Benchmark), Just(WindowMode::Abort)];
@@ -56,13 +56,14 @@ fn config() -> impl Strategy<Value = RunConfig> {
                 trace,
                 cores_per_group,
                 seed,
+                replay: None,
                 cancel,
             }
         },
     )
 }
 
-fn stream(config: &RunConfig, machine: &Machine<'_>) -> Stats {
+pub(crate) fn stream(config: &RunConfig, machine: &Machine<'_>) -> Stats {
     let outcome = run(config, machine, |submitter| {
         let mut events = Vec::new();
         for (i, step) in (0..).zip(machine.program) {
@@ -95,7 +96,7 @@ fn stream(config: &RunConfig, machine: &Machine<'_>) -> Stats {
 }
 
 /// The program as a graph, and the node of each step.
-fn stored(deps: Deps, program: &[Step]) -> (TaskGraph, Vec<TaskId>) {
+pub(crate) fn stored(deps: Deps, program: &[Step]) -> (TaskGraph, Vec<TaskId>) {
     let mut graph = TaskGraph::new(deps);
     let (mut events, mut nodes) = (Vec::new(), Vec::<TaskId>::new());
     for (i, step) in (0..).zip(program) {
@@ -112,7 +113,7 @@ fn stored(deps: Deps, program: &[Step]) -> (TaskGraph, Vec<TaskId>) {
     (graph, nodes)
 }
 
-fn check(
+pub(crate) fn check(
     config: &RunConfig,
     machine: &Machine<'_>,
     stats: &Stats,

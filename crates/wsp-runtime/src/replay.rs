@@ -1,0 +1,196 @@
+//! Orders of starts that a run keeps to.
+//!
+//! A [`Replay`] says of every task which worker starts it, and how many tasks of the run start before it. A run with one starts task after task in
+//! that order: a worker takes a task only when its turn has come, and the turn is passed on when the task starts, so that bodies still run side by
+//! side.
+//!
+//! # Why such a run ends
+//!
+//! Where the order is that of a run of the same tasks, everything that a task waited for there had started before it: its predecessors, the tasks
+//! whose ends made room in the window before it was submitted, those whose ends opened its gates. So when its turn comes, all of these have started,
+//! and they end. An order of something else is noticed: all workers sleep then, and the run says which task's turn it was.
+
+use crate::timeline::Timeline;
+use crate::{ConfigError, Stopped};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use wsp_core::{KernelId, TaskId, limits};
+
+/// Where and when a task starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Turn {
+    worker: u32,
+    /// Tasks that start before it.
+    turn: u32,
+    kernel: KernelId,
+}
+
+/// In which order the tasks of a run start, and on which workers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Replay {
+    workers: u32,
+    /// By task, in the order of submission.
+    turns: Box<[Turn]>,
+    /// Tasks in the order in which they start.
+    order: Box<[u32]>,
+}
+
+/// A task as it started.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Started {
+    /// When it started.
+    pub started: u64,
+    /// When it ended.
+    pub ended: u64,
+    /// Which worker ran it.
+    pub worker: u32,
+    /// Its kernel.
+    pub kernel: KernelId,
+}
+
+impl Replay {
+    /// The order of these tasks, which stand in the order of their submission. Of tasks that start together, the one that ended first comes first, then
+    /// the one that was submitted first.
+    ///
+    /// # Errors
+    /// A worker beyond `workers`, of which there may be at most [`limits::MAX_THREADS`], or more than [`limits::MAX_TASKS`] tasks.
+    pub fn new(workers: u32, tasks: &[Started]) -> Result<Replay, ConfigError> {
+        let used = tasks.iter().map(|task| task.worker.saturating_add(1)).max().unwrap_or(1).max(workers);
+        if used > limits::MAX_THREADS {
+            return Err(ConfigError::Range {
+                field: "workers",
+                value: used,
+                min: 1,
+                max: limits::MAX_THREADS,
+            });
+        }
+        if tasks.len() > limits::MAX_TASKS as usize {
+            let value = u32::try_from(tasks.len()).unwrap_or(u32::MAX);
+            return Err(ConfigError::Range { field: "tasks", value, min: 0, max: limits::MAX_TASKS });
+        }
+        let mut order: Vec<u32> = (0..tasks.len() as u32).collect();
+        order.sort_unstable_by_key(|&at| {
+            let task = &tasks[at as usize];
+            (task.started, task.ended, at)
+        });
+        let mut turns: Box<[Turn]> =
+            tasks.iter().map(|task| Turn { worker: task.worker, turn: 0, kernel: task.kernel }).collect();
+        for (turn, &at) in (0..).zip(&order) {
+            turns[at as usize].turn = turn;
+        }
+        Ok(Replay { workers: used, turns, order: order.into() })
+    }
+
+    /// The order of a run whose workers are the rows of its timeline.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn of(timeline: &Timeline) -> Result<Replay, ConfigError> {
+        let ran = timeline.tasks.iter().filter_map(|task| {
+            let worker = task.row()?;
+            Some(Started { started: task.started, ended: task.ended, worker, kernel: task.kernel })
+        });
+        Replay::new(timeline.rows.len() as u32, &ran.collect::<Vec<_>>())
+    }
+
+    /// Workers of the run whose order it is.
+    pub fn workers(&self) -> u32 {
+        self.workers
+    }
+
+    /// Tasks.
+    pub fn len(&self) -> usize {
+        self.turns.len()
+    }
+
+    /// Whether there are no tasks.
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+
+    /// Whether a task is the one that stands at its place in the order.
+    ///
+    /// # Errors
+    /// It is not, or the order ends before it.
+    pub(crate) fn check(&self, task: u32, kernel: KernelId) -> Result<(), Stopped> {
+        match self.turns.get(task as usize) {
+            Some(turn) if turn.kernel == kernel => Ok(()),
+            of => Err(Stopped::NotReplayed { task: TaskId(task), kernel, recorded: of.map(|of| of.kernel) }),
+        }
+    }
+
+    /// The worker of a task, among `threads`, and what stands for its turn as a priority: below 0, the first the greatest.
+    pub(crate) fn place(&self, task: u32, threads: u32) -> (u32, i32) {
+        let Some(turn) = self.turns.get(task as usize) else { return (0, i32::MIN) };
+        (if threads == 1 { 0 } else { turn.worker }, !(turn.turn as i32))
+    }
+}
+
+/// Whose turn it is in a run.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    replay: Arc<Replay>,
+    threads: u32,
+    next: AtomicU32,
+}
+
+// All that changes it does so under the lock of the queue of ready tasks, and what is read without it is read again.
+impl Turns {
+    pub(crate) fn new(replay: Arc<Replay>, threads: u32) -> Turns {
+        Turns { replay, threads, next: AtomicU32::new(0) }
+    }
+
+    /// Whether what has this priority may be taken: a barrier node, or the task whose turn it is.
+    pub(crate) fn lets(&self, priority: i32) -> bool {
+        priority >= 0 || priority == self.turn()
+    }
+
+    /// Passes the turn on from a task of this priority; whether it had it.
+    pub(crate) fn pass(&self, priority: i32) -> bool {
+        let had = priority == self.turn();
+        if had {
+            self.next.fetch_add(1, Ordering::SeqCst);
+        }
+        had
+    }
+
+    /// The worker of the task whose turn it is, and that task by its place in the order of submission.
+    pub(crate) fn next(&self) -> Option<(u32, u32)> {
+        let task = *self.replay.order.get(self.next.load(Ordering::SeqCst) as usize)?;
+        Some((self.replay.place(task, self.threads).0, task))
+    }
+
+    fn turn(&self) -> i32 {
+        !(self.next.load(Ordering::SeqCst) as i32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn started(started: u64, ended: u64, worker: u32) -> Started {
+        Started { started, ended, worker, kernel: KernelId(0) }
+    }
+
+    #[test]
+    fn tasks_take_turns_by_start_then_end_then_submission() {
+        let tasks =
+            [started(5, 5, 0), started(0, 5, 1), started(5, 9, 1), started(5, 5, 2), started(2, 3, 0)];
+        let replay = Replay::new(2, &tasks).expect("it is an order");
+        assert_eq!((replay.workers(), &*replay.order), (3, &[1, 4, 0, 3, 2][..]));
+        assert_eq!(replay.place(1, 3), (1, -1));
+        assert_eq!((replay.place(2, 3), replay.place(2, 1)), ((1, -5), (0, -5)));
+        let turns = Turns::new(Arc::new(replay), 3);
+        assert_eq!((turns.lets(0), turns.lets(-1), turns.lets(-2)), (true, true, false));
+        assert_eq!((turns.pass(-2), turns.pass(-1), turns.pass(-1)), (false, true, false));
+        assert_eq!(turns.next(), Some((0, 4)));
+    }
+
+    #[test]
+    fn a_worker_that_cannot_be_is_refused() {
+        let far = Replay::new(1, &[started(0, 1, limits::MAX_THREADS)]).expect_err("there is no such worker");
+        assert_eq!(far.to_string(), "`workers` is 1025, but must lie in 1..=1024");
+        assert!(Replay::new(0, &[]).is_ok_and(|none| none.is_empty() && none.workers() == 1));
+    }
+}
