@@ -48,6 +48,10 @@ A run has at most 1024 threads (`wsp config` prints the limit). Ask for fewer, o
         "\
 A task graph uses kernels of `.pto` files. A check of the graph for another target compares its instructions with what the platform has; the
 kernels are looked at by a check of their own file for that target, which takes the values of their parameters.";
+    pub NOT_REPLAYED = 1612, "the order of starts is one of other tasks",
+        "\
+A run keeps to the order of starts of another one (`--replay`) where both have the same tasks: the same program, arguments that make the same tasks,
+and the same edges. Other tasks, kernels or edges are refused, before a task runs where they are known by then.";
     /// A checkpoint was saved that a run cannot be resumed from.
     pub CANNOT_RESUME = 1575, "a checkpoint that no run can be resumed from",
         "\

@@ -1,10 +1,11 @@
 //! The tasks of a program and the edges between them, as data.
 
 use crate::options::SpaceOptions;
+use crate::starts::Starts;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::policy::Deps;
-use wsp_core::{ExecPool, Region, WhyLate};
+use wsp_core::{ExecPool, Region, Start, WhyLate};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
 use wsp_plan::cost::Work;
@@ -111,6 +112,21 @@ pub struct Simulated {
     pub schedule: Vec<String>,
     /// Warnings.
     pub notes: Vec<Diagnostic>,
+}
+
+impl Simulated {
+    /// When and where its tasks started.
+    pub fn starts(&self) -> Starts {
+        let of = |(task, kernel): (&SimulatedTask, &u32)| {
+            let (started, ended) = (task.start, task.end);
+            Some(Start { started, ended, worker: task.worker?, kernel: *kernel })
+        };
+        Starts {
+            workers: self.busy.len() as u32,
+            kernels: self.listing.kernels.iter().map(|kernel| kernel.name.clone()).collect(),
+            tasks: self.tasks.iter().zip(&self.listing.tasks).filter_map(of).collect(),
+        }
+    }
 }
 
 /// A task in virtual time, in cycles.

@@ -23,6 +23,7 @@ mod package;
 mod payload;
 mod registry;
 mod run;
+mod starts;
 mod transfer;
 
 pub use args::{Arg, Args};
@@ -46,6 +47,7 @@ pub use package::{CheckedKernel, CheckedKernels, EmitOptions, Emitted, KernelsSo
 pub use payload::{Payload, PayloadSlot};
 pub use registry::{Registry, Selection};
 pub use run::Run;
+pub use starts::{StartOrder, Starts};
 pub use transfer::Transferred;
 
 /// The codes of this crate.

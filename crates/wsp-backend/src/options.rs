@@ -4,6 +4,7 @@ use crate::checkpoint::CheckpointStore;
 use crate::codes::{OPTION_OF_OTHERS, TOO_MANY_THREADS};
 use crate::error::RunError;
 use crate::payload::PayloadSlot;
+use crate::starts::StartOrder;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -140,6 +141,9 @@ pub struct RunOptions {
     pub seed: u64,
     /// Most tasks in flight, in place of what the schedule says. Not of task graphs.
     pub window: Option<u32>,
+    /// Keeps to an order of starts, each task on its worker: `seed` has no effect then. On as many threads as the order has workers, which 0
+    /// threads are, or on one. Refused with AICPUs and with `sequential`. Not of task graphs.
+    pub replay: Option<StartOrder>,
     /// Records when and where each task ran.
     pub trace: bool,
     /// Whether to record what tasks store.
@@ -257,7 +261,7 @@ impl RunOptions {
         let WorkloadRunOptions { aicpus, expand, made_up, absent, data_seed, mixing, whole_outs } =
             &self.workload;
         let usual = UnitOptions::default();
-        let given: [(&str, &[ProgramKind], bool); 24] = [
+        let given: [(&str, &[ProgramKind], bool); 26] = [
             ("seed", &[Spaces, Workload], self.seed != 0),
             ("window", &[Spaces, Workload], self.window.is_some()),
             ("kv_layout", &[Spaces], self.spaces.kv_layout != KvLayout::default()),
@@ -282,6 +286,8 @@ impl RunOptions {
             ("poll", &[Workload], self.poll.is_some()),
             ("payload", &[Workload, Unit], self.payload.is_some()),
             ("trace", &[], self.trace && self.sequential),
+            ("replay", &[Spaces, Workload], self.replay.is_some()),
+            ("replay", &[], self.replay.is_some() && self.sequential),
         ];
         let refused = |(name, kinds, _): (&str, &[ProgramKind], bool)| {
             let of = if kinds.is_empty() { "a sequential run".to_owned() } else { format!("a {kind}") };

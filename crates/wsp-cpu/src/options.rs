@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wsp_backend::{KvLayout, Recording};
+use wsp_backend::{KvLayout, Recording, Starts};
 use wsp_core::limits;
 use wsp_kernel::{Engine, Mode};
 use wsp_memory::{Claim, View};
@@ -29,6 +29,8 @@ pub struct LaunchOptions {
     pub aicpus: u16,
     /// Picks among choices that schedules leave open; never changes a result.
     pub seed: u64,
+    /// Whose order of starts tasks keep to, if any.
+    pub replay: Option<Arc<Starts>>,
     /// Records every task's times and edges.
     pub trace: bool,
     /// Whether to record what tasks store.
@@ -58,6 +60,7 @@ impl Default for LaunchOptions {
             sequential: false,
             aicpus: 0,
             seed: 0,
+            replay: None,
             trace: false,
             recording: Recording::Off,
             mode: Mode::default(),

@@ -211,6 +211,7 @@ impl Program {
             &mut Submitter<'_, KernelRunner<'k>>,
         ) -> Result<(), Diagnostic>,
     ) -> Result<Outcome, Vec<Diagnostic>> {
+        let config = &*config.of_kernels(prepared.kernels.all().iter().map(|kernel| &*kernel.name));
         let mut known = std::mem::take(&mut prepared.known);
         let run = Box::new(|Launched { runner, kernels, mut planner }: Launched<'_, '_>| {
             let source = |submitter: &mut Submitter<'_, _>| source(&mut planner, kernels, submitter);
@@ -543,11 +544,15 @@ fn asked(options: &LaunchOptions) -> Asked<'_> {
         threads: options.threads,
         window: options.window,
         seed: options.seed,
+        replay: options.replay.as_ref(),
         trace: if options.trace { TracePolicy::Measured } else { TracePolicy::Totals },
         cancel: options.cancel.as_ref(),
     }
 }
 
 fn bad_option(fault: &ConfigError) -> Diagnostic {
+    if fault.is_of_other_tasks() {
+        return settings::not_replayed(fault.to_string());
+    }
     Diagnostic::error(codes::BAD_OPTION, fault.to_string())
 }

@@ -111,6 +111,17 @@ impl RunConfig {
         config.validate().map(|()| config)
     }
 
+    /// The configuration of a program with these kernels, by their numbers, which an order of starts is compared with.
+    #[must_use]
+    pub fn of_kernels<'n>(&self, names: impl Iterator<Item = &'n str>) -> Cow<'_, RunConfig> {
+        match &self.replay {
+            None => Cow::Borrowed(self),
+            Some(replay) => {
+                Cow::Owned(RunConfig { replay: Some(Arc::new(replay.among(names))), ..self.clone() })
+            }
+        }
+    }
+
     fn validate(&self) -> Result<(), ConfigError> {
         let range = |field, value, max| {
             if (1..=max).contains(&value) {

@@ -52,6 +52,18 @@ pub enum ConfigError {
     },
 }
 
+impl ConfigError {
+    /// Whether an order of starts is one of other tasks than the run's.
+    pub fn is_of_other_tasks(self) -> bool {
+        matches!(
+            self,
+            ConfigError::ReplayTasks { .. }
+                | ConfigError::ReplayKernel { .. }
+                | ConfigError::ReplayOrder { .. }
+        )
+    }
+}
+
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

@@ -106,7 +106,7 @@ pub use config::{RunConfig, TracePolicy, worker_threads};
 pub use config_error::ConfigError;
 pub use graph::{ReadyQueue, TaskGraph};
 pub use outcome::{FailedTask, Failure, Numbered, Outcome, StartError, Stopped};
-pub use replay::{Replay, Started};
+pub use replay::Replay;
 pub use report::{Party, Report};
 pub use stats::{
     AffinityStats, EdgeStats, KernelStats, Overflow, PrefetchStats, Stats, TaskTrace, WorkerStats,

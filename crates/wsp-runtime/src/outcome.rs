@@ -160,14 +160,12 @@ pub enum Stopped {
     UnknownTask(TaskId),
     /// It would end after cycle 2^64 - 1 of virtual time.
     TooLong(TaskId),
-    /// The order of starts has another task in its place, or ends before it.
+    /// The order of starts has a task of another kernel in its place, or ends before it.
     NotReplayed {
         /// The task.
         task: TaskId,
-        /// Its kernel.
-        kernel: KernelId,
-        /// The kernel of the task in its place; none where the order ends before it.
-        recorded: Option<KernelId>,
+        /// Whether the order goes on to its place.
+        has_place: bool,
     },
     /// No such event has been made.
     UnknownEvent(EventId),
@@ -208,15 +206,11 @@ impl fmt::Display for Stopped {
             Stopped::TooLong(task) => {
                 write!(f, "task {} would end after cycle {}; scale the costs down", task.0, u64::MAX)
             }
-            Stopped::NotReplayed { task, kernel, recorded: None } => write!(
+            Stopped::NotReplayed { task, has_place } => write!(
                 f,
-                "task {} of kernel {} comes after the last of the order of starts, which is one of another program, or of other arguments",
-                task.0, kernel.0
-            ),
-            Stopped::NotReplayed { task, kernel, recorded: Some(recorded) } => write!(
-                f,
-                "task {} is of kernel {}, and in the order of starts of kernel {}, which is one of another program, or of other arguments",
-                task.0, kernel.0, recorded.0
+                "task {} {} in the order of starts, which is one of another program, or of other arguments",
+                task.0,
+                if *has_place { "is of another kernel" } else { "comes after the last" }
             ),
             Stopped::UnknownEvent(event) => write!(f, "there is no event {}", event.0),
             Stopped::SignalledTwice(event) => write!(f, "a second task signals event {}", event.0),

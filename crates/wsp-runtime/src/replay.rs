@@ -10,11 +10,10 @@
 //! whose ends made room in the window before it was submitted, those whose ends opened its gates. So when its turn comes, all of these have started,
 //! and they end. An order of something else is noticed: all workers sleep then, and the run says which task's turn it was.
 
-use crate::timeline::Timeline;
 use crate::{ConfigError, Stopped};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use wsp_core::{KernelId, TaskId, limits};
+use wsp_core::{KernelId, Start, TaskId, limits};
 
 /// Where and when a task starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,7 +21,8 @@ struct Turn {
     worker: u32,
     /// Tasks that start before it.
     turn: u32,
-    kernel: KernelId,
+    /// By its place among the kernels of the order.
+    kernel: u32,
 }
 
 /// In which order the tasks of a run start, and on which workers.
@@ -33,28 +33,19 @@ pub struct Replay {
     turns: Box<[Turn]>,
     /// Tasks in the order in which they start.
     order: Box<[u32]>,
-}
-
-/// A task as it started.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Started {
-    /// When it started.
-    pub started: u64,
-    /// When it ended.
-    pub ended: u64,
-    /// Which worker ran it.
-    pub worker: u32,
-    /// Its kernel.
-    pub kernel: KernelId,
+    /// The place among the kernels of the order of each kernel of the program that runs; `None` while that is not known, and then kernels are not
+    /// compared.
+    kernels: Option<Box<[u32]>>,
+    /// Names of the kernels of the order.
+    names: Box<[String]>,
 }
 
 impl Replay {
-    /// The order of these tasks, which stand in the order of their submission. Of tasks that start together, the one that ended first comes first, then
-    /// the one that was submitted first.
+    /// The order of the starts of a run on `workers` workers, whose tasks stand in the order of their submission and have kernels of these names. Of tasks that started together, the one that ended first comes first, then the one that was submitted first.
     ///
     /// # Errors
-    /// A worker beyond `workers`, of which there may be at most [`limits::MAX_THREADS`], or more than [`limits::MAX_TASKS`] tasks.
-    pub fn new(workers: u32, tasks: &[Started]) -> Result<Replay, ConfigError> {
+    /// More workers than [`limits::MAX_THREADS`], or more tasks than [`limits::MAX_TASKS`].
+    pub fn new(workers: u32, kernels: &[String], tasks: &[Start]) -> Result<Replay, ConfigError> {
         let used = tasks.iter().map(|task| task.worker.saturating_add(1)).max().unwrap_or(1).max(workers);
         if used > limits::MAX_THREADS {
             return Err(ConfigError::Range {
@@ -73,24 +64,19 @@ impl Replay {
             let task = &tasks[at as usize];
             (task.started, task.ended, at)
         });
-        let mut turns: Box<[Turn]> =
-            tasks.iter().map(|task| Turn { worker: task.worker, turn: 0, kernel: task.kernel }).collect();
+        let turn = |task: &Start| Turn { worker: task.worker, turn: 0, kernel: task.kernel };
+        let mut turns: Box<[Turn]> = tasks.iter().map(turn).collect();
         for (turn, &at) in (0..).zip(&order) {
             turns[at as usize].turn = turn;
         }
-        Ok(Replay { workers: used, turns, order: order.into() })
+        Ok(Replay { workers: used, turns, order: order.into(), kernels: None, names: kernels.into() })
     }
 
-    /// The order of a run whose workers are the rows of its timeline.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn of(timeline: &Timeline) -> Result<Replay, ConfigError> {
-        let ran = timeline.tasks.iter().filter_map(|task| {
-            let worker = task.row()?;
-            Some(Started { started: task.started, ended: task.ended, worker, kernel: task.kernel })
-        });
-        Replay::new(timeline.rows.len() as u32, &ran.collect::<Vec<_>>())
+    /// The same order, for a program with these kernels, by their numbers: a task of another kernel than in the order is refused then.
+    #[must_use]
+    pub fn among<'n>(&self, kernels: impl Iterator<Item = &'n str>) -> Replay {
+        let place = |name: &str| self.names.iter().position(|of| of == name).map_or(u32::MAX, |at| at as u32);
+        Replay { kernels: Some(kernels.map(place).collect()), ..self.clone() }
     }
 
     /// Workers of the run whose order it is.
@@ -108,14 +94,18 @@ impl Replay {
         self.turns.is_empty()
     }
 
-    /// Whether a task is the one that stands at its place in the order.
+    /// Whether the order has a task of this kernel in this place.
     ///
     /// # Errors
-    /// It is not, or the order ends before it.
+    /// It has another, or ends before it.
     pub(crate) fn check(&self, task: u32, kernel: KernelId) -> Result<(), Stopped> {
+        let is_same = |turn: &Turn| {
+            let of = |kernels: &[u32]| kernels.get(kernel.index()).is_some_and(|place| *place == turn.kernel);
+            self.kernels.as_deref().is_none_or(of)
+        };
         match self.turns.get(task as usize) {
-            Some(turn) if turn.kernel == kernel => Ok(()),
-            of => Err(Stopped::NotReplayed { task: TaskId(task), kernel, recorded: of.map(|of| of.kernel) }),
+            Some(turn) if is_same(turn) => Ok(()),
+            of => Err(Stopped::NotReplayed { task: TaskId(task), has_place: of.is_some() }),
         }
     }
 
@@ -169,15 +159,19 @@ impl Turns {
 mod tests {
     use super::*;
 
-    fn started(started: u64, ended: u64, worker: u32) -> Started {
-        Started { started, ended, worker, kernel: KernelId(0) }
+    fn started((started, ended, worker): (u64, u64, u32)) -> Start {
+        Start { started, ended, worker, kernel: 0 }
+    }
+
+    fn replay(workers: u32, tasks: &[(u64, u64, u32)]) -> Result<Replay, ConfigError> {
+        let tasks: Vec<Start> = tasks.iter().copied().map(started).collect();
+        Replay::new(workers, &["k".to_owned()], &tasks)
     }
 
     #[test]
     fn tasks_take_turns_by_start_then_end_then_submission() {
-        let tasks =
-            [started(5, 5, 0), started(0, 5, 1), started(5, 9, 1), started(5, 5, 2), started(2, 3, 0)];
-        let replay = Replay::new(2, &tasks).expect("it is an order");
+        let replay =
+            replay(2, &[(5, 5, 0), (0, 5, 1), (5, 9, 1), (5, 5, 2), (2, 3, 0)]).expect("it is an order");
         assert_eq!((replay.workers(), &*replay.order), (3, &[1, 4, 0, 3, 2][..]));
         assert_eq!(replay.place(1, 3), (1, -1));
         assert_eq!((replay.place(2, 3), replay.place(2, 1)), ((1, -5), (0, -5)));
@@ -189,8 +183,20 @@ mod tests {
 
     #[test]
     fn a_worker_that_cannot_be_is_refused() {
-        let far = Replay::new(1, &[started(0, 1, limits::MAX_THREADS)]).expect_err("there is no such worker");
+        let far = replay(1, &[(0, 1, limits::MAX_THREADS)]).expect_err("there is no such worker");
         assert_eq!(far.to_string(), "`workers` is 1025, but must lie in 1..=1024");
-        assert!(Replay::new(0, &[]).is_ok_and(|none| none.is_empty() && none.workers() == 1));
+        assert!(replay(0, &[]).is_ok_and(|none| none.is_empty() && none.workers() == 1));
+    }
+
+    #[test]
+    fn kernels_are_compared_by_name() {
+        let any = replay(1, &[(0, 1, 0)]).expect("it is an order");
+        let named = any.among(["other", "k"].into_iter());
+        let checks = |replay: &Replay| [0, 1, 2].map(|kernel| replay.check(0, KernelId(kernel)).is_ok());
+        assert_eq!((checks(&any), checks(&named)), ([true; 3], [false, true, false]));
+        assert_eq!(
+            any.check(1, KernelId(0)),
+            Err(Stopped::NotReplayed { task: TaskId(1), has_place: false })
+        );
     }
 }

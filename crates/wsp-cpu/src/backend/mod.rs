@@ -9,10 +9,15 @@ use crate::defaults::check_defaults;
 use crate::tg::{TgKernels, check_unit, codes as tg_codes};
 use crate::workload::{KernelRegistry, codes as workload_codes};
 use spaces::SpaceProgram;
+use std::borrow::Cow;
+use std::sync::Arc;
 use unit::UnitProgram;
 use workload::TaskProgram;
 use wsp_backend::codes::IN_USE;
-use wsp_backend::{Backend, GraphListing, Program, RunError, Simulated, SimulatedTask, WindowOverflow};
+use wsp_backend::{
+    Args, Backend, GraphListing, Program, RunError, RunOptions, Simulated, SimulatedTask, StartOrder,
+    WindowOverflow,
+};
 use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_ir::Module;
 use wsp_kernel::{CodeCache, Engine, Mode};
@@ -114,6 +119,31 @@ fn refuse(what: &str, options: &[(&str, bool)]) -> Result<(), RunError> {
     });
     let refused: Vec<Diagnostic> = refused.collect();
     if refused.is_empty() { Ok(()) } else { Err(RunError::Refused(refused.into())) }
+}
+
+/// Options with an order of starts that is one of a run: that of a seed is what the tasks do in virtual time.
+///
+/// # Errors
+/// AICPUs, which hand out tasks as they come; what refuses virtual time.
+fn ordered<'o>(
+    program: &dyn Program,
+    args: &Args,
+    options: &'o RunOptions,
+) -> Result<Cow<'o, RunOptions>, RunError> {
+    let Some(order) = &options.replay else { return Ok(Cow::Borrowed(options)) };
+    let on_aicpus = [("replay", options.workload.aicpus != 0)];
+    refuse("a run on AICPUs, which hand out tasks as they come", &on_aicpus)?;
+    let StartOrder::Seed(seed) = *order else { return Ok(Cow::Borrowed(options)) };
+    let in_virtual_time = RunOptions {
+        threads: options.threads,
+        seed,
+        window: options.window,
+        cancel: options.cancel.clone(),
+        spaces: options.spaces.clone(),
+        ..RunOptions::default()
+    };
+    let starts = program.simulate(args, &in_virtual_time)?.starts();
+    Ok(Cow::Owned(RunOptions { replay: Some(StartOrder::Of(Arc::new(starts))), ..options.clone() }))
 }
 
 /// What happened in virtual time, as the seam has it.

@@ -1,6 +1,6 @@
 //! Programs of spaces behind the seam.
 
-use super::{CpuSimBackend, failed, in_virtual_time, refuse, refused, runs_kernels};
+use super::{CpuSimBackend, failed, in_virtual_time, ordered, refuse, refused, runs_kernels};
 use crate::codes::BAD_OPTION;
 use crate::machine;
 use crate::options::LaunchOptions;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{
     Advance, Args, Explanation, GraphListing, GraphOptions, Growth, Prepared, Recording, RunError,
-    RunOptions, Simulated, SpaceOptions, Stats,
+    RunOptions, Simulated, SpaceOptions, StartOrder, Stats,
 };
 use wsp_diag::Diagnostic;
 use wsp_kernel::{Engine, Mode, Value};
@@ -63,9 +63,10 @@ impl SpaceProgram {
             return Ok(LaunchOptions { threads: 1, sequential: true, mode: Mode::Plain, ..common });
         }
         let RunOptions { threads, window, seed, trace, .. } = *options;
+        let replay = options.replay.as_ref().and_then(StartOrder::starts).cloned();
         let aicpus = options.workload.aicpus;
         let mode = if options.plain { Mode::Plain } else { self.mode };
-        Ok(LaunchOptions { threads, window, aicpus, seed, trace, mode, ..common })
+        Ok(LaunchOptions { threads, window, aicpus, seed, replay, trace, mode, ..common })
     }
 }
 
@@ -119,6 +120,7 @@ impl wsp_backend::Program for SpaceProgram {
             ("plain", options.plain),
             ("recording", options.recording != Recording::Off),
             ("aicpus", options.workload.aicpus != 0),
+            ("replay", options.replay.is_some()),
         ];
         refuse("virtual time: no kernel runs", &given)?;
         machine::refuse_threads(options, machine)?;
@@ -129,7 +131,7 @@ impl wsp_backend::Program for SpaceProgram {
     }
 
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {
-        let launch = self.launch_options(&args, &options)?;
+        let launch = self.launch_options(&args, &*ordered(self, &args, &options)?)?;
         let ready = self.program.ready(&args.arrays, &launch).map_err(refused)?;
         let notes = ready.notes().to_vec();
         let program = self.program.clone();

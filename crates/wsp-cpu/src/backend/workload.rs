@@ -1,7 +1,7 @@
 //! Workloads behind the seam.
 
 use super::spaces::param_value;
-use super::{CpuSimBackend, failed, in_virtual_time, refuse, refused, runs_kernels};
+use super::{CpuSimBackend, failed, in_virtual_time, ordered, refuse, refused, runs_kernels};
 use crate::machine;
 use crate::workload::{
     PreparedRun, SimulatedWorkload, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram,
@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use wsp_backend::{
     Absent, Args, BARRIER_NODE, Detail, Expand, Explanation, GraphListing, GraphOptions, Outcome, Prepared,
-    Recording, RunError, RunOptions, Simulated, Stats, Transferred, WorkloadRunOptions,
+    Recording, RunError, RunOptions, Simulated, StartOrder, Stats, Transferred, WorkloadRunOptions,
 };
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::TgModule;
@@ -59,6 +59,7 @@ impl TaskProgram {
     /// Checks and binds what a run takes.
     fn bound(&self, args: &Args, options: &RunOptions) -> Result<PreparedRun, RunError> {
         self.check_kind(options)?;
+        let options = &*ordered(self, args, options)?;
         let inputs = inputs(args, &options.workload);
         PreparedRun::new(&self.program, inputs, self.options(options)).map_err(refused)
     }
@@ -79,6 +80,7 @@ impl TaskProgram {
             threads: options.threads,
             window: options.window,
             seed: options.seed,
+            replay: options.replay.as_ref().and_then(StartOrder::starts).cloned(),
             trace: options.trace,
             recording: options.recording,
             sequential: options.sequential,
@@ -181,7 +183,9 @@ impl wsp_backend::Program for TaskProgram {
     ) -> Result<Simulated, RunError> {
         self.check_kind(options)?;
         refuse("virtual time: no kernel runs", &of_declared(&options.workload))?;
-        refuse("virtual time: no kernel runs", &[("recording", options.recording != Recording::Off)])?;
+        let given =
+            [("recording", options.recording != Recording::Off), ("replay", options.replay.is_some())];
+        refuse("virtual time: no kernel runs", &given)?;
         let inputs = inputs(args, &options.workload);
         machine::refuse_threads(options, machine)?;
         let simulated =

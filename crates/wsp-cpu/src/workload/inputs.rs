@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_backend::PayloadSlot;
-use wsp_backend::{Absent, Expand, Recording};
+use wsp_backend::{Absent, Expand, Recording, Starts};
 use wsp_core::Poll;
 use wsp_memory::{Claim, View};
 use wsp_plan::{Arrays, ParamValue};
@@ -58,6 +58,8 @@ pub struct WorkloadOptions {
     pub window: Option<u32>,
     /// Picks among choices that schedules leave open; never changes a result.
     pub seed: u64,
+    /// Whose order of starts tasks keep to, if any. Refused on AICPUs.
+    pub replay: Option<Arc<Starts>>,
     /// Records times of every task, also when the schedule does not ask for it.
     pub trace: bool,
     /// Whether to record what tasks store. Tensors of declared kernels begin with elements, so that a task may load those that no

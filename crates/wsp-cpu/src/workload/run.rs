@@ -84,7 +84,11 @@ impl Launch {
             let cancel = options.cancel.as_deref();
             Listing { module, schedule, bindings: &bindings, slots, cancel }.check_order(&mut Stated)?;
         }
-        let way = Way::new(module, schedule, &bindings, options)?;
+        let mut way = Way::new(module, schedule, &bindings, options)?;
+        if let Way::Workers(settings) = &mut way {
+            let names = module.kernels.iter().map(|kernel| &*kernel.name);
+            settings.config = settings.config.of_kernels(names).into_owned();
+        }
         let tensors = Given { kernels, bindings: &bindings, inputs }.tensors()?;
         let uses = uses(callers(kernels, &tensors));
         let poll = if matches!(way, Way::OneByOne(_)) { options.poll.clone() } else { None };

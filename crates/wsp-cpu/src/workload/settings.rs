@@ -4,7 +4,8 @@ use super::codes;
 use super::inputs::WorkloadOptions;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wsp_backend::{Recording, WindowOverflow};
+use wsp_backend::codes::NOT_REPLAYED;
+use wsp_backend::{Recording, Starts, WindowOverflow};
 use wsp_core::limits;
 use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, Span};
@@ -12,7 +13,7 @@ use wsp_ir::workload::verify::COST;
 use wsp_ir::workload::{Deps, PoolSizes, Ready, SchedulePolicy, Trace, Window};
 use wsp_kernel::Trap;
 use wsp_plan::workload::{LoweredSchedule, Placement};
-use wsp_runtime::{Affinity, Report, RunConfig, StartError, Stopped, TracePolicy};
+use wsp_runtime::{Affinity, Replay, Report, RunConfig, StartError, Stopped, TracePolicy};
 
 /// What the regions of tasks must be for the dependences of a run to be all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +67,7 @@ pub(crate) struct Asked<'o> {
     pub(crate) threads: u32,
     pub(crate) window: Option<u32>,
     pub(crate) seed: u64,
+    pub(crate) replay: Option<&'o Arc<Starts>>,
     pub(crate) trace: TracePolicy,
     pub(crate) cancel: Option<&'o Arc<AtomicBool>>,
 }
@@ -80,6 +82,7 @@ impl<'o> Asked<'o> {
             },
             window: options.window,
             seed: options.seed,
+            replay: options.replay.as_ref(),
             trace: trace(schedule, options),
             cancel: options.cancel.as_ref(),
         }
@@ -91,6 +94,8 @@ impl<'o> Asked<'o> {
 /// # Errors
 /// Another number of threads than the pools have.
 pub(crate) fn config(policy: &SchedulePolicy, asked: &Asked<'_>) -> Result<RunConfig, Diagnostic> {
+    let replay =
+        asked.replay.map(|of| Replay::new(of.workers, &of.kernels, &of.tasks).map(Arc::new)).transpose();
     Ok(RunConfig {
         threads: threads(policy.pools, asked.threads)?,
         window: Window {
@@ -106,6 +111,7 @@ pub(crate) fn config(policy: &SchedulePolicy, asked: &Asked<'_>) -> Result<RunCo
         trace: asked.trace,
         cores_per_group: policy.core_groups.unwrap_or(limits::CORES_PER_GROUP),
         seed: asked.seed,
+        replay: replay.map_err(|fault| bad_option(&fault.to_string()))?,
         cancel: asked.cancel.cloned(),
     })
 }
@@ -147,6 +153,7 @@ pub(crate) fn refuse_for_simulation(options: &WorkloadOptions) -> Result<(), Dia
             ("aicpus", options.aicpus != 0),
             ("poll", options.poll.is_some()),
             ("payload", options.payload.is_some()),
+            ("replay", options.replay.is_some()),
         ],
         "what is listed or simulated: no kernel runs",
     )
@@ -211,6 +218,7 @@ pub(crate) fn stopped(reason: &Stopped) -> Diagnostic {
                 .python("give smaller sizes")
         }
         Stopped::TooLong(_) => Diagnostic::error(COST, reason.to_string()),
+        Stopped::NotReplayed { .. } => not_replayed(reason.to_string()),
         // Expansion names earlier tasks only, and descriptors that are too long were refused.
         Stopped::PayloadTooLong { .. }
         | Stopped::UnknownTask(_)
@@ -219,6 +227,13 @@ pub(crate) fn stopped(reason: &Stopped) -> Diagnostic {
         | Stopped::EdgeNotTaken
         | Stopped::NoOrderedScope => Trap::internal(reason.to_string(), Span::default()).into(),
     }
+}
+
+/// The order of starts is one of other tasks.
+pub(crate) fn not_replayed(message: String) -> Diagnostic {
+    Diagnostic::error(NOT_REPLAYED, message)
+        .help("record one with the same program, arguments and schedule: `wsp run FILE --trace t.pftrace`")
+        .python("record one with the same program, arguments and schedule: `program.trace(\"t.pftrace\")` after a profiled run")
 }
 
 /// The run was cancelled.
@@ -234,6 +249,11 @@ pub(crate) fn stuck(report: &Report) -> Diagnostic {
 
 /// The run could not start.
 pub(crate) fn not_started(fault: &StartError) -> Diagnostic {
+    if let StartError::Config(fault) = fault
+        && fault.is_of_other_tasks()
+    {
+        return not_replayed(fault.to_string());
+    }
     Diagnostic::error(codes::BAD_OPTION, fault.to_string())
         .help("ask for other numbers with `--threads N` or in the schedule")
         .python("ask for other numbers with `num_threads=N` or in the schedule")

@@ -5,22 +5,28 @@ use crate::common::{Scripted, config as plain};
 use crate::oracle::{check, config, stored, stream};
 use proptest::prelude::*;
 use std::sync::Arc;
-use wsp_core::{KernelId, TaskId};
+use wsp_core::{Start, TaskId};
 use wsp_runtime::{
-    Deps, Failure, PoolSizes, Ready, Replay, RunConfig, Started, Stats, Stopped, TaskGraph, TaskSpec,
-    TracePolicy, run,
+    Deps, Failure, PoolSizes, Ready, Replay, RunConfig, Stats, Stopped, TaskGraph, TaskSpec, TracePolicy, run,
 };
 
 /// The order of starts of a traced run.
 fn order_of(stats: &Stats, threads: u32) -> Arc<Replay> {
-    let started = |of: &wsp_runtime::TaskTrace| Started {
+    let start = |of: &wsp_runtime::TaskTrace| Start {
         started: of.started_ns,
         ended: of.finished_ns,
         worker: of.worker,
-        kernel: of.kernel,
+        kernel: of.kernel.0.into(),
     };
-    let tasks: Vec<Started> = stats.trace.iter().map(started).collect();
-    Arc::new(Replay::new(threads, &tasks).expect("a run is an order"))
+    replay(threads, &stats.trace.iter().map(start).collect::<Vec<_>>())
+}
+
+/// Kernels of programs of tests, by their numbers.
+const KERNELS: [&str; 4] = ["k0", "k1", "k2", "k3"];
+
+fn replay(workers: u32, tasks: &[Start]) -> Arc<Replay> {
+    let order = Replay::new(workers, &KERNELS.map(str::to_owned), tasks).expect("it is an order");
+    Arc::new(order.among(KERNELS.into_iter()))
 }
 
 /// Tasks with their workers, by start. What started within one tick of the clock is in the order that a replay would have.
@@ -84,15 +90,15 @@ proptest! {
     }
 }
 
-fn started(worker: u32, turn: u64) -> Started {
-    Started { started: turn, ended: turn + 1, worker, kernel: KernelId(0) }
+fn started(worker: u32, turn: u64) -> Start {
+    Start { started: turn, ended: turn + 1, worker, kernel: 0 }
 }
 
 /// Tasks without edges, one of each length, in the order in which they ran.
-fn independent(tasks: u32, order: &[Started]) -> Result<Vec<u32>, String> {
+fn independent(tasks: u32, order: &[Start]) -> Result<Vec<u32>, String> {
     let runner = Scripted::new(|_| Ok(()));
-    let replay = Some(Arc::new(Replay::new(2, order).map_err(|error| error.to_string())?));
-    let config = RunConfig { replay, threads: 1, ..plain(1, 64, Ready::Auto) };
+    let order = Some(replay(2, order));
+    let config = RunConfig { replay: order, threads: 1, ..plain(1, 64, Ready::Auto) };
     let outcome = run(&config, &runner, |submitter| {
         for _ in 0..tasks {
             submitter.submit(TaskSpec::default())?;
@@ -117,22 +123,22 @@ fn an_order_of_more_or_fewer_tasks_is_refused() {
     // The task that comes last starts first: the others wait for it in vain.
     let last = [started(0, 1), started(1, 2), started(0, 0)];
     assert_eq!(independent(2, &last), Err(fewer.to_owned()));
-    let more = "task 3 of kernel 0 comes after the last of the order of starts, which is one of another program, or of other arguments";
+    let more = "task 3 comes after the last in the order of starts, which is one of another program, or of other arguments";
     assert_eq!(independent(4, &order), Err(more.to_owned()));
 }
 
 #[test]
 fn an_order_of_other_kernels_other_workers_or_other_edges_is_refused() {
-    let other = [Started { kernel: KernelId(7), ..started(0, 0) }];
-    let kernels = "task 0 is of kernel 0, and in the order of starts of kernel 7, which is one of another program, or of other arguments";
+    let other = [Start { kernel: 3, ..started(0, 0) }];
+    let kernels = "task 0 is of another kernel in the order of starts, which is one of another program, or of other arguments";
     assert_eq!(independent(1, &other), Err(kernels.to_owned()));
 
     let mut graph = TaskGraph::new(Deps::Explicit);
     let first = graph.submit(TaskSpec::default()).expect("the task fits");
     graph.submit(TaskSpec { after: &[first], ..TaskSpec::default() }).expect("the task fits");
-    let mut refused = |threads, order: &[Started]| {
-        let replay = Some(Arc::new(Replay::new(2, order).expect("it is an order")));
-        let config = RunConfig { replay, deps: Deps::Explicit, ..plain(threads, 8, Ready::Auto) };
+    let mut refused = |threads, order: &[Start]| {
+        let order = Some(replay(2, order));
+        let config = RunConfig { replay: order, deps: Deps::Explicit, ..plain(threads, 8, Ready::Auto) };
         match graph.run(&config, &Scripted::new(|_| Ok(()))) {
             Err(Failure::Start(error)) => error.to_string(),
             other => panic!("{other:?}"),
@@ -144,7 +150,7 @@ fn an_order_of_other_kernels_other_workers_or_other_edges_is_refused() {
     let workers = "the order of starts is one of 2 workers, and this run has 3; run it with 2 or with 1";
     assert_eq!(refused(3, &[started(0, 0), started(1, 1)]), workers);
     let kernel = "in the order of starts task 1 is of another kernel: it is one of another program, or of other arguments";
-    assert_eq!(refused(2, &[started(0, 0), Started { kernel: KernelId(1), ..started(1, 1) }]), kernel);
+    assert_eq!(refused(2, &[started(0, 0), Start { kernel: 1, ..started(1, 1) }]), kernel);
     let tasks =
         "the order of starts has 1 task, and this run 2: it is one of another program, or of other arguments";
     assert_eq!(refused(2, &[started(0, 0)]), tasks);
@@ -155,8 +161,8 @@ fn an_order_of_other_kernels_other_workers_or_other_edges_is_refused() {
 #[test]
 fn a_task_that_fails_or_a_run_that_is_cancelled_ends_a_replay() {
     let order = [started(0, 0), started(1, 1), started(0, 2), started(1, 3)];
-    let replay = Some(Arc::new(Replay::new(2, &order).expect("it is an order")));
-    let config = RunConfig { replay, ..plain(2, 8, Ready::Auto) };
+    let order = Some(replay(2, &order));
+    let config = RunConfig { replay: order, ..plain(2, 8, Ready::Auto) };
     let submit = |submitter: &mut wsp_runtime::Submitter<'_, Scripted<'_>>| {
         (0..4).try_for_each(|_| submitter.submit(TaskSpec::default()).map(drop))
     };

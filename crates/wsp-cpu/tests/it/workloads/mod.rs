@@ -20,6 +20,7 @@ pub(crate) const WIDE: WorkloadOptions = WorkloadOptions {
     threads: 3,
     window: None,
     seed: 0,
+    replay: None,
     trace: false,
     recording: wsp_backend::Recording::Off,
     sequential: false,

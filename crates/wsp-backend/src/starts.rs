@@ -1,0 +1,34 @@
+//! The order in which tasks of a run start.
+
+use std::sync::Arc;
+use wsp_core::Start;
+
+/// The starts of a run, from which another one can take its order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Starts {
+    /// Workers.
+    pub workers: u32,
+    /// Names of kernels.
+    pub kernels: Vec<String>,
+    /// Tasks in the order of their submission, without barrier nodes.
+    pub tasks: Vec<Start>,
+}
+
+/// What a run takes its order of starts from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum StartOrder {
+    /// A run before.
+    Of(Arc<Starts>),
+    /// A run in virtual time with this seed.
+    Seed(u64),
+}
+
+impl StartOrder {
+    /// The run before, if it is one.
+    pub fn starts(&self) -> Option<&Arc<Starts>> {
+        match self {
+            StartOrder::Of(starts) => Some(starts),
+            StartOrder::Seed(_) => None,
+        }
+    }
+}
