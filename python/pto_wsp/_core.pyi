@@ -99,11 +99,17 @@ class Recorded:
     def page(self, name: str, other: tuple[str, bytes] | None = None) -> bytes:
         """As a page, with another trace beside it: its name, and the bytes of its file."""
 
+class StartOrder:
+    """The order of starts of a recorded run."""
+
+def start_order(name: str, bytes: bytes) -> StartOrder:
+    """The order of starts in the bytes of a trace file, which is called `name` in messages."""
+
 class Program:
     """A compiled workload. It may be used from several threads at once; each run is separate.
 
     Options of runs: `threads` (0: as many as the machine has), `window`, `seed`, `trace`, `sequential`,
-    `plain`, `num_aicpus`, `expand` (`"host"`, `"bytecode"`).
+    `plain`, `num_aicpus`, `expand` (`"host"`, `"bytecode"`), `replay` (a seed, or what `start_order` gives).
     """
 
     def execute(

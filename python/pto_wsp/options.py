@@ -6,7 +6,7 @@ import operator
 import os
 from typing import Any
 
-from ._core import LIMITS
+from ._core import LIMITS, start_order
 from ._raise import compile_error
 from .expr import describe, is_word
 from .hints import did_you_mean
@@ -34,6 +34,7 @@ DEFAULTS: dict[str, Any] = {
     "enable_profiling": False,
     "enable_debug": False,
     "seed": 0,
+    "replay": None,
 }
 """The options with the values that hold when they are not given."""
 
@@ -65,6 +66,8 @@ def checked_options(target: Any, given: dict[str, Any], also: tuple[str, ...] = 
                 choices = " or ".join(f'`"{choice}"`' for choice in _CHOICES[name])
                 raise compile_error(1221, f"`{name}` is {describe(value)}", help=f"give {choices}")
             found[name] = value
+        elif name == "replay":
+            found[name] = _order(value)
         elif name == "cache":
             if value is not None:
                 found[name] = _folder(value)
@@ -81,6 +84,14 @@ def _agree(found: dict[str, Any]) -> None:
         for name, harmless in (("num_threads", 1), ("num_aicpus", 0), ("enable_profiling", False))
         if found[name] > harmless
     ]
+    if found["replay"] is not None:
+        in_order.append("replay")
+        if found["num_aicpus"]:
+            raise compile_error(
+                1225,
+                "`replay` has no effect with AICPUs, which hand out tasks as they come",
+                help="leave out one of `replay` and `num_aicpus`",
+            )
     if found["enable_debug"] and in_order:
         raise compile_error(
             1225,
@@ -152,6 +163,30 @@ def launch_options(target: Any, given: dict[str, Any]) -> dict[str, Any]:
     return {**options, **own}
 
 
+def _order(value: Any) -> Any:
+    """What an order of starts is taken from: a seed, or the bytes of a trace."""
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64:
+        return value
+    try:
+        name = os.fspath(value)
+    except TypeError:
+        raise compile_error(
+            1221,
+            f"`replay` is {describe(value)}",
+            help='give the path of a trace, `replay="t.pftrace"`, or a seed, `replay=7`',
+        ) from None
+    try:
+        with open(name, "rb") as file:
+            content = file.read()
+    except OSError as error:
+        raise compile_error(
+            1221, f"the trace `{name}` cannot be read: {error.strerror}", help="give the path of a trace"
+        ) from None
+    return start_order(str(name), content)
+
+
 def _folder(path: Any) -> str:
     """The path of a folder as text."""
     try:
@@ -181,4 +216,5 @@ def run_part(options: dict[str, Any]) -> dict[str, Any]:
         "sequential": options["enable_debug"],
         "whole_outs": options["enable_debug"],
         "seed": options["seed"],
+        "replay": options["replay"],
     }

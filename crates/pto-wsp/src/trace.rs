@@ -3,10 +3,14 @@
 //! Two runs can be compared task by task when the same spaces, workloads, kernels and tensors gave their tasks. Schedules, and what kernels compute
 //! and are said to cost, may differ: that is what is compared.
 
+use std::sync::Arc;
+use wsp_backend::Starts;
+use wsp_core::Start;
+use wsp_diag::Diagnostic;
 use wsp_ir::Module;
 use wsp_ir::tg::TgModule;
 use wsp_ir::workload::WorkloadModule;
-use wsp_runtime::timeline::About;
+use wsp_runtime::timeline::{About, Timeline};
 
 /// The key of a `.pto` program: of the names of its spaces, axes, tensors, descriptors, kernels and generators.
 pub fn key_of_program(module: &Module) -> u64 {
@@ -31,4 +35,44 @@ pub fn key_of_workload(module: &WorkloadModule) -> u64 {
 /// The key of a task graph.
 pub fn key_of_unit(module: &TgModule) -> u64 {
     About::key_of(&wsp_isa::tg::text::print(module))
+}
+
+/// The order of starts of a recorded run.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The key of its program, where the trace has it.
+    pub key: Option<u64>,
+    /// When and where its tasks started.
+    pub starts: Arc<Starts>,
+}
+
+impl Recorded {
+    /// The order of starts in the bytes of a trace file, which is called `name` in messages. The rows of the trace are its workers.
+    ///
+    /// # Errors
+    /// As [`wsp_report::read`].
+    pub fn read(name: &str, bytes: &[u8]) -> Result<Recorded, Diagnostic> {
+        let trace: Timeline = wsp_report::read(name, bytes)?;
+        let tasks = trace.tasks.iter().filter_map(|task| {
+            let kernel = u32::from(task.kernel.0);
+            Some(Start { started: task.started, ended: task.ended, worker: task.row()?, kernel })
+        });
+        let (workers, tasks) = (trace.rows.len() as u32, tasks.collect());
+        Ok(Recorded {
+            key: trace.about.key,
+            starts: Arc::new(Starts { workers, kernels: trace.kernels, tasks }),
+        })
+    }
+
+    /// Refuses an order for a program with another key.
+    ///
+    /// # Errors
+    /// It is one of another program.
+    pub fn check(&self, name: &str, program: &str, key: u64) -> Result<(), Diagnostic> {
+        let Some(recorded) = self.key.filter(|recorded| *recorded != key) else { return Ok(()) };
+        let message = format!("`{name}` is a trace of another program than `{program}`");
+        Err(Diagnostic::error(wsp_report::OTHER_PROGRAM, message)
+            .note(format!("it is of program {}, and this is {}", About::shown(recorded), About::shown(key)))
+            .help(format!("record one of this program: `wsp run {program} --trace {name}`")))
+    }
 }

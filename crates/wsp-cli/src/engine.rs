@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::{
     Args, Detail, GraphOptions, KernelStats, KvLayout, Program, Recording, RunOptions, SpaceOptions,
-    Unwritten, WorkloadRunOptions,
+    StartOrder, Unwritten, WorkloadRunOptions,
 };
 use wsp_core::{FuncId, TensorId};
 use wsp_diag::{Diagnostic, SourceMap};
@@ -74,6 +74,8 @@ pub struct Options {
     pub recording: Recording,
     /// Whether to record when and where each task ran.
     pub trace: bool,
+    /// The order of starts that tasks keep to, if any.
+    pub replay: Option<StartOrder>,
     /// AICPUs that generate the tasks; 0 leaves that to the host.
     pub aicpus: u16,
     /// Where machine code is kept, if anywhere.
@@ -93,6 +95,7 @@ impl Default for Options {
             engine: Engine::default(),
             recording: Recording::Off,
             trace: false,
+            replay: None,
             aicpus: 0,
             code: None,
         }
@@ -305,7 +308,7 @@ impl Executable {
     /// As [`execute`](Self::execute).
     pub fn oracle(&self, loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Diagnostic>> {
         let (recording, trace) = (Recording::Off, false);
-        let alone = RunOptions { sequential: true, recording, trace, ..run_options(options) };
+        let alone = RunOptions { sequential: true, recording, trace, replay: None, ..run_options(options) };
         self.run(args(loaded, options), alone)
     }
 
@@ -392,6 +395,7 @@ fn run_options(options: &Options) -> RunOptions {
         threads: options.threads,
         recording: options.recording,
         trace: options.trace,
+        replay: options.replay.clone(),
         spaces: SpaceOptions { kv_layout: options.layout },
         workload: WorkloadRunOptions { aicpus: options.aicpus, ..WorkloadRunOptions::default() },
         ..RunOptions::default()

@@ -13,7 +13,7 @@ use pto_wsp::trace::key_of_workload;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use wsp_backend::{Absent, Expand, KvLayout, Program, RunOptions};
+use wsp_backend::{Absent, Expand, KvLayout, Program, RunOptions, StartOrder};
 use wsp_diag::{Diagnostic, SourceMap};
 use wsp_ir::workload::WorkloadModule;
 use wsp_kernel::{CodeCache, Mode};
@@ -167,6 +167,13 @@ impl Inner {
         options: &RunOptions,
     ) -> Result<LaunchOptions, Vec<Diagnostic>> {
         options.check(ProgramKind::Spaces)?;
+        if let Some(StartOrder::Seed(_)) = options.replay {
+            let fault = Diagnostic::error(
+                OPTION_OF_OTHERS,
+                "runs of a plan take the order of starts of a trace, not of a seed",
+            );
+            return Err(vec![fault.help("run the program with `replay=SEED` and `enable_profiling=True`, write its trace, and give that: `replay=\"t.pftrace\"`")]);
+        }
         let mode = match &self.body {
             Body::Launch { mode, .. } => *mode,
             Body::Workload(_) => Mode::default(),
@@ -179,6 +186,7 @@ impl Inner {
             set: arguments.args.values.clone(),
             window: options.window,
             seed: options.seed,
+            replay: options.replay.as_ref().and_then(StartOrder::starts).cloned(),
             trace: options.trace,
             recording: options.recording,
             mode: if options.plain || options.sequential { Mode::Plain } else { mode },

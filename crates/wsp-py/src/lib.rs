@@ -51,6 +51,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(registry::stop_all, module)?)?;
     module.add_function(wrap_pyfunction!(graphs::task_graph_text, module)?)?;
     module.add_function(wrap_pyfunction!(graphs::task_graph_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(options::start_order, module)?)?;
+    module.add_class::<options::StartsOfRun>()?;
     module.add_class::<graphs::TaskGraph>()?;
     module.add_class::<program::Program>()?;
     module.add_class::<timeline::Recorded>()?;

@@ -3,10 +3,11 @@
 use crate::arrays::type_name;
 use crate::errors;
 use pto_wsp::registry;
+use pto_wsp::trace::Recorded;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use std::path::PathBuf;
-use wsp_backend::{Expand, KvLayout, Recording, RunOptions};
+use wsp_backend::{Expand, KvLayout, Recording, RunOptions, StartOrder};
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::Deps;
 use wsp_kernel::Mode;
@@ -70,11 +71,21 @@ pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> 
     Ok(found)
 }
 
-/// Reads the options of a run: `threads`, `window`, `seed`, `trace`, `sequential`, `plain`, `num_aicpus`, `expand`, `whole_outs`.
+/// Reads the options of a run: `threads`, `window`, `seed`, `trace`, `sequential`, `plain`, `num_aicpus`, `expand`, `whole_outs`, `replay`.
 pub(crate) fn run(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<RunOptions> {
     let mut found = RunOptions::default();
-    let known =
-        ["threads", "window", "seed", "trace", "sequential", "plain", "num_aicpus", "expand", "whole_outs"];
+    let known = [
+        "threads",
+        "window",
+        "seed",
+        "trace",
+        "sequential",
+        "plain",
+        "num_aicpus",
+        "expand",
+        "whole_outs",
+        "replay",
+    ];
     each(py, given, &known, |name, value| {
         match name {
             "whole_outs" => {
@@ -88,6 +99,12 @@ pub(crate) fn run(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult
             "sequential" => found.sequential = truth(name, value)?,
             "plain" => found.plain = truth(name, value)?,
             "num_aicpus" => found.workload.aicpus = integer(name, value, 0, u16::MAX.into())? as u16,
+            "replay" => {
+                found.replay = Some(match value.cast::<StartsOfRun>() {
+                    Ok(recorded) => StartOrder::Of(recorded.get().0.starts.clone()),
+                    Err(_) => StartOrder::Seed(read(name, value, "a seed, or what `start_order` gives")?),
+                });
+            }
             _ => {
                 found.workload.expand = match read::<String>(name, value, "`\"host\"` or `\"bytecode\"`")?
                     .as_str()
@@ -101,6 +118,17 @@ pub(crate) fn run(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult
         Ok(())
     })?;
     Ok(found)
+}
+
+/// The order of starts of a recorded run.
+#[pyclass(name = "StartOrder", module = "pto_wsp._core", frozen)]
+pub(crate) struct StartsOfRun(Recorded);
+
+/// The order of starts in the bytes of a trace file, which is called `name` in messages.
+#[pyfunction]
+pub(crate) fn start_order(py: Python<'_>, name: &str, bytes: &[u8]) -> PyResult<StartsOfRun> {
+    let read = py.detach(|| Recorded::read(name, bytes));
+    read.map(StartsOfRun).map_err(|fault| errors::fault(py, fault))
 }
 
 /// Calls `f` for each option that has a value other than `None`.

@@ -22,7 +22,7 @@ again with this program, or read it with the program that has written it.";
 The file is a trace, but something in it cannot be: bytes that are no field, a task that is there twice, an
 end before its begin. It was changed after it was written. Write it again.";
 
-    pub(crate) OTHER_PROGRAM = 1754, "traces of two programs",
+    pub OTHER_PROGRAM = 1754, "traces of two programs",
         "\
 Two traces are compared task by task, which says something only of one program: its spaces or
 workloads, kernels and tensors are the same. Schedules, parameters, machines, threads and what

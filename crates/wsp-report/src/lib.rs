@@ -14,7 +14,7 @@ mod pair;
 mod read;
 mod write;
 
-pub use codes::REPORT_EXISTS;
+pub use codes::{OTHER_PROGRAM, REPORT_EXISTS};
 
 pub use page::write;
 pub use pair::pair;

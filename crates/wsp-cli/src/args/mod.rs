@@ -15,7 +15,7 @@ pub(crate) use run::RunArgs;
 pub(crate) use unit::UnitArgs;
 pub(crate) use values::EmitStage;
 pub(crate) use values::{Cores, Stage};
-pub use values::{Setting, Words, engine, number, seed, words};
+pub use values::{Replayed, Setting, Words, engine, number, seed, words};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};

@@ -1,7 +1,7 @@
 //! `wsp run`.
 
 use super::unit::UnitArgs;
-use super::values::{Words, kept_folder, number, runnable, words};
+use super::values::{Replayed, Words, kept_folder, number, replayed, runnable, words};
 use super::{DataArgs, Format, LaunchArgs};
 use clap::Args;
 use std::path::PathBuf;
@@ -71,6 +71,10 @@ pub(crate) struct RunArgs {
     /// Write when and where each task, or each block of a task graph, ran, and what it waited for: `.pftrace` for ui.perfetto.dev, `.json` for chrome://tracing too
     #[arg(long, value_name = "FILE.pftrace|.json")]
     pub(crate) trace: Option<PathBuf>,
+
+    /// Start the tasks in the order of a run before, each on its worker: as its trace says, or as a run in virtual time with this seed has it; on as many threads as that run had, or on one
+    #[arg(long, value_name = "FILE.pftrace|.json|seed=N", value_parser = replayed)]
+    pub(crate) replay: Option<Replayed>,
 
     /// Show all edges in the trace [of each task that from the last task before it]
     #[arg(long)]

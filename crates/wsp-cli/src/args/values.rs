@@ -217,6 +217,33 @@ fn in_a_line(fault: Diagnostic) -> String {
     [fault.message].into_iter().chain(more).collect::<Vec<_>>().join("; ")
 }
 
+/// `--replay`: what the order of starts is taken from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Replayed {
+    /// A trace file.
+    Trace(PathBuf),
+    /// A run in virtual time.
+    Seed(u64),
+}
+
+impl Replayed {
+    /// The trace file, if it is one.
+    pub fn trace(&self) -> Option<&PathBuf> {
+        match self {
+            Replayed::Trace(file) => Some(file),
+            Replayed::Seed(_) => None,
+        }
+    }
+}
+
+/// `--replay FILE|seed=N`.
+pub fn replayed(text: &str) -> Result<Replayed, String> {
+    match text.strip_prefix("seed=") {
+        Some(number) => seed(number).map(Replayed::Seed),
+        None => Ok(Replayed::Trace(PathBuf::from(text))),
+    }
+}
+
 /// `--seed N`.
 pub fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))

@@ -22,6 +22,7 @@ mod options;
 mod outputs;
 mod plan;
 mod reference;
+mod replay;
 mod report;
 mod run;
 mod sequential;

@@ -1,6 +1,6 @@
 //! What `wsp run` writes: tried before the work, complete before it has its name.
 
-use crate::args::RunArgs;
+use crate::args::{Replayed, RunArgs};
 use crate::files::{Filled, Output, place};
 use pto_wsp::codes;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,8 @@ impl Outputs {
     /// What hinders writing them.
     pub(super) fn of(args: &RunArgs, used: &[PathBuf]) -> Result<Outputs, Vec<Diagnostic>> {
         let inputs = args.data.inputs.iter().chain(args.data.input.iter().map(|(_, path)| path));
-        let read = inputs.chain([&args.file]).chain(&args.reference).chain(used);
+        let replayed = args.replay.as_ref().and_then(Replayed::trace);
+        let read = inputs.chain([&args.file]).chain(&args.reference).chain(replayed).chain(used);
         let (arrays, trace) = (args.outputs.as_ref(), args.trace.as_ref());
         Outputs::new(&Written { arrays, trace, edges: args.trace_edges }, read.cloned())
     }

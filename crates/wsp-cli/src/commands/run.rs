@@ -3,11 +3,11 @@
 use super::comparison::{compare, differences};
 use super::emptiness::{Emptiness, Empty};
 use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
-use super::options;
 use super::outputs::{Outputs, check_allowed};
 use super::sequential::compare_close;
 use super::verdict::Ended;
 use super::{Outcome, Session, Warnings, cached, data, launch_options, unit, workload};
+use super::{options, replay};
 use crate::args::{DataArgs, RunArgs};
 use crate::engine::{self, Executable, Loaded, Options, RunOutcome};
 use crate::files::read_source;
@@ -82,6 +82,7 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
     options.recording = recording;
     options.trace = args.trace.is_some();
     options.aicpus = args.aicpus.unwrap_or(0);
+    options.replay = replay::order(session, args, key_of_program(&module))?;
     let cached = cached::find(session, args.cache.as_ref(), options.engine, &options.compile())?;
     options.code = cached::code(cached.as_ref());
     let data = data::load(session, &module, &args.data, &args.launch)?;

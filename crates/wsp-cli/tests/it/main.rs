@@ -35,6 +35,7 @@ mod options;
 mod randomised;
 mod real_numbers;
 mod reference;
+mod replay;
 mod report;
 mod sim;
 mod workload;

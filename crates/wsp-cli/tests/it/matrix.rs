@@ -9,7 +9,7 @@ use pto_wsp::{Args, Array, Arrays, CompileOptions, DType, Growth, Outcome, RunOp
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
-use wsp_backend::{GraphOptions, Simulated};
+use wsp_backend::{GraphOptions, Simulated, StartOrder};
 use wsp_ir::Elem;
 use wsp_kernel::{CodeCache, Engine, Mode};
 use wsp_plan::target::CPU_SIM;
@@ -296,7 +296,7 @@ struct Row {
     cells: [Cell; 4],
 }
 
-const ROW: [Row; 15] = [
+const ROW: [Row; 16] = [
     Row { name: "trace", cells: [Runs(traced), Runs(traced), Runs(traced), Runs(traced)] },
     Row { name: "virtual time", cells: [Runs(simulated), Runs(simulated), Runs(simulated), Runs(simulated)] },
     Row { name: "`graph`", cells: [Runs(listed), Runs(listed), Runs(listed), Runs(listed)] },
@@ -345,6 +345,10 @@ const ROW: [Row; 15] = [
     Row {
         name: "a seed replays",
         cells: [Runs(seed), Runs(seed), Runs(seed), Refused("WSP1603", with_seed)],
+    },
+    Row {
+        name: "a run is replayed",
+        cells: [Runs(replayed), Runs(replayed), Runs(replayed), Refused("WSP1603", with_order)],
     },
 ];
 
@@ -461,6 +465,10 @@ fn with_window(kind: Kind) -> String {
 
 fn with_seed(kind: Kind) -> String {
     refused_option(kind, RunOptions { seed: 3, ..RunOptions::default() })
+}
+
+fn with_order(kind: Kind) -> String {
+    refused_option(kind, RunOptions { replay: Some(StartOrder::Seed(3)), ..RunOptions::default() })
 }
 
 /// The slices of tasks that `--trace` writes.
@@ -880,6 +888,32 @@ fn two_readers() -> String {
         .replace("void run", &format!("{minus}\nvoid run"))
         .replace("Tensor<float> z)", "Tensor<float> z, Tensor<float> w)")
         .replace(".z = z", ".z = z, .w = w")
+}
+
+/// Tasks start in an order that no policy would have: the last that is submitted first.
+fn replayed(kind: Kind) {
+    let folder = kind.folder("");
+    let tasks = |slices: &[Value]| -> Vec<(u64, u64, String)> {
+        let of = |slice: &Value| {
+            let number = slice["args"]["task"].as_u64().unwrap();
+            (number, slice["tid"].as_u64().unwrap(), slice["name"].to_string())
+        };
+        let mut by_start: Vec<&Value> = slices.iter().collect();
+        by_start.sort_by(|a, b| a["ts"].as_f64().unwrap().total_cmp(&b["ts"].as_f64().unwrap()));
+        by_start.into_iter().map(of).collect()
+    };
+    let order = |seed: &str| tasks(&slices(kind, &folder, &["--threads", "2", "--replay", seed]));
+    let first = order("seed=1");
+    assert!(first.len() > 2 && order("seed=1") == first);
+    std::fs::copy(folder.at("trace.json"), folder.at("before.json")).unwrap();
+    for threads in ["1", "2"] {
+        let again =
+            tasks(&slices(kind, &folder, &["--threads", threads, "--replay", &folder.at("before.json")]));
+        let same = |(a, b): (&(u64, u64, String), &(u64, u64, String))| {
+            a.0 == b.0 && a.2 == b.2 && (threads == "1" || a.1 == b.1)
+        };
+        assert!(again.len() == first.len() && again.iter().zip(&first).all(same), "{again:?} {first:?}");
+    }
 }
 
 /// Two tasks release two each; which of the two workers that ran them an idle one takes a task from is drawn from the seed.

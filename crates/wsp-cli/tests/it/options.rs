@@ -45,6 +45,7 @@ const RUN: &[Row] = &[
     ("", "--trace trace.json", "+ + + + + +"),
     ("--trace trace.json", "--trace-edges", ". . . . . ."),
     ("", "--trace-edges", "- - - - - -"),
+    ("", "--replay seed=7", ". . - . - -"),
     ("", "--devices 2", "- - - - + +"),
     ("", "--hints", "- - - - + -"),
     ("", "--cores aic=2,aiv=0", "- - - - ! !"),

@@ -9,7 +9,7 @@ use crate::merge::{failure, merge};
 use crate::replay::Turns;
 use crate::shared::Shared;
 use crate::team::Team;
-use crate::timeline::set_ready;
+use crate::timeline::{RunFacts, set_ready};
 use crate::worker::{Worker, WorkerReport};
 use crate::{
     Affinity, AffinityStats, ConfigError, Failure, Gate, Outcome, Ready, RunConfig, StartError, Stats,
@@ -136,7 +136,8 @@ impl TaskGraph {
         if !all {
             return Err(Failure::Stuck(stuck::explain(&self.core, &self.events)));
         }
-        let mut stats = Stats { wall_ns, deferred, roots, ..self.known_stats() };
+        let facts = RunFacts { in_order: config.replay.is_some(), ..RunFacts::default() };
+        let mut stats = Stats { facts, wall_ns, deferred, roots, ..self.known_stats() };
         if overlap {
             stats.edges.stream = 0;
         }

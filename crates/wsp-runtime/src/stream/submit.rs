@@ -125,7 +125,11 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
             stalled: false,
             stamp: (0, 0),
             stats: Stats {
-                facts: RunFacts { window: config.window.capacity, opened_ns: 0 },
+                facts: RunFacts {
+                    window: config.window.capacity,
+                    opened_ns: 0,
+                    in_order: config.replay.is_some(),
+                },
                 ..Stats::default()
             },
             lineage: Lineage::default(),

@@ -13,6 +13,8 @@ pub struct RunFacts {
     pub window: u32,
     /// From when on the start policy let tasks start.
     pub opened_ns: u64,
+    /// Whether tasks kept to an order of starts: none starts before the one before it in that order.
+    pub in_order: bool,
 }
 
 /// Places of tasks, which are sorted by id.
@@ -33,14 +35,15 @@ impl Tasks<'_> {
 /// The records of tasks, which are sorted by id, each with what its start waited for last.
 ///
 /// That is the latest of the moments that had to come before it started: its submission, the end of the last task before it (or of the one with
-/// which its worker released that), the start policy, the end of the task that held its gate, the end of the task before it on its worker. Of
+/// which its worker released that), the start policy or the start of the task before it in an order of starts, the end of the task that held its gate, the end of the task before it on its worker. Of
 /// moments that fall together the gate counts, else what comes first in this list.
 pub fn measured(traces: &[TaskTrace], facts: &RunFacts) -> Vec<TaskRecord> {
     let tasks = Tasks(traces);
     let before = before_on_worker(traces);
     let room = room(traces, facts.window);
+    let turns = if facts.in_order { turns(traces) } else { Vec::new() };
     let mut resumed_by = None;
-    let records = traces.iter().zip(before).zip(room).map(|((trace, before), room)| {
+    let records = traces.iter().zip(before).zip(room).enumerate().map(|(at, ((trace, before), room))| {
         let submission = match room.filter(|_| trace.stalled) {
             Some(held_by) => {
                 resumed_by = Some(held_by);
@@ -48,7 +51,8 @@ pub fn measured(traces: &[TaskTrace], facts: &RunFacts) -> Vec<TaskRecord> {
             }
             None => WhyLate::Generation { resumed_by },
         };
-        record(trace, &tasks, submission, before, facts)
+        let opened = turns.get(at).map_or(facts.opened_ns, |turn| facts.opened_ns.max(*turn));
+        record(trace, &tasks, submission, before, opened)
     });
     records.collect()
 }
@@ -70,7 +74,7 @@ fn record(
     tasks: &Tasks<'_>,
     submission: WhyLate,
     before: Option<TaskId>,
-    facts: &RunFacts,
+    opened: u64,
 ) -> TaskRecord {
     let mut record = TaskRecord::new(trace.task, trace.kernel, Some(trace.worker));
     let mut last = None;
@@ -91,8 +95,8 @@ fn record(
     }
     // What the clocks of two threads tell may be a moment apart.
     let ready = at.min(trace.started_ns);
-    if facts.opened_ns > at {
-        (at, cause) = (facts.opened_ns, WhyLate::Start);
+    if opened > at {
+        (at, cause) = (opened, WhyLate::Start);
     }
     let held = trace.opened_by.and_then(|task| Some((tasks.end(task)?, WhyLate::Gate { held_by: task })));
     let busy = before.and_then(|task| Some((tasks.end(task)?, WhyLate::Worker { busy_with: task })));
@@ -123,6 +127,15 @@ fn before_on_worker(traces: &[TaskTrace]) -> Vec<Option<TaskId>> {
         }
     }
     before
+}
+
+/// When the task before each in the order of starts had started, which let it start.
+fn turns(traces: &[TaskTrace]) -> Vec<u64> {
+    let mut order: Vec<usize> = (0..traces.len()).collect();
+    order.sort_unstable_by_key(|&at| (traces[at].started_ns, traces[at].finished_ns, at));
+    let mut turns = vec![0; traces.len()];
+    order.windows(2).for_each(|pair| turns[pair[1]] = traces[pair[0]].started_ns);
+    turns
 }
 
 /// The task whose end made room for each in a window of so many tasks; none while the window was not full.

@@ -22,7 +22,7 @@ fn order_of(stats: &Stats, threads: u32) -> Arc<Replay> {
 }
 
 /// Kernels of programs of tests, by their numbers.
-const KERNELS: [&str; 4] = ["k0", "k1", "k2", "k3"];
+const KERNELS: [&str; 8] = ["k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"];
 
 fn replay(workers: u32, tasks: &[Start]) -> Arc<Replay> {
     let order = Replay::new(workers, &KERNELS.map(str::to_owned), tasks).expect("it is an order");
@@ -173,4 +173,20 @@ fn a_task_that_fails_or_a_run_that_is_cancelled_ends_a_replay() {
     let cancel = Some(Arc::new(std::sync::atomic::AtomicBool::new(true)));
     let cancelled = run(&RunConfig { cancel, ..config }, &Scripted::new(|_| Ok(())), submit);
     assert!(matches!(cancelled, Err(Failure::Cancelled)), "{cancelled:?}");
+}
+
+#[test]
+fn a_task_that_waits_for_its_turn_says_so() {
+    let order = replay(2, &[started(0, 1), started(1, 0)]);
+    let config = RunConfig { replay: Some(order), trace: TracePolicy::Measured, ..plain(2, 8, Ready::Auto) };
+    let stats = run(&config, &Scripted::new(|_| Ok(())), |submitter| {
+        submitter.submit(TaskSpec::default())?;
+        // The source goes on when the first has been ready for long.
+        std::thread::yield_now();
+        submitter.submit(TaskSpec::default()).map(drop)
+    });
+    let stats = stats.expect("no task fails");
+    let records = wsp_runtime::timeline::records_of(&stats.trace, &stats.facts);
+    assert_eq!(records[0].cause(), wsp_core::WhyLate::Start);
+    assert!(matches!(records[1].cause(), wsp_core::WhyLate::Generation { .. }), "{:?}", records[1]);
 }

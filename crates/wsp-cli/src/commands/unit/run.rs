@@ -220,6 +220,7 @@ fn refuse_options(args: &RunArgs) -> Result<(), Diagnostic> {
         ("--aicpus", args.aicpus.is_some()),
         ("--expand", args.expand.is_some()),
         ("--cache", args.cache.is_some()),
+        ("--replay", args.replay.is_some()),
     ];
     refuse(&given, NOT_OF_UNITS)?;
     if args.unit.resume && args.unit.checkpoints.is_none() {

@@ -10,6 +10,7 @@ use crate::commands::data::{self, output_names};
 use crate::commands::emptiness::{Emptiness, Empty};
 use crate::commands::options::{refuse, refused, unread_value};
 use crate::commands::outputs::{Outputs, check_allowed};
+use crate::commands::replay;
 use crate::commands::run::recording;
 use crate::commands::sequential::{compare_bits, compare_close};
 use crate::commands::verdict::Ended;
@@ -55,7 +56,8 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let (mode, scalar_engine) = machine(&args.launch);
     let cached = cached::find(session, args.cache.as_ref(), scalar_engine, &plan.options)?;
     let Given { args: of_run, begin, sources } = arrays(&source, &plan, args, set)?;
-    let options = options(args, begin, recording);
+    let replay = replay::order(session, args, key_of_workload(&source.module))?;
+    let options = RunOptions { replay, ..options(args, begin, recording) };
     let name = plan.schedule.name.clone();
     let program = program(&plan.into(), mode, scalar_engine, cached::code(cached.as_ref()))?;
     let outcome = match is_virtual {
@@ -200,7 +202,8 @@ fn compare(
     }
     session.terminal.progress("running once more, one task after another");
     let recording = Recording::Off;
-    let sequential = RunOptions { sequential: true, trace: false, recording, ..options.clone() };
+    let sequential =
+        RunOptions { sequential: true, trace: false, replay: None, recording, ..options.clone() };
     let expected = run_tasks(program, args, &sequential)?.outputs;
     match outcome.bodies {
         Some(Bodies::Library) => Ok(Check::Close(compare_close(&outcome.outputs, &expected)?)),
@@ -294,6 +297,7 @@ fn refuse_in_virtual_time(args: &RunArgs) -> Result<(), Diagnostic> {
         ("--check", args.check),
         ("--reference", args.reference.is_some()),
         ("--strict", args.strict),
+        ("--replay", args.replay.is_some()),
         ("--allow-unwritten", !args.allow_unwritten.is_empty()),
     ];
     let why = "needs kernels that run, and the schedule asks for virtual time (`trace = cycles`)";

@@ -1,0 +1,111 @@
+//! `wsp run --replay`: what runs again, and what is refused.
+
+use crate::command::{Folder, root, run};
+use wsp_runtime::timeline::Timeline;
+
+fn example(name: &str) -> String {
+    root().join("examples").join(name).display().to_string()
+}
+
+const TASKS: &str = "
+param n = 24; axis i = dense(n);
+tensor x: f32[n]; tensor y: f32[n];
+kernel first(out x); kernel second(in x, out y);
+workload main {
+    parallel for a in i { first(x[a]); }
+    parallel for a in i { second(x[a], y[a]); }
+}
+";
+
+/// Two tasks release two each; which of the two workers that ran them an idle one takes a task from is drawn.
+const DRAWN: &str = "
+axis i = dense(8);
+tensor x: f32[8]; tensor y: f32[8];
+kernel row(in x, out y);
+workload main {
+    parallel for i in 0..2 {
+        let root = row(x[i], y[i]);
+        parallel for j in 0..2 { row(x[2 + 2 * i + j], y[2 + 2 * i + j]) after root; }
+    }
+}
+schedule drawn { task_graph(ready = work_steal, deps = hybrid); }
+";
+
+fn read(folder: &Folder, name: &str) -> Timeline {
+    let path = folder.path(name);
+    wsp_report::read(name, &std::fs::read(path).expect("it was written")).expect("it is a trace")
+}
+
+/// Tasks with their rows, by start.
+fn order(trace: &Timeline) -> Vec<(u32, Option<u32>)> {
+    let mut tasks: Vec<_> = trace.tasks.iter().collect();
+    tasks.sort_by_key(|task| (task.started, task.ended, task.task));
+    tasks.into_iter().map(|task| (task.task.0, task.row())).collect()
+}
+
+/// Whether no task started before the one before it in the order, each on its row.
+fn keeps(trace: &Timeline, order: &[(u32, Option<u32>)]) -> bool {
+    let started = |task: &u32| trace.tasks.iter().find(|of| of.task.0 == *task).expect("it ran");
+    let starts: Vec<u64> = order.iter().map(|(task, _)| started(task).started).collect();
+    starts.is_sorted() && order.iter().all(|(task, row)| started(task).row() == *row)
+}
+
+fn fails(args: &[&str], what: &[&str]) {
+    let (code, out, err) = run(args);
+    assert!(code != 0 && what.iter().all(|what| err.contains(what)), "{args:?}: {code}\n{out}\n{err}");
+}
+
+#[test]
+fn a_traced_run_of_three_threads_runs_again_in_its_order_with_right_results() {
+    let folder = Folder::with(&[("tasks.wsp", TASKS)]);
+    for file in [folder.at("tasks.wsp"), example("decode_attention.pto"), example("moe/moe.wsp")] {
+        for end in ["json", "pftrace"] {
+            let (a, b) = (folder.at(&format!("a.{end}")), folder.at(&format!("b.{end}")));
+            let (code, _, err) = run(&["run", &file, "--threads", "3", "--trace", &a]);
+            assert_eq!(code, 0, "{err}");
+            let (code, out, err) = run(&["run", &file, "--replay", &a, "--trace", &b]);
+            assert!(code == 0 && out.contains(" ok"), "{out}{err}");
+            let (first, again) = (read(&folder, &format!("a.{end}")), read(&folder, &format!("b.{end}")));
+            assert!(keeps(&again, &order(&first)), "{file}: {:?} {:?}", order(&first), order(&again));
+        }
+    }
+}
+
+#[test]
+fn a_seed_gives_one_order_and_another_seed_another() {
+    let folder = Folder::with(&[("tasks.wsp", DRAWN)]);
+    let of = |seed: &str| {
+        let trace = folder.at("t.pftrace");
+        let args = ["run", &folder.at("tasks.wsp"), "--threads", "4", "--replay", seed, "--trace", &trace];
+        let (code, _, err) = run(&args);
+        assert_eq!(code, 0, "{err}");
+        order(&read(&folder, "t.pftrace"))
+    };
+    let first = of("seed=1");
+    assert_eq!(of("seed=1"), first);
+    assert!((2..30).any(|seed| of(&format!("seed={seed}")) != first), "no seed makes a difference");
+}
+
+#[test]
+fn an_order_of_another_run_is_refused_and_says_what_to_do() {
+    let folder = Folder::with(&[("tasks.wsp", TASKS), ("other.wsp", &TASKS.replace("second", "third"))]);
+    let (tasks, trace) = (folder.at("tasks.wsp"), folder.at("t.pftrace"));
+    let (code, _, err) = run(&["run", &tasks, "--threads", "2", "--trace", &trace]);
+    assert_eq!(code, 0, "{err}");
+    fails(&["run", &folder.at("other.wsp"), "--replay", &trace], &["WSP1754", "another program", "help"]);
+    fails(
+        &["run", &tasks, "--set", "n=20", "--replay", &trace],
+        &["WSP1612", "task 20 is of another kernel", "--trace"],
+    );
+    fails(&["run", &tasks, "--set", "n=30", "--replay", &trace], &["WSP1612", "--trace"]);
+    fails(&["run", &tasks, "--threads", "5", "--replay", &trace], &["2 workers", "run it with 2 or with 1"]);
+    fails(&["run", &tasks, "--aicpus", "2", "--replay", &trace], &["replay", "AICPUs"]);
+    fails(&["run", &tasks, "--replay", &trace, "--trace", &trace], &["would be overwritten"]);
+    fails(&["run", &tasks, "--replay", "seed=-1"], &["seed"]);
+    fails(&["run", &tasks, "--replay", &folder.at("none.pftrace")], &["none.pftrace"]);
+    let bytes = std::fs::read(folder.path("t.pftrace")).expect("it was written");
+    std::fs::write(folder.path("cut.pftrace"), &bytes[..bytes.len() / 2]).expect("it can be written");
+    fails(&["run", &tasks, "--replay", &folder.at("cut.pftrace")], &["error[WSP17"]);
+    fails(&["run", &tasks, "--replay", &tasks], &["error[WSP17"]);
+    fails(&["run", &example("power_iteration.tg"), "--replay", &trace], &["--replay"]);
+}
