@@ -19,8 +19,8 @@ workload main {
 
 /// Two tasks release two each; which of the two workers that ran them an idle one takes a task from is drawn.
 const DRAWN: &str = "
-axis i = dense(8);
-tensor x: f32[8]; tensor y: f32[8];
+axis i = dense(6);
+tensor x: f32[6]; tensor y: f32[6];
 kernel row(in x, out y);
 workload main {
     parallel for i in 0..2 {
