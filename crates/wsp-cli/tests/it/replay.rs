@@ -76,7 +76,9 @@ fn a_seed_gives_one_order_and_another_seed_another() {
     let folder = Folder::with(&[("tasks.wsp", DRAWN)]);
     let of = |seed: &str| {
         let trace = folder.at("t.pftrace");
-        let args = ["run", &folder.at("tasks.wsp"), "--threads", "4", "--replay", seed, "--trace", &trace];
+        let file = folder.at("tasks.wsp");
+        let args =
+            ["run", &file, "--schedule", "drawn", "--threads", "4", "--replay", seed, "--trace", &trace];
         let (code, _, err) = run(&args);
         assert_eq!(code, 0, "{err}");
         order(&read(&folder, "t.pftrace"))
