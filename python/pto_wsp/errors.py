@@ -319,6 +319,7 @@ _RANGES: tuple[tuple[int, type[WspError]], ...] = (
     (1608, CompileError),
     (1740, CompileError),  # machine models
     (1746, ArgumentError),  # costs on a model
+    (1760, ArgumentError),  # AICPUs of a model
 )
 """First code of each range, with the class of the errors in it."""
 

@@ -104,6 +104,8 @@ pub struct Simulated {
     pub max_in_flight: u32,
     /// How often submission waited for the window.
     pub window_stalls: u64,
+    /// What AICPUs did, where tasks were theirs.
+    pub aicpus: Option<SimulatedAicpus>,
     /// What the target does with each statement of the schedule.
     pub schedule: Vec<String>,
     /// Warnings.
@@ -125,4 +127,30 @@ pub struct SimulatedTask {
     pub end: u64,
     /// What its start waited for last.
     pub cause: WhyLate,
+}
+
+/// AICPUs in virtual time, in cycles. They may have more fields one day.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct SimulatedAicpus {
+    /// Until the run was launched.
+    pub launch: u64,
+    /// From then on until the program, or the list of tasks, was on the device. Then AICPUs begin.
+    pub transfer: u64,
+    /// Bytes of that.
+    pub bytes: u64,
+    /// Each AICPU.
+    pub each: Vec<SimulatedAicpu>,
+}
+
+/// An AICPU in virtual time, in cycles. It may have more fields one day.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct SimulatedAicpu {
+    /// Tasks that it generated and handed out.
+    pub tasks: u64,
+    /// How long it did what: a word for the work, and cycles.
+    pub busy: Vec<(&'static str, u64)>,
+    /// What it did from when to when; work of one kind without a pause is one entry.
+    pub spans: Vec<(&'static str, u64, u64)>,
 }

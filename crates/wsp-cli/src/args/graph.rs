@@ -1,9 +1,11 @@
 //! `wsp graph`.
 
 use super::DataArgs;
-use super::values::{Setting, Words, runnable, setting, words};
+use super::run::EXPAND;
+use super::values::{Setting, Words, number, runnable, setting, words};
 use clap::Args;
 use std::path::PathBuf;
+use wsp_backend::Expand;
 use wsp_ir::workload::Deps;
 use wsp_plan::Target;
 
@@ -81,6 +83,14 @@ pub(crate) struct SimArgs {
     /// Use this schedule instead of the one that the source applies
     #[arg(long, value_name = "NAME")]
     pub(crate) schedule: Option<String>,
+
+    /// Let so many AICPUs of the machine generate the tasks, each its own, and issue them [the host, in no time]
+    #[arg(long, value_name = "N", value_parser = number::<u16>(1..=1024))]
+    pub(crate) aicpus: Option<u16>,
+
+    /// What a launch on AICPUs brings to the device, of workloads: the program, or the list of tasks that the host makes [bytecode]
+    #[arg(long, value_parser = words(EXPAND))]
+    pub(crate) expand: Option<Expand>,
 
     /// Write when and where each task ran, and what it waited for: `.pftrace` for ui.perfetto.dev, `.json` for chrome://tracing too
     #[arg(long, value_name = "FILE.pftrace|.json")]

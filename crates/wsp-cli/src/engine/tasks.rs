@@ -4,12 +4,12 @@ use super::outcome::RunOutcome;
 use super::own;
 use crate::graph::BARRIER_NODE;
 use crate::report::{GraphStats, RunTime};
-use wsp_backend::{Args, Outcome, Program, RunOptions, SimulatedTask};
+use wsp_backend::{Args, Outcome, Program, RunOptions, SimulatedAicpus, SimulatedTask};
 use wsp_core::KernelId;
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 use wsp_plan::target::model::Model;
-use wsp_runtime::timeline::{Heading, Simulated, Timeline};
+use wsp_runtime::timeline::{Heading, Row, Simulated, Span, Timeline};
 
 /// Runs a workload.
 ///
@@ -54,7 +54,7 @@ pub(crate) fn simulate(
     options: &RunOptions,
     machine: Option<&Model>,
 ) -> Result<RunOutcome, Vec<Diagnostic>> {
-    let wsp_backend::Simulated { listing, makespan, tasks, busy, schedule, notes, .. } =
+    let wsp_backend::Simulated { listing, makespan, tasks, busy, schedule, aicpus, notes, .. } =
         program.simulate_on(args, options, machine)?;
     let mut counts = vec![0u64; listing.kernels.len()];
     for &kernel in &listing.tasks {
@@ -69,7 +69,10 @@ pub(crate) fn simulate(
     let nodes: Vec<Simulated> = tasks.iter().zip(&listing.tasks).map(node).collect();
     let kernels: Vec<String> = listing.kernels.into_iter().map(|k| k.name).collect();
     let heading = Heading { program: String::new(), workers: busy.len() as u32, kernels: kernels.clone() };
-    let timeline = Timeline::simulated(heading, &nodes, &listing.edges);
+    let mut timeline = Timeline::simulated(heading, &nodes, &listing.edges);
+    if let Some(aicpus) = &aicpus {
+        add_aicpus(&mut timeline, aicpus);
+    }
     Ok(RunOutcome {
         outputs: Arrays::new(),
         unwritten: Vec::new(),
@@ -79,7 +82,32 @@ pub(crate) fn simulate(
         schedule_lines: schedule,
         timeline,
         kernels: kernels.into_iter().zip(counts).filter(|(name, _)| name != BARRIER_NODE).collect(),
-        time: RunTime::Cycles { makespan, busy },
+        time: RunTime::Cycles { makespan, busy, aicpus: aicpus.map(Box::new) },
         notes,
     })
+}
+
+/// The number of the first row of what is no worker.
+const ROWS_OF_AICPUS: u32 = 2_000_000;
+
+/// Rows for the launch and for what AICPUs did.
+fn add_aicpus(timeline: &mut Timeline, aicpus: &SimulatedAicpus) {
+    let mut add = |number: u32, name: String, spans: &[(&str, u64, u64)]| {
+        let row = timeline.rows.len() as u32;
+        timeline.rows.push(Row { process: 0, number: ROWS_OF_AICPUS + number, name });
+        let span = |&(name, begin, end): &(&str, u64, u64)| Span {
+            row,
+            name: name.to_owned(),
+            begin,
+            end,
+            details: Vec::new(),
+        };
+        timeline.spans.extend(spans.iter().filter(|(_, begin, end)| begin < end).map(span));
+    };
+    let launched = aicpus.launch;
+    let launch = [("launch", 0, launched), ("transfer", launched, launched + aicpus.transfer)];
+    add(0, "launch".to_owned(), &launch);
+    for (at, aicpu) in (0..).zip(&aicpus.each) {
+        add(1 + at, format!("AICPU {at}"), &aicpu.spans);
+    }
 }

@@ -12,7 +12,9 @@ use spaces::SpaceProgram;
 use unit::UnitProgram;
 use workload::TaskProgram;
 use wsp_backend::codes::IN_USE;
-use wsp_backend::{Backend, GraphListing, Program, RunError, Simulated, SimulatedTask, WindowOverflow};
+use wsp_backend::{
+    Backend, GraphListing, Program, RunError, Simulated, SimulatedAicpus, SimulatedTask, WindowOverflow,
+};
 use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_ir::Module;
 use wsp_kernel::{CodeCache, Engine, Mode};
@@ -120,6 +122,7 @@ fn refuse(what: &str, options: &[(&str, bool)]) -> Result<(), RunError> {
 fn in_virtual_time(
     listing: GraphListing,
     simulation: &Simulation,
+    aicpus: Option<SimulatedAicpus>,
     schedule: Vec<String>,
     notes: Vec<Diagnostic>,
 ) -> Simulated {
@@ -134,6 +137,7 @@ fn in_virtual_time(
     simulated.busy = simulation.workers.iter().map(|worker| worker.busy).collect();
     simulated.max_in_flight = simulation.max_in_flight;
     simulated.window_stalls = simulation.window_stalls;
+    simulated.aicpus = aicpus;
     (simulated.schedule, simulated.notes) = (schedule, notes);
     simulated
 }

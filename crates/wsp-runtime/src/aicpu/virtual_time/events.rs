@@ -1,6 +1,6 @@
 //! The queue of events: what happens next, and what follows from it.
 
-use super::super::config::AicpuConfig;
+use super::super::config::{AfterEdges, AicpuConfig};
 use super::super::cores::Core;
 use super::super::driven::{Driven, StepKind, Trouble};
 use super::super::engine::Aicpu;
@@ -11,7 +11,7 @@ use super::super::topology::Topology;
 use super::deal::{Deal, Program};
 use super::lives::{self, Log};
 use super::{AicpuCosts, AicpuWork, SimAicpu, SimAicpus};
-use crate::{Failure, Start, Stopped, TracePolicy};
+use crate::{FailedTask, Failure, Start, Stopped, TracePolicy};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::convert::Infallible;
@@ -89,8 +89,13 @@ pub(super) struct Events<'g> {
 impl<'g> Events<'g> {
     pub(super) fn new(program: &'g Program<'g>, config: &AicpuConfig, costs: &AicpuCosts) -> Events<'g> {
         let count = program.dealt.aicpus;
-        // One task at a time is generated, so that each is there when its time has passed.
-        let config = AicpuConfig { trace: TracePolicy::Measured, step_tasks: 1, ..config.clone() };
+        let config = AicpuConfig {
+            trace: TracePolicy::Measured,
+            // One task at a time is generated, so that each is there when its time has passed.
+            step_tasks: 1,
+            after: AfterEdges::Kept,
+            ..config.clone()
+        };
         let topology = Topology::new(config.pools, config.threads, count.into());
         let mut shared = Shared::with(&config, count.into(), topology);
         shared.moment = Some(Box::<Moment>::default());
@@ -369,7 +374,9 @@ impl<'g> Events<'g> {
         if let Some(&with) = clocked.batch.last()
             && aicpu.done.is_empty()
         {
-            clocked.batch.drain(..).for_each(|task| self.log.released(task, self.now, with));
+            let gathers = self.config.batch > 1;
+            let noted = clocked.batch.drain(..);
+            noted.for_each(|task| self.log.released(task, self.now, if gathers { with } else { task }));
             clocked.released = Some(with);
         }
     }
@@ -435,7 +442,11 @@ impl<'g> Events<'g> {
 
     /// Why a step cannot be taken, in the terms of virtual time.
     fn trouble(&self, at: usize, trouble: Trouble<Infallible>) -> Failure<Infallible, Stopped> {
-        let Trouble::Refused { ordinal, refused } = trouble else { return Failure::Cancelled };
+        let (ordinal, refused) = match trouble {
+            Trouble::Refused { ordinal, refused } => (ordinal, refused),
+            Trouble::Fault { fault, .. } => match fault {},
+            Trouble::NoticeLost(lost) => return self.broken(0, format!("{lost:?}")),
+        };
         Failure::Source(match refused {
             Refused::WindowFull { capacity } => {
                 let active = self.aicpus[at].driven.aicpu.queue.in_flight();
@@ -443,8 +454,14 @@ impl<'g> Events<'g> {
             }
             Refused::AfterLater { after } => Stopped::UnknownTask(TaskId(after as u32)),
             Refused::NoOrderedScope => Stopped::NoOrderedScope,
-            _ => Stopped::Stopping,
+            other => return self.broken(ordinal, other.to_string()),
         })
+    }
+
+    /// AICPUs disagree with themselves.
+    fn broken(&self, ordinal: u64, message: String) -> Failure<Infallible, Stopped> {
+        let (id, kernel) = (TaskId(ordinal as u32), self.program.spec(ordinal).kernel);
+        Failure::Panic { task: FailedTask { id, kernel, payload: Vec::new(), cancelled: 0 }, message }
     }
 
     fn finish(mut self) -> SimAicpus {
