@@ -35,7 +35,11 @@ pub(crate) fn of_simulation(simulated: &wsp_backend::Simulated) -> Timeline {
         workers: simulated.busy.len() as u32,
         kernels: listing.kernels.iter().map(|kernel| kernel.name.clone()).collect(),
     };
-    Timeline::simulated(heading, &nodes, &listing.edges)
+    let mut timeline = Timeline::simulated(heading, &nodes, &listing.edges);
+    for (name, spans) in simulated.aicpus.iter().flat_map(wsp_backend::SimulatedAicpus::rows) {
+        timeline.add_row(name, &spans);
+    }
+    timeline
 }
 
 /// The bytes of a file whose name ends so; `None` where that is no form of traces.

@@ -4,12 +4,12 @@ use super::outcome::RunOutcome;
 use super::own;
 use crate::graph::BARRIER_NODE;
 use crate::report::{GraphStats, RunTime};
-use wsp_backend::{Args, Outcome, Program, RunOptions, SimulatedAicpus, SimulatedTask};
+use wsp_backend::{Args, Outcome, Program, RunOptions, SimulatedTask};
 use wsp_core::KernelId;
 use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 use wsp_plan::target::model::Model;
-use wsp_runtime::timeline::{Heading, Row, Simulated, Span, Timeline};
+use wsp_runtime::timeline::{Heading, Simulated, Timeline};
 
 /// Runs a workload.
 ///
@@ -71,7 +71,9 @@ pub(crate) fn simulate(
     let heading = Heading { program: String::new(), workers: busy.len() as u32, kernels: kernels.clone() };
     let mut timeline = Timeline::simulated(heading, &nodes, &listing.edges);
     if let Some(aicpus) = &aicpus {
-        add_aicpus(&mut timeline, aicpus);
+        for (name, spans) in aicpus.rows() {
+            timeline.add_row(name, &spans);
+        }
     }
     Ok(RunOutcome {
         outputs: Arrays::new(),
@@ -85,29 +87,4 @@ pub(crate) fn simulate(
         time: RunTime::Cycles { makespan, busy, aicpus: aicpus.map(Box::new) },
         notes,
     })
-}
-
-/// The number of the first row of what is no worker.
-const ROWS_OF_AICPUS: u32 = 2_000_000;
-
-/// Rows for the launch and for what AICPUs did.
-fn add_aicpus(timeline: &mut Timeline, aicpus: &SimulatedAicpus) {
-    let mut add = |number: u32, name: String, spans: &[(&str, u64, u64)]| {
-        let row = timeline.rows.len() as u32;
-        timeline.rows.push(Row { process: 0, number: ROWS_OF_AICPUS + number, name });
-        let span = |&(name, begin, end): &(&str, u64, u64)| Span {
-            row,
-            name: name.to_owned(),
-            begin,
-            end,
-            details: Vec::new(),
-        };
-        timeline.spans.extend(spans.iter().filter(|(_, begin, end)| begin < end).map(span));
-    };
-    let launched = aicpus.launch;
-    let launch = [("launch", 0, launched), ("transfer", launched, launched + aicpus.transfer)];
-    add(0, "launch".to_owned(), &launch);
-    for (at, aicpu) in (0..).zip(&aicpus.each) {
-        add(1 + at, format!("AICPU {at}"), &aicpu.spans);
-    }
 }
