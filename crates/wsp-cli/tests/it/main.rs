@@ -36,5 +36,6 @@ mod randomised;
 mod real_numbers;
 mod reference;
 mod sim;
+mod sim_aicpus;
 mod workload;
 mod workload_examples;
