@@ -66,7 +66,7 @@ pub(crate) struct GraphArgs {
 /// `wsp sim`.
 #[derive(Args, Debug)]
 pub(crate) struct SimArgs {
-    /// The program (`.pto`) or workload (`.wsp`, `.ptows`, `.ptow`)
+    /// The program (`.pto`), workload (`.wsp`, `.ptows`, `.ptow`) or task graph (`.tg`, `.ptog`)
     pub(crate) file: PathBuf,
 
     /// The machine: a model that comes with `wsp` (`wsp targets --model` lists them), or a file
@@ -104,7 +104,7 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Of programs that generate tasks (`.ptow`): one more file of kernels; may be repeated
+    /// Of task graphs and programs that generate tasks (`.ptow`): one more file of kernels; may be repeated
     #[arg(long, value_name = "FILE.pto")]
     pub(crate) kernels: Vec<PathBuf>,
 }

@@ -1,9 +1,9 @@
 //! `wsp sim`: a program in virtual time, on the units of a machine model.
 
-use super::kind::{Kind, wrong_kind};
+use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
 use super::outputs::{Outputs, Written};
 use super::workload::{ArraysFor, Given, SIMULATED_TASK_BYTES, check_graph_memory, planned, read_arrays};
-use super::{Outcome, Session, data, launch_options, options, workload};
+use super::{Outcome, Session, data, launch_options, options, unit, workload};
 use crate::args::{LaunchArgs, Setting, SimArgs};
 use crate::engine::{self, Loaded, TasksOutcome};
 use crate::report::{SimReport, Sources};
@@ -22,7 +22,17 @@ pub(super) fn sim(session: &mut Session, args: &SimArgs) -> Result<Outcome, Vec<
     match kind {
         Kind::Program => program(session, args, &machine),
         kind if kind.is_tasks() => tasks(session, args, kind, &machine),
-        kind => Err(vec![wrong_kind(&args.file, kind, "`.pto` programs and workloads")]),
+        Kind::UnitText | Kind::UnitBytes => {
+            let given = [
+                ("--schedule", args.schedule.is_some()),
+                ("--aicpus", args.aicpus.is_some()),
+                ("--expand", args.expand.is_some()),
+            ];
+            options::refuse(&given, unit::NOT_OF_UNITS).map_err(|fault| vec![fault])?;
+            let (outcome, sources, outputs) = unit::sim(session, args, kind, &machine)?;
+            tell(session, args, outputs, &outcome, sources, &machine)
+        }
+        kind => Err(vec![wrong_kind(&args.file, kind, ALL_THAT_RUN)]),
     }
 }
 

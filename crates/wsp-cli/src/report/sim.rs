@@ -60,7 +60,7 @@ impl SimReport<'_> {
     fn units(&self) -> Vec<Busy> {
         let (_, busy) = self.cycles();
         let kinds: Vec<ExecPool> = self.machine.cores().map(|(_, kind)| kind).collect();
-        if kinds.len() != busy.len() {
+        if kinds.len() > busy.len() || kinds.iter().all(|kind| *kind == ExecPool::Any) {
             return vec![Busy { kind: ExecPool::Any, count: busy.len(), busy: busy.iter().sum() }];
         }
         let of = |kind: ExecPool| {
@@ -68,7 +68,11 @@ impl SimReport<'_> {
                 kinds.iter().zip(busy).filter(|(of, _)| **of == kind).map(|(_, n)| *n).collect();
             (!all.is_empty()).then(|| Busy { kind, count: all.len(), busy: all.iter().sum() })
         };
-        [ExecPool::Cube, ExecPool::Vector, ExecPool::Any].into_iter().filter_map(of).collect()
+        // What needs no unit is beyond them: copies, and tasks of AICPUs.
+        let beyond = busy.get(kinds.len()..).filter(|beyond| !beyond.is_empty());
+        let beyond = beyond.map(|of| Busy { kind: ExecPool::Any, count: of.len(), busy: of.iter().sum() });
+        let of_kinds = [ExecPool::Cube, ExecPool::Vector, ExecPool::Any].into_iter().filter_map(of);
+        of_kinds.chain(beyond).collect()
     }
 
     /// Cycles in tasks over those that there were.

@@ -145,7 +145,11 @@ fn what_has_no_aicpus_says_what_to_type() {
     let at = |name: &str| folder.path(name).display().to_string();
     let (chain, slow, stolen) = (at("chain.wsp"), at("slow.toml"), at("stolen.wsp"));
     for (args, code, says) in [
-        (vec!["examples/graphs/softmax.wsp", "--model", "cpu", "--aicpus", "1"], 1, "machine model `cpu` has no AICPUs"),
+        (
+            vec!["examples/graphs/softmax.wsp", "--model", "cpu", "--aicpus", "1"],
+            1,
+            "machine model `cpu` has no AICPUs",
+        ),
         (vec![&chain, "--model", "ascend_910b", "--aicpus", "5"], 1, "write `--aicpus 4` or fewer"),
         (vec![&chain, "--model", "ascend_910b", "--aicpus", "0"], 2, "from 1 to 1024"),
         (vec![&chain, "--model", &slow, "--aicpus", "1"], 1, "`aicpu.dispatch` takes 8.325e21 cycles"),
