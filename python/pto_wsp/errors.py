@@ -321,6 +321,7 @@ _RANGES: tuple[tuple[int, type[WspError]], ...] = (
     (1746, ArgumentError),  # costs on a model
     (1750, FormatError),  # traces
     (1754, ArgumentError),  # reports
+    (1760, ArgumentError),  # AICPUs of a model
 )
 """First code of each range, with the class of the errors in it."""
 

@@ -363,8 +363,12 @@ class Program:
             given = self._given("simulate", unnamed, named)
             return self._simulated(self._core.simulate(given, self._run_options))
 
-    def simulate_on(self, model: str | os.PathLike[str], /, *unnamed: Any, **named: Any) -> Simulation:
+    def simulate_on(
+        self, model: str | os.PathLike[str], /, *unnamed: Any, aicpus: int | None = None, **named: Any
+    ) -> Simulation:
         """A run in virtual time on the units of a machine model: its name, or its file.
+
+        `aicpus` of the machine issue the tasks, or as many as `num_aicpus` says; 0 leaves that to the host.
 
         The path of a file has a `.` or a separator in it. A task takes the cycles that its kernel costs or,
         where that is not said, what the model has for the kernel's operations.
@@ -374,7 +378,8 @@ class Program:
             name = path_of(model, 'program.simulate_on("ascend_910b")')
             is_file = any(mark in name for mark in (".", "/", os.sep))
             machine = (name, read_text(name) if is_file else None)
-            return self._simulated(self._core.simulate(given, self._run_options, machine))
+            issued = {} if aicpus is None else {"num_aicpus": aicpus}
+            return self._simulated(self._core.simulate(given, {**self._run_options, **issued}, machine))
 
     def _simulated(self, found: dict[str, Any]) -> Simulation:
         return simulation_of(found, self._core.recorded(), f"program {self._name}")

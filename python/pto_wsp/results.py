@@ -123,13 +123,20 @@ def graph_of(found: dict[str, Any]) -> Graph:
     return Graph(kernels, tasks, pairs(found["edges"]), rest)
 
 
+_DETAILS_OF_SIMULATIONS = (
+    *("busy", "max_in_flight", "window_stalls", "notes"),
+    # Where AICPUs issued the tasks.
+    *("aicpus", "launch", "transfer", "transfer_bytes"),
+)
+
+
 def simulation_of(
     found: dict[str, Any], recorded: _core.Recorded | None = None, name: str = ""
 ) -> Simulation:
     """The simulation that the compiled core ran."""
     arrays = {key: numbers(found[key], kind) for key, kind in (("start", "Q"), ("end", "Q"), ("worker", "I"))}
     rest: dict[str, Any] = {
-        key: found[key] for key in ("busy", "max_in_flight", "window_stalls", "notes") if key in found
+        key: found[key] for key in _DETAILS_OF_SIMULATIONS if key in found
     }
     return Simulation(graph_of(found), found["makespan"], found["workers"], details=rest, _recorded=recorded, _name=name, **arrays)
 

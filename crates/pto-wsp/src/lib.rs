@@ -81,9 +81,9 @@ pub use source::Source;
 pub use wsp_backend::{
     Absent, Advance, AicpuOutcome, Arg, Args, Begin, Bodies, BytesByLocation, Detail, Expand, Explanation,
     GraphAccess, GraphKernel, GraphListing, GraphOptions, Growth, KernelStats, KvLayout, MissedHazard,
-    Outcome, Payload, PayloadSlot, Peak, Recording, Released, RunError, RunOptions, Simulated, SimulatedTask,
-    SpaceOptions, Stats, UnitOptions, UnitResult, Unwritten, WindowOverflow, WorkloadResult,
-    WorkloadRunOptions,
+    Outcome, Payload, PayloadSlot, Peak, Recording, Released, RunError, RunOptions, Simulated,
+    SimulatedAicpu, SimulatedAicpus, SimulatedTask, SpaceOptions, Stats, UnitOptions, UnitResult, Unwritten,
+    WindowOverflow, WorkloadResult, WorkloadRunOptions,
 };
 pub use wsp_core::policy::Hints;
 pub use wsp_core::ptow::AicpuStats;

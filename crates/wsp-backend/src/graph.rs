@@ -108,6 +108,8 @@ pub struct Simulated {
     pub max_in_flight: u32,
     /// How often submission waited for the window.
     pub window_stalls: u64,
+    /// What AICPUs did, where tasks were theirs.
+    pub aicpus: Option<SimulatedAicpus>,
     /// What the target does with each statement of the schedule.
     pub schedule: Vec<String>,
     /// Warnings.
@@ -144,4 +146,41 @@ pub struct SimulatedTask {
     pub end: u64,
     /// What its start waited for last.
     pub cause: WhyLate,
+}
+
+/// AICPUs in virtual time, in cycles. They may have more fields one day.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct SimulatedAicpus {
+    /// Until the run was launched.
+    pub launch: u64,
+    /// From then on until the program, or the list of tasks, was on the device. Then AICPUs begin.
+    pub transfer: u64,
+    /// Bytes of that.
+    pub bytes: u64,
+    /// Each AICPU.
+    pub each: Vec<SimulatedAicpu>,
+}
+
+/// An AICPU in virtual time, in cycles. It may have more fields one day.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct SimulatedAicpu {
+    /// Tasks that it generated and handed out.
+    pub tasks: u64,
+    /// How long it did what: a word for the work, and cycles.
+    pub busy: Vec<(&'static str, u64)>,
+    /// What it did from when to when; work of one kind without a pause is one entry.
+    pub spans: Vec<(&'static str, u64, u64)>,
+}
+
+impl SimulatedAicpus {
+    /// What to show beside the workers: names, and what took time from when to when. First the launch, then each AICPU.
+    pub fn rows(&self) -> Vec<(String, Vec<(&'static str, u64, u64)>)> {
+        let launched = self.launch;
+        let launch = vec![("launch", 0, launched), ("transfer", launched, launched + self.transfer)];
+        let each = self.each.iter().enumerate();
+        let each = each.map(|(at, aicpu)| (format!("AICPU {at}"), aicpu.spans.clone()));
+        [("launch".to_owned(), launch)].into_iter().chain(each).collect()
+    }
 }

@@ -32,7 +32,7 @@ pub use checkpoint::{CheckpointKey, CheckpointStore, MemoryStore, RecordKind};
 pub use error::{RunError, WindowOverflow};
 pub use graph::{
     BARRIER_NODE, Detail, GraphAccess, GraphKernel, GraphListing, GraphOptions, MOST_LISTED, MissedHazard,
-    Simulated, SimulatedTask,
+    Simulated, SimulatedAicpu, SimulatedAicpus, SimulatedTask,
 };
 pub use growth::{Advance, Growth};
 pub use options::{

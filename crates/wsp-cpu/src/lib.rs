@@ -7,6 +7,7 @@ mod aicpus;
 mod backend;
 mod bind;
 mod codes;
+mod dealt;
 mod defaults;
 mod derived;
 mod extents;

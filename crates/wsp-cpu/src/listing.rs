@@ -1,6 +1,7 @@
 //! The tasks of a launch as data: listed, or in virtual time. Generators run, and no kernel does.
 
 use crate::codes;
+use crate::dealt::{Dealing, OnAicpus, Way};
 use crate::extents::Extents;
 use crate::host::{PlanHost, Sink};
 use crate::kernels::{Evaluator, KernelTable};
@@ -12,7 +13,7 @@ use crate::program::Program;
 use crate::submit::task;
 use crate::traps::generator_fault;
 use crate::workload::simulation_failed;
-use wsp_backend::{BARRIER_NODE, GraphAccess, GraphKernel, GraphListing};
+use wsp_backend::{BARRIER_NODE, GraphAccess, GraphKernel, GraphListing, SimulatedAicpus};
 use wsp_core::words::counted;
 use wsp_core::{ExecPool, StructId, TaskId, limits};
 use wsp_diag::{Diagnostic, Span};
@@ -21,11 +22,15 @@ use wsp_kernel::{Hints, Trap};
 use wsp_plan::Arrays;
 use wsp_plan::cost::{self, Work};
 use wsp_plan::target::model::Model;
-use wsp_runtime::simulate::{SimGraph, Simulation, Submission, simulate};
+use wsp_runtime::aicpu::Scope;
+use wsp_runtime::simulate::{SimGraph, Simulation, Submission};
 use wsp_runtime::{Deps, Failure, Stopped, TaskGraph};
 
 /// How programs of spaces find dependences.
 const DEPS: Deps = Deps::Overlap;
+
+/// A launch in virtual time: its tasks and edges, what became of them, what AICPUs did where tasks were theirs, and warnings.
+pub(crate) type InVirtualTime = (GraphListing, Simulation, Option<SimulatedAicpus>, Vec<Diagnostic>);
 
 /// Tasks and edges of a launch.
 struct Listed {
@@ -34,6 +39,8 @@ struct Listed {
     costs: Vec<u64>,
     /// The units that the operations of each kernel are for.
     units: Vec<ExecPool>,
+    /// Its fences as an ordered scope.
+    fences: Vec<(u64, Scope)>,
     accesses: Vec<GraphAccess>,
     listing: GraphListing,
     notes: Vec<Diagnostic>,
@@ -54,6 +61,8 @@ struct ListSink<'p> {
     uncosted: Option<Diagnostic>,
     /// Where they are asked for.
     accesses: Option<Vec<GraphAccess>>,
+    /// How many tasks come before each fence.
+    fences: Vec<u64>,
     /// A fence that the graph had no room for.
     full: Option<Stopped>,
 }
@@ -84,17 +93,26 @@ impl Program {
         arrays: &Arrays,
         options: &LaunchOptions,
         machine: Option<&Model>,
-    ) -> Result<(GraphListing, Simulation, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let config = match machine {
-            None => self.config(options)?,
-            Some(machine) => {
-                let policy = machine::on(&self.lowered().policy, machine).map_err(|fault| vec![fault])?;
-                let threads = policy.workers.unwrap_or(options.threads);
-                self.config_of(&policy, &LaunchOptions { threads, ..options.clone() })?
-            }
+    ) -> Result<InVirtualTime, Vec<Diagnostic>> {
+        let mut policy = self.lowered().policy.clone();
+        let mut options = options.clone();
+        if let Some(machine) = machine {
+            policy = machine::on(&policy, machine).map_err(|fault| vec![fault])?;
+            options.threads = policy.workers.unwrap_or(options.threads);
+        }
+        let way = match options.aicpus {
+            0 => Way::Host(self.config_of(&policy, &options)?),
+            // Nothing is said of the size of generators.
+            aicpus => Way::Aicpus(Box::new(OnAicpus::new(
+                aicpus,
+                self.aicpu_config_of(&policy, &options).map_err(|fault| vec![fault])?,
+                machine,
+                0,
+            )?)),
         };
-        let Listed { graph, costs, units, listing, notes, .. } =
-            self.listed(arrays, options, false, machine)?;
+        let Listed { graph, costs, units, fences, listing, notes, .. } =
+            self.listed(arrays, &options, false, machine)?;
+        let dealing = Dealing { owners: Vec::new(), scopes: fences };
         let mut costs = costs.into_iter();
         // One cost was noted per task, in the order of ids.
         let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1);
@@ -102,14 +120,14 @@ impl Program {
         if let (Ok(graph), Some(machine)) = (&mut graph, machine) {
             machine::send(graph, machine, &units).map_err(|fault| vec![fault])?;
         }
-        let mut simulation = graph
+        let (mut simulation, aicpus) = graph
             .map_err(Failure::Source)
-            .and_then(|graph| simulate(&graph, &config))
+            .and_then(|graph| way.run(&graph, &dealing))
             .map_err(|failure| vec![simulation_failed(&failure)])?;
         if let Some(machine) = machine {
-            machine::number(&mut simulation, config.pools, machine);
+            machine::number(&mut simulation, policy.pools, machine);
         }
-        Ok((listing, simulation, notes))
+        Ok((listing, simulation, aicpus, notes))
     }
 
     fn listed(
@@ -135,6 +153,7 @@ impl Program {
             }),
             uncosted: None,
             accesses: accesses.then(Vec::new),
+            fences: Vec::new(),
             full: None,
         };
         let mut host = PlanHost { planner: &mut planner, sink };
@@ -143,7 +162,7 @@ impl Program {
             let ran = code.run(&prepared.env, &mut host, limits::MAX_GENERATOR_STEPS);
             ran.map_err(|trap| vec![host.sink.uncosted.take().unwrap_or_else(|| generator_fault(trap))])?;
         }
-        let ListSink { graph, costs, work, accesses, full, .. } = host.sink;
+        let ListSink { graph, costs, work, accesses, fences, full, .. } = host.sink;
         if let Some(reason) = full {
             return Err(vec![refused(&reason).into()]);
         }
@@ -160,7 +179,14 @@ impl Program {
         listing.work = work;
         let accesses = accesses.unwrap_or_default();
         let units = kernels.iter().map(|of| cost::unit(&plan.module, of.func)).collect();
-        Ok(Listed { graph, costs, units, accesses, listing, notes: prepared.bound.notes })
+        let (begin, end) = ((0, Scope::Begin), (costs.len() as u64, Scope::End));
+        let steps = fences.iter().map(|tasks| (*tasks, Scope::Step));
+        let fences = if fences.is_empty() {
+            Vec::new()
+        } else {
+            [begin].into_iter().chain(steps).chain([end]).collect()
+        };
+        Ok(Listed { graph, costs, units, fences, accesses, listing, notes: prepared.bound.notes })
     }
 }
 
@@ -217,6 +243,7 @@ impl Sink for ListSink<'_> {
     }
 
     fn fence(&mut self) {
+        self.fences.push(self.costs.len() as u64);
         if let Err(reason) = self.graph.fence() {
             self.full.get_or_insert(reason);
         }

@@ -16,6 +16,7 @@ use wsp_plan::LoweredPlan;
 use wsp_plan::cost::{self, Known, Work};
 use wsp_plan::target::model::Model;
 use wsp_runtime::simulate::{SimGraph, Simulation};
+use wsp_runtime::tg::{CoreCounts, RuntimeConfig};
 
 /// A machine says how many workers there are.
 ///
@@ -126,6 +127,24 @@ pub(crate) fn send(graph: &mut SimGraph, machine: &Model, units: &[ExecPool]) ->
             Err(Diagnostic::error(BAD_OPTION, message).help(row))
         }
     }
+}
+
+/// A runtime of task graphs on a machine: its cores, and as many blocks at once as it has cores. A machine of no kinds keeps the cores of the unit's target.
+pub(crate) fn of_unit(runtime: &mut RuntimeConfig, machine: &Model) {
+    let [aiv, aic, all] = [ExecPool::Vector, ExecPool::Cube, ExecPool::Any].map(|kind| machine.count(kind));
+    runtime.threads = all;
+    if aic + aiv < all || aic == 0 {
+        return;
+    }
+    let cores = runtime.cores;
+    runtime.cores = CoreCounts {
+        aic,
+        aiv,
+        aicpu: machine.aicpu.map_or(cores.aicpu, |aicpu| aicpu.threads),
+        aiv_per_aic: machine.cluster.map_or(cores.aiv_per_aic, |of| of.vector / of.cube.max(1)),
+        l2_domains: machine.cache_domains.clamp(1, aic.min(aiv).max(1)),
+    };
+    runtime.threads = all + runtime.cores.aicpu;
 }
 
 /// A launch of kernels of a file, whose tasks a machine has costs for.

@@ -31,7 +31,7 @@ use wsp_ir::workload::SchedulePolicy;
 use wsp_kernel::{CodeCache, Env, GeneratorCode, Trap, Value};
 use wsp_plan::workload::{Bindings, stated_tables};
 use wsp_plan::{Arrays, LoweredPlan};
-use wsp_runtime::aicpu::{Aicpus, NoSlots};
+use wsp_runtime::aicpu::{AicpuConfig, Aicpus, NoSlots};
 use wsp_runtime::{
     ConfigError, FailedTask, Failure, KnownRegions, RunConfig, StartError, Submitter, TracePolicy, clock,
 };
@@ -192,7 +192,7 @@ impl Program {
     /// # Errors
     /// Options that are out of range or contradict the schedule; too few threads.
     fn aicpus(&self, aicpus: u16, options: &LaunchOptions) -> Result<Aicpus, Diagnostic> {
-        let config = aicpu_config(&self.plan.policy, aicpus, &asked(options))?;
+        let config = self.aicpu_config_of(&self.plan.policy, options)?;
         Aicpus::new(&config, aicpus.into()).map_err(|fault| settings::not_started(&fault))
     }
 
@@ -443,7 +443,7 @@ impl Program {
         options: &LaunchOptions,
     ) -> Result<Vec<(&'static str, String)>, Vec<Diagnostic>> {
         if options.aicpus != 0 && !options.sequential {
-            let config = aicpu_config(&self.plan.policy, options.aicpus, &asked(options));
+            let config = self.aicpu_config_of(&self.plan.policy, options);
             return Ok(config.map_err(|fault| vec![fault])?.implementation());
         }
         Ok(self.config(options)?.implementation())
@@ -469,6 +469,15 @@ impl Program {
         let policy = SchedulePolicy { core_groups, ..policy.clone() };
         let config = settings::config(&policy, &asked(options)).map_err(|fault| vec![fault])?;
         Ok(config.settled().map_err(|fault| vec![bad_option(&fault)])?.into_owned())
+    }
+
+    /// The configuration of AICPUs under a policy.
+    pub(crate) fn aicpu_config_of(
+        &self,
+        policy: &SchedulePolicy,
+        options: &LaunchOptions,
+    ) -> Result<AicpuConfig, Diagnostic> {
+        aicpu_config(policy, options.aicpus, &asked(options))
     }
 
     fn params(&self, bound: &Bound) -> Vec<(String, Value)> {

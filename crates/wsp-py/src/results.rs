@@ -133,8 +133,9 @@ pub(crate) fn simulation<'py>(
     simulated: &Simulated,
     sources: &SourceMap,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let Simulated { listing, makespan, tasks, busy, max_in_flight, window_stalls, notes: found, .. } =
-        simulated;
+    let Simulated {
+        listing, makespan, tasks, busy, max_in_flight, window_stalls, aicpus, notes: found, ..
+    } = simulated;
     let dict = graph(py, listing)?;
     let times = |of: fn(&SimulatedTask) -> u64| longs(py, tasks.iter().map(of));
     dict.set_item("makespan", makespan)?;
@@ -147,6 +148,17 @@ pub(crate) fn simulation<'py>(
     dict.set_item("max_in_flight", max_in_flight)?;
     dict.set_item("window_stalls", window_stalls)?;
     dict.set_item("notes", notes(found, sources))?;
+    let Some(aicpus) = aicpus else { return Ok(dict) };
+    let each = aicpus.each.iter().map(|aicpu| -> PyResult<_> {
+        let of = PyDict::new(py);
+        of.set_item("tasks", aicpu.tasks)?;
+        aicpu.busy.iter().try_for_each(|(work, cycles)| of.set_item(work, cycles))?;
+        Ok(of)
+    });
+    dict.set_item("aicpus", each.collect::<PyResult<Vec<_>>>()?)?;
+    dict.set_item("launch", aicpus.launch)?;
+    dict.set_item("transfer", aicpus.transfer)?;
+    dict.set_item("transfer_bytes", aicpus.bytes)?;
     Ok(dict)
 }
 

@@ -40,7 +40,11 @@ pub(crate) fn of_simulation(simulated: &wsp_backend::Simulated) -> Timeline {
         workers: simulated.busy.len() as u32,
         kernels: listing.kernels.iter().map(|kernel| kernel.name.clone()).collect(),
     };
-    Timeline::simulated(heading, &nodes, &listing.edges)
+    let mut timeline = Timeline::simulated(heading, &nodes, &listing.edges);
+    for (name, spans) in simulated.aicpus.iter().flat_map(wsp_backend::SimulatedAicpus::rows) {
+        timeline.add_row(name, &spans);
+    }
+    timeline
 }
 
 /// When and where the tasks of a run ran, and what they waited for.
@@ -70,7 +74,9 @@ impl Recorded {
     fn page(&self, py: Python<'_>, name: &str, other: Option<(String, Vec<u8>)>) -> PyResult<Py<PyBytes>> {
         let mut bytes = Vec::new();
         let done = py.detach(|| {
-            let other = other.map(|(name, file)| Ok((wsp_report::read(&name, &file)?, name))).transpose()?;
+            let other = other
+                .map(|(name, file)| Ok::<_, Diagnostic>((wsp_report::read(&name, &file)?, name)))
+                .transpose()?;
             let mut traces: Vec<(&str, &Timeline)> = vec![(name, &self.timeline)];
             if let Some((timeline, of)) = &other {
                 wsp_report::pair([&self.timeline, timeline], [name, of])?;

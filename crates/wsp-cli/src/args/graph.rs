@@ -1,9 +1,11 @@
 //! `wsp graph`.
 
 use super::DataArgs;
-use super::values::{Setting, Words, runnable, setting, words};
+use super::run::EXPAND;
+use super::values::{Setting, Words, number, runnable, setting, words};
 use clap::Args;
 use std::path::PathBuf;
+use wsp_backend::Expand;
 use wsp_ir::workload::Deps;
 use wsp_plan::Target;
 
@@ -64,7 +66,7 @@ pub(crate) struct GraphArgs {
 /// `wsp sim`.
 #[derive(Args, Debug)]
 pub(crate) struct SimArgs {
-    /// The program (`.pto`) or workload (`.wsp`, `.ptows`, `.ptow`)
+    /// The program (`.pto`), workload (`.wsp`, `.ptows`, `.ptow`) or task graph (`.tg`, `.ptog`)
     pub(crate) file: PathBuf,
 
     /// The machine: a model that comes with `wsp` (`wsp targets --model` lists them), or a file
@@ -82,6 +84,14 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) schedule: Option<String>,
 
+    /// Let so many AICPUs of the machine generate the tasks, each its own, and issue them [the host, in no time]
+    #[arg(long, value_name = "N", value_parser = number::<u16>(1..=1024))]
+    pub(crate) aicpus: Option<u16>,
+
+    /// What a launch on AICPUs brings to the device, of workloads: the program, or the list of tasks that the host makes [bytecode]
+    #[arg(long, value_parser = words(EXPAND))]
+    pub(crate) expand: Option<Expand>,
+
     /// Write when and where each task ran, and what it waited for: `.pftrace` for ui.perfetto.dev, `.json` for chrome://tracing too
     #[arg(long, value_name = "FILE.pftrace|.json")]
     pub(crate) trace: Option<PathBuf>,
@@ -94,7 +104,7 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Of programs that generate tasks (`.ptow`): one more file of kernels; may be repeated
+    /// Of task graphs and programs that generate tasks (`.ptow`): one more file of kernels; may be repeated
     #[arg(long, value_name = "FILE.pto")]
     pub(crate) kernels: Vec<PathBuf>,
 }

@@ -206,7 +206,7 @@ pub(crate) struct JsonArgs {
 }
 
 /// Where data come from.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct DataArgs {
     /// Arrays in one archive, by the names of tensors and tables, of `.pto` programs those of the host entry: q, kv.k, kv.indptr, …
     #[arg(long, value_name = "FILE.npz")]

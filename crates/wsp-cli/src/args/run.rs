@@ -85,7 +85,7 @@ pub(crate) struct RunArgs {
 }
 
 /// Who makes the tasks of a workload.
-const EXPAND: Words<Expand> = &[
+pub(super) const EXPAND: Words<Expand> = &[
     ("host", Expand::Host, "The host, which hands over tasks"),
     (
         "bytecode",

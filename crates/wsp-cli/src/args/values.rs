@@ -237,7 +237,7 @@ impl Replayed {
 }
 
 /// `--replay FILE|seed=N`.
-pub fn replayed(text: &str) -> Result<Replayed, String> {
+pub(super) fn replayed(text: &str) -> Result<Replayed, String> {
     match text.strip_prefix("seed=") {
         Some(number) => seed(number).map(Replayed::Seed),
         None => Ok(Replayed::Trace(PathBuf::from(text))),

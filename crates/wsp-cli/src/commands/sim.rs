@@ -1,14 +1,14 @@
 //! `wsp sim`: a program in virtual time, on the units of a machine model.
 
-use super::kind::{Kind, wrong_kind};
+use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
 use super::outputs::{Outputs, Written};
 use super::workload::{ArraysFor, Given, SIMULATED_TASK_BYTES, check_graph_memory, planned, read_arrays};
-use super::{Outcome, Session, data, launch_options, options, workload};
+use super::{Outcome, Session, data, launch_options, options, unit, workload};
 use crate::args::{LaunchArgs, Setting, SimArgs};
 use crate::engine::{self, Loaded, TasksOutcome};
 use crate::report::{SimReport, Sources};
 use pto_wsp::trace::{key_of_program, key_of_workload};
-use wsp_backend::RunOptions;
+use wsp_backend::{Expand, RunOptions, WorkloadRunOptions};
 use wsp_core::ExecPool;
 use wsp_diag::Diagnostic;
 use wsp_kernel::{Engine, Mode};
@@ -24,7 +24,17 @@ pub(super) fn sim(session: &mut Session, args: &SimArgs) -> Result<Outcome, Vec<
     match kind {
         Kind::Program => program(session, args, &machine),
         kind if kind.is_tasks() => tasks(session, args, kind, &machine),
-        kind => Err(vec![wrong_kind(&args.file, kind, "`.pto` programs and workloads")]),
+        Kind::UnitText | Kind::UnitBytes => {
+            let given = [
+                ("--schedule", args.schedule.is_some()),
+                ("--aicpus", args.aicpus.is_some()),
+                ("--expand", args.expand.is_some()),
+            ];
+            options::refuse(&given, unit::NOT_OF_UNITS).map_err(|fault| vec![fault])?;
+            let (outcome, key, sources, outputs) = unit::sim(session, args, kind, &machine)?;
+            tell(session, outputs, &outcome, &outcome.timeline(&args.file, key), sources, &machine)
+        }
+        kind => Err(vec![wrong_kind(&args.file, kind, ALL_THAT_RUN)]),
     }
 }
 
@@ -32,11 +42,14 @@ pub(super) fn sim(session: &mut Session, args: &SimArgs) -> Result<Outcome, Vec<
 fn program(session: &mut Session, args: &SimArgs, machine: &Model) -> Result<Outcome, Vec<Diagnostic>> {
     let given = [("--kernels", !args.kernels.is_empty())];
     options::refuse(&given, options::OF_UNITS).map_err(|fault| vec![fault])?;
+    options::refuse(&[("--expand", args.expand.is_some())], options::OF_WORKLOADS)
+        .map_err(|fault| vec![fault])?;
     let launch =
         LaunchArgs { set: args.set.clone(), schedule: args.schedule.clone(), isa: None, engine: None };
     let module = session.launched(&args.file, &launch)?;
     let outputs = outputs(session, args)?;
     let mut options = launch_options(&launch, 0);
+    options.aicpus = args.aicpus.unwrap_or(0);
     let data = data::load(session, &module, &args.data, &launch)?;
     options.layout = data.layout;
     // Schedules split for the machine that runs them.
@@ -58,6 +71,10 @@ fn tasks(
 ) -> Result<Outcome, Vec<Diagnostic>> {
     let kernels = !args.kernels.is_empty() && kind == Kind::Workload;
     options::refuse(&[("--kernels", kernels)], options::OF_UNITS).map_err(|fault| vec![fault])?;
+    if args.aicpus.is_none() {
+        let expand = ("--expand", args.expand.is_some());
+        options::refuse(&[expand], "needs `--aicpus N`").map_err(|fault| vec![fault])?;
+    }
     let source = session.read_workload(&args.file, &args.kernels)?;
     let outputs = outputs(session, args)?;
     let of = |set: &[Setting]| planned(&source, set, args.schedule.as_deref(), None);
@@ -73,11 +90,18 @@ fn tasks(
     let policy = &plan.schedule.policy;
     let workers = policy.workers.unwrap_or_else(|| machine.count(ExecPool::Any));
     let config = RunConfig { threads: workers, ready: policy.ready, ..RunConfig::default() };
-    if !workload::steals(&config) {
+    if args.aicpus.is_some() || !workload::steals(&config) {
         args.data.check_seed(&sources.made)?;
     }
     let program = engine::program(&plan.into(), Mode::default(), Engine::default(), None)?;
-    let options = RunOptions { seed: args.data.seed(), ..RunOptions::default() };
+    let (seed, aicpus) = (args.data.seed(), args.aicpus.unwrap_or(0));
+    let of_tasks = WorkloadRunOptions {
+        aicpus,
+        expand: args.expand.unwrap_or(Expand::Bytecode),
+        ..WorkloadRunOptions::default()
+    };
+    let options =
+        RunOptions { seed: if aicpus == 0 { seed } else { 0 }, workload: of_tasks, ..RunOptions::default() };
     session.terminal.progress("simulating");
     let outcome = engine::simulate_tasks(&*program, &of_run, &options, Some(machine))?;
     let timeline = outcome.timeline(&args.file, key_of_workload(&source.module));

@@ -55,7 +55,7 @@ pub(crate) fn simulate(
     options: &RunOptions,
     machine: Option<&Model>,
 ) -> Result<RunOutcome, Vec<Diagnostic>> {
-    let wsp_backend::Simulated { listing, makespan, tasks, busy, schedule, notes, .. } =
+    let wsp_backend::Simulated { listing, makespan, tasks, busy, schedule, aicpus, notes, .. } =
         program.simulate_on(args, options, machine)?;
     let mut counts = vec![0u64; listing.kernels.len()];
     for &kernel in &listing.tasks {
@@ -72,6 +72,11 @@ pub(crate) fn simulate(
     let heading = Heading { program: String::new(), workers: busy.len() as u32, kernels: kernels.clone() };
     let mut timeline = Timeline::simulated(heading, &nodes, &listing.edges);
     timeline.about = about(&listing.work, machine);
+    if let Some(aicpus) = &aicpus {
+        for (name, spans) in aicpus.rows() {
+            timeline.add_row(name, &spans);
+        }
+    }
     Ok(RunOutcome {
         outputs: Arrays::new(),
         unwritten: Vec::new(),
@@ -81,7 +86,7 @@ pub(crate) fn simulate(
         schedule_lines: schedule,
         timeline,
         kernels: kernels.into_iter().zip(counts).filter(|(name, _)| name != BARRIER_NODE).collect(),
-        time: RunTime::Cycles { makespan, busy },
+        time: RunTime::Cycles { makespan, busy, aicpus: aicpus.map(Box::new) },
         notes,
     })
 }

@@ -2,8 +2,8 @@
 
 use super::lines::Lines;
 use super::units::bytes;
-use serde_json::{Value, json};
-use wsp_backend::AicpuOutcome;
+use serde_json::{Map, Value, json};
+use wsp_backend::{AicpuOutcome, SimulatedAicpu, SimulatedAicpus};
 use wsp_core::ptow::AicpuStats;
 use wsp_core::words::counted;
 
@@ -50,6 +50,38 @@ pub(super) fn add(outcome: &AicpuOutcome, given: &str, overlapped: u64, lines: &
         }
     }
     lines.add("graph", &text);
+}
+
+/// Cycles in work over those of the run.
+fn share(aicpu: &SimulatedAicpu, makespan: u64) -> f64 {
+    let busy: u64 = aicpu.busy.iter().map(|(_, cycles)| cycles).sum();
+    if makespan == 0 { 0.0 } else { busy as f64 / makespan as f64 }
+}
+
+/// Adds what AICPUs did in virtual time.
+pub(super) fn add_simulated(outcome: &SimulatedAicpus, makespan: u64, lines: &mut Lines) {
+    for (at, aicpu) in outcome.each.iter().enumerate() {
+        let work = aicpu.busy.iter().filter(|(_, cycles)| *cycles > 0);
+        let work: Vec<String> = work.map(|(word, cycles)| format!("{word} {cycles}")).collect();
+        let of = if work.is_empty() { String::new() } else { format!(" ({} cycles)", work.join(", ")) };
+        let (tasks, share) = (counted(aicpu.tasks, "task"), share(aicpu, makespan) * 100.0);
+        lines.add(if at == 0 { "aicpus" } else { "" }, &format!("{at}: {tasks}, {share:.1} %{of}"));
+    }
+}
+
+/// The same for machines.
+pub(super) fn simulated_json(outcome: &SimulatedAicpus, makespan: u64) -> Value {
+    let each = |aicpu: &SimulatedAicpu| {
+        let work: Map<String, Value> =
+            aicpu.busy.iter().map(|(word, cycles)| ((*word).to_owned(), json!(cycles))).collect();
+        json!({ "tasks": aicpu.tasks, "busy": share(aicpu, makespan), "work_cycles": work })
+    };
+    json!({
+        "launch_cycles": outcome.launch,
+        "transfer_cycles": outcome.transfer,
+        "transfer_bytes": outcome.bytes,
+        "each": outcome.each.iter().map(each).collect::<Vec<_>>(),
+    })
 }
 
 /// The same for machines.

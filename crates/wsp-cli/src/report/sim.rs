@@ -1,9 +1,11 @@
 //! What a simulation on a machine came to, as text and JSON.
 
 use super::lines::Lines;
-use super::{RunTime, Sources, waits};
+use super::units::bytes;
+use super::{RunTime, Sources, aicpus, waits};
 use crate::engine::TasksOutcome;
 use serde_json::{Value, json};
+use wsp_backend::SimulatedAicpus;
 use wsp_core::ExecPool;
 use wsp_core::words::counted;
 use wsp_plan::target::model::Model;
@@ -30,9 +32,24 @@ impl SimReport<'_> {
     /// Cycles until the last task was complete, and what each worker had of them.
     fn cycles(&self) -> (u64, &[u64]) {
         match &self.outcome.time {
-            RunTime::Cycles { makespan, busy } => (*makespan, busy),
+            RunTime::Cycles { makespan, busy, .. } => (*makespan, busy),
             RunTime::Measured { .. } => (0, &[]),
         }
+    }
+
+    /// What AICPUs did, where tasks were theirs.
+    fn aicpus(&self) -> Option<&SimulatedAicpus> {
+        match &self.outcome.time {
+            RunTime::Cycles { aicpus, .. } => aicpus.as_deref(),
+            RunTime::Measured { .. } => None,
+        }
+    }
+
+    /// How long tasks waited on average since they were ready.
+    fn handing(&self) -> f64 {
+        let tasks = &self.timeline.tasks;
+        let all: f64 = tasks.iter().map(|task| task.started.saturating_sub(task.ready) as f64).sum();
+        if tasks.is_empty() { 0.0 } else { all / tasks.len() as f64 }
     }
 
     fn micros(&self, cycles: u64) -> f64 {
@@ -43,7 +60,7 @@ impl SimReport<'_> {
     fn units(&self) -> Vec<Busy> {
         let (_, busy) = self.cycles();
         let kinds: Vec<ExecPool> = self.machine.cores().map(|(_, kind)| kind).collect();
-        if kinds.len() != busy.len() {
+        if kinds.len() > busy.len() || kinds.iter().all(|kind| *kind == ExecPool::Any) {
             return vec![Busy { kind: ExecPool::Any, count: busy.len(), busy: busy.iter().sum() }];
         }
         let of = |kind: ExecPool| {
@@ -51,7 +68,11 @@ impl SimReport<'_> {
                 kinds.iter().zip(busy).filter(|(of, _)| **of == kind).map(|(_, n)| *n).collect();
             (!all.is_empty()).then(|| Busy { kind, count: all.len(), busy: all.iter().sum() })
         };
-        [ExecPool::Cube, ExecPool::Vector, ExecPool::Any].into_iter().filter_map(of).collect()
+        // What needs no unit is beyond them: copies, and tasks of AICPUs.
+        let beyond = busy.get(kinds.len()..).filter(|beyond| !beyond.is_empty());
+        let beyond = beyond.map(|of| Busy { kind: ExecPool::Any, count: of.len(), busy: of.iter().sum() });
+        let of_kinds = [ExecPool::Cube, ExecPool::Vector, ExecPool::Any].into_iter().filter_map(of);
+        of_kinds.chain(beyond).collect()
     }
 
     /// Cycles in tasks over those that there were.
@@ -85,6 +106,15 @@ impl SimReport<'_> {
             format!("{} {:.1} %", counted(of.count, &name), self.share(of) * 100.0)
         };
         lines.add("busy", &self.units().iter().map(unit).collect::<Vec<_>>().join(", "));
+        if let Some(aicpus) = self.aicpus() {
+            aicpus::add_simulated(aicpus, makespan, &mut lines);
+            let mean = self.handing();
+            lines.add("handing", &format!("{mean:.1} cycles of each task from ready to started"));
+            let launch = counted(aicpus.launch, "cycle");
+            lines.add("launch", &format!("{launch}, {:.3} us", self.micros(aicpus.launch)));
+            let (bytes, transfer) = (bytes(aicpus.bytes), counted(aicpus.transfer, "cycle"));
+            lines.add("transfer", &format!("{bytes} in {transfer}, {:.3} us", self.micros(aicpus.transfer)));
+        }
         lines.finish(&self.timeline.processes.concat()) + &waits::text(self.timeline)
     }
 
@@ -104,6 +134,8 @@ impl SimReport<'_> {
             "makespan_us": self.micros(makespan),
             "units": self.units().iter().map(unit).collect::<Vec<_>>(),
             "busy_cycles": busy,
+            "aicpus": self.aicpus().map(|found| aicpus::simulated_json(found, makespan)),
+            "handing_cycles": self.aicpus().map(|_| self.handing()),
         });
         waits::add_json(self.timeline, &mut report);
         report

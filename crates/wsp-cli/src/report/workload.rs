@@ -7,7 +7,7 @@ use pto_wsp::cache::CacheUse;
 use pto_wsp::codes;
 use serde_json::{Value, json};
 use std::time::Duration;
-use wsp_backend::{AicpuOutcome, Bodies};
+use wsp_backend::{AicpuOutcome, Bodies, SimulatedAicpus};
 use wsp_check::reference::{Comparison, SAME_PROGRAM};
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
@@ -63,6 +63,8 @@ pub enum RunTime {
         makespan: u64,
         /// In tasks, per worker.
         busy: Vec<u64>,
+        /// What AICPUs did, where tasks were theirs.
+        aicpus: Option<Box<SimulatedAicpus>>,
     },
 }
 
@@ -229,7 +231,8 @@ impl Summary for WorkloadReport {
         self.findings.add_json(&mut all);
         json::add_cache(&mut all, self.cache.as_ref());
         let time = match &self.time {
-            RunTime::Cycles { makespan, busy } => json!({
+            RunTime::Cycles { makespan, busy, aicpus } => json!({
+                "aicpus": aicpus.as_deref().map(|aicpus| aicpus::simulated_json(aicpus, *makespan)),
                 "virtual_time": { "cycles": makespan, "worker_busy": busy },
             }),
             RunTime::Measured { threads, run, first_task, busy, graph, aicpus } => json!({
@@ -303,13 +306,16 @@ impl WorkloadReport {
                     lines.add("balance", &format!("{balance:.2} measured on {over} (longest / mean)"));
                 }
             }
-            RunTime::Cycles { makespan, busy } => {
+            RunTime::Cycles { makespan, busy, aicpus } => {
                 let on = counted(busy.len() as u64, "worker");
                 lines.add("time", &format!("{makespan} cycles of virtual time on {on}"));
                 let share = |n: u64| if *makespan == 0 { 0.0 } else { n as f64 * 100.0 / *makespan as f64 };
                 let each: Vec<String> =
                     busy.iter().enumerate().map(|(i, &n)| format!("{i}: {n} ({:.0}%)", share(n))).collect();
                 lines.add("busy", &each.join(", "));
+                if let Some(aicpus) = aicpus {
+                    aicpus::add_simulated(aicpus, *makespan, lines);
+                }
             }
         }
     }
@@ -376,7 +382,8 @@ mod tests {
 
     #[test]
     fn virtual_time_is_counted_in_cycles() {
-        let report = report(RunTime::Cycles { makespan: 800, busy: vec![800, 400] }, Check::NotDone);
+        let report =
+            report(RunTime::Cycles { makespan: 800, busy: vec![800, 400], aicpus: None }, Check::NotDone);
         expect![[r#"
             layer.wsp
               kernels    not run: each task takes the cycles that its kernel costs

@@ -38,5 +38,6 @@ mod reference;
 mod replay;
 mod report;
 mod sim;
+mod sim_aicpus;
 mod workload;
 mod workload_examples;

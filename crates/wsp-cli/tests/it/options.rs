@@ -40,7 +40,7 @@ const RUN: &[Row] = &[
     ("", "--allow-unwritten {out}", "= = - = = ="),
     ("--no-check", "--allow-unwritten {out}", "- - - - - -"),
     ("", "--stats json", "+ + + + + +"),
-    ("", "--aicpus 2", "+ + - + - -"),
+    ("", "--aicpus 2", "+ + + + - -"),
     ("", "--expand bytecode", "- + - + - -"),
     ("", "--trace trace.json", "+ + + + + +"),
     ("--trace trace.json", "--trace-edges", ". . . . . ."),
@@ -113,6 +113,9 @@ const SIM: &[Row] = &[
     ("", "--allow-unused", "- - -"),
     ("", "--schedule other", "+ + +"),
     ("", "--kernels idle.pto", "- - -"),
+    ("", "--aicpus 2", "+ + +"),
+    ("--aicpus 2", "--expand host", "- + +"),
+    ("", "--expand host", "- - -"),
     ("", "--trace trace.json", "+ + +"),
     ("--trace trace.json", "--trace-edges", ". . ."),
     ("", "--trace-edges", "- - -"),
@@ -267,7 +270,7 @@ fn no_option_of_graph_is_passed_over() {
 
 #[test]
 fn no_option_of_sim_is_passed_over() {
-    let on = |kind: Kind| Kind { always: "--model cpu", ..kind };
+    let on = |kind: Kind| Kind { always: "--model ascend_910b", ..kind };
     hold("sim", 0, &[PROGRAM, Kind { input: "len", ..WORKLOAD }, LIBRARY].map(on), SIM);
 }
 

@@ -15,8 +15,8 @@ use unit::UnitProgram;
 use workload::TaskProgram;
 use wsp_backend::codes::IN_USE;
 use wsp_backend::{
-    Args, Backend, GraphListing, Program, RunError, RunOptions, Simulated, SimulatedTask, StartOrder,
-    WindowOverflow,
+    Args, Backend, GraphListing, Program, RunError, RunOptions, Simulated, SimulatedAicpus, SimulatedTask,
+    StartOrder, WindowOverflow,
 };
 use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_ir::Module;
@@ -150,6 +150,7 @@ fn ordered<'o>(
 fn in_virtual_time(
     listing: GraphListing,
     simulation: &Simulation,
+    aicpus: Option<SimulatedAicpus>,
     schedule: Vec<String>,
     notes: Vec<Diagnostic>,
 ) -> Simulated {
@@ -164,6 +165,7 @@ fn in_virtual_time(
     simulated.busy = simulation.workers.iter().map(|worker| worker.busy).collect();
     simulated.max_in_flight = simulation.max_in_flight;
     simulated.window_stalls = simulation.window_stalls;
+    simulated.aicpus = aicpus;
     (simulated.schedule, simulated.notes) = (schedule, notes);
     simulated
 }

@@ -119,15 +119,14 @@ impl wsp_backend::Program for SpaceProgram {
             ("sequential", options.sequential),
             ("plain", options.plain),
             ("recording", options.recording != Recording::Off),
-            ("aicpus", options.workload.aicpus != 0),
             ("replay", options.replay.is_some()),
         ];
         refuse("virtual time: no kernel runs", &given)?;
         machine::refuse_threads(options, machine)?;
         let launch = self.launch_options(args, options)?;
         let simulated = self.program.simulate(&args.arrays, &launch, machine);
-        let (listing, simulation, notes) = simulated.map_err(refused)?;
-        Ok(in_virtual_time(listing, &simulation, self.lines(), notes))
+        let (listing, simulation, aicpus, notes) = simulated.map_err(refused)?;
+        Ok(in_virtual_time(listing, &simulation, aicpus, self.lines(), notes))
     }
 
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {

@@ -2,6 +2,7 @@
 
 use super::{CpuSimBackend, failed, refuse, refused, runs_kernels};
 use crate::codes::BAD_OPTION;
+use crate::machine;
 use crate::tg::{CheckedUnit, Session, SessionOptions, TgKernels, simulate};
 use std::sync::Arc;
 use std::time::Duration;
@@ -126,12 +127,6 @@ impl wsp_backend::Program for UnitProgram {
         machine: Option<&Model>,
     ) -> Result<Simulated, RunError> {
         options.check(ProgramKind::Unit)?;
-        if let Some(machine) = machine {
-            let message = format!("a task graph cannot be simulated on machine model `{}`", machine.name);
-            let fault = Diagnostic::error(BAD_OPTION, message)
-                .note("its kernels are no operations that a model has figures of, and its cores are those of the unit");
-            return Err(RunError::Refused(fault.help("leave the model out").into()));
-        }
         let given = [
             ("sequential", options.sequential),
             ("recording", options.recording != Recording::Off),
@@ -139,7 +134,14 @@ impl wsp_backend::Program for UnitProgram {
             ("begin", options.unit.begin != Begin::Start),
         ];
         refuse("virtual time, which leaves nothing behind", &given)?;
-        let begin = session_options(&self.unit, args, options)?;
+        let mut begin = session_options(&self.unit, args, options)?;
+        if let Some(machine) = machine {
+            machine::refuse_threads(options, Some(machine))?;
+            let given = [("cores", options.unit.cores.is_some()), ("devices", options.unit.devices != 1)];
+            refuse("a machine model, which is of one device with its cores", &given)?;
+            machine::of_unit(&mut begin.runtime, machine);
+            begin.machine = Some(Arc::new(machine.clone()));
+        }
         simulate(&self.unit.module, &self.kernels, begin).map_err(failed)
     }
 
@@ -213,6 +215,7 @@ fn session_options(unit: &UnitSource, args: &Args, options: &RunOptions) -> Resu
     };
     Ok(SessionOptions {
         runtime,
+        machine: None,
         inputs: args.arrays.clone(),
         views: args.views.clone(),
         copied: copied.clone(),

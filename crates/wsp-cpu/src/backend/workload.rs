@@ -190,8 +190,8 @@ impl wsp_backend::Program for TaskProgram {
         machine::refuse_threads(options, machine)?;
         let simulated =
             self.program.simulate_on(&inputs, &self.options(options), machine).map_err(refused)?;
-        let SimulatedWorkload { listing, simulation, threads: _, notes } = simulated;
-        Ok(in_virtual_time(listing, &simulation, self.lines(), notes))
+        let SimulatedWorkload { listing, simulation, threads: _, aicpus, notes } = simulated;
+        Ok(in_virtual_time(listing, &simulation, aicpus, self.lines(), notes))
     }
 
     fn check(&self, options: &RunOptions) -> Result<(), RunError> {

@@ -27,6 +27,8 @@ pub(crate) struct Part {
     pub(crate) blocks: u32,
     pub(crate) bound: Arc<Bound>,
     pub(crate) workspace: Option<TensorRange>,
+    /// What each block takes in virtual time on a machine; empty without one.
+    pub(crate) cycles: Box<[u64]>,
 }
 
 /// A block of a dispatched kernel.

@@ -20,6 +20,7 @@ use std::sync::atomic::Ordering;
 use wsp_core::tg::image::NodeKind;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
+use wsp_plan::cost;
 use wsp_runtime::tg::{BlockCx, Bodies, NodeCx};
 
 /// The work of a launch.
@@ -73,12 +74,14 @@ impl LaunchBodies {
             blocks: def.block_dim,
             bound: Arc::clone(&self.shared.unbound),
             workspace: None,
+            cycles: Box::default(),
         };
         if def.workspace != 0 {
             part.workspace = Some(self.launched.instance.take_workspace(def.workspace, &def.name)?);
         }
-        match self.bound(item, iterations, part.workspace.as_ref()) {
-            Ok(bound) => part.bound = bound,
+        let bound = self.bound(item, iterations, part.workspace.as_ref());
+        match bound.and_then(|bound| Ok((self.cycles(item, part.blocks, &bound)?, bound))) {
+            Ok((cycles, bound)) => (part.cycles, part.bound) = (cycles, bound),
             Err(fault) => {
                 if let Some(workspace) = part.workspace.take() {
                     self.launched.instance.put_workspace(workspace);
@@ -87,6 +90,22 @@ impl LaunchBodies {
             }
         }
         Ok(part)
+    }
+
+    /// What the blocks of a kernel take in virtual time on a machine, if there is one.
+    fn cycles(&self, item: u32, blocks: u32, bound: &Bound) -> Result<Box<[u64]>, Box<Diagnostic>> {
+        let Some(machine) = &self.shared.machine else { return Ok(Box::default()) };
+        let plan = &self.launched.code.plan;
+        let def = plan.kernels[item as usize].def;
+        let located =
+            |fault| Box::new(Spans::located(fault, &self.launched.code.spans.kernels, def, "this kernel"));
+        match (bound, &self.launched.code.defs[def as usize].body) {
+            (Bound::Pto(bound), KernelBody::Pto(entry)) => {
+                let cycles = (0..blocks).map(|block| entry.cycles(bound, machine, [block, blocks]));
+                cycles.collect::<Result<_, _>>().map_err(Box::new)
+            }
+            _ => Err(located(cost::without_operations(machine, &plan.kernel_name(item)))),
+        }
     }
 
     /// The arguments of a kernel, bound once where they do not depend on the launch.
@@ -177,13 +196,21 @@ impl Bodies for LaunchBodies {
 
     fn block_cycles(&self, dispatched: &Dispatched, cx: &BlockCx<'_>) -> u64 {
         let part = dispatched.part_of(cx.block);
+        if let Some(&cycles) = part.cycles.get((cx.block - part.first_block) as usize) {
+            return cycles;
+        }
         cycles(part.bound.bytes(part.workspace.as_ref()), part.blocks).max(1)
     }
 
     fn item_cycles(&self, cx: &NodeCx<'_>) -> u64 {
         let kind = NodeKind::from_code(self.launched.code.runtime.image().nodes[cx.node as usize].kind);
         match kind {
-            Some(NodeKind::Copy) => cycles(self.launched.code.plan.copies[cx.item as usize].size, 1),
+            Some(NodeKind::Copy) => {
+                let bytes = self.launched.code.plan.copies[cx.item as usize].size;
+                // A machine without a way for copies was refused.
+                let machine = self.shared.machine.as_ref();
+                machine.and_then(|on| cost::of_copy(on, bytes).ok()).unwrap_or_else(|| cycles(bytes, 1))
+            }
             _ => 0,
         }
     }

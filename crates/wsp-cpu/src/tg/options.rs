@@ -6,6 +6,7 @@ use wsp_backend::PayloadSlot;
 use wsp_backend::{CheckpointStore, Recording, Released};
 use wsp_memory::{Claim, View};
 use wsp_plan::Arrays;
+use wsp_plan::target::model::Model;
 use wsp_runtime::tg::RuntimeConfig;
 
 /// What a [`Session`](super::Session) is given besides its unit and kernels.
@@ -38,6 +39,8 @@ pub struct SessionOptions {
     pub recording: Recording,
     /// Where checkpoints are kept.
     pub checkpoints: Option<Arc<dyn CheckpointStore>>,
+    /// What says what blocks and copies take in virtual time; without it a cycle for each four bytes.
+    pub machine: Option<Arc<Model>>,
     /// Receives what a function of the caller handed over with its fault.
     pub payload: Option<PayloadSlot>,
 }

@@ -174,7 +174,14 @@ impl LocalRun<'_> {
                 body.is_some() && own.is_none() && when != When::Dispatch && kernel.batch.is_empty();
             if body.is_none() || own.is_some() {
                 let bound = Arc::clone(&self.shared.unbound);
-                let part = Part { item, first_block: 0, blocks: def.block_dim, bound, workspace: own };
+                let part = Part {
+                    item,
+                    first_block: 0,
+                    blocks: def.block_dim,
+                    bound,
+                    workspace: own,
+                    cycles: Box::default(),
+                };
                 self.parts.insert(item, part);
             }
             let body = body.filter(|_| is_simple);

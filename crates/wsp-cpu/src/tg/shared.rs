@@ -23,6 +23,7 @@ use wsp_diag::Diagnostic;
 use wsp_kernel::Scratch;
 use wsp_memory::Claimed;
 use wsp_ordered::OrderedMap;
+use wsp_plan::target::model::Model;
 use wsp_runtime::tg::{EventsOf, LaunchId};
 
 /// What the launches of a session share with it.
@@ -33,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) devices: u32,
     pub(crate) cancel: Option<Arc<AtomicBool>>,
     pub(crate) released: Released,
+    /// What says what blocks and copies take in virtual time.
+    pub(crate) machine: Option<Arc<Model>>,
     pub(crate) store: Option<Arc<dyn CheckpointStore>>,
     /// What a run of the session is; empty without a store.
     pub(crate) identity: Identity,
@@ -163,6 +166,7 @@ impl Shared {
             devices,
             cancel: options.runtime.cancel.clone(),
             released: options.released,
+            machine: options.machine.clone(),
             store: options.checkpoints.clone(),
             identity,
             restores,

@@ -9,6 +9,7 @@ use super::inputs::check_gaps;
 use super::kernels::TgKernels;
 use super::memory::TensorRange;
 use super::options::SessionOptions;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use wsp_backend::claims::{Argument, claimed, refused, uses};
 use wsp_backend::{BARRIER_NODE, GraphKernel, GraphListing, MemoryStore, Simulated, SimulatedTask};
@@ -18,6 +19,8 @@ use wsp_diag::Diagnostic;
 use wsp_ir::tg::TgModule;
 use wsp_memory::Array;
 use wsp_ordered::Arrange;
+use wsp_plan::cost;
+use wsp_plan::target::model::Model;
 use wsp_runtime::tg::{BlockTrace, Granted, RunTrace, Time, Trace, Tracing};
 use wsp_runtime::timeline::Timeline;
 
@@ -38,11 +41,16 @@ pub(crate) fn simulate(
     if module.instrs.iter().any(keeps) {
         options.checkpoints = Some(Arc::new(MemoryStore::new()));
     }
-    let workers = options.runtime.threads;
+    let (workers, machine) = (options.runtime.threads, options.machine.clone());
+    let has_copies = module.instrs.iter().any(|instr| matches!(instr, Instr::McCopy { .. }));
+    if let Some(machine) = machine.as_ref().filter(|_| has_copies) {
+        cost::of_copy(machine, 0).map_err(|fault| vec![fault])?;
+    }
     let mut session = CheckedUnit::new(module, kernels, &options)?.session(options)?;
     let report = session.run()?;
     let notes = session.findings().iter().cloned().chain(report.notes).collect();
-    Ok(simulated(&report.trace.unwrap_or_default(), workers, notes))
+    let rows = Rows { machine: machine.filter(|machine| machine.count(ExecPool::Cube) > 0), workers };
+    Ok(simulated(&report.trace.unwrap_or_default(), &rows, notes))
 }
 
 /// Copies the arrays of the caller: virtual time stores to none of them.
@@ -72,7 +80,7 @@ fn take_copies(options: &mut SessionOptions) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// What was recorded, as the seam has it: a task for each block, copy and release, in the order in which they started.
-fn simulated(trace: &Trace, workers: u32, notes: Vec<Diagnostic>) -> Simulated {
+fn simulated(trace: &Trace, rows: &Rows, notes: Vec<Diagnostic>) -> Simulated {
     let mut order: Vec<u32> = (0..trace.blocks.len() as u32).collect();
     order.arrange_by_key(|&block| trace.blocks[block as usize].started);
     let mut ids = vec![0; order.len()];
@@ -81,12 +89,11 @@ fn simulated(trace: &Trace, workers: u32, notes: Vec<Diagnostic>) -> Simulated {
     }
     let mut listing = GraphListing::default();
     let mut tasks = Vec::with_capacity(order.len());
-    let mut busy = vec![0; workers as usize];
+    let mut busy = vec![0; rows.count()];
     let timeline = Timeline::of_launches(trace);
     let record = |block: u32| timeline.task(TaskId(block)).copied();
-    for (at, &BlockTrace { run, worker, started, finished, .. }) in
-        order.iter().map(|&at| (at, &trace.blocks[at as usize]))
-    {
+    for (at, block) in order.iter().map(|&at| (at, &trace.blocks[at as usize])) {
+        let &BlockTrace { run, started, finished, .. } = block;
         let of = &trace.runs[run as usize];
         let task = tasks.len() as u32;
         listing.tasks.push(kernel_of(&mut listing.kernels, of));
@@ -95,10 +102,13 @@ fn simulated(trace: &Trace, workers: u32, notes: Vec<Diagnostic>) -> Simulated {
             (record.submitted, renumbered(record.cause(), &ids))
         });
         let (ready, start, end) = (of.ready, started, finished);
-        tasks.push(SimulatedTask { worker: Some(worker), submitted, ready, start, end, cause });
-        // Blocks of gangs have workers beyond the others.
-        busy.resize(busy.len().max(worker as usize + 1), 0);
-        busy[worker as usize] += finished - started;
+        let held = rows.of(block);
+        tasks.push(SimulatedTask { worker: held.first().copied(), submitted, ready, start, end, cause });
+        for row in held {
+            // Blocks of gangs have workers beyond the others.
+            busy.resize(busy.len().max(row as usize + 1), 0);
+            busy[row as usize] += finished - started;
+        }
     }
     listing.kernels.push(GraphKernel { name: BARRIER_NODE.to_owned(), unit: ExecPool::Any });
     let mut simulated = Simulated::default();
@@ -106,6 +116,37 @@ fn simulated(trace: &Trace, workers: u32, notes: Vec<Diagnostic>) -> Simulated {
     simulated.max_in_flight = most_at_once(&tasks);
     (simulated.listing, simulated.tasks, simulated.busy, simulated.notes) = (listing, tasks, busy, notes);
     simulated
+}
+
+/// Where blocks are shown: at their workers, or on a machine at the units that they hold.
+struct Rows {
+    machine: Option<Arc<Model>>,
+    workers: u32,
+}
+
+impl Rows {
+    /// How many there are at least.
+    fn count(&self) -> usize {
+        self.machine.as_ref().map_or(self.workers, |machine| machine.count(ExecPool::Any)) as usize
+    }
+
+    /// Those of a block, the first of them the one at which it is shown. What holds no unit is beyond them.
+    fn of(&self, block: &BlockTrace) -> SmallVec<[u32; 4]> {
+        let Some(machine) = &self.machine else { return SmallVec::from_slice(&[block.worker]) };
+        let unit = |kind: ExecPool, number: u32| {
+            let of = (0..).zip(machine.cores()).filter(move |(_, (_, unit))| *unit == kind);
+            of.map(|(at, _)| at).nth(number as usize)
+        };
+        let cubes = block.cores.aic().and_then(|core| unit(ExecPool::Cube, core));
+        let vectors = block.cores.aiv().iter().filter_map(|core| unit(ExecPool::Vector, *core));
+        let held: SmallVec<[u32; 4]> = cubes.into_iter().chain(vectors).collect();
+        if !held.is_empty() {
+            return held;
+        }
+        let beyond = machine.count(ExecPool::Any);
+        let at = block.cores.aicpu().unwrap_or_else(|| beyond + block.worker);
+        SmallVec::from_slice(&[beyond + at])
+    }
 }
 
 /// A cause that names blocks by the numbers of their tasks.

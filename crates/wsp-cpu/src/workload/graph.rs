@@ -3,6 +3,7 @@
 use super::codes;
 use super::settings::{affinity, stopped};
 use super::touch::{Touched, Toucher};
+use crate::dealt::Dealing;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_backend::{BARRIER_NODE, Detail, GraphAccess, GraphKernel, GraphListing, MOST_LISTED, MissedHazard};
@@ -11,6 +12,7 @@ use wsp_core::{ExecPool, Region, SlotId, StreamId, TaskId, limits};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::{AccessMode, WorkloadModule};
 use wsp_plan::workload::{TaskRecord, TaskSink, modes};
+use wsp_runtime::aicpu::Scope;
 use wsp_runtime::infer::{Accesses, MapError, unordered_hazards};
 use wsp_runtime::{Deps, Gate, Stopped, TaskGraph, TaskSpec};
 
@@ -30,6 +32,8 @@ pub(crate) struct GraphSink<'a> {
     explicit: bool,
     detail: Detail,
     workers: u32,
+    /// AICPUs that tasks are dealt to; 0 where they are the host's.
+    pub(crate) aicpus: u16,
     /// One more task is an error.
     pub(crate) most: u32,
     cancel: Option<&'a AtomicBool>,
@@ -44,6 +48,8 @@ pub(crate) struct BuiltGraph {
     accesses: Vec<GraphAccess>,
     /// Regions of every task, to look for hazards that the edges miss; barrier nodes touch nothing.
     touched: Vec<TaskRegions>,
+    /// Where tasks are dealt to AICPUs: that of each task, and the boundaries of ordered scopes.
+    pub(crate) dealing: Dealing,
 }
 
 /// Why a graph cannot be built.
@@ -98,13 +104,19 @@ impl<'a> GraphSink<'a> {
             module,
             toucher,
             modes: module.kernels.iter().map(modes).collect(),
-            built: BuiltGraph { graph, accesses: Vec::new(), touched: Vec::new() },
+            built: BuiltGraph {
+                graph,
+                accesses: Vec::new(),
+                touched: Vec::new(),
+                dealing: Dealing::default(),
+            },
             ids: Vec::new(),
             written: vec![false; module.slots.len()],
             slots,
             explicit: deps.takes_edges(),
             detail,
             workers,
+            aicpus: 0,
             most: limits::MAX_GRAPH_TASKS,
             cancel,
         }
@@ -113,6 +125,13 @@ impl<'a> GraphSink<'a> {
     /// From now on a slot that is read makes the graph one that depends on what tasks compute, whether tasks write it or not.
     pub(crate) fn slots_decide(&mut self) {
         self.written.fill(true);
+    }
+
+    /// Notes the boundary of an ordered scope, where AICPUs need it.
+    fn bound(&mut self, scope: Scope) {
+        if self.aicpus > 0 {
+            self.built.dealing.scopes.push((self.ids.len() as u64, scope));
+        }
     }
 
     /// What was built.
@@ -217,6 +236,11 @@ impl TaskSink for GraphSink<'_> {
         };
         let id = self.built.graph.submit(spec).map_err(GraphFault::Full)?;
         self.ids.push(id);
+        if self.aicpus > 0 {
+            let said = task.place.dispatch.and_then(|dispatched| dispatched.worker(self.aicpus.into()));
+            let in_turn = (task.ordinal % u64::from(self.aicpus)) as u32;
+            self.built.dealing.owners.push(said.unwrap_or(in_turn) as u16);
+        }
         if self.detail != Detail::default() {
             self.keep(id, task);
         }
@@ -224,15 +248,18 @@ impl TaskSink for GraphSink<'_> {
     }
 
     fn ordered_begin(&mut self) -> Result<(), GraphFault> {
+        self.bound(Scope::Begin);
         self.built.graph.ordered_begin();
         Ok(())
     }
 
     fn ordered_step(&mut self) -> Result<(), GraphFault> {
+        self.bound(Scope::Step);
         self.built.graph.ordered_step().map_err(GraphFault::Full)
     }
 
     fn ordered_end(&mut self) -> Result<(), GraphFault> {
+        self.bound(Scope::End);
         self.built.graph.ordered_end().map_err(GraphFault::Full)
     }
 

@@ -1,5 +1,6 @@
 //! Lists and simulates a workload: its tasks are generated, and none runs.
 
+use super::aicpu;
 use super::codes;
 use super::equal::{EqualRegions, NamedTensor, unchecked};
 use super::faults;
@@ -8,6 +9,7 @@ use super::inputs::WorkloadOptions;
 use super::settings::{self, RunSettings, run_settings};
 use super::simulated::{Costed, SimulatedWorkload, failed};
 use super::touch::Toucher;
+use crate::dealt::{OnAicpus, Way};
 use crate::machine;
 use std::sync::atomic::AtomicBool;
 use wsp_backend::{Detail, GraphListing};
@@ -18,7 +20,7 @@ use wsp_ir::workload::{Deps, WorkloadModule};
 use wsp_plan::target::model::Model;
 use wsp_plan::workload::{Bindings, LoweredSchedule, check_schedule, count, expand};
 use wsp_runtime::Failure;
-use wsp_runtime::simulate::{SimGraph, Submission, simulate};
+use wsp_runtime::simulate::{SimGraph, Submission};
 
 /// What to do where no graph can be listed.
 const RUN_INSTEAD: [&str; 2] = [
@@ -51,14 +53,15 @@ impl Listing<'_> {
         detail: Detail,
     ) -> Result<GraphListing, Vec<Diagnostic>> {
         // Affinity is no part of a listing.
-        let graph = self.build(toucher, deps, detail, 1, limits::MAX_GRAPH_TASKS, RUN_INSTEAD)?;
+        let graph = self.build(toucher, deps, detail, (1, 0), limits::MAX_GRAPH_TASKS, RUN_INSTEAD)?;
         self.listing(graph, tensors, detail)
     }
 
     /// Refuses a workload some of whose tasks conflict without being ordered by what its program says.
     pub(crate) fn check_order(&self, toucher: &mut dyn Toucher) -> Result<(), Vec<Diagnostic>> {
         let detail = Detail { missed: true, ..Detail::default() };
-        let graph = self.build(toucher, Deps::Explicit, detail, 1, limits::MAX_GRAPH_TASKS, FIND_INSTEAD)?;
+        let graph =
+            self.build(toucher, Deps::Explicit, detail, (1, 0), limits::MAX_GRAPH_TASKS, FIND_INSTEAD)?;
         faults::refuse_missed(self.module, &self.listing(graph, &[], detail)?)
     }
 
@@ -106,24 +109,39 @@ impl Listing<'_> {
     ) -> Result<SimulatedWorkload, Vec<Diagnostic>> {
         let Listing { module, schedule, bindings, .. } = *self;
         let notes = settings::checked(check_schedule(module, bindings, schedule))?;
-        let settings = match machine {
-            None => run_settings(schedule, options),
-            Some(machine) => machine::on(&schedule.policy, machine)
-                .and_then(|policy| run_settings(&LoweredSchedule { policy, ..schedule.clone() }, options)),
+        let policy = match machine {
+            None => schedule.policy.clone(),
+            Some(machine) => machine::on(&schedule.policy, machine).map_err(|fault| vec![fault])?,
         };
+        let settled = LoweredSchedule { policy, ..schedule.clone() };
+        let settings = run_settings(&settled, options);
         let RunSettings { config, regions } = settings.map_err(|fault| vec![fault])?;
+        let way = match options.aicpus {
+            0 => Way::Host(config.clone()),
+            aicpus => {
+                let bytes = match machine {
+                    // Nothing is brought anywhere.
+                    None => 0,
+                    Some(_) => aicpu::bytes((module, bindings), schedule, options)?,
+                };
+                let config = aicpu::settings(&settled, options)?;
+                Way::Aicpus(Box::new(OnAicpus::new(aicpus, config, machine, bytes)?))
+            }
+        };
         // A run would refuse what its dependences miss, and so does this.
         let missed = schedule.policy.deps == Deps::Explicit;
         let detail = Detail { missed, ..Detail::default() };
         let equal = EqualRegions::new(regions);
         let (costs, work) = (Vec::new(), Vec::new());
         let mut costed = Costed { module, bindings, inner: toucher, costs, work, equal, tensors, machine };
-        let built = self.build(&mut costed, config.deps, detail, config.threads, most, instead)?;
+        let dealt_to = (config.threads, options.aicpus);
+        let mut built = self.build(&mut costed, config.deps, detail, dealt_to, most, instead)?;
         let Costed { costs, work, inner, .. } = costed;
         let mut costs = costs.into_iter();
         // One cost was noted per task, in the order of ids.
         let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1);
         let mut simulated = SimGraph::from_task_graph(&built.graph, Submission::default(), cost);
+        let dealing = std::mem::take(&mut built.dealing);
         if let (Ok(graph), Some(machine)) = (&mut simulated, machine) {
             let units: Vec<ExecPool> =
                 (0..module.kernels.len() as u16).map(|kernel| inner.unit(KernelId(kernel))).collect();
@@ -132,12 +150,12 @@ impl Listing<'_> {
         let mut listing = self.listing(built, tensors, detail)?;
         listing.work = work;
         faults::refuse_missed(module, &listing)?;
-        let simulation = simulated.map_err(Failure::Source).and_then(|graph| simulate(&graph, &config));
-        let mut simulation = simulation.map_err(|error| vec![failed(&error)])?;
+        let simulation = simulated.map_err(Failure::Source).and_then(|graph| way.run(&graph, &dealing));
+        let (mut simulation, aicpus) = simulation.map_err(|error| vec![failed(&error)])?;
         if let Some(machine) = machine {
             machine::number(&mut simulation, config.pools, machine);
         }
-        Ok(SimulatedWorkload { listing, simulation, threads: config.threads, notes })
+        Ok(SimulatedWorkload { listing, simulation, threads: config.threads, aicpus, notes })
     }
 
     fn listing(
@@ -151,13 +169,13 @@ impl Listing<'_> {
         listed.map_err(|reason| vec![unchecked(&reason)])
     }
 
-    /// Generates all tasks for `workers`, of which there are at most `most`; `instead` says what to do when that cannot be, and the same in Python.
+    /// Generates all tasks for so many workers and AICPUs, of which there are at most `most`; `instead` says what to do when that cannot be, and the same in Python.
     fn build(
         &self,
         toucher: &mut dyn Toucher,
         deps: Deps,
         detail: Detail,
-        workers: u32,
+        (workers, aicpus): (u32, u16),
         most: u32,
         instead: [&'static str; 2],
     ) -> Result<BuiltGraph, Vec<Diagnostic>> {
@@ -171,7 +189,7 @@ impl Listing<'_> {
             ]);
         }
         let mut sink = GraphSink::new(module, &self.slots, toucher, deps, detail, workers, self.cancel);
-        sink.most = most;
+        (sink.most, sink.aicpus) = (most, aicpus);
         let expanded = expand(module, bindings, schedule, &mut sink);
         let fault = |fault: GraphFault| fault.diagnostic(module, instead);
         expanded.map_err(|error| vec![faults::generation(error, fault)])?;

@@ -134,6 +134,7 @@ pub(crate) fn bad_option(what: &str) -> Diagnostic {
 pub(crate) fn refuse_for_graph(options: &WorkloadOptions) -> Result<(), Diagnostic> {
     refuse_for_simulation(options)?;
     let given = [
+        ("aicpus", options.aicpus != 0),
         ("threads", options.threads != 0),
         ("window", options.window.is_some()),
         ("seed", options.seed != 0),
@@ -150,7 +151,6 @@ pub(crate) fn refuse_for_simulation(options: &WorkloadOptions) -> Result<(), Dia
         &[
             ("sequential", options.sequential),
             ("plain", options.plain),
-            ("aicpus", options.aicpus != 0),
             ("poll", options.poll.is_some()),
             ("payload", options.payload.is_some()),
             ("replay", options.replay.is_some()),

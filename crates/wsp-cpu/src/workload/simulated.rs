@@ -4,7 +4,7 @@ use super::equal::{EqualRegions, NamedTensor};
 use super::settings::{cancelled, not_started, stopped, stuck};
 use super::touch::{Touched, Toucher};
 use std::convert::Infallible;
-use wsp_backend::GraphListing;
+use wsp_backend::{GraphListing, SimulatedAicpus};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::WorkloadModule;
 use wsp_kernel::Trap;
@@ -23,6 +23,8 @@ pub struct SimulatedWorkload {
     pub simulation: Simulation,
     /// Workers of the machine.
     pub threads: u32,
+    /// What AICPUs did, where tasks were theirs.
+    pub aicpus: Option<SimulatedAicpus>,
     /// Warnings.
     pub notes: Vec<Diagnostic>,
 }

@@ -14,7 +14,7 @@ mod frame;
 mod walk;
 mod work;
 
-use crate::target::model::Model;
+use crate::target::model::{Model, Path};
 use crate::walk::callees;
 use crate::workload::{Bindings, TaskRecord};
 use codes::{LARGE_COST, NO_COST};
@@ -23,7 +23,7 @@ use wsp_diag::{Diagnostic, Span};
 use wsp_ir::walk::stmts;
 use wsp_ir::workload::WorkloadModule;
 use wsp_ir::workload::verify::COST;
-use wsp_ir::{ArrayRef, CostClass, Module, StmtKind};
+use wsp_ir::{ArrayRef, CostClass, Module, StmtKind, TileRole};
 use wsp_ordered::OrderedSet;
 
 /// Most cycles of a task, exclusive.
@@ -200,6 +200,37 @@ pub fn of_task(
             .python("give `TracePolicy.cycles` a function, or the kernel a `cost`"));
     };
     of_kernel(model, library, function, known)
+}
+
+/// The cycles of a copy of so many bytes between tensors: they go to the memory of vector tiles and back.
+///
+/// # Errors
+/// The model has no way there or back, a cost of 2^62 cycles or more.
+pub fn of_copy(model: &Model, bytes: u64) -> Result<u64, Diagnostic> {
+    let ways = model.global().zip(model.home(TileRole::Vec)).and_then(|(global, tiles)| {
+        Some([model.route(global, tiles)?, model.route(tiles, global)?].concat())
+    });
+    let Some(ways) = ways else {
+        let message = "the model has no way from the memory of tensors to that of vector tiles and back";
+        return Err(Diagnostic::error(NO_COST, message)
+            .note(format!("a copy takes it, on machine model `{}`", model.name))
+            .help("give the model a `[[path]]` for each direction"));
+    };
+    let of = |path: &Path| path.startup + model.cycles(path.rate(model.rates).seconds(bytes as f64));
+    let cycles: f64 = ways.into_iter().map(of).sum();
+    whole(cycles).ok_or_else(|| {
+        let message = format!("a copy of {bytes} bytes takes {cycles:.3e} cycles");
+        Diagnostic::error(LARGE_COST, message)
+            .note(format!("on machine model `{}`; at most 2^62 are possible", model.name))
+    })
+}
+
+/// That a kernel has no operations that a model could have figures of.
+pub fn without_operations(model: &Model, kernel: &str) -> Diagnostic {
+    let message = format!("kernel `{kernel}` has no operations to tell its cost from");
+    Diagnostic::error(NO_COST, message)
+        .note(format!("on machine model `{}`; functions of the caller have none", model.name))
+        .help("write the kernel in a `.pto` file")
 }
 
 /// Cycles as a whole number, rounded up, where they are few enough.

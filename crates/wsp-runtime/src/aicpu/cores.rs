@@ -37,26 +37,41 @@ impl Core {
         runner: &R,
         thread: usize,
     ) -> Result<bool, Failed<R::Failure, u64>> {
+        let Some((link, task)) = self.take(shared, |_| true) else { return Ok(false) };
+        let link = &shared.links[link];
+        let outcome = self.run(shared, runner, thread, link, &task);
+        if outcome.is_err() {
+            // Before the completion, so that whoever sees the task complete drops those after it.
+            shared.drop_from(task.ordinal.saturating_add(1));
+        }
+        link.handshake.complete();
+        let (ordinal, kernel) = (task.ordinal, task.kernel);
+        let failed = |cause| Failed { task: ordinal, kernel, payload: task.payload().to_vec(), cause };
+        outcome.map(|()| true).map_err(failed)
+    }
+
+    /// The next task that may start here, of its AICPUs in turn, and the link over which it was handed; of links that the core `sees`.
+    #[inline]
+    pub(super) fn take(
+        &mut self,
+        shared: &Shared,
+        sees: impl Fn(usize) -> bool,
+    ) -> Option<(usize, CoreTask)> {
         for i in 0..self.links.len() {
             let at = (self.next + i) % self.links.len();
-            let link = &shared.links[self.links[at]];
-            let CoreOrder::Run(slot) = link.handshake.poll() else { continue };
-            let task = shared.queues[usize::from(link.aicpu)].slot(slot as u16).task.read();
-            if !shared.gates.may_start(task.stream, task.ordinal) {
+            let number = self.links[at];
+            let link = &shared.links[number];
+            if !sees(number) {
                 continue;
             }
-            self.next = (at + 1) % self.links.len();
-            let outcome = self.run(shared, runner, thread, link, &task);
-            if outcome.is_err() {
-                // Before the completion, so that whoever sees the task complete drops those after it.
-                shared.drop_from(task.ordinal.saturating_add(1));
+            let CoreOrder::Run(slot) = link.handshake.poll() else { continue };
+            let task = shared.queues[usize::from(link.aicpu)].slot(slot as u16).task.read();
+            if shared.gates.may_start(task.stream, task.ordinal) {
+                self.next = (at + 1) % self.links.len();
+                return Some((number, task));
             }
-            link.handshake.complete();
-            let (ordinal, kernel) = (task.ordinal, task.kernel);
-            let failed = |cause| Failed { task: ordinal, kernel, payload: task.payload().to_vec(), cause };
-            return outcome.map(|()| true).map_err(failed);
         }
-        Ok(false)
+        None
     }
 
     fn run<R: TaskRunner>(

@@ -78,7 +78,7 @@ enum Stall {
 #[derive(Debug)]
 pub(super) struct Driven<G> {
     pub(super) aicpu: Aicpu,
-    generator: G,
+    pub(super) generator: G,
     pub(super) generation: Generation,
     stall: Stall,
     /// The smallest ordinal that its next task can have.
@@ -223,17 +223,22 @@ impl<G: Generator> Driven<G> {
         shared.publish_watermark(self.aicpu.id, u64::MAX);
     }
 
-    /// Tasks that there is room for, and a record of having to wait.
-    fn free_places(&mut self, shared: &Shared) -> u32 {
-        let config = &shared.config;
-        let in_window = self.aicpu.queue.free_slots();
+    /// Tasks that the window has room for, and those that the map has.
+    pub(super) fn room(&self, shared: &Shared) -> [u32; 2] {
         // A share per AICPU: one that is far ahead leaves room for those behind.
-        let share = (config.map_entries / u32::from(shared.aicpus())).max(1);
+        let share = (shared.config.map_entries / u32::from(shared.aicpus())).max(1);
         let in_map = if self.aicpu.accesses >= share {
             0
         } else {
             ((share - self.aicpu.accesses) / USUAL_REGIONS).max(1)
         };
+        [self.aicpu.queue.free_slots(), in_map]
+    }
+
+    /// Tasks that there is room for, and a record of having to wait.
+    fn free_places(&mut self, shared: &Shared) -> u32 {
+        let config = &shared.config;
+        let [in_window, in_map] = self.room(shared);
         let now = if in_window == 0 {
             let timed = config.window_mode == WindowMode::Benchmark;
             Stall::Window { since_ns: if timed { shared.now() } else { 0 } }

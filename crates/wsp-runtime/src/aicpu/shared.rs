@@ -12,7 +12,7 @@ use super::topology::{Link, Topology};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Fault, Ordering, has};
 use crate::{Start, clock};
 use crossbeam_utils::CachePadded;
-use std::sync::OnceLock;
+use std::sync::{OnceLock, PoisonError};
 use std::time::Instant;
 
 /// Why a run stops at once, as a number; nothing while it goes on.
@@ -32,6 +32,14 @@ fn sender_words(aicpus: usize) -> usize {
     aicpus.div_ceil(SENDERS.into())
 }
 
+/// Virtual time, in which notices take theirs.
+#[derive(Debug, Default)]
+pub(super) struct Moment {
+    pub(super) cycle: std::sync::atomic::AtomicU64,
+    /// From whom, to whom, and of which slot.
+    pub(super) notices: std::sync::Mutex<Vec<(u16, u16, u16)>>,
+}
+
 const GOES_ON: u32 = 0;
 /// The time of the first task while there was none.
 const NO_TASK: u64 = u64::MAX;
@@ -41,6 +49,8 @@ const NO_TASK: u64 = u64::MAX;
 pub(super) struct Shared {
     pub(super) config: AicpuConfig,
     pub(super) origin: Instant,
+    /// In virtual time: the cycle, and the notices that are under way.
+    pub(super) moment: Option<Box<Moment>>,
     /// Per AICPU: all its tasks with smaller ordinals are in the map.
     watermarks: Box<[CachePadded<AtomicU64>]>,
     pub(super) queues: Box<[SharedQueue]>,
@@ -74,11 +84,16 @@ pub(super) struct Shared {
 impl Shared {
     /// For a configuration that was checked.
     pub(super) fn new(config: &AicpuConfig, aicpus: u32) -> Shared {
+        Shared::with(config, aicpus, Topology::new(config.pools, config.threads.max(aicpus), aicpus))
+    }
+
+    /// The same, with these cores.
+    pub(super) fn with(config: &AicpuConfig, aicpus: u32, topology: Topology) -> Shared {
         let count = aicpus as usize;
-        let topology = Topology::new(config.pools, config.threads, aicpus);
         let ring_count = if aicpus > 1 { count * count } else { 0 };
         Shared {
             origin: clock::now(),
+            moment: None,
             watermarks: (0..count).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
             queues: (0..count).map(|_| SharedQueue::new(config.window, aicpus as u16)).collect(),
             rings: (0..ring_count).map(|_| OnceLock::new()).collect(),
@@ -110,8 +125,12 @@ impl Shared {
         self.watermarks.len() as u16
     }
 
+    /// Nanoseconds since the run's start, or the cycle of virtual time.
     pub(super) fn now(&self) -> u64 {
-        clock::nanos_since(self.origin)
+        match &self.moment {
+            None => clock::nanos_since(self.origin),
+            Some(moment) => moment.cycle.load(std::sync::atomic::Ordering::Relaxed),
+        }
     }
 
     /// The ring from one AICPU to another.
@@ -129,8 +148,19 @@ impl Shared {
         &self.senders[usize::from(to) * sender_words(self.watermarks.len()) + usize::from(word)]
     }
 
-    /// Sends a notice; whether its ring had room.
+    /// Sends a notice; whether there was room for it.
     pub(super) fn notify(&self, from: u16, to: u16, slot: u16) -> bool {
+        match &self.moment {
+            None => self.deliver(from, to, slot),
+            Some(moment) => {
+                moment.notices.lock().unwrap_or_else(PoisonError::into_inner).push((from, to, slot));
+                true
+            }
+        }
+    }
+
+    /// Puts a notice into its ring, if that has room.
+    pub(super) fn deliver(&self, from: u16, to: u16, slot: u16) -> bool {
         let sent = self.ring(from, to).push(slot);
         if sent {
             // After the notice is in the ring: who takes this bit finds it there.

@@ -15,10 +15,10 @@ pub(super) struct Topology {
 }
 
 impl Topology {
-    /// Every AICPU is attached to a core of every unit, and every core to an AICPU.
-    pub(super) fn new(pools: PoolSizes, threads: u32, aicpus: u32) -> Topology {
+    /// Every AICPU is attached to a core of every unit, and every core to an AICPU. `shared` is the number of cores that pools share.
+    pub(super) fn new(pools: PoolSizes, shared: u32, aicpus: u32) -> Topology {
         let groups = match pools {
-            PoolSizes::Shared => vec![(Unit::Both, threads.max(aicpus))],
+            PoolSizes::Shared => vec![(Unit::Both, shared)],
             PoolSizes::ByUnit { vector, cube } => vec![(Unit::Vector, vector), (Unit::Cube, cube)],
         };
         let (mut units, mut pairs) = (Vec::new(), Vec::new());
@@ -85,8 +85,8 @@ mod tests {
     }
 
     #[test]
-    fn shared_cores_are_as_many_as_threads_or_aicpus() {
-        assert_eq!(Topology::new(PoolSizes::Shared, 2, 16).units.len(), 16);
+    fn aicpus_take_turns_at_cores_of_which_there_are_fewer() {
+        assert_eq!(Topology::new(PoolSizes::Shared, 2, 3).pairs, [(0, 0), (1, 1), (2, 0)]);
         assert_eq!(
             Topology::new(PoolSizes::Shared, 6, 4).pairs,
             [(0, 0), (1, 1), (2, 2), (3, 3), (0, 4), (1, 5)]

@@ -252,7 +252,7 @@ impl SimGraph {
     }
 
     /// The graph without the edges that streams made.
-    pub(super) fn without_streams(&self) -> SimGraph {
+    pub(crate) fn without_streams(&self) -> SimGraph {
         let mut keeps = all_but(&self.stream_edges);
         let of = |node| self.successors(node).iter().map(move |&after| (node, after));
         let edges = (0..self.len() as u32).flat_map(of).filter(|edge| keeps(*edge));

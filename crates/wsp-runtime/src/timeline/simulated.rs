@@ -1,9 +1,12 @@
 //! Timelines of runs in virtual time.
 
-use super::{Heading, Lists, TaskRecord, Timeline};
+use super::{Heading, Lists, Row, Span, TaskRecord, Timeline};
 use crate::clock::Clock;
 use crate::simulate::{SimGraph, Simulation};
 use wsp_core::{KernelId, TaskId, WhyLate};
+
+/// The number of the first row that is no worker.
+const OTHER_ROWS: u32 = 2_000_000;
 
 /// A task or a barrier node in virtual time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,6 +110,22 @@ impl Timeline {
             tasks[at].set_cause(cause, last);
         }
         Timeline { before, ..heading.timeline(Clock::Cycles, tasks) }
+    }
+
+    /// Adds a row of something else than a worker, with what took time there, from when to when: what AICPUs did, say. Such rows have numbers from
+    /// 2,000,000 on, in their order.
+    pub fn add_row(&mut self, name: String, spans: &[(&str, u64, u64)]) {
+        let row = self.rows.len() as u32;
+        let others = self.rows.iter().filter(|row| row.number >= OTHER_ROWS).count() as u32;
+        self.rows.push(Row { process: 0, number: OTHER_ROWS + others, name });
+        let span = |&(name, begin, end): &(&str, u64, u64)| Span {
+            row,
+            name: name.to_owned(),
+            begin,
+            end,
+            details: Vec::new(),
+        };
+        self.spans.extend(spans.iter().filter(|(_, begin, end)| begin < end).map(span));
     }
 
     /// The timeline of a simulated graph.

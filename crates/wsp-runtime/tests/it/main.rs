@@ -1,6 +1,7 @@
 //! Integration tests, in one program: they link once.
 
 mod again;
+mod aicpus_virtual;
 mod cases;
 mod common;
 mod contract;

@@ -9,12 +9,14 @@ mod read;
 mod references;
 mod run;
 mod settings;
+mod sim;
 
 pub(super) use asm::asm;
 pub(super) use emit::emit;
 pub(super) use graph::graph;
 pub(super) use kernels::idle;
 pub(super) use run::run;
+pub(super) use sim::sim;
 
 use super::kind::Kind;
 use super::listing::write_listing;
@@ -81,4 +83,4 @@ pub(super) fn check(
 }
 
 /// Why a task graph does not take an option.
-const NOT_OF_UNITS: &str = "has no meaning for a task graph";
+pub(super) const NOT_OF_UNITS: &str = "has no meaning for a task graph";

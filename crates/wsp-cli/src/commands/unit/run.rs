@@ -37,15 +37,15 @@ use wsp_runtime::timeline::Timeline;
 use wsp_tg::matrix;
 
 /// A unit with all that its run needs.
-struct Ready {
-    unit: Arc<UnitSource>,
-    args: Args,
+pub(super) struct Ready {
+    pub(super) unit: Arc<UnitSource>,
+    pub(super) args: Args,
     /// Declared scalars.
     scalars: Vec<(String, i64)>,
-    options: RunOptions,
+    pub(super) options: RunOptions,
     /// How tile operations are computed, and what runs scalar code.
-    machine: (Mode, Engine),
-    sources: Sources,
+    pub(super) machine: (Mode, Engine),
+    pub(super) sources: Sources,
 }
 
 /// Runs a unit.
@@ -152,7 +152,11 @@ fn platform_notes(ready: &Ready) -> Vec<Diagnostic> {
 }
 
 /// Reads a unit, its kernels and its tensors, and makes up what is not given.
-fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<(Ready, Outputs), Vec<Diagnostic>> {
+pub(super) fn prepare(
+    session: &mut Session,
+    args: &RunArgs,
+    kind: Kind,
+) -> Result<(Ready, Outputs), Vec<Diagnostic>> {
     let set = named(&args.launch.set, NOT_OF_UNITS).map_err(|fault| vec![fault])?;
     let module = session.read_unit(&args.file, kind)?;
     // What is no error is told with everything else that is found before the run.
@@ -210,7 +214,7 @@ fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<(Ready, 
 }
 
 /// Options of `wsp run` that task graphs have no use for.
-fn refuse_options(args: &RunArgs) -> Result<(), Diagnostic> {
+pub(super) fn refuse_options(args: &RunArgs) -> Result<(), Diagnostic> {
     if args.data.generate.as_ref().is_some_and(|pairs| !pairs.is_empty()) {
         let message = "keys of `--generate` have no meaning for task graphs";
         return Err(Diagnostic::error(codes::OPTION_OF_OTHERS, message).help("write `--generate` alone"));

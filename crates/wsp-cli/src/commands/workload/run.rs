@@ -125,7 +125,7 @@ fn arrays(
     check_graph_memory(source, &set, SIMULATED_TASK_BYTES)?;
     let given = read(source, plan, &args.data, set, Purpose::Tasks)?;
     // Which worker an idle one takes a task from is drawn too.
-    if !steals(&workers(policy, args)) {
+    if args.aicpus.is_some() || !steals(&workers(policy, args)) {
         args.data.check_seed(&given.sources.made)?;
     }
     Ok(given)
@@ -291,7 +291,6 @@ fn refuse_in_virtual_time(args: &RunArgs) -> Result<(), Diagnostic> {
     let given = [
         ("--isa", args.launch.isa.is_some()),
         ("--engine", args.launch.engine.is_some()),
-        ("--aicpus", args.aicpus.is_some()),
         ("--expand", args.expand.is_some()),
         ("--outputs", args.outputs.is_some()),
         ("--check", args.check),

@@ -21,7 +21,9 @@ use wsp_ir::{Elem, KernelEntry, Module, ParamSource};
 use wsp_kernel::{CodeCache, Engine, Env, KernelCode, Layout, Mode, Scratch, Trap, Value, eval_launch_expr};
 use wsp_ordered::OrderedSet;
 use wsp_plan::ParamValue;
+use wsp_plan::cost::{self, Known};
 use wsp_plan::entry::{functions, parameters, signature};
+use wsp_plan::target::model::Model;
 
 /// Versions of an entry that are kept, one for each list of extents that it was bound to.
 const KEPT_VERSIONS: usize = 16;
@@ -260,6 +262,19 @@ impl PtoEntry {
         Ok(given)
     }
 
+    /// The cycles of a block of so many on a machine.
+    ///
+    /// # Errors
+    /// As [`cost::of_kernel`].
+    pub(crate) fn cycles(
+        &self,
+        bound: &PtoBound,
+        machine: &Model,
+        block_of: [u32; 2],
+    ) -> Result<u64, Diagnostic> {
+        cost::of_kernel(machine, &self.module, self.entry().function, &OfBlock { env: &bound.env, block_of })
+    }
+
     /// The code for the values and types in `env`.
     fn compiled(&self, env: &Env) -> Result<Arc<KernelCode>, String> {
         let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
@@ -285,6 +300,33 @@ impl PtoBound {
     pub fn run(&self, scratch: &mut Scratch, block: u32, blocks: u32) -> Result<(), Box<Trap>> {
         // The order is that of `KernelEntry::BLOCK_IDX` and `KernelEntry::BLOCK_NUM`.
         self.code.run(scratch, &self.env, &[block, blocks]).map_err(Box::new)
+    }
+}
+
+/// What is known of a block: its number, and that of all.
+struct OfBlock<'a> {
+    env: &'a Env,
+    block_of: [u32; 2],
+}
+
+impl Known for OfBlock<'_> {
+    fn param(&self, param: ParamId) -> Option<i128> {
+        self.env.params.get(param.index())?.as_int()
+    }
+
+    fn field(&self, field: u32) -> Option<u32> {
+        self.block_of.get(field as usize).copied()
+    }
+
+    fn extent(&self, tensor: TensorId, dim: usize) -> Option<u64> {
+        match self.env.tensors.get(tensor.index())?.as_ref()?.layout() {
+            Layout::Strided { dims, .. } => dims.get(dim).map(|n| u64::from(*n)),
+            _ => None,
+        }
+    }
+
+    fn dtype(&self, tensor: TensorId) -> Option<DType> {
+        Some(self.env.tensors.get(tensor.index())?.as_ref()?.dtype())
     }
 }
 

@@ -15,7 +15,7 @@ mod ready;
 pub(crate) mod settings;
 
 pub(crate) use generation::{AnyGenerator, GenerationFault};
-pub(crate) use moved::moved;
+pub(crate) use moved::{bytes, moved};
 pub(crate) use outcome::Ran;
 pub(crate) use ready::ReadyAicpus;
 pub(crate) use settings::{check_aicpus, settings};

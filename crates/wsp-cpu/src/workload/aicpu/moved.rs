@@ -1,8 +1,9 @@
 //! What AICPUs are given, without running anything.
 
 use super::check_aicpus;
+use crate::workload::inputs::WorkloadOptions;
 use std::sync::atomic::{AtomicBool, Ordering};
-use wsp_backend::Transferred;
+use wsp_backend::{Expand, Transferred};
 use wsp_core::SlotId;
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
@@ -38,6 +39,28 @@ pub(crate) fn moved(
         None => None,
     };
     Ok(Transferred { program: lowered.program, transfer, list, rows_only, notes: lowered.notes })
+}
+
+/// Bytes that a launch brings to the device: the program, or the list of tasks that the host makes; 0 where tasks depend on what others compute.
+///
+/// # Errors
+/// As [`moved`], of what is asked for.
+pub(crate) fn bytes(
+    (module, bindings): (&WorkloadModule, &Bindings),
+    schedule: &LoweredSchedule,
+    options: &WorkloadOptions,
+) -> Result<u64, Vec<Diagnostic>> {
+    match options.expand {
+        Expand::Host => {
+            Ok(listed(module, schedule, bindings, options.cancel.as_deref())?.map_or(0, |list| list.rows))
+        }
+        Expand::Bytecode => {
+            let lowered = lower(module, schedule)?;
+            dispatch_configs(&lowered, options.aicpus)?;
+            let launch = LaunchData::new(&lowered, module, bindings);
+            Ok(transfer(&lowered.program, &launch, options.aicpus).total())
+        }
+    }
 }
 
 /// The list that the host would make.

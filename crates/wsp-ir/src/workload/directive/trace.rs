@@ -31,10 +31,6 @@ impl DirectiveDef for Trace {
             "task_graph(trace = cycles)",
             Support::Enforced,
             "no kernel runs: tasks take the `cost` of their kernel in virtual time, which is recorded",
-        )
-        .on_aicpus(
-            Support::Error,
-            "virtual time has no AICPUs",
         ),
     }
 
