@@ -99,7 +99,13 @@ pub(crate) struct PeersArgs {
 #[derive(Args, Debug)]
 pub(crate) struct BenchSimArgs {
     /// Parts of the table
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum, default_value = "simulate,trace")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        value_enum,
+        default_value = "simulate,trace,predict"
+    )]
     pub(crate) sections: Vec<SimSection>,
 
     /// Tiny graphs: shows that everything runs, measures nothing
@@ -122,6 +128,8 @@ pub(crate) enum SimSection {
     Simulate,
     /// Bytes of records and files, and what recording costs a run
     Trace,
+    /// Times of examples by a model that is fitted to others
+    Predict,
 }
 
 /// `cargo xtask bench runtime`.

@@ -1,7 +1,8 @@
-//! `cargo xtask bench sim`: how fast virtual time passes, what a trace takes, and what tracing costs a run.
+//! `cargo xtask bench sim`: how fast virtual time passes, what a trace takes, what tracing costs a run, and how well a run is predicted.
 //!
 //! The graphs are those of a LLaMA layer with dependences from boxes, on the 48 vector and 24 cube units of an Ascend 910B.
 
+mod predict;
 mod trace;
 
 use crate::args::SimSection;
@@ -9,7 +10,10 @@ use crate::runtime::llama::{Kernel, LlamaTask, llama_flat, llama_table};
 use crate::runtime::measure::{Moment, Span};
 use crate::runtime::table::Target;
 use crate::runtime::{Row, text};
+use pto_wsp::codes;
+use wsp_cli::commands::Session;
 use wsp_core::{ExecPool, KernelId};
+use wsp_diag::Diagnostic;
 use wsp_runtime::simulate::{SimGraph, Simulation, Submission, simulate};
 use wsp_runtime::{Deps, PoolSizes, Ready, RunConfig, TaskGraph, TaskSpec};
 
@@ -27,17 +31,19 @@ pub(crate) struct Plan {
     pub(crate) tasks: u32,
     /// Measurements of which the median is taken, after one to warm up.
     pub(crate) rounds: u32,
+    /// Runs of each program that is predicted.
+    pub(crate) runs: u32,
 }
 
 impl Plan {
     /// As the targets say.
     pub(crate) fn usual(rounds: u32) -> Plan {
-        Plan { seq: 16_384, tasks: 1_000_000, rounds }
+        Plan { seq: 16_384, tasks: 1_000_000, rounds, runs: 15 }
     }
 
     /// Tiny graphs: shows that everything runs, measures nothing.
     pub(crate) fn quick(rounds: u32) -> Plan {
-        Plan { seq: 1024, tasks: 1000, rounds }
+        Plan { seq: 1024, tasks: 1000, rounds, runs: 1 }
     }
 }
 
@@ -45,14 +51,25 @@ impl Plan {
 ///
 /// # Errors
 /// A run failed.
-pub(crate) fn measure(section: SimSection, plan: &Plan, emit: &mut dyn FnMut(Row)) -> Result<(), String> {
-    match section {
+pub(crate) fn measure(
+    session: &mut Session,
+    section: SimSection,
+    plan: &Plan,
+    emit: &mut dyn FnMut(Row),
+) -> Result<(), Vec<Diagnostic>> {
+    let measured = match section {
         SimSection::Simulate => {
-            simulated("llama_table", &layer(plan.seq, true)?, plan, emit)?;
-            simulated("llama_flat", &layer(plan.seq, false)?, plan, emit)
+            let both = [("llama_table", true), ("llama_flat", false)];
+            both.iter()
+                .try_for_each(|(name, is_table)| simulated(name, &layer(plan.seq, *is_table)?, plan, emit))
         }
         SimSection::Trace => trace::rows(plan, emit),
-    }
+        SimSection::Predict => return predict::rows(session, plan.runs, emit),
+    };
+    measured.map_err(|fault| {
+        let message = format!("`cargo xtask bench sim`: {fault}");
+        vec![Diagnostic::error(codes::CHECK_FAILED, message)]
+    })
 }
 
 /// A layer with the costs of `examples/graphs`; in steps of 64 rows that read tables whole, or of 32 with the complete data flow.

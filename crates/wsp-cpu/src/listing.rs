@@ -95,7 +95,8 @@ impl Program {
             self.listed(arrays, options, false, machine)?;
         let mut costs = costs.into_iter();
         // One cost was noted per task, in the order of ids.
-        let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1);
+        let more = machine::dispatch(machine);
+        let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1).saturating_add(more);
         let mut graph = SimGraph::from_task_graph(&graph, Submission::default(), cost);
         if let (Ok(graph), Some(machine)) = (&mut graph, machine) {
             machine::send(graph, machine, &units).map_err(|fault| vec![fault])?;
@@ -106,6 +107,7 @@ impl Program {
             .map_err(|failure| vec![simulation_failed(&failure)])?;
         if let Some(machine) = machine {
             machine::number(&mut simulation, config.pools, machine);
+            machine::begin(&mut simulation, machine);
         }
         Ok((listing, simulation, notes))
     }

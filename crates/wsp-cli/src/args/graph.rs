@@ -1,7 +1,7 @@
 //! `wsp graph`.
 
 use super::DataArgs;
-use super::values::{Setting, Words, runnable, setting, words};
+use super::values::{Setting, Words, number, runnable, setting, words};
 use clap::Args;
 use std::path::PathBuf;
 use wsp_ir::workload::Deps;
@@ -67,6 +67,10 @@ pub(crate) struct SimArgs {
     /// The program (`.pto`) or workload (`.wsp`, `.ptows`, `.ptow`)
     pub(crate) file: PathBuf,
 
+    /// Of --fit: more programs (`.pto`)
+    #[arg(requires = "fit")]
+    pub(crate) more: Vec<PathBuf>,
+
     /// The machine: a model that comes with `wsp` (`wsp targets --model` lists them), or a file
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) model: String,
@@ -97,6 +101,16 @@ pub(crate) struct SimArgs {
     /// Of programs that generate tasks (`.ptow`): one more file of kernels; may be repeated
     #[arg(long, value_name = "FILE.pto")]
     pub(crate) kernels: Vec<PathBuf>,
+
+    /// Run the programs on this machine instead, and write the model by whose figures their tasks take what they were measured to take
+    #[arg(long, value_name = "FILE.toml", conflicts_with_all = [
+        "set", "schedule", "trace", "kernels", "inputs", "input", "allow_unused", "fill", "generate", "seed",
+    ])]
+    pub(crate) fit: Option<PathBuf>,
+
+    /// Of --fit: runs of each program [9]
+    #[arg(long, value_name = "N", requires = "fit", value_parser = number::<u32>(1..=1000))]
+    pub(crate) repeat: Option<u32>,
 }
 
 /// What `--deps` takes.

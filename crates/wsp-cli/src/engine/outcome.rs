@@ -33,6 +33,14 @@ pub(crate) struct RunOutcome {
 }
 
 impl RunOutcome {
+    /// Cycles of a run in virtual time; 0 of a measured one.
+    pub(crate) fn makespan(&self) -> u64 {
+        match self.time {
+            RunTime::Cycles { makespan, .. } => makespan,
+            RunTime::Measured { .. } => 0,
+        }
+    }
+
     /// When and where tasks ran, of a workload in this file.
     pub(crate) fn timeline(&self, file: &Path) -> Timeline {
         self.timeline.clone().of(file.display().to_string())

@@ -122,7 +122,8 @@ impl Listing<'_> {
         let Costed { costs, inner, .. } = costed;
         let mut costs = costs.into_iter();
         // One cost was noted per task, in the order of ids.
-        let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1);
+        let more = machine::dispatch(machine);
+        let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1).saturating_add(more);
         let mut simulated = SimGraph::from_task_graph(&built.graph, Submission::default(), cost);
         if let (Ok(graph), Some(machine)) = (&mut simulated, machine) {
             let units: Vec<ExecPool> =
@@ -135,6 +136,7 @@ impl Listing<'_> {
         let mut simulation = simulation.map_err(|error| vec![failed(&error)])?;
         if let Some(machine) = machine {
             machine::number(&mut simulation, config.pools, machine);
+            machine::begin(&mut simulation, machine);
         }
         Ok(SimulatedWorkload { listing, simulation, threads: config.threads, notes })
     }

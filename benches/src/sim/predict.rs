@@ -1,0 +1,90 @@
+//! How long examples take by a model that is fitted to five of them, beside how long they take.
+
+use crate::runtime::Row;
+use crate::runtime::table::Target;
+use std::path::Path;
+use wsp_cli::commands::Session;
+use wsp_cli::commands::fit::{Run, Sample, fitted, measured, middle};
+use wsp_diag::Diagnostic;
+use wsp_plan::target::model::Model;
+
+/// Programs by which the model is fitted; no other one here has a kernel of theirs.
+const FITTED: [&str; 5] =
+    ["row_softmax", "ragged_prefill/prefill", "moe/moe", "topk_indexer/indexer", "decode_attention"];
+/// Programs that are predicted.
+const PREDICTED: [&str; 10] = [
+    "llama_layer/layer",
+    "decode_graph",
+    "attention/alibi",
+    "attention/cascade",
+    "attention/decode",
+    "attention/extend",
+    "attention/mla",
+    "attention/prefill_decode",
+    "attention/sliding_window",
+    "attention/speculative",
+];
+/// Threads on which they run.
+const THREADS: [u32; 2] = [1, 2];
+/// Percent by which most predictions may be off.
+const NEAR: f64 = 15.0;
+/// How many are to be within that.
+const MOST: f64 = 8.0;
+/// Percent by which the others may be off.
+const WORST: f64 = 30.0;
+
+/// Fits a model, and compares.
+///
+/// # Errors
+/// What fails a run.
+pub(crate) fn rows(
+    session: &mut Session,
+    repeats: u32,
+    emit: &mut dyn FnMut(Row),
+) -> Result<(), Vec<Diagnostic>> {
+    let mut load = |names: &[&str]| -> Result<Vec<Sample>, Vec<Diagnostic>> {
+        let path = |name: &&str| {
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(format!("{name}.pto"))
+        };
+        names.iter().map(|name| Sample::load(session, &path(name))).collect()
+    };
+    let (known, others) = (load(&FITTED)?, load(&PREDICTED)?);
+    let model = fitted(&measured()?, &known, repeats)?.model;
+    for threads in THREADS {
+        let mut errors = Vec::new();
+        for (name, sample) in PREDICTED.iter().zip(&others) {
+            let runs: Vec<f64> = sample.run(threads, repeats)?.iter().map(|run: &Run| run.seconds).collect();
+            let (taken, spread) = spread(runs);
+            let error = (predicted(sample, &model, threads)? / taken - 1.0) * 100.0;
+            let name = name.rsplit('/').next().unwrap_or(name);
+            let row = |ours, measure| Row { ours, ..Row::plain(name, threads, measure) };
+            emit(row(taken * 1e3, "measured ms"));
+            emit(row(spread * 100.0, "spread %"));
+            emit(Row { target: Some(Target::Within(NEAR)), ..row(error, "error %") });
+            errors.push(error.abs());
+        }
+        let near = errors.iter().filter(|error| **error <= NEAR).count() as f64;
+        let worst = errors.iter().copied().fold(0.0, f64::max);
+        let row =
+            |ours, measure, target| Row { ours, target: Some(target), ..Row::plain("all", threads, measure) };
+        emit(row(near, "within 15 %", Target::AtLeast(MOST)));
+        emit(row(worst, "worst error %", Target::AtMost(WORST)));
+    }
+    Ok(())
+}
+
+/// Seconds of a program on so many threads of a machine.
+fn predicted(sample: &Sample, model: &Model, threads: u32) -> Result<f64, Vec<Diagnostic>> {
+    let mut model = model.clone();
+    model.units.iter_mut().for_each(|units| units.count = threads);
+    let (_, cycles) = sample.simulate(&model)?;
+    Ok(cycles as f64 / model.clock)
+}
+
+/// The median of some times, and how far the middle half of them is apart, as a part of it.
+fn spread(mut times: Vec<f64>) -> (f64, f64) {
+    times.sort_unstable_by(f64::total_cmp);
+    let at = |part: usize| times[(times.len() - 1) * part / 4];
+    let median = middle(times.iter().copied());
+    (median, (at(3) - at(1)) / median)
+}
