@@ -1,19 +1,19 @@
 //! What a fitted model leaves, for people and for machines.
 
 use super::super::tables::columns;
-use super::{Fitted, sample::middle};
+use super::{Fitted, quartile};
 use serde_json::{Value, json};
 
 /// Points, the median and the largest of relative errors.
 fn errors(of: &[f64]) -> [f64; 2] {
-    let sizes = || of.iter().map(|error| error.abs());
-    [middle(sizes()), sizes().fold(0.0, f64::max)]
+    let sizes: Vec<f64> = of.iter().map(|error| error.abs()).collect();
+    [2, 4].map(|fourths| quartile(fourths, sizes.clone()))
 }
 
 pub(super) fn text(fitted: &Fitted) -> String {
     let percent = |part: f64| format!("{:.1} %", part * 100.0);
     let heading = ["most time in", "points", "median error", "worst"].map(str::to_owned);
-    let class = |(class, of): (&&str, &Vec<f64>)| {
+    let class = |(class, of): &(&str, Vec<f64>)| {
         let [median, worst] = errors(of);
         [(*class).to_owned(), of.len().to_string(), percent(median), percent(worst)]
     };
@@ -44,7 +44,7 @@ pub(super) fn text(fitted: &Fitted) -> String {
 }
 
 pub(super) fn json(fitted: &Fitted) -> Value {
-    let class = |(class, of): (&&str, &Vec<f64>)| {
+    let class = |(class, of): &(&str, Vec<f64>)| {
         let [median, worst] = errors(of);
         json!({ "class": class, "points": of.len(), "median_error": median, "worst_error": worst })
     };

@@ -22,6 +22,8 @@ pub struct Sample {
 pub struct Run {
     /// Seconds from the start of the generators to the end of the last task.
     pub seconds: f64,
+    /// Seconds that all threads computed in that time.
+    pub computed: f64,
     /// Of each task, by id: its kernel, and its seconds; empty where they are not recorded.
     pub tasks: Vec<(String, f64)>,
 }
@@ -69,19 +71,20 @@ impl Sample {
         self.program.execute(&self.loaded, &plain)?;
         let mut runs = Vec::new();
         for _ in 0..repeats {
-            let seconds = self.program.execute(&self.loaded, &plain)?.stats.run.as_secs_f64();
+            let stats = self.program.execute(&self.loaded, &plain)?.stats;
+            let [seconds, computed] = [stats.run, stats.run_computed].map(|time| time.as_secs_f64());
             let timeline = self.program.execute(&self.loaded, &traced)?.timeline(Path::new(&self.name));
             let kernel = |at: usize| timeline.kernels.get(at).cloned().unwrap_or_default();
             let tasks = timeline.tasks.iter().map(|task| (kernel(task.kernel.index()), lasted(task) * 1e-9));
-            runs.push(Run { seconds, tasks: tasks.collect() });
+            runs.push(Run { seconds, computed, tasks: tasks.collect() });
         }
         Ok(runs)
     }
 }
 
-/// The value in the middle; 0 of none.
-pub fn middle(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
+/// The value that so many fourths of the others are below; 0 of none.
+pub fn quartile(fourths: usize, mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
+    let last = values.len().saturating_sub(1);
+    values.get(last * fourths / 4).copied().unwrap_or(0.0)
 }

@@ -5,7 +5,7 @@
 pub(super) struct Point {
     /// How often each term comes into one.
     pub(super) counts: Vec<f64>,
-    /// What one was measured to take, in the middle.
+    /// What one was measured to take: a fourth took less, since what else a machine does only adds to it.
     pub(super) seconds: f64,
     /// How many there are.
     pub(super) tasks: f64,
@@ -64,7 +64,7 @@ pub(super) fn solve(rows: &[(&Point, f64)], prior: &[f64], stay: f64, least: f64
             decided = (0..terms).map(|at| 1.0 - stay * inverse(&normal, at) >= least).collect();
         }
         descend(&normal, &right, &decided, &mut times);
-        for (((point, weight), now), _) in rows.iter().zip(&mut weights).zip(0..) {
+        for ((point, weight), now) in rows.iter().zip(&mut weights) {
             let error: f64 = (0..terms).map(|at| part(point, at) * times[at]).sum::<f64>() - 1.0;
             *now = weight / (error.abs() / FAR).max(1.0);
         }
@@ -111,8 +111,9 @@ fn inverse(matrix: &[Vec<f64>], at: usize) -> f64 {
 
 /// A value to four digits: the next run has others.
 pub(super) fn rounded(value: f64) -> f64 {
-    if value <= 0.0 || !value.is_finite() {
+    if value <= 0.0 {
         return 0.0;
     }
-    format!("{value:.3e}").parse().unwrap_or(value)
+    let scale = 10f64.powi(3 - value.log10().floor() as i32);
+    (value * scale).round() / scale
 }
