@@ -38,7 +38,7 @@ pub(crate) struct Plan {
 impl Plan {
     /// As the targets say.
     pub(crate) fn usual(rounds: u32) -> Plan {
-        Plan { seq: 16_384, tasks: 1_000_000, rounds, runs: 15 }
+        Plan { seq: 16_384, tasks: 1_000_000, rounds, runs: 9 }
     }
 
     /// Tiny graphs: shows that everything runs, measures nothing.

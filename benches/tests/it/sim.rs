@@ -7,7 +7,7 @@ use serde_json::Value;
 fn every_figure_is_printed_beside_its_goal() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("rows.json");
-    let text = printed(&["sim", "--quick", "--json", file.to_str().unwrap()]);
+    let text = printed(&["sim", "--quick", "--sections", "simulate,trace", "--json", file.to_str().unwrap()]);
     let all: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let rows = all["rows"].as_array().unwrap();
     for row in rows {

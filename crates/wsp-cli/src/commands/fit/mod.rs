@@ -16,7 +16,8 @@ pub use sample::{Run, Sample, quartile};
 use self::regress::Measured;
 use self::solve::Point;
 use self::terms::Term;
-use super::{Outcome, Session};
+use super::kind::Kind;
+use super::{Outcome, Session, options};
 use crate::args::SimArgs;
 use crate::files::{Output, keep_last};
 use pto_wsp::codes;
@@ -42,12 +43,14 @@ pub struct Fitted {
 
 /// Fits a model, prints what it leaves, and writes it.
 pub(super) fn fit(session: &mut Session, args: &SimArgs, to: &Path) -> Result<Outcome, Vec<Diagnostic>> {
+    let files = || std::iter::once(&args.file).chain(&args.more);
+    if let Some(other) = files().find(|file| !matches!(Kind::of(file), Kind::Program | Kind::Unknown)) {
+        let why = format!("measures `.pto` programs, and `{}` is none", other.display());
+        return Err(vec![options::refused("--fit", &why)]);
+    }
     let output = Output::assembled_at(to, "toml").map_err(|fault| vec![fault])?;
     let prior = session.model(&args.model)?.into_owned();
-    let samples: Vec<Sample> = std::iter::once(&args.file)
-        .chain(&args.more)
-        .map(|file| Sample::load(session, file))
-        .collect::<Result<_, _>>()?;
+    let samples: Vec<Sample> = files().map(|file| Sample::load(session, file)).collect::<Result<_, _>>()?;
     session.terminal.progress("running the programs");
     let repeats = args.repeat.unwrap_or(REPEATS);
     let fitted = fitted(&prior, &samples, repeats)?;
