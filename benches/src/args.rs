@@ -31,6 +31,8 @@ pub(crate) enum BenchCommand {
     Plan(BenchPlanArgs),
     /// The task runtime: build, run and memory per task, METG, streams and inference, beside other runtimes
     Runtime(BenchRuntimeArgs),
+    /// Virtual time: simulated tasks a second, what traces take and cost
+    Sim(BenchSimArgs),
 }
 
 /// `cargo xtask bench plan`.
@@ -91,6 +93,43 @@ pub(crate) struct PeersArgs {
     /// The folder that holds taskflow/taskflow.hpp [where the compiler looks]
     #[arg(long, value_name = "DIR", conflicts_with = "no_peers")]
     pub(crate) taskflow: Option<PathBuf>,
+}
+
+/// `cargo xtask bench sim`.
+#[derive(Args, Debug)]
+pub(crate) struct BenchSimArgs {
+    /// Parts of the table
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        value_enum,
+        default_value = "simulate,trace,predict"
+    )]
+    pub(crate) sections: Vec<SimSection>,
+
+    /// Tiny graphs: shows that everything runs, measures nothing
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// Measurements of which the median is taken, after one to warm up [5; quick: 1]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1000))]
+    pub(crate) rounds: Option<u32>,
+
+    /// Write the numbers as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+/// A part of the table of `cargo xtask bench sim`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum SimSection {
+    /// Simulated tasks a second
+    Simulate,
+    /// Bytes of records and files, and what recording costs a run
+    Trace,
+    /// Times of examples by a model that is fitted to others
+    Predict,
 }
 
 /// `cargo xtask bench runtime`.

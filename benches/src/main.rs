@@ -1,7 +1,7 @@
 //! The benchmarks: `cargo xtask bench NAME` builds and runs this program.
 //!
 //! * `decode`: how fast decode attention is, and how near to what the machine can read; other libraries beside it ([`peers`]).
-//! * `runtime`, `generate`, `isa`, `plan`: see [`runtime`], [`generate`], [`isa`], [`plan`].
+//! * `runtime`, `generate`, `isa`, `plan`, `sim`: see [`runtime`], [`generate`], [`isa`], [`plan`], [`sim`].
 //!
 //! Files, messages and signals are those of `wsp`, whose library this program uses.
 #![forbid(unsafe_code)]
@@ -16,6 +16,7 @@ mod peers;
 mod plan;
 mod runtime;
 mod sets;
+mod sim;
 mod table;
 
 use std::process::ExitCode;

@@ -31,8 +31,8 @@ const OUTSIDE: usize = 1;
 /// The largest ratio that is not slower.
 const MOST: f64 = 1.05;
 /// How it is called.
-const USAGE: &str = "usage: cargo xtask bench decode | plan | runtime | generate | isa [OPTION…]\n       \
-                     cargo xtask bench --against BINARY [decode | plan | runtime | generate | isa …]";
+const USAGE: &str = "usage: cargo xtask bench decode | plan | runtime | generate | isa | sim [OPTION…]\n       \
+                     cargo xtask bench --against BINARY [decode | plan | runtime | generate | isa | sim …]";
 
 /// A program that measures.
 struct Benchmarks {

@@ -7,6 +7,7 @@ mod isa;
 mod peers;
 mod plan;
 mod runtime;
+mod sim;
 
 use crate::args::{BenchCommand, Cli};
 use wsp_cli::args::Format;
@@ -21,6 +22,7 @@ pub(crate) fn dispatch(cli: Cli) -> Outcome {
         BenchCommand::Isa(args) => isa::isa(&mut session, &args),
         BenchCommand::Plan(args) => plan::plan(&mut session, &args),
         BenchCommand::Runtime(args) => runtime::runtime(&mut session, &args),
+        BenchCommand::Sim(args) => sim::sim(&mut session, &args),
     };
     done.unwrap_or_else(|faults| session.fail(&faults))
 }

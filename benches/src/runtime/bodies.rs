@@ -48,11 +48,11 @@ impl Tally {
 
 /// Adds up the numbers of tasks.
 #[derive(Debug)]
-pub(super) struct Count(Tally);
+pub(crate) struct Count(Tally);
 
 impl Count {
     /// For that many workers.
-    pub(super) fn new(workers: u32) -> Count {
+    pub(crate) fn new(workers: u32) -> Count {
         Count(Tally::new(workers))
     }
 
@@ -60,7 +60,7 @@ impl Count {
     ///
     /// # Errors
     /// The sum of their numbers is another.
-    pub(super) fn expect(&self, tasks: u32, runs: u64) -> Result<(), String> {
+    pub(crate) fn expect(&self, tasks: u32, runs: u64) -> Result<(), String> {
         self.0.expect(tasks, runs)
     }
 }

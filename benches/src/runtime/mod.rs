@@ -8,7 +8,7 @@ pub(crate) mod bodies;
 mod execute;
 mod graphs;
 mod inference;
-mod llama;
+pub(crate) mod llama;
 pub(crate) mod measure;
 mod ours;
 pub(crate) mod pattern;
@@ -18,6 +18,7 @@ pub(crate) mod table;
 mod task_bench;
 
 use self::measure::{Span, median};
+pub(crate) use self::ours::text;
 use self::peers::{Peer, Workshop};
 pub(crate) use self::table::{Row, heading, json, line};
 use crate::args::RuntimeSection;

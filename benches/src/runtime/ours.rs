@@ -27,7 +27,7 @@ pub(super) fn graph(pattern: &str, size: u32, workers: u32, repeats: u32) -> Res
 }
 
 /// A failure of ours as text.
-pub(super) fn text(fault: impl Debug) -> String {
+pub(crate) fn text(fault: impl Debug) -> String {
     format!("{fault:?}")
 }
 

@@ -10,12 +10,14 @@ pub(crate) enum Target {
     AtMost(f64),
     /// Large is good.
     AtLeast(f64),
+    /// Near to 0 is good, from below or above.
+    Within(f64),
 }
 
 impl Target {
     fn value(self) -> f64 {
         match self {
-            Target::AtMost(value) | Target::AtLeast(value) => value,
+            Target::AtMost(value) | Target::AtLeast(value) | Target::Within(value) => value,
         }
     }
 
@@ -23,6 +25,7 @@ impl Target {
         match self {
             Target::AtMost(most) => number <= most,
             Target::AtLeast(least) => number >= least,
+            Target::Within(most) => number.abs() <= most,
         }
     }
 }

@@ -16,3 +16,4 @@ mod plan;
 mod runtime;
 #[cfg(target_os = "linux")]
 mod signals;
+mod sim;

@@ -12,6 +12,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("isa", "quick rounds peers no-peers taskflow json"),
     ("plan", "lens cores engine repeats json"),
     ("runtime", "sections quick full repeats rounds peers no-peers taskflow json"),
+    ("sim", "sections quick rounds json"),
 ];
 
 /// Options of every benchmark.

@@ -251,6 +251,14 @@ The notes name the first element that differs.";
         "\
 `--checkpoints DIR` keeps what `TG_CHECKPOINT` saves, and the unit has no such instruction: nothing would be kept, and a run that is
 killed could only begin anew. Add `TG_CHECKPOINT(GRAPH, NAME)` between tasks of a graph or between statements of the host.";
+    pub NOT_THIS_MACHINE = 1770, "a model that measured runs say nothing of",
+        "\
+`wsp sim --fit` runs programs on the threads of this machine and finds the figures of a model by which its simulation takes as long. A model with units
+for vectors and matrix products, or with AICPUs, is of another machine. Begin with the model `cpu`, or with what `wsp doctor --model` writes.";
+    pub OTHER_TASKS = 1771, "a run has other tasks than its simulation",
+        "\
+`wsp sim --fit` compares the tasks of measured runs, one by one, with those of a simulation. A program whose tasks depend on what others
+compute, or on the number of threads, cannot be compared so. Leave it out.";
 }
 
 /// That of an input that is missing, which backends report as well.

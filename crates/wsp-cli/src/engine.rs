@@ -241,11 +241,7 @@ pub(crate) fn simulate_program(
     options: &Options,
     machine: &Model,
 ) -> Result<TasksOutcome, Vec<Diagnostic>> {
-    let Executable { lowered, program, .. } = Executable::new(loaded, options)?;
-    let mut outcome =
-        simulate_tasks(&*program, &args(loaded, options), &run_options(options), Some(machine))?;
-    outcome.notes = warnings(&lowered, std::mem::take(&mut outcome.notes));
-    Ok(outcome)
+    Executable::new(loaded, options)?.simulate(loaded, options, machine)
 }
 
 /// A program that is compiled for its target, to be planned and run any number of times.
@@ -300,6 +296,22 @@ impl Executable {
     /// What is wrong with data or parameters, or a fault of a generator or kernel.
     pub fn execute(&self, loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Diagnostic>> {
         self.run(args(loaded, options), run_options(options))
+    }
+
+    /// Runs the program in virtual time on the units of a machine.
+    ///
+    /// # Errors
+    /// What is wrong with data or parameters; kernels that the machine has no figures for.
+    pub(crate) fn simulate(
+        &self,
+        loaded: &Loaded,
+        options: &Options,
+        machine: &Model,
+    ) -> Result<TasksOutcome, Vec<Diagnostic>> {
+        let (args, options) = (args(loaded, options), run_options(options));
+        let mut outcome = simulate_tasks(&*self.program, &args, &options, Some(machine))?;
+        outcome.notes = warnings(&self.lowered, std::mem::take(&mut outcome.notes));
+        Ok(outcome)
     }
 
     /// Runs the program one task after another with plain tile operations, and records nothing.

@@ -115,7 +115,8 @@ impl Program {
         let dealing = Dealing { owners: Vec::new(), scopes: fences };
         let mut costs = costs.into_iter();
         // One cost was noted per task, in the order of ids.
-        let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1);
+        let more = machine::dispatch(machine);
+        let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1).saturating_add(more);
         let mut graph = SimGraph::from_task_graph(&graph, Submission::default(), cost);
         if let (Ok(graph), Some(machine)) = (&mut graph, machine) {
             machine::send(graph, machine, &units).map_err(|fault| vec![fault])?;
@@ -126,6 +127,7 @@ impl Program {
             .map_err(|failure| vec![simulation_failed(&failure)])?;
         if let Some(machine) = machine {
             machine::number(&mut simulation, policy.pools, machine);
+            machine::begin(&mut simulation, machine);
         }
         Ok((listing, simulation, aicpus, notes))
     }

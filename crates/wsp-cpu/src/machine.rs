@@ -99,6 +99,27 @@ pub(crate) fn number(simulation: &mut Simulation, pools: PoolSizes, machine: &Mo
     }
 }
 
+/// The cycles of a task that threads of the host need beside its kernel; none where AICPUs hand tasks out.
+pub(crate) fn dispatch(machine: Option<&Model>) -> u64 {
+    machine.filter(|machine| machine.aicpu.is_none()).map_or(0, |of| of.cycles(of.launch.task).round() as u64)
+}
+
+/// Has a run on threads of the host begin when they are there: all that happens is later by what a run takes once.
+pub(crate) fn begin(simulation: &mut Simulation, machine: &Model) {
+    if machine.aicpu.is_some() {
+        return;
+    }
+    let later = machine.cycles(machine.launch.run).round() as u64;
+    for task in &mut simulation.tasks {
+        for time in [&mut task.submitted, &mut task.ready, &mut task.start, &mut task.end] {
+            *time = time.saturating_add(later);
+        }
+    }
+    for time in [&mut simulation.makespan, &mut simulation.generation_end] {
+        *time = time.saturating_add(later);
+    }
+}
+
 /// Sends the tasks of kernels for any unit to those that the kernel's operations are for, where they are known:
 /// `units` has them by kernel.
 ///

@@ -19,7 +19,7 @@ pub(super) struct Kind {
 }
 
 /// Every benchmark.
-pub(super) const KINDS: [Kind; 5] = [
+pub(super) const KINDS: [Kind; 6] = [
     Kind {
         name: "decode",
         arguments: &["--sets", "a,d", "--repeats", "3"],
@@ -41,6 +41,7 @@ pub(super) const KINDS: [Kind; 5] = [
     table("generate", &["--rounds", "1"]),
     // The first passes over a unit ask the system for memory; the median of four is of passes that have it.
     table("isa", &["--no-peers", "--rounds", "4"]),
+    table("sim", &["--rounds", "3"]),
 ];
 
 /// A benchmark that writes rows of one measurement each.

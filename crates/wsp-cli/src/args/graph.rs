@@ -69,6 +69,10 @@ pub(crate) struct SimArgs {
     /// The program (`.pto`), workload (`.wsp`, `.ptows`, `.ptow`) or task graph (`.tg`, `.ptog`)
     pub(crate) file: PathBuf,
 
+    /// Of --fit: more programs (`.pto`)
+    #[arg(requires = "fit")]
+    pub(crate) more: Vec<PathBuf>,
+
     /// The machine: a model that comes with `wsp` (`wsp targets --model` lists them), or a file
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) model: String,
@@ -107,6 +111,16 @@ pub(crate) struct SimArgs {
     /// Of task graphs and programs that generate tasks (`.ptow`): one more file of kernels; may be repeated
     #[arg(long, value_name = "FILE.pto")]
     pub(crate) kernels: Vec<PathBuf>,
+
+    /// Run the programs on this machine instead, and write the model by whose figures their tasks take what they were measured to take
+    #[arg(long, value_name = "FILE.toml", conflicts_with_all = [
+        "set", "schedule", "trace", "kernels", "inputs", "input", "allow_unused", "fill", "generate", "seed",
+    ])]
+    pub(crate) fit: Option<PathBuf>,
+
+    /// Of --fit: runs of each program [9]
+    #[arg(long, value_name = "N", requires = "fit", value_parser = number::<u32>(1..=1000))]
+    pub(crate) repeat: Option<u32>,
 }
 
 /// `wsp report`.

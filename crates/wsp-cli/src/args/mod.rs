@@ -233,6 +233,14 @@ pub(crate) struct DataArgs {
     pub(crate) seed: Option<u64>,
 }
 
+impl DataArgs {
+    /// All arrays made up with the usual sizes and seed.
+    pub(crate) fn made_up() -> DataArgs {
+        let (input, fill) = (Vec::new(), Vec::new());
+        DataArgs { inputs: None, input, allow_unused: false, fill, generate: None, seed: None }
+    }
+}
+
 /// How a program is launched.
 #[derive(Args, Debug)]
 pub struct LaunchArgs {

@@ -54,7 +54,7 @@ fn square(n: f64) -> f64 {
 ///
 /// # Errors
 /// What was measured is no model, which would be a fault of ours.
-pub(super) fn model() -> Result<Model, Vec<Diagnostic>> {
+pub fn model() -> Result<Model, Vec<Diagnostic>> {
     let cpu = named("cpu").map_err(|fault| vec![fault])?;
     let processor = machine::processor().unwrap_or_else(|| "a processor without a name".to_owned());
     let title = format!("{processor}, {} cores", wsp_check::cores());

@@ -11,6 +11,7 @@ mod emit;
 mod emptiness;
 mod empty;
 mod explain;
+pub mod fit;
 mod given;
 mod graph;
 mod kernels;

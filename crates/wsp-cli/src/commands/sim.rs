@@ -3,7 +3,7 @@
 use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
 use super::outputs::{Outputs, Written};
 use super::workload::{ArraysFor, Given, SIMULATED_TASK_BYTES, check_graph_memory, planned, read_arrays};
-use super::{Outcome, Session, data, launch_options, options, unit, workload};
+use super::{Outcome, Session, data, fit, launch_options, options, unit, workload};
 use crate::args::{LaunchArgs, Setting, SimArgs};
 use crate::engine::{self, Loaded, TasksOutcome};
 use crate::report::{SimReport, Sources};
@@ -18,6 +18,9 @@ use wsp_runtime::timeline::Timeline;
 
 /// Simulates a program or a workload.
 pub(super) fn sim(session: &mut Session, args: &SimArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    if let Some(to) = &args.fit {
+        return fit::fit(session, args, to);
+    }
     args.data.check_unused()?;
     let machine = session.model(&args.model)?;
     let kind = Kind::of(&args.file);

@@ -37,4 +37,12 @@ impl RunOutcome {
     pub(crate) fn timeline(&self, file: &Path, key: u64) -> Timeline {
         self.timeline.clone().of(file.display().to_string(), key)
     }
+
+    /// Cycles of a run in virtual time; 0 of a measured one.
+    pub(crate) fn makespan(&self) -> u64 {
+        match self.time {
+            RunTime::Cycles { makespan, .. } => makespan,
+            RunTime::Measured { .. } => 0,
+        }
+    }
 }

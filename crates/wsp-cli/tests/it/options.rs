@@ -120,6 +120,9 @@ const SIM: &[Row] = &[
     ("--trace trace.json", "--trace-edges", ". . ."),
     ("", "--trace-edges", "- - -"),
     ("", "--json", "+ + +"),
+    ("", "--fit mine.toml", "+ - -"),
+    ("--fit mine.toml", "--repeat 1", "+ - -"),
+    ("", "--repeat 1", "- - -"),
 ];
 
 const CHECK: &[Row] = &[

@@ -139,7 +139,8 @@ impl Listing<'_> {
         let Costed { costs, work, inner, .. } = costed;
         let mut costs = costs.into_iter();
         // One cost was noted per task, in the order of ids.
-        let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1);
+        let more = machine::dispatch(machine);
+        let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1).saturating_add(more);
         let mut simulated = SimGraph::from_task_graph(&built.graph, Submission::default(), cost);
         let dealing = std::mem::take(&mut built.dealing);
         if let (Ok(graph), Some(machine)) = (&mut simulated, machine) {
@@ -154,6 +155,7 @@ impl Listing<'_> {
         let (mut simulation, aicpus) = simulation.map_err(|error| vec![failed(&error)])?;
         if let Some(machine) = machine {
             machine::number(&mut simulation, config.pools, machine);
+            machine::begin(&mut simulation, machine);
         }
         Ok(SimulatedWorkload { listing, simulation, threads: config.threads, aicpus, notes })
     }

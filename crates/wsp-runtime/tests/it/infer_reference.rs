@@ -7,13 +7,13 @@ use wsp_core::{Region, TensorId};
 use wsp_runtime::infer::{Accesses, Capacity, Hazard, Matching, RegionMap, TensorMap};
 
 #[derive(Clone, Default, PartialEq, Debug)]
-struct Task {
+pub(crate) struct Task {
     reads: Vec<Region>,
     writes: Vec<Region>,
 }
 
 #[allow(clippy::disallowed_methods, reason = "a test reads its reference files")]
-fn lines(file: &str) -> Vec<Vec<String>> {
+pub(crate) fn lines(file: &str) -> Vec<Vec<String>> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/graphs").join(file);
     let packed = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut text = String::new();
@@ -22,7 +22,7 @@ fn lines(file: &str) -> Vec<Vec<String>> {
 }
 
 /// The tasks of a graph; `row` is what its row offsets count.
-fn tasks(graph: &str, row: u32) -> Vec<Task> {
+pub(crate) fn tasks(graph: &str, row: u32) -> Vec<Task> {
     let mut tensors = BTreeMap::new();
     let mut tasks: Vec<Task> = Vec::new();
     for line in lines(&format!("{graph}.args.csv.gz")) {
@@ -52,7 +52,7 @@ fn generated(generate: impl FnOnce(&mut dyn FnMut(&[TileAccess], &[TileAccess]))
 }
 
 /// Edges in order of their making.
-fn edges(map: &mut RegionMap<u32>, tasks: &[Task]) -> Vec<(u32, u32, Hazard)> {
+pub(crate) fn edges(map: &mut RegionMap<u32>, tasks: &[Task]) -> Vec<(u32, u32, Hazard)> {
     let mut edges = Vec::new();
     for (id, task) in (0..).zip(tasks) {
         let found = |from: u32, hazard| edges.push((from, id, hazard));
@@ -61,7 +61,8 @@ fn edges(map: &mut RegionMap<u32>, tasks: &[Task]) -> Vec<(u32, u32, Hazard)> {
     edges
 }
 
-const GRAPHS: [&str; 6] = [
+/// The recorded graphs.
+pub(crate) const GRAPHS: [&str; 6] = [
     "bgemm_loops_b4m4k4n4",
     "bgemm_tree_k8_32tiles",
     "llama_flat_1K",

@@ -12,6 +12,7 @@ mod infer_common;
 mod infer_limits;
 mod infer_oracle;
 mod infer_reference;
+mod list_scheduler;
 mod oracle;
 mod order;
 mod placement;
