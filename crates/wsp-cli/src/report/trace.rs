@@ -81,7 +81,9 @@ fn kernel(timeline: &Timeline, of: &KernelFacts) -> String {
     let per_byte = work.operations as f64 / (work.bytes as f64).max(1.0);
     let line = format!("{line}; {per_byte:.2} operations per byte");
     match seconds.filter(|seconds| *seconds > 0.0) {
-        Some(seconds) => format!("{line}, {:.2} G operations/s", work.operations as f64 / seconds / 1e9),
+        Some(seconds) => {
+            format!("{line}, {:.2} G operations/s on a row", work.operations as f64 / seconds / 1e9)
+        }
         None => line,
     }
 }

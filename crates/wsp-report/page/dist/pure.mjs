@@ -244,6 +244,11 @@ function kernels(trace) {
   const all = sums(trace.kernels.length, trace, (t) => trace.kernel[t], (t) => trace.ended[t] - trace.started[t]);
   return all.sort((a, b) => b.time - a.time || a.of - b.of);
 }
+function rowsOf(trace) {
+  const rows = trace.kernels.map(() => /* @__PURE__ */ new Set());
+  for (let t = 0; t < trace.count; t++) rows[trace.kernel[t]].add(trace.row[t]);
+  return rows.map((of) => of.size);
+}
 function kernelGraph(trace) {
   const counts = /* @__PURE__ */ new Map();
   const size = trace.kernels.length;
@@ -509,6 +514,7 @@ export {
   matched,
   moved,
   place,
+  rowsOf,
   runs,
   search,
   shown,

@@ -75,6 +75,13 @@ export function kernels(trace: Trace): Sum[] {
   return all.sort((a, b) => b.time - a.time || a.of - b.of);
 }
 
+/** On how many rows tasks of each kernel ran. */
+export function rowsOf(trace: Trace): number[] {
+  const rows = trace.kernels.map(() => new Set<number>());
+  for (let t = 0; t < trace.count; t++) rows[trace.kernel[t]!]!.add(trace.row[t]!);
+  return rows.map((of) => of.size);
+}
+
 /** Edges between tasks of two kernels. */
 export interface Edge {
   from: number;

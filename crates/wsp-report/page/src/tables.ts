@@ -3,7 +3,7 @@
 import type { Trace } from "./data.ts";
 import { changed, type Match } from "./difference.ts";
 import { drawn, element, hue, section, table } from "./dom.ts";
-import { criticalPath, kernelGraph, kernels, layers, loads, waits, type Sum } from "./facts.ts";
+import { criticalPath, kernelGraph, kernels, layers, loads, rowsOf, waits, type Sum } from "./facts.ts";
 import { shown } from "./view.ts";
 
 /** Rows of a table, kernels of a drawing. */
@@ -12,6 +12,12 @@ const [MOST_ROWS, MOST_NODES] = [100, 40];
 const many = (count: number): string => count.toLocaleString("en");
 
 const percent = (part: number, of: number): string => (of > 0 ? `${((100 * part) / of).toFixed(1)} %` : "");
+
+/** Operations per second. */
+function perSecond(rate: number): string {
+  const [unit, name] = rate >= 1e12 ? [1e12, "T"] : rate >= 1e9 ? [1e9, "G"] : [1e6, "M"];
+  return `${Number((rate / unit).toPrecision(3))} ${name}/s`;
+}
 
 /** A bar as long as a share. */
 function bar(share: number, background = ""): HTMLElement {
@@ -66,19 +72,19 @@ export function roofline(trace: Trace): HTMLElement {
   const seconds = (time: number): number | null =>
     trace.clock === "nanoseconds" ? time / 1e9 : machine === null || machine.hz === 0 ? null : time / machine.hz;
   const points: { of: number; intensity: number; rate: number }[] = [];
+  const on = rowsOf(trace);
   const rows = kernels(trace).map((sum) => {
     const { name, operations, bytes } = trace.kernels[sum.of]!;
     const time = (value: number): string => shown(value, trace.clock);
     const took = seconds(sum.time);
     const start = [name, many(sum.tasks), time(sum.time), time(sum.time / sum.tasks), time(sum.longest)];
     if (operations === null || bytes === null || took === null || took === 0) return [...start, "not known", "", ""];
-    const [intensity, rate] = [operations / Math.max(bytes, 1), operations / took];
+    const [intensity, rate] = [operations / Math.max(bytes, 1), (operations / took) * on[sum.of]!];
     if (operations > 0 && bytes > 0) points.push({ of: sum.of, intensity, rate });
-    // The work of a row's unit is a share of what all units can do together.
-    const roof = machine === null ? "" : percent(rate * loads(trace).length, Math.min(machine.operations, intensity * machine.bytes));
-    return [...start, intensity.toFixed(2), `${(rate / 1e9).toPrecision(3)} G/s`, roof];
+    const roof = machine === null ? "" : percent(rate, Math.min(machine.operations, intensity * machine.bytes));
+    return [...start, intensity.toFixed(2), perSecond(rate), roof];
   });
-  const all = table(["kernel", "tasks", "time", "mean", "longest", "operations per byte", "rate of one row", "of the roof"], rows);
+  const all = table(["kernel", "tasks", "time", "mean", "longest", "operations per byte", "rate of its rows", "of the roof"], rows);
   if (machine === null || points.length === 0) {
     const why = points.length === 0
       ? "Operations and bytes of the kernels are not known: a trace of `wsp sim --model` has those of kernels without a `cost`."
@@ -90,9 +96,8 @@ export function roofline(trace: Trace): HTMLElement {
 
 function plot(trace: Trace, points: { of: number; intensity: number; rate: number }[], peak: number, bandwidth: number): SVGElement {
   const [width, height, left, bottom] = [560, 260, 62, 34];
-  const rowsBusy = loads(trace).length;
   const xs = [...points.map((p) => p.intensity), peak / bandwidth].map(Math.log10);
-  const ys = [...points.map((p) => p.rate * rowsBusy), peak].map(Math.log10);
+  const ys = [...points.map((p) => p.rate), peak].map(Math.log10);
   const [x0, x1] = [Math.floor(Math.min(...xs) - 0.3), Math.ceil(Math.max(...xs) + 0.3)];
   const [y0, y1] = [Math.floor(Math.min(...ys) - 0.3), Math.ceil(Math.max(...ys) + 0.1)];
   const x = (value: number): number => left + ((Math.log10(value) - x0) / (x1 - x0)) * (width - left - 10);
@@ -104,14 +109,14 @@ function plot(trace: Trace, points: { of: number; intensity: number; rate: numbe
   }
   for (let e = y0; e <= y1; e++) {
     svg.append(drawn("line", { x1: left, x2: width - 10, y1: y(10 ** e), y2: y(10 ** e), class: "grid" }),
-      drawn("text", { x: left - 6, y: y(10 ** e) + 4, "text-anchor": "end" }, `${10 ** (e - 9)} G/s`));
+      drawn("text", { x: left - 6, y: y(10 ** e) + 4, "text-anchor": "end" }, perSecond(10 ** e)));
   }
   const low = 10 ** x0;
   const roof = [[low, Math.max(low * bandwidth, 10 ** y0)], [peak / bandwidth, peak], [10 ** x1, peak]];
   svg.append(drawn("polyline", { points: roof.map(([i, r]) => `${x(i!)},${y(r!)}`).join(" "), class: "roof" }),
-    drawn("text", { x: (width + left) / 2, y: height - 4, "text-anchor": "middle" }, "operations per byte; operations per second of all rows with tasks"));
+    drawn("text", { x: (width + left) / 2, y: height - 4, "text-anchor": "middle" }, "operations per byte; operations per second of the rows that ran the kernel"));
   for (const point of points) {
-    const [cx, cy] = [x(point.intensity), y(point.rate * rowsBusy)];
+    const [cx, cy] = [x(point.intensity), y(point.rate)];
     svg.append(drawn("circle", { cx, cy, r: 5, fill: hue(point.of) }), drawn("text", { x: cx + 8, y: cy + 4 }, trace.kernels[point.of]!.name));
   }
   return svg;
@@ -127,7 +132,7 @@ export function graph(trace: Trace): HTMLElement {
   const more = edges.length > MOST_ROWS ? [`and ${many(edges.length - MOST_ROWS)} pairs more`] : [];
   const used = kernels(trace).map((sum) => sum.of);
   if (used.length > MOST_NODES) return element("div", {}, `${many(used.length)} kernels, too many to draw.`, list, ...more);
-  return element("div", {}, drawnGraph(trace, used, edges), list, ...more);
+  return element("div", {}, element("div", { class: "scroll" }, drawnGraph(trace, used, edges)), list, ...more);
 }
 
 function drawnGraph(trace: Trace, used: number[], edges: { from: number; to: number; count: number }[]): SVGElement {
@@ -140,7 +145,7 @@ function drawnGraph(trace: Trace, used: number[], edges: { from: number; to: num
   const [step, across] = [54, Math.max(90, longest * 7 + 40)];
   const widest = Math.max(...columns.map((column) => column?.length ?? 0));
   const [width, height] = [columns.length * (across + 46), widest * step + 30];
-  const svg = drawn("svg", { viewBox: `0 0 ${width} ${height}`, style: `max-width:${width}px`, class: "graph", role: "img", "aria-label": "Kernels and edges between their tasks" });
+  const svg = drawn("svg", { viewBox: `0 0 ${width} ${height}`, style: `width:${width}px`, class: "graph", role: "img", "aria-label": "Kernels and edges between their tasks" });
   const center = (node: number): [number, number] => {
     const column = columns[layer[node]!]!;
     return [layer[node]! * (across + 46) + across / 2, (column.indexOf(node) + 0.5 + (widest - column.length) / 2) * step + 15];

@@ -106,6 +106,7 @@ test("waits, loads and kernels are added up", () => {
   // Generation waits for nothing, predecessors since the submission, the worker since ready.
   assert.deepEqual(told(pure.waits(read)), [[0, 1, 0, 0], [1, 2, 14 + 37, 37], [3, 1, 13, 13]]);
   assert.deepEqual(told(pure.loads(read)), [[0, 2, 35, 25], [1, 2, 13, 9]]);
+  assert.deepEqual(pure.rowsOf(read), [1, 2, 1]);
   assert.deepEqual(told(pure.kernels(read)), [[1, 2, 29, 25], [0, 1, 10, 10], [2, 1, 9, 9]]);
 });
 
