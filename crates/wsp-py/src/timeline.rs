@@ -70,7 +70,10 @@ impl Recorded {
     fn page(&self, py: Python<'_>, name: &str, other: Option<(String, Vec<u8>)>) -> PyResult<Py<PyBytes>> {
         let mut bytes = Vec::new();
         let done = py.detach(|| {
-            let other = other.map(|(name, file)| Ok((wsp_report::read(&name, &file)?, name))).transpose()?;
+            let read = |(name, file): (String, Vec<u8>)| {
+                wsp_report::read(&name, &file).map(|timeline| (timeline, name))
+            };
+            let other = other.map(read).transpose()?;
             let mut traces: Vec<(&str, &Timeline)> = vec![(name, &self.timeline)];
             if let Some((timeline, of)) = &other {
                 wsp_report::pair([&self.timeline, timeline], [name, of])?;

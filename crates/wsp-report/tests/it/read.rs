@@ -1,4 +1,5 @@
 //! Traces read back: all that was written, and a diagnostic for whatever else the bytes are.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use crate::perfetto::timeline;
 use wsp_core::{KernelId, TaskId, WhyLate};
