@@ -131,7 +131,8 @@ def simulation_of(
     rest: dict[str, Any] = {
         key: found[key] for key in ("busy", "max_in_flight", "window_stalls", "notes") if key in found
     }
-    return Simulation(graph_of(found), found["makespan"], found["workers"], details=rest, _recorded=recorded, _name=name, **arrays)
+    shown: dict[str, Any] = {"_recorded": recorded, "_name": name}
+    return Simulation(graph_of(found), found["makespan"], found["workers"], details=rest, **arrays, **shown)
 
 
 def numbers(data: bytes, kind: str) -> Any:
