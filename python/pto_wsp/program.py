@@ -401,7 +401,7 @@ class Program:
         against: str | os.PathLike[str] | None = None,
         force: bool = False,
     ) -> None:
-        """Writes a page that shows the last profiled run or simulation: timeline, causes, waits, loads, kernels.
+        """Writes a page that shows the last profiled run or simulation: when tasks ran, and why not earlier.
 
         `against` is the file of another trace of this program, with which it is compared. A file that
         exists is replaced with `force=True` only.

@@ -138,7 +138,8 @@ def simulation_of(
     rest: dict[str, Any] = {
         key: found[key] for key in _DETAILS_OF_SIMULATIONS if key in found
     }
-    return Simulation(graph_of(found), found["makespan"], found["workers"], details=rest, _recorded=recorded, _name=name, **arrays)
+    shown: dict[str, Any] = {"_recorded": recorded, "_name": name}
+    return Simulation(graph_of(found), found["makespan"], found["workers"], details=rest, **arrays, **shown)
 
 
 def numbers(data: bytes, kind: str) -> Any:

@@ -40,11 +40,7 @@ pub(crate) fn of_simulation(simulated: &wsp_backend::Simulated) -> Timeline {
         workers: simulated.busy.len() as u32,
         kernels: listing.kernels.iter().map(|kernel| kernel.name.clone()).collect(),
     };
-    let mut timeline = Timeline::simulated(heading, &nodes, &listing.edges);
-    for (name, spans) in simulated.aicpus.iter().flat_map(wsp_backend::SimulatedAicpus::rows) {
-        timeline.add_row(name, &spans);
-    }
-    timeline
+    Timeline::simulated(heading, &nodes, &listing.edges)
 }
 
 /// When and where the tasks of a run ran, and what they waited for.
@@ -74,9 +70,10 @@ impl Recorded {
     fn page(&self, py: Python<'_>, name: &str, other: Option<(String, Vec<u8>)>) -> PyResult<Py<PyBytes>> {
         let mut bytes = Vec::new();
         let done = py.detach(|| {
-            let other = other
-                .map(|(name, file)| Ok::<_, Diagnostic>((wsp_report::read(&name, &file)?, name)))
-                .transpose()?;
+            let read = |(name, file): (String, Vec<u8>)| {
+                wsp_report::read(&name, &file).map(|timeline| (timeline, name))
+            };
+            let other = other.map(read).transpose()?;
             let mut traces: Vec<(&str, &Timeline)> = vec![(name, &self.timeline)];
             if let Some((timeline, of)) = &other {
                 wsp_report::pair([&self.timeline, timeline], [name, of])?;

@@ -20,16 +20,16 @@ pub fn pair([a, b]: [&Timeline; 2], names: [&str; 2]) -> Result<(), Diagnostic> 
         .note(key(names[0], of_a))
         .note(key(names[1], of_b))
         .help("trace both runs with one program; its schedule, parameters and machine may differ")
-        .help(format!("or report each of them: `wsp report {}`", names[0])));
+        .help(format!("or report each of them: `wsp report {}`", names[0]))
+        .python("compare with a trace of this program; its schedule and sizes may differ"));
     }
     if a.clock != b.clock {
         let clock = |name: &str, of: &Timeline| format!("`{name}` counts {}", of.clock.word());
         return Err(Diagnostic::error(OTHER_CLOCK, "the times of the traces have no unit in common")
             .note(clock(names[0], a))
             .note(clock(names[1], b))
-            .help(
-                "compare two measured runs (`wsp run --trace`), or two in virtual time (`wsp sim --trace`)",
-            ));
+            .help("compare two measured runs (`wsp run --trace`), or two in virtual time (`wsp sim --trace`)")
+            .python("compare two profiled runs, or two simulations"));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use wsp_core::{DType, ParamId, TensorId};
 use wsp_diag::{Code, Diagnostic, FileId, SourceMap};
 use wsp_ir::Module;
 use wsp_ir::workload::WorkloadModule;
-use wsp_plan::cost::{Known, of_kernel, of_task};
+use wsp_plan::cost::{Known, Work, of_kernel, of_kernel_with_work, of_task};
 use wsp_plan::target::model::{self, Model, NAMES, Rates, named};
 use wsp_plan::workload::{Bindings, TaskRecord, TaskSink, expand};
 
@@ -429,4 +429,22 @@ fn of_a_way_that_returns_and_one_that_leaves_a_loop_the_latter_goes_on_in_either
     let second = many("if (v <= 0.5f) { break; } else { return 1; }");
     assert_eq!(first, second);
     assert!(first > 400, "{first}");
+}
+
+#[test]
+fn work_counts_operations_and_bytes_of_tensors_on_every_machine() {
+    let module = compiled(PRODUCT);
+    let function = module.function_named("product").expect("it is there");
+    for name in NAMES {
+        let model = named(name).expect("it is there");
+        let known = Given { module: &module, params: &[("n", 64)], fields: &[0], dtype: Some(DType::F32) };
+        let (cycles, work) = of_kernel_with_work(model, &module, function, &known).expect("it is known");
+        assert_eq!(Ok(cycles), of_kernel(model, &module, function, &known));
+        // Two operands are loaded and a result is stored; each element of it is a sum of 64 products.
+        assert_eq!(work, Work { operations: 2 * 64 * 64 * 64, bytes: 3 * 64 * 64 * 4 }, "{name}");
+    }
+    let mut all = Vec::new();
+    Work { operations: 2, bytes: 3 }.add_to(&mut all, 1);
+    Work { operations: 5, bytes: 7 }.add_to(&mut all, 1);
+    assert_eq!(all, [None, Some(Work { operations: 7, bytes: 10 })]);
 }

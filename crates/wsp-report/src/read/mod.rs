@@ -51,30 +51,30 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Timeline, Diagnostic> {
 }
 
 fn told(name: &str, fault: Fault) -> Diagnostic {
-    let again = "write it again with `wsp run --trace` or `wsp sim --trace`";
-    match fault {
-        Fault::Foreign => Diagnostic::error(NOT_A_TRACE, format!("`{name}` is no trace that wsp has written"))
-            .help("make one: `wsp run FILE --trace trace.pftrace`, or `wsp sim FILE --model NAME --trace trace.pftrace`")
-            .python("make one with `program.trace(\"trace.pftrace\")`"),
-        Fault::Cut(found, 0) => {
-            let note = format!("the file ends after {}, inside of its first lines or the next task", counted(found, "task"));
-            Diagnostic::error(CUT_TRACE, format!("`{name}` ends too early")).note(note).help(again)
-        }
-        Fault::Cut(found, of) => Diagnostic::error(CUT_TRACE, format!("`{name}` ends too early"))
-            .note(format!("it has {found} of its {}", counted(of, "task")))
-            .help(again),
-        Fault::Version(version) => {
-            let message = format!("`{name}` is a trace of version {version}, and this program reads version {VERSION}");
-            Diagnostic::error(TRACE_VERSION, message).help(again)
+    let ends = || Diagnostic::error(CUT_TRACE, format!("`{name}` ends too early"));
+    let told = match fault {
+        Fault::Foreign => {
+            return Diagnostic::error(NOT_A_TRACE, format!("`{name}` is no trace that wsp has written"))
+                .help("make one: `wsp run FILE --trace trace.pftrace`, or `wsp sim FILE --model NAME --trace trace.pftrace`")
+                .python("make one with `program.trace(\"trace.pftrace\")`");
         }
         Fault::TooMany(tasks) => {
             let message = format!("`{name}` has {}", counted(tasks, "task"));
-            Diagnostic::error(TOO_MANY_TASKS, message)
+            return Diagnostic::error(TOO_MANY_TASKS, message)
                 .note(format!("a report holds at most {}", counted(MAX_TASKS, "task")))
-                .help("trace a smaller run")
+                .help("trace a smaller run");
         }
-        Fault::Bad(what, at) => Diagnostic::error(BAD_TRACE, format!("`{name}` is damaged: {what}"))
-            .note(format!("at about byte {at}"))
-            .help(again),
-    }
+        Fault::Cut(found, 0) => ends().note(format!("the file ends behind {}", counted(found, "task"))),
+        Fault::Cut(found, of) => ends().note(format!("it has {found} of its {}", counted(of, "task"))),
+        Fault::Version(version) => {
+            let what = format!("a trace of version {version}, and this program reads version {VERSION}");
+            Diagnostic::error(TRACE_VERSION, format!("`{name}` is {what}"))
+        }
+        Fault::Bad(what, at) => {
+            let fault = Diagnostic::error(BAD_TRACE, format!("`{name}` is damaged: {what}"));
+            fault.note(format!("at about byte {at}"))
+        }
+    };
+    told.help("write it again with `wsp run --trace` or `wsp sim --trace`")
+        .python("write it again with `program.trace(path)`")
 }
