@@ -125,7 +125,8 @@ impl Program {
         if let Some(machine) = machine {
             machine::number(&mut simulation, policy.pools, machine);
         }
-        Ok((listing, simulation, aicpus, notes))
+        let on_aicpus = if aicpus.is_some() { self.lowered().notes_on_aicpus() } else { Vec::new() };
+        Ok((listing, simulation, aicpus, [notes, on_aicpus].concat()))
     }
 
     fn listed(

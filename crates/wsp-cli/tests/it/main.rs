@@ -37,5 +37,6 @@ mod real_numbers;
 mod reference;
 mod sim;
 mod sim_aicpus;
+mod sim_units;
 mod workload;
 mod workload_examples;
