@@ -178,7 +178,7 @@ impl Program {
     /// kernel does, in cycles of its clock.
     ///
     /// # Errors
-    /// As [`simulate`](Self::simulate), and what the machine cannot run or has no figures for. Task graphs have no such figures.
+    /// As [`simulate`](Self::simulate), and what the machine cannot run or has no figures for: kernels without operations, AICPUs of a machine that has none.
     pub fn simulate_on(
         &self,
         args: &Args,

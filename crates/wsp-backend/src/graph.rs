@@ -176,11 +176,11 @@ pub struct SimulatedAicpu {
 
 impl SimulatedAicpus {
     /// What to show beside the workers: names, and what took time from when to when. First the launch, then each AICPU.
-    pub fn rows(&self) -> Vec<(String, Vec<(&'static str, u64, u64)>)> {
+    pub fn rows(&self) -> impl Iterator<Item = (String, Vec<(&'static str, u64, u64)>)> + '_ {
         let launched = self.launch;
         let launch = vec![("launch", 0, launched), ("transfer", launched, launched + self.transfer)];
         let each = self.each.iter().enumerate();
         let each = each.map(|(at, aicpu)| (format!("AICPU {at}"), aicpu.spans.clone()));
-        [("launch".to_owned(), launch)].into_iter().chain(each).collect()
+        [("launch".to_owned(), launch)].into_iter().chain(each)
     }
 }

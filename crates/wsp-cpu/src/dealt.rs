@@ -3,10 +3,11 @@
 use crate::codes::{BAD_OPTION, LARGE_FIGURE, NO_AICPUS};
 use std::convert::Infallible;
 use wsp_backend::{SimulatedAicpu, SimulatedAicpus};
+use wsp_core::ptow::interp::Ordered;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
 use wsp_plan::target::model::{Aicpu, Launch, Model};
-use wsp_runtime::aicpu::{self, AicpuConfig, AicpuCosts, AicpuWork, Dealt, Interleaving, Scope, SimAicpu};
+use wsp_runtime::aicpu::{self, AicpuConfig, AicpuCosts, AicpuWork, Dealt, Interleaving, SimAicpu};
 use wsp_runtime::simulate::{SimGraph, Simulation, simulate};
 use wsp_runtime::{Failure, RunConfig, Stopped};
 
@@ -16,7 +17,7 @@ pub(crate) struct Dealing {
     /// The AICPU of each task; those that are not here are dealt in turn.
     pub(crate) owners: Vec<u16>,
     /// Boundaries of ordered scopes, each with the number of tasks before it.
-    pub(crate) scopes: Vec<(u64, Scope)>,
+    pub(crate) scopes: Vec<(u64, Ordered)>,
 }
 
 /// Who hands out tasks in virtual time.

@@ -14,6 +14,7 @@ use crate::submit::task;
 use crate::traps::generator_fault;
 use crate::workload::simulation_failed;
 use wsp_backend::{BARRIER_NODE, GraphAccess, GraphKernel, GraphListing, SimulatedAicpus};
+use wsp_core::ptow::interp::Ordered;
 use wsp_core::words::counted;
 use wsp_core::{ExecPool, StructId, TaskId, limits};
 use wsp_diag::{Diagnostic, Span};
@@ -22,7 +23,6 @@ use wsp_kernel::{Hints, Trap};
 use wsp_plan::Arrays;
 use wsp_plan::cost::{self, Work};
 use wsp_plan::target::model::Model;
-use wsp_runtime::aicpu::Scope;
 use wsp_runtime::simulate::{SimGraph, Simulation, Submission};
 use wsp_runtime::{Deps, Failure, Stopped, TaskGraph};
 
@@ -40,7 +40,7 @@ struct Listed {
     /// The units that the operations of each kernel are for.
     units: Vec<ExecPool>,
     /// Its fences as an ordered scope.
-    fences: Vec<(u64, Scope)>,
+    fences: Vec<(u64, Ordered)>,
     accesses: Vec<GraphAccess>,
     listing: GraphListing,
     notes: Vec<Diagnostic>,
@@ -129,7 +129,8 @@ impl Program {
             machine::number(&mut simulation, policy.pools, machine);
             machine::begin(&mut simulation, machine);
         }
-        Ok((listing, simulation, aicpus, notes))
+        let on_aicpus = if aicpus.is_some() { self.lowered().notes_on_aicpus() } else { Vec::new() };
+        Ok((listing, simulation, aicpus, [notes, on_aicpus].concat()))
     }
 
     fn listed(
@@ -181,8 +182,8 @@ impl Program {
         listing.work = work;
         let accesses = accesses.unwrap_or_default();
         let units = kernels.iter().map(|of| cost::unit(&plan.module, of.func)).collect();
-        let (begin, end) = ((0, Scope::Begin), (costs.len() as u64, Scope::End));
-        let steps = fences.iter().map(|tasks| (*tasks, Scope::Step));
+        let (begin, end) = ((0, Ordered::Begin), (costs.len() as u64, Ordered::End));
+        let steps = fences.iter().map(|tasks| (*tasks, Ordered::Step));
         let fences = if fences.is_empty() {
             Vec::new()
         } else {

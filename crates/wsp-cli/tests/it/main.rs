@@ -39,5 +39,6 @@ mod replay;
 mod report;
 mod sim;
 mod sim_aicpus;
+mod sim_units;
 mod workload;
 mod workload_examples;

@@ -101,28 +101,28 @@ const GRAPH: &[Row] = &[
 ];
 
 const SIM: &[Row] = &[
-    // pto wsp library
-    ("", "--model cpu", ". . ."),
-    ("", "--set {set}", "+ + +"),
-    ("", "--inputs in.npz", "+ + +"),
-    ("", "--input {in}={in}.npy", "+ + +"),
-    ("--inputs none.npz", "--fill {in}", "+ - +"),
-    ("--inputs none.npz", "--generate", "+ - +"),
-    ("", "--seed 7", "+ . +"),
-    ("--inputs more.npz", "--allow-unused", "+ + +"),
-    ("", "--allow-unused", "- - -"),
-    ("", "--schedule other", "+ + +"),
-    ("", "--kernels idle.pto", "- - -"),
-    ("", "--aicpus 2", "+ + +"),
-    ("--aicpus 2", "--expand host", "- + +"),
-    ("", "--expand host", "- - -"),
-    ("", "--trace trace.json", "+ + +"),
-    ("--trace trace.json", "--trace-edges", ". . ."),
-    ("", "--trace-edges", "- - -"),
-    ("", "--json", "+ + +"),
-    ("", "--fit mine.toml", "+ - -"),
-    ("--fit mine.toml", "--repeat 1", "+ - -"),
-    ("", "--repeat 1", "- - -"),
+    // pto wsp library unit
+    ("", "--model cpu", ". . . ."),
+    ("", "--set {set}", "+ + + +"),
+    ("", "--inputs in.npz", "+ + + +"),
+    ("", "--input {in}={in}.npy", "+ + + +"),
+    ("--inputs none.npz", "--fill {in}", "+ - + +"),
+    ("--inputs none.npz", "--generate", "+ - + +"),
+    ("", "--seed 7", "+ . + +"),
+    ("--inputs more.npz", "--allow-unused", "+ + + +"),
+    ("", "--allow-unused", "- - - -"),
+    ("", "--schedule other", "+ + + -"),
+    ("", "--kernels idle.pto", "- - - ."),
+    ("", "--aicpus 2", "+ + + -"),
+    ("--aicpus 2", "--expand host", "- + + -"),
+    ("", "--expand host", "- - - -"),
+    ("", "--trace trace.json", "+ + + +"),
+    ("--trace trace.json", "--trace-edges", ". . . ."),
+    ("", "--trace-edges", "- - - -"),
+    ("", "--json", "+ + + +"),
+    ("", "--fit mine.toml", "+ - - -"),
+    ("--fit mine.toml", "--repeat 1", "+ - - -"),
+    ("", "--repeat 1", "- - - -"),
 ];
 
 const CHECK: &[Row] = &[
@@ -274,7 +274,7 @@ fn no_option_of_graph_is_passed_over() {
 #[test]
 fn no_option_of_sim_is_passed_over() {
     let on = |kind: Kind| Kind { always: "--model ascend_910b", ..kind };
-    hold("sim", 0, &[PROGRAM, Kind { input: "len", ..WORKLOAD }, LIBRARY].map(on), SIM);
+    hold("sim", 0, &[PROGRAM, Kind { input: "len", ..WORKLOAD }, LIBRARY, UNIT].map(on), SIM);
 }
 
 #[test]

@@ -172,7 +172,7 @@ fn what_cannot_be_simulated_says_what_to_type() {
             "write `cost CYCLES` behind the parameters of `square`",
         ),
         (vec![&wide, "--model", "ascend_910b", "--schedule", "s"], 1, "machine model `ascend_910b` has 48"),
-        (vec!["examples/power_iteration.tg", "--model", "cpu"], 1, "`.pto` programs and workloads"),
+        (vec!["Cargo.toml", "--model", "cpu"], 1, "`.pto` programs, workloads and task graphs"),
         (vec![&wide, "--model", "cpu", "--schedule", "fifo", "--seed", "7"], 1, "`--seed` has no meaning"),
         (vec![&apart, "--model", "cpu", "--trace-edges"], 2, "--trace FILE.pftrace"),
         (vec![&apart, "--model", "cpu", "--trace", &apart], 1, "would be overwritten"),

@@ -140,10 +140,11 @@ fn what_has_no_aicpus_says_what_to_type() {
     let model = printed(&["targets", "--model", "ascend_910b", "--toml"]);
     let slow = model.replace("dispatch = { value = 4.5e-6", "dispatch = { value = 4.5e12");
     assert_ne!(model, slow);
-    let stolen = CHAIN.replace("pools = by_unit(1, 1)", "ready = work_steal");
-    let folder = Folder::with(&[("chain.wsp", CHAIN), ("slow.toml", &slow), ("stolen.wsp", &stolen)]);
+    let grouped = CHAIN
+        .replace("task_graph(pools = by_unit(1, 1));", "core_groups(2); task_graph(ready = work_steal);");
+    let folder = Folder::with(&[("chain.wsp", CHAIN), ("slow.toml", &slow), ("grouped.wsp", &grouped)]);
     let at = |name: &str| folder.path(name).display().to_string();
-    let (chain, slow, stolen) = (at("chain.wsp"), at("slow.toml"), at("stolen.wsp"));
+    let (chain, slow, grouped) = (at("chain.wsp"), at("slow.toml"), at("grouped.wsp"));
     for (args, code, says) in [
         (
             vec!["examples/graphs/softmax.wsp", "--model", "cpu", "--aicpus", "1"],
@@ -159,7 +160,7 @@ fn what_has_no_aicpus_says_what_to_type() {
             1,
             "`--seed` has no meaning",
         ),
-        (vec![&stolen, "--model", "ascend_910b", "--aicpus", "2"], 1, "AICPUs do not support"),
+        (vec![&grouped, "--model", "ascend_910b", "--aicpus", "2"], 1, "AICPUs do not support"),
         (
             vec!["examples/row_softmax.pto", "--model", "ascend_910b", "--aicpus", "2", "--expand", "host"],
             1,

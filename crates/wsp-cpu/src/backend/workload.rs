@@ -74,6 +74,11 @@ impl TaskProgram {
         self.program.schedule().lines.iter().map(ToString::to_string).collect()
     }
 
+    /// The same of AICPUs.
+    fn lines_on_aicpus(&self) -> Vec<String> {
+        self.program.schedule().lines.iter().map(|line| line.on_aicpus().to_string()).collect()
+    }
+
     fn options(&self, options: &RunOptions) -> WorkloadOptions {
         let WorkloadRunOptions { aicpus, expand, whole_outs, .. } = options.workload;
         WorkloadOptions {
@@ -191,7 +196,8 @@ impl wsp_backend::Program for TaskProgram {
         let simulated =
             self.program.simulate_on(&inputs, &self.options(options), machine).map_err(refused)?;
         let SimulatedWorkload { listing, simulation, threads: _, aicpus, notes } = simulated;
-        Ok(in_virtual_time(listing, &simulation, aicpus, self.lines(), notes))
+        let lines = if aicpus.is_some() { self.lines_on_aicpus() } else { self.lines() };
+        Ok(in_virtual_time(listing, &simulation, aicpus, lines, notes))
     }
 
     fn check(&self, options: &RunOptions) -> Result<(), RunError> {

@@ -7,12 +7,12 @@ use crate::dealt::Dealing;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_backend::{BARRIER_NODE, Detail, GraphAccess, GraphKernel, GraphListing, MOST_LISTED, MissedHazard};
+use wsp_core::ptow::interp::Ordered;
 use wsp_core::words::counted;
 use wsp_core::{ExecPool, Region, SlotId, StreamId, TaskId, limits};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::{AccessMode, WorkloadModule};
 use wsp_plan::workload::{TaskRecord, TaskSink, modes};
-use wsp_runtime::aicpu::Scope;
 use wsp_runtime::infer::{Accesses, MapError, unordered_hazards};
 use wsp_runtime::{Deps, Gate, Stopped, TaskGraph, TaskSpec};
 
@@ -128,7 +128,7 @@ impl<'a> GraphSink<'a> {
     }
 
     /// Notes the boundary of an ordered scope, where AICPUs need it.
-    fn bound(&mut self, scope: Scope) {
+    fn bound(&mut self, scope: Ordered) {
         if self.aicpus > 0 {
             self.built.dealing.scopes.push((self.ids.len() as u64, scope));
         }
@@ -248,18 +248,18 @@ impl TaskSink for GraphSink<'_> {
     }
 
     fn ordered_begin(&mut self) -> Result<(), GraphFault> {
-        self.bound(Scope::Begin);
+        self.bound(Ordered::Begin);
         self.built.graph.ordered_begin();
         Ok(())
     }
 
     fn ordered_step(&mut self) -> Result<(), GraphFault> {
-        self.bound(Scope::Step);
+        self.bound(Ordered::Step);
         self.built.graph.ordered_step().map_err(GraphFault::Full)
     }
 
     fn ordered_end(&mut self) -> Result<(), GraphFault> {
-        self.bound(Scope::End);
+        self.bound(Ordered::End);
         self.built.graph.ordered_end().map_err(GraphFault::Full)
     }
 

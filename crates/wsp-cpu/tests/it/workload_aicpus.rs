@@ -244,7 +244,7 @@ fn a_window_that_aborts_ends_the_run_with_the_numbers() {
 }
 
 #[test]
-fn virtual_time_has_no_aicpus() {
+fn a_run_on_aicpus_has_no_virtual_time() {
     let text = "
         tensor x: f32[8];
         kernel k(inout a);

@@ -75,7 +75,7 @@ pub use config::{AfterEdges, AicpuConfig, AicpuConfigError, Interleaving, ReadyO
 pub use failure::{AicpuFailure, SourceFault};
 pub use generator::{AicpuTask, Emit, Generator, Need, NoSlots, Progress, Refused, Slots};
 pub use stats::{AicpuRunStats, AicpuTrace, CoreStats, WindowStall};
-pub use virtual_time::{AicpuCosts, AicpuWork, Dealt, Scope, SimAicpu, SimAicpus, simulate};
+pub use virtual_time::{AicpuCosts, AicpuWork, Dealt, SimAicpu, SimAicpus, simulate};
 
 use crate::team::Team;
 use crate::{Failure, KernelStats, StartError, TaskRunner, clock, worker_threads};

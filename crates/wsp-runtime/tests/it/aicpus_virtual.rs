@@ -1,14 +1,15 @@
 //! AICPUs in virtual time: without costs they are the plain graph's schedule, and each cost has the effect that a computation by hand predicts.
 
 use crate::randomised::{Numbers, cases};
+use wsp_core::ptow::interp::Ordered;
 use wsp_core::{ExecPool, KernelId, StreamId, TaskId};
-use wsp_runtime::aicpu::{self, AicpuConfig, AicpuCosts, Dealt, ReadyOrder, Scope, SimAicpus};
+use wsp_runtime::aicpu::{self, AicpuConfig, AicpuCosts, Dealt, ReadyOrder, SimAicpus};
 use wsp_runtime::simulate::{SimGraph, SimGraphBuilder, SimTaskSpec, Simulation, WhyLate, simulate};
 use wsp_runtime::{Failure, Gate, GateScope, PoolSizes, Ready, RunConfig, Start, Stopped, Window};
 
 fn on(
     graph: &SimGraph,
-    scopes: &[(u64, Scope)],
+    scopes: &[(u64, Ordered)],
     aicpus: u16,
     config: &AicpuConfig,
     costs: AicpuCosts,
@@ -23,17 +24,20 @@ fn times(simulation: &Simulation) -> Vec<(u64, u64)> {
 }
 
 /// A random graph with its ordered scopes, which have edges through barrier nodes.
-fn graph(random: &mut Numbers, tasks: u64, has_kinds: bool) -> (SimGraph, Vec<(u64, Scope)>) {
+fn graph(random: &mut Numbers, tasks: u64, has_kinds: bool) -> (SimGraph, Vec<(u64, Ordered)>) {
     let (mut builder, mut scopes) = (SimGraphBuilder::new(), Vec::new());
     let mut all: Vec<TaskId> = Vec::new();
     let (mut point, mut since): (Option<TaskId>, Vec<TaskId>) = (None, Vec::new());
-    scopes.push((0, Scope::Begin));
+    scopes.push((0, Ordered::Begin));
     for ordinal in 0..tasks {
         if random.below(12) == 0 && !since.is_empty() {
-            let node = builder.barrier_node().unwrap();
-            since.drain(..).chain(point).for_each(|before| builder.depend(before, node).unwrap());
+            let node = builder.barrier_node().expect("the graph should take it");
+            since
+                .drain(..)
+                .chain(point)
+                .for_each(|before| builder.depend(before, node).expect("the graph should take it"));
             point = Some(node);
-            scopes.push((ordinal, Scope::Step));
+            scopes.push((ordinal, Ordered::Step));
         }
         let pool = [ExecPool::Vector, ExecPool::Cube][random.below(2) as usize];
         let task = builder.task(SimTaskSpec {
@@ -44,19 +48,19 @@ fn graph(random: &mut Numbers, tasks: u64, has_kinds: bool) -> (SimGraph, Vec<(u
             priority: random.below(5) as i32,
             ..SimTaskSpec::default()
         });
-        let task = task.unwrap();
-        point.into_iter().for_each(|point| builder.depend(point, task).unwrap());
+        let task = task.expect("the graph should take it");
+        point.into_iter().for_each(|point| builder.depend(point, task).expect("the graph should take it"));
         let mut before: Vec<TaskId> = Vec::new();
         for _ in 0..random.below(3).min(all.len() as u64) {
             before.push(all[all.len() - 1 - random.below((all.len() as u64).min(8)) as usize]);
         }
         before.sort_unstable();
         before.dedup();
-        before.into_iter().for_each(|before| builder.depend(before, task).unwrap());
+        before.into_iter().for_each(|before| builder.depend(before, task).expect("the graph should take it"));
         all.push(task);
         since.push(task);
     }
-    scopes.push((tasks, Scope::End));
+    scopes.push((tasks, Ordered::End));
     (builder.build(), scopes)
 }
 
@@ -188,7 +192,7 @@ fn without_costs_several_aicpus_are_a_list_scheduler_with_a_part_of_the_cores_ea
 /// Two tasks of 100 cycles, one after the other.
 fn chain() -> SimGraph {
     let task = SimTaskSpec { cost: 100, ..SimTaskSpec::default() };
-    SimGraph::new([task; 2], [(TaskId(0), TaskId(1))]).unwrap()
+    SimGraph::new([task; 2], [(TaskId(0), TaskId(1))]).expect("the graph should take it")
 }
 
 /// All different, so that none stands for another.

@@ -25,8 +25,8 @@ pub(in crate::commands) fn sim(
     let (ready, outputs) = prepare(session, &of_run, kind)?;
     let Ready { unit, args: given, options, machine: (mode, engine), sources, .. } = ready;
     let key = key_of_unit(&unit.module);
-    // Cores and workers are those of the machine.
-    let of_unit = UnitOptions { cores: None, ..options.unit };
+    // Cores and workers are those of the machine, and checkpoints are kept for as long as it takes.
+    let of_unit = UnitOptions { cores: None, checkpoints: None, ..options.unit };
     let options = RunOptions { threads: 0, trace: false, unit: of_unit, ..options };
     let program = engine::program(&PlanSource::Unit(unit), mode, engine, None)?;
     session.terminal.progress("simulating");

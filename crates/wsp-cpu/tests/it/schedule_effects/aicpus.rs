@@ -1,7 +1,7 @@
 //! Effects of what means something else where AICPUs generate the tasks.
 
 use super::Effect;
-use super::measure::{NONE, On, free, order, pairs, ran, refused, traced_workers};
+use super::measure::{NONE, On, free, order, pairs, ran, refused, simulated_on_aicpus, traced_workers};
 use super::workloads::{AFTER, forced_on_aicpus};
 
 pub(super) const EFFECTS: &[Effect] = &[
@@ -147,6 +147,10 @@ fn start_threshold() {
 fn trace_cycles() {
     assert_eq!(refused(&free(6, "task_graph(trace = cycles);"), On::Aicpus(2, 1)), [864]);
     assert_eq!(refused(&free(6, ""), On::Aicpus(2, 1)), NONE);
+    // Six tasks on two cores of an AICPU each, in virtual time.
+    let text = free(6, "task_graph(trace = cycles);");
+    let makespan = |aicpus| simulated_on_aicpus(&text, 2, aicpus).simulation.makespan;
+    assert_eq!([1, 2].map(makespan), [30; 2]);
 }
 
 fn core_groups() {

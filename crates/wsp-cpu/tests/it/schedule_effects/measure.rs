@@ -119,6 +119,12 @@ pub(super) fn simulated(text: &str, threads: u32) -> SimulatedWorkload {
     try_simulated(text, threads).unwrap_or_else(|found| panic!("{}\n{text}", report(&found)))
 }
 
+/// On AICPUs, each of which has as many of the cores.
+pub(super) fn simulated_on_aicpus(text: &str, cores: u32, aicpus: u16) -> SimulatedWorkload {
+    let options = WorkloadOptions { threads: cores, aicpus, ..WorkloadOptions::default() };
+    program(text).simulate(&inputs(), &options).unwrap_or_else(|found| panic!("{}\n{text}", report(&found)))
+}
+
 pub(super) fn try_simulated(text: &str, threads: u32) -> Result<SimulatedWorkload, Vec<Diagnostic>> {
     places::at(places::VirtualTime);
     program(text).simulate(&inputs(), &WorkloadOptions { threads, ..WorkloadOptions::default() })

@@ -31,6 +31,10 @@ impl DirectiveDef for Trace {
             "task_graph(trace = cycles)",
             Support::Enforced,
             "no kernel runs: tasks take the `cost` of their kernel in virtual time, which is recorded",
+        )
+        .on_aicpus(
+            Support::Enforced,
+            "no kernel runs: tasks take the `cost` of their kernel in virtual time, and what AICPUs do takes none",
         ),
     }
 

@@ -6,17 +6,7 @@ use crate::Gate;
 use crate::simulate::{SimGraph, SimTaskSpec};
 use std::convert::Infallible;
 use wsp_core::TaskId;
-
-/// A boundary of an ordered scope.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scope {
-    /// It begins, with its first step.
-    Begin,
-    /// Its next step begins.
-    Step,
-    /// It ends.
-    End,
-}
+use wsp_core::ptow::interp::Ordered;
 
 /// Tasks and who has them.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +14,7 @@ pub struct Dealt<'g> {
     /// Tasks with their costs and the edges between them. What its barrier nodes order is said by `scopes`.
     pub graph: &'g SimGraph,
     /// Boundaries of ordered scopes in elaboration order, each with the number of tasks before it.
-    pub scopes: &'g [(u64, Scope)],
+    pub scopes: &'g [(u64, Ordered)],
     /// The AICPU of each task by its ordinal; tasks beyond are dealt in turn.
     pub owners: &'g [u16],
     /// How many there are.
@@ -118,9 +108,9 @@ impl<'g> Deal<'g> {
             && (ordinal <= self.next)
         {
             match scope {
-                Scope::Begin => out.ordered_begin(ordinal),
-                Scope::Step => out.ordered_step(ordinal)?,
-                Scope::End => out.ordered_end(ordinal)?,
+                Ordered::Begin => out.ordered_begin(ordinal),
+                Ordered::Step => out.ordered_step(ordinal)?,
+                Ordered::End => out.ordered_end(ordinal)?,
             }
             self.scopes += 1;
         }

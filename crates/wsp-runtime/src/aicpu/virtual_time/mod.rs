@@ -19,7 +19,7 @@ mod deal;
 mod events;
 mod lives;
 
-pub use deal::{Dealt, Scope};
+pub use deal::Dealt;
 
 use super::config::AicpuConfig;
 use crate::simulate::Simulation;
