@@ -109,11 +109,8 @@ fn inverse(matrix: &[Vec<f64>], at: usize) -> f64 {
     found[at]
 }
 
-/// A value to four digits: the next run has others.
-pub(super) fn rounded(value: f64) -> f64 {
-    if value <= 0.0 {
-        return 0.0;
-    }
+/// A value to four digits, since the next run has others; none where it is not one that a figure can have.
+pub(super) fn rounded(value: f64) -> Option<f64> {
     let scale = 10f64.powi(3 - value.log10().floor() as i32);
-    (value * scale).round() / scale
+    Some((value * scale).round() / scale).filter(|value| value.is_finite() && *value > 0.0)
 }
