@@ -3,6 +3,7 @@
 use serde_json::Value;
 pub use wsp_diag::CodeInfo;
 use wsp_diag::{Code, Codes, Diagnostic, Severity, SourceMap};
+use wsp_ordered::Arrange;
 
 /// The codes of all crates.
 const CRATES: [Codes; 14] = [
@@ -26,7 +27,7 @@ const CRATES: [Codes; 14] = [
 pub fn all() -> Vec<&'static CodeInfo> {
     let groups = CRATES.iter().flat_map(|groups| groups.iter());
     let mut all: Vec<&CodeInfo> = groups.flat_map(|group| group.iter()).collect();
-    all.sort_by_key(|info| info.code);
+    all.arrange_by_key(|info| info.code);
     all
 }
 

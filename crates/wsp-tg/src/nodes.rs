@@ -4,6 +4,7 @@ use crate::plan::EdgeKind;
 use crate::{GraphPlan, UnitPlan};
 use wsp_core::tg::CoreType;
 use wsp_core::tg::image::{NONE, NodeKind};
+use wsp_ordered::Arrange;
 
 /// A node of a graph.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,7 +85,7 @@ impl UnitGraph {
             }
         }
         edges.extend(graph.soft.iter().map(|&(src, dst)| UnitEdge { src, dst, kind: None }));
-        edges.sort();
+        edges.arrange();
         let own = plan.tensors.iter().filter(|tensor| tensor.graph == Some(at));
         UnitGraph {
             name: graph.name.clone(),

@@ -14,6 +14,7 @@ use wsp_core::limits::CACHE_BYTES;
 use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, Severity};
 use wsp_kernel::CodeCache;
+use wsp_ordered::Arrange;
 
 /// How names of entries end. No other file of the folder is read or removed.
 const ENTRY: &str = ".wsp-plan";
@@ -117,7 +118,7 @@ impl PlanCache {
         let start = format!("{}-", shown(key.name()));
         let mut of_program = self.entries();
         of_program.retain(|entry| name_of(&entry.path).starts_with(&start));
-        of_program.sort_by_key(|entry| std::cmp::Reverse(entry.used));
+        of_program.arrange_by_key(|entry| std::cmp::Reverse(entry.used));
         let differences = of_program.iter().take(COMPARED).filter_map(|entry| {
             match read(&self.load(&entry.path).ok()??, key) {
                 Ok(Found::Other(parts)) if !parts.is_empty() => Some(parts),
@@ -161,7 +162,7 @@ impl PlanCache {
     /// the same time, or has open, is no fault.
     fn make_room(&self, newest: &Path) {
         let mut entries = self.entries();
-        entries.sort_by_key(|entry| entry.used);
+        entries.arrange_by_key(|entry| entry.used);
         let mut bytes: u64 = entries.iter().map(|entry| entry.bytes).sum();
         for entry in entries.iter().filter(|entry| entry.path != newest) {
             if bytes <= self.most_bytes {

@@ -243,7 +243,7 @@ impl<'a> Sema<'a> {
                     called.extend(names.get(callee.as_str()).copied());
                 }
             });
-            called.sort_unstable();
+            called.arrange();
             called.dedup();
             callees.push(called);
         }

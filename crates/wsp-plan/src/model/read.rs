@@ -7,6 +7,7 @@ use super::{Aicpu, Cluster, Figure, Launch, Memory, Model, Operation, Path, Rate
 use wsp_core::ExecPool;
 use wsp_diag::{Diagnostic, FileId, Span, did_you_mean};
 use wsp_ir::CostClass;
+use wsp_ordered::Arrange;
 
 /// Tables of a model, and whether there may be several.
 const TABLES: [(&str, bool); 10] = [
@@ -155,7 +156,7 @@ impl Reader {
                 "write `[[unit]]` with `kind = \"vector\"`, `\"cube\"` or `\"any\"`, `first` and `count`";
             self.missing("units", help);
         }
-        units.sort_by_key(|(of, _)| of.first);
+        units.arrange_by_key(|(of, _)| of.first);
         for pair in units.windows(2) {
             let [(a, _), (b, at)] = pair else { continue };
             if a.first + a.count > b.first {

@@ -5,6 +5,7 @@ use super::{Fault, Found};
 use crate::write::Edges;
 use rustc_hash::FxHashMap;
 use wsp_core::{KernelId, TaskId, WhyLate};
+use wsp_ordered::Arrange;
 use wsp_runtime::timeline::{About, Detail, Lists, NO_ROW, Row, Span, TaskRecord, Timeline};
 
 /// Names of what is said of tasks and launches.
@@ -196,13 +197,13 @@ impl Tasks {
             return Err(Fault::Cut(count, header.tasks));
         }
         let mut order: Vec<u32> = (0..timeline.tasks.len() as u32).collect();
-        order.sort_unstable_by_key(|&at| timeline.tasks[at as usize].task);
+        order.arrange_by_key(|&at| timeline.tasks[at as usize].task);
         let tasks: Vec<TaskRecord> = order.iter().map(|&at| timeline.tasks[at as usize]).collect();
         if tasks.windows(2).any(|pair| pair[0].task == pair[1].task) {
             return Err(Fault::Bad("a task that is there twice", 0));
         }
-        from.sort_unstable();
-        to.sort_unstable();
+        from.arrange();
+        to.arrange();
         let edges = if header.edges == Edges::All { joined(&from, &to) } else { Vec::new() };
         let mut rest = edges.as_slice();
         let (mut indices, mut before, mut details) = (Lists::default(), Lists::default(), Vec::new());
@@ -249,6 +250,6 @@ fn joined(from: &[(u64, TaskId)], to: &[(u64, TaskId)]) -> Vec<(TaskId, TaskId)>
         }
         edges.extend(from.get(at).filter(|(number, _)| number == flow).map(|(_, from)| (*task, *from)));
     }
-    edges.sort_unstable();
+    edges.arrange();
     edges
 }

@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::tg::{BlockTrace, LaunchTrace, RunTrace, Trace};
 use rustc_hash::FxHashMap;
 use wsp_core::{KernelId, TaskId, WhyLate};
-use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_ordered::{Arrange, OrderedMap, OrderedSet};
 
 /// Rows of streams are numbered after those of workers.
 pub const STREAM_ROWS: u32 = 1_000_000;
@@ -131,7 +131,7 @@ struct Busy {
 impl Busy {
     fn of(trace: &Trace) -> Busy {
         let mut order: Vec<usize> = (0..trace.blocks.len()).collect();
-        order.sort_unstable_by_key(|&at| (trace.blocks[at].started, trace.blocks[at].finished, at));
+        order.arrange_by_key(|&at| (trace.blocks[at].started, trace.blocks[at].finished, at));
         let mut newest: FxHashMap<Core, (u64, TaskId)> = FxHashMap::default();
         let mut before = vec![None; trace.blocks.len()];
         for at in order {

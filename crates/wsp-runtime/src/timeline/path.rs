@@ -2,6 +2,7 @@
 
 use super::{TaskRecord, Timeline};
 use wsp_core::WhyLate;
+use wsp_ordered::Arrange;
 
 /// Waits of one kind of cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +61,7 @@ impl Timeline {
         path.tasks.reverse();
         let used = (0..).zip(kernels).filter(|(_, (tasks, _))| *tasks > 0);
         path.kernels = used.map(|(kernel, (tasks, time))| (kernel, tasks, time)).collect();
-        path.kernels.sort_by_key(|&(kernel, _, time)| (std::cmp::Reverse(time), kernel));
+        path.kernels.arrange_by_key(|&(kernel, _, time)| (std::cmp::Reverse(time), kernel));
         path
     }
 

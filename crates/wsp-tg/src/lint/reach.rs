@@ -1,5 +1,7 @@
 //! Who comes after whom, for many questions at once.
 
+use wsp_ordered::Arrange;
+
 /// Edges of a graph without cycles, whose nodes are numbered so that every edge leads to a larger number.
 pub(super) struct Ordered<'a> {
     /// Where the edges of each node begin, and one past the last.
@@ -22,7 +24,7 @@ impl Ordered<'_> {
         let mut order: Vec<usize> = (0..lanes.len())
             .filter(|&at| !lanes[at].starts.is_empty() && !lanes[at].targets.is_empty())
             .collect();
-        order.sort_by_key(|&at| (lanes[at].starts.iter().min().copied(), at));
+        order.arrange_by_key(|&at| (lanes[at].starts.iter().min().copied(), at));
         let mut bits = vec![0u64; self.first.len()];
         for batch in order.chunks(64) {
             let starts = || batch.iter().flat_map(|&at| lanes[at].starts.iter().copied());

@@ -5,7 +5,7 @@
 
 use crate::{Event, EventId, LoopId, Node, Sync, TileProgram, UnitId};
 use std::cmp::Reverse;
-use wsp_ordered::{OrderedMap, OrderedSet};
+use wsp_ordered::{Arrange, OrderedMap, OrderedSet};
 
 /// A block; blocks are numbered in the order of the text.
 pub(super) type BlockId = usize;
@@ -52,7 +52,7 @@ impl Edge {
 pub(super) fn tightest(edges: &[Edge]) -> Vec<Edge> {
     let mut order: Vec<usize> = (0..edges.len()).collect();
     // Edges that begin later come first; of those that are left, each ends earlier than all before it.
-    order.sort_by_key(|at| (edges[*at].way(), Reverse(edges[*at].after), edges[*at].before));
+    order.arrange_by_key(|at| (edges[*at].way(), Reverse(edges[*at].after), edges[*at].before));
     let mut kept: Vec<usize> = Vec::new();
     for at in order {
         let within = |last: &Edge| last.way() == edges[at].way() && last.before <= edges[at].before;
@@ -60,7 +60,7 @@ pub(super) fn tightest(edges: &[Edge]) -> Vec<Edge> {
             kept.push(at);
         }
     }
-    kept.sort_unstable();
+    kept.arrange();
     kept.into_iter().map(|at| edges[at]).collect()
 }
 

@@ -19,7 +19,7 @@ use crate::check::sites::Sites;
 use crate::{LoopId, Memories, TileProgram, check, codes};
 use edges::{Edge, Path, insert, paths};
 use wsp_diag::{Diagnostic, Severity};
-use wsp_ordered::OrderedSet;
+use wsp_ordered::{Arrange, OrderedSet};
 
 /// A program with events and barriers.
 #[derive(Clone, PartialEq, Debug)]
@@ -120,7 +120,7 @@ impl Orderer<'_> {
                 self.edges.extend(kept);
                 continue;
             }
-            early.sort_unstable();
+            early.arrange();
             early.dedup();
             if early.is_empty() {
                 return;
@@ -273,7 +273,7 @@ impl Orderer<'_> {
 
     /// Removes what the others imply: edges over the backs of loops first, then those that reach furthest.
     fn prune(&mut self) {
-        self.edges.sort_by_key(|edge| {
+        self.edges.arrange_by_key(|edge| {
             let reach = edge.before.abs_diff(edge.after);
             (edge.barrier, edge.back.is_none(), usize::MAX - reach, *edge)
         });

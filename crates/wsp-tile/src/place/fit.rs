@@ -1,5 +1,7 @@
 //! Addresses for ranges of time: the lowest one that is free all the time, in several orders of the buffers.
 
+use wsp_ordered::Arrange;
+
 /// Bytes that are needed for some time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
@@ -24,7 +26,7 @@ pub(super) fn fit(items: &[Item], capacity: u64, alignment: u64) -> Option<Vec<u
     let area: Key = |item| (u64::MAX - item.bytes.saturating_mul(u64::from(item.to - item.from) + 1), 0);
     [largest, longest, area, first, last].into_iter().find_map(|key| {
         let mut order: Vec<usize> = (0..items.len()).collect();
-        order.sort_by_key(|at| (key(&items[*at]), *at));
+        order.arrange_by_key(|at| (key(&items[*at]), *at));
         in_order(items, &order, capacity, alignment)
     })
 }
@@ -36,7 +38,7 @@ fn in_order(items: &[Item], order: &[usize], capacity: u64, alignment: u64) -> O
             .filter(|other| items[*other].meets(&items[next]))
             .filter_map(|other| at[other].map(|from| (from, from + items[other].bytes)))
             .collect();
-        taken.sort_unstable();
+        taken.arrange();
         let mut free = 0u64;
         for (from, to) in taken {
             if free.checked_add(items[next].bytes)? <= from {

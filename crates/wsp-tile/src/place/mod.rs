@@ -10,7 +10,7 @@ use fit::{Item, fit, peak};
 use live::Live;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
-use wsp_ordered::OrderedMap;
+use wsp_ordered::{Arrange, OrderedMap};
 
 /// Whether buffers of loops get two addresses where there is room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,7 +86,7 @@ fn in_memory(
     if ping_pong == PingPong::WhereItFits {
         let mut twice: Vec<BufferId> =
             live.iter().filter(|(_, live)| live.turns.is_some()).map(|(id, _)| *id).collect();
-        twice.sort_by_key(|id| (bytes(*id), *id));
+        twice.arrange_by_key(|id| (bytes(*id), *id));
         while !twice.is_empty() {
             if let Some(found) = arrange(program, memories, memory, live, &twice) {
                 best = found;
@@ -151,7 +151,7 @@ fn shortfall(
         .filter(|(_, item)| (item.from..=item.to).contains(&step))
         .map(|(id, item)| (item.bytes, *id))
         .collect();
-    at_peak.sort_by_key(|(bytes, id)| (u64::MAX - bytes, *id));
+    at_peak.arrange_by_key(|(bytes, id)| (u64::MAX - bytes, *id));
     let message = if need > have {
         format!("{} at once do not fit {name}, which has {have}", counted(need, "byte"))
     } else {

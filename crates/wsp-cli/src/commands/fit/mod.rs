@@ -26,6 +26,7 @@ use std::path::Path;
 use wsp_core::ExecPool;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
+use wsp_ordered::Arrange;
 use wsp_plan::target::model::Model;
 use wsp_runtime::timeline::TaskRecord;
 
@@ -95,7 +96,7 @@ fn grouped(all: &[(String, Vec<f64>)], runs: &[Run]) -> Result<Vec<Point>, Diagn
         let ((name, counts), (other, others)) = (&all[*a], &all[*b]);
         name.cmp(other).then_with(|| counts.partial_cmp(others).unwrap_or(Ordering::Equal))
     };
-    order.sort_by(compare);
+    order.arrange_by(compare);
     let mut points = Vec::new();
     for same in order.chunk_by(|a, b| compare(a, b).is_eq()) {
         let mut seconds = Vec::new();

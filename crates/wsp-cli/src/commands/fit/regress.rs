@@ -4,6 +4,7 @@ use super::Fitted;
 use super::solve::{Point, Solution, rounded, solve};
 use super::terms::Term;
 use wsp_diag::SourceMap;
+use wsp_ordered::Arrange;
 use wsp_plan::target::model::{Mark, Model};
 
 /// How much staying with the prior weighs beside a program.
@@ -70,7 +71,7 @@ pub(super) fn model(prior: &Model, terms: &[Term], programs: &[Measured]) -> Fit
             None => classes.push((class, vec![error])),
         }
     }
-    classes.sort_by_key(|(class, _)| *class);
+    classes.arrange_by_key(|(class, _)| *class);
     Fitted { kept, classes, programs: sums.collect(), model }
 }
 

@@ -8,6 +8,7 @@ use pto_wsp::trace::key_of_program;
 use std::path::Path;
 use wsp_diag::Diagnostic;
 use wsp_ir::Module;
+use wsp_ordered::Arrange;
 use wsp_plan::target::model::Model;
 use wsp_runtime::timeline::Timeline;
 
@@ -88,7 +89,7 @@ impl Sample {
 
 /// The value that so many fourths of the others are below; 0 of none.
 pub fn quartile(fourths: usize, mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
+    values.arrange_by(f64::total_cmp);
     let last = values.len().saturating_sub(1);
     values.get(last * fourths / 4).copied().unwrap_or(0.0)
 }

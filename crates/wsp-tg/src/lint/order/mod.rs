@@ -16,6 +16,7 @@ pub(super) use rounds::Rounds;
 use std::collections::HashMap;
 use wsp_core::tg::{EventNo, TensorNo};
 use wsp_ir::tg::outline::{BlockId, Outline};
+use wsp_ordered::Arrange;
 
 /// A node of the order: kernels first, then copies, then points.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -176,7 +177,7 @@ impl Order {
         let mut edges: Vec<(u32, u32)> = self.edges.iter().map(|edge| (edge.from, edge.to)).collect();
         if backwards {
             edges.iter_mut().for_each(|edge| *edge = (edge.1, edge.0));
-            edges.sort_unstable();
+            edges.arrange();
         }
         let mut open = vec![0u32; nodes];
         edges.iter().for_each(|edge| open[edge.1 as usize] += 1);
