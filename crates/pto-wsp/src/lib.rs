@@ -96,6 +96,7 @@ pub use wsp_memory::{
     Buffer, ByteRange, Bytes, Claim, Claimed, Conflict, EarlyLoads, Missing, Owner, Sharing, Space, Stored,
     StoredState, Unstored, Unusable, Use, Uses, View, ViewAccess, ViewFault,
 };
+pub use wsp_plan::cost::Work;
 pub use wsp_plan::ptow::Transfer;
 pub use wsp_plan::{
     Array, ArrayError, Arrays, CompileOptions, DeviceModel, Element, ParamValue, ProgramKind, Target,

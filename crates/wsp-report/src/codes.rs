@@ -3,9 +3,9 @@
 wsp_diag::codes! {
     pub(crate) NOT_A_TRACE = 1750, "no trace of wsp",
         "\
-A report is made of a trace that `wsp run --trace`, `wsp sim --trace` or `program.trace` in Python has
-written, as `.pftrace` or `.json`. Other traces, and those of versions that did not say so, lack what a
-report shows: why each task was late.";
+A report is made of a trace of a run or a simulation that this program has written, as `.pftrace` or
+`.json`. Other traces, and those of versions that did not say so, lack what a report shows: why each
+task was late.";
 
     pub(crate) CUT_TRACE = 1751, "trace that ends too early",
         "\
@@ -41,5 +41,5 @@ have no unit in common. Compare two measured runs, or two in virtual time.";
     /// A report goes to a file that exists.
     pub REPORT_EXISTS = 1757, "a report that would replace a file",
         "\
-A report does not replace a file that exists, unless it is asked to. Give another name, or `--force`.";
+A report does not replace a file that exists, unless it is asked to. Give another name.";
 }

@@ -5,7 +5,6 @@ use super::wire::{Fields, Wire};
 use super::{Fault, Found};
 use crate::fields::{PACKET, STATE_CLEARED, annotation, defaults, event, interned, packet, track};
 use flate2::read::ZlibDecoder;
-use rustc_hash::FxHashMap;
 use std::io::Read as _;
 use wsp_runtime::timeline::{Detail, STREAM_ROWS, Timeline};
 
@@ -20,6 +19,9 @@ enum Track {
     Counter,
 }
 
+/// A text with its kind and, of names of annotations, the place among those that are known.
+type Text = (u32, usize, String);
+
 /// A slice that has begun.
 struct Open {
     is_task: bool,
@@ -32,13 +34,12 @@ struct Open {
 #[derive(Default)]
 struct Reader {
     tasks: Tasks,
-    tracks: FxHashMap<u64, Track>,
-    /// The sequence at hand: its number, its track, its texts by kind and number, its time, what has begun.
+    /// By their numbers, which count from 1.
+    tracks: Vec<Track>,
+    /// The sequence at hand: its number, its track, its texts by their numbers, which count from 1, its time, what has begun.
     sequence: u64,
     track: Option<Track>,
-    texts: FxHashMap<(u32, u64), String>,
-    /// Places of names of annotations among those that are known.
-    names: FxHashMap<u64, usize>,
+    texts: Vec<Text>,
     now: u64,
     open: Option<Open>,
     said: Said,
@@ -130,7 +131,6 @@ impl Reader {
             self.tasks.header.check()?;
             self.sequence = sequence;
             self.texts.clear();
-            self.names.clear();
             self.now = 0;
             self.track = self.default_track(on.unwrap_or_default())?;
         }
@@ -151,7 +151,7 @@ impl Reader {
             let mut inner = Fields::of(bytes);
             while let Some(field) = inner.next()? {
                 if let (defaults::TRACK_UUID, Wire::Number(uuid)) = field {
-                    return Ok(self.tracks.get(&uuid).copied());
+                    return Ok(self.track_of(uuid));
                 }
             }
         }
@@ -178,7 +178,7 @@ impl Reader {
         } else if is_counter {
             Track::Counter
         } else {
-            let Some(Track::Process(process)) = self.tracks.get(&parent).copied() else {
+            let Some(Track::Process(process)) = self.track_of(parent) else {
                 return Err(self.bad("a row of no process"));
             };
             let number = name.rsplit(' ').next().and_then(|number| number.parse::<u32>().ok());
@@ -188,10 +188,12 @@ impl Reader {
             self.tasks.row(process, number.saturating_add(first), name, self.at)?;
             Track::Row(self.tasks.rows.len() as u32 - 1)
         };
-        match self.tracks.insert(uuid, track) {
-            None => Ok(()),
-            Some(_) => Err(self.bad("a track that is there twice")),
-        }
+        self.tracks.push(track);
+        if uuid == self.tracks.len() as u64 { Ok(()) } else { Err(self.bad("a track that is out of order")) }
+    }
+
+    fn track_of(&self, uuid: u64) -> Option<Track> {
+        self.tracks.get(usize::try_from(uuid.checked_sub(1)?).ok()?).copied()
     }
 
     fn process(&mut self, bytes: &[u8]) -> Found<()> {
@@ -222,21 +224,23 @@ impl Reader {
         let mut fields = Fields::of(bytes);
         while let Some(field) = fields.next()? {
             let (kind, Wire::Bytes(bytes)) = field else { return Err(self.bad("a text of no kind")) };
-            let (mut number, mut text) = (0, "");
+            let (mut number, mut word) = (0, "");
             let mut parts = Fields::of(bytes);
             while let Some(part) = parts.next()? {
                 match part {
                     (1, Wire::Number(of)) => number = of,
-                    (2, Wire::Bytes(bytes)) => text = self.utf8(bytes)?,
+                    (2, Wire::Bytes(bytes)) => word = self.utf8(bytes)?,
                     _ => {}
                 }
             }
+            let mut place = 0;
             if kind == interned::ANNOTATION {
-                let place = NAMES.iter().position(|name| *name == text);
-                let place = place.ok_or_else(|| self.bad("an argument that is not known"))?;
-                self.names.insert(number, place);
-            } else {
-                self.texts.insert((kind, number), text.to_owned());
+                let found = NAMES.iter().position(|name| *name == word);
+                place = found.ok_or_else(|| self.bad("an argument that is not known"))?;
+            }
+            self.texts.push((kind, place, word.to_owned()));
+            if number != self.texts.len() as u64 {
+                return Err(self.bad("a text that is out of order"));
             }
         }
         Ok(())
@@ -257,8 +261,8 @@ impl Reader {
                 }
                 (event::NAME_IID, Wire::Number(number)) => open.name = number,
                 (event::CATEGORY_IIDS, Wire::Number(number)) => {
-                    let text = self.texts.get(&(interned::CATEGORY, number));
-                    open.is_task = text.is_some_and(|text| text == "task");
+                    open.is_task =
+                        text(&self.texts, interned::CATEGORY, number).is_some_and(|text| text.2 == "task");
                 }
                 (event::ANNOTATIONS, Wire::Bytes(bytes)) => self.annotation(bytes, open.is_task)?,
                 (event::FLOW_IDS, Wire::Number(number)) => open.from.push(number),
@@ -278,7 +282,7 @@ impl Reader {
 
     fn close(&mut self, row: u32, open: &Open) -> Found<()> {
         let unknown = Fault::Bad("a name that is not known", self.at);
-        let name = self.texts.get(&(interned::NAME, open.name)).ok_or(unknown)?;
+        let (.., name) = text(&self.texts, interned::NAME, open.name).ok_or(unknown)?;
         let place = Place { row, name, begin: open.begin, end: self.now };
         if !open.is_task {
             return self.tasks.launch(&place, &mut self.said, self.at);
@@ -294,13 +298,15 @@ impl Reader {
         let mut fields = Fields::of(bytes);
         while let Some(field) = fields.next()? {
             match field {
-                (annotation::NAME_IID, Wire::Number(number)) => name = self.names.get(&number).copied(),
+                (annotation::NAME_IID, Wire::Number(number)) => {
+                    name = text(&self.texts, interned::ANNOTATION, number).map(|text| text.1);
+                }
                 (annotation::BOOL, Wire::Number(flag)) => value = Some(Detail::Flag(flag != 0)),
                 (annotation::UINT | annotation::INT, Wire::Number(number)) => {
                     value = Some(Detail::Number(number.cast_signed()));
                 }
                 (annotation::STRING_IID, Wire::Number(number)) => {
-                    if let Some(word) = self.texts.get(&(interned::WORD, number)) {
+                    if let Some((.., word)) = text(&self.texts, interned::WORD, number) {
                         self.said.cause(word);
                     }
                     return Ok(());
@@ -320,4 +326,10 @@ impl Reader {
         self.said.take(name, value.unwrap_or(Detail::Numbers(numbers)), is_task);
         Ok(())
     }
+}
+
+/// A text of a kind.
+fn text(texts: &[Text], kind: u32, number: u64) -> Option<&Text> {
+    let text = texts.get(usize::try_from(number.checked_sub(1)?).ok()?)?;
+    (text.0 == kind).then_some(text)
 }
