@@ -104,8 +104,8 @@ wsp_diag::codes! {
             space. An array with more lengths than the first axis has indices would be cut short without a word: let the \
             first axis run over all of them, or bind an array of as many lengths as there are indices.";
     pub(crate) NO_AICPUS = 1760, "a machine model has no AICPUs, or fewer than asked for",
-        "`wsp sim FILE --model NAME --aicpus N` runs tasks on AICPUs of the machine, which have the costs and the number of threads that the table `[aicpu]` of \
-            its model says. `cpu` has no such table; leave `--aicpus` out, or take a model that has one: `wsp targets --model` lists them.";
+        "In virtual time on a machine model tasks may run on AICPUs of the machine, which have the costs and the number of threads that the table `[aicpu]` of its \
+            model says. `cpu` has no such table; ask for no AICPUs, or for fewer, or take a model that has them: docs/reference/models.md.";
     pub(crate) LARGE_FIGURE = 1761, "what a machine model says of AICPUs or launches is too large",
         "Every figure of `[aicpu]` and `[launch]`, and the transfer of a program or of a list of tasks, takes less than 2^62 cycles of the model's clock. \
             The figure is of another order of magnitude: times are in seconds, rates in bytes a second.";

@@ -69,7 +69,7 @@ impl OnAicpus {
 /// The figures of AICPUs of a machine that has so many.
 fn of(machine: &Model, count: u16) -> Result<Aicpu, Diagnostic> {
     let name = &machine.name;
-    let fewer = |help: &str| help.to_owned() + "another model (`wsp targets --model` lists them)";
+    let fewer = |help: &str| help.to_owned() + "another model: docs/reference/models.md";
     let Some(aicpu) = machine.aicpu else {
         let message = format!("machine model `{name}` has no AICPUs");
         return Err(Diagnostic::error(NO_AICPUS, message)
