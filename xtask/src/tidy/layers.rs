@@ -19,11 +19,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("wsp-tg", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-ir", "wsp-plan"]),
     ("wsp-backend", &["wsp-core", "wsp-memory", "wsp-diag", "wsp-ir", "wsp-plan", "wsp-tg"]),
     ("wsp-trace", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-ir", "wsp-plan"]),
-    ("wsp-tile", &["wsp-core", "wsp-diag", "wsp-ir"]),
+    ("wsp-tile", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-ir"]),
     ("wsp-simd", &["wsp-core", "wsp-ir"]),
     ("wsp-kernel", &["wsp-ordered", "wsp-core", "wsp-memory", "wsp-diag", "wsp-ir", "wsp-simd"]),
     ("wsp-runtime", &["wsp-ordered", "wsp-core"]),
-    ("wsp-report", &["wsp-core", "wsp-diag", "wsp-runtime"]),
+    ("wsp-report", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-runtime"]),
     (
         "wsp-cpu",
         &[
@@ -41,11 +41,22 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     (
         "wsp-ascend",
-        &["wsp-core", "wsp-device", "wsp-diag", "wsp-ir", "wsp-plan", "wsp-tg", "wsp-tile", "wsp-backend"],
+        &[
+            "wsp-ordered",
+            "wsp-core",
+            "wsp-device",
+            "wsp-diag",
+            "wsp-ir",
+            "wsp-plan",
+            "wsp-tg",
+            "wsp-tile",
+            "wsp-backend",
+        ],
     ),
     (
         "pto-wsp",
         &[
+            "wsp-ordered",
             "wsp-core",
             "wsp-memory",
             "wsp-diag",
