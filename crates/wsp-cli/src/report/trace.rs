@@ -35,19 +35,19 @@ pub(crate) fn text(timeline: &Timeline, file: &str) -> String {
         let row = timeline.rows.get(of.row).map_or("?", |row| row.name.as_str());
         format!("{row} {:.1} %, {}", share(of.busy), counted(of.tasks, "task"))
     };
-    list(&mut lines, "load", "row", rows.iter().map(load));
+    list(&mut lines, "load", "row", &mut rows.iter().map(load));
     let kernels = facts::kernels(timeline);
-    list(&mut lines, "kernels", "kernel", kernels.iter().map(|of| kernel(timeline, of)));
+    list(&mut lines, "kernels", "kernel", &mut kernels.iter().map(|of| kernel(timeline, of)));
     let name = |at: usize| timeline.kernels.get(at).map_or("?", String::as_str);
     let edge = |(from, to, count): &(usize, usize, u64)| format!("{} to {} {count}", name(*from), name(*to));
     let what = if timeline.before.is_empty() { "last edges" } else { "edges" };
-    list(&mut lines, what, "pair of kernels", facts::graph(timeline).iter().map(edge));
+    list(&mut lines, what, "pair of kernels", &mut facts::graph(timeline).iter().map(edge));
     text += &lines.without_title();
     text
 }
 
 /// Adds the first lines of a list, and how many there are more.
-fn list(lines: &mut Lines, title: &str, what: &str, all: impl ExactSizeIterator<Item = String>) {
+fn list(lines: &mut Lines, title: &str, what: &str, all: &mut dyn ExactSizeIterator<Item = String>) {
     let count = all.len();
     for (at, line) in all.take(MOST).enumerate() {
         lines.add(if at == 0 { title } else { "" }, &line);
@@ -114,14 +114,14 @@ pub(crate) fn difference([a, b]: [&Timeline; 2], names: [&str; 2]) -> String {
         let (tasks, busy) = other.map_or((0, 0), |other| (other.tasks, other.busy));
         format!("{name} {} to {tasks} tasks, {}", of.tasks, change([of.busy, busy]))
     };
-    list(&mut lines, "kernels", "kernel", facts::kernels(a).iter().map(kernel));
+    list(&mut lines, "kernels", "kernel", &mut facts::kernels(a).iter().map(kernel));
     let waits = b.waits();
     let wait = |of: &wsp_runtime::timeline::Waits| {
         let other = waits.iter().find(|other| other.cause == of.cause);
         let (tasks, waited) = other.map_or((0, 0), |other| (other.tasks, other.waited));
         format!("{} {} to {tasks} tasks, {}", of.cause, of.tasks, change([of.waited, waited]))
     };
-    list(&mut lines, "waits", "cause", a.waits().iter().map(wait));
+    list(&mut lines, "waits", "cause", &mut a.waits().iter().map(wait));
     let length = |of: &Timeline, at: u32| {
         let task = &of.tasks[at as usize];
         task.ended.saturating_sub(task.started)
@@ -139,6 +139,6 @@ pub(crate) fn difference([a, b]: [&Timeline; 2], names: [&str; 2]) -> String {
         };
         format!("task {} {name}{indices}: {}", record.task.0, change([length(a, pair.0), length(b, pair.1)]))
     };
-    list(&mut lines, "changed", "task", changed.iter().map(task));
+    list(&mut lines, "changed", "task", &mut changed.iter().map(task));
     lines.finish(&format!("{} to {}", names[0], names[1]))
 }

@@ -84,7 +84,9 @@ impl<'o> Json<'o> {
 }
 
 impl Writer for Json<'_> {
-    const BY_ROW: bool = false;
+    fn is_by_row(&self) -> bool {
+        false
+    }
 
     fn process(&mut self, process: u32, name: &str) -> io::Result<()> {
         self.next()?;

@@ -83,7 +83,7 @@ impl<'a> From<&'a Detail> for Value<'a> {
 /// What writes a form: processes and rows first, then slices and counters.
 trait Writer {
     /// Whether slices of one row come together, in the order of time, and edges and counters are shown; else slices come in the order of ids.
-    const BY_ROW: bool;
+    fn is_by_row(&self) -> bool;
 
     fn process(&mut self, process: u32, name: &str) -> io::Result<()>;
     fn row(&mut self, place: u32, row: &Row) -> io::Result<()>;
@@ -144,7 +144,7 @@ impl std::ops::Deref for Written<'_> {
 }
 
 impl Written<'_> {
-    fn write_to<W: Writer>(&self, out: &mut W, edges: Edges) -> io::Result<()> {
+    fn write_to(&self, out: &mut dyn Writer, edges: Edges) -> io::Result<()> {
         // What the file says of itself stands with its first process.
         let nameless = self.processes.is_empty().then(String::new);
         for (process, name) in (0..).zip(self.processes.iter().chain(&nameless)) {
@@ -153,15 +153,15 @@ impl Written<'_> {
         for (place, row) in (0..).zip(&self.rows) {
             out.row(place, row)?;
         }
-        let flows = if W::BY_ROW { Flows::of(self, edges) } else { Flows::default() };
+        let flows = if out.is_by_row() { Flows::of(self, edges) } else { Flows::default() };
         let on_path = self.critical();
         for span in &self.spans {
             self.write_span(out, span)?;
         }
-        for at in self.order(W::BY_ROW) {
+        for at in self.order(out.is_by_row()) {
             self.write_task(out, at, (edges, &flows, on_path[at]))?;
         }
-        if W::BY_ROW {
+        if out.is_by_row() {
             self.write_counters(out)?;
         }
         out.end()
@@ -187,7 +187,7 @@ impl Written<'_> {
         order
     }
 
-    fn write_span<W: Writer>(&self, out: &mut W, span: &Span) -> io::Result<()> {
+    fn write_span(&self, out: &mut dyn Writer, span: &Span) -> io::Result<()> {
         let details: Vec<_> =
             span.details.iter().map(|(name, detail)| (*name, Value::from(detail))).collect();
         out.slice(&Slice {
@@ -201,9 +201,9 @@ impl Written<'_> {
         })
     }
 
-    fn write_task<W: Writer>(
+    fn write_task(
         &self,
-        out: &mut W,
+        out: &mut dyn Writer,
         at: usize,
         (edges, flows, is_critical): (Edges, &Flows, bool),
     ) -> io::Result<()> {
@@ -220,7 +220,7 @@ impl Written<'_> {
         details.extend(cause.held_by().map(|by| ("held_by", Value::Number(by.0.into()))));
         details.extend(last.map(|last| ("last", Value::Number(last.0.into()))));
         let before: Vec<u32> = self.before.list(at).iter().map(|task| task.0).collect();
-        if !W::BY_ROW {
+        if !out.is_by_row() {
             details.push(("waited", number(task.started.saturating_sub(task.ready))));
             details.push(("waited_for", Value::Remark(&cause)));
             if edges == Edges::All {
@@ -244,7 +244,7 @@ impl Written<'_> {
     }
 
     /// Writes how many tasks of each process were in flight, and how many of them ready, from moment to moment.
-    fn write_counters<W: Writer>(&self, out: &mut W) -> io::Result<()> {
+    fn write_counters(&self, out: &mut dyn Writer) -> io::Result<()> {
         for process in 0..self.processes.len() as u32 {
             let on_process = |row: Option<u32>| {
                 row.and_then(|row| self.rows.get(row as usize)).is_some_and(|row| row.process == process)

@@ -76,7 +76,7 @@ impl<'o> Perfetto<'o> {
     }
 
     /// Adds a packet of the sequence at hand.
-    fn packet(&mut self, fill: impl FnOnce(&mut Perfetto<'o>, &mut Message)) -> io::Result<()> {
+    fn packet(&mut self, fill: &mut dyn FnMut(&mut Perfetto<'o>, &mut Message)) -> io::Result<()> {
         let mut packet = std::mem::take(&mut self.packet);
         packet.clear();
         packet.number(packet::SEQUENCE_ID, self.sequence);
@@ -95,7 +95,7 @@ impl<'o> Perfetto<'o> {
         encoder.write_all(self.chunk.bytes())?;
         let mut trace = Message::default();
         let compressed = encoder.finish()?;
-        trace.message(PACKET, |packet| {
+        trace.message(PACKET, &mut |packet| {
             packet.text(packet::COMPRESSED_PACKETS, &compressed);
         });
         self.chunk.clear();
@@ -103,11 +103,11 @@ impl<'o> Perfetto<'o> {
     }
 
     /// Describes another track.
-    fn track(&mut self, fill: impl FnOnce(&mut Message)) -> io::Result<u64> {
+    fn track(&mut self, fill: &mut dyn FnMut(&mut Message)) -> io::Result<u64> {
         self.tracks += 1;
         let uuid = self.tracks;
-        self.packet(|_, packet| {
-            packet.message(packet::TRACK_DESCRIPTOR, |track| {
+        self.packet(&mut |_, packet| {
+            packet.message(packet::TRACK_DESCRIPTOR, &mut |track| {
                 track.number(track::UUID, uuid);
                 fill(track);
             });
@@ -124,20 +124,20 @@ impl<'o> Perfetto<'o> {
             Clock::Nanoseconds => 1,
             Clock::Cycles => 1000,
         };
-        self.packet(|_, packet| {
+        self.packet(&mut |_, packet| {
             packet.number(packet::SEQUENCE_FLAGS, STATE_CLEARED);
-            packet.message(packet::CLOCK_SNAPSHOT, |clocks| {
-                clocks.message(snapshot::CLOCKS, |clock| {
+            packet.message(packet::CLOCK_SNAPSHOT, &mut |clocks| {
+                clocks.message(snapshot::CLOCKS, &mut |clock| {
                     clock.number(snapshot::ID, snapshot::BOOT_TIME).number(snapshot::TIMESTAMP, 0);
                 });
-                clocks.message(snapshot::CLOCKS, |clock| {
+                clocks.message(snapshot::CLOCKS, &mut |clock| {
                     clock.number(snapshot::ID, snapshot::OWN).number(snapshot::TIMESTAMP, 0);
                     clock.number(snapshot::IS_INCREMENTAL, 1).number(snapshot::UNIT_NS, unit);
                 });
             });
-            packet.message(packet::DEFAULTS, |defaults| {
+            packet.message(packet::DEFAULTS, &mut |defaults| {
                 defaults.number(defaults::CLOCK_ID, snapshot::OWN);
-                defaults.message(defaults::TRACK_EVENT, |event| {
+                defaults.message(defaults::TRACK_EVENT, &mut |event| {
                     event.number(defaults::TRACK_UUID, track);
                 });
             });
@@ -149,15 +149,15 @@ impl<'o> Perfetto<'o> {
         &mut self,
         at: u64,
         kind: u64,
-        fill: impl FnOnce(&mut Perfetto<'o>, &mut Message),
+        fill: &mut dyn FnMut(&mut Perfetto<'o>, &mut Message),
     ) -> io::Result<()> {
         // Clocks of sequences do not run backwards.
         let delta = at.saturating_sub(self.now);
         self.now = self.now.max(at);
         self.interned.clear();
-        self.packet(|own, packet| {
+        self.packet(&mut |own, packet| {
             packet.number(packet::SEQUENCE_FLAGS, NEEDS_STATE).number(packet::TIMESTAMP, delta);
-            packet.message(packet::TRACK_EVENT, |event| {
+            packet.message(packet::TRACK_EVENT, &mut |event| {
                 event.number(event::TYPE, kind);
                 fill(own, event);
             });
@@ -173,7 +173,7 @@ impl<'o> Perfetto<'o> {
         let key = (kind, text.to_owned());
         let number = *self.texts.entry(key).or_insert(next);
         if number == next {
-            self.interned.message(kind as u32, |interned| {
+            self.interned.message(kind as u32, &mut |interned| {
                 interned.number(1, number).text(2, text.as_bytes());
             });
         }
@@ -190,7 +190,7 @@ impl<'o> Perfetto<'o> {
             Value::Word(word) => self.text(Kind::Word, word),
             _ => 0,
         };
-        event.message(event::ANNOTATIONS, |annotation| {
+        event.message(event::ANNOTATIONS, &mut |annotation| {
             annotation.number(annotation::NAME_IID, name);
             match value {
                 Value::Number(number) => match u64::try_from(*number) {
@@ -202,7 +202,7 @@ impl<'o> Perfetto<'o> {
                 Value::Remark(text) => annotation.text(annotation::STRING, text.to_string().as_bytes()),
                 Value::Numbers(numbers) => {
                     for number in *numbers {
-                        annotation.message(annotation::ARRAY, |item| {
+                        annotation.message(annotation::ARRAY, &mut |item| {
                             item.number(annotation::UINT, u64::from(*number));
                         });
                     }
@@ -214,13 +214,15 @@ impl<'o> Perfetto<'o> {
 }
 
 impl Writer for Perfetto<'_> {
-    const BY_ROW: bool = true;
+    fn is_by_row(&self) -> bool {
+        true
+    }
 
     fn process(&mut self, process: u32, name: &str) -> io::Result<()> {
         let labels = std::mem::take(&mut self.labels);
-        let uuid = self.track(|track| {
+        let uuid = self.track(&mut |track| {
             track.number(track::CHILD_ORDERING, track::EXPLICIT);
-            track.message(track::PROCESS, |of| {
+            track.message(track::PROCESS, &mut |of| {
                 // Process 0 is the kernel's in viewers.
                 of.number(track::PROCESS_PID, u64::from(process) + 1);
                 of.text(track::PROCESS_NAME, name.as_bytes());
@@ -235,7 +237,7 @@ impl Writer for Perfetto<'_> {
 
     fn row(&mut self, place: u32, row: &Row) -> io::Result<()> {
         let process = self.processes.get(row.process as usize).copied().unwrap_or(0);
-        let uuid = self.track(|track| {
+        let uuid = self.track(&mut |track| {
             track.number(track::PARENT, process).text(track::NAME, row.name.as_bytes());
             track.number(track::RANK, u64::from(place));
         })?;
@@ -248,7 +250,7 @@ impl Writer for Perfetto<'_> {
             self.row = Some(slice.row);
             self.sequence(self.rows.get(slice.row as usize).copied().unwrap_or(0))?;
         }
-        self.event(slice.begin, event::BEGIN, |own, event| {
+        self.event(slice.begin, event::BEGIN, &mut |own, event| {
             event.number(event::NAME_IID, own.text(Kind::Name, slice.name));
             event.number(event::CATEGORY_IIDS, own.text(Kind::Category, slice.category));
             for (name, value) in slice.details {
@@ -262,7 +264,7 @@ impl Writer for Perfetto<'_> {
                 event.fixed(event::TERMINATING_FLOW_IDS, *flow);
             });
         })?;
-        self.event(slice.end, event::END, |_, _| {})
+        self.event(slice.end, event::END, &mut |_, _| {})
     }
 
     fn counter(
@@ -273,16 +275,16 @@ impl Writer for Perfetto<'_> {
     ) -> io::Result<()> {
         let parent = self.processes.get(process as usize).copied().unwrap_or(0);
         let rank = self.tracks;
-        let uuid = self.track(|track| {
+        let uuid = self.track(&mut |track| {
             track.number(track::PARENT, parent).text(track::NAME, name.as_bytes());
-            track.number(track::RANK, rank).message(track::COUNTER, |counter| {
+            track.number(track::RANK, rank).message(track::COUNTER, &mut |counter| {
                 counter.number(track::COUNTER_UNIT, track::UNIT_COUNT);
             });
         })?;
         self.row = None;
         self.sequence(uuid)?;
         for (at, value) in values {
-            self.event(at, event::COUNTER, |_, event| {
+            self.event(at, event::COUNTER, &mut |_, event| {
                 event.number(event::COUNTER_VALUE, value);
             })?;
         }

@@ -53,7 +53,7 @@ impl Message {
     }
 
     /// A field of a message, which `fill` makes.
-    pub(super) fn message(&mut self, field: u32, fill: impl FnOnce(&mut Message)) -> &mut Message {
+    pub(super) fn message(&mut self, field: u32, fill: &mut dyn FnMut(&mut Message)) -> &mut Message {
         self.tag(field, BYTES);
         // Most messages are short enough for a length of one byte.
         let at = self.0.len();
