@@ -447,3 +447,20 @@ def an_unknown_schedule() -> None:
 @pytest.mark.parametrize("case", CASES.all, ids=str)
 def test_misuse(case: Misuse) -> None:
     check(case)
+
+
+def test_aicpus_of_a_machine_issue_the_tasks_of_a_simulation() -> None:
+    decode = load(DECODE).program(schedule="Fixed", max_blocks=8)
+    given = arrays([1024, 512])
+    plain, two = decode.simulate_on("ascend_910b", **given), decode.simulate_on("ascend_910b", aicpus=2, **given)
+    tasks = [aicpu["tasks"] for aicpu in two.details["aicpus"]]
+    assert len(tasks) == 2 and sum(tasks) == int((two.worker < 72).sum())
+    assert two.makespan > plain.makespan + two.details["launch"]
+    assert "aicpus" not in plain.details
+    other = load(DECODE).program(schedule="Fixed", max_blocks=8, num_aicpus=2)
+    assert other.simulate_on("ascend_910b", **given).makespan == two.makespan
+    assert other.simulate_on("ascend_910b", aicpus=0, **given).makespan == plain.makespan
+    with pytest.raises(errors.ArgumentError, match="has 4 AICPU threads"):
+        decode.simulate_on("ascend_910b", aicpus=5, **given)
+    with pytest.raises(errors.ArgumentError, match="has no AICPUs"):
+        decode.simulate_on("cpu", aicpus=1, **given)

@@ -113,7 +113,7 @@ fn programs_and_schedules_of_virtual_time_run_on_aicpus_too() {
         let of = report["kernels"].as_array().unwrap().iter().map(|kernel| kernel["tasks"].as_u64().unwrap());
         of.sum::<u64>()
     };
-    for file in ["examples/decode_attention.pto", "examples/row_softmax.pto", "examples/moe/moe.wsp"] {
+    for file in ["examples/row_softmax.pto", "examples/moe/moe.wsp", "examples/llama_layer/layer.wsp"] {
         let plain = simulated(&[&[file], &MODEL[..]].concat());
         let found = simulated(&[&[file, "--aicpus", "3"], &MODEL[..]].concat());
         assert_eq!(tasks(&plain), tasks(&found), "{file}");
