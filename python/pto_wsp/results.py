@@ -135,9 +135,7 @@ def simulation_of(
 ) -> Simulation:
     """The simulation that the compiled core ran."""
     arrays = {key: numbers(found[key], kind) for key, kind in (("start", "Q"), ("end", "Q"), ("worker", "I"))}
-    rest: dict[str, Any] = {
-        key: found[key] for key in _DETAILS_OF_SIMULATIONS if key in found
-    }
+    rest: dict[str, Any] = {key: found[key] for key in _DETAILS_OF_SIMULATIONS if key in found}
     shown: dict[str, Any] = {"_recorded": recorded, "_name": name}
     return Simulation(graph_of(found), found["makespan"], found["workers"], details=rest, **arrays, **shown)
 

@@ -452,7 +452,10 @@ def test_misuse(case: Misuse) -> None:
 def test_aicpus_of_a_machine_issue_the_tasks_of_a_simulation() -> None:
     decode = load(DECODE).program(schedule="Fixed", max_blocks=8)
     given = arrays([1024, 512])
-    plain, two = decode.simulate_on("ascend_910b", **given), decode.simulate_on("ascend_910b", aicpus=2, **given)
+    plain, two = (
+        decode.simulate_on("ascend_910b", **given),
+        decode.simulate_on("ascend_910b", aicpus=2, **given),
+    )
     tasks = [aicpu["tasks"] for aicpu in two.details["aicpus"]]
     assert len(tasks) == 2 and sum(tasks) == int((two.worker < 72).sum())
     assert two.makespan > plain.makespan + two.details["launch"]

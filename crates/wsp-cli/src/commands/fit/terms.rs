@@ -94,9 +94,8 @@ impl Term {
         let (part, key) = self.place(model);
         let is_rate = matches!(self, Term::Elements(..) | Term::Bytes(_));
         let old = model.figures.iter().find(|figure| figure.part == part && figure.key == key);
-        if let Some(old) = old.map(|figure| figure.value)
-            && let Some(value) = solve::rounded(if is_rate { old / times } else { old * times })
-        {
+        let value = |old: f64| if is_rate { old / times } else { old * times };
+        if let Some(value) = old.and_then(|figure| solve::rounded(value(figure.value))) {
             model.set_figure(&part, key, value, Mark::Measured, source);
         }
     }
