@@ -82,12 +82,12 @@ pub use wsp_backend::{
     Absent, Advance, AicpuOutcome, Arg, Args, Begin, Bodies, BytesByLocation, Detail, Expand, Explanation,
     GraphAccess, GraphKernel, GraphListing, GraphOptions, Growth, KernelStats, KvLayout, MissedHazard,
     Outcome, Payload, PayloadSlot, Peak, Recording, Released, RunError, RunOptions, Simulated,
-    SimulatedAicpu, SimulatedAicpus, SimulatedTask, SpaceOptions, Stats, UnitOptions, UnitResult, Unwritten,
-    WindowOverflow, WorkloadResult, WorkloadRunOptions,
+    SimulatedAicpu, SimulatedAicpus, SimulatedTask, SpaceOptions, StartOrder, Starts, Stats, UnitOptions,
+    UnitResult, Unwritten, WindowOverflow, WorkloadResult, WorkloadRunOptions,
 };
 pub use wsp_core::policy::Hints;
 pub use wsp_core::ptow::AicpuStats;
-pub use wsp_core::{DType, MAX_RANK, Poll, Region, TaskId, TensorId, WhyLate};
+pub use wsp_core::{DType, MAX_RANK, Poll, Region, Started, TaskId, TensorId, WhyLate};
 pub use wsp_diag::{
     Code, Diagnostic, Diagnostics, FileId, Label, Severity, SourceFile, SourceMap, Span, render_all,
 };

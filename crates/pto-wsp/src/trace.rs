@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 use wsp_backend::Starts;
-use wsp_core::Start;
+use wsp_core::Started;
 use wsp_diag::Diagnostic;
 use wsp_ir::Module;
 use wsp_ir::tg::TgModule;
@@ -55,7 +55,7 @@ impl Recorded {
         let trace: Timeline = wsp_report::read(name, bytes)?;
         let tasks = trace.tasks.iter().filter_map(|task| {
             let kernel = u32::from(task.kernel.0);
-            Some(Start { started: task.started, ended: task.ended, worker: task.row()?, kernel })
+            Some(Started { started: task.started, ended: task.ended, worker: task.row()?, kernel })
         });
         let (workers, tasks) = (trace.rows.len() as u32, tasks.collect());
         Ok(Recorded {

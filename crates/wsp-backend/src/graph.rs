@@ -5,7 +5,7 @@ use crate::starts::Starts;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::policy::Deps;
-use wsp_core::{ExecPool, Region, Start, WhyLate};
+use wsp_core::{ExecPool, Region, Started, WhyLate};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
 use wsp_plan::cost::Work;
@@ -121,7 +121,7 @@ impl Simulated {
     pub fn starts(&self) -> Starts {
         let of = |(task, kernel): (&SimulatedTask, &u32)| {
             let (started, ended) = (task.start, task.end);
-            Some(Start { started, ended, worker: task.worker?, kernel: *kernel })
+            Some(Started { started, ended, worker: task.worker?, kernel: *kernel })
         };
         Starts {
             workers: self.busy.len() as u32,

@@ -1,7 +1,7 @@
 //! The order in which tasks of a run start.
 
 use std::sync::Arc;
-use wsp_core::Start;
+use wsp_core::Started;
 
 /// The starts of a run, from which another one can take its order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -11,7 +11,7 @@ pub struct Starts {
     /// Names of kernels.
     pub kernels: Vec<String>,
     /// Tasks in the order of their submission, without barrier nodes.
-    pub tasks: Vec<Start>,
+    pub tasks: Vec<Started>,
 }
 
 /// What a run takes its order of starts from.

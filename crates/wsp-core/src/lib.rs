@@ -25,7 +25,7 @@ pub mod policy;
 mod poll;
 pub mod ptow;
 mod region;
-mod start;
+mod started;
 pub mod tg;
 mod why;
 pub mod words;
@@ -39,5 +39,5 @@ pub use id::{
 pub use policy::ExecPool;
 pub use poll::Poll;
 pub use region::{AccessKind, MAX_RANK, Region};
-pub use start::Start;
+pub use started::Started;
 pub use why::WhyLate;

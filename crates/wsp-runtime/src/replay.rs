@@ -13,7 +13,7 @@
 use crate::{ConfigError, Stopped};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use wsp_core::{KernelId, Start, TaskId, limits};
+use wsp_core::{KernelId, Started, TaskId, limits};
 
 /// Where and when a task starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +45,7 @@ impl Replay {
     ///
     /// # Errors
     /// More workers than [`limits::MAX_THREADS`], or more tasks than [`limits::MAX_TASKS`].
-    pub fn new(workers: u32, kernels: &[String], tasks: &[Start]) -> Result<Replay, ConfigError> {
+    pub fn new(workers: u32, kernels: &[String], tasks: &[Started]) -> Result<Replay, ConfigError> {
         let used = tasks.iter().map(|task| task.worker.saturating_add(1)).max().unwrap_or(1).max(workers);
         if used > limits::MAX_THREADS {
             return Err(ConfigError::Range {
@@ -64,7 +64,7 @@ impl Replay {
             let task = &tasks[at as usize];
             (task.started, task.ended, at)
         });
-        let turn = |task: &Start| Turn { worker: task.worker, turn: 0, kernel: task.kernel };
+        let turn = |task: &Started| Turn { worker: task.worker, turn: 0, kernel: task.kernel };
         let mut turns: Box<[Turn]> = tasks.iter().map(turn).collect();
         for (turn, &at) in (0..).zip(&order) {
             turns[at as usize].turn = turn;
@@ -159,12 +159,12 @@ impl Turns {
 mod tests {
     use super::*;
 
-    fn started((started, ended, worker): (u64, u64, u32)) -> Start {
-        Start { started, ended, worker, kernel: 0 }
+    fn started((started, ended, worker): (u64, u64, u32)) -> Started {
+        Started { started, ended, worker, kernel: 0 }
     }
 
     fn replay(workers: u32, tasks: &[(u64, u64, u32)]) -> Result<Replay, ConfigError> {
-        let tasks: Vec<Start> = tasks.iter().copied().map(started).collect();
+        let tasks: Vec<Started> = tasks.iter().copied().map(started).collect();
         Replay::new(workers, &["k".to_owned()], &tasks)
     }
 

@@ -5,14 +5,14 @@ use crate::common::{Scripted, config as plain};
 use crate::oracle::{check, config, stored, stream};
 use proptest::prelude::*;
 use std::sync::Arc;
-use wsp_core::{Start, TaskId};
+use wsp_core::{Started, TaskId};
 use wsp_runtime::{
     Deps, Failure, PoolSizes, Ready, Replay, RunConfig, Stats, Stopped, TaskGraph, TaskSpec, TracePolicy, run,
 };
 
 /// The order of starts of a traced run.
 fn order_of(stats: &Stats, threads: u32) -> Arc<Replay> {
-    let start = |of: &wsp_runtime::TaskTrace| Start {
+    let start = |of: &wsp_runtime::TaskTrace| Started {
         started: of.started_ns,
         ended: of.finished_ns,
         worker: of.worker,
@@ -24,7 +24,7 @@ fn order_of(stats: &Stats, threads: u32) -> Arc<Replay> {
 /// Kernels of programs of tests, by their numbers.
 const KERNELS: [&str; 8] = ["k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"];
 
-fn replay(workers: u32, tasks: &[Start]) -> Arc<Replay> {
+fn replay(workers: u32, tasks: &[Started]) -> Arc<Replay> {
     let order = Replay::new(workers, &KERNELS.map(str::to_owned), tasks).expect("it is an order");
     Arc::new(order.among(KERNELS.into_iter()))
 }
@@ -90,12 +90,12 @@ proptest! {
     }
 }
 
-fn started(worker: u32, turn: u64) -> Start {
-    Start { started: turn, ended: turn + 1, worker, kernel: 0 }
+fn started(worker: u32, turn: u64) -> Started {
+    Started { started: turn, ended: turn + 1, worker, kernel: 0 }
 }
 
 /// Tasks without edges, one of each length, in the order in which they ran.
-fn independent(tasks: u32, order: &[Start]) -> Result<Vec<u32>, String> {
+fn independent(tasks: u32, order: &[Started]) -> Result<Vec<u32>, String> {
     let runner = Scripted::new(|_| Ok(()));
     let order = Some(replay(2, order));
     let config = RunConfig { replay: order, threads: 1, ..plain(1, 64, Ready::Auto) };
@@ -129,14 +129,14 @@ fn an_order_of_more_or_fewer_tasks_is_refused() {
 
 #[test]
 fn an_order_of_other_kernels_other_workers_or_other_edges_is_refused() {
-    let other = [Start { kernel: 3, ..started(0, 0) }];
+    let other = [Started { kernel: 3, ..started(0, 0) }];
     let kernels = "task 0 is of another kernel in the order of starts, which is one of another program, or of other arguments";
     assert_eq!(independent(1, &other), Err(kernels.to_owned()));
 
     let mut graph = TaskGraph::new(Deps::Explicit);
     let first = graph.submit(TaskSpec::default()).expect("the task fits");
     graph.submit(TaskSpec { after: &[first], ..TaskSpec::default() }).expect("the task fits");
-    let mut refused = |threads, order: &[Start]| {
+    let mut refused = |threads, order: &[Started]| {
         let order = Some(replay(2, order));
         let config = RunConfig { replay: order, deps: Deps::Explicit, ..plain(threads, 8, Ready::Auto) };
         match graph.run(&config, &Scripted::new(|_| Ok(()))) {
@@ -150,7 +150,7 @@ fn an_order_of_other_kernels_other_workers_or_other_edges_is_refused() {
     let workers = "the order of starts is one of 2 workers, and this run has 3; run it with 2 or with 1";
     assert_eq!(refused(3, &[started(0, 0), started(1, 1)]), workers);
     let kernel = "in the order of starts task 1 is of another kernel: it is one of another program, or of other arguments";
-    assert_eq!(refused(2, &[started(0, 0), Start { kernel: 1, ..started(1, 1) }]), kernel);
+    assert_eq!(refused(2, &[started(0, 0), Started { kernel: 1, ..started(1, 1) }]), kernel);
     let tasks =
         "the order of starts has 1 task, and this run 2: it is one of another program, or of other arguments";
     assert_eq!(refused(2, &[started(0, 0)]), tasks);

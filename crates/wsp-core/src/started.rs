@@ -2,7 +2,7 @@
 
 /// When and where a task started. Times are those of the run's clock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Start {
+pub struct Started {
     /// When it started.
     pub started: u64,
     /// When it ended.
