@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use wsp_core::TaskId;
+use wsp_ordered::Arrange as _;
 use wsp_runtime::timeline::{Timeline, Work};
 
 /// What a row did.
@@ -59,7 +60,7 @@ pub fn kernels(timeline: &Timeline) -> Vec<KernelFacts> {
         }
     }
     kernels.retain(|of| of.tasks > 0);
-    kernels.sort_by_key(|of| (Reverse(of.busy), of.kernel));
+    kernels.arrange_by_key(|of| (Reverse(of.busy), of.kernel));
     kernels
 }
 
@@ -85,7 +86,7 @@ pub fn graph(timeline: &Timeline) -> Vec<(usize, usize, u64)> {
     let mut graph: Vec<(usize, usize, u64)> = counted
         .map(|same| (same[0] as usize / kernels, same[0] as usize % kernels, same.len() as u64))
         .collect();
-    graph.sort_by_key(|&(from, to, count)| (Reverse(count), from, to));
+    graph.arrange_by_key(|&(from, to, count)| (Reverse(count), from, to));
     graph
 }
 
@@ -103,7 +104,7 @@ pub struct Matched {
 /// Matches tasks by kernel and indices; tasks of a kernel with the same indices, or without, in the order of their numbers.
 pub fn matched(a: &Timeline, b: &Timeline) -> Matched {
     let mut names: Vec<&str> = a.kernels.iter().chain(&b.kernels).map(String::as_str).collect();
-    names.sort_unstable();
+    names.arrange();
     names.dedup();
     let by_indices = !a.indices.is_empty() && !b.indices.is_empty();
     let sorted = |of: &Timeline| {
@@ -112,7 +113,7 @@ pub fn matched(a: &Timeline, b: &Timeline) -> Matched {
         let number = |at: u32| numbers.get(of.tasks[at as usize].kernel.index()).copied().unwrap_or(0);
         let mut places: Vec<(usize, u32)> = (0..of.tasks.len() as u32).map(|at| (number(at), at)).collect();
         let indices = |at: u32| if by_indices { of.indices.list(at as usize) } else { &[] };
-        places.sort_by(|x, y| (x.0, indices(x.1), x.1).cmp(&(y.0, indices(y.1), y.1)));
+        places.arrange_by(|x, y| (x.0, indices(x.1), x.1).cmp(&(y.0, indices(y.1), y.1)));
         places
     };
     let (of_a, of_b) = (sorted(a), sorted(b));
@@ -133,6 +134,6 @@ pub fn matched(a: &Timeline, b: &Timeline) -> Matched {
     }
     found.alone[0] += (of_a.len() - at_a) as u64;
     found.alone[1] += (of_b.len() - at_b) as u64;
-    found.pairs.sort_unstable();
+    found.pairs.arrange();
     found
 }

@@ -23,7 +23,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("wsp-simd", &["wsp-core", "wsp-ir"]),
     ("wsp-kernel", &["wsp-ordered", "wsp-core", "wsp-memory", "wsp-diag", "wsp-ir", "wsp-simd"]),
     ("wsp-runtime", &["wsp-ordered", "wsp-core"]),
-    ("wsp-report", &["wsp-core", "wsp-diag", "wsp-runtime"]),
+    ("wsp-report", &["wsp-ordered", "wsp-core", "wsp-diag", "wsp-runtime"]),
     (
         "wsp-cpu",
         &[

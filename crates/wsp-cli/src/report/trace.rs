@@ -5,6 +5,7 @@ use super::units::span;
 use super::waits;
 use std::cmp::Reverse;
 use wsp_core::words::counted;
+use wsp_ordered::Arrange as _;
 use wsp_report::facts::{self, KernelFacts};
 use wsp_runtime::clock::Clock;
 use wsp_runtime::timeline::{About, Timeline};
@@ -127,7 +128,7 @@ pub(crate) fn difference([a, b]: [&Timeline; 2], names: [&str; 2]) -> String {
     };
     let mut changed: Vec<&(u32, u32)> =
         matched.pairs.iter().filter(|(x, y)| length(a, *x) != length(b, *y)).collect();
-    changed.sort_by_key(|(x, y)| (Reverse(length(a, *x).abs_diff(length(b, *y))), *x));
+    changed.arrange_by_key(|(x, y)| (Reverse(length(a, *x).abs_diff(length(b, *y))), *x));
     changed.truncate(MOST);
     let task = |pair: &&(u32, u32)| {
         let record = &a.tasks[pair.0 as usize];
