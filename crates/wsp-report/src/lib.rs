@@ -23,3 +23,8 @@ pub use write::{Edges, Form, write_trace};
 
 /// The codes of this crate.
 pub const CODES: wsp_diag::Codes = &[codes::CODES];
+
+/// Sorts many pairs of numbers: the one sort of its kind here, since each type of item has code of its own.
+fn sort(pairs: &mut [(u64, u64)]) {
+    pairs.sort_unstable();
+}

@@ -288,8 +288,8 @@ impl Reader {
             return self.tasks.launch(&place, &mut self.said, self.at);
         }
         let task = self.tasks.task(&place, &mut self.said, self.at)?;
-        self.tasks.from.extend(open.from.iter().map(|flow| (*flow, task)));
-        self.tasks.to.extend(open.to.iter().map(|flow| (*flow, task)));
+        self.tasks.from.extend(open.from.iter().map(|flow| (*flow, task.0.into())));
+        self.tasks.to.extend(open.to.iter().map(|flow| (*flow, task.0.into())));
         Ok(())
     }
 

@@ -5,7 +5,6 @@ use super::{Fault, Found};
 use crate::write::Edges;
 use rustc_hash::FxHashMap;
 use wsp_core::{KernelId, TaskId, WhyLate};
-use wsp_ordered::Arrange;
 use wsp_runtime::timeline::{About, Detail, Lists, NO_ROW, Row, Span, TaskRecord, Timeline};
 
 /// Names of what is said of tasks and launches.
@@ -118,8 +117,8 @@ pub(super) struct Tasks {
     kernels: FxHashMap<String, KernelId>,
     timeline: Timeline,
     /// Numbers of edges with the tasks from and to which they go.
-    pub(super) from: Vec<(u64, TaskId)>,
-    pub(super) to: Vec<(u64, TaskId)>,
+    pub(super) from: Vec<(u64, u64)>,
+    pub(super) to: Vec<(u64, u64)>,
 }
 
 impl Tasks {
@@ -196,24 +195,26 @@ impl Tasks {
         if count < header.tasks || (timeline.spans.len() as u64) < header.launches {
             return Err(Fault::Cut(count, header.tasks));
         }
-        let mut order: Vec<u32> = (0..timeline.tasks.len() as u32).collect();
-        order.arrange_by_key(|&at| timeline.tasks[at as usize].task);
-        let tasks: Vec<TaskRecord> = order.iter().map(|&at| timeline.tasks[at as usize]).collect();
+        let numbers = timeline.tasks.iter().zip(0..);
+        let mut order: Vec<(u64, u64)> = numbers.map(|(task, at)| (task.task.0.into(), at)).collect();
+        crate::sort(&mut order);
+        let order: Vec<usize> = order.into_iter().map(|(_, at)| at as usize).collect();
+        let tasks: Vec<TaskRecord> = order.iter().map(|&at| timeline.tasks[at]).collect();
         if tasks.windows(2).any(|pair| pair[0].task == pair[1].task) {
             return Err(Fault::Bad("a task that is there twice", 0));
         }
-        from.arrange();
-        to.arrange();
+        crate::sort(&mut from);
+        crate::sort(&mut to);
         let edges = if header.edges == Edges::All { joined(&from, &to) } else { Vec::new() };
         let mut rest = edges.as_slice();
         let (mut indices, mut before, mut details) = (Lists::default(), Lists::default(), Vec::new());
         for (task, &at) in tasks.iter().zip(&order) {
-            indices.push(timeline.indices.list(at as usize).iter().copied());
-            let (own, others) = rest.split_at(rest.partition_point(|(to, _)| *to <= task.task));
-            let listed = timeline.before.list(at as usize).iter().copied();
-            before.push(listed.chain(own.iter().map(|(_, from)| *from)));
+            indices.push(timeline.indices.list(at).iter().copied());
+            let (own, others) = rest.split_at(rest.partition_point(|(to, _)| *to <= task.task.0.into()));
+            let listed = timeline.before.list(at).iter().copied();
+            before.push(listed.chain(own.iter().map(|(_, from)| TaskId(*from as u32))));
             rest = others;
-            details.extend(timeline.details.get(at as usize).cloned());
+            details.extend(timeline.details.get(at).cloned());
         }
         let work =
             |kernel: &String| header.work.iter().find(|(name, _)| name == kernel).map(|(_, work)| *work);
@@ -241,7 +242,7 @@ impl Tasks {
 }
 
 /// Edges that have both ends, as the task to which each goes and that from which it comes, sorted.
-fn joined(from: &[(u64, TaskId)], to: &[(u64, TaskId)]) -> Vec<(TaskId, TaskId)> {
+fn joined(from: &[(u64, u64)], to: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let mut edges = Vec::with_capacity(to.len());
     let mut at = 0;
     for (flow, task) in to {
@@ -250,6 +251,6 @@ fn joined(from: &[(u64, TaskId)], to: &[(u64, TaskId)]) -> Vec<(TaskId, TaskId)>
         }
         edges.extend(from.get(at).filter(|(number, _)| number == flow).map(|(_, from)| (*task, *from)));
     }
-    edges.arrange();
+    crate::sort(&mut edges);
     edges
 }

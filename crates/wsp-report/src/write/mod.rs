@@ -10,6 +10,7 @@ use json::Json;
 use perfetto::Perfetto;
 use std::io;
 use wsp_core::WhyLate;
+use wsp_ordered::Arrange as _;
 use wsp_runtime::timeline::{About, Detail, Lists, Row, Span, Timeline};
 
 /// The version of trace files. Another one is written when what stands in them, or what it means, is another.
@@ -179,7 +180,7 @@ impl Written<'_> {
         let mut order: Vec<usize> =
             (0..self.tasks.len()).filter(|&at| self.tasks[at].row().is_some()).collect();
         if by_row {
-            order.sort_unstable_by_key(|&at| {
+            order.arrange_by_key(|&at| {
                 let task = &self.tasks[at];
                 (task.row(), task.started, task.ended, at)
             });
@@ -261,19 +262,20 @@ impl Written<'_> {
 
 /// How many of some spans of time lie over each moment at which that changes.
 fn levels(spans: Vec<(u64, u64)>) -> impl Iterator<Item = (u64, u64)> {
-    let mut changes: Vec<(u64, i64)> = spans
+    // The end of a span counts 0, its begin 1.
+    let mut changes: Vec<(u64, u64)> = spans
         .into_iter()
         .filter(|(from, to)| from < to)
-        .flat_map(|(from, to)| [(from, 1), (to, -1)])
+        .flat_map(|(from, to)| [(from, 1), (to, 0)])
         .collect();
-    changes.sort_unstable();
+    crate::sort(&mut changes);
     let mut level = 0_i64;
     let mut at = 0;
     std::iter::from_fn(move || {
         let &(now, _) = changes.get(at)?;
         let before = level;
         while let Some((_, change)) = changes.get(at).filter(|(moment, _)| *moment == now) {
-            level += change;
+            level += if *change == 0 { -1 } else { 1 };
             at += 1;
         }
         Some((now, level, before))
@@ -292,7 +294,7 @@ struct Flows {
 impl Flows {
     fn of(timeline: &Timeline, edges: Edges) -> Flows {
         let mut flows = Flows::default();
-        let mut from: Vec<(usize, u64)> = Vec::new();
+        let mut from: Vec<(u64, u64)> = Vec::new();
         let mut count = 0;
         for (at, task) in timeline.tasks.iter().enumerate() {
             let all = if edges == Edges::All { timeline.before.list(at) } else { &[] };
@@ -301,14 +303,14 @@ impl Flows {
             let first = count + 1;
             from.extend(before.map(|place| {
                 count += 1;
-                (place, count)
+                (place as u64, count)
             }));
             flows.to.push(first..=count);
         }
-        from.sort_unstable();
+        crate::sort(&mut from);
         let mut rest = from.as_slice();
         for at in 0..timeline.tasks.len() {
-            let (own, others) = rest.split_at(rest.partition_point(|(place, _)| *place <= at));
+            let (own, others) = rest.split_at(rest.partition_point(|(place, _)| *place <= at as u64));
             flows.from.push(own.iter().map(|(_, number)| *number));
             rest = others;
         }
