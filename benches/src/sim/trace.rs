@@ -6,7 +6,8 @@ use crate::runtime::measure::{Moment, Span, median};
 use crate::runtime::table::Target;
 use crate::runtime::{Row, text};
 use wsp_core::KernelId;
-use wsp_runtime::timeline::{Edges, Form, Heading, TaskRecord, Timeline};
+use wsp_report::{Edges, Form, write_trace};
+use wsp_runtime::timeline::{Heading, TaskRecord, Timeline};
 use wsp_runtime::{Deps, RunConfig, TaskGraph, TaskSpec, TracePolicy};
 
 /// Bytes that are asked of a task in memory, without its edges and indices.
@@ -15,6 +16,8 @@ const RECORD_BYTES: f64 = 48.0;
 const FILE_BYTES: f64 = 80.0;
 /// Nanoseconds that are asked of a traced task more than of one that is not.
 const TRACE_NS: f64 = 30.0;
+/// Nanoseconds that are asked of a task of a report: 2 s for 10^6.
+const REPORT_NS: f64 = 2000.0;
 /// Tasks for each pass of the outer loop of the layer, to have indices.
 const PER_PASS: u32 = 3;
 
@@ -44,12 +47,22 @@ pub(super) fn rows(plan: &Plan, emit: &mut dyn FnMut(Row)) -> Result<(), String>
         for _ in 0..=plan.rounds {
             file.clear();
             let start = Moment::now();
-            timeline.write(Form::Perfetto, Edges::Last, &mut file).map_err(text)?;
+            write_trace(&timeline, Form::Perfetto, Edges::Last, &mut file).map_err(text)?;
             spans.push(start.to(Moment::now()).over(tasks));
         }
         emit(bytes(name, file.len() as f64 / tasks, FILE_BYTES));
         let Span { wall, cpu } = Span::median(&spans[1..]);
         emit(Row { ours: wall, cpu: Some(cpu), ..Row::plain(name, 1, "write ns/task") });
+        let mut pages = Vec::new();
+        for _ in 0..=plan.rounds {
+            file.clear();
+            let start = Moment::now();
+            wsp_report::write(&[(name, &timeline)], &mut file).map_err(text)?;
+            pages.push(start.to(Moment::now()).over(tasks));
+        }
+        let Span { wall, cpu } = Span::median(&pages[1..]);
+        let target = Some(Target::AtMost(REPORT_NS));
+        emit(Row { ours: wall, cpu: Some(cpu), target, ..Row::plain(name, 1, "report ns/task") });
     }
     for workers in [1, 2] {
         traced(workers, plan)?.into_iter().for_each(&mut *emit);

@@ -141,6 +141,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wsp-backend",
             "wsp-kernel",
             "wsp-runtime",
+            "wsp-report",
             "pto-wsp",
             "wsp-check",
             "wsp-cli",
