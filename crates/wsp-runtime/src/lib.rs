@@ -63,7 +63,7 @@
 //!
 //! **Invariant:** which thread runs a task, and when, never shows in what the tasks compute: with [`Deps::Overlap`], any
 //! two tasks whose regions conflict run in the order of their ids.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod bit_set;
 mod config;

@@ -1,8 +1,10 @@
 //! The statistics of a run from those of its threads.
 
-use crate::shared::{Cause, Failed};
-use crate::worker::WorkerReport;
-use crate::{FailedTask, Failure, KernelStats, Stats};
+use crate::clock::Scale;
+use crate::shared::{Cause, Failed, NO_TASK};
+use crate::worker::{Ran, WorkerReport};
+use crate::{FailedTask, Failure, KernelStats, Stats, TaskTrace};
+use wsp_core::TaskId;
 
 /// A failed task as the run's failure.
 pub(crate) fn failure<F, E, T>(failed: Failed<F, T>, cancelled: u64) -> Failure<F, E, FailedTask<T>> {
@@ -15,8 +17,17 @@ pub(crate) fn failure<F, E, T>(failed: Failed<F, T>, cancelled: u64) -> Failure<
 }
 
 /// Adds what the workers counted, in their order.
-pub(crate) fn merge(mut stats: Stats, reports: impl IntoIterator<Item = WorkerReport>) -> Stats {
-    for report in reports {
+pub(crate) fn merge(
+    mut stats: Stats,
+    reports: impl IntoIterator<Item = WorkerReport>,
+    scale: Scale,
+) -> Stats {
+    let nanos = |ticks: Option<u64>| ticks.map(|ticks| scale.nanos(ticks));
+    stats.facts.opened_ns = scale.nanos(stats.facts.opened_ns);
+    for mut report in reports {
+        report.stats.busy_ns = nanos(report.stats.busy_ns);
+        report.kernels.iter_mut().for_each(|kernel| kernel.busy_ns = nanos(kernel.busy_ns));
+        report.first_start_ns = nanos(report.first_start_ns);
         let kernels = stats.kernels.len().max(report.kernels.len());
         stats.kernels.resize(kernels, KernelStats::default());
         for (sum, kernel) in stats.kernels.iter_mut().zip(&report.kernels) {
@@ -30,8 +41,30 @@ pub(crate) fn merge(mut stats: Stats, reports: impl IntoIterator<Item = WorkerRe
         stats.affinity.misses += report.affinity.misses;
         stats.overlapped += report.overlapped;
         stats.first_start_ns = [stats.first_start_ns, report.first_start_ns].into_iter().flatten().min();
-        stats.trace.extend(report.trace);
+        stats.trace.extend(report.trace.iter().map(|ran| traced(ran, report.worker, scale)));
     }
     stats.trace.sort_unstable_by_key(|entry| entry.task);
     stats
+}
+
+/// What a worker recorded of a task. Predecessors and when it was ready are to be added.
+fn traced(ran: &Ran, worker: u32, scale: Scale) -> TaskTrace {
+    let [released_by, released_with, opened_by] = [ran.released_by, ran.released_with, ran.opened_by]
+        .map(|task| (task != NO_TASK).then_some(TaskId(task)));
+    TaskTrace {
+        task: ran.task,
+        kernel: ran.kernel,
+        worker,
+        submitted_ns: scale.nanos(ran.submitted),
+        // Follows from the ends of others.
+        ready_ns: 0,
+        started_ns: scale.nanos(ran.started),
+        finished_ns: scale.nanos(ran.finished),
+        preds: Vec::new(),
+        fences: 0,
+        released_by,
+        released_with,
+        opened_by,
+        stalled: ran.stalled,
+    }
 }

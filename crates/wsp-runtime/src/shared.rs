@@ -1,5 +1,6 @@
 //! What the threads of one run share, whatever its tasks are stored in.
 
+use crate::clock::{RunClock, Scale};
 use crate::gates::Gates;
 use crate::placement::{Division, Placement};
 use crate::places::Places;
@@ -45,7 +46,7 @@ pub(crate) struct Notes {
 }
 
 /// Instead of a task.
-const NO_TASK: u32 = u32::MAX;
+pub(crate) const NO_TASK: u32 = u32::MAX;
 
 impl Default for Notes {
     fn default() -> Notes {
@@ -68,12 +69,10 @@ impl Notes {
         self.opened_by.store(by, Ordering::Relaxed);
     }
 
-    /// By which task it was released, with which, and which opened its gate.
-    pub(crate) fn read(&self) -> [Option<TaskId>; 3] {
+    /// By which task it was released, with which, and which opened its gate; [`NO_TASK`] for none.
+    pub(crate) fn read(&self) -> [u32; 3] {
         let released = self.released.load(Ordering::Relaxed);
-        let opened = self.opened_by.load(Ordering::Relaxed);
-        [released as u32, (released >> 32) as u32, opened]
-            .map(|task| (task != NO_TASK).then_some(TaskId(task)))
+        [released as u32, (released >> 32) as u32, self.opened_by.load(Ordering::Relaxed)]
     }
 }
 
@@ -118,6 +117,8 @@ pub(crate) trait Store: Sync {
 pub(crate) struct Shared<'r, R: TaskRunner, S> {
     pub(crate) runner: &'r R,
     pub(crate) start: Instant,
+    /// What is read for every task of a traced run.
+    ticks: Option<RunClock>,
     pub(crate) store: S,
     pub(crate) queues: Queues,
     pub(crate) gates: Option<Gates>,
@@ -140,9 +141,11 @@ impl<'r, R: TaskRunner, S: Store> Shared<'r, R, S> {
         let turns = config.replay.clone().map(|replay| Turns::new(replay, config.threads));
         let (queues, deques) = Queues::new(division, config.ready_policy(), turns, roots);
         let gates = (!config.gates.is_empty()).then(|| Gates::new(&config.gates, Places::new(division)));
+        let ticks = (config.trace == TracePolicy::Measured).then(RunClock::begin);
         let shared = Shared {
             runner,
-            start: clock::now(),
+            start: ticks.as_ref().map_or_else(clock::now, RunClock::start),
+            ticks,
             store,
             queues,
             gates,
@@ -162,6 +165,17 @@ impl<'r, R: TaskRunner, S: Store> Shared<'r, R, S> {
     /// Nanoseconds since the run's start.
     pub(crate) fn now(&self) -> u64 {
         clock::nanos_since(self.start)
+    }
+
+    /// A reading of the clock for the times of tasks: ticks since the run's start.
+    #[inline]
+    pub(crate) fn reading(&self) -> u64 {
+        self.ticks.as_ref().map_or_else(|| self.now(), RunClock::read)
+    }
+
+    /// What readings up to now are in nanoseconds.
+    pub(crate) fn scale(&self) -> Scale {
+        self.ticks.as_ref().map(RunClock::scale).unwrap_or_default()
     }
 
     /// Whether a worker, by its pool and its number within, could take a task.

@@ -9,9 +9,7 @@ use crate::placement::{Placement, Route};
 use crate::ranked::Ranked;
 use crate::shared::{Cause, Failed, Shared, Store, message};
 use crate::sync::Ordering;
-use crate::{
-    AffinityStats, KernelStats, PrefetchStats, Ready, TaskRunner, TaskTrace, TracePolicy, WorkerStats,
-};
+use crate::{AffinityStats, KernelStats, PrefetchStats, Ready, TaskRunner, TracePolicy, WorkerStats};
 use crossbeam_deque::Worker as Deque;
 use group::Group;
 pub(crate) use search::{ROUNDS, pause};
@@ -21,6 +19,8 @@ use wsp_core::{KernelId, TaskId};
 /// What a worker counted.
 #[derive(Default)]
 pub(crate) struct WorkerReport {
+    /// Which it is.
+    pub(crate) worker: u32,
     pub(crate) stats: WorkerStats,
     pub(crate) kernels: Vec<KernelStats>,
     pub(crate) prefetch: PrefetchStats,
@@ -28,9 +28,25 @@ pub(crate) struct WorkerReport {
     pub(crate) cancelled: u64,
     pub(crate) overlapped: u64,
     pub(crate) first_start_ns: Option<u64>,
-    /// Predecessors are the planner's to add.
-    pub(crate) trace: Vec<TaskTrace>,
+    pub(crate) trace: Vec<Ran>,
 }
+
+/// What a worker records of a task, with a trace. Times are readings of the clock.
+#[derive(Clone, Copy)]
+pub(crate) struct Ran {
+    pub(crate) task: TaskId,
+    pub(crate) kernel: KernelId,
+    pub(crate) stalled: bool,
+    pub(crate) submitted: u64,
+    pub(crate) started: u64,
+    pub(crate) finished: u64,
+    /// These three are [`NO_TASK`](crate::shared::NO_TASK) where there is none.
+    pub(crate) released_by: u32,
+    pub(crate) released_with: u32,
+    pub(crate) opened_by: u32,
+}
+
+const _: () = assert!(size_of::<Ran>() <= 48);
 
 /// A task that is running, for when it panics.
 #[derive(Clone, Copy)]
@@ -69,7 +85,7 @@ pub(crate) struct Worker<'s, 'r, R: TaskRunner, S: Store> {
 impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
     pub(crate) fn new(shared: &'s Shared<'r, R, S>, index: u32, deque: Option<Deque<u32>>) -> Self {
         let finder = Finder::new(&shared.queues, index, deque, shared.seed);
-        let mut report = WorkerReport::default();
+        let mut report = WorkerReport { worker: index, ..WorkerReport::default() };
         report.stats.busy_ns = shared.trace.times().then_some(0);
         Worker {
             shared,
@@ -114,7 +130,7 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         // Entered anew only after a panic, so that tasks which do not panic pay nothing for it.
         while let Err(panic) = catch_unwind(AssertUnwindSafe(|| run_all(self))) {
             let Some(running) = self.running.take() else { std::panic::resume_unwind(panic) };
-            let finished = if self.shared.trace.times() { self.shared.now() } else { 0 };
+            let finished = if self.shared.trace.times() { self.shared.reading() } else { 0 };
             // A prefetch that panicked came before the start.
             self.shared.queues.pass(self.shared.store.placement(running.node));
             self.finish(running, finished);
@@ -166,13 +182,13 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
     /// When a task begins.
     #[inline]
     fn begins(&mut self) -> u64 {
-        self.ended_ns.take().unwrap_or_else(|| self.shared.now())
+        self.ended_ns.take().unwrap_or_else(|| self.shared.reading())
     }
 
     /// When a task ends.
     #[inline]
     fn ends(&mut self) -> u64 {
-        let now = self.shared.now();
+        let now = self.shared.reading();
         self.ended_ns = (self.shared.trace == TracePolicy::Totals).then_some(now);
         now
     }
@@ -245,21 +261,16 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         if shared.trace == TracePolicy::Measured {
             let (submitted_ns, stalled) = shared.store.submission(node);
             let [released_by, released_with, opened_by] = shared.store.notes(node).read();
-            report.trace.push(TaskTrace {
+            report.trace.push(Ran {
                 task,
                 kernel,
-                worker: self.index,
-                submitted_ns,
-                // Follows from the ends of others.
-                ready_ns: 0,
-                started_ns,
-                finished_ns,
-                preds: Vec::new(),
-                fences: 0,
+                stalled,
+                submitted: submitted_ns,
+                started: started_ns,
+                finished: finished_ns,
                 released_by,
                 released_with,
                 opened_by,
-                stalled,
             });
         }
     }

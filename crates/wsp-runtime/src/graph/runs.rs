@@ -110,6 +110,7 @@ impl TaskGraph {
         kept: Option<Core>,
         config: &RunConfig,
     ) -> Outcome<R::Failure, Infallible> {
+        let scale = shared.scale();
         let wall_ns = shared.now();
         let stopped = shared.stop.was_cancelled();
         let deferred = shared.gates.as_ref().map_or(0, |gates| gates.refused());
@@ -141,7 +142,7 @@ impl TaskGraph {
         if overlap {
             stats.edges.stream = 0;
         }
-        let mut stats = merge(stats, reports);
+        let mut stats = merge(stats, reports, scale);
         self.add_predecessors(&mut stats, &config.gates);
         Ok(stats)
     }

@@ -73,6 +73,7 @@ pub fn run_again<R: TaskRunner, E>(
     reports.extend(own);
     let returned = returned.unwrap_or_else(|panic| resume_unwind(panic));
 
+    let scale = shared.scale();
     let wall_ns = shared.now();
     let dropped: u64 = reports.iter().map(|report| report.cancelled).sum();
     let cancelled = dropped + u64::from(planned.unfinished);
@@ -101,7 +102,7 @@ pub fn run_again<R: TaskRunner, E>(
         return Err(Failure::Stuck(report));
     }
     returned.map_err(Failure::Source)?;
-    let mut stats = merge(Stats { generation_ns, wall_ns, deferred, ..planned.stats }, reports);
+    let mut stats = merge(Stats { generation_ns, wall_ns, deferred, ..planned.stats }, reports, scale);
     for entry in &mut stats.trace {
         let (preds, fences) = planned.lineage.of(entry.task);
         entry.preds = preds.to_vec();

@@ -505,7 +505,7 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
     fn release_held(&mut self) {
         let Some(held) = self.held.take() else { return };
         if self.shared.store.moments.is_some() {
-            self.stats.facts.opened_ns = self.shared.now();
+            self.stats.facts.opened_ns = self.shared.reading();
         }
         self.shared.queues.push_all(&held);
         held.iter().for_each(|(_, placement)| self.shared.queues.notify(*placement));
@@ -541,7 +541,7 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
     fn begin_record(&mut self, slot: u32) {
         let stalled = std::mem::take(&mut self.stalled);
         if stalled || self.stamp.1 == 0 {
-            self.stamp = (self.shared.now(), STAMPED);
+            self.stamp = (self.shared.reading(), STAMPED);
         }
         self.stamp.1 -= 1;
         if let Some(moments) = &self.shared.store.moments {
