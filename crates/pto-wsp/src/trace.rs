@@ -37,6 +37,13 @@ pub fn key_of_unit(module: &TgModule) -> u64 {
     About::key_of(&wsp_isa::tg::text::print(module))
 }
 
+/// The workers of a trace: its rows up to those of a launch and of AICPUs, which run no tasks.
+fn workers(trace: &Timeline) -> u32 {
+    let used = trace.tasks.iter().filter_map(|task| task.row()).max().map_or(0, |row| row + 1);
+    let of_others = trace.spans.iter().map(|span| span.row).filter(|row| *row >= used).min();
+    of_others.unwrap_or(trace.rows.len() as u32)
+}
+
 /// The order of starts of a recorded run.
 #[derive(Clone, Debug)]
 pub struct Recorded {
@@ -47,7 +54,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// The order of starts in the bytes of a trace file, which is called `name` in messages. The rows of the trace are its workers.
+    /// The order of starts in the bytes of a trace file, which is called `name` in messages.
     ///
     /// # Errors
     /// As [`wsp_report::read`].
@@ -57,7 +64,7 @@ impl Recorded {
             let kernel = u32::from(task.kernel.0);
             Some(Started { started: task.started, ended: task.ended, worker: task.row()?, kernel })
         });
-        let (workers, tasks) = (trace.rows.len() as u32, tasks.collect());
+        let (workers, tasks) = (workers(&trace), tasks.collect());
         Ok(Recorded {
             key: trace.about.key,
             starts: Arc::new(Starts { workers, kernels: trace.kernels, tasks }),
@@ -73,6 +80,6 @@ impl Recorded {
         let message = format!("`{name}` is a trace of another program than `{program}`");
         Err(Diagnostic::error(wsp_report::OTHER_PROGRAM, message)
             .note(format!("it is of program {}, and this is {}", About::shown(recorded), About::shown(key)))
-            .help(format!("record one of this program: `wsp run {program} --trace {name}`")))
+            .help("record one of this program: `--trace t.pftrace`"))
     }
 }

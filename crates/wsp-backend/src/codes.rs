@@ -50,7 +50,7 @@ A task graph uses kernels of `.pto` files. A check of the graph for another targ
 kernels are looked at by a check of their own file for that target, which takes the values of their parameters.";
     pub NOT_REPLAYED = 1612, "the order of starts is one of other tasks",
         "\
-A run keeps to the order of starts of another one (`--replay`) where both have the same tasks: the same program, arguments that make the same tasks,
+A run keeps to the order of starts of another one where both have the same tasks: the same program, arguments that make the same tasks,
 and the same edges. Other tasks, kernels or edges are refused, before a task runs where they are known by then.";
     /// A checkpoint was saved that a run cannot be resumed from.
     pub CANNOT_RESUME = 1575, "a checkpoint that no run can be resumed from",

@@ -6,6 +6,8 @@ use crate::kernels::{Evaluator, KernelTable, LaunchKernel, Touched};
 use crate::planner::Planner;
 use crate::prefetch::{PrefetchKey, Prefetchable, Sought};
 use crate::runner::KernelRunner;
+use crate::workload::settings::SAME_TASKS;
+use wsp_backend::codes::NOT_REPLAYED;
 use wsp_core::{KernelId, StructId, TaskId};
 use wsp_diag::Span;
 use wsp_ir::AffinityPolicy;
@@ -126,6 +128,9 @@ fn placement(hints: Hints<'_>) -> Affinity {
 fn stopped(reason: Stopped) -> Trap {
     match reason {
         Stopped::Stopping => Trap::new(codes::STOPPED, "the run was stopped", Span::default()),
+        Stopped::NotReplayed { .. } => {
+            Trap::new(NOT_REPLAYED, reason.to_string(), Span::default()).help(SAME_TASKS)
+        }
         _ => Trap::internal(reason.to_string(), Span::default()),
     }
 }

@@ -27,6 +27,7 @@ const OPTIONS: &[Words] = &[
     words("--generate", None, "Absent::MadeUp"),
     words("--event", None, "UnitOptions::events"),
     words("--hints", None, "UnitOptions::hints"),
+    words("--replay", Some("replay={value}"), "RunOptions::replay"),
     words("--trace-edges", None, "Edges::All"),
     words("--trace", None, "RunOptions::trace"),
     words("wsp run --target", None, "CompileOptions::target"),

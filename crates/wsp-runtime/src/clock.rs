@@ -112,6 +112,7 @@ mod counter {
     /// Whether it counts evenly, and alike on all processors: whether Linux, which checks that, makes its own clock of it.
     pub(super) fn is_even() -> bool {
         static IS_EVEN: LazyLock<bool> = LazyLock::new(|| {
+            #[allow(clippy::disallowed_methods, reason = "it is no file of a user")]
             let source = std::fs::read("/sys/devices/system/clocksource/clocksource0/current_clocksource");
             source.is_ok_and(|source| source.trim_ascii() == b"tsc")
         });

@@ -40,7 +40,7 @@ pub enum ConfigError {
         /// Tasks of the run.
         tasks: u64,
     },
-    /// An order of starts in which a task is of another kernel.
+    /// An order of starts in which a task is of another kernel, or on a worker that does not run its kind.
     ReplayKernel {
         /// The task, by its place in the order of submission.
         task: u32,
@@ -87,7 +87,7 @@ impl fmt::Display for ConfigError {
             ),
             ConfigError::ReplayKernel { task } => write!(
                 f,
-                "in the order of starts task {task} is of another kernel: it is one of another program, or of other arguments"
+                "in the order of starts task {task} is of another kernel, or on a worker that does not run its kind: it is one of another program, or of other arguments"
             ),
             ConfigError::ReplayOrder { task } => write!(
                 f,

@@ -105,7 +105,7 @@ pub mod timeline;
 pub use config::{RunConfig, TracePolicy, worker_threads};
 pub use config_error::ConfigError;
 pub use graph::{ReadyQueue, TaskGraph};
-pub use outcome::{FailedTask, Failure, Numbered, Outcome, StartError, Stopped};
+pub use outcome::{FailedTask, Failure, NotReplayed, Numbered, Outcome, StartError, Stopped};
 pub use replay::Replay;
 pub use report::{Party, Report};
 pub use stats::{

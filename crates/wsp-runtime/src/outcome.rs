@@ -160,12 +160,12 @@ pub enum Stopped {
     UnknownTask(TaskId),
     /// It would end after cycle 2^64 - 1 of virtual time.
     TooLong(TaskId),
-    /// The order of starts has a task of another kernel in its place, or ends before it.
+    /// The order of starts has another task in its place.
     NotReplayed {
         /// The task.
         task: TaskId,
-        /// Whether the order goes on to its place.
-        has_place: bool,
+        /// What is another.
+        why: NotReplayed,
     },
     /// No such event has been made.
     UnknownEvent(EventId),
@@ -179,6 +179,23 @@ pub enum Stopped {
     NoOrderedScope,
     /// The accesses of a task cannot be recorded: a tile of no tensor registered here, or too many distinct regions.
     Map(MapError),
+}
+
+/// Why a task is not the one that an order of starts has in its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotReplayed {
+    /// The order ends before it.
+    End {
+        /// Tasks of the order.
+        tasks: u32,
+    },
+    /// It is of another kernel.
+    Kernel,
+    /// Its worker is of a pool that does not run it.
+    Pool {
+        /// The worker.
+        worker: u32,
+    },
 }
 
 impl fmt::Display for Stopped {
@@ -206,12 +223,19 @@ impl fmt::Display for Stopped {
             Stopped::TooLong(task) => {
                 write!(f, "task {} would end after cycle {}; scale the costs down", task.0, u64::MAX)
             }
-            Stopped::NotReplayed { task, has_place } => write!(
-                f,
-                "task {} {} in the order of starts, which is one of another program, or of other arguments",
-                task.0,
-                if *has_place { "is of another kernel" } else { "comes after the last" }
-            ),
+            Stopped::NotReplayed { task, why } => {
+                let what = match why {
+                    NotReplayed::End { tasks } => {
+                        format!("comes after the last of {}", counted(*tasks, "task"))
+                    }
+                    NotReplayed::Kernel => "is of another kernel".to_owned(),
+                    NotReplayed::Pool { worker } => {
+                        format!("is on worker {worker}, which does not run its kind,")
+                    }
+                };
+                let of = "which is one of another program, of other arguments or of other pools";
+                write!(f, "task {} {what} in the order of starts, {of}", task.0)
+            }
             Stopped::UnknownEvent(event) => write!(f, "there is no event {}", event.0),
             Stopped::SignalledTwice(event) => write!(f, "a second task signals event {}", event.0),
             Stopped::EdgeNotTaken => {

@@ -196,6 +196,11 @@ impl Division {
         self.parts().iter().rposition(|part| part.first <= worker).unwrap_or(0)
     }
 
+    /// Whether a worker, counted among all, runs tasks of a pool.
+    pub(crate) fn runs(&self, worker: u32, pool: ExecPool) -> bool {
+        self.pool_of(pool).is_none_or(|pool| pool == self.pool_of_worker(worker))
+    }
+
     /// A place on one worker, counted among all.
     pub(crate) fn on(&self, worker: u32, stream: Option<StreamId>, priority: i32) -> Placement {
         let at = self.pool_of_worker(worker);

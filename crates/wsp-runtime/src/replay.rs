@@ -10,9 +10,9 @@
 //! whose ends made room in the window before it was submitted, those whose ends opened its gates. So when its turn comes, all of these have started,
 //! and they end. An order of something else is noticed: all workers sleep then, and the run says which task's turn it was.
 
-use crate::{ConfigError, Stopped};
+use crate::sync::{AtomicU32, Ordering};
+use crate::{ConfigError, NotReplayed, Stopped};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_core::{KernelId, Started, TaskId, limits};
 
 /// Where and when a task starts.
@@ -41,7 +41,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// The order of the starts of a run on `workers` workers, whose tasks stand in the order of their submission and have kernels of these names. Of tasks that started together, the one that ended first comes first, then the one that was submitted first.
+    /// The order of the starts of a run on `workers` workers, whose tasks stand in the order of their submission and have kernels of these names. Of tasks that started together, the one that was submitted first comes first.
     ///
     /// # Errors
     /// More workers than [`limits::MAX_THREADS`], or more tasks than [`limits::MAX_TASKS`].
@@ -60,10 +60,7 @@ impl Replay {
             return Err(ConfigError::Range { field: "tasks", value, min: 0, max: limits::MAX_TASKS });
         }
         let mut order: Vec<u32> = (0..tasks.len() as u32).collect();
-        order.sort_unstable_by_key(|&at| {
-            let task = &tasks[at as usize];
-            (task.started, task.ended, at)
-        });
+        order.sort_unstable_by_key(|&at| (tasks[at as usize].started, at));
         let turn = |task: &Started| Turn { worker: task.worker, turn: 0, kernel: task.kernel };
         let mut turns: Box<[Turn]> = tasks.iter().map(turn).collect();
         for (turn, &at) in (0..).zip(&order) {
@@ -103,10 +100,12 @@ impl Replay {
             let of = |kernels: &[u32]| kernels.get(kernel.index()).is_some_and(|place| *place == turn.kernel);
             self.kernels.as_deref().is_none_or(of)
         };
-        match self.turns.get(task as usize) {
-            Some(turn) if is_same(turn) => Ok(()),
-            of => Err(Stopped::NotReplayed { task: TaskId(task), has_place: of.is_some() }),
-        }
+        let why = match self.turns.get(task as usize) {
+            Some(turn) if is_same(turn) => return Ok(()),
+            Some(_) => NotReplayed::Kernel,
+            None => NotReplayed::End { tasks: self.turns.len() as u32 },
+        };
+        Err(Stopped::NotReplayed { task: TaskId(task), why })
     }
 
     /// The worker of a task, among `threads`, and what stands for its turn as a priority: below 0, the first the greatest.
@@ -169,12 +168,12 @@ mod tests {
     }
 
     #[test]
-    fn tasks_take_turns_by_start_then_end_then_submission() {
+    fn tasks_take_turns_by_start_and_then_by_submission() {
         let replay =
             replay(2, &[(5, 5, 0), (0, 5, 1), (5, 9, 1), (5, 5, 2), (2, 3, 0)]).expect("it is an order");
-        assert_eq!((replay.workers(), &*replay.order), (3, &[1, 4, 0, 3, 2][..]));
+        assert_eq!((replay.workers(), &*replay.order), (3, &[1, 4, 0, 2, 3][..]));
         assert_eq!(replay.place(1, 3), (1, -1));
-        assert_eq!((replay.place(2, 3), replay.place(2, 1)), ((1, -5), (0, -5)));
+        assert_eq!((replay.place(2, 3), replay.place(2, 1)), ((1, -4), (0, -4)));
         let turns = Turns::new(Arc::new(replay), 3);
         assert_eq!((turns.lets(0), turns.lets(-1), turns.lets(-2)), (true, true, false));
         assert_eq!((turns.pass(-2), turns.pass(-1), turns.pass(-1)), (false, true, false));
@@ -196,7 +195,7 @@ mod tests {
         assert_eq!((checks(&any), checks(&named)), ([true; 3], [false, true, false]));
         assert_eq!(
             any.check(1, KernelId(0)),
-            Err(Stopped::NotReplayed { task: TaskId(1), has_place: false })
+            Err(Stopped::NotReplayed { task: TaskId(1), why: NotReplayed::End { tasks: 1 } })
         );
     }
 }

@@ -114,7 +114,7 @@ pub(crate) struct SimArgs {
 
     /// Run the programs on this machine instead, and write the model by whose figures their tasks take what they were measured to take
     #[arg(long, value_name = "FILE.toml", conflicts_with_all = [
-        "set", "schedule", "trace", "kernels", "inputs", "input", "allow_unused", "fill", "generate", "seed",
+        "set", "schedule", "trace", "kernels", "inputs", "input", "allow_unused", "fill", "generate", "seed", "aicpus", "expand", "trace_edges",
     ])]
     pub(crate) fit: Option<PathBuf>,
 

@@ -30,7 +30,9 @@ pub(super) fn report(session: &Session, args: &ReportArgs) -> Result<Outcome, Ve
         if let [(name_a, a), (name_b, b)] = &traces[..] {
             text.push(trace::difference([a, b], [name_a, name_b]));
         }
-        session.terminal.print(&text.join("\n"));
+        // Names of a file may have what terminals take for commands.
+        let is_command = |letter: char| letter.is_control() && letter != '\n';
+        session.terminal.print(&text.join("\n").replace(is_command, "\u{fffd}"));
     }
     let shown: Vec<(&str, &Timeline)> = traces.iter().map(|(name, of)| (name.as_str(), of)).collect();
     let filled = output.map(|output| output.fill(&mut |out| wsp_report::write(&shown, out))).transpose();

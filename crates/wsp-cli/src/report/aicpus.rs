@@ -52,10 +52,11 @@ pub(super) fn add(outcome: &AicpuOutcome, given: &str, overlapped: u64, lines: &
     lines.add("graph", &text);
 }
 
-/// Cycles in work over those of the run.
+/// Cycles in work over those until the run ended, and the AICPU's own work, the last of which may come after the last task.
 fn share(aicpu: &SimulatedAicpu, makespan: u64) -> f64 {
     let busy: u64 = aicpu.busy.iter().map(|(_, cycles)| cycles).sum();
-    if makespan == 0 { 0.0 } else { busy as f64 / makespan as f64 }
+    let end = aicpu.spans.last().map_or(0, |span| span.2).max(makespan);
+    if end == 0 { 0.0 } else { busy as f64 / end as f64 }
 }
 
 /// Adds what AICPUs did in virtual time.

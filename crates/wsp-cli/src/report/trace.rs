@@ -114,14 +114,28 @@ pub(crate) fn difference([a, b]: [&Timeline; 2], names: [&str; 2]) -> String {
         let (tasks, busy) = other.map_or((0, 0), |other| (other.tasks, other.busy));
         format!("{name} {} to {tasks} tasks, {}", of.tasks, change([of.busy, busy]))
     };
-    list(&mut lines, "kernels", "kernel", &mut facts::kernels(a).iter().map(kernel));
+    let of_a = facts::kernels(a);
+    let is_new =
+        |of: &&KernelFacts| !of_a.iter().any(|other| a.kernels[other.kernel] == b.kernels[of.kernel]);
+    let new = |of: &KernelFacts| {
+        format!("{} 0 to {} tasks, {}", b.kernels[of.kernel], of.tasks, change([0, of.busy]))
+    };
+    let kernels = of_a.iter().map(kernel).chain(of_b.iter().filter(is_new).map(new));
+    let kernels: Vec<String> = kernels.collect();
+    list(&mut lines, "kernels", "kernel", &mut kernels.into_iter());
     let waits = b.waits();
     let wait = |of: &wsp_runtime::timeline::Waits| {
         let other = waits.iter().find(|other| other.cause == of.cause);
         let (tasks, waited) = other.map_or((0, 0), |other| (other.tasks, other.waited));
         format!("{} {} to {tasks} tasks, {}", of.cause, of.tasks, change([of.waited, waited]))
     };
-    list(&mut lines, "waits", "cause", &mut a.waits().iter().map(wait));
+    let of_a = a.waits();
+    let is_new = |of: &&wsp_runtime::timeline::Waits| !of_a.iter().any(|other| other.cause == of.cause);
+    let new = |of: &wsp_runtime::timeline::Waits| {
+        format!("{} 0 to {} tasks, {}", of.cause, of.tasks, change([0, of.waited]))
+    };
+    let causes: Vec<String> = of_a.iter().map(wait).chain(waits.iter().filter(is_new).map(new)).collect();
+    list(&mut lines, "waits", "cause", &mut causes.into_iter());
     let length = |of: &Timeline, at: u32| {
         let task = &of.tasks[at as usize];
         task.ended.saturating_sub(task.started)

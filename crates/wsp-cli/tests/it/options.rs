@@ -120,8 +120,8 @@ const SIM: &[Row] = &[
     ("--trace trace.json", "--trace-edges", ". . . ."),
     ("", "--trace-edges", "- - - -"),
     ("", "--json", "+ + + +"),
-    ("", "--fit mine.toml", "+ - - -"),
-    ("--fit mine.toml", "--repeat 1", "+ - - -"),
+    ("", "--fit mine.toml", ". - - -"),
+    ("--fit mine.toml", "--repeat 1", ". - - -"),
     ("", "--repeat 1", "- - - -"),
 ];
 

@@ -39,7 +39,7 @@ fn read(folder: &Folder, name: &str) -> Timeline {
 /// Tasks with their rows, by start.
 fn order(trace: &Timeline) -> Vec<(u32, Option<u32>)> {
     let mut tasks: Vec<_> = trace.tasks.iter().collect();
-    tasks.sort_by_key(|task| (task.started, task.ended, task.task));
+    tasks.sort_by_key(|task| (task.started, task.task));
     tasks.into_iter().map(|task| (task.task.0, task.row())).collect()
 }
 
@@ -97,7 +97,7 @@ fn an_order_of_another_run_is_refused_and_says_what_to_do() {
     fails(&["run", &folder.at("other.wsp"), "--replay", &trace], &["WSP1754", "another program", "help"]);
     fails(
         &["run", &tasks, "--set", "n=20", "--replay", &trace],
-        &["WSP1612", "task 20 is of another kernel", "--trace"],
+        &["WSP1612", "task 20 is of another kernel"],
     );
     fails(&["run", &tasks, "--set", "n=30", "--replay", &trace], &["WSP1612", "--trace"]);
     fails(&["run", &tasks, "--threads", "5", "--replay", &trace], &["2 workers", "run it with 2 or with 1"]);
@@ -110,4 +110,55 @@ fn an_order_of_another_run_is_refused_and_says_what_to_do() {
     fails(&["run", &tasks, "--replay", &folder.at("cut.pftrace")], &["error[WSP17"]);
     fails(&["run", &tasks, "--replay", &tasks], &["error[WSP17"]);
     fails(&["run", &example("power_iteration.tg"), "--replay", &trace], &["--replay"]);
+}
+
+const PAIR: &str = "
+tensor x: f32[2, 8]; tensor y: f32[2, 8];
+kernel short(out p) on vector cost 3;
+kernel long(inout p) on cube cost 4;
+workload main { long(x[1]); short(x[0]); long(x[0]); short(y[0]); }
+schedule stream { streams(1); pipeline_depth(2, per_stream); }
+schedule pools { task_graph(pools = by_unit(1, 2)); }
+";
+
+#[test]
+fn streams_of_several_tasks_in_flight_and_pools_are_replayed_on_as_many_threads_and_on_one() {
+    let folder = Folder::with(&[("pair.wsp", PAIR)]);
+    let (file, trace) = (folder.at("pair.wsp"), folder.at("t.json"));
+    let ran = |args: &[&str]| {
+        let (code, out, err) = run(&[&["run", &file, "--no-check"], args].concat());
+        assert_eq!(code, 0, "{args:?}: {out}{err}");
+    };
+    ran(&["--schedule", "stream", "--threads", "2", "--replay", "seed=7"]);
+    ran(&["--schedule", "pools", "--trace", &trace]);
+    for threads in ["3", "1"] {
+        let again = folder.at("again.json");
+        ran(&["--schedule", "pools", "--replay", &trace, "--threads", threads, "--trace", &again]);
+        let tasks = |of: Vec<(u32, Option<u32>)>| of.into_iter().map(|(task, _)| task).collect::<Vec<_>>();
+        assert_eq!(tasks(order(&read(&folder, "again.json"))), tasks(order(&read(&folder, "t.json"))));
+    }
+}
+
+#[test]
+fn a_trace_of_aicpus_has_as_many_workers_as_its_machine_has_units() {
+    let folder = Folder::with(&[(
+        "tasks.wsp",
+        &TASKS.replace("out x)", "out x) cost 5").replace("out y)", "out y) cost 7"),
+    )]);
+    let (file, trace) = (folder.at("tasks.wsp"), folder.at("t.pftrace"));
+    let simulated = run(&["sim", &file, "--model", "ascend_910b", "--aicpus", "2", "--trace", &trace]);
+    assert_eq!(simulated.0, 0, "{}", simulated.2);
+    let (code, out, err) = run(&["run", &file, "--replay", &trace]);
+    assert!(code == 0 && out.contains("on 72 threads"), "{out}{err}");
+}
+
+#[test]
+fn a_program_with_more_tasks_than_the_order_is_refused_as_one_of_other_arguments() {
+    let folder = Folder::with(&[]);
+    let (file, trace) = (example("row_softmax.pto"), folder.at("t.pftrace"));
+    let (code, _, err) = run(&["run", &file, "--generate", "rows=64", "--threads", "2", "--trace", &trace]);
+    assert_eq!(code, 0, "{err}");
+    for rows in ["rows=4096", "rows=8"] {
+        fails(&["run", &file, "--generate", rows, "--replay", &trace], &["WSP1612", "--trace"]);
+    }
 }

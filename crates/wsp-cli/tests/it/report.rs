@@ -134,3 +134,32 @@ fn a_schedule_may_differ_and_a_clock_may_not() {
     let text = printed(&["report", &measured, "--text"]);
     assert!(text.contains("twice 16 tasks") && text.contains(" ms"), "{text}");
 }
+
+#[test]
+fn a_difference_tells_of_causes_and_kernels_that_only_the_second_run_has() {
+    let tasks = "tensor x: f32[4]; axis i = dense(4); kernel k(out v) cost 3; kernel l(out v) cost 3;
+        workload main { parallel for a in i { k(x[a]); } }
+        schedule free { task_graph(trace = cycles); workers(4); }
+        schedule gated { task_graph(trace = cycles); workers(4); pipeline_depth(1, global); }";
+    let folder = Folder::with(&[("t.wsp", tasks)]);
+    let (file, a, b) = (folder.at("t.wsp"), folder.at("a.json"), folder.at("b.json"));
+    for (schedule, trace) in [("free", &a), ("gated", &b)] {
+        let (code, _, err) = run(&["run", &file, "--schedule", schedule, "--trace", trace]);
+        assert_eq!(code, 0, "{err}");
+    }
+    let text = printed(&["report", &a, &b, "--text"]);
+    let difference = &text[text.find(" to ").expect("it is there")..];
+    assert!(difference.contains("gate 0 to 3 tasks"), "{text}");
+}
+
+#[test]
+fn names_of_a_trace_do_not_reach_the_terminal_as_commands() {
+    let files = Files::new();
+    let (file, trace) = (files.0.at("chain.wsp"), files.0.at("t.json"));
+    let (code, _, err) = run(&["run", &file, "--schedule", "other", "--trace", &trace]);
+    assert_eq!(code, 0, "{err}");
+    let text = files.0.read("t.json").replace("\"push\"", "\"pu\\u001b]0;x\\u0007sh\"");
+    std::fs::write(files.0.path("t.json"), text).expect("it can be written");
+    let shown = printed(&["report", &trace, "--text"]);
+    assert!(shown.contains("pu\u{fffd}]0;x\u{fffd}sh") && !shown.contains('\u{1b}'), "{shown:?}");
+}

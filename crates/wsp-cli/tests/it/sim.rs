@@ -286,6 +286,10 @@ fn a_model_is_fitted_to_measured_runs() {
     for (args, exit, says) in [
         (&[files[0], "--model", "ascend_910b"][..], 1, "`wsp doctor --model`"),
         (&[&apart, "--model", "cpu"], 1, "`.pto` programs"),
+        (&[files[0], "--model", "cpu", "--aicpus", "1"], 2, "--fit"),
+        (&[files[0], "--model", "cpu", "--expand", "host"], 2, "--fit"),
+        (&[files[0], "--model", "cpu", "--trace-edges"], 2, "--fit"),
+        (&[files[0], "--model", &own], 1, "would be overwritten"),
         (&[files[0], "--model", "cpu", "--set", "rows=3"], 2, "--fit"),
         (&["examples/graphs/none.pto", "--model", "cpu"], 1, "none.pto"),
     ] {

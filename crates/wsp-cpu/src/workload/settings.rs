@@ -96,14 +96,17 @@ impl<'o> Asked<'o> {
 pub(crate) fn config(policy: &SchedulePolicy, asked: &Asked<'_>) -> Result<RunConfig, Diagnostic> {
     let replay =
         asked.replay.map(|of| Replay::new(of.workers, &of.kernels, &of.tasks).map(Arc::new)).transpose();
+    // One thread is of no kind, and keeps to an order of workers of two.
+    let alone = asked.replay.is_some() && asked.threads == 1;
+    let pools = if alone { PoolSizes::Shared } else { policy.pools };
     Ok(RunConfig {
-        threads: threads(policy.pools, asked.threads)?,
+        threads: threads(pools, asked.threads)?,
         window: Window {
             capacity: asked.window.or(policy.window.map(|w| w.capacity)).unwrap_or(limits::TASK_WINDOW),
             mode: policy.window.map(|window| window.mode).unwrap_or_default(),
         },
         ready: policy.ready,
-        pools: policy.pools,
+        pools,
         gates: policy.gates.clone(),
         batch: policy.batch.unwrap_or(1),
         start: policy.start,
@@ -229,10 +232,14 @@ pub(crate) fn stopped(reason: &Stopped) -> Diagnostic {
     }
 }
 
+/// What helps where it is one of other tasks.
+pub(crate) const SAME_TASKS: &str =
+    "record one with the same program, arguments and schedule: `--trace t.pftrace`";
+
 /// The order of starts is one of other tasks.
 pub(crate) fn not_replayed(message: String) -> Diagnostic {
     Diagnostic::error(NOT_REPLAYED, message)
-        .help("record one with the same program, arguments and schedule: `wsp run FILE --trace t.pftrace`")
+        .help(SAME_TASKS)
         .python("record one with the same program, arguments and schedule: `program.trace(\"t.pftrace\")` after a profiled run")
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Fault, Found, MAX_TASKS};
 use crate::write::{Edges, VERSION};
+use rustc_hash::FxHashMap;
 use wsp_runtime::clock::Clock;
 use wsp_runtime::timeline::{Machine, Work};
 
@@ -16,11 +17,11 @@ pub(super) struct Header {
     pub(super) key: Option<u64>,
     pub(super) machine: Option<Machine>,
     /// Work by the name of a kernel.
-    pub(super) work: Vec<(String, Work)>,
+    pub(super) work: FxHashMap<String, Work>,
 }
 
 impl Header {
-    /// Takes a label; whether it is one that is known.
+    /// Takes a label; whether it is one that is known, with a value that it can have.
     pub(super) fn label(&mut self, name: &str, value: &str) -> bool {
         let number = value.parse().ok();
         match name {
@@ -31,10 +32,23 @@ impl Header {
             },
             "tasks" => self.tasks = number.unwrap_or(u64::MAX),
             "launches" => self.launches = number.unwrap_or(u64::MAX),
-            "edges" => self.edges = if value == "all" { Edges::All } else { Edges::Last },
-            "program" => self.key = u64::from_str_radix(value, 16).ok(),
-            "machine" => self.machine = machine(value),
-            _ if name.starts_with("work") => self.work.extend(work(value)),
+            "edges" => match value {
+                "all" => self.edges = Edges::All,
+                "last" => self.edges = Edges::Last,
+                _ => return false,
+            },
+            "program" => match u64::from_str_radix(value, 16) {
+                Ok(key) => self.key = Some(key),
+                Err(_) => return false,
+            },
+            "machine" => match machine(value) {
+                Some(machine) => self.machine = Some(machine),
+                None => return false,
+            },
+            _ if name.starts_with("work") && self.work.len() < usize::from(u16::MAX) => match work(value) {
+                Some((kernel, work)) => drop(self.work.insert(kernel, work)),
+                None => return false,
+            },
             _ => return false,
         }
         true
@@ -45,7 +59,9 @@ impl Header {
         match self.version {
             None => Err(Fault::Foreign),
             Some(version) if version != u64::from(VERSION) => Err(Fault::Version(version)),
-            Some(_) if self.tasks > MAX_TASKS => Err(Fault::TooMany(self.tasks)),
+            Some(_) if self.tasks.max(self.launches) > MAX_TASKS => {
+                Err(Fault::TooMany(self.tasks.max(self.launches)))
+            }
             Some(_) => Ok(()),
         }
     }

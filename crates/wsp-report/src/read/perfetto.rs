@@ -51,6 +51,7 @@ pub(super) fn read(bytes: &[u8]) -> Found<Timeline> {
     let mut reader = Reader::default();
     let mut fields = Fields::of(bytes);
     let mut packets = Vec::new();
+    let mut room = most_packed(bytes.len());
     loop {
         reader.at = bytes.len() - fields.left();
         let is_begun = !reader.tracks.is_empty();
@@ -73,6 +74,9 @@ pub(super) fn read(bytes: &[u8]) -> Found<Timeline> {
         if inflated.is_err() || packets.len() as u64 >= MOST {
             return Err(reader.bad("packets that cannot be decompressed"));
         }
+        room = room
+            .checked_sub(packets.len() as u64)
+            .ok_or_else(|| reader.bad("more bytes than traces of this size have"))?;
         let mut inner = Fields::of(&packets);
         while let Some(field) = inner.next().map_err(|_| reader.bad("bytes that are no packet"))? {
             match field {
@@ -85,6 +89,11 @@ pub(super) fn read(bytes: &[u8]) -> Found<Timeline> {
         return Err(Fault::Cut(reader.tasks.count(), reader.tasks.header.tasks));
     }
     reader.tasks.finish()
+}
+
+/// Most bytes of all packets of a file: those of traces take some ten times what they take compressed, and the memory of a reader follows from them.
+fn most_packed(bytes: usize) -> u64 {
+    (bytes as u64).saturating_mul(100).saturating_add(1 << 24)
 }
 
 /// Whether a file begins as those do whose packets are compressed.

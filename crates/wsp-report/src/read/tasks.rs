@@ -69,7 +69,11 @@ impl Said {
             (TASK..=LAST, Detail::Number(number)) if is_task || name != SUBMITTED => {
                 self.numbers[name] = Some(number.cast_unsigned());
             }
-            (SUBMITTED | DETAILS.., value) => self.details.push((NAMES[name], value)),
+            (SUBMITTED | DETAILS.., value) => {
+                // What is said twice holds as it was said last.
+                self.details.retain(|(known, _)| *known != NAMES[name]);
+                self.details.push((NAMES[name], value));
+            }
             _ => {}
         }
     }
@@ -216,8 +220,7 @@ impl Tasks {
             rest = others;
             details.extend(timeline.details.get(at).cloned());
         }
-        let work =
-            |kernel: &String| header.work.iter().find(|(name, _)| name == kernel).map(|(_, work)| *work);
+        let work = |kernel: &String| header.work.get(kernel).copied();
         let about = About {
             key: header.key,
             work: if header.work.is_empty() {

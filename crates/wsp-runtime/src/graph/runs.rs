@@ -6,6 +6,7 @@ use super::solo::{ByPriority, Fifo, Lifo, Ran, Solo};
 use super::stored::{Stored, shared};
 use super::stuck;
 use crate::merge::{failure, merge};
+use crate::placement::Division;
 use crate::replay::Turns;
 use crate::shared::Shared;
 use crate::team::Team;
@@ -61,7 +62,12 @@ impl TaskGraph {
                 return Err(refuse(ConfigError::ReplayTasks { recorded, tasks }));
             }
             let nodes = (0..self.core.len()).filter(|&node| !self.core.is_barrier_node(node));
-            let other = |(task, node): (u32, u32)| replay.check(task, self.core.kernel(node)).is_err();
+            let division = Division::new(&config);
+            let other = |(task, node): (u32, u32)| {
+                let pool = self.core.attributes(node).pool;
+                let (worker, _) = replay.place(task, config.threads);
+                replay.check(task, self.core.kernel(node)).is_err() || !division.runs(worker, pool)
+            };
             if let Some((task, _)) = (0..).zip(nodes).find(|&both| other(both)) {
                 return Err(refuse(ConfigError::ReplayKernel { task }));
             }

@@ -17,7 +17,8 @@ use crate::team::Unstarted;
 use crate::timeline::RunFacts;
 use crate::worker::{Worker, WorkerReport};
 use crate::{
-    Deps, Gate, Overflow, Report, RunConfig, Start, Stats, Stopped, TaskRunner, TaskSpec, WindowMode,
+    Deps, Gate, NotReplayed, Overflow, Report, RunConfig, Start, Stats, Stopped, TaskRunner, TaskSpec,
+    WindowMode,
 };
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -297,8 +298,13 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
         if let Some(&unknown) = spec.after.iter().find(|task| task.0 >= self.next_task) {
             return Err(Stopped::UnknownTask(unknown));
         }
-        if let Some((replay, _)) = &self.replay {
+        if let Some((replay, threads)) = &self.replay {
             replay.check(self.next_task, spec.kernel)?;
+            let (worker, _) = replay.place(self.next_task, *threads);
+            if !self.shared.queues.division.runs(worker, spec.pool) {
+                let (task, why) = (TaskId(self.next_task), NotReplayed::Pool { worker });
+                return Err(Stopped::NotReplayed { task, why });
+            }
         }
         if plain { Ok(()) } else { self.check_events(spec) }
     }

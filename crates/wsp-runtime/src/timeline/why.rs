@@ -132,7 +132,7 @@ fn before_on_worker(traces: &[TaskTrace]) -> Vec<Option<TaskId>> {
 /// When the task before each in the order of starts had started, which let it start.
 fn turns(traces: &[TaskTrace]) -> Vec<u64> {
     let mut order: Vec<usize> = (0..traces.len()).collect();
-    order.sort_unstable_by_key(|&at| (traces[at].started_ns, traces[at].finished_ns, at));
+    order.sort_unstable_by_key(|&at| (traces[at].started_ns, at));
     let mut turns = vec![0; traces.len()];
     order.windows(2).for_each(|pair| turns[pair[1]] = traces[pair[0]].started_ns);
     turns

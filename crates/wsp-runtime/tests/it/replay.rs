@@ -5,7 +5,7 @@ use crate::common::{Scripted, config as plain};
 use crate::oracle::{check, config, stored, stream};
 use proptest::prelude::*;
 use std::sync::Arc;
-use wsp_core::{Started, TaskId};
+use wsp_core::{ExecPool, Started, TaskId};
 use wsp_runtime::{
     Deps, Failure, PoolSizes, Ready, Replay, RunConfig, Stats, Stopped, TaskGraph, TaskSpec, TracePolicy, run,
 };
@@ -32,7 +32,7 @@ fn replay(workers: u32, tasks: &[Started]) -> Arc<Replay> {
 /// Tasks with their workers, by start. What started within one tick of the clock is in the order that a replay would have.
 fn starts(stats: &Stats) -> Vec<(TaskId, u32)> {
     let mut all: Vec<_> = stats.trace.iter().collect();
-    all.sort_by_key(|of| (of.started_ns, of.finished_ns, of.task));
+    all.sort_by_key(|of| (of.started_ns, of.task));
     all.into_iter().map(|of| (of.task, of.worker)).collect()
 }
 
@@ -123,14 +123,14 @@ fn an_order_of_more_or_fewer_tasks_is_refused() {
     // The task that comes last starts first: the others wait for it in vain.
     let last = [started(0, 1), started(1, 2), started(0, 0)];
     assert_eq!(independent(2, &last), Err(fewer.to_owned()));
-    let more = "task 3 comes after the last in the order of starts, which is one of another program, or of other arguments";
+    let more = "task 3 comes after the last of 3 tasks in the order of starts, which is one of another program, of other arguments or of other pools";
     assert_eq!(independent(4, &order), Err(more.to_owned()));
 }
 
 #[test]
 fn an_order_of_other_kernels_other_workers_or_other_edges_is_refused() {
     let other = [Started { kernel: 3, ..started(0, 0) }];
-    let kernels = "task 0 is of another kernel in the order of starts, which is one of another program, or of other arguments";
+    let kernels = "task 0 is of another kernel in the order of starts, which is one of another program, of other arguments or of other pools";
     assert_eq!(independent(1, &other), Err(kernels.to_owned()));
 
     let mut graph = TaskGraph::new(Deps::Explicit);
@@ -149,7 +149,7 @@ fn an_order_of_other_kernels_other_workers_or_other_edges_is_refused() {
     assert_eq!([refused(2, &backwards), refused(1, &backwards)], [text, text]);
     let workers = "the order of starts is one of 2 workers, and this run has 3; run it with 2 or with 1";
     assert_eq!(refused(3, &[started(0, 0), started(1, 1)]), workers);
-    let kernel = "in the order of starts task 1 is of another kernel: it is one of another program, or of other arguments";
+    let kernel = "in the order of starts task 1 is of another kernel, or on a worker that does not run its kind: it is one of another program, or of other arguments";
     assert_eq!(refused(2, &[started(0, 0), Started { kernel: 1, ..started(1, 1) }]), kernel);
     let tasks =
         "the order of starts has 1 task, and this run 2: it is one of another program, or of other arguments";
@@ -189,4 +189,39 @@ fn a_task_that_waits_for_its_turn_says_so() {
     let records = wsp_runtime::timeline::records_of(&stats.trace, &stats.facts);
     assert_eq!(records[0].cause(), wsp_core::WhyLate::Start);
     assert!(matches!(records[1].cause(), wsp_core::WhyLate::Generation { .. }), "{:?}", records[1]);
+}
+
+#[test]
+fn a_task_of_one_pool_is_not_started_on_a_worker_of_another() {
+    let order = replay(2, &[started(0, 0), started(1, 1)]);
+    let pools = PoolSizes::ByUnit { vector: 1, cube: 1 };
+    let config = RunConfig { replay: Some(order), pools, ..plain(2, 8, Ready::Auto) };
+    let with = |kinds: [ExecPool; 2]| {
+        let spec = |pool| TaskSpec { pool, ..TaskSpec::default() };
+        let outcome = run(&config, &Scripted::new(|_| Ok(())), |submitter| {
+            kinds.into_iter().try_for_each(|pool| submitter.submit(spec(pool)).map(drop))
+        });
+        outcome.map(|stats| stats.tasks).map_err(|failure| failure.to_string())
+    };
+    assert_eq!(with([ExecPool::Vector, ExecPool::Cube]), Ok(2));
+    assert_eq!(with([ExecPool::Any, ExecPool::Cube]), Ok(2));
+    let text = "task 0 is on worker 0, which does not run its kind, in the order of starts, which is one of another program, of other arguments or of other pools";
+    assert_eq!(with([ExecPool::Cube, ExecPool::Cube]), Err(text.to_owned()));
+}
+
+#[test]
+fn a_source_that_fails_before_the_task_whose_turn_it_is_ends_the_run() {
+    let order = replay(2, &[started(0, 1), started(1, 0)]);
+    let config = RunConfig { replay: Some(order), ..plain(2, 8, Ready::Auto) };
+    let outcome = run(&config, &Scripted::new(|_| Ok(())), |submitter| {
+        submitter.submit(TaskSpec::default()).map_err(|reason| reason.to_string())?;
+        Err::<(), String>("no more".to_owned())
+    });
+    assert!(matches!(&outcome, Err(Failure::Source(text)) if text == "no more"), "{outcome:?}");
+}
+
+#[test]
+fn of_tasks_that_start_together_the_one_submitted_first_comes_first_however_long_they_take() {
+    let together = |ended| Started { started: 0, ended, worker: 0, kernel: 0 };
+    assert_eq!(independent(3, &[together(9), together(1), together(5)]), Ok(vec![0, 1, 2]));
 }

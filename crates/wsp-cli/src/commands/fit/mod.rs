@@ -19,10 +19,10 @@ use self::terms::Term;
 use super::kind::Kind;
 use super::{Outcome, Session, options};
 use crate::args::SimArgs;
-use crate::files::{Output, keep_last};
+use crate::files::{Output, keep_last, place};
 use pto_wsp::codes;
 use std::cmp::Ordering;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use wsp_core::ExecPool;
 use wsp_core::words::counted;
 use wsp_diag::Diagnostic;
@@ -48,6 +48,11 @@ pub(super) fn fit(session: &mut Session, args: &SimArgs, to: &Path) -> Result<Ou
     if let Some(other) = files().find(|file| !matches!(Kind::of(file), Kind::Program | Kind::Unknown)) {
         let why = format!("measures `.pto` programs, and `{}` is none", other.display());
         return Err(vec![options::refused("--fit", &why)]);
+    }
+    let model = PathBuf::from(&args.model);
+    if let Some(read) = files().chain([&model]).find(|file| place(file) == place(to)) {
+        let message = format!("`{}` is an input and would be overwritten", read.display());
+        return Err(vec![Diagnostic::error(codes::CANNOT_WRITE, message).help("give `--fit` another name")]);
     }
     let output = Output::assembled_at(to, "toml").map_err(|fault| vec![fault])?;
     let prior = session.model(&args.model)?.into_owned();

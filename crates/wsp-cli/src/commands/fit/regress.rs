@@ -53,7 +53,7 @@ pub(super) fn model(prior: &Model, terms: &[Term], programs: &[Measured]) -> Fit
             false => {}
         }
     }
-    launches(&mut model, programs, &source);
+    kept.extend(launches(&mut model, programs, &source));
     let text = model.to_text();
     let model = Model::read(&text, SourceMap::default().add("fit", text.as_str()))
         .expect("a model with other figures should be one");
@@ -87,8 +87,8 @@ fn dearest(terms: &[Term], prior: &Model, point: &Point, seconds: &[f64]) -> &'s
     classes.max_by(|a, b| of(a).total_cmp(&of(b))).unwrap_or("kernel")
 }
 
-/// Sets what a run and each of its tasks take beside the kernels.
-fn launches(model: &mut Model, programs: &[Measured], source: &str) {
+/// Sets what a run and each of its tasks take beside the kernels; gives the names of those that the runs do not decide on.
+fn launches(model: &mut Model, programs: &[Measured], source: &str) -> Vec<String> {
     let rest = |program: &Measured| program.run - program.sum(|point| point.seconds);
     let with_rest: Vec<&Measured> = programs.iter().filter(|program| rest(program) > 0.0).collect();
     let point = |of: &&Measured| Point { counts: vec![1.0, of.tasks], seconds: rest(of), tasks: 1.0 };
@@ -96,12 +96,17 @@ fn launches(model: &mut Model, programs: &[Measured], source: &str) {
     let weights = with_rest.iter().map(|program| (rest(program) / program.run).powi(2));
     let rows: Vec<(&Point, f64)> = points.iter().zip(weights).collect();
     let prior = [model.launch.run.max(1e-6), model.launch.task.max(1e-8)];
-    let Solution { times, .. } = solve(&rows, &prior, STAY_LAUNCH, 0.0);
-    for ((key, prior), times) in ["run", "task"].iter().zip(prior).zip(times) {
-        if let Some(value) = rounded(prior * times) {
-            model.set_figure("launch", key, value, Mark::Measured, source);
+    let Solution { times, decided } = solve(&rows, &prior, STAY_LAUNCH, DECIDED);
+    let mut kept = Vec::new();
+    for (at, key) in ["run", "task"].into_iter().enumerate() {
+        match rounded(prior[at] * times[at]).filter(|_| !rows.is_empty() && decided[at]) {
+            Some(value) => {
+                model.set_figure("launch", key, value, Mark::Measured, source);
+            }
+            None => kept.push(format!("launch {key}")),
         }
     }
+    kept
 }
 
 #[cfg(test)]
