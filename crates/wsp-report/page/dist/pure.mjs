@@ -71,7 +71,18 @@ function unpacked(buffer) {
   const [indexEnds, indices] = [ends(take("index.count")), take("index")];
   const rows = byRow(row, started, times.ended, head.rows.length);
   const parts = { id, kernel, row, cause, last, holder, started, indexEnds, indices, beforeEnds, before };
-  return { ...head, ...parts, ...times, ...rows, numbers: columns, count, end };
+  const hues = head.kernels.map((_, kernel2) => kernel2);
+  return { ...head, hues, ...parts, ...times, ...rows, numbers: columns, count, end };
+}
+function shareHues(traces) {
+  const numbers = /* @__PURE__ */ new Map();
+  for (const trace of traces) {
+    trace.hues = trace.kernels.map(({ name }) => {
+      const number = numbers.get(name) ?? numbers.size;
+      numbers.set(name, number);
+      return number;
+    });
+  }
 }
 function byRow(row, started, ended, rows) {
   const rowStarts = new Uint32Array(rows + 1);
@@ -517,6 +528,7 @@ export {
   rowsOf,
   runs,
   search,
+  shareHues,
   shown,
   taskAt,
   turned,

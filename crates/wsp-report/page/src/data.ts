@@ -43,6 +43,8 @@ interface Head {
 /** One run. Tasks have places, in the order of their ids. */
 export interface Trace extends Omit<Head, "columns" | "tasks"> {
   count: number;
+  /** The number of each kernel's colour: kernels of one name have one in all traces of a page. */
+  hues: number[];
   id: Uint32Array;
   kernel: Uint32Array;
   row: Uint32Array;
@@ -157,7 +159,20 @@ export function unpacked(buffer: ArrayBuffer): Trace {
   const [indexEnds, indices] = [ends(take("index.count")), take("index")];
   const rows = byRow(row, started, times.ended, head.rows.length);
   const parts = { id, kernel, row, cause, last, holder, started, indexEnds, indices, beforeEnds, before };
-  return { ...head, ...parts, ...times, ...rows, numbers: columns, count, end };
+  const hues = head.kernels.map((_, kernel) => kernel);
+  return { ...head, hues, ...parts, ...times, ...rows, numbers: columns, count, end };
+}
+
+/** Gives kernels of one name one colour in all traces; the first trace keeps its own. */
+export function shareHues(traces: Trace[]): void {
+  const numbers = new Map<string, number>();
+  for (const trace of traces) {
+    trace.hues = trace.kernels.map(({ name }) => {
+      const number = numbers.get(name) ?? numbers.size;
+      numbers.set(name, number);
+      return number;
+    });
+  }
 }
 
 /** Places by row and start. */

@@ -1,6 +1,6 @@
 // The page: reads the traces in it, and shows them.
 
-import { bytesOf, inflated, unpacked, type Trace } from "./data.ts";
+import { bytesOf, inflated, shareHues, unpacked, type Trace } from "./data.ts";
 import { element, section } from "./dom.ts";
 import { Details } from "./details.ts";
 import { differences } from "./tables.ts";
@@ -30,6 +30,7 @@ async function traces(): Promise<Trace[]> {
 
 async function main(): Promise<void> {
   const all = await traces();
+  shareHues(all);
   const [head, tools, stage, side, rest] = ["head", "tools", "stage", "side", "rest"].map((id) => document.getElementById(id)!) as
     [HTMLElement, HTMLElement, HTMLElement, HTMLElement, HTMLElement];
   head.append(...overview(all));

@@ -50,7 +50,7 @@ export function sections(trace: Trace, name: string, select: (place: number) => 
   const last = element("button", { class: "task" }, "its last task");
   last.addEventListener("click", () => select(path.at(-1) ?? -1));
   const critical = [...on.values()].sort((a, b) => b.time - a.time || a.of - b.of).map((sum) =>
-    [trace.kernels[sum.of]!.name, many(sum.tasks), time(sum.time), bar(sum.time / trace.end, hue(sum.of))]);
+    [trace.kernels[sum.of]!.name, many(sum.tasks), time(sum.time), bar(sum.time / trace.end, hue(trace.hues[sum.of]!))]);
   const by = waits(trace);
   const most = Math.max(1, ...by.map((sum) => sum.time));
   const causes = by.map((sum) => [trace.causes[sum.of]!, many(sum.tasks), time(sum.time), bar(sum.time / most)]);
@@ -117,7 +117,7 @@ function plot(trace: Trace, points: { of: number; intensity: number; rate: numbe
     drawn("text", { x: (width + left) / 2, y: height - 4, "text-anchor": "middle" }, "operations per byte; operations per second of the rows that ran the kernel"));
   for (const point of points) {
     const [cx, cy] = [x(point.intensity), y(point.rate)];
-    svg.append(drawn("circle", { cx, cy, r: 5, fill: hue(point.of) }), drawn("text", { x: cx + 8, y: cy + 4 }, trace.kernels[point.of]!.name));
+    svg.append(drawn("circle", { cx, cy, r: 5, fill: hue(trace.hues[point.of]!) }), drawn("text", { x: cx + 8, y: cy + 4 }, trace.kernels[point.of]!.name));
   }
   return svg;
 }
@@ -163,7 +163,7 @@ function drawnGraph(trace: Trace, used: number[], edges: { from: number; to: num
   }
   used.forEach((kernel, node) => {
     const [x, y] = center(node);
-    svg.append(drawn("rect", { x: x - across / 2, y: y - 14, width: across, height: 28, rx: 5, class: "node", stroke: hue(kernel) }),
+    svg.append(drawn("rect", { x: x - across / 2, y: y - 14, width: across, height: 28, rx: 5, class: "node", stroke: hue(trace.hues[kernel]!) }),
       drawn("text", { x, y: y + 4, "text-anchor": "middle" }, trace.kernels[kernel]!.name));
   });
   return svg;

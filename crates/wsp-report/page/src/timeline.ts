@@ -125,7 +125,7 @@ export class Timeline {
     context.textBaseline = "middle";
     this.axis(context, width, height);
     const [dim, mark, on, dark] = [colour("dim"), colour("mark"), colour("on"), isDark()];
-    const paint = { dim, mark, on, hues: this.trace.kernels.map((_, kernel) => hue(kernel, dark)) };
+    const paint = { dim, mark, on, hues: this.trace.hues.map((number) => hue(number, dark)) };
     for (let index = 0; index < this.seen; index++) this.row(context, this.rows[this.top + index]!, AXIS + index * this.rowHeight, width, paint);
     this.chain(context);
     // What tests read: where rows lie, and how long the picture took.

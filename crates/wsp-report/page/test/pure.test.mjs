@@ -235,6 +235,15 @@ test("kernels of two traces are one by their names", () => {
   assert.equal(pure.matched(trace(), renamed).pairs, 1);
 });
 
+test("kernels of one name have one colour in both traces", () => {
+  const named = (names) => trace(TASKS, { kernels: names.map((name) => ({ name, operations: null, bytes: null })) });
+  const [a, b] = [trace(), named(["store", "another", "gemm"])];
+  assert.deepEqual(b.hues, [0, 1, 2]);
+  pure.shareHues([a, b]);
+  assert.deepEqual(a.hues, [0, 1, 2]);
+  assert.deepEqual(b.hues, [2, 3, 0]);
+});
+
 test("the tasks that changed most come first", () => {
   const match = { other: Int32Array.from([0, 1, 2, -1]), pairs: 3, alone: [1, 0], byIndices: true };
   const by = [5, 0, -9];
