@@ -36,6 +36,11 @@ pub(crate) fn text(timeline: &Timeline, file: &str) -> String {
         format!("{row} {:.1} %, {}", share(of.busy), counted(of.tasks, "task"))
     };
     list(&mut lines, "load", "row", &mut rows.iter().map(load));
+    let other = |of: &facts::Load| {
+        let row = timeline.rows.get(of.row).map_or("?", |row| row.name.as_str());
+        format!("{row} {:.1} %", share(of.busy))
+    };
+    list(&mut lines, "other load", "row", &mut facts::other_loads(timeline).iter().map(other));
     let kernels = facts::kernels(timeline);
     list(&mut lines, "kernels", "kernel", &mut kernels.iter().map(|of| kernel(timeline, of)));
     let name = |at: usize| timeline.kernels.get(at).map_or("?", String::as_str);

@@ -17,6 +17,8 @@ const MOST_FOUND = 100;
 export interface Selection {
   trace: number;
   at: number;
+  /** A span instead of a task. */
+  span?: number;
 }
 
 async function traces(): Promise<Trace[]> {
@@ -34,11 +36,12 @@ async function main(): Promise<void> {
   const [head, tools, stage, side, rest] = ["head", "tools", "stage", "side", "rest"].map((id) => document.getElementById(id)!) as
     [HTMLElement, HTMLElement, HTMLElement, HTMLElement, HTMLElement];
   head.append(...overview(all));
-  const end = Math.max(...all.map((trace) => trace.end), 1);
+  // What else takes time may go on when the last task has ended.
+  const end = Math.max(...all.map((trace) => trace.spans.reach.reduce((far, to) => Math.max(far, to), trace.end)), 1);
   const shared = { view: bounded({ from: 0, to: end }, end), end };
   const details = new Details(side, all, (selection) => select(selection, true));
-  const timelines = all.map((trace, at) => new Timeline(trace, at, all.length > 1, shared, redraw, (place) =>
-    select({ trace: at, at: place }, false)));
+  const timelines = all.map((trace, at) => new Timeline(trace, at, all.length > 1, shared, redraw, (pick) =>
+    select({ trace: at, ...pick }, false)));
   stage.append(...timelines.map((timeline) => timeline.root));
 
   function redraw(): void {
@@ -50,6 +53,7 @@ async function main(): Promise<void> {
     details.show(selection);
     timelines.forEach((timeline, at) => {
       timeline.selected = at === selection.trace ? details.chain : [];
+      timeline.span = at === selection.trace ? (selection.span ?? -1) : -1;
       timeline.also = at === selection.trace ? -1 : details.other;
     });
     if (moves && selection.at >= 0) timelines[selection.trace]!.reveal(selection.at);

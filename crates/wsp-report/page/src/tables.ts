@@ -4,7 +4,7 @@ import type { Trace } from "./data.ts";
 import { changed, type Match } from "./difference.ts";
 import { drawn, element, hue, section, table } from "./dom.ts";
 import { criticalPath, kernelGraph, kernels, layers, loads, rowsOf, waits, type Sum } from "./facts.ts";
-import { shown } from "./view.ts";
+import { counted, shown } from "./view.ts";
 
 /** Rows of a table, kernels of a drawing. */
 const [MOST_ROWS, MOST_NODES] = [100, 40];
@@ -29,7 +29,7 @@ function bar(share: number, background = ""): HTMLElement {
 export function overview(traces: Trace[]): HTMLElement[] {
   return traces.map((trace, at) => {
     const machine = trace.machine === null ? "" : ` · ${trace.machine.name}`;
-    const rows = loads(trace).length;
+    const rows = loads(trace).filter((load) => load.tasks > 0).length;
     const facts = `${shown(trace.end, trace.clock)} · ${many(trace.count)} tasks on ${many(rows)} rows${machine} · program ${trace.key ?? "not known"}`;
     const name = traces.length > 1 ? `${"AB"[at]}: ${trace.name}` : trace.name;
     return element("div", {}, element("h1", {}, name), element("p", { class: "dim" }, `${trace.processes.join(", ")} · ${facts}`));
@@ -55,9 +55,11 @@ export function sections(trace: Trace, name: string, select: (place: number) => 
   const most = Math.max(1, ...by.map((sum) => sum.time));
   const causes = by.map((sum) => [trace.causes[sum.of]!, many(sum.tasks), time(sum.time), bar(sum.time / most)]);
   const rows = loads(trace);
-  const load = rows.slice(0, MOST_ROWS).map((sum) =>
-    [trace.rows[sum.of]![1], many(sum.tasks), percent(sum.time, trace.end), bar(sum.time / trace.end)]);
-  const more = rows.length > MOST_ROWS ? [`and ${many(rows.length - MOST_ROWS)} rows more`] : [];
+  // Rows of workers and rows of what else took time: as many of either.
+  const seen = [true, false].flatMap((hasTasks) => rows.filter((load) => load.tasks > 0 === hasTasks).slice(0, MOST_ROWS));
+  const load = seen.map((sum) =>
+    [trace.rows[sum.of]![1], sum.tasks > 0 ? many(sum.tasks) : "", percent(sum.time, trace.end), bar(trace.end > 0 ? sum.time / trace.end : 0)]);
+  const more = rows.length > seen.length ? [`and ${counted(rows.length - seen.length, "row")} more`] : [];
   return [
     section(`Critical path${name}`, element("p", {}, `${many(path.length)} tasks, ${time(busy)} of ${time(trace.end)} in them; `, last),
       table(["kernel", "tasks", "time", ""], critical)),

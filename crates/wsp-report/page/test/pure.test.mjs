@@ -110,6 +110,19 @@ test("waits, loads and kernels are added up", () => {
   assert.deepEqual(told(pure.kernels(read)), [[1, 2, 29, 25], [0, 1, 10, 10], [2, 1, 9, 9]]);
 });
 
+test("what else took time stands on rows of its own, and counts once", () => {
+  const span = (row, name, begin, end) => ({ row, name, begin, end });
+  const rows = [[0, "worker 0"], [0, "worker 1"], [0, "stream 0"], [0, "AICPU 0"]];
+  // Row 0 has tasks, whose time is in its load already; two launches overlap, and one goes on after the last task.
+  const spans = [span(0, "lost", 0, 50), span(3, "polls", 10, 20), span(2, "G", 30, 45), span(2, "G", 40, 60), span(3, "generation", 0, 10)];
+  const read = trace(TASKS, { rows, spans });
+  assert.deepEqual(pure.loads(read).map(({ of, tasks, time }) => [of, tasks, time]), [[0, 2, 35], [1, 2, 13], [2, 0, 20], [3, 0, 20]]);
+  assert.deepEqual(pure.runs(read.spans, 3, { from: 0, to: 50 }, 100).slice(0, 4), [0, 20, 2, 9].map((x, i) => (i === 2 ? read.spans.names.indexOf("generation") : x)));
+  const at = pure.barAt(read.spans, 2, 35, 1);
+  assert.deepEqual([read.spans.names[read.spans.kernel[at]], read.spans.started[at]], ["G", 30]);
+  assert.equal(pure.barAt(read, 3, 15, 1), -1);
+});
+
 test("edges between kernels are counted, and give layers in which back edges count nothing", () => {
   assert.deepEqual(pure.kernelGraph(trace()), [{ from: 1, to: 2, count: 2 }, { from: 0, to: 1, count: 1 }]);
   const edges = [[0, 1], [1, 2], [0, 2], [2, 0], [2, 2]].map(([from, to]) => ({ from, to, count: 1 }));
@@ -176,10 +189,10 @@ test("groups of tasks change no pixel", () => {
 test("a long task is seen where others that began later have ended", () => {
   const read = trace([{ id: 0, times: [0, 0, 0, 1000] }, { id: 1, kernel: 1, times: [0, 0, 10, 20] }]);
   assert.deepEqual(pure.runs(read, 0, { from: 500, to: 600 }, 10), [0, 10, 0, 9, 0]);
-  assert.equal(pure.taskAt(read, 0, 15, 1), 1);
-  assert.equal(pure.taskAt(read, 0, 500, 1), 0);
-  assert.equal(pure.taskAt(read, 0, 1010, 1), -1);
-  assert.equal(pure.taskAt(read, 0, 1010, 11), 0);
+  assert.equal(pure.barAt(read, 0, 15, 1), 1);
+  assert.equal(pure.barAt(read, 0, 500, 1), 0);
+  assert.equal(pure.barAt(read, 0, 1010, 1), -1);
+  assert.equal(pure.barAt(read, 0, 1010, 11), 0);
 });
 
 test("views stay within the run", () => {
