@@ -214,6 +214,15 @@ function turned(match, count) {
   return other;
 }
 
+// src/dom.ts
+function isDark() {
+  return matchMedia("(prefers-color-scheme: dark)").matches;
+}
+function hue(number, dark = isDark()) {
+  const lightness = (dark ? 62 : 42) + (number >> 3) % 3 * (dark ? 8 : 6);
+  return `hsl(${(205 + number * 137.508) % 360} ${dark ? 55 : 58}% ${lightness}%)`;
+}
+
 // src/facts.ts
 function holderOf(trace, at) {
   const id = trace.holder[at];
@@ -488,6 +497,9 @@ function runs(bars, row, view, width) {
   flush();
   return all;
 }
+function opacity(level) {
+  return Math.min(1, 0.66 + level * 0.04);
+}
 function firstAfter(values, from, to, limit) {
   let [low, high] = [from, to];
   while (low < high) {
@@ -547,6 +559,7 @@ export {
   counted,
   criticalPath,
   holderOf,
+  hue,
   indicesOf,
   inflated,
   kernelGraph,
@@ -556,6 +569,7 @@ export {
   marks,
   matched,
   moved,
+  opacity,
   place,
   rowsOf,
   runs,

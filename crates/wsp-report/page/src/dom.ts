@@ -45,6 +45,6 @@ export function isDark(): boolean {
 
 /** The colour with a number: hues that are far from each other, light on dark and dark on light. */
 export function hue(number: number, dark = isDark()): string {
-  const lightness = (dark ? 58 : 48) + ((number >> 3) % 3) * 8;
+  const lightness = (dark ? 62 : 42) + ((number >> 3) % 3) * (dark ? 8 : 6);
   return `hsl(${(205 + number * 137.508) % 360} ${dark ? 55 : 58}% ${lightness}%)`;
 }

@@ -3,7 +3,7 @@
 import type { Bars, Trace } from "./data.ts";
 import { colour, element, hue, isDark } from "./dom.ts";
 import { criticalPath } from "./facts.ts";
-import { around, barAt, bounded, counted, marks, moved, runs, shown, zoomed, type View } from "./view.ts";
+import { around, barAt, bounded, counted, marks, moved, opacity, runs, shown, zoomed, type View } from "./view.ts";
 
 /** Pixels of the axis, of the names of rows, of a row at least and at most, and of the whole at most. */
 const [AXIS, LOW, HIGH, MOST] = [22, 7, 22, 560];
@@ -179,7 +179,7 @@ export class Timeline {
     const all = runs(bars, row, this.shared.view, width);
     for (let i = 0; i < all.length; i += 5) {
       const [x, count, kernel, level, task] = [all[i]!, all[i + 1]!, all[i + 2]!, all[i + 3]!, all[i + 4]!];
-      context.globalAlpha = level >= 8 ? 1 : 0.25 + level * 0.09;
+      context.globalAlpha = opacity(level);
       context.fillStyle = isTask ? paint.hues[kernel]! : paint.dim;
       // Tasks that are seen one by one are parted by a pixel.
       context.fillRect(names + x, y, level === 9 && count > 3 ? count - 1 : count, height);

@@ -97,6 +97,11 @@ export function runs(bars: Bars, row: number, view: View, width: number): number
   return all;
 }
 
+/** How much of a pixel's back is covered where so much of it is busy, of 8: a lonely task is to be seen. */
+export function opacity(level: number): number {
+  return Math.min(1, 0.66 + level * 0.04);
+}
+
 /** The first place whose value is above a limit; values ascend. */
 function firstAfter(values: Float64Array, from: number, to: number, limit: number): number {
   let [low, high] = [from, to];

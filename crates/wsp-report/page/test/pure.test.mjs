@@ -186,6 +186,30 @@ test("groups of tasks change no pixel", () => {
   assert.ok(differ < 10, `${differ}`);
 });
 
+/** Red, green and blue of a colour of CSS, from 0 to 1. */
+function parsed(hsl) {
+  const [h, s, l] = hsl.match(/[\d.]+/g).map(Number);
+  return [0, 8, 4].map((n) => {
+    const k = (n + h / 30) % 12;
+    return l / 100 - (s / 100) * Math.min(l / 100, 1 - l / 100) * Math.max(-1, Math.min(k - 3, 9 - k, 1));
+  });
+}
+
+test("a lonely task of any kernel is seen on the back, light or dark", () => {
+  const linear = (x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+  const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  for (const [dark, back, least] of [[true, [20, 23, 27], 2.2], [false, [255, 255, 255], 1.5]]) {
+    const behind = back.map((x) => x / 255);
+    for (let number = 0; number < 48; number++) {
+      const mixed = parsed(pure.hue(number, dark)).map((x, i) => x * pure.opacity(1) + behind[i] * (1 - pure.opacity(1)));
+      const [low, high] = [luminance(mixed), luminance(behind)].sort((a, b) => a - b);
+      const contrast = (high + 0.05) / (low + 0.05);
+      assert.ok(contrast >= least, `${dark ? "dark" : "light"} ${number}: ${contrast}`);
+    }
+  }
+  for (let level = 1; level < 8; level++) assert.ok(pure.opacity(level) < pure.opacity(level + 1));
+});
+
 test("a long task is seen where others that began later have ended", () => {
   const read = trace([{ id: 0, times: [0, 0, 0, 1000] }, { id: 1, kernel: 1, times: [0, 0, 10, 20] }]);
   assert.deepEqual(pure.runs(read, 0, { from: 500, to: 600 }, 10), [0, 10, 0, 9, 0]);
