@@ -117,14 +117,14 @@ pub(crate) fn difference([a, b]: [&Timeline; 2], names: [&str; 2]) -> String {
         let name = &a.kernels[of.kernel];
         let other = of_b.iter().find(|other| b.kernels[other.kernel] == *name);
         let (tasks, busy) = other.map_or((0, 0), |other| (other.tasks, other.busy));
-        format!("{name} {} to {tasks} tasks, {}", of.tasks, change([of.busy, busy]))
+        format!("{name} {} to {}, {}", of.tasks, counted(tasks, "task"), change([of.busy, busy]))
     };
     list(&mut lines, "kernels", "kernel", &mut facts::kernels(a).iter().map(kernel));
     let waits = b.waits();
     let wait = |of: &wsp_runtime::timeline::Waits| {
         let other = waits.iter().find(|other| other.cause == of.cause);
         let (tasks, waited) = other.map_or((0, 0), |other| (other.tasks, other.waited));
-        format!("{} {} to {tasks} tasks, {}", of.cause, of.tasks, change([of.waited, waited]))
+        format!("{} {} to {}, {}", of.cause, of.tasks, counted(tasks, "task"), change([of.waited, waited]))
     };
     list(&mut lines, "waits", "cause", &mut a.waits().iter().map(wait));
     let length = |of: &Timeline, at: u32| {

@@ -4,7 +4,7 @@ import { NONE, beforeOf, indicesOf, place, type Trace } from "./data.ts";
 import { element, table } from "./dom.ts";
 import { afterOf, chain, criticalPath, waited } from "./facts.ts";
 import type { Selection } from "./main.ts";
-import { shown } from "./view.ts";
+import { counted, shown } from "./view.ts";
 
 /** Tasks of a list that are shown. */
 const MOST = 40;
@@ -140,9 +140,9 @@ export class Details {
     parts.push(
       element("h3", {}, `${what} before it`), ...this.links(of, before, before.length),
       element("h3", {}, trace.allEdges ? "Tasks that wait for it" : "Tasks whose last it was"), ...this.links(of, after, count),
-      element("h3", {}, `Back to the start: ${(this.chain.length - 1).toLocaleString("en")} tasks`),
+      element("h3", {}, `Back to the start: ${counted(this.chain.length - 1, "task")}`),
       element("ol", { class: "chain" }, ...this.chain.slice(0, MOST).map((task) =>
-        element("li", {}, this.link({ trace: of, at: task }), ` ${trace.causes[trace.cause[task]!]}, ${time(trace.started[task]!)}`))),
+        element("li", {}, this.link({ trace: of, at: task }), ` ${trace.causes[trace.cause[task]!]}, starts at ${time(trace.started[task]!)}`))),
     );
     if (this.chain.length > MOST) parts.push(`and ${(this.chain.length - MOST).toLocaleString("en")} more`);
     return parts;

@@ -5,7 +5,7 @@ import { element, section } from "./dom.ts";
 import { Details } from "./details.ts";
 import { differences } from "./tables.ts";
 import { matched, turned } from "./difference.ts";
-import { graph, overview, roofline, sections } from "./tables.ts";
+import { graph, legend, overview, roofline, sections } from "./tables.ts";
 import { search } from "./search.ts";
 import { Timeline } from "./timeline.ts";
 import { bounded } from "./view.ts";
@@ -42,7 +42,8 @@ async function main(): Promise<void> {
   const details = new Details(side, all, (selection) => select(selection, true));
   const timelines = all.map((trace, at) => new Timeline(trace, at, all.length > 1, shared, redraw, (pick) =>
     select({ trace: at, ...pick }, false)));
-  stage.append(...timelines.map((timeline) => timeline.root));
+  const colours = element("div", { class: "legend" }, ...legend(all));
+  stage.append(colours, ...timelines.map((timeline) => timeline.root));
 
   function redraw(): void {
     for (const timeline of timelines) timeline.draw();
@@ -108,7 +109,10 @@ async function main(): Promise<void> {
     if (act(event.key)) event.preventDefault();
   });
   new ResizeObserver(redraw).observe(stage);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    colours.replaceChildren(...legend(all));
+    redraw();
+  });
   redraw();
   document.body.dataset.picture = performance.now().toFixed(0);
 
@@ -119,7 +123,10 @@ async function main(): Promise<void> {
     const parts = all.map((trace, at) => {
       const name = all.length > 1 ? ` of ${"AB"[at]}` : "";
       const first = sections(trace, name, (place) => select({ trace: at, at: place }, true));
-      return [...first, section(`Roofline${name}`, roofline(trace)), section(`Kernels and edges${name}`, graph(trace))];
+      const roof = section(`Roofline${name}`, roofline(trace));
+      // Its table has eight columns.
+      roof.className = "all";
+      return [...first, roof, section(`Kernels and edges${name}`, graph(trace))];
     });
     // What is the same part of both stands side by side.
     parts[0]!.forEach((_, part) => rest.append(...parts.map((of) => of[part]!)));

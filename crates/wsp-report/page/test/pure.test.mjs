@@ -237,6 +237,10 @@ test("times have units, and marks tell neighbours apart", () => {
   assert.equal(new Set(texts).size, texts.length);
 });
 
+test("one of a kind is singular", () => {
+  assert.deepEqual([0, 1, 1234].map((number) => pure.counted(number, "row")), ["0 rows", "1 row", "1,234 rows"]);
+});
+
 test("search takes numbers, kernels, indices and rows", () => {
   const read = trace();
   const found = (query) => pure.search(read, query, 10).places.map((at) => read.id[at]);
