@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 use wsp_core::TaskId;
-use wsp_ordered::Arrange;
-use wsp_runtime::timeline::{Timeline, Work};
+use wsp_ordered::{Arrange, OrderedSet};
+use wsp_runtime::timeline::{Span, TaskRecord, Timeline, Work};
 
 /// What a row did.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,7 +12,7 @@ pub struct Load {
     pub row: usize,
     /// Tasks that ran on it.
     pub tasks: u64,
-    /// Time in them, in the unit of the clock.
+    /// Time in them, or in what else was there on a row without tasks, in the unit of the clock.
     pub busy: u64,
 }
 
@@ -41,6 +41,30 @@ pub fn loads(timeline: &Timeline) -> Vec<Load> {
         }
     }
     loads.retain(|load| load.tasks > 0);
+    loads
+}
+
+/// Rows without tasks on which something else took time, in their order: AICPUs, say, or streams. What is there at once counts once, and up to the end
+/// of the last task.
+pub fn other_loads(timeline: &Timeline) -> Vec<Load> {
+    let with_tasks: OrderedSet<u32> = timeline.tasks.iter().filter_map(TaskRecord::row).collect();
+    let mut spans: Vec<&Span> =
+        timeline.spans.iter().filter(|span| !with_tasks.contains(&span.row)).collect();
+    spans.arrange_by_key(|span| (span.row, span.begin));
+    let (end, mut far) = (timeline.end(), 0);
+    let mut loads: Vec<Load> = Vec::new();
+    for span in spans {
+        let row = span.row as usize;
+        if loads.last().is_none_or(|load| load.row != row) {
+            loads.push(Load { row, tasks: 0, busy: 0 });
+            far = 0;
+        }
+        let (from, to) = (span.begin.max(far), span.end.min(end));
+        if let Some(load) = loads.last_mut() {
+            load.busy += to.saturating_sub(from);
+        }
+        far = far.max(to);
+    }
     loads
 }
 

@@ -36,6 +36,11 @@ pub(crate) fn text(timeline: &Timeline, file: &str) -> String {
         format!("{row} {:.1} %, {}", share(of.busy), counted(of.tasks, "task"))
     };
     list(&mut lines, "load", "row", &mut rows.iter().map(load));
+    let other = |of: &facts::Load| {
+        let row = timeline.rows.get(of.row).map_or("?", |row| row.name.as_str());
+        format!("{row} {:.1} %", share(of.busy))
+    };
+    list(&mut lines, "other load", "row", &mut facts::other_loads(timeline).iter().map(other));
     let kernels = facts::kernels(timeline);
     list(&mut lines, "kernels", "kernel", &mut kernels.iter().map(|of| kernel(timeline, of)));
     let name = |at: usize| timeline.kernels.get(at).map_or("?", String::as_str);
@@ -112,7 +117,7 @@ pub(crate) fn difference([a, b]: [&Timeline; 2], names: [&str; 2]) -> String {
         let name = &a.kernels[of.kernel];
         let other = of_b.iter().find(|other| b.kernels[other.kernel] == *name);
         let (tasks, busy) = other.map_or((0, 0), |other| (other.tasks, other.busy));
-        format!("{name} {} to {tasks} tasks, {}", of.tasks, change([of.busy, busy]))
+        format!("{name} {} to {}, {}", of.tasks, counted(tasks, "task"), change([of.busy, busy]))
     };
     let of_a = facts::kernels(a);
     let is_new =
@@ -127,7 +132,7 @@ pub(crate) fn difference([a, b]: [&Timeline; 2], names: [&str; 2]) -> String {
     let wait = |of: &wsp_runtime::timeline::Waits| {
         let other = waits.iter().find(|other| other.cause == of.cause);
         let (tasks, waited) = other.map_or((0, 0), |other| (other.tasks, other.waited));
-        format!("{} {} to {tasks} tasks, {}", of.cause, of.tasks, change([of.waited, waited]))
+        format!("{} {} to {}, {}", of.cause, of.tasks, counted(tasks, "task"), change([of.waited, waited]))
     };
     let of_a = a.waits();
     let is_new = |of: &&wsp_runtime::timeline::Waits| !of_a.iter().any(|other| other.cause == of.cause);

@@ -72,6 +72,17 @@ fn both_forms_of_a_trace_tell_the_same() {
 }
 
 #[test]
+fn rows_of_launch_and_aicpus_have_loads() {
+    let files = Files::new();
+    let trace = files.simulated("chain.wsp", "a.pftrace", &["--aicpus", "2"]);
+    let text = printed(&["report", &trace, "--text"]);
+    let (_, others) = text.split_once("other load").expect("rows of AICPUs have loads");
+    let first: Vec<&str> = others.lines().take(3).map(str::trim).collect();
+    assert!(first[0].starts_with("launch ") && first[1].starts_with("AICPU 0 "), "{text}");
+    assert!(first.iter().all(|row| row.ends_with(" %") && !row.ends_with(" 0.0 %")), "{text}");
+}
+
+#[test]
 fn kernels_of_files_have_operations_and_bytes() {
     let files = Files::new();
     let trace = files.simulated("twice.pto", "t.pftrace", &["--generate", "n=1000"]);

@@ -192,6 +192,16 @@ async function looks(page, path, name) {
   await page.open(path, 1280);
   await page.key("c");
   await page.picture(`${name}-wide.png`, true);
+  check(`${name}: numbers of edges stand beside kernels`, await page.ask(`[...document.querySelectorAll(".graph")].every((graph) => {
+    const boxes = [...graph.querySelectorAll(".node")].map((node) => node.getBoundingClientRect());
+    return [...graph.querySelectorAll(".count")].every((count) => {
+      const own = count.getBoundingClientRect();
+      return boxes.every((box) => own.right <= box.left || own.left >= box.right || own.bottom <= box.top || own.top >= box.bottom);
+    });
+  })`));
+  const within = `[...document.querySelectorAll("table")].every((table) => table.scrollWidth <= table.parentElement.clientWidth)`;
+  check(`${name}: tables are as wide as there is room`, await page.ask(within));
+  check(`${name}: a legend names the kernels`, await page.ask("document.querySelectorAll('.legend i').length > 0"));
   await page.open(path, 420);
   check(`${name}: nothing is wider than a narrow page`, await page.ask("document.documentElement.scrollWidth <= innerWidth"), `${await page.ask("document.documentElement.scrollWidth")}`);
   await page.picture(`${name}-narrow.png`, true);

@@ -71,7 +71,27 @@ function unpacked(buffer) {
   const [indexEnds, indices] = [ends(take("index.count")), take("index")];
   const rows = byRow(row, started, times.ended, head.rows.length);
   const parts = { id, kernel, row, cause, last, holder, started, indexEnds, indices, beforeEnds, before };
-  return { ...head, ...parts, ...times, ...rows, numbers: columns, count, end };
+  const hues = head.kernels.map((_, kernel2) => kernel2);
+  const spans = spansOf(head.spans, head.rows.length);
+  return { ...head, hues, spans, ...parts, ...times, ...rows, numbers: columns, count, end };
+}
+function spansOf(spans, rows) {
+  const names = [...new Set(spans.map(({ name }) => name))];
+  const numbers = new Map(names.map((name, number) => [name, number]));
+  const kernel = Uint32Array.from(spans, ({ name }) => numbers.get(name));
+  const row = Uint32Array.from(spans, (span) => span.row);
+  const [started, ended] = [Float64Array.from(spans, ({ begin }) => begin), Float64Array.from(spans, ({ end }) => end)];
+  return { names, kernel, row, started, ended, ...byRow(row, started, ended, rows) };
+}
+function shareHues(traces) {
+  const numbers = /* @__PURE__ */ new Map();
+  for (const trace of traces) {
+    trace.hues = trace.kernels.map(({ name }) => {
+      const number = numbers.get(name) ?? numbers.size;
+      numbers.set(name, number);
+      return number;
+    });
+  }
 }
 function byRow(row, started, ended, rows) {
   const rowStarts = new Uint32Array(rows + 1);
@@ -194,6 +214,15 @@ function turned(match, count) {
   return other;
 }
 
+// src/dom.ts
+function isDark() {
+  return matchMedia("(prefers-color-scheme: dark)").matches;
+}
+function hue(number, dark = isDark()) {
+  const lightness = (dark ? 62 : 42) + (number >> 3) % 3 * (dark ? 8 : 6);
+  return `hsl(${(205 + number * 137.508) % 360} ${dark ? 55 : 58}% ${lightness}%)`;
+}
+
 // src/facts.ts
 function holderOf(trace, at) {
   const id = trace.holder[at];
@@ -238,7 +267,25 @@ function waits(trace) {
   return sums(trace.causes.length, trace, (t) => trace.cause[t], (t) => waited(trace, t));
 }
 function loads(trace) {
-  return sums(trace.rows.length, trace, (t) => trace.row[t], (t) => trace.ended[t] - trace.started[t]);
+  const tasks = sums(trace.rows.length, trace, (t) => trace.row[t], (t) => trace.ended[t] - trace.started[t]);
+  return [...tasks, ...otherLoads(trace)];
+}
+function otherLoads({ spans, rowStarts, end }) {
+  const all = [];
+  for (let row = 0; row + 1 < spans.rowStarts.length; row++) {
+    const [begin, stop] = [spans.rowStarts[row], spans.rowStarts[row + 1]];
+    if (begin === stop || rowStarts[row] !== rowStarts[row + 1]) continue;
+    const sum = { of: row, tasks: 0, time: 0, longest: 0 };
+    let far = 0;
+    for (let i = begin; i < stop; i++) {
+      const [from, to] = [Math.max(far, spans.started[spans.order[i]]), Math.min(end, spans.ended[spans.order[i]])];
+      sum.time += Math.max(0, to - from);
+      sum.longest = Math.max(sum.longest, to - from);
+      far = Math.max(far, to);
+    }
+    all.push(sum);
+  }
+  return all;
 }
 function kernels(trace) {
   const all = sums(trace.kernels.length, trace, (t) => trace.kernel[t], (t) => trace.ended[t] - trace.started[t]);
@@ -395,9 +442,9 @@ function around(view, from, to, end) {
   const middle = (from + to) / 2;
   return bounded({ from: middle - length / 2, to: middle + length / 2 }, end);
 }
-function runs(trace, row, view, width) {
+function runs(bars, row, view, width) {
   const scale = width / (view.to - view.from);
-  const { order, rowStarts, reach, started, ended, kernel } = trace;
+  const { order, rowStarts, reach, started, ended, kernel } = bars;
   const all = [];
   let [pixel, busy, longest, shown2] = [-1, 0, 0, -1];
   const push = (x, count, of, level, task) => {
@@ -417,13 +464,13 @@ function runs(trace, row, view, width) {
     const task = order[i];
     if (started[task] >= view.to) break;
     if ((i - begin) % GROUP === 0 && started[task] >= view.from) {
-      const group = trace.groupStarts[row] + (i - begin) / GROUP;
+      const group = bars.groupStarts[row] + (i - begin) / GROUP;
       const x2 = Math.floor((started[task] - view.from) * scale);
-      if (x2 < width && Math.floor((trace.groupEnds[group] - view.from) * scale) === x2) {
+      if (x2 < width && Math.floor((bars.groupEnds[group] - view.from) * scale) === x2) {
         if (x2 !== pixel) flush();
         pixel = x2;
-        busy += trace.groupBusy[group] * scale;
-        const most = trace.groupLongest[group];
+        busy += bars.groupBusy[group] * scale;
+        const most = bars.groupLongest[group];
         const wide = (ended[most] - started[most]) * scale;
         if (wide >= longest) [longest, shown2] = [wide, most];
         i += GROUP - 1;
@@ -450,6 +497,9 @@ function runs(trace, row, view, width) {
   flush();
   return all;
 }
+function opacity(level) {
+  return Math.min(1, 0.66 + level * 0.04);
+}
 function firstAfter(values, from, to, limit) {
   let [low, high] = [from, to];
   while (low < high) {
@@ -459,8 +509,8 @@ function firstAfter(values, from, to, limit) {
   }
   return low;
 }
-function taskAt(trace, row, time, tolerance) {
-  const { order, rowStarts, reach, started, ended } = trace;
+function barAt(bars, row, time, tolerance) {
+  const { order, rowStarts, reach, started, ended } = bars;
   const stop = rowStarts[row + 1] ?? 0;
   let [best, distance] = [-1, Infinity];
   for (let i = firstAfter(reach, rowStarts[row] ?? 0, stop, time - tolerance); i < stop; i++) {
@@ -474,6 +524,9 @@ function taskAt(trace, row, time, tolerance) {
 function marks(view, count, clock) {
   const step = tickStep(view.from, view.to, count);
   return ticks(view.from, view.to, count).map((time) => [time, shown(time, clock, step)]);
+}
+function counted(number, word) {
+  return `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
 }
 var UNITS = [
   [1e9, "s"],
@@ -497,13 +550,16 @@ export {
   NONE,
   afterOf,
   around,
+  barAt,
   beforeOf,
   bounded,
   bytesOf,
   chain,
   changed,
+  counted,
   criticalPath,
   holderOf,
+  hue,
   indicesOf,
   inflated,
   kernelGraph,
@@ -513,12 +569,13 @@ export {
   marks,
   matched,
   moved,
+  opacity,
   place,
   rowsOf,
   runs,
   search,
+  shareHues,
   shown,
-  taskAt,
   turned,
   unpacked,
   waited,

@@ -15,8 +15,8 @@ export interface Machine {
   bytes: number;
 }
 
-/** Something else than a task on a row. */
-export interface Span {
+/** Something else than a task on a row, as the head has it. */
+interface Span {
   row: number;
   name: string;
   begin: number;
@@ -40,20 +40,42 @@ interface Head {
   columns: [string, number, number][];
 }
 
-/** One run. Tasks have places, in the order of their ids. */
-export interface Trace extends Omit<Head, "columns" | "tasks"> {
-  count: number;
-  id: Uint32Array;
+/** Bars of rows: tasks, or what else took time there. */
+export interface Bars {
+  /** What a bar is: a kernel, or the number of a name. */
   kernel: Uint32Array;
   row: Uint32Array;
+  started: Float64Array;
+  ended: Float64Array;
+  /** Places by row, then start; where each row begins in them, and how far bars up to each reach. */
+  order: Uint32Array;
+  rowStarts: Uint32Array;
+  reach: Float64Array;
+  /** Groups of `GROUP` bars of a row in this order: the first of each row, and of each when its last bar ends, the time in it, its longest bar. */
+  groupStarts: Uint32Array;
+  groupEnds: Float64Array;
+  groupBusy: Float64Array;
+  groupLongest: Uint32Array;
+}
+
+/** What else than tasks took time, such as the work of AICPUs and launches of task graphs. */
+export interface Spans extends Bars {
+  names: string[];
+}
+
+/** One run. Tasks have places, in the order of their ids. */
+export interface Trace extends Bars, Omit<Head, "columns" | "tasks" | "spans"> {
+  spans: Spans;
+  count: number;
+  /** The number of each kernel's colour: kernels of one name have one in all traces of a page. */
+  hues: number[];
+  id: Uint32Array;
   cause: Uint32Array;
   /** Ids of the last task before each, and of what held it; `NONE` where there is none. */
   last: Uint32Array;
   holder: Uint32Array;
   submitted: Float64Array;
   ready: Float64Array;
-  started: Float64Array;
-  ended: Float64Array;
   /** Indices of task `t` lie from `indexEnds[t - 1]` to `indexEnds[t]`; the same of ids of the tasks before it. */
   indexEnds: Uint32Array;
   indices: Uint32Array;
@@ -63,18 +85,9 @@ export interface Trace extends Omit<Head, "columns" | "tasks"> {
   numbers: Map<string, Uint32Array>;
   /** When the last task ended. */
   end: number;
-  /** Places by row, then start; where each row begins in them, and how far tasks up to each reach. */
-  order: Uint32Array;
-  rowStarts: Uint32Array;
-  reach: Float64Array;
-  /** Groups of `GROUP` tasks of a row in this order: the first of each row, and of each when its last task ends, the time in it, its longest task. */
-  groupStarts: Uint32Array;
-  groupEnds: Float64Array;
-  groupBusy: Float64Array;
-  groupLongest: Uint32Array;
 }
 
-/** Tasks of a group. */
+/** Bars of a group. */
 export const GROUP = 32;
 
 /** Instead of an id. */
@@ -157,7 +170,30 @@ export function unpacked(buffer: ArrayBuffer): Trace {
   const [indexEnds, indices] = [ends(take("index.count")), take("index")];
   const rows = byRow(row, started, times.ended, head.rows.length);
   const parts = { id, kernel, row, cause, last, holder, started, indexEnds, indices, beforeEnds, before };
-  return { ...head, ...parts, ...times, ...rows, numbers: columns, count, end };
+  const hues = head.kernels.map((_, kernel) => kernel);
+  const spans = spansOf(head.spans, head.rows.length);
+  return { ...head, hues, spans, ...parts, ...times, ...rows, numbers: columns, count, end };
+}
+
+function spansOf(spans: Span[], rows: number): Spans {
+  const names = [...new Set(spans.map(({ name }) => name))];
+  const numbers = new Map(names.map((name, number) => [name, number]));
+  const kernel = Uint32Array.from(spans, ({ name }) => numbers.get(name)!);
+  const row = Uint32Array.from(spans, (span) => span.row);
+  const [started, ended] = [Float64Array.from(spans, ({ begin }) => begin), Float64Array.from(spans, ({ end }) => end)];
+  return { names, kernel, row, started, ended, ...byRow(row, started, ended, rows) };
+}
+
+/** Gives kernels of one name one colour in all traces; the first trace keeps its own. */
+export function shareHues(traces: Trace[]): void {
+  const numbers = new Map<string, number>();
+  for (const trace of traces) {
+    trace.hues = trace.kernels.map(({ name }) => {
+      const number = numbers.get(name) ?? numbers.size;
+      numbers.set(name, number);
+      return number;
+    });
+  }
 }
 
 /** Places by row and start. */

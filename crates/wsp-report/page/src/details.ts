@@ -4,7 +4,7 @@ import { NONE, beforeOf, indicesOf, place, type Trace } from "./data.ts";
 import { element, table } from "./dom.ts";
 import { afterOf, chain, criticalPath, waited } from "./facts.ts";
 import type { Selection } from "./main.ts";
-import { shown } from "./view.ts";
+import { counted, shown } from "./view.ts";
 
 /** Tasks of a list that are shown. */
 const MOST = 40;
@@ -44,6 +44,16 @@ export class Details {
     this.root.replaceChildren(element("p", { class: "dim" }, "Click on a task: why it started when it did, and the way back to the start."));
   }
 
+  private span(trace: Trace, at: number): void {
+    const { names, kernel, row, started, ended } = trace.spans;
+    const time = (value: number): string => shown(value, trace.clock);
+    this.root.replaceChildren(element("h2", {}, names[kernel[at]!]!), table(["", ""], [
+      ["row", trace.rows[row[at]!]![1]],
+      ["began", time(started[at]!)],
+      ["ended", `${time(ended[at]!)}, after ${time(ended[at]! - started[at]!)}`],
+    ]));
+  }
+
   /** Goes along the chain: 1 towards the start, -1 back. */
   step(by: number): void {
     const { walk } = this;
@@ -63,7 +73,7 @@ export class Details {
   }
 
   show(selection: Selection): void {
-    const { trace: of, at } = selection;
+    const { trace: of, at, span = -1 } = selection;
     const trace = this.traces[of]!;
     this.selection = selection;
     this.chain = at < 0 ? [] : chain(trace, at);
@@ -71,7 +81,10 @@ export class Details {
     const { walk } = this;
     if (at < 0) this.walk = null;
     else if (walk === null || walk.trace !== of || walk.chain[walk.position] !== at) this.walk = { trace: of, chain: this.chain, position: 0 };
-    if (at < 0) return this.nothing();
+    if (at < 0) {
+      delete this.root.dataset.task;
+      return span < 0 ? this.nothing() : this.span(trace, span);
+    }
     this.root.dataset.task = String(trace.id[at]);
     this.root.dataset.cause = trace.causes[trace.cause[at]!];
     this.root.replaceChildren(...this.about(of, at));
@@ -127,9 +140,9 @@ export class Details {
     parts.push(
       element("h3", {}, `${what} before it`), ...this.links(of, before, before.length),
       element("h3", {}, trace.allEdges ? "Tasks that wait for it" : "Tasks whose last it was"), ...this.links(of, after, count),
-      element("h3", {}, `Back to the start: ${(this.chain.length - 1).toLocaleString("en")} tasks`),
+      element("h3", {}, `Back to the start: ${counted(this.chain.length - 1, "task")}`),
       element("ol", { class: "chain" }, ...this.chain.slice(0, MOST).map((task) =>
-        element("li", {}, this.link({ trace: of, at: task }), ` ${trace.causes[trace.cause[task]!]}, ${time(trace.started[task]!)}`))),
+        element("li", {}, this.link({ trace: of, at: task }), ` ${trace.causes[trace.cause[task]!]}, starts at ${time(trace.started[task]!)}`))),
     );
     if (this.chain.length > MOST) parts.push(`and ${(this.chain.length - MOST).toLocaleString("en")} more`);
     return parts;

@@ -43,8 +43,8 @@ export function isDark(): boolean {
   return matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-/** The colour of a kernel: hues that are far from each other, light on dark and dark on light. */
-export function hue(kernel: number, dark = isDark()): string {
-  const lightness = (dark ? 58 : 48) + ((kernel >> 3) % 3) * 8;
-  return `hsl(${(205 + kernel * 137.508) % 360} ${dark ? 55 : 58}% ${lightness}%)`;
+/** The colour with a number: hues that are far from each other, light on dark and dark on light. */
+export function hue(number: number, dark = isDark()): string {
+  const lightness = (dark ? 62 : 42) + ((number >> 3) % 3) * (dark ? 8 : 6);
+  return `hsl(${(205 + number * 137.508) % 360} ${dark ? 55 : 58}% ${lightness}%)`;
 }

@@ -64,9 +64,29 @@ export function waits(trace: Trace): Sum[] {
   return sums(trace.causes.length, trace, (t) => trace.cause[t]!, (t) => waited(trace, t));
 }
 
-/** Time in tasks by row, in the order of rows. */
+/** Time in tasks by row, in the order of rows; then rows without tasks, with the time up to the end of the run in which something else was there. */
 export function loads(trace: Trace): Sum[] {
-  return sums(trace.rows.length, trace, (t) => trace.row[t]!, (t) => trace.ended[t]! - trace.started[t]!);
+  const tasks = sums(trace.rows.length, trace, (t) => trace.row[t]!, (t) => trace.ended[t]! - trace.started[t]!);
+  return [...tasks, ...otherLoads(trace)];
+}
+
+/** Rows without tasks; what is there at once counts once. */
+function otherLoads({ spans, rowStarts, end }: Trace): Sum[] {
+  const all: Sum[] = [];
+  for (let row = 0; row + 1 < spans.rowStarts.length; row++) {
+    const [begin, stop] = [spans.rowStarts[row]!, spans.rowStarts[row + 1]!];
+    if (begin === stop || rowStarts[row] !== rowStarts[row + 1]) continue;
+    const sum = { of: row, tasks: 0, time: 0, longest: 0 };
+    let far = 0;
+    for (let i = begin; i < stop; i++) {
+      const [from, to] = [Math.max(far, spans.started[spans.order[i]!]!), Math.min(end, spans.ended[spans.order[i]!]!)];
+      sum.time += Math.max(0, to - from);
+      sum.longest = Math.max(sum.longest, to - from);
+      far = Math.max(far, to);
+    }
+    all.push(sum);
+  }
+  return all;
 }
 
 /** Time in tasks by kernel, that in which most time went first. */

@@ -1,11 +1,11 @@
 // The page: reads the traces in it, and shows them.
 
-import { bytesOf, inflated, unpacked, type Trace } from "./data.ts";
+import { bytesOf, inflated, shareHues, unpacked, type Trace } from "./data.ts";
 import { element, section } from "./dom.ts";
 import { Details } from "./details.ts";
 import { differences } from "./tables.ts";
 import { matched, turned } from "./difference.ts";
-import { graph, overview, roofline, sections } from "./tables.ts";
+import { graph, legend, overview, roofline, sections } from "./tables.ts";
 import { search } from "./search.ts";
 import { Timeline } from "./timeline.ts";
 import { bounded } from "./view.ts";
@@ -17,6 +17,8 @@ const MOST_FOUND = 100;
 export interface Selection {
   trace: number;
   at: number;
+  /** A span instead of a task. */
+  span?: number;
 }
 
 async function traces(): Promise<Trace[]> {
@@ -30,15 +32,18 @@ async function traces(): Promise<Trace[]> {
 
 async function main(): Promise<void> {
   const all = await traces();
+  shareHues(all);
   const [head, tools, stage, side, rest] = ["head", "tools", "stage", "side", "rest"].map((id) => document.getElementById(id)!) as
     [HTMLElement, HTMLElement, HTMLElement, HTMLElement, HTMLElement];
   head.append(...overview(all));
-  const end = Math.max(...all.map((trace) => trace.end), 1);
+  // What else takes time may go on when the last task has ended.
+  const end = Math.max(...all.map((trace) => trace.spans.reach.reduce((far, to) => Math.max(far, to), trace.end)), 1);
   const shared = { view: bounded({ from: 0, to: end }, end), end };
   const details = new Details(side, all, (selection) => select(selection, true));
-  const timelines = all.map((trace, at) => new Timeline(trace, at, all.length > 1, shared, redraw, (place) =>
-    select({ trace: at, at: place }, false)));
-  stage.append(...timelines.map((timeline) => timeline.root));
+  const timelines = all.map((trace, at) => new Timeline(trace, at, all.length > 1, shared, redraw, (pick) =>
+    select({ trace: at, ...pick }, false)));
+  const colours = element("div", { class: "legend" }, ...legend(all));
+  stage.append(colours, ...timelines.map((timeline) => timeline.root));
 
   function redraw(): void {
     for (const timeline of timelines) timeline.draw();
@@ -49,6 +54,7 @@ async function main(): Promise<void> {
     details.show(selection);
     timelines.forEach((timeline, at) => {
       timeline.selected = at === selection.trace ? details.chain : [];
+      timeline.span = at === selection.trace ? (selection.span ?? -1) : -1;
       timeline.also = at === selection.trace ? -1 : details.other;
     });
     if (moves && selection.at >= 0) timelines[selection.trace]!.reveal(selection.at);
@@ -103,7 +109,10 @@ async function main(): Promise<void> {
     if (act(event.key)) event.preventDefault();
   });
   new ResizeObserver(redraw).observe(stage);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    colours.replaceChildren(...legend(all));
+    redraw();
+  });
   redraw();
   document.body.dataset.picture = performance.now().toFixed(0);
 
@@ -114,7 +123,10 @@ async function main(): Promise<void> {
     const parts = all.map((trace, at) => {
       const name = all.length > 1 ? ` of ${"AB"[at]}` : "";
       const first = sections(trace, name, (place) => select({ trace: at, at: place }, true));
-      return [...first, section(`Roofline${name}`, roofline(trace)), section(`Kernels and edges${name}`, graph(trace))];
+      const roof = section(`Roofline${name}`, roofline(trace));
+      // Its table has eight columns.
+      roof.className = "all";
+      return [...first, roof, section(`Kernels and edges${name}`, graph(trace))];
     });
     // What is the same part of both stands side by side.
     parts[0]!.forEach((_, part) => rest.append(...parts.map((of) => of[part]!)));

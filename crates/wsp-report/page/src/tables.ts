@@ -4,7 +4,7 @@ import type { Trace } from "./data.ts";
 import { changed, type Match } from "./difference.ts";
 import { drawn, element, hue, section, table } from "./dom.ts";
 import { criticalPath, kernelGraph, kernels, layers, loads, rowsOf, waits, type Sum } from "./facts.ts";
-import { shown } from "./view.ts";
+import { counted, shown } from "./view.ts";
 
 /** Rows of a table, kernels of a drawing. */
 const [MOST_ROWS, MOST_NODES] = [100, 40];
@@ -25,12 +25,23 @@ function bar(share: number, background = ""): HTMLElement {
   return element("span", { class: "bar" }, element("span", { style }));
 }
 
+/** The colours of timelines: kernels, each once, and what else took time. */
+export function legend(traces: Trace[]): HTMLElement[] {
+  const entry = (name: string, background: string): HTMLElement =>
+    element("span", {}, element("i", { style: `background:${background}` }), name);
+  const names = new Map(traces.flatMap((trace) => trace.kernels.map(({ name }, kernel): [string, number] => [name, trace.hues[kernel]!])));
+  const shown = [...names].slice(0, MOST_NODES).map(([name, number]) => entry(name, hue(number)));
+  if (names.size > MOST_NODES) shown.push(element("span", {}, `and ${counted(names.size - MOST_NODES, "kernel")} more`));
+  const others = traces.some((trace) => trace.spans.names.length > 0) ? [entry("no task", "var(--dim)")] : [];
+  return [...shown, ...others];
+}
+
 /** What the page is about. */
 export function overview(traces: Trace[]): HTMLElement[] {
   return traces.map((trace, at) => {
     const machine = trace.machine === null ? "" : ` · ${trace.machine.name}`;
-    const rows = loads(trace).length;
-    const facts = `${shown(trace.end, trace.clock)} · ${many(trace.count)} tasks on ${many(rows)} rows${machine} · program ${trace.key ?? "not known"}`;
+    const rows = loads(trace).filter((load) => load.tasks > 0).length;
+    const facts = `${shown(trace.end, trace.clock)} · ${counted(trace.count, "task")} on ${counted(rows, "row")}${machine} · program ${trace.key ?? "not known"}`;
     const name = traces.length > 1 ? `${"AB"[at]}: ${trace.name}` : trace.name;
     return element("div", {}, element("h1", {}, name), element("p", { class: "dim" }, `${trace.processes.join(", ")} · ${facts}`));
   });
@@ -50,16 +61,18 @@ export function sections(trace: Trace, name: string, select: (place: number) => 
   const last = element("button", { class: "task" }, "its last task");
   last.addEventListener("click", () => select(path.at(-1) ?? -1));
   const critical = [...on.values()].sort((a, b) => b.time - a.time || a.of - b.of).map((sum) =>
-    [trace.kernels[sum.of]!.name, many(sum.tasks), time(sum.time), bar(sum.time / trace.end, hue(sum.of))]);
+    [trace.kernels[sum.of]!.name, many(sum.tasks), time(sum.time), bar(sum.time / trace.end, hue(trace.hues[sum.of]!))]);
   const by = waits(trace);
   const most = Math.max(1, ...by.map((sum) => sum.time));
   const causes = by.map((sum) => [trace.causes[sum.of]!, many(sum.tasks), time(sum.time), bar(sum.time / most)]);
   const rows = loads(trace);
-  const load = rows.slice(0, MOST_ROWS).map((sum) =>
-    [trace.rows[sum.of]![1], many(sum.tasks), percent(sum.time, trace.end), bar(sum.time / trace.end)]);
-  const more = rows.length > MOST_ROWS ? [`and ${many(rows.length - MOST_ROWS)} rows more`] : [];
+  // Rows of workers and rows of what else took time: as many of either.
+  const seen = [true, false].flatMap((hasTasks) => rows.filter((load) => load.tasks > 0 === hasTasks).slice(0, MOST_ROWS));
+  const load = seen.map((sum) =>
+    [trace.rows[sum.of]![1], sum.tasks > 0 ? many(sum.tasks) : "", percent(sum.time, trace.end), bar(trace.end > 0 ? sum.time / trace.end : 0)]);
+  const more = rows.length > seen.length ? [`and ${counted(rows.length - seen.length, "row")} more`] : [];
   return [
-    section(`Critical path${name}`, element("p", {}, `${many(path.length)} tasks, ${time(busy)} of ${time(trace.end)} in them; `, last),
+    section(`Critical path${name}`, element("p", {}, `${counted(path.length, "task")}, ${time(busy)} of ${time(trace.end)} in them; `, last),
       table(["kernel", "tasks", "time", ""], critical)),
     section(`Waits by cause${name}`, table(["cause", "tasks", "waited", ""], causes)),
     section(`Load${name}`, table(["row", "tasks", "busy", ""], load), ...more),
@@ -100,7 +113,7 @@ function plot(trace: Trace, points: { of: number; intensity: number; rate: numbe
   const ys = [...points.map((p) => p.rate), peak].map(Math.log10);
   const [x0, x1] = [Math.floor(Math.min(...xs) - 0.3), Math.ceil(Math.max(...xs) + 0.3)];
   const [y0, y1] = [Math.floor(Math.min(...ys) - 0.3), Math.ceil(Math.max(...ys) + 0.1)];
-  const x = (value: number): number => left + ((Math.log10(value) - x0) / (x1 - x0)) * (width - left - 10);
+  const x = (value: number): number => left + ((Math.log10(value) - x0) / (x1 - x0)) * (width - left - 20);
   const y = (value: number): number => height - bottom - ((Math.log10(value) - y0) / (y1 - y0)) * (height - bottom - 10);
   const svg = drawn("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", role: "img", "aria-label": "Roofline of kernels" });
   for (let e = x0; e <= x1; e++) {
@@ -108,7 +121,7 @@ function plot(trace: Trace, points: { of: number; intensity: number; rate: numbe
       drawn("text", { x: x(10 ** e), y: height - bottom + 14, "text-anchor": "middle" }, String(10 ** e)));
   }
   for (let e = y0; e <= y1; e++) {
-    svg.append(drawn("line", { x1: left, x2: width - 10, y1: y(10 ** e), y2: y(10 ** e), class: "grid" }),
+    svg.append(drawn("line", { x1: left, x2: width - 20, y1: y(10 ** e), y2: y(10 ** e), class: "grid" }),
       drawn("text", { x: left - 6, y: y(10 ** e) + 4, "text-anchor": "end" }, perSecond(10 ** e)));
   }
   const low = 10 ** x0;
@@ -117,7 +130,7 @@ function plot(trace: Trace, points: { of: number; intensity: number; rate: numbe
     drawn("text", { x: (width + left) / 2, y: height - 4, "text-anchor": "middle" }, "operations per byte; operations per second of the rows that ran the kernel"));
   for (const point of points) {
     const [cx, cy] = [x(point.intensity), y(point.rate)];
-    svg.append(drawn("circle", { cx, cy, r: 5, fill: hue(point.of) }), drawn("text", { x: cx + 8, y: cy + 4 }, trace.kernels[point.of]!.name));
+    svg.append(drawn("circle", { cx, cy, r: 5, fill: hue(trace.hues[point.of]!) }), drawn("text", { x: cx + 8, y: cy + 4 }, trace.kernels[point.of]!.name));
   }
   return svg;
 }
@@ -129,7 +142,7 @@ export function graph(trace: Trace): HTMLElement {
   const shownEdges = edges.slice(0, MOST_ROWS);
   const rows = shownEdges.map((edge) => [trace.kernels[edge.from]!.name, trace.kernels[edge.to]!.name, many(edge.count)]);
   const list = table(["from", "to", what], rows);
-  const more = edges.length > MOST_ROWS ? [`and ${many(edges.length - MOST_ROWS)} pairs more`] : [];
+  const more = edges.length > MOST_ROWS ? [`and ${counted(edges.length - MOST_ROWS, "pair")} more`] : [];
   const used = kernels(trace).map((sum) => sum.of);
   if (used.length > MOST_NODES) return element("div", {}, `${many(used.length)} kernels, too many to draw.`, list, ...more);
   return element("div", {}, element("div", { class: "scroll" }, drawnGraph(trace, used, edges)), list, ...more);
@@ -143,12 +156,14 @@ function drawnGraph(trace: Trace, used: number[], edges: { from: number; to: num
   layer.forEach((of, node) => (columns[of] ??= []).push(node));
   const longest = Math.max(...used.map((kernel) => trace.kernels[kernel]!.name.length));
   const [step, across] = [54, Math.max(90, longest * 7 + 40)];
+  // The numbers of edges stand between the boxes.
+  const gap = 20 + 6.5 * Math.max(4, ...edges.map((edge) => many(edge.count).length));
   const widest = Math.max(...columns.map((column) => column?.length ?? 0));
-  const [width, height] = [columns.length * (across + 46), widest * step + 30];
+  const [width, height] = [columns.length * (across + gap), widest * step + 30];
   const svg = drawn("svg", { viewBox: `0 0 ${width} ${height}`, style: `width:${width}px`, class: "graph", role: "img", "aria-label": "Kernels and edges between their tasks" });
   const center = (node: number): [number, number] => {
     const column = columns[layer[node]!]!;
-    return [layer[node]! * (across + 46) + across / 2, (column.indexOf(node) + 0.5 + (widest - column.length) / 2) * step + 15];
+    return [layer[node]! * (across + gap) + across / 2, (column.indexOf(node) + 0.5 + (widest - column.length) / 2) * step + 15];
   };
   for (const edge of inner) {
     const [[x0, y0], [x1, y1]] = [center(edge.from), center(edge.to)];
@@ -158,15 +173,29 @@ function drawnGraph(trace: Trace, used: number[], edges: { from: number; to: num
     const path = isBack
       ? `M${from} ${y0 - 14} C${from + bend} ${y0 - 14 + top * 1.6} ${to - bend} ${y1 - 14 + top * 1.6} ${to} ${y1 - 14}`
       : `M${from} ${y0} C${from + bend} ${y0} ${to - bend} ${y1} ${to} ${y1}`;
-    const [tx, ty] = [(from + to) / 2, (y0 + y1) / 2 + (isBack ? -24 : -3)];
+    const [tx, ty] = isBack ? [(from + to) / 2, (y0 + y1) / 2 - 24] : between([from, y0], [to, y1], layer[edge.to]! - layer[edge.from]!, across + gap);
     svg.append(drawn("path", { d: path, class: isBack ? "edge back" : "edge" }), drawn("text", { x: tx, y: ty, "text-anchor": "middle", class: "count" }, many(edge.count)));
   }
   used.forEach((kernel, node) => {
     const [x, y] = center(node);
-    svg.append(drawn("rect", { x: x - across / 2, y: y - 14, width: across, height: 28, rx: 5, class: "node", stroke: hue(kernel) }),
+    svg.append(drawn("rect", { x: x - across / 2, y: y - 14, width: across, height: 28, rx: 5, class: "node", stroke: hue(trace.hues[kernel]!) }),
       drawn("text", { x, y: y + 4, "text-anchor": "middle" }, trace.kernels[kernel]!.name));
   });
   return svg;
+}
+
+/** Where the number of an edge stands that goes through so many gaps between layers: on the edge, in the gap that is nearest to its middle. */
+function between([x0, y0]: [number, number], [x1, y1]: [number, number], gaps: number, step: number): [number, number] {
+  const x = (x0 + x1) / 2 + (gaps % 2 === 0 ? step / 2 : 0);
+  // The curve is a cubic one, whose inner points lie in the middle between the ends.
+  const share = (x - x0) / (x1 - x0);
+  let [low, high] = [0, 1];
+  for (let i = 0; i < 20; i++) {
+    const t = (low + high) / 2;
+    if (1.5 * t * (1 - t) + t ** 3 < share) low = t;
+    else high = t;
+  }
+  return [x, y0 + (y1 - y0) * low * low * (3 - 2 * low) - 3];
 }
 
 /** What is another in the second trace. */
@@ -202,7 +231,7 @@ export function differences(a: Trace, b: Trace, match: Match, select: (place: nu
   };
   const how = match.byIndices ? "by kernel and indices" : "by kernel and order: indices are not known";
   const all = section("Difference",
-    element("p", {}, `B ends ${change(a.end, b.end)}. ${many(match.pairs)} tasks are in both, matched ${how}; ${many(match.alone[0])} are in A alone, ${many(match.alone[1])} in B alone.`),
+    element("p", {}, `B ends ${change(a.end, b.end)}. ${counted(match.pairs, "task")} ${match.pairs === 1 ? "is" : "are"} in both, matched ${how}; in A alone ${many(match.alone[0])}, in B alone ${many(match.alone[1])}.`),
     element("h3", {}, "Kernels"), table(heading, merged(kernels(a), kernels(b), kernelNames)),
     element("h3", {}, "Waits"), table(heading, merged(waits(a), waits(b), causeNames)),
     element("h3", {}, "Tasks that took longer or shorter"), list((x, y) => length(b, y) - length(a, x)),

@@ -1,9 +1,9 @@
 // The timeline of a trace: rows of cores, time from left to right.
 
-import type { Trace } from "./data.ts";
+import type { Bars, Trace } from "./data.ts";
 import { colour, element, hue, isDark } from "./dom.ts";
 import { criticalPath } from "./facts.ts";
-import { around, bounded, marks, moved, runs, taskAt, zoomed, type View } from "./view.ts";
+import { around, barAt, bounded, counted, marks, moved, opacity, runs, shown, zoomed, type View } from "./view.ts";
 
 /** Pixels of the axis, of the names of rows, of a row at least and at most, and of the whole at most. */
 const [AXIS, LOW, HIGH, MOST] = [22, 7, 22, 560];
@@ -12,6 +12,12 @@ const [AXIS, LOW, HIGH, MOST] = [22, 7, 22, 560];
 export interface Shared {
   view: View;
   end: number;
+}
+
+/** What is under the pointer or selected: a task or a span, by its place; -1 for none. */
+export interface Pick {
+  at: number;
+  span: number;
 }
 
 /** Colours of a picture. */
@@ -27,10 +33,12 @@ export class Timeline {
   /** The chain of the selected task, it first; a task that is shown beside. */
   selected: number[] = [];
   also = -1;
+  /** The span that is selected. */
+  span = -1;
   private readonly canvas = element("canvas", { tabindex: "0", role: "img" });
   private readonly tip = element("div", { class: "tip", hidden: "" });
   private critical: Uint8Array | null = null;
-  /** Rows with tasks, and the first that is seen. */
+  /** Rows with tasks or spans, and the first that is seen. */
   private readonly rows: number[];
   private top = 0;
   private readonly names: number;
@@ -41,13 +49,14 @@ export class Timeline {
     isOne: boolean,
     private readonly shared: Shared,
     private readonly redraw: () => void,
-    pick: (place: number) => void,
+    pick: (pick: Pick) => void,
   ) {
-    this.rows = trace.rows.map((_, row) => row).filter((row) => trace.rowStarts[row]! < trace.rowStarts[row + 1]!);
+    const isUsed = ({ rowStarts }: Bars, row: number): boolean => rowStarts[row]! < rowStarts[row + 1]!;
+    this.rows = trace.rows.map((_, row) => row).filter((row) => isUsed(trace, row) || isUsed(trace.spans, row));
     const longest = Math.max(0, ...this.rows.map((row) => trace.rows[row]![1].length));
     this.names = Math.min(110, 12 + longest * 6.2);
     const title = isOne ? [element("div", { class: "name" }, `${"AB"[at]}: ${trace.name}`)] : [];
-    this.canvas.setAttribute("aria-label", `Timeline of ${trace.name}: ${trace.count} tasks on ${this.rows.length} rows`);
+    this.canvas.setAttribute("aria-label", `Timeline of ${trace.name}: ${counted(trace.count, "task")} on ${counted(this.rows.length, "row")}`);
     this.root = element("div", { class: "timeline" }, ...title, this.canvas, this.tip);
     this.listen(pick);
   }
@@ -101,14 +110,14 @@ export class Timeline {
     for (const at of criticalPath(this.trace)) this.critical[at] = 1;
   }
 
-  /** Where a task is drawn: left, right, top; none where its row is not seen. */
-  private box(at: number): [number, number, number] | null {
+  /** Where a bar is drawn: left, right, top; none where its row is not seen. */
+  private box(at: number, bars: Bars = this.trace): [number, number, number] | null {
     const { view } = this.shared;
-    const index = this.rows.indexOf(this.trace.row[at]!) - this.top;
+    const index = this.rows.indexOf(bars.row[at]!) - this.top;
     if (index < 0 || index >= this.seen) return null;
     const scale = this.width / (view.to - view.from);
     const x = (time: number): number => this.names + Math.max(-10, Math.min(this.width + 10, (time - view.from) * scale));
-    return [x(this.trace.started[at]!), x(this.trace.ended[at]!), AXIS + index * this.rowHeight];
+    return [x(bars.started[at]!), x(bars.ended[at]!), AXIS + index * this.rowHeight];
   }
 
   draw(): void {
@@ -125,7 +134,7 @@ export class Timeline {
     context.textBaseline = "middle";
     this.axis(context, width, height);
     const [dim, mark, on, dark] = [colour("dim"), colour("mark"), colour("on"), isDark()];
-    const paint = { dim, mark, on, hues: this.trace.kernels.map((_, kernel) => hue(kernel, dark)) };
+    const paint = { dim, mark, on, hues: this.trace.hues.map((number) => hue(number, dark)) };
     for (let index = 0; index < this.seen; index++) this.row(context, this.rows[this.top + index]!, AXIS + index * this.rowHeight, width, paint);
     this.chain(context);
     // What tests read: where rows lie, and how long the picture took.
@@ -158,22 +167,30 @@ export class Timeline {
     context.fillStyle = paint.dim;
     const every = Math.ceil(12 / rowHeight);
     if (index % every === 0) context.fillText(trace.rows[row]![1], names - 6, y + height / 2, names - 8);
-    const all = runs(trace, row, this.shared.view, width);
     context.textAlign = "left";
+    this.bars(context, trace.spans, row, [y, height, width], paint);
+    this.bars(context, trace, row, [y, height, width], paint);
+  }
+
+  /** The bars of a row: tasks in the colours of their kernels, spans in a colour of none. */
+  private bars(context: CanvasRenderingContext2D, bars: Bars, row: number, [y, height, width]: [number, number, number], paint: Paint): void {
+    const { trace, names } = this;
+    const isTask = bars === trace;
+    const all = runs(bars, row, this.shared.view, width);
     for (let i = 0; i < all.length; i += 5) {
       const [x, count, kernel, level, task] = [all[i]!, all[i + 1]!, all[i + 2]!, all[i + 3]!, all[i + 4]!];
-      context.globalAlpha = level >= 8 ? 1 : 0.25 + level * 0.09;
-      context.fillStyle = paint.hues[kernel]!;
+      context.globalAlpha = opacity(level);
+      context.fillStyle = isTask ? paint.hues[kernel]! : paint.dim;
       // Tasks that are seen one by one are parted by a pixel.
       context.fillRect(names + x, y, level === 9 && count > 3 ? count - 1 : count, height);
       context.globalAlpha = 1;
-      if (this.critical?.[task] && level === 9) {
+      if (isTask && this.critical?.[task] && level === 9) {
         context.fillStyle = paint.mark;
         context.fillRect(names + x, y, Math.max(1, count - 1), 2);
       }
       if (level === 9 && count > 50 && height > 10) {
         context.fillStyle = paint.on;
-        context.fillText(trace.kernels[kernel]!.name, names + x + 4, y + height / 2 + 1, count - 8);
+        context.fillText(isTask ? trace.kernels[kernel]!.name : trace.spans.names[kernel]!, names + x + 4, y + height / 2 + 1, count - 8);
       }
     }
   }
@@ -198,23 +215,26 @@ export class Timeline {
       context.lineTo(to[0], to[2] + height / 2);
     }
     context.stroke();
-    for (const at of [this.selected[0], this.also]) {
-      const box = at === undefined || at < 0 ? null : this.box(at);
+    const marked: [number | undefined, Bars][] = [[this.selected[0], this.trace], [this.also, this.trace], [this.span, this.trace.spans]];
+    for (const [at, bars] of marked) {
+      const box = at === undefined || at < 0 ? null : this.box(at, bars);
       if (box !== null) context.strokeRect(box[0] - 1, box[2] - 1, Math.max(3, box[1] - box[0] + 2), height);
     }
     context.lineWidth = 1;
   }
 
-  /** The task under the pointer. */
-  private under(event: MouseEvent): number {
+  /** The task under the pointer, or else the span. */
+  private under(event: MouseEvent): Pick {
     const row = this.rows[this.top + Math.floor((event.offsetY - AXIS) / this.rowHeight)];
-    if (row === undefined || event.offsetY < AXIS) return -1;
+    if (row === undefined || event.offsetY < AXIS) return { at: -1, span: -1 };
     const { view } = this.shared;
     const scale = (view.to - view.from) / this.width;
-    return taskAt(this.trace, row, view.from + (event.offsetX - this.names) * scale, 3 * scale);
+    const time = view.from + (event.offsetX - this.names) * scale;
+    const at = barAt(this.trace, row, time, 3 * scale);
+    return { at, span: at < 0 ? barAt(this.trace.spans, row, time, 3 * scale) : -1 };
   }
 
-  private listen(pick: (place: number) => void): void {
+  private listen(pick: (pick: Pick) => void): void {
     const { canvas } = this;
     let [from, isMoved] = [-1, false];
     canvas.addEventListener("wheel", (event) => {
@@ -239,11 +259,13 @@ export class Timeline {
         [from, isMoved] = [event.offsetX, true];
         return;
       }
-      const at = this.under(event);
-      this.tip.hidden = at < 0;
-      if (at < 0) return;
+      const { at, span } = this.under(event);
+      this.tip.hidden = at < 0 && span < 0;
+      if (this.tip.hidden) return;
       const { trace } = this;
-      this.tip.textContent = `${trace.kernels[trace.kernel[at]!]!.name} · task ${trace.id[at]}`;
+      this.tip.textContent = at < 0
+        ? `${trace.spans.names[trace.spans.kernel[span]!]} · ${shown(trace.spans.ended[span]! - trace.spans.started[span]!, trace.clock)}`
+        : `${trace.kernels[trace.kernel[at]!]!.name} · task ${trace.id[at]}`;
       this.tip.style.left = `${Math.min(event.offsetX + 12, this.width + this.names - 160)}px`;
       this.tip.style.top = `${canvas.offsetTop + event.offsetY + 14}px`;
     });

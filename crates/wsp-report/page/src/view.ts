@@ -1,7 +1,7 @@
 // What part of a run is seen, and what stands in each pixel of it.
 
 import { ticks, tickStep } from "d3-array";
-import { GROUP, type Trace } from "./data.ts";
+import { GROUP, type Bars } from "./data.ts";
 
 /** A span of time. */
 export interface View {
@@ -38,9 +38,9 @@ export function around(view: View, from: number, to: number, end: number): View 
 }
 
 /** Runs of pixels of one row: five numbers for each, the first pixel, how many, the kernel, how much of it is busy of 8, and a task in it. */
-export function runs(trace: Trace, row: number, view: View, width: number): number[] {
+export function runs(bars: Bars, row: number, view: View, width: number): number[] {
   const scale = width / (view.to - view.from);
-  const { order, rowStarts, reach, started, ended, kernel } = trace;
+  const { order, rowStarts, reach, started, ended, kernel } = bars;
   const all: number[] = [];
   // The pixel at hand, what is busy of it, and its longest task.
   let [pixel, busy, longest, shown] = [-1, 0, 0, -1];
@@ -62,13 +62,13 @@ export function runs(trace: Trace, row: number, view: View, width: number): numb
     if (started[task]! >= view.to) break;
     if ((i - begin) % GROUP === 0 && started[task]! >= view.from) {
       // A group that lies within a pixel counts as one task, which is its longest.
-      const group = trace.groupStarts[row]! + (i - begin) / GROUP;
+      const group = bars.groupStarts[row]! + (i - begin) / GROUP;
       const x = Math.floor((started[task]! - view.from) * scale);
-      if (x < width && Math.floor((trace.groupEnds[group]! - view.from) * scale) === x) {
+      if (x < width && Math.floor((bars.groupEnds[group]! - view.from) * scale) === x) {
         if (x !== pixel) flush();
         pixel = x;
-        busy += trace.groupBusy[group]! * scale;
-        const most = trace.groupLongest[group]!;
+        busy += bars.groupBusy[group]! * scale;
+        const most = bars.groupLongest[group]!;
         const wide = (ended[most]! - started[most]!) * scale;
         if (wide >= longest) [longest, shown] = [wide, most];
         i += GROUP - 1;
@@ -97,6 +97,11 @@ export function runs(trace: Trace, row: number, view: View, width: number): numb
   return all;
 }
 
+/** How much of a pixel's back is covered where so much of it is busy, of 8: a lonely task is to be seen. */
+export function opacity(level: number): number {
+  return Math.min(1, 0.66 + level * 0.04);
+}
+
 /** The first place whose value is above a limit; values ascend. */
 function firstAfter(values: Float64Array, from: number, to: number, limit: number): number {
   let [low, high] = [from, to];
@@ -108,9 +113,9 @@ function firstAfter(values: Float64Array, from: number, to: number, limit: numbe
   return low;
 }
 
-/** The task on a row at a moment, or the nearest within a tolerance; -1 for none. */
-export function taskAt(trace: Trace, row: number, time: number, tolerance: number): number {
-  const { order, rowStarts, reach, started, ended } = trace;
+/** The bar on a row at a moment, or the nearest within a tolerance; -1 for none. */
+export function barAt(bars: Bars, row: number, time: number, tolerance: number): number {
+  const { order, rowStarts, reach, started, ended } = bars;
   const stop = rowStarts[row + 1] ?? 0;
   let [best, distance] = [-1, Infinity];
   for (let i = firstAfter(reach, rowStarts[row] ?? 0, stop, time - tolerance); i < stop; i++) {
@@ -126,6 +131,11 @@ export function taskAt(trace: Trace, row: number, time: number, tolerance: numbe
 export function marks(view: View, count: number, clock: string): [number, string][] {
   const step = tickStep(view.from, view.to, count);
   return ticks(view.from, view.to, count).map((time) => [time, shown(time, clock, step)]);
+}
+
+/** A number with the word for what it counts. */
+export function counted(number: number, word: string): string {
+  return `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
 }
 
 const UNITS: [number, string][] = [

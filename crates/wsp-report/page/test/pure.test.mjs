@@ -110,6 +110,19 @@ test("waits, loads and kernels are added up", () => {
   assert.deepEqual(told(pure.kernels(read)), [[1, 2, 29, 25], [0, 1, 10, 10], [2, 1, 9, 9]]);
 });
 
+test("what else took time stands on rows of its own, and counts once", () => {
+  const span = (row, name, begin, end) => ({ row, name, begin, end });
+  const rows = [[0, "worker 0"], [0, "worker 1"], [0, "stream 0"], [0, "AICPU 0"]];
+  // Row 0 has tasks, whose time is in its load already; two launches overlap, and one goes on after the last task.
+  const spans = [span(0, "lost", 0, 50), span(3, "polls", 10, 20), span(2, "G", 30, 45), span(2, "G", 40, 60), span(3, "generation", 0, 10)];
+  const read = trace(TASKS, { rows, spans });
+  assert.deepEqual(pure.loads(read).map(({ of, tasks, time }) => [of, tasks, time]), [[0, 2, 35], [1, 2, 13], [2, 0, 20], [3, 0, 20]]);
+  assert.deepEqual(pure.runs(read.spans, 3, { from: 0, to: 50 }, 100).slice(0, 4), [0, 20, 2, 9].map((x, i) => (i === 2 ? read.spans.names.indexOf("generation") : x)));
+  const at = pure.barAt(read.spans, 2, 35, 1);
+  assert.deepEqual([read.spans.names[read.spans.kernel[at]], read.spans.started[at]], ["G", 30]);
+  assert.equal(pure.barAt(read, 3, 15, 1), -1);
+});
+
 test("edges between kernels are counted, and give layers in which back edges count nothing", () => {
   assert.deepEqual(pure.kernelGraph(trace()), [{ from: 1, to: 2, count: 2 }, { from: 0, to: 1, count: 1 }]);
   const edges = [[0, 1], [1, 2], [0, 2], [2, 0], [2, 2]].map(([from, to]) => ({ from, to, count: 1 }));
@@ -173,13 +186,37 @@ test("groups of tasks change no pixel", () => {
   assert.ok(differ < 10, `${differ}`);
 });
 
+/** Red, green and blue of a colour of CSS, from 0 to 1. */
+function parsed(hsl) {
+  const [h, s, l] = hsl.match(/[\d.]+/g).map(Number);
+  return [0, 8, 4].map((n) => {
+    const k = (n + h / 30) % 12;
+    return l / 100 - (s / 100) * Math.min(l / 100, 1 - l / 100) * Math.max(-1, Math.min(k - 3, 9 - k, 1));
+  });
+}
+
+test("a lonely task of any kernel is seen on the back, light or dark", () => {
+  const linear = (x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+  const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  for (const [dark, back, least] of [[true, [20, 23, 27], 2.2], [false, [255, 255, 255], 1.5]]) {
+    const behind = back.map((x) => x / 255);
+    for (let number = 0; number < 48; number++) {
+      const mixed = parsed(pure.hue(number, dark)).map((x, i) => x * pure.opacity(1) + behind[i] * (1 - pure.opacity(1)));
+      const [low, high] = [luminance(mixed), luminance(behind)].sort((a, b) => a - b);
+      const contrast = (high + 0.05) / (low + 0.05);
+      assert.ok(contrast >= least, `${dark ? "dark" : "light"} ${number}: ${contrast}`);
+    }
+  }
+  for (let level = 1; level < 8; level++) assert.ok(pure.opacity(level) < pure.opacity(level + 1));
+});
+
 test("a long task is seen where others that began later have ended", () => {
   const read = trace([{ id: 0, times: [0, 0, 0, 1000] }, { id: 1, kernel: 1, times: [0, 0, 10, 20] }]);
   assert.deepEqual(pure.runs(read, 0, { from: 500, to: 600 }, 10), [0, 10, 0, 9, 0]);
-  assert.equal(pure.taskAt(read, 0, 15, 1), 1);
-  assert.equal(pure.taskAt(read, 0, 500, 1), 0);
-  assert.equal(pure.taskAt(read, 0, 1010, 1), -1);
-  assert.equal(pure.taskAt(read, 0, 1010, 11), 0);
+  assert.equal(pure.barAt(read, 0, 15, 1), 1);
+  assert.equal(pure.barAt(read, 0, 500, 1), 0);
+  assert.equal(pure.barAt(read, 0, 1010, 1), -1);
+  assert.equal(pure.barAt(read, 0, 1010, 11), 0);
 });
 
 test("views stay within the run", () => {
@@ -198,6 +235,10 @@ test("times have units, and marks tell neighbours apart", () => {
   assert.equal(pure.shown(12, "nanoseconds"), "12 ns");
   const texts = pure.marks({ from: 1e6, to: 1e6 + 100 }, 5, "nanoseconds").map(([, text]) => text);
   assert.equal(new Set(texts).size, texts.length);
+});
+
+test("one of a kind is singular", () => {
+  assert.deepEqual([0, 1, 1234].map((number) => pure.counted(number, "row")), ["0 rows", "1 row", "1,234 rows"]);
 });
 
 test("search takes numbers, kernels, indices and rows", () => {
@@ -233,6 +274,15 @@ test("tasks are matched by kernel and indices, else in their order", () => {
 test("kernels of two traces are one by their names", () => {
   const renamed = trace(TASKS, { kernels: ["softmax", "gemm", "store"].map((name) => ({ name, operations: null, bytes: null })) });
   assert.equal(pure.matched(trace(), renamed).pairs, 1);
+});
+
+test("kernels of one name have one colour in both traces", () => {
+  const named = (names) => trace(TASKS, { kernels: names.map((name) => ({ name, operations: null, bytes: null })) });
+  const [a, b] = [trace(), named(["store", "another", "gemm"])];
+  assert.deepEqual(b.hues, [0, 1, 2]);
+  pure.shareHues([a, b]);
+  assert.deepEqual(a.hues, [0, 1, 2]);
+  assert.deepEqual(b.hues, [2, 3, 0]);
 });
 
 test("the tasks that changed most come first", () => {

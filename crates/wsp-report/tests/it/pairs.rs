@@ -4,7 +4,7 @@ use crate::perfetto::timeline;
 use wsp_core::KernelId;
 use wsp_report::{facts, pair};
 use wsp_runtime::clock::Clock;
-use wsp_runtime::timeline::{Lists, Timeline};
+use wsp_runtime::timeline::{Lists, Row, Span, Timeline};
 
 #[test]
 fn runs_of_two_programs_or_two_clocks_are_refused() {
@@ -78,4 +78,22 @@ fn loads_kernels_and_edges_are_those_of_the_tasks() {
     assert_eq!(kernels.iter().map(|of| of.tasks).sum::<u64>(), 300);
     let edges: usize = (0..300).map(|at| facts::before(&timeline, at).len()).sum();
     assert_eq!(facts::graph(&timeline).iter().map(|(_, _, count)| *count as usize).sum::<usize>(), edges);
+}
+
+#[test]
+fn what_else_took_time_counts_once_and_on_rows_without_tasks() {
+    let mut timeline = timeline(300, 4, Clock::Cycles);
+    let (loads, end) = (facts::loads(&timeline), timeline.end());
+    let mut add = |row, begin, end| {
+        timeline.spans.push(Span { row, name: "work".to_owned(), begin, end, details: Vec::new() });
+    };
+    // Tasks ran on the first row; on the last, two overlap, and one goes on after the last task.
+    for (row, from, to) in [(0, 0, end), (5, 20, 30), (5, 10, 25), (4, end - 3, end + 3), (5, 40, 41)] {
+        add(row, from, to);
+    }
+    timeline.rows.extend([0, 1].map(|number| Row { process: 0, number, name: format!("other {number}") }));
+    assert_eq!(facts::loads(&timeline), loads);
+    let others: Vec<(usize, u64)> =
+        facts::other_loads(&timeline).iter().map(|of| (of.row, of.busy)).collect();
+    assert_eq!(others, [(4, 3), (5, 21)]);
 }
