@@ -1,7 +1,6 @@
 //! `wsp graph`.
 
 use super::DataArgs;
-use super::run::EXPAND;
 use super::values::{Setting, Words, number, runnable, setting, words};
 use clap::Args;
 use std::path::PathBuf;
@@ -93,7 +92,7 @@ pub(crate) struct SimArgs {
     pub(crate) aicpus: Option<u16>,
 
     /// What a launch on AICPUs brings to the device, of workloads: the program, or the list of tasks that the host makes [bytecode]
-    #[arg(long, value_parser = words(EXPAND))]
+    #[arg(long, value_parser = words(BROUGHT))]
     pub(crate) expand: Option<Expand>,
 
     /// Write when and where each task ran, and what it waited for: `.pftrace` for ui.perfetto.dev, `.json` for chrome://tracing too
@@ -146,6 +145,12 @@ pub(crate) struct ReportArgs {
     #[arg(long)]
     pub(crate) text: bool,
 }
+
+/// What a launch on AICPUs brings.
+const BROUGHT: Words<Expand> = &[
+    ("host", Expand::Host, "The list of all tasks, which the host makes"),
+    ("bytecode", Expand::Bytecode, "The program of the workload"),
+];
 
 /// What `--deps` takes.
 const DEPS: Words<Deps> = &[

@@ -85,7 +85,7 @@ pub(crate) struct RunArgs {
 }
 
 /// Who makes the tasks of a workload.
-pub(super) const EXPAND: Words<Expand> = &[
+const EXPAND: Words<Expand> = &[
     ("host", Expand::Host, "The host, which hands over tasks"),
     (
         "bytecode",

@@ -27,6 +27,11 @@ pub(super) fn order(
         recorded.check(&name, &args.file.display().to_string(), key)?;
         Ok(StartOrder::Of(recorded.starts))
     };
-    let read = read_trace(file).and_then(|bytes| Recorded::read(&name, &bytes)).and_then(of_program);
+    let seed = |fault: Diagnostic| match name.parse::<u64>() {
+        Ok(seed) if !file.exists() => fault.help(format!("of a seed write `--replay seed={seed}`")),
+        _ => fault,
+    };
+    let read =
+        read_trace(file).map_err(seed).and_then(|bytes| Recorded::read(&name, &bytes)).and_then(of_program);
     read.map(Some).map_err(|fault| vec![fault])
 }

@@ -104,6 +104,7 @@ fn an_order_of_another_run_is_refused_and_says_what_to_do() {
     fails(&["run", &tasks, "--aicpus", "2", "--replay", &trace], &["replay", "AICPUs"]);
     fails(&["run", &tasks, "--replay", &trace, "--trace", &trace], &["would be overwritten"]);
     fails(&["run", &tasks, "--replay", "seed=-1"], &["seed"]);
+    fails(&["run", &tasks, "--replay", "77"], &["--replay seed=77"]);
     fails(&["run", &tasks, "--replay", &folder.at("none.pftrace")], &["none.pftrace"]);
     let bytes = std::fs::read(folder.path("t.pftrace")).expect("it was written");
     std::fs::write(folder.path("cut.pftrace"), &bytes[..bytes.len() / 2]).expect("it can be written");
