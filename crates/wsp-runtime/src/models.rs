@@ -2,12 +2,14 @@
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p wsp-runtime --lib models -- --test-threads=1`
 
+use crate::finder::{Finder, TAKES_ANYTHING};
 use crate::gates::{Candidate, Gates};
 use crate::graph::core::Core;
 use crate::graph::stored::Stored;
 use crate::placement::{Division, Placement, Route, Topology};
 use crate::places::Places;
 use crate::ready::Queues;
+use crate::replay::{Replay, Turns};
 use crate::shared::Store;
 use crate::sleep::Sleep;
 use crate::stream::store::Stream;
@@ -18,7 +20,7 @@ use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use wsp_core::{KernelId, StreamId};
+use wsp_core::{KernelId, Started, StreamId};
 
 /// Checks all interleavings with few switches, as it is and with the faults, which it must find.
 pub(crate) fn check(faults: &[Fault], model: fn()) {
@@ -178,6 +180,43 @@ fn a_turn_that_is_passed_on_is_seen_by_a_worker_that_falls_asleep() {
         let (queues, gates) = &*shared;
         gates.with(|book| book.pass_turn(0, placement));
         gates.notify(&queues.pools);
+        worker.join().unwrap();
+    });
+}
+
+/// A worker falls asleep while another passes the turn of an order of starts on: the task whose turn it is then is taken.
+#[test]
+fn a_turn_in_an_order_is_seen_by_a_worker_that_falls_asleep() {
+    // The lock under which turns are passed takes the place of the fence after a push.
+    check(&[Fault::NoSecondLook, Fault::TurnUntold], || {
+        let starts =
+            [0, 1].map(|worker| Started { started: worker, ended: 2, worker: worker as u32, kernel: 0 });
+        let replay = Arc::new(Replay::new(2, &[], &starts).expect("it is an order"));
+        let config = RunConfig { threads: 2, replay: Some(replay.clone()), ..RunConfig::default() };
+        let turns = Turns::new(replay.clone(), 2);
+        let division = Division::new(&config);
+        let (queues, _) = Queues::new(division, config.ready_policy(), Some(turns), Box::default());
+        let placement = move |node: u32| {
+            let (worker, priority) = replay.place(node, 2);
+            division.on(worker, None, priority)
+        };
+        (0..2).for_each(|node| queues.push(node, placement(node), None));
+        let queues = Arc::new(queues);
+        let worker = {
+            let queues = queues.clone();
+            thread::spawn(move || {
+                let mut finder = Finder::new(&queues, 1, None, 0);
+                let sleep = &queues.pools[0].sleep;
+                sleep.start_search(1);
+                while finder.look(&queues, TAKES_ANYTHING).map(|found| found.node) != Some(1) {
+                    sleep.sleep(1, || queues.any_for((0, 1)));
+                }
+                sleep.leave(1, || false);
+            })
+        };
+        let mut finder = Finder::new(&queues, 0, None, 0);
+        assert_eq!(finder.look(&queues, TAKES_ANYTHING).map(|found| found.node), Some(0));
+        queues.pass(placement(0));
         worker.join().unwrap();
     });
 }

@@ -10,7 +10,7 @@ use crate::places::Places;
 use crate::ranked::Ranked;
 use crate::replay;
 use crate::sleep::Sleep;
-use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Mutex, MutexGuard, Ordering, spin_loop};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Fault, Mutex, MutexGuard, Ordering, has, spin_loop};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
 use crossbeam_utils::CachePadded;
 use std::sync::PoisonError;
@@ -267,7 +267,9 @@ impl Queues {
 
     /// Where tasks start in a given order, wakes the worker whose turn it is.
     pub(crate) fn tell_next(&self) {
-        if let Some((worker, _)) = self.turns().and_then(replay::Turns::next) {
+        if let Some((worker, _)) = self.turns().and_then(replay::Turns::next)
+            && !has(Fault::TurnUntold)
+        {
             let pool = &self.pools[self.division.pool_of_worker(worker)];
             pool.sleep.notify(Route::Worker(worker - pool.topology.first));
         }
