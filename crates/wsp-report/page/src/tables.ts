@@ -72,7 +72,7 @@ export function sections(trace: Trace, name: string, select: (place: number) => 
     [trace.rows[sum.of]![1], sum.tasks > 0 ? many(sum.tasks) : "", percent(sum.time, trace.end), bar(trace.end > 0 ? sum.time / trace.end : 0)]);
   const more = rows.length > seen.length ? [`and ${counted(rows.length - seen.length, "row")} more`] : [];
   return [
-    section(`Critical path${name}`, element("p", {}, `${counted(path.length, "task")}, ${time(busy)} of ${time(trace.end)} in them; `, last),
+    section(`Critical path${name}`, element("p", {}, `${counted(path.length, "task")}, ${time(busy)} of ${time(trace.end)} in ${path.length === 1 ? "it" : "them"}; `, last),
       table(["kernel", "tasks", "time", ""], critical)),
     section(`Waits by cause${name}`, table(["cause", "tasks", "waited", ""], causes)),
     section(`Load${name}`, table(["row", "tasks", "busy", ""], load), ...more),
