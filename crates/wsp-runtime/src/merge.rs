@@ -25,8 +25,9 @@ pub(crate) fn merge(
     let nanos = |ticks: Option<u64>| ticks.map(|ticks| scale.nanos(ticks));
     stats.facts.opened_ns = scale.nanos(stats.facts.opened_ns);
     for mut report in reports {
-        report.stats.busy_ns = nanos(report.stats.busy_ns);
-        report.kernels.iter_mut().for_each(|kernel| kernel.busy_ns = nanos(kernel.busy_ns));
+        if !report.trace.is_empty() {
+            count_busy(&mut report, scale);
+        }
         report.first_start_ns = nanos(report.first_start_ns);
         let kernels = stats.kernels.len().max(report.kernels.len());
         stats.kernels.resize(kernels, KernelStats::default());
@@ -45,6 +46,20 @@ pub(crate) fn merge(
     }
     stats.trace.sort_unstable_by_key(|entry| entry.task);
     stats
+}
+
+/// Sums of times of a worker whose tasks are recorded: those of the tasks, each rounded by itself.
+fn count_busy(report: &mut WorkerReport, scale: Scale) {
+    let mut all = 0;
+    report.kernels.iter_mut().filter_map(|kernel| kernel.busy_ns.as_mut()).for_each(|busy| *busy = 0);
+    for ran in &report.trace {
+        let busy = scale.nanos(ran.finished) - scale.nanos(ran.started);
+        all += busy;
+        if let Some(kernel) = report.kernels.get_mut(ran.kernel.index()) {
+            *kernel.busy_ns.get_or_insert(0) += busy;
+        }
+    }
+    report.stats.busy_ns = Some(all);
 }
 
 /// What a worker recorded of a task. Predecessors and when it was ready are to be added.
