@@ -31,7 +31,8 @@ pub(super) fn report(session: &Session, args: &ReportArgs) -> Result<Outcome, Ve
             text.push(trace::difference([a, b], [name_a, name_b]));
         }
         // Names of a file may have what terminals take for commands.
-        let is_command = |letter: char| letter.is_control() && letter != '\n';
+        let turns = |letter: char| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let is_command = |letter: char| letter.is_control() && letter != '\n' || turns(letter);
         session.terminal.print(&text.join("\n").replace(is_command, "\u{fffd}"));
     }
     let shown: Vec<(&str, &Timeline)> = traces.iter().map(|(name, of)| (name.as_str(), of)).collect();

@@ -169,8 +169,8 @@ fn names_of_a_trace_do_not_reach_the_terminal_as_commands() {
     let (file, trace) = (files.0.at("chain.wsp"), files.0.at("t.json"));
     let (code, _, err) = run(&["run", &file, "--schedule", "other", "--trace", &trace]);
     assert_eq!(code, 0, "{err}");
-    let text = files.0.read("t.json").replace("\"push\"", "\"pu\\u001b]0;x\\u0007sh\"");
+    let text = files.0.read("t.json").replace("\"push\"", "\"pu\\u001b]0;x\\u0007\\u202esh\"");
     std::fs::write(files.0.path("t.json"), text).expect("it can be written");
     let shown = printed(&["report", &trace, "--text"]);
-    assert!(shown.contains("pu\u{fffd}]0;x\u{fffd}sh") && !shown.contains('\u{1b}'), "{shown:?}");
+    assert!(shown.contains("pu\u{fffd}]0;x\u{fffd}\u{fffd}sh") && !shown.contains('\u{1b}'), "{shown:?}");
 }

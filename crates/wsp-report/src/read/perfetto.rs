@@ -11,6 +11,9 @@ use wsp_runtime::timeline::{Detail, STREAM_ROWS, Timeline};
 /// Most bytes of packets that are compressed together.
 const MOST: u64 = 1 << 26;
 
+/// Most texts of a sequence: names of kernels, of what is said, and words.
+const MOST_TEXTS: usize = 1 << 18;
+
 /// A track that was described.
 #[derive(Clone, Copy)]
 enum Track {
@@ -246,6 +249,9 @@ impl Reader {
             if kind == interned::ANNOTATION {
                 let found = NAMES.iter().position(|name| *name == word);
                 place = found.ok_or_else(|| self.bad("an argument that is not known"))?;
+            }
+            if self.texts.len() >= MOST_TEXTS {
+                return Err(self.bad("more texts than a sequence has"));
             }
             self.texts.push((kind, place, word.to_owned()));
             if number != self.texts.len() as u64 {
