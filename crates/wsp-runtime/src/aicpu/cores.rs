@@ -41,7 +41,7 @@ impl Core {
         let link = &shared.links[link];
         let outcome = self.run(shared, runner, thread, link, &task);
         if outcome.is_err() {
-            // Before the completion, so that whoever sees the task complete drops those after it.
+            // Before the completion, so that those after it are dropped by what sees the task complete.
             shared.drop_from(task.ordinal.saturating_add(1));
         }
         link.handshake.complete();

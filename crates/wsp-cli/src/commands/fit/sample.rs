@@ -62,7 +62,7 @@ impl Sample {
         Ok((outcome.timeline(Path::new(&self.name), key_of_program(&self.loaded.module)), makespan))
     }
 
-    /// Runs the program so many times on so many threads, after once to warm up, with its tasks recorded in every second run. What a run takes is told
+    /// Runs the program so many times on so many threads, after once to warm up, with its tasks recorded in every second run. The time of a run is that
     /// of those that do not record.
     ///
     /// # Errors

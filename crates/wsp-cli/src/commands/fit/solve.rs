@@ -35,7 +35,7 @@ const FAR: f64 = 0.25;
 /// Passes of the descent.
 const PASSES: usize = 2000;
 
-/// Least squares of relative errors, by coordinate descent: no figure below zero, each near to its prior as far as points do not say otherwise.
+/// Least squares of relative errors, by coordinate descent: no figure below zero, each near to its prior where points do not say otherwise.
 ///
 /// `rows` are points with their weights, `prior` the seconds of each term, and `stay` how much staying with them weighs. A term of which the points
 /// decide on less than `least` of its value is left at its prior, and the others are found without it.

@@ -34,7 +34,7 @@ pub(in crate::commands) fn sim(
     Ok((outcome, key, sources, outputs))
 }
 
-/// What a run is told of the same.
+/// The options of a run that are the same.
 fn of_run(args: &SimArgs) -> RunArgs {
     let launch = LaunchArgs { set: args.set.clone(), schedule: None, isa: None, engine: None };
     RunArgs {
