@@ -82,6 +82,19 @@ impl<'a> Reader<'a> {
         Ok(true)
     }
 
+    /// Calls `take` with the key of each entry of an object, to read its value.
+    fn fields(&mut self, mut take: impl FnMut(&mut Self, &str) -> Found<()>) -> Found<()> {
+        self.expect(b'{')?;
+        let mut is_first = true;
+        while self.more(b'}', is_first)? {
+            is_first = false;
+            let key = self.string()?;
+            self.expect(b':')?;
+            take(self, &key)?;
+        }
+        Ok(())
+    }
+
     fn string(&mut self) -> Found<Cow<'a, str>> {
         self.expect(b'"')?;
         let begin = self.at;
@@ -159,19 +172,12 @@ impl<'a> Reader<'a> {
     }
 
     fn file(&mut self) -> Found<()> {
-        self.expect(b'{')?;
-        let mut is_first = true;
-        while self.more(b'}', is_first)? {
-            is_first = false;
-            let key = self.string()?;
-            self.expect(b':')?;
-            match &*key {
-                "displayTimeUnit" => drop(self.string()?),
-                "otherData" => self.labels()?,
-                "traceEvents" => self.events()?,
-                _ => return self.bad("a part of a trace that is not known"),
-            }
-        }
+        self.fields(|own, key| match key {
+            "displayTimeUnit" => own.string().map(drop),
+            "otherData" => own.labels(),
+            "traceEvents" => own.events(),
+            _ => own.bad("a part of a trace that is not known"),
+        })?;
         match self.peek() {
             None => Ok(()),
             Some(_) => self.bad("text behind the trace"),
@@ -179,17 +185,13 @@ impl<'a> Reader<'a> {
     }
 
     fn labels(&mut self) -> Found<()> {
-        self.expect(b'{')?;
-        let mut is_first = true;
-        while self.more(b'}', is_first)? {
-            is_first = false;
-            let name = self.string()?;
-            self.expect(b':')?;
-            let value = self.string()?;
-            if *name != *"clock" && !self.tasks.header.label(&name, &value) {
-                return self.bad("a label that is not known");
+        self.fields(|own, name| {
+            let value = own.string()?;
+            if name != "clock" && !own.tasks.header.label(name, &value) {
+                return own.bad("a label that is not known");
             }
-        }
+            Ok(())
+        })?;
         self.tasks.header.check()
     }
 
@@ -208,57 +210,48 @@ impl<'a> Reader<'a> {
 
     fn event(&mut self, said: &mut Said) -> Found<()> {
         let mut event = Event::default();
-        self.expect(b'{')?;
-        let mut is_first = true;
-        while self.more(b'}', is_first)? {
-            is_first = false;
-            let key = self.string()?;
-            self.expect(b':')?;
-            match &*key {
-                "name" => event.name = self.string()?,
-                "cat" => event.category = self.string()?,
-                "ph" => event.phase = self.string()?,
-                "pid" => event.process = self.small()?,
-                "tid" => event.row = self.small()?,
-                "ts" => event.begin = self.time()?,
-                "dur" => event.length = self.time()?,
-                "args" => self.arguments(&mut event, said)?,
-                _ => return self.bad("a part of an event that is not known"),
+        self.fields(|own, key| {
+            match key {
+                "name" => event.name = own.string()?,
+                "cat" => event.category = own.string()?,
+                "ph" => event.phase = own.string()?,
+                "pid" => event.process = own.small()?,
+                "tid" => event.row = own.small()?,
+                "ts" => event.begin = own.time()?,
+                "dur" => event.length = own.time()?,
+                "args" => own.arguments(&mut event, said)?,
+                _ => return own.bad("a part of an event that is not known"),
             }
-        }
+            Ok(())
+        })?;
         self.happened(&event, said)
     }
 
     fn arguments(&mut self, event: &mut Event<'a>, said: &mut Said) -> Found<()> {
-        self.expect(b'{')?;
-        let mut is_first = true;
-        while self.more(b'}', is_first)? {
-            is_first = false;
-            let key = self.string()?;
-            self.expect(b':')?;
+        self.fields(|own, key| {
             if event.phase == "M" {
-                event.named = self.string()?;
-                continue;
+                event.named = own.string()?;
+                return Ok(());
             }
             let Some(name) = NAMES.iter().position(|name| *name == key) else {
-                return self.bad("an argument that is not known");
+                return own.bad("an argument that is not known");
             };
-            let value = match self.peek() {
+            let value = match own.peek() {
                 Some(b'"') => {
-                    let word = self.string()?;
+                    let word = own.string()?;
                     if key == "cause" {
                         said.cause(&word);
                     }
-                    continue;
+                    return Ok(());
                 }
-                Some(b'[') => Detail::Numbers(self.numbers()?),
-                Some(b't') => Detail::Flag(self.word(b"true", true)?),
-                Some(b'f') => Detail::Flag(self.word(b"false", false)?),
-                _ => Detail::Number(self.number()?),
+                Some(b'[') => Detail::Numbers(own.numbers()?),
+                Some(b't') => Detail::Flag(own.word(b"true", true)?),
+                Some(b'f') => Detail::Flag(own.word(b"false", false)?),
+                _ => Detail::Number(own.number()?),
             };
             said.take(name, value, event.category == "task");
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn word(&mut self, word: &[u8], value: bool) -> Found<bool> {

@@ -232,7 +232,7 @@ impl<'g> Events<'g> {
             clocked.did |= did;
             clocked.is_paid = false;
             if did && kind == StepKind::Generate && self.costs.generation == 0 {
-                // What takes no time is done as far as it goes, before tasks are handed out, and tasks become ready in their order.
+                // All that takes no time is done before tasks are handed out, and tasks become ready in their order.
                 self.step(at, StepKind::Resolve)?;
             } else {
                 clocked.next += 1;
