@@ -43,7 +43,10 @@ impl Backend for AscendBackend {
     fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
         match plan {
             PlanSource::Unit(unit) => graphs(unit, options),
-            PlanSource::Spaces(_) | PlanSource::Workload(_) => {
+            PlanSource::Spaces(plan) => {
+                crate::package::spaces(plan, options.target.unwrap_or(plan.options.target), options)
+            }
+            PlanSource::Workload(_) => {
                 let message =
                     format!("backend `ascend` writes files of task graphs, and this is a {}", plan.kind());
                 Err(Diagnostic::error(NO_FILES, message).into())

@@ -9,9 +9,24 @@ pub mod expander;
 pub mod graph;
 pub mod host;
 pub mod kernels;
+mod orchestration;
+mod package;
 mod writer;
 
 pub use backend::AscendBackend;
+
+macro_rules! headers {
+    ($($path:literal),* $(,)?) => {
+        /// Headers of packages beside those of expanders: paths as they are included, and contents.
+        pub const HEADERS: &[(&str, &str)] = &[$(($path, include_str!(concat!("../include/", $path)))),*];
+    };
+}
+
+headers! {
+    "pto/wsp/backend/npu/generator.hpp",
+    "pto/wsp/backend/npu/launch.hpp",
+    "pto/wsp/backend/npu/task_sink.hpp",
+}
 
 /// The codes of this crate.
 pub const CODES: wsp_diag::Codes = &[kernels::codes::CODES];

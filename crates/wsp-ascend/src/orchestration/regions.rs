@@ -1,0 +1,63 @@
+//! What the tasks of a kernel touch, as C++ that evaluates it for a descriptor.
+
+use super::expr::{Needs, Printer, Scope};
+use super::names::Names;
+use crate::writer::Writer;
+use std::cell::RefCell;
+use wsp_core::{AccessKind, FuncId, MAX_RANK, TensorId};
+use wsp_plan::{Bound, KernelAccess, LoweredPlan};
+
+/// The accesses of a kernel that order its tasks: those of tensors that some kernel writes.
+pub(super) fn ordering(plan: &LoweredPlan, kernel: FuncId) -> impl Iterator<Item = (usize, &KernelAccess)> {
+    let all = plan.accesses[kernel.index()].iter();
+    all.filter(|access| plan.tensors[access.tensor.index()].written).enumerate()
+}
+
+/// Declares `const Access accesses[]` with the accesses of a kernel, in the order of [`ordering`].
+pub(super) fn declare(
+    out: &mut Writer,
+    plan: &LoweredPlan,
+    names: &Names,
+    kernel: FuncId,
+    needs: &RefCell<Needs>,
+) {
+    let printer = Printer { module: &plan.module, names, scope: Scope::Descriptor, needs };
+    let number = ordering(plan, kernel).count();
+    if number == 0 {
+        return;
+    }
+    out.line(format!("Access accesses[{number}] = {{}};"));
+    for (at, access) in ordering(plan, kernel) {
+        let tensor = format!("l.{}", names.tensor(plan.memory[access.tensor.index()]));
+        let name = &plan.module.tensors[access.tensor.index()].name;
+        let verb = if access.mode == AccessKind::Read { "reads" } else { "writes" };
+        out.line(format!("// {verb} {name}"));
+        out.line(format!("accesses[{at}].all_of({tensor});"));
+        if let Some(guard) = &access.guard {
+            out.line(format!(
+                "accesses[{at}].touches = guard([&]([[maybe_unused]] Checked& s) {{ return {}; }});",
+                printer.expr(guard)
+            ));
+        }
+        for (dim, bound) in access.bounds.iter().enumerate().take(MAX_RANK) {
+            let Bound::Range { lo, hi } = bound else { continue };
+            // Of a cache whose pages stand for several places the whole is touched.
+            let open = match shares(plan, access.tensor) && dim < 2 {
+                true => format!("if (!l.{}_shares_pages) ", names.tensor(access.tensor)),
+                false => String::new(),
+            };
+            let of = |e| format!("[&]([[maybe_unused]] Checked& s) {{ return {}; }}", printer.expr(e));
+            out.line(format!(
+                "{open}accesses[{at}].within({dim}, bound(0, {}), bound(UINT32_MAX, {}));",
+                of(lo),
+                of(hi)
+            ));
+        }
+    }
+}
+
+/// Whether pages of a tensor may stand for several places.
+pub(super) fn shares(plan: &LoweredPlan, tensor: TensorId) -> bool {
+    let storage = &plan.module.tensors[tensor.index()].storage;
+    matches!(storage, wsp_ir::Storage::CacheKeys(_) | wsp_ir::Storage::CacheValues(_))
+}
