@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "../host-run.hpp"
+#include "pto/host-run.hpp"
 #include "npz.hpp"
 #include "pto/wsp/backend/npu/launch.hpp"
 

@@ -1,0 +1,149 @@
+// The program of a package on the host: reads arrays, runs a launch on simulated cores, and writes what it wrote.
+#pragma once
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "inputs.hpp"
+#include "serial.hpp"
+#include "tensor.h"
+
+namespace pto::host {
+
+// What the command line asks for.
+struct Options {
+    std::string inputs, outputs;
+    Inputs::Settings settings;
+    std::uint16_t aicpus = 1;
+    std::uint64_t seed = 0;
+    std::uint32_t window = 1024;
+    std::uint32_t threads = 0;
+    // Each task runs where it is generated.
+    bool serial = false;
+};
+
+inline const char *usage() {
+    return "usage: run --inputs FILE.npz --outputs FILE.npz [--set NAME=VALUE]... [--aicpus N] [--window N] [--seed N]\n"
+           "           [--threads N] [--serial]\n"
+           "\n"
+           "  --inputs FILE.npz    the arrays that the launch takes\n"
+           "  --outputs FILE.npz   where those that it writes go\n"
+           "  --set NAME=VALUE     a parameter of the program, or kv_layout (NHD, HND); may be repeated\n"
+           "  --aicpus N           AICPUs that generate tasks, 1 to 64 [1]\n"
+           "  --window N           tasks that are in flight at most, 1 to 1048576 [1024]\n"
+           "  --seed N             the order in which AICPUs and cores take steps [0]\n"
+           "  --threads N          run cores on N threads, in no order; 0: one step after the other [0]\n"
+           "  --serial             run each task as it is generated\n";
+}
+
+// Reads the command line; the text is what is wrong with it.
+inline std::string read_options(int argc, char **argv, Options &options) {
+    const auto number = [](const char *text, std::uint64_t low, std::uint64_t high, std::uint64_t &to) {
+        char *end = nullptr;
+        errno = 0;
+        const std::uint64_t value = std::strtoull(text, &end, 10);
+        if (text[0] < '0' || text[0] > '9' || *end != 0 || errno != 0 || value < low || value > high) return false;
+        to = value;
+        return true;
+    };
+    for (int at = 1; at < argc; ++at) {
+        const std::string name = argv[at];
+        if (name == "--serial") {
+            options.serial = true;
+            continue;
+        }
+        const bool is_known = name == "--inputs" || name == "--outputs" || name == "--set" || name == "--aicpus" ||
+                              name == "--window" || name == "--seed" || name == "--threads";
+        if (!is_known) return "there is no option `" + name + "`";
+        if (at + 1 == argc) return "`" + name + "` lacks its value";
+        const std::string value = argv[++at];
+        std::uint64_t count = 0;
+        const auto range = [&](std::uint64_t low, std::uint64_t high) {
+            return "`" + name + " " + value + "`: it takes whole numbers from " + std::to_string(low) + " to " + std::to_string(high);
+        };
+        if (name == "--inputs") options.inputs = value;
+        if (name == "--outputs") options.outputs = value;
+        if (name == "--set") {
+            const std::size_t equal = value.find('=');
+            if (equal == std::string::npos || equal == 0) return "`--set " + value + "`: write it as NAME=VALUE";
+            for (const auto &[known, _] : options.settings) {
+                if (known == value.substr(0, equal)) return "`" + known + "` is set twice";
+            }
+            options.settings.emplace_back(value.substr(0, equal), value.substr(equal + 1));
+        }
+        if (name == "--aicpus") {
+            if (!number(value.c_str(), 1, 64, count)) return range(1, 64);
+            options.aicpus = static_cast<std::uint16_t>(count);
+        }
+        if (name == "--window") {
+            if (!number(value.c_str(), 1, 1048576, count)) return range(1, 1048576);
+            options.window = static_cast<std::uint32_t>(count);
+        }
+        if (name == "--seed" && !number(value.c_str(), 0, UINT64_MAX, options.seed)) return range(0, UINT64_MAX);
+        if (name == "--threads") {
+            if (!number(value.c_str(), 0, 256, count)) return range(0, 256);
+            options.threads = static_cast<std::uint32_t>(count);
+        }
+    }
+    if (options.inputs.empty()) return "`--inputs FILE.npz` is missing";
+    if (options.outputs.empty()) return "`--outputs FILE.npz` is missing";
+    return {};
+}
+
+// An array that a launch wrote; bytes that no task wrote are 255.
+inline Array written_array(const char *name, const char *elem, const npu::Tensor &tensor) {
+    Array array;
+    array.name = name;
+    array.elem = elem;
+    for (std::size_t d = 0; d < tensor.rank; ++d) array.shape.push_back(tensor.extents[d]);
+    array.bytes = Tensors::contents(tensor.data);
+    return array;
+}
+
+// Runs the launch of a program, as the main function of a package. 0: it is done; 1: its arrays, values or tasks are at fault;
+// 2: the command line or a file is.
+template <class Program>
+int run_program(int argc, char **argv) {
+    const auto wrong = [](int status, const std::string &why) {
+        std::fprintf(stderr, "error: %s\n", why.c_str());
+        return status;
+    };
+    if (argc == 2 && (std::strcmp(argv[1], "--help") == 0 || std::strcmp(argv[1], "-h") == 0)) {
+        std::fputs(usage(), stdout);
+        return 0;
+    }
+    Options options;
+    if (const std::string why = read_options(argc, argv, options); !why.empty()) {
+        return wrong(2, why + "\n\n" + usage());
+    }
+    std::vector<Array> arrays;
+    std::string fault;
+    if (!read_npz(options.inputs, arrays, fault)) return wrong(2, fault);
+    LaunchMemory memory;
+    Inputs inputs(std::move(arrays), options.settings, memory);
+    typename Program::Launch launch;
+    if (!Program::bind(launch, inputs) || !inputs.all_used()) return wrong(1, inputs.fault());
+    npu::Trap trap = npu::Trap::none;
+    if (!Program::plan(launch, memory, trap)) {
+        const bool is_trap = trap != npu::Trap::none;
+        return wrong(1, is_trap ? std::string("generating tasks: ") + npu::generator::text(trap)
+                                : std::string("an array of the launch would take 4 GiB or more"));
+    }
+    on_fault = OnFault::Record;
+    if (options.serial) fault = run_serially<Program>(launch, memory);
+    else fault = run_serially<Program>(launch, memory);
+    if (!fault.empty()) return wrong(1, fault);
+    std::vector<Array> results;
+    Program::outputs(launch, [&](const char *name, const char *elem, const npu::Tensor &tensor) {
+        results.push_back(written_array(name, elem, tensor));
+    });
+    if (!write_npz(options.outputs, results, fault)) return wrong(2, fault);
+    return 0;
+}
+
+}  // namespace pto::host
