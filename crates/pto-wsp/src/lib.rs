@@ -58,6 +58,7 @@ pub mod catalog;
 pub mod codes;
 mod error;
 pub mod graph;
+mod hosted;
 pub mod npy;
 mod one_shot;
 mod program;

@@ -8,12 +8,14 @@ mod backend;
 pub mod expander;
 pub mod graph;
 pub mod host;
+mod hosted;
 pub mod kernels;
 mod orchestration;
 mod package;
 mod writer;
 
 pub use backend::AscendBackend;
+pub use hosted::{Built, HostRunner, Ran};
 
 macro_rules! headers {
     ($($path:literal),* $(,)?) => {

@@ -40,7 +40,8 @@ pub(super) fn declare(out: &mut Writer, source: &Source<'_>) {
         out.line(format!("IntArray {}{{}};", names.derived(of)));
     }
     out.line("std::uint64_t workspace_bytes = 0;");
-    out.line("std::uint64_t descriptors = 0;");
+    out.line("// Descriptors of each kernel that has some.");
+    out.line("std::vector<std::pair<const char*, std::uint64_t>> kernels;");
     out.line("// Cores that automatic tiles are chosen for.");
     out.line(format!("std::uint32_t cores = {};", source.plan.options.max_blocks));
     out.close("};");

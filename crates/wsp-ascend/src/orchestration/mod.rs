@@ -18,7 +18,7 @@ use crate::writer::Writer;
 use expr::{Needs, Printer, Scope};
 use names::Names;
 use std::cell::RefCell;
-use wsp_core::{DType, FuncId, TensorId, TierSetId};
+use wsp_core::{AxisId, DType, FuncId, TensorId, TierSetId};
 use wsp_diag::Diagnostic;
 use wsp_ir::{AxisEnd, Consumer, Dim, Elem, Module, Storage};
 use wsp_ordered::OrderedSet;
@@ -98,19 +98,20 @@ pub(crate) fn emit(
     if found.is_empty() { Ok(Orchestration { header, source: text }) } else { Err(found) }
 }
 
-/// What generators may do that is not emitted.
+/// What programs may have that is not emitted.
 fn refused(plan: &LoweredPlan) -> Vec<Diagnostic> {
     let module = &plan.module;
-    let ragged = |dim: &Dim| match dim {
-        Dim::Axis(axis) => matches!(module.axes[axis.index()].end, AxisEnd::Dynamic),
-        Dim::Expr(_) | Dim::Dynamic => false,
-    };
+    let is_dynamic = |axis: &AxisId| matches!(module.axes[axis.index()].end, AxisEnd::Dynamic);
+    let other = |(at, dim): (usize, &Dim)| matches!(dim, Dim::Axis(axis) if at != 1 && is_dynamic(axis));
     let tensors = module.tensors.iter().enumerate();
     let used = |at: usize| plan.tensors[at].read || plan.tensors[at].written;
-    let ragged = tensors.filter(|(at, tensor)| used(*at) && tensor.dims.iter().any(ragged));
-    ragged
+    tensors
+        .filter(|(at, tensor)| used(*at) && tensor.dims.iter().enumerate().any(other))
         .map(|(_, tensor)| {
-            let message = format!("`{}` has rows of different lengths, which no package has", tensor.name);
+            let message = format!(
+                "a dimension of `{}` has an extent for each index, and it is not the second",
+                tensor.name
+            );
             Diagnostic::error(codes::NOT_EMITTED, message)
                 .at(tensor.span, "declared here")
                 .help("give it the longest extent, as a parameter")
@@ -184,6 +185,10 @@ fn orchestration(source: &Source<'_>, kernels: &[Made]) -> String {
         parts.push(submit.function(*kernel, source));
     }
     parts.push(consumers(source));
+    let all: Vec<FuncId> = kernels.iter().map(|made| made.kernel).collect();
+    let mut grow = Writer::default();
+    regions::grow(&mut grow, plan, names, &all, needs);
+    parts.push(grow.finish());
     let mut generators = Vec::new();
     for (at, stage) in plan.stages.iter().enumerate() {
         let function = &plan.module.functions[stage.generator.index()];
@@ -216,7 +221,7 @@ fn orchestration(source: &Source<'_>, kernels: &[Made]) -> String {
         text.push('\n');
     }
     let mut out = Writer::default();
-    runs(&mut out, source);
+    runs(&mut out, source, kernels);
     text + &out.finish()
 }
 
@@ -282,20 +287,26 @@ fn tier_set(out: &mut Writer, source: &Source<'_>, id: TierSetId) {
 fn consumers(source: &Source<'_>) -> String {
     let (module, names) = (&source.plan.module, source.names);
     let mut out = Writer::default();
-    out.line("// Whether some kernel takes a descriptor.");
-    out.open("static bool is_taken(std::uint32_t descriptor, [[maybe_unused]] const std::uint32_t* f) {");
+    out.line("// The kernel that takes a descriptor; none for a tier that there is not.");
+    out.open(
+        "static std::uint32_t kernel_of(std::uint32_t descriptor, [[maybe_unused]] const std::uint32_t* f) {",
+    );
     out.open("switch (descriptor) {");
     for (at, def) in module.structs.iter().enumerate() {
         match def.consumer {
             Consumer::None => {}
-            Consumer::Kernel(_) => out.line(format!("case {at}: return true;")),
+            Consumer::Kernel(kernel) => out.line(format!("case {at}: return {};", kernel.0)),
             Consumer::Tiers { set, field } => {
-                let tiers = module.tier_sets[set.index()].tiers.len();
-                out.line(format!("case {at}: return f[{field}] < {tiers};"));
+                let tiers = &module.tier_sets[set.index()].tiers;
+                let kernels: Vec<String> = tiers.iter().map(|tier| tier.kernel.0.to_string()).collect();
+                out.open(format!("case {at}: {{"));
+                out.line(format!("static const std::uint32_t tiers[] = {{{}}};", kernels.join(", ")));
+                out.line(format!("return f[{field}] < {} ? tiers[f[{field}]] : no_kernel;", tiers.len()));
+                out.close("}");
             }
         }
     }
-    out.line("default: return false;");
+    out.line("default: return no_kernel;");
     out.close("}");
     out.close("}");
     out.line("");
@@ -330,11 +341,14 @@ fn consumers(source: &Source<'_>) -> String {
 }
 
 /// The functions that are called from outside.
-fn runs(out: &mut Writer, source: &Source<'_>) {
+fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
     let plan = source.plan;
     let (names, module) = (source.names, &plan.module);
     out.open("struct Tasks {");
-    out.line("static bool is_taken(std::uint32_t descriptor, const std::uint32_t* f) { return program::is_taken(descriptor, f); }");
+    out.line("static std::uint32_t kernel_of(std::uint32_t descriptor, const std::uint32_t* f) { return program::kernel_of(descriptor, f); }");
+    out.open("static void grow(const Launch& l, Checked& s, std::uint32_t kernel, const std::uint32_t* f, std::uint32_t* iterations) {");
+    out.line("program::grow(l, s, kernel, f, iterations);");
+    out.close("}");
     out.open("static bool submit(const Launch& l, const TaskSink& sink, std::uint64_t ordinal, std::uint32_t descriptor, const std::uint32_t* f, std::int32_t priority) {");
     out.line("return program::submit(l, sink, ordinal, descriptor, f, priority);");
     out.close("}");
@@ -352,15 +366,22 @@ fn runs(out: &mut Writer, source: &Source<'_>) {
     out.line("");
     out.open("bool plan(Launch& l, Memory& memory, Trap& trap) {");
     out.line("Planner s(l.axes, l.cores);");
-    out.line("Count<Launch, Tasks> out;");
+    out.line(format!("Count<Launch, Tasks> out(l.axes.size(), {});", module.functions.len()));
     out.line("generate(l, s, out);");
-    out.line("l.descriptors = out.descriptors;");
+    out.line("l.kernels.clear();");
+    for made in kernels {
+        let (at, name) = (made.kernel.0, quoted(&module.functions[made.kernel.index()].name));
+        out.line(format!("if (out.kernels[{at}] > 0) l.kernels.emplace_back({name}, out.kernels[{at}]);"));
+    }
     out.line("l.workspace_bytes = s.workspace().bytes();");
     for (at, axis) in module.axes.iter().enumerate() {
         if matches!(axis.end, AxisEnd::Expr(_)) && is_dimension(plan, at) {
-            let name = names.axis(wsp_core::AxisId(at as u32));
+            let name = names.axis(AxisId(at as u32));
             out.line(format!("l.iterations_of_{name} = s.iterations({at});"));
         }
+    }
+    for (_, axis) in regions::ragged(plan) {
+        out.line(format!("l.iterations_of_{} = out.iterations[{}];", names.axis(axis), axis.0));
     }
     memory_of(out, source);
     out.line("trap = s.trap;");

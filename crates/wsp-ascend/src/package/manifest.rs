@@ -51,6 +51,16 @@ pub(super) fn text(
     out
 }
 
+/// The content key of a package: its last lines.
+pub(super) fn key(package: &Package) -> String {
+    let mut key = Key::default();
+    for (path, bytes) in &package.files {
+        key.add(path.display().to_string().as_bytes());
+        key.add(bytes);
+    }
+    format!("{:016x}", key.0)
+}
+
 /// A content key: FNV-1a of 64 bits, with the length of each part.
 struct Key(u64);
 

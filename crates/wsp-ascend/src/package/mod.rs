@@ -20,11 +20,11 @@ use crate::kernels::{Chip, codes, emit_kernel, files};
 use crate::orchestration::{self, Made};
 use std::path::PathBuf;
 use wsp_backend::codes::NO_FILES;
-use wsp_backend::{EmitOptions, Emitted, KvLayout, Package};
+use wsp_backend::{ArrayForm, EmitOptions, Emitted, KvLayout, Package};
 use wsp_core::{DType, FuncId, ParamId, TensorId};
 use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_ir::{Const, Consumer, Dim, Elem, ExprKind, Module, ParamSource, Storage, into_verified};
-use wsp_plan::{LoweredPlan, Target};
+use wsp_plan::{Array, Arrays, LoweredPlan, Target};
 use wsp_tile::Known;
 
 /// A program of spaces as a package.
@@ -228,6 +228,29 @@ fn unheeded(plan: &LoweredPlan) -> Vec<Diagnostic> {
         }
     }
     found
+}
+
+/// Arrays of a run with the element types that the program says: files hold some as the bits of others.
+pub(crate) fn with_types(plan: &LoweredPlan, given: &Arrays, mut arrays: Arrays) -> Arrays {
+    let form = |(name, array): (&String, &Array)| ArrayForm {
+        name: name.clone(),
+        elem: array.dtype(),
+        shape: Vec::new(),
+    };
+    let options = EmitOptions { arrays: given.iter().map(form).collect(), ..EmitOptions::default() };
+    for (at, elem) in elements(plan, &options).into_iter().enumerate() {
+        let name = orchestration::name_of_tensor(&plan.module, TensorId(at as u32));
+        let (Some(name), Some(elem)) = (name, elem) else { continue };
+        if let Some(array) = arrays.remove(&name) {
+            arrays.insert(name, array.reinterpret(elem).unwrap_or_else(|array| array));
+        }
+    }
+    arrays
+}
+
+/// A content key of a package.
+pub(crate) fn key(package: &Package) -> String {
+    manifest::key(package)
 }
 
 /// A value of a parameter, for a manifest.

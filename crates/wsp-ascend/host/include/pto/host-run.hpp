@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pto-inst.hpp"
@@ -62,6 +63,26 @@ public:
             all[byte] = bytes.is_written(byte) ? all[byte] : uint8_t{0xFF};
         }
         return all;
+    }
+
+    // How many elements of so many bytes hold no value, and which is the first of them.
+    static std::pair<uint64_t, uint64_t> unwritten(const void *tensor, size_t elem_bytes) {
+        std::pair<uint64_t, uint64_t> found{0, 0};
+        const Global *global = core().tensor_at(tensor);
+        if (global == nullptr) {
+            return found;
+        }
+        const Bytes &bytes = global->bytes;
+        for (uint32_t first = 0; first < bytes.size; first += elem_bytes) {
+            bool written = true;
+            for (uint32_t byte = first; byte < bytes.size && byte < first + elem_bytes; ++byte) {
+                written = written && bytes.is_written(byte);
+            }
+            if (!written && found.first++ == 0) {
+                found.second = first / elem_bytes;
+            }
+        }
+        return found;
     }
 
     // Writes a tensor to a file; a byte that holds no value is 255.

@@ -229,22 +229,58 @@ private:
         if (found.shape.size() != rank) {
             return fail("array `" + name + "` has " + told(found.shape.size()) + " dimensions, but must have " + told(rank));
         }
-        if (found.elem != elem) {
-            return fail("array `" + name + "` holds " + found.elem + ", and the kernels of this package are made for " + elem);
-        }
+        const ElementType *type = element_type(elem);
+        std::vector<std::uint8_t> converted;
+        const bool same = type != nullptr && holds(found, *type);
+        if (!same && !whole(name, found, elem, converted)) return;
+        const std::vector<std::uint8_t> &bytes = same ? found.bytes : converted;
         tensor.rank = static_cast<std::uint8_t>(rank);
         for (std::size_t d = 0; d < npu::max_rank; ++d) {
             const std::uint64_t extent = d < rank ? found.shape[d] : 1;
             if (extent > UINT32_MAX) return fail("array `" + name + "` has an extent beyond 4294967295");
             tensor.extents[d] = static_cast<std::uint32_t>(extent);
         }
-        std::uint64_t count = 1;
-        for (const std::uint64_t extent : found.shape) count *= extent;
-        tensor.elem_bytes = static_cast<std::uint8_t>(count == 0 ? 1 : found.bytes.size() / count);
-        tensor.bytes = found.bytes.size();
-        tensor.data = memory_.filled(name, found.bytes);
+        tensor.elem_bytes = static_cast<std::uint8_t>(type->bytes);
+        tensor.bytes = bytes.size();
+        tensor.data = memory_.filled(name, bytes);
         names_[&tensor] = name;
         if (tensor.data == nullptr) fail("array `" + name + "` has 4 GiB or more");
+    }
+
+    // The type of an array of whole numbers of 32 or 64 bits.
+    static std::optional<npu::IntType> int_type(const Array &array) {
+        if (array.descr == "<i4") return npu::IntType::i32;
+        if (array.descr == "<u4") return npu::IntType::u32;
+        if (array.descr == "<i8") return npu::IntType::i64;
+        if (array.descr == "<u8") return npu::IntType::u64;
+        return std::nullopt;
+    }
+
+    // Whole numbers as those of another type, in which all of them are.
+    bool whole(const std::string &name, const Array &found, const std::string &elem, std::vector<std::uint8_t> &converted) {
+        const std::optional<npu::IntType> type = int_type(found);
+        const std::uint64_t size = type == npu::IntType::i64 || type == npu::IntType::u64 ? 8 : 4;
+        npu::Checked s;
+        const auto convert = [&](auto zero) {
+            using T = decltype(zero);
+            const npu::IntArray array{found.bytes.data(), found.bytes.size() / size, *type};
+            for (std::uint64_t at = 0; at < array.length; ++at) {
+                const T value = s.load<T>(array, at);
+                const auto *bytes = reinterpret_cast<const std::uint8_t *>(&value);
+                converted.insert(converted.end(), bytes, bytes + sizeof value);
+            }
+        };
+        const bool fits = elem == "i32" || elem == "u32" || elem == "i64" || elem == "u64";
+        if (!type || !fits) {
+            fail("array `" + name + "` holds elements of numpy's type " + found.descr + ", and the kernels of this package are made for " + elem);
+            return false;
+        }
+        if (elem == "i32") convert(std::int32_t{});
+        if (elem == "u32") convert(std::uint32_t{});
+        if (elem == "i64") convert(std::int64_t{});
+        if (elem == "u64") convert(std::uint64_t{});
+        if (s.failed()) fail("array `" + name + "` holds a number that is no " + elem);
+        return good();
     }
 
     // An array of a page table, as `u32`.
@@ -252,15 +288,12 @@ private:
         std::vector<std::uint32_t> all;
         const Array *found = need(name);
         if (found == nullptr || !good()) return all;
-        npu::IntArray array;
-        const std::map<std::string, npu::IntType> types = {
-            {"i32", npu::IntType::i32}, {"u32", npu::IntType::u32}, {"i64", npu::IntType::i64}, {"u64", npu::IntType::u64}};
-        const auto type = types.find(found->elem);
-        if (type == types.end() || found->shape.size() != 1) {
+        const std::optional<npu::IntType> type = int_type(*found);
+        if (!type || found->shape.size() != 1) {
             fail("array `" + name + "` must be of one dimension, and hold whole numbers of 32 or 64 bits");
             return all;
         }
-        array = npu::IntArray{found->bytes.data(), found->shape[0], type->second};
+        const npu::IntArray array{found->bytes.data(), found->shape[0], *type};
         npu::Checked s;
         for (std::uint64_t at = 0; at < array.length; ++at) all.push_back(s.load<std::uint32_t>(array, at));
         if (s.failed()) fail("array `" + name + "` holds a number that is no index");

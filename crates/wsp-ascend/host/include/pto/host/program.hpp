@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -31,8 +32,8 @@ inline const char *usage() {
     return "usage: run --inputs FILE.npz --outputs FILE.npz [--set NAME=VALUE]... [--aicpus N] [--window N] [--seed N]\n"
            "           [--threads N] [--serial]\n"
            "\n"
-           "  --inputs FILE.npz    the arrays that the launch takes\n"
-           "  --outputs FILE.npz   where those that it writes go\n"
+           "  --inputs FILE.npz    the arrays that the launch takes; or a folder with NAME.npy of each\n"
+           "  --outputs FILE.npz   where those that it writes go; or a folder\n"
            "  --set NAME=VALUE     a parameter of the program, or kv_layout (NHD, HND); may be repeated\n"
            "  --aicpus N           AICPUs that generate tasks, 1 to 64 [1]\n"
            "  --window N           tasks that are in flight at most, 1 to 1048576 [1024]\n"
@@ -99,10 +100,41 @@ inline std::string read_options(int argc, char **argv, Options &options) {
 inline Array written_array(const char *name, const char *elem, const npu::Tensor &tensor) {
     Array array;
     array.name = name;
-    array.elem = elem;
+    array.descr = element_type(elem)->descr;
     for (std::size_t d = 0; d < tensor.rank; ++d) array.shape.push_back(tensor.extents[d]);
     array.bytes = Tensors::contents(tensor.data);
     return array;
+}
+
+// Arrays of an archive, or of a folder with a file NAME.npy for each.
+inline bool read_arrays(const std::string &path, std::vector<Array> &arrays, std::string &fault) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) return read_npz(path, arrays, fault);
+    std::vector<std::filesystem::path> files;
+    for (std::filesystem::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+        if (at->path().extension() == ".npy") files.push_back(at->path());
+    }
+    if (error) {
+        fault = path + ": " + error.message();
+        return false;
+    }
+    std::sort(files.begin(), files.end());
+    for (const std::filesystem::path &file : files) {
+        Array array;
+        if (!read_npy(file.string(), array, fault)) return false;
+        array.name = file.stem().string();
+        arrays.push_back(std::move(array));
+    }
+    return true;
+}
+
+inline bool write_arrays(const std::string &path, const std::vector<Array> &arrays, std::string &fault) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) return write_npz(path, arrays, fault);
+    for (const Array &array : arrays) {
+        if (!write_npy((std::filesystem::path(path) / (array.name + ".npy")).string(), array, fault)) return false;
+    }
+    return true;
 }
 
 // Runs the launch of a program, as the main function of a package. 0: it is done; 1: its arrays, values or tasks are at fault;
@@ -123,7 +155,7 @@ int run_program(int argc, char **argv) {
     }
     std::vector<Array> arrays;
     std::string fault;
-    if (!read_npz(options.inputs, arrays, fault)) return wrong(2, fault);
+    if (!read_arrays(options.inputs, arrays, fault)) return wrong(2, fault);
     LaunchMemory memory;
     Inputs inputs(std::move(arrays), options.settings, memory);
     typename Program::Launch launch;
@@ -138,11 +170,17 @@ int run_program(int argc, char **argv) {
     if (options.serial) fault = run_serially<Program>(launch, memory);
     else fault = run_serially<Program>(launch, memory);
     if (!fault.empty()) return wrong(1, fault);
+    // Lines that programs read: kernels with their descriptors, and bytes of workspace.
+    for (const auto &[name, count] : launch.kernels) std::printf("kernel %s %" PRIu64 "\n", name, count);
+    std::printf("workspace %" PRIu64 "\n", launch.workspace_bytes);
     std::vector<Array> results;
     Program::outputs(launch, [&](const char *name, const char *elem, const npu::Tensor &tensor) {
         results.push_back(written_array(name, elem, tensor));
+        const auto [count, first] = Tensors::unwritten(tensor.data, tensor.elem_bytes);
+        // A line that programs read: the array, elements that no task wrote, the first of them.
+        if (count > 0) std::printf("unwritten %s %" PRIu64 " %" PRIu64 "\n", name, count, first);
     });
-    if (!write_npz(options.outputs, results, fault)) return wrong(2, fault);
+    if (!write_arrays(options.outputs, results, fault)) return wrong(2, fault);
     return 0;
 }
 

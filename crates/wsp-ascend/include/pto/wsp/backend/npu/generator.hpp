@@ -34,6 +34,7 @@ enum class Trap : std::uint8_t {
     tile,
     lengths,
     tasks,
+    unbounded,
     stopped,
 };
 
@@ -54,6 +55,7 @@ inline const char* text(Trap trap) {
         case Trap::tile: return "the tile of an axis has 0 elements";
         case Trap::lengths: return "an axis is given more lengths than the first axis has indices";
         case Trap::tasks: return "too many descriptors: use larger tiles";
+        case Trap::unbounded: return "stores to a tensor are not bounded by fields of descriptors, so that it has no size";
         case Trap::stopped: return "the run was ended by what takes the tasks";
     }
     return "";

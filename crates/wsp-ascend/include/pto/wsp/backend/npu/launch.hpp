@@ -124,14 +124,34 @@ private:
     bool good_ = true;
 };
 
-// Counts the descriptors of a launch.
+// The number of no kernel.
+constexpr std::uint32_t no_kernel = UINT32_MAX;
+
+// A dimension reaches to where a task stores.
+inline void widen(Checked& s, std::uint32_t& iterations, std::uint32_t end) {
+    if (end == UINT32_MAX) s.fail<bool>(Trap::unbounded);
+    else iterations = std::max(iterations, end);
+}
+
+// Counts the descriptors of a launch, and finds how far dimensions reach that tasks decide.
 template <class Launch, class Tasks>
 struct Count {
-    std::uint64_t descriptors = 0;
+    Count(std::size_t axes, std::size_t functions) : kernels(functions, 0), iterations(axes, 0) {}
 
-    void emit(const Launch&, Checked& s, std::uint32_t descriptor, const std::uint32_t* f, std::int32_t) {
+    std::uint64_t descriptors = 0;
+    // Descriptors of each function.
+    std::vector<std::uint64_t> kernels;
+    std::vector<std::uint32_t> iterations;
+
+    void emit(const Launch& l, Checked& s, std::uint32_t descriptor, const std::uint32_t* f, std::int32_t) {
         if (s.failed()) return;
-        if (!Tasks::is_taken(descriptor, f)) s.fail<bool>(Trap::tier);
+        const std::uint32_t kernel = Tasks::kernel_of(descriptor, f);
+        if (kernel == no_kernel) {
+            s.fail<bool>(Trap::tier);
+        } else {
+            ++kernels[kernel];
+            Tasks::grow(l, s, kernel, f, iterations.data());
+        }
         if (++descriptors > generator::max_descriptors) s.fail<bool>(Trap::tasks);
     }
     void fence(Checked&) {}
