@@ -29,7 +29,7 @@ pub struct Built {
 pub struct Ran {
     /// Arrays that its launch wrote, by name.
     pub arrays: Arrays,
-    /// What it printed: lines `kernel NAME DESCRIPTORS`, and `unwritten NAME COUNT FIRST` for an array of which no task wrote so many
+    /// What it printed: lines `kernel NAME DESCRIPTORS`, `parameter NAME VALUE`, where real numbers begin with `f`, and `unwritten NAME COUNT FIRST` for an array of which no task wrote so many
     /// elements.
     pub said: String,
     /// How long the run took, with reading and writing of arrays.
@@ -188,7 +188,7 @@ impl Prepared for Ready {
         let mut stats = Stats::default();
         (stats.compile, stats.run) = (self.built.took, took);
         (stats.streams, stats.executors) = (1, 1);
-        stats.params.clone_from(&self.args.values);
+        stats.params = said.lines().filter_map(parameter).collect();
         stats.kernels = said.lines().filter_map(kernel).collect();
         stats.tasks = stats.kernels.iter().map(|kernel| kernel.tasks).sum();
         let outputs = package::with_types(&self.plan, &self.args.arrays, arrays);
@@ -225,6 +225,19 @@ impl Prepared for Ready {
 fn kernel(line: &str) -> Option<KernelStats> {
     let (name, tasks) = line.strip_prefix("kernel ")?.rsplit_once(' ')?;
     Some(KernelStats { name: name.to_owned(), tasks: tasks.parse().ok()?, busy_ns: 0 })
+}
+
+/// The value of a parameter.
+fn parameter(line: &str) -> Option<(String, ParamValue)> {
+    let (name, value) = line.strip_prefix("parameter ")?.rsplit_once(' ')?;
+    let value = match value {
+        "true" | "false" => ParamValue::Bool(value == "true"),
+        _ => match value.strip_prefix('f') {
+            Some(value) => ParamValue::Float(value.parse().ok()?),
+            None => ParamValue::Int(value.parse().ok()?),
+        },
+    };
+    Some((name.to_owned(), value))
 }
 
 /// Elements of an output that no task wrote.

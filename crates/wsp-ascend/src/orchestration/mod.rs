@@ -143,6 +143,8 @@ fn header(source: &Source<'_>) -> String {
     out.line("");
     outputs(&mut out, source);
     out.line("");
+    parameters(&mut out, source);
+    out.line("");
     out.line("}  // namespace program");
     out.finish()
 }
@@ -172,6 +174,17 @@ fn outputs(out: &mut Writer, source: &Source<'_>) {
                 out.line(format!("f({user}, {}, l.{name});", quoted(elem)));
             }
         }
+    }
+    out.close("}");
+}
+
+/// The parameters of a launch, by name.
+fn parameters(out: &mut Writer, source: &Source<'_>) {
+    out.line("// Calls `f` with each parameter.");
+    out.open("template <class F> void parameters([[maybe_unused]] const Launch& l, [[maybe_unused]] F f) {");
+    for (at, param) in source.plan.module.params.iter().enumerate() {
+        let name = source.names.param(wsp_core::ParamId(at as u32));
+        out.line(format!("f({}, l.{name});", quoted(&param.name)));
     }
     out.close("}");
 }

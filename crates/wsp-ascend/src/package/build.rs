@@ -20,6 +20,7 @@ pub(super) fn main() -> String {
          static bool orchestrate(const Launch& l, const pto::wsp::backend::npu::TaskSink& sink, pto::wsp::backend::npu::Trap& trap) {\n        \
              return program::orchestrate(l, sink, trap);\n    \
          }\n    \
+         template <class F> static void parameters(const Launch& l, F f) { program::parameters(l, f); }\n    \
          template <class F> static void outputs(const Launch& l, F f) { program::outputs(l, f); }\n    \
          static bool dispatch(std::uint16_t kernel, std::int64_t* args) { return aicore_dispatch(kernel, args); }\n    \
          static const char* name(std::uint16_t kernel) {\n        \

@@ -41,6 +41,15 @@ impl Tolerance {
         Tolerance { abs: self.abs + smallest / 2.0, rel: self.rel + unit }
     }
 
+    /// With operands of products rounded to elements of this type: each product is off by as much of itself, both operands count, and a
+    /// sum of them by no more of the largest output.
+    #[must_use]
+    pub fn with_operands(self, dtype: DType, output: &[f64]) -> Tolerance {
+        let Tolerance { rel, .. } = Tolerance { abs: 0.0, rel: 0.0 }.rounded_to(dtype);
+        let most = output.iter().filter(|x| x.is_finite()).fold(0.0, |most: f64, x| most.max(x.abs()));
+        Tolerance { abs: self.abs + 2.0 * rel * most, rel: self.rel }
+    }
+
     /// For outputs of this type of two runs of one program on different implementations of the tile operations: sums of very
     /// many terms in another order, and elements that round to one side or the other, now or in a tile on the way.
     pub fn of_itself(dtype: DType, output: &[f64]) -> Tolerance {

@@ -170,9 +170,15 @@ int run_program(int argc, char **argv) {
     if (options.serial) fault = run_serially<Program>(launch, memory);
     else fault = run_serially<Program>(launch, memory);
     if (!fault.empty()) return wrong(1, fault);
-    // Lines that programs read: kernels with their descriptors, and bytes of workspace.
+    // Lines that programs read: kernels with their descriptors, bytes of workspace, and parameters, of which real numbers begin with f.
     for (const auto &[name, count] : launch.kernels) std::printf("kernel %s %" PRIu64 "\n", name, count);
     std::printf("workspace %" PRIu64 "\n", launch.workspace_bytes);
+    Program::parameters(launch, [](const char *name, auto value) {
+        using T = decltype(value);
+        if constexpr (std::is_same_v<T, bool>) std::printf("parameter %s %s\n", name, value ? "true" : "false");
+        else if constexpr (std::is_floating_point_v<T>) std::printf("parameter %s f%.17g\n", name, static_cast<double>(value));
+        else std::printf("parameter %s %s\n", name, std::to_string(value).c_str());
+    });
     std::vector<Array> results;
     Program::outputs(launch, [&](const char *name, const char *elem, const npu::Tensor &tensor) {
         results.push_back(written_array(name, elem, tensor));
