@@ -8,6 +8,7 @@ import gc
 import sys
 import threading
 import weakref
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -394,3 +395,18 @@ def test_views_are_arrays_of_numpy_where_it_is_installed() -> None:
     x, y = pair(rows=1)
     program(lambda views, scalars: kinds.extend(map(type, map(view, views)))).execute({"x": x, "y": y})
     assert kinds == [np.ndarray, np.ndarray]
+
+
+def test_arrays_that_emitted_packages_write_on_a_host_are_read_by_numpy() -> None:
+    arrays = np.load(Path(__file__).parents[2] / "testdata/arrays/host.npz")
+    # numpy does not read this type, which ml_dtypes writes.
+    names = [name for name in arrays.files if name != "x.f8e5m2"]
+    assert len(names) == 16
+    for name in names:
+        made = arrays[name]
+        if name.startswith("x."):
+            assert (made.shape, made.tobytes()) == ((2, 3), bytes(range(6 * made.itemsize)))
+            # Types that numpy does not have are written as their bits.
+            kind = {"x.bool": "b", "x.bf16": "u", "x.f8e4m3": "u"}.get(name, name[2])
+            assert made.dtype.kind == kind
+    assert (arrays["scalar"].shape, arrays["empty"].shape) == ((), (0, 7))

@@ -6,7 +6,7 @@
 macro_rules! files {
     ($($path:literal),* $(,)?) => {
         /// The headers: paths as they are included, and contents. `pto/pto-inst.hpp` is what kernels include, `pto/host-run.hpp` what a program
-        /// includes that runs kernels.
+        /// includes that runs kernels, and `pto/host/npz.hpp` what reads and writes arrays.
         pub const FILES: &[(&str, &str)] = &[$(($path, include_str!(concat!("../host/include/", $path)))),*];
     };
 }
@@ -30,6 +30,8 @@ files! {
     "pto/host/inflate.hpp",
     "pto/host/inputs.hpp",
     "pto/host/matmul.hpp",
+    "pto/host/npy.hpp",
+    "pto/host/npz.hpp",
     "pto/host/platform.hpp",
     "pto/host/npy.hpp",
     "pto/host/npz.hpp",

@@ -3,6 +3,7 @@
 #![allow(clippy::type_complexity, reason = "tables of names and functions are read as they stand")]
 
 mod faults;
+mod npz;
 mod refusals;
 mod source;
 #[path = "../toolchain/mod.rs"]

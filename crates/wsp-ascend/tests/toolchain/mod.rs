@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-#[expect(clippy::disallowed_methods, reason = "a test writes what it compiles")]
-pub(crate) fn write(path: &Path, text: &str) {
+#[expect(clippy::disallowed_methods, reason = "a test writes what it compiles and reads")]
+pub(crate) fn write(path: &Path, contents: impl AsRef<[u8]>) {
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder for what is compiled");
-    std::fs::write(path, text).expect("a file that is compiled");
+    std::fs::write(path, contents).expect("a file that is compiled");
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test takes the compiler that the user names")]

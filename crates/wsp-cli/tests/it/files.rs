@@ -38,12 +38,24 @@ fn what_is_written_is_read_back() {
     let mut read = read_inputs(Some(&path), &[], &all).unwrap();
     assert_eq!(read["x.bf16"].dtype(), DType::U16);
     take_bits_as_floats(&mut read, ["x.bf16", "x.f8e4m3", "x.f32", "absent"]);
+    assert_same(&arrays, &read);
+}
+
+fn assert_same(arrays: &Arrays, read: &Arrays) {
     assert_eq!(arrays.len(), read.len());
-    for (name, array) in &arrays {
+    for (name, array) in arrays {
         assert_eq!(array.shape(), read[name].shape(), "{name}");
         assert_eq!(array.bytes(), read[name].bytes(), "{name}");
         assert_eq!(array.dtype(), read[name].dtype(), "{name}");
     }
+}
+
+#[test]
+fn what_emitted_packages_write_on_a_host_is_read() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/arrays/host.npz");
+    let mut read = read_inputs(Some(&path), &[], &all).unwrap();
+    take_bits_as_floats(&mut read, ["x.bf16", "x.f8e4m3"]);
+    assert_same(&sample(), &read);
 }
 
 #[test]

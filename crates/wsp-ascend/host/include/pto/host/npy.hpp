@@ -121,6 +121,9 @@ public:
             } else {
                 return miss(expected, "descr, fortran_order or shape");
             }
+            if (!seen[key == "descr" ? 0 : key == "shape" ? 2 : 1]) {
+                return miss(expected, key == "shape" ? "at most 64 extents of at most 64 bits" : "a value");
+            }
             if (!take(',') && rest_.substr(0, 1) != "}") {
                 return miss(expected, "`,` or `}`");
             }
@@ -283,8 +286,8 @@ private:
     // Takes the header from the front of the bytes.
     static bool read_header(const std::string &what, std::string_view &bytes, NpyHeader &header, std::string &fault) {
         if (bytes.substr(0, 6) != "\x93NUMPY" || bytes.size() < fixed) {
-            const char *archive = bytes.substr(0, 2) == "PK" ? "; it is an archive: read it as `.npz`" : "";
-            say(fault, {what, " is not in numpy's `.npy` format", archive, "; write it with `numpy.save`"});
+            const char *help = bytes.substr(0, 2) == "PK" ? "it is an archive: read it as `.npz`" : "write it with `numpy.save`";
+            say(fault, {what, " is not in numpy's `.npy` format; ", help});
             return false;
         }
         const unsigned version = static_cast<uint8_t>(bytes[6]);

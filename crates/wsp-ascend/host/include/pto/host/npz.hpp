@@ -28,10 +28,9 @@ public:
         }
         if (wrong != nullptr) {
             members_.clear();
-            const char *npy = bytes_.size() > 5 && std::memcmp(bytes_.data(), "\x93NUMPY", 6) == 0
-                                  ? "; it is a single array: read it as `.npy`"
-                                  : "";
-            say(fault, {what_, " is not a whole `.npz` archive: ", wrong, npy, "; write it with `numpy.savez`"});
+            const bool npy = bytes_.size() > 5 && std::memcmp(bytes_.data(), "\x93NUMPY", 6) == 0;
+            const char *help = npy ? "it is a single array: read it as `.npy`" : "write it with `numpy.savez`";
+            say(fault, {what_, " is not a whole `.npz` archive: ", wrong, "; ", help});
             return false;
         }
         return true;
