@@ -23,6 +23,7 @@ files! {
     "pto/host/clock.hpp",
     "pto/host/convert.hpp",
     "pto/host/core.hpp",
+    "pto/host/cores.hpp",
     "pto/host/element.hpp",
     "pto/host/expand.hpp",
     "pto/host/fault.hpp",

@@ -12,6 +12,7 @@ mod hosted;
 pub mod kernels;
 mod orchestration;
 mod package;
+pub mod runtime_headers;
 mod writer;
 
 pub use backend::AscendBackend;
@@ -27,7 +28,6 @@ macro_rules! headers {
 headers! {
     "pto/wsp/backend/npu/generator.hpp",
     "pto/wsp/backend/npu/launch.hpp",
-    "pto/wsp/backend/npu/task_sink.hpp",
 }
 
 /// The codes of this crate.

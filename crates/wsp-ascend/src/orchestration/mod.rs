@@ -13,16 +13,17 @@ mod names;
 mod regions;
 mod submit;
 
-use crate::kernels::{KernelSource, codes};
+use crate::kernels::{ArgumentKind, ArrayArgument, KernelSource, codes};
 use crate::writer::Writer;
 use expr::{Needs, Printer, Scope};
 use names::Names;
 use std::cell::RefCell;
+use wsp_core::policy::{GateScope, PoolSizes, Ready};
 use wsp_core::{AxisId, DType, FuncId, TensorId, TierSetId};
 use wsp_diag::Diagnostic;
 use wsp_ir::{AxisEnd, Consumer, Dim, Elem, Module, Storage};
 use wsp_ordered::OrderedSet;
-use wsp_plan::{LoweredPlan, slot_layout};
+use wsp_plan::{DeviceModel, LoweredPlan, slot_layout};
 use wsp_tile::Known;
 
 /// A program under way.
@@ -92,7 +93,7 @@ pub(crate) fn emit(
     let names = Names::new(plan);
     let needs = RefCell::default();
     let source = Source { plan, names: &names, known, needs: &needs };
-    let header = header(&source);
+    let header = header(&source, kernels);
     let text = orchestration(&source, kernels);
     let found = std::mem::take(&mut needs.borrow_mut().found);
     if found.is_empty() { Ok(Orchestration { header, source: text }) } else { Err(found) }
@@ -119,7 +120,7 @@ fn refused(plan: &LoweredPlan) -> Vec<Diagnostic> {
         .collect()
 }
 
-fn header(source: &Source<'_>) -> String {
+fn header(source: &Source<'_>, kernels: &[Made]) -> String {
     let mut out = Writer::default();
     out.line("// A launch of the program: what it is given, and how. Emitted by PTO-WSP; do not edit.");
     out.line("#pragma once");
@@ -132,6 +133,8 @@ fn header(source: &Source<'_>) -> String {
     out.line("using namespace pto::wsp::backend::npu::generator;");
     out.line("");
     launch::declare(&mut out, source);
+    out.line("");
+    policy(&mut out, source.plan, kernels);
     out.line("");
     out.line("// Runs the generators without tasks, and gives every array that a launch needs its size.");
     out.line("bool plan(Launch& l, Memory& memory, Trap& trap);");
@@ -147,6 +150,47 @@ fn header(source: &Source<'_>) -> String {
     out.line("");
     out.line("}  // namespace program");
     out.finish()
+}
+
+/// What the schedule says of the run.
+fn policy(out: &mut Writer, plan: &LoweredPlan, kernels: &[Made]) {
+    let gate = |scope: GateScope| {
+        let gate = plan.policy.gates.iter().find(|gate| gate.scope == scope);
+        gate.map_or(0, |gate| gate.capacity)
+    };
+    let device = DeviceModel::default();
+    let (cube, vector) = match plan.policy.pools {
+        PoolSizes::ByUnit { vector, cube } => (cube, vector),
+        PoolSizes::Shared => (device.aic, device.aiv),
+    };
+    let walked = |made: &Made| {
+        made.source.arguments.iter().any(|argument| match &argument.kind {
+            ArgumentKind::Array { array: ArrayArgument::Tensor(id), walked: true, .. } => {
+                plan.tensors[id.index()].written
+            }
+            _ => false,
+        })
+    };
+    let bytes = kernels.iter().map(|made| submit::exchanged_bytes(&made.source)).max().unwrap_or(0);
+    let tensors = kernels.iter().map(|made| submit::exchanged(&made.source).count()).max().unwrap_or(0);
+    out.line("// What the schedule says of the run, 0 is no limit; and what a descriptor needs for the tensors that its tasks exchange tiles through.");
+    out.open("struct Policy {");
+    for (ty, name, value) in [
+        ("std::uint16_t", "cube_cores", cube.to_string()),
+        ("std::uint16_t", "vector_cores", vector.to_string()),
+        ("std::uint32_t", "window", plan.policy.window.map_or(1024, |window| window.capacity).to_string()),
+        ("std::uint32_t", "batch", plan.policy.batch.unwrap_or(1).max(1).to_string()),
+        ("std::uint32_t", "gate_global", gate(GateScope::Global).to_string()),
+        ("std::uint32_t", "gate_per_stream", gate(GateScope::PerStream).to_string()),
+        ("std::uint32_t", "gate_per_pool", gate(GateScope::PerPool).to_string()),
+        ("bool", "by_priority", (plan.policy.ready == Ready::Priority).to_string()),
+        ("bool", "reads_results", kernels.iter().any(walked).to_string()),
+        ("std::uint64_t", "descriptor_bytes", bytes.to_string()),
+        ("std::uint32_t", "descriptor_tensors", tensors.to_string()),
+    ] {
+        out.line(format!("static constexpr {ty} {name} = {value};"));
+    }
+    out.close("};");
 }
 
 /// The arrays that a launch writes, by the names of a user.

@@ -226,13 +226,18 @@ impl Kernels<'_> {
 }
 
 /// Bytes of each tensor through which the tasks of a kernel exchange tiles.
-fn exchanged(made: &KernelSource) -> impl Iterator<Item = (u64, u32)> {
+pub(super) fn exchanged(made: &KernelSource) -> impl Iterator<Item = (u64, u32)> {
     made.arguments.iter().filter_map(|argument| match &argument.kind {
         ArgumentKind::Array { array: ArrayArgument::Exchange { id, dims, .. }, elem_bytes, .. } => {
             Some((dims.iter().map(|n| u64::from(*n)).product::<u64>() * u64::from(*elem_bytes), *id))
         }
         _ => None,
     })
+}
+
+/// Bytes of memory that the tasks of a descriptor exchange tiles through, each tensor from a multiple of 64 on.
+pub(super) fn exchanged_bytes(made: &KernelSource) -> u64 {
+    exchanged(made).map(|(bytes, _)| bytes.next_multiple_of(64) + 64).sum()
 }
 
 /// Which of the exchange tensors of a kernel one is.

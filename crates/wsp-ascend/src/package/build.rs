@@ -13,6 +13,7 @@ pub(super) fn main() -> String {
      bool aicore_dispatch(std::uint16_t kernel, std::int64_t* args);\n\n\
      struct Program {\n    \
          using Launch = program::Launch;\n    \
+         using Policy = program::Policy;\n    \
          template <class Inputs> static bool bind(Launch& l, Inputs& in) { return program::bind(l, in); }\n    \
          static bool plan(Launch& l, pto::wsp::backend::npu::Memory& memory, pto::wsp::backend::npu::Trap& trap) {\n        \
              return program::plan(l, memory, trap);\n    \

@@ -15,9 +15,9 @@ mod build;
 mod kernels;
 mod manifest;
 
-use crate::host;
 use crate::kernels::{Chip, codes, emit_kernel, files};
 use crate::orchestration::{self, Made};
+use crate::{expander, host, runtime_headers};
 use std::path::PathBuf;
 use wsp_backend::codes::NO_FILES;
 use wsp_backend::{ArrayForm, EmitOptions, Emitted, KvLayout, Package};
@@ -65,7 +65,8 @@ pub(crate) fn spaces(
     add("orchestration.cpp", text.source);
     add("main.cpp", build::main());
     add("CMakeLists.txt", build::cmake(chip, &tasks));
-    for (path, text) in crate::expander::HEADERS.iter().chain(crate::HEADERS) {
+    let headers = [expander::HEADERS, crate::HEADERS, runtime_headers::EXECUTOR, runtime_headers::HOST_RUN];
+    for (path, text) in headers.into_iter().flatten() {
         add(&format!("include/{path}"), (*text).to_owned());
     }
     for (path, text) in host::FILES {

@@ -45,9 +45,19 @@ impl Tolerance {
     /// sum of them by no more of the largest output.
     #[must_use]
     pub fn with_operands(self, dtype: DType, output: &[f64]) -> Tolerance {
-        let Tolerance { rel, .. } = Tolerance { abs: 0.0, rel: 0.0 }.rounded_to(dtype);
         let most = output.iter().filter(|x| x.is_finite()).fold(0.0, |most: f64, x| most.max(x.abs()));
-        Tolerance { abs: self.abs + 2.0 * rel * most, rel: self.rel }
+        self.and(2.0 * Tolerance::unit(Some(dtype)) * most)
+    }
+
+    /// With an error beside that does not depend on the reference.
+    #[must_use]
+    pub fn and(self, abs: f64) -> Tolerance {
+        Tolerance { abs: self.abs + abs, ..self }
+    }
+
+    /// Half a unit in the last place of this type, of the number; 0 of none.
+    pub(super) fn unit(dtype: Option<DType>) -> f64 {
+        dtype.map_or(0.0, |dtype| Tolerance { abs: 0.0, rel: 0.0 }.rounded_to(dtype).rel)
     }
 
     /// For outputs of this type of two runs of one program on different implementations of the tile operations: sums of very

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cores.hpp"
 #include "inputs.hpp"
 #include "serial.hpp"
 #include "tensor.h"
@@ -20,10 +21,7 @@ namespace pto::host {
 struct Options {
     std::string inputs, outputs;
     Inputs::Settings settings;
-    std::uint16_t aicpus = 1;
-    std::uint64_t seed = 0;
-    std::uint32_t window = 1024;
-    std::uint32_t threads = 0;
+    CoreOptions cores;
     // Each task runs where it is generated.
     bool serial = false;
 };
@@ -36,7 +34,7 @@ inline const char *usage() {
            "  --outputs FILE.npz   where those that it writes go; or a folder\n"
            "  --set NAME=VALUE     a parameter of the program, or kv_layout (NHD, HND); may be repeated\n"
            "  --aicpus N           AICPUs that generate tasks, 1 to 64 [1]\n"
-           "  --window N           tasks that are in flight at most, 1 to 1048576 [1024]\n"
+           "  --window N           tasks that are in flight at most, 1 to 1048576 [as the schedule says, or 1024]\n"
            "  --seed N             the order in which AICPUs and cores take steps [0]\n"
            "  --threads N          run cores on N threads, in no order; 0: one step after the other [0]\n"
            "  --serial             run each task as it is generated\n";
@@ -79,16 +77,16 @@ inline std::string read_options(int argc, char **argv, Options &options) {
         }
         if (name == "--aicpus") {
             if (!number(value.c_str(), 1, 64, count)) return range(1, 64);
-            options.aicpus = static_cast<std::uint16_t>(count);
+            options.cores.aicpus = static_cast<std::uint16_t>(count);
         }
         if (name == "--window") {
             if (!number(value.c_str(), 1, 1048576, count)) return range(1, 1048576);
-            options.window = static_cast<std::uint32_t>(count);
+            options.cores.window = static_cast<std::uint32_t>(count);
         }
-        if (name == "--seed" && !number(value.c_str(), 0, UINT64_MAX, options.seed)) return range(0, UINT64_MAX);
+        if (name == "--seed" && !number(value.c_str(), 0, UINT64_MAX, options.cores.seed)) return range(0, UINT64_MAX);
         if (name == "--threads") {
             if (!number(value.c_str(), 0, 256, count)) return range(0, 256);
-            options.threads = static_cast<std::uint32_t>(count);
+            options.cores.threads = static_cast<std::uint32_t>(count);
         }
     }
     if (options.inputs.empty()) return "`--inputs FILE.npz` is missing";
@@ -168,7 +166,7 @@ int run_program(int argc, char **argv) {
     }
     on_fault = OnFault::Record;
     if (options.serial) fault = run_serially<Program>(launch, memory);
-    else fault = run_serially<Program>(launch, memory);
+    else fault = run_on_cores<Program>(launch, memory, options.cores);
     if (!fault.empty()) return wrong(1, fault);
     // Lines that programs read: kernels with their descriptors, bytes of workspace, and parameters, of which real numbers begin with f.
     for (const auto &[name, count] : launch.kernels) std::printf("kernel %s %" PRIu64 "\n", name, count);
