@@ -279,7 +279,8 @@ private:
 
     void look_at(Search& search, std::uint32_t at) {
         const Entry& entry = entries_[at];
-        if (entry.box.buffer != search.box.buffer) return;
+        // Lists are shared by cells with one hash.
+        if (entry.box.buffer != search.box.buffer || (entry.kind == 0 && !search.writes)) return;
         if (!live(entry.task)) {
             remove(at);
             return;
