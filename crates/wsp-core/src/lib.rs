@@ -12,6 +12,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod domain;
 mod dtype;
 mod exec;
 pub mod fp8;

@@ -97,6 +97,7 @@ mod worker;
 
 pub mod aicpu;
 pub mod clock;
+pub mod domain;
 pub mod simulate;
 pub mod storage;
 pub mod tg;

@@ -5,7 +5,7 @@
 pub(crate) use std::{
     hint::spin_loop,
     sync::{
-        Mutex, MutexGuard,
+        Condvar, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering, fence},
     },
     thread::{self, Thread},
@@ -15,7 +15,7 @@ pub(crate) use std::{
 pub(crate) use loom::{
     hint::spin_loop,
     sync::{
-        Mutex, MutexGuard,
+        Condvar, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering, fence},
     },
     thread::{self, Thread},
@@ -65,6 +65,10 @@ pub(crate) enum Fault {
     UntoldStart = 15,
     /// A worker that ends its search does not look at the queues once more.
     NoLookAfterSearch = 16,
+    /// A signal between domains is told before it is raised, outside the lock.
+    SignalToldEarly = 17,
+    /// A task does not publish what it wrote to those of other domains.
+    UnpublishedToken = 18,
 }
 
 /// The fault of the model that runs.

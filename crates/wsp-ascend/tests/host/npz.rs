@@ -134,8 +134,8 @@ fn reads_forms_of_numpy(program: &Program) {
     program.file("half.npy", 1, "{'descr': '<f4'}", &[]);
     program.file("version.npy", 9, &header("<f4", "False", "(1,)"), &[0; 4]);
     program.file("array.npz", 1, &header("<f4", "False", "(1,)"), &[0; 4]);
-    write(&program.folder.join("archive.npy"), &read(WRITTEN));
-    write(&program.folder.join("empty.npz"), &[]);
+    write(&program.folder.join("archive.npy"), read(WRITTEN));
+    write(&program.folder.join("empty.npz"), []);
     let files = [
         "columns.npy",
         "rows.npy",
