@@ -142,8 +142,6 @@ fn programs_of_every_form_run_as_packages() {
     for (file, more, checks) in [
         // Tables of experts, ragged rows, products.
         ("examples/moe/moe.pto", &["--aicpus", "4"][..], 1),
-        // Lists of the largest, in several tasks.
-        ("examples/topk_indexer/indexer.pto", &[], 2),
         // Several stages, a tensor as long as tasks store.
         ("examples/decode_graph.pto", &["--generate", "len=300/7/0/520,heads=4/2,dim=32"], 2),
     ] {
