@@ -142,6 +142,10 @@ private:
 
     void prepare(std::uint32_t* lists) {
         const std::uint32_t count = config_.cores.count();
+        for (std::uint32_t at = 0; at < config_.window; ++at) {
+            payloads_[at].num_args = 0;
+            for (std::int64_t& arg : payloads_[at].task.args) arg = 0;
+        }
         for (std::uint32_t at = 0; at < config_.num_streams; ++at) {
             streams_[at] = {{graph::none, 0}, graph::none};
             state_.gates.stream_in_flight[at] = 0;

@@ -10,8 +10,7 @@
 
 namespace pto::wsp::backend::npu {
 
-// Most tensors, scalars and regions of a task. A kernel of more is refused when it is emitted; of regions the whole
-// tensor stands for those that there is no room for.
+// Most tensors, scalars and regions of a task. A kernel of more tensors or scalars is refused when it is emitted.
 constexpr std::size_t max_task_tensors = 32;
 constexpr std::size_t max_task_scalars = 16;
 constexpr std::size_t max_task_regions = 64;
@@ -60,8 +59,7 @@ struct TaskArgs {
         if (num_scalars < max_task_scalars) scalars[num_scalars++] = value;
     }
 
-    // What the kernel does to a region. The last place of the table takes the whole of a tensor, read and written, so
-    // that no access is lost.
+    // What the kernel does to a region. Without room for it the task overflows.
     void add_region(const Tensor& tensor, AccessMode mode, const std::uint32_t (&lo)[max_rank],
                     const std::uint32_t (&hi)[max_rank]) {
         if (num_regions < max_task_regions) {
