@@ -114,6 +114,21 @@ fn a_writer_that_does_not_wait_for_readers_is_found() {
     assert!(text.contains("starts before task"), "{text}");
 }
 
+/// What a device compiles needs no library but the compiler's own headers.
+#[test]
+fn a_device_needs_no_library() {
+    let folder = folder("device", None);
+    let include = |(path, _): &(&str, &str)| format!("#include \"{path}\"\n");
+    let all: String = runtime_headers::EXECUTOR.iter().map(include).collect();
+    write(&folder.join("device.cpp"), &all);
+    let options = ["-std=c++17", "-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fsyntax-only", "-Wall"];
+    let mut command = Command::new(compiler());
+    let output =
+        command.current_dir(&folder).args(options).args(["-Werror", "-Iinclude", "device.cpp"]).output();
+    let output = output.expect("the compiler runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// The files below a folder, by their paths in it.
 fn files(folder: &Path, before: &str, found: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry")) {
