@@ -21,6 +21,7 @@ mod options;
 mod outcome;
 mod package;
 mod payload;
+pub mod pending;
 mod registry;
 mod run;
 mod starts;

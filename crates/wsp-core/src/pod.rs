@@ -27,10 +27,48 @@ pub struct TensorRegion2D {
 pub struct TaskIo {
     /// The region.
     pub region: TensorRegion2D,
-    /// 0 for an input, 1 for an output.
+    /// 0 for an input, 1 for an output, in records of tasks [`TaskIo::BOTH`] for both.
     pub is_output: u8,
     /// Zero.
     pub reserved: [u8; 7],
+}
+
+impl TaskIo {
+    /// An access that reads and writes.
+    pub const BOTH: u8 = 2;
+}
+
+/// A task as runtimes that are handed task after task have it. Where it has pointers, a file has numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct PendingTask {
+    /// Its own number.
+    pub task_id: i32,
+    /// Zero.
+    pub reserved: i32,
+    /// Its kernel: a pointer to the name, in a file a row of the table of kernels, or [`PendingTask::RELAY`].
+    pub func_name: u64,
+    /// The function; in a file 0.
+    pub func_ptr: u64,
+    /// Arguments: the regions that it accesses.
+    pub args: [TaskIo; PendingTask::ARGS],
+    /// Edges to it.
+    pub fanin: i32,
+    /// Its successors.
+    pub fanout: [i32; PendingTask::FANOUT],
+    /// How many arguments there are; those behind are 0.
+    pub num_args: u16,
+    /// How many successors there are; those behind are 0.
+    pub num_fanout: u16,
+}
+
+impl PendingTask {
+    /// Most arguments.
+    pub const ARGS: usize = 16;
+    /// Most successors.
+    pub const FANOUT: usize = 512;
+    /// The kernel of a record that runs nothing and passes on that its only predecessor is complete.
+    pub const RELAY: u64 = u64::MAX;
 }
 
 /// A task: the header row.
@@ -98,6 +136,11 @@ const _: () = {
     assert!(size_of::<TensorRegion2D>() == 24);
     assert!(size_of::<TaskIo>() == 32);
     assert!(core::mem::offset_of!(TaskIo, is_output) == 24);
+    assert!(size_of::<PendingTask>() == 2592);
+    assert!(core::mem::offset_of!(PendingTask, args) == 24);
+    assert!(core::mem::offset_of!(PendingTask, fanin) == 536);
+    assert!(core::mem::offset_of!(PendingTask, fanout) == 540);
+    assert!(core::mem::offset_of!(PendingTask, num_args) == 2588);
     assert!(size_of::<TaskNodePod>() == 40);
     assert!(core::mem::offset_of!(TaskNodePod, kernel) == 4);
     assert!(core::mem::offset_of!(TaskNodePod, stream) == 8);

@@ -10,8 +10,8 @@ use program::image::Aligned;
 use wsp_core::ptow::DispatchConfig;
 use wsp_device::abi::{PtowHost, PtowLaunch, PtowReport, PtowTable, PtowTask, Status};
 use wsp_device::{
-    Sums, wsp_ptow_open, wsp_ptow_run, wsp_ptow_scratch_bytes, wsp_ptow_sums_build, wsp_ptow_sums_bytes,
-    wsp_ptow_verify, wsp_ptow_watermark,
+    Sums, wsp_ptow_compile_bytes, wsp_ptow_dispatch, wsp_ptow_open, wsp_ptow_run, wsp_ptow_scratch_bytes,
+    wsp_ptow_sums_build, wsp_ptow_sums_bytes, wsp_ptow_verify, wsp_ptow_watermark,
 };
 
 /// The type of a handle, whatever it is.
@@ -126,6 +126,8 @@ fn null_pointers_are_refused() {
         is(wsp_ptow_scratch_bytes(data, len, null_mut(), null_mut()), Status::Null);
         is(wsp_ptow_verify(data, len, null_mut(), 8, &raw mut bytes, null_mut()), Status::Null);
         is(wsp_ptow_run(null_mut(), &TAKES, 1, 1, null_mut()), Status::Handle);
+        is(wsp_ptow_compile_bytes(data, len, null(), &raw mut bytes, null_mut()), Status::Null);
+        is(wsp_ptow_dispatch(null(), 1, 0, null_mut(), null_mut()), Status::Null);
     }
     fixture.launch.values = null();
     is(fixture.open().0, Status::Null);

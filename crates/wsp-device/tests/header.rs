@@ -9,9 +9,14 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 use wsp_core::Region;
-use wsp_core::ptow::{DispatchConfig, MAX_LOOP_DEPTH, MAX_THRESHOLDS, PartitionParams, ThresholdParams};
+use wsp_core::ptow::{
+    DispatchConfig, MAX_LOOP_DEPTH, MAX_THRESHOLDS, PartitionParams, ThresholdParams, Word, X_LAST,
+};
 use wsp_core::tg::image::NodeKind;
-use wsp_device::abi::{PtowHost, PtowLaunch, PtowReport, PtowStats, PtowTable, PtowTask, Status};
+use wsp_device::abi::{
+    PtowHost, PtowKey, PtowLaunch, PtowPolicy, PtowReport, PtowSchedule, PtowStats, PtowTable, PtowTask,
+    Status,
+};
 use wsp_device::graph::abi::{GraphStatus, StepKind, TgHost, TgReport, TgStep};
 
 /// Asserts size and offsets of a record in C.
@@ -71,6 +76,16 @@ fn checks() -> String {
     );
     record!(text, "wsp_ptow_host", PtowHost, [user, task, ordered, slot, plan]);
     record!(text, "wsp_ptow_stats", PtowStats, [tasks, steps, scopes, while_rounds, total_ordinals]);
+    record!(text, "wsp_ptow_word", Word, [opcode, flags, operand1, operand2]);
+    record!(text, "wsp_ptow_key", PtowKey, [words, len]);
+    record!(text, "wsp_ptow_policy", PtowPolicy, [policy, depth, key]);
+    record!(
+        text,
+        "wsp_ptow_schedule",
+        PtowSchedule,
+        [dispatch, ranges, num_ranges, metric, bounds, num_bounds, levels, stream_by, priority, streams]
+    );
+    writeln!(text, "CHECK(WSP_PTOW_LAST == {X_LAST});").expect("text grows");
     for (name, status) in [
         ("OK", Status::Ok),
         ("FINISHED", Status::Finished),

@@ -4,8 +4,9 @@
 use crate::{common, library};
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use wsp_core::ptow::{Op, PolicyType, Program, Word, X_LAST, XOp};
 use wsp_diag::SourceMap;
 use wsp_plan::CompileOptions;
@@ -145,17 +146,25 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
+/// The program that links the library, built once.
+fn executable() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let program = common::folder("generator").join("generator");
+        let mut link = Command::new(common::compiler());
+        link.args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-Wl,--gc-sections", "-I"]);
+        link.arg(common::include()).arg("-I").arg(own.join("../wsp-ascend/include"));
+        link.arg(own.join("tests/generator/generator.cpp"));
+        common::run(link.arg(library(&common::folder("link"), "panic-handler")).arg("-o").arg(&program));
+        program
+    })
+}
+
 /// What the C++ program prints of some cases.
 fn generated(name: &str, programs: &[&[u8]], cases: &str) -> Vec<String> {
     let folder = common::folder(&format!("generator/{name}"));
-    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let program = folder.join("generator");
-    let mut link = Command::new(common::compiler());
-    link.args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-Wl,--gc-sections", "-I"]);
-    link.arg(common::include()).arg("-I").arg(own.join("../wsp-ascend/include"));
-    link.arg(own.join("tests/generator/generator.cpp"));
-    common::run(link.arg(library(&common::folder("link"), "panic-handler")).arg("-o").arg(&program));
-    let mut command = Command::new(&program);
+    let mut command = Command::new(executable());
     for (at, bytes) in programs.iter().enumerate() {
         let file = folder.join(format!("{at}.ptow"));
         std::fs::write(&file, bytes).expect("the file can be written");

@@ -4,7 +4,7 @@ use super::{Lowered, ProgramBuf};
 use crate::workload::Bindings;
 use wsp_core::MAX_RANK;
 use wsp_core::TensorId;
-use wsp_core::pod::{TaskIo, TaskNodePod};
+use wsp_core::pod::{PendingTask, TaskIo, TaskNodePod};
 use wsp_core::ptow::{DispatchConfig, Launch};
 use wsp_ir::workload::WorkloadModule;
 
@@ -99,12 +99,7 @@ pub struct HostList {
 
 impl HostList {
     /// Bytes of one record of document 001: number, name, function, 16 arguments, fan-in, and 512 successors of 4 bytes.
-    /// An argument counts as an access of exported task graphs does.
-    pub const PENDING_TASK: u64 = {
-        let (number, pointer, argument) = (4, 8, size_of::<TaskIo>() as u64);
-        // Number and fan-in are followed by 4 bytes so that pointers and the next record are aligned.
-        (number + 4) + 2 * pointer + 16 * argument + number + 512 * number + 4
-    };
+    pub const PENDING_TASK: u64 = size_of::<PendingTask>() as u64;
 
     /// The list of `tasks` tasks that have so many parameters and accesses in all.
     pub fn new(tasks: u64, parameters: u64, accesses: u64) -> HostList {
