@@ -9,6 +9,7 @@ pub mod expander;
 pub mod graph;
 pub mod host;
 pub mod kernels;
+pub mod shipped;
 mod writer;
 
 pub use backend::AscendBackend;

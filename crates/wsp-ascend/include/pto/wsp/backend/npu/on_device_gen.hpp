@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../../version.hpp"
+
 namespace pto::wsp::backend::npu {
 
 // Most dimensions of a tensor.
