@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from . import _core, errors, pto
 from .axes import Dense, DenseDyn, Ragged, Sparse
+from .device import OnDeviceGenerator
 from .dtypes import bf16, bool_, f8e4m3, f8e5m2, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from .graphs import Block, GraphRun, TaskGraph
 from .kernels import Constexpr, In, InOut, Out, Scalar, Tile, kernel, python_kernel
@@ -56,6 +57,7 @@ __all__ = [
     "GraphRun",
     "In",
     "InOut",
+    "OnDeviceGenerator",
     "Out",
     "P",
     "Plan",

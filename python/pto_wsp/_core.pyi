@@ -168,6 +168,9 @@ class Program:
     def explain(self) -> dict[str, Any]:
         """What the target does with the schedule, the kernels and what runs for them."""
 
+    def on_device(self, aicpus: int) -> tuple[bytes, list[bytes]]:
+        """The workload as bytecode, and what each of so many AICPUs gets beside it."""
+
     def recorded(self) -> Recorded | None:
         """When and where tasks ran in the last run that recorded it; none before."""
 

@@ -3,7 +3,7 @@
 //! [`Program`](crate::Program) is a [`CompiledProgram`] with its sources, and so are [`Prepared`](crate::Prepared) and [`Run`](crate::Run) of
 //! [`PreparedProgram`] and [`ProgramRun`].
 
-use npu::AscendBackend;
+use npu::{AscendBackend, HostBuilder};
 use std::sync::Arc;
 
 pub use wsp_backend::{
@@ -33,7 +33,8 @@ pub mod cpu {
 ///
 /// **Unstable**, as [`cpu`].
 pub mod npu {
-    pub use wsp_ascend::AscendBackend;
+    pub use crate::hosted::HostBuilder;
+    pub use wsp_ascend::{AscendBackend, Built, HostRunner, Ran};
 }
 
 /// The backends: those that need nothing to be given.
@@ -44,7 +45,8 @@ pub fn registry() -> Registry {
 /// The backends, with this one for `cpu_sim`.
 pub fn registry_with(cpu: cpu::CpuSimBackend) -> Registry {
     let mut registry = Registry::new();
-    let backends: [Arc<dyn Backend>; 2] = [Arc::new(cpu), Arc::new(AscendBackend)];
+    let ascend = AscendBackend { runner: Some(Arc::new(HostBuilder::default())) };
+    let backends: [Arc<dyn Backend>; 2] = [Arc::new(cpu), Arc::new(ascend)];
     for backend in backends {
         registry.register(backend).expect("names of backends should be distinct");
     }

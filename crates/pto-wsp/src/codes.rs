@@ -259,6 +259,15 @@ for vectors and matrix products, or with AICPUs, is of another machine. Begin wi
         "\
 `wsp sim --fit` compares the tasks of measured runs, one by one, with those of a simulation. A program whose tasks depend on what others
 compute, or on the number of threads, cannot be compared so. Leave it out.";
+    pub NOT_BUILT = 1772, "a package was not built",
+        "\
+`wsp run FILE --target ascend_host` writes the program as a package of C++ and builds it, once, in `pto-wsp/packages` of the user's cache folder
+(`XDG_CACHE_HOME`, or `.cache` in `HOME`). It takes a C++17 compiler: that of `CXX`, or the first of `c++`, `g++` and `clang++` that there is.
+The notes hold what the compiler or the system said.";
+    pub HOST_RUN = 1773, "a package has failed",
+        "\
+The program of a package says what is wrong with its arrays and values, which task has failed and why, or which tasks wait for what.
+Words of a task in brackets are those of simulated cores: docs/ascend_host.md has a table of them.";
 }
 
 /// That of an input that is missing, which backends report as well.

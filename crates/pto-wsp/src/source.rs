@@ -181,6 +181,15 @@ impl Source {
     /// Everything that is wrong with the source, with the lines; what it was given and has no effect on this kind of program; no backend
     /// runs its target.
     pub fn compile(mut self) -> Result<Program, Error> {
+        let (plan, notes, sources) = self.planned()?;
+        Program::of(&plan, &registry_with(self.backend), notes, sources)
+    }
+
+    /// Its plan, what the compiler says of it, and the texts that it was read from.
+    ///
+    /// # Errors
+    /// As [`Source::compile`], but for the target.
+    pub(crate) fn planned(&mut self) -> Result<(PlanSource, Vec<Diagnostic>, SourceMap), Error> {
         if let Some(fault) = self.fault.take() {
             return Err(fault);
         }
@@ -188,7 +197,7 @@ impl Source {
         let mut notes = Vec::new();
         let plan = self.plan(&mut sources, &mut notes);
         match plan.and_then(|plan| self.check_used(&plan).map(|()| plan)) {
-            Ok(plan) => Program::of(&plan, &registry_with(self.backend), notes, sources),
+            Ok(plan) => Ok((plan, notes, sources)),
             Err(found) => Err(Error::in_sources(found, &sources)),
         }
     }

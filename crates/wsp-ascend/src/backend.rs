@@ -1,7 +1,9 @@
-//! Ascend behind the seam of backends: it writes files, and runs nothing.
+//! Ascend behind the seam of backends: it writes files, and has the host run packages of them.
 
 use crate::graph::{GraphSource, emit_graph};
+use crate::hosted::{HostProgram, HostRunner, not_a_package};
 use std::path::PathBuf;
+use std::sync::Arc;
 use wsp_backend::codes::NO_FILES;
 use wsp_backend::{Backend, CheckedKernels, EmitOptions, Emitted, KernelsSource, Package, Program};
 use wsp_diag::{Diagnostic, Diagnostics, Severity, did_you_mean};
@@ -13,9 +15,15 @@ use wsp_tg::{ElaborateOptions, UnitPlan, elaborate};
 /// The targets that have AICPUs.
 static ASCEND: [&Target; 3] = [&TARGETS[1], &TARGETS[2], &TARGETS[3]];
 
-/// C++ of task graphs for AICPUs of Ascend accelerators.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AscendBackend;
+/// The target that packages run on here.
+static HOST: [&Target; 1] = [&TARGETS[4]];
+
+/// C++ of programs for Ascend accelerators, and packages of it that run on the host.
+#[derive(Clone, Default)]
+pub struct AscendBackend {
+    /// Builds and runs packages; without it none run.
+    pub runner: Option<Arc<dyn HostRunner>>,
+}
 
 impl Backend for AscendBackend {
     fn name(&self) -> &'static str {
@@ -23,7 +31,7 @@ impl Backend for AscendBackend {
     }
 
     fn targets(&self) -> &'static [&'static Target] {
-        &[]
+        if self.runner.is_some() { &HOST } else { &[] }
     }
 
     /// None: of what is behind the seam, it writes task graphs only.
@@ -31,9 +39,21 @@ impl Backend for AscendBackend {
         false
     }
 
+    fn supports(&self, plan: &PlanSource) -> Vec<Diagnostic> {
+        match plan {
+            PlanSource::Spaces(_) => Vec::new(),
+            PlanSource::Workload(_) | PlanSource::Unit(_) => vec![not_a_package(plan.kind())],
+        }
+    }
+
     fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Diagnostics> {
-        let message = format!("backend `ascend` writes files and runs no {}", plan.kind());
-        Err(Diagnostic::error(NO_FILES, message).help("run it on `cpu_sim`").into())
+        match (plan, &self.runner) {
+            (PlanSource::Spaces(plan), Some(runner)) => {
+                let target = plan.options.target;
+                Ok(Box::new(HostProgram { plan: plan.clone(), target, runner: runner.clone() }))
+            }
+            _ => Err(not_a_package(plan.kind()).into()),
+        }
     }
 
     fn emits(&self) -> &'static [&'static Target] {
@@ -43,7 +63,10 @@ impl Backend for AscendBackend {
     fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
         match plan {
             PlanSource::Unit(unit) => graphs(unit, options),
-            PlanSource::Spaces(_) | PlanSource::Workload(_) => {
+            PlanSource::Spaces(plan) => {
+                crate::package::spaces(plan, options.target.unwrap_or(plan.options.target), options)
+            }
+            PlanSource::Workload(_) => {
                 let message =
                     format!("backend `ascend` writes files of task graphs, and this is a {}", plan.kind());
                 Err(Diagnostic::error(NO_FILES, message).into())

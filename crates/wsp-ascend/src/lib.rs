@@ -8,11 +8,27 @@ mod backend;
 pub mod expander;
 pub mod graph;
 pub mod host;
+mod hosted;
 pub mod kernels;
-pub mod shipped;
+mod orchestration;
+mod package;
+pub mod runtime_headers;
 mod writer;
 
 pub use backend::AscendBackend;
+pub use hosted::{Built, HostRunner, Ran};
+
+macro_rules! headers {
+    ($($path:literal),* $(,)?) => {
+        /// Headers of packages beside those of expanders: paths as they are included, and contents.
+        pub const HEADERS: &[(&str, &str)] = &[$(($path, include_str!(concat!("../include/", $path)))),*];
+    };
+}
+
+headers! {
+    "pto/wsp/backend/npu/generator.hpp",
+    "pto/wsp/backend/npu/launch.hpp",
+}
 
 /// The codes of this crate.
 pub const CODES: wsp_diag::Codes = &[kernels::codes::CODES];

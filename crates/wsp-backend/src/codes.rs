@@ -13,7 +13,8 @@ Backends are registered by name. Give the second one another name.";
     pub(crate) UNKNOWN_BACKEND = 1602, "the backend is not known",
         "\
 No backend of this name is registered. The message lists those that are.";
-    pub(crate) OPTION_OF_OTHERS = 1603, "an option of other programs",
+    /// An option of another kind of programs, or of another backend.
+    pub OPTION_OF_OTHERS = 1603, "an option of other programs",
         "\
 Programs of spaces (`.pto`), workloads (`.wsp`) and task graphs (`.tg`) are run with options of which some belong to one kind only, and
 so do options of a backend. An option that would have no effect is refused by its name.";

@@ -43,7 +43,9 @@ pub use outcome::{
     AicpuOutcome, Bodies, BytesByLocation, Explanation, KernelStats, Outcome, Peak, Stats, UnitResult,
     Unwritten, WorkloadResult, unravel,
 };
-pub use package::{CheckedKernel, CheckedKernels, EmitOptions, Emitted, KernelsSource, MemoryUse, Package};
+pub use package::{
+    ArrayForm, CheckedKernel, CheckedKernels, EmitOptions, Emitted, KernelsSource, MemoryUse, Package,
+};
 pub use payload::{Payload, PayloadSlot};
 pub use registry::{Registry, Selection};
 pub use run::Run;

@@ -1,9 +1,11 @@
 //! A program as files for a target that runs elsewhere.
 
+use crate::KvLayout;
 use std::path::PathBuf;
+use wsp_core::DType;
 use wsp_diag::Diagnostic;
 use wsp_ir::tg::Signatures;
-use wsp_plan::{KernelFile, Target};
+use wsp_plan::{KernelFile, ParamValue, Target};
 
 /// What to emit.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +14,26 @@ pub struct EmitOptions {
     pub graph: Option<String>,
     /// What is known of the kernels of a unit.
     pub signatures: Signatures,
+    /// Of a program that is lowered for all targets: the one that it is written for.
+    pub target: Option<&'static Target>,
+    /// Values of parameters; the others have their defaults, or stay numbers of a launch.
+    pub set: Vec<(String, ParamValue)>,
+    /// Arrays like those of its launches, by name: where the source leaves element types, and sizes that kernels need, to a launch,
+    /// they are those of these.
+    pub arrays: Vec<ArrayForm>,
+    /// How the pages of a cache lie in them.
+    pub layout: KvLayout,
+}
+
+/// An array as far as a package depends on it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ArrayForm {
+    /// Its name.
+    pub name: String,
+    /// Element type.
+    pub elem: DType,
+    /// Extents, outermost first.
+    pub shape: Vec<u64>,
 }
 
 /// Kernels of a file, to be written for a target.

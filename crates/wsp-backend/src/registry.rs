@@ -138,7 +138,7 @@ impl Registry {
     /// # Errors
     /// None does, or it cannot write all of the plan.
     pub fn emit(&self, plan: &PlanSource, options: &EmitOptions) -> Result<Emitted, Diagnostics> {
-        let target = plan.target();
+        let target = options.target.unwrap_or_else(|| plan.target());
         match self.that_emits(target) {
             Some(backend) => backend.emit(plan, options),
             None => Err(self.no_files(target).into()),

@@ -48,7 +48,12 @@ enum {
     /* The program has communicating processes (`report.kind` 1), or values (2), tables (3) or extents (4) are missing:
      * `report.found` are given, `report.limit` are needed; or the configuration is wrong: 10 number of AICPUs, 11 id, 12
      * policy, 13 a byte that should be 0, 14 depth, 15 levels, 16 thresholds that do not increase, 17 the policy of a
-     * level, 18 metric, 19 a range that ends before it starts. */
+     * level, 18 metric, 19 a range that ends before it starts;
+     * or the schedule is wrong. `report.at` is 0 for the dispatch, 1 to 9 for levels of the threshold, 10 for the metric, 11
+     * for the stream: 30 a policy that is none there, 31 a depth beyond `report.limit`, or of another policy than affinity,
+     * 32 an expression that is missing, or that nothing reads, 33 no bounds, or more than `report.limit`, 34 the range
+     * `report.at` does not go on from `report.limit`, 35 ranges without a static partition, or none with one, 36 the
+     * program has a schedule already, at instruction word `report.at`. */
     WSP_PTOW_REFUSED = -6,
     /* The program is at fault with this launch, at instruction word `report.at`, after `report.ordinal` tasks:
      * `report.kind` is 1 an expression, 2 a box outside its tensor, 3 bounds or row of a loop, 4 rounds of a WHILE, 5
@@ -142,6 +147,55 @@ typedef struct wsp_ptow_partition {
     uint32_t task_range_end;
 } wsp_ptow_partition;
 
+/* A word of a program or of an expression. */
+typedef struct wsp_ptow_word {
+    uint8_t opcode;
+    /* Of the last word of an expression WSP_PTOW_LAST. */
+    uint8_t flags;
+    uint16_t operand1;
+    uint32_t operand2;
+} wsp_ptow_word;
+
+/* Flag of the last word of an expression. */
+#define WSP_PTOW_LAST 1
+
+/* An expression over axes, as the expression words of a program have it; a `len` of 0 is none. */
+typedef struct wsp_ptow_key {
+    const wsp_ptow_word *words;
+    uint64_t len;
+} wsp_ptow_key;
+
+/* Which AICPU takes a task. */
+typedef struct wsp_ptow_policy {
+    /* 0 round robin, 1 affinity, 4 key, 5 hash. Of a dispatch 3, static partition; of a level 16 vector pool, 17 cube pool,
+     * 18 any pool. */
+    uint32_t policy;
+    /* Of an affinity: the depth of the loop whose variable decides, 0 for the outermost. Else 0. */
+    uint32_t depth;
+    /* Of a key or a hash: what decides. Else none. */
+    wsp_ptow_key key;
+} wsp_ptow_policy;
+
+/* What a schedule says of a program. Zeros say nothing: tasks are taken in turn. */
+typedef struct wsp_ptow_schedule {
+    wsp_ptow_policy dispatch;
+    /* Of a static partition: the ordinals of each AICPU, from 0 on without a gap. */
+    const wsp_ptow_partition *ranges;
+    uint64_t num_ranges;
+    /* A threshold, which comes before the dispatch: what is compared, the increasing bounds, at most 8, and the policies of
+     * the levels, one more than bounds. Without a threshold none, 0 and NULL. */
+    wsp_ptow_key metric;
+    const int32_t *bounds;
+    uint64_t num_bounds;
+    const wsp_ptow_policy *levels;
+    /* The stream of a task; without one its ordinal modulo the number of streams. */
+    wsp_ptow_key stream_by;
+    /* The priority of a task. */
+    wsp_ptow_key priority;
+    /* How many streams there are; 0 for none. */
+    uint32_t streams;
+} wsp_ptow_schedule;
+
 /* A box of a tensor: `lo[d] <= index < hi[d]`; past its rank `0 <= index < 1`. */
 typedef struct wsp_ptow_region {
     uint32_t tensor;
@@ -226,6 +280,23 @@ int32_t wsp_ptow_verify(const uint8_t *program, uint64_t len, uint8_t *scratch, 
 int32_t wsp_ptow_open(const uint8_t *program, uint64_t len, const wsp_ptow_launch *launch,
                       const wsp_ptow_config *config, const wsp_ptow_sums *sums, uint32_t mode, uint8_t *memory,
                       uint64_t memory_len, wsp_ptow **handle, wsp_ptow_report *report);
+
+/* Bytes of memory that wsp_ptow_compile takes, into `*bytes`. WSP_PTOW_OK, or NULL, ALIGNMENT, MEMORY, READ, REFUSED. */
+int32_t wsp_ptow_compile_bytes(const uint8_t *program, uint64_t len, const wsp_ptow_schedule *schedule, uint64_t *bytes,
+                               wsp_ptow_report *report);
+
+/* Puts a schedule into a program that has none: the program with its dispatch, threshold, streams and priorities stands at
+ * the beginning of `memory`, which is aligned to 8 bytes, and its length goes into `*size`; what is behind is free again. It
+ * is verified, and what the compiler makes of the workload with this schedule. The rules of VERIFY are those of the program
+ * given, or of the program with the schedule: of expressions behind its own, and of bounds that do not increase. As above,
+ * or VERIFY. */
+int32_t wsp_ptow_compile(const uint8_t *program, uint64_t len, const wsp_ptow_schedule *schedule, uint8_t *memory,
+                         uint64_t memory_len, uint64_t *size, wsp_ptow_report *report);
+
+/* What one of so many AICPUs gets beside the compiled program, into `*config`. WSP_PTOW_OK, or NULL, ALIGNMENT, MEMORY,
+ * REFUSED. */
+int32_t wsp_ptow_dispatch(const wsp_ptow_schedule *schedule, uint32_t num_aicpus, uint32_t my_aicpu_id,
+                          wsp_ptow_config *config, wsp_ptow_report *report);
 
 /* Bytes of memory that the prefix sums of a launch take, into `*bytes`. `scratch` is aligned to 8 bytes and has as many as
  * wsp_ptow_open takes; it is free again afterwards. As wsp_ptow_verify. */

@@ -1,6 +1,7 @@
 //! The records and codes of the C ABI, as `wsp_ptow.h` has them.
 
 use core::ffi::c_void;
+use wsp_core::ptow::{PartitionParams, Word};
 use wsp_core::{MAX_RANK, Region};
 
 /// What a function returns.
@@ -130,6 +131,54 @@ pub struct PtowHost {
     pub slot: Option<SlotFn>,
     /// Null when there are no descriptor generators.
     pub plan: Option<PlanFn>,
+}
+
+/// An expression over axes.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct PtowKey {
+    /// Its words.
+    pub words: *const Word,
+    /// How many there are; 0 for no expression.
+    pub len: u64,
+}
+
+/// Which AICPU takes a task.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct PtowPolicy {
+    /// [`PolicyType`](wsp_core::ptow::PolicyType), or a pool.
+    pub policy: u32,
+    /// Of an affinity.
+    pub depth: u32,
+    /// Of a key or a hash.
+    pub key: PtowKey,
+}
+
+/// What a schedule says of a program: [`Schedule`](wsp_core::ptow::schedule::Schedule).
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct PtowSchedule {
+    /// Which AICPU takes a task.
+    pub dispatch: PtowPolicy,
+    /// Of a static partition.
+    pub ranges: *const PartitionParams,
+    /// How many there are.
+    pub num_ranges: u64,
+    /// Of a threshold.
+    pub metric: PtowKey,
+    /// Its bounds.
+    pub bounds: *const i32,
+    /// How many there are; 0 for no threshold.
+    pub num_bounds: u64,
+    /// One more than bounds; null for no threshold.
+    pub levels: *const PtowPolicy,
+    /// The stream of a task.
+    pub stream_by: PtowKey,
+    /// The priority of a task.
+    pub priority: PtowKey,
+    /// Streams; 0 for none.
+    pub streams: u32,
 }
 
 /// What was wrong, as numbers; see the header for each status.

@@ -4,7 +4,7 @@ use crate::abi::{PtowLaunch, PtowTable, Status};
 use crate::input::slice;
 use crate::report::{self, Failure, plain};
 use wsp_core::ptow::{Launch, Program, Verified, marks_needed};
-use zerocopy::FromBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 /// Reads a program.
 ///
@@ -13,6 +13,8 @@ use zerocopy::FromBytes;
 pub(crate) unsafe fn read<'a>(program: *const u8, len: u64) -> Result<Program<'a>, Failure> {
     // SAFETY: the caller's promise.
     let bytes = unsafe { slice(program, len) }.map_err(plain)?;
+    // No bytes are too few, wherever they lie.
+    let bytes = if bytes.is_empty() { <[u32; 0]>::as_bytes(&[]) } else { bytes };
     Program::read(bytes).map_err(|error| report::read(&error))
 }
 

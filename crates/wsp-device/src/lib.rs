@@ -30,12 +30,17 @@ mod panic;
 mod probe;
 mod report;
 mod run;
+mod schedule;
 mod sums;
 
 /// The C interface of graphs, `wsp_tg.h`: what emitted programs include.
 pub const TG_HEADER: &str = include_str!("../include/wsp_tg.h");
 
+/// The C interface of programs, `wsp_ptow.h`: what the headers of emitted programs include.
+pub const PTOW_HEADER: &str = include_str!("../include/wsp_ptow.h");
+
 pub use handle::Handle;
 pub use open::{wsp_ptow_open, wsp_ptow_scratch_bytes, wsp_ptow_verify};
 pub use run::{wsp_ptow_run, wsp_ptow_stats_of, wsp_ptow_watermark};
+pub use schedule::{wsp_ptow_compile, wsp_ptow_compile_bytes, wsp_ptow_dispatch};
 pub use sums::{Sums, wsp_ptow_sums_build, wsp_ptow_sums_bytes};

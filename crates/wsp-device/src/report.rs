@@ -3,6 +3,7 @@
 use crate::abi::{PtowReport, Status};
 use wsp_core::ptow::dispatch::ConfigFault;
 use wsp_core::ptow::interp::{Fault, FaultKind, Refusal};
+use wsp_core::ptow::schedule::ScheduleFault;
 use wsp_core::ptow::{Allowed, Place, ReadError, VerifyError};
 
 /// A status, and what is wrong.
@@ -91,6 +92,33 @@ fn config(fault: &ConfigFault) -> PtowReport {
         ConfigFault::Total { end, total } => (21, 0, number(end), number(total)),
     };
     PtowReport { kind, at, found, limit, ..PtowReport::default() }
+}
+
+pub(crate) fn schedule(fault: &ScheduleFault) -> Failure {
+    let (kind, at, found, limit) = match *fault {
+        ScheduleFault::Memory { need, have } => return memory(need as u64, have as u64),
+        ScheduleFault::Aicpus { n, least } => {
+            let most = i64::from(wsp_core::ptow::MAX_AICPUS);
+            (10, 0, i64::from(n), if n == 0 || least as i64 > i64::from(n) { least as i64 } else { most })
+        }
+        ScheduleFault::Id { id, n } => (11, 0, i64::from(id), i64::from(n)),
+        ScheduleFault::Policy { level, code } => (30, level, i64::from(code), 0),
+        ScheduleFault::Depth { level, depth } => {
+            (31, level, i64::from(depth), wsp_core::ptow::MAX_LOOP_DEPTH as i64)
+        }
+        ScheduleFault::Key { at, words } => (32, at, number(words as u64), 0),
+        ScheduleFault::Bounds(bounds) => {
+            (33, 0, number(bounds as u64), wsp_core::ptow::MAX_THRESHOLDS as i64)
+        }
+        ScheduleFault::Range { index, expected, range } => {
+            let start_is_wrong = range.task_range_start != expected;
+            let found = if start_is_wrong { range.task_range_start } else { range.task_range_end };
+            (34, index, i64::from(found), i64::from(expected))
+        }
+        ScheduleFault::Ranges(ranges) => (35, 0, number(ranges as u64), 0),
+        ScheduleFault::Scheduled { word } => (36, word, 0, 0),
+    };
+    (Status::Refused, PtowReport { kind, at: at as u64, found, limit, ..PtowReport::default() })
 }
 
 pub(crate) fn fault(fault: &Fault) -> Failure {

@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod common;
+mod generator;
 mod program;
 
 use program::image::{Aligned, Image};

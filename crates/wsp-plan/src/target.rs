@@ -73,7 +73,7 @@ pub struct Target {
 }
 
 /// All targets; the first is that of [`CompileOptions::default`](crate::CompileOptions).
-pub static TARGETS: [Target; 4] = [
+pub static TARGETS: [Target; 5] = [
     Target {
         name: "cpu_sim",
         aliases: &["cpu"],
@@ -101,6 +101,13 @@ pub static TARGETS: [Target; 4] = [
         platform: Platform::A5,
         model: "ascend_950",
         plans: Plans::NotMade,
+    },
+    Target {
+        name: "ascend_host",
+        aliases: &[],
+        platform: Platform::A2,
+        model: "ascend_910b",
+        plans: Plans::Made,
     },
 ];
 

@@ -9,14 +9,16 @@ use crate::prepared::Prepared;
 use crate::results;
 use crate::runs::{self, Run};
 use crate::timeline::{self, Recorded};
+use pto_wsp::OnDeviceGenerator;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use std::borrow::Cow;
 use std::sync::{Arc, PoisonError};
 use wsp_backend::{Detail, GraphOptions, RunOptions};
 use wsp_diag::SourceMap;
 use wsp_ir::workload::ExecPool;
 use wsp_plan::target::model::{self, Model};
+use zerocopy::IntoBytes as _;
 
 /// What to do with a host entry that has no tasks of a workload.
 const IN_A_WORKLOAD: &str = "call its kernels in a workload";
@@ -244,6 +246,22 @@ impl Program {
         let cached = self.inner.cached.as_ref();
         about.set_item("cache", cached.map(|cached| cached.statistics().to_string()))?;
         Ok(about)
+    }
+
+    /// The workload as bytecode, and what each of so many AICPUs gets beside it.
+    fn on_device<'py>(
+        &self,
+        py: Python<'py>,
+        aicpus: u16,
+    ) -> PyResult<(Bound<'py, PyBytes>, Vec<Bound<'py, PyBytes>>)> {
+        let plan = self.inner.workload(py, "is not generated on AICPUs from bytecode", IN_A_WORKLOAD)?;
+        let sources = &self.inner.sources;
+        let made = OnDeviceGenerator::of_plan(plan, sources)
+            .and_then(|generator| Ok((generator.compile(), generator.compile_dispatch(aicpus)?)));
+        let (bytecode, configs) =
+            made.map_err(|fault| errors::exception(py, fault.diagnostics(), sources))?;
+        let configs = configs.iter().map(|config| PyBytes::new(py, config.as_bytes())).collect();
+        Ok((PyBytes::new(py, bytecode.as_bytes()), configs))
     }
 
     /// When and where tasks ran in the last run that recorded it; none before.

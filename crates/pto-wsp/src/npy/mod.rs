@@ -16,11 +16,14 @@ pub use header::{MAGIC, print};
 
 use crate::codes;
 use header::{Descr, Header, MAX_HEADER};
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
+use wsp_core::DType;
 use wsp_core::words::{by_count, counted};
 use wsp_diag::Diagnostic;
 use wsp_plan::{Array, ArrayError};
 
+/// Where the elements of a written file begin.
+const ALIGN: usize = 64;
 /// Most dimensions of an array; numpy itself takes no more.
 const MAX_RANK: usize = 64;
 
@@ -35,6 +38,45 @@ pub fn read(what: &str, mut bytes: &[u8]) -> Result<Array, Diagnostic> {
         Fault::Diagnostic(fault) => *fault,
         Fault::Io(fault) => stream.bad_header(fault.to_string()),
     })
+}
+
+/// Writes an array as a `.npy` file; bf16 as `uint16`, since numpy has no bf16, and e4m3 as `uint8`.
+///
+/// # Errors
+/// As `out`.
+pub fn write(out: &mut impl Write, array: &Array) -> std::io::Result<()> {
+    let mut text = print(descr(array.dtype()), array.shape());
+    let prefix = MAGIC.len() + 4;
+    let total = (prefix + text.len() + 1).next_multiple_of(ALIGN);
+    let length = total - prefix;
+    while text.len() + 1 < length {
+        text.push(' ');
+    }
+    text.push('\n');
+    out.write_all(MAGIC)?;
+    out.write_all(&[1, 0])?;
+    // Extents have 20 digits at most and ranks are small, so the length fits the 16 bits of format version 1.
+    out.write_all(&(length as u16).to_le_bytes())?;
+    out.write_all(text.as_bytes())?;
+    out.write_all(array.bytes())
+}
+
+fn descr(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F32 => "<f4",
+        DType::F64 => "<f8",
+        DType::F16 => "<f2",
+        DType::Bf16 | DType::U16 => "<u2",
+        DType::U8 | DType::F8E4m3 => "|u1",
+        DType::F8E5m2 => "<f1",
+        DType::I8 => "|i1",
+        DType::I16 => "<i2",
+        DType::Bool => "|b1",
+        DType::I32 => "<i4",
+        DType::U32 => "<u4",
+        DType::I64 => "<i8",
+        DType::U64 => "<u8",
+    }
 }
 
 /// An array that cannot be made.

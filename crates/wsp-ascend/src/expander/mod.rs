@@ -65,7 +65,8 @@ pub struct ExpanderSource {
 macro_rules! headers {
     ($($path:literal),* $(,)?) => {
         /// The headers of every expander: paths as they are included, and contents.
-        pub const HEADERS: &[(&str, &str)] = &[$(($path, include_str!(concat!("../../include/", $path)))),*];
+        pub const HEADERS: &[(&str, &str)] =
+            &[("wsp_ptow.h", wsp_device::PTOW_HEADER), $(($path, include_str!(concat!("../../include/", $path)))),*];
     };
 }
 
@@ -75,6 +76,7 @@ headers! {
     "pto/wsp/backend/npu/expander_state.hpp",
     "pto/wsp/backend/npu/expander_support.hpp",
     "pto/wsp/version.hpp",
+    "pto/rt/version.hpp",
     "pto/rt/backend/npu/on_device_gen.hpp",
     "pto/rt/backend/npu/expander_int.hpp",
     "pto/rt/backend/npu/expander_state.hpp",

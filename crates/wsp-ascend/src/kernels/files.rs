@@ -93,7 +93,7 @@ fn files(made: &KernelSource) -> impl Iterator<Item = (PathBuf, &str)> {
 }
 
 /// Findings that say of which kernel they are.
-fn named(mut found: Vec<Diagnostic>, kernel: &str) -> Vec<Diagnostic> {
+pub(crate) fn named(mut found: Vec<Diagnostic>, kernel: &str) -> Vec<Diagnostic> {
     let kernel = format!("`{kernel}`");
     for fault in found.iter_mut().filter(|fault| !fault.message.contains(&kernel)) {
         fault.notes.push(format!("in kernel {kernel}"));
@@ -205,7 +205,7 @@ fn wanted(module: &Verified, name: Option<&str>) -> Result<Vec<FuncId>, Diagnost
 }
 
 /// Values of parameters: those that are set, and defaults.
-fn params(module: &Verified, set: &[(String, Const)]) -> Result<Vec<Option<Const>>, Diagnostics> {
+pub(crate) fn params(module: &Verified, set: &[(String, Const)]) -> Result<Vec<Option<Const>>, Diagnostics> {
     let ids = || (0..module.params.len() as u32).map(ParamId);
     let mut found = Vec::new();
     for (name, _) in set {
@@ -248,8 +248,17 @@ fn params(module: &Verified, set: &[(String, Const)]) -> Result<Vec<Option<Const
     if found.is_empty() { Ok(values) } else { Err(Diagnostics(found)) }
 }
 
-/// Parameters without a value that sizes of tiles depend on: a finding for each, with the tiles.
-fn missing(module: &Verified, kernel: &Function, params: &[Option<Const>]) -> Vec<Diagnostic> {
+/// Parameters without a value that sizes of tiles depend on.
+pub(crate) fn needed(module: &Verified, kernel: &Function, params: &[Option<Const>]) -> Vec<ParamId> {
+    of_tiles(module, kernel, params).keys().copied().collect()
+}
+
+/// The same, each with the tiles.
+fn of_tiles<'k>(
+    module: &Verified,
+    kernel: &'k Function,
+    params: &[Option<Const>],
+) -> OrderedMap<ParamId, Vec<&'k str>> {
     let mut needs: OrderedMap<ParamId, Vec<&str>> = OrderedMap::new();
     for local in &kernel.locals {
         let LocalTy::Tile(ty) = &local.ty else { continue };
@@ -264,6 +273,11 @@ fn missing(module: &Verified, kernel: &Function, params: &[Option<Const>]) -> Ve
             });
         }
     }
+    needs
+}
+
+/// Parameters without a value that sizes of tiles depend on: a finding for each, with the tiles.
+pub(crate) fn missing(module: &Verified, kernel: &Function, params: &[Option<Const>]) -> Vec<Diagnostic> {
     let one = |(id, tiles): (ParamId, Vec<&str>)| {
         let param = &module.params[id.index()];
         let tiles: Vec<String> = tiles.iter().map(|name| format!("`{name}`")).collect();
@@ -274,7 +288,7 @@ fn missing(module: &Verified, kernel: &Function, params: &[Option<Const>]) -> Ve
             .note(format!("of {}", tiles.join(", ")))
             .help(format!("set it with `--set {}=VALUE`", param.name))
     };
-    needs.into_iter().map(one).collect()
+    of_tiles(module, kernel, params).into_iter().map(one).collect()
 }
 
 /// Calls `f` with each parameter that a user gives and an expression follows from.

@@ -8,6 +8,7 @@
 //! 4. [`wsp_tile::place()`], [`wsp_tile::order()`] and [`wsp_tile::check()`] give addresses and events, and show that nothing is missing.
 //! 5. `print` and `skeleton` write the text.
 
+mod argument;
 pub(crate) mod codes;
 mod exchange;
 mod extents;
@@ -38,13 +39,15 @@ use pair::Pair;
 use scalars::{Arguments, Number, Scalars};
 use values::Values;
 use wsp_core::tg::Platform;
-use wsp_core::{FuncId, LocalId, TensorId};
+use wsp_core::{ExecPool, FuncId, LocalId, TensorId};
 use wsp_diag::Diagnostic;
 use wsp_ir::{Elem, ExprKind, Function, StmtKind, Verified, walk};
 use wsp_ordered::OrderedSet;
 use wsp_tile::{Known, Memories, PingPong, TileProgram};
 
+pub use argument::{Argument, ArgumentKind, ArrayArgument, NumberArgument, Pages};
 pub use memories::memories;
+pub(crate) use scalars::{constant, identifier, math};
 pub use table::bound;
 
 /// A platform with cube and vector cores.
@@ -92,7 +95,9 @@ pub struct KernelSource {
     /// runs a task: an object with a function of the name of each.
     pub text: String,
     /// What `NAME_body` takes, in order, or `NAME_tasks` after its first argument.
-    pub arguments: Vec<String>,
+    pub arguments: Vec<Argument>,
+    /// The cores that run it: cube, vector, or any where it is for a pair of them or has tasks for both.
+    pub unit: ExecPool,
     /// The tile program that it is the text of. That of a kernel with tasks has no addresses.
     pub program: TileProgram,
     /// The memories and units of the program: those of one core, or of a pair that works on one task.
@@ -240,10 +245,11 @@ fn one_core(
     }
     let name = scalars::identifier(&program.name);
     let text = skeleton::file(&name, of.chip.name(), &body, (&scalars, of.pair), of.function.span)?;
-    let arguments = scalars.argument_names();
+    let arguments = argument::of(&program, &scalars);
+    let unit = argument::unit(&program);
     let takes = scalars.arguments.borrow().clone();
     let memories = of.memories.clone();
-    Ok((KernelSource { name, text, arguments, program, memories, notes, tasks: Vec::new() }, takes))
+    Ok((KernelSource { name, text, arguments, unit, program, memories, notes, tasks: Vec::new() }, takes))
 }
 
 /// Addresses and events.
@@ -271,7 +277,11 @@ fn name_arrays(program: &TileProgram, scalars: &Scalars<'_>) {
 }
 
 /// The text depends on the element types of tensors.
-fn known_elements(module: &Verified, function: &Function, known: Known<'_>) -> Result<(), Vec<Diagnostic>> {
+pub(crate) fn known_elements(
+    module: &Verified,
+    function: &Function,
+    known: Known<'_>,
+) -> Result<(), Vec<Diagnostic>> {
     let mut unknown = OrderedSet::new();
     walk::stmts(&function.body, &mut |stmt| {
         let tensor = match &stmt.kind {

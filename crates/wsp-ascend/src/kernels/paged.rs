@@ -8,7 +8,7 @@ use wsp_ir::{Dim, Elem, Expr, MetaKind, Module, Storage, Tensor, Verified, into_
 
 /// How the pages of a cache lie.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Pages {
+pub enum Pages {
     /// Positions of a page.
     Size,
     /// Elements from one position of a page to the next.
@@ -80,4 +80,11 @@ pub(super) fn array(module: &Module, cache: CacheId, kind: MetaKind) -> Option<T
     let name = name(&module.caches.get(cache.index())?.name, kind);
     let at = module.tensors.iter().position(|tensor| tensor.name == name)?;
     Some(TensorId(at as u32))
+}
+
+/// The cache and the kind of an array that [`with_arrays`] has added.
+pub(super) fn table_of(module: &Module, tensor: &Tensor) -> Option<(CacheId, MetaKind)> {
+    let caches = module.caches.iter().enumerate();
+    let mut all = caches.flat_map(|(at, cache)| ARRAYS.map(|kind| (CacheId(at as u32), &cache.name, kind)));
+    all.find(|(_, cache, kind)| tensor.name == name(cache, *kind)).map(|(cache, _, kind)| (cache, kind))
 }

@@ -21,6 +21,8 @@ pub(super) enum Number {
     Param(ParamId),
     /// How many elements an axis has.
     Extent(AxisId),
+    /// How many iterations an axis has: a dimension of a temporary tensor.
+    Iterations(AxisId),
     /// How the pages of a cache lie.
     Pages(CacheId, Pages),
     /// A variable of the kernel that a task is part of.
@@ -32,6 +34,8 @@ pub(super) enum Number {
 pub(super) struct Arguments {
     pub(super) tensors: OrderedSet<TensorId>,
     pub(super) numbers: OrderedSet<Number>,
+    /// Tensors of which expressions read elements.
+    pub(super) elements: OrderedSet<TensorId>,
 }
 
 /// Prints expressions of one kernel.
@@ -158,19 +162,21 @@ impl<'a> Scalars<'a> {
                 format!("cache_{}_{}", identifier(name), what.name())
             }
             Number::Local(id) => self.local(id),
-            Number::Extent(id) => {
-                format!(
-                    "extent_{}",
-                    identifier(self.module.axes.get(id.index()).map_or("", |axis| &axis.name))
-                )
-            }
+            Number::Extent(id) => format!("extent_{}", self.axis_name(id)),
+            Number::Iterations(id) => format!("iterations_{}", self.axis_name(id)),
         }
+    }
+
+    fn axis_name(&self, id: AxisId) -> String {
+        identifier(self.module.axes.get(id.index()).map_or("", |axis| &axis.name))
     }
 
     /// The type of a number.
     pub(super) fn type_of(&self, number: Number) -> ScalarTy {
         match number {
-            Number::Field(_) | Number::Extent(_) | Number::Pages(_, Pages::Size) => ScalarTy::U32,
+            Number::Field(_) | Number::Extent(_) | Number::Iterations(_) | Number::Pages(_, Pages::Size) => {
+                ScalarTy::U32
+            }
             Number::Pages(..) => ScalarTy::I64,
             Number::Local(id) => match self.locals.get(id.index()).map(|local| &local.ty) {
                 Some(LocalTy::Scalar(ty)) => *ty,
@@ -206,13 +212,6 @@ impl<'a> Scalars<'a> {
         }
     }
 
-    /// What the kernel takes, by the names that the text gives.
-    pub(super) fn argument_names(&self) -> Vec<String> {
-        let arguments = self.arguments.borrow();
-        let tensors = arguments.tensors.iter().map(|id| self.tensor_name(*id));
-        tensors.chain(arguments.numbers.iter().map(|number| self.name_of(*number))).collect()
-    }
-
     /// How many elements lie between neighbours along each dimension of a tensor without gaps; none where that is not known.
     pub(super) fn strides(&self, id: TensorId, span: Span) -> Option<Vec<Size>> {
         let tensor = self.module.tensors.get(id.index())?;
@@ -240,7 +239,7 @@ impl<'a> Scalars<'a> {
                 })
             }
             Dim::Axis(axis) => {
-                Some(Size::Text(format!("static_cast<int64_t>({})", self.number(Number::Extent(*axis)))))
+                Some(Size::Text(format!("static_cast<int64_t>({})", self.number(Number::Iterations(*axis)))))
             }
             Dim::Dynamic => {
                 self.lacks(span, "a tensor with rows of different lengths");
@@ -305,6 +304,7 @@ impl<'a> Scalars<'a> {
             ExprKind::Math(f, a) => format!("std::{}({})", math(*f), self.expr(a)),
             ExprKind::Load(array, at) => match self.array(*array) {
                 ArrayRef::Tensor(id) => {
+                    self.arguments.borrow_mut().elements.insert(id);
                     format!("static_cast<{}>(element({}, {}))", e.ty.c_name(), self.tensor(id), self.expr(at))
                 }
                 _ => self.lacking(e, "an array of a page table"),
@@ -348,7 +348,7 @@ fn binary(op: BinOp, ty: ScalarTy, a: &str, b: &str) -> String {
     }
 }
 
-fn math(f: MathFn) -> &'static str {
+pub(crate) fn math(f: MathFn) -> &'static str {
     match f {
         MathFn::Exp => "exp",
         MathFn::Exp2 => "exp2",
@@ -361,7 +361,7 @@ fn math(f: MathFn) -> &'static str {
     }
 }
 
-fn constant(value: Const, ty: ScalarTy) -> String {
+pub(crate) fn constant(value: Const, ty: ScalarTy) -> String {
     match (value, ty) {
         (Const::Bool(b), _) => b.to_string(),
         (Const::Float(x), ScalarTy::F64) if x.is_finite() => format!("{x:?}"),
@@ -377,7 +377,7 @@ fn constant(value: Const, ty: ScalarTy) -> String {
 }
 
 /// A name with nothing in it but letters, digits and single underscores, the first of which is a letter.
-pub(super) fn identifier(name: &str) -> String {
+pub(crate) fn identifier(name: &str) -> String {
     let mut text = String::new();
     for c in name.chars() {
         let c = if c.is_ascii_alphanumeric() { c } else { '_' };

@@ -116,7 +116,7 @@ fn signature(
         };
         let elem = elem.name();
         parameters.push(format!("__gm__ {elem}* {}", scalars.tensor_name(*id)));
-        unpacked.push(format!("tensor_of<{elem}>(args[{at}])"));
+        unpacked.push(format!("{name}_kernel::tensor_of<{elem}>(args[{at}])"));
     }
     for (at, number) in numbers.iter().enumerate() {
         let (ty, at) = (scalars.type_of(*number), tensors.len() + at);
@@ -221,10 +221,12 @@ pub(super) fn file(
         out.line("#include \"intrinsic.h\"");
     }
     out.line("");
+    out.line(format!("namespace {name}_kernel {{"));
     out.line("template <typename T> AICORE inline __gm__ T* tensor_of(int64_t argument) {");
     out.line("    __gm__ ChipTensor* tensor = reinterpret_cast<__gm__ ChipTensor*>(argument);");
     out.line("    return reinterpret_cast<__gm__ T*>(tensor->buffer.addr) + tensor->start_offset;");
     out.line("}");
+    out.line(format!("}}  // namespace {name}_kernel"));
     out.line("");
     let args = if unpacked.is_empty() && pair.is_none() { "" } else { " args" };
     out.open(format!("extern \"C\" __aicore__ void kernel_entry(__gm__ int64_t*{args}) {{"));

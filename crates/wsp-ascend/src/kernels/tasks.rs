@@ -2,8 +2,10 @@
 
 use super::memories::UB;
 use super::scalars::{Number, Scalars};
-use super::{KernelSource, Source, codes, exchange, name_arrays, one_core, print, scalars, sides, skeleton};
-use wsp_core::TensorId;
+use super::{
+    KernelSource, Source, argument, codes, exchange, name_arrays, one_core, print, scalars, sides, skeleton,
+};
+use wsp_core::{ExecPool, TensorId};
 use wsp_diag::Diagnostic;
 use wsp_ir::{Module, into_verified};
 use wsp_tile::{Buffer, Cores, Legal};
@@ -38,7 +40,8 @@ pub(super) fn emit(whole: &Source<'_>, legal: &Legal) -> Result<KernelSource, Ve
         others.for_each(|number| {
             scalars.number(*number);
         });
-        calls.push(format!("tasks.{}({});", made.name, made.arguments.join(", ")));
+        let names: Vec<&str> = made.arguments.iter().map(|argument| argument.name.as_str()).collect();
+        calls.push(format!("tasks.{}({});", made.name, names.join(", ")));
         notes.extend(made.notes.iter().cloned());
         tasks.push(made);
     }
@@ -49,7 +52,8 @@ pub(super) fn emit(whole: &Source<'_>, legal: &Legal) -> Result<KernelSource, Ve
     }
     let name = scalars::identifier(&legal.program.name);
     let text = skeleton::tasks_file(&name, chip.name(), &body, &scalars, function.span)?;
-    let arguments = scalars.argument_names();
+    let arguments = argument::of(&legal.program, &scalars);
     let (program, memories) = (legal.program.clone(), memories.clone());
-    Ok(KernelSource { name, text, arguments, program, memories, notes, tasks })
+    let unit = ExecPool::Any;
+    Ok(KernelSource { name, text, arguments, unit, program, memories, notes, tasks })
 }

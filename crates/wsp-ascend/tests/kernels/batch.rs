@@ -243,7 +243,7 @@ impl Batch {
                  static const Body bodies[] = {\n";
         for (at, run) in self.runs.iter().enumerate() {
             let arguments: Vec<String> =
-                self.texts[run.kernel].arguments.iter().map(|name| run.argument(name, at)).collect();
+                self.texts[run.kernel].arguments.iter().map(|of| run.argument(&of.name, at)).collect();
             let source = &self.texts[run.kernel];
             let space = format!("case_{}::k_kernel", run.kernel);
             let body = if source.tasks.is_empty() {

@@ -273,7 +273,7 @@ fn two_names_of_one_array_are_one_tensor() {
     for chip in [Chip::A2, Chip::A5] {
         let made = emit_kernel(&module, module.function_named("k").unwrap(), known, chip);
         let made = made.unwrap_or_else(|found| panic!("{}", told(&found)));
-        assert_eq!(made.arguments, ["x_gm", "y_gm"]);
+        assert!(made.arguments.iter().map(|of| of.name.as_str()).eq(["x_gm", "y_gm"]));
         assert!(made.tasks.len() > 1, "one core stores to what the other loads");
     }
 }

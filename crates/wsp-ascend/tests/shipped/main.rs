@@ -4,17 +4,24 @@
 #[path = "../toolchain/mod.rs"]
 mod toolchain;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use toolchain::{compiler, write};
-use wsp_ascend::shipped::HEADERS;
+use wsp_ascend::runtime_headers::{EXECUTOR, HOST_RUN, PROGRAMS};
+use wsp_ascend::{expander, graph, host};
 use wsp_diag::SourceMap;
+
+type Headers = &'static [(&'static str, &'static str)];
+
+/// What emitted C++ includes of this project, and what programs around it include.
+const ALL: [Headers; 6] =
+    [PROGRAMS, expander::HEADERS, EXECUTOR, HOST_RUN, wsp_ascend::HEADERS, graph::HEADERS];
 
 /// A folder with the headers.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shipped").join(name);
-    for (path, text) in HEADERS {
+    for (path, text) in ALL.into_iter().flatten().chain(host::FILES) {
         write(&folder.join("include").join(path), text);
     }
     folder
@@ -52,7 +59,7 @@ fn headers_are_used_by_threads_without_a_race() {
 fn each_header_stands_alone_and_the_old_names_forward() {
     let folder = folder("alone");
     let mut files = Vec::new();
-    for (path, _) in HEADERS.iter().filter(|(path, _)| !path.starts_with("pto/rt/")) {
+    for (path, _) in PROGRAMS.iter().filter(|(path, _)| !path.starts_with("pto/rt/")) {
         let file = format!("{}.cpp", path.replace('/', "_"));
         write(&folder.join(&file), format!("#include \"{path}\"\n"));
         files.push(file);
@@ -60,8 +67,8 @@ fn each_header_stands_alone_and_the_old_names_forward() {
     let arguments: Vec<&str> =
         ["-fsyntax-only"].into_iter().chain(files.iter().map(String::as_str)).collect();
     succeeds(&compile(&folder, &arguments));
-    let paths: BTreeSet<&str> = HEADERS.iter().map(|(path, _)| *path).collect();
-    for (path, text) in HEADERS {
+    let paths: BTreeSet<&str> = PROGRAMS.iter().map(|(path, _)| *path).collect();
+    for (path, text) in PROGRAMS {
         let Some(forwarded) = path.strip_prefix("pto/rt/") else { continue };
         let target = format!("pto/wsp/{forwarded}");
         assert!(
@@ -93,12 +100,31 @@ fn versions_that_do_not_fit_are_refused() {
         let (fits, told) = told(other);
         assert!(!fits && told.contains(text), "{other}: {told}");
     }
-    // All other headers know it through what they include.
-    for (path, text) in HEADERS.iter().filter(|(path, _)| !path.contains("version.hpp")) {
-        let includes =
-            ["version.hpp\"", "\"graph.hpp\"", "utilities.hpp\"", "/wsp/"].map(|part| text.contains(part));
-        assert!(includes.contains(&true) || path.ends_with("/handshake.hpp"), "{path}");
+    let texts: BTreeMap<&str, &str> = ALL.into_iter().flatten().copied().collect();
+    for path in texts.keys().filter(|path| path.starts_with("pto/")) {
+        assert!(reaches(&texts, path), "{path} does not include pto/wsp/version.hpp");
     }
+}
+
+/// Whether a header is that of versions, or includes it, or one that does.
+fn reaches(texts: &BTreeMap<&str, &str>, path: &str) -> bool {
+    if path == "pto/wsp/version.hpp" {
+        return true;
+    }
+    let Some(text) = texts.get(path) else { return false };
+    let included = text.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
+    included.into_iter().any(|name| {
+        let beside = Path::new(path).parent().unwrap().join(name);
+        let mut parts = Vec::new();
+        for part in beside.to_str().unwrap().split('/') {
+            if part == ".." {
+                parts.pop();
+            } else {
+                parts.push(part);
+            }
+        }
+        reaches(texts, name) || reaches(texts, &parts.join("/"))
+    })
 }
 
 /// PDE-EX-16: the words that a `.pto` program may write where it may write one.
@@ -113,7 +139,7 @@ fn words_of_schedules_are_those_of_the_language() {
     assert_eq!(lists.len(), 4, "{found:?}");
     let language: BTreeSet<&str> =
         lists.iter().flat_map(|list| list.split(", ")).map(|word| word.trim_matches('`')).collect();
-    let (_, header) = HEADERS.iter().find(|(path, _)| *path == "pto/runtime/schedule.hpp").unwrap();
+    let (_, header) = PROGRAMS.iter().find(|(path, _)| *path == "pto/runtime/schedule.hpp").unwrap();
     let constants =
         header.lines().filter_map(|line| line.strip_prefix("constexpr pto::runtime::")?.split_once(' '));
     let words =

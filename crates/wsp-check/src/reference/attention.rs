@@ -71,6 +71,17 @@ impl Errors {
         Tolerance { abs, rel: U32 * (OF_SUMS * self.tokens.sqrt() + OF_OPERATIONS) }
     }
 
+    /// What is allowed beside for an output where the operands of products are rounded by `unit` of themselves: logits by that much of what
+    /// they are summed up from, weights and values by that much.
+    pub fn output_of_operands(&self, unit: f64) -> f64 {
+        unit * (self.logit + 2.0) * self.value
+    }
+
+    /// The same for the logarithm of a sum of exponentials.
+    pub fn lse_of_operands(&self, unit: f64) -> f64 {
+        unit * self.logit * std::f64::consts::LOG2_E
+    }
+
     /// What is allowed for the logarithm of a sum of exponentials.
     pub fn lse(&self) -> Tolerance {
         let sum = OF_LOGITS * self.logit + OF_SUMS * self.tokens.sqrt() + OF_OPERATIONS;

@@ -41,6 +41,25 @@ impl Tolerance {
         Tolerance { abs: self.abs + smallest / 2.0, rel: self.rel + unit }
     }
 
+    /// With operands of products rounded to elements of this type: each product is off by as much of itself, both operands count, and a
+    /// sum of them by no more of the largest output.
+    #[must_use]
+    pub fn with_operands(self, dtype: DType, output: &[f64]) -> Tolerance {
+        let most = output.iter().filter(|x| x.is_finite()).fold(0.0, |most: f64, x| most.max(x.abs()));
+        self.and(2.0 * Tolerance::unit(Some(dtype)) * most)
+    }
+
+    /// With an error beside that does not depend on the reference.
+    #[must_use]
+    pub fn and(self, abs: f64) -> Tolerance {
+        Tolerance { abs: self.abs + abs, ..self }
+    }
+
+    /// Half a unit in the last place of this type, of the number; 0 of none.
+    pub(super) fn unit(dtype: Option<DType>) -> f64 {
+        dtype.map_or(0.0, |dtype| Tolerance { abs: 0.0, rel: 0.0 }.rounded_to(dtype).rel)
+    }
+
     /// For outputs of this type of two runs of one program on different implementations of the tile operations: sums of very
     /// many terms in another order, and elements that round to one side or the other, now or in a tile on the way.
     pub fn of_itself(dtype: DType, output: &[f64]) -> Tolerance {

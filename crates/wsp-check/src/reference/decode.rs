@@ -87,15 +87,18 @@ fn compute(reference: &Reference, cx: &Context<'_>, values: Values) -> Result<Ve
         Diagnostic::error(codes::CANNOT_COMPARE, "the reference cannot be computed from these arrays")
             .note(why)
     })?;
-    let by_row = |what: &str, want: &[f64], lanes: usize, allowed: fn(&Errors) -> Tolerance| {
+    let unit = Tolerance::unit(cx.operands);
+    let by_row = |what: &str, want: &[f64], lanes: usize, allowed: &dyn Fn(&Errors) -> Tolerance| {
         let name = role(reference, what)?;
         let array = find(reference, cx.outputs, name)?;
         let allowed = |at: usize| dense.errors.get(at / lanes.max(1)).map_or(Tolerance::EXACT, allowed);
         compare_by(name, array, want, |at| allowed(at).rounded_to(array.dtype()))
     };
-    let mut results = vec![by_row("output", &dense.o, out_lanes as usize, Errors::output)?];
+    let mut results = vec![by_row("output", &dense.o, out_lanes as usize, &|of| {
+        of.output().and(of.output_of_operands(unit))
+    })?];
     if given(reference, "lse").is_some() {
-        results.push(by_row("lse", &dense.lse, 1, Errors::lse)?);
+        results.push(by_row("lse", &dense.lse, 1, &|of| of.lse().and(of.lse_of_operands(unit)))?);
     }
     Ok(results)
 }

@@ -29,6 +29,7 @@ pub use paged::Cache;
 
 use pto_wsp::codes;
 use wsp_backend::KvLayout;
+use wsp_core::DType;
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_ir::{EntryTy, Module, Reference};
 use wsp_plan::{Array, Arrays};
@@ -159,6 +160,9 @@ pub struct Context<'a> {
     pub layout: KvLayout,
     /// Threads to compute with; at least 1.
     pub threads: usize,
+    /// The type that operands of products are rounded to, where it is shorter than that of their tiles: cores of accelerators
+    /// multiply what is stored so.
+    pub operands: Option<DType>,
 }
 
 /// Checks that a reference exists and that its roles are named right, without data.
@@ -218,6 +222,7 @@ fn one(
     tolerance: Tolerance,
 ) -> Result<Comparison, Diagnostic> {
     let name = role(reference, what)?;
+    let tolerance = cx.operands.map_or(tolerance, |elem| tolerance.with_operands(elem, want));
     compare(name, find(reference, cx.outputs, name)?, want, tolerance)
 }
 

@@ -32,16 +32,17 @@ pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Compa
         .chunks_exact(dim + MORE)
         .map(|row| Errors { tokens: row[dim + 1], logit: row[dim + 2], value: row[dim + 3] })
         .collect();
-    let compared = |what: &str, lanes: std::ops::Range<usize>, allowed: fn(&Errors) -> Tolerance| {
+    let unit = Tolerance::unit(cx.operands);
+    let compared = |what: &str, lanes: std::ops::Range<usize>, allowed: &dyn Fn(&Errors) -> Tolerance| {
         let array = find(reference, cx.outputs, role(reference, what)?)?;
         let want: Vec<f64> =
             rows.chunks_exact(dim + MORE).flat_map(|row| row[lanes.clone()].to_vec()).collect();
         let allowed = |at: usize| errors.get(at / lanes.len().max(1)).map_or(Tolerance::EXACT, allowed);
         compare_by(role(reference, what)?, array, &want, |at| allowed(at).rounded_to(array.dtype()))
     };
-    let mut all = vec![compared("output", 0..dim, Errors::output)?];
+    let mut all = vec![compared("output", 0..dim, &|of| of.output().and(of.output_of_operands(unit)))?];
     if role(reference, "lse").is_ok() {
-        all.push(compared("lse", dim..dim + 1, Errors::lse)?);
+        all.push(compared("lse", dim..dim + 1, &|of| of.lse().and(of.lse_of_operands(unit)))?);
     }
     if let Ok(cache) = role(reference, "kv") {
         for (side, rows) in [("k", &prompts.k), ("v", &prompts.v)] {

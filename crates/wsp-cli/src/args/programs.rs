@@ -153,10 +153,10 @@ pub(crate) struct AsmArgs {
 /// `wsp emit`.
 #[derive(Args, Debug)]
 pub(crate) struct EmitArgs {
-    /// The task graph (`.tg`, `.ptog`), or with --stage kernels the file of kernels (`.pto`)
+    /// The program (`.pto`), or the task graph (`.tg`, `.ptog`)
     pub(crate) file: PathBuf,
 
-    /// What is written: graphs, or kernels [graphs]
+    /// What is written: of a program a package, or kernels alone; of a task graph its graphs [package, or graphs]
     #[arg(long, value_name = "STAGE", value_parser = emit_stage)]
     pub(crate) stage: Option<EmitStage>,
 
@@ -180,9 +180,17 @@ pub(crate) struct EmitArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) kernel: Option<String>,
 
-    /// Of kernels: set a parameter; may be repeated
+    /// Of packages and kernels: set a parameter; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<Setting>,
+
+    /// Of packages: use this schedule instead of those the source applies
+    #[arg(long, value_name = "NAME")]
+    pub(crate) schedule: Option<String>,
+
+    /// Of packages: arrays like those of its launches, whose element types and extents kernels are made for
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
 }
 
 /// `wsp disasm`.

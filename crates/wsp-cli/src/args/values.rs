@@ -183,6 +183,8 @@ pub(super) fn emitted(text: &str) -> Result<&'static Target, String> {
 /// What `wsp emit` writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum EmitStage {
+    /// A program that is built by itself.
+    Package,
     /// Task graphs.
     Graphs,
     /// Kernels.
@@ -192,11 +194,12 @@ pub(crate) enum EmitStage {
 /// A stage of `wsp emit`.
 pub(super) fn emit_stage(text: &str) -> Result<EmitStage, String> {
     match text {
+        "package" => Ok(EmitStage::Package),
         "graphs" => Ok(EmitStage::Graphs),
         "kernels" => Ok(EmitStage::Kernels),
-        _ => Err(match wsp_diag::did_you_mean(text, ["graphs", "kernels"]) {
+        _ => Err(match wsp_diag::did_you_mean(text, ["package", "graphs", "kernels"]) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "the stages are `graphs` and `kernels`".to_owned(),
+            None => "the stages are `package`, `graphs` and `kernels`".to_owned(),
         }),
     }
 }

@@ -3,9 +3,11 @@
 use crate::engine::{Loaded, Options, RunOutcome};
 use wsp_backend::KvLayout;
 use wsp_check::reference::{self, Against, Comparison, Context, SM_SCALE};
+use wsp_core::DType;
+use wsp_core::tg::Platform;
 use wsp_diag::Diagnostic;
 use wsp_ir::{ExprKind, ParamSource, Reference};
-use wsp_plan::{Arrays, ParamValue};
+use wsp_plan::{Array, Arrays, ParamValue};
 
 /// Compares the outputs of a run with every reference of its program.
 pub fn compare(
@@ -14,7 +16,24 @@ pub fn compare(
     options: &Options,
 ) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
     let Options { layout, set, .. } = options;
-    compare_arrays(&loaded.module, &loaded.arrays, &outcome.outputs, &outcome.params, set, *layout)
+    let operands = operands(options, &loaded.arrays);
+    compare_arrays(
+        &loaded.module,
+        &loaded.arrays,
+        &outcome.outputs,
+        &outcome.params,
+        set,
+        (*layout, operands),
+    )
+}
+
+/// The type that operands of products are rounded to: on simulated cores the shortest of the arrays that go in.
+fn operands(options: &Options, arrays: &Arrays) -> Option<DType> {
+    if options.target.platform == Platform::Cpu {
+        return None;
+    }
+    let floats = arrays.values().map(Array::dtype).filter(|elem| elem.is_short_float());
+    floats.min_by_key(|elem| (elem.size(), *elem != DType::Bf16))
 }
 
 /// The value of a parameter, of which truth is 1.
@@ -33,10 +52,11 @@ pub(super) fn compare_arrays(
     outputs: &Arrays,
     params: &[(String, ParamValue)],
     set: &[(String, ParamValue)],
-    layout: KvLayout,
+    (layout, operands): (KvLayout, Option<DType>),
 ) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
     let value = |name: &str| params.iter().find(|(n, _)| n == name).map(|(_, value)| number(*value));
-    let cx = Context { inputs, outputs, params: &value, layout, threads: wsp_check::cores() as usize };
+    let cx =
+        Context { inputs, outputs, params: &value, layout, threads: wsp_check::cores() as usize, operands };
     let mut all = Vec::new();
     for mut reference in module.references.iter().cloned() {
         reference.roles.retain(|(role, name)| role != SM_SCALE || is_stated(module, name, set));

@@ -1,28 +1,46 @@
 //! `wsp emit`: a program as files for a target that runs elsewhere.
 
 use super::kind::{Kind, wrong_kind};
-use super::{Outcome, Session, named, refuse, unit};
-use crate::args::{EmitArgs, EmitStage};
+use super::{Outcome, Session, data, launch_options, named, refuse, unit};
+use crate::args::{EmitArgs, EmitStage, LaunchArgs};
 use crate::engine::Purpose;
 use crate::files::{Output, keep, read_source};
 use pto_wsp::{codes, registry};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use wsp_backend::{Emitted, KernelsSource, Package};
+use wsp_backend::{ArrayForm, EmitOptions, Emitted, KernelsSource, Package};
 use wsp_diag::Diagnostic;
-use wsp_plan::KernelFile;
+use wsp_plan::{Array, KernelFile, PlanSource};
 
 /// Writes the files of a program into a folder, and lists them.
 pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let kind = Kind::of(&args.file);
-    let emitted = match args.stage.unwrap_or(EmitStage::Graphs) {
+    let stage =
+        args.stage.unwrap_or(if kind == Kind::Program { EmitStage::Package } else { EmitStage::Graphs });
+    if stage != EmitStage::Package {
+        let data = &args.data;
+        let given = [
+            ("--schedule", args.schedule.is_some()),
+            ("--inputs", data.inputs.is_some()),
+            ("--input", !data.input.is_empty()),
+            ("--fill", !data.fill.is_empty()),
+            ("--generate", data.generate.is_some()),
+            ("--seed", data.seed.is_some()),
+            ("--allow-unused", data.allow_unused),
+        ];
+        refuse(&given, "is for packages, of `.pto` programs").map_err(|fault| vec![fault])?;
+    }
+    let emitted = match stage {
+        EmitStage::Package => package(session, args)?,
         EmitStage::Graphs => {
             if kind == Kind::Program {
                 let name = args.file.display();
-                let fault = wrong_kind(&args.file, kind, "task graphs, and kernels with `--stage kernels`");
-                let how =
-                    format!("`wsp emit {name} --stage kernels --target NAME -o FOLDER` writes its kernels");
+                let fault =
+                    wrong_kind(&args.file, kind, "task graphs, and `.pto` programs with `--stage package`");
+                let how = format!(
+                    "`wsp emit {name} --target NAME -o FOLDER` writes a package of it, and with `--stage kernels` its kernels"
+                );
                 return Err(vec![Diagnostic { help: vec![how], ..fault }]);
             }
             if !kind.is_unit() {
@@ -38,6 +56,41 @@ pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Ve
     let listing = write(&args.output, &emitted.package).map_err(|fault| vec![fault])?;
     session.terminal.print(&listing);
     Ok(Outcome::Done)
+}
+
+/// A program as a package.
+fn package(session: &mut Session, args: &EmitArgs) -> Result<Emitted, Vec<Diagnostic>> {
+    let given = [
+        ("--graph", args.graph.is_some()),
+        ("--kernels", !args.kernels.is_empty()),
+        ("--kernel", args.kernel.is_some()),
+    ];
+    refuse(&given, "is not for packages").map_err(|fault| vec![fault])?;
+    let launch =
+        LaunchArgs { set: args.set.clone(), schedule: args.schedule.clone(), isa: None, engine: None };
+    let module = session.launched(&args.file, &launch)?;
+    let options = launch_options(&launch, 0);
+    let data = &args.data;
+    let (mut arrays, mut layout) = (Vec::new(), options.layout);
+    if data.names_arrays() || data.generate.is_some() {
+        let data = data::load(session, &module, data, &launch)?;
+        layout = data.layout;
+        let form = |(name, array): (&String, &Array)| ArrayForm {
+            name: name.clone(),
+            elem: array.dtype(),
+            shape: array.shape().to_vec(),
+        };
+        arrays = data.arrays.iter().map(form).collect();
+    }
+    let emit = EmitOptions {
+        target: Some(args.target),
+        set: options.set.clone(),
+        arrays,
+        layout,
+        ..EmitOptions::default()
+    };
+    let plan = PlanSource::from(wsp_plan::lower(&module, &options.compile())?);
+    Ok(registry().emit(&plan, &emit)?)
 }
 
 /// The kernels of a `.pto` file.

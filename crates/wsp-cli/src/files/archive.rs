@@ -1,16 +1,12 @@
 //! Arrays in bytes: `.npy`, and `.npz` archives that `numpy.load` reads.
 
-use pto_wsp::npy::{MAGIC, print};
+use pto_wsp::npy;
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
-use wsp_core::DType;
-use wsp_plan::{Array, Arrays};
+use wsp_plan::Arrays;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
-
-/// Data of a `.npy` file begin at a multiple of this many bytes.
-const ALIGN: usize = 64;
 
 /// Writes an archive over what stands in a file.
 pub(super) fn write_to(path: &Path, arrays: &Arrays) -> std::io::Result<()> {
@@ -83,43 +79,8 @@ fn write_entries(out: &mut Latch, arrays: &Arrays) -> std::io::Result<()> {
             .compression_method(CompressionMethod::Stored)
             .large_file(array.bytes().len() >= u32::MAX as usize / 2);
         zip.start_file(format!("{name}.npy"), options)?;
-        write_npy(&mut zip, array)?;
+        npy::write(&mut zip, array)?;
     }
     zip.finish()?;
     Ok(())
-}
-
-pub(super) fn write_npy(out: &mut impl Write, array: &Array) -> std::io::Result<()> {
-    let mut text = print(descr(array.dtype()), array.shape());
-    let prefix = MAGIC.len() + 4;
-    let total = (prefix + text.len() + 1).next_multiple_of(ALIGN);
-    let length = total - prefix;
-    while text.len() + 1 < length {
-        text.push(' ');
-    }
-    text.push('\n');
-    out.write_all(MAGIC)?;
-    out.write_all(&[1, 0])?;
-    // Extents have 20 digits at most and ranks are small, so the length fits the 16 bits of format version 1.
-    out.write_all(&(length as u16).to_le_bytes())?;
-    out.write_all(text.as_bytes())?;
-    out.write_all(array.bytes())
-}
-
-fn descr(dtype: DType) -> &'static str {
-    match dtype {
-        DType::F32 => "<f4",
-        DType::F64 => "<f8",
-        DType::F16 => "<f2",
-        DType::Bf16 | DType::U16 => "<u2",
-        DType::U8 | DType::F8E4m3 => "|u1",
-        DType::F8E5m2 => "<f1",
-        DType::I8 => "|i1",
-        DType::I16 => "<i2",
-        DType::Bool => "|b1",
-        DType::I32 => "<i4",
-        DType::U32 => "<u4",
-        DType::I64 => "<i8",
-        DType::U64 => "<u8",
-    }
 }

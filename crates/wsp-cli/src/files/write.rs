@@ -1,6 +1,5 @@
 //! Writes files that replace others only when complete.
 
-use super::archive::write_npy;
 use super::output::{Output, keep};
 use std::io::Write;
 use std::path::Path;
@@ -43,5 +42,5 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
 /// # Errors
 /// When the file cannot be written.
 pub fn write_array(path: &Path, array: &Array) -> Result<(), Diagnostic> {
-    write_stream(path, &mut |mut out| write_npy(&mut out, array))
+    write_stream(path, &mut |mut out| pto_wsp::npy::write(&mut out, array))
 }

@@ -64,7 +64,7 @@ fn compare(loaded: &Loaded, outcome: &RunOutcome) -> Vec<Comparison> {
         })
     };
     let (inputs, outputs) = (&loaded.arrays, &outcome.outputs);
-    let cx = Context { inputs, outputs, params: &params, layout: KvLayout::Nhd, threads: 2 };
+    let cx = Context { inputs, outputs, params: &params, layout: KvLayout::Nhd, threads: 2, operands: None };
     let reference = &loaded.module.references[0];
     verify(reference).unwrap();
     check(reference, &cx).unwrap_or_else(|faults| panic!("{faults:?}"))

@@ -35,6 +35,7 @@ mod op;
 pub mod prefix;
 mod read;
 mod record;
+pub mod schedule;
 mod stats;
 pub mod summary;
 pub mod verify;

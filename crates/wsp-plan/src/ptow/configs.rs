@@ -2,9 +2,9 @@
 
 use super::dispatch::{DispatchPlan, enough};
 use super::{Lowered, codes};
+use wsp_core::ptow::schedule::{Policy, Schedule};
 use wsp_core::ptow::{DispatchConfig, MAX_AICPUS, PartitionParams, PolicyType};
 use wsp_diag::Diagnostic;
-use zerocopy::IntoBytes;
 
 /// The configurations of `n` AICPUs, in their order.
 ///
@@ -18,24 +18,17 @@ pub fn dispatch_configs(lowered: &Lowered, n: u16) -> Result<Vec<DispatchConfig>
     if let DispatchPlan::StaticPartition(ranges) = &lowered.dispatch {
         enough(ranges.len(), n).map_err(|fault| vec![fault])?;
     }
-    Ok((0..n).map(|id| config(&lowered.dispatch, n, id)).collect())
-}
-
-fn config(plan: &DispatchPlan, n: u16, id: u16) -> DispatchConfig {
-    let mut config = DispatchConfig::round_robin(n, id);
-    match plan {
-        DispatchPlan::RoundRobin => {}
-        DispatchPlan::Affinity { depth } => {
-            config.policy_type = PolicyType::Affinity as u8;
-            config.params[0] = *depth;
-        }
-        DispatchPlan::StaticPartition(ranges) => {
-            let end = ranges.last().map_or(0, |(_, end)| *end);
-            let (start, end) = ranges.get(usize::from(id)).copied().unwrap_or((end, end));
-            let params = PartitionParams { task_range_start: start, task_range_end: end };
-            config.policy_type = PolicyType::StaticPartition as u8;
-            config.params[..size_of::<PartitionParams>()].copy_from_slice(params.as_bytes());
-        }
-    }
-    config
+    let (policy, depth, ranges) = match &lowered.dispatch {
+        DispatchPlan::RoundRobin => (PolicyType::RoundRobin, 0, &[][..]),
+        DispatchPlan::Affinity { depth } => (PolicyType::Affinity, *depth, &[][..]),
+        DispatchPlan::StaticPartition(ranges) => (PolicyType::StaticPartition, 0, &ranges[..]),
+    };
+    let range = |(task_range_start, task_range_end): &(u32, u32)| PartitionParams {
+        task_range_start: *task_range_start,
+        task_range_end: *task_range_end,
+    };
+    let ranges: Vec<PartitionParams> = ranges.iter().map(range).collect();
+    let dispatch = Policy { code: policy as u16, depth: depth.into(), key: &[] };
+    let schedule = Schedule { dispatch, ranges: &ranges, ..Schedule::default() };
+    Ok((0..n).map(|id| schedule.config(n, id)).collect())
 }

@@ -3,12 +3,14 @@
 // A tensor in a file is its elements, row by row, little-endian, and nothing else.
 #pragma once
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pto-inst.hpp"
@@ -42,21 +44,57 @@ public:
     // A tensor of so many bytes that hold no values.
     void *blank(const std::string &name, size_t bytes) { return add(name, bytes, false); }
 
-    // Writes a tensor to a file; a byte that holds no value is 255.
-    void write(const void *tensor, const std::string &path) const {
+    // A tensor with these contents.
+    void *filled(const std::string &name, const void *contents, size_t bytes) {
+        uint8_t *data = add(name, bytes, true);
+        std::copy_n(static_cast<const uint8_t *>(contents), bytes, data);
+        return data;
+    }
+
+    // The bytes of a tensor; one that holds no value is 255.
+    static std::vector<uint8_t> contents(const void *tensor) {
         const Global *global = core().tensor_at(tensor);
         if (global == nullptr) {
-            fail("no tensor begins where this is written from:", path);
-        }
-        std::FILE *file = std::fopen(path.c_str(), "wb");
-        if (file == nullptr) {
-            fail("cannot open", path);
+            return {};
         }
         const Bytes &bytes = global->bytes;
         std::vector<uint8_t> all(bytes.data, bytes.data + bytes.size);
         for (uint32_t byte = 0; byte < bytes.size; ++byte) {
             all[byte] = bytes.is_written(byte) ? all[byte] : uint8_t{0xFF};
         }
+        return all;
+    }
+
+    // How many elements of so many bytes hold no value, and which is the first of them.
+    static std::pair<uint64_t, uint64_t> unwritten(const void *tensor, size_t elem_bytes) {
+        std::pair<uint64_t, uint64_t> found{0, 0};
+        const Global *global = core().tensor_at(tensor);
+        if (global == nullptr) {
+            return found;
+        }
+        const Bytes &bytes = global->bytes;
+        for (uint32_t first = 0; first < bytes.size; first += elem_bytes) {
+            bool written = true;
+            for (uint32_t byte = first; byte < bytes.size && byte < first + elem_bytes; ++byte) {
+                written = written && bytes.is_written(byte);
+            }
+            if (!written && found.first++ == 0) {
+                found.second = first / elem_bytes;
+            }
+        }
+        return found;
+    }
+
+    // Writes a tensor to a file; a byte that holds no value is 255.
+    void write(const void *tensor, const std::string &path) const {
+        if (core().tensor_at(tensor) == nullptr) {
+            fail("no tensor begins where this is written from:", path);
+        }
+        std::FILE *file = std::fopen(path.c_str(), "wb");
+        if (file == nullptr) {
+            fail("cannot open", path);
+        }
+        const std::vector<uint8_t> all = contents(tensor);
         const bool good = std::fwrite(all.data(), 1, all.size(), file) == all.size();
         if (std::fclose(file) != 0 || !good) {
             fail("cannot write", path);

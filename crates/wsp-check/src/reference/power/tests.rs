@@ -88,6 +88,7 @@ fn compared(stop: f32, matrix: &[f32], value: f32, vector: &[f32]) -> Result<Vec
         params: &|name| (name == STOP).then_some(f64::from(stop)),
         layout: KvLayout::Nhd,
         threads: 1,
+        operands: None,
     };
     check(&reference, &cx)
 }

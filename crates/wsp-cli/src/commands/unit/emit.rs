@@ -17,7 +17,8 @@ pub(in crate::commands) fn emit(
     let module = session.read_verified(&args.file, kind)?;
     let kernels = session.read_kernels(&args.file, &module, &args.kernels, &[])?;
     kernels.refuse_idle()?;
-    let options = EmitOptions { graph: args.graph.clone(), signatures: kernels.signatures() };
+    let options =
+        EmitOptions { graph: args.graph.clone(), signatures: kernels.signatures(), ..EmitOptions::default() };
     let unit = UnitSource { module, files: kernels.modules, target: args.target };
     Ok(registry().emit(&unit.into(), &options)?)
 }

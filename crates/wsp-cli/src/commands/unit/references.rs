@@ -106,6 +106,7 @@ pub(super) fn compare(
             params: &|name| values.get(name).copied(),
             layout: KvLayout::default(),
             threads: wsp_check::cores() as usize,
+            operands: None,
         };
         all.extend(reference::check(reference, &cx)?);
     }

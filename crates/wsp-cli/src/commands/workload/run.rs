@@ -197,7 +197,7 @@ fn compare(
             outputs,
             params,
             &library_values(source, &args.values),
-            KvLayout::default(),
+            (KvLayout::default(), None),
         )?));
     }
     session.terminal.progress("running once more, one task after another");

@@ -89,7 +89,12 @@ pub enum Style {
 
 /// Bytes of memory that verifying a program takes.
 pub fn marks_needed(program: &Program<'_>) -> usize {
-    program.words.len().saturating_mul(size_of::<Mark>()).saturating_add(program.axes.len())
+    marks_for(program.words.len(), program.axes.len())
+}
+
+/// The same for so many words and axes.
+pub(super) fn marks_for(words: usize, axes: usize) -> usize {
+    words.saturating_mul(size_of::<Mark>()).saturating_add(axes)
 }
 
 impl<'a> Verified<'a> {

@@ -2,10 +2,30 @@
 //
 // An expander is a translation unit that PTO-WSP emits for one program. It generates the tasks of one AICPU, in the
 // order of their ordinals, for whatever extents a launch has. It allocates nothing, throws nothing and does not recurse.
+//
+// OnDeviceGenerator, at the end, puts a schedule into a program. It calls libwsp_device.a, which only programs that use it
+// link.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+
+#include "wsp_ptow.h"
+
+namespace pto::wsp::ir {
+
+// A workload: a program without a schedule, in bytes that are aligned to 4. `wsp asm FILE.wsp` writes them, of a workload
+// that applies no schedule; what makes them of a workload's text is the compiler, which no device has.
+struct WorkloadDef {
+    const std::uint8_t* program;
+    std::size_t bytes;
+};
+
+// What a schedule says of it: dispatch, threshold, streams, priority.
+using ScheduleDef = wsp_ptow_schedule;
+
+}  // namespace pto::wsp::ir
 
 #include "../../version.hpp"
 
@@ -206,6 +226,83 @@ enum Status : int {
     status_config = 3,
     // A callback that the program needs is missing.
     status_sink = 4,
+};
+
+// What a compiled program begins with. Then follow instructions, axes, kernels and tensors, 8 bytes each, and its pools.
+struct WorkloadHeader {
+    // "PTOW".
+    std::uint32_t magic;
+    std::uint32_t version;
+    std::uint32_t num_instructions;
+    std::uint32_t num_axes;
+    std::uint32_t num_kernels;
+    std::uint32_t num_tensors;
+};
+
+// A compiled program, verified. Its bytes lie in the memory of the generator; none when it could not be compiled.
+struct WorkloadBytecode {
+    const std::uint8_t* bytes;
+    std::size_t size;
+
+    // Zeros without bytes.
+    WorkloadHeader header() const {
+        WorkloadHeader header{};
+        if (size >= sizeof(header)) std::memcpy(&header, bytes, sizeof(header));
+        return header;
+    }
+};
+
+// Why something could not be compiled: a status of wsp_ptow.h, which says what the numbers of the report are.
+struct GeneratorError {
+    std::int32_t status;
+    wsp_ptow_report report;
+};
+
+// Compiles programs and their schedules for AICPUs, in memory that it is given: aligned to 8 bytes, and as large as
+// memory_needed says. Every program takes the memory of the one before. What it makes is what the compiler makes of the same
+// workload and schedule, byte for byte.
+class OnDeviceGenerator {
+public:
+    // Enough for compile_dispatch.
+    OnDeviceGenerator() : OnDeviceGenerator(nullptr, 0) {}
+    OnDeviceGenerator(std::uint8_t* memory, std::size_t size) : memory_(memory), size_(size), error_{} {}
+
+    // Bytes of memory that compile takes; 0 when the program or the schedule cannot be read.
+    static std::size_t memory_needed(const ir::WorkloadDef& workload, const ir::ScheduleDef& schedule) {
+        std::uint64_t bytes = 0;
+        wsp_ptow_compile_bytes(workload.program, workload.bytes, &schedule, &bytes, nullptr);
+        return static_cast<std::size_t>(bytes);
+    }
+
+    // The program under the schedule. The workload lies outside the memory of the generator.
+    WorkloadBytecode compile(const ir::WorkloadDef& workload, const ir::ScheduleDef& schedule) {
+        std::uint64_t bytes = 0;
+        error_.status = wsp_ptow_compile(workload.program, workload.bytes, &schedule, memory_, size_, &bytes, &error_.report);
+        if (!ok()) return {nullptr, 0};
+        return {memory_, static_cast<std::size_t>(bytes)};
+    }
+
+    // What an AICPU gets beside the program. Others differ in my_aicpu_id and, of a static partition, the range. When it
+    // cannot be made, it has no AICPUs.
+    DispatchConfig compile_dispatch(const ir::ScheduleDef& schedule, int num_aicpus, int my_aicpu_id = 0) {
+        DispatchConfig config{};
+        wsp_ptow_config made{};
+        // A negative number is as wrong as one that is far too large.
+        error_.status = wsp_ptow_dispatch(&schedule, static_cast<std::uint32_t>(num_aicpus),
+                                          static_cast<std::uint32_t>(my_aicpu_id), &made, &error_.report);
+        static_assert(sizeof(config) == sizeof(made), "both have the layout of the wire format");
+        if (ok()) std::memcpy(&config, &made, sizeof(config));
+        return config;
+    }
+
+    // Whether the last compile or compile_dispatch has made something, and else why not.
+    bool ok() const { return error_.status == WSP_PTOW_OK; }
+    const GeneratorError& error() const { return error_; }
+
+private:
+    std::uint8_t* memory_;
+    std::size_t size_;
+    GeneratorError error_;
 };
 
 }  // namespace pto::wsp::backend::npu

@@ -10,8 +10,7 @@
 
 namespace pto::wsp::backend::npu {
 
-// Most tensors, scalars and regions of a task. A kernel of more is refused when it is emitted; of regions the whole
-// tensor stands for those that there is no room for.
+// Most tensors, scalars and regions of a task. A kernel of more tensors or scalars is refused when it is emitted.
 constexpr std::size_t max_task_tensors = 32;
 constexpr std::size_t max_task_scalars = 16;
 constexpr std::size_t max_task_regions = 64;
@@ -60,36 +59,25 @@ struct TaskArgs {
         if (num_scalars < max_task_scalars) scalars[num_scalars++] = value;
     }
 
-    // What the kernel does to a region. The last place of the table takes the whole of a tensor, read and written, so
-    // that no access is lost.
-    void add_region(const Tensor& tensor, AccessMode mode, const std::uint32_t (&lo)[max_rank],
-                    const std::uint32_t (&hi)[max_rank]) {
-        if (num_regions < max_task_regions) {
-            Region& region = regions[num_regions++];
-            region.tensor = tensor.buffer;
-            region.mode = mode;
-            for (std::size_t d = 0; d < max_rank; ++d) {
-                region.lo[d] = lo[d];
-                region.hi[d] = hi[d];
-            }
-            return;
-        }
-        overflow = true;
+    // What the kernel does to a region of a buffer. A task of more regions than there is room for waits for all earlier
+    // ones, and all later ones for it: no access is lost.
+    void add_region(const Region& region) {
+        if (num_regions < max_task_regions) regions[num_regions++] = region;
+        else overflow = true;
     }
 
     // All of a tensor.
     void add_whole(const Tensor& tensor, AccessMode mode) {
-        std::uint32_t lo[max_rank] = {};
-        std::uint32_t hi[max_rank];
-        for (std::size_t d = 0; d < max_rank; ++d) hi[d] = d < tensor.rank ? tensor.extents[d] : 1;
-        add_region(tensor, mode, lo, hi);
+        Region region{tensor.buffer, mode, {}, {}};
+        for (std::uint32_t& hi : region.hi) hi = UINT32_MAX;
+        add_region(region);
     }
 
     void add_input(const Tensor& tensor) { add_tensor(tensor), add_whole(tensor, AccessMode::in); }
     void add_output(const Tensor& tensor) { add_tensor(tensor), add_whole(tensor, AccessMode::out); }
     void add_inout(const Tensor& tensor) { add_tensor(tensor), add_whole(tensor, AccessMode::in_out); }
 
-    // More regions than there is room for: the task waits for all earlier ones, and all later ones for it.
+    // More regions than there is room for.
     bool overflow = false;
 };
 

@@ -1,0 +1,173 @@
+//! Builds packages for Ascend and runs them here: in a folder of the user, by the compiler of the host.
+
+use crate::codes::{HOST_RUN, NOT_BUILT};
+use crate::npy;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{BufWriter, Error, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+use wsp_ascend::{Built, HostRunner, Ran};
+use wsp_backend::Package;
+use wsp_diag::Diagnostic;
+use wsp_plan::Arrays;
+use wsp_runtime::clock;
+
+/// What is built of a package.
+const PROGRAM: &str = "run";
+/// Compilers that are tried, in this order, where `CXX` names none.
+const COMPILERS: [&str; 3] = ["c++", "g++", "clang++"];
+/// Lines of a compiler's messages that a finding has.
+const SHOWN: usize = 12;
+
+/// Builds packages in a folder, each once, and runs them.
+#[derive(Clone, Debug, Default)]
+pub struct HostBuilder {
+    /// Where they are kept; without one in `pto-wsp/packages` of the user's cache folder: `XDG_CACHE_HOME`, or `.cache` in `HOME`.
+    pub folder: Option<PathBuf>,
+    /// The C++ compiler; without one that of `CXX`, or the first of `c++`, `g++` and `clang++` that there is.
+    pub compiler: Option<OsString>,
+}
+
+impl HostBuilder {
+    fn folder(&self) -> Result<PathBuf, Diagnostic> {
+        if let Some(folder) = &self.folder {
+            return Ok(folder.clone());
+        }
+        let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let cache = of("XDG_CACHE_HOME").or_else(|| of("HOME").map(|home| home.join(".cache")));
+        cache.map(|cache| cache.join("pto-wsp").join("packages")).ok_or_else(|| {
+            Diagnostic::error(NOT_BUILT, "there is no folder to build the package in")
+                .help("set XDG_CACHE_HOME or HOME")
+        })
+    }
+
+    fn compiler(&self) -> Result<OsString, Diagnostic> {
+        let named = self.compiler.clone().or_else(|| std::env::var_os("CXX"));
+        let candidates = named
+            .filter(|name| !name.is_empty())
+            .map_or_else(|| COMPILERS.map(Into::into).to_vec(), |name| vec![name]);
+        let runs = |name: &OsString| Command::new(name).arg("--version").output().is_ok();
+        let tried: Vec<String> = candidates.iter().map(|name| format!("`{}`", name.display())).collect();
+        candidates.into_iter().find(runs).ok_or_else(|| {
+            Diagnostic::error(NOT_BUILT, format!("there is no C++ compiler: tried {}", tried.join(", ")))
+                .help("install g++ or clang++, or name a compiler in CXX")
+        })
+    }
+}
+
+fn not_written(path: &Path, fault: &Error) -> Diagnostic {
+    Diagnostic::error(NOT_BUILT, format!("`{}` cannot be written", path.display())).note(fault.to_string())
+}
+
+/// A folder that is gone when it is no longer used.
+fn temporary(within: &Path) -> Result<TempDir, Diagnostic> {
+    fs::create_dir_all(within).map_err(|fault| not_written(within, &fault))?;
+    TempDir::with_prefix_in("partial-", within).map_err(|fault| not_written(within, &fault))
+}
+
+fn write(folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
+    let path = folder.join(path);
+    let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+    made.and_then(|()| File::create(&path)?.write_all(bytes)).map_err(|fault| not_written(&path, &fault))
+}
+
+/// What a program said.
+fn said(output: &Output) -> String {
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    String::from_utf8_lossy(&text).trim().lines().take(SHOWN).collect::<Vec<_>>().join("\n")
+}
+
+impl HostRunner for HostBuilder {
+    fn build(&self, key: &str, platform: &str, package: &Package) -> Result<Built, Diagnostic> {
+        let begun = clock::now();
+        let all = self.folder()?;
+        let folder = all.join(key);
+        let built = |folder: PathBuf| Built { folder, took: begun.elapsed() };
+        if folder.join(PROGRAM).is_file() {
+            return Ok(built(folder));
+        }
+        let compiler = self.compiler()?;
+        let partial = temporary(&all)?;
+        for (path, bytes) in &package.files {
+            write(partial.path(), path, bytes)?;
+        }
+        let mut command = Command::new(&compiler);
+        command.args(["-std=c++17", "-O1", "-pthread", "-DWSP_ONE_FILE", "-I.", "-Iinclude", "-Ihost"]);
+        command.arg(format!("-DPTO_PLATFORM={platform}"));
+        command.args(["main.cpp", "orchestration.cpp", "aicore_dispatch.cpp", "-o", PROGRAM]);
+        let output = command.current_dir(partial.path()).output().map_err(|fault| {
+            let message = format!("`{}` cannot be run", compiler.display());
+            Diagnostic::error(NOT_BUILT, message).note(fault.to_string())
+        })?;
+        if !output.status.success() {
+            let message = format!("`{}` does not compile the package", compiler.display());
+            return Err(Diagnostic::error(NOT_BUILT, message)
+                .note(said(&output))
+                .help("`wsp emit FILE --target ascend_910b -o FOLDER` writes it"));
+        }
+        // Another process may have built it meanwhile: both are the same.
+        if fs::rename(partial.path(), &folder).is_err() && !folder.join(PROGRAM).is_file() {
+            fs::remove_dir_all(&folder)
+                .and_then(|()| fs::rename(partial.path(), &folder))
+                .map_err(|fault| not_written(&folder, &fault))?;
+        }
+        Ok(built(folder))
+    }
+
+    fn run(&self, built: &Built, inputs: &Arrays, options: &[String]) -> Result<Ran, Diagnostic> {
+        let data = temporary(&self.folder()?)?;
+        let [given, wanted] = ["inputs", "outputs"].map(|name| data.path().join(name));
+        for folder in [&given, &wanted] {
+            fs::create_dir_all(folder).map_err(|fault| not_written(folder, &fault))?;
+        }
+        for (name, array) in inputs {
+            let path = given.join(format!("{name}.npy"));
+            let file = File::create(&path).map(BufWriter::new);
+            let written = file.and_then(|mut file| npy::write(&mut file, array).and_then(|()| file.flush()));
+            written.map_err(|fault| not_written(&path, &fault))?;
+        }
+        let begun = clock::now();
+        let mut command = Command::new(built.folder.join(PROGRAM));
+        command.arg("--inputs").arg(&given).arg("--outputs").arg(&wanted).args(options);
+        let failed = |note: String| Diagnostic::error(HOST_RUN, "the package does not run").note(note);
+        let output = command.output().map_err(|fault| failed(fault.to_string()))?;
+        let took = begun.elapsed();
+        if !output.status.success() {
+            return Err(fault_of(&output));
+        }
+        let arrays = read(&wanted).map_err(|fault| failed(fault.to_string()))??;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(Ran { arrays, said, took })
+    }
+}
+
+/// What a package has said of a run that failed.
+fn fault_of(output: &Output) -> Diagnostic {
+    let text = said(output);
+    match text.strip_prefix("error: ") {
+        Some(why) => {
+            let mut lines = why.lines();
+            let fault = Diagnostic::error(HOST_RUN, lines.next().unwrap_or_default());
+            lines.fold(fault, |fault, line| fault.note(line))
+        }
+        None => Diagnostic::error(HOST_RUN, format!("the package ends with {}", output.status)).note(text),
+    }
+}
+
+/// The arrays of a folder, by the names of its files.
+fn read(folder: &Path) -> Result<Result<Arrays, Diagnostic>, Error> {
+    let mut arrays = Arrays::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { continue };
+        let mut bytes = Vec::new();
+        File::open(&path)?.read_to_end(&mut bytes)?;
+        match npy::read(name, &bytes) {
+            Ok(array) => arrays.insert(name.to_owned(), array),
+            Err(fault) => return Ok(Err(fault)),
+        };
+    }
+    Ok(Ok(arrays))
+}

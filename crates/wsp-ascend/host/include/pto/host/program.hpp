@@ -1,0 +1,191 @@
+// The program of a package on the host: reads arrays, runs a launch on simulated cores, and writes what it wrote.
+#pragma once
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cores.hpp"
+#include "inputs.hpp"
+#include "serial.hpp"
+#include "tensor.h"
+
+namespace pto::host {
+
+// What the command line asks for.
+struct Options {
+    std::string inputs, outputs;
+    Inputs::Settings settings;
+    CoreOptions cores;
+    // Each task runs where it is generated.
+    bool serial = false;
+};
+
+inline const char *usage() {
+    return "usage: run --inputs FILE.npz --outputs FILE.npz [--set NAME=VALUE]... [--aicpus N] [--window N] [--seed N]\n"
+           "           [--threads N] [--serial]\n"
+           "\n"
+           "  --inputs FILE.npz    the arrays that the launch takes; or a folder with NAME.npy of each\n"
+           "  --outputs FILE.npz   where those that it writes go; or a folder\n"
+           "  --set NAME=VALUE     a parameter of the program, or kv_layout (NHD, HND); may be repeated\n"
+           "  --aicpus N           AICPUs that generate tasks, 1 to 64 [1]\n"
+           "  --window N           tasks that are in flight at most, 1 to 1048576 [as the schedule says, or 1024]\n"
+           "  --seed N             the order in which AICPUs and cores take steps [0]\n"
+           "  --threads N          run cores on N threads, in no order; 0: one step after the other [0]\n"
+           "  --serial             run each task as it is generated\n";
+}
+
+// Reads the command line; the text is what is wrong with it.
+inline std::string read_options(int argc, char **argv, Options &options) {
+    const auto number = [](const char *text, std::uint64_t low, std::uint64_t high, std::uint64_t &to) {
+        char *end = nullptr;
+        errno = 0;
+        const std::uint64_t value = std::strtoull(text, &end, 10);
+        if (text[0] < '0' || text[0] > '9' || *end != 0 || errno != 0 || value < low || value > high) return false;
+        to = value;
+        return true;
+    };
+    for (int at = 1; at < argc; ++at) {
+        const std::string name = argv[at];
+        if (name == "--serial") {
+            options.serial = true;
+            continue;
+        }
+        const bool is_known = name == "--inputs" || name == "--outputs" || name == "--set" || name == "--aicpus" ||
+                              name == "--window" || name == "--seed" || name == "--threads";
+        if (!is_known) return "there is no option `" + name + "`";
+        if (at + 1 == argc) return "`" + name + "` lacks its value";
+        const std::string value = argv[++at];
+        std::uint64_t count = 0;
+        const auto range = [&](std::uint64_t low, std::uint64_t high) {
+            return "`" + name + " " + value + "`: it takes whole numbers from " + std::to_string(low) + " to " + std::to_string(high);
+        };
+        if (name == "--inputs") options.inputs = value;
+        if (name == "--outputs") options.outputs = value;
+        if (name == "--set") {
+            const std::size_t equal = value.find('=');
+            if (equal == std::string::npos || equal == 0) return "`--set " + value + "`: write it as NAME=VALUE";
+            for (const auto &[known, _] : options.settings) {
+                if (known == value.substr(0, equal)) return "`" + known + "` is set twice";
+            }
+            options.settings.emplace_back(value.substr(0, equal), value.substr(equal + 1));
+        }
+        if (name == "--aicpus") {
+            if (!number(value.c_str(), 1, 64, count)) return range(1, 64);
+            options.cores.aicpus = static_cast<std::uint16_t>(count);
+        }
+        if (name == "--window") {
+            if (!number(value.c_str(), 1, 1048576, count)) return range(1, 1048576);
+            options.cores.window = static_cast<std::uint32_t>(count);
+        }
+        if (name == "--seed" && !number(value.c_str(), 0, UINT64_MAX, options.cores.seed)) return range(0, UINT64_MAX);
+        if (name == "--threads") {
+            if (!number(value.c_str(), 0, 256, count)) return range(0, 256);
+            options.cores.threads = static_cast<std::uint32_t>(count);
+        }
+    }
+    if (options.inputs.empty()) return "`--inputs FILE.npz` is missing";
+    if (options.outputs.empty()) return "`--outputs FILE.npz` is missing";
+    return {};
+}
+
+// An array that a launch wrote; bytes that no task wrote are 255.
+inline Array written_array(const char *name, const char *elem, const npu::Tensor &tensor) {
+    Array array;
+    array.name = name;
+    array.descr = element_type(elem)->descr;
+    for (std::size_t d = 0; d < tensor.rank; ++d) array.shape.push_back(tensor.extents[d]);
+    array.bytes = Tensors::contents(tensor.data);
+    return array;
+}
+
+// Arrays of an archive, or of a folder with a file NAME.npy for each.
+inline bool read_arrays(const std::string &path, std::vector<Array> &arrays, std::string &fault) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) return read_npz(path, arrays, fault);
+    std::vector<std::filesystem::path> files;
+    for (std::filesystem::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+        if (at->path().extension() == ".npy") files.push_back(at->path());
+    }
+    if (error) {
+        fault = path + ": " + error.message();
+        return false;
+    }
+    std::sort(files.begin(), files.end());
+    for (const std::filesystem::path &file : files) {
+        Array array;
+        if (!read_npy(file.string(), array, fault)) return false;
+        array.name = file.stem().string();
+        arrays.push_back(std::move(array));
+    }
+    return true;
+}
+
+inline bool write_arrays(const std::string &path, const std::vector<Array> &arrays, std::string &fault) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) return write_npz(path, arrays, fault);
+    for (const Array &array : arrays) {
+        if (!write_npy((std::filesystem::path(path) / (array.name + ".npy")).string(), array, fault)) return false;
+    }
+    return true;
+}
+
+// Runs the launch of a program, as the main function of a package. 0: it is done; 1: its arrays, values or tasks are at fault;
+// 2: the command line or a file is.
+template <class Program>
+int run_program(int argc, char **argv) {
+    const auto wrong = [](int status, const std::string &why) {
+        std::fprintf(stderr, "error: %s\n", why.c_str());
+        return status;
+    };
+    if (argc == 2 && (std::strcmp(argv[1], "--help") == 0 || std::strcmp(argv[1], "-h") == 0)) {
+        std::fputs(usage(), stdout);
+        return 0;
+    }
+    Options options;
+    if (const std::string why = read_options(argc, argv, options); !why.empty()) {
+        return wrong(2, why + "\n\n" + usage());
+    }
+    std::vector<Array> arrays;
+    std::string fault;
+    if (!read_arrays(options.inputs, arrays, fault)) return wrong(2, fault);
+    LaunchMemory memory;
+    Inputs inputs(std::move(arrays), options.settings, memory);
+    typename Program::Launch launch;
+    if (!Program::bind(launch, inputs) || !inputs.all_used()) return wrong(1, inputs.fault());
+    npu::Trap trap = npu::Trap::none;
+    if (!Program::plan(launch, memory, trap)) {
+        const bool is_trap = trap != npu::Trap::none;
+        return wrong(1, is_trap ? std::string("generating tasks: ") + npu::generator::text(trap)
+                                : std::string("an array of the launch would take 4 GiB or more"));
+    }
+    on_fault = OnFault::Record;
+    if (options.serial) fault = run_serially<Program>(launch, memory);
+    else fault = run_on_cores<Program>(launch, memory, options.cores);
+    if (!fault.empty()) return wrong(1, fault);
+    // Lines that programs read: kernels with their descriptors, bytes of workspace, and parameters, of which real numbers begin with f.
+    for (const auto &[name, count] : launch.kernels) std::printf("kernel %s %" PRIu64 "\n", name, count);
+    std::printf("workspace %" PRIu64 "\n", launch.workspace_bytes);
+    Program::parameters(launch, [](const char *name, auto value) {
+        using T = decltype(value);
+        if constexpr (std::is_same_v<T, bool>) std::printf("parameter %s %s\n", name, value ? "true" : "false");
+        else if constexpr (std::is_floating_point_v<T>) std::printf("parameter %s f%.17g\n", name, static_cast<double>(value));
+        else std::printf("parameter %s %s\n", name, std::to_string(value).c_str());
+    });
+    std::vector<Array> results;
+    Program::outputs(launch, [&](const char *name, const char *elem, const npu::Tensor &tensor) {
+        results.push_back(written_array(name, elem, tensor));
+        const auto [count, first] = Tensors::unwritten(tensor.data, tensor.elem_bytes);
+        // A line that programs read: the array, elements that no task wrote, the first of them.
+        if (count > 0) std::printf("unwritten %s %" PRIu64 " %" PRIu64 "\n", name, count, first);
+    });
+    if (!write_arrays(options.outputs, results, fault)) return wrong(2, fault);
+    return 0;
+}
+
+}  // namespace pto::host

@@ -1,0 +1,257 @@
+//! Packages that run on the host: `ascend_host` behind the seam. A program is emitted, built by the host's compiler and run on simulated
+//! cores; who builds and runs it is a [`HostRunner`].
+
+use crate::kernels::Chip;
+use crate::package;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use wsp_backend::codes::{NO_FILES, OPTION_OF_OTHERS};
+use wsp_backend::{
+    Args, ArrayForm, EmitOptions, Emitted, Explanation, KernelStats, Outcome, Package, Prepared, Program,
+    Recording, RunError, RunOptions, Stats, Unwritten, unravel,
+};
+use wsp_diag::{Diagnostic, Diagnostics};
+use wsp_memory::Claim;
+use wsp_plan::{Arrays, LoweredPlan, ParamValue, ProgramKind, Target};
+
+/// A package that was built.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Built {
+    /// Where it is.
+    pub folder: PathBuf,
+    /// How long it took to build it, or to find it.
+    pub took: Duration,
+}
+
+/// What a run of a package gave.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// Arrays that its launch wrote, by name.
+    pub arrays: Arrays,
+    /// What it printed: lines `kernel NAME DESCRIPTORS`, `parameter NAME VALUE`, where real numbers begin with `f`, and `unwritten NAME COUNT FIRST` for an array of which no task wrote so many
+    /// elements.
+    pub said: String,
+    /// How long the run took, with reading and writing of arrays.
+    pub took: Duration,
+}
+
+/// Builds packages and runs them.
+pub trait HostRunner: Send + Sync {
+    /// Builds a package for a platform, `a2`, `a3` or `a5`, or finds that it was built before: packages of one key are the same.
+    ///
+    /// # Errors
+    /// There is no compiler, or it fails; files cannot be written.
+    fn build(&self, key: &str, platform: &str, package: &Package) -> Result<Built, Diagnostic>;
+
+    /// Runs a package that was built.
+    ///
+    /// # Errors
+    /// It cannot be run, or says what is wrong.
+    fn run(&self, built: &Built, inputs: &Arrays, options: &[String]) -> Result<Ran, Diagnostic>;
+}
+
+/// A program of spaces that runs so.
+pub(crate) struct HostProgram {
+    pub(crate) plan: Arc<LoweredPlan>,
+    pub(crate) target: &'static Target,
+    pub(crate) runner: Arc<dyn HostRunner>,
+}
+
+impl HostProgram {
+    /// What of the options a package has no part of.
+    fn refuse(options: &RunOptions, args: &Args) -> Result<(), RunError> {
+        options.check(ProgramKind::Spaces)?;
+        let given = [
+            ("replay", options.replay.is_some()),
+            ("trace", options.trace),
+            ("plain", options.plain),
+            ("views", !args.views.is_empty()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((name, _)) => {
+                let message = format!("option `{name}` has no meaning on target `ascend_host`");
+                let fault = Diagnostic::error(OPTION_OF_OTHERS, message);
+                Err(RunError::Refused(fault.help("leave it out, or run the program on `cpu_sim`").into()))
+            }
+        }
+    }
+
+    fn build(&self, package: &Package) -> Result<(String, Built), RunError> {
+        let key = package::key(package);
+        let platform = Chip::of(self.target.platform).map_or("", Chip::name);
+        let built = self.runner.build(&key, platform, package);
+        Ok((key, built.map_err(|fault| RunError::Refused(fault.into()))?))
+    }
+
+    fn emitted(&self, args: &Args, options: &RunOptions) -> Result<Emitted, Diagnostics> {
+        let form = |(name, array): (&String, &wsp_plan::Array)| ArrayForm {
+            name: name.clone(),
+            elem: array.dtype(),
+            shape: array.shape().to_vec(),
+        };
+        let emit = EmitOptions {
+            set: args.values.clone(),
+            arrays: args.arrays.iter().map(form).collect(),
+            layout: options.spaces.kv_layout,
+            ..EmitOptions::default()
+        };
+        package::spaces(&self.plan, self.target, &emit)
+    }
+}
+
+/// The options of a run, as its program takes them.
+fn arguments(plan: &LoweredPlan, args: &Args, options: &RunOptions) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut add = |name: &str, value: String| all.extend([name.to_owned(), value]);
+    for (name, value) in &args.values {
+        add("--set", format!("{name}={}", text(*value)));
+    }
+    if !plan.module.caches.is_empty() {
+        add("--set", format!("kv_layout={}", options.spaces.kv_layout));
+    }
+    if options.sequential {
+        all.push("--serial".to_owned());
+        return all;
+    }
+    add("--seed", options.seed.to_string());
+    add("--aicpus", options.workload.aicpus.max(1).to_string());
+    if let Some(window) = options.window {
+        add("--window", window.to_string());
+    }
+    all
+}
+
+fn text(value: ParamValue) -> String {
+    match value {
+        ParamValue::Bool(value) => value.to_string(),
+        ParamValue::Int(value) => value.to_string(),
+        ParamValue::Float(value) => format!("{value:?}"),
+    }
+}
+
+impl Program for HostProgram {
+    fn explain(&self, args: &Args, options: &RunOptions) -> Result<Explanation, RunError> {
+        HostProgram::refuse(options, args)?;
+        let emitted = self.emitted(args, options).map_err(RunError::Refused)?;
+        let mut explained = Explanation::new(Vec::new());
+        explained.implementation = vec![
+            ("orchestration", "generated loops".to_owned()),
+            ("kernels", "C++ of the package, by the compiler of the host".to_owned()),
+        ];
+        explained.notes = emitted.notes;
+        Ok(explained)
+    }
+
+    fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {
+        HostProgram::refuse(&options, &args)?;
+        let emitted = self.emitted(&args, &options).map_err(RunError::Refused)?;
+        let (key, built) = self.build(&emitted.package)?;
+        Ok(Box::new(Ready {
+            plan: self.plan.clone(),
+            runner: self.runner.clone(),
+            built,
+            key,
+            target: self.target,
+            notes: emitted.notes,
+            args,
+            options,
+            outcome: None,
+        }))
+    }
+}
+
+/// A package with arguments.
+struct Ready {
+    plan: Arc<LoweredPlan>,
+    runner: Arc<dyn HostRunner>,
+    built: Built,
+    key: String,
+    target: &'static Target,
+    notes: Vec<Diagnostic>,
+    args: Args,
+    options: RunOptions,
+    outcome: Option<Outcome>,
+}
+
+impl Prepared for Ready {
+    fn notes(&self) -> &[Diagnostic] {
+        &self.notes
+    }
+
+    fn launch(&mut self, _: Option<&Arc<Claim>>) -> Result<(), RunError> {
+        self.outcome = None;
+        let options = arguments(&self.plan, &self.args, &self.options);
+        let ran = self.runner.run(&self.built, &self.args.arrays, &options);
+        let Ran { arrays, said, took } = ran.map_err(|fault| RunError::Failed(fault.into()))?;
+        let mut stats = Stats::default();
+        (stats.compile, stats.run) = (self.built.took, took);
+        (stats.streams, stats.executors) = (1, 1);
+        stats.params = said.lines().filter_map(parameter).collect();
+        stats.kernels = said.lines().filter_map(kernel).collect();
+        stats.tasks = stats.kernels.iter().map(|kernel| kernel.tasks).sum();
+        let outputs = package::with_types(&self.plan, &self.args.arrays, arrays);
+        let unwritten = said.lines().filter_map(|line| unwritten(line, &outputs)).collect();
+        let mut outcome = Outcome::new(outputs, stats);
+        if self.options.recording != Recording::Off {
+            outcome.unwritten = unwritten;
+        }
+        outcome.notes.clone_from(&self.notes);
+        self.outcome = Some(outcome);
+        Ok(())
+    }
+
+    fn outcome(&mut self) -> Result<Outcome, RunError> {
+        self.outcome.take().ok_or_else(RunError::no_outcome)
+    }
+
+    fn rebind(&mut self, args: Args) -> Result<(), RunError> {
+        let mut all = self.args.clone();
+        all.replace(args);
+        HostProgram::refuse(&self.options, &all)?;
+        let program =
+            HostProgram { plan: self.plan.clone(), target: self.target, runner: self.runner.clone() };
+        let emitted = program.emitted(&all, &self.options).map_err(RunError::Refused)?;
+        if package::key(&emitted.package) != self.key {
+            (self.key, self.built) = program.build(&emitted.package)?;
+        }
+        self.args = all;
+        Ok(())
+    }
+}
+
+/// Descriptors of a kernel.
+fn kernel(line: &str) -> Option<KernelStats> {
+    let (name, tasks) = line.strip_prefix("kernel ")?.rsplit_once(' ')?;
+    Some(KernelStats { name: name.to_owned(), tasks: tasks.parse().ok()?, busy_ns: 0 })
+}
+
+/// The value of a parameter.
+fn parameter(line: &str) -> Option<(String, ParamValue)> {
+    let (name, value) = line.strip_prefix("parameter ")?.rsplit_once(' ')?;
+    let value = match value {
+        "true" | "false" => ParamValue::Bool(value == "true"),
+        _ => match value.strip_prefix('f') {
+            Some(value) => ParamValue::Float(value.parse().ok()?),
+            None => ParamValue::Int(value.parse().ok()?),
+        },
+    };
+    Some((name.to_owned(), value))
+}
+
+/// Elements of an output that no task wrote.
+fn unwritten(line: &str, outputs: &Arrays) -> Option<Unwritten> {
+    let mut words = line.strip_prefix("unwritten ")?.split(' ');
+    let tensor = words.next()?.to_owned();
+    let (elements, first) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let array = outputs.get(&tensor)?;
+    let first = unravel(first, array.shape());
+    Some(Unwritten { tensor, loaded: false, elements, of: array.len() as u64, first, given: false })
+}
+
+/// Why a plan of another kind has no package.
+pub(crate) fn not_a_package(kind: ProgramKind) -> Diagnostic {
+    Diagnostic::error(NO_FILES, format!("backend `ascend` has no packages of a {kind}"))
+        .help("run it on `cpu_sim`")
+}

@@ -1,0 +1,504 @@
+//! Orchestration of programs of spaces: descriptor generators as C++ that hands their tasks to a `TaskSink`.
+//!
+//! The text holds no array and no extent that a launch decides: it is as long as the program, whatever it generates.
+//! 1. `launch`: parameters, arrays and axes as a struct, and the function that binds them;
+//! 2. `body`: generators and helpers with the arithmetic of a plain run (`expr`);
+//! 3. `regions`: what the tasks of a kernel touch, by descriptor;
+//! 4. `submit`: for each kernel a function that submits its tasks.
+
+mod body;
+mod expr;
+mod launch;
+mod names;
+mod regions;
+mod submit;
+
+use crate::kernels::{ArgumentKind, ArrayArgument, KernelSource, codes};
+use crate::writer::Writer;
+use expr::{Needs, Printer, Scope};
+use names::Names;
+use std::cell::RefCell;
+use wsp_core::policy::{GateScope, PoolSizes, Ready};
+use wsp_core::{AxisId, DType, FuncId, TensorId, TierSetId};
+use wsp_diag::Diagnostic;
+use wsp_ir::{AxisEnd, Consumer, Dim, Elem, Module, Storage};
+use wsp_ordered::OrderedSet;
+use wsp_plan::{DeviceModel, LoweredPlan, slot_layout};
+use wsp_tile::Known;
+
+/// A program under way.
+struct Source<'a> {
+    plan: &'a LoweredPlan,
+    names: &'a Names,
+    known: Known<'a>,
+    needs: &'a RefCell<Needs>,
+}
+
+impl Source<'_> {
+    /// The element type of a tensor, where it is known.
+    fn elem(&self, id: TensorId) -> Option<DType> {
+        match self.plan.module.tensors[id.index()].elem {
+            Elem::Fixed(elem) => Some(elem),
+            Elem::Of(of) => self.known.elems.get(of.index()).copied().flatten(),
+        }
+    }
+}
+
+/// A kernel of a program, as C++.
+pub(crate) struct Made {
+    /// Which.
+    pub(crate) kernel: FuncId,
+    /// Its text.
+    pub(crate) source: KernelSource,
+}
+
+/// Orchestration as files.
+pub(crate) struct Orchestration {
+    /// `program.hpp`: the launch.
+    pub(crate) header: String,
+    /// `orchestration.cpp`.
+    pub(crate) source: String,
+}
+
+/// A text as a C++ literal: names hold no line ends and no quotes.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.escape_default())
+}
+
+/// The name by which a user gives a tensor: of a cache its pages, `kv.k`.
+pub(crate) fn name_of_tensor(module: &Module, id: TensorId) -> Option<String> {
+    let cache = |cache: wsp_core::CacheId, field: &str| {
+        launch::user_name_of_cache(module, cache.index()).map(|name| format!("{name}.{field}"))
+    };
+    match module.tensors[id.index()].storage {
+        Storage::CacheKeys(of) => cache(of, "k"),
+        Storage::CacheValues(of) => cache(of, "v"),
+        _ => launch::user_name(module, id).map(str::to_owned),
+    }
+}
+
+/// The orchestration of a program whose kernels are these.
+///
+/// # Errors
+/// What has no form in C++.
+pub(crate) fn emit(
+    plan: &LoweredPlan,
+    known: Known<'_>,
+    kernels: &[Made],
+) -> Result<Orchestration, Vec<Diagnostic>> {
+    let refused = refused(plan);
+    if !refused.is_empty() {
+        return Err(refused);
+    }
+    let names = Names::new(plan);
+    let needs = RefCell::default();
+    let source = Source { plan, names: &names, known, needs: &needs };
+    let header = header(&source, kernels);
+    let text = orchestration(&source, kernels);
+    let found = std::mem::take(&mut needs.borrow_mut().found);
+    if found.is_empty() { Ok(Orchestration { header, source: text }) } else { Err(found) }
+}
+
+/// What programs may have that is not emitted.
+fn refused(plan: &LoweredPlan) -> Vec<Diagnostic> {
+    let module = &plan.module;
+    let is_dynamic = |axis: &AxisId| matches!(module.axes[axis.index()].end, AxisEnd::Dynamic);
+    let other = |(at, dim): (usize, &Dim)| matches!(dim, Dim::Axis(axis) if at != 1 && is_dynamic(axis));
+    let tensors = module.tensors.iter().enumerate();
+    let used = |at: usize| plan.tensors[at].read || plan.tensors[at].written;
+    tensors
+        .filter(|(at, tensor)| used(*at) && tensor.dims.iter().enumerate().any(other))
+        .map(|(_, tensor)| {
+            let message = format!(
+                "a dimension of `{}` has an extent for each index, and it is not the second",
+                tensor.name
+            );
+            Diagnostic::error(codes::NOT_EMITTED, message)
+                .at(tensor.span, "declared here")
+                .help("give it the longest extent, as a parameter")
+        })
+        .collect()
+}
+
+fn header(source: &Source<'_>, kernels: &[Made]) -> String {
+    let mut out = Writer::default();
+    out.line("// A launch of the program: what it is given, and how. Emitted by PTO-WSP; do not edit.");
+    out.line("#pragma once");
+    out.line("");
+    out.line("#include \"pto/wsp/backend/npu/launch.hpp\"");
+    out.line("");
+    out.line("namespace program {");
+    out.line("");
+    out.line("using namespace pto::wsp::backend::npu;");
+    out.line("using namespace pto::wsp::backend::npu::generator;");
+    out.line("");
+    launch::declare(&mut out, source);
+    out.line("");
+    policy(&mut out, source.plan, kernels);
+    out.line("");
+    out.line("// Runs the generators without tasks, and gives every array that a launch needs its size.");
+    out.line("bool plan(Launch& l, Memory& memory, Trap& trap);");
+    out.line("");
+    out.line("// Hands over the tasks of one AICPU. False: a trap, or the sink has ended the run.");
+    out.line("bool orchestrate(const Launch& l, const TaskSink& sink, Trap& trap);");
+    out.line("");
+    launch::bind(&mut out, source);
+    out.line("");
+    outputs(&mut out, source);
+    out.line("");
+    parameters(&mut out, source);
+    out.line("");
+    out.line("}  // namespace program");
+    out.finish()
+}
+
+/// What the schedule says of the run.
+fn policy(out: &mut Writer, plan: &LoweredPlan, kernels: &[Made]) {
+    let gate = |scope: GateScope| {
+        let gate = plan.policy.gates.iter().find(|gate| gate.scope == scope);
+        gate.map_or(0, |gate| gate.capacity)
+    };
+    let device = DeviceModel::default();
+    let (cube, vector) = match plan.policy.pools {
+        PoolSizes::ByUnit { vector, cube } => (cube, vector),
+        PoolSizes::Shared => (device.aic, device.aiv),
+    };
+    let walked = |made: &Made| {
+        made.source.arguments.iter().any(|argument| match &argument.kind {
+            ArgumentKind::Array { array: ArrayArgument::Tensor(id), walked: true, .. } => {
+                plan.tensors[id.index()].written
+            }
+            _ => false,
+        })
+    };
+    let bytes = kernels.iter().map(|made| submit::exchanged_bytes(&made.source)).max().unwrap_or(0);
+    let tensors = kernels.iter().map(|made| submit::exchanged(&made.source).count()).max().unwrap_or(0);
+    out.line("// What the schedule says of the run, 0 is no limit; and what a descriptor needs for the tensors that its tasks exchange tiles through.");
+    out.open("struct Policy {");
+    for (ty, name, value) in [
+        ("std::uint16_t", "cube_cores", cube.to_string()),
+        ("std::uint16_t", "vector_cores", vector.to_string()),
+        ("std::uint32_t", "window", plan.policy.window.map_or(1024, |window| window.capacity).to_string()),
+        ("std::uint32_t", "batch", plan.policy.batch.unwrap_or(1).max(1).to_string()),
+        ("std::uint32_t", "gate_global", gate(GateScope::Global).to_string()),
+        ("std::uint32_t", "gate_per_stream", gate(GateScope::PerStream).to_string()),
+        ("std::uint32_t", "gate_per_pool", gate(GateScope::PerPool).to_string()),
+        ("bool", "by_priority", (plan.policy.ready == Ready::Priority).to_string()),
+        ("bool", "reads_results", kernels.iter().any(walked).to_string()),
+        ("std::uint64_t", "descriptor_bytes", bytes.to_string()),
+        ("std::uint32_t", "descriptor_tensors", tensors.to_string()),
+    ] {
+        out.line(format!("static constexpr {ty} {name} = {value};"));
+    }
+    out.close("};");
+}
+
+/// The arrays that a launch writes, by the names of a user.
+fn outputs(out: &mut Writer, source: &Source<'_>) {
+    let plan = source.plan;
+    out.line("// Calls `f` with each array that the launch writes.");
+    out.open("template <class F> void outputs([[maybe_unused]] const Launch& l, [[maybe_unused]] F f) {");
+    for (at, tensor) in plan.module.tensors.iter().enumerate() {
+        let id = TensorId(at as u32);
+        let name = source.names.tensor(id);
+        match (launch::user_name(&plan.module, id), &tensor.storage) {
+            (Some(user), Storage::Launch) if plan.tensors[at].written => {
+                let elem = source.elem(id).map_or("", DType::name);
+                out.line(format!("f({}, {}, l.{name});", quoted(user), quoted(elem)));
+            }
+            _ => {}
+        }
+    }
+    for (at, cache) in plan.module.caches.iter().enumerate() {
+        for (tensor, field) in [(cache.keys, "k"), (cache.values, "v")] {
+            let user = launch::user_name_of_cache(&plan.module, at);
+            if let (true, Some(user)) = (plan.tensors[tensor.index()].written, user) {
+                let elem = source.elem(tensor).map_or("", DType::name);
+                let (name, user) = (source.names.tensor(tensor), quoted(&format!("{user}.{field}")));
+                out.line(format!("f({user}, {}, l.{name});", quoted(elem)));
+            }
+        }
+    }
+    out.close("}");
+}
+
+/// The parameters of a launch, by name.
+fn parameters(out: &mut Writer, source: &Source<'_>) {
+    out.line("// Calls `f` with each parameter.");
+    out.open("template <class F> void parameters([[maybe_unused]] const Launch& l, [[maybe_unused]] F f) {");
+    for (at, param) in source.plan.module.params.iter().enumerate() {
+        let name = source.names.param(wsp_core::ParamId(at as u32));
+        out.line(format!("f({}, l.{name});", quoted(&param.name)));
+    }
+    out.close("}");
+}
+
+/// Functions of all kernels, helpers and generators, and what calls them.
+fn orchestration(source: &Source<'_>, kernels: &[Made]) -> String {
+    let (plan, names, needs) = (source.plan, source.names, source.needs);
+    let submit = submit::Kernels { plan, names, needs };
+    let mut parts = Vec::new();
+    for Made { kernel, source } in kernels {
+        parts.push(submit.function(*kernel, source));
+    }
+    parts.push(consumers(source));
+    let all: Vec<FuncId> = kernels.iter().map(|made| made.kernel).collect();
+    let mut grow = Writer::default();
+    regions::grow(&mut grow, plan, names, &all, needs);
+    parts.push(grow.finish());
+    let mut generators = Vec::new();
+    for (at, stage) in plan.stages.iter().enumerate() {
+        let function = &plan.module.functions[stage.generator.index()];
+        generators.push(body::function(&plan.module, names, function, &format!("generate_{at}"), needs));
+    }
+    // Helpers call helpers, and ask for tiers.
+    let mut helpers = Vec::new();
+    let mut printed = OrderedSet::new();
+    loop {
+        let next = needs.borrow().helpers.iter().find(|id| !printed.contains(*id)).copied();
+        let Some(next) = next else { break };
+        printed.insert(next);
+        let function = &plan.module.functions[next.index()];
+        helpers.push((next, body::function(&plan.module, names, function, names.function(next), needs)));
+    }
+    let tiers: Vec<TierSetId> = needs.borrow().tiers.iter().copied().collect();
+    let mut out = Writer::default();
+    opening(&mut out, kernels);
+    for set in tiers {
+        tier_set(&mut out, source, set);
+    }
+    let mut text = out.finish();
+    for (id, _) in &helpers {
+        let function = &plan.module.functions[id.index()];
+        text.push_str(&format!("{};\n", body::head(&names.within(function), function, names.function(*id))));
+    }
+    let helpers = helpers.into_iter().map(|(_, text)| text);
+    for part in helpers.chain(parts).chain(generators) {
+        text.push_str(&part);
+        text.push('\n');
+    }
+    let mut out = Writer::default();
+    runs(&mut out, source, kernels);
+    text + &out.finish()
+}
+
+fn opening(out: &mut Writer, kernels: &[Made]) {
+    out.line("// Generates the tasks of a launch. Emitted by PTO-WSP; do not edit.");
+    out.line("#include \"program.hpp\"");
+    out.line("#include \"kernel_ids.h\"");
+    out.line("");
+    out.line("#ifndef __gm__");
+    out.line("#define __gm__");
+    out.line("#endif");
+    out.line("// Elements that orchestration does not look at.");
+    out.line("struct half;");
+    out.line("struct bfloat16_t;");
+    for Made { source, .. } in kernels.iter().filter(|made| !made.source.tasks.is_empty()) {
+        out.line(format!("#include \"kernels/{}.hpp\"", source.name));
+    }
+    out.line("");
+    out.line("namespace program {");
+    out.line("");
+}
+
+/// Which tier takes a value, and how many bytes of workspace it has.
+fn tier_set(out: &mut Writer, source: &Source<'_>, id: TierSetId) {
+    let set = &source.plan.module.tier_sets[id.index()];
+    let name = source.names.tiers(id);
+    let of_tiers = Printer { scope: Scope::Tiers, ..launch::printer(source) };
+    out.open(format!(
+        "template <class T> static std::uint32_t {name}([[maybe_unused]] const Launch& l, [[maybe_unused]] Checked& s, \
+         [[maybe_unused]] T selector) {{"
+    ));
+    let mut is_open = true;
+    for (at, tier) in set.tiers.iter().enumerate() {
+        match &tier.cond {
+            Some(cond) => out.line(format!("if ({}) return {at};", of_tiers.condition(cond))),
+            None => {
+                out.line(format!("return {at};"));
+                is_open = false;
+                break;
+            }
+        }
+    }
+    if is_open {
+        out.line("return s.fail<std::uint32_t>(Trap::tier);");
+    }
+    out.close("}");
+    let printer = launch::printer(source);
+    out.open(format!(
+        "[[maybe_unused]] static std::uint32_t {name}_bytes([[maybe_unused]] const Launch& l, Checked& s, std::uint32_t tier) {{"
+    ));
+    out.open("switch (tier) {");
+    for (at, tier) in set.tiers.iter().enumerate() {
+        let bytes = tier.workspace.as_ref().map_or("0".to_owned(), |e| printer.expr(e));
+        out.line(format!("case {at}: return s.template cast<std::uint32_t>({bytes});"));
+    }
+    out.line("default: return s.fail<std::uint32_t>(Trap::tier);");
+    out.close("}");
+    out.close("}");
+    out.line("");
+}
+
+/// Which kernel takes a descriptor, and the function that hands over its tasks.
+fn consumers(source: &Source<'_>) -> String {
+    let (module, names) = (&source.plan.module, source.names);
+    let mut out = Writer::default();
+    out.line("// The kernel that takes a descriptor; none for a tier that there is not.");
+    out.open(
+        "static std::uint32_t kernel_of(std::uint32_t descriptor, [[maybe_unused]] const std::uint32_t* f) {",
+    );
+    out.open("switch (descriptor) {");
+    for (at, def) in module.structs.iter().enumerate() {
+        match def.consumer {
+            Consumer::None => {}
+            Consumer::Kernel(kernel) => out.line(format!("case {at}: return {};", kernel.0)),
+            Consumer::Tiers { set, field } => {
+                let tiers = &module.tier_sets[set.index()].tiers;
+                let kernels: Vec<String> = tiers.iter().map(|tier| tier.kernel.0.to_string()).collect();
+                out.open(format!("case {at}: {{"));
+                out.line(format!("static const std::uint32_t tiers[] = {{{}}};", kernels.join(", ")));
+                out.line(format!("return f[{field}] < {} ? tiers[f[{field}]] : no_kernel;", tiers.len()));
+                out.close("}");
+            }
+        }
+    }
+    out.line("default: return no_kernel;");
+    out.close("}");
+    out.close("}");
+    out.line("");
+    out.line("// Hands over the tasks of a descriptor.");
+    out.open(
+        "static bool submit([[maybe_unused]] const Launch& l, [[maybe_unused]] const TaskSink& sink, [[maybe_unused]] std::uint64_t ordinal, \
+         std::uint32_t descriptor, [[maybe_unused]] const std::uint32_t* f, [[maybe_unused]] std::int32_t priority) {",
+    );
+    out.open("switch (descriptor) {");
+    for (at, def) in module.structs.iter().enumerate() {
+        let call =
+            |kernel: FuncId| format!("return {}(l, sink, ordinal, f, priority);", names.function(kernel));
+        match def.consumer {
+            Consumer::None => {}
+            Consumer::Kernel(kernel) => out.line(format!("case {at}: {}", call(kernel))),
+            Consumer::Tiers { set, field } => {
+                out.open(format!("case {at}:"));
+                out.open(format!("switch (f[{field}]) {{"));
+                for (tier, of) in module.tier_sets[set.index()].tiers.iter().enumerate() {
+                    out.line(format!("case {tier}: {}", call(of.kernel)));
+                }
+                out.line("default: return false;");
+                out.close("}");
+                out.close("");
+            }
+        }
+    }
+    out.line("default: return false;");
+    out.close("}");
+    out.close("}");
+    out.finish()
+}
+
+/// The functions that are called from outside.
+fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
+    let plan = source.plan;
+    let (names, module) = (source.names, &plan.module);
+    out.open("struct Tasks {");
+    out.line("static std::uint32_t kernel_of(std::uint32_t descriptor, const std::uint32_t* f) { return program::kernel_of(descriptor, f); }");
+    out.open("static void grow(const Launch& l, Checked& s, std::uint32_t kernel, const std::uint32_t* f, std::uint32_t* iterations) {");
+    out.line("program::grow(l, s, kernel, f, iterations);");
+    out.close("}");
+    out.open("static bool submit(const Launch& l, const TaskSink& sink, std::uint64_t ordinal, std::uint32_t descriptor, const std::uint32_t* f, std::int32_t priority) {");
+    out.line("return program::submit(l, sink, ordinal, descriptor, f, priority);");
+    out.close("}");
+    out.close("};");
+    out.line("");
+    out.line("// Runs every generator.");
+    out.open("template <class Out> static void generate(const Launch& l, Planner& s, Out& out) {");
+    for (at, stage) in plan.stages.iter().enumerate() {
+        let axes: Vec<String> =
+            module.spaces[stage.space.index()].axes.iter().map(|axis| axis.0.to_string()).collect();
+        out.line(format!("s.enter({at}, {{{}}});", axes.join(", ")));
+        out.line(format!("generate_{at}(l, s, out);"));
+    }
+    out.close("}");
+    out.line("");
+    out.open("bool plan(Launch& l, Memory& memory, Trap& trap) {");
+    out.line("Planner s(l.axes, l.cores);");
+    out.line(format!("Count<Launch, Tasks> out(l.axes.size(), {});", module.functions.len()));
+    out.line("generate(l, s, out);");
+    out.line("l.kernels.clear();");
+    for made in kernels {
+        let (at, name) = (made.kernel.0, quoted(&module.functions[made.kernel.index()].name));
+        out.line(format!("if (out.kernels[{at}] > 0) l.kernels.emplace_back({name}, out.kernels[{at}]);"));
+    }
+    out.line("l.workspace_bytes = s.workspace().bytes();");
+    for (at, axis) in module.axes.iter().enumerate() {
+        if matches!(axis.end, AxisEnd::Expr(_)) && is_dimension(plan, at) {
+            let name = names.axis(AxisId(at as u32));
+            out.line(format!("l.iterations_of_{name} = s.iterations({at});"));
+        }
+    }
+    for (_, axis) in regions::ragged(plan) {
+        out.line(format!("l.iterations_of_{} = out.iterations[{}];", names.axis(axis), axis.0));
+    }
+    memory_of(out, source);
+    out.line("trap = s.trap;");
+    out.line("return !s.failed() && memory.good();");
+    out.close("}");
+    out.line("");
+    out.open("bool orchestrate(const Launch& l, const TaskSink& sink, Trap& trap) {");
+    out.line("Planner s(l.axes, l.cores);");
+    out.line("Submit<Launch, Tasks> out(sink);");
+    out.line("generate(l, s, out);");
+    out.line("trap = s.trap;");
+    out.line("return !s.failed();");
+    out.close("}");
+    out.line("");
+    out.line("}  // namespace program");
+}
+
+/// Whether an axis is a dimension of a tensor.
+fn is_dimension(plan: &LoweredPlan, axis: usize) -> bool {
+    let dims = plan.module.tensors.iter().flat_map(|tensor| &tensor.dims);
+    dims.into_iter().any(|dim| matches!(dim, Dim::Axis(of) if of.index() == axis))
+}
+
+/// Memory of tensors that no array of a user is.
+fn memory_of(out: &mut Writer, source: &Source<'_>) {
+    let (plan, names) = (source.plan, source.names);
+    let printer = launch::printer(source);
+    let layout = slot_layout(&plan.module);
+    let mut numbered = 0u32;
+    for (at, tensor) in plan.module.tensors.iter().enumerate() {
+        let id = TensorId(at as u32);
+        let name = names.tensor(id);
+        let bytes = source.elem(id).map_or(4, DType::size);
+        let used = plan.tensors[at].read || plan.tensors[at].written;
+        match &tensor.storage {
+            _ if plan.memory[at] != id => {
+                out.line(format!("l.{name} = l.{};", names.tensor(plan.memory[at])));
+                continue;
+            }
+            Storage::Launch if launch::user_name(&plan.module, id).is_some() => {
+                out.line(format!("memory.launched(l.{name}, {}, {at});", quoted(&tensor.name)));
+            }
+            Storage::CacheKeys(_) | Storage::CacheValues(_) => out.line(format!("l.{name}.buffer = {at};")),
+            Storage::Launch | Storage::Temporary if used => {
+                let dims: Vec<String> =
+                    tensor.dims.iter().map(|dim| launch::extent(source, &printer, dim)).collect();
+                out.line(format!(
+                    "memory.temporary(l.{name}, {}, {at}, {bytes}, {{{}}});",
+                    quoted(&tensor.name),
+                    dims.join(", ")
+                ));
+            }
+            Storage::Workspace => {
+                let offset = layout.fields.iter().find(|(field, _)| *field == id).map(|(_, offset)| offset);
+                let offset = offset.map_or("0".to_owned(), |e| printer.expr(e));
+                out.line(format!("memory.workspace(l.{name}, l.workspace_bytes, {offset}, {at}, {bytes});"));
+            }
+            Storage::Launch | Storage::Temporary => {}
+        }
+        numbered = numbered.max(at as u32 + 1);
+    }
+    out.line(format!("memory.buffers = {};", numbered.max(plan.module.tensors.len() as u32)));
+}

@@ -1,0 +1,109 @@
+//! Names of what emitted orchestration declares. Each has the number of what it names where names of a source may be the same.
+
+use crate::kernels::identifier;
+use wsp_core::{AxisId, CacheId, FuncId, LocalId, ParamId, TensorId, TierSetId};
+use wsp_ir::{DerivedArray, Function, MetaKind, Module};
+use wsp_plan::LoweredPlan;
+
+/// Names of one program.
+pub(super) struct Names {
+    params: Vec<String>,
+    tensors: Vec<String>,
+    caches: Vec<String>,
+    functions: Vec<String>,
+    tiers: Vec<String>,
+    axes: Vec<String>,
+    locals: Vec<String>,
+    derived: Vec<DerivedArray>,
+}
+
+fn all<T>(prefix: &str, of: &[T], name: impl Fn(&T) -> &str) -> Vec<String> {
+    let plain: Vec<String> = of.iter().map(|one| identifier(name(one))).collect();
+    let one = |(at, text): (usize, &String)| match plain[..at].contains(text) {
+        true => format!("{prefix}_{text}_{at}"),
+        false => format!("{prefix}_{text}"),
+    };
+    plain.iter().enumerate().map(one).collect()
+}
+
+impl Names {
+    pub(super) fn new(plan: &LoweredPlan) -> Names {
+        let module: &Module = &plan.module;
+        Names {
+            params: all("param", &module.params, |of| &of.name),
+            tensors: all("tensor", &module.tensors, |of| &of.name),
+            caches: all("cache", &module.caches, |of| &of.name),
+            functions: all("run", &module.functions, |of| &of.name),
+            tiers: all("tier", &module.tier_sets, |of| &of.name),
+            axes: all("axis", &module.axes, |of| &of.name),
+            locals: Vec::new(),
+            derived: plan.derived.clone(),
+        }
+    }
+
+    /// With those of the variables of a function.
+    pub(super) fn within(&self, function: &Function) -> Names {
+        let local = |(at, of): (usize, &wsp_ir::Local)| format!("{}_{at}", identifier(&of.name));
+        let locals = function.locals.iter().enumerate().map(local).collect();
+        let Names { params, tensors, caches, functions, tiers, axes, derived, .. } = self;
+        Names {
+            params: params.clone(),
+            tensors: tensors.clone(),
+            caches: caches.clone(),
+            functions: functions.clone(),
+            tiers: tiers.clone(),
+            axes: axes.clone(),
+            derived: derived.clone(),
+            locals,
+        }
+    }
+
+    pub(super) fn param(&self, id: ParamId) -> &str {
+        &self.params[id.index()]
+    }
+
+    pub(super) fn tensor(&self, id: TensorId) -> &str {
+        &self.tensors[id.index()]
+    }
+
+    /// The contents of a tensor of integers.
+    pub(super) fn integers(&self, id: TensorId) -> String {
+        format!("integers_of_{}", self.tensors[id.index()])
+    }
+
+    pub(super) fn cache(&self, id: CacheId) -> &str {
+        &self.caches[id.index()]
+    }
+
+    pub(super) fn function(&self, id: FuncId) -> &str {
+        &self.functions[id.index()]
+    }
+
+    pub(super) fn tiers(&self, id: TierSetId) -> &str {
+        &self.tiers[id.index()]
+    }
+
+    pub(super) fn axis(&self, id: AxisId) -> &str {
+        &self.axes[id.index()]
+    }
+
+    pub(super) fn local(&self, id: LocalId) -> String {
+        self.locals.get(id.index()).cloned().unwrap_or_else(|| format!("index_{}", id.0))
+    }
+
+    /// An array that follows from others.
+    pub(super) fn derived(&self, of: &DerivedArray) -> String {
+        let at = self.derived.iter().position(|known| known == of).unwrap_or(self.derived.len());
+        format!("derived_{at}")
+    }
+}
+
+/// The member of a page table.
+pub(super) fn table(kind: MetaKind) -> &'static str {
+    match kind {
+        MetaKind::Lengths => "lengths",
+        MetaKind::Indptr => "indptr",
+        MetaKind::Indices => "indices",
+        MetaKind::LastPageLen => "last_page_len",
+    }
+}

@@ -1,0 +1,174 @@
+//! What a package says of its tasks: a list, numbers, arguments, and the task of a number.
+
+use crate::kernels::{Argument, ArgumentKind, KernelSource, codes};
+use crate::orchestration::Made;
+use crate::writer::Writer;
+use wsp_core::ExecPool;
+use wsp_diag::Diagnostic;
+
+/// A task that cores run.
+pub(super) struct Task<'a> {
+    /// Its constant: `ATTN_KERNEL`.
+    id: String,
+    /// The struct of its arguments: `AttnParams`.
+    params: String,
+    pub(super) source: &'a KernelSource,
+}
+
+/// Every task of the kernels, by number.
+///
+/// # Errors
+/// Two whose names differ in case alone.
+pub(super) fn tasks(made: &[Made]) -> Result<Vec<Task<'_>>, Vec<Diagnostic>> {
+    let mut all: Vec<Task<'_>> = Vec::new();
+    let mut found = Vec::new();
+    for made in made {
+        let own = std::slice::from_ref(&made.source);
+        let sources = if made.source.tasks.is_empty() { own } else { &made.source.tasks };
+        for source in sources {
+            let task = Task { id: source.name.to_uppercase(), params: params(&source.name), source };
+            if all.iter().any(|other| other.id == task.id || other.params == task.params) {
+                let message = format!("kernel `{}` and one before it have one name in C++", source.name);
+                let help = "give them names that differ in more than case, underscores and `_kernel`";
+                found.push(Diagnostic::error(codes::SAME_NAME, message).help(help));
+            }
+            all.push(task);
+        }
+    }
+    if found.is_empty() { Ok(all) } else { Err(found) }
+}
+
+/// `AttnParams` of `attn_kernel`.
+fn params(name: &str) -> String {
+    let stem = name.strip_suffix("_kernel").unwrap_or(name);
+    let word = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map_or(String::new(), |first| first.to_uppercase().to_string() + letters.as_str())
+    };
+    stem.split('_').map(word).collect::<String>() + "Params"
+}
+
+/// `kernel_list.h`.
+pub(super) fn list(tasks: &[Task<'_>]) -> String {
+    let mut out = Writer::default();
+    out.line("// Every task that cores run: its constant, its name, the struct of its arguments, the cores that run it.");
+    out.line("// Emitted by PTO-WSP; do not edit.");
+    out.line("#pragma once");
+    out.line("");
+    out.line("#define KERNEL_LIST(X) \\");
+    for (at, task) in tasks.iter().enumerate() {
+        let unit = match task.source.unit {
+            ExecPool::Cube => "Cube",
+            ExecPool::Vector => "Vector",
+            ExecPool::Any => "Both",
+        };
+        let end = if at + 1 < tasks.len() { " \\" } else { "" };
+        out.line(format!("    X({}, {}, {}, {unit}){end}", task.id, task.source.name, task.params));
+    }
+    out.finish()
+}
+
+/// `kernel_ids.h`.
+pub(super) fn ids() -> String {
+    "// Numbers of tasks: the same for what generates and what runs them. Emitted by PTO-WSP; do not edit.\n\
+     #pragma once\n\n\
+     #include <cstdint>\n\n\
+     #include \"kernel_list.h\"\n\n\
+     enum KernelNumber : std::uint16_t {\n\
+     #define KERNEL_NUMBER(id, name, params, unit) id,\n    \
+         KERNEL_LIST(KERNEL_NUMBER)\n\
+     #undef KERNEL_NUMBER\n    \
+         NUM_KERNELS\n\
+     };\n\n\
+     // The same by the names of kernels.\n\
+     enum class KernelId : std::uint16_t {\n\
+     #define KERNEL_ID(id, name, params, unit) name = id,\n    \
+         KERNEL_LIST(KERNEL_ID)\n\
+     #undef KERNEL_ID\n\
+     };\n"
+        .to_owned()
+}
+
+/// `task_abi.h`.
+pub(super) fn abi(tasks: &[Task<'_>]) -> String {
+    let mut out = Writer::default();
+    out.line("// Arguments of tasks: tensors in order, then numbers, each in a word of 64 bits. Emitted by PTO-WSP; do not edit.");
+    out.line("#pragma once");
+    out.line("");
+    out.line("#include \"pto/wsp/backend/npu/task_sink.hpp\"");
+    out.line("");
+    for task in tasks {
+        let arrays = count(task.source, |kind| matches!(kind, ArgumentKind::Array { .. }));
+        let numbers = task.source.arguments.len() - arrays;
+        out.open(format!("struct {} {{", task.params));
+        out.line(format!("static constexpr std::size_t tensors = {arrays};"));
+        out.line(format!("static constexpr std::size_t scalars = {numbers};"));
+        for Argument { name, kind } in &task.source.arguments {
+            match kind {
+                ArgumentKind::Array { elem, read, written, .. } => {
+                    let does = match (read, written) {
+                        (true, true) => "read and written",
+                        (false, true) => "written",
+                        (_, false) => "read",
+                    };
+                    out.line(format!("std::int64_t {name};  // tensor of {elem}, {does}"));
+                }
+                ArgumentKind::Number { ty, .. } => {
+                    out.line(format!("std::int64_t {name};  // {}", ty.c_name()));
+                }
+            }
+        }
+        if task.source.arguments.is_empty() {
+            out.line("std::int64_t none;");
+        }
+        out.close("};");
+        let words = task.source.arguments.len().max(1);
+        let name = &task.params;
+        out.line(format!(
+            "static_assert(sizeof({name}) == {words} * sizeof(std::int64_t), \"arguments are words\");"
+        ));
+        out.line(format!(
+            "static_assert({name}::tensors <= pto::wsp::backend::npu::max_task_tensors && {name}::scalars <= \
+             pto::wsp::backend::npu::max_task_scalars, \"a task has room for them\");"
+        ));
+        out.line("");
+    }
+    out.finish()
+}
+
+fn count(source: &KernelSource, test: impl Fn(&ArgumentKind) -> bool) -> usize {
+    source.arguments.iter().filter(|argument| test(&argument.kind)).count()
+}
+
+/// `aicore_dispatch.cpp`: each kernel is compiled by itself, with an entry of its own name.
+pub(super) fn dispatch(tasks: &[Task<'_>]) -> String {
+    let mut out = Writer::default();
+    out.line("// Runs the task of a number. Emitted by PTO-WSP; do not edit.");
+    out.line("//");
+    out.line("// Every file of kernels is compiled with -Dkernel_entry=NAME_wrapper; with WSP_ONE_FILE all are part of this one.");
+    out.line("#include \"kernel_ids.h\"");
+    out.line("#include \"task_abi.h\"");
+    out.line("");
+    out.line("#if defined(WSP_ONE_FILE)");
+    for task in tasks {
+        let name = &task.source.name;
+        out.line(format!("#define kernel_entry {name}_wrapper"));
+        out.line(format!("#include \"kernels/{name}.cpp\""));
+        out.line("#undef kernel_entry");
+    }
+    out.line("#else");
+    out.line("#define KERNEL_WRAPPER(id, name, params, unit) extern \"C\" void name##_wrapper(std::int64_t* args);");
+    out.line("KERNEL_LIST(KERNEL_WRAPPER)");
+    out.line("#undef KERNEL_WRAPPER");
+    out.line("#endif");
+    out.line("");
+    out.open("bool aicore_dispatch(std::uint16_t kernel, std::int64_t* args) {");
+    out.open("switch (kernel) {");
+    out.line("#define DISPATCH_CASE(id, name, params, unit) case id: name##_wrapper(args); return true;");
+    out.line("KERNEL_LIST(DISPATCH_CASE)");
+    out.line("#undef DISPATCH_CASE");
+    out.line("default: return false;");
+    out.close("}");
+    out.close("}");
+    out.finish()
+}

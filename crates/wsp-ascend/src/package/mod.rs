@@ -1,0 +1,265 @@
+//! Packages: a program as a folder of C++ that is built and run without this project.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `kernels/NAME.cpp`, `.hpp` | kernels, and what runs the tasks of a kernel that has several |
+//! | `kernel_list.h`, `kernel_ids.h` | every task that cores run, as an X-macro, and their numbers |
+//! | `task_abi.h` | the arguments of each |
+//! | `program.hpp`, `orchestration.cpp` | the launch, and what generates its tasks |
+//! | `aicore_dispatch.cpp` | the task of a number |
+//! | `main.cpp`, `host/` | a program of the host that runs the launch on simulated cores |
+//! | `include/` | headers of the above |
+//! | `CMakeLists.txt`, `manifest.json` | how it is built, and what it was made from |
+
+mod build;
+mod kernels;
+mod manifest;
+
+use crate::kernels::{Chip, codes, emit_kernel, files};
+use crate::orchestration::{self, Made};
+use crate::{expander, host, runtime_headers};
+use std::path::PathBuf;
+use wsp_backend::codes::NO_FILES;
+use wsp_backend::{ArrayForm, EmitOptions, Emitted, KvLayout, Package};
+use wsp_core::{DType, FuncId, ParamId, TensorId};
+use wsp_diag::{Diagnostic, Diagnostics};
+use wsp_ir::{Const, Consumer, Dim, Elem, ExprKind, Module, ParamSource, Storage, into_verified};
+use wsp_plan::{Array, Arrays, LoweredPlan, Target};
+use wsp_tile::Known;
+
+/// A program of spaces as a package.
+///
+/// # Errors
+/// What of it has no form in C++, and what is not known.
+pub(crate) fn spaces(
+    plan: &LoweredPlan,
+    target: &'static Target,
+    options: &EmitOptions,
+) -> Result<Emitted, Diagnostics> {
+    let Some(chip) = Chip::of(target.platform) else {
+        let message = format!("target `{}` has no packages", target.name);
+        return Err(Diagnostic::error(NO_FILES, message).into());
+    };
+    let reached = reached(plan)?;
+    let params = parameters(plan, options, &reached)?;
+    let elems = elements(plan, options);
+    let known = Known { params: &params, elems: &elems };
+    let (made, notes) = kernels_of(plan, &reached, known, chip)?;
+    let text = orchestration::emit(plan, known, &made).map_err(Diagnostics)?;
+    let tasks = kernels::tasks(&made).map_err(Diagnostics)?;
+    let mut package = Package::default();
+    let mut add = |path: &str, text: String| package.files.push((PathBuf::from(path), text.into_bytes()));
+    for made in &made {
+        let source = &made.source;
+        let whole = if source.tasks.is_empty() { "cpp" } else { "hpp" };
+        add(&format!("kernels/{}.{whole}", source.name), source.text.clone());
+        for task in &source.tasks {
+            add(&format!("kernels/{}.cpp", task.name), task.text.clone());
+        }
+    }
+    add("kernel_list.h", kernels::list(&tasks));
+    add("kernel_ids.h", kernels::ids());
+    add("task_abi.h", kernels::abi(&tasks));
+    add("aicore_dispatch.cpp", kernels::dispatch(&tasks));
+    add("program.hpp", text.header);
+    add("orchestration.cpp", text.source);
+    add("main.cpp", build::main());
+    add("CMakeLists.txt", build::cmake(chip, &tasks));
+    let headers = [expander::HEADERS, crate::HEADERS, runtime_headers::EXECUTOR, runtime_headers::HOST_RUN];
+    for (path, text) in headers.into_iter().flatten() {
+        add(&format!("include/{path}"), (*text).to_owned());
+    }
+    for (path, text) in host::FILES {
+        add(&format!("host/{path}"), (*text).to_owned());
+    }
+    let manifest = manifest::text(&plan.module, target, &params, &elems, &package);
+    package.files.push((PathBuf::from("manifest.json"), manifest.into_bytes()));
+    let mut found = plan.notes.clone();
+    found.extend(notes);
+    found.extend(unheeded(plan));
+    Ok(Emitted { package, notes: found })
+}
+
+/// The kernels that descriptors reach.
+fn reached(plan: &LoweredPlan) -> Result<Vec<FuncId>, Diagnostic> {
+    let mut reached: Vec<FuncId> = Vec::new();
+    let mut reach = |kernel: FuncId| {
+        if !reached.contains(&kernel) {
+            reached.push(kernel);
+        }
+    };
+    for def in &plan.module.structs {
+        match def.consumer {
+            Consumer::None => {}
+            Consumer::Kernel(kernel) => reach(kernel),
+            Consumer::Tiers { set, .. } => {
+                plan.module.tier_sets[set.index()].tiers.iter().for_each(|tier| reach(tier.kernel));
+            }
+        }
+    }
+    if reached.is_empty() {
+        return Err(Diagnostic::error(codes::NO_KERNELS, "no descriptor of the program has a kernel"));
+    }
+    Ok(reached)
+}
+
+/// Kernels as C++.
+fn kernels_of(
+    plan: &LoweredPlan,
+    reached: &[FuncId],
+    known: Known<'_>,
+    chip: Chip,
+) -> Result<(Vec<Made>, Vec<Diagnostic>), Diagnostics> {
+    let module = into_verified(plan.module.clone())?;
+    let (mut made, mut notes, mut found) = (Vec::new(), Vec::new(), Vec::new());
+    for kernel in reached.iter().copied() {
+        let function = &module.functions[kernel.index()];
+        let missing = files::missing(&module, function, known.params);
+        if !missing.is_empty() {
+            found.extend(missing);
+            found
+                .extend(crate::kernels::known_elements(&module, function, known).err().into_iter().flatten());
+            continue;
+        }
+        let name = &plan.module.functions[kernel.index()].name;
+        match emit_kernel(&module, kernel, known, chip) {
+            Ok(source) => {
+                notes.extend(files::named(source.notes.clone(), name));
+                made.push(Made { kernel, source });
+            }
+            Err(faults) => found.extend(files::named(faults, name)),
+        }
+    }
+    if found.is_empty() { Ok((made, notes)) } else { Err(Diagnostics(found)) }
+}
+
+/// Element types of tensors: those of the source, those of arrays, and `f32` of outputs.
+fn elements(plan: &LoweredPlan, options: &EmitOptions) -> Vec<Option<DType>> {
+    let module = &plan.module;
+    let of = |(at, tensor): (usize, &wsp_ir::Tensor)| match tensor.elem {
+        Elem::Fixed(elem) => Some(elem),
+        Elem::Of(of) if of.index() != at => None,
+        Elem::Of(_) => {
+            let used = plan.tensors[at];
+            let is_output = tensor.storage == Storage::Launch && used.written && !used.read;
+            let name = orchestration::name_of_tensor(module, TensorId(at as u32));
+            let array = options.arrays.iter().find(|array| Some(&array.name) == name.as_ref());
+            array.map(|array| array.elem).or(is_output.then_some(DType::F32))
+        }
+    };
+    let mut elems: Vec<Option<DType>> = module.tensors.iter().enumerate().map(of).collect();
+    for at in 0..elems.len() {
+        if let Elem::Of(of) = module.tensors[at].elem {
+            elems[at] = elems[of.index()];
+        }
+    }
+    elems
+}
+
+/// Values of parameters that kernels are made for: those that are given and, of extents that sizes of tiles depend on, those of
+/// arrays.
+fn parameters(
+    plan: &LoweredPlan,
+    options: &EmitOptions,
+    kernels: &[FuncId],
+) -> Result<Vec<Option<Const>>, Diagnostics> {
+    let module = into_verified(plan.module.clone())?;
+    let params = files::params(&module, &options.set)?;
+    let mut needed: Vec<ParamId> = Vec::new();
+    for kernel in kernels {
+        needed.extend(files::needed(&module, &module.functions[kernel.index()], &params));
+    }
+    let mut set = options.set.clone();
+    for (at, param) in module.params.iter().enumerate() {
+        let id = ParamId(at as u32);
+        let ParamSource::Shape { .. } = param.source else { continue };
+        if needed.contains(&id)
+            && let Some(extent) = extent_in(&module, id, options)
+        {
+            set.push((param.name.clone(), Const::Int(extent.into())));
+        }
+    }
+    Ok(files::params(&module, &set)?)
+}
+
+/// An extent that shapes name, in the arrays.
+fn extent_in(module: &Module, id: ParamId, options: &EmitOptions) -> Option<u64> {
+    let is = |dim: &Dim| matches!(dim, Dim::Expr(e) if matches!(e.kind, ExprKind::Param(of) if of == id));
+    module.tensors.iter().enumerate().find_map(|(at, tensor)| {
+        let dim = tensor.dims.iter().position(is)?;
+        let name = orchestration::name_of_tensor(module, TensorId(at as u32))?;
+        let array = options.arrays.iter().find(|array| array.name == name)?;
+        let dim = match tensor.storage {
+            // Of pages, the dimensions are [page, position, head, lane].
+            Storage::CacheKeys(_) | Storage::CacheValues(_) if dim == 0 => return None,
+            Storage::CacheKeys(_) | Storage::CacheValues(_)
+                if dim == 2 && options.layout == KvLayout::Hnd =>
+            {
+                1
+            }
+            _ => dim,
+        };
+        array.shape.get(dim).copied()
+    })
+}
+
+/// What a schedule asks for that packages do in another way.
+fn unheeded(plan: &LoweredPlan) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let functions = plan.stages.iter().map(|stage| &plan.module.functions[stage.generator.index()]);
+    let (mut placed, mut ahead) = (None, None);
+    for function in functions {
+        wsp_ir::walk::stmts(&function.body, &mut |stmt| {
+            let wsp_ir::StmtKind::Emit { hints, .. } = &stmt.kind else { return };
+            if !hints.affinity.is_empty() {
+                placed.get_or_insert(stmt.span);
+            }
+            if !hints.prefetch.is_empty() {
+                ahead.get_or_insert(stmt.span);
+            }
+        });
+    }
+    let said = [
+        (placed, "`PTO_AFFINITY` does not decide which core of a package runs a task: any of its kind does"),
+        (ahead, "`PTO_PREFETCH` has no effect in a package: cores load what they need when a task starts"),
+    ];
+    for (span, message) in said {
+        if let Some(span) = span {
+            found.push(Diagnostic::new(NO_FILES, wsp_diag::Severity::Note, message).at(span, "of this task"));
+        }
+    }
+    found
+}
+
+/// Arrays of a run with the element types that the program says: files hold some as the bits of others.
+pub(crate) fn with_types(plan: &LoweredPlan, given: &Arrays, mut arrays: Arrays) -> Arrays {
+    let form = |(name, array): (&String, &Array)| ArrayForm {
+        name: name.clone(),
+        elem: array.dtype(),
+        shape: Vec::new(),
+    };
+    let options = EmitOptions { arrays: given.iter().map(form).collect(), ..EmitOptions::default() };
+    for (at, elem) in elements(plan, &options).into_iter().enumerate() {
+        let name = orchestration::name_of_tensor(&plan.module, TensorId(at as u32));
+        let (Some(name), Some(elem)) = (name, elem) else { continue };
+        if let Some(array) = arrays.remove(&name) {
+            arrays.insert(name, array.reinterpret(elem).unwrap_or_else(|array| array));
+        }
+    }
+    arrays
+}
+
+/// A content key of a package.
+pub(crate) fn key(package: &Package) -> String {
+    manifest::key(package)
+}
+
+/// A value of a parameter, for a manifest.
+fn number(value: Const) -> String {
+    match value {
+        Const::Bool(value) => value.to_string(),
+        Const::Int(value) => value.to_string(),
+        Const::Float(value) if value.is_finite() => format!("{value:?}"),
+        Const::Float(value) => format!("\"{value}\""),
+    }
+}

@@ -1,0 +1,60 @@
+//! Headers of the executor, which runs the tasks of emitted orchestration on AICPUs and cores, and of programs around it.
+//!
+//! They travel with emitted packages beside [`HEADERS`](crate::expander::HEADERS), and include `tensor.h` of the platform, for which a host has
+//! [`FILES`](crate::host::FILES).
+
+macro_rules! headers {
+    ($name:ident, $doc:literal, $($path:literal),* $(,)?) => {
+        #[doc = $doc]
+        pub const $name: &[(&str, &str)] = &[$(($path, include_str!(concat!("../include/", $path)))),*];
+    };
+}
+
+headers! {
+    EXECUTOR, "What runs on a device: paths as they are included, and contents.",
+    "pto/wsp/graph/types.hpp",
+    "pto/wsp/graph/storage.hpp",
+    "pto/wsp/graph/tensor_map.hpp",
+    "pto/wsp/graph/ready_queue.hpp",
+    "pto/wsp/graph/runtime.hpp",
+    "pto/wsp/backend/npu/task_sink.hpp",
+    "pto/wsp/backend/npu/handshake.hpp",
+    "pto/wsp/backend/npu/executor_config.hpp",
+    "pto/wsp/backend/npu/executor_heap.hpp",
+    "pto/wsp/backend/npu/executor_nodes.hpp",
+    "pto/wsp/backend/npu/executor_submit.hpp",
+    "pto/wsp/backend/npu/executor.hpp",
+    "pto/rt/graph/types.hpp",
+    "pto/rt/graph/storage.hpp",
+    "pto/rt/graph/tensor_map.hpp",
+    "pto/rt/graph/ready_queue.hpp",
+    "pto/rt/graph/runtime.hpp",
+    "pto/rt/backend/npu/task_sink.hpp",
+    "pto/rt/backend/npu/handshake.hpp",
+    "pto/rt/backend/npu/executor.hpp",
+}
+
+headers! {
+    HOST_RUN, "What runs the executor on a host, on steps of one thread at a time or on threads.",
+    "pto/wsp/backend/npu/executor_text.hpp",
+    "pto/wsp/backend/npu/host_run.hpp",
+    "pto/rt/backend/npu/host_run.hpp",
+}
+
+headers! {
+    PROGRAMS, "What programs around emitted code may include: graphs of kernels, streams, launches, signals of the two sides, and what `.pto` programs name.",
+    "pto/runtime/descriptor.hpp",
+    "pto/runtime/schedule.hpp",
+    "pto/wsp/concurrent/utilities.hpp",
+    "pto/wsp/backend/npu/domain_handshake.hpp",
+    "pto/wsp/backend/npu/graph.hpp",
+    "pto/wsp/backend/npu/graph_executor.hpp",
+    "pto/wsp/backend/npu/kernel_launch.hpp",
+    "pto/wsp/backend/npu/stream_manager.hpp",
+    "pto/rt/concurrent/utilities.hpp",
+    "pto/rt/backend/npu/domain_handshake.hpp",
+    "pto/rt/backend/npu/graph.hpp",
+    "pto/rt/backend/npu/graph_executor.hpp",
+    "pto/rt/backend/npu/kernel_launch.hpp",
+    "pto/rt/backend/npu/stream_manager.hpp",
+}

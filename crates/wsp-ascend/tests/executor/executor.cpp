@@ -1,0 +1,202 @@
+// Random task sets on the executor: every order that it chooses is one that they allow.
+#include <cstdio>
+
+#include "cost.hpp"
+#include "faults.hpp"
+#include "maps.hpp"
+#include "tasks.hpp"
+
+namespace {
+
+using namespace tasks;
+
+// What a run is and what came of it.
+struct Trial {
+    const Set* set;
+    std::uint32_t window, gate_global, gate_per_pool, gate_per_stream;
+    std::vector<std::uint64_t> started, ended;
+    std::vector<std::uint32_t> runs;
+    std::atomic<std::uint64_t> clock{1};
+    std::atomic<std::uint32_t> submitted{0}, completed{0};
+    std::uint32_t in_flight = 0, by_pool[3] = {}, by_stream[8] = {};
+    std::atomic<const char*> wrong{nullptr};
+    Tensor one_tensor{};
+};
+Trial* trial;
+
+void say(const char* what) { trial->wrong = what; }
+
+// The place of a task in its set is its first scalar, behind one tensor where it has one.
+std::size_t index_of(const std::int64_t* args) { return static_cast<std::size_t>(args[1]); }
+
+void kernel(std::uint16_t, const std::int64_t* args) {
+    const std::size_t at = index_of(args);
+    const One& one = trial->set->all[at];
+    ++trial->runs[at];
+    if (!trial->set->scratch[one.ordinal]) return;
+    const ChipTensor& memory = *reinterpret_cast<const ChipTensor*>(static_cast<std::uintptr_t>(args[0]));
+    std::uint64_t* data = reinterpret_cast<std::uint64_t*>(static_cast<std::uintptr_t>(memory.buffer.addr));
+    for (std::uint32_t word = 0; word < memory.shapes[0] / 8; ++word) {
+        if (one.scratch_writes) data[word] = one.ordinal;
+        if (data[word] != one.ordinal) say("memory of an ordinal was given away while it was used");
+    }
+}
+
+void observe(void*, const CoreTask& task, std::uint32_t, bool starts) {
+    Trial& t = *trial;
+    const std::size_t at = index_of(task.args);
+    const One& one = t.set->all[at];
+    (starts ? t.started : t.ended)[at] = t.clock++;
+    const std::uint32_t more = starts ? 1u : ~0u;
+    t.in_flight += more;
+    std::uint32_t& pool = t.by_pool[one.pool == Pool::vector ? 0 : one.pool == Pool::cube ? 1 : 2];
+    pool += more;
+    if (one.stream >= 0) t.by_stream[one.stream] += more;
+    if (!starts) ++t.completed;
+    if (t.gate_global != 0 && t.in_flight > t.gate_global) say("the gate of all tasks is exceeded");
+    if (t.gate_per_pool != 0 && pool > t.gate_per_pool) say("the gate of a pool is exceeded");
+    const std::uint32_t most = t.gate_per_stream == 0 ? 1 : t.gate_per_stream;
+    if (one.stream >= 0 && t.by_stream[one.stream] > most) say("the gate of a stream is exceeded");
+}
+
+bool submit(TaskSink& sink, std::size_t at, const Tensor* scratch) {
+    const One& one = trial->set->all[at];
+    TaskArgs args;
+    args.kernel = 7;
+    args.pool = one.pool;
+    args.stream = one.stream;
+    args.priority = one.priority;
+    args.add_tensor(scratch == nullptr ? trial->one_tensor : *scratch);
+    args.add_scalar(at);
+    if (scratch != nullptr) args.add_whole(*scratch, one.scratch_writes ? AccessMode::out : AccessMode::in);
+    for (const Place& place : one.places) {
+        Tensor tensor{};
+        tensor.buffer = place.buffer;
+        args.add_region(tensor, place.writes ? AccessMode::in_out : AccessMode::in, place.lo, place.hi);
+    }
+    args.after = one.after.data();
+    args.num_after = static_cast<std::uint16_t>(one.after.size());
+    args.overflow = one.overflow;
+    if (!sink.submit(sink.user, &args)) return false;
+    const std::uint32_t submitted = ++trial->submitted;
+    if (submitted - trial->completed > trial->window) say("the window is exceeded");
+    return true;
+}
+
+// Every AICPU is told of every scope.
+bool orchestrate(void*, TaskSink& sink) {
+    const Set& set = *trial->set;
+    std::size_t next = 0, event = 0;
+    for (std::uint64_t ordinal = 0; ordinal <= set.owner.size(); ++ordinal) {
+        for (; event < set.events.size() && set.events[event].ordinal == ordinal; ++event) {
+            if (!sink.ordered(sink.user, set.events[event].what, ordinal)) return false;
+        }
+        if (ordinal == set.owner.size()) return true;
+        const bool mine = set.owner[ordinal] == sink.my_aicpu_id;
+        if (mine && set.fence[ordinal] && !sink.fence(sink.user, ordinal)) return false;
+        if (mine && !sink.begin(sink.user, ordinal)) return false;
+        Tensor scratch;
+        if (mine && set.scratch[ordinal] && !sink.alloc(sink.user, 200, &scratch)) return false;
+        for (; next < set.all.size() && set.all[next].ordinal == ordinal; ++next) {
+            if (mine && !submit(sink, next, set.scratch[ordinal] ? &scratch : nullptr)) return false;
+        }
+        if (mine && !sink.end(sink.user, ordinal)) return false;
+    }
+    return true;
+}
+
+bool before(const Set& set, std::size_t a, std::size_t b, bool* only_starts, std::uint32_t per_stream) {
+    const bool first = comes_first(set, set.all[a], set.all[b]);
+    const bool streamed = set.all[a].stream >= 0 && set.all[a].stream == set.all[b].stream;
+    *only_starts = !first && per_stream > 1;
+    return first || streamed;
+}
+
+std::string judge(const HostResult& result) {
+    const Trial& t = *trial;
+    if (!result.fault.empty()) return result.fault;
+    if (t.wrong != nullptr) return t.wrong.load();
+    if (result.window.most > t.window) return "the window is exceeded";
+    for (std::size_t b = 0; b < t.set->all.size(); ++b) {
+        if (t.runs[b] != 1) return "task " + std::to_string(b) + " ran " + std::to_string(t.runs[b]) + " times";
+        for (std::size_t a = 0; a < b; ++a) {
+            bool only_starts;
+            if (!before(*t.set, a, b, &only_starts, t.gate_per_stream)) continue;
+            const std::uint64_t then = only_starts ? t.started[a] : t.ended[a];
+            if (then > t.started[b]) return "task " + std::to_string(b) + " starts before task " + std::to_string(a);
+        }
+    }
+    return {};
+}
+
+std::string one_trial(const Set& set, std::uint32_t window, std::uint32_t batch, bool threads, std::uint64_t seed) {
+    Draw draw(seed * 31 + window + batch);
+    Trial t;
+    trial = &t;
+    t.set = &set;
+    t.window = window;
+    t.started.resize(set.all.size());
+    t.ended.resize(set.all.size());
+    t.runs.resize(set.all.size());
+    t.gate_global = draw.below(4) == 0 ? 1 + draw.below(3) : 0;
+    t.gate_per_pool = draw.below(4) == 0 ? 1 + draw.below(2) : 0;
+    t.gate_per_stream = draw.below(3);
+    t.one_tensor.rank = 1;
+    HostConfig config;
+    config.threads = threads;
+    config.seed = seed;
+    config.core_threads = 3;
+    ExecutorConfig& executor = config.executor;
+    executor.num_aicpus = set.aicpus;
+    executor.cores = {static_cast<std::uint16_t>(1 + draw.below(3)), static_cast<std::uint16_t>(1 + draw.below(4))};
+    executor.num_buffers = set.buffers;
+    executor.num_streams = set.streams;
+    executor.window = window;
+    executor.batch = batch;
+    executor.gate_global = t.gate_global;
+    executor.gate_per_pool = t.gate_per_pool;
+    executor.gate_per_stream = t.gate_per_stream;
+    executor.order = draw.below(2) == 0 ? graph::ReadyOrder::fifo : graph::ReadyOrder::priority;
+    executor.heap_bytes = 256 * (1 + draw.below(4));
+    executor.observe = observe;
+    const HostResult result = run(config, orchestrate, nullptr, kernel);
+    const std::string wrong = judge(result);
+    if (wrong.empty()) return {};
+    return "seed " + std::to_string(seed) + ", window " + std::to_string(window) + ", batch " + std::to_string(batch) + ", " +
+           std::to_string(set.aicpus) + " AICPUs, " + (threads ? "threads" : "steps") + ": " + wrong;
+}
+
+// Counts of trials that went wrong; the first few are said.
+int all_trials(std::uint64_t seeds, int modes) {
+    int wrong = 0, trials = 0;
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+        for (const std::uint16_t aicpus : {std::uint16_t{1}, std::uint16_t{4}}) {
+            const Set set = random(seed, aicpus);
+            for (const std::uint32_t window : {1, 4, 1024}) {
+                for (const std::uint32_t batch : {1, 8}) {
+                    for (int mode = 0; mode < 2; ++mode) {
+                        if ((modes >> mode & 1) == 0) continue;
+                        const std::string said = one_trial(set, window, batch, mode == 1, seed);
+                        ++trials;
+                        wrong += said.empty() ? 0 : 1;
+                        if (!said.empty() && wrong <= 5) std::printf("%s\n", said.c_str());
+                    }
+                }
+            }
+        }
+    }
+    std::printf("%d of %d trials went wrong\n", wrong, trials);
+    return wrong;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string what = argc > 1 ? argv[1] : "";
+    const auto number = [&](int at, int otherwise) { return argc > at ? std::atoi(argv[at]) : otherwise; };
+    if (what == "trials") return all_trials(static_cast<std::uint64_t>(number(2, 50)), number(3, 3)) > 0 ? 1 : 0;
+    if (what == "maps") return maps::compare(number(2, 200)) ? 0 : 1;
+    if (what == "faults") return faults::all();
+    if (what == "cost") return cost::say(number(2, 100000));
+    return 2;
+}
