@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufWriter, Error, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 use wsp_ascend::{Built, HostRunner, Ran};
 use wsp_backend::Package;
@@ -16,6 +16,8 @@ use wsp_runtime::clock;
 
 /// What is built of a package.
 const PROGRAM: &str = "run";
+/// What it is compiled from: files of C++, of which one includes all kernels.
+const FILES: [&str; 3] = ["main", "orchestration", "aicore_dispatch"];
 /// Compilers that are tried, in this order, where `CXX` names none.
 const COMPILERS: [&str; 3] = ["c++", "g++", "clang++"];
 /// Lines of a compiler's messages that a finding has.
@@ -79,6 +81,42 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&text).trim().lines().take(SHOWN).collect::<Vec<_>>().join("\n")
 }
 
+/// Compiles the files of a package side by side, and links them.
+fn compile(compiler: &OsString, platform: &str, folder: &Path) -> Result<(), Diagnostic> {
+    let unable = |fault: Error| {
+        let message = format!("`{}` cannot be run", compiler.display());
+        Diagnostic::error(NOT_BUILT, message).note(fault.to_string())
+    };
+    let refused = |output: &Output| {
+        let message = format!("`{}` does not compile the package", compiler.display());
+        Diagnostic::error(NOT_BUILT, message)
+            .note(said(output))
+            .help("`wsp emit FILE --target ascend_910b -o FOLDER` writes it")
+    };
+    let mut running = Vec::new();
+    for file in FILES {
+        let mut command = Command::new(compiler);
+        command.args(["-std=c++17", "-O1", "-pthread", "-DWSP_ONE_FILE", "-I.", "-Iinclude", "-Ihost", "-c"]);
+        command.arg(format!("-DPTO_PLATFORM={platform}")).arg(format!("{file}.cpp"));
+        command.current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+        running.push(command.spawn().map_err(unable)?);
+    }
+    let mut found = None;
+    for child in running {
+        let output = child.wait_with_output().map_err(unable)?;
+        if !output.status.success() {
+            found.get_or_insert_with(|| refused(&output));
+        }
+    }
+    if let Some(fault) = found {
+        return Err(fault);
+    }
+    let mut link = Command::new(compiler);
+    link.args(FILES.map(|file| format!("{file}.o"))).args(["-pthread", "-o", PROGRAM]);
+    let output = link.current_dir(folder).output().map_err(unable)?;
+    if output.status.success() { Ok(()) } else { Err(refused(&output)) }
+}
+
 impl HostRunner for HostBuilder {
     fn build(&self, key: &str, platform: &str, package: &Package) -> Result<Built, Diagnostic> {
         let begun = clock::now();
@@ -93,20 +131,7 @@ impl HostRunner for HostBuilder {
         for (path, bytes) in &package.files {
             write(partial.path(), path, bytes)?;
         }
-        let mut command = Command::new(&compiler);
-        command.args(["-std=c++17", "-O1", "-pthread", "-DWSP_ONE_FILE", "-I.", "-Iinclude", "-Ihost"]);
-        command.arg(format!("-DPTO_PLATFORM={platform}"));
-        command.args(["main.cpp", "orchestration.cpp", "aicore_dispatch.cpp", "-o", PROGRAM]);
-        let output = command.current_dir(partial.path()).output().map_err(|fault| {
-            let message = format!("`{}` cannot be run", compiler.display());
-            Diagnostic::error(NOT_BUILT, message).note(fault.to_string())
-        })?;
-        if !output.status.success() {
-            let message = format!("`{}` does not compile the package", compiler.display());
-            return Err(Diagnostic::error(NOT_BUILT, message)
-                .note(said(&output))
-                .help("`wsp emit FILE --target ascend_910b -o FOLDER` writes it"));
-        }
+        compile(&compiler, platform, partial.path())?;
         // Another process may have built it meanwhile: both are the same.
         if fs::rename(partial.path(), &folder).is_err() && !folder.join(PROGRAM).is_file() {
             fs::remove_dir_all(&folder)

@@ -119,7 +119,32 @@ inline void kernel(std::uint16_t number, const std::int64_t*) {
     if (number == 1) throw pto::host::Fault{"fault [value]: kernel 1 fails"};
 }
 
+inline void refused(const HostConfig& config) {
+    std::printf("%s\n", run(config, [](void*, TaskSink&) { return true; }, nullptr, kernel).fault.c_str());
+}
+
+inline void configurations() {
+    HostConfig config;
+    for (std::uint32_t ExecutorConfig::* field : {&ExecutorConfig::window, &ExecutorConfig::batch}) {
+        config.executor.*field = 0;
+        refused(config);
+        config = {};
+    }
+    config.executor.num_aicpus = 0;
+    refused(config);
+    config = {};
+    config.executor.cores = {0, 0};
+    refused(config);
+    config = {};
+    config.executor.window = 1u << 21;
+    refused(config);
+    config = {};
+    config.core_threads = 0;
+    refused(config);
+}
+
 inline int all() {
+    configurations();
     for (const Case& one : cases) {
         for (const bool threads : {false, true}) {
             HostConfig config;

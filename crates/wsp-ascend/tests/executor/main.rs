@@ -9,6 +9,14 @@ use std::process::{Command, Output};
 use toolchain::{compiler, write};
 use wsp_ascend::{expander, host, runtime_headers};
 
+/// What policies do to sixteen tasks on one core, whose priorities are 0 to 15.
+const EFFECTS: &str = "\
+first ready first run: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; edges were made 1 times, submissions waited 0 times
+largest priority first: 15 14 13 12 11 10 9 8 7 6 5 4 3 2 1 0; edges were made 1 times, submissions waited 0 times
+without a batch: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; edges were made 16 times, submissions waited 0 times
+a window of 4: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; edges were made 16 times, submissions waited 12 times
+";
+
 /// A folder with all headers, one of which may be changed, and the program.
 fn folder(name: &str, change: Option<(&str, &str, &str)>) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("executor").join(name);
@@ -22,27 +30,23 @@ fn folder(name: &str, change: Option<(&str, &str, &str)>) -> PathBuf {
     }
     for (file, text) in [
         ("executor.cpp", include_str!("executor.cpp")),
+        ("kernels.cpp", include_str!("kernels.cpp")),
         ("tasks.hpp", include_str!("tasks.hpp")),
         ("maps.hpp", include_str!("maps.hpp")),
         ("faults.hpp", include_str!("faults.hpp")),
+        ("results.hpp", include_str!("results.hpp")),
         ("cost.hpp", include_str!("cost.hpp")),
+        ("effects.hpp", include_str!("effects.hpp")),
     ] {
         write(&folder.join(file), text);
     }
     folder
 }
 
-/// Compiles the program of a folder without a warning.
-fn build(folder: &Path, options: &[&str]) -> PathBuf {
+/// Compiles a program of a folder without a warning.
+fn build(folder: &Path, file: &str, options: &[&str]) -> PathBuf {
     let mut command = Command::new(compiler());
-    command.current_dir(folder).args([
-        "-std=c++17",
-        "-pthread",
-        "-Iinclude",
-        "-o",
-        "program",
-        "executor.cpp",
-    ]);
+    command.current_dir(folder).args(["-std=c++17", "-pthread", "-Iinclude", "-o", "program", file]);
     command.args(["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]).args(options);
     let output = command.output().expect("the compiler runs");
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -65,26 +69,64 @@ fn said(program: &Path, arguments: &[&str]) -> String {
 /// 50 sets, on 1 and 4 AICPUs, in windows of 1, 4 and 1,024, with edges that are gathered and not, in steps and on threads.
 #[test]
 fn every_order_is_one_that_the_tasks_allow() {
-    let program = build(&folder("plain", None), &["-O1"]);
-    assert_eq!(said(&program, &["trials", "50"]), "0 of 1200 trials went wrong\n");
-    assert_eq!(said(&program, &["maps", "200"]), "0 of 200 sequences differ; producers agree\n");
+    let program = build(&folder("plain", None), "executor.cpp", &["-O1"]);
+    assert_eq!(
+        said(&program, &["trials", "50"]),
+        "0 of 1200 trials went wrong; up to 2 tasks of a stream at once\n"
+    );
+    assert_eq!(
+        said(&program, &["maps", "200"]),
+        "0 of 200 sequences differ; producers agree; rows are checked\n"
+    );
+    assert_eq!(said(&program, &["results", "20"]), "0 of 160 runs read a wrong number\n");
+    assert_eq!(said(&program, &["effects"]), EFFECTS);
     assert_eq!(said(&program, &["faults"]), include_str!("faults.txt"));
 }
 
 #[test]
 fn threads_share_nothing_without_order() {
-    let program = build(&folder("threads", None), &["-O1", "-g", "-fsanitize=thread"]);
-    assert_eq!(said(&program, &["trials", "5", "2"]), "0 of 60 trials went wrong\n");
+    let program = build(&folder("threads", None), "executor.cpp", &["-O0", "-fsanitize=thread"]);
+    assert_eq!(
+        said(&program, &["trials", "5", "2"]),
+        "0 of 60 trials went wrong; up to 2 tasks of a stream at once\n"
+    );
+    assert_eq!(said(&program, &["results", "5"]), "0 of 40 runs read a wrong number\n");
+}
+
+/// Kernels share tensors on threads, and the first that fails is named.
+#[test]
+fn kernels_run_on_cores_of_threads() {
+    let options = ["-O0", "-fsanitize=thread", "-DPTO_PLATFORM=a2"];
+    let text = said(&build(&folder("kernels", None), "kernels.cpp", &options), &[]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[..2], ["steps: 3072 elements are right", "threads: 3072 elements are right"], "{text}");
+    let fault = "kernel 1 of ordinal 17: fault [order]: instruction 2 TMULS (kernels.cpp:";
+    assert!(lines[2..].iter().all(|line| line.contains(fault)) && lines.len() == 4, "{text}");
 }
 
 #[test]
 fn a_writer_that_does_not_wait_for_readers_is_found() {
     let change = ("pto/wsp/graph/tensor_map.hpp", "int kind = writes ? 0 : 1;", "int kind = 1;");
-    let program = build(&folder("no_readers", Some(change)), &["-O0"]);
+    let program = build(&folder("no_readers", Some(change)), "executor.cpp", &["-O0"]);
     let output = run(&program, &["trials", "5", "1"]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("starts before task"), "{text}");
+}
+
+/// What a device compiles needs no library but the compiler's own headers.
+#[test]
+fn a_device_needs_no_library() {
+    let folder = folder("device", None);
+    let include = |(path, _): &(&str, &str)| format!("#include \"{path}\"\n");
+    let all: String = runtime_headers::EXECUTOR.iter().map(include).collect();
+    write(&folder.join("device.cpp"), &all);
+    let options = ["-std=c++17", "-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fsyntax-only", "-Wall"];
+    let mut command = Command::new(compiler());
+    let output =
+        command.current_dir(&folder).args(options).args(["-Werror", "-Iinclude", "device.cpp"]).output();
+    let output = output.expect("the compiler runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// The files below a folder, by their paths in it.

@@ -74,6 +74,34 @@ inline bool producers(graph::TensorMap& map) {
     return all && is({2, 0, 0, 8, 8}, 6) && is({2, 0, 0, 4, 8}, graph::none);
 }
 
+// Rows that name what is not there are no graph.
+inline bool rows() {
+    const char* const symbols[] = {"a"};
+    const graph::TaskId edges[] = {1, 2, 2};
+    graph::TaskNodePod tasks[3] = {};
+    for (graph::TaskId at = 0; at < 3; ++at) tasks[at].id = at;
+    tasks[0].fanout_count = 2;
+    tasks[1].fanout_begin = 2;
+    tasks[1].fanout_count = 1;
+    tasks[1].fanin = 1;
+    tasks[2].fanin = 2;
+    tasks[2].kernel = graph::no_kernel;
+    const graph::TaskGraphStorage storage{tasks, 3, edges, 3, nullptr, 0, nullptr, 0, {symbols, 1}};
+    std::int32_t fanin[3];
+    bool right = storage.well_formed(fanin) && storage.successors(tasks[1])[0] == 2;
+    const auto refused = [&](auto graph::TaskNodePod::* field, int value) {
+        const auto before = tasks[1].*field;
+        tasks[1].*field = static_cast<std::decay_t<decltype(before)>>(value);
+        const bool found = !storage.well_formed(fanin);
+        tasks[1].*field = before;
+        return found;
+    };
+    using Row = graph::TaskNodePod;
+    right &= refused(&Row::id, 7) && refused(&Row::kernel, 1) && refused(&Row::fanin, 2) && refused(&Row::fanout_count, 2);
+    right &= refused(&Row::fanout_begin, -1) && refused(&Row::num_u64_args, 1) && refused(&Row::io_begin, 1);
+    return right && storage.well_formed(fanin);
+}
+
 inline bool compare(int seeds) {
     int wrong = 0;
     for (int seed = 0; seed < seeds; ++seed) wrong += differ(static_cast<std::uint64_t>(seed)) ? 1 : 0;
@@ -83,8 +111,10 @@ inline bool compare(int seeds) {
     graph::FixedTensorMap fixed(arena, 4, 64, nullptr);
     graph::DynamicTensorMap dynamic(nullptr);
     const bool both = producers(fixed) && producers(dynamic);
-    std::printf("%d of %d sequences differ; producers %s\n", wrong, seeds, both ? "agree" : "differ");
-    return wrong == 0 && both;
+    const bool right = rows();
+    std::printf("%d of %d sequences differ; producers %s; rows are %s\n", wrong, seeds, both ? "agree" : "differ",
+                right ? "checked" : "not checked");
+    return wrong == 0 && both && right;
 }
 
 }  // namespace maps

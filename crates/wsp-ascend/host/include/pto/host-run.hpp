@@ -41,6 +41,13 @@ public:
         return data;
     }
 
+    // A tensor with these contents.
+    void *given(const std::string &name, const void *contents, size_t bytes) {
+        uint8_t *data = add(name, bytes, true);
+        std::copy_n(static_cast<const uint8_t *>(contents), bytes, data);
+        return data;
+    }
+
     // A tensor of so many bytes that hold no values.
     void *blank(const std::string &name, size_t bytes) { return add(name, bytes, false); }
 
@@ -103,7 +110,7 @@ public:
 
     // Forgets all tensors: addresses of them are used no longer.
     void clear() {
-        core().clear_tensors();
+        clear_tensors();
         storage_.clear();
     }
 
@@ -122,7 +129,7 @@ private:
         storage_.push_back(std::make_unique<std::vector<uint8_t>>(bytes + 2 * gap, uint8_t{0xFF}));
         uint8_t *data = storage_.back()->data() + gap;
         data += (line_bytes - reinterpret_cast<uintptr_t>(data) % line_bytes) % line_bytes;
-        core().add_tensor(name, data, static_cast<uint32_t>(bytes), written);
+        add_tensor(name, data, static_cast<uint32_t>(bytes), written);
         return data;
     }
 
@@ -152,6 +159,14 @@ std::string launch(uint32_t cores, const F &kernel) {
     }
     return {};
 }
+
+// Around the kernel of a task, on the thread that runs it: hooks of the executor's run. Threads run tasks side by side, on cores of their own.
+inline void begin_task(uint32_t index) {
+    static const auto before = std::signal(SIGFPE, stop_at_division);
+    static_cast<void>(before);
+    core().begin_task(index);
+}
+inline void end_task() { core().end_kernel(); }
 
 // Runs a kernel on one core.
 template <typename F>

@@ -90,8 +90,12 @@ private:
 class Bytes {
 public:
     Bytes() = default;
-    Bytes(std::string name, uint8_t *data, uint32_t size, bool written)
-        : name(std::move(name)), data(data), size(size), writes_(size), written_(size, written ? 1 : 0) {}
+    // Bytes of one core, none of which holds a value.
+    Bytes(std::string name, uint8_t *data, uint32_t size)
+        : name(std::move(name)), data(data), size(size), writes_(size), own_(size), written_(own_.data()) {}
+    // Bytes that several cores touch: `written` is by byte whether it holds a value, and theirs together.
+    Bytes(std::string name, uint8_t *data, uint32_t size, uint8_t *written)
+        : name(std::move(name)), data(data), size(size), writes_(size), written_(written) {}
 
     std::string name;
     uint8_t *data = nullptr;
@@ -100,7 +104,7 @@ public:
     // An access reads bytes: they are written, and what wrote them is known to be complete.
     [[gnu::noinline]] void read(Span part, uint32_t number, const Access &by, const Log &log, const Clocks &clocks) {
         const uint32_t *writes = writes_.all();
-        const uint8_t *written = written_.data();
+        const uint8_t *written = written_;
         for (uint32_t byte = part.first, last = 0; byte < part.end; ++byte) {
             const uint32_t writer = writes[byte];
             if (writer != last) {
@@ -129,11 +133,16 @@ public:
         for (uint32_t byte = part.first; byte < part.end; ++byte) {
             writes[byte] = number;
         }
-        std::memset(written_.data() + part.first, value ? 1 : 0, part.end - part.first);
+        std::memset(written_ + part.first, value ? 1 : 0, part.end - part.first);
+        touched_ = part.end > touched_ ? part.end : touched_;
     }
 
     // Bytes hold no value from now on.
-    void poison(Span part) { std::memset(written_.data() + part.first, 0, part.end - part.first); }
+    void poison(Span part) { std::memset(written_ + part.first, 0, part.end - part.first); }
+    void poison_all() {
+        poison({0, touched_});
+        touched_ = 0;
+    }
 
     // Whether a byte holds a value.
     bool is_written(uint32_t byte) const { return written_[byte] != 0; }
@@ -205,7 +214,11 @@ private:
     }
 
     Numbers writes_;
-    std::vector<uint8_t> written_;
+    // By byte, whether it holds a value: 1 or 0, in bytes of its own or of a tensor.
+    std::vector<uint8_t> own_;
+    uint8_t *written_ = nullptr;
+    // The end of what was written since nothing held a value.
+    uint32_t touched_ = 0;
     std::array<Reads, units> reads_;
 };
 

@@ -1,8 +1,10 @@
-// The core that runs kernels: memories, tensors and clocks.
+// The core that runs kernels: memories, tensors and clocks. Each thread has one; tensors are those of all.
 #pragma once
 
 #include <array>
+#include <deque>
 #include <list>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,7 +13,38 @@
 
 namespace pto::host {
 
-// Bytes of a tensor, and which core wrote each line of 64 bytes in this launch, plus 1.
+// A tensor: its memory, and by byte whether it holds a value.
+struct Known {
+    std::string name;
+    uint8_t *data;
+    uint32_t size;
+    std::vector<uint8_t> written;
+};
+
+// The tensors of the program. They change while no kernel runs.
+struct KnownTensors {
+    std::deque<Known> all;
+    // How often all were forgotten.
+    uint32_t forgotten = 0;
+};
+
+inline KnownTensors &known_tensors() {
+    static KnownTensors one;
+    return one;
+}
+
+// A tensor at this address; `written`: whether it holds values.
+inline void add_tensor(std::string name, uint8_t *data, uint32_t size, bool written) {
+    known_tensors().all.push_back({std::move(name), data, size, std::vector<uint8_t>(size, written ? 1 : 0)});
+}
+
+// Forgets all tensors.
+inline void clear_tensors() {
+    known_tensors().all.clear();
+    ++known_tensors().forgotten;
+}
+
+// Bytes of a tensor as this core touches them, and which core wrote each line of 64 bytes in this launch, plus 1.
 struct Global {
     Bytes bytes;
     std::vector<uint32_t> lines;
@@ -26,7 +59,7 @@ public:
         for (size_t at = 0; at < storage_.size(); ++at) {
             const Memory memory = static_cast<Memory>(at);
             storage_[at].assign(capacity(memory), 0xFF);
-            memories_[at] = Bytes(name_of(memory), storage_[at].data(), capacity(memory), false);
+            memories_[at] = Bytes(name_of(memory), storage_[at].data(), capacity(memory));
         }
     }
 
@@ -40,32 +73,32 @@ public:
             restart();
         }
         for (Bytes &bytes : memories_) {
-            bytes.poison({0, bytes.size});
+            bytes.poison_all();
         }
     }
 
     void end_kernel() const { clocks_.finish(); }
 
+    // A task of a run begins on core `index`. Tasks before and beside it are others' concern, and so are the lines that they write.
+    void begin_task(uint32_t index) {
+        cores_ = 1;
+        owns_lines_ = false;
+        begin_kernel(index);
+    }
+
     // A launch begins: cores may write all lines.
     void begin_launch(uint32_t cores) {
         cores_ = cores;
+        owns_lines_ = true;
         for (Global &global : globals_) {
             std::fill(global.lines.begin(), global.lines.end(), 0);
         }
     }
 
-    // A tensor at this address; `written`: whether it holds values.
-    Bytes &add_tensor(std::string name, uint8_t *data, uint32_t size, bool written) {
-        globals_.push_back({Bytes(std::move(name), data, size, written), std::vector<uint32_t>(size / line_bytes + 1)});
-        return globals_.back().bytes;
-    }
-
-    // Forgets all tensors.
-    void clear_tensors() { globals_.clear(); }
-
     // The tensor in which an address lies; null where there is none.
     Global *tensor_at(const void *address) {
         const uintptr_t place = reinterpret_cast<uintptr_t>(address);
+        learn_tensors();
         for (Global &global : globals_) {
             const uintptr_t first = reinterpret_cast<uintptr_t>(global.bytes.data);
             // An empty tensor is where it begins.
@@ -84,8 +117,23 @@ public:
     uint32_t index() const { return index_; }
     // Cores of its launch.
     uint32_t cores() const { return cores_; }
+    // Whether two cores may not write one line.
+    bool owns_lines() const { return owns_lines_; }
 
 private:
+    void learn_tensors() {
+        KnownTensors &known = known_tensors();
+        if (forgotten_ != known.forgotten) {
+            globals_.clear();
+            forgotten_ = known.forgotten;
+        }
+        while (globals_.size() < known.all.size()) {
+            Known &one = known.all[globals_.size()];
+            globals_.push_back({Bytes(one.name, one.data, one.size, one.written.data()),
+                                std::vector<uint32_t>(one.size / line_bytes + 1)});
+        }
+    }
+
     void restart() {
         log_.restart();
         for (Bytes &bytes : memories_) {
@@ -104,11 +152,14 @@ private:
     uint32_t instructions_ = 0;
     uint32_t index_ = 0;
     uint32_t cores_ = 1;
+    uint32_t forgotten_ = 0;
+    bool owns_lines_ = true;
 };
 
+// The core of this thread.
 inline Core &core() {
-    static Core one;
-    return one;
+    static thread_local const std::unique_ptr<Core> one = std::make_unique<Core>();
+    return *one;
 }
 
 // An instruction that runs: what it touches, and where.
@@ -166,6 +217,9 @@ private:
 
 // The core writes bytes of a tensor: no other core of the launch writes in their lines of 64 bytes.
 [[gnu::noinline]] inline void own_lines(const Instruction &run, Global &global, Span part) {
+    if (!core().owns_lines()) {
+        return;
+    }
     const uint32_t own = core().index() + 1;
     for (uint32_t line = part.first / line_bytes; line <= (part.end - 1) / line_bytes; ++line) {
         uint32_t &owner = global.lines[line];

@@ -16,7 +16,8 @@ namespace pto::wsp::backend::npu {
 
 class Executor {
 public:
-    // An executor in memory that the caller gives, at a multiple of 64 bytes. One handshake per core.
+    // An executor in memory that the caller gives, at a multiple of 64 bytes. One handshake per core. No field of the configuration is
+    // out of range.
     Executor(const ExecutorConfig& config, Handshake* cores, void* memory, std::uint64_t bytes)
         : Executor(config, cores, graph::Arena(memory, bytes)) {}
 
@@ -129,8 +130,7 @@ private:
     }
 
     static ExecutorConfig settled(ExecutorConfig config) {
-        if (config.window == 0) config.window = 1;
-        if (config.batch == 0) config.batch = 1;
+        // A full window makes edges, too.
         if (config.batch > config.window) config.batch = config.window;
         if (config.entries == 0) config.entries = 8 * config.window;
         if (config.entries < 1024) config.entries = 1024;
@@ -142,6 +142,10 @@ private:
 
     void prepare(std::uint32_t* lists) {
         const std::uint32_t count = config_.cores.count();
+        for (std::uint32_t at = 0; at < config_.window; ++at) {
+            payloads_[at].num_args = 0;
+            for (std::int64_t& arg : payloads_[at].task.args) arg = 0;
+        }
         for (std::uint32_t at = 0; at < config_.num_streams; ++at) {
             streams_[at] = {{graph::none, 0}, graph::none};
             state_.gates.stream_in_flight[at] = 0;

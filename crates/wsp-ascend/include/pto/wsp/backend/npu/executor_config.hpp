@@ -46,7 +46,7 @@ struct ExecutorConfig {
     // Buffers of the launch, and streams, which count from 0.
     std::uint32_t num_buffers = 0;
     std::uint32_t num_streams = 0;
-    // Most tasks between submission and completion, 1 to 2^20.
+    // Most tasks between submission and completion, at least 1.
     std::uint32_t window = 1024;
     // Tasks whose edges are gathered before they are made, at least 1.
     std::uint32_t batch = 1;
@@ -73,6 +73,36 @@ struct ExecutorConfig {
     void (*observe)(void* user, const CoreTask& task, std::uint32_t core, bool starts) = nullptr;
     void* observe_user = nullptr;
 };
+
+// A field of a configuration that is out of its range.
+struct OutOfRange {
+    const char* field = nullptr;
+    std::uint64_t value = 0;
+    std::uint64_t least = 0;
+    std::uint64_t most = 0;
+};
+
+// The first field that is out of range; without a name when all are right. An executor is made of right ones.
+inline OutOfRange out_of_range(const ExecutorConfig& config) {
+    constexpr std::uint64_t many = 1u << 20;
+    const std::uint64_t align = reinterpret_cast<std::uintptr_t>(config.heap) % 64;
+    const OutOfRange all[] = {
+        {"num_aicpus", config.num_aicpus, 1, max_aicpus},
+        {"cores", config.cores.count(), 1, UINT16_MAX},
+        {"num_buffers", config.num_buffers, 0, 1u << 30},
+        {"num_streams", config.num_streams, 0, many},
+        {"window", config.window, 1, many},
+        {"batch", config.batch, 1, many},
+        {"entries", config.entries, 0, 64 * many},
+        {"edges", config.edges, 0, 64 * many},
+        {"allocs", config.allocs, 0, 4 * many},
+        {"heap, modulo 64", align, 0, 0},
+    };
+    for (const OutOfRange& one : all) {
+        if (one.value < one.least || one.value > one.most) return one;
+    }
+    return {};
+}
 
 // Why a run ended early.
 enum class StopKind : std::uint8_t {

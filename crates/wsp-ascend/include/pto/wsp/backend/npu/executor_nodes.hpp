@@ -10,6 +10,8 @@ namespace pto::wsp::backend::npu {
 // What a kernel is given of a task, and where its tensors are described.
 struct Payload {
     CoreTask task;
+    // Arguments that are not 0.
+    std::size_t num_args;
     ChipTensor tensors[max_task_tensors];
 };
 

@@ -90,7 +90,8 @@ inline void Executor::fill(std::uint32_t at, const TaskArgs& task) {
     for (std::size_t scalar = 0; scalar < task.num_scalars; ++scalar) {
         payload.task.args[next++] = static_cast<std::int64_t>(task.scalars[scalar]);
     }
-    while (next < max_kernel_args) payload.task.args[next++] = 0;
+    for (std::size_t rest = next; rest < payload.num_args; ++rest) payload.task.args[rest] = 0;
+    payload.num_args = next;
 }
 
 // A task waits for another, once.

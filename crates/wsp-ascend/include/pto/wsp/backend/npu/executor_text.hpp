@@ -56,6 +56,14 @@ inline std::string stuck(const Executor& executor) {
 
 }  // namespace text
 
+// What is wrong with a configuration; empty when nothing is.
+inline std::string refusal(const ExecutorConfig& config) {
+    const OutOfRange wrong = out_of_range(config);
+    if (wrong.field == nullptr) return {};
+    return "the launch has " + std::string(wrong.field) + " " + text::number(wrong.value) + ", and it is from " +
+           text::number(wrong.least) + " to " + text::number(wrong.most);
+}
+
 // Why the run ended early; empty when it did not.
 inline std::string reason(const Executor& executor) {
     using text::number;

@@ -30,7 +30,7 @@ struct HostConfig {
     ExecutorConfig executor;
     bool threads = false;
     std::uint64_t seed = 0;
-    // Threads that run cores.
+    // Threads that run cores, at least 1; there are not more than cores.
     std::uint32_t core_threads = 4;
     // Called on the thread that runs a task, before and after its kernel; may be null.
     void (*begin_task)(std::uint32_t core) = nullptr;
@@ -297,8 +297,7 @@ public:
 protected:
     void run() override {
         const std::uint32_t cores = static_cast<std::uint32_t>(cores_.size());
-        const std::uint32_t most = config_.core_threads == 0 ? 1 : config_.core_threads;
-        const std::uint32_t count = most < cores ? most : cores;
+        const std::uint32_t count = config_.core_threads < cores ? config_.core_threads : cores;
         std::vector<std::thread> threads;
         for (std::uint32_t at = 0; at < count; ++at) {
             threads.emplace_back([this, at, count] { serve(at, count); });
@@ -400,6 +399,10 @@ private:
 
 // Runs `orchestrate` on each AICPU and the kernels of its tasks, until all are complete or something fails.
 inline HostResult run(const HostConfig& config, Orchestrate orchestrate, void* program, Dispatch dispatch) {
+    HostResult refused;
+    refused.fault = refusal(config.executor);
+    if (config.core_threads == 0) refused.fault = "the launch has core_threads 0, and it is at least 1";
+    if (!refused.fault.empty()) return refused;
     if (config.threads) return host_detail::Threads(config, orchestrate, program, dispatch).result();
     return host_detail::Stepped(config, orchestrate, program, dispatch).result();
 }

@@ -66,6 +66,16 @@ struct TaskArgs {
         else overflow = true;
     }
 
+    void add_region(const Tensor& tensor, AccessMode mode, const std::uint32_t (&lo)[max_rank],
+                    const std::uint32_t (&hi)[max_rank]) {
+        Region region{tensor.buffer, mode, {}, {}};
+        for (std::size_t d = 0; d < max_rank; ++d) {
+            region.lo[d] = lo[d];
+            region.hi[d] = hi[d];
+        }
+        add_region(region);
+    }
+
     // All of a tensor.
     void add_whole(const Tensor& tensor, AccessMode mode) {
         Region region{tensor.buffer, mode, {}, {}};

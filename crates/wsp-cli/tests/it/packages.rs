@@ -1,0 +1,223 @@
+//! Packages for Ascend: emitted, built by the host's compiler, and run on simulated cores, by `wsp run --target ascend_host` and by
+//! themselves. What they compute is compared with references in f64, and with a run of `cpu_sim`.
+
+use crate::command::{Folder, ended, run, wsp};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use wsp_core::DType;
+use wsp_plan::Array;
+
+/// Runs `wsp` with packages in a folder of the test.
+fn hosted(folder: &Folder, args: &[&str]) -> (i32, String, String) {
+    let mut command = wsp(args);
+    command.env("XDG_CACHE_HOME", folder.path("cache"));
+    ended(command)
+}
+
+/// The packages that were built.
+fn built(folder: &Folder) -> Vec<PathBuf> {
+    let all = std::fs::read_dir(folder.path("cache/pto-wsp/packages")).unwrap();
+    all.map(|entry| entry.unwrap().path()).filter(|path| path.join("run").is_file()).collect()
+}
+
+fn save(folder: &Path, name: &str, array: &Array) {
+    std::fs::create_dir_all(folder).unwrap();
+    pto_wsp::npy::write(&mut File::create(folder.join(format!("{name}.npy"))).unwrap(), array).unwrap();
+}
+
+/// Numbers from -1 to 1 that follow from a seed.
+fn numbers(seed: u32, count: usize) -> Vec<f32> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// The bits of a number of 1024ths in f16, which holds it exactly.
+fn half_bits(x: f32) -> u16 {
+    let whole = (x * 1023.0) as i32;
+    let sign = u16::from(whole < 0) << 15;
+    let Some(place) = whole.unsigned_abs().checked_ilog2() else { return sign };
+    let fraction = (whole.unsigned_abs() << (10 - place)) & 0x3FF;
+    sign | ((place + 5) << 10) as u16 | fraction as u16
+}
+
+/// Decoding over pages of 16 tokens in any order: 8 query heads, 2 heads of 64 lanes.
+fn decode(folder: &Path, lengths: &[u32]) {
+    let pages = |length: &u32| length.div_ceil(16);
+    let count: u32 = lengths.iter().map(pages).sum();
+    let halves = |seed, count| numbers(seed, count).into_iter().map(half_bits).collect::<Vec<_>>();
+    let rows = lengths.len();
+    let of = |shape: &[usize], seed| {
+        let shape: Vec<u64> = shape.iter().map(|n| *n as u64).collect();
+        let bits = Array::of(&shape, &halves(seed, shape.iter().product::<u64>() as usize)).unwrap();
+        bits.reinterpret(DType::F16).unwrap()
+    };
+    save(folder, "q", &of(&[rows, 8, 1, 64], 1));
+    save(folder, "kv.k", &of(&[count as usize, 16, 2, 64], 2));
+    save(folder, "kv.v", &of(&[count as usize, 16, 2, 64], 3));
+    let mut indptr = vec![0u32];
+    for length in lengths {
+        indptr.push(indptr.last().unwrap() + pages(length));
+    }
+    let last: Vec<u32> =
+        lengths.iter().map(|length| if *length == 0 { 0 } else { (length - 1) % 16 + 1 }).collect();
+    let indices: Vec<u32> = (0..count).map(|page| (page * 7 + 3) % count.max(1)).collect();
+    let words = |words: &[u32]| Array::of(&[words.len() as u64], words).unwrap();
+    assert!(
+        count.is_multiple_of(7)
+            || indices.iter().collect::<std::collections::BTreeSet<_>>().len() == count as usize
+    );
+    save(folder, "kv_lens", &words(lengths));
+    save(folder, "kv.indptr", &words(&indptr));
+    save(folder, "kv.indices", &words(&indices));
+    save(folder, "kv.last_page_len", &words(&last));
+}
+
+/// Runs a package, and gives the bytes of its outputs.
+fn launched(package: &Path, inputs: &Path, outputs: &Path, options: &[&str]) -> Vec<Vec<u8>> {
+    let _ = std::fs::remove_dir_all(outputs);
+    std::fs::create_dir_all(outputs).unwrap();
+    let mut command = Command::new(package.join("run"));
+    command.arg("--inputs").arg(inputs).arg("--outputs").arg(outputs).args(options);
+    let (code, _, err) = ended(command);
+    assert_eq!((code, err.as_str()), (0, ""), "{options:?}");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(outputs).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.iter().map(|file| std::fs::read(file).unwrap()).collect()
+}
+
+#[test]
+fn a_package_computes_the_same_bits_in_every_order_of_steps() {
+    let folder = Folder::with(&[]);
+    let (inputs, outputs) = (folder.path("inputs"), folder.path("outputs"));
+    decode(&inputs, &[200, 64, 7, 300, 0]);
+    let names = ["q", "kv.k", "kv.v", "kv_lens", "kv.indptr", "kv.indices", "kv.last_page_len"];
+    let given: Vec<String> =
+        names.iter().map(|name| format!("{name}={}", inputs.join(format!("{name}.npy")).display())).collect();
+    let mut args = vec![
+        "run",
+        "examples/decode_attention.pto",
+        "--target",
+        "ascend_host",
+        "--check",
+        "--set",
+        "chunk=64",
+    ];
+    given.iter().for_each(|given| args.extend(["--input", given]));
+    let (code, out, err) = hosted(&folder, &args);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("`output` ok") && out.contains("`lse` ok"), "{out}");
+    let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
+    let set = ["--set", "chunk=64"];
+    let want = launched(package, &inputs, &outputs, &[&set[..], &["--serial"]].concat());
+    assert_eq!(want.len(), 2);
+    for aicpus in ["1", "4"] {
+        for window in ["1", "1024"] {
+            for seed in 0..25 {
+                let seed = seed.to_string();
+                let options = ["--aicpus", aicpus, "--window", window, "--seed", &seed];
+                let options = [&set[..], &options].concat();
+                assert!(launched(package, &inputs, &outputs, &options) == want, "{options:?}");
+            }
+        }
+    }
+    for seed in ["1", "2", "3", "4", "5"] {
+        let options = [&set[..], &["--threads", "3", "--aicpus", "2", "--seed", seed]].concat();
+        assert!(launched(package, &inputs, &outputs, &options) == want, "{options:?}");
+    }
+    // Without a compiler what was built runs on.
+    let mut again = wsp(&args);
+    again.env("XDG_CACHE_HOME", folder.path("cache")).env("CXX", "no-such-compiler");
+    assert_eq!(ended(again).0, 0);
+}
+
+#[test]
+fn programs_of_every_form_run_as_packages() {
+    let folder = Folder::with(&[]);
+    for (file, more, checks) in [
+        // Tables of experts, ragged rows, products.
+        ("examples/moe/moe.pto", &["--aicpus", "4"][..], 1),
+        // Several stages, a tensor as long as tasks store.
+        ("examples/decode_graph.pto", &["--generate", "len=300/7/0/520,heads=4/2,dim=32"], 2),
+    ] {
+        let (code, out, err) =
+            hosted(&folder, &[&["run", file, "--target", "ascend_host", "--check"], more].concat());
+        assert_eq!(code, 0, "{file}: {out}{err}");
+        assert_eq!(out.matches(" ok: max error").count(), checks, "{file}: {out}");
+    }
+}
+
+#[test]
+fn a_package_is_the_same_bytes_each_time_and_as_long_as_the_program() {
+    let folder = Folder::with(&[]);
+    let emitted = |to: &str, lengths: &str| {
+        let to = folder.at(to);
+        let spec = format!("len={lengths}");
+        let args =
+            ["emit", "examples/decode_attention.pto", "--target", "a2", "--generate", &spec, "-o", &to];
+        let (code, out, err) = run(&args);
+        assert_eq!(code, 0, "{err}");
+        let files = out.lines().map(|path| (path.replace(&to, ""), std::fs::read(path).unwrap()));
+        files.collect::<Vec<_>>()
+    };
+    let small = emitted("a", "1");
+    assert!(small == emitted("b", "70000/3/5/9"), "the text depends on what a launch decides");
+    for name in ["/kernel_list.h", "/orchestration.cpp", "/CMakeLists.txt", "/manifest.json", "/task_abi.h"] {
+        let (_, text) = small.iter().find(|(path, _)| path == name).unwrap();
+        let text = String::from_utf8(text.clone()).unwrap();
+        assert!(name == "/CMakeLists.txt" || !text.contains("${"), "{name}");
+        assert!(!text.contains(&*folder.path("").display().to_string()), "{name}");
+    }
+}
+
+#[test]
+fn what_a_package_is_not_made_for_is_told() {
+    let folder = Folder::with(&[]);
+    let args = ["run", "examples/row_softmax.pto", "--target", "ascend_host", "--generate"];
+    let (code, out, err) = hosted(&folder, &args);
+    assert_eq!(code, 0, "{out}{err}");
+    let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
+    let program = package.join("run").display().to_string();
+    let ended = |options: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(options);
+        ended(command)
+    };
+    let (inputs, outputs) = (folder.path("in"), folder.at("out.npz"));
+    save(&inputs, "x", &Array::of(&[4, 8], &numbers(1, 32)).unwrap());
+    save(&inputs, "other", &Array::of(&[4], &numbers(1, 4)).unwrap());
+    let given = inputs.display().to_string();
+    for (options, word) in [
+        (&["--inputs", &given][..], "`--outputs FILE.npz` is missing"),
+        (&["--inputs", &given, "--outputs"], "`--outputs` lacks its value"),
+        (&["--inputs", "none.npz", "--outputs", &outputs], "none.npz"),
+        (&["--inputs", &given, "--outputs", &outputs, "--window", "0"], "from 1 to 1048576"),
+        (&["--inputs", &given, "--outputs", &outputs, "--speed", "9"], "no option `--speed`"),
+        (&["--inputs", &given, "--outputs", &outputs, "--set", "a=1", "--set", "a=2"], "`a` is set twice"),
+    ] {
+        let (code, out, err) = ended(options);
+        assert_eq!((code, out.as_str()), (2, ""), "{options:?}: {err}");
+        assert!(err.contains(word), "{options:?}: {err}");
+    }
+    let (code, _, err) = ended(&["--inputs", &given, "--outputs", &outputs]);
+    assert_eq!(code, 1);
+    assert!(err.contains("nothing takes array `other`") || err.contains("are made for"), "{err}");
+    assert!(!Path::new(&outputs).exists());
+}
+
+#[test]
+fn a_host_without_a_compiler_is_told_what_to_install() {
+    let folder = Folder::with(&[]);
+    let mut command = wsp(&["run", "examples/row_softmax.pto", "--target", "ascend_host"]);
+    command.env("XDG_CACHE_HOME", folder.path("cache")).env("CXX", "no-such-compiler");
+    let (code, _, err) = ended(command);
+    assert_eq!(code, 1);
+    assert!(err.contains("WSP1772") && err.contains("no-such-compiler") && err.contains("CXX"), "{err}");
+    let left = std::fs::read_dir(folder.path("cache")).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "nothing is left behind");
+}
