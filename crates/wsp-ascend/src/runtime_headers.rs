@@ -1,4 +1,4 @@
-//! Headers of the executor, which runs the tasks of emitted orchestration on AICPUs and cores.
+//! Headers of the executor, which runs the tasks of emitted orchestration on AICPUs and cores, and of programs around it.
 //!
 //! They travel with emitted packages beside [`HEADERS`](crate::expander::HEADERS), and include `tensor.h` of the platform, for which a host has
 //! [`FILES`](crate::host::FILES).
@@ -39,4 +39,22 @@ headers! {
     "pto/wsp/backend/npu/executor_text.hpp",
     "pto/wsp/backend/npu/host_run.hpp",
     "pto/rt/backend/npu/host_run.hpp",
+}
+
+headers! {
+    PROGRAMS, "What programs around emitted code may include: graphs of kernels, streams, launches, signals of the two sides, and what `.pto` programs name.",
+    "pto/runtime/descriptor.hpp",
+    "pto/runtime/schedule.hpp",
+    "pto/wsp/concurrent/utilities.hpp",
+    "pto/wsp/backend/npu/domain_handshake.hpp",
+    "pto/wsp/backend/npu/graph.hpp",
+    "pto/wsp/backend/npu/graph_executor.hpp",
+    "pto/wsp/backend/npu/kernel_launch.hpp",
+    "pto/wsp/backend/npu/stream_manager.hpp",
+    "pto/rt/concurrent/utilities.hpp",
+    "pto/rt/backend/npu/domain_handshake.hpp",
+    "pto/rt/backend/npu/graph.hpp",
+    "pto/rt/backend/npu/graph_executor.hpp",
+    "pto/rt/backend/npu/kernel_launch.hpp",
+    "pto/rt/backend/npu/stream_manager.hpp",
 }

@@ -75,6 +75,8 @@ headers! {
     "pto/wsp/backend/npu/expander_int.hpp",
     "pto/wsp/backend/npu/expander_state.hpp",
     "pto/wsp/backend/npu/expander_support.hpp",
+    "pto/wsp/version.hpp",
+    "pto/rt/version.hpp",
     "pto/rt/backend/npu/on_device_gen.hpp",
     "pto/rt/backend/npu/expander_int.hpp",
     "pto/rt/backend/npu/expander_state.hpp",

@@ -24,6 +24,7 @@ pub const MOST: [(&str, usize); 3] =
 /// What an emitted graph includes: paths and contents.
 pub const HEADERS: &[(&str, &str)] = &[
     ("pto/wsp/backend/npu/task_graph.hpp", include_str!("../../include/pto/wsp/backend/npu/task_graph.hpp")),
+    ("pto/wsp/version.hpp", include_str!("../../include/pto/wsp/version.hpp")),
     ("wsp_tg.h", wsp_device::TG_HEADER),
 ];
 

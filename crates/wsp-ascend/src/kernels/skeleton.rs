@@ -12,6 +12,9 @@ use wsp_ir::ScalarTy;
 /// Tensors and numbers of one task.
 const MOST: [usize; 2] = [32, 16];
 
+/// The header that refuses versions.
+const VERSIONS: &str = include_str!("../../include/pto/wsp/version.hpp");
+
 /// Functions that bodies use. A difference of numbers without a sign is 0 at least: rows that are counted so are none, and not those of a
 /// whole tile. Elements of tensors that single instructions do not move are read and written by the scalar unit. On the
 /// host, `of_buffer` says which tiles are of one buffer.
@@ -157,6 +160,7 @@ pub(super) fn tasks_file(
             out.line(format!("// `{}`: {rows} x {cols} of {}.", scalars.tensor_name(*id), elem.name()));
         }
     }
+    out.line("// For PTO-ISA 1.0 and later 1.x, and CANN 8.0 and later.");
     for header in ["cstdint", "cstddef", "cmath", "limits"] {
         out.line(format!("#include <{header}>"));
     }
@@ -196,6 +200,9 @@ pub(super) fn file(
         out.line(format!("#include <{header}>"));
     }
     out.line("#include <pto/pto-inst.hpp>");
+    out.line("");
+    // A kernel includes no header of this project: it says itself what the header of versions says.
+    VERSIONS.lines().skip_while(|line| !line.starts_with("#if")).for_each(|line| out.line(line));
     out.line("");
     for (word, value) in [("__gm__", ""), ("__aicore__", " [aicore]")] {
         out.line(format!("#ifndef {word}"));

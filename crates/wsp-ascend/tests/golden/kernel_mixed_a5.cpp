@@ -7,6 +7,14 @@
 #include <limits>
 #include <pto/pto-inst.hpp>
 
+#if defined(PTO_ISA_VERSION) && (PTO_ISA_VERSION < 100 || PTO_ISA_VERSION >= 200)
+#error "these files are for PTO-ISA 1.0 and later 1.x, and PTO_ISA_VERSION names another: emit them with a PTO-WSP for that version"
+#endif
+
+#if defined(CANN_MAJOR) && CANN_MAJOR < 8
+#error "these files are for CANN 8.0 and later, and CANN_MAJOR names an earlier one: install a later CANN"
+#endif
+
 #ifndef __gm__
 #define __gm__
 #endif
@@ -323,14 +331,16 @@ using namespace pto;
 #include "pipe_sync.h"
 #include "intrinsic.h"
 
+namespace k_kernel {
 template <typename T> AICORE inline __gm__ T* tensor_of(int64_t argument) {
     __gm__ ChipTensor* tensor = reinterpret_cast<__gm__ ChipTensor*>(argument);
     return reinterpret_cast<__gm__ T*>(tensor->buffer.addr) + tensor->start_offset;
 }
+}  // namespace k_kernel
 
 extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args) {
     if (k_kernel::is_vector && get_sub_block_id(args) != 0) { return; }
-    k_kernel::k_body(tensor_of<float>(args[0]), tensor_of<float>(args[1]), static_cast<uint32_t>(args[2]), static_cast<uint32_t>(args[3]), static_cast<uint32_t>(args[4]));
+    k_kernel::k_body(k_kernel::tensor_of<float>(args[0]), k_kernel::tensor_of<float>(args[1]), static_cast<uint32_t>(args[2]), static_cast<uint32_t>(args[3]), static_cast<uint32_t>(args[4]));
     pipe_sync();
 }
 #endif

@@ -6,6 +6,14 @@
 #include <limits>
 #include <pto/pto-inst.hpp>
 
+#if defined(PTO_ISA_VERSION) && (PTO_ISA_VERSION < 100 || PTO_ISA_VERSION >= 200)
+#error "these files are for PTO-ISA 1.0 and later 1.x, and PTO_ISA_VERSION names another: emit them with a PTO-WSP for that version"
+#endif
+
+#if defined(CANN_MAJOR) && CANN_MAJOR < 8
+#error "these files are for CANN 8.0 and later, and CANN_MAJOR names an earlier one: install a later CANN"
+#endif
+
 #ifndef __gm__
 #define __gm__
 #endif
@@ -186,13 +194,15 @@ AICORE inline void k_body(__gm__ float* x_gm, __gm__ float* y_gm, uint32_t desc_
 using namespace pto;
 #include "pipe_sync.h"
 
+namespace k_kernel {
 template <typename T> AICORE inline __gm__ T* tensor_of(int64_t argument) {
     __gm__ ChipTensor* tensor = reinterpret_cast<__gm__ ChipTensor*>(argument);
     return reinterpret_cast<__gm__ T*>(tensor->buffer.addr) + tensor->start_offset;
 }
+}  // namespace k_kernel
 
 extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args) {
-    k_kernel::k_body(tensor_of<float>(args[0]), tensor_of<float>(args[1]), static_cast<uint32_t>(args[2]), static_cast<uint32_t>(args[3]), static_cast<uint32_t>(args[4]), static_cast<uint32_t>(args[5]));
+    k_kernel::k_body(k_kernel::tensor_of<float>(args[0]), k_kernel::tensor_of<float>(args[1]), static_cast<uint32_t>(args[2]), static_cast<uint32_t>(args[3]), static_cast<uint32_t>(args[4]), static_cast<uint32_t>(args[5]));
     pipe_sync();
 }
 #endif

@@ -39,6 +39,7 @@ impl Program {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "a test reads what its program wrote")]
 fn read(path: impl AsRef<Path>) -> Vec<u8> {
     std::fs::read(path).expect("a file")
 }

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../version.hpp"
+
 namespace pto::wsp::graph {
 
 // Where a task executes.

@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../../version.hpp"
+
 namespace pto::wsp::backend::npu {
 
 // What a core finds when it looks.

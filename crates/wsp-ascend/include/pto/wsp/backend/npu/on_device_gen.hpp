@@ -27,6 +27,8 @@ using ScheduleDef = wsp_ptow_schedule;
 
 }  // namespace pto::wsp::ir
 
+#include "../../version.hpp"
+
 namespace pto::wsp::backend::npu {
 
 // Most dimensions of a tensor.

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "../../version.hpp"
 #include "wsp_tg.h"
 
 namespace pto::wsp::backend::npu {
