@@ -41,18 +41,11 @@ public:
         return data;
     }
 
-    // A tensor with these contents.
-    void *given(const std::string &name, const void *contents, size_t bytes) {
-        uint8_t *data = add(name, bytes, true);
-        std::copy_n(static_cast<const uint8_t *>(contents), bytes, data);
-        return data;
-    }
-
     // A tensor of so many bytes that hold no values.
     void *blank(const std::string &name, size_t bytes) { return add(name, bytes, false); }
 
     // A tensor with these contents.
-    void *filled(const std::string &name, const void *contents, size_t bytes) {
+    void *given(const std::string &name, const void *contents, size_t bytes) {
         uint8_t *data = add(name, bytes, true);
         std::copy_n(static_cast<const uint8_t *>(contents), bytes, data);
         return data;

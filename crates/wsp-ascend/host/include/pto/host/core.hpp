@@ -1,6 +1,7 @@
 // The core that runs kernels: memories, tensors and clocks. Each thread has one; tensors are those of all.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <list>
@@ -36,6 +37,19 @@ inline KnownTensors &known_tensors() {
 // A tensor at this address; `written`: whether it holds values.
 inline void add_tensor(std::string name, uint8_t *data, uint32_t size, bool written) {
     known_tensors().all.push_back({std::move(name), data, size, std::vector<uint8_t>(size, written ? 1 : 0)});
+}
+
+// Bytes of a tensor hold no values: no kernel touches them now.
+inline void forget_values(const void *from, uint64_t bytes) {
+    const uintptr_t place = reinterpret_cast<uintptr_t>(from);
+    for (Known &known : known_tensors().all) {
+        const uintptr_t first = reinterpret_cast<uintptr_t>(known.data);
+        if (place >= first && place - first < known.size) {
+            const auto begin = known.written.begin() + static_cast<std::ptrdiff_t>(place - first);
+            std::fill(begin, begin + static_cast<std::ptrdiff_t>(std::min<uint64_t>(bytes, known.size - (place - first))), uint8_t{0});
+            return;
+        }
+    }
 }
 
 // Forgets all tensors.

@@ -29,11 +29,38 @@ struct Launched {
     std::mutex guard;
 };
 
+// The sink of an AICPU, whose memory of descriptors holds no values when it is given out again.
+class Cleared {
+public:
+    explicit Cleared(const npu::TaskSink &sink) : inner_(sink) {}
+
+    npu::TaskSink sink() {
+        return npu::TaskSink{this, inner_.num_aicpus, inner_.my_aicpu_id, begin, submit, end, alloc, fence, ordered, wait};
+    }
+
+private:
+    static const npu::TaskSink &of(void *user) { return static_cast<Cleared *>(user)->inner_; }
+    static bool begin(void *user, std::uint64_t ordinal) { return of(user).begin(of(user).user, ordinal); }
+    static bool submit(void *user, const npu::TaskArgs *task) { return of(user).submit(of(user).user, task); }
+    static bool end(void *user, std::uint64_t ordinal) { return of(user).end(of(user).user, ordinal); }
+    static bool fence(void *user, std::uint64_t ordinal) { return of(user).fence(of(user).user, ordinal); }
+    static bool ordered(void *user, npu::Ordered event, std::uint64_t ordinal) { return of(user).ordered(of(user).user, event, ordinal); }
+    static bool wait(void *user, const npu::Region *region, std::uint64_t ordinal) { return of(user).wait(of(user).user, region, ordinal); }
+    static bool alloc(void *user, std::uint64_t bytes, npu::Tensor *tensor) {
+        if (!of(user).alloc(of(user).user, bytes, tensor)) return false;
+        forget_values(tensor->data, bytes);
+        return true;
+    }
+
+    const npu::TaskSink &inner_;
+};
+
 template <class Program>
 bool orchestrate(void *user, npu::TaskSink &sink) {
     Launched<Program> &launched = *static_cast<Launched<Program> *>(user);
     npu::Trap trap = npu::Trap::none;
-    if (Program::orchestrate(launched.launch, sink, trap)) return true;
+    Cleared cleared(sink);
+    if (Program::orchestrate(launched.launch, cleared.sink(), trap)) return true;
     const std::lock_guard<std::mutex> lock(launched.guard);
     if (launched.trap == npu::Trap::none) launched.trap = trap;
     return false;
@@ -69,13 +96,11 @@ std::string run_on_cores(const typename Program::Launch &launch, LaunchMemory &m
     config.threads = options.threads != 0;
     config.core_threads = options.threads;
     config.seed = options.seed;
-    config.begin_task = [](std::uint32_t) { core().begin_kernel(0); };
-    config.end_task = [] { core().end_kernel(); };
+    config.begin_task = begin_task;
+    config.end_task = end_task;
     config.heap_is = [](void *data, std::uint64_t bytes) {
-        core().add_tensor("exchange", static_cast<std::uint8_t *>(data), static_cast<std::uint32_t>(bytes), false);
+        add_tensor("exchange", static_cast<std::uint8_t *>(data), static_cast<std::uint32_t>(bytes), false);
     };
-    std::signal(SIGFPE, stop_at_division);
-    core().begin_launch(1);
     cores_detail::Launched<Program> launched{launch};
     const npu::HostResult result = npu::run(config, cores_detail::orchestrate<Program>, &launched, cores_detail::dispatch<Program>);
     if (launched.trap != npu::Trap::none && launched.trap != npu::Trap::stopped) {

@@ -25,9 +25,9 @@ public:
         if (bytes > UINT32_MAX - 8192) return nullptr;
         return tensors_.blank(name, static_cast<std::size_t>(bytes));
     }
-    void *filled(const std::string &name, const std::vector<std::uint8_t> &bytes) {
+    void *given(const std::string &name, const std::vector<std::uint8_t> &bytes) {
         if (bytes.size() > UINT32_MAX - 8192) return nullptr;
-        return tensors_.filled(name, bytes.data(), bytes.size());
+        return tensors_.given(name, bytes.data(), bytes.size());
     }
 
 private:
@@ -242,7 +242,7 @@ private:
         }
         tensor.elem_bytes = static_cast<std::uint8_t>(type->bytes);
         tensor.bytes = bytes.size();
-        tensor.data = memory_.filled(name, bytes);
+        tensor.data = memory_.given(name, bytes);
         names_[&tensor] = name;
         if (tensor.data == nullptr) fail("array `" + name + "` has 4 GiB or more");
     }
@@ -309,7 +309,7 @@ private:
         for (std::uint32_t &extent : tensor.extents) extent = 1;
         tensor.extents[0] = static_cast<std::uint32_t>(numbers.size());
         tensor.buffer = npu::no_buffer;
-        tensor.data = memory_.filled(name, bytes);
+        tensor.data = memory_.given(name, bytes);
         return npu::IntArray{tensor.data, numbers.size(), npu::IntType::u32};
     }
 
