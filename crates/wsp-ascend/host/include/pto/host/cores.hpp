@@ -94,7 +94,7 @@ std::string run_on_cores(const typename Program::Launch &launch, LaunchMemory &m
     executor.heap_bytes = std::max<std::uint64_t>(executor.heap_bytes, 2 * Policy::descriptor_bytes);
     executor.allocs = 64 * std::max<std::uint32_t>(Policy::descriptor_tensors, 1);
     config.threads = options.threads != 0;
-    config.core_threads = options.threads;
+    config.core_threads = std::max(options.threads, 1u);
     config.seed = options.seed;
     config.begin_task = begin_task;
     config.end_task = end_task;
