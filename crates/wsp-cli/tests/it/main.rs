@@ -31,6 +31,7 @@ mod matrix;
 mod memory;
 mod misuse;
 mod options;
+mod pending;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]
 mod randomised;
 mod real_numbers;

@@ -85,6 +85,8 @@ const GRAPH: &[Row] = &[
     ("", "--edges edges.csv", "+ + + + +"),
     ("", "--args args.csv", "+ + + - -"),
     ("", "--dot graph.dot", "+ + + + +"),
+    ("--output graph.pending", "--emit pending", "+ + + - -"),
+    ("--emit pending", "--output graph.pending", "+ + + - -"),
     ("--dot graph.dot", "--summary", "+ + + + +"),
     ("", "--json", "+ + + + +"),
     ("", "--set {set}", "+ + + - -"),
