@@ -181,7 +181,7 @@ it is printed without the code.";
 `wsp explain` was given a text that is no code, or a number that no diagnostic has. A code is written WSP0031, wsp31 or 31.";
     pub NOT_A_WORKLOAD = 880, "not a program with tasks",
         "\
-`wsp graph` lists the tasks of a program (`.pto`), a workload (`.wsp`) or a task graph (`.tg`, `.ptog`), which it knows by the name of the file.";
+`wsp graph` lists the tasks of a program (`.pto`), a workload (`.wsp`) a task graph (`.tg`, `.ptog`) or a list of records (`.pending`), which it knows by the name of the file.";
     pub OUTPUTS_COLLIDE = 881, "an output cannot go there",
         "\
 Two outputs go to one file, two go to standard output, or an output would replace a file that is read: a source or an
@@ -204,8 +204,16 @@ differs.";
 A workload takes its kernels from one file. Put the kernels of the others into it.";
     pub MORE_THAN_ROWS = 885, "an access does not fit rows and columns",
         "\
-`wsp graph --args` writes regions as rows and columns, so tensors that tasks access must have at most two dimensions.
-Leave out `--args`, or declare the tensor with its first dimensions multiplied.";
+`wsp graph --args` and `--emit pending` write regions as rows and columns, so tensors that tasks access must have at most two
+dimensions. Leave out the option, or declare the tensor with its first dimensions multiplied.";
+    pub NO_RECORD = 886, "a task does not fit a record",
+        "\
+`wsp graph --emit pending` writes a record of fixed size for each task. It has room for 16 accesses, regions are rows and columns of
+31 bits, and names have neither commas nor quotes. More than 512 successors of a task are no fault: they are reached through relays.";
+    pub BROKEN_RECORDS = 887, "a file of records of tasks is damaged",
+        "\
+A file whose name ends in `.pending`, or that begins as such files do, has a part that is wrong. The note says which record and field, or
+which row of the tables of names. Write it again with `wsp graph FILE --emit pending -o FILE.pending`.";
     pub BINARY_TO_TERMINAL = 922, "program to a terminal",
         "\
 `wsp asm` would print bytes to a terminal. Give a file with `--output FILE.ptow`, or send its output to a file or to another

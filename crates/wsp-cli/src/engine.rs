@@ -5,7 +5,7 @@ mod outcome;
 mod own;
 mod tasks;
 
-pub use listing::{Listed, graph};
+pub use listing::{Listed, graph, recorded};
 pub(crate) use outcome::RunOutcome as TasksOutcome;
 pub(crate) use own::run_of_unit;
 pub(crate) use tasks::{execute as run_tasks, simulate as simulate_tasks};

@@ -1,3 +1,5 @@
+//! Graphs that come back from their records, and bytes that are none.
+
 use super::*;
 use crate::{GraphAccess, GraphKernel, GraphListing};
 use wsp_core::{ExecPool, Region, TensorId};

@@ -11,7 +11,7 @@ use wsp_plan::Target;
 /// `wsp graph`.
 #[derive(Args, Debug)]
 pub(crate) struct GraphArgs {
-    /// The program (`.pto`), workload (`.wsp`) or task graph (`.tg`, `.ptog`)
+    /// The program (`.pto`), workload (`.wsp`), task graph (`.tg`, `.ptog`) or list of records of tasks (`.pending`)
     pub(crate) file: PathBuf,
 
     /// How dependences are found [what the schedule says, else overlap]
@@ -33,6 +33,14 @@ pub(crate) struct GraphArgs {
     /// Write the graph for Graphviz [to standard output]
     #[arg(long, value_name = "FILE.dot", num_args = 0..=1, default_missing_value = "-")]
     pub(crate) dot: Option<PathBuf>,
+
+    /// Write the tasks with accesses and edges to --output
+    #[arg(long, value_parser = words(EMITTED), requires = "output")]
+    pub(crate) emit: Option<Emitted>,
+
+    /// Where --emit goes (`-` for standard output)
+    #[arg(short, long, value_name = "FILE.pending", requires = "emit")]
+    pub(crate) output: Option<PathBuf>,
 
     /// Print sizes, depth, width and fans of the graph [without a list: on]
     #[arg(long)]
@@ -151,6 +159,20 @@ const BROUGHT: Words<Expand> = &[
     ("host", Expand::Host, "The list of all tasks, which the host makes"),
     ("bytecode", Expand::Bytecode, "The program of the workload"),
 ];
+
+/// What `wsp graph --emit` takes.
+const EMITTED: Words<Emitted> = &[(
+    "pending",
+    Emitted::Pending,
+    "A record for each task, as runtimes have it that are handed task after task",
+)];
+
+/// A form of a graph.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Emitted {
+    /// Records of pending tasks.
+    Pending,
+}
 
 /// What `--deps` takes.
 const DEPS: Words<Deps> = &[

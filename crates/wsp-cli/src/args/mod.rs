@@ -7,7 +7,7 @@ mod unit;
 pub(crate) mod usage;
 mod values;
 
-pub(crate) use graph::{GraphArgs, ReportArgs, SimArgs};
+pub(crate) use graph::{Emitted, GraphArgs, ReportArgs, SimArgs};
 pub(crate) use programs::{
     AsmArgs, CheckArgs, DisasmArgs, DoctorArgs, EmitArgs, ExplainArgs, PlanArgs, TargetsArgs,
 };

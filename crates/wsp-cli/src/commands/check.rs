@@ -45,7 +45,7 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
             }
             Kind::Unknown if path.is_file() => Err(vec![wrong_kind(path, kind, ALL_THAT_RUN)]),
             Kind::Program | Kind::Unknown => program(session, path, args).map(|()| None),
-            Kind::Arrays => Err(vec![wrong_kind(path, kind, ALL_THAT_RUN)]),
+            Kind::Arrays | Kind::Pending => Err(vec![wrong_kind(path, kind, ALL_THAT_RUN)]),
         });
         match checked {
             Ok(_) if session.is_denied() => outcome = Outcome::Failed,

@@ -19,7 +19,7 @@ pub(super) fn refuse(path: &Path) -> Result<(), Vec<Diagnostic>> {
     if start.is_empty() {
         return Err(vec![empty(path, kind, "it has 0 bytes")]);
     }
-    let is_text = !matches!(kind, Kind::UnitBytes | Kind::GeneratorBytes | Kind::Arrays);
+    let is_text = !matches!(kind, Kind::UnitBytes | Kind::GeneratorBytes | Kind::Pending | Kind::Arrays);
     if is_text && (start.len() as u64) < MOST && !states_something(&String::from_utf8_lossy(&start), kind) {
         return Err(vec![empty(path, kind, "it has no statement")]);
     }
@@ -40,6 +40,7 @@ pub(super) fn empty(path: &Path, kind: Kind, why: &str) -> Diagnostic {
         Kind::GeneratorText => "write instructions, the last of which is `HALT`; docs/reference/ptow.md lists them".to_owned(),
         Kind::UnitBytes => format!("make it of its text: `wsp asm FILE.tg -o {name}`"),
         Kind::GeneratorBytes => format!("make it of its text: `wsp asm FILE.ptows -o {name}`"),
+        Kind::Pending => format!("write it with `wsp graph FILE --emit pending -o {name}`"),
         Kind::Arrays => kind.uses(&name.to_string()),
         Kind::Unknown => kind.uses(""),
     };

@@ -3,14 +3,15 @@
 use super::kind::{Kind, wrong_kind};
 use super::workload::{ArraysFor, Given, check_graph_memory, planned, read_arrays};
 use super::{Outcome, Session, data, launch_options, options, unit};
-use crate::args::{GraphArgs, LaunchArgs};
+use crate::args::{Emitted, GraphArgs, LaunchArgs};
 use crate::engine::{self, Loaded};
-use crate::files::{Filled, Output, place};
+use crate::files::{Filled, Output, place, read_pending};
 use crate::graph::{Destination, Rows, Summary, write, write_accesses, write_dot, write_edges, write_tasks};
 use crate::report::{GraphReport, Sources};
 use pto_wsp::codes;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use wsp_backend::pending::PendingGraph;
 use wsp_backend::{Detail, GraphOptions};
 use wsp_diag::Diagnostic;
 use wsp_ir::workload::Deps;
@@ -28,6 +29,9 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
     if kind == Kind::Program {
         return program(session, args, &outputs);
     }
+    if kind == Kind::Pending {
+        return recorded(session, args, &outputs);
+    }
     if !kind.is_tasks() {
         return Err(vec![not_a_workload(&args.file, kind)]);
     }
@@ -44,7 +48,7 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
     // Complete dependences miss nothing, so that nobody needs to look.
     let deps = args.deps.unwrap_or(plan.schedule.policy.deps);
     let incomplete = matches!(deps, Deps::Exact | Deps::Explicit);
-    let detail = Detail { accesses: outputs.args.is_some(), missed: outputs.summary && incomplete };
+    let detail = Detail { accesses: outputs.has_accesses(), missed: outputs.summary && incomplete };
     check_graph_memory(&source, &set, bytes_per_task(detail))?;
     let asked = GraphOptions { deps: args.deps, detail, ..GraphOptions::default() };
     let own = plan.schedule.policy.deps;
@@ -68,9 +72,31 @@ fn program(session: &mut Session, args: &GraphArgs, outputs: &Outputs) -> Result
     let sources = data.sources();
     let loaded = Loaded { module, arrays: data.arrays };
     session.terminal.progress("finding dependences");
-    let detail = Detail { accesses: outputs.args.is_some(), ..Detail::default() };
+    let detail = Detail { accesses: outputs.has_accesses(), ..Detail::default() };
     let listed = engine::listed(&loaded, &options, detail)?;
     tell(session, args, outputs, listed, sources)
+}
+
+/// Lists or sums up the tasks of a file of records.
+fn recorded(session: &Session, args: &GraphArgs, outputs: &Outputs) -> Result<Outcome, Vec<Diagnostic>> {
+    let given = [
+        ("--deps", args.deps.is_some()),
+        ("--set", !args.set.is_empty()),
+        ("--inputs", args.data.inputs.is_some()),
+        ("--input", !args.data.input.is_empty()),
+        ("--allow-unused", args.data.allow_unused),
+        ("--fill", !args.data.fill.is_empty()),
+        ("--generate", args.data.generate.is_some()),
+        ("--seed", args.data.seed.is_some()),
+        ("--schedule", args.schedule.is_some()),
+        ("--target", args.target.is_some()),
+        ("--kernels", !args.kernels.is_empty()),
+    ];
+    options::refuse(&given, "has no meaning: a list of records has its tasks and edges")
+        .map_err(|fault| vec![fault])?;
+    session.terminal.progress("reading records");
+    let listed = engine::recorded(read_pending(&args.file).map_err(|fault| vec![fault])?);
+    tell(session, args, outputs, listed, Sources::default())
 }
 
 /// Writes those of the lists and of the summary that were asked for.
@@ -81,16 +107,29 @@ fn tell(
     listed: engine::Listed,
     sources: Sources,
 ) -> Result<Outcome, Vec<Diagnostic>> {
-    if outputs.args.is_some() {
-        refuse_high_ranks(&listed).map_err(|fault| vec![fault])?;
+    if outputs.has_accesses() {
+        let option = if outputs.args.is_some() { "--args" } else { "--emit pending" };
+        refuse_high_ranks(&listed, option).map_err(|fault| vec![fault])?;
     }
     let name = args.file.display().to_string();
     let graph = &listed.graph;
+    let records = PendingGraph {
+        kernels: graph.kernels(),
+        tasks: graph.tasks(),
+        edges: graph.edges(),
+        accesses: &listed.accesses,
+        tensors: &listed.tensors,
+    };
+    if outputs.pending.is_some() {
+        let unfit = records.check().map_err(|unfit| Diagnostic::error(codes::NO_RECORD, unfit.to_string()));
+        unfit.map_err(|fault| vec![fault.help("leave out `--emit pending`")])?;
+    }
     let lists = [
         list(outputs.tasks.as_ref(), |rows| write_tasks(rows, graph))?,
         list(outputs.edges.as_ref(), |rows| write_edges(rows, graph))?,
         list(outputs.args.as_ref(), |rows| write_accesses(rows, &listed.accesses, &listed.tensors))?,
         list(outputs.dot.as_ref(), |rows| write_dot(rows, graph, &name))?,
+        list(outputs.pending.as_ref(), |rows| records.write(rows.raw()?))?,
     ];
     if outputs.summary {
         let report = GraphReport {
@@ -125,6 +164,7 @@ pub(super) struct Outputs {
     pub(super) edges: Option<Destination>,
     args: Option<Destination>,
     pub(super) dot: Option<Destination>,
+    pending: Option<Destination>,
     pub(super) summary: bool,
 }
 
@@ -136,11 +176,17 @@ impl Outputs {
             edges: to(&args.edges),
             args: to(&args.args),
             dot: to(&args.dot),
+            pending: args.emit.and_then(|Emitted::Pending| to(&args.output)),
             summary: args.summary || args.json,
         };
         let no_list = outputs.lists().next().is_none();
         outputs.summary |= no_list;
         outputs
+    }
+
+    /// Whether accesses are among what is written.
+    fn has_accesses(&self) -> bool {
+        self.args.is_some() || self.pending.is_some()
     }
 
     /// Each list with its option.
@@ -150,6 +196,7 @@ impl Outputs {
             ("--edges", &self.edges),
             ("--args", &self.args),
             ("--dot", &self.dot),
+            ("--output", &self.pending),
         ];
         all.into_iter().filter_map(|(option, to)| Some((option, to.as_ref()?)))
     }
@@ -172,7 +219,8 @@ impl Outputs {
                 },
             };
             let at = place(path);
-            if read.contains(&at) || is_source(path) {
+            let is_own = option == "--output" && Kind::by_name(path) == Kind::Pending;
+            if read.contains(&at) || (is_source(path) && !is_own) {
                 let what = format!("`{}` is a source or an input and would be overwritten", path.display());
                 return Err(collision(what, option));
             }
@@ -199,14 +247,14 @@ fn is_source(path: &Path) -> bool {
 fn not_a_workload(path: &Path, kind: Kind) -> Diagnostic {
     let name = path.display();
     if kind != Kind::Unknown {
-        return wrong_kind(path, kind, "programs, workloads and task graphs");
+        return wrong_kind(path, kind, "programs, workloads, task graphs and lists of records");
     }
     Diagnostic::error(codes::NOT_A_WORKLOAD, format!("`{name}` is not a program of which tasks are listed"))
-        .help("give a file whose name ends in `.pto`, `.wsp`, `.tg` or `.ptog`")
+        .help("give a file whose name ends in `.pto`, `.wsp`, `.tg`, `.ptog` or `.pending`")
 }
 
 /// Refuses regions that rows and columns cannot tell apart.
-fn refuse_high_ranks(listed: &engine::Listed) -> Result<(), Diagnostic> {
+fn refuse_high_ranks(listed: &engine::Listed, option: &str) -> Result<(), Diagnostic> {
     let flat = |a: &crate::graph::GraphAccess| {
         a.region.lo[2..].iter().all(|&lo| lo == 0) && a.region.hi[2..].iter().all(|&hi| hi == 1)
     };
@@ -215,11 +263,11 @@ fn refuse_high_ranks(listed: &engine::Listed) -> Result<(), Diagnostic> {
         Some(access) => Err(Diagnostic::error(
             codes::MORE_THAN_ROWS,
             format!(
-                "`--args` has rows and columns, but `{}` has more dimensions",
+                "`{option}` has rows and columns, but `{}` has more dimensions",
                 listed.tensors[access.region.tensor.index()]
             ),
         )
         .note(format!("task {} accesses it", access.task))
-        .help("leave out `--args`")),
+        .help(format!("leave out `{option}`"))),
     }
 }

@@ -3,6 +3,7 @@
 use crate::files::read_beginning;
 use pto_wsp::codes;
 use std::path::Path;
+use wsp_backend::pending;
 use wsp_core::ptow;
 use wsp_diag::Diagnostic;
 use wsp_ir::Module;
@@ -28,6 +29,8 @@ pub(super) enum Kind {
     GeneratorText,
     /// The bytes of a program that generates tasks.
     GeneratorBytes,
+    /// Records of pending tasks.
+    Pending,
     /// Arrays.
     Arrays,
     /// Something else.
@@ -47,6 +50,7 @@ impl Kind {
         match start {
             _ if is(PTOG_MAGIC) => Some(Kind::UnitBytes),
             _ if is(ptow::MAGIC) => Some(Kind::GeneratorBytes),
+            _ if is(pending::MAGIC) => Some(Kind::Pending),
             [b'P', b'K', 3, 4] | [0x93, b'N', b'U', b'M'] => Some(Kind::Arrays),
             _ => None,
         }
@@ -62,6 +66,7 @@ impl Kind {
             Some("ptog") => Kind::UnitBytes,
             Some("ptows") => Kind::GeneratorText,
             Some("ptow") => Kind::GeneratorBytes,
+            Some("pending") => Kind::Pending,
             Some("npy" | "npz") => Kind::Arrays,
             _ => Kind::Unknown,
         }
@@ -91,6 +96,7 @@ impl Kind {
             Kind::UnitBytes => "a task graph in bytes",
             Kind::GeneratorText => "the text of a program that generates tasks",
             Kind::GeneratorBytes => "a program that generates tasks",
+            Kind::Pending => "a list of records of tasks",
             Kind::Arrays => "a file of arrays",
             Kind::Unknown => "a file of an unknown kind",
         }
@@ -105,6 +111,7 @@ impl Kind {
             Kind::UnitBytes => format!("`wsp run {name}` runs it, `wsp disasm {name}` prints its text"),
             Kind::GeneratorText => format!("`wsp run {name}` runs it, `wsp asm {name}` makes bytes of it"),
             Kind::GeneratorBytes => format!("`wsp run {name}` runs it, `wsp disasm {name}` prints its text"),
+            Kind::Pending => format!("`wsp graph {name}` lists its tasks"),
             Kind::Arrays => "arrays go in with `--inputs FILE.npz` or `--input NAME=FILE.npy`".to_owned(),
             Kind::Unknown => {
                 "the names of programs end in `.pto`, of workloads in `.wsp`, of task graphs in `.tg` (text) or `.ptog` (bytes), of programs that generate tasks in `.ptows` (text) or `.ptow` (bytes)"
@@ -168,6 +175,7 @@ mod tests {
             (&b"GOTP\x02\0\0\0"[..], Kind::UnitBytes),
             (b"PTOG\x02\0\0\0", Kind::UnitBytes),
             (b"WOTP", Kind::GeneratorBytes),
+            (b"POTP", Kind::Pending),
             (b"PK\x03\x04", Kind::Arrays),
             (b"\x93NUMPY", Kind::Arrays),
             (b"TG_", Kind::UnitText),
@@ -190,6 +198,7 @@ mod tests {
             ("a.ptog", "wsp disasm a.ptog"),
             ("a.ptow", "wsp disasm a.ptow"),
             ("a.ptows", "wsp asm a.ptows"),
+            ("a.pending", "wsp graph a.pending"),
             ("a.npz", "--inputs"),
             ("a", "`.tg`"),
         ] {

@@ -33,7 +33,7 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
     let kind = Kind::of(&args.file);
     let outcome = match kind {
         Kind::UnitText | Kind::UnitBytes => unit::run(session, args, kind)?,
-        Kind::Arrays => {
+        Kind::Arrays | Kind::Pending => {
             refuse_unit_options(args)?;
             return Err(vec![wrong_kind(&args.file, kind, ALL_THAT_RUN)]);
         }

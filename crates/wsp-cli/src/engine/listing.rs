@@ -37,6 +37,11 @@ pub fn graph(
     Ok(listed(listing, options.deps.unwrap_or(own), options.detail))
 }
 
+/// What `wsp graph` says of a listing whose dependences are as a file has them.
+pub fn recorded(listing: GraphListing) -> Listed {
+    Listed { deps: "recorded", ..listed(listing, Deps::Explicit, Detail::default()) }
+}
+
 /// What `wsp graph` says of a listing with these dependences.
 fn listed(mut listing: GraphListing, deps: Deps, detail: Detail) -> Listed {
     let tensors = std::mem::take(&mut listing.tensors);

@@ -15,13 +15,14 @@ use wsp_diag::Diagnostic;
 use wsp_plan::Arrays;
 
 /// Ends of names that belong to other kinds of files than archives of arrays.
-const OTHERS: [&str; 11] = ["npy", "json", "txt", "csv", "pto", "wsp", "tg", "ptog", "ptow", "ptows", "dot"];
+const OTHERS: [&str; 12] =
+    ["npy", "json", "txt", "csv", "pto", "wsp", "tg", "ptog", "ptow", "ptows", "dot", "pending"];
 
 /// Ends of names of programs and arrays.
-const SOURCES: [&str; 8] = ["pto", "wsp", "tg", "ptog", "ptow", "ptows", "npz", "npy"];
+const SOURCES: [&str; 9] = ["pto", "wsp", "tg", "ptog", "ptow", "ptows", "npz", "npy", "pending"];
 
 /// Ends of names of files of which an assembler or disassembler writes one kind at a time, and of Python.
-const ASSEMBLED: [&str; 9] = ["pto", "wsp", "tg", "ptog", "ptow", "ptows", "npz", "npy", "py"];
+const ASSEMBLED: [&str; 10] = ["pto", "wsp", "tg", "ptog", "ptow", "ptows", "npz", "npy", "py", "pending"];
 
 /// A file whose path, folder and permissions were tried before the work.
 #[derive(Debug)]

@@ -49,6 +49,15 @@ impl<'a> Rows<'a> {
         if self.block.len() >= BLOCK { self.flush() } else { Ok(()) }
     }
 
+    /// The writer, for bytes that are no lines; what is gathered goes before them.
+    ///
+    /// # Errors
+    /// As [`Rows::end`].
+    pub(crate) fn raw(&mut self) -> std::io::Result<&mut dyn Write> {
+        self.flush()?;
+        Ok(self.out)
+    }
+
     /// Hands everything on.
     ///
     /// # Errors

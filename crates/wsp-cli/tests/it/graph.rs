@@ -10,7 +10,7 @@ use wsp_cli::files::write_npz;
 use wsp_core::DType;
 use wsp_plan::Array;
 
-fn summary(args: &[&str]) -> Value {
+pub(crate) fn summary(args: &[&str]) -> Value {
     serde_json::from_str(&printed(&[&["graph"], args, &["--summary", "--json"]].concat())).unwrap()
 }
 
@@ -23,7 +23,7 @@ fn recorded(name: &str) -> String {
 }
 
 /// Recorded graphs: name, workload, settings.
-const RECORDED: [(&str, &str, &[&str]); 6] = [
+pub(crate) const RECORDED: [(&str, &str, &[&str]); 6] = [
     ("llama_table_1K", "llama_table", &["--set", "seq=1024"]),
     ("llama_flat_1K", "llama_flat", &["--set", "seq=1024"]),
     ("bgemm_tree_k8_32tiles", "bgemm_tree", &["--set", "tiles=32"]),
@@ -32,7 +32,7 @@ const RECORDED: [(&str, &str, &[&str]); 6] = [
     ("softmax_8tiles_tail", "softmax", &["--set", "tiles=9"]),
 ];
 
-fn file(workload: &str) -> String {
+pub(crate) fn file(workload: &str) -> String {
     format!("examples/graphs/{workload}.wsp")
 }
 
@@ -207,7 +207,7 @@ fn lists_go_to_files_and_the_summary_only_where_it_is_asked_for() {
 }
 
 /// The codes that a command reports, after checking that it fails with diagnostics only.
-fn faults(args: &[&str]) -> (Vec<String>, String) {
+pub(crate) fn faults(args: &[&str]) -> (Vec<String>, String) {
     let (code, out, err) = run(&[args, &["--error-format", "json"]].concat());
     let wants_json = args.contains(&"--json");
     assert_eq!((code, out.is_empty()), (1, !wants_json), "{args:?}: {out}{err}");

@@ -32,6 +32,7 @@ mod memory;
 mod misuse;
 mod options;
 mod packages;
+mod pending;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]
 mod randomised;
 mod real_numbers;

@@ -85,6 +85,8 @@ const GRAPH: &[Row] = &[
     ("", "--edges edges.csv", "+ + + + +"),
     ("", "--args args.csv", "+ + + - -"),
     ("", "--dot graph.dot", "+ + + + +"),
+    ("--output graph.pending", "--emit pending", "+ + + - -"),
+    ("--emit pending", "--output graph.pending", "+ + + - -"),
     ("--dot graph.dot", "--summary", "+ + + + +"),
     ("", "--json", "+ + + + +"),
     ("", "--set {set}", "+ + + - -"),
@@ -163,7 +165,10 @@ const DISASM: &[Row] = &[
 const OTHERS: &[(&str, &str)] = &[
     ("explain", ""),
     ("doctor", "model output json"),
-    ("emit", "stage target output graph kernels kernel set"),
+    (
+        "emit",
+        "stage target output graph kernels kernel set schedule inputs input fill generate seed allow-unused",
+    ),
     ("config", "json"),
     ("report", "output force text"),
     ("targets", "matrix model toml json"),

@@ -61,6 +61,7 @@ fn refuse_options(args: &GraphArgs) -> Result<(), Diagnostic> {
     let given = [
         ("--deps", args.deps.is_some()),
         ("--args", args.args.is_some()),
+        ("--emit", args.emit.is_some()),
         ("--inputs", args.data.inputs.is_some()),
         ("--input", !args.data.input.is_empty()),
         ("--allow-unused", args.data.allow_unused),
