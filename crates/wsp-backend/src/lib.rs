@@ -45,7 +45,8 @@ pub use outcome::{
     Unwritten, WorkloadResult, unravel,
 };
 pub use package::{
-    ArrayForm, CheckedKernel, CheckedKernels, EmitOptions, Emitted, KernelsSource, MemoryUse, Package,
+    ArrayForm, CheckedKernel, CheckedKernels, ContentKey, EmitOptions, Emitted, KernelsSource, MANIFEST,
+    MemoryUse, Package,
 };
 pub use payload::{Payload, PayloadSlot};
 pub use registry::{Registry, Selection};

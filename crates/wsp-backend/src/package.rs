@@ -1,6 +1,7 @@
 //! A program as files for a target that runs elsewhere.
 
 use crate::KvLayout;
+use std::fmt;
 use std::path::PathBuf;
 use wsp_core::DType;
 use wsp_diag::Diagnostic;
@@ -92,4 +93,39 @@ pub struct MemoryUse {
     pub used: u64,
     /// Bytes that there are.
     pub capacity: u64,
+}
+
+/// The file of a package that says what it was made from: under `files` the [`ContentKey`] of each of its files.
+pub const MANIFEST: &str = "manifest.json";
+
+/// A key of contents that are not made to collide: FNV-1a of 64 bits over parts and their lengths. As text it has 16 digits of base 16.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ContentKey(u64);
+
+impl Default for ContentKey {
+    fn default() -> ContentKey {
+        ContentKey(0xCBF2_9CE4_8422_2325)
+    }
+}
+
+impl ContentKey {
+    /// That of one part.
+    pub fn of(bytes: &[u8]) -> ContentKey {
+        let mut key = ContentKey::default();
+        key.add(bytes);
+        key
+    }
+
+    /// Goes on with another part.
+    pub fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes.iter().copied().chain((bytes.len() as u64).to_le_bytes()) {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
+        }
+    }
+}
+
+impl fmt::Display for ContentKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
 }

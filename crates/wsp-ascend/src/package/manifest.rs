@@ -3,7 +3,7 @@
 use super::number;
 use crate::orchestration::{name_of_tensor, quoted};
 use std::fmt::Write as _;
-use wsp_backend::Package;
+use wsp_backend::{ContentKey, Package};
 use wsp_core::{DType, TensorId};
 use wsp_ir::{Const, Module};
 use wsp_plan::Target;
@@ -37,43 +37,25 @@ pub(super) fn text(
     });
     let _ = writeln!(out, "  \"elements\": {{{}}},", elements.collect::<Vec<_>>().join(", "));
     let _ = writeln!(out, "  \"files\": {{");
-    let mut key = Key::default();
+    let mut key = ContentKey::default();
     for (at, (path, bytes)) in package.files.iter().enumerate() {
-        let mut own = Key::default();
-        own.add(bytes);
+        let own = ContentKey::of(bytes);
         let path = path.display().to_string();
         key.add(path.as_bytes());
-        key.add(&own.0.to_le_bytes());
+        key.add(own.to_string().as_bytes());
         let comma = if at + 1 < package.files.len() { "," } else { "" };
-        let _ = writeln!(out, "    {}: \"{:016x}\"{comma}", quoted(&path), own.0);
+        let _ = writeln!(out, "    {}: \"{own}\"{comma}", quoted(&path));
     }
-    let _ = writeln!(out, "  }},\n  \"key\": \"{:016x}\"\n}}", key.0);
+    let _ = writeln!(out, "  }},\n  \"key\": \"{key}\"\n}}");
     out
 }
 
 /// The content key of a package: its last lines.
 pub(super) fn key(package: &Package) -> String {
-    let mut key = Key::default();
+    let mut key = ContentKey::default();
     for (path, bytes) in &package.files {
         key.add(path.display().to_string().as_bytes());
         key.add(bytes);
     }
-    format!("{:016x}", key.0)
-}
-
-/// A content key: FNV-1a of 64 bits, with the length of each part.
-struct Key(u64);
-
-impl Default for Key {
-    fn default() -> Key {
-        Key(0xCBF2_9CE4_8422_2325)
-    }
-}
-
-impl Key {
-    fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes.iter().copied().chain((bytes.len() as u64).to_le_bytes()) {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
-        }
-    }
+    key.to_string()
 }

@@ -20,7 +20,7 @@ use crate::orchestration::{self, Made};
 use crate::{expander, host, runtime_headers};
 use std::path::PathBuf;
 use wsp_backend::codes::NO_FILES;
-use wsp_backend::{ArrayForm, EmitOptions, Emitted, KvLayout, Package};
+use wsp_backend::{ArrayForm, EmitOptions, Emitted, KvLayout, MANIFEST, Package};
 use wsp_core::{DType, FuncId, ParamId, TensorId};
 use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_ir::{Const, Consumer, Dim, Elem, ExprKind, Module, ParamSource, Storage, into_verified};
@@ -73,7 +73,7 @@ pub(crate) fn spaces(
         add(&format!("host/{path}"), (*text).to_owned());
     }
     let manifest = manifest::text(&plan.module, target, &params, &elems, &package);
-    package.files.push((PathBuf::from("manifest.json"), manifest.into_bytes()));
+    package.files.push((PathBuf::from(MANIFEST), manifest.into_bytes()));
     let mut found = plan.notes.clone();
     found.extend(notes);
     found.extend(unheeded(plan));
@@ -179,7 +179,7 @@ fn parameters(
             set.push((param.name.clone(), Const::Int(extent.into())));
         }
     }
-    Ok(files::params(&module, &set)?)
+    files::params(&module, &set)
 }
 
 /// An extent that shapes name, in the arrays.

@@ -1,5 +1,7 @@
 //! `wsp emit`: a program as files for a target that runs elsewhere.
 
+mod earlier;
+
 use super::kind::{Kind, wrong_kind};
 use super::{Outcome, Session, data, launch_options, named, refuse, unit};
 use crate::args::{EmitArgs, EmitStage, LaunchArgs};
@@ -53,7 +55,9 @@ pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Ve
         EmitStage::Kernels => kernels(session, args, kind)?,
     };
     session.warn(&emitted.notes);
+    let gone = earlier::replaced(&args.output, &emitted.package).map_err(|fault| vec![fault])?;
     let listing = write(&args.output, &emitted.package).map_err(|fault| vec![fault])?;
+    earlier::remove(&gone);
     session.terminal.print(&listing);
     Ok(Outcome::Done)
 }
