@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .errors import ArgumentError, make
-from .names import describe
+from .expr import describe
 from .plans import _count
 from .program import _AT_CALLER, Program
 from .spans import caller_span

@@ -2,7 +2,7 @@
 
 use crate::codes::WRONG_KIND;
 use crate::{Error, Source};
-use wsp_core::ptow::DispatchConfig;
+use wsp_core::ptow::{DispatchConfig, Header as BytecodeHeader};
 use wsp_diag::{Diagnostic, SourceMap};
 use wsp_plan::PlanSource;
 use wsp_plan::ptow::{Lowered, ProgramBuf, dispatch_configs, lower};
@@ -23,7 +23,7 @@ use wsp_plan::workload::WorkloadPlan;
 ///     tensor o: f32[batch, heads];
 ///     kernel attention(out o);
 ///     workload main { parallel for i in b, j in h { attention(o[i, j]); } }
-///     schedule rows for main { dispatch(affinity(b)); }
+///     schedule { dispatch(affinity(b)); }
 /// ";
 /// let generator = OnDeviceGenerator::new(Source::text("attention.wsp", text))?;
 /// let bytecode = generator.compile();
@@ -63,8 +63,8 @@ impl OnDeviceGenerator {
     }
 
     /// The program.
-    pub fn compile(&self) -> ProgramBuf {
-        self.lowered.program.clone()
+    pub fn compile(&self) -> WorkloadBytecode {
+        WorkloadBytecode(self.lowered.program.clone())
     }
 
     /// What each of so many AICPUs gets beside the program, in the order of their ids.
@@ -78,5 +78,30 @@ impl OnDeviceGenerator {
     /// What the program does in another way than the schedule says.
     pub fn notes(&self) -> &[Diagnostic] {
         &self.lowered.notes
+    }
+}
+
+/// A program that AICPUs generate tasks from: bytes, as `.ptow` files have them, which keep every rule of such programs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WorkloadBytecode(ProgramBuf);
+
+impl WorkloadBytecode {
+    /// The program that these bytes are.
+    ///
+    /// # Errors
+    /// They are none, or it breaks a rule.
+    pub fn from_bytes(bytes: &[u8]) -> Result<WorkloadBytecode, Error> {
+        let program = ProgramBuf::from_bytes(bytes).map_err(|fault| fault.diagnostic("what is given"))?;
+        Ok(WorkloadBytecode(program))
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
+    /// What it begins with: how many words, axes, kernels and tensors it has.
+    pub fn header(&self) -> BytecodeHeader {
+        *self.0.verified().program().header
     }
 }

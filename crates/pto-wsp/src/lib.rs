@@ -77,7 +77,7 @@ pub mod shared {
 
 pub use backend::{registry, registry_with};
 pub use error::Error;
-pub use generator::OnDeviceGenerator;
+pub use generator::{OnDeviceGenerator, WorkloadBytecode};
 pub use one_shot::OneShot;
 pub use program::{Prepared, Program, Run};
 pub use source::Source;
@@ -89,7 +89,7 @@ pub use wsp_backend::{
     UnitResult, Unwritten, WindowOverflow, WorkloadResult, WorkloadRunOptions,
 };
 pub use wsp_core::policy::Hints;
-pub use wsp_core::ptow::{AicpuStats, DispatchConfig};
+pub use wsp_core::ptow::{AicpuStats, DispatchConfig, Header as BytecodeHeader};
 pub use wsp_core::{DType, MAX_RANK, Poll, Region, Started, TaskId, TensorId, WhyLate};
 pub use wsp_diag::{
     Code, Diagnostic, Diagnostics, FileId, Label, Severity, SourceFile, SourceMap, Span, render_all,
@@ -100,7 +100,7 @@ pub use wsp_memory::{
     StoredState, Unstored, Unusable, Use, Uses, View, ViewAccess, ViewFault,
 };
 pub use wsp_plan::cost::Work;
-pub use wsp_plan::ptow::{ProgramBuf as WorkloadBytecode, Transfer};
+pub use wsp_plan::ptow::Transfer;
 pub use wsp_plan::{
     Array, ArrayError, Arrays, CompileOptions, DeviceModel, Element, ParamValue, ProgramKind, Target,
 };

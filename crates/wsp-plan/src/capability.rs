@@ -94,6 +94,25 @@ table! {
         "so many cores take tasks of kernels `on vector`, so many those of kernels `on cube`, whatever the number of threads";
 }
 
+table! {
+    /// What differs from [`CAPABILITIES`] in a package for an NPU, whose AICPUs generate the tasks and give them to cores.
+    PACKAGE_SPACES;
+    CORE_GROUP_IN_PACKAGES: "PTO_AFFINITY(axis, PTO_CORE_GROUP)", NoOp,
+        "a task goes to whichever core of its kind is idle";
+    CORE_LOCAL_IN_PACKAGES: "PTO_AFFINITY(axis, PTO_CORE_LOCAL)", NoOp,
+        "a task goes to whichever core of its kind is idle";
+    SPREAD_IN_PACKAGES: "PTO_AFFINITY(axis, PTO_SPREAD)", NoOp,
+        "a task goes to whichever core of its kind is idle";
+    PARALLEL_IN_PACKAGES: "PTO_ORDER(axis, PTO_PARALLEL)", Enforced,
+        "no order is asked for, and ready tasks start in the order in which they became ready";
+    PREFETCH_IN_PACKAGES: "PTO_PREFETCH(axis, depth)", NoOp,
+        "cores load what they need when a task starts";
+    PRIORITY_IN_PACKAGES: "PTO_PRIORITY(axis)", Enforced,
+        "of the ready tasks for a kind of cores, the one with the largest index starts first, of equals the one that became ready first";
+    POOLS_IN_PACKAGES: "PTO_POOLS(vector, cube)", Enforced,
+        "the numbers of vector and of cube cores, and tasks of other kernels go to either";
+}
+
 impl LoweredPlan {
     /// The statements of its schedules that have no effect where AICPUs generate the tasks: notes.
     pub fn notes_on_aicpus(&self) -> Vec<Diagnostic> {
@@ -194,6 +213,12 @@ pub fn aicpu_spaces_markdown() -> String {
     markdown(AICPU_SPACES.iter().copied())
 }
 
+/// The table of what differs for spaces in a package for an NPU, as Markdown; ends with a newline.
+pub fn package_spaces_markdown() -> String {
+    let table = markdown(PACKAGE_SPACES.iter().copied());
+    table.replacen(&format!("`{}`", CPU_SIM.name), "NPU", 1)
+}
+
 /// The table of workloads as Markdown, as the reference prints it; ends with a newline.
 pub fn workload_capabilities_markdown() -> String {
     markdown(workload_capabilities())
@@ -232,6 +257,7 @@ mod tests {
         let tables = [
             capabilities_markdown(),
             aicpu_spaces_markdown(),
+            package_spaces_markdown(),
             workload_capabilities_markdown(),
             aicpu_capabilities_markdown(),
         ];

@@ -12,6 +12,7 @@ pub mod entry;
 pub mod expected;
 mod fold;
 mod lower;
+mod mechanism;
 mod needs;
 mod options;
 mod pools;
@@ -27,15 +28,16 @@ pub mod workload;
 pub use access::{Bound, KernelAccess, SlotLayout, slot_layout, summarise};
 pub use array::{Array, ArrayError, Arrays, Element};
 pub use capability::{
-    AICPU_SPACES, CAPABILITIES, aicpu_capabilities, aicpu_capabilities_markdown, aicpu_spaces_markdown,
-    aicpu_statement_capabilities, aicpu_statement_capabilities_markdown, capabilities_markdown,
-    statement_capabilities, statement_capabilities_markdown, workload_capabilities,
-    workload_capabilities_markdown,
+    AICPU_SPACES, CAPABILITIES, PACKAGE_SPACES, aicpu_capabilities, aicpu_capabilities_markdown,
+    aicpu_spaces_markdown, aicpu_statement_capabilities, aicpu_statement_capabilities_markdown,
+    capabilities_markdown, package_spaces_markdown, statement_capabilities, statement_capabilities_markdown,
+    workload_capabilities, workload_capabilities_markdown,
 };
 pub use lower::{
     BalancedLine, LoweredPlan, PlanStage, ScheduleSummary, TensorUse, array_name, declared_shape,
     library_entry, lower, lower_library, params_of_kernels, params_of_launch, with_one_name,
 };
+pub use mechanism::{MECHANISM_TARGETS, MECHANISMS, Mechanism, mechanisms_markdown};
 pub use needs::Needs;
 pub use options::{CompileOptions, ParamValue};
 pub use reads::{arrays_read, is_moved};

@@ -6,6 +6,7 @@ mod document_004;
 mod errors;
 mod examples;
 mod graph;
+mod on_device;
 mod program;
 mod public;
 mod selection;

@@ -9,8 +9,9 @@ use wsp_core::tg::Platform;
 use wsp_diag::Diagnostic;
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{
-    AICPU_SPACES, CAPABILITIES, Capability, Support, Target, aicpu_capabilities,
-    aicpu_statement_capabilities, statement_capabilities, workload_capabilities,
+    AICPU_SPACES, CAPABILITIES, Capability, MECHANISM_TARGETS, MECHANISMS, Mechanism, PACKAGE_SPACES,
+    Support, Target, aicpu_capabilities, aicpu_statement_capabilities, statement_capabilities,
+    workload_capabilities,
 };
 use wsp_tg::matrix::{MATRIX, PLATFORMS, Row, platform_name, word};
 
@@ -45,7 +46,8 @@ pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome
         return Ok(Outcome::Done);
     }
     if args.json {
-        let row = |c: Capability| json!({ "primitive": c.primitive, CPU_SIM.name: support(c.support), "meaning": c.meaning });
+        let on = |target: &str, c: Capability| json!({ "primitive": c.primitive, target: support(c.support), "meaning": c.meaning });
+        let (row, in_packages) = (|c| on(CPU_SIM.name, c), |c| on("npu", c));
         terminal.print_json(&json!({
             "targets": [CPU_SIM.name],
             "primitives": CAPABILITIES.iter().copied().map(row).collect::<Value>(),
@@ -53,6 +55,8 @@ pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome
             "workload_statements": statement_capabilities().map(row).collect::<Value>(),
             "aicpu_primitives": on_aicpus().map(row).collect::<Value>(),
             "aicpu_statements": aicpu_statement_capabilities().map(row).collect::<Value>(),
+            "npu_primitives": PACKAGE_SPACES.iter().copied().map(in_packages).collect::<Value>(),
+            "mechanisms": MECHANISMS.iter().map(mechanism).collect::<Value>(),
         }));
     } else {
         let heading = |what: &str| [what.to_owned(), CPU_SIM.name.to_owned(), String::new()];
@@ -66,10 +70,26 @@ pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome
             .chain(statement_capabilities().map(row))
             .chain([heading("with `--aicpus N`")])
             .chain(on_aicpus().chain(aicpu_statement_capabilities()).map(row))
+            .chain([["in a package for an NPU", "NPU", ""].map(str::to_owned)])
+            .chain(PACKAGE_SPACES.iter().copied().map(row))
             .collect();
         terminal.print(&columns(&rows));
+        let heading =
+            |[first, one, several]: [&str; 3]| ["mechanism", first, one, several].map(str::to_owned);
+        let row = |m: &Mechanism| [m.name, m.cells[0], m.cells[1], m.cells[2]].map(str::to_owned);
+        let rows = std::iter::once(heading(MECHANISM_TARGETS)).chain(MECHANISMS.iter().map(row));
+        terminal.print(&format!("\n{}", columns(&rows.collect::<Vec<_>>())));
     }
     Ok(Outcome::Done)
+}
+
+/// A mechanism as JSON.
+fn mechanism(m: &Mechanism) -> Value {
+    let mut row = json!({ "mechanism": m.name, "primitives": m.primitives });
+    for (target, cell) in MECHANISM_TARGETS.iter().zip(m.cells) {
+        row[*target] = cell.into();
+    }
+    row
 }
 
 /// What primitives of `.pto` and of `.wsp` mean where AICPUs generate the tasks, if something else.

@@ -219,6 +219,25 @@ fn tables_have_a_json_form() {
 }
 
 #[test]
+fn mechanisms_are_printed_for_the_host_and_for_npus_with_one_stream_and_with_several() {
+    let (code, out, _) = run(&["targets"]);
+    assert_eq!(code, 0);
+    let line = |begin: &str| out.lines().find(|line| line.starts_with(begin)).unwrap().to_owned();
+    assert!(
+        line("mechanism ").contains("NPU, one stream")
+            && line("mechanism ").ends_with("NPU, several streams")
+    );
+    assert!(line("issue gate").contains("of each stream, too"));
+    let found: Value = serde_json::from_str(&run(&["targets", "--json"]).1).unwrap();
+    for row in found["mechanisms"].as_array().unwrap() {
+        for target in ["cpu_sim", "NPU, one stream", "NPU, several streams"] {
+            assert!(row[target].as_str().is_some_and(|cell| !cell.is_empty()), "{row}");
+        }
+    }
+    assert!(found["npu_primitives"].as_array().unwrap().iter().any(|row| row["npu"] == "no-op"));
+}
+
+#[test]
 fn each_limit_is_printed_with_what_gives_one_run_another_value() {
     let (code, out, _) = run(&["config", "--json"]);
     assert_eq!(code, 0);
