@@ -34,8 +34,6 @@ files! {
     "pto/host/npy.hpp",
     "pto/host/npz.hpp",
     "pto/host/platform.hpp",
-    "pto/host/npy.hpp",
-    "pto/host/npz.hpp",
     "pto/host/program.hpp",
     "pto/host/reduce.hpp",
     "pto/host/rules.hpp",

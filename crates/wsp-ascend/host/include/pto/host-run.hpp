@@ -73,7 +73,7 @@ public:
             return found;
         }
         const Bytes &bytes = global->bytes;
-        for (uint32_t first = 0; first < bytes.size; first += elem_bytes) {
+        for (uint32_t first = 0; first < bytes.size; first += static_cast<uint32_t>(elem_bytes)) {
             bool written = true;
             for (uint32_t byte = first; byte < bytes.size && byte < first + elem_bytes; ++byte) {
                 written = written && bytes.is_written(byte);
