@@ -47,6 +47,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wsp-device",
             "wsp-diag",
             "wsp-ir",
+            "wsp-memory",
             "wsp-plan",
             "wsp-tg",
             "wsp-tile",

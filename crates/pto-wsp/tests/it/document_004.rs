@@ -69,7 +69,7 @@ fn a_backend_says_which_statements_it_takes_and_is_passed_over_for_others() {
         StatementKind::ALL.iter().filter(|kind| backend.supports_statement(**kind)).count()
     };
     let plain = Plain(counting());
-    assert_eq!((takes(&adding()), takes(&plain), takes(&AscendBackend)), (12, 11, 0));
+    assert_eq!((takes(&adding()), takes(&plain), takes(&AscendBackend::default())), (12, 11, 0));
 
     let plan = |module| WorkloadPlan::new(module, None, &CompileOptions::default()).expect("it is right");
     let mut registry = Registry::new();

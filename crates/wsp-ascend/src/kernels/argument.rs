@@ -40,7 +40,7 @@ pub enum ArgumentKind {
     /// A number.
     Number {
         /// Which.
-        number: NumberArgument,
+        number: Number,
         /// Its type.
         ty: ScalarTy,
     },
@@ -62,23 +62,6 @@ pub enum ArrayArgument {
         /// Rows and columns.
         dims: [u32; 2],
     },
-}
-
-/// A number that a kernel takes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum NumberArgument {
-    /// A word of the descriptor.
-    Field(u32),
-    /// A parameter of the program.
-    Param(ParamId),
-    /// How many elements an axis has.
-    Extent(AxisId),
-    /// How many iterations an axis has.
-    Iterations(AxisId),
-    /// How the pages of a cache lie.
-    Pages(CacheId, Pages),
-    /// A variable of the kernel that a task is part of: whoever runs the tasks computes it.
-    Local(LocalId),
 }
 
 /// The arguments of a program whose text takes `scalars.arguments`.
@@ -112,7 +95,7 @@ pub(super) fn of(program: &TileProgram, scalars: &Scalars<'_>) -> Vec<Argument> 
     });
     let numbers = arguments.numbers.iter().map(|number| {
         let ty = scalars.type_of(*number);
-        let kind = ArgumentKind::Number { number: NumberArgument::from(*number), ty };
+        let kind = ArgumentKind::Number { number: *number, ty };
         Argument { name: scalars.name_of(*number), kind }
     });
     arrays.chain(numbers).collect()
@@ -131,19 +114,6 @@ fn array(
     match paged::table_of(scalars.module, tensor) {
         Some((cache, kind)) => ArrayArgument::Table(cache, kind),
         None => ArrayArgument::Tensor(id),
-    }
-}
-
-impl From<Number> for NumberArgument {
-    fn from(number: Number) -> NumberArgument {
-        match number {
-            Number::Field(at) => NumberArgument::Field(at),
-            Number::Param(id) => NumberArgument::Param(id),
-            Number::Extent(id) => NumberArgument::Extent(id),
-            Number::Iterations(id) => NumberArgument::Iterations(id),
-            Number::Pages(id, what) => NumberArgument::Pages(id, what),
-            Number::Local(id) => NumberArgument::Local(id),
-        }
     }
 }
 

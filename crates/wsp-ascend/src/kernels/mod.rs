@@ -36,7 +36,7 @@ mod view;
 
 use exchange::Through;
 use pair::Pair;
-use scalars::{Arguments, Number, Scalars};
+use scalars::{Arguments, Scalars};
 use values::Values;
 use wsp_core::tg::Platform;
 use wsp_core::{ExecPool, FuncId, LocalId, TensorId};
@@ -45,8 +45,9 @@ use wsp_ir::{Elem, ExprKind, Function, StmtKind, Verified, walk};
 use wsp_ordered::OrderedSet;
 use wsp_tile::{Known, Memories, PingPong, TileProgram};
 
-pub use argument::{Argument, ArgumentKind, ArrayArgument, NumberArgument, Pages};
+pub use argument::{Argument, ArgumentKind, ArrayArgument, Pages};
 pub use memories::memories;
+pub use scalars::Number;
 pub(crate) use scalars::{constant, identifier, math};
 pub use table::bound;
 

@@ -14,7 +14,7 @@ use wsp_tile::{Known, fold};
 
 /// A number that a kernel takes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Number {
+pub enum Number {
     /// A word of the descriptor.
     Field(u32),
     /// A parameter of the program.
@@ -25,7 +25,7 @@ pub(super) enum Number {
     Iterations(AxisId),
     /// How the pages of a cache lie.
     Pages(CacheId, Pages),
-    /// A variable of the kernel that a task is part of.
+    /// A variable of the kernel that a task is part of: what runs the tasks computes it.
     Local(LocalId),
 }
 

@@ -3,7 +3,7 @@
 use super::expr::Needs;
 use super::names::{Names, table};
 use super::regions;
-use crate::kernels::{Argument, ArgumentKind, ArrayArgument, KernelSource, NumberArgument, Pages};
+use crate::kernels::{Argument, ArgumentKind, ArrayArgument, KernelSource, Number, Pages};
 use crate::writer::Writer;
 use std::cell::RefCell;
 use wsp_core::{AccessKind, ExecPool, FuncId, TensorId};
@@ -139,13 +139,13 @@ impl Kernels<'_> {
         }
     }
 
-    fn number(&self, number: NumberArgument) -> String {
+    fn number(&self, number: Number) -> String {
         match number {
-            NumberArgument::Field(at) => format!("f[{at}]"),
-            NumberArgument::Param(id) => format!("l.{}", self.names.param(id)),
-            NumberArgument::Extent(axis) => format!("l.axes[{}].extent", axis.0),
-            NumberArgument::Iterations(axis) => format!("l.iterations_of_{}", self.names.axis(axis)),
-            NumberArgument::Pages(cache, what) => {
+            Number::Field(at) => format!("f[{at}]"),
+            Number::Param(id) => format!("l.{}", self.names.param(id)),
+            Number::Extent(axis) => format!("l.axes[{}].extent", axis.0),
+            Number::Iterations(axis) => format!("l.iterations_of_{}", self.names.axis(axis)),
+            Number::Pages(cache, what) => {
                 let what = match what {
                     Pages::Size => "page_size",
                     Pages::PositionStride => "position_stride",
@@ -153,7 +153,7 @@ impl Kernels<'_> {
                 };
                 format!("l.{}.{what}", self.names.cache(cache))
             }
-            NumberArgument::Local(_) => "0".to_owned(),
+            Number::Local(_) => "0".to_owned(),
         }
     }
 
