@@ -3,7 +3,7 @@
 use super::scalars::{Number, Scalars};
 use super::view::CElem;
 use super::{exchange, paged};
-use wsp_core::{AccessKind, AxisId, CacheId, ExecPool, LocalId, ParamId, TensorId};
+use wsp_core::{AccessKind, CacheId, ExecPool, TensorId};
 use wsp_ir::{MetaKind, ScalarTy, Tensor};
 use wsp_ordered::OrderedMap;
 use wsp_tile::{Op, TileProgram};
