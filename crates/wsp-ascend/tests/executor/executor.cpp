@@ -182,15 +182,15 @@ std::string one_trial(const Set& set, std::uint32_t window, std::uint32_t batch,
 }
 
 // Counts of trials that went wrong; the first few are said.
-int all_trials(std::uint64_t seeds, int modes) {
+int all_trials(std::uint64_t seeds, std::uint64_t of_threads) {
     int wrong = 0, trials = 0;
-    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    for (std::uint64_t seed = 0; seed < seeds || seed < of_threads; ++seed) {
         for (const std::uint16_t aicpus : {std::uint16_t{1}, std::uint16_t{4}}) {
             const Set set = random(seed, aicpus);
             for (const std::uint32_t window : {1, 4, 1024}) {
                 for (const std::uint32_t batch : {1, 8}) {
                     for (int mode = 0; mode < 2; ++mode) {
-                        if ((modes >> mode & 1) == 0) continue;
+                        if (seed >= (mode == 0 ? seeds : of_threads)) continue;
                         const std::string said = one_trial(set, window, batch, mode == 1, seed);
                         ++trials;
                         wrong += said.empty() ? 0 : 1;
@@ -209,7 +209,7 @@ int all_trials(std::uint64_t seeds, int modes) {
 int main(int argc, char** argv) {
     const std::string what = argc > 1 ? argv[1] : "";
     const auto number = [&](int at, int otherwise) { return argc > at ? std::atoi(argv[at]) : otherwise; };
-    if (what == "trials") return all_trials(static_cast<std::uint64_t>(number(2, 50)), number(3, 3)) > 0 ? 1 : 0;
+    if (what == "trials") return all_trials(static_cast<std::uint64_t>(number(2, 50)), static_cast<std::uint64_t>(number(3, 50))) > 0 ? 1 : 0;
     if (what == "maps") return maps::compare(number(2, 200)) ? 0 : 1;
     if (what == "faults") return faults::all();
     if (what == "results") return results::wrong(number(2, 20)) ? 1 : 0;

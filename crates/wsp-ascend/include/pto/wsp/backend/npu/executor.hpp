@@ -51,7 +51,7 @@ public:
     void end_early(const Stop& stop) {
         enter(0);
         set_stop(stop);
-        leave();
+        leave(graph::none);
     }
     bool stopped() const { return stop_kind_.load(std::memory_order_acquire) != StopKind::none; }
 
@@ -65,8 +65,10 @@ public:
     const ExecutorConfig& config() const { return config_; }
     const Heap& heap() const { return heap_; }
 
-    // Whether an AICPU waits and has seen all changes but completions of its cores.
-    bool is_waiting(std::uint16_t aicpu) const {
+    // Whether an AICPU that waits finds something to do when it looks, beside completions of its cores. It may find nothing even so.
+    bool has_work(std::uint16_t aicpu) const;
+    // Whether an AICPU waits and has seen all changes.
+    bool has_seen(std::uint16_t aicpu) const {
         return aicpus_[aicpu].waiting.kind != WaitKind::nothing && aicpus_[aicpu].seen == changes_;
     }
 
@@ -92,8 +94,9 @@ private:
         std::uint64_t at;
         std::uint64_t fence;
         Waiting waiting;
-        // What had changed when it looked last.
+        // What had changed, and how many tasks were complete, when it looked last.
         std::uint64_t seen;
+        std::uint64_t completed;
         std::uint32_t group;
         std::uint32_t num_scopes;
         std::uint32_t num_busy, num_idle[2];
@@ -192,16 +195,17 @@ private:
 
     class Inside {
     public:
-        Inside(Executor& executor, const Aicpu& cpu) : executor_(executor) {
+        Inside(Executor& executor, const Aicpu& cpu) : executor_(executor), aicpu_(cpu.id) {
             executor.pause(cpu.id, Pause::call);
             executor.enter(cpu.id);
         }
-        ~Inside() { executor_.leave(); }
+        ~Inside() { executor_.leave(aicpu_); }
         Inside(const Inside&) = delete;
         Inside& operator=(const Inside&) = delete;
 
     private:
         Executor& executor_;
+        std::uint16_t aicpu_;
     };
 
     bool begin(Aicpu& cpu, std::uint64_t ordinal) {
@@ -302,7 +306,7 @@ private:
         while (cpu.num_busy > 0) {
             enter(cpu.id);
             take_completions(cpu);
-            leave();
+            leave(cpu.id);
             if (cpu.num_busy > 0) pause(cpu.id, Pause::wait);
         }
         for (std::uint32_t core = 0; core < config_.cores.count(); ++core) {
@@ -339,11 +343,12 @@ private:
             if (holds()) break;
             cpu.waiting = waiting;
             cpu.seen = changes_;
+            cpu.completed = state_.counters.completed;
             if (nothing_moves()) {
                 set_stop({StopKind::stuck, cpu.id, cpu.ordinal, 0, 0});
                 return false;
             }
-            leave();
+            leave(cpu.id);
             pause(cpu.id, Pause::wait);
             enter(cpu.id);
         }
@@ -356,12 +361,7 @@ private:
             if (tries % 64 == 0) pause(aicpu, Pause::lock);
         }
     }
-    void leave() {
-        const bool changed = told_ != changes_;
-        told_ = changes_;
-        lock_.leave();
-        if (changed && config_.changed != nullptr) config_.changed(config_.pause_user);
-    }
+    void leave(std::uint32_t aicpu);
     void pause(std::uint16_t aicpu, Pause why) {
         if (config_.pause != nullptr) config_.pause(config_.pause_user, aicpu, why);
     }

@@ -65,9 +65,9 @@ struct ExecutorConfig {
     std::uint32_t allocs = 0;
     void* heap = nullptr;
     std::uint64_t heap_bytes = 0;
-    // Called by an AICPU, and after something changed that another may wait for; may be null.
+    // Called by an AICPU, and for one that waits and should look; may be null.
     void (*pause)(void* user, std::uint16_t aicpu, Pause why) = nullptr;
-    void (*changed)(void* user) = nullptr;
+    void (*wake)(void* user, std::uint16_t aicpu) = nullptr;
     void* pause_user = nullptr;
     // Told, one call at a time, when a task is given to a core and when its completion is taken; may be null.
     void (*observe)(void* user, const CoreTask& task, std::uint32_t core, bool starts) = nullptr;

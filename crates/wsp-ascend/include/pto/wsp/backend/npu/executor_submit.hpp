@@ -298,4 +298,40 @@ inline bool Executor::nothing_moves() const {
     return true;
 }
 
+inline bool Executor::has_work(std::uint16_t aicpu) const {
+    const Aicpu& cpu = aicpus_[aicpu];
+    if (stopped() || (state_.ready.size() > 0 && cpu.num_idle[0] + cpu.num_idle[1] > 0)) return true;
+    switch (cpu.waiting.kind) {
+        case WaitKind::turn: return turn_ >= cpu.waiting.ordinal;
+        case WaitKind::window: return !state_.window.full();
+        case WaitKind::entries:
+        case WaitKind::edges:
+        case WaitKind::memory:
+        case WaitKind::region: return cpu.completed != state_.counters.completed;
+        case WaitKind::end: return finished_ == config_.num_aicpus && state_.window.in_flight == 0;
+        case WaitKind::nothing:
+        case WaitKind::others: break;
+    }
+    return true;
+}
+
+// Leaves the lock, and wakes the AICPUs that find something to do. When no core has a task, all look, so that one of them sees that nothing
+// can go on.
+inline void Executor::leave(std::uint32_t aicpu) {
+    constexpr std::size_t at_once = 64;
+    std::uint16_t wakes[at_once];
+    std::size_t count = 0;
+    const bool tells = config_.wake != nullptr && (told_ != changes_ || running_ == 0);
+    told_ = changes_;
+    for (std::uint16_t at = 0; tells && at < config_.num_aicpus; ++at) {
+        if (at == aicpu || aicpus_[at].waiting.kind == WaitKind::nothing) continue;
+        const bool looks = has_work(at) || (running_ == 0 && aicpus_[at].seen != changes_);
+        if (!looks) continue;
+        if (count < at_once) wakes[count++] = at;
+        else config_.wake(config_.pause_user, at);
+    }
+    lock_.leave();
+    for (std::size_t at = 0; at < count; ++at) config_.wake(config_.pause_user, wakes[at]);
+}
+
 }  // namespace pto::wsp::backend::npu

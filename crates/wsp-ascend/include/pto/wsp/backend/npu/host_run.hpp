@@ -102,7 +102,7 @@ public:
         ExecutorConfig config = config_.executor;
         config.heap = heap_.data();
         config.pause = [](void* user, std::uint16_t aicpu, Pause why) { static_cast<Run*>(user)->pause(aicpu, why); };
-        config.changed = [](void* user) { static_cast<Run*>(user)->changed(); };
+        config.wake = [](void* user, std::uint16_t aicpu) { static_cast<Run*>(user)->wake(aicpu); };
         config.pause_user = this;
         config.observe = [](void* user, const CoreTask& task, std::uint32_t core, bool starts) {
             static_cast<Run*>(user)->observed(task, core, starts);
@@ -125,8 +125,7 @@ public:
 protected:
     virtual void run() = 0;
     virtual void pause(std::uint16_t aicpu, Pause why) = 0;
-    virtual void changed() {}
-    virtual void completed() {}
+    virtual void wake(std::uint16_t) {}
     virtual void observed(const CoreTask& task, std::uint32_t core, bool starts) {
         const ExecutorConfig& told = config_.executor;
         if (told.observe != nullptr) told.observe(told.observe_user, task, core, starts);
@@ -142,7 +141,7 @@ protected:
         const CoreTask& task = *reinterpret_cast<const CoreTask*>(static_cast<std::uintptr_t>(word));
         if (!executor_->stopped()) run_task(core, task);
         cores_[core].complete();
-        completed();
+        wake(executor_->owner(core));
         return order;
     }
 
@@ -237,10 +236,9 @@ private:
     // Lets cores run, until an AICPU is drawn.
     std::uint16_t next_aicpu(std::uint16_t now) {
         for (;;) {
-            able_.clear();
-            for (std::uint16_t at = 0; at < aicpus_.size(); ++at) {
-                if (!aicpus_[at].over && (aicpus_[at].completions > 0 || !executor_->is_waiting(at))) able_.push_back(at);
-            }
+            find_able([&](std::uint16_t at) { return aicpus_[at].completions > 0 || executor_->has_work(at); });
+            // Where nothing moves, all have to see it.
+            if (able_.empty() && busy_.empty()) find_able([&](std::uint16_t at) { return !executor_->has_seen(at); });
             const std::uint32_t parties = static_cast<std::uint32_t>(able_.size() + busy_.size());
             if (parties == 0) return now;
             const std::uint32_t drawn = draw_.below(parties);
@@ -251,6 +249,14 @@ private:
             busy_.pop_back();
             step(core);
             ++aicpus_[executor_->owner(core)].completions;
+        }
+    }
+
+    template <typename Is>
+    void find_able(Is is) {
+        able_.clear();
+        for (std::uint16_t at = 0; at < aicpus_.size(); ++at) {
+            if (!aicpus_[at].over && is(at)) able_.push_back(at);
         }
     }
 
@@ -290,19 +296,17 @@ private:
 class Threads final : public Run {
 public:
     Threads(const HostConfig& config, Orchestrate orchestrate, void* program, Dispatch dispatch)
-        : Run(config, orchestrate, program, dispatch) {
-        for (std::uint64_t at = 0; at < config.executor.num_aicpus; ++at) aicpus_.push_back({Draw(config.seed + 1000 * at), 0});
+        : Run(config, orchestrate, program, dispatch),
+          aicpus_(config.executor.num_aicpus),
+          servers_(config.core_threads < cores_.size() ? config.core_threads : cores_.size()) {
+        for (std::size_t at = 0; at < aicpus_.size(); ++at) aicpus_[at].draw = Draw(config.seed + 1000 * at);
     }
 
 protected:
     void run() override {
-        const std::uint32_t cores = static_cast<std::uint32_t>(cores_.size());
-        const std::uint32_t count = config_.core_threads < cores ? config_.core_threads : cores;
         std::vector<std::thread> threads;
-        for (std::uint32_t at = 0; at < count; ++at) {
-            threads.emplace_back([this, at, count] { serve(at, count); });
-        }
-        for (std::uint16_t aicpu = 1; aicpu < config_.executor.num_aicpus; ++aicpu) {
+        for (std::size_t at = 0; at < servers_.size(); ++at) threads.emplace_back([this, at] { serve(at); });
+        for (std::uint16_t aicpu = 1; aicpu < aicpus_.size(); ++aicpu) {
             threads.emplace_back([this, aicpu] { orchestrate_one(aicpu); });
         }
         orchestrate_one(0);
@@ -310,65 +314,65 @@ protected:
     }
 
     void pause(std::uint16_t aicpu, Pause why) override {
+        Party& one = aicpus_[aicpu];
         switch (why) {
-            case Pause::call: delay(aicpus_[aicpu].draw); break;
+            case Pause::call: delay(one.draw); break;
             case Pause::lock: std::this_thread::yield(); break;
             // What happened before the AICPU looked last was seen by it.
-            case Pause::wait: aicpus_[aicpu].seen = for_aicpus_.wait_past(aicpus_[aicpu].seen); break;
+            case Pause::wait: one.wait(); break;
         }
     }
 
-    void changed() override {
-        for_aicpus_.happened();
-        if (assigned_.exchange(false)) for_cores_.happened();
-    }
-    void completed() override { for_aicpus_.happened(); }
+    void wake(std::uint16_t aicpu) override { aicpus_[aicpu].happened(); }
     void observed(const CoreTask& task, std::uint32_t core, bool starts) override {
-        if (starts) assigned_ = true;
+        if (starts) servers_[core % servers_.size()].happened();
         Run::observed(task, core, starts);
     }
 
 private:
-    // Things happen; threads wait for the next.
-    class Events {
+    // A thread that waits for things to happen.
+    class Party {
     public:
+        Draw draw{0};
+
         void happened() {
             {
                 const std::lock_guard<std::mutex> lock(mutex_);
                 ++count_;
             }
-            wake_.notify_all();
+            wake_.notify_one();
         }
-        // Waits until more have happened, and gives how many.
-        std::uint64_t wait_past(std::uint64_t seen) {
+        // Waits until more has happened than when it waited last.
+        void wait() {
             std::unique_lock<std::mutex> lock(mutex_);
-            wake_.wait(lock, [&] { return count_ != seen; });
-            return count_;
+            wake_.wait(lock, [&] { return count_ != seen_; });
+            seen_ = count_;
         }
 
     private:
         std::mutex mutex_;
         std::condition_variable wake_;
         std::uint64_t count_ = 1;
+        std::uint64_t seen_ = 0;
     };
 
-    // Every so many cores, until they are sent home.
-    void serve(std::uint32_t first, std::uint32_t threads) {
-        Draw draw(config_.seed + 1000000 + first);
+    // Runs every so many cores, until they are sent home.
+    void serve(std::size_t first) {
+        Party& one = servers_[first];
+        one.draw = Draw(config_.seed + 1000000 + first);
         std::vector<bool> home(cores_.size());
-        std::uint64_t seen = 0;
-        for (std::size_t left = (cores_.size() - first + threads - 1) / threads; left > 0;) {
+        for (std::size_t left = (cores_.size() - first + servers_.size() - 1) / servers_.size(); left > 0;) {
             bool ran = false;
-            for (std::uint32_t core = first; core < cores_.size(); core += threads) {
+            for (std::size_t core = first; core < cores_.size(); core += servers_.size()) {
                 if (home[core]) continue;
-                const CoreOrder order = step(core);
+                const CoreOrder order = step(static_cast<std::uint32_t>(core));
                 ran |= order == CoreOrder::run;
                 if (order != CoreOrder::exit) continue;
                 home[core] = true;
                 --left;
             }
-            if (ran) delay(draw);
-            if (!ran && left > 0) seen = for_cores_.wait_past(seen);
+            if (ran) delay(one.draw);
+            if (!ran && left > 0) one.wait();
         }
     }
 
@@ -377,22 +381,14 @@ private:
         for (std::uint32_t rounds = draw.below(8); rounds > 0; --rounds) std::this_thread::yield();
     }
 
-    struct Aicpu {
-        Draw draw;
-        std::uint64_t seen;
-    };
-
-    // Ends the part of an AICPU: its cores were sent home.
+    // The part of an AICPU. Its cores were sent home then.
     void orchestrate_one(std::uint16_t aicpu) {
         orchestrate(aicpu);
-        for_cores_.happened();
+        for (Party& server : servers_) server.happened();
     }
 
-    std::vector<Aicpu> aicpus_;
-    Events for_aicpus_;
-    Events for_cores_;
-    // Whether cores were given tasks that they were not woken for.
-    std::atomic<bool> assigned_{false};
+    std::vector<Party> aicpus_;
+    std::vector<Party> servers_;
 };
 
 }  // namespace host_detail
