@@ -10,7 +10,8 @@ const ROWS: &str = "
     schedule mixed { dispatch(hash(b)); }";
 
 fn generator(schedule: &str) -> OnDeviceGenerator {
-    OnDeviceGenerator::new(Source::text("rows.wsp", ROWS).schedule(schedule)).unwrap()
+    OnDeviceGenerator::new(Source::text("rows.wsp", ROWS).schedule(schedule))
+        .expect("the workload should compile")
 }
 
 #[test]
