@@ -304,6 +304,7 @@ mod tests {
             params: &|_| None,
             layout: KvLayout::Nhd,
             threads: 1,
+            operands: None,
         };
         let reference = reference(PAGED_DECODE_ATTENTION, &[("q", "q"), ("kv", "kv"), ("output", "o")]);
         assert_eq!(check(&reference, &cx).unwrap_err()[0].code, codes::CANNOT_COMPARE);
