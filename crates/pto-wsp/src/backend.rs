@@ -7,8 +7,8 @@ use npu::{AscendBackend, HostBuilder};
 use std::sync::Arc;
 
 pub use wsp_backend::{
-    Backend, CheckedKernel, CheckedKernels, EmitOptions, Emitted, KernelsSource, MemoryUse, Package,
-    Registry, Selection, Transferred,
+    ArrayForm, Backend, CheckedKernel, CheckedKernels, ContentKey, EmitOptions, Emitted, KernelsSource,
+    MemoryUse, Package, Registry, Selection, Transferred,
 };
 pub use wsp_backend::{Prepared as PreparedProgram, Program as CompiledProgram, Run as ProgramRun};
 pub use wsp_core::{FuncId, ParamId};

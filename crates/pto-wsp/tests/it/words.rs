@@ -24,8 +24,14 @@ const CRATES: [&str; 15] = [
     "wsp-tg",
 ];
 
-/// Codes that the command line reports, and the table of words itself.
-const OTHERS: [&str; 2] = ["pto-wsp/src/codes.rs", "wsp-diag/src/face.rs"];
+/// Codes that the command line reports, the table of words itself, and options of other programs: of compilers, and of packages.
+const OTHERS: [&str; 5] = [
+    "pto-wsp/src/codes.rs",
+    "wsp-diag/src/face.rs",
+    "pto-wsp/src/hosted.rs",
+    "wsp-ascend/src/hosted.rs",
+    "wsp-ascend/src/package/build.rs",
+];
 
 const PUBLIC: &str = include_str!("../../public.txt");
 

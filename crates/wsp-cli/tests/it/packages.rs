@@ -221,3 +221,82 @@ fn a_host_without_a_compiler_is_told_what_to_install() {
     let left = std::fs::read_dir(folder.path("cache")).map_or(0, Iterator::count);
     assert_eq!(left, 0, "nothing is left behind");
 }
+
+/// The two kernels of document 004, section 6.5.
+const TWO_KERNELS: &str = "
+PTO_SHAPE(x, rows, 64)
+PTO_SHAPE(h, rows, 64)
+PTO_SHAPE(y, rows, 64)
+PTO_SPACE(Rows) { PTO_AXIS(row, 0, rows) }
+struct Attn { uint32_t first; };
+struct Mlp { uint32_t first; };
+PTO_DESCRIPTOR_GEN(Rows) {
+    PTO_SCHEDULED_FOR(row) {
+        if (row % 16 == 0) {
+            PTO_EMIT_DESCRIPTOR(Attn{ .first = row });
+            PTO_EMIT_DESCRIPTOR(Mlp{ .first = row });
+        }
+    }
+}
+PTO_KERNEL_IMPL(attn_kernel) {
+    auto desc = PTO_GET_DESCRIPTOR<Attn>();
+    VecTile<float, 16, 64> t; VecTile<float, 16, 1> most;
+    TLOAD(t, x, {PTO_ROWS(desc.first), 0});
+    TROWMAX(most, t);
+    TROWEXPANDSUB(t, t, most);
+    TEXP(t, t);
+    TSTORE(h, t, {PTO_ROWS(desc.first), 0});
+}
+PTO_KERNEL_IMPL(mlp_kernel) {
+    auto desc = PTO_GET_DESCRIPTOR<Mlp>();
+    VecTile<float, 16, 64> t;
+    TLOAD(t, h, {PTO_ROWS(desc.first), 0});
+    TRELU(t, t);
+    TSTORE(y, t, {PTO_ROWS(desc.first), 0});
+}
+void layer(Tensor<float> x, Tensor<float> h, Tensor<float> y) {
+    PTO_LAUNCH(Rows, { .x = x, .h = h, .y = y });
+}
+";
+
+#[test]
+fn the_package_of_two_kernels_is_that_of_the_document() {
+    let folder = Folder::with(&[("two.pto", TWO_KERNELS)]);
+    let args = ["emit", &folder.at("two.pto"), "--target", "ascend_910b", "-o", &folder.at("p")];
+    let (code, out, err) = run(&args);
+    assert_eq!(code, 0, "{err}");
+    let own = [
+        "kernel_list.h",
+        "kernel_ids.h",
+        "task_abi.h",
+        "aicore_dispatch.cpp",
+        "program.hpp",
+        "orchestration.cpp",
+        "main.cpp",
+        "CMakeLists.txt",
+    ];
+    let mut text = String::new();
+    for path in out.lines().map(|path| path.replace(&folder.at("p/"), "")) {
+        let is_own = own.contains(&&*path);
+        text += &format!("==== {path}\n");
+        if is_own {
+            text += &folder.read(&format!("p/{path}"));
+        }
+    }
+    assert!(
+        !text.contains("${")
+            || text.split("${").all(|part| !part.starts_with("workload") && !part.starts_with("kernel_name"))
+    );
+    expect_test::expect_file!["packages/two_kernels.txt"].assert_eq(&text);
+    // The kernels come out as on `cpu_sim`, and a folder with something else is left alone.
+    let (code, out, err) =
+        hosted(&folder, &["run", &folder.at("two.pto"), "--target", "ascend_host", "--generate", "rows=40"]);
+    assert_eq!(code, 0, "{out}{err}");
+    std::fs::write(folder.path("p/notes.txt"), "mine").unwrap();
+    assert!(run(&args).2.contains("holds `notes.txt` beside a package"));
+    std::fs::remove_file(folder.path("p/notes.txt")).unwrap();
+    std::fs::write(folder.path("p/main.cpp"), "int main() {}").unwrap();
+    let (code, _, err) = run(&args);
+    assert!(code == 1 && err.contains("`main.cpp` was edited"), "{err}");
+    assert_eq!(folder.read("p/main.cpp"), "int main() {}");
+}
