@@ -56,6 +56,10 @@ pub(super) fn cmake(chip: Chip, tasks: &[Task<'_>]) -> String {
     out.line("set(CMAKE_CXX_EXTENSIONS ON)");
     out.line("option(PTO_HOST \"build for simulated cores of the host\" OFF)");
     out.line("set(PTO_ISA_ROOT \"\" CACHE PATH \"the folder of PTO-ISA, with include/pto\")");
+    out.line("set(PTO_ISA_VERSION \"\" CACHE STRING \"the version of PTO-ISA as 100 * major + minor, which files compare with theirs\")");
+    out.line("if(PTO_ISA_VERSION)");
+    out.line("  add_compile_definitions(PTO_ISA_VERSION=${PTO_ISA_VERSION})");
+    out.line("endif()");
     out.line("set(KERNELS");
     for task in tasks {
         out.line(format!("    {}", task.source.name));
@@ -68,12 +72,8 @@ pub(super) fn cmake(chip: Chip, tasks: &[Task<'_>]) -> String {
     out.line("  set(CMAKE_CXX_FLAGS_RELEASE \"-O1\")");
     out.line("  find_package(Threads REQUIRED)");
     out.line("  add_executable(run main.cpp orchestration.cpp aicore_dispatch.cpp)");
-    out.line("  foreach(kernel ${KERNELS})");
-    out.line("    target_sources(run PRIVATE kernels/${kernel}.cpp)");
-    out.line("    set_source_files_properties(kernels/${kernel}.cpp PROPERTIES COMPILE_DEFINITIONS kernel_entry=${kernel}_wrapper)");
-    out.line("  endforeach()");
     out.line("  target_include_directories(run PRIVATE . include host)");
-    out.line(format!("  target_compile_definitions(run PRIVATE PTO_PLATFORM={})", chip.name()));
+    out.line(format!("  target_compile_definitions(run PRIVATE PTO_PLATFORM={} WSP_ONE_FILE)", chip.name()));
     out.line("  target_link_libraries(run PRIVATE Threads::Threads)");
     out.line("else()");
     out.line("  if(NOT EXISTS \"${PTO_ISA_ROOT}/include/pto/pto-inst.hpp\")");

@@ -55,6 +55,8 @@ pub(super) fn list(tasks: &[Task<'_>]) -> String {
     out.line("// Emitted by PTO-WSP; do not edit.");
     out.line("#pragma once");
     out.line("");
+    out.line("#include \"pto/wsp/version.hpp\"");
+    out.line("");
     out.line("#define KERNEL_LIST(X) \\");
     for (at, task) in tasks.iter().enumerate() {
         let unit = match task.source.unit {
