@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(
             fault.notes,
             [
-                "targets: `cpu_sim` (cpu), `ascend_910b` (ascend_npu, a2), `ascend_910c` (a3), `ascend_950` (a5)"
+                "targets: `cpu_sim` (cpu), `ascend_910b` (ascend_npu, a2), `ascend_910c` (a3), `ascend_950` (a5), `ascend_host`"
             ]
         );
     }
