@@ -314,11 +314,15 @@ impl Executable {
         Ok(outcome)
     }
 
-    /// Runs the program one task after another with plain tile operations, and records nothing.
+    /// Runs the program one task after another with plain tile operations, and records nothing; on `cpu_sim`, whatever its target is.
     ///
     /// # Errors
     /// As [`execute`](Self::execute).
     pub fn oracle(&self, loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Diagnostic>> {
+        if options.target != CPU_SIM {
+            let options = Options { target: CPU_SIM, ..options.clone() };
+            return Executable::new(loaded, &options)?.oracle(loaded, &options);
+        }
         let (recording, trace) = (Recording::Off, false);
         let alone = RunOptions { sequential: true, recording, trace, replay: None, ..run_options(options) };
         self.run(args(loaded, options), alone)

@@ -171,7 +171,9 @@ fn parameters(out: &mut Writer, source: &Source<'_>) {
                 out.line(format!("{to} = in.template need<{ty}>({{{}}}, s);", users.join(", ")));
             }
         }
-        if let Some(Some(value)) = source.known.params.get(at) {
+        if let Some(Some(value)) = source.known.params.get(at)
+            && source.fixed.contains(&id)
+        {
             let value = constant(*value, param.ty);
             out.line(format!(
                 "in.is_made_for({}, {to}, static_cast<{ty}>({value}));",

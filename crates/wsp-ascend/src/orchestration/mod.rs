@@ -19,9 +19,9 @@ use expr::{Needs, Printer, Scope};
 use names::Names;
 use std::cell::RefCell;
 use wsp_core::policy::{GateScope, PoolSizes, Ready};
-use wsp_core::{AxisId, DType, FuncId, TensorId, TierSetId};
+use wsp_core::{AxisId, DType, FuncId, ParamId, TensorId, TierSetId};
 use wsp_diag::Diagnostic;
-use wsp_ir::{AxisEnd, Consumer, Dim, Elem, Module, Storage};
+use wsp_ir::{AxisEnd, Consumer, Dim, Elem, Expr, ExprKind, LocalTy, Module, ParamSource, Storage};
 use wsp_ordered::OrderedSet;
 use wsp_plan::{DeviceModel, LoweredPlan, slot_layout};
 use wsp_tile::Known;
@@ -31,6 +31,8 @@ struct Source<'a> {
     plan: &'a LoweredPlan,
     names: &'a Names,
     known: Known<'a>,
+    /// Parameters whose values stand in the text of kernels, where they are known.
+    fixed: &'a OrderedSet<ParamId>,
     needs: &'a RefCell<Needs>,
 }
 
@@ -92,11 +94,68 @@ pub(crate) fn emit(
     }
     let names = Names::new(plan);
     let needs = RefCell::default();
-    let source = Source { plan, names: &names, known, needs: &needs };
+    let fixed = fixed(plan, kernels);
+    let source = Source { plan, names: &names, known, fixed: &fixed, needs: &needs };
     let header = header(&source, kernels);
     let text = orchestration(&source, kernels);
     let found = std::mem::take(&mut needs.borrow_mut().found);
     if found.is_empty() { Ok(Orchestration { header, source: text }) } else { Err(found) }
+}
+
+/// Parameters that kernels depend on: those that their code, the functions that it calls, sizes of tiles and dimensions of tensors name, and
+/// those from which others of these follow.
+fn fixed(plan: &LoweredPlan, kernels: &[Made]) -> OrderedSet<ParamId> {
+    let module = &plan.module;
+    let mut fixed = OrderedSet::new();
+    let mut functions: Vec<FuncId> = kernels.iter().map(|made| made.kernel).collect();
+    let mut at = 0;
+    while let Some(function) = functions.get(at).copied() {
+        at += 1;
+        let function = &module.functions[function.index()];
+        let mut look = |e: &Expr| {
+            e.any(&mut |e| {
+                match &e.kind {
+                    ExprKind::Param(id) => drop(fixed.insert(*id)),
+                    ExprKind::Call(callee, _) if !functions.contains(callee) => functions.push(*callee),
+                    _ => {}
+                }
+                false
+            });
+        };
+        wsp_ir::walk::each_expr(&function.body, &mut look);
+        for local in &function.locals {
+            if let LocalTy::Tile(ty) = &local.ty {
+                [&ty.rows, &ty.cols].into_iter().for_each(&mut look);
+            }
+        }
+    }
+    let mut look = |e: &Expr| {
+        e.any(&mut |e| {
+            if let ExprKind::Param(id) = e.kind {
+                fixed.insert(id);
+            }
+            false
+        });
+    };
+    for tensor in &module.tensors {
+        let dims = tensor.dims.iter().filter_map(|dim| if let Dim::Expr(e) = dim { Some(e) } else { None });
+        dims.for_each(&mut look);
+    }
+    // Later parameters follow from earlier ones.
+    for (at, param) in module.params.iter().enumerate().rev() {
+        let id = ParamId(at as u32);
+        if let ParamSource::Derived(value) | ParamSource::Set { default: value } = &param.source
+            && fixed.contains(&id)
+        {
+            value.any(&mut |e| {
+                if let ExprKind::Param(of) = e.kind {
+                    fixed.insert(of);
+                }
+                false
+            });
+        }
+    }
+    fixed
 }
 
 /// What programs may have that is not emitted.
@@ -202,7 +261,8 @@ fn outputs(out: &mut Writer, source: &Source<'_>) {
         let id = TensorId(at as u32);
         let name = source.names.tensor(id);
         match (launch::user_name(&plan.module, id), &tensor.storage) {
-            (Some(user), Storage::Launch) if plan.tensors[at].written => {
+            // One array of a user may have several names in the program.
+            (Some(user), Storage::Launch) if plan.tensors[at].written && plan.memory[at] == id => {
                 let elem = source.elem(id).map_or("", DType::name);
                 out.line(format!("f({}, {}, l.{name});", quoted(user), quoted(elem)));
             }
@@ -227,7 +287,7 @@ fn parameters(out: &mut Writer, source: &Source<'_>) {
     out.line("// Calls `f` with each parameter.");
     out.open("template <class F> void parameters([[maybe_unused]] const Launch& l, [[maybe_unused]] F f) {");
     for (at, param) in source.plan.module.params.iter().enumerate() {
-        let name = source.names.param(wsp_core::ParamId(at as u32));
+        let name = source.names.param(ParamId(at as u32));
         out.line(format!("f({}, l.{name});", quoted(&param.name)));
     }
     out.close("}");

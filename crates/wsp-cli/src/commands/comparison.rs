@@ -28,7 +28,7 @@ pub fn compare(
 }
 
 /// The type that operands of products are rounded to: on simulated cores the shortest of the arrays that go in.
-fn operands(options: &Options, arrays: &Arrays) -> Option<DType> {
+pub(super) fn operands(options: &Options, arrays: &Arrays) -> Option<DType> {
     if options.target.platform == Platform::Cpu {
         return None;
     }

@@ -1,6 +1,6 @@
 //! `wsp run`: compile, run, check, summarise.
 
-use super::comparison::{compare, differences};
+use super::comparison::{compare, differences, operands};
 use super::emptiness::{Emptiness, Empty};
 use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
 use super::outputs::{Outputs, check_allowed};
@@ -117,7 +117,10 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
                 session.terminal.progress("computing the reference");
                 Ok(Check::Close(match module.references.as_slice() {
                     // Schedule, threads and fast operations must not change what it computes.
-                    [] => compare_close(&outcome.outputs, &program.oracle(&loaded, &options)?.outputs)?,
+                    [] => {
+                        let expected = program.oracle(&loaded, &options)?.outputs;
+                        compare_close(&outcome.outputs, &expected, operands(&options, &loaded.arrays))?
+                    }
                     _ => compare(&loaded, &outcome, &options)?,
                 }))
             },

@@ -5,20 +5,29 @@ use crate::report::{Check, Difference};
 use pto_wsp::codes;
 use wsp_backend::unravel;
 use wsp_check::reference::{Comparison, Tolerance, compare, to_f64};
+use wsp_core::DType;
 use wsp_diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 
 /// Compares arrays of a run on fast tile operations with those of one on plain ones: real numbers within what these may differ by,
-/// integers and truth values bit by bit.
+/// integers and truth values bit by bit. `operands` is the type that operands of products are rounded to, where they are.
 ///
 /// # Errors
 /// When outputs cannot be compared.
-pub(super) fn compare_close(outputs: &Arrays, expected: &Arrays) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
+pub(super) fn compare_close(
+    outputs: &Arrays,
+    expected: &Arrays,
+    operands: Option<DType>,
+) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
     let mut all = Vec::new();
     for (name, expected) in expected {
         let Some(output) = outputs.get(name) else { continue };
         let compared = match to_f64(expected) {
-            Some(values) => compare(name, output, &values, Tolerance::of_itself(expected.dtype(), &values)),
+            Some(values) => {
+                let close = Tolerance::of_itself(expected.dtype(), &values);
+                let close = operands.map_or(close, |elem| close.with_operands(elem, &values));
+                compare(name, output, &values, close)
+            }
             None => compare_integers(name, output, expected),
         };
         all.push(compared.map_err(|fault| vec![fault])?);
@@ -82,7 +91,6 @@ fn difference(name: &str, output: Option<&Array>, expected: &Array) -> Option<Di
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wsp_core::DType;
 
     fn arrays(values: &[u32]) -> Arrays {
         let mut array = Array::zeros(DType::U32, &[2, 3]).unwrap();
@@ -122,7 +130,7 @@ mod tests {
         };
         let expected = arrays(far, -128, 1.0);
         let outside = |outputs: &Arrays| {
-            let all = compare_close(outputs, &expected).unwrap();
+            let all = compare_close(outputs, &expected, None).unwrap();
             all.into_iter().map(|one| (one.name.clone(), one.elements, one.outside)).collect::<Vec<_>>()
         };
         let want = |narrow, wide| {
@@ -132,10 +140,10 @@ mod tests {
         assert_eq!(outside(&expected), want(0, 0));
         assert_eq!(outside(&arrays(far + 1, -128, 1.0)), want(0, 1));
         assert_eq!(outside(&arrays(far, 127, 1.0)), want(1, 0));
-        let worst = compare_close(&arrays(far, 127, 1.0), &expected).unwrap()[0].worst.clone().unwrap();
+        let worst = compare_close(&arrays(far, 127, 1.0), &expected, None).unwrap()[0].worst.clone().unwrap();
         assert_eq!((worst.index, worst.actual, worst.expected), (vec![1], 127.0, -128.0));
         let other = Arrays::from([("narrow".to_owned(), Array::of(&[1], &[7_i8]).unwrap())]);
-        assert_eq!(compare_close(&other, &expected).unwrap_err()[0].code, codes::CANNOT_COMPARE);
+        assert_eq!(compare_close(&other, &expected, None).unwrap_err()[0].code, codes::CANNOT_COMPARE);
     }
 
     #[test]

@@ -129,8 +129,18 @@ private:
     std::vector<std::unique_ptr<std::vector<uint8_t>>> storage_;
 };
 
+// The task that a thread runs, for what cannot be told otherwise.
+inline const char *&running_task() {
+    static thread_local const char *name = nullptr;
+    return name;
+}
+
 // Ends the program where a kernel divides whole numbers by 0: a core gives any number there.
 inline void stop_at_division(int) {
+    const char *task = running_task();
+    std::fputs(task == nullptr ? "" : "error: task ", stderr);
+    std::fputs(task == nullptr ? "" : task, stderr);
+    std::fputs(task == nullptr ? "" : ": ", stderr);
     std::fputs("fault [value]: a division of whole numbers by 0, or one whose result does not fit\n", stderr);
     std::_Exit(3);
 }

@@ -206,7 +206,7 @@ fn compare(
         RunOptions { sequential: true, trace: false, replay: None, recording, ..options.clone() };
     let expected = run_tasks(program, args, &sequential)?.outputs;
     match outcome.bodies {
-        Some(Bodies::Library) => Ok(Check::Close(compare_close(&outcome.outputs, &expected)?)),
+        Some(Bodies::Library) => Ok(Check::Close(compare_close(&outcome.outputs, &expected, None)?)),
         _ => Ok(compare_bits(&outcome.outputs, &expected)),
     }
 }

@@ -68,7 +68,9 @@ bool orchestrate(void *user, npu::TaskSink &sink) {
 
 template <class Program>
 void dispatch(std::uint16_t kernel, const std::int64_t *args) {
+    running_task() = Program::name(kernel);
     Program::dispatch(kernel, const_cast<std::int64_t *>(args));
+    running_task() = nullptr;
 }
 
 }  // namespace cores_detail

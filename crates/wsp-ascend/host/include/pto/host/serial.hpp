@@ -61,6 +61,7 @@ private:
         Serial &own = of(user);
         TaskWords words(*task);
         bool known = false;
+        running_task() = Program::name(task->kernel);
         const std::string fault = run([&] { known = Program::dispatch(task->kernel, words.words()); });
         if (!fault.empty()) own.fault_ = std::string("task ") + std::to_string(own.tasks_) + ", " + Program::name(task->kernel) + ": " + fault;
         else if (!known) own.fault_ = "there is no task of number " + std::to_string(task->kernel);
