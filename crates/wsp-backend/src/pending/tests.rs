@@ -93,7 +93,7 @@ fn a_record_has_512_successors_and_relays_have_the_others() {
         let records = u32::from_le_bytes(bytes[8..12].try_into().unwrap());
         assert_eq!(records, successors + 1 + relays);
         let begin = bytes.len() - records as usize * 2592;
-        assert!(begin % 8 == 0 && begin < 200);
+        assert!(begin.is_multiple_of(8) && begin < 200);
         let first = PendingTask::read_from_bytes(&bytes[begin..][..2592]).unwrap();
         assert_eq!(u32::from(first.num_fanout), if relays == 0 { successors } else { relays });
         same(&back(&bytes).unwrap(), &graph);
