@@ -10,8 +10,7 @@ const ROWS: &str = "
     schedule mixed { dispatch(hash(b)); }";
 
 fn generator(schedule: &str) -> OnDeviceGenerator {
-    OnDeviceGenerator::new(Source::text("rows.wsp", ROWS).schedule(schedule))
-        .expect("the workload should compile")
+    OnDeviceGenerator::new(Source::text("rows.wsp", ROWS).schedule(schedule)).expect("it compiles")
 }
 
 #[test]
