@@ -126,9 +126,9 @@ fn what_nothing_runs_is_refused_with_what_each_backend_says() {
     let registry = registry();
     let refused = registry.select(&unit(UNIT, Target::of(Platform::A3))).expect_err("nothing runs it");
     assert_eq!(refused[0].message, "no backend runs this task graph on target `ascend_910c`");
-    assert_eq!(refused[0].notes, ["`cpu_sim` runs `cpu_sim` (cpu)", "`ascend` runs nothing"]);
+    assert_eq!(refused[0].notes, ["`cpu_sim` runs `cpu_sim` (cpu)", "`ascend` runs `ascend_host`"]);
     let target = registry.target("a5").expect_err("nothing runs it");
-    assert_eq!(target.notes, ["targets that run here: `cpu_sim` (cpu)"]);
+    assert_eq!(target.notes, ["targets that run here: `cpu_sim` (cpu), `ascend_host`"]);
     assert_eq!(registry.target("CPU"), Ok(CPU_SIM));
     assert!(registry.target("tpu").expect_err("it does not exist").message.contains("`tpu`"));
 }
