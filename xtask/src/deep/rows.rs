@@ -69,6 +69,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(206),
     },
     Row {
+        name: "examples as packages for Ascend, on simulated cores",
+        cargo: &["--package", "wsp-cli", "--test", "it", "programs_of_every_form_run_as_packages"],
+        cases: Some(21),
+    },
+    Row {
         name: "pages of caches in kernels for Ascend cores",
         cargo: &["--package", "wsp-ascend", "--test", "kernels", "paged::loads_and_stores"],
         cases: Some(768),
