@@ -2,6 +2,7 @@
 
 use crate::graph::{GraphSource, emit_graph};
 use crate::hosted::{HostProgram, HostRunner, not_a_package};
+use crate::package::{self, Source};
 use std::path::PathBuf;
 use std::sync::Arc;
 use wsp_backend::codes::NO_FILES;
@@ -42,17 +43,15 @@ impl Backend for AscendBackend {
     fn supports(&self, plan: &PlanSource) -> Vec<Diagnostic> {
         match plan {
             PlanSource::Spaces(_) => Vec::new(),
-            PlanSource::Workload(_) | PlanSource::Unit(_) => vec![not_a_package(plan.kind())],
+            PlanSource::Workload(plan) => Source::workload(plan).err().map_or_else(Vec::new, |found| found.0),
+            PlanSource::Unit(_) => vec![not_a_package(plan.kind())],
         }
     }
 
     fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Diagnostics> {
-        match (plan, &self.runner) {
-            (PlanSource::Spaces(plan), Some(runner)) => {
-                let target = plan.options.target;
-                Ok(Box::new(HostProgram { plan: plan.clone(), target, runner: runner.clone() }))
-            }
-            _ => Err(not_a_package(plan.kind()).into()),
+        match &self.runner {
+            Some(runner) => Ok(Box::new(HostProgram::new(plan, runner.clone())?)),
+            None => Err(not_a_package(plan.kind()).into()),
         }
     }
 
@@ -64,13 +63,13 @@ impl Backend for AscendBackend {
         match plan {
             PlanSource::Unit(unit) => graphs(unit, options),
             PlanSource::Spaces(plan) => {
-                crate::package::spaces(plan, options.target.unwrap_or(plan.options.target), options)
+                package::emit(&Source::spaces(plan), options.target.unwrap_or(plan.options.target), options)
             }
-            PlanSource::Workload(_) => {
-                let message =
-                    format!("backend `ascend` writes files of task graphs, and this is a {}", plan.kind());
-                Err(Diagnostic::error(NO_FILES, message).into())
-            }
+            PlanSource::Workload(plan) => package::emit(
+                &Source::workload(plan)?,
+                options.target.unwrap_or(plan.options.target),
+                options,
+            ),
         }
     }
 

@@ -2,18 +2,21 @@
 //! cores; who builds and runs it is a [`HostRunner`].
 
 use crate::kernels::Chip;
-use crate::package;
+use crate::package::{self, Source};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use wsp_backend::codes::{NO_FILES, OPTION_OF_OTHERS};
 use wsp_backend::{
-    Args, ArrayForm, EmitOptions, Emitted, Explanation, KernelStats, Outcome, Package, Prepared, Program,
-    Recording, RunError, RunOptions, Stats, Unwritten, unravel,
+    Absent, Args, ArrayForm, Bodies, EmitOptions, Emitted, Expand, Explanation, KernelStats, Outcome,
+    Package, Prepared, Program, Recording, RunError, RunOptions, Stats, Unwritten, WorkloadRunOptions,
+    unravel,
 };
+use wsp_core::ParamId;
 use wsp_diag::{Diagnostic, Diagnostics};
 use wsp_memory::Claim;
-use wsp_plan::{Arrays, LoweredPlan, ParamValue, ProgramKind, Target};
+use wsp_plan::workload::WorkloadPlan;
+use wsp_plan::{Arrays, LoweredPlan, ParamValue, PlanSource, ProgramKind, Target};
 
 /// A package that was built.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,18 +54,47 @@ pub trait HostRunner: Send + Sync {
     fn run(&self, built: &Built, inputs: &Arrays, options: &[String]) -> Result<Ran, Diagnostic>;
 }
 
-/// A program of spaces that runs so.
+/// A program that runs so.
+#[derive(Clone)]
 pub(crate) struct HostProgram {
-    pub(crate) plan: Arc<LoweredPlan>,
-    pub(crate) target: &'static Target,
-    pub(crate) runner: Arc<dyn HostRunner>,
+    /// Its kernels, arrays and parameters.
+    plan: Arc<LoweredPlan>,
+    /// What generates its tasks, if its generators do not.
+    workload: Option<Arc<WorkloadPlan>>,
+    target: &'static Target,
+    runner: Arc<dyn HostRunner>,
 }
 
 impl HostProgram {
+    /// # Errors
+    /// Plans that have no packages.
+    pub(crate) fn new(plan: &PlanSource, runner: Arc<dyn HostRunner>) -> Result<HostProgram, Diagnostics> {
+        let target = plan.target();
+        let (plan, workload) = match plan {
+            PlanSource::Spaces(plan) => (plan.clone(), None),
+            PlanSource::Workload(plan) => (Arc::new(Source::workload(plan)?.into_plan()), Some(plan.clone())),
+            PlanSource::Unit(_) => return Err(not_a_package(plan.kind()).into()),
+        };
+        Ok(HostProgram { plan, workload, target, runner })
+    }
+
+    fn kind(&self) -> ProgramKind {
+        if self.workload.is_some() { ProgramKind::Workload } else { ProgramKind::Spaces }
+    }
+
     /// What of the options a package has no part of.
-    fn refuse(options: &RunOptions, args: &Args) -> Result<(), RunError> {
-        options.check(ProgramKind::Spaces)?;
+    fn refuse(&self, options: &RunOptions, args: &Args) -> Result<(), RunError> {
+        options.check(self.kind())?;
+        let WorkloadRunOptions { aicpus, expand, made_up, absent, data_seed, mixing, whole_outs } =
+            &options.workload;
         let given = [
+            ("expand", *aicpus != 0 && *expand == Expand::Host),
+            ("made_up", !made_up.is_empty()),
+            ("absent", *absent != Absent::default()),
+            ("data_seed", *data_seed != 0),
+            ("mixing", *mixing),
+            ("whole_outs", *whole_outs),
+            ("payload", options.payload.is_some()),
             ("replay", options.replay.is_some()),
             ("trace", options.trace),
             ("plain", options.plain),
@@ -85,6 +117,18 @@ impl HostProgram {
         Ok((key, built.map_err(|fault| RunError::Refused(fault.into()))?))
     }
 
+    /// Values that kernels may be made for: those of the workload alone are a launch's.
+    fn of_kernels(&self, args: &Args) -> Vec<(String, ParamValue)> {
+        let module = &self.plan.module;
+        let ids = || (0..module.params.len() as u32).map(ParamId);
+        let named = |name: &str| ids().any(|id| module.user_names(id).any(|known| known == name));
+        let is_own = |name: &str| {
+            let own = self.workload.as_ref().is_some_and(|plan| plan.module.param_named(name).is_some());
+            own && !named(name)
+        };
+        args.values.iter().filter(|(name, _)| !is_own(name)).cloned().collect()
+    }
+
     fn emitted(&self, args: &Args, options: &RunOptions) -> Result<Emitted, Diagnostics> {
         let form = |(name, array): (&String, &wsp_plan::Array)| ArrayForm {
             name: name.clone(),
@@ -92,12 +136,15 @@ impl HostProgram {
             shape: array.shape().to_vec(),
         };
         let emit = EmitOptions {
-            set: args.values.clone(),
+            set: self.of_kernels(args),
             arrays: args.arrays.iter().map(form).collect(),
             layout: options.spaces.kv_layout,
             ..EmitOptions::default()
         };
-        package::spaces(&self.plan, self.target, &emit)
+        match &self.workload {
+            Some(plan) => package::emit(&Source::workload(plan)?, self.target, &emit),
+            None => package::emit(&Source::spaces(&self.plan), self.target, &emit),
+        }
     }
 }
 
@@ -133,7 +180,7 @@ fn text(value: ParamValue) -> String {
 
 impl Program for HostProgram {
     fn explain(&self, args: &Args, options: &RunOptions) -> Result<Explanation, RunError> {
-        HostProgram::refuse(options, args)?;
+        self.refuse(options, args)?;
         let emitted = self.emitted(args, options).map_err(RunError::Refused)?;
         let mut explained = Explanation::new(Vec::new());
         explained.implementation = vec![
@@ -145,15 +192,13 @@ impl Program for HostProgram {
     }
 
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {
-        HostProgram::refuse(&options, &args)?;
+        self.refuse(&options, &args)?;
         let emitted = self.emitted(&args, &options).map_err(RunError::Refused)?;
         let (key, built) = self.build(&emitted.package)?;
         Ok(Box::new(Ready {
-            plan: self.plan.clone(),
-            runner: self.runner.clone(),
+            program: self.clone(),
             built,
             key,
-            target: self.target,
             notes: emitted.notes,
             args,
             options,
@@ -164,11 +209,9 @@ impl Program for HostProgram {
 
 /// A package with arguments.
 struct Ready {
-    plan: Arc<LoweredPlan>,
-    runner: Arc<dyn HostRunner>,
+    program: HostProgram,
     built: Built,
     key: String,
-    target: &'static Target,
     notes: Vec<Diagnostic>,
     args: Args,
     options: RunOptions,
@@ -182,22 +225,24 @@ impl Prepared for Ready {
 
     fn launch(&mut self, _: Option<&Arc<Claim>>) -> Result<(), RunError> {
         self.outcome = None;
-        let options = arguments(&self.plan, &self.args, &self.options);
-        let ran = self.runner.run(&self.built, &self.args.arrays, &options);
+        let options = arguments(&self.program.plan, &self.args, &self.options);
+        let ran = self.program.runner.run(&self.built, &self.args.arrays, &options);
         let Ran { arrays, said, took } = ran.map_err(|fault| RunError::Failed(fault.into()))?;
         let mut stats = Stats::default();
         (stats.compile, stats.run) = (self.built.took, took);
-        (stats.streams, stats.executors) = (1, 1);
+        let streams = self.program.workload.as_ref().and_then(|plan| plan.schedule.policy.streams);
+        (stats.streams, stats.executors) = (streams.unwrap_or(1), 1);
         stats.params = said.lines().filter_map(parameter).collect();
         stats.kernels = said.lines().filter_map(kernel).collect();
         stats.tasks = stats.kernels.iter().map(|kernel| kernel.tasks).sum();
-        let outputs = package::with_types(&self.plan, &self.args.arrays, arrays);
+        let outputs = package::with_types(&self.program.plan, &self.args.arrays, arrays);
         let unwritten = said.lines().filter_map(|line| unwritten(line, &outputs)).collect();
         let mut outcome = Outcome::new(outputs, stats);
         if self.options.recording != Recording::Off {
             outcome.unwritten = unwritten;
         }
         outcome.notes.clone_from(&self.notes);
+        outcome.workload.bodies = self.program.workload.as_ref().map(|_| Bodies::Library);
         self.outcome = Some(outcome);
         Ok(())
     }
@@ -209,9 +254,8 @@ impl Prepared for Ready {
     fn rebind(&mut self, args: Args) -> Result<(), RunError> {
         let mut all = self.args.clone();
         all.replace(args);
-        HostProgram::refuse(&self.options, &all)?;
-        let program =
-            HostProgram { plan: self.plan.clone(), target: self.target, runner: self.runner.clone() };
+        let program = self.program.clone();
+        program.refuse(&self.options, &all)?;
         let emitted = program.emitted(&all, &self.options).map_err(RunError::Refused)?;
         if package::key(&emitted.package) != self.key {
             (self.key, self.built) = program.build(&emitted.package)?;

@@ -28,6 +28,7 @@ macro_rules! headers {
 headers! {
     "pto/wsp/backend/npu/generator.hpp",
     "pto/wsp/backend/npu/launch.hpp",
+    "pto/wsp/backend/npu/workload.hpp",
 }
 
 /// The codes of this crate.

@@ -161,7 +161,7 @@ impl Printer<'_> {
 }
 
 /// Two operands of a type.
-fn binary(op: BinOp, ty: ScalarTy, a: &str, b: &str) -> String {
+pub(super) fn binary(op: BinOp, ty: ScalarTy, a: &str, b: &str) -> String {
     let name = match op {
         BinOp::Add => "add",
         BinOp::Sub => "sub",

@@ -39,6 +39,9 @@ pub(super) fn declare(out: &mut Writer, source: &Source<'_>) {
         out.line(format!("std::vector<{elem}> elements_of_{};", names.derived(of)));
         out.line(format!("IntArray {}{{}};", names.derived(of)));
     }
+    if let Some(workload) = source.workload {
+        workload.declare(out);
+    }
     out.line("std::uint64_t workspace_bytes = 0;");
     out.line("// Descriptors of each kernel that has some.");
     out.line("std::vector<std::pair<const char*, std::uint64_t>> kernels;");
@@ -52,10 +55,16 @@ pub(super) fn bind(out: &mut Writer, source: &Source<'_>) {
     out.line("// Gives a launch its arrays and parameters. False: `in` has said why.");
     out.open("template <class Inputs> bool bind(Launch& l, Inputs& in) {");
     out.line("[[maybe_unused]] Checked s;");
+    if let Some(workload) = source.workload {
+        workload.state(out);
+    }
     arrays(out, source);
     out.line("if (!in.good()) return false;");
     parameters(out, source);
     out.line("if (!in.good(s)) return false;");
+    if let Some(workload) = source.workload {
+        workload.bind(out, source);
+    }
     shapes(out, source);
     requirements(out, source);
     axes(out, source);

@@ -12,12 +12,14 @@ mod launch;
 mod names;
 mod regions;
 mod submit;
+mod workload;
 
 use crate::kernels::{ArgumentKind, ArrayArgument, KernelSource, codes};
 use crate::writer::Writer;
 use expr::{Needs, Printer, Scope};
 use names::Names;
 use std::cell::RefCell;
+pub(crate) use workload::Workload;
 use wsp_core::policy::{GateScope, PoolSizes, Ready};
 use wsp_core::{AxisId, DType, FuncId, ParamId, TensorId, TierSetId};
 use wsp_diag::Diagnostic;
@@ -34,6 +36,8 @@ struct Source<'a> {
     /// Parameters whose values stand in the text of kernels, where they are known.
     fixed: &'a OrderedSet<ParamId>,
     needs: &'a RefCell<Needs>,
+    /// What generates the tasks, if it is no generator of the program.
+    workload: Option<&'a Workload<'a>>,
 }
 
 impl Source<'_> {
@@ -87,6 +91,7 @@ pub(crate) fn emit(
     plan: &LoweredPlan,
     known: Known<'_>,
     kernels: &[Made],
+    workload: Option<&Workload<'_>>,
 ) -> Result<Orchestration, Vec<Diagnostic>> {
     let refused = refused(plan);
     if !refused.is_empty() {
@@ -95,7 +100,7 @@ pub(crate) fn emit(
     let names = Names::new(plan);
     let needs = RefCell::default();
     let fixed = fixed(plan, kernels);
-    let source = Source { plan, names: &names, known, fixed: &fixed, needs: &needs };
+    let source = Source { plan, names: &names, known, fixed: &fixed, needs: &needs, workload };
     let header = header(&source, kernels);
     let text = orchestration(&source, kernels);
     let found = std::mem::take(&mut needs.borrow_mut().found);
@@ -184,7 +189,8 @@ fn header(source: &Source<'_>, kernels: &[Made]) -> String {
     out.line("// A launch of the program: what it is given, and how. Emitted by PTO-WSP; do not edit.");
     out.line("#pragma once");
     out.line("");
-    out.line("#include \"pto/wsp/backend/npu/launch.hpp\"");
+    let builds_on = if source.workload.is_some() { "workload" } else { "launch" };
+    out.line(format!("#include \"pto/wsp/backend/npu/{builds_on}.hpp\""));
     out.line("");
     out.line("namespace program {");
     out.line("");
@@ -290,6 +296,9 @@ fn parameters(out: &mut Writer, source: &Source<'_>) {
         let name = source.names.param(ParamId(at as u32));
         out.line(format!("f({}, l.{name});", quoted(&param.name)));
     }
+    if let Some(workload) = source.workload {
+        workload.parameters(out, source);
+    }
     out.close("}");
 }
 
@@ -301,7 +310,7 @@ fn orchestration(source: &Source<'_>, kernels: &[Made]) -> String {
     for Made { kernel, source } in kernels {
         parts.push(submit.function(*kernel, source));
     }
-    parts.push(consumers(source));
+    parts.push(consumers(source, kernels));
     let all: Vec<FuncId> = kernels.iter().map(|made| made.kernel).collect();
     let mut grow = Writer::default();
     regions::grow(&mut grow, plan, names, &all, needs);
@@ -323,7 +332,7 @@ fn orchestration(source: &Source<'_>, kernels: &[Made]) -> String {
     }
     let tiers: Vec<TierSetId> = needs.borrow().tiers.iter().copied().collect();
     let mut out = Writer::default();
-    opening(&mut out, kernels);
+    opening(&mut out, source, kernels);
     for set in tiers {
         tier_set(&mut out, source, set);
     }
@@ -342,7 +351,7 @@ fn orchestration(source: &Source<'_>, kernels: &[Made]) -> String {
     text + &out.finish()
 }
 
-fn opening(out: &mut Writer, kernels: &[Made]) {
+fn opening(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
     out.line("// Generates the tasks of a launch. Emitted by PTO-WSP; do not edit.");
     out.line("#include \"program.hpp\"");
     out.line("#include \"kernel_ids.h\"");
@@ -357,6 +366,10 @@ fn opening(out: &mut Writer, kernels: &[Made]) {
         out.line(format!("#include \"kernels/{}.hpp\"", source.name));
     }
     out.line("");
+    if source.workload.is_some() {
+        out.line("#include \"expander.inc\"");
+        out.line("");
+    }
     out.line("namespace program {");
     out.line("");
 }
@@ -401,9 +414,30 @@ fn tier_set(out: &mut Writer, source: &Source<'_>, id: TierSetId) {
 }
 
 /// Which kernel takes a descriptor, and the function that hands over its tasks.
-fn consumers(source: &Source<'_>) -> String {
+fn consumers(source: &Source<'_>, kernels: &[Made]) -> String {
     let (module, names) = (&source.plan.module, source.names);
     let mut out = Writer::default();
+    if source.workload.is_none() {
+        kernel_of(&mut out, module);
+    }
+    out.line("// Hands over the tasks of a descriptor of a kernel.");
+    out.open(
+        "static bool submit([[maybe_unused]] const Launch& l, [[maybe_unused]] const TaskSink& sink, [[maybe_unused]] std::uint64_t ordinal, \
+         std::uint32_t kernel, [[maybe_unused]] const std::uint32_t* f, [[maybe_unused]] const Place& place) {",
+    );
+    out.open("switch (kernel) {");
+    for Made { kernel, .. } in kernels {
+        let name = names.function(*kernel);
+        out.line(format!("case {}: return {name}(l, sink, ordinal, f, place);", kernel.0));
+    }
+    out.line("default: return false;");
+    out.close("}");
+    out.close("}");
+    out.finish()
+}
+
+/// The kernel that takes a descriptor.
+fn kernel_of(out: &mut Writer, module: &Module) {
     out.line("// The kernel that takes a descriptor; none for a tier that there is not.");
     out.open(
         "static std::uint32_t kernel_of(std::uint32_t descriptor, [[maybe_unused]] const std::uint32_t* f) {",
@@ -427,50 +461,26 @@ fn consumers(source: &Source<'_>) -> String {
     out.close("}");
     out.close("}");
     out.line("");
-    out.line("// Hands over the tasks of a descriptor.");
-    out.open(
-        "static bool submit([[maybe_unused]] const Launch& l, [[maybe_unused]] const TaskSink& sink, [[maybe_unused]] std::uint64_t ordinal, \
-         std::uint32_t descriptor, [[maybe_unused]] const std::uint32_t* f, [[maybe_unused]] std::int32_t priority) {",
-    );
-    out.open("switch (descriptor) {");
-    for (at, def) in module.structs.iter().enumerate() {
-        let call =
-            |kernel: FuncId| format!("return {}(l, sink, ordinal, f, priority);", names.function(kernel));
-        match def.consumer {
-            Consumer::None => {}
-            Consumer::Kernel(kernel) => out.line(format!("case {at}: {}", call(kernel))),
-            Consumer::Tiers { set, field } => {
-                out.open(format!("case {at}:"));
-                out.open(format!("switch (f[{field}]) {{"));
-                for (tier, of) in module.tier_sets[set.index()].tiers.iter().enumerate() {
-                    out.line(format!("case {tier}: {}", call(of.kernel)));
-                }
-                out.line("default: return false;");
-                out.close("}");
-                out.close("");
-            }
-        }
-    }
-    out.line("default: return false;");
-    out.close("}");
-    out.close("}");
-    out.finish()
 }
 
-/// The functions that are called from outside.
-fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
-    let plan = source.plan;
-    let (names, module) = (source.names, &plan.module);
+/// What generates the descriptors of a launch, with the functions that it is given.
+fn generate(out: &mut Writer, source: &Source<'_>) {
+    let (plan, module) = (source.plan, &source.plan.module);
     out.open("struct Tasks {");
-    out.line("static std::uint32_t kernel_of(std::uint32_t descriptor, const std::uint32_t* f) { return program::kernel_of(descriptor, f); }");
+    if source.workload.is_none() {
+        out.line("static std::uint32_t kernel_of(std::uint32_t descriptor, const std::uint32_t* f) { return program::kernel_of(descriptor, f); }");
+    }
     out.open("static void grow(const Launch& l, Checked& s, std::uint32_t kernel, const std::uint32_t* f, std::uint32_t* iterations) {");
     out.line("program::grow(l, s, kernel, f, iterations);");
     out.close("}");
-    out.open("static bool submit(const Launch& l, const TaskSink& sink, std::uint64_t ordinal, std::uint32_t descriptor, const std::uint32_t* f, std::int32_t priority) {");
-    out.line("return program::submit(l, sink, ordinal, descriptor, f, priority);");
+    out.open("static bool submit(const Launch& l, const TaskSink& sink, std::uint64_t ordinal, std::uint32_t kernel, const std::uint32_t* f, const Place& place) {");
+    out.line("return program::submit(l, sink, ordinal, kernel, f, place);");
     out.close("}");
     out.close("};");
     out.line("");
+    if let Some(workload) = source.workload {
+        return workload.generate(out);
+    }
     out.line("// Runs every generator.");
     out.open("template <class Out> static void generate(const Launch& l, Planner& s, Out& out) {");
     for (at, stage) in plan.stages.iter().enumerate() {
@@ -481,10 +491,20 @@ fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
     }
     out.close("}");
     out.line("");
+}
+
+/// The functions that are called from outside.
+fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
+    let plan = source.plan;
+    let (names, module) = (source.names, &plan.module);
+    generate(out, source);
     out.open("bool plan(Launch& l, Memory& memory, Trap& trap) {");
     out.line("Planner s(l.axes, l.cores);");
     out.line(format!("Count<Launch, Tasks> out(l.axes.size(), {});", module.functions.len()));
-    out.line("generate(l, s, out);");
+    match source.workload {
+        Some(workload) => workload.count(out),
+        None => out.line("generate(l, s, out);"),
+    }
     out.line("l.kernels.clear();");
     for made in kernels {
         let (at, name) = (made.kernel.0, quoted(&module.functions[made.kernel.index()].name));
@@ -507,8 +527,13 @@ fn runs(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
     out.line("");
     out.open("bool orchestrate(const Launch& l, const TaskSink& sink, Trap& trap) {");
     out.line("Planner s(l.axes, l.cores);");
-    out.line("Submit<Launch, Tasks> out(sink);");
-    out.line("generate(l, s, out);");
+    match source.workload {
+        Some(workload) => workload.submit(out),
+        None => {
+            out.line("Submit<Launch, Tasks> out(sink);");
+            out.line("generate(l, s, out);");
+        }
+    }
     out.line("trap = s.trap;");
     out.line("return !s.failed();");
     out.close("}");

@@ -17,7 +17,7 @@ pub(super) struct Names {
     derived: Vec<DerivedArray>,
 }
 
-fn all<T>(prefix: &str, of: &[T], name: impl Fn(&T) -> &str) -> Vec<String> {
+pub(super) fn all<T>(prefix: &str, of: &[T], name: impl Fn(&T) -> &str) -> Vec<String> {
     let plain: Vec<String> = of.iter().map(|one| identifier(name(one))).collect();
     let one = |(at, text): (usize, &String)| match plain[..at].contains(text) {
         true => format!("{prefix}_{text}_{at}"),

@@ -42,7 +42,7 @@ impl Kernels<'_> {
         }
         self.steps(&mut out, kernel, made);
         self.open(&mut out, name);
-        out.line(format!("Steps_of_{name} steps{{l, sink, priority, true, {{}}, {{}}}};"));
+        out.line(format!("Steps_of_{name} steps{{l, sink, place, true, {{}}, {{}}}};"));
         self.exchange(&mut out, made, "steps.");
         let accesses = regions::ordering(self.plan, kernel).count();
         regions::declare(&mut out, self.plan, self.names, kernel, self.needs);
@@ -62,7 +62,7 @@ impl Kernels<'_> {
     fn open(&self, out: &mut Writer, name: &str) {
         out.open(format!(
             "static bool {name}([[maybe_unused]] const Launch& l, const TaskSink& sink, [[maybe_unused]] std::uint64_t ordinal, \
-             [[maybe_unused]] const std::uint32_t* f, std::int32_t priority) {{"
+             [[maybe_unused]] const std::uint32_t* f, const Place& place) {{"
         ));
     }
 
@@ -71,7 +71,7 @@ impl Kernels<'_> {
         out.open(format!("struct Steps_of_{} {{", self.names.function(kernel)));
         out.line("const Launch& l;");
         out.line("const TaskSink& sink;");
-        out.line("std::int32_t priority;");
+        out.line("const Place& place;");
         out.line("bool good;");
         let accesses = regions::ordering(self.plan, kernel).count();
         out.line(format!("Access accesses[{}];", accesses.max(1)));
@@ -167,7 +167,7 @@ impl Kernels<'_> {
             ExecPool::Any => "any",
         };
         out.line(format!("t.pool = Pool::{pool};"));
-        out.line("t.priority = priority;");
+        out.line("place.put(t);");
         for (at, argument) in task.arguments.iter().enumerate() {
             match &argument.kind {
                 ArgumentKind::Array { array, read, written, .. } => {

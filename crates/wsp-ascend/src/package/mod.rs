@@ -6,6 +6,7 @@
 //! | `kernel_list.h`, `kernel_ids.h` | every task that cores run, as an X-macro, and their numbers |
 //! | `task_abi.h` | the arguments of each |
 //! | `program.hpp`, `orchestration.cpp` | the launch, and what generates its tasks |
+//! | `expander.inc` | of a workload, its tasks as loops |
 //! | `aicore_dispatch.cpp` | the task of a number |
 //! | `main.cpp`, `host/` | a program of the host that runs the launch on simulated cores |
 //! | `include/` | headers of the above |
@@ -14,6 +15,7 @@
 mod build;
 mod kernels;
 mod manifest;
+mod workload;
 
 use crate::kernels::{Chip, codes, emit_kernel, files};
 use crate::orchestration::{self, Made};
@@ -27,12 +29,14 @@ use wsp_ir::{Const, Consumer, Dim, Elem, ExprKind, Module, ParamSource, Storage,
 use wsp_plan::{Array, Arrays, LoweredPlan, Target};
 use wsp_tile::Known;
 
-/// A program of spaces as a package.
+pub(crate) use workload::Source;
+
+/// A program as a package.
 ///
 /// # Errors
 /// What of it has no form in C++, and what is not known.
-pub(crate) fn spaces(
-    plan: &LoweredPlan,
+pub(crate) fn emit(
+    source: &Source<'_>,
     target: &'static Target,
     options: &EmitOptions,
 ) -> Result<Emitted, Diagnostics> {
@@ -40,12 +44,13 @@ pub(crate) fn spaces(
         let message = format!("target `{}` has no packages", target.name);
         return Err(Diagnostic::error(NO_FILES, message).into());
     };
+    let plan: &LoweredPlan = &source.plan;
     let reached = reached(plan)?;
     let params = parameters(plan, options, &reached)?;
     let elems = elements(plan, options);
     let known = Known { params: &params, elems: &elems };
     let (made, notes) = kernels_of(plan, &reached, known, chip)?;
-    let text = orchestration::emit(plan, known, &made).map_err(Diagnostics)?;
+    let text = orchestration::emit(plan, known, &made, source.workload.as_ref()).map_err(Diagnostics)?;
     let tasks = kernels::tasks(&made).map_err(Diagnostics)?;
     let mut package = Package::default();
     let mut add = |path: &str, text: String| package.files.push((PathBuf::from(path), text.into_bytes()));
@@ -63,6 +68,9 @@ pub(crate) fn spaces(
     add("aicore_dispatch.cpp", kernels::dispatch(&tasks));
     add("program.hpp", text.header);
     add("orchestration.cpp", text.source);
+    if let Some(workload) = &source.workload {
+        add("expander.inc", workload.expander.clone());
+    }
     add("main.cpp", build::main());
     add("CMakeLists.txt", build::cmake(chip, &tasks));
     let headers = [expander::HEADERS, crate::HEADERS, runtime_headers::EXECUTOR, runtime_headers::HOST_RUN];
@@ -76,12 +84,18 @@ pub(crate) fn spaces(
     package.files.push((PathBuf::from(MANIFEST), manifest.into_bytes()));
     let mut found = plan.notes.clone();
     found.extend(notes);
-    found.extend(unheeded(plan));
+    found.extend(source.notes.iter().cloned());
     Ok(Emitted { package, notes: found })
 }
 
-/// The kernels that descriptors reach.
+/// The kernels that tasks call, or that descriptors reach.
 fn reached(plan: &LoweredPlan) -> Result<Vec<FuncId>, Diagnostic> {
+    if let Some(called) = &plan.called {
+        return match called.is_empty() {
+            true => Err(Diagnostic::error(codes::NO_KERNELS, "the workload has no task")),
+            false => Ok(called.clone()),
+        };
+    }
     let mut reached: Vec<FuncId> = Vec::new();
     let mut reach = |kernel: FuncId| {
         if !reached.contains(&kernel) {

@@ -3,6 +3,7 @@
 mod earlier;
 
 use super::kind::{Kind, wrong_kind};
+use super::workload::{ArraysFor, planned, read_arrays};
 use super::{Outcome, Session, data, launch_options, named, refuse, unit};
 use crate::args::{EmitArgs, EmitStage, LaunchArgs};
 use crate::engine::Purpose;
@@ -13,13 +14,12 @@ use std::path::Path;
 use std::sync::Arc;
 use wsp_backend::{ArrayForm, EmitOptions, Emitted, KernelsSource, Package};
 use wsp_diag::Diagnostic;
-use wsp_plan::{Array, KernelFile, PlanSource};
+use wsp_plan::{Array, Arrays, KernelFile, PlanSource};
 
 /// Writes the files of a program into a folder, and lists them.
 pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let kind = Kind::of(&args.file);
-    let stage =
-        args.stage.unwrap_or(if kind == Kind::Program { EmitStage::Package } else { EmitStage::Graphs });
+    let stage = args.stage.unwrap_or(if has_package(kind) { EmitStage::Package } else { EmitStage::Graphs });
     if stage != EmitStage::Package {
         let data = &args.data;
         let given = [
@@ -31,17 +31,19 @@ pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Ve
             ("--seed", data.seed.is_some()),
             ("--allow-unused", data.allow_unused),
         ];
-        refuse(&given, "is for packages, of `.pto` programs").map_err(|fault| vec![fault])?;
+        refuse(&given, "is for packages, of `.pto` and `.wsp` programs").map_err(|fault| vec![fault])?;
     }
     let emitted = match stage {
+        EmitStage::Package if kind == Kind::Workload => workload(session, args)?,
         EmitStage::Package => package(session, args)?,
         EmitStage::Graphs => {
-            if kind == Kind::Program {
+            if has_package(kind) {
                 let name = args.file.display();
                 let fault =
-                    wrong_kind(&args.file, kind, "task graphs, and `.pto` programs with `--stage package`");
+                    wrong_kind(&args.file, kind, "task graphs, and other programs with `--stage package`");
                 let how = format!(
-                    "`wsp emit {name} --target NAME -o FOLDER` writes a package of it, and with `--stage kernels` its kernels"
+                    "`wsp emit {name} --target NAME -o FOLDER` writes a package of it{}",
+                    if kind == Kind::Program { ", and with `--stage kernels` its kernels" } else { "" }
                 );
                 return Err(vec![Diagnostic { help: vec![how], ..fault }]);
             }
@@ -62,14 +64,51 @@ pub(super) fn emit(session: &mut Session, args: &EmitArgs) -> Result<Outcome, Ve
     Ok(Outcome::Done)
 }
 
-/// A program as a package.
-fn package(session: &mut Session, args: &EmitArgs) -> Result<Emitted, Vec<Diagnostic>> {
+/// Whether programs of a kind have packages.
+fn has_package(kind: Kind) -> bool {
+    matches!(kind, Kind::Program | Kind::Workload)
+}
+
+/// Refuses what packages have no part of.
+fn refuse_of_others(args: &EmitArgs) -> Result<(), Vec<Diagnostic>> {
     let given = [
         ("--graph", args.graph.is_some()),
         ("--kernels", !args.kernels.is_empty()),
         ("--kernel", args.kernel.is_some()),
     ];
-    refuse(&given, "is not for packages").map_err(|fault| vec![fault])?;
+    refuse(&given, "is not for packages").map_err(|fault| vec![fault])
+}
+
+/// Arrays as far as a package depends on them.
+fn forms(arrays: &Arrays) -> Vec<ArrayForm> {
+    let form = |(name, array): (&String, &Array)| ArrayForm {
+        name: name.clone(),
+        elem: array.dtype(),
+        shape: array.shape().to_vec(),
+    };
+    arrays.iter().map(form).collect()
+}
+
+/// A workload as a package.
+fn workload(session: &mut Session, args: &EmitArgs) -> Result<Emitted, Vec<Diagnostic>> {
+    refuse_of_others(args)?;
+    let source = session.read_workload(&args.file, &[])?;
+    let (plan, set) = planned(&source, &args.set, args.schedule.as_deref(), None)?;
+    let mut emit = EmitOptions { target: Some(args.target), set, ..EmitOptions::default() };
+    let data = &args.data;
+    if data.names_arrays() || data.generate.is_some() {
+        let given = read_arrays(&source, &plan, data, emit.set.clone(), ArraysFor::Run)?;
+        emit.arrays = forms(&given.args.arrays);
+    }
+    emit.set.retain(|(name, _)| {
+        plan.library.as_ref().is_some_and(|of| of.plan.module.param_named(name).is_some())
+    });
+    Ok(registry().emit(&plan.into(), &emit)?)
+}
+
+/// A program of spaces as a package.
+fn package(session: &mut Session, args: &EmitArgs) -> Result<Emitted, Vec<Diagnostic>> {
+    refuse_of_others(args)?;
     let launch =
         LaunchArgs { set: args.set.clone(), schedule: args.schedule.clone(), isa: None, engine: None };
     let module = session.launched(&args.file, &launch)?;
@@ -79,12 +118,7 @@ fn package(session: &mut Session, args: &EmitArgs) -> Result<Emitted, Vec<Diagno
     if data.names_arrays() || data.generate.is_some() {
         let data = data::load(session, &module, data, &launch)?;
         layout = data.layout;
-        let form = |(name, array): (&String, &Array)| ArrayForm {
-            name: name.clone(),
-            elem: array.dtype(),
-            shape: array.shape().to_vec(),
-        };
-        arrays = data.arrays.iter().map(form).collect();
+        arrays = forms(&data.arrays);
     }
     let emit = EmitOptions {
         target: Some(args.target),

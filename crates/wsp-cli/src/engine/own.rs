@@ -54,7 +54,17 @@ pub(super) fn run_of_workload(
     params: Vec<(String, ParamValue)>,
     common: RunOutcome,
 ) -> RunOutcome {
-    let Ok(own) = own.downcast::<WorkloadOutcome>() else { return common };
+    let Ok(own) = own.downcast::<WorkloadOutcome>() else {
+        let whole = |(name, value): &(String, ParamValue)| match value {
+            ParamValue::Int(value) => Some((name.clone(), i64::try_from(*value).ok()?)),
+            ParamValue::Bool(_) | ParamValue::Float(_) => None,
+        };
+        return RunOutcome {
+            params: params.iter().filter_map(whole).collect(),
+            library_params: params,
+            ..common
+        };
+    };
     let runtime = &own.runtime;
     let time = match common.time {
         RunTime::Measured { run, aicpus, .. } => RunTime::Measured {

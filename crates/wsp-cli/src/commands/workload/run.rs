@@ -57,7 +57,15 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let cached = cached::find(session, args.cache.as_ref(), scalar_engine, &plan.options)?;
     let Given { args: of_run, begin, sources } = arrays(&source, &plan, args, set)?;
     let replay = replay::order(session, args, key_of_workload(&source.module))?;
-    let options = RunOptions { replay, ..options(args, begin, recording) };
+    let mut options = RunOptions { replay, ..options(args, begin, recording) };
+    if plan.options.target != CPU_SIM {
+        refuse(
+            &[("--expand", args.expand.is_some())],
+            "is for `cpu_sim`: AICPUs generate the tasks of a package",
+        )
+        .map_err(|fault| vec![fault])?;
+        options.seed = args.data.seed();
+    }
     let name = plan.schedule.name.clone();
     let program = program(&plan.into(), mode, scalar_engine, cached::code(cached.as_ref()))?;
     let outcome = match is_virtual {

@@ -61,6 +61,52 @@ public:
         take(tensor, name, *found, elem, rank);
     }
 
+    // An array that the program states, where none is given.
+    void stated(const char *name, std::initializer_list<std::int64_t> values) {
+        for (const Array &array : arrays_) {
+            if (array.name == name) return;
+        }
+        Array array;
+        array.name = name;
+        array.descr = "<i8";
+        array.shape = {values.size()};
+        array.bytes.resize(values.size() * sizeof(std::int64_t));
+        if (values.size() != 0) std::memcpy(array.bytes.data(), values.begin(), array.bytes.size());
+        arrays_.push_back(std::move(array));
+    }
+
+    // A table of a workload.
+    std::vector<std::int64_t> table(const char *name) { return numbers<std::int64_t>(name); }
+
+    // How many elements a table has.
+    void has_length(const char *name, const std::vector<std::int64_t> &table, std::int64_t length) {
+        if (static_cast<std::int64_t>(table.size()) != length) {
+            fail(std::string("table `") + name + "` has " + told(table.size()) + " elements, but must have " + told(length));
+        }
+    }
+
+    // Its elements are lengths.
+    void has_lengths(const char *name, const std::vector<std::int64_t> &table) {
+        for (const std::int64_t length : table) {
+            if (length < 0) fail(std::string("table `") + name + "` has the length " + told(length));
+        }
+    }
+
+    // An axis ends at 0 or later.
+    void is_extent(const char *axis, bool holds) {
+        if (!holds) fail(std::string("axis `") + axis + "` has a negative extent");
+    }
+
+    // Its elements are where the rows of `columns` begin, and the end of the last.
+    void has_rows(const char *name, const std::vector<std::int64_t> &table, const std::vector<std::int64_t> &columns) {
+        std::int64_t before = 0;
+        for (const std::int64_t at : table) {
+            const bool good = at >= before && at <= static_cast<std::int64_t>(columns.size());
+            if (!good) fail(std::string("table `") + name + "` is no row pointer: after " + told(before) + " comes " + told(at) + " of " + told(columns.size()) + " entries");
+            before = at;
+        }
+    }
+
     // The elements of a tensor, which generators read.
     void integers(npu::IntArray &array, const npu::Tensor &tensor, npu::IntType type) {
         array = npu::IntArray{tensor.data, tensor.data == nullptr ? 0 : tensor.extents[0], type};
@@ -283,9 +329,10 @@ private:
         return good();
     }
 
-    // An array of a page table, as `u32`.
-    std::vector<std::uint32_t> numbers(const std::string &name) {
-        std::vector<std::uint32_t> all;
+    // An array of a page table, or a table, as `T`.
+    template <typename T = std::uint32_t>
+    std::vector<T> numbers(const std::string &name) {
+        std::vector<T> all;
         const Array *found = need(name);
         if (found == nullptr || !good()) return all;
         const std::optional<npu::IntType> type = int_type(*found);
@@ -295,7 +342,7 @@ private:
         }
         const npu::IntArray array{found->bytes.data(), found->shape[0], *type};
         npu::Checked s;
-        for (std::uint64_t at = 0; at < array.length; ++at) all.push_back(s.load<std::uint32_t>(array, at));
+        for (std::uint64_t at = 0; at < array.length; ++at) all.push_back(s.load<T>(array, at));
         if (s.failed()) fail("array `" + name + "` holds a number that is no index");
         return all;
     }

@@ -105,7 +105,10 @@ struct State {
     // Whether another iteration may be looked at to count tasks. Looking costs no more than a multiple of walking.
     bool look() { return ++counted <= looks + 16 * steps; }
     // Counts a step.
-    bool tick() { return ++steps <= max_generator_steps || check(FaultKind::steps); }
+    bool tick() {
+        if (sink.stop != nullptr && *sink.stop) return check(FaultKind::stopped);
+        return ++steps <= max_generator_steps || check(FaultKind::steps);
+    }
 
     // Loops.
     bool range(Loop& loop, Int lo, Int hi, Int stride);

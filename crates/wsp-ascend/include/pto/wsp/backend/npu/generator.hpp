@@ -35,6 +35,8 @@ enum class Trap : std::uint8_t {
     lengths,
     tasks,
     unbounded,
+    row,
+    partition,
     stopped,
 };
 
@@ -56,6 +58,8 @@ inline const char* text(Trap trap) {
         case Trap::lengths: return "an axis is given more lengths than the first axis has indices";
         case Trap::tasks: return "too many descriptors: use larger tiles";
         case Trap::unbounded: return "stores to a tensor are not bounded by fields of descriptors, so that it has no size";
+        case Trap::row: return "a row of an axis that its tables do not have, or whose pointers decrease";
+        case Trap::partition: return "tasks lie past the last range of a static partition, or it has more ranges than there are AICPUs";
         case Trap::stopped: return "the run was ended by what takes the tasks";
     }
     return "";

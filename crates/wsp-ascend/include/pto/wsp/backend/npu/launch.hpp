@@ -124,6 +124,24 @@ private:
     bool good_ = true;
 };
 
+// Where a task stands among the others, beside what its regions say.
+struct Place {
+    // Larger first.
+    std::int32_t priority = 0;
+    // -1 without streams.
+    std::int32_t stream = -1;
+    // Ordinals that it waits for.
+    const std::uint64_t* after = nullptr;
+    std::size_t num_after = 0;
+
+    void put(TaskArgs& task) const {
+        task.priority = priority;
+        task.stream = stream;
+        task.after = after;
+        task.num_after = static_cast<std::uint16_t>(num_after);
+    }
+};
+
 // The number of no kernel.
 constexpr std::uint32_t no_kernel = UINT32_MAX;
 
@@ -144,8 +162,12 @@ struct Count {
     std::vector<std::uint32_t> iterations;
 
     void emit(const Launch& l, Checked& s, std::uint32_t descriptor, const std::uint32_t* f, std::int32_t) {
-        if (s.failed()) return;
-        const std::uint32_t kernel = Tasks::kernel_of(descriptor, f);
+        if (!s.failed()) count(l, s, Tasks::kernel_of(descriptor, f), f);
+    }
+    void fence(Checked&) {}
+
+    // A descriptor of a kernel.
+    void count(const Launch& l, Checked& s, std::uint32_t kernel, const std::uint32_t* f) {
         if (kernel == no_kernel) {
             s.fail<bool>(Trap::tier);
         } else {
@@ -154,7 +176,6 @@ struct Count {
         }
         if (++descriptors > generator::max_descriptors) s.fail<bool>(Trap::tasks);
     }
-    void fence(Checked&) {}
 };
 
 // Hands over the tasks of one AICPU's descriptors: each takes its turn.
@@ -172,7 +193,9 @@ struct Submit {
         const bool own = is_own();
         const std::uint64_t ordinal = next++;
         if (!own) return;
-        const bool good = sink.begin(sink.user, ordinal) && Tasks::submit(l, sink, ordinal, descriptor, f, priority) &&
+        Place place;
+        place.priority = priority;
+        const bool good = sink.begin(sink.user, ordinal) && Tasks::submit(l, sink, ordinal, Tasks::kernel_of(descriptor, f), f, place) &&
                           sink.end(sink.user, ordinal);
         if (!good) s.fail<bool>(Trap::stopped);
     }

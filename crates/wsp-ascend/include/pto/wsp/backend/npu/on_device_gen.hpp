@@ -166,6 +166,8 @@ struct Sink {
     // Waits until every task that writes the slot and whose ordinal is smaller is complete, and gives the slot's value;
     // false to give up. May be null when the program reads no slots.
     bool (*slot)(void* user, std::uint32_t slot, std::uint64_t ordinal, std::int64_t* value);
+    // Ends the expansion where it has become true; every step of a loop looks. May be null.
+    const bool* stop = nullptr;
 };
 
 // Why an expansion ended early.
@@ -196,6 +198,8 @@ enum class FaultKind : std::uint32_t {
     priority = 12,
     // The sink gave up on a slot.
     slot = 13,
+    // The sink has asked for an end.
+    stopped = 14,
 };
 
 struct Fault {

@@ -1,0 +1,264 @@
+//! The tasks of a workload as C++: its values and tables are part of the launch, and its expander takes the place of generators.
+
+use super::expr::binary;
+use super::names::all;
+use super::{Source, quoted};
+use crate::expander::{ExpanderNames, emit_expander};
+use crate::kernels::codes;
+use crate::writer::Writer;
+use wsp_core::TableId;
+use wsp_diag::{Diagnostic, Diagnostics};
+use wsp_ir::workload::{AxisKind, IntExpr, IntExprKind, ParamSource, WorkloadModule};
+use wsp_ir::{BinOp, ScalarTy, UnOp};
+use wsp_plan::ptow::{DispatchPlan, Lowered, lower};
+use wsp_plan::workload::{Functions, WorkloadPlan};
+
+/// A workload that generates the descriptors of a program's kernels.
+pub(crate) struct Workload<'a> {
+    module: &'a WorkloadModule,
+    functions: &'a Functions,
+    lowered: Lowered,
+    /// `expander.inc`.
+    pub(crate) expander: String,
+    /// Names of members of the launch.
+    values: Vec<String>,
+    tables: Vec<String>,
+}
+
+impl<'a> Workload<'a> {
+    /// # Errors
+    /// What programs of AICPUs have no room for, and what nothing of a package gives: values of slots.
+    pub(crate) fn new(plan: &'a WorkloadPlan, functions: &'a Functions) -> Result<Workload<'a>, Diagnostics> {
+        let module = &plan.module;
+        if let Some(slot) = module.slots.first() {
+            let name = &module.tensors[slot.tensor.index()].name;
+            let fault = Diagnostic::error(
+                codes::NOT_EMITTED,
+                format!("no kernel of a used file can write slot `{name}`"),
+            );
+            return Err(fault
+                .at(slot.span, "declared here")
+                .help("make it a parameter: `param name = value;`")
+                .into());
+        }
+        let lowered = lower(module, &plan.schedule)?;
+        let names = ExpanderNames { namespace: "workload", ..ExpanderNames::default() };
+        let made = emit_expander(&lowered.program.verified(), names).map_err(|fault| {
+            Diagnostic::error(codes::NOT_EMITTED, "the workload has no expander").note(fault.to_string())
+        })?;
+        Ok(Workload {
+            module,
+            functions,
+            lowered,
+            expander: made.translation_unit,
+            values: all("value", &module.params, |of| &of.name),
+            tables: all("table", &module.tables, |of| &of.name),
+        })
+    }
+
+    /// What the program of AICPUs does in another way than the schedule says.
+    pub(crate) fn notes(&self) -> &[Diagnostic] {
+        &self.lowered.notes
+    }
+
+    /// Members of the launch.
+    pub(super) fn declare(&self, out: &mut Writer) {
+        self.values.iter().for_each(|name| out.line(format!("std::int64_t {name} = 0;")));
+        self.tables.iter().for_each(|name| out.line(format!("std::vector<std::int64_t> {name};")));
+    }
+
+    /// Tables whose elements the source states: kernels may take them too.
+    pub(super) fn state(&self, out: &mut Writer) {
+        for table in &self.module.tables {
+            let Some(values) = &table.values else { continue };
+            let values: Vec<String> = values.iter().map(|n| int(*n)).collect();
+            out.line(format!("in.stated({}, {{{}}});", quoted(&table.name), values.join(", ")));
+        }
+    }
+
+    /// Gives tables and values what they are in a launch, and compares them with what axes say.
+    pub(super) fn bind(&self, out: &mut Writer, source: &Source<'_>) {
+        for (table, name) in self.module.tables.iter().zip(&self.tables) {
+            out.line(format!("l.{name} = in.table({});", quoted(&table.name)));
+        }
+        out.line("if (!in.good()) return false;");
+        let library = &source.plan.module;
+        for (param, name) in self.module.params.iter().zip(&self.values) {
+            let shared = library.param_named(&param.name).filter(|id| {
+                !matches!(library.params[id.index()].ty, ScalarTy::Bool | ScalarTy::F32 | ScalarTy::F64)
+            });
+            let user = quoted(&param.name);
+            let value = match (shared, &param.source) {
+                (Some(id), _) => format!("s.template cast<std::int64_t>(l.{})", source.names.param(id)),
+                (None, ParamSource::Derived(e)) => self.expr(e),
+                (None, ParamSource::Set(Some(e))) => {
+                    format!(
+                        "in.template set<std::int64_t>({{{user}}}, s, [&] {{ return {}; }})",
+                        self.expr(e)
+                    )
+                }
+                (None, ParamSource::Set(None)) => format!("in.template need<std::int64_t>({{{user}}}, s)"),
+            };
+            out.line(format!("l.{name} = {value};"));
+            out.line("if (!in.good(s)) return false;");
+        }
+        for (table, name) in self.module.tables.iter().zip(&self.tables) {
+            if let Some(len) = &table.len {
+                out.line(format!("in.has_length({}, l.{name}, {});", quoted(&table.name), self.expr(len)));
+            }
+        }
+        self.axes(out);
+    }
+
+    fn axes(&self, out: &mut Writer) {
+        let table = |id: TableId| (quoted(&self.module.tables[id.index()].name), &self.tables[id.index()]);
+        for axis in &self.module.axes {
+            let (outer, rows, extra) = match &axis.kind {
+                AxisKind::Dense { .. } => continue,
+                AxisKind::DenseDyn(param) => {
+                    let condition = format!("l.{} >= 0", self.values[param.index()]);
+                    out.line(format!("in.is_extent({}, {condition});", quoted(&axis.name)));
+                    continue;
+                }
+                AxisKind::Ragged { outer, lengths } => {
+                    let (user, name) = table(*lengths);
+                    out.line(format!("in.has_lengths({user}, l.{name});"));
+                    (outer, *lengths, 0)
+                }
+                AxisKind::Sparse { outer, indptr, indices } => {
+                    let ((user, name), (_, columns)) = (table(*indptr), table(*indices));
+                    out.line(format!("in.has_rows({user}, l.{name}, l.{columns});"));
+                    (outer, *indptr, 1)
+                }
+            };
+            let end = match &self.module.axes[outer.index()].kind {
+                AxisKind::Dense { start, end } => {
+                    format!("s.template max<std::int64_t>({}, {})", self.expr(start), self.expr(end))
+                }
+                AxisKind::DenseDyn(param) => format!("l.{}", self.values[param.index()]),
+                AxisKind::Ragged { .. } | AxisKind::Sparse { .. } => continue,
+            };
+            let (user, name) = table(rows);
+            let wanted = format!("s.template max<std::int64_t>(0, {end})");
+            out.line(format!(
+                "in.has_length({user}, l.{name}, s.template add<std::int64_t>({wanted}, {extra}));"
+            ));
+        }
+    }
+
+    /// The values of a launch that users may want to see and that no parameter of the program is.
+    pub(super) fn parameters(&self, out: &mut Writer, source: &Source<'_>) {
+        for (param, name) in self.module.params.iter().zip(&self.values) {
+            if source.plan.module.param_named(&param.name).is_none() {
+                out.line(format!("f({}, l.{name});", quoted(&param.name)));
+            }
+        }
+    }
+
+    /// The functions that generate tasks, count them and hand them over.
+    pub(super) fn generate(&self, out: &mut Writer) {
+        out.line("// The tasks of an AICPU.");
+        out.open(
+            "template <class F, class G> static void generate(const Launch& l, Checked& s, const DispatchConfig& config, F task, G ordered) {",
+        );
+        let values = self.lowered.values.iter().map(|id| format!("l.{}", self.values[id.index()]));
+        let tables: Vec<&String> = self.lowered.tables.iter().map(|id| &self.tables[id.index()]).collect();
+        let data = tables.iter().map(|name| format!("l.{name}.data()"));
+        let lengths = tables.iter().map(|name| format!("l.{name}.size()"));
+        list(out, "const std::int64_t", "values", "0", values);
+        list(out, "const std::int64_t* const", "tables", "nullptr", data);
+        list(out, "const std::size_t", "lengths", "0", lengths);
+        let functions =
+            self.functions.iter().map(|of| of.map_or("no_kernel".to_owned(), |id| id.0.to_string()));
+        list(out, "static const std::uint32_t", "functions", "no_kernel", functions);
+        let tensors = self.module.tensors.len();
+        out.line(format!("static const std::uint32_t extents[{}][max_rank] = {{}};", tensors.max(1)));
+        let (v, t) = (self.lowered.values.len(), tables.len());
+        out.line(format!(
+            "const pto::wsp::backend::npu::Launch launch{{values, {v}, tables, lengths, {t}, extents, {tensors}}};"
+        ));
+        out.line("expand(wsp_expand, launch, functions, config, s, task, ordered);");
+        out.close("}");
+        out.line("");
+    }
+
+    /// Calls of `count` with every descriptor.
+    pub(super) fn count(&self, out: &mut Writer) {
+        out.line("const auto count = [&](const Task&, std::uint32_t function, const std::uint32_t* f) { out.count(l, s, function, f); };");
+        out.line("generate(l, s, in_turn(1, 0), count, [](Ordered, std::uint64_t) {});");
+        if let DispatchPlan::StaticPartition(ranges) = &self.lowered.dispatch {
+            let end = ranges.last().map_or(0, |(_, end)| *end);
+            out.line(format!("if (out.descriptors > {end}u) s.fail<bool>(Trap::partition);"));
+        }
+    }
+
+    /// Hands over the tasks of an AICPU.
+    pub(super) fn submit(&self, out: &mut Writer) {
+        let config = match &self.lowered.dispatch {
+            DispatchPlan::RoundRobin => "in_turn(sink.num_aicpus, sink.my_aicpu_id)".to_owned(),
+            DispatchPlan::Affinity { depth } => {
+                format!("by_depth(sink.num_aicpus, sink.my_aicpu_id, {depth})")
+            }
+            DispatchPlan::StaticPartition(ranges) => {
+                let all = ranges.iter().map(|(start, end)| format!("{{{start}u, {end}u}}"));
+                list(out, "static const PartitionParams", "ranges", "{0, 0}", all);
+                let count = ranges.len();
+                out.line(format!(
+                    "if (sink.num_aicpus > 1 && sink.num_aicpus < {count}) s.fail<bool>(Trap::partition);"
+                ));
+                format!("by_ranges(sink.num_aicpus, sink.my_aicpu_id, ranges, {count})")
+            }
+        };
+        out.open("const auto task = [&](const Task& task, std::uint32_t function, const std::uint32_t* f) {");
+        out.line("if (!hand_over<Tasks>(l, sink, task, function, f)) s.fail<bool>(Trap::stopped);");
+        out.close("};");
+        out.open("const auto ordered = [&](Ordered event, std::uint64_t ordinal) {");
+        out.line("if (!sink.ordered(sink.user, event, ordinal)) s.fail<bool>(Trap::stopped);");
+        out.close("};");
+        out.line(format!("generate(l, s, {config}, task, ordered);"));
+    }
+
+    /// An expression over values and tables of a launch.
+    fn expr(&self, e: &IntExpr) -> String {
+        match &e.kind {
+            IntExprKind::Const(n) => int(*n),
+            IntExprKind::Param(id) => format!("l.{}", self.values[id.index()]),
+            IntExprKind::TableLen(id) => {
+                format!("static_cast<std::int64_t>(l.{}.size())", self.tables[id.index()])
+            }
+            IntExprKind::Table(id, at) => {
+                format!("element(s, l.{}, {})", self.tables[id.index()], self.expr(at))
+            }
+            IntExprKind::Unary(UnOp::Neg, a) => format!("s.template neg<std::int64_t>({})", self.expr(a)),
+            IntExprKind::Unary(UnOp::Not, a) => format!("std::int64_t{{{} == 0}}", self.expr(a)),
+            IntExprKind::Binary(op, a, b) => operation(*op, &self.expr(a), &self.expr(b)),
+            IntExprKind::Chain(first, rest) => {
+                rest.iter().fold(self.expr(first), |text, (op, b)| operation(*op, &text, &self.expr(b)))
+            }
+            IntExprKind::Choose(c, a, b) => {
+                format!("({} != 0 ? {} : {})", self.expr(c), self.expr(a), self.expr(b))
+            }
+            // Verified launch-time expressions name none of these.
+            IntExprKind::Var(_) | IntExprKind::Slot(_) | IntExprKind::Axis(_) => "0".to_owned(),
+        }
+    }
+}
+
+fn operation(op: BinOp, a: &str, b: &str) -> String {
+    match op.is_comparison() || matches!(op, BinOp::And | BinOp::Or) {
+        true => format!("std::int64_t{{{}}}", binary(op, ScalarTy::I64, a, b)),
+        false => binary(op, ScalarTy::I64, a, b),
+    }
+}
+
+/// A number; the smallest has no literal.
+fn int(n: i64) -> String {
+    if n == i64::MIN { "INT64_MIN".to_owned() } else { format!("std::int64_t{{{n}}}") }
+}
+
+/// An array of at least one element.
+fn list(out: &mut Writer, ty: &str, name: &str, none: &str, of: impl Iterator<Item = String>) {
+    let all: Vec<String> = of.collect();
+    let text = if all.is_empty() { none.to_owned() } else { all.join(", ") };
+    out.line(format!("{ty} {name}[] = {{{text}}};"));
+}
