@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Error, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 use tempfile::TempDir;
 use wsp_ascend::{Built, HostRunner, Ran};
 use wsp_backend::Package;
@@ -20,6 +21,10 @@ const PROGRAM: &str = "run";
 const FILES: [&str; 3] = ["main", "orchestration", "aicore_dispatch"];
 /// Compilers that are tried, in this order, where `CXX` names none.
 const COMPILERS: [&str; 3] = ["c++", "g++", "clang++"];
+/// How names of folders begin that are being filled, or were when a process was killed.
+const PARTIAL: &str = "partial-";
+/// After so long one is no longer being filled.
+const OLD: Duration = Duration::from_secs(24 * 3600);
 /// Lines of a compiler's messages that a finding has.
 const SHOWN: usize = 12;
 
@@ -47,6 +52,12 @@ impl HostBuilder {
 
     fn compiler(&self) -> Result<OsString, Diagnostic> {
         let named = self.compiler.clone().or_else(|| std::env::var_os("CXX"));
+        // `CXX` may have options behind the name, as in `g++ -O0`, which are not taken.
+        let first = |name: OsString| match name.to_str().and_then(|name| name.split_whitespace().next()) {
+            Some(first) => OsString::from(first),
+            None => name,
+        };
+        let named = named.map(first);
         let candidates = named
             .filter(|name| !name.is_empty())
             .map_or_else(|| COMPILERS.map(Into::into).to_vec(), |name| vec![name]);
@@ -66,13 +77,42 @@ fn not_written(path: &Path, fault: &Error) -> Diagnostic {
 /// A folder that is gone when it is no longer used.
 fn temporary(within: &Path) -> Result<TempDir, Diagnostic> {
     fs::create_dir_all(within).map_err(|fault| not_written(within, &fault))?;
-    TempDir::with_prefix_in("partial-", within).map_err(|fault| not_written(within, &fault))
+    TempDir::with_prefix_in(PARTIAL, within).map_err(|fault| not_written(within, &fault))
 }
 
 fn write(folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
     let path = folder.join(path);
     let made = path.parent().map_or(Ok(()), fs::create_dir_all);
     made.and_then(|()| File::create(&path)?.write_all(bytes)).map_err(|fault| not_written(&path, &fault))
+}
+
+/// Whether a folder has a program that was built: one that is not empty and may be run.
+///
+/// # Errors
+/// The folder belongs to another user, or others may write to it.
+fn is_built(folder: &Path) -> Result<bool, Diagnostic> {
+    let Ok(about) = fs::metadata(folder) else { return Ok(false) };
+    crate::cache::refuse_others(folder, &about)?;
+    let Ok(program) = fs::metadata(folder.join(PROGRAM)) else { return Ok(false) };
+    #[cfg(unix)]
+    let runs = std::os::unix::fs::PermissionsExt::mode(&program.permissions()) & 0o100 != 0;
+    #[cfg(not(unix))]
+    let runs = true;
+    Ok(program.is_file() && program.len() > 0 && runs)
+}
+
+/// Removes what builds left that were killed.
+fn discard_old(folder: &Path) {
+    let Ok(all) = fs::read_dir(folder) else { return };
+    for entry in all.flatten() {
+        let is_partial = entry.file_name().to_string_lossy().starts_with(PARTIAL);
+        let age =
+            entry.metadata().and_then(|about| about.modified()).ok().and_then(|time| time.elapsed().ok());
+        if is_partial && age.is_some_and(|age| age > OLD) {
+            // What cannot be removed stays.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// What a program said.
@@ -122,8 +162,9 @@ impl HostRunner for HostBuilder {
         let begun = clock::now();
         let all = self.folder()?;
         let folder = all.join(key);
+        discard_old(&all);
         let built = |folder: PathBuf| Built { folder, took: begun.elapsed() };
-        if folder.join(PROGRAM).is_file() {
+        if is_built(&folder)? {
             return Ok(built(folder));
         }
         let compiler = self.compiler()?;
@@ -133,7 +174,7 @@ impl HostRunner for HostBuilder {
         }
         compile(&compiler, platform, partial.path())?;
         // Another process may have built it meanwhile: both are the same.
-        if fs::rename(partial.path(), &folder).is_err() && !folder.join(PROGRAM).is_file() {
+        if fs::rename(partial.path(), &folder).is_err() && !is_built(&folder)? {
             fs::remove_dir_all(&folder)
                 .and_then(|()| fs::rename(partial.path(), &folder))
                 .map_err(|fault| not_written(&folder, &fault))?;
@@ -156,7 +197,10 @@ impl HostRunner for HostBuilder {
         let begun = clock::now();
         let mut command = Command::new(built.folder.join(PROGRAM));
         command.arg("--inputs").arg(&given).arg("--outputs").arg(&wanted).args(options);
-        let failed = |note: String| Diagnostic::error(HOST_RUN, "the package does not run").note(note);
+        let failed = |note: String| {
+            let message = format!("the package in `{}` does not run", built.folder.display());
+            Diagnostic::error(HOST_RUN, message).note(note).help("remove the folder: it is built anew then")
+        };
         let output = command.output().map_err(|fault| failed(fault.to_string()))?;
         let took = begun.elapsed();
         if !output.status.success() {

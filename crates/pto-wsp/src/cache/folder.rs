@@ -210,7 +210,7 @@ fn make(folder: &Path) -> std::io::Result<()> {
 
 /// Refuses a folder or an entry that another user can have filled.
 #[cfg(unix)]
-fn refuse_others(path: &Path, about: &Metadata) -> Result<(), Diagnostic> {
+pub(crate) fn refuse_others(path: &Path, about: &Metadata) -> Result<(), Diagnostic> {
     use std::os::unix::fs::MetadataExt as _;
     let (user, owner, shown) = (nix::unistd::geteuid().as_raw(), about.uid(), path.display());
     let (what, help) = if owner != user {
@@ -232,7 +232,7 @@ fn refuse_others(path: &Path, about: &Metadata) -> Result<(), Diagnostic> {
 }
 
 #[cfg(not(unix))]
-fn refuse_others(_: &Path, _: &Metadata) -> Result<(), Diagnostic> {
+pub(crate) fn refuse_others(_: &Path, _: &Metadata) -> Result<(), Diagnostic> {
     Ok(())
 }
 

@@ -17,6 +17,7 @@ mod key;
 mod tests;
 
 pub use folder::PlanCache;
+pub(crate) use folder::refuse_others;
 pub use key::{Part, PlanKey};
 
 use std::fmt;

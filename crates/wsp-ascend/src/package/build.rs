@@ -53,7 +53,7 @@ pub(super) fn cmake(chip: Chip, tasks: &[Task<'_>]) -> String {
     out.line("project(package CXX)");
     out.line("set(CMAKE_CXX_STANDARD 17)");
     out.line("set(CMAKE_CXX_STANDARD_REQUIRED ON)");
-    out.line("set(CMAKE_CXX_EXTENSIONS ON)");
+    out.line("set(CMAKE_CXX_EXTENSIONS OFF)");
     out.line("option(PTO_HOST \"build for simulated cores of the host\" OFF)");
     out.line("set(PTO_ISA_ROOT \"\" CACHE PATH \"the folder of PTO-ISA, with include/pto\")");
     out.line("set(PTO_ISA_VERSION \"\" CACHE STRING \"the version of PTO-ISA as 100 * major + minor, which files compare with theirs\")");

@@ -26,7 +26,7 @@ pub(super) fn tasks(made: &[Made]) -> Result<Vec<Task<'_>>, Vec<Diagnostic>> {
         let own = std::slice::from_ref(&made.source);
         let sources = if made.source.tasks.is_empty() { own } else { &made.source.tasks };
         for source in sources {
-            let task = Task { id: source.name.to_uppercase(), params: params(&source.name), source };
+            let task = Task { id: constant(&source.name), params: params(&source.name), source };
             if all.iter().any(|other| other.id == task.id || other.params == task.params) {
                 let message = format!("kernel `{}` and one before it have one name in C++", source.name);
                 let help = "give them names that differ in more than case, underscores and `_kernel`";
@@ -36,6 +36,12 @@ pub(super) fn tasks(made: &[Made]) -> Result<Vec<Task<'_>>, Vec<Diagnostic>> {
         }
     }
     if found.is_empty() { Ok(all) } else { Err(found) }
+}
+
+/// `ATTN_KERNEL` of `attn_kernel`. Others end so that they are no macro: `NULL`, `NAN`.
+fn constant(name: &str) -> String {
+    let upper = name.to_uppercase();
+    if upper.ends_with("_KERNEL") { upper } else { upper + "_TASK" }
 }
 
 /// `AttnParams` of `attn_kernel`.

@@ -51,12 +51,15 @@ struct TaskArgs {
 
     // A tensor that the kernel takes, without saying what it does to it.
     void add_tensor(const Tensor& tensor) {
-        if (num_tensors < max_task_tensors) tensors[num_tensors++] = &tensor;
+        if (num_tensors < max_task_tensors) tensors[num_tensors] = &tensor;
+        // More than there is room for are counted, and refused when the task is submitted.
+        if (num_tensors < UINT16_MAX) ++num_tensors;
     }
 
     // A number that the kernel takes.
     void add_scalar(std::uint64_t value) {
-        if (num_scalars < max_task_scalars) scalars[num_scalars++] = value;
+        if (num_scalars < max_task_scalars) scalars[num_scalars] = value;
+        if (num_scalars < UINT16_MAX) ++num_scalars;
     }
 
     // What the kernel does to a region of a buffer. A task of more regions than there is room for waits for all earlier
