@@ -7,6 +7,7 @@
 //! 4. `submit`: for each kernel a function that submits its tasks.
 
 mod body;
+mod consumers;
 mod expr;
 mod launch;
 mod names;
@@ -16,14 +17,14 @@ mod workload;
 
 use crate::kernels::{ArgumentKind, ArrayArgument, KernelSource, codes};
 use crate::writer::Writer;
-use expr::{Needs, Printer, Scope};
+use expr::Needs;
 use names::Names;
 use std::cell::RefCell;
 pub(crate) use workload::Workload;
 use wsp_core::policy::{GateScope, PoolSizes, Ready};
 use wsp_core::{AxisId, DType, FuncId, ParamId, TensorId, TierSetId};
 use wsp_diag::Diagnostic;
-use wsp_ir::{AxisEnd, Consumer, Dim, Elem, Expr, ExprKind, LocalTy, Module, ParamSource, Storage};
+use wsp_ir::{AxisEnd, Dim, Elem, Expr, ExprKind, LocalTy, Module, ParamSource, Storage};
 use wsp_ordered::OrderedSet;
 use wsp_plan::{DeviceModel, LoweredPlan, slot_layout};
 use wsp_tile::Known;
@@ -244,6 +245,7 @@ fn policy(out: &mut Writer, plan: &LoweredPlan, kernels: &[Made]) {
         ("std::uint16_t", "cube_cores", cube.to_string()),
         ("std::uint16_t", "vector_cores", vector.to_string()),
         ("std::uint32_t", "window", plan.policy.window.map_or(1024, |window| window.capacity).to_string()),
+        ("std::uint32_t", "streams", plan.policy.streams.unwrap_or(0).to_string()),
         ("std::uint32_t", "batch", plan.policy.batch.unwrap_or(1).max(1).to_string()),
         ("std::uint32_t", "gate_global", gate(GateScope::Global).to_string()),
         ("std::uint32_t", "gate_per_stream", gate(GateScope::PerStream).to_string()),
@@ -310,7 +312,7 @@ fn orchestration(source: &Source<'_>, kernels: &[Made]) -> String {
     for Made { kernel, source } in kernels {
         parts.push(submit.function(*kernel, source));
     }
-    parts.push(consumers(source, kernels));
+    parts.push(consumers::of_kernels(source, kernels));
     let all: Vec<FuncId> = kernels.iter().map(|made| made.kernel).collect();
     let mut grow = Writer::default();
     regions::grow(&mut grow, plan, names, &all, needs);
@@ -334,7 +336,7 @@ fn orchestration(source: &Source<'_>, kernels: &[Made]) -> String {
     let mut out = Writer::default();
     opening(&mut out, source, kernels);
     for set in tiers {
-        tier_set(&mut out, source, set);
+        consumers::tier_set(&mut out, source, set);
     }
     let mut text = out.finish();
     for (id, _) in &helpers {
@@ -371,95 +373,6 @@ fn opening(out: &mut Writer, source: &Source<'_>, kernels: &[Made]) {
         out.line("");
     }
     out.line("namespace program {");
-    out.line("");
-}
-
-/// Which tier takes a value, and how many bytes of workspace it has.
-fn tier_set(out: &mut Writer, source: &Source<'_>, id: TierSetId) {
-    let set = &source.plan.module.tier_sets[id.index()];
-    let name = source.names.tiers(id);
-    let of_tiers = Printer { scope: Scope::Tiers, ..launch::printer(source) };
-    out.open(format!(
-        "template <class T> static std::uint32_t {name}([[maybe_unused]] const Launch& l, [[maybe_unused]] Checked& s, \
-         [[maybe_unused]] T selector) {{"
-    ));
-    let mut is_open = true;
-    for (at, tier) in set.tiers.iter().enumerate() {
-        match &tier.cond {
-            Some(cond) => out.line(format!("if ({}) return {at};", of_tiers.condition(cond))),
-            None => {
-                out.line(format!("return {at};"));
-                is_open = false;
-                break;
-            }
-        }
-    }
-    if is_open {
-        out.line("return s.fail<std::uint32_t>(Trap::tier);");
-    }
-    out.close("}");
-    let printer = launch::printer(source);
-    out.open(format!(
-        "[[maybe_unused]] static std::uint32_t {name}_bytes([[maybe_unused]] const Launch& l, Checked& s, std::uint32_t tier) {{"
-    ));
-    out.open("switch (tier) {");
-    for (at, tier) in set.tiers.iter().enumerate() {
-        let bytes = tier.workspace.as_ref().map_or("0".to_owned(), |e| printer.expr(e));
-        out.line(format!("case {at}: return s.template cast<std::uint32_t>({bytes});"));
-    }
-    out.line("default: return s.fail<std::uint32_t>(Trap::tier);");
-    out.close("}");
-    out.close("}");
-    out.line("");
-}
-
-/// Which kernel takes a descriptor, and the function that hands over its tasks.
-fn consumers(source: &Source<'_>, kernels: &[Made]) -> String {
-    let (module, names) = (&source.plan.module, source.names);
-    let mut out = Writer::default();
-    if source.workload.is_none() {
-        kernel_of(&mut out, module);
-    }
-    out.line("// Hands over the tasks of a descriptor of a kernel.");
-    out.open(
-        "static bool submit([[maybe_unused]] const Launch& l, [[maybe_unused]] const TaskSink& sink, [[maybe_unused]] std::uint64_t ordinal, \
-         std::uint32_t kernel, [[maybe_unused]] const std::uint32_t* f, [[maybe_unused]] const Place& place) {",
-    );
-    out.open("switch (kernel) {");
-    for Made { kernel, .. } in kernels {
-        let name = names.function(*kernel);
-        out.line(format!("case {}: return {name}(l, sink, ordinal, f, place);", kernel.0));
-    }
-    out.line("default: return false;");
-    out.close("}");
-    out.close("}");
-    out.finish()
-}
-
-/// The kernel that takes a descriptor.
-fn kernel_of(out: &mut Writer, module: &Module) {
-    out.line("// The kernel that takes a descriptor; none for a tier that there is not.");
-    out.open(
-        "static std::uint32_t kernel_of(std::uint32_t descriptor, [[maybe_unused]] const std::uint32_t* f) {",
-    );
-    out.open("switch (descriptor) {");
-    for (at, def) in module.structs.iter().enumerate() {
-        match def.consumer {
-            Consumer::None => {}
-            Consumer::Kernel(kernel) => out.line(format!("case {at}: return {};", kernel.0)),
-            Consumer::Tiers { set, field } => {
-                let tiers = &module.tier_sets[set.index()].tiers;
-                let kernels: Vec<String> = tiers.iter().map(|tier| tier.kernel.0.to_string()).collect();
-                out.open(format!("case {at}: {{"));
-                out.line(format!("static const std::uint32_t tiers[] = {{{}}};", kernels.join(", ")));
-                out.line(format!("return f[{field}] < {} ? tiers[f[{field}]] : no_kernel;", tiers.len()));
-                out.close("}");
-            }
-        }
-    }
-    out.line("default: return no_kernel;");
-    out.close("}");
-    out.close("}");
     out.line("");
 }
 

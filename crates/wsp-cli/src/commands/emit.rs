@@ -3,6 +3,7 @@
 mod earlier;
 
 use super::kind::{Kind, wrong_kind};
+use super::options::refused;
 use super::workload::{ArraysFor, planned, read_arrays};
 use super::{Outcome, Session, data, launch_options, named, refuse, unit};
 use crate::args::{EmitArgs, EmitStage, LaunchArgs};
@@ -100,9 +101,19 @@ fn workload(session: &mut Session, args: &EmitArgs) -> Result<Emitted, Vec<Diagn
         let given = read_arrays(&source, &plan, data, emit.set.clone(), ArraysFor::Run)?;
         emit.arrays = forms(&given.args.arrays);
     }
-    emit.set.retain(|(name, _)| {
-        plan.library.as_ref().is_some_and(|of| of.plan.module.param_named(name).is_some())
-    });
+    let is_own = |name: &str| {
+        let library = plan.library.as_ref().map(|of| &of.plan.module);
+        source.module.param_named(name).is_some() && library.is_none_or(|of| of.param_named(name).is_none())
+    };
+    if emit.arrays.is_empty()
+        && let Some((name, _)) = emit.set.iter().find(|(name, _)| is_own(name))
+    {
+        let fault = refused(&format!("--set {name}=…"), "is for launches: kernels do not depend on it");
+        return Err(vec![
+            fault.help(format!("give it to the program of the package: `run … --set {name}=VALUE`")),
+        ]);
+    }
+    emit.set.retain(|(name, _)| !is_own(name));
     Ok(registry().emit(&plan.into(), &emit)?)
 }
 

@@ -85,6 +85,7 @@ std::string run_on_cores(const typename Program::Launch &launch, LaunchMemory &m
     executor.cores = {Policy::cube_cores, Policy::vector_cores};
     executor.num_buffers = memory.buffers;
     executor.window = options.window != 0 ? options.window : Policy::window;
+    executor.num_streams = Policy::streams;
     executor.batch = Policy::batch;
     executor.gate_global = Policy::gate_global;
     executor.gate_per_stream = Policy::gate_per_stream;

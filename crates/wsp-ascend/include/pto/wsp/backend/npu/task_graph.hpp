@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "../../version.hpp"
+#include "pto/wsp/version.hpp"
 #include "wsp_tg.h"
 
 namespace pto::wsp::backend::npu {
