@@ -193,7 +193,7 @@ fn parameters(
             set.push((param.name.clone(), Const::Int(extent.into())));
         }
     }
-    Ok(files::params(&module, &set)?)
+    files::params(&module, &set)
 }
 
 /// An extent that shapes name, in the arrays.
