@@ -67,11 +67,16 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         options.seed = args.data.seed();
     }
     let name = plan.schedule.name.clone();
+    // What runs on AICPUs alone tells nothing of the schedule beside its results.
+    let lines: Vec<String> = plan.schedule.lines.iter().map(|line| line.on_aicpus().to_string()).collect();
     let program = program(&plan.into(), mode, scalar_engine, cached::code(cached.as_ref()))?;
-    let outcome = match is_virtual {
+    let mut outcome = match is_virtual {
         true => simulate_tasks(&*program, &of_run, &options, None)?,
         false => run_tasks(&*program, &of_run, &options)?,
     };
+    if outcome.schedule_lines.is_empty() {
+        outcome.schedule_lines = lines;
+    }
     session.warn(&outcome.notes);
     let timeline = args.trace.as_ref().map(|_| outcome.timeline(&args.file, key_of_workload(&source.module)));
     let of_library = outcome.library_params.iter().cloned();
