@@ -163,6 +163,10 @@ fn arguments(plan: &LoweredPlan, args: &Args, options: &RunOptions) -> Vec<Strin
         return all;
     }
     add("--seed", options.seed.to_string());
+    // On one thread the order of steps follows from the seed.
+    if options.threads > 1 {
+        add("--threads", options.threads.min(256).to_string());
+    }
     add("--aicpus", options.workload.aicpus.max(1).to_string());
     if let Some(window) = options.window {
         add("--window", window.to_string());
