@@ -18,6 +18,9 @@ use wsp_memory::Claim;
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{Arrays, LoweredPlan, ParamValue, PlanSource, ProgramKind, Target};
 
+/// Most AICPUs that a package is run with.
+const MOST_AICPUS: u16 = 64;
+
 /// A package that was built.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Built {
@@ -100,6 +103,15 @@ impl HostProgram {
             ("plain", options.plain),
             ("views", !args.views.is_empty()),
         ];
+        if options.workload.aicpus > MOST_AICPUS {
+            let message = format!(
+                "{} AICPUs on target `ascend_host`, which has {MOST_AICPUS} at most",
+                options.workload.aicpus
+            );
+            return Err(RunError::Refused(
+                Diagnostic::error(OPTION_OF_OTHERS, message).help("ask for fewer").into(),
+            ));
+        }
         match given.iter().find(|(_, given)| *given) {
             None => Ok(()),
             Some((name, _)) => {
@@ -150,7 +162,7 @@ impl HostProgram {
 
 /// The options of a run, as its program takes them.
 fn arguments(plan: &LoweredPlan, args: &Args, options: &RunOptions) -> Vec<String> {
-    let mut all = Vec::new();
+    let mut all = vec!["--report".to_owned()];
     let mut add = |name: &str, value: String| all.extend([name.to_owned(), value]);
     for (name, value) in &args.values {
         add("--set", format!("{name}={}", text(*value)));

@@ -59,6 +59,7 @@ pub(super) fn bind(out: &mut Writer, source: &Source<'_>) {
         workload.state(out);
     }
     arrays(out, source);
+    lengths(out, source);
     out.line("if (!in.good()) return false;");
     parameters(out, source);
     out.line("if (!in.good(s)) return false;");
@@ -151,6 +152,16 @@ fn arrays(out: &mut Writer, source: &Source<'_>) {
                 out.line(format!("in.written(l.{tensor});"));
             }
         }
+    }
+}
+
+/// Lengths that are given beside the first cache.
+fn lengths(out: &mut Writer, source: &Source<'_>) {
+    let (module, names) = (&source.plan.module, source.names);
+    let Some(id) = module.tensor_named("kv_lens").filter(|id| is_integers(module, *id)) else { return };
+    if let (false, Some(user)) = (module.caches.is_empty(), user_name(module, id)) {
+        let cache = names.cache(CacheId(0));
+        out.line(format!("in.agree(l.{}, l.{cache}, {});", names.integers(id), super::quoted(user)));
     }
 }
 

@@ -16,6 +16,7 @@ use pto_wsp::cache::CachedPlan;
 use pto_wsp::trace::key_of_program;
 use wsp_backend::Recording;
 use wsp_check::reference;
+use wsp_core::tg::Platform;
 use wsp_diag::Diagnostic;
 use wsp_ir::ParamSource;
 use wsp_plan::ParamValue;
@@ -77,6 +78,10 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
         check_allowed(&args.allow_unwritten, &data::output_names(&module, &engine::outputs(&module)?))?;
     }
     session.refuse_denied()?;
+    if args.target.is_some_and(|target| target.platform != Platform::Cpu) {
+        let why = "has no meaning there: kernels of a package are C++";
+        super::refuse_machine_options(&args.launch, why).map_err(|fault| vec![fault])?;
+    }
     let mut options = launch_options(&args.launch, args.threads.unwrap_or(0));
     options.target = args.target.unwrap_or(CPU_SIM);
     options.recording = recording;

@@ -222,6 +222,12 @@ fn what_a_package_is_not_made_for_is_told() {
         (&["--inputs", &given, "--outputs", &outputs, "--window", "0"], "from 1 to 1048576"),
         (&["--inputs", &given, "--outputs", &outputs, "--speed", "9"], "no option `--speed`"),
         (&["--inputs", &given, "--outputs", &outputs, "--set", "a=1", "--set", "a=2"], "`a` is set twice"),
+        (&["--inputs", &given, "--outputs", &given], "what the inputs are read from"),
+        (&["--inputs", &given, "--outputs", &outputs, "--inputs", &given], "`--inputs` is given twice"),
+        (
+            &["--inputs", &given, "--outputs", &outputs, "--serial", "--seed", "2"],
+            "no effect with `--serial`",
+        ),
     ] {
         let (code, out, err) = ended(options);
         assert_eq!((code, out.as_str()), (2, ""), "{options:?}: {err}");
@@ -452,4 +458,53 @@ fn workloads_without_packages_are_told_why() {
         assert!(err.contains(word), "{args:?}: {err}");
         assert!(!Path::new(&to).exists(), "{args:?}");
     }
+}
+
+/// Names that are macros of C++ in capitals, and a parameter that only the generator uses.
+const NAMES: &str = "
+PTO_SHAPE(x, rows, 32)
+PTO_SHAPE(y, rows, 32)
+PTO_PARAM(uint32_t, first, 0)
+PTO_PARAM(float, scale, 2.0)
+PTO_SPACE(Rows) { PTO_AXIS(row, 0, rows) }
+struct A { uint32_t row; };
+struct B { uint32_t row; };
+PTO_DESCRIPTOR_GEN(Rows) {
+    PTO_SCHEDULED_FOR(row) {
+        if (row >= first) { PTO_EMIT_DESCRIPTOR(A{ .row = row }); }
+        if (row < first) { PTO_EMIT_DESCRIPTOR(B{ .row = row }); }
+    }
+}
+PTO_KERNEL_IMPL(null) {
+    auto desc = PTO_GET_DESCRIPTOR<A>();
+    VecTile<float, 1, 32> t; TLOAD(t, x, {desc.row, 0}); TMULS(t, t, scale); TSTORE(y, t, {desc.row, 0});
+}
+PTO_KERNEL_IMPL(nan) {
+    auto desc = PTO_GET_DESCRIPTOR<B>();
+    VecTile<float, 1, 32> t; TLOAD(t, x, {desc.row, 0}); TSTORE(y, t, {desc.row, 0});
+}
+void go(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(Rows, { .x = x, .y = y }); }
+";
+
+#[test]
+fn a_launch_sets_what_only_the_generator_uses_and_kernels_have_any_name() {
+    let folder = Folder::with(&[("names.pto", NAMES)]);
+    let (inputs, outputs) = (folder.path("inputs"), folder.path("outputs"));
+    save(&inputs, "x", &Array::of(&[3, 32], &[1.0f32; 96]).unwrap());
+    let x = format!("x={}", inputs.join("x.npy").display());
+    let args = ["run", &folder.at("names.pto"), "--target", "ascend_host", "--check", "--input", &x];
+    let (code, out, err) = hosted(&folder, &args);
+    assert_eq!(code, 0, "{out}{err}");
+    let [package] = &built(&folder)[..] else { panic!("{:?}", built(&folder)) };
+    let y = |options: &[&str]| {
+        let file = &launched(package, &inputs, &outputs, options)[0];
+        pto_wsp::npy::read("y", file).unwrap().as_slice::<f32>().unwrap().to_vec()
+    };
+    assert_eq!(y(&[]), [2.0; 96]);
+    assert_eq!(y(&["--set", "first=2"])[32..96], [[1.0; 32], [2.0; 32]].concat());
+    let mut command = Command::new(package.join("run"));
+    command.arg("--inputs").arg(&inputs).arg("--outputs").arg(&outputs).args(["--set", "scale=3"]);
+    let (code, _, err) = ended(command);
+    assert_eq!(code, 1);
+    assert!(err.contains("`scale` is 3") && err.contains("emit it with `--set scale=3"), "{err}");
 }

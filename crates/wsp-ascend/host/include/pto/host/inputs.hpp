@@ -117,7 +117,9 @@ public:
         const std::string of = name;
         const Array *k = need(of + ".k");
         const Array *v = used ? need(of + ".v") : find(of + ".v");
-        const bool is_hnd = setting("kv_layout").value_or("NHD") == "HND";
+        const std::string layout = setting("kv_layout").value_or("NHD");
+        const bool is_hnd = layout == "HND";
+        if (!is_hnd && layout != "NHD") fail("`kv_layout` is `" + layout + "`, and there are NHD and HND");
         if (!good()) return;
         take(keys, of + ".k", *k, elem, 4);
         if (v != nullptr) take(values, of + ".v", *v, elem, 4);
@@ -132,6 +134,15 @@ public:
             fail("cache `" + of + "` has pages without elements");
         }
         table(pages, of, keys.extents[0]);
+    }
+
+    // Lengths that a launch is given beside a cache are those of its pages.
+    void agree(const npu::IntArray &lengths, const npu::Pages &pages, const char *name) {
+        for (std::uint64_t at = 0; good() && at < lengths.length && at < pages.lengths.length; ++at) {
+            if (lengths.low(at) == pages.lengths.low(at)) continue;
+            fail(std::string("`") + name + "[" + told(at) + "]` is " + told(lengths.low(at)) + ", but the pages of request " + told(at) + " hold " +
+                 told(pages.lengths.low(at)) + " positions");
+        }
     }
 
     // An array that the launch writes.
@@ -184,7 +195,8 @@ public:
     template <typename T>
     void is_made_for(const char *name, T have, T made) {
         if (have == made || (have != have && made != made)) return;
-        fail(std::string("`") + name + "` is " + told(have) + ", and the kernels of this package are made for " + told(made));
+        fail(std::string("`") + name + "` is " + told(have) + ", and the kernels of this package are made for " + told(made) + ": emit it with `--set " +
+             name + "=" + told(have) + "`");
     }
 
     void has_extent(const npu::Pages &pages, std::size_t dim, std::uint32_t extent) {
@@ -375,13 +387,14 @@ private:
             const std::uint32_t held = indptr[request + 1] - indptr[request];
             if (indptr[request + 1] > indices.size()) return wrong("`indices` ends before request " + told(request));
             const bool fits = held == 0 ? last[request] == 0 : last[request] >= 1 && last[request] <= pages.page_size;
-            if (!fits) return wrong("`last_page_len` of request " + told(request) + " is " + told(last[request]));
+            if (!fits) return wrong("`last_page_len` of request " + told(request) + " is " + told(last[request]) + ", and pages hold 1 to " + told(pages.page_size) +
+                                    " positions, or 0 where the request has none");
             const std::uint64_t length = held == 0 ? 0 : std::uint64_t{held - 1} * pages.page_size + last[request];
             if (length > UINT32_MAX) return wrong("request " + told(request) + " is too long");
             lengths.push_back(static_cast<std::uint32_t>(length));
         }
         for (std::size_t at = 0; at < indptr.back(); ++at) {
-            if (indices[at] >= count) return wrong("there is no page " + told(indices[at]));
+            if (indices[at] >= count) return wrong("`indices[" + told(at) + "]` is " + told(indices[at]) + ", and there are " + told(count) + " pages");
         }
         pages.indptr = table_array(pages.tensor_of_indptr, of + ".indptr", indptr);
         pages.indices = table_array(pages.tensor_of_indices, of + ".indices", indices);

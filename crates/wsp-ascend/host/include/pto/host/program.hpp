@@ -24,11 +24,13 @@ struct Options {
     CoreOptions cores;
     // Each task runs where it is generated.
     bool serial = false;
+    // Prints what a program reads of the run.
+    bool report = false;
 };
 
 inline const char *usage() {
     return "usage: run --inputs FILE.npz --outputs FILE.npz [--set NAME=VALUE]... [--aicpus N] [--window N] [--seed N]\n"
-           "           [--threads N] [--serial]\n"
+           "           [--threads N] [--serial] [--report]\n"
            "\n"
            "  --inputs FILE.npz    the arrays that the launch takes; or a folder with NAME.npy of each\n"
            "  --outputs FILE.npz   where those that it writes go; or a folder\n"
@@ -37,7 +39,8 @@ inline const char *usage() {
            "  --window N           tasks that are in flight at most, 1 to 1048576 [as the schedule says, or 1024]\n"
            "  --seed N             the order in which AICPUs and cores take steps [0]\n"
            "  --threads N          run cores on N threads, in no order; 0: one step after the other [0]\n"
-           "  --serial             run each task as it is generated\n";
+           "  --serial             run each task as it is generated, without AICPUs, window, seed and threads\n"
+           "  --report             print lines for programs: kernels, workspace, parameters, elements that no task wrote\n";
 }
 
 // Reads the command line; the text is what is wrong with it.
@@ -50,10 +53,13 @@ inline std::string read_options(int argc, char **argv, Options &options) {
         to = value;
         return true;
     };
+    std::vector<std::string> given;
     for (int at = 1; at < argc; ++at) {
         const std::string name = argv[at];
-        if (name == "--serial") {
-            options.serial = true;
+        if (name != "--set" && std::find(given.begin(), given.end(), name) != given.end()) return "`" + name + "` is given twice";
+        given.push_back(name);
+        if (name == "--serial" || name == "--report") {
+            (name == "--serial" ? options.serial : options.report) = true;
             continue;
         }
         const bool is_known = name == "--inputs" || name == "--outputs" || name == "--set" || name == "--aicpus" ||
@@ -88,6 +94,10 @@ inline std::string read_options(int argc, char **argv, Options &options) {
             if (!number(value.c_str(), 0, 256, count)) return range(0, 256);
             options.cores.threads = static_cast<std::uint32_t>(count);
         }
+    }
+    for (const std::string &name : given) {
+        const bool is_of_cores = name == "--aicpus" || name == "--window" || name == "--seed" || name == "--threads";
+        if (options.serial && is_of_cores) return "`" + name + "` has no effect with `--serial`: leave one of them out";
     }
     if (options.inputs.empty()) return "`--inputs FILE.npz` is missing";
     if (options.outputs.empty()) return "`--outputs FILE.npz` is missing";
@@ -135,6 +145,19 @@ inline bool write_arrays(const std::string &path, const std::vector<Array> &arra
     return true;
 }
 
+// Lines that programs read: kernels with their descriptors, bytes of workspace, and parameters, of which real numbers begin with f.
+template <class Program>
+void report(const typename Program::Launch &launch) {
+    for (const auto &[name, count] : launch.kernels) std::printf("kernel %s %" PRIu64 "\n", name, count);
+    std::printf("workspace %" PRIu64 "\n", launch.workspace_bytes);
+    Program::parameters(launch, [](const char *name, auto value) {
+        using T = decltype(value);
+        if constexpr (std::is_same_v<T, bool>) std::printf("parameter %s %s\n", name, value ? "true" : "false");
+        else if constexpr (std::is_floating_point_v<T>) std::printf("parameter %s f%.17g\n", name, static_cast<double>(value));
+        else std::printf("parameter %s %s\n", name, std::to_string(value).c_str());
+    });
+}
+
 // Runs the launch of a program, as the main function of a package. 0: it is done; 1: its arrays, values or tasks are at fault;
 // 2: the command line or a file is.
 template <class Program>
@@ -150,6 +173,10 @@ int run_program(int argc, char **argv) {
     Options options;
     if (const std::string why = read_options(argc, argv, options); !why.empty()) {
         return wrong(2, why + "\n\n" + usage());
+    }
+    std::error_code error;
+    if (std::filesystem::equivalent(options.inputs, options.outputs, error)) {
+        return wrong(2, "`" + options.outputs + "` is what the inputs are read from: write the outputs somewhere else");
     }
     std::vector<Array> arrays;
     std::string fault;
@@ -168,21 +195,13 @@ int run_program(int argc, char **argv) {
     if (options.serial) fault = run_serially<Program>(launch, memory);
     else fault = run_on_cores<Program>(launch, memory, options.cores);
     if (!fault.empty()) return wrong(1, fault);
-    // Lines that programs read: kernels with their descriptors, bytes of workspace, and parameters, of which real numbers begin with f.
-    for (const auto &[name, count] : launch.kernels) std::printf("kernel %s %" PRIu64 "\n", name, count);
-    std::printf("workspace %" PRIu64 "\n", launch.workspace_bytes);
-    Program::parameters(launch, [](const char *name, auto value) {
-        using T = decltype(value);
-        if constexpr (std::is_same_v<T, bool>) std::printf("parameter %s %s\n", name, value ? "true" : "false");
-        else if constexpr (std::is_floating_point_v<T>) std::printf("parameter %s f%.17g\n", name, static_cast<double>(value));
-        else std::printf("parameter %s %s\n", name, std::to_string(value).c_str());
-    });
+    if (options.report) report<Program>(launch);
     std::vector<Array> results;
     Program::outputs(launch, [&](const char *name, const char *elem, const npu::Tensor &tensor) {
         results.push_back(written_array(name, elem, tensor));
         const auto [count, first] = Tensors::unwritten(tensor.data, tensor.elem_bytes);
-        // A line that programs read: the array, elements that no task wrote, the first of them.
-        if (count > 0) std::printf("unwritten %s %" PRIu64 " %" PRIu64 "\n", name, count, first);
+        // The array, elements that no task wrote, the first of them.
+        if (count > 0 && options.report) std::printf("unwritten %s %" PRIu64 " %" PRIu64 "\n", name, count, first);
     });
     if (!write_arrays(options.outputs, results, fault)) return wrong(2, fault);
     return 0;
