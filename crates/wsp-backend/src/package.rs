@@ -26,7 +26,7 @@ pub struct EmitOptions {
     pub layout: KvLayout,
 }
 
-/// An array as far as a package depends on it.
+/// What a package depends on of an array.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ArrayForm {
     /// Its name.

@@ -85,7 +85,7 @@ impl Body<'_> {
                 out.line(format!("{} = {};", names.local(*local), printer.expr(value)));
             }
             StmtKind::If { cond, then, otherwise } => {
-                out.open(format!("if ({}) {{", printer.condition(cond)));
+                out.open(format!("if ({}) {{", printer.expr(cond)));
                 self.block(out, then);
                 if !otherwise.is_empty() {
                     out.turn("} else {");
@@ -105,7 +105,7 @@ impl Body<'_> {
                     self.block(out, step);
                     out.close("}");
                 }
-                out.line(format!("if (!({})) break;", printer.condition(cond)));
+                out.line(format!("if (!({})) break;", printer.expr(cond)));
                 self.block(out, body);
                 out.close("}");
             }

@@ -18,7 +18,7 @@ pub(super) fn tier_set(out: &mut Writer, source: &Source<'_>, id: TierSetId) {
     let mut is_open = true;
     for (at, tier) in set.tiers.iter().enumerate() {
         match &tier.cond {
-            Some(cond) => out.line(format!("if ({}) return {at};", of_tiers.condition(cond))),
+            Some(cond) => out.line(format!("if ({}) return {at};", of_tiers.expr(cond))),
             None => {
                 out.line(format!("return {at};"));
                 is_open = false;

@@ -139,11 +139,6 @@ impl Printer<'_> {
         }
     }
 
-    /// A condition, whose brackets are its own.
-    pub(super) fn condition(&self, e: &Expr) -> String {
-        self.expr(e)
-    }
-
     fn lacks(&self, e: &Expr) -> String {
         let scope = match self.scope {
             Scope::Launch => "a launch",

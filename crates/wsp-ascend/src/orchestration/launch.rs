@@ -149,7 +149,6 @@ fn arrays(out: &mut Writer, source: &Source<'_>) {
             if used.written {
                 let (tensor, cache) = (names.tensor(tensor), names.cache(id));
                 out.line(format!("l.{tensor}_shares_pages = l.{cache}.shares_pages();"));
-                out.line(format!("in.written(l.{tensor});"));
             }
         }
     }

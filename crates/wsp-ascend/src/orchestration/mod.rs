@@ -465,7 +465,6 @@ fn memory_of(out: &mut Writer, source: &Source<'_>) {
     let (plan, names) = (source.plan, source.names);
     let printer = launch::printer(source);
     let layout = slot_layout(&plan.module);
-    let mut numbered = 0u32;
     for (at, tensor) in plan.module.tensors.iter().enumerate() {
         let id = TensorId(at as u32);
         let name = names.tensor(id);
@@ -474,7 +473,6 @@ fn memory_of(out: &mut Writer, source: &Source<'_>) {
         match &tensor.storage {
             _ if plan.memory[at] != id => {
                 out.line(format!("l.{name} = l.{};", names.tensor(plan.memory[at])));
-                continue;
             }
             Storage::Launch if launch::user_name(&plan.module, id).is_some() => {
                 out.line(format!("memory.launched(l.{name}, {}, {at});", quoted(&tensor.name)));
@@ -496,7 +494,6 @@ fn memory_of(out: &mut Writer, source: &Source<'_>) {
             }
             Storage::Launch | Storage::Temporary => {}
         }
-        numbered = numbered.max(at as u32 + 1);
     }
-    out.line(format!("memory.buffers = {};", numbered.max(plan.module.tensors.len() as u32)));
+    out.line(format!("memory.buffers = {};", plan.module.tensors.len()));
 }

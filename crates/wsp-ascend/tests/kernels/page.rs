@@ -117,7 +117,7 @@ k.pto: ok
 ```
 
 A kernel without a body, and one that needs a parameter without a value, is an error that says what to do; of a file without kernels a note says so. Generators and schedules
-of the file are checked for `cpu_sim`, which a note says, as no target of Ascend runs them. Workloads (`.wsp`) and task graphs (`.tg`) hold no
+of the file are checked for `cpu_sim`, which a note says; [packages](reference/ascend_packages.md) list what they do in another way. Workloads (`.wsp`) and task graphs (`.tg`) hold no
 tiles: their kernels lie in `.pto` files, which are checked by themselves. A check of a task graph for a target says so in a note.
 
 Each of these is found alone in a kernel of the tests, where one thing is wrong with it (`crates/wsp-ascend/tests/kernels/each_code.rs`):

@@ -80,7 +80,7 @@ fn refuse_of_others(args: &EmitArgs) -> Result<(), Vec<Diagnostic>> {
     refuse(&given, "is not for packages").map_err(|fault| vec![fault])
 }
 
-/// Arrays as far as a package depends on them.
+/// What a package depends on of arrays.
 fn forms(arrays: &Arrays) -> Vec<ArrayForm> {
     let form = |(name, array): (&String, &Array)| ArrayForm {
         name: name.clone(),

@@ -145,9 +145,6 @@ public:
         }
     }
 
-    // An array that the launch writes.
-    void written(const npu::Tensor &) {}
-
     std::optional<std::uint32_t> extent_of(const npu::Tensor &tensor, std::size_t dim) const {
         if (tensor.data == nullptr) return std::nullopt;
         return tensor.extents[dim];

@@ -1,4 +1,4 @@
-// What the executor is told, and how it ends.
+// Sizes and policies of the executor, and how it ends.
 #pragma once
 
 #include "handshake.hpp"
