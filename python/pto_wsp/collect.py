@@ -6,7 +6,7 @@ from typing import Any
 
 from .expr import Expr
 from .loopaxes import LoopAxes
-from .nodes import Cond, Loop, Node, Pass, RaggedDomain, RangeDomain, Select, Task, While, blocks_of
+from .nodes import Cond, Consume, Loop, Node, Pass, RaggedDomain, RangeDomain, Select, Task, While, blocks_of
 from .schedule import Directive, keys_of
 from .tables import Cell, Table
 from .tensors import Index, Part, Tensor, View
@@ -63,8 +63,9 @@ class Things:
                     self._view(value)
                 else:
                     self._expr(value)
-            if isinstance(node, Pass) and node.ring is not None:
-                self._add(self.tensors, node.ring)
+            for passed in node.arms if isinstance(node, Consume) else [node]:
+                if isinstance(passed, Pass) and passed.ring is not None:
+                    self._add(self.tensors, passed.ring)
             for block in blocks_of(node):
                 self._nodes(block)
 

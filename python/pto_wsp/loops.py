@@ -13,7 +13,7 @@ from .axes import Dense, Sparse
 from .domains import bounds_of, domain_of, row_of
 from .expr import Expr, as_expr, binary, choose, condition_of, constant, describe
 from .nodes import Cond, Loop, Select, While
-from .pipes import PipeBlock, ProcessBlock
+from .pipes import PipeBlock, ProcessBlock, SelectBlock
 from .spans import caller_span
 from .tensors import Indexable
 from .tracing import Trace, current
@@ -84,6 +84,12 @@ class _P:
     def process(self, name: str) -> ProcessBlock:
         """`with P.process("load"):` a process of the pipeline around it."""
         return ProcessBlock(name)
+
+    def select_channel(self, *, all: bool = False) -> SelectBlock:
+        """`with P.select_channel():` arms `with channel.consume() as tile:`, of which the first whose channel
+        has a tile runs. With `all=True` again and again, until every channel is closed and empty.
+        """
+        return SelectBlock(all)
 
     def range(self, start: Any, end: Any = None, step: Any = 1) -> Dense:
         """`P(P.range(lo, hi, step))`: a range whose ends may be expressions."""

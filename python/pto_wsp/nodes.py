@@ -147,7 +147,7 @@ class Pipeline:
 
 @dataclass(slots=True, eq=False)
 class Pass:
-    """A `send` or `consume`."""
+    """A `send`, or an arm of a `consume`."""
 
     kind: str
     channel: Any
@@ -157,13 +157,30 @@ class Pass:
     body: list[Node] = field(default_factory=list)
 
 
-Node = Task | Loop | Select | Cond | While | Blocks | Pipeline | Pass
+@dataclass(slots=True, eq=False)
+class Consume:
+    """Arms of which the first whose channel has a token runs; with `all`, until every channel is closed."""
+
+    all: bool
+    span: Span | None
+    arms: list[Pass] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Close:
+    """Ends a channel."""
+
+    channel: Any
+    span: Span | None
+
+
+Node = Task | Loop | Select | Cond | While | Blocks | Pipeline | Pass | Consume | Close
 
 
 def blocks_of(node: Node) -> list[list[Node]]:
     """The blocks inside a node, in order."""
     match node:
-        case Task():
+        case Task() | Close():
             return []
         case Cond():
             return [node.then, node.otherwise]
@@ -171,5 +188,7 @@ def blocks_of(node: Node) -> list[list[Node]]:
             return node.blocks
         case Pipeline():
             return [process.body for process in node.processes]
+        case Consume():
+            return [arm.body for arm in node.arms]
         case _:
             return [node.body]

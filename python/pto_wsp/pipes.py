@@ -8,9 +8,9 @@ from . import checks
 from ._raise import trace_error
 from ._seam import Span
 from .dtypes import f32
-from .expr import Expr, as_expr, constant, describe
+from .expr import Expr, as_expr, binary, constant, describe
 from .names import check_name
-from .nodes import Pass, Pipeline, Process
+from .nodes import Close, Consume, Pass, Pipeline, Process
 from .spans import caller_span
 from .tensors import Buffer, Named, View
 from .tracing import current
@@ -35,16 +35,18 @@ class Channel(Named):
                 1038, "a channel without `depth`", help="say how many tiles it holds: `Channel(…, depth=2)`"
             )
         self.depth = as_expr(depth, "the depth of a channel")
-        if self.depth.op == "const" and self.depth.args[0] < 1:
+        if self.depth.op == "const" and self.depth.args[0] < 0:
             raise trace_error(
-                1038, f"a channel of depth {self.depth.args[0]}", help="it holds at least 1 tile"
+                1038,
+                f"a channel of depth {self.depth.args[0]}",
+                help="it holds at least 1 tile, or none: with `depth=0` a sender goes on when its tile is taken",
             )
         self.shape = shape
         self.dtype = dtype
         self.ring: Buffer | None = None
         if shape is not None:
             dims = shape if isinstance(shape, (tuple, list)) else (shape,)
-            self.ring = Buffer((self.depth, *dims), dtype, name=name)
+            self.ring = Buffer((slots(self.depth), *dims), dtype, name=name)
             self.ring.span = self.span
 
     def send(self) -> PassBlock:
@@ -53,14 +55,43 @@ class Channel(Named):
         """
         return PassBlock("send", self)
 
-    def consume(self) -> PassBlock:
+    def consume(self, *, all: bool = False) -> PassBlock:
         """`with ch.consume() as tile:` the next filled tile, which the tasks inside read; it is free when
-        they are complete.
+        they are complete. With `all=True` for every tile, until the channel is closed and empty.
         """
-        return PassBlock("consume", self)
+        return PassBlock("consume", self, all)
+
+    def close(self) -> None:
+        """No tile is sent any more; those that were can still be consumed."""
+        trace = current(f"`{self!r}.close()`")
+        span = caller_span()
+        if trace.process() is None:
+            raise outside(f"{self!r}.close()", span)
+        trace.add(Close(self, span))
 
     def __repr__(self) -> str:
         return self.shown
+
+
+def slots(depth: Expr) -> Any:
+    """The tiles of a channel: one waits to be taken where it holds none."""
+    return max(depth.args[0], 1) if depth.op == "const" else binary("max", depth, 1)
+
+
+def truth(value: Any) -> bool:
+    """The value of `all=`."""
+    if not isinstance(value, bool):
+        raise trace_error(1036, f"`all` is {describe(value)}", help="write `all=True`, or leave it out")
+    return value
+
+
+def outside(what: str, span: Span | None) -> Exception:
+    return trace_error(
+        1036,
+        f"`{what}` outside of a process",
+        span=span,
+        help='channels pass tiles between processes: `with P.pipe():`, in it `with P.process("load"):`',
+    )
 
 
 class PipeBlock:
@@ -135,32 +166,65 @@ class ProcessBlock:
         self._block.__exit__(None, None, None)
 
 
+class SelectBlock:
+    """`with P.select_channel():`."""
+
+    def __init__(self, all: bool) -> None:
+        self.trace = current("`P.select_channel()`")
+        self.span = caller_span()
+        checks.with_statement("P.select_channel()")
+        self.all = truth(all)
+        self._node: Any = None
+        self._block: Any = None
+
+    def __enter__(self) -> None:
+        if self.trace.process() is None:
+            raise outside("P.select_channel()", self.span)
+        self._node = Consume(self.all, self.span)
+        self.trace.add(self._node)
+        self._block = self.trace.block([], self._node)
+        self._block.__enter__()
+
+    def __exit__(self, kind: Any, *rest: Any) -> None:
+        self._block.__exit__(None, None, None)
+        if kind is not None:
+            self.trace.broken("a selection", self.span)
+        elif not self._node.arms:
+            raise trace_error(
+                1036,
+                "a selection without arms",
+                span=self.span,
+                help="give it one for each channel: `with channel.consume() as tile:`",
+            )
+
+
 class PassBlock:
     """`with channel.send() as tile:` or `with channel.consume() as tile:`."""
 
-    def __init__(self, kind: str, channel: Channel) -> None:
+    def __init__(self, kind: str, channel: Channel, all: bool = False) -> None:
         self.kind = kind
         self.channel = channel
         self.trace = current(f"`{channel!r}.{kind}()`")
         self.span = caller_span()
         checks.with_statement(f"{channel!r}.{kind}()")
+        self.all = truth(all)
         self._node: Any = None
         self._block: Any = None
 
     def __enter__(self) -> View | None:
         trace = self.trace
         if trace.process() is None:
-            raise trace_error(
-                1036,
-                f"`{self.channel!r}.{self.kind}()` outside of a process",
-                span=self.span,
-                help="channels pass tiles between processes: `with P.pipe():`, in it `with "
-                'P.process("load"):`',
-            )
+            raise outside(f"{self.channel!r}.{self.kind}()", self.span)
         depth = trace.extent(self.channel.depth, "the depth of a channel", self.span)
-        var = trace.variable(f"{self.channel!r}_slot", constant(0), depth - 1, self.span)
+        var = trace.variable(f"{self.channel!r}_slot", constant(0), as_expr(slots(depth), "") - 1, self.span)
         self._node = Pass(self.kind, self.channel, var, self.span, self.channel.ring)
-        trace.add(self._node)
+        selection = trace.open[-1].owner
+        if self.kind == "send":
+            trace.add(self._node)
+        elif isinstance(selection, Consume) and not self.all:
+            selection.arms.append(self._node)
+        else:
+            trace.add(Consume(self.all, self.span, [self._node]))
         self._block = trace.block(self._node.body, self._node)
         self._block.__enter__()
         return None if self.channel.ring is None else self.channel.ring[Expr("var", (var,), self.span)]

@@ -20,6 +20,8 @@ from .nodes import (
     KernelEntry,
     Loop,
     Node,
+    Close,
+    Consume,
     Pass,
     Pipeline,
     RaggedDomain,
@@ -306,8 +308,16 @@ class Document(Writer):
                 ]
                 return {"k": "pipeline", "processes": processes}
             case Pass():
-                head = {"k": node.kind, "channel": self._channel(node), "var": self._bind(node.var)}
-                return {**head, "body": self._block(node.body)}
+                return {"k": "send", **self._arm(node)}
+            case Consume():
+                arms = [self._mark(self._arm(arm), arm.span) for arm in node.arms]
+                return {"k": "consume", "all": node.all, "arms": arms}
+            case Close():
+                return {"k": "close", "channel": self._channel(node.channel)}
+
+    def _arm(self, node: Pass) -> Json:
+        head = {"channel": self._channel(node.channel), "var": self._bind(node.var)}
+        return {**head, "body": self._block(node.body)}
 
     def _over(self, loop: Loop) -> Json:
         axis = self.axes.of.get(id(loop))
@@ -332,8 +342,7 @@ class Document(Writer):
             result["position"] = self._bind(node.position)
         return {**result, "body": self._block(node.body)}
 
-    def _channel(self, node: Pass) -> int:
-        channel = node.channel
+    def _channel(self, channel: Any) -> int:
         if id(channel) not in self._channels:
             self._channels[id(channel)] = len(self._channel_entries)
             name = channel.name or variable_of(channel, tuple(self.trace.functions)) or "channel"

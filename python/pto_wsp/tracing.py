@@ -17,7 +17,19 @@ from .errors import WspError
 from .expr import Expr, Var, as_expr, constant, describe, reads_slot
 from .linear import known_number, linear, simplified
 from .names import check_name
-from .nodes import Cond, KernelEntry, Loop, Node, Pipeline, Process, RaggedDomain, Select, Task, While
+from .nodes import (
+    Cond,
+    Consume,
+    KernelEntry,
+    Loop,
+    Node,
+    Pipeline,
+    Process,
+    RaggedDomain,
+    Select,
+    Task,
+    While,
+)
 from .slotuses import SlotUses
 from .spans import caller_span
 from .tables import Cell, Slot, Table
@@ -149,6 +161,14 @@ class Trace:
                 labels=[(at.owner.span, "the pipeline")],
                 help='put it under `with P.process("name"):`',
             )
+        if isinstance(at.owner, Consume):
+            raise trace_error(
+                1036,
+                "a statement of a selection outside of its arms",
+                span=node.span,
+                labels=[(at.owner.span, "the selection")],
+                help="put it under `with channel.consume() as tile:`",
+            )
         at.block.append(node)
 
     @contextmanager
@@ -193,6 +213,7 @@ class Trace:
         inner = [at.owner for at in self.open if at.serial >= var.serial]
         return not any(
             isinstance(owner, (Cond, While, Select))
+            or (isinstance(owner, Consume) and (owner.all or len(owner.arms) > 1))
             or (isinstance(owner, Loop) and owner.var is not var and isinstance(owner.domain, RaggedDomain))
             for owner in inner
         )

@@ -298,6 +298,50 @@ def test_pipelines():
     assert document(w)["workload"]["tensors"][-1]["storage"] in ("temporary", "argument")
 
 
+def test_channels_are_closed_and_selected_from():
+    a = Channel((16, 64), f32, depth=0)
+    b = Channel(depth="d")
+
+    @workload
+    def w(n, d):
+        with P.pipe():
+            with P.process("load"):
+                for i in P(n):
+                    with a.send() as slot:
+                        move(X[tile(i, 16)], slot)
+                a.close()
+            with P.process("count"):
+                for _ in P(n):
+                    with b.send():
+                        number(1)
+                b.close()
+            with P.process("join"):
+                with P.select_channel(all=True):
+                    with a.consume() as slot:
+                        move(slot, Y[tile(0, 16)])
+                    with b.consume():
+                        number(2)
+
+    text = body(w)
+    assert "channel a[0];" in text and "channel b[d];" in text
+    assert "close a;" in text and "close b;" in text
+    assert "select all {" in text and "consume a as " in text and "consume b as " in text
+    assert "[1, 16, 64]" in ir(w), "a tile that is handed over lies in a slot"
+
+    @workload
+    def drain(n):
+        with P.pipe():
+            with P.process("load"):
+                with a.send() as slot:
+                    move(X[tile(0, 16)], slot)
+                a.close()
+            with P.process("store"):
+                with a.consume(all=True) as slot:
+                    move(slot, Y[tile(0, 16)])
+
+    assert "consume all a as " in body(drain)
+
+
 # Views.
 
 

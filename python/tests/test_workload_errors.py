@@ -1006,8 +1006,60 @@ def channel_without_depth():
 
 
 @case(1038)
-def channel_of_depth_0():
-    Channel(depth=0)  # HERE
+def channel_of_negative_depth():
+    Channel(depth=-1)  # HERE
+
+
+@case(1036)
+@traced
+def close_outside_of_a_process(n):
+    Channel(depth=2).close()  # HERE
+
+
+@case(1036)
+@traced
+def selection_outside_of_a_process(n):
+    with P.select_channel():  # HERE
+        step(X)
+
+
+@case(1036)
+@traced
+def selection_without_arms(n):
+    with P.pipe():
+        with P.process("p"):
+            with P.select_channel(all=True):  # HERE
+                pass
+
+
+@case(1036)
+@traced
+def task_in_a_selection_outside_of_its_arms(n):
+    with P.pipe():
+        with P.process("p"):
+            with P.select_channel():
+                step(X)  # HERE
+
+
+@case(1036)
+@traced
+def send_in_a_selection(n):
+    ring = Channel(depth=2)
+    with P.pipe():
+        with P.process("p"):
+            with P.select_channel():
+                with ring.send():  # HERE
+                    step(X)
+
+
+@case(1036)
+@traced
+def all_that_is_no_truth(n):
+    ring = Channel(depth=2)
+    with P.pipe():
+        with P.process("p"):
+            with ring.consume(all=2):  # HERE
+                step(X)
 
 
 @case(1039, "for i in P(n):")

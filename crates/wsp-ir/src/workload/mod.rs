@@ -33,9 +33,9 @@ pub use directive::*;
 pub use expr::{IntExpr, IntExprKind};
 pub use lint::{is_param_used, warnings};
 pub use model::{
-    Access, Arg, ArgValue, Axis, AxisKind, Block, Channel, DimRange, Iteration, Kernel, KernelParam, Label,
-    Node, NodeKind, Param, ParamKind, ParamSource, Process, Signature, Slot, Table, Task, Tensor, Use, Var,
-    Workload, WorkloadModule,
+    Access, Arg, ArgValue, Arm, Axis, AxisKind, Block, Channel, DimRange, Iteration, Kernel, KernelParam,
+    Label, Node, NodeKind, Param, ParamKind, ParamSource, Process, Signature, Slot, Table, Task, Tensor, Use,
+    Var, Workload, WorkloadModule,
 };
 pub use statement::{StatementKind, each_node};
 pub use wsp_core::ExecPool;

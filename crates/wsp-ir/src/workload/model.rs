@@ -223,13 +223,14 @@ pub struct Label {
 
 /// `channel c[depth];`: counts tokens that one process of a pipeline sends and one consumes.
 ///
-/// It is empty when its pipeline begins. Token `n` stands for slot `n % depth`, which a send and the consume of the same
-/// token bind to a variable. A channel holds no data: tasks write and read elements of tensors that the slot picks.
+/// It is empty and open when its pipeline begins. Token `n` stands for slot `n % depth`, which a send and the consume of the
+/// same token bind to a variable. With a depth of 0 there is slot 0, and a send goes on when its token is taken. A channel
+/// holds no data: tasks write and read elements of tensors that the slot picks.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Channel {
     /// Its name.
     pub name: String,
-    /// Most tokens that it holds, at least 1; over parameters and tables.
+    /// Most tokens that it holds, at least 0; over parameters and tables.
     pub depth: IntExpr,
     /// Where its name stands.
     pub span: Span,
@@ -328,15 +329,33 @@ pub enum NodeKind {
         /// What fills the slot.
         body: Block,
     },
-    /// `consume c as s { … }`: waits for the next token; its slot is free when the body has run.
+    /// `consume c as s { … }`: waits for the next token; its slot is free when the body has run. Several arms stand in
+    /// `select { consume a as s { … } consume b as t { … } }`, which waits until one of the channels has a token and takes
+    /// that of the first such arm.
     Consume {
+        /// At least one.
+        arms: Vec<Arm>,
+        /// `consume all …`, `select all { … }`: again and again, until every channel is closed and empty.
+        all: bool,
+    },
+    /// `close c;`: no token is sent any more. A consume goes on while tokens are left.
+    Close {
         /// A channel of the workload.
         channel: ChannelId,
-        /// The slot.
-        var: VarId,
-        /// What uses the slot.
-        body: Block,
     },
+}
+
+/// What a [`NodeKind::Consume`] does with a token of one channel.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Arm {
+    /// A channel of the workload.
+    pub channel: ChannelId,
+    /// The slot.
+    pub var: VarId,
+    /// What uses the slot.
+    pub body: Block,
+    /// Where it stands.
+    pub span: Span,
 }
 
 /// A process of a pipeline.

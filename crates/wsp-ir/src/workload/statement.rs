@@ -63,6 +63,8 @@ statements! {
     Send: expanded_by_the_host(enforced("send", "the tasks of its body, when the channel has a free slot"));
     /// `consume`.
     Consume: expanded_by_the_host(enforced("consume", "the tasks of its body, when the channel has a token"));
+    /// `close`.
+    Close: expanded_by_the_host(enforced("close", "no tasks: consumes of the channel end when its tokens are taken"));
 }
 
 /// The blocks inside a statement; `$iter` and `$part` say whether they may be changed.
@@ -73,14 +75,14 @@ macro_rules! bodies {
             | NodeKind::ForEach { body, .. }
             | NodeKind::Select { body, .. }
             | NodeKind::While { body, .. }
-            | NodeKind::Send { body, .. }
-            | NodeKind::Consume { body, .. } => vec![body],
+            | NodeKind::Send { body, .. } => vec![body],
+            NodeKind::Consume { arms, .. } => arms.$iter().map(|arm| $($part)+ arm.body).collect(),
             NodeKind::Pipeline { processes } => {
                 processes.$iter().map(|process| $($part)+ process.body).collect()
             }
             NodeKind::Cond { then, otherwise, .. } => vec![then, otherwise],
             NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => blocks.$iter().collect(),
-            NodeKind::Task(_) | NodeKind::Call { .. } => Vec::new(),
+            NodeKind::Task(_) | NodeKind::Call { .. } | NodeKind::Close { .. } => Vec::new(),
         }
     };
 }
@@ -101,6 +103,7 @@ impl NodeKind {
             NodeKind::Pipeline { .. } => StatementKind::Pipeline,
             NodeKind::Send { .. } => StatementKind::Send,
             NodeKind::Consume { .. } => StatementKind::Consume,
+            NodeKind::Close { .. } => StatementKind::Close,
         }
     }
 
@@ -121,7 +124,8 @@ impl NodeKind {
             | NodeKind::Sequential(_)
             | NodeKind::Pipeline { .. }
             | NodeKind::Send { .. }
-            | NodeKind::Consume { .. } => Vec::new(),
+            | NodeKind::Consume { .. }
+            | NodeKind::Close { .. } => Vec::new(),
         }
     }
 

@@ -92,11 +92,19 @@ fn node(node: &Node, visitor: &mut impl Visitor) {
                 block(&process.body, visitor);
             }
         }
-        NodeKind::Send { var, body, .. } | NodeKind::Consume { var, body, .. } => {
+        NodeKind::Send { var, body, .. } => {
             visitor.open(*var);
             block(body, visitor);
             visitor.close();
         }
+        NodeKind::Consume { arms, .. } => {
+            for arm in arms {
+                visitor.open(arm.var);
+                block(&arm.body, visitor);
+                visitor.close();
+            }
+        }
+        NodeKind::Close { .. } => {}
     }
 }
 

@@ -25,8 +25,8 @@ wsp_diag::codes! {
     pub(super) TENSOR_SIZE = 807, "a tensor is larger than memory can be",
         "The number of bytes of a tensor, the product of its extents and the size of an element, must fit into \
             a signed 64-bit integer.";
-    pub(super) CHANNEL_DEPTH = 808, "a channel has no slots",
-        "The depth of a channel is the number of tokens that it holds, 1 to 4294967295. It follows from the \
+    pub(super) CHANNEL_DEPTH = 808, "the depth of a channel is out of range",
+        "The depth of a channel is the number of tokens that it holds, 0 to 4294967295. It follows from the \
             parameters of this launch.";
     pub(super) OVERFLOW = 810, "an integer overflows",
         "Expressions of workloads are 64-bit integers, and every operation is checked. The note shows the \
@@ -59,10 +59,14 @@ wsp_diag::codes! {
     pub(super) NO_PLACE = 819, "a value cannot be used here",
         "Priorities are 32-bit integers. Slots have values only while tasks run, not when a launch is bound.";
     pub(super) DEADLOCK = 820, "no process of a pipeline can go on",
-        "Every process that has not ended waits: to send to a channel whose slots are all in use, or to consume \
-            from a channel in which no token is left. The labels show where each waits, with the indices of its loops. A \
+        "Every process that has not ended waits: to send to a channel whose slots are all in use, for a token that it \
+            sent to a channel of depth 0 to be taken, or to consume from channels in which no token is left. The labels show where each waits, with the indices of its loops. A \
             stage that consumes two tokens before it frees one needs a channel of depth 2; two processes that consume from \
             each other need one that sends first; what is consumed must be sent as often.";
+    pub(super) CLOSED = 821, "a channel is closed",
+        "A process sends to a channel that it has closed, closes it again, or consumes once more than was sent before \
+            the close. The labels show where, and where it was closed, with the indices of its loops. `consume all c as s { … }` takes \
+            what there is and ends when the channel is closed.";
     pub(super) UNKNOWN_SCHEDULE = 830, "the schedule asked for does not exist",
         "`--schedule NAME` chooses `schedule NAME { … }` of the file in place of the unnamed one.";
     pub(super) PARTITION = 831, "a static partition does not tile the tasks",

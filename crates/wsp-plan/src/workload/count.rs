@@ -95,14 +95,23 @@ impl<'m> Counter<'m> {
                 Some(total)
             }
             // Which slot it is depends on the turns of processes.
-            NodeKind::Send { var, body, .. } | NodeKind::Consume { var, body, .. } => {
-                if self.depends(body, &[*var]) { None } else { self.block(body, vars) }
-            }
+            NodeKind::Send { var, body, .. } => self.transfer(*var, body, vars),
+            NodeKind::Consume { arms, all } => match arms.as_slice() {
+                [arm] if !*all => self.transfer(arm.var, &arm.body, vars),
+                // How often each is taken depends on the turns of processes.
+                _ => None,
+            },
+            NodeKind::Close { .. } => Some(0),
             NodeKind::Call { workload, args } => {
                 let args: Option<Vec<i64>> = args.iter().map(|arg| self.value(arg, vars)).collect();
                 self.workload(&self.module.workloads[workload.index()], &args?)
             }
         }
+    }
+
+    /// The tasks of a send or a consume.
+    fn transfer(&mut self, slot: VarId, body: &Block, vars: &mut [i64]) -> Option<u64> {
+        if self.depends(body, &[slot]) { None } else { self.block(body, vars) }
     }
 
     /// All iterations of a loop: the first times their number where they are alike, else one by one.

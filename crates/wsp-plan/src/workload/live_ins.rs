@@ -110,12 +110,16 @@ impl Walk<'_> {
                     self.rounds(body, true, reads);
                 }
                 NodeKind::Pipeline { processes } => self.pipeline(processes, reads),
-                NodeKind::Consume { body, .. } => {
+                NodeKind::Consume { arms, all } => {
                     let before = reads.clone();
-                    self.perhaps(body, reads);
+                    match arms.as_slice() {
+                        [arm] if !*all => self.perhaps(&arm.body, reads),
+                        arms => arms.iter().for_each(|arm| self.rounds(&arm.body, true, reads)),
+                    }
                     // The token was sent, so other processes may have written what it stands for.
                     reads.excuse(&before.beside, &before);
                 }
+                NodeKind::Close { .. } => {}
                 NodeKind::Send { body, .. } => self.perhaps(body, reads),
             }
         }

@@ -128,28 +128,10 @@ fn random(seed: u64, tally: &mut Tally) {
 /// Gives every `while` a small maximum: with slots that stay as they are, most would go on to the limit.
 fn short_rounds(block: &mut Block) {
     for node in block {
-        match &mut node.kind {
-            NodeKind::Task(_) | NodeKind::Call { .. } => {}
-            NodeKind::While { max, body, .. } => {
-                max.get_or_insert_with(|| 6.into());
-                short_rounds(body);
-            }
-            NodeKind::ParallelFor { body, .. }
-            | NodeKind::ForEach { body, .. }
-            | NodeKind::Select { body, .. }
-            | NodeKind::Send { body, .. }
-            | NodeKind::Consume { body, .. } => short_rounds(body),
-            NodeKind::Pipeline { processes } => {
-                processes.iter_mut().for_each(|process| short_rounds(&mut process.body));
-            }
-            NodeKind::Cond { then, otherwise, .. } => {
-                short_rounds(then);
-                short_rounds(otherwise);
-            }
-            NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
-                blocks.iter_mut().for_each(short_rounds);
-            }
+        if let NodeKind::While { max, .. } = &mut node.kind {
+            max.get_or_insert_with(|| 6.into());
         }
+        node.kind.bodies_mut().into_iter().for_each(short_rounds);
     }
 }
 

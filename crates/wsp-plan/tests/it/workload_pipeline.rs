@@ -170,8 +170,162 @@ fn a_stage_that_holds_two_tokens_needs_two_slots() {
             "`pairs` waits to consume from `a` (1 of 1 slot in use, none to be consumed) at t = 0"
         ]
     );
-    assert_eq!(diagnostic.notes, ["at i = 3", "after 1 task"]);
+    assert_eq!(
+        diagnostic.notes,
+        ["`load` waits for `pairs`, and `pairs` for `load`", "at i = 3", "after 1 task"]
+    );
+    assert_eq!(diagnostic.help, ["declare `a` deeper than 1, or let a process consume before it sends"]);
     assert_eq!(before, 1);
+}
+
+#[test]
+fn the_help_names_the_full_channel_of_the_smallest_depth_in_the_circle() {
+    let (diagnostic, labels, _) = deadlock(
+        "kernel k(); workload main { channel far[1]; channel a[3]; channel b[2]; pipeline {
+            process idle { send far as s { } send far as s { } }
+            process p { parallel for i in 0..9 { send a as s { } } consume b as t { } }
+            process q { parallel for i in 0..9 { send b as s { } } consume a as t { } consume far as s { } } } }",
+    );
+    assert_eq!(
+        labels,
+        [
+            "`idle` waits to send to `far` (1 of 1 slot full)",
+            "`p` waits to send to `a` (3 of 3 slots full) at i = 3",
+            "`q` waits to send to `b` (2 of 2 slots full) at i = 2"
+        ]
+    );
+    assert_eq!(diagnostic.notes[0], "`q` waits for `p`, and `p` for `q`");
+    assert_eq!(diagnostic.help, ["declare `b` deeper than 2, or let a process consume before it sends"]);
+}
+
+#[test]
+fn a_channel_of_depth_0_joins_both_ends() {
+    // What `p` does behind a send comes after the consume of its token began.
+    let source = |depth: u32| {
+        format!(
+            "kernel k(who, t, s); workload main {{ channel a[{depth}]; pipeline {{
+                process p {{ parallel for t in 0..3 {{ send a as s {{ k(0, t, s); }} k(1, t, 0); }} }}
+                process q {{ parallel for t in 0..3 {{ k(2, t, 0); consume a as s {{ k(3, t, s); }} }} }} }} }}"
+        )
+    };
+    let order = |depth: u32| {
+        let found = scalars(&source(depth), &[]);
+        assert!(found.iter().all(|task| task[2] < i64::from(depth.max(1))));
+        found.iter().map(|task| (task[0], task[1])).collect::<Vec<_>>()
+    };
+    let met = |t: i64| [(0, t), (2, t), (3, t), (1, t)];
+    let place = |order: &[(i64, i64)], task| order.iter().position(|found| *found == task).expect("a task");
+    let order_0 = order(0);
+    for t in 0..3 {
+        let [send, _, consume, behind] = met(t).map(|task| place(&order_0, task));
+        assert!(send < consume && consume < behind, "{order_0:?}");
+    }
+    assert_eq!(order(1).len(), order_0.len());
+}
+
+#[test]
+fn a_sender_whose_token_is_not_taken_is_named() {
+    let (diagnostic, labels, _) = deadlock(
+        "kernel k(); workload main { channel a[0]; pipeline { process p { parallel for i in 0..2 { send a as s { k(); } consume a as t { } } } } }",
+    );
+    assert_eq!(labels, ["`p` waits to send to `a` (its token is not taken) at i = 0"]);
+    assert_eq!(diagnostic.notes[0], "`p` waits for `p`");
+    assert_eq!(diagnostic.help, ["declare `a` deeper than 0, or let a process consume before it sends"]);
+}
+
+#[test]
+fn a_consume_of_all_ends_when_its_channel_is_closed_and_empty() {
+    for (n, depth) in [(0, 0), (0, 2), (1, 0), (7, 0), (7, 1), (7, 3)] {
+        let source = format!(
+            "kernel k(who, s); workload main {{ channel a[{depth}]; pipeline {{
+                process p {{ parallel for t in 0..{n} {{ send a as s {{ k(0, s); }} }} close a; }}
+                process q {{ consume all a as s {{ k(1, s); }} k(2, 0); }} }} }}"
+        );
+        let found = scalars(&source, &[]);
+        let of = |who| found.iter().filter(|task| task[0] == who).map(|task| task[1]).collect::<Vec<_>>();
+        let slots = (0..n).map(|t| t % depth.max(1)).collect::<Vec<_>>();
+        assert_eq!((of(0), of(1), of(2)), (slots.clone(), slots, vec![0]));
+        assert_eq!(found.last().map(|task| task[0]), Some(2));
+    }
+}
+
+#[test]
+fn the_first_arm_with_a_token_is_taken() {
+    let source = "kernel k(arm, n); workload main { channel a[4]; channel b[4]; pipeline {
+        process q { parallel for t in 0..6 { select { consume a as s { k(0, t); } consume b as s { k(1, t); } } } }
+        process p { parallel for t in 0..3 { send b as s { } send a as s { } } } } }";
+    // `q` waits, and after each send of `p` takes what is there.
+    let arms: Vec<i64> = scalars(source, &[]).iter().map(|task| task[0]).collect();
+    assert_eq!(arms, [1, 0, 1, 0, 1, 0]);
+    let both = source
+        .replace("process q", "process r")
+        .replace("pipeline {", "pipeline { process o { parallel for t in 0..6 { consume go as s { } } } ");
+    let both = both.replace("workload main {", "workload main { channel go[0];").replace(
+        "parallel for t in 0..6 { select",
+        "parallel for t in 0..6 { send go as s { } } parallel for t in 0..6 { select",
+    );
+    let arms: Vec<i64> = scalars(&both, &[]).iter().map(|task| task[0]).collect();
+    assert_eq!(arms, [0, 0, 0, 1, 1, 1], "both channels are full when it begins");
+}
+
+#[test]
+fn a_select_of_all_ends_with_the_last_of_its_channels() {
+    let source = "kernel k(arm, s); workload main { channel a[1]; channel b[2]; channel c[0]; pipeline {
+        process p { parallel for t in 0..5 { send a as s { } } close a; }
+        process q { close b; }
+        process r { parallel for t in 0..2 { send c as s { } } close c; }
+        process join { select all { consume a as s { k(0, s); } consume b as s { k(1, s); } consume c as s { k(2, s); } } k(3, 0); } } }";
+    let arms: Vec<i64> = scalars(source, &[]).iter().map(|task| task[0]).collect();
+    let count = |arm| arms.iter().filter(|found| **found == arm).count();
+    assert_eq!((count(0), count(1), count(2), arms[arms.len() - 1]), (5, 0, 2, 3));
+}
+
+#[test]
+fn channels_are_open_again_when_their_pipeline_begins_again() {
+    let source = "kernel k(i); workload main { channel a[1]; for i in 0..3 { pipeline {
+        process p { send a as s { k(i); } close a; } process q { consume all a as s { } } } } }";
+    assert_eq!(scalars(source, &[]).concat(), [0, 1, 2]);
+}
+
+#[test]
+fn what_is_done_with_a_closed_channel_is_a_fault() {
+    let faulted = |body: &str| {
+        let source = format!("kernel k(); workload main {{ channel a[4]; pipeline {{ {body} }} }}");
+        let (diagnostic, _) = fault(&source, &[]);
+        assert_eq!(diagnostic.code, Code(821), "{diagnostic:?}");
+        let labels: Vec<&str> = diagnostic.labels.iter().map(|label| &*label.text).collect();
+        assert_eq!(labels, ["closed here"]);
+        (diagnostic.message, diagnostic.notes[0].clone())
+    };
+    let sends = "process p { parallel for i in 0..2 { send a as s { k(); } if i == 0 { close a; } } } process q { consume all a as s { } }";
+    assert_eq!(faulted(sends), ("a token is sent to `a`, which is closed".to_owned(), "at i = 1".to_owned()));
+    let closes =
+        "process p { parallel for i in 0..3 { if i > 0 { close a; } } } process q { consume all a as s { } }";
+    assert_eq!(
+        faulted(closes),
+        ("a second `close` of `a`, which is closed".to_owned(), "at i = 2".to_owned())
+    );
+    let consumes = "process p { send a as s { k(); } close a; } process q { parallel for t in 0..3 { consume a as s { } } }";
+    let message = "nothing is left to consume from `a`, which is closed".to_owned();
+    assert_eq!(faulted(consumes), (message.clone(), "at t = 1".to_owned()));
+    let selects = "process p { close a; } process q { select { consume a as s { } } }";
+    assert_eq!(faulted(selects).0, message);
+}
+
+#[test]
+fn a_select_that_waits_names_its_open_channels() {
+    let (_, labels, _) = deadlock(
+        "kernel k(); workload main { channel a[1]; channel b[1]; channel c[1]; pipeline {
+            process p { close b; consume c as s { } send a as s { } send c as s { } }
+            process q { select { consume a as s { k(); } consume b as s { } consume c as s { } } } } }"
+            .replace("process p { close b; consume c as s { }", "process p { close b; consume d as s { }")
+            .replace("channel c[1];", "channel c[1]; channel d[1];")
+            .as_str(),
+    );
+    assert_eq!(
+        labels,
+        ["`p` waits to consume from `d` (empty)", "`q` waits to consume from `a` (empty) or `c` (empty)"]
+    );
 }
 
 #[test]
@@ -191,7 +345,7 @@ fn unequal_numbers_of_tokens_wait_or_are_dropped() {
 #[test]
 fn depths_are_checked_when_they_are_bound() {
     let module = module(STAGES);
-    for depth in [0, -1, 1 << 32] {
+    for depth in [-1, -(1 << 40), 1 << 32] {
         let found = try_bind(&module, &[("depth", depth)], &[]).expect_err("a depth that is none");
         let messages: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
         let of = |name: &str| format!("channel `{name}` has a depth of {depth}");
@@ -199,6 +353,7 @@ fn depths_are_checked_when_they_are_bound() {
         assert!(found.iter().all(|found| found.code == Code(808)));
     }
     assert!(try_bind(&module, &[("depth", (1 << 32) - 1)], &[]).is_ok());
+    assert!(try_bind(&module, &[("depth", 0)], &[]).is_ok());
 }
 
 #[test]

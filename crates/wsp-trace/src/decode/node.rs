@@ -3,7 +3,9 @@
 use super::place::At;
 use crate::wire::{Decoded, Fields, Json, items, unknown_word};
 use wsp_core::{AxisId, ChannelId, KernelId, LabelId, TensorId, VarId, WorkloadId};
-use wsp_ir::workload::{Access, Arg, ArgValue, Block, DimRange, Iteration, Node, NodeKind, Process, Task};
+use wsp_ir::workload::{
+    Access, Arg, ArgValue, Arm, Block, DimRange, Iteration, Node, NodeKind, Process, Task,
+};
 
 /// The forms of a statement.
 pub(super) const FORMS: &[&str] = &[
@@ -19,6 +21,7 @@ pub(super) const FORMS: &[&str] = &[
     "pipeline",
     "send",
     "consume",
+    "close",
 ];
 
 fn var(json: &Json<'_>) -> Decoded<VarId> {
@@ -74,13 +77,14 @@ impl At<'_> {
                     NodeKind::Pipeline { processes: fields.list("processes", |json| at.process(json))? }
                 }
                 "send" => {
-                    let (channel, var, body) = at.token(fields)?;
+                    let Arm { channel, var, body, .. } = at.arm(fields)?;
                     NodeKind::Send { channel, var, body }
                 }
-                "consume" => {
-                    let (channel, var, body) = at.token(fields)?;
-                    NodeKind::Consume { channel, var, body }
-                }
+                "consume" => NodeKind::Consume {
+                    arms: fields.list("arms", |json| at.form(json, |fields, at| at.arm(fields)))?,
+                    all: fields.flag("all")?,
+                },
+                "close" => NodeKind::Close { channel: ChannelId(fields.required("channel", Json::number)?) },
                 other => return Err(unknown_word(other, FORMS.iter().copied()).in_field("k")),
             };
             Ok(Node { kind, span: at.span })
@@ -130,10 +134,11 @@ impl At<'_> {
         })
     }
 
-    /// What sending and consuming have.
-    fn token(self, fields: &mut Fields<'_>) -> Decoded<(ChannelId, VarId, Block)> {
+    /// A send, or an arm of a consume.
+    fn arm(self, fields: &mut Fields<'_>) -> Decoded<Arm> {
         let channel = ChannelId(fields.required("channel", Json::number)?);
-        Ok((channel, fields.required("var", var)?, self.body(fields, "body")?))
+        let var = fields.required("var", var)?;
+        Ok(Arm { channel, var, body: self.body(fields, "body")?, span: self.span })
     }
 
     fn task(self, fields: &mut Fields<'_>) -> Decoded<Task> {

@@ -252,8 +252,9 @@ put its values into a table.",
         code: Code(1036),
         title: "a part of a pipeline is out of place",
         explanation: "\
-`with P.pipe():` holds `with P.process(\"name\"):` only, and these hold the loops and tasks; `send()` and `consume()` stand in
-processes. Pipelines do not nest, and processes of one have different names.",
+`with P.pipe():` holds `with P.process(\"name\"):` only, and these hold the loops and tasks; `send()`, `consume()` and `close()` stand in
+processes. Pipelines do not nest, and processes of one have different names. `with P.select_channel():` holds
+`with channel.consume() as tile:` only.",
     },
     CodeInfo {
         code: Code(1037),

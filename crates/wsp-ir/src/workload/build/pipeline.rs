@@ -4,7 +4,7 @@ use super::block::WorkloadBuilder;
 use super::expr::Expr;
 use super::handle::Index;
 use super::origin::{Origin, Owner};
-use crate::workload::{self as model, Block, NodeKind, Process};
+use crate::workload::{self as model, Arm, Block, NodeKind, Process};
 use wsp_core::{ChannelId, VarId};
 use wsp_diag::Span;
 
@@ -16,7 +16,7 @@ pub struct Channel {
 }
 
 impl WorkloadBuilder<'_> {
-    /// `channel name[depth];`: it holds at most `depth` tokens, at least 1.
+    /// `channel name[depth];`: it holds at most `depth` tokens. With a depth of 0 a send goes on when its token is taken.
     pub fn channel(&mut self, name: &str, depth: impl Into<Expr>) -> Channel {
         let depth = self.module.accept(depth.into(), None, &format!("channel `{name}`"));
         let id = ChannelId(self.workload.channels.len() as u32);
@@ -76,8 +76,44 @@ impl WorkloadBuilder<'_> {
         name: &str,
         body: impl FnOnce(&mut WorkloadBuilder<'_>, Index),
     ) {
-        let (var, body) = self.transfer(channel, name, body);
-        self.push(NodeKind::Consume { channel: channel.id, var, body });
+        self.receive(false, |arms| {
+            arms.consume(channel, name, body);
+        });
+    }
+
+    /// `consume all c as s { }`: takes tokens until the channel is closed and empty.
+    pub fn consume_all(
+        &mut self,
+        channel: Channel,
+        name: &str,
+        body: impl FnOnce(&mut WorkloadBuilder<'_>, Index),
+    ) {
+        self.receive(true, |arms| {
+            arms.consume(channel, name, body);
+        });
+    }
+
+    /// `select { consume … }`: waits until one of the channels has a token, and takes that of the first such arm.
+    pub fn select_channel(&mut self, arms: impl FnOnce(&mut Arms<'_, '_>)) {
+        self.receive(false, arms);
+    }
+
+    /// `select all { consume … }`: the same again and again, until every channel is closed and empty.
+    pub fn select_all(&mut self, arms: impl FnOnce(&mut Arms<'_, '_>)) {
+        self.receive(true, arms);
+    }
+
+    /// `close c;`: no token is sent any more.
+    pub fn close(&mut self, channel: Channel) {
+        self.check(Origin::of_scope(channel.owner));
+        self.push(NodeKind::Close { channel: channel.id });
+    }
+
+    fn receive(&mut self, all: bool, arms: impl FnOnce(&mut Arms<'_, '_>)) {
+        let mut list = Arms { of: self, arms: Vec::new() };
+        arms(&mut list);
+        let arms = list.arms;
+        self.push(NodeKind::Consume { arms, all });
     }
 
     fn transfer(
@@ -89,6 +125,26 @@ impl WorkloadBuilder<'_> {
         self.check(Origin::of_scope(channel.owner));
         let slot = self.var(name);
         (slot.id, self.inner(|w| body(w, slot)))
+    }
+}
+
+/// The arms of a selection over channels.
+pub struct Arms<'b, 'm> {
+    of: &'b mut WorkloadBuilder<'m>,
+    arms: Vec<Arm>,
+}
+
+impl Arms<'_, '_> {
+    /// Adds `consume c as s { }`; arms that come first win.
+    pub fn consume(
+        &mut self,
+        channel: Channel,
+        name: &str,
+        body: impl FnOnce(&mut WorkloadBuilder<'_>, Index),
+    ) -> &mut Self {
+        let (var, body) = self.of.transfer(channel, name, body);
+        self.arms.push(Arm { channel: channel.id, var, body, span: Span::default() });
+        self
     }
 }
 

@@ -1,8 +1,8 @@
 //! Channels, pipelines and what their processes do with channels.
 
 use super::{Parsed, Parser, Skip, codes};
-use crate::workload::{Block, Channel, NodeKind, Process};
-use wsp_core::{ChannelId, VarId};
+use crate::workload::{Arm, Channel, NodeKind, Process};
+use wsp_core::ChannelId;
 use wsp_diag::{Diagnostic, did_you_mean};
 use wsp_syntax::{Tok, shorten};
 
@@ -69,10 +69,13 @@ impl<'t> Parser<'t> {
         self.report(diagnostic)
     }
 
-    /// `send c as s { … }` or `consume c as s { … }`, at the first word.
-    pub(super) fn transfer(&mut self) -> Parsed<(ChannelId, VarId, Block)> {
-        let word = self.word().unwrap_or("send");
+    /// `send c as s { … }`, `consume c as s { … }` or `consume all c as s { … }`, at the first word.
+    pub(super) fn transfer(&mut self) -> Parsed<Arm> {
+        let (word, start) = (self.word().unwrap_or("send"), self.span());
         self.bump();
+        if word == "consume" && self.at_word("all") && self.word_at(1) != Some("as") {
+            self.bump();
+        }
         let channel = self.channel_named()?;
         if !self.eat_word("as") {
             let help = format!("name the slot: `{word} c as s {{ … }}`");
@@ -81,7 +84,71 @@ impl<'t> Parser<'t> {
         let (name, span) = self.name("a name for the slot")?;
         let var = self.declare_var(name, span);
         let body = self.block(&format!("the `{word}`"))?;
-        Ok((channel, var, body))
+        Ok(Arm { channel, var, body, span: self.span_from(start) })
+    }
+
+    /// Whether a `select` is one over channels.
+    pub(super) fn at_channel_select(&self) -> bool {
+        let all = self.word_at(1) == Some("all");
+        self.peek(1 + usize::from(all)).kind == Tok::LBrace
+    }
+
+    /// `select { consume a as s { … } consume b as t { … } }`, or `select all { … }`.
+    pub(super) fn channel_select(&mut self) -> Parsed<NodeKind> {
+        let head = self.span();
+        self.bump();
+        let all = self.eat_word("all");
+        let open = self.bump();
+        let mut arms = Vec::new();
+        loop {
+            match self.tok() {
+                Tok::RBrace => break,
+                Tok::Eof => return Err(self.unclosed_block(open)),
+                Tok::Semi => {
+                    self.bump();
+                }
+                _ if self.at_word("consume")
+                    && self.word_at(1) == Some("all")
+                    && self.word_at(2) != Some("as") =>
+                {
+                    let diagnostic = Diagnostic::error(codes::EXPECTED_TOKEN, "`all` stands in an arm")
+                        .at(self.span(), "")
+                        .help("write it behind `select`: a `select all` takes tokens until every channel is closed");
+                    self.report(diagnostic);
+                    self.recover_blocks();
+                    return Ok(NodeKind::Combine(Vec::new()));
+                }
+                _ if self.at_word("consume") => {
+                    let visible = self.scope.depth();
+                    let arm = self.transfer();
+                    self.scope.close(visible);
+                    arms.push(arm?);
+                }
+                _ => {
+                    let help = "an arm takes a token: `consume c as s { … }`";
+                    self.unexpected_help(codes::EXPECTED_TOKEN, "`consume` or `}`", help);
+                    self.recover_blocks();
+                    return Ok(NodeKind::Combine(Vec::new()));
+                }
+            }
+        }
+        self.bump();
+        if arms.is_empty() {
+            let diagnostic = Diagnostic::error(codes::EXPECTED_TOKEN, "a `select` over no channel")
+                .at(self.span_from(head), "")
+                .help("give it an arm for each channel: `consume c as s { … }`");
+            self.report(diagnostic);
+            return Ok(NodeKind::Combine(Vec::new()));
+        }
+        Ok(NodeKind::Consume { arms, all })
+    }
+
+    /// `close c;`.
+    pub(super) fn close_channel(&mut self) -> Parsed<NodeKind> {
+        self.bump();
+        let channel = self.channel_named()?;
+        self.semicolon("the close")?;
+        Ok(NodeKind::Close { channel })
     }
 
     fn channel_named(&mut self) -> Parsed<ChannelId> {

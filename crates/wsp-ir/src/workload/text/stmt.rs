@@ -3,7 +3,7 @@
 use super::words::{PIPELINE_STATEMENTS, STATEMENTS};
 use super::{Parsed, Parser, Skip, codes};
 use crate::workload::walk::Reference;
-use crate::workload::{Block, IntExpr, Iteration, Node, NodeKind, Var, Workload};
+use crate::workload::{Arm, Block, IntExpr, Iteration, Node, NodeKind, Var, Workload};
 use wsp_core::{AxisId, VarId, WorkloadId};
 use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_syntax::{Tok, shorten};
@@ -124,6 +124,7 @@ impl<'t> Parser<'t> {
                 self.bump();
                 self.loops(Order::Sequential)?
             }
+            Some("select") if self.at_channel_select() => self.channel_select()?,
             Some("select") => self.select()?,
             Some("if") => self.cond()?,
             Some("while") => self.while_loop()?,
@@ -134,13 +135,14 @@ impl<'t> Parser<'t> {
             Some(_) if called => NodeKind::Task(self.task()?),
             Some("pipeline") => self.pipeline()?,
             Some("send") => {
-                let (channel, var, body) = self.transfer()?;
+                let Arm { channel, var, body, .. } = self.transfer()?;
                 NodeKind::Send { channel, var, body }
             }
             Some("consume") => {
-                let (channel, var, body) = self.transfer()?;
-                NodeKind::Consume { channel, var, body }
+                let all = self.word_at(1) == Some("all") && self.word_at(2) != Some("as");
+                NodeKind::Consume { arms: vec![self.transfer()?], all }
             }
+            Some("close") => self.close_channel()?,
             Some("process") => return Err(self.lone_process()),
             _ => return Err(self.not_a_statement()),
         };

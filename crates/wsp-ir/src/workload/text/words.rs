@@ -33,7 +33,7 @@ pub(super) const STATEMENTS: &[&str] =
     &["let", "parallel", "for", "select", "if", "else", "while", "combine", "sequential", "call"];
 
 /// Words that start a statement where no `(` follows, and are names elsewhere.
-pub(super) const PIPELINE_STATEMENTS: &[&str] = &["channel", "pipeline", "send", "consume"];
+pub(super) const PIPELINE_STATEMENTS: &[&str] = &["channel", "pipeline", "send", "consume", "close"];
 
 /// The functions of expressions.
 pub(super) const FUNCTIONS: &[&str] = &["min", "max", "ceildiv", "len"];

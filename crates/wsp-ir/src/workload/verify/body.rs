@@ -152,9 +152,11 @@ impl<'m> Checker<'m> {
     }
 
     pub(super) fn block(&mut self, block: &'m Block, body: &mut Body<'m>) {
+        let closed = body.channels.closed();
         for node in block {
             self.node(node, body);
         }
+        body.channels.forget_closed(closed);
     }
 
     /// Checks a block in which variables are visible.
@@ -213,12 +215,12 @@ impl<'m> Checker<'m> {
             NodeKind::Pipeline { processes } => self.pipeline(processes, node.span, body),
             NodeKind::Send { channel, var, body: inner } => {
                 self.transfer(End::Send, *channel, node.span, body);
+                body.channels.enter_send(*channel);
                 self.scoped(&[*var], inner, body, node.span);
+                body.channels.leave_send();
             }
-            NodeKind::Consume { channel, var, body: inner } => {
-                self.transfer(End::Consume, *channel, node.span, body);
-                self.scoped(&[*var], inner, body, node.span);
-            }
+            NodeKind::Consume { arms, .. } => self.consume(arms, node.span, body),
+            NodeKind::Close { channel } => self.close(*channel, node.span, body),
             NodeKind::Call { workload, args } => {
                 self.call(*workload, args, node.span, body);
                 self.called_pipeline(*workload, node.span, body);

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::expr::Place;
 use super::{Checker, error, rule};
-use crate::workload::{Process, Workload};
+use crate::workload::{Arm, Process, Workload};
 use wsp_core::{ChannelId, WorkloadId};
 use wsp_diag::{Diagnostic, Span};
 
@@ -11,6 +11,7 @@ use wsp_diag::{Diagnostic, Span};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum End {
     Send,
+    Close,
     Consume,
 }
 
@@ -18,6 +19,7 @@ impl End {
     fn word(self) -> &'static str {
         match self {
             End::Send => "send",
+            End::Close => "close",
             End::Consume => "consume",
         }
     }
@@ -26,6 +28,7 @@ impl End {
     fn does(self) -> &'static str {
         match self {
             End::Send => "sends to",
+            End::Close => "closes",
             End::Consume => "consumes from",
         }
     }
@@ -69,12 +72,17 @@ pub(super) struct Channels {
     ordered: Option<Ordered>,
     /// A workload that is called has a pipeline.
     calls_pipeline: bool,
+    /// Channels that a statement before, of the same block or one around it, has closed.
+    closed: Vec<(ChannelId, Span)>,
+    /// Channels of the sends around what is checked.
+    sending: Vec<ChannelId>,
 }
 
 impl Channels {
     pub(super) fn new(workload: &Workload) -> Channels {
         let ends = vec![[None; 2]; workload.channels.len()];
-        Channels { ends, pipelines: 0, process: None, ordered: None, calls_pipeline: false }
+        let (closed, sending) = (Vec::new(), Vec::new());
+        Channels { ends, pipelines: 0, process: None, ordered: None, calls_pipeline: false, closed, sending }
     }
 
     /// Whether the workload has a pipeline, those of called workloads included.
@@ -85,6 +93,26 @@ impl Channels {
     /// A statement whose steps follow each other begins; returns the one around it.
     pub(super) fn enter_ordered(&mut self, word: &'static str, span: Span) -> Option<Ordered> {
         self.ordered.replace(Ordered { word, span })
+    }
+
+    /// How many channels are closed here.
+    pub(super) fn closed(&self) -> usize {
+        self.closed.len()
+    }
+
+    /// A block ends, which may have run or not.
+    pub(super) fn forget_closed(&mut self, before: usize) {
+        self.closed.truncate(before);
+    }
+
+    /// The body of a send begins.
+    pub(super) fn enter_send(&mut self, channel: ChannelId) {
+        self.sending.push(channel);
+    }
+
+    /// It ends.
+    pub(super) fn leave_send(&mut self) {
+        self.sending.pop();
     }
 
     /// It ends.
@@ -99,11 +127,11 @@ impl<'m> Checker<'m> {
         self.distinct(workload.channels.iter().map(|channel| (&*channel.name, channel.span)));
         for channel in &workload.channels {
             self.expr(&channel.depth, &Place::Size("the depth of a channel"));
-            if let Some(depth) = channel.depth.as_const().filter(|depth| *depth < 1) {
+            if let Some(depth) = channel.depth.as_const().filter(|depth| *depth < 0) {
                 let message = format!("channel `{}` has a depth of {depth}", channel.name);
                 self.push(
                     error(rule::CHANNEL, channel.span, message)
-                        .note("a depth is the number of tokens that the channel holds, at least 1"),
+                        .note("a depth is the number of tokens that the channel holds; with 0, a send goes on when its token is taken"),
                 );
             }
         }
@@ -129,16 +157,48 @@ impl<'m> Checker<'m> {
         body.channels.ordered = ordered;
     }
 
-    /// Checks a send or a consume, apart from its body.
+    /// Checks `consume` and `select` over channels.
+    pub(super) fn consume(&mut self, arms: &'m [Arm], span: Span, body: &mut Body<'m>) {
+        self.require(!arms.is_empty(), || {
+            error(rule::CHANNEL, span, "a `select` over no channel")
+                .help("give it an arm for each channel: `consume c as s { … }`")
+        });
+        for (at, arm) in arms.iter().enumerate() {
+            if let Some(first) = arms[..at].iter().find(|first| first.channel == arm.channel) {
+                let diagnostic = error(rule::CHANNEL, arm.span, "a second arm of one channel")
+                    .label(first.span, "the first, which takes every token")
+                    .help("leave it out");
+                self.push(diagnostic);
+            }
+            self.transfer(End::Consume, arm.channel, arm.span, body);
+            self.scoped(&[arm.var], &arm.body, body, arm.span);
+        }
+    }
+
+    /// Checks a close.
+    pub(super) fn close(&mut self, channel: ChannelId, span: Span, body: &mut Body<'m>) {
+        self.transfer(End::Close, channel, span, body);
+        if body.channels.sending.contains(&channel) {
+            let name = body.workload.channels.get(channel.index()).map_or("", |channel| &channel.name);
+            let message = format!("`{name}` is closed in a `send` to it");
+            self.push(error(rule::CHANNEL, span, message).help("close it behind the `send`"));
+        }
+        body.channels.closed.push((channel, span));
+    }
+
+    /// Checks a send, a close or a consume, apart from its body.
     pub(super) fn transfer(&mut self, end: End, channel: ChannelId, span: Span, body: &mut Body<'m>) {
         let word = end.word();
         let declared = self.lookup(&body.workload.channels, channel.index(), "channel", span);
         let Some(Current { pipeline, process, .. }) = body.channels.process else {
             let diagnostic = error(rule::PROCESS, span, format!("`{word}` stands outside a process"))
                 .help(format!("write `pipeline {{ process p {{ {word} … }} … }}`"))
-                .python(format!(
-                    "write `with P.pipe():`, `with P.process(\"p\"):` and in it `with c.{word}() as slot:`"
-                ));
+                .python(match end {
+                    End::Close => "write `with P.pipe():`, `with P.process(\"p\"):` and in it `c.close()`".to_owned(),
+                    _ => format!(
+                        "write `with P.pipe():`, `with P.process(\"p\"):` and in it `with c.{word}() as slot:`"
+                    ),
+                });
             return self.push(diagnostic);
         };
         if let Some(Ordered { word: ordered, span: around }) = body.channels.ordered {
@@ -156,15 +216,30 @@ impl<'m> Checker<'m> {
         let Some(declared) = declared else { return };
         let here = Use { pipeline, process, span };
         let ends = &mut body.channels.ends[channel.index()];
-        let first = *ends[end as usize].get_or_insert(here);
-        let other = ends[1 - end as usize];
+        let side = usize::from(end == End::Consume);
+        let first = *ends[side].get_or_insert(here);
+        let other = ends[1 - side];
         let name = &declared.name;
+        let before = body.channels.closed.iter().find(|(closed, _)| *closed == channel);
+        if let Some((_, before)) = before.filter(|_| end != End::Consume) {
+            let diagnostic =
+                error(rule::CHANNEL, span, format!("`{word}` behind the `close` of channel `{name}`"))
+                    .label(*before, "closed here")
+                    .note("nothing is sent to a channel that is closed")
+                    .help("close it behind the last `send`, once");
+            self.push(diagnostic);
+        }
         if first.pipeline == here.pipeline && first.process != process {
             let does = end.does();
             let diagnostic = error(rule::CHANNEL, span, format!("a second process {does} channel `{name}`"))
                 .label(first.span, "the first")
                 .note("which of two processes comes first would depend on their turns")
-                .help("give each its own channel");
+                .help(match end {
+                    End::Consume => "give each its own channel",
+                    End::Send | End::Close => {
+                        "give each its own channel: one process takes from several of them with a `select`"
+                    }
+                });
             self.push(diagnostic);
         } else if let Some(before) =
             [Some(first), other].into_iter().flatten().find(|before| before.pipeline != here.pipeline)

@@ -112,10 +112,11 @@ label of another workload, or a kernel's parameter that does not exist. Handles 
     pub(in crate::workload) CHANNEL = 789, "use of a channel",
         "\
 A channel belongs to one pipeline. In it one process sends to the channel and one consumes from it, so that the order of its
-tokens does not depend on whose turn it is. Its depth is at least 1.";
-    pub(in crate::workload) PROCESS = 790, "place of a pipeline, `send` or `consume`",
+tokens does not depend on whose turn it is; the process that sends may close it, once, behind its last `send`. Its depth is at
+least 0. A `select` over channels has an arm for each.";
+    pub(in crate::workload) PROCESS = 790, "place of a pipeline, `send`, `consume` or `close`",
         "\
-`send` and `consume` stand in a process of a pipeline, and a process holds no pipeline of its own, nor calls a workload that
+`send`, `consume` and `close` stand in a process of a pipeline, and a process holds no pipeline of its own, nor calls a workload that
 has one. Inside the process they stand in no `for`, `while` or `sequential`: these are ordered scopes, which cannot stay open
 while other processes go on. Write `parallel for`; the tasks of its iterations wait for each other by the slots that they use.";
     pub(in crate::workload) CHANNEL_END = 791, "channel with one end",

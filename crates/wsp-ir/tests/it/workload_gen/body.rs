@@ -3,8 +3,8 @@
 use super::{Bytes, Values, expr, span};
 use wsp_core::{AxisId, ChannelId, KernelId, LabelId, ParamId, TensorId, VarId, WorkloadId};
 use wsp_ir::workload::{
-    Access, Arg, ArgValue, AxisKind, Block, Channel, DimRange, IntExpr, IntExprKind, Iteration, Label, Node,
-    NodeKind, ParamKind, Process, Signature, Task, Var, Workload, WorkloadModule,
+    Access, Arg, ArgValue, Arm, AxisKind, Block, Channel, DimRange, IntExpr, IntExprKind, Iteration, Label,
+    Node, NodeKind, ParamKind, Process, Signature, Task, Var, Workload, WorkloadModule,
 };
 
 /// Names of variables, some of them those of other things.
@@ -19,6 +19,9 @@ struct Body<'m> {
     /// The process that is made, and the channels of its pipeline with the processes that send and consume.
     process: Option<usize>,
     ends: Vec<(ChannelId, [Option<usize>; 2])>,
+    /// Channels that are closed before, and those of the sends around.
+    closed: Vec<ChannelId>,
+    sending: Vec<ChannelId>,
     /// Inside a statement whose steps follow each other.
     ordered: bool,
     /// Whether the workload, and which workloads before it, have pipelines.
@@ -40,6 +43,8 @@ pub(crate) fn workloads(b: &mut Bytes<'_>, m: &mut WorkloadModule) {
             open: Vec::new(),
             process: None,
             ends: Vec::new(),
+            closed: Vec::new(),
+            sending: Vec::new(),
             ordered: false,
             pipelined: false,
             earlier: std::mem::take(&mut pipelined),
@@ -70,7 +75,10 @@ impl Body<'_> {
     }
 
     fn block(&mut self, b: &mut Bytes<'_>, depth: u32) -> Block {
-        (0..b.below(4)).map(|_| Node { kind: self.node(b, depth), span: span() }).collect()
+        let closed = self.closed.len();
+        let block = (0..b.below(4)).map(|_| Node { kind: self.node(b, depth), span: span() }).collect();
+        self.closed.truncate(closed);
+        block
     }
 
     fn scoped(&mut self, b: &mut Bytes<'_>, vars: &[VarId], depth: u32) -> Block {
@@ -194,13 +202,29 @@ impl Body<'_> {
         if *users[end].get_or_insert(process) != process {
             return self.task(b);
         }
+        if end == 0 && self.closed.contains(&channel) {
+            return self.task(b);
+        }
+        if end == 0 && b.below(8) == 7 && !self.sending.contains(&channel) {
+            self.closed.push(channel);
+            return NodeKind::Close { channel };
+        }
         let var = self.var(b);
+        self.sending.extend((end == 0).then_some(channel));
         let body = self.scoped(b, &[var], depth);
         if end == 0 {
-            NodeKind::Send { channel, var, body }
-        } else {
-            NodeKind::Consume { channel, var, body }
+            self.sending.pop();
+            return NodeKind::Send { channel, var, body };
         }
+        let mut arms = vec![Arm { channel, var, body, span: span() }];
+        for (other, users) in self.ends.clone() {
+            if b.below(3) == 2 && users[1] == Some(process) && arms.iter().all(|arm| arm.channel != other) {
+                let var = self.var(b);
+                let body = self.scoped(b, &[var], depth);
+                arms.push(Arm { channel: other, var, body, span: span() });
+            }
+        }
+        NodeKind::Consume { arms, all: b.maybe() }
     }
 
     fn task(&mut self, b: &mut Bytes<'_>) -> NodeKind {

@@ -89,7 +89,10 @@ impl<'m> Lowering<'m> {
             NodeKind::Sequential(blocks) if blocks.is_empty() => {}
             NodeKind::Sequential(blocks) => self.branches(Op::Sequential, blocks, scope, (body, span)),
             NodeKind::Call { workload, args } => self.call(*workload, args, scope, (body, span)),
-            NodeKind::Pipeline { .. } | NodeKind::Send { .. } | NodeKind::Consume { .. } => {
+            NodeKind::Pipeline { .. }
+            | NodeKind::Send { .. }
+            | NodeKind::Consume { .. }
+            | NodeKind::Close { .. } => {
                 self.report(not_generated(node));
             }
         }

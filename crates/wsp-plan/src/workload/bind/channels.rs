@@ -17,11 +17,11 @@ impl Binder<'_> {
 
     fn channel_depth(&mut self, channel: &Channel) -> u32 {
         let Some(value) = self.value(&channel.depth) else { return 1 };
-        u32::try_from(value).ok().filter(|depth| *depth > 0).unwrap_or_else(|| {
+        u32::try_from(value).ok().unwrap_or_else(|| {
             let message = format!("channel `{}` has a depth of {value}", channel.name);
             self.found.push(
                 Diagnostic::error(codes::CHANNEL_DEPTH, message)
-                    .at(channel.depth.span, format!("depths are 1 to {}", u32::MAX))
+                    .at(channel.depth.span, format!("depths are 0 to {}", u32::MAX))
                     .label(channel.span, "the channel"),
             );
             1

@@ -4,14 +4,14 @@ use super::super::Bindings;
 use super::super::bind::AxisRange;
 use super::super::schedule::{LoweredSchedule, Placer};
 use super::program::{
-    Branch, Call, Channel, CompiledModule, FastRegion, FastScalar, Frame, Level, Loop, Op, Over, Partial,
-    Pipeline, Process, Sum, Transfer, TreeRegion, TreeScalar, While,
+    Branch, Call, Channel, Close, CompiledModule, FastRegion, FastScalar, Frame, Level, Loop, Op, Over,
+    Partial, Pipeline, Process, Receive, Sum, Transfer, TreeRegion, TreeScalar, While,
 };
 use std::ops::Range;
 use wsp_core::{AxisId, ChannelId, VarId, WorkloadId};
 use wsp_diag::Span;
 use wsp_ir::workload::{
-    AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, Workload, WorkloadModule,
+    Arm, AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, Workload, WorkloadModule,
 };
 use wsp_ordered::OrderedMap;
 
@@ -56,6 +56,8 @@ fn empty<'m>(module: &'m WorkloadModule, bindings: &'m Bindings, placer: Placer<
         processes: Vec::new(),
         channels: Vec::new(),
         transfers: Vec::new(),
+        receives: Vec::new(),
+        closes: Vec::new(),
         sites: Vec::new(),
         levels: Vec::new(),
         fast_regions: Vec::new(),
@@ -214,16 +216,20 @@ impl<'m> Compiler<'m> {
             }
             NodeKind::Pipeline { processes } => self.pipeline(processes, node.span, within),
             NodeKind::Send { channel, var, body } => {
-                let id = self.transfer(*channel, *var, node.span, within);
+                let id = self.transfer((*channel, 0), *var, node.span, within);
                 self.program.ops.push(Op::Send(id));
                 self.block(body, Within { depth: within.depth + 1, ..within });
                 self.program.ops.push(Op::Sent(id));
+                if self.program.channels[(within.channels + channel.0) as usize].depth == 0 {
+                    self.program.ops.push(Op::Taken(id));
+                }
             }
-            NodeKind::Consume { channel, var, body } => {
-                let id = self.transfer(*channel, *var, node.span, within);
-                self.program.ops.push(Op::Consume(id));
-                self.block(body, Within { depth: within.depth + 1, ..within });
-                self.program.ops.push(Op::Consumed(id));
+            NodeKind::Consume { arms, all } => self.consume(arms, *all, node.span, within),
+            NodeKind::Close { channel } => {
+                let id = self.program.closes.len() as u32;
+                let channel = within.channels + channel.0;
+                self.program.closes.push(Close { channel, span: node.span });
+                self.program.ops.push(Op::Close(id));
             }
         }
     }
@@ -233,7 +239,7 @@ impl<'m> Compiler<'m> {
         let first = self.program.channels.len() as u32;
         for (index, channel) in (0u32..).zip(&workload.channels) {
             let depth = u64::from(self.program.bindings.channel_depth(id, ChannelId(index)));
-            self.program.channels.push(Channel { name: &channel.name, depth });
+            self.program.channels.push(Channel { name: &channel.name, depth, ends: [None; 2] });
         }
         first
     }
@@ -258,11 +264,46 @@ impl<'m> Compiler<'m> {
         self.program.ops[at] = Op::Pipeline(id);
     }
 
-    fn transfer(&mut self, channel: ChannelId, var: VarId, span: Span, within: Within) -> u32 {
+    fn consume(&mut self, arms: &'m [Arm], all: bool, span: Span, within: Within) {
+        let begin = self.here();
+        self.program.ops.push(Op::Halt);
+        let first = self.program.transfers.len() as u32;
+        for arm in arms {
+            self.transfer((arm.channel, 1), arm.var, arm.span, within);
+        }
+        let ids = first..first + arms.len() as u32;
+        let mut jumps = Vec::new();
+        for (id, arm) in ids.clone().zip(arms) {
+            self.program.transfers[id as usize].body = self.here();
+            self.block(&arm.body, Within { depth: within.depth + 1, ..within });
+            self.program.ops.push(Op::Consumed(id));
+            jumps.push(self.here());
+            self.program.ops.push(Op::Jump(begin));
+        }
+        let exit = self.here();
+        if !all {
+            jumps.into_iter().for_each(|jump| self.program.ops[jump as usize] = Op::Jump(exit));
+        }
+        let id = self.program.receives.len() as u32;
+        self.program.receives.push(Receive { arms: ids, all, exit, span });
+        self.program.ops[begin as usize] = Op::Consume(id);
+    }
+
+    /// Notes a send, or an arm of a consume, by its channel and end.
+    fn transfer(
+        &mut self,
+        (channel, end): (ChannelId, usize),
+        var: VarId,
+        span: Span,
+        within: Within,
+    ) -> u32 {
         let level = self.level();
+        let process = self.program.processes.len() as u32 - 1;
+        self.program.channels[(within.channels + channel.0) as usize].ends[end] = Some(process);
         self.scopes[var.index()] = Depth { depth: within.depth + 1, level };
         self.program.transfers.push(Transfer {
             channel: within.channels + channel.0,
+            body: self.here() + 1,
             register: within.base + var.0,
             level,
             span,

@@ -2,6 +2,7 @@
 
 use super::super::schedule::NoPlace;
 use super::super::{codes, eval, fault};
+use super::deadlock;
 use super::program::{CompiledModule, SiteArg};
 use wsp_core::AxisId;
 use wsp_diag::{Diagnostic, Span};
@@ -25,6 +26,8 @@ pub(super) enum Fault {
     Iterations { more: u64, span: Span },
     /// No process of a pipeline can go on.
     Deadlock(Box<Deadlock>),
+    /// A channel is closed.
+    Closed(Closed),
     /// A schedule has no place for the task.
     Place(NoPlace, Span),
 }
@@ -38,14 +41,24 @@ pub(super) struct Deadlock {
     pub(super) ended: Vec<u32>,
 }
 
+/// What is done with a channel that is closed: where, and what has closed it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Closed {
+    /// A token is sent.
+    Send { at: Span, closed: u32 },
+    /// It is closed.
+    Again { at: Span, closed: u32 },
+    /// One more token is consumed than was sent.
+    Consume { at: Span, closed: u32 },
+}
+
 /// A process that waits.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) process: u32,
-    pub(super) transfer: u32,
     pub(super) want: Want,
-    /// Slots of the channel that are taken.
-    pub(super) held: u64,
+    /// The transfers of which it waits for one, and how many slots of the channel of each are taken.
+    pub(super) transfers: Vec<(u32, u64)>,
     /// Ids and indices of the loops around it, from the pipeline on.
     pub(super) loops: Vec<u32>,
     pub(super) indices: Vec<i64>,
@@ -56,6 +69,8 @@ pub(super) struct Waiting {
 pub(super) enum Want {
     /// A free slot to send.
     Slot,
+    /// That the token that it sent is taken.
+    Taken,
     /// A token to consume.
     Token,
 }
@@ -99,51 +114,14 @@ pub(super) fn diagnostic(program: &CompiledModule<'_>, fault: &Fault, context: &
         Fault::Steps => fault::too_many_steps(),
         Fault::Iterations { more, span } => fault::iterations(more.saturating_add(1), *span),
         Fault::Place(none, span) => fault::no_place(none, *span),
-        Fault::Deadlock(deadlock) => deadlocked(program, deadlock),
+        Fault::Deadlock(deadlock) => deadlock::diagnostic(program, deadlock),
+        Fault::Closed(closed) => deadlock::closed(program, *closed),
     };
     fault::located(diagnostic, loops(program, context.loops, context.indices), context.ordinal)
 }
 
-/// Who waits for what in a pipeline.
-fn deadlocked(program: &CompiledModule<'_>, deadlock: &Deadlock) -> Diagnostic {
-    let span = program.pipelines[deadlock.pipeline as usize].span;
-    let mut diagnostic =
-        Diagnostic::error(codes::DEADLOCK, "no process of the pipeline can go on").at(span, "");
-    for waiting in &deadlock.waiting {
-        let transfer = &program.transfers[waiting.transfer as usize];
-        let channel = &program.channels[transfer.channel as usize];
-        let (held, depth) = (waiting.held, channel.depth);
-        let slots = if depth == 1 { "slot" } else { "slots" };
-        let what = match waiting.want {
-            Want::Slot => format!("waits to send to `{}` ({held} of {depth} {slots} full)", channel.name),
-            Want::Token if held == 0 => format!("waits to consume from `{}` (empty)", channel.name),
-            Want::Token => {
-                let name = channel.name;
-                format!(
-                    "waits to consume from `{name}` ({held} of {depth} {slots} in use, none to be consumed)"
-                )
-            }
-        };
-        let at = match fault::indices(loops(program, &waiting.loops, &waiting.indices)) {
-            Some(indices) => format!(" at {indices}"),
-            None => String::new(),
-        };
-        let name = program.processes[waiting.process as usize].name;
-        diagnostic = diagnostic.label(transfer.span, format!("`{name}` {what}{at}"));
-    }
-    for process in &deadlock.ended {
-        diagnostic = diagnostic.note(format!("`{}` has ended", program.processes[*process as usize].name));
-    }
-    let sends = deadlock.waiting.iter().any(|waiting| waiting.want == Want::Slot);
-    diagnostic.help(if sends {
-        "declare channels deeper, or let a process consume before it sends"
-    } else {
-        "send as many tokens as are consumed, and let one process send before it consumes"
-    })
-}
-
 /// Names and indices of loops.
-fn loops<'c>(
+pub(super) fn loops<'c>(
     program: &'c CompiledModule<'_>,
     loops: &'c [u32],
     indices: &'c [i64],

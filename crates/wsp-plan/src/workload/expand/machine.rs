@@ -185,9 +185,14 @@ impl<'p, 'm> Machine<'p, 'm> {
                 Op::Ended => self.end_process() as usize,
                 Op::Send(id) => self.send(id, pc as u32, sink)? as usize,
                 Op::Sent(id) => self.sent(id, next as u32) as usize,
+                Op::Taken(id) => self.taken(id, pc as u32)? as usize,
                 Op::Consume(id) => self.consume(id, pc as u32, sink)? as usize,
                 Op::Consumed(id) => {
                     self.consumed(id);
+                    next
+                }
+                Op::Close(id) => {
+                    self.close(id)?;
                     next
                 }
                 Op::Call(id) => {

@@ -11,6 +11,7 @@
 mod affine;
 mod args;
 mod compile;
+mod deadlock;
 mod faults;
 mod loops;
 mod machine;

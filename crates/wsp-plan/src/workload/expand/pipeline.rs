@@ -7,7 +7,7 @@
 //! A process that waits tries again on its next turn. When every process that has not ended has tried since any of them
 //! went on, none ever will.
 
-use super::faults::{Deadlock, Fault, Waiting, Want};
+use super::faults::{Closed, Deadlock, Fault, Waiting, Want};
 use super::machine::{Machine, Stop};
 use super::program::Op;
 use super::sink::{Refused, Sink};
@@ -79,12 +79,15 @@ impl Machine<'_, '_> {
     pub(super) fn send(&mut self, id: u32, pc: u32, sink: &Sink<'_>) -> Result<u32, Stop<Refused>> {
         self.tick(sink)?;
         let transfer = &self.program.transfers[id as usize];
-        let depth = self.program.channels[transfer.channel as usize].depth;
+        let slots = self.program.channels[transfer.channel as usize].slots();
         let tokens = &mut self.turns.channels[transfer.channel as usize];
-        if tokens.held() >= depth {
+        if let Some(closed) = tokens.closed {
+            return Err(Stop::Fault(Fault::Closed(Closed::Send { at: transfer.span, closed })));
+        }
+        if tokens.held() >= slots {
             return self.wait(pc);
         }
-        let slot = tokens.begun % depth;
+        let slot = tokens.begun % slots;
         tokens.begun += 1;
         tokens.sending += 1;
         self.begin_transfer(id, slot);
@@ -104,20 +107,45 @@ impl Machine<'_, '_> {
         self.switch()
     }
 
-    /// Begins a consume, or lets the next process go on; where to go on.
-    pub(super) fn consume(&mut self, id: u32, pc: u32, sink: &Sink<'_>) -> Result<u32, Stop<Refused>> {
-        self.tick(sink)?;
-        let transfer = &self.program.transfers[id as usize];
-        let depth = self.program.channels[transfer.channel as usize].depth;
-        let tokens = &mut self.turns.channels[transfer.channel as usize];
-        if tokens.taken == tokens.sent {
+    /// Goes on when the only token of a channel is taken; where to go on.
+    pub(super) fn taken(&mut self, id: u32, pc: u32) -> Result<u32, Stop<Refused>> {
+        let tokens = &self.turns.channels[self.program.transfers[id as usize].channel as usize];
+        if tokens.taken < tokens.sent {
             return self.wait(pc);
         }
-        let slot = tokens.taken % depth;
-        tokens.taken += 1;
-        tokens.consuming += 1;
-        self.begin_transfer(id, slot);
+        self.turns.stuck = 0;
         Ok(pc + 1)
+    }
+
+    /// Begins a consume, or goes past it, or lets the next process go on; where to go on.
+    pub(super) fn consume(&mut self, id: u32, pc: u32, sink: &Sink<'_>) -> Result<u32, Stop<Refused>> {
+        self.tick(sink)?;
+        let program = self.program;
+        let receive = &program.receives[id as usize];
+        let (mut open, mut closed) = (false, None);
+        for arm in receive.arms.clone() {
+            let transfer = &program.transfers[arm as usize];
+            let tokens = &mut self.turns.channels[transfer.channel as usize];
+            if tokens.taken < tokens.sent {
+                let slot = tokens.taken % program.channels[transfer.channel as usize].slots();
+                tokens.taken += 1;
+                tokens.consuming += 1;
+                self.begin_transfer(arm, slot);
+                return Ok(transfer.body);
+            }
+            open |= tokens.closed.is_none();
+            closed = closed.or(tokens.closed);
+        }
+        if open {
+            return self.wait(pc);
+        }
+        self.turns.stuck = 0;
+        match closed {
+            Some(closed) if !receive.all => {
+                Err(Stop::Fault(Fault::Closed(Closed::Consume { at: receive.span, closed })))
+            }
+            _ => Ok(receive.exit),
+        }
     }
 
     /// Ends a consume.
@@ -128,6 +156,18 @@ impl Machine<'_, '_> {
             tokens.freed = tokens.taken;
         }
         self.turns.stuck = 0;
+    }
+
+    /// Closes a channel.
+    pub(super) fn close(&mut self, id: u32) -> Result<(), Stop<Refused>> {
+        let close = &self.program.closes[id as usize];
+        let tokens = &mut self.turns.channels[close.channel as usize];
+        if let Some(closed) = tokens.closed {
+            return Err(Stop::Fault(Fault::Closed(Closed::Again { at: close.span, closed })));
+        }
+        tokens.closed = Some(id);
+        self.turns.stuck = 0;
+        Ok(())
     }
 
     /// Binds the slot of a send or consume.
@@ -161,18 +201,22 @@ impl Machine<'_, '_> {
         let mut found = Deadlock { pipeline: turns.pipeline, waiting: Vec::new(), ended: Vec::new() };
         for process in program.pipelines[turns.pipeline as usize].processes.clone() {
             let state = &mut turns.processes[process as usize];
-            let (want, transfer) = match program.ops[state.pc as usize] {
-                Op::Send(transfer) if !state.ended => (Want::Slot, transfer),
-                Op::Consume(transfer) if !state.ended => (Want::Token, transfer),
+            let (want, transfers) = match program.ops[state.pc as usize] {
+                Op::Send(transfer) if !state.ended => (Want::Slot, transfer..transfer + 1),
+                Op::Taken(transfer) if !state.ended => (Want::Taken, transfer..transfer + 1),
+                Op::Consume(receive) if !state.ended => {
+                    (Want::Token, program.receives[receive as usize].arms.clone())
+                }
                 _ => {
                     found.ended.push(process);
                     continue;
                 }
             };
-            let channel = program.transfers[transfer as usize].channel;
-            let held = turns.channels[channel as usize].held();
+            let tokens = |id: &u32| &turns.channels[program.transfers[*id as usize].channel as usize];
+            let open = transfers.filter(|id| tokens(id).closed.is_none());
+            let transfers = open.map(|id| (id, tokens(&id).held())).collect();
             let (loops, indices) = (take(&mut state.path), take(&mut state.indices));
-            found.waiting.push(Waiting { process, transfer, want, held, loops, indices });
+            found.waiting.push(Waiting { process, transfers, want, loops, indices });
         }
         Fault::Deadlock(Box::new(found))
     }

@@ -27,6 +27,8 @@ pub(super) struct CompiledModule<'m> {
     pub(super) processes: Vec<Process<'m>>,
     pub(super) channels: Vec<Channel<'m>>,
     pub(super) transfers: Vec<Transfer>,
+    pub(super) receives: Vec<Receive>,
+    pub(super) closes: Vec<Close>,
     pub(super) sites: Vec<Site<'m>>,
     /// What to bring up to date: once, on entry of a workload, on each iteration of a loop.
     pub(super) levels: Vec<Level>,
@@ -73,10 +75,14 @@ pub(super) enum Op {
     Send(u32),
     /// Puts the token of the slot into the channel.
     Sent(u32),
-    /// Takes a token of a channel, or waits.
+    /// Waits until the token of a send is taken: behind `Sent`, where the channel has a depth of 0.
+    Taken(u32),
+    /// Takes a token of one of several channels and goes to what uses it, or waits, or goes past them.
     Consume(u32),
     /// Frees its slot.
     Consumed(u32),
+    /// Closes a channel.
+    Close(u32),
     /// Calls a workload.
     Call(u32),
     /// Returns from a workload.
@@ -154,14 +160,41 @@ pub(super) struct Process<'m> {
 pub(super) struct Channel<'m> {
     pub(super) name: &'m str,
     pub(super) depth: u64,
+    /// The process that sends and the one that consumes.
+    pub(super) ends: [Option<u32>; 2],
 }
 
-/// A send or a consume.
+impl Channel<'_> {
+    /// Slots that it has: a token that waits to be taken has one, too.
+    pub(super) fn slots(&self) -> u64 {
+        self.depth.max(1)
+    }
+}
+
+/// A send, or an arm of a consume.
 pub(super) struct Transfer {
     pub(super) channel: u32,
+    /// What its tasks begin with.
+    pub(super) body: u32,
     /// Where its slot is kept.
     pub(super) register: u32,
     pub(super) level: u32,
+    pub(super) span: Span,
+}
+
+/// A consume.
+pub(super) struct Receive {
+    /// Its transfers; the first that can be made is.
+    pub(super) arms: Range<u32>,
+    /// Whether it ends when its channels are closed; else that is a fault.
+    pub(super) all: bool,
+    pub(super) exit: u32,
+    pub(super) span: Span,
+}
+
+/// A close.
+pub(super) struct Close {
+    pub(super) channel: u32,
     pub(super) span: Span,
 }
 

@@ -17,6 +17,8 @@ pub(super) struct Tokens {
     pub(super) freed: u64,
     /// Consumes under way.
     pub(super) consuming: u32,
+    /// What has closed it.
+    pub(super) closed: Option<u32>,
 }
 
 impl Tokens {

@@ -1,7 +1,7 @@
 //! The elaborator that is easy to believe: walks the tree and evaluates everything for every task.
 
 use super::{Event, Record, Seen};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use wsp_core::{ChannelId, LabelId, MAX_RANK, Region, VarId, WorkloadId, limits};
 use wsp_ir::workload::{
     Access, AccessMode, ArgValue, AxisKind, Block, DimRange, IntExpr, IntExprKind, Iteration, Node, NodeKind,
@@ -20,26 +20,65 @@ pub(crate) struct Oracle<'m> {
     pub(crate) record: Record,
     indices: Vec<i64>,
     ordinal: u64,
-    /// What the process that is elaborated does with channels, by the number of events before.
-    transfers: Vec<(usize, Transfer)>,
-    /// Sends and consumes that have begun in the pipeline that is elaborated.
-    begun: BTreeMap<(ChannelId, bool), i64>,
+    /// The process that is elaborated.
+    script: Script,
 }
 
-/// A step of a process, elaborated on its own: which slot it binds does not depend on other processes.
+/// A process that is elaborated from its beginning: what it was granted so far, and what it asks for next.
+#[derive(Default)]
+struct Script {
+    answers: VecDeque<Answer>,
+    /// By the number of events before.
+    steps: Vec<(usize, Step)>,
+    asks: Option<Ask>,
+}
+
+/// What a process waits for.
+#[derive(Clone, Debug)]
+enum Ask {
+    Slot(ChannelId),
+    /// That its token is taken, of a channel of depth 0.
+    Taken(ChannelId),
+    /// A token of the first channel that has one; and whether it goes past them when all are closed.
+    Token(Vec<ChannelId>, bool),
+    Close(ChannelId),
+}
+
+/// What it is granted.
 #[derive(Clone, Copy, Debug)]
-enum Transfer {
-    Begin { channel: ChannelId, sends: bool },
+enum Answer {
+    Go,
+    Slot(i64),
+    Token { arm: usize, slot: i64 },
+    Past,
+}
+
+/// What a process does with channels.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// It was granted what it asked for.
+    Granted,
+    /// The body of a send or a consume has ended.
     End { channel: ChannelId, sends: bool },
 }
 
-/// A process that is elaborated to its end.
+/// A process, as far as it has come.
 struct Elaborated {
+    answers: Vec<Answer>,
     events: Vec<Event>,
-    transfers: Vec<(usize, Transfer)>,
+    steps: Vec<(usize, Step)>,
+    asks: Option<Ask>,
     faults: bool,
-    /// Events and transfers that have had their turn.
+    /// Its labels, when it has ended.
+    labels: Vec<Option<u64>>,
+    /// Events and steps that have had their turn.
     at: (usize, usize),
+}
+
+impl Elaborated {
+    fn has_ended(&self) -> bool {
+        self.at == (self.events.len(), self.steps.len()) && self.asks.is_none() && !self.faults
+    }
 }
 
 /// A channel while processes take turns.
@@ -49,6 +88,7 @@ struct Tokens {
     open: [Vec<i64>; 2],
     /// Sends and consumes that have begun.
     begun: [i64; 2],
+    closed: bool,
 }
 
 impl Tokens {
@@ -56,9 +96,17 @@ impl Tokens {
     fn done(&self, sends: bool) -> i64 {
         self.open[usize::from(sends)].iter().copied().min().unwrap_or(self.begun[usize::from(sends)])
     }
+
+    /// Begins a send or a consume; its number.
+    fn begin(&mut self, sends: bool) -> i64 {
+        let number = self.begun[usize::from(sends)];
+        self.open[usize::from(sends)].push(number);
+        self.begun[usize::from(sends)] += 1;
+        number
+    }
 }
 
-/// Ordinals of tasks whose turn is not known yet.
+/// Ordinals of tasks of the first process whose turn is not known yet; those of the next begin as far behind.
 const UNKNOWN: u64 = 1 << 40;
 
 /// One activation of a workload.
@@ -71,15 +119,7 @@ struct Frame {
 impl<'m> Oracle<'m> {
     pub(crate) fn new(module: &'m WorkloadModule, bindings: &'m Bindings, slots: &[i64]) -> Oracle<'m> {
         let record = Record { slots: slots.to_vec(), ..Record::default() };
-        Oracle {
-            module,
-            bindings,
-            record,
-            indices: Vec::new(),
-            ordinal: 0,
-            transfers: Vec::new(),
-            begun: BTreeMap::new(),
-        }
+        Oracle { module, bindings, record, indices: Vec::new(), ordinal: 0, script: Script::default() }
     }
 
     pub(crate) fn run(&mut self) -> Result<u64, Fault> {
@@ -153,8 +193,26 @@ impl<'m> Oracle<'m> {
                 Ok(())
             }
             NodeKind::Pipeline { processes } => self.pipeline(processes, frame),
-            NodeKind::Send { channel, var, body } => self.transfer((*channel, true), *var, body, frame),
-            NodeKind::Consume { channel, var, body } => self.transfer((*channel, false), *var, body, frame),
+            NodeKind::Send { channel, var, body } => {
+                let Answer::Slot(slot) = self.ask(Ask::Slot(*channel))? else { unreachable!("a slot") };
+                self.transfer((*channel, true), (*var, slot), body, frame)?;
+                if self.bindings.channel_depth(frame.workload, *channel) == 0 {
+                    self.ask(Ask::Taken(*channel))?;
+                }
+                Ok(())
+            }
+            NodeKind::Consume { arms, all } => loop {
+                let channels = arms.iter().map(|arm| arm.channel).collect();
+                let Answer::Token { arm, slot } = self.ask(Ask::Token(channels, *all))? else {
+                    return Ok(());
+                };
+                let arm = &arms[arm];
+                self.transfer((arm.channel, false), (arm.var, slot), &arm.body, frame)?;
+                if !all {
+                    return Ok(());
+                }
+            },
+            NodeKind::Close { channel } => self.ask(Ask::Close(*channel)).map(drop),
             NodeKind::Call { workload, args } => {
                 let args: Result<Vec<i64>, Fault> = args.iter().map(|arg| self.eval(arg, frame)).collect();
                 self.workload(*workload, &args?)
@@ -162,89 +220,102 @@ impl<'m> Oracle<'m> {
         }
     }
 
+    /// The next answer of the script; a fault where there is none.
+    fn ask(&mut self, ask: Ask) -> Result<Answer, Fault> {
+        let Some(answer) = self.script.answers.pop_front() else {
+            self.script.asks = Some(ask);
+            return Err(Fault);
+        };
+        self.script.steps.push((self.record.events.len(), Step::Granted));
+        Ok(answer)
+    }
+
     fn transfer(
         &mut self,
-        end: (ChannelId, bool),
-        var: VarId,
+        (channel, sends): (ChannelId, bool),
+        (var, slot): (VarId, i64),
         body: &Block,
         frame: &mut Frame,
     ) -> Result<(), Fault> {
-        let (channel, sends) = end;
-        let number = self.begun.entry(end).or_default();
-        frame.vars[var.index()] = *number % i64::from(self.bindings.channel_depth(frame.workload, channel));
-        *number += 1;
-        self.transfers.push((self.record.events.len(), Transfer::Begin { channel, sends }));
+        frame.vars[var.index()] = slot;
         self.block(body, frame)?;
-        self.transfers.push((self.record.events.len(), Transfer::End { channel, sends }));
+        self.script.steps.push((self.record.events.len(), Step::End { channel, sends }));
         Ok(())
     }
 
-    /// Elaborates each process on its own, then merges them by their turns.
-    fn pipeline(&mut self, processes: &[Process], frame: &mut Frame) -> Result<(), Fault> {
-        let (before, ordinal) = (std::mem::take(&mut self.record.events), self.ordinal);
-        self.begun.clear();
-        self.ordinal = UNKNOWN;
-        let around = self.indices.len();
-        let mut all: Vec<Elaborated> = Vec::new();
-        for process in processes {
-            let faults = self.block(&process.body, frame).is_err();
-            self.indices.truncate(around);
-            let events = std::mem::take(&mut self.record.events);
-            all.push(Elaborated {
-                events,
-                transfers: std::mem::take(&mut self.transfers),
-                faults,
-                at: (0, 0),
-            });
-        }
-        (self.record.events, self.ordinal) = (before, ordinal);
-        let mut known = BTreeMap::new();
-        let ends = self.turns(&mut all, frame.workload, &mut known);
-        for label in frame.labels.iter_mut().flatten().filter(|label| **label >= UNKNOWN) {
-            *label = known.get(label).copied().unwrap_or(*label);
-        }
-        ends
+    /// Elaborates a process from its beginning with what it was granted so far.
+    fn elaborate(
+        &mut self,
+        process: &Process,
+        ordinal: u64,
+        answers: Vec<Answer>,
+        frame: &Frame,
+    ) -> Elaborated {
+        let (around, before) = (self.indices.len(), self.ordinal);
+        let mut frame =
+            Frame { workload: frame.workload, vars: frame.vars.clone(), labels: frame.labels.clone() };
+        let events = std::mem::take(&mut self.record.events);
+        self.script = Script { answers: answers.clone().into(), ..Script::default() };
+        self.ordinal = ordinal;
+        let failed = self.block(&process.body, &mut frame).is_err();
+        self.indices.truncate(around);
+        self.ordinal = before;
+        let Script { steps, asks, .. } = std::mem::take(&mut self.script);
+        let events = std::mem::replace(&mut self.record.events, events);
+        let (faults, labels) = (failed && asks.is_none(), frame.labels);
+        Elaborated { answers, events, steps, asks, faults, labels, at: (0, 0) }
     }
 
-    fn turns(
-        &mut self,
-        all: &mut [Elaborated],
-        workload: WorkloadId,
-        known: &mut BTreeMap<u64, u64>,
-    ) -> Result<(), Fault> {
+    /// Processes take turns; each is elaborated again whenever it is granted something.
+    fn pipeline(&mut self, processes: &[Process], frame: &mut Frame) -> Result<(), Fault> {
+        let mut known = BTreeMap::new();
         let mut channels: BTreeMap<ChannelId, Tokens> = BTreeMap::new();
+        let mut all: Vec<Elaborated> = Vec::new();
+        for (at, process) in (1..).zip(processes) {
+            all.push(self.elaborate(process, at * UNKNOWN, Vec::new(), frame));
+        }
         loop {
-            let (mut live, mut moved) = (false, false);
-            for process in all.iter_mut() {
-                let ended = process.at == (process.events.len(), process.transfers.len()) && !process.faults;
-                if ended {
+            let mut moved = false;
+            for (at, process) in (1..).zip(processes) {
+                let elaborated = &mut all[at as usize - 1];
+                if elaborated.has_ended() {
                     continue;
                 }
-                live = true;
-                let before = process.at;
-                self.turn(process, &mut channels, workload, known)?;
-                moved |= process.at != before;
+                let before = (elaborated.at, elaborated.answers.len());
+                self.turn((process, at * UNKNOWN), elaborated, &mut channels, frame, &mut known)?;
+                moved |= (elaborated.at, elaborated.answers.len()) != before || elaborated.has_ended();
             }
-            match (live, moved) {
-                (false, _) => return Ok(()),
-                (true, false) => return Err(Fault),
-                (true, true) => {}
+            if all.iter().all(Elaborated::has_ended) {
+                break;
+            }
+            if !moved {
+                return Err(Fault);
             }
         }
+        let labels = frame.labels.clone();
+        for process in &all {
+            for (label, (after, before)) in frame.labels.iter_mut().zip(process.labels.iter().zip(&labels)) {
+                if after != before {
+                    *label = after.map(|ordinal| known.get(&ordinal).copied().unwrap_or(ordinal));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// One turn of a process.
     fn turn(
         &mut self,
-        process: &mut Elaborated,
+        (process, ordinal): (&Process, u64),
+        elaborated: &mut Elaborated,
         channels: &mut BTreeMap<ChannelId, Tokens>,
-        workload: WorkloadId,
+        frame: &Frame,
         known: &mut BTreeMap<u64, u64>,
     ) -> Result<(), Fault> {
         loop {
-            let next = process.transfers.get(process.at.1).copied();
-            let until = next.map_or(process.events.len(), |(until, _)| until);
-            for event in &process.events[process.at.0..until] {
+            let next = elaborated.steps.get(elaborated.at.1).copied();
+            let until = next.map_or(elaborated.events.len(), |(until, _)| until);
+            for event in &elaborated.events[elaborated.at.0..until] {
                 let mut event = event.clone();
                 if let Event::Task(task) = &mut event {
                     known.insert(task.ordinal, self.ordinal);
@@ -256,32 +327,63 @@ impl<'m> Oracle<'m> {
                 }
                 self.record.events.push(event);
             }
-            process.at.0 = until;
-            let Some((_, transfer)) = next else { return if process.faults { Err(Fault) } else { Ok(()) } };
-            match transfer {
-                Transfer::Begin { channel, sends } => {
-                    let depth = i64::from(self.bindings.channel_depth(workload, channel));
-                    let tokens = channels.entry(channel).or_default();
-                    let waits = if sends {
-                        tokens.begun[1] - tokens.done(false) >= depth
-                    } else {
-                        tokens.begun[0] >= tokens.done(true)
-                    };
-                    if waits {
-                        return Ok(());
-                    }
-                    let number = tokens.begun[usize::from(sends)];
-                    tokens.open[usize::from(sends)].push(number);
-                    tokens.begun[usize::from(sends)] += 1;
-                    process.at.1 += 1;
-                }
-                Transfer::End { channel, sends } => {
-                    channels.entry(channel).or_default().open[usize::from(sends)].pop();
-                    process.at.1 += 1;
-                    if sends {
-                        return Ok(());
+            elaborated.at.0 = until;
+            match (next, elaborated.asks.clone()) {
+                (Some((_, step)), _) => {
+                    elaborated.at.1 += 1;
+                    if let Step::End { channel, sends } = step {
+                        channels.entry(channel).or_default().open[usize::from(sends)].pop();
+                        if sends {
+                            return Ok(());
+                        }
                     }
                 }
+                (None, Some(ask)) => {
+                    let Some(answer) = self.grant(&ask, channels, frame.workload)? else { return Ok(()) };
+                    let (at, mut answers) = (elaborated.at, elaborated.answers.clone());
+                    answers.push(answer);
+                    *elaborated = self.elaborate(process, ordinal, answers, frame);
+                    elaborated.at = at;
+                }
+                (None, None) => return if elaborated.faults { Err(Fault) } else { Ok(()) },
+            }
+        }
+    }
+
+    /// What a process is granted that asks for something; nothing while it has to wait.
+    fn grant(
+        &self,
+        ask: &Ask,
+        channels: &mut BTreeMap<ChannelId, Tokens>,
+        workload: WorkloadId,
+    ) -> Result<Option<Answer>, Fault> {
+        let slots = |channel: &ChannelId| i64::from(self.bindings.channel_depth(workload, *channel)).max(1);
+        match ask {
+            Ask::Slot(channel) => {
+                let tokens = channels.entry(*channel).or_default();
+                if tokens.closed {
+                    return Err(Fault);
+                }
+                let free = tokens.begun[1] - tokens.done(false) < slots(channel);
+                Ok(free.then(|| Answer::Slot(tokens.begin(true) % slots(channel))))
+            }
+            Ask::Taken(channel) => {
+                let tokens = channels.entry(*channel).or_default();
+                Ok((tokens.begun[0] >= tokens.done(true)).then_some(Answer::Go))
+            }
+            Ask::Token(of, all) => {
+                for (arm, channel) in of.iter().enumerate() {
+                    let tokens = channels.entry(*channel).or_default();
+                    if tokens.begun[0] < tokens.done(true) {
+                        return Ok(Some(Answer::Token { arm, slot: tokens.begin(false) % slots(channel) }));
+                    }
+                }
+                let closed = of.iter().all(|channel| channels.entry(*channel).or_default().closed);
+                if closed && !all { Err(Fault) } else { Ok(closed.then_some(Answer::Past)) }
+            }
+            Ask::Close(channel) => {
+                let tokens = channels.entry(*channel).or_default();
+                if std::mem::replace(&mut tokens.closed, true) { Err(Fault) } else { Ok(Some(Answer::Go)) }
             }
         }
     }

@@ -55,6 +55,9 @@ struct Maker {
     /// The process being made, and the processes that send and consume by channel of its pipeline.
     process: Option<usize>,
     ends: Vec<(ChannelId, [Option<usize>; 2])>,
+    /// Channels that are closed before, and those of the sends around.
+    closed: Vec<ChannelId>,
+    sending: Vec<ChannelId>,
     /// Inside a statement whose steps follow each other.
     ordered: bool,
     /// Whether processes may call each workload: it has no pipeline and names no slot.
@@ -85,6 +88,8 @@ fn make(seed: u64, kinds: Kinds) -> WorkloadModule {
         channels: Vec::new(),
         process: None,
         ends: Vec::new(),
+        closed: Vec::new(),
+        sending: Vec::new(),
         ordered: false,
         callable: Vec::new(),
         kinds,
@@ -188,7 +193,7 @@ impl Maker {
     }
 
     fn block(&mut self, depth: u32) -> Block {
-        let mut block = Vec::new();
+        let (mut block, closed) = (Vec::new(), self.closed.len());
         for _ in 0..=self.rng.below(3) {
             if self.budget == 0 {
                 break;
@@ -197,6 +202,7 @@ impl Maker {
             let kind = self.node(depth);
             block.push(Node { kind, span: Span::default() });
         }
+        self.closed.truncate(closed);
         block
     }
 
@@ -284,7 +290,7 @@ impl Maker {
         let first = self.channels.len() as u32;
         self.ends.clear();
         for id in (first..).take(stages as usize - 1) {
-            let depth = self.rng.between(1, 3).into();
+            let depth = self.rng.between(0, 4).into();
             self.channels.push(Channel { name: format!("c{id}"), depth, span: Span::default() });
             self.ends.push((ChannelId(id), [None; 2]));
         }
@@ -331,7 +337,8 @@ impl Maker {
         let over = |hi: i64| Iteration::Range { lo: 0.into(), hi: hi.into(), step: None };
         body = if consumes {
             let channel = ChannelId(first + stage as u32 - 1);
-            wrap(NodeKind::Consume { channel, var: slots[0], body })
+            let arm = Arm { channel, var: slots[0], body, span: Span::default() };
+            wrap(NodeKind::Consume { arms: vec![arm], all: false })
         } else {
             wrap(NodeKind::ParallelFor { var: slots[0], over: over(1), body })
         };
@@ -344,13 +351,34 @@ impl Maker {
         if *self.ends[at].1[end].get_or_insert(process.unwrap_or(0)) != process.unwrap_or(0) {
             return self.task();
         }
+        if end == 0 && self.closed.contains(&channel) {
+            return self.task();
+        }
+        if end == 0 && self.rng.one_in(6) && !self.sending.contains(&channel) {
+            self.closed.push(channel);
+            return NodeKind::Close { channel };
+        }
         let var = self.var();
+        self.sending.extend((end == 0).then_some(channel));
         let body = self.inside(&[var], depth);
         if end == 0 {
-            NodeKind::Send { channel, var, body }
-        } else {
-            NodeKind::Consume { channel, var, body }
+            self.sending.pop();
+            return NodeKind::Send { channel, var, body };
         }
+        let mut arms = vec![Arm { channel, var, body, span: Span::default() }];
+        while self.rng.one_in(3) {
+            let at = self.rng.below(self.ends.len() as u64) as usize;
+            let (channel, ends) = &mut self.ends[at];
+            let channel = *channel;
+            let other = *ends[1].get_or_insert(process.unwrap_or(0)) != process.unwrap_or(0);
+            if other || arms.iter().any(|arm| arm.channel == channel) {
+                break;
+            }
+            let var = self.var();
+            let body = self.inside(&[var], depth);
+            arms.push(Arm { channel, var, body, span: Span::default() });
+        }
+        NodeKind::Consume { arms, all: self.rng.one_in(3) }
     }
 
     fn inside(&mut self, vars: &[VarId], depth: u32) -> Block {

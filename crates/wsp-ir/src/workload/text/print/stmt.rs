@@ -73,7 +73,11 @@ impl Printer<'_> {
             NodeKind::Sequential(blocks) => self.blocks("sequential", blocks),
             NodeKind::Pipeline { processes } => self.pipeline(processes),
             NodeKind::Send { channel, var, body } => self.transfer("send", *channel, *var, body),
-            NodeKind::Consume { channel, var, body } => self.transfer("consume", *channel, *var, body),
+            NodeKind::Consume { arms, all } => self.consume(arms, *all),
+            NodeKind::Close { channel } => {
+                let name = self.channel(*channel);
+                self.text(&format!("close {name};"));
+            }
             NodeKind::Call { workload, args } => {
                 let name = name_of(&self.module.workloads, workload.index(), |w| &w.name);
                 self.text(&format!("call {name}("));

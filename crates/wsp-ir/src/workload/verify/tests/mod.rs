@@ -303,8 +303,8 @@ fn ids_and_slots_of_channels_are_checked() {
         verify(&module).iter().map(|found| found.code.0).collect::<Vec<_>>()
     };
     let consume = |kind: &mut NodeKind, to: ChannelId, slot: VarId| {
-        if let NodeKind::Consume { channel, var, .. } = kind {
-            (*channel, *var) = (to, slot);
+        if let NodeKind::Consume { arms, .. } = kind {
+            (arms[0].channel, arms[0].var) = (to, slot);
         }
     };
     assert_eq!(codes(&|kind| consume(kind, ChannelId(9), VarId(1))), [791, 761]);
