@@ -10,6 +10,7 @@ mod capability;
 pub mod cost;
 pub mod entry;
 pub mod expected;
+pub mod flow;
 mod fold;
 mod lower;
 mod mechanism;

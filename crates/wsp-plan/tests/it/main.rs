@@ -6,6 +6,7 @@ mod choices;
 mod costs;
 mod decode_example;
 mod expected_accesses;
+mod flow;
 mod lowering;
 mod models;
 mod ptow_differential;

@@ -29,7 +29,7 @@ mod tokens;
 pub(crate) mod words;
 
 pub(super) use print::Printer;
-pub use print::print;
+pub use print::{print, print_expr};
 pub use tokens::states_something;
 pub use words::is_name;
 pub(super) use wsp_syntax::Tok;

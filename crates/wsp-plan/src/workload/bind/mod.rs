@@ -50,9 +50,19 @@ impl Bindings {
         self.slots[slot.index()]
     }
 
-    /// How many tokens a channel of a workload holds; at least 1.
+    /// How many tokens a channel of a workload holds; 0 where a send waits until its token is taken.
     pub fn channel_depth(&self, workload: WorkloadId, channel: ChannelId) -> u32 {
         self.depths[workload.index()][channel.index()]
+    }
+
+    /// The same with other depths of channels, by workload.
+    pub(crate) fn with_depths(&self, depths: &[Vec<u32>]) -> Bindings {
+        Bindings { depths: depths.to_vec(), ..self.clone() }
+    }
+
+    /// The depths of all channels, by workload.
+    pub(crate) fn depths(&self) -> &[Vec<u32>] {
+        &self.depths
     }
 
     /// First and one past the last index of a dense axis; none for others.

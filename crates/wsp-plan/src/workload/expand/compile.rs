@@ -239,7 +239,8 @@ impl<'m> Compiler<'m> {
         let first = self.program.channels.len() as u32;
         for (index, channel) in (0u32..).zip(&workload.channels) {
             let depth = u64::from(self.program.bindings.channel_depth(id, ChannelId(index)));
-            self.program.channels.push(Channel { name: &channel.name, depth, ends: [None; 2] });
+            let (name, ends) = (&*channel.name, [None; 2]);
+            self.program.channels.push(Channel { name, workload: id, id: ChannelId(index), depth, ends });
         }
         first
     }

@@ -10,6 +10,7 @@ use super::turns::Turns;
 use super::{ExpandError, ExpandStats, Placement, TaskRecord};
 use std::ops::Range;
 use wsp_core::{Region, limits};
+use wsp_diag::Diagnostic;
 use wsp_ir::workload::IntExpr;
 
 /// Iterations and calls between two looks at the sink's wish to stop.
@@ -100,22 +101,34 @@ impl<'p, 'm> Machine<'p, 'm> {
 
     /// Runs to the end.
     pub(super) fn run(mut self, sink: &mut Sink<'_>) -> Result<ExpandStats, ExpandError<Refused>> {
+        match self.go(sink) {
+            Ok(()) => {
+                if !self.turns.counts.is_empty() {
+                    sink.channels(&self.turns.counts);
+                }
+                Ok(ExpandStats { tasks: self.ordinal, ..self.stats })
+            }
+            Err(Stop::Sink(error)) => Err(ExpandError::Sink(error)),
+            Err(Stop::Cancelled) => Err(ExpandError::Cancelled),
+            Err(Stop::Fault(fault)) => Err(ExpandError::Fault(Box::new(self.diagnostic(&fault)))),
+        }
+    }
+
+    /// Runs to the end or to a fault.
+    pub(super) fn go(&mut self, sink: &mut Sink<'_>) -> Result<(), Stop<Refused>> {
         if sink.cancelled() {
-            return Err(ExpandError::Cancelled);
+            return Err(Stop::Cancelled);
         }
         self.refresh(0);
         self.refresh(self.entry_level());
-        match self.steps(sink) {
-            Ok(()) => Ok(ExpandStats { tasks: self.ordinal, ..self.stats }),
-            Err(Stop::Sink(error)) => Err(ExpandError::Sink(error)),
-            Err(Stop::Cancelled) => Err(ExpandError::Cancelled),
-            Err(Stop::Fault(fault)) => {
-                let (loops, indices) = (&self.path[..], &self.indices[..]);
-                let context = faults::Context { loops, indices, ordinal: self.ordinal };
-                let diagnostic = faults::diagnostic(self.program, &fault, &context);
-                Err(ExpandError::Fault(Box::new(diagnostic)))
-            }
-        }
+        self.steps(sink)
+    }
+
+    /// What a fault is to the user.
+    pub(super) fn diagnostic(&self, fault: &Fault) -> Diagnostic {
+        let (loops, indices) = (&self.path[..], &self.indices[..]);
+        let context = faults::Context { loops, indices, ordinal: self.ordinal };
+        faults::diagnostic(self.program, fault, &context)
     }
 
     /// What depends on nothing but the entry workload's formal arguments, of which it has none.

@@ -16,6 +16,7 @@ mod faults;
 mod loops;
 mod machine;
 mod pipeline;
+pub(crate) mod probe;
 mod program;
 mod scope;
 pub(crate) mod sink;
@@ -25,7 +26,7 @@ use super::schedule::LoweredSchedule;
 pub use super::schedule::{Dispatched, Placement};
 use super::{Bindings, fault};
 use sink::Behind;
-use wsp_core::{KernelId, Region, SlotId};
+use wsp_core::{ChannelId, KernelId, Region, SlotId, WorkloadId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{Task, WorkloadModule};
 
@@ -99,10 +100,28 @@ pub trait TaskSink {
     /// Ends the expansion.
     fn slot(&mut self, slot: SlotId) -> Result<i64, Self::Error>;
 
+    /// What went through the channels of all pipelines, at the end of the expansion. Not called where there are no channels.
+    fn channels(&mut self, _counts: &[ChannelCount]) {}
+
     /// Whether to stop. Asked now and then.
     fn cancelled(&self) -> bool {
         false
     }
+}
+
+/// What went through a channel, over all runs of its pipeline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChannelCount {
+    /// Whose channel it is.
+    pub workload: WorkloadId,
+    /// It among the channels of the workload.
+    pub channel: ChannelId,
+    /// Tokens that were sent.
+    pub sent: u64,
+    /// Tokens that were consumed: fewer where some were left at the end.
+    pub consumed: u64,
+    /// Most slots that were taken at once.
+    pub fullest: u64,
 }
 
 /// What an expansion came to.

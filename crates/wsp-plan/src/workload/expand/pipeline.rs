@@ -90,6 +90,9 @@ impl Machine<'_, '_> {
         let slot = tokens.begun % slots;
         tokens.begun += 1;
         tokens.sending += 1;
+        let held = tokens.held();
+        let count = &mut self.turns.counts[transfer.channel as usize];
+        count.fullest = count.fullest.max(held);
         self.begin_transfer(id, slot);
         Ok(pc + 1)
     }
@@ -97,7 +100,9 @@ impl Machine<'_, '_> {
     /// Ends a send, and with it the turn; where to go on.
     pub(super) fn sent(&mut self, id: u32, next: u32) -> u32 {
         let turns = &mut self.turns;
-        let tokens = &mut turns.channels[self.program.transfers[id as usize].channel as usize];
+        let channel = self.program.transfers[id as usize].channel as usize;
+        turns.counts[channel].sent += 1;
+        let tokens = &mut turns.channels[channel];
         tokens.sending -= 1;
         if tokens.sending == 0 {
             tokens.sent = tokens.begun;
@@ -150,7 +155,9 @@ impl Machine<'_, '_> {
 
     /// Ends a consume.
     pub(super) fn consumed(&mut self, id: u32) {
-        let tokens = &mut self.turns.channels[self.program.transfers[id as usize].channel as usize];
+        let channel = self.program.transfers[id as usize].channel as usize;
+        self.turns.counts[channel].consumed += 1;
+        let tokens = &mut self.turns.channels[channel];
         tokens.consuming -= 1;
         if tokens.consuming == 0 {
             tokens.freed = tokens.taken;

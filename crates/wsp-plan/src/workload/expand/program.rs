@@ -7,7 +7,7 @@
 use super::super::Bindings;
 use super::super::schedule::Placer;
 use std::ops::Range;
-use wsp_core::{AxisId, KernelId, MAX_RANK, Region, VarId, WorkloadId};
+use wsp_core::{AxisId, ChannelId, KernelId, MAX_RANK, Region, VarId, WorkloadId};
 use wsp_diag::Span;
 use wsp_ir::workload::{Access, ExecPool, IntExpr, Task, WorkloadModule};
 
@@ -159,6 +159,8 @@ pub(super) struct Process<'m> {
 /// A channel.
 pub(super) struct Channel<'m> {
     pub(super) name: &'m str,
+    pub(super) workload: WorkloadId,
+    pub(super) id: ChannelId,
     pub(super) depth: u64,
     /// The process that sends and the one that consumes.
     pub(super) ends: [Option<u32>; 2],

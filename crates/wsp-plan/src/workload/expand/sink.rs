@@ -1,7 +1,7 @@
 //! Sinks of all types behind one: what expands is compiled once, and not for each of them. A call through a table per task is little beside what a
 //! sink does with it.
 
-use super::{ExpandError, ExpandStats, TaskRecord, TaskSink};
+use super::{ChannelCount, ExpandError, ExpandStats, TaskRecord, TaskSink};
 use wsp_core::SlotId;
 
 /// A sink whose error waits.
@@ -29,6 +29,11 @@ impl<'s, S: TaskSink> Behind<'s, S> {
             (ExpandError::Cancelled, _) => ExpandError::Cancelled,
             (ExpandError::Sink(Refused), None) => unreachable!("what refuses should have kept its reason"),
         })
+    }
+
+    /// The same, of which the reason is not asked for.
+    pub(crate) fn driven<T>(sink: &'s mut S, drive: impl FnOnce(&mut Sink<'_>) -> T) -> T {
+        drive(&mut Behind { sink, why: None })
     }
 
     fn kept<T>(&mut self, told: Result<T, S::Error>) -> Result<T, Refused> {
@@ -65,6 +70,10 @@ impl<S: TaskSink> TaskSink for Behind<'_, S> {
     fn slot(&mut self, slot: SlotId) -> Result<i64, Refused> {
         let told = self.sink.slot(slot);
         self.kept(told)
+    }
+
+    fn channels(&mut self, counts: &[ChannelCount]) {
+        self.sink.channels(counts);
     }
 
     fn cancelled(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Whose turn it is among the processes of a pipeline, and what the others keep.
 
-use super::program::CompiledModule;
+use super::ChannelCount;
+use super::program::{Channel, CompiledModule};
 
 /// Counts of tokens of a channel, since its pipeline began.
 #[derive(Clone, Copy, Default)]
@@ -55,6 +56,8 @@ pub(super) struct Turns {
     pub(super) stuck: u32,
     pub(super) processes: Vec<Suspended>,
     pub(super) channels: Vec<Tokens>,
+    /// Of each channel, over all pipelines so far.
+    pub(super) counts: Vec<ChannelCount>,
 }
 
 impl Turns {
@@ -67,6 +70,12 @@ impl Turns {
             stuck: 0,
             processes: vec![Suspended::default(); program.processes.len()],
             channels: vec![Tokens::default(); program.channels.len()],
+            counts: program.channels.iter().map(count).collect(),
         }
     }
+}
+
+/// Before its first token.
+fn count(channel: &Channel<'_>) -> ChannelCount {
+    ChannelCount { workload: channel.workload, channel: channel.id, sent: 0, consumed: 0, fullest: 0 }
 }

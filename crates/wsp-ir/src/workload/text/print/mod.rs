@@ -18,10 +18,15 @@ use wsp_ordered::OrderedMap;
 /// A loop variable or formal argument that hides a name which its scope uses is printed as `i_1`. Ids that do not exist
 /// print as names that do not either.
 pub fn print(module: &WorkloadModule) -> String {
-    let (names, labels, channels) = (Names::default(), Vec::new(), Vec::new());
-    let slots = module.slots.iter().enumerate().map(|(at, slot)| (slot.tensor, at)).collect();
-    let mut printer = Printer { module, out: String::new(), level: 0, names, labels, channels, slots };
+    let mut printer = Printer::new(module);
     printer.module();
+    printer.out
+}
+
+/// An expression over parameters and tables of a module, as `.wsp` text.
+pub fn print_expr(module: &WorkloadModule, expr: &IntExpr) -> String {
+    let mut printer = Printer::new(module);
+    printer.expr(expr);
     printer.out
 }
 
@@ -47,6 +52,12 @@ fn name_of<T>(table: &[T], index: usize, name: impl Fn(&T) -> &str) -> String {
 }
 
 impl Printer<'_> {
+    fn new(module: &WorkloadModule) -> Printer<'_> {
+        let (names, labels, channels) = (Names::default(), Vec::new(), Vec::new());
+        let slots = module.slots.iter().enumerate().map(|(at, slot)| (slot.tensor, at)).collect();
+        Printer { module, out: String::new(), level: 0, names, labels, channels, slots }
+    }
+
     fn module(&mut self) {
         let module = self.module;
         self.group(&module.uses, |p, file| p.use_file(&file.path));

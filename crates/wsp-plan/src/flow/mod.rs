@@ -1,0 +1,196 @@
+//! Pipelines before a run: how often processes send and consume, whether all of them end, and which depths of channels that takes.
+//!
+//! Whether a process can go on depends on how many tokens there are, and not on the tasks that are generated. So a module without its tasks
+//! ([`skeleton`]) has the deadlocks of the module, and its processes are run as those of a launch are. Without a `select` over several channels a
+//! pipeline is a network of Kahn (*The semantics of a simple language for parallel programming*, 1974): which tokens go through a channel does
+//! not depend on turns, and deeper channels never make a deadlock.
+
+mod least;
+mod rate;
+mod skeleton;
+
+use crate::ParamValue;
+use crate::workload::expand::probe::{End, Probe, probe};
+use crate::workload::{Bindings, bind};
+use rate::rate;
+pub use skeleton::Undecided;
+use std::cell::Cell;
+use wsp_core::{ChannelId, WorkloadId};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::workload::{Block, IntExpr, NodeKind, Process, WorkloadModule, each_node};
+use wsp_ordered::OrderedMap;
+
+/// Looks at whether to go on, each after 1,024 transfers and iterations: of the pipelines as they are, and of the search for least depths.
+const LOOKS: u32 = 1 << 13;
+
+/// What is known of the pipelines of a module.
+#[derive(Debug)]
+pub struct Flow {
+    /// Pipelines in the order of the text.
+    pub pipelines: Vec<PipelineFlow>,
+    /// Whether they come to their end.
+    pub verdict: Verdict,
+}
+
+/// A pipeline.
+#[derive(Debug)]
+pub struct PipelineFlow {
+    /// Whose it is.
+    pub workload: WorkloadId,
+    /// Where it stands.
+    pub span: Span,
+    /// The channels that its processes use.
+    pub channels: Vec<ChannelFlow>,
+}
+
+/// A channel of a pipeline.
+#[derive(Debug)]
+pub struct ChannelFlow {
+    /// It among the channels of its workload.
+    pub channel: ChannelId,
+    /// Tokens that one run of the pipeline sends, over parameters; none where that depends on more.
+    pub sends: Option<IntExpr>,
+    /// Tokens that it consumes.
+    pub consumes: Option<IntExpr>,
+    /// Tokens sent and consumed with the values that are known, over all runs.
+    pub counted: Option<(u64, u64)>,
+    /// Its depth, with the values that are known.
+    pub depth: Option<u32>,
+    /// Its depth among those of the smallest sum with which every process ends.
+    pub least: Option<u32>,
+}
+
+/// Whether the processes of all pipelines end.
+#[derive(Debug)]
+pub enum Verdict {
+    /// They do.
+    Ends,
+    /// None can go on.
+    Deadlock(Box<Diagnostic>),
+    /// Only a run tells.
+    Undecided(Undecided),
+}
+
+/// What is known of the pipelines of a verified module with these values; none where there are no pipelines, or values are at fault.
+pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flow> {
+    let entry = module.entry?;
+    if !skeleton::pipelined(module)[entry.index()] {
+        return None;
+    }
+    let (reduced, undecided) = skeleton::skeleton(module, set);
+    let mut found = Flow { pipelines: pipelines(&reduced, entry), verdict: Verdict::Ends };
+    let looks = Cell::new(LOOKS);
+    let bindings = bind(&reduced, set, &OrderedMap::new()).ok()?;
+    if let Some(undecided) = undecided {
+        found.verdict = Verdict::Undecided(undecided);
+        return Some(found);
+    }
+    let Probe { counts, end } = probe(&reduced, &bindings, &looks);
+    let at = |found: &Flow| found.pipelines.first().map_or(Span::default(), |pipeline| pipeline.span);
+    found.verdict = match end {
+        End::Ended => Verdict::Ends,
+        End::Deadlock { diagnostic, .. } => Verdict::Deadlock(diagnostic),
+        // Of a fault the expansion tells, which comes to it in its turn.
+        End::Fault => return None,
+        End::Slot | End::Long => {
+            let why = format!("it takes more than {} transfers", LOOKS * 1024);
+            Verdict::Undecided(Undecided { span: at(&found), why })
+        }
+    };
+    let ended = matches!(found.verdict, Verdict::Ends);
+    let least = if is_determinate(&reduced) { least::depths(&reduced, &bindings, &looks) } else { None };
+    for pipeline in &mut found.pipelines {
+        for channel in &mut pipeline.channels {
+            let (workload, id) = (pipeline.workload, channel.channel);
+            channel.depth = Some(bindings.channel_depth(workload, id));
+            channel.least = least.as_ref().map(|least| least[workload.index()][id.index()]);
+            let count = counts.iter().find(|count| (count.workload, count.channel) == (workload, id));
+            channel.counted = count.filter(|_| ended).map(|count| (count.sent, count.consumed));
+        }
+    }
+    Some(found)
+}
+
+/// The pipelines of the workloads that run.
+fn pipelines(module: &WorkloadModule, entry: WorkloadId) -> Vec<PipelineFlow> {
+    let mut found = Vec::new();
+    for (at, reached) in (0u32..).zip(module.reached(entry)) {
+        if reached {
+            each_node(&module.workloads[at as usize].body, &mut |node| {
+                if let NodeKind::Pipeline { processes } = &node.kind {
+                    let workload = WorkloadId(at);
+                    let channels = channels(module, workload, processes);
+                    found.push(PipelineFlow { workload, span: node.span, channels });
+                }
+            });
+        }
+    }
+    found
+}
+
+fn channels(module: &WorkloadModule, workload: WorkloadId, processes: &[Process]) -> Vec<ChannelFlow> {
+    let count = module.workloads[workload.index()].channels.len() as u32;
+    let used = (0..count).map(ChannelId).filter(|channel| {
+        processes
+            .iter()
+            .any(|process| uses(&process.body, *channel, true) || uses(&process.body, *channel, false))
+    });
+    let of = |channel: ChannelId, sends: bool| {
+        let user = processes.iter().find(|process| uses(&process.body, channel, sends));
+        user.map_or(Some(0.into()), |process| rate(module, &process.body, channel, sends))
+    };
+    let flow = |channel| ChannelFlow {
+        channel,
+        sends: of(channel, true),
+        consumes: of(channel, false),
+        counted: None,
+        depth: None,
+        least: None,
+    };
+    used.map(flow).collect()
+}
+
+/// Whether a process sends to a channel, or consumes from it.
+fn uses(block: &Block, channel: ChannelId, sends: bool) -> bool {
+    let mut found = false;
+    each_node(block, &mut |node| {
+        found |= match &node.kind {
+            NodeKind::Send { channel: to, .. } => sends && *to == channel,
+            NodeKind::Consume { arms, .. } => !sends && arms.iter().any(|arm| arm.channel == channel),
+            _ => false,
+        };
+    });
+    found
+}
+
+/// Whether what goes through channels depends neither on turns nor on depths.
+fn is_determinate(module: &WorkloadModule) -> bool {
+    let mut slots = Vec::new();
+    let mut one = true;
+    module.workloads.iter().for_each(|workload| {
+        slots.clear();
+        each_node(&workload.body, &mut |node| match &node.kind {
+            NodeKind::Send { var, .. } => slots.push(*var),
+            NodeKind::Consume { arms, .. } => {
+                one &= arms.len() == 1;
+                slots.extend(arms.iter().map(|arm| arm.var));
+            }
+            _ => {}
+        });
+        one &= !skeleton::names(&workload.body, &slots);
+    });
+    one
+}
+
+/// Of bindings with these depths whether all processes end, or which full channels keep them from it.
+fn full(
+    module: &WorkloadModule,
+    bindings: &Bindings,
+    looks: &Cell<u32>,
+) -> Option<Vec<(WorkloadId, ChannelId)>> {
+    match probe(module, bindings, looks).end {
+        End::Ended => Some(Vec::new()),
+        End::Deadlock { full, .. } if !full.is_empty() => Some(full),
+        _ => None,
+    }
+}

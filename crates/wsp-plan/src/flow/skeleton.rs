@@ -1,0 +1,280 @@
+//! What is left of a module for its pipelines: processes, channels, and what decides how often tokens are sent and consumed.
+
+use crate::ParamValue;
+use wsp_core::{ParamId, SlotId, TableId, VarId};
+use wsp_diag::Span;
+use wsp_ir::workload::{
+    Arm, AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, ParamSource, Process,
+    WorkloadModule,
+};
+
+/// Why the rates of a pipeline are not known before a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Undecided {
+    /// The statement that decides, or the channel.
+    pub span: Span,
+    /// What it depends on, such as "`n` has no value".
+    pub why: String,
+}
+
+/// The module without tasks, and the first statement of it that cannot be followed. What has no value and decides nothing is given one.
+pub(super) fn skeleton(
+    module: &WorkloadModule,
+    set: &[(String, ParamValue)],
+) -> (WorkloadModule, Option<Undecided>) {
+    let unset = Unset::of(module, set);
+    let pipelined = pipelined(module);
+    let mut reducer =
+        Reducer { module, unset: &unset, pipelined: &pipelined, bodies: Vec::new(), undecided: None };
+    let mut reduced = module.clone();
+    for ((workload, original), pipelined) in
+        reduced.workloads.iter_mut().zip(&module.workloads).zip(&pipelined)
+    {
+        workload.body = reducer.around(&original.body);
+        reducer.bodies.push(workload.body.clone());
+        let channels = original.channels.iter().filter(|_| *pipelined);
+        channels.for_each(|channel| reducer.look(&channel.depth, channel.span));
+    }
+    let undecided = reducer.undecided;
+    unset.fill(&mut reduced);
+    (reduced, undecided)
+}
+
+/// Of each workload whether it has a pipeline, those that it calls included.
+pub(super) fn pipelined(module: &WorkloadModule) -> Vec<bool> {
+    let mut found: Vec<bool> = Vec::new();
+    for workload in &module.workloads {
+        let mut has = false;
+        wsp_ir::workload::each_node(&workload.body, &mut |node| {
+            has |= match &node.kind {
+                NodeKind::Pipeline { .. } => true,
+                NodeKind::Call { workload, .. } => found.get(workload.index()) == Some(&true),
+                _ => false,
+            };
+        });
+        found.push(has);
+    }
+    found
+}
+
+/// What has no value before a launch.
+struct Unset {
+    params: Vec<bool>,
+    tables: Vec<bool>,
+}
+
+impl Unset {
+    fn of(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Unset {
+        let tables = module.tables.iter().map(|table| table.values.is_none()).collect();
+        let mut unset = Unset { params: vec![false; module.params.len()], tables };
+        for (at, param) in module.params.iter().enumerate() {
+            unset.params[at] = match &param.source {
+                ParamSource::Set(_) if set.iter().any(|(name, _)| *name == param.name) => false,
+                ParamSource::Set(default) => {
+                    default.as_ref().is_none_or(|default| unset.first(default).is_some())
+                }
+                ParamSource::Derived(value) => unset.first(value).is_some(),
+            };
+        }
+        unset
+    }
+
+    /// The first parameter, table or slot of an expression that has no value.
+    fn first(&self, expr: &IntExpr) -> Option<Missing> {
+        let mut missing = None;
+        expr.each(&mut |kind| {
+            let found = match kind {
+                IntExprKind::Param(id) if self.params[id.index()] => Some(Missing::Param(*id)),
+                IntExprKind::Table(id, _) | IntExprKind::TableLen(id) if self.tables[id.index()] => {
+                    Some(Missing::Table(*id))
+                }
+                IntExprKind::Slot(id) => Some(Missing::Slot(*id)),
+                _ => None,
+            };
+            missing = missing.or(found);
+        });
+        missing
+    }
+
+    /// Gives what has no value one that nothing depends on.
+    fn fill(&self, module: &mut WorkloadModule) {
+        for (param, unset) in module.params.iter_mut().zip(&self.params) {
+            if *unset {
+                param.source = ParamSource::Set(Some(1.into()));
+            }
+        }
+        for (table, unset) in module.tables.iter_mut().zip(&self.tables) {
+            if *unset {
+                (table.values, table.len) = (Some(vec![0]), None);
+            }
+        }
+        for axis in &mut module.axes {
+            let asks = match &axis.kind {
+                AxisKind::Dense { start, end } => [start, end].iter().any(|end| self.first(end).is_some()),
+                AxisKind::DenseDyn(param) => self.params[param.index()],
+                AxisKind::Ragged { lengths, .. } => self.tables[lengths.index()],
+                AxisKind::Sparse { indptr, indices, .. } => {
+                    self.tables[indptr.index()] || self.tables[indices.index()]
+                }
+            };
+            if asks {
+                axis.kind = AxisKind::Dense { start: 0.into(), end: 0.into() };
+            }
+        }
+        module.tensors.iter_mut().for_each(|tensor| tensor.dims.fill(1.into()));
+        module.slots.iter_mut().for_each(|slot| slot.init = 0.into());
+    }
+}
+
+/// What has no value.
+#[derive(Clone, Copy)]
+enum Missing {
+    Param(ParamId),
+    Table(TableId),
+    Slot(SlotId),
+}
+
+struct Reducer<'m> {
+    module: &'m WorkloadModule,
+    unset: &'m Unset,
+    pipelined: &'m [bool],
+    /// Of the workloads so far, without tasks.
+    bodies: Vec<Block>,
+    undecided: Option<Undecided>,
+}
+
+impl Reducer<'_> {
+    /// What stands around pipelines. What cannot be followed there decides how often a pipeline runs, and not how.
+    fn around(&mut self, block: &Block) -> Block {
+        let mut kept = Vec::new();
+        for node in block {
+            let kind = match &node.kind {
+                NodeKind::Pipeline { processes } => {
+                    let reduced = processes
+                        .iter()
+                        .map(|process| Process { body: self.within(&process.body), ..process.clone() });
+                    NodeKind::Pipeline { processes: reduced.collect() }
+                }
+                NodeKind::Call { workload, args } if self.pipelined[workload.index()] => {
+                    let args = (0..).map(VarId).zip(args).map(|(formal, arg)| {
+                        if names(&self.bodies[workload.index()], &[formal]) { arg.clone() } else { 0.into() }
+                    });
+                    let args: Vec<IntExpr> = args.collect();
+                    args.iter().for_each(|arg| self.look(arg, node.span));
+                    NodeKind::Call { workload: *workload, args }
+                }
+                NodeKind::Call { .. } | NodeKind::Task(_) => continue,
+                kind => {
+                    let bodies: Vec<Block> =
+                        kind.bodies().into_iter().map(|body| self.around(body)).collect();
+                    if bodies.iter().all(Vec::is_empty) {
+                        continue;
+                    }
+                    self.repeated(node, bodies)
+                }
+            };
+            kept.push(Node { kind, span: node.span });
+        }
+        kept
+    }
+
+    /// A loop or a condition around a pipeline. It is left out where what is inside does not depend on it: one run is like the others.
+    fn repeated(&mut self, node: &Node, bodies: Vec<Block>) -> NodeKind {
+        let vars: Vec<VarId> = match &node.kind {
+            NodeKind::ParallelFor { var, .. } | NodeKind::ForEach { var, .. } => vec![*var],
+            NodeKind::Select { var, position, .. } => [*var].into_iter().chain(*position).collect(),
+            NodeKind::Cond { condition, .. } if self.unset.first(condition).is_none() => {
+                return with_bodies(node, bodies);
+            }
+            _ => Vec::new(),
+        };
+        if !bodies.iter().any(|body| names(body, &vars)) {
+            return NodeKind::Combine(bodies);
+        }
+        self.look_at(node);
+        with_bodies(node, bodies)
+    }
+
+    /// What stands in a process.
+    fn within(&mut self, block: &Block) -> Block {
+        let mut kept = Vec::new();
+        for node in block {
+            let kind = match &node.kind {
+                NodeKind::Task(_) | NodeKind::Call { .. } | NodeKind::Pipeline { .. } => continue,
+                NodeKind::Close { .. } => node.kind.clone(),
+                NodeKind::Send { channel, var, body } => {
+                    NodeKind::Send { channel: *channel, var: *var, body: self.within(body) }
+                }
+                NodeKind::Consume { arms, all } => {
+                    let arms =
+                        arms.iter().map(|arm| Arm { body: self.within(&arm.body), ..arm.clone() }).collect();
+                    NodeKind::Consume { arms, all: *all }
+                }
+                kind => {
+                    let bodies: Vec<Block> =
+                        kind.bodies().into_iter().map(|body| self.within(body)).collect();
+                    if bodies.iter().all(Vec::is_empty) {
+                        continue;
+                    }
+                    self.look_at(node);
+                    with_bodies(node, bodies)
+                }
+            };
+            kept.push(Node { kind, span: node.span });
+        }
+        kept
+    }
+
+    /// Notes a statement that asks for what is not known.
+    fn look_at(&mut self, node: &Node) {
+        node.kind.exprs().into_iter().for_each(|expr| self.look(expr, node.span));
+        let axis = match &node.kind {
+            NodeKind::ParallelFor { over, .. } | NodeKind::ForEach { over, .. } => match over {
+                Iteration::Axis(axis) | Iteration::Ragged { axis, .. } => *axis,
+                Iteration::Range { .. } => return,
+            },
+            NodeKind::Select { axis, .. } => *axis,
+            _ => return,
+        };
+        match &self.module.axes[axis.index()].kind {
+            AxisKind::Dense { start, end } => [start, end].iter().for_each(|end| self.look(end, node.span)),
+            AxisKind::DenseDyn(param) => self.look(&IntExpr::new(IntExprKind::Param(*param)), node.span),
+            AxisKind::Ragged { lengths: table, .. } | AxisKind::Sparse { indptr: table, .. } => {
+                self.look(&IntExpr::new(IntExprKind::TableLen(*table)), node.span);
+            }
+        }
+    }
+
+    fn look(&mut self, expr: &IntExpr, span: Span) {
+        let Some(missing) = self.unset.first(expr).filter(|_| self.undecided.is_none()) else { return };
+        let why = match missing {
+            Missing::Param(id) => format!("`{}` has no value", self.module.params[id.index()].name),
+            Missing::Table(id) => format!("table `{}` has no elements", self.module.tables[id.index()].name),
+            Missing::Slot(id) => {
+                let tensor = self.module.slots[id.index()].tensor;
+                format!("tasks compute `{}`", self.module.tensors[tensor.index()].name)
+            }
+        };
+        self.undecided = Some(Undecided { span, why });
+    }
+}
+
+/// A statement with other blocks inside.
+fn with_bodies(node: &Node, bodies: Vec<Block>) -> NodeKind {
+    let mut kind = node.kind.clone();
+    for (body, reduced) in kind.bodies_mut().into_iter().zip(bodies) {
+        *body = reduced;
+    }
+    kind
+}
+
+/// Whether a block names one of these variables.
+pub(super) fn names(block: &Block, vars: &[VarId]) -> bool {
+    let mut found = false;
+    wsp_ir::workload::each_node(block, &mut |node| {
+        for expr in node.kind.exprs() {
+            expr.each(&mut |kind| found |= matches!(kind, IntExprKind::Var(var) if vars.contains(var)));
+        }
+    });
+    found
+}

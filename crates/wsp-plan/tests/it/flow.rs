@@ -1,0 +1,185 @@
+//! Pipelines before a run: rates, deadlocks, and the smallest depths of channels.
+
+use crate::workload_support::networks::Network;
+use crate::workload_support::random::Rng;
+use crate::workload_support::{bound, expanded, module};
+use wsp_diag::Code;
+use wsp_ir::workload::text::print_expr;
+use wsp_plan::ParamValue;
+use wsp_plan::flow::{Flow, Verdict, flow};
+use wsp_plan::workload::ExpandError;
+
+fn flow_of(source: &str, set: &[(&str, i64)]) -> Flow {
+    let set: Vec<_> = set.iter().map(|(n, v)| ((*n).to_owned(), ParamValue::Int(i128::from(*v)))).collect();
+    flow(&module(source), &set).expect("a pipeline")
+}
+
+/// Rates of the channels of the first pipeline, as text.
+fn rates(source: &str) -> Vec<(String, String)> {
+    let module = module(source);
+    let found = flow(&module, &[]).expect("a pipeline");
+    let text = |rate: &Option<_>| rate.as_ref().map_or("?".to_owned(), |rate| print_expr(&module, rate));
+    found.pipelines[0]
+        .channels
+        .iter()
+        .map(|channel| (text(&channel.sends), text(&channel.consumes)))
+        .collect()
+}
+
+fn least(found: &Flow) -> Option<Vec<u32>> {
+    found.pipelines.iter().flat_map(|pipeline| &pipeline.channels).map(|channel| channel.least).collect()
+}
+
+const STAGES: &str = "param n = 6; param m; kernel k(s);
+    workload main { channel a[2]; channel b[1];
+        pipeline {
+            process load { parallel for t in 0..2 * n { send a as s { k(s); } } }
+            process pairs { parallel for t in 0..n { consume a as s { consume a as r { send b as d { k(d); } } } } }
+            process store { parallel for t in 0..n { consume b as d { parallel for x in 0..m { k(d); } } } }
+        } }";
+
+#[test]
+fn rates_are_expressions_over_parameters() {
+    assert_eq!(rates(STAGES), [("2 * n".to_owned(), "2 * n".to_owned()), ("n".to_owned(), "n".to_owned())]);
+    let source = "param n = 6; param h = 3; axis x = dense(h); table t = [1, 2, 3]; kernel k();
+        workload main { channel a[2]; channel b[2]; channel c[2]; pipeline {
+            process p { parallel for i in 1..n step 4, j in x { send a as s { } } send a as s { }
+                        parallel for i in 0..3 { parallel for j in 0..t[i] { send b as s { } } } close c; }
+            process q { consume all a as s { } consume b as s { } consume all c as s { } } } }";
+    let found = rates(source);
+    assert_eq!(found[0], ("ceildiv(n - 1, 4) * h + 1".to_owned(), "?".to_owned()));
+    assert_eq!(found[1], ("?".to_owned(), "1".to_owned()), "the table decides");
+    assert_eq!(found[2], ("0".to_owned(), "?".to_owned()));
+}
+
+#[test]
+fn what_does_not_decide_needs_no_value() {
+    let found = flow_of(STAGES, &[]);
+    assert!(matches!(found.verdict, Verdict::Ends), "{:?}", found.verdict);
+    assert_eq!(least(&found), Some(vec![2, 0]));
+    let counted: Vec<_> = found.pipelines[0].channels.iter().map(|channel| channel.counted).collect();
+    assert_eq!(counted, [Some((12, 12)), Some((6, 6))]);
+}
+
+#[test]
+fn a_deadlock_is_that_of_a_run_and_least_depths_mend_it() {
+    let source = STAGES.replace("channel a[2]", "channel a[1]");
+    let found = flow_of(&source, &[("m", 1)]);
+    let Verdict::Deadlock(diagnostic) = &found.verdict else { panic!("{:?}", found.verdict) };
+    let module = module(&source);
+    let (_, run) = expanded(&module, &bound(&module, &[("m", 1)]), &[]);
+    let Err(ExpandError::Fault(fault)) = run else { panic!("the run should end at a fault") };
+    assert_eq!((diagnostic.code, &diagnostic.labels), (fault.code, &fault.labels));
+    assert_eq!(diagnostic.help, ["declare `a` deeper than 1, or let a process consume before it sends"]);
+    assert_eq!(least(&found), Some(vec![2, 0]));
+}
+
+#[test]
+fn what_decides_and_is_not_known_is_named() {
+    let undecided = |source: &str| match flow_of(source, &[]).verdict {
+        Verdict::Undecided(undecided) => {
+            (source[undecided.span.start as usize..undecided.span.end as usize].to_owned(), undecided.why)
+        }
+        verdict => panic!("{verdict:?}"),
+    };
+    let of = |decls: &str, p: &str| {
+        format!(
+            "{decls} kernel k(); kernel set(inout x); workload main {{ channel a[2]; pipeline {{
+                process p {{ {p} }} process q {{ consume a as s {{ k(); }} }} }} }}"
+        )
+    };
+    let (construct, why) = undecided(&of("slot go = 1;", "set(go); if go > 0 { send a as s { } }"));
+    assert_eq!((construct.as_str(), why.as_str()), ("if go > 0 { send a as s { } }", "tasks compute `go`"));
+    let (construct, why) = undecided(&of("param n;", "parallel for i in 0..n { send a as s { } }"));
+    assert_eq!(
+        (construct.as_str(), why.as_str()),
+        ("parallel for i in 0..n { send a as s { } }", "`n` has no value")
+    );
+    let (_, why) = undecided(&of("param n; let m = n + 1;", "parallel for i in 0..m { send a as s { } }"));
+    assert_eq!(why, "`m` has no value");
+    let (_, why) = undecided(&of("table t; ", "parallel for i in 0..t[0] { send a as s { } }"));
+    assert_eq!(why, "table `t` has no elements");
+    let (_, why) = undecided(&of(
+        "table t; axis b = dense(2); axis r = ragged(b, t);",
+        "parallel for i in b, j in r[i] { send a as s { } }",
+    ));
+    assert_eq!(why, "table `t` has no elements");
+    let long =
+        of("", "parallel for i in 0..1000000000 { send a as s { } consume b as t { } send b as t { } }")
+            .replace("channel a[2];", "channel a[2]; channel b[1];")
+            .replace("consume b as t { } send b as t { }", "send b as t { } consume b as t { }")
+            .replace("consume a as s", "consume all a as s");
+    assert_eq!(undecided(&long).1, "it takes more than 8388608 transfers");
+}
+
+#[test]
+fn what_stands_around_a_pipeline_does_not_decide_how_it_runs() {
+    let source = "slot go = 1; param n; kernel set(inout x); kernel k(i);
+        workload inner(x) { channel a[2]; pipeline { process p { send a as s { k(x); } } process q { consume a as s { } } } }
+        workload main { while go > 0 { if go > 2 { parallel for i in 0..n { call inner(i); } } set(go); } }";
+    let found = flow_of(source, &[]);
+    assert!(matches!(found.verdict, Verdict::Ends), "{:?}", found.verdict);
+    let counted = source.replace("send a as s { k(x); }", "parallel for j in 0..x { send a as s { } }");
+    assert!(matches!(flow_of(&counted, &[]).verdict, Verdict::Undecided(_)), "the loop around decides");
+    let known =
+        counted.replace("param n;", "param n = 2;").replace("consume a as s { }", "consume all a as s { }");
+    let Verdict::Deadlock(found) = flow_of(&known, &[]).verdict else { panic!("`a` is not closed") };
+    assert_eq!(found.code, Code(820));
+}
+
+#[test]
+fn depths_are_not_searched_where_turns_or_slots_decide() {
+    let select = "kernel k(); workload main { channel a[1]; channel b[1]; pipeline {
+        process p { send a as s { } send b as s { } }
+        process q { select { consume a as s { } consume b as s { } } select { consume a as s { } consume b as s { } } } } }";
+    let found = flow_of(select, &[]);
+    assert!(matches!(found.verdict, Verdict::Ends));
+    assert_eq!(least(&found), None);
+    let slots = "kernel k(); workload main { channel a[2]; pipeline { process p { parallel for i in 0..2 { send a as s { } } }
+        process q { consume a as s { if s == 0 { consume a as r { } } } } } }";
+    let found = flow_of(slots, &[]);
+    assert!(matches!(found.verdict, Verdict::Ends));
+    assert_eq!(least(&found), None);
+}
+
+/// Compares with the simulator of the networks.
+fn compare(network: &Network, tally: &mut [u32; 3]) {
+    let found = flow_of(&network.text(), &[]);
+    let ends = network.ends(&network.depths);
+    match (&found.verdict, ends) {
+        (Verdict::Ends, true) => tally[0] += 1,
+        (Verdict::Deadlock(_), false) => tally[1] += 1,
+        (verdict, _) => panic!("{verdict:?}, and the simulator says {ends} of\n{}", network.text()),
+    }
+    let Some(expected) = network.least(4) else { return };
+    let least = least(&found)
+        .unwrap_or_else(|| panic!("no least depths, and {expected} is enough of\n{}", network.text()));
+    // Channels of the file that no process uses have no least depth.
+    let used = (0..network.depths.len()).filter(|at| network.text().contains(&format!("c{at} as")));
+    let mut depths = vec![0; network.depths.len()];
+    used.zip(&least).for_each(|(at, depth)| depths[at] = i64::from(*depth));
+    let sum: i64 = depths.iter().sum();
+    assert!(network.ends(&depths), "{}", network.text());
+    // One deep channel may take the place of several that brute force has.
+    let deep = depths.iter().any(|depth| *depth > 4);
+    assert!(
+        if deep { sum <= expected } else { sum == expected },
+        "{depths:?}, {expected}: {}",
+        network.text()
+    );
+    tally[2] += 1;
+}
+
+#[test]
+fn random_networks_end_or_deadlock_as_a_simulator_says_with_the_least_depths_of_brute_force() {
+    let (mut rng, mut tally) = (Rng::new(0xF10), [0; 3]);
+    for _ in 0..10_000 {
+        let channels = rng.below(3) + 1;
+        compare(&Network::random(&mut rng, channels), &mut tally);
+    }
+    for _ in 0..300 {
+        let channels = rng.below(2) + 4;
+        compare(&Network::random(&mut rng, channels), &mut tally);
+    }
+    assert!(tally.iter().all(|count| *count > 2000), "{tally:?}");
+}
