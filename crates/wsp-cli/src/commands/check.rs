@@ -1,6 +1,7 @@
 //! `wsp check`: diagnostics only.
 
 use super::kind::{ALL_THAT_RUN, Kind, wrong_kind};
+use super::workload::Checked;
 use super::{Outcome, Session, Warnings, empty, kernels, options, unit, workload};
 use crate::args::CheckArgs;
 use crate::engine;
@@ -41,17 +42,18 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
             }
             _ if args.cache.is_some() && path.is_file() => Err(vec![not_kept()]),
             Kind::UnitText | Kind::UnitBytes => {
-                unit::check(session, path, kind, args, &mut idle).map(|()| None)
+                unit::check(session, path, kind, args, &mut idle).map(|()| Checked::default())
             }
             Kind::Unknown if path.is_file() => Err(vec![wrong_kind(path, kind, ALL_THAT_RUN)]),
-            Kind::Program | Kind::Unknown => program(session, path, args).map(|()| None),
+            Kind::Program | Kind::Unknown => program(session, path, args).map(|()| Checked::default()),
             Kind::Arrays | Kind::Pending => Err(vec![wrong_kind(path, kind, ALL_THAT_RUN)]),
         });
         match checked {
             Ok(_) if session.is_denied() => outcome = Outcome::Failed,
-            Ok(found) => {
-                let found = found.map_or(String::new(), |found| format!(", cache {found}"));
+            Ok(Checked { cache, lines }) => {
+                let found = cache.map_or(String::new(), |found| format!(", cache {found}"));
                 session.terminal.print(&format!("{}: ok{found}\n", path.display()));
+                lines.iter().for_each(|line| session.terminal.print(&format!("  {line}\n")));
             }
             Err(diagnostics) => {
                 session.terminal.report(&diagnostics, &session.sources);

@@ -26,6 +26,7 @@ use wsp_diag::Diagnostic;
 use wsp_ir::Module;
 use wsp_ir::workload::{Use, text, warnings};
 use wsp_isa::ptow::{assemble, workload};
+use wsp_plan::flow::flow;
 use wsp_plan::workload::WorkloadPlan;
 use wsp_plan::{CompileOptions, ParamValue, Target, library_entry};
 
@@ -129,16 +130,20 @@ fn used_files(user: &Path, source: &Source) -> Vec<PathBuf> {
 }
 
 /// What is wrong with a workload as it stands: with itself, its kernels, each of its schedules, and, where every value
-/// has a default, with its tasks. A workload that a cache knows to be right is not looked at again. Gives what the cache had of it.
+/// has a default, with its tasks. A workload that a cache knows to be right is not looked at again.
 pub(super) fn check(
     session: &mut Session,
     path: &Path,
     kernels: &[PathBuf],
     target: &'static Target,
     cache: Option<&Path>,
-) -> Result<Option<String>, Vec<Diagnostic>> {
+) -> Result<Checked, Vec<Diagnostic>> {
     let first = session.sources.names().count();
     let source = session.read_workload(path, kernels)?;
+    let pipelines = flow(&source.module, &[]);
+    let lines = pipelines
+        .as_ref()
+        .map_or(Vec::new(), |flow| flow.lines(&source.module, |span| session.sources.line_col(span).0));
     let options = CompileOptions { target, ..CompileOptions::default() };
     let key = || PlanKey::of_files(&session.sources, first, &options).for_use("check");
     let cached = cache.map(|folder| PlanCache::open(folder)?.find(key())).transpose();
@@ -146,7 +151,7 @@ pub(super) fn check(
     if let Some(cached) = &cached {
         session.warn(cached.note().as_slice());
         if cached.is_checked() {
-            return Ok(Some(cached.found()));
+            return Ok(Checked { cache: Some(cached.found()), lines });
         }
     }
     let named = source.module.schedules.iter().filter(|s| !s.name.is_empty()).map(|s| Some(s.name.as_str()));
@@ -167,6 +172,7 @@ pub(super) fn check(
         let arrays = ordered.first().and_then(|plan| arrays::made_up(&source, plan)).unwrap_or_default();
         found.extend(ordered.into_iter().flat_map(|plan| dry::check_order(plan, &arrays)));
     }
+    found.extend(pipelines.iter().flat_map(|flow| flow.left(&source.module)));
     // Schedules share faults of the kernels.
     let mut distinct: Vec<Diagnostic> = Vec::new();
     for diagnostic in found {
@@ -178,7 +184,7 @@ pub(super) fn check(
         return Err(distinct);
     }
     session.warn(&distinct);
-    let Some(cached) = cached else { return Ok(None) };
+    let Some(cached) = cached else { return Ok(Checked { cache: None, lines }) };
     let found = cached.found();
     // What was found is said again by the next check.
     if distinct.is_empty()
@@ -186,5 +192,14 @@ pub(super) fn check(
     {
         session.warn(&[note]);
     }
-    Ok(Some(found))
+    Ok(Checked { cache: Some(found), lines })
+}
+
+/// What a check tells beside that a file is right.
+#[derive(Default)]
+pub(super) struct Checked {
+    /// What the cache had of it.
+    pub(super) cache: Option<String>,
+    /// Its pipelines.
+    pub(super) lines: Vec<String>,
 }

@@ -11,13 +11,14 @@ mod skeleton;
 
 use crate::ParamValue;
 use crate::workload::expand::probe::{End, Probe, probe};
-use crate::workload::{Bindings, bind};
+use crate::workload::{Bindings, bind, codes};
 use rate::rate;
 pub use skeleton::Undecided;
 use std::cell::Cell;
 use wsp_core::{ChannelId, WorkloadId};
 use wsp_diag::{Diagnostic, Span};
-use wsp_ir::workload::{Block, IntExpr, NodeKind, Process, WorkloadModule, each_node};
+use wsp_ir::workload::text::print_expr;
+use wsp_ir::workload::{Block, Channel, IntExpr, NodeKind, Process, WorkloadModule, each_node};
 use wsp_ordered::OrderedMap;
 
 /// Looks at whether to go on, each after 1,024 transfers and iterations: of the pipelines as they are, and of the search for least depths.
@@ -109,6 +110,77 @@ pub fn flow(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Option<Flo
         }
     }
     Some(found)
+}
+
+impl Flow {
+    /// Warnings of channels in which tokens are left.
+    pub fn left(&self, module: &WorkloadModule) -> Vec<Diagnostic> {
+        let channels = self
+            .pipelines
+            .iter()
+            .flat_map(|of| of.channels.iter().map(move |channel| (of.workload, channel)));
+        let left = channels.filter_map(|(workload, flow)| {
+            let (sent, consumed) = flow.counted.filter(|(sent, consumed)| sent != consumed)?;
+            let channel = &module.workloads[workload.index()].channels[flow.channel.index()];
+            let message = format!(
+                "tokens are left in channel `{}`: {sent} are sent and {consumed} consumed",
+                channel.name
+            );
+            let found = Diagnostic::warning(codes::LEFT_TOKENS, message).at(channel.span, "");
+            Some(found.note("with the values of this launch").help("consume as often as is sent"))
+        });
+        left.collect()
+    }
+
+    /// A line for each pipeline and each channel, with the lines of the text that `line` tells.
+    pub fn lines(&self, module: &WorkloadModule, line: impl Fn(Span) -> u32) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (at, pipeline) in self.pipelines.iter().enumerate() {
+            let workload = &module.workloads[pipeline.workload.index()];
+            let says = match &self.verdict {
+                // What is said of all of them is said once.
+                _ if at > 0 => String::new(),
+                Verdict::Ends => ": every process ends".to_owned(),
+                Verdict::Deadlock(_) => ": no process can go on".to_owned(),
+                Verdict::Undecided(found) if found.span == Span::default() => {
+                    format!(": undecided, a run tells: {}", found.why)
+                }
+                Verdict::Undecided(found) => {
+                    format!(
+                        ": undecided here, a run tells: line {} needs a value, and {}",
+                        line(found.span),
+                        found.why
+                    )
+                }
+            };
+            lines.push(format!("pipeline in line {} of `{}`{says}", line(pipeline.span), workload.name));
+            lines.extend(pipeline.channels.iter().map(|channel| channel.line(module, &workload.channels)));
+        }
+        lines
+    }
+}
+
+impl ChannelFlow {
+    fn line(&self, module: &WorkloadModule, channels: &[Channel]) -> String {
+        let rate = |rate: &Option<IntExpr>, count: Option<u64>| match (rate, count) {
+            (Some(rate), Some(count)) if rate.as_const().is_none() => {
+                format!("{} = {count}", print_expr(module, rate))
+            }
+            (Some(rate), _) => print_expr(module, rate),
+            (None, Some(count)) => count.to_string(),
+            (None, None) => "?".to_owned(),
+        };
+        let channel = &channels[self.channel.index()];
+        let (sent, consumed) = (self.counted.map(|of| of.0), self.counted.map(|of| of.1));
+        let depth = self.depth.map_or(print_expr(module, &channel.depth), |depth| depth.to_string());
+        let least = self.least.map_or(String::new(), |least| format!(", at least {least}"));
+        format!(
+            "  {}: {} sent, {} consumed, depth {depth}{least}",
+            channel.name,
+            rate(&self.sends, sent),
+            rate(&self.consumes, consumed)
+        )
+    }
 }
 
 /// The pipelines of the workloads that run.

@@ -67,6 +67,10 @@ wsp_diag::codes! {
         "A process sends to a channel that it has closed, closes it again, or consumes once more than was sent before \
             the close. The labels show where, and where it was closed, with the indices of its loops. `consume all c as s { … }` takes \
             what there is and ends when the channel is closed.";
+    pub(crate) LEFT_TOKENS = 822, "tokens are left in a channel",
+        "With the values of this launch more tokens are sent to the channel than are consumed from it. What is left when all \
+            processes have ended is dropped. This is a warning: consume as often as is sent, or take what there is with \
+            `consume all c as s { … }`.";
     pub(super) UNKNOWN_SCHEDULE = 830, "the schedule asked for does not exist",
         "`--schedule NAME` chooses `schedule NAME { … }` of the file in place of the unnamed one.";
     pub(super) PARTITION = 831, "a static partition does not tile the tasks",
