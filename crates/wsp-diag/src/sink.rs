@@ -25,6 +25,11 @@ impl Sink {
         self.kept.is_empty()
     }
 
+    /// Whether an error is among what was reported.
+    pub fn has_errors(&self) -> bool {
+        self.kept.iter().any(Diagnostic::is_error)
+    }
+
     /// Whether further diagnostics are only counted.
     pub fn is_full(&self) -> bool {
         self.kept.len() >= MAX_DIAGNOSTICS as usize

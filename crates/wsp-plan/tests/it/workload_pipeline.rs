@@ -395,3 +395,40 @@ fn a_pipeline_stops_when_it_is_asked_to() {
     let result = expand(&module, &bindings, &LoweredSchedule::default(), &mut Until(Cell::new(20)));
     assert!(matches!(result, Err(ExpandError::Cancelled)), "{result:?}");
 }
+
+#[test]
+fn copies_are_processes_and_arms_with_a_number_each() {
+    let source = "kernel k(who, w, t); workload main { channel parts[3][2]; channel ready[3][1]; pipeline {
+        replicate w in 0..3 process feed { parallel for t in w..7 step 3 { send parts[w] as s { let l = k(0, w, t); k(9, w, t) after l; } } close parts[w]; }
+        replicate w in 0..3 process work { consume all parts[2 - w] as s { send ready[w] as d { k(1, w, s); } } close ready[w]; }
+        process join { select all { replicate w in 0..3 consume ready[w] as d { parallel for w in 5..6 { k(2, w, d); } k(3, w, d); } } } } }";
+    let found = scalars(source, &[]);
+    let of = |who| found.iter().filter(move |task| task[0] == who);
+    for w in 0..3 {
+        let fed: Vec<i64> = of(0).filter(|task| task[1] == w).map(|task| task[2]).collect();
+        assert_eq!(fed, (w..7).step_by(3).collect::<Vec<_>>());
+        let worked = of(1).filter(|task| task[1] == w).count();
+        assert_eq!(worked, (2 - w..7).step_by(3).count());
+        assert_eq!(of(3).filter(|task| task[1] == w).count(), worked);
+    }
+    assert!(of(2).all(|task| task[1] == 5), "a loop's variable hides that of the copies");
+}
+
+#[test]
+fn connected_ends_are_one_channel() {
+    let by_name = "kernel k(who, s); workload main { pipeline {
+        connect load.out to work.tiles [2]; connect work.out to store.tiles [1];
+        process load { parallel for t in 0..5 { send out as s { k(0, s); } } close out; }
+        process work { consume all tiles as s { send out as d { k(1, d); } } close out; }
+        process store { consume all tiles as s { k(2, s); } } } }";
+    let by_channel = "kernel k(who, s); workload main { channel a[2]; channel b[1]; pipeline {
+        process load { parallel for t in 0..5 { send a as s { k(0, s); } } close a; }
+        process work { consume all a as s { send b as d { k(1, d); } } close b; }
+        process store { consume all b as s { k(2, s); } } } }";
+    assert_eq!(scalars(by_name, &[]), scalars(by_channel, &[]));
+    let (diagnostic, labels, _) = deadlock(
+        "kernel k(); workload main { pipeline { connect p.out to q.from [1]; process p { } process q { consume from as s { k(); } } } }",
+    );
+    assert_eq!(labels, ["`q` waits to consume from `p_out` (empty)"]);
+    assert_eq!(diagnostic.notes[0], "`p` has ended");
+}

@@ -146,5 +146,11 @@ A form has more or fewer arguments than it takes, or a file has more kernels tha
     /// A channel that nothing before declares.
     pub(super) UNDECLARED_CHANNEL = 739, "undeclared channel",
         "\
-`send` and `consume` name a channel of their workload that is declared before them: `channel tiles[2];`.";
+`send`, `consume` and `close` name a channel of their workload that is declared before them: `channel tiles[2];`.";
+    /// Copies of processes and arrays of channels that cannot be written out.
+    pub(super) COPIES = 740, "copies and ends of processes",
+        "\
+`replicate w in 0..4 process work { … }` is read once for each number, which stands in the place of `w`, and `channel parts[4][2];` declares 4
+channels `parts[0]` to `parts[3]` of depth 2. Both take numbers, not parameters: the file is read before they have values.
+`connect load.out to work.tiles [2];` declares a channel that the two processes, written behind it, call by these names.";
 }

@@ -309,7 +309,10 @@ impl<'t> Parser<'t> {
         let (kind, help) = match entity {
             Reference::Param(param) => (Some(IntExprKind::Param(param)), String::new()),
             Reference::Slot(slot) => (Some(IntExprKind::Slot(slot)), String::new()),
-            Reference::Var(var) => (Some(IntExprKind::Var(var)), String::new()),
+            Reference::Var(var) => {
+                let copied = self.scope.copied(var).map(IntExprKind::Const);
+                (Some(copied.unwrap_or(IntExprKind::Var(var))), String::new())
+            }
             Reference::Axis(axis) => (Some(IntExprKind::Axis(axis)), String::new()),
             Reference::Table(_) => {
                 (None, format!("write `{name}[i]` for an element, `len({name})` for their number"))

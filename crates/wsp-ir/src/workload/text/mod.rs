@@ -143,6 +143,7 @@ impl<'t> Parser<'t> {
                 self.scope.close(0);
                 self.scope.labels.clear();
                 self.scope.channels.clear();
+                self.scope.arrays.clear();
                 let parsed = self.item(*item);
                 self.finish_item(parsed);
             }

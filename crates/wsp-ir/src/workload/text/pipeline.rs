@@ -1,10 +1,37 @@
 //! Channels, pipelines and what their processes do with channels.
 
 use super::{Parsed, Parser, Skip, codes};
-use crate::workload::{Arm, Channel, NodeKind, Process};
+use crate::workload::{Arm, Channel, IntExpr, IntExprKind, NodeKind, Process};
 use wsp_core::ChannelId;
-use wsp_diag::{Diagnostic, did_you_mean};
+use wsp_core::int::{Range, UnOp};
+use wsp_diag::{Diagnostic, Span, did_you_mean};
 use wsp_syntax::{Tok, shorten};
+
+/// Most copies of one `replicate`, and channels of one array.
+const MOST_COPIES: u32 = 1024;
+
+/// An end of a process, which stands for a channel.
+struct End<'t> {
+    process: &'t str,
+    name: &'t str,
+    channel: ChannelId,
+    span: Span,
+    /// The process stands behind the connection.
+    used: bool,
+}
+
+/// The value of an expression of numbers.
+fn closed(expr: &IntExpr) -> Option<i64> {
+    fn value(expr: &IntExpr) -> Option<Range> {
+        match &expr.kind {
+            IntExprKind::Const(number) => Some(Range::point(i128::from(*number))),
+            IntExprKind::Unary(UnOp::Neg, operand) => value(operand)?.negated(),
+            IntExprKind::Binary(op, left, right) => Range::binary(*op, value(left)?, value(right)?),
+            _ => None,
+        }
+    }
+    i64::try_from(value(expr)?.value()?).ok()
+}
 
 impl<'t> Parser<'t> {
     /// `channel c[depth];`: a declaration among the statements.
@@ -20,13 +47,45 @@ impl<'t> Parser<'t> {
             let help = format!("say how many tokens it holds: `channel {}[2];`", shorten(name));
             return Err(self.unexpected_help(codes::EXPECTED_TOKEN, "`[` and the channel's depth", &help));
         }
+        let depth = self.depth_of("the depth")?;
+        if self.at(Tok::LBracket) {
+            return self.channel_array((name, span), index, &depth);
+        }
+        self.give_depth(index, depth);
+        self.semicolon("the channel")
+    }
+
+    /// `[depth]`.
+    fn depth_of(&mut self, what: &str) -> Parsed<IntExpr> {
         let open = self.bump();
         let depth = self.expr()?;
-        self.close(open, "`]` after the depth")?;
+        self.close(open, &format!("`]` after {what}"))?;
+        Ok(depth)
+    }
+
+    fn give_depth(&mut self, index: usize, depth: IntExpr) {
         if let Some(channel) = self.module.workloads.last_mut().and_then(|w| w.channels.get_mut(index)) {
             channel.depth = depth;
         }
-        self.semicolon("the channel")
+    }
+
+    /// The depth of `channel c[n][depth];`: the channels `c_0`, `c_1`, …
+    fn channel_array(&mut self, (name, span): (&'t str, Span), first: usize, count: &IntExpr) -> Parsed<()> {
+        let depth = self.depth_of("the depth")?;
+        let most = i64::from(MOST_COPIES);
+        let Some(count) = closed(count).filter(|count| (0..=most).contains(count)) else {
+            let message = format!("the number of channels `{}` is no number from 0 to {most}", shorten(name));
+            let help = format!("write `channel {}[4][2];` for 4 channels of depth 2", shorten(name));
+            return Err(self.report(Diagnostic::error(codes::COPIES, message).at(count.span, "").help(help)));
+        };
+        self.scope.channels.remove(name);
+        self.scope.arrays.insert(name, (ChannelId(first as u32), count as u32));
+        if let Some(workload) = self.module.workloads.last_mut() {
+            workload.channels.truncate(first);
+            let of = |at: i64| Channel { name: format!("{name}_{at}"), depth: depth.clone(), span };
+            workload.channels.extend((0..count).map(of));
+        }
+        self.semicolon("the channels")
     }
 
     /// `pipeline { process a { … } … }`.
@@ -36,30 +95,149 @@ impl<'t> Parser<'t> {
             return Err(self.unexpected(codes::EXPECTED_TOKEN, "`{` and the processes of the pipeline"));
         }
         let open = self.bump();
-        let mut processes = Vec::new();
+        let (mut processes, mut ends) = (Vec::new(), Vec::new());
         loop {
             match self.tok() {
                 Tok::RBrace => {
                     self.bump();
+                    self.unused_ends(&ends);
                     return Ok(NodeKind::Pipeline { processes });
                 }
                 Tok::Eof => return Err(self.unclosed_block(open)),
                 Tok::Semi => {
                     self.bump();
                 }
-                _ if self.eat_word("process") => {
-                    let (name, span) = self.name("the process's name")?;
-                    let body = self.block("the process")?;
-                    processes.push(Process { name: name.to_owned(), body, span });
-                }
+                _ if self.at_word("process") => processes.push(self.process(&mut ends)?),
+                _ if self.at_word("replicate") => self.replicate("process", &mut |p| {
+                    processes.push(p.process(&mut ends)?);
+                    Ok(())
+                })?,
+                _ if self.at_word("connect") => self.connect(&mut ends)?,
                 _ => {
                     let help = "a pipeline holds processes only: `process load { … }`";
-                    self.unexpected_help(codes::EXPECTED_TOKEN, "`process` or `}`", help);
+                    self.unexpected_help(
+                        codes::EXPECTED_TOKEN,
+                        "`process`, `replicate`, `connect` or `}`",
+                        help,
+                    );
                     self.recover_blocks();
                     return Ok(NodeKind::Pipeline { processes });
                 }
             }
         }
+    }
+
+    /// `process load { … }`, whose ends stand for channels in its block.
+    fn process(&mut self, ends: &mut [End<'t>]) -> Parsed<Process> {
+        self.bump();
+        let (name, span) = self.name("the process's name")?;
+        let outer = self.scope.channels.clone();
+        for end in ends.iter_mut().filter(|end| end.process == name) {
+            end.used = true;
+            self.scope.channels.insert(end.name, end.channel);
+        }
+        let body = self.block("the process");
+        self.scope.channels = outer;
+        Ok(Process { name: format!("{name}{}", self.scope.suffix()), body: body?, span })
+    }
+
+    /// `connect load.out to work.tiles [2];`: a channel that each process calls by the name of its end.
+    fn connect(&mut self, ends: &mut Vec<End<'t>>) -> Parsed<()> {
+        self.bump();
+        let from = self.end_of_process()?;
+        if !self.eat_word("to") {
+            let help = "name both ends: `connect load.out to work.tiles [2];`";
+            return Err(self.unexpected_help(codes::EXPECTED_TOKEN, "`to` and the other end", help));
+        }
+        let to = self.end_of_process()?;
+        if !self.at(Tok::LBracket) {
+            let help = "say how many tokens the channel holds: `connect load.out to work.tiles [2];`";
+            return Err(self.unexpected_help(codes::EXPECTED_TOKEN, "`[` and the channel's depth", help));
+        }
+        let depth = self.depth_of("the depth")?;
+        let Some(workload) = self.module.workloads.last_mut() else { return Err(Skip) };
+        let channel = ChannelId(workload.channels.len() as u32);
+        let ((process, name, span), name_of) = (from, format!("{}_{}", from.0, from.1));
+        workload.channels.push(Channel { name: name_of, depth, span });
+        for (process, name, span) in [(process, name, span), to] {
+            if let Some(first) = ends.iter().find(|end| (end.process, end.name) == (process, name)) {
+                let message = format!("`{}.{}` is connected twice", shorten(process), shorten(name));
+                let diagnostic =
+                    Diagnostic::error(codes::COPIES, message).at(span, "").label(first.span, "the first");
+                self.report(diagnostic.help("give each channel an end of its own"));
+            }
+            ends.push(End { process, name, channel, span, used: false });
+        }
+        self.semicolon("the connection")
+    }
+
+    /// `load.out`.
+    fn end_of_process(&mut self) -> Parsed<(&'t str, &'t str, Span)> {
+        let (process, start) = self.name("a process")?;
+        if !self.eat(Tok::Dot) {
+            let help = format!("name an end of the process: `{}.out`", shorten(process));
+            return Err(self.unexpected_help(codes::EXPECTED_TOKEN, "`.` and the name of an end", &help));
+        }
+        let (name, _) = self.name("the name of an end")?;
+        Ok((process, name, self.span_from(start)))
+    }
+
+    /// Reports ends of processes that there are not behind their connection.
+    fn unused_ends(&mut self, ends: &[End<'t>]) {
+        for end in ends.iter().filter(|end| !end.used) {
+            let message = format!("no process `{}` stands behind the connection", shorten(end.process));
+            let diagnostic = Diagnostic::error(codes::COPIES, message).at(end.span, "");
+            self.report(diagnostic.help("connect processes of this pipeline, before they are written"));
+        }
+    }
+
+    /// `replicate w in 0..4 …`: what follows once for each value, which stands in the place of `w`.
+    fn replicate(&mut self, what: &str, each: &mut dyn FnMut(&mut Self) -> Parsed<()>) -> Parsed<()> {
+        let head = self.span();
+        self.bump();
+        let (name, span) = self.name("the variable of the copies")?;
+        if !self.eat_word("in") {
+            return Err(self.unexpected(codes::EXPECTED_TOKEN, "`in` after the variable"));
+        }
+        let start = self.span();
+        let lo = self.expr()?;
+        if !self.eat(Tok::Range) {
+            let help = format!("write `replicate {} in 0..4 {what} …`", shorten(name));
+            return Err(self.unexpected_help(codes::EXPECTED_TOKEN, "`..` and the end of the range", &help));
+        }
+        let hi = self.expr()?;
+        let most = i64::from(MOST_COPIES);
+        let bounds =
+            closed(&lo).zip(closed(&hi)).filter(|(lo, hi)| *lo >= 0 && hi.saturating_sub(*lo) <= most);
+        let Some((lo, hi)) = bounds else {
+            let message = format!("copies are made for numbers, at most {most}");
+            let diagnostic = Diagnostic::error(codes::COPIES, message)
+                .at(self.span_from(start), "")
+                .note("copies are made when the file is read, before parameters have values");
+            return Err(self.report(diagnostic.help(format!("write `replicate {} in 0..4`", shorten(name)))));
+        };
+        if !self.at_word(what) && !self.at_word("replicate") {
+            return Err(self.unexpected(codes::EXPECTED_TOKEN, &format!("`{what}` behind the range")));
+        }
+        if lo >= hi {
+            let diagnostic = Diagnostic::error(codes::COPIES, format!("{lo}..{hi} has no copies"));
+            return Err(self.report(diagnostic.at(head, "").help("leave it out")));
+        }
+        let (first, labels) = (self.pos, self.scope.labels.clone());
+        for value in lo..hi {
+            self.pos = first;
+            self.scope.open_copy(name, value, span);
+            let copied =
+                if self.at_word("replicate") { self.nested(|p| p.replicate(what, each)) } else { each(self) };
+            self.scope.close_copy();
+            self.scope.labels = labels.clone();
+            copied?;
+            // What is wrong with one copy is wrong with all.
+            if self.sink.has_errors() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn lone_process(&mut self) -> Skip {
@@ -118,12 +296,11 @@ impl<'t> Parser<'t> {
                     self.recover_blocks();
                     return Ok(NodeKind::Combine(Vec::new()));
                 }
-                _ if self.at_word("consume") => {
-                    let visible = self.scope.depth();
-                    let arm = self.transfer();
-                    self.scope.close(visible);
-                    arms.push(arm?);
-                }
+                _ if self.at_word("consume") => arms.push(self.arm()?),
+                _ if self.at_word("replicate") => self.replicate("consume", &mut |p| {
+                    arms.push(p.arm()?);
+                    Ok(())
+                })?,
                 _ => {
                     let help = "an arm takes a token: `consume c as s { … }`";
                     self.unexpected_help(codes::EXPECTED_TOKEN, "`consume` or `}`", help);
@@ -143,6 +320,13 @@ impl<'t> Parser<'t> {
         Ok(NodeKind::Consume { arms, all })
     }
 
+    fn arm(&mut self) -> Parsed<Arm> {
+        let visible = self.scope.depth();
+        let arm = self.transfer();
+        self.scope.close(visible);
+        arm
+    }
+
     /// `close c;`.
     pub(super) fn close_channel(&mut self) -> Parsed<NodeKind> {
         self.bump();
@@ -151,10 +335,33 @@ impl<'t> Parser<'t> {
         Ok(NodeKind::Close { channel })
     }
 
+    /// `[1]` behind the name of an array of channels.
+    fn channel_of_array(&mut self, name: &str, first: ChannelId, count: u32) -> Parsed<ChannelId> {
+        if !self.at(Tok::LBracket) {
+            let help = format!("`{0}` is an array of {count} channels: write `{0}[0]`", shorten(name));
+            return Err(self.unexpected_help(codes::EXPECTED_TOKEN, "`[` and which channel", &help));
+        }
+        let index = self.depth_of("the channel")?;
+        match closed(&index) {
+            Some(at) if (0..i64::from(count)).contains(&at) => Ok(ChannelId(first.0 + at as u32)),
+            found => {
+                let what =
+                    found.map_or("this is no number".to_owned(), |found| format!("there is no {found}"));
+                let message =
+                    format!("`{}` has channels 0 to {count}, without {count}, and {what}", shorten(name));
+                let diagnostic = Diagnostic::error(codes::COPIES, message).at(index.span, "");
+                Err(self.report(diagnostic.help("write a number, or a variable of `replicate`")))
+            }
+        }
+    }
+
     fn channel_named(&mut self) -> Parsed<ChannelId> {
         let (name, span) = self.name("a channel")?;
         if let Some(channel) = self.scope.channels.get(name) {
             return Ok(*channel);
+        }
+        if let Some((first, count)) = self.scope.arrays.get(name).copied() {
+            return self.channel_of_array(name, first, count);
         }
         let message = format!("there is no channel `{}` in this workload", shorten(name));
         let diagnostic = Diagnostic::error(codes::UNDECLARED_CHANNEL, message).at(span, "");

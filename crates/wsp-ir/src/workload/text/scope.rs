@@ -32,8 +32,12 @@ pub(super) struct VisibleNames<'t> {
     globals: OrderedMap<&'t str, (Reference, Span)>,
     /// Labels of the current workload.
     pub(super) labels: OrderedMap<&'t str, LabelId>,
-    /// Channels of the current workload.
+    /// Channels of the current workload, and those that the current process calls by the names of its ends.
     pub(super) channels: OrderedMap<&'t str, ChannelId>,
+    /// Arrays of channels of the current workload: the first and how many.
+    pub(super) arrays: OrderedMap<&'t str, (ChannelId, u32)>,
+    /// Values of the variables of copies that are read, outermost first; the variables have the ids of [`VisibleNames::copied`].
+    copies: Vec<i64>,
     /// Variables, innermost last.
     locals: Vec<(&'t str, VarId, Span)>,
 }
@@ -57,6 +61,28 @@ impl<'t> VisibleNames<'t> {
     /// Makes a variable visible until it is closed.
     pub(super) fn open(&mut self, name: &'t str, var: VarId, span: Span) {
         self.locals.push((name, var, span));
+    }
+
+    /// Makes the variable of a copy visible until it is closed: what is read has its value in its place.
+    pub(super) fn open_copy(&mut self, name: &'t str, value: i64, span: Span) {
+        self.locals.push((name, VarId(u32::MAX - self.copies.len() as u32), span));
+        self.copies.push(value);
+    }
+
+    /// Ends what the last [`VisibleNames::open_copy`] began.
+    pub(super) fn close_copy(&mut self) {
+        self.locals.pop();
+        self.copies.pop();
+    }
+
+    /// The value of the variable of a copy.
+    pub(super) fn copied(&self, var: VarId) -> Option<i64> {
+        self.copies.get((u32::MAX - var.0) as usize).copied()
+    }
+
+    /// What names in copies end with, such as `_0_3`.
+    pub(super) fn suffix(&self) -> String {
+        self.copies.iter().map(|value| format!("_{value}").replace('-', "m")).collect()
     }
 
     /// How many variables are visible.

@@ -56,7 +56,7 @@ impl<'t> Parser<'t> {
     fn declare_label(&mut self, name: &'t str, span: Span) -> LabelId {
         let Some(workload) = self.module.workloads.last_mut() else { return LabelId(0) };
         let label = LabelId(workload.labels.len() as u32);
-        workload.labels.push(Label { name: name.to_owned(), span });
+        workload.labels.push(Label { name: format!("{name}{}", self.scope.suffix()), span });
         self.scope.labels.insert(name, label);
         label
     }

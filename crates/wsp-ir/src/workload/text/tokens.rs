@@ -40,6 +40,7 @@ impl Lexicon for Wsp {
             Tok::Semi,
             Tok::Comma,
             Tok::Colon,
+            Tok::Dot,
             Tok::Question,
             Tok::Minus,
             Tok::Star,
