@@ -1,5 +1,6 @@
 //! Faults of elaboration, as the user sees them.
 
+use super::super::deadlock::{self, Want};
 use super::super::schedule::NoPlace;
 use super::super::{codes, eval, fault};
 use super::program::{CompiledModule, SiteArg};
@@ -51,15 +52,6 @@ pub(super) struct Waiting {
     pub(super) indices: Vec<i64>,
 }
 
-/// What a process waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Want {
-    /// A free slot to send.
-    Slot,
-    /// A token to consume.
-    Token,
-}
-
 impl From<eval::Fault> for Fault {
     fn from(fault: eval::Fault) -> Fault {
         Fault::Expr(fault)
@@ -99,47 +91,30 @@ pub(super) fn diagnostic(program: &CompiledModule<'_>, fault: &Fault, context: &
         Fault::Steps => fault::too_many_steps(),
         Fault::Iterations { more, span } => fault::iterations(more.saturating_add(1), *span),
         Fault::Place(none, span) => fault::no_place(none, *span),
-        Fault::Deadlock(deadlock) => deadlocked(program, deadlock),
+        Fault::Deadlock(found) => deadlock::diagnostic(&deadlocked(program, found)),
     };
     fault::located(diagnostic, loops(program, context.loops, context.indices), context.ordinal)
 }
 
-/// Who waits for what in a pipeline.
-fn deadlocked(program: &CompiledModule<'_>, deadlock: &Deadlock) -> Diagnostic {
-    let span = program.pipelines[deadlock.pipeline as usize].span;
-    let mut diagnostic =
-        Diagnostic::error(codes::DEADLOCK, "no process of the pipeline can go on").at(span, "");
-    for waiting in &deadlock.waiting {
+/// A pipeline in which no process can go on, by names.
+fn deadlocked<'c>(program: &'c CompiledModule<'_>, found: &'c Deadlock) -> deadlock::Deadlock<'c> {
+    let name = |process: u32| program.processes[process as usize].name;
+    let waiting = |waiting: &'c Waiting| {
         let transfer = &program.transfers[waiting.transfer as usize];
         let channel = &program.channels[transfer.channel as usize];
-        let (held, depth) = (waiting.held, channel.depth);
-        let slots = if depth == 1 { "slot" } else { "slots" };
-        let what = match waiting.want {
-            Want::Slot => format!("waits to send to `{}` ({held} of {depth} {slots} full)", channel.name),
-            Want::Token if held == 0 => format!("waits to consume from `{}` (empty)", channel.name),
-            Want::Token => {
-                let name = channel.name;
-                format!(
-                    "waits to consume from `{name}` ({held} of {depth} {slots} in use, none to be consumed)"
-                )
-            }
-        };
-        let at = match fault::indices(loops(program, &waiting.loops, &waiting.indices)) {
-            Some(indices) => format!(" at {indices}"),
-            None => String::new(),
-        };
-        let name = program.processes[waiting.process as usize].name;
-        diagnostic = diagnostic.label(transfer.span, format!("`{name}` {what}{at}"));
+        deadlock::Waiting {
+            process: name(waiting.process),
+            want: waiting.want,
+            span: transfer.span,
+            channels: vec![deadlock::Full { name: channel.name, held: waiting.held, depth: channel.depth }],
+            loops: loops(program, &waiting.loops, &waiting.indices).collect(),
+        }
+    };
+    deadlock::Deadlock {
+        span: program.pipelines[found.pipeline as usize].span,
+        waiting: found.waiting.iter().map(waiting).collect(),
+        ended: found.ended.iter().map(|process| name(*process)).collect(),
     }
-    for process in &deadlock.ended {
-        diagnostic = diagnostic.note(format!("`{}` has ended", program.processes[*process as usize].name));
-    }
-    let sends = deadlock.waiting.iter().any(|waiting| waiting.want == Want::Slot);
-    diagnostic.help(if sends {
-        "declare channels deeper, or let a process consume before it sends"
-    } else {
-        "send as many tokens as are consumed, and let one process send before it consumes"
-    })
 }
 
 /// Names and indices of loops.

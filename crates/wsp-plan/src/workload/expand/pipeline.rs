@@ -7,7 +7,8 @@
 //! A process that waits tries again on its next turn. When every process that has not ended has tried since any of them
 //! went on, none ever will.
 
-use super::faults::{Deadlock, Fault, Waiting, Want};
+use super::super::deadlock::Want;
+use super::faults::{Deadlock, Fault, Waiting};
 use super::machine::{Machine, Stop};
 use super::program::Op;
 use super::sink::{Refused, Sink};

@@ -1,0 +1,85 @@
+//! Pipelines: their channels, processes, and what these send and take.
+
+use super::super::codes;
+use super::super::emit::{BodyId, Place};
+use super::body::MAX_EXT;
+use super::scope::{Binding, InlinedWorkload};
+use super::{Lowering, OpenPipeline, VarKind};
+use wsp_core::ptow::Op;
+use wsp_core::{ChannelId, VarId};
+use wsp_diag::{Diagnostic, Span};
+use wsp_ir::workload::{Block, NodeKind, Process, each_node};
+
+impl<'m> Lowering<'m> {
+    /// Writes a pipeline. No other is under way, so its channels are numbered from 0.
+    pub(super) fn pipeline(
+        &mut self,
+        processes: &'m [Process],
+        scope: &mut InlinedWorkload<'m>,
+        (body, span): (BodyId, Span),
+    ) {
+        if processes.len() > MAX_EXT {
+            return self.report(too_many_processes(span, processes.len()));
+        }
+        scope.channels = channels_of(processes);
+        self.channels = self.channels.max(scope.channels.len());
+        for (number, channel) in (0..).zip(scope.channels.clone()) {
+            let depth = &scope.declared(channel).depth;
+            let first = self.expr(depth, scope);
+            let place = self.instr(body, Op::Channel, 0, (number, first), depth.span);
+            self.exprs_at.used_by(place);
+        }
+        let names = scope.channels.iter().map(|channel| scope.declared(*channel).name.clone()).collect();
+        let word = self.instr(body, Op::Process, processes.len(), (processes.len() as u32, 0), span);
+        self.pipelines.push(OpenPipeline {
+            place: word,
+            processes: processes.iter().map(|process| process.name.clone()).collect(),
+            channels: names,
+        });
+        let places: Vec<Place> =
+            processes.iter().map(|process| self.ext(body, (0, 0), process.span)).collect();
+        for (place, process) in places.into_iter().zip(processes) {
+            let inner = self.inner(place, &process.body, scope);
+            self.bodies.is_process(inner);
+        }
+    }
+
+    /// Writes an instruction that sends or takes a token, whose slot is a variable of its body.
+    pub(super) fn transfer(
+        &mut self,
+        (op, channel): (Op, ChannelId),
+        var: VarId,
+        block: &'m Block,
+        scope: &mut InlinedWorkload<'m>,
+        (body, span): (BodyId, Span),
+    ) {
+        let place = self.instr(body, op, 0, (scope.channel(channel), 0), span);
+        let depth = self.enter(scope.name(var), VarKind::Slot, scope.span(var));
+        scope.bind(var, Binding::Depth(depth));
+        self.inner(place, block, scope);
+        self.leave();
+    }
+}
+
+/// The channels that processes use, in the order of their declaration.
+fn channels_of(processes: &[Process]) -> Vec<ChannelId> {
+    let mut used = std::collections::BTreeSet::new();
+    for process in processes {
+        each_node(&process.body, &mut |node| match &node.kind {
+            NodeKind::Send { channel, .. } | NodeKind::Consume { channel, .. } => {
+                used.insert(*channel);
+            }
+            _ => {}
+        });
+    }
+    used.into_iter().collect()
+}
+
+fn too_many_processes(span: Span, processes: usize) -> Diagnostic {
+    Diagnostic::error(codes::TOO_LARGE, "a pipeline has too many processes for a program")
+        .at(span, format!("{processes}; at most {MAX_EXT} are allowed"))
+        .help("let one process do the work of several, or let the host generate the tasks: `--expand host`")
+        .python(
+            "let one process do the work of several, or let the host generate the tasks: `expand=\"host\"`",
+        )
+}
