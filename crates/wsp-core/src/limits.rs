@@ -138,6 +138,8 @@ limits! {
     MAX_LOOP_DEPTH: usize = 16, Format;
     /// Most bodies around an instruction of a program for AICPUs, the outermost included.
     MAX_BODY_DEPTH: usize = 64, Format;
+    /// Most bodies around an instruction that may wait, within its process, in a program for AICPUs.
+    MAX_PROCESS_DEPTH: usize = 16, Format;
     /// Most words of all bodies of a program for AICPUs, and most of all its expressions.
     MAX_WORDS: u32 = 1 << 16, Format;
     /// Most words of one expression of a program for AICPUs.

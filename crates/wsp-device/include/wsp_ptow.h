@@ -45,7 +45,7 @@ enum {
     /* The program breaks rule `report.kind`, as in V05; `report.at` counts what `report.place` says: 0 the program, 1
      * instruction words, 2 expression words, 3 axes, 4 kernels, 5 tensors, 6 bytes of names. */
     WSP_PTOW_VERIFY = -5,
-    /* The program has communicating processes (`report.kind` 1), or values (2), tables (3) or extents (4) are missing:
+    /* Values (`report.kind` 2), tables (3) or extents (4) are missing:
      * `report.found` are given, `report.limit` are needed; or the configuration is wrong: 10 number of AICPUs, 11 id, 12
      * policy, 13 a byte that should be 0, 14 depth, 15 levels, 16 thresholds that do not increase, 17 the policy of a
      * level, 18 metric, 19 a range that ends before it starts;
@@ -57,8 +57,9 @@ enum {
     WSP_PTOW_REFUSED = -6,
     /* The program is at fault with this launch, at instruction word `report.at`, after `report.ordinal` tasks:
      * `report.kind` is 1 an expression, 2 a box outside its tensor, 3 bounds or row of a loop, 4 rounds of a WHILE, 5
-     * steps, 6 priority, 7 a task behind a static partition, 8 no such descriptor generator, 9 structure. The handle stays
-     * at the fault. */
+     * steps, 6 priority, 7 a task behind a static partition, 8 no such descriptor generator, 9 structure, 10 the depth
+     * of a channel, 11 no process can go on, 12 a channel that the word `report.found` has closed. The handle stays at the
+     * fault; `wsp_ptow_waits_of` says what each process waits for. */
     WSP_PTOW_FAULT = -7,
     /* The handle is none, or it is running; or sums are none. */
     WSP_PTOW_HANDLE = -8,
@@ -260,6 +261,15 @@ typedef struct wsp_ptow_stats {
     uint64_t total_ordinals;
 } wsp_ptow_stats;
 
+/* What a process waits for. */
+typedef struct wsp_ptow_waits {
+    /* 0 there is no such process, 1 for nothing, as it has ended, 2 to go on with its instruction, 3 that the token which the
+     * instruction has sent is taken. */
+    uint32_t kind;
+    /* The instruction: a word of the program. */
+    uint32_t word;
+} wsp_ptow_waits;
+
 /* An interpreter. */
 typedef struct wsp_ptow wsp_ptow;
 
@@ -320,6 +330,9 @@ int32_t wsp_ptow_watermark(wsp_ptow *handle, uint64_t *watermark);
 
 /* What has been done so far. */
 int32_t wsp_ptow_stats_of(wsp_ptow *handle, wsp_ptow_stats *stats);
+
+/* What a process waits for when none can go on. Processes are numbered from 0. */
+int32_t wsp_ptow_waits_of(wsp_ptow *handle, uint32_t process, wsp_ptow_waits *waits);
 
 #ifdef __cplusplus
 }

@@ -199,6 +199,17 @@ pub struct PtowReport {
     pub ordinal: u64,
 }
 
+/// What a process waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub struct PtowWaits {
+    /// 0 there is no such process, 1 for nothing, as it has ended, 2 to go on with its instruction, 3 that the token which
+    /// the instruction has sent is taken.
+    pub kind: u32,
+    /// The instruction: a word of the program.
+    pub word: u32,
+}
+
 /// What an interpreter has done so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]

@@ -41,6 +41,6 @@ pub const PTOW_HEADER: &str = include_str!("../include/wsp_ptow.h");
 
 pub use handle::Handle;
 pub use open::{wsp_ptow_open, wsp_ptow_scratch_bytes, wsp_ptow_verify};
-pub use run::{wsp_ptow_run, wsp_ptow_stats_of, wsp_ptow_watermark};
+pub use run::{wsp_ptow_run, wsp_ptow_stats_of, wsp_ptow_waits_of, wsp_ptow_watermark};
 pub use schedule::{wsp_ptow_compile, wsp_ptow_compile_bytes, wsp_ptow_dispatch};
 pub use sums::{Sums, wsp_ptow_sums_build, wsp_ptow_sums_bytes};

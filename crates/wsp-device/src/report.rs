@@ -62,7 +62,6 @@ pub(crate) fn verify(error: &VerifyError) -> Failure {
 
 pub(crate) fn refusal(refusal: &Refusal) -> Failure {
     let (kind, at, found, limit) = match *refusal {
-        Refusal::Csp { word } => (1, u64::from(word), 0, 0),
         Refusal::Workspace { need, have } => return memory(need, have),
         Refusal::Values { need, have } => (2, 0, number(have), i64::from(need)),
         Refusal::Tables { need, have } => (3, 0, number(have), i64::from(need)),
@@ -132,6 +131,9 @@ pub(crate) fn fault(fault: &Fault) -> Failure {
         FaultKind::PastPartition { end } => (7, 0, number(end)),
         FaultKind::Generator { generator } => (8, i64::from(generator), 0),
         FaultKind::Structure => (9, 0, 0),
+        FaultKind::Depth { value } => (10, value, i64::from(u32::MAX)),
+        FaultKind::Deadlock => (11, 0, 0),
+        FaultKind::Closed { closed } => (12, i64::from(closed), 0),
     };
     let (at, ordinal) = (u64::from(fault.word), fault.ordinal);
     (Status::Fault, PtowReport { kind, place: 1, at, found, limit, ordinal })

@@ -1,12 +1,12 @@
 //! Running an opened program.
 
-use crate::abi::{PtowHost, PtowReport, PtowStats, Status};
+use crate::abi::{PtowHost, PtowReport, PtowStats, PtowWaits, Status};
 use crate::handle::Handle;
 use crate::host::Callbacks;
 use crate::input::{reference, store};
 use crate::open::finish;
 use crate::report::{self, Failure, plain};
-use wsp_core::ptow::interp::{Interpreter, Progress};
+use wsp_core::ptow::interp::{Interpreter, Progress, Waits};
 
 /// Goes on until so many tasks were handed over, so many steps were taken, a slot's value is needed, a callback asks to
 /// stop, or it ends.
@@ -77,6 +77,25 @@ pub unsafe extern "C" fn wsp_ptow_stats_of(handle: *mut Handle, stats: *mut Ptow
     };
     // SAFETY: the caller's promises.
     unsafe { ask(handle, stats, read) }
+}
+
+/// What a process waits for when none can go on, into `waits`. Processes are numbered from 0.
+///
+/// # Safety
+/// As the header says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn wsp_ptow_waits_of(handle: *mut Handle, process: u32, waits: *mut PtowWaits) -> i32 {
+    let read = |interpreter: &Interpreter<'static>| {
+        let (kind, word) = match interpreter.waiting().nth(process as usize).map(|(waits, _)| waits) {
+            None => (0, 0),
+            Some(Waits::Ended) => (1, 0),
+            Some(Waits::For(word)) => (2, word),
+            Some(Waits::Taken(word)) => (3, word),
+        };
+        PtowWaits { kind, word }
+    };
+    // SAFETY: the caller's promises.
+    unsafe { ask(handle, waits, read) }
 }
 
 /// Stores what an interpreter says.

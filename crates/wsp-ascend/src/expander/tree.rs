@@ -255,7 +255,14 @@ impl<'a, 'p> Reader<'a, 'p> {
                 Kind::StreamBy { streams: two, key }
             }
             Op::Priority => Kind::Priority { key: two },
-            Op::Plan | Op::Channel | Op::Process | Op::Send | Op::Recv | Op::Close | Op::SelectCh => {
+            Op::Plan
+            | Op::Channel
+            | Op::Process
+            | Op::Send
+            | Op::Recv
+            | Op::Close
+            | Op::SelectCh
+            | Op::SelectAll => {
                 return Err(EmitError::Unsupported { op, word: at });
             }
             _ => return Err(malformed),

@@ -302,6 +302,10 @@ fn code(fault: &Fault) -> u8 {
         FaultKind::Steps => 10,
         FaultKind::PastPartition { .. } => 11,
         FaultKind::Priority { .. } => 12,
-        FaultKind::Generator { .. } | FaultKind::Structure => 255,
+        FaultKind::Generator { .. }
+        | FaultKind::Depth { .. }
+        | FaultKind::Deadlock
+        | FaultKind::Closed { .. }
+        | FaultKind::Structure => 255,
     }
 }

@@ -5,6 +5,7 @@ use super::{AxisForm, Launch, MAX_LOOP_DEPTH, Op, Program, Word};
 use crate::limits;
 use crate::words::counted;
 use core::fmt;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// An operand that is not there.
 const NONE: u16 = u16::MAX;
@@ -51,7 +52,8 @@ pub enum AxisBound {
 }
 
 /// The iterations of a loop that is entered, numbered from 0.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
 pub struct Bounds {
     /// The first index; of a SELECT the first position in the table of columns.
     pub start: i64,
@@ -60,7 +62,7 @@ pub struct Bounds {
     /// How many iterations there are.
     pub trip: u64,
     /// The table of columns plus 1; 0 when the index is the variable.
-    columns: u32,
+    columns: u64,
 }
 
 impl Bounds {
@@ -84,7 +86,7 @@ impl Bounds {
 
     /// All positions of a table of columns.
     pub(super) fn over_columns(columns: u16, len: u64) -> Bounds {
-        Bounds { start: 0, step: 1, trip: len, columns: u32::from(columns).wrapping_add(1) }
+        Bounds { start: 0, step: 1, trip: len, columns: u64::from(columns).wrapping_add(1) }
     }
 
     /// Whether the variable is looked up in a table of columns.
@@ -254,7 +256,7 @@ pub fn bounds<E: Env>(
     if trip > limits::MAX_GENERATOR_STEPS {
         return Err(BoundsHalt::Iterations(trip));
     }
-    Ok(Bounds { start, step, trip, columns })
+    Ok(Bounds { start, step, trip, columns: u64::from(columns) })
 }
 
 /// How many indices lie in `[start, end)` in steps of at least 1.

@@ -12,12 +12,18 @@
 //! instruction before its body.
 //!
 //! # Loop variables
-//! `PARALLEL_FOR`, `FOR_EACH`, `SELECT`, `LET` and `RECV` give their body one more variable; `WHILE` gives it the number of the round,
+//! `PARALLEL_FOR`, `FOR_EACH`, `SELECT`, `LET`, `SEND`, `RECV`, `SELECT_CH` and `SELECT_ALL` give their body one more variable; `WHILE` gives it the number of the round,
 //! from 0. Variables are named by depth, 0 for the outermost; at most [`MAX_LOOP_DEPTH`] are in scope.
 //!
 //! # Tasks and ordinals
 //! Tasks are numbered in elaboration order over the whole program, whoever owns them: the *ordinal*. AICPUs that skip
 //! what is not theirs count what they skip.
+//!
+//! # Processes
+//! A `PROCESS` runs its bodies as coroutines. A turn ends when the process has sent a token, has to wait, or ends; then the
+//! next process that has not ended goes on, in the order of the bodies, round and round. A process that waits tries again on
+//! its next turn; when all have tried since any of them went on, none ever will, which is a fault. So the order of tasks
+//! follows from the program alone.
 //!
 //! # Expressions
 //! An expression is a row of postfix words that ends with the flag [`X_LAST`]. It is named by its first word, and needs at
@@ -43,7 +49,8 @@ mod view;
 mod xop;
 
 pub use crate::limits::{
-    MAX_BODY_DEPTH, MAX_EXPR_WORDS, MAX_LOOP_DEPTH, MAX_NAME_BYTES, MAX_THRESHOLDS, MAX_WORDS,
+    MAX_BODY_DEPTH, MAX_EXPR_WORDS, MAX_LOOP_DEPTH, MAX_NAME_BYTES, MAX_PROCESS_DEPTH, MAX_THRESHOLDS,
+    MAX_WORDS,
 };
 pub use dispatch_record::{DispatchConfig, POLICY_POOL, PartitionParams, PolicyType, ThresholdParams};
 pub use op::{DIM_IMMEDIATE, DimKind, Ext, Group, OPS, Op, OpInfo, Operand};

@@ -47,7 +47,7 @@ pub enum Operand {
     Policy,
     /// Of `TASK`: how many parameters (bits 0-7), accesses (8-15) and `AFTER`s (16-23) follow.
     TaskCounts,
-    /// A channel of communicating processes.
+    /// A channel, below [`Counts::channels`](super::Counts::channels).
     Channel,
 }
 
@@ -81,7 +81,7 @@ pub enum Group {
     Axis,
     /// Holds for the rest of the body in which it stands.
     Attribute,
-    /// Communicating processes, which only some targets have.
+    /// Communicating processes.
     Csp,
     /// A word that extends the instruction before it.
     Extension,
@@ -209,18 +209,24 @@ ops! {
     /// The priority of a task.
     Priority "PRIORITY" = 0x42, Attribute (None, Key) Ext::None;
 
-    /// Declares a channel and its depth.
-    Channel "CHANNEL" = 0x50, Csp (Channel, Count) Ext::None;
-    /// A process, which runs beside the others.
-    Process "PROCESS" = 0x51, Csp (None, Body) Ext::None;
-    /// Sends the value of an expression.
-    Send "SEND" = 0x52, Csp (Channel, Expr) Ext::None;
-    /// Runs the body with a received value as one more loop variable.
+    /// Gives a channel its depth, the tokens that it holds, from 0 to 4294967295; without one it is 0. Channels hold no data:
+    /// token n stands for slot n modulo the depth.
+    Channel "CHANNEL" = 0x50, Csp (Channel, Expr) Ext::None;
+    /// Runs every body as a process, with channels that are empty and open. Processes take turns, each until it has sent a
+    /// token, has to wait, or ends.
+    Process "PROCESS" = 0x51, Csp (Count, None) Ext::Counted(Operand::None, Operand::Body);
+    /// Waits for a free slot, and runs the body with it as one more loop variable; then the token is in the channel, and with a
+    /// depth of 0 the process waits until it is taken.
+    Send "SEND" = 0x52, Csp (Channel, Body) Ext::None;
+    /// Takes a token, or waits for it, and runs the body with its slot as one more loop variable; then the slot is free. Of a
+    /// closed channel without tokens it is a fault.
     Recv "RECV" = 0x53, Csp (Channel, Body) Ext::None;
-    /// Closes a channel.
+    /// Closes a channel: to send to it is a fault from now on.
     Close "CLOSE" = 0x54, Csp (Channel, None) Ext::None;
-    /// Waits for the first channel of several; extension words pair channels and bodies.
+    /// As RECV, of the first of several channels that has a token; extension words pair channels and bodies.
     SelectCh "SELECT_CH" = 0x55, Csp (Count, None) Ext::Counted(Operand::Channel, Operand::Body);
+    /// As SELECT_CH, again and again until all of the channels are closed and empty.
+    SelectAll "SELECT_ALL" = 0x56, Csp (Count, None) Ext::Counted(Operand::Channel, Operand::Body);
 
     /// Further operands of the instruction before.
     ExtWord "EXT" = 0x7F, Extension (None, None) Ext::None;
@@ -230,6 +236,16 @@ impl Op {
     /// Its code.
     pub const fn code(self) -> u8 {
         self as u8
+    }
+
+    /// Whether its body has one more variable.
+    pub const fn binds(self) -> bool {
+        matches!(self, Op::ParallelFor | Op::ForEach | Op::Select | Op::While | Op::Let) || self.transfers()
+    }
+
+    /// Whether it sends or takes tokens, and so may wait for other processes.
+    pub const fn transfers(self) -> bool {
+        matches!(self, Op::Send | Op::Recv | Op::SelectCh | Op::SelectAll)
     }
 
     /// Its row of the table.

@@ -193,11 +193,11 @@ pub(super) fn bodies<'p>(program: &Program<'p>, at: u32) -> impl Iterator<Item =
     let (first, ext) = words.split_first().map_or((Word::default(), words), |(first, rest)| (*first, rest));
     let ext = ext.get(..usize::from(first.flags)).unwrap_or(&[]);
     let (own, others) = match Op::from_code(first.opcode) {
-        Some(Op::ParallelFor | Op::ForEach | Op::Select | Op::While | Op::Let | Op::Process | Op::Recv) => {
+        Some(Op::ParallelFor | Op::ForEach | Op::Select | Op::While | Op::Let | Op::Send | Op::Recv) => {
             (Some(first.operand2), &[][..])
         }
         Some(Op::Cond) => (Some(first.operand2), ext),
-        Some(Op::Combine | Op::Sequential | Op::SelectCh) => (None, ext),
+        Some(Op::Combine | Op::Sequential | Op::Process | Op::SelectCh | Op::SelectAll) => (None, ext),
         _ => (None, &[][..]),
     };
     own.into_iter().chain(others.iter().map(|word| word.operand2).filter(|body| *body != 0))
@@ -214,8 +214,7 @@ fn depths(program: &Program<'_>, entries: &mut [Entry]) {
             entry.statement.depth = depth;
         }
         let op = program.words.get(at).and_then(|word| Op::from_code(word.opcode));
-        let gives =
-            matches!(op, Some(Op::ParallelFor | Op::ForEach | Op::Select | Op::While | Op::Let | Op::Recv));
+        let gives = op.is_some_and(Op::binds);
         for body in bodies(program, at as u32) {
             if let Some(entry) = entries.get_mut(body as usize) {
                 entry.body.depth = depth.saturating_add(u16::from(gives));
@@ -248,8 +247,8 @@ impl SummaryCx<'_, '_> {
             Op::Combine | Op::Sequential => self.all(),
             Op::Cond => self.branch(word),
             Op::Let => self.binds(word),
-            Op::While => self.all().without(FIXED | COUNTABLE),
-            Op::Channel | Op::Process | Op::Send | Op::Recv | Op::Close | Op::SelectCh => {
+            // How often bodies run depends on slots, or on other processes; and no place of a process is counted past.
+            Op::While | Op::Process | Op::Send | Op::Recv | Op::Close | Op::SelectCh | Op::SelectAll => {
                 self.all().without(FIXED | COUNTABLE)
             }
             _ => Summary::NOTHING,

@@ -306,11 +306,21 @@ pub(crate) fn sample() -> (Image, Exprs) {
         ),
         with([word(Op::Combine, 1, 1, 0), ext(0, 0)], [(1, vec![])]),
         with([word(Op::While, 1, x.slot, 0), ext(0, u32::MAX)], [(0, vec![])]),
-        plain([word(Op::Plan, 0, 0, 0), word(Op::Channel, 0, 0, 8)]),
-        with([word(Op::Process, 0, 0, 0)], [(0, vec![plain([word(Op::Send, 0, 0, u32::from(x.three))])])]),
-        with([word(Op::Recv, 0, 0, 0)], [(0, vec![])]),
-        plain([word(Op::Close, 0, 0, 0)]),
-        with([word(Op::SelectCh, 1, 1, 0), ext(0, 0)], [(1, vec![])]),
+        plain([word(Op::Plan, 0, 0, 0), word(Op::Channel, 0, 0, u32::from(x.three))]),
+        with(
+            [word(Op::Process, 2, 2, 0), ext(0, 0), ext(0, 0)],
+            [
+                (1, vec![with([word(Op::Send, 0, 0, 0)], [(0, vec![])]), plain([word(Op::Close, 0, 0, 0)])]),
+                (
+                    2,
+                    vec![
+                        with([word(Op::Recv, 0, 0, 0)], [(0, vec![])]),
+                        with([word(Op::SelectCh, 1, 1, 0), ext(0, 0)], [(1, vec![])]),
+                        with([word(Op::SelectAll, 1, 1, 0), ext(0, 0)], [(1, vec![])]),
+                    ],
+                ),
+            ],
+        ),
     ]);
     (image, x)
 }

@@ -1,9 +1,9 @@
 //! Every rule of the verifier, broken by one change of a program that keeps all.
 
-use crate::image::{Aligned, Exprs, Image, NONE, ext, halt, lay_out, sample, task_counts, with, word};
+use crate::image::{Aligned, Exprs, Image, Item, NONE, ext, halt, lay_out, sample, task_counts, with, word};
 use wsp_core::ptow::{
-    Allowed, MAX_BODY_DEPTH, MAX_EXPR_STACK, MAX_EXPR_WORDS, MAX_LOOP_DEPTH, Op, Place, Program, Rule, Style,
-    Verified, VerifyError, XOp, marks_needed,
+    Allowed, MAX_BODY_DEPTH, MAX_EXPR_STACK, MAX_EXPR_WORDS, MAX_LOOP_DEPTH, MAX_PROCESS_DEPTH, Op, Place,
+    Program, Rule, Style, Verified, VerifyError, XOp, marks_needed,
 };
 
 /// Applies a change to the sample; the error.
@@ -34,7 +34,7 @@ fn v00_memory_for_verifying() {
     let aligned = Aligned::new(&sample().0.bytes());
     let program = Program::read(aligned.get()).expect("it can be read");
     let need = marks_needed(&program);
-    assert_eq!(need, program.words.len() * 4 + program.axes.len());
+    assert_eq!(need, program.words.len() * 5 + program.axes.len());
     let found = Verified::new(program, &mut vec![0; need - 1]).expect_err("it is too small");
     assert_eq!((found.rule, found.place), (Rule::V00, Place::Program));
     assert_eq!((found.found, found.allowed), (need as i64 - 1, Allowed::AtLeast(need as i64)));
@@ -205,7 +205,7 @@ fn v13_axes_are_set_at_the_beginning() {
         *image.word_mut(Op::AxisDense) = nop;
         *image.word_mut(Op::Reset) = axis;
     });
-    breaks(Rule::V13, |image, _| *image.word_mut(Op::Send) = word(Op::AxisDense, 0, 5, 1));
+    breaks(Rule::V13, |image, _| *image.word_mut(Op::Close) = word(Op::AxisDense, 0, 5, 1));
 }
 
 #[test]
@@ -476,6 +476,58 @@ fn v41_names() {
     breaks(Rule::V41, |image, _| image.kernels[0].name += 1);
     breaks(Rule::V41, |image, _| image.tensors[0].name = image.names.len() as u16);
     breaks(Rule::V41, |image, _| image.names.clear());
+}
+
+#[test]
+fn v42_what_processes_do_stands_in_a_process() {
+    breaks(Rule::V42, |image, _| *image.word_mut(Op::Reset) = word(Op::Close, 0, 0, 0));
+    breaks(Rule::V42, |image, x| *image.word_mut(Op::Close) = word(Op::Channel, 0, 0, u32::from(x.three)));
+    breaks(Rule::V42, |image, _| image.word_mut(Op::SelectCh).opcode = Op::Process.code());
+    for op in [Op::Send, Op::Recv, Op::SelectCh, Op::SelectAll] {
+        let outside = match op {
+            Op::Send | Op::Recv => with([word(op, 0, 0, 0)], [(0, vec![])]),
+            _ => with([word(op, 1, 1, 0), ext(0, 0)], [(1, vec![])]),
+        };
+        assert_eq!(
+            process(vec![outside], false).verify().map_err(|found| found.rule),
+            Err(Rule::V42),
+            "{op:?}"
+        );
+    }
+}
+
+/// A program of these statements, in a process or not.
+fn process(statements: Vec<Item>, inside: bool) -> Image {
+    let (mut image, x) = sample();
+    image.axes.clear();
+    image.exprs[usize::from(x.key)].opcode = XOp::XConst.code();
+    image.words = lay_out(match inside {
+        true => vec![with([word(Op::Process, 1, 1, 0), ext(0, 0)], [(1, statements)])],
+        false => statements,
+    });
+    image
+}
+
+#[test]
+fn v43_tokens_are_sent_and_taken_where_a_process_can_wait() {
+    let send = || with([word(Op::Send, 0, 0, 0)], [(0, vec![])]);
+    let (_, x) = sample();
+    let steps = |body| with([word(Op::Sequential, 1, 1, 0), ext(0, 0)], [(1, body)]);
+    let rounds = |body| with([word(Op::While, 1, x.three, 0), ext(0, u32::MAX)], [(0, body)]);
+    let branch = |body| with([word(Op::Combine, 1, 1, 0), ext(0, 0)], [(1, body)]);
+    let ends =
+        |statement| process(vec![statement], true).verify().map_err(|found| (found.rule, found.allowed));
+    let most = Err((Rule::V43, Allowed::AtMost(MAX_PROCESS_DEPTH as i64)));
+    assert_eq!(ends(branch(vec![send()])), Ok(()));
+    for body in [steps(vec![send()]), rounds(vec![send()]), steps(vec![branch(vec![send()])])] {
+        assert_eq!(ends(body), most);
+    }
+    // Steps around a process are none of its own.
+    let inner = with([word(Op::Process, 1, 1, 0), ext(0, 0)], [(1, vec![send()])]);
+    assert_eq!(process(vec![steps(vec![inner])], false).verify(), Ok(()));
+    let nested = |bodies: usize| (1..bodies).fold(send(), |inner, _| branch(vec![inner]));
+    assert_eq!(ends(nested(MAX_PROCESS_DEPTH)), Ok(()));
+    assert_eq!(ends(nested(MAX_PROCESS_DEPTH + 1)), most);
 }
 
 #[test]

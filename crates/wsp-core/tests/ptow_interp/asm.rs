@@ -90,17 +90,49 @@ pub(crate) enum Policy {
 pub(crate) enum Node {
     Nop,
     Task(TaskNode),
-    Loop { op: Op, axis: u16, row: Option<X>, body: Vec<Node> },
-    Cond { condition: X, then: Vec<Node>, otherwise: Vec<Node> },
+    Loop {
+        op: Op,
+        axis: u16,
+        row: Option<X>,
+        body: Vec<Node>,
+    },
+    Cond {
+        condition: X,
+        then: Vec<Node>,
+        otherwise: Vec<Node>,
+    },
     Combine(Vec<Vec<Node>>),
     Sequential(Vec<Vec<Node>>),
-    While { condition: X, max: Option<X>, body: Vec<Node> },
-    Let { value: X, body: Vec<Node> },
+    While {
+        condition: X,
+        max: Option<X>,
+        body: Vec<Node>,
+    },
+    Let {
+        value: X,
+        body: Vec<Node>,
+    },
     Reset(u16, u32),
     Plan(u16),
     Filter(Policy),
-    Stream { count: u32, key: Option<X> },
+    Stream {
+        count: u32,
+        key: Option<X>,
+    },
     Priority(X),
+    /// Of processes: an instruction, its channel, and its body.
+    Transfer {
+        op: Op,
+        channel: u16,
+        body: Vec<Node>,
+    },
+    /// Bodies, each of a channel: of a PROCESS of channel 0.
+    Arms {
+        op: Op,
+        arms: Vec<(u16, Vec<Node>)>,
+    },
+    Close(u16),
+    Channel(u16, X),
 }
 
 #[derive(Clone, Debug)]
@@ -287,6 +319,24 @@ impl Assembler {
             Node::Priority(key) => {
                 let key = self.expr(key);
                 self.push(word(Op::Priority, 0, 0, key));
+            }
+            Node::Transfer { op, channel, body } => {
+                let at = self.push(word(*op, 0, *channel, 0));
+                self.names(at, body);
+            }
+            Node::Arms { op, arms } => {
+                self.push(word(*op, arms.len(), arms.len() as u16, 0));
+                for (channel, body) in arms {
+                    let at = self.push(word(Op::ExtWord, 0, *channel, 0));
+                    self.names(at, body);
+                }
+            }
+            Node::Close(channel) => {
+                self.push(word(Op::Close, 0, *channel, 0));
+            }
+            Node::Channel(channel, depth) => {
+                let depth = self.expr(depth);
+                self.push(word(Op::Channel, 0, *channel, depth));
             }
         }
     }

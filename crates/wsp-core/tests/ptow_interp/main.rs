@@ -4,6 +4,7 @@
 mod asm;
 mod ops;
 mod oracle;
+mod processes;
 mod random;
 mod refusals;
 mod run;

@@ -176,6 +176,9 @@ impl Oracle<'_> {
                 self.labels[first..first + *count as usize].fill(None);
                 Ok(())
             }
+            Node::Transfer { .. } | Node::Arms { .. } | Node::Close(_) | Node::Channel(..) => {
+                panic!("processes have tests of their own")
+            }
             Node::Plan(generator) => {
                 self.events.push(Event::Plan(*generator, self.ordinal));
                 self.ordinal += plan_tasks(*generator);

@@ -54,18 +54,28 @@ fn a_configuration_that_does_not_fit_is_refused() {
 }
 
 #[test]
-fn communicating_processes_are_refused() {
-    let mut code = module().assemble();
-    code.words.insert(0, word(Op::Close, 0, 0, 0));
-    code.words[1].operand2 += 1;
-    code.header.num_instructions += 1;
-    let found = refusal(&code, FULL, DispatchConfig::round_robin(1, 0), None);
-    assert_eq!(found, Some(Refusal::Csp { word: 0 }));
-}
-
-#[test]
 fn the_size_of_the_workspace_follows_from_the_program_alone() {
     let (small, mut large) = (module(), module());
     large.axes = vec![Axis::Dense(c(0), c(1 << 40))];
     assert_eq!(workspace_words(&small.assemble().verified()), workspace_words(&large.assemble().verified()));
+}
+
+#[test]
+fn the_workspace_has_room_for_the_processes_of_one_instruction_at_a_time() {
+    let with = |processes: usize, times: usize| {
+        let arms = vec![(0, vec![]); processes];
+        let mut module = module();
+        module.body = vec![Node::Arms { op: Op::Process, arms }; times];
+        workspace_words(&module.assemble().verified())
+    };
+    // What is known of instructions grows with the words alone.
+    let known = |words: usize| {
+        let mut module = module();
+        module.body = vec![Node::Nop; words];
+        workspace_words(&module.assemble().verified())
+    };
+    let own = |processes: usize| with(processes, 1) - known(2 * processes + 1);
+    assert_eq!(own(3) - own(2), own(2) - own(1));
+    assert!(own(1) < 200, "{} words for a process", own(1));
+    assert_eq!(with(2, 2) - known(10), own(2));
 }

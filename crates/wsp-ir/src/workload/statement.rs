@@ -30,14 +30,6 @@ const fn enforced(primitive: &'static str, meaning: &'static str) -> CapabilityR
     CapabilityRow::new(primitive, Support::Enforced, meaning)
 }
 
-/// Of a pipeline: a program for AICPUs has no instruction with which a process keeps its place while others go on.
-const fn expanded_by_the_host(row: CapabilityRow) -> CapabilityRow {
-    row.on_aicpus(
-        Support::Error,
-        "AICPUs cannot generate its tasks, and issue those that the host generates (`--expand host`)",
-    )
-}
-
 statements! {
     /// A task.
     Task: enforced("kernel(…)", "one task");
@@ -58,13 +50,13 @@ statements! {
     /// `call`.
     Call: enforced("call", "the tasks of another workload");
     /// `pipeline`.
-    Pipeline: expanded_by_the_host(enforced("pipeline", "the tasks of processes that take turns, ordered by their data only"));
+    Pipeline: enforced("pipeline", "the tasks of processes that take turns, ordered by their data only");
     /// `send`.
-    Send: expanded_by_the_host(enforced("send", "the tasks of its body, when the channel has a free slot"));
+    Send: enforced("send", "the tasks of its body, when the channel has a free slot");
     /// `consume`.
-    Consume: expanded_by_the_host(enforced("consume", "the tasks of its body, when the channel has a token"));
+    Consume: enforced("consume", "the tasks of its body, when the channel has a token");
     /// `close`.
-    Close: expanded_by_the_host(enforced("close", "no tasks: consumes of the channel end when its tokens are taken"));
+    Close: enforced("close", "no tasks: consumes of the channel end when its tokens are taken");
 }
 
 /// The blocks inside a statement; `$iter` and `$part` say whether they may be changed.

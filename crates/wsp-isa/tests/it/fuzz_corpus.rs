@@ -41,7 +41,7 @@ fn the_corpus_is_replayed() {
         "friendly Naive Finished",
         "friendly Skip Finished",
         "document",
-        "refused Csp",
+        "friendly Naive fault Deadlock",
         "workload",
         "no workload",
     ] {

@@ -3,8 +3,8 @@
 use super::expr::Over;
 use super::program::{Body, Builder};
 use wsp_core::ptow::{
-    AxisForm, DIM_IMMEDIATE, DimKind, Ext, Group, MAX_BODY_DEPTH, MAX_LOOP_DEPTH, MAX_THRESHOLDS, OPS, Op,
-    OpInfo, Operand, POLICY_POOL, PolicyType, Word,
+    AxisForm, DIM_IMMEDIATE, DimKind, Ext, Group, MAX_BODY_DEPTH, MAX_LOOP_DEPTH, MAX_PROCESS_DEPTH,
+    MAX_THRESHOLDS, OPS, Op, OpInfo, Operand, POLICY_POOL, PolicyType, Word,
 };
 
 /// Most parameters, and most accesses, of a task.
@@ -16,6 +16,10 @@ pub(super) struct StatementCx {
     pub(super) vars: u8,
     bodies: u8,
     selects: u16,
+    /// Bodies of the process around; 0 outside of processes.
+    process: u8,
+    /// Whether one of them is a step of an ordered scope.
+    ordered: bool,
 }
 
 impl StatementCx {
@@ -25,17 +29,33 @@ impl StatementCx {
 
     fn inside(self, op: Op) -> StatementCx {
         let select = if op == Op::Select { 1 << self.vars } else { 0 };
+        let within = self.process > 0 || op == Op::Process;
         StatementCx {
             vars: self.vars + u8::from(binds(op)),
             bodies: self.bodies + 1,
             selects: self.selects | select,
+            process: self.process + u8::from(within),
+            ordered: self.ordered || within && matches!(op, Op::ForEach | Op::While | Op::Sequential),
+        }
+    }
+
+    /// Whether an instruction of processes may stand here.
+    fn takes(self, op: Op) -> bool {
+        match op {
+            Op::Channel | Op::Process => self.process == 0,
+            Op::Close => self.process > 0,
+            Op::Send | Op::Recv | Op::SelectCh | Op::SelectAll => {
+                (1..=MAX_PROCESS_DEPTH).contains(&usize::from(self.process)) && !self.ordered
+            }
+            _ => true,
         }
     }
 }
 
 /// Whether the body of an instruction has one more loop variable.
 fn binds(op: Op) -> bool {
-    matches!(op, Op::ParallelFor | Op::ForEach | Op::Select | Op::Let | Op::While | Op::Recv)
+    let transfers = matches!(op, Op::Send | Op::Recv | Op::SelectCh | Op::SelectAll);
+    transfers || matches!(op, Op::ParallelFor | Op::ForEach | Op::Select | Op::Let | Op::While)
 }
 
 /// The lowest bit of the count, in `operand2` of a `TASK`, of arguments like this one.
@@ -95,7 +115,8 @@ impl Builder<'_, '_> {
         };
         let room = usize::from(scope.bodies) + 2 < MAX_BODY_DEPTH;
         let variable = !binds(info.op) || usize::from(scope.vars) < MAX_LOOP_DEPTH;
-        named(info.operand1) && named(info.operand2) && room && variable
+        let arms = !matches!(info.op, Op::SelectCh | Op::SelectAll) || counts.channels > 0;
+        named(info.operand1) && named(info.operand2) && arms && room && variable && scope.takes(info.op)
     }
 
     /// A loop over an axis that fits; a LET when none does.

@@ -147,9 +147,15 @@ impl Walk<'_> {
                 let form = self.form(word.operand1.into());
                 self.with(form, word.operand2);
             }
-            Op::Plan | Op::Process | Op::Recv | Op::SelectCh => {
-                self.nest.unknown = self.nest.unknown.or(Some(at));
-            }
+            Op::Plan => self.nest.unknown = self.nest.unknown.or(Some(at)),
+            // Tasks of a process come between those of others.
+            Op::Process => self.uncounted(|walk| {
+                (0..u32::from(word.flags)).for_each(|part| walk.body(walk.ext(at, part).operand2));
+            }),
+            Op::Send | Op::Recv => self.uncounted(|walk| walk.with(None, word.operand2)),
+            Op::SelectCh | Op::SelectAll => self.uncounted(|walk| {
+                (0..u32::from(word.flags)).for_each(|part| walk.with(None, walk.ext(at, part).operand2));
+            }),
             _ => {}
         }
     }

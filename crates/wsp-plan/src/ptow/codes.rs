@@ -37,8 +37,4 @@ written without; it runs all the same.";
         "\
 Programs are checked before they run: bodies nest, operands are of the right kind and in range, expressions keep to their
 stack. The note names the rule and the word. A file that was written by `wsp` and breaks a rule was damaged or edited.";
-    pub(super) PIPELINE = 898, "a pipeline is expanded by the host",
-        "\
-Processes of a pipeline take turns and keep their place while others go on. Programs for AICPUs have no such instruction:
-leave out `--aicpus`, or let the host generate the tasks for them with `--expand host`.";
 }

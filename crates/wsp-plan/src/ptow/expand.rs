@@ -4,7 +4,7 @@
 //! axes around the task, so that the value of a dispatch key is known and not only whose the task is.
 
 use super::lower::VarKind;
-use super::{LaunchData, Lowered, Statement, lower, statements};
+use super::{Found, LaunchData, Lowered, Statement, lower, statements};
 use crate::workload::eval::{Environment, Halt, NotClosed, Values};
 use crate::workload::expand::sink::{Behind, Refused, Sink};
 use crate::workload::{
@@ -41,7 +41,7 @@ pub fn expand<S: TaskSink>(
     let policy = SchedulePolicy { deps: Deps::Explicit, ..SchedulePolicy::default() };
     match lower(module, &LoweredSchedule { policy, ..LoweredSchedule::default() }) {
         Ok(lowered) => Behind::expanded(sink, |sink| run(&lowered, (module, bindings, schedule), sink)),
-        // Pipelines, and more than a program has room for.
+        // More than a program has room for.
         Err(_) => workload::expand(module, bindings, schedule, sink),
     }
 }
@@ -79,7 +79,7 @@ fn run(
                 });
             }
             Ok(Progress::Fault(found)) => {
-                let found = lowered.fault(source, &found, interpreter.indices());
+                let found = lowered.fault(source, &Found::new(found, &interpreter));
                 return Err(ExpandError::Fault(Box::new(found)));
             }
             Ok(Progress::Waits(_)) => {

@@ -2,24 +2,53 @@
 
 use super::lower::BodyVar;
 use super::{Lowered, codes, statements};
+use crate::workload::deadlock::{self, Deadlock, Done, Full, Waiting, Want};
 use crate::workload::eval::{self, FaultKind as ExprKind};
 use crate::workload::{Bindings, LoweredSchedule, NoPlace, fault};
 use wsp_core::ptow::bounds::BoundsHalt;
 use wsp_core::ptow::eval::{ExprFault, ExprFaultKind, Halt};
-use wsp_core::ptow::interp::{Fault, FaultKind};
+use wsp_core::ptow::interp::{Channel, Fault, FaultKind, Interpreter, Waits};
+use wsp_core::ptow::{Op, Word};
 use wsp_diag::{Diagnostic, Span};
 use wsp_ir::workload::{ArgValue, WorkloadModule};
 
+/// A fault of a program, and what its interpreter knows of it.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The fault.
+    pub fault: Fault,
+    /// The indices of the loops around the instruction at fault, outermost first.
+    indices: Vec<i64>,
+    /// Where no process can go on: what each waits for, with the indices of the loops in it.
+    waiting: Vec<(Waits, Vec<i64>)>,
+    channels: Vec<Channel>,
+    /// The `PROCESS` under way.
+    processes: u32,
+}
+
+impl Found {
+    /// A fault that an interpreter has just met.
+    pub fn new(fault: Fault, interpreter: &Interpreter<'_>) -> Found {
+        let indices = interpreter.indices().to_vec();
+        let processes = interpreter.processes();
+        let mut found = Found { fault, indices, waiting: Vec::new(), channels: Vec::new(), processes };
+        if fault.kind == FaultKind::Deadlock {
+            found.waiting = interpreter.waiting().map(|(waits, loops)| (waits, loops.collect())).collect();
+            found.channels = interpreter.channels().to_vec();
+        }
+        found
+    }
+}
+
 impl Lowered {
-    /// A fault of a launch of this program, as the user sees it. `indices` are those of the loops around the instruction at
-    /// fault, outermost first.
+    /// A fault of a launch of this program, as the user sees it.
     pub fn fault(
         &self,
         (module, bindings, schedule): (&WorkloadModule, &Bindings, &LoweredSchedule),
-        found: &Fault,
-        indices: &[i64],
+        all: &Found,
     ) -> Diagnostic {
-        let span = self.spans.get(found.word as usize).copied().unwrap_or_default();
+        let found = &all.fault;
+        let span = self.span(found.word);
         let broken = || {
             Diagnostic::error(codes::BROKEN, format!("generating tasks went wrong: {}", found.kind))
                 .at(span, "here")
@@ -45,9 +74,14 @@ impl Lowered {
                 key.map(|key| fault::no_place(&NoPlace::Priority { value, span: key.span }, span))
             }
             FaultKind::PastPartition { end } => Some(fault::no_place(&NoPlace::PastPartition { end }, span)),
-            FaultKind::Bounds(_) | FaultKind::Generator { .. } | FaultKind::Structure => None,
+            FaultKind::Deadlock => self.deadlock(all).map(|found| deadlock::diagnostic(&found)),
+            FaultKind::Closed { closed } => self.closed(all, closed),
+            FaultKind::Bounds(_)
+            | FaultKind::Generator { .. }
+            | FaultKind::Depth { .. }
+            | FaultKind::Structure => None,
         };
-        self.located(diagnostic.unwrap_or_else(broken), (found.word, found.ordinal), indices)
+        self.located(diagnostic.unwrap_or_else(broken), (found.word, found.ordinal), &all.indices)
     }
 
     /// Adds the loops around a word, with their indices, and how many tasks were generated before.
@@ -57,8 +91,84 @@ impl Lowered {
         (word, ordinal): (u32, u64),
         indices: &[i64],
     ) -> Diagnostic {
-        let loops = self.vars(word).iter().filter(|var| var.kind.is_index()).map(|var| &*var.name);
-        fault::located(diagnostic, loops.zip(indices.iter().copied()), ordinal)
+        fault::located(diagnostic, self.loops(word).zip(indices.iter().copied()), ordinal)
+    }
+
+    /// The names of the loops around a word, outermost first.
+    fn loops(&self, word: u32) -> impl Iterator<Item = &str> {
+        self.vars(word).iter().filter(|var| var.kind.is_index()).map(|var| &*var.name)
+    }
+
+    /// Who waits for what where no process can go on.
+    fn deadlock<'n>(&'n self, found: &'n Found) -> Option<Deadlock<'n>> {
+        let word = found.fault.word;
+        let pipeline = self.pipelines.iter().find(|pipeline| pipeline.word == word)?;
+        let mut deadlock = Deadlock { span: self.span(word), waiting: Vec::new(), ended: Vec::new() };
+        let around = self.loops(word).count();
+        for (process, (waits, indices)) in pipeline.processes.iter().zip(&found.waiting) {
+            let (want, at) = match *waits {
+                Waits::Ended => {
+                    deadlock.ended.push(process);
+                    continue;
+                }
+                Waits::Taken(at) => (Want::Taken, at),
+                Waits::For(at) => (self.wants(at)?, at),
+            };
+            let channels = self.channels(at)?.into_iter().filter_map(|(number, span)| {
+                let channel = found.channels.get(usize::from(number))?;
+                let open = want != Want::Token || channel.closed().is_none();
+                let of = pipeline.channels.get(usize::from(number))?;
+                let other = of.ends[usize::from(want != Want::Token)];
+                let other = other.and_then(|process| pipeline.processes.get(process)).map(|name| &**name);
+                let (held, depth) = (channel.held(), channel.depth());
+                open.then(|| (Full { name: &of.name, held, depth, other }, span))
+            });
+            let (channels, spans): (Vec<_>, Vec<_>) = channels.unzip();
+            deadlock.waiting.push(Waiting {
+                process,
+                want,
+                span: *spans.first()?,
+                channels,
+                loops: self.loops(at).skip(around).zip(indices.iter().copied()).collect(),
+            });
+        }
+        Some(deadlock)
+    }
+
+    /// What is done with a channel that is closed.
+    fn closed(&self, found: &Found, by: u32) -> Option<Diagnostic> {
+        let words = self.program.verified().program().words;
+        let done = match Op::from_code(words.get(found.fault.word as usize)?.opcode)? {
+            Op::Send => Done::Send,
+            Op::Close => Done::Close,
+            _ => Done::Consume,
+        };
+        let pipeline = self.pipelines.iter().find(|pipeline| pipeline.word == found.processes)?;
+        let channel = pipeline.channels.get(usize::from(words.get(by as usize)?.operand1))?;
+        Some(deadlock::closed(done, &channel.name, self.span(found.fault.word), self.span(by)))
+    }
+
+    /// What an instruction that does not go on waits for.
+    fn wants(&self, at: u32) -> Option<Want> {
+        let sends = self.program.verified().program().words.get(at as usize)?.opcode == Op::Send.code();
+        Some(if sends { Want::Slot } else { Want::Token })
+    }
+
+    /// The channels that an instruction names, and where.
+    fn channels(&self, at: u32) -> Option<Vec<(u16, Span)>> {
+        let words = self.program.verified().program().words;
+        let (word, exts) = words.get(at as usize..)?.split_first()?;
+        let arms = exts.get(..usize::from(word.flags))?;
+        let of = |word: &Word, at: u32| (word.operand1, self.span(at));
+        Some(match arms {
+            [] => vec![of(word, at)],
+            arms => (at + 1..).zip(arms).map(|(at, arm)| of(arm, at)).collect(),
+        })
+    }
+
+    /// The statement of a word.
+    fn span(&self, word: u32) -> Span {
+        self.spans.get(word as usize).copied().unwrap_or_default()
     }
 
     /// An expression at fault, as the source has it; none where the launch lacks what it names.

@@ -28,6 +28,7 @@ pub use buffer::{ProgramBuf, ProgramError};
 pub use configs::dispatch_configs;
 pub use dispatch::{DispatchPlan, check_ranges};
 pub use expand::{divide, expand};
+pub use fault::Found;
 pub use launch::{HostList, LaunchData, Transfer, transfer};
 pub use lower::{BodyVar, Lowered, Site, Statement, VarKind, lower, statements};
 pub use sums::prefix_sums;

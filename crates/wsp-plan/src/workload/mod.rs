@@ -10,6 +10,7 @@
 mod bind;
 pub(crate) mod codes;
 mod count;
+pub(crate) mod deadlock;
 pub(crate) mod eval;
 pub(crate) mod expand;
 pub(crate) mod fault;

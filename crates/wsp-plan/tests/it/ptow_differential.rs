@@ -3,11 +3,11 @@
 
 use crate::ptow_support::schedules::random_schedule;
 use crate::ptow_support::{Expected, Given, Way, compare, fault_after, is_of_task, on_aicpus, on_host};
-use crate::workload_support::random::{Rng, random_module};
+use crate::workload_support::random::{Rng, random_module, random_pipelines};
 use crate::workload_support::{self, Record, bound, module, schedule, try_bind};
 use proptest::prelude::*;
 use std::path::PathBuf;
-use wsp_core::ptow::interp::Mode;
+use wsp_core::ptow::interp::{FaultKind, Mode};
 use wsp_diag::Code;
 use wsp_ir::workload::verify::verify;
 use wsp_ir::workload::{Block, DirectiveKind, Dispatch, NodeKind, Schedule, WorkloadModule, text};
@@ -52,6 +52,12 @@ fn agree(
                 "seed {seed}, {way:?}: no fault is found"
             );
             of_task |= fault.is_some_and(|fault| is_of_task(&lowered, &fault));
+            if expected.is_deadlock() {
+                let ends =
+                    given.iter().all(|one| one.fault.is_some_and(|fault| fault.kind == FaultKind::Deadlock));
+                assert!(ends, "seed {seed}, {way:?}: every AICPU finds that no process can go on");
+                told_alike((module, bindings, schedule), &lowered, &expected, &given, seed);
+            }
             if mode == Mode::Naive && !names_keys(schedule) {
                 told_alike((module, bindings, schedule), &lowered, &expected, &given, seed);
             }
@@ -75,8 +81,9 @@ fn told_alike(
     seed: u64,
 ) {
     for one in given {
-        if let Some(fault) = one.fault.filter(|fault| fault.ordinal == expected.tasks.len() as u64) {
-            let told = lowered.fault(source, &fault, &one.indices);
+        let found = one.found.as_ref();
+        if let Some(found) = found.filter(|found| found.fault.ordinal == expected.tasks.len() as u64) {
+            let told = lowered.fault(source, found);
             assert_eq!(Some(&told), expected.fault.as_ref(), "seed {seed}");
         }
     }
@@ -88,6 +95,7 @@ struct Tally {
     agreed: u32,
     too_large: u32,
     partitions: u32,
+    pipelines: u32,
 }
 
 /// Tasks of a module that is not at fault without a schedule.
@@ -96,8 +104,7 @@ fn tasks(module: &WorkloadModule, bindings: &Bindings) -> Option<u64> {
     expand(module, bindings, &LoweredSchedule::default(), &mut record).ok().map(|stats| stats.tasks)
 }
 
-fn random(seed: u64, tally: &mut Tally) {
-    let mut module = random_module(seed);
+fn random(seed: u64, mut module: WorkloadModule, tally: &mut Tally) {
     module.workloads.iter_mut().for_each(|workload| short_rounds(&mut workload.body));
     let bindings = bind(&module, &[], &OrderedMap::new()).expect("everything has a default");
     let mut rng = Rng::new(seed ^ 0xD15);
@@ -119,6 +126,7 @@ fn random(seed: u64, tally: &mut Tally) {
     }
     if agree(&module, &bindings, &schedule(&module), aicpus, seed) {
         tally.agreed += 1;
+        tally.pipelines += u32::from(module.workloads.iter().any(|workload| !workload.channels.is_empty()));
         tally.partitions += u32::from(partitioned);
     } else {
         tally.too_large += 1;
@@ -143,15 +151,24 @@ fn names_slots(module: &WorkloadModule) -> bool {
 #[test]
 fn a_fixed_range_of_modules_agrees() {
     let mut tally = Tally::default();
-    (0..1500).for_each(|seed| random(seed, &mut tally));
+    (0..1500).for_each(|seed| random(seed, random_module(seed), &mut tally));
     assert!(tally.agreed > 1000 && tally.partitions > 20, "{tally:?}");
     assert!(tally.too_large < 150, "{tally:?}");
+}
+
+#[test]
+fn a_fixed_range_of_pipelines_agrees() {
+    let mut tally = Tally::default();
+    (0..3000).for_each(|seed| random(seed, random_pipelines(seed), &mut tally));
+    println!("{tally:?}");
+    assert!(tally.pipelines > 300 && tally.partitions > 20, "{tally:?}");
 }
 
 proptest! {
     #[test]
     fn random_modules_agree(seed in any::<u64>()) {
-        random(seed, &mut Tally::default());
+        random(seed, random_module(seed), &mut Tally::default());
+        random(seed, random_pipelines(seed), &mut Tally::default());
     }
 }
 

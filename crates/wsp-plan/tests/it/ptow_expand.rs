@@ -3,7 +3,7 @@
 
 use crate::ptow_support::schedules::random_schedule;
 use crate::randomised::cases;
-use crate::workload_support::random::{Rng, random_module};
+use crate::workload_support::random::{Rng, random_module, random_pipelines};
 use crate::workload_support::{Event, Record, bound, module, schedule};
 use std::collections::BTreeMap;
 use wsp_ir::workload::{WorkloadModule, text};
@@ -43,10 +43,20 @@ fn agree(
 
 #[test]
 fn random_programs_give_what_a_walk_gives() {
+    random_agree(cases(1000), random_module);
+}
+
+#[test]
+fn random_pipelines_give_what_a_walk_gives() {
+    let faults = random_agree(cases(4000), random_pipelines);
+    assert!(faults.get("820").is_some_and(|found| *found > 5), "too few deadlocks: {faults:?}");
+}
+
+/// Faults by code, of so many modules of a kind.
+fn random_agree(count: u64, make: fn(u64) -> WorkloadModule) -> BTreeMap<String, u32> {
     let (mut ended, mut faults) = (0, BTreeMap::<String, u32>::new());
-    let count = cases(1000);
     for seed in 0..count {
-        let mut made = random_module(seed);
+        let mut made = make(seed);
         let mut rng = Rng::new(seed ^ 0xD15);
         made.schedules = vec![random_schedule(&mut rng, None)];
         // Read from text, every expression has its own place.
@@ -64,6 +74,7 @@ fn random_programs_give_what_a_walk_gives() {
     }
     println!("{count} programs: {ended} ended, faults {faults:?}");
     assert!(ended > 300 && faults.len() >= 7, "{ended} ended, {faults:?}");
+    faults
 }
 
 #[test]

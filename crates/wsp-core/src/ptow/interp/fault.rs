@@ -60,6 +60,18 @@ pub enum FaultKind {
         /// The generator.
         generator: u16,
     },
+    /// The depth of a channel that is none.
+    Depth {
+        /// The depth.
+        value: i64,
+    },
+    /// No process can go on; [`Interpreter::waiting`](super::Interpreter::waiting) has what each waits for.
+    Deadlock,
+    /// A channel that is closed is sent to, closed again, or has no token that could be taken.
+    Closed {
+        /// The `CLOSE` that has closed it.
+        closed: u32,
+    },
     /// A word that a verified program does not have there.
     Structure,
 }
@@ -67,11 +79,6 @@ pub enum FaultKind {
 /// Why there is no interpreter of a program with this launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
-    /// The program has communicating processes, which on-device generation does not run.
-    Csp {
-        /// Its first instruction of the kind.
-        word: u32,
-    },
     /// The workspace is too small.
     Workspace {
         /// Words needed.
@@ -131,6 +138,11 @@ impl fmt::Display for FaultKind {
             FaultKind::Generator { generator } => {
                 write!(f, "there is no descriptor generator {generator} here")
             }
+            FaultKind::Depth { value } => {
+                write!(f, "a channel of depth {value}; depths are 0 to {}", u32::MAX)
+            }
+            FaultKind::Deadlock => write!(f, "no process can go on"),
+            FaultKind::Closed { closed } => write!(f, "the channel was closed by word {closed}"),
             FaultKind::Structure => write!(f, "the program is not well-formed there"),
         }
     }
@@ -139,12 +151,6 @@ impl fmt::Display for FaultKind {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Refusal::Csp { word } => {
-                write!(
-                    f,
-                    "word {word}: communicating processes are not generated on a device; run the program on the host"
-                )
-            }
             Refusal::Workspace { need, have } => {
                 write!(
                     f,

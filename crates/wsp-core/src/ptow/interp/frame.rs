@@ -3,13 +3,16 @@
 use super::super::MAX_BODY_DEPTH;
 use super::super::bounds::Bounds;
 use super::super::dispatch::Stride;
+use super::super::{Op, Word};
 use super::own::{Deciding, Own};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// No instruction.
 pub(super) const NO_WORD: u32 = u32::MAX;
 
 /// What holds for the rest of a body: the instructions that say so, or [`NO_WORD`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
 pub(super) struct Attrs {
     pub(super) filter: u32,
     pub(super) stream: u32,
@@ -37,9 +40,34 @@ pub(super) enum Kind {
     Loop,
     /// `FOR_EACH`.
     OrderedLoop,
+    /// `PROCESS`: it is a process.
+    Process,
+    /// `SEND`: it runs once, with a slot.
+    Send,
+    /// `RECV`, `SELECT_CH` and `SELECT_ALL`: it runs once, with a slot.
+    Receive,
 }
 
 impl Kind {
+    /// What a body of an instruction is that is no step of an ordered scope.
+    pub(super) fn of(word: &Word) -> Option<Kind> {
+        Some(match Op::from_code(word.opcode)? {
+            Op::Cond => Kind::Once,
+            Op::Let => Kind::Let,
+            Op::Combine => Kind::Combine,
+            Op::ParallelFor | Op::Select => Kind::Loop,
+            Op::Send => Kind::Send,
+            Op::Recv | Op::SelectCh | Op::SelectAll => Kind::Receive,
+            _ => return None,
+        })
+    }
+
+    /// Whether its bodies have a variable.
+    #[inline]
+    pub(super) fn binds(self) -> bool {
+        !matches!(self, Kind::Once | Kind::Combine | Kind::Sequential | Kind::Process)
+    }
+
     /// Whether its bodies are the steps of an ordered scope.
     #[inline]
     pub(super) fn is_ordered(self) -> bool {
@@ -114,6 +142,11 @@ impl<'a> Frames<'a> {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.height == 0
+    }
+
+    /// How many bodies are under way.
+    pub(super) fn height(&self) -> usize {
+        self.height
     }
 
     /// The innermost body.

@@ -130,6 +130,9 @@ impl<'a> Interpreter<'a> {
             Kind::Once | Kind::Let => self.leave(&body),
             Kind::Combine | Kind::Sequential => self.next_branch(&body, at, budget),
             Kind::While => self.next_round(&body, at, host, budget),
+            Kind::Process => self.end_process(&body),
+            Kind::Send => self.sent(&body),
+            Kind::Receive => self.received(&body),
             Kind::Loop | Kind::OrderedLoop => {
                 self.tick(budget)?;
                 self.seek(at)
@@ -198,7 +201,7 @@ impl<'a> Interpreter<'a> {
     pub(super) fn leave<S>(&mut self, body: &Body) -> Result<(), Stop<S>> {
         self.pc = after(body.word, &self.word(body.word)?);
         self.attrs = body.attrs;
-        if matches!(body.kind, Kind::Let | Kind::While | Kind::Loop | Kind::OrderedLoop) {
+        if body.kind.binds() {
             self.scope.pop();
         }
         if body.kind.is_ordered() && body.told {
@@ -212,7 +215,7 @@ impl<'a> Interpreter<'a> {
     }
 
     /// A body of an instruction.
-    fn body(&self, kind: Kind, word: u32, begin: u32) -> Body {
+    pub(super) fn body(&self, kind: Kind, word: u32, begin: u32) -> Body {
         Body { kind, word, begin, attrs: self.attrs, at: 0, trip: 0, first: self.ordinal, told: false }
     }
 
@@ -224,7 +227,7 @@ impl<'a> Interpreter<'a> {
     }
 
     /// Goes into a body of another instruction.
-    fn push_once<S>(&mut self, body: Body) -> Result<(), Stop<S>> {
+    pub(super) fn push_once<S>(&mut self, body: Body) -> Result<(), Stop<S>> {
         self.push(body, Bounds::default(), Plan::Walk)
     }
 }

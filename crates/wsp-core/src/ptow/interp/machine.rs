@@ -9,6 +9,7 @@ use super::frame::{Attrs, Frames, Kind};
 use super::own::Own;
 use super::stop::Stop;
 use super::strip::Strip;
+use super::turns::Turns;
 use super::values::{Live, LoopVars, NO_TASK, Record};
 use super::words::{after, argument_count, pool_of};
 use super::{Fault, FaultKind, Host, InterpStats, Mode, Ordered, Progress, Task};
@@ -58,6 +59,8 @@ pub struct Interpreter<'a> {
     /// The innermost loop under way, if it is nothing but tasks.
     pub(super) strip: Strip,
     pub(super) pending: Pending,
+    /// Whose turn it is among processes.
+    pub(super) turns: Turns<'a>,
     pub(super) stats: InterpStats,
     pub(super) end: Option<Progress>,
 }
@@ -140,6 +143,12 @@ impl<'a> Interpreter<'a> {
             Some(Op::Combine) => self.enter_branches(at, &word, Kind::Combine, budget)?,
             Some(Op::Sequential) => self.enter_branches(at, &word, Kind::Sequential, budget)?,
             Some(Op::While) => self.enter_while(at, &word, host, budget)?,
+            Some(Op::Channel) => self.declare(at, &word, host)?,
+            Some(Op::Process) => self.enter_processes(at, &word, budget)?,
+            Some(Op::Send) => self.send(at, &word, budget)?,
+            Some(Op::Recv) => self.receive(at, &word, budget)?,
+            Some(Op::SelectCh | Op::SelectAll) => self.receive_of(at, &word, budget)?,
+            Some(Op::Close) => self.close(at, &word)?,
             Some(Op::Reset) => {
                 let labels = self.labels.iter_mut().skip(usize::from(word.operand1));
                 labels.take(word.operand2 as usize).for_each(|label| *label = NO_TASK);

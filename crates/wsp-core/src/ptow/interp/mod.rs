@@ -32,10 +32,12 @@ mod machine;
 mod own;
 mod owner;
 mod pace;
+mod process;
 mod setup;
 mod skip;
 mod stop;
 mod strip;
+mod turns;
 mod values;
 mod words;
 
@@ -44,6 +46,7 @@ use crate::{ExecPool, KernelId, LabelId, Region, SlotId};
 pub use fault::{Fault, FaultKind, Refusal};
 pub use machine::Interpreter;
 pub use setup::workspace_words;
+pub use turns::{Channel, Waits};
 
 /// How an interpreter finds its own tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

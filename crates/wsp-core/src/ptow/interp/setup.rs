@@ -3,11 +3,12 @@
 use super::super::dispatch::check;
 use super::super::prefix::Prefixes;
 use super::super::summary::{Summaries, summarise, summary_words};
-use super::super::{DispatchConfig, Group, Launch, OPS, Op, Program, Verified};
+use super::super::{DispatchConfig, Launch, Op, Program, Verified};
 use super::frame::{Attrs, Frames};
 use super::machine::{Interpreter, Pending};
 use super::own::Own;
 use super::strip::Strip;
+use super::turns::{Channel, Process, Turns};
 use super::values::{LoopVars, NO_TASK, Record};
 use super::{InterpStats, Mode, Refusal};
 use zerocopy::{FromBytes, IntoBytes};
@@ -15,7 +16,8 @@ use zerocopy::{FromBytes, IntoBytes};
 /// Words of 64 bits that an interpreter of a program needs, whatever the launch.
 pub fn workspace_words(program: &Verified<'_>) -> usize {
     let parts = Parts::of(program.program());
-    parts.labels.saturating_add(parts.afters).saturating_add(parts.filters).saturating_add(parts.summaries)
+    let own = parts.labels.saturating_add(parts.afters).saturating_add(parts.filters);
+    own.saturating_add(parts.channels).saturating_add(parts.processes).saturating_add(parts.summaries)
 }
 
 /// How many words each part of the workspace has.
@@ -26,6 +28,10 @@ struct Parts {
     afters: usize,
     /// Outer filters: two instructions a word.
     filters: usize,
+    /// Tokens of channels.
+    channels: usize,
+    /// Processes that do not have their turn.
+    processes: usize,
     /// What is known of every instruction.
     summaries: usize,
 }
@@ -34,10 +40,15 @@ impl Parts {
     fn of(program: &Program<'_>) -> Parts {
         let tasks = program.words.iter().filter(|word| word.opcode == Op::Task.code());
         let afters = tasks.map(|word| (word.operand2 >> 16) & 0xFF).max().unwrap_or(0);
+        let processes = program.words.iter().filter(|word| word.opcode == Op::Process.code());
+        let processes = processes.map(|word| usize::from(word.flags)).max();
+        let channels = processes.map_or(0, |_| usize::from(program.counts.channels));
         Parts {
             labels: usize::from(program.counts.labels),
             afters: afters as usize,
             filters: program.words.len().div_ceil(2),
+            channels: channels.saturating_mul(size_of::<Channel>() / size_of::<u64>()),
+            processes: processes.unwrap_or(0).saturating_mul(size_of::<Process>() / size_of::<u64>()),
             summaries: summary_words(program),
         }
     }
@@ -61,7 +72,6 @@ impl<'a> Interpreter<'a> {
         let verified = program;
         let program = *verified.program();
         check_launch(&program, &launch)?;
-        refuse_processes(&program)?;
         let filter = check(config, &verified).map_err(Refusal::Config)?;
         let too_small = Refusal::Workspace { need: need as u64, have: workspace.len() as u64 };
         let parts = Parts::of(&program);
@@ -69,6 +79,10 @@ impl<'a> Interpreter<'a> {
         let (after, rest) = rest.split_at_mut_checked(parts.afters).ok_or(too_small)?;
         let (filters, rest) = rest.split_at_mut_checked(parts.filters).ok_or(too_small)?;
         let outer_filters = <[u32]>::mut_from_bytes(filters.as_mut_bytes()).map_err(|_| too_small)?;
+        let (channels, rest) = rest.split_at_mut_checked(parts.channels).ok_or(too_small)?;
+        let channels = <[Channel]>::mut_from_bytes(channels.as_mut_bytes()).map_err(|_| too_small)?;
+        let (processes, rest) = rest.split_at_mut_checked(parts.processes).ok_or(too_small)?;
+        let processes = <[Process]>::mut_from_bytes(processes.as_mut_bytes()).map_err(|_| too_small)?;
         let memory = rest.get_mut(..parts.summaries).ok_or(too_small)?;
         let summaries = match mode {
             Mode::Skip => summarise(&program, &launch, memory),
@@ -97,6 +111,7 @@ impl<'a> Interpreter<'a> {
             record: Record::new(),
             strip: Strip::new(),
             pending: Pending::default(),
+            turns: Turns::new(channels, processes),
             stats: InterpStats::default(),
             end: None,
         })
@@ -117,12 +132,4 @@ fn check_launch(program: &Program<'_>, launch: &Launch<'_>) -> Result<(), Refusa
         return Err(Refusal::Extents { need: need as u64, have: have as u64 });
     }
     Ok(())
-}
-
-fn refuse_processes(program: &Program<'_>) -> Result<(), Refusal> {
-    let is_csp = |code: u8| OPS.iter().any(|row| row.op.code() == code && row.group == Group::Csp);
-    match (0u32..).zip(program.words).find(|(_, word)| is_csp(word.opcode)) {
-        Some((word, _)) => Err(Refusal::Csp { word }),
-        None => Ok(()),
-    }
 }

@@ -83,6 +83,12 @@ impl LoopVars {
         }
     }
 
+    /// The value and the position of the innermost variable.
+    pub(super) fn innermost(&self) -> (i64, i64) {
+        let depth = self.depth.wrapping_sub(1) as u16;
+        (self.var(depth), self.pos(depth))
+    }
+
     #[inline]
     pub(super) fn var(&self, depth: u16) -> i64 {
         let depth = usize::from(depth);

@@ -76,6 +76,9 @@ rules! {
     V40 = "the element type of a tensor is known, and its rank within the limit";
     V41 = "names are UTF-8 and end with a zero byte, one at least for each value, table and axis where there are any, \
            and where a name begins another has ended";
+    V42 = "SEND, RECV, CLOSE, SELECT_CH and SELECT_ALL stand in a process; PROCESS and CHANNEL stand in none";
+    V43 = "what sends or takes tokens stands in no body of FOR_EACH, WHILE or SEQUENTIAL of its process, and in no more bodies \
+           of it than the limit";
 }
 
 impl fmt::Display for Rule {

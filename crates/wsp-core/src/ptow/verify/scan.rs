@@ -1,7 +1,8 @@
 //! The scan over the words of all bodies, from the first to the last.
 
 use super::super::{
-    AxisForm, DimKind, Ext, Group, MAX_BODY_DEPTH, MAX_LOOP_DEPTH, Op, OpInfo, Operand, Program, Word,
+    AxisForm, DimKind, Ext, Group, MAX_BODY_DEPTH, MAX_LOOP_DEPTH, MAX_PROCESS_DEPTH, Op, OpInfo, Operand,
+    Program, Word,
 };
 use super::Style;
 use super::expr::{Over, check, depth};
@@ -22,22 +23,35 @@ pub(super) struct Nesting {
     bodies: u8,
     /// Bit `d` is set when the variable at depth `d` is a SELECT's.
     selects: u16,
+    /// Those of the bodies that are of the process around; 0 outside of processes.
+    process: u8,
+    /// Whether one of these is a step of an ordered scope.
+    ordered: bool,
 }
 
 /// What is remembered of a word that a body begins at: [`Nesting`], never all zeros. Other words are all zeros.
-pub(super) type Mark = [u8; 4];
+pub(super) type Mark = [u8; 5];
+/// Of the last byte of a mark: [`Nesting::ordered`]. Bodies are fewer.
+const ORDERED: u8 = 0x80;
+const _: () = assert!(MAX_BODY_DEPTH < ORDERED as usize);
 
 impl Nesting {
-    const OUTERMOST: Nesting = Nesting { vars: 0, bodies: 1, selects: 0 };
+    const OUTERMOST: Nesting = Nesting { vars: 0, bodies: 1, selects: 0, process: 0, ordered: false };
 
     fn mark(self) -> Mark {
         let [low, high] = self.selects.to_le_bytes();
-        [self.vars, self.bodies, low, high]
+        [self.vars, self.bodies, low, high, self.process | if self.ordered { ORDERED } else { 0 }]
     }
 
     fn from_mark(mark: Mark) -> Option<Nesting> {
-        let [vars, bodies, low, high] = mark;
-        (bodies != 0).then(|| Nesting { vars, bodies, selects: u16::from_le_bytes([low, high]) })
+        let [vars, bodies, low, high, process] = mark;
+        (bodies != 0).then(|| Nesting {
+            vars,
+            bodies,
+            selects: u16::from_le_bytes([low, high]),
+            process: process & !ORDERED,
+            ordered: process & ORDERED != 0,
+        })
     }
 
     fn over(self) -> Over {
@@ -55,8 +69,11 @@ impl Nesting {
         if usize::from(inner.bodies) > MAX_BODY_DEPTH {
             return broken(Rule::V11, place, inner.bodies, Allowed::AtMost(MAX_BODY_DEPTH as i64));
         }
-        let binds = matches!(op, Op::ParallelFor | Op::ForEach | Op::Select | Op::While | Op::Let | Op::Recv);
-        if binds {
+        if op == Op::Process || self.process > 0 {
+            inner.process = self.process.saturating_add(1);
+            inner.ordered |= matches!(op, Op::ForEach | Op::While | Op::Sequential);
+        }
+        if op.binds() {
             inner = inner.plus_variable();
             if usize::from(inner.vars) > MAX_LOOP_DEPTH {
                 return broken(Rule::V12, place, inner.vars, Allowed::AtMost(MAX_LOOP_DEPTH as i64));
@@ -273,6 +290,7 @@ impl<'p, 'm> Scan<'p, 'm> {
         match instruction.info.op {
             Op::ParallelFor | Op::ForEach | Op::Select => self.loops(instruction)?,
             Op::While => return self.while_loop(instruction),
+            op if instruction.info.group == Group::Csp => self.process(op, instruction.place())?,
             Op::Task => self.task(instruction)?,
             Op::IoInput | Op::IoOutput | Op::IoInout => self.dims(instruction)?,
             Op::DispatchFilter => {
@@ -295,6 +313,18 @@ impl<'p, 'm> Scan<'p, 'm> {
             _ => {}
         }
         self.operands(instruction)
+    }
+
+    /// Checks that an instruction of processes stands where it may.
+    fn process(&self, op: Op, place: Place) -> Checked {
+        let Nesting { process, ordered, .. } = self.scope;
+        if matches!(op, Op::Process | Op::Channel) != (process == 0) {
+            return broken(Rule::V42, place, process, Allowed::Named);
+        }
+        if op.transfers() && (ordered || usize::from(process) > MAX_PROCESS_DEPTH) {
+            return broken(Rule::V43, place, process, Allowed::AtMost(MAX_PROCESS_DEPTH as i64));
+        }
+        Ok(())
     }
 
     /// Checks that a loop fits its axis.

@@ -1,13 +1,13 @@
 //! The tasks of one AICPU from a program.
 
-use super::generation::{GenerationFault, ProgramFault};
+use super::generation::GenerationFault;
 use super::issue::{Issue, Issued};
 use super::ready::AicpuProgram;
 use smallvec::SmallVec;
 use wsp_core::ptow::interp::{self, AccessMode, Fault, Host, Interpreter, Ordered, Task};
 use wsp_core::{AccessKind, ExecPool, Region, SlotId, StreamId};
 use wsp_plan::expected::{self, Tracking};
-use wsp_plan::ptow::{Statement, divide};
+use wsp_plan::ptow::{Found, Statement, divide};
 use wsp_plan::workload::{Placement, TaskRecord};
 use wsp_runtime::aicpu::{AicpuTask, Emit, Generator, Need, Progress, Refused};
 
@@ -55,13 +55,13 @@ impl<I> Bytecode<'_, I> {
 
     /// A fault. Behind the last range of a static partition that may come of what nobody's tasks have not written.
     fn failed(&self, fault: Fault) -> Progress<GenerationFault> {
-        let found = ProgramFault { fault, indices: self.interpreter.indices().to_vec() };
+        let found = Found::new(fault, &self.interpreter);
         let left_over = self.left_over(Some(&found));
         Progress::Fault(left_over.unwrap_or(GenerationFault::Program(found)))
     }
 
     /// Tasks so far that a static partition gives to nobody.
-    fn left_over(&self, then: Option<&ProgramFault>) -> Option<GenerationFault> {
+    fn left_over(&self, then: Option<&Found>) -> Option<GenerationFault> {
         let total = self.interpreter.stats().total_ordinals;
         let end = self.adapter.program.partition.filter(|end| *end < total)?;
         Some(GenerationFault::Partition { end, total, then: then.cloned() })

@@ -4,13 +4,13 @@ use super::super::codes;
 use super::super::library::no_slot;
 use super::super::settings::{cancelled, not_started, overflow, stuck};
 use super::Generated;
-use super::generation::{GenerationFault, ProgramFault};
+use super::generation::GenerationFault;
 use wsp_backend::WindowOverflow;
 use wsp_core::words::counted;
 use wsp_core::{KernelId, SlotId};
 use wsp_diag::{Diagnostic, Span};
 use wsp_kernel::Trap;
-use wsp_plan::ptow::{Lowered, expand};
+use wsp_plan::ptow::{Found, Lowered, expand};
 use wsp_plan::workload::{ExpandError, TaskRecord, TaskSink};
 use wsp_runtime::aicpu::{AicpuFailure, Refused, SourceFault};
 use wsp_runtime::{FailedTask, Failure};
@@ -95,7 +95,7 @@ impl Generated<'_> {
 
     /// The fault of a program. AICPUs find faults in no particular order, so the first of all tasks is looked for, among those
     /// that depend on no computed value.
-    fn first_fault(&self, found: &ProgramFault, lowered: Option<&Lowered>) -> Diagnostic {
+    fn first_fault(&self, found: &Found, lowered: Option<&Lowered>) -> Diagnostic {
         match expand(self.module, self.bindings, self.schedule, &mut Looking) {
             Err(ExpandError::Fault(first)) => *first,
             Ok(_) | Err(ExpandError::Sink(_) | ExpandError::Cancelled) => self.program_fault(found, lowered),
@@ -103,10 +103,10 @@ impl Generated<'_> {
     }
 
     /// A fault that an AICPU has found.
-    fn program_fault(&self, found: &ProgramFault, lowered: Option<&Lowered>) -> Diagnostic {
+    fn program_fault(&self, found: &Found, lowered: Option<&Lowered>) -> Diagnostic {
         let source = (self.module, self.bindings, self.schedule);
         match lowered {
-            Some(lowered) => lowered.fault(source, &found.fault, &found.indices),
+            Some(lowered) => lowered.fault(source, found),
             None => Trap::internal(found.fault.to_string(), Span::default()).into(),
         }
     }

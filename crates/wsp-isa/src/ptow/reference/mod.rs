@@ -60,7 +60,10 @@ fn group(group: Group) -> (&'static str, &'static str) {
             "Attributes",
             "Hold for the rest of the body in which they stand and for all bodies inside; an inner one replaces an outer one.",
         ),
-        Group::Csp => ("Communicating processes", "Interpreters on devices refuse programs that have them."),
+        Group::Csp => (
+            "Communicating processes",
+            "Stand in a `PROCESS`, but for that itself and the `CHANNEL`s before it.",
+        ),
         Group::Extension => {
             ("Extension", "Not written in text: its operands follow those of the instruction before it.")
         }

@@ -27,6 +27,7 @@ struct Body {
     words: Vec<(Word, Span)>,
     /// Words that name a body, in order.
     links: Vec<(usize, BodyId)>,
+    is_process: bool,
 }
 
 /// Bodies laid out.
@@ -37,6 +38,8 @@ pub(in crate::ptow) struct Layout {
     pub(in crate::ptow) spans: Vec<Span>,
     /// Deepest nesting of bodies, 1 for the outermost alone, and the statement there.
     pub(in crate::ptow) depth: (usize, Span),
+    /// Most bodies of a process around an instruction that may wait, and the statement there.
+    pub(in crate::ptow) waits: (usize, Span),
     /// Where each body begins, and where its statements do.
     begins: Vec<usize>,
     starts: Vec<usize>,
@@ -66,13 +69,24 @@ impl Bodies {
         self.bodies[place.body.0].links.push((place.at, to));
     }
 
+    /// Notes that a body is a process.
+    pub(in crate::ptow) fn is_process(&mut self, body: BodyId) {
+        self.bodies[body.0].is_process = true;
+    }
+
     /// Lays the bodies out from the outermost, each before the bodies that it names.
     pub(in crate::ptow) fn lay_out(&self, outermost: BodyId) -> Layout {
         let places = vec![0; self.bodies.len()];
         let mut layout = Layout { starts: places.clone(), begins: places, ..Layout::default() };
-        let mut ahead = vec![(outermost, 1, Span::default())];
-        while let Some((id, depth, span)) = ahead.pop() {
+        let mut ahead = vec![(outermost, 1, 0, Span::default())];
+        while let Some((id, depth, within, span)) = ahead.pop() {
             let body = &self.bodies[id.0];
+            let within = within + usize::from(within > 0 || body.is_process);
+            let waits =
+                body.words.iter().find(|(word, _)| Op::from_code(word.opcode).is_some_and(Op::transfers));
+            if let Some((_, span)) = waits.filter(|_| within > layout.waits.0) {
+                layout.waits = (within, *span);
+            }
             if depth > layout.depth.0 {
                 layout.depth = (depth, span);
             }
@@ -85,7 +99,7 @@ impl Bodies {
                 layout.spans.push(*span);
             }
             let named = body.links.iter().rev();
-            ahead.extend(named.map(|(at, to)| (*to, depth + 1, body.words[*at].1)));
+            ahead.extend(named.map(|(at, to)| (*to, depth + 1, within, body.words[*at].1)));
         }
         for (body, start) in self.bodies.iter().zip(&layout.starts) {
             for (at, to) in &body.links {

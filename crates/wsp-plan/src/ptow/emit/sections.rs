@@ -18,6 +18,7 @@ pub(in crate::ptow) struct Sections {
     pub(in crate::ptow) tables: usize,
     pub(in crate::ptow) slots: usize,
     pub(in crate::ptow) labels: usize,
+    pub(in crate::ptow) channels: usize,
 }
 
 /// More of something than a program has room for.
@@ -44,6 +45,7 @@ impl Sections {
             ("tables", self.tables, ROWS),
             ("slots", self.slots, ROWS),
             ("labels", self.labels, ROWS),
+            ("channels of a pipeline", self.channels, ROWS),
         ]
         .into_iter()
         .map(|(what, has, most)| TooLarge { what, has, most })
@@ -68,7 +70,7 @@ impl Sections {
             num_slots: self.slots as u16,
             num_labels: self.labels as u16,
             num_generators: 0,
-            num_channels: 0,
+            num_channels: self.channels as u16,
         };
         [
             header.as_bytes(),

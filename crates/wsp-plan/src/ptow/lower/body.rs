@@ -13,7 +13,7 @@ use wsp_ir::workload::{Block, IntExpr, IntExprKind, Node, NodeKind};
 /// No expression, in 32 bits.
 pub(super) const NONE: u32 = u32::MAX;
 /// Extension words that an instruction can count.
-const MAX_EXT: usize = u8::MAX as usize;
+pub(super) const MAX_EXT: usize = u8::MAX as usize;
 
 impl<'m> Lowering<'m> {
     /// Writes the statements of a block into a body. Recursion is bounded by the verified nesting of statements.
@@ -89,11 +89,14 @@ impl<'m> Lowering<'m> {
             NodeKind::Sequential(blocks) if blocks.is_empty() => {}
             NodeKind::Sequential(blocks) => self.branches(Op::Sequential, blocks, scope, (body, span)),
             NodeKind::Call { workload, args } => self.call(*workload, args, scope, (body, span)),
-            NodeKind::Pipeline { .. }
-            | NodeKind::Send { .. }
-            | NodeKind::Consume { .. }
-            | NodeKind::Close { .. } => {
-                self.report(not_generated(node));
+            NodeKind::Pipeline { processes } => self.pipeline(processes, scope, (body, span)),
+            NodeKind::Send { channel, var, body: inner } => {
+                let place = self.instr(body, Op::Send, 0, (scope.channel(*channel), 0), span);
+                self.transfer(place, *var, inner, scope);
+            }
+            NodeKind::Consume { arms, all } => self.consume(arms, *all, scope, (body, span)),
+            NodeKind::Close { channel } => {
+                self.instr(body, Op::Close, 0, (scope.channel(*channel), 0), span);
             }
         }
     }
@@ -106,10 +109,16 @@ impl<'m> Lowering<'m> {
     }
 
     /// Writes a block into a body of its own that a word names.
-    fn inner(&mut self, place: Place, block: &'m Block, scope: &mut InlinedWorkload<'m>) {
+    pub(super) fn inner(
+        &mut self,
+        place: Place,
+        block: &'m Block,
+        scope: &mut InlinedWorkload<'m>,
+    ) -> BodyId {
         let inner = self.body();
         self.bodies.link(place, inner);
         self.block(block, scope, inner);
+        inner
     }
 
     fn branches(
@@ -150,7 +159,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// One more variable in scope; its depth.
-    fn enter(&mut self, name: &str, kind: VarKind, span: Span) -> u32 {
+    pub(super) fn enter(&mut self, name: &str, kind: VarKind, span: Span) -> u32 {
         self.vars.push(BodyVar { name: name.to_owned(), kind, span });
         if self.vars.len() == MAX_LOOP_DEPTH + 1 {
             self.report(too_deep(span, &self.vars));
@@ -158,7 +167,7 @@ impl<'m> Lowering<'m> {
         self.vars.len() as u32 - 1
     }
 
-    fn leave(&mut self) {
+    pub(super) fn leave(&mut self) {
         self.vars.pop();
     }
 
@@ -221,16 +230,6 @@ fn too_deep(span: Span, vars: &[BodyVar]) -> Diagnostic {
         .note(format!("the variables: {}", names.join(", ")))
         .note("indices of loops count, rounds of `while`, and arguments of calls that are neither a variable nor a number")
         .help("merge loops, or compute an index from that of another")
-}
-
-/// What AICPUs do not generate, by the row of the statement.
-fn not_generated(node: &Node) -> Diagnostic {
-    let row = node.kind.statement().row();
-    let says = row.aicpus.as_ref().map_or(row.host.meaning, |aicpus| aicpus.meaning);
-    Diagnostic::error(codes::PIPELINE, "a pipeline is expanded by the host")
-        .at(node.span, says)
-        .help("leave out `--aicpus`, or let the host generate the tasks for them: `--expand host`")
-        .python("leave out `num_aicpus`, or let the host generate the tasks for them: `expand=\"host\"`")
 }
 
 fn too_many_steps(span: Span, steps: usize) -> Diagnostic {

@@ -3,8 +3,8 @@
 use super::super::dispatch::DispatchPlan;
 use super::super::emit::{BodyId, Layout, NameTable, Sections};
 use super::super::{ProgramBuf, codes};
-use super::{Lowered, Lowering, Site};
-use wsp_core::ptow::{KernelDescriptor, MAX_BODY_DEPTH, MAX_LOOP_DEPTH, TensorDescriptor};
+use super::{Lowered, Lowering, Pipeline, Site};
+use wsp_core::ptow::{KernelDescriptor, MAX_BODY_DEPTH, MAX_LOOP_DEPTH, MAX_PROCESS_DEPTH, TensorDescriptor};
 use wsp_core::words::counted;
 use wsp_diag::{Diagnostic, Severity, Span};
 use wsp_ordered::Arrange;
@@ -23,6 +23,10 @@ impl Lowering<'_> {
         if layout.depth.0 > MAX_BODY_DEPTH {
             let (depth, span) = layout.depth;
             self.report(nested_too_deeply(span, depth));
+        }
+        if layout.waits.0 > MAX_PROCESS_DEPTH {
+            let (depth, span) = layout.waits;
+            self.report(waits_too_deeply(span, depth));
         }
         let sections = self.sections(&layout);
         if let Some(too_large) = sections.too_large() {
@@ -48,12 +52,20 @@ impl Lowering<'_> {
             |site: super::OpenSite| Site { word: layout.index(site.place), statement: site.statement };
         let mut sites: Vec<Site> = self.sites.into_iter().map(close).collect();
         sites.arrange_by_key(|site| site.word);
+        let close = |open: super::OpenPipeline| Pipeline {
+            word: layout.index(open.place),
+            processes: open.processes,
+            channels: open.channels,
+        };
+        let mut pipelines: Vec<Pipeline> = self.pipelines.into_iter().map(close).collect();
+        pipelines.arrange_by_key(|pipeline| pipeline.word);
         Ok(Lowered {
             program,
             values: self.values,
             tables: self.tables,
             axes: self.axes.iter().map(|row| row.axis).collect(),
             sites,
+            pipelines,
             places: self.exprs_at.close(&layout, self.vars_of),
             spans: layout.spans,
             dispatch,
@@ -89,6 +101,7 @@ impl Lowering<'_> {
             tables: self.tables.len(),
             slots: module.slots.len(),
             labels: if self.keeps_after { self.next_label as usize } else { 0 },
+            channels: self.channels,
         };
         match names.into_bytes() {
             Some(names) => sections.names = names,
@@ -121,6 +134,20 @@ impl Lowering<'_> {
         }
         rows
     }
+}
+
+fn waits_too_deeply(span: Span, depth: usize) -> Diagnostic {
+    Diagnostic::error(codes::TOO_DEEP, "what a process waits for stands too deeply in it for a program")
+        .at(
+            span,
+            format!(
+                "{depth} of its process around this; at most {MAX_PROCESS_DEPTH} are allowed",
+                depth = counted(depth, "body")
+            ),
+        )
+        .note(
+            "the process itself, loops, branches, sends and consumes count, and evaluated arguments of calls",
+        )
 }
 
 fn nested_too_deeply(span: Span, depth: usize) -> Diagnostic {

@@ -7,6 +7,7 @@ mod axis;
 mod body;
 mod expr;
 mod finish;
+mod pipeline;
 mod places;
 mod schedule;
 mod scope;
@@ -43,6 +44,8 @@ pub struct Lowered {
     pub axes: Vec<Option<AxisId>>,
     /// Every `TASK`, by the index of its word.
     pub sites: Vec<Site>,
+    /// Every `PROCESS`, in the order of their words.
+    pub(super) pipelines: Vec<Pipeline>,
     /// The statement or directive of each word.
     pub spans: Vec<Span>,
     /// What the source says of bodies and expressions.
@@ -63,6 +66,25 @@ pub struct Site {
     /// Its statement: an index into [`statements`]. Statements of workloads that are called more than once have several
     /// sites.
     pub statement: u32,
+}
+
+/// A `PROCESS` of the program.
+#[derive(Clone, Debug)]
+pub(super) struct Pipeline {
+    /// The index of its word.
+    pub(super) word: u32,
+    /// Names of its processes, by number.
+    pub(super) processes: Vec<String>,
+    /// Its channels, by number.
+    pub(super) channels: Vec<PipelineChannel>,
+}
+
+/// A channel of a pipeline.
+#[derive(Clone, Debug)]
+pub(super) struct PipelineChannel {
+    pub(super) name: String,
+    /// The numbers of the process that sends and of the one that takes.
+    pub(super) ends: [Option<usize>; 2],
 }
 
 impl Lowered {
@@ -134,6 +156,9 @@ struct Lowering<'m> {
     vars_of: Vec<(BodyId, Vec<BodyVar>)>,
     exprs_at: OpenPlaces,
     sites: Vec<OpenSite>,
+    pipelines: Vec<OpenPipeline>,
+    /// Most channels of a pipeline.
+    channels: usize,
     keeps_after: bool,
     next_label: u32,
     found: Vec<Diagnostic>,
@@ -153,6 +178,13 @@ struct OpenSite {
     vars: Vec<BodyVar>,
 }
 
+/// A `PROCESS` whose word has no index yet.
+struct OpenPipeline {
+    place: Place,
+    processes: Vec<String>,
+    channels: Vec<PipelineChannel>,
+}
+
 impl<'m> Lowering<'m> {
     fn new(module: &'m WorkloadModule, schedule: &LoweredSchedule) -> Lowering<'m> {
         Lowering {
@@ -169,6 +201,8 @@ impl<'m> Lowering<'m> {
             vars_of: Vec::new(),
             exprs_at: OpenPlaces::default(),
             sites: Vec::new(),
+            pipelines: Vec::new(),
+            channels: 0,
             keeps_after: matches!(schedule.policy.deps, Deps::Explicit | Deps::Hybrid),
             next_label: 0,
             found: Vec::new(),

@@ -34,6 +34,8 @@ pub enum VarKind {
     Round,
     /// An argument of a call.
     Argument,
+    /// The slot of a token.
+    Slot,
 }
 
 impl VarKind {

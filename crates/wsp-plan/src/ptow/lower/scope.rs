@@ -1,6 +1,6 @@
 //! What the variables of a workload are in one inlined copy of it.
 
-use wsp_core::{LabelId, ParamId, TableId, VarId};
+use wsp_core::{ChannelId, LabelId, ParamId, TableId, VarId};
 use wsp_ir::workload::Workload;
 
 /// What a variable stands for.
@@ -26,6 +26,8 @@ pub(super) struct InlinedWorkload<'m> {
     first_label: u32,
     /// The number of the next task statement.
     next_statement: u32,
+    /// The channels of the pipeline that is written, in the order of their numbers.
+    pub(super) channels: Vec<ChannelId>,
 }
 
 impl<'m> InlinedWorkload<'m> {
@@ -37,7 +39,14 @@ impl<'m> InlinedWorkload<'m> {
         first_statement: u32,
     ) -> InlinedWorkload<'m> {
         arguments.resize(workload.vars.len(), Binding::Const(0));
-        InlinedWorkload { workload, bindings: arguments, first_label, next_statement: first_statement }
+        let channels = Vec::new();
+        InlinedWorkload {
+            workload,
+            bindings: arguments,
+            first_label,
+            next_statement: first_statement,
+            channels,
+        }
     }
 
     pub(super) fn bind(&mut self, var: VarId, binding: Binding) {
@@ -59,6 +68,15 @@ impl<'m> InlinedWorkload<'m> {
     /// A label of this copy, numbered over the program.
     pub(super) fn label(&self, label: LabelId) -> u32 {
         self.first_label + label.0
+    }
+
+    /// The number of a channel of the pipeline.
+    pub(super) fn channel(&self, channel: ChannelId) -> u32 {
+        self.channels.iter().position(|known| *known == channel).unwrap_or_default() as u32
+    }
+
+    pub(super) fn declared(&self, channel: ChannelId) -> &'m wsp_ir::workload::Channel {
+        &self.workload.channels[channel.index()]
     }
 
     /// The number of the next task statement, which is then the one after.

@@ -1,8 +1,8 @@
 //! Faults of elaboration, as the user sees them.
 
+use super::super::deadlock::{self, Done, Want};
 use super::super::schedule::NoPlace;
 use super::super::{codes, eval, fault};
-use super::deadlock;
 use super::program::{CompiledModule, SiteArg};
 use wsp_core::AxisId;
 use wsp_diag::{Diagnostic, Span};
@@ -26,8 +26,8 @@ pub(super) enum Fault {
     Iterations { more: u64, span: Span },
     /// No process of a pipeline can go on.
     Deadlock(Box<Deadlock>),
-    /// A channel is closed.
-    Closed(Closed),
+    /// What is done with a channel that is closed, where, and the close.
+    Closed { done: Done, at: Span, by: u32 },
     /// A schedule has no place for the task.
     Place(NoPlace, Span),
 }
@@ -41,17 +41,6 @@ pub(super) struct Deadlock {
     pub(super) ended: Vec<u32>,
 }
 
-/// What is done with a channel that is closed: where, and what has closed it.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Closed {
-    /// A token is sent.
-    Send { at: Span, closed: u32 },
-    /// It is closed.
-    Again { at: Span, closed: u32 },
-    /// One more token is consumed than was sent.
-    Consume { at: Span, closed: u32 },
-}
-
 /// A process that waits.
 #[derive(Debug)]
 pub(super) struct Waiting {
@@ -62,17 +51,6 @@ pub(super) struct Waiting {
     /// Ids and indices of the loops around it, from the pipeline on.
     pub(super) loops: Vec<u32>,
     pub(super) indices: Vec<i64>,
-}
-
-/// What a process waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Want {
-    /// A free slot to send.
-    Slot,
-    /// That the token that it sent is taken.
-    Taken,
-    /// A token to consume.
-    Token,
 }
 
 impl From<eval::Fault> for Fault {
@@ -114,14 +92,43 @@ pub(super) fn diagnostic(program: &CompiledModule<'_>, fault: &Fault, context: &
         Fault::Steps => fault::too_many_steps(),
         Fault::Iterations { more, span } => fault::iterations(more.saturating_add(1), *span),
         Fault::Place(none, span) => fault::no_place(none, *span),
-        Fault::Deadlock(deadlock) => deadlock::diagnostic(program, deadlock),
-        Fault::Closed(closed) => deadlock::closed(program, *closed),
+        Fault::Deadlock(found) => deadlock::diagnostic(&deadlocked(program, found)),
+        Fault::Closed { done, at, by } => {
+            let close = &program.closes[*by as usize];
+            let name = program.channels[close.channel as usize].name;
+            deadlock::closed(*done, name, *at, close.span)
+        }
     };
     fault::located(diagnostic, loops(program, context.loops, context.indices), context.ordinal)
 }
 
+/// A pipeline in which no process can go on, by names.
+fn deadlocked<'c>(program: &'c CompiledModule<'_>, found: &'c Deadlock) -> deadlock::Deadlock<'c> {
+    let name = |process: u32| program.processes[process as usize].name;
+    let waiting = |waiting: &'c Waiting| {
+        let transfer = |id: u32| &program.transfers[id as usize];
+        let of = |(id, held): &(u32, u64)| {
+            let channel = &program.channels[transfer(*id).channel as usize];
+            let other = channel.ends[usize::from(waiting.want != Want::Token)].map(name);
+            deadlock::Full { name: channel.name, held: *held, depth: channel.depth, other }
+        };
+        deadlock::Waiting {
+            process: name(waiting.process),
+            want: waiting.want,
+            span: waiting.transfers.first().map_or(Span::default(), |(id, _)| transfer(*id).span),
+            channels: waiting.transfers.iter().map(of).collect(),
+            loops: loops(program, &waiting.loops, &waiting.indices).collect(),
+        }
+    };
+    deadlock::Deadlock {
+        span: program.pipelines[found.pipeline as usize].span,
+        waiting: found.waiting.iter().map(waiting).collect(),
+        ended: found.ended.iter().map(|process| name(*process)).collect(),
+    }
+}
+
 /// Names and indices of loops.
-pub(super) fn loops<'c>(
+fn loops<'c>(
     program: &'c CompiledModule<'_>,
     loops: &'c [u32],
     indices: &'c [i64],

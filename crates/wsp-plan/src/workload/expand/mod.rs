@@ -11,7 +11,6 @@
 mod affine;
 mod args;
 mod compile;
-mod deadlock;
 mod faults;
 mod loops;
 mod machine;

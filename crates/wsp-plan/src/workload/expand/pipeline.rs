@@ -7,7 +7,8 @@
 //! A process that waits tries again on its next turn. When every process that has not ended has tried since any of them
 //! went on, none ever will.
 
-use super::faults::{Closed, Deadlock, Fault, Waiting, Want};
+use super::super::deadlock::{Done, Want};
+use super::faults::{Deadlock, Fault, Waiting};
 use super::machine::{Machine, Stop};
 use super::program::Op;
 use super::sink::{Refused, Sink};
@@ -82,7 +83,7 @@ impl Machine<'_, '_> {
         let slots = self.program.channels[transfer.channel as usize].slots();
         let tokens = &mut self.turns.channels[transfer.channel as usize];
         if let Some(closed) = tokens.closed {
-            return Err(Stop::Fault(Fault::Closed(Closed::Send { at: transfer.span, closed })));
+            return Err(Stop::Fault(Fault::Closed { done: Done::Send, at: transfer.span, by: closed }));
         }
         if tokens.held() >= slots {
             return self.wait(pc);
@@ -147,7 +148,7 @@ impl Machine<'_, '_> {
         self.turns.stuck = 0;
         match closed {
             Some(closed) if !receive.all => {
-                Err(Stop::Fault(Fault::Closed(Closed::Consume { at: receive.span, closed })))
+                Err(Stop::Fault(Fault::Closed { done: Done::Consume, at: receive.span, by: closed }))
             }
             _ => Ok(receive.exit),
         }
@@ -170,7 +171,7 @@ impl Machine<'_, '_> {
         let close = &self.program.closes[id as usize];
         let tokens = &mut self.turns.channels[close.channel as usize];
         if let Some(closed) = tokens.closed {
-            return Err(Stop::Fault(Fault::Closed(Closed::Again { at: close.span, closed })));
+            return Err(Stop::Fault(Fault::Closed { done: Done::Close, at: close.span, by: closed }));
         }
         tokens.closed = Some(id);
         self.turns.stuck = 0;

@@ -1,8 +1,9 @@
 //! What becomes of the pipelines of a module, without a use for its tasks.
 
 use super::super::Bindings;
+use super::super::deadlock::Want;
 use super::super::schedule::LoweredSchedule;
-use super::faults::{Fault, Want};
+use super::faults::Fault;
 use super::machine::{Machine, Stop};
 use super::sink::Behind;
 use super::{ChannelCount, TaskRecord, TaskSink, compile};

@@ -11,9 +11,9 @@ use wsp_core::ptow::prefix::Prefixes;
 use wsp_core::ptow::summary::{summarise, summary_words};
 use wsp_core::ptow::{Group, Op};
 use wsp_core::{ExecPool, Region, SlotId};
-use wsp_diag::Diagnostic;
+use wsp_diag::{Code, Diagnostic};
 use wsp_ir::workload::{self as ir, WorkloadModule};
-use wsp_plan::ptow::{LaunchData, Lowered, dispatch_configs, statements};
+use wsp_plan::ptow::{Found, LaunchData, Lowered, dispatch_configs, statements};
 use wsp_plan::workload::{
     Bindings, Dispatched, ExpandError, ExpandStats, LoweredSchedule, TaskRecord, TaskSink, expand,
 };
@@ -71,6 +71,13 @@ pub(crate) struct Expected {
     pub(crate) end: Option<ExpandStats>,
     /// What was at fault.
     pub(crate) fault: Option<Diagnostic>,
+}
+
+impl Expected {
+    /// Whether no process of a pipeline could go on.
+    pub(crate) fn is_deadlock(&self) -> bool {
+        self.fault.as_ref().is_some_and(|fault| fault.code == Code(820))
+    }
 }
 
 struct HostSink<'m> {
@@ -168,8 +175,8 @@ pub(crate) fn on_host(
 pub(crate) struct Given {
     pub(crate) tasks: Vec<Made>,
     pub(crate) fault: Option<Fault>,
-    /// Of the loops around where it ended.
-    pub(crate) indices: Vec<i64>,
+    /// The fault, with where it is.
+    pub(crate) found: Option<Found>,
     pub(crate) stats: InterpStats,
 }
 
@@ -260,8 +267,8 @@ pub(crate) fn on_aicpus(lowered: &Lowered, data: &LaunchData<'_>, way: Way, seed
                 Progress::Fault(fault) => break Some(fault),
             }
         };
-        let indices = interpreter.indices().to_vec();
-        Given { tasks: host.tasks, fault, indices, stats: interpreter.stats() }
+        let found = fault.map(|fault| Found::new(fault, &interpreter));
+        Given { tasks: host.tasks, fault, found, stats: interpreter.stats() }
     };
     configs.iter().map(run).collect()
 }
