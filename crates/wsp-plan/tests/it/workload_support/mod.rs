@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod oracle;
+pub(crate) mod pipelines;
 pub(crate) mod random;
 
 use wsp_core::{Region, SlotId};
